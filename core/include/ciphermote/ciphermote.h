@@ -1,0 +1,19 @@
+/* Everything a user of the C library includes. */
+#ifndef CIPHERMOTE_CIPHERMOTE_H
+#define CIPHERMOTE_CIPHERMOTE_H
+
+#include "ciphermote/ckks.h"
+#include "ciphermote/config.h"
+#include "ciphermote/device.h"
+#include "ciphermote/emitter.h"
+#include "ciphermote/frame.h"
+#include "ciphermote/keys.h"
+#include "ciphermote/params.h"
+#include "ciphermote/seal.h"
+#include "ciphermote/status.h"
+
+#define CM_VERSION_MAJOR 0
+#define CM_VERSION_MINOR 1
+#define CM_VERSION_PATCH 0
+
+#endif

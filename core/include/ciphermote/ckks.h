@@ -1,0 +1,88 @@
+/*
+ * CKKS on the device: encode a vector and encrypt it, one prime at a time, into an emitter (frame.h, seal.h).
+ *
+ * Nothing is allocated: the caller lends an arena whose size is a compile-time constant, and gets it back wiped.
+ * Nothing whole is held: each residue polynomial leaves through the emitter as soon as it is made.
+ * Sources: CKKS (Cheon, Kim, Kim, Song 2017), full RNS (2018/931); the encoder's fixed-point transform and its exact
+ * roundings are specified in docs/encoding.md.
+ */
+#ifndef CIPHERMOTE_CKKS_H
+#define CIPHERMOTE_CKKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/config.h"
+#include "ciphermote/device.h"
+#include "ciphermote/emitter.h"
+#include "ciphermote/keys.h"
+#include "ciphermote/params.h"
+#include "ciphermote/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cm_number {
+    CM_FLOAT32 = 0, /* IEEE 754 binary32 */
+    CM_INT16 = 1,   /* value = integer * 2^exponent */
+    CM_INT32 = 2    /* value = integer * 2^exponent */
+} cm_number;
+
+typedef enum cm_slots {
+    CM_REAL = 0,   /* a slot is one number */
+    CM_COMPLEX_SLOTS = 1 /* a slot is two numbers: real part, imaginary part */
+} cm_slots;
+
+typedef enum cm_precision {
+    CM_FIXED_31 = 31, /* |value * scale| < 2^29 (each part, if complex); 4 bytes a number in the arena */
+    CM_FIXED_63 = 63  /* |value * scale| < 2^58; 8 bytes a number in the arena */
+} cm_precision;
+
+/*
+ * The vector to encode. Slots from count on are zero. data needs no alignment and may point at the arena's first
+ * byte: then the values are encoded where they lie, and no second buffer is needed.
+ */
+typedef struct cm_ckks_values {
+    const void *data;
+    uint32_t count;     /* slots given: 1 .. n/2 */
+    cm_number number;
+    cm_slots slots;
+    int16_t exponent;   /* of integers, -128 .. 127; ignored for floats */
+    int16_t log2_scale; /* the scale is 2^log2_scale; 0 .. 60 */
+    cm_precision precision;
+} cm_ckks_values;
+
+/* The largest |value * scale| is further limited by the modulus: it must be below 2^(log2_q_data - 2). */
+
+/* Bytes of the arena; n is the ring degree, slots a cm_slots, precision a cm_precision: integer constant expressions. */
+#define CM_CKKS_MESSAGE_BYTES(n, slots, precision) \
+    ((size_t)(n) / 2u * ((slots) == CM_COMPLEX_SLOTS ? 2u : 1u) * ((precision) == CM_FIXED_31 ? 4u : 8u))
+#define CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, precision) \
+    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + 8u * (size_t)(n) + CM_WORKSPACE_BYTES)
+#define CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, slots, precision) \
+    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + 12u * (size_t)(n) + (size_t)(n) / 4u + CM_WORKSPACE_BYTES)
+#define CM_WORKSPACE_BYTES 1024u
+
+/*
+ * Encrypt under the secret key: c0 = m + e - a s, c1 = a, and a is the expansion of a public seed by xof.
+ * Errors: CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_TOO_MANY, CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE,
+ * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_UNSUPPORTED, CM_ERR_SINK. All but the last come before the first byte is
+ * emitted. The arena is wiped in every case but CM_ERR_ARENA, the values with it if they lie there.
+ */
+CM_MUST_CHECK cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
+                                                  const cm_ckks_values *values, void *arena, size_t arena_bytes,
+                                                  cm_emitter *emitter);
+
+/*
+ * Encrypt under the public key: c0 = u pk0 + e0 + m, c1 = u pk1 + e1. Errors as above; CM_ERR_ARGUMENT also if the
+ * key has no polynomial to give, which may happen midway.
+ */
+CM_MUST_CHECK cm_status cm_ckks_encrypt_asymmetric(cm_device *device, const cm_public_key *key,
+                                                   const cm_ckks_values *values, void *arena, size_t arena_bytes,
+                                                   cm_emitter *emitter);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

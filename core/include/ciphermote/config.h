@@ -1,0 +1,75 @@
+/*
+ * Ciphermote configuration: every compile-time option of the C library, its meaning and its default.
+ *
+ * To change an option, define it on the compiler's command line, or name a header of your own with
+ * -DCM_CONFIG_FILE='"my_config.h"'; it is read first. Options given nowhere take the defaults below.
+ * Combinations that cannot work stop the build with a sentence.
+ */
+#ifndef CIPHERMOTE_CONFIG_H
+#define CIPHERMOTE_CONFIG_H
+
+#ifdef CM_CONFIG_FILE
+#include CM_CONFIG_FILE
+#endif
+
+/*
+ * CM_MAX_LOG2_N        Largest ring degree the build can handle, as log2(n): 10 to 14.
+ *                      Sizes the ring context (a few words a level) and the encoder's table of roots:
+ *                      2^(CM_MAX_LOG2_N + 1) bytes of flash at 31 bits, twice that again at 63 bits.
+ *                      Default: 14 (n = 16384).
+ */
+#ifndef CM_MAX_LOG2_N
+#define CM_MAX_LOG2_N 14
+#endif
+#if CM_MAX_LOG2_N < 10 || CM_MAX_LOG2_N > 14
+#error "CM_MAX_LOG2_N must be between 10 (n = 1024) and 14 (n = 16384)."
+#endif
+
+/*
+ * CM_PRECISION_31      1: build the 31-bit fixed-point encoder; it serves |value * scale| < 2^29.
+ * CM_PRECISION_63      1: build the 63-bit fixed-point encoder; it serves |value * scale| < 2^58.
+ *                      Default: both. At least one is needed.
+ */
+#ifndef CM_PRECISION_31
+#define CM_PRECISION_31 1
+#endif
+#ifndef CM_PRECISION_63
+#define CM_PRECISION_63 1
+#endif
+#if !CM_PRECISION_31 && !CM_PRECISION_63
+#error "Set CM_PRECISION_31 or CM_PRECISION_63 (or both) to 1: without one, nothing can be encoded."
+#endif
+
+/*
+ * CM_COMPLEX           1: also encode complex vectors. Default: 1.
+ */
+#ifndef CM_COMPLEX
+#define CM_COMPLEX 1
+#endif
+
+/*
+ * CM_XOF_SHAKE256      1: offer SHAKE256 for the public half of a symmetric ciphertext.
+ * CM_XOF_BLAKE2XB      1: offer BLAKE2Xb for it. SEAL expands the seeds of these two itself.
+ *                      ChaCha20 is always there: it is the fastest, and every secret stream uses it.
+ *                      Default: both.
+ */
+#ifndef CM_XOF_SHAKE256
+#define CM_XOF_SHAKE256 1
+#endif
+#ifndef CM_XOF_BLAKE2XB
+#define CM_XOF_BLAKE2XB 1
+#endif
+
+/*
+ * CM_COUNTER_RESERVE   How many ciphertexts one write of the persistent counter pays for (1 to 65536). After a
+ *                      reset the unused part of a reservation is skipped, never reused. Larger values
+ *                      wear the storage less. Default: 16.
+ */
+#ifndef CM_COUNTER_RESERVE
+#define CM_COUNTER_RESERVE 16
+#endif
+#if CM_COUNTER_RESERVE < 1 || CM_COUNTER_RESERVE > 65536
+#error "CM_COUNTER_RESERVE must be between 1 and 65536."
+#endif
+
+#endif

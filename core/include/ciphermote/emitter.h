@@ -1,0 +1,70 @@
+/*
+ * The emitter: how residue polynomials leave the encryptor. frame.h and seal.h each provide one.
+ *
+ * The encryptor calls begin once, then residues for each polynomial, then end; an error returned by any of them ends
+ * the encryption with that status.
+ */
+#ifndef CIPHERMOTE_EMITTER_H
+#define CIPHERMOTE_EMITTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/params.h"
+#include "ciphermote/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As in SEAL's bytes. */
+typedef enum cm_scheme { CM_BFV = 1, CM_CKKS = 2 } cm_scheme;
+
+/* What expands a public seed into a uniform polynomial. 1 and 2 are SEAL's own numbers and expansions. */
+typedef enum cm_xof_kind {
+    CM_XOF_NONE = 0, /* no seed: both components are sent */
+    CM_BLAKE2XB = 1,
+    CM_SHAKE256 = 2,
+    CM_CHACHA20 = 3
+} cm_xof_kind;
+
+#define CM_MAX_PUBLIC_SEED_BYTES 64
+/* 32 for ChaCha20, 64 for SEAL's two, 0 for none. */
+size_t cm_public_seed_bytes(cm_xof_kind xof);
+
+/* What every frame of a ciphertext says about it. */
+typedef struct cm_ciphertext_info {
+    const cm_params *params;
+    cm_scheme scheme;
+    bool ntt_form;
+    uint8_t components;  /* 2 for a fresh ciphertext */
+    uint8_t primes;      /* how many residues each coefficient has: data_primes for a fresh ciphertext */
+    cm_xof_kind xof;     /* CM_XOF_NONE, or what expands the seed in place of component 1 */
+    uint64_t key_id;
+    uint64_t counter;
+    uint64_t scale_or_t; /* CKKS: the scale as IEEE 754 binary64 bits; BFV: the plaintext modulus */
+    uint8_t seed[CM_MAX_PUBLIC_SEED_BYTES];
+} cm_ciphertext_info;
+
+typedef struct cm_emitter cm_emitter;
+struct cm_emitter {
+    cm_status (*begin)(cm_emitter *self, const cm_ciphertext_info *info);
+    /* n residues, each below its prime, of one component at one prime. */
+    cm_status (*residues)(cm_emitter *self, unsigned component, unsigned prime, const uint32_t *residues);
+    cm_status (*end)(cm_emitter *self);
+    bool component_major;    /* wants component 0 at all primes, then component 1; otherwise both at each prime in turn */
+    bool expands_seed;       /* wants component 1 of a seeded ciphertext as residues too */
+    cm_ciphertext_info info; /* the encryptor's copy; begin's argument points here */
+};
+
+/* Where bytes go. Returns 0 when it took all of them; anything else ends the encryption with CM_ERR_SINK. */
+typedef struct cm_sink {
+    int (*write)(void *context, const uint8_t *bytes, size_t length);
+    void *context;
+} cm_sink;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

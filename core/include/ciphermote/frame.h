@@ -1,0 +1,68 @@
+/*
+ * Frames: the compact wire format, specified in docs/wire-format.md.
+ *
+ * One frame is a 44-byte header, a payload and a CRC-32C. A residue frame carries one component at one prime (or
+ * one tile of it), packed to the prime's bits; a seed frame stands in place of component 1 of a symmetric ciphertext.
+ * The CRC finds accidents, not attackers: send frames over an authenticated channel.
+ */
+#ifndef CIPHERMOTE_FRAME_H
+#define CIPHERMOTE_FRAME_H
+
+#include "ciphermote/emitter.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CM_FRAME_VERSION 1
+#define CM_FRAME_HEADER_BYTES 44
+#define CM_FRAME_CRC_BYTES 4
+
+typedef enum cm_payload { CM_PAYLOAD_RESIDUES = 0, CM_PAYLOAD_SEED = 1 } cm_payload;
+
+/* An emitter that writes frames to a sink. Each frame leaves in pieces of at most CM_FRAME_PIECE_BYTES. */
+#define CM_FRAME_PIECE_BYTES 64
+typedef struct cm_frame_writer {
+    cm_emitter emitter; /* first: hand &writer.emitter to the encryptor */
+    cm_sink sink;
+    uint32_t crc;
+    uint8_t piece[CM_FRAME_PIECE_BYTES];
+    uint8_t filled;
+} cm_frame_writer;
+
+void cm_frame_writer_init(cm_frame_writer *writer, cm_sink sink);
+
+/* A parsed header. */
+typedef struct cm_frame {
+    cm_ciphertext_info info; /* info.seed is filled from a seed frame's payload, zero otherwise */
+    cm_payload payload;
+    uint8_t component;
+    uint8_t prime;
+    uint8_t log2_tiles;
+    uint8_t tile;
+    uint32_t residue_count;  /* n >> log2_tiles, or 0 for a seed frame */
+    uint32_t payload_bytes;
+    size_t frame_bytes;      /* header, payload and CRC */
+    const uint8_t *payload_data; /* inside the caller's bytes */
+} cm_frame;
+
+/*
+ * Check the first CM_FRAME_HEADER_BYTES of a frame against the parameter set it must be for (null: any of
+ * cm_params_all). Fills frame but payload_data. CM_ERR_FRAME_SHORT if fewer bytes are given.
+ */
+CM_MUST_CHECK cm_status cm_frame_parse_header(const uint8_t *bytes, size_t length, const cm_params *params,
+                                              cm_frame *frame);
+
+/* Check a whole frame: header, length, CRC. Trailing bytes are allowed; frame->frame_bytes says where it ends. */
+CM_MUST_CHECK cm_status cm_frame_parse(const uint8_t *bytes, size_t length, const cm_params *params, cm_frame *frame);
+
+/* Unpack a parsed residue frame into residue_count words. CM_ERR_RESIDUE if one is not below its prime. */
+CM_MUST_CHECK cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues);
+
+/* The CRC-32C (Castagnoli) of bytes, continuing from crc; start with 0. */
+uint32_t cm_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

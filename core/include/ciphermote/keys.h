@@ -1,0 +1,68 @@
+/*
+ * Keys as the device holds them, and how the owner makes them.
+ *
+ * A ternary polynomial is packed four coefficients a byte, the first in the lowest two bits, each as value + 1
+ * (0, 1 or 2): n/4 bytes. Key material is used where it lies (flash); nothing copies it.
+ */
+#ifndef CIPHERMOTE_KEYS_H
+#define CIPHERMOTE_KEYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/params.h"
+#include "ciphermote/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CM_TERNARY_BYTES(n) ((size_t)(n) / 4u)
+#define CM_SEED_BYTES 32 /* of a secret seed */
+
+typedef struct cm_secret_key {
+    const cm_params *params;
+    uint64_t key_id;        /* names the key pair on the wire */
+    const uint8_t *ternary; /* CM_TERNARY_BYTES(n) */
+} cm_secret_key;
+
+typedef struct cm_public_key {
+    const cm_params *params;
+    uint64_t key_id;
+    /*
+     * n residues, NTT form, of one component (0 or 1) at one data prime, or null if they cannot be had. They must stay
+     * valid until the call after the next one, so that a device may keep its key outside its memory, a prime at a time.
+     */
+    const uint32_t *(*polynomial)(void *context, unsigned component, unsigned prime);
+    void *context;
+} cm_public_key;
+
+/* A polynomial() for a key that lies in memory whole: context points at [data prime][component][n] residues with
+   this header in front. */
+typedef struct cm_flat_public_key {
+    const uint32_t *residues;
+    uint32_t n;
+} cm_flat_public_key;
+const uint32_t *cm_flat_public_key_polynomial(void *context, unsigned component, unsigned prime);
+
+/* Draw a secret key: uniform ternary, from a 32-byte seed of full entropy. ternary holds CM_TERNARY_BYTES(n). */
+CM_MUST_CHECK cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_SEED_BYTES],
+                                               uint8_t *ternary);
+
+/* The secret key's residues at one prime (0 .. key_primes - 1), NTT form: SEAL's own representation. n words. */
+CM_MUST_CHECK cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime,
+                                               uint32_t *residues);
+
+/*
+ * An encryption of zero at one prime, NTT form: c0 = -(a s + e), c1 = a, with a and e drawn from the seed; the
+ * same seed at every prime gives one RNS element. It is a public key as it stands; a key-switch key adds its target.
+ * c0 and c1 hold n words each. Never use a seed twice.
+ */
+CM_MUST_CHECK cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
+                                           const uint8_t seed[CM_SEED_BYTES], unsigned prime, uint32_t *c0,
+                                           uint32_t *c1);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

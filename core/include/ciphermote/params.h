@@ -1,0 +1,65 @@
+/*
+ * Parameter sets: a ring degree n and a chain of primes, all below 2^27 and 1 mod 2n.
+ *
+ * The last prime of a set with two or more is the special prime of key switching: keys have a residue for it,
+ * ciphertexts do not. A set with one prime has no key switching (additions and plain products only).
+ * Sets hold 128-bit security by the 2024 guidelines (ePrint 2024/463, classical, ternary secret); those whose
+ * names start with std2018_ hold it by the 2018 HomomorphicEncryption.org table alone.
+ * Sets of one's own come from `ciphermote params`, which refuses insecure or invalid ones.
+ */
+#ifndef CIPHERMOTE_PARAMS_H
+#define CIPHERMOTE_PARAMS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A prime q and what its Montgomery arithmetic needs, with R = 2^32. All values are below q but neg_q_inv. */
+typedef struct cm_prime {
+    uint32_t q;         /* q < 2^27, q = 1 mod 2n */
+    uint32_t neg_q_inv; /* -q^-1 mod 2^32 */
+    uint32_t r1;        /* 2^32 mod q */
+    uint32_t r2;        /* 2^64 mod q */
+    uint32_t psi;       /* the smallest primitive 2n-th root of unity mod q, as in SEAL */
+    uint32_t n_inv;     /* n^-1 mod q */
+} cm_prime;
+
+typedef struct cm_params {
+    const char *name;       /* for example "n4096_q26x3_p27" */
+    uint32_t id;            /* first 4 bytes (little-endian) of BLAKE2b-256 over the u64 words [n, q_0 .. q_{K-1}] */
+    uint8_t log2_n;         /* 10 .. 14 */
+    uint8_t key_primes;     /* K: all primes, the special one included */
+    uint8_t data_primes;    /* K - 1, or 1 if K is 1: the primes of a fresh ciphertext */
+    uint8_t log2_q_data;    /* floor(log2(product of the data primes)), at most 255: larger ones saturate */
+    const cm_prime *primes; /* K of them, in SEAL's order */
+} cm_params;
+
+#define CM_MAX_PRIMES 17 /* the largest K of any set */
+
+/* 128-bit security by the 2024 guidelines. q26x3 reads: three data primes of 26 bits; p27: a special prime of 27. */
+extern const cm_params cm_n1024_q26;
+extern const cm_params cm_n2048_q26_p27;
+extern const cm_params cm_n4096_q26x3_p27;
+extern const cm_params cm_n8192_q26x7_p27;
+extern const cm_params cm_n16384_q26x15_p27;
+
+/* The papers' totals, 128-bit by the 2018 table only: one to four bits over the 2024 bound. */
+extern const cm_params cm_std2018_n1024_q27;
+extern const cm_params cm_std2018_n2048_q27_p27;
+extern const cm_params cm_std2018_n4096_q27x3_p27;
+extern const cm_params cm_std2018_n8192_q27x7_p27;
+extern const cm_params cm_std2018_n16384_q27x15_p27;
+
+/* All sets above, in that order. */
+#define CM_PARAMS_COUNT 10
+extern const cm_params *const cm_params_all[CM_PARAMS_COUNT];
+
+/* The set with this id among cm_params_all, or null. */
+const cm_params *cm_params_by_id(uint32_t id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,52 @@
+/*
+ * CKKS encoding in fixed point: a vector becomes the coefficients of a polynomial, in place.
+ *
+ * Nothing here depends on a value's magnitude or sign in time; the roundings are specified in docs/encoding.md, so that
+ * every back-end gives the same bits.
+ */
+#ifndef CM_ENCODE_ENCODE_H
+#define CM_ENCODE_ENCODE_H
+
+#include <stdint.h>
+
+#include "ciphermote/ckks.h"
+#include "ring/ring.h"
+
+/* The encoded polynomial m, in the transform's own order (real: half of an antisymmetric polynomial). */
+typedef struct cm_message {
+    void *data; /* int32_t or int64_t, CM_CKKS_MESSAGE_BYTES */
+    uint8_t log2_n;
+    cm_slots slots;
+    cm_precision precision;
+} cm_message;
+
+/*
+ * Encode values into message->data, which may be where the values lie. scratch holds n/16 bytes.
+ * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY, CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE; message is zeroed then.
+ */
+CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message,
+                                  uint8_t *scratch);
+
+/* m at one prime: n words, at most 2q, in coefficient order. */
+void cm_message_residues(const cm_message *message, const cm_ring *ring, uint32_t *out);
+
+/* ---- the two precisions; fixed31.c and fixed63.c compile fixed_transform.h for each ---- */
+
+/* The guard bits below the binary point of an input to the transform. */
+#define CM_GUARD_BITS_31 1
+#define CM_GUARD_BITS_63 3
+
+/*
+ * The inverse of the canonical embedding. Input: n/2 real or complex numbers with guard bits, permuted by
+ * cm_slots_permute. Output: the rounded coefficients, guard bits gone.
+ */
+void cm_transform_31(int32_t *data, unsigned log2_n, cm_slots slots);
+void cm_transform_63(int64_t *data, unsigned log2_n, cm_slots slots);
+
+void cm_residues_31(const int32_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
+void cm_residues_63(const int64_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
+
+/* Move slot j to where the transform expects it, in place; words of 4 bytes a slot. visited holds n/16 bytes. */
+void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint8_t *visited);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * Signed 128-bit accumulators for the 63-bit encoder: the compiler's own where it has one, else two halves. Both
+ * give the same bits; define CM_NO_INT128 to test the second where the first exists.
+ */
+#ifndef CM_ENCODE_WIDE128_H
+#define CM_ENCODE_WIDE128_H
+
+#include <stdint.h>
+
+#if defined(__SIZEOF_INT128__) && !defined(CM_NO_INT128)
+
+__extension__ typedef __int128 cm_wide128;
+__extension__ typedef unsigned __int128 cm_uwide128;
+
+static inline cm_wide128 cm_wide128_add(cm_wide128 a, cm_wide128 b)
+{
+    return (cm_wide128)((cm_uwide128)a + (cm_uwide128)b);
+}
+
+static inline cm_wide128 cm_wide128_subtract(cm_wide128 a, cm_wide128 b)
+{
+    return (cm_wide128)((cm_uwide128)a - (cm_uwide128)b);
+}
+
+static inline cm_wide128 cm_wide128_product(int64_t a, int64_t b)
+{
+    return (cm_wide128)a * b;
+}
+
+/* a 2^bits, 0 <= bits < 64 */
+static inline cm_wide128 cm_wide128_shifted(int64_t a, unsigned bits)
+{
+    return (cm_wide128)((cm_uwide128)(cm_wide128)a << bits);
+}
+
+/* a >> bits, 64 <= bits < 128 */
+static inline int64_t cm_wide128_high(cm_wide128 a, unsigned bits)
+{
+    return (int64_t)(a >> bits);
+}
+
+/* (a + 2^(bits-1)) >> bits, 65 <= bits < 128 */
+static inline int64_t cm_wide128_round(cm_wide128 a, unsigned bits)
+{
+    return (int64_t)((a + ((cm_wide128)1 << (bits - 1u))) >> bits);
+}
+
+#else
+
+typedef struct cm_wide128 {
+    uint64_t low;
+    int64_t high;
+} cm_wide128;
+
+static inline cm_wide128 cm_wide128_add(cm_wide128 a, cm_wide128 b)
+{
+    cm_wide128 sum;
+    sum.low = a.low + b.low;
+    sum.high = (int64_t)((uint64_t)a.high + (uint64_t)b.high + (sum.low < a.low));
+    return sum;
+}
+
+static inline cm_wide128 cm_wide128_subtract(cm_wide128 a, cm_wide128 b)
+{
+    cm_wide128 difference;
+    difference.low = a.low - b.low;
+    difference.high = (int64_t)((uint64_t)a.high - (uint64_t)b.high - (a.low < b.low));
+    return difference;
+}
+
+/* Schoolbook on 32-bit halves; the signed product is the unsigned one less 2^64 b for a < 0 and 2^64 a for b < 0. */
+static inline cm_wide128 cm_wide128_product(int64_t a, int64_t b)
+{
+    uint64_t x = (uint64_t)a;
+    uint64_t y = (uint64_t)b;
+    uint64_t low = (x & 0xFFFFFFFFu) * (y & 0xFFFFFFFFu);
+    uint64_t middle = (x >> 32) * (y & 0xFFFFFFFFu) + (low >> 32);
+    uint64_t cross = (x & 0xFFFFFFFFu) * (y >> 32) + (middle & 0xFFFFFFFFu);
+    uint64_t high = (x >> 32) * (y >> 32) + (middle >> 32) + (cross >> 32);
+    cm_wide128 product;
+    product.low = cross << 32 | (low & 0xFFFFFFFFu);
+    product.high = (int64_t)(high - (y & (uint64_t)(a >> 63)) - (x & (uint64_t)(b >> 63)));
+    return product;
+}
+
+/* a 2^bits, 0 <= bits < 64 */
+static inline cm_wide128 cm_wide128_shifted(int64_t a, unsigned bits)
+{
+    cm_wide128 shifted;
+    shifted.low = (uint64_t)a << bits;
+    shifted.high = bits == 0 ? a >> 63 : a >> (64u - bits);
+    return shifted;
+}
+
+/* a >> bits, 64 <= bits < 128 */
+static inline int64_t cm_wide128_high(cm_wide128 a, unsigned bits)
+{
+    return a.high >> (bits - 64u);
+}
+
+/* (a + 2^(bits-1)) >> bits, 65 <= bits < 128: the half lies in the upper word. */
+static inline int64_t cm_wide128_round(cm_wide128 a, unsigned bits)
+{
+    return (int64_t)((uint64_t)a.high + ((uint64_t)1 << (bits - 65u))) >> (bits - 64u);
+}
+
+#endif
+
+#endif

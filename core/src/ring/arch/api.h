@@ -1,0 +1,35 @@
+/*
+ * What a back-end (vector unit, hand-written assembly, an accelerator on a bus) may take over from portable C.
+ *
+ * A back-end defines CM_ARCH_HEADER (a header that declares `extern const cm_arch ...` and defines CM_ARCH to it).
+ * Every entry may be null, and every call may decline by returning 0; the portable code then does the work. A call
+ * that returns 1 has produced exactly what the portable code would: same bounds, same residues, bit for bit
+ * (lazy outputs may differ by multiples of q). tests/vectors holds every back-end to that.
+ * Time may depend on n and q, never on the data.
+ */
+#ifndef CM_RING_ARCH_API_H
+#define CM_RING_ARCH_API_H
+
+#include <stdint.h>
+
+#include "ring/ring.h"
+
+typedef struct cm_arch {
+    /* Single steps: contracts as the functions of the same name in ring/ring.h. */
+    int (*ntt_forward)(uint32_t *a, const cm_ring *ring);
+    int (*ntt_inverse)(uint32_t *a, const cm_ring *ring);
+    int (*multiply)(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring);
+    int (*add)(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring);
+    /* Whole products: an accelerator that holds u on chip saves two transfers and every intermediate. */
+    int (*double_product)(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0, const uint32_t *p1,
+                          const cm_ring *ring);
+} cm_arch;
+
+#ifdef CM_ARCH_HEADER
+#include CM_ARCH_HEADER
+#define CM_ARCH_TRY(step, ...) (CM_ARCH.step && CM_ARCH.step(__VA_ARGS__))
+#else
+#define CM_ARCH_TRY(step, ...) 0
+#endif
+
+#endif

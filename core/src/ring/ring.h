@@ -1,0 +1,76 @@
+/*
+ * Arithmetic in Z_q[x]/(x^n + 1) for one prime q < 2^27 at a time: Montgomery products and the negacyclic NTT.
+ *
+ * Bounds are stated as multiples of q: a "lazy" value is below 2^32, that is at most 32 q, a "residue" is below q.
+ * The transform's order is SEAL's: output i is a(psi^(2 bitrev(i) + 1)).
+ */
+#ifndef CM_RING_RING_H
+#define CM_RING_RING_H
+
+#include <stdint.h>
+
+#include "ciphermote/config.h"
+#include "ciphermote/params.h"
+
+/* What the transforms at one prime need. Twiddles are in Montgomery form (times 2^32 mod q). */
+typedef struct cm_ring {
+    const cm_prime *prime;
+    uint32_t log2_n;
+    uint32_t first[CM_MAX_LOG2_N]; /* level l's first twiddle, psi^(n / 2^(l+1)) */
+    uint32_t step[CM_MAX_LOG2_N];  /* from twiddle i to i + 1 of a level, where i has t trailing ones: step[t] */
+} cm_ring;
+
+void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n);
+
+/*
+ * Montgomery reduction: x / 2^32 mod q, below x / 2^32 + q.
+ * Proof: x + (x * -q^-1 mod 2^32) * q is divisible by 2^32 and below x + 2^32 q. It fits 64 bits if x < 2^64 - 2^32 q.
+ */
+static inline uint32_t cm_montgomery_reduce(uint64_t x, const cm_prime *prime)
+{
+    uint32_t m = (uint32_t)x * prime->neg_q_inv;
+    return (uint32_t)((x + (uint64_t)m * prime->q) >> 32);
+}
+
+/* a b / 2^32 mod q, below 2q, for any 32-bit a and b <= q. */
+static inline uint32_t cm_montgomery_multiply(uint32_t a, uint32_t b, const cm_prime *prime)
+{
+    return cm_montgomery_reduce((uint64_t)a * b, prime);
+}
+
+/* x - q if x >= q, else x; without a branch. For x < 2^31 + q. */
+static inline uint32_t cm_subtract_once(uint32_t x, uint32_t q)
+{
+    uint32_t d = x - q;
+    return d + (q & (0u - (d >> 31)));
+}
+
+/* The residue of any 32-bit value. */
+static inline uint32_t cm_reduce(uint32_t x, const cm_prime *prime)
+{
+    return cm_subtract_once(cm_montgomery_multiply(x, prime->r1, prime), prime->q);
+}
+
+/* Forward transform in place: input below 4q, output lazy: each of at most 14 levels adds 2q, and 4q + 28q <= 2^32. */
+void cm_ntt_forward(uint32_t *a, const cm_ring *ring);
+
+/* Inverse transform in place: input residues, output residues. */
+void cm_ntt_inverse(uint32_t *a, const cm_ring *ring);
+
+/* out[i] = a[i] b[i] as residues, for lazy a (Montgomery form) and residues b. out may be a. */
+void cm_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring);
+
+/* out[i] = a[i] + b[i] as residues, for lazy a and residues b. out may be a. */
+void cm_add(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring);
+
+/* A packed ternary polynomial (ciphermote/keys.h) as lazy residues times factor, where 0 < factor < q. */
+void cm_ternary_expand(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring);
+
+/*
+ * u p0 and u p1 as residues in NTT form, for a ternary u (coefficients) and transformed p0, p1. Neither output may
+ * overlap an input or the other.
+ */
+void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0, const uint32_t *p1,
+                       const cm_ring *ring);
+
+#endif

@@ -1,0 +1,128 @@
+/* The device's counter, its random draws and the derivation of seeds. Fails closed: no counter, no seed. */
+#include "ciphermote/device.h"
+
+#include <string.h>
+
+#include "random/sample.h"
+#include "random/wipe.h"
+#include "random/xof.h"
+#include "scheme/seeds.h"
+
+#define DRAW_BYTES 32
+
+static void keyed_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], enum cm_label label,
+                        uint64_t position)
+{
+    const uint32_t nonce[3] = {(uint32_t)label, (uint32_t)(position >> 32), 0};
+    cm_chacha20_block(out, key, nonce, (uint32_t)position);
+}
+
+void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t randomness[DRAW_BYTES],
+                     uint64_t counter, cm_seeds *seeds)
+{
+    uint8_t block[CM_CHACHA20_BLOCK_BYTES];
+    uint8_t key[32];
+    keyed_block(block, secret, CM_LABEL_DERIVE, counter);
+    for (unsigned i = 0; i < sizeof key; i++) {
+        key[i] = (uint8_t)(block[i] ^ randomness[i]);
+    }
+    seeds->counter = counter;
+    keyed_block(seeds->public_seed, key, CM_LABEL_PUBLIC_SEED, 0);
+    keyed_block(block, key, CM_LABEL_SECRET_SEED, 0);
+    memcpy(seeds->secret_seed, block, sizeof seeds->secret_seed);
+    cm_wipe(block, sizeof block);
+    cm_wipe(key, sizeof key);
+}
+
+/* A stuck source repeats a byte or a half within one draw, or a whole draw: each has a chance below 2^-119 otherwise. */
+static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTES])
+{
+    memset(randomness, 0, DRAW_BYTES);
+    if (device->platform.random(device->platform.context, randomness, DRAW_BYTES) != 0) {
+        return CM_ERR_RANDOM;
+    }
+    uint8_t differs = 0;
+    for (unsigned i = 1; i < DRAW_BYTES; i++) {
+        differs |= (uint8_t)(randomness[i] ^ randomness[0]);
+    }
+    uint8_t image[CM_CHACHA20_BLOCK_BYTES];
+    keyed_block(image, randomness, CM_LABEL_DRAW_CHECK, 0);
+    bool stuck = differs == 0 || memcmp(randomness, randomness + DRAW_BYTES / 2, DRAW_BYTES / 2) == 0 ||
+                 (device->drawn && memcmp(image, device->last_draw, sizeof device->last_draw) == 0);
+    memcpy(device->last_draw, image, sizeof device->last_draw);
+    device->drawn = true;
+    cm_wipe(image, sizeof image);
+    return stuck ? CM_ERR_RANDOM : CM_OK;
+}
+
+/* The reservation is on record, and read back, before the first counter in it is used. */
+static cm_status take_counter(cm_device *device, uint64_t *counter)
+{
+    if (device->counter == device->reserved) {
+        if (device->reserved > UINT64_MAX - CM_COUNTER_RESERVE) {
+            return CM_ERR_COUNTER;
+        }
+        const uint64_t target = device->reserved + CM_COUNTER_RESERVE;
+        uint64_t stored = 0;
+        if (device->platform.counter_write(device->platform.context, target) != 0 ||
+            device->platform.counter_read(device->platform.context, &stored) != 0 || stored != target) {
+            return CM_ERR_COUNTER;
+        }
+        device->reserved = target;
+    }
+    *counter = device->counter++;
+    return CM_OK;
+}
+
+cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds)
+{
+    if (!device || !device->ready) {
+        return CM_ERR_ARGUMENT;
+    }
+    uint8_t randomness[DRAW_BYTES];
+    uint64_t counter = 0;
+    cm_status status = draw_randomness(device, randomness);
+    if (status == CM_OK) {
+        status = take_counter(device, &counter);
+    }
+    if (status == CM_OK) {
+        cm_seeds_derive(device->secret, randomness, counter, seeds);
+    }
+    cm_wipe(randomness, sizeof randomness);
+    return status;
+}
+
+cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRET_BYTES], const cm_platform *platform)
+{
+    if (!device) {
+        return CM_ERR_ARGUMENT;
+    }
+    memset(device, 0, sizeof *device);
+    if (!secret || !platform || !platform->random || !platform->counter_read || !platform->counter_write) {
+        return CM_ERR_ARGUMENT;
+    }
+    uint8_t any = 0;
+    for (unsigned i = 0; i < CM_DEVICE_SECRET_BYTES; i++) {
+        any |= secret[i];
+    }
+    if (any == 0) {
+        return CM_ERR_ARGUMENT;
+    }
+    uint64_t counter = 0;
+    if (platform->counter_read(platform->context, &counter) != 0) {
+        return CM_ERR_COUNTER;
+    }
+    device->platform = *platform;
+    device->counter = counter;
+    device->reserved = counter;
+    memcpy(device->secret, secret, CM_DEVICE_SECRET_BYTES);
+    device->ready = true;
+    return CM_OK;
+}
+
+void cm_device_wipe(cm_device *device)
+{
+    if (device) {
+        cm_wipe(device, sizeof *device);
+    }
+}

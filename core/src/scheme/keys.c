@@ -1,0 +1,84 @@
+/* Key generation, a prime at a time, and the keys' forms on the device. */
+#include "ciphermote/keys.h"
+
+#include "random/sample.h"
+#include "random/wipe.h"
+#include "scheme/noise.h"
+
+const uint32_t *cm_flat_public_key_polynomial(void *context, unsigned component, unsigned prime)
+{
+    const cm_flat_public_key *key = context;
+    return key->residues + ((size_t)prime * 2u + component) * key->n;
+}
+
+static bool usable(const cm_params *params, const void *input, unsigned prime, const void *output)
+{
+    return params && input && output && prime < params->key_primes;
+}
+
+cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_SEED_BYTES], uint8_t *ternary)
+{
+    if (!usable(params, seed, 0, ternary)) {
+        return CM_ERR_ARGUMENT;
+    }
+    const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
+    cm_stream stream;
+    cm_stream_init(&stream, seed, nonce);
+    cm_sample_ternary(&stream, ternary, (uint32_t)1 << params->log2_n);
+    cm_wipe(&stream, sizeof stream);
+    return CM_OK;
+}
+
+static void reduce_all(uint32_t *a, const cm_ring *ring)
+{
+    const uint32_t n = (uint32_t)1 << ring->log2_n;
+    for (uint32_t i = 0; i < n; i++) {
+        a[i] = cm_reduce(a[i], ring->prime);
+    }
+}
+
+cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime, uint32_t *residues)
+{
+    if (!usable(params, ternary, prime, residues)) {
+        return CM_ERR_ARGUMENT;
+    }
+    cm_ring ring;
+    cm_ring_init(&ring, &params->primes[prime], params->log2_n);
+    cm_ternary_expand(residues, ternary, 1, &ring);
+    cm_ntt_forward(residues, &ring);
+    reduce_all(residues, &ring);
+    return CM_OK;
+}
+
+/* c0 = NTT(INTT(-a s) + e): the noise enters in coefficient form, so that two polynomials are all it takes. */
+cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary, const uint8_t seed[CM_SEED_BYTES],
+                             unsigned prime, uint32_t *c0, uint32_t *c1)
+{
+    if (!usable(params, ternary, prime, c0) || !seed || !c1) {
+        return CM_ERR_ARGUMENT;
+    }
+    const uint32_t public_part[3] = {CM_LABEL_KEY_PUBLIC, 0, 0};
+    const uint32_t secret_part[3] = {CM_LABEL_KEY_SECRET, 0, 0};
+    const cm_prime *modulus = &params->primes[prime];
+    uint8_t block[CM_CHACHA20_BLOCK_BYTES];
+    cm_ring ring;
+    cm_uniform uniform;
+    cm_stream stream;
+    cm_ring_init(&ring, modulus, params->log2_n);
+
+    cm_chacha20_block(block, seed, public_part, 0);
+    cm_uniform_init(&uniform, CM_CHACHA20, block, params->log2_n, params->key_primes);
+    cm_uniform_polynomial(&uniform, modulus, prime, c1);
+
+    cm_ternary_expand(c0, ternary, modulus->q - modulus->r1, &ring);
+    cm_ntt_forward(c0, &ring);
+    cm_multiply(c0, c0, c1, &ring);
+    cm_ntt_inverse(c0, &ring);
+
+    cm_chacha20_block(block, seed, secret_part, 0);
+    cm_add_noise(c0, block, 0, &ring, &stream);
+    cm_ntt_forward(c0, &ring);
+    reduce_all(c0, &ring);
+    cm_wipe(block, sizeof block);
+    return CM_OK;
+}

@@ -1,0 +1,312 @@
+/* Frames: writing them piece by piece, and checking every byte of those that come in. docs/wire-format.md has the layout. */
+#include "ciphermote/frame.h"
+
+#include <string.h>
+
+#include "random/bytes.h"
+
+enum {
+    MAGIC_0 = 'C',
+    MAGIC_1 = 'M',
+    AT_VERSION = 2,
+    AT_PAYLOAD = 3,
+    AT_SCHEME = 4,
+    AT_DOMAIN = 5,
+    AT_COMPONENTS = 6,
+    AT_PRIMES = 7,
+    AT_PARAMS = 8,
+    AT_KEY = 12,
+    AT_COUNTER = 20,
+    AT_SCALE = 28,
+    AT_XOF = 36,
+    AT_COMPONENT = 37,
+    AT_PRIME = 38,
+    AT_TILES = 39,
+    AT_LENGTH = 40
+};
+
+/* The reflected polynomial 0x82F63B78, four bits at a time. */
+static const uint32_t crc_nibbles[16] = {0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3,
+                                         0x61C69362, 0x7198540D, 0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9,
+                                         0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75};
+
+uint32_t cm_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
+{
+    crc = ~crc;
+    for (size_t i = 0; i < length; i++) {
+        crc ^= bytes[i];
+        crc = crc >> 4 ^ crc_nibbles[crc & 15u];
+        crc = crc >> 4 ^ crc_nibbles[crc & 15u];
+    }
+    return ~crc;
+}
+
+/* ---- writing ---- */
+
+static cm_status flush(cm_frame_writer *writer)
+{
+    const size_t length = writer->filled;
+    writer->filled = 0;
+    writer->crc = cm_crc32c(writer->crc, writer->piece, length);
+    return writer->sink.write(writer->sink.context, writer->piece, length) == 0 ? CM_OK : CM_ERR_SINK;
+}
+
+static cm_status put(cm_frame_writer *writer, uint8_t byte)
+{
+    writer->piece[writer->filled++] = byte;
+    return writer->filled == CM_FRAME_PIECE_BYTES ? flush(writer) : CM_OK;
+}
+
+static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned component, unsigned prime,
+                       uint32_t payload_bytes)
+{
+    const cm_ciphertext_info *info = &writer->emitter.info;
+    uint8_t *header = writer->piece;
+    header[0] = MAGIC_0;
+    header[1] = MAGIC_1;
+    header[AT_VERSION] = CM_FRAME_VERSION;
+    header[AT_PAYLOAD] = (uint8_t)payload;
+    header[AT_SCHEME] = (uint8_t)info->scheme;
+    header[AT_DOMAIN] = info->ntt_form ? 1 : 0;
+    header[AT_COMPONENTS] = info->components;
+    header[AT_PRIMES] = info->primes;
+    cm_store32(header + AT_PARAMS, info->params->id);
+    cm_store64(header + AT_KEY, info->key_id);
+    cm_store64(header + AT_COUNTER, info->counter);
+    cm_store64(header + AT_SCALE, info->scale_or_t);
+    header[AT_XOF] = (uint8_t)info->xof;
+    header[AT_COMPONENT] = (uint8_t)component;
+    header[AT_PRIME] = (uint8_t)prime;
+    header[AT_TILES] = 0;
+    cm_store32(header + AT_LENGTH, payload_bytes);
+    writer->crc = 0;
+    writer->filled = CM_FRAME_HEADER_BYTES;
+}
+
+static cm_status end_frame(cm_frame_writer *writer)
+{
+    cm_status status = writer->filled ? flush(writer) : CM_OK;
+    if (status == CM_OK) {
+        cm_store32(writer->piece, writer->crc);
+        writer->filled = CM_FRAME_CRC_BYTES;
+        status = flush(writer);
+    }
+    return status;
+}
+
+static unsigned bits_of(uint32_t q)
+{
+    unsigned bits = 0;
+    while (q >> bits) {
+        bits++;
+    }
+    return bits;
+}
+
+static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
+{
+    cm_frame_writer *writer = (cm_frame_writer *)(void *)self;
+    const size_t length = cm_public_seed_bytes(info->xof);
+    if (length == 0) {
+        return CM_OK;
+    }
+    put_header(writer, CM_PAYLOAD_SEED, 1, 0, (uint32_t)length);
+    cm_status status = CM_OK;
+    for (size_t i = 0; i < length && status == CM_OK; i++) {
+        status = put(writer, info->seed[i]);
+    }
+    return status == CM_OK ? end_frame(writer) : status;
+}
+
+/* Residues are packed low bits first, without gaps; n is a multiple of 8, so the last byte is whole. */
+static cm_status write_residues(cm_emitter *self, unsigned component, unsigned prime, const uint32_t *residues)
+{
+    cm_frame_writer *writer = (cm_frame_writer *)(void *)self;
+    const cm_params *params = self->info.params;
+    const uint32_t n = (uint32_t)1 << params->log2_n;
+    const unsigned bits = bits_of(params->primes[prime].q);
+    put_header(writer, CM_PAYLOAD_RESIDUES, component, prime, n / 8u * bits);
+    uint64_t pending = 0;
+    unsigned pending_bits = 0;
+    cm_status status = CM_OK;
+    for (uint32_t i = 0; i < n; i++) {
+        pending |= (uint64_t)residues[i] << pending_bits;
+        pending_bits += bits;
+        while (pending_bits >= 8u) {
+            status = put(writer, (uint8_t)pending);
+            if (status != CM_OK) {
+                return status;
+            }
+            pending >>= 8;
+            pending_bits -= 8u;
+        }
+    }
+    return end_frame(writer);
+}
+
+static cm_status write_nothing(cm_emitter *self)
+{
+    (void)self;
+    return CM_OK;
+}
+
+void cm_frame_writer_init(cm_frame_writer *writer, cm_sink sink)
+{
+    memset(writer, 0, sizeof *writer);
+    writer->emitter.begin = write_seed;
+    writer->emitter.residues = write_residues;
+    writer->emitter.end = write_nothing;
+    writer->sink = sink;
+}
+
+/* ---- reading ---- */
+
+/* A finite, positive, normal binary64 whose value is from 1 to below 2^512. */
+static bool scale_valid(uint64_t bits)
+{
+    const uint64_t exponent = bits >> 52;
+    return exponent >= 1023 && exponent < 1023 + 512;
+}
+
+static bool scheme_fields_valid(const cm_ciphertext_info *info)
+{
+    if (info->scheme == CM_CKKS) {
+        return info->ntt_form && scale_valid(info->scale_or_t);
+    }
+    return info->scheme == CM_BFV && info->scale_or_t >= 2 && info->scale_or_t < (uint64_t)1 << 32;
+}
+
+static bool shape_valid(const cm_frame *frame)
+{
+    const cm_ciphertext_info *info = &frame->info;
+    if (info->primes == 0 || info->primes > info->params->data_primes || frame->prime >= info->primes) {
+        return false;
+    }
+    if (info->components < 2 || info->components > 3 || frame->component >= info->components) {
+        return false;
+    }
+    if (frame->log2_tiles > 4 || frame->tile >> frame->log2_tiles) {
+        return false;
+    }
+    if (frame->payload == CM_PAYLOAD_SEED) {
+        return frame->component == 1 && frame->prime == 0 && frame->log2_tiles == 0 && info->components == 2 &&
+               cm_public_seed_bytes(info->xof) != 0;
+    }
+    return frame->payload == CM_PAYLOAD_RESIDUES && (info->xof == CM_XOF_NONE || frame->component == 0);
+}
+
+static cm_status parse_fields(const uint8_t *bytes, const cm_params *params, cm_frame *frame)
+{
+    cm_ciphertext_info *info = &frame->info;
+    const uint32_t id = cm_load32(bytes + AT_PARAMS);
+    info->params = params ? params : cm_params_by_id(id);
+    if (!info->params || info->params->id != id) {
+        return CM_ERR_PARAMS;
+    }
+    if (bytes[AT_DOMAIN] > 1 || bytes[AT_XOF] > CM_CHACHA20 || bytes[AT_PAYLOAD] > CM_PAYLOAD_SEED ||
+        (bytes[AT_SCHEME] != CM_BFV && bytes[AT_SCHEME] != CM_CKKS)) {
+        return CM_ERR_FRAME_FIELD;
+    }
+    info->scheme = (cm_scheme)bytes[AT_SCHEME];
+    info->ntt_form = bytes[AT_DOMAIN] == 1;
+    info->components = bytes[AT_COMPONENTS];
+    info->primes = bytes[AT_PRIMES];
+    info->key_id = cm_load64(bytes + AT_KEY);
+    info->counter = cm_load64(bytes + AT_COUNTER);
+    info->scale_or_t = cm_load64(bytes + AT_SCALE);
+    info->xof = (cm_xof_kind)bytes[AT_XOF];
+    frame->payload = (cm_payload)bytes[AT_PAYLOAD];
+    frame->component = bytes[AT_COMPONENT];
+    frame->prime = bytes[AT_PRIME];
+    frame->log2_tiles = bytes[AT_TILES] & 15u;
+    frame->tile = bytes[AT_TILES] >> 4;
+    frame->payload_bytes = cm_load32(bytes + AT_LENGTH);
+    return scheme_fields_valid(info) && shape_valid(frame) ? CM_OK : CM_ERR_FRAME_FIELD;
+}
+
+cm_status cm_frame_parse_header(const uint8_t *bytes, size_t length, const cm_params *params, cm_frame *frame)
+{
+    if (!frame) {
+        return CM_ERR_ARGUMENT;
+    }
+    memset(frame, 0, sizeof *frame);
+    if (!bytes) {
+        return CM_ERR_ARGUMENT;
+    }
+    if (length < CM_FRAME_HEADER_BYTES) {
+        return CM_ERR_FRAME_SHORT;
+    }
+    if (bytes[0] != MAGIC_0 || bytes[1] != MAGIC_1) {
+        return CM_ERR_FRAME_MAGIC;
+    }
+    if (bytes[AT_VERSION] != CM_FRAME_VERSION) {
+        return CM_ERR_FRAME_VERSION;
+    }
+    cm_status status = parse_fields(bytes, params, frame);
+    if (status == CM_OK) {
+        uint32_t expected = (uint32_t)cm_public_seed_bytes(frame->info.xof);
+        if (frame->payload == CM_PAYLOAD_RESIDUES) {
+            frame->residue_count = (uint32_t)1 << (frame->info.params->log2_n - frame->log2_tiles);
+            expected = frame->residue_count / 8u * bits_of(frame->info.params->primes[frame->prime].q);
+        }
+        if (frame->payload_bytes != expected) {
+            status = CM_ERR_FRAME_FIELD;
+        }
+    }
+    if (status != CM_OK) {
+        memset(frame, 0, sizeof *frame);
+        return status;
+    }
+    frame->frame_bytes = (size_t)CM_FRAME_HEADER_BYTES + frame->payload_bytes + CM_FRAME_CRC_BYTES;
+    return CM_OK;
+}
+
+cm_status cm_frame_parse(const uint8_t *bytes, size_t length, const cm_params *params, cm_frame *frame)
+{
+    cm_status status = cm_frame_parse_header(bytes, length, params, frame);
+    if (status != CM_OK) {
+        return status;
+    }
+    const size_t covered = (size_t)CM_FRAME_HEADER_BYTES + frame->payload_bytes;
+    if (length < frame->frame_bytes) {
+        status = CM_ERR_FRAME_SHORT;
+    } else if (cm_crc32c(0, bytes, covered) != cm_load32(bytes + covered)) {
+        status = CM_ERR_FRAME_CRC;
+    }
+    if (status != CM_OK) {
+        memset(frame, 0, sizeof *frame);
+        return status;
+    }
+    frame->payload_data = bytes + CM_FRAME_HEADER_BYTES;
+    if (frame->payload == CM_PAYLOAD_SEED) {
+        memcpy(frame->info.seed, frame->payload_data, frame->payload_bytes);
+    }
+    return CM_OK;
+}
+
+cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues)
+{
+    if (!frame || !frame->payload_data || frame->payload != CM_PAYLOAD_RESIDUES || !residues) {
+        return CM_ERR_ARGUMENT;
+    }
+    const uint32_t q = frame->info.params->primes[frame->prime].q;
+    const unsigned bits = bits_of(q);
+    const uint32_t mask = ((uint32_t)1 << bits) - 1u;
+    const uint8_t *next = frame->payload_data;
+    uint64_t pending = 0;
+    unsigned pending_bits = 0;
+    for (uint32_t i = 0; i < frame->residue_count; i++) {
+        while (pending_bits < bits) {
+            pending |= (uint64_t)*next++ << pending_bits;
+            pending_bits += 8u;
+        }
+        residues[i] = (uint32_t)pending & mask;
+        if (residues[i] >= q) {
+            memset(residues, 0, sizeof *residues * frame->residue_count);
+            return CM_ERR_RESIDUE;
+        }
+        pending >>= bits;
+        pending_bits -= bits;
+    }
+    return CM_OK;
+}

@@ -1,0 +1,494 @@
+/*
+ * ciphermote._core: the C library for Python. Thin by design: it checks shapes and lengths, calls the library and turns
+ * statuses into exceptions; names and meanings are those of core/include/ciphermote.
+ */
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+extern "C" {
+#include "ciphermote/ciphermote.h"
+#include "encode/encode.h"
+#include "random/sample.h"
+#include "random/wipe.h"
+#include "random/xof.h"
+#include "ring/ring.h"
+#include "scheme/seeds.h"
+}
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Words = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using NewWords = nb::ndarray<nb::numpy, uint32_t>;
+
+/* A failed call: the status and its sentence, as the attributes of a Python exception. */
+struct StatusError : std::runtime_error {
+    cm_status status;
+    explicit StatusError(cm_status s) : std::runtime_error(cm_status_text(s)), status(s) {}
+};
+
+void check(cm_status status)
+{
+    if (status != CM_OK) {
+        throw StatusError(status);
+    }
+}
+
+template <typename T>
+nb::ndarray<nb::numpy, T> new_array(std::vector<T> values, std::initializer_list<size_t> shape)
+{
+    auto *owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return nb::ndarray<nb::numpy, T>(owned->data(), shape, owner);
+}
+
+const uint8_t *bytes_of(const nb::bytes &bytes, size_t expected, const char *what)
+{
+    if (bytes.size() != expected) {
+        throw nb::value_error((std::string(what) + " must be " + std::to_string(expected) + " bytes, not " +
+                               std::to_string(bytes.size()))
+                                  .c_str());
+    }
+    return static_cast<const uint8_t *>(bytes.data());
+}
+
+nb::bytes to_bytes(const std::vector<uint8_t> &bytes)
+{
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
+/* A parameter set with storage of its own. */
+class Params {
+  public:
+    using Row = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
+
+    Params(std::string name, uint32_t id, unsigned log2_n, unsigned data_primes, unsigned log2_q_data,
+           const std::vector<Row> &rows)
+        : name_(std::move(name))
+    {
+        if (log2_n < 10 || log2_n > CM_MAX_LOG2_N || rows.empty() || rows.size() > CM_MAX_PRIMES || data_primes < 1 ||
+            data_primes > rows.size()) {
+            throw nb::value_error("the parameter set has a shape that the library cannot use");
+        }
+        for (const auto &[q, neg_q_inv, r1, r2, psi, n_inv] : rows) {
+            primes_.push_back({q, neg_q_inv, r1, r2, psi, n_inv});
+        }
+        params_ = {name_.c_str(),
+                   id,
+                   static_cast<uint8_t>(log2_n),
+                   static_cast<uint8_t>(primes_.size()),
+                   static_cast<uint8_t>(data_primes),
+                   static_cast<uint8_t>(std::min(log2_q_data, 255u)),
+                   primes_.data()};
+    }
+    Params(const Params &) = delete;
+    Params &operator=(const Params &) = delete;
+
+    const cm_params *get() const { return &params_; }
+    size_t n() const { return size_t{1} << params_.log2_n; }
+    cm_ring ring(unsigned prime) const
+    {
+        if (prime >= primes_.size()) {
+            throw nb::index_error("the parameter set has no such prime");
+        }
+        cm_ring ring;
+        cm_ring_init(&ring, &primes_[prime], params_.log2_n);
+        return ring;
+    }
+    const uint8_t *ternary(const nb::bytes &packed) const
+    {
+        return bytes_of(packed, CM_TERNARY_BYTES(n()), "a packed ternary polynomial");
+    }
+    void expect_polynomial(const Words &a) const
+    {
+        if (a.shape(0) != n()) {
+            throw nb::value_error("a polynomial must have n residues");
+        }
+    }
+
+  private:
+    std::string name_;
+    std::vector<cm_prime> primes_;
+    cm_params params_{};
+};
+
+/* ---- ring ---- */
+
+NewWords ntt_forward(const Params &params, unsigned prime, const Words &a)
+{
+    const cm_ring ring = params.ring(prime);
+    params.expect_polynomial(a);
+    std::vector<uint32_t> out(a.data(), a.data() + a.shape(0));
+    for (uint32_t &x : out) {
+        x = cm_reduce(x, ring.prime);
+    }
+    cm_ntt_forward(out.data(), &ring);
+    for (uint32_t &x : out) {
+        x = cm_reduce(x, ring.prime);
+    }
+    return new_array(std::move(out), {params.n()});
+}
+
+NewWords ntt_inverse(const Params &params, unsigned prime, const Words &a)
+{
+    const cm_ring ring = params.ring(prime);
+    params.expect_polynomial(a);
+    std::vector<uint32_t> out(a.data(), a.data() + a.shape(0));
+    for (uint32_t &x : out) {
+        x = cm_reduce(x, ring.prime);
+    }
+    cm_ntt_inverse(out.data(), &ring);
+    return new_array(std::move(out), {params.n()});
+}
+
+/* ---- random ---- */
+
+NewWords expand_seed(const Params &params, int xof, const nb::bytes &seed, unsigned primes)
+{
+    const auto kind = static_cast<cm_xof_kind>(xof);
+    const size_t length = cm_public_seed_bytes(kind);
+    if (length == 0 || primes < 1 || primes > params.get()->key_primes) {
+        throw nb::value_error("no such expansion: the xof is 1 (BLAKE2Xb), 2 (SHAKE256) or 3 (ChaCha20)");
+    }
+    const uint8_t *bytes = bytes_of(seed, length, "the seed");
+    std::vector<uint32_t> out(primes * params.n());
+    cm_uniform uniform;
+    cm_uniform_init(&uniform, kind, bytes, params.get()->log2_n, primes);
+    for (unsigned i = 0; i < primes; i++) {
+        cm_uniform_polynomial(&uniform, &params.get()->primes[i], i, out.data() + i * params.n());
+    }
+    return new_array(std::move(out), {primes, params.n()});
+}
+
+/* ---- keys ---- */
+
+nb::bytes secret_key_generate(const Params &params, const nb::bytes &seed)
+{
+    std::vector<uint8_t> ternary(CM_TERNARY_BYTES(params.n()));
+    check(cm_secret_key_generate(params.get(), bytes_of(seed, CM_SEED_BYTES, "the seed"), ternary.data()));
+    nb::bytes result = to_bytes(ternary);
+    cm_wipe(ternary.data(), ternary.size());
+    return result;
+}
+
+NewWords secret_key_residues(const Params &params, const nb::bytes &ternary, unsigned prime)
+{
+    std::vector<uint32_t> out(params.n());
+    check(cm_secret_key_residues(params.get(), params.ternary(ternary), prime, out.data()));
+    return new_array(std::move(out), {params.n()});
+}
+
+nb::tuple zero_encryption(const Params &params, const nb::bytes &ternary, const nb::bytes &seed, unsigned prime)
+{
+    std::vector<uint32_t> c0(params.n());
+    std::vector<uint32_t> c1(params.n());
+    check(cm_zero_encryption(params.get(), params.ternary(ternary), bytes_of(seed, CM_SEED_BYTES, "the seed"), prime,
+                             c0.data(), c1.data()));
+    return nb::make_tuple(new_array(std::move(c0), {params.n()}), new_array(std::move(c1), {params.n()}));
+}
+
+/* ---- values ---- */
+
+/* The caller's array as cm_ckks_values: 1-D float32, int16 or int32; complex slots as interleaved pairs. */
+cm_ckks_values values_of(const nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> &array, bool complex_slots,
+                         int exponent, int log2_scale, int precision)
+{
+    cm_ckks_values values{};
+    if (array.dtype() == nb::dtype<float>()) {
+        values.number = CM_FLOAT32;
+    } else if (array.dtype() == nb::dtype<int16_t>()) {
+        values.number = CM_INT16;
+    } else if (array.dtype() == nb::dtype<int32_t>()) {
+        values.number = CM_INT32;
+    } else {
+        throw nb::type_error("values must be a float32, int16 or int32 array");
+    }
+    const size_t parts = complex_slots ? 2 : 1;
+    if (array.shape(0) % parts != 0) {
+        throw nb::value_error("complex values are pairs of numbers, so their number must be even");
+    }
+    static const uint32_t nothing = 0;
+    values.data = array.shape(0) ? array.data() : &nothing;
+    values.count = static_cast<uint32_t>(array.shape(0) / parts);
+    values.slots = complex_slots ? CM_COMPLEX_SLOTS : CM_REAL;
+    values.exponent = static_cast<int16_t>(exponent);
+    values.log2_scale = static_cast<int16_t>(log2_scale);
+    values.precision = static_cast<cm_precision>(precision);
+    return values;
+}
+
+using Values = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/* The n coefficients of the encoded polynomial. */
+nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const Values &array, bool complex_slots, int exponent,
+                                       int log2_scale, int precision)
+{
+    const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
+    const size_t n = params.n();
+    std::vector<uint64_t> data(CM_CKKS_MESSAGE_BYTES(n, CM_COMPLEX_SLOTS, CM_FIXED_63) / 8);
+    std::vector<uint8_t> scratch(n / 16);
+    cm_message message{};
+    message.data = data.data();
+    check(cm_encode(params.get(), &values, &message, scratch.data()));
+    auto at = [&](size_t i) -> int64_t {
+        return values.precision == CM_FIXED_31 ? static_cast<const int32_t *>(message.data)[i]
+                                               : static_cast<const int64_t *>(message.data)[i];
+    };
+    std::vector<int64_t> m(n);
+    if (complex_slots) {
+        for (size_t k = 0; k < n / 2; k++) {
+            m[k] = at(2 * k);
+            m[k + n / 2] = at(2 * k + 1);
+        }
+    } else {
+        m[0] = at(0);
+        m[n / 4] = at(1);
+        m[3 * n / 4] = -at(1);
+        for (size_t k = 1; k < n / 4; k++) {
+            m[k] = at(2 * k);
+            m[n - k] = -at(2 * k);
+            m[n / 2 - k] = at(2 * k + 1);
+            m[n / 2 + k] = -at(2 * k + 1);
+        }
+    }
+    return new_array(std::move(m), {n});
+}
+
+/* ---- the device ---- */
+
+int append(void *context, const uint8_t *bytes, size_t length)
+{
+    auto *out = static_cast<std::vector<uint8_t> *>(context);
+    out->insert(out->end(), bytes, bytes + length);
+    return 0;
+}
+
+/* A device whose random source and persistent counter are Python callables. */
+class Device {
+  public:
+    Device(const nb::bytes &secret, nb::object random, nb::object counter_read, nb::object counter_write)
+        : random_(std::move(random)), counter_read_(std::move(counter_read)), counter_write_(std::move(counter_write))
+    {
+        const cm_platform platform{draw, read, write, this};
+        check(cm_device_init(&device_, bytes_of(secret, CM_DEVICE_SECRET_BYTES, "the device secret"), &platform));
+    }
+    ~Device() { cm_device_wipe(&device_); }
+    Device(const Device &) = delete;
+    Device &operator=(const Device &) = delete;
+
+    nb::bytes encrypt_symmetric(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof,
+                                const Values &array, int log2_scale, int precision, bool complex_slots, int exponent,
+                                const std::string &format)
+    {
+        const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
+        const cm_secret_key key{params.get(), key_id, params.ternary(ternary)};
+        return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
+            return cm_ckks_encrypt_symmetric(&device_, &key, static_cast<cm_xof_kind>(xof), &values, arena, bytes,
+                                             emitter);
+        });
+    }
+
+    /* public_key: [data prime][component][n] residues. */
+    nb::bytes encrypt_asymmetric(const Params &params, const Words &public_key, uint64_t key_id, const Values &array,
+                                 int log2_scale, int precision, bool complex_slots, int exponent,
+                                 const std::string &format)
+    {
+        const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
+        if (public_key.shape(0) != 2 * params.n() * params.get()->data_primes) {
+            throw nb::value_error("a public key must have 2 n residues at each data prime");
+        }
+        cm_flat_public_key flat{public_key.data(), static_cast<uint32_t>(params.n())};
+        const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat};
+        return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
+            return cm_ckks_encrypt_asymmetric(&device_, &key, &values, arena, bytes, emitter);
+        });
+    }
+
+  private:
+    template <typename Encrypt> nb::bytes run(const std::string &format, Encrypt encrypt)
+    {
+        std::vector<uint8_t> out;
+        std::vector<uint64_t> arena(
+            CM_CKKS_ASYMMETRIC_ARENA_BYTES(size_t{1} << CM_MAX_LOG2_N, CM_COMPLEX_SLOTS, CM_FIXED_63) / 8);
+        const cm_sink sink{append, &out};
+        cm_frame_writer frames;
+        cm_seal_writer seal;
+        cm_emitter *emitter = &frames.emitter;
+        if (format == "frames") {
+            cm_frame_writer_init(&frames, sink);
+        } else if (format == "seal" || format == "seal_seeded") {
+            cm_seal_writer_init(&seal, format == "seal" ? CM_SEAL_FULL : CM_SEAL_SEEDED, sink);
+            emitter = &seal.emitter;
+        } else {
+            throw nb::value_error("the format is 'frames', 'seal' or 'seal_seeded'");
+        }
+        const cm_status status = encrypt(arena.data(), arena.size() * 8, emitter);
+        if (error_) {
+            std::exception_ptr error = std::exchange(error_, nullptr);
+            std::rethrow_exception(error);
+        }
+        check(status);
+        return to_bytes(out);
+    }
+
+    /* C must not see an exception pass: it is kept, the callback reports failure, and run() throws it again. */
+    template <typename Call> static int guarded(void *context, Call call)
+    {
+        auto *self = static_cast<Device *>(context);
+        try {
+            call(self);
+            return 0;
+        } catch (...) {
+            self->error_ = std::current_exception();
+            return -1;
+        }
+    }
+    static int draw(void *context, uint8_t *out, size_t length)
+    {
+        return guarded(context, [&](Device *self) {
+            const auto bytes = nb::cast<nb::bytes>(self->random_(length));
+            std::memcpy(out, bytes_of(bytes, length, "what the random source returns"), length);
+        });
+    }
+    static int read(void *context, uint64_t *value)
+    {
+        return guarded(context, [&](Device *self) { *value = nb::cast<uint64_t>(self->counter_read_()); });
+    }
+    static int write(void *context, uint64_t value)
+    {
+        return guarded(context, [&](Device *self) { self->counter_write_(value); });
+    }
+
+    cm_device device_{};
+    nb::object random_;
+    nb::object counter_read_;
+    nb::object counter_write_;
+    std::exception_ptr error_;
+};
+
+/* ---- frames ---- */
+
+/* A frame that passed every check, with bytes of its own. */
+struct Frame {
+    std::vector<uint8_t> bytes;
+    cm_frame frame{};
+    const Params *params;
+
+    Frame(const Params &set, const nb::bytes &data) : params(&set)
+    {
+        const auto *begin = static_cast<const uint8_t *>(data.data());
+        check(cm_frame_parse(begin, data.size(), set.get(), &frame));
+        bytes.assign(begin, begin + frame.frame_bytes);
+        check(cm_frame_parse(bytes.data(), bytes.size(), set.get(), &frame));
+    }
+    NewWords residues() const
+    {
+        std::vector<uint32_t> out(frame.residue_count);
+        check(cm_frame_unpack(&frame, out.data()));
+        const size_t count = out.size();
+        return new_array(std::move(out), {count});
+    }
+    double scale() const
+    {
+        double value;
+        std::memcpy(&value, &frame.info.scale_or_t, sizeof value);
+        return value;
+    }
+};
+
+/* (bytes in the whole frame, 0 if more are needed to tell): how a reader finds where a frame ends. */
+size_t frame_length(const Params &params, const nb::bytes &data)
+{
+    cm_frame frame;
+    if (data.size() < CM_FRAME_HEADER_BYTES) {
+        return 0;
+    }
+    check(cm_frame_parse_header(static_cast<const uint8_t *>(data.data()), data.size(), params.get(), &frame));
+    return frame.frame_bytes;
+}
+
+nb::tuple derive_seeds(const nb::bytes &secret, const nb::bytes &randomness, uint64_t counter)
+{
+    cm_seeds seeds;
+    cm_seeds_derive(bytes_of(secret, CM_DEVICE_SECRET_BYTES, "the device secret"),
+                    bytes_of(randomness, 32, "the randomness"), counter, &seeds);
+    return nb::make_tuple(nb::bytes(seeds.public_seed, sizeof seeds.public_seed),
+                          nb::bytes(seeds.secret_seed, sizeof seeds.secret_seed));
+}
+
+uint32_t crc32c(const nb::bytes &data)
+{
+    return cm_crc32c(0, static_cast<const uint8_t *>(data.data()), data.size());
+}
+
+} // namespace
+
+NB_MODULE(_core, m)
+{
+    m.doc() = "Bindings of the C library; the package's other modules are what users call.";
+
+    static nb::exception<StatusError> status_error(m, "StatusError");
+
+    nb::class_<Params>(m, "Params", "A parameter set as the C library sees it.")
+        .def(nb::init<std::string, uint32_t, unsigned, unsigned, unsigned, const std::vector<Params::Row> &>(), "name"_a,
+             "id"_a, "log2_n"_a, "data_primes"_a, "log2_q_data"_a, "rows"_a);
+
+    m.def("ntt_forward", &ntt_forward, "params"_a, "prime"_a, "a"_a, "Residues of the transform, in SEAL's order.");
+    m.def("ntt_inverse", &ntt_inverse, "params"_a, "prime"_a, "a"_a, "Residues of the inverse transform.");
+    m.def("expand_seed", &expand_seed, "params"_a, "xof"_a, "seed"_a, "primes"_a,
+          "The uniform polynomial of a public seed: uint32 [primes, n].");
+    m.def("secret_key_generate", &secret_key_generate, "params"_a, "seed"_a, "A packed ternary secret: n/4 bytes.");
+    m.def("secret_key_residues", &secret_key_residues, "params"_a, "ternary"_a, "prime"_a,
+          "The secret's residues at one prime, NTT form.");
+    m.def("zero_encryption", &zero_encryption, "params"_a, "ternary"_a, "seed"_a, "prime"_a,
+          "(c0, c1) of an encryption of zero at one prime, NTT form.");
+    m.def("encode", &encode, "params"_a, "values"_a, "complex_slots"_a, "exponent"_a, "log2_scale"_a, "precision"_a,
+          "The n coefficients of the encoded polynomial, int64.");
+    m.def("derive_seeds", &derive_seeds, "secret"_a, "randomness"_a, "counter"_a, "(public seed, secret seed).");
+    m.def("crc32c", &crc32c, "data"_a, "The CRC-32C of bytes.");
+    m.def("frame_length", &frame_length, "params"_a, "data"_a,
+          "Bytes of the frame that begins here, from its header; 0 if the header is not whole yet.");
+
+    nb::class_<Device>(m, "Device", "A device whose platform is Python callables.")
+        .def(nb::init<const nb::bytes &, nb::object, nb::object, nb::object>(), "secret"_a, "random"_a,
+             "counter_read"_a, "counter_write"_a)
+        .def("encrypt_symmetric", &Device::encrypt_symmetric, "params"_a, "ternary"_a, "key_id"_a, "xof"_a, "values"_a,
+             "log2_scale"_a, "precision"_a, "complex_slots"_a, "exponent"_a, "format"_a)
+        .def("encrypt_asymmetric", &Device::encrypt_asymmetric, "params"_a, "public_key"_a, "key_id"_a, "values"_a,
+             "log2_scale"_a, "precision"_a, "complex_slots"_a, "exponent"_a, "format"_a);
+
+    nb::class_<Frame>(m, "Frame", "A frame that passed every check.")
+        .def(nb::init<const Params &, const nb::bytes &>(), "params"_a, "data"_a, nb::keep_alive<1, 2>())
+        .def("residues", &Frame::residues, "uint32 residues; StatusError if one is not below its prime.")
+        .def_prop_ro("scheme", [](const Frame &f) { return static_cast<int>(f.frame.info.scheme); })
+        .def_prop_ro("ntt_form", [](const Frame &f) { return f.frame.info.ntt_form; })
+        .def_prop_ro("components", [](const Frame &f) { return f.frame.info.components; })
+        .def_prop_ro("primes", [](const Frame &f) { return f.frame.info.primes; })
+        .def_prop_ro("key_id", [](const Frame &f) { return f.frame.info.key_id; })
+        .def_prop_ro("counter", [](const Frame &f) { return f.frame.info.counter; })
+        .def_prop_ro("scale", &Frame::scale)
+        .def_prop_ro("xof", [](const Frame &f) { return static_cast<int>(f.frame.info.xof); })
+        .def_prop_ro("is_seed", [](const Frame &f) { return f.frame.payload == CM_PAYLOAD_SEED; })
+        .def_prop_ro("seed",
+                     [](const Frame &f) { return nb::bytes(f.frame.info.seed, cm_public_seed_bytes(f.frame.info.xof)); })
+        .def_prop_ro("component", [](const Frame &f) { return f.frame.component; })
+        .def_prop_ro("prime", [](const Frame &f) { return f.frame.prime; })
+        .def_prop_ro("log2_tiles", [](const Frame &f) { return f.frame.log2_tiles; })
+        .def_prop_ro("tile", [](const Frame &f) { return f.frame.tile; })
+        .def_prop_ro("length", [](const Frame &f) { return f.frame.frame_bytes; });
+}
