@@ -442,7 +442,20 @@ NB_MODULE(_core, m)
 {
     m.doc() = "Bindings of the C library; the package's other modules are what users call.";
 
-    static nb::exception<StatusError> status_error(m, "StatusError");
+    /* The exception's arguments: the status and its sentence. */
+    nb::object status_error =
+        nb::steal(PyErr_NewException("ciphermote._core.StatusError", PyExc_RuntimeError, nullptr));
+    m.attr("StatusError") = status_error;
+    nb::register_exception_translator(
+        [](const std::exception_ptr &error, void *type) {
+            try {
+                std::rethrow_exception(error);
+            } catch (const StatusError &failure) {
+                PyErr_SetObject(static_cast<PyObject *>(type),
+                                nb::make_tuple(static_cast<int>(failure.status), failure.what()).ptr());
+            }
+        },
+        status_error.ptr());
 
     nb::class_<Params>(m, "Params", "A parameter set as the C library sees it.")
         .def(nb::init<std::string, uint32_t, unsigned, unsigned, unsigned, const std::vector<Params::Row> &>(), "name"_a,

@@ -54,7 +54,7 @@ void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots 
     const uint32_t count = (uint32_t)1 << (log2_n - 1u);
     memset(visited, 0, count / 8u);
     for (uint32_t start = 0; start < count; start++) {
-        if (visited[start / 8u] >> (start & 7u) & 1u) {
+        if ((uint32_t)visited[start / 8u] >> (start & 7u) & 1u) {
             continue;
         }
         /* data[start] carries the slot whose turn it is; each swap puts it in its place and takes up the next. */

@@ -1,0 +1,53 @@
+/* What each status says to people. Constant text only. */
+#include "ciphermote/status.h"
+
+const char *cm_status_text(cm_status status)
+{
+    switch (status) {
+    case CM_OK:
+        return "The call succeeded.";
+    case CM_ERR_ARGUMENT:
+        return "An argument is a null pointer or outside its documented "
+               "range: check it against the header.";
+    case CM_ERR_PARAMS:
+        return "This build or this call cannot use the parameter "
+               "set: raise CM_MAX_LOG2_N or take another set.";
+    case CM_ERR_ARENA:
+        return "The arena is too small or not aligned to 8 bytes: size it with the "
+               "CM_..._ARENA_BYTES macro.";
+    case CM_ERR_TOO_MANY:
+        return "There are more values than slots: send the rest "
+               "in another ciphertext or take a larger n.";
+    case CM_ERR_NOT_FINITE:
+        return "A value is NaN or infinite, which has no encryption: "
+               "check the sensor or the arithmetic before.";
+    case CM_ERR_VALUE_RANGE:
+        return "A value times the scale is too large for the precision or the modulus: take a "
+               "smaller scale, 63 bits, or more primes.";
+    case CM_ERR_RANDOM:
+        return "The random source failed, is stuck or repeats itself: "
+               "nothing was encrypted; repair it first.";
+    case CM_ERR_COUNTER:
+        return "The persistent counter cannot be read, written or verified, or is used up: "
+               "nothing was encrypted; check the storage or provision the device anew.";
+    case CM_ERR_SINK:
+        return "The sink refused bytes: drop what it took so far and encrypt again.";
+    case CM_ERR_UNSUPPORTED:
+        return "This build leaves that out, or the format cannot "
+               "express it: see config.h and the call's header.";
+    case CM_ERR_FRAME_SHORT:
+        return "The bytes end before the frame does: wait for the rest or ask for the frame again.";
+    case CM_ERR_FRAME_MAGIC:
+        return "The bytes are no Ciphermote frame: look for the start of one.";
+    case CM_ERR_FRAME_VERSION:
+        return "This build does not know the frame's version: bring the receiver up to date.";
+    case CM_ERR_FRAME_FIELD:
+        return "A field of the frame's header holds a value that "
+               "the specification forbids: discard the frame.";
+    case CM_ERR_FRAME_CRC:
+        return "The frame's check sum does not match, so it was damaged on its way: ask for it again.";
+    case CM_ERR_RESIDUE:
+        return "A residue is not below its prime: discard the frame.";
+    }
+    return "This is no status of Ciphermote: the value was damaged or comes from another version.";
+}

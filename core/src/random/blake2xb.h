@@ -1,0 +1,20 @@
+/*
+ * The two halves of BLAKE2Xb ("BLAKE2X", Aumasson, Neves, O'Hearn, Wilcox-O'Hearn 2016): one root hash, then
+ * output nodes of 64 bytes, each from the root alone. A reader can so make any node without its neighbours.
+ */
+#ifndef CM_RANDOM_BLAKE2XB_H
+#define CM_RANDOM_BLAKE2XB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CM_BLAKE2XB_NODE_BYTES 64
+
+/* The root of an output of length bytes. Key and message as for cm_blake2xb. */
+void cm_blake2xb_root(uint8_t root[64], uint32_t length, const uint8_t *key, size_t key_bytes,
+                      const uint8_t *message, size_t message_bytes);
+
+/* Output node number index: its min(64, length - 64 index) bytes. */
+void cm_blake2xb_node(uint8_t *out, uint32_t index, uint32_t length, const uint8_t root[64]);
+
+#endif

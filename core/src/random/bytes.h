@@ -1,0 +1,31 @@
+/* Little-endian words from and to bytes, on any machine; a compiler makes one access of each where it may. */
+#ifndef CM_RANDOM_BYTES_H
+#define CM_RANDOM_BYTES_H
+
+#include <stdint.h>
+
+static inline uint32_t cm_load32(const uint8_t bytes[4])
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+static inline void cm_store32(uint8_t bytes[4], uint32_t word)
+{
+    bytes[0] = (uint8_t)word;
+    bytes[1] = (uint8_t)(word >> 8);
+    bytes[2] = (uint8_t)(word >> 16);
+    bytes[3] = (uint8_t)(word >> 24);
+}
+
+static inline uint64_t cm_load64(const uint8_t bytes[8])
+{
+    return cm_load32(bytes) | (uint64_t)cm_load32(bytes + 4) << 32;
+}
+
+static inline void cm_store64(uint8_t bytes[8], uint64_t word)
+{
+    cm_store32(bytes, (uint32_t)word);
+    cm_store32(bytes + 4, (uint32_t)(word >> 32));
+}
+
+#endif

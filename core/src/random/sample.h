@@ -1,0 +1,74 @@
+/*
+ * Samplers: uniform residues of a public seed, uniform ternary and centred binomial from a secret stream.
+ *
+ * The secret ones read a fixed number of bytes and run in time that depends on nothing but the length.
+ */
+#ifndef CM_RANDOM_SAMPLE_H
+#define CM_RANDOM_SAMPLE_H
+
+#include <stdint.h>
+
+#include "ciphermote/params.h"
+#include "random/xof.h"
+
+/* First nonce word of every ChaCha20 stream: no two uses of one key ever meet. */
+enum cm_label {
+    CM_LABEL_UNIFORM = 1,     /* key: public seed; second word: prime */
+    CM_LABEL_TERNARY = 2,     /* key: secret seed */
+    CM_LABEL_NOISE = 3,       /* key: secret seed; second word: component */
+    CM_LABEL_DERIVE = 4,      /* key: device secret; second word and block counter: the ciphertext's counter */
+    CM_LABEL_PUBLIC_SEED = 5, /* key: derived key xor randomness */
+    CM_LABEL_SECRET_SEED = 6, /* key: derived key xor randomness */
+    CM_LABEL_DRAW_CHECK = 7,  /* key: randomness */
+    CM_LABEL_KEY_PUBLIC = 8,  /* key: key generation seed */
+    CM_LABEL_KEY_SECRET = 9   /* key: key generation seed */
+};
+
+/* The largest prime's worth of residues is never held: they are read in blocks of this many. Divides every n. */
+#define CM_SAMPLE_BLOCK 32
+
+/*
+ * The expansion of a public seed into uniform residues, prime after prime.
+ *
+ * ChaCha20: prime i's stream is (key = seed, nonce = {UNIFORM, i, 0}); each little-endian u32 is masked to the
+ * bits of q and skipped if it is not below q.
+ * SHAKE256, BLAKE2Xb: as SEAL expands them (8 bytes a residue, prime-major, x mod q; x >= limit is replaced by the
+ * next 8 bytes after the 8 * n * primes bulk bytes of the polynomial).
+ */
+typedef struct cm_uniform {
+    cm_xof_kind kind;
+    const uint8_t *seed;   /* the caller keeps it alive */
+    uint64_t replacements; /* byte position of the next replacement (SEAL's two) */
+    uint8_t log2_n;
+    const cm_prime *prime;
+    uint32_t mask;         /* ChaCha20: bits of q */
+    uint64_t limit;        /* SEAL's two: reject x >= limit */
+    union {
+        cm_stream chacha;
+        cm_seal_stream seal;
+    } stream;
+} cm_uniform;
+
+/* Start an expansion for polynomials of `primes` residues each. Then, for each prime in turn from 0: begin_prime, reads. */
+void cm_uniform_init(cm_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n, unsigned primes);
+void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned index);
+/* The next CM_SAMPLE_BLOCK residues. */
+void cm_uniform_read(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK]);
+
+/* A whole polynomial at one prime: begin_prime and n residues. */
+static inline void cm_uniform_polynomial(cm_uniform *uniform, const cm_prime *prime, unsigned index, uint32_t *residues)
+{
+    const uint32_t n = (uint32_t)1 << uniform->log2_n;
+    cm_uniform_begin_prime(uniform, prime, index);
+    for (uint32_t i = 0; i < n; i += CM_SAMPLE_BLOCK) {
+        cm_uniform_read(uniform, residues + i);
+    }
+}
+
+/* n uniform ternary coefficients, packed as in ciphermote/keys.h. Reads n/2 bytes. */
+void cm_sample_ternary(cm_stream *stream, uint8_t *packed, uint32_t n);
+
+/* CM_SAMPLE_BLOCK coefficients of the centred binomial distribution with eta = 21. Reads 6 bytes each. */
+void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK]);
+
+#endif

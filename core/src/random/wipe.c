@@ -1,0 +1,18 @@
+/* Overwriting secrets. Never reads what it overwrites. */
+#include "random/wipe.h"
+
+#include <string.h>
+
+void cm_wipe(void *memory, size_t bytes)
+{
+#if defined(__GNUC__)
+    memset(memory, 0, bytes);
+    /* The compiler must take this for a reader of the memory, so the zeros have to be there. */
+    __asm__ volatile("" : : "r"(memory) : "memory");
+#else
+    volatile unsigned char *byte = memory;
+    while (bytes-- > 0) {
+        *byte++ = 0;
+    }
+#endif
+}

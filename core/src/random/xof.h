@@ -1,0 +1,76 @@
+/*
+ * Streams of pseudo-random bytes. Secret streams (noise, u, keys) are always ChaCha20; public seeds expand by
+ * any of the three.
+ *
+ * Each public expansion is a function of (seed, absolute position), so that it can start at any prime.
+ */
+#ifndef CM_RANDOM_XOF_H
+#define CM_RANDOM_XOF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/config.h"
+#include "ciphermote/emitter.h"
+
+/* ---- ChaCha20 (RFC 8439): key of 32 bytes, nonce of 12, 32-bit block counter ---- */
+
+#define CM_CHACHA20_BLOCK_BYTES 64
+
+/* One key-stream block. nonce is three little-endian words. Constant-time. */
+void cm_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], const uint32_t nonce[3],
+                       uint32_t counter);
+
+/* A buffered ChaCha20 stream. Holds secrets: wipe with cm_wipe. */
+typedef struct cm_stream {
+    uint8_t block[CM_CHACHA20_BLOCK_BYTES];
+    uint8_t key[32];
+    uint32_t nonce[3];
+    uint32_t counter; /* of the next block */
+    uint32_t used;    /* bytes of block already handed out */
+} cm_stream;
+
+void cm_stream_init(cm_stream *stream, const uint8_t key[32], const uint32_t nonce[3]);
+void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length);
+
+/* ---- SHAKE256 (FIPS 202) and BLAKE2Xb, as SEAL's generators use them ---- */
+
+#define CM_SEAL_BLOCK_BYTES 4096
+
+/*
+ * The byte stream of SEAL's generators: blocks of 4096 bytes with counter 0, 1, 2 ...
+ *   SHAKE256: SHAKE256(seed || u64 counter);  BLAKE2Xb: key = seed, message = u64 counter, output length 4096.
+ * The state holds one permutation's (or one hash's) worth of output, never the 4096 bytes.
+ */
+typedef struct cm_seal_stream {
+    cm_xof_kind kind; /* CM_SHAKE256 or CM_BLAKE2XB */
+    const uint8_t *seed; /* 64 bytes; the caller keeps them alive */
+    uint64_t block;   /* which 4096-byte block */
+    uint32_t offset;  /* within it */
+    union {
+        uint64_t keccak[25];
+        struct {
+            uint8_t root[64]; /* BLAKE2Xb's H0 */
+            uint8_t out[64];  /* the current output node */
+        } blake;
+    } state;
+} cm_seal_stream;
+
+/* Start at byte position (any multiple of 8). */
+void cm_seal_stream_init(cm_seal_stream *stream, cm_xof_kind kind, const uint8_t seed[64], uint64_t position);
+/* The next 8 bytes as a little-endian word. */
+uint64_t cm_seal_stream_next(cm_seal_stream *stream);
+
+/* ---- hashes used elsewhere ---- */
+
+/* BLAKE2b (RFC 7693) with digests of 1 to 64 bytes, optional key of up to 64 bytes (null and 0 for none). */
+void cm_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes, const uint8_t *message,
+                size_t message_bytes);
+/* SHAKE256 of a short message (at most 135 bytes): out of any length. */
+void cm_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t message_bytes);
+void cm_keccak_f1600(uint64_t state[25]);
+/* BLAKE2Xb: out of 1 .. 2^32-2 bytes. */
+void cm_blake2xb(uint8_t *out, uint32_t length, const uint8_t *key, size_t key_bytes, const uint8_t *message,
+                 size_t message_bytes);
+
+#endif

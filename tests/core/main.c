@@ -1,0 +1,38 @@
+/*
+ * Runs every C test. The last line says "N passed, N failed" (checks), and the exit code is nonzero if any
+ * failed.
+ */
+#include "check.h"
+
+cm_checks cm_check_state;
+
+void test_encode(void);
+void test_random(void);
+void test_ring(void);
+void test_scheme(void);
+void test_wire(void);
+
+typedef struct cm_test_topic {
+    const char *name;
+    void (*run)(void);
+} cm_test_topic;
+
+static const cm_test_topic topics[] = {
+    {"ring", test_ring},     {"random", test_random}, {"encode", test_encode},
+    {"scheme", test_scheme}, {"wire", test_wire},
+};
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++) {
+        unsigned long passed = cm_check_state.passed;
+        unsigned long failed = cm_check_state.failed;
+        cm_check_state.topic = topics[i].name;
+        cm_check_state.behaviour = "(no behaviour named)";
+        topics[i].run();
+        printf("%-8s %lu checks, %lu failed\n", topics[i].name, cm_check_state.passed - passed,
+               cm_check_state.failed - failed);
+    }
+    printf("%lu passed, %lu failed\n", cm_check_state.passed, cm_check_state.failed);
+    return cm_check_state.failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,650 @@
+/*
+ * XOFs and samplers: known answers, the streams that other programs must reproduce, and the samplers'
+ * distributions.
+ *
+ * Every seed is fixed, so a statistical check gives the same figure on each run: it passes always or never.
+ * Known answers: ChaCha20 from RFC 8439; SHAKE256 and BLAKE2b from Python's hashlib; BLAKE2Xb from a second
+ * implementation written from the specification, and SEAL's streams from SEAL 4.3.3 itself.
+ */
+#include "check.h"
+
+#include "random/sample.h"
+#include "random/wipe.h"
+#include "random/xof.h"
+
+/* 0, 1, 2 ... as message, key and seed. */
+static uint8_t counting[256];
+
+static void fill_counting(void)
+{
+    for (unsigned i = 0; i < sizeof counting; i++) {
+        counting[i] = (uint8_t)i;
+    }
+}
+
+/* The low bytes of a word, the lowest first. */
+static void store_word(uint8_t *out, uint64_t word, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++) {
+        out[i] = (uint8_t)(word >> (8 * i));
+    }
+}
+
+static cm_prime make_prime(uint32_t q)
+{
+    uint32_t inverse = q; /* right in three bits for odd q; each step doubles them */
+    for (unsigned i = 0; i < 4; i++) {
+        inverse *= 2 - q * inverse;
+    }
+    cm_prime prime = {.q = q, .neg_q_inv = 0u - inverse};
+    prime.r1 = (uint32_t)(((uint64_t)1 << 32) % q);
+    prime.r2 = (uint32_t)((uint64_t)prime.r1 * prime.r1 % q);
+    return prime;
+}
+
+/* Pearson's statistic for equally likely categories. */
+static double chi_square_flat(const uint32_t *counts, unsigned categories, double total)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < categories; i++) {
+        double difference = counts[i] - total / categories;
+        sum += difference * difference / (total / categories);
+    }
+    return sum;
+}
+
+/* ---- ChaCha20 ---- */
+
+static void test_chacha20(void)
+{
+    uint8_t block[64];
+    uint8_t expected[3 * 64];
+    uint8_t read[sizeof expected];
+    cm_stream stream;
+
+    BEHAVIOUR("the ChaCha20 block is RFC 8439's (section 2.3.2)");
+    const uint32_t nonce_232[3] = {0x09000000u, 0x4A000000u, 0};
+    cm_chacha20_block(block, counting, nonce_232, 1);
+    CHECK_HEX(block, "10f1e7e4d13b5915500fdd1fa32071c4c7d1f4c733c068030422aa9ac3d46c4e"
+                     "d2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e");
+
+    BEHAVIOUR("the ChaCha20 stream is RFC 8439's (section 2.4.2), from block 0 on");
+    const uint32_t nonce_242[3] = {0, 0x4A000000u, 0};
+    cm_stream_init(&stream, counting, nonce_242);
+    cm_stream_read(&stream, read, 64);
+    cm_stream_read(&stream, read, 114);
+    CHECK_HEX(read, "224f51f3401bd9e12fde276fb8631ded8c131f823d2c06e27e4fcaec9ef3cf78"
+                    "8a3b0aa372600a92b57974cded2b9334794cba40c63e34cdea212c4cf07d41b7"
+                    "69a6749f3f630f4122cafe28ec4dc47e26d4346d70b98c73f3e9c53ac40c5945"
+                    "398b6eda1a832c89c167eacd901d7e2bf363");
+
+    BEHAVIOUR("a stream gives the same bytes in pieces of any size");
+    for (uint32_t i = 0; i < 3; i++) {
+        cm_chacha20_block(expected + 64 * i, counting, nonce_242, i);
+    }
+    for (size_t piece = 1; piece <= sizeof read; piece++) {
+        cm_stream_init(&stream, counting, nonce_242);
+        memset(read, 0, sizeof read);
+        for (size_t done = 0; done < sizeof read; done += piece) {
+            cm_stream_read(&stream, read + done, piece < sizeof read - done ? piece : sizeof read - done);
+        }
+        CHECK_BYTES(read, expected, sizeof read);
+    }
+
+    BEHAVIOUR("each of the three nonce words and the counter changes the block");
+    for (unsigned word = 0; word < 3; word++) {
+        uint32_t nonce[3] = {0, 0x4A000000u, 0};
+        nonce[word] ^= 1;
+        cm_chacha20_block(block, counting, nonce, 0);
+        CHECK(memcmp(block, expected, 64) != 0);
+    }
+    CHECK(memcmp(expected + 64, expected, 64) != 0);
+}
+
+/* ---- hashes ---- */
+
+#if CM_XOF_SHAKE256
+static void check_shake256(size_t message_bytes, const char *first_16, const char *last_16_of_500)
+{
+    uint8_t out[500];
+    cm_shake256(out, sizeof out, counting, message_bytes);
+    CHECK_HEX(out, first_16);
+    CHECK_HEX(out + sizeof out - 16, last_16_of_500);
+}
+
+static void test_shake256(void)
+{
+    BEHAVIOUR("SHAKE256 is FIPS 202's, for empty, short and rate-filling messages, over four squeezes");
+    check_shake256(0, "46b9dd2b0ba88d13233b3feb743eeb24", "6339894304e35877b0c28a9b1fd166c7");
+    check_shake256(3, "714501167ead924ea87e422993eea1e6", "71a7dbbf26756e28068e88237a894e39");
+    check_shake256(135, "c45dae624ad8a2f5aa7bac9d7557737f", "14f9912c152481e2b509a7330bff4a7d");
+
+    BEHAVIOUR("SHAKE256 writes exactly the length it is asked for");
+    uint8_t long_out[300];
+    cm_shake256(long_out, sizeof long_out, counting, 72);
+    for (size_t length = 0; length < sizeof long_out; length += 17) {
+        uint8_t out[sizeof long_out];
+        memset(out, 0x5A, sizeof out);
+        cm_shake256(out, length, counting, 72);
+        CHECK_BYTES(out, long_out, length);
+        CHECK(out[length] == 0x5A);
+    }
+}
+#endif
+
+static void test_blake2b(void)
+{
+    uint8_t digest[65];
+
+    BEHAVIOUR(
+        "BLAKE2b is RFC 7693's: without a key and with one, at and around a block's edge, any digest length");
+    cm_blake2b(digest, 64, NULL, 0, NULL, 0);
+    CHECK_HEX(digest, "786a02f742015903c6c6fd852552d272912f4740e15847618a86e217f71f5419"
+                      "d25e1031afee585313896444934eb04b903a685b1448b755d56f701afe9be2ce");
+    cm_blake2b(digest, 32, NULL, 0, counting, 128);
+    CHECK_HEX(digest, "c3582f71ebb2be66fa5dd750f80baae97554f3b015663c8be377cfcb2488c1d1");
+    cm_blake2b(digest, 64, counting, 64, NULL, 0);
+    CHECK_HEX(digest, "10ebb67700b1868efb4417987acf4690ae9d972fb7a590c2f02871799aaa4786"
+                      "b5e996e8f0f4eb981fc214b005f42d2ff4233499391653df7aefcbc13fc51568");
+    cm_blake2b(digest, 64, counting, 64, counting, 255);
+    CHECK_HEX(digest, "142709d62e28fcccd0af97fad0f8465b971e82201dc51070faa0372aa43e9248"
+                      "4be1c1e73ba10906d5d1853db6a4106e0a7bf9800d373d6dee2d46d62ef2a461");
+    memset(digest, 0x5A, sizeof digest);
+    cm_blake2b(digest, 20, NULL, 0, counting, 256);
+    CHECK_HEX(digest, "2433af65183f411941345962733a8860df6501395a");
+    cm_blake2b(digest, 1, counting, 32, counting, 129);
+    CHECK_HEX(digest, "0b33");
+}
+
+#if CM_XOF_BLAKE2XB
+static void test_blake2xb(void)
+{
+    uint8_t out[201];
+
+    BEHAVIOUR("BLAKE2Xb is that of the BLAKE2X specification, for one byte, one node and several nodes");
+    memset(out, 0x5A, sizeof out);
+    cm_blake2xb(out, 1, NULL, 0, NULL, 0);
+    CHECK_HEX(out, "345a");
+    cm_blake2xb(out, 64, counting, 32, counting, 256);
+    CHECK_HEX(out, "3ff0bc9421b3b48e972f198fddace0ca");
+    CHECK_HEX(out + 48, "5808bcd4d0b32316885fc2af5fd9a2b35a");
+    cm_blake2xb(out, 200, counting, 64, counting, 8);
+    CHECK_HEX(out, "007b58f7a044bfc7fcdc1a2a9f75d9a0");
+    CHECK_HEX(out + 184, "0226a69857f74e88b5381d910329212a5a");
+}
+#endif
+
+/* ---- SEAL's streams ---- */
+
+#if CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB
+
+static uint8_t buffer[3 * CM_SEAL_BLOCK_BYTES];
+
+/* One block of SEAL's stream, in the one call that the specification names. */
+static void seal_block(uint8_t out[CM_SEAL_BLOCK_BYTES], cm_xof_kind kind, const uint8_t seed[64],
+                       uint64_t number)
+{
+    uint8_t message[72];
+    memcpy(message, seed, 64);
+    store_word(message + 64, number, 8);
+#if CM_XOF_SHAKE256
+    if (kind == CM_SHAKE256) {
+        cm_shake256(out, CM_SEAL_BLOCK_BYTES, message, sizeof message);
+    }
+#endif
+#if CM_XOF_BLAKE2XB
+    if (kind == CM_BLAKE2XB) {
+        cm_blake2xb(out, CM_SEAL_BLOCK_BYTES, message, 64, message + 64, 8);
+    }
+#endif
+}
+
+static void test_seal_stream(cm_xof_kind kind, const char *digest_of_three_blocks)
+{
+    cm_seal_stream stream;
+    uint8_t digest[32];
+
+    BEHAVIOUR("the first three blocks for seed 0, 1, 2 ... 63 are those that SEAL's generator gives");
+    cm_seal_stream_init(&stream, kind, counting, 0);
+    for (size_t i = 0; i < sizeof buffer; i += 8) {
+        store_word(buffer + i, cm_seal_stream_next(&stream), 8);
+    }
+    cm_blake2b(digest, sizeof digest, NULL, 0, buffer, sizeof buffer);
+    CHECK_HEX(digest, digest_of_three_blocks);
+
+    BEHAVIOUR("each block is one call of the XOF on seed and block number");
+    for (uint64_t number = 0; number < 3; number++) {
+        uint8_t block[CM_SEAL_BLOCK_BYTES];
+        seal_block(block, kind, counting, number);
+        CHECK_BYTES(buffer + number * CM_SEAL_BLOCK_BYTES, block, sizeof block);
+    }
+
+    BEHAVIOUR("a stream that starts in the middle goes on as one that was read from the start");
+    static const uint16_t starts[] = {8, 56, 64, 128, 136, 144, 4080, 4088, 4096, 4104, 8184, 8192, 12280};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+        uint8_t bytes[3 * 136];
+        size_t length = sizeof buffer - starts[i] < sizeof bytes ? sizeof buffer - starts[i] : sizeof bytes;
+        cm_seal_stream_init(&stream, kind, counting, starts[i]);
+        for (size_t j = 0; j < length; j += 8) {
+            store_word(bytes + j, cm_seal_stream_next(&stream), 8);
+        }
+        CHECK_BYTES(bytes, buffer + starts[i], length);
+    }
+
+    BEHAVIOUR("block numbers beyond 32 bits count on");
+    uint64_t far = (uint64_t)1 << 33;
+    cm_seal_stream_init(&stream, kind, counting, far * CM_SEAL_BLOCK_BYTES + 4088);
+    (void)cm_seal_stream_next(&stream);
+    store_word(digest, cm_seal_stream_next(&stream), 8);
+    seal_block(buffer, kind, counting, far + 1);
+    CHECK_BYTES(digest, buffer, 8);
+}
+
+/* ---- uniform residues by SEAL's rule, beside a slow and plain reading of that rule ---- */
+
+/* The word at a byte position; two blocks are kept, as the rule reads in two places. */
+static uint64_t seal_word_at(cm_xof_kind kind, uint64_t position, unsigned place)
+{
+    static uint8_t blocks[2][CM_SEAL_BLOCK_BYTES];
+    static uint64_t numbers[2] = {UINT64_MAX, UINT64_MAX};
+    static cm_xof_kind kinds[2];
+    uint64_t number = position / CM_SEAL_BLOCK_BYTES;
+    if (numbers[place] != number || kinds[place] != kind) {
+        seal_block(blocks[place], kind, counting, number);
+        numbers[place] = number;
+        kinds[place] = kind;
+    }
+    uint64_t word = 0;
+    for (unsigned i = 8; i-- > 0;) {
+        word = word << 8 | blocks[place][position % CM_SEAL_BLOCK_BYTES + i];
+    }
+    return word;
+}
+
+#define REFERENCE_LOG2_N 10
+#define REFERENCE_PRIMES 3
+
+/*
+ * Compare a whole expansion with the rule. limit 0 leaves SEAL's own in place. Returns how many words in a
+ * row, at most, were rejected for one residue.
+ */
+static unsigned compare_with_seals_rule(cm_xof_kind kind, uint64_t limit)
+{
+    static const uint32_t primes[REFERENCE_PRIMES] = {67043329u, 12289u, 132120577u};
+    const uint32_t n = (uint32_t)1 << REFERENCE_LOG2_N;
+    uint64_t replacement = (uint64_t)8 * n * REFERENCE_PRIMES;
+    unsigned longest = 0;
+    uint32_t wrong = 0;
+    cm_uniform uniform;
+
+    cm_uniform_init(&uniform, kind, counting, REFERENCE_LOG2_N, REFERENCE_PRIMES);
+    for (unsigned p = 0; p < REFERENCE_PRIMES; p++) {
+        const cm_prime prime = make_prime(primes[p]);
+        const uint64_t seals_limit = UINT64_MAX - UINT64_MAX % prime.q - 1;
+        cm_uniform_begin_prime(&uniform, &prime, p);
+        CHECK(uniform.limit == seals_limit);
+        if (limit != 0) {
+            uniform.limit = limit;
+        }
+        for (uint32_t i = 0; i < n; i += CM_SAMPLE_BLOCK) {
+            uint32_t residues[CM_SAMPLE_BLOCK];
+            cm_uniform_read(&uniform, residues);
+            for (uint32_t j = 0; j < CM_SAMPLE_BLOCK; j++) {
+                uint64_t x = seal_word_at(kind, (uint64_t)8 * (p * n + i + j), 0);
+                unsigned rejected = 0;
+                while (x >= (limit != 0 ? limit : seals_limit)) {
+                    x = seal_word_at(kind, replacement, 1);
+                    replacement += 8;
+                    rejected++;
+                }
+                longest = rejected > longest ? rejected : longest;
+                wrong += residues[j] != x % prime.q;
+            }
+        }
+    }
+    CHECK(wrong == 0);
+    CHECK(uniform.replacements == replacement);
+    return longest;
+}
+
+static void test_uniform_seal(cm_xof_kind kind, const char *digest_of_residues)
+{
+    const uint32_t n = (uint32_t)1 << REFERENCE_LOG2_N;
+    const cm_prime prime = make_prime(67043329u);
+    cm_uniform uniform;
+    uint8_t digest[32];
+
+    BEHAVIOUR("the residues for seed 0, 1, 2 ... 63, n = 1024, q = 67043329 are those that SEAL expands");
+    cm_uniform_init(&uniform, kind, counting, REFERENCE_LOG2_N, 1);
+    cm_uniform_begin_prime(&uniform, &prime, 0);
+    for (uint32_t i = 0; i < n; i += CM_SAMPLE_BLOCK) {
+        uint32_t residues[CM_SAMPLE_BLOCK];
+        cm_uniform_read(&uniform, residues);
+        for (uint32_t j = 0; j < CM_SAMPLE_BLOCK; j++) {
+            store_word(buffer + 4 * (i + j), residues[j], 4);
+        }
+    }
+    cm_blake2b(digest, sizeof digest, NULL, 0, buffer, 4 * n);
+    CHECK_HEX(digest, digest_of_residues);
+
+    BEHAVIOUR("residues over several primes follow SEAL's rule");
+    CHECK(compare_with_seals_rule(kind, 0) == 0);
+
+    BEHAVIOUR(
+        "rejected words are replaced by the words after all bulk bytes, in order, and again if need be");
+    CHECK(compare_with_seals_rule(kind, (uint64_t)1 << 62) >= 2);
+}
+
+#endif
+
+/* ---- uniform residues from ChaCha20 ---- */
+
+static void test_uniform_chacha20(void)
+{
+    /* Just above 2^25 (every other word is rejected) and just below 2^26 (hardly any is). */
+    static const uint32_t primes[2] = {33564673u, 67043329u};
+    cm_uniform uniform;
+
+    BEHAVIOUR("ChaCha20's residues are the masked stream words below q, none lost between reads");
+    cm_uniform_init(&uniform, CM_CHACHA20, counting, 10, 2);
+    for (uint32_t p = 0; p < 2; p++) {
+        const cm_prime prime = make_prime(primes[p]);
+        const uint32_t nonce[3] = {CM_LABEL_UNIFORM, p, 0};
+        uint8_t block[64];
+        uint32_t next = 0; /* stream word */
+        uint32_t wrong = 0;
+        cm_uniform_begin_prime(&uniform, &prime, p);
+        for (unsigned i = 0; i < 1024; i += CM_SAMPLE_BLOCK) {
+            uint32_t residues[CM_SAMPLE_BLOCK];
+            cm_uniform_read(&uniform, residues);
+            for (unsigned j = 0; j < CM_SAMPLE_BLOCK; j++) {
+                uint32_t word;
+                do {
+                    const uint8_t *b = block + next % 16 * 4;
+                    if (next % 16 == 0) {
+                        cm_chacha20_block(block, counting, nonce, next / 16);
+                    }
+                    word = (b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24) &
+                           0x3FFFFFFu;
+                    next++;
+                } while (word >= prime.q);
+                wrong += residues[j] != word;
+            }
+        }
+        CHECK(wrong == 0);
+        CHECK(p == 0 ? next > 1900 && next < 2200 : next < 1040);
+    }
+}
+
+/*
+ * Below q always; and spread evenly over 16 parts: chi-square at 15 degrees of freedom exceeds 37.7 once in
+ * 1000.
+ */
+static void test_uniform_spread(cm_xof_kind kind)
+{
+    const cm_prime prime = make_prime(67043329u);
+    uint32_t counts[16] = {0};
+    uint32_t too_large = 0;
+    cm_uniform uniform;
+
+    cm_uniform_init(&uniform, kind, counting, 14, 1);
+    cm_uniform_begin_prime(&uniform, &prime, 0);
+    for (uint32_t i = 0; i < 16384; i += CM_SAMPLE_BLOCK) {
+        uint32_t residues[CM_SAMPLE_BLOCK];
+        cm_uniform_read(&uniform, residues);
+        for (unsigned j = 0; j < CM_SAMPLE_BLOCK; j++) {
+            if (residues[j] >= prime.q) {
+                too_large++;
+            } else {
+                counts[(uint64_t)residues[j] * 16 / prime.q]++;
+            }
+        }
+    }
+    CHECK(too_large == 0);
+    CHECK(chi_square_flat(counts, 16, 16384) < 37.7);
+}
+
+static void test_public_seeds(void)
+{
+    BEHAVIOUR("a public seed has 32 bytes for ChaCha20, 64 for SEAL's two, none without a XOF");
+    CHECK(cm_public_seed_bytes(CM_CHACHA20) == 32);
+    CHECK(cm_public_seed_bytes(CM_SHAKE256) == 64);
+    CHECK(cm_public_seed_bytes(CM_BLAKE2XB) == 64);
+    CHECK(cm_public_seed_bytes(CM_XOF_NONE) == 0);
+
+    BEHAVIOUR("residues are below q and evenly spread, whatever the XOF");
+    test_uniform_spread(CM_CHACHA20);
+#if CM_XOF_SHAKE256
+    test_uniform_spread(CM_SHAKE256);
+#endif
+#if CM_XOF_BLAKE2XB
+    test_uniform_spread(CM_BLAKE2XB);
+#endif
+}
+
+/* ---- ternary and centred binomial ---- */
+
+#define DRAWS ((uint32_t)1 << 18)
+#define TERNARY_N 4096
+#define TRIT_VALUES ((uint32_t)43046721) /* 3^16 */
+
+/* The next bytes of a stream are those at this position of one with the same key and nonce. */
+static void check_position(cm_stream *stream, uint32_t position)
+{
+    uint8_t next[8];
+    uint8_t block[64];
+    cm_stream_read(stream, next, sizeof next);
+    cm_chacha20_block(block, stream->key, stream->nonce, position / 64);
+    CHECK_BYTES(next, block + position % 64, sizeof next); /* positions here are multiples of 32 */
+}
+
+/* The first trits of floor(x 3^16 / 2^64) in base 3, by long division. */
+static void reference_trits(uint64_t x, uint8_t trits[16])
+{
+    const uint64_t m = TRIT_VALUES;
+    uint32_t v = (uint32_t)(((x >> 32) * m + (((x & 0xFFFFFFFFu) * m) >> 32)) >> 32);
+    for (unsigned i = 16; i-- > 0;) {
+        trits[i] = (uint8_t)(v % 3);
+        v /= 3;
+    }
+}
+
+/* The smallest word whose trits are v in base 3: v 2^64 / 3^16, rounded up. */
+static uint64_t first_word_of(uint32_t v)
+{
+    uint64_t high = ((uint64_t)v << 32) / TRIT_VALUES;
+    uint64_t low = (((uint64_t)v << 32) % TRIT_VALUES) << 32;
+    return (high << 32 | low / TRIT_VALUES) + (low % TRIT_VALUES != 0);
+}
+
+/* Every bit of a word matters only at the edge between two values, where random words never come. */
+static void test_ternary_edges(void)
+{
+    uint32_t wrong = 0;
+    BEHAVIOUR("the words on both sides of each edge between two ternary values get the right digits");
+    for (uint32_t v = 1; v < TRIT_VALUES; v += 10007) {
+        cm_stream stream = {.used = 48}; /* a block with two words left, which are these */
+        uint8_t packed[8];
+        uint8_t trits[32];
+        store_word(stream.block + 48, first_word_of(v), 8);
+        store_word(stream.block + 56, first_word_of(v) - 1, 8);
+        cm_sample_ternary(&stream, packed, 32);
+        for (uint32_t i = 16, left = v, less = v - 1; i-- > 0; left /= 3, less /= 3) {
+            trits[i] = (uint8_t)(left % 3);
+            trits[16 + i] = (uint8_t)(less % 3);
+        }
+        for (unsigned i = 0; i < 32; i++) {
+            wrong += (packed[i / 4] >> (2 * (i % 4)) & 3) != trits[i];
+        }
+    }
+    CHECK(wrong == 0);
+}
+
+static void test_ternary(void)
+{
+    const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
+    uint8_t packed[TERNARY_N / 4 + 1];
+    uint8_t bytes[TERNARY_N / 2];
+    uint32_t counts[4] = {0};
+    uint32_t pairs[9] = {0};
+    uint32_t wrong = 0;
+    unsigned previous = 0;
+    cm_stream stream;
+
+    BEHAVIOUR("ternary coefficients are the base-3 digits of 64-bit words, four packed in a byte, the first "
+              "lowest");
+    cm_stream_init(&stream, counting, nonce);
+    cm_stream_read(&stream, bytes, sizeof bytes);
+    cm_stream_init(&stream, counting, nonce);
+    packed[TERNARY_N / 4] = 0x5A;
+    cm_sample_ternary(&stream, packed, TERNARY_N);
+    for (unsigned i = 0; i < TERNARY_N; i += 16) {
+        uint64_t x = 0;
+        uint8_t trits[16];
+        for (unsigned j = 8; j-- > 0;) {
+            x = x << 8 | bytes[i / 2 + j];
+        }
+        reference_trits(x, trits);
+        for (unsigned j = 0; j < 16; j++) {
+            wrong += (packed[(i + j) / 4] >> (2 * (j % 4)) & 3) != trits[j];
+        }
+    }
+    CHECK(wrong == 0);
+    CHECK(packed[TERNARY_N / 4] == 0x5A);
+
+    BEHAVIOUR("n ternary coefficients take n/2 bytes of the stream");
+    check_position(&stream, TERNARY_N / 2);
+
+    /* Chi-square exceeds these bounds once in 1000: 13.8 at 2 degrees of freedom, 26.1 at 8. */
+    BEHAVIOUR("ternary coefficients are -1, 0 and 1 equally often, alone and after each other");
+    cm_stream_init(&stream, counting, nonce);
+    for (uint32_t done = 0; done < DRAWS; done += TERNARY_N) {
+        cm_sample_ternary(&stream, packed, TERNARY_N);
+        for (unsigned i = 0; i < TERNARY_N; i++) {
+            unsigned trit = (unsigned)(packed[i / 4] >> (2 * (i % 4))) & 3u;
+            counts[trit]++;
+            if (i % 2 == 1 && trit < 3) {
+                pairs[3 * previous + trit]++;
+            }
+            previous = trit < 3 ? trit : 0;
+        }
+    }
+    CHECK(counts[3] == 0);
+    CHECK(chi_square_flat(counts, 3, DRAWS) < 13.8);
+    CHECK(chi_square_flat(pairs, 9, DRAWS / 2) < 26.1);
+}
+
+/* Ones among the first 21 bits of three bytes. */
+static int ones_of_21(const uint8_t bytes[3])
+{
+    int ones = 0;
+    for (unsigned i = 0; i < 21; i++) {
+        ones += bytes[i / 8] >> (i % 8) & 1;
+    }
+    return ones;
+}
+
+#define CBD_TAIL 13 /* values this far out and farther are counted together: at least ten expected a side */
+
+static void test_cbd(void)
+{
+    const uint32_t nonce[3] = {CM_LABEL_NOISE, 1, 0};
+    uint8_t bytes[6 * CM_SAMPLE_BLOCK];
+    int8_t noise[CM_SAMPLE_BLOCK];
+    uint32_t counts[2 * CBD_TAIL + 1] = {0};
+    double expected[2 * CBD_TAIL + 1] = {0};
+    uint32_t wrong = 0;
+    uint32_t out_of_range = 0;
+    int32_t sum = 0;
+    uint32_t sum_of_squares = 0;
+    cm_stream stream;
+
+    BEHAVIOUR("a noise coefficient is the difference of two counts of 21 bits");
+    cm_stream_init(&stream, counting, nonce);
+    for (unsigned block = 0; block < 64; block++) {
+        cm_stream reader = stream;
+        cm_stream_read(&reader, bytes, sizeof bytes);
+        cm_sample_cbd(&stream, noise);
+        for (unsigned i = 0; i < CM_SAMPLE_BLOCK; i++) {
+            wrong += noise[i] != ones_of_21(bytes + 6 * i) - ones_of_21(bytes + 6 * i + 3);
+        }
+    }
+    CHECK(wrong == 0);
+
+    BEHAVIOUR("a noise coefficient takes 6 bytes of the stream");
+    check_position(&stream, 64 * 6 * CM_SAMPLE_BLOCK);
+
+    cm_stream_init(&stream, counting, nonce);
+    for (uint32_t done = 0; done < DRAWS; done += CM_SAMPLE_BLOCK) {
+        cm_sample_cbd(&stream, noise);
+        for (unsigned i = 0; i < CM_SAMPLE_BLOCK; i++) {
+            int value = noise[i];
+            sum += value;
+            sum_of_squares += (uint32_t)(value * value);
+            out_of_range += value < -21 || value > 21;
+            value = value > CBD_TAIL ? CBD_TAIL : value < -CBD_TAIL ? -CBD_TAIL : value;
+            counts[value + CBD_TAIL]++;
+        }
+    }
+
+    /* P(k) = C(42, 21 + k) / 2^42: the centred binomial of 21 is a binomial of 42 moved by 21. */
+    double probability = 1.0 / 4398046511104.0;
+    for (int k = -21; k <= 21; k++) {
+        int bin = k > CBD_TAIL ? CBD_TAIL : k < -CBD_TAIL ? -CBD_TAIL : k;
+        expected[bin + CBD_TAIL] += DRAWS * probability;
+        probability *= (double)(21 - k) / (22 + k);
+    }
+    double chi_square = 0;
+    for (unsigned i = 0; i < 2 * CBD_TAIL + 1; i++) {
+        chi_square += (counts[i] - expected[i]) * (counts[i] - expected[i]) / expected[i];
+    }
+
+    BEHAVIOUR(
+        "noise lies within -21 .. 21 and is binomial: chi-square at 26 degrees of freedom, once in 1000");
+    CHECK(out_of_range == 0);
+    CHECK(chi_square < 54.1);
+
+    BEHAVIOUR("noise has mean 0 and variance 10.5, each within four standard deviations of its estimate");
+    double mean = sum / (double)DRAWS;
+    double variance = sum_of_squares / (double)DRAWS;
+    CHECK(mean > -0.0254 && mean < 0.0254); /* 4 sqrt(10.5 / 2^18) */
+    CHECK(variance > 10.385 &&
+          variance < 10.615); /* 4 sqrt((2 - 1/21) 10.5^2 / 2^18): the kurtosis is 3 - 1/21 */
+}
+
+static void test_wipe(void)
+{
+    BEHAVIOUR("a wipe clears the bytes it is given and no others");
+    uint8_t memory[40];
+    uint8_t expected[40];
+    memset(memory, 0xA5, sizeof memory);
+    memset(expected, 0xA5, sizeof expected);
+    memset(expected + 3, 0, 30);
+    cm_wipe(memory + 3, 30);
+    CHECK_BYTES(memory, expected, sizeof memory);
+    cm_wipe(memory, 0);
+    CHECK_BYTES(memory, expected, sizeof memory);
+}
+
+void test_random(void)
+{
+    fill_counting();
+    test_chacha20();
+    test_blake2b();
+#if CM_XOF_SHAKE256
+    test_shake256();
+    test_seal_stream(CM_SHAKE256, "48dd54957f9a73ef8463055d8812639449f65a90515446175a4481217087517f");
+    test_uniform_seal(CM_SHAKE256, "149e8f19863b60b76a7ee474b1a88dba44f1970554084b5ddfa269eefe6397af");
+#endif
+#if CM_XOF_BLAKE2XB
+    test_blake2xb();
+    test_seal_stream(CM_BLAKE2XB, "31d0d189a380e6649ccb4b2a38adc7dd4decf2f73fee92242387a7947caaead9");
+    test_uniform_seal(CM_BLAKE2XB, "873156a4f0887e6ca81ace206bbce632610cb2fdc5ee267e8dcbae9a15bb63bb");
+#endif
+    test_uniform_chacha20();
+    test_public_seeds();
+    test_ternary();
+    test_ternary_edges();
+    test_cbd();
+    test_wipe();
+}

@@ -1,0 +1,223 @@
+/* Arithmetic at one prime: transforms against their definition, products against schoolbook ones, bounds at their edge. */
+#include "check.h"
+#include "ring/ring.h"
+
+enum { N = 1024 };
+
+static uint32_t a[1 << CM_MAX_LOG2_N];
+static uint32_t b[N];
+static uint32_t c[N];
+static uint32_t d[N];
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 4;
+}
+
+static void fill(uint32_t *poly, uint32_t n, uint32_t q, uint32_t seed)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        poly[i] = next_random(&seed) % q;
+    }
+}
+
+static uint32_t power(uint32_t base, uint32_t exponent, uint32_t q)
+{
+    uint64_t result = 1;
+    uint64_t square = base;
+    for (; exponent; exponent >>= 1) {
+        result = exponent & 1u ? result * square % q : result;
+        square = square * square % q;
+    }
+    return (uint32_t)result;
+}
+
+static uint32_t bit_reversed(uint32_t x, unsigned bits)
+{
+    uint32_t reversed = 0;
+    for (unsigned i = 0; i < bits; i++) {
+        reversed |= (x >> i & 1u) << (bits - 1u - i);
+    }
+    return reversed;
+}
+
+static uint32_t evaluate(const uint32_t *poly, uint32_t n, uint32_t x, uint32_t q)
+{
+    uint64_t value = 0;
+    for (uint32_t i = n; i-- > 0;) {
+        value = (value * x + poly[i]) % q;
+    }
+    return (uint32_t)value;
+}
+
+/* Output i is a(psi^(2 bitrev(i) + 1)), at every set and its first and last prime, looked at in a few places. */
+static void transform_evaluates_at_the_odd_powers_of_psi(void)
+{
+    for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
+        const cm_params *params = cm_params_all[s];
+        const uint32_t n = (uint32_t)1 << params->log2_n;
+        for (unsigned p = 0; p < params->key_primes; p += params->key_primes > 1 ? params->key_primes - 1u : 1u) {
+            const cm_prime *prime = &params->primes[p];
+            const uint32_t places[4] = {0, 1, n / 2 + 3, n - 1};
+            uint32_t expected[4];
+            cm_ring ring;
+            fill(a, n, prime->q, s + 1);
+            for (unsigned i = 0; i < 4; i++) {
+                uint32_t x = power(prime->psi, 2 * bit_reversed(places[i], params->log2_n) + 1, prime->q);
+                expected[i] = evaluate(a, n, x, prime->q);
+            }
+            cm_ring_init(&ring, prime, params->log2_n);
+            cm_ntt_forward(a, &ring);
+            for (unsigned i = 0; i < 4; i++) {
+                CHECK(cm_reduce(a[places[i]], prime) == expected[i]);
+            }
+        }
+    }
+}
+
+static void inverse_transform_undoes_the_forward_one(void)
+{
+    for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
+        const cm_params *params = cm_params_all[s];
+        const uint32_t n = (uint32_t)1 << params->log2_n;
+        const cm_prime *prime = &params->primes[params->key_primes - 1];
+        cm_ring ring;
+        cm_ring_init(&ring, prime, params->log2_n);
+        fill(a, n, prime->q, 77 + s);
+        cm_ntt_forward(a, &ring);
+        for (uint32_t i = 0; i < n; i++) {
+            a[i] = cm_reduce(a[i], prime);
+        }
+        cm_ntt_inverse(a, &ring);
+        uint32_t seed = 77 + s;
+        uint32_t wrong = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            wrong += a[i] != next_random(&seed) % prime->q;
+        }
+        CHECK(wrong == 0);
+    }
+}
+
+/* The largest input the contract allows, at the largest n and prime, must not overflow 32 bits on its way. */
+static void forward_transform_takes_inputs_just_below_4q(void)
+{
+    const cm_params *params = &cm_std2018_n16384_q27x15_p27;
+    const uint32_t n = (uint32_t)1 << params->log2_n;
+    const cm_prime *prime = &params->primes[params->key_primes - 1];
+    cm_ring ring;
+    cm_ring_init(&ring, prime, params->log2_n);
+    const uint32_t places[3] = {0, 5, n - 1};
+    uint32_t expected[3];
+    for (uint32_t i = 0; i < n; i++) {
+        a[i] = prime->q - 1;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        uint32_t x = power(prime->psi, 2 * bit_reversed(places[i], params->log2_n) + 1, prime->q);
+        expected[i] = evaluate(a, n, x, prime->q);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        a[i] += 3 * prime->q;
+    }
+    cm_ntt_forward(a, &ring);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(cm_reduce(a[places[i]], prime) == expected[i]);
+    }
+}
+
+static void reduction_covers_all_32_bits(void)
+{
+    for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
+        const cm_prime *prime = &cm_params_all[s]->primes[0];
+        const uint32_t q = prime->q;
+        const uint32_t xs[] = {0, 1, q - 1, q, q + 1, 2 * q - 1, 2 * q, 31 * q, UINT32_MAX - 1, UINT32_MAX};
+        for (unsigned i = 0; i < sizeof xs / sizeof xs[0]; i++) {
+            CHECK(cm_reduce(xs[i], prime) == xs[i] % q);
+        }
+    }
+}
+
+/* x^n = -1: the product through the transform equals the schoolbook one. */
+static void products_are_negacyclic(void)
+{
+    const cm_prime *prime = &cm_n1024_q26.primes[0];
+    const uint32_t q = prime->q;
+    cm_ring ring;
+    cm_ring_init(&ring, prime, 10);
+    fill(a, N, q, 5);
+    for (uint32_t i = 0; i < N; i++) {
+        b[i] = 0;
+    }
+    b[0] = 3;
+    b[1] = q - 1;
+    b[N - 1] = 12345;
+    for (uint32_t i = 0; i < N; i++) {
+        uint64_t sum = 3 * (uint64_t)a[i];
+        sum += i ? q - a[i - 1] : a[N - 1];
+        sum += 12345 * (i == N - 1 ? (uint64_t)a[0] : (uint64_t)(q - a[i + 1]));
+        d[i] = (uint32_t)(sum % q);
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        a[i] = (uint32_t)((uint64_t)a[i] * prime->r1 % q);
+    }
+    cm_ntt_forward(a, &ring);
+    cm_ntt_forward(b, &ring);
+    for (uint32_t i = 0; i < N; i++) {
+        b[i] = cm_reduce(b[i], prime);
+    }
+    cm_multiply(c, a, b, &ring);
+    cm_ntt_inverse(c, &ring);
+    CHECK_BYTES(c, d, sizeof c);
+}
+
+static void double_product_transforms_u_and_multiplies(void)
+{
+    const cm_prime *prime = &cm_n1024_q26.primes[0];
+    static uint8_t u[N / 4];
+    static uint32_t e[N];
+    uint32_t seed = 9;
+    uint32_t wrong = 0;
+    cm_ring ring;
+    cm_ring_init(&ring, prime, 10);
+    for (unsigned i = 0; i < sizeof u; i++) {
+        u[i] = 0;
+        for (unsigned j = 0; j < 4; j++) {
+            u[i] = (uint8_t)(u[i] | next_random(&seed) % 3u << (2 * j));
+        }
+    }
+    fill(a, N, prime->q, 1);
+    fill(b, N, prime->q, 2);
+    cm_double_product(c, d, u, a, b, &ring);
+    cm_ternary_expand(e, u, 1, &ring);
+    cm_ntt_forward(e, &ring);
+    for (uint32_t i = 0; i < N; i++) {
+        const uint64_t x = cm_reduce(e[i], prime);
+        wrong += c[i] != x * a[i] % prime->q;
+        wrong += d[i] != x * b[i] % prime->q;
+    }
+    CHECK(wrong == 0);
+}
+
+static void ternary_digits_are_minus_one_zero_and_one(void)
+{
+    const cm_prime *prime = &cm_n1024_q26.primes[0];
+    static uint8_t u[N / 4];
+    cm_ring ring;
+    cm_ring_init(&ring, prime, 10);
+    for (unsigned i = 0; i < sizeof u; i++) {
+        u[i] = 0 | 1 << 2 | 2 << 4 | 0 << 6;
+    }
+    cm_ternary_expand(a, u, 7, &ring);
+    CHECK(a[0] == prime->q - 7 && a[1] == 0 && a[2] == 7 && a[3] == prime->q - 7);
+}
+
+void test_ring(void)
+{
+    RUN(transform_evaluates_at_the_odd_powers_of_psi);
+    RUN(inverse_transform_undoes_the_forward_one);
+    RUN(forward_transform_takes_inputs_just_below_4q);
+    RUN(reduction_covers_all_32_bits);
+    RUN(products_are_negacyclic);
+    RUN(double_product_transforms_u_and_multiplies);
+    RUN(ternary_digits_are_minus_one_zero_and_one);
+}

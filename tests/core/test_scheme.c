@@ -1,0 +1,493 @@
+/* Devices, seeds and encryption: what decrypts to what, what is refused before a byte leaves, and that seeds never repeat. */
+#include <string.h>
+
+#include "check.h"
+#include "ciphermote/ciphermote.h"
+#include "encode/encode.h"
+#include "platform.h"
+#include "random/sample.h"
+#include "scheme/seeds.h"
+
+enum { N = 1024, SLOTS = N / 2 };
+
+static const cm_params *const params = &cm_n1024_q26;
+static const uint8_t key_seed[CM_SEED_BYTES] = {1, 2, 3, 4};
+
+static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(N, CM_REAL, CM_FIXED_31) / 8 + 1];
+static uint8_t ternary[CM_TERNARY_BYTES(N)];
+static uint32_t public_words[2 * N];
+static float floats[SLOTS];
+
+/* An emitter that keeps what it gets, and can fail after some calls. */
+typedef struct collector {
+    cm_emitter emitter;
+    uint32_t residues[2][N];
+    unsigned calls;
+    unsigned fails_at; /* 0: never */
+    bool begun;
+    bool ended;
+} collector;
+
+static collector collected;
+
+static cm_status collect_begin(cm_emitter *self, const cm_ciphertext_info *info)
+{
+    collector *c = (collector *)(void *)self;
+    c->begun = true;
+    return info->params ? CM_OK : CM_ERR_ARGUMENT;
+}
+
+static cm_status collect_residues(cm_emitter *self, unsigned component, unsigned prime, const uint32_t *residues)
+{
+    collector *c = (collector *)(void *)self;
+    if (++c->calls == c->fails_at) {
+        return CM_ERR_SINK;
+    }
+    if (component < 2 && prime == 0) {
+        memcpy(c->residues[component], residues, sizeof c->residues[component]);
+    }
+    return CM_OK;
+}
+
+static cm_status collect_end(cm_emitter *self)
+{
+    ((collector *)(void *)self)->ended = true;
+    return CM_OK;
+}
+
+static cm_emitter *new_collector(void)
+{
+    memset(&collected, 0, sizeof collected);
+    collected.emitter.begin = collect_begin;
+    collected.emitter.residues = collect_residues;
+    collected.emitter.end = collect_end;
+    collected.emitter.expands_seed = true;
+    return &collected.emitter;
+}
+
+static cm_ckks_values some_values(void)
+{
+    cm_ckks_values values;
+    memset(&values, 0, sizeof values);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        floats[i] = (float)((int)(i * 37u % 101u) - 50) / 50;
+    }
+    values.data = floats;
+    values.count = SLOTS;
+    values.log2_scale = 18;
+    values.precision = CM_FIXED_31;
+    return values;
+}
+
+static cm_secret_key secret_key(void)
+{
+    const cm_secret_key key = {params, 42, ternary};
+    CHECK(cm_secret_key_generate(params, key_seed, ternary) == CM_OK);
+    return key;
+}
+
+static cm_flat_public_key flat_key = {public_words, N};
+
+static cm_public_key public_key(void)
+{
+    const uint8_t seed[CM_SEED_BYTES] = {9, 9};
+    const cm_public_key key = {params, 42, cm_flat_public_key_polynomial, &flat_key};
+    (void)secret_key();
+    CHECK(cm_zero_encryption(params, ternary, seed, 0, public_words, public_words + N) == CM_OK);
+    return key;
+}
+
+/* The largest |c0 + c1 s - m|, as an exact integer; the phase of what was collected. */
+static uint32_t largest_noise(const cm_ckks_values *values)
+{
+    static uint32_t phase[N];
+    static uint32_t s[N];
+    static uint64_t message_words[SLOTS];
+    static uint8_t scratch[N / 16];
+    const cm_prime *prime = &params->primes[0];
+    cm_message message;
+    cm_ring ring;
+    message.data = message_words;
+    CHECK(cm_encode(params, values, &message, scratch) == CM_OK);
+    cm_ring_init(&ring, prime, params->log2_n);
+    CHECK(cm_secret_key_residues(params, ternary, 0, s) == CM_OK);
+    for (unsigned i = 0; i < N; i++) {
+        phase[i] = (uint32_t)((collected.residues[0][i] + (uint64_t)collected.residues[1][i] * s[i]) % prime->q);
+    }
+    cm_ntt_inverse(phase, &ring);
+    cm_message_residues(&message, &ring, s);
+    uint32_t largest = 0;
+    for (unsigned i = 0; i < N; i++) {
+        const uint32_t difference = (phase[i] + 2u * prime->q - s[i]) % prime->q;
+        const uint32_t size = difference > prime->q / 2 ? prime->q - difference : difference;
+        largest = size > largest ? size : largest;
+    }
+    return largest;
+}
+
+static void symmetric_ciphertexts_decrypt_to_the_message_and_21_units_of_noise_at_most(void)
+{
+    const cm_xof_kind xofs[] = {CM_CHACHA20, CM_SHAKE256, CM_BLAKE2XB};
+    const cm_secret_key key = secret_key();
+    const cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, xofs[i], &values, arena, sizeof arena, new_collector()) == CM_OK);
+        CHECK(collected.ended && collected.calls == 2);
+        const uint32_t noise = largest_noise(&values);
+        CHECK(noise > 3 && noise <= 21);
+    }
+}
+
+static void asymmetric_ciphertexts_decrypt_within_their_noise_in_either_order(void)
+{
+    const cm_public_key key = public_key();
+    const cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    for (unsigned order = 0; order < 2; order++) {
+        cm_emitter *emitter = new_collector();
+        emitter->component_major = order == 1;
+        CHECK(cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) == CM_OK);
+        CHECK(collected.ended && collected.calls == 2);
+        const uint32_t noise = largest_noise(&values); /* deviation 3.24 sqrt(4n/3 + 1) = 120 */
+        CHECK(noise > 200 && noise < 900);
+    }
+}
+
+static void the_two_orders_of_emission_give_the_same_ciphertext(void)
+{
+    static uint32_t first[2][N];
+    const cm_public_key key = public_key();
+    const cm_ckks_values values = some_values();
+    for (unsigned order = 0; order < 2; order++) {
+        test_platform platform = {0};
+        cm_device device;
+        CHECK(test_device_start(&device, &platform) == CM_OK);
+        cm_emitter *emitter = new_collector();
+        emitter->component_major = order == 1;
+        CHECK(cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) == CM_OK);
+        if (order == 0) {
+            memcpy(first, collected.residues, sizeof first);
+        }
+    }
+    CHECK_BYTES(collected.residues, first, sizeof first);
+}
+
+static bool arena_is_wiped(void)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < sizeof arena / 8; i++) {
+        any |= arena[i];
+    }
+    return any == 0;
+}
+
+static void the_arena_is_wiped_whatever_the_outcome(void)
+{
+    const cm_secret_key key = secret_key();
+    cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) == CM_OK);
+    CHECK(arena_is_wiped());
+
+    memset(arena, 0x5A, sizeof arena);
+    cm_emitter *emitter = new_collector();
+    collected.fails_at = 1;
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, emitter) == CM_ERR_SINK);
+    CHECK(arena_is_wiped() && !collected.ended);
+
+    memset(arena, 0x5A, sizeof arena);
+    floats[7] = 1000;
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_VALUE_RANGE);
+    CHECK(arena_is_wiped() && !collected.begun);
+}
+
+static void an_arena_too_small_or_misaligned_is_refused_and_not_touched(void)
+{
+    const cm_secret_key key = secret_key();
+    const cm_ckks_values values = some_values();
+    const size_t needed = CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_REAL, CM_FIXED_31);
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, needed - 1, new_collector()) ==
+          CM_ERR_ARENA);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, (uint8_t *)arena + 4, needed,
+                                    new_collector()) == CM_ERR_ARENA);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, NULL, needed, new_collector()) == CM_ERR_ARENA);
+    CHECK(((uint8_t *)arena)[0] == 0x5A && ((uint8_t *)arena)[needed - 1] == 0x5A);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, needed, new_collector()) == CM_OK);
+}
+
+static void null_pointers_and_unknown_choices_are_refused(void)
+{
+    const cm_secret_key key = secret_key();
+    const cm_secret_key no_params = {NULL, 42, ternary};
+    const cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    CHECK(cm_ckks_encrypt_symmetric(NULL, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_encrypt_symmetric(&device, NULL, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &no_params, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_PARAMS);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, NULL, arena, sizeof arena, new_collector()) ==
+          CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, NULL) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_NONE, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_UNSUPPORTED);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_UNSUPPORTED);
+    cm_device_wipe(&device);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_ARGUMENT);
+}
+
+static const uint32_t *no_polynomial(void *context, unsigned component, unsigned prime)
+{
+    (void)context;
+    (void)component;
+    (void)prime;
+    return NULL;
+}
+
+static void a_public_key_that_cannot_be_had_ends_the_encryption(void)
+{
+    const cm_public_key key = {params, 42, no_polynomial, NULL};
+    const cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    for (unsigned order = 0; order < 2; order++) {
+        cm_emitter *emitter = new_collector();
+        emitter->component_major = order == 1;
+        CHECK(cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) == CM_ERR_ARGUMENT);
+        CHECK(collected.calls == 0 && !collected.ended);
+    }
+}
+
+static void a_failing_or_stuck_random_source_is_refused_before_a_byte_leaves(void)
+{
+    const test_random_mode modes[] = {RANDOM_FAILS, RANDOM_ZERO, RANDOM_STUCK_BYTE, RANDOM_EQUAL_HALVES};
+    const cm_secret_key key = secret_key();
+    const cm_ckks_values values = some_values();
+    for (unsigned i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        test_platform platform = {0};
+        cm_device device;
+        platform.mode = modes[i];
+        CHECK(test_device_start(&device, &platform) == CM_OK);
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
+              CM_ERR_RANDOM);
+        CHECK(!collected.begun);
+    }
+}
+
+static void a_random_source_that_repeats_itself_is_refused_the_second_time(void)
+{
+    test_platform platform = {0};
+    cm_seeds seeds;
+    cm_device device;
+    platform.mode = RANDOM_REPEATS;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    CHECK(cm_seeds_draw(&device, &seeds) == CM_OK);
+    CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_RANDOM);
+    CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_RANDOM);
+}
+
+/* Every reset, at any moment, skips to counters that were never used; so even a repeating source repeats no seed. */
+static void no_counter_and_no_public_seed_repeats_across_resets(void)
+{
+    enum { RESETS = 40 };
+    static uint8_t seen[RESETS * 3][CM_MAX_PUBLIC_SEED_BYTES];
+    test_platform platform = {0};
+    unsigned count = 0;
+    uint64_t last = 0;
+    for (unsigned reset = 0; reset < RESETS; reset++) {
+        cm_device device;
+        platform.state = 1; /* the same randomness after each reset */
+        CHECK(test_device_start(&device, &platform) == CM_OK);
+        for (unsigned i = 0; i < 3; i++) {
+            cm_seeds seeds;
+            CHECK(cm_seeds_draw(&device, &seeds) == CM_OK);
+            CHECK(count == 0 || seeds.counter > last);
+            CHECK(seeds.counter < platform.stored);
+            last = seeds.counter;
+            memcpy(seen[count++], seeds.public_seed, sizeof seen[0]);
+        }
+    }
+    unsigned repeats = 0;
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned j = 0; j < i; j++) {
+            repeats += memcmp(seen[i], seen[j], sizeof seen[0]) == 0;
+        }
+    }
+    CHECK(repeats == 0);
+}
+
+static void a_counter_that_cannot_be_kept_is_refused(void)
+{
+    test_platform platform = {0};
+    cm_seeds seeds;
+    cm_device device;
+    platform.read_fails = true;
+    CHECK(test_device_start(&device, &platform) == CM_ERR_COUNTER);
+    platform.read_fails = false;
+
+    platform.write_fails = true;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_COUNTER);
+    platform.write_fails = false;
+
+    platform.write_is_lost = true;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_COUNTER);
+    platform.write_is_lost = false;
+    CHECK(cm_seeds_draw(&device, &seeds) == CM_OK);
+
+    platform.stored = UINT64_MAX - 3;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_COUNTER);
+}
+
+static void a_device_without_secret_or_platform_does_not_start(void)
+{
+    const uint8_t zero[CM_DEVICE_SECRET_BYTES] = {0};
+    const uint8_t secret[CM_DEVICE_SECRET_BYTES] = {1};
+    cm_platform platform = {0};
+    cm_device device;
+    CHECK(cm_device_init(&device, secret, NULL) == CM_ERR_ARGUMENT);
+    CHECK(cm_device_init(&device, secret, &platform) == CM_ERR_ARGUMENT);
+    CHECK(cm_device_init(NULL, secret, &platform) == CM_ERR_ARGUMENT);
+    platform.random = test_random_bytes;
+    platform.counter_read = test_counter_read;
+    platform.counter_write = test_counter_write;
+    CHECK(cm_device_init(&device, zero, &platform) == CM_ERR_ARGUMENT);
+    CHECK(cm_device_init(&device, NULL, &platform) == CM_ERR_ARGUMENT);
+}
+
+/* Either input alone moves both seeds, and neither seed is the other's beginning. */
+static void public_and_secret_seed_are_separate_functions_of_secret_counter_and_randomness(void)
+{
+    uint8_t secret[CM_DEVICE_SECRET_BYTES] = {1};
+    uint8_t randomness[32] = {2};
+    cm_seeds base;
+    cm_seeds changed;
+    cm_seeds_derive(secret, randomness, 5, &base);
+    CHECK(memcmp(base.public_seed, base.secret_seed, 32) != 0);
+    CHECK(memcmp(base.public_seed + 32, base.secret_seed, 32) != 0);
+
+    cm_seeds_derive(secret, randomness, 6, &changed);
+    CHECK(memcmp(base.public_seed, changed.public_seed, 64) != 0);
+    CHECK(memcmp(base.secret_seed, changed.secret_seed, 32) != 0);
+    cm_seeds_derive(secret, randomness, (uint64_t)5 << 32, &changed);
+    CHECK(memcmp(base.public_seed, changed.public_seed, 64) != 0);
+    randomness[31] = 1;
+    cm_seeds_derive(secret, randomness, 5, &changed);
+    CHECK(memcmp(base.public_seed, changed.public_seed, 64) != 0);
+    CHECK(memcmp(base.secret_seed, changed.secret_seed, 32) != 0);
+    randomness[31] = 0;
+    secret[31] = 1;
+    cm_seeds_derive(secret, randomness, 5, &changed);
+    CHECK(memcmp(base.public_seed, changed.public_seed, 64) != 0);
+    CHECK(memcmp(base.secret_seed, changed.secret_seed, 32) != 0);
+}
+
+/*
+ * Whoever takes everything that is sent for a key to the noise finds other noise: with the true secret seed the
+ * ciphertext opens to the message exactly, with the public seed (either half) in its place it does not.
+ */
+static void nothing_that_is_sent_determines_the_noise(void)
+{
+    const cm_secret_key key = secret_key();
+    const cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    test_platform replay = {0};
+    uint8_t secret[CM_DEVICE_SECRET_BYTES];
+    uint8_t randomness[32];
+    int8_t noise[CM_SAMPLE_BLOCK];
+    int8_t guess[CM_SAMPLE_BLOCK];
+    const uint32_t nonce[3] = {CM_LABEL_NOISE, 0, 0};
+    cm_stream stream;
+    cm_seeds seeds;
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena, new_collector()) == CM_OK);
+
+    for (unsigned i = 0; i < sizeof secret; i++) {
+        secret[i] = (uint8_t)(i + 1);
+    }
+    CHECK(test_random_bytes(&replay, randomness, sizeof randomness) == 0);
+    cm_seeds_derive(secret, randomness, collected.emitter.info.counter, &seeds);
+    CHECK_BYTES(seeds.public_seed, collected.emitter.info.seed, 64);
+    cm_stream_init(&stream, seeds.secret_seed, nonce);
+    cm_sample_cbd(&stream, noise);
+    for (unsigned half = 0; half < 2; half++) {
+        for (unsigned label = 0; label < 16; label++) {
+            const uint32_t guessed_nonce[3] = {label, 0, 0};
+            cm_stream_init(&stream, collected.emitter.info.seed + 32 * half, guessed_nonce);
+            cm_sample_cbd(&stream, guess);
+            CHECK(memcmp(guess, noise, sizeof noise) != 0);
+        }
+    }
+}
+
+static void keys_are_checked_and_generated_for_every_prime(void)
+{
+    static uint32_t words[4][1 << CM_MAX_LOG2_N];
+    static uint8_t packed[CM_TERNARY_BYTES(1 << CM_MAX_LOG2_N)];
+    for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
+        const cm_params *set = cm_params_all[s];
+        const uint32_t n = (uint32_t)1 << set->log2_n;
+        const unsigned last = set->key_primes - 1u;
+        const cm_prime *prime = &set->primes[last];
+        CHECK(cm_secret_key_generate(set, key_seed, packed) == CM_OK);
+        CHECK(cm_secret_key_residues(set, packed, last, words[0]) == CM_OK);
+        CHECK(cm_zero_encryption(set, packed, key_seed, last, words[1], words[2]) == CM_OK);
+        for (uint32_t i = 0; i < n; i++) {
+            words[3][i] = (uint32_t)((words[1][i] + (uint64_t)words[2][i] * words[0][i]) % prime->q);
+        }
+        cm_ring ring;
+        cm_ring_init(&ring, prime, set->log2_n);
+        cm_ntt_inverse(words[3], &ring);
+        uint32_t largest = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t size = words[3][i] > prime->q / 2 ? prime->q - words[3][i] : words[3][i];
+            largest = size > largest ? size : largest;
+        }
+        CHECK(largest > 3 && largest <= 21);
+        CHECK(cm_secret_key_residues(set, packed, last + 1u, words[0]) == CM_ERR_ARGUMENT);
+    }
+    CHECK(cm_secret_key_generate(NULL, key_seed, packed) == CM_ERR_ARGUMENT);
+    CHECK(cm_zero_encryption(params, packed, NULL, 0, words[0], words[1]) == CM_ERR_ARGUMENT);
+}
+
+void test_scheme(void)
+{
+    RUN(symmetric_ciphertexts_decrypt_to_the_message_and_21_units_of_noise_at_most);
+    RUN(asymmetric_ciphertexts_decrypt_within_their_noise_in_either_order);
+    RUN(the_two_orders_of_emission_give_the_same_ciphertext);
+    RUN(the_arena_is_wiped_whatever_the_outcome);
+    RUN(an_arena_too_small_or_misaligned_is_refused_and_not_touched);
+    RUN(null_pointers_and_unknown_choices_are_refused);
+    RUN(a_public_key_that_cannot_be_had_ends_the_encryption);
+    RUN(a_failing_or_stuck_random_source_is_refused_before_a_byte_leaves);
+    RUN(a_random_source_that_repeats_itself_is_refused_the_second_time);
+    RUN(no_counter_and_no_public_seed_repeats_across_resets);
+    RUN(a_counter_that_cannot_be_kept_is_refused);
+    RUN(a_device_without_secret_or_platform_does_not_start);
+    RUN(public_and_secret_seed_are_separate_functions_of_secret_counter_and_randomness);
+    RUN(nothing_that_is_sent_determines_the_noise);
+    RUN(keys_are_checked_and_generated_for_every_prime);
+}

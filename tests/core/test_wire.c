@@ -1,0 +1,304 @@
+/* The wire: frames that come back as they were sent, hostile ones that do not, and the sizes that are promised. */
+#include <string.h>
+
+#include "check.h"
+#include "ciphermote/ciphermote.h"
+#include "platform.h"
+#include "random/bytes.h"
+
+enum { N = 1024, SLOTS = N / 2, FRAME_BYTES = CM_FRAME_HEADER_BYTES + N / 8 * 26 + CM_FRAME_CRC_BYTES };
+
+static const cm_params *const params = &cm_n1024_q26;
+
+static uint8_t bytes[8 * FRAME_BYTES];
+static size_t length;
+static size_t sink_room;
+
+static int store(void *context, const uint8_t *data, size_t count)
+{
+    (void)context;
+    if (length + count > sink_room) {
+        return -1;
+    }
+    memcpy(bytes + length, data, count);
+    length += count;
+    return 0;
+}
+
+static int count_only(void *context, const uint8_t *data, size_t count)
+{
+    (void)context;
+    (void)data;
+    length += count;
+    return 0;
+}
+
+static void reset_sink(size_t room)
+{
+    length = 0;
+    sink_room = room;
+}
+
+/* One frame of residues 0, 1, q - 1 and a pattern. */
+static const uint32_t *send_one_frame(cm_frame_writer *writer)
+{
+    static uint32_t residues[N];
+    const cm_sink sink = {store, NULL};
+    for (uint32_t i = 0; i < N; i++) {
+        residues[i] = (i * 2654435761u >> 3) % params->primes[0].q;
+    }
+    residues[1] = 0;
+    residues[2] = params->primes[0].q - 1;
+    cm_frame_writer_init(writer, sink);
+    cm_ciphertext_info *info = &writer->emitter.info;
+    info->params = params;
+    info->scheme = CM_CKKS;
+    info->ntt_form = true;
+    info->components = 2;
+    info->primes = 1;
+    info->key_id = 0x1122334455667788u;
+    info->counter = 0x99AABBCCDDEEFF00u;
+    info->scale_or_t = (uint64_t)(1023 + 18) << 52;
+    reset_sink(sizeof bytes);
+    CHECK(writer->emitter.begin(&writer->emitter, info) == CM_OK);
+    CHECK(writer->emitter.residues(&writer->emitter, 1, 0, residues) == CM_OK);
+    CHECK(writer->emitter.end(&writer->emitter) == CM_OK);
+    return residues;
+}
+
+static void check_sum_is_castagnoli(void)
+{
+    CHECK(cm_crc32c(0, (const uint8_t *)"123456789", 9) == 0xE3069283u);
+    CHECK(cm_crc32c(cm_crc32c(0, (const uint8_t *)"1234", 4), (const uint8_t *)"56789", 5) == 0xE3069283u);
+}
+
+static void a_frame_comes_back_as_it_was_sent(void)
+{
+    static uint32_t back[N];
+    cm_frame_writer writer;
+    cm_frame frame;
+    const uint32_t *residues = send_one_frame(&writer);
+    CHECK(length == FRAME_BYTES);
+    CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK);
+    CHECK(frame.frame_bytes == length && frame.residue_count == N && frame.payload == CM_PAYLOAD_RESIDUES);
+    CHECK(frame.component == 1 && frame.prime == 0 && frame.tile == 0 && frame.log2_tiles == 0);
+    CHECK(frame.info.params == params && frame.info.scheme == CM_CKKS && frame.info.ntt_form);
+    CHECK(frame.info.key_id == 0x1122334455667788u && frame.info.counter == 0x99AABBCCDDEEFF00u);
+    CHECK(frame.info.components == 2 && frame.info.primes == 1 && frame.info.xof == CM_XOF_NONE);
+    CHECK(cm_frame_unpack(&frame, back) == CM_OK);
+    CHECK_BYTES(back, residues, sizeof back);
+    CHECK(cm_frame_parse(bytes, length, NULL, &frame) == CM_OK && frame.info.params == params);
+}
+
+static void a_seed_frame_carries_the_seed(void)
+{
+    const cm_sink sink = {store, NULL};
+    cm_frame_writer writer;
+    cm_frame frame;
+    (void)send_one_frame(&writer);
+    cm_ciphertext_info info = writer.emitter.info;
+    for (unsigned xof = CM_BLAKE2XB; xof <= CM_CHACHA20; xof++) {
+        info.xof = (cm_xof_kind)xof;
+        memset(info.seed, (int)xof, sizeof info.seed);
+        cm_frame_writer_init(&writer, sink);
+        writer.emitter.info = info;
+        reset_sink(sizeof bytes);
+        CHECK(writer.emitter.begin(&writer.emitter, &writer.emitter.info) == CM_OK);
+        CHECK(length == CM_FRAME_HEADER_BYTES + cm_public_seed_bytes(info.xof) + CM_FRAME_CRC_BYTES);
+        CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK);
+        CHECK(frame.payload == CM_PAYLOAD_SEED && frame.residue_count == 0);
+        CHECK_BYTES(frame.info.seed, info.seed, cm_public_seed_bytes(info.xof));
+        CHECK(cm_frame_unpack(&frame, (uint32_t[1]){0}) == CM_ERR_ARGUMENT);
+    }
+}
+
+static void every_truncation_is_short(void)
+{
+    cm_frame_writer writer;
+    cm_frame frame;
+    (void)send_one_frame(&writer);
+    unsigned wrong = 0;
+    for (size_t cut = 0; cut < length; cut++) {
+        wrong += cm_frame_parse(bytes, cut, params, &frame) != CM_ERR_FRAME_SHORT;
+    }
+    CHECK(wrong == 0);
+}
+
+static void every_flipped_bit_is_noticed(void)
+{
+    cm_frame_writer writer;
+    cm_frame frame;
+    (void)send_one_frame(&writer);
+    unsigned accepted = 0;
+    for (size_t bit = 0; bit < 8 * length; bit += bit < 8 * CM_FRAME_HEADER_BYTES ? 1 : 61) {
+        bytes[bit / 8] = (uint8_t)(bytes[bit / 8] ^ 1u << bit % 8);
+        accepted += cm_frame_parse(bytes, length, params, &frame) == CM_OK;
+        bytes[bit / 8] = (uint8_t)(bytes[bit / 8] ^ 1u << bit % 8);
+    }
+    CHECK(accepted == 0);
+    CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK);
+}
+
+/* With the check sum made right again, as an attacker would. */
+static cm_status parse_changed(size_t offset, uint8_t value)
+{
+    static uint8_t copy[FRAME_BYTES];
+    cm_frame frame;
+    memcpy(copy, bytes, sizeof copy);
+    copy[offset] = value;
+    cm_store32(copy + sizeof copy - 4, cm_crc32c(0, copy, sizeof copy - 4));
+    return cm_frame_parse(copy, sizeof copy, params, &frame);
+}
+
+static void fields_that_the_format_forbids_are_refused_whatever_the_check_sum(void)
+{
+    cm_frame_writer writer;
+    (void)send_one_frame(&writer);
+    CHECK(parse_changed(0, 'C') == CM_OK);
+    CHECK(parse_changed(0, 'D') == CM_ERR_FRAME_MAGIC);
+    CHECK(parse_changed(2, 2) == CM_ERR_FRAME_VERSION);
+    CHECK(parse_changed(3, 1) == CM_ERR_FRAME_FIELD);  /* a seed without an XOF */
+    CHECK(parse_changed(3, 2) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(4, 0) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(4, 3) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(5, 0) == CM_ERR_FRAME_FIELD);  /* CKKS coefficients */
+    CHECK(parse_changed(5, 2) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(6, 0) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(6, 4) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(7, 0) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(7, 2) == CM_ERR_FRAME_FIELD);  /* more primes than the set has */
+    CHECK(parse_changed(8, 0) == CM_ERR_PARAMS);
+    CHECK(parse_changed(35, 0x7F) == CM_ERR_FRAME_FIELD); /* a scale beyond 2^512 */
+    CHECK(parse_changed(35, 0xC1) == CM_ERR_FRAME_FIELD); /* a negative scale */
+    CHECK(parse_changed(35, 0x40) == CM_OK);
+    CHECK(parse_changed(35, 0x3F) == CM_ERR_FRAME_FIELD); /* below 1 */
+    CHECK(parse_changed(36, 3) == CM_ERR_FRAME_FIELD);  /* component 1 beside a seed */
+    CHECK(parse_changed(36, 4) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(37, 2) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(38, 1) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(39, 5) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(39, 0x10) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(39, 1) == CM_ERR_FRAME_FIELD);  /* two tiles, but a whole polynomial's length */
+    CHECK(parse_changed(40, 1) == CM_ERR_FRAME_FIELD);
+    CHECK(parse_changed(43, 0xFF) == CM_ERR_FRAME_FIELD);
+}
+
+static void residues_not_below_the_prime_are_refused_and_zeroed(void)
+{
+    static uint32_t back[N];
+    cm_frame_writer writer;
+    cm_frame frame;
+    (void)send_one_frame(&writer);
+    memset(bytes + CM_FRAME_HEADER_BYTES + 100, 0xFF, 8);
+    cm_store32(bytes + length - 4, cm_crc32c(0, bytes, length - 4));
+    CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK);
+    memset(back, 0x5A, sizeof back);
+    CHECK(cm_frame_unpack(&frame, back) == CM_ERR_RESIDUE);
+    uint32_t any = 0;
+    for (unsigned i = 0; i < N; i++) {
+        any |= back[i];
+    }
+    CHECK(any == 0);
+}
+
+static void a_sink_that_fails_anywhere_ends_the_encryption(void)
+{
+    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_REAL, CM_FIXED_31) / 8];
+    static uint8_t ternary[CM_TERNARY_BYTES(N)];
+    const uint8_t seed[CM_SEED_BYTES] = {1};
+    const float one = 1;
+    const cm_sink sink = {store, NULL};
+    const cm_secret_key key = {params, 1, ternary};
+    cm_ckks_values values;
+    test_platform platform = {0};
+    cm_device device;
+    memset(&values, 0, sizeof values);
+    values.data = &one;
+    values.count = 1;
+    values.log2_scale = 18;
+    values.precision = CM_FIXED_31;
+    CHECK(cm_secret_key_generate(params, seed, ternary) == CM_OK);
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    const size_t rooms[] = {0, 63, 80, 100, 2000, FRAME_BYTES + 79};
+    for (unsigned i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
+        cm_frame_writer frames;
+        cm_frame_writer_init(&frames, sink);
+        reset_sink(rooms[i]);
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, &frames.emitter) ==
+              CM_ERR_SINK);
+        cm_seal_writer seal;
+        cm_seal_writer_init(&seal, CM_SEAL_FULL, sink);
+        reset_sink(rooms[i]);
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena, &seal.emitter) ==
+              CM_ERR_SINK);
+    }
+    cm_frame_writer frames;
+    cm_frame_writer_init(&frames, sink);
+    reset_sink(FRAME_BYTES + 80);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, &frames.emitter) == CM_OK);
+    CHECK(length == FRAME_BYTES + 80);
+
+    cm_seal_writer seal;
+    cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
+    reset_sink(sizeof bytes);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, &seal.emitter) ==
+          CM_ERR_UNSUPPORTED);
+    CHECK(length == 0);
+}
+
+static void sizes_are_as_promised(void)
+{
+    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(4096, CM_REAL, CM_FIXED_31) / 8];
+    static uint8_t ternary[CM_TERNARY_BYTES(4096)];
+    const uint8_t seed[CM_SEED_BYTES] = {1};
+    const float one = 1;
+    const cm_sink sink = {count_only, NULL};
+    const cm_secret_key key = {&cm_n4096_q26x3_p27, 1, ternary};
+    cm_ckks_values values;
+    test_platform platform = {0};
+    cm_device device;
+    memset(&values, 0, sizeof values);
+    values.data = &one;
+    values.count = 1;
+    values.log2_scale = 25;
+    values.precision = CM_FIXED_31;
+    CHECK(cm_seal_ciphertext_bytes(&cm_n4096_q26x3_p27, CM_SEAL_FULL) == 196713);
+    CHECK(cm_seal_ciphertext_bytes(&cm_n4096_q26x3_p27, CM_SEAL_SEEDED) == 98490);
+    CHECK(cm_secret_key_generate(key.params, seed, ternary) == CM_OK);
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    cm_frame_writer frames;
+    cm_frame_writer_init(&frames, sink);
+    reset_sink(0);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, &frames.emitter) == CM_OK);
+    CHECK(length == 4 * 48 + 32 + 39936 && length <= 40500);
+    cm_seal_writer seal;
+    cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
+    reset_sink(0);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena, &seal.emitter) == CM_OK);
+    CHECK(length == 98490);
+}
+
+static void every_status_has_a_sentence_of_its_own(void)
+{
+    for (unsigned i = 0; i <= CM_ERR_RESIDUE; i++) {
+        CHECK(strlen(cm_status_text((cm_status)i)) > 1);
+        for (unsigned j = 0; j < i; j++) {
+            CHECK(strcmp(cm_status_text((cm_status)i), cm_status_text((cm_status)j)) != 0);
+        }
+    }
+    CHECK(cm_status_text((cm_status)999) != NULL);
+}
+
+void test_wire(void)
+{
+    RUN(check_sum_is_castagnoli);
+    RUN(a_frame_comes_back_as_it_was_sent);
+    RUN(a_seed_frame_carries_the_seed);
+    RUN(every_truncation_is_short);
+    RUN(every_flipped_bit_is_noticed);
+    RUN(fields_that_the_format_forbids_are_refused_whatever_the_check_sum);
+    RUN(residues_not_below_the_prime_are_refused_and_zeroed);
+    RUN(a_sink_that_fails_anywhere_ends_the_encryption);
+    RUN(sizes_are_as_promised);
+    RUN(every_status_has_a_sentence_of_its_own);
+}
