@@ -1,0 +1,449 @@
+"""The adapter: a device's frames in, a SEAL ciphertext out, and every field checked before SEAL sees a byte.
+
+Frames of one ciphertext (a set) may come in any order and in any pieces. A FrameReader keeps what it has
+unpacked of a few sets and at most one frame of raw bytes, so a sender cannot fill its memory. The check
+sum of a frame finds accidents; that the frames come from the right device is the transport's to prove.
+docs/wire-format.md has the layout.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections import OrderedDict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ciphermote import _core
+from ciphermote import seal_bytes as sb
+from ciphermote.ckks import expand_seed
+from ciphermote.core import STATUS_PARAMS, core_params
+from ciphermote.errors import FrameError, KeyFileError
+from ciphermote.keys import write_atomically
+from ciphermote.parameters import ParameterSet
+
+HEADER_BYTES = 44
+MAGIC = b"CM"
+XOF_NAMES = {0: "none", 1: "BLAKE2Xb", 2: "SHAKE256", 3: "ChaCha20"}
+SCHEME_NAMES = {1: "BFV", 2: "CKKS"}
+
+_SCHEME_CKKS = 2
+_TILE_UNITS = 16
+"""A polynomial is covered in sixteenths: the smallest tile of the format."""
+_RECENT_SETS = 64
+_PARAMETERS_AT = 8
+
+
+@dataclass(frozen=True)
+class SetHeader:
+    """What all frames of a ciphertext agree on. primes: how many residues a coefficient has."""
+
+    parameters: ParameterSet
+    scheme: int
+    ntt_form: bool
+    components: int
+    primes: int
+    key_id: int
+    counter: int
+    scale: float
+    xof: int
+
+
+@dataclass(frozen=True)
+class FrameHeader:
+    """One frame's header: its set's, and its own place. length: bytes of the whole frame."""
+
+    set: SetHeader
+    is_seed: bool
+    component: int
+    prime: int
+    log2_tiles: int
+    tile: int
+    length: int
+
+    @property
+    def place(self) -> str:
+        if self.is_seed:
+            return "the seed"
+        tile = f", tile {self.tile} of {1 << self.log2_tiles}" if self.log2_tiles else ""
+        return f"component {self.component}, prime {self.prime}{tile}"
+
+
+@dataclass(eq=False)
+class FrameSet:
+    """The frames of one ciphertext, complete once FrameReader hands it out.
+
+    residues: uint32 [1 or 2, primes, n] (one polynomial if a seed stands for the other); seed: bytes, or
+    None.
+    """
+
+    header: SetHeader
+    residues: NDArray[np.uint32]
+    seed: bytes | None = None
+    covered: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=np.bool_), repr=False)
+    frame_bytes: int = 0
+
+    @classmethod
+    def empty(cls, header: SetHeader) -> FrameSet:
+        rows = 1 if header.xof else header.components
+        return cls(
+            header,
+            np.zeros((rows, header.primes, header.parameters.n), dtype=np.uint32),
+            covered=np.zeros((rows, header.primes, _TILE_UNITS), dtype=np.bool_),
+        )
+
+    @property
+    def complete(self) -> bool:
+        return bool(self.covered.all()) and (self.seed is not None) == (self.header.xof != 0)
+
+    def missing(self) -> str:
+        """The frames that have not come, for people."""
+        places = [
+            f"component {component}, prime {prime}"
+            for component, prime in np.argwhere(~self.covered.all(axis=2)).tolist()
+        ]
+        if self.header.xof and self.seed is None:
+            places.append("the seed")
+        shown = "; ".join(places[:4])
+        return shown + (f"; and {len(places) - 4} more" if len(places) > 4 else "")
+
+    def seal_ciphertext(self, *, seeded: bool = False) -> sb.SealCiphertext:
+        """The set as a SEAL ciphertext. seeded keeps a seed that SEAL can expand (SHAKE256, BLAKE2Xb); a
+        ChaCha20 seed is always expanded here.
+        """
+        head = self.header
+        parameters, primes = head.parameters, head.primes
+        if self.seed is not None and seeded and head.xof in (sb.SeedType.BLAKE2XB, sb.SeedType.SHAKE256):
+            seed = (sb.SeedType(head.xof), self.seed)
+            return sb.SealCiphertext(parameters, primes, True, head.scale, self.residues, seed)
+        residues = self.residues
+        if self.seed is not None:
+            second = expand_seed(parameters, head.xof, self.seed, primes)
+            residues = np.concatenate([residues, second[np.newaxis]])
+        return sb.SealCiphertext(parameters, primes, True, head.scale, residues)
+
+    def to_seal(self, *, seeded: bool = False) -> bytes:
+        """SEAL's bytes of seal_ciphertext."""
+        return sb.write_ciphertext(self.seal_ciphertext(seeded=seeded))
+
+
+def _hexadecimal(key_id: int) -> str:
+    return f"{key_id:016x}"
+
+
+def parse_frame(data: bytes, parameters: ParameterSet) -> tuple[FrameHeader, _core.Frame]:
+    """Check the frame that data begins with, all but its residues. FrameError."""
+    try:
+        frame = _core.Frame(core_params(parameters), data)
+    except _core.StatusError as error:
+        raise FrameError(_refusal(error, data, parameters)) from None
+    head = SetHeader(
+        parameters,
+        frame.scheme,
+        frame.ntt_form,
+        frame.components,
+        frame.primes,
+        frame.key_id,
+        frame.counter,
+        frame.scale,
+        frame.xof,
+    )
+    return FrameHeader(
+        head, frame.is_seed, frame.component, frame.prime, frame.log2_tiles, frame.tile, frame.length
+    ), frame
+
+
+def _refusal(error: _core.StatusError, data: bytes, parameters: ParameterSet) -> str:
+    status, sentence = error.args
+    if status == STATUS_PARAMS:
+        found = int.from_bytes(data[_PARAMETERS_AT : _PARAMETERS_AT + 4], "little")
+        return (
+            f"The frame is of parameter set 0x{found:08x}, not of {parameters.name} "
+            f"(0x{parameters.id:08x}): give the parameters that the device was provisioned with."
+        )
+    if len(data) < HEADER_BYTES or data[:2] != MAGIC:
+        return sentence
+    counter, component, prime = struct.unpack_from("<Q", data, 20)[0], data[37], data[38]
+    return f"The frame that says reading {counter}, component {component}, prime {prime}: {sentence}"
+
+
+class FrameReader:
+    """Takes a stream of frames in pieces of any size and gives back the sets that became complete.
+
+    parameters, key_id: what every frame must be of. max_open: how many incomplete sets are kept; when one
+    more begins, the oldest is given up and reported.
+    """
+
+    def __init__(self, parameters: ParameterSet, key_id: int, *, max_open: int = 4) -> None:
+        self.parameters = parameters
+        self.key_id = key_id
+        self._max_open = max_open
+        self._buffer = bytearray()
+        self._open: OrderedDict[int, FrameSet] = OrderedDict()
+        self._recent: deque[int] = deque(maxlen=_RECENT_SETS)
+        self._complete: list[FrameSet] = []
+        self._first_fault = ""
+        self._fault_count = 0
+
+    def feed(self, data: bytes | bytearray | memoryview) -> list[FrameSet]:
+        """Take bytes; return the sets that are complete now.
+
+        FrameError if a frame is damaged, foreign, unexpected or lost; it says which. All of data has been
+        taken even then, frames after the fault included: the sets that are complete come from the next
+        call (of b"", say), and a damaged frame may simply be sent again.
+        """
+        view = memoryview(data).cast("B")
+        step = 1 << 16
+        for start in range(0, len(view), step):
+            self._buffer += view[start : start + step]
+            self._drain()
+        return self._result()
+
+    def finish(self) -> list[FrameSet]:
+        """The stream is over: as feed, and FrameError too if bytes or frames are missing."""
+        if self._buffer:
+            self._note(
+                f"{len(self._buffer)} bytes at the end are no whole frame: the last one was cut short, or "
+                "bytes were added."
+            )
+            self._buffer.clear()
+        for frames in self._open.values():
+            self._note(self._lost(frames))
+        self._open.clear()
+        return self._result()
+
+    def _result(self) -> list[FrameSet]:
+        if self._fault_count:
+            first, more = self._first_fault, self._fault_count - 1
+            self._fault_count = 0
+            raise FrameError(
+                first + (f" ({more} more fault{'s' if more > 1 else ''} followed.)" if more else "")
+            )
+        complete, self._complete = self._complete, []
+        return complete
+
+    def _note(self, fault: str) -> None:
+        """Keep the first fault and count the rest: hostile bytes must not fill memory with complaints."""
+        if self._fault_count == 0:
+            self._first_fault = fault
+        self._fault_count += 1
+
+    def _drain(self) -> None:
+        """Take every whole frame off the buffer; what stays is less than one frame."""
+        at = 0
+        while len(self._buffer) - at >= HEADER_BYTES:
+            head = bytes(self._buffer[at : at + HEADER_BYTES])
+            try:
+                length = _core.frame_length(core_params(self.parameters), head)
+            except _core.StatusError as error:
+                self._note(_refusal(error, head, self.parameters))
+                at = self._next_magic(at + 1)
+                continue
+            if len(self._buffer) - at < length:
+                break
+            try:
+                self._take(bytes(self._buffer[at : at + length]))
+            except FrameError as error:
+                self._note(str(error))
+            at += length
+        del self._buffer[:at]
+
+    def _next_magic(self, start: int) -> int:
+        """Where the next frame may begin."""
+        found = self._buffer.find(MAGIC, start)
+        if found >= 0:
+            return found
+        return len(self._buffer) - self._buffer.endswith(MAGIC[:1])
+
+    def _take(self, data: bytes) -> None:
+        header, frame = parse_frame(data, self.parameters)
+        self._check_header(header)
+        frames = self._set_of(header)
+        if header.is_seed:
+            if frames.seed is not None:
+                raise FrameError(self._twice(header))
+            frames.seed = self._checked_seed(header, frame)
+        else:
+            self._place(frames, header, frame)
+        frames.frame_bytes += len(data)
+        if frames.complete:
+            del self._open[header.set.counter]
+            self._recent.append(header.set.counter)
+            self._finish_set(frames)
+
+    def _check_header(self, header: FrameHeader) -> None:
+        found = header.set
+        if found.key_id != self.key_id:
+            raise FrameError(
+                f"These frames were made with another key: they name {_hexadecimal(found.key_id)} and this "
+                f"one is {_hexadecimal(self.key_id)}; use the keys that the device was provisioned with."
+            )
+        if found.scheme != _SCHEME_CKKS or found.components != 2:
+            raise FrameError(
+                f"Reading {found.counter} is a {SCHEME_NAMES[found.scheme]} ciphertext of "
+                f"{found.components} components and the adapter takes fresh CKKS ciphertexts of two."
+            )
+        modulus = math.prod(self.parameters.primes[: found.primes])
+        if found.scale >= min(modulus, sb.MAX_SCALE):
+            raise FrameError(
+                f"Reading {found.counter} has scale {found.scale:.6g}, which its modulus of "
+                f"{modulus.bit_length()} bits has no room for: the frames are damaged or hostile, so drop "
+                "them."
+            )
+
+    def _set_of(self, header: FrameHeader) -> FrameSet:
+        """The set this frame belongs to, begun if need be."""
+        counter = header.set.counter
+        known = self._open.get(counter)
+        if known is None:
+            if counter in self._recent:
+                raise FrameError(self._twice(header))
+            if len(self._open) == self._max_open:
+                _, lost = self._open.popitem(last=False)
+                self._note(self._lost(lost))
+            known = self._open[counter] = FrameSet.empty(header.set)
+        elif known.header != header.set:
+            differing = [
+                name
+                for name in ("scale", "xof", "primes", "ntt_form")
+                if getattr(known.header, name) != getattr(header.set, name)
+            ]
+            raise FrameError(
+                f"Reading {counter}: the frame of {header.place} differs from those before it in "
+                f"{' and '.join(differing)}; the frames are of two ciphertexts, so have both sent again."
+            )
+        return known
+
+    def _place(self, frames: FrameSet, header: FrameHeader, frame: _core.Frame) -> None:
+        units = _TILE_UNITS >> header.log2_tiles
+        covered = frames.covered[
+            header.component, header.prime, header.tile * units : (header.tile + 1) * units
+        ]
+        if covered.any():
+            raise FrameError(self._twice(header))
+        try:
+            residues = frame.residues()
+        except _core.StatusError as error:
+            raise FrameError(f"Reading {header.set.counter}, {header.place}: {error.args[1]}") from None
+        start = header.tile * len(residues)
+        frames.residues[header.component, header.prime, start : start + len(residues)] = residues
+        covered[:] = True
+
+    def _checked_seed(self, header: FrameHeader, frame: _core.Frame) -> bytes:
+        seed = bytes(frame.seed)
+        if not any(seed):
+            raise FrameError(
+                f"Reading {header.set.counter}: the seed is all zeros, so the sender's random source "
+                "failed: repair it and encrypt again."
+            )
+        return seed
+
+    def _finish_set(self, frames: FrameSet) -> None:
+        if len(frames.residues) == 2 and not frames.residues[1].any(axis=1).all():
+            raise FrameError(
+                f"Reading {frames.header.counter}: the second polynomial is zero at a prime, which would "
+                "send the message in the clear; drop the frames and check the device."
+            )
+        self._complete.append(frames)
+
+    def _twice(self, header: FrameHeader) -> str:
+        return f"Reading {header.set.counter}: the frame of {header.place} came twice; drop the copies."
+
+    def _lost(self, frames: FrameSet) -> str:
+        return (
+            f"Reading {frames.header.counter} is incomplete, for frames never came: {frames.missing()}; "
+            "ask for them again."
+        )
+
+
+def read_sets(pieces: Iterable[bytes], parameters: ParameterSet, key_id: int) -> list[FrameSet]:
+    """The sets in these pieces of one stream, in the order in which they became complete.
+
+    All are kept, so give no endless stream. FrameError if anything in it is wrong or missing.
+    """
+    reader = FrameReader(parameters, key_id)
+    sets = [frames for piece in pieces for frames in reader.feed(piece)]
+    return sets + reader.finish()
+
+
+def adapt(data: bytes, parameters: ParameterSet, key_id: int, *, seeded: bool = False) -> bytes:
+    """The frames of one ciphertext, in any order, as SEAL's bytes of it. FrameError, which says what is
+    wrong.
+
+    seeded keeps the seed for SEAL to expand, where it can: see FrameSet.seal_ciphertext.
+    """
+    sets = read_sets([data], parameters, key_id)
+    if len(sets) != 1:
+        raise FrameError(
+            f"The bytes hold the frames of {len(sets)} ciphertexts, not of one: use read_sets for a stream."
+        )
+    return sets[0].to_seal(seeded=seeded)
+
+
+class CounterLedger:
+    """Remembers which readings came, so that a frame set played back is noticed.
+
+    Counters are a device's own: source names the device (or its connection) when several share a key. What
+    lies more than window below the highest counter seen counts as seen, so the ledger stays small.
+    """
+
+    def __init__(self, window: int = 1024) -> None:
+        self._window = window
+        self._highest: dict[tuple[int, str], int] = {}
+        self._seen: dict[tuple[int, str], set[int]] = {}
+
+    def accept(self, key_id: int, counter: int, source: str = "") -> None:
+        """Note a reading. FrameError if it was seen before, or is too old to tell."""
+        name = key_id, source
+        highest = self._highest.get(name, -1)
+        seen = self._seen.setdefault(name, set())
+        if counter in seen:
+            raise FrameError(
+                f"Reading {counter} of key {_hexadecimal(key_id)} came before: drop this copy, it may be a "
+                "replay."
+            )
+        if counter <= highest - self._window:
+            raise FrameError(
+                f"Reading {counter} of key {_hexadecimal(key_id)} is more than {self._window} behind the "
+                f"newest ({highest}), too old to tell from a replay: drop it."
+            )
+        seen.add(counter)
+        if counter > highest:
+            self._highest[name] = counter
+            self._seen[name] = {old for old in seen if old > counter - self._window}
+
+    def save(self, path: str | Path) -> None:
+        """Write the ledger, atomically. OSError."""
+        rows: list[Any] = [
+            [f"{key_id:016x}", source, highest, sorted(self._seen[key_id, source])]
+            for (key_id, source), highest in self._highest.items()
+        ]
+        text = json.dumps(
+            {"format": "ciphermote-ledger", "version": 1, "window": self._window, "sources": rows}
+        )
+        write_atomically(Path(path), text.encode())
+
+    @classmethod
+    def load(cls, path: str | Path) -> CounterLedger:
+        """The ledger that save wrote. KeyFileError if it cannot be read or is none."""
+        try:
+            fields = json.loads(Path(path).read_bytes())
+            if (fields["format"], fields["version"]) != ("ciphermote-ledger", 1):
+                raise ValueError
+            ledger = cls(int(fields["window"]))
+            for key_id, source, highest, seen in fields["sources"]:
+                ledger._highest[int(key_id, 16), str(source)] = int(highest)
+                ledger._seen[int(key_id, 16), str(source)] = {int(counter) for counter in seen}
+        except OSError as error:
+            raise KeyFileError(f"The ledger {path} cannot be read: {error.strerror}.") from None
+        except (ValueError, TypeError, KeyError):
+            raise KeyFileError(
+                f"The ledger {path} is damaged: restore it from a copy, or replays cannot be told."
+            ) from None
+        return ledger

@@ -1,0 +1,644 @@
+"""The command line: `ciphermote keygen | provision | params | adapt | infer | decrypt | inspect | advise |
+demo`.
+
+Results go to standard output, progress and errors to standard error. A user's mistake ends in one sentence
+and exit code 1 (2 for a wrong command line), never in a traceback. Modules that load slowly are imported
+by the command that needs them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from typer.core import TyperGroup
+
+from ciphermote import __version__
+from ciphermote.errors import CiphermoteError, FrameError, KeyFileError, ParameterError
+from ciphermote.parameters import BUILTIN, SECURITY_BOUNDS, ParameterSet, by_name, c_header, generate
+
+if TYPE_CHECKING:
+    from ciphermote.adapter import FrameSet
+    from ciphermote.inference import LinearModel
+
+DEFAULT_SET = "n4096_q26x3_p27"
+
+
+class _SentencesOnly(TyperGroup):
+    """Turns the errors that users can cause into one sentence and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except CiphermoteError as error:
+            _fail(str(error))
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            _fail(f"{where}{error.strerror or error}.")
+
+
+def _fail(sentence: str) -> None:
+    errors = Console(stderr=True)
+    errors.print("error:", style="bold red", end=" ", highlight=False)
+    errors.print(sentence, markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(1)
+
+
+app = typer.Typer(
+    cls=_SentencesOnly,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    help="""Homomorphic encryption for the smallest clients: the owner's toolkit.
+
+A reading's way, one command a step:
+
+1. `ciphermote keygen keys` makes the owner's keys. **keys/secret.key never leaves the owner's machine.**
+2. `ciphermote provision keys -o provisioned_keys.h` writes what one device compiles in. **Secret.**
+3. The device encrypts and sends frames; `ciphermote adapt keys frames.bin -o reading.ct` checks them.
+4. `ciphermote infer keys-public model.json reading.ct -o score.ct` computes without any secret.
+5. `ciphermote decrypt keys score.ct --model model.json` shows the owner the answer.
+
+`ciphermote demo` does all of it before your eyes.""",
+)
+
+
+def main() -> None:
+    """The entry point of the `ciphermote` command."""
+    app()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ciphermote {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+# --- shared ---------------------------------------------------------------------------------------
+
+KeysArgument = Annotated[
+    Path, typer.Argument(metavar="KEYS", help="A directory made by `ciphermote keygen`.")
+]
+SetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--params", help="A parameter set: a built-in name, or a .json file of `ciphermote params --json`."
+    ),
+]
+
+
+def _say(text: str) -> None:
+    Console().print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error, fed with (done, total)."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _parameter_set(name: str) -> ParameterSet:
+    """A built-in set by name, or a user's own from a file."""
+    if not name.endswith(".json"):
+        return by_name(name)
+    from ciphermote.keys import parameters_from_dict
+
+    try:
+        fields = json.loads(_read(Path(name)))
+    except ValueError:
+        raise KeyFileError(f"{name} is no JSON: write it with `ciphermote params --json`.") from None
+    return parameters_from_dict(fields, name)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _write(path: Path, content: bytes, *, secret: bool = False) -> None:
+    from ciphermote.keys import write_atomically
+
+    try:
+        write_atomically(path, content, 0o600 if secret else 0o644)
+    except OSError as error:
+        raise KeyFileError(
+            f"{path} cannot be written: {error.strerror}; check that its directory exists."
+        ) from None
+
+
+def _numbers(text: str, what: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise ParameterError(
+            f"{what} is {text!r}: give whole numbers with commas between, such as 1,2,4."
+        ) from None
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+@app.command()
+def keygen(
+    keys: Annotated[
+        Path, typer.Argument(metavar="KEYS", help="The directory to make; it must not hold anything.")
+    ],
+    params: Annotated[
+        str,
+        typer.Option(
+            "--params", help="A built-in set's name, or a .json file of `ciphermote params --json`."
+        ),
+    ] = DEFAULT_SET,
+    model: Annotated[
+        Path | None, typer.Option(help="Make the rotation keys that this linear model (.json, .npz) needs.")
+    ] = None,
+    log2_scale: Annotated[int, typer.Option(help="With --model: log2 of the scale devices encrypt at.")] = 25,
+    rotations: Annotated[
+        str, typer.Option(help="Make keys for these rotations too: 1,2,4 (negative: the other way).")
+    ] = "",
+    conjugation: Annotated[bool, typer.Option(help="Make the key that conjugates complex slots.")] = False,
+    relin: Annotated[
+        bool | None,
+        typer.Option(
+            help="Make a relinearization key, for products of ciphertexts (default: if the set can)."
+        ),
+    ] = None,
+    import_secret: Annotated[
+        Path | None,
+        typer.Option(
+            help="Use this secret key, in SEAL's bytes and of the same set, instead of drawing one."
+        ),
+    ] = None,
+    public_to: Annotated[
+        Path | None,
+        typer.Option(help="Also write all but the secret to this directory, for an engine's machine."),
+    ] = None,
+) -> None:
+    """Make the owner's keys.
+
+    **In:** nothing but the system's randomness. **Out:** a directory with `secret.key` (**secret**: mode
+    0600, never overwritten) and public.key, relin.keys, galois.keys, parameters.seal (public, in Microsoft
+    SEAL's bytes) and manifest.json.
+
+    Example: `ciphermote keygen keys --model model.json --public-to keys-public`
+    """
+    from ciphermote.keys import KeyStore, SecretKey
+
+    parameters = _parameter_set(params)
+    steps = _numbers(rotations, "--rotations")
+    if model is not None:
+        from ciphermote.inference import LinearModel, plan_linear
+
+        steps += plan_linear(LinearModel.load(model), parameters, 2.0**log2_scale).rotation_steps
+    secret = SecretKey.from_seal(_read(import_secret), parameters) if import_secret else None
+    with _progress("Making keys") as progress:
+        store = KeyStore.create(
+            keys,
+            parameters,
+            galois_steps=steps,
+            conjugation=conjugation,
+            relin=relin,
+            secret=secret,
+            progress=progress,
+        )
+    _say(
+        f"Key {store.key_id:016x} of {parameters.name} is in {keys}; keep {keys / 'secret.key'} to yourself."
+    )
+    if public_to is not None:
+        store.export_public(public_to)
+        _say(f"The public part is in {public_to}: give that to the engine.")
+
+
+class BlobFormat(StrEnum):
+    """What provision writes."""
+
+    HEADER = "header"
+    BLOB = "blob"
+    PRIMES = "primes"
+
+
+class DeviceKey(StrEnum):
+    """Which key a device encrypts with."""
+
+    SYMMETRIC = "symmetric"
+    ASYMMETRIC = "asymmetric"
+    BOTH = "both"
+
+
+@app.command()
+def provision(
+    keys: KeysArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to write (format primes: a directory).")
+    ],
+    key: Annotated[
+        DeviceKey,
+        typer.Option(help="symmetric: the secret key, smallest frames; asymmetric: the public key; or both."),
+    ] = DeviceKey.SYMMETRIC,
+    form: Annotated[
+        BlobFormat,
+        typer.Option(
+            "--format",
+            help="header: C to compile in; blob: one binary; primes: the public key a prime at a time.",
+        ),
+    ] = BlobFormat.HEADER,
+) -> None:
+    """Write one device's keys. Run it once for each device: every run draws a new device secret.
+
+    **In:** a directory of keys. **Out:** a C header or binary blobs, all **secret** (mode 0600): they hold
+    the device's own secret, and with a symmetric key everything that is needed to decrypt.
+
+    Example: `ciphermote provision keys -o provisioned_keys.h`
+    """
+    from dataclasses import replace
+
+    from ciphermote import provision as p
+    from ciphermote.keys import KeyStore
+
+    if form is BlobFormat.PRIMES and key is DeviceKey.SYMMETRIC:
+        raise ParameterError("Only a public key is split into primes: give --key asymmetric or both.")
+    store = KeyStore.open(keys)
+    given = p.provision(
+        store,
+        secret=key is not DeviceKey.ASYMMETRIC,
+        public=key is not DeviceKey.SYMMETRIC,
+    )
+    if form is BlobFormat.HEADER:
+        _write(output, p.to_c_header(given).encode(), secret=True)
+    elif form is BlobFormat.BLOB:
+        _write(output, p.to_blob(given), secret=True)
+    else:
+        output.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _write(output / "device.blob", p.to_blob(replace(given, public_key=None)), secret=True)
+        for i, blob in enumerate(p.to_prime_blobs(given)):
+            _write(output / f"prime{i}.blob", blob)
+    _say(f"A new device's keys are in {output}: secret, and for one device only.")
+
+
+@app.command()
+def params(
+    n: Annotated[
+        int | None, typer.Option(help="Ring degree of your own set: 1024, 2048, 4096, 8192 or 16384.")
+    ] = None,
+    bits: Annotated[str, typer.Option(help="Bits of its primes, the special one last: 26,26,27.")] = "",
+    primes: Annotated[
+        str, typer.Option(help="The primes themselves, the special one last, instead of --bits.")
+    ] = "",
+    name: Annotated[str | None, typer.Option(help="Its name (default: by content).")] = None,
+    standard: Annotated[
+        str, typer.Option(help="The security table to hold it to: 2024, or 2018 for older sets.")
+    ] = "2024",
+    header: Annotated[Path | None, typer.Option(help="Write a C header that defines it.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write a .json file for --params of other commands.")
+    ] = None,
+) -> None:
+    """List the parameter sets, or make and check one of your own.
+
+    **In:** nothing, or a ring degree and primes. **Out:** a table; a C header and a .json file if asked
+    for. All public. A set that is insecure or invalid is refused with the reason.
+
+    Example: `ciphermote params --n 4096 --bits 25,26,27 --header my_set.h --json my_set.json`
+    """
+    if n is None:
+        if bits or primes or header or json_file:
+            raise ParameterError(
+                "A set of your own begins with its ring degree: give --n 1024, 2048, 4096, 8192 or 16384."
+            )
+        _print_sets(BUILTIN)
+        return
+    if bool(bits) == bool(primes):
+        raise ParameterError(
+            "A set of your own needs its primes: give --bits 26,26,27 or --primes, and not both."
+        )
+    if bits:
+        own = generate(n, _numbers(bits, "--bits"), standard, name)
+    else:
+        own = ParameterSet(name or f"own_n{n}", n, tuple(_numbers(primes, "--primes")), standard)
+    _print_sets([own])
+    if header is not None:
+        _write(header, c_header(own).encode())
+    if json_file is not None:
+        from ciphermote.keys import parameters_to_dict
+
+        _write(json_file, (json.dumps(parameters_to_dict(own), indent=2) + "\n").encode())
+
+
+def _print_sets(sets: Any) -> None:
+    table = Table("name", "n", "slots", "data primes", "bits in all", "bound", "id")
+    for p in sets:
+        bound = f"{SECURITY_BOUNDS[p.standard][p.n]} ({p.standard})"
+        table.add_row(
+            p.name, str(p.n), str(p.slots), str(len(p.data_primes)), f"{p.log2_q:.2f}", bound, f"{p.id:08x}"
+        )
+    Console().print(table)
+
+
+# --- readings -------------------------------------------------------------------------------------
+
+
+@app.command()
+def adapt(
+    keys: KeysArgument,
+    frames: Annotated[list[Path], typer.Argument(metavar="FRAMES...", help="Files of frames, in any order.")],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The file to write; a directory if there are several readings."),
+    ],
+    seeded: Annotated[
+        bool, typer.Option(help="Keep SHAKE256 and BLAKE2Xb seeds for SEAL to expand: half the size.")
+    ] = False,
+) -> None:
+    """Check a device's frames and turn them into SEAL ciphertexts.
+
+    **In:** frames as they came, and the directory of keys (its public part is enough). **Out:** one
+    ciphertext a reading in Microsoft SEAL's bytes. No secrets. Damaged, missing, doubled or foreign frames
+    are refused, and named.
+
+    Example: `ciphermote adapt keys-public frames.bin -o reading.ct`
+    """
+    from ciphermote.adapter import read_sets
+    from ciphermote.keys import KeyStore
+
+    store = KeyStore.open(keys)
+    sets = read_sets((_read(path) for path in frames), store.parameters, store.key_id)
+    if not sets:
+        raise FrameError("The files hold no frames: give what the device sent.")
+    if len(sets) == 1 and not output.is_dir():
+        _write(output, sets[0].to_seal(seeded=seeded))
+    else:
+        output.mkdir(parents=True, exist_ok=True)
+        _write_readings(output, sets, seeded)
+    for found in sets:
+        _say(_describe_set(found))
+
+
+def _write_readings(directory: Path, sets: list[FrameSet], seeded: bool) -> None:
+    counters = [frames.header.counter for frames in sets]
+    if len(set(counters)) != len(counters):
+        raise FrameError("The files hold two readings of one counter: adapt each device's frames apart.")
+    for frames in sets:
+        _write(directory / f"reading{frames.header.counter}.ct", frames.to_seal(seeded=seeded))
+
+
+def _describe_set(frames: FrameSet) -> str:
+    from ciphermote.adapter import XOF_NAMES
+
+    head = frames.header
+    kind = "asymmetric" if head.xof == 0 else f"symmetric ({XOF_NAMES[head.xof]} seed)"
+    return (
+        f"Reading {head.counter}: {kind}, {head.parameters.name}, scale {head.scale:.6g}, {head.primes} "
+        f"primes, {frames.frame_bytes:,} bytes of frames."
+    )
+
+
+@app.command()
+def infer(
+    keys: KeysArgument,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A linear model, .json or .npz.")],
+    ciphertexts: Annotated[
+        list[Path], typer.Argument(metavar="CIPHERTEXTS...", help="Readings from `ciphermote adapt`.")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The file to write; a directory if there are several readings."),
+    ],
+    workers: Annotated[int, typer.Option(help="Processes that compute.")] = 1,
+    feature_bound: Annotated[float, typer.Option(help="No |feature| is larger than this.")] = 16.0,
+) -> None:
+    """Score encrypted readings with a linear model, on ciphertexts only.
+
+    **In:** the *public* part of the keys, a model, ciphertexts. **Out:** encrypted scores in Microsoft
+    SEAL's bytes, which only the owner can read. The secret key is neither needed nor read.
+
+    Example: `ciphermote infer keys-public model.json reading.ct -o score.ct`
+    """
+    from ciphermote.engine import open_engine
+    from ciphermote.inference import LinearModel
+    from ciphermote.keys import GALOIS_FILE, KeyStore
+
+    store = KeyStore.open(keys)
+    if store.has_secret:
+        Console(stderr=True).print(
+            f"note: {keys} holds the secret key; an engine's machine should have the public part only "
+            "(`ciphermote keygen --public-to`).",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    loaded = LinearModel.load(model)
+    contents = [_read(path) for path in ciphertexts]
+    several = len(contents) > 1 or output.is_dir()
+    names = [path.with_suffix(".ct").name for path in ciphertexts]
+    if several and len(set(names)) != len(names):
+        raise ParameterError(
+            "Two readings have the same file name, so their scores would too: score them apart."
+        )
+    with (
+        _progress("Scoring") as progress,
+        open_engine(store.parameters, galois_keys=store.public_bytes(GALOIS_FILE), workers=workers) as engine,
+    ):
+        results = engine.linear_all(contents, loaded, progress, feature_bound=feature_bound)
+    if several:
+        output.mkdir(parents=True, exist_ok=True)
+    failed: list[str] = []
+    for path, name, result in zip(ciphertexts, names, results, strict=True):
+        if isinstance(result, CiphermoteError):
+            failed.append(f"{path}: {result}")
+        else:
+            _write(output / name if several else output, result)
+    if failed:
+        more = f" ({len(failed) - 1} more failed.)" if len(failed) > 1 else ""
+        raise CiphermoteError(failed[0] + more)
+    _say(
+        f"{len(results)} encrypted score{'s are' if len(results) > 1 else ' is'} in {output}: the owner's "
+        "to decrypt."
+    )
+
+
+@app.command()
+def decrypt(
+    keys: KeysArgument,
+    ciphertext: Annotated[Path, typer.Argument(metavar="CIPHERTEXT", help="A ciphertext in SEAL's bytes.")],
+    count: Annotated[int, typer.Option(help="How many slots to show, from the first; 0 for all.")] = 8,
+    complex_slots: Annotated[bool, typer.Option("--complex", help="Show real and imaginary parts.")] = False,
+    model: Annotated[
+        Path | None, typer.Option(help="Show the scores of this model's classes instead of slots.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Decrypt and decode a ciphertext: the owner's step.
+
+    **In:** the directory with `secret.key` (**secret**), a ciphertext. **Out:** numbers, which are as
+    confidential as the readings; give others no more digits than they need.
+
+    Example: `ciphermote decrypt keys score.ct --model model.json`
+    """
+    from ciphermote import ckks
+    from ciphermote.keys import KeyStore
+
+    plain = ckks.decrypt(_read(ciphertext), KeyStore.open(keys).secret())
+    if model is not None:
+        from ciphermote.inference import LinearModel
+
+        _print_scores(LinearModel.load(model), plain.slots(), as_json)
+        return
+    slots = plain.complex_slots()[: count or None]
+    if as_json:
+        values = [[z.real, z.imag] for z in slots.tolist()] if complex_slots else slots.real.tolist()
+        typer.echo(json.dumps({"scale": plain.scale, "values": values}))
+        return
+    table = Table("slot", "real", "imaginary") if complex_slots else Table("slot", "value")
+    for j, z in enumerate(slots.tolist()):
+        table.add_row(str(j), f"{z.real:.6g}", *([f"{z.imag:.6g}"] if complex_slots else []))
+    Console().print(table)
+
+
+def _print_scores(model: LinearModel, slots: Any, as_json: bool) -> None:
+    if len(slots) < model.classes:
+        raise ParameterError(
+            f"The model has {model.classes} classes and the ciphertext {len(slots)} slots: give its own "
+            "model."
+        )
+    scores = slots[: model.classes].tolist()
+    labels = list(model.labels) or [str(i) for i in range(model.classes)]
+    best = max(range(len(scores)), key=scores.__getitem__)
+    if as_json:
+        typer.echo(json.dumps({"label": labels[best], "scores": dict(zip(labels, scores, strict=True))}))
+        return
+    table = Table("class", "score", "")
+    for i, (label, score) in enumerate(zip(labels, scores, strict=True)):
+        table.add_row(label, f"{score:.4f}", "<- highest" if i == best else "")
+    Console().print(table)
+
+
+# --- looking --------------------------------------------------------------------------------------
+
+
+@app.command()
+def inspect(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file or a directory of keys.")],
+    params: SetOption = None,
+) -> None:
+    """Say what a file is: keys, frames, a provisioning blob, a model, or an object in SEAL's bytes.
+
+    **In:** any of our files. **Out:** a table of what it says of itself. Of secret files the secrets are
+    not shown.
+
+    Example: `ciphermote inspect frames.bin`
+    """
+    from ciphermote.inspection import describe
+
+    rows = describe(path, _parameter_set(params) if params else None)
+    table = Table("field", "value", show_header=False)
+    for name, value in rows:
+        table.add_row(name, value)
+    Console().print(table)
+
+
+@app.command()
+def advise(
+    magnitude: Annotated[float, typer.Option(help="The largest |value| a device encrypts.")],
+    max_error: Annotated[float, typer.Option(help="The absolute error the result may have.")],
+    slots: Annotated[int, typer.Option(help="Numbers in one ciphertext.")] = 1,
+    plain_products: Annotated[
+        int, typer.Option(help="Products with plaintexts, one after the other (a linear layer: 1).")
+    ] = 0,
+    ciphertext_products: Annotated[
+        int, typer.Option(help="Products of ciphertexts, one after the other (a square: 1).")
+    ] = 0,
+    rotations: Annotated[bool, typer.Option(help="Slots are moved or added up.")] = False,
+    summed: Annotated[int, typer.Option(help="How many fresh ciphertexts are added up.")] = 1,
+    key: Annotated[
+        DeviceKey, typer.Option(help="What devices encrypt with: symmetric or asymmetric.")
+    ] = DeviceKey.SYMMETRIC,
+    weight_norm: Annotated[float | None, typer.Option(help="l2 norm of the last product's weights.")] = None,
+    standard: Annotated[str, typer.Option(help="The security table: 2024 or 2018.")] = "2024",
+) -> None:
+    """Say which parameter set, scale and precision a computation needs.
+
+    **In:** what is to be computed, in numbers. **Out:** the smallest set that can, the error to expect,
+    and sizes. No keys.
+
+    Example: `ciphermote advise --magnitude 8 --max-error 0.01 --slots 1200 --plain-products 1 --rotations`
+    """
+    from ciphermote import adviser
+
+    if key is DeviceKey.BOTH:
+        raise ParameterError("Advice is for one kind of key: give --key symmetric or asymmetric.")
+    advice = adviser.advise(
+        adviser.Computation(
+            magnitude=magnitude,
+            max_error=max_error,
+            slots=slots,
+            plain_products=plain_products,
+            ciphertext_products=ciphertext_products,
+            rotations=rotations,
+            summed=summed,
+            key=key.value,
+            weight_norm=weight_norm,
+            standard=standard,
+        )
+    )
+    table = Table("field", "value", show_header=False)
+    for name, value in (
+        ("parameter set", advice.parameters.name),
+        ("scale", f"2^{advice.log2_scale}"),
+        ("precision", f"{advice.precision} bits"),
+        ("levels used", str(advice.levels_used)),
+        ("error to expect", f"{advice.predicted_error:.2g}"),
+        ("bytes a reading on the wire", f"{advice.frame_bytes:,}"),
+        ("bytes of arena on the device", f"{advice.arena_bytes:,}"),
+    ):
+        table.add_row(name, value)
+    Console().print(table)
+    for sentence in advice.explanation:
+        _say(f"- {sentence}")
+
+
+@app.command()
+def demo() -> None:
+    """Watch it whole: a simulated Cortex-M4 encrypts real readings, an engine without keys classifies
+    them, and the owner decrypts the answer.
+
+    **In:** the firmware that `make demo` builds. **Out:** predictions, errors, sizes and times, and a plot.
+
+    Example: `ciphermote demo`
+    """
+    try:
+        from ciphermote import demo as demonstration
+    except ImportError as error:
+        raise CiphermoteError(
+            f"The demo needs {error.name}, which is not installed: run `make demo`, or pip install "
+            "'ciphermote[demo]'."
+        ) from None
+    demonstration.run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+"""The demo's course: train, make keys, build and flash devices, encrypt, score under encryption, decrypt, compare.
+
+Who knows what: the owner has the key pair; the symmetric device has the secret key, the asymmetric one only the public
+key; the engine has Galois keys and the model's weights, and lives in processes that are never handed a secret.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ciphermote import ckks, provision
+from ciphermote.adapter import adapt
+from ciphermote.demo import report, smartwatch
+from ciphermote.engine import open_engine
+from ciphermote.errors import CiphermoteError
+from ciphermote.inference import LinearModel, plan_linear
+from ciphermote.keys import GALOIS_FILE, KeyStore
+from ciphermote.link import DeviceReport, QemuDevice
+from ciphermote.parameters import by_name
+
+PARAMETERS = by_name("n4096_q26x3_p27")
+LOG2_SCALE = 25
+KINDS = ("symmetric", "asymmetric")
+WORKERS = 2
+
+
+@dataclass
+class KindOutcome:
+    """One kind of key: encrypted scores [windows, classes], bytes of each frame set, the device's own report."""
+
+    scores: NDArray[np.float64]
+    frame_bytes: list[int]
+    device: DeviceReport
+
+
+@dataclass
+class Outcome:
+    """Everything the demo found. seconds: step -> wall time, in order."""
+
+    test: smartwatch.Windows
+    model: LinearModel
+    plain_scores: NDArray[np.float64]
+    kinds: dict[str, KindOutcome] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    sample_ciphertext: NDArray[np.uint32] | None = None
+
+
+class Stage:
+    """Shows what is under way and keeps the time of each step."""
+
+    def __init__(self, console: Console, seconds: dict[str, float]) -> None:
+        self.console = console
+        self.seconds = seconds
+
+    @contextmanager
+    def step(self, title: str, total: int | None = None):
+        """Yields a function to call after each of total items."""
+        columns = (TextColumn("{task.description:<46}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Progress(*columns, console=self.console) as progress:
+            task = progress.add_task(title, total=total or 1)
+            start = time.monotonic()
+            yield lambda: progress.advance(task)
+            self.seconds[title] = time.monotonic() - start
+            progress.update(task, completed=total or 1)
+
+
+def project_root(start: Path | None = None) -> Path:
+    """The checkout that holds ports/. CiphermoteError if the demo is started from elsewhere."""
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "ports" / "mps2-an386").is_dir():
+            return folder
+    raise CiphermoteError(
+        "The demo builds firmware from a checkout of Ciphermote, and this is not inside one: change to it and run `make demo`."
+    )
+
+
+def build_firmware(root: Path, generated: Path, target: Path) -> None:
+    """Compile and link the device application with the headers in generated. CiphermoteError if that fails."""
+    command = ["make", "--no-print-directory", "-C", str(root / "ports"), "mps2-an386", f"GENERATED={generated}"]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    if built.returncode != 0:
+        raise CiphermoteError(f"The firmware did not build: {built.stderr.strip()[-400:]}")
+    shutil.copyfile(root / "build" / "ports" / "mps2-an386" / "ciphermote.elf", target)
+
+
+def flash_device(root: Path, work: Path, store: KeyStore, model_header: str, kind: str) -> Path:
+    """Provision one device with one kind of key and build its image."""
+    folder = work / kind
+    folder.mkdir()
+    keys = provision.provision(store, secret=kind == "symmetric", public=kind == "asymmetric")
+    (folder / "provisioned_keys.h").write_text(provision.to_c_header(keys), encoding="utf-8")
+    (folder / "app_model.h").write_text(model_header, encoding="utf-8")
+    elf = folder / "ciphermote.elf"
+    build_firmware(root, folder, elf)
+    return elf
+
+
+def encrypt_windows(
+    elf: Path, kind: str, windows: NDArray[np.float32], done: Callable[[], None]
+) -> tuple[list[bytes], DeviceReport]:
+    """Every window goes over the UART to the device in QEMU, and its frames come back."""
+    frames = []
+    with QemuDevice(elf, elf.parent) as device:
+        for window in windows:
+            frames.append(device.encrypt_window(window, key=kind))
+            done()
+        return frames, device.report()
+
+
+def run(root: Path | None = None, console: Console | None = None) -> Outcome:
+    """The whole demo. Writes bench/results/demo.json and build/demo/demo.png; raises CiphermoteError if it fails."""
+    console = console or Console()
+    root = project_root(root)
+    work = root / "build" / "demo"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    seconds: dict[str, float] = {}
+    stage = Stage(console, seconds)
+
+    with stage.step("Train a linear classifier in the clear"):
+        test = smartwatch.load("test")
+        standardisation, model = smartwatch.train(smartwatch.load("train"))
+        plain_scores = model.scores(standardisation.apply(smartwatch.raw_features(test.windows)))
+    outcome = Outcome(test, model, plain_scores, seconds=seconds)
+    plan = plan_linear(model, PARAMETERS, 2.0**LOG2_SCALE, feature_bound=smartwatch.CLIP)
+
+    with stage.step("Owner: make keys"):
+        store = KeyStore.create(work / "keys", PARAMETERS, galois_steps=plan.rotation_steps, relin=False)
+        secret = store.secret()
+
+    with stage.step("Owner: provision and flash two devices", len(KINDS)) as done:
+        _, channels, samples = test.windows.shape
+        header = smartwatch.app_model_header(standardisation, channels, samples, LOG2_SCALE)
+        images = {}
+        for kind in KINDS:
+            images[kind] = flash_device(root, work, store, header, kind)
+            done()
+
+    with open_engine(PARAMETERS, galois_keys=store.public_bytes(GALOIS_FILE), workers=WORKERS) as engine:
+        for kind in KINDS:
+            count = len(test.windows)
+            with stage.step(f"Device, {kind} key: encrypt in QEMU", count) as done:
+                frames, device = encrypt_windows(images[kind], kind, test.windows, done)
+            with stage.step(f"Gateway, {kind}: check frames, adapt to SEAL", count) as done:
+                ciphertexts = []
+                for data in frames:
+                    ciphertexts.append(adapt(data, PARAMETERS, store.key_id))
+                    done()
+            with stage.step(f"Engine, {kind}: score under encryption", count) as done:
+                results = engine.linear_all(
+                    ciphertexts, model, lambda *_: done(), feature_bound=smartwatch.CLIP
+                )
+            with stage.step(f"Owner, {kind}: decrypt the scores", count) as done:
+                scores = []
+                for result in results:
+                    if isinstance(result, CiphermoteError):
+                        raise result
+                    scores.append(plan.scores(ckks.decrypt(result, secret).slots()))
+                    done()
+            outcome.kinds[kind] = KindOutcome(np.array(scores), [len(data) for data in frames], device)
+            if outcome.sample_ciphertext is None:
+                outcome.sample_ciphertext = report.first_residues(ciphertexts[0], PARAMETERS)
+
+    report.show(outcome, console)
+    report.plot(outcome, work / "demo.png")
+    report.write(outcome, root / "bench" / "results" / "demo.json")
+    console.print(
+        f"\nThe plot is {(work / 'demo.png').relative_to(root)}, the figures are bench/results/demo.json.", highlight=False
+    )
+    report.judge(outcome)
+    return outcome

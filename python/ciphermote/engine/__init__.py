@@ -1,0 +1,117 @@
+"""Engines: whatever computes on ciphertexts, given evaluation keys and never a secret key.
+
+`open_engine` makes one. All bytes that go in and come out are SEAL's (seal_bytes.py).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from types import TracebackType
+from typing import Self
+
+from ciphermote.errors import CiphermoteError, EngineError
+from ciphermote.inference import DEFAULT_FEATURE_BOUND, LinearModel, LinearPlan, plan_linear
+from ciphermote.parameters import ParameterSet
+from ciphermote.program import Program
+from ciphermote.seal_bytes import SealCiphertext
+
+Bytes = bytes | bytearray | memoryview
+Progress = Callable[[int, int], None]
+"""Called with (done, total) after each ciphertext, in the calling thread."""
+
+
+class Engine(ABC):
+    """Computes on CKKS ciphertexts of one parameter set. A context manager: leaving it closes the engine."""
+
+    parms: ParameterSet
+
+    @abstractmethod
+    def check(self, ciphertext: Bytes) -> SealCiphertext:
+        """Read a ciphertext and check every field. FrameError unless it is of parms with two polynomials."""
+
+    @abstractmethod
+    def add(self, ciphertexts: Iterable[Bytes]) -> bytes:
+        """The sum of one or more ciphertexts of equal scale and level. FrameError, EngineError."""
+
+    @abstractmethod
+    def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
+        """What program makes of the ciphertext. FrameError, EngineError."""
+
+    @abstractmethod
+    def evaluate_all(
+        self,
+        program: Callable[[SealCiphertext], Program],
+        ciphertexts: Sequence[Bytes],
+        progress: Progress | None = None,
+    ) -> list[bytes | CiphermoteError]:
+        """Evaluate many on all workers, in order; an error takes its ciphertext's place and spoils no other.
+
+        program: gives the program for a checked ciphertext; one call at a time.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """End every process of the engine. Closing twice is allowed."""
+
+    def linear(
+        self, ciphertext: Bytes, model: LinearModel, *, feature_bound: float = DEFAULT_FEATURE_BOUND
+    ) -> bytes:
+        """Score a ciphertext of packed features: slot s of the result holds class s mod plan.period.
+
+        feature_bound: the largest |feature| (see plan_linear). FrameError, ParameterError, EngineError.
+        """
+        result = self.linear_all([ciphertext], model, feature_bound=feature_bound)[0]
+        if isinstance(result, CiphermoteError):
+            raise result
+        return result
+
+    def linear_all(
+        self,
+        ciphertexts: Sequence[Bytes],
+        model: LinearModel,
+        progress: Progress | None = None,
+        *,
+        feature_bound: float = DEFAULT_FEATURE_BOUND,
+    ) -> list[bytes | CiphermoteError]:
+        """Score many, as linear and evaluate_all say."""
+        last: tuple[tuple[float, int], LinearPlan] | None = None
+
+        def program(ciphertext: SealCiphertext) -> Program:
+            nonlocal last
+            scale, primes = kind = ciphertext.scale, ciphertext.primes
+            if last is None or last[0] != kind:
+                last = kind, plan_linear(model, self.parms, scale, primes=primes, feature_bound=feature_bound)
+            return last[1].program
+
+        return self.evaluate_all(program, ciphertexts, progress)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_engine(
+    parms: ParameterSet,
+    *,
+    galois_keys: Bytes | None = None,
+    relin_keys: Bytes | None = None,
+    workers: int = 1,
+    name: str = "seal",
+) -> Engine:
+    """Open the engine of this name ("seal") with SEAL's bytes of evaluation keys.
+
+    FrameError if the keys are not of parms; EngineError if there is no such engine or it cannot start.
+    """
+    if name != "seal":
+        raise EngineError(f"There is no engine {name!r}; the engines are: seal.")
+    from ciphermote.engine.seal import SealEngine
+
+    return SealEngine(parms, galois_keys=galois_keys, relin_keys=relin_keys, workers=workers)
+
+
+__all__ = ["Engine", "Progress", "open_engine"]

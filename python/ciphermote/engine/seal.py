@@ -1,0 +1,308 @@
+"""The SEAL engine: Microsoft SEAL, by way of TenSEAL's sealapi, in processes of its own (worker.py).
+
+sealapi holds Python's global lock and takes file paths only, so each worker is a process with a private
+directory, in memory where the system has one. Bytes from outside are checked field by field before a worker
+sees them, and so are results before the caller does; results come back as version 3.6, which every SEAL from
+3.4 on loads. No secret key ever goes to a worker.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ciphermote import seal_bytes
+from ciphermote.engine import Bytes, Engine, Progress
+from ciphermote.engine.worker import read_message, write_message
+from ciphermote.errors import CiphermoteError, EngineError
+from ciphermote.parameters import ParameterSet
+from ciphermote.program import Program
+from ciphermote.seal_bytes import SealCiphertext
+
+_MEMORY_DIRECTORY = Path("/dev/shm")
+_CLOSE_SECONDS = 5.0
+_ADD_BATCH = 16
+"""Ciphertexts in one message of a sum: some 10 ms of work against 0.1 ms of pipe."""
+
+
+def _private_directory() -> str:
+    """A new directory that only this user can enter, in memory where possible."""
+    parent = str(_MEMORY_DIRECTORY) if os.access(_MEMORY_DIRECTORY, os.W_OK | os.X_OK) else None
+    return tempfile.mkdtemp(prefix="ciphermote-", dir=parent)
+
+
+class _Worker:
+    """One worker process and the pipes to it. One thread at a time may use it."""
+
+    def __init__(self) -> None:
+        self._program = ""
+        self._directory = _private_directory()
+        # -P keeps this folder off the module path: a module here must not shadow one that TenSEAL imports.
+        command = [sys.executable, "-P", str(Path(__file__).with_name("worker.py")), self._directory]
+        try:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        except OSError as error:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            raise EngineError(f"The SEAL worker process cannot start: {error.strerror}.") from None
+
+    @property
+    def process_id(self) -> int:
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, request: str, blobs: Sequence[Bytes] = (), **fields: Any) -> list[bytes]:
+        """Send a request and wait for its reply. EngineError with the worker's sentence, or if it is dead."""
+        if self._process.stdin is None or self._process.stdin.closed:
+            raise EngineError("The SEAL engine is closed: open a new one.")
+        assert self._process.stdout is not None
+        try:
+            self._send({"request": request, **fields}, [bytes(blob) for blob in blobs])
+            reply = read_message(self._process.stdout)
+        except KeyboardInterrupt:
+            self._process.kill()  # Its reply would otherwise answer the next request.
+            raise
+        if reply is None:
+            raise self._death()
+        if "error" in reply[0]:
+            raise EngineError(str(reply[0]["error"]))
+        return reply[1]
+
+    def _send(self, fields: dict[str, Any], blobs: list[bytes]) -> None:
+        """The one place where bytes leave for the worker."""
+        assert self._process.stdin is not None
+        try:
+            write_message(self._process.stdin, fields, blobs)
+        except OSError:
+            raise self._death() from None
+
+    def _death(self) -> EngineError:
+        try:
+            code = self._process.wait(_CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            return EngineError(
+                "The SEAL worker process stopped answering: close the engine and open a new one."
+            )
+        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+        return EngineError(
+            f"The SEAL worker process ended {how} (out of memory, or stopped from outside?): open a "
+            "new engine."
+        )
+
+    def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
+        if self._program != program.digest:
+            self._program = ""
+            self.ask(
+                "program",
+                [constant.values.astype("=f8").tobytes() for constant in program.constants],
+                steps=[[s.operation, s.target, s.source, s.argument] for s in program.steps],
+                scales=[constant.scale for constant in program.constants],
+            )
+            self._program = program.digest
+        return self.ask("evaluate", [ciphertext])[0]
+
+    def close(self) -> None:
+        """End the process, gently and then by force, and remove its directory."""
+        try:
+            if self._process.stdin is not None and not self._process.stdin.closed:
+                with suppress(OSError):  # A dead process cannot take what was left to send.
+                    self._process.stdin.close()
+            try:
+                self._process.wait(_CLOSE_SECONDS)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            if self._process.stdout is not None:
+                self._process.stdout.close()
+        finally:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+
+class SealEngine(Engine):
+    """SEAL behind one or more worker processes.
+
+    galois_keys, relin_keys: SEAL's bytes of the owner's evaluation keys, checked here; whatever is not such
+    keys (a secret key, say) is refused. workers: processes, 1 to 64; each holds the keys. FrameError,
+    EngineError.
+    """
+
+    def __init__(
+        self,
+        parms: ParameterSet,
+        *,
+        galois_keys: Bytes | None = None,
+        relin_keys: Bytes | None = None,
+        workers: int = 1,
+    ) -> None:
+        self.parms = parms
+        self._closed = False
+        self._workers: list[_Worker] = []
+        if not 1 <= workers <= 64:
+            raise EngineError(f"{workers} workers are asked for; give 1 to 64, best one a core.")
+        if importlib.util.find_spec("tenseal") is None:
+            raise EngineError(
+                "The SEAL engine needs the package tenseal: install it with pip install tenseal."
+            )
+        self._rotations: frozenset[int] = frozenset()
+        if galois_keys is not None:
+            self._rotations = frozenset(seal_bytes.read_galois_keys(galois_keys, parms).keys)
+        if relin_keys is not None:
+            seal_bytes.read_relin_keys(relin_keys, parms)
+        self._can_multiply = relin_keys is not None
+        try:
+            for _ in range(workers):
+                self._workers.append(_Worker())
+            for worker in self._workers:
+                worker.ask(
+                    "open",
+                    [keys for keys in (galois_keys, relin_keys) if keys is not None],
+                    n=parms.n,
+                    primes=list(parms.primes),
+                    galois_keys=galois_keys is not None,
+                    relin_keys=relin_keys is not None,
+                )
+        except BaseException:
+            self.close()
+            raise
+        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        for worker in self._workers:
+            self._idle.put(worker)
+
+    @property
+    def process_ids(self) -> list[int]:
+        """The worker processes, none of which has a secret key."""
+        return [worker.process_id for worker in self._workers]
+
+    def check(self, ciphertext: Bytes) -> SealCiphertext:
+        return seal_bytes.read_ciphertext(ciphertext, self.parms)
+
+    def _run(self, task: Callable[[_Worker], Any]) -> Any:
+        """Run task on the next idle worker."""
+        if self._closed:
+            raise EngineError("The SEAL engine is closed: open a new one.")
+        while not (worker := self._idle.get()).alive and any(other.alive for other in self._workers):
+            pass  # The dead one is left out; the last dead one stays, to tell every caller.
+        try:
+            return task(worker)
+        finally:
+            self._idle.put(worker)
+
+    def _check_program(self, program: Program) -> None:
+        missing = [
+            step
+            for step in program.rotation_steps
+            if seal_bytes.galois_element(self.parms.n, step) not in self._rotations
+        ]
+        if missing:
+            raise EngineError(
+                f"The engine has no Galois keys for the rotations {', '.join(map(str, missing))}: have the "
+                "owner make keys for the plan's rotation_steps, and open the engine with them."
+            )
+        if not self._can_multiply and any(step.operation == "multiply" for step in program.steps):
+            raise EngineError(
+                "The engine has no relinearization keys, which multiply needs: open it with them."
+            )
+
+    def _result(self, data: bytes) -> bytes:
+        """The worker's result, checked and in the version that loads everywhere."""
+        return seal_bytes.write_ciphertext(self.check(data))
+
+    def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
+        self.check(ciphertext)
+        self._check_program(program)
+        return self._result(self._run(lambda worker: worker.evaluate(program, ciphertext)))
+
+    def evaluate_all(
+        self,
+        program: Callable[[SealCiphertext], Program],
+        ciphertexts: Sequence[Bytes],
+        progress: Progress | None = None,
+    ) -> list[bytes | CiphermoteError]:
+        planning = threading.Lock()
+
+        def one(ciphertext: Bytes) -> bytes:
+            checked = self.check(ciphertext)
+            with planning:
+                wanted = program(checked)
+            self._check_program(wanted)
+            return self._result(self._run(lambda worker: worker.evaluate(wanted, ciphertext)))
+
+        results: list[bytes | CiphermoteError] = [EngineError("Not evaluated.")] * len(ciphertexts)
+        # One thread more than workers reads the next ciphertext while all of them compute.
+        with ThreadPoolExecutor(len(self._workers) + 1) as pool:
+            places = {pool.submit(one, ciphertext): place for place, ciphertext in enumerate(ciphertexts)}
+            try:
+                for done, future in enumerate(as_completed(places), 1):
+                    results[places[future]] = _outcome(future)
+                    if progress is not None:
+                        progress(done, len(ciphertexts))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+        return results
+
+    def add(self, ciphertexts: Iterable[Bytes]) -> bytes:
+        iterator = iter(ciphertexts)
+        first: SealCiphertext | None = None
+        place = 0
+
+        def add_on(worker: _Worker) -> bytes:
+            nonlocal first, place
+            sent = False
+            try:
+                while batch := list(islice(iterator, _ADD_BATCH)):
+                    for data in batch:
+                        ciphertext = self.check(data)
+                        first = first or ciphertext
+                        if (ciphertext.scale, ciphertext.primes) != (first.scale, first.primes):
+                            raise EngineError(
+                                f"Ciphertext {place} of the sum has scale {ciphertext.scale:.6g} and "
+                                f"{ciphertext.primes} primes, the first {first.scale:.6g} and "
+                                f"{first.primes}: bring them to one scale and level."
+                            )
+                        place += 1
+                    sent = True
+                    worker.ask("accumulate", batch)
+            except BaseException:
+                if sent:
+                    _forget_total(worker)
+                raise
+            return b"".join(worker.ask("total"))
+
+        total = self._run(add_on)
+        if not total:
+            raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
+        return self._result(total)
+
+    def close(self) -> None:
+        self._closed = True
+        for worker in self._workers:
+            worker.close()
+
+
+def _outcome(future: Future[bytes]) -> bytes | CiphermoteError:
+    try:
+        return future.result()
+    except CiphermoteError as error:
+        return error
+
+
+def _forget_total(worker: _Worker) -> None:
+    """Leave no half-made sum behind; a worker that is dead has none."""
+    with suppress(EngineError):
+        worker.ask("total")

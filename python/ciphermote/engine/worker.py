@@ -1,0 +1,242 @@
+"""The SEAL engine's process: TenSEAL's sealapi behind a pipe.
+
+It runs as a script of its own, so it imports nothing of ciphermote and cannot make or read a key file. It is
+given parameters, evaluation keys, programs and ciphertexts, all checked by its parent, and never a secret
+key.
+
+A message is a little-endian u32, that many bytes of JSON, and the byte strings whose lengths the JSON lists
+under "blobs". Requests come on standard input, one reply follows each on standard output; the end of input
+ends the process. SEAL saves and loads files only, so it works in the private directory named on its command
+line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import sys
+from array import array
+from typing import IO, Any
+
+
+def write_message(stream: IO[bytes], fields: dict[str, Any], blobs: list[bytes]) -> None:
+    head = json.dumps({**fields, "blobs": [len(blob) for blob in blobs]}).encode()
+    stream.write(struct.pack("<I", len(head)) + head)
+    for blob in blobs:
+        stream.write(blob)
+    stream.flush()
+
+
+def read_message(stream: IO[bytes]) -> tuple[dict[str, Any], list[bytes]] | None:
+    """The next message, or None at the end of input (in the middle of a message too)."""
+    prefix = stream.read(4)
+    if len(prefix) < 4:
+        return None
+    size = struct.unpack("<I", prefix)[0]
+    head = stream.read(size)
+    if len(head) < size:
+        return None
+    fields = json.loads(head)
+    blobs = [stream.read(length) for length in fields["blobs"]]
+    if any(len(blob) < length for blob, length in zip(blobs, fields["blobs"], strict=True)):
+        return None
+    return fields, blobs
+
+
+class Refusal(Exception):
+    """A request that cannot be served; its text is a sentence for people."""
+
+
+class Worker:
+    """SEAL's state: context, evaluation keys, one program with its encoded constants, one running sum.
+
+    A register of None is zero: a product with a zero plaintext, a transparent ciphertext, which SEAL refuses.
+    """
+
+    def __init__(self, directory: str) -> None:
+        import tenseal.sealapi as sealapi
+
+        self.seal = sealapi
+        self.path = os.path.join(directory, "object")
+        self.context: Any = None
+        self.evaluator: Any = None
+        self.encoder: Any = None
+        self.galois_keys: Any = None
+        self.relin_keys: Any = None
+        self.steps: list[tuple[str, int, int, int]] = []
+        self.constants: list[tuple[list[float], float]] = []
+        self.encoded: dict[int, tuple[tuple[Any, float], Any]] = {}
+        self.total: Any = None
+
+    def serve(self, fields: dict[str, Any], blobs: list[bytes]) -> list[bytes]:
+        handlers = {
+            "open": self.open,
+            "program": self.program,
+            "evaluate": self.evaluate,
+            "accumulate": self.accumulate,
+            "total": self.take_total,
+        }
+        return handlers[fields["request"]](fields, blobs)
+
+    def open(self, fields: dict[str, Any], blobs: list[bytes]) -> list[bytes]:
+        seal = self.seal
+        parameters = seal.EncryptionParameters(seal.SCHEME_TYPE.CKKS)
+        parameters.set_poly_modulus_degree(fields["n"])
+        parameters.set_coeff_modulus([seal.Modulus(prime) for prime in fields["primes"]])
+        # TC128 is the 2018 table, which every set of ours holds.
+        self.context = seal.SEALContext(parameters, True, seal.SEC_LEVEL_TYPE.TC128)
+        if not self.context.parameters_set():
+            raise Refusal(f"SEAL refuses the parameter set: {self.context.parameters_error_message()}.")
+        self.evaluator = seal.Evaluator(self.context)
+        self.encoder = seal.CKKSEncoder(self.context)
+        keys = iter(blobs)
+        if fields["galois_keys"]:
+            self.galois_keys = self.load(seal.GaloisKeys(), next(keys))
+        if fields["relin_keys"]:
+            self.relin_keys = self.load(seal.RelinKeys(), next(keys))
+        return []
+
+    def load(self, target: Any, data: bytes) -> Any:
+        with open(self.path, "wb") as file:
+            file.write(data)
+        try:
+            target.load(self.context, self.path)
+        finally:
+            os.unlink(self.path)
+        return target
+
+    def save(self, ciphertext: Any) -> bytes:
+        ciphertext.save(self.path)
+        try:
+            with open(self.path, "rb") as file:
+                return file.read()
+        finally:
+            os.unlink(self.path)
+
+    def program(self, fields: dict[str, Any], blobs: list[bytes]) -> list[bytes]:
+        self.steps = [(s[0], s[1], s[2], s[3]) for s in fields["steps"]]
+        self.constants = []
+        for blob, scale in zip(blobs, fields["scales"], strict=True):
+            values = array("d")
+            values.frombytes(blob)
+            self.constants.append((values.tolist(), scale))
+        self.encoded = {}
+        return []
+
+    def evaluate(self, fields: dict[str, Any], blobs: list[bytes]) -> list[bytes]:
+        registers: dict[int, Any] = {0: self.load(self.seal.Ciphertext(), blobs[0])}
+        result = 0
+        for position, (operation, target, source, argument) in enumerate(self.steps):
+            value = registers[source]
+            if value is not None or operation == "add":
+                value = getattr(self, "do_" + operation)(position, value, argument, registers)
+            registers[target] = value
+            result = target
+        if registers[result] is None:
+            raise Refusal(
+                "The result would be zero in the clear, because every weight vanishes at its scale: scale "
+                "the weights up."
+            )
+        return [self.save(registers[result])]
+
+    def encode(self, position: int, argument: int, ciphertext: Any, scale: float | None) -> Any:
+        """The constant at the ciphertext's level, kept for the next one; scale None: the ciphertext's own."""
+        values, own_scale = self.constants[argument]
+        wanted = (tuple(ciphertext.parms_id()), ciphertext.scale if scale is None else own_scale)
+        kept = self.encoded.get(position)
+        if kept is None or kept[0] != wanted:
+            plaintext = self.seal.Plaintext()
+            self.encoder.encode(values, list(wanted[0]), wanted[1], plaintext)
+            kept = (wanted, plaintext)
+            self.encoded[position] = kept
+        return kept[1]
+
+    def do_multiply_plain(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:
+        plaintext = self.encode(position, argument, value, self.constants[argument][1])
+        if plaintext.is_zero():
+            return None
+        result = self.seal.Ciphertext()
+        self.evaluator.multiply_plain(value, plaintext, result)
+        return result
+
+    def do_add_plain(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:
+        result = self.seal.Ciphertext()
+        self.evaluator.add_plain(value, self.encode(position, argument, value, None), result)
+        return result
+
+    def do_add(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:
+        other = registers[argument]
+        if value is None or other is None:
+            return other if value is None else value
+        result = self.seal.Ciphertext()
+        self.evaluator.add(value, other, result)
+        return result
+
+    def do_multiply(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:
+        other = registers[argument]
+        if other is None:
+            return None
+        result = self.seal.Ciphertext()
+        self.evaluator.multiply(value, other, result)
+        self.evaluator.relinearize_inplace(result, self.relin_keys)
+        return result
+
+    def do_rotate(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:
+        result = self.seal.Ciphertext()
+        self.evaluator.rotate_vector(value, argument, self.galois_keys, result)
+        return result
+
+    def do_rescale(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:
+        result = self.seal.Ciphertext()
+        self.evaluator.rescale_to_next(value, result)
+        return result
+
+    def do_keep_primes(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:
+        while value.coeff_modulus_size() > argument:
+            result = self.seal.Ciphertext()
+            self.evaluator.mod_switch_to_next(value, result)
+            value = result
+        return value
+
+    def accumulate(self, fields: dict[str, Any], blobs: list[bytes]) -> list[bytes]:
+        for blob in blobs:
+            ciphertext = self.load(self.seal.Ciphertext(), blob)
+            if self.total is None:
+                self.total = ciphertext
+            else:
+                self.evaluator.add_inplace(self.total, ciphertext)
+        return []
+
+    def take_total(self, fields: dict[str, Any], blobs: list[bytes]) -> list[bytes]:
+        """The running sum, or nothing if nothing was added; it starts again from zero in any case."""
+        total, self.total = self.total, None
+        return [] if total is None else [self.save(total)]
+
+
+def main(directory: str) -> None:
+    # Replies own the real standard output; whatever a library prints goes to standard error instead.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    requests = sys.stdin.buffer
+    worker: Worker | None = None
+    try:
+        while (message := read_message(requests)) is not None:
+            try:
+                worker = worker or Worker(directory)
+                blobs = worker.serve(*message)
+            except Refusal as refusal:
+                write_message(replies, {"error": str(refusal)}, [])
+            except Exception as error:
+                write_message(replies, {"error": f"SEAL refused the request: {error}."}, [])
+            else:
+                write_message(replies, {}, blobs)
+    except (BrokenPipeError, KeyboardInterrupt):
+        pass  # The parent is gone, or the user stopped it and it will close this process.
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,215 @@
+"""What a file says of itself, for `ciphermote inspect`: keys, frames, blobs, models, and objects in SEAL's
+bytes.
+
+It shows public facts alone: of a secret it tells that it is one, never what it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from ciphermote import seal_bytes as sb
+from ciphermote.adapter import HEADER_BYTES, MAGIC, XOF_NAMES, FrameReader, FrameSet, parse_frame
+from ciphermote.errors import FrameError, KeyFileError
+from ciphermote.inference import LinearModel
+from ciphermote.keys import MANIFEST_FILE, KeyStore, key_id_of, parameters_from_dict
+from ciphermote.parameters import BUILTIN, ParameterSet, by_id
+from ciphermote.provision import PublicKeyPrime, blob_parameters_id, is_blob, parse_blob
+
+Rows = list[tuple[str, str]]
+
+_SEAL_MAGIC = b"\x5e\xa1"
+_MOST_READINGS = 20
+
+
+def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
+    """(field, value) rows about a file or a directory of keys.
+
+    parameters: the set of a file that names a set by id alone, if it is none of the built-in ones.
+    KeyFileError or FrameError if the file is none of ours, or damaged.
+    """
+    if path.is_dir():
+        return _store(KeyStore.open(path))
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
+    if is_blob(data):
+        return _blob(data, parameters or by_id(blob_parameters_id(data)))
+    if data[:2] == MAGIC:
+        return _frames(data, parameters)
+    if data[:2] == _SEAL_MAGIC:
+        return _seal(data, [parameters] if parameters else BUILTIN)
+    if path.suffix == ".npz":
+        return _model(LinearModel.load(path))
+    return _json(path, data)
+
+
+def _set_row(parameters: ParameterSet) -> tuple[str, str]:
+    return "parameter set", f"{parameters.name} (id 0x{parameters.id:08x}, {parameters.standard} table)"
+
+
+def _store(store: KeyStore) -> Rows:
+    manifest = store.manifest
+    rotations = ", ".join(map(str, manifest.galois_steps)) or "none"
+    for name in manifest.digests:
+        store.public_bytes(name)
+    return [
+        ("what", "a directory of keys; its public files are as they were made"),
+        _set_row(store.parameters),
+        ("key id", f"{store.key_id:016x}"),
+        ("made", manifest.created),
+        ("secret key", "here: keep this directory to yourself" if store.has_secret else "not here"),
+        ("public files", ", ".join(sorted(manifest.digests))),
+        ("rotations", rotations + (" and conjugation" if manifest.conjugation else "")),
+    ]
+
+
+def _blob(data: bytes, parameters: ParameterSet) -> Rows:
+    found = parse_blob(data, parameters)
+    head = [_set_row(parameters), ("key id", f"{found.key_id:016x}")]
+    if isinstance(found, PublicKeyPrime):
+        return [("what", f"a public key at prime {found.prime}, for one device"), *head]
+    kinds = [("secret key", found.secret_key), ("public key", found.public_key)]
+    holds = ["device secret", *(name for name, key in kinds if key is not None)]
+    return [("what", "a provisioning blob: secret, and for one device"), *head, ("holds", ", ".join(holds))]
+
+
+def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
+    if len(data) < HEADER_BYTES:
+        raise FrameError(f"{len(data)} bytes are fewer than a frame's header: the file was cut short.")
+    parameters = parameters or by_id(int.from_bytes(data[8:12], "little"))
+    first, _ = parse_frame(data, parameters)
+    reader = FrameReader(parameters, first.set.key_id)
+    sets, fault = _collect(reader, data)
+    rows = [
+        ("what", f"frames: {len(sets)} whole reading{'' if len(sets) == 1 else 's'}"),
+        _set_row(parameters),
+        ("key id", f"{first.set.key_id:016x}"),
+        *((f"reading {frames.header.counter}", _reading(frames)) for frames in sets[:_MOST_READINGS]),
+    ]
+    if len(sets) > _MOST_READINGS:
+        rows.append(("", f"and {len(sets) - _MOST_READINGS} more"))
+    return rows + ([("fault", fault)] if fault else [])
+
+
+def _collect(reader: FrameReader, data: bytes) -> tuple[list[FrameSet], str]:
+    """The whole sets, and the first fault's sentence or nothing."""
+    sets: list[FrameSet] = []
+    fault = ""
+    for step in (lambda: reader.feed(data), lambda: reader.feed(b""), reader.finish):
+        try:
+            sets += step()
+        except FrameError as error:
+            fault = fault or str(error)
+    return sets, fault
+
+
+def _reading(frames: FrameSet) -> str:
+    head = frames.header
+    seed = f"symmetric, {XOF_NAMES[head.xof]} seed" if head.xof else "asymmetric"
+    return f"{seed}, scale {head.scale:.6g}, {head.primes} primes, {frames.frame_bytes:,} bytes"
+
+
+def _seal(data: bytes, candidates: Iterable[ParameterSet]) -> Rows:
+    try:
+        found = sb.read_parameters(data)
+    except FrameError:
+        pass
+    else:
+        primes = ", ".join(map(str, found.primes))
+        return [
+            ("what", f"SEAL encryption parameters ({found.scheme.name})"),
+            ("n", str(found.n)),
+            ("primes", primes),
+        ]
+    reasons: list[str] = []
+    for parameters in candidates:
+        for describe_as in (
+            _seal_public_key,
+            _seal_secret_key,
+            _seal_ciphertext,
+            _seal_relin_keys,
+            _seal_galois_keys,
+        ):
+            try:
+                rows = describe_as(data, parameters)
+            except FrameError as error:
+                reasons.append(str(error))
+            else:
+                return [*rows, _set_row(parameters), ("bytes", f"{len(data):,}")]
+    # The reader that got farthest knows best what is wrong.
+    best = max(reasons, key=_byte_position)
+    raise FrameError(
+        f"The SEAL object is of no parameter set given, or damaged ({best}) Give --params if the set is "
+        "your own."
+    )
+
+
+def _byte_position(reason: str) -> int:
+    digits = reason.partition("byte ")[2].partition(":")[0]
+    return int(digits) if digits.isdigit() else 0
+
+
+def _seal_public_key(data: bytes, parameters: ParameterSet) -> Rows:
+    sb.read_public_key(data, parameters)
+    return [("what", "a public key in SEAL's bytes"), ("key id", f"{key_id_of(data):016x}")]
+
+
+def _seal_secret_key(data: bytes, parameters: ParameterSet) -> Rows:
+    sb.read_secret_key(data, parameters)
+    return [("what", "a SECRET key in SEAL's bytes: keep it to yourself")]
+
+
+def _seal_ciphertext(data: bytes, parameters: ParameterSet) -> Rows:
+    found = sb.read_ciphertext(data, parameters, sizes=(2, 3))
+    return [
+        ("what", "a ciphertext in SEAL's bytes" + (", seeded" if found.seed else "")),
+        ("polynomials", str(found.size)),
+        ("primes", f"{found.primes} of {len(parameters.data_primes)}"),
+        ("scale", f"{found.scale:.10g}"),
+    ]
+
+
+def _seal_relin_keys(data: bytes, parameters: ParameterSet) -> Rows:
+    sb.read_relin_keys(data, parameters)
+    return [("what", "relinearization keys in SEAL's bytes")]
+
+
+def _seal_galois_keys(data: bytes, parameters: ParameterSet) -> Rows:
+    elements = sorted(sb.read_galois_keys(data, parameters).keys)
+    return [("what", "Galois keys in SEAL's bytes"), ("elements", ", ".join(map(str, elements)) or "none")]
+
+
+def _model(model: LinearModel) -> Rows:
+    rows = [("what", "a linear model"), ("classes", str(model.classes)), ("features", str(model.features))]
+    return rows + ([("labels", ", ".join(model.labels))] if model.labels else [])
+
+
+def _json(path: Path, data: bytes) -> Rows:
+    unknown = KeyFileError(
+        f"{path} is none of Ciphermote's files: give keys, frames, a blob, a model or an object of SEAL."
+    )
+    try:
+        fields: Any = json.loads(data)
+    except (ValueError, RecursionError):
+        raise unknown from None
+    kinds: dict[str, Callable[[], Rows]] = {
+        "ciphermote-linear-model": lambda: _model(LinearModel.from_json(data)),
+        "ciphermote-parameters": lambda: [
+            ("what", "a parameter set"),
+            _set_row(parameters_from_dict(fields, str(path))),
+        ],
+        "ciphermote-keys": lambda: [
+            ("what", f"{MANIFEST_FILE} of a directory of keys"),
+            *_store(KeyStore.open(path.parent)),
+        ],
+        "ciphermote-ledger": lambda: [("what", "a ledger of readings seen")],
+    }
+    show = kinds.get(fields.get("format", "")) if isinstance(fields, dict) else None
+    if show is None:
+        raise unknown
+    return show()

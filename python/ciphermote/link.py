@@ -1,0 +1,486 @@
+"""The host's side of the link to a device: requests out, encrypted frames back.
+
+The records are specified in ports/README.md. This module checks every record's form and CRC-32C, and leaves
+what is inside the frames to the adapter. It never sees a key. Devices here: a process (ports/linux) and a
+Cortex-M4 that QEMU simulates (ports/mps2-an386); whatever else has two streams goes through ``DeviceLink``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ciphermote.errors import CiphermoteError
+
+KEY_KINDS = {"symmetric": 1, "asymmetric": 2}
+XOFS = {"blake2xb": 1, "shake256": 2, "chacha20": 3}
+STATUS_NAMES = (
+    "CM_OK",
+    "CM_ERR_ARGUMENT",
+    "CM_ERR_PARAMS",
+    "CM_ERR_ARENA",
+    "CM_ERR_TOO_MANY",
+    "CM_ERR_NOT_FINITE",
+    "CM_ERR_VALUE_RANGE",
+    "CM_ERR_RANDOM",
+    "CM_ERR_COUNTER",
+    "CM_ERR_SINK",
+    "CM_ERR_UNSUPPORTED",
+    "CM_ERR_FRAME_SHORT",
+    "CM_ERR_FRAME_MAGIC",
+    "CM_ERR_FRAME_VERSION",
+    "CM_ERR_FRAME_FIELD",
+    "CM_ERR_FRAME_CRC",
+    "CM_ERR_RESIDUE",
+)
+"""The C library's status codes, in order (core/include/ciphermote/status.h)."""
+
+_STATUS_SENTENCES = {
+    "CM_ERR_ARGUMENT": "give it one value or more, and a scale of 2^0 to 2^60",
+    "CM_ERR_PARAMS": "its firmware was built without the key's parameter set: build it again",
+    "CM_ERR_ARENA": "its firmware was built for a smaller ring degree than its key has: build it again",
+    "CM_ERR_TOO_MANY": "there are more values than slots: send fewer, or provision a larger ring degree",
+    "CM_ERR_NOT_FINITE": "a value is NaN or infinite: mend the reading",
+    "CM_ERR_VALUE_RANGE": "a value times the scale is too large for precision or modulus: lower the scale",
+    "CM_ERR_RANDOM": "its random source failed, is stuck or repeats itself: mend it before using the device",
+    "CM_ERR_COUNTER": "its counter cannot be read or stored: mend its storage, never set the counter back",
+    "CM_ERR_SINK": "it could not send all of the ciphertext: ask again",
+    "CM_ERR_UNSUPPORTED": "its firmware has no key of that kind, or not that XOF: provision and build it so",
+    "CM_ERR_FRAME_SHORT": "the request reached it incomplete: ask again",
+    "CM_ERR_FRAME_MAGIC": "it received bytes that were no request: check what else writes to the link",
+    "CM_ERR_FRAME_VERSION": "it speaks another protocol version: take firmware and host from one release",
+    "CM_ERR_FRAME_FIELD": "a field of the request, or the length of its payload, is not what it expects",
+    "CM_ERR_FRAME_CRC": "the request was damaged on its way: ask again",
+}
+
+_VERSION = 1
+_REQUEST = struct.Struct("<4sBBBBBBHI")
+_REPLY = struct.Struct("<4sBBHI")
+_CRC = struct.Struct("<I")
+_END = struct.Struct("<IIII")
+_REPORT = struct.Struct("<BBBBIQIIIIIIII")
+_REQUEST_MAGIC, _REPLY_MAGIC = b"CMRQ", b"CMRP"
+_ENCRYPT_WINDOW, _ENCRYPT_VALUES, _REPORT_REQUEST, _STOP = 1, 2, 3, 4
+_DATA, _REPORT_REPLY, _END_REPLY = 1, 2, 3
+_MAX_REPLY_PAYLOAD = 64
+_MAX_REQUEST_PAYLOAD = 65536
+_NO_SEQUENCE = 0xFFFF
+_CHUNK = 65536
+
+DEFAULT_TIMEOUT = 60.0
+"""Seconds that a device may take for one answer, until told otherwise."""
+
+
+class LinkError(CiphermoteError):
+    """A device that refused, fell silent, ended, or sent bytes that are no reply.
+
+    status: the name of the device's status (one of STATUS_NAMES), or None if the link itself failed.
+    """
+
+    def __init__(self, message: str, status: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class DeviceReport:
+    """What a device says about itself; all sizes in bytes.
+
+    ``static_bytes`` is all static data, the arena and the sink buffer included (the values lie in the arena);
+    ``stack_bytes`` the deepest its stack has been since it started, and ``total_bytes`` the sum of the two.
+    ``ram_bytes`` is what the port may use, 0 if it has no fixed limit. ``status`` is how its start went.
+    """
+
+    version: str
+    parameter_set_id: int
+    key_id: int
+    ring_degree: int
+    keys: tuple[str, ...]
+    static_bytes: int
+    arena_bytes: int
+    sink_buffer_bytes: int
+    stack_bytes: int
+    total_bytes: int
+    ram_bytes: int
+    status: str
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Of one request, in bytes: frames sent, arena that its kind of key needs, and how deep the stack was."""
+
+    frame_bytes: int
+    arena_bytes: int
+    stack_bytes: int
+
+
+class ByteStream(Protocol):
+    """A binary stream with a file descriptor: a pipe, a socket's file, a serial port."""
+
+    def fileno(self) -> int:
+        """The descriptor."""
+        ...
+
+
+def _crc_table() -> list[int]:
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+        table.append(byte)
+    return table
+
+
+_CRC_TABLE = _crc_table()
+
+
+def crc32c(data: bytes) -> int:
+    """The CRC-32C (Castagnoli) of data."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ _CRC_TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+def _name_of(status: int) -> str:
+    return STATUS_NAMES[status] if status < len(STATUS_NAMES) else f"status {status}"
+
+
+def _choice(value: str, choices: dict[str, int], what: str) -> int:
+    if value not in choices:
+        raise LinkError(f"There is no {what} {value!r}: choose one of {', '.join(choices)}.")
+    return choices[value]
+
+
+class DeviceLink:
+    """A device at the end of two streams: reader gives what it sends, writer takes what it is to receive.
+
+    The streams must have file descriptors; they are read and written through these, past any buffer of their
+    own, and are left open. timeout: seconds for one whole answer. describe_end, if given, is asked for a
+    sentence when the device closes the link.
+    """
+
+    def __init__(
+        self,
+        reader: ByteStream,
+        writer: ByteStream,
+        timeout: float = DEFAULT_TIMEOUT,
+        describe_end: Callable[[], str] | None = None,
+    ) -> None:
+        self._input = reader.fileno()
+        self._output = writer.fileno()
+        self._describe_end = describe_end or (lambda: "")
+        self._received = bytearray()
+        self._sequence = 0
+        self._broken = ""
+        self.timeout = timeout
+        self.measurement: Measurement | None = None
+        """Of the last request that succeeded."""
+        os.set_blocking(self._output, False)
+
+    def encrypt_window(self, window: ArrayLike, key: str = "symmetric", xof: str = "chacha20") -> bytes:
+        """Let the device derive the features of a window, standardise and encrypt them.
+
+        window: float32 [channels, samples], of the device's model. key: "symmetric" or "asymmetric"; xof, for
+        symmetric alone: "chacha20", "shake256" or "blake2xb". Returns the ciphertext's frames, end to end.
+        LinkError if the device refuses (its ``status`` says why) or the link fails.
+        """
+        samples = self._floats(window)
+        if samples.ndim != 2:
+            raise LinkError(f"A window is an array [channels, samples], not {list(samples.shape)}.")
+        return self._encrypt(_ENCRYPT_WINDOW, samples, key, xof, 0)
+
+    def encrypt_values(
+        self, values: ArrayLike, log2_scale: int = 25, key: str = "symmetric", xof: str = "chacha20"
+    ) -> bytes:
+        """Encrypt values, float32 [count], one a slot, at scale 2^log2_scale; the rest as encrypt_window."""
+        numbers = self._floats(values)
+        if numbers.ndim != 1:
+            raise LinkError(f"Values are an array [count], not {list(numbers.shape)}.")
+        if not 0 <= log2_scale <= 255:
+            raise LinkError(f"The scale 2^{log2_scale} cannot be asked for: log2_scale is 0 to 60.")
+        return self._encrypt(_ENCRYPT_VALUES, numbers, key, xof, log2_scale)
+
+    def report(self) -> DeviceReport:
+        """Ask the device for its version, keys and use of memory."""
+        payload = self.request(_REPORT_REQUEST)
+        if len(payload) != _REPORT.size:
+            raise LinkError(f"The device's report has {len(payload)} bytes instead of {_REPORT.size}.")
+        major, minor, patch, keys, params, key_id, degree, *sizes, status = _REPORT.unpack(payload)
+        static, arena, sink_buffer, stack, total, ram = sizes
+        return DeviceReport(
+            version=f"{major}.{minor}.{patch}",
+            parameter_set_id=params,
+            key_id=key_id,
+            ring_degree=degree,
+            keys=tuple(name for name, bit in KEY_KINDS.items() if keys & bit),
+            static_bytes=static,
+            arena_bytes=arena,
+            sink_buffer_bytes=sink_buffer,
+            stack_bytes=stack,
+            total_bytes=total,
+            ram_bytes=ram,
+            status=_name_of(status),
+        )
+
+    def stop(self) -> None:
+        """Ask the device to end its program; the simulated ones then exit."""
+        self.request(_STOP)
+
+    def request(
+        self, kind: int, payload: bytes = b"", key: int = 0, xof: int = 0, log2_scale: int = 0
+    ) -> bytes:
+        """Send one request with its fields as they are, and return all data of the answer."""
+        deadline = time.monotonic() + self.timeout
+        self._sequence = (self._sequence + 1) % _NO_SEQUENCE
+        header = _REQUEST.pack(
+            _REQUEST_MAGIC, _VERSION, kind, key, xof, log2_scale, 0, self._sequence, len(payload)
+        )
+        record = header + payload
+        self.send_bytes(record + _CRC.pack(crc32c(record)))
+        return self._answer(self._sequence, deadline)
+
+    def send_bytes(self, data: bytes) -> None:
+        """Write raw bytes to the device, within the timeout."""
+        deadline = time.monotonic() + self.timeout
+        rest = memoryview(data)
+        while rest:
+            self._wait(self._output, selectors.EVENT_WRITE, deadline)
+            try:
+                rest = rest[os.write(self._output, rest[:_CHUNK]) :]
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise self._fail(f"The device takes no more bytes ({error.strerror}).") from error
+
+    def receive_answer(self, sequence: int = _NO_SEQUENCE) -> bytes:
+        """Wait for the answer to bytes that send_bytes sent; sequence is their request's."""
+        return self._answer(sequence, time.monotonic() + self.timeout)
+
+    def _floats(self, values: ArrayLike) -> NDArray[np.float32]:
+        try:
+            with np.errstate(over="ignore"):
+                numbers = np.asarray(values, dtype="<f4")
+        except (TypeError, ValueError) as error:
+            raise LinkError(f"The values are no numbers: {error}.") from error
+        if numbers.nbytes > _MAX_REQUEST_PAYLOAD:
+            limit = _MAX_REQUEST_PAYLOAD // 4
+            raise LinkError(f"{numbers.size} values do not fit one request: send at most {limit}.")
+        return numbers
+
+    def _encrypt(self, kind: int, numbers: NDArray[np.float32], key: str, xof: str, log2_scale: int) -> bytes:
+        key_code = _choice(key, KEY_KINDS, "kind of key")
+        xof_code = _choice(xof, XOFS, "XOF") if key == "symmetric" else 0
+        return self.request(kind, numbers.tobytes(), key_code, xof_code, log2_scale)
+
+    def _answer(self, sequence: int, deadline: float) -> bytes:
+        """Collect records up to the end record; those of earlier requests, never awaited, are skipped."""
+        data = bytearray()
+        while True:
+            kind, number, payload = self._record(deadline)
+            if number != sequence and number != _NO_SEQUENCE:
+                continue
+            if kind != _END_REPLY:
+                data += payload
+                continue
+            if len(payload) != _END.size:
+                raise self._fail(f"The device's end record has {len(payload)} bytes instead of {_END.size}.")
+            status, *figures = _END.unpack(payload)
+            measurement = Measurement(*figures)
+            if status != 0:
+                name = _name_of(status)
+                sentence = _STATUS_SENTENCES.get(name, "this host does not know why")
+                raise LinkError(f"The device refused ({name}): {sentence}.", name)
+            if number != sequence:
+                continue
+            if measurement.frame_bytes not in (0, len(data)):
+                raise self._fail(
+                    f"Of {measurement.frame_bytes} bytes of frames {len(data)} came: connect again."
+                )
+            self.measurement = measurement
+            return bytes(data)
+
+    def _record(self, deadline: float) -> tuple[int, int, bytes]:
+        magic, version, kind, sequence, length = _REPLY.unpack(self._peek(_REPLY.size, deadline))
+        known = kind in (_DATA, _REPORT_REPLY, _END_REPLY) and length <= _MAX_REPLY_PAYLOAD
+        if magic != _REPLY_MAGIC or (version == _VERSION and not known):
+            raise self._fail("What came from the device is no reply: check that it runs this firmware.")
+        if version != _VERSION:
+            raise self._fail(
+                f"The device speaks version {version} of the protocol and this host version {_VERSION}: "
+                "use firmware and host from one release."
+            )
+        size = _REPLY.size + length
+        record = self._peek(size + _CRC.size, deadline)
+        if _CRC.unpack(record[size:])[0] != crc32c(record[:size]):
+            raise self._fail("A reply of the device was damaged on its way: connect again.")
+        del self._received[: len(record)]
+        return kind, sequence, record[_REPLY.size : size]
+
+    def _peek(self, count: int, deadline: float) -> bytes:
+        while len(self._received) < count:
+            self._wait(self._input, selectors.EVENT_READ, deadline)
+            try:
+                chunk = os.read(self._input, _CHUNK)
+            except BlockingIOError:
+                continue
+            except OSError as error:
+                raise self._fail(f"The device cannot be read ({error.strerror}).") from error
+            if not chunk:
+                raise self._fail("The device closed the link.")
+            self._received += chunk
+        return bytes(self._received[:count])
+
+    def _wait(self, descriptor: int, event: int, deadline: float) -> None:
+        if self._broken:
+            raise LinkError(f"The link is closed since an error: {self._broken} Connect again.")
+        with selectors.DefaultSelector() as selector:
+            try:
+                selector.register(descriptor, event)
+            except PermissionError:
+                return  # an ordinary file is always ready
+            if not selector.select(max(0.0, deadline - time.monotonic())):
+                what = "take the request" if event == selectors.EVENT_WRITE else "answer"
+                raise LinkError(
+                    f"The device did not {what} within {self.timeout:g} s: is it on and connected?"
+                )
+
+    def _fail(self, sentence: str) -> LinkError:
+        """The error for a stream whose records can no longer be told apart; the link stays closed then."""
+        detail = self._describe_end()
+        self._broken = f"{sentence} {detail}".strip()
+        return LinkError(self._broken)
+
+
+class _Device:
+    """A device that is a process of this machine, talked to over its standard input and output."""
+
+    def __init__(self, program: Path, workdir: str | os.PathLike[str], timeout: float) -> None:
+        self._program = program.resolve()
+        self._workdir = Path(workdir)
+        self._timeout = timeout
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors: IO[bytes] | None = None
+        self._link: DeviceLink | None = None
+
+    def _command(self) -> Sequence[str]:
+        raise NotImplementedError
+
+    def __enter__(self) -> DeviceLink:
+        if not self._program.is_file():
+            raise LinkError(f"There is no program {self._program}: build it (ports/README.md says how).")
+        if not self._workdir.is_dir():
+            raise LinkError(
+                f"There is no directory {self._workdir} for the device to keep its counter in: make it."
+            )
+        command = self._command()
+        errors = tempfile.TemporaryFile()
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                cwd=self._workdir,
+                bufsize=0,
+            )
+        except OSError as error:
+            errors.close()
+            raise LinkError(f"The device {command[0]} cannot be started: {error.strerror}.") from error
+        assert process.stdin is not None and process.stdout is not None
+        self._process, self._errors = process, errors
+        self._link = DeviceLink(process.stdout, process.stdin, self._timeout, self._describe_end)
+        return self._link
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._process is not None and self._errors is not None and self._link is not None
+        try:
+            if kind is None and self._process.poll() is None:
+                self._link.timeout = 2.0
+                with contextlib.suppress(LinkError):
+                    self._link.stop()
+                    self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            self._process.kill()
+            self._process.wait()
+            for stream in (self._process.stdin, self._process.stdout, self._errors):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
+
+    def _describe_end(self) -> str:
+        """How the process ended, if it has."""
+        assert self._process is not None and self._errors is not None
+        try:
+            code = self._process.wait(1.0)
+        except subprocess.TimeoutExpired:
+            return ""
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - 500))
+        said = self._errors.read().decode(errors="replace").strip()
+        return f"{self._program.name} ended with exit code {code}{': ' + said if said else '.'}"
+
+
+class ProcessDevice(_Device):
+    """A device that is a program of its own: the Linux port.
+
+    Keeps its counter in workdir, which one device at a time may use. ``with ProcessDevice(exe, workdir) as
+    link`` starts it and gives a DeviceLink; the program ends with the block, whatever happens. LinkError if
+    it cannot be started.
+    """
+
+    def __init__(
+        self,
+        executable: str | os.PathLike[str],
+        workdir: str | os.PathLike[str],
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> None:
+        super().__init__(Path(executable), workdir, timeout)
+
+    def _command(self) -> Sequence[str]:
+        return [str(self._program)]
+
+
+class QemuDevice(_Device):
+    """A Cortex-M4 that QEMU simulates (machine mps2-an386) with the firmware elf; else as ProcessDevice."""
+
+    def __init__(
+        self,
+        elf: str | os.PathLike[str],
+        workdir: str | os.PathLike[str],
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> None:
+        super().__init__(Path(elf), workdir, timeout)
+
+    def _command(self) -> Sequence[str]:
+        qemu = shutil.which("qemu-system-arm")
+        if qemu is None:
+            raise LinkError(
+                "qemu-system-arm is not installed: install QEMU (Debian: apt-get install qemu-system-arm)."
+            )
+        return [
+            qemu,
+            *("-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "stdio"),
+            *("-semihosting-config", "enable=on,target=native", "-kernel", str(self._program)),
+        ]

@@ -1,0 +1,440 @@
+"""Parameter sets: made, checked against the security tables, named, and written as C.
+
+Pure Python, with nothing but the standard library. The C library's own tables (core/src/params/sets.c) come
+from here through tools/generate_tables.py, so the two cannot drift apart.
+
+Security bounds: the largest log2 of the product of all primes, the special one included, for 128-bit
+security with a uniform ternary secret. "2018" is the HomomorphicEncryption.org standard, which SEAL
+enforces; "2024" is the guidelines of ePrint 2024/463, for classical attackers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import groupby
+
+from ciphermote.errors import ParameterError
+
+SECURITY_BOUNDS: dict[str, dict[int, int]] = {
+    "2024": {1024: 26, 2048: 53, 4096: 106, 8192: 214, 16384: 430},
+    "2018": {1024: 27, 2048: 54, 4096: 109, 8192: 218, 16384: 438},
+}
+"""Standard -> ring degree n -> the largest log2(product of all primes)."""
+
+MAX_PRIME_BITS = 27
+"""Five bits of head-room in a 32-bit word, which the lazy transforms use up."""
+
+MAX_PRIMES = 17
+"""CM_MAX_PRIMES of the C library."""
+
+CHEAP_PRIME = 67043329
+"""2^26 - 2^16 + 1: 1 mod 2n for every n here, and its shape makes Montgomery steps cheap on 8 bits."""
+
+SCHEME_BFV = 1
+SCHEME_CKKS = 2
+
+
+@dataclass(frozen=True)
+class ParameterSet:
+    """A ring degree and a chain of primes that :func:`validate` accepts.
+
+    ``primes`` are in SEAL's order; with more than one, the last is the special prime of key switching.
+    ``standard`` is the security table the set is held to. Raises ParameterError for a set that fails it.
+    """
+
+    name: str
+    n: int
+    primes: tuple[int, ...]
+    standard: str = "2024"
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", self.name):
+            raise ParameterError(
+                f"The parameter set's name {self.name!r} cannot stand in C: use letters, digits and "
+                "underscores, starting with a letter."
+            )
+        validate(self.n, self.primes, self.standard)
+
+    @cached_property
+    def id(self) -> int:
+        """The set's name on the wire: the first 4 bytes (little-endian) of BLAKE2b-256 over [n, primes]."""
+        return int.from_bytes(_hash_words([self.n, *self.primes])[:4], "little")
+
+    @property
+    def log2_n(self) -> int:
+        return self.n.bit_length() - 1
+
+    @property
+    def slots(self) -> int:
+        """Numbers in one CKKS ciphertext: n/2."""
+        return self.n // 2
+
+    @property
+    def data_primes(self) -> tuple[int, ...]:
+        """The primes of a fresh ciphertext: all but the special one."""
+        return self.primes[:-1] if len(self.primes) > 1 else self.primes
+
+    @property
+    def special_prime(self) -> int | None:
+        """The prime of key switching, or None: then there are no rotations and no products of ciphertexts."""
+        return self.primes[-1] if len(self.primes) > 1 else None
+
+    @property
+    def log2_q(self) -> float:
+        """log2 of the product of all primes: what the security bound is about."""
+        return _log2(self.primes)
+
+    @property
+    def data_modulus(self) -> int:
+        """The product of the data primes."""
+        return math.prod(self.data_primes)
+
+    def parms_id(self, scheme: int, primes: int | None = None, t: int = 0) -> bytes:
+        """SEAL's 32-byte parms_id of this set with its first ``primes`` primes.
+
+        ``primes`` is 1 .. len(self.primes): all of them at the key level, fewer after each rescale; None is
+        the level of a fresh ciphertext. ``scheme`` is SCHEME_BFV or SCHEME_CKKS; ``t`` is the plaintext
+        modulus (0 for CKKS). Raises ParameterError if there is no such level.
+        """
+        count = len(self.data_primes) if primes is None else primes
+        if not 1 <= count <= len(self.primes):
+            raise ParameterError(
+                f"{self.name} has no level with {count} primes: give 1 to {len(self.primes)}."
+            )
+        return _hash_words([scheme, self.n, *self.primes[:count], t])
+
+
+@dataclass(frozen=True)
+class PrimeConstants:
+    """One row of cm_prime (core/include/ciphermote/params.h)."""
+
+    q: int
+    neg_q_inv: int
+    r1: int
+    r2: int
+    psi: int
+    n_inv: int
+
+
+def is_prime(q: int) -> bool:
+    """Whether q is prime, for q < 3,215,031,751: Miller-Rabin to the bases 2, 3, 5 and 7 is exact there."""
+    if q >= 3_215_031_751:
+        raise ValueError("is_prime is exact only below 3,215,031,751")
+    if q < 2:
+        return False
+    for base in (2, 3, 5, 7):
+        if q % base == 0:
+            return q == base
+    odd, twos = q - 1, 0
+    while odd % 2 == 0:
+        odd, twos = odd // 2, twos + 1
+    return all(_passes_miller_rabin(q, base, odd, twos) for base in (2, 3, 5, 7))
+
+
+def _passes_miller_rabin(q: int, base: int, odd: int, twos: int) -> bool:
+    x = pow(base, odd, q)
+    if x in (1, q - 1):
+        return True
+    for _ in range(twos - 1):
+        x = x * x % q
+        if x == q - 1:
+            return True
+    return False
+
+
+@cache
+def prime_constants(n: int, q: int) -> PrimeConstants:
+    """The constants of arithmetic modulo q in Z_q[x]/(x^n + 1), for a prime q = 1 mod 2n."""
+    return PrimeConstants(
+        q=q,
+        neg_q_inv=-pow(q, -1, 2**32) % 2**32,
+        r1=2**32 % q,
+        r2=2**64 % q,
+        psi=_smallest_primitive_root(n, q),
+        n_inv=pow(n, -1, q),
+    )
+
+
+def _smallest_primitive_root(n: int, q: int) -> int:
+    """The smallest psi with psi^n = -1 mod q: the odd powers of any one of them are all of them."""
+    exponent = (q - 1) // (2 * n)
+    psi = next(root for g in range(2, q) if pow(root := pow(g, exponent, q), n, q) == q - 1)
+    square, smallest, power = psi * psi % q, psi, psi
+    for _ in range(n - 1):
+        power = power * square % q
+        smallest = min(smallest, power)
+    return smallest
+
+
+def validate(n: int, primes: Sequence[int], standard: str = "2024") -> None:
+    """Raise ParameterError, saying why and what to do, unless the set is valid and 128-bit secure."""
+    _check_shape(n, primes, standard)
+    for position, q in enumerate(primes):
+        _check_prime(n, q, position)
+    if len(set(primes)) != len(primes):
+        repeated = next(q for q in primes if list(primes).count(q) > 1)
+        raise ParameterError(
+            f"Prime {repeated} is in the set twice: every prime of a set must be another one."
+        )
+    if len(primes) > 1 and primes[-1] < max(primes[:-1]):
+        raise ParameterError(
+            f"The special prime {primes[-1]} (the last one) is smaller than the data prime "
+            f"{max(primes[:-1])}, which makes rotations and relinearization inexact: put the largest prime "
+            "last."
+        )
+    _check_security(n, primes, standard)
+
+
+def _check_shape(n: int, primes: Sequence[int], standard: str) -> None:
+    if standard not in SECURITY_BOUNDS:
+        raise ParameterError(f"There is no security standard {standard!r}: give '2024' or '2018'.")
+    if n not in SECURITY_BOUNDS[standard]:
+        raise ParameterError(f"n = {n} is not supported: n is 1024, 2048, 4096, 8192 or 16384.")
+    if not primes:
+        raise ParameterError("The set has no primes: give at least one prime that is 1 mod 2n.")
+    if len(primes) > MAX_PRIMES:
+        raise ParameterError(
+            f"The set has {len(primes)} primes and the library takes {MAX_PRIMES}: drop some."
+        )
+
+
+def _check_prime(n: int, q: int, position: int) -> None:
+    where = f"Number {q} (position {position + 1} of the set)"
+    if q.bit_length() > MAX_PRIME_BITS:
+        raise ParameterError(
+            f"{where} has {q.bit_length()} bits and the library takes primes of at most {MAX_PRIME_BITS}: "
+            "use more, smaller primes."
+        )
+    if not is_prime(q):
+        raise ParameterError(f"{where} is not prime: let the generator choose primes by their bits.")
+    if q % (2 * n) != 1:
+        raise ParameterError(
+            f"{where} is not 1 mod {2 * n}, so it has no transform for n = {n}: let the generator choose "
+            "primes by their bits."
+        )
+
+
+def _check_security(n: int, primes: Sequence[int], standard: str) -> None:
+    bound = SECURITY_BOUNDS[standard][n]
+    product = math.prod(primes)
+    if product <= 2**bound:
+        return
+    if standard == "2024" and product <= 2 ** SECURITY_BOUNDS["2018"][n]:
+        sentence = (
+            f"These primes total {_log2(primes):.2f} bits at n = {n}, secure by the 2018 table only (its "
+            f"bound is {SECURITY_BOUNDS['2018'][n]} bits): the 2024 bound is {bound} bits and they are "
+            f"{_log2(primes) - bound:.2f} over it; pass standard 2018 to accept that, or "
+        )
+    else:
+        sentence = (
+            f"These primes total {_log2(primes):.2f} bits, {_log2(primes) - bound:.2f} more than the "
+            f"{bound} bits that 128-bit security by the {standard} table allows at n = {n}: "
+        )
+    raise ParameterError(sentence + _ways_to_fit(n, primes, standard) + ".")
+
+
+def _ways_to_fit(n: int, primes: Sequence[int], standard: str) -> str:
+    bounds = SECURITY_BOUNDS[standard]
+    ways = []
+    enough = [larger for larger, bound in bounds.items() if larger > n and math.prod(primes) <= 2**bound]
+    if enough:
+        ways.append(f"take n = {enough[0]}")
+    kept = list(primes)
+    while len(kept) > 1 and math.prod(kept) > 2 ** bounds[n]:
+        kept.remove(max(kept[:-1]))
+    dropped = len(primes) - len(kept)
+    if dropped and math.prod(kept) <= 2 ** bounds[n]:
+        ways.append(f"drop {dropped} prime{'s' if dropped > 1 else ''}")
+    ways.append("take smaller primes")
+    return ", or ".join(ways)
+
+
+def generate(n: int, bits: Sequence[int], standard: str = "2024", name: str | None = None) -> ParameterSet:
+    """The parameter set of ring degree n with primes of the given bit sizes, the special prime's last.
+
+    Each prime is the largest free one of its size that is 1 mod 2n; the special prime chooses first, since
+    it must not be smaller than the others. CHEAP_PRIME is the first data prime of 26 bits whenever it is
+    free. Without a name the set is named by its content, with ``std2018_`` in front if it holds by the 2018
+    table alone. Raises ParameterError if there is no such set or :func:`validate` refuses it.
+    """
+    _check_shape(n, bits, standard)
+    taken: list[int] = []
+    special = [_next_prime(n, bits[-1], taken)] if len(bits) > 1 else []
+    taken += special
+    for size in bits[: len(bits) - len(special)]:
+        prefer_cheap = size == CHEAP_PRIME.bit_length() and CHEAP_PRIME not in taken
+        taken.append(CHEAP_PRIME if prefer_cheap else _next_prime(n, size, taken))
+    primes = (*taken[len(special) :], *special)
+    held = "2024" if math.prod(primes) <= 2 ** SECURITY_BOUNDS["2024"][n] else standard
+    return ParameterSet(name or _name_by_content(n, bits, held), n, primes, held)
+
+
+def _next_prime(n: int, bits: int, taken: Sequence[int]) -> int:
+    """The largest prime of exactly this many bits that is 1 mod 2n and not taken."""
+    if not 1 <= bits <= MAX_PRIME_BITS:
+        raise ParameterError(
+            f"A prime of {bits} bits was asked for and the library takes 1 to {MAX_PRIME_BITS}: use more, "
+            "smaller primes."
+        )
+    step = 2 * n
+    for q in range((2**bits - 1) // step * step + 1, 2 ** (bits - 1), -step):
+        if q < 2**bits and q not in taken and is_prime(q):
+            return q
+    raise ParameterError(
+        f"There are not enough primes of {bits} bits that are 1 mod {step}: ask for more bits or fewer "
+        "primes."
+    )
+
+
+def _name_by_content(n: int, bits: Sequence[int], standard: str) -> str:
+    data, special = (bits[:-1], bits[-1:]) if len(bits) > 1 else (bits, [])
+    runs = [(size, len(list(run))) for size, run in groupby(data)]
+    chain = "_".join(f"{size}x{count}" if count > 1 else f"{size}" for size, count in runs)
+    prefix = "std2018_" if standard == "2018" else ""
+    return f"{prefix}n{n}_q{chain}" + "".join(f"_p{size}" for size in special)
+
+
+def _log2(primes: Iterable[int]) -> float:
+    return sum(math.log2(q) for q in primes)
+
+
+def _hash_words(words: Iterable[int]) -> bytes:
+    """BLAKE2b-256 over little-endian 64-bit words."""
+    return hashlib.blake2b(b"".join(word.to_bytes(8, "little") for word in words), digest_size=32).digest()
+
+
+BUILTIN: tuple[ParameterSet, ...] = (
+    generate(1024, [26]),
+    generate(2048, [26, 27]),
+    generate(4096, [26] * 3 + [27]),
+    generate(8192, [26] * 7 + [27]),
+    generate(16384, [26] * 15 + [27]),
+    generate(1024, [27], "2018"),
+    generate(2048, [27] * 2, "2018"),
+    generate(4096, [27] * 4, "2018"),
+    generate(8192, [27] * 8, "2018"),
+    generate(16384, [27] * 16, "2018"),
+)
+"""The C library's sets, in the order of cm_params_all."""
+
+
+def by_name(name: str) -> ParameterSet:
+    """The built-in set of this name. Raises ParameterError, listing them all, if there is none."""
+    for parameters in BUILTIN:
+        if parameters.name == name:
+            return parameters
+    raise ParameterError(
+        f"There is no parameter set {name!r}; the sets are "
+        f"{', '.join(parameters.name for parameters in BUILTIN)}."
+    )
+
+
+def by_id(identifier: int) -> ParameterSet:
+    """The built-in set with this 32-bit id. Raises ParameterError if there is none."""
+    for parameters in BUILTIN:
+        if parameters.id == identifier:
+            return parameters
+    raise ParameterError(
+        f"No built-in parameter set has the id 0x{identifier:08x}: give your own set's primes."
+    )
+
+
+def c_source(sets: Sequence[ParameterSet]) -> str:
+    """core/src/params/sets.c for these sets: their tables, cm_params_all and cm_params_by_id."""
+    symbols = [f"cm_{parameters.name}" for parameters in sets]
+    return "\n".join(
+        [
+            "/*",
+            " * The parameter sets and the constants of their primes; no logic but the search by id.",
+            " * Generated by tools/generate_tables.py from python/ciphermote/parameters.py.",
+            " */",
+            '#include "ciphermote/params.h"',
+            "",
+            "#include <stddef.h>",
+            "",
+            "/* clang-format off */",
+            *(
+                _c_definition(parameters, symbol, "")
+                for parameters, symbol in zip(sets, symbols, strict=True)
+            ),
+            "const cm_params *const cm_params_all[CM_PARAMS_COUNT] = {",
+            *(f"    &{symbol}," for symbol in symbols),
+            "};",
+            "/* clang-format on */",
+            "",
+            "const cm_params *cm_params_by_id(uint32_t id)",
+            "{",
+            "    for (unsigned i = 0; i < CM_PARAMS_COUNT; i++) {",
+            "        if (cm_params_all[i]->id == id) {",
+            "            return cm_params_all[i];",
+            "        }",
+            "    }",
+            "    return NULL;",
+            "}",
+            "",
+        ]
+    )
+
+
+def c_header(parameters: ParameterSet, symbol: str | None = None) -> str:
+    """A stand-alone header that defines a set of one's own as ``static const cm_params symbol``.
+
+    ``symbol`` is a C identifier; without one it is the set's name. Raises ParameterError if it is no
+    identifier.
+    """
+    symbol = symbol or parameters.name
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", symbol):
+        raise ParameterError(f"{symbol!r} is no C identifier: use letters, digits and underscores.")
+    guard = f"CM_PARAMS_{symbol.upper()}_H"
+    return "\n".join(
+        [
+            f"/* A parameter set written by ciphermote: {_describe(parameters)}. */",
+            f"#ifndef {guard}",
+            f"#define {guard}",
+            "",
+            '#include "ciphermote/params.h"',
+            "",
+            "/* clang-format off */",
+            _c_definition(parameters, symbol, "static "),
+            "/* clang-format on */",
+            "",
+            "#endif",
+            "",
+        ]
+    )
+
+
+def _describe(parameters: ParameterSet) -> str:
+    return (
+        f"n = {parameters.n}, {parameters.log2_q:.2f} bits of at most "
+        f"{SECURITY_BOUNDS[parameters.standard][parameters.n]} ({parameters.standard} table)"
+    )
+
+
+def _c_definition(parameters: ParameterSet, symbol: str, storage: str) -> str:
+    rows = [prime_constants(parameters.n, q) for q in parameters.primes]
+    log2_q_data = min(parameters.data_modulus.bit_length() - 1, 255)
+    return "\n".join(
+        [
+            f"/* {_describe(parameters)} */",
+            f"static const cm_prime {symbol}_primes[] = {{",
+            "    /* q, -q^-1 mod 2^32, 2^32 mod q, 2^64 mod q, psi, n^-1 mod q */",
+            *(f"    {{{r.q}u, {r.neg_q_inv}u, {r.r1}u, {r.r2}u, {r.psi}u, {r.n_inv}u}}," for r in rows),
+            "};",
+            f"{storage}const cm_params {symbol} = {{",
+            f'    "{parameters.name}",',
+            f"    0x{parameters.id:08x}u, /* id */",
+            f"    {parameters.log2_n}, /* log2_n */",
+            f"    {len(parameters.primes)}, /* key_primes */",
+            f"    {len(parameters.data_primes)}, /* data_primes */",
+            f"    {log2_q_data}, /* log2_q_data */",
+            f"    {symbol}_primes,",
+            "};",
+            "",
+        ]
+    )

@@ -1,0 +1,319 @@
+"""Provisioning: what a device needs to encrypt, as a C header to compile in or as binary blobs to load.
+
+Every call draws a new device secret, for each device must have one of its own. What leaves here with a
+secret key in it is as secret as the key; even with the public key alone, the device secret in it must stay
+on that device.
+
+A blob (all integers little-endian):
+
+    offset  bytes  field
+    0       4      "CMPV"
+    4       2      version, 1
+    6       1      kind: 0 the whole of it, 1 the public key at one prime
+    7       1      content: 1 device secret, 2 secret key, 4 public key, added up
+    8       4      parameter set id
+    12      8      key id
+    20      1      log2(n)
+    21      1      data primes
+    22      1      prime (kind 1; 0 otherwise)
+    23      1      0
+    24      4      payload bytes, p
+    28      4      0
+    32      p      payload
+    32+p    4      CRC-32C of all before
+
+The payload holds, as far as content says: the device secret (32 bytes), the secret key (n/4 bytes, packed
+as in ciphermote/keys.h), the public key (u32 residues, NTT form, [data prime][component][n]; of one prime
+only in kind 1). Each part begins at a multiple of 4 bytes, so a device can use residues where they lie.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ciphermote import _core
+from ciphermote.errors import KeyFileError
+from ciphermote.keys import KeyStore, SecretKey
+from ciphermote.parameters import BUILTIN, ParameterSet, c_header
+
+DEVICE_SECRET_BYTES = 32
+
+_MAGIC = b"CMPV"
+_VERSION = 1
+_HEAD = struct.Struct("<4sHBBIQBBBBII")
+_CRC_BYTES = 4
+_KIND_WHOLE, _KIND_PRIME = 0, 1
+_HAS_DEVICE_SECRET, _HAS_SECRET_KEY, _HAS_PUBLIC_KEY = 1, 2, 4
+
+
+@dataclass(frozen=True, eq=False)
+class Provision:
+    """What one device gets.
+
+    secret_key: a SecretKey for symmetric encryption, or None. public_key: uint32 [data primes, 2, n], NTT
+    form, for asymmetric encryption, or None.
+    """
+
+    parameters: ParameterSet
+    key_id: int
+    device_secret: bytes = field(repr=False)
+    secret_key: SecretKey | None = field(default=None, repr=False)
+    public_key: NDArray[np.uint32] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class PublicKeyPrime:
+    """A public key at one data prime: residues uint32 [2, n], NTT form."""
+
+    parameters: ParameterSet
+    key_id: int
+    prime: int
+    residues: NDArray[np.uint32]
+
+
+def provision(store: KeyStore, *, secret: bool = False, public: bool = False) -> Provision:
+    """Draw a new device's secret and take the keys it shall have. KeyFileError if a key cannot be read, or
+    none is asked for."""
+    if not (secret or public):
+        raise KeyFileError("A device needs the secret key, the public key, or both: say which.")
+    parameters = store.parameters
+    residues = None
+    if public:
+        found = store.public_key()
+        if found.seed is not None:
+            raise KeyFileError("The public key is seeded, which devices do not expand: make new keys.")
+        residues = device_public_key(found.residues, parameters)
+    return Provision(
+        parameters,
+        store.key_id,
+        os.urandom(DEVICE_SECRET_BYTES),
+        store.secret() if secret else None,
+        residues,
+    )
+
+
+def device_public_key(residues: NDArray[np.uint32], parameters: ParameterSet) -> NDArray[np.uint32]:
+    """A public key of SEAL, uint32 [2, K, n], as the device holds it: uint32 [data primes, 2, n]."""
+    data = residues[:, : len(parameters.data_primes)]
+    return np.ascontiguousarray(data.transpose(1, 0, 2))
+
+
+# --- C --------------------------------------------------------------------------------------------
+
+
+def to_c_header(provisioned: Provision) -> str:
+    """provisioned_keys.h: cm_provisioned_device_secret, cm_provisioned_secret_key and
+    cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and CM_PROVISIONED_PUBLIC_KEY 1 or 0, and
+    CM_PROVISIONED_N. Include it in one C file.
+    """
+    p = provisioned
+    built_in = p.parameters in BUILTIN
+    symbol = f"cm_{p.parameters.name}" if built_in else "cm_provisioned_params"
+    parts = [
+        "/*",
+        f" * One device's keys for {p.parameters.name}, written by `ciphermote provision`.",
+        " * SECRET: keep this file from everybody but the device's build, and never give two devices the "
+        "same.",
+        " */",
+        "#ifndef CM_PROVISIONED_KEYS_H",
+        "#define CM_PROVISIONED_KEYS_H",
+        "",
+        '#include "ciphermote/device.h"',
+        '#include "ciphermote/keys.h"',
+        "",
+        f"#define CM_PROVISIONED_N {p.parameters.n}",
+        f"#define CM_PROVISIONED_SECRET_KEY {int(p.secret_key is not None)}",
+        f"#define CM_PROVISIONED_PUBLIC_KEY {int(p.public_key is not None)}",
+        "",
+        *([] if built_in else [c_header(p.parameters, symbol)]),
+        "/* clang-format off */",
+        "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] = {",
+        *_byte_rows(p.device_secret),
+        "};",
+    ]
+    key_id = f"UINT64_C(0x{p.key_id:016x})"
+    if p.secret_key is not None:
+        parts += [
+            "",
+            f"static const uint8_t cm_provisioned_ternary[{p.parameters.n // 4}] = {{",
+            *_byte_rows(p.secret_key.packed),
+            "};",
+            f"static const cm_secret_key cm_provisioned_secret_key = {{&{symbol}, {key_id}, "
+            "cm_provisioned_ternary};",
+        ]
+    if p.public_key is not None:
+        parts += [
+            "",
+            "/* [data prime][component][n], NTT form. */",
+            f"static const uint32_t cm_provisioned_residues[{p.public_key.size}] = {{",
+            *_word_rows(p.public_key),
+            "};",
+            "static const cm_flat_public_key cm_provisioned_flat_public_key = {cm_provisioned_residues, "
+            f"{p.parameters.n}}};",
+            f"static const cm_public_key cm_provisioned_public_key = {{&{symbol}, {key_id}, "
+            "cm_flat_public_key_polynomial,",
+            "                                                         (void "
+            "*)&cm_provisioned_flat_public_key};",
+        ]
+    parts += ["/* clang-format on */", "", "#endif", ""]
+    return "\n".join(parts)
+
+
+def _byte_rows(content: bytes) -> list[str]:
+    return [
+        f"    {', '.join(f'0x{b:02x}' for b in content[i : i + 16])}," for i in range(0, len(content), 16)
+    ]
+
+
+def _word_rows(words: NDArray[np.uint32]) -> list[str]:
+    flat = words.reshape(-1).tolist()
+    return [f"    {', '.join(f'{w}u' for w in flat[i : i + 8])}," for i in range(0, len(flat), 8)]
+
+
+# --- blobs ----------------------------------------------------------------------------------------
+
+
+def _blob(
+    parameters: ParameterSet, key_id: int, kind: int, content: int, prime: int, payload: bytes
+) -> bytes:
+    head = _HEAD.pack(
+        _MAGIC,
+        _VERSION,
+        kind,
+        content,
+        parameters.id,
+        key_id,
+        parameters.log2_n,
+        len(parameters.data_primes),
+        prime,
+        0,
+        len(payload),
+        0,
+    )
+    return head + payload + struct.pack("<I", _core.crc32c(head + payload))
+
+
+def to_blob(provisioned: Provision) -> bytes:
+    """All of it in one blob."""
+    p = provisioned
+    content = _HAS_DEVICE_SECRET
+    payload = p.device_secret
+    if p.secret_key is not None:
+        content |= _HAS_SECRET_KEY
+        payload += p.secret_key.packed
+    if p.public_key is not None:
+        content |= _HAS_PUBLIC_KEY
+        payload += p.public_key.astype("<u4").tobytes()
+    return _blob(p.parameters, p.key_id, _KIND_WHOLE, content, 0, payload)
+
+
+def to_prime_blobs(provisioned: Provision) -> list[bytes]:
+    """The public key in one blob a data prime: for devices that keep no more than one prime of it at hand.
+
+    The device secret travels in to_blob of the same Provision with public_key None. KeyFileError if there
+    is no public key.
+    """
+    p = provisioned
+    if p.public_key is None:
+        raise KeyFileError("There is no public key to split into primes: provision with the public key.")
+    return [
+        _blob(p.parameters, p.key_id, _KIND_PRIME, _HAS_PUBLIC_KEY, i, rows.astype("<u4").tobytes())
+        for i, rows in enumerate(p.public_key)
+    ]
+
+
+def is_blob(data: bytes) -> bool:
+    """Whether data begins as a blob does."""
+    return data[:4] == _MAGIC
+
+
+def blob_parameters_id(data: bytes) -> int:
+    """The parameter set id that a blob names; 0 if it is too short to name one."""
+    return int.from_bytes(data[8:12], "little")
+
+
+def parse_blob(data: bytes, parameters: ParameterSet) -> Provision | PublicKeyPrime:
+    """What to_blob or to_prime_blobs wrote. KeyFileError if it is damaged, or of other parameters."""
+    if len(data) < _HEAD.size + _CRC_BYTES or not is_blob(data):
+        raise KeyFileError(
+            "The bytes are no provisioning blob: write one with `ciphermote provision --format blob`."
+        )
+    _, version, kind, content, params_id, key_id, log2_n, primes, prime, zero, length, reserved = (
+        _HEAD.unpack_from(data)
+    )
+    if version != _VERSION:
+        raise KeyFileError(
+            f"The provisioning blob has version {version} and this package reads {_VERSION}: update it."
+        )
+    if len(data) != _HEAD.size + length + _CRC_BYTES:
+        raise KeyFileError(
+            f"The provisioning blob is {len(data)} bytes and says {_HEAD.size + length + _CRC_BYTES}: copy "
+            "it anew."
+        )
+    if int.from_bytes(data[-_CRC_BYTES:], "little") != _core.crc32c(data[:-_CRC_BYTES]):
+        raise KeyFileError(
+            "The provisioning blob's check sum does not match, so it was damaged: copy it anew."
+        )
+    if params_id != parameters.id:
+        raise KeyFileError(
+            f"The provisioning blob is of parameter set 0x{params_id:08x}, not of {parameters.name}: give "
+            "its own."
+        )
+    shape = (log2_n, primes, zero, reserved) == (parameters.log2_n, len(parameters.data_primes), 0, 0)
+    payload = data[_HEAD.size : -_CRC_BYTES]
+    if (
+        shape
+        and kind == _KIND_PRIME
+        and content == _HAS_PUBLIC_KEY
+        and prime < primes
+        and length == 8 * parameters.n
+    ):
+        residues = np.frombuffer(payload, dtype="<u4").reshape(2, parameters.n).astype(np.uint32)
+        return PublicKeyPrime(parameters, key_id, prime, _below(residues, parameters.primes[prime]))
+    if (
+        shape
+        and kind == _KIND_WHOLE
+        and prime == 0
+        and content & ~_HAS_PUBLIC_KEY & ~_HAS_SECRET_KEY == _HAS_DEVICE_SECRET
+    ):
+        return _parse_whole(payload, parameters, key_id, content)
+    raise KeyFileError("The provisioning blob's header holds values that no version writes: make it anew.")
+
+
+def _parse_whole(payload: bytes, parameters: ParameterSet, key_id: int, content: int) -> Provision:
+    n, primes = parameters.n, len(parameters.data_primes)
+    sizes = [
+        DEVICE_SECRET_BYTES,
+        n // 4 if content & _HAS_SECRET_KEY else 0,
+        8 * n * primes if content & _HAS_PUBLIC_KEY else 0,
+    ]
+    if sum(sizes) != len(payload):
+        raise KeyFileError(
+            f"The provisioning blob holds {len(payload)} bytes of keys, not {sum(sizes)}: make it anew."
+        )
+    packed = payload[sizes[0] : sizes[0] + sizes[1]]
+    public = None
+    if sizes[2]:
+        words = (
+            np.frombuffer(payload[sizes[0] + sizes[1] :], dtype="<u4").reshape(primes, 2, n).astype(np.uint32)
+        )
+        public = np.stack([_below(rows, q) for rows, q in zip(words, parameters.data_primes, strict=True)])
+    secret = None
+    if packed:
+        secret = SecretKey(parameters, packed)
+        if secret.coefficients.max() > 1:
+            raise KeyFileError("The provisioning blob's secret key is not ternary: make it anew.")
+    return Provision(parameters, key_id, payload[: sizes[0]], secret, public)
+
+
+def _below(residues: NDArray[np.uint32], q: int) -> NDArray[np.uint32]:
+    if (residues >= q).any():
+        raise KeyFileError(
+            f"The provisioning blob's public key has a residue that is not below {q}: make it anew."
+        )
+    return residues
