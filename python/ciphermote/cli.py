@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 from typer.core import TyperGroup
 
 from ciphermote import __version__
@@ -41,6 +41,8 @@ class _SentencesOnly(TyperGroup):
             return super().invoke(ctx)
         except CiphermoteError as error:
             _fail(str(error))
+        except BrokenPipeError:
+            raise  # Whoever reads our output has seen enough; typer ends quietly.
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             _fail(f"{where}{error.strerror or error}.")
@@ -115,7 +117,8 @@ def _say(text: str) -> None:
 def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error, fed with (done, total)."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
@@ -207,7 +210,7 @@ def keygen(
 
     Example: `ciphermote keygen keys --model model.json --public-to keys-public`
     """
-    from ciphermote.keys import KeyStore, SecretKey
+    from ciphermote.keys import KeyStore, SecretKey, refuse_occupied
 
     parameters = _parameter_set(params)
     steps = _numbers(rotations, "--rotations")
@@ -216,6 +219,8 @@ def keygen(
 
         steps += plan_linear(LinearModel.load(model), parameters, 2.0**log2_scale).rotation_steps
     secret = SecretKey.from_seal(_read(import_secret), parameters) if import_secret else None
+    if public_to is not None:
+        refuse_occupied(public_to)
     with _progress("Making keys") as progress:
         store = KeyStore.create(
             keys,
@@ -349,8 +354,16 @@ def params(
         _write(json_file, (json.dumps(parameters_to_dict(own), indent=2) + "\n").encode())
 
 
-def _print_sets(sets: Any) -> None:
-    table = Table("name", "n", "slots", "data primes", "bits in all", "bound", "id")
+def _print_sets(sets: Sequence[ParameterSet]) -> None:
+    table = Table(
+        Column("name", no_wrap=True, min_width=max(len(p.name) for p in sets)),
+        "n",
+        "slots",
+        "data primes",
+        "bits in all",
+        "bound",
+        "id",
+    )
     for p in sets:
         bound = f"{SECURITY_BOUNDS[p.standard][p.n]} ({p.standard})"
         table.add_row(
@@ -632,12 +645,13 @@ def demo() -> None:
     """
     try:
         from ciphermote import demo as demonstration
-    except ImportError as error:
+
+        demonstration.run()
+    except ModuleNotFoundError as error:
         raise CiphermoteError(
             f"The demo needs {error.name}, which is not installed: run `make demo`, or pip install "
             "'ciphermote[demo]'."
         ) from None
-    demonstration.run()
 
 
 if __name__ == "__main__":

@@ -373,7 +373,7 @@ class KeyStore:
             relin = parameters.special_prime is not None
         if secret is not None and secret.parameters != parameters:
             raise KeyFileError(f"The secret key is of {secret.parameters.name}, not of {parameters.name}.")
-        _refuse_occupied(path)
+        refuse_occupied(path)
         secret = secret or SecretKey.generate(parameters)
         files = _make_files(secret, elements, relin, progress)
         manifest = Manifest(
@@ -438,7 +438,7 @@ class KeyStore:
     def export_public(self, path: str | Path) -> KeyStore:
         """Copy everything but the secret to a new directory: what an engine may have. Returns it, opened."""
         path = Path(path)
-        _refuse_occupied(path)
+        refuse_occupied(path)
         files = {name: self.public_bytes(name) for name in self.manifest.digests}
         _publish_directory(path, {**files, MANIFEST_FILE: self.manifest.to_json().encode()}, None)
         return KeyStore(path, self.manifest)
@@ -487,7 +487,8 @@ def _digest(content: bytes) -> str:
 # --- files ----------------------------------------------------------------------------------------
 
 
-def _refuse_occupied(path: Path) -> None:
+def refuse_occupied(path: Path) -> None:
+    """KeyFileError unless keys can be written to path: it does not exist, or is an empty directory."""
     if (path / SECRET_FILE).exists():
         raise KeyFileError(
             f"{path} already holds a secret key, which is never overwritten: choose another directory."

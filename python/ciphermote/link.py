@@ -267,7 +267,7 @@ class DeviceLink:
             except OSError as error:
                 raise self._fail(f"The device takes no more bytes ({error.strerror}).") from error
 
-    def receive_answer(self, sequence: int = _NO_SEQUENCE) -> bytes:
+    def receive_answer(self, sequence: int) -> bytes:
         """Wait for the answer to bytes that send_bytes sent; sequence is their request's."""
         return self._answer(sequence, time.monotonic() + self.timeout)
 

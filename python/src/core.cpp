@@ -319,6 +319,19 @@ class Device {
         });
     }
 
+    /* For Python's garbage collector: the callables often refer to the device again. */
+    int traverse(visitproc visit, void *arg) const
+    {
+        Py_VISIT(random_.ptr());
+        Py_VISIT(counter_read_.ptr());
+        Py_VISIT(counter_write_.ptr());
+        return 0;
+    }
+    void forget_callables()
+    {
+        random_ = counter_read_ = counter_write_ = nb::object();
+    }
+
   private:
     template <typename Encrypt> nb::bytes run(const std::string &format, Encrypt encrypt)
     {
@@ -380,6 +393,22 @@ class Device {
     nb::object counter_write_;
     std::exception_ptr error_;
 };
+
+int device_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<Device>(self)->traverse(visit, arg) : 0;
+}
+
+int device_clear(PyObject *self)
+{
+    nb::inst_ptr<Device>(self)->forget_callables();
+    return 0;
+}
+
+PyType_Slot device_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(device_traverse)},
+                              {Py_tp_clear, reinterpret_cast<void *>(device_clear)},
+                              {0, nullptr}};
 
 /* ---- frames ---- */
 
@@ -477,7 +506,7 @@ NB_MODULE(_core, m)
     m.def("frame_length", &frame_length, "params"_a, "data"_a,
           "Bytes of the frame that begins here, from its header; 0 if the header is not whole yet.");
 
-    nb::class_<Device>(m, "Device", "A device whose platform is Python callables.")
+    nb::class_<Device>(m, "Device", "A device whose platform is Python callables.", nb::type_slots(device_slots))
         .def(nb::init<const nb::bytes &, nb::object, nb::object, nb::object>(), "secret"_a, "random"_a,
              "counter_read"_a, "counter_write"_a)
         .def("encrypt_symmetric", &Device::encrypt_symmetric, "params"_a, "ternary"_a, "key_id"_a, "xof"_a, "values"_a,

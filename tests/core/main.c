@@ -6,10 +6,12 @@
 
 cm_checks cm_check_state;
 
+void test_arch(void);
 void test_encode(void);
 void test_random(void);
 void test_ring(void);
 void test_scheme(void);
+void test_vectors(void);
 void test_wire(void);
 
 typedef struct cm_test_topic {
@@ -19,7 +21,8 @@ typedef struct cm_test_topic {
 
 static const cm_test_topic topics[] = {
     {"ring", test_ring},     {"random", test_random}, {"encode", test_encode},
-    {"scheme", test_scheme}, {"wire", test_wire},
+    {"scheme", test_scheme}, {"wire", test_wire},     {"vectors", test_vectors},
+    {"arch", test_arch},
 };
 
 int main(void)

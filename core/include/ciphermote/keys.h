@@ -54,7 +54,7 @@ CM_MUST_CHECK cm_status cm_secret_key_residues(const cm_params *params, const ui
                                                uint32_t *residues);
 
 /*
- * An encryption of zero at one prime, NTT form: c0 = -(a s + e), c1 = a, with a and e drawn from the seed; the
+ * An encryption of zero at one prime, NTT form: c0 = e - a s, c1 = a, with a and e drawn from the seed; the
  * same seed at every prime gives one RNS element. It is a public key as it stands; a key-switch key adds its target.
  * c0 and c1 hold n words each. Never use a seed twice.
  */

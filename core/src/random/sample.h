@@ -65,10 +65,10 @@ static inline void cm_uniform_polynomial(cm_uniform *uniform, const cm_prime *pr
     }
 }
 
-/* n uniform ternary coefficients, packed as in ciphermote/keys.h. Reads n/2 bytes. */
+/* n uniform ternary coefficients, packed as in ciphermote/keys.h. Reads n/2 bytes; docs/encoding.md, section 6. */
 void cm_sample_ternary(cm_stream *stream, uint8_t *packed, uint32_t n);
 
-/* CM_SAMPLE_BLOCK coefficients of the centred binomial distribution with eta = 21. Reads 6 bytes each. */
+/* CM_SAMPLE_BLOCK centred binomial coefficients, eta = 21. Reads 6 bytes each; docs/encoding.md, section 6. */
 void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK]);
 
 #endif

@@ -34,6 +34,16 @@ void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t
     cm_wipe(key, sizeof key);
 }
 
+/* Whether two stretches of bytes differ anywhere, in time that does not tell where. */
+static bool differ(const uint8_t *a, const uint8_t *b, size_t length)
+{
+    uint8_t difference = 0;
+    for (size_t i = 0; i < length; i++) {
+        difference |= (uint8_t)(a[i] ^ b[i]);
+    }
+    return difference != 0;
+}
+
 /* A stuck source repeats a byte or a half within one draw, or a whole draw: each has a chance below 2^-119 otherwise. */
 static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTES])
 {
@@ -41,18 +51,15 @@ static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTE
     if (device->platform.random(device->platform.context, randomness, DRAW_BYTES) != 0) {
         return CM_ERR_RANDOM;
     }
-    uint8_t differs = 0;
-    for (unsigned i = 1; i < DRAW_BYTES; i++) {
-        differs |= (uint8_t)(randomness[i] ^ randomness[0]);
-    }
     uint8_t image[CM_CHACHA20_BLOCK_BYTES];
     keyed_block(image, randomness, CM_LABEL_DRAW_CHECK, 0);
-    bool stuck = differs == 0 || memcmp(randomness, randomness + DRAW_BYTES / 2, DRAW_BYTES / 2) == 0 ||
-                 (device->drawn && memcmp(image, device->last_draw, sizeof device->last_draw) == 0);
+    const bool varies = differ(randomness, randomness + 1, DRAW_BYTES - 1u) &&
+                        differ(randomness, randomness + DRAW_BYTES / 2, DRAW_BYTES / 2);
+    const bool fresh = !device->drawn || differ(image, device->last_draw, sizeof device->last_draw);
     memcpy(device->last_draw, image, sizeof device->last_draw);
     device->drawn = true;
     cm_wipe(image, sizeof image);
-    return stuck ? CM_ERR_RANDOM : CM_OK;
+    return varies && fresh ? CM_OK : CM_ERR_RANDOM;
 }
 
 /* The reservation is on record, and read back, before the first counter in it is used. */

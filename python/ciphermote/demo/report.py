@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 MAX_ABS_ERROR = 0.01
 """What no encrypted score may miss its plain one by."""
 
+SAMPLE_WINDOW = 20
+"""The window that the plot shows."""
+
 
 def first_residues(ciphertext: bytes, parameters: ParameterSet) -> NDArray[np.uint32]:
     """uint32 [n]: what travels of a ciphertext at its first prime."""
@@ -111,14 +114,13 @@ def plot(outcome: Outcome, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, ((sensor, cloud), (scores, errors)) = plt.subplots(2, 2, figsize=(11, 8), constrained_layout=True)
-    window, label = outcome.test.windows[0], outcome.test.labels[0]
+    window, label = outcome.test.windows[SAMPLE_WINDOW], outcome.test.labels[SAMPLE_WINDOW]
     for channel, samples in enumerate(window):
         sensor.plot(np.arange(samples.size) / 10, samples, lw=1, label=f"{'accel' if channel < 3 else 'gyro'} {'xyz'[channel % 3]}")
     sensor.set(title=f"What the sensor sees: a window of '{outcome.test.names[label]}'", xlabel="seconds", ylabel="reading")
     sensor.legend(fontsize="x-small", ncols=2)
 
-    residues = outcome.sample_ciphertext
-    cloud.plot(residues, ",", color="tab:gray")
+    cloud.plot(outcome.sample_residues, ",", color="tab:gray")
     cloud.set(title="What the cloud sees: the same window, encrypted", xlabel="residue of c0, first prime", ylabel="value")
 
     low, high = outcome.plain_scores.min(), outcome.plain_scores.max()

@@ -53,7 +53,7 @@ class Outcome:
     plain_scores: NDArray[np.float64]
     kinds: dict[str, KindOutcome] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    sample_ciphertext: NDArray[np.uint32] | None = None
+    sample_residues: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
 
 
 class Stage:
@@ -170,8 +170,7 @@ def run(root: Path | None = None, console: Console | None = None) -> Outcome:
                     scores.append(plan.scores(ckks.decrypt(result, secret).slots()))
                     done()
             outcome.kinds[kind] = KindOutcome(np.array(scores), [len(data) for data in frames], device)
-            if outcome.sample_ciphertext is None:
-                outcome.sample_ciphertext = report.first_residues(ciphertexts[0], PARAMETERS)
+            outcome.sample_residues = report.first_residues(ciphertexts[report.SAMPLE_WINDOW], PARAMETERS)
 
     report.show(outcome, console)
     report.plot(outcome, work / "demo.png")

@@ -70,9 +70,12 @@ def train(data: Windows) -> tuple[Standardisation, LinearModel]:
 
     raw = raw_features(data.windows)
     standardisation = Standardisation.of(raw)
+    features = standardisation.apply(raw).astype(np.float64)
+    # The best weights are combinations of the windows, far fewer than the features: fit in the windows' own coordinates.
+    basis = np.linalg.svd(features, full_matrices=False).Vh
     search = GridSearchCV(LogisticRegression(max_iter=2000), {"C": np.logspace(-3, 1, 5)}, cv=5)
-    fitted = search.fit(standardisation.apply(raw), data.labels).best_estimator_
-    return standardisation, LinearModel(fitted.coef_, fitted.intercept_, labels=data.names)
+    fitted = search.fit(features @ basis.T, data.labels).best_estimator_
+    return standardisation, LinearModel(fitted.coef_ @ basis, fitted.intercept_, labels=data.names)
 
 
 def app_model_header(standardisation: Standardisation, channels: int, samples: int, log2_scale: int) -> str:

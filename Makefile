@@ -1,0 +1,48 @@
+# `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint test-c test-qemu test-python format install one-file lock clean setup-demo setup-test
+
+help: ## list the goals
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: setup-demo ## an encrypted reading, end to end: a simulated Cortex-M4, an engine without a key, the owner
+	$(MAKE) --no-print-directory -C ports firmware
+	.venv/bin/ciphermote demo
+
+test: lint test-c test-qemu test-python ## every check and test below
+
+lint: setup-test ## formatting and static checks of C, Python and shell
+	tools/lint.sh
+
+test-c: setup-test ## the C tests: gcc and clang, -O0 -O2 -O3 -Os, sanitizers, the one-file build
+	tools/test_matrix.py
+
+test-qemu: setup-test ## the C tests on a simulated Cortex-M4
+	$(MAKE) --no-print-directory -C ports test-qemu
+
+test-python: setup-test ## the Python tests and the packaging tests
+	$(MAKE) --no-print-directory -C ports firmware
+	.venv/bin/python -m pytest -n 2
+
+format: setup-test ## format C and Python files in place
+	tools/lint.sh --fix
+
+install: ## install the C library: make install PREFIX=/usr/local
+	cmake -S . -B build/release -DCIPHERMOTE_BUILD_TESTS=OFF
+	cmake --build build/release
+	cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
+
+one-file: ## write the one-file build to build/one-file
+	tools/amalgamate.py
+
+lock: ## resolve the Python dependencies afresh into requirements/lock.txt
+	tools/lock_requirements.sh
+
+clean: ## remove everything that was built, the virtual environment included
+	rm -rf build .venv
+
+setup-demo:
+	@tools/setup.sh demo
+
+setup-test:
+	@tools/setup.sh test

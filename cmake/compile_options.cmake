@@ -1,0 +1,13 @@
+# ciphermote_compile_options(TARGET): the warnings and sanitizers of every target that is ours.
+function(ciphermote_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow
+                         $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>)
+  if(CIPHERMOTE_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(CIPHERMOTE_SANITIZE)
+    set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} PRIVATE ${sanitizers})
+    target_link_options(${target} PUBLIC ${sanitizers})
+  endif()
+endfunction()

@@ -1,0 +1,250 @@
+/*
+ * Requests in, encrypted frames out. The keys and the model are compiled in from two generated headers, and
+ * lie in flash; all memory that changes is in one static structure and on the stack.
+ */
+#include "application.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "app_model.h"
+#include "bytes.h"
+#include "ciphermote/ciphermote.h"
+#include "port.h"
+#include "protocol.h"
+#include "provisioned_keys.h"
+#include "window_features.h"
+
+#ifndef CM_PROVISIONED_SECRET_KEY
+#define CM_PROVISIONED_SECRET_KEY 0
+#endif
+#ifndef CM_PROVISIONED_PUBLIC_KEY
+#define CM_PROVISIONED_PUBLIC_KEY 0
+#endif
+#if !CM_PROVISIONED_SECRET_KEY && !CM_PROVISIONED_PUBLIC_KEY
+#error "provisioned_keys.h holds no key: make it with `ciphermote provision`."
+#endif
+
+#define MESSAGE_BYTES CM_CKKS_MESSAGE_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31)
+#define SYMMETRIC_BYTES CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31)
+#define ASYMMETRIC_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31)
+#define ARENA_BYTES (CM_PROVISIONED_PUBLIC_KEY ? ASYMMETRIC_BYTES : SYMMETRIC_BYTES)
+
+#define WINDOW_BYTES ((uint32_t)APP_CHANNELS * APP_SAMPLES * sizeof(float))
+#define SLOTS ((uint32_t)CM_PROVISIONED_N / 2u)
+
+_Static_assert(APP_FEATURES == FEATURES_OF(APP_CHANNELS, APP_SAMPLES),
+               "app_model.h: three features a sample");
+_Static_assert(ASYMMETRIC_BYTES >= SYMMETRIC_BYTES, "one arena serves both kinds of key");
+_Static_assert(WINDOW_BYTES <= PROTOCOL_MAX_PAYLOAD, "a window fits a request");
+_Static_assert(CM_FRAME_PIECE_BYTES <= REPLY_MAX_PAYLOAD, "what the frame writer hands over fits a record");
+
+static struct {
+    /* A request's values arrive in the arena's first MESSAGE_BYTES, and are encrypted where they lie. */
+    uint64_t arena[(ARENA_BYTES + 7u) / 8u];
+    cm_device device;
+    cm_frame_writer writer;
+    cm_status device_status; /* what cm_device_init said; nothing is encrypted unless it is CM_OK */
+    uint32_t frame_bytes;    /* that left for the request at hand */
+    uint32_t deepest_stack;  /* since the start */
+    uint16_t sequence;       /* of the request at hand */
+    bool link_broken;
+} app;
+
+static uint8_t *message(void)
+{
+    return (uint8_t *)app.arena;
+}
+
+/*
+ * Through a volatile pointer, so that it is not optimised away: values that were not encrypted stay nowhere.
+ */
+static void wipe_message(void)
+{
+    volatile uint8_t *bytes = message();
+    for (size_t i = 0; i < MESSAGE_BYTES; i++) {
+        bytes[i] = 0;
+    }
+}
+
+static int send_frame_bytes(void *context, const uint8_t *bytes, size_t length)
+{
+    (void)context;
+    const int failed = protocol_reply(REPLY_DATA, app.sequence, bytes, length);
+    if (failed) {
+        app.link_broken = true;
+    } else {
+        app.frame_bytes += (uint32_t)length;
+    }
+    return failed;
+}
+
+static cm_status encrypt_symmetric(uint8_t xof, const cm_ckks_values *values)
+{
+#if CM_PROVISIONED_SECRET_KEY
+    return cm_ckks_encrypt_symmetric(&app.device, &cm_provisioned_secret_key, (cm_xof_kind)xof, values,
+                                     app.arena, sizeof app.arena, &app.writer.emitter);
+#else
+    (void)xof;
+    (void)values;
+    return CM_ERR_UNSUPPORTED;
+#endif
+}
+
+static cm_status encrypt_asymmetric(const cm_ckks_values *values)
+{
+#if CM_PROVISIONED_PUBLIC_KEY
+    return cm_ckks_encrypt_asymmetric(&app.device, &cm_provisioned_public_key, values, app.arena,
+                                      sizeof app.arena, &app.writer.emitter);
+#else
+    (void)values;
+    return CM_ERR_UNSUPPORTED;
+#endif
+}
+
+static bool key_fields_valid(const request *asked)
+{
+    if (asked->key == KEY_SYMMETRIC) {
+        return asked->xof >= CM_BLAKE2XB && asked->xof <= CM_CHACHA20;
+    }
+    return asked->key == KEY_ASYMMETRIC && asked->xof == CM_XOF_NONE;
+}
+
+/* Encrypt the count values at the start of the arena. */
+static cm_status encrypt(const request *asked, uint32_t count, int16_t log2_scale)
+{
+    if (!key_fields_valid(asked)) {
+        return CM_ERR_FRAME_FIELD;
+    }
+    if (app.device_status != CM_OK) {
+        return app.device_status;
+    }
+    const cm_ckks_values values = {.data = app.arena,
+                                   .count = count,
+                                   .number = CM_FLOAT32,
+                                   .slots = CM_REAL,
+                                   .log2_scale = log2_scale,
+                                   .precision = CM_FIXED_31};
+    cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
+    return asked->key == KEY_SYMMETRIC ? encrypt_symmetric(asked->xof, &values) : encrypt_asymmetric(&values);
+}
+
+static cm_status encrypt_window(const request *asked)
+{
+    static const standardisation standard = {app_mean, app_inverse_deviation, APP_CLIP};
+    if (asked->length != WINDOW_BYTES || asked->log2_scale != 0) {
+        return CM_ERR_FRAME_FIELD;
+    }
+    if (APP_FEATURES > SLOTS) {
+        return CM_ERR_TOO_MANY;
+    }
+    const cm_status status = features_compute(message(), APP_CHANNELS, APP_SAMPLES, &standard);
+    return status == CM_OK ? encrypt(asked, APP_FEATURES, APP_LOG2_SCALE) : status;
+}
+
+static cm_status encrypt_values(const request *asked)
+{
+    if (asked->length % sizeof(float) != 0) {
+        return CM_ERR_FRAME_FIELD;
+    }
+    return encrypt(asked, asked->length / (uint32_t)sizeof(float), asked->log2_scale);
+}
+
+static void note_stack(void)
+{
+    const uint32_t used = (uint32_t)port_stack_used();
+    if (used > app.deepest_stack) {
+        app.deepest_stack = used;
+    }
+}
+
+static cm_status send_report(const request *asked)
+{
+    if (asked->length != 0) {
+        return CM_ERR_FRAME_FIELD;
+    }
+#if CM_PROVISIONED_SECRET_KEY
+    const cm_params *params = cm_provisioned_secret_key.params;
+    const uint64_t key_id = cm_provisioned_secret_key.key_id;
+#else
+    const cm_params *params = cm_provisioned_public_key.params;
+    const uint64_t key_id = cm_provisioned_public_key.key_id;
+#endif
+    const uint32_t static_bytes = (uint32_t)port_static_bytes();
+    const uint8_t keys =
+        (CM_PROVISIONED_SECRET_KEY ? KEY_SYMMETRIC : 0) | (CM_PROVISIONED_PUBLIC_KEY ? KEY_ASYMMETRIC : 0);
+    note_stack();
+    uint8_t report[48] = {CM_VERSION_MAJOR, CM_VERSION_MINOR, CM_VERSION_PATCH, keys};
+    store32(report + 4, params->id);
+    store64(report + 8, key_id);
+    store32(report + 16, CM_PROVISIONED_N);
+    store32(report + 20, static_bytes);
+    store32(report + 24, (uint32_t)sizeof app.arena);
+    store32(report + 28, (uint32_t)sizeof app.writer.piece);
+    store32(report + 32, app.deepest_stack);
+    store32(report + 36, static_bytes + app.deepest_stack);
+    store32(report + 40, (uint32_t)port_ram_bytes());
+    store32(report + 44, (uint32_t)app.device_status);
+    app.link_broken = protocol_reply(REPLY_REPORT, app.sequence, report, sizeof report) != 0;
+    return CM_OK;
+}
+
+static cm_status answer(const request *asked)
+{
+    switch (asked->kind) {
+    case REQUEST_ENCRYPT_WINDOW:
+        return encrypt_window(asked);
+    case REQUEST_ENCRYPT_VALUES:
+        return encrypt_values(asked);
+    case REQUEST_REPORT:
+        return send_report(asked);
+    case REQUEST_STOP:
+        return asked->length == 0 ? CM_OK : CM_ERR_FRAME_FIELD;
+    default:
+        return CM_ERR_FRAME_FIELD;
+    }
+}
+
+static uint32_t arena_used(const request *asked)
+{
+    if (asked->kind != REQUEST_ENCRYPT_WINDOW && asked->kind != REQUEST_ENCRYPT_VALUES) {
+        return 0;
+    }
+    return (uint32_t)(asked->key == KEY_SYMMETRIC ? SYMMETRIC_BYTES : ASYMMETRIC_BYTES);
+}
+
+static void send_end(const request *asked, cm_status status)
+{
+    const bool encrypted = status == CM_OK && app.frame_bytes != 0;
+    uint8_t end[16];
+    store32(end, (uint32_t)status);
+    store32(end + 4, app.frame_bytes);
+    store32(end + 8, encrypted ? arena_used(asked) : 0);
+    store32(end + 12, (uint32_t)port_stack_used());
+    note_stack();
+    if (protocol_reply(REPLY_END, app.sequence, end, sizeof end) != 0) {
+        app.link_broken = true;
+    }
+}
+
+int application_run(void)
+{
+    app.device_status = cm_device_init(&app.device, cm_provisioned_device_secret, port_platform());
+    request asked;
+    cm_status status;
+    bool stop = false;
+    port_stack_watch();
+    while (!stop && !app.link_broken && protocol_receive(&asked, message(), MESSAGE_BYTES, &status)) {
+        app.sequence = asked.sequence;
+        app.frame_bytes = 0;
+        if (status == CM_OK) {
+            status = answer(&asked);
+        }
+        wipe_message();
+        send_end(&asked, status);
+        stop = status == CM_OK && asked.kind == REQUEST_STOP;
+        port_stack_watch();
+    }
+    cm_device_wipe(&app.device);
+    return app.link_broken ? 1 : 0;
+}

@@ -1,0 +1,14 @@
+/*
+ * The smartwatch: it is given windows of motion samples, and what leaves is encrypted. The same on every
+ * port.
+ */
+#ifndef APPLICATION_H
+#define APPLICATION_H
+
+/*
+ * Answer requests until one says stop or the link closes. Returns a process exit code: 0, or 1 if the link
+ * broke.
+ */
+int application_run(void);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * The simulated board: what start-up code, drivers and the host's services offer to the rest of this port.
+ * Interrupts stay masked; everything is polled.
+ */
+#ifndef BOARD_H
+#define BOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- semihosting.c: files of the host, and the end of the simulation ---- */
+
+typedef enum host_mode { HOST_READ = 1, HOST_WRITE = 5 } host_mode; /* fopen's "rb" and "wb" */
+
+/* A handle, or -1. */
+int32_t host_open(const char *path, host_mode mode);
+/* Whether all bytes were read or written. */
+bool host_read(int32_t handle, uint8_t *out, size_t length);
+bool host_write(int32_t handle, const uint8_t *bytes, size_t length);
+bool host_close(int32_t handle);
+bool host_rename(const char *from, const char *to);
+/* Of the call that failed last: the host's errno. */
+int32_t host_errno(void);
+/* End the simulation; code becomes QEMU's exit code. */
+_Noreturn void host_exit(int code);
+
+/* ---- uart.c ---- */
+
+void uart_init(void);
+/* As port_receive. */
+size_t uart_receive(uint8_t *out, size_t length, uint32_t patience_ms);
+void uart_send(const uint8_t *bytes, size_t length);
+
+/* ---- memory.c ---- */
+
+void stack_paint(void);
+size_t stack_used(void);
+size_t static_bytes(void);
+size_t ram_bytes(void);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * THE SIMULATOR'S random source: the host's /dev/urandom, read through semihosting. It exists on no real
+ * device. A device must read its own hardware generator here, test it for health, and fail when it fails.
+ */
+#include "simulator_platform.h"
+
+#include "board.h"
+
+int simulator_random(void *context, uint8_t *out, size_t length)
+{
+    (void)context;
+    const int32_t handle = host_open("/dev/urandom", HOST_READ);
+    if (handle < 0) {
+        return -1;
+    }
+    const bool complete = host_read(handle, out, length);
+    const bool closed = host_close(handle);
+    return complete && closed ? 0 : -1;
+}

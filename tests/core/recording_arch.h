@@ -1,0 +1,17 @@
+/* A back-end for tests: compile with -DCM_ARCH_HEADER='"recording_arch.h"'. It takes some calls and declines others. */
+#ifndef CM_TESTS_RECORDING_ARCH_H
+#define CM_TESTS_RECORDING_ARCH_H
+
+typedef struct recording_calls {
+    unsigned ntt_taken;
+    unsigned ntt_declined;
+    unsigned product_taken;
+    unsigned product_declined;
+} recording_calls;
+
+extern recording_calls recorded;
+extern const cm_arch recording_arch;
+
+#define CM_ARCH recording_arch
+
+#endif

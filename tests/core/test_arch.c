@@ -1,0 +1,88 @@
+/*
+ * The back-end interface: what a back-end takes is taken from it, what it declines the portable code does, and nothing
+ * that is emitted changes. Built with CM_ARCH_HEADER, all other tests and the pinned vectors run through this back-end too.
+ */
+#include "check.h"
+#include "ciphermote/ciphermote.h"
+#include "platform.h"
+
+#ifndef CM_ARCH_HEADER
+
+void test_arch(void)
+{
+}
+
+#else
+
+#include "ring/arch/api.h"
+#include "ring/ring.h"
+
+recording_calls recorded;
+
+/* Takes n = 1024 alone, and does it in another order than the portable code: one output of a level at a time. */
+static int forward(uint32_t *a, const cm_ring *ring)
+{
+    if (ring->log2_n != 10) {
+        recorded.ntt_declined++;
+        return 0;
+    }
+    recorded.ntt_taken++;
+    const cm_prime *prime = ring->prime;
+    const uint32_t n = 1024;
+    for (uint32_t half = n / 2, blocks = 1; half > 0; half /= 2, blocks *= 2) {
+        for (uint32_t block = 0; block < blocks; block++) {
+            uint64_t twiddle = 1;
+            uint32_t exponent = 0;
+            for (uint32_t i = blocks + block, bit = n / 2; i > 0; i /= 2, bit /= 2) {
+                exponent += i & 1u ? bit : 0;
+            }
+            for (uint32_t i = 0; i < exponent; i++) {
+                twiddle = twiddle * prime->psi % prime->q;
+            }
+            for (uint32_t j = 2 * half * block; j < 2 * half * block + half; j++) {
+                const uint32_t product = (uint32_t)(a[j + half] % prime->q * twiddle % prime->q);
+                const uint32_t low = a[j] % prime->q;
+                a[j] = low + product;
+                a[j + half] = low + prime->q - product;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Takes every second product. */
+static int double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0, const uint32_t *p1,
+                          const cm_ring *ring)
+{
+    static unsigned calls;
+    if (calls++ % 2u) {
+        recorded.product_declined++;
+        return 0;
+    }
+    recorded.product_taken++;
+    cm_ternary_expand(out0, u, 1, ring);
+    cm_ntt_forward(out0, ring);
+    for (uint32_t i = 0; i < (uint32_t)1 << ring->log2_n; i++) {
+        const uint64_t transformed = cm_reduce(out0[i], ring->prime);
+        out0[i] = (uint32_t)(transformed * p0[i] % ring->prime->q);
+        out1[i] = (uint32_t)(transformed * p1[i] % ring->prime->q);
+    }
+    return 1;
+}
+
+const cm_arch recording_arch = {forward, NULL, NULL, NULL, double_product};
+
+static void the_other_tests_went_through_the_back_end(void)
+{
+    CHECK(recorded.ntt_taken > 0);
+    CHECK(recorded.ntt_declined > 0);
+    CHECK(recorded.product_taken > 0);
+    CHECK(recorded.product_declined > 0);
+}
+
+void test_arch(void)
+{
+    RUN(the_other_tests_went_through_the_back_end);
+}
+
+#endif

@@ -1,0 +1,18 @@
+"""What the packaging tests share: where the tree is, and how to run a command in it."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def run(*command: object, cwd: Path = REPOSITORY, env: dict[str, str] | None = None) -> str:
+    """The command's standard output. When the command fails, so does the test, with all that was printed."""
+    arguments = [str(word) for word in command]
+    done = subprocess.run(
+        arguments, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, f"{' '.join(arguments)}\n{done.stdout}{done.stderr}"
+    return done.stdout

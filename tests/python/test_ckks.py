@@ -1,0 +1,144 @@
+"""Decrypting and decoding by our own arithmetic, against SEAL's and against exact integers."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tenseal.sealapi as sealapi
+from ciphermote import _core, ckks
+from ciphermote import seal_bytes as sb
+from ciphermote.core import core_params
+from ciphermote.errors import FrameError, ParameterError, ValueRangeError
+from ciphermote.keys import SecretKey
+from ciphermote.parameters import by_name
+from seal_owner import SCALE, SealOwner
+
+PARMS = by_name("n4096_q26x3_p27")
+RANDOM = np.random.default_rng(21)
+X = RANDOM.uniform(-1, 1, PARMS.slots)
+
+
+@pytest.fixture(scope="module")
+def seal(tmp_path_factory: pytest.TempPathFactory) -> SealOwner:
+    return SealOwner(PARMS, tmp_path_factory.mktemp("seal"))
+
+
+@pytest.fixture(scope="module")
+def secret(seal: SealOwner) -> SecretKey:
+    return SecretKey.from_seal(seal.save(seal.secret_key), PARMS)
+
+
+def test_the_reference_encoder_gives_seals_coefficients(seal: SealOwner) -> None:
+    plain = sb.read_plaintext(seal.save(seal.plaintext(X)), PARMS)
+    expected = ckks.encode_reference(X, SCALE, PARMS.n)
+    for i, q in enumerate(PARMS.data_primes):
+        coefficients = _inverse(plain.values[i], i)
+        centred = np.where(coefficients > q // 2, coefficients - q, coefficients)
+        # Two ways through double precision may differ on a tie; SEAL's own FFT is off by less than one unit.
+        assert np.abs(centred - expected).max() <= 1
+        assert (centred != expected).mean() < 1e-3
+
+
+def _inverse(row: np.ndarray, prime: int) -> np.ndarray:
+    return _core.ntt_inverse(core_params(PARMS), prime, row).astype(np.int64)
+
+
+@pytest.mark.parametrize("n", [1024, 2048, 4096, 8192, 16384])
+def test_decoding_undoes_encoding(n: int) -> None:
+    z = RANDOM.uniform(-1, 1, n // 2) + 1j * RANDOM.uniform(-1, 1, n // 2)
+    found = ckks.decode(ckks.encode_reference(z, 2.0**40, n), 2.0**40)
+    assert np.abs(found - z).max() < 1e-9
+
+
+def test_a_short_vector_leaves_the_other_slots_zero() -> None:
+    found = ckks.decode(ckks.encode_reference([1.0, 2.0], 2.0**40, 1024), 2.0**40)
+    assert np.abs(found[2:]).max() < 1e-9
+    assert np.abs(found[:2] - [1, 2]).max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[np.nan], [np.inf], [2.0**61], np.zeros(513), np.zeros((2, 2))],
+    ids=["nan", "inf", "large", "many", "2d"],
+)
+def test_what_has_no_encoding_is_refused(values: object) -> None:
+    with pytest.raises(ValueRangeError):
+        ckks.encode_reference(values, 2.0**20, 1024)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, np.nan, np.inf])
+def test_a_scale_that_is_none_is_refused(scale: float) -> None:
+    with pytest.raises(ParameterError):
+        ckks.decode(np.zeros(1024), scale)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 15])
+def test_residues_join_to_the_exact_centred_integers(count: int) -> None:
+    primes = by_name("n16384_q26x15_p27").primes[:count]
+    modulus = prod(primes)
+    half = (modulus - 1) // 2
+    values = [0, 1, -1, half, -half, half - 1, 1 - half, 2**25, -(2**25), primes[0], -primes[0]]
+    values = [v for v in values if abs(v) <= half]
+    residues = np.array([[v % q for v in values] for q in primes], dtype=np.uint32)
+    digits, negative = ckks.centred(residues, primes)
+    joined = [sum(int(d) * prod(primes[:i]) for i, d in enumerate(column)) for column in digits.T]
+    assert [-v if sign else v for v, sign in zip(joined, negative, strict=True)] == values
+
+
+def test_floats_and_exact_integers_agree(seal: SealOwner, secret: SecretKey) -> None:
+    data = seal.encrypt(X)
+    assert ckks.decrypt(data, secret).coefficients.tolist() == [
+        float(v) for v in ckks.decrypt_integers(data, secret)
+    ]
+
+
+def test_decrypting_equals_seal_at_every_level(seal: SealOwner, secret: SecretKey) -> None:
+    evaluator = sealapi.Evaluator(seal.context)
+    ciphertext = seal.load(sealapi.Ciphertext, seal.encrypt(X))
+    for primes in (3, 2):
+        data = seal.save(ciphertext)
+        plain = ckks.decrypt(data, secret)
+        assert plain.primes == primes
+        assert np.abs(plain.slots() - seal.decrypt(data)).max() < 1e-9
+        lower = sealapi.Ciphertext()
+        evaluator.mod_switch_to_next(ciphertext, lower)
+        ciphertext = lower
+
+
+def test_three_polynomials_decrypt(seal: SealOwner, secret: SecretKey) -> None:
+    product = sealapi.Ciphertext()
+    sealapi.Evaluator(seal.context).square(seal.load(sealapi.Ciphertext, seal.encrypt(X)), product)
+    plain = ckks.decrypt(seal.save(product), secret)
+    assert plain.scale == SCALE**2
+    assert np.abs(plain.slots() - X * X).max() < 1e-4
+
+
+def test_complex_slots_decrypt(seal: SealOwner, secret: SecretKey) -> None:
+    z = X[:512] + 1j * X[512:1024]
+    plaintext, ciphertext = sealapi.Plaintext(), sealapi.Ciphertext()
+    seal.encoder.encode(z.tolist(), SCALE, plaintext)
+    seal.encryptor.encrypt(plaintext, ciphertext)
+    assert np.abs(ckks.decrypt(seal.save(ciphertext), secret).complex_slots()[:512] - z).max() < 2e-4
+
+
+def test_fifteen_primes_decrypt(tmp_path: Path) -> None:
+    parameters = by_name("n16384_q26x15_p27")
+    owner = SealOwner(parameters, tmp_path)
+    secret = SecretKey.from_seal(owner.save(owner.secret_key), parameters)
+    x = RANDOM.uniform(-1, 1, parameters.slots)
+    for scale in (2.0**30, 2.0**180):
+        assert np.abs(ckks.decrypt(owner.encrypt(x, scale), secret).slots() - x).max() < 1e-5
+
+
+def test_another_key_finds_only_noise(seal: SealOwner) -> None:
+    found = ckks.decrypt(seal.encrypt(X), SecretKey.generate(PARMS)).slots()
+    assert np.abs(found).max() > 1e6
+
+
+@pytest.mark.parametrize("cut", [0, 10, 90, 5000])
+def test_a_cut_ciphertext_is_refused(seal: SealOwner, secret: SecretKey, cut: int) -> None:
+    with pytest.raises(FrameError):
+        ckks.decrypt(seal.encrypt(X)[:cut], secret)

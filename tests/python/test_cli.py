@@ -1,0 +1,289 @@
+"""The command line: a reading's whole way, help that teaches, and one sentence for each mistake."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ciphermote import __version__
+from ciphermote.cli import app
+from ciphermote.inference import LinearModel
+from ciphermote.keys import GALOIS_FILE, SECRET_FILE, KeyStore
+from ciphermote.parameters import by_name
+from ciphermote.provision import parse_blob, to_blob
+from seal_owner import SealOwner
+from sensor import SHAKE256, Sensor, split
+from typer.testing import CliRunner
+
+PARMS = by_name("n4096_q26x3_p27")
+RANDOM = np.random.default_rng(51)
+MODEL = LinearModel(RANDOM.normal(size=(3, 10)) / 3, RANDOM.normal(size=3), ("rest", "walk", "run"))
+FEATURES = RANDOM.normal(size=(2, 10))
+COMMANDS = ("keygen", "provision", "params", "adapt", "infer", "decrypt", "inspect", "advise", "demo")
+
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command; returns its output, after checking the exit code (0 unless told)."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERM", "dumb")
+
+    def call(*arguments: Any, code: int = 0) -> str:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert result.exit_code == code, (result.output, result.exception)
+        if code == 1:
+            assert result.stdout == ""
+            assert re.fullmatch(r"error: [^\n]+[.)]\n", result.stderr), result.stderr
+            return result.stderr
+        return result.output
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model and keys for it, made by the command line."""
+    folder = tmp_path_factory.mktemp("house")
+    MODEL.save(folder / "model.json")
+    arguments = ["keygen", "keys", "--model", "model.json", "--public-to", "public"]
+    arguments = [str(folder / a) if a in ("keys", "model.json", "public") else a for a in arguments]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def sensor_of(house: Path, folder: Path, run: Run, key: str) -> Sensor:
+    """A device provisioned through a blob."""
+    run("provision", house / "keys", "-o", folder / "device.blob", "--format", "blob", "--key", key)
+    return Sensor(parse_blob((folder / "device.blob").read_bytes(), PARMS))
+
+
+@pytest.mark.parametrize("key", ["symmetric", "asymmetric"])
+def test_a_reading_goes_all_the_way(house: Path, tmp_path: Path, run: Run, key: str) -> None:
+    sensor = sensor_of(house, tmp_path, run, key)
+    (tmp_path / "frames.bin").write_bytes(getattr(sensor, key)(FEATURES[0]))
+    output = run("adapt", house / "public", tmp_path / "frames.bin", "-o", tmp_path / "reading.ct")
+    assert f"Reading 0: {key}" in output
+    run("infer", house / "public", house / "model.json", tmp_path / "reading.ct", "-o", tmp_path / "score.ct")
+    found = json.loads(
+        run("decrypt", house / "keys", tmp_path / "score.ct", "--model", house / "model.json", "--json")
+    )
+    plain = MODEL.scores(FEATURES[0])
+    assert found["label"] == MODEL.labels[int(np.argmax(plain))]
+    assert np.abs(np.array(list(found["scores"].values())) - plain).max() < 0.01
+
+
+def test_many_readings_go_to_a_directory(house: Path, tmp_path: Path, run: Run) -> None:
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    stream = b"".join(sensor.symmetric(x) for x in FEATURES)
+    (tmp_path / "a").write_bytes(stream[:50_000])
+    (tmp_path / "b").write_bytes(stream[50_000:])
+    run("adapt", house / "public", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "readings")
+    readings = sorted((tmp_path / "readings").iterdir())
+    assert [path.name for path in readings] == ["reading0.ct", "reading1.ct"]
+    run("infer", house / "public", house / "model.json", *readings, "-o", tmp_path / "scores")
+    for x, name in zip(FEATURES, ("reading0.ct", "reading1.ct"), strict=True):
+        output = run("decrypt", house / "keys", tmp_path / "scores" / name, "--count", "3", "--json")
+        assert np.abs(np.array(json.loads(output)["values"]) - MODEL.scores(x)).max() < 0.01
+
+
+def test_tables_are_for_people(house: Path, tmp_path: Path, run: Run) -> None:
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    (tmp_path / "frames.bin").write_bytes(sensor.symmetric([1.5, -2.0], SHAKE256))
+    run("adapt", house / "public", tmp_path / "frames.bin", "-o", tmp_path / "reading.ct", "--seeded")
+    assert re.search(r"1\.5|1\.49999", run("decrypt", house / "keys", tmp_path / "reading.ct"))
+    assert "imaginary" in run("decrypt", house / "keys", tmp_path / "reading.ct", "--complex")
+    assert "highest" in run(
+        "decrypt", house / "keys", tmp_path / "reading.ct", "--model", house / "model.json"
+    )
+    assert "seeded" in run("inspect", tmp_path / "reading.ct")
+
+
+# --- help and usage -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_teaches_with_an_example(run: Run, command: str) -> None:
+    output = run(command, "--help")
+    assert f"ciphermote {command}" in output
+    assert "In:" in output
+    assert "Out:" in output
+
+
+def test_the_main_help_tells_the_way_and_names_every_command(run: Run) -> None:
+    output = run("--help")
+    assert "secret.key never leaves" in output
+    assert all(command in output for command in COMMANDS)
+
+
+def test_the_version_is_printed(run: Run) -> None:
+    assert run("--version") == f"ciphermote {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["keygen"], ["nothing"], ["decrypt", "--count", "x"], ["provision", "k"]]
+)
+def test_a_wrong_command_line_ends_with_code_2(run: Run, arguments: list[str]) -> None:
+    run(*arguments, code=2)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_secret_files_are_private(house: Path, tmp_path: Path, run: Run) -> None:
+    run("provision", house / "keys", "-o", tmp_path / "keys.h", "--key", "both")
+    run("provision", house / "keys", "-o", tmp_path / "primes", "--format", "primes", "--key", "asymmetric")
+    names = [house / "keys" / SECRET_FILE, tmp_path / "keys.h", tmp_path / "primes" / "device.blob"]
+    assert all(path.stat().st_mode & 0o077 == 0 for path in names)
+    assert "cm_provisioned_public_key" in (tmp_path / "keys.h").read_text()
+    assert sorted(p.name for p in (tmp_path / "primes").iterdir()) == [
+        "device.blob",
+        "prime0.blob",
+        "prime1.blob",
+        "prime2.blob",
+    ]
+
+
+def test_the_public_part_is_enough_for_the_engine_and_holds_no_secret(house: Path) -> None:
+    assert not (house / "public" / SECRET_FILE).exists()
+    assert (house / "public" / GALOIS_FILE).exists()
+
+
+def test_a_note_warns_when_the_engine_is_given_the_secret(house: Path, tmp_path: Path, run: Run) -> None:
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    (tmp_path / "reading.ct").write_bytes(sensor.symmetric(FEATURES[0], SHAKE256, "seal"))
+    output = run(
+        "infer", house / "keys", house / "model.json", tmp_path / "reading.ct", "-o", tmp_path / "score.ct"
+    )
+    assert "holds the secret key" in output
+
+
+def test_a_secret_key_of_seal_is_imported(tmp_path: Path, run: Run) -> None:
+    owner = SealOwner(PARMS, tmp_path)
+    (tmp_path / "seal.key").write_bytes(owner.save(owner.secret_key))
+    run("keygen", tmp_path / "keys", "--import-secret", tmp_path / "seal.key", "--no-relin")
+    (tmp_path / "x.ct").write_bytes(owner.encrypt([0.5, 0.25]))
+    values = json.loads(run("decrypt", tmp_path / "keys", tmp_path / "x.ct", "--json"))["values"]
+    assert np.abs(np.array(values[:2]) - [0.5, 0.25]).max() < 1e-3
+
+
+def test_a_set_of_ones_own_is_made_and_used(tmp_path: Path, run: Run) -> None:
+    files = ["--header", tmp_path / "own.h", "--json", tmp_path / "own.json"]
+    assert "own_set" in run("params", "--n", 4096, "--bits", "25,26,27", "--name", "own_set", *files)
+    assert "const cm_params own_set" in (tmp_path / "own.h").read_text()
+    run("keygen", tmp_path / "keys", "--params", tmp_path / "own.json")
+    store = KeyStore.open(tmp_path / "keys")
+    assert store.parameters.name == "own_set"
+    primes = ",".join(map(str, store.parameters.primes))
+    assert f"{store.parameters.id:08x}" in run("params", "--n", 4096, "--primes", primes)
+    assert "own_set" in run("inspect", tmp_path / "own.json")
+
+
+def test_the_built_in_sets_are_listed(run: Run) -> None:
+    output = run("params")
+    assert "n16384_q26x15_p27" in output
+    assert "std2018_n1024_q27" in output
+
+
+def test_advice_is_given(run: Run) -> None:
+    output = run(
+        "advise", "--magnitude", 8, "--max-error", 0.01, "--slots", 1200, "--plain-products", 1, "--rotations"
+    )
+    assert "n4096_q26x3_p27" in output
+    assert "128-bit security" in output
+
+
+def test_everything_of_ours_can_be_inspected(house: Path, tmp_path: Path, run: Run) -> None:
+    sensor = sensor_of(house, tmp_path, run, "both")
+    (tmp_path / "frames.bin").write_bytes(
+        sensor.symmetric(FEATURES[0]) + sensor.asymmetric(FEATURES[1])[:-10]
+    )
+    (tmp_path / "blob").write_bytes(to_blob(sensor.provisioned))
+    frames = run("inspect", tmp_path / "frames.bin")
+    assert "1 whole reading" in frames
+    assert "fault" in frames
+    key_id = f"{KeyStore.open(house / 'keys').key_id:016x}"
+    for path, words in {
+        house / "keys": ["keep this directory to yourself", key_id],
+        house / "public": ["not here", key_id],
+        house / "keys" / "secret.key": ["SECRET"],
+        house / "keys" / "public.key": ["public key", key_id],
+        house / "keys" / "relin.keys": ["relinearization"],
+        house / "keys" / "galois.keys": ["Galois", "3, 81"],
+        house / "keys" / "parameters.seal": ["encryption parameters", "4096"],
+        house / "keys" / "manifest.json": [key_id],
+        house / "model.json": ["linear model", "rest, walk, run"],
+        tmp_path / "blob": ["device secret, secret key, public key", key_id],
+    }.items():
+        output = run("inspect", path)
+        assert all(word in output for word in words), (path, output)
+    assert sensor.provisioned.device_secret.hex() not in run("inspect", tmp_path / "blob")
+
+
+# --- mistakes -------------------------------------------------------------------------------------
+
+
+def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> None:
+    keys, model, nothing = house / "keys", house / "model.json", tmp_path / "nothing"
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    frames = split(sensor.symmetric(FEATURES[0]))
+    (tmp_path / "short.bin").write_bytes(b"".join(frames[:-1]))
+    (tmp_path / "text").write_text("hello")
+    (tmp_path / "text.json").write_text("{")
+    (tmp_path / "seal").write_bytes(b"\x5e\xa1" + bytes(200))
+    out = ["-o", tmp_path / "out"]
+    for arguments, words in (
+        (["keygen", keys], "never overwritten"),
+        (["keygen", tmp_path / "new", "--params", "n1"], "There is no parameter set"),
+        (["keygen", tmp_path / "new", "--params", nothing.with_suffix(".json")], "cannot be read"),
+        (["keygen", tmp_path / "new", "--params", tmp_path / "text.json"], "no JSON"),
+        (["keygen", tmp_path / "new", "--rotations", "one"], "whole numbers"),
+        (["keygen", tmp_path / "new", "--import-secret", tmp_path / "text"], "secret key cannot be used"),
+        (["keygen", tmp_path / "new", "--public-to", keys], "already holds a secret key"),
+        (["provision", nothing, *out], "holds no keys"),
+        (["provision", keys, *out, "--format", "primes"], "Only a public key"),
+        (["provision", keys, "-o", nothing / "x"], "cannot be written"),
+        (["provision", house / "public", *out], "stays with the owner"),
+        (["params", "--bits", "26"], "begins with its ring degree"),
+        (["params", "--n", 4096], "needs its primes"),
+        (["params", "--n", 4096, "--bits", "27,27,27,27"], "2018"),
+        (["params", "--n", 4096, "--bits", "27,27,27,27,27"], "bits"),
+        (["adapt", keys, tmp_path / "short.bin", *out], "component 0, prime 2"),
+        (["adapt", keys, tmp_path / "text", *out], "no whole frame"),
+        (["adapt", keys, nothing, *out], "cannot be read"),
+        (["infer", house / "public", nothing, tmp_path / "text", *out], "must end in"),
+        (["infer", house / "public", model, tmp_path / "text", *out], "SEAL"),
+        (["decrypt", house / "public", tmp_path / "text"], "stays with the owner"),
+        (["decrypt", keys, tmp_path / "text"], "SEAL ciphertext"),
+        (["inspect", tmp_path / "text"], "none of Ciphermote's files"),
+        (["inspect", tmp_path / "seal"], "damaged"),
+        (["inspect", nothing], "cannot be read"),
+        (["inspect", tmp_path], "holds no keys"),
+        (["advise", "--magnitude", 1, "--max-error", -1], "max_error"),
+        (["advise", "--magnitude", 1, "--max-error", 1e-30], "."),
+        (["advise", "--magnitude", 1, "--max-error", 1, "--key", "both"], "one kind of key"),
+    ):
+        sentence = run(*arguments, code=1)
+        assert words in sentence, (arguments, sentence)
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_open_secret_is_refused_with_the_command_that_mends_it(tmp_path: Path, run: Run) -> None:
+    run("keygen", tmp_path / "keys", "--params", "n1024_q26")
+    (tmp_path / "keys" / SECRET_FILE).chmod(0o644)
+    assert "chmod 600" in run("provision", tmp_path / "keys", "-o", tmp_path / "k.h", code=1)
+
+
+def test_a_demo_without_its_packages_says_how_to_get_them(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ciphermote.demo", None)
+    monkeypatch.delattr("ciphermote.demo", raising=False)
+    assert "make demo" in run("demo", code=1)

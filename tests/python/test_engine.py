@@ -1,0 +1,290 @@
+"""The SEAL engine: right scores, no secret key in its processes, failures told and cleaned up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ciphermote import seal_bytes
+from ciphermote.engine import Engine, open_engine
+from ciphermote.engine import seal as seal_engine
+from ciphermote.engine.seal import SealEngine
+from ciphermote.errors import CiphermoteError, EngineError, FrameError, ParameterError
+from ciphermote.inference import LinearModel, plan_linear
+from ciphermote.parameters import by_name, generate
+from ciphermote.program import Constant, Program, Step
+from numpy.typing import NDArray
+from seal_owner import SCALE, SealOwner
+
+PARMS = by_name("n4096_q26x3_p27")
+FEATURES, CLASSES = 1800, 4
+
+
+def windows(count: int) -> NDArray[np.float64]:
+    return np.random.default_rng(7).normal(size=(count, FEATURES))
+
+
+def alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def model() -> LinearModel:
+    random = np.random.default_rng(5)
+    return LinearModel(
+        random.normal(size=(CLASSES, FEATURES)) / np.sqrt(FEATURES), random.normal(size=CLASSES)
+    )
+
+
+@pytest.fixture(scope="module")
+def owner(tmp_path_factory: pytest.TempPathFactory) -> SealOwner:
+    return SealOwner(PARMS, tmp_path_factory.mktemp("seal"))
+
+
+@pytest.fixture(scope="module")
+def galois_keys(owner: SealOwner, model: LinearModel) -> bytes:
+    return owner.galois_keys(plan_linear(model, PARMS, SCALE).rotation_steps)
+
+
+@pytest.fixture(scope="module")
+def engine(owner: SealOwner, galois_keys: bytes) -> Iterator[Engine]:
+    with open_engine(PARMS, galois_keys=galois_keys, relin_keys=owner.relin_keys(), workers=2) as opened:
+        yield opened
+
+
+def test_encrypted_scores_equal_the_plain_ones(owner: SealOwner, engine: Engine, model: LinearModel) -> None:
+    plan = plan_linear(model, PARMS, SCALE)
+    for x, encrypt in zip(windows(4), (owner.encrypt, owner.encrypt_public) * 2, strict=True):
+        result = engine.linear(encrypt(x), model)
+        slots = owner.decrypt(result)
+        assert np.abs(plan.scores(slots) - model.scores(x)).max() < 1e-3
+        assert np.abs(slots.reshape(-1, CLASSES) - model.scores(x)).max() < 1e-3
+        read = seal_bytes.read_ciphertext(result, PARMS)
+        assert (read.primes, read.scale) == (plan.result_primes, pytest.approx(plan.result_scale))
+
+
+def test_results_are_of_the_version_that_loads_everywhere(
+    owner: SealOwner, engine: Engine, model: LinearModel
+) -> None:
+    assert engine.linear(owner.encrypt([1.0]), model)[3:6] == bytes([3, 6, 0])
+
+
+def test_many_keep_their_order_report_progress_and_a_bad_one_spoils_no_other(
+    owner: SealOwner, engine: Engine, model: LinearModel
+) -> None:
+    data = windows(7)
+    ciphertexts: list[bytes] = [owner.encrypt(x) for x in data]
+    ciphertexts[3] = ciphertexts[3][:-1]
+    seen: list[tuple[int, int]] = []
+    results = engine.linear_all(ciphertexts, model, lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 7) for done in range(1, 8)]
+    assert isinstance(results[3], FrameError)
+    for place, result in enumerate(results):
+        if place != 3:
+            assert isinstance(result, bytes)
+            assert np.abs(owner.decrypt(result)[:CLASSES] - model.scores(data[place])).max() < 1e-3
+
+
+def test_another_level_and_scale_is_planned_for(owner: SealOwner, engine: Engine, model: LinearModel) -> None:
+    x = windows(1)[0]
+    for scale in (2.0**22, 2.0**30):
+        assert (
+            np.abs(
+                owner.decrypt(engine.linear(owner.encrypt(x, scale), model))[:CLASSES] - model.scores(x)
+            ).max()
+            < 1e-3
+        )
+
+
+def test_two_data_primes_are_enough_for_scores(tmp_path: Path, model: LinearModel) -> None:
+    parms = generate(4096, [26, 26, 27])
+    owner = SealOwner(parms, tmp_path)
+    plan = plan_linear(model, parms, SCALE)
+    with open_engine(parms, galois_keys=owner.galois_keys(plan.rotation_steps)) as engine:
+        x = windows(1)[0]
+        result = engine.linear(owner.encrypt(x), model)
+    assert np.abs(plan.scores(owner.decrypt(result)) - model.scores(x)).max() < 2e-2
+
+
+def test_diagonals_that_vanish_are_zeros_and_a_model_that_vanishes_is_refused(
+    owner: SealOwner, engine: Engine
+) -> None:
+    weights = np.zeros((CLASSES, FEATURES))
+    weights[0, 0] = 2.0
+    sparse = LinearModel(weights, np.array([0.0, 1.0, 2.0, 3.0]))
+    scores = owner.decrypt(engine.linear(owner.encrypt([1.5]), sparse))[:CLASSES]
+    assert np.abs(scores - [3.0, 1.0, 2.0, 3.0]).max() < 1e-3
+    with pytest.raises(EngineError, match="every weight vanishes"):
+        engine.linear(owner.encrypt([1.5]), LinearModel(weights * 0, np.ones(CLASSES)))
+
+
+def test_sums_are_right_and_want_one_scale(owner: SealOwner, engine: Engine) -> None:
+    data = windows(35)
+    total = engine.add(owner.encrypt(x) for x in data)
+    assert np.abs(owner.decrypt(total)[:FEATURES] - data.sum(axis=0)).max() < 1e-3
+    with pytest.raises(EngineError, match="Ciphertext 1 of the sum has scale"):
+        engine.add([owner.encrypt([1.0]), owner.encrypt([1.0], 2.0**24)])
+    with pytest.raises(FrameError):
+        engine.add([*(owner.encrypt([1.0]) for _ in range(17)), b"not a ciphertext"])
+    with pytest.raises(EngineError, match="at least one"):
+        engine.add([])
+    again = engine.add([owner.encrypt([1.0])])
+    assert abs(owner.decrypt(again)[0] - 1.0) < 1e-3, "a failed sum leaves nothing behind"
+
+
+def test_products_of_ciphertexts_are_relinearized(owner: SealOwner, engine: Engine) -> None:
+    half = Constant(np.full(PARMS.slots, 0.5), SCALE)
+    program = Program(
+        (
+            Step("multiply", 1, 0, 0),
+            Step("rescale", 1, 1),
+            Step("multiply_plain", 1, 1, 0),
+            Step("add", 1, 1, 1),
+        ),
+        (half,),
+    )
+    result = engine.evaluate(program, owner.encrypt([1.5, -2.0]))
+    assert np.abs(owner.decrypt(result)[:2] - [2.25, 4.0]).max() < 1e-2
+
+
+def test_the_worker_is_sent_evaluation_keys_ciphertexts_and_weights_and_no_secret_key(
+    owner: SealOwner, model: LinearModel, galois_keys: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[dict[str, Any], list[bytes]]] = []
+    real_send = seal_engine._Worker._send
+
+    def recording_send(self: Any, fields: dict[str, Any], blobs: list[bytes]) -> None:
+        sent.append((fields, blobs))
+        real_send(self, fields, blobs)
+
+    monkeypatch.setattr(seal_engine._Worker, "_send", recording_send)
+    ciphertext = owner.encrypt(windows(1)[0])
+    with open_engine(PARMS, galois_keys=galois_keys) as engine:
+        engine.linear(ciphertext, model)
+        engine.add([ciphertext])
+    assert [fields["request"] for fields, _ in sent] == ["open", "program", "evaluate", "accumulate", "total"]
+    assert sent[0][1] == [galois_keys] and sent[2][1] == sent[3][1] == [ciphertext] and sent[4][1] == []
+    assert all(len(blob) == 8 * PARMS.slots for blob in sent[1][1])
+
+    secret = seal_bytes.read_secret_key(owner.save(owner.secret_key), PARMS)
+    pieces = [row[:4].astype(word).tobytes() for row in secret.residues for word in ("<u4", "<u8")]
+    plain = [seal_bytes.write_galois_keys(seal_bytes.read_galois_keys(galois_keys, PARMS))]
+    everything = [*plain, *(blob for _, blobs in sent for blob in blobs)]
+    assert not any(piece in blob for piece in pieces for blob in everything)
+
+
+def test_a_secret_key_in_place_of_evaluation_keys_is_refused(owner: SealOwner) -> None:
+    secret = owner.save(owner.secret_key)
+    with pytest.raises(FrameError):
+        open_engine(PARMS, galois_keys=secret)
+    with pytest.raises(FrameError):
+        open_engine(PARMS, relin_keys=secret)
+
+
+def test_the_worker_imports_nothing_that_knows_secret_keys() -> None:
+    source = Path(seal_engine.__file__).with_name("worker.py").read_text(encoding="utf-8")
+    assert "import ciphermote" not in source and "from ciphermote" not in source
+
+
+def test_missing_evaluation_keys_are_named(owner: SealOwner, model: LinearModel) -> None:
+    with open_engine(PARMS, galois_keys=owner.galois_keys([1, 4])) as engine:
+        with pytest.raises(EngineError, match=r"rotations 8, 16, .* 1024"):
+            engine.linear(owner.encrypt([1.0]), model)
+        with pytest.raises(EngineError, match="relinearization keys"):
+            engine.evaluate(Program((Step("multiply", 1, 0, 0),), ()), owner.encrypt([1.0]))
+
+
+def test_hostile_ciphertexts_never_reach_the_worker(
+    owner: SealOwner, engine: Engine, model: LinearModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = seal_bytes.write_ciphertext(seal_bytes.read_ciphertext(owner.encrypt_public([1.0]), PARMS))
+    monkeypatch.setattr(seal_engine._Worker, "_send", lambda *_: pytest.fail("bytes went out unchecked"))
+    zero_second_half = good[: 105 + 3 * 4096 * 8] + bytes(3 * 4096 * 8)
+    other_set = SealOwner(generate(4096, [26, 25, 26, 27]), Path(owner.path).parent).encrypt([1.0])
+    for bad in (b"", good[:-1], good + b"\0", zero_second_half, other_set):
+        for call in (lambda data: engine.linear(data, model), lambda data: engine.add([data])):
+            with pytest.raises(CiphermoteError):
+                call(bad)
+
+
+def test_what_seal_refuses_comes_back_as_a_sentence_and_the_worker_lives_on(
+    owner: SealOwner, engine: Engine
+) -> None:
+    too_deep = Program(tuple(Step("rescale", 0, 0) for _ in range(3)), ())
+    with pytest.raises(EngineError, match="SEAL refused"):
+        engine.evaluate(too_deep, owner.encrypt([1.0]))
+    assert abs(owner.decrypt(engine.add([owner.encrypt([1.0])]))[0] - 1.0) < 1e-3
+
+
+def test_a_dead_worker_is_reported_and_the_other_goes_on(
+    owner: SealOwner, model: LinearModel, galois_keys: bytes
+) -> None:
+    x = windows(1)[0]
+    ciphertext = owner.encrypt(x)
+    with open_engine(PARMS, galois_keys=galois_keys, workers=2) as engine:
+        assert isinstance(engine, SealEngine)
+        os.kill(engine.process_ids[0], signal.SIGKILL)
+        time.sleep(0.2)
+        for _ in range(3):
+            assert (
+                np.abs(owner.decrypt(engine.linear(ciphertext, model))[:CLASSES] - model.scores(x)).max()
+                < 1e-3
+            )
+        os.kill(engine.process_ids[1], signal.SIGKILL)
+        for _ in range(2):
+            with pytest.raises(EngineError, match="ended by signal SIGKILL"):
+                engine.linear(ciphertext, model)
+
+
+def test_close_ends_the_processes_and_leaves_no_file(owner: SealOwner, galois_keys: bytes) -> None:
+    engine = SealEngine(PARMS, galois_keys=galois_keys, workers=2)
+    folders = [Path(worker._directory) for worker in engine._workers]
+    assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
+    engine.add([owner.encrypt([1.0])])
+    assert not any(list(folder.iterdir()) for folder in folders), "no ciphertext stays behind"
+    processes = engine.process_ids
+    engine.close()
+    engine.close()
+    assert not any(alive(process) for process in processes)
+    assert not any(folder.exists() for folder in folders)
+    with pytest.raises(EngineError, match="closed"):
+        engine.add([owner.encrypt([1.0])])
+
+
+def test_a_killed_worker_leaves_no_file_either(owner: SealOwner) -> None:
+    with SealEngine(PARMS) as engine:
+        folder = Path(engine._workers[0]._directory)
+        os.kill(engine.process_ids[0], signal.SIGKILL)
+        with pytest.raises(EngineError):
+            engine.add([owner.encrypt([1.0])])
+    assert not folder.exists()
+
+
+def test_the_engine_works_without_a_memory_file_system(
+    owner: SealOwner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(seal_engine, "_MEMORY_DIRECTORY", tmp_path / "none")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with open_engine(PARMS) as engine:
+        assert len(list(tmp_path.iterdir())) == 1
+        assert abs(owner.decrypt(engine.add([owner.encrypt([1.0])]))[0] - 1.0) < 1e-3
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrong_requests_are_sentences(owner: SealOwner, engine: Engine) -> None:
+    with pytest.raises(EngineError, match="no engine 'abacus'"):
+        open_engine(PARMS, name="abacus")
+    with pytest.raises(EngineError, match="0 workers"):
+        open_engine(PARMS, workers=0)
+    with pytest.raises(ParameterError, match="scale"):
+        engine.linear(owner.encrypt([1.0], 4.0), LinearModel(np.ones((2, 2)), np.zeros(2)))

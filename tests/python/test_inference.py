@@ -1,0 +1,189 @@
+"""Linear inference: the plan computes W x + b, asks for the keys it needs, and refuses what cannot fit."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ciphermote.errors import CiphermoteError, ParameterError
+from ciphermote.inference import LinearModel, LinearPlan, plan_linear
+from ciphermote.parameters import ParameterSet, by_name, generate
+from numpy.typing import NDArray
+
+PARMS = by_name("n4096_q26x3_p27")
+SCALE = 2.0**25
+
+
+def model_of(classes: int, features: int, seed: int = 1) -> LinearModel:
+    random = np.random.default_rng(seed)
+    return LinearModel(random.normal(size=(classes, features)), random.normal(size=classes))
+
+
+def run_in_the_clear(plan: LinearPlan, parms: ParameterSet, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The plan's program on plain slots, with its scales and levels followed as SEAL would."""
+    primes, scale = len(parms.data_primes), SCALE
+    values = np.zeros(parms.slots)
+    values[: x.size] = x
+    registers = {0: (values, scale, primes)}
+    for step in plan.program.steps:
+        values, scale, primes = registers[step.source]
+        if step.operation == "multiply_plain":
+            constant = plan.program.constants[step.argument]
+            values, scale = values * constant.values, scale * constant.scale
+        elif step.operation == "add_plain":
+            values = values + plan.program.constants[step.argument].values
+        elif step.operation == "add":
+            other = registers[step.argument]
+            assert other[1:] == (scale, primes)
+            values = values + other[0]
+        elif step.operation == "rotate":
+            values = np.roll(values, -step.argument)
+        elif step.operation == "rescale":
+            scale, primes = scale / parms.primes[primes - 1], primes - 1
+        else:
+            assert step.operation == "keep_primes" and step.argument < primes
+            primes = step.argument
+        registers[step.target] = (values, scale, primes)
+        assert scale * np.abs(values).max() < math.prod(parms.primes[:primes]) / 2
+    assert scale == pytest.approx(plan.result_scale) and primes == plan.result_primes
+    return values
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3, 4, 5, 8, 10])
+@pytest.mark.parametrize("features", [1, 7, 1800, 2048])
+def test_every_slot_holds_the_score_of_its_class(classes: int, features: int) -> None:
+    model = model_of(classes, features)
+    x = np.random.default_rng(2).normal(size=features)
+    plan = plan_linear(model, PARMS, SCALE)
+    slots = run_in_the_clear(plan, PARMS, x)
+    period = 1 << (classes - 1).bit_length()
+    assert plan.period == period
+    expected = np.zeros(period)
+    expected[:classes] = model.scores(x)
+    assert np.allclose(slots, np.tile(expected, PARMS.slots // period), atol=1e-9)
+    assert np.allclose(plan.scores(slots), model.scores(x), atol=1e-9)
+
+
+def test_slots_past_the_features_do_not_touch_the_scores() -> None:
+    model = model_of(3, 100)
+    x = np.random.default_rng(3).normal(size=PARMS.slots)
+    slots = run_in_the_clear(plan_linear(model, PARMS, SCALE), PARMS, x)
+    assert np.allclose(slots[:3], model.scores(x[:100]), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("classes", "steps"),
+    [
+        (1, [2**k for k in range(11)]),
+        (2, [1, *(2**k for k in range(1, 11))]),
+        (4, [1, *(2**k for k in range(2, 11))]),
+    ],
+)
+def test_the_plan_names_the_rotations_it_needs(classes: int, steps: list[int]) -> None:
+    assert list(plan_linear(model_of(classes, 10), PARMS, SCALE).rotation_steps) == steps
+
+
+def test_the_result_has_more_precision_than_the_data_where_the_modulus_allows() -> None:
+    plan = plan_linear(model_of(4, 1800), PARMS, SCALE)
+    assert (plan.result_primes, plan.result_scale) == (2, 2.0**35)
+    assert plan.max_score > model_of(4, 1800).score_bound()
+
+
+def test_large_sets_drop_the_primes_that_the_scores_do_not_need() -> None:
+    parms = by_name("n8192_q26x7_p27")
+    plan = plan_linear(model_of(4, 1800), parms, SCALE)
+    assert plan.program.steps[0].operation == "keep_primes" and plan.program.steps[0].argument == 3
+    x = np.random.default_rng(4).normal(size=1800)
+    assert np.allclose(plan.scores(run_in_the_clear(plan, parms, x)), model_of(4, 1800).scores(x), atol=1e-9)
+
+
+def test_two_data_primes_score_without_a_rescale() -> None:
+    parms = generate(4096, [26, 26, 27])
+    model = LinearModel(model_of(4, 1800).weights / 50, model_of(4, 1800).bias)
+    plan = plan_linear(model, parms, SCALE)
+    assert plan.result_primes == 2 and all(step.operation != "rescale" for step in plan.program.steps)
+    x = np.random.default_rng(4).normal(size=1800)
+    assert np.allclose(plan.scores(run_in_the_clear(plan, parms, x)), model.scores(x), atol=1e-9)
+
+
+def test_what_cannot_fit_is_refused_in_a_sentence() -> None:
+    model = model_of(4, 100)
+    with pytest.raises(ParameterError, match="no rotations"):
+        plan_linear(model, by_name("n1024_q26"), SCALE)
+    with pytest.raises(ParameterError, match="more data primes"):
+        plan_linear(model, by_name("n2048_q26_p27"), SCALE)
+    with pytest.raises(ParameterError, match="2049 features"):
+        plan_linear(model_of(1, 2049), PARMS, SCALE)
+    with pytest.raises(ParameterError, match="3000 classes"):
+        plan_linear(model_of(3000, 2), PARMS, SCALE)
+    with pytest.raises(ParameterError, match="smaller weights"):
+        plan_linear(LinearModel(np.full((2, 2), 1e300), np.zeros(2)), PARMS, SCALE)
+    for scale in (0.0, -1.0, float("nan"), float("inf"), 2.0**80):
+        with pytest.raises(ParameterError, match="scale"):
+            plan_linear(model, PARMS, scale)
+    with pytest.raises(ParameterError, match="primes"):
+        plan_linear(model, PARMS, SCALE, primes=4)
+    for bound in (0.0, -1.0, float("nan"), float("inf")):
+        with pytest.raises(ParameterError, match="feature bound"):
+            plan_linear(model, PARMS, SCALE, feature_bound=bound)
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+@pytest.mark.parametrize("labels", [(), ("rest", "walk", "run")])
+def test_a_saved_model_comes_back_the_same(tmp_path: Path, suffix: str, labels: tuple[str, ...]) -> None:
+    model = LinearModel(model_of(3, 5).weights, model_of(3, 5).bias, labels)
+    path = tmp_path / f"model{suffix}"
+    model.save(path)
+    again = LinearModel.load(path)
+    assert (again.weights == model.weights).all() and (again.bias == model.bias).all()
+    assert again.labels == labels
+
+
+def test_damaged_model_files_end_in_a_sentence(tmp_path: Path) -> None:
+    good = json.loads(model_of(2, 3).to_json())
+    broken = [
+        b"",
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        *(
+            json.dumps({**good, **change}).encode()
+            for change in (
+                {"format": "other"},
+                {"version": 2},
+                {"weights": "x"},
+                {"weights": [[1, 2], [3]]},
+                {"weights": [[1, float("nan"), 2], [3, 4, 5]]},
+                {"weights": []},
+                {"bias": [1]},
+                {"labels": ["one"]},
+                {"labels": 5},
+            )
+        ),
+    ]
+    for content in broken:
+        (tmp_path / "model.json").write_bytes(content)
+        with pytest.raises(CiphermoteError):
+            LinearModel.load(tmp_path / "model.json")
+    model_of(2, 3).save(tmp_path / "model.npz")
+    content = (tmp_path / "model.npz").read_bytes()
+    for damaged in (b"", b"PK", content[: len(content) // 2], b"{}"):
+        (tmp_path / "model.npz").write_bytes(damaged)
+        with pytest.raises(CiphermoteError):
+            LinearModel.load(tmp_path / "model.npz")
+    np.savez(tmp_path / "pickle.npz", weights=np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(CiphermoteError):
+        LinearModel.load(tmp_path / "pickle.npz")
+    for name in ("none.json", "model.txt"):
+        with pytest.raises(CiphermoteError):
+            LinearModel.load(tmp_path / name)
+
+
+def test_scores_want_the_models_width() -> None:
+    model = model_of(2, 3)
+    assert model.scores(np.ones((5, 3))).shape == (5, 2)
+    with pytest.raises(ParameterError, match="3 features"):
+        model.scores([1.0, 2.0])

@@ -1,0 +1,687 @@
+"""The ports: the same application answers as a Linux process and on a Cortex-M4 that QEMU simulates.
+
+The keys here are random bytes of the right form, so nothing is decrypted; frames are checked by their bytes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ciphermote import link as link_module
+from ciphermote.link import DeviceLink, LinkError, ProcessDevice, QemuDevice, crc32c
+
+ROOT = Path(__file__).parents[2]
+CHANNELS, SAMPLES, CLIP, LOG2_SCALE = 6, 100, 8.0, 25
+FEATURES = 3 * CHANNELS * SAMPLES
+KEY_ID = 0x1122334455667788
+RAM_BYTES = 256 * 1024
+COUNTER_FILE = "ciphermote-counter"
+PORTS = ("linux", "mps2-an386")
+
+HEADER = struct.Struct("<2sBBBBBBIQQQBBBBI")
+"""magic, version, payload, scheme, domain, components, primes, set, key, counter, scale, XOF, component,
+prime, tile, length"""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The fields of one frame that these tests look at."""
+
+    seed: bool
+    primes: int
+    parameter_set_id: int
+    key_id: int
+    counter: int
+    scale: float
+    xof: int
+    component: int
+    prime: int
+    payload: bytes
+
+
+def frames_of(data: bytes) -> list[Frame]:
+    """Take bytes apart into frames, and check each one's magic, version, scheme, shape and CRC."""
+    frames = []
+    while data:
+        fields = HEADER.unpack_from(data)
+        magic, version, payload, scheme, domain, components, primes, set_id, key, counter, scale, *rest = (
+            fields
+        )
+        xof, component, prime, tile, length = rest
+        assert (magic, version, scheme, domain, components, tile) == (b"CM", 1, 2, 1, 2, 0)
+        covered = HEADER.size + length
+        assert struct.unpack_from("<I", data, covered)[0] == crc32c(data[:covered])
+        value = struct.unpack("<d", struct.pack("<Q", scale))[0]
+        body = data[HEADER.size : covered]
+        frames.append(Frame(payload == 1, primes, set_id, key, counter, value, xof, component, prime, body))
+        data = data[covered + 4 :]
+    return frames
+
+
+# ---- building ----
+
+
+def primes_of(name: str) -> list[int]:
+    """The data primes of a parameter set, from the library's own table."""
+    table = (ROOT / "core/src/params/sets.c").read_text()
+    body = re.search(rf"{name}_primes\[\] = {{(.*?)\n}};", table, re.S)
+    assert body is not None
+    primes = [int(q) for q in re.findall(r"{(\d+)u,", body.group(1))]
+    return primes[:-1] or primes
+
+
+def initializer(values: list[int] | list[str]) -> str:
+    return "{" + ", ".join(str(value) for value in values) + "}"
+
+
+def write_headers(directory: Path, n: int, name: str, *, secret: bool, public: bool) -> None:
+    """Write provisioned_keys.h, with random keys of the right form, and app_model.h."""
+    source = random.Random(20)
+    directory.mkdir()
+    lines = [
+        '#include "ciphermote/device.h"',
+        '#include "ciphermote/keys.h"',
+        f"#define CM_PROVISIONED_N {n}",
+        "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] = "
+        f"{initializer([source.randrange(256) for _ in range(32)])};",
+    ]
+    if secret:
+        packed = [sum(source.randrange(3) << shift for shift in (0, 2, 4, 6)) for _ in range(n // 4)]
+        lines += [
+            "#define CM_PROVISIONED_SECRET_KEY 1",
+            f"static const uint8_t ternary[] = {initializer(packed)};",
+            f"static const cm_secret_key cm_provisioned_secret_key = {{&{name}, {KEY_ID}u, ternary}};",
+        ]
+    if public:
+        words = [source.randrange(q) for q in primes_of(name) for _ in range(2 * n)]
+        lines += [
+            "#define CM_PROVISIONED_PUBLIC_KEY 1",
+            f"static const uint32_t residues[] = {initializer(words)};",
+            f"static const cm_flat_public_key flat = {{residues, {n}}};",
+            "static const cm_public_key cm_provisioned_public_key = "
+            f"{{&{name}, {KEY_ID}u, cm_flat_public_key_polynomial, (void *)(uintptr_t)&flat}};",
+        ]
+    (directory / "provisioned_keys.h").write_text("\n".join(lines) + "\n")
+
+    means = [f"{source.uniform(-1, 1):.6f}f" for _ in range(FEATURES)]
+    inverses = [f"{source.uniform(0.5, 2):.6f}f" for _ in range(FEATURES)]
+    model = [
+        f"#define APP_CHANNELS {CHANNELS}",
+        f"#define APP_SAMPLES {SAMPLES}",
+        f"#define APP_FEATURES {FEATURES}",
+        f"#define APP_CLIP {CLIP}f",
+        f"#define APP_LOG2_SCALE {LOG2_SCALE}",
+        f"static const float app_mean[APP_FEATURES] = {initializer(means)};",
+        f"static const float app_inverse_deviation[APP_FEATURES] = {initializer(inverses)};",
+    ]
+    (directory / "app_model.h").write_text("\n".join(model) + "\n")
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["make", "-s", "-C", str(ROOT / "ports"), *arguments], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Ports with both keys at n = 4096, Linux ports with one at n = 1024, and one with too little stack."""
+    assert shutil.which("qemu-system-arm"), "QEMU is missing: apt-get install qemu-system-arm"
+    directory = tmp_path_factory.mktemp("ports")
+    build = f"BUILD={directory / 'build'}"
+    outputs = {"linux": directory / "build/linux/ciphermote"}
+    outputs["mps2-an386"] = directory / "build/mps2-an386/ciphermote.elf"
+    kept = {}
+    for name, n, params, secret, public in (
+        ("secret only", 1024, "cm_n1024_q26", True, False),
+        ("public only", 1024, "cm_n1024_q26", False, True),
+        ("both", 4096, "cm_n4096_q26x3_p27", True, True),
+    ):
+        headers = directory / name.replace(" ", "-")
+        write_headers(headers, n, params, secret=secret, public=public)
+        ports = PORTS if name == "both" else ("linux",)
+        built = make(*ports, f"GENERATED={headers}", build)
+        assert built.returncode == 0, built.stderr
+        for port in ports:
+            kept[port if name == "both" else name] = Path(shutil.copy(outputs[port], headers / port))
+    outputs["mps2-an386"].unlink()
+    built = make("mps2-an386", f"GENERATED={headers}", build, "LDFLAGS=-Wl,--defsym=stack_bytes=600")
+    assert built.returncode == 0, built.stderr
+    kept["small stack"] = outputs["mps2-an386"]
+    return kept
+
+
+def device(programs: dict[str, Path], port: str, workdir: Path) -> ProcessDevice | QemuDevice:
+    simulated = programs[port].suffix == ".elf" or programs[port].name == "mps2-an386"
+    return (QemuDevice if simulated else ProcessDevice)(programs[port], workdir, timeout=30.0)
+
+
+@pytest.fixture(params=PORTS)
+def port(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def started(programs: dict[str, Path], port: str, tmp_path: Path) -> Iterator[DeviceLink]:
+    with device(programs, port, tmp_path) as link:
+        yield link
+
+
+def values(count: int = 2048) -> np.ndarray:
+    return np.linspace(-1, 1, count, dtype=np.float32)
+
+
+def window() -> np.ndarray:
+    return np.random.default_rng(3).normal(0, 2, (CHANNELS, SAMPLES)).astype(np.float32)
+
+
+# ---- what is asked is answered ----
+
+
+@pytest.mark.parametrize(
+    ("xof", "code", "seed_bytes"), [("chacha20", 3, 32), ("shake256", 2, 64), ("blake2xb", 1, 64)]
+)
+def test_symmetric_ciphertexts_are_a_seed_and_a_component(
+    started: DeviceLink, xof: str, code: int, seed_bytes: int
+) -> None:
+    data = started.encrypt_values(values(), log2_scale=26, key="symmetric", xof=xof)
+    seed, *residues = frames_of(data)
+    assert seed.seed and len(seed.payload) == seed_bytes and seed.component == 1
+    assert [(frame.component, frame.prime) for frame in residues] == [(0, 0), (0, 1), (0, 2)]
+    for frame in (seed, *residues):
+        assert (frame.primes, frame.key_id, frame.xof, frame.scale) == (3, KEY_ID, code, 2.0**26)
+        assert frame.counter == seed.counter
+    assert len(data) <= 40_500
+
+
+def test_asymmetric_ciphertexts_are_two_components(started: DeviceLink) -> None:
+    data = started.encrypt_values(values(), key="asymmetric")
+    frames = frames_of(data)
+    assert sorted((f.prime, f.component) for f in frames) == [(i, c) for i in range(3) for c in range(2)]
+    assert {(f.seed, f.xof, f.scale, f.counter) for f in frames} == {(False, 0, 2.0**25, frames[0].counter)}
+    assert len(data) <= 80_500
+
+
+@pytest.mark.parametrize("key", ["symmetric", "asymmetric"])
+def test_windows_are_encrypted_at_the_scale_of_the_model(started: DeviceLink, key: str) -> None:
+    frames = frames_of(started.encrypt_window(window(), key=key))
+    assert {frame.scale for frame in frames} == {2.0**LOG2_SCALE}
+    assert len(frames) == {"symmetric": 4, "asymmetric": 6}[key]
+
+
+def test_residues_are_below_their_primes(started: DeviceLink) -> None:
+    for frame in frames_of(started.encrypt_values(values(), key="asymmetric")):
+        bits = np.unpackbits(np.frombuffer(frame.payload, dtype=np.uint8), bitorder="little")
+        words = bits.reshape(4096, 26).astype(np.int64) @ (1 << np.arange(26))
+        assert words.max() < primes_of("cm_n4096_q26x3_p27")[frame.prime]
+
+
+def test_reports_count_all_memory_and_fit_the_chip(started: DeviceLink, port: str) -> None:
+    before = started.report()
+    started.encrypt_window(window(), key="symmetric", xof="blake2xb")
+    started.encrypt_window(window(), key="asymmetric")
+    asymmetric = started.measurement
+    report = started.report()
+    assert asymmetric is not None and asymmetric.arena_bytes == report.arena_bytes == 59_392
+    assert report.total_bytes == report.static_bytes + report.stack_bytes <= RAM_BYTES
+    assert report.static_bytes > report.arena_bytes + report.sink_buffer_bytes
+    assert report.stack_bytes >= max(before.stack_bytes, asymmetric.stack_bytes)
+    assert 200 < asymmetric.stack_bytes < 8192
+    assert report.ram_bytes == (RAM_BYTES if port == "mps2-an386" else 0)
+    assert (report.ring_degree, report.keys, report.key_id) == (4096, ("symmetric", "asymmetric"), KEY_ID)
+    assert report.status == "CM_OK"
+
+
+def test_a_stack_that_overflows_ends_the_simulation(programs: dict[str, Path], tmp_path: Path) -> None:
+    with (
+        device(programs, "small stack", tmp_path) as link,
+        pytest.raises(LinkError, match="ended with exit code 67"),
+    ):
+        link.encrypt_window(window())
+
+
+def test_a_stopped_device_ends_by_itself(programs: dict[str, Path], port: str, tmp_path: Path) -> None:
+    target = device(programs, port, tmp_path)
+    with target as link:
+        link.stop()
+        assert target._process is not None and target._process.wait(10) == 0
+
+
+def test_no_process_outlives_its_block(programs: dict[str, Path], port: str, tmp_path: Path) -> None:
+    target = device(programs, port, tmp_path)
+    with pytest.raises(ZeroDivisionError), target:
+        raise ZeroDivisionError
+    assert target._process is not None and target._process.poll() is not None
+
+
+# ---- features ----
+
+
+def test_features_are_the_documented_ones_bit_for_bit(tmp_path: Path) -> None:
+    source = tmp_path / "shared.c"
+    source.write_text('#include "window_features.c"\n')
+    library = tmp_path / "features.so"
+    includes = [f"-iquote{ROOT / 'ports/app'}", f"-I{ROOT / 'core/include'}"]
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", *includes, str(source), "-o", str(library)], check=True)
+    compute = ctypes.CDLL(str(library)).features_compute
+
+    class Rule(ctypes.Structure):
+        _fields_ = (("mean", ctypes.c_void_p), ("inverse", ctypes.c_void_p), ("clip", ctypes.c_float))
+
+    generator = np.random.default_rng(4)
+    mean = generator.normal(0, 1, FEATURES).astype(np.float32)
+    inverse = generator.uniform(0.1, 9, FEATURES).astype(np.float32)
+    rule = Rule(mean.ctypes.data, inverse.ctypes.data, CLIP)
+
+    def computed(x: np.ndarray) -> tuple[int, np.ndarray]:
+        data = np.zeros(FEATURES, dtype=np.float32)
+        data[: x.size] = x.ravel()
+        return compute(ctypes.c_void_p(data.ctypes.data), CHANNELS, SAMPLES, ctypes.byref(rule)), data
+
+    x = window()
+    x[0, 0], x[5, 99], x[2, 7] = -0.0, 1e30, -3e38
+    steps = np.abs(np.diff(x, axis=1, prepend=x[:, :1]))
+    raw = np.concatenate([x.ravel(), np.abs(x).ravel(), steps.ravel()])
+    with np.errstate(over="ignore"):
+        expected = np.clip((raw - mean) * inverse, np.float32(-CLIP), np.float32(CLIP))
+    status, features = computed(x)
+    assert status == 0
+    assert np.array_equal(features.view(np.uint32), expected.view(np.uint32))
+    assert np.count_nonzero(np.abs(features) == CLIP) > 2
+
+    for bad in (np.nan, -np.nan, np.inf, -np.inf):
+        x = window()
+        x[3, 50] = bad
+        status, features = computed(x)
+        assert link_module.STATUS_NAMES[status] == "CM_ERR_NOT_FINITE"
+        assert not features.any()
+
+
+# ---- bad values and requests: a status, and the next request is served ----
+
+
+def assert_refused(status: str, link: DeviceLink, *arguments: object, **named: object) -> None:
+    with pytest.raises(LinkError) as caught:
+        link.request(*arguments, **named)  # type: ignore[arg-type]
+    assert caught.value.status == status
+    assert frames_of(link.encrypt_values(values(10)))
+
+
+def test_bad_values_are_refused(started: DeviceLink) -> None:
+    floats = {"kind": 2, "key": 1, "xof": 3, "log2_scale": 25}
+    assert_refused("CM_ERR_NOT_FINITE", started, payload=struct.pack("<2f", 1, float("nan")), **floats)
+    assert_refused("CM_ERR_VALUE_RANGE", started, payload=struct.pack("<2f", 1, 1e6), **floats)
+    assert_refused("CM_ERR_ARGUMENT", started, payload=b"", **floats)
+    assert_refused("CM_ERR_TOO_MANY", started, payload=bytes(4 * 2049), **floats)
+    assert_refused("CM_ERR_TOO_MANY", started, payload=bytes(65536), **floats)
+    infinite = window()
+    infinite[0, 0] = np.inf
+    assert_refused("CM_ERR_NOT_FINITE", started, kind=1, key=1, xof=3, payload=infinite.tobytes())
+
+
+def test_fields_and_lengths_that_do_not_fit_are_refused(started: DeviceLink) -> None:
+    whole = window().tobytes()
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=1, key=1, xof=3, payload=whole[:-4])
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=1, key=1, xof=3, payload=whole + bytes(4))
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=2, key=1, xof=3, payload=whole[:-1])
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=1, key=1, xof=3, log2_scale=9, payload=whole)
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=1, key=3, xof=3, payload=whole)
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=1, key=1, xof=0, payload=whole)
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=1, key=1, xof=4, payload=whole)
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=1, key=2, xof=3, payload=whole)
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=3, payload=b"1234")
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=4, payload=b"1234")
+    assert_refused("CM_ERR_FRAME_FIELD", started, kind=9)
+
+
+def record(payload: bytes = b"", **changed: int) -> bytes:
+    """A request of the report kind, correct but for what is changed."""
+    fields = {"version": 1, "kind": 3, "zero": 0, "length": len(payload), "damage": 0} | changed
+    header = struct.pack(
+        "<4s6BHI", b"CMRQ", fields["version"], fields["kind"], 0, 0, 0, fields["zero"], 500, fields["length"]
+    )
+    return header + payload + struct.pack("<I", crc32c(header + payload) ^ fields["damage"])
+
+
+UNSOUND = {
+    "a wrong CRC": (record(damage=1), "CM_ERR_FRAME_CRC"),
+    "a damaged payload": (record(b"abcd")[:-6] + b"x" + record(b"abcd")[-5:], "CM_ERR_FRAME_CRC"),
+    "another version": (record(version=2), "CM_ERR_FRAME_VERSION"),
+    "a reserved field in use": (record(zero=1), "CM_ERR_FRAME_FIELD"),
+    "a length beyond all bounds": (record(length=0xFFFFFFFF), "CM_ERR_FRAME_FIELD"),
+    "a length of more than comes": (record(length=1000), "CM_ERR_FRAME_SHORT"),
+    "a request cut short": (record()[:9], "CM_ERR_FRAME_SHORT"),
+    "bytes that are no request": (bytes(range(256)) * 2, "CM_ERR_FRAME_MAGIC"),
+    "the start of a request alone": (b"CMR", "CM_ERR_FRAME_MAGIC"),
+}
+
+
+@pytest.mark.parametrize("what", UNSOUND)
+def test_bytes_that_are_no_sound_request_are_answered(started: DeviceLink, what: str) -> None:
+    data, status = UNSOUND[what]
+    started.send_bytes(data)
+    with pytest.raises(LinkError) as caught:
+        started.receive_answer(500)
+    assert caught.value.status == status
+    assert started.report().status == "CM_OK"
+
+
+def test_a_request_behind_garbage_is_found(started: DeviceLink) -> None:
+    for garbage in (bytes(100), b"CMCMRCMR", bytes(random.Random(8).randrange(256) for _ in range(3000))):
+        started.send_bytes(garbage)
+        assert started.report().status == "CM_OK"
+
+
+# ---- keys that are not there, too small a ring ----
+
+
+def test_a_device_without_a_kind_of_key_says_so(programs: dict[str, Path], tmp_path: Path) -> None:
+    for name, has, lacks in (
+        ("secret only", "symmetric", "asymmetric"),
+        ("public only", "asymmetric", "symmetric"),
+    ):
+        with device(programs, name, tmp_path) as link:
+            assert link.report().keys == (has,)
+            assert frames_of(link.encrypt_values(values(512), log2_scale=20, key=has))
+            with pytest.raises(LinkError, match="provision") as caught:
+                link.encrypt_values(values(512), log2_scale=20, key=lacks)
+            assert caught.value.status == "CM_ERR_UNSUPPORTED"
+
+
+def test_a_window_of_more_features_than_slots_is_refused(programs: dict[str, Path], tmp_path: Path) -> None:
+    with device(programs, "secret only", tmp_path) as link:
+        with pytest.raises(LinkError) as caught:
+            link.encrypt_window(window())
+        assert caught.value.status == "CM_ERR_TOO_MANY"
+
+
+def test_the_build_says_what_is_missing(tmp_path: Path) -> None:
+    built = make("linux", f"GENERATED={tmp_path}", f"BUILD={tmp_path}")
+    assert built.returncode != 0 and "must name a directory with provisioned_keys.h" in built.stderr
+
+
+# ---- the counter ----
+
+
+def counters(link: DeviceLink, count: int) -> list[int]:
+    return [frames_of(link.encrypt_values(values(1)))[0].counter for _ in range(count)]
+
+
+def test_counters_increase_across_restarts_and_kills(
+    programs: dict[str, Path], port: str, tmp_path: Path
+) -> None:
+    seen = []
+    for round_number in range(3):
+        target = device(programs, port, tmp_path)
+        with target as link:
+            seen += counters(link, 18 if round_number == 0 else 2)
+            if round_number == 1:
+                assert target._process is not None
+                target._process.send_signal(signal.SIGKILL)
+                target._process.wait()
+    assert seen == sorted(set(seen))
+    assert [path.name for path in tmp_path.iterdir()] == [COUNTER_FILE]
+
+
+def test_equal_counters_of_two_devices_do_not_share_seeds(
+    programs: dict[str, Path], port: str, tmp_path: Path
+) -> None:
+    taken = []
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        with device(programs, port, tmp_path / name) as link:
+            taken.append(frames_of(link.encrypt_values(values())))
+    assert taken[0][0].counter == taken[1][0].counter
+    assert taken[0][0].payload != taken[1][0].payload
+    assert taken[0][1].payload != taken[1][1].payload
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
+def test_a_damaged_counter_stops_encryption(
+    programs: dict[str, Path], port: str, tmp_path: Path, damage: str
+) -> None:
+    with device(programs, port, tmp_path) as link:
+        counters(link, 1)
+    path = tmp_path / COUNTER_FILE
+    stored = path.read_bytes()
+    path.write_bytes(
+        {"cut": stored[:-1], "flipped": bytes([stored[0] ^ 1]) + stored[1:], "empty": b""}[damage]
+    )
+    with device(programs, port, tmp_path) as link:
+        assert link.report().status == "CM_ERR_COUNTER"
+        with pytest.raises(LinkError) as caught:
+            link.encrypt_values(values())
+        assert caught.value.status == "CM_ERR_COUNTER"
+
+
+def test_a_counter_that_cannot_be_stored_stops_encryption(
+    programs: dict[str, Path], port: str, tmp_path: Path
+) -> None:
+    (tmp_path / f"{COUNTER_FILE}.new").mkdir()
+    with device(programs, port, tmp_path) as link:
+        with pytest.raises(LinkError) as caught:
+            link.encrypt_values(values())
+        assert caught.value.status == "CM_ERR_COUNTER"
+
+
+def test_two_processes_do_not_share_a_counter(programs: dict[str, Path], tmp_path: Path) -> None:
+    with (
+        device(programs, "linux", tmp_path),
+        device(programs, "linux", tmp_path) as second,
+        pytest.raises(LinkError, match="Another device process uses this working directory"),
+    ):
+        second.report()
+
+
+# ---- the random source ----
+
+OTHER_FILE = """
+    #define _GNU_SOURCE
+    #include <fcntl.h>
+    #include <stdarg.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <sys/syscall.h>
+    #include <unistd.h>
+    static int instead(const char *path, int flags, int mode)
+    {
+        const char *other = getenv("INSTEAD_OF_URANDOM");
+        if (other && strcmp(path, "/dev/urandom") == 0)
+            path = other;
+        return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    }
+    #define BODY { va_list rest; va_start(rest, flags); int mode = va_arg(rest, int); va_end(rest); \\
+                   return instead(path, flags, mode); }
+    int open(const char *path, int flags, ...) BODY
+    int open64(const char *path, int flags, ...) BODY
+    """
+
+FAILING_GETRANDOM = """
+    #include <errno.h>
+    #include <stdlib.h>
+    #include <string.h>
+    #include <sys/types.h>
+    ssize_t getrandom(void *out, size_t length, unsigned flags)
+    {
+        (void)flags;
+        if (strcmp(getenv("RANDOM_IS"), "zero") == 0) {
+            memset(out, 0, length);
+            return (ssize_t)length;
+        }
+        errno = EIO;
+        return -1;
+    }
+    """
+
+
+def preload(source: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let devices started from here on find functions of source in place of the C library's."""
+    directory.mkdir()
+    (directory / "instead.c").write_text(textwrap.dedent(source))
+    library = directory / "instead.so"
+    command = ["gcc", "-shared", "-fPIC", str(directory / "instead.c"), "-o", str(library)]
+    subprocess.run(command, check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+
+
+def assert_no_randomness(target: ProcessDevice | QemuDevice) -> None:
+    with target as link:
+        for key in ("symmetric", "asymmetric"):
+            with pytest.raises(LinkError, match="random source") as caught:
+                link.encrypt_values(values(), key=key)
+            assert caught.value.status == "CM_ERR_RANDOM"
+
+
+@pytest.mark.parametrize("how", ["error", "zero"])
+def test_a_process_without_randomness_refuses(
+    programs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    preload(FAILING_GETRANDOM, tmp_path / "preload", monkeypatch)
+    monkeypatch.setenv("RANDOM_IS", how)
+    assert_no_randomness(device(programs, "linux", tmp_path))
+
+
+@pytest.mark.parametrize("instead", ["/nonexistent", "/dev/null", "/dev/zero"])
+def test_a_simulated_device_without_randomness_refuses(
+    programs: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, instead: str
+) -> None:
+    preload(OTHER_FILE, tmp_path / "preload", monkeypatch)
+    monkeypatch.setenv("INSTEAD_OF_URANDOM", instead)
+    assert_no_randomness(device(programs, "mps2-an386", tmp_path))
+
+
+# ---- the host's side ----
+
+
+def test_missing_programs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (ProcessDevice, QemuDevice):
+        with (
+            pytest.raises(LinkError, match=r"There is no program .*nowhere"),
+            kind(tmp_path / "nowhere", tmp_path),
+        ):
+            pass
+    program = Path(sys.executable)
+    with pytest.raises(LinkError, match="There is no directory"), ProcessDevice(program, tmp_path / "none"):
+        pass
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LinkError, match="qemu-system-arm is not installed"), QemuDevice(program, tmp_path):
+        pass
+
+
+def test_a_program_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
+    program = tmp_path / "ends"
+    program.write_text("#!/bin/sh\necho out of order >&2\nexit 7\n")
+    program.chmod(0o755)
+    with (
+        ProcessDevice(program, tmp_path) as link,
+        pytest.raises(LinkError, match=r"exit code 7: out of order"),
+    ):
+        link.report()
+
+
+@pytest.fixture
+def pipes() -> Iterator[tuple[DeviceLink, int, int]]:
+    """A link and the device's ends of it: where to read requests, where to write replies."""
+    reply_reader, reply_writer = os.pipe()
+    request_reader, request_writer = os.pipe()
+    with os.fdopen(reply_reader, "rb", 0) as reader, os.fdopen(request_writer, "wb", 0) as writer:
+        yield DeviceLink(reader, writer, timeout=0.3), request_reader, reply_writer
+        os.close(request_reader)
+        os.close(reply_writer)
+
+
+def reply(kind: int, payload: bytes, sequence: int = 1, version: int = 1, damage: int = 0) -> bytes:
+    body = struct.pack("<4sBBHI", b"CMRP", version, kind, sequence, len(payload)) + payload
+    return body + struct.pack("<I", crc32c(body) ^ damage)
+
+
+def end(frame_bytes: int = 0, status: int = 0, sequence: int = 1) -> bytes:
+    return reply(3, struct.pack("<4I", status, frame_bytes, 0, 0), sequence)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (b"", r"did not answer within 0.3 s"),
+        (b"CMRP\x01", r"did not answer within 0.3 s"),
+        (b"Hello, this is a boot loader.", r"is no reply"),
+        (reply(9, b""), r"is no reply"),
+        (reply(1, b"abcd", damage=1), r"damaged on its way"),
+        (reply(3, b"abcd", version=2), r"version 2 of the protocol"),
+        (reply(3, b"abcd"), r"end record has 4 bytes"),
+        (reply(1, b"abcd") + end(5), r"Of 5 bytes of frames 4 came"),
+        (end(status=77), r"refused \(status 77\)"),
+    ],
+)
+def test_answers_that_are_not_sound_end_in_a_sentence(
+    pipes: tuple[DeviceLink, int, int], answer: bytes, sentence: str
+) -> None:
+    link, _, replies = pipes
+    os.write(replies, answer)
+    with pytest.raises(LinkError, match=sentence):
+        link.encrypt_values(values(3))
+
+
+def test_an_answer_that_comes_too_late_is_not_taken_for_the_next(pipes: tuple[DeviceLink, int, int]) -> None:
+    link, _, replies = pipes
+    with pytest.raises(LinkError, match="did not answer"):
+        link.encrypt_values(values(3))
+    os.write(replies, reply(1, b"late") + end(4) + reply(1, b"right", sequence=2) + end(5, sequence=2))
+    assert link.encrypt_values(values(3)) == b"right"
+
+
+def test_a_device_that_takes_nothing_does_not_block_the_host(pipes: tuple[DeviceLink, int, int]) -> None:
+    link, _, _ = pipes
+    start = time.monotonic()
+    with pytest.raises(LinkError, match="did not take the request"):
+        link.send_bytes(bytes(1 << 20))
+    assert time.monotonic() - start < 5
+
+
+def test_a_dribbling_device_does_not_outlast_the_timeout(pipes: tuple[DeviceLink, int, int]) -> None:
+    link, _, replies = pipes
+    stop = threading.Event()
+
+    def dribble() -> None:
+        while not stop.wait(0.02):
+            os.write(replies, reply(1, b"x", sequence=9))
+
+    thread = threading.Thread(target=dribble)
+    thread.start()
+    try:
+        with pytest.raises(LinkError, match="did not answer"):
+            link.encrypt_values(values(3))
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_impossible_requests_are_refused_before_they_are_sent(pipes: tuple[DeviceLink, int, int]) -> None:
+    link, _, _ = pipes
+    for wrong, sentence in (
+        (lambda: link.encrypt_values(values(3), key="secret"), "no kind of key 'secret'"),
+        (lambda: link.encrypt_values(values(3), xof="md5"), "no XOF 'md5'"),
+        (lambda: link.encrypt_values(values(3), log2_scale=-1), "cannot be asked for"),
+        (lambda: link.encrypt_values(values(20000)), "do not fit one request"),
+        (lambda: link.encrypt_values(window()), "Values are an array"),
+        (lambda: link.encrypt_window(values()), "A window is an array"),
+        (lambda: link.encrypt_values(["a"]), "are no numbers"),
+    ):
+        with pytest.raises(LinkError, match=sentence):
+            wrong()

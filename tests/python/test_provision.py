@@ -1,0 +1,297 @@
+"""What a device is provisioned with: C that compiles and encrypts, blobs that come back whole or are
+refused.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ciphermote import _core, ckks
+from ciphermote.adapter import adapt
+from ciphermote.errors import KeyFileError
+from ciphermote.keys import KeyStore
+from ciphermote.parameters import ParameterSet, by_name, generate
+from ciphermote.provision import (
+    Provision,
+    PublicKeyPrime,
+    parse_blob,
+    provision,
+    to_blob,
+    to_c_header,
+    to_prime_blobs,
+)
+from sensor import Sensor
+
+PARMS = by_name("n4096_q26x3_p27")
+ROOT = Path(__file__).parents[2]
+X = np.random.default_rng(41).uniform(-1, 1, 100)
+HEAD_BYTES = 32
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> KeyStore:
+    return KeyStore.create(tmp_path_factory.mktemp("store") / "keys", PARMS)
+
+
+@pytest.fixture(scope="module")
+def both(store: KeyStore) -> Provision:
+    return provision(store, secret=True, public=True)
+
+
+def test_every_device_has_its_own_secret(store: KeyStore) -> None:
+    assert provision(store, secret=True).device_secret != provision(store, secret=True).device_secret
+
+
+def test_a_device_gets_the_keys_asked_for_and_no_others(store: KeyStore) -> None:
+    assert provision(store, public=True).secret_key is None
+    assert provision(store, secret=True).public_key is None
+    with pytest.raises(KeyFileError, match="say which"):
+        provision(store)
+
+
+def test_the_public_key_alone_can_be_provisioned_without_the_secret_at_hand(
+    store: KeyStore, tmp_path: Path
+) -> None:
+    public = store.export_public(tmp_path / "public")
+    found = provision(public, public=True)
+    data = adapt(Sensor(found).asymmetric(X), PARMS, store.key_id)
+    assert np.abs(ckks.decrypt(data, store.secret()).slots()[:100] - X).max() < 5e-3
+
+
+# --- C --------------------------------------------------------------------------------------------
+
+PROGRAM = """
+#include <stdio.h>
+#include "ciphermote/ciphermote.h"
+#include "provisioned_keys.h"
+
+static uint64_t stored;
+static uint8_t next = 1;
+static int draw(void *context, uint8_t *out, size_t length)
+{
+    (void)context;
+    while (length--) {
+        *out++ = next = (uint8_t)(next * 5u + 3u);
+    }
+    return 0;
+}
+static int get(void *context, uint64_t *value) { (void)context; *value = stored; return 0; }
+static int put(void *context, uint64_t value) { (void)context; stored = value; return 0; }
+static int emit(void *context, const uint8_t *bytes, size_t length)
+{
+    return fwrite(bytes, 1, length, (FILE *)context) == length ? 0 : -1;
+}
+
+static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31) / 8];
+
+int main(void)
+{
+    static const float values[3] = {1.0f, -0.5f, 0.25f};
+    const cm_ckks_values input = {values, 3, CM_FLOAT32, CM_REAL, 0, 25, CM_FIXED_31};
+    const cm_platform platform = {draw, get, put, NULL};
+    const cm_sink sink = {emit, stdout};
+    cm_device device;
+    cm_frame_writer frames;
+    cm_frame_writer_init(&frames, sink);
+    if (cm_device_init(&device, cm_provisioned_device_secret, &platform) != CM_OK) {
+        return 1;
+    }
+#if CM_PROVISIONED_SECRET_KEY
+    if (cm_ckks_encrypt_symmetric(&device, &cm_provisioned_secret_key, CM_CHACHA20, &input, arena, sizeof
+    arena,
+                                  &frames.emitter) != CM_OK) {
+        return 2;
+    }
+#endif
+#if CM_PROVISIONED_PUBLIC_KEY
+    if (cm_ckks_encrypt_asymmetric(&device, &cm_provisioned_public_key, &input, arena, sizeof arena,
+                                   &frames.emitter) != CM_OK) {
+        return 3;
+    }
+#endif
+    return 0;
+}
+"""
+
+
+def compiled(folder: Path, provisioned: Provision, library: Path) -> bytes:
+    """What a C program with these provisioned keys sends."""
+    (folder / "provisioned_keys.h").write_text(to_c_header(provisioned))
+    (folder / "main.c").write_text(PROGRAM)
+    command = [
+        "gcc",
+        "-std=c11",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-O0",
+        f"-I{ROOT}/core/include",
+        f"-I{folder}",
+    ]
+    subprocess.run([*command, "main.c", str(library), "-o", "program"], cwd=folder, check=True)
+    return subprocess.run([str(folder / "program")], check=True, capture_output=True).stdout
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The C library, compiled once in the plainest way."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    folder = tmp_path_factory.mktemp("library")
+    sources = [str(path) for path in (ROOT / "core/src").rglob("*.c")]
+    command = ["gcc", "-std=c11", "-O1", "-c", f"-I{ROOT}/core/include", f"-I{ROOT}/core/src"]
+    subprocess.run([*command, *sources], cwd=folder, check=True)
+    archive = folder / "libciphermote.a"
+    subprocess.run(["ar", "rcs", str(archive), *map(str, folder.glob("*.o"))], check=True)
+    return archive
+
+
+def keys_for(folder: Path, parameters: ParameterSet) -> KeyStore:
+    return KeyStore.create(folder / "keys", parameters, relin=False)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [by_name("n1024_q26"), PARMS, generate(4096, [25, 26, 27], name="my_set")],
+    ids=lambda p: p.name,
+)
+@pytest.mark.parametrize(
+    ("secret", "public"), [(True, False), (False, True)], ids=["symmetric", "asymmetric"]
+)
+def test_the_c_header_compiles_without_warnings_and_encrypts(
+    tmp_path: Path, library: Path, parameters: ParameterSet, secret: bool, public: bool
+) -> None:
+    store = keys_for(tmp_path, parameters)
+    if (
+        parameters.n == 1024
+    ):  # scale 2^25 fills its 26-bit modulus: only that the header compiles is of interest
+        (tmp_path / "provisioned_keys.h").write_text(
+            to_c_header(provision(store, secret=secret, public=public))
+        )
+        (tmp_path / "main.c").write_text(PROGRAM)
+        command = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-c", f"-I{ROOT}/core/include", "main.c"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+        return
+    frames = compiled(tmp_path, provision(store, secret=secret, public=public), library)
+    slots = ckks.decrypt(adapt(frames, parameters, store.key_id), store.secret()).slots()
+    assert np.abs(slots[:4] - [1.0, -0.5, 0.25, 0.0]).max() < 5e-3
+
+
+def test_the_c_header_compiles_with_both_keys_and_as_cpp(tmp_path: Path, both: Provision) -> None:
+    (tmp_path / "provisioned_keys.h").write_text(to_c_header(both))
+    text = """#include "provisioned_keys.h"
+uint64_t used(void);
+uint64_t used(void)
+{
+    const uint64_t ids = cm_provisioned_public_key.key_id ^ cm_provisioned_secret_key.key_id;
+    return ids ^ cm_provisioned_device_secret[0];
+}
+"""
+    for compiler, name, standard in (("gcc", "main.c", "c11"), ("g++", "main.cpp", "c++17")):
+        if shutil.which(compiler) is None:
+            continue
+        (tmp_path / name).write_text(text)
+        command = [
+            compiler,
+            f"-std={standard}",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-c",
+            f"-I{ROOT}/core/include",
+            name,
+        ]
+        subprocess.run(command, cwd=tmp_path, check=True)
+
+
+# --- blobs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("secret", "public"), [(True, False), (False, True), (True, True)])
+def test_a_blob_comes_back(store: KeyStore, secret: bool, public: bool) -> None:
+    given = provision(store, secret=secret, public=public)
+    found = parse_blob(to_blob(given), PARMS)
+    assert isinstance(found, Provision)
+    assert (found.key_id, found.device_secret) == (store.key_id, given.device_secret)
+    assert (found.secret_key is not None, found.public_key is not None) == (secret, public)
+    if secret:
+        assert found.secret_key.packed == store.secret().packed
+        data = adapt(Sensor(found).symmetric(X), PARMS, store.key_id)
+        assert np.abs(ckks.decrypt(data, store.secret()).slots()[:100] - X).max() < 5e-5
+    if public:
+        assert np.array_equal(found.public_key, given.public_key)
+
+
+def test_a_public_key_comes_back_a_prime_at_a_time(both: Provision) -> None:
+    blobs = to_prime_blobs(both)
+    assert len(blobs) == len(PARMS.data_primes)
+    for i, blob in enumerate(blobs):
+        found = parse_blob(blob, PARMS)
+        assert isinstance(found, PublicKeyPrime)
+        assert (found.prime, found.key_id) == (i, both.key_id)
+        assert np.array_equal(found.residues, both.public_key[i])
+        assert both.device_secret not in blob
+        assert both.secret_key.packed not in blob
+
+
+def test_blobs_are_laid_out_as_documented(both: Provision) -> None:
+    blob = to_blob(both)
+    assert blob[:8] == b"CMPV\x01\x00\x00\x07"
+    assert struct.unpack_from("<IQBB", blob, 8) == (PARMS.id, both.key_id, 12, 3)
+    at = HEAD_BYTES + 32
+    assert blob[HEAD_BYTES:at] == both.device_secret
+    assert blob[at : at + 1024] == both.secret_key.packed
+    assert struct.unpack_from("<I", blob, at + 1024)[0] == both.public_key[0, 0, 0]
+    assert struct.unpack("<I", blob[-4:])[0] == _core.crc32c(blob[:-4])
+
+
+def test_a_key_without_public_part_has_no_prime_blobs(store: KeyStore) -> None:
+    with pytest.raises(KeyFileError, match="no public key"):
+        to_prime_blobs(provision(store, secret=True))
+
+
+@pytest.mark.parametrize("end", [0, 3, 31, 36, 100, -1])
+def test_a_cut_blob_is_refused(both: Provision, end: int) -> None:
+    with pytest.raises(KeyFileError):
+        parse_blob(to_blob(both)[:end], PARMS)
+
+
+def test_a_flip_of_any_header_bit_is_refused_even_under_a_fitting_check_sum(store: KeyStore) -> None:
+    given = provision(store, secret=True)
+    for blob in (to_blob(given), to_prime_blobs(provision(store, public=True))[1]):
+        for at in range(HEAD_BYTES):
+            for bit in range(8):
+                body = blob[:at] + bytes([blob[at] ^ 1 << bit]) + blob[at + 1 : -4]
+                with pytest.raises(KeyFileError):
+                    parse_blob(body + blob[-4:], PARMS)
+                # The key id and which of the primes it is stand for themselves: there a flip gives another
+                # valid blob.
+                if not (12 <= at < 20 or at == 22):
+                    with pytest.raises(KeyFileError):
+                        parse_blob(body + struct.pack("<I", _core.crc32c(body)), PARMS)
+
+
+def test_a_blob_of_another_set_is_refused(both: Provision) -> None:
+    with pytest.raises(KeyFileError, match="of parameter set 0x"):
+        parse_blob(to_blob(both), by_name("std2018_n4096_q27x3_p27"))
+
+
+def test_keys_out_of_range_are_refused(both: Provision) -> None:
+    large = both.public_key.copy()
+    large[1, 1, 7] = PARMS.data_primes[1]
+    with pytest.raises(KeyFileError, match="not below"):
+        parse_blob(to_blob(replace(both, public_key=large)), PARMS)
+    not_ternary = replace(both.secret_key, packed=b"\xff" * (PARMS.n // 4))
+    with pytest.raises(KeyFileError, match="not ternary"):
+        parse_blob(to_blob(replace(both, secret_key=not_ternary)), PARMS)
+
+
+def test_secrets_do_not_show_in_representations(both: Provision) -> None:
+    assert "device_secret" not in repr(both)
+    assert "secret_key" not in repr(both)

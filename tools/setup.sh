@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Prepare this machine: system packages, the virtual environment .venv with pinned versions, and the Python package
+# with its C extension. Does only what is missing, so that a second call takes a moment.
+#   tools/setup.sh demo   what `make demo` needs
+#   tools/setup.sh test   that, and the compilers and checkers of `make test`
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly python=/usr/bin/python3 # Debian's: another python3 may stand first in PATH
+readonly venv=.venv
+
+demo_packages=(cmake g++ gcc make ninja-build python3 python3-dev python3-venv
+    binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
+test_packages=("${demo_packages[@]}" clang clang-format cppcheck libclang-rt-14-dev llvm pkg-config shellcheck)
+
+say()
+{
+    printf '[setup] %s\n' "$*"
+}
+
+fail()
+{
+    printf '[setup] error: %s\n' "$*" >&2
+    exit 1
+}
+
+missing_packages()
+{
+    local package
+    for package in "$@"; do
+        dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || echo "$package"
+    done
+}
+
+install_system_packages()
+{
+    command -v dpkg-query >/dev/null ||
+        fail "this is no Debian system. Install the counterparts of these packages, then see CONTRIBUTING.md: $*"
+    local missing
+    mapfile -t missing < <(missing_packages "$@")
+    [ ${#missing[@]} -eq 0 ] && return
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "become root and run: apt-get install ${missing[*]}"
+        as_root=(sudo)
+    fi
+    say "installing system packages: ${missing[*]}"
+    local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -qq)
+    mkdir -p build
+    if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${missing[@]}"; } \
+        </dev/null >build/apt.log 2>&1; then
+        tail -n 20 build/apt.log >&2
+        fail "apt-get could not install them (above; all of it in build/apt.log)"
+    fi
+}
+
+# run_unless_done STAMP KEY WHAT COMMAND...: say WHAT and run COMMAND unless STAMP holds KEY already.
+run_unless_done()
+{
+    local stamp=$1 key=$2 what=$3
+    shift 3
+    [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$key" ] && return
+    say "$what"
+    "$@"
+    printf '%s\n' "$key" >"$stamp"
+}
+
+hash_of()
+{
+    sha256sum | cut -d ' ' -f 1
+}
+
+install_requirements()
+{
+    rm -rf "$venv"
+    "$python" -m venv "$venv"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/lock.txt
+}
+
+install_package()
+{
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+        --config-settings=build-dir=build/python --editable .
+}
+
+install_python()
+{
+    local requirements package
+    requirements=$({ pwd && "$python" --version && cat requirements/lock.txt; } | hash_of)
+    run_unless_done "$venv/requirements.stamp" "$requirements" \
+        "making the virtual environment .venv (800 MB, about a minute)" install_requirements
+    # An editable install sees edited Python files; only new ones, and C sources, need it again.
+    package=$({
+        find python -name '*.py' | sort
+        find core cmake python/src CMakeLists.txt pyproject.toml -type f -print0 | sort -z | xargs -0 sha256sum
+    } | hash_of)
+    run_unless_done "$venv/package.stamp" "$package" "building the Python package" install_package
+}
+
+case ${1-} in
+demo) install_system_packages "${demo_packages[@]}" ;;
+test) install_system_packages "${test_packages[@]}" ;;
+*) fail "usage: tools/setup.sh demo|test" ;;
+esac
+install_python

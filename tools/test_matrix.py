@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Build the C library and its tests in every configuration that must work, and run them: one line each.
+
+Two configurations are under way at a time. A test program that has passed is not run again until it changes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+MATRIX = REPOSITORY / "build" / "matrix"
+COMPILERS = ("gcc", "clang")
+LEVELS = ("O0", "O2", "O3", "Os")
+TIMEOUT_SECONDS = 600
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A compiler, its flags, and the options of CMakeLists.txt."""
+
+    compiler: str
+    name: str
+    flags: str
+    options: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return f"{self.compiler}-{self.name}"
+
+    @property
+    def folder(self) -> Path:
+        return MATRIX / self.title
+
+    def configure_command(self) -> list[str]:
+        return [
+            *("cmake", "-S", str(REPOSITORY), "-B", str(self.folder), "-G", "Ninja"),
+            *(f"-DCMAKE_C_COMPILER={self.compiler}", "-DCMAKE_BUILD_TYPE=None"),
+            *(f"-DCMAKE_C_FLAGS={self.flags}", "-DCIPHERMOTE_WERROR=ON"),
+            *(f"-D{option}=ON" for option in self.options),
+        ]
+
+
+def configurations() -> list[Configuration]:
+    """Every configuration, the slowest first, so that none of them is left for the end alone."""
+    sanitized = [Configuration(c, "sanitizers", "-O1 -g", ("CIPHERMOTE_SANITIZE",)) for c in COMPILERS]
+    levels = [Configuration(c, level, f"-{level}") for level in LEVELS for c in COMPILERS]
+    one_file = [Configuration(c, "one-file", "-O2", ("CIPHERMOTE_ONE_FILE",)) for c in COMPILERS]
+    back_end = f"-O2 -I{REPOSITORY / 'tests' / 'core'} -DCM_ARCH_HEADER='\"recording_arch.h\"'"
+    variants = [Configuration("gcc", "back-end", back_end), Configuration("gcc", "no-int128", "-O2 -DCM_NO_INT128")]
+    return sanitized + levels + one_file + variants
+
+
+class StepFailed(Exception):
+    """A step ended with an error; the message is what it printed."""
+
+
+def run(command: list[str]) -> str:
+    """What the command printed. Raises StepFailed with it when the command fails or takes too long."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=REPOSITORY,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise StepFailed(f"{' '.join(command)}: no end after {TIMEOUT_SECONDS} s") from None
+    if done.returncode != 0:
+        raise StepFailed(f"{done.stdout}{' '.join(command)}: exit status {done.returncode}")
+    return done.stdout
+
+
+def configure_once(configuration: Configuration) -> None:
+    """Let CMake write the build files, unless it has done so with the same command. Raises StepFailed."""
+    command = configuration.configure_command()
+    stamp = configuration.folder / "configured.txt"
+    if stamp.is_file() and stamp.read_text() == repr(command):
+        return
+    run(command)
+    stamp.write_text(repr(command))
+
+
+def build_and_test(configuration: Configuration, rerun: bool) -> str:
+    """One line about the configuration's outcome. Raises StepFailed."""
+    folder = configuration.folder
+    started = time.monotonic()
+    configure_once(configuration)
+    run(["cmake", "--build", str(folder), "-j", "1"])
+    built = time.monotonic()
+    program = folder / "tests" / "core" / "core_tests"
+    passed = folder / "passed.sha256"
+    digest = hashlib.sha256(program.read_bytes()).hexdigest()
+    if not rerun and passed.is_file() and passed.read_text() == digest:
+        return "unchanged since it passed"
+    output = run([str(program)]).strip()
+    passed.write_text(digest)
+    summary = output.splitlines()[-1] if output else "passed"
+    return f"build {built - started:5.1f} s  tests {time.monotonic() - built:5.1f} s  {summary}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Build and run the C tests in every configuration.")
+    parser.add_argument("names", nargs="*", help="only these, such as gcc-O2 (default: all)")
+    parser.add_argument("--rerun", action="store_true", help="run unchanged programs that passed too")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at a time")
+    arguments = parser.parse_args()
+    known = {configuration.title: configuration for configuration in configurations()}
+    unknown = [name for name in arguments.names if name not in known]
+    if unknown:
+        parser.error(f"no configuration {unknown[0]}; there are: {', '.join(known)}")
+    chosen = [known[name] for name in arguments.names or known]
+
+    failures = 0
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        running = {pool.submit(build_and_test, c, arguments.rerun): c for c in chosen}
+        for future in as_completed(running):
+            title = running[future].title
+            try:
+                print(f"{title:<18}ok      {future.result()}", flush=True)
+            except StepFailed as failure:
+                failures += 1
+                print(f"{title:<18}FAILED\n{failure}", flush=True)
+    print(f"C matrix: {len(chosen) - failures} of {len(chosen)} configurations passed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
