@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -613,7 +612,7 @@ def advise(
             ciphertext_products=ciphertext_products,
             rotations=rotations,
             summed=summed,
-            key=key.value,
+            key="asymmetric" if key is DeviceKey.ASYMMETRIC else "symmetric",
             weight_norm=weight_norm,
             standard=standard,
         )
@@ -655,4 +654,4 @@ def demo() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -345,34 +345,34 @@ static void test_uniform_chacha20(void)
     static const uint32_t primes[2] = {33564673u, 67043329u};
     cm_uniform uniform;
 
-    BEHAVIOUR("ChaCha20's residues are the masked stream words below q, none lost between reads");
+    BEHAVIOUR("ChaCha20's residues are the stream's fields of 26 bits that are below q, none lost between reads");
     cm_uniform_init(&uniform, CM_CHACHA20, counting, 10, 2);
     for (uint32_t p = 0; p < 2; p++) {
         const cm_prime prime = make_prime(primes[p]);
         const uint32_t nonce[3] = {CM_LABEL_UNIFORM, p, 0};
         uint8_t block[64];
-        uint32_t next = 0; /* stream word */
+        uint32_t next = 0; /* stream bit */
         uint32_t wrong = 0;
         cm_uniform_begin_prime(&uniform, &prime, p);
         for (unsigned i = 0; i < 1024; i += CM_SAMPLE_BLOCK) {
             uint32_t residues[CM_SAMPLE_BLOCK];
             cm_uniform_read(&uniform, residues);
             for (unsigned j = 0; j < CM_SAMPLE_BLOCK; j++) {
-                uint32_t word;
+                uint32_t field;
                 do {
-                    const uint8_t *b = block + next % 16 * 4;
-                    if (next % 16 == 0) {
-                        cm_chacha20_block(block, counting, nonce, next / 16);
+                    field = 0;
+                    for (unsigned bit = 0; bit < 26; bit++, next++) {
+                        if (next % 512 == 0) {
+                            cm_chacha20_block(block, counting, nonce, next / 512);
+                        }
+                        field |= ((uint32_t)block[next % 512 / 8] >> next % 8 & 1u) << bit;
                     }
-                    word = (b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24) &
-                           0x3FFFFFFu;
-                    next++;
-                } while (word >= prime.q);
-                wrong += residues[j] != word;
+                } while (field >= prime.q);
+                wrong += residues[j] != field;
             }
         }
         CHECK(wrong == 0);
-        CHECK(p == 0 ? next > 1900 && next < 2200 : next < 1040);
+        CHECK(p == 0 ? next > 1900 * 26 && next < 2200 * 26 : next < 1040 * 26);
     }
 }
 
@@ -534,12 +534,12 @@ static void test_ternary(void)
     CHECK(chi_square_flat(pairs, 9, DRAWS / 2) < 26.1);
 }
 
-/* Ones among the first 21 bits of three bytes. */
-static int ones_of_21(const uint8_t bytes[3])
+/* Ones among the bits of one column in 21 little-endian words. */
+static int ones_in_column(const uint8_t *words, unsigned column)
 {
     int ones = 0;
     for (unsigned i = 0; i < 21; i++) {
-        ones += bytes[i / 8] >> (i % 8) & 1;
+        ones += words[4 * i + column / 8] >> column % 8 & 1;
     }
     return ones;
 }
@@ -549,7 +549,7 @@ static int ones_of_21(const uint8_t bytes[3])
 static void test_cbd(void)
 {
     const uint32_t nonce[3] = {CM_LABEL_NOISE, 1, 0};
-    uint8_t bytes[6 * CM_SAMPLE_BLOCK];
+    uint8_t bytes[168];
     int8_t noise[CM_SAMPLE_BLOCK];
     uint32_t counts[2 * CBD_TAIL + 1] = {0};
     double expected[2 * CBD_TAIL + 1] = {0};
@@ -559,20 +559,20 @@ static void test_cbd(void)
     uint32_t sum_of_squares = 0;
     cm_stream stream;
 
-    BEHAVIOUR("a noise coefficient is the difference of two counts of 21 bits");
+    BEHAVIOUR("noise coefficient j is the difference of the counts of bit j in 21 words and in 21 others");
     cm_stream_init(&stream, counting, nonce);
     for (unsigned block = 0; block < 64; block++) {
         cm_stream reader = stream;
         cm_stream_read(&reader, bytes, sizeof bytes);
         cm_sample_cbd(&stream, noise);
         for (unsigned i = 0; i < CM_SAMPLE_BLOCK; i++) {
-            wrong += noise[i] != ones_of_21(bytes + 6 * i) - ones_of_21(bytes + 6 * i + 3);
+            wrong += noise[i] != ones_in_column(bytes, i) - ones_in_column(bytes + 84, i);
         }
     }
     CHECK(wrong == 0);
 
-    BEHAVIOUR("a noise coefficient takes 6 bytes of the stream");
-    check_position(&stream, 64 * 6 * CM_SAMPLE_BLOCK);
+    BEHAVIOUR("thirty-two noise coefficients take 168 bytes of the stream");
+    check_position(&stream, 64 * 168);
 
     cm_stream_init(&stream, counting, nonce);
     for (uint32_t done = 0; done < DRAWS; done += CM_SAMPLE_BLOCK) {

@@ -177,10 +177,12 @@ def uniform(chain: Chain, xof: int, seed: bytes, primes: int) -> list[Residues]:
 
 
 def _uniform_chacha20(n: int, q: int, seed: bytes, prime: int) -> Residues:
-    words = np.frombuffer(chacha20(seed, (UNIFORM, prime, 0), 0, 12 * n), dtype="<u4").astype(np.int64)
-    candidates = words & (2 ** q.bit_length() - 1)
+    width = q.bit_length()
+    stream = int.from_bytes(chacha20(seed, (UNIFORM, prime, 0), 0, 3 * n * width // 8), "little")
+    bits = np.frombuffer(f"{stream:0{3 * n * width}b}"[::-1].encode(), dtype=np.uint8) - ord("0")
+    candidates = bits.reshape(-1, width).astype(np.int64) @ (1 << np.arange(width, dtype=np.int64))
     accepted = candidates[candidates < q]
-    assert len(accepted) >= n, "at most one word in two is rejected, so 3 n of them hold n residues"
+    assert len(accepted) >= n, "at most one field in two is rejected, so 3 n of them hold n residues"
     return accepted[:n]
 
 
@@ -219,11 +221,10 @@ def pack_ternary(coefficients: Residues) -> bytes:
 
 
 def noise(key: bytes, component: int, n: int) -> Residues:
-    """n centred binomial coefficients, eta = 21: 6 bytes each."""
-    stream = chacha20(key, (NOISE, component, 0), 0, 6 * n)
-    mask = 2**21 - 1
-    words = (int.from_bytes(stream[i : i + 6], "little") for i in range(0, 6 * n, 6))
-    return np.array([(x & mask).bit_count() - (x >> 24 & mask).bit_count() for x in words], dtype=np.int64)
+    """n centred binomial coefficients, eta = 21: 42 words give 32, one in each bit."""
+    words = np.frombuffer(chacha20(key, (NOISE, component, 0), 0, n // 32 * 168), dtype="<u4").reshape(-1, 42)
+    bits = (words[:, :, None] >> np.arange(32, dtype=np.uint32) & 1).astype(np.int64)
+    return (bits[:, :21].sum(axis=1) - bits[:, 21:].sum(axis=1)).reshape(-1)
 
 
 # ---- seeds ----

@@ -8,6 +8,7 @@
 #include "random/sample.h"
 
 #include "random/bytes.h"
+#include "random/wipe.h"
 #include "ring/ring.h"
 
 size_t cm_public_seed_bytes(cm_xof_kind xof)
@@ -35,20 +36,21 @@ void cm_uniform_init(cm_uniform *uniform, cm_xof_kind kind, const uint8_t *seed,
     uniform->log2_n = (uint8_t)log2_n;
 }
 
-/* The smallest 2^k - 1 that is not below q. */
-static uint32_t uniform_mask(uint32_t q)
+static uint32_t bits_of(uint32_t q)
 {
-    q |= q >> 1;
-    q |= q >> 2;
-    q |= q >> 4;
-    q |= q >> 8;
-    return q | q >> 16;
+    uint32_t bits = 0;
+    while (q >> bits) {
+        bits++;
+    }
+    return bits;
 }
 
 void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned index)
 {
     uniform->prime = prime;
-    uniform->mask = uniform_mask(prime->q);
+    uniform->bits = bits_of(prime->q);
+    uniform->pending = 0;
+    uniform->pending_bits = 0;
     /* SEAL's bound, (2^64 - 1) - ((2^64 - 1) mod q) - 1; and (2^64 - 1) mod q = r2 - 1, as r2 > 0. */
     uniform->limit = UINT64_MAX - prime->r2;
 #if CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB
@@ -63,23 +65,27 @@ void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned
     cm_stream_init(&uniform->stream.chacha, uniform->seed, nonce);
 }
 
-/*
- * As many words are drawn as residues are missing, into their places; the accepted ones move up. So each word
- * of the stream is used in order, none is lost between reads, and a rejection costs four bytes, not a block.
- */
+/* The next field of the key stream, taken as a string of bits, low bits first. */
+static uint32_t uniform_field(cm_uniform *uniform)
+{
+    if (uniform->pending_bits < uniform->bits) {
+        uint8_t word[4];
+        cm_stream_read(&uniform->stream.chacha, word, sizeof word);
+        uniform->pending |= (uint64_t)cm_load32(word) << uniform->pending_bits;
+        uniform->pending_bits += 32;
+    }
+    const uint32_t field = (uint32_t)uniform->pending & (((uint32_t)1 << uniform->bits) - 1u);
+    uniform->pending >>= uniform->bits;
+    uniform->pending_bits -= uniform->bits;
+    return field;
+}
+
+/* A rejection costs the bits of one residue, never a block. */
 static void uniform_read_chacha(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK])
 {
-    unsigned accepted = 0;
-    while (accepted < CM_SAMPLE_BLOCK) {
-        unsigned drawn = accepted;
-        cm_stream_read(&uniform->stream.chacha, (uint8_t *)&residues[drawn],
-                       (CM_SAMPLE_BLOCK - drawn) * sizeof residues[0]);
-        for (; drawn < CM_SAMPLE_BLOCK; drawn++) {
-            uint32_t candidate = cm_load32((const uint8_t *)&residues[drawn]) & uniform->mask;
-            if (candidate < uniform->prime->q) {
-                residues[accepted++] = candidate;
-            }
-        }
+    for (unsigned accepted = 0; accepted < CM_SAMPLE_BLOCK;) {
+        residues[accepted] = uniform_field(uniform);
+        accepted += residues[accepted] < uniform->prime->q;
     }
 }
 
@@ -175,39 +181,43 @@ void cm_sample_ternary(cm_stream *stream, uint8_t *packed, uint32_t n)
 /* ---- centred binomial ---- */
 
 #define CBD_ETA 21
-#define CBD_BYTES 6 /* a coefficient */
-#define CBD_GROUP 8 /* coefficients read at once: 48 bytes of stack */
-
-/* Counts of ones in each four bits. */
-static inline uint32_t cbd_nibble_counts(uint32_t bits)
-{
-    bits -= (bits >> 1) & 0x55555555u;
-    return (bits & 0x33333333u) + ((bits >> 2) & 0x33333333u);
-}
+#define CBD_WORDS (2 * CBD_ETA) /* for 32 coefficients: bit j of each word belongs to coefficient j */
+#define CBD_COUNTER_BITS 6      /* counts to 42 */
 
 /*
- * Ones among 21 bits minus ones among 21 others. The others are inverted: (21 - their ones) + ones is one sum
- * of 42 bits, and its shape is not the idiom that compilers replace by a population count, which may be a
- * table.
+ * Thirty-two sums of 42 bits at once: counter[k] holds bit k of every sum. A full adder joins two words to the
+ * lowest bits, and its carry ripples up.
  */
-static int8_t cbd_coefficient(const uint8_t bytes[CBD_BYTES])
+static void cbd_count(uint32_t counter[CBD_COUNTER_BITS], uint32_t a, uint32_t b)
 {
-    uint32_t plus = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)(bytes[2] & 0x1Fu) << 16;
-    uint32_t minus = (uint32_t)bytes[3] | (uint32_t)bytes[4] << 8 | (uint32_t)(bytes[5] & 0x1Fu) << 16;
-    /* At most 8 in each four bits, then 16 in each byte, then 42 in the lowest. */
-    uint32_t sum = cbd_nibble_counts(plus) + cbd_nibble_counts(minus ^ 0x1FFFFFu);
-    sum = (sum & 0x0F0F0Fu) + ((sum >> 4) & 0x0F0F0Fu);
-    sum += (sum >> 8) + (sum >> 16);
-    return (int8_t)((int)(sum & 0xFFu) - CBD_ETA);
+    uint32_t difference = a ^ b;
+    uint32_t carry = (a & b) | (difference & counter[0]);
+    counter[0] ^= difference;
+    for (unsigned k = 1; k < CBD_COUNTER_BITS; k++) {
+        uint32_t next = counter[k] & carry;
+        counter[k] ^= carry;
+        carry = next;
+    }
 }
 
+/* The minus words are inverted: ones + (21 - ones of the other half) is the coefficient plus 21. */
 void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK])
 {
-    for (unsigned i = 0; i < CM_SAMPLE_BLOCK; i += CBD_GROUP) {
-        uint8_t bytes[CBD_GROUP * CBD_BYTES];
-        cm_stream_read(stream, bytes, sizeof bytes);
-        for (unsigned j = 0; j < CBD_GROUP; j++) {
-            noise[i + j] = cbd_coefficient(bytes + j * CBD_BYTES);
+    uint32_t counter[CBD_COUNTER_BITS] = {0};
+    uint8_t words[4 * CBD_WORDS];
+    cm_stream_read(stream, words, sizeof words);
+    for (unsigned i = 0; i < CBD_ETA; i++) {
+        cbd_count(counter, cm_load32(words + 4 * i), ~cm_load32(words + 4 * (i + CBD_ETA)));
+    }
+    /* Four coefficients a step: j, j + 8, j + 16 and j + 24, one in each byte. */
+    for (unsigned j = 0; j < 8; j++) {
+        uint32_t sums = 0;
+        for (unsigned k = 0; k < CBD_COUNTER_BITS; k++) {
+            sums |= (counter[k] >> j & 0x01010101u) << k;
+        }
+        for (unsigned lane = 0; lane < 4; lane++) {
+            noise[j + 8 * lane] = (int8_t)((int)(sums >> 8 * lane & 0xFFu) - CBD_ETA);
         }
     }
+    cm_wipe(words, sizeof words);
 }

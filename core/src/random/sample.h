@@ -30,8 +30,8 @@ enum cm_label {
 /*
  * The expansion of a public seed into uniform residues, prime after prime.
  *
- * ChaCha20: prime i's stream is (key = seed, nonce = {UNIFORM, i, 0}); each little-endian u32 is masked to the
- * bits of q and skipped if it is not below q.
+ * ChaCha20: prime i's stream is (key = seed, nonce = {UNIFORM, i, 0}), a string of bits, low bits first; it is
+ * cut into fields of as many bits as q has, and a field that is not below q is skipped.
  * SHAKE256, BLAKE2Xb: as SEAL expands them (8 bytes a residue, prime-major, x mod q; x >= limit is replaced by the
  * next 8 bytes after the 8 * n * primes bulk bytes of the polynomial).
  */
@@ -41,7 +41,9 @@ typedef struct cm_uniform {
     uint64_t replacements; /* byte position of the next replacement (SEAL's two) */
     uint8_t log2_n;
     const cm_prime *prime;
-    uint32_t mask;         /* ChaCha20: bits of q */
+    uint32_t bits;         /* ChaCha20: of q */
+    uint32_t pending_bits; /* ChaCha20: drawn but not used */
+    uint64_t pending;
     uint64_t limit;        /* SEAL's two: reject x >= limit */
     union {
         cm_stream chacha;
@@ -68,7 +70,7 @@ static inline void cm_uniform_polynomial(cm_uniform *uniform, const cm_prime *pr
 /* n uniform ternary coefficients, packed as in ciphermote/keys.h. Reads n/2 bytes; docs/encoding.md, section 6. */
 void cm_sample_ternary(cm_stream *stream, uint8_t *packed, uint32_t n);
 
-/* CM_SAMPLE_BLOCK centred binomial coefficients, eta = 21. Reads 6 bytes each; docs/encoding.md, section 6. */
+/* CM_SAMPLE_BLOCK centred binomial coefficients, eta = 21. Reads 168 bytes; docs/encoding.md, section 6. */
 void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK]);
 
 #endif
