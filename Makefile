@@ -14,7 +14,7 @@ test: lint test-c test-qemu test-python ## every check and test below
 lint: setup-test ## formatting and static checks of C, Python and shell
 	tools/lint.sh
 
-test-c: setup-test ## the C tests: gcc and clang, -O0 -O2 -O3 -Os, sanitizers, the one-file build
+test-c: setup-test ## the C tests: gcc and clang, -O0 -O2 -O3 -Os, sanitizers, one file, a back-end
 	tools/test_matrix.py
 
 test-qemu: setup-test ## the C tests on a simulated Cortex-M4

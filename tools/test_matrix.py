@@ -55,7 +55,10 @@ def configurations() -> list[Configuration]:
     levels = [Configuration(c, level, f"-{level}") for level in LEVELS for c in COMPILERS]
     one_file = [Configuration(c, "one-file", "-O2", ("CIPHERMOTE_ONE_FILE",)) for c in COMPILERS]
     back_end = f"-O2 -I{REPOSITORY / 'tests' / 'core'} -DCM_ARCH_HEADER='\"recording_arch.h\"'"
-    variants = [Configuration("gcc", "back-end", back_end), Configuration("gcc", "no-int128", "-O2 -DCM_NO_INT128")]
+    variants = [
+        Configuration("gcc", "back-end", back_end),
+        Configuration("gcc", "no-int128", "-O2 -DCM_NO_INT128"),
+    ]
     return sanitized + levels + one_file + variants
 
 

@@ -1,6 +1,7 @@
 """Files of measured figures: bench/results/<name>.json, in one form for every bench.
 
-A file says how it came about (command, date, compiler, machine) and holds rows {"name", "value", "unit", "params"}.
+A file says how it came about (command, date, compiler, machine) and holds rows {"name", "value", "unit",
+"params"}.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def machine() -> str:
 def compiler_version(compiler: str) -> str:
     """The first line of `compiler --version`, or its name if it cannot be asked."""
     try:
-        said = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True, timeout=20).stdout
+        said = subprocess.run(
+            [compiler, "--version"], capture_output=True, text=True, check=True, timeout=20
+        ).stdout
     except (OSError, subprocess.SubprocessError):
         return compiler
     return said.partition("\n")[0].strip()

@@ -31,7 +31,8 @@ extern "C" {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-namespace {
+namespace
+{
 
 using Words = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using NewWords = nb::ndarray<nb::numpy, uint32_t>;
@@ -39,7 +40,9 @@ using NewWords = nb::ndarray<nb::numpy, uint32_t>;
 /* A failed call: the status and its sentence, as the attributes of a Python exception. */
 struct StatusError : std::runtime_error {
     cm_status status;
-    explicit StatusError(cm_status s) : std::runtime_error(cm_status_text(s)), status(s) {}
+    explicit StatusError(cm_status s) : std::runtime_error(cm_status_text(s)), status(s)
+    {
+    }
 };
 
 void check(cm_status status)
@@ -73,7 +76,8 @@ nb::bytes to_bytes(const std::vector<uint8_t> &bytes)
 }
 
 /* A parameter set with storage of its own. */
-class Params {
+class Params
+{
   public:
     using Row = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
 
@@ -81,8 +85,8 @@ class Params {
            const std::vector<Row> &rows)
         : name_(std::move(name))
     {
-        if (log2_n < 10 || log2_n > CM_MAX_LOG2_N || rows.empty() || rows.size() > CM_MAX_PRIMES || data_primes < 1 ||
-            data_primes > rows.size()) {
+        if (log2_n < 10 || log2_n > CM_MAX_LOG2_N || rows.empty() || rows.size() > CM_MAX_PRIMES ||
+            data_primes < 1 || data_primes > rows.size()) {
             throw nb::value_error("the parameter set has a shape that the library cannot use");
         }
         for (const auto &[q, neg_q_inv, r1, r2, psi, n_inv] : rows) {
@@ -99,8 +103,14 @@ class Params {
     Params(const Params &) = delete;
     Params &operator=(const Params &) = delete;
 
-    const cm_params *get() const { return &params_; }
-    size_t n() const { return size_t{1} << params_.log2_n; }
+    const cm_params *get() const
+    {
+        return &params_;
+    }
+    size_t n() const
+    {
+        return size_t{1} << params_.log2_n;
+    }
     cm_ring ring(unsigned prime) const
     {
         if (prime >= primes_.size()) {
@@ -193,20 +203,21 @@ NewWords secret_key_residues(const Params &params, const nb::bytes &ternary, uns
     return new_array(std::move(out), {params.n()});
 }
 
-nb::tuple zero_encryption(const Params &params, const nb::bytes &ternary, const nb::bytes &seed, unsigned prime)
+nb::tuple zero_encryption(const Params &params, const nb::bytes &ternary, const nb::bytes &seed,
+                          unsigned prime)
 {
     std::vector<uint32_t> c0(params.n());
     std::vector<uint32_t> c1(params.n());
-    check(cm_zero_encryption(params.get(), params.ternary(ternary), bytes_of(seed, CM_SEED_BYTES, "the seed"), prime,
-                             c0.data(), c1.data()));
+    check(cm_zero_encryption(params.get(), params.ternary(ternary), bytes_of(seed, CM_SEED_BYTES, "the seed"),
+                             prime, c0.data(), c1.data()));
     return nb::make_tuple(new_array(std::move(c0), {params.n()}), new_array(std::move(c1), {params.n()}));
 }
 
 /* ---- values ---- */
 
 /* The caller's array as cm_ckks_values: 1-D float32, int16 or int32; complex slots as interleaved pairs. */
-cm_ckks_values values_of(const nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> &array, bool complex_slots,
-                         int exponent, int log2_scale, int precision)
+cm_ckks_values values_of(const nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> &array,
+                         bool complex_slots, int exponent, int log2_scale, int precision)
 {
     cm_ckks_values values{};
     if (array.dtype() == nb::dtype<float>()) {
@@ -235,8 +246,8 @@ cm_ckks_values values_of(const nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device
 using Values = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /* The n coefficients of the encoded polynomial. */
-nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const Values &array, bool complex_slots, int exponent,
-                                       int log2_scale, int precision)
+nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const Values &array, bool complex_slots,
+                                       int exponent, int log2_scale, int precision)
 {
     const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
     const size_t n = params.n();
@@ -279,34 +290,40 @@ int append(void *context, const uint8_t *bytes, size_t length)
 }
 
 /* A device whose random source and persistent counter are Python callables. */
-class Device {
+class Device
+{
   public:
     Device(const nb::bytes &secret, nb::object random, nb::object counter_read, nb::object counter_write)
-        : random_(std::move(random)), counter_read_(std::move(counter_read)), counter_write_(std::move(counter_write))
+        : random_(std::move(random)), counter_read_(std::move(counter_read)),
+          counter_write_(std::move(counter_write))
     {
         const cm_platform platform{draw, read, write, this};
-        check(cm_device_init(&device_, bytes_of(secret, CM_DEVICE_SECRET_BYTES, "the device secret"), &platform));
+        check(cm_device_init(&device_, bytes_of(secret, CM_DEVICE_SECRET_BYTES, "the device secret"),
+                             &platform));
     }
-    ~Device() { cm_device_wipe(&device_); }
+    ~Device()
+    {
+        cm_device_wipe(&device_);
+    }
     Device(const Device &) = delete;
     Device &operator=(const Device &) = delete;
 
     nb::bytes encrypt_symmetric(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof,
-                                const Values &array, int log2_scale, int precision, bool complex_slots, int exponent,
-                                const std::string &format)
+                                const Values &array, int log2_scale, int precision, bool complex_slots,
+                                int exponent, const std::string &format)
     {
         const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
         const cm_secret_key key{params.get(), key_id, params.ternary(ternary)};
         return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
-            return cm_ckks_encrypt_symmetric(&device_, &key, static_cast<cm_xof_kind>(xof), &values, arena, bytes,
-                                             emitter);
+            return cm_ckks_encrypt_symmetric(&device_, &key, static_cast<cm_xof_kind>(xof), &values, arena,
+                                             bytes, emitter);
         });
     }
 
     /* public_key: [data prime][component][n] residues. */
-    nb::bytes encrypt_asymmetric(const Params &params, const Words &public_key, uint64_t key_id, const Values &array,
-                                 int log2_scale, int precision, bool complex_slots, int exponent,
-                                 const std::string &format)
+    nb::bytes encrypt_asymmetric(const Params &params, const Words &public_key, uint64_t key_id,
+                                 const Values &array, int log2_scale, int precision, bool complex_slots,
+                                 int exponent, const std::string &format)
     {
         const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
         if (public_key.shape(0) != 2 * params.n() * params.get()->data_primes) {
@@ -487,32 +504,36 @@ NB_MODULE(_core, m)
         status_error.ptr());
 
     nb::class_<Params>(m, "Params", "A parameter set as the C library sees it.")
-        .def(nb::init<std::string, uint32_t, unsigned, unsigned, unsigned, const std::vector<Params::Row> &>(), "name"_a,
-             "id"_a, "log2_n"_a, "data_primes"_a, "log2_q_data"_a, "rows"_a);
+        .def(nb::init<std::string, uint32_t, unsigned, unsigned, unsigned, const std::vector<Params::Row> &>(),
+             "name"_a, "id"_a, "log2_n"_a, "data_primes"_a, "log2_q_data"_a, "rows"_a);
 
-    m.def("ntt_forward", &ntt_forward, "params"_a, "prime"_a, "a"_a, "Residues of the transform, in SEAL's order.");
+    m.def("ntt_forward", &ntt_forward, "params"_a, "prime"_a, "a"_a,
+          "Residues of the transform, in SEAL's order.");
     m.def("ntt_inverse", &ntt_inverse, "params"_a, "prime"_a, "a"_a, "Residues of the inverse transform.");
     m.def("expand_seed", &expand_seed, "params"_a, "xof"_a, "seed"_a, "primes"_a,
           "The uniform polynomial of a public seed: uint32 [primes, n].");
-    m.def("secret_key_generate", &secret_key_generate, "params"_a, "seed"_a, "A packed ternary secret: n/4 bytes.");
+    m.def("secret_key_generate", &secret_key_generate, "params"_a, "seed"_a,
+          "A packed ternary secret: n/4 bytes.");
     m.def("secret_key_residues", &secret_key_residues, "params"_a, "ternary"_a, "prime"_a,
           "The secret's residues at one prime, NTT form.");
     m.def("zero_encryption", &zero_encryption, "params"_a, "ternary"_a, "seed"_a, "prime"_a,
           "(c0, c1) of an encryption of zero at one prime, NTT form.");
-    m.def("encode", &encode, "params"_a, "values"_a, "complex_slots"_a, "exponent"_a, "log2_scale"_a, "precision"_a,
-          "The n coefficients of the encoded polynomial, int64.");
-    m.def("derive_seeds", &derive_seeds, "secret"_a, "randomness"_a, "counter"_a, "(public seed, secret seed).");
+    m.def("encode", &encode, "params"_a, "values"_a, "complex_slots"_a, "exponent"_a, "log2_scale"_a,
+          "precision"_a, "The n coefficients of the encoded polynomial, int64.");
+    m.def("derive_seeds", &derive_seeds, "secret"_a, "randomness"_a, "counter"_a,
+          "(public seed, secret seed).");
     m.def("crc32c", &crc32c, "data"_a, "The CRC-32C of bytes.");
     m.def("frame_length", &frame_length, "params"_a, "data"_a,
           "Bytes of the frame that begins here, from its header; 0 if the header is not whole yet.");
 
-    nb::class_<Device>(m, "Device", "A device whose platform is Python callables.", nb::type_slots(device_slots))
+    nb::class_<Device>(m, "Device", "A device whose platform is Python callables.",
+                       nb::type_slots(device_slots))
         .def(nb::init<const nb::bytes &, nb::object, nb::object, nb::object>(), "secret"_a, "random"_a,
              "counter_read"_a, "counter_write"_a)
-        .def("encrypt_symmetric", &Device::encrypt_symmetric, "params"_a, "ternary"_a, "key_id"_a, "xof"_a, "values"_a,
-             "log2_scale"_a, "precision"_a, "complex_slots"_a, "exponent"_a, "format"_a)
-        .def("encrypt_asymmetric", &Device::encrypt_asymmetric, "params"_a, "public_key"_a, "key_id"_a, "values"_a,
-             "log2_scale"_a, "precision"_a, "complex_slots"_a, "exponent"_a, "format"_a);
+        .def("encrypt_symmetric", &Device::encrypt_symmetric, "params"_a, "ternary"_a, "key_id"_a, "xof"_a,
+             "values"_a, "log2_scale"_a, "precision"_a, "complex_slots"_a, "exponent"_a, "format"_a)
+        .def("encrypt_asymmetric", &Device::encrypt_asymmetric, "params"_a, "public_key"_a, "key_id"_a,
+             "values"_a, "log2_scale"_a, "precision"_a, "complex_slots"_a, "exponent"_a, "format"_a);
 
     nb::class_<Frame>(m, "Frame", "A frame that passed every check.")
         .def(nb::init<const Params &, const nb::bytes &>(), "params"_a, "data"_a, nb::keep_alive<1, 2>())
@@ -527,7 +548,9 @@ NB_MODULE(_core, m)
         .def_prop_ro("xof", [](const Frame &f) { return static_cast<int>(f.frame.info.xof); })
         .def_prop_ro("is_seed", [](const Frame &f) { return f.frame.payload == CM_PAYLOAD_SEED; })
         .def_prop_ro("seed",
-                     [](const Frame &f) { return nb::bytes(f.frame.info.seed, cm_public_seed_bytes(f.frame.info.xof)); })
+                     [](const Frame &f) {
+                         return nb::bytes(f.frame.info.seed, cm_public_seed_bytes(f.frame.info.xof));
+                     })
         .def_prop_ro("component", [](const Frame &f) { return f.frame.component; })
         .def_prop_ro("prime", [](const Frame &f) { return f.frame.prime; })
         .def_prop_ro("log2_tiles", [](const Frame &f) { return f.frame.log2_tiles; })

@@ -20,9 +20,8 @@ typedef struct cm_test_topic {
 } cm_test_topic;
 
 static const cm_test_topic topics[] = {
-    {"ring", test_ring},     {"random", test_random}, {"encode", test_encode},
-    {"scheme", test_scheme}, {"wire", test_wire},     {"vectors", test_vectors},
-    {"arch", test_arch},
+    {"ring", test_ring}, {"random", test_random},   {"encode", test_encode}, {"scheme", test_scheme},
+    {"wire", test_wire}, {"vectors", test_vectors}, {"arch", test_arch},
 };
 
 int main(void)

@@ -18,9 +18,9 @@ typedef enum test_random_mode {
 typedef struct test_platform {
     test_random_mode mode;
     uint32_t state;
-    uint64_t stored;      /* the persistent counter */
+    uint64_t stored; /* the persistent counter */
     bool write_fails;
-    bool write_is_lost;   /* reports success, stores nothing */
+    bool write_is_lost; /* reports success, stores nothing */
     bool read_fails;
 } test_platform;
 

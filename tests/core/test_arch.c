@@ -51,8 +51,8 @@ static int forward(uint32_t *a, const cm_ring *ring)
 }
 
 /* Takes every second product. */
-static int double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0, const uint32_t *p1,
-                          const cm_ring *ring)
+static int double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
+                          const uint32_t *p1, const cm_ring *ring)
 {
     static unsigned calls;
     if (calls++ % 2u) {

@@ -345,7 +345,8 @@ static void test_uniform_chacha20(void)
     static const uint32_t primes[2] = {33564673u, 67043329u};
     cm_uniform uniform;
 
-    BEHAVIOUR("ChaCha20's residues are the stream's fields of 26 bits that are below q, none lost between reads");
+    BEHAVIOUR(
+        "ChaCha20's residues are the stream's fields of 26 bits that are below q, none lost between reads");
     cm_uniform_init(&uniform, CM_CHACHA20, counting, 10, 2);
     for (uint32_t p = 0; p < 2; p++) {
         const cm_prime prime = make_prime(primes[p]);

@@ -57,7 +57,7 @@ static void transform_evaluates_at_the_odd_powers_of_psi(void)
     for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
         const cm_params *params = cm_params_all[s];
         const uint32_t n = (uint32_t)1 << params->log2_n;
-        for (unsigned p = 0; p < params->key_primes; p += params->key_primes > 1 ? params->key_primes - 1u : 1u) {
+        for (unsigned p = 0; p<params->key_primes; p += params->key_primes> 1 ? params->key_primes - 1u : 1u) {
             const cm_prime *prime = &params->primes[p];
             const uint32_t places[4] = {0, 1, n / 2 + 3, n - 1};
             uint32_t expected[4];

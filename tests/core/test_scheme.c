@@ -37,7 +37,8 @@ static cm_status collect_begin(cm_emitter *self, const cm_ciphertext_info *info)
     return info->params ? CM_OK : CM_ERR_ARGUMENT;
 }
 
-static cm_status collect_residues(cm_emitter *self, unsigned component, unsigned prime, const uint32_t *residues)
+static cm_status collect_residues(cm_emitter *self, unsigned component, unsigned prime,
+                                  const uint32_t *residues)
 {
     collector *c = (collector *)(void *)self;
     if (++c->calls == c->fails_at) {
@@ -112,7 +113,8 @@ static uint32_t largest_noise(const cm_ckks_values *values)
     cm_ring_init(&ring, prime, params->log2_n);
     CHECK(cm_secret_key_residues(params, ternary, 0, s) == CM_OK);
     for (unsigned i = 0; i < N; i++) {
-        phase[i] = (uint32_t)((collected.residues[0][i] + (uint64_t)collected.residues[1][i] * s[i]) % prime->q);
+        phase[i] =
+            (uint32_t)((collected.residues[0][i] + (uint64_t)collected.residues[1][i] * s[i]) % prime->q);
     }
     cm_ntt_inverse(phase, &ring);
     cm_message_residues(&message, &ring, s);
@@ -134,7 +136,8 @@ static void symmetric_ciphertexts_decrypt_to_the_message_and_21_units_of_noise_a
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     for (unsigned i = 0; i < 3; i++) {
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, xofs[i], &values, arena, sizeof arena, new_collector()) == CM_OK);
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, xofs[i], &values, arena, sizeof arena,
+                                        new_collector()) == CM_OK);
         CHECK(collected.ended && collected.calls == 2);
         const uint32_t noise = largest_noise(&values);
         CHECK(noise > 3 && noise <= 21);
@@ -195,19 +198,21 @@ static void the_arena_is_wiped_whatever_the_outcome(void)
     CHECK(test_device_start(&device, &platform) == CM_OK);
 
     memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) == CM_OK);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_OK);
     CHECK(arena_is_wiped());
 
     memset(arena, 0x5A, sizeof arena);
     cm_emitter *emitter = new_collector();
     collected.fails_at = 1;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, emitter) == CM_ERR_SINK);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, emitter) ==
+          CM_ERR_SINK);
     CHECK(arena_is_wiped() && !collected.ended);
 
     memset(arena, 0x5A, sizeof arena);
     floats[7] = 1000;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
-          CM_ERR_VALUE_RANGE);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_VALUE_RANGE);
     CHECK(arena_is_wiped() && !collected.begun);
 }
 
@@ -220,13 +225,15 @@ static void an_arena_too_small_or_misaligned_is_refused_and_not_touched(void)
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, needed - 1, new_collector()) ==
-          CM_ERR_ARENA);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, needed - 1,
+                                    new_collector()) == CM_ERR_ARENA);
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, (uint8_t *)arena + 4, needed,
                                     new_collector()) == CM_ERR_ARENA);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, NULL, needed, new_collector()) == CM_ERR_ARENA);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, NULL, needed, new_collector()) ==
+          CM_ERR_ARENA);
     CHECK(((uint8_t *)arena)[0] == 0x5A && ((uint8_t *)arena)[needed - 1] == 0x5A);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, needed, new_collector()) == CM_OK);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, needed, new_collector()) ==
+          CM_OK);
 }
 
 static void null_pointers_and_unknown_choices_are_refused(void)
@@ -239,20 +246,21 @@ static void null_pointers_and_unknown_choices_are_refused(void)
     CHECK(test_device_start(&device, &platform) == CM_OK);
     CHECK(cm_ckks_encrypt_symmetric(NULL, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
           CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, NULL, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
-          CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &no_params, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
-          CM_ERR_PARAMS);
+    CHECK(cm_ckks_encrypt_symmetric(&device, NULL, CM_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &no_params, CM_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_PARAMS);
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, NULL, arena, sizeof arena, new_collector()) ==
           CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, NULL) == CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_NONE, &values, arena, sizeof arena, new_collector()) ==
-          CM_ERR_UNSUPPORTED);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena, new_collector()) ==
-          CM_ERR_UNSUPPORTED);
-    cm_device_wipe(&device);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, NULL) ==
           CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_NONE, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_UNSUPPORTED);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_UNSUPPORTED);
+    cm_device_wipe(&device);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARGUMENT);
 }
 
 static const uint32_t *no_polynomial(void *context, unsigned component, unsigned prime)
@@ -273,7 +281,8 @@ static void a_public_key_that_cannot_be_had_ends_the_encryption(void)
     for (unsigned order = 0; order < 2; order++) {
         cm_emitter *emitter = new_collector();
         emitter->component_major = order == 1;
-        CHECK(cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) == CM_ERR_ARGUMENT);
+        CHECK(cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) ==
+              CM_ERR_ARGUMENT);
         CHECK(collected.calls == 0 && !collected.ended);
     }
 }
@@ -288,8 +297,8 @@ static void a_failing_or_stuck_random_source_is_refused_before_a_byte_leaves(voi
         cm_device device;
         platform.mode = modes[i];
         CHECK(test_device_start(&device, &platform) == CM_OK);
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
-              CM_ERR_RANDOM);
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+                                        new_collector()) == CM_ERR_RANDOM);
         CHECK(!collected.begun);
     }
 }
@@ -423,7 +432,8 @@ static void nothing_that_is_sent_determines_the_noise(void)
     cm_seeds seeds;
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena, new_collector()) == CM_OK);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena,
+                                    new_collector()) == CM_OK);
 
     for (unsigned i = 0; i < sizeof secret; i++) {
         secret[i] = (uint8_t)(i + 1);

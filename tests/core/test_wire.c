@@ -157,28 +157,28 @@ static void fields_that_the_format_forbids_are_refused_whatever_the_check_sum(vo
     CHECK(parse_changed(0, 'C') == CM_OK);
     CHECK(parse_changed(0, 'D') == CM_ERR_FRAME_MAGIC);
     CHECK(parse_changed(2, 2) == CM_ERR_FRAME_VERSION);
-    CHECK(parse_changed(3, 1) == CM_ERR_FRAME_FIELD);  /* a seed without an XOF */
+    CHECK(parse_changed(3, 1) == CM_ERR_FRAME_FIELD); /* a seed without an XOF */
     CHECK(parse_changed(3, 2) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(4, 0) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(4, 3) == CM_ERR_FRAME_FIELD);
-    CHECK(parse_changed(5, 0) == CM_ERR_FRAME_FIELD);  /* CKKS coefficients */
+    CHECK(parse_changed(5, 0) == CM_ERR_FRAME_FIELD); /* CKKS coefficients */
     CHECK(parse_changed(5, 2) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(6, 0) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(6, 4) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(7, 0) == CM_ERR_FRAME_FIELD);
-    CHECK(parse_changed(7, 2) == CM_ERR_FRAME_FIELD);  /* more primes than the set has */
+    CHECK(parse_changed(7, 2) == CM_ERR_FRAME_FIELD); /* more primes than the set has */
     CHECK(parse_changed(8, 0) == CM_ERR_PARAMS);
     CHECK(parse_changed(35, 0x7F) == CM_ERR_FRAME_FIELD); /* a scale beyond 2^512 */
     CHECK(parse_changed(35, 0xC1) == CM_ERR_FRAME_FIELD); /* a negative scale */
     CHECK(parse_changed(35, 0x40) == CM_OK);
     CHECK(parse_changed(35, 0x3F) == CM_ERR_FRAME_FIELD); /* below 1 */
-    CHECK(parse_changed(36, 3) == CM_ERR_FRAME_FIELD);  /* component 1 beside a seed */
+    CHECK(parse_changed(36, 3) == CM_ERR_FRAME_FIELD);    /* component 1 beside a seed */
     CHECK(parse_changed(36, 4) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(37, 2) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(38, 1) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(39, 5) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(39, 0x10) == CM_ERR_FRAME_FIELD);
-    CHECK(parse_changed(39, 1) == CM_ERR_FRAME_FIELD);  /* two tiles, but a whole polynomial's length */
+    CHECK(parse_changed(39, 1) == CM_ERR_FRAME_FIELD); /* two tiles, but a whole polynomial's length */
     CHECK(parse_changed(40, 1) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(43, 0xFF) == CM_ERR_FRAME_FIELD);
 }
@@ -224,25 +224,26 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
         cm_frame_writer frames;
         cm_frame_writer_init(&frames, sink);
         reset_sink(rooms[i]);
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, &frames.emitter) ==
-              CM_ERR_SINK);
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+                                        &frames.emitter) == CM_ERR_SINK);
         cm_seal_writer seal;
         cm_seal_writer_init(&seal, CM_SEAL_FULL, sink);
         reset_sink(rooms[i]);
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena, &seal.emitter) ==
-              CM_ERR_SINK);
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena,
+                                        &seal.emitter) == CM_ERR_SINK);
     }
     cm_frame_writer frames;
     cm_frame_writer_init(&frames, sink);
     reset_sink(FRAME_BYTES + 80);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, &frames.emitter) == CM_OK);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+                                    &frames.emitter) == CM_OK);
     CHECK(length == FRAME_BYTES + 80);
 
     cm_seal_writer seal;
     cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
     reset_sink(sizeof bytes);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, &seal.emitter) ==
-          CM_ERR_UNSUPPORTED);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+                                    &seal.emitter) == CM_ERR_UNSUPPORTED);
     CHECK(length == 0);
 }
 
@@ -269,12 +270,14 @@ static void sizes_are_as_promised(void)
     cm_frame_writer frames;
     cm_frame_writer_init(&frames, sink);
     reset_sink(0);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, &frames.emitter) == CM_OK);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+                                    &frames.emitter) == CM_OK);
     CHECK(length == 4 * 48 + 32 + 39936 && length <= 40500);
     cm_seal_writer seal;
     cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
     reset_sink(0);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena, &seal.emitter) == CM_OK);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena,
+                                    &seal.emitter) == CM_OK);
     CHECK(length == 98490);
 }
 

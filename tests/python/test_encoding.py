@@ -1,4 +1,4 @@
-"""The fixed-point encoder against Microsoft SEAL's and against the exact embedding, coefficient for coefficient."""
+"""The fixed-point encoder against Microsoft SEAL's and the exact embedding, coefficient for coefficient."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tenseal.sealapi as seal
-
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.ckks import centred, encode_reference
@@ -52,7 +51,9 @@ def seal_coefficients(values: np.ndarray, parameters: ParameterSet, log2_scale: 
     return np.where(negative, -magnitude, magnitude).astype(np.int64)
 
 
-def device_coefficients(values, parameters=PARAMETERS, *, precision, log2_scale=LOG2_SCALE, exponent=0, slots=False):
+def device_coefficients(
+    values, parameters=PARAMETERS, *, precision, log2_scale=LOG2_SCALE, exponent=0, slots=False
+):
     with core_errors():
         return _core.encode(core_params(parameters), values, slots, exponent, log2_scale, precision)
 
@@ -74,7 +75,7 @@ def test_coefficients_equal_seals_within_half_a_unit_rms(signal, precision):
 
 
 def test_31_bits_stay_within_half_a_unit_up_to_their_edge():
-    """|value * scale| just below 2^29, in the shapes that keep a transform's energy together and that spread it."""
+    """|value * scale| just below 2^29, in shapes that keep a transform's energy together or spread it."""
     rng = np.random.default_rng(5)
     slots = PARAMETERS.slots
     for values in (

@@ -30,7 +30,7 @@ typedef enum cm_number {
 } cm_number;
 
 typedef enum cm_slots {
-    CM_REAL = 0,   /* a slot is one number */
+    CM_REAL = 0,         /* a slot is one number */
     CM_COMPLEX_SLOTS = 1 /* a slot is two numbers: real part, imaginary part */
 } cm_slots;
 
@@ -45,7 +45,7 @@ typedef enum cm_precision {
  */
 typedef struct cm_ckks_values {
     const void *data;
-    uint32_t count;     /* slots given: 1 .. n/2 */
+    uint32_t count; /* slots given: 1 .. n/2 */
     cm_number number;
     cm_slots slots;
     int16_t exponent;   /* of integers, -128 .. 127; ignored for floats */
@@ -70,17 +70,17 @@ typedef struct cm_ckks_values {
  * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_UNSUPPORTED, CM_ERR_SINK. All but the last come before the first byte is
  * emitted. The arena is wiped in every case but CM_ERR_ARENA, the values with it if they lie there.
  */
-CM_MUST_CHECK cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                                                  const cm_ckks_values *values, void *arena, size_t arena_bytes,
-                                                  cm_emitter *emitter);
+CM_MUST_CHECK cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key,
+                                                  cm_xof_kind xof, const cm_ckks_values *values, void *arena,
+                                                  size_t arena_bytes, cm_emitter *emitter);
 
 /*
  * Encrypt under the public key: c0 = u pk0 + e0 + m, c1 = u pk1 + e1. Errors as above; CM_ERR_ARGUMENT also if the
  * key has no polynomial to give, which may happen midway.
  */
 CM_MUST_CHECK cm_status cm_ckks_encrypt_asymmetric(cm_device *device, const cm_public_key *key,
-                                                   const cm_ckks_values *values, void *arena, size_t arena_bytes,
-                                                   cm_emitter *emitter);
+                                                   const cm_ckks_values *values, void *arena,
+                                                   size_t arena_bytes, cm_emitter *emitter);
 
 #ifdef __cplusplus
 }

@@ -38,8 +38,8 @@ typedef struct cm_platform {
 /* Treat as opaque; the caller owns the memory. It holds secrets: wipe it with cm_device_wipe. */
 typedef struct cm_device {
     cm_platform platform;
-    uint64_t counter;      /* the next to use */
-    uint64_t reserved;     /* counters below this one are paid for in persistent storage */
+    uint64_t counter;  /* the next to use */
+    uint64_t reserved; /* counters below this one are paid for in persistent storage */
     uint8_t secret[CM_DEVICE_SECRET_BYTES];
     uint8_t last_draw[16]; /* a one-way image of the last random draw, to notice a source that repeats */
     bool drawn;

@@ -38,9 +38,9 @@ typedef struct cm_ciphertext_info {
     const cm_params *params;
     cm_scheme scheme;
     bool ntt_form;
-    uint8_t components;  /* 2 for a fresh ciphertext */
-    uint8_t primes;      /* how many residues each coefficient has: data_primes for a fresh ciphertext */
-    cm_xof_kind xof;     /* CM_XOF_NONE, or what expands the seed in place of component 1 */
+    uint8_t components; /* 2 for a fresh ciphertext */
+    uint8_t primes;     /* how many residues each coefficient has: data_primes for a fresh ciphertext */
+    cm_xof_kind xof;    /* CM_XOF_NONE, or what expands the seed in place of component 1 */
     uint64_t key_id;
     uint64_t counter;
     uint64_t scale_or_t; /* CKKS: the scale as IEEE 754 binary64 bits; BFV: the plaintext modulus */
@@ -53,7 +53,7 @@ struct cm_emitter {
     /* n residues, each below its prime, of one component at one prime. */
     cm_status (*residues)(cm_emitter *self, unsigned component, unsigned prime, const uint32_t *residues);
     cm_status (*end)(cm_emitter *self);
-    bool component_major;    /* wants component 0 at all primes, then component 1; otherwise both at each prime in turn */
+    bool component_major; /* wants component 0 at all primes, then component 1; otherwise both at each prime in turn */
     bool expands_seed;       /* wants component 1 of a seeded ciphertext as residues too */
     cm_ciphertext_info info; /* the encryptor's copy; begin's argument points here */
 };

@@ -40,9 +40,9 @@ typedef struct cm_frame {
     uint8_t prime;
     uint8_t log2_tiles;
     uint8_t tile;
-    uint32_t residue_count;  /* n >> log2_tiles, or 0 for a seed frame */
+    uint32_t residue_count; /* n >> log2_tiles, or 0 for a seed frame */
     uint32_t payload_bytes;
-    size_t frame_bytes;      /* header, payload and CRC */
+    size_t frame_bytes;          /* header, payload and CRC */
     const uint8_t *payload_data; /* inside the caller's bytes */
 } cm_frame;
 
@@ -54,7 +54,8 @@ CM_MUST_CHECK cm_status cm_frame_parse_header(const uint8_t *bytes, size_t lengt
                                               cm_frame *frame);
 
 /* Check a whole frame: header, length, CRC. Trailing bytes are allowed; frame->frame_bytes says where it ends. */
-CM_MUST_CHECK cm_status cm_frame_parse(const uint8_t *bytes, size_t length, const cm_params *params, cm_frame *frame);
+CM_MUST_CHECK cm_status cm_frame_parse(const uint8_t *bytes, size_t length, const cm_params *params,
+                                       cm_frame *frame);
 
 /* Unpack a parsed residue frame into residue_count words. CM_ERR_RESIDUE if one is not below its prime. */
 CM_MUST_CHECK cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues);

@@ -50,8 +50,8 @@ CM_MUST_CHECK cm_status cm_secret_key_generate(const cm_params *params, const ui
                                                uint8_t *ternary);
 
 /* The secret key's residues at one prime (0 .. key_primes - 1), NTT form: SEAL's own representation. n words. */
-CM_MUST_CHECK cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime,
-                                               uint32_t *residues);
+CM_MUST_CHECK cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary,
+                                               unsigned prime, uint32_t *residues);
 
 /*
  * An encryption of zero at one prime, NTT form: c0 = e - a s, c1 = a, with a and e drawn from the seed; the

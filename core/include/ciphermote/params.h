@@ -27,9 +27,9 @@ typedef struct cm_prime {
 } cm_prime;
 
 typedef struct cm_params {
-    const char *name;       /* for example "n4096_q26x3_p27" */
-    uint32_t id;            /* first 4 bytes (little-endian) of BLAKE2b-256 over the u64 words [n, q_0 .. q_{K-1}] */
-    uint8_t log2_n;         /* 10 .. 14 */
+    const char *name; /* for example "n4096_q26x3_p27" */
+    uint32_t id;    /* first 4 bytes (little-endian) of BLAKE2b-256 over the u64 words [n, q_0 .. q_{K-1}] */
+    uint8_t log2_n; /* 10 .. 14 */
     uint8_t key_primes;     /* K: all primes, the special one included */
     uint8_t data_primes;    /* K - 1, or 1 if K is 1: the primes of a fresh ciphertext */
     uint8_t log2_q_data;    /* floor(log2(product of the data primes)), at most 255: larger ones saturate */

@@ -17,22 +17,22 @@ extern "C" {
 /* The values are stable: they may cross a wire or a language border. */
 typedef enum cm_status {
     CM_OK = 0,
-    CM_ERR_ARGUMENT = 1,      /* a null pointer or a value outside its documented range */
-    CM_ERR_PARAMS = 2,        /* a parameter set that this build or this call cannot use */
-    CM_ERR_ARENA = 3,         /* the arena is too small or not aligned to 8 bytes */
-    CM_ERR_TOO_MANY = 4,      /* more values than slots */
-    CM_ERR_NOT_FINITE = 5,    /* an input is NaN or infinite */
-    CM_ERR_VALUE_RANGE = 6,   /* |value * scale| is too large for the precision or for the modulus */
-    CM_ERR_RANDOM = 7,        /* the random source failed, is stuck, or repeats itself */
-    CM_ERR_COUNTER = 8,       /* the persistent counter cannot be read, written or verified, or is used up */
-    CM_ERR_SINK = 9,          /* the sink refused bytes; what it took so far is no ciphertext */
-    CM_ERR_UNSUPPORTED = 10,  /* left out of this build by config.h, or not possible for this format */
-    CM_ERR_FRAME_SHORT = 11,  /* the bytes end before the frame does */
-    CM_ERR_FRAME_MAGIC = 12,  /* the bytes are no Ciphermote frame */
-    CM_ERR_FRAME_VERSION = 13,/* a frame version that this build does not know */
-    CM_ERR_FRAME_FIELD = 14,  /* a header field holds a value that the specification forbids */
-    CM_ERR_FRAME_CRC = 15,    /* the check sum does not match: the frame was damaged on its way */
-    CM_ERR_RESIDUE = 16       /* a residue is not below its prime */
+    CM_ERR_ARGUMENT = 1,       /* a null pointer or a value outside its documented range */
+    CM_ERR_PARAMS = 2,         /* a parameter set that this build or this call cannot use */
+    CM_ERR_ARENA = 3,          /* the arena is too small or not aligned to 8 bytes */
+    CM_ERR_TOO_MANY = 4,       /* more values than slots */
+    CM_ERR_NOT_FINITE = 5,     /* an input is NaN or infinite */
+    CM_ERR_VALUE_RANGE = 6,    /* |value * scale| is too large for the precision or for the modulus */
+    CM_ERR_RANDOM = 7,         /* the random source failed, is stuck, or repeats itself */
+    CM_ERR_COUNTER = 8,        /* the persistent counter cannot be read, written or verified, or is used up */
+    CM_ERR_SINK = 9,           /* the sink refused bytes; what it took so far is no ciphertext */
+    CM_ERR_UNSUPPORTED = 10,   /* left out of this build by config.h, or not possible for this format */
+    CM_ERR_FRAME_SHORT = 11,   /* the bytes end before the frame does */
+    CM_ERR_FRAME_MAGIC = 12,   /* the bytes are no Ciphermote frame */
+    CM_ERR_FRAME_VERSION = 13, /* a frame version that this build does not know */
+    CM_ERR_FRAME_FIELD = 14,   /* a header field holds a value that the specification forbids */
+    CM_ERR_FRAME_CRC = 15,     /* the check sum does not match: the frame was damaged on its way */
+    CM_ERR_RESIDUE = 16        /* a residue is not below its prime */
 } cm_status;
 
 /* One sentence for people: what happened and what to do. Never null; static storage. */

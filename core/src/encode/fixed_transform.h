@@ -121,7 +121,8 @@ static void split_real(fixed *data, unsigned log2_n)
     const int64_t sum = (int64_t)data[0] + data[1];
     const int64_t difference = (int64_t)data[0] - data[1];
     data[0] = (fixed)((sum + ((int64_t)1 << GUARD_BITS)) >> (1 + GUARD_BITS));
-    data[1] = round_shift(product(difference, root_at(points, log2_n).cosine), FIXED_BITS - 1u + 1u + GUARD_BITS);
+    data[1] =
+        round_shift(product(difference, root_at(points, log2_n).cosine), FIXED_BITS - 1u + 1u + GUARD_BITS);
 
     for (uint32_t k = 1; k <= points / 2u; k++) {
         fixed *u = data + 2u * (size_t)k;

@@ -147,7 +147,8 @@ static cm_status check(const cm_params *params, const cm_ckks_values *values)
     return CM_OK;
 }
 
-cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message, uint8_t *scratch)
+cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message,
+                    uint8_t *scratch)
 {
     cm_status status = check(params, values);
     if (status != CM_OK) {
@@ -168,7 +169,8 @@ cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_me
         return found.not_finite ? CM_ERR_NOT_FINITE : CM_ERR_VALUE_RANGE;
     }
 
-    cm_slots_permute(message->data, (unsigned)(number_size / 4u) * parts, params->log2_n, values->slots, scratch);
+    cm_slots_permute(message->data, (unsigned)(number_size / 4u) * parts, params->log2_n, values->slots,
+                     scratch);
 #if CM_PRECISION_31
     if (values->precision == CM_FIXED_31) {
         cm_transform_31(message->data, params->log2_n, values->slots);

@@ -13,10 +13,10 @@
 
 /* First nonce word of every ChaCha20 stream: no two uses of one key ever meet. */
 enum cm_label {
-    CM_LABEL_UNIFORM = 1,     /* key: public seed; second word: prime */
-    CM_LABEL_TERNARY = 2,     /* key: secret seed */
-    CM_LABEL_NOISE = 3,       /* key: secret seed; second word: component */
-    CM_LABEL_DERIVE = 4,      /* key: device secret; second word and block counter: the ciphertext's counter */
+    CM_LABEL_UNIFORM = 1, /* key: public seed; second word: prime */
+    CM_LABEL_TERNARY = 2, /* key: secret seed */
+    CM_LABEL_NOISE = 3,   /* key: secret seed; second word: component */
+    CM_LABEL_DERIVE = 4,  /* key: device secret; second word and block counter: the ciphertext's counter */
     CM_LABEL_PUBLIC_SEED = 5, /* key: derived key xor randomness */
     CM_LABEL_SECRET_SEED = 6, /* key: derived key xor randomness */
     CM_LABEL_DRAW_CHECK = 7,  /* key: randomness */
@@ -44,7 +44,7 @@ typedef struct cm_uniform {
     uint32_t bits;         /* ChaCha20: of q */
     uint32_t pending_bits; /* ChaCha20: drawn but not used */
     uint64_t pending;
-    uint64_t limit;        /* SEAL's two: reject x >= limit */
+    uint64_t limit; /* SEAL's two: reject x >= limit */
     union {
         cm_stream chacha;
         cm_seal_stream seal;
@@ -52,13 +52,15 @@ typedef struct cm_uniform {
 } cm_uniform;
 
 /* Start an expansion for polynomials of `primes` residues each. Then, for each prime in turn from 0: begin_prime, reads. */
-void cm_uniform_init(cm_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n, unsigned primes);
+void cm_uniform_init(cm_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n,
+                     unsigned primes);
 void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned index);
 /* The next CM_SAMPLE_BLOCK residues. */
 void cm_uniform_read(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK]);
 
 /* A whole polynomial at one prime: begin_prime and n residues. */
-static inline void cm_uniform_polynomial(cm_uniform *uniform, const cm_prime *prime, unsigned index, uint32_t *residues)
+static inline void cm_uniform_polynomial(cm_uniform *uniform, const cm_prime *prime, unsigned index,
+                                         uint32_t *residues)
 {
     const uint32_t n = (uint32_t)1 << uniform->log2_n;
     cm_uniform_begin_prime(uniform, prime, index);

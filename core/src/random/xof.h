@@ -43,10 +43,10 @@ void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length);
  * The state holds one permutation's (or one hash's) worth of output, never the 4096 bytes.
  */
 typedef struct cm_seal_stream {
-    cm_xof_kind kind; /* CM_SHAKE256 or CM_BLAKE2XB */
+    cm_xof_kind kind;    /* CM_SHAKE256 or CM_BLAKE2XB */
     const uint8_t *seed; /* 64 bytes; the caller keeps them alive */
-    uint64_t block;   /* which 4096-byte block */
-    uint32_t offset;  /* within it */
+    uint64_t block;      /* which 4096-byte block */
+    uint32_t offset;     /* within it */
     union {
         uint64_t keccak[25];
         struct {
@@ -64,8 +64,8 @@ uint64_t cm_seal_stream_next(cm_seal_stream *stream);
 /* ---- hashes used elsewhere ---- */
 
 /* BLAKE2b (RFC 7693) with digests of 1 to 64 bytes, optional key of up to 64 bytes (null and 0 for none). */
-void cm_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes, const uint8_t *message,
-                size_t message_bytes);
+void cm_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
+                const uint8_t *message, size_t message_bytes);
 /* SHAKE256 of a short message (at most 135 bytes): out of any length. */
 void cm_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t message_bytes);
 void cm_keccak_f1600(uint64_t state[25]);

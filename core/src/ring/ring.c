@@ -134,8 +134,8 @@ void cm_ternary_expand(uint32_t *a, const uint8_t *packed, uint32_t factor, cons
     }
 }
 
-void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0, const uint32_t *p1,
-                       const cm_ring *ring)
+void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
+                       const uint32_t *p1, const cm_ring *ring)
 {
     if (CM_ARCH_TRY(double_product, out0, out1, u, p0, p1, ring)) {
         return;

@@ -17,7 +17,7 @@ typedef struct cm_ring {
     const cm_prime *prime;
     uint32_t log2_n;
     uint32_t first[CM_MAX_LOG2_N]; /* level l's first twiddle, psi^(n / 2^(l+1)) */
-    uint32_t step[CM_MAX_LOG2_N];  /* from twiddle i to i + 1 of a level, where i has t trailing ones: step[t] */
+    uint32_t step[CM_MAX_LOG2_N]; /* from twiddle i to i + 1 of a level, where i has t trailing ones: step[t] */
 } cm_ring;
 
 void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n);
@@ -70,7 +70,7 @@ void cm_ternary_expand(uint32_t *a, const uint8_t *packed, uint32_t factor, cons
  * u p0 and u p1 as residues in NTT form, for a ternary u (coefficients) and transformed p0, p1. Neither output may
  * overlap an input or the other.
  */
-void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0, const uint32_t *p1,
-                       const cm_ring *ring);
+void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
+                       const uint32_t *p1, const cm_ring *ring);
 
 #endif

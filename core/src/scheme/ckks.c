@@ -57,7 +57,8 @@ static cm_status open_arena(const cm_params *params, const cm_ckks_values *value
     }
     const size_t n = (size_t)1 << params->log2_n;
     const size_t message = message_bytes(values, (uint32_t)n);
-    const size_t needed = message + CM_WORKSPACE_BYTES + polynomials * n * sizeof(uint32_t) + ternaries * (n / 4u);
+    const size_t needed =
+        message + CM_WORKSPACE_BYTES + polynomials * n * sizeof(uint32_t) + ternaries * (n / 4u);
     if (!arena || (uintptr_t)arena % 8u != 0 || arena_bytes < needed) {
         return CM_ERR_ARENA;
     }
@@ -100,8 +101,8 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
 }
 
 /* w = NTT(m + e) for component 0, NTT(e) for component 1; then the product is added and w leaves. */
-static cm_status emit_component(const layout *parts, unsigned component, unsigned prime, const uint32_t *product,
-                                cm_emitter *emitter)
+static cm_status emit_component(const layout *parts, unsigned component, unsigned prime,
+                                const uint32_t *product, cm_emitter *emitter)
 {
     workspace *work = parts->work;
     if (component == 0) {
@@ -117,7 +118,8 @@ static cm_status emit_component(const layout *parts, unsigned component, unsigne
 
 static bool xof_built(cm_xof_kind xof)
 {
-    return xof == CM_CHACHA20 || (xof == CM_SHAKE256 && CM_XOF_SHAKE256) || (xof == CM_BLAKE2XB && CM_XOF_BLAKE2XB);
+    return xof == CM_CHACHA20 || (xof == CM_SHAKE256 && CM_XOF_SHAKE256) ||
+           (xof == CM_BLAKE2XB && CM_XOF_BLAKE2XB);
 }
 
 /* ---- symmetric ---- */
@@ -194,8 +196,8 @@ static cm_status emit_prime(const cm_public_key *key, const layout *parts, unsig
 }
 
 /* One component at one prime, for formats that want all of component 0 first. */
-static cm_status emit_single(const cm_public_key *key, const layout *parts, unsigned component, unsigned index,
-                             cm_emitter *emitter)
+static cm_status emit_single(const cm_public_key *key, const layout *parts, unsigned component,
+                             unsigned index, cm_emitter *emitter)
 {
     cm_ring *ring = &parts->work->ring;
     const cm_prime *prime = &key->params->primes[index];

@@ -99,7 +99,8 @@ cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds)
     return status;
 }
 
-cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRET_BYTES], const cm_platform *platform)
+cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRET_BYTES],
+                         const cm_platform *platform)
 {
     if (!device) {
         return CM_ERR_ARGUMENT;

@@ -37,7 +37,8 @@ static void reduce_all(uint32_t *a, const cm_ring *ring)
     }
 }
 
-cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime, uint32_t *residues)
+cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime,
+                                 uint32_t *residues)
 {
     if (!usable(params, ternary, prime, residues)) {
         return CM_ERR_ARGUMENT;
@@ -51,8 +52,8 @@ cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary
 }
 
 /* c0 = NTT(INTT(-a s) + e): the noise enters in coefficient form, so that two polynomials are all it takes. */
-cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary, const uint8_t seed[CM_SEED_BYTES],
-                             unsigned prime, uint32_t *c0, uint32_t *c1)
+cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
+                             const uint8_t seed[CM_SEED_BYTES], unsigned prime, uint32_t *c0, uint32_t *c1)
 {
     if (!usable(params, ternary, prime, c0) || !seed || !c1) {
         return CM_ERR_ARGUMENT;

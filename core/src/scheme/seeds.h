@@ -18,7 +18,7 @@ typedef struct cm_seeds {
 CM_MUST_CHECK cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds);
 
 /* The derivation alone: a pure function of its inputs. */
-void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t randomness[32], uint64_t counter,
-                     cm_seeds *seeds);
+void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t randomness[32],
+                     uint64_t counter, cm_seeds *seeds);
 
 #endif

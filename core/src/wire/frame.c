@@ -26,9 +26,9 @@ enum {
 };
 
 /* The reflected polynomial 0x82F63B78, four bits at a time. */
-static const uint32_t crc_nibbles[16] = {0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3,
-                                         0x61C69362, 0x7198540D, 0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9,
-                                         0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75};
+static const uint32_t crc_nibbles[16] = {
+    0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3, 0x61C69362, 0x7198540D,
+    0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9, 0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75};
 
 uint32_t cm_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
 {
@@ -189,8 +189,8 @@ static bool shape_valid(const cm_frame *frame)
         return false;
     }
     if (frame->payload == CM_PAYLOAD_SEED) {
-        return frame->component == 1 && frame->prime == 0 && frame->log2_tiles == 0 && info->components == 2 &&
-               cm_public_seed_bytes(info->xof) != 0;
+        return frame->component == 1 && frame->prime == 0 && frame->log2_tiles == 0 &&
+               info->components == 2 && cm_public_seed_bytes(info->xof) != 0;
     }
     return frame->payload == CM_PAYLOAD_RESIDUES && (info->xof == CM_XOF_NONE || frame->component == 0);
 }

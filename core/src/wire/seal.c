@@ -47,7 +47,8 @@ static uint64_t residue_words(const cm_params *params, unsigned primes, cm_seal_
 
 static uint64_t ciphertext_bytes(const cm_params *params, unsigned primes, cm_seal_form form)
 {
-    return FIELDS_BYTES + 8u * residue_words(params, primes, form) + (form == CM_SEAL_SEEDED ? SEED_INFO_BYTES : 0);
+    return FIELDS_BYTES + 8u * residue_words(params, primes, form) +
+           (form == CM_SEAL_SEEDED ? SEED_INFO_BYTES : 0);
 }
 
 size_t cm_seal_ciphertext_bytes(const cm_params *params, cm_seal_form form)

@@ -1,4 +1,5 @@
-"""The demo: a simulated Cortex-M4 encrypts smartwatch data, an engine without a key classifies it, the owner decrypts.
+"""The demo: a simulated Cortex-M4 encrypts smartwatch data, an engine without a key classifies it, and the
+owner decrypts.
 
 `run` is all of it; `make demo` calls it through the command line.
 """

@@ -47,9 +47,13 @@ def predictions_that_differ(outcome: Outcome) -> int:
 def judge(outcome: Outcome) -> None:
     """CiphermoteError unless every encrypted prediction equals the plain one, within MAX_ABS_ERROR."""
     if differing := predictions_that_differ(outcome):
-        raise CiphermoteError(f"{differing} encrypted predictions differ from the plain classifier's; they must not.")
+        raise CiphermoteError(
+            f"{differing} encrypted predictions differ from the plain classifier's; they must not."
+        )
     if (error := worst_error(outcome)) > MAX_ABS_ERROR:
-        raise CiphermoteError(f"An encrypted score misses its plain one by {error:.4f}; at most {MAX_ABS_ERROR} is allowed.")
+        raise CiphermoteError(
+            f"An encrypted score misses its plain one by {error:.4f}; at most {MAX_ABS_ERROR} is allowed."
+        )
 
 
 def show(outcome: Outcome, console: Console) -> None:
@@ -58,8 +62,9 @@ def show(outcome: Outcome, console: Console) -> None:
     console.print(_kind_table(outcome))
     console.print(_time_table(outcome.seconds))
     console.print(
-        f"Plain accuracy {accuracy(outcome, outcome.plain_scores):.1%}; encrypted predictions that differ from plain ones: "
-        f"{predictions_that_differ(outcome)}; worst |encrypted - plain| score {worst_error(outcome):.2e}.",
+        f"Plain accuracy {accuracy(outcome, outcome.plain_scores):.1%}; encrypted predictions that differ "
+        f"from plain ones: {predictions_that_differ(outcome)}; worst |encrypted - plain| score "
+        f"{worst_error(outcome):.2e}.",
         highlight=False,
     )
 
@@ -116,19 +121,38 @@ def plot(outcome: Outcome, path: Path) -> None:
     figure, ((sensor, cloud), (scores, errors)) = plt.subplots(2, 2, figsize=(11, 8), constrained_layout=True)
     window, label = outcome.test.windows[SAMPLE_WINDOW], outcome.test.labels[SAMPLE_WINDOW]
     for channel, samples in enumerate(window):
-        sensor.plot(np.arange(samples.size) / 10, samples, lw=1, label=f"{'accel' if channel < 3 else 'gyro'} {'xyz'[channel % 3]}")
-    sensor.set(title=f"What the sensor sees: a window of '{outcome.test.names[label]}'", xlabel="seconds", ylabel="reading")
+        sensor.plot(
+            np.arange(samples.size) / 10,
+            samples,
+            lw=1,
+            label=f"{'accel' if channel < 3 else 'gyro'} {'xyz'[channel % 3]}",
+        )
+    sensor.set(
+        title=f"What the sensor sees: a window of '{outcome.test.names[label]}'",
+        xlabel="seconds",
+        ylabel="reading",
+    )
     sensor.legend(fontsize="x-small", ncols=2)
 
     cloud.plot(outcome.sample_residues, ",", color="tab:gray")
-    cloud.set(title="What the cloud sees: the same window, encrypted", xlabel="residue of c0, first prime", ylabel="value")
+    cloud.set(
+        title="What the cloud sees: the same window, encrypted",
+        xlabel="residue of c0, first prime",
+        ylabel="value",
+    )
 
     low, high = outcome.plain_scores.min(), outcome.plain_scores.max()
     scores.plot([low, high], [low, high], color="lightgray", lw=1)
-    markers = {kind: marker for kind, marker in zip(outcome.kinds, "ox", strict=False)}
+    markers = dict(zip(outcome.kinds, "ox", strict=True))
     for kind, found in outcome.kinds.items():
-        scores.plot(outcome.plain_scores.ravel(), found.scores.ravel(), markers[kind], ms=4, mfc="none", label=kind)
-    scores.set(title="Scores: computed under encryption and in the clear", xlabel="plain score", ylabel="decrypted score")
+        scores.plot(
+            outcome.plain_scores.ravel(), found.scores.ravel(), markers[kind], ms=4, mfc="none", label=kind
+        )
+    scores.set(
+        title="Scores: computed under encryption and in the clear",
+        xlabel="plain score",
+        ylabel="decrypted score",
+    )
     scores.legend(fontsize="small")
 
     for kind, found in outcome.kinds.items():
@@ -143,19 +167,33 @@ def plot(outcome: Outcome, path: Path) -> None:
 
 def write(outcome: Outcome, path: Path) -> None:
     """bench/results/demo.json."""
-    params = {"dataset": "BasicMotions", "windows": len(outcome.test.labels), "parameters": "n4096_q26x3_p27", "log2_scale": 25}
-    encrypted = np.concatenate([kind.scores.argmax(axis=1) == outcome.test.labels for kind in outcome.kinds.values()])
+    params = {
+        "dataset": "BasicMotions",
+        "windows": len(outcome.test.labels),
+        "parameters": "n4096_q26x3_p27",
+        "log2_scale": 25,
+    }
+    encrypted = np.concatenate(
+        [kind.scores.argmax(axis=1) == outcome.test.labels for kind in outcome.kinds.values()]
+    )
     rows = [
         Row("demo.accuracy_encrypted", float(encrypted.mean()), "share", params),
         Row("demo.accuracy_plain", accuracy(outcome, outcome.plain_scores), "share", params),
         Row("demo.max_abs_error", worst_error(outcome), "score", params),
     ]
     for kind, found in outcome.kinds.items():
-        rows.append(Row(f"demo.frame_bytes.{kind}", max(found.frame_bytes), "bytes", params | {"values": 2048}))
+        rows.append(
+            Row(f"demo.frame_bytes.{kind}", max(found.frame_bytes), "bytes", params | {"values": 2048})
+        )
     for kind, found in outcome.kinds.items():
         device = found.device
         parts = {"static": device.static_bytes, "arena": device.arena_bytes, "stack": device.stack_bytes}
         rows.append(
-            Row(f"demo.device_ram_bytes.{kind}", device.total_bytes, "bytes", params | {"machine": "mps2-an386"} | parts)
+            Row(
+                f"demo.device_ram_bytes.{kind}",
+                device.total_bytes,
+                "bytes",
+                params | {"machine": "mps2-an386"} | parts,
+            )
         )
     write_results(path, "make demo", compiler_version("arm-none-eabi-gcc"), rows)

@@ -1,7 +1,8 @@
-"""The demo's course: train, make keys, build and flash devices, encrypt, score under encryption, decrypt, compare.
+"""The demo's course: train, make keys, flash devices, encrypt, score under encryption, decrypt, compare.
 
-Who knows what: the owner has the key pair; the symmetric device has the secret key, the asymmetric one only the public
-key; the engine has Galois keys and the model's weights, and lives in processes that are never handed a secret.
+Who knows what: the owner has the key pair; the symmetric device has the secret key, the asymmetric one only
+the public key; the engine has Galois keys and the model's weights, and lives in processes that are never
+handed a secret.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ WORKERS = 2
 
 @dataclass
 class KindOutcome:
-    """One kind of key: encrypted scores [windows, classes], bytes of each frame set, the device's own report."""
+    """One kind of key: decrypted scores [windows, classes], bytes of each frame set, the device's report."""
 
     scores: NDArray[np.float64]
     frame_bytes: list[int]
@@ -66,7 +67,12 @@ class Stage:
     @contextmanager
     def step(self, title: str, total: int | None = None):
         """Yields a function to call after each of total items."""
-        columns = (TextColumn("{task.description:<46}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description:<46}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
         with Progress(*columns, console=self.console) as progress:
             task = progress.add_task(title, total=total or 1)
             start = time.monotonic()
@@ -82,13 +88,21 @@ def project_root(start: Path | None = None) -> Path:
         if (folder / "ports" / "mps2-an386").is_dir():
             return folder
     raise CiphermoteError(
-        "The demo builds firmware from a checkout of Ciphermote, and this is not inside one: change to it and run `make demo`."
+        "The demo builds firmware from a checkout of Ciphermote, and this is not inside one: change to it and "
+        "run `make demo`."
     )
 
 
 def build_firmware(root: Path, generated: Path, target: Path) -> None:
-    """Compile and link the device application with the headers in generated. CiphermoteError if that fails."""
-    command = ["make", "--no-print-directory", "-C", str(root / "ports"), "mps2-an386", f"GENERATED={generated}"]
+    """Build the device application with the headers in generated. CiphermoteError if that fails."""
+    command = [
+        "make",
+        "--no-print-directory",
+        "-C",
+        str(root / "ports"),
+        "mps2-an386",
+        f"GENERATED={generated}",
+    ]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if built.returncode != 0:
         raise CiphermoteError(f"The firmware did not build: {built.stderr.strip()[-400:]}")
@@ -120,7 +134,7 @@ def encrypt_windows(
 
 
 def run(root: Path | None = None, console: Console | None = None) -> Outcome:
-    """The whole demo. Writes bench/results/demo.json and build/demo/demo.png; raises CiphermoteError if it fails."""
+    """All of it. Writes bench/results/demo.json and build/demo/demo.png; CiphermoteError if it fails."""
     console = console or Console()
     root = project_root(root)
     work = root / "build" / "demo"
@@ -176,7 +190,8 @@ def run(root: Path | None = None, console: Console | None = None) -> Outcome:
     report.plot(outcome, work / "demo.png")
     report.write(outcome, root / "bench" / "results" / "demo.json")
     console.print(
-        f"\nThe plot is {(work / 'demo.png').relative_to(root)}, the figures are bench/results/demo.json.", highlight=False
+        f"\nThe plot is {(work / 'demo.png').relative_to(root)}, the figures are bench/results/demo.json.",
+        highlight=False,
     )
     report.judge(outcome)
     return outcome

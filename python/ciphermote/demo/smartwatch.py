@@ -1,7 +1,7 @@
-"""The demo's data and its classifier, in the clear: BasicMotions, its features, and a linear model trained on them.
+"""The demo's data and its classifier, in the clear: BasicMotions, its features, a linear model of them.
 
-BasicMotions (UCR/UEA archive, shipped with aeon): ten seconds of a smartwatch's accelerometer and gyroscope, three axes each
-at 10 Hz, for four activities; 40 windows to train on and 40 to test.
+BasicMotions (UCR/UEA archive, shipped with aeon): ten seconds of a smartwatch's accelerometer and gyroscope,
+three axes each at 10 Hz, for four activities; 40 windows to train on and 40 to test.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ciphermote.inference import LinearModel
 
 CLIP = 8.0
-"""Standardised features end here: |feature * scale| < 2^29 at scale 2^25 must hold for whatever a sensor says."""
+"""Standardised features end here: |feature * scale| < 2^29 at scale 2^25 holds for whatever a sensor says."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +64,14 @@ class Standardisation:
 
 
 def train(data: Windows) -> tuple[Standardisation, LinearModel]:
-    """Fit a linear classifier on the training windows alone; its strength of regularisation by cross-validation."""
+    """Fit a linear classifier on the training windows alone; cross-validation chooses its regularisation."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
 
     raw = raw_features(data.windows)
     standardisation = Standardisation.of(raw)
     features = standardisation.apply(raw).astype(np.float64)
-    # The best weights are combinations of the windows, far fewer than the features: fit in the windows' own coordinates.
+    # The best weights are combinations of the windows, far fewer than the features: fit in their coordinates.
     basis = np.linalg.svd(features, full_matrices=False).Vh
     search = GridSearchCV(LogisticRegression(max_iter=2000), {"C": np.logspace(-3, 1, 5)}, cv=5)
     fitted = search.fit(features @ basis.T, data.labels).best_estimator_

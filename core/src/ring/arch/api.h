@@ -21,8 +21,8 @@ typedef struct cm_arch {
     int (*multiply)(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring);
     int (*add)(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring);
     /* Whole products: an accelerator that holds u on chip saves two transfers and every intermediate. */
-    int (*double_product)(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0, const uint32_t *p1,
-                          const cm_ring *ring);
+    int (*double_product)(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
+                          const uint32_t *p1, const cm_ring *ring);
 } cm_arch;
 
 #ifdef CM_ARCH_HEADER
