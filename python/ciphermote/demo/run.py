@@ -88,8 +88,8 @@ def project_root(start: Path | None = None) -> Path:
         if (folder / "ports" / "mps2-an386").is_dir():
             return folder
     raise CiphermoteError(
-        "The demo builds firmware from a checkout of Ciphermote, and this is not inside one: change to it and "
-        "run `make demo`."
+        "The demo builds firmware from a checkout of Ciphermote, and this is not inside one: change to it "
+        "and run `make demo`."
     )
 
 
