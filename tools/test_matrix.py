@@ -55,10 +55,15 @@ def configurations() -> list[Configuration]:
     levels = [Configuration(c, level, f"-{level}") for level in LEVELS for c in COMPILERS]
     one_file = [Configuration(c, "one-file", "-O2", ("CIPHERMOTE_ONE_FILE",)) for c in COMPILERS]
     back_end = f"-O2 -I{REPOSITORY / 'tests' / 'core'} -DCM_ARCH_HEADER='\"recording_arch.h\"'"
-    variants = [
-        Configuration("gcc", "back-end", back_end),
-        Configuration("gcc", "no-int128", "-O2 -DCM_NO_INT128"),
-    ]
+    options = {
+        "back-end": back_end,
+        "no-int128": "-O2 -DCM_NO_INT128",
+        "halves": "-O2 -DCM_LOG2_TILES=1 -DCM_STORE_NOISE=1",
+        "eighths": "-O2 -DCM_LOG2_TILES=3",
+        "sixteenths": "-O2 -DCM_LOG2_TILES=4 -DCM_STORE_NOISE=1",
+        "products": f"{back_end} -DCM_WHOLE_PRODUCTS=1",
+    }
+    variants = [Configuration("gcc", name, flags) for name, flags in options.items()]
     return sanitized + levels + one_file + variants
 
 

@@ -38,7 +38,7 @@ MESSAGE_LIMIT_BITS = {31: 29, 63: 58}
 
 FRAME_OVERHEAD_BYTES = 44 + 4
 SEED_BYTES = {"chacha20": 32, "shake256": 64, "blake2xb": 64}
-WORKSPACE_BYTES = 1024
+WORKSPACE_BYTES = 704
 
 Key = Literal["symmetric", "asymmetric"]
 
@@ -172,7 +172,7 @@ def frame_bytes(parameters: ParameterSet, key: Key, xof: str = "chacha20") -> in
 def arena_bytes(n: int, key: Key, precision: int = 31, parts: int = 1) -> int:
     """CM_CKKS_SYMMETRIC_ARENA_BYTES or CM_CKKS_ASYMMETRIC_ARENA_BYTES; parts is 2 for complex slots."""
     message = n // 2 * parts * (4 if precision == 31 else 8)
-    return message + (8 * n if key == "symmetric" else 12 * n + n // 4) + WORKSPACE_BYTES
+    return message + 8 * n + (n // 4 if key == "asymmetric" else 0) + WORKSPACE_BYTES
 
 
 def _require(condition: bool, sentence: str) -> None:

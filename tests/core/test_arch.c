@@ -22,7 +22,7 @@ recording_calls recorded;
 /* Takes n = 1024 alone, and does it in another order than the portable code: one output of a level at a time. */
 static int forward(uint32_t *a, const cm_ring *ring)
 {
-    if (ring->log2_n != 10) {
+    if (ring->log2_n != 10 || ring->log2_tiles != 0) {
         recorded.ntt_declined++;
         return 0;
     }
@@ -60,7 +60,7 @@ static int double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, cons
         return 0;
     }
     recorded.product_taken++;
-    cm_ternary_expand(out0, u, 1, ring);
+    cm_ternary_fold(out0, u, 1, ring);
     cm_ntt_forward(out0, ring);
     for (uint32_t i = 0; i < (uint32_t)1 << ring->log2_n; i++) {
         const uint64_t transformed = cm_reduce(out0[i], ring->prime);
@@ -77,7 +77,9 @@ static void the_other_tests_went_through_the_back_end(void)
     CHECK(recorded.ntt_taken > 0);
     CHECK(recorded.ntt_declined > 0);
     CHECK(recorded.product_taken > 0);
+#if CM_WHOLE_PRODUCTS
     CHECK(recorded.product_declined > 0);
+#endif
 }
 
 void test_arch(void)

@@ -165,7 +165,7 @@ static void products_are_negacyclic(void)
     for (uint32_t i = 0; i < N; i++) {
         b[i] = cm_reduce(b[i], prime);
     }
-    cm_multiply(c, a, b, &ring);
+    cm_multiply(c, a, b, N, prime);
     cm_ntt_inverse(c, &ring);
     CHECK_BYTES(c, d, sizeof c);
 }
@@ -188,7 +188,7 @@ static void double_product_transforms_u_and_multiplies(void)
     fill(a, N, prime->q, 1);
     fill(b, N, prime->q, 2);
     cm_double_product(c, d, u, a, b, &ring);
-    cm_ternary_expand(e, u, 1, &ring);
+    cm_ternary_fold(e, u, 1, &ring);
     cm_ntt_forward(e, &ring);
     for (uint32_t i = 0; i < N; i++) {
         const uint64_t x = cm_reduce(e[i], prime);
@@ -207,7 +207,7 @@ static void ternary_digits_are_minus_one_zero_and_one(void)
     for (unsigned i = 0; i < sizeof u; i++) {
         u[i] = 0 | 1 << 2 | 2 << 4 | 0 << 6;
     }
-    cm_ternary_expand(a, u, 7, &ring);
+    cm_ternary_fold(a, u, 7, &ring);
     CHECK(a[0] == prime->q - 7 && a[1] == 0 && a[2] == 7 && a[3] == prime->q - 7);
 }
 

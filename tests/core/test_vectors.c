@@ -161,7 +161,7 @@ static void check_coefficients(const cm_vector *vector, unsigned index)
     }
     for (unsigned prime = 0; prime < vector->params->data_primes; prime++) {
         cm_ring_init(&ring, &vector->params->primes[prime], vector->params->log2_n);
-        cm_message_residues(&message, &ring, polynomials[0]);
+        cm_message_fold(&message, &ring, polynomials[0]);
         for (size_t i = 0; i < (size_t)1 << vector->params->log2_n; i++) {
             uint8_t word[4];
             cm_store32(word, cm_reduce(polynomials[0][i], ring.prime));
@@ -218,10 +218,14 @@ static void check_emitted(const cm_vector *vector, unsigned index)
     }
 }
 
-/* Whether config.h left everything in that the vector needs, and the buffers above hold it. */
+/*
+ * Whether config.h left everything in that the vector needs, and the buffers above hold it. The frames pinned are of
+ * whole polynomials; with tiles there are more of them, and SEAL's form tells whether the residues are right.
+ */
 static bool in_this_build(const cm_vector *vector)
 {
-    return vector->params->log2_n <= LOG2_N && (CM_COMPLEX || vector->slots == CM_REAL) &&
+    return (CM_LOG2_TILES == 0 || vector->form != CM_VECTOR_FRAMES) && vector->params->log2_n <= LOG2_N &&
+           (CM_COMPLEX || vector->slots == CM_REAL) &&
            (CM_PRECISION_31 || vector->precision != CM_FIXED_31) &&
            (CM_PRECISION_63 || vector->precision != CM_FIXED_63) &&
            (CM_XOF_SHAKE256 || vector->xof != CM_SHAKE256) && (CM_XOF_BLAKE2XB || vector->xof != CM_BLAKE2XB);

@@ -59,10 +59,17 @@ typedef struct cm_ckks_values {
 #define CM_CKKS_MESSAGE_BYTES(n, slots, precision) \
     ((size_t)(n) / 2u * ((slots) == CM_COMPLEX_SLOTS ? 2u : 1u) * ((precision) == CM_FIXED_31 ? 4u : 8u))
 #define CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, precision) \
-    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + 8u * (size_t)(n) + CM_WORKSPACE_BYTES)
+    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_SYMMETRIC_WORK_BYTES(n))
 #define CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, slots, precision) \
-    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + 12u * (size_t)(n) + (size_t)(n) / 4u + CM_WORKSPACE_BYTES)
-#define CM_WORKSPACE_BYTES 1024u
+    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_ASYMMETRIC_WORK_BYTES(n))
+
+/* What lies behind the message: workspace, two tiles, and what config.h and the kind of key ask for. */
+#define CM_WORKSPACE_BYTES 704u
+#define CM_SYMMETRIC_WORK_BYTES(n) \
+    (CM_WORKSPACE_BYTES + 2u * (4u * (size_t)(n) >> CM_LOG2_TILES) + (CM_STORE_NOISE ? (size_t)(n) : 0u))
+#define CM_ASYMMETRIC_WORK_BYTES(n) \
+    (CM_SYMMETRIC_WORK_BYTES(n) + (size_t)(n) / 4u + (CM_STORE_NOISE ? (size_t)(n) : 0u) + \
+     (CM_WHOLE_PRODUCTS ? 4u * (size_t)(n) : 0u))
 
 /*
  * Encrypt under the secret key: c0 = m + e - a s, c1 = a, and a is the expansion of a public seed by xof.

@@ -72,4 +72,35 @@
 #error "CM_COUNTER_RESERVE must be between 1 and 65536."
 #endif
 
+/*
+ * CM_LOG2_TILES        An encryption works on a tile of n / 2^CM_LOG2_TILES coefficients at a time: 0 to 4. Two tiles
+ *                      of 4-byte words are held; smaller ones cost time, for the secret, the message and the
+ *                      noise are folded anew for each. Frames carry one tile each. Default: 0 (whole polynomials).
+ */
+#ifndef CM_LOG2_TILES
+#define CM_LOG2_TILES 0
+#endif
+#if CM_LOG2_TILES < 0 || CM_LOG2_TILES > 4
+#error "CM_LOG2_TILES must be between 0 (whole polynomials) and 4 (sixteenths)."
+#endif
+
+/*
+ * CM_STORE_NOISE       1: sample the noise once and keep it, n bytes for a symmetric encryption and 2n for an
+ *                      asymmetric one. 0: sample it again for each prime and tile. Default: 0.
+ */
+#ifndef CM_STORE_NOISE
+#define CM_STORE_NOISE 0
+#endif
+
+/*
+ * CM_WHOLE_PRODUCTS    1: hand asymmetric encryption's two products to the back-end as one call
+ *                      (core/src/ring/arch/api.h), for accelerators; takes 4n bytes more. Default: 0.
+ */
+#ifndef CM_WHOLE_PRODUCTS
+#define CM_WHOLE_PRODUCTS 0
+#endif
+#if CM_WHOLE_PRODUCTS && CM_LOG2_TILES
+#error "CM_WHOLE_PRODUCTS works on whole polynomials: set CM_LOG2_TILES to 0."
+#endif
+
 #endif

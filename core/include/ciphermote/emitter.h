@@ -40,6 +40,7 @@ typedef struct cm_ciphertext_info {
     bool ntt_form;
     uint8_t components; /* 2 for a fresh ciphertext */
     uint8_t primes;     /* how many residues each coefficient has: data_primes for a fresh ciphertext */
+    uint8_t log2_tiles; /* residues come in 2^log2_tiles pieces of n >> log2_tiles */
     cm_xof_kind xof;    /* CM_XOF_NONE, or what expands the seed in place of component 1 */
     uint64_t key_id;
     uint64_t counter;
@@ -50,8 +51,9 @@ typedef struct cm_ciphertext_info {
 typedef struct cm_emitter cm_emitter;
 struct cm_emitter {
     cm_status (*begin)(cm_emitter *self, const cm_ciphertext_info *info);
-    /* n residues, each below its prime, of one component at one prime. */
-    cm_status (*residues)(cm_emitter *self, unsigned component, unsigned prime, const uint32_t *residues);
+    /* n >> info.log2_tiles residues, each below its prime: one tile of one component at one prime. */
+    cm_status (*residues)(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
+                          const uint32_t *residues);
     cm_status (*end)(cm_emitter *self);
     bool component_major; /* wants component 0 at all primes, then component 1; otherwise both at each prime in turn */
     bool expands_seed;       /* wants component 1 of a seeded ciphertext as residues too */

@@ -27,8 +27,8 @@ typedef struct cm_message {
 CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message,
                                   uint8_t *scratch);
 
-/* m at one prime: n words, at most 2q, in coefficient order. */
-void cm_message_residues(const cm_message *message, const cm_ring *ring, uint32_t *out);
+/* m at one prime, folded into the ring or tile: n/T values below 2q, in coefficient order. */
+void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out);
 
 /* ---- the two precisions; fixed31.c and fixed63.c compile fixed_transform.h for each ---- */
 
@@ -43,8 +43,8 @@ void cm_message_residues(const cm_message *message, const cm_ring *ring, uint32_
 void cm_transform_31(int32_t *data, unsigned log2_n, cm_slots slots);
 void cm_transform_63(int64_t *data, unsigned log2_n, cm_slots slots);
 
-void cm_residues_31(const int32_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
-void cm_residues_63(const int64_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
+void cm_fold_31(const int32_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
+void cm_fold_63(const int64_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
 
 /* Move slot j to where the transform expects it, in place; words of 4 bytes a slot. visited holds n/16 bytes. */
 void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint8_t *visited);

@@ -13,7 +13,7 @@ typedef int64_t wide;
 #define GUARD_BITS CM_GUARD_BITS_31
 #define SINE cm_sine_31
 #define TRANSFORM cm_transform_31
-#define RESIDUES cm_residues_31
+#define FOLD cm_fold_31
 
 static inline wide wide_from(int64_t a)
 {
@@ -47,10 +47,17 @@ static inline fixed round_shift(wide a, unsigned bits)
     return (fixed)((a + ((wide)1 << (bits - 1u))) >> bits);
 }
 
-/* A multiple of q between 2^30 and 2^31 makes any |x| < 2^30 a positive 32-bit number. */
-static inline uint32_t residue(fixed x, uint32_t offset, const cm_prime *prime)
+/* Terms lie within +-2^30 q, and T of them within +-2^30 T q: the offset, a multiple of q, makes the sum positive. */
+static inline uint64_t fold_offset(const cm_ring *ring)
 {
-    return cm_montgomery_multiply((uint32_t)x + offset, prime->r1, prime);
+    return (uint64_t)ring->prime->q << (30 + ring->log2_tiles);
+}
+
+/* For |x| < 2^30; unsigned, for the sum is. */
+static inline uint64_t fold_term(int64_t x, uint32_t power, const cm_prime *prime)
+{
+    (void)prime;
+    return (uint64_t)(x * power);
 }
 
 #include "encode/fixed_transform.h"

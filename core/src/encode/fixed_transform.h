@@ -135,7 +135,7 @@ static void split_real(fixed *data, unsigned log2_n)
         const root b = root_at(5u * k, log2_n);
         const root c = root_at(points - k, log2_n);
         const root d = root_at(points - 5u * k, log2_n);
-        /* At k = M/2 both lines write the same place; the first is the one that stays. */
+        /* At k = M/2, u and v are one place: what is written to u stays. */
         v[0] = round_shift(subtract(turned_re(e_re, e_im, c), turned_re(o_re, o_im, d)), shift);
         v[1] = round_shift(subtract(turned_im(e_re, e_im, c), turned_im(o_re, o_im, d)), shift);
         u[0] = round_shift(add(turned_re(e_re, -e_im, a), turned_re(o_re, -o_im, b)), shift);
@@ -172,34 +172,44 @@ void TRANSFORM(fixed *data, unsigned log2_n, cm_slots slots)
     }
 }
 
-void RESIDUES(const fixed *data, cm_slots slots, const cm_ring *ring, uint32_t *out)
+static int64_t coefficient_below_half(const fixed *data, uint32_t k, uint32_t n)
+{
+    const uint32_t quarter = n / 4u;
+    if (k == quarter) {
+        return data[1];
+    }
+    return k < quarter ? data[2u * (size_t)k] : data[2u * (size_t)(n / 2u - k) + 1u];
+}
+
+/* Coefficient k of the encoded polynomial; k is public. */
+static int64_t coefficient(const fixed *data, cm_slots slots, uint32_t k, uint32_t n)
+{
+    const uint32_t half = n / 2u;
+    if (slots == CM_COMPLEX_SLOTS) {
+        return k < half ? data[2u * (size_t)k] : data[2u * (size_t)(k - half) + 1u];
+    }
+    /* Antisymmetric: m[n-k] = -m[k], m[n/2] = 0. */
+    if (k >= half) {
+        return k == half ? 0 : -coefficient_below_half(data, n - k, n);
+    }
+    return coefficient_below_half(data, k, n);
+}
+
+/* sum of m[j n/T + i] r^j: each term is a residue's product, or a number's below 2^30, by a power below q. */
+void FOLD(const fixed *data, cm_slots slots, const cm_ring *ring, uint32_t *out)
 {
     const cm_prime *prime = ring->prime;
     const uint32_t n = (uint32_t)1 << ring->log2_n;
-    const uint32_t quarter = n / 4u;
-    const uint32_t twice_q = 2u * prime->q;
-    uint32_t offset = prime->q;
-    while (offset < (uint32_t)1 << 30) {
-        offset <<= 1;
-    }
-    if (slots == CM_COMPLEX_SLOTS) {
-        for (uint32_t k = 0; k < n / 2u; k++) {
-            out[k] = residue(data[2u * (size_t)k], offset, prime);
-            out[k + n / 2u] = residue(data[2u * (size_t)k + 1u], offset, prime);
+    const uint32_t points = cm_ring_points(ring);
+    const unsigned tiles = 1u << ring->log2_tiles;
+    uint32_t powers[CM_MAX_TILES];
+    cm_ring_fold_powers(ring, powers);
+    for (uint32_t i = 0; i < points; i++) {
+        uint64_t sum = fold_offset(ring);
+        for (unsigned j = 0; j < tiles; j++) {
+            sum += fold_term(coefficient(data, slots, j * points + i, n), powers[j], prime);
         }
-        return;
-    }
-    /* Antisymmetric: m[n-k] = -m[k], m[n/2] = 0. */
-    out[0] = residue(data[0], offset, prime);
-    out[quarter] = residue(data[1], offset, prime);
-    out[3u * quarter] = twice_q - out[quarter];
-    out[n / 2u] = 0;
-    for (uint32_t k = 1; k < quarter; k++) {
-        const uint32_t low = residue(data[2u * (size_t)k], offset, prime);
-        const uint32_t high = residue(data[2u * (size_t)k + 1u], offset, prime);
-        out[k] = low;
-        out[n - k] = twice_q - low;
-        out[n / 2u - k] = high;
-        out[n / 2u + k] = twice_q - high;
+        const uint32_t folded = cm_montgomery_reduce(sum, prime);
+        out[i] = tiles == 1 ? folded : cm_montgomery_multiply(folded, prime->r1, prime);
     }
 }

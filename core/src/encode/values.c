@@ -184,16 +184,16 @@ cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_me
     return CM_OK;
 }
 
-void cm_message_residues(const cm_message *message, const cm_ring *ring, uint32_t *out)
+void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out)
 {
 #if CM_PRECISION_31
     if (message->precision == CM_FIXED_31) {
-        cm_residues_31(message->data, message->slots, ring, out);
+        cm_fold_31(message->data, message->slots, ring, out);
     }
 #endif
 #if CM_PRECISION_63
     if (message->precision == CM_FIXED_63) {
-        cm_residues_63(message->data, message->slots, ring, out);
+        cm_fold_63(message->data, message->slots, ring, out);
     }
 #endif
 }

@@ -58,15 +58,20 @@ void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned
 /* The next CM_SAMPLE_BLOCK residues. */
 void cm_uniform_read(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK]);
 
+/* The next count residues, a multiple of CM_SAMPLE_BLOCK. */
+static inline void cm_uniform_values(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i += CM_SAMPLE_BLOCK) {
+        cm_uniform_read(uniform, residues + i);
+    }
+}
+
 /* A whole polynomial at one prime: begin_prime and n residues. */
 static inline void cm_uniform_polynomial(cm_uniform *uniform, const cm_prime *prime, unsigned index,
                                          uint32_t *residues)
 {
-    const uint32_t n = (uint32_t)1 << uniform->log2_n;
     cm_uniform_begin_prime(uniform, prime, index);
-    for (uint32_t i = 0; i < n; i += CM_SAMPLE_BLOCK) {
-        cm_uniform_read(uniform, residues + i);
-    }
+    cm_uniform_values(uniform, residues, (uint32_t)1 << uniform->log2_n);
 }
 
 /* n uniform ternary coefficients, packed as in ciphermote/keys.h. Reads n/2 bytes; docs/encoding.md, section 6. */

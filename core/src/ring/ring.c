@@ -18,13 +18,46 @@ static uint32_t multiply_residue(uint32_t a, uint32_t b, const cm_prime *prime)
 void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n)
 {
     ring->prime = prime;
-    ring->log2_n = log2_n;
-    uint32_t root = multiply_residue(prime->psi, prime->r2, prime);
-    for (unsigned level = log2_n; level-- > 0;) {
-        uint32_t square = multiply_residue(root, root, prime);
+    ring->log2_n = (uint8_t)log2_n;
+    cm_ring_select_tile(ring, 0, 0);
+    for (unsigned level = 0; level < log2_n; level++) {
+        uint32_t square = multiply_residue(ring->first[level], ring->first[level], prime);
+        ring->step[level] = prime->q - multiply_residue(square, ring->first[level], prime);
+    }
+}
+
+/*
+ * At level l the tile's first block is number tile 2^(l-k), and bitrev(2^l + tile 2^(l-k)) is 1 + 2 bitrev_k(tile)
+ * at the last level, twice that at the one before it, and so on.
+ */
+void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
+{
+    const cm_prime *prime = ring->prime;
+    ring->log2_tiles = (uint8_t)log2_tiles;
+    ring->tile = (uint8_t)tile;
+    uint32_t square = multiply_residue(prime->psi, prime->r2, prime);
+    uint32_t root = square;
+    for (unsigned b = log2_tiles; b-- > 0;) {
+        square = multiply_residue(square, square, prime);
+        if (tile >> b & 1u) {
+            root = multiply_residue(root, square, prime);
+        }
+    }
+    for (unsigned level = ring->log2_n; level-- > log2_tiles;) {
         ring->first[level] = root;
-        ring->step[level] = prime->q - multiply_residue(square, root, prime);
-        root = square;
+        root = multiply_residue(root, root, prime);
+    }
+}
+
+/* The tile splits further as x^(n/T) - w^2 = (x^(n/2T) - w) (x^(n/2T) + w), w its twiddle: so r = w^2. */
+void cm_ring_fold_powers(const cm_ring *ring, uint32_t powers[CM_MAX_TILES])
+{
+    const cm_prime *prime = ring->prime;
+    const uint32_t w = ring->first[ring->log2_tiles];
+    const uint32_t r = multiply_residue(w, w, prime);
+    powers[0] = prime->r1;
+    for (unsigned j = 1; j < 1u << ring->log2_tiles; j++) {
+        powers[j] = multiply_residue(powers[j - 1u], r, prime);
     }
 }
 
@@ -46,8 +79,8 @@ void cm_ntt_forward(uint32_t *a, const cm_ring *ring)
     }
     const cm_prime *prime = ring->prime;
     const uint32_t twice_q = 2u * prime->q;
-    for (unsigned level = 0; level < ring->log2_n; level++) {
-        const uint32_t blocks = (uint32_t)1 << level;
+    for (unsigned level = ring->log2_tiles; level < ring->log2_n; level++) {
+        const uint32_t blocks = (uint32_t)1 << (level - ring->log2_tiles);
         const uint32_t half = (uint32_t)1 << (ring->log2_n - level - 1u);
         uint32_t twiddle = ring->first[level];
         uint32_t *low = a;
@@ -100,37 +133,57 @@ void cm_ntt_inverse(uint32_t *a, const cm_ring *ring)
     }
 }
 
-void cm_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring)
+void cm_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count, const cm_prime *prime)
 {
-    if (CM_ARCH_TRY(multiply, out, a, b, ring)) {
+    if (CM_ARCH_TRY(multiply, out, a, b, count, prime)) {
         return;
     }
-    const uint32_t n = (uint32_t)1 << ring->log2_n;
-    for (uint32_t i = 0; i < n; i++) {
-        out[i] = multiply_residue(a[i], b[i], ring->prime);
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = multiply_residue(a[i], b[i], prime);
     }
 }
 
-void cm_add(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring)
+/* The sum of both products is below 2^32 q + 2^32 q, so its reduction is below 3q. */
+void cm_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                     const cm_prime *prime)
 {
-    if (CM_ARCH_TRY(add, out, a, b, ring)) {
+    if (CM_ARCH_TRY(multiply_add, out, a, b, count, prime)) {
         return;
     }
-    const uint32_t n = (uint32_t)1 << ring->log2_n;
-    for (uint32_t i = 0; i < n; i++) {
-        out[i] = cm_subtract_once(cm_reduce(a[i], ring->prime) + b[i], ring->prime->q);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t sum = (uint64_t)out[i] * prime->r1 + (uint64_t)a[i] * b[i];
+        out[i] = cm_subtract_once(cm_subtract_once(cm_montgomery_reduce(sum, prime), prime->q), prime->q);
     }
 }
 
-void cm_ternary_expand(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring)
+void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *prime)
 {
-    const uint32_t n = (uint32_t)1 << ring->log2_n;
-    const uint32_t minus_factor = ring->prime->q - factor;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t digit = ((uint32_t)packed[i / 4u] >> (2u * (i & 3u))) & 3u;
-        uint32_t is_plus = 0u - (digit >> 1);
-        uint32_t is_minus = ((digit | digit >> 1) & 1u) - 1u;
-        a[i] = (factor & is_plus) | (minus_factor & is_minus);
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = cm_subtract_once(cm_reduce(out[i], prime) + b[i], prime->q);
+    }
+}
+
+/* Sixteen terms below q at the most stay below 2^31. */
+void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring)
+{
+    const cm_prime *prime = ring->prime;
+    const uint32_t points = cm_ring_points(ring);
+    const unsigned tiles = 1u << ring->log2_tiles;
+    uint32_t powers[CM_MAX_TILES];
+    cm_ring_fold_powers(ring, powers);
+    for (unsigned j = 0; j < tiles; j++) {
+        powers[j] = multiply_residue(powers[j], factor, prime);
+    }
+    for (uint32_t i = 0; i < points; i++) {
+        uint32_t sum = 0;
+        for (unsigned j = 0; j < tiles; j++) {
+            const uint32_t k = j * points + i;
+            const uint32_t digit = (uint32_t)packed[k / 4u] >> (2u * (k & 3u)) & 3u;
+            const uint32_t is_plus = 0u - (digit >> 1);
+            const uint32_t is_minus = ((digit | digit >> 1) & 1u) - 1u;
+            sum += (powers[j] & is_plus) | ((prime->q - powers[j]) & is_minus);
+        }
+        a[i] = tiles == 1 ? sum : cm_montgomery_multiply(sum, prime->r1, prime);
     }
 }
 
@@ -140,8 +193,9 @@ void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const u
     if (CM_ARCH_TRY(double_product, out0, out1, u, p0, p1, ring)) {
         return;
     }
-    cm_ternary_expand(out1, u, ring->prime->r1, ring);
+    const uint32_t n = cm_ring_points(ring);
+    cm_ternary_fold(out1, u, ring->prime->r1, ring);
     cm_ntt_forward(out1, ring);
-    cm_multiply(out0, out1, p0, ring);
-    cm_multiply(out1, out1, p1, ring);
+    cm_multiply(out0, out1, p0, n, ring->prime);
+    cm_multiply(out1, out1, p1, n, ring->prime);
 }

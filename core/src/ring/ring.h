@@ -1,8 +1,11 @@
 /*
  * Arithmetic in Z_q[x]/(x^n + 1) for one prime q < 2^27 at a time: Montgomery products and the negacyclic NTT.
  *
- * Bounds are stated as multiples of q: a "lazy" value is below 2^32, that is at most 32 q, a "residue" is below q.
- * The transform's order is SEAL's: output i is a(psi^(2 bitrev(i) + 1)).
+ * After k Cooley-Tukey levels the ring is a product of T = 2^k rings Z_q[x]/(x^(n/T) - r), the tiles. Each is
+ * transformed alone, from n/T folded coefficients to n/T contiguous outputs of the whole transform.
+ *
+ * Bounds are stated as multiples of q: a "lazy" value is below 2^32, that is at most 32 q, a "residue" is below
+ * q. The transform's order is SEAL's: output i is a(psi^(2 bitrev(i) + 1)).
  */
 #ifndef CM_RING_RING_H
 #define CM_RING_RING_H
@@ -12,15 +15,39 @@
 #include "ciphermote/config.h"
 #include "ciphermote/params.h"
 
-/* What the transforms at one prime need. Twiddles are in Montgomery form (times 2^32 mod q). */
+#define CM_MAX_LOG2_TILES 4
+#define CM_MAX_TILES (1 << CM_MAX_LOG2_TILES)
+
+/*
+ * What arithmetic at one prime needs, for the whole ring (tile 0 of 1) or one tile. Twiddles are in Montgomery
+ * form (times 2^32 mod q).
+ */
 typedef struct cm_ring {
     const cm_prime *prime;
-    uint32_t log2_n;
-    uint32_t first[CM_MAX_LOG2_N]; /* level l's first twiddle, psi^(n / 2^(l+1)) */
-    uint32_t step[CM_MAX_LOG2_N]; /* from twiddle i to i + 1 of a level, where i has t trailing ones: step[t] */
+    uint8_t log2_n;
+    uint8_t log2_tiles;
+    uint8_t tile;
+    uint32_t first[CM_MAX_LOG2_N]; /* first twiddle of the tile's blocks at level log2_tiles .. log2_n - 1 */
+    uint32_t step[CM_MAX_LOG2_N];  /* from twiddle i to i + 1 of a level, i with t trailing ones: step[t] */
 } cm_ring;
 
+/* The whole ring. */
 void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n);
+
+/* From now on, ring means this tile of 2^log2_tiles. */
+void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile);
+
+/* Coefficients, or outputs, of the ring or tile. */
+static inline uint32_t cm_ring_points(const cm_ring *ring)
+{
+    return (uint32_t)1 << (ring->log2_n - ring->log2_tiles);
+}
+
+/*
+ * powers[j] = r^j in Montgomery form for each of the 2^log2_tiles values of j: coefficient i of a polynomial a in
+ * the tile is the sum of a[j n/T + i] r^j.
+ */
+void cm_ring_fold_powers(const cm_ring *ring, uint32_t powers[CM_MAX_TILES]);
 
 /*
  * Montgomery reduction: x / 2^32 mod q, below x / 2^32 + q.
@@ -51,24 +78,34 @@ static inline uint32_t cm_reduce(uint32_t x, const cm_prime *prime)
     return cm_subtract_once(cm_montgomery_multiply(x, prime->r1, prime), prime->q);
 }
 
-/* Forward transform in place: input below 4q, output lazy: each of at most 14 levels adds 2q, and 4q + 28q <= 2^32. */
+/*
+ * Forward transform of the ring or tile in place: input below 4q, output lazy, for each of at most 14 levels adds
+ * 2q, and 4q + 28q <= 2^32.
+ */
 void cm_ntt_forward(uint32_t *a, const cm_ring *ring);
 
-/* Inverse transform in place: input residues, output residues. */
+/* Inverse transform in place, of the whole ring alone: input residues, output residues. */
 void cm_ntt_inverse(uint32_t *a, const cm_ring *ring);
 
 /* out[i] = a[i] b[i] as residues, for lazy a (Montgomery form) and residues b. out may be a. */
-void cm_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring);
+void cm_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count, const cm_prime *prime);
 
-/* out[i] = a[i] + b[i] as residues, for lazy a and residues b. out may be a. */
-void cm_add(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring);
+/* out[i] += a[i] b[i], from lazy out to residues, for lazy a (Montgomery form) and residues b. */
+void cm_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                     const cm_prime *prime);
 
-/* A packed ternary polynomial (ciphermote/keys.h) as lazy residues times factor, where 0 < factor < q. */
-void cm_ternary_expand(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring);
+/* out[i] += b[i], from lazy out to residues, for residues b. */
+void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *prime);
 
 /*
- * u p0 and u p1 as residues in NTT form, for a ternary u (coefficients) and transformed p0, p1. Neither output may
- * overlap an input or the other.
+ * A packed ternary polynomial (ciphermote/keys.h) times factor, a residue, folded into the ring or tile: n/T
+ * values below 2q.
+ */
+void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring);
+
+/*
+ * u p0 and u p1 as residues in NTT form in the whole ring, for a ternary u (coefficients) and transformed p0, p1.
+ * Neither output may overlap an input or the other.
  */
 void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
                        const uint32_t *p1, const cm_ring *ring);

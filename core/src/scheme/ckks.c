@@ -1,6 +1,7 @@
 /*
- * CKKS encryption, one prime at a time. A ciphertext is never held: each residue polynomial is emitted as it is made,
- * and noise is regenerated for each prime. The order of work is what lets the buffers serve twice.
+ * CKKS encryption, one tile of one prime at a time. A ciphertext is never held: residues are emitted as they are
+ * made. A tile of the secret (or u) is transformed into U; then, for each component, a tile of m + e is folded and
+ * transformed into W, the product of U and the public part is added to it, and W leaves.
  */
 #include "ciphermote/ckks.h"
 
@@ -15,6 +16,7 @@
 /* What an encryption needs beside polynomials; it lies in the arena, right behind the message. */
 typedef struct workspace {
     cm_message message;
+    cm_noise noise;
     cm_ring ring;
     cm_seeds seeds;
     cm_uniform uniform;
@@ -23,13 +25,14 @@ typedef struct workspace {
 
 typedef char cm_workspace_fits[sizeof(workspace) <= CM_WORKSPACE_BYTES ? 1 : -1];
 
-/* The arena's parts; b and u are there for asymmetric encryption alone. */
+/* The arena's parts, in its order. */
 typedef struct layout {
     workspace *work;
-    uint32_t *w; /* n words: the polynomial about to be emitted */
-    uint32_t *a; /* n words: a s, or u pk0 */
-    uint32_t *b; /* n words: u pk1 */
-    uint8_t *u;  /* n/4 bytes */
+    uint32_t *w;     /* n/T words: the residues about to leave */
+    uint32_t *u;     /* n/T words: the transformed secret, or u */
+    uint32_t *b;     /* n words, with CM_WHOLE_PRODUCTS and a public key: u pk1 */
+    uint8_t *packed; /* n/4 bytes, with a public key: u */
+    int8_t *noise;   /* n bytes a noisy component, with CM_STORE_NOISE */
 } layout;
 
 static bool params_usable(const cm_params *params)
@@ -38,16 +41,9 @@ static bool params_usable(const cm_params *params)
            params->data_primes <= params->key_primes && params->key_primes <= CM_MAX_PRIMES;
 }
 
-static size_t message_bytes(const cm_ckks_values *values, uint32_t n)
-{
-    const cm_slots slots = values->slots;
-    const cm_precision precision = values->precision;
-    return CM_CKKS_MESSAGE_BYTES(n, slots, precision);
-}
-
-/* Check the arena for a message, `polynomials` of n words and `ternaries` of n/4 bytes, and divide it. */
-static cm_status open_arena(const cm_params *params, const cm_ckks_values *values, unsigned polynomials,
-                            unsigned ternaries, void *arena, size_t arena_bytes, layout *parts)
+/* Divide the arena for this many noisy components, 1 (symmetric) or 2 (asymmetric); it must hold them. */
+static cm_status open_arena(const cm_params *params, const cm_ckks_values *values, unsigned components,
+                            void *arena, size_t arena_bytes, layout *parts)
 {
     if (!params_usable(params)) {
         return CM_ERR_PARAMS;
@@ -56,24 +52,24 @@ static cm_status open_arena(const cm_params *params, const cm_ckks_values *value
         return CM_ERR_ARGUMENT;
     }
     const size_t n = (size_t)1 << params->log2_n;
-    const size_t message = message_bytes(values, (uint32_t)n);
-    const size_t needed =
-        message + CM_WORKSPACE_BYTES + polynomials * n * sizeof(uint32_t) + ternaries * (n / 4u);
-    if (!arena || (uintptr_t)arena % 8u != 0 || arena_bytes < needed) {
+    const size_t message = CM_CKKS_MESSAGE_BYTES(n, values->slots, values->precision);
+    const size_t rest = components == 1 ? CM_SYMMETRIC_WORK_BYTES(n) : CM_ASYMMETRIC_WORK_BYTES(n);
+    if (!arena || (uintptr_t)arena % 8u != 0 || arena_bytes < message + rest) {
         return CM_ERR_ARENA;
     }
-    uint8_t *base = arena;
-    parts->work = (workspace *)(void *)(base + message);
-    parts->w = (uint32_t *)(void *)(base + message + CM_WORKSPACE_BYTES);
-    parts->a = parts->w + n;
-    parts->b = parts->a + n;
-    parts->u = (uint8_t *)(parts->a + (polynomials - 1u) * n);
+    uint8_t *at = (uint8_t *)arena + message;
+    parts->work = (workspace *)(void *)at;
+    parts->w = (uint32_t *)(void *)(at + CM_WORKSPACE_BYTES);
+    parts->u = parts->w + (n >> CM_LOG2_TILES);
+    parts->b = parts->u + (n >> CM_LOG2_TILES);
+    parts->packed = (uint8_t *)(parts->b + (CM_WHOLE_PRODUCTS ? n : 0));
+    parts->noise = (int8_t *)(components == 1 ? (uint8_t *)parts->b : parts->packed + n / 4u);
     return CM_OK;
 }
 
 /* Common to both kinds of key: check the arena, encode, take the seeds, say what will come. */
 static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_id, cm_xof_kind xof,
-                       const cm_ckks_values *values, void *arena, cm_emitter *emitter, layout *parts)
+                       const cm_ckks_values *values, void *arena, cm_emitter *emitter, const layout *parts)
 {
     workspace *work = parts->work;
     work->message.data = arena;
@@ -85,6 +81,16 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
     if (status != CM_OK) {
         return status;
     }
+    work->noise.key = work->seeds.secret_seed;
+    work->noise.stream = &work->stream;
+    work->noise.stored = NULL;
+#if CM_STORE_NOISE
+    for (unsigned component = 0; component < (xof == CM_XOF_NONE ? 2u : 1u); component++) {
+        const uint32_t n = (uint32_t)1 << params->log2_n;
+        cm_noise_sample(&work->noise, component, parts->noise + (size_t)component * n, n);
+    }
+    work->noise.stored = parts->noise;
+#endif
     cm_ciphertext_info *info = &emitter->info;
     memset(info, 0, sizeof *info);
     info->params = params;
@@ -92,6 +98,7 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
     info->ntt_form = true;
     info->components = 2;
     info->primes = params->data_primes;
+    info->log2_tiles = CM_LOG2_TILES;
     info->xof = xof;
     info->key_id = key_id;
     info->counter = work->seeds.counter;
@@ -100,20 +107,17 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
     return emitter->begin(emitter, info);
 }
 
-/* w = NTT(m + e) for component 0, NTT(e) for component 1; then the product is added and w leaves. */
-static cm_status emit_component(const layout *parts, unsigned component, unsigned prime,
-                                const uint32_t *product, cm_emitter *emitter)
+/* w = NTT(m + e) for component 0, NTT(e) for component 1, in the ring's tile. */
+static void transform_component(const layout *parts, unsigned component)
 {
     workspace *work = parts->work;
     if (component == 0) {
-        cm_message_residues(&work->message, &work->ring, parts->w);
+        cm_message_fold(&work->message, &work->ring, parts->w);
     } else {
-        memset(parts->w, 0, sizeof(uint32_t) << work->ring.log2_n);
+        memset(parts->w, 0, sizeof(uint32_t) * cm_ring_points(&work->ring));
     }
-    cm_add_noise(parts->w, work->seeds.secret_seed, component, &work->ring, &work->stream);
+    cm_noise_add(&work->noise, component, parts->w, &work->ring);
     cm_ntt_forward(parts->w, &work->ring);
-    cm_add(parts->w, parts->w, product, &work->ring);
-    return emitter->residues(emitter, component, prime, parts->w);
 }
 
 static bool xof_built(cm_xof_kind xof)
@@ -124,30 +128,56 @@ static bool xof_built(cm_xof_kind xof)
 
 /* ---- symmetric ---- */
 
-/* c0 = NTT(m + e) + a (-s): a is expanded into w, which is still free, and its product with -s kept in a. */
+/* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
+static void add_expansion(const layout *parts)
+{
+    workspace *work = parts->work;
+    const uint32_t points = cm_ring_points(&work->ring);
+    uint32_t block[CM_SAMPLE_BLOCK];
+    for (uint32_t i = 0; i < points; i += CM_SAMPLE_BLOCK) {
+        cm_uniform_read(&work->uniform, block);
+        cm_multiply_add(parts->w + i, parts->u + i, block, CM_SAMPLE_BLOCK, work->ring.prime);
+    }
+}
+
+/* c0 = NTT(m + e) + a (-s), a tile at a time. */
 static cm_status emit_symmetric(const cm_secret_key *key, const layout *parts, cm_emitter *emitter)
 {
     workspace *work = parts->work;
     const cm_params *params = key->params;
-    const cm_xof_kind xof = emitter->info.xof;
     cm_status status = CM_OK;
-    cm_uniform_init(&work->uniform, xof, work->seeds.public_seed, params->log2_n, params->data_primes);
-    for (unsigned i = 0; i < params->data_primes && status == CM_OK; i++) {
+    cm_uniform_init(&work->uniform, emitter->info.xof, work->seeds.public_seed, params->log2_n,
+                    params->data_primes);
+    for (unsigned i = 0; i < params->data_primes; i++) {
         const cm_prime *prime = &params->primes[i];
         cm_ring_init(&work->ring, prime, params->log2_n);
-        cm_ternary_expand(parts->a, key->ternary, prime->q - prime->r1, &work->ring);
-        cm_ntt_forward(parts->a, &work->ring);
-        cm_uniform_polynomial(&work->uniform, prime, i, parts->w);
-        cm_multiply(parts->a, parts->a, parts->w, &work->ring);
-        status = emit_component(parts, 0, i, parts->a, emitter);
+        cm_uniform_begin_prime(&work->uniform, prime, i);
+        for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES && status == CM_OK; tile++) {
+            cm_ring_select_tile(&work->ring, CM_LOG2_TILES, tile);
+            cm_ternary_fold(parts->u, key->ternary, prime->q - prime->r1, &work->ring);
+            cm_ntt_forward(parts->u, &work->ring);
+            transform_component(parts, 0);
+            add_expansion(parts);
+            status = emitter->residues(emitter, 0, i, tile, parts->w);
+        }
     }
-    if (!emitter->expands_seed) {
-        return status;
-    }
-    cm_uniform_init(&work->uniform, xof, work->seeds.public_seed, params->log2_n, params->data_primes);
-    for (unsigned i = 0; i < params->data_primes && status == CM_OK; i++) {
-        cm_uniform_polynomial(&work->uniform, &params->primes[i], i, parts->w);
-        status = emitter->residues(emitter, 1, i, parts->w);
+    return status;
+}
+
+/* c1 = a, for emitters that cannot send its seed. */
+static cm_status emit_expansion(const cm_params *params, const layout *parts, cm_emitter *emitter)
+{
+    workspace *work = parts->work;
+    cm_status status = CM_OK;
+    cm_uniform_init(&work->uniform, emitter->info.xof, work->seeds.public_seed, params->log2_n,
+                    params->data_primes);
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        const uint32_t points = (uint32_t)1 << (params->log2_n - CM_LOG2_TILES);
+        cm_uniform_begin_prime(&work->uniform, &params->primes[i], i);
+        for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES && status == CM_OK; tile++) {
+            cm_uniform_values(&work->uniform, parts->w, points);
+            status = emitter->residues(emitter, 1, i, tile, parts->w);
+        }
     }
     return status;
 }
@@ -163,13 +193,16 @@ cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key,
         return CM_ERR_UNSUPPORTED;
     }
     layout parts;
-    cm_status status = open_arena(key->params, values, 2, 0, arena, arena_bytes, &parts);
+    cm_status status = open_arena(key->params, values, 1, arena, arena_bytes, &parts);
     if (status != CM_OK) {
         return status;
     }
     status = begin(device, key->params, key->key_id, xof, values, arena, emitter, &parts);
     if (status == CM_OK) {
         status = emit_symmetric(key, &parts, emitter);
+    }
+    if (status == CM_OK && emitter->expands_seed) {
+        status = emit_expansion(key->params, &parts, emitter);
     }
     if (status == CM_OK) {
         status = emitter->end(emitter);
@@ -180,54 +213,100 @@ cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key,
 
 /* ---- asymmetric ---- */
 
-/* Both components at each prime in turn, so that u is transformed once for the two. */
-static cm_status emit_prime(const cm_public_key *key, const layout *parts, unsigned index, cm_emitter *emitter)
+#if CM_WHOLE_PRODUCTS
+
+/* u pk0 and u pk1 at once, as a back-end would rather compute them; emit_tile then only adds. */
+static cm_status prepare_prime(const cm_public_key *key, const layout *parts, unsigned index)
 {
-    cm_ring *ring = &parts->work->ring;
-    cm_ring_init(ring, &key->params->primes[index], key->params->log2_n);
     const uint32_t *pk0 = key->polynomial(key->context, 0, index);
     const uint32_t *pk1 = key->polynomial(key->context, 1, index);
     if (!pk0 || !pk1) {
         return CM_ERR_ARGUMENT;
     }
-    cm_double_product(parts->a, parts->b, parts->u, pk0, pk1, ring);
-    cm_status status = emit_component(parts, 0, index, parts->a, emitter);
-    return status == CM_OK ? emit_component(parts, 1, index, parts->b, emitter) : status;
+    cm_double_product(parts->u, parts->b, parts->packed, pk0, pk1, &parts->work->ring);
+    return CM_OK;
 }
 
-/* One component at one prime, for formats that want all of component 0 first. */
-static cm_status emit_single(const cm_public_key *key, const layout *parts, unsigned component,
-                             unsigned index, cm_emitter *emitter)
+static void prepare_tile(const layout *parts)
 {
-    cm_ring *ring = &parts->work->ring;
-    const cm_prime *prime = &key->params->primes[index];
+    (void)parts;
+}
+
+static cm_status emit_tile(const cm_public_key *key, const layout *parts, unsigned component, unsigned index,
+                           unsigned tile, cm_emitter *emitter)
+{
+    const cm_ring *ring = &parts->work->ring;
+    (void)key;
+    transform_component(parts, component);
+    cm_add(parts->w, component == 0 ? parts->u : parts->b, cm_ring_points(ring), ring->prime);
+    return emitter->residues(emitter, component, index, tile, parts->w);
+}
+
+#else
+
+static cm_status prepare_prime(const cm_public_key *key, const layout *parts, unsigned index)
+{
+    (void)key;
+    (void)parts;
+    (void)index;
+    return CM_OK;
+}
+
+static void prepare_tile(const layout *parts)
+{
+    const cm_ring *ring = &parts->work->ring;
+    cm_ternary_fold(parts->u, parts->packed, ring->prime->r1, ring);
+    cm_ntt_forward(parts->u, ring);
+}
+
+/* One tile of one component: c0 = u pk0 + e0 + m, or c1 = u pk1 + e1. */
+static cm_status emit_tile(const cm_public_key *key, const layout *parts, unsigned component, unsigned index,
+                           unsigned tile, cm_emitter *emitter)
+{
+    const cm_ring *ring = &parts->work->ring;
+    const uint32_t points = cm_ring_points(ring);
     const uint32_t *pk = key->polynomial(key->context, component, index);
     if (!pk) {
         return CM_ERR_ARGUMENT;
     }
-    cm_ring_init(ring, prime, key->params->log2_n);
-    cm_ternary_expand(parts->a, parts->u, prime->r1, ring);
-    cm_ntt_forward(parts->a, ring);
-    cm_multiply(parts->a, parts->a, pk, ring);
-    return emit_component(parts, component, index, parts->a, emitter);
+    transform_component(parts, component);
+    cm_multiply_add(parts->w, parts->u, pk + (size_t)tile * points, points, ring->prime);
+    return emitter->residues(emitter, component, index, tile, parts->w);
+}
+
+#endif
+
+/* The components first .. last - 1 at one prime. Together, they share the transforms of u. */
+static cm_status emit_prime(const cm_public_key *key, const layout *parts, unsigned first, unsigned last,
+                            unsigned index, cm_emitter *emitter)
+{
+    cm_ring *ring = &parts->work->ring;
+    cm_ring_init(ring, &key->params->primes[index], key->params->log2_n);
+    cm_status status = prepare_prime(key, parts, index);
+    for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES; tile++) {
+        cm_ring_select_tile(ring, CM_LOG2_TILES, tile);
+        prepare_tile(parts);
+        for (unsigned component = first; component < last && status == CM_OK; component++) {
+            status = emit_tile(key, parts, component, index, tile, emitter);
+        }
+    }
+    return status;
 }
 
 static cm_status emit_asymmetric(const cm_public_key *key, const layout *parts, cm_emitter *emitter)
 {
     workspace *work = parts->work;
     const unsigned primes = key->params->data_primes;
+    const unsigned passes = emitter->component_major ? 2u : 1u;
     const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
     cm_stream_init(&work->stream, work->seeds.secret_seed, nonce);
-    cm_sample_ternary(&work->stream, parts->u, (uint32_t)1 << key->params->log2_n);
+    cm_sample_ternary(&work->stream, parts->packed, (uint32_t)1 << key->params->log2_n);
     cm_status status = CM_OK;
-    if (!emitter->component_major) {
+    for (unsigned pass = 0; pass < passes; pass++) {
+        const unsigned last = passes == 2u ? pass + 1u : 2u;
         for (unsigned i = 0; i < primes && status == CM_OK; i++) {
-            status = emit_prime(key, parts, i, emitter);
+            status = emit_prime(key, parts, pass, last, i, emitter);
         }
-        return status;
-    }
-    for (unsigned step = 0; step < 2u * primes && status == CM_OK; step++) {
-        status = emit_single(key, parts, step / primes, step % primes, emitter);
     }
     return status;
 }
@@ -239,7 +318,7 @@ cm_status cm_ckks_encrypt_asymmetric(cm_device *device, const cm_public_key *key
         return CM_ERR_ARGUMENT;
     }
     layout parts;
-    cm_status status = open_arena(key->params, values, 3, 1, arena, arena_bytes, &parts);
+    cm_status status = open_arena(key->params, values, 2, arena, arena_bytes, &parts);
     if (status != CM_OK) {
         return status;
     }

@@ -31,7 +31,7 @@ cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_
 
 static void reduce_all(uint32_t *a, const cm_ring *ring)
 {
-    const uint32_t n = (uint32_t)1 << ring->log2_n;
+    const uint32_t n = cm_ring_points(ring);
     for (uint32_t i = 0; i < n; i++) {
         a[i] = cm_reduce(a[i], ring->prime);
     }
@@ -45,7 +45,7 @@ cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary
     }
     cm_ring ring;
     cm_ring_init(&ring, &params->primes[prime], params->log2_n);
-    cm_ternary_expand(residues, ternary, 1, &ring);
+    cm_ternary_fold(residues, ternary, 1, &ring);
     cm_ntt_forward(residues, &ring);
     reduce_all(residues, &ring);
     return CM_OK;
@@ -71,13 +71,14 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     cm_uniform_init(&uniform, CM_CHACHA20, block, params->log2_n, params->key_primes);
     cm_uniform_polynomial(&uniform, modulus, prime, c1);
 
-    cm_ternary_expand(c0, ternary, modulus->q - modulus->r1, &ring);
+    cm_ternary_fold(c0, ternary, modulus->q - modulus->r1, &ring);
     cm_ntt_forward(c0, &ring);
-    cm_multiply(c0, c0, c1, &ring);
+    cm_multiply(c0, c0, c1, cm_ring_points(&ring), modulus);
     cm_ntt_inverse(c0, &ring);
 
     cm_chacha20_block(block, seed, secret_part, 0);
-    cm_add_noise(c0, block, 0, &ring, &stream);
+    const cm_noise noise = {block, &stream, NULL};
+    cm_noise_add(&noise, 0, c0, &ring);
     cm_ntt_forward(c0, &ring);
     reduce_all(c0, &ring);
     cm_wipe(block, sizeof block);

@@ -58,7 +58,7 @@ static cm_status put(cm_frame_writer *writer, uint8_t byte)
 }
 
 static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned component, unsigned prime,
-                       uint32_t payload_bytes)
+                       unsigned tiles, uint32_t payload_bytes)
 {
     const cm_ciphertext_info *info = &writer->emitter.info;
     uint8_t *header = writer->piece;
@@ -77,7 +77,7 @@ static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned com
     header[AT_XOF] = (uint8_t)info->xof;
     header[AT_COMPONENT] = (uint8_t)component;
     header[AT_PRIME] = (uint8_t)prime;
-    header[AT_TILES] = 0;
+    header[AT_TILES] = (uint8_t)tiles;
     cm_store32(header + AT_LENGTH, payload_bytes);
     writer->crc = 0;
     writer->filled = CM_FRAME_HEADER_BYTES;
@@ -110,7 +110,7 @@ static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
     if (length == 0) {
         return CM_OK;
     }
-    put_header(writer, CM_PAYLOAD_SEED, 1, 0, (uint32_t)length);
+    put_header(writer, CM_PAYLOAD_SEED, 1, 0, 0, (uint32_t)length);
     cm_status status = CM_OK;
     for (size_t i = 0; i < length && status == CM_OK; i++) {
         status = put(writer, info->seed[i]);
@@ -118,18 +118,20 @@ static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
     return status == CM_OK ? end_frame(writer) : status;
 }
 
-/* Residues are packed low bits first, without gaps; n is a multiple of 8, so the last byte is whole. */
-static cm_status write_residues(cm_emitter *self, unsigned component, unsigned prime, const uint32_t *residues)
+/* Residues are packed low bits first, without gaps; their number is a multiple of 8, so the last byte is whole. */
+static cm_status write_residues(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
+                                const uint32_t *residues)
 {
     cm_frame_writer *writer = (cm_frame_writer *)(void *)self;
     const cm_params *params = self->info.params;
-    const uint32_t n = (uint32_t)1 << params->log2_n;
+    const unsigned log2_tiles = self->info.log2_tiles;
+    const uint32_t count = (uint32_t)1 << (params->log2_n - log2_tiles);
     const unsigned bits = bits_of(params->primes[prime].q);
-    put_header(writer, CM_PAYLOAD_RESIDUES, component, prime, n / 8u * bits);
+    put_header(writer, CM_PAYLOAD_RESIDUES, component, prime, log2_tiles | tile << 4, count / 8u * bits);
     uint64_t pending = 0;
     unsigned pending_bits = 0;
     cm_status status = CM_OK;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         pending |= (uint64_t)residues[i] << pending_bits;
         pending_bits += bits;
         while (pending_bits >= 8u) {

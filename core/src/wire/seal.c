@@ -83,15 +83,18 @@ static cm_status write_fields(cm_emitter *self, const cm_ciphertext_info *info)
     return send(writer, fields, sizeof fields);
 }
 
-static cm_status write_words(cm_emitter *self, unsigned component, unsigned prime, const uint32_t *residues)
+/* The encryptor's order is SEAL's: component by component, prime by prime, and tile by tile within one. */
+static cm_status write_words(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
+                             const uint32_t *residues)
 {
     cm_seal_writer *writer = (cm_seal_writer *)(void *)self;
-    const uint32_t n = (uint32_t)1 << self->info.params->log2_n;
+    const uint32_t count = (uint32_t)1 << (self->info.params->log2_n - self->info.log2_tiles);
     uint8_t line[64];
     cm_status status = CM_OK;
     (void)component;
     (void)prime;
-    for (uint32_t i = 0; i < n && status == CM_OK; i += sizeof line / 8u) {
+    (void)tile;
+    for (uint32_t i = 0; i < count && status == CM_OK; i += sizeof line / 8u) {
         for (uint32_t j = 0; j < sizeof line / 8u; j++) {
             cm_store64(line + 8u * j, residues[i + j]);
         }

@@ -18,8 +18,10 @@ typedef struct cm_arch {
     /* Single steps: contracts as the functions of the same name in ring/ring.h. */
     int (*ntt_forward)(uint32_t *a, const cm_ring *ring);
     int (*ntt_inverse)(uint32_t *a, const cm_ring *ring);
-    int (*multiply)(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring);
-    int (*add)(uint32_t *out, const uint32_t *a, const uint32_t *b, const cm_ring *ring);
+    int (*multiply)(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                    const cm_prime *prime);
+    int (*multiply_add)(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                        const cm_prime *prime);
     /* Whole products: an accelerator that holds u on chip saves two transfers and every intermediate. */
     int (*double_product)(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
                           const uint32_t *p1, const cm_ring *ring);
