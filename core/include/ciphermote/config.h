@@ -103,4 +103,18 @@
 #error "CM_WHOLE_PRODUCTS works on whole polynomials: set CM_LOG2_TILES to 0."
 #endif
 
+/*
+ * CM_ASM               1: use hand-written assembly where the library has some for the target; the build must then
+ *                      also compile core/src/<room>/arch/<target>/<file>.S. Results are the same, bit for bit. Targets:
+ *                      ARMv7E-M (Cortex-M4, M7). Default: 0 (portable C alone).
+ */
+#ifndef CM_ASM
+#define CM_ASM 0
+#endif
+#if CM_ASM && defined(__ARM_ARCH_7EM__)
+#define CM_ARMV7EM 1
+#else
+#define CM_ARMV7EM 0
+#endif
+
 #endif
