@@ -58,9 +58,10 @@ def configurations() -> list[Configuration]:
     options = {
         "back-end": back_end,
         "no-int128": "-O2 -DCM_NO_INT128",
-        "halves": "-O2 -DCM_LOG2_TILES=1 -DCM_STORE_NOISE=1",
-        "eighths": "-O2 -DCM_LOG2_TILES=3",
         "sixteenths": "-O2 -DCM_LOG2_TILES=4 -DCM_STORE_NOISE=1",
+        "tiny": "-O2 -DCM_PRESET=CM_PRESET_TINY",
+        "balanced": "-O2 -DCM_PRESET=CM_PRESET_BALANCED",
+        "fast": "-O2 -DCM_PRESET=CM_PRESET_FAST",
         "products": f"{back_end} -DCM_WHOLE_PRODUCTS=1",
     }
     variants = [Configuration("gcc", name, flags) for name, flags in options.items()]

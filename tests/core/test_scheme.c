@@ -5,6 +5,7 @@
 #include "ciphermote/ciphermote.h"
 #include "encode/encode.h"
 #include "platform.h"
+#include "secret_key.h"
 #include "random/sample.h"
 #include "scheme/seeds.h"
 
@@ -83,9 +84,8 @@ static cm_ckks_values some_values(void)
 
 static cm_secret_key secret_key(void)
 {
-    const cm_secret_key key = {params, 42, ternary};
     CHECK(cm_secret_key_generate(params, key_seed, ternary) == CM_OK);
-    return key;
+    return test_secret_key(params, 42, ternary);
 }
 
 static cm_flat_public_key flat_key = {public_words, N};
@@ -240,7 +240,8 @@ static void an_arena_too_small_or_misaligned_is_refused_and_not_touched(void)
 static void null_pointers_and_unknown_choices_are_refused(void)
 {
     const cm_secret_key key = secret_key();
-    const cm_secret_key no_params = {NULL, 42, ternary};
+    cm_secret_key no_params = key;
+    no_params.params = NULL;
     const cm_ckks_values values = some_values();
     test_platform platform = {0};
     cm_device device;

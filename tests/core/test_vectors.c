@@ -12,6 +12,7 @@
 #include "encode/encode.h"
 #include "random/bytes.h"
 #include "random/xof.h"
+#include "secret_key.h"
 
 #ifndef CM_TEST_MAX_LOG2_N
 #define CM_TEST_MAX_LOG2_N 14
@@ -196,7 +197,7 @@ static cm_status encrypt(const cm_vector *vector, unsigned index, cm_emitter *em
         const cm_public_key key = {vector->params, key_id, computed_key_polynomial, &computed};
         return cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, emitter);
     }
-    const cm_secret_key key = {vector->params, key_id, ternary};
+    const cm_secret_key key = test_secret_key(vector->params, key_id, ternary);
     return cm_ckks_encrypt_symmetric(&device, &key, vector->xof, &values, arena, sizeof arena, emitter);
 }
 

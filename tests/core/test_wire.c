@@ -4,6 +4,7 @@
 #include "check.h"
 #include "ciphermote/ciphermote.h"
 #include "platform.h"
+#include "secret_key.h"
 #include "random/bytes.h"
 
 enum {
@@ -212,7 +213,6 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
     const uint8_t seed[CM_SEED_BYTES] = {1};
     const float one = 1;
     const cm_sink sink = {store, NULL};
-    const cm_secret_key key = {params, 1, ternary};
     cm_ckks_values values;
     test_platform platform = {0};
     cm_device device;
@@ -222,6 +222,7 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
     values.log2_scale = 18;
     values.precision = CM_FIXED_31;
     CHECK(cm_secret_key_generate(params, seed, ternary) == CM_OK);
+    const cm_secret_key key = test_secret_key(params, 1, ternary);
     CHECK(test_device_start(&device, &platform) == CM_OK);
     const size_t all = 80 + FRAME_BYTES + TILE_OVERHEAD;
     const size_t rooms[] = {0, 63, 80, 100, 2000, all - 1};
@@ -259,7 +260,6 @@ static void sizes_are_as_promised(void)
     const uint8_t seed[CM_SEED_BYTES] = {1};
     const float one = 1;
     const cm_sink sink = {count_only, NULL};
-    const cm_secret_key key = {&cm_n4096_q26x3_p27, 1, ternary};
     cm_ckks_values values;
     test_platform platform = {0};
     cm_device device;
@@ -270,7 +270,8 @@ static void sizes_are_as_promised(void)
     values.precision = CM_FIXED_31;
     CHECK(cm_seal_ciphertext_bytes(&cm_n4096_q26x3_p27, CM_SEAL_FULL) == 196713);
     CHECK(cm_seal_ciphertext_bytes(&cm_n4096_q26x3_p27, CM_SEAL_SEEDED) == 98490);
-    CHECK(cm_secret_key_generate(key.params, seed, ternary) == CM_OK);
+    CHECK(cm_secret_key_generate(&cm_n4096_q26x3_p27, seed, ternary) == CM_OK);
+    const cm_secret_key key = test_secret_key(&cm_n4096_q26x3_p27, 1, ternary);
     CHECK(test_device_start(&device, &platform) == CM_OK);
     cm_frame_writer frames;
     cm_frame_writer_init(&frames, sink);

@@ -13,6 +13,41 @@
 #endif
 
 /*
+ * CM_PRESET            A bundle of the options below for encryption at 31 bits; an option given by itself still wins.
+ *                      CM_PRESET_TINY      least RAM: eighths of a polynomial, noise sampled anew for each
+ *                      CM_PRESET_BALANCED  quarters, stored noise
+ *                      CM_PRESET_FAST      least time within 36 KB at n = 4096: halves, stored noise, the secret
+ *                                          key transformed in flash
+ *                      Default: none of them (CM_PRESET_NONE).
+ */
+#define CM_PRESET_NONE 0
+#define CM_PRESET_TINY 1
+#define CM_PRESET_BALANCED 2
+#define CM_PRESET_FAST 3
+#ifndef CM_PRESET
+#define CM_PRESET CM_PRESET_NONE
+#endif
+#if CM_PRESET == CM_PRESET_TINY
+#define CM_PRESET_LOG2_TILES 3
+#define CM_PRESET_STORE_NOISE 0
+#define CM_PRESET_TRANSFORMED_SECRET 0
+#elif CM_PRESET == CM_PRESET_BALANCED
+#define CM_PRESET_LOG2_TILES 2
+#define CM_PRESET_STORE_NOISE 1
+#define CM_PRESET_TRANSFORMED_SECRET 0
+#elif CM_PRESET == CM_PRESET_FAST
+#define CM_PRESET_LOG2_TILES 1
+#define CM_PRESET_STORE_NOISE 1
+#define CM_PRESET_TRANSFORMED_SECRET 1
+#elif CM_PRESET == CM_PRESET_NONE
+#define CM_PRESET_LOG2_TILES 0
+#define CM_PRESET_STORE_NOISE 0
+#define CM_PRESET_TRANSFORMED_SECRET 0
+#else
+#error "CM_PRESET is CM_PRESET_NONE, CM_PRESET_TINY, CM_PRESET_BALANCED or CM_PRESET_FAST."
+#endif
+
+/*
  * CM_MAX_LOG2_N        Largest ring degree the build can handle, as log2(n): 10 to 14.
  *                      Sizes the ring context (a few words a level) and the encoder's table of roots:
  *                      2^(CM_MAX_LOG2_N + 1) bytes of flash at 31 bits, twice that again at 63 bits.
@@ -75,10 +110,10 @@
 /*
  * CM_LOG2_TILES        An encryption works on a tile of n / 2^CM_LOG2_TILES coefficients at a time: 0 to 4. Two tiles
  *                      of 4-byte words are held; smaller ones cost time, for the secret, the message and the
- *                      noise are folded anew for each. Frames carry one tile each. Default: 0 (whole polynomials).
+ *                      noise are folded anew for each. Frames carry one tile each. Default: the preset's, else 0 (whole).
  */
 #ifndef CM_LOG2_TILES
-#define CM_LOG2_TILES 0
+#define CM_LOG2_TILES CM_PRESET_LOG2_TILES
 #endif
 #if CM_LOG2_TILES < 0 || CM_LOG2_TILES > 4
 #error "CM_LOG2_TILES must be between 0 (whole polynomials) and 4 (sixteenths)."
@@ -86,10 +121,19 @@
 
 /*
  * CM_STORE_NOISE       1: sample the noise once and keep it, n bytes for a symmetric encryption and 2n for an
- *                      asymmetric one. 0: sample it again for each prime and tile. Default: 0.
+ *                      asymmetric one. 0: sample it again for each prime and tile. Default: the preset's, else 0.
  */
 #ifndef CM_STORE_NOISE
-#define CM_STORE_NOISE 0
+#define CM_STORE_NOISE CM_PRESET_STORE_NOISE
+#endif
+
+/*
+ * CM_TRANSFORMED_SECRET  1: a secret key lies in flash transformed, 4n bytes a data prime (cm_secret_key_transform), beside
+ *                      its 2 bits a coefficient; a symmetric encryption holds one tile instead of two and
+ *                      transforms half as often. Default: the preset's, else 0.
+ */
+#ifndef CM_TRANSFORMED_SECRET
+#define CM_TRANSFORMED_SECRET CM_PRESET_TRANSFORMED_SECRET
 #endif
 
 /*

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ciphermote/config.h"
 #include "ciphermote/params.h"
 #include "ciphermote/status.h"
 
@@ -24,6 +25,9 @@ typedef struct cm_secret_key {
     const cm_params *params;
     uint64_t key_id;        /* names the key pair on the wire */
     const uint8_t *ternary; /* CM_TERNARY_BYTES(n) */
+#if CM_TRANSFORMED_SECRET
+    const uint32_t *transformed; /* [data prime][n] words of cm_secret_key_transform */
+#endif
 } cm_secret_key;
 
 typedef struct cm_public_key {
@@ -52,6 +56,10 @@ CM_MUST_CHECK cm_status cm_secret_key_generate(const cm_params *params, const ui
 /* The secret key's residues at one prime (0 .. key_primes - 1), NTT form: SEAL's own representation. n words. */
 CM_MUST_CHECK cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary,
                                                unsigned prime, uint32_t *residues);
+
+/* The secret key at one data prime as CM_TRANSFORMED_SECRET takes it: NTT(-s) times 2^32, residues. n words. */
+CM_MUST_CHECK cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternary, unsigned prime,
+                                                uint32_t *transformed);
 
 /*
  * An encryption of zero at one prime, NTT form: c0 = e - a s, c1 = a, with a and e drawn from the seed; the

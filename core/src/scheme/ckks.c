@@ -63,7 +63,8 @@ static cm_status open_arena(const cm_params *params, const cm_ckks_values *value
     parts->u = parts->w + (n >> CM_LOG2_TILES);
     parts->b = parts->u + (n >> CM_LOG2_TILES);
     parts->packed = (uint8_t *)(parts->b + (CM_WHOLE_PRODUCTS ? n : 0));
-    parts->noise = (int8_t *)(components == 1 ? (uint8_t *)parts->b : parts->packed + n / 4u);
+    uint8_t *behind_symmetric = (uint8_t *)(CM_TRANSFORMED_SECRET ? parts->u : parts->b);
+    parts->noise = (int8_t *)(components == 1 ? behind_symmetric : parts->packed + n / 4u);
     return CM_OK;
 }
 
@@ -128,15 +129,29 @@ static bool xof_built(cm_xof_kind xof)
 
 /* ---- symmetric ---- */
 
+/* The tile of -s, transformed, in Montgomery form: from flash, or made in u. */
+static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts, unsigned index)
+{
+    const cm_ring *ring = &parts->work->ring;
+#if CM_TRANSFORMED_SECRET
+    return key->transformed + ((size_t)index << ring->log2_n) + (size_t)ring->tile * cm_ring_points(ring);
+#else
+    (void)index;
+    cm_ternary_fold(parts->u, key->ternary, ring->prime->q - ring->prime->r1, ring);
+    cm_ntt_forward(parts->u, ring);
+    return parts->u;
+#endif
+}
+
 /* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
-static void add_expansion(const layout *parts)
+static void add_expansion(const layout *parts, const uint32_t *u)
 {
     workspace *work = parts->work;
     const uint32_t points = cm_ring_points(&work->ring);
     uint32_t block[CM_SAMPLE_BLOCK];
     for (uint32_t i = 0; i < points; i += CM_SAMPLE_BLOCK) {
         cm_uniform_read(&work->uniform, block);
-        cm_multiply_add(parts->w + i, parts->u + i, block, CM_SAMPLE_BLOCK, work->ring.prime);
+        cm_multiply_add(parts->w + i, u + i, block, CM_SAMPLE_BLOCK, work->ring.prime);
     }
 }
 
@@ -154,10 +169,9 @@ static cm_status emit_symmetric(const cm_secret_key *key, const layout *parts, c
         cm_uniform_begin_prime(&work->uniform, prime, i);
         for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES && status == CM_OK; tile++) {
             cm_ring_select_tile(&work->ring, CM_LOG2_TILES, tile);
-            cm_ternary_fold(parts->u, key->ternary, prime->q - prime->r1, &work->ring);
-            cm_ntt_forward(parts->u, &work->ring);
+            const uint32_t *u = secret_tile(key, parts, i);
             transform_component(parts, 0);
-            add_expansion(parts);
+            add_expansion(parts, u);
             status = emitter->residues(emitter, 0, i, tile, parts->w);
         }
     }
@@ -189,6 +203,11 @@ cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key,
     if (!key || !key->ternary || !emitter) {
         return CM_ERR_ARGUMENT;
     }
+#if CM_TRANSFORMED_SECRET
+    if (!key->transformed) {
+        return CM_ERR_ARGUMENT;
+    }
+#endif
     if (!xof_built(xof)) {
         return CM_ERR_UNSUPPORTED;
     }

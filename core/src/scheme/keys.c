@@ -37,17 +37,35 @@ static void reduce_all(uint32_t *a, const cm_ring *ring)
     }
 }
 
+/* The secret times a factor, transformed. */
+static void transform_secret(const cm_params *params, const uint8_t *ternary, unsigned prime, uint32_t factor,
+                             uint32_t *out)
+{
+    cm_ring ring;
+    cm_ring_init(&ring, &params->primes[prime], params->log2_n);
+    cm_ternary_fold(out, ternary, factor, &ring);
+    cm_ntt_forward(out, &ring);
+    reduce_all(out, &ring);
+}
+
 cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime,
                                  uint32_t *residues)
 {
     if (!usable(params, ternary, prime, residues)) {
         return CM_ERR_ARGUMENT;
     }
-    cm_ring ring;
-    cm_ring_init(&ring, &params->primes[prime], params->log2_n);
-    cm_ternary_fold(residues, ternary, 1, &ring);
-    cm_ntt_forward(residues, &ring);
-    reduce_all(residues, &ring);
+    transform_secret(params, ternary, prime, 1, residues);
+    return CM_OK;
+}
+
+cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternary, unsigned prime,
+                                  uint32_t *transformed)
+{
+    if (!usable(params, ternary, prime, transformed)) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_prime *modulus = &params->primes[prime];
+    transform_secret(params, ternary, prime, modulus->q - modulus->r1, transformed);
     return CM_OK;
 }
 

@@ -1,0 +1,10 @@
+/* The secret key in the form that the build's options ask for. */
+#ifndef CM_TESTS_SECRET_KEY_H
+#define CM_TESTS_SECRET_KEY_H
+
+#include "ciphermote/keys.h"
+
+/* ternary stays the caller's; a transformed key lies in static memory until the next call. */
+cm_secret_key test_secret_key(const cm_params *params, uint64_t key_id, const uint8_t *ternary);
+
+#endif
