@@ -97,6 +97,11 @@ class SecretKey:
         with core_errors():
             return _core.secret_key_residues(core_params(self.parameters), self.packed, prime)
 
+    def transformed(self, prime: int) -> Residues:
+        """uint32 [n]: at one data prime as a device with CM_TRANSFORMED_SECRET holds it."""
+        with core_errors():
+            return _core.secret_key_transform(core_params(self.parameters), self.packed, prime)
+
     def to_seal(self) -> bytes:
         """SEAL's own bytes of it."""
         rows = [self.residues(i) for i in range(len(self.parameters.primes))]

@@ -138,13 +138,24 @@ def to_c_header(provisioned: Provision) -> str:
     ]
     key_id = f"UINT64_C(0x{p.key_id:016x})"
     if p.secret_key is not None:
+        transformed = [p.secret_key.transformed(i) for i in range(len(p.parameters.data_primes))]
         parts += [
             "",
             f"static const uint8_t cm_provisioned_ternary[{p.parameters.n // 4}] = {{",
             *_byte_rows(p.secret_key.packed),
             "};",
+            "#if CM_TRANSFORMED_SECRET",
+            "/* [data prime][n]: cm_secret_key_transform. */",
+            f"static const uint32_t cm_provisioned_transformed[{len(transformed) * p.parameters.n}] = {{",
+            *_word_rows(np.stack(transformed)),
+            "};",
+            "#endif",
             f"static const cm_secret_key cm_provisioned_secret_key = {{&{symbol}, {key_id}, "
-            "cm_provisioned_ternary};",
+            "cm_provisioned_ternary,",
+            "#if CM_TRANSFORMED_SECRET",
+            "                                                         cm_provisioned_transformed,",
+            "#endif",
+            "};",
         ]
     if p.public_key is not None:
         parts += [

@@ -203,6 +203,13 @@ NewWords secret_key_residues(const Params &params, const nb::bytes &ternary, uns
     return new_array(std::move(out), {params.n()});
 }
 
+NewWords secret_key_transform(const Params &params, const nb::bytes &ternary, unsigned prime)
+{
+    std::vector<uint32_t> out(params.n());
+    check(cm_secret_key_transform(params.get(), params.ternary(ternary), prime, out.data()));
+    return new_array(std::move(out), {params.n()});
+}
+
 nb::tuple zero_encryption(const Params &params, const nb::bytes &ternary, const nb::bytes &seed,
                           unsigned prime)
 {
@@ -516,6 +523,8 @@ NB_MODULE(_core, m)
           "A packed ternary secret: n/4 bytes.");
     m.def("secret_key_residues", &secret_key_residues, "params"_a, "ternary"_a, "prime"_a,
           "The secret's residues at one prime, NTT form.");
+    m.def("secret_key_transform", &secret_key_transform, "params"_a, "ternary"_a, "prime"_a,
+          "The secret at one prime as a device with CM_TRANSFORMED_SECRET holds it.");
     m.def("zero_encryption", &zero_encryption, "params"_a, "ternary"_a, "seed"_a, "prime"_a,
           "(c0, c1) of an encryption of zero at one prime, NTT form.");
     m.def("encode", &encode, "params"_a, "values"_a, "complex_slots"_a, "exponent"_a, "log2_scale"_a,
