@@ -11,6 +11,7 @@ void test_encode(void);
 void test_random(void);
 void test_ring(void);
 void test_scheme(void);
+void test_stack(void);
 void test_vectors(void);
 void test_wire(void);
 
@@ -21,7 +22,7 @@ typedef struct cm_test_topic {
 
 static const cm_test_topic topics[] = {
     {"ring", test_ring}, {"random", test_random},   {"encode", test_encode}, {"scheme", test_scheme},
-    {"wire", test_wire}, {"vectors", test_vectors}, {"arch", test_arch},
+    {"wire", test_wire}, {"vectors", test_vectors}, {"stack", test_stack},   {"arch", test_arch},
 };
 
 int main(void)

@@ -5,9 +5,9 @@
 #include "ciphermote/ciphermote.h"
 #include "encode/encode.h"
 #include "platform.h"
-#include "secret_key.h"
 #include "random/sample.h"
 #include "scheme/seeds.h"
+#include "secret_key.h"
 
 enum { N = 1024, SLOTS = N / 2, CALLS = 2 << CM_LOG2_TILES };
 
@@ -215,6 +215,50 @@ static void the_arena_is_wiped_whatever_the_outcome(void)
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_VALUE_RANGE);
     CHECK(arena_is_wiped() && !collected.begun);
+}
+
+/* Refused calls too: the values may lie in the arena. */
+static void the_arena_is_wiped_by_calls_that_never_began(void)
+{
+    const cm_secret_key key = secret_key();
+    cm_secret_key no_params = key;
+    const cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    cm_device device;
+    no_params.params = NULL;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(cm_ckks_encrypt_symmetric(&device, NULL, CM_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARGUMENT);
+    CHECK(arena_is_wiped());
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_UNSUPPORTED);
+    CHECK(arena_is_wiped());
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &no_params, CM_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_PARAMS);
+    CHECK(arena_is_wiped());
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(cm_ckks_encrypt_asymmetric(&device, NULL, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_ARGUMENT);
+    CHECK(arena_is_wiped());
+}
+
+static void values_inside_the_arena_but_not_at_its_start_are_refused(void)
+{
+    const cm_secret_key key = secret_key();
+    cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    values.data = (const uint8_t *)arena + 4;
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARGUMENT);
+    memcpy(arena, floats, sizeof floats);
+    values.data = arena;
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_OK);
 }
 
 static void an_arena_too_small_or_misaligned_is_refused_and_not_touched(void)
@@ -491,6 +535,8 @@ void test_scheme(void)
     RUN(asymmetric_ciphertexts_decrypt_within_their_noise_in_either_order);
     RUN(the_two_orders_of_emission_give_the_same_ciphertext);
     RUN(the_arena_is_wiped_whatever_the_outcome);
+    RUN(the_arena_is_wiped_by_calls_that_never_began);
+    RUN(values_inside_the_arena_but_not_at_its_start_are_refused);
     RUN(an_arena_too_small_or_misaligned_is_refused_and_not_touched);
     RUN(null_pointers_and_unknown_choices_are_refused);
     RUN(a_public_key_that_cannot_be_had_ends_the_encryption);

@@ -41,7 +41,7 @@ typedef enum cm_precision {
 
 /*
  * The vector to encode. Slots from count on are zero. data needs no alignment and may point at the arena's first
- * byte: then the values are encoded where they lie, and no second buffer is needed.
+ * byte, nowhere else in it: then the values are encoded where they lie, and no second buffer is needed.
  */
 typedef struct cm_ckks_values {
     const void *data;
@@ -55,6 +55,11 @@ typedef struct cm_ckks_values {
 
 /* The largest |value * scale| is further limited by the modulus: it must be below 2^(log2_q_data - 2). */
 
+#if SIZE_MAX < 0xFFFFFFFFu && CM_MAX_LOG2_N > 11
+#error \
+    "Sizes on this target have 16 bits, and arenas for n above 2048 have more: set CM_MAX_LOG2_N to 11 or less."
+#endif
+
 /* Bytes of the arena; n is the ring degree, slots a cm_slots, precision a cm_precision: integer constant expressions. */
 #define CM_CKKS_MESSAGE_BYTES(n, slots, precision) \
     ((size_t)(n) / 2u * ((slots) == CM_COMPLEX_SLOTS ? 2u : 1u) * ((precision) == CM_FIXED_31 ? 4u : 8u))
@@ -67,10 +72,11 @@ typedef struct cm_ckks_values {
 #define CM_WORKSPACE_BYTES 704u
 #define CM_TILE_BYTES(n) (4u * (size_t)(n) >> CM_LOG2_TILES)
 #define CM_SYMMETRIC_WORK_BYTES(n) \
-    (CM_WORKSPACE_BYTES + (CM_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + (CM_STORE_NOISE ? (size_t)(n) : 0u))
+    (CM_WORKSPACE_BYTES + (CM_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + \
+     (CM_STORE_NOISE ? (size_t)(n) : 0u))
 #define CM_ASYMMETRIC_WORK_BYTES(n) \
-    (CM_WORKSPACE_BYTES + 2u * CM_TILE_BYTES(n) + (size_t)(n) / 4u + (CM_STORE_NOISE ? 2u * (size_t)(n) : 0u) + \
-     (CM_WHOLE_PRODUCTS ? 4u * (size_t)(n) : 0u))
+    (CM_WORKSPACE_BYTES + 2u * CM_TILE_BYTES(n) + (size_t)(n) / 4u + \
+     (CM_STORE_NOISE ? 2u * (size_t)(n) : 0u) + (CM_WHOLE_PRODUCTS ? 4u * (size_t)(n) : 0u))
 
 /*
  * Encrypt under the secret key: c0 = m + e - a s, c1 = a, and a is the expansion of a public seed by xof.

@@ -96,6 +96,18 @@
 #endif
 
 /*
+ * CM_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they return. Default: 640, or
+ *                      2048 where pointers have 64 bits: what such a call itself may have used, so no stack is lost to it.
+ */
+#ifndef CM_WIPE_STACK_BYTES
+#if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4
+#define CM_WIPE_STACK_BYTES 2048
+#else
+#define CM_WIPE_STACK_BYTES 640
+#endif
+#endif
+
+/*
  * CM_COUNTER_RESERVE   How many ciphertexts one write of the persistent counter pays for (1 to 65536). After a
  *                      reset the unused part of a reservation is skipped, never reused. Larger values
  *                      wear the storage less. Default: 16.

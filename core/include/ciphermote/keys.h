@@ -58,8 +58,8 @@ CM_MUST_CHECK cm_status cm_secret_key_residues(const cm_params *params, const ui
                                                unsigned prime, uint32_t *residues);
 
 /* The secret key at one data prime as CM_TRANSFORMED_SECRET takes it: NTT(-s) times 2^32, residues. n words. */
-CM_MUST_CHECK cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternary, unsigned prime,
-                                                uint32_t *transformed);
+CM_MUST_CHECK cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternary,
+                                                unsigned prime, uint32_t *transformed);
 
 /*
  * An encryption of zero at one prime, NTT form: c0 = e - a s, c1 = a, with a and e drawn from the seed; the

@@ -45,7 +45,7 @@ extern const cm_params cm_n4096_q26x3_p27;
 extern const cm_params cm_n8192_q26x7_p27;
 extern const cm_params cm_n16384_q26x15_p27;
 
-/* The papers' totals, 128-bit by the 2018 table only: one to four bits over the 2024 bound. */
+/* The papers' totals as near as 27-bit primes come (27, 54, 108, 216 and 432 bits): 128-bit by the 2018 table only. */
 extern const cm_params cm_std2018_n1024_q27;
 extern const cm_params cm_std2018_n2048_q27_p27;
 extern const cm_params cm_std2018_n4096_q27x3_p27;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ciphermote/config.h"
+
 void cm_wipe(void *memory, size_t bytes)
 {
 #if defined(__GNUC__)
@@ -15,4 +17,14 @@ void cm_wipe(void *memory, size_t bytes)
         *byte++ = 0;
     }
 #endif
+}
+
+/* Out of line, so that its buffer lies where the callees' frames lay. */
+#if defined(__GNUC__)
+__attribute__((noinline))
+#endif
+void cm_wipe_stack(void)
+{
+    unsigned char below[CM_WIPE_STACK_BYTES];
+    cm_wipe(below, sizeof below);
 }

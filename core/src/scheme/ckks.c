@@ -57,6 +57,10 @@ static cm_status open_arena(const cm_params *params, const cm_ckks_values *value
     if (!arena || (uintptr_t)arena % 8u != 0 || arena_bytes < message + rest) {
         return CM_ERR_ARENA;
     }
+    const uintptr_t data = (uintptr_t)values->data;
+    if (data > (uintptr_t)arena && data < (uintptr_t)arena + arena_bytes) {
+        return CM_ERR_ARGUMENT;
+    }
     uint8_t *at = (uint8_t *)arena + message;
     parts->work = (workspace *)(void *)at;
     parts->w = (uint32_t *)(void *)(at + CM_WORKSPACE_BYTES);
@@ -119,6 +123,16 @@ static void transform_component(const layout *parts, unsigned component)
     }
     cm_noise_add(&work->noise, component, parts->w, &work->ring);
     cm_ntt_forward(parts->w, &work->ring);
+}
+
+/* Whatever the outcome, no secret stays in the arena or on the stack; an arena that was refused is not ours to touch. */
+static cm_status leave_clean(cm_status status, void *arena, size_t arena_bytes)
+{
+    if (arena && status != CM_ERR_ARENA) {
+        cm_wipe(arena, arena_bytes);
+    }
+    cm_wipe_stack();
+    return status;
 }
 
 static bool xof_built(cm_xof_kind xof)
@@ -196,38 +210,46 @@ static cm_status emit_expansion(const cm_params *params, const layout *parts, cm
     return status;
 }
 
-cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                                    const cm_ckks_values *values, void *arena, size_t arena_bytes,
-                                    cm_emitter *emitter)
+static bool usable_secret_key(const cm_secret_key *key)
 {
-    if (!key || !key->ternary || !emitter) {
-        return CM_ERR_ARGUMENT;
-    }
 #if CM_TRANSFORMED_SECRET
-    if (!key->transformed) {
-        return CM_ERR_ARGUMENT;
+    if (key && !key->transformed) {
+        return false;
     }
 #endif
+    return key && key->ternary;
+}
+
+static cm_status encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
+                                   const cm_ckks_values *values, void *arena, size_t arena_bytes,
+                                   cm_emitter *emitter)
+{
+    if (!usable_secret_key(key) || !emitter) {
+        return CM_ERR_ARGUMENT;
+    }
     if (!xof_built(xof)) {
         return CM_ERR_UNSUPPORTED;
     }
     layout parts;
     cm_status status = open_arena(key->params, values, 1, arena, arena_bytes, &parts);
-    if (status != CM_OK) {
-        return status;
+    if (status == CM_OK) {
+        status = begin(device, key->params, key->key_id, xof, values, arena, emitter, &parts);
     }
-    status = begin(device, key->params, key->key_id, xof, values, arena, emitter, &parts);
     if (status == CM_OK) {
         status = emit_symmetric(key, &parts, emitter);
     }
     if (status == CM_OK && emitter->expands_seed) {
         status = emit_expansion(key->params, &parts, emitter);
     }
-    if (status == CM_OK) {
-        status = emitter->end(emitter);
-    }
-    cm_wipe(arena, arena_bytes);
-    return status;
+    return status == CM_OK ? emitter->end(emitter) : status;
+}
+
+cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
+                                    const cm_ckks_values *values, void *arena, size_t arena_bytes,
+                                    cm_emitter *emitter)
+{
+    return leave_clean(encrypt_symmetric(device, key, xof, values, arena, arena_bytes, emitter), arena,
+                       arena_bytes);
 }
 
 /* ---- asymmetric ---- */
@@ -330,24 +352,26 @@ static cm_status emit_asymmetric(const cm_public_key *key, const layout *parts, 
     return status;
 }
 
-cm_status cm_ckks_encrypt_asymmetric(cm_device *device, const cm_public_key *key, const cm_ckks_values *values,
-                                     void *arena, size_t arena_bytes, cm_emitter *emitter)
+static cm_status encrypt_asymmetric(cm_device *device, const cm_public_key *key, const cm_ckks_values *values,
+                                    void *arena, size_t arena_bytes, cm_emitter *emitter)
 {
     if (!key || !key->polynomial || !emitter) {
         return CM_ERR_ARGUMENT;
     }
     layout parts;
     cm_status status = open_arena(key->params, values, 2, arena, arena_bytes, &parts);
-    if (status != CM_OK) {
-        return status;
+    if (status == CM_OK) {
+        status = begin(device, key->params, key->key_id, CM_XOF_NONE, values, arena, emitter, &parts);
     }
-    status = begin(device, key->params, key->key_id, CM_XOF_NONE, values, arena, emitter, &parts);
     if (status == CM_OK) {
         status = emit_asymmetric(key, &parts, emitter);
     }
-    if (status == CM_OK) {
-        status = emitter->end(emitter);
-    }
-    cm_wipe(arena, arena_bytes);
-    return status;
+    return status == CM_OK ? emitter->end(emitter) : status;
+}
+
+cm_status cm_ckks_encrypt_asymmetric(cm_device *device, const cm_public_key *key, const cm_ckks_values *values,
+                                     void *arena, size_t arena_bytes, cm_emitter *emitter)
+{
+    return leave_clean(encrypt_asymmetric(device, key, values, arena, arena_bytes, emitter), arena,
+                       arena_bytes);
 }

@@ -26,6 +26,7 @@ cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_
     cm_stream_init(&stream, seed, nonce);
     cm_sample_ternary(&stream, ternary, (uint32_t)1 << params->log2_n);
     cm_wipe(&stream, sizeof stream);
+    cm_wipe_stack();
     return CM_OK;
 }
 
@@ -100,5 +101,6 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     cm_ntt_forward(c0, &ring);
     reduce_all(c0, &ring);
     cm_wipe(block, sizeof block);
+    cm_wipe_stack();
     return CM_OK;
 }
