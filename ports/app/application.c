@@ -7,13 +7,20 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "app_model.h"
 #include "bytes.h"
 #include "ciphermote/ciphermote.h"
 #include "port.h"
 #include "protocol.h"
 #include "provisioned_keys.h"
+
+/* 0: the port takes values alone; no model is compiled in, and no floating-point arithmetic. */
+#ifndef APP_WINDOWS
+#define APP_WINDOWS 1
+#endif
+#if APP_WINDOWS
+#include "app_model.h"
 #include "window_features.h"
+#endif
 
 #ifndef CM_PROVISIONED_SECRET_KEY
 #define CM_PROVISIONED_SECRET_KEY 0
@@ -30,13 +37,7 @@
 #define ASYMMETRIC_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31)
 #define ARENA_BYTES (CM_PROVISIONED_PUBLIC_KEY ? ASYMMETRIC_BYTES : SYMMETRIC_BYTES)
 
-#define WINDOW_BYTES ((uint32_t)APP_CHANNELS * APP_SAMPLES * sizeof(float))
-#define SLOTS ((uint32_t)CM_PROVISIONED_N / 2u)
-
-_Static_assert(APP_FEATURES == FEATURES_OF(APP_CHANNELS, APP_SAMPLES),
-               "app_model.h: three features a sample");
 _Static_assert(ASYMMETRIC_BYTES >= SYMMETRIC_BYTES, "one arena serves both kinds of key");
-_Static_assert(WINDOW_BYTES <= PROTOCOL_MAX_PAYLOAD, "a window fits a request");
 _Static_assert(CM_FRAME_PIECE_BYTES <= REPLY_MAX_PAYLOAD, "what the frame writer hands over fits a record");
 
 static struct {
@@ -129,6 +130,15 @@ static cm_status encrypt(const request *asked, uint32_t count, int16_t log2_scal
     return asked->key == KEY_SYMMETRIC ? encrypt_symmetric(asked->xof, &values) : encrypt_asymmetric(&values);
 }
 
+#if APP_WINDOWS
+
+#define WINDOW_BYTES ((uint32_t)APP_CHANNELS * APP_SAMPLES * sizeof(float))
+#define SLOTS ((uint32_t)CM_PROVISIONED_N / 2u)
+
+_Static_assert(APP_FEATURES == FEATURES_OF(APP_CHANNELS, APP_SAMPLES),
+               "app_model.h: three features a sample");
+_Static_assert(WINDOW_BYTES <= PROTOCOL_MAX_PAYLOAD, "a window fits a request");
+
 static cm_status encrypt_window(const request *asked)
 {
     static const standardisation standard = {app_mean, app_inverse_deviation, APP_CLIP};
@@ -141,6 +151,16 @@ static cm_status encrypt_window(const request *asked)
     const cm_status status = features_compute(message(), APP_CHANNELS, APP_SAMPLES, &standard);
     return status == CM_OK ? encrypt(asked, APP_FEATURES, APP_LOG2_SCALE) : status;
 }
+
+#else
+
+static cm_status encrypt_window(const request *asked)
+{
+    (void)asked;
+    return CM_ERR_UNSUPPORTED;
+}
+
+#endif
 
 static cm_status encrypt_values(const request *asked)
 {

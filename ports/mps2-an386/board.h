@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "memory.h"
+
 /* ---- semihosting.c: files of the host, and the end of the simulation ---- */
 
 typedef enum host_mode { HOST_READ = 1, HOST_WRITE = 5 } host_mode; /* fopen's "rb" and "wb" */
@@ -31,12 +33,5 @@ void uart_init(void);
 /* As port_receive. */
 size_t uart_receive(uint8_t *out, size_t length, uint32_t patience_ms);
 void uart_send(const uint8_t *bytes, size_t length);
-
-/* ---- memory.c ---- */
-
-void stack_paint(void);
-size_t stack_used(void);
-size_t static_bytes(void);
-size_t ram_bytes(void);
 
 #endif

@@ -2,7 +2,9 @@
  * What the memory is used for, and how deep the stack has been: unused stack is painted, and whatever is no
  * longer paint was used. The stack starts at stack_top and grows towards stack_limit.
  */
-#include "board.h"
+#include "memory.h"
+
+#include <stdint.h>
 
 #define PAINT 0x5AA55AA5u
 

@@ -1,6 +1,7 @@
 /*
- * From reset to main on a Cortex-M4F: vectors, initialised data, FPU. A fault ends the simulation with exit
- * code 64 + the exception's number (67: a hard fault, to which the others escalate).
+ * From reset to main: vectors, initialised data, FPU. A fault ends the simulation with exit code 64 + the
+ * exception's number (67: a hard fault, to which the others escalate). Made for the Cortex-M4F; the tests of
+ * the library use it on the other cores of this family of boards too.
  */
 #include <stdint.h>
 #include <string.h>
@@ -10,6 +11,9 @@
 #define CPACR (*(volatile uint32_t *)0xE000ED88u)
 #define CPACR_FPU_FULL_ACCESS (0xFu << 20)
 #define FAULT_EXIT_CODE 64
+
+#define CCR (*(volatile uint32_t *)0xE000ED14u)
+#define CCR_UNALIGNED_TRAP (1u << 3)
 
 #define MPU_CONTROL (*(volatile uint32_t *)0xE000ED94u)
 #define MPU_ENABLE_OVER_DEFAULT 5u /* what no region covers stays as it is without the MPU */
@@ -51,6 +55,15 @@ __attribute__((section(".vectors"), used)) static const vector vectors[16] = {
     {.handler = fault},   {.handler = fault}, {.handler = fault}, {.handler = fault},
     {.handler = fault},   {.handler = fault}, {.handler = fault}, {.handler = fault}};
 
+#ifdef __ARM_ARCH_8M_MAIN__
+
+static void guard_stack(void)
+{
+    __asm__ volatile("msr msplim, %0" ::"r"(stack_limit));
+}
+
+#else
+
 /* The simulator ignores writes to where there is no memory, so the MPU makes those below the stack fault. */
 static void guard_stack(void)
 {
@@ -59,6 +72,8 @@ static void guard_stack(void)
     MPU_ATTRIBUTES = MPU_NO_ACCESS_64_KB;
     MPU_CONTROL = MPU_ENABLE_OVER_DEFAULT;
 }
+
+#endif
 
 _Noreturn void reset(void)
 {
@@ -69,6 +84,9 @@ _Noreturn void reset(void)
     __asm__ volatile("cpsid i");
     CPACR |= CPACR_FPU_FULL_ACCESS;
     guard_stack();
+#ifdef __ARM_ARCH_6M__
+    CCR |= CCR_UNALIGNED_TRAP; /* the larger core that runs this then traps as an ARMv6-M core does */
+#endif
     __asm__ volatile("dsb\n isb" ::: "memory");
     memcpy(data_start, data_in_flash, (size_t)(data_end - data_start));
     memset(bss_start, 0, (size_t)(bss_end - bss_start));

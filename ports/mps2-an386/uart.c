@@ -9,7 +9,10 @@ typedef struct cmsdk_uart {
     volatile uint32_t baud_divider;
 } cmsdk_uart;
 
-#define UART ((cmsdk_uart *)0x40004000u)
+#ifndef UART_BASE
+#define UART_BASE 0x40004000u
+#endif
+#define UART ((cmsdk_uart *)UART_BASE)
 #define STATE_TRANSMIT_FULL 1u
 #define STATE_RECEIVE_FULL 2u
 #define CONTROL_TRANSMIT 1u

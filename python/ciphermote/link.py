@@ -1,16 +1,19 @@
 """The host's side of the link to a device: requests out, encrypted frames back.
 
 The records are specified in ports/README.md. This module checks every record's form and CRC-32C, and leaves
-what is inside the frames to the adapter. It never sees a key. Devices here: a process (ports/linux) and a
-Cortex-M4 that QEMU simulates (ports/mps2-an386); whatever else has two streams goes through ``DeviceLink``.
+what is inside the frames to the adapter. It never sees a key. Devices here: a process (ports/linux), and a
+Cortex-M4 (ports/mps2-an386) and a micro:bit (ports/microbit) that QEMU simulates; whatever else has two
+streams goes through ``DeviceLink``.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import selectors
 import shutil
+import socket
 import struct
 import subprocess
 import tempfile
@@ -80,6 +83,9 @@ _MAX_REPLY_PAYLOAD = 64
 _MAX_REQUEST_PAYLOAD = 65536
 _NO_SEQUENCE = 0xFFFF
 _CHUNK = 65536
+_FLASH_FILE = "ciphermote-flash"
+_FLASH_ADDRESS, _FLASH_BYTES = 0x3F800, 2048  # the last two pages (ports/microbit/application.ld)
+_CONTROL_TIMEOUT = 10.0
 
 DEFAULT_TIMEOUT = 60.0
 """Seconds that a device may take for one answer, until told otherwise."""
@@ -380,6 +386,20 @@ class _Device:
     def _command(self) -> Sequence[str]:
         raise NotImplementedError
 
+    def _inherited(self) -> Sequence[int]:
+        """Descriptors that the process takes over."""
+        return ()
+
+    def _end(self, failed: bool) -> None:
+        """Let a process that still runs end in order, before it is killed. failed: by an error."""
+        assert self._process is not None and self._link is not None
+        if failed:
+            return
+        self._link.timeout = 2.0
+        with contextlib.suppress(LinkError, subprocess.TimeoutExpired):
+            self._link.stop()
+            self._process.wait(2.0)
+
     def __enter__(self) -> DeviceLink:
         if not self._program.is_file():
             raise LinkError(f"There is no program {self._program}: build it (ports/README.md says how).")
@@ -397,6 +417,7 @@ class _Device:
                 stderr=errors,
                 cwd=self._workdir,
                 bufsize=0,
+                pass_fds=self._inherited(),
             )
         except OSError as error:
             errors.close()
@@ -412,15 +433,10 @@ class _Device:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self._process is not None and self._errors is not None and self._link is not None
+        assert self._process is not None and self._errors is not None
         try:
-            if kind is None and self._process.poll() is None:
-                self._link.timeout = 2.0
-                with contextlib.suppress(LinkError):
-                    self._link.stop()
-                    self._process.wait(2.0)
-        except subprocess.TimeoutExpired:
-            pass
+            if self._process.poll() is None:
+                self._end(failed=kind is not None)
         finally:
             self._process.kill()
             self._process.wait()
@@ -474,13 +490,123 @@ class QemuDevice(_Device):
         super().__init__(Path(elf), workdir, timeout)
 
     def _command(self) -> Sequence[str]:
-        qemu = shutil.which("qemu-system-arm")
-        if qemu is None:
-            raise LinkError(
-                "qemu-system-arm is not installed: install QEMU (Debian: apt-get install qemu-system-arm)."
-            )
         return [
-            qemu,
-            *("-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "stdio"),
-            *("-semihosting-config", "enable=on,target=native", "-kernel", str(self._program)),
+            *_qemu("mps2-an386", self._program),
+            *("-semihosting-config", "enable=on,target=native"),
         ]
+
+
+class MicrobitDevice(_Device):
+    """A BBC micro:bit that QEMU simulates (machine microbit) with the firmware elf; else as ProcessDevice.
+
+    QEMU forgets flash when it ends, so the two pages that keep the counter are loaded from the file
+    ciphermote-flash in workdir, and saved there when the block ends, in whatever state they then are: to
+    the device this is a power cut. While the device runs the file has another name; if this process is
+    killed, that is how it stays, and the counter that the pages held is lost: provision the device anew.
+    """
+
+    def __init__(
+        self,
+        elf: str | os.PathLike[str],
+        workdir: str | os.PathLike[str],
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> None:
+        super().__init__(Path(elf), workdir, timeout)
+        self._flash = self._workdir.resolve() / _FLASH_FILE
+        self._taken = self._flash.with_name(f"{_FLASH_FILE}.running")
+        self._control: socket.socket | None = None
+        self._qemu_end: socket.socket | None = None
+
+    def __enter__(self) -> DeviceLink:
+        self._control, self._qemu_end = socket.socketpair()
+        try:
+            return super().__enter__()
+        except BaseException:
+            self._control.close()
+            raise
+        finally:
+            self._qemu_end.close()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._control is not None
+        try:
+            super().__exit__(kind, error, trace)
+        finally:
+            self._control.close()
+
+    def _command(self) -> Sequence[str]:
+        assert self._qemu_end is not None
+        command = _qemu("microbit", self._program)
+        self._take_flash()
+        return [
+            *command,
+            *("-device", f"loader,file={self._taken.name},addr={_FLASH_ADDRESS},force-raw=on"),
+            *("-chardev", f"socket,id=control,fd={self._qemu_end.fileno()}"),
+            *("-mon", "chardev=control,mode=control"),
+            *("-action", "reboot=shutdown,shutdown=pause"),  # after a fault, the flash can still be saved
+        ]
+
+    def _inherited(self) -> Sequence[int]:
+        assert self._qemu_end is not None
+        return (self._qemu_end.fileno(),)
+
+    def _take_flash(self) -> None:
+        if self._taken.exists():
+            raise LinkError(
+                f"{self._taken} is there: another simulation uses this directory, or one was killed and its "
+                "counter is lost. If none runs, provision the device anew and remove the file."
+            )
+        if self._flash.exists():
+            self._flash.rename(self._taken)
+        else:
+            self._taken.write_bytes(b"\xff" * _FLASH_BYTES)
+
+    def _end(self, failed: bool) -> None:
+        saved = self._flash.with_name(f"{_FLASH_FILE}.new")
+        self._ask("qmp_capabilities")
+        self._ask("stop")
+        self._ask("memsave", val=_FLASH_ADDRESS, size=_FLASH_BYTES, filename=str(saved))
+        saved.rename(self._flash)
+        self._taken.unlink()
+
+    def _ask(self, command: str, **arguments: int | str) -> None:
+        """One command of QEMU's machine protocol (QMP): JSON lines, with events between the answers."""
+        assert self._control is not None
+        self._control.settimeout(_CONTROL_TIMEOUT)
+        try:
+            self._control.sendall(json.dumps({"execute": command, "arguments": arguments}).encode())
+            answer: dict[str, object] = {}
+            while "return" not in answer and "error" not in answer:
+                answer = json.loads(self._control_line())
+        except (OSError, ValueError) as error:
+            raise LinkError(
+                f"QEMU does not take {command}, so the flash cannot be saved: {error}."
+            ) from error
+        if "error" in answer:
+            raise LinkError(f"QEMU refused {command}, so the flash cannot be saved: {answer['error']}.")
+
+    def _control_line(self) -> bytes:
+        assert self._control is not None
+        line = b""
+        while not line.endswith(b"\n"):
+            byte = self._control.recv(1)
+            if not byte:
+                raise OSError("it closed the connection")
+            line += byte
+        return line
+
+
+def _qemu(machine: str, program: Path) -> list[str]:
+    """The command that simulates a machine with a program, its first UART on standard input and output."""
+    qemu = shutil.which("qemu-system-arm")
+    if qemu is None:
+        raise LinkError(
+            "qemu-system-arm is not installed: install QEMU (Debian: apt-get install qemu-system-arm)."
+        )
+    streams = ("-display", "none", "-monitor", "none", "-serial", "stdio")
+    return [qemu, "-M", machine, *streams, "-kernel", str(program)]

@@ -1,6 +1,7 @@
-"""The ports: the same application answers as a Linux process and on a Cortex-M4 that QEMU simulates.
+"""The ports: one application answers as a Linux process, and on a Cortex-M4 and a micro:bit in QEMU.
 
-The keys here are random bytes of the right form, so nothing is decrypted; frames are checked by their bytes.
+Keys here are random bytes of the right form, so nothing is decrypted and frames are checked by their bytes;
+but the micro:bit's are real, and its ciphertexts are decrypted.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ciphermote import adapter, ckks, provision
 from ciphermote import link as link_module
-from ciphermote.link import DeviceLink, LinkError, ProcessDevice, QemuDevice, crc32c
+from ciphermote.keys import KeyStore
+from ciphermote.link import DeviceLink, LinkError, MicrobitDevice, ProcessDevice, QemuDevice, crc32c
+from ciphermote.parameters import BUILTIN
 
 ROOT = Path(__file__).parents[2]
 CHANNELS, SAMPLES, CLIP, LOG2_SCALE = 6, 100, 8.0, 25
@@ -567,11 +571,352 @@ def test_a_simulated_device_without_randomness_refuses(
     assert_no_randomness(device(programs, "mps2-an386", tmp_path))
 
 
+# ---- the micro:bit: a Cortex-M0 with 16 KB of RAM, and real keys ----
+
+MICROBIT_LIMIT = 16_000
+FLASH_FILE = "ciphermote-flash"
+KINDS = {
+    "symmetric": {"secret": True},
+    "asymmetric": {"public": True},
+    "both": {"secret": True, "public": True},
+}
+
+
+@dataclass(frozen=True)
+class Microbits:
+    """Images by the kinds of key in them, the owner's keys, and the image with too small a stack."""
+
+    store: KeyStore
+    images: dict[str, Path]
+    small_stack: Path
+
+    def start(self, kind: str, workdir: Path, timeout: float = 30.0) -> MicrobitDevice:
+        return MicrobitDevice(self.images[kind], workdir, timeout)
+
+    def decrypt(self, data: bytes) -> np.ndarray:
+        adapted = adapter.adapt(data, self.store.parameters, self.store.key_id)
+        return ckks.decrypt(adapted, self.store.secret()).slots()
+
+    def counter(self, data: bytes) -> int:
+        (frames,) = adapter.read_sets([data], self.store.parameters, self.store.key_id)
+        return frames.header.counter
+
+
+@pytest.fixture(scope="module")
+def microbits(tmp_path_factory: pytest.TempPathFactory) -> Microbits:
+    directory = tmp_path_factory.mktemp("microbit")
+    parameters = next(known for known in BUILTIN if known.name == "n4096_q26x3_p27")
+    store = KeyStore.create(directory / "keys", parameters)
+    images = {}
+    for kind, keys in KINDS.items():
+        headers = directory / kind
+        headers.mkdir()
+        provisioned = provision.provision(store, **keys)
+        (headers / "provisioned_keys.h").write_text(provision.to_c_header(provisioned))
+        images[kind] = headers / "firmware.elf"
+        build_microbit(directory, headers, images[kind])
+    small = directory / "small-stack.elf"
+    build_microbit(directory, directory / "both", small, "LDFLAGS=-Wl,--defsym=stack_bytes=600")
+    return Microbits(store, images, small)
+
+
+def build_microbit(directory: Path, headers: Path, image: Path, *options: str) -> None:
+    output = directory / "build/microbit/ciphermote.elf"
+    output.unlink(missing_ok=True)
+    built = make("microbit", f"GENERATED={headers}", f"BUILD={directory / 'build'}", *options)
+    assert built.returncode == 0, built.stderr
+    shutil.copy(output, image)
+
+
+NOISE = 10.5**0.5
+"""Standard deviation of a noise coefficient."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "deviation"),
+    [("symmetric", NOISE), ("asymmetric", NOISE * (1 + 4096 * 4 / 3) ** 0.5)],
+)
+def test_a_microbit_encrypts_what_the_owner_decrypts(
+    microbits: Microbits, tmp_path: Path, kind: str, deviation: float
+) -> None:
+    readings = np.random.default_rng(16).normal(0, 1, 2048).astype(np.float32)
+    with microbits.start(kind, tmp_path) as link:
+        errors = microbits.decrypt(link.encrypt_values(readings, log2_scale=25, key=kind)) - readings
+        report = link.report()
+    expected = deviation * 2048**0.5 / 2.0**25
+    assert 0.9 * expected < errors.std() < 1.1 * expected
+    assert report.total_bytes <= MICROBIT_LIMIT
+    assert report.ram_bytes == 16 * 1024
+
+
+def test_a_microbit_with_both_keys_fits_too(microbits: Microbits, tmp_path: Path) -> None:
+    with microbits.start("both", tmp_path) as link:
+        for key in ("symmetric", "asymmetric"):
+            for xof in ("chacha20", "shake256", "blake2xb"):
+                found = microbits.decrypt(link.encrypt_values(values(), key=key, xof=xof))
+                assert np.abs(found - values()).max() < 0.01
+        report = link.report()
+    assert report.keys == ("symmetric", "asymmetric")
+    assert report.total_bytes <= report.ram_bytes
+
+
+def test_a_microbit_takes_no_windows(microbits: Microbits, tmp_path: Path) -> None:
+    with microbits.start("symmetric", tmp_path) as link:
+        with pytest.raises(LinkError) as caught:
+            link.encrypt_window(window())
+        assert caught.value.status == "CM_ERR_UNSUPPORTED"
+
+
+def test_a_microbit_answers_bytes_that_are_no_request(microbits: Microbits, tmp_path: Path) -> None:
+    with microbits.start("symmetric", tmp_path) as link:
+        for what in ("a wrong CRC", "a request cut short", "bytes that are no request"):
+            data, status = UNSOUND[what]
+            link.send_bytes(data)
+            with pytest.raises(LinkError) as caught:
+                link.receive_answer(500)
+            assert caught.value.status == status
+        assert link.report().status == "CM_OK"
+
+
+def test_a_microbit_whose_stack_overflows_does_not_answer(microbits: Microbits, tmp_path: Path) -> None:
+    with MicrobitDevice(microbits.small_stack, tmp_path, timeout=4.0) as link:
+        assert link.report().status == "CM_OK"
+        with pytest.raises(LinkError, match="did not answer"):
+            link.encrypt_values(values())
+
+
+def test_a_microbits_counters_increase_across_power_cuts(microbits: Microbits, tmp_path: Path) -> None:
+    seen = []
+    for _ in range(2):
+        with microbits.start("symmetric", tmp_path) as link:
+            seen += [microbits.counter(link.encrypt_values(values(8))) for _ in range(2)]
+    assert seen == sorted(set(seen))
+
+
+def test_a_microbit_with_damaged_flash_refuses(microbits: Microbits, tmp_path: Path) -> None:
+    with microbits.start("symmetric", tmp_path) as link:
+        link.encrypt_values(values(8))
+    flash = tmp_path / FLASH_FILE
+    stored = flash.read_bytes()
+    flash.write_bytes(bytes([stored[0] ^ 1]) + stored[1:])
+    with microbits.start("symmetric", tmp_path) as link:
+        assert link.report().status == "CM_ERR_COUNTER"
+        with pytest.raises(LinkError) as caught:
+            link.encrypt_values(values(8))
+        assert caught.value.status == "CM_ERR_COUNTER"
+
+
+def test_a_simulated_microbit_that_lost_its_flash_is_not_started_again(
+    microbits: Microbits, tmp_path: Path
+) -> None:
+    target = microbits.start("symmetric", tmp_path)
+    with target as link:
+        link.report()
+        assert target._process is not None
+        target._process.send_signal(signal.SIGKILL)
+        target._process.wait()
+    with (
+        pytest.raises(LinkError, match="its counter is lost"),
+        microbits.start("symmetric", tmp_path),
+    ):
+        pass
+
+
+# ---- the micro:bit's counter and health tests, on the host ----
+
+FLASH_WITH_POWER_CUTS = """
+    #include <setjmp.h>
+    #include <stddef.h>
+    #include <stdint.h>
+    volatile uint32_t counter_pages[2][256];
+    uint32_t worn_bit; /* of the first word: cannot be programmed */
+    static jmp_buf power;
+    static int operations = -1; /* until the power cut; never, if negative */
+    static uint32_t state;
+    int counter_write(void *context, uint64_t value);
+    static uint32_t chance(void)
+    {
+        state ^= state << 13, state ^= state >> 17, state ^= state << 5;
+        return state;
+    }
+    static int cut(void) { return operations >= 0 && operations-- == 0; }
+    void flash_program(volatile uint32_t *word, uint32_t value)
+    {
+        const int torn = cut();
+        *word &= value | (torn ? chance() : 0) | (word == counter_pages[0] ? worn_bit : 0);
+        if (torn)
+            longjmp(power, 1);
+    }
+    void flash_erase(volatile uint32_t *page)
+    {
+        const int torn = cut();
+        const uint32_t progress = torn ? chance() : UINT32_MAX;
+        for (int bit = 0; bit < 256 * 32; bit++)
+            if (!torn || chance() < progress)
+                page[bit / 32] |= (uint32_t)1 << bit % 32;
+        if (torn)
+            longjmp(power, 1);
+    }
+    int store(uint64_t value, int cut_after, uint32_t seed)
+    {
+        operations = cut_after;
+        state = seed;
+        return setjmp(power) ? 2 : counter_write(NULL, value);
+    }
+    """
+
+
+class FlashCounter:
+    """ports/microbit/counter.c on two pages of memory whose power can be cut within any operation."""
+
+    CUT = 2
+
+    def __init__(self, library: Path) -> None:
+        self._library = ctypes.CDLL(str(library))
+        self.pages = (ctypes.c_uint32 * 512).in_dll(self._library, "counter_pages")
+        self.worn_bit = ctypes.c_uint32.in_dll(self._library, "worn_bit")
+        self.pages[:] = [0xFFFFFFFF] * 512
+
+    def read(self) -> int | None:
+        value = ctypes.c_uint64(1)
+        return int(value.value) if self._library.counter_read(None, ctypes.byref(value)) == 0 else None
+
+    def write(self, value: int, cut_after: int = -1, seed: int = 1) -> int:
+        return int(self._library.store(ctypes.c_uint64(value), cut_after, ctypes.c_uint32(seed)))
+
+
+@pytest.fixture(scope="module")
+def flash_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("flash")
+    (directory / "flash.c").write_text(textwrap.dedent(FLASH_WITH_POWER_CUTS))
+    sources = [directory / "flash.c", ROOT / "ports/app/counter_record.c"]
+    sources += [ROOT / "ports/microbit" / name for name in ("counter.c", "health.c")]
+    sources += sorted(ROOT.glob("core/src/*/*.c"))
+    includes = [f"-I{ROOT / path}" for path in ("ports/app", "ports/microbit", "core/include", "core/src")]
+    library = directory / "flash.so"
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", *includes, *sources, "-o", library], check=True)
+    return library
+
+
+@pytest.fixture
+def flash_counter(flash_library: Path) -> FlashCounter:
+    return FlashCounter(flash_library)
+
+
+def test_a_flash_counter_survives_power_cuts_at_every_moment(flash_counter: FlashCounter) -> None:
+    source = random.Random(7)
+    stored = 0
+    cuts = 0
+    for _ in range(6000):
+        found = flash_counter.read()
+        assert found is not None and found >= stored, "a counter that was promised is lost"
+        attempt = found + 16
+        cut_after = source.randrange(10) if source.random() < 0.5 else -1
+        outcome = flash_counter.write(attempt, cut_after, source.getrandbits(32) | 1)
+        assert outcome in (0, FlashCounter.CUT)
+        cuts += outcome == FlashCounter.CUT
+        stored = attempt if outcome == 0 else found
+        if outcome == 0:
+            assert flash_counter.read() == attempt
+    assert cuts > 1000 and stored > 16 * 126 * 10, "the pages must have taken turns, with cuts between"
+
+
+def test_a_flash_counter_survives_power_cuts_while_pages_change(flash_counter: FlashCounter) -> None:
+    for value in range(1, 127):
+        assert flash_counter.write(value) == 0
+    full = list(flash_counter.pages)
+    for seed in range(1, 200):
+        for cut_after in range(9):
+            flash_counter.pages[:] = full
+            assert flash_counter.write(127, cut_after, seed * 2654435761) == FlashCounter.CUT
+            found = flash_counter.read()
+            assert found in (126, 127)
+            assert flash_counter.write(found + 1) == 0
+            assert flash_counter.read() == found + 1
+
+
+def test_a_flash_counter_never_goes_back(flash_counter: FlashCounter) -> None:
+    assert flash_counter.read() == 0
+    assert flash_counter.write(32) == 0
+    assert flash_counter.write(32) != 0 and flash_counter.write(16) != 0
+    assert flash_counter.read() == 32
+
+
+@pytest.mark.parametrize("records", [1, 5, 63, 64, 130])
+def test_a_flash_counter_with_a_damaged_record_in_use_is_an_error(
+    flash_counter: FlashCounter, records: int
+) -> None:
+    for value in range(1, records + 1):
+        assert flash_counter.write(value) == 0
+    page, slot = divmod(records - 1, 63)
+    start = 256 * (page % 2)
+    for word in (start + 4 * slot, start + 253):  # in the record; in the mark of a page that is to be erased
+        sound = flash_counter.pages[word]
+        flash_counter.pages[word] ^= 1 << 9
+        assert flash_counter.read() is None
+        assert flash_counter.write(records + 1) == -1
+        flash_counter.pages[word] = sound
+    assert flash_counter.read() == records
+
+
+def test_a_flash_counter_with_a_marked_page_alone_is_an_error(flash_counter: FlashCounter) -> None:
+    for word in (253, 509):
+        flash_counter.pages[:] = [0xFFFFFFFF] * 512
+        assert flash_counter.read() == 0
+        flash_counter.pages[word] = 0
+        assert flash_counter.read() is None
+
+
+def test_a_flash_counter_steps_over_a_worn_cell(flash_counter: FlashCounter) -> None:
+    flash_counter.worn_bit.value = 1 << 3
+    assert flash_counter.write(16) == -1
+    assert flash_counter.read() == 0
+    assert flash_counter.write(16) == 0
+    flash_counter.worn_bit.value = 0
+    assert flash_counter.read() == 16
+
+
+class Health(ctypes.Structure):
+    """struct health of ports/microbit/health.h."""
+
+    _fields_ = (
+        ("last", ctypes.c_uint8),
+        ("repeats", ctypes.c_uint8),
+        ("watched", ctypes.c_uint8),
+        ("seen", ctypes.c_uint16),
+        ("matches", ctypes.c_uint16),
+        ("failed", ctypes.c_bool),
+    )
+
+
+def accepted(library: Path, samples: list[int]) -> int:
+    """How many samples the health tests accept before they fail; all of them, if they do not."""
+    accepts = ctypes.CDLL(str(library)).health_accepts
+    accepts.restype = ctypes.c_bool
+    state = Health()
+    results = [accepts(ctypes.byref(state), ctypes.c_uint8(sample)) for sample in samples]
+    count = results.index(False) if False in results else len(results)
+    assert not any(results[count:]), "a failure is for good"
+    return count
+
+
+def test_health_tests_accept_good_bytes_and_refuse_bad_ones(flash_library: Path) -> None:
+    source = random.Random(90)
+    uniform = [source.randrange(256) for _ in range(100_000)]
+    assert accepted(flash_library, uniform) == len(uniform)
+    assert accepted(flash_library, [0] * 20) == 8
+    assert accepted(flash_library, [*uniform[:500], *[7] * 8, 8, *uniform[:500]]) == 1009
+    assert accepted(flash_library, [*uniform[:500], *[7] * 9, *uniform[:500]]) <= 509
+    lopsided = [0 if source.random() < 0.25 else source.randrange(256) for _ in range(20_000)]
+    assert accepted(flash_library, lopsided) < 20_000
+    assert accepted(flash_library, [0, 255] * 300) < 512
+
+
 # ---- the host's side ----
 
 
 def test_missing_programs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kind in (ProcessDevice, QemuDevice):
+    for kind in (ProcessDevice, QemuDevice, MicrobitDevice):
         with (
             pytest.raises(LinkError, match=r"There is no program .*nowhere"),
             kind(tmp_path / "nowhere", tmp_path),
@@ -581,8 +926,13 @@ def test_missing_programs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(LinkError, match="There is no directory"), ProcessDevice(program, tmp_path / "none"):
         pass
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LinkError, match="qemu-system-arm is not installed"), QemuDevice(program, tmp_path):
-        pass
+    for simulated in (QemuDevice, MicrobitDevice):
+        with (
+            pytest.raises(LinkError, match="qemu-system-arm is not installed"),
+            simulated(program, tmp_path),
+        ):
+            pass
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_program_that_ends_is_told_with_its_last_words(tmp_path: Path) -> None:
