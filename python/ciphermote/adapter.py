@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 from collections import OrderedDict, deque
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote import _core
+from ciphermote import _core, json_text
 from ciphermote import seal_bytes as sb
 from ciphermote.ckks import expand_seed
 from ciphermote.core import STATUS_PARAMS, core_params
@@ -37,7 +38,10 @@ _SCHEME_CKKS = 2
 _TILE_UNITS = 16
 """A polynomial is covered in sixteenths: the smallest tile of the format."""
 _RECENT_SETS = 64
+_VERSION = b"\x01"
 _PARAMETERS_AT = 8
+_START_BYTES = 12
+"""Magic, version, five small fields and the parameter set: enough to tell a frame from noise."""
 
 
 @dataclass(frozen=True)
@@ -173,17 +177,27 @@ def _refusal(error: _core.StatusError, data: bytes, parameters: ParameterSet) ->
     return f"The frame that says reading {counter}, component {component}, prime {prime}: {sentence}"
 
 
+def _start_of_frames(parameters: ParameterSet) -> re.Pattern[bytes]:
+    """How every frame of a set begins. Searching for it costs noise next to nothing."""
+    identifier = parameters.id.to_bytes(4, "little")
+    return re.compile(re.escape(MAGIC + _VERSION) + b".{5}" + re.escape(identifier), re.DOTALL)
+
+
 class FrameReader:
-    """Takes a stream of frames in pieces of any size and gives back the sets that became complete.
+    """Takes one device's stream of frames in pieces of any size and gives back the sets that became complete.
 
     parameters, key_id: what every frame must be of. max_open: how many incomplete sets are kept; when one
-    more begins, the oldest is given up and reported.
+    more begins, the oldest is given up and reported. Counters tell sets apart and are a device's own, so
+    every device needs a reader of its own.
     """
 
     def __init__(self, parameters: ParameterSet, key_id: int, *, max_open: int = 4) -> None:
         self.parameters = parameters
         self.key_id = key_id
         self._max_open = max_open
+        self._core_params = core_params(parameters)
+        self._start = _start_of_frames(parameters)
+        self._astray = False
         self._buffer = bytearray()
         self._open: OrderedDict[int, FrameSet] = OrderedDict()
         self._recent: deque[int] = deque(maxlen=_RECENT_SETS)
@@ -207,12 +221,13 @@ class FrameReader:
 
     def finish(self) -> list[FrameSet]:
         """The stream is over: as feed, and FrameError too if bytes or frames are missing."""
-        if self._buffer:
+        if self._buffer and not self._astray:
             self._note(
                 f"{len(self._buffer)} bytes at the end are no whole frame: the last one was cut short, or "
                 "bytes were added."
             )
-            self._buffer.clear()
+        self._buffer.clear()
+        self._astray = False
         for frames in self._open.values():
             self._note(self._lost(frames))
         self._open.clear()
@@ -237,13 +252,18 @@ class FrameReader:
     def _drain(self) -> None:
         """Take every whole frame off the buffer; what stays is less than one frame."""
         at = 0
-        while len(self._buffer) - at >= HEADER_BYTES:
+        while True:
+            if self._astray:
+                at = self._find_frame(at)
+            if len(self._buffer) - at < HEADER_BYTES or self._astray:
+                break
             head = bytes(self._buffer[at : at + HEADER_BYTES])
             try:
-                length = _core.frame_length(core_params(self.parameters), head)
+                length = _core.frame_length(self._core_params, head)
             except _core.StatusError as error:
                 self._note(_refusal(error, head, self.parameters))
-                at = self._next_magic(at + 1)
+                self._astray = True
+                at += 1
                 continue
             if len(self._buffer) - at < length:
                 break
@@ -254,12 +274,21 @@ class FrameReader:
             at += length
         del self._buffer[:at]
 
-    def _next_magic(self, start: int) -> int:
-        """Where the next frame may begin."""
-        found = self._buffer.find(MAGIC, start)
-        if found >= 0:
-            return found
-        return len(self._buffer) - self._buffer.endswith(MAGIC[:1])
+    def _find_frame(self, start: int) -> int:
+        """Where the next frame may begin, after bytes that are none; still astray if nothing looks like one.
+
+        What is skipped counts as one fault if it seems to hold other frames, and as none otherwise: it came
+        after a fault.
+        """
+        found = self._start.search(self._buffer, start)
+        self._astray = found is None
+        end = found.start() if found else max(start, len(self._buffer) - _START_BYTES + 1)
+        if self._buffer.find(MAGIC + _VERSION, start, end) >= 0:
+            self._note(
+                f"Bytes that are no frame of {self.parameters.name} were skipped: the sender has other "
+                "parameters, or its frames are damaged."
+            )
+        return end
 
     def _take(self, data: bytes) -> None:
         header, frame = parse_frame(data, self.parameters)
@@ -433,13 +462,14 @@ class CounterLedger:
     def load(cls, path: str | Path) -> CounterLedger:
         """The ledger that save wrote. KeyFileError if it cannot be read or is none."""
         try:
-            fields = json.loads(Path(path).read_bytes())
+            fields = json_text.parse(Path(path).read_bytes())
             if (fields["format"], fields["version"]) != ("ciphermote-ledger", 1):
                 raise ValueError
-            ledger = cls(int(fields["window"]))
+            ledger = cls(json_text.integer(fields["window"], 1, json_text.U64_MAX))
             for key_id, source, highest, seen in fields["sources"]:
-                ledger._highest[int(key_id, 16), str(source)] = int(highest)
-                ledger._seen[int(key_id, 16), str(source)] = {int(counter) for counter in seen}
+                name = json_text.hexadecimal_u64(key_id), json_text.string(source)
+                ledger._highest[name] = json_text.integer(highest, 0, json_text.U64_MAX)
+                ledger._seen[name] = {json_text.integer(counter, 0, highest) for counter in seen}
         except OSError as error:
             raise KeyFileError(f"The ledger {path} cannot be read: {error.strerror}.") from None
         except (ValueError, TypeError, KeyError):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -19,11 +20,20 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
+from rich.text import Text
 from typer.core import TyperGroup
 
-from ciphermote import __version__
+from ciphermote import __version__, json_text
 from ciphermote.errors import CiphermoteError, FrameError, KeyFileError, ParameterError
-from ciphermote.parameters import BUILTIN, SECURITY_BOUNDS, ParameterSet, by_name, c_header, generate
+from ciphermote.parameters import (
+    BUILTIN,
+    SECURITY_BOUNDS,
+    ParameterSet,
+    by_name,
+    c_header,
+    from_primes,
+    generate,
+)
 
 if TYPE_CHECKING:
     from ciphermote.adapter import FrameSet
@@ -50,7 +60,7 @@ class _SentencesOnly(TyperGroup):
 def _fail(sentence: str) -> None:
     errors = Console(stderr=True)
     errors.print("error:", style="bold red", end=" ", highlight=False)
-    errors.print(sentence, markup=False, highlight=False, soft_wrap=True)
+    errors.print(_printable(sentence), markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(1)
 
 
@@ -108,8 +118,18 @@ SetOption = Annotated[
 ]
 
 
+def _printable(text: str) -> str:
+    """The text without control characters, which in a file's words or name could command a terminal."""
+    return "".join(character for character in text if character.isprintable())
+
+
 def _say(text: str) -> None:
-    Console().print(text, markup=False, highlight=False, soft_wrap=True)
+    Console().print(_printable(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def _add_row(table: Table, *cells: str) -> None:
+    """A row of plain text: brackets in it are no markup."""
+    table.add_row(*(Text(_printable(cell)) for cell in cells))
 
 
 @contextlib.contextmanager
@@ -129,7 +149,7 @@ def _parameter_set(name: str) -> ParameterSet:
     from ciphermote.keys import parameters_from_dict
 
     try:
-        fields = json.loads(_read(Path(name)))
+        fields = json_text.parse(_read(Path(name)))
     except ValueError:
         raise KeyFileError(f"{name} is no JSON: write it with `ciphermote params --json`.") from None
     return parameters_from_dict(fields, name)
@@ -145,12 +165,25 @@ def _read(path: Path) -> bytes:
 def _write(path: Path, content: bytes, *, secret: bool = False) -> None:
     from ciphermote.keys import write_atomically
 
+    _refuse_special(path)
     try:
         write_atomically(path, content, 0o600 if secret else 0o644)
     except OSError as error:
         raise KeyFileError(
             f"{path} cannot be written: {error.strerror}; check that its directory exists."
         ) from None
+
+
+def _refuse_special(path: Path) -> None:
+    """KeyFileError if path is there and is no ordinary file: a pipe or a device would be replaced by one."""
+    try:
+        mode = path.lstat().st_mode
+    except OSError:
+        return  # Not there yet, or not reachable: writing it says so.
+    if not stat.S_ISREG(mode):
+        raise KeyFileError(
+            f"{path} exists and is no ordinary file (a directory, link, pipe or device): name another file."
+        )
 
 
 def _numbers(text: str, what: str) -> list[int]:
@@ -216,6 +249,8 @@ def keygen(
     if model is not None:
         from ciphermote.inference import LinearModel, plan_linear
 
+        if not 0 <= log2_scale <= 60:
+            raise ParameterError(f"--log2-scale is {log2_scale}: give 0 to 60, what devices encrypt at.")
         steps += plan_linear(LinearModel.load(model), parameters, 2.0**log2_scale).rotation_steps
     secret = SecretKey.from_seal(_read(import_secret), parameters) if import_secret else None
     if public_to is not None:
@@ -343,7 +378,7 @@ def params(
     if bits:
         own = generate(n, _numbers(bits, "--bits"), standard, name)
     else:
-        own = ParameterSet(name or f"own_n{n}", n, tuple(_numbers(primes, "--primes")), standard)
+        own = from_primes(n, _numbers(primes, "--primes"), standard, name)
     _print_sets([own])
     if header is not None:
         _write(header, c_header(own).encode())
@@ -365,9 +400,8 @@ def _print_sets(sets: Sequence[ParameterSet]) -> None:
     )
     for p in sets:
         bound = f"{SECURITY_BOUNDS[p.standard][p.n]} ({p.standard})"
-        table.add_row(
-            p.name, str(p.n), str(p.slots), str(len(p.data_primes)), f"{p.log2_q:.2f}", bound, f"{p.id:08x}"
-        )
+        cells = p.name, str(p.n), str(p.slots), str(len(p.data_primes)), f"{p.log2_q:.2f}", bound
+        _add_row(table, *cells, f"{p.id:08x}")
     Console().print(table)
 
 
@@ -398,7 +432,7 @@ def adapt(
     from ciphermote.keys import KeyStore
 
     store = KeyStore.open(keys)
-    sets = read_sets((_read(path) for path in frames), store.parameters, store.key_id)
+    sets = read_sets((_read(path) for path in frames), store.parameters, store.checked_key_id())
     if not sets:
         raise FrameError("The files hold no frames: give what the device sent.")
     if len(sets) == 1 and not output.is_dir():
@@ -457,8 +491,8 @@ def infer(
     store = KeyStore.open(keys)
     if store.has_secret:
         Console(stderr=True).print(
-            f"note: {keys} holds the secret key; an engine's machine should have the public part only "
-            "(`ciphermote keygen --public-to`).",
+            f"note: {_printable(str(keys))} holds the secret key; an engine's machine should have the public "
+            "part only (`ciphermote keygen --public-to`).",
             markup=False,
             highlight=False,
             soft_wrap=True,
@@ -527,7 +561,7 @@ def decrypt(
         return
     table = Table("slot", "real", "imaginary") if complex_slots else Table("slot", "value")
     for j, z in enumerate(slots.tolist()):
-        table.add_row(str(j), f"{z.real:.6g}", *([f"{z.imag:.6g}"] if complex_slots else []))
+        _add_row(table, str(j), f"{z.real:.6g}", *([f"{z.imag:.6g}"] if complex_slots else []))
     Console().print(table)
 
 
@@ -545,7 +579,7 @@ def _print_scores(model: LinearModel, slots: Any, as_json: bool) -> None:
         return
     table = Table("class", "score", "")
     for i, (label, score) in enumerate(zip(labels, scores, strict=True)):
-        table.add_row(label, f"{score:.4f}", "<- highest" if i == best else "")
+        _add_row(table, label, f"{score:.4f}", "<- highest" if i == best else "")
     Console().print(table)
 
 
@@ -569,7 +603,7 @@ def inspect(
     rows = describe(path, _parameter_set(params) if params else None)
     table = Table("field", "value", show_header=False)
     for name, value in rows:
-        table.add_row(name, value)
+        _add_row(table, name, value)
     Console().print(table)
 
 
@@ -627,7 +661,7 @@ def advise(
         ("bytes a reading on the wire", f"{advice.frame_bytes:,}"),
         ("bytes of arena on the device", f"{advice.arena_bytes:,}"),
     ):
-        table.add_row(name, value)
+        _add_row(table, name, value)
     Console().print(table)
     for sentence in advice.explanation:
         _say(f"- {sentence}")

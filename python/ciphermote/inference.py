@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ciphermote import json_text
 from ciphermote.errors import ParameterError
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Constant, Program, Step
@@ -36,7 +37,6 @@ DEFAULT_FEATURE_BOUND = 16.0
 
 _FORMAT = "ciphermote-linear-model"
 _FORMAT_VERSION = 1
-_MAX_ENTRIES = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class LinearModel:
     def from_json(cls, text: str | bytes) -> LinearModel:
         """The model that to_json wrote. ParameterError if text is none."""
         try:
-            found = json.loads(text)
+            found = json_text.parse(text)
         except ValueError as error:
             raise ParameterError(
                 f"The linear model is no JSON ({error}): write it with LinearModel.save."
@@ -127,8 +127,8 @@ class LinearModel:
         try:
             weights = np.asarray(fields["weights"], dtype=np.float64)
             bias = np.asarray(fields["bias"], dtype=np.float64)
-            labels = tuple(str(label) for label in fields["labels"])
-        except (KeyError, TypeError, ValueError):
+            labels = tuple(json_text.string(label) for label in fields["labels"])
+        except (KeyError, TypeError, ValueError, OverflowError):
             raise ParameterError(
                 "The linear model's weights, bias or labels are missing or no tables of numbers: write it "
                 "with LinearModel.save."
@@ -165,9 +165,9 @@ class LinearModel:
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
                 fields = {name: archive[name] for name in ("format", "version", "labels", "weights", "bias")}
+                fields["format"], fields["version"] = str(fields["format"]), int(fields["version"])
         except Exception as error:  # zipfile, zlib and numpy each have their own errors for damaged bytes
             raise ParameterError(f"The linear model {path} is damaged or no .npz of one ({error}).") from None
-        fields["format"], fields["version"] = str(fields["format"]), int(fields["version"])
         return cls._from_fields(fields)
 
 

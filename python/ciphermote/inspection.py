@@ -6,11 +6,11 @@ It shows public facts alone: of a secret it tells that it is one, never what it 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from ciphermote import json_text
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import HEADER_BYTES, MAGIC, XOF_NAMES, FrameReader, FrameSet, parse_frame
 from ciphermote.errors import FrameError, KeyFileError
@@ -55,6 +55,7 @@ def _set_row(parameters: ParameterSet) -> tuple[str, str]:
 def _store(store: KeyStore) -> Rows:
     manifest = store.manifest
     rotations = ", ".join(map(str, manifest.galois_steps)) or "none"
+    store.public_key()
     for name in manifest.digests:
         store.public_bytes(name)
     return [
@@ -194,8 +195,9 @@ def _json(path: Path, data: bytes) -> Rows:
         f"{path} is none of Ciphermote's files: give keys, frames, a blob, a model or an object of SEAL."
     )
     try:
-        fields: Any = json.loads(data)
-    except (ValueError, RecursionError):
+        fields: Any = json_text.parse(data)
+        kind = json_text.string(fields["format"])
+    except (ValueError, TypeError, KeyError):
         raise unknown from None
     kinds: dict[str, Callable[[], Rows]] = {
         "ciphermote-linear-model": lambda: _model(LinearModel.from_json(data)),
@@ -209,7 +211,7 @@ def _json(path: Path, data: bytes) -> Rows:
         ],
         "ciphermote-ledger": lambda: [("what", "a ledger of readings seen")],
     }
-    show = kinds.get(fields.get("format", "")) if isinstance(fields, dict) else None
+    show = kinds.get(kind)
     if show is None:
         raise unknown
     return show()

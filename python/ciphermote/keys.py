@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote import _core
+from ciphermote import _core, json_text
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_errors, core_params
 from ciphermote.errors import FrameError, KeyFileError, ParameterError
@@ -292,26 +292,26 @@ class Manifest:
             f"{where} is damaged or no manifest of keys: restore the directory from a copy."
         )
         try:
-            fields = json.loads(text)
+            fields = json_text.parse(text)
         except ValueError:
             raise damaged from None
         if not isinstance(fields, dict) or fields.get("format") != _FORMAT:
             raise damaged
         if fields.get("version") != _FORMAT_VERSION:
             raise KeyFileError(
-                f"{where} has version {fields.get('version')!r} and this package reads {_FORMAT_VERSION}: "
-                "update it."
+                f"{where} is of another version than {_FORMAT_VERSION}, which this package reads: update it."
             )
         parameters = parameters_from_dict(fields.get("parameters"), where)
         try:
-            steps = tuple(int(step) for step in fields["galois_steps"])
-            digests = {str(name): str(digest) for name, digest in fields["blake2b_256"].items()}
+            most = parameters.slots - 1
+            steps = tuple(json_text.integer(step, -most, most) for step in fields["galois_steps"])
+            digests = {name: json_text.string(digest) for name, digest in fields["blake2b_256"].items()}
             found = cls(
                 parameters,
-                int(fields["key_id"], 16),
-                str(fields["created"]),
+                json_text.hexadecimal_u64(fields["key_id"]),
+                json_text.string(fields["created"]),
                 steps,
-                bool(fields["conjugation"]),
+                json_text.boolean(fields["conjugation"]),
                 digests,
             )
         except (KeyError, TypeError, ValueError, AttributeError):
@@ -342,6 +342,7 @@ class KeyStore:
 
     @property
     def key_id(self) -> int:
+        """What the manifest says; see checked_key_id."""
         return self.manifest.key_id
 
     @property
@@ -428,13 +429,22 @@ class KeyStore:
             )
         return content
 
-    def public_key(self) -> sb.SealPublicKey:
-        """The public key. KeyFileError as public_bytes, or if the key id is not its own."""
+    def checked_key_id(self) -> int:
+        """The key id, once public.key has confirmed it. KeyFileError as public_key."""
+        self._checked_public_bytes()
+        return self.key_id
+
+    def _checked_public_bytes(self) -> bytes:
         content = self.public_bytes(PUBLIC_FILE)
         if key_id_of(content) != self.key_id:
             raise KeyFileError(
                 f"{self.path / MANIFEST_FILE} names another key than {PUBLIC_FILE}: restore both."
             )
+        return content
+
+    def public_key(self) -> sb.SealPublicKey:
+        """The public key. KeyFileError as public_bytes, or if the key id is not its own."""
+        content = self._checked_public_bytes()
         try:
             return sb.read_public_key(content, self.parameters)
         except FrameError as error:

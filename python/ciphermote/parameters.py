@@ -35,6 +35,9 @@ MAX_PRIMES = 17
 CHEAP_PRIME = 67043329
 """2^26 - 2^16 + 1: 1 mod 2n for every n here, and its shape makes Montgomery steps cheap on 8 bits."""
 
+OLDER_PREFIX = "std2018_"
+"""How the name of every set begins that holds by the 2018 table alone."""
+
 SCHEME_BFV = 1
 SCHEME_CKKS = 2
 
@@ -44,7 +47,8 @@ class ParameterSet:
     """A ring degree and a chain of primes that :func:`validate` accepts.
 
     ``primes`` are in SEAL's order; with more than one, the last is the special prime of key switching.
-    ``standard`` is the security table the set is held to. Raises ParameterError for a set that fails it.
+    ``standard`` is the security table the set is held to. Raises ParameterError for a set that fails it, and
+    for one that holds by the 2018 table alone and has no name that starts with OLDER_PREFIX.
     """
 
     name: str
@@ -59,6 +63,11 @@ class ParameterSet:
                 "underscores, starting with a letter."
             )
         validate(self.n, self.primes, self.standard)
+        if _is_older(self.n, self.primes) and not self.name.startswith(OLDER_PREFIX):
+            raise ParameterError(
+                f"The parameter set {self.name} is secure by the 2018 table alone, which its name must say: "
+                f"name it {OLDER_PREFIX}{self.name}."
+            )
 
     @cached_property
     def id(self) -> int:
@@ -270,8 +279,26 @@ def generate(n: int, bits: Sequence[int], standard: str = "2024", name: str | No
         prefer_cheap = size == CHEAP_PRIME.bit_length() and CHEAP_PRIME not in taken
         taken.append(CHEAP_PRIME if prefer_cheap else _next_prime(n, size, taken))
     primes = (*taken[len(special) :], *special)
-    held = "2024" if math.prod(primes) <= 2 ** SECURITY_BOUNDS["2024"][n] else standard
+    held = standard if _is_older(n, primes) else "2024"
     return ParameterSet(name or _name_by_content(n, bits, held), n, primes, held)
+
+
+def from_primes(
+    n: int, primes: Sequence[int], standard: str = "2024", name: str | None = None
+) -> ParameterSet:
+    """The parameter set of these primes, the special one last; named as by :func:`generate`.
+
+    Raises ParameterError if :func:`validate` refuses it.
+    """
+    validate(n, primes, standard)
+    held = standard if _is_older(n, primes) else "2024"
+    bits = [q.bit_length() for q in primes]
+    return ParameterSet(name or _name_by_content(n, bits, held), n, tuple(primes), held)
+
+
+def _is_older(n: int, primes: Sequence[int]) -> bool:
+    """Whether primes are beyond the 2024 bound."""
+    return math.prod(primes) > 2 ** SECURITY_BOUNDS["2024"][n]
 
 
 def _next_prime(n: int, bits: int, taken: Sequence[int]) -> int:
@@ -295,7 +322,7 @@ def _name_by_content(n: int, bits: Sequence[int], standard: str) -> str:
     data, special = (bits[:-1], bits[-1:]) if len(bits) > 1 else (bits, [])
     runs = [(size, len(list(run))) for size, run in groupby(data)]
     chain = "_".join(f"{size}x{count}" if count > 1 else f"{size}" for size, count in runs)
-    prefix = "std2018_" if standard == "2018" else ""
+    prefix = OLDER_PREFIX if standard == "2018" else ""
     return f"{prefix}n{n}_q{chain}" + "".join(f"_p{size}" for size in special)
 
 

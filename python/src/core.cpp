@@ -222,10 +222,17 @@ nb::tuple zero_encryption(const Params &params, const nb::bytes &ternary, const 
 
 /* ---- values ---- */
 
-/* The caller's array as cm_ckks_values: 1-D float32, int16 or int32; complex slots as interleaved pairs. */
-cm_ckks_values values_of(const nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> &array,
-                         bool complex_slots, int exponent, int log2_scale, int precision)
+using Values = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/*
+ * The caller's array as cm_ckks_values: 1-D float32, int16 or int32; complex slots as interleaved pairs. The library
+ * judges exponent and scale; here they must only keep their value in its 16 bits.
+ */
+cm_ckks_values values_of(const Values &array, bool complex_slots, int exponent, int log2_scale, int precision)
 {
+    if (exponent != static_cast<int16_t>(exponent) || log2_scale != static_cast<int16_t>(log2_scale)) {
+        throw StatusError(CM_ERR_ARGUMENT);
+    }
     cm_ckks_values values{};
     if (array.dtype() == nb::dtype<float>()) {
         values.number = CM_FLOAT32;
@@ -240,6 +247,9 @@ cm_ckks_values values_of(const nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device
     if (array.shape(0) % parts != 0) {
         throw nb::value_error("complex values are pairs of numbers, so their number must be even");
     }
+    if (array.shape(0) / parts > UINT32_MAX) {
+        throw StatusError(CM_ERR_TOO_MANY);
+    }
     static const uint32_t nothing = 0;
     values.data = array.shape(0) ? array.data() : &nothing;
     values.count = static_cast<uint32_t>(array.shape(0) / parts);
@@ -249,8 +259,6 @@ cm_ckks_values values_of(const nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device
     values.precision = static_cast<cm_precision>(precision);
     return values;
 }
-
-using Values = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /* The n coefficients of the encoded polynomial. */
 nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const Values &array, bool complex_slots,

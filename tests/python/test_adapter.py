@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import struct
+import time
 from pathlib import Path
 
 import numpy as np
@@ -310,6 +311,47 @@ def test_a_claimed_length_allocates_nothing(store: KeyStore) -> None:
     assert not reader._open
 
 
+@pytest.mark.parametrize(
+    ("junk", "seconds"),
+    [(b"CM", 0.15), (b"CM\x01", 0.15), (b"CM\x01" + bytes(5) + PARMS.id.to_bytes(4, "little"), 1.5)],
+    ids=["magic", "version", "parameters"],
+)
+def test_junk_that_looks_like_frames_costs_little_time(store: KeyStore, junk: bytes, seconds: float) -> None:
+    """A quarter of a megabyte. The bounds leave room for a machine ten times as slow."""
+    reader = FrameReader(PARMS, store.key_id)
+    start = time.process_time()
+    with pytest.raises(FrameError):
+        reader.feed(junk * ((1 << 18) // len(junk)))
+    assert time.process_time() - start < seconds
+    assert len(reader._buffer) < HEADER_BYTES
+
+
+@pytest.mark.parametrize("junk", [b"CM" * 5000, b"CM\x01" * 5000, b"C", b"noise on the line"])
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_a_reading_after_junk_is_found(store: KeyStore, sensor: Sensor, junk: bytes, size: int) -> None:
+    reader = FrameReader(PARMS, store.key_id)
+    stream = junk + sensor.symmetric(X)
+    sets, faults = [], 0
+    for i in range(0, len(stream), size):
+        try:
+            sets += reader.feed(stream[i : i + size])
+        except FrameError:
+            faults += 1
+    sets += reader.feed(b"")
+    assert faults > 0
+    assert len(sets) == 1
+    assert reader.finish() == []
+
+
+def test_every_piece_of_a_strangers_stream_is_refused(store: KeyStore, tmp_path: Path) -> None:
+    other = KeyStore.create(tmp_path / "other", by_name("std2018_n4096_q27x3_p27"))
+    stranger = Sensor(provision(other, secret=True))
+    reader = FrameReader(PARMS, store.key_id)
+    for words in ("parameter set 0x", "were skipped", "were skipped"):
+        with pytest.raises(FrameError, match=words):
+            reader.feed(stranger.symmetric(X))
+
+
 def test_open_sets_are_bounded_and_the_lost_one_is_named(store: KeyStore, sensor: Sensor) -> None:
     reader = FrameReader(PARMS, store.key_id, max_open=3)
     starts = [split(sensor.symmetric(X))[:2] for _ in range(4)]
@@ -367,7 +409,29 @@ def test_a_ledger_survives_a_restart(tmp_path: Path) -> None:
         again.accept(7, 12, "a")
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"format": "ciphermote-ledger", "version": 1}'])
+def ledger_of(window: str = "10", source: str = '["0000000000000007", "a", 5, [5]]') -> bytes:
+    return (
+        f'{{"format": "ciphermote-ledger", "version": 1, "window": {window}, "sources": [{source}]}}'.encode()
+    )
+
+
+DAMAGED_LEDGERS = [
+    b"",
+    b"[]",
+    b"[" * 100_000,
+    b'{"format": "ciphermote-ledger", "version": 1}',
+    *(ledger_of(window=window) for window in ("1e999", "-1", "0", "1.5", "true", "1" + 20 * "0")),
+    ledger_of(source='["0000000000000007", "a", 1e999, []]'),
+    ledger_of(source='["0000000000000007", "a", 18446744073709551616, []]'),
+    ledger_of(source='["0000000000000007", "a", 5, [6]]'),
+    ledger_of(source='["0000000000000007", "a", 5, [1e999]]'),
+    ledger_of(source='["-7", "a", 5, []]'),
+    ledger_of(source='["0000000000000007", [], 5, []]'),
+    ledger_of(source="5"),
+]
+
+
+@pytest.mark.parametrize("content", DAMAGED_LEDGERS, ids=range(len(DAMAGED_LEDGERS)))
 def test_a_damaged_ledger_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "ledger.json").write_bytes(content)
     with pytest.raises(KeyFileError, match="damaged"):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -152,6 +154,23 @@ def test_secret_files_are_private(house: Path, tmp_path: Path, run: Run) -> None
     ]
 
 
+def test_what_is_no_ordinary_file_is_never_replaced(house: Path, tmp_path: Path, run: Run) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    (tmp_path / "loose").symlink_to(tmp_path / "nothing")
+    (tmp_path / "folder").mkdir()
+    special = [tmp_path / name for name in ("pipe", "link", "loose", "folder")]
+    before = [path.lstat() for path in special]
+    for path in (*special, "/dev/stdout", "/dev/null"):
+        assert "no ordinary file" in run("provision", house / "keys", "-o", path, code=1)
+    after = [path.lstat() for path in special]
+    assert [(s.st_ino, s.st_mode) for s in before] == [(s.st_ino, s.st_mode) for s in after]
+    assert (tmp_path / "file").read_text() == "mine"
+    run("provision", house / "keys", "-o", tmp_path / "file")
+    assert "cm_provisioned" in (tmp_path / "file").read_text()
+
+
 def test_the_public_part_is_enough_for_the_engine_and_holds_no_secret(house: Path) -> None:
     assert not (house / "public" / SECRET_FILE).exists()
     assert (house / "public" / GALOIS_FILE).exists()
@@ -185,6 +204,20 @@ def test_a_set_of_ones_own_is_made_and_used(tmp_path: Path, run: Run) -> None:
     primes = ",".join(map(str, store.parameters.primes))
     assert f"{store.parameters.id:08x}" in run("params", "--n", 4096, "--primes", primes)
     assert "own_set" in run("inspect", tmp_path / "own.json")
+
+
+def test_sets_that_the_2018_table_alone_holds_say_so_in_their_names(tmp_path: Path, run: Run) -> None:
+    older = by_name("std2018_n4096_q27x3_p27")
+    primes = ["--primes", ",".join(map(str, older.primes))]
+    assert older.name in run("params", "--n", 4096, *primes, "--standard", 2018)
+    assert "std2018_mine" in run("params", "--n", 4096, *primes, "--standard", 2018, "--name", "std2018_mine")
+    assert "name it std2018_mine" in run(
+        "params", "--n", 4096, *primes, "--standard", 2018, "--name", "mine", code=1
+    )
+    newer = ["--primes", ",".join(map(str, PARMS.primes))]
+    output = run("params", "--n", 4096, *newer, "--standard", 2018)
+    assert PARMS.name in output
+    assert "2018" not in output
 
 
 def test_the_built_in_sets_are_listed(run: Run) -> None:
@@ -228,6 +261,53 @@ def test_everything_of_ours_can_be_inspected(house: Path, tmp_path: Path, run: R
     assert sensor.provisioned.device_secret.hex() not in run("inspect", tmp_path / "blob")
 
 
+# --- what files say of themselves -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "label", ["[/x]", "[bold]", "[link=x]y", "\x1b]0;title\x07", "\x9b31m", "\ud800", "a\nb"]
+)
+def test_labels_are_shown_as_plain_text(house: Path, tmp_path: Path, run: Run, label: str) -> None:
+    model = LinearModel(MODEL.weights, MODEL.bias, (label, "walk", "run"))
+    model.save(tmp_path / "model.json")
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    (tmp_path / "reading.ct").write_bytes(sensor.symmetric(FEATURES[0], SHAKE256, "seal"))
+    plain = "".join(c for c in label if c.isprintable())
+    for output in (
+        run("inspect", tmp_path / "model.json"),
+        run("decrypt", house / "keys", tmp_path / "reading.ct", "--model", tmp_path / "model.json"),
+    ):
+        assert plain in output
+        assert all(line.isprintable() for line in output.splitlines())
+
+
+def test_a_manifests_words_are_shown_as_plain_text(tmp_path: Path, run: Run) -> None:
+    run("keygen", tmp_path / "keys", "--params", "n1024_q26")
+    path = tmp_path / "keys" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "created": "[/x]\x1b[2J"}))
+    output = run("inspect", tmp_path / "keys")
+    assert "[/x][2J" in output
+    assert "\x1b" not in output
+
+
+def test_names_with_control_characters_do_not_command_the_terminal(tmp_path: Path, run: Run) -> None:
+    assert "\x1b" not in run("inspect", tmp_path / "\x1b[2Jgone", code=1)
+
+
+def test_a_manifest_that_names_another_key_is_refused(house: Path, tmp_path: Path, run: Run) -> None:
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    (tmp_path / "frames.bin").write_bytes(sensor.symmetric(FEATURES[0]))
+    shutil.copytree(house / "public", tmp_path / "public")
+    path = tmp_path / "public" / "manifest.json"
+    for key_id, words in (("0" * 16, "names another key"), ("f" * 17, "damaged")):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "key_id": key_id}))
+        assert words in run("inspect", tmp_path / "public", code=1)
+        assert words in run("inspect", path, code=1)
+        assert words in run(
+            "adapt", tmp_path / "public", tmp_path / "frames.bin", "-o", tmp_path / "x", code=1
+        )
+
+
 # --- mistakes -------------------------------------------------------------------------------------
 
 
@@ -238,6 +318,11 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
     (tmp_path / "short.bin").write_bytes(b"".join(frames[:-1]))
     (tmp_path / "text").write_text("hello")
     (tmp_path / "text.json").write_text("{")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "list.json").write_text('{"format": ["ciphermote-keys"]}')
+    fields = json.loads(model.read_text())
+    fields["weights"][0][0] = 10**400
+    (tmp_path / "large.json").write_text(json.dumps(fields))
     (tmp_path / "seal").write_bytes(b"\x5e\xa1" + bytes(200))
     out = ["-o", tmp_path / "out"]
     for arguments, words in (
@@ -245,6 +330,11 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["keygen", tmp_path / "new", "--params", "n1"], "There is no parameter set"),
         (["keygen", tmp_path / "new", "--params", nothing.with_suffix(".json")], "cannot be read"),
         (["keygen", tmp_path / "new", "--params", tmp_path / "text.json"], "no JSON"),
+        (["keygen", tmp_path / "new", "--params", tmp_path / "deep.json"], "no JSON"),
+        (["keygen", tmp_path / "new", "--model", tmp_path / "deep.json"], "no JSON"),
+        (["keygen", tmp_path / "new", "--model", tmp_path / "large.json"], "tables of numbers"),
+        (["keygen", tmp_path / "new", "--model", model, "--log2-scale", 99999], "--log2-scale is 99999"),
+        (["keygen", tmp_path / "new", "--model", model, "--log2-scale", -99999], "--log2-scale is -99999"),
         (["keygen", tmp_path / "new", "--rotations", "one"], "whole numbers"),
         (["keygen", tmp_path / "new", "--import-secret", tmp_path / "text"], "secret key cannot be used"),
         (["keygen", tmp_path / "new", "--public-to", keys], "already holds a secret key"),
@@ -263,6 +353,8 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["infer", house / "public", model, tmp_path / "text", *out], "SEAL"),
         (["decrypt", house / "public", tmp_path / "text"], "stays with the owner"),
         (["decrypt", keys, tmp_path / "text"], "SEAL ciphertext"),
+        (["inspect", tmp_path / "deep.json"], "none of Ciphermote's files"),
+        (["inspect", tmp_path / "list.json"], "none of Ciphermote's files"),
         (["inspect", tmp_path / "text"], "none of Ciphermote's files"),
         (["inspect", tmp_path / "seal"], "damaged"),
         (["inspect", nothing], "cannot be read"),

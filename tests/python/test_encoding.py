@@ -12,7 +12,7 @@ from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.ckks import centred, encode_reference
 from ciphermote.core import core_errors, core_params
-from ciphermote.errors import ValueRangeError
+from ciphermote.errors import ParameterError, ValueRangeError
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
 
 PARAMETERS = by_name("n4096_q26x3_p27")
@@ -125,3 +125,28 @@ def test_numbers_that_are_none_are_refused(bad):
 def test_more_values_than_slots_are_refused():
     with pytest.raises(ValueRangeError):
         device_coefficients(np.zeros(PARAMETERS.slots + 1, dtype=np.float32), precision=31)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "log2_scale"),
+    [(65536, 25), (-65536, 25), (32768, 25), (128, 25), (-129, 25), (0, 65536 + 25), (0, 61), (0, -1)],
+)
+def test_an_exponent_or_scale_beyond_its_range_is_refused_and_does_not_wrap_around(exponent, log2_scale):
+    with pytest.raises(ParameterError):
+        device_coefficients(
+            np.array([1, 2], dtype=np.int16), precision=63, exponent=exponent, log2_scale=log2_scale
+        )
+
+
+def test_arrays_that_may_not_be_written_are_encoded_too():
+    values = np.array([0.5, -0.25], dtype=np.float32)
+    expected = device_coefficients(values, precision=31)
+    values.setflags(write=False)
+    assert np.array_equal(device_coefficients(values, precision=31), expected)
+
+
+def test_words_that_may_not_be_written_are_transformed_too():
+    words = np.arange(PARAMETERS.n, dtype=np.uint32)
+    expected = _core.ntt_forward(core_params(PARAMETERS), 0, words)
+    words.setflags(write=False)
+    assert np.array_equal(_core.ntt_forward(core_params(PARAMETERS), 0, words), expected)

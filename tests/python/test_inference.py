@@ -149,6 +149,7 @@ def test_damaged_model_files_end_in_a_sentence(tmp_path: Path) -> None:
         b"{",
         b"[]",
         b"\xff\xfe",
+        b"[" * 100_000,
         *(
             json.dumps({**good, **change}).encode()
             for change in (
@@ -158,6 +159,9 @@ def test_damaged_model_files_end_in_a_sentence(tmp_path: Path) -> None:
                 {"weights": [[1, 2], [3]]},
                 {"weights": [[1, float("nan"), 2], [3, 4, 5]]},
                 {"weights": []},
+                {"weights": [[10**400, 1, 2], [3, 4, 5]]},
+                {"bias": [10**400, 1]},
+                {"labels": [["rest"], ["walk"]]},
                 {"bias": [1]},
                 {"labels": ["one"]},
                 {"labels": 5},
@@ -177,6 +181,12 @@ def test_damaged_model_files_end_in_a_sentence(tmp_path: Path) -> None:
     np.savez(tmp_path / "pickle.npz", weights=np.array([{"a": 1}], dtype=object), allow_pickle=True)
     with pytest.raises(CiphermoteError):
         LinearModel.load(tmp_path / "pickle.npz")
+    for version in (np.array([1, 1]), np.array(np.inf)):
+        np.savez(
+            tmp_path / "version.npz", format="x", version=version, labels=[], weights=[[1.0]], bias=[1.0]
+        )
+        with pytest.raises(CiphermoteError):
+            LinearModel.load(tmp_path / "version.npz")
     for name in ("none.json", "model.txt"):
         with pytest.raises(CiphermoteError):
             LinearModel.load(tmp_path / name)

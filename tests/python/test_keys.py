@@ -280,6 +280,16 @@ def test_a_missing_file_is_named(copy: KeyStore, missing: str) -> None:
         {"version": 2},
         {"key_id": "xyz"},
         {"key_id": "00"},
+        {"key_id": "1" + 16 * "0"},
+        {"key_id": "-000000000000001"},
+        {"key_id": 7},
+        {"created": ["yesterday"]},
+        {"conjugation": "no"},
+        {"galois_steps": [float("inf")]},
+        {"galois_steps": [512]},
+        {"galois_steps": [1.0]},
+        {"blake2b_256": {"public.key": 5}},
+        {"version": [[[2]]]},
         {"parameters": None},
         {
             "parameters": {
@@ -353,3 +363,27 @@ def test_two_keys_share_nothing(tmp_path: Path) -> None:
     second = KeyStore.create(tmp_path / "b", by_name("n1024_q26"))
     assert first.key_id != second.key_id
     assert first.secret().packed != second.secret().packed
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"format": ' * 50_000, b"\xff", b""])
+def test_a_manifest_that_is_no_json_is_refused(copy: KeyStore, content: bytes) -> None:
+    (copy.path / MANIFEST_FILE).write_bytes(content)
+    with pytest.raises(KeyFileError, match="damaged"):
+        KeyStore.open(copy.path)
+
+
+def test_a_rotation_too_large_for_a_float_in_a_manifest_is_refused(copy: KeyStore) -> None:
+    path = copy.path / MANIFEST_FILE
+    text = path.read_text().replace('"galois_steps": []', '"galois_steps": [1e400]')
+    assert "1e400" in text
+    path.write_text(text)
+    with pytest.raises(KeyFileError, match="damaged"):
+        KeyStore.open(copy.path)
+
+
+def test_a_key_id_counts_only_when_the_public_key_confirms_it(copy: KeyStore) -> None:
+    assert copy.checked_key_id() == copy.key_id
+    path = copy.path / MANIFEST_FILE
+    path.write_text(path.read_text().replace(f"{copy.key_id:016x}", f"{copy.key_id ^ 1:016x}"))
+    with pytest.raises(KeyFileError, match="names another key"):
+        KeyStore.open(copy.path).checked_key_id()

@@ -368,3 +368,17 @@ def test_the_check_notices_a_changed_file(tmp_path: Path, monkeypatch: pytest.Mo
     assert generate_tables.differing({tmp_path / "missing.c": ""}) == [tmp_path / "missing.c"]
     changed.write_text("what belongs here")
     assert generate_tables.differing({changed: "what belongs here"}) == []
+
+
+def test_a_set_that_the_2018_table_alone_holds_must_say_so_in_its_name() -> None:
+    older = next(builtin for builtin in BUILTIN if builtin.standard == "2018")
+    with pytest.raises(ParameterError, match="name it std2018_mine"):
+        ParameterSet("mine", older.n, older.primes, "2018")
+    assert ParameterSet("std2018_mine", older.n, older.primes, "2018").primes == older.primes
+    with pytest.raises(ParameterError, match="name it std2018_mine"):
+        generate(1024, [27], "2018", "mine")
+
+
+@EACH_SET
+def test_a_sets_primes_alone_give_it_its_name_and_table_back(builtin: ParameterSet) -> None:
+    assert parameters.from_primes(builtin.n, builtin.primes, "2018") == builtin

@@ -170,8 +170,8 @@ def write(outcome: Outcome, path: Path) -> None:
     params = {
         "dataset": "BasicMotions",
         "windows": len(outcome.test.labels),
-        "parameters": "n4096_q26x3_p27",
-        "log2_scale": 25,
+        "parameters": outcome.parameters.name,
+        "log2_scale": outcome.log2_scale,
     }
     encrypted = np.concatenate(
         [kind.scores.argmax(axis=1) == outcome.test.labels for kind in outcome.kinds.values()]
@@ -182,9 +182,9 @@ def write(outcome: Outcome, path: Path) -> None:
         Row("demo.max_abs_error", worst_error(outcome), "score", params),
     ]
     for kind, found in outcome.kinds.items():
-        rows.append(
-            Row(f"demo.frame_bytes.{kind}", max(found.frame_bytes), "bytes", params | {"values": 2048})
-        )
+        # A frame set has room for every slot, however many values are given.
+        sizes = {"slots": outcome.parameters.slots, "values": outcome.model.features}
+        rows.append(Row(f"demo.frame_bytes.{kind}", max(found.frame_bytes), "bytes", params | sizes))
     for kind, found in outcome.kinds.items():
         device = found.device
         parts = {"static": device.static_bytes, "arena": device.arena_bytes, "stack": device.stack_bytes}

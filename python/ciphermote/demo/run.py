@@ -26,9 +26,9 @@ from ciphermote.demo import report, smartwatch
 from ciphermote.engine import open_engine
 from ciphermote.errors import CiphermoteError
 from ciphermote.inference import LinearModel, plan_linear
-from ciphermote.keys import GALOIS_FILE, KeyStore
+from ciphermote.keys import GALOIS_FILE, KeyStore, write_exclusively
 from ciphermote.link import DeviceReport, QemuDevice
-from ciphermote.parameters import by_name
+from ciphermote.parameters import ParameterSet, by_name
 
 PARAMETERS = by_name("n4096_q26x3_p27")
 LOG2_SCALE = 25
@@ -52,6 +52,8 @@ class Outcome:
     test: smartwatch.Windows
     model: LinearModel
     plain_scores: NDArray[np.float64]
+    parameters: ParameterSet = PARAMETERS
+    log2_scale: int = LOG2_SCALE
     kinds: dict[str, KindOutcome] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     sample_residues: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
@@ -93,8 +95,11 @@ def project_root(start: Path | None = None) -> Path:
     )
 
 
-def build_firmware(root: Path, generated: Path, target: Path) -> None:
-    """Build the device application with the headers in generated. CiphermoteError if that fails."""
+def build_firmware(root: Path, generated: Path) -> bytes:
+    """Build the device application with the headers in generated; the image. CiphermoteError if that fails.
+
+    Image and headers hold keys, so what the compiler writes is for its user alone.
+    """
     command = [
         "make",
         "--no-print-directory",
@@ -103,21 +108,21 @@ def build_firmware(root: Path, generated: Path, target: Path) -> None:
         "mps2-an386",
         f"GENERATED={generated}",
     ]
-    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    built = subprocess.run(command, capture_output=True, text=True, check=False, umask=0o077)
     if built.returncode != 0:
         raise CiphermoteError(f"The firmware did not build: {built.stderr.strip()[-400:]}")
-    shutil.copyfile(root / "build" / "ports" / "mps2-an386" / "ciphermote.elf", target)
+    return (root / "build" / "ports" / "mps2-an386" / "ciphermote.elf").read_bytes()
 
 
 def flash_device(root: Path, work: Path, store: KeyStore, model_header: str, kind: str) -> Path:
-    """Provision one device with one kind of key and build its image."""
+    """Provision one device with one kind of key and build its image: files for their owner alone."""
     folder = work / kind
-    folder.mkdir()
+    folder.mkdir(mode=0o700)
     keys = provision.provision(store, secret=kind == "symmetric", public=kind == "asymmetric")
-    (folder / "provisioned_keys.h").write_text(provision.to_c_header(keys), encoding="utf-8")
-    (folder / "app_model.h").write_text(model_header, encoding="utf-8")
+    write_exclusively(folder / "provisioned_keys.h", provision.to_c_header(keys).encode(), 0o600)
+    write_exclusively(folder / "app_model.h", model_header.encode(), 0o600)
     elf = folder / "ciphermote.elf"
-    build_firmware(root, folder, elf)
+    write_exclusively(elf, build_firmware(root, folder), 0o600)
     return elf
 
 

@@ -1,0 +1,48 @@
+"""JSON from outside: parsed, and its values taken only as what they must be.
+
+Every refusal is a ValueError without a sentence for people: the caller knows which file it reads.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+U64_MAX = 2**64 - 1
+
+
+def parse(text: str | bytes) -> Any:
+    """What the text holds. ValueError if it is no JSON, or nested too deeply to be any of ours."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def integer(value: Any, least: int, most: int) -> int:
+    """An integer from least to most. ValueError for anything else, booleans and 1.0 included."""
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError("no such integer")
+    return value
+
+
+def boolean(value: Any) -> bool:
+    """true or false. ValueError for anything else."""
+    if not isinstance(value, bool):
+        raise ValueError("neither true nor false")
+    return value
+
+
+def string(value: Any) -> str:
+    """A string. ValueError for anything else."""
+    if not isinstance(value, str):
+        raise ValueError("no string")
+    return value
+
+
+def hexadecimal_u64(value: Any) -> int:
+    """16 hexadecimal digits, as key ids are written. ValueError for anything else."""
+    if not re.fullmatch(r"[0-9a-f]{16}", string(value)):
+        raise ValueError("no 16 hexadecimal digits")
+    return int(value, 16)

@@ -1,0 +1,85 @@
+"""The commands of README.md do what it says, in a copy of the tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ELSEWHERE = ("make ", "pip install ")
+"""What continuous integration and the packaging tests run."""
+
+
+def found(pattern: str) -> tuple[str, ...]:
+    """The groups of a pattern that README.md holds once."""
+    matches = list(re.finditer(pattern, README, re.DOTALL | re.MULTILINE))
+    assert len(matches) == 1, f"README.md no longer holds {pattern!r} once"
+    return matches[0].groups()
+
+
+def shell(command: str, folder: Path, **variables: str) -> str:
+    """Standard output of what the shell makes of a command, with the tests' own Python first in PATH."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-ec", command],
+        cwd=folder,
+        env={**os.environ, "PATH": path, **variables},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of what the C library is built from."""
+    for name in ("core", "cmake", "tests/core", "tests/vectors", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "CMakeLists.txt", tmp_path)
+    return tmp_path
+
+
+def test_the_owners_commands_work_one_after_the_other_and_their_header_compiles(tmp_path: Path) -> None:
+    lines = [line.strip() for line in re.findall(r"^    (\S.*)", README, re.MULTILINE)]
+    commands = [line for line in lines if line.startswith("ciphermote ")]
+    assert len(commands) >= 3
+    for command in commands:
+        shell(command, tmp_path)
+    (example,) = found(r"^```c\n(.*?)^```$")
+    (tmp_path / "example.c").write_text(example)
+    shell(f"cc -std=c11 -Wall -Wextra -Werror -c example.c -I'{ROOT / 'core/include'}'", tmp_path)
+
+
+def test_every_indented_line_is_a_command_that_something_runs() -> None:
+    prose = re.sub(r"^```.*?^```$", "", README, flags=re.DOTALL | re.MULTILINE)
+    lines = re.findall(r"^    (\S.*)", prose, re.MULTILINE)
+    assert all(line.startswith(("ciphermote ", *ELSEWHERE)) for line in lines), lines
+
+
+def test_the_cmake_line_builds_and_installs_the_library(tree: Path) -> None:
+    (command,) = found(r"^\* CMake: `([^`]+)`")
+    quick = {"CMAKE_BUILD_TYPE": "Debug", "CMAKE_BUILD_PARALLEL_LEVEL": "2"}
+    shell(command, tree, DESTDIR=str(tree / "installed"), **quick)
+    names = {path.name for path in (tree / "installed").rglob("*")}
+    assert {"ciphermote.h", "libciphermote.a", "ciphermoteConfig.cmake"} <= names
+
+
+def test_the_one_file_line_writes_what_compiles_as_it_says(tree: Path) -> None:
+    command, file, option = found(r"^\* One file: `([^`]+)` writes `([^`]+)`; compile it with `([^`]+)`")
+    shell(command, tree)
+    shell(f"cc -std=c11 -c {file} {option} -o one-file.o", tree)
+
+
+def test_the_copied_sources_compile_as_it_says(tree: Path) -> None:
+    sources, options = found(r"^\* Copy `core/`; compile `([^`]+)` with `([^`]+)`")
+    shell(f"cc -std=c11 -c {sources} {options}", tree)
