@@ -1,9 +1,10 @@
 # `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-c test-qemu test-python format install one-file lock clean setup-demo setup-test
+.PHONY: help demo test lint test-c test-qemu test-python bench-m4 format install one-file lock clean \
+    setup-demo setup-test
 
 help: ## list the goals
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup-demo ## an encrypted reading, end to end: a simulated Cortex-M4, an engine without a key, the owner
 	$(MAKE) --no-print-directory -C ports firmware
@@ -17,12 +18,15 @@ lint: setup-test ## formatting and static checks of C, Python and shell
 test-c: setup-test ## the C tests: gcc and clang, -O0 -O2 -O3 -Os, sanitizers, one file, a back-end
 	tools/test_matrix.py
 
-test-qemu: setup-test ## the C tests on a simulated Cortex-M4
+test-qemu: setup-test ## the C tests on simulated Cortex-M0, M4 and M33 and RISC-V 32 cores
 	$(MAKE) --no-print-directory -C ports test-qemu
 
 test-python: setup-test ## the Python tests and the packaging tests
 	$(MAKE) --no-print-directory -C ports firmware
 	.venv/bin/python -m pytest -n 2
+
+bench-m4: setup-demo ## cycles, RAM and flash of an encryption on a Cortex-M4, and that no secret changes them
+	.venv/bin/python bench/m4/run.py
 
 format: setup-test ## format C and Python files in place
 	tools/lint.sh --fix
