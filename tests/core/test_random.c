@@ -91,6 +91,16 @@ static void test_chacha20(void)
         CHECK_BYTES(read, expected, sizeof read);
     }
 
+    BEHAVIOUR("a stream writes to any address, and nothing around its bytes");
+    for (size_t offset = 0; offset < 4; offset++) {
+        uint8_t around[sizeof expected + 8];
+        memset(around, 0x5A, sizeof around);
+        cm_stream_init(&stream, counting, nonce_242);
+        cm_stream_read(&stream, around + 1 + offset, sizeof expected);
+        CHECK_BYTES(around + 1 + offset, expected, sizeof expected);
+        CHECK(around[offset] == 0x5A && around[sizeof expected + 1 + offset] == 0x5A);
+    }
+
     BEHAVIOUR("each of the three nonce words and the counter changes the block");
     for (unsigned word = 0; word < 3; word++) {
         uint32_t nonce[3] = {0, 0x4A000000u, 0};
@@ -339,41 +349,61 @@ static void test_uniform_seal(cm_xof_kind kind, const char *digest_of_residues)
 
 /* ---- uniform residues from ChaCha20 ---- */
 
+/* A prime's residues by the rule, bit by bit. Returns how many bits of the stream they take. */
+static uint32_t uniform_reference(uint32_t *residues, uint32_t count, uint32_t q, unsigned bits,
+                                  uint32_t index)
+{
+    const uint32_t nonce[3] = {CM_LABEL_UNIFORM, index, 0};
+    uint8_t block[64];
+    uint32_t next = 0; /* stream bit */
+    for (uint32_t i = 0; i < count;) {
+        uint32_t field = 0;
+        for (unsigned bit = 0; bit < bits; bit++, next++) {
+            if (next % 512 == 0) {
+                cm_chacha20_block(block, counting, nonce, next / 512);
+            }
+            field |= ((uint32_t)block[next % 512 / 8] >> next % 8 & 1u) << bit;
+        }
+        residues[i] = field;
+        i += field < q;
+    }
+    return next;
+}
+
+#define UNIFORM_N 1024
+
 static void test_uniform_chacha20(void)
 {
-    /* Just above 2^25 (every other word is rejected) and just below 2^26 (hardly any is). */
-    static const uint32_t primes[2] = {33564673u, 67043329u};
+    /* Just above 2^25 (every other word is rejected), just below 2^26 (hardly any is), other sizes. */
+    static const struct {
+        uint32_t q;
+        unsigned bits;
+        uint32_t least, most; /* fields that 1024 residues take */
+    } primes[] = {{33564673u, 26, 1900, 2200}, {67043329u, 26, 1024, 1040}, {132120577u, 27, 1024, 1080},
+                  {12289u, 14, 1200, 1500},    {1032193u, 20, 1024, 1060},  {1073479681u, 30, 1024, 1040}};
+    static const uint32_t pieces[] = {CM_SAMPLE_BLOCK, 1, 2, 31, 100, UNIFORM_N};
+    static uint32_t residues[UNIFORM_N + 1];
+    static uint32_t expected[UNIFORM_N];
     cm_uniform uniform;
 
-    BEHAVIOUR(
-        "ChaCha20's residues are the stream's fields of 26 bits that are below q, none lost between reads");
-    cm_uniform_init(&uniform, CM_CHACHA20, counting, 10, 2);
-    for (uint32_t p = 0; p < 2; p++) {
-        const cm_prime prime = make_prime(primes[p]);
-        const uint32_t nonce[3] = {CM_LABEL_UNIFORM, p, 0};
-        uint8_t block[64];
-        uint32_t next = 0; /* stream bit */
-        uint32_t wrong = 0;
-        cm_uniform_begin_prime(&uniform, &prime, p);
-        for (unsigned i = 0; i < 1024; i += CM_SAMPLE_BLOCK) {
-            uint32_t residues[CM_SAMPLE_BLOCK];
-            cm_uniform_read(&uniform, residues);
-            for (unsigned j = 0; j < CM_SAMPLE_BLOCK; j++) {
-                uint32_t field;
-                do {
-                    field = 0;
-                    for (unsigned bit = 0; bit < 26; bit++, next++) {
-                        if (next % 512 == 0) {
-                            cm_chacha20_block(block, counting, nonce, next / 512);
-                        }
-                        field |= ((uint32_t)block[next % 512 / 8] >> next % 8 & 1u) << bit;
-                    }
-                } while (field >= prime.q);
-                wrong += residues[j] != field;
+    BEHAVIOUR("ChaCha20's residues are the stream's fields, as wide as q, that are below q, none lost "
+              "between reads of "
+              "any length");
+    cm_uniform_init(&uniform, CM_CHACHA20, counting, 10, sizeof primes / sizeof primes[0]);
+    for (uint32_t p = 0; p < sizeof primes / sizeof primes[0]; p++) {
+        const cm_prime prime = make_prime(primes[p].q);
+        const uint32_t taken = uniform_reference(expected, UNIFORM_N, prime.q, primes[p].bits, p);
+        CHECK(taken >= primes[p].least * primes[p].bits && taken < primes[p].most * primes[p].bits);
+        for (unsigned i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+            memset(residues, 0x5A, sizeof residues);
+            cm_uniform_begin_prime(&uniform, &prime, p);
+            for (uint32_t done = 0; done < UNIFORM_N; done += pieces[i]) {
+                const uint32_t left = UNIFORM_N - done;
+                cm_uniform_values(&uniform, residues + done, left < pieces[i] ? left : pieces[i]);
             }
+            CHECK(memcmp(residues, expected, sizeof expected) == 0);
+            CHECK(residues[UNIFORM_N] == 0x5A5A5A5Au);
         }
-        CHECK(wrong == 0);
-        CHECK(p == 0 ? next > 1900 * 26 && next < 2200 * 26 : next < 1040 * 26);
     }
 }
 
@@ -429,13 +459,16 @@ static void test_public_seeds(void)
 #define TERNARY_N 4096
 #define TRIT_VALUES ((uint32_t)43046721) /* 3^16 */
 
-/* The next bytes of a stream are those at this position of one with the same key and nonce. */
-static void check_position(cm_stream *stream, uint32_t position)
+/*
+ * The next bytes of a stream under the key 0, 1, 2 ... are those at this position of one with the same
+ * nonce.
+ */
+static void check_position(cm_stream *stream, const uint32_t nonce[3], uint32_t position)
 {
     uint8_t next[8];
     uint8_t block[64];
     cm_stream_read(stream, next, sizeof next);
-    cm_chacha20_block(block, stream->key, stream->nonce, position / 64);
+    cm_chacha20_block(block, counting, nonce, position / 64);
     CHECK_BYTES(next, block + position % 64, sizeof next); /* positions here are multiples of 32 */
 }
 
@@ -514,7 +547,7 @@ static void test_ternary(void)
     CHECK(packed[TERNARY_N / 4] == 0x5A);
 
     BEHAVIOUR("n ternary coefficients take n/2 bytes of the stream");
-    check_position(&stream, TERNARY_N / 2);
+    check_position(&stream, nonce, TERNARY_N / 2);
 
     /* Chi-square exceeds these bounds once in 1000: 13.8 at 2 degrees of freedom, 26.1 at 8. */
     BEHAVIOUR("ternary coefficients are -1, 0 and 1 equally often, alone and after each other");
@@ -563,17 +596,21 @@ static void test_cbd(void)
     BEHAVIOUR("noise coefficient j is the difference of the counts of bit j in 21 words and in 21 others");
     cm_stream_init(&stream, counting, nonce);
     for (unsigned block = 0; block < 64; block++) {
+        int8_t around[CM_SAMPLE_BLOCK + 5];
+        int8_t *start = around + 1 + block % 4;
         cm_stream reader = stream;
+        memset(around, 0x5A, sizeof around);
         cm_stream_read(&reader, bytes, sizeof bytes);
-        cm_sample_cbd(&stream, noise);
+        cm_sample_cbd(&stream, start);
         for (unsigned i = 0; i < CM_SAMPLE_BLOCK; i++) {
-            wrong += noise[i] != ones_in_column(bytes, i) - ones_in_column(bytes + 84, i);
+            wrong += start[i] != ones_in_column(bytes, i) - ones_in_column(bytes + 84, i);
         }
+        wrong += start[-1] != 0x5A || (block % 4 < 3 && start[CM_SAMPLE_BLOCK] != 0x5A);
     }
     CHECK(wrong == 0);
 
     BEHAVIOUR("thirty-two noise coefficients take 168 bytes of the stream");
-    check_position(&stream, 64 * 168);
+    check_position(&stream, nonce, 64 * 168);
 
     cm_stream_init(&stream, counting, nonce);
     for (uint32_t done = 0; done < DRAWS; done += CM_SAMPLE_BLOCK) {

@@ -51,20 +51,13 @@ static inline void blake2b_mix(uint64_t v[16], unsigned a, unsigned b, unsigned 
 }
 
 /*
- * Compress one block of count <= 128 bytes, the rest zeros; total is the number of input bytes up to here, a
- * key's padding included (and the block's own zeros not, unless it is the key's).
+ * Compress one block; total is the number of input bytes up to here, a key's padding included (and the
+ * block's own zeros not, unless it is the key's). Not inlined: callers that never get here should not pay its
+ * stack.
  */
-static void blake2b_compress(uint64_t h[8], const uint8_t *bytes, size_t count, uint64_t total, int last)
+static CM_NOINLINE void blake2b_compress(uint64_t h[8], const uint64_t m[16], uint64_t total, int last)
 {
-    uint64_t m[16] = {0};
     uint64_t v[16];
-
-    if (count > 0) {
-        memcpy(m, bytes, count);
-    }
-    for (unsigned i = 0; i < 16; i++) {
-        m[i] = cm_load64((const uint8_t *)&m[i]);
-    }
     for (unsigned i = 0; i < 8; i++) {
         v[i] = h[i];
         v[8 + i] = blake2b_iv[i];
@@ -90,6 +83,52 @@ static void blake2b_compress(uint64_t h[8], const uint8_t *bytes, size_t count, 
     }
 }
 
+#if CM_ARMV7EM && CM_XOF_BLAKE2XB && defined(__ARM_FP)
+
+#define BLAKE2B_SHORT 1 /* the assembly pays for any such block */
+
+/* arch/armv7em/blake2.S: a block whose words 8 to 15 are zero; last is all ones for the last one, else 0. */
+void cm_blake2b_compress_short(uint64_t h[8], const uint64_t m[8], uint32_t total, uint32_t last);
+
+static void blake2b_compress_short(uint64_t h[8], const uint64_t m[8], uint32_t total, int last)
+{
+    cm_blake2b_compress_short(h, m, total, last ? UINT32_MAX : 0);
+}
+
+#else
+
+#define BLAKE2B_SHORT 0
+
+#if CM_XOF_BLAKE2XB
+static void blake2b_compress_short(uint64_t h[8], const uint64_t m[8], uint32_t total, int last)
+{
+    uint64_t block[16] = {0};
+    memcpy(block, m, 64);
+    blake2b_compress(h, block, total, last);
+}
+#endif
+
+#endif
+
+/* Compress a block of count <= 128 bytes, the rest zeros. */
+static void blake2b_absorb(uint64_t h[8], const uint8_t *bytes, size_t count, uint64_t total, int last)
+{
+    uint64_t m[16] = {0};
+    if (count > 0) {
+        memcpy(m, bytes, count);
+    }
+    for (unsigned i = 0; i < 16; i++) {
+        m[i] = cm_load64((const uint8_t *)&m[i]);
+    }
+#if BLAKE2B_SHORT
+    if (count <= BLAKE2B_BLOCK_BYTES / 2 && total <= UINT32_MAX) {
+        blake2b_compress_short(h, m, (uint32_t)total, last);
+        return;
+    }
+#endif
+    blake2b_compress(h, m, total, last);
+}
+
 /* What sets one use of BLAKE2b apart from another: the fields of RFC 7693's parameter block that we need. */
 typedef struct blake2b_parameters {
     uint8_t digest_bytes;
@@ -100,34 +139,43 @@ typedef struct blake2b_parameters {
     uint32_t xof_length;
 } blake2b_parameters;
 
-static void blake2b_hash(uint8_t *digest, const blake2b_parameters *p, const uint8_t *key,
-                         const uint8_t *message, size_t message_bytes)
+/* The chaining value before the first block. */
+static void blake2b_start(uint64_t h[8], const blake2b_parameters *p)
 {
-    uint64_t h[8];
-    uint64_t total = 0;
-    size_t left = message_bytes;
-
-    memcpy(h, blake2b_iv, sizeof h);
+    memcpy(h, blake2b_iv, sizeof blake2b_iv);
     h[0] ^= p->digest_bytes | (uint32_t)p->key_bytes << 8 | (uint32_t)p->fanout_and_depth << 16 |
             (uint32_t)p->fanout_and_depth << 24 | (uint64_t)p->inner_bytes << 32;
     h[1] ^= p->node | (uint64_t)p->xof_length << 32;
     h[2] ^= (uint64_t)p->inner_bytes << 8;
+}
 
+/* The chaining value after the last block: the digest's words. */
+static void blake2b_hash(uint64_t h[8], const blake2b_parameters *p, const uint8_t *key,
+                         const uint8_t *message, size_t message_bytes)
+{
+    uint64_t total = 0;
+    size_t left = message_bytes;
+
+    blake2b_start(h, p);
     if (p->key_bytes > 0) {
         total = BLAKE2B_BLOCK_BYTES;
-        blake2b_compress(h, key, p->key_bytes, total, left == 0);
+        blake2b_absorb(h, key, p->key_bytes, total, left == 0);
     }
     while (left > BLAKE2B_BLOCK_BYTES) {
         total += BLAKE2B_BLOCK_BYTES;
-        blake2b_compress(h, message, BLAKE2B_BLOCK_BYTES, total, 0);
+        blake2b_absorb(h, message, BLAKE2B_BLOCK_BYTES, total, 0);
         message += BLAKE2B_BLOCK_BYTES;
         left -= BLAKE2B_BLOCK_BYTES;
     }
     if (left > 0 || p->key_bytes == 0) {
-        blake2b_compress(h, message, left, total + left, 1);
+        blake2b_absorb(h, message, left, total + left, 1);
     }
-    for (unsigned i = 0; i < p->digest_bytes; i++) {
-        digest[i] = (uint8_t)(h[i / 8] >> (8 * (i % 8)));
+}
+
+static void blake2b_bytes(uint8_t *bytes, const uint64_t h[8], size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = (uint8_t)(h[i / 8] >> (8 * (i % 8)));
     }
 }
 
@@ -136,12 +184,20 @@ void cm_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t
 {
     const blake2b_parameters p = {
         .digest_bytes = (uint8_t)digest_bytes, .key_bytes = (uint8_t)key_bytes, .fanout_and_depth = 1};
-    blake2b_hash(digest, &p, key, message, message_bytes);
+    uint64_t h[8];
+    blake2b_hash(h, &p, key, message, message_bytes);
+    blake2b_bytes(digest, h, digest_bytes);
 }
 
 #if CM_XOF_BLAKE2XB
 
-void cm_blake2xb_root(uint8_t root[64], uint32_t length, const uint8_t *key, size_t key_bytes,
+static inline uint32_t blake2xb_node_bytes(uint32_t index, uint32_t length)
+{
+    uint32_t left = length - index * CM_BLAKE2XB_NODE_BYTES;
+    return left < CM_BLAKE2XB_NODE_BYTES ? left : CM_BLAKE2XB_NODE_BYTES;
+}
+
+void cm_blake2xb_root(uint64_t root[8], uint32_t length, const uint8_t *key, size_t key_bytes,
                       const uint8_t *message, size_t message_bytes)
 {
     const blake2b_parameters p = {
@@ -149,25 +205,27 @@ void cm_blake2xb_root(uint8_t root[64], uint32_t length, const uint8_t *key, siz
     blake2b_hash(root, &p, key, message, message_bytes);
 }
 
-void cm_blake2xb_node(uint8_t *out, uint32_t index, uint32_t length, const uint8_t root[64])
+void cm_blake2xb_node(uint64_t node[8], uint32_t index, uint32_t length, const uint64_t root[8])
 {
-    uint32_t left = length - index * CM_BLAKE2XB_NODE_BYTES;
     const blake2b_parameters p = {
-        .digest_bytes = (uint8_t)(left < CM_BLAKE2XB_NODE_BYTES ? left : CM_BLAKE2XB_NODE_BYTES),
+        .digest_bytes = (uint8_t)blake2xb_node_bytes(index, length),
         .inner_bytes = CM_BLAKE2XB_NODE_BYTES,
         .node = index,
         .xof_length = length,
     };
-    blake2b_hash(out, &p, NULL, root, 64);
+    blake2b_start(node, &p);
+    blake2b_compress_short(node, root, 64, 1);
 }
 
 void cm_blake2xb(uint8_t *out, uint32_t length, const uint8_t *key, size_t key_bytes, const uint8_t *message,
                  size_t message_bytes)
 {
-    uint8_t root[64];
+    uint64_t root[8], node[8];
     cm_blake2xb_root(root, length, key, key_bytes, message, message_bytes);
     for (uint32_t done = 0; done < length; done += CM_BLAKE2XB_NODE_BYTES) {
-        cm_blake2xb_node(out + done, done / CM_BLAKE2XB_NODE_BYTES, length, root);
+        uint32_t index = done / CM_BLAKE2XB_NODE_BYTES;
+        cm_blake2xb_node(node, index, length, root);
+        blake2b_bytes(out + done, node, blake2xb_node_bytes(index, length));
     }
 }
 

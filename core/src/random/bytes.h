@@ -4,6 +4,13 @@
 
 #include <stdint.h>
 
+/* For functions that would burden a caller's frame. */
+#if defined(__GNUC__)
+#define CM_NOINLINE __attribute__((noinline))
+#else
+#define CM_NOINLINE
+#endif
+
 static inline uint32_t cm_load32(const uint8_t bytes[4])
 {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;

@@ -7,7 +7,16 @@
 #include <string.h>
 
 #include "random/bytes.h"
+#include "random/wipe.h"
 #include "random/xof.h"
+
+/* Blocks of key stream, at least one, to any address; the counter in input is advanced. */
+#if CM_ARMV7EM
+
+void cm_chacha20_blocks_armv7em(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS], size_t blocks);
+#define chacha20_blocks cm_chacha20_blocks_armv7em
+
+#else
 
 #define CHACHA20_DOUBLE_ROUNDS 10
 
@@ -28,23 +37,13 @@ static inline void chacha20_quarter_round(uint32_t x[16], unsigned a, unsigned b
     x[b] = chacha20_rotate(x[b] ^ x[c], 7);
 }
 
-void cm_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], const uint32_t nonce[3],
-                       uint32_t counter)
+static void chacha20_next_block(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS])
 {
     /* "expand 32-byte k" */
     static const uint32_t constants[4] = {0x61707865u, 0x3320646Eu, 0x79622D32u, 0x6B206574u};
     uint32_t x[16];
-
-    for (unsigned i = 0; i < 4; i++) {
-        x[i] = constants[i];
-        x[4 + i] = cm_load32(key + 4 * i);
-        x[8 + i] = cm_load32(key + 16 + 4 * i);
-    }
-    x[12] = counter;
-    x[13] = nonce[0];
-    x[14] = nonce[1];
-    x[15] = nonce[2];
-
+    memcpy(x, constants, sizeof constants);
+    memcpy(x + 4, input, CM_CHACHA20_INPUT_WORDS * sizeof *input);
     for (unsigned i = 0; i < CHACHA20_DOUBLE_ROUNDS; i++) {
         chacha20_quarter_round(x, 0, 4, 8, 12);
         chacha20_quarter_round(x, 1, 5, 9, 13);
@@ -55,50 +54,76 @@ void cm_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[3
         chacha20_quarter_round(x, 2, 7, 8, 13);
         chacha20_quarter_round(x, 3, 4, 9, 14);
     }
-
-    /* The input state is added from its sources, so that no second copy of it is held. */
-    x[12] += counter;
-    x[13] += nonce[0];
-    x[14] += nonce[1];
-    x[15] += nonce[2];
-    for (unsigned i = 0; i < 4; i++) {
-        x[i] += constants[i];
-        x[4 + i] += cm_load32(key + 4 * i);
-        x[8 + i] += cm_load32(key + 16 + 4 * i);
-    }
+    /* The first state is added from its sources, so that no second copy of it is held. */
     for (unsigned i = 0; i < 16; i++) {
-        cm_store32(out + 4 * i, x[i]);
+        cm_store32(out + 4 * i, x[i] + (i < 4 ? constants[i] : input[i - 4]));
     }
+    input[CM_CHACHA20_COUNTER]++;
+}
+
+static void chacha20_blocks(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS], size_t blocks)
+{
+    for (; blocks > 0; blocks--) {
+        chacha20_next_block(out, input);
+        out += CM_CHACHA20_BLOCK_BYTES;
+    }
+}
+
+#endif
+
+static void chacha20_input(uint32_t input[CM_CHACHA20_INPUT_WORDS], const uint8_t key[32],
+                           const uint32_t nonce[3], uint32_t counter)
+{
+    for (unsigned i = 0; i < CM_CHACHA20_COUNTER; i++) {
+        input[i] = cm_load32(key + 4 * i);
+    }
+    input[CM_CHACHA20_COUNTER] = counter;
+    memcpy(input + CM_CHACHA20_COUNTER + 1, nonce, 3 * sizeof *nonce);
+}
+
+void cm_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], const uint32_t nonce[3],
+                       uint32_t counter)
+{
+    uint32_t input[CM_CHACHA20_INPUT_WORDS];
+    chacha20_input(input, key, nonce, counter);
+    chacha20_blocks(out, input, 1);
+    cm_wipe(input, sizeof input);
 }
 
 void cm_stream_init(cm_stream *stream, const uint8_t key[32], const uint32_t nonce[3])
 {
-    memcpy(stream->key, key, sizeof stream->key);
-    memcpy(stream->nonce, nonce, sizeof stream->nonce);
-    stream->counter = 0;
+    chacha20_input(stream->input, key, nonce, 0);
     stream->used = CM_CHACHA20_BLOCK_BYTES;
+}
+
+/* At most what is left of the block. */
+static uint8_t *stream_take(cm_stream *stream, uint8_t *out, size_t length)
+{
+    memcpy(out, stream->block + stream->used, length);
+    stream->used += (uint32_t)length;
+    return out + length;
 }
 
 void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length)
 {
-    while (length > 0) {
-        if (stream->used == CM_CHACHA20_BLOCK_BYTES && length >= CM_CHACHA20_BLOCK_BYTES) {
-            cm_chacha20_block(out, stream->key, stream->nonce, stream->counter++);
-            out += CM_CHACHA20_BLOCK_BYTES;
-            length -= CM_CHACHA20_BLOCK_BYTES;
-            continue;
-        }
-        if (stream->used == CM_CHACHA20_BLOCK_BYTES) {
-            cm_chacha20_block(stream->block, stream->key, stream->nonce, stream->counter++);
-            stream->used = 0;
-        }
-        size_t take = CM_CHACHA20_BLOCK_BYTES - (size_t)stream->used;
-        if (take > length) {
-            take = length;
-        }
-        memcpy(out, stream->block + stream->used, take);
-        stream->used += (uint32_t)take;
-        out += take;
-        length -= take;
+    const size_t left = CM_CHACHA20_BLOCK_BYTES - (size_t)stream->used;
+    if (length <= left) {
+        stream_take(stream, out, length);
+        return;
+    }
+    if (left > 0) {
+        out = stream_take(stream, out, left);
+        length -= left;
+    }
+    const size_t blocks = length / CM_CHACHA20_BLOCK_BYTES;
+    if (blocks > 0) {
+        chacha20_blocks(out, stream->input, blocks);
+        out += blocks * CM_CHACHA20_BLOCK_BYTES;
+        length -= blocks * CM_CHACHA20_BLOCK_BYTES;
+    }
+    if (length > 0) {
+        chacha20_blocks(stream->block, stream->input, 1);
+        stream->used = 0;
+        stream_take(stream, out, length);
     }
 }

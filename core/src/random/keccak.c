@@ -3,11 +3,15 @@
  *
  * Only exclusive ors, ands and rotations by constants: time depends on lengths alone.
  */
+#include "random/keccak.h"
 #include "random/xof.h"
 
 #if CM_XOF_SHAKE256
 
 #define SHAKE256_RATE_BYTES 136
+
+#if !CM_ARMV7EM
+
 #define KECCAK_ROUNDS 24
 
 static inline uint64_t keccak_rotate(uint64_t lane, unsigned bits)
@@ -56,7 +60,7 @@ static void keccak_round(uint64_t out[25], const uint64_t in[25], uint64_t round
     out[0] ^= round_constant;
 }
 
-void cm_keccak_f1600(uint64_t state[25])
+void cm_keccak_permute(uint64_t state[25])
 {
     static const uint64_t round_constants[KECCAK_ROUNDS] = {
         0x0000000000000001u, 0x0000000000008082u, 0x800000000000808Au, 0x8000000080008000u,
@@ -73,6 +77,19 @@ void cm_keccak_f1600(uint64_t state[25])
     }
 }
 
+#endif
+
+void cm_keccak_f1600(uint64_t state[25])
+{
+    for (unsigned i = 0; i < 25; i++) {
+        state[i] = cm_keccak_enter(state[i], i);
+    }
+    cm_keccak_permute(state);
+    for (unsigned i = 0; i < 25; i++) {
+        state[i] = cm_keccak_leave(state[i], i);
+    }
+}
+
 void cm_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t message_bytes)
 {
     uint64_t state[25] = {0};
@@ -82,15 +99,18 @@ void cm_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t mes
     /* SHAKE's suffix 1111 and the padding's first 1; the padding's last 1 ends the rate. */
     state[message_bytes / 8] ^= (uint64_t)0x1F << (8 * (message_bytes % 8));
     state[SHAKE256_RATE_BYTES / 8 - 1] ^= (uint64_t)1 << 63;
+    for (unsigned i = 0; i < SHAKE256_RATE_BYTES / 8; i++) {
+        state[i] = cm_keccak_enter(state[i], i);
+    }
 
     while (length > 0) {
-        cm_keccak_f1600(state);
-        size_t take = length < SHAKE256_RATE_BYTES ? length : SHAKE256_RATE_BYTES;
-        for (size_t i = 0; i < take; i++) {
-            out[i] = (uint8_t)(state[i / 8] >> (8 * (i % 8)));
+        cm_keccak_permute(state);
+        uint64_t lane = 0;
+        for (unsigned i = 0; i < SHAKE256_RATE_BYTES && length > 0; i++) {
+            lane = i % 8 == 0 ? cm_keccak_leave(state[i / 8], i / 8) : lane >> 8;
+            *out++ = (uint8_t)lane;
+            length--;
         }
-        out += take;
-        length -= take;
     }
 }
 

@@ -65,27 +65,61 @@ void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned
     cm_stream_init(&uniform->stream.chacha, uniform->seed, nonce);
 }
 
-/* The next field of the key stream, taken as a string of bits, low bits first. */
-static uint32_t uniform_field(cm_uniform *uniform)
+/* How many words of key stream the next count fields need. */
+static uint32_t uniform_words(const cm_uniform *uniform, uint32_t count)
 {
-    if (uniform->pending_bits < uniform->bits) {
-        uint8_t word[4];
-        cm_stream_read(&uniform->stream.chacha, word, sizeof word);
-        uniform->pending |= (uint64_t)cm_load32(word) << uniform->pending_bits;
-        uniform->pending_bits += 32;
+    const uint32_t bits = count * uniform->bits;
+    return bits <= uniform->pending_bits ? 0 : (bits - uniform->pending_bits + 31) / 32;
+}
+
+/*
+ * The next count fields of the key stream, taken as a string of bits, low bits first; returns how many were
+ * accepted.
+ *
+ * The words of the stream are drawn to the end of residues and cut up from there. A field takes no more than
+ * a word, so there are never more words left than places, and no word is overwritten before it is read.
+ */
+static uint32_t uniform_fields(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+{
+    const uint32_t q = uniform->prime->q;
+    const uint32_t bits = uniform->bits;
+    const uint32_t kept = 32 - bits;
+    const uint32_t mask = ((uint32_t)1 << bits) - 1u;
+    const uint32_t words = uniform_words(uniform, count);
+    uint8_t *word = (uint8_t *)(residues + (count - words));
+    uint32_t pending = uniform->pending;
+    uint32_t pending_bits = uniform->pending_bits;
+    uint32_t *next = residues;
+    cm_stream_read(&uniform->stream.chacha, word, (size_t)words * 4);
+    for (; count > 0; count--) {
+        uint32_t field = pending & mask;
+        if (pending_bits >= bits) {
+            pending >>= bits;
+            pending_bits -= bits;
+        } else {
+            const uint32_t drawn = cm_load32(word);
+            word += 4;
+            field = (pending | drawn << pending_bits) & mask;
+            pending_bits += kept;
+            pending = drawn >> (32 - pending_bits);
+        }
+        *next = field;
+        if (field < q) {
+            next++;
+        }
     }
-    const uint32_t field = (uint32_t)uniform->pending & (((uint32_t)1 << uniform->bits) - 1u);
-    uniform->pending >>= uniform->bits;
-    uniform->pending_bits -= uniform->bits;
-    return field;
+    uniform->pending = pending;
+    uniform->pending_bits = pending_bits;
+    return (uint32_t)(next - residues);
 }
 
 /* A rejection costs the bits of one residue, never a block. */
-static void uniform_read_chacha(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK])
+static void uniform_values_chacha(cm_uniform *uniform, uint32_t *residues, uint32_t count)
 {
-    for (unsigned accepted = 0; accepted < CM_SAMPLE_BLOCK;) {
-        residues[accepted] = uniform_field(uniform);
-        accepted += residues[accepted] < uniform->prime->q;
+    while (count > 0) {
+        const uint32_t accepted = uniform_fields(uniform, residues, count);
+        residues += accepted;
+        count -= accepted;
     }
 }
 
@@ -111,9 +145,9 @@ static uint64_t uniform_replacement(cm_uniform *uniform)
     return cm_seal_stream_next(&stream);
 }
 
-static void uniform_read_seal(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK])
+static void uniform_values_seal(cm_uniform *uniform, uint32_t *residues, uint32_t count)
 {
-    for (unsigned i = 0; i < CM_SAMPLE_BLOCK; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         uint64_t x = cm_seal_stream_next(&uniform->stream.seal);
         while (x >= uniform->limit) {
             x = uniform_replacement(uniform);
@@ -124,100 +158,196 @@ static void uniform_read_seal(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_B
 
 #endif
 
-void cm_uniform_read(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK])
+void cm_uniform_values(cm_uniform *uniform, uint32_t *residues, uint32_t count)
 {
 #if CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB
     if (uniform->kind != CM_CHACHA20) {
-        uniform_read_seal(uniform, residues);
+        uniform_values_seal(uniform, residues, count);
         return;
     }
 #endif
-    uniform_read_chacha(uniform, residues);
+    uniform_values_chacha(uniform, residues, count);
 }
 
 /* ---- ternary ---- */
 
+#define TERNARY_WORD_TRITS 16           /* from 64 bits of key stream */
+#define TERNARY_VALUES ((uint32_t)6561) /* 3^8 */
+
 /*
- * Sixteen trits from a uniform 64-bit word x: multiply by 3 and take the digit that overflows, sixteen times.
+ * The integer part of 3^8 x / 2^64, less than 3^8; the rest stays in x, limbs of 16 bits, the lowest first.
+ */
+static uint32_t ternary_value(uint32_t x[4])
+{
+    uint32_t product = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        product = x[i] * TERNARY_VALUES + (product >> 16);
+        x[i] = product & 0xFFFFu;
+    }
+    return product >> 16;
+}
+
+/*
+ * A fraction f / 2^14 that has the eight base-3 digits of v / 3^8, which is to say with
+ * v <= 3^8 f / 2^14 < v + 1. Let r = 2^14 / 3^8 = 2.49718... As r <= 10229 / 2^12 < r + 0.00014, f > v r, and
+ * f < v r + 6560 * 0.00014 + 1 < (v + 1) r.
+ */
+static uint32_t ternary_fraction(uint32_t v)
+{
+    return (v * 10229u >> 12) + 1;
+}
+
+/*
+ * Sixteen trits from a uniform 64-bit word x: the base-3 digits, first one highest, of v = floor(x M /
+ * 2^64), M = 3^16.
  *
- * Distance from uniform. The digits, first one highest, are the number v = floor(x M / 2^64) in base 3, M =
- * 3^16. The x that give one v are an interval of floor(2^64 / M) or one more integers, and r = 2^64 mod M of
- * the M values of v get the one more. So v (all sixteen trits jointly) is at statistical distance
+ * Distance from uniform. The x that give one v are an interval of floor(2^64 / M) or one more integers, and
+ * r = 2^64 mod M of the M values of v get the one more. So v (all sixteen trits jointly) is at statistical
+ * distance
  *     1/2 sum_v |P(v) - 1/M| = r (M - r) / (M 2^64) <= M / (4 * 2^64) < 2^(25.4 - 66) < 2^-40
  * from uniform; each coefficient alone is no farther.
  *
- * x lies in three limbs of 22, 21 and 21 bits: three times a limb and a carry fit 32 bits, so no carry flag
- * (which a compiler may turn into a branch) and no wide product (slow or of varying time on some cores) is
- * needed.
+ * v is taken in two halves of eight digits, with products that fit 32 bits, for wide ones are slow or of
+ * varying time on some cores. A fraction for each half then lies in half a word. Tripled, its integer part
+ * is the next digit, and it fits 16 bits, so neither half disturbs the other.
  */
-static uint32_t ternary_trits(uint64_t x)
+static uint32_t ternary_trits(const uint8_t word[8])
 {
-    uint32_t low = (uint32_t)x & 0x3FFFFFu;
-    uint32_t middle = (uint32_t)(x >> 22) & 0x1FFFFFu;
-    uint32_t high = (uint32_t)(x >> 43);
+    const uint32_t low = cm_load32(word);
+    const uint32_t high = cm_load32(word + 4);
+    uint32_t x[4] = {low & 0xFFFFu, low >> 16, high & 0xFFFFu, high >> 16};
+    uint32_t fractions = ternary_fraction(ternary_value(x));
+    fractions |= ternary_fraction(ternary_value(x)) << 16;
     uint32_t packed = 0;
-    for (unsigned i = 0; i < 16; i++) {
-        low += low << 1;
-        middle += (middle << 1) + (low >> 22);
-        high += (high << 1) + (middle >> 21);
-        packed = packed >> 2 | (high >> 21) << 30;
-        low &= 0x3FFFFFu;
-        middle &= 0x1FFFFFu;
-        high &= 0x1FFFFFu;
+    for (unsigned i = 0; i < TERNARY_WORD_TRITS / 2; i++) {
+        fractions += fractions << 1;
+        packed = packed >> 2 | (fractions & 0xC000C000u);
+        fractions &= 0x3FFF3FFFu;
     }
     return packed;
 }
 
 void cm_sample_ternary(cm_stream *stream, uint8_t *packed, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i += 16) {
-        uint8_t word[8];
-        cm_stream_read(stream, word, sizeof word);
-        cm_store32(packed, ternary_trits(cm_load64(word)));
-        packed += 4;
+    uint8_t words[CM_CHACHA20_BLOCK_BYTES];
+    uint32_t left = n / TERNARY_WORD_TRITS;
+    while (left > 0) {
+        const uint32_t take = left < sizeof words / 8 ? left : sizeof words / 8;
+        cm_stream_read(stream, words, 8 * (size_t)take);
+        for (uint32_t i = 0; i < take; i++) {
+            cm_store32(packed, ternary_trits(words + 8 * i));
+            packed += 4;
+        }
+        left -= take;
     }
+    cm_wipe(words, sizeof words);
 }
 
 /* ---- centred binomial ---- */
 
 #define CBD_ETA 21
 #define CBD_WORDS (2 * CBD_ETA) /* for 32 coefficients: bit j of each word belongs to coefficient j */
-#define CBD_COUNTER_BITS 6      /* counts to 42 */
+
+#if CM_ARMV7EM
+
+/* As below. */
+void cm_cbd_armv7em(uint8_t noise[CM_SAMPLE_BLOCK], uint32_t words[CBD_WORDS]);
+#define cbd_coefficients cm_cbd_armv7em
+
+#else
+
+#define CBD_COUNTER_BITS 6 /* counts to 42 */
+#define CBD_GROUP 4        /* words of each half that are added at a step, after the first one */
+
+/* A full adder in each bit: the sum with two more summands stays, the carry is returned. */
+static inline uint32_t cbd_add(uint32_t *sum, uint32_t a, uint32_t b)
+{
+    const uint32_t difference = a ^ b;
+    const uint32_t carry = (a & b) | (difference & *sum);
+    *sum ^= difference;
+    return carry;
+}
 
 /*
- * Thirty-two sums of 42 bits at once: counter[k] holds bit k of every sum. A full adder joins two words to the
- * lowest bits, and its carry ripples up.
+ * Thirty-two sums of 42 bits at once: counter[k] holds bit k of every sum. Carries of the same weight are
+ * saved until there are two, so that a full adder takes both. The minus words are inverted: ones + (21 -
+ * ones of the other half) is the coefficient plus 21.
  */
-static void cbd_count(uint32_t counter[CBD_COUNTER_BITS], uint32_t a, uint32_t b)
+static void cbd_count(uint32_t counter[CBD_COUNTER_BITS], const uint8_t *plus)
 {
-    uint32_t difference = a ^ b;
-    uint32_t carry = (a & b) | (difference & counter[0]);
-    counter[0] ^= difference;
-    for (unsigned k = 1; k < CBD_COUNTER_BITS; k++) {
-        uint32_t next = counter[k] & carry;
-        counter[k] ^= carry;
-        carry = next;
+    const uint8_t *minus = plus + 4 * CBD_ETA;
+    uint32_t ones = cm_load32(plus) ^ ~cm_load32(minus);
+    uint32_t twos = cm_load32(plus) & ~cm_load32(minus);
+    uint32_t fours = 0;
+    counter[3] = counter[4] = counter[5] = 0;
+    for (unsigned i = 1; i < CBD_ETA; i += CBD_GROUP) {
+        const uint8_t *a = plus + 4 * i;
+        const uint8_t *b = minus + 4 * i;
+        uint32_t two = cbd_add(&ones, cm_load32(a), cm_load32(a + 4));
+        const uint32_t four = cbd_add(&twos, two, cbd_add(&ones, cm_load32(a + 8), cm_load32(a + 12)));
+        two = cbd_add(&ones, ~cm_load32(b), ~cm_load32(b + 4));
+        two = cbd_add(&twos, two, cbd_add(&ones, ~cm_load32(b + 8), ~cm_load32(b + 12)));
+        uint32_t carry = cbd_add(&fours, four, two);
+        for (unsigned k = 3; k < CBD_COUNTER_BITS; k++) {
+            const uint32_t next = counter[k] & carry;
+            counter[k] ^= carry;
+            carry = next;
+        }
+    }
+    counter[0] = ones;
+    counter[1] = twos;
+    counter[2] = fours;
+}
+
+/* Exchange the bits of b under mask with those of a that are higher by shift. */
+static inline void cbd_exchange(uint32_t *a, uint32_t *b, unsigned shift, uint32_t mask)
+{
+    const uint32_t difference = (*a >> shift ^ *b) & mask;
+    *b ^= difference;
+    *a ^= difference << shift;
+}
+
+/*
+ * Transpose the four squares of eight by eight bits: what was bit j of each byte of row k is bit k of each
+ * byte of row j. Rows and their columns change places by halves, quarters and single ones.
+ */
+static void cbd_transpose(uint32_t rows[8])
+{
+    for (unsigned i = 0; i < 4; i++) {
+        cbd_exchange(&rows[i], &rows[i + 4], 4, 0x0F0F0F0Fu);
+    }
+    for (unsigned i = 0; i < 8; i += i % 4 == 0 ? 1 : 3) {
+        cbd_exchange(&rows[i], &rows[i + 2], 2, 0x33333333u);
+    }
+    for (unsigned i = 0; i < 8; i += 2) {
+        cbd_exchange(&rows[i], &rows[i + 1], 1, 0x55555555u);
     }
 }
 
-/* The minus words are inverted: ones + (21 - ones of the other half) is the coefficient plus 21. */
+/* Thirty-two coefficients, of which j takes bit j of each word, a byte each; the words are cleared. */
+static void cbd_coefficients(uint8_t noise[CM_SAMPLE_BLOCK], uint32_t words[CBD_WORDS])
+{
+    uint32_t rows[8] = {0}; /* of which CBD_COUNTER_BITS count */
+    cbd_count(rows, (const uint8_t *)words);
+    cbd_transpose(rows);
+    /*
+     * Row j has coefficients j, j + 8, j + 16 and j + 24; 128 more than each of them cannot borrow from the
+     * next.
+     */
+    for (unsigned j = 0; j < 8; j++) {
+        const uint32_t four = (rows[j] + (128u - CBD_ETA) * 0x01010101u) ^ 0x80808080u;
+        for (unsigned lane = 0; lane < 4; lane++) {
+            noise[j + 8 * lane] = (uint8_t)(four >> 8 * lane);
+        }
+    }
+    cm_wipe(words, CBD_WORDS * sizeof *words);
+}
+
+#endif
+
 void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK])
 {
-    uint32_t counter[CBD_COUNTER_BITS] = {0};
-    uint8_t words[4 * CBD_WORDS];
-    cm_stream_read(stream, words, sizeof words);
-    for (unsigned i = 0; i < CBD_ETA; i++) {
-        cbd_count(counter, cm_load32(words + 4 * i), ~cm_load32(words + 4 * (i + CBD_ETA)));
-    }
-    /* Four coefficients a step: j, j + 8, j + 16 and j + 24, one in each byte. */
-    for (unsigned j = 0; j < 8; j++) {
-        uint32_t sums = 0;
-        for (unsigned k = 0; k < CBD_COUNTER_BITS; k++) {
-            sums |= (counter[k] >> j & 0x01010101u) << k;
-        }
-        for (unsigned lane = 0; lane < 4; lane++) {
-            noise[j + 8 * lane] = (int8_t)((int)(sums >> 8 * lane & 0xFFu) - CBD_ETA);
-        }
-    }
-    cm_wipe(words, sizeof words);
+    uint32_t words[CBD_WORDS];
+    cm_stream_read(stream, (uint8_t *)words, sizeof words);
+    cbd_coefficients((uint8_t *)noise, words);
 }

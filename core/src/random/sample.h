@@ -41,9 +41,9 @@ typedef struct cm_uniform {
     uint64_t replacements; /* byte position of the next replacement (SEAL's two) */
     uint8_t log2_n;
     const cm_prime *prime;
-    uint32_t bits;         /* ChaCha20: of q */
-    uint32_t pending_bits; /* ChaCha20: drawn but not used */
-    uint64_t pending;
+    uint32_t bits;    /* ChaCha20: of q; at most 31 */
+    uint32_t pending; /* ChaCha20: drawn but not used, and how many bits of it */
+    uint32_t pending_bits;
     uint64_t limit; /* SEAL's two: reject x >= limit */
     union {
         cm_stream chacha;
@@ -55,15 +55,13 @@ typedef struct cm_uniform {
 void cm_uniform_init(cm_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n,
                      unsigned primes);
 void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned index);
-/* The next CM_SAMPLE_BLOCK residues. */
-void cm_uniform_read(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK]);
+/* The next count residues. The more at a time, the fewer calls of the XOF; the sequence is the same. */
+void cm_uniform_values(cm_uniform *uniform, uint32_t *residues, uint32_t count);
 
-/* The next count residues, a multiple of CM_SAMPLE_BLOCK. */
-static inline void cm_uniform_values(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+/* The next CM_SAMPLE_BLOCK residues. */
+static inline void cm_uniform_read(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK])
 {
-    for (uint32_t i = 0; i < count; i += CM_SAMPLE_BLOCK) {
-        cm_uniform_read(uniform, residues + i);
-    }
+    cm_uniform_values(uniform, residues, CM_SAMPLE_BLOCK);
 }
 
 /* A whole polynomial at one prime: begin_prime and n residues. */

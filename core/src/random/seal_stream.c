@@ -9,6 +9,7 @@
 
 #include "random/blake2xb.h"
 #include "random/bytes.h"
+#include "random/keccak.h"
 #include "random/xof.h"
 
 #if CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB
@@ -20,76 +21,88 @@
 #define SEAL_KECCAK_LANES \
     17 /* SHAKE256's rate, 136 bytes: a whole number of words, so none straddles two squeezes */
 
-/* SHAKE256 has absorbed seed and block number, and its first 136 bytes are ready. */
-static void seal_keccak_start(cm_seal_stream *stream)
+/* The state before the first permutation: seed and block number absorbed. */
+static void seal_keccak_absorb(cm_seal_stream *stream)
 {
-    uint64_t *lanes = stream->state.keccak;
-    memset(lanes, 0, sizeof stream->state.keccak);
+    uint64_t *lanes = stream->words;
+    memset(lanes, 0, sizeof stream->words);
     for (unsigned i = 0; i < SEAL_SEED_BYTES / 8; i++) {
-        lanes[i] = cm_load64(stream->seed + 8 * i);
+        lanes[i] = cm_keccak_enter(cm_load64(stream->seed + 8 * i), i);
     }
-    lanes[SEAL_SEED_BYTES / 8] = stream->block;
-    lanes[SEAL_SEED_BYTES / 8 + 1] = 0x1F;
-    lanes[SEAL_KECCAK_LANES - 1] = (uint64_t)1 << 63;
-    cm_keccak_f1600(lanes);
+    unsigned i = SEAL_SEED_BYTES / 8;
+    lanes[i] = cm_keccak_enter(stream->block, i);
+    lanes[i + 1] = cm_keccak_enter(0x1F, i + 1);
+    lanes[SEAL_KECCAK_LANES - 1] = cm_keccak_enter((uint64_t)1 << 63, SEAL_KECCAK_LANES - 1);
 }
 
-static uint64_t seal_keccak_word(cm_seal_stream *stream)
+/* Make the next words, and say how many. */
+static unsigned seal_keccak_refill(cm_seal_stream *stream)
 {
-    uint32_t lane = stream->offset / 8 % SEAL_KECCAK_LANES;
-    if (stream->offset == 0) {
-        seal_keccak_start(stream);
-    } else if (lane == 0) {
-        cm_keccak_f1600(stream->state.keccak);
+    if (stream->made == 0) {
+        seal_keccak_absorb(stream);
     }
-    return stream->state.keccak[lane];
+    cm_keccak_permute(stream->words);
+    uint32_t left = (CM_SEAL_BLOCK_BYTES - stream->made) / 8;
+    return left < SEAL_KECCAK_LANES ? (unsigned)left : SEAL_KECCAK_LANES;
 }
 
 #endif
 
 #if CM_XOF_BLAKE2XB
 
-static void seal_blake_start(cm_seal_stream *stream)
+static unsigned seal_blake_refill(cm_seal_stream *stream)
 {
-    uint8_t counter[8];
-    cm_store64(counter, stream->block);
-    cm_blake2xb_root(stream->state.blake.root, CM_SEAL_BLOCK_BYTES, stream->seed, SEAL_SEED_BYTES, counter,
-                     sizeof counter);
-}
-
-static uint64_t seal_blake_word(cm_seal_stream *stream)
-{
-    if (stream->offset == 0) {
-        seal_blake_start(stream);
+    uint64_t *node = stream->words;
+    uint64_t *root = stream->words + CM_BLAKE2XB_NODE_BYTES / 8;
+    if (stream->made == 0) {
+        uint8_t counter[8];
+        cm_store64(counter, stream->block);
+        cm_blake2xb_root(root, CM_SEAL_BLOCK_BYTES, stream->seed, SEAL_SEED_BYTES, counter, sizeof counter);
     }
-    uint32_t within = stream->offset % CM_BLAKE2XB_NODE_BYTES;
-    if (within == 0) {
-        cm_blake2xb_node(stream->state.blake.out, stream->offset / CM_BLAKE2XB_NODE_BYTES,
-                         CM_SEAL_BLOCK_BYTES, stream->state.blake.root);
-    }
-    return cm_load64(stream->state.blake.out + within);
+    cm_blake2xb_node(node, stream->made / CM_BLAKE2XB_NODE_BYTES, CM_SEAL_BLOCK_BYTES, root);
+    return CM_BLAKE2XB_NODE_BYTES / 8;
 }
 
 #endif
 
 /* Callers refuse a kind that config.h leaves out, so a build with one kind has nothing to choose. */
-static inline uint64_t seal_stream_word(cm_seal_stream *stream)
-{
 #if CM_XOF_SHAKE256 && CM_XOF_BLAKE2XB
-    return stream->kind == CM_SHAKE256 ? seal_keccak_word(stream) : seal_blake_word(stream);
+#define SEAL_CHOOSE(kind, shake256, blake2xb) ((kind) == CM_SHAKE256 ? (shake256) : (blake2xb))
 #elif CM_XOF_SHAKE256
-    return seal_keccak_word(stream);
+#define SEAL_CHOOSE(kind, shake256, blake2xb) (shake256)
 #else
-    return seal_blake_word(stream);
+#define SEAL_CHOOSE(kind, shake256, blake2xb) (blake2xb)
 #endif
+
+static inline uint64_t seal_take(cm_seal_stream *stream)
+{
+    unsigned i = stream->next++;
+    uint64_t word = stream->words[i];
+    return SEAL_CHOOSE(stream->kind, cm_keccak_leave(word, i), word);
+}
+
+/* Kept out of the caller, which then needs no stack frame for the other words. */
+static CM_NOINLINE uint64_t seal_refill_and_take(cm_seal_stream *stream)
+{
+    if (stream->made == CM_SEAL_BLOCK_BYTES) {
+        stream->made = 0;
+        stream->block++;
+    }
+    unsigned words = SEAL_CHOOSE(stream->kind, seal_keccak_refill(stream), seal_blake_refill(stream));
+    stream->made += 8 * words;
+    stream->next = 0;
+    stream->end = (uint8_t)words;
+    return seal_take(stream);
 }
 
 void cm_seal_stream_init(cm_seal_stream *stream, cm_xof_kind kind, const uint8_t seed[64], uint64_t position)
 {
     stream->kind = kind;
+    stream->next = 0;
+    stream->end = 0;
     stream->seed = seed;
     stream->block = position / CM_SEAL_BLOCK_BYTES;
-    stream->offset = 0;
+    stream->made = 0;
     /* Within a block both kinds are read from its start: only replacements (random/sample.c) begin there. */
     for (uint64_t skipped = position % CM_SEAL_BLOCK_BYTES; skipped > 0; skipped -= 8) {
         (void)cm_seal_stream_next(stream);
@@ -98,13 +111,7 @@ void cm_seal_stream_init(cm_seal_stream *stream, cm_xof_kind kind, const uint8_t
 
 uint64_t cm_seal_stream_next(cm_seal_stream *stream)
 {
-    uint64_t word = seal_stream_word(stream);
-    stream->offset += 8;
-    if (stream->offset == CM_SEAL_BLOCK_BYTES) {
-        stream->offset = 0;
-        stream->block++;
-    }
-    return word;
+    return stream->next < stream->end ? seal_take(stream) : seal_refill_and_take(stream);
 }
 
 #endif

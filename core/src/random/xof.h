@@ -21,16 +21,19 @@
 void cm_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], const uint32_t nonce[3],
                        uint32_t counter);
 
+/* What a block is made of beside constants: the key, the block counter, the nonce. */
+#define CM_CHACHA20_INPUT_WORDS 12
+#define CM_CHACHA20_COUNTER 8
+
 /* A buffered ChaCha20 stream. Holds secrets: wipe with cm_wipe. */
 typedef struct cm_stream {
     uint8_t block[CM_CHACHA20_BLOCK_BYTES];
-    uint8_t key[32];
-    uint32_t nonce[3];
-    uint32_t counter; /* of the next block */
-    uint32_t used;    /* bytes of block already handed out */
+    uint32_t input[CM_CHACHA20_INPUT_WORDS]; /* of the next block */
+    uint32_t used;                           /* bytes of block already handed out */
 } cm_stream;
 
 void cm_stream_init(cm_stream *stream, const uint8_t key[32], const uint32_t nonce[3]);
+/* The next bytes; whole blocks go straight to out. */
 void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length);
 
 /* ---- SHAKE256 (FIPS 202) and BLAKE2Xb, as SEAL's generators use them ---- */
@@ -44,16 +47,12 @@ void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length);
  */
 typedef struct cm_seal_stream {
     cm_xof_kind kind;    /* CM_SHAKE256 or CM_BLAKE2XB */
+    uint8_t next;        /* word of the state to hand out */
+    uint8_t end;         /* words in the state */
     const uint8_t *seed; /* 64 bytes; the caller keeps them alive */
     uint64_t block;      /* which 4096-byte block */
-    uint32_t offset;     /* within it */
-    union {
-        uint64_t keccak[25];
-        struct {
-            uint8_t root[64]; /* BLAKE2Xb's H0 */
-            uint8_t out[64];  /* the current output node */
-        } blake;
-    } state;
+    uint32_t made;       /* bytes of it, those in the state included */
+    uint64_t words[25];  /* SHAKE256: its sponge; BLAKE2Xb: the current output node, then the root */
 } cm_seal_stream;
 
 /* Start at byte position (any multiple of 8). */
