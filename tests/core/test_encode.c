@@ -11,7 +11,7 @@ enum { BIG_SLOTS = 2048 };
 
 static uint64_t message_words[BIG_SLOTS * 2];
 static uint64_t other_words[BIG_SLOTS * 2];
-static uint8_t scratch[4096 / 16];
+static uint16_t scratch[4096 / 2];
 static float floats[BIG_SLOTS + 1];
 
 static cm_ckks_values real_floats(const float *data, uint32_t count, int log2_scale, cm_precision precision)
@@ -31,7 +31,7 @@ static cm_status encode_into(uint64_t *words, const cm_ckks_values *values)
 {
     cm_message message;
     message.data = words;
-    return cm_encode(params, values, &message, scratch);
+    return cm_encode(params, values, &message, (uint8_t *)scratch);
 }
 
 static cm_status encode(const cm_ckks_values *values)
@@ -86,9 +86,9 @@ static void values_too_large_for_the_modulus_are_refused(void)
     message.data = message_words;
     floats[0] = 7.9f;
     cm_ckks_values values = real_floats(floats, 1, 20, CM_FIXED_31);
-    CHECK(cm_encode(&cm_n1024_q26, &values, &message, scratch) == CM_OK);
+    CHECK(cm_encode(&cm_n1024_q26, &values, &message, (uint8_t *)scratch) == CM_OK);
     floats[0] = 8;
-    CHECK(cm_encode(&cm_n1024_q26, &values, &message, scratch) == CM_ERR_VALUE_RANGE);
+    CHECK(cm_encode(&cm_n1024_q26, &values, &message, (uint8_t *)scratch) == CM_ERR_VALUE_RANGE);
 }
 
 static void a_refused_vector_leaves_zeros(void)

@@ -1,4 +1,6 @@
 /* Arithmetic at one prime: transforms against their definition, products against schoolbook ones, bounds at their edge. */
+#include <string.h>
+
 #include "check.h"
 #include "ring/ring.h"
 
@@ -8,6 +10,23 @@ static uint32_t a[1 << CM_MAX_LOG2_N];
 static uint32_t b[N];
 static uint32_t c[N];
 static uint32_t d[N];
+
+/* A tile of a ring, with a table of its roots if the build keeps one in RAM. */
+static void open_tile(cm_ring *ring, const cm_prime *prime, unsigned log2_n, unsigned log2_tiles,
+                      unsigned tile)
+{
+    cm_ring_init(ring, prime, log2_n);
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+    static cm_root roots[1 << CM_MAX_LOG2_N];
+    cm_ring_lend(ring, roots);
+#endif
+    cm_ring_select_tile(ring, log2_tiles, tile);
+}
+
+static void open_ring(cm_ring *ring, const cm_prime *prime, unsigned log2_n)
+{
+    open_tile(ring, prime, log2_n, 0, 0);
+}
 
 static uint32_t next_random(uint32_t *state)
 {
@@ -67,11 +86,57 @@ static void transform_evaluates_at_the_odd_powers_of_psi(void)
                 uint32_t x = power(prime->psi, 2 * bit_reversed(places[i], params->log2_n) + 1, prime->q);
                 expected[i] = evaluate(a, n, x, prime->q);
             }
-            cm_ring_init(&ring, prime, params->log2_n);
+            open_ring(&ring, prime, params->log2_n);
             cm_ntt_forward(a, &ring);
             for (unsigned i = 0; i < 4; i++) {
                 CHECK(cm_reduce(a[places[i]], prime) == expected[i]);
             }
+        }
+    }
+}
+
+/* Coefficient i of a tile is the sum of a[j n/T + i] r^j. */
+static void fold(uint32_t *out, const uint32_t *poly, const cm_ring *ring)
+{
+    const uint32_t points = cm_ring_points(ring);
+    uint32_t powers[CM_MAX_TILES];
+    cm_ring_fold_powers(ring, powers);
+    for (uint32_t i = 0; i < points; i++) {
+        uint64_t sum = 0;
+        for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
+            const uint32_t term = cm_montgomery_multiply(poly[j * points + i], powers[j], ring->prime);
+            sum += term;
+        }
+        out[i] = (uint32_t)(sum % ring->prime->q);
+    }
+}
+
+/* At every set and its last prime; the tiles of 2^k = 1 .. 16 come one after the other. */
+static void tiles_transform_to_slices_of_the_whole(void)
+{
+    static uint32_t whole[1 << CM_MAX_LOG2_N];
+    static uint32_t tile_points[1 << CM_MAX_LOG2_N];
+    for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
+        const cm_params *params = cm_params_all[s];
+        const cm_prime *prime = &params->primes[params->key_primes - 1];
+        const uint32_t n = (uint32_t)1 << params->log2_n;
+        cm_ring ring;
+        fill(a, n, prime->q, 31 + s);
+        memcpy(whole, a, n * sizeof whole[0]);
+        open_ring(&ring, prime, params->log2_n);
+        cm_ntt_forward(whole, &ring);
+        for (unsigned log2_tiles = 0; log2_tiles <= CM_MAX_LOG2_TILES; log2_tiles++) {
+            const uint32_t points = n >> log2_tiles;
+            uint32_t wrong = 0;
+            for (unsigned tile = 0; tile < 1u << log2_tiles; tile += log2_tiles < 2 ? 1u : 3u) {
+                open_tile(&ring, prime, params->log2_n, log2_tiles, tile);
+                fold(tile_points, a, &ring);
+                cm_ntt_forward(tile_points, &ring);
+                for (uint32_t i = 0; i < points; i++) {
+                    wrong += cm_reduce(tile_points[i], prime) != cm_reduce(whole[tile * points + i], prime);
+                }
+            }
+            CHECK(wrong == 0);
         }
     }
 }
@@ -83,7 +148,7 @@ static void inverse_transform_undoes_the_forward_one(void)
         const uint32_t n = (uint32_t)1 << params->log2_n;
         const cm_prime *prime = &params->primes[params->key_primes - 1];
         cm_ring ring;
-        cm_ring_init(&ring, prime, params->log2_n);
+        open_ring(&ring, prime, params->log2_n);
         fill(a, n, prime->q, 77 + s);
         cm_ntt_forward(a, &ring);
         for (uint32_t i = 0; i < n; i++) {
@@ -106,7 +171,7 @@ static void forward_transform_takes_inputs_just_below_4q(void)
     const uint32_t n = (uint32_t)1 << params->log2_n;
     const cm_prime *prime = &params->primes[params->key_primes - 1];
     cm_ring ring;
-    cm_ring_init(&ring, prime, params->log2_n);
+    open_ring(&ring, prime, params->log2_n);
     const uint32_t places[3] = {0, 5, n - 1};
     uint32_t expected[3];
     for (uint32_t i = 0; i < n; i++) {
@@ -143,7 +208,7 @@ static void products_are_negacyclic(void)
     const cm_prime *prime = &cm_n1024_q26.primes[0];
     const uint32_t q = prime->q;
     cm_ring ring;
-    cm_ring_init(&ring, prime, 10);
+    open_ring(&ring, prime, 10);
     fill(a, N, q, 5);
     for (uint32_t i = 0; i < N; i++) {
         b[i] = 0;
@@ -170,6 +235,46 @@ static void products_are_negacyclic(void)
     CHECK_BYTES(c, d, sizeof c);
 }
 
+/* Is x 2^32 = y mod q, for a residue x? */
+static bool is_montgomery_quotient(uint32_t x, uint64_t y, const cm_prime *prime)
+{
+    return x < prime->q && (uint64_t)x * prime->r1 % prime->q == y % prime->q;
+}
+
+/* Lazy values of every size times residues, the greatest of both first, at counts of every parity. */
+static void products_are_residues_at_any_count(void)
+{
+    enum { MOST = 37, GUARD = 4 };
+    const cm_prime *primes[3] = {&cm_n1024_q26.primes[0], &cm_n4096_q26x3_p27.primes[2],
+                                 &cm_std2018_n16384_q27x15_p27.primes[15]};
+    for (unsigned p = 0; p < 3; p++) {
+        const cm_prime *prime = primes[p];
+        const uint32_t q = prime->q;
+        for (uint32_t count = 0; count <= MOST; count++) {
+            uint32_t seed = count;
+            uint32_t wrong = 0;
+            for (uint32_t i = 0; i < MOST + GUARD; i++) {
+                a[i] = i == 0 ? UINT32_MAX : next_random(&seed) << (i % 5u);
+                b[i] = i < 2 ? q - 1 : next_random(&seed) % q;
+                c[i] = i < 3 ? UINT32_MAX : next_random(&seed) << (i % 3u);
+                d[i] = c[i];
+            }
+            cm_multiply_add(c, a, b, count, prime);
+            for (uint32_t i = 0; i < MOST + GUARD; i++) {
+                const uint64_t sum = (uint64_t)(d[i] % q) * prime->r1 + (uint64_t)(a[i] % q) * b[i];
+                wrong += i < count ? !is_montgomery_quotient(c[i], sum, prime) : c[i] != d[i];
+                d[i] = a[i];
+            }
+            cm_multiply(a, a, b, count, prime);
+            for (uint32_t i = 0; i < MOST + GUARD; i++) {
+                const uint64_t product = (uint64_t)(d[i] % q) * b[i];
+                wrong += i < count ? !is_montgomery_quotient(a[i], product, prime) : a[i] != d[i];
+            }
+            CHECK(wrong == 0);
+        }
+    }
+}
+
 static void double_product_transforms_u_and_multiplies(void)
 {
     const cm_prime *prime = &cm_n1024_q26.primes[0];
@@ -178,7 +283,7 @@ static void double_product_transforms_u_and_multiplies(void)
     uint32_t seed = 9;
     uint32_t wrong = 0;
     cm_ring ring;
-    cm_ring_init(&ring, prime, 10);
+    open_ring(&ring, prime, 10);
     for (unsigned i = 0; i < sizeof u; i++) {
         u[i] = 0;
         for (unsigned j = 0; j < 4; j++) {
@@ -203,7 +308,7 @@ static void ternary_digits_are_minus_one_zero_and_one(void)
     const cm_prime *prime = &cm_n1024_q26.primes[0];
     static uint8_t u[N / 4];
     cm_ring ring;
-    cm_ring_init(&ring, prime, 10);
+    open_ring(&ring, prime, 10);
     for (unsigned i = 0; i < sizeof u; i++) {
         u[i] = 0 | 1 << 2 | 2 << 4 | 0 << 6;
     }
@@ -214,9 +319,11 @@ static void ternary_digits_are_minus_one_zero_and_one(void)
 void test_ring(void)
 {
     RUN(transform_evaluates_at_the_odd_powers_of_psi);
+    RUN(tiles_transform_to_slices_of_the_whole);
     RUN(inverse_transform_undoes_the_forward_one);
     RUN(forward_transform_takes_inputs_just_below_4q);
     RUN(reduction_covers_all_32_bits);
+    RUN(products_are_residues_at_any_count);
     RUN(products_are_negacyclic);
     RUN(double_product_transforms_u_and_multiplies);
     RUN(ternary_digits_are_minus_one_zero_and_one);

@@ -105,12 +105,12 @@ static uint32_t largest_noise(const cm_ckks_values *values)
     static uint32_t phase[N];
     static uint32_t s[N];
     static uint64_t message_words[SLOTS];
-    static uint8_t scratch[N / 16];
+    static uint16_t scratch[N / 2];
     const cm_prime *prime = &params->primes[0];
     cm_message message;
     cm_ring ring;
     message.data = message_words;
-    CHECK(cm_encode(params, values, &message, scratch) == CM_OK);
+    CHECK(cm_encode(params, values, &message, (uint8_t *)scratch) == CM_OK);
     cm_ring_init(&ring, prime, params->log2_n);
     CHECK(cm_secret_key_residues(params, ternary, 0, s) == CM_OK);
     for (unsigned i = 0; i < N; i++) {

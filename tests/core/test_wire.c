@@ -4,8 +4,8 @@
 #include "check.h"
 #include "ciphermote/ciphermote.h"
 #include "platform.h"
-#include "secret_key.h"
 #include "random/bytes.h"
+#include "secret_key.h"
 
 enum {
     N = 1024,

@@ -71,11 +71,12 @@ typedef struct cm_ckks_values {
 /* What lies behind the message: workspace, two tiles, and what config.h and the kind of key ask for. */
 #define CM_WORKSPACE_BYTES 704u
 #define CM_TILE_BYTES(n) (4u * (size_t)(n) >> CM_LOG2_TILES)
+#define CM_ROOTS_BYTES(n) (CM_NTT_ROOTS == CM_NTT_ROOTS_RAM ? CM_TILE_BYTES(n) : 0u)
 #define CM_SYMMETRIC_WORK_BYTES(n) \
-    (CM_WORKSPACE_BYTES + (CM_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + \
+    (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + (CM_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + \
      (CM_STORE_NOISE ? (size_t)(n) : 0u))
 #define CM_ASYMMETRIC_WORK_BYTES(n) \
-    (CM_WORKSPACE_BYTES + 2u * CM_TILE_BYTES(n) + (size_t)(n) / 4u + \
+    (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + 2u * CM_TILE_BYTES(n) + (size_t)(n) / 4u + \
      (CM_STORE_NOISE ? 2u * (size_t)(n) : 0u) + (CM_WHOLE_PRODUCTS ? 4u * (size_t)(n) : 0u))
 
 /*

@@ -15,9 +15,10 @@
 /*
  * CM_PRESET            A bundle of the options below for encryption at 31 bits; an option given by itself still wins.
  *                      CM_PRESET_TINY      least RAM: eighths of a polynomial, noise sampled anew for each
- *                      CM_PRESET_BALANCED  quarters, stored noise
- *                      CM_PRESET_FAST      least time within 36 KB at n = 4096: halves, stored noise, the secret
- *                                          key transformed in flash
+ *                      CM_PRESET_BALANCED  quarters, stored noise, small tables
+ *                      CM_PRESET_FAST      least time within 36 KB at n = 4096: halves, stored noise, and in flash
+ *                                          the transformed secret key, the slots' order and the larger tables;
+ *                                          give it CM_NTT_ROOTS_HEADER too
  *                      Default: none of them (CM_PRESET_NONE).
  */
 #define CM_PRESET_NONE 0
@@ -31,18 +32,26 @@
 #define CM_PRESET_LOG2_TILES 3
 #define CM_PRESET_STORE_NOISE 0
 #define CM_PRESET_TRANSFORMED_SECRET 0
+#define CM_PRESET_SLOT_ORDER CM_SLOT_ORDER_COMPUTED
+#define CM_PRESET_CRC_TABLE CM_CRC_TABLE_NIBBLE
 #elif CM_PRESET == CM_PRESET_BALANCED
 #define CM_PRESET_LOG2_TILES 2
 #define CM_PRESET_STORE_NOISE 1
 #define CM_PRESET_TRANSFORMED_SECRET 0
+#define CM_PRESET_SLOT_ORDER CM_SLOT_ORDER_RAM
+#define CM_PRESET_CRC_TABLE CM_CRC_TABLE_BYTE
 #elif CM_PRESET == CM_PRESET_FAST
 #define CM_PRESET_LOG2_TILES 1
 #define CM_PRESET_STORE_NOISE 1
 #define CM_PRESET_TRANSFORMED_SECRET 1
+#define CM_PRESET_SLOT_ORDER CM_SLOT_ORDER_FLASH
+#define CM_PRESET_CRC_TABLE CM_CRC_TABLE_WORD
 #elif CM_PRESET == CM_PRESET_NONE
 #define CM_PRESET_LOG2_TILES 0
 #define CM_PRESET_STORE_NOISE 0
 #define CM_PRESET_TRANSFORMED_SECRET 0
+#define CM_PRESET_SLOT_ORDER CM_SLOT_ORDER_COMPUTED
+#define CM_PRESET_CRC_TABLE CM_CRC_TABLE_NIBBLE
 #else
 #error "CM_PRESET is CM_PRESET_NONE, CM_PRESET_TINY, CM_PRESET_BALANCED or CM_PRESET_FAST."
 #endif
@@ -171,6 +180,80 @@
 #define CM_ARMV7EM 1
 #else
 #define CM_ARMV7EM 0
+#endif
+
+/*
+ * CM_SLOT_ORDER        How the encoder finds a slot's place (a permutation that depends on n alone):
+ *                      CM_SLOT_ORDER_COMPUTED  each anew, from powers of three;
+ *                      CM_SLOT_ORDER_RAM       all once for each encryption, into n bytes that lie idle then;
+ *                      CM_SLOT_ORDER_FLASH     in a const table of 2^CM_MAX_LOG2_N bytes, for that n and all smaller ones.
+ *                      Default: the preset's, else CM_SLOT_ORDER_COMPUTED.
+ */
+#define CM_SLOT_ORDER_COMPUTED 0
+#define CM_SLOT_ORDER_RAM 1
+#define CM_SLOT_ORDER_FLASH 2
+#ifndef CM_SLOT_ORDER
+#define CM_SLOT_ORDER CM_PRESET_SLOT_ORDER
+#endif
+#if CM_SLOT_ORDER < CM_SLOT_ORDER_COMPUTED || CM_SLOT_ORDER > CM_SLOT_ORDER_FLASH
+#error "CM_SLOT_ORDER must be CM_SLOT_ORDER_COMPUTED, CM_SLOT_ORDER_RAM or CM_SLOT_ORDER_FLASH."
+#endif
+#if CM_SLOT_ORDER == CM_SLOT_ORDER_RAM && CM_LOG2_TILES > 2
+#error \
+    "CM_SLOT_ORDER_RAM needs n bytes, more than a tile smaller than a quarter: choose another CM_SLOT_ORDER."
+#endif
+
+/*
+ * CM_CRC_TABLE         The table in flash by which frames are check-summed:
+ *                      CM_CRC_TABLE_NIBBLE  64 bytes, eight dependent look-ups a word (default);
+ *                      CM_CRC_TABLE_BYTE    1 KB, four dependent ones;
+ *                      CM_CRC_TABLE_WORD    4 KB, four independent ones.
+ */
+#define CM_CRC_TABLE_NIBBLE 0
+#define CM_CRC_TABLE_BYTE 1
+#define CM_CRC_TABLE_WORD 2
+#ifndef CM_CRC_TABLE
+#define CM_CRC_TABLE CM_PRESET_CRC_TABLE
+#endif
+#if CM_CRC_TABLE != CM_CRC_TABLE_NIBBLE && CM_CRC_TABLE != CM_CRC_TABLE_BYTE && \
+    CM_CRC_TABLE != CM_CRC_TABLE_WORD
+#error "CM_CRC_TABLE must be CM_CRC_TABLE_NIBBLE, CM_CRC_TABLE_BYTE or CM_CRC_TABLE_WORD."
+#endif
+
+/*
+ * CM_NTT_ROOTS         Where the number-theoretic transform takes its roots of unity from; results are the same:
+ *                      CM_NTT_ROOTS_COMPUTED         computed anew for each transform;
+ *                      CM_NTT_ROOTS_RAM              computed once for each prime and tile, into as many bytes more
+ *                                                    of the arena as a tile has;
+ *                      CM_NTT_ROOTS_FLASH            const tables, 4n bytes a prime;
+ *                      CM_NTT_ROOTS_FLASH_QUOTIENTS  const tables with a quotient beside each root, 8n bytes a
+ *                                                    prime: cheaper products.
+ *                      Default: CM_NTT_ROOTS_FLASH_QUOTIENTS with CM_NTT_ROOTS_HEADER, else _COMPUTED.
+ * CM_NTT_ROOTS_HEADER  With the last two: the header of tables, in quotes, that tools/generate_roots.py writes for
+ *                      the parameter sets in use. The roots of other sets are computed.
+ */
+#define CM_NTT_ROOTS_COMPUTED 0
+#define CM_NTT_ROOTS_RAM 1
+#define CM_NTT_ROOTS_FLASH 2
+#define CM_NTT_ROOTS_FLASH_QUOTIENTS 3
+#if !defined(CM_NTT_ROOTS) && defined(CM_NTT_ROOTS_HEADER)
+#define CM_NTT_ROOTS CM_NTT_ROOTS_FLASH_QUOTIENTS
+#elif !defined(CM_NTT_ROOTS)
+#define CM_NTT_ROOTS CM_NTT_ROOTS_COMPUTED
+#endif
+#if CM_NTT_ROOTS < CM_NTT_ROOTS_COMPUTED || CM_NTT_ROOTS > CM_NTT_ROOTS_FLASH_QUOTIENTS
+#error "CM_NTT_ROOTS must be one of the four names that ciphermote/config.h lists."
+#endif
+#if CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH && !defined(CM_NTT_ROOTS_HEADER)
+#error "CM_NTT_ROOTS in flash needs CM_NTT_ROOTS_HEADER, a header that tools/generate_roots.py writes."
+#endif
+#if CM_NTT_ROOTS < CM_NTT_ROOTS_FLASH && defined(CM_NTT_ROOTS_HEADER)
+#error \
+    "CM_NTT_ROOTS_HEADER is given, but CM_NTT_ROOTS is not CM_NTT_ROOTS_FLASH or CM_NTT_ROOTS_FLASH_QUOTIENTS."
+#endif
+#if CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH && defined(__AVR__)
+#error \
+    "CM_NTT_ROOTS cannot be in flash on AVR, which copies const tables to RAM: use CM_NTT_ROOTS_COMPUTED or _RAM."
 #endif
 
 #endif

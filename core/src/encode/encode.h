@@ -20,8 +20,15 @@ typedef struct cm_message {
     cm_precision precision;
 } cm_message;
 
+/* What an encoding needs beside the message; aligned to 2 bytes. */
+#if CM_SLOT_ORDER == CM_SLOT_ORDER_RAM
+#define CM_ENCODE_SCRATCH_BYTES(n) (n)
+#else
+#define CM_ENCODE_SCRATCH_BYTES(n) 0
+#endif
+
 /*
- * Encode values into message->data, which may be where the values lie. scratch holds n/16 bytes.
+ * Encode values into message->data, which may be where the values lie. scratch holds CM_ENCODE_SCRATCH_BYTES(n).
  * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY, CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE; message is zeroed then.
  */
 CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message,
@@ -29,6 +36,11 @@ CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values 
 
 /* m at one prime, folded into the ring or tile: n/T values below 2q, in coefficient order. */
 void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out);
+
+#if CM_STORE_NOISE
+/* m + e, for n coefficients of noise: folded together, below 4q. */
+void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out);
+#endif
 
 /* ---- the two precisions; fixed31.c and fixed63.c compile fixed_transform.h for each ---- */
 
@@ -43,10 +55,11 @@ void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *o
 void cm_transform_31(int32_t *data, unsigned log2_n, cm_slots slots);
 void cm_transform_63(int64_t *data, unsigned log2_n, cm_slots slots);
 
-void cm_fold_31(const int32_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
-void cm_fold_63(const int64_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
+/* noise may be null, and is without CM_STORE_NOISE. */
+void cm_fold_31(const int32_t *data, const int8_t *noise, cm_slots slots, const cm_ring *ring, uint32_t *out);
+void cm_fold_63(const int64_t *data, const int8_t *noise, cm_slots slots, const cm_ring *ring, uint32_t *out);
 
-/* Move slot j to where the transform expects it, in place; words of 4 bytes a slot. visited holds n/16 bytes. */
-void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint8_t *visited);
+/* Move slot j to where the transform expects it, in place; words of 4 bytes a slot, 1, 2 or 4. */
+void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint16_t *scratch);
 
 #endif

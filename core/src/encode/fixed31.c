@@ -14,26 +14,44 @@ typedef int64_t wide;
 #define SINE cm_sine_31
 #define TRANSFORM cm_transform_31
 #define FOLD cm_fold_31
+#define FIXED_ARMV7EM CM_ARMV7EM
 
-static inline wide wide_from(int64_t a)
+#if CM_ARMV7EM
+/* arch/armv7em/transform31.S; step is a distance in bytes */
+void cm_two_levels_31(int32_t *at, const int32_t *end, size_t step, const int32_t roots[4]);
+void cm_two_levels_middle_31(int32_t *at, const int32_t *end, size_t step, const int32_t roots[2]);
+void cm_two_levels_exact_31(int32_t *at, const int32_t *end, size_t step);
+void cm_split_real_31(int32_t *u, int32_t *v, const uint32_t *sine, size_t step);
+#endif
+
+/* a 2^31 */
+static inline wide wide_from(fixed a)
 {
-    return a * ((wide)1 << (FIXED_BITS - 1));
+    return (wide)((uint64_t)(int64_t)a << (FIXED_BITS - 1));
 }
 
-static inline wide product(int64_t a, fixed b)
+/* What rounds a shift by so many bits to the nearest, halves up. */
+static inline wide wide_half(unsigned bits)
 {
-    return (wide)((uint64_t)a * (uint64_t)(int64_t)b);
+    return (wide)1 << (bits - 1u);
 }
 
 /* Unsigned inside: a partial sum may wrap, the whole never does. */
-static inline wide add(wide a, wide b)
+static inline wide multiply_add(wide sum, fixed a, fixed b)
 {
-    return (wide)((uint64_t)a + (uint64_t)b);
+    return (wide)((uint64_t)sum + (uint64_t)((int64_t)a * b));
 }
 
-static inline wide subtract(wide a, wide b)
+/* sum + (x + y) b, where x + y may need 33 bits: two products of 32 bits are the cheaper ones. */
+static inline wide multiply_add_sum(wide sum, fixed x, fixed y, fixed b)
 {
-    return (wide)((uint64_t)a - (uint64_t)b);
+    return multiply_add(multiply_add(sum, x, b), y, b);
+}
+
+/* (a + b + 1) >> 1, where the sum may need 33 bits: bits that both have, and half of those that one has, rounded up. */
+static inline fixed half_sum(fixed a, fixed b)
+{
+    return (a | b) - ((a ^ b) >> 1);
 }
 
 static inline fixed shift_right(wide a, unsigned bits)
@@ -41,10 +59,31 @@ static inline fixed shift_right(wide a, unsigned bits)
     return (fixed)(a >> bits);
 }
 
-/* To the nearest, halves up. */
-static inline fixed round_shift(wide a, unsigned bits)
+/* For |x| < 2^30: x - q round(x / q), where the quotient comes from one product and is off by less than 5/8. */
+typedef struct residue_constants {
+    int32_t q;
+    int32_t half;    /* floor(q / 2) */
+    int32_t inverse; /* 2^32 / q, to the nearest */
+} residue_constants;
+
+/*
+ * 2^32 - r1 is a multiple of q. Proof of the 5/8: with |inverse - 2^32 / q| <= 1/2, (x + half) inverse / 2^32 lies
+ * within 2^31 / 2^33 = 1/4 of x / q + half / q, and for |x + half| < 2^30 + 2^26 within 0.133; it is rounded
+ * down, so x minus q times it is between -0.64 q and 0.64 q.
+ */
+static inline residue_constants residue_constants_of(const cm_prime *prime)
 {
-    return (fixed)((a + ((wide)1 << (bits - 1u))) >> bits);
+    residue_constants constants;
+    constants.q = (int32_t)prime->q;
+    constants.half = (int32_t)(prime->q >> 1);
+    constants.inverse = (int32_t)((0u - prime->r1) / prime->q + (prime->r1 > prime->q / 2u ? 1u : 0u));
+    return constants;
+}
+
+static inline int32_t residue_of(fixed x, const residue_constants *constants)
+{
+    const int32_t quotient = (int32_t)((int64_t)(x + constants->half) * constants->inverse >> 32);
+    return x - quotient * constants->q;
 }
 
 /* Terms lie within +-2^30 q, and T of them within +-2^30 T q: the offset, a multiple of q, makes the sum positive. */
@@ -54,13 +93,15 @@ static inline uint64_t fold_offset(const cm_ring *ring)
 }
 
 /* For |x| < 2^30; unsigned, for the sum is. */
-static inline uint64_t fold_term(int64_t x, uint32_t power, const cm_prime *prime)
+static inline uint64_t fold_add(uint64_t sum, fixed x, uint32_t power, const cm_prime *prime)
 {
     (void)prime;
-    return (uint64_t)(x * power);
+    return sum + (uint64_t)((int64_t)x * (int32_t)power);
 }
 
 #include "encode/fixed_transform.h"
+
+#include "encode/fixed_fold.h"
 
 #endif
 

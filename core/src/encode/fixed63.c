@@ -15,36 +15,40 @@ typedef cm_wide128 wide;
 #define SINE cm_sine_63
 #define TRANSFORM cm_transform_63
 #define FOLD cm_fold_63
+#define FIXED_ARMV7EM 0
 
-static inline wide wide_from(int64_t a)
+/* a 2^63 */
+static inline wide wide_from(fixed a)
 {
     return cm_wide128_shifted(a, FIXED_BITS - 1);
 }
 
-static inline wide product(int64_t a, fixed b)
+/* What rounds a shift by so many bits to the nearest, halves up. */
+static inline wide wide_half(unsigned bits)
 {
-    return cm_wide128_product(a, b);
+    return cm_wide128_shifted((int64_t)1 << (bits - FIXED_BITS), FIXED_BITS - 1);
 }
 
-static inline wide add(wide a, wide b)
+static inline wide multiply_add(wide sum, fixed a, fixed b)
 {
-    return cm_wide128_add(a, b);
+    return cm_wide128_add(sum, cm_wide128_product(a, b));
 }
 
-static inline wide subtract(wide a, wide b)
+/* sum + (x + y) b; for |x|, |y| < 2^62 */
+static inline wide multiply_add_sum(wide sum, fixed x, fixed y, fixed b)
 {
-    return cm_wide128_subtract(a, b);
+    return multiply_add(sum, x + y, b);
+}
+
+/* (a + b + 1) >> 1 */
+static inline fixed half_sum(fixed a, fixed b)
+{
+    return (a + b + 1) >> 1;
 }
 
 static inline fixed shift_right(wide a, unsigned bits)
 {
     return cm_wide128_high(a, bits);
-}
-
-/* To the nearest, halves up. */
-static inline fixed round_shift(wide a, unsigned bits)
-{
-    return cm_wide128_round(a, bits);
 }
 
 /* The first q 2^i from 2^30 on. */
@@ -63,19 +67,37 @@ static inline uint64_t fold_offset(const cm_ring *ring)
     return 0;
 }
 
-/*
- * For |x| < 2^62, x = high 2^32 + low; adding a multiple of q of at least 2^30 makes high positive. The residue is
- * below 4q, and sixteen terms below 2^60.
- */
-static inline uint64_t fold_term(int64_t x, uint32_t power, const cm_prime *prime)
+/* For |x| < 2^62, x = high 2^32 + low; adding a multiple of q of at least 2^30 makes high positive. Below 4q. */
+static inline uint32_t lazy_residue(fixed x, const cm_prime *prime)
 {
-    uint32_t high = (uint32_t)(int32_t)(x >> 32) + positive_multiple(prime);
-    uint32_t residue = cm_montgomery_multiply(high, prime->r2, prime) +
-                       cm_montgomery_multiply((uint32_t)x, prime->r1, prime);
-    return (uint64_t)residue * power;
+    const uint32_t high = (uint32_t)(int32_t)(x >> 32) + positive_multiple(prime);
+    return cm_montgomery_multiply(high, prime->r2, prime) +
+           cm_montgomery_multiply((uint32_t)x, prime->r1, prime);
+}
+
+/* Sixteen terms are below 2^60. */
+static inline uint64_t fold_add(uint64_t sum, fixed x, uint32_t power, const cm_prime *prime)
+{
+    return sum + (uint64_t)lazy_residue(x, prime) * power;
+}
+
+typedef struct residue_constants {
+    const cm_prime *prime;
+} residue_constants;
+
+static inline residue_constants residue_constants_of(const cm_prime *prime)
+{
+    return (residue_constants){prime};
+}
+
+static inline int32_t residue_of(fixed x, const residue_constants *constants)
+{
+    return (int32_t)cm_reduce(lazy_residue(x, constants->prime), constants->prime);
 }
 
 #include "encode/fixed_transform.h"
+
+#include "encode/fixed_fold.h"
 
 #endif
 

@@ -20,24 +20,31 @@ typedef struct root {
 
 #define QUARTER ((uint32_t)1 << (CM_MAX_LOG2_N - 1)) /* pi/2 in the table's unit of pi / 2^CM_MAX_LOG2_N */
 
-/* For the angle index * pi / 2^log2_n, index mod 2n, no multiple of pi/2 (whose sine or cosine of 1 does not fit). */
-static root root_at(uint32_t index, unsigned log2_n)
+/*
+ * For angles in the table's unit. None is a multiple of pi/2, whose sine or cosine of 1 does not fit: in the first
+ * quadrant, in the first two, or within pi/2 of zero.
+ */
+static inline root root_in_quadrant(uint32_t angle)
 {
-    uint32_t angle = index << (CM_MAX_LOG2_N - log2_n);
-    uint32_t quadrant = angle / QUARTER & 3u;
-    uint32_t within = angle & (QUARTER - 1u);
-    fixed rising = (fixed)SINE[within];
-    fixed falling = (fixed)SINE[QUARTER - within];
-    root result;
-    result.cosine = (quadrant & 1u) ? rising : falling;
-    result.sine = (quadrant & 1u) ? falling : rising;
-    if (quadrant == 1u || quadrant == 2u) {
-        result.cosine = -result.cosine;
+    return (root){(fixed)SINE[QUARTER - angle], (fixed)SINE[angle]};
+}
+
+static inline root root_in_two_quadrants(uint32_t angle)
+{
+    if (angle < QUARTER) {
+        return root_in_quadrant(angle);
     }
-    if (quadrant >= 2u) {
-        result.sine = -result.sine;
+    const root mirrored = root_in_quadrant(2u * QUARTER - angle);
+    return (root){-mirrored.cosine, mirrored.sine};
+}
+
+static inline root root_of_difference(uint32_t plus, uint32_t minus)
+{
+    if (plus > minus) {
+        return root_in_quadrant(plus - minus);
     }
-    return result;
+    const root mirrored = root_in_quadrant(minus - plus);
+    return (root){mirrored.cosine, -mirrored.sine};
 }
 
 /*
@@ -47,62 +54,181 @@ static root root_at(uint32_t index, unsigned log2_n)
  */
 static inline void butterfly(fixed *a, fixed *b, root w)
 {
-    wide re = wide_from((int64_t)a[0] + 1);
-    wide im = wide_from((int64_t)a[1] + 1);
-    re = add(re, add(product(b[0], w.cosine), product(b[1], w.sine)));
-    im = add(im, subtract(product(b[1], w.cosine), product(b[0], w.sine)));
-    fixed sum_re = shift_right(re, FIXED_BITS);
-    fixed sum_im = shift_right(im, FIXED_BITS);
+    const wide re = multiply_add(multiply_add(wide_from(a[0] + 1), b[0], w.cosine), b[1], w.sine);
+    const wide im = multiply_add(multiply_add(wide_from(a[1] + 1), b[1], w.cosine), b[0], -w.sine);
+    const fixed sum_re = shift_right(re, FIXED_BITS);
+    const fixed sum_im = shift_right(im, FIXED_BITS);
     b[0] = a[0] - sum_re;
     b[1] = a[1] - sum_im;
     a[0] = sum_re;
     a[1] = sum_im;
 }
 
-/* The same with w = 1 (quarter_turns = 0) or w = -i (1), which are exact. */
-static inline void butterfly_exact(fixed *a, fixed *b, unsigned quarter_turns)
+/* The same with w = 1 (turned = false) or w = -i (true), which are exact. */
+static inline void butterfly_exact(fixed *a, fixed *b, bool turned)
 {
-    fixed product_re = quarter_turns ? b[1] : b[0];
-    fixed product_im = quarter_turns ? -b[0] : b[1];
-    fixed sum_re = (fixed)(((int64_t)a[0] + product_re + 1) >> 1);
-    fixed sum_im = (fixed)(((int64_t)a[1] + product_im + 1) >> 1);
+    const fixed product_re = turned ? b[1] : b[0];
+    const fixed product_im = turned ? -b[0] : b[1];
+    const fixed sum_re = half_sum(a[0], product_re);
+    const fixed sum_im = half_sum(a[1], product_im);
     b[0] = a[0] - sum_re;
     b[1] = a[1] - sum_im;
     a[0] = sum_re;
     a[1] = sum_im;
 }
+
+#if FIXED_ARMV7EM
+
+/* The same of arch/armv7em/transform31.S. */
+static void two_levels_exact(fixed *data, uint32_t points, unsigned level)
+{
+    cm_two_levels_exact_31(data, data + 2u * (size_t)points, (size_t)8 << level);
+}
+
+static void two_levels(fixed *data, uint32_t points, unsigned level)
+{
+    const fixed *const end = data + 2u * (size_t)points;
+    const uint32_t half = (uint32_t)1 << level;
+    const uint32_t unit = QUARTER >> level; /* j pi / 2h */
+    for (uint32_t j = 1; j < half; j++) {
+        const root second = root_in_quadrant(j * unit);
+        fixed *const at = data + 2u * (size_t)j;
+        if (2u * j == half) {
+            cm_two_levels_middle_31(at, end, (size_t)8 << level, (const fixed[2]){second.cosine, second.sine});
+        } else {
+            const root first = root_in_two_quadrants(2u * j * unit);
+            cm_two_levels_31(at, end, (size_t)8 << level,
+                             (const fixed[4]){second.cosine, second.sine, first.cosine, first.sine});
+        }
+    }
+}
+
+static void split_pairs(fixed *data, uint32_t points, uint32_t unit)
+{
+    cm_split_real_31(data + 2, data + 2u * ((size_t)points - 1u), SINE, sizeof(fixed) * unit);
+}
+
+#else
+
+/* The butterflies of two levels upon four points a distance of 2 step apart; at the second, p[3] has the root -i w2. */
+typedef struct four_points {
+    fixed p[4][2];
+} four_points;
+
+static inline four_points load_four(const fixed *at, size_t step)
+{
+    four_points x;
+    for (unsigned i = 0; i < 4u; i++) {
+        x.p[i][0] = at[i * step];
+        x.p[i][1] = at[i * step + 1u];
+    }
+    return x;
+}
+
+static inline void store_four(fixed *at, size_t step, const four_points *x)
+{
+    for (unsigned i = 0; i < 4u; i++) {
+        at[i * step] = x->p[i][0];
+        at[i * step + 1u] = x->p[i][1];
+    }
+}
+
+/* Two levels at once, the first with h = 2^level: of every four points, those whose roots are 1 and -i. */
+static void two_levels_exact(fixed *data, uint32_t points, unsigned level)
+{
+    const size_t step = (size_t)2 << level;
+    for (fixed *at = data; at < data + 2u * (size_t)points; at += 4u * step) {
+        four_points x = load_four(at, step);
+        butterfly_exact(x.p[0], x.p[1], false);
+        butterfly_exact(x.p[2], x.p[3], false);
+        butterfly_exact(x.p[0], x.p[2], false);
+        butterfly_exact(x.p[1], x.p[3], true);
+        store_four(at, step, &x);
+    }
+}
+
+/* The others: j = 1 .. h - 1, with the root at j of h points at the first level, of 2h at the second. */
+static void two_levels(fixed *data, uint32_t points, unsigned level)
+{
+    const size_t step = (size_t)2 << level;
+    const uint32_t half = (uint32_t)1 << level;
+    const uint32_t unit = QUARTER >> level; /* j pi / 2h */
+    for (uint32_t j = 1; j < half; j++) {
+        const bool middle = 2u * j == half;
+        const root first = middle ? (root){0, 0} : root_in_two_quadrants(2u * j * unit);
+        const root second = root_in_quadrant(j * unit);
+        const root turned = {-second.sine, second.cosine};
+        for (fixed *at = data + 2u * (size_t)j; at < data + 2u * (size_t)points; at += 4u * step) {
+            four_points x = load_four(at, step);
+            if (middle) {
+                butterfly_exact(x.p[0], x.p[1], true);
+                butterfly_exact(x.p[2], x.p[3], true);
+            } else {
+                butterfly(x.p[0], x.p[1], first);
+                butterfly(x.p[2], x.p[3], first);
+            }
+            butterfly(x.p[0], x.p[2], second);
+            butterfly(x.p[1], x.p[3], turned);
+            store_four(at, step, &x);
+        }
+    }
+}
+
+/* k = 1 .. M/2, two places each. */
+static void split_pairs(fixed *data, uint32_t points, uint32_t unit)
+{
+    const unsigned shift = FIXED_BITS - 1u + 2u + GUARD_BITS;
+    for (uint32_t k = 1; k <= points / 2u; k++) {
+        fixed *u = data + 2u * (size_t)k;
+        fixed *v = data + 2u * (size_t)(points - k);
+        const fixed u_re = u[0];
+        const fixed u_im = u[1];
+        const fixed v_re = v[0];
+        const fixed v_im = v[1];
+        const root a = root_in_quadrant(k * unit);
+        const root b = root_in_two_quadrants(5u * k * unit);
+        const root c = root_in_quadrant(QUARTER / 2u - k * unit);
+        const root d = root_of_difference(QUARTER / 2u, 5u * k * unit);
+        /* e = (u_re + v_re) + i (u_im - v_im), o = (u_im + v_im) + i (v_re - u_re) */
+        wide re = multiply_add_sum(wide_half(shift), u_re, v_re, c.cosine);
+        re = multiply_add_sum(re, v_im, -u_im, c.sine);
+        re = multiply_add_sum(re, u_im, v_im, -d.cosine);
+        re = multiply_add_sum(re, v_re, -u_re, d.sine);
+        wide im = multiply_add_sum(wide_half(shift), u_re, v_re, c.sine);
+        im = multiply_add_sum(im, u_im, -v_im, c.cosine);
+        im = multiply_add_sum(im, u_im, v_im, -d.sine);
+        im = multiply_add_sum(im, u_re, -v_re, d.cosine);
+        /* At k = M/2, u and v are one place: what is written to u stays. */
+        v[0] = shift_right(re, shift);
+        v[1] = shift_right(im, shift);
+        re = multiply_add_sum(wide_half(shift), u_re, v_re, a.cosine);
+        re = multiply_add_sum(re, u_im, -v_im, a.sine);
+        re = multiply_add_sum(re, u_im, v_im, b.cosine);
+        re = multiply_add_sum(re, v_re, -u_re, b.sine);
+        im = multiply_add_sum(wide_half(shift), u_re, v_re, a.sine);
+        im = multiply_add_sum(im, v_im, -u_im, a.cosine);
+        im = multiply_add_sum(im, u_im, v_im, b.sine);
+        im = multiply_add_sum(im, u_re, -v_re, b.cosine);
+        u[0] = shift_right(re, shift);
+        u[1] = shift_right(im, shift);
+    }
+}
+
+#endif
 
 /* The transform of 2^log2_points complex points divided by their number: bit-reversed order in, natural order out. */
 static void transform_points(fixed *data, unsigned log2_points)
 {
     const uint32_t points = (uint32_t)1 << log2_points;
-    for (unsigned level = 0; level < log2_points; level++) {
-        const uint32_t half = (uint32_t)1 << level;
-        for (uint32_t j = 0; j < half; j++) {
-            const bool exact = (j & (half / 2u - 1u)) == 0 || half == 1u;
-            const root w = exact ? (root){0, 0} : root_at(j, level);
-            for (uint32_t block = j; block < points; block += 2u * half) {
-                fixed *a = data + 2u * (size_t)block;
-                fixed *b = a + 2u * (size_t)half;
-                if (exact) {
-                    butterfly_exact(a, b, j != 0);
-                } else {
-                    butterfly(a, b, w);
-                }
-            }
+    if (log2_points & 1u) {
+        for (fixed *at = data; at < data + 2u * (size_t)points; at += 4) {
+            butterfly_exact(at, at + 2, false);
         }
     }
-}
-
-/* (re + i im) e^(i angle), exactly. */
-static inline wide turned_re(int64_t re, int64_t im, root angle)
-{
-    return subtract(product(re, angle.cosine), product(im, angle.sine));
-}
-
-static inline wide turned_im(int64_t re, int64_t im, root angle)
-{
-    return add(product(re, angle.sine), product(im, angle.cosine));
+    for (unsigned level = log2_points & 1u; level < log2_points; level += 2u) {
+        two_levels_exact(data, points, level);
+        two_levels(data, points, level);
+    }
 }
 
 /*
@@ -114,33 +240,16 @@ static inline wide turned_im(int64_t re, int64_t im, root angle)
  */
 static void split_real(fixed *data, unsigned log2_n)
 {
-    const unsigned shift = FIXED_BITS - 1u + 2u + GUARD_BITS;
     const uint32_t points = (uint32_t)1 << (log2_n - 2u);
+    const uint32_t unit = (uint32_t)1 << (CM_MAX_LOG2_N - log2_n); /* pi / n */
 
     /* k = 0: U[0] holds the two real sums whose sum is m[0] and whose difference, times cos(pi/4), is m[M]. */
     const int64_t sum = (int64_t)data[0] + data[1];
-    const int64_t difference = (int64_t)data[0] - data[1];
+    const fixed diagonal = root_in_quadrant(QUARTER / 2u).cosine;
+    const wide difference = multiply_add_sum(wide_half(FIXED_BITS + GUARD_BITS), data[0], -data[1], diagonal);
     data[0] = (fixed)((sum + ((int64_t)1 << GUARD_BITS)) >> (1 + GUARD_BITS));
-    data[1] =
-        round_shift(product(difference, root_at(points, log2_n).cosine), FIXED_BITS - 1u + 1u + GUARD_BITS);
-
-    for (uint32_t k = 1; k <= points / 2u; k++) {
-        fixed *u = data + 2u * (size_t)k;
-        fixed *v = data + 2u * (size_t)(points - k);
-        const int64_t e_re = (int64_t)u[0] + v[0];
-        const int64_t e_im = (int64_t)u[1] - v[1];
-        const int64_t o_re = (int64_t)u[1] + v[1];
-        const int64_t o_im = (int64_t)v[0] - u[0];
-        const root a = root_at(k, log2_n);
-        const root b = root_at(5u * k, log2_n);
-        const root c = root_at(points - k, log2_n);
-        const root d = root_at(points - 5u * k, log2_n);
-        /* At k = M/2, u and v are one place: what is written to u stays. */
-        v[0] = round_shift(subtract(turned_re(e_re, e_im, c), turned_re(o_re, o_im, d)), shift);
-        v[1] = round_shift(subtract(turned_im(e_re, e_im, c), turned_im(o_re, o_im, d)), shift);
-        u[0] = round_shift(add(turned_re(e_re, -e_im, a), turned_re(o_re, -o_im, b)), shift);
-        u[1] = round_shift(add(turned_im(e_re, -e_im, a), turned_im(o_re, -o_im, b)), shift);
-    }
+    data[1] = shift_right(difference, FIXED_BITS + GUARD_BITS);
+    split_pairs(data, points, unit);
 }
 
 /* Complex samples: c[k] = zeta^-k U[k]. */
@@ -149,15 +258,16 @@ static void twist_complex(fixed *data, unsigned log2_n)
     const unsigned shift = FIXED_BITS - 1u + GUARD_BITS;
     const uint32_t points = (uint32_t)1 << (log2_n - 1u);
     const int64_t half = (int64_t)1 << (GUARD_BITS - 1);
+    const uint32_t unit = (uint32_t)1 << (CM_MAX_LOG2_N - log2_n); /* pi / n */
     data[0] = (fixed)((data[0] + half) >> GUARD_BITS);
     data[1] = (fixed)((data[1] + half) >> GUARD_BITS);
     for (uint32_t k = 1; k < points; k++) {
         fixed *u = data + 2u * (size_t)k;
-        const int64_t re = u[0];
-        const int64_t im = u[1];
-        const root a = root_at(0u - k, log2_n);
-        u[0] = round_shift(turned_re(re, im, a), shift);
-        u[1] = round_shift(turned_im(re, im, a), shift);
+        const root a = root_in_quadrant(k * unit);
+        const wide re = multiply_add(multiply_add(wide_half(shift), u[0], a.cosine), u[1], a.sine);
+        const wide im = multiply_add(multiply_add(wide_half(shift), u[1], a.cosine), u[0], -a.sine);
+        u[0] = shift_right(re, shift);
+        u[1] = shift_right(im, shift);
     }
 }
 
@@ -169,47 +279,5 @@ void TRANSFORM(fixed *data, unsigned log2_n, cm_slots slots)
     } else {
         transform_points(data, log2_n - 2u);
         split_real(data, log2_n);
-    }
-}
-
-static int64_t coefficient_below_half(const fixed *data, uint32_t k, uint32_t n)
-{
-    const uint32_t quarter = n / 4u;
-    if (k == quarter) {
-        return data[1];
-    }
-    return k < quarter ? data[2u * (size_t)k] : data[2u * (size_t)(n / 2u - k) + 1u];
-}
-
-/* Coefficient k of the encoded polynomial; k is public. */
-static int64_t coefficient(const fixed *data, cm_slots slots, uint32_t k, uint32_t n)
-{
-    const uint32_t half = n / 2u;
-    if (slots == CM_COMPLEX_SLOTS) {
-        return k < half ? data[2u * (size_t)k] : data[2u * (size_t)(k - half) + 1u];
-    }
-    /* Antisymmetric: m[n-k] = -m[k], m[n/2] = 0. */
-    if (k >= half) {
-        return k == half ? 0 : -coefficient_below_half(data, n - k, n);
-    }
-    return coefficient_below_half(data, k, n);
-}
-
-/* sum of m[j n/T + i] r^j: each term is a residue's product, or a number's below 2^30, by a power below q. */
-void FOLD(const fixed *data, cm_slots slots, const cm_ring *ring, uint32_t *out)
-{
-    const cm_prime *prime = ring->prime;
-    const uint32_t n = (uint32_t)1 << ring->log2_n;
-    const uint32_t points = cm_ring_points(ring);
-    const unsigned tiles = 1u << ring->log2_tiles;
-    uint32_t powers[CM_MAX_TILES];
-    cm_ring_fold_powers(ring, powers);
-    for (uint32_t i = 0; i < points; i++) {
-        uint64_t sum = fold_offset(ring);
-        for (unsigned j = 0; j < tiles; j++) {
-            sum += fold_term(coefficient(data, slots, j * points + i, n), powers[j], prime);
-        }
-        const uint32_t folded = cm_montgomery_reduce(sum, prime);
-        out[i] = tiles == 1 ? folded : cm_montgomery_multiply(folded, prime->r1, prime);
     }
 }

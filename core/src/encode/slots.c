@@ -1,68 +1,152 @@
 /* The order of the slots: SEAL puts slot j at zeta^(3^j), the transform wants them in the order of the exponents. */
-#include <string.h>
+#include "encode/slots.h"
+
+#include <stddef.h>
 
 #include "encode/encode.h"
 
-static uint32_t reverse_bits(uint32_t x, unsigned bits)
-{
-    uint32_t reversed = 0;
-    for (unsigned i = 0; i < bits; i++) {
-        reversed = reversed << 1 | (x >> i & 1u);
-    }
-    return reversed;
-}
-
-/* 3^(2^b) mod 2^15, which is enough for 2n up to 2^15. */
-static const uint16_t powers_of_three[13] = {3,     9,     81,    6561,  22337, 16001, 15617,
-                                             31233, 29697, 26625, 20481, 8193,  16385};
-
 /*
  * Slot j belongs to the exponents e = 3^j and -e; one of the two is 4v + 1, and the transform's sample v is the slot (its
- * conjugate, if 4v + 1 = -e). The transform reads samples in bit-reversed order: complex ones singly, real
- * ones in pairs that act as one complex sample.
+ * conjugate, if 4v + 1 = -e: for every odd j). The transform reads samples in bit-reversed order: complex ones
+ * singly, real ones in pairs that act as one complex sample.
  */
-static uint32_t sample_position(uint32_t slot, unsigned log2_n, cm_slots slots)
+
+#if CM_SLOT_ORDER != CM_SLOT_ORDER_FLASH
+
+static uint32_t reverse_16_bits(uint32_t x)
 {
-    uint32_t exponent = 1;
-    for (unsigned b = 0; b < log2_n - 1u; b++) {
-        if (slot >> b & 1u) {
-            exponent = (exponent * powers_of_three[b]) & 0x7FFFu;
-        }
-    }
-    if ((exponent & 3u) == 3u) {
-        exponent = 0u - exponent;
-    }
-    uint32_t sample = (exponent & (((uint32_t)2 << log2_n) - 1u)) >> 2;
+    x = (x & 0x5555u) << 1 | (x >> 1 & 0x5555u);
+    x = (x & 0x3333u) << 2 | (x >> 2 & 0x3333u);
+    x = (x & 0x0F0Fu) << 4 | (x >> 4 & 0x0F0Fu);
+    return (x & 0x00FFu) << 8 | x >> 8;
+}
+
+/* power is 3^slot modulo 2^15, or any multiple of 2n. */
+static uint32_t position_from_power(uint32_t power, uint32_t slot, unsigned log2_n, cm_slots slots)
+{
+    const uint32_t exponent = (slot & 1u) ? 0u - power : power;
+    const uint32_t sample = (exponent & (((uint32_t)2 << log2_n) - 1u)) >> 2;
     if (slots == CM_COMPLEX_SLOTS) {
-        return reverse_bits(sample, log2_n - 1u);
+        return reverse_16_bits(sample) >> (17u - log2_n);
     }
-    return reverse_bits(sample >> 1, log2_n - 2u) << 1 | (sample & 1u);
+    return reverse_16_bits(sample >> 1) >> (18u - log2_n) << 1 | (sample & 1u);
 }
 
-static void swap_words(uint32_t *a, uint32_t *b, unsigned words)
+#endif
+
+#if CM_SLOT_ORDER == CM_SLOT_ORDER_COMPUTED
+
+typedef unsigned slot_order;
+
+/* 3^j mod 2^15, which is enough for 2n up to 2^15. */
+static const uint16_t powers_of_three[32] = {1,     3,     9,     27,    81,    243,   729,   2187,
+                                             6561,  19683, 26281, 13307, 7153,  21459, 31609, 29291,
+                                             22337, 1475,  4425,  13275, 7057,  21171, 30745, 26699,
+                                             14561, 10915, 32745, 32699, 32561, 32147, 30905, 27179};
+/* 3^(32 j) and 3^(512 j) */
+static const uint16_t powers_of_three_32[16] = {1,     16001, 15617, 31617, 31233, 14465, 14081, 30081,
+                                                29697, 12929, 12545, 28545, 28161, 11393, 11009, 27009};
+static const uint16_t powers_of_three_512[16] = {1,     26625, 20481, 14337, 8193,  2049,  28673, 22529,
+                                                 16385, 10241, 4097,  30721, 24577, 18433, 12289, 6145};
+
+static inline uint32_t position_of(uint32_t slot, const slot_order *log2_n, cm_slots slots)
 {
+    const uint32_t high = (uint32_t)powers_of_three_512[slot >> 9] * powers_of_three_32[slot >> 5 & 15u];
+    return position_from_power((high & 0x7FFFu) * powers_of_three[slot & 31u], slot, *log2_n, slots);
+}
+
+static inline slot_order open_order(unsigned log2_n, cm_slots slots, uint16_t *scratch)
+{
+    (void)slots;
+    (void)scratch;
+    return log2_n;
+}
+
+#elif CM_SLOT_ORDER == CM_SLOT_ORDER_RAM
+
+typedef const uint16_t *slot_order;
+
+static inline uint32_t position_of(uint32_t slot, const slot_order *positions, cm_slots slots)
+{
+    (void)slots;
+    return (*positions)[slot];
+}
+
+/*
+ * 3^(N/2) = 1 + n mod 2n: N/2 slots on, the sample's uppermost bit is the other one, which is the lowest of the reversed
+ * ones.
+ */
+static slot_order open_order(unsigned log2_n, cm_slots slots, uint16_t *scratch)
+{
+    const uint32_t half = (uint32_t)1 << (log2_n - 2u);
+    const unsigned lowest = slots == CM_COMPLEX_SLOTS ? 1u : 2u;
+    uint32_t power = 1;
+    for (uint32_t slot = 0; slot < half; slot++) {
+        const uint32_t position = position_from_power(power, slot, log2_n, slots);
+        scratch[slot] = (uint16_t)position;
+        scratch[half + slot] = (uint16_t)(position ^ lowest);
+        power = 3u * power & 0x7FFFu;
+    }
+    return scratch;
+}
+
+#else
+
+/* The table is for the largest ring. Modulo a smaller 2n, samples lose their upper bits: reversed, the lower ones. */
+typedef struct slot_order {
+    uint8_t bits; /* of a real sample's number: log2 n - 1 */
+    uint8_t lost;
+} slot_order;
+
+static inline uint32_t position_of(uint32_t slot, const slot_order *order, cm_slots slots)
+{
+    const uint32_t largest = cm_slot_positions[slot];
+    const uint32_t parity = largest & 1u;
+    const uint32_t reversed = largest >> 1 >> order->lost;
+    return slots == CM_COMPLEX_SLOTS ? parity << (order->bits - 1u) | reversed : reversed << 1 | parity;
+}
+
+static inline slot_order open_order(unsigned log2_n, cm_slots slots, uint16_t *scratch)
+{
+    (void)slots;
+    (void)scratch;
+    return (slot_order){(uint8_t)(log2_n - 1u), (uint8_t)(CM_MAX_LOG2_N - log2_n)};
+}
+
+#endif
+
+/* Each slot of a cycle takes the place of the next; words of 4 bytes a slot, at most 4. */
+static inline void follow_cycle(uint32_t *data, unsigned words, uint32_t start, const slot_order *order,
+                                cm_slots slots)
+{
+    uint32_t carried[4];
+    uint32_t position = start;
     for (unsigned i = 0; i < words; i++) {
-        uint32_t word = a[i];
-        a[i] = b[i];
-        b[i] = word;
+        carried[i] = data[(size_t)start * words + i];
     }
+    do {
+        position = position_of(position, order, slots);
+        uint32_t *const place = data + (size_t)position * words;
+        for (unsigned i = 0; i < words; i++) {
+            const uint32_t word = place[i];
+            place[i] = carried[i];
+            carried[i] = word;
+        }
+    } while (position != start);
 }
 
-/* Follows the cycles of the permutation; positions are public, so only they steer. */
-void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint8_t *visited)
+void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint16_t *scratch)
 {
-    const uint32_t count = (uint32_t)1 << (log2_n - 1u);
-    memset(visited, 0, count / 8u);
-    for (uint32_t start = 0; start < count; start++) {
-        if ((uint32_t)visited[start / 8u] >> (start & 7u) & 1u) {
-            continue;
-        }
-        /* data[start] carries the slot whose turn it is; each swap puts it in its place and takes up the next. */
-        uint32_t position = sample_position(start, log2_n, slots);
-        while (position != start) {
-            swap_words(data + (size_t)start * words, data + (size_t)position * words, words);
-            visited[position / 8u] = (uint8_t)(visited[position / 8u] | 1u << (position & 7u));
-            position = sample_position(position, log2_n, slots);
+    const slot_order order = open_order(log2_n, slots, scratch);
+    const uint16_t *start = cm_slot_cycles;
+    for (unsigned skip = 2u * (log2_n - 10u) + (slots == CM_COMPLEX_SLOTS ? 1u : 0u); skip > 0; start++) {
+        skip -= *start == 0 ? 1u : 0u;
+    }
+    for (; *start != 0; start++) {
+        if (words == 1u) {
+            follow_cycle(data, 1, *start, &order, CM_REAL);
+        } else {
+            follow_cycle(data, words, *start, &order, slots);
         }
     }
 }

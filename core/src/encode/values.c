@@ -3,11 +3,125 @@
 
 #include "encode/encode.h"
 
-/* What the conversions of one vector found wrong; all ones or zero each, gathered without branching. */
+/* What the conversions of one vector found wrong, gathered without branching; not zero if anything was. */
 typedef struct findings {
     uint32_t not_finite;
     uint32_t too_large;
 } findings;
+
+/* The largest |value * scale|: the encoder's, or a quarter of the modulus, whichever is smaller. */
+static unsigned limit_bits(const cm_params *params, cm_precision precision)
+{
+    unsigned encoder = precision == CM_FIXED_31 ? 29u : 58u;
+    unsigned modulus = params->log2_q_data - 2u;
+    return modulus < encoder ? modulus : encoder;
+}
+
+static uint32_t all_ones_if(uint32_t bit)
+{
+    return 0u - bit;
+}
+
+static inline uint32_t read_word(const cm_ckks_values *values, uint32_t index)
+{
+    uint32_t word;
+    memcpy(&word, (const uint8_t *)values->data + (size_t)index * sizeof word, sizeof word);
+    return word;
+}
+
+static inline int32_t read_integer(const cm_ckks_values *values, uint32_t index)
+{
+    int16_t narrow;
+    if (values->number == CM_INT32) {
+        return (int32_t)read_word(values, index);
+    }
+    memcpy(&narrow, (const uint8_t *)values->data + (size_t)index * sizeof narrow, sizeof narrow);
+    return narrow;
+}
+
+/* The conversions go backwards, so that narrow numbers at the start of the message can widen in place. */
+
+#if CM_PRECISION_31
+
+static inline int32_t with_sign(uint32_t magnitude, uint32_t negative)
+{
+    return (int32_t)((magnitude ^ negative) - negative);
+}
+
+/*
+ * Floats times 2^shift. With the 24-bit significand in bits 7 to 30, x = y / 2^(1 + right), and half of that is rounded
+ * away after all but one place has been shifted out. Numbers below 1/2, the subnormal ones among them, have
+ * shifted out at 31 places; a negative number of places is at least 2^30, and too large.
+ */
+static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, int32_t shift, unsigned limit,
+                                  int32_t *message)
+{
+    uint32_t exponents = 0;
+    uint32_t magnitudes = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        const uint32_t bits = read_word(values, i);
+        const uint32_t exponent = bits >> 23 & 0xFFu;
+        const int32_t right = 156 - shift - (int32_t)exponent;
+        const uint32_t places = ((uint32_t)((31 - right) >> 31) | (uint32_t)right) & 31u;
+        const uint32_t significand = (bits << 8 | 0x80000000u) >> 1;
+        const uint32_t magnitude = ((significand >> places) + 1u) >> 1;
+        exponents |= exponent + 1u;
+        magnitudes |= magnitude | (uint32_t)(right >> 31);
+        message[i] = with_sign(magnitude, all_ones_if(bits >> 31));
+    }
+    /* Only the exponent of what is not finite is 255. */
+    return (findings){exponents & 0x100u, magnitudes >> limit};
+}
+
+/* Integers times 2^shift, shift >= 0: too large if the bits that leave, or stay above the limit, are not all zero. */
+static findings convert_integers_31_up(const cm_ckks_values *values, uint32_t count, int32_t shift,
+                                       unsigned limit, int32_t *message)
+{
+    const unsigned left = shift < 31 ? (unsigned)shift : 31u;
+    uint32_t magnitudes = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        const int32_t value = read_integer(values, i);
+        const uint32_t negative = all_ones_if((uint32_t)value >> 31);
+        const uint32_t magnitude = ((uint32_t)value ^ negative) - negative;
+        magnitudes |= magnitude;
+        message[i] = with_sign(magnitude << left, negative);
+    }
+    return (findings){0, magnitudes >> (left < limit ? limit - left : 0u)};
+}
+
+/* Integers divided by 2^(1 + right), right >= 0. */
+static findings convert_integers_31_down(const cm_ckks_values *values, uint32_t count, int32_t right,
+                                         unsigned limit, int32_t *message)
+{
+    const uint32_t kept = right < 32 ? 0xFFFFFFFFu : 0u;
+    uint32_t magnitudes = 0;
+    for (uint32_t i = count; i-- > 0;) {
+        const int32_t value = read_integer(values, i);
+        const uint32_t negative = all_ones_if((uint32_t)value >> 31);
+        uint32_t magnitude = (((uint32_t)value ^ negative) - negative) & kept;
+        magnitude = ((magnitude >> (right & 31)) + 1u) >> 1;
+        magnitudes |= magnitude;
+        message[i] = with_sign(magnitude, negative);
+    }
+    return (findings){0, magnitudes >> limit};
+}
+
+static findings convert_31(const cm_params *params, const cm_ckks_values *values, uint32_t count,
+                           int32_t *message)
+{
+    const unsigned limit = limit_bits(params, CM_FIXED_31) + CM_GUARD_BITS_31;
+    const int32_t shift = values->log2_scale + CM_GUARD_BITS_31;
+    if (values->number == CM_FLOAT32) {
+        return convert_floats_31(values, count, shift, limit, message);
+    }
+    const int32_t whole = shift + values->exponent;
+    return whole >= 0 ? convert_integers_31_up(values, count, whole, limit, message)
+                      : convert_integers_31_down(values, count, -1 - whole, limit, message);
+}
+
+#endif
+
+#if CM_PRECISION_63
 
 /* sign * magnitude * 2^shift */
 typedef struct number {
@@ -16,21 +130,14 @@ typedef struct number {
     int32_t shift;
 } number;
 
-static uint32_t all_ones_if(uint32_t bit)
-{
-    return 0u - bit;
-}
-
 /* All ones if x is zero. */
 static uint32_t is_zero(uint32_t x)
 {
     return all_ones_if((~x & (x - 1u)) >> 31);
 }
 
-static number read_float(const uint8_t *bytes, findings *found)
+static number number_of_float(uint32_t bits, findings *found)
 {
-    uint32_t bits;
-    memcpy(&bits, bytes, sizeof bits);
     uint32_t exponent = bits >> 23 & 0xFFu;
     uint32_t subnormal = is_zero(exponent);
     found->not_finite |= is_zero(exponent ^ 0xFFu);
@@ -41,34 +148,13 @@ static number read_float(const uint8_t *bytes, findings *found)
     return result;
 }
 
-static number read_integer(int32_t value, int32_t exponent)
+static number number_of_integer(int32_t value, int32_t exponent)
 {
     number result;
     result.negative = all_ones_if((uint32_t)value >> 31);
     result.magnitude = ((uint32_t)value ^ result.negative) - result.negative;
     result.shift = exponent;
     return result;
-}
-
-static unsigned number_bytes(cm_number kind)
-{
-    return kind == CM_INT16 ? 2u : 4u;
-}
-
-static number read_number(const cm_ckks_values *values, uint32_t index, findings *found)
-{
-    const uint8_t *bytes = (const uint8_t *)values->data + (size_t)index * number_bytes(values->number);
-    if (values->number == CM_FLOAT32) {
-        return read_float(bytes, found);
-    }
-    if (values->number == CM_INT32) {
-        int32_t value;
-        memcpy(&value, bytes, sizeof value);
-        return read_integer(value, values->exponent);
-    }
-    int16_t value;
-    memcpy(&value, bytes, sizeof value);
-    return read_integer(value, values->exponent);
 }
 
 /* x limited to 0 .. limit, for |x| far below 2^31; the arithmetic right shift makes a mask of the sign. */
@@ -94,37 +180,22 @@ static int64_t to_fixed(number value, int32_t shift, unsigned limit_bits, findin
     return ((int64_t)magnitude ^ sign) - sign;
 }
 
-/* The largest |value * scale|: the encoder's, or a quarter of the modulus, whichever is smaller. */
-static unsigned limit_bits(const cm_params *params, cm_precision precision)
+static findings convert_63(const cm_params *params, const cm_ckks_values *values, uint32_t count,
+                           int64_t *message)
 {
-    unsigned encoder = precision == CM_FIXED_31 ? 29u : 58u;
-    unsigned modulus = params->log2_q_data - 2u;
-    return modulus < encoder ? modulus : encoder;
-}
-
-/* Backwards, so that narrow numbers at the start of the message can widen in place. */
-static findings convert(const cm_params *params, const cm_ckks_values *values, void *message)
-{
-    const unsigned parts = values->slots == CM_COMPLEX_SLOTS ? 2u : 1u;
-    const bool narrow = values->precision == CM_FIXED_31;
-    const unsigned guard = narrow ? CM_GUARD_BITS_31 : CM_GUARD_BITS_63;
-    const unsigned limit = limit_bits(params, values->precision) + guard;
-    const int32_t shift = values->log2_scale + (int32_t)guard;
+    const unsigned limit = limit_bits(params, CM_FIXED_63) + CM_GUARD_BITS_63;
+    const int32_t shift = values->log2_scale + CM_GUARD_BITS_63;
     findings found = {0, 0};
-    for (uint32_t i = values->count * parts; i-- > 0;) {
-        int64_t fixed = to_fixed(read_number(values, i, &found), shift, limit, &found);
-        /* Odd slots lie at exponents 3 mod 4, where the transform wants the conjugate: see slots.c. */
-        if (parts == 2u && (i & 3u) == 3u) {
-            fixed = -fixed;
-        }
-        if (narrow) {
-            ((int32_t *)message)[i] = (int32_t)fixed;
-        } else {
-            ((int64_t *)message)[i] = fixed;
-        }
+    for (uint32_t i = count; i-- > 0;) {
+        const number value = values->number == CM_FLOAT32
+                                 ? number_of_float(read_word(values, i), &found)
+                                 : number_of_integer(read_integer(values, i), values->exponent);
+        message[i] = to_fixed(value, shift, limit, &found);
     }
     return found;
 }
+
+#endif
 
 static cm_status check(const cm_params *params, const cm_ckks_values *values)
 {
@@ -147,6 +218,47 @@ static cm_status check(const cm_params *params, const cm_ckks_values *values)
     return CM_OK;
 }
 
+/* Odd slots lie at exponents 3 mod 4, where the transform wants the conjugate: see slots.c. */
+static void conjugate_odd_slots(const cm_message *message, uint32_t count)
+{
+    for (uint32_t i = 3; i < 2u * count; i += 4u) {
+        if (message->precision == CM_FIXED_31) {
+            ((int32_t *)message->data)[i] = -((int32_t *)message->data)[i];
+        } else {
+            ((int64_t *)message->data)[i] = -((int64_t *)message->data)[i];
+        }
+    }
+}
+
+static void transform(const cm_message *message)
+{
+#if CM_PRECISION_31
+    if (message->precision == CM_FIXED_31) {
+        cm_transform_31(message->data, message->log2_n, message->slots);
+    }
+#endif
+#if CM_PRECISION_63
+    if (message->precision == CM_FIXED_63) {
+        cm_transform_63(message->data, message->log2_n, message->slots);
+    }
+#endif
+}
+
+static findings convert(const cm_params *params, const cm_ckks_values *values, uint32_t count, void *message)
+{
+#if CM_PRECISION_31
+    if (values->precision == CM_FIXED_31) {
+        return convert_31(params, values, count, message);
+    }
+#endif
+#if CM_PRECISION_63
+    if (values->precision == CM_FIXED_63) {
+        return convert_63(params, values, count, message);
+    }
+#endif
+    return (findings){0, 0};
+}
+
 cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message,
                     uint8_t *scratch)
 {
@@ -162,38 +274,43 @@ cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_me
     const unsigned parts = values->slots == CM_COMPLEX_SLOTS ? 2u : 1u;
     const size_t total = number_size * parts << (params->log2_n - 1u);
     const size_t given = number_size * parts * values->count;
-    findings found = convert(params, values, message->data);
+    const findings found = convert(params, values, values->count * parts, message->data);
     memset((uint8_t *)message->data + given, 0, total - given);
     if (found.not_finite | found.too_large) {
         memset(message->data, 0, total);
         return found.not_finite ? CM_ERR_NOT_FINITE : CM_ERR_VALUE_RANGE;
     }
-
+    if (parts == 2u) {
+        conjugate_odd_slots(message, values->count);
+    }
     cm_slots_permute(message->data, (unsigned)(number_size / 4u) * parts, params->log2_n, values->slots,
-                     scratch);
-#if CM_PRECISION_31
-    if (values->precision == CM_FIXED_31) {
-        cm_transform_31(message->data, params->log2_n, values->slots);
-    }
-#endif
-#if CM_PRECISION_63
-    if (values->precision == CM_FIXED_63) {
-        cm_transform_63(message->data, params->log2_n, values->slots);
-    }
-#endif
+                     (uint16_t *)(void *)scratch);
+    transform(message);
     return CM_OK;
 }
 
-void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out)
+static void fold(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out)
 {
 #if CM_PRECISION_31
     if (message->precision == CM_FIXED_31) {
-        cm_fold_31(message->data, message->slots, ring, out);
+        cm_fold_31(message->data, noise, message->slots, ring, out);
     }
 #endif
 #if CM_PRECISION_63
     if (message->precision == CM_FIXED_63) {
-        cm_fold_63(message->data, message->slots, ring, out);
+        cm_fold_63(message->data, noise, message->slots, ring, out);
     }
 #endif
 }
+
+void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out)
+{
+    fold(message, NULL, ring, out);
+}
+
+#if CM_STORE_NOISE
+void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+{
+    fold(message, noise, ring, out);
+}
+#endif

@@ -4,11 +4,32 @@
 #include <stddef.h>
 
 #include "ring/arch/api.h"
+#include "ring/arch/armv7em/arch.h"
 
-static uint32_t multiply_residue(uint32_t a, uint32_t b, const cm_prime *prime)
+#if CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH
+
+/* The header's tables: their prime, its ring degree and root of unity, and n twiddles. */
+typedef struct root_table {
+    uint32_t q;
+    uint32_t psi;
+    const cm_root *roots;
+    uint8_t log2_n;
+} root_table;
+
+#include CM_NTT_ROOTS_HEADER
+
+static const cm_root *table_of(const cm_prime *prime, unsigned log2_n)
 {
-    return cm_subtract_once(cm_montgomery_multiply(a, b, prime), prime->q);
+    for (size_t i = 0; i < sizeof root_tables / sizeof root_tables[0]; i++) {
+        const root_table *table = &root_tables[i];
+        if (table->q == prime->q && table->psi == prime->psi && table->log2_n == log2_n) {
+            return table->roots;
+        }
+    }
+    return NULL;
 }
+
+#endif
 
 /*
  * The twiddle of block i at level l is psi^bitrev(2^l + i), bits reversed over log2 n. From i to i + 1, where i ends in
@@ -19,12 +40,76 @@ void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n)
 {
     ring->prime = prime;
     ring->log2_n = (uint8_t)log2_n;
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+    ring->roots = NULL;
+#elif CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH
+    ring->roots = table_of(prime, log2_n);
+    ring->has_roots = ring->roots != NULL;
+#endif
     cm_ring_select_tile(ring, 0, 0);
     for (unsigned level = 0; level < log2_n; level++) {
-        uint32_t square = multiply_residue(ring->first[level], ring->first[level], prime);
-        ring->step[level] = prime->q - multiply_residue(square, ring->first[level], prime);
+        uint32_t square = cm_montgomery_residue(ring->first[level], ring->first[level], prime);
+        ring->step[level] = prime->q - cm_montgomery_residue(square, ring->first[level], prime);
     }
 }
+
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM || (CM_NTT_ROOTS == CM_NTT_ROOTS_COMPUTED && CM_ARMV7EM)
+
+/* step[p] sets bit p and clears all below. */
+void cm_ring_bits(const cm_ring *ring, unsigned count, uint32_t *bits, uint32_t *lower)
+{
+    lower[0] = ring->prime->r1;
+    for (unsigned p = 0; p < count; p++) {
+        bits[p] = cm_montgomery_residue(ring->step[p], lower[p], ring->prime);
+        lower[p + 1u] = cm_montgomery_residue(lower[p], bits[p], ring->prime);
+    }
+}
+
+static void scale_roots(uint32_t *out, const uint32_t *in, uint32_t count, uint32_t factor,
+                        const cm_prime *prime)
+{
+#if CM_ARMV7EM
+    if (count >= 4) {
+        cm_armv7em_scale(out, in, count, factor, prime);
+        return;
+    }
+#endif
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = cm_montgomery_residue(in[i], factor, prime);
+    }
+}
+
+void cm_ring_first_roots(const cm_ring *ring, unsigned level, const uint32_t *bits, unsigned log2_count,
+                         uint32_t *roots)
+{
+    roots[0] = ring->first[level];
+    for (unsigned p = 0; p < log2_count; p++) {
+        scale_roots(roots + ((size_t)1 << p), roots, (uint32_t)1 << p, bits[p], ring->prime);
+    }
+}
+
+#endif
+
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+
+void cm_ring_lend(cm_ring *ring, cm_root *words)
+{
+    ring->roots = words;
+    ring->has_roots = false;
+}
+
+static void fill_roots(const cm_ring *ring)
+{
+    uint32_t bits[CM_MAX_LOG2_N];
+    uint32_t lower[CM_MAX_LOG2_N + 1];
+    const unsigned levels = ring->log2_n - ring->log2_tiles;
+    cm_ring_bits(ring, levels, bits, lower);
+    for (unsigned own = 0; own < levels; own++) {
+        cm_ring_first_roots(ring, ring->log2_tiles + own, bits, own, ring->roots + ((size_t)1 << own));
+    }
+}
+
+#endif
 
 /*
  * At level l the tile's first block is number tile 2^(l-k), and bitrev(2^l + tile 2^(l-k)) is 1 + 2 bitrev_k(tile)
@@ -35,18 +120,24 @@ void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
     const cm_prime *prime = ring->prime;
     ring->log2_tiles = (uint8_t)log2_tiles;
     ring->tile = (uint8_t)tile;
-    uint32_t square = multiply_residue(prime->psi, prime->r2, prime);
+    uint32_t square = cm_montgomery_residue(prime->psi, prime->r2, prime);
     uint32_t root = square;
     for (unsigned b = log2_tiles; b-- > 0;) {
-        square = multiply_residue(square, square, prime);
+        square = cm_montgomery_residue(square, square, prime);
         if (tile >> b & 1u) {
-            root = multiply_residue(root, square, prime);
+            root = cm_montgomery_residue(root, square, prime);
         }
     }
     for (unsigned level = ring->log2_n; level-- > log2_tiles;) {
         ring->first[level] = root;
-        root = multiply_residue(root, root, prime);
+        root = cm_montgomery_residue(root, root, prime);
     }
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+    ring->has_roots = ring->roots != NULL;
+    if (ring->has_roots) {
+        fill_roots(ring);
+    }
+#endif
 }
 
 /* The tile splits further as x^(n/T) - w^2 = (x^(n/2T) - w) (x^(n/2T) + w), w its twiddle: so r = w^2. */
@@ -54,46 +145,81 @@ void cm_ring_fold_powers(const cm_ring *ring, uint32_t powers[CM_MAX_TILES])
 {
     const cm_prime *prime = ring->prime;
     const uint32_t w = ring->first[ring->log2_tiles];
-    const uint32_t r = multiply_residue(w, w, prime);
+    const uint32_t r = cm_montgomery_residue(w, w, prime);
     powers[0] = prime->r1;
     for (unsigned j = 1; j < 1u << ring->log2_tiles; j++) {
-        powers[j] = multiply_residue(powers[j - 1u], r, prime);
+        powers[j] = cm_montgomery_residue(powers[j - 1u], r, prime);
     }
 }
 
-static unsigned trailing_ones(uint32_t i)
+/* One block of one level of Cooley-Tukey butterflies. */
+static void transform_block(uint32_t *low, uint32_t half, uint32_t twiddle, const cm_prime *prime)
 {
-    unsigned count = 0;
-    while (i & 1u) {
-        i >>= 1;
-        count++;
+    const uint32_t twice_q = 2u * prime->q;
+    uint32_t *high = low + half;
+    for (uint32_t j = 0; j < half; j++) {
+        uint32_t product = cm_montgomery_multiply(high[j], twiddle, prime);
+        high[j] = low[j] + twice_q - product;
+        low[j] += product;
     }
-    return count;
 }
 
-/* Cooley-Tukey butterflies with no reduction: values grow by 2q a level, which 27-bit primes leave room for. */
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_FLASH_QUOTIENTS
+
+/*
+ * The same by Shoup's products. quotient / 2^32 is root / q to within 2^-33, so b quotient / 2^32 and b root / q
+ * differ by less than 1/2. Rounded to h, by less than 1: b root - h q lies within +-q, and q more within 0 .. 2q.
+ */
+static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root, const cm_prime *prime)
+{
+    const uint32_t q = prime->q;
+    uint32_t *high = low + half;
+    for (uint32_t j = 0; j < half; j++) {
+        const int64_t scaled = (int64_t)high[j] * root->quotient + ((int64_t)1 << 31);
+        uint32_t product = high[j] * (uint32_t)root->root - (uint32_t)(scaled >> 32) * q + q;
+        high[j] = low[j] + 2u * q - product;
+        low[j] += product;
+    }
+}
+
+#elif CM_NTT_ROOTS != CM_NTT_ROOTS_COMPUTED
+
+static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root, const cm_prime *prime)
+{
+    transform_block(low, half, *root + (prime->q & (0u - (*root >> 31))), prime);
+}
+
+#endif
+
+static void transform_level(uint32_t *a, const cm_ring *ring, unsigned level)
+{
+    const cm_prime *prime = ring->prime;
+    const uint32_t blocks = (uint32_t)1 << (level - ring->log2_tiles);
+    const uint32_t half = (uint32_t)1 << (ring->log2_n - level - 1u);
+#if CM_NTT_ROOTS != CM_NTT_ROOTS_COMPUTED
+    if (ring->has_roots) {
+        const cm_root *roots = cm_ring_roots(ring, level);
+        for (uint32_t i = 0; i < blocks; i++) {
+            transform_block_by(a + (size_t)i * 2u * half, half, roots + i, prime);
+        }
+        return;
+    }
+#endif
+    uint32_t twiddle = ring->first[level];
+    for (uint32_t i = 0; i < blocks; i++) {
+        transform_block(a + (size_t)i * 2u * half, half, twiddle, prime);
+        twiddle = cm_montgomery_residue(twiddle, ring->step[cm_trailing_ones(i)], prime);
+    }
+}
+
+/* Nothing is reduced: values grow by 2q a level, which 27-bit primes leave room for. */
 void cm_ntt_forward(uint32_t *a, const cm_ring *ring)
 {
     if (CM_ARCH_TRY(ntt_forward, a, ring)) {
         return;
     }
-    const cm_prime *prime = ring->prime;
-    const uint32_t twice_q = 2u * prime->q;
     for (unsigned level = ring->log2_tiles; level < ring->log2_n; level++) {
-        const uint32_t blocks = (uint32_t)1 << (level - ring->log2_tiles);
-        const uint32_t half = (uint32_t)1 << (ring->log2_n - level - 1u);
-        uint32_t twiddle = ring->first[level];
-        uint32_t *low = a;
-        for (uint32_t i = 0; i < blocks; i++) {
-            uint32_t *high = low + half;
-            for (uint32_t j = 0; j < half; j++) {
-                uint32_t product = cm_montgomery_multiply(high[j], twiddle, prime);
-                high[j] = low[j] + twice_q - product;
-                low[j] += product;
-            }
-            low = high + half;
-            twiddle = multiply_residue(twiddle, ring->step[trailing_ones(i)], prime);
-        }
+        transform_level(a, ring, level);
     }
 }
 
@@ -124,12 +250,12 @@ void cm_ntt_inverse(uint32_t *a, const cm_ring *ring)
                 high[j] = cm_montgomery_multiply(difference, twiddle, prime);
             }
             high = low;
-            twiddle = multiply_residue(twiddle, ring->step[trailing_ones(i)], prime);
+            twiddle = cm_montgomery_residue(twiddle, ring->step[cm_trailing_ones(i)], prime);
         }
     }
-    const uint32_t n_inv = multiply_residue(prime->n_inv, prime->r2, prime);
+    const uint32_t n_inv = cm_montgomery_residue(prime->n_inv, prime->r2, prime);
     for (uint32_t i = 0; i < n; i++) {
-        a[i] = multiply_residue(a[i], n_inv, prime);
+        a[i] = cm_montgomery_residue(a[i], n_inv, prime);
     }
 }
 
@@ -139,7 +265,7 @@ void cm_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t c
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        out[i] = multiply_residue(a[i], b[i], prime);
+        out[i] = cm_montgomery_residue(a[i], b[i], prime);
     }
 }
 
@@ -172,7 +298,7 @@ void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const 
     uint32_t powers[CM_MAX_TILES];
     cm_ring_fold_powers(ring, powers);
     for (unsigned j = 0; j < tiles; j++) {
-        powers[j] = multiply_residue(powers[j], factor, prime);
+        powers[j] = cm_montgomery_residue(powers[j], factor, prime);
     }
     for (uint32_t i = 0; i < points; i++) {
         uint32_t sum = 0;

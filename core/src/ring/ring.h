@@ -10,6 +10,8 @@
 #ifndef CM_RING_RING_H
 #define CM_RING_RING_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ciphermote/config.h"
@@ -17,6 +19,20 @@
 
 #define CM_MAX_LOG2_TILES 4
 #define CM_MAX_TILES (1 << CM_MAX_LOG2_TILES)
+
+/*
+ * An entry of a table of twiddles (CM_NTT_ROOTS, ciphermote/config.h), signed: in Montgomery form (times 2^32
+ * mod q) and below q in magnitude, or itself, below q/2, with quotient = round(root 2^32 / q). Block i of level l
+ * has entry 2^l + i; entry 0 is unused.
+ */
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_FLASH_QUOTIENTS
+typedef struct cm_root {
+    int32_t root;
+    int32_t quotient;
+} cm_root;
+#else
+typedef uint32_t cm_root;
+#endif
 
 /*
  * What arithmetic at one prime needs, for the whole ring (tile 0 of 1) or one tile. Twiddles are in Montgomery
@@ -27,8 +43,16 @@ typedef struct cm_ring {
     uint8_t log2_n;
     uint8_t log2_tiles;
     uint8_t tile;
+#if CM_NTT_ROOTS != CM_NTT_ROOTS_COMPUTED
+    bool has_roots; /* a table; otherwise they are computed */
+#endif
     uint32_t first[CM_MAX_LOG2_N]; /* first twiddle of the tile's blocks at level log2_tiles .. log2_n - 1 */
     uint32_t step[CM_MAX_LOG2_N];  /* from twiddle i to i + 1 of a level, i with t trailing ones: step[t] */
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+    cm_root *roots; /* the tile's own: its block i of its level l has entry 2^l + i */
+#elif CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH
+    const cm_root *roots; /* of the whole ring */
+#endif
 } cm_ring;
 
 /* The whole ring. */
@@ -36,6 +60,46 @@ void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n);
 
 /* From now on, ring means this tile of 2^log2_tiles. */
 void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile);
+
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+/* From the next cm_ring_select_tile on, the tile's twiddles lie in these n/T words. */
+void cm_ring_lend(cm_ring *ring, cm_root *words);
+#endif
+
+#if CM_NTT_ROOTS != CM_NTT_ROOTS_COMPUTED
+/* The table of a level's twiddles, from the tile's first block on, if has_roots. */
+static inline const cm_root *cm_ring_roots(const cm_ring *ring, unsigned level)
+{
+    const unsigned own = level - ring->log2_tiles;
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+    return ring->roots + ((size_t)1 << own);
+#else
+    return ring->roots + ((size_t)1 << level) + ((size_t)ring->tile << own);
+#endif
+}
+#endif
+
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM || (CM_NTT_ROOTS == CM_NTT_ROOTS_COMPUTED && CM_ARMV7EM)
+/*
+ * Setting bit p of a block's number multiplies its twiddle by bits[p], for p < count; lower[p] is the product
+ * bits[0] .. bits[p - 1], for p <= count.
+ */
+void cm_ring_bits(const cm_ring *ring, unsigned count, uint32_t *bits, uint32_t *lower);
+
+/* The twiddles of the first 2^log2_count blocks of a level, as in a table, given that many bits. */
+void cm_ring_first_roots(const cm_ring *ring, unsigned level, const uint32_t *bits, unsigned log2_count,
+                         uint32_t *roots);
+#endif
+
+static inline unsigned cm_trailing_ones(uint32_t i)
+{
+    unsigned count = 0;
+    while (i & 1u) {
+        i >>= 1;
+        count++;
+    }
+    return count;
+}
 
 /* Coefficients, or outputs, of the ring or tile. */
 static inline uint32_t cm_ring_points(const cm_ring *ring)
@@ -70,6 +134,12 @@ static inline uint32_t cm_subtract_once(uint32_t x, uint32_t q)
 {
     uint32_t d = x - q;
     return d + (q & (0u - (d >> 31)));
+}
+
+/* a b / 2^32 mod q, a residue, for any 32-bit a and b <= q. */
+static inline uint32_t cm_montgomery_residue(uint32_t a, uint32_t b, const cm_prime *prime)
+{
+    return cm_subtract_once(cm_montgomery_multiply(a, b, prime), prime->q);
 }
 
 /* The residue of any 32-bit value. */

@@ -28,6 +28,7 @@ typedef char cm_workspace_fits[sizeof(workspace) <= CM_WORKSPACE_BYTES ? 1 : -1]
 /* The arena's parts, in its order. */
 typedef struct layout {
     workspace *work;
+    uint32_t *roots; /* n/T words, with CM_NTT_ROOTS_RAM: the transform's roots */
     uint32_t *w;     /* n/T words: the residues about to leave */
     uint32_t *u;     /* n/T words: the transformed secret, or u */
     uint32_t *b;     /* n words, with CM_WHOLE_PRODUCTS and a public key: u pk1 */
@@ -63,7 +64,8 @@ static cm_status open_arena(const cm_params *params, const cm_ckks_values *value
     }
     uint8_t *at = (uint8_t *)arena + message;
     parts->work = (workspace *)(void *)at;
-    parts->w = (uint32_t *)(void *)(at + CM_WORKSPACE_BYTES);
+    parts->roots = (uint32_t *)(void *)(at + CM_WORKSPACE_BYTES);
+    parts->w = parts->roots + CM_ROOTS_BYTES(n) / sizeof(uint32_t);
     parts->u = parts->w + (n >> CM_LOG2_TILES);
     parts->b = parts->u + (n >> CM_LOG2_TILES);
     parts->packed = (uint8_t *)(parts->b + (CM_WHOLE_PRODUCTS ? n : 0));
@@ -110,6 +112,14 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
     info->scale_or_t = (uint64_t)(1023 + values->log2_scale) << 52;
     memcpy(info->seed, work->seeds.public_seed, cm_public_seed_bytes(xof));
     return emitter->begin(emitter, info);
+}
+
+static void open_ring(const layout *parts, const cm_prime *prime, unsigned log2_n)
+{
+    cm_ring_init(&parts->work->ring, prime, log2_n);
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+    cm_ring_lend(&parts->work->ring, parts->roots);
+#endif
 }
 
 /* w = NTT(m + e) for component 0, NTT(e) for component 1, in the ring's tile. */
@@ -179,7 +189,7 @@ static cm_status emit_symmetric(const cm_secret_key *key, const layout *parts, c
                     params->data_primes);
     for (unsigned i = 0; i < params->data_primes; i++) {
         const cm_prime *prime = &params->primes[i];
-        cm_ring_init(&work->ring, prime, params->log2_n);
+        open_ring(parts, prime, params->log2_n);
         cm_uniform_begin_prime(&work->uniform, prime, i);
         for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES && status == CM_OK; tile++) {
             cm_ring_select_tile(&work->ring, CM_LOG2_TILES, tile);
@@ -322,7 +332,7 @@ static cm_status emit_prime(const cm_public_key *key, const layout *parts, unsig
                             unsigned index, cm_emitter *emitter)
 {
     cm_ring *ring = &parts->work->ring;
-    cm_ring_init(ring, &key->params->primes[index], key->params->log2_n);
+    open_ring(parts, &key->params->primes[index], key->params->log2_n);
     cm_status status = prepare_prime(key, parts, index);
     for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES; tile++) {
         cm_ring_select_tile(ring, CM_LOG2_TILES, tile);

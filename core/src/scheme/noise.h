@@ -19,7 +19,7 @@ void cm_noise_sample(const cm_noise *noise, unsigned component, int8_t *out, uin
 
 /*
  * Add the noise polynomial of a component, folded into the ring or tile, to a: n/T values below 2q become values
- * below 3q. The same key and component give the same noise at every prime and tile.
+ * below 4q. The same key and component give the same noise at every prime and tile.
  */
 void cm_noise_add(const cm_noise *noise, unsigned component, uint32_t *a, const cm_ring *ring);
 

@@ -1,5 +1,6 @@
 /* Frames: writing them piece by piece, and checking every byte of those that come in. docs/wire-format.md has the layout. */
 #include "ciphermote/frame.h"
+#include "ciphermote/config.h"
 
 #include <string.h>
 
@@ -25,36 +26,21 @@ enum {
     AT_LENGTH = 40
 };
 
-/* The reflected polynomial 0x82F63B78, four bits at a time. */
-static const uint32_t crc_nibbles[16] = {
-    0x00000000, 0x105EC76F, 0x20BD8EDE, 0x30E349B1, 0x417B1DBC, 0x5125DAD3, 0x61C69362, 0x7198540D,
-    0x82F63B78, 0x92A8FC17, 0xA24BB5A6, 0xB21572C9, 0xC38D26C4, 0xD3D3E1AB, 0xE330A81A, 0xF36E6F75};
-
-uint32_t cm_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
-{
-    crc = ~crc;
-    for (size_t i = 0; i < length; i++) {
-        crc ^= bytes[i];
-        crc = crc >> 4 ^ crc_nibbles[crc & 15u];
-        crc = crc >> 4 ^ crc_nibbles[crc & 15u];
-    }
-    return ~crc;
-}
-
 /* ---- writing ---- */
 
-static cm_status flush(cm_frame_writer *writer)
+/* Send what the piece holds; it is in the check sum, or is the check sum. */
+static cm_status send(cm_frame_writer *writer)
 {
     const size_t length = writer->filled;
     writer->filled = 0;
-    writer->crc = cm_crc32c(writer->crc, writer->piece, length);
     return writer->sink.write(writer->sink.context, writer->piece, length) == 0 ? CM_OK : CM_ERR_SINK;
 }
 
-static cm_status put(cm_frame_writer *writer, uint8_t byte)
+/* The piece is filled up to there, of which what lies behind `from` is new to the check sum. */
+static void fill(cm_frame_writer *writer, const uint8_t *from, const uint8_t *to)
 {
-    writer->piece[writer->filled++] = byte;
-    return writer->filled == CM_FRAME_PIECE_BYTES ? flush(writer) : CM_OK;
+    writer->crc = cm_crc32c(writer->crc, from, (size_t)(to - from));
+    writer->filled = (uint8_t)(to - writer->piece);
 }
 
 static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned component, unsigned prime,
@@ -80,16 +66,16 @@ static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned com
     header[AT_TILES] = (uint8_t)tiles;
     cm_store32(header + AT_LENGTH, payload_bytes);
     writer->crc = 0;
-    writer->filled = CM_FRAME_HEADER_BYTES;
+    fill(writer, header, header + CM_FRAME_HEADER_BYTES);
 }
 
 static cm_status end_frame(cm_frame_writer *writer)
 {
-    cm_status status = writer->filled ? flush(writer) : CM_OK;
+    cm_status status = writer->filled ? send(writer) : CM_OK;
     if (status == CM_OK) {
         cm_store32(writer->piece, writer->crc);
         writer->filled = CM_FRAME_CRC_BYTES;
-        status = flush(writer);
+        status = send(writer);
     }
     return status;
 }
@@ -111,14 +97,98 @@ static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
         return CM_OK;
     }
     put_header(writer, CM_PAYLOAD_SEED, 1, 0, 0, (uint32_t)length);
-    cm_status status = CM_OK;
-    for (size_t i = 0; i < length && status == CM_OK; i++) {
-        status = put(writer, info->seed[i]);
+    cm_status status = send(writer);
+    if (status == CM_OK) {
+        memcpy(writer->piece, info->seed, length);
+        fill(writer, writer->piece, writer->piece + length);
+        status = end_frame(writer);
     }
-    return status == CM_OK ? end_frame(writer) : status;
+    return status;
 }
 
-/* Residues are packed low bits first, without gaps; their number is a multiple of 8, so the last byte is whole. */
+/*
+ * Residues are packed low bits first, without gaps. Their number is a multiple of 32 and the header ends at a word,
+ * so that everything is whole words, and a piece never ends inside one.
+ */
+static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
+{
+    uint8_t *const end = writer->piece + CM_FRAME_PIECE_BYTES;
+    uint8_t *at = writer->piece + writer->filled;
+    const uint8_t *from = at;
+    uint32_t word = 0;
+    unsigned used = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t residue = residues[i];
+        word |= residue << used;
+        used += bits;
+        if (used < 32u) {
+            continue;
+        }
+        cm_store32(at, word);
+        used -= 32u;
+        word = residue >> (bits - used);
+        at += 4;
+        if (at == end) {
+            fill(writer, from, end);
+            const cm_status status = send(writer);
+            if (status != CM_OK) {
+                return status;
+            }
+            at = writer->piece;
+            from = at;
+        }
+    }
+    fill(writer, from, at);
+    return CM_OK;
+}
+
+#if CM_ARMV7EM && CM_CRC_TABLE == CM_CRC_TABLE_WORD
+
+/* What arch/armv7em/pack.S works on; its offsets are known there. */
+typedef struct pack_state {
+    uint8_t *at;
+    uint32_t crc; /* inverted, as it is between bytes */
+    uint8_t *piece;
+    uint8_t *end;
+    cm_frame_writer *writer;
+} pack_state;
+
+/* Groups of 16 residues of 26 bits, or 32 of 27: whole words. */
+cm_status cm_pack_26_armv7em(pack_state *state, const uint32_t *residues, uint32_t groups);
+cm_status cm_pack_27_armv7em(pack_state *state, const uint32_t *residues, uint32_t groups);
+
+/* They call this. */
+cm_status cm_pack_send_piece(pack_state *state);
+
+cm_status cm_pack_send_piece(pack_state *state)
+{
+    state->writer->filled = CM_FRAME_PIECE_BYTES;
+    return send(state->writer);
+}
+
+static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
+{
+    if (bits != 26u && bits != 27u) {
+        return pack(writer, residues, count, bits);
+    }
+    uint8_t *const piece = writer->piece;
+    pack_state state = {piece + writer->filled, ~writer->crc, piece, piece + CM_FRAME_PIECE_BYTES, writer};
+    const cm_status status = bits == 26u ? cm_pack_26_armv7em(&state, residues, count / 16u)
+                                         : cm_pack_27_armv7em(&state, residues, count / 32u);
+    writer->crc = ~state.crc;
+    writer->filled = (uint8_t)(state.at - piece);
+    return status;
+}
+
+#else
+
+static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
+{
+    return pack(writer, residues, count, bits);
+}
+
+#endif
+
 static cm_status write_residues(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
                                 const uint32_t *residues)
 {
@@ -128,22 +198,8 @@ static cm_status write_residues(cm_emitter *self, unsigned component, unsigned p
     const uint32_t count = (uint32_t)1 << (params->log2_n - log2_tiles);
     const unsigned bits = bits_of(params->primes[prime].q);
     put_header(writer, CM_PAYLOAD_RESIDUES, component, prime, log2_tiles | tile << 4, count / 8u * bits);
-    uint64_t pending = 0;
-    unsigned pending_bits = 0;
-    cm_status status = CM_OK;
-    for (uint32_t i = 0; i < count; i++) {
-        pending |= (uint64_t)residues[i] << pending_bits;
-        pending_bits += bits;
-        while (pending_bits >= 8u) {
-            status = put(writer, (uint8_t)pending);
-            if (status != CM_OK) {
-                return status;
-            }
-            pending >>= 8;
-            pending_bits -= 8u;
-        }
-    }
-    return end_frame(writer);
+    const cm_status status = pack_fast(writer, residues, count, bits);
+    return status == CM_OK ? end_frame(writer) : status;
 }
 
 static cm_status write_nothing(cm_emitter *self)

@@ -1,7 +1,8 @@
 /*
  * What a back-end (vector unit, hand-written assembly, an accelerator on a bus) may take over from portable C.
  *
- * A back-end defines CM_ARCH_HEADER (a header that declares `extern const cm_arch ...` and defines CM_ARCH to it).
+ * A back-end defines CM_ARCH_HEADER (a header that declares `extern const cm_arch ...` and defines CM_ARCH to it). With
+ * CM_ASM and no such header, the library's own back-end for the target is taken, where there is one.
  * Every entry may be null, and every call may decline by returning 0; the portable code then does the work. A call
  * that returns 1 has produced exactly what the portable code would: same bounds, same residues, bit for bit
  * (lazy outputs may differ by multiples of q). tests/vectors holds every back-end to that.
@@ -10,6 +11,7 @@
 #ifndef CM_RING_ARCH_API_H
 #define CM_RING_ARCH_API_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ring/ring.h"
@@ -29,6 +31,14 @@ typedef struct cm_arch {
 
 #ifdef CM_ARCH_HEADER
 #include CM_ARCH_HEADER
+#elif CM_ARMV7EM
+#include "ring/arch/armv7em/arch.h"
+static const cm_arch cm_armv7em = {cm_armv7em_ntt_forward, NULL, cm_armv7em_multiply, cm_armv7em_multiply_add,
+                                   NULL};
+#define CM_ARCH cm_armv7em
+#endif
+
+#ifdef CM_ARCH
 #define CM_ARCH_TRY(step, ...) (CM_ARCH.step && CM_ARCH.step(__VA_ARGS__))
 #else
 #define CM_ARCH_TRY(step, ...) 0

@@ -1,0 +1,13 @@
+/*
+ * Marks that ../cycles.c sees: the begin and the end of a region, numbered 0 to 31. Each is a reserved hint,
+ * which a core takes for a NOP and the cycle model for nothing at all. Regions neither nest nor overlap.
+ */
+#ifndef MARK_H
+#define MARK_H
+
+#define MARK_TEXT_(x) #x
+#define MARK_TEXT(x) MARK_TEXT_(x)
+#define MARK_BEGIN(region) __asm__ volatile(".inst.w 0xF3AF8040 + " MARK_TEXT(region)::: "memory")
+#define MARK_END(region) __asm__ volatile(".inst.w 0xF3AF8060 + " MARK_TEXT(region)::: "memory")
+
+#endif

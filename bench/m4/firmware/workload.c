@@ -1,0 +1,93 @@
+/* Inputs made by a linear congruential generator, and the smallest platform there is. */
+#include "workload.h"
+
+#include <string.h>
+
+static uint32_t next(uint32_t state)
+{
+    return state * 1664525u + 1013904223u;
+}
+
+/* Sign and fraction as they come; the exponent is one of sixteen, 2^2 down to 2^-13. */
+void workload_values(uint8_t *out, uint32_t seed)
+{
+    uint32_t state = next(seed);
+    for (uint32_t i = 0; i < WORKLOAD_VALUES; i++) {
+        state = next(state);
+        const uint32_t exponent = 129u - (state >> 27 & 15u);
+        const uint32_t bits = (state & 0x807FFFFFu) | exponent << 23;
+        memcpy(out + 4u * i, &bits, sizeof bits);
+    }
+}
+
+cm_ckks_values workload_describe(const void *data)
+{
+    return (cm_ckks_values){.data = data,
+                            .count = WORKLOAD_VALUES,
+                            .number = CM_FLOAT32,
+                            .slots = CM_REAL,
+                            .log2_scale = WORKLOAD_LOG2_SCALE,
+                            .precision = CM_FIXED_31};
+}
+
+static int write_to_sink(void *context, const uint8_t *bytes, size_t length)
+{
+    workload_sink *sink = context;
+    sink->received += length;
+    while (length > 0) {
+        const size_t piece = length < sizeof sink->bytes ? length : sizeof sink->bytes;
+        memcpy(sink->bytes, bytes, piece);
+        bytes += piece;
+        length -= piece;
+    }
+    return 0;
+}
+
+cm_sink workload_sink_open(workload_sink *sink)
+{
+    sink->received = 0;
+    return (cm_sink){.write = write_to_sink, .context = sink};
+}
+
+typedef struct platform_state {
+    uint64_t counter;
+    uint32_t random;
+} platform_state;
+
+static int random_bytes(void *context, uint8_t *out, size_t length)
+{
+    platform_state *state = context;
+    for (size_t i = 0; i < length; i++) {
+        state->random = next(state->random);
+        out[i] = (uint8_t)(state->random >> 24);
+    }
+    return 0;
+}
+
+static int counter_read(void *context, uint64_t *value)
+{
+    const platform_state *state = context;
+    *value = state->counter;
+    return 0;
+}
+
+static int counter_write(void *context, uint64_t value)
+{
+    platform_state *state = context;
+    state->counter = value;
+    return 0;
+}
+
+cm_status workload_device(cm_device *device)
+{
+    static platform_state state;
+    const cm_platform platform = {.random = random_bytes,
+                                  .counter_read = counter_read,
+                                  .counter_write = counter_write,
+                                  .context = &state};
+    uint8_t secret[CM_DEVICE_SECRET_BYTES];
+    for (unsigned i = 0; i < sizeof secret; i++) {
+        secret[i] = (uint8_t)(i + 1);
+    }
+    return cm_device_init(device, secret, &platform);
+}

@@ -1,0 +1,169 @@
+"""Building the bench's firmware, running it in QEMU under the cycle model, and reading what they say."""
+
+from __future__ import annotations
+
+import bisect
+import csv
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from keys import write_keys
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+WHOLE_RUN = -1
+SECONDS = 1200
+
+
+class BenchError(Exception):
+    """One sentence for people."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """One passage through a region. path, addresses: digests of the code entered and the data accessed."""
+
+    number: int
+    instructions: int
+    cycles: int
+    divisions: int
+    path: str
+    addresses: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """reported: the firmware's own lines. regions: in the order they ended, without the whole run."""
+
+    reported: Mapping[str, int]
+    regions: tuple[Region, ...]
+
+    def region(self, number: int) -> Region:
+        """The only passage through a region."""
+        found = [region for region in self.regions if region.number == number]
+        if len(found) != 1:
+            raise BenchError(f"Region {number} ended {len(found)} times; once was expected.")
+        return found[0]
+
+
+def _run(command: Iterable[str | Path], what: str, seconds: int = SECONDS) -> str:
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BenchError(f"{what}: {error}") from error
+    if done.returncode != 0:
+        raise BenchError(f"{what} failed with code {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def build_plugin(build: Path, source: Path = HERE / "cycles.c") -> Path:
+    """Compile a plugin, the model's own or one to compare it with."""
+    plugin = build / f"{source.stem}.so"
+    _run(["make", "-C", HERE, f"SOURCE={source.resolve()}", plugin], f"Compiling {source}")
+    return plugin
+
+
+def build_firmware(build: Path, flags: str, names: Iterable[str]) -> dict[str, Path]:
+    """Compile and link firmware by name in one configuration; keys.c lies beside the configurations."""
+    keys = build.parent / "keys.c"
+    write_keys(keys)
+    images = {name: build / f"{name}.elf" for name in names}
+    _run(
+        ["make", "-j2", "-C", HERE, f"BUILD={build}", f"KEYS={keys}", f"FLAGS={flags}", *images.values()],
+        f"Building the firmware in {build}",
+    )
+    return images
+
+
+def run_qemu(image: Path, plugin: Path, options: Mapping[str, str | int]) -> str:
+    """What the firmware says on its UART."""
+    settings = "".join(f",{name}={value}" for name, value in options.items())
+    return _run(
+        [
+            *("qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none"),
+            *("-serial", "stdio", "-semihosting-config", "enable=on,target=native"),
+            *("-kernel", image, "-plugin", f"{plugin}{settings}"),
+        ],
+        f"The simulation of {image.name}",
+    )
+
+
+def simulate(image: Path, plugin: Path, **options: str | int) -> Run:
+    """Run to the end under the cycle model; options are those of cycles.c without `out`."""
+    out = image.with_suffix(".csv")
+    said = run_qemu(image, plugin, {"out": out, **options})
+    reported = {name: int(value) for name, value in (line.split() for line in said.splitlines())}
+    with out.open(newline="", encoding="ascii") as file:
+        regions = tuple(
+            Region(
+                int(row["region"]),
+                int(row["instructions"]),
+                int(row["cycles"]),
+                int(row["divisions"]),
+                row["path"],
+                row["addresses"],
+            )
+            for row in csv.DictReader(file)
+            if int(row["region"]) != WHOLE_RUN
+        )
+    return Run(reported, regions)
+
+
+def profile(image: Path, plugin: Path, region: int) -> list[tuple[str, int, int]]:
+    """(symbol, instructions, cycles) spent in it in one region, its callees left out; the most first."""
+    blocks = image.with_suffix(".profile.csv")
+    simulate(image, plugin, profile=blocks, region=region)
+    symbols = _code_symbols(image)
+    starts = [start for start, _ in symbols]
+    instructions: Counter[str] = Counter()
+    cycles: Counter[str] = Counter()
+    with blocks.open(newline="", encoding="ascii") as file:
+        for row in csv.DictReader(file):
+            name = symbols[bisect.bisect_right(starts, int(row["address"])) - 1][1]
+            instructions[name] += int(row["instructions"])
+            cycles[name] += int(row["cycles"])
+    return [(name, instructions[name], spent) for name, spent in cycles.most_common()]
+
+
+def _code_symbols(image: Path) -> list[tuple[int, str]]:
+    """(address, name) of functions, by address."""
+    lines = _run(["arm-none-eabi-nm", image], f"Reading the symbols of {image.name}").splitlines()
+    fields = [line.split() for line in lines]
+    return sorted(
+        (int(words[0], 16) & ~1, words[2])
+        for words in fields
+        if len(words) == 3 and words[1] in "tTwW" and not words[2].startswith("$")
+    )
+
+
+@dataclass(frozen=True)
+class Flash:
+    """Bytes of the library with what it takes from the compiler's own libraries, and of the keys."""
+
+    code: int
+    tables: int
+    keys: int
+
+
+_SECTION = re.compile(r"^ \.(text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+) (\S+)$", re.MULTILINE)
+
+
+def flash(image: Path) -> Flash:
+    """From the linker's map; what belongs to the bench and its board does not count."""
+    text = image.with_suffix(".map").read_text(encoding="utf-8")
+    placed = text[text.index("Linker script and memory map") :]
+    sizes: Counter[str] = Counter()
+    for section, size, source in _SECTION.findall(placed):
+        path = Path(source)
+        if path.name == "keys.o":
+            sizes["keys"] += int(size, 16)
+        elif path.parent.name not in ("firmware", "port"):
+            sizes[section] += int(size, 16)
+    return Flash(code=sizes["text"], tables=sizes["rodata"], keys=sizes["keys"])

@@ -1,0 +1,135 @@
+/*
+ * Residues of 26 and 27 bits to words in pieces, check-summed on the way, for ARMv7E-M; wire/frame.c has the same in C.
+ *
+ * Every shift is known in advance, over a group of residues that fills whole words, and a word is summed while it
+ * is in a register. Table look-ups and branches depend on what is about to be sent, and on nothing else.
+ */
+#include "ciphermote/config.h"
+
+#if CM_ARMV7EM && CM_CRC_TABLE == CM_CRC_TABLE_WORD
+
+    .syntax unified
+    .thumb
+
+at          .req r0
+word        .req r1
+residue     .req r2
+crc         .req r3
+table0      .req r4
+table1      .req r5
+table2      .req r6
+table3      .req r7
+residues    .req r8
+entry1      .req r9
+entry2      .req r10
+entry3      .req r11
+end         .req r12
+
+/* pack_state of frame.c */
+    .set state_at, 0
+    .set state_crc, 4
+    .set state_piece, 8
+    .set state_end, 12
+
+/* The frame: the state, and how many groups are left. */
+    .set frame_groups, 0
+    .set frame_state, 4
+
+/* Store a whole word and sum it; the residue that did not fit begins the next, and the one after it is fetched. */
+.macro  put_word bits, rest
+    str word, [at], #4
+    eor crc, crc, word
+.if \rest
+    lsr word, residue, #\bits - \rest
+.endif
+    uxtb entry3, crc
+    ubfx entry2, crc, #8, #8
+    ubfx entry1, crc, #16, #8
+    lsr crc, crc, #24
+    ldr entry3, [table3, entry3, lsl #2]
+    ldr entry2, [table2, entry2, lsl #2]
+    ldr entry1, [table1, entry1, lsl #2]
+    ldr crc, [table0, crc, lsl #2]
+.if \rest
+    ldr residue, [residues], #4
+.endif
+    eor entry3, entry3, entry2
+    eor crc, crc, entry1
+    eor crc, crc, entry3
+    cmp at, end
+    it eq
+    bleq send_piece
+.endm
+
+/* cm_status cm_pack_..._armv7em(pack_state *state, const uint32_t *residues, uint32_t groups) */
+.macro pack_function bits, group
+    .section .text.cm_pack_\bits\()_armv7em, "ax", %progbits
+    .align 2
+    .global cm_pack_\bits\()_armv7em
+    .type cm_pack_\bits\()_armv7em, %function
+cm_pack_\bits\()_armv7em:
+    push {r4-r11, lr}
+    push {r0, r2, r3}
+    mov residues, r1
+    strd r2, r0, [sp, #frame_groups]
+    ldr table0, =cm_crc32c_table
+    add table1, table0, #1024
+    add table2, table1, #1024
+    add table3, table2, #1024
+    ldr crc, [r0, #state_crc]
+    ldr end, [r0, #state_end]
+    ldr at, [r0, #state_at]
+1:
+    ldr residue, [residues], #4
+    .set used, 0
+.rept \group
+.if used
+    orr word, word, residue, lsl #used
+.else
+    mov word, residue
+.endif
+    .set used, used + \bits
+.if used >= 32
+    .set used, used - 32
+    put_word \bits, used
+.else
+    ldr residue, [residues], #4
+.endif
+.endr
+    ldr residue, [sp, #frame_groups]
+    subs residue, residue, #1
+    str residue, [sp, #frame_groups]
+    bne 1b
+    ldr residue, [sp, #frame_state]
+    str at, [residue, #state_at]
+    str crc, [residue, #state_crc]
+    movs r0, #0
+    add sp, sp, #12
+    pop {r4-r11, pc}
+    .ltorg
+    .size cm_pack_\bits\()_armv7em, . - cm_pack_\bits\()_armv7em
+.endm
+
+    pack_function 26, 16
+    pack_function 27, 32
+
+/* The piece is full: let frame.c send it, and start it anew. If that fails, its status is the pack_function's. */
+    .section .text.cm_pack_send_piece, "ax", %progbits
+    .align 2
+    .type send_piece, %function
+send_piece:
+    push {r1-r3, lr}
+    ldr r0, [sp, #16 + frame_state]
+    bl cm_pack_send_piece
+    cbnz r0, 2f
+    pop {r1-r3, lr}
+    ldr end, [sp, #frame_state]
+    ldr at, [end, #state_piece]
+    ldr end, [end, #state_end]
+    bx lr
+2:
+    add sp, sp, #16 + 12
+    pop {r4-r11, pc}
+    .size send_piece, . - send_piece
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * CRC-32C (Castagnoli; reflected polynomial 0x82F63B78), with the table that CM_CRC_TABLE asks for. The tables are
+ * never indexed by secrets: what is summed has left, or is about to.
+ */
+#include "ciphermote/config.h"
+#include "ciphermote/frame.h"
+
+#include "random/bytes.h"
+
+/*
+ * The check sum is linear: an entry is the sum of those for the single bits of its index. bit0 .. bit7 are the entries
+ * 1, 2, 4 .. 128; the compiler does the rest.
+ */
+#define CM_BIT(index, bit, entry) (((index) >> (bit)&1u) * (entry))
+#define CM_ENTRY(i, bit0, bit1, bit2, bit3, bit4, bit5, bit6, bit7) \
+    (CM_BIT(i, 0, bit0) ^ CM_BIT(i, 1, bit1) ^ CM_BIT(i, 2, bit2) ^ CM_BIT(i, 3, bit3) ^ \
+     CM_BIT(i, 4, bit4) ^ CM_BIT(i, 5, bit5) ^ CM_BIT(i, 6, bit6) ^ CM_BIT(i, 7, bit7))
+#define CM_ENTRIES_4(i, ...) \
+    CM_ENTRY(i, __VA_ARGS__), CM_ENTRY((i) + 1u, __VA_ARGS__), CM_ENTRY((i) + 2u, __VA_ARGS__), \
+        CM_ENTRY((i) + 3u, __VA_ARGS__)
+#define CM_ENTRIES_16(i, ...) \
+    CM_ENTRIES_4(i, __VA_ARGS__), CM_ENTRIES_4((i) + 4u, __VA_ARGS__), CM_ENTRIES_4((i) + 8u, __VA_ARGS__), \
+        CM_ENTRIES_4((i) + 12u, __VA_ARGS__)
+#define CM_ENTRIES_64(i, ...) \
+    CM_ENTRIES_16(i, __VA_ARGS__), CM_ENTRIES_16((i) + 16u, __VA_ARGS__), \
+        CM_ENTRIES_16((i) + 32u, __VA_ARGS__), CM_ENTRIES_16((i) + 48u, __VA_ARGS__)
+#define CM_ENTRIES_256(...) \
+    CM_ENTRIES_64(0u, __VA_ARGS__), CM_ENTRIES_64(64u, __VA_ARGS__), CM_ENTRIES_64(128u, __VA_ARGS__), \
+        CM_ENTRIES_64(192u, __VA_ARGS__)
+
+/* What a byte becomes when it is shifted out; and with one, two, three zero bytes shifted in behind it. */
+#define CM_CRC_SHIFT_1 \
+    0xF26B8303u, 0xE13B70F7u, 0xC79A971Fu, 0x8AD958CFu, 0x105EC76Fu, 0x20BD8EDEu, 0x417B1DBCu, 0x82F63B78u
+#define CM_CRC_SHIFT_2 \
+    0x13A29877u, 0x274530EEu, 0x4E8A61DCu, 0x9D14C3B8u, 0x3FC5F181u, 0x7F8BE302u, 0xFF17C604u, 0xFBC3FAF9u
+#define CM_CRC_SHIFT_3 \
+    0xA541927Eu, 0x4F6F520Du, 0x9EDEA41Au, 0x38513EC5u, 0x70A27D8Au, 0xE144FB14u, 0xC76580D9u, 0x8B277743u
+#define CM_CRC_SHIFT_4 \
+    0xDD45AAB8u, 0xBF672381u, 0x7B2231F3u, 0xF64463E6u, 0xE964B13Du, 0xD725148Bu, 0xABA65FE7u, 0x52A0C93Fu
+
+#if CM_CRC_TABLE == CM_CRC_TABLE_NIBBLE
+
+static const uint32_t crc_of_nibble[16] = {
+    CM_ENTRIES_16(0u, 0x105EC76Fu, 0x20BD8EDEu, 0x417B1DBCu, 0x82F63B78u, 0u, 0u, 0u, 0u)};
+
+static inline uint32_t add_byte(uint32_t crc, uint8_t byte)
+{
+    crc ^= byte;
+    crc = crc >> 4 ^ crc_of_nibble[crc & 15u];
+    return crc >> 4 ^ crc_of_nibble[crc & 15u];
+}
+
+static inline uint32_t add_word(uint32_t crc, uint32_t word)
+{
+    crc ^= word;
+    for (unsigned i = 0; i < 8; i++) {
+        crc = crc >> 4 ^ crc_of_nibble[crc & 15u];
+    }
+    return crc;
+}
+
+#elif CM_CRC_TABLE == CM_CRC_TABLE_BYTE
+
+static const uint32_t crc_of_byte[256] = {CM_ENTRIES_256(CM_CRC_SHIFT_1)};
+
+static inline uint32_t add_byte(uint32_t crc, uint8_t byte)
+{
+    return crc >> 8 ^ crc_of_byte[(crc ^ byte) & 255u];
+}
+
+static inline uint32_t add_word(uint32_t crc, uint32_t word)
+{
+    crc ^= word;
+    crc = crc >> 8 ^ crc_of_byte[crc & 255u];
+    crc = crc >> 8 ^ crc_of_byte[crc & 255u];
+    crc = crc >> 8 ^ crc_of_byte[crc & 255u];
+    return crc >> 8 ^ crc_of_byte[crc & 255u];
+}
+
+#else
+
+/* arch/armv7em/pack.S reads it too. */
+extern const uint32_t cm_crc32c_table[4][256];
+const uint32_t cm_crc32c_table[4][256] = {{CM_ENTRIES_256(CM_CRC_SHIFT_1)},
+                                          {CM_ENTRIES_256(CM_CRC_SHIFT_2)},
+                                          {CM_ENTRIES_256(CM_CRC_SHIFT_3)},
+                                          {CM_ENTRIES_256(CM_CRC_SHIFT_4)}};
+
+static inline uint32_t add_byte(uint32_t crc, uint8_t byte)
+{
+    return crc >> 8 ^ cm_crc32c_table[0][(crc ^ byte) & 255u];
+}
+
+/* The four bytes of a word do not wait for each other: each has the zero bytes behind it in its table. */
+static inline uint32_t add_word(uint32_t crc, uint32_t word)
+{
+    crc ^= word;
+    return cm_crc32c_table[3][crc & 255u] ^ cm_crc32c_table[2][crc >> 8 & 255u] ^
+           cm_crc32c_table[1][crc >> 16 & 255u] ^ cm_crc32c_table[0][crc >> 24];
+}
+
+#endif
+
+uint32_t cm_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
+{
+    crc = ~crc;
+    for (; length >= 4u; length -= 4u, bytes += 4) {
+        crc = add_word(crc, cm_load32(bytes));
+    }
+    for (; length > 0; length--, bytes++) {
+        crc = add_byte(crc, *bytes);
+    }
+    return ~crc;
+}
