@@ -44,6 +44,7 @@ check "clang-format: ${#c_files[@]} files (make format mends)" \
 mkdir -p build/cppcheck
 check "cppcheck: the C library and the ports" cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j 2 \
     --cppcheck-build-dir=build/cppcheck --enable=warning,performance,portability \
+    --suppress=preprocessorErrorDirective:core/src/ring/ring.c \
     --suppress=shiftTooManyBitsSigned '--suppress=comparePointers:ports/*' --suppress=legacyUninitvar \
     -U CM_CONFIG_FILE -U CM_ARCH_HEADER -U CM_NTT_ROOTS_HEADER \
     -I core/include -I core/src -I ports/app core/src ports
