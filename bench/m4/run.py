@@ -58,12 +58,15 @@ Configurations = Mapping[str, Configuration]
 DEVICE = "-DCM_MAX_LOG2_N=12 -DCM_PRECISION_63=0 -DCM_COMPLEX=0 -DCM_XOF_SHAKE256=0 -DCM_XOF_BLAKE2XB=0"
 """What a device that encrypts real vectors at n = 4096 leaves out."""
 
+ROOTS = '-DCM_NTT_ROOTS_HEADER=\\"roots.h\\"'
+"""The transform's roots in flash, with their quotients; build_firmware writes the header."""
+
 CONFIGURATIONS: Configurations = {
     "default": Configuration("-O3 -DCM_ASM=1", xofs=True),
     "portable": Configuration(f"-O3 {DEVICE} -DCM_PRESET=CM_PRESET_FAST"),
     "tiny": Configuration(f"-O2 -DCM_ASM=1 {DEVICE} -DCM_PRESET=CM_PRESET_TINY", "memory efficient"),
     "balanced": Configuration(f"-O3 -DCM_ASM=1 {DEVICE} -DCM_PRESET=CM_PRESET_BALANCED", "balanced"),
-    "fast": Configuration(f"-O3 -DCM_ASM=1 {DEVICE} -DCM_PRESET=CM_PRESET_FAST"),
+    "fast": Configuration(f"-O3 -DCM_ASM=1 {DEVICE} -DCM_PRESET=CM_PRESET_FAST {ROOTS}"),
 }
 CUSTOM = "custom"
 """The name of a configuration given by --flags."""

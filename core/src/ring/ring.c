@@ -289,27 +289,33 @@ void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *pr
     }
 }
 
-/* Sixteen terms below q at the most stay below 2^31. */
+/*
+ * With digits d = coefficient + 1, a sum of T terms (d - 1) p is T q - sum p, which is public, plus sum d p: between 0
+ * and 2 T q <= 2^32, whatever its parts wrap round to. Four coefficients share a byte.
+ */
 void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring)
 {
     const cm_prime *prime = ring->prime;
     const uint32_t points = cm_ring_points(ring);
     const unsigned tiles = 1u << ring->log2_tiles;
     uint32_t powers[CM_MAX_TILES];
+    uint32_t start = prime->q << ring->log2_tiles;
     cm_ring_fold_powers(ring, powers);
     for (unsigned j = 0; j < tiles; j++) {
         powers[j] = cm_montgomery_residue(powers[j], factor, prime);
+        start -= powers[j];
     }
-    for (uint32_t i = 0; i < points; i++) {
-        uint32_t sum = 0;
+    for (uint32_t i = 0; i < points; i += 4u) {
+        uint32_t sums[4] = {start, start, start, start};
         for (unsigned j = 0; j < tiles; j++) {
-            const uint32_t k = j * points + i;
-            const uint32_t digit = (uint32_t)packed[k / 4u] >> (2u * (k & 3u)) & 3u;
-            const uint32_t is_plus = 0u - (digit >> 1);
-            const uint32_t is_minus = ((digit | digit >> 1) & 1u) - 1u;
-            sum += (powers[j] & is_plus) | ((prime->q - powers[j]) & is_minus);
+            const uint32_t digits = packed[((uint32_t)j * points + i) / 4u];
+            for (unsigned b = 0; b < 4; b++) {
+                sums[b] += (digits >> 2u * b & 3u) * powers[j];
+            }
         }
-        a[i] = tiles == 1 ? sum : cm_montgomery_multiply(sum, prime->r1, prime);
+        for (unsigned b = 0; b < 4; b++) {
+            a[i + b] = tiles == 1 ? sums[b] : cm_montgomery_multiply(sums[b], prime->r1, prime);
+        }
     }
 }
 

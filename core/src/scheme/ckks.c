@@ -167,15 +167,19 @@ static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts
 #endif
 }
 
+/* How many residues are expanded at once, on the stack: more where time counts, few where RAM does. */
+#define EXPANSION_BLOCK (CM_LOG2_TILES < 3 ? 128u : 32u)
+
 /* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
 static void add_expansion(const layout *parts, const uint32_t *u)
 {
     workspace *work = parts->work;
     const uint32_t points = cm_ring_points(&work->ring);
-    uint32_t block[CM_SAMPLE_BLOCK];
-    for (uint32_t i = 0; i < points; i += CM_SAMPLE_BLOCK) {
-        cm_uniform_read(&work->uniform, block);
-        cm_multiply_add(parts->w + i, u + i, block, CM_SAMPLE_BLOCK, work->ring.prime);
+    uint32_t block[EXPANSION_BLOCK];
+    for (uint32_t i = 0; i < points; i += EXPANSION_BLOCK) {
+        const uint32_t count = points - i < EXPANSION_BLOCK ? points - i : EXPANSION_BLOCK;
+        cm_uniform_values(&work->uniform, block, count);
+        cm_multiply_add(parts->w + i, u + i, block, count, work->ring.prime);
     }
 }
 
