@@ -72,16 +72,28 @@ def build_plugin(build: Path, source: Path = HERE / "cycles.c") -> Path:
 
 
 def build_firmware(build: Path, flags: str, names: Iterable[str]) -> dict[str, Path]:
-    """Compile and link firmware by name in one configuration; keys.c and roots.h lie beside the configurations."""
+    """Compile and link firmware by name in one configuration; keys.c and roots.h lie beside them all."""
     keys = build.parent / "keys.c"
     write_keys(keys)
     roots = build.parent / "roots.h"
     if not roots.exists():
         generator = str(ROOT / "tools" / "generate_roots.py")
-        _run([sys.executable, generator, PARAMETERS.name, "--output", str(roots)], "Writing the transform's roots")
+        _run(
+            [sys.executable, generator, PARAMETERS.name, "--output", str(roots)],
+            "Writing the transform's roots",
+        )
     images = {name: build / f"{name}.elf" for name in names}
     _run(
-        ["make", "-j2", "-C", HERE, f"BUILD={build}", f"KEYS={keys}", f"FLAGS={flags} -I{roots.parent}", *images.values()],
+        [
+            "make",
+            "-j2",
+            "-C",
+            HERE,
+            f"BUILD={build}",
+            f"KEYS={keys}",
+            f"FLAGS={flags} -I{roots.parent}",
+            *images.values(),
+        ],
         f"Building the firmware in {build}",
     )
     return images

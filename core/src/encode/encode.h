@@ -38,10 +38,7 @@ CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values 
 void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out);
 
 #if CM_STORE_NOISE
-/*
- * m + e, folded together, below 4q. Stored noise lies as the message does, in fours: at 4i, for 0 < i < n/4, are
- * e[i], e[n/2 - i], -e[n/2 + i] and -e[n - i]; at 0, e[0], e[n/4], -e[n/2] and -e[3n/4]. Aligned to 4 bytes.
- */
+/* m + e, for n coefficients of noise: folded together, below 4q. */
 void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out);
 #endif
 

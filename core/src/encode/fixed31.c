@@ -22,9 +22,6 @@ void cm_two_levels_31(int32_t *at, const int32_t *end, size_t step, const int32_
 void cm_two_levels_middle_31(int32_t *at, const int32_t *end, size_t step, const int32_t roots[2]);
 void cm_two_levels_exact_31(int32_t *at, const int32_t *end, size_t step);
 void cm_split_real_31(int32_t *u, int32_t *v, const uint32_t *sine, size_t step);
-/* arch/armv7em/fold31.S */
-void cm_fold_halves_31(const int32_t *data, const int8_t *noise, uint32_t *out, uint32_t *last,
-                       const uint32_t constants[4]);
 #endif
 
 /* a 2^31 */

@@ -12,57 +12,46 @@
 #define CM_ENCODE_FIXED_FOLD_H
 
 /*
- * With noise, coefficients have e added; it lies in fours (encode.h), which are four numbers' own. Each function is
- * expanded with noise and without: a null pointer must be known to the compiler, or it is asked for at each coefficient.
+ * With noise, coefficients have e[i] added; where a coefficient is -x, it is taken from x. Each function is expanded with
+ * noise and without: a null pointer must be known to the compiler, or it is asked for at each coefficient.
  */
 #ifdef __GNUC__
-#define EXPANDED static inline __attribute__((always_inline))
+#define EXPANDED inline __attribute__((always_inline))
 #else
-#define EXPANDED static inline
+#define EXPANDED inline
 #endif
 
-/* Where the noise of coefficient i < N lies; that of N + i, negative, lies 2 behind. */
-static inline size_t noise_pair(size_t i, size_t half)
+static EXPANDED int32_t noise_at(const int8_t *noise, size_t i)
 {
-    if (i < half / 2u) {
-        return 4u * i;
-    }
-    return (i == half / 2u ? 0 : 4u * (half - i)) + 1u;
-}
-
-EXPANDED int32_t noise_at(const int8_t *noise, size_t place)
-{
-    return noise ? noise[place] : 0;
+    return noise ? noise[i] : 0;
 }
 
 /* The whole ring: residues between -q and q, and their negatives, plus q, or with noise 2q. */
-EXPANDED void fold_whole_real(const fixed *data, const int8_t *noise, const cm_prime *prime, uint32_t n,
-                              uint32_t *out)
+static EXPANDED void fold_whole_real(const fixed *data, const int8_t *noise, const cm_prime *prime,
+                                     uint32_t n, uint32_t *out)
 {
     const int32_t base = (int32_t)(noise ? 2u * prime->q : prime->q);
     const residue_constants constants = residue_constants_of(prime);
     const size_t quarter = n / 4u;
-    uint32_t *const half = out + n / 2u;
-    uint32_t *const end = out + n;
+    const size_t half = n / 2u;
     const int32_t first = residue_of(data[0], &constants);
     const int32_t middle = residue_of(data[1], &constants);
     out[0] = (uint32_t)(base + first + noise_at(noise, 0));
-    out[quarter] = (uint32_t)(base + middle + noise_at(noise, 1));
-    half[0] = (uint32_t)(base - noise_at(noise, 2));
-    half[quarter] = (uint32_t)(base - middle - noise_at(noise, 3));
+    out[quarter] = (uint32_t)(base + middle + noise_at(noise, quarter));
+    out[half] = (uint32_t)(base + noise_at(noise, half));
+    out[half + quarter] = (uint32_t)(base - middle + noise_at(noise, half + quarter));
     for (size_t i = 1; i < quarter; i++) {
         const int32_t even = residue_of(data[2u * i], &constants);
         const int32_t odd = residue_of(data[2u * i + 1u], &constants);
-        const int8_t *const e = noise ? noise + 4u * i : NULL;
-        out[i] = (uint32_t)(base + even + noise_at(e, 0));
-        *(half - i) = (uint32_t)(base + odd + noise_at(e, 1));
-        half[i] = (uint32_t)(base - odd - noise_at(e, 2));
-        *(end - i) = (uint32_t)(base - even - noise_at(e, 3));
+        out[i] = (uint32_t)(base + even + noise_at(noise, i));
+        out[half - i] = (uint32_t)(base + odd + noise_at(noise, half - i));
+        out[half + i] = (uint32_t)(base - odd + noise_at(noise, half + i));
+        out[n - i] = (uint32_t)(base - even + noise_at(noise, n - i));
     }
 }
 
-EXPANDED void fold_whole_complex(const fixed *data, const int8_t *noise, const cm_prime *prime, uint32_t n,
-                                 uint32_t *out)
+static EXPANDED void fold_whole_complex(const fixed *data, const int8_t *noise, const cm_prime *prime,
+                                        uint32_t n, uint32_t *out)
 {
     const int32_t base = (int32_t)(noise ? 2u * prime->q : prime->q);
     const residue_constants constants = residue_constants_of(prime);
@@ -70,9 +59,8 @@ EXPANDED void fold_whole_complex(const fixed *data, const int8_t *noise, const c
     for (size_t i = 0; i < half; i++) {
         const int32_t re = residue_of(data[2u * i], &constants);
         const int32_t im = residue_of(data[2u * i + 1u], &constants);
-        const size_t e = noise_pair(i, half);
-        out[i] = (uint32_t)(base + re + noise_at(noise, e));
-        out[half + i] = (uint32_t)(base + im - noise_at(noise, e + 2u));
+        out[i] = (uint32_t)(base + re + noise_at(noise, i));
+        out[half + i] = (uint32_t)(base + im + noise_at(noise, half + i));
     }
 }
 
@@ -84,38 +72,30 @@ static inline uint32_t fold_reduce(uint64_t sum, unsigned tiles, const cm_prime 
 }
 
 /* Halves: m[i] + r m[N+i] and m[N-i] + r m[n-i] are made of the same two numbers. */
-EXPANDED void fold_halves_real(const fixed *data, const int8_t *noise, const cm_ring *ring, const uint32_t *powers,
-                               uint32_t *out)
+static EXPANDED void fold_halves_real(const fixed *data, const int8_t *noise, const cm_ring *ring,
+                                      const uint32_t *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime; /* a copy, which out cannot alias */
-    const size_t quarter = cm_ring_points(ring) / 2u;
+    const size_t half = cm_ring_points(ring);
+    const size_t quarter = half / 2u;
     const uint64_t offset = fold_offset(ring);
     const uint32_t one = powers[0];
     const uint32_t minus_r = prime.q - powers[1];
-    uint32_t *const end = out + 2u * quarter;
     uint64_t first = fold_add(offset, data[0] + noise_at(noise, 0), one, &prime);
-    uint64_t last = fold_add(offset, data[1] + noise_at(noise, 1), one, &prime);
-    first = fold_add(first, noise_at(noise, 2), minus_r, &prime);
-    last = fold_add(last, data[1] + noise_at(noise, 3), minus_r, &prime);
+    uint64_t last = fold_add(offset, data[1] + noise_at(noise, quarter), one, &prime);
+    first = fold_add(first, -noise_at(noise, half), minus_r, &prime);
+    last = fold_add(last, data[1] - noise_at(noise, half + quarter), minus_r, &prime);
     out[0] = fold_reduce(first, 2, &prime);
     out[quarter] = fold_reduce(last, 2, &prime);
-#if FIXED_ARMV7EM
-    if (noise) {
-        const uint32_t constants[4] = {one, minus_r, prime.q, prime.neg_q_inv};
-        cm_fold_halves_31(data + 2, noise + 4, out + 1, end - 1, constants);
-        return;
-    }
-#endif
     for (size_t i = 1; i < quarter; i++) {
         const fixed even = data[2u * i];
         const fixed odd = data[2u * i + 1u];
-        const int8_t *const e = noise ? noise + 4u * i : NULL;
-        first = fold_add(offset, even + noise_at(e, 0), one, &prime);
-        first = fold_add(first, odd + noise_at(e, 2), minus_r, &prime);
-        last = fold_add(offset, odd + noise_at(e, 1), one, &prime);
-        last = fold_add(last, even + noise_at(e, 3), minus_r, &prime);
+        first = fold_add(offset, even + noise_at(noise, i), one, &prime);
+        first = fold_add(first, odd - noise_at(noise, half + i), minus_r, &prime);
+        last = fold_add(offset, odd + noise_at(noise, half - i), one, &prime);
+        last = fold_add(last, even - noise_at(noise, 2u * half - i), minus_r, &prime);
         out[i] = fold_reduce(first, 2, &prime);
-        *(end - i) = fold_reduce(last, 2, &prime);
+        out[half - i] = fold_reduce(last, 2, &prime);
     }
 }
 
@@ -124,49 +104,49 @@ EXPANDED void fold_halves_real(const fixed *data, const int8_t *noise, const cm_
  * four quarters lie in two places, k and M - k. weights has four for each s: the powers of r, those of the quarters
  * with negative signs taken from q.
  */
-EXPANDED uint64_t fold_places(uint64_t sum, const fixed *forward, const fixed *backward, const int8_t *forward_noise,
-                              const int8_t *backward_noise, const uint32_t *weights, const cm_prime *prime)
+static EXPANDED uint64_t fold_places(uint64_t sum, const fixed *forward, const fixed *backward,
+                                     const int8_t *noise, size_t quarter, const uint32_t *weights,
+                                     const cm_prime *prime)
 {
-    sum = fold_add(sum, forward[0] + noise_at(forward_noise, 0), weights[0], prime);
-    sum = fold_add(sum, forward[1] + noise_at(forward_noise, 2), weights[2], prime);
-    sum = fold_add(sum, backward[0] + noise_at(backward_noise, 3), weights[3], prime);
-    return fold_add(sum, backward[1] + noise_at(backward_noise, 1), weights[1], prime);
+    sum = fold_add(sum, forward[0] + noise_at(noise, 0), weights[0], prime);
+    sum = fold_add(sum, forward[1] - noise_at(noise, 2u * quarter), weights[2], prime);
+    sum = fold_add(sum, backward[0] - noise_at(noise, 3u * quarter), weights[3], prime);
+    return fold_add(sum, backward[1] + noise_at(noise, quarter), weights[1], prime);
 }
 
-EXPANDED void fold_runs(const fixed *data, const int8_t *noise, const cm_ring *ring, const uint32_t *weights,
-                        unsigned runs, uint32_t *out)
+static EXPANDED void fold_runs(const fixed *data, const int8_t *noise, const cm_ring *ring,
+                               const uint32_t *weights, unsigned runs, uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
     const uint32_t points = cm_ring_points(ring);
     const size_t away = 2u * (size_t)points;
-    const size_t end = away * runs;
+    const size_t quarter = (size_t)points * runs;
+    const fixed *const end = data + 2u * quarter;
     const uint64_t offset = fold_offset(ring);
-    const fixed at_zero[2] = {data[0], 0};         /* m[0] and m[N] */
-    const fixed at_middle[2] = {data[1], data[1]}; /* m[n-M] and m[M] */
-    uint64_t sum = fold_places(offset, at_zero, at_middle, noise, noise, weights, &prime);
     for (uint32_t i = 0; i < points; i++) {
-        size_t forward = 2u * (size_t)i;
-        size_t backward = end - forward;
-        unsigned s = 1;
-        if (i != 0) {
-            sum = offset;
-            s = 0;
+        const fixed *forward = data + 2u * (size_t)i;
+        const fixed *backward = end - 2u * (size_t)i;
+        const int8_t *e = noise ? noise + i : NULL;
+        uint64_t sum;
+        if (i == 0) {
+            const fixed at_zero[2] = {data[0], 0};         /* m[0] and m[N] */
+            const fixed at_middle[2] = {data[1], data[1]}; /* m[n-M] and m[M] */
+            sum = fold_places(offset, at_zero, at_middle, e, quarter, weights, &prime);
         } else {
-            forward += away;
-            backward -= away;
+            sum = fold_places(offset, forward, backward, e, quarter, weights, &prime);
         }
-        for (; s < runs; s++) {
-            sum = fold_places(sum, data + forward, data + backward, noise ? noise + 2u * forward : NULL,
-                              noise ? noise + 2u * backward : NULL, weights + 4u * s, &prime);
+        for (unsigned s = 1; s < runs; s++) {
             forward += away;
             backward -= away;
+            e = noise ? e + points : NULL;
+            sum = fold_places(sum, forward, backward, e, quarter, weights + 4u * s, &prime);
         }
         out[i] = fold_reduce(sum, 4u * runs, &prime);
     }
 }
 
-EXPANDED void fold_tiles_real(const fixed *data, const int8_t *noise, const cm_ring *ring,
-                              const uint32_t *powers, uint32_t *out)
+static EXPANDED void fold_tiles_real(const fixed *data, const int8_t *noise, const cm_ring *ring,
+                                     const uint32_t *powers, uint32_t *out)
 {
     const unsigned runs = 1u << (ring->log2_tiles - 2u);
     uint32_t weights[CM_MAX_TILES];
@@ -183,8 +163,8 @@ EXPANDED void fold_tiles_real(const fixed *data, const int8_t *noise, const cm_r
     }
 }
 
-EXPANDED void fold_tiles_complex(const fixed *data, const int8_t *noise, const cm_ring *ring,
-                                 const uint32_t *powers, uint32_t *out)
+static EXPANDED void fold_tiles_complex(const fixed *data, const int8_t *noise, const cm_ring *ring,
+                                        const uint32_t *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
     const uint32_t points = cm_ring_points(ring);
@@ -194,16 +174,16 @@ EXPANDED void fold_tiles_complex(const fixed *data, const int8_t *noise, const c
         uint64_t sum = fold_offset(ring);
         for (unsigned s = 0; s < runs; s++) {
             const size_t k = (size_t)i + (size_t)s * points;
-            const size_t e = noise_pair(k, half);
-            sum = fold_add(sum, data[2u * k] + noise_at(noise, e), powers[s], &prime);
-            sum = fold_add(sum, data[2u * k + 1u] - noise_at(noise, e + 2u), powers[runs + s], &prime);
+            sum = fold_add(sum, data[2u * k] + noise_at(noise, k), powers[s], &prime);
+            sum = fold_add(sum, data[2u * k + 1u] + noise_at(noise, half + k), powers[runs + s], &prime);
         }
         out[i] = fold_reduce(sum, 2u * runs, &prime);
     }
 }
 
 /* sum of m[j n/T + i] r^j: each term is a residue's product, or a number's below 2^30, by a power below q. */
-EXPANDED void fold(const fixed *data, const int8_t *noise, cm_slots slots, const cm_ring *ring, uint32_t *out)
+static EXPANDED void fold(const fixed *data, const int8_t *noise, cm_slots slots, const cm_ring *ring,
+                          uint32_t *out)
 {
     const uint32_t n = (uint32_t)1 << ring->log2_n;
     uint32_t powers[CM_MAX_TILES];

@@ -10,41 +10,14 @@ static void open_stream(const cm_noise *noise, unsigned component)
     cm_stream_init(noise->stream, noise->key, nonce);
 }
 
-#if CM_STORE_NOISE
-
-/* A block of coefficients goes to its places (encode.h), all in one quarter of the polynomial. */
-static void store_block(const int8_t *block, uint32_t start, int8_t *out, uint32_t n)
-{
-    const uint32_t quarter = start / (n / 4u);
-    const uint32_t within = start & (n / 4u - 1u);
-    const bool down = (quarter & 1u) != 0;
-    const bool negative = quarter >= 2u;
-    int8_t *at = out + 4u * (size_t)(down && within != 0 ? n / 4u - within : within) + quarter;
-    for (uint32_t i = 0; i < CM_SAMPLE_BLOCK; i++) {
-        *at = (int8_t)(negative ? -block[i] : block[i]);
-        if (!down) {
-            at += 4;
-        } else if (within + i == 0) {
-            at += 4u * (size_t)(n / 4u - 1u);
-        } else {
-            at -= 4;
-        }
-    }
-}
-
 void cm_noise_sample(const cm_noise *noise, unsigned component, int8_t *out, uint32_t n)
 {
-    int8_t block[CM_SAMPLE_BLOCK];
     open_stream(noise, component);
     for (uint32_t start = 0; start < n; start += CM_SAMPLE_BLOCK) {
-        cm_sample_cbd(noise->stream, block);
-        store_block(block, start, out, n);
+        cm_sample_cbd(noise->stream, out + start);
     }
-    cm_wipe(block, sizeof block);
     cm_wipe(noise->stream, sizeof *noise->stream);
 }
-
-#endif
 
 /* a + e, for a below 2q: q makes it positive. */
 static inline uint32_t add_small(uint32_t a, int8_t e, uint32_t q)
