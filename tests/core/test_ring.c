@@ -99,15 +99,15 @@ static void transform_evaluates_at_the_odd_powers_of_psi(void)
 static void fold(uint32_t *out, const uint32_t *poly, const cm_ring *ring)
 {
     const uint32_t points = cm_ring_points(ring);
-    uint32_t powers[CM_MAX_TILES];
-    cm_ring_fold_powers(ring, powers);
+    int32_t powers[CM_MAX_TILES];
+    cm_ring_fold_powers(ring, ring->prime->r1, powers);
     for (uint32_t i = 0; i < points; i++) {
-        uint64_t sum = 0;
+        const int64_t q = ring->prime->q;
+        int64_t sum = 0;
         for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
-            const uint32_t term = cm_montgomery_multiply(poly[j * points + i], powers[j], ring->prime);
-            sum += term;
+            sum += cm_montgomery_reduce_signed((int64_t)poly[j * points + i] * powers[j], ring->prime);
         }
-        out[i] = (uint32_t)(sum % ring->prime->q);
+        out[i] = (uint32_t)((sum % q + q) % q);
     }
 }
 
@@ -315,7 +315,7 @@ static void ternary_digits_are_minus_one_zero_and_one(void)
     cm_ternary_fold(a, u, 7, &ring);
     const uint32_t expected[4] = {prime->q - 7, 0, 7, prime->q - 7};
     for (unsigned i = 0; i < N; i++) {
-        CHECK(a[i] < 2 * prime->q && cm_reduce(a[i], prime) == expected[i % 4]);
+        CHECK(a[i] < 4 * prime->q && cm_reduce(a[i], prime) == expected[i % 4]);
     }
 }
 

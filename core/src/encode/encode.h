@@ -34,11 +34,17 @@ typedef struct cm_message {
 CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message,
                                   uint8_t *scratch);
 
-/* m at one prime, folded into the ring or tile: n/T values below 2q, in coefficient order. */
+/* m at one prime, folded into the ring or tile: n/T values below 4q, in coefficient order. */
 void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out);
 
 #if CM_STORE_NOISE
-/* m + e, for n coefficients of noise: folded together, below 4q. */
+/*
+ * Of n coefficients of noise, those from start on, CM_SAMPLE_BLOCK of them, to where the message wants them: kept holds n
+ * bytes. start is a multiple of CM_SAMPLE_BLOCK.
+ */
+void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8_t *block, int8_t *kept);
+
+/* m + e, for noise so kept: folded together, below 4q. */
 void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out);
 #endif
 
@@ -55,9 +61,15 @@ void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const
 void cm_transform_31(int32_t *data, unsigned log2_n, cm_slots slots);
 void cm_transform_63(int64_t *data, unsigned log2_n, cm_slots slots);
 
-/* noise may be null, and is without CM_STORE_NOISE. */
-void cm_fold_31(const int32_t *data, const int8_t *noise, cm_slots slots, const cm_ring *ring, uint32_t *out);
-void cm_fold_63(const int64_t *data, const int8_t *noise, cm_slots slots, const cm_ring *ring, uint32_t *out);
+void cm_fold_31(const int32_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
+void cm_fold_63(const int64_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
+
+#if CM_STORE_NOISE
+void cm_fold_noisy_31(const int32_t *data, const int8_t *noise, cm_slots slots, const cm_ring *ring,
+                      uint32_t *out);
+void cm_fold_noisy_63(const int64_t *data, const int8_t *noise, cm_slots slots, const cm_ring *ring,
+                      uint32_t *out);
+#endif
 
 /* Move slot j to where the transform expects it, in place; words of 4 bytes a slot, 1, 2 or 4. */
 void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint16_t *scratch);

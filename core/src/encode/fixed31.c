@@ -5,6 +5,7 @@
 
 #include "encode/encode.h"
 #include "encode/roots.h"
+#include "random/bytes.h"
 
 typedef int32_t fixed;
 typedef int64_t wide;
@@ -14,6 +15,7 @@ typedef int64_t wide;
 #define SINE cm_sine_31
 #define TRANSFORM cm_transform_31
 #define FOLD cm_fold_31
+#define FOLD_NOISY cm_fold_noisy_31
 #define FIXED_ARMV7EM CM_ARMV7EM
 
 #if CM_ARMV7EM
@@ -86,17 +88,11 @@ static inline int32_t residue_of(fixed x, const residue_constants *constants)
     return x - quotient * constants->q;
 }
 
-/* Terms lie within +-2^30 q, and T of them within +-2^30 T q: the offset, a multiple of q, makes the sum positive. */
-static inline uint64_t fold_offset(const cm_ring *ring)
-{
-    return (uint64_t)ring->prime->q << (30 + ring->log2_tiles);
-}
-
-/* For |x| < 2^30; unsigned, for the sum is. */
-static inline uint64_t fold_add(uint64_t sum, fixed x, uint32_t power, const cm_prime *prime)
+/* Coefficients are below sqrt(2) 2^29, with noise below 2^29.6: the parts of a complex slot are below 2^29 each. */
+static inline int64_t fold_add(int64_t sum, fixed x, int32_t power, const cm_prime *prime)
 {
     (void)prime;
-    return sum + (uint64_t)((int64_t)x * (int32_t)power);
+    return sum + (int64_t)x * power;
 }
 
 #include "encode/fixed_transform.h"

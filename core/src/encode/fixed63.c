@@ -6,6 +6,7 @@
 #include "encode/encode.h"
 #include "encode/roots.h"
 #include "encode/wide128.h"
+#include "random/bytes.h"
 
 typedef int64_t fixed;
 typedef cm_wide128 wide;
@@ -15,6 +16,7 @@ typedef cm_wide128 wide;
 #define SINE cm_sine_63
 #define TRANSFORM cm_transform_63
 #define FOLD cm_fold_63
+#define FOLD_NOISY cm_fold_noisy_63
 #define FIXED_ARMV7EM 0
 
 /* a 2^63 */
@@ -61,12 +63,6 @@ static inline uint32_t positive_multiple(const cm_prime *prime)
     return multiple;
 }
 
-static inline uint64_t fold_offset(const cm_ring *ring)
-{
-    (void)ring;
-    return 0;
-}
-
 /* For |x| < 2^62, x = high 2^32 + low; adding a multiple of q of at least 2^30 makes high positive. Below 4q. */
 static inline uint32_t lazy_residue(fixed x, const cm_prime *prime)
 {
@@ -75,10 +71,10 @@ static inline uint32_t lazy_residue(fixed x, const cm_prime *prime)
            cm_montgomery_multiply((uint32_t)x, prime->r1, prime);
 }
 
-/* Sixteen terms are below 2^60. */
-static inline uint64_t fold_add(uint64_t sum, fixed x, uint32_t power, const cm_prime *prime)
+/* A lazy residue is below 2^29. */
+static inline int64_t fold_add(int64_t sum, fixed x, int32_t power, const cm_prime *prime)
 {
-    return sum + (uint64_t)lazy_residue(x, prime) * power;
+    return sum + (int64_t)(int32_t)lazy_residue(x, prime) * power;
 }
 
 typedef struct residue_constants {

@@ -5,212 +5,227 @@
  * Real slots, with N = n/2 and M = n/4, for 0 < i < M:
  *     m[i] = data[2i], m[N-i] = data[2i+1], m[N+i] = -m[N-i], m[n-i] = -m[i],
  * and m[0] = data[0], m[M] = data[1], m[N] = 0, m[n-M] = -m[M]. Complex slots: m[i] = data[2i], m[N+i] = data[2i+1].
+ *
+ * Noise, if there is some, lies beside the data (cm_message_keep_noise): four bytes for each two numbers of real slots, in
+ * the order m[i], m[N-i], m[N+i], m[n-i], the last two negated; two bytes for the two numbers of a complex slot.
  */
 #ifdef CM_ENCODE_FIXED_FOLD_H
 #error "fixed_fold.h is for one inclusion by each of fixed31.c and fixed63.c."
 #endif
 #define CM_ENCODE_FIXED_FOLD_H
 
-/*
- * With noise, coefficients have e[i] added; where a coefficient is -x, it is taken from x. Each function is expanded with
- * noise and without: a null pointer must be known to the compiler, or it is asked for at each coefficient.
- */
+/* Each function is expanded with noise and without: whether there is some must not be asked at each coefficient. */
 #ifdef __GNUC__
 #define EXPANDED inline __attribute__((always_inline))
 #else
 #define EXPANDED inline
 #endif
 
-static EXPANDED int32_t noise_at(const int8_t *noise, size_t i)
+/* The noise beside data[2i] and data[2i + 1] of real slots, and each of its four bytes. */
+static EXPANDED uint32_t noise_beside(const int8_t *noise, bool noisy, size_t i)
 {
-    return noise ? noise[i] : 0;
+    return noisy ? cm_load32((const uint8_t *)noise + 4u * i) : 0;
+}
+
+static EXPANDED int32_t noise_part(uint32_t beside, unsigned part)
+{
+    return (int8_t)(uint8_t)(beside >> 8u * part);
+}
+
+/* The noise beside data[i] of complex slots. */
+static EXPANDED int32_t noise_at(const int8_t *noise, bool noisy, size_t i)
+{
+    return noisy ? noise[i] : 0;
 }
 
 /* The whole ring: residues between -q and q, and their negatives, plus q, or with noise 2q. */
-static EXPANDED void fold_whole_real(const fixed *data, const int8_t *noise, const cm_prime *prime,
+static EXPANDED void fold_whole_real(const fixed *data, const int8_t *noise, bool noisy, const cm_prime *prime,
                                      uint32_t n, uint32_t *out)
 {
-    const int32_t base = (int32_t)(noise ? 2u * prime->q : prime->q);
+    const int32_t base = (int32_t)(noisy ? 2u * prime->q : prime->q);
     const residue_constants constants = residue_constants_of(prime);
     const size_t quarter = n / 4u;
     const size_t half = n / 2u;
-    const int32_t first = residue_of(data[0], &constants);
+    const int32_t first = base + residue_of(data[0], &constants);
     const int32_t middle = residue_of(data[1], &constants);
-    out[0] = (uint32_t)(base + first + noise_at(noise, 0));
-    out[quarter] = (uint32_t)(base + middle + noise_at(noise, quarter));
-    out[half] = (uint32_t)(base + noise_at(noise, half));
-    out[half + quarter] = (uint32_t)(base - middle + noise_at(noise, half + quarter));
+    const uint32_t beside = noise_beside(noise, noisy, 0);
+    out[0] = (uint32_t)(first + noise_part(beside, 0));
+    out[quarter] = (uint32_t)(base + middle + noise_part(beside, 1));
+    out[half] = (uint32_t)(base - noise_part(beside, 2));
+    out[half + quarter] = (uint32_t)(base - middle - noise_part(beside, 3));
     for (size_t i = 1; i < quarter; i++) {
         const int32_t even = residue_of(data[2u * i], &constants);
         const int32_t odd = residue_of(data[2u * i + 1u], &constants);
-        out[i] = (uint32_t)(base + even + noise_at(noise, i));
-        out[half - i] = (uint32_t)(base + odd + noise_at(noise, half - i));
-        out[half + i] = (uint32_t)(base - odd + noise_at(noise, half + i));
-        out[n - i] = (uint32_t)(base - even + noise_at(noise, n - i));
+        const uint32_t e = noise_beside(noise, noisy, i);
+        out[i] = (uint32_t)(base + even + noise_part(e, 0));
+        out[half - i] = (uint32_t)(base + odd + noise_part(e, 1));
+        out[half + i] = (uint32_t)(base - odd - noise_part(e, 2));
+        out[n - i] = (uint32_t)(base - even - noise_part(e, 3));
     }
 }
 
-static EXPANDED void fold_whole_complex(const fixed *data, const int8_t *noise, const cm_prime *prime,
+static EXPANDED void fold_whole_complex(const fixed *data, const int8_t *noise, bool noisy, const cm_prime *prime,
                                         uint32_t n, uint32_t *out)
 {
-    const int32_t base = (int32_t)(noise ? 2u * prime->q : prime->q);
+    const int32_t base = (int32_t)(noisy ? 2u * prime->q : prime->q);
     const residue_constants constants = residue_constants_of(prime);
     const size_t half = n / 2u;
     for (size_t i = 0; i < half; i++) {
         const int32_t re = residue_of(data[2u * i], &constants);
         const int32_t im = residue_of(data[2u * i + 1u], &constants);
-        out[i] = (uint32_t)(base + re + noise_at(noise, i));
-        out[half + i] = (uint32_t)(base + im + noise_at(noise, half + i));
+        out[i] = (uint32_t)(base + re + noise_at(noise, noisy, 2u * i));
+        out[half + i] = (uint32_t)(base + im + noise_at(noise, noisy, 2u * i + 1u));
     }
 }
 
-/* From the sum of so many tiles' terms to a value below 2q. */
-static inline uint32_t fold_reduce(uint64_t sum, unsigned tiles, const cm_prime *prime)
+/* -power; unsigned inside, for a compiler widens the negation of a signed one, and then the products by it. */
+static inline int32_t negative(int32_t power)
 {
-    const uint32_t folded = cm_montgomery_reduce(sum, prime);
-    return tiles == 2u ? folded : cm_montgomery_multiply(folded, prime->r1, prime);
+    return (int32_t)(0u - (uint32_t)power);
+}
+
+/* A sum of at most sixteen terms, each below 2^29.6 q / 2 in magnitude, to within 2q of 2q. */
+static inline uint32_t fold_reduce(int64_t sum, const cm_prime *prime)
+{
+    return (uint32_t)(cm_montgomery_reduce_signed(sum, prime) + 2 * (int32_t)prime->q);
+}
+
+/* x one + y minus_r */
+static inline uint32_t fold_two(fixed x, int32_t one, fixed y, int32_t minus_r, const cm_prime *prime)
+{
+    return fold_reduce(fold_add(fold_add(0, x, one, prime), y, minus_r, prime), prime);
 }
 
 /* Halves: m[i] + r m[N+i] and m[N-i] + r m[n-i] are made of the same two numbers. */
-static EXPANDED void fold_halves_real(const fixed *data, const int8_t *noise, const cm_ring *ring,
-                                      const uint32_t *powers, uint32_t *out)
+static EXPANDED void fold_halves_real(const fixed *data, const int8_t *noise, bool noisy, const cm_ring *ring,
+                                      const int32_t *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime; /* a copy, which out cannot alias */
     const size_t half = cm_ring_points(ring);
-    const size_t quarter = half / 2u;
-    const uint64_t offset = fold_offset(ring);
-    const uint32_t one = powers[0];
-    const uint32_t minus_r = prime.q - powers[1];
-    uint64_t first = fold_add(offset, data[0] + noise_at(noise, 0), one, &prime);
-    uint64_t last = fold_add(offset, data[1] + noise_at(noise, quarter), one, &prime);
-    first = fold_add(first, -noise_at(noise, half), minus_r, &prime);
-    last = fold_add(last, data[1] - noise_at(noise, half + quarter), minus_r, &prime);
-    out[0] = fold_reduce(first, 2, &prime);
-    out[quarter] = fold_reduce(last, 2, &prime);
-    for (size_t i = 1; i < quarter; i++) {
-        const fixed even = data[2u * i];
-        const fixed odd = data[2u * i + 1u];
-        first = fold_add(offset, even + noise_at(noise, i), one, &prime);
-        first = fold_add(first, odd - noise_at(noise, half + i), minus_r, &prime);
-        last = fold_add(offset, odd + noise_at(noise, half - i), one, &prime);
-        last = fold_add(last, even - noise_at(noise, 2u * half - i), minus_r, &prime);
-        out[i] = fold_reduce(first, 2, &prime);
-        out[half - i] = fold_reduce(last, 2, &prime);
+    const int32_t one = powers[0];
+    const int32_t minus_r = negative(powers[1]);
+    const uint32_t beside = noise_beside(noise, noisy, 0);
+    out[0] = fold_two(data[0] + noise_part(beside, 0), one, noise_part(beside, 2), minus_r, &prime);
+    out[half / 2u] =
+        fold_two(data[1] + noise_part(beside, 1), one, data[1] + noise_part(beside, 3), minus_r, &prime);
+    const uint32_t *const middle = out + half / 2u;
+    uint32_t *backward = out + half - 1u;
+    size_t i = 0;
+    for (uint32_t *forward = out + 1; forward < middle; forward++) {
+        data += 2;
+        const fixed even = data[0];
+        const fixed odd = data[1];
+        const uint32_t e = noise_beside(noise, noisy, ++i);
+        *forward = fold_two(even + noise_part(e, 0), one, odd + noise_part(e, 2), minus_r, &prime);
+        *backward-- = fold_two(odd + noise_part(e, 1), one, even + noise_part(e, 3), minus_r, &prime);
     }
 }
 
 /*
  * T >= 4 tiles: with i below n/T, coefficient j n/T + i is in the quarter j / (T/4), and those at k = i + s n/T of the
  * four quarters lie in two places, k and M - k. weights has four for each s: the powers of r, those of the quarters
- * with negative signs taken from q.
+ * with negative signs negated.
  */
-static EXPANDED uint64_t fold_places(uint64_t sum, const fixed *forward, const fixed *backward,
-                                     const int8_t *noise, size_t quarter, const uint32_t *weights,
-                                     const cm_prime *prime)
+static EXPANDED int64_t fold_places(int64_t sum, const fixed *forward, const fixed *backward,
+                                    uint32_t noise_forward, uint32_t noise_backward, const int32_t *weights,
+                                    const cm_prime *prime)
 {
-    sum = fold_add(sum, forward[0] + noise_at(noise, 0), weights[0], prime);
-    sum = fold_add(sum, forward[1] - noise_at(noise, 2u * quarter), weights[2], prime);
-    sum = fold_add(sum, backward[0] - noise_at(noise, 3u * quarter), weights[3], prime);
-    return fold_add(sum, backward[1] + noise_at(noise, quarter), weights[1], prime);
+    sum = fold_add(sum, forward[0] + noise_part(noise_forward, 0), weights[0], prime);
+    sum = fold_add(sum, forward[1] + noise_part(noise_forward, 2), weights[2], prime);
+    sum = fold_add(sum, backward[0] + noise_part(noise_backward, 3), weights[3], prime);
+    return fold_add(sum, backward[1] + noise_part(noise_backward, 1), weights[1], prime);
 }
 
-static EXPANDED void fold_runs(const fixed *data, const int8_t *noise, const cm_ring *ring,
-                               const uint32_t *weights, unsigned runs, uint32_t *out)
+static EXPANDED void fold_runs(const fixed *data, const int8_t *noise, bool noisy, const cm_ring *ring,
+                               const int32_t *weights, unsigned runs, uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
     const uint32_t points = cm_ring_points(ring);
-    const size_t away = 2u * (size_t)points;
     const size_t quarter = (size_t)points * runs;
-    const fixed *const end = data + 2u * quarter;
-    const uint64_t offset = fold_offset(ring);
+    const fixed at_zero[2] = {data[0], 0};         /* m[0] and m[N] */
+    const fixed at_middle[2] = {data[1], data[1]}; /* m[n-M] and m[M] */
     for (uint32_t i = 0; i < points; i++) {
-        const fixed *forward = data + 2u * (size_t)i;
-        const fixed *backward = end - 2u * (size_t)i;
-        const int8_t *e = noise ? noise + i : NULL;
-        uint64_t sum;
-        if (i == 0) {
-            const fixed at_zero[2] = {data[0], 0};         /* m[0] and m[N] */
-            const fixed at_middle[2] = {data[1], data[1]}; /* m[n-M] and m[M] */
-            sum = fold_places(offset, at_zero, at_middle, e, quarter, weights, &prime);
-        } else {
-            sum = fold_places(offset, forward, backward, e, quarter, weights, &prime);
-        }
+        size_t k = i;
+        int64_t sum = i == 0 ? fold_places(0, at_zero, at_middle, noise_beside(noise, noisy, 0),
+                                           noise_beside(noise, noisy, 0), weights, &prime)
+                             : fold_places(0, data + 2u * k, data + 2u * (quarter - k), noise_beside(noise, noisy, k),
+                                           noise_beside(noise, noisy, quarter - k), weights, &prime);
         for (unsigned s = 1; s < runs; s++) {
-            forward += away;
-            backward -= away;
-            e = noise ? e + points : NULL;
-            sum = fold_places(sum, forward, backward, e, quarter, weights + 4u * s, &prime);
+            k += points;
+            sum = fold_places(sum, data + 2u * k, data + 2u * (quarter - k), noise_beside(noise, noisy, k),
+                              noise_beside(noise, noisy, quarter - k), weights + 4u * s, &prime);
         }
-        out[i] = fold_reduce(sum, 4u * runs, &prime);
+        out[i] = fold_reduce(sum, &prime);
     }
 }
 
-static EXPANDED void fold_tiles_real(const fixed *data, const int8_t *noise, const cm_ring *ring,
-                                     const uint32_t *powers, uint32_t *out)
+static EXPANDED void fold_tiles_real(const fixed *data, const int8_t *noise, bool noisy, const cm_ring *ring,
+                                     const int32_t *powers, uint32_t *out)
 {
     const unsigned runs = 1u << (ring->log2_tiles - 2u);
-    uint32_t weights[CM_MAX_TILES];
+    int32_t weights[CM_MAX_TILES];
     for (unsigned s = 0; s < runs; s++) {
         weights[4u * s] = powers[s];
         weights[4u * s + 1u] = powers[runs + s];
-        weights[4u * s + 2u] = ring->prime->q - powers[2u * runs + s];
-        weights[4u * s + 3u] = ring->prime->q - powers[3u * runs + s];
+        weights[4u * s + 2u] = negative(powers[2u * runs + s]);
+        weights[4u * s + 3u] = negative(powers[3u * runs + s]);
     }
     if (runs == 1u) {
-        fold_runs(data, noise, ring, weights, 1, out);
+        fold_runs(data, noise, noisy, ring, weights, 1, out);
     } else {
-        fold_runs(data, noise, ring, weights, runs, out);
+        fold_runs(data, noise, noisy, ring, weights, runs, out);
     }
 }
 
-static EXPANDED void fold_tiles_complex(const fixed *data, const int8_t *noise, const cm_ring *ring,
-                                        const uint32_t *powers, uint32_t *out)
+static EXPANDED void fold_tiles_complex(const fixed *data, const int8_t *noise, bool noisy, const cm_ring *ring,
+                                        const int32_t *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
     const uint32_t points = cm_ring_points(ring);
     const unsigned runs = 1u << (ring->log2_tiles - 1u);
-    const size_t half = (size_t)points * runs;
     for (uint32_t i = 0; i < points; i++) {
-        uint64_t sum = fold_offset(ring);
+        int64_t sum = 0;
         for (unsigned s = 0; s < runs; s++) {
-            const size_t k = (size_t)i + (size_t)s * points;
-            sum = fold_add(sum, data[2u * k] + noise_at(noise, k), powers[s], &prime);
-            sum = fold_add(sum, data[2u * k + 1u] + noise_at(noise, half + k), powers[runs + s], &prime);
+            const size_t k = 2u * ((size_t)i + (size_t)s * points);
+            sum = fold_add(sum, data[k] + noise_at(noise, noisy, k), powers[s], &prime);
+            sum = fold_add(sum, data[k + 1u] + noise_at(noise, noisy, k + 1u), powers[runs + s], &prime);
         }
-        out[i] = fold_reduce(sum, 2u * runs, &prime);
+        out[i] = fold_reduce(sum, &prime);
     }
 }
 
-/* sum of m[j n/T + i] r^j: each term is a residue's product, or a number's below 2^30, by a power below q. */
-static EXPANDED void fold(const fixed *data, const int8_t *noise, cm_slots slots, const cm_ring *ring,
+/* sum of m[j n/T + i] r^j: each term is a number's product, or its residue's, by a power below q/2. */
+static EXPANDED void fold(const fixed *data, const int8_t *noise, bool noisy, cm_slots slots, const cm_ring *ring,
                           uint32_t *out)
 {
     const uint32_t n = (uint32_t)1 << ring->log2_n;
-    uint32_t powers[CM_MAX_TILES];
-    cm_ring_fold_powers(ring, powers);
+    int32_t powers[CM_MAX_TILES];
+    cm_ring_fold_powers(ring, ring->prime->r1, powers);
     if (slots == CM_COMPLEX_SLOTS) {
         if (ring->log2_tiles == 0) {
-            fold_whole_complex(data, noise, ring->prime, n, out);
+            fold_whole_complex(data, noise, noisy, ring->prime, n, out);
         } else {
-            fold_tiles_complex(data, noise, ring, powers, out);
+            fold_tiles_complex(data, noise, noisy, ring, powers, out);
         }
     } else if (ring->log2_tiles == 0) {
-        fold_whole_real(data, noise, ring->prime, n, out);
+        fold_whole_real(data, noise, noisy, ring->prime, n, out);
     } else if (ring->log2_tiles == 1) {
-        fold_halves_real(data, noise, ring, powers, out);
+        fold_halves_real(data, noise, noisy, ring, powers, out);
     } else {
-        fold_tiles_real(data, noise, ring, powers, out);
+        fold_tiles_real(data, noise, noisy, ring, powers, out);
     }
 }
 
-void FOLD(const fixed *data, const int8_t *noise, cm_slots slots, const cm_ring *ring, uint32_t *out)
+void FOLD(const fixed *data, cm_slots slots, const cm_ring *ring, uint32_t *out)
 {
-#if CM_STORE_NOISE
-    if (noise) {
-        fold(data, noise, slots, ring, out);
-        return;
-    }
-#endif
-    (void)noise;
-    fold(data, NULL, slots, ring, out);
+    fold(data, NULL, false, slots, ring, out);
 }
+
+#if CM_STORE_NOISE
+
+void FOLD_NOISY(const fixed *data, const int8_t *noise, cm_slots slots, const cm_ring *ring, uint32_t *out)
+{
+    fold(data, noise, true, slots, ring, out);
+}
+
+#endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "encode/encode.h"
+#include "random/sample.h"
 
 /* What the conversions of one vector found wrong, gathered without branching; not zero if anything was. */
 typedef struct findings {
@@ -289,28 +290,67 @@ cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_me
     return CM_OK;
 }
 
-static void fold(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out)
 {
 #if CM_PRECISION_31
     if (message->precision == CM_FIXED_31) {
-        cm_fold_31(message->data, noise, message->slots, ring, out);
+        cm_fold_31(message->data, message->slots, ring, out);
     }
 #endif
 #if CM_PRECISION_63
     if (message->precision == CM_FIXED_63) {
-        cm_fold_63(message->data, noise, message->slots, ring, out);
+        cm_fold_63(message->data, message->slots, ring, out);
     }
 #endif
 }
 
-void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out)
+#if CM_STORE_NOISE
+
+/*
+ * fixed_fold.h has the order: with real slots a quarter of the coefficients has the same place in each four bytes, the
+ * second and the last quarter from the end, and coefficient M goes with 0.
+ */
+void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8_t *block, int8_t *kept)
 {
-    fold(message, NULL, ring, out);
+    const uint32_t n = (uint32_t)1 << message->log2_n;
+    if (message->slots == CM_COMPLEX_SLOTS) {
+        int8_t *to = start < n / 2u ? kept + 2u * start : kept + 2u * start - n + 1u;
+        for (unsigned k = 0; k < CM_SAMPLE_BLOCK; k++) {
+            to[2u * k] = block[k];
+        }
+        return;
+    }
+    const unsigned quarter = start >> (message->log2_n - 2u);
+    const uint32_t from = start & (n / 4u - 1u);
+    const int sign = quarter < 2u ? 1 : -1;
+    int8_t *to = kept + quarter;
+    if (quarter % 2u == 0) {
+        to += 4u * (size_t)from;
+        for (unsigned k = 0; k < CM_SAMPLE_BLOCK; k++) {
+            to[4u * k] = (int8_t)(sign * block[k]);
+        }
+        return;
+    }
+    /* place (M - from - k) mod M */
+    to[from == 0 ? 0 : n - 4u * (size_t)from] = (int8_t)(sign * block[0]);
+    to += n - 4u * (size_t)from;
+    for (unsigned k = 1; k < CM_SAMPLE_BLOCK; k++) {
+        to[-4 * (int)k] = (int8_t)(sign * block[k]);
+    }
 }
 
-#if CM_STORE_NOISE
 void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out)
 {
-    fold(message, noise, ring, out);
+#if CM_PRECISION_31
+    if (message->precision == CM_FIXED_31) {
+        cm_fold_noisy_31(message->data, noise, message->slots, ring, out);
+    }
+#endif
+#if CM_PRECISION_63
+    if (message->precision == CM_FIXED_63) {
+        cm_fold_noisy_63(message->data, noise, message->slots, ring, out);
+    }
+#endif
 }
+
 #endif

@@ -141,14 +141,15 @@ void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
 }
 
 /* The tile splits further as x^(n/T) - w^2 = (x^(n/2T) - w) (x^(n/2T) + w), w its twiddle: so r = w^2. */
-void cm_ring_fold_powers(const cm_ring *ring, uint32_t powers[CM_MAX_TILES])
+void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t powers[CM_MAX_TILES])
 {
     const cm_prime *prime = ring->prime;
     const uint32_t w = ring->first[ring->log2_tiles];
     const uint32_t r = cm_montgomery_residue(w, w, prime);
-    powers[0] = prime->r1;
-    for (unsigned j = 1; j < 1u << ring->log2_tiles; j++) {
-        powers[j] = cm_montgomery_residue(powers[j - 1u], r, prime);
+    uint32_t power = factor;
+    for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
+        powers[j] = (int32_t)power - (power > prime->q / 2u ? (int32_t)prime->q : 0);
+        power = cm_montgomery_residue(power, r, prime);
     }
 }
 
@@ -290,32 +291,45 @@ void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *pr
 }
 
 /*
- * With digits d = coefficient + 1, a sum of T terms (d - 1) p is T q - sum p, which is public, plus sum d p: between 0
- * and 2 T q <= 2^32, whatever its parts wrap round to. Four coefficients share a byte.
+ * Digits are d = coefficient + 1: a sum of T terms (d - 1) p is minus the sum of p, which is public, plus that of d p,
+ * whatever its parts wrap round to. Half of T q makes it positive, for each p is below q/2. Four coefficients share a
+ * byte.
  */
-void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring)
+static inline void fold_digits(uint32_t *a, const uint8_t *packed, const cm_ring *ring, const int32_t *powers,
+                               unsigned tiles)
 {
     const cm_prime *prime = ring->prime;
     const uint32_t points = cm_ring_points(ring);
-    const unsigned tiles = 1u << ring->log2_tiles;
-    uint32_t powers[CM_MAX_TILES];
-    uint32_t start = prime->q << ring->log2_tiles;
-    cm_ring_fold_powers(ring, powers);
+    uint32_t start = tiles == 1 ? prime->q : tiles / 2u * prime->q;
     for (unsigned j = 0; j < tiles; j++) {
-        powers[j] = cm_montgomery_residue(powers[j], factor, prime);
-        start -= powers[j];
+        start -= (uint32_t)powers[j];
     }
     for (uint32_t i = 0; i < points; i += 4u) {
         uint32_t sums[4] = {start, start, start, start};
+        const uint8_t *next = packed + i / 4u;
         for (unsigned j = 0; j < tiles; j++) {
-            const uint32_t digits = packed[((uint32_t)j * points + i) / 4u];
+            const uint32_t digits = *next;
             for (unsigned b = 0; b < 4; b++) {
-                sums[b] += (digits >> 2u * b & 3u) * powers[j];
+                sums[b] += (digits >> 2u * b & 3u) * (uint32_t)powers[j];
             }
+            next += points / 4u;
         }
         for (unsigned b = 0; b < 4; b++) {
-            a[i + b] = tiles == 1 ? sums[b] : cm_montgomery_multiply(sums[b], prime->r1, prime);
+            a[i + b] = tiles <= 4 ? sums[b] : cm_montgomery_multiply(sums[b], prime->r1, prime);
         }
+    }
+}
+
+void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring)
+{
+    int32_t powers[CM_MAX_TILES];
+    cm_ring_fold_powers(ring, factor, powers);
+    if (ring->log2_tiles == 0) {
+        fold_digits(a, packed, ring, powers, 1);
+    } else if (ring->log2_tiles == 1) {
+        fold_digits(a, packed, ring, powers, 2);
+    } else {
+        fold_digits(a, packed, ring, powers, 1u << ring->log2_tiles);
     }
 }
 

@@ -108,10 +108,10 @@ static inline uint32_t cm_ring_points(const cm_ring *ring)
 }
 
 /*
- * powers[j] = r^j in Montgomery form for each of the 2^log2_tiles values of j: coefficient i of a polynomial a in
- * the tile is the sum of a[j n/T + i] r^j.
+ * powers[j] = factor r^j, below q / 2 in magnitude, for each of the 2^log2_tiles values of j: coefficient i of a
+ * polynomial a in the tile is the sum of a[j n/T + i] r^j. A factor of r1 gives powers in Montgomery form.
  */
-void cm_ring_fold_powers(const cm_ring *ring, uint32_t powers[CM_MAX_TILES]);
+void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t powers[CM_MAX_TILES]);
 
 /*
  * Montgomery reduction: x / 2^32 mod q, below x / 2^32 + q.
@@ -121,6 +121,16 @@ static inline uint32_t cm_montgomery_reduce(uint64_t x, const cm_prime *prime)
 {
     uint32_t m = (uint32_t)x * prime->neg_q_inv;
     return (uint32_t)((x + (uint64_t)m * prime->q) >> 32);
+}
+
+/*
+ * The same of a signed number, to within q / 2 of x / 2^32: the multiple of q that is added has a signed factor. For
+ * |x| < 2^63 - 2^31 q.
+ */
+static inline int32_t cm_montgomery_reduce_signed(int64_t x, const cm_prime *prime)
+{
+    const int32_t m = (int32_t)((uint32_t)x * prime->neg_q_inv);
+    return (int32_t)((x + (int64_t)m * (int32_t)prime->q) >> 32);
 }
 
 /* a b / 2^32 mod q, below 2q, for any 32-bit a and b <= q. */
@@ -169,7 +179,7 @@ void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *pr
 
 /*
  * A packed ternary polynomial (ciphermote/keys.h) times factor, a residue, folded into the ring or tile: n/T
- * values below 2q.
+ * values below 4q.
  */
 void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring);
 

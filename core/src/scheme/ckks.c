@@ -90,13 +90,12 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
     }
     work->noise.key = work->seeds.secret_seed;
     work->noise.stream = &work->stream;
-    work->noise.stored = NULL;
 #if CM_STORE_NOISE
-    for (unsigned component = 0; component < (xof == CM_XOF_NONE ? 2u : 1u); component++) {
+    cm_noise_keep_for(&work->noise, &work->message, parts->noise);
+    if (xof == CM_XOF_NONE) {
         const uint32_t n = (uint32_t)1 << params->log2_n;
-        cm_noise_sample(&work->noise, component, parts->noise + (size_t)component * n, n);
+        cm_noise_keep(&work->noise, parts->noise + n, n);
     }
-    work->noise.stored = parts->noise;
 #endif
     cm_ciphertext_info *info = &emitter->info;
     memset(info, 0, sizeof *info);
@@ -122,17 +121,32 @@ static void open_ring(const layout *parts, const cm_prime *prime, unsigned log2_
 #endif
 }
 
-/* w = NTT(m + e) for component 0, NTT(e) for component 1, in the ring's tile. */
+/* w = m + e for component 0, e for component 1, in the ring's tile. */
+static void fold_component(const layout *parts, unsigned component)
+{
+    const workspace *work = parts->work;
+    const cm_ring *ring = &work->ring;
+#if CM_STORE_NOISE
+    if (component == 0) {
+        cm_message_fold_noisy(&work->message, parts->noise, ring, parts->w);
+    } else {
+        cm_noise_fold(parts->noise + ((size_t)1 << ring->log2_n), ring, parts->w);
+    }
+#else
+    if (component == 0) {
+        cm_message_fold(&work->message, ring, parts->w);
+    } else {
+        memset(parts->w, 0, sizeof(uint32_t) * cm_ring_points(ring));
+    }
+    cm_noise_add(&work->noise, component, parts->w, ring);
+#endif
+}
+
+/* w, transformed. */
 static void transform_component(const layout *parts, unsigned component)
 {
-    workspace *work = parts->work;
-    if (component == 0) {
-        cm_message_fold(&work->message, &work->ring, parts->w);
-    } else {
-        memset(parts->w, 0, sizeof(uint32_t) * cm_ring_points(&work->ring));
-    }
-    cm_noise_add(&work->noise, component, parts->w, &work->ring);
-    cm_ntt_forward(parts->w, &work->ring);
+    fold_component(parts, component);
+    cm_ntt_forward(parts->w, &parts->work->ring);
 }
 
 /* Whatever the outcome, no secret stays in the arena or on the stack; an arena that was refused is not ours to touch. */

@@ -96,7 +96,7 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     cm_ntt_inverse(c0, &ring);
 
     cm_chacha20_block(block, seed, secret_part, 0);
-    const cm_noise noise = {block, &stream, NULL};
+    const cm_noise noise = {block, &stream};
     cm_noise_add(&noise, 0, c0, &ring);
     cm_ntt_forward(c0, &ring);
     reduce_all(c0, &ring);

@@ -4,22 +4,32 @@
 
 #include <stdint.h>
 
-#include "ciphermote/keys.h"
+#include "ciphermote/config.h"
+#include "encode/encode.h"
 #include "random/xof.h"
 #include "ring/ring.h"
 
 typedef struct cm_noise {
-    const uint8_t *key;   /* CM_SEED_BYTES; the caller keeps it alive */
-    cm_stream *stream;    /* scratch */
-    const int8_t *stored; /* n coefficients of each component, or null: regenerate */
+    const uint8_t *key; /* CM_SEED_BYTES; the caller keeps it alive */
+    cm_stream *stream;  /* scratch */
 } cm_noise;
 
-/* Sample n coefficients of a component. */
-void cm_noise_sample(const cm_noise *noise, unsigned component, int8_t *out, uint32_t n);
+#if CM_STORE_NOISE
+
+/* Sample the n coefficients of component 0, and keep them as the message wants them. */
+void cm_noise_keep_for(const cm_noise *noise, const cm_message *message, int8_t *kept);
+
+/* Sample those of component 1, which has no message, and keep them in order. */
+void cm_noise_keep(const cm_noise *noise, int8_t *kept, uint32_t n);
+
+/* Noise kept in order, folded into the ring or tile: n/T values below 2q. */
+void cm_noise_fold(const int8_t *kept, const cm_ring *ring, uint32_t *out);
+
+#endif
 
 /*
- * Add the noise polynomial of a component, folded into the ring or tile, to a: n/T values below 2q become values
- * below 4q. The same key and component give the same noise at every prime and tile.
+ * Sample the noise polynomial of a component and add it, folded into the ring or tile, to a: n/T values below 4q, before
+ * and after. The same key and component give the same noise at every prime and tile.
  */
 void cm_noise_add(const cm_noise *noise, unsigned component, uint32_t *a, const cm_ring *ring);
 
