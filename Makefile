@@ -15,7 +15,7 @@ test: lint test-c test-qemu test-python ## every check and test below
 lint: setup-test ## formatting and static checks of C, Python and shell
 	tools/lint.sh
 
-test-c: setup-test ## the C tests: gcc and clang, -O0 -O2 -O3 -Os, sanitizers, one file, a back-end
+test-c: setup-test ## the C tests: gcc and clang, -O0 -O2 -O3 -Os, sanitizers, one file, a back-end, constant time
 	tools/test_matrix.py
 
 test-qemu: setup-test ## the C tests on simulated Cortex-M0, M4 and M33 and RISC-V 32 cores

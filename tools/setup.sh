@@ -12,7 +12,7 @@ readonly venv=.venv
 demo_packages=(cmake g++ gcc make ninja-build python3 python3-dev python3-venv
     binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
 test_packages=("${demo_packages[@]}" clang clang-format cppcheck libclang-rt-14-dev llvm pkg-config shellcheck
-    gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc)
+    valgrind gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc)
 
 say()
 {

@@ -40,6 +40,16 @@ class Configuration:
     def folder(self) -> Path:
         return MATRIX / self.title
 
+    @property
+    def program(self) -> Path:
+        name = "constant_time/constant_time_tests" if self.watched else "core/core_tests"
+        return self.folder / "tests" / name
+
+    @property
+    def watched(self) -> bool:
+        """Whether valgrind watches the program: the test of constant time."""
+        return "CIPHERMOTE_CONSTANT_TIME" in self.options
+
     def configure_command(self) -> list[str]:
         return [
             *("cmake", "-S", str(REPOSITORY), "-B", str(self.folder), "-G", "Ninja"),
@@ -47,6 +57,11 @@ class Configuration:
             *(f"-DCMAKE_C_FLAGS={self.flags}", "-DCIPHERMOTE_WERROR=ON"),
             *(f"-D{option}=ON" for option in self.options),
         ]
+
+    def test_command(self) -> list[str]:
+        if self.watched:
+            return ["ctest", "--test-dir", str(self.folder), "--output-on-failure"]
+        return [str(self.program)]
 
 
 def configurations() -> list[Configuration]:
@@ -65,7 +80,23 @@ def configurations() -> list[Configuration]:
         "products": f"{back_end} -DCM_WHOLE_PRODUCTS=1",
     }
     variants = [Configuration("gcc", name, flags) for name, flags in options.items()]
-    return sanitized + levels + one_file + variants
+    return sanitized + levels + one_file + variants + watched_configurations()
+
+
+def watched_configurations() -> list[Configuration]:
+    """Those of the test of constant time, for rings up to the largest that it encrypts with."""
+    flags = {level: f"-{level}" for level in ("O2", "O3", "Os")}
+    flags |= {
+        "tiny": "-O2 -DCM_PRESET=CM_PRESET_TINY -DCM_NO_INT128",
+        "balanced": "-O2 -DCM_PRESET=CM_PRESET_BALANCED",
+        "fast": "-O2 -DCM_PRESET=CM_PRESET_FAST",
+    }
+    option = "CIPHERMOTE_CONSTANT_TIME"
+    return [
+        Configuration(compiler, f"valgrind-{name}", f"{flags[name]} -DCM_MAX_LOG2_N=12", (option,))
+        for name in flags
+        for compiler in COMPILERS
+    ]
 
 
 class StepFailed(Exception):
@@ -109,14 +140,13 @@ def build_and_test(configuration: Configuration, rerun: bool) -> str:
     configure_once(configuration)
     run(["cmake", "--build", str(folder), "-j", "1"])
     built = time.monotonic()
-    program = folder / "tests" / "core" / "core_tests"
     passed = folder / "passed.sha256"
-    digest = hashlib.sha256(program.read_bytes()).hexdigest()
+    digest = hashlib.sha256(configuration.program.read_bytes()).hexdigest()
     if not rerun and passed.is_file() and passed.read_text() == digest:
         return "unchanged since it passed"
-    output = run([str(program)]).strip()
+    output = run(configuration.test_command())
     passed.write_text(digest)
-    summary = output.splitlines()[-1] if output else "passed"
+    summary = next((line for line in reversed(output.splitlines()) if "passed" in line), "passed")
     return f"build {built - started:5.1f} s  tests {time.monotonic() - built:5.1f} s  {summary}"
 
 
@@ -138,10 +168,10 @@ def main() -> int:
         for future in as_completed(running):
             title = running[future].title
             try:
-                print(f"{title:<18}ok      {future.result()}", flush=True)
+                print(f"{title:<24}ok      {future.result()}", flush=True)
             except StepFailed as failure:
                 failures += 1
-                print(f"{title:<18}FAILED\n{failure}", flush=True)
+                print(f"{title:<24}FAILED\n{failure}", flush=True)
     print(f"C matrix: {len(chosen) - failures} of {len(chosen)} configurations passed")
     return 1 if failures else 0
 

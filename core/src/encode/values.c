@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "encode/encode.h"
+#include "random/declassify.h"
 #include "random/sample.h"
 
 /* What the conversions of one vector found wrong, gathered without branching; not zero if anything was. */
@@ -158,11 +159,26 @@ static number number_of_integer(int32_t value, int32_t exponent)
     return result;
 }
 
-/* x limited to 0 .. limit, for |x| far below 2^31; the arithmetic right shift makes a mask of the sign. */
+/*
+ * All ones if x is negative. The compiler must not know that it is that or zero: clang 14 takes what clamp does with
+ * such a mask for a choice, and branches.
+ */
+static int32_t mask_of_sign(int32_t x)
+{
+#if defined(__GNUC__)
+    int32_t mask = x >> 31;
+    __asm__("" : "+r"(mask));
+#else
+    const volatile int32_t mask = x >> 31;
+#endif
+    return mask;
+}
+
+/* x limited to 0 .. limit, for |x| far below 2^31. */
 static int32_t clamp(int32_t x, int32_t limit)
 {
-    x &= ~(x >> 31);
-    return limit + ((x - limit) & ((x - limit) >> 31));
+    x &= ~mask_of_sign(x);
+    return limit + ((x - limit) & mask_of_sign(x - limit));
 }
 
 /* Round value * 2^shift to the nearest integer, halves away from zero; |result| < 2^limit_bits or it is too large. */
@@ -277,9 +293,11 @@ cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_me
     const size_t given = number_size * parts * values->count;
     const findings found = convert(params, values, values->count * parts, message->data);
     memset((uint8_t *)message->data + given, 0, total - given);
-    if (found.not_finite | found.too_large) {
+    /* The status tells whether any value was refused and why, not which: the conversions have taken all of them. */
+    const bool not_finite = cm_declassified(found.not_finite != 0);
+    if (not_finite || cm_declassified(found.too_large != 0)) {
         memset(message->data, 0, total);
-        return found.not_finite ? CM_ERR_NOT_FINITE : CM_ERR_VALUE_RANGE;
+        return not_finite ? CM_ERR_NOT_FINITE : CM_ERR_VALUE_RANGE;
     }
     if (parts == 2u) {
         conjugate_odd_slots(message, values->count);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "random/declassify.h"
 #include "random/sample.h"
 #include "random/wipe.h"
 #include "random/xof.h"
@@ -28,6 +29,8 @@ void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t
     }
     seeds->counter = counter;
     keyed_block(seeds->public_seed, key, CM_LABEL_PUBLIC_SEED, 0);
+    /* It is sent, and its expansion rejects by its residues. */
+    cm_declassify(seeds->public_seed, sizeof seeds->public_seed);
     keyed_block(block, key, CM_LABEL_SECRET_SEED, 0);
     memcpy(seeds->secret_seed, block, sizeof seeds->secret_seed);
     cm_wipe(block, sizeof block);
@@ -41,7 +44,8 @@ static bool differ(const uint8_t *a, const uint8_t *b, size_t length)
     for (size_t i = 0; i < length; i++) {
         difference |= (uint8_t)(a[i] ^ b[i]);
     }
-    return difference != 0;
+    /* The call's status tells whether a draw was refused. */
+    return cm_declassified(difference != 0);
 }
 
 /* A stuck source repeats a byte or a half within one draw, or a whole draw: each has a chance below 2^-119 otherwise. */
@@ -113,7 +117,8 @@ cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRE
     for (unsigned i = 0; i < CM_DEVICE_SECRET_BYTES; i++) {
         any |= secret[i];
     }
-    if (any == 0) {
+    /* The status tells whether it is the one secret that is refused. */
+    if (cm_declassified(any == 0)) {
         return CM_ERR_ARGUMENT;
     }
     uint64_t counter = 0;

@@ -1,6 +1,7 @@
 /* Key generation, a prime at a time, and the keys' forms on the device. */
 #include "ciphermote/keys.h"
 
+#include "random/declassify.h"
 #include "random/sample.h"
 #include "random/wipe.h"
 #include "scheme/noise.h"
@@ -87,6 +88,8 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     cm_ring_init(&ring, modulus, params->log2_n);
 
     cm_chacha20_block(block, seed, public_part, 0);
+    /* A seed of a public polynomial, whose expansion rejects by its residues. */
+    cm_declassify(block, cm_public_seed_bytes(CM_CHACHA20));
     cm_uniform_init(&uniform, CM_CHACHA20, block, params->log2_n, params->key_primes);
     cm_uniform_polynomial(&uniform, modulus, prime, c1);
 
