@@ -174,23 +174,44 @@ static int32_t mask_of_sign(int32_t x)
     return mask;
 }
 
-/* x limited to 0 .. limit, for |x| far below 2^31. */
+/* x limited to 0 .. limit, for |x| by_word below 2^31. */
 static int32_t clamp(int32_t x, int32_t limit)
 {
     x &= ~mask_of_sign(x);
     return limit + ((x - limit) & mask_of_sign(x - limit));
 }
 
+/*
+ * x 2^places, 0 <= places < 64, and what goes beyond 64 bits. Words are shifted: where 64 bits are two of them, compilers
+ * make a branch of a shift by a variable amount.
+ */
+static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
+{
+    const uint32_t by_word = (uint32_t)mask_of_sign(31 - places);
+    const uint32_t within = (uint32_t)places & 31u;
+    const uint32_t low = x << within;
+    const uint32_t high = x >> 1 >> (31u - within);
+    *beyond = high & by_word;
+    return (uint64_t)((high & ~by_word) | (low & by_word)) << 32 | (low & ~by_word);
+}
+
+/* x / 2^places to the nearest, halves up, for x <= 2^31 and 0 <= places <= 33. */
+static uint32_t shift_right_rounded(uint32_t x, int32_t places)
+{
+    uint32_t none;
+    const uint32_t kept = x & ~(uint32_t)mask_of_sign(32 - places); /* 33 places leave less than a half */
+    const uint64_t shifted = shift_left(kept, 32 - clamp(places, 32), &none);
+    return (uint32_t)(shifted >> 32) + ((uint32_t)shifted >> 31);
+}
+
 /* Round value * 2^shift to the nearest integer, halves away from zero; |result| < 2^limit_bits or it is too large. */
 static int64_t to_fixed(number value, int32_t shift, unsigned limit_bits, findings *found)
 {
     shift += value.shift;
-    int32_t left = clamp(shift, 62);
-    int32_t right = clamp(-shift, 40);
-    uint64_t lost = (uint64_t)(value.magnitude >> 1) >> (63 - left);
-    uint64_t half = (uint64_t)1 << right >> 1;
-    uint64_t magnitude = (((uint64_t)value.magnitude << left) + half) >> right;
-    uint64_t over = lost | magnitude >> limit_bits;
+    uint32_t lost;
+    const uint32_t whole = shift_right_rounded(value.magnitude, clamp(-shift, 33));
+    const uint64_t magnitude = shift_left(whole, clamp(shift, 62), &lost);
+    const uint64_t over = lost | magnitude >> limit_bits;
     uint32_t beyond_shift = all_ones_if((uint32_t)(62 - shift) >> 31) & ~is_zero(value.magnitude);
     found->too_large |= beyond_shift | ~is_zero((uint32_t)(over >> 32) | (uint32_t)over);
     int64_t sign = -(int64_t)(value.negative & 1u);
