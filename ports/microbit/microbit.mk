@@ -29,6 +29,8 @@ $(BUILD)/microbit/%.o: %.c
 $(BUILD)/microbit/ciphermote.elf: $(m0_objects) microbit/application.ld mps2-an386/sections.ld
 	$(M4_CC) $(M0_FLAGS) $(M0_LINK) $(LDFLAGS) -Tmicrobit/application.ld -Wl,-Map=$(@:.elf=.map) \
 	    $(m0_objects) -o $@
+	@! arm-none-eabi-nm $@ | grep -w __aeabi_lmul || { rm $@; \
+	    echo 'The function above branches on its operands: use core/src/ring/product.h.' >&2; exit 1; }
 	arm-none-eabi-size $@
 
 $(BUILD)/microbit/ciphermote.hex: $(BUILD)/microbit/ciphermote.elf

@@ -41,7 +41,7 @@ static inline wide wide_half(unsigned bits)
 /* Unsigned inside: a partial sum may wrap, the whole never does. */
 static inline wide multiply_add(wide sum, fixed a, fixed b)
 {
-    return (wide)((uint64_t)sum + (uint64_t)((int64_t)a * b));
+    return (wide)((uint64_t)sum + (uint64_t)cm_product_signed(a, b));
 }
 
 /* sum + (x + y) b, where x + y may need 33 bits: two products of 32 bits are the cheaper ones. */
@@ -84,7 +84,7 @@ static inline residue_constants residue_constants_of(const cm_prime *prime)
 
 static inline int32_t residue_of(fixed x, const residue_constants *constants)
 {
-    const int32_t quotient = (int32_t)((int64_t)(x + constants->half) * constants->inverse >> 32);
+    const int32_t quotient = (int32_t)(cm_product_signed(x + constants->half, constants->inverse) >> 32);
     return x - quotient * constants->q;
 }
 
@@ -92,7 +92,7 @@ static inline int32_t residue_of(fixed x, const residue_constants *constants)
 static inline int64_t fold_add(int64_t sum, fixed x, int32_t power, const cm_prime *prime)
 {
     (void)prime;
-    return sum + (int64_t)x * power;
+    return sum + cm_product_signed(x, power);
 }
 
 #include "encode/fixed_transform.h"

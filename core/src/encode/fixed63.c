@@ -74,7 +74,7 @@ static inline uint32_t lazy_residue(fixed x, const cm_prime *prime)
 /* A lazy residue is below 2^29. */
 static inline int64_t fold_add(int64_t sum, fixed x, int32_t power, const cm_prime *prime)
 {
-    return sum + (int64_t)(int32_t)lazy_residue(x, prime) * power;
+    return sum + cm_product_signed((int32_t)lazy_residue(x, prime), power);
 }
 
 typedef struct residue_constants {

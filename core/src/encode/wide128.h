@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "ring/product.h"
+
 #if defined(__SIZEOF_INT128__) && !defined(CM_NO_INT128)
 
 __extension__ typedef __int128 cm_wide128;
@@ -73,10 +75,10 @@ static inline cm_wide128 cm_wide128_product(int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a;
     uint64_t y = (uint64_t)b;
-    uint64_t low = (x & 0xFFFFFFFFu) * (y & 0xFFFFFFFFu);
-    uint64_t middle = (x >> 32) * (y & 0xFFFFFFFFu) + (low >> 32);
-    uint64_t cross = (x & 0xFFFFFFFFu) * (y >> 32) + (middle & 0xFFFFFFFFu);
-    uint64_t high = (x >> 32) * (y >> 32) + (middle >> 32) + (cross >> 32);
+    uint64_t low = cm_product((uint32_t)x, (uint32_t)y);
+    uint64_t middle = cm_product((uint32_t)(x >> 32), (uint32_t)y) + (low >> 32);
+    uint64_t cross = cm_product((uint32_t)x, (uint32_t)(y >> 32)) + (uint32_t)middle;
+    uint64_t high = cm_product((uint32_t)(x >> 32), (uint32_t)(y >> 32)) + (middle >> 32) + (cross >> 32);
     cm_wide128 product;
     product.low = cross << 32 | (low & 0xFFFFFFFFu);
     product.high = (int64_t)(high - (y & (uint64_t)(a >> 63)) - (x & (uint64_t)(b >> 63)));

@@ -131,7 +131,7 @@ static void uniform_values_chacha(cm_uniform *uniform, uint32_t *residues, uint3
  */
 static uint32_t uniform_residue(uint64_t x, const cm_prime *prime)
 {
-    uint64_t sum = (uint64_t)(uint32_t)(x >> 32) * prime->r2 + (uint64_t)(uint32_t)x * prime->r1;
+    uint64_t sum = cm_product((uint32_t)(x >> 32), prime->r2) + cm_product((uint32_t)x, prime->r1);
     uint32_t residue = cm_montgomery_reduce(sum, prime);
     return cm_subtract_once(cm_subtract_once(residue, prime->q), prime->q);
 }

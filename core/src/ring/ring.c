@@ -176,7 +176,7 @@ static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root
     const uint32_t q = prime->q;
     uint32_t *high = low + half;
     for (uint32_t j = 0; j < half; j++) {
-        const int64_t scaled = (int64_t)high[j] * root->quotient + ((int64_t)1 << 31);
+        const int64_t scaled = cm_product_mixed(high[j], root->quotient) + ((int64_t)1 << 31);
         uint32_t product = high[j] * (uint32_t)root->root - (uint32_t)(scaled >> 32) * q + q;
         high[j] = low[j] + 2u * q - product;
         low[j] += product;
@@ -278,7 +278,7 @@ void cm_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t sum = (uint64_t)out[i] * prime->r1 + (uint64_t)a[i] * b[i];
+        const uint64_t sum = cm_product(out[i], prime->r1) + cm_product(a[i], b[i]);
         out[i] = cm_subtract_once(cm_subtract_once(cm_montgomery_reduce(sum, prime), prime->q), prime->q);
     }
 }

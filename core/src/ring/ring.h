@@ -16,6 +16,7 @@
 
 #include "ciphermote/config.h"
 #include "ciphermote/params.h"
+#include "ring/product.h"
 
 #define CM_MAX_LOG2_TILES 4
 #define CM_MAX_TILES (1 << CM_MAX_LOG2_TILES)
@@ -120,7 +121,7 @@ void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t powers[CM
 static inline uint32_t cm_montgomery_reduce(uint64_t x, const cm_prime *prime)
 {
     uint32_t m = (uint32_t)x * prime->neg_q_inv;
-    return (uint32_t)((x + (uint64_t)m * prime->q) >> 32);
+    return (uint32_t)((x + cm_product(m, prime->q)) >> 32);
 }
 
 /*
@@ -130,13 +131,13 @@ static inline uint32_t cm_montgomery_reduce(uint64_t x, const cm_prime *prime)
 static inline int32_t cm_montgomery_reduce_signed(int64_t x, const cm_prime *prime)
 {
     const int32_t m = (int32_t)((uint32_t)x * prime->neg_q_inv);
-    return (int32_t)((x + (int64_t)m * (int32_t)prime->q) >> 32);
+    return (int32_t)((x + cm_product_signed(m, (int32_t)prime->q)) >> 32);
 }
 
 /* a b / 2^32 mod q, below 2q, for any 32-bit a and b <= q. */
 static inline uint32_t cm_montgomery_multiply(uint32_t a, uint32_t b, const cm_prime *prime)
 {
-    return cm_montgomery_reduce((uint64_t)a * b, prime);
+    return cm_montgomery_reduce(cm_product(a, b), prime);
 }
 
 /* x - q if x >= q, else x; without a branch. For x < 2^31 + q. */

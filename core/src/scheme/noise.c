@@ -46,7 +46,7 @@ static inline void fold_stretches(const int8_t *noise, const cm_ring *ring, cons
         for (unsigned j = 0; j < tiles; j++) {
             const uint32_t four = cm_load32(next);
             for (unsigned k = 0; k < 4u; k++) {
-                sums[k] += (int64_t)(int8_t)(uint8_t)(four >> 8u * k) * powers[j];
+                sums[k] += cm_product_signed((int8_t)(uint8_t)(four >> 8u * k), powers[j]);
             }
             next += points;
         }
@@ -94,7 +94,7 @@ static void add_block(uint32_t *a, const int8_t *block, unsigned stretch, int32_
         if (stretch == 0) {
             a[i] = cm_subtract_once(a[i], 2u * q) + q + (uint32_t)e;
         } else {
-            const int32_t folded = cm_montgomery_reduce_signed((int64_t)e * power, prime);
+            const int32_t folded = cm_montgomery_reduce_signed(cm_product_signed(e, power), prime);
             a[i] = cm_subtract_once(a[i] + q + (uint32_t)folded, 2u * q);
         }
     }

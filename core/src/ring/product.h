@@ -1,0 +1,44 @@
+/* The 64-bit product of two words, in time that depends on neither where the core's own instructions take such time. */
+#ifndef CM_RING_PRODUCT_H
+#define CM_RING_PRODUCT_H
+
+#include <stdint.h>
+
+#if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
+#define CM_NO_LONG_PRODUCT 1
+#else
+#define CM_NO_LONG_PRODUCT 0
+#endif
+
+#if CM_NO_LONG_PRODUCT
+
+/* These cores have no long multiplication, and gcc's library function branches on a carry: see product.c. */
+uint64_t cm_product(uint32_t a, uint32_t b);
+int64_t cm_product_signed(int32_t a, int32_t b);
+
+/* The unsigned product less 2^32 a for b < 0. */
+static inline int64_t cm_product_mixed(uint32_t a, int32_t b)
+{
+    return (int64_t)(cm_product(a, (uint32_t)b) - ((uint64_t)(a & (uint32_t)(b >> 31)) << 32));
+}
+
+#else
+
+static inline uint64_t cm_product(uint32_t a, uint32_t b)
+{
+    return (uint64_t)a * b;
+}
+
+static inline int64_t cm_product_mixed(uint32_t a, int32_t b)
+{
+    return (int64_t)a * b;
+}
+
+static inline int64_t cm_product_signed(int32_t a, int32_t b)
+{
+    return (int64_t)a * b;
+}
+
+#endif
+
+#endif
