@@ -2,7 +2,7 @@
 """Write the C library's generated tables, or check with --check that the committed ones are what this writes.
 
 core/src/params/sets.c    the parameter sets (python/ciphermote/parameters.py)
-core/src/encode/roots.c   the encoder's correctly rounded quarter wave
+core/src/encode/roots.c   the encoder's correctly rounded quarter wave, and what computes it
 core/src/encode/slot_order.c   the permutation of the slots
 
 Deterministic and in integers throughout: no result depends on the machine's floating point.
@@ -26,6 +26,15 @@ ROW = 1 << (MAX_LOG2_N - MIN_LOG2_N)
 
 GUARD_BITS = 192
 """Fraction bits of the fixed-point arithmetic below; what is rounded has 63."""
+
+COMPUTED_BITS = {31: 60, 63: 92}
+"""By fraction bits of a root: what core/src/encode/computed_roots.c rounds is off by less than 2^-this."""
+
+LOG2_COARSE = 6
+"""Coarse roots are multiples of pi / 2^LOG2_COARSE; fine ones reach half as far."""
+
+HIGH_BITS, LOW_BITS = 62, 32
+"""Fraction bits of the upper word of a factor, and how many more its lower word adds."""
 
 
 def arctangent_of_inverse(x: int, one: int) -> int:
@@ -55,26 +64,31 @@ def sine_times(angle: int, one: int) -> int:
     return total
 
 
-def quarter_wave(bits: int) -> list[int]:
-    """round(sin(pi i / 2^MAX_LOG2_N) * 2^bits) for i = 0 .. 2^(MAX_LOG2_N - 1)."""
+def exact_wave() -> list[int]:
+    """sin(pi i / 2^MAX_LOG2_N) * 2^GUARD_BITS for i = 0 .. 2^(MAX_LOG2_N - 1), off by less than 2^16."""
     one = 1 << GUARD_BITS
     last = 1 << (MAX_LOG2_N - 1)
     pi = pi_times(one)
-    wave = [round_correctly(sine_times((pi * i) >> MAX_LOG2_N, one), bits) for i in range(1, last)]
-    return [0, *wave, 1 << bits]
+    return [*(sine_times((pi * i) >> MAX_LOG2_N, one) for i in range(last)), one]
+
+
+def quarter_wave(bits: int) -> list[int]:
+    """round(sin(pi i / 2^MAX_LOG2_N) * 2^bits) for i = 0 .. 2^(MAX_LOG2_N - 1)."""
+    wave = exact_wave()
+    return [0, *(round_correctly(value, bits) for value in wave[1:-1]), 1 << bits]
 
 
 def round_correctly(value: int, bits: int) -> int:
     """value / 2^GUARD_BITS to `bits` fraction bits.
 
-    Fails if an error of value below 2^16 units could change the result; every series here has fewer than 2^8
-    terms, each off by a few units.
+    Fails if an error could change the result: that of value, below 2^16 units, for every series here has
+    fewer than 2^8 terms, each off by a few units; and the far larger one of core/src/encode/computed_roots.c.
     """
     shift = GUARD_BITS - bits
     rounded = (value + (1 << (shift - 1))) >> shift
     to_tie = abs(value - (rounded << shift)) - (1 << (shift - 1))
-    if abs(to_tie) < 1 << 16:
-        raise ArithmeticError("a table entry is too close to a rounding tie: raise GUARD_BITS")
+    if abs(to_tie) < 1 << (GUARD_BITS - COMPUTED_BITS[bits]):
+        raise ArithmeticError("a root is too close to a rounding tie to be computed: give factors more bits")
     return rounded
 
 
@@ -90,8 +104,12 @@ def row_macros() -> Iterator[str]:
 
 
 def table_rows(wave: list[int], bits: int, per_line: int) -> Iterator[str]:
-    """The body of a table: CM_ROW(...) for each 16 entries, then the last entry alone."""
-    entries = [f"0x{value:0{(bits + 1) // 4}x}" for value in wave]
+    """The body of the quarter wave's table."""
+    yield from rows([f"0x{value:0{(bits + 1) // 4}x}" for value in wave], per_line)
+
+
+def rows(entries: list[str], per_line: int) -> Iterator[str]:
+    """CM_ROW(...) for each 16 entries, then the last entry alone."""
     for start in range(0, len(entries) - 1, ROW):
         row = entries[start : start + ROW]
         lines = [", ".join(row[i : i + per_line]) for i in range(0, ROW, per_line)]
@@ -99,12 +117,53 @@ def table_rows(wave: list[int], bits: int, per_line: int) -> Iterator[str]:
     yield entries[-1]
 
 
+def factor_tables() -> dict[str, list[int]]:
+    """What computed_roots.c multiplies, by the names of its tables, times 2^GUARD_BITS."""
+    wave = exact_wave()
+    step = 1 << (MAX_LOG2_N - LOG2_COARSE)
+    nearest = slice(0, step // 2 + 1)
+    return {"coarse_sine": wave[::step], "fine_sine": wave[nearest], "fine_cosine": wave[::-1][nearest]}
+
+
+def factor_words(value: int) -> tuple[int, int]:
+    """The two words of value / 2^GUARD_BITS: high / 2^62 + low / 2^94, both rounded to the nearest."""
+    shift = GUARD_BITS - HIGH_BITS - LOW_BITS
+    whole = (value + (1 << (shift - 1))) >> shift
+    high = (whole + (1 << (LOW_BITS - 1))) >> LOW_BITS
+    return high, whole - (high << LOW_BITS)
+
+
+def factor_rows(name: str, entries: list[str]) -> Iterator[str]:
+    """The body of a table: the fine ones have as many entries as the build's CM_MAX_LOG2_N asks for."""
+    if name.startswith("coarse"):
+        yield from (", ".join(entries[i : i + 4]) + "," for i in range(0, len(entries), 4))
+    else:
+        yield from rows(entries, 4)
+
+
+def factors_source() -> Iterator[str]:
+    """The tables of CM_ENCODER_ROOTS_COMPUTED."""
+    tables = {name: [factor_words(value) for value in table] for name, table in factor_tables().items()}
+    size = {name: f"CM_{name.split('_')[0].upper()}_ROOTS" for name in tables}
+    for name, words in tables.items():
+        yield f"const int64_t cm_{name}[{size[name]}] = {{"
+        yield from factor_rows(name, [f"0x{high:016x}" for high, _ in words])
+        yield "};"
+    yield "#if CM_PRECISION_63"
+    for name, words in tables.items():
+        yield f"const int32_t cm_{name}_low[{size[name]}] = {{"
+        yield from factor_rows(name, [str(low) for _, low in words])
+        yield "};"
+    yield "#endif"
+
+
 def roots_source() -> str:
     """core/src/encode/roots.c."""
     return "\n".join(
         [
             "/*",
-            " * The encoder's quarter wave (encode/roots.h). Generated by tools/generate_tables.py.",
+            " * The encoder's quarter wave, or what computes it (encode/roots.h).",
+            " * Generated by tools/generate_tables.py.",
             " *",
             " * Every size is a part of the largest: sin(pi i / 2^k) is its entry i * 2^(14 - k). CM_ROW",
             " * keeps the entries of 16 that a smaller build needs: a small table, in natural order too.",
@@ -113,6 +172,8 @@ def roots_source() -> str:
             "",
             "/* clang-format off */",
             *row_macros(),
+            "",
+            "#if CM_ENCODER_ROOTS == CM_ENCODER_ROOTS_FLASH",
             "",
             "#if CM_PRECISION_31",
             "const uint32_t cm_sine_31[CM_ROOTS] = {",
@@ -124,6 +185,12 @@ def roots_source() -> str:
             "const uint64_t cm_sine_63[CM_ROOTS] = {",
             *table_rows(quarter_wave(63), 63, 4),
             "};",
+            "#endif",
+            "",
+            "#else",
+            "",
+            *factors_source(),
+            "",
             "#endif",
             "",
             "#undef CM_ROW",

@@ -77,6 +77,7 @@ def configurations() -> list[Configuration]:
         "tiny": "-O2 -DCM_PRESET=CM_PRESET_TINY",
         "balanced": "-O2 -DCM_PRESET=CM_PRESET_BALANCED",
         "fast": "-O2 -DCM_PRESET=CM_PRESET_FAST",
+        "computed-roots": "-O2 -DCM_ENCODER_ROOTS=CM_ENCODER_ROOTS_COMPUTED -DCM_NO_INT128",
         "products": f"{back_end} -DCM_WHOLE_PRODUCTS=1",
     }
     variants = [Configuration("gcc", name, flags) for name, flags in options.items()]

@@ -352,6 +352,43 @@ def test_every_root_is_correctly_rounded_at_every_table_size(log2_n: int, tmp_pa
         )
 
 
+@pytest.mark.parametrize("option", ["-DCM_PRECISION_31=1", "-DCM_PRECISION_63=0", "-DCM_NO_INT128"])
+@pytest.mark.parametrize("log2_n", [10, 11, 12, 13, 14])
+def test_every_computed_root_is_that_of_the_table(log2_n: int, option: str, tmp_path: Path) -> None:
+    size, computed = f"-DCM_MAX_LOG2_N={log2_n}", "-DCM_ENCODER_ROOTS=CM_ENCODER_ROOTS_COMPUTED"
+    sources = [ROOT / "core/src/encode" / name for name in ("roots.c", "computed_roots.c")]
+    (tmp_path / "stored").mkdir()
+    stored = compile_c(tmp_path / "stored", *sources, options=(size, option))
+    library = compile_c(tmp_path, *sources, options=(size, option, computed))
+    quarter = 2 ** (log2_n - 1)
+    for bits, word in ((31, ctypes.c_uint32), (63, ctypes.c_uint64)):
+        if bits == 63 and option == "-DCM_PRECISION_63=0":
+            continue
+        table = list((word * (quarter + 1)).in_dll(stored, f"cm_sine_{bits}"))
+        compute = getattr(library, f"cm_computed_root_{bits}")
+        cosine, sine = word(), word()
+        for angle in range(1, quarter):
+            compute(angle, ctypes.byref(cosine), ctypes.byref(sine))
+            assert (cosine.value, sine.value) == (table[quarter - angle], table[angle]), (bits, angle)
+
+
+def test_a_build_that_computes_its_roots_carries_an_eighth_of_the_table(tmp_path: Path) -> None:
+    source = ROOT / "core/src/encode/roots.c"
+    for log2_n, most in ((14, 1 / 14), (12, 1 / 10), (11, 1 / 7)):
+        sizes = []
+        for roots in ("FLASH", "COMPUTED"):
+            options = (f"-DCM_MAX_LOG2_N={log2_n}", f"-DCM_ENCODER_ROOTS=CM_ENCODER_ROOTS_{roots}")
+            folder = tmp_path / f"{log2_n}{roots}"
+            folder.mkdir()
+            compile_c(folder, source, options=(*options, "-DCM_PRECISION_63=0"))
+            listed = subprocess.run(
+                ["nm", "-S", folder / "tables.so"], check=True, capture_output=True, text=True
+            )
+            lines = [line.split() for line in listed.stdout.splitlines()]
+            sizes.append(sum(int(line[1], 16) for line in lines if len(line) == 4 and line[3][:3] == "cm_"))
+        assert sizes[1] < most * sizes[0]
+
+
 def test_a_build_of_one_precision_carries_one_table(tmp_path: Path) -> None:
     library = compile_c(tmp_path, ROOT / "core/src/encode/roots.c", options=("-DCM_PRECISION_63=0",))
     assert hasattr(library, "cm_sine_31")

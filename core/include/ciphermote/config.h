@@ -58,8 +58,8 @@
 
 /*
  * CM_MAX_LOG2_N        Largest ring degree the build can handle, as log2(n): 10 to 14.
- *                      Sizes the ring context (a few words a level) and the encoder's table of roots:
- *                      2^(CM_MAX_LOG2_N + 1) bytes of flash at 31 bits, twice that again at 63 bits.
+ *                      Sizes the ring context (a few words a level) and the encoder's table of roots
+ *                      (CM_ENCODER_ROOTS).
  *                      Default: 14 (n = 16384).
  */
 #ifndef CM_MAX_LOG2_N
@@ -201,6 +201,22 @@
 #if CM_SLOT_ORDER == CM_SLOT_ORDER_RAM && CM_LOG2_TILES > 2
 #error \
     "CM_SLOT_ORDER_RAM needs n bytes, more than a tile smaller than a quarter: choose another CM_SLOT_ORDER."
+#endif
+
+/*
+ * CM_ENCODER_ROOTS     Where the encoder takes its sines and cosines from; results are the same, bit for bit:
+ *                      CM_ENCODER_ROOTS_FLASH     a const table: 2^(CM_MAX_LOG2_N + 1) bytes for 31 bits, twice that for 63;
+ *                      CM_ENCODER_ROOTS_COMPUTED  computed, a product of 128 bits each, from const tables of
+ *                                                 2^(CM_MAX_LOG2_N - 3) + 280 bytes, and half that again with 63 bits.
+ *                      Default: CM_ENCODER_ROOTS_FLASH.
+ */
+#define CM_ENCODER_ROOTS_FLASH 0
+#define CM_ENCODER_ROOTS_COMPUTED 1
+#ifndef CM_ENCODER_ROOTS
+#define CM_ENCODER_ROOTS CM_ENCODER_ROOTS_FLASH
+#endif
+#if CM_ENCODER_ROOTS != CM_ENCODER_ROOTS_FLASH && CM_ENCODER_ROOTS != CM_ENCODER_ROOTS_COMPUTED
+#error "CM_ENCODER_ROOTS must be CM_ENCODER_ROOTS_FLASH or CM_ENCODER_ROOTS_COMPUTED."
 #endif
 
 /*

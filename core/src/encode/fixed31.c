@@ -13,6 +13,7 @@ typedef int64_t wide;
 #define FIXED_BITS 32
 #define GUARD_BITS CM_GUARD_BITS_31
 #define SINE cm_sine_31
+#define COMPUTED_ROOT cm_computed_root_31
 #define TRANSFORM cm_transform_31
 #define FOLD cm_fold_31
 #define FOLD_NOISY cm_fold_noisy_31

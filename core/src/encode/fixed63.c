@@ -14,6 +14,7 @@ typedef cm_wide128 wide;
 #define FIXED_BITS 64
 #define GUARD_BITS CM_GUARD_BITS_63
 #define SINE cm_sine_63
+#define COMPUTED_ROOT cm_computed_root_63
 #define TRANSFORM cm_transform_63
 #define FOLD cm_fold_63
 #define FOLD_NOISY cm_fold_noisy_63

@@ -26,7 +26,13 @@ typedef struct root {
  */
 static inline root root_in_quadrant(uint32_t angle)
 {
+#if CM_ENCODER_ROOTS == CM_ENCODER_ROOTS_COMPUTED
+    root computed;
+    COMPUTED_ROOT(angle, &computed.cosine, &computed.sine);
+    return computed;
+#else
     return (root){(fixed)SINE[QUARTER - angle], (fixed)SINE[angle]};
+#endif
 }
 
 static inline root root_in_two_quadrants(uint32_t angle)
@@ -103,11 +109,6 @@ static void two_levels(fixed *data, uint32_t points, unsigned level)
     }
 }
 
-static void split_pairs(fixed *data, uint32_t points, uint32_t unit)
-{
-    cm_split_real_31(data + 2, data + 2u * ((size_t)points - 1u), SINE, sizeof(fixed) * unit);
-}
-
 #else
 
 /* The butterflies of two levels upon four points a distance of 2 step apart; at the second, p[3] has the root -i w2. */
@@ -173,6 +174,17 @@ static void two_levels(fixed *data, uint32_t points, unsigned level)
         }
     }
 }
+
+#endif
+
+#if FIXED_ARMV7EM && CM_ENCODER_ROOTS == CM_ENCODER_ROOTS_FLASH
+
+static void split_pairs(fixed *data, uint32_t points, uint32_t unit)
+{
+    cm_split_real_31(data + 2, data + 2u * ((size_t)points - 1u), SINE, sizeof(fixed) * unit);
+}
+
+#else
 
 /* k = 1 .. M/2, two places each. */
 static void split_pairs(fixed *data, uint32_t points, uint32_t unit)

@@ -1,0 +1,111 @@
+/*
+ * The encoder's roots computed (CM_ENCODER_ROOTS_COMPUTED): each is the product of one of few coarse roots and one of few
+ * fine ones, so exact that rounding it gives what the table of all of them holds.
+ */
+#include "encode/roots.h"
+
+#if CM_ENCODER_ROOTS == CM_ENCODER_ROOTS_COMPUTED
+
+#include "encode/wide128.h"
+
+/* A number of magnitude up to 1: high / 2^62 + low / 2^126. */
+typedef struct factor {
+    int64_t high;
+    int64_t low; /* none, where 31 bits are all that is built */
+} factor;
+
+static inline factor factor_of(int64_t high, int32_t low)
+{
+    return (factor){high, (int64_t)((uint64_t)(int64_t)low << 32)};
+}
+
+static inline factor negative(factor a)
+{
+    return (factor){-a.high, -a.low};
+}
+
+/* a b 2^124, the product of the low parts left out */
+static cm_wide128 product(factor a, factor b)
+{
+    cm_wide128 whole = cm_wide128_product(a.high, b.high);
+#if CM_PRECISION_63
+    const int64_t cross = cm_wide128_high(cm_wide128_product(a.high, b.low), 64) +
+                          cm_wide128_high(cm_wide128_product(a.low, b.high), 64);
+    whole = cm_wide128_add(whole, cm_wide128_shifted(cross, 0));
+#endif
+    return whole;
+}
+
+typedef struct wide_root {
+    cm_wide128 cosine;
+    cm_wide128 sine;
+} wide_root;
+
+#if CM_PRECISION_63
+#define ENTRY(table, i) factor_of(table[i], table##_low[i])
+#else
+#define ENTRY(table, i) factor_of(table[i], 0)
+#endif
+
+/*
+ * e^(i angle) 2^124. The fine angle is at most half a coarse step, to either side. Entries err by at most 2^-95 (2^-63 at
+ * 31 bits), so results by less than 2^-92 (2^-60). No root comes so near to the middle between two results:
+ * tools/generate_tables.py looks at every one.
+ */
+static wide_root root_at(uint32_t angle)
+{
+    const uint32_t coarse = (angle + (CM_COARSE_STEP >> 1)) / CM_COARSE_STEP;
+    const uint32_t start = coarse * CM_COARSE_STEP;
+    const bool before = angle < start;
+    const uint32_t fine = before ? start - angle : angle - start;
+    const factor sine_a = ENTRY(cm_coarse_sine, coarse);
+    const factor cosine_a = ENTRY(cm_coarse_sine, CM_COARSE_ROOTS - 1u - coarse);
+    const factor cosine_b = ENTRY(cm_fine_cosine, fine);
+    const factor size_b = ENTRY(cm_fine_sine, fine);
+    const factor sine_b = before ? negative(size_b) : size_b;
+    wide_root root;
+    root.cosine = cm_wide128_add(product(cosine_a, cosine_b), product(sine_a, negative(sine_b)));
+    root.sine = cm_wide128_add(product(sine_a, cosine_b), product(cosine_a, sine_b));
+    return root;
+}
+
+#if CM_PRECISION_31
+
+/* a / 2^93 to the nearest */
+static int32_t round_31(cm_wide128 a)
+{
+    return (int32_t)cm_wide128_high(cm_wide128_add(a, cm_wide128_shifted((int64_t)1 << 40, 52)), 93);
+}
+
+void cm_computed_root_31(uint32_t angle, int32_t *cosine, int32_t *sine)
+{
+    const wide_root root = root_at(angle);
+    *cosine = round_31(root.cosine);
+    *sine = round_31(root.sine);
+}
+
+#endif
+
+#if CM_PRECISION_63
+
+/* a / 2^61 to the nearest, for a < 2^124 */
+static int64_t round_63(cm_wide128 a)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        a = cm_wide128_add(a, a);
+    }
+    return cm_wide128_high(cm_wide128_add(a, cm_wide128_shifted(1, 63)), 64);
+}
+
+void cm_computed_root_63(uint32_t angle, int64_t *cosine, int64_t *sine)
+{
+    const wide_root root = root_at(angle);
+    *cosine = round_63(root.cosine);
+    *sine = round_63(root.sine);
+}
+
+#endif
+
+#endif
+
+typedef int cm_computed_roots_is_never_an_empty_file;
