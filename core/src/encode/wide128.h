@@ -19,11 +19,6 @@ static inline cm_wide128 cm_wide128_add(cm_wide128 a, cm_wide128 b)
     return (cm_wide128)((cm_uwide128)a + (cm_uwide128)b);
 }
 
-static inline cm_wide128 cm_wide128_subtract(cm_wide128 a, cm_wide128 b)
-{
-    return (cm_wide128)((cm_uwide128)a - (cm_uwide128)b);
-}
-
 static inline cm_wide128 cm_wide128_product(int64_t a, int64_t b)
 {
     return (cm_wide128)a * b;
@@ -41,12 +36,6 @@ static inline int64_t cm_wide128_high(cm_wide128 a, unsigned bits)
     return (int64_t)(a >> bits);
 }
 
-/* (a + 2^(bits-1)) >> bits, 65 <= bits < 128 */
-static inline int64_t cm_wide128_round(cm_wide128 a, unsigned bits)
-{
-    return (int64_t)((a + ((cm_wide128)1 << (bits - 1u))) >> bits);
-}
-
 #else
 
 typedef struct cm_wide128 {
@@ -54,20 +43,15 @@ typedef struct cm_wide128 {
     int64_t high;
 } cm_wide128;
 
+/* By words: where sum < a asks for the carry of 64 bits, gcc branches on it for a Cortex-M0. */
 static inline cm_wide128 cm_wide128_add(cm_wide128 a, cm_wide128 b)
 {
+    const uint64_t first = (uint64_t)(uint32_t)a.low + (uint32_t)b.low;
+    const uint64_t second = (a.low >> 32) + (b.low >> 32) + (first >> 32);
     cm_wide128 sum;
-    sum.low = a.low + b.low;
-    sum.high = (int64_t)((uint64_t)a.high + (uint64_t)b.high + (sum.low < a.low));
+    sum.low = second << 32 | (uint32_t)first;
+    sum.high = (int64_t)((uint64_t)a.high + (uint64_t)b.high + (second >> 32));
     return sum;
-}
-
-static inline cm_wide128 cm_wide128_subtract(cm_wide128 a, cm_wide128 b)
-{
-    cm_wide128 difference;
-    difference.low = a.low - b.low;
-    difference.high = (int64_t)((uint64_t)a.high - (uint64_t)b.high - (a.low < b.low));
-    return difference;
 }
 
 /* Schoolbook on 32-bit halves; the signed product is the unsigned one less 2^64 b for a < 0 and 2^64 a for b < 0. */
@@ -98,12 +82,6 @@ static inline cm_wide128 cm_wide128_shifted(int64_t a, unsigned bits)
 static inline int64_t cm_wide128_high(cm_wide128 a, unsigned bits)
 {
     return a.high >> (bits - 64u);
-}
-
-/* (a + 2^(bits-1)) >> bits, 65 <= bits < 128: the half lies in the upper word. */
-static inline int64_t cm_wide128_round(cm_wide128 a, unsigned bits)
-{
-    return (int64_t)((uint64_t)a.high + ((uint64_t)1 << (bits - 65u))) >> (bits - 64u);
 }
 
 #endif

@@ -351,3 +351,8 @@ cm_split_real_31:
     .size cm_split_real_31, . - cm_split_real_31
 
 #endif
+
+/* Linux makes the stack executable for an object that does not decline. */
+#if defined(__linux__) && defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits
+#endif

@@ -255,3 +255,8 @@ cm_blake2b_compress_short:
         .size   cm_blake2b_compress_short, . - cm_blake2b_compress_short
 
 #endif
+
+/* Linux makes the stack executable for an object that does not decline. */
+#if defined(__linux__) && defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits
+#endif

@@ -143,3 +143,8 @@ cm_cbd_armv7em:
     .size cm_cbd_armv7em, . - cm_cbd_armv7em
 
 #endif
+
+/* Linux makes the stack executable for an object that does not decline. */
+#if defined(__linux__) && defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits
+#endif

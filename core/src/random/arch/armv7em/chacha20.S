@@ -254,3 +254,8 @@ cm_chacha20_blocks_armv7em:
     .size cm_chacha20_blocks_armv7em, . - cm_chacha20_blocks_armv7em
 
 #endif
+
+/* Linux makes the stack executable for an object that does not decline. */
+#if defined(__linux__) && defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits
+#endif

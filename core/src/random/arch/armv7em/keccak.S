@@ -391,3 +391,8 @@ cm_keccak_turns:
         .size   cm_keccak_turns, . - cm_keccak_turns
 
 #endif
+
+/* Linux makes the stack executable for an object that does not decline. */
+#if defined(__linux__) && defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits
+#endif

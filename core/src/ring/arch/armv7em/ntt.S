@@ -495,3 +495,8 @@ q       .req r9
 #endif
 
 #endif
+
+/* Linux makes the stack executable for an object that does not decline. */
+#if defined(__linux__) && defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits
+#endif

@@ -139,3 +139,8 @@ neg_inv .req lr
     end_function cm_armv7em_multiply
 
 #endif
+
+/* Linux makes the stack executable for an object that does not decline. */
+#if defined(__linux__) && defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits
+#endif

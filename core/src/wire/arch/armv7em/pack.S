@@ -133,3 +133,8 @@ send_piece:
     .size send_piece, . - send_piece
 
 #endif
+
+/* Linux makes the stack executable for an object that does not decline. */
+#if defined(__linux__) && defined(__ELF__)
+    .section .note.GNU-stack, "", %progbits
+#endif
