@@ -9,23 +9,22 @@ import numpy as np
 from ciphermote import _core
 from ciphermote.core import core_params
 from ciphermote.keys import write_atomically
-from ciphermote.parameters import by_name
+from ciphermote.parameters import ParameterSet
 from numpy.typing import NDArray
 
-PARAMETERS = by_name("n4096_q26x3_p27")
 SECRET_SEED = bytes(range(32))
 PUBLIC_SEED = bytes(range(32, 64))
 NUMBERS_A_LINE = 16
 
 
-def write_keys(path: Path) -> None:
+def write_keys(path: Path, parameters: ParameterSet) -> None:
     """keys.c as firmware/workload.h declares it; left alone if it is there and the same."""
-    params = core_params(PARAMETERS)
+    params = core_params(parameters)
     ternary = _core.secret_key_generate(params, SECRET_SEED)
     public = np.stack(
         [
             np.stack(_core.zero_encryption(params, ternary, PUBLIC_SEED, prime))
-            for prime in range(len(PARAMETERS.data_primes))
+            for prime in range(len(parameters.data_primes))
         ]
     )
     text = (
@@ -34,7 +33,7 @@ def write_keys(path: Path) -> None:
         "const uint8_t workload_ternary[CM_TERNARY_BYTES(WORKLOAD_N)] = {\n"
         f"{_lines(np.frombuffer(ternary, dtype=np.uint8))}}};\n\n"
         "const uint32_t workload_transformed[WORKLOAD_PRIMES][WORKLOAD_N] = {\n"
-        + "".join(f"{{\n{_lines(residues)}}},\n" for residues in _transformed(params, ternary))
+        + "".join(f"{{\n{_lines(residues)}}},\n" for residues in _transformed(parameters, params, ternary))
         + "};\n\n"
         "const uint32_t workload_public_key[WORKLOAD_PRIMES][2][WORKLOAD_N] = {\n"
         + "".join(f"{{{{\n{_lines(c0)}}}, {{\n{_lines(c1)}}}}},\n" for c0, c1 in public)
@@ -45,9 +44,11 @@ def write_keys(path: Path) -> None:
         write_atomically(path, text.encode("ascii"))
 
 
-def _transformed(params: _core.Params, ternary: bytes) -> Iterator[NDArray[np.uint64]]:
+def _transformed(
+    parameters: ParameterSet, params: _core.Params, ternary: bytes
+) -> Iterator[NDArray[np.uint64]]:
     """At each data prime [n]: -s in NTT form times 2^32, as cm_secret_key_transform makes it."""
-    for index, q in enumerate(PARAMETERS.data_primes):
+    for index, q in enumerate(parameters.data_primes):
         residues = _core.secret_key_residues(params, ternary, index).astype(np.uint64)
         yield (q - residues) * np.uint64(2**32 % q) % np.uint64(q)
 

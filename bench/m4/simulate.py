@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import bisect
 import csv
+import os
 import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from keys import PARAMETERS, write_keys
+from configurations import Configuration
+from keys import write_keys
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -71,15 +73,17 @@ def build_plugin(build: Path, source: Path = HERE / "cycles.c") -> Path:
     return plugin
 
 
-def build_firmware(build: Path, flags: str, names: Iterable[str]) -> dict[str, Path]:
-    """Compile and link firmware by name in one configuration; keys.c and roots.h lie beside them all."""
-    keys = build.parent / "keys.c"
-    write_keys(keys)
-    roots = build.parent / "roots.h"
+def build_firmware(build: Path, configuration: Configuration, names: Iterable[str]) -> dict[str, Path]:
+    """Compile and link firmware by name; beside its folder lies one with keys.c and roots.h of its degree."""
+    parameters = configuration.workload.parameters
+    generated = build.parent / parameters.name
+    keys = generated / "keys.c"
+    write_keys(keys, parameters)
+    roots = generated / "roots.h"
     if not roots.exists():
         generator = str(ROOT / "tools" / "generate_roots.py")
         _run(
-            [sys.executable, generator, PARAMETERS.name, "--output", str(roots)],
+            [sys.executable, generator, parameters.name, "--output", str(roots)],
             "Writing the transform's roots",
         )
     images = {name: build / f"{name}.elf" for name in names}
@@ -91,7 +95,7 @@ def build_firmware(build: Path, flags: str, names: Iterable[str]) -> dict[str, P
             HERE,
             f"BUILD={build}",
             f"KEYS={keys}",
-            f"FLAGS={flags} -I{roots.parent}",
+            f"FLAGS={configuration.flags} -I{generated}",
             *images.values(),
         ],
         f"Building the firmware in {build}",
@@ -133,20 +137,36 @@ def simulate(image: Path, plugin: Path, **options: str | int) -> Run:
     return Run(reported, regions)
 
 
-def profile(image: Path, plugin: Path, region: int) -> list[tuple[str, int, int]]:
-    """(symbol, instructions, cycles) spent in it in one region, its callees left out; the most first."""
+@dataclass(frozen=True)
+class Spent:
+    """What a function spent, its callees left out. file: its object, relative to the build's folder."""
+
+    file: str
+    symbol: str
+    instructions: int
+    cycles: int
+
+
+def profile(image: Path, plugin: Path, region: int) -> list[Spent]:
+    """Where the cycles of one region went; the most first."""
     blocks = image.with_suffix(".profile.csv")
     simulate(image, plugin, profile=blocks, region=region)
     symbols = _code_symbols(image)
     starts = [start for start, _ in symbols]
-    instructions: Counter[str] = Counter()
-    cycles: Counter[str] = Counter()
+    files = _code_files(image)
+    file_starts = [start for start, _ in files]
+    instructions: Counter[tuple[str, str]] = Counter()
+    cycles: Counter[tuple[str, str]] = Counter()
     with blocks.open(newline="", encoding="ascii") as file:
         for row in csv.DictReader(file):
-            name = symbols[bisect.bisect_right(starts, int(row["address"])) - 1][1]
-            instructions[name] += int(row["instructions"])
-            cycles[name] += int(row["cycles"])
-    return [(name, instructions[name], spent) for name, spent in cycles.most_common()]
+            address = int(row["address"])
+            function = (
+                files[bisect.bisect_right(file_starts, address) - 1][1],
+                symbols[bisect.bisect_right(starts, address) - 1][1],
+            )
+            instructions[function] += int(row["instructions"])
+            cycles[function] += int(row["cycles"])
+    return [Spent(*function, instructions[function], spent) for function, spent in cycles.most_common()]
 
 
 def _code_symbols(image: Path) -> list[tuple[int, str]]:
@@ -169,18 +189,32 @@ class Flash:
     keys: int
 
 
-_SECTION = re.compile(r"^ \.(text|rodata)\S*\s+0x[0-9a-f]+\s+0x([0-9a-f]+) (\S+)$", re.MULTILINE)
+_SECTION = re.compile(r"^ \.(text|rodata)\S*\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S+)$", re.MULTILINE)
+
+
+def _placed(image: Path) -> Iterator[tuple[str, int, int, str]]:
+    """(text or rodata, address, bytes, object file) of each part of an image, from the linker's map."""
+    text = image.with_suffix(".map").read_text(encoding="utf-8")
+    sections = _SECTION.findall(text[text.index("Linker script and memory map") :])
+    return ((section, int(start, 16), int(size, 16), source) for section, start, size, source in sections)
+
+
+def _code_files(image: Path) -> list[tuple[int, str]]:
+    """(address, object file) of code, by address; the file relative to the build's folder."""
+    return sorted(
+        (start, os.path.relpath(source, image.parent))
+        for section, start, size, source in _placed(image)
+        if section == "text" and size
+    )
 
 
 def flash(image: Path) -> Flash:
-    """From the linker's map; what belongs to the bench and its board does not count."""
-    text = image.with_suffix(".map").read_text(encoding="utf-8")
-    placed = text[text.index("Linker script and memory map") :]
+    """What belongs to the bench and its board does not count."""
     sizes: Counter[str] = Counter()
-    for section, size, source in _SECTION.findall(placed):
+    for section, _, size, source in _placed(image):
         path = Path(source)
         if path.name == "keys.o":
-            sizes["keys"] += int(size, 16)
+            sizes["keys"] += size
         elif path.parent.name not in ("firmware", "port"):
-            sizes[section] += int(size, 16)
+            sizes[section] += size
     return Flash(code=sizes["text"], tables=sizes["rodata"], keys=sizes["keys"])

@@ -34,7 +34,7 @@ static uint8_t ternary[CM_TERNARY_BYTES(WORKLOAD_N)];
 #if CM_TRANSFORMED_SECRET
 static uint32_t transformed[WORKLOAD_PRIMES][WORKLOAD_N];
 #endif
-static _Alignas(8) uint8_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_REAL, CM_FIXED_31)];
+static _Alignas(8) uint8_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_REAL, WORKLOAD_PRECISION)];
 static workload_sink sink;
 static cm_frame_writer writer;
 static cm_device device;
@@ -116,7 +116,7 @@ static cm_status encrypt_symmetric(void)
 #endif
     };
     const cm_ckks_values values = workload_describe(arena);
-    return cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+    return cm_ckks_encrypt_symmetric(&device, &key, WORKLOAD_XOF, &values, arena, sizeof arena,
                                      &writer.emitter);
 }
 

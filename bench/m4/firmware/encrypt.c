@@ -9,9 +9,9 @@
 #include "workload.h"
 
 #if BENCH_ASYMMETRIC
-#define ARENA_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_REAL, CM_FIXED_31)
+#define ARENA_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_REAL, WORKLOAD_PRECISION)
 #else
-#define ARENA_BYTES CM_CKKS_SYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_REAL, CM_FIXED_31)
+#define ARENA_BYTES CM_CKKS_SYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_REAL, WORKLOAD_PRECISION)
 #endif
 
 static _Alignas(8) uint8_t arena[ARENA_BYTES];
@@ -32,7 +32,7 @@ static cm_status encrypt(const cm_ckks_values *values, cm_emitter *emitter)
         .transformed = &workload_transformed[0][0],
 #endif
     };
-    return cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, values, arena, sizeof arena, emitter);
+    return cm_ckks_encrypt_symmetric(&device, &key, WORKLOAD_XOF, values, arena, sizeof arena, emitter);
 #endif
 }
 

@@ -1,4 +1,4 @@
-/* The parts of an encryption, each alone: n = 4096, one prime. run.py names the regions by their numbers. */
+/* The parts of an encryption, each alone, for one prime, at 31 bits. run.py names the regions by their numbers. */
 #include "encode/encode.h"
 #include "mark.h"
 #include "random/sample.h"

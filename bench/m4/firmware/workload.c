@@ -27,7 +27,7 @@ cm_ckks_values workload_describe(const void *data)
                             .number = CM_FLOAT32,
                             .slots = CM_REAL,
                             .log2_scale = WORKLOAD_LOG2_SCALE,
-                            .precision = CM_FIXED_31};
+                            .precision = WORKLOAD_PRECISION};
 }
 
 /* A whole piece is copied by words, as a driver would that fills a buffer for DMA; pieces begin at a word. */

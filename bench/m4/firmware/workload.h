@@ -1,7 +1,7 @@
 /*
- * What every firmware of the bench encrypts: 2048 real binary32 values at n = 4096 with three data primes;
- * and the platform it runs on, whose random source and counter cost next to nothing. A test load: none of
- * it is random.
+ * What every firmware of the bench encrypts: n/2 real binary32 values with all data primes of a set; and the
+ * platform it runs on, whose random source and counter cost next to nothing. A test load: none of it is
+ * random. Unless the compiler is told otherwise, n = 4096, with ChaCha20 and at 31 bits.
  */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
@@ -10,9 +10,28 @@
 
 #include "ciphermote/ciphermote.h"
 
-#define WORKLOAD_N 4096u
+#ifndef WORKLOAD_LOG2_N
+#define WORKLOAD_LOG2_N 12
+#endif
+#if WORKLOAD_LOG2_N == 12
 #define WORKLOAD_PARAMS cm_n4096_q26x3_p27
 #define WORKLOAD_PRIMES 3u
+#elif WORKLOAD_LOG2_N == 13
+#define WORKLOAD_PARAMS cm_n8192_q26x7_p27
+#define WORKLOAD_PRIMES 7u
+#elif WORKLOAD_LOG2_N == 14
+#define WORKLOAD_PARAMS cm_n16384_q26x15_p27
+#define WORKLOAD_PRIMES 15u
+#else
+#error "WORKLOAD_LOG2_N is 12, 13 or 14: the bench has keys for no other degree."
+#endif
+#ifndef WORKLOAD_XOF
+#define WORKLOAD_XOF CM_CHACHA20
+#endif
+#ifndef WORKLOAD_PRECISION
+#define WORKLOAD_PRECISION CM_FIXED_31
+#endif
+#define WORKLOAD_N (1u << WORKLOAD_LOG2_N)
 #define WORKLOAD_VALUES (WORKLOAD_N / 2u)
 #define WORKLOAD_LOG2_SCALE 25 /* values below 8, so |value * scale| < 2^28 */
 

@@ -1,0 +1,127 @@
+"""What the bench builds and what its firmware encrypts: workloads, and the library's configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ciphermote.parameters import ParameterSet, by_name
+
+Options = Mapping[str, str | int | None]
+"""A macro's value, or None where the macro must not be defined."""
+
+KINDS = ("symmetric", "asymmetric")
+"""Of keys."""
+
+_SETS = {12: "n4096_q26x3_p27", 13: "n8192_q26x7_p27", 14: "n16384_q26x15_p27"}
+"""As firmware/workload.h has them."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """n/2 real binary32 values with all data primes of a set. xof: of symmetric encryption."""
+
+    log2_n: int = 12
+    xof: str = "chacha20"
+    precision: int = 31
+
+    @property
+    def parameters(self) -> ParameterSet:
+        return by_name(_SETS[self.log2_n])
+
+    @property
+    def options(self) -> Options:
+        """The macros of firmware/workload.h."""
+        return {
+            "WORKLOAD_LOG2_N": self.log2_n,
+            "WORKLOAD_XOF": f"CM_{self.xof.upper()}",
+            "WORKLOAD_PRECISION": f"CM_FIXED_{self.precision}",
+        }
+
+    def described(self, kind: str) -> dict[str, Any]:
+        """For the rows of an encryption with this kind of key."""
+        parameters = self.parameters
+        of_symmetric = {"xof": self.xof} if kind == "symmetric" else {}
+        return {
+            "parameters": parameters.name,
+            "n": parameters.n,
+            "data_primes": len(parameters.data_primes),
+            "values": parameters.n // 2,
+            "precision": self.precision,
+            **of_symmetric,
+        }
+
+
+def compiler_flags(optimize: str, options: Options) -> str:
+    """For the compiler's command line: "-O3 -DCM_ASM=1"."""
+    defined = (f"-D{name}={value}" for name, value in options.items() if value is not None)
+    return " ".join([f"-{optimize}", *defined])
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A way to build the library, and what it then encrypts.
+
+    counterpart: SEAL-Embedded's configuration that it is set beside, if any. modules: whether to measure the
+    parts and constant time as well. xofs: whether to measure the XOFs with the parts; their rows carry no
+    configuration's name.
+    """
+
+    flags: str
+    counterpart: str | None = "high performance"
+    workload: Workload = field(default_factory=Workload)
+    kinds: tuple[str, ...] = KINDS
+    modules: bool = True
+    xofs: bool = False
+
+
+Configurations = Mapping[str, Configuration]
+
+
+def device(log2_n: int = 12) -> Options:
+    """What a device that encrypts real vectors of this degree leaves out."""
+    return {
+        "CM_MAX_LOG2_N": log2_n,
+        "CM_PRECISION_63": 0,
+        "CM_COMPLEX": 0,
+        "CM_XOF_SHAKE256": 0,
+        "CM_XOF_BLAKE2XB": 0,
+    }
+
+
+ASSEMBLY: Options = {"CM_ASM": 1}
+
+ROOTS: Options = {"CM_NTT_ROOTS_HEADER": '\\"roots.h\\"'}
+"""The transform's roots in flash, with their quotients; build_firmware writes the header."""
+
+PRESETS: Mapping[str, tuple[str, Options]] = {
+    "tiny": ("O2", {**ASSEMBLY, "CM_PRESET": "CM_PRESET_TINY"}),
+    "balanced": ("O3", {**ASSEMBLY, "CM_PRESET": "CM_PRESET_BALANCED"}),
+    "fast": ("O3", {**ASSEMBLY, "CM_PRESET": "CM_PRESET_FAST", **ROOTS}),
+}
+"""(optimisation, options) of each; FAST with the header that config.h says to give it."""
+
+
+def _preset(name: str, counterpart: str) -> Configuration:
+    optimize, options = PRESETS[name]
+    return Configuration(compiler_flags(optimize, {**device(), **options}), counterpart)
+
+
+def _tiny_of_degree(log2_n: int, kinds: tuple[str, ...]) -> Configuration:
+    optimize, options = PRESETS["tiny"]
+    workload = Workload(log2_n)
+    flags = compiler_flags(optimize, {**device(log2_n), **options, **workload.options})
+    return Configuration(flags, None, workload, kinds, modules=False)
+
+
+CONFIGURATIONS: Configurations = {
+    "default": Configuration(compiler_flags("O3", ASSEMBLY), xofs=True),
+    "portable": Configuration(compiler_flags("O3", {**device(), "CM_PRESET": "CM_PRESET_FAST"})),
+    "tiny": _preset("tiny", "memory efficient"),
+    "balanced": _preset("balanced", "balanced"),
+    "fast": _preset("fast", "high performance"),
+    "n8192.tiny": _tiny_of_degree(13, KINDS),
+    # A public key has 1.9 MB here: more than the flash of the microcontroller that the board stands in for.
+    "n16384.tiny": _tiny_of_degree(14, ("symmetric",)),
+}

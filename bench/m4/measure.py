@@ -1,0 +1,215 @@
+"""The bench's rows: cycles (modelled), RAM, code and tables of encryptions and of their parts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ciphermote.results import Row
+from configurations import KINDS, Configuration
+from simulate import BenchError, Region, Run, Spent, build_firmware, flash, profile, simulate
+
+OTHER_IMAGES = ("modules", "constant_time")
+MODULE_REGIONS = ("encode", "ntt.n4096", "sample_uniform", "sample_ternary", "sample_cbd")
+XOF_REGIONS = ("chacha20", "shake256", "blake2xb")
+SINK_BYTES = 64
+CONSTANT_TIME_RUNS = 100
+
+MODEL_ERROR_PERCENT = {"assembly": 2, "C": 5}
+MODELLED = {"kind": "modelled", "model_error_percent": MODEL_ERROR_PERCENT}
+COUNTED = {"kind": "measured"}
+
+PARTS = {
+    "encode": r"^core/src/encode/(?!.*:.*fold)",
+    "streams": r"^core/src/random/.*(chacha20|keccak|blake2|seal_stream)",
+    "samplers": r"^core/src/random/.*(sample|cbd)(?!.*:.*fold)",
+    "fold": r"^core/.*(fold|noise)",
+    "transform": r"^core/src/ring/(?!.*:.*(multiply|product|add))",
+    "products": r"^core/src/ring/",
+    "output": r"^core/src/wire/|^firmware/workload",
+}
+"""Which functions, as file:symbol, make up a part of an encryption: the first that fits. All else is REST."""
+REST = "rest"
+
+
+def check_model(build: Path, plugin: Path) -> int:
+    """The model against sequences of known cycles; returns how many there are."""
+    image = build_firmware(build / "selftest", Configuration("-O1"), ["selftest"])["selftest"]
+    run = simulate(image, plugin)
+    for region in run.regions:
+        expected = {what: run.reported[f"{what}.{region.number}"] for what in ("instructions", "cycles")}
+        counted = {what: getattr(region, what) for what in expected}
+        if counted != expected:
+            raise BenchError(
+                f"The cycle model counts {counted} in sequence {region.number} of firmware/selftest.c, "
+                f"where {expected} is right."
+            )
+    return len(run.regions)
+
+
+def encryption_rows(
+    name: str, configuration: Configuration, kind: str, image: Path, plugin: Path
+) -> Iterator[Row]:
+    """Cycles, RAM, code and tables of one encryption."""
+    run = simulate(image, plugin)
+    region = run.region(0)
+    reported = run.reported
+    params = _encryption_params(name, configuration, kind)
+    prefix = f"ckks_encrypt_{kind}.{name}"
+    yield Row(
+        f"{prefix}.cycles",
+        region.cycles,
+        "cycles",
+        {
+            **params,
+            **MODELLED,
+            "instructions": region.instructions,
+            "emitted_bytes": reported["emitted"],
+        },
+    )
+    yield Row(
+        f"{prefix}.ram_bytes",
+        reported["static"] + reported["stack"],
+        "bytes",
+        {
+            **params,
+            **COUNTED,
+            "arena_with_values": reported["arena"],
+            "sink": SINK_BYTES,
+            "other_static": reported["static"] - reported["arena"] - SINK_BYTES,
+            "stack": reported["stack"],
+        },
+    )
+    sizes = flash(image)
+    yield Row(f"{prefix}.code_bytes", sizes.code, "bytes", {**params, **COUNTED})
+    yield Row(
+        f"{prefix}.table_bytes", sizes.tables + sizes.keys, "bytes", {**params, **COUNTED, "keys": sizes.keys}
+    )
+
+
+def profile_rows(
+    name: str, configuration: Configuration, kind: str, image: Path, plugin: Path, total: int
+) -> Iterator[Row]:
+    """Where one encryption's cycles go: they add up to its own, the total."""
+    cycles: Counter[str] = Counter()
+    for spent in profile(image, plugin, 0):
+        cycles[part_of(spent)] += spent.cycles
+    cycles[REST] = total - sum(cycles[part] for part in PARTS)
+    params = {**_encryption_params(name, configuration, kind), **MODELLED}
+    for part in (*PARTS, REST):
+        yield Row(f"ckks_encrypt_{kind}.{name}.profile.{part}.cycles", cycles[part], "cycles", params)
+
+
+def part_of(spent: Spent) -> str:
+    """One of PARTS, or REST."""
+    place = f"{spent.file}:{spent.symbol}"
+    return next((part for part, pattern in PARTS.items() if re.search(pattern, place)), REST)
+
+
+def without_store_stalls(image: Path, plugin: Path) -> int:
+    """Cycles of an encryption without the model's least certain rules."""
+    return simulate(image, plugin, stores=0).region(0).cycles
+
+
+def _encryption_params(name: str, configuration: Configuration, kind: str) -> dict[str, Any]:
+    return {**configuration.workload.described(kind), "configuration": name, "flags": configuration.flags}
+
+
+def module_rows(name: str, configuration: Configuration, image: Path, plugin: Path) -> Iterator[Row]:
+    """Cycles of the parts, and cycles a byte of the XOFs."""
+    run = simulate(image, plugin)
+    params = {
+        "n": configuration.workload.parameters.n,
+        "configuration": name,
+        "flags": configuration.flags,
+        **MODELLED,
+    }
+    for number, module in enumerate(MODULE_REGIONS):
+        region = run.region(number)
+        yield Row(
+            f"{module}.{name}.cycles",
+            region.cycles,
+            "cycles",
+            {**params, "instructions": region.instructions},
+        )
+    if configuration.xofs:
+        length = run.reported["stream_bytes"]
+        for number, xof in enumerate(XOF_REGIONS, len(MODULE_REGIONS)):
+            yield Row(
+                f"xof.{xof}.cycles_per_byte",
+                round(run.region(number).cycles / length, 2),
+                "cycles/byte",
+                {"bytes": length, "configuration": name, **MODELLED},
+            )
+
+
+def constant_time_rows(name: str, configuration: Configuration, image: Path, plugin: Path) -> Iterator[Row]:
+    """How many encryptions with other secrets took the same path; BenchError unless all of them did."""
+    run = simulate(image, plugin)
+    for number, kind in enumerate(KINDS):
+        what = f"{kind} encryption, configuration {name}"
+        framed = _one_of_many(run, number, what, ("instructions", "cycles", "path"))
+        bare = _one_of_many(
+            run,
+            number + len(KINDS),
+            f"{what}, without frames",
+            ("instructions", "cycles", "path", "addresses"),
+        )
+        yield Row(
+            f"constant_time.{kind}.{name}.runs",
+            run.reported["runs"],
+            "runs",
+            {
+                **configuration.workload.described(kind),
+                "configuration": name,
+                "kind": "counted",
+                "instructions": framed.instructions,
+                "modelled_cycles": framed.cycles,
+                "divisions": framed.divisions,
+                "path": framed.path,
+                "addresses_without_frames": bare.addresses,
+            },
+        )
+
+
+def _one_of_many(run: Run, number: int, what: str, quantities: Sequence[str]) -> Region:
+    """A passage that stands for all through this region: BenchError if one of the quantities differs between
+    them, or if there are divisions, whose time depends on their operands."""
+    passages = [region for region in run.regions if region.number == number]
+    if len(passages) != run.reported["runs"] or len(passages) < CONSTANT_TIME_RUNS:
+        raise BenchError(f"{what}: {len(passages)} runs were counted, {CONSTANT_TIME_RUNS} are needed.")
+    for quantity in quantities:
+        seen = {getattr(region, quantity) for region in passages}
+        if len(seen) != 1:
+            some = ", ".join(str(value) for value in sorted(seen)[:4])
+            raise BenchError(
+                f"{what}: {quantity} depend on secrets; {len(seen)} different ones in {len(passages)} runs "
+                f"({some} ...). Find the branch, index or operand, and remove it."
+            )
+    if passages[0].divisions:
+        raise BenchError(
+            f"{what}: {passages[0].divisions} divisions, whose time depends on their operands. "
+            "Compute these quotients in another way."
+        )
+    return passages[0]
+
+
+def measure(name: str, configuration: Configuration, build: Path, plugin: Path) -> Iterator[Row]:
+    """All rows of one configuration."""
+    kinds = configuration.kinds
+    images = build_firmware(
+        build / name, configuration, (*kinds, *(OTHER_IMAGES if configuration.modules else ()))
+    )
+    for kind in kinds:
+        cycles, *others = encryption_rows(name, configuration, kind, images[kind], plugin)
+        lower = {"without_store_stalls": without_store_stalls(images[kind], plugin)}
+        yield replace(cycles, params={**cycles.params, **lower})
+        yield from others
+        yield from profile_rows(name, configuration, kind, images[kind], plugin, cycles.value)
+    if configuration.modules:
+        yield from module_rows(name, configuration, images["modules"], plugin)
+        yield from constant_time_rows(name, configuration, images["constant_time"], plugin)
