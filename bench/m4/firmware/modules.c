@@ -11,7 +11,7 @@
 
 static uint8_t values[4u * WORKLOAD_VALUES];
 static int32_t message_data[WORKLOAD_N / 2u];
-static uint8_t scratch[WORKLOAD_N / 16u];
+static _Alignas(2) uint8_t scratch[CM_ENCODE_SCRATCH_BYTES(WORKLOAD_N) + 1u];
 static uint32_t polynomial[WORKLOAD_N];
 static uint8_t packed[CM_TERNARY_BYTES(WORKLOAD_N)];
 static _Alignas(4) uint8_t output[STREAM_BYTES];
