@@ -24,7 +24,7 @@ MODELLED = {"kind": "modelled", "model_error_percent": MODEL_ERROR_PERCENT}
 COUNTED = {"kind": "measured"}
 
 PARTS = {
-    "encode": r"^core/src/encode/(?!.*:.*fold)",
+    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))",
     "streams": r"^core/src/random/.*(chacha20|keccak|blake2|seal_stream)",
     "samplers": r"^core/src/random/.*(sample|cbd)(?!.*:.*fold)",
     "fold": r"^core/.*(fold|noise)",

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""What each option costs and buys: every preset with one option changed at a time.
+
+`make bench-m4-options` runs it all and writes bench/results/m4-options.json: cycles (modelled), RAM, code and
+tables of an encryption at n = 4096 with three primes. What config.h refuses to combine is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ciphermote.results import Row, compiler_version, write_results
+from configurations import (
+    KINDS,
+    PRESETS,
+    ROOTS,
+    Configuration,
+    Options,
+    Workload,
+    compiler_flags,
+    device,
+)
+from measure import check_model, encryption_rows
+from simulate import ROOT, BenchError, build_firmware, build_plugin
+
+HEADER = next(iter(ROOTS))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of an option. label: as a user writes it. symmetric_only: no public key's matter.
+
+    if_refused: what has to change with it in a preset that refuses it otherwise.
+    """
+
+    label: str
+    options: Options = field(default_factory=dict)
+    optimize: str | None = None
+    workload: Workload = field(default_factory=Workload)
+    symmetric_only: bool = False
+    if_refused: Options = field(default_factory=dict)
+
+
+def _named(option: str, *values: str) -> list[Choice]:
+    """The values are macros that start with the option's name."""
+    return [Choice(f"{option}_{value}", {option: f"{option}_{value}"}) for value in values]
+
+
+def _numbered(option: str, *values: int, symmetric_only: bool = False) -> list[Choice]:
+    return [Choice(f"{option}={value}", {option: value}, symmetric_only=symmetric_only) for value in values]
+
+
+CHOICES: Sequence[Choice] = (
+    *(
+        replace(choice, if_refused={"CM_SLOT_ORDER": "CM_SLOT_ORDER_COMPUTED"})
+        for choice in _numbered("CM_LOG2_TILES", 0, 1, 2, 3, 4)
+    ),
+    *_numbered("CM_STORE_NOISE", 0, 1),
+    *_numbered("CM_TRANSFORMED_SECRET", 0, 1, symmetric_only=True),
+    *_named("CM_SLOT_ORDER", "COMPUTED", "RAM", "FLASH"),
+    *_named("CM_CRC_TABLE", "NIBBLE", "BYTE", "WORD"),
+    *(
+        replace(choice, options={HEADER: None, **choice.options})
+        for choice in _named("CM_NTT_ROOTS", "COMPUTED", "RAM")
+    ),
+    *(
+        replace(choice, options={**ROOTS, **choice.options})
+        for choice in _named("CM_NTT_ROOTS", "FLASH", "FLASH_QUOTIENTS")
+    ),
+    *_numbered("CM_ASM", 1, 0),
+    Choice("CM_CHACHA20", symmetric_only=True),
+    *(
+        Choice(
+            f"CM_{xof.upper()}",
+            {f"CM_XOF_{xof.upper()}": 1},
+            workload=Workload(xof=xof),
+            symmetric_only=True,
+        )
+        for xof in ("shake256", "blake2xb")
+    ),
+    Choice("CM_FIXED_31"),
+    Choice("CM_FIXED_63", {"CM_PRECISION_31": 0, "CM_PRECISION_63": 1}, workload=Workload(precision=63)),
+    *(Choice(f"-{level}", optimize=level) for level in ("O2", "O3", "Os")),
+)
+
+
+def configuration_of(preset: str, choice: Choice | None = None) -> tuple[Configuration, Options] | None:
+    """The preset with this choice, and what had to change with it; None if config.h refuses the two."""
+    optimize, options = PRESETS[preset]
+    if choice is None:
+        return Configuration(compiler_flags(optimize, {**device(), **options})), {}
+    for also in ({}, choice.if_refused):
+        changed = {**device(), **options, **choice.options, **also, **choice.workload.options}
+        configuration = Configuration(
+            compiler_flags(choice.optimize or optimize, changed), workload=choice.workload
+        )
+        if resolved(configuration) is not None:
+            return configuration, also
+    return None
+
+
+def resolved(configuration: Configuration) -> str | None:
+    """What config.h makes of the flags: equal for equal configurations, None where it refuses them."""
+    macros = sorted({name for choice in CHOICES for name in choice.options if name != HEADER})
+    done = subprocess.run(
+        [
+            *("arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-E", "-P", "-xc", "-"),
+            *(f"-I{ROOT / 'core/include'}", *configuration.flags.replace("\\", "").split()),
+        ],
+        input="#include <ciphermote/config.h>\n" + "\n".join(macros),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    if done.returncode != 0:
+        if "#error" not in done.stderr:
+            raise BenchError(f"The flags {configuration.flags} cannot be read:\n{done.stderr}")
+        return None
+    level = configuration.flags.partition(" ")[0]
+    return f"{level} {configuration.workload} {done.stdout}"
+
+
+def preset_rows(preset: str, build: Path, plugin: Path) -> Iterator[Row]:
+    """The preset with each choice in turn; where that is what the preset has, its figures again, as `own`."""
+    found = configuration_of(preset)
+    if found is None:
+        raise BenchError(f"config.h refuses the preset {preset}.")
+    base, _ = found
+    own = resolved(base)
+    base_rows = {kind: list(_rows(preset, base, (kind,), build, plugin)) for kind in KINDS}
+    for number, choice in enumerate(CHOICES):
+        if (found := configuration_of(preset, choice)) is None:
+            continue
+        configuration, also = found
+        kinds = KINDS[:1] if choice.symmetric_only else KINDS
+        name = f"{preset}.{choice.label}"
+        is_own = resolved(configuration) == own
+        print(f"[options] {name}{' (its own)' if is_own else ''}", flush=True)
+        if is_own:
+            rows = [
+                replace(row, name=row.name.replace(f".{preset}.", f".{name}."))
+                for kind in kinds
+                for row in base_rows[kind]
+            ]
+        else:
+            folder = build / "options" / f"{preset}-{number}"
+            rows = list(_rows(name, configuration, kinds, folder, plugin))
+        of_choice = {"preset": preset, "choice": choice.label, "own": is_own, "also": also}
+        yield from (replace(row, params={**row.params, **of_choice}) for row in rows)
+
+
+def _rows(
+    name: str, configuration: Configuration, kinds: Sequence[str], folder: Path, plugin: Path
+) -> Iterator[Row]:
+    images = build_firmware(folder, configuration, kinds)
+    for kind in kinds:
+        yield from encryption_rows(name, configuration, kind, images[kind], plugin)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--build", type=Path, default=ROOT / "build/bench-m4", help="where to build")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results/m4-options.json")
+    options = parser.parse_args(arguments)
+    build = options.build.resolve()
+    try:
+        plugin = build_plugin(build)
+        check_model(build, plugin)
+        rows = [row for preset in PRESETS for row in preset_rows(preset, build, plugin)]
+    except BenchError as error:
+        print(error, file=sys.stderr)
+        return 1
+    write_results(options.results, "make bench-m4-options", compiler_version("arm-none-eabi-gcc"), rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
