@@ -1,10 +1,10 @@
 # `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-c test-qemu test-python bench-m4 format install one-file lock clean \
-    setup-demo setup-test
+.PHONY: help demo test lint test-c test-qemu test-python bench-m4 bench-m4-options bench-microbit plots format \
+    install one-file lock clean setup-demo setup-test
 
 help: ## list the goals
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup-demo ## an encrypted reading, end to end: a simulated Cortex-M4, an engine without a key, the owner
 	$(MAKE) --no-print-directory -C ports firmware
@@ -27,6 +27,15 @@ test-python: setup-test ## the Python tests and the packaging tests
 
 bench-m4: setup-demo ## cycles, RAM and flash of an encryption on a Cortex-M4, and that no secret changes them
 	.venv/bin/python bench/m4/run.py
+
+bench-m4-options: setup-demo ## what each option costs and buys there (minutes)
+	.venv/bin/python bench/m4/options.py
+
+bench-microbit: setup-demo ## flash and RAM of the micro:bit's firmware
+	.venv/bin/python bench/microbit.py
+
+plots: setup-demo ## the tables and plots of docs/performance.md and the READMEs, from the benches' results
+	.venv/bin/python tools/generate_performance.py
 
 format: setup-test ## format C and Python files in place
 	tools/lint.sh --fix

@@ -1,0 +1,108 @@
+"""The figures in documents are those of bench/results, and a figure that is not is found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import generate_performance  # noqa: E402
+
+FILES = (
+    "README.md",
+    "docs/performance.md",
+    "docs/images/profile.svg",
+    "docs/images/ram_against_time.svg",
+    "ports/README.md",
+)
+RESULTS = ("m4", "m4-options", "microbit")
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the documents and results, which the generator takes for the project's."""
+    for name in (*FILES, *(f"bench/results/{name}.json" for name in RESULTS)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    monkeypatch.setattr(generate_performance, "ROOT", tmp_path)
+    return tmp_path
+
+
+def rewrite(path: Path, old: str, new: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert old in text, f"{path} does not hold {old!r}"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def row(name: str, results: str = "m4") -> dict:
+    content = json.loads((ROOT / f"bench/results/{results}.json").read_text())
+    return next(row for row in content["rows"] if row["name"] == name)
+
+
+def test_documents_and_plots_show_what_the_benches_measured(tree: Path) -> None:
+    assert generate_performance.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize("document", ["docs/performance.md", "ports/README.md"])
+def test_a_figure_changed_by_hand_is_found_and_written_anew(
+    document: str, tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = {
+        "docs/performance.md": row("ckks_encrypt_symmetric.fast.cycles"),
+        "ports/README.md": row("microbit.symmetric.chacha20.ram_bytes", "microbit"),
+    }
+    figure = f"{measured[document]['value']:,}"
+    rewrite(tree / document, figure, "1,234")
+    assert generate_performance.main(["--check"]) == 1
+    assert document in capsys.readouterr().err
+    assert generate_performance.main([]) == 0
+    assert (tree / document).read_text() == (ROOT / document).read_text()
+
+
+def test_plots_are_the_same_bytes_each_time(tree: Path) -> None:
+    for plot in (name for name in FILES if name.endswith(".svg")):
+        (tree / plot).unlink()
+        assert generate_performance.main([]) == 0
+        assert (tree / plot).read_bytes() == (ROOT / plot).read_bytes()
+
+
+def test_results_of_different_code_are_not_shown_together(
+    tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cycles = row("ckks_encrypt_symmetric.tiny.cycles")["value"]
+    rewrite(tree / "bench/results/m4.json", f'"value": {cycles},', f'"value": {cycles + 1},')
+    assert generate_performance.main(["--check"]) == 1
+    assert "different code (tiny, symmetric)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("results", "goal"), [("m4", "make bench-m4"), ("m4-options", "make bench-m4-options")]
+)
+def test_missing_results_are_asked_for_by_their_goal(
+    results: str, goal: str, tree: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tree / f"bench/results/{results}.json").unlink()
+    assert generate_performance.main([]) == 1
+    assert capsys.readouterr().err.strip().endswith(f"run {goal}.")
+
+
+def test_a_document_that_lost_its_markers_is_refused(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rewrite(tree / "README.md", "<!-- end summary -->", "")
+    assert generate_performance.main([]) == 1
+    assert "markers of summary" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", generate_performance.KINDS)
+@pytest.mark.parametrize("configuration", ["default", "portable", "tiny", "balanced", "fast", "n8192.tiny"])
+def test_a_profile_adds_up_to_the_encryption(kind: str, configuration: str) -> None:
+    prefix = f"ckks_encrypt_{kind}.{configuration}"
+    parts = [row(f"{prefix}.profile.{part}.cycles")["value"] for part in generate_performance.PARTS]
+    assert sum(parts) == row(f"{prefix}.cycles")["value"]
+    assert min(parts) >= 0
+    assert parts[-1] < 0.1 * sum(parts), "too much is called the rest"

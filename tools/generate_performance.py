@@ -1,0 +1,577 @@
+#!/usr/bin/env python3
+"""Write the tables of docs/performance.md and the READMEs and the plots in docs/images from bench/results.
+
+    make bench-m4 bench-m4-options bench-microbit plots
+
+What stands between markers in those documents comes from here; --check writes nothing and fails if a document
+or a plot is not what the results say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench" / "m4"))
+
+import matplotlib  # noqa: E402
+from baselines import ENCRYPTIONS, MODULES, QUOTED_MHZ, Encryption  # noqa: E402
+
+matplotlib.use("svg")
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
+
+RESULTS = {
+    "m4": "make bench-m4",
+    "m4-options": "make bench-m4-options",
+    "microbit": "make bench-microbit",
+}
+"""Files of bench/results, and what writes them."""
+
+KINDS = ("symmetric", "asymmetric")
+PRESETS = {"tiny": "TINY", "balanced": "BALANCED", "fast": "FAST"}
+COUNTERPARTS = {"tiny": "memory efficient", "balanced": "balanced", "fast": "high performance"}
+"""SEAL-Embedded's configurations."""
+
+PARTS = {
+    "encode": "encode",
+    "streams": "ChaCha20",
+    "samplers": "samplers",
+    "fold": "fold and add noise",
+    "transform": "NTT",
+    "products": "products",
+    "output": "pack, check, send",
+    "rest": "rest",
+}
+
+# Okabe and Ito's colours, which people who see few colours can tell apart.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
+    *("#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"),
+)
+GREY = "#BBBBBB"
+PART_COLOURS = {
+    "encode": ORANGE,
+    "streams": BLUE,
+    "samplers": SKY,
+    "fold": PINK,
+    "transform": GREEN,
+    "products": YELLOW,
+    "output": RED,
+    "rest": GREY,
+}
+PRESET_STYLES = {"tiny": (BLUE, "s"), "balanced": (GREEN, "D"), "fast": (RED, "o")}
+
+
+class ResultsError(Exception):
+    """One sentence for people."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Rows of one file of bench/results by name."""
+
+    rows: Mapping[str, Mapping[str, Any]]
+    compiler: str
+
+    def __getitem__(self, name: str) -> int | float:
+        if name not in self.rows:
+            raise ResultsError(f"bench/results has no row {name}: run the bench again.")
+        return self.rows[name]["value"]
+
+    def params(self, name: str) -> Mapping[str, Any]:
+        self[name]
+        return self.rows[name]["params"]
+
+
+def load(name: str) -> Results:
+    path = ROOT / "bench" / "results" / f"{name}.json"
+    if not path.exists():
+        raise ResultsError(f"{path.relative_to(ROOT)} is missing: run {RESULTS[name]}.")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    return Results({row["name"]: row for row in content["rows"]}, content["compiler"])
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one encryption: modelled cycles; bytes of RAM; bytes of code, tables and keys in flash."""
+
+    cycles: int
+    ram: int
+    flash: int
+
+
+def cost(results: Results, prefix: str) -> Cost:
+    """prefix: a row's name without its last part."""
+    cycles, ram, code, tables = (
+        int(results[f"{prefix}.{figure}"]) for figure in ("cycles", "ram_bytes", "code_bytes", "table_bytes")
+    )
+    return Cost(cycles, ram, code + tables)
+
+
+def milliseconds(cycles: int) -> float:
+    return cycles / QUOTED_MHZ / 1000
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """In Markdown; columns from the one numbered `left` on are aligned to the right."""
+    rule = ["---" if column < left else "---:" for column in range(len(header))]
+    return ["| " + " | ".join(row) + " |" for row in (header, rule, *rows)]
+
+
+def preset_table(m4: Results) -> list[str]:
+    header = ("Preset", "key", "cycles", "ms at 64 MHz", "RAM", "code", "tables", "key in flash", "sent")
+    rows = []
+    for preset, title in PRESETS.items():
+        for kind in KINDS:
+            prefix = f"ckks_encrypt_{kind}.{preset}"
+            keys = m4.params(f"{prefix}.table_bytes")["keys"]
+            cycles = int(m4[f"{prefix}.cycles"])
+            numbers = (
+                m4[f"{prefix}.ram_bytes"],
+                m4[f"{prefix}.code_bytes"],
+                m4[f"{prefix}.table_bytes"] - keys,
+                keys,
+                m4.params(f"{prefix}.cycles")["emitted_bytes"],
+            )
+            words = (f"{cycles:,}", f"{milliseconds(cycles):.0f}", *(f"{number:,}" for number in numbers))
+            rows.append((f"`{title}`", kind, *words))
+    return table(header, rows, 2)
+
+
+def comparison_table(m4: Results) -> list[str]:
+    header = (
+        *("SEAL-Embedded", "key", "cycles, modelled", "cycles, quoted", "RAM: arena, measured"),
+        *("RAM, quoted", "beside", "cycles ratio", "RAM ratio"),
+    )
+    rows = []
+    for preset, title in PRESETS.items():
+        for kind in KINDS:
+            theirs = ENCRYPTIONS[kind, COUNTERPARTS[preset]]
+            ours = cost(m4, f"ckks_encrypt_{kind}.{preset}")
+            rows.append(
+                (
+                    *(theirs.configuration, kind),
+                    *(f"{theirs.modelled_cycles:,}", f"{theirs.quoted_cycles:,}"),
+                    *(f"{theirs.arena_bytes:,}", f"{theirs.quoted_ram_kb} KB", f"`{title}`"),
+                    f"{theirs.modelled_cycles / ours.cycles:.1f}",
+                    f"{theirs.arena_bytes / ours.ram:.1f}",
+                )
+            )
+    return table(header, rows, 2)
+
+
+def module_table(m4: Results) -> list[str]:
+    titles = {
+        "encode": "encode 2048 values",
+        "ntt.n4096": "NTT, 4096 points",
+        "sample_uniform": "uniform polynomial",
+        "sample_ternary": "ternary polynomial",
+        "sample_cbd": "noise polynomial",
+    }
+    rows = []
+    for module, title in titles.items():
+        theirs = MODULES[module, COUNTERPARTS["fast"]]
+        cycles = int(m4[f"{module}.fast.cycles"])
+        modelled = theirs.modelled_cycles or 0
+        rows.append(
+            (title, f"{cycles:,}", f"{modelled:,}", f"{theirs.quoted_cycles:,}", f"{modelled / cycles:.1f}")
+        )
+    for xof in ("chacha20", "shake256", "blake2xb"):
+        rows.append((f"{xof}, a byte", f"{m4[f'xof.{xof}.cycles_per_byte']:.1f}", "", "", ""))
+    header = ("Part", "cycles", "SEAL-Embedded, modelled", "SEAL-Embedded, quoted", "ratio")
+    return table(header, rows)
+
+
+def profile_table(m4: Results) -> list[str]:
+    rows = []
+    for part, title in PARTS.items():
+        words = []
+        for kind in KINDS:
+            prefix = f"ckks_encrypt_{kind}.fast"
+            cycles = m4[f"{prefix}.profile.{part}.cycles"]
+            words += [f"{cycles:,}", f"{100 * cycles / m4[f'{prefix}.cycles']:.1f} %"]
+        rows.append((title, *words))
+    totals = [word for kind in KINDS for word in (f"{m4[f'ckks_encrypt_{kind}.fast.cycles']:,}", "")]
+    return table(("`FAST`", "symmetric", "", "asymmetric", ""), [*rows, ("all", *totals)])
+
+
+def degree_table(m4: Results) -> list[str]:
+    rows = []
+    names = {"tiny": KINDS, "n8192.tiny": KINDS, "n16384.tiny": KINDS[:1]}
+    for name, kinds in names.items():
+        for kind in kinds:
+            prefix = f"ckks_encrypt_{kind}.{name}"
+            params = m4.params(f"{prefix}.cycles")
+            ours = cost(m4, prefix)
+            rows.append(
+                (
+                    *(f"{params['n']:,}", f"{params['values']:,}", f"{params['data_primes']}", kind),
+                    *(f"{ours.cycles:,}", f"{milliseconds(ours.cycles):,.0f}"),
+                    *(f"{ours.ram:,}", f"{ours.flash:,}", f"{params['emitted_bytes']:,}"),
+                )
+            )
+    header = ("n", "values", "primes", "key", "cycles", "ms at 64 MHz", "RAM", "flash, with the key", "sent")
+    return table(header, rows, 4)
+
+
+def change(of: int, base: int) -> str:
+    """With a sign; nothing where there is none."""
+    return f"{of - base:+,}".replace("-", "−") if of != base else ""
+
+
+def relative_change(of: int, base: int) -> str:
+    percent = 100 * (of - base) / base
+    return f"{percent:+.1f} %".replace("-", "−") if abs(percent) >= 0.05 else ""
+
+
+def options_table(options: Results, kind: str) -> list[str]:
+    """Every choice in every preset; a preset's own values in bold, with nothing to change."""
+    prefix = f"ckks_encrypt_{kind}."
+    cycles_rows = {
+        (row["params"]["preset"], row["params"]["choice"]): name.removesuffix(".cycles")
+        for name, row in options.rows.items()
+        if name.startswith(prefix) and name.endswith(".cycles")
+    }
+    of_presets = ([choice for of, choice in cycles_rows if of == preset] for preset in PRESETS)
+    choices = max(of_presets, key=len)
+    base = {
+        preset: cost(options, name)
+        for (preset, _), name in cycles_rows.items()
+        if options.params(f"{name}.cycles")["own"]
+    }
+    header = ["Option"]
+    first = ["*the preset*"]
+    for preset, title in PRESETS.items():
+        own = base[preset]
+        header += [f"`{title}`: cycles", "RAM", "flash"]
+        first += [f"{own.cycles:,}", f"{own.ram:,}", f"{own.flash:,}"]
+    rows = [first]
+    noted = False
+    for choice in choices:
+        row = [f"`{choice}`"]
+        for preset in PRESETS:
+            name = cycles_rows.get((preset, choice))
+            if name is None:
+                row += ["refused", "", ""]
+                continue
+            params = options.params(f"{name}.cycles")
+            if params["own"]:
+                row += ["**its own**", "", ""]
+                continue
+            of, own = cost(options, name), base[preset]
+            note = "¹" if params["also"] else ""
+            noted = noted or bool(note)
+            row += [
+                (relative_change(of.cycles, own.cycles) or "0") + note,
+                change(of.ram, own.ram) or "0",
+                change(of.flash, own.flash) or "0",
+            ]
+        rows.append(row)
+    lines = table(header, rows)
+    return [*lines, "", "¹ With `CM_SLOT_ORDER_COMPUTED`."] if noted else lines
+
+
+def microbit_table(microbit: Results) -> list[str]:
+    titles = {
+        "symmetric.chacha20": "symmetric key alone, ChaCha20",
+        "symmetric.shake256": "the same, SHAKE256",
+        "symmetric.blake2xb": "the same, BLAKE2Xb",
+        "asymmetric.chacha20": "public key alone",
+        "both.chacha20": "both keys, ChaCha20",
+    }
+    figures = ("flash", "arena", "static", "stack", "ram")
+    rows = [
+        (title, *(f"{microbit[f'microbit.{run}.{figure}_bytes']:,}" for figure in figures))
+        for run, title in titles.items()
+    ]
+    header = ("Cortex-M0, bytes", "Flash", "Arena", "All static data", "Stack", "Total RAM")
+    return table(header, rows)
+
+
+def readme_summary(m4: Results) -> list[str]:
+    fast, tiny = (
+        [cost(m4, f"ckks_encrypt_{kind}.{preset}") for kind in KINDS] for preset in ("fast", "tiny")
+    )
+    quickest = min(theirs.modelled_cycles for theirs in ENCRYPTIONS.values())
+    least_ram = min(theirs.arena_bytes for theirs in ENCRYPTIONS.values())
+    sent = m4.params("ckks_encrypt_symmetric.fast.cycles")["emitted_bytes"]
+    millions = [f"{of.cycles / 1e6:.1f}" for of in (*fast, *tiny)]
+    rams = [f"{-(-of.ram // 1000)}" for of in (*fast, *tiny)]
+    sentences = (
+        "On a Cortex-M4, CKKS encryption of 2048 values (n = 4096, three primes) takes",
+        f"{millions[0]} million cycles under a secret key and {millions[1]} under a public one, in {rams[0]}",
+        f"and {rams[1]} KB of RAM, stack and all; or {millions[2]} and {millions[3]} million in {rams[2]}",
+        f"and {rams[3]} KB. SEAL-Embedded takes at least {quickest / 1e6:.1f} million, or",
+        f"{least_ram / 1000:.0f} KB for its arena alone. It sends 197 KB a ciphertext, this",
+        f"{sent / 1000:.0f} KB (symmetric). Cycles are modelled: [docs/performance.md](docs/performance.md)",
+        "says how, and what each option costs and buys.",
+    )
+    text = " ".join(sentences)
+    return textwrap.wrap(text, 130, initial_indent="  ", subsequent_indent="  ")
+
+
+# --- plots ----------------------------------------------------------------------------------------
+
+
+def svg(figure: Figure) -> str:
+    """The same text for the same figure, on every day."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    pyplot.close(figure)
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def plain(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def their_parts(kind: str) -> dict[str, int]:
+    """SEAL-Embedded's modelled cycles: the modules, times the calls its paper counts; all else is rest."""
+    high = COUNTERPARTS["fast"]
+
+    def module(name: str) -> int:
+        return MODULES[name, high].modelled_cycles or 0
+
+    primes = 3
+    if kind == "symmetric":
+        transforms, sampling = 2, primes * module("sample_uniform") + module("sample_cbd")
+    else:
+        transforms, sampling = 3, module("sample_ternary") + 2 * module("sample_cbd")
+    parts = {
+        "encode": module("encode"),
+        "samplers": sampling,
+        "transform": transforms * primes * module("ntt.n4096"),
+    }
+    return {**parts, "rest": ENCRYPTIONS[kind, high].modelled_cycles - sum(parts.values())}
+
+
+def stack(
+    axes: Axes, y: float, parts: Mapping[str, int], height: float = 0.6
+) -> Iterator[tuple[str, float, float]]:
+    """One bar, in millions of cycles; (part, where it starts, its width) of each."""
+    start = 0.0
+    for part, cycles in parts.items():
+        width = cycles / 1e6
+        axes.barh(y, width, height, left=start, color=PART_COLOURS[part], edgecolor="white", linewidth=0.8)
+        yield part, start, width
+        start += width
+
+
+def plot_profile(m4: Results) -> str:
+    """SEAL-Embedded and this library on one scale, and this library's parts magnified."""
+    figure, (whole, zoom) = pyplot.subplots(
+        2, 1, figsize=(9, 6), height_ratios=(1.15, 1), layout="constrained"
+    )
+    ours = {
+        kind: {part: int(m4[f"ckks_encrypt_{kind}.fast.profile.{part}.cycles"]) for part in PARTS}
+        for kind in KINDS
+    }
+    theirs = {kind: their_parts(kind) for kind in KINDS}
+    names = {"encode": "inverse FFT", "samplers": "random polynomials", "transform": "NTT", "rest": "rest"}
+    labels = []
+    for row, kind in enumerate(KINDS):
+        y = -2.3 * row
+        for part, start, width in stack(whole, y, theirs[kind], 0.7):
+            colour = "white" if part == "transform" else "black"
+            text = f"{names[part]}\n{width:.1f}"
+            whole.text(start + width / 2, y, text, ha="center", va="center", fontsize=8, color=colour)
+        total = sum(width for _, _, width in stack(whole, y - 0.9, ours[kind], 0.7))
+        whole.text(total + 0.4, y - 0.9, f"{total:.1f}", va="center", fontsize=9, weight="bold")
+        theirs_total = ENCRYPTIONS[kind, COUNTERPARTS["fast"]].modelled_cycles / 1e6
+        whole.text(theirs_total + 0.4, y, f"{theirs_total:.1f}", va="center", fontsize=9, weight="bold")
+        labels += [(y, f"SEAL-Embedded,\n{kind}"), (y - 0.9, f"Ciphermote FAST,\n{kind}")]
+    whole.set_yticks([y for y, _ in labels], [label for _, label in labels], fontsize=8)
+    whole.set_xlim(0, 47)
+    whole.set_title(
+        "Modelled cycles of one encryption, millions: n = 4096, three primes", fontsize=10, loc="left"
+    )
+    for row, kind in enumerate(KINDS):
+        y = -1.9 * row
+        total = 0.0
+        for part, start, width in stack(zoom, y, ours[kind]):
+            dark = PART_COLOURS[part] in (BLUE, GREEN, RED)
+            colour = "white" if dark else "black"
+            if width >= 0.17:
+                zoom.text(
+                    start + width / 2, y, f"{width:.2f}", ha="center", va="center", fontsize=8, color=colour
+                )
+            zoom.text(
+                start + width / 2, y + 0.36, PARTS[part], rotation=32, fontsize=8, ha="left", va="bottom"
+            )
+            total = start + width
+        zoom.text(total + 0.04, y, f"{total:.2f}", va="center", fontsize=9, weight="bold")
+    zoom.set_yticks([0, -1.9], [f"Ciphermote FAST,\n{kind}" for kind in KINDS], fontsize=8)
+    zoom.set_xlim(0, 1.12 * max(sum(parts.values()) for parts in ours.values()) / 1e6)
+    zoom.set_ylim(-2.4, 1.4)
+    zoom.set_title("The same, magnified", fontsize=10, loc="left")
+    for axes in (whole, zoom):
+        plain(axes)
+        axes.tick_params(axis="y", length=0)
+        axes.tick_params(axis="x", labelsize=8)
+    return svg(figure)
+
+
+def tiles_of(options: Results, preset: str, kind: str) -> list[tuple[int, Cost, bool]]:
+    """(tiles, cost, whether they are the preset's own) by the number of tiles."""
+    found = []
+    for log2_tiles in range(5):
+        prefix = f"ckks_encrypt_{kind}.{preset}.CM_LOG2_TILES={log2_tiles}"
+        own = options.params(f"{prefix}.cycles")["own"]
+        found.append((1 << log2_tiles, cost(options, prefix), own))
+    return found
+
+
+def draw_ours(axes: Axes, options: Results, kind: str) -> None:
+    for preset, (colour, marker) in PRESET_STYLES.items():
+        points = tiles_of(options, preset, kind)
+        cycles = [of.cycles / 1e6 for _, of, _ in points]
+        rams = [of.ram / 1000 for _, of, _ in points]
+        axes.plot(cycles, rams, color=colour, linewidth=1, marker=marker, markersize=4, zorder=2)
+        for (tiles, _, own), x, y in zip(points, cycles, rams, strict=True):
+            left = preset == "fast"
+            place = {"xytext": (-7 if left else 7, -2), "ha": "right" if left else "left", "va": "center"}
+            if own:
+                axes.plot(x, y, marker=marker, markersize=9, color=colour, zorder=3)
+                place.update(xytext=(-9, -4) if left else (9, 5))
+            label = PRESETS[preset] if own else str(tiles)
+            style = {"fontsize": 8 if own else 6.5, "weight": "bold" if own else "normal", "color": colour}
+            axes.annotate(label, (x, y), textcoords="offset points", **place, **style)
+
+
+def draw_theirs(axes: Axes, kind: str) -> None:
+    for (of_kind, _), theirs in ENCRYPTIONS.items():
+        if of_kind != kind:
+            continue
+        modelled = theirs.modelled_cycles / 1e6, theirs.arena_bytes / 1000
+        quoted = theirs.quoted_cycles / 1e6, theirs.quoted_ram_kb
+        axes.plot(*modelled, marker="^", markersize=7, color=BLACK, zorder=3)
+        axes.plot(*quoted, marker="x", markersize=6, color=BLACK, zorder=3)
+    efficient: Encryption = ENCRYPTIONS[kind, COUNTERPARTS["tiny"]]
+    high: Encryption = ENCRYPTIONS[kind, COUNTERPARTS["fast"]]
+    text = "SEAL-Embedded:\n▲ modelled, arena alone\n× quoted"
+    corner = high.modelled_cycles / 1e6 * 0.82, high.arena_bytes / 1000
+    axes.annotate(text, corner, ha="right", va="center", fontsize=8)
+    below = efficient.modelled_cycles / 1e6, efficient.arena_bytes / 1000
+    axes.annotate("memory\nefficient", below, (-8, -4), textcoords="offset points", fontsize=7, ha="right")
+
+
+def plot_ram_against_time(options: Results) -> str:
+    """Every preset at every number of tiles, for both kinds of key, with SEAL-Embedded's points."""
+    figure, panels = pyplot.subplots(1, 2, figsize=(11, 5.4), sharex=True, sharey=True, layout="constrained")
+    for axes, kind in zip(panels, KINDS, strict=True):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        draw_ours(axes, options, kind)
+        draw_theirs(axes, kind)
+        axes.set_title(f"{kind}: numbers are tiles", fontsize=10, loc="left")
+        axes.set_xlabel("million cycles, modelled (at 64 MHz, 64 are one second)", fontsize=8)
+        axes.set_xlim(1.4, 160)
+        axes.set_xticks([2, 4, 8, 16, 32, 64, 128])
+        axes.set_yticks([12, 16, 24, 32, 48, 64, 96, 128])
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_minor_formatter(NullFormatter())
+        axes.minorticks_off()
+        axes.grid(color="#E5E5E5", linewidth=0.6)
+        axes.set_axisbelow(True)
+        axes.tick_params(labelsize=8)
+        plain(axes)
+    panels[0].set_ylabel("KB of RAM (1000 bytes)", fontsize=8)
+    return svg(figure)
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def with_block(text: str, name: str, lines: Sequence[str]) -> str:
+    """The text with these lines between the markers of this name, which it must hold once."""
+    begin, end = f"<!-- begin {name}: make plots writes this -->", f"<!-- end {name} -->"
+    pattern = re.compile(re.escape(begin) + r"\n(?:.*?\n)??( *)" + re.escape(end), re.DOTALL)
+    if len(pattern.findall(text)) != 1:
+        raise ResultsError(f"The markers of {name} are not there once, in a document that make plots fills.")
+    return pattern.sub(lambda found: "\n".join([begin, *lines, found[1] + end]), text)
+
+
+def check_same_code(m4: Results, options: Results) -> None:
+    """The sweep starts from the presets, which both benches measure: ResultsError if they do not agree."""
+    for preset in PRESETS:
+        for kind in KINDS:
+            (own,) = (of for _, of, is_own in tiles_of(options, preset, kind) if is_own)
+            if own != cost(m4, f"ckks_encrypt_{kind}.{preset}"):
+                raise ResultsError(
+                    f"m4.json and m4-options.json are of different code ({preset}, {kind}): run "
+                    f"{RESULTS['m4']} and {RESULTS['m4-options']}."
+                )
+
+
+def files() -> dict[Path, str]:
+    """Each file that is written here, and what it has to hold."""
+    m4, options = load("m4"), load("m4-options")
+    check_same_code(m4, options)
+    with matplotlib.rc_context(
+        {"svg.hashsalt": "ciphermote", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
+    ):
+        plots = {"profile.svg": plot_profile(m4), "ram_against_time.svg": plot_ram_against_time(options)}
+    documents: dict[str, dict[str, list[str]]] = {
+        "README.md": {"summary": readme_summary(m4)},
+        "ports/README.md": {"microbit": microbit_table(load("microbit"))},
+        "docs/performance.md": {
+            "presets": preset_table(m4),
+            "comparison": comparison_table(m4),
+            "profile": profile_table(m4),
+            "modules": module_table(m4),
+            **{f"options-{kind}": options_table(options, kind) for kind in KINDS},
+            "degrees": degree_table(m4),
+            "compiler": [f"Compiler of the figures above: {m4.compiler}."],
+        },
+    }
+    contents = {ROOT / "docs" / "images" / name: text for name, text in plots.items()}
+    for name, blocks in documents.items():
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for block, lines in blocks.items():
+            text = with_block(text, block, lines)
+        contents[ROOT / name] = text
+    return contents
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file differs")
+    options = parser.parse_args(arguments)
+    try:
+        contents = files()
+    except ResultsError as error:
+        print(error, file=sys.stderr)
+        return 1
+    stale = [
+        path
+        for path, text in contents.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != text
+    ]
+    if options.check:
+        for path in stale:
+            print(f"Not what bench/results says: {path.relative_to(ROOT)}. Run make plots.", file=sys.stderr)
+        return 1 if stale else 0
+    for path in stale:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(contents[path], encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
