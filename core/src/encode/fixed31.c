@@ -70,16 +70,16 @@ typedef struct residue_constants {
 } residue_constants;
 
 /*
- * 2^32 - r1 is a multiple of q. Proof of the 5/8: with |inverse - 2^32 / q| <= 1/2, (x + half) inverse / 2^32 lies
- * within 2^31 / 2^33 = 1/4 of x / q + half / q, and for |x + half| < 2^30 + 2^26 within 0.133; it is rounded
- * down, so x minus q times it is between -0.64 q and 0.64 q.
+ * 2^32 - r1 is a multiple of q, and r1 neg_q_inv mod 2^32 is the quotient: no division. Proof of the 5/8: with
+ * |inverse - 2^32 / q| <= 1/2, (x + half) inverse / 2^32 lies within 2^31 / 2^33 = 1/4 of x / q + half / q, and for
+ * |x + half| < 2^30 + 2^26 within 0.133; it is rounded down, so x minus q times it is between -0.64 q and 0.64 q.
  */
 static inline residue_constants residue_constants_of(const cm_prime *prime)
 {
     residue_constants constants;
     constants.q = (int32_t)prime->q;
     constants.half = (int32_t)(prime->q >> 1);
-    constants.inverse = (int32_t)((0u - prime->r1) / prime->q + (prime->r1 > prime->q / 2u ? 1u : 0u));
+    constants.inverse = (int32_t)(prime->r1 * prime->neg_q_inv + (prime->r1 > prime->q / 2u ? 1u : 0u));
     return constants;
 }
 
