@@ -1,0 +1,88 @@
+/* The constants of a prime, found from the prime alone. Nothing here is secret. */
+#include "ring/prime.h"
+
+#include "ring/ring.h"
+
+uint32_t cm_montgomery_power(uint32_t base, uint32_t exponent, const cm_prime *prime)
+{
+    uint32_t power = prime->r1;
+    for (unsigned bit = 32; bit-- > 0;) {
+        power = cm_montgomery_residue(power, power, prime);
+        if (exponent >> bit & 1u) {
+            power = cm_montgomery_residue(power, base, prime);
+        }
+    }
+    return power;
+}
+
+/* An odd q is its own inverse modulo 8, and each step doubles the bits that are right. */
+static uint32_t negated_inverse(uint32_t q)
+{
+    uint32_t inverse = q;
+    for (unsigned i = 0; i < 4; i++) {
+        inverse *= 2u - q * inverse;
+    }
+    return 0u - inverse;
+}
+
+/*
+ * An x, in Montgomery form, with x^n = -1, or 0 if there seems to be none. The power (q - 1) / 2n of any non-residue is one,
+ * and the least non-residue of a prime below 2^27 is at most 67 (sequence A000229 of the OEIS).
+ */
+static uint32_t some_root(const cm_prime *prime, unsigned log2_n)
+{
+    for (uint32_t base = 2; base <= 67; base++) {
+        const uint32_t element = cm_montgomery_residue(base, prime->r2, prime);
+        const uint32_t root = cm_montgomery_power(element, (prime->q - 1u) >> (log2_n + 1u), prime);
+        if (cm_montgomery_power(root, (uint32_t)1 << log2_n, prime) == prime->q - prime->r1) {
+            return root;
+        }
+    }
+    return 0;
+}
+
+/* With x^n = -1 modulo q, and so modulo each factor of q, 2n divides each factor less one: few are left to try. */
+static bool has_factor(uint32_t q, unsigned log2_n)
+{
+    const uint32_t step = (uint32_t)2 << log2_n;
+    for (uint32_t factor = step + 1u; factor * factor <= q; factor += step) {
+        if (q % factor == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The smallest odd power of a root; they come in pairs, x and q - x. */
+static uint32_t smallest_root(uint32_t root, const cm_prime *prime, unsigned log2_n)
+{
+    const uint32_t square = cm_montgomery_residue(root, root, prime);
+    uint32_t power = cm_montgomery_residue(root, 1, prime);
+    uint32_t smallest = power;
+    for (uint32_t i = (uint32_t)1 << (log2_n - 1u); i > 0; i--) {
+        const uint32_t other = prime->q - power;
+        const uint32_t smaller = power < other ? power : other;
+        smallest = smaller < smallest ? smaller : smallest;
+        power = cm_montgomery_residue(power, square, prime);
+    }
+    return smallest;
+}
+
+bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n)
+{
+    const uint32_t n = (uint32_t)1 << log2_n;
+    if (q >> 27 || q <= 2u * n || (q & (2u * n - 1u)) != 1u) {
+        return false;
+    }
+    prime->q = q;
+    prime->neg_q_inv = negated_inverse(q);
+    prime->r1 = (0u - q) % q;
+    prime->r2 = (uint32_t)((uint64_t)prime->r1 * prime->r1 % q);
+    prime->n_inv = q - ((q - 1u) >> log2_n); /* n (q - 1) / n = -1 */
+    const uint32_t root = some_root(prime, log2_n);
+    if (root == 0 || has_factor(q, log2_n)) {
+        return false;
+    }
+    prime->psi = smallest_root(root, prime, log2_n);
+    return true;
+}
