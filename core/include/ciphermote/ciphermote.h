@@ -6,6 +6,7 @@
 #include "ciphermote/config.h"
 #include "ciphermote/device.h"
 #include "ciphermote/emitter.h"
+#include "ciphermote/encryption.h"
 #include "ciphermote/frame.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"

@@ -15,6 +15,7 @@
 #include "ciphermote/config.h"
 #include "ciphermote/device.h"
 #include "ciphermote/emitter.h"
+#include "ciphermote/encryption.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
 #include "ciphermote/status.h"
@@ -22,12 +23,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum cm_number {
-    CM_FLOAT32 = 0, /* IEEE 754 binary32 */
-    CM_INT16 = 1,   /* value = integer * 2^exponent */
-    CM_INT32 = 2    /* value = integer * 2^exponent */
-} cm_number;
 
 typedef enum cm_slots {
     CM_REAL = 0,         /* a slot is one number */
@@ -45,8 +40,8 @@ typedef enum cm_precision {
  */
 typedef struct cm_ckks_values {
     const void *data;
-    uint32_t count; /* slots given: 1 .. n/2 */
-    cm_number number;
+    uint32_t count;   /* slots given: 1 .. n/2 */
+    cm_number number; /* float32, int16 or int32; an integer counts times 2^exponent */
     cm_slots slots;
     int16_t exponent;   /* of integers, -128 .. 127; ignored for floats */
     int16_t log2_scale; /* the scale is 2^log2_scale; 0 .. 60 */
@@ -55,11 +50,6 @@ typedef struct cm_ckks_values {
 
 /* The largest |value * scale| is further limited by the modulus: it must be below 2^(log2_q_data - 2). */
 
-#if SIZE_MAX < 0xFFFFFFFFu && CM_MAX_LOG2_N > 11
-#error \
-    "Sizes on this target have 16 bits, and arenas for n above 2048 have more: set CM_MAX_LOG2_N to 11 or less."
-#endif
-
 /* Bytes of the arena; n is the ring degree, slots a cm_slots, precision a cm_precision: integer constant expressions. */
 #define CM_CKKS_MESSAGE_BYTES(n, slots, precision) \
     ((size_t)(n) / 2u * ((slots) == CM_COMPLEX_SLOTS ? 2u : 1u) * ((precision) == CM_FIXED_31 ? 4u : 8u))
@@ -67,17 +57,6 @@ typedef struct cm_ckks_values {
     (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_SYMMETRIC_WORK_BYTES(n))
 #define CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, slots, precision) \
     (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_ASYMMETRIC_WORK_BYTES(n))
-
-/* What lies behind the message: workspace, two tiles, and what config.h and the kind of key ask for. */
-#define CM_WORKSPACE_BYTES 704u
-#define CM_TILE_BYTES(n) (4u * (size_t)(n) >> CM_LOG2_TILES)
-#define CM_ROOTS_BYTES(n) (CM_NTT_ROOTS == CM_NTT_ROOTS_RAM ? CM_TILE_BYTES(n) : 0u)
-#define CM_SYMMETRIC_WORK_BYTES(n) \
-    (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + (CM_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + \
-     (CM_STORE_NOISE ? (size_t)(n) : 0u))
-#define CM_ASYMMETRIC_WORK_BYTES(n) \
-    (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + 2u * CM_TILE_BYTES(n) + (size_t)(n) / 4u + \
-     (CM_STORE_NOISE ? 2u * (size_t)(n) : 0u) + (CM_WHOLE_PRODUCTS ? 4u * (size_t)(n) : 0u))
 
 /*
  * Encrypt under the secret key: c0 = m + e - a s, c1 = a, and a is the expansion of a public seed by xof.

@@ -283,6 +283,13 @@ void cm_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32
     }
 }
 
+void cm_reduce_all(uint32_t *a, uint32_t count, const cm_prime *prime)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        a[i] = cm_reduce(a[i], prime);
+    }
+}
+
 void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *prime)
 {
     for (uint32_t i = 0; i < count; i++) {

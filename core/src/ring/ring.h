@@ -168,12 +168,15 @@ void cm_ntt_forward(uint32_t *a, const cm_ring *ring);
 /* Inverse transform in place, of the whole ring alone: input residues, output residues. */
 void cm_ntt_inverse(uint32_t *a, const cm_ring *ring);
 
-/* out[i] = a[i] b[i] as residues, for lazy a (Montgomery form) and residues b. out may be a. */
+/* out[i] = a[i] b[i] as residues, for lazy a (Montgomery form) and residues b. out may be either. */
 void cm_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count, const cm_prime *prime);
 
 /* out[i] += a[i] b[i], from lazy out to residues, for lazy a (Montgomery form) and residues b. */
 void cm_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
                      const cm_prime *prime);
+
+/* From lazy values to residues. */
+void cm_reduce_all(uint32_t *a, uint32_t count, const cm_prime *prime);
 
 /* out[i] += b[i], from lazy out to residues, for residues b. */
 void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *prime);

@@ -1,405 +1,78 @@
-/*
- * CKKS encryption, one tile of one prime at a time. A ciphertext is never held: residues are emitted as they are
- * made. A tile of the secret (or u) is transformed into U; then, for each component, a tile of m + e is folded and
- * transformed into W, the product of U and the public part is added to it, and W leaves.
- */
+/* CKKS: a vector, encoded in fixed point, as the message of an encryption. */
 #include "ciphermote/ckks.h"
 
 #include <string.h>
 
 #include "encode/encode.h"
-#include "random/sample.h"
-#include "random/wipe.h"
-#include "scheme/noise.h"
-#include "scheme/seeds.h"
+#include "scheme/encrypt.h"
 
-/* What an encryption needs beside polynomials; it lies in the arena, right behind the message. */
-typedef struct workspace {
+typedef struct ckks_source {
+    cm_message_source source;
+    const cm_ckks_values *values;
     cm_message message;
-    cm_noise noise;
-    cm_ring ring;
-    cm_seeds seeds;
-    cm_uniform uniform;
-    cm_stream stream;
-} workspace;
+} ckks_source;
 
-typedef char cm_workspace_fits[sizeof(workspace) <= CM_WORKSPACE_BYTES ? 1 : -1];
-
-/* The arena's parts, in its order. */
-typedef struct layout {
-    workspace *work;
-    uint32_t *roots; /* n/T words, with CM_NTT_ROOTS_RAM: the transform's roots */
-    uint32_t *w;     /* n/T words: the residues about to leave */
-    uint32_t *u;     /* n/T words: the transformed secret, or u */
-    uint32_t *b;     /* n words, with CM_WHOLE_PRODUCTS and a public key: u pk1 */
-    uint8_t *packed; /* n/4 bytes, with a public key: u */
-    int8_t *noise;   /* n bytes a noisy component, with CM_STORE_NOISE */
-} layout;
-
-static bool params_usable(const cm_params *params)
+static cm_status encode(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
+                        uint8_t *scratch)
 {
-    return params && params->log2_n >= 10 && params->log2_n <= CM_MAX_LOG2_N && params->data_primes >= 1 &&
-           params->data_primes <= params->key_primes && params->key_primes <= CM_MAX_PRIMES;
+    ckks_source *ckks = (ckks_source *)(void *)self;
+    (void)ring;
+    ckks->message.data = arena;
+    return cm_encode(params, ckks->values, &ckks->message, scratch);
 }
 
-/* Divide the arena for this many noisy components, 1 (symmetric) or 2 (asymmetric); it must hold them. */
-static cm_status open_arena(const cm_params *params, const cm_ckks_values *values, unsigned components,
-                            void *arena, size_t arena_bytes, layout *parts)
+static void fold(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out)
 {
-    if (!params_usable(params)) {
-        return CM_ERR_PARAMS;
-    }
-    if (!values) {
-        return CM_ERR_ARGUMENT;
-    }
-    const size_t n = (size_t)1 << params->log2_n;
-    const size_t message = CM_CKKS_MESSAGE_BYTES(n, values->slots, values->precision);
-    const size_t rest = components == 1 ? CM_SYMMETRIC_WORK_BYTES(n) : CM_ASYMMETRIC_WORK_BYTES(n);
-    if (!arena || (uintptr_t)arena % 8u != 0 || arena_bytes < message + rest) {
-        return CM_ERR_ARENA;
-    }
-    const uintptr_t data = (uintptr_t)values->data;
-    if (data > (uintptr_t)arena && data < (uintptr_t)arena + arena_bytes) {
-        return CM_ERR_ARGUMENT;
-    }
-    uint8_t *at = (uint8_t *)arena + message;
-    parts->work = (workspace *)(void *)at;
-    parts->roots = (uint32_t *)(void *)(at + CM_WORKSPACE_BYTES);
-    parts->w = parts->roots + CM_ROOTS_BYTES(n) / sizeof(uint32_t);
-    parts->u = parts->w + (n >> CM_LOG2_TILES);
-    parts->b = parts->u + (n >> CM_LOG2_TILES);
-    parts->packed = (uint8_t *)(parts->b + (CM_WHOLE_PRODUCTS ? n : 0));
-    uint8_t *behind_symmetric = (uint8_t *)(CM_TRANSFORMED_SECRET ? parts->u : parts->b);
-    parts->noise = (int8_t *)(components == 1 ? behind_symmetric : parts->packed + n / 4u);
-    return CM_OK;
-}
-
-/* Common to both kinds of key: check the arena, encode, take the seeds, say what will come. */
-static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_id, cm_xof_kind xof,
-                       const cm_ckks_values *values, void *arena, cm_emitter *emitter, const layout *parts)
-{
-    workspace *work = parts->work;
-    work->message.data = arena;
-    cm_status status = cm_encode(params, values, &work->message, (uint8_t *)parts->w);
-    if (status != CM_OK) {
-        return status;
-    }
-    status = cm_seeds_draw(device, &work->seeds);
-    if (status != CM_OK) {
-        return status;
-    }
-    work->noise.key = work->seeds.secret_seed;
-    work->noise.stream = &work->stream;
+    const ckks_source *ckks = (const ckks_source *)(const void *)self;
 #if CM_STORE_NOISE
-    cm_noise_keep_for(&work->noise, &work->message, parts->noise);
-    if (xof == CM_XOF_NONE) {
-        const uint32_t n = (uint32_t)1 << params->log2_n;
-        cm_noise_keep(&work->noise, parts->noise + n, n);
-    }
-#endif
-    cm_ciphertext_info *info = &emitter->info;
-    memset(info, 0, sizeof *info);
-    info->params = params;
-    info->scheme = CM_CKKS;
-    info->ntt_form = true;
-    info->components = 2;
-    info->primes = params->data_primes;
-    info->log2_tiles = CM_LOG2_TILES;
-    info->xof = xof;
-    info->key_id = key_id;
-    info->counter = work->seeds.counter;
-    info->scale_or_t = (uint64_t)(1023 + values->log2_scale) << 52;
-    memcpy(info->seed, work->seeds.public_seed, cm_public_seed_bytes(xof));
-    return emitter->begin(emitter, info);
-}
-
-static void open_ring(const layout *parts, const cm_prime *prime, unsigned log2_n)
-{
-    cm_ring_init(&parts->work->ring, prime, log2_n);
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
-    cm_ring_lend(&parts->work->ring, parts->roots);
+    cm_message_fold_noisy(&ckks->message, noise, ring, out);
+#else
+    (void)noise;
+    cm_message_fold(&ckks->message, ring, out);
 #endif
 }
 
-/* w = m + e for component 0, e for component 1, in the ring's tile. */
-static void fold_component(const layout *parts, unsigned component)
-{
-    const workspace *work = parts->work;
-    const cm_ring *ring = &work->ring;
 #if CM_STORE_NOISE
-    if (component == 0) {
-        cm_message_fold_noisy(&work->message, parts->noise, ring, parts->w);
-    } else {
-        cm_noise_fold(parts->noise + ((size_t)1 << ring->log2_n), ring, parts->w);
-    }
-#else
-    if (component == 0) {
-        cm_message_fold(&work->message, ring, parts->w);
-    } else {
-        memset(parts->w, 0, sizeof(uint32_t) * cm_ring_points(ring));
-    }
-    cm_noise_add(&work->noise, component, parts->w, ring);
+
+static void keep_noise(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept)
+{
+    cm_message_keep_noise(&((const ckks_source *)(const void *)self)->message, start, block, kept);
+}
+
 #endif
-}
 
-/* w, transformed. */
-static void transform_component(const layout *parts, unsigned component)
+static void open_source(ckks_source *ckks, const cm_ckks_values *values)
 {
-    fold_component(parts, component);
-    cm_ntt_forward(parts->w, &parts->work->ring);
-}
-
-/* Whatever the outcome, no secret stays in the arena or on the stack; an arena that was refused is not ours to touch. */
-static cm_status leave_clean(cm_status status, void *arena, size_t arena_bytes)
-{
-    if (arena && status != CM_ERR_ARENA) {
-        cm_wipe(arena, arena_bytes);
-    }
-    cm_wipe_stack();
-    return status;
-}
-
-static bool xof_built(cm_xof_kind xof)
-{
-    return xof == CM_CHACHA20 || (xof == CM_SHAKE256 && CM_XOF_SHAKE256) ||
-           (xof == CM_BLAKE2XB && CM_XOF_BLAKE2XB);
-}
-
-/* ---- symmetric ---- */
-
-/* The tile of -s, transformed, in Montgomery form: from flash, or made in u. */
-static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts, unsigned index)
-{
-    const cm_ring *ring = &parts->work->ring;
-#if CM_TRANSFORMED_SECRET
-    return key->transformed + ((size_t)index << ring->log2_n) + (size_t)ring->tile * cm_ring_points(ring);
-#else
-    (void)index;
-    cm_ternary_fold(parts->u, key->ternary, ring->prime->q - ring->prime->r1, ring);
-    cm_ntt_forward(parts->u, ring);
-    return parts->u;
+    memset(ckks, 0, sizeof *ckks);
+    ckks->source.encode = encode;
+    ckks->source.fold = fold;
+#if CM_STORE_NOISE
+    ckks->source.keep_noise = keep_noise;
 #endif
-}
-
-/* How many residues are expanded at once, on the stack: more where time counts, few where RAM does. */
-#define EXPANSION_BLOCK (CM_LOG2_TILES < 3 ? 128u : 32u)
-
-/* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
-static void add_expansion(const layout *parts, const uint32_t *u)
-{
-    workspace *work = parts->work;
-    const uint32_t points = cm_ring_points(&work->ring);
-    uint32_t block[EXPANSION_BLOCK];
-    for (uint32_t i = 0; i < points; i += EXPANSION_BLOCK) {
-        const uint32_t count = points - i < EXPANSION_BLOCK ? points - i : EXPANSION_BLOCK;
-        cm_uniform_values(&work->uniform, block, count);
-        cm_multiply_add(parts->w + i, u + i, block, count, work->ring.prime);
+    ckks->source.scheme = CM_CKKS;
+    ckks->source.ntt_form = true;
+    if (values) {
+        ckks->source.data = values->data;
+        ckks->source.bytes_per_coefficient =
+            (uint8_t)(CM_CKKS_MESSAGE_BYTES(2, values->slots, values->precision) / 2u);
+        ckks->source.scale_or_t = (uint64_t)((int32_t)1023 + values->log2_scale) << 52;
     }
-}
-
-/* c0 = NTT(m + e) + a (-s), a tile at a time. */
-static cm_status emit_symmetric(const cm_secret_key *key, const layout *parts, cm_emitter *emitter)
-{
-    workspace *work = parts->work;
-    const cm_params *params = key->params;
-    cm_status status = CM_OK;
-    cm_uniform_init(&work->uniform, emitter->info.xof, work->seeds.public_seed, params->log2_n,
-                    params->data_primes);
-    for (unsigned i = 0; i < params->data_primes; i++) {
-        const cm_prime *prime = &params->primes[i];
-        open_ring(parts, prime, params->log2_n);
-        cm_uniform_begin_prime(&work->uniform, prime, i);
-        for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES && status == CM_OK; tile++) {
-            cm_ring_select_tile(&work->ring, CM_LOG2_TILES, tile);
-            const uint32_t *u = secret_tile(key, parts, i);
-            transform_component(parts, 0);
-            add_expansion(parts, u);
-            status = emitter->residues(emitter, 0, i, tile, parts->w);
-        }
-    }
-    return status;
-}
-
-/* c1 = a, for emitters that cannot send its seed. */
-static cm_status emit_expansion(const cm_params *params, const layout *parts, cm_emitter *emitter)
-{
-    workspace *work = parts->work;
-    cm_status status = CM_OK;
-    cm_uniform_init(&work->uniform, emitter->info.xof, work->seeds.public_seed, params->log2_n,
-                    params->data_primes);
-    for (unsigned i = 0; i < params->data_primes; i++) {
-        const uint32_t points = (uint32_t)1 << (params->log2_n - CM_LOG2_TILES);
-        cm_uniform_begin_prime(&work->uniform, &params->primes[i], i);
-        for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES && status == CM_OK; tile++) {
-            cm_uniform_values(&work->uniform, parts->w, points);
-            status = emitter->residues(emitter, 1, i, tile, parts->w);
-        }
-    }
-    return status;
-}
-
-static bool usable_secret_key(const cm_secret_key *key)
-{
-#if CM_TRANSFORMED_SECRET
-    if (key && !key->transformed) {
-        return false;
-    }
-#endif
-    return key && key->ternary;
-}
-
-static cm_status encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                                   const cm_ckks_values *values, void *arena, size_t arena_bytes,
-                                   cm_emitter *emitter)
-{
-    if (!usable_secret_key(key) || !emitter) {
-        return CM_ERR_ARGUMENT;
-    }
-    if (!xof_built(xof)) {
-        return CM_ERR_UNSUPPORTED;
-    }
-    layout parts;
-    cm_status status = open_arena(key->params, values, 1, arena, arena_bytes, &parts);
-    if (status == CM_OK) {
-        status = begin(device, key->params, key->key_id, xof, values, arena, emitter, &parts);
-    }
-    if (status == CM_OK) {
-        status = emit_symmetric(key, &parts, emitter);
-    }
-    if (status == CM_OK && emitter->expands_seed) {
-        status = emit_expansion(key->params, &parts, emitter);
-    }
-    return status == CM_OK ? emitter->end(emitter) : status;
+    ckks->values = values;
 }
 
 cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
                                     const cm_ckks_values *values, void *arena, size_t arena_bytes,
                                     cm_emitter *emitter)
 {
-    return leave_clean(encrypt_symmetric(device, key, xof, values, arena, arena_bytes, emitter), arena,
-                       arena_bytes);
-}
-
-/* ---- asymmetric ---- */
-
-#if CM_WHOLE_PRODUCTS
-
-/* u pk0 and u pk1 at once, as a back-end would rather compute them; emit_tile then only adds. */
-static cm_status prepare_prime(const cm_public_key *key, const layout *parts, unsigned index)
-{
-    const uint32_t *pk0 = key->polynomial(key->context, 0, index);
-    const uint32_t *pk1 = key->polynomial(key->context, 1, index);
-    if (!pk0 || !pk1) {
-        return CM_ERR_ARGUMENT;
-    }
-    cm_double_product(parts->u, parts->b, parts->packed, pk0, pk1, &parts->work->ring);
-    return CM_OK;
-}
-
-static void prepare_tile(const layout *parts)
-{
-    (void)parts;
-}
-
-static cm_status emit_tile(const cm_public_key *key, const layout *parts, unsigned component, unsigned index,
-                           unsigned tile, cm_emitter *emitter)
-{
-    const cm_ring *ring = &parts->work->ring;
-    (void)key;
-    transform_component(parts, component);
-    cm_add(parts->w, component == 0 ? parts->u : parts->b, cm_ring_points(ring), ring->prime);
-    return emitter->residues(emitter, component, index, tile, parts->w);
-}
-
-#else
-
-static cm_status prepare_prime(const cm_public_key *key, const layout *parts, unsigned index)
-{
-    (void)key;
-    (void)parts;
-    (void)index;
-    return CM_OK;
-}
-
-static void prepare_tile(const layout *parts)
-{
-    const cm_ring *ring = &parts->work->ring;
-    cm_ternary_fold(parts->u, parts->packed, ring->prime->r1, ring);
-    cm_ntt_forward(parts->u, ring);
-}
-
-/* One tile of one component: c0 = u pk0 + e0 + m, or c1 = u pk1 + e1. */
-static cm_status emit_tile(const cm_public_key *key, const layout *parts, unsigned component, unsigned index,
-                           unsigned tile, cm_emitter *emitter)
-{
-    const cm_ring *ring = &parts->work->ring;
-    const uint32_t points = cm_ring_points(ring);
-    const uint32_t *pk = key->polynomial(key->context, component, index);
-    if (!pk) {
-        return CM_ERR_ARGUMENT;
-    }
-    transform_component(parts, component);
-    cm_multiply_add(parts->w, parts->u, pk + (size_t)tile * points, points, ring->prime);
-    return emitter->residues(emitter, component, index, tile, parts->w);
-}
-
-#endif
-
-/* The components first .. last - 1 at one prime. Together, they share the transforms of u. */
-static cm_status emit_prime(const cm_public_key *key, const layout *parts, unsigned first, unsigned last,
-                            unsigned index, cm_emitter *emitter)
-{
-    cm_ring *ring = &parts->work->ring;
-    open_ring(parts, &key->params->primes[index], key->params->log2_n);
-    cm_status status = prepare_prime(key, parts, index);
-    for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES; tile++) {
-        cm_ring_select_tile(ring, CM_LOG2_TILES, tile);
-        prepare_tile(parts);
-        for (unsigned component = first; component < last && status == CM_OK; component++) {
-            status = emit_tile(key, parts, component, index, tile, emitter);
-        }
-    }
-    return status;
-}
-
-static cm_status emit_asymmetric(const cm_public_key *key, const layout *parts, cm_emitter *emitter)
-{
-    workspace *work = parts->work;
-    const unsigned primes = key->params->data_primes;
-    const unsigned passes = emitter->component_major ? 2u : 1u;
-    const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
-    cm_stream_init(&work->stream, work->seeds.secret_seed, nonce);
-    cm_sample_ternary(&work->stream, parts->packed, (uint32_t)1 << key->params->log2_n);
-    cm_status status = CM_OK;
-    for (unsigned pass = 0; pass < passes; pass++) {
-        const unsigned last = passes == 2u ? pass + 1u : 2u;
-        for (unsigned i = 0; i < primes && status == CM_OK; i++) {
-            status = emit_prime(key, parts, pass, last, i, emitter);
-        }
-    }
-    return status;
-}
-
-static cm_status encrypt_asymmetric(cm_device *device, const cm_public_key *key, const cm_ckks_values *values,
-                                    void *arena, size_t arena_bytes, cm_emitter *emitter)
-{
-    if (!key || !key->polynomial || !emitter) {
-        return CM_ERR_ARGUMENT;
-    }
-    layout parts;
-    cm_status status = open_arena(key->params, values, 2, arena, arena_bytes, &parts);
-    if (status == CM_OK) {
-        status = begin(device, key->params, key->key_id, CM_XOF_NONE, values, arena, emitter, &parts);
-    }
-    if (status == CM_OK) {
-        status = emit_asymmetric(key, &parts, emitter);
-    }
-    return status == CM_OK ? emitter->end(emitter) : status;
+    ckks_source ckks;
+    open_source(&ckks, values);
+    return cm_encrypt_symmetric(device, key, xof, &ckks.source, arena, arena_bytes, emitter);
 }
 
 cm_status cm_ckks_encrypt_asymmetric(cm_device *device, const cm_public_key *key, const cm_ckks_values *values,
                                      void *arena, size_t arena_bytes, cm_emitter *emitter)
 {
-    return leave_clean(encrypt_asymmetric(device, key, values, arena, arena_bytes, emitter), arena,
-                       arena_bytes);
+    ckks_source ckks;
+    open_source(&ckks, values);
+    return cm_encrypt_asymmetric(device, key, &ckks.source, arena, arena_bytes, emitter);
 }

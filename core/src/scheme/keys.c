@@ -31,14 +31,6 @@ cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_
     return CM_OK;
 }
 
-static void reduce_all(uint32_t *a, const cm_ring *ring)
-{
-    const uint32_t n = cm_ring_points(ring);
-    for (uint32_t i = 0; i < n; i++) {
-        a[i] = cm_reduce(a[i], ring->prime);
-    }
-}
-
 /* The secret times a factor, transformed. */
 static void transform_secret(const cm_params *params, const uint8_t *ternary, unsigned prime, uint32_t factor,
                              uint32_t *out)
@@ -47,7 +39,7 @@ static void transform_secret(const cm_params *params, const uint8_t *ternary, un
     cm_ring_init(&ring, &params->primes[prime], params->log2_n);
     cm_ternary_fold(out, ternary, factor, &ring);
     cm_ntt_forward(out, &ring);
-    reduce_all(out, &ring);
+    cm_reduce_all(out, cm_ring_points(&ring), ring.prime);
 }
 
 cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime,
@@ -102,7 +94,7 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     const cm_noise noise = {block, &stream};
     cm_noise_add(&noise, 0, c0, &ring);
     cm_ntt_forward(c0, &ring);
-    reduce_all(c0, &ring);
+    cm_reduce_all(c0, cm_ring_points(&ring), modulus);
     cm_wipe(block, sizeof block);
     cm_wipe_stack();
     return CM_OK;

@@ -22,13 +22,13 @@ void cm_noise_keep(const cm_noise *noise, int8_t *kept, uint32_t n)
     cm_wipe(noise->stream, sizeof *noise->stream);
 }
 
-void cm_noise_keep_for(const cm_noise *noise, const cm_message *message, int8_t *kept)
+void cm_noise_keep_for(const cm_noise *noise, const cm_message_source *source, int8_t *kept, uint32_t n)
 {
     int8_t block[CM_SAMPLE_BLOCK];
     open_stream(noise, 0);
-    for (uint32_t start = 0; start < (uint32_t)1 << message->log2_n; start += CM_SAMPLE_BLOCK) {
+    for (uint32_t start = 0; start < n; start += CM_SAMPLE_BLOCK) {
         cm_sample_cbd(noise->stream, block);
-        cm_message_keep_noise(message, start, block, kept);
+        source->keep_noise(source, start, block, kept);
     }
     cm_wipe(block, sizeof block);
     cm_wipe(noise->stream, sizeof *noise->stream);

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "ciphermote/config.h"
-#include "encode/encode.h"
 #include "random/xof.h"
 #include "ring/ring.h"
+#include "scheme/encrypt.h"
 
 typedef struct cm_noise {
     const uint8_t *key; /* CM_SEED_BYTES; the caller keeps it alive */
@@ -17,7 +17,7 @@ typedef struct cm_noise {
 #if CM_STORE_NOISE
 
 /* Sample the n coefficients of component 0, and keep them as the message wants them. */
-void cm_noise_keep_for(const cm_noise *noise, const cm_message *message, int8_t *kept);
+void cm_noise_keep_for(const cm_noise *noise, const cm_message_source *source, int8_t *kept, uint32_t n);
 
 /* Sample those of component 1, which has no message, and keep them in order. */
 void cm_noise_keep(const cm_noise *noise, int8_t *kept, uint32_t n);

@@ -1,0 +1,37 @@
+/*
+ * What encryption has in common for all schemes (ckks.h, bfv.h): the numbers that go in, and the arena lent to it.
+ */
+#ifndef CIPHERMOTE_ENCRYPTION_H
+#define CIPHERMOTE_ENCRYPTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/config.h"
+
+#if SIZE_MAX < 0xFFFFFFFFu && CM_MAX_LOG2_N > 11
+#error \
+    "Sizes on this target have 16 bits, and arenas for n above 2048 have more: set CM_MAX_LOG2_N to 11 or less."
+#endif
+
+/* The type of the caller's numbers. */
+typedef enum cm_number {
+    CM_FLOAT32 = 0, /* IEEE 754 binary32; CKKS alone */
+    CM_INT16 = 1,
+    CM_INT32 = 2,
+    CM_UINT16 = 3, /* BFV alone */
+    CM_UINT32 = 4  /* BFV alone */
+} cm_number;
+
+/* What lies behind the message in the arena: workspace, two tiles, and what config.h and the kind of key ask for. */
+#define CM_WORKSPACE_BYTES 704u
+#define CM_TILE_BYTES(n) (4u * (size_t)(n) >> CM_LOG2_TILES)
+#define CM_ROOTS_BYTES(n) (CM_NTT_ROOTS == CM_NTT_ROOTS_RAM ? CM_TILE_BYTES(n) : 0u)
+#define CM_SYMMETRIC_WORK_BYTES(n) \
+    (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + (CM_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + \
+     (CM_STORE_NOISE ? (size_t)(n) : 0u))
+#define CM_ASYMMETRIC_WORK_BYTES(n) \
+    (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + 2u * CM_TILE_BYTES(n) + (size_t)(n) / 4u + \
+     (CM_STORE_NOISE ? 2u * (size_t)(n) : 0u) + (CM_WHOLE_PRODUCTS ? 4u * (size_t)(n) : 0u))
+
+#endif
