@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "encode/encode.h"
+#include "encode/plain.h"
 
 /*
  * Slot j belongs to the exponents e = 3^j and -e; one of the two is 4v + 1, and the transform's sample v is the slot (its
@@ -135,18 +136,86 @@ static inline void follow_cycle(uint32_t *data, unsigned words, uint32_t start, 
     } while (position != start);
 }
 
-void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint16_t *scratch)
+/* The starts of the cycles of a ring's slots: cm_slot_cycles has those of each ring and kind in turn. */
+static const uint16_t *first_cycle(unsigned log2_n, cm_slots slots)
 {
-    const slot_order order = open_order(log2_n, slots, scratch);
     const uint16_t *start = cm_slot_cycles;
     for (unsigned skip = 2u * (log2_n - 10u) + (slots == CM_COMPLEX_SLOTS ? 1u : 0u); skip > 0; start++) {
         skip -= *start == 0 ? 1u : 0u;
     }
-    for (; *start != 0; start++) {
+    return start;
+}
+
+void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint16_t *scratch)
+{
+    const slot_order order = open_order(log2_n, slots, scratch);
+    for (const uint16_t *start = first_cycle(log2_n, slots); *start != 0; start++) {
         if (words == 1u) {
             follow_cycle(data, 1, *start, &order, CM_REAL);
         } else {
             follow_cycle(data, words, *start, &order, slots);
         }
+    }
+}
+
+/*
+ * Batching has the slots j < n/2 at psi^(3^j), those of the second row at psi^(-3^j), and value k of the transform's order at
+ * psi^(2 bitrev(k) + 1), over log2 n bits. With v the sample of slot j, 4v + 1 has place bitrev(2v), which is v
+ * reversed over one bit less, as complex slots are; and -(4v + 1) has the place of the complement, n - 1 - k. Even
+ * columns have their first row at 4v + 1, odd ones their second.
+ */
+
+static inline void swap(void *data, cm_bfv_width width, size_t i, size_t j)
+{
+    const uint32_t x = cm_plain_get(data, width, i);
+    cm_plain_put(data, width, i, cm_plain_get(data, width, j));
+    cm_plain_put(data, width, j, x);
+}
+
+/* With the second row backwards, a column is k and n - 1 - k. */
+static inline void arrange_rows(void *data, cm_bfv_width width, uint32_t n)
+{
+    for (uint32_t j = 1; j < n / 2u; j += 2u) {
+        swap(data, width, j, n / 2u + j);
+    }
+    for (uint32_t j = 0; j < n / 4u; j++) {
+        swap(data, width, n / 2u + j, n - 1u - j);
+    }
+}
+
+/* As follow_cycle, a column at a time. */
+static inline void follow_columns(void *data, cm_bfv_width width, uint32_t n, uint32_t start,
+                                  const slot_order *order)
+{
+    uint32_t position = start;
+    uint32_t first = cm_plain_get(data, width, start);
+    uint32_t second = cm_plain_get(data, width, n - 1u - start);
+    do {
+        position = position_of(position, order, CM_COMPLEX_SLOTS);
+        const uint32_t next_first = cm_plain_get(data, width, position);
+        const uint32_t next_second = cm_plain_get(data, width, n - 1u - position);
+        cm_plain_put(data, width, position, first);
+        cm_plain_put(data, width, n - 1u - position, second);
+        first = next_first;
+        second = next_second;
+    } while (position != start);
+}
+
+static inline void permute_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch)
+{
+    const uint32_t n = (uint32_t)1 << log2_n;
+    const slot_order order = open_order(log2_n, CM_COMPLEX_SLOTS, scratch);
+    arrange_rows(data, width, n);
+    for (const uint16_t *start = first_cycle(log2_n, CM_COMPLEX_SLOTS); *start != 0; start++) {
+        follow_columns(data, width, n, *start, &order);
+    }
+}
+
+void cm_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch)
+{
+    if (width == CM_BFV_16) {
+        permute_columns(data, CM_BFV_16, log2_n, scratch);
+    } else {
+        permute_columns(data, CM_BFV_32, log2_n, scratch);
     }
 }

@@ -1,0 +1,92 @@
+/*
+ * BFV on the device: exact integers modulo t, encoded and encrypted one prime at a time into an emitter (frame.h, seal.h).
+ *
+ * As for CKKS (ckks.h), nothing is allocated, and each residue polynomial leaves as soon as it is made. Roundings are
+ * SEAL's own, so that SEAL adds, multiplies and decrypts these ciphertexts exactly (docs/encoding.md).
+ * Sources: BFV (Fan, Vercauteren 2012/144); batching (Smart, Vercauteren 2011/133).
+ */
+#ifndef CIPHERMOTE_BFV_H
+#define CIPHERMOTE_BFV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/config.h"
+#include "ciphermote/device.h"
+#include "ciphermote/emitter.h"
+#include "ciphermote/encryption.h"
+#include "ciphermote/keys.h"
+#include "ciphermote/params.h"
+#include "ciphermote/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cm_bfv_encoding {
+    CM_BFV_BATCH = 0,       /* n slots, added and multiplied each for itself; t is a prime and 1 mod 2n */
+    CM_BFV_COEFFICIENTS = 1 /* the n coefficients themselves; any t */
+} cm_bfv_encoding;
+
+typedef enum cm_bfv_width {
+    CM_BFV_16 = 16, /* t <= 2^16; 2 bytes a value in the arena */
+    CM_BFV_32 = 32  /* any t; 4 bytes a value in the arena */
+} cm_bfv_width;
+
+/*
+ * What a ciphertext's residues are. NTT form: SEAL adds it as it is, and transform_from_ntt readies it for all else.
+ * Coefficient form is SEAL's own for BFV; it takes an inverse transform more and whole polynomials (CM_LOG2_TILES 0).
+ */
+typedef enum cm_domain { CM_DOMAIN_COEFFICIENTS = 0, CM_DOMAIN_NTT = 1 } cm_domain;
+
+/*
+ * The values to encode, of which batching has two rows of n/2, as SEAL's BatchEncoder. Values from count on are zero. Signed
+ * ones are above -t/2 and at most t/2, unsigned ones below t. data needs no alignment. It may point at the arena's first
+ * byte, nowhere else in it, if a number has no more bits than width: then the values are encoded where they lie.
+ */
+typedef struct cm_bfv_values {
+    const void *data;
+    uint32_t count;   /* 1 .. n */
+    cm_number number; /* CM_INT16, CM_INT32, CM_UINT16 or CM_UINT32 */
+    cm_bfv_encoding encoding;
+    cm_bfv_width width;
+    uint32_t plain_modulus; /* t: from 2 to below the smallest data prime */
+} cm_bfv_values;
+
+/*
+ * Decryption is exact while noise is below q / 2t, q being the product of the data primes, so t has a limit in sets of one
+ * prime: 44 t <= q under the secret key, whose noise is never above 21, and 45 t 2^ceil(log2(n) / 2) <= q under
+ * the public key, which leaves room for six standard deviations.
+ */
+
+/* Bytes of the arena; n is the ring degree, width a cm_bfv_width: integer constant expressions. */
+#define CM_BFV_MESSAGE_BYTES(n, width) ((size_t)(n) * ((width) == CM_BFV_16 ? 2u : 4u))
+#define CM_BFV_SYMMETRIC_ARENA_BYTES(n, width) (CM_BFV_MESSAGE_BYTES(n, width) + CM_SYMMETRIC_WORK_BYTES(n))
+#define CM_BFV_ASYMMETRIC_ARENA_BYTES(n, width) (CM_BFV_MESSAGE_BYTES(n, width) + CM_ASYMMETRIC_WORK_BYTES(n))
+/* Under the secret key into coefficient form. */
+#define CM_BFV_COEFFICIENT_ARENA_BYTES(n, width) \
+    (CM_BFV_SYMMETRIC_ARENA_BYTES(n, width) + (CM_TRANSFORMED_SECRET ? CM_TILE_BYTES(n) : 0u))
+
+/*
+ * Encrypt under the secret key: c0 = round(q m / t) + e - a s, c1 = a, and a is the expansion of a public seed by xof, taken
+ * in the ciphertext's domain.
+ * Errors: CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS, CM_ERR_VALUE_RANGE,
+ * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_UNSUPPORTED, CM_ERR_SINK. All but the last come before the first byte is
+ * emitted. The arena is wiped in every case but CM_ERR_ARENA, the values with it if they lie there.
+ */
+CM_MUST_CHECK cm_status cm_bfv_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
+                                                 const cm_bfv_values *values, cm_domain domain, void *arena,
+                                                 size_t arena_bytes, cm_emitter *emitter);
+
+/*
+ * Encrypt under the public key: c0 = u pk0 + e0 + round(q m / t), c1 = u pk1 + e1. Errors as above; CM_ERR_ARGUMENT also
+ * if the key has no polynomial to give, which may happen midway.
+ */
+CM_MUST_CHECK cm_status cm_bfv_encrypt_asymmetric(cm_device *device, const cm_public_key *key,
+                                                  const cm_bfv_values *values, cm_domain domain, void *arena,
+                                                  size_t arena_bytes, cm_emitter *emitter);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,208 @@
+/* BFV's plaintexts: from the caller's integers to coefficients, and to round(q m / t) at a prime. */
+#include "encode/plain.h"
+
+#include <string.h>
+
+#include "encode/encode.h"
+#include "ring/prime.h"
+
+/* Functions of both widths are expanded for each: the compiler knows which. */
+#ifdef __GNUC__
+#define EXPANDED inline __attribute__((always_inline))
+#else
+#define EXPANDED inline
+#endif
+
+/* ---- from numbers to residues modulo t ---- */
+
+static uint32_t read_number(const cm_bfv_values *values, uint32_t index)
+{
+    const uint8_t *const data = values->data;
+    uint32_t word;
+    uint16_t half;
+    if (values->number == CM_INT32 || values->number == CM_UINT32) {
+        memcpy(&word, data + (size_t)index * sizeof word, sizeof word);
+        return word;
+    }
+    memcpy(&half, data + (size_t)index * sizeof half, sizeof half);
+    return values->number == CM_INT16 ? (uint32_t)(int32_t)(int16_t)half : half;
+}
+
+/*
+ * Backwards, so that narrow numbers can widen in place. With what is added to signed numbers, the right ones are 0 .. t - 1:
+ * the uppermost bit of one of two numbers tells any other. Not zero if there is any.
+ */
+static EXPANDED uint32_t convert(const cm_bfv_values *values, cm_bfv_width width, void *out)
+{
+    const uint32_t t = values->plain_modulus;
+    const bool is_signed = values->number == CM_INT16 || values->number == CM_INT32;
+    const uint32_t below_zero = is_signed ? (t - 1u) / 2u : 0u;
+    const uint32_t wraps = is_signed ? t : 0u;
+    uint32_t wrong = 0;
+    for (uint32_t i = values->count; i-- > 0;) {
+        const uint32_t x = read_number(values, i);
+        const uint32_t shifted = x + below_zero;
+        wrong |= shifted | (t - 1u - shifted);
+        cm_plain_put(out, width, i, x + (wraps & (0u - (x >> 31))));
+    }
+    return wrong >> 31;
+}
+
+static bool below_every_prime(uint32_t t, const cm_params *params)
+{
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        if (t >= params->primes[i].q) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static cm_status check(const cm_params *params, const cm_bfv_values *values)
+{
+    if (!values->data || values->count == 0 || values->number < CM_INT16 || values->number > CM_UINT32 ||
+        (unsigned)values->encoding > CM_BFV_COEFFICIENTS ||
+        (values->width != CM_BFV_16 && values->width != CM_BFV_32)) {
+        return CM_ERR_ARGUMENT;
+    }
+    if (values->count > (uint32_t)1 << params->log2_n) {
+        return CM_ERR_TOO_MANY;
+    }
+    const uint32_t t = values->plain_modulus;
+    if (t < 2u || !below_every_prime(t, params) || (values->width == CM_BFV_16 && t > 0x10000u)) {
+        return CM_ERR_PLAIN_MODULUS;
+    }
+    return CM_OK;
+}
+
+cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, cm_plain *plain,
+                          cm_ring *ring, uint8_t *scratch)
+{
+    cm_status status = check(params, values);
+    if (status != CM_OK) {
+        return status;
+    }
+    cm_prime prime;
+    const bool batch = values->encoding == CM_BFV_BATCH;
+    if (batch && !cm_prime_init(&prime, values->plain_modulus, params->log2_n)) {
+        return CM_ERR_PLAIN_MODULUS;
+    }
+    plain->modulus = values->plain_modulus;
+    plain->width = values->width;
+    plain->log2_n = params->log2_n;
+
+    const bool narrow = values->width == CM_BFV_16;
+    const size_t size = narrow ? 2u : 4u;
+    const size_t total = size << params->log2_n;
+    const size_t given = size * values->count;
+    const uint32_t wrong =
+        narrow ? convert(values, CM_BFV_16, plain->data) : convert(values, CM_BFV_32, plain->data);
+    memset((uint8_t *)plain->data + given, 0, total - given);
+    if (wrong) {
+        memset(plain->data, 0, total);
+        return CM_ERR_VALUE_RANGE;
+    }
+    if (batch) {
+        cm_ring_init(ring, &prime, params->log2_n);
+        cm_batch(plain->data, plain->width, ring, scratch);
+    }
+    return CM_OK;
+}
+
+/* ---- from m to round(q m / t) ---- */
+
+/*
+ * c m mod t for c < t and any m: with quotient = floor(2^32 c / t), m quotient / 2^32 is less than one below m c / t, and
+ * rounded down less than two: what is left is below 2t. Then t is taken from those from t - half on.
+ */
+static EXPANDED void scale(void *data, cm_bfv_width width, uint32_t n, uint32_t t, uint32_t factor)
+{
+    const uint32_t quotient = (uint32_t)(((uint64_t)factor << 32) / t);
+    const uint32_t half = (t + 1u) / 2u;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t m = cm_plain_get(data, width, i);
+        const uint32_t left = m * factor - (uint32_t)((uint64_t)m * quotient >> 32) * t;
+        cm_plain_put(data, width, i, cm_subtract_once(cm_subtract_once(left, t) + half, t) - half);
+    }
+}
+
+void cm_plain_scale(const cm_params *params, cm_plain *plain)
+{
+    const uint32_t n = (uint32_t)1 << plain->log2_n;
+    const uint32_t t = plain->modulus;
+    uint32_t factor = 1; /* q mod t, all of it public */
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        factor = (uint32_t)((uint64_t)factor * (params->primes[i].q % t) % t);
+    }
+    if (plain->width == CM_BFV_16) {
+        scale(plain->data, CM_BFV_16, n, t, factor);
+    } else {
+        scale(plain->data, CM_BFV_32, n, t, factor);
+    }
+}
+
+/*
+ * The sum of w[j n/T + i] (-1/t) r^j, and of e[j n/T + i] r^j. At most sixteen terms, each below 2^26 q / 2 in magnitude, are
+ * reduced to within q / 8 + q / 2 of 0, and those with noise add next to nothing.
+ */
+static EXPANDED void fold_tiles(const cm_plain *plain, cm_bfv_width width, const int8_t *noise,
+                                const cm_ring *ring, const int32_t *powers, const int32_t *noise_powers,
+                                unsigned tiles, uint32_t *out)
+{
+    const cm_prime prime = *ring->prime; /* a copy, which out cannot alias */
+    const uint32_t points = cm_ring_points(ring);
+    for (uint32_t i = 0; i < points; i++) {
+        int64_t sum = 0;
+        size_t at = i;
+        for (unsigned j = 0; j < tiles; j++) {
+            sum += (int64_t)cm_plain_get_signed(plain->data, width, at) * powers[j];
+            sum += noise ? (int64_t)noise[at] * noise_powers[j] : 0;
+            at += points;
+        }
+        out[i] = (uint32_t)(cm_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
+    }
+}
+
+static EXPANDED void fold(const cm_plain *plain, cm_bfv_width width, const int8_t *noise, const cm_ring *ring,
+                          uint32_t *out)
+{
+    const cm_prime *prime = ring->prime;
+    int32_t powers[CM_MAX_TILES];
+    int32_t noise_powers[CM_MAX_TILES];
+    const uint32_t t = cm_montgomery_residue(plain->modulus, prime->r2, prime);
+    cm_ring_fold_powers(ring, prime->q - cm_montgomery_power(t, prime->q - 2u, prime), powers);
+    if (noise) {
+        cm_ring_fold_powers(ring, prime->r1, noise_powers);
+    }
+    if (ring->log2_tiles == 0) {
+        fold_tiles(plain, width, noise, ring, powers, noise_powers, 1, out);
+    } else if (ring->log2_tiles == 1) {
+        fold_tiles(plain, width, noise, ring, powers, noise_powers, 2, out);
+    } else if (ring->log2_tiles == 2) {
+        fold_tiles(plain, width, noise, ring, powers, noise_powers, 4, out);
+    } else {
+        fold_tiles(plain, width, noise, ring, powers, noise_powers, 1u << ring->log2_tiles, out);
+    }
+}
+
+void cm_plain_fold(const cm_plain *plain, const cm_ring *ring, uint32_t *out)
+{
+    if (plain->width == CM_BFV_16) {
+        fold(plain, CM_BFV_16, NULL, ring, out);
+    } else {
+        fold(plain, CM_BFV_32, NULL, ring, out);
+    }
+}
+
+#if CM_STORE_NOISE
+
+void cm_plain_fold_noisy(const cm_plain *plain, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+{
+    if (plain->width == CM_BFV_16) {
+        fold(plain, CM_BFV_16, noise, ring, out);
+    } else {
+        fold(plain, CM_BFV_32, noise, ring, out);
+    }
+}
+
+#endif

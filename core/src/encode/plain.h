@@ -1,0 +1,73 @@
+/*
+ * BFV encoding: integers modulo t become the coefficients of a polynomial, in place, and that is scaled to q / t.
+ *
+ * Nothing here depends on a value in time; docs/encoding.md has the specification.
+ */
+#ifndef CM_ENCODE_PLAIN_H
+#define CM_ENCODE_PLAIN_H
+
+#include <stdint.h>
+
+#include "ciphermote/bfv.h"
+#include "ring/ring.h"
+
+/*
+ * A polynomial modulo t, n coefficients: as encoded, uint16_t or uint32_t below t; then scaled, int16_t or int32_t of at most
+ * t/2 in magnitude.
+ */
+typedef struct cm_plain {
+    void *data;
+    uint32_t modulus; /* t */
+    cm_bfv_width width;
+    uint8_t log2_n;
+} cm_plain;
+
+/*
+ * Encode values into plain->data, which may be where the values lie. ring is for the transform modulo t; scratch holds
+ * CM_ENCODE_SCRATCH_BYTES(n). CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS,
+ * CM_ERR_VALUE_RANGE; the polynomial is zeroed then.
+ */
+CM_MUST_CHECK cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, cm_plain *plain,
+                                        cm_ring *ring, uint8_t *scratch);
+
+/*
+ * From m to what is left over when q m is divided by t and rounded, halves up: w = q m - t round(q m / t), q being the
+ * product of the data primes. Modulo each of them, round(q m / t) is then -w / t.
+ */
+void cm_plain_scale(const cm_params *params, cm_plain *plain);
+
+/* round(q m / t) of a scaled polynomial, folded into the ring or tile: n/T values below 2q, in coefficient order. */
+void cm_plain_fold(const cm_plain *plain, const cm_ring *ring, uint32_t *out);
+
+#if CM_STORE_NOISE
+/* The same plus n coefficients of noise. */
+void cm_plain_fold_noisy(const cm_plain *plain, const int8_t *noise, const cm_ring *ring, uint32_t *out);
+#endif
+
+/* Batching in place: n slots below t, in their order, become coefficients below t. ring is the whole one modulo t. */
+void cm_batch(void *data, cm_bfv_width width, const cm_ring *ring, uint8_t *scratch);
+
+/* Move the slots of two rows to the places of their roots of unity in the transform's order, in place. */
+void cm_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch);
+
+/* Functions of both widths are written once: where the compiler knows the width, it costs nothing. */
+static inline uint32_t cm_plain_get(const void *data, cm_bfv_width width, size_t i)
+{
+    return width == CM_BFV_16 ? ((const uint16_t *)data)[i] : ((const uint32_t *)data)[i];
+}
+
+static inline int32_t cm_plain_get_signed(const void *data, cm_bfv_width width, size_t i)
+{
+    return width == CM_BFV_16 ? ((const int16_t *)data)[i] : ((const int32_t *)data)[i];
+}
+
+static inline void cm_plain_put(void *data, cm_bfv_width width, size_t i, uint32_t x)
+{
+    if (width == CM_BFV_16) {
+        ((uint16_t *)data)[i] = (uint16_t)x;
+    } else {
+        ((uint32_t *)data)[i] = x;
+    }
+}
+
+#endif

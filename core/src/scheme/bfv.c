@@ -1,0 +1,111 @@
+/* BFV: integers modulo t, encoded and scaled to q / t, as the message of an encryption. */
+#include "ciphermote/bfv.h"
+
+#include <string.h>
+
+#include "encode/plain.h"
+#include "random/sample.h"
+#include "scheme/encrypt.h"
+
+typedef struct bfv_source {
+    cm_message_source source;
+    const cm_bfv_values *values;
+    cm_plain plain;
+    bool public_key;
+} bfv_source;
+
+/* Whether q holds twice t times the largest noise: see ciphermote/bfv.h. Two primes, of 10 bits or more, always do for n. */
+static bool leaves_room(const cm_params *params, uint32_t t, bool public_key)
+{
+    const uint32_t noise = public_key ? (uint32_t)45 << (params->log2_n + 1u) / 2u : 44u;
+    uint64_t q = params->primes[0].q;
+    if (params->data_primes > 1) {
+        q *= params->primes[1].q;
+    }
+    return (uint64_t)noise * t <= q;
+}
+
+/* Numbers that are wider than the message would lie over what is behind it. */
+static bool overlaps(const cm_bfv_values *values, const void *arena)
+{
+    const bool wide = values->number == CM_INT32 || values->number == CM_UINT32;
+    return values->data == arena && wide && values->width == CM_BFV_16;
+}
+
+static cm_status encode(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
+                        uint8_t *scratch)
+{
+    bfv_source *bfv = (bfv_source *)(void *)self;
+    if (!self->ntt_form && CM_LOG2_TILES != 0) {
+        return CM_ERR_UNSUPPORTED;
+    }
+    if (overlaps(bfv->values, arena)) {
+        return CM_ERR_ARGUMENT;
+    }
+    if (!leaves_room(params, bfv->values->plain_modulus, bfv->public_key)) {
+        return CM_ERR_PLAIN_MODULUS;
+    }
+    bfv->plain.data = arena;
+    const cm_status status = cm_plain_encode(params, bfv->values, &bfv->plain, ring, scratch);
+    if (status == CM_OK) {
+        cm_plain_scale(params, &bfv->plain);
+    }
+    return status;
+}
+
+static void fold(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+{
+    const bfv_source *bfv = (const bfv_source *)(const void *)self;
+#if CM_STORE_NOISE
+    cm_plain_fold_noisy(&bfv->plain, noise, ring, out);
+#else
+    (void)noise;
+    cm_plain_fold(&bfv->plain, ring, out);
+#endif
+}
+
+#if CM_STORE_NOISE
+
+static void keep_noise(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept)
+{
+    (void)self;
+    memcpy(kept + start, block, CM_SAMPLE_BLOCK);
+}
+
+#endif
+
+static void open_source(bfv_source *bfv, const cm_bfv_values *values, cm_domain domain, bool public_key)
+{
+    memset(bfv, 0, sizeof *bfv);
+    bfv->source.encode = encode;
+    bfv->source.fold = fold;
+#if CM_STORE_NOISE
+    bfv->source.keep_noise = keep_noise;
+#endif
+    bfv->source.scheme = CM_BFV;
+    bfv->source.ntt_form = domain == CM_DOMAIN_NTT;
+    if (values && (unsigned)domain <= CM_DOMAIN_NTT) {
+        bfv->source.data = values->data;
+        bfv->source.bytes_per_coefficient = (uint8_t)CM_BFV_MESSAGE_BYTES(1, values->width);
+        bfv->source.scale_or_t = values->plain_modulus;
+    }
+    bfv->values = values;
+    bfv->public_key = public_key;
+}
+
+cm_status cm_bfv_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
+                                   const cm_bfv_values *values, cm_domain domain, void *arena,
+                                   size_t arena_bytes, cm_emitter *emitter)
+{
+    bfv_source bfv;
+    open_source(&bfv, values, domain, false);
+    return cm_encrypt_symmetric(device, key, xof, &bfv.source, arena, arena_bytes, emitter);
+}
+
+cm_status cm_bfv_encrypt_asymmetric(cm_device *device, const cm_public_key *key, const cm_bfv_values *values,
+                                    cm_domain domain, void *arena, size_t arena_bytes, cm_emitter *emitter)
+{
+    bfv_source bfv;
+    open_source(&bfv, values, domain, true);
+    return cm_encrypt_asymmetric(device, key, &bfv.source, arena, arena_bytes, emitter);
+}
