@@ -49,6 +49,7 @@ STATUS_NAMES = (
     "CM_ERR_FRAME_FIELD",
     "CM_ERR_FRAME_CRC",
     "CM_ERR_RESIDUE",
+    "CM_ERR_PLAIN_MODULUS",
 )
 """The C library's status codes, in order (core/include/ciphermote/status.h)."""
 

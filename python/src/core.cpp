@@ -21,6 +21,7 @@
 extern "C" {
 #include "ciphermote/ciphermote.h"
 #include "encode/encode.h"
+#include "encode/plain.h"
 #include "random/sample.h"
 #include "random/wipe.h"
 #include "random/xof.h"
@@ -295,6 +296,60 @@ nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const Values &array
     return new_array(std::move(m), {n});
 }
 
+/* The caller's array as cm_bfv_values: 1-D int16, int32, uint16 or uint32. The library judges all else. */
+cm_bfv_values bfv_values_of(const Values &array, uint32_t plain_modulus, int encoding, int width)
+{
+    cm_bfv_values values{};
+    if (array.dtype() == nb::dtype<int16_t>()) {
+        values.number = CM_INT16;
+    } else if (array.dtype() == nb::dtype<int32_t>()) {
+        values.number = CM_INT32;
+    } else if (array.dtype() == nb::dtype<uint16_t>()) {
+        values.number = CM_UINT16;
+    } else if (array.dtype() == nb::dtype<uint32_t>()) {
+        values.number = CM_UINT32;
+    } else {
+        throw nb::type_error("values must be an int16, int32, uint16 or uint32 array");
+    }
+    if (array.shape(0) > UINT32_MAX) {
+        throw StatusError(CM_ERR_TOO_MANY);
+    }
+    static const uint32_t nothing = 0;
+    values.data = array.shape(0) ? array.data() : &nothing;
+    values.count = static_cast<uint32_t>(array.shape(0));
+    values.encoding = static_cast<cm_bfv_encoding>(encoding);
+    values.width = static_cast<cm_bfv_width>(width);
+    values.plain_modulus = plain_modulus;
+    return values;
+}
+
+/* (the n coefficients of the encoded polynomial, round(q m / t) at each data prime) */
+nb::tuple bfv_encode(const Params &params, const Values &array, uint32_t plain_modulus, int encoding,
+                     int width)
+{
+    const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
+    const size_t n = params.n();
+    const unsigned primes = params.get()->data_primes;
+    std::vector<uint32_t> data(n);
+    std::vector<uint8_t> scratch(n);
+    cm_plain plain{};
+    cm_ring ring;
+    plain.data = data.data();
+    check(cm_plain_encode(params.get(), &values, &plain, &ring, scratch.data()));
+    std::vector<uint32_t> m(n);
+    for (size_t i = 0; i < n; i++) {
+        m[i] = cm_plain_get(data.data(), plain.width, i);
+    }
+    cm_plain_scale(params.get(), &plain);
+    std::vector<uint32_t> scaled(primes * n);
+    for (unsigned i = 0; i < primes; i++) {
+        const cm_ring at_prime = params.ring(i);
+        cm_plain_fold(&plain, &at_prime, scaled.data() + i * n);
+        cm_reduce_all(scaled.data() + i * n, static_cast<uint32_t>(n), at_prime.prime);
+    }
+    return nb::make_tuple(new_array(std::move(m), {n}), new_array(std::move(scaled), {primes, n}));
+}
+
 /* ---- the device ---- */
 
 int append(void *context, const uint8_t *bytes, size_t length)
@@ -341,13 +396,37 @@ class Device
                                  int exponent, const std::string &format)
     {
         const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
-        if (public_key.shape(0) != 2 * params.n() * params.get()->data_primes) {
-            throw nb::value_error("a public key must have 2 n residues at each data prime");
-        }
-        cm_flat_public_key flat{public_key.data(), static_cast<uint32_t>(params.n())};
+        cm_flat_public_key flat = flat_public_key(params, public_key);
         const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat};
         return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
             return cm_ckks_encrypt_asymmetric(&device_, &key, &values, arena, bytes, emitter);
+        });
+    }
+
+    nb::bytes encrypt_bfv_symmetric(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof,
+                                    const Values &array, uint32_t plain_modulus, int encoding, int width,
+                                    bool ntt_form, const std::string &format)
+    {
+        const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
+        const cm_secret_key key{params.get(), key_id, params.ternary(ternary)};
+        return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
+            return cm_bfv_encrypt_symmetric(&device_, &key, static_cast<cm_xof_kind>(xof), &values,
+                                            ntt_form ? CM_DOMAIN_NTT : CM_DOMAIN_COEFFICIENTS, arena, bytes,
+                                            emitter);
+        });
+    }
+
+    nb::bytes encrypt_bfv_asymmetric(const Params &params, const Words &public_key, uint64_t key_id,
+                                     const Values &array, uint32_t plain_modulus, int encoding, int width,
+                                     bool ntt_form, const std::string &format)
+    {
+        const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
+        cm_flat_public_key flat = flat_public_key(params, public_key);
+        const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat};
+        return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
+            return cm_bfv_encrypt_asymmetric(&device_, &key, &values,
+                                             ntt_form ? CM_DOMAIN_NTT : CM_DOMAIN_COEFFICIENTS, arena, bytes,
+                                             emitter);
         });
     }
 
@@ -365,6 +444,14 @@ class Device
     }
 
   private:
+    static cm_flat_public_key flat_public_key(const Params &params, const Words &public_key)
+    {
+        if (public_key.shape(0) != 2 * params.n() * params.get()->data_primes) {
+            throw nb::value_error("a public key must have 2 n residues at each data prime");
+        }
+        return {public_key.data(), static_cast<uint32_t>(params.n())};
+    }
+
     template <typename Encrypt> nb::bytes run(const std::string &format, Encrypt encrypt)
     {
         std::vector<uint8_t> out;
@@ -464,9 +551,13 @@ struct Frame {
         const size_t count = out.size();
         return new_array(std::move(out), {count});
     }
+    /* CKKS's; SEAL has 1 for BFV. */
     double scale() const
     {
-        double value;
+        double value = 1;
+        if (frame.info.scheme != CM_CKKS) {
+            return value;
+        }
         std::memcpy(&value, &frame.info.scale_or_t, sizeof value);
         return value;
     }
@@ -537,6 +628,8 @@ NB_MODULE(_core, m)
           "(c0, c1) of an encryption of zero at one prime, NTT form.");
     m.def("encode", &encode, "params"_a, "values"_a, "complex_slots"_a, "exponent"_a, "log2_scale"_a,
           "precision"_a, "The n coefficients of the encoded polynomial, int64.");
+    m.def("bfv_encode", &bfv_encode, "params"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a,
+          "(the n coefficients of the encoded polynomial, round(q m / t) at each data prime), uint32.");
     m.def("derive_seeds", &derive_seeds, "secret"_a, "randomness"_a, "counter"_a,
           "(public seed, secret seed).");
     m.def("crc32c", &crc32c, "data"_a, "The CRC-32C of bytes.");
@@ -550,7 +643,11 @@ NB_MODULE(_core, m)
         .def("encrypt_symmetric", &Device::encrypt_symmetric, "params"_a, "ternary"_a, "key_id"_a, "xof"_a,
              "values"_a, "log2_scale"_a, "precision"_a, "complex_slots"_a, "exponent"_a, "format"_a)
         .def("encrypt_asymmetric", &Device::encrypt_asymmetric, "params"_a, "public_key"_a, "key_id"_a,
-             "values"_a, "log2_scale"_a, "precision"_a, "complex_slots"_a, "exponent"_a, "format"_a);
+             "values"_a, "log2_scale"_a, "precision"_a, "complex_slots"_a, "exponent"_a, "format"_a)
+        .def("encrypt_bfv_symmetric", &Device::encrypt_bfv_symmetric, "params"_a, "ternary"_a, "key_id"_a,
+             "xof"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a, "ntt_form"_a, "format"_a)
+        .def("encrypt_bfv_asymmetric", &Device::encrypt_bfv_asymmetric, "params"_a, "public_key"_a,
+             "key_id"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a, "ntt_form"_a, "format"_a);
 
     nb::class_<Frame>(m, "Frame", "A frame that passed every check.")
         .def(nb::init<const Params &, const nb::bytes &>(), "params"_a, "data"_a, nb::keep_alive<1, 2>())
@@ -562,6 +659,9 @@ NB_MODULE(_core, m)
         .def_prop_ro("key_id", [](const Frame &f) { return f.frame.info.key_id; })
         .def_prop_ro("counter", [](const Frame &f) { return f.frame.info.counter; })
         .def_prop_ro("scale", &Frame::scale)
+        .def_prop_ro(
+            "plain_modulus",
+            [](const Frame &f) { return f.frame.info.scheme == CM_BFV ? f.frame.info.scale_or_t : 0; })
         .def_prop_ro("xof", [](const Frame &f) { return static_cast<int>(f.frame.info.xof); })
         .def_prop_ro("is_seed", [](const Frame &f) { return f.frame.payload == CM_PAYLOAD_SEED; })
         .def_prop_ro("seed",
