@@ -338,7 +338,7 @@ nb::tuple bfv_encode(const Params &params, const Values &array, uint32_t plain_m
     check(cm_plain_encode(params.get(), &values, &plain, &ring, scratch.data()));
     std::vector<uint32_t> m(n);
     for (size_t i = 0; i < n; i++) {
-        m[i] = cm_plain_get(data.data(), plain.width, i);
+        m[i] = cm_plain_residue(data.data(), plain.width, i, plain_modulus) % plain_modulus;
     }
     cm_plain_scale(params.get(), &plain);
     std::vector<uint32_t> scaled(primes * n);

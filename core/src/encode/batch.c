@@ -7,33 +7,89 @@
 #include "encode/plain.h"
 
 /*
- * Gentleman-Sande butterflies as in cm_ntt_inverse, but every number is a residue, which 16 bits hold.
+ * The inverse transform in 16 bits, two levels of Gentleman-Sande butterflies at a time, the blocks backwards as in
+ * cm_ntt_inverse. Numbers are signed: a product is reduced to within q/2 + 2 of 0, for its factors are below 2^19 and q, and
+ * so is a sum, as a product by one.
  */
-static void transform_16(uint16_t *a, const cm_ring *ring)
+static inline int32_t product(int32_t a, int32_t b, const cm_prime *prime)
+{
+    return cm_montgomery_reduce_signed((int64_t)a * b, prime);
+}
+
+/* What the butterflies of a pair of levels multiply by. */
+typedef struct twiddles {
+    int32_t inner[2]; /* the two blocks of the lower pair, of which the second stands first in memory */
+    int32_t outer;
+    int32_t one; /* in the place of no twiddle */
+} twiddles;
+
+/* Four numbers, half apart from each other. */
+static inline void two_levels(int16_t *at, size_t half, const twiddles *by, const cm_prime *prime)
+{
+    const int32_t a = at[0];
+    const int32_t b = at[half];
+    const int32_t c = at[2u * half];
+    const int32_t d = at[3u * half];
+    const int32_t low = a + b;
+    const int32_t high = c + d;
+    const int32_t low_turned = product(b - a, by->inner[1], prime);
+    const int32_t high_turned = product(d - c, by->inner[0], prime);
+    at[0] = (int16_t)product(low + high, by->one, prime);
+    at[half] = (int16_t)product(low_turned + high_turned, by->one, prime);
+    at[2u * half] = (int16_t)product(high - low, by->outer, prime);
+    at[3u * half] = (int16_t)product(high_turned - low_turned, by->outer, prime);
+}
+
+/*
+ * Levels level and level - 1, all times factor (Montgomery form). The twiddle of block i of a level is the square of that of
+ * block 2i one level on.
+ */
+static void transform_two_levels(int16_t *a, const cm_ring *ring, unsigned level, uint32_t factor)
+{
+    const cm_prime prime = *ring->prime; /* a copy, which a cannot alias */
+    const uint32_t blocks = (uint32_t)1 << (level - 1u);
+    const size_t half = (size_t)1 << (ring->log2_n - level - 1u);
+    uint32_t inner = ring->first[level];
+    int16_t *at = a + 4u * half * blocks;
+    for (uint32_t i = 0; i < blocks; i++) {
+        const uint32_t next = cm_montgomery_residue(inner, ring->step[0], &prime);
+        const uint32_t square = cm_montgomery_residue(inner, inner, &prime);
+        const uint32_t outer = level == 1u ? cm_montgomery_residue(square, factor, &prime) : square;
+        const twiddles by = {{(int32_t)inner, (int32_t)next}, (int32_t)outer, (int32_t)factor};
+        at -= 4u * half;
+        for (size_t j = 0; j < half; j++) {
+            two_levels(at + j, half, &by, &prime);
+        }
+        inner = cm_montgomery_residue(next, ring->step[cm_trailing_ones(i) + 1u], &prime);
+    }
+}
+
+/* Level 0 alone, times factor. */
+static void transform_last_level(int16_t *a, const cm_ring *ring, uint32_t factor)
 {
     const cm_prime prime = *ring->prime;
-    const uint32_t n = (uint32_t)1 << ring->log2_n;
-    for (unsigned level = ring->log2_n; level-- > 0;) {
-        const uint32_t blocks = (uint32_t)1 << level;
-        const uint32_t half = (uint32_t)1 << (ring->log2_n - level - 1u);
-        uint32_t twiddle = ring->first[level];
-        uint16_t *high = a + n;
-        for (uint32_t i = 0; i < blocks; i++) {
-            high -= half;
-            uint16_t *const low = high - half;
-            for (uint32_t j = 0; j < half; j++) {
-                const uint32_t x = low[j];
-                const uint32_t y = high[j];
-                low[j] = (uint16_t)cm_subtract_once(x + y, prime.q);
-                high[j] = (uint16_t)cm_montgomery_residue(y + prime.q - x, twiddle, &prime);
-            }
-            high = low;
-            twiddle = cm_montgomery_residue(twiddle, ring->step[cm_trailing_ones(i)], &prime);
-        }
+    const size_t half = (size_t)1 << (ring->log2_n - 1u);
+    const int32_t outer = (int32_t)cm_montgomery_residue(ring->first[0], factor, &prime);
+    for (size_t j = 0; j < half; j++) {
+        const int32_t x = a[j];
+        const int32_t y = a[half + j];
+        a[j] = (int16_t)product(x + y, (int32_t)factor, &prime);
+        a[half + j] = (int16_t)product(y - x, outer, &prime);
     }
-    const uint32_t n_inv = cm_montgomery_residue(prime.n_inv, prime.r2, &prime);
-    for (uint32_t i = 0; i < n; i++) {
-        a[i] = (uint16_t)cm_montgomery_residue(a[i], n_inv, &prime);
+}
+
+static void transform_16(int16_t *a, const cm_ring *ring)
+{
+    const cm_prime *prime = ring->prime;
+    const uint32_t n_inv = cm_montgomery_residue(prime->n_inv, prime->r2, prime);
+    unsigned level = ring->log2_n - 1u;
+    for (; level > 1u; level -= 2u) {
+        transform_two_levels(a, ring, level, prime->r1);
+    }
+    if (level == 1u) {
+        transform_two_levels(a, ring, level, n_inv);
+    } else {
+        transform_last_level(a, ring, n_inv);
     }
 }
 

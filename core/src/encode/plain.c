@@ -15,37 +15,60 @@
 
 /* ---- from numbers to residues modulo t ---- */
 
-static uint32_t read_number(const cm_bfv_values *values, uint32_t index)
+static inline uint32_t read_number(const void *data, bool wide, size_t i)
 {
-    const uint8_t *const data = values->data;
     uint32_t word;
     uint16_t half;
-    if (values->number == CM_INT32 || values->number == CM_UINT32) {
-        memcpy(&word, data + (size_t)index * sizeof word, sizeof word);
+    if (wide) {
+        memcpy(&word, (const uint8_t *)data + i * sizeof word, sizeof word);
         return word;
     }
-    memcpy(&half, data + (size_t)index * sizeof half, sizeof half);
-    return values->number == CM_INT16 ? (uint32_t)(int32_t)(int16_t)half : half;
+    memcpy(&half, (const uint8_t *)data + i * sizeof half, sizeof half);
+    return half;
+}
+
+/* All ones if the uppermost bit of x is set. */
+static inline uint32_t mask_of(uint32_t x)
+{
+    return 0u - (x >> 31);
 }
 
 /*
- * Backwards, so that narrow numbers can widen in place. With what is added to signed numbers, the right ones are 0 .. t - 1:
- * the uppermost bit of one of two numbers tells any other. Not zero if there is any.
+ * Backwards, so that narrow numbers can widen in place. A signed number is extended by its sign bit, and with lowest added the
+ * right ones are 0 .. t - 1: the uppermost bit of one of two numbers tells any other. In 16 bits numbers above t/2 lose
+ * t, in 32 bits those below 0 gain it. Not zero if any number is wrong.
  */
-static EXPANDED uint32_t convert(const cm_bfv_values *values, cm_bfv_width width, void *out)
+static EXPANDED uint32_t convert(const cm_bfv_values *values, bool wide, cm_bfv_width width, void *out)
 {
     const uint32_t t = values->plain_modulus;
     const bool is_signed = values->number == CM_INT16 || values->number == CM_INT32;
-    const uint32_t below_zero = is_signed ? (t - 1u) / 2u : 0u;
-    const uint32_t wraps = is_signed ? t : 0u;
+    const uint32_t sign = is_signed && !wide ? 0x8000u : 0u;
+    const uint32_t lowest = is_signed ? (t - 1u) / 2u : 0u;
+    const uint32_t gained = is_signed && width == CM_BFV_32 ? t : 0u;
+    const uint32_t lost = !is_signed && width == CM_BFV_16 ? t : 0u;
     uint32_t wrong = 0;
     for (uint32_t i = values->count; i-- > 0;) {
-        const uint32_t x = read_number(values, i);
-        const uint32_t shifted = x + below_zero;
+        const uint32_t number = read_number(values->data, wide, i);
+        const uint32_t x = number - ((number & sign) << 1);
+        const uint32_t shifted = x + lowest;
         wrong |= shifted | (t - 1u - shifted);
-        cm_plain_put(out, width, i, x + (wraps & (0u - (x >> 31))));
+        if (width == CM_BFV_16) {
+            cm_plain_put(out, width, i, x - (lost & mask_of((t - 1u) / 2u - x)));
+        } else {
+            cm_plain_put(out, width, i, x + (gained & mask_of(x)));
+        }
     }
     return wrong >> 31;
+}
+
+/* From numbers of either size to either width. */
+static uint32_t convert_all(const cm_bfv_values *values, void *out)
+{
+    const bool wide = values->number == CM_INT32 || values->number == CM_UINT32;
+    if (values->width == CM_BFV_16) {
+        return wide ? convert(values, true, CM_BFV_16, out) : convert(values, false, CM_BFV_16, out);
+    }
+    return wide ? convert(values, true, CM_BFV_32, out) : convert(values, false, CM_BFV_32, out);
 }
 
 static bool below_every_prime(uint32_t t, const cm_params *params)
@@ -91,12 +114,10 @@ cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, 
     plain->width = values->width;
     plain->log2_n = params->log2_n;
 
-    const bool narrow = values->width == CM_BFV_16;
-    const size_t size = narrow ? 2u : 4u;
+    const size_t size = values->width == CM_BFV_16 ? 2u : 4u;
     const size_t total = size << params->log2_n;
     const size_t given = size * values->count;
-    const uint32_t wrong =
-        narrow ? convert(values, CM_BFV_16, plain->data) : convert(values, CM_BFV_32, plain->data);
+    const uint32_t wrong = convert_all(values, plain->data);
     memset((uint8_t *)plain->data + given, 0, total - given);
     if (wrong) {
         memset(plain->data, 0, total);
@@ -120,7 +141,7 @@ static EXPANDED void scale(void *data, cm_bfv_width width, uint32_t n, uint32_t 
     const uint32_t quotient = (uint32_t)(((uint64_t)factor << 32) / t);
     const uint32_t half = (t + 1u) / 2u;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t m = cm_plain_get(data, width, i);
+        const uint32_t m = cm_plain_residue(data, width, i, t);
         const uint32_t left = m * factor - (uint32_t)((uint64_t)m * quotient >> 32) * t;
         cm_plain_put(data, width, i, cm_subtract_once(cm_subtract_once(left, t) + half, t) - half);
     }

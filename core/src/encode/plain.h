@@ -12,8 +12,8 @@
 #include "ring/ring.h"
 
 /*
- * A polynomial modulo t, n coefficients: as encoded, uint16_t or uint32_t below t; then scaled, int16_t or int32_t of at most
- * t/2 in magnitude.
+ * A polynomial modulo t, n coefficients. As encoded: in 16 bits, signed and at most t/2 + 2 in magnitude; in 32 bits, below t.
+ * As scaled: signed and at most t/2 in magnitude.
  */
 typedef struct cm_plain {
     void *data;
@@ -44,7 +44,7 @@ void cm_plain_fold(const cm_plain *plain, const cm_ring *ring, uint32_t *out);
 void cm_plain_fold_noisy(const cm_plain *plain, const int8_t *noise, const cm_ring *ring, uint32_t *out);
 #endif
 
-/* Batching in place: n slots below t, in their order, become coefficients below t. ring is the whole one modulo t. */
+/* Batching in place: n slots in their order become coefficients, both as encoded. ring is the whole one modulo t. */
 void cm_batch(void *data, cm_bfv_width width, const cm_ring *ring, uint8_t *scratch);
 
 /* Move the slots of two rows to the places of their roots of unity in the transform's order, in place. */
@@ -59,6 +59,13 @@ static inline uint32_t cm_plain_get(const void *data, cm_bfv_width width, size_t
 static inline int32_t cm_plain_get_signed(const void *data, cm_bfv_width width, size_t i)
 {
     return width == CM_BFV_16 ? ((const int16_t *)data)[i] : ((const int32_t *)data)[i];
+}
+
+/* A coefficient as encoded, below 2t. */
+static inline uint32_t cm_plain_residue(const void *data, cm_bfv_width width, size_t i, uint32_t t)
+{
+    return width == CM_BFV_16 ? (uint32_t)cm_plain_get_signed(data, width, i) + t
+                              : cm_plain_get(data, width, i);
 }
 
 static inline void cm_plain_put(void *data, cm_bfv_width width, size_t i, uint32_t x)
