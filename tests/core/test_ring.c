@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "ring/prime.h"
 #include "ring/ring.h"
 
 enum { N = 1024 };
@@ -319,8 +320,34 @@ static void ternary_digits_are_minus_one_zero_and_one(void)
     }
 }
 
+static void constants_found_from_a_prime_are_those_of_its_table(void)
+{
+    for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
+        const cm_params *params = cm_params_all[s];
+        for (unsigned i = 0; i < params->key_primes; i++) {
+            cm_prime found;
+            CHECK(cm_prime_init(&found, params->primes[i].q, params->log2_n));
+            CHECK_BYTES(&found, &params->primes[i], sizeof found);
+        }
+    }
+}
+
+static void numbers_without_a_transform_have_no_constants(void)
+{
+    /* small numbers; primes that are not 1 mod 2048; composites that are; a prime above 2^27 */
+    const uint32_t refused[] = {0, 1, 2, 2047, 12281, 65521, 2049, 4097, 63489, 12289u * 10241u, 134246401};
+    for (unsigned i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        cm_prime found;
+        CHECK(!cm_prime_init(&found, refused[i], 10));
+    }
+    cm_prime found;
+    CHECK(cm_prime_init(&found, 40961, 12) && !cm_prime_init(&found, 40961, 13));
+}
+
 void test_ring(void)
 {
+    RUN(constants_found_from_a_prime_are_those_of_its_table);
+    RUN(numbers_without_a_transform_have_no_constants);
     RUN(transform_evaluates_at_the_odd_powers_of_psi);
     RUN(tiles_transform_to_slices_of_the_whole);
     RUN(inverse_transform_undoes_the_forward_one);

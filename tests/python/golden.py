@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 Residues = NDArray[np.int64]
 Nonce = tuple[int, int, int]
 
-CKKS = 2
+BFV, CKKS = 1, 2
 NONE, BLAKE2XB, SHAKE256, CHACHA20 = 0, 1, 2, 3
 """What expands a public seed: the XOF numbers of the frame header."""
 UNIFORM, TERNARY, NOISE, DERIVE, PUBLIC_SEED, SECRET_SEED, DRAW_CHECK, KEY_PUBLIC, KEY_SECRET = range(1, 10)
@@ -48,10 +48,10 @@ class Chain:
         """The 4 bytes of the frame header that name the set."""
         return hash_words([self.n, *self.primes])[:4]
 
-    @property
-    def parms_id(self) -> bytes:
-        """SEAL's 32-byte name of the level of a fresh CKKS ciphertext."""
-        return hash_words([CKKS, self.n, *self.data_primes, 0])
+    def parms_id(self, plain_modulus: int = 0) -> bytes:
+        """SEAL's 32-byte name of the level of a fresh ciphertext: BFV's modulo t, or CKKS's for t = 0."""
+        scheme = BFV if plain_modulus else CKKS
+        return hash_words([scheme, self.n, *self.data_primes, plain_modulus])
 
 
 def hash_words(words: Iterable[int]) -> bytes:
@@ -476,6 +476,56 @@ def _real_coefficients(n: int, u: list[tuple[int, int]], fixed: Precision) -> li
     return m
 
 
+# ---- BFV (docs/encoding.md, section 7) ----
+
+
+class PlainModulusError(Exception):
+    """The plain modulus does not suit the chain, the encoding or the key."""
+
+
+def check_plain_modulus(chain: Chain, t: int, *, public_key: bool) -> None:
+    """Raises PlainModulusError where the library must refuse t, batching's own conditions apart."""
+    q = math.prod(chain.data_primes)
+    noise = 45 << -(-(chain.n.bit_length() - 1) // 2) if public_key else 44
+    if t < 2 or t >= min(chain.data_primes) or noise * t > q:
+        raise PlainModulusError
+
+
+def encode_integers(chain: Chain, numbers: Sequence[int], t: int, *, signed: bool, batch: bool) -> list[int]:
+    """The n coefficients, in [0, t), of the encoded polynomial.
+
+    Raises ValueRangeError for a number that is none modulo t, and PlainModulusError where batching has no such t.
+    """
+    n = chain.n
+    if not all(-t < 2 * x <= t if signed else 0 <= x < t for x in numbers):
+        raise ValueRangeError
+    values = [x % t for x in numbers] + [0] * (n - len(numbers))
+    if not batch:
+        return values
+    if t % (2 * n) != 1 or any(t % divisor == 0 for divisor in range(3, math.isqrt(t) + 1, 2)):
+        raise PlainModulusError
+    by_exponent, power = {}, 1
+    for j in range(n // 2):
+        by_exponent[power] = values[j]
+        by_exponent[2 * n - power] = values[n // 2 + j]
+        power = power * 3 % (2 * n)
+    return _interpolate(n, t, [by_exponent[2 * i + 1] for i in range(n)])
+
+
+def _interpolate(n: int, t: int, values: list[int]) -> list[int]:
+    """The coefficients of the polynomial whose value at psi^(2i + 1) is values[i]."""
+    powers = _root_powers(n, t)
+    sums = _evaluate(np.array(values, dtype=np.int64), powers[(-2 * np.arange(n)) % (2 * n)], t)
+    n_inverse = pow(n, -1, t)
+    return [int(x) * int(powers[-k % (2 * n)]) * n_inverse % t for k, x in enumerate(sums)]
+
+
+def scale_up(chain: Chain, m: Sequence[int], t: int) -> list[int]:
+    """round(q m / t), halves up."""
+    q = math.prod(chain.data_primes)
+    return [(q * x + (t + 1) // 2) // t for x in m]
+
+
 # ---- keys ----
 
 
@@ -497,7 +547,10 @@ def public_key(chain: Chain, secret: Residues, seed: bytes) -> list[tuple[Residu
 
 @dataclass(frozen=True)
 class Ciphertext:
-    """``components[c][i]`` is component c at prime i; ``seed`` stands for component 1 unless xof is NONE."""
+    """``components[c][i]`` is component c at prime i; ``seed`` stands for component 1 unless xof is NONE.
+
+    ``plain_modulus`` is BFV's t, or 0 for CKKS, which alone has a scale.
+    """
 
     chain: Chain
     key_id: int
@@ -506,18 +559,44 @@ class Ciphertext:
     xof: int
     seed: bytes
     components: tuple[list[Residues], list[Residues]]
+    plain_modulus: int = 0
+    ntt_form: bool = True
+
+    @property
+    def scale(self) -> float:
+        """As SEAL has it."""
+        return 1.0 if self.plain_modulus else 2.0**self.log2_scale
+
+
+def inverse_ntt(a: Residues, q: int) -> Residues:
+    """The coefficients modulo q whose transform a is."""
+    natural = a[_reversal(len(a))]
+    return np.array(_interpolate(len(a), q, natural.tolist()), dtype=np.int64)
 
 
 def encrypt_symmetric(
-    chain: Chain, secret: Residues, key_id: int, xof: int, m: Sequence[int], log2_scale: int, seeds: Seeds
+    chain: Chain,
+    secret: Residues,
+    key_id: int,
+    xof: int,
+    m: Sequence[int],
+    log2_scale: int,
+    seeds: Seeds,
+    *,
+    plain_modulus: int = 0,
+    ntt_form: bool = True,
 ) -> Ciphertext:
-    """c0 = m + e - a s, c1 = a."""
+    """c0 = m + e - a s, c1 = a, in NTT form or, for BFV (of whose m scale_up was made), in coefficient form."""
     seed = seeds.public[: 32 if xof == CHACHA20 else 64]
     c1 = uniform(chain, xof, seed, len(chain.data_primes))
     e = noise(seeds.secret, 0, chain.n)
     message = [coefficient + int(error) for coefficient, error in zip(m, e, strict=True)]
-    c0 = [(ntt(message, q) - a * ntt(secret, q)) % q for q, a in zip(chain.data_primes, c1, strict=True)]
-    return Ciphertext(chain, key_id, seeds.counter, log2_scale, xof, seed, (c0, c1))
+    c0 = []
+    for q, a in zip(chain.data_primes, c1, strict=True):
+        product = (a if ntt_form else ntt(a, q)) * ntt(secret, q) % q
+        transformed = (ntt(message, q) - product) % q
+        c0.append(transformed if ntt_form else inverse_ntt(transformed, q))
+    return Ciphertext(chain, key_id, seeds.counter, log2_scale, xof, seed, (c0, c1), plain_modulus, ntt_form)
 
 
 def encrypt_asymmetric(
@@ -527,8 +606,11 @@ def encrypt_asymmetric(
     m: Sequence[int],
     log2_scale: int,
     seeds: Seeds,
+    *,
+    plain_modulus: int = 0,
+    ntt_form: bool = True,
 ) -> Ciphertext:
-    """c0 = u pk0 + e0 + m, c1 = u pk1 + e1."""
+    """c0 = u pk0 + e0 + m, c1 = u pk1 + e1; forms as in encrypt_symmetric."""
     u = ternary(seeds.secret, chain.n)
     e0, e1 = noise(seeds.secret, 0, chain.n), noise(seeds.secret, 1, chain.n)
     message = [coefficient + int(error) for coefficient, error in zip(m, e0, strict=True)]
@@ -537,7 +619,10 @@ def encrypt_asymmetric(
         transformed = ntt(u, q)
         c0.append((transformed * pk0 + ntt(message, q)) % q)
         c1.append((transformed * pk1 + ntt(e1, q)) % q)
-    return Ciphertext(chain, key_id, seeds.counter, log2_scale, NONE, b"", (c0, c1))
+    if not ntt_form:
+        for component in (c0, c1):
+            component[:] = [inverse_ntt(a, q) for a, q in zip(component, chain.data_primes, strict=True)]
+    return Ciphertext(chain, key_id, seeds.counter, log2_scale, NONE, b"", (c0, c1), plain_modulus, ntt_form)
 
 
 # ---- bytes (docs/wire-format.md) ----
@@ -568,19 +653,20 @@ def pack(residues: Residues, bits: int) -> bytes:
 
 
 def _frame(ciphertext: Ciphertext, payload_kind: int, component: int, prime: int, payload: bytes) -> bytes:
+    t = ciphertext.plain_modulus
     header = struct.pack(
-        "<2sBBBBBB4sQQdBBBBI",
+        "<2sBBBBBB4sQQ8sBBBBI",
         b"CM",
         1,
         payload_kind,
-        CKKS,
-        1,
+        BFV if t else CKKS,
+        ciphertext.ntt_form,
         2,
         len(ciphertext.chain.data_primes),
         ciphertext.chain.id,
         ciphertext.key_id,
         ciphertext.counter,
-        2.0**ciphertext.log2_scale,
+        struct.pack("<Q", t) if t else struct.pack("<d", ciphertext.scale),
         ciphertext.xof,
         component,
         prime,
@@ -612,7 +698,13 @@ def seal_bytes(ciphertext: Ciphertext, seeded: bool) -> bytes:
     components = ciphertext.components[:1] if seeded else ciphertext.components
     words = np.concatenate([residues for component in components for residues in component])
     body = struct.pack(
-        "<32sBQQQd", chain.parms_id, 1, 2, chain.n, len(chain.data_primes), 2.0**ciphertext.log2_scale
+        "<32sBQQQd",
+        chain.parms_id(ciphertext.plain_modulus),
+        ciphertext.ntt_form,
+        2,
+        chain.n,
+        len(chain.data_primes),
+        ciphertext.scale,
     )
     body += _seal_object(struct.pack("<Q", len(words)) + words.astype("<u8").tobytes())
     if seeded:

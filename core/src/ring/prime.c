@@ -26,8 +26,10 @@ static uint32_t negated_inverse(uint32_t q)
 }
 
 /*
- * An x, in Montgomery form, with x^n = -1, or 0 if there seems to be none. The power (q - 1) / 2n of any non-residue is one,
- * and the least non-residue of a prime below 2^27 is at most 67 (sequence A000229 of the OEIS).
+ * An x, in Montgomery form, with x^n = -1, or 0 if q is no prime. The power (q - 1) / 2n of any non-residue is one, and the
+ * least non-residue of a prime below 2^27 is at most 67 (sequence A000229 of the OEIS). A composite q has none: modulo each
+ * of its prime factors x would have order 2n, so all of them would be 1 mod 2048; but the smallest such prime is
+ * 12289, and 12289^2 > 2^27.
  */
 static uint32_t some_root(const cm_prime *prime, unsigned log2_n)
 {
@@ -39,18 +41,6 @@ static uint32_t some_root(const cm_prime *prime, unsigned log2_n)
         }
     }
     return 0;
-}
-
-/* With x^n = -1 modulo q, and so modulo each factor of q, 2n divides each factor less one: few are left to try. */
-static bool has_factor(uint32_t q, unsigned log2_n)
-{
-    const uint32_t step = (uint32_t)2 << log2_n;
-    for (uint32_t factor = step + 1u; factor * factor <= q; factor += step) {
-        if (q % factor == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* The smallest odd power of a root; they come in pairs, x and q - x. */
@@ -80,7 +70,7 @@ bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n)
     prime->r2 = (uint32_t)((uint64_t)prime->r1 * prime->r1 % q);
     prime->n_inv = q - ((q - 1u) >> log2_n); /* n (q - 1) / n = -1 */
     const uint32_t root = some_root(prime, log2_n);
-    if (root == 0 || has_factor(q, log2_n)) {
+    if (root == 0) {
         return false;
     }
     prime->psi = smallest_root(root, prime, log2_n);

@@ -32,8 +32,8 @@ static bool overlaps(const cm_bfv_values *values, const void *arena)
     return values->data == arena && wide && values->width == CM_BFV_16;
 }
 
-static cm_status encode(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
-                        uint8_t *scratch)
+static cm_status encode_integers(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
+                                 uint8_t *scratch)
 {
     bfv_source *bfv = (bfv_source *)(void *)self;
     if (!self->ntt_form && CM_LOG2_TILES != 0) {
@@ -53,7 +53,8 @@ static cm_status encode(cm_message_source *self, const cm_params *params, void *
     return status;
 }
 
-static void fold(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+static void fold_integers(const cm_message_source *self, const int8_t *noise, const cm_ring *ring,
+                          uint32_t *out)
 {
     const bfv_source *bfv = (const bfv_source *)(const void *)self;
 #if CM_STORE_NOISE
@@ -66,7 +67,8 @@ static void fold(const cm_message_source *self, const int8_t *noise, const cm_ri
 
 #if CM_STORE_NOISE
 
-static void keep_noise(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept)
+static void keep_noise_in_order(const cm_message_source *self, uint32_t start, const int8_t *block,
+                                int8_t *kept)
 {
     (void)self;
     memcpy(kept + start, block, CM_SAMPLE_BLOCK);
@@ -77,10 +79,10 @@ static void keep_noise(const cm_message_source *self, uint32_t start, const int8
 static void open_source(bfv_source *bfv, const cm_bfv_values *values, cm_domain domain, bool public_key)
 {
     memset(bfv, 0, sizeof *bfv);
-    bfv->source.encode = encode;
-    bfv->source.fold = fold;
+    bfv->source.encode = encode_integers;
+    bfv->source.fold = fold_integers;
 #if CM_STORE_NOISE
-    bfv->source.keep_noise = keep_noise;
+    bfv->source.keep_noise = keep_noise_in_order;
 #endif
     bfv->source.scheme = CM_BFV;
     bfv->source.ntt_form = domain == CM_DOMAIN_NTT;

@@ -12,8 +12,8 @@ typedef struct ckks_source {
     cm_message message;
 } ckks_source;
 
-static cm_status encode(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
-                        uint8_t *scratch)
+static cm_status encode_vector(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
+                               uint8_t *scratch)
 {
     ckks_source *ckks = (ckks_source *)(void *)self;
     (void)ring;
@@ -21,7 +21,7 @@ static cm_status encode(cm_message_source *self, const cm_params *params, void *
     return cm_encode(params, ckks->values, &ckks->message, scratch);
 }
 
-static void fold(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+static void fold_vector(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out)
 {
     const ckks_source *ckks = (const ckks_source *)(const void *)self;
 #if CM_STORE_NOISE
@@ -34,7 +34,7 @@ static void fold(const cm_message_source *self, const int8_t *noise, const cm_ri
 
 #if CM_STORE_NOISE
 
-static void keep_noise(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept)
+static void keep_vector_noise(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept)
 {
     cm_message_keep_noise(&((const ckks_source *)(const void *)self)->message, start, block, kept);
 }
@@ -44,10 +44,10 @@ static void keep_noise(const cm_message_source *self, uint32_t start, const int8
 static void open_source(ckks_source *ckks, const cm_ckks_values *values)
 {
     memset(ckks, 0, sizeof *ckks);
-    ckks->source.encode = encode;
-    ckks->source.fold = fold;
+    ckks->source.encode = encode_vector;
+    ckks->source.fold = fold_vector;
 #if CM_STORE_NOISE
-    ckks->source.keep_noise = keep_noise;
+    ckks->source.keep_noise = keep_vector_noise;
 #endif
     ckks->source.scheme = CM_CKKS;
     ckks->source.ntt_form = true;

@@ -1,0 +1,320 @@
+/* BFV: what encodes to what, and what is refused before a byte leaves. tests/vectors pins whole ciphertexts. */
+#include "ciphermote/bfv.h"
+
+#include <string.h>
+
+#include "check.h"
+#include "ciphermote/ciphermote.h"
+#include "encode/encode.h"
+#include "encode/plain.h"
+#include "platform.h"
+#include "ring/prime.h"
+#include "secret_key.h"
+
+enum { N = 1024 };
+
+static const cm_params *const params = &cm_n1024_q26;
+
+static uint64_t
+    arena[CM_BFV_COEFFICIENT_ARENA_BYTES(N, CM_BFV_32) / 8 + CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_32) / 8];
+static uint32_t encoded[N];
+static uint16_t scratch[N / 2];
+static uint8_t ternary[CM_TERNARY_BYTES(N)];
+static uint32_t public_words[2 * N];
+static cm_flat_public_key flat_key = {public_words, N};
+static unsigned bytes_emitted;
+
+static int count_bytes(void *context, const uint8_t *bytes, size_t length)
+{
+    (void)context;
+    (void)bytes;
+    bytes_emitted += (unsigned)length;
+    return 0;
+}
+
+static cm_bfv_values describe(const void *data, uint32_t count, cm_number number, uint32_t t)
+{
+    cm_bfv_values values;
+    memset(&values, 0, sizeof values);
+    values.data = data;
+    values.count = count;
+    values.number = number;
+    values.encoding = CM_BFV_COEFFICIENTS;
+    values.width = t <= 0x10000u ? CM_BFV_16 : CM_BFV_32;
+    values.plain_modulus = t;
+    return values;
+}
+
+/* Encoded coefficients, below t, into `encoded`. */
+static cm_status encode(const cm_bfv_values *values)
+{
+    static uint32_t data[N];
+    cm_plain plain;
+    cm_ring ring;
+    plain.data = data;
+    const cm_status status = cm_plain_encode(params, values, &plain, &ring, (uint8_t *)scratch);
+    for (unsigned i = 0; i < N && status == CM_OK; i++) {
+        encoded[i] = cm_plain_residue(data, plain.width, i, plain.modulus) % plain.modulus;
+    }
+    return status;
+}
+
+static void signed_numbers_stand_for_residues_from_minus_half_t(void)
+{
+    const int32_t odd[] = {0, 1, -1, 20480, -20480};
+    const int32_t even[] = {500, -499, 0};
+    const int16_t narrow[] = {-1, 5, -6144};
+    cm_bfv_values values = describe(odd, 5, CM_INT32, 40961);
+    CHECK(encode(&values) == CM_OK);
+    CHECK(encoded[0] == 0 && encoded[1] == 1 && encoded[2] == 40960 && encoded[3] == 20480 &&
+          encoded[4] == 20481 && encoded[5] == 0);
+    values.width = CM_BFV_32;
+    CHECK(encode(&values) == CM_OK);
+    CHECK(encoded[2] == 40960 && encoded[3] == 20480 && encoded[4] == 20481 && encoded[N - 1] == 0);
+    values = describe(even, 3, CM_INT32, 1000);
+    CHECK(encode(&values) == CM_OK);
+    CHECK(encoded[0] == 500 && encoded[1] == 501 && encoded[2] == 0);
+    values = describe(narrow, 3, CM_INT16, 12289);
+    CHECK(encode(&values) == CM_OK);
+    CHECK(encoded[0] == 12288 && encoded[1] == 5 && encoded[2] == 6145);
+    values.width = CM_BFV_32;
+    CHECK(encode(&values) == CM_OK);
+    CHECK(encoded[0] == 12288 && encoded[1] == 5 && encoded[2] == 6145);
+}
+
+static void unsigned_numbers_stand_for_themselves(void)
+{
+    const uint16_t narrow[] = {0, 40960, 20481};
+    const uint32_t wide[] = {65535, 32768, 0};
+    cm_bfv_values values = describe(narrow, 3, CM_UINT16, 40961);
+    CHECK(encode(&values) == CM_OK);
+    CHECK(encoded[0] == 0 && encoded[1] == 40960 && encoded[2] == 20481);
+    values = describe(wide, 3, CM_UINT32, 65536);
+    CHECK(encode(&values) == CM_OK);
+    CHECK(encoded[0] == 65535 && encoded[1] == 32768 && encoded[2] == 0);
+}
+
+static bool refused(const void *number, cm_number kind, uint32_t t, cm_bfv_width width)
+{
+    cm_bfv_values values = describe(number, 1, kind, t);
+    values.width = width;
+    return encode(&values) == CM_ERR_VALUE_RANGE;
+}
+
+static void numbers_beyond_t_are_refused_in_either_width(void)
+{
+    const int32_t signed_ones[] = {20481, -20481, INT32_MAX, INT32_MIN, 40961};
+    const uint32_t unsigned_ones[] = {40961, 65536, UINT32_MAX, 0x80000000u, 0x7FFFFFFFu};
+    const int16_t narrow_signed[] = {6145, -6145, INT16_MAX, INT16_MIN};
+    const uint16_t narrow_unsigned[] = {12289, UINT16_MAX};
+    for (unsigned width = 0; width < 2; width++) {
+        const cm_bfv_width chosen = width == 0 ? CM_BFV_16 : CM_BFV_32;
+        for (unsigned i = 0; i < 5; i++) {
+            CHECK(refused(&signed_ones[i], CM_INT32, 40961, chosen));
+            CHECK(refused(&unsigned_ones[i], CM_UINT32, 40961, chosen));
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            CHECK(refused(&narrow_signed[i], CM_INT16, 12289, chosen));
+        }
+        for (unsigned i = 0; i < 2; i++) {
+            CHECK(refused(&narrow_unsigned[i], CM_UINT16, 12289, chosen));
+        }
+        const int32_t even[] = {-500, 501};
+        CHECK(refused(&even[0], CM_INT32, 1000, chosen) && refused(&even[1], CM_INT32, 1000, chosen));
+    }
+}
+
+/* The value at psi^exponent of a polynomial modulo t. */
+static uint32_t value_at(const uint32_t *m, const cm_prime *prime, uint32_t exponent)
+{
+    const uint64_t t = prime->q;
+    uint64_t x = 1;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < exponent; i++) {
+        x = x * prime->psi % t;
+    }
+    for (unsigned i = N; i-- > 0;) {
+        sum = (sum * x + m[i]) % t;
+    }
+    return (uint32_t)sum;
+}
+
+static void batched_values_are_those_at_seals_roots(void)
+{
+    static uint32_t values_32[N];
+    const uint32_t moduli[] = {12289, 40961, 65537};
+    const uint32_t slots[] = {0, 1, 2, 3, N / 2 - 1, N / 2, N / 2 + 1, N - 2, N - 1};
+    for (unsigned k = 0; k < 3; k++) {
+        const uint32_t t = moduli[k];
+        cm_prime prime;
+        CHECK(cm_prime_init(&prime, t, params->log2_n));
+        for (unsigned i = 0; i < N; i++) {
+            values_32[i] = i * 2654435761u % t;
+        }
+        cm_bfv_values values = describe(values_32, N, CM_UINT32, t);
+        values.encoding = CM_BFV_BATCH;
+        CHECK(encode(&values) == CM_OK);
+        for (unsigned i = 0; i < sizeof slots / sizeof slots[0]; i++) {
+            uint32_t exponent = 1;
+            for (uint32_t j = 0; j < slots[i] % (N / 2); j++) {
+                exponent = exponent * 3 % (2 * N);
+            }
+            exponent = slots[i] < N / 2 ? exponent : 2 * N - exponent;
+            CHECK(value_at(encoded, &prime, exponent) == values_32[slots[i]]);
+        }
+    }
+}
+
+/* ---- encryption ---- */
+
+static cm_secret_key secret_key(void)
+{
+    const uint8_t seed[CM_SEED_BYTES] = {1, 2, 3};
+    CHECK(cm_secret_key_generate(params, seed, ternary) == CM_OK);
+    return test_secret_key(params, 42, ternary);
+}
+
+static cm_status encrypt(bool with_public_key, const cm_bfv_values *values, cm_domain domain,
+                         size_t arena_bytes)
+{
+    const uint8_t seed[CM_SEED_BYTES] = {9, 9};
+    const cm_sink sink = {count_bytes, NULL};
+    const cm_secret_key key = secret_key();
+    const cm_public_key public_key = {params, 42, cm_flat_public_key_polynomial, &flat_key};
+    test_platform platform = {0};
+    cm_frame_writer writer;
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    CHECK(cm_zero_encryption(params, ternary, seed, 0, public_words, public_words + N) == CM_OK);
+    cm_frame_writer_init(&writer, sink);
+    bytes_emitted = 0;
+    return with_public_key ? cm_bfv_encrypt_asymmetric(&device, &public_key, values, domain, arena,
+                                                       arena_bytes, &writer.emitter)
+                           : cm_bfv_encrypt_symmetric(&device, &key, CM_CHACHA20, values, domain, arena,
+                                                      arena_bytes, &writer.emitter);
+}
+
+static const int16_t small_values[] = {1, -2, 3};
+
+static cm_status encrypt_with(uint32_t t, cm_bfv_encoding encoding, cm_bfv_width width, bool with_public_key)
+{
+    cm_bfv_values values = describe(small_values, 3, CM_INT16, t);
+    values.encoding = encoding;
+    values.width = width;
+    return encrypt(with_public_key, &values, CM_DOMAIN_NTT, sizeof arena);
+}
+
+static void plain_moduli_that_cannot_serve_are_refused(void)
+{
+    const uint32_t no_batches[] = {12288, 12291, 63489, 32769, 65535};
+    for (unsigned i = 0; i < sizeof no_batches / sizeof no_batches[0]; i++) {
+        CHECK(encrypt_with(no_batches[i], CM_BFV_BATCH, CM_BFV_32, false) == CM_ERR_PLAIN_MODULUS);
+        CHECK(encrypt_with(no_batches[i], CM_BFV_COEFFICIENTS, CM_BFV_32, false) == CM_OK);
+    }
+    CHECK(encrypt_with(0, CM_BFV_COEFFICIENTS, CM_BFV_16, false) == CM_ERR_PLAIN_MODULUS);
+    CHECK(encrypt_with(1, CM_BFV_COEFFICIENTS, CM_BFV_16, false) == CM_ERR_PLAIN_MODULUS);
+    CHECK(encrypt_with(params->primes[0].q, CM_BFV_COEFFICIENTS, CM_BFV_32, false) == CM_ERR_PLAIN_MODULUS);
+    CHECK(encrypt_with(UINT32_MAX, CM_BFV_COEFFICIENTS, CM_BFV_32, false) == CM_ERR_PLAIN_MODULUS);
+    CHECK(encrypt_with(65537, CM_BFV_BATCH, CM_BFV_16, false) == CM_ERR_PLAIN_MODULUS);
+    CHECK(encrypt_with(65537, CM_BFV_BATCH, CM_BFV_32, false) == CM_OK);
+}
+
+static void plain_moduli_that_leave_no_room_for_noise_are_refused(void)
+{
+    const uint32_t q = params->primes[0].q;
+    CHECK(encrypt_with(q / 44, CM_BFV_COEFFICIENTS, CM_BFV_32, false) == CM_OK);
+    CHECK(encrypt_with(q / 44 + 1, CM_BFV_COEFFICIENTS, CM_BFV_32, false) == CM_ERR_PLAIN_MODULUS);
+    CHECK(encrypt_with(q / 1440, CM_BFV_COEFFICIENTS, CM_BFV_32, true) == CM_OK);
+    CHECK(encrypt_with(q / 1440 + 1, CM_BFV_COEFFICIENTS, CM_BFV_32, true) == CM_ERR_PLAIN_MODULUS);
+    CHECK(bytes_emitted == 0);
+}
+
+static void choices_that_do_not_exist_are_refused(void)
+{
+    const cm_bfv_values good = describe(small_values, 3, CM_INT16, 12289);
+    cm_bfv_values values = good;
+    values.data = NULL;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    values = good;
+    values.count = 0;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    values.count = N + 1;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_TOO_MANY);
+    values = good;
+    values.number = CM_FLOAT32;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    values.number = (cm_number)(CM_UINT32 + 1);
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    values = good;
+    values.encoding = (cm_bfv_encoding)2;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    values = good;
+    values.width = (cm_bfv_width)8;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    CHECK(encrypt(false, &good, (cm_domain)2, sizeof arena) == CM_ERR_ARGUMENT);
+    CHECK(encrypt(false, NULL, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    CHECK(encrypt(true, NULL, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    CHECK(bytes_emitted == 0);
+    CHECK(encrypt(false, &good, CM_DOMAIN_NTT, sizeof arena) == CM_OK && bytes_emitted > 0);
+}
+
+static bool arena_is_wiped(void)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < sizeof arena / 8; i++) {
+        any |= arena[i];
+    }
+    return any == 0;
+}
+
+static void values_in_the_arena_may_be_as_wide_as_the_message_but_not_wider(void)
+{
+    cm_bfv_values values = describe(arena, N, CM_INT32, 12289);
+    memset(arena, 0, sizeof arena);
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    values.number = CM_INT16;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_OK);
+    values.number = CM_INT32;
+    values.width = CM_BFV_32;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_OK);
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_VALUE_RANGE);
+    CHECK(bytes_emitted == 0 && arena_is_wiped());
+}
+
+/* The bytes that a call needs, by the macros, and none fewer. */
+static void arenas_are_as_large_as_their_macros_say(void)
+{
+    const cm_bfv_values values = describe(small_values, 3, CM_INT16, 12289);
+    const size_t symmetric = CM_BFV_SYMMETRIC_ARENA_BYTES(N, CM_BFV_16);
+    const size_t asymmetric = CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16);
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, symmetric - 1) == CM_ERR_ARENA);
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, symmetric) == CM_OK);
+    CHECK(encrypt(true, &values, CM_DOMAIN_NTT, asymmetric - 1) == CM_ERR_ARENA);
+    CHECK(encrypt(true, &values, CM_DOMAIN_NTT, asymmetric) == CM_OK);
+}
+
+static void coefficient_form_needs_whole_polynomials(void)
+{
+    const cm_bfv_values values = describe(small_values, 3, CM_INT16, 12289);
+    const size_t symmetric = CM_BFV_COEFFICIENT_ARENA_BYTES(N, CM_BFV_16);
+    const cm_status expected = CM_LOG2_TILES == 0 ? CM_OK : CM_ERR_UNSUPPORTED;
+    CHECK(encrypt(false, &values, CM_DOMAIN_COEFFICIENTS, symmetric - 1) == CM_ERR_ARENA);
+    CHECK(encrypt(false, &values, CM_DOMAIN_COEFFICIENTS, symmetric) == expected);
+    CHECK(encrypt(true, &values, CM_DOMAIN_COEFFICIENTS, CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16)) ==
+          expected);
+}
+
+void test_bfv(void)
+{
+    RUN(signed_numbers_stand_for_residues_from_minus_half_t);
+    RUN(unsigned_numbers_stand_for_themselves);
+    RUN(numbers_beyond_t_are_refused_in_either_width);
+    RUN(batched_values_are_those_at_seals_roots);
+    RUN(plain_moduli_that_cannot_serve_are_refused);
+    RUN(plain_moduli_that_leave_no_room_for_noise_are_refused);
+    RUN(choices_that_do_not_exist_are_refused);
+    RUN(values_in_the_arena_may_be_as_wide_as_the_message_but_not_wider);
+    RUN(arenas_are_as_large_as_their_macros_say);
+    RUN(coefficient_form_needs_whole_polynomials);
+}
