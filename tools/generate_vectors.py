@@ -51,10 +51,11 @@ RULES = """\
 
 
 BFV_RULES = """\
- * All inputs are made as in vectors.h, but for the numbers: of x_1, x_2 .. of x_0 = i, a number is floor(x_j t / 2^32),
- * and a signed one floor((t - 1) / 2) less.
+ * All inputs are made as in vectors.h, but for the numbers: with x_1, x_2 .. as there, a number is
+ * floor(x_j t / 2^32), and a signed one floor((t - 1) / 2) less.
  *
- * `coefficients` is the digest of round(q m / t): at each data prime n residues as u32, in coefficient order."""
+ * `coefficients` is the digest of round(q m / t): at each data prime n residues as u32, in coefficient
+ * order."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ciphermote import _core, json_text
 from ciphermote import seal_bytes as sb
 from ciphermote.ckks import expand_seed
-from ciphermote.core import STATUS_PARAMS, core_params
+from ciphermote.core import STATUS_PARAMS, core_errors, core_params
 from ciphermote.errors import FrameError, KeyFileError
 from ciphermote.keys import write_atomically
 from ciphermote.parameters import ParameterSet
@@ -34,7 +34,6 @@ MAGIC = b"CM"
 XOF_NAMES = {0: "none", 1: "BLAKE2Xb", 2: "SHAKE256", 3: "ChaCha20"}
 SCHEME_NAMES = {1: "BFV", 2: "CKKS"}
 
-_SCHEME_CKKS = 2
 _TILE_UNITS = 16
 """A polynomial is covered in sixteenths: the smallest tile of the format."""
 _RECENT_SETS = 64
@@ -46,7 +45,10 @@ _START_BYTES = 12
 
 @dataclass(frozen=True)
 class SetHeader:
-    """What all frames of a ciphertext agree on. primes: how many residues a coefficient has."""
+    """What all frames of a ciphertext agree on.
+
+    primes: how many residues a coefficient has. scale: CKKS's, 1 for BFV. plain_modulus: BFV's t, 0 for CKKS.
+    """
 
     parameters: ParameterSet
     scheme: int
@@ -56,7 +58,13 @@ class SetHeader:
     key_id: int
     counter: int
     scale: float
+    plain_modulus: int
     xof: int
+
+    @property
+    def scale_or_modulus(self) -> str:
+        """For people."""
+        return f"BFV modulo {self.plain_modulus}" if self.plain_modulus else f"scale {self.scale:.6g}"
 
 
 @dataclass(frozen=True)
@@ -117,24 +125,56 @@ class FrameSet:
         shown = "; ".join(places[:4])
         return shown + (f"; and {len(places) - 4} more" if len(places) > 4 else "")
 
-    def seal_ciphertext(self, *, seeded: bool = False) -> sb.SealCiphertext:
-        """The set as a SEAL ciphertext. seeded keeps a seed that SEAL can expand (SHAKE256, BLAKE2Xb); a
-        ChaCha20 seed is always expanded here.
+    def seal_ciphertext(self, *, seeded: bool = False, coefficients: bool = False) -> sb.SealCiphertext:
+        """The set as a SEAL ciphertext.
+
+        seeded keeps a seed that SEAL can expand (SHAKE256, BLAKE2Xb); a ChaCha20 seed is always expanded
+        here. coefficients brings BFV's to coefficient form, which SEAL wants for all but additions; a seed is
+        expanded then, unless the set has that form already. FrameError for CKKS's, which have none.
         """
         head = self.header
-        parameters, primes = head.parameters, head.primes
-        if self.seed is not None and seeded and head.xof in (sb.SeedType.BLAKE2XB, sb.SeedType.SHAKE256):
-            seed = (sb.SeedType(head.xof), self.seed)
-            return sb.SealCiphertext(parameters, primes, True, head.scale, self.residues, seed)
+        scheme = sb.Scheme(head.scheme)
+        if coefficients and scheme == sb.Scheme.CKKS:
+            raise FrameError(
+                f"Reading {head.counter} is a CKKS ciphertext, which has no coefficient form: leave it as it "
+                "is."
+            )
+        transforms = coefficients and head.ntt_form
+        seed = None
         residues = self.residues
         if self.seed is not None:
-            second = expand_seed(parameters, head.xof, self.seed, primes)
-            residues = np.concatenate([residues, second[np.newaxis]])
-        return sb.SealCiphertext(parameters, primes, True, head.scale, residues)
+            if seeded and not transforms and head.xof in (sb.SeedType.BLAKE2XB, sb.SeedType.SHAKE256):
+                seed = (sb.SeedType(head.xof), self.seed)
+            else:
+                second = expand_seed(head.parameters, head.xof, self.seed, head.primes)
+                residues = np.concatenate([residues, second[np.newaxis]])
+        if transforms:
+            residues = _in_coefficients(residues, head.parameters)
+        return sb.SealCiphertext(
+            head.parameters,
+            head.primes,
+            head.ntt_form and not transforms,
+            head.scale,
+            residues,
+            seed,
+            scheme,
+            head.plain_modulus,
+        )
 
-    def to_seal(self, *, seeded: bool = False) -> bytes:
+    def to_seal(self, *, seeded: bool = False, coefficients: bool = False) -> bytes:
         """SEAL's bytes of seal_ciphertext."""
-        return sb.write_ciphertext(self.seal_ciphertext(seeded=seeded))
+        return sb.write_ciphertext(self.seal_ciphertext(seeded=seeded, coefficients=coefficients))
+
+
+def _in_coefficients(residues: NDArray[np.uint32], parameters: ParameterSet) -> NDArray[np.uint32]:
+    """Polynomials [size, primes, n] out of NTT form."""
+    params = core_params(parameters)
+    with core_errors():
+        rows = [
+            [_core.ntt_inverse(params, prime, row) for prime, row in enumerate(polynomial)]
+            for polynomial in residues
+        ]
+    return np.array(rows, dtype=np.uint32)
 
 
 def _hexadecimal(key_id: int) -> str:
@@ -156,6 +196,7 @@ def parse_frame(data: bytes, parameters: ParameterSet) -> tuple[FrameHeader, _co
         frame.key_id,
         frame.counter,
         frame.scale,
+        frame.plain_modulus,
         frame.xof,
     )
     return FrameHeader(
@@ -186,14 +227,17 @@ def _start_of_frames(parameters: ParameterSet) -> re.Pattern[bytes]:
 class FrameReader:
     """Takes one device's stream of frames in pieces of any size and gives back the sets that became complete.
 
-    parameters, key_id: what every frame must be of. max_open: how many incomplete sets are kept; when one
-    more begins, the oldest is given up and reported. Counters tell sets apart and are a device's own, so
-    every device needs a reader of its own.
+    parameters, key_id: what every frame must be of. plain_modulus: the t of BFV ciphertexts; 0 takes CKKS's.
+    max_open: how many incomplete sets are kept; when one more begins, the oldest is given up and reported.
+    Counters tell sets apart and are a device's own, so every device needs a reader of its own.
     """
 
-    def __init__(self, parameters: ParameterSet, key_id: int, *, max_open: int = 4) -> None:
+    def __init__(
+        self, parameters: ParameterSet, key_id: int, *, plain_modulus: int = 0, max_open: int = 4
+    ) -> None:
         self.parameters = parameters
         self.key_id = key_id
+        self.plain_modulus = plain_modulus
         self._max_open = max_open
         self._core_params = core_params(parameters)
         self._start = _start_of_frames(parameters)
@@ -313,10 +357,16 @@ class FrameReader:
                 f"These frames were made with another key: they name {_hexadecimal(found.key_id)} and this "
                 f"one is {_hexadecimal(self.key_id)}; use the keys that the device was provisioned with."
             )
-        if found.scheme != _SCHEME_CKKS or found.components != 2:
+        wanted = sb.Scheme.BFV if self.plain_modulus else sb.Scheme.CKKS
+        if found.scheme != wanted or found.components != 2:
             raise FrameError(
                 f"Reading {found.counter} is a {SCHEME_NAMES[found.scheme]} ciphertext of "
-                f"{found.components} components and the adapter takes fresh CKKS ciphertexts of two."
+                f"{found.components} components and this reader takes fresh {wanted.name} ciphertexts of two."
+            )
+        if found.plain_modulus != self.plain_modulus:
+            raise FrameError(
+                f"Reading {found.counter} has the plain modulus {found.plain_modulus} and not "
+                f"{self.plain_modulus}: give the one that the device encrypts with."
             )
         modulus = math.prod(self.parameters.primes[: found.primes])
         if found.scale >= min(modulus, sb.MAX_SCALE):
@@ -340,7 +390,7 @@ class FrameReader:
         elif known.header != header.set:
             differing = [
                 name
-                for name in ("scale", "xof", "primes", "ntt_form")
+                for name in ("scale", "plain_modulus", "xof", "primes", "ntt_form")
                 if getattr(known.header, name) != getattr(header.set, name)
             ]
             raise FrameError(
@@ -391,28 +441,39 @@ class FrameReader:
         )
 
 
-def read_sets(pieces: Iterable[bytes], parameters: ParameterSet, key_id: int) -> list[FrameSet]:
+def read_sets(
+    pieces: Iterable[bytes], parameters: ParameterSet, key_id: int, *, plain_modulus: int = 0
+) -> list[FrameSet]:
     """The sets in these pieces of one stream, in the order in which they became complete.
 
     All are kept, so give no endless stream. FrameError if anything in it is wrong or missing.
     """
-    reader = FrameReader(parameters, key_id)
+    reader = FrameReader(parameters, key_id, plain_modulus=plain_modulus)
     sets = [frames for piece in pieces for frames in reader.feed(piece)]
     return sets + reader.finish()
 
 
-def adapt(data: bytes, parameters: ParameterSet, key_id: int, *, seeded: bool = False) -> bytes:
+def adapt(
+    data: bytes,
+    parameters: ParameterSet,
+    key_id: int,
+    *,
+    plain_modulus: int = 0,
+    seeded: bool = False,
+    coefficients: bool = False,
+) -> bytes:
     """The frames of one ciphertext, in any order, as SEAL's bytes of it. FrameError, which says what is
     wrong.
 
-    seeded keeps the seed for SEAL to expand, where it can: see FrameSet.seal_ciphertext.
+    plain_modulus: BFV's t; 0 for CKKS. seeded keeps the seed for SEAL to expand, where it can;
+    coefficients brings BFV's to coefficient form: see FrameSet.seal_ciphertext.
     """
-    sets = read_sets([data], parameters, key_id)
+    sets = read_sets([data], parameters, key_id, plain_modulus=plain_modulus)
     if len(sets) != 1:
         raise FrameError(
             f"The bytes hold the frames of {len(sets)} ciphertexts, not of one: use read_sets for a stream."
         )
-    return sets[0].to_seal(seeded=seeded)
+    return sets[0].to_seal(seeded=seeded, coefficients=coefficients)
 
 
 class CounterLedger:

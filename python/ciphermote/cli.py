@@ -419,6 +419,12 @@ def adapt(
     seeded: Annotated[
         bool, typer.Option(help="Keep SHAKE256 and BLAKE2Xb seeds for SEAL to expand: half the size.")
     ] = False,
+    plain_modulus: Annotated[
+        int, typer.Option(metavar="T", min=0, help="The frames are BFV's, of integers modulo T.")
+    ] = 0,
+    coefficients: Annotated[
+        bool, typer.Option(help="Bring BFV's to coefficient form, which SEAL wants for all but additions.")
+    ] = False,
 ) -> None:
     """Check a device's frames and turn them into SEAL ciphertexts.
 
@@ -432,24 +438,26 @@ def adapt(
     from ciphermote.keys import KeyStore
 
     store = KeyStore.open(keys)
-    sets = read_sets((_read(path) for path in frames), store.parameters, store.checked_key_id())
+    pieces = (_read(path) for path in frames)
+    sets = read_sets(pieces, store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
     if not sets:
         raise FrameError("The files hold no frames: give what the device sent.")
     if len(sets) == 1 and not output.is_dir():
-        _write(output, sets[0].to_seal(seeded=seeded))
+        _write(output, sets[0].to_seal(seeded=seeded, coefficients=coefficients))
     else:
         output.mkdir(parents=True, exist_ok=True)
-        _write_readings(output, sets, seeded)
+        _write_readings(output, sets, seeded, coefficients)
     for found in sets:
         _say(_describe_set(found))
 
 
-def _write_readings(directory: Path, sets: list[FrameSet], seeded: bool) -> None:
+def _write_readings(directory: Path, sets: list[FrameSet], seeded: bool, coefficients: bool) -> None:
     counters = [frames.header.counter for frames in sets]
     if len(set(counters)) != len(counters):
         raise FrameError("The files hold two readings of one counter: adapt each device's frames apart.")
     for frames in sets:
-        _write(directory / f"reading{frames.header.counter}.ct", frames.to_seal(seeded=seeded))
+        data = frames.to_seal(seeded=seeded, coefficients=coefficients)
+        _write(directory / f"reading{frames.header.counter}.ct", data)
 
 
 def _describe_set(frames: FrameSet) -> str:
@@ -458,7 +466,7 @@ def _describe_set(frames: FrameSet) -> str:
     head = frames.header
     kind = "asymmetric" if head.xof == 0 else f"symmetric ({XOF_NAMES[head.xof]} seed)"
     return (
-        f"Reading {head.counter}: {kind}, {head.parameters.name}, scale {head.scale:.6g}, {head.primes} "
+        f"Reading {head.counter}: {kind}, {head.parameters.name}, {head.scale_or_modulus}, {head.primes} "
         f"primes, {frames.frame_bytes:,} bytes of frames."
     )
 

@@ -84,7 +84,7 @@ def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
         raise FrameError(f"{len(data)} bytes are fewer than a frame's header: the file was cut short.")
     parameters = parameters or by_id(int.from_bytes(data[8:12], "little"))
     first, _ = parse_frame(data, parameters)
-    reader = FrameReader(parameters, first.set.key_id)
+    reader = FrameReader(parameters, first.set.key_id, plain_modulus=first.set.plain_modulus)
     sets, fault = _collect(reader, data)
     rows = [
         ("what", f"frames: {len(sets)} whole reading{'' if len(sets) == 1 else 's'}"),
@@ -112,7 +112,7 @@ def _collect(reader: FrameReader, data: bytes) -> tuple[list[FrameSet], str]:
 def _reading(frames: FrameSet) -> str:
     head = frames.header
     seed = f"symmetric, {XOF_NAMES[head.xof]} seed" if head.xof else "asymmetric"
-    return f"{seed}, scale {head.scale:.6g}, {head.primes} primes, {frames.frame_bytes:,} bytes"
+    return f"{seed}, {head.scale_or_modulus}, {head.primes} primes, {frames.frame_bytes:,} bytes"
 
 
 def _seal(data: bytes, candidates: Iterable[ParameterSet]) -> Rows:

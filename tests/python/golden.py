@@ -494,7 +494,8 @@ def check_plain_modulus(chain: Chain, t: int, *, public_key: bool) -> None:
 def encode_integers(chain: Chain, numbers: Sequence[int], t: int, *, signed: bool, batch: bool) -> list[int]:
     """The n coefficients, in [0, t), of the encoded polynomial.
 
-    Raises ValueRangeError for a number that is none modulo t, and PlainModulusError where batching has no such t.
+    Raises ValueRangeError for a number that is none modulo t, and PlainModulusError for a t that batching
+    cannot have.
     """
     n = chain.n
     if not all(-t < 2 * x <= t if signed else 0 <= x < t for x in numbers):
@@ -586,7 +587,7 @@ def encrypt_symmetric(
     plain_modulus: int = 0,
     ntt_form: bool = True,
 ) -> Ciphertext:
-    """c0 = m + e - a s, c1 = a, in NTT form or, for BFV (of whose m scale_up was made), in coefficient form."""
+    """c0 = m + e - a s, c1 = a, in NTT form or, for BFV (where m comes from scale_up), as coefficients."""
     seed = seeds.public[: 32 if xof == CHACHA20 else 64]
     c1 = uniform(chain, xof, seed, len(chain.data_primes))
     e = noise(seeds.secret, 0, chain.n)
