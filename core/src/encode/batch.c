@@ -16,15 +16,29 @@ static inline int32_t product(int32_t a, int32_t b, const cm_prime *prime)
     return cm_montgomery_reduce_signed((int64_t)a * b, prime);
 }
 
-/* What the butterflies of a pair of levels multiply by. */
-typedef struct twiddles {
+/* What the butterflies of a pair of levels multiply by. arch/armv7em/batch16.S knows the order. */
+typedef struct factors {
     int32_t inner[2]; /* the two blocks of the lower pair, of which the second stands first in memory */
     int32_t outer;
-    int32_t one; /* in the place of no twiddle */
-} twiddles;
+    int32_t sum;
+    uint32_t neg_q_inv;
+    uint32_t q;
+} factors;
+
+#if CM_ARMV7EM
+
+void cm_two_levels_16_armv7em(int16_t *at, const int16_t *end, size_t step, const factors *by);
+
+static void two_levels(int16_t *at, size_t half, const factors *by, const cm_prime *prime)
+{
+    (void)prime;
+    cm_two_levels_16_armv7em(at, at + half, half * sizeof *at, by);
+}
+
+#else
 
 /* Four numbers, half apart from each other. */
-static inline void two_levels(int16_t *at, size_t half, const twiddles *by, const cm_prime *prime)
+static inline void butterflies(int16_t *at, size_t half, const factors *by, const cm_prime *prime)
 {
     const int32_t a = at[0];
     const int32_t b = at[half];
@@ -34,11 +48,20 @@ static inline void two_levels(int16_t *at, size_t half, const twiddles *by, cons
     const int32_t high = c + d;
     const int32_t low_turned = product(b - a, by->inner[1], prime);
     const int32_t high_turned = product(d - c, by->inner[0], prime);
-    at[0] = (int16_t)product(low + high, by->one, prime);
-    at[half] = (int16_t)product(low_turned + high_turned, by->one, prime);
+    at[0] = (int16_t)product(low + high, by->sum, prime);
+    at[half] = (int16_t)product(low_turned + high_turned, by->sum, prime);
     at[2u * half] = (int16_t)product(high - low, by->outer, prime);
     at[3u * half] = (int16_t)product(high_turned - low_turned, by->outer, prime);
 }
+
+static void two_levels(int16_t *at, size_t half, const factors *by, const cm_prime *prime)
+{
+    for (size_t j = 0; j < half; j++) {
+        butterflies(at + j, half, by, prime);
+    }
+}
+
+#endif
 
 /*
  * Levels level and level - 1, all times factor (Montgomery form). The twiddle of block i of a level is the square of that of
@@ -55,11 +78,10 @@ static void transform_two_levels(int16_t *a, const cm_ring *ring, unsigned level
         const uint32_t next = cm_montgomery_residue(inner, ring->step[0], &prime);
         const uint32_t square = cm_montgomery_residue(inner, inner, &prime);
         const uint32_t outer = level == 1u ? cm_montgomery_residue(square, factor, &prime) : square;
-        const twiddles by = {{(int32_t)inner, (int32_t)next}, (int32_t)outer, (int32_t)factor};
+        const factors by = {
+            {(int32_t)inner, (int32_t)next}, (int32_t)outer, (int32_t)factor, prime.neg_q_inv, prime.q};
         at -= 4u * half;
-        for (size_t j = 0; j < half; j++) {
-            two_levels(at + j, half, &by, &prime);
-        }
+        two_levels(at, half, &by, &prime);
         inner = cm_montgomery_residue(next, ring->step[cm_trailing_ones(i) + 1u], &prime);
     }
 }

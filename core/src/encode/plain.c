@@ -163,46 +163,96 @@ void cm_plain_scale(const cm_params *params, cm_plain *plain)
 }
 
 /*
- * The sum of w[j n/T + i] (-1/t) r^j, and of e[j n/T + i] r^j. At most sixteen terms, each below 2^26 q / 2 in magnitude, are
- * reduced to within q / 8 + q / 2 of 0, and those with noise add next to nothing.
+ * A scaled coefficient w and noise e add w (-1/t) + e, times a power of r: in 16 bits, that is (w - t e) (-1/t), and at
+ * most 2^21 (-1/t).
+ */
+typedef struct fold_powers {
+    int32_t scaled[CM_MAX_TILES]; /* r^j (-1/t) */
+    int32_t noise[CM_MAX_TILES];  /* r^j, for 32 bits */
+} fold_powers;
+
+static EXPANDED int64_t fold_add(int64_t sum, const cm_plain *plain, cm_bfv_width width, const int8_t *noise,
+                                 const fold_powers *powers, unsigned j, size_t at)
+{
+    const int32_t w = cm_plain_get_signed(plain->data, width, at);
+    if (!noise) {
+        return sum + (int64_t)w * powers->scaled[j];
+    }
+    if (width == CM_BFV_16) {
+        return sum + (int64_t)(w - (int32_t)plain->modulus * noise[at]) * powers->scaled[j];
+    }
+    return sum + (int64_t)w * powers->scaled[j] + (int64_t)noise[at] * powers->noise[j];
+}
+
+/*
+ * The sums of j over w[j n/T + i], and e there. At most sixteen terms, each below 2^26 q / 2 in magnitude, are reduced to
+ * within q / 8 + q / 2 of 0; noise of 32 bits adds next to nothing.
  */
 static EXPANDED void fold_tiles(const cm_plain *plain, cm_bfv_width width, const int8_t *noise,
-                                const cm_ring *ring, const int32_t *powers, const int32_t *noise_powers,
-                                unsigned tiles, uint32_t *out)
+                                const cm_ring *ring, const fold_powers *powers, unsigned tiles, uint32_t *out)
 {
-    const cm_prime prime = *ring->prime; /* a copy, which out cannot alias */
+    const cm_plain source = *plain; /* copies, which out cannot alias */
+    const cm_prime prime = *ring->prime;
     const uint32_t points = cm_ring_points(ring);
     for (uint32_t i = 0; i < points; i++) {
         int64_t sum = 0;
         size_t at = i;
         for (unsigned j = 0; j < tiles; j++) {
-            sum += (int64_t)cm_plain_get_signed(plain->data, width, at) * powers[j];
-            sum += noise ? (int64_t)noise[at] * noise_powers[j] : 0;
+            sum = fold_add(sum, &source, width, noise, powers, j, at);
             at += points;
         }
         out[i] = (uint32_t)(cm_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
     }
 }
 
+#if CM_STORE_NOISE
+
+/* The same of halves with noise, in 16 bits: what a device in a hurry takes. */
+static void fold_halves_16(const cm_plain *plain, const int8_t *noise, const cm_ring *ring,
+                           const fold_powers *powers, uint32_t *out)
+{
+    const cm_prime prime = *ring->prime;
+    const uint32_t points = cm_ring_points(ring);
+    const int32_t t = (int32_t)plain->modulus;
+    const int32_t one = powers->scaled[0];
+    const int32_t r = powers->scaled[1];
+    const int16_t *low = plain->data;
+    const int16_t *high = low + points;
+    const int8_t *low_noise = noise;
+    const int8_t *high_noise = noise + points;
+    const uint32_t *const end = out + points;
+    while (out < end) {
+        const int32_t a = *low++ - t * *low_noise++;
+        const int32_t b = *high++ - t * *high_noise++;
+        const int64_t sum = (int64_t)a * one + (int64_t)b * r;
+        *out++ = (uint32_t)(cm_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
+    }
+}
+
+#endif
+
 static EXPANDED void fold(const cm_plain *plain, cm_bfv_width width, const int8_t *noise, const cm_ring *ring,
                           uint32_t *out)
 {
     const cm_prime *prime = ring->prime;
-    int32_t powers[CM_MAX_TILES];
-    int32_t noise_powers[CM_MAX_TILES];
+    fold_powers powers;
     const uint32_t t = cm_montgomery_residue(plain->modulus, prime->r2, prime);
-    cm_ring_fold_powers(ring, prime->q - cm_montgomery_power(t, prime->q - 2u, prime), powers);
-    if (noise) {
-        cm_ring_fold_powers(ring, prime->r1, noise_powers);
+    cm_ring_fold_powers(ring, prime->q - cm_montgomery_power(t, prime->q - 2u, prime), powers.scaled);
+    if (noise && width == CM_BFV_32) {
+        cm_ring_fold_powers(ring, prime->r1, powers.noise);
     }
     if (ring->log2_tiles == 0) {
-        fold_tiles(plain, width, noise, ring, powers, noise_powers, 1, out);
+        fold_tiles(plain, width, noise, ring, &powers, 1, out);
+#if CM_STORE_NOISE
+    } else if (ring->log2_tiles == 1 && width == CM_BFV_16 && noise) {
+        fold_halves_16(plain, noise, ring, &powers, out);
+#endif
     } else if (ring->log2_tiles == 1) {
-        fold_tiles(plain, width, noise, ring, powers, noise_powers, 2, out);
+        fold_tiles(plain, width, noise, ring, &powers, 2, out);
     } else if (ring->log2_tiles == 2) {
-        fold_tiles(plain, width, noise, ring, powers, noise_powers, 4, out);
+        fold_tiles(plain, width, noise, ring, &powers, 4, out);
     } else {
-        fold_tiles(plain, width, noise, ring, powers, noise_powers, 1u << ring->log2_tiles, out);
+        fold_tiles(plain, width, noise, ring, &powers, 1u << ring->log2_tiles, out);
     }
 }
 
