@@ -49,7 +49,8 @@ const char *cm_status_text(cm_status status)
     case CM_ERR_RESIDUE:
         return "A residue is not below its prime: discard the frame.";
     case CM_ERR_PLAIN_MODULUS:
-        return "The plain modulus does not suit the encoding or leaves no room for noise: batching needs a prime "
+        return "The plain modulus does not suit the encoding or leaves no room for noise: batching needs a "
+               "prime "
                "that is 1 mod 2n; see the call's header.";
     }
     return "This is no status of Ciphermote: the value was damaged or comes from another version.";
