@@ -255,9 +255,9 @@ static void products_are_residues_at_any_count(void)
             uint32_t seed = count;
             uint32_t wrong = 0;
             for (uint32_t i = 0; i < MOST + GUARD; i++) {
-                a[i] = i == 0 ? UINT32_MAX : next_random(&seed) << (i % 5u);
+                a[i] = i == 0 ? 32u * q : next_random(&seed) % (32u * q) >> (i % 5u);
                 b[i] = i < 2 ? q - 1 : next_random(&seed) % q;
-                c[i] = i < 3 ? UINT32_MAX : next_random(&seed) << (i % 3u);
+                c[i] = i < 3 ? 32u * q : next_random(&seed) % (32u * q) >> (i % 3u);
                 d[i] = c[i];
             }
             cm_multiply_add(c, a, b, count, prime);

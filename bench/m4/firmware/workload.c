@@ -34,14 +34,14 @@ cm_ckks_values workload_describe(const void *data)
 static int write_to_sink(void *context, const uint8_t *bytes, size_t length)
 {
     workload_sink *sink = context;
-    if (length > sizeof sink->bytes) {
+    if (length > sizeof sink->piece) {
         return -1;
     }
     sink->received += length;
-    if (length == sizeof sink->bytes) {
-        memcpy(sink->bytes, __builtin_assume_aligned(bytes, 4), sizeof sink->bytes);
+    if (length == sizeof sink->piece) {
+        sink->piece = *(const workload_piece *)(const void *)bytes;
     } else {
-        memcpy(sink->bytes, bytes, length);
+        memcpy(&sink->piece, bytes, length);
     }
     return 0;
 }

@@ -43,8 +43,11 @@ cm_ckks_values workload_describe(const void *data);
 
 /* A sink that copies what it gets to 64 bytes. */
 #define WORKLOAD_SINK_BYTES 64u
+typedef struct __attribute__((may_alias)) workload_piece {
+    uint32_t words[WORKLOAD_SINK_BYTES / 4u];
+} workload_piece;
 typedef struct workload_sink {
-    uint8_t bytes[WORKLOAD_SINK_BYTES];
+    workload_piece piece;
     uint32_t received;
 } workload_sink;
 cm_sink workload_sink_open(workload_sink *sink);

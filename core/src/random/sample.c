@@ -113,11 +113,52 @@ static uint32_t uniform_fields(cm_uniform *uniform, uint32_t *residues, uint32_t
     return (uint32_t)(next - residues);
 }
 
+#if CM_ARMV7EM
+
+/* arch/armv7em/uniform.S: whole groups of fields, at least one, whose words lie as uniform_fields draws them. */
+uint32_t *cm_uniform_26_armv7em(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
+uint32_t *cm_uniform_27_armv7em(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
+
+/* How many fields are left until one begins at a word. */
+static uint32_t uniform_fields_to_edge(const cm_uniform *uniform)
+{
+    uint32_t fields = 0;
+    for (uint32_t pending = uniform->pending_bits; pending != 0; fields++) {
+        pending += pending < uniform->bits ? 32u - uniform->bits : 0u - uniform->bits;
+    }
+    return fields;
+}
+
+/* At a word, all the groups there are: 16 fields of 26 bits or 32 of 27. Else the fields before. */
+static uint32_t uniform_accepted(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+{
+    const uint32_t group = uniform->bits == 26u ? 16u : 32u;
+    const uint32_t before = uniform_fields_to_edge(uniform);
+    if ((uniform->bits != 26u && uniform->bits != 27u) || count < before + group) {
+        return uniform_fields(uniform, residues, count);
+    }
+    if (before > 0) {
+        return uniform_fields(uniform, residues, before);
+    }
+    const uint32_t group_words = uniform->bits == 26u ? 13u : 27u;
+    uint32_t *const end = residues + count;
+    uint32_t *const words = end - count / group * group_words;
+    cm_stream_read(&uniform->stream.chacha, (uint8_t *)words, (size_t)(end - words) * 4);
+    const uint32_t q = uniform->prime->q;
+    return (uint32_t)((uniform->bits == 26u ? cm_uniform_26_armv7em(residues, words, q, end)
+                                            : cm_uniform_27_armv7em(residues, words, q, end)) -
+                      residues);
+}
+
+#else
+#define uniform_accepted uniform_fields
+#endif
+
 /* A rejection costs the bits of one residue, never a block. */
 static void uniform_values_chacha(cm_uniform *uniform, uint32_t *residues, uint32_t count)
 {
     while (count > 0) {
-        const uint32_t accepted = uniform_fields(uniform, residues, count);
+        const uint32_t accepted = uniform_accepted(uniform, residues, count);
         residues += accepted;
         count -= accepted;
     }

@@ -4,7 +4,7 @@
  * After k Cooley-Tukey levels the ring is a product of T = 2^k rings Z_q[x]/(x^(n/T) - r), the tiles. Each is
  * transformed alone, from n/T folded coefficients to n/T contiguous outputs of the whole transform.
  *
- * Bounds are stated as multiples of q: a "lazy" value is below 2^32, that is at most 32 q, a "residue" is below
+ * Bounds are stated as multiples of q: a "lazy" value is at most 32 q, which is below 2^32, a "residue" is below
  * q. The transform's order is SEAL's: output i is a(psi^(2 bitrev(i) + 1)).
  */
 #ifndef CM_RING_RING_H

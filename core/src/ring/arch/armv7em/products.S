@@ -51,15 +51,20 @@ neg_inv .req lr
     add     \value, \value, \scratch
     .endm
 
-/* r11 = the residue of out0 r1 + a0 b0: reduced it is below 3q. Spoils a0 and r10. */
-    .macro residue out0, a0, b0
+/*
+ * r11 = the residue of out0 r1 + a0 b0. Lazy values are at most 32 q: for q < 2^26 both products are below 2^31 q, and
+ * their sum reduced below 2q; otherwise it is below 3q. Spoils a0 and r10.
+ */
+    .macro residue out0, a0, b0, multiples
     umull   r10, r11, \out0, r3
     umlal   r10, r11, \a0, \b0
     mul     \a0, r10, neg_inv
     umlal   r10, r11, \a0, q
-    sub     r11, r11, q, lsl #1
+    sub     r11, r11, q, lsl #\multiples - 1
     add_if_negative r11, \a0
+    .if \multiples == 2
     add_if_negative r11, \a0
+    .endif
     .endm
 
     .macro load_pair
@@ -71,10 +76,26 @@ neg_inv .req lr
     ldr     r9, [right], #4
     .endm
 
-    .macro multiply_add_pair
-    residue r4, r6, r8
+    .macro multiply_add_pair multiples
+    residue r4, r6, r8, \multiples
     str     r11, [out], #8
-    residue r5, r7, r9
+    residue r5, r7, r9, \multiples
+    .endm
+
+    .macro multiply_add_all multiples
+    .balign 4
+1:  load_pair
+    multiply_add_pair \multiples
+    load_pair
+    str     r11, [out, #-4]
+    multiply_add_pair \multiples
+    ldr     r4, [sp]
+    str     r11, [out, #-4]
+    cmp     out, r4
+    bne     1b
+    pop     {r5}
+    mov     r0, #1
+    pop     {r4-r11, pc}
     .endm
 
     function cm_armv7em_multiply_add
@@ -85,19 +106,10 @@ neg_inv .req lr
     ldrd    q, neg_inv, [r4, #PRIME_Q]
     ldr     r3, [r4, #PRIME_R1]
     push    {r5}
-    .balign 4
-1:  load_pair
-    multiply_add_pair
-    load_pair
-    str     r11, [out, #-4]
-    multiply_add_pair
-    ldr     r4, [sp]
-    str     r11, [out, #-4]
-    cmp     out, r4
-    bne     1b
-    pop     {r5}
-    mov     r0, #1
-    pop     {r4-r11, pc}
+    cmp     q, #1 << 26
+    bhs     2f
+    multiply_add_all 1
+2:  multiply_add_all 2
     end_function cm_armv7em_multiply_add
 
 /* value = the residue of a0 b0, where value holds a0: reduced it is below 2q. */
