@@ -25,6 +25,16 @@ void cm_two_levels_31(int32_t *at, const int32_t *end, size_t step, const int32_
 void cm_two_levels_middle_31(int32_t *at, const int32_t *end, size_t step, const int32_t roots[2]);
 void cm_two_levels_exact_31(int32_t *at, const int32_t *end, size_t step);
 void cm_split_real_31(int32_t *u, int32_t *v, const uint32_t *sine, size_t step);
+
+/* arch/armv7em/fold31.S */
+typedef struct fold_constants {
+    int32_t one;
+    int32_t minus_r;
+    uint32_t q;
+    uint32_t neg_q_inv;
+} fold_constants;
+void cm_fold_halves_31(uint32_t *forward, uint32_t *backward, const int32_t *data, const int8_t *noise,
+                       const fold_constants *constants);
 #endif
 
 /* a 2^31 */
@@ -66,12 +76,11 @@ static inline fixed shift_right(wide a, unsigned bits)
 typedef struct residue_constants {
     int32_t q;
     int32_t half;    /* floor(q / 2) */
-    int32_t inverse; /* 2^32 / q, to the nearest */
+    int32_t inverse; /* cm_prime_inverse */
 } residue_constants;
 
 /*
- * 2^32 - r1 is a multiple of q, and r1 neg_q_inv mod 2^32 is the quotient: no division. Proof of the 5/8: with
- * |inverse - 2^32 / q| <= 1/2, (x + half) inverse / 2^32 lies within 2^31 / 2^33 = 1/4 of x / q + half / q, and for
+ * Proof of the 5/8: with |inverse - 2^32 / q| <= 1/2, (x + half) inverse / 2^32 lies within 2^31 / 2^33 = 1/4 of x / q + half / q, and for
  * |x + half| < 2^30 + 2^26 within 0.133; it is rounded down, so x minus q times it is between -0.64 q and 0.64 q.
  */
 static inline residue_constants residue_constants_of(const cm_prime *prime)
@@ -79,7 +88,7 @@ static inline residue_constants residue_constants_of(const cm_prime *prime)
     residue_constants constants;
     constants.q = (int32_t)prime->q;
     constants.half = (int32_t)(prime->q >> 1);
-    constants.inverse = (int32_t)(prime->r1 * prime->neg_q_inv + (prime->r1 > prime->q / 2u ? 1u : 0u));
+    constants.inverse = cm_prime_inverse(prime);
     return constants;
 }
 

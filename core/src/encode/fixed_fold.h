@@ -108,6 +108,13 @@ static EXPANDED void fold_halves_real(const fixed *data, const int8_t *noise, bo
     out[0] = fold_two(data[0] + noise_part(beside, 0), one, noise_part(beside, 2), minus_r, &prime);
     out[half / 2u] =
         fold_two(data[1] + noise_part(beside, 1), one, data[1] + noise_part(beside, 3), minus_r, &prime);
+#if FIXED_ARMV7EM
+    if (noisy) {
+        const fold_constants constants = {one, minus_r, prime.q, prime.neg_q_inv};
+        cm_fold_halves_31(out + 1, out + half - 1u, data + 2, noise + 4, &constants);
+        return;
+    }
+#endif
     const uint32_t *const middle = out + half / 2u;
     uint32_t *backward = out + half - 1u;
     size_t i = 0;

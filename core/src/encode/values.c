@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "encode/encode.h"
+#include "random/bytes.h"
 #include "random/declassify.h"
 #include "random/sample.h"
 
@@ -45,9 +46,27 @@ static inline int32_t read_integer(const cm_ckks_values *values, uint32_t index)
 
 #if CM_PRECISION_31
 
+#if CM_ARMV7EM && !defined(__clang__)
+#define UNROLLED _Pragma("GCC unroll 4")
+#else
+#define UNROLLED
+#endif
+
 static inline int32_t with_sign(uint32_t magnitude, uint32_t negative)
 {
     return (int32_t)((magnitude ^ negative) - negative);
+}
+
+/* right, or 31 if it is more; any number up to 31 if it is negative. */
+static inline uint32_t at_most_31(int32_t right)
+{
+#if CM_ARMV7EM
+    uint32_t places;
+    __asm__("usat %0, #5, %1" : "=r"(places) : "r"(right));
+    return places;
+#else
+    return ((uint32_t)((31 - right) >> 31) | (uint32_t)right) & 31u;
+#endif
 }
 
 /*
@@ -60,11 +79,12 @@ static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, 
 {
     uint32_t exponents = 0;
     uint32_t magnitudes = 0;
+    UNROLLED
     for (uint32_t i = count; i-- > 0;) {
         const uint32_t bits = read_word(values, i);
         const uint32_t exponent = bits >> 23 & 0xFFu;
         const int32_t right = 156 - shift - (int32_t)exponent;
-        const uint32_t places = ((uint32_t)((31 - right) >> 31) | (uint32_t)right) & 31u;
+        const uint32_t places = at_most_31(right);
         const uint32_t significand = (bits << 8 | 0x80000000u) >> 1;
         const uint32_t magnitude = ((significand >> places) + 1u) >> 1;
         exponents |= exponent + 1u;
@@ -345,6 +365,12 @@ void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *o
 
 #if CM_STORE_NOISE
 
+/* Four signed bytes, each above -128, negated where mask is all ones: 128 more than each is 1 .. 255, and no byte carries. */
+static inline uint32_t negate_bytes(uint32_t four, uint32_t mask)
+{
+    return ((((four ^ 0x80808080u) ^ mask) + (mask & 0x01010101u)) ^ 0x80808080u);
+}
+
 /*
  * fixed_fold.h has the order: with real slots a quarter of the coefficients has the same place in each four bytes, the
  * second and the last quarter from the end, and coefficient M goes with 0.
@@ -361,20 +387,24 @@ void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8
     }
     const unsigned quarter = start >> (message->log2_n - 2u);
     const uint32_t from = start & (n / 4u - 1u);
-    const int sign = quarter < 2u ? 1 : -1;
-    int8_t *to = kept + quarter;
-    if (quarter % 2u == 0) {
-        to += 4u * (size_t)from;
-        for (unsigned k = 0; k < CM_SAMPLE_BLOCK; k++) {
-            to[4u * k] = (int8_t)(sign * block[k]);
+    const uint32_t negated = quarter < 2u ? 0 : ~(uint32_t)0;
+    uint8_t *const places = (uint8_t *)kept + quarter;
+    for (unsigned k = 0; k < CM_SAMPLE_BLOCK; k += 4u) {
+        const uint32_t four = negate_bytes(cm_load32((const uint8_t *)block + k), negated);
+        const uint32_t c = from + k;
+        if (quarter % 2u == 0) {
+            uint8_t *const to = places + 4u * (size_t)c;
+            to[0] = (uint8_t)four;
+            to[4] = (uint8_t)(four >> 8);
+            to[8] = (uint8_t)(four >> 16);
+            to[12] = (uint8_t)(four >> 24);
+        } else { /* coefficient c of the quarter is at (M - c) mod M */
+            uint8_t *const to = places + n - 4u * (size_t)c - 12u;
+            *(c == 0 ? places : to + 12) = (uint8_t)four;
+            to[8] = (uint8_t)(four >> 8);
+            to[4] = (uint8_t)(four >> 16);
+            to[0] = (uint8_t)(four >> 24);
         }
-        return;
-    }
-    /* place (M - from - k) mod M */
-    to[from == 0 ? 0 : n - 4u * (size_t)from] = (int8_t)(sign * block[0]);
-    to += n - 4u * (size_t)from;
-    for (unsigned k = 1; k < CM_SAMPLE_BLOCK; k++) {
-        to[-4 * (int)k] = (int8_t)(sign * block[k]);
     }
 }
 

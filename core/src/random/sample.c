@@ -392,3 +392,12 @@ void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK])
     cm_stream_read(stream, (uint8_t *)words, sizeof words);
     cbd_coefficients((uint8_t *)noise, words);
 }
+
+void cm_sample_cbd_blocks(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK])
+{
+    uint32_t words[CM_SAMPLE_BLOCKS][CBD_WORDS];
+    cm_stream_read(stream, (uint8_t *)words, sizeof words);
+    for (unsigned i = 0; i < CM_SAMPLE_BLOCKS; i++) {
+        cbd_coefficients((uint8_t *)noise + i * CM_SAMPLE_BLOCK, words[i]);
+    }
+}

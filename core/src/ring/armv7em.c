@@ -113,16 +113,77 @@ static unsigned transform_levels(uint32_t *a, const cm_ring *ring, root_source *
     return together;
 }
 
+static void transform_from(uint32_t *a, const cm_ring *ring, root_source *source, unsigned level)
+{
+    const uint32_t points = cm_ring_points(ring);
+    for (uint32_t first = 0; first < points; first += (uint32_t)1 << (ring->log2_n - level)) {
+        a[first] += 12u * ring->prime->q;
+    }
+    while (level < ring->log2_n) {
+        level += transform_levels(a, ring, source, level);
+    }
+}
+
 int cm_armv7em_ntt_forward(uint32_t *a, const cm_ring *ring)
 {
     root_source source;
     if (!open_roots(&source, ring)) {
         return 0;
     }
-    a[0] += 12u * ring->prime->q;
-    for (unsigned level = ring->log2_tiles; level < ring->log2_n;) {
-        level += transform_levels(a, ring, &source, level);
+    transform_from(a, ring, &source, ring->log2_tiles);
+    return 1;
+}
+
+/* ---- small polynomials ---- */
+
+/*
+ * A half of the ring, modulo x^(n/2) - w^2, splits by its first level into two quarters, modulo x^(n/4) - w and + w. With
+ * small coefficients, folding four stretches into both quarters costs no more than two into the half, so the level
+ * comes for nothing.
+ */
+typedef struct fold_constants {
+    int32_t powers[4]; /* factor w^j, below q/2 in magnitude */
+    uint32_t q;
+    int32_t inverse; /* of q, for quotients */
+} fold_constants;
+
+/* fold.S: quarter is n/4. */
+void cm_armv7em_fold_ternary(uint32_t *out, const uint8_t *packed, const fold_constants *constants,
+                             uint32_t quarter);
+void cm_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const fold_constants *constants, uint32_t quarter);
+
+static fold_constants fold_constants_of(const cm_ring *ring, uint32_t factor)
+{
+    const cm_prime *prime = ring->prime;
+    fold_constants constants = {{0}, prime->q, cm_prime_inverse(prime)};
+    for (unsigned j = 0; j < 4; j++) {
+        constants.powers[j] = cm_centred(factor, prime->q);
+        factor = cm_montgomery_residue(factor, ring->first[ring->log2_tiles], prime);
     }
+    return constants;
+}
+
+int cm_armv7em_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring)
+{
+    root_source source;
+    if (ring->log2_tiles != 1 || !open_roots(&source, ring)) {
+        return 0;
+    }
+    const fold_constants constants = fold_constants_of(ring, factor);
+    cm_armv7em_fold_ternary(a, packed, &constants, cm_ring_points(ring) / 2u);
+    transform_from(a, ring, &source, ring->log2_tiles + 1u);
+    return 1;
+}
+
+int cm_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cm_ring *ring)
+{
+    root_source source;
+    if (ring->log2_tiles != 1 || !open_roots(&source, ring)) {
+        return 0;
+    }
+    const fold_constants constants = fold_constants_of(ring, 1);
+    cm_armv7em_fold_noise(a, noise, &constants, cm_ring_points(ring) / 2u);
+    transform_from(a, ring, &source, ring->log2_tiles + 1u);
     return 1;
 }
 

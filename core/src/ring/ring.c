@@ -148,7 +148,7 @@ void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t powers[CM
     const uint32_t r = cm_montgomery_residue(w, w, prime);
     uint32_t power = factor;
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
-        powers[j] = (int32_t)power - (power > prime->q / 2u ? (int32_t)prime->q : 0);
+        powers[j] = cm_centred(power, prime->q);
         power = cm_montgomery_residue(power, r, prime);
     }
 }
@@ -340,6 +340,15 @@ void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const 
     }
 }
 
+void cm_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring)
+{
+    if (CM_ARCH_TRY(ternary_transform, a, packed, factor, ring)) {
+        return;
+    }
+    cm_ternary_fold(a, packed, factor, ring);
+    cm_ntt_forward(a, ring);
+}
+
 void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
                        const uint32_t *p1, const cm_ring *ring)
 {
@@ -347,8 +356,7 @@ void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const u
         return;
     }
     const uint32_t n = cm_ring_points(ring);
-    cm_ternary_fold(out1, u, ring->prime->r1, ring);
-    cm_ntt_forward(out1, ring);
+    cm_ternary_transform(out1, u, ring->prime->r1, ring);
     cm_multiply(out0, out1, p0, n, ring->prime);
     cm_multiply(out1, out1, p1, n, ring->prime);
 }

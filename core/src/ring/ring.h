@@ -134,6 +134,18 @@ static inline int32_t cm_montgomery_reduce_signed(int64_t x, const cm_prime *pri
     return (int32_t)((x + cm_product_signed(m, (int32_t)prime->q)) >> 32);
 }
 
+/* What is congruent to a residue, below q/2 in magnitude. The residue is public. */
+static inline int32_t cm_centred(uint32_t residue, uint32_t q)
+{
+    return (int32_t)residue - (residue > q / 2u ? (int32_t)q : 0);
+}
+
+/* 2^32 / q, to the nearest: 2^32 - r1 is a multiple of q, and r1 neg_q_inv mod 2^32 is the quotient. */
+static inline int32_t cm_prime_inverse(const cm_prime *prime)
+{
+    return (int32_t)(prime->r1 * prime->neg_q_inv + (prime->r1 > prime->q / 2u ? 1u : 0u));
+}
+
 /* a b / 2^32 mod q, below 2q, for any 32-bit a and b <= q. */
 static inline uint32_t cm_montgomery_multiply(uint32_t a, uint32_t b, const cm_prime *prime)
 {
@@ -186,6 +198,9 @@ void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *pr
  * values below 4q.
  */
 void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring);
+
+/* The same, and transformed: n/T lazy values. */
+void cm_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring);
 
 /*
  * u p0 and u p1 as residues in NTT form in the whole ring, for a ternary u (coefficients) and transformed p0, p1.

@@ -160,8 +160,15 @@ static void fold_component(const layout *parts, unsigned component, uint32_t *ou
 /* w, transformed. */
 static void transform_component(const layout *parts, unsigned component)
 {
+    const cm_ring *ring = &parts->work->ring;
+#if CM_STORE_NOISE
+    if (component == 1) {
+        cm_noise_transform(parts->noise + ((size_t)1 << ring->log2_n), ring, parts->w);
+        return;
+    }
+#endif
     fold_component(parts, component, parts->w);
-    cm_ntt_forward(parts->w, &parts->work->ring);
+    cm_ntt_forward(parts->w, ring);
 }
 
 /* Whatever the outcome, no secret stays in the arena or on the stack; an arena that was refused is not ours to touch. */
@@ -190,14 +197,13 @@ static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts
     return key->transformed + ((size_t)index << ring->log2_n) + (size_t)ring->tile * cm_ring_points(ring);
 #else
     (void)index;
-    cm_ternary_fold(parts->u, key->ternary, ring->prime->q - ring->prime->r1, ring);
-    cm_ntt_forward(parts->u, ring);
+    cm_ternary_transform(parts->u, key->ternary, ring->prime->q - ring->prime->r1, ring);
     return parts->u;
 #endif
 }
 
 /* How many residues are expanded at once, on the stack: more where time counts, few where RAM does. */
-#define EXPANSION_BLOCK (CM_LOG2_TILES < 3 ? 128u : 32u)
+#define EXPANSION_BLOCK (CM_LOG2_TILES < 3 ? 512u : 32u)
 
 /* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
 static void add_expansion(const layout *parts, const uint32_t *u)
@@ -373,8 +379,7 @@ static cm_status prepare_prime(const cm_public_key *key, const layout *parts, un
 static void prepare_tile(const layout *parts)
 {
     const cm_ring *ring = &parts->work->ring;
-    cm_ternary_fold(parts->u, parts->packed, ring->prime->r1, ring);
-    cm_ntt_forward(parts->u, ring);
+    cm_ternary_transform(parts->u, parts->packed, ring->prime->r1, ring);
 }
 
 /* One tile of one component: c0 = u pk0 + e0 + m, or c1 = u pk1 + e1. */

@@ -37,8 +37,7 @@ static void transform_secret(const cm_params *params, const uint8_t *ternary, un
 {
     cm_ring ring;
     cm_ring_init(&ring, &params->primes[prime], params->log2_n);
-    cm_ternary_fold(out, ternary, factor, &ring);
-    cm_ntt_forward(out, &ring);
+    cm_ternary_transform(out, ternary, factor, &ring);
     cm_reduce_all(out, cm_ring_points(&ring), ring.prime);
 }
 
@@ -85,8 +84,7 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     cm_uniform_init(&uniform, CM_CHACHA20, block, params->log2_n, params->key_primes);
     cm_uniform_polynomial(&uniform, modulus, prime, c1);
 
-    cm_ternary_fold(c0, ternary, modulus->q - modulus->r1, &ring);
-    cm_ntt_forward(c0, &ring);
+    cm_ternary_transform(c0, ternary, modulus->q - modulus->r1, &ring);
     cm_multiply(c0, c0, c1, cm_ring_points(&ring), modulus);
     cm_ntt_inverse(c0, &ring);
 

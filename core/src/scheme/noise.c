@@ -4,6 +4,7 @@
 #include "random/bytes.h"
 #include "random/sample.h"
 #include "random/wipe.h"
+#include "ring/arch/api.h"
 
 static void open_stream(const cm_noise *noise, unsigned component)
 {
@@ -16,21 +17,24 @@ static void open_stream(const cm_noise *noise, unsigned component)
 void cm_noise_keep(const cm_noise *noise, int8_t *kept, uint32_t n)
 {
     open_stream(noise, 1);
-    for (uint32_t start = 0; start < n; start += CM_SAMPLE_BLOCK) {
-        cm_sample_cbd(noise->stream, kept + start);
+    for (uint32_t start = 0; start < n; start += CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK) {
+        cm_sample_cbd_blocks(noise->stream, kept + start);
     }
     cm_wipe(noise->stream, sizeof *noise->stream);
 }
 
 void cm_noise_keep_for(const cm_noise *noise, const cm_message_source *source, int8_t *kept, uint32_t n)
 {
-    int8_t block[CM_SAMPLE_BLOCK];
+    int8_t blocks[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK];
     open_stream(noise, 0);
     for (uint32_t start = 0; start < n; start += CM_SAMPLE_BLOCK) {
-        cm_sample_cbd(noise->stream, block);
-        source->keep_noise(source, start, block, kept);
+        const uint32_t within = start % sizeof blocks;
+        if (within == 0) {
+            cm_sample_cbd_blocks(noise->stream, blocks);
+        }
+        source->keep_noise(source, start, blocks + within, kept);
     }
-    cm_wipe(block, sizeof block);
+    cm_wipe(blocks, sizeof blocks);
     cm_wipe(noise->stream, sizeof *noise->stream);
 }
 
@@ -78,6 +82,15 @@ void cm_noise_fold(const int8_t *kept, const cm_ring *ring, uint32_t *out)
     } else {
         fold_stretches(kept, ring, powers, 1u << ring->log2_tiles, out);
     }
+}
+
+void cm_noise_transform(const int8_t *kept, const cm_ring *ring, uint32_t *out)
+{
+    if (CM_ARCH_TRY(noise_transform, out, kept, ring)) {
+        return;
+    }
+    cm_noise_fold(kept, ring, out);
+    cm_ntt_forward(out, ring);
 }
 
 #endif

@@ -25,6 +25,9 @@ void cm_noise_keep(const cm_noise *noise, int8_t *kept, uint32_t n);
 /* Noise kept in order, folded into the ring or tile: n/T values below 2q. */
 void cm_noise_fold(const int8_t *kept, const cm_ring *ring, uint32_t *out);
 
+/* The same, and transformed: n/T lazy values. */
+void cm_noise_transform(const int8_t *kept, const cm_ring *ring, uint32_t *out);
+
 #endif
 
 /*

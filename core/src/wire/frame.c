@@ -150,21 +150,12 @@ typedef struct pack_state {
     uint32_t crc; /* inverted, as it is between bytes */
     uint8_t *piece;
     uint8_t *end;
-    cm_frame_writer *writer;
+    cm_sink sink; /* gets each full piece */
 } pack_state;
 
-/* Groups of 16 residues of 26 bits, or 32 of 27: whole words. */
-cm_status cm_pack_26_armv7em(pack_state *state, const uint32_t *residues, uint32_t groups);
-cm_status cm_pack_27_armv7em(pack_state *state, const uint32_t *residues, uint32_t groups);
-
-/* They call this. */
-cm_status cm_pack_send_piece(pack_state *state);
-
-cm_status cm_pack_send_piece(pack_state *state)
-{
-    state->writer->filled = CM_FRAME_PIECE_BYTES;
-    return send(state->writer);
-}
+/* Groups of 16 residues of 26 bits, or 32 of 27: whole words. Not 0 if the sink refused a piece. */
+int cm_pack_26_armv7em(pack_state *state, const uint32_t *residues, uint32_t groups);
+int cm_pack_27_armv7em(pack_state *state, const uint32_t *residues, uint32_t groups);
 
 static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
 {
@@ -172,12 +163,12 @@ static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, ui
         return pack(writer, residues, count, bits);
     }
     uint8_t *const piece = writer->piece;
-    pack_state state = {piece + writer->filled, ~writer->crc, piece, piece + CM_FRAME_PIECE_BYTES, writer};
-    const cm_status status = bits == 26u ? cm_pack_26_armv7em(&state, residues, count / 16u)
-                                         : cm_pack_27_armv7em(&state, residues, count / 32u);
+    pack_state state = {piece + writer->filled, ~writer->crc, piece, piece + CM_FRAME_PIECE_BYTES, writer->sink};
+    const int refused = bits == 26u ? cm_pack_26_armv7em(&state, residues, count / 16u)
+                                    : cm_pack_27_armv7em(&state, residues, count / 32u);
     writer->crc = ~state.crc;
     writer->filled = (uint8_t)(state.at - piece);
-    return status;
+    return refused ? CM_ERR_SINK : CM_OK;
 }
 
 #else

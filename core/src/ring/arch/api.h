@@ -24,6 +24,9 @@ typedef struct cm_arch {
                     const cm_prime *prime);
     int (*multiply_add)(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
                         const cm_prime *prime);
+    /* As cm_ternary_transform; and the transform of n noise coefficients, each within +-21, folded into the tile. */
+    int (*ternary_transform)(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring);
+    int (*noise_transform)(uint32_t *a, const int8_t *noise, const cm_ring *ring);
     /* Whole products: an accelerator that holds u on chip saves two transfers and every intermediate. */
     int (*double_product)(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
                           const uint32_t *p1, const cm_ring *ring);
@@ -33,8 +36,13 @@ typedef struct cm_arch {
 #include CM_ARCH_HEADER
 #elif CM_ARMV7EM
 #include "ring/arch/armv7em/arch.h"
-static const cm_arch cm_armv7em = {cm_armv7em_ntt_forward, NULL, cm_armv7em_multiply, cm_armv7em_multiply_add,
-                                   NULL};
+static const cm_arch cm_armv7em = {
+    .ntt_forward = cm_armv7em_ntt_forward,
+    .multiply = cm_armv7em_multiply,
+    .multiply_add = cm_armv7em_multiply_add,
+    .ternary_transform = cm_armv7em_ternary_transform,
+    .noise_transform = cm_armv7em_noise_transform,
+};
 #define CM_ARCH cm_armv7em
 #endif
 

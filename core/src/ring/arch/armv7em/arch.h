@@ -41,5 +41,9 @@ int cm_armv7em_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b,
 /* As cm_ntt_forward; declines a transform whose roots should lie in a table and do not. */
 int cm_armv7em_ntt_forward(uint32_t *a, const cm_ring *ring);
 
+/* The same of polynomials yet to be folded; decline all but halves as well. Noise lies within +-21. */
+int cm_armv7em_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring);
+int cm_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cm_ring *ring);
+
 #endif
 #endif

@@ -30,6 +30,8 @@ end         .req r12
     .set state_crc, 4
     .set state_piece, 8
     .set state_end, 12
+    .set state_write, 16
+    .set state_context, 20
 
 /* The frame: the state, and how many groups are left. */
     .set frame_groups, 0
@@ -61,7 +63,7 @@ end         .req r12
     bleq send_piece
 .endm
 
-/* cm_status cm_pack_..._armv7em(pack_state *state, const uint32_t *residues, uint32_t groups) */
+/* int cm_pack_..._armv7em(pack_state *state, const uint32_t *residues, uint32_t groups) */
 .macro pack_function bits, group
     .section .text.cm_pack_\bits\()_armv7em, "ax", %progbits
     .align 2
@@ -113,14 +115,18 @@ cm_pack_\bits\()_armv7em:
     pack_function 26, 16
     pack_function 27, 32
 
-/* The piece is full: let frame.c send it, and start it anew. If that fails, its status is the pack_function's. */
+/* The piece is full: the sink gets it, and it starts anew. If the sink fails, the pack_function returns 1. */
     .section .text.cm_pack_send_piece, "ax", %progbits
     .align 2
     .type send_piece, %function
 send_piece:
     push {r1-r3, lr}
-    ldr r0, [sp, #16 + frame_state]
-    bl cm_pack_send_piece
+    ldr r3, [sp, #16 + frame_state]
+    ldr r1, [r3, #state_piece]
+    ldr r2, [r3, #state_end]
+    ldrd r3, r0, [r3, #state_write]
+    sub r2, r2, r1
+    blx r3
     cbnz r0, 2f
     pop {r1-r3, lr}
     ldr end, [sp, #frame_state]
@@ -128,6 +134,7 @@ send_piece:
     ldr end, [end, #state_end]
     bx lr
 2:
+    movs r0, #1
     add sp, sp, #16 + 12
     pop {r4-r11, pc}
     .size send_piece, . - send_piece
