@@ -19,6 +19,7 @@ typedef struct cm_checks {
     const char *behaviour;
     unsigned long passed;
     unsigned long failed;
+    unsigned long left_out; /* behaviours that the build cannot show */
 } cm_checks;
 
 extern cm_checks cm_check_state; /* in main.c */
@@ -29,6 +30,16 @@ extern cm_checks cm_check_state; /* in main.c */
 /* Run a function that is named after the behaviour it checks. */
 #define RUN(function) (BEHAVIOUR(#function), (function)())
 
+/* The same where the build allows it; main.c counts the behaviours that it does not. */
+#define RUN_IF(condition, function) \
+    do { \
+        if (condition) { \
+            RUN(function); \
+        } else { \
+            cm_leave_out(1, #function, "needs " #condition); \
+        } \
+    } while (0)
+
 #define CHECK(condition) cm_check((condition), #condition, __FILE__, __LINE__)
 
 /* The bytes at actual and expected are the same. */
@@ -37,6 +48,12 @@ extern cm_checks cm_check_state; /* in main.c */
 
 /* The bytes at actual are those that the string of hexadecimal digits spells. */
 #define CHECK_HEX(actual, digits) cm_check_hex((actual), (digits), #actual, __FILE__, __LINE__)
+
+static inline void cm_leave_out(unsigned long count, const char *what, const char *reason)
+{
+    cm_check_state.left_out += count;
+    printf("left out %s: %lu: %s (%s)\n", cm_check_state.topic, count, what, reason);
+}
 
 static inline bool cm_check(bool passed, const char *what, const char *file, int line)
 {
@@ -48,6 +65,17 @@ static inline bool cm_check(bool passed, const char *what, const char *file, int
                what);
     }
     return passed;
+}
+
+/* Print the last line; the program's exit code. */
+static inline int cm_check_summary(void)
+{
+    printf("%lu passed, %lu failed", cm_check_state.passed, cm_check_state.failed);
+    if (cm_check_state.left_out > 0) {
+        printf(", %lu behaviours left out of this build", cm_check_state.left_out);
+    }
+    printf("\n");
+    return cm_check_state.failed == 0 ? 0 : 1;
 }
 
 static inline void cm_check_bytes(const void *actual, const void *expected, size_t length, const char *what,

@@ -1,6 +1,6 @@
 /*
- * Runs every C test. The last line says "N passed, N failed" (checks), and the exit code is nonzero if any
- * failed.
+ * Runs every C test. The last line says "N passed, N failed" (checks), and how many behaviours the build left
+ * out; the exit code is nonzero if a check failed.
  */
 #include "check.h"
 
@@ -38,6 +38,5 @@ int main(void)
         printf("%-8s %lu checks, %lu failed\n", topics[i].name, cm_check_state.passed - passed,
                cm_check_state.failed - failed);
     }
-    printf("%lu passed, %lu failed\n", cm_check_state.passed, cm_check_state.failed);
-    return cm_check_state.failed == 0 ? 0 : 1;
+    return cm_check_summary();
 }

@@ -5,10 +5,10 @@
 
 #include "check.h"
 #include "ciphermote/ciphermote.h"
+#include "decrypt.h"
 #include "encode/encode.h"
 #include "encode/plain.h"
 #include "platform.h"
-#include "ring/prime.h"
 #include "secret_key.h"
 
 enum { N = 1024 };
@@ -124,21 +124,6 @@ static void numbers_beyond_t_are_refused_in_either_width(void)
     }
 }
 
-/* The value at psi^exponent of a polynomial modulo t. */
-static uint32_t value_at(const uint32_t *m, const cm_prime *prime, uint32_t exponent)
-{
-    const uint64_t t = prime->q;
-    uint64_t x = 1;
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < exponent; i++) {
-        x = x * prime->psi % t;
-    }
-    for (unsigned i = N; i-- > 0;) {
-        sum = (sum * x + m[i]) % t;
-    }
-    return (uint32_t)sum;
-}
-
 static void batched_values_are_those_at_seals_roots(void)
 {
     static uint32_t values_32[N];
@@ -146,8 +131,6 @@ static void batched_values_are_those_at_seals_roots(void)
     const uint32_t slots[] = {0, 1, 2, 3, N / 2 - 1, N / 2, N / 2 + 1, N - 2, N - 1};
     for (unsigned k = 0; k < 3; k++) {
         const uint32_t t = moduli[k];
-        cm_prime prime;
-        CHECK(cm_prime_init(&prime, t, params->log2_n));
         for (unsigned i = 0; i < N; i++) {
             values_32[i] = i * 2654435761u % t;
         }
@@ -155,12 +138,7 @@ static void batched_values_are_those_at_seals_roots(void)
         values.encoding = CM_BFV_BATCH;
         CHECK(encode(&values) == CM_OK);
         for (unsigned i = 0; i < sizeof slots / sizeof slots[0]; i++) {
-            uint32_t exponent = 1;
-            for (uint32_t j = 0; j < slots[i] % (N / 2); j++) {
-                exponent = exponent * 3 % (2 * N);
-            }
-            exponent = slots[i] < N / 2 ? exponent : 2 * N - exponent;
-            CHECK(value_at(encoded, &prime, exponent) == values_32[slots[i]]);
+            CHECK(batched_value(encoded, params->log2_n, slots[i], t) == values_32[slots[i]]);
         }
     }
 }

@@ -1,18 +1,22 @@
 /* Encoding: what is refused, what is rounded how, and that nothing of one call reaches the next. */
 #include <string.h>
 
+#include "build.h"
 #include "check.h"
 #include "encode/encode.h"
 
-enum { N = 1024, SLOTS = N / 2 };
+enum { LOG2_N = CM_MAX_LOG2_N < 12 ? CM_MAX_LOG2_N : 12, N = 1 << LOG2_N, SLOTS = N / 2 };
 
-static const cm_params *const params = &cm_n4096_q26x3_p27;
-enum { BIG_SLOTS = 2048 };
+static const cm_precision precisions[] = {CM_FIXED_31, CM_FIXED_63};
+enum { PRECISIONS = sizeof precisions / sizeof precisions[0] };
 
-static uint64_t message_words[BIG_SLOTS * 2];
-static uint64_t other_words[BIG_SLOTS * 2];
-static uint16_t scratch[4096 / 2];
-static float floats[BIG_SLOTS + 1];
+static cm_params three_primes; /* those of n = 4096, at the largest n up to it that the build holds */
+static const cm_params *const params = &three_primes;
+
+static uint64_t message_words[N];
+static uint64_t other_words[N];
+static uint16_t scratch[N / 2];
+static float floats[SLOTS + 1];
 
 static cm_ckks_values real_floats(const float *data, uint32_t count, int log2_scale, cm_precision precision)
 {
@@ -39,6 +43,22 @@ static cm_status encode(const cm_ckks_values *values)
     return encode_into(message_words, values);
 }
 
+/* An answer about values: what is not built answers so before it looks at them. */
+static cm_status if_built(cm_precision precision, cm_status status)
+{
+    return build_has_precision(precision) ? status : CM_ERR_UNSUPPORTED;
+}
+
+/* Coefficient i of the message, in the transform's order. */
+static int64_t coefficient(cm_precision precision, unsigned i)
+{
+    int32_t narrow;
+    int64_t wide;
+    memcpy(&narrow, (const uint8_t *)message_words + sizeof narrow * i, sizeof narrow);
+    memcpy(&wide, message_words + (precision == CM_FIXED_63 ? i : 0), sizeof wide);
+    return precision == CM_FIXED_31 ? narrow : wide;
+}
+
 static float float_of_bits(uint32_t bits)
 {
     float value;
@@ -52,31 +72,36 @@ static void not_a_number_and_infinity_are_refused(void)
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         floats[0] = 1;
         floats[1] = float_of_bits(bad[i]);
-        cm_ckks_values values = real_floats(floats, 2, 25, CM_FIXED_31);
-        CHECK(encode(&values) == CM_ERR_NOT_FINITE);
-        values.precision = CM_FIXED_63;
-        CHECK(encode(&values) == CM_ERR_NOT_FINITE);
+        for (unsigned p = 0; p < PRECISIONS; p++) {
+            const cm_ckks_values values = real_floats(floats, 2, 25, precisions[p]);
+            CHECK(encode(&values) == if_built(precisions[p], CM_ERR_NOT_FINITE));
+        }
     }
+}
+
+static cm_status encode_one(float value, cm_precision precision)
+{
+    floats[0] = value;
+    const cm_ckks_values values = real_floats(floats, 1, 25, precision);
+    return encode(&values);
 }
 
 /* 2^29 at 31 bits and 2^58 at 63: the largest float below passes, the bound itself does not, whatever its sign. */
 static void values_too_large_for_the_precision_are_refused(void)
 {
-    floats[0] = 15.999999f;
-    cm_ckks_values values = real_floats(floats, 1, 25, CM_FIXED_31);
-    CHECK(encode(&values) == CM_OK);
-    floats[0] = 16;
-    CHECK(encode(&values) == CM_ERR_VALUE_RANGE);
-    floats[0] = -16;
-    CHECK(encode(&values) == CM_ERR_VALUE_RANGE);
-    floats[0] = 3e38f;
-    CHECK(encode(&values) == CM_ERR_VALUE_RANGE);
-    values.precision = CM_FIXED_63;
-    CHECK(encode(&values) == CM_ERR_VALUE_RANGE);
-    floats[0] = 8589934592.0f; /* 2^33 */
-    CHECK(encode(&values) == CM_ERR_VALUE_RANGE);
-    floats[0] = 8589934080.0f; /* the float before it */
-    CHECK(encode(&values) == CM_OK);
+    const cm_status passed_31 = if_built(CM_FIXED_31, CM_OK);
+    const cm_status refused_31 = if_built(CM_FIXED_31, CM_ERR_VALUE_RANGE);
+    CHECK(encode_one(15.999999f, CM_FIXED_31) == passed_31);
+    CHECK(encode_one(16, CM_FIXED_31) == refused_31);
+    CHECK(encode_one(-16, CM_FIXED_31) == refused_31);
+    CHECK(encode_one(3e38f, CM_FIXED_31) == refused_31);
+
+    const cm_status passed_63 = if_built(CM_FIXED_63, CM_OK);
+    const cm_status refused_63 = if_built(CM_FIXED_63, CM_ERR_VALUE_RANGE);
+    CHECK(encode_one(8589934080.0f, CM_FIXED_63) == passed_63);  /* the float before the next */
+    CHECK(encode_one(8589934592.0f, CM_FIXED_63) == refused_63); /* 2^33 */
+    CHECK(encode_one(-8589934592.0f, CM_FIXED_63) == refused_63);
+    CHECK(encode_one(3e38f, CM_FIXED_63) == refused_63);
 }
 
 /* One 26-bit prime leaves 2^23. */
@@ -85,7 +110,7 @@ static void values_too_large_for_the_modulus_are_refused(void)
     cm_message message;
     message.data = message_words;
     floats[0] = 7.9f;
-    cm_ckks_values values = real_floats(floats, 1, 20, CM_FIXED_31);
+    const cm_ckks_values values = real_floats(floats, 1, 20, BUILD_PRECISION);
     CHECK(cm_encode(&cm_n1024_q26, &values, &message, (uint8_t *)scratch) == CM_OK);
     floats[0] = 8;
     CHECK(cm_encode(&cm_n1024_q26, &values, &message, (uint8_t *)scratch) == CM_ERR_VALUE_RANGE);
@@ -93,79 +118,92 @@ static void values_too_large_for_the_modulus_are_refused(void)
 
 static void a_refused_vector_leaves_zeros(void)
 {
-    memset(message_words, 0x5A, sizeof message_words);
-    for (unsigned i = 0; i < BIG_SLOTS; i++) {
-        floats[i] = 1;
+    for (unsigned p = 0; p < PRECISIONS; p++) {
+        memset(message_words, 0x5A, sizeof message_words);
+        for (unsigned i = 0; i < SLOTS; i++) {
+            floats[i] = 1;
+        }
+        floats[SLOTS - 1] = 1e11f;
+        const cm_ckks_values values = real_floats(floats, SLOTS, 25, precisions[p]);
+        CHECK(encode(&values) == if_built(precisions[p], CM_ERR_VALUE_RANGE));
+        int64_t any = 0;
+        for (unsigned i = 0; i < SLOTS && build_has_precision(precisions[p]); i++) {
+            any |= coefficient(precisions[p], i);
+        }
+        CHECK(any == 0);
     }
-    floats[BIG_SLOTS - 1] = 1000;
-    cm_ckks_values values = real_floats(floats, BIG_SLOTS, 25, CM_FIXED_31);
-    CHECK(encode(&values) == CM_ERR_VALUE_RANGE);
-    const int32_t *m = (const int32_t *)(const void *)message_words;
-    int32_t any = 0;
-    for (unsigned i = 0; i < BIG_SLOTS; i++) {
-        any |= m[i];
-    }
-    CHECK(any == 0);
 }
 
 static void counts_of_zero_and_beyond_the_slots_are_refused(void)
 {
-    cm_ckks_values values = real_floats(floats, 0, 25, CM_FIXED_31);
+    cm_ckks_values values = real_floats(floats, 0, 25, BUILD_PRECISION);
     CHECK(encode(&values) == CM_ERR_ARGUMENT);
-    values.count = BIG_SLOTS + 1;
+    values.count = SLOTS + 1;
     CHECK(encode(&values) == CM_ERR_TOO_MANY);
 }
 
 static void arguments_out_of_range_are_refused(void)
 {
     floats[0] = 0;
-    cm_ckks_values values = real_floats(floats, 1, 61, CM_FIXED_63);
+    cm_ckks_values values = real_floats(floats, 1, 61, BUILD_PRECISION);
     CHECK(encode(&values) == CM_ERR_ARGUMENT);
-    values = real_floats(floats, 1, -1, CM_FIXED_63);
+    values = real_floats(floats, 1, -1, BUILD_PRECISION);
     CHECK(encode(&values) == CM_ERR_ARGUMENT);
-    values = real_floats(NULL, 1, 25, CM_FIXED_31);
+    values = real_floats(NULL, 1, 25, BUILD_PRECISION);
     CHECK(encode(&values) == CM_ERR_ARGUMENT);
     values = real_floats(floats, 1, 25, (cm_precision)32);
     CHECK(encode(&values) == CM_ERR_ARGUMENT);
-    values = real_floats(floats, 1, 25, CM_FIXED_31);
+    values = real_floats(floats, 1, 25, BUILD_PRECISION);
     values.exponent = 128;
     CHECK(encode(&values) == CM_ERR_ARGUMENT);
+}
+
+static void complex_slots_are_encoded_or_refused(void)
+{
+    floats[0] = 1;
+    floats[1] = 2;
+    cm_ckks_values values = real_floats(floats, 1, 25, BUILD_PRECISION);
+    values.slots = CM_COMPLEX_SLOTS;
+    CHECK(encode(&values) == (build_has_slots(CM_COMPLEX_SLOTS) ? CM_OK : CM_ERR_UNSUPPORTED));
 }
 
 /* Slots that are not given are zero, not what the call before left. */
 static void a_short_vector_does_not_see_the_call_before(void)
 {
-    for (unsigned i = 0; i < BIG_SLOTS; i++) {
+    for (unsigned i = 0; i < SLOTS; i++) {
         floats[i] = i < 3 ? 0.5f : 0;
     }
-    cm_ckks_values values = real_floats(floats, BIG_SLOTS, 25, CM_FIXED_31);
+    cm_ckks_values values = real_floats(floats, SLOTS, 25, BUILD_PRECISION);
     CHECK(encode_into(other_words, &values) == CM_OK);
-    for (unsigned i = 3; i < BIG_SLOTS; i++) {
+    for (unsigned i = 3; i < SLOTS; i++) {
         floats[i] = 9;
     }
     CHECK(encode(&values) == CM_OK);
     values.count = 3;
     CHECK(encode(&values) == CM_OK);
-    CHECK_BYTES(message_words, other_words, BIG_SLOTS * sizeof(int32_t));
+    CHECK_BYTES(message_words, other_words, CM_CKKS_MESSAGE_BYTES(N, CM_REAL, BUILD_PRECISION));
 }
 
 static void values_are_encoded_where_they_lie_and_from_any_address(void)
 {
-    for (unsigned precision = 31; precision <= 63; precision += 32) {
-        const size_t size = BIG_SLOTS * (precision == 31 ? 4u : 8u);
-        for (unsigned i = 0; i < BIG_SLOTS; i++) {
+    for (unsigned p = 0; p < PRECISIONS; p++) {
+        if (!build_has_precision(precisions[p])) {
+            continue;
+        }
+        const size_t size = CM_CKKS_MESSAGE_BYTES(N, CM_REAL, precisions[p]);
+        for (unsigned i = 0; i < SLOTS; i++) {
             floats[i] = (float)((int)i % 17 - 8) / 4;
         }
-        cm_ckks_values values = real_floats(floats, BIG_SLOTS, 25, (cm_precision)precision);
+        cm_ckks_values values = real_floats(floats, SLOTS, 25, precisions[p]);
         CHECK(encode_into(other_words, &values) == CM_OK);
 
-        memcpy(message_words, floats, BIG_SLOTS * sizeof(float));
+        memcpy(message_words, floats, SLOTS * sizeof(float));
         values.data = message_words;
         CHECK(encode(&values) == CM_OK);
         CHECK_BYTES(message_words, other_words, size);
 
         uint8_t *odd = (uint8_t *)floats + 1;
-        memmove(odd, floats, BIG_SLOTS * sizeof(float));
+        memmove(odd, floats, SLOTS * sizeof(float));
         values.data = odd;
         CHECK(encode(&values) == CM_OK);
         CHECK_BYTES(message_words, other_words, size);
@@ -174,53 +212,62 @@ static void values_are_encoded_where_they_lie_and_from_any_address(void)
 
 static void integers_with_an_exponent_equal_the_floats_they_stand_for(void)
 {
-    static int16_t shorts[BIG_SLOTS];
-    static int32_t longs[BIG_SLOTS];
-    for (unsigned i = 0; i < BIG_SLOTS; i++) {
+    static int16_t shorts[SLOTS];
+    static int32_t longs[SLOTS];
+    const size_t size = CM_CKKS_MESSAGE_BYTES(N, CM_REAL, BUILD_PRECISION);
+    for (unsigned i = 0; i < SLOTS; i++) {
         shorts[i] = (int16_t)((int)(i * 7919u % 65536u) - 32768);
         longs[i] = shorts[i];
         floats[i] = (float)shorts[i] / 4096;
     }
-    cm_ckks_values values = real_floats(floats, BIG_SLOTS, 25, CM_FIXED_31);
+    cm_ckks_values values = real_floats(floats, SLOTS, 25, BUILD_PRECISION);
     CHECK(encode_into(other_words, &values) == CM_OK);
     values.exponent = -12;
     values.number = CM_INT16;
     values.data = shorts;
     CHECK(encode(&values) == CM_OK);
-    CHECK_BYTES(message_words, other_words, BIG_SLOTS * sizeof(int32_t));
+    CHECK_BYTES(message_words, other_words, size);
     values.number = CM_INT32;
     values.data = longs;
     CHECK(encode(&values) == CM_OK);
-    CHECK_BYTES(message_words, other_words, BIG_SLOTS * sizeof(int32_t));
+    CHECK_BYTES(message_words, other_words, size);
 }
 
 /* A constant c encodes as c * scale in the first coefficient and nothing else, exactly, to the edge of the range. */
 static void a_constant_vector_is_one_exact_coefficient(void)
 {
-    for (unsigned i = 0; i < BIG_SLOTS; i++) {
+    for (unsigned i = 0; i < SLOTS; i++) {
         floats[i] = -15.999999f;
     }
-    const int32_t expected = -536870880; /* -15.999999 as a float is -(2^24 - 1) / 2^20 */
-    cm_ckks_values values = real_floats(floats, BIG_SLOTS, 25, CM_FIXED_31);
-    CHECK(encode(&values) == CM_OK);
-    const int32_t *m = (const int32_t *)(const void *)message_words;
-    CHECK(m[0] == expected);
-    int32_t largest = 0;
-    for (unsigned i = 1; i < BIG_SLOTS; i++) {
-        const int32_t size = m[i] < 0 ? -m[i] : m[i];
-        largest = size > largest ? size : largest;
+    const int64_t expected = -536870880; /* -15.999999 as a float is -(2^24 - 1) / 2^20 */
+    for (unsigned p = 0; p < PRECISIONS; p++) {
+        if (!build_has_precision(precisions[p])) {
+            continue;
+        }
+        const cm_ckks_values values = real_floats(floats, SLOTS, 25, precisions[p]);
+        CHECK(encode(&values) == CM_OK);
+        CHECK(coefficient(precisions[p], 0) == expected);
+        int64_t largest = 0;
+        for (unsigned i = 1; i < SLOTS; i++) {
+            const int64_t value = coefficient(precisions[p], i);
+            const int64_t size = value < 0 ? -value : value;
+            largest = size > largest ? size : largest;
+        }
+        CHECK(largest <= 1);
     }
-    CHECK(largest <= 1);
 }
 
 void test_encode(void)
 {
+    three_primes = cm_n4096_q26x3_p27;
+    three_primes.log2_n = LOG2_N;
     RUN(not_a_number_and_infinity_are_refused);
     RUN(values_too_large_for_the_precision_are_refused);
     RUN(values_too_large_for_the_modulus_are_refused);
     RUN(a_refused_vector_leaves_zeros);
     RUN(counts_of_zero_and_beyond_the_slots_are_refused);
     RUN(arguments_out_of_range_are_refused);
+    RUN(complex_slots_are_encoded_or_refused);
     RUN(a_short_vector_does_not_see_the_call_before);
     RUN(values_are_encoded_where_they_lie_and_from_any_address);
     RUN(integers_with_an_exponent_equal_the_floats_they_stand_for);

@@ -1,6 +1,7 @@
 /* Arithmetic at one prime: transforms against their definition, products against schoolbook ones, bounds at their edge. */
 #include <string.h>
 
+#include "build.h"
 #include "check.h"
 #include "ring/prime.h"
 #include "ring/ring.h"
@@ -74,8 +75,10 @@ static uint32_t evaluate(const uint32_t *poly, uint32_t n, uint32_t x, uint32_t 
 /* Output i is a(psi^(2 bitrev(i) + 1)), at every set and its first and last prime, looked at in a few places. */
 static void transform_evaluates_at_the_odd_powers_of_psi(void)
 {
-    for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
-        const cm_params *params = cm_params_all[s];
+    const cm_params *sets[CM_PARAMS_COUNT];
+    const unsigned count = build_sets(sets);
+    for (unsigned s = 0; s < count; s++) {
+        const cm_params *params = sets[s];
         const uint32_t n = (uint32_t)1 << params->log2_n;
         for (unsigned p = 0; p<params->key_primes; p += params->key_primes> 1 ? params->key_primes - 1u : 1u) {
             const cm_prime *prime = &params->primes[p];
@@ -117,8 +120,10 @@ static void tiles_transform_to_slices_of_the_whole(void)
 {
     static uint32_t whole[1 << CM_MAX_LOG2_N];
     static uint32_t tile_points[1 << CM_MAX_LOG2_N];
-    for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
-        const cm_params *params = cm_params_all[s];
+    const cm_params *sets[CM_PARAMS_COUNT];
+    const unsigned count = build_sets(sets);
+    for (unsigned s = 0; s < count; s++) {
+        const cm_params *params = sets[s];
         const cm_prime *prime = &params->primes[params->key_primes - 1];
         const uint32_t n = (uint32_t)1 << params->log2_n;
         cm_ring ring;
@@ -144,8 +149,10 @@ static void tiles_transform_to_slices_of_the_whole(void)
 
 static void inverse_transform_undoes_the_forward_one(void)
 {
-    for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
-        const cm_params *params = cm_params_all[s];
+    const cm_params *sets[CM_PARAMS_COUNT];
+    const unsigned count = build_sets(sets);
+    for (unsigned s = 0; s < count; s++) {
+        const cm_params *params = sets[s];
         const uint32_t n = (uint32_t)1 << params->log2_n;
         const cm_prime *prime = &params->primes[params->key_primes - 1];
         cm_ring ring;
@@ -165,10 +172,11 @@ static void inverse_transform_undoes_the_forward_one(void)
     }
 }
 
-/* The largest input the contract allows, at the largest n and prime, must not overflow 32 bits on its way. */
+/* The largest input the contract allows, at the build's largest n and prime, must not overflow 32 bits on its way. */
 static void forward_transform_takes_inputs_just_below_4q(void)
 {
-    const cm_params *params = &cm_std2018_n16384_q27x15_p27;
+    const cm_params *sets[CM_PARAMS_COUNT];
+    const cm_params *params = sets[build_sets(sets) - 1u];
     const uint32_t n = (uint32_t)1 << params->log2_n;
     const cm_prime *prime = &params->primes[params->key_primes - 1];
     cm_ring ring;

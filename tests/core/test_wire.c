@@ -1,8 +1,8 @@
 /* The wire: frames that come back as they were sent, hostile ones that do not, and the sizes that are promised. */
 #include <string.h>
 
+#include "build.h"
 #include "check.h"
-#include "ciphermote/ciphermote.h"
 #include "platform.h"
 #include "random/bytes.h"
 #include "secret_key.h"
@@ -12,6 +12,9 @@ enum {
     FRAME_BYTES = CM_FRAME_HEADER_BYTES + N / 8 * 26 + CM_FRAME_CRC_BYTES,
     TILE_OVERHEAD = ((1 << CM_LOG2_TILES) - 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES)
 };
+
+/* One of SEAL's own, if the build has it. */
+#define SEALS_XOF (CM_XOF_SHAKE256 ? CM_SHAKE256 : CM_XOF_BLAKE2XB ? CM_BLAKE2XB : CM_XOF_NONE)
 
 static const cm_params *const params = &cm_n1024_q26;
 
@@ -208,7 +211,7 @@ static void residues_not_below_the_prime_are_refused_and_zeroed(void)
 
 static void a_sink_that_fails_anywhere_ends_the_encryption(void)
 {
-    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_REAL, CM_FIXED_31) / 8];
+    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_REAL, BUILD_PRECISION) / 8];
     static uint8_t ternary[CM_TERNARY_BYTES(N)];
     const uint8_t seed[CM_SEED_BYTES] = {1};
     const float one = 1;
@@ -220,7 +223,7 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
     values.data = &one;
     values.count = 1;
     values.log2_scale = 18;
-    values.precision = CM_FIXED_31;
+    values.precision = BUILD_PRECISION;
     CHECK(cm_secret_key_generate(params, seed, ternary) == CM_OK);
     const cm_secret_key key = test_secret_key(params, 1, ternary);
     CHECK(test_device_start(&device, &platform) == CM_OK);
@@ -235,7 +238,7 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
         cm_seal_writer seal;
         cm_seal_writer_init(&seal, CM_SEAL_FULL, sink);
         reset_sink(rooms[i]);
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena,
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
                                         &seal.emitter) == CM_ERR_SINK);
     }
     cm_frame_writer frames;
@@ -255,7 +258,7 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
 
 static void sizes_are_as_promised(void)
 {
-    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(4096, CM_REAL, CM_FIXED_31) / 8];
+    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(4096, CM_REAL, BUILD_PRECISION) / 8];
     static uint8_t ternary[CM_TERNARY_BYTES(4096)];
     const uint8_t seed[CM_SEED_BYTES] = {1};
     const float one = 1;
@@ -267,7 +270,7 @@ static void sizes_are_as_promised(void)
     values.data = &one;
     values.count = 1;
     values.log2_scale = 25;
-    values.precision = CM_FIXED_31;
+    values.precision = BUILD_PRECISION;
     CHECK(cm_seal_ciphertext_bytes(&cm_n4096_q26x3_p27, CM_SEAL_FULL) == 196713);
     CHECK(cm_seal_ciphertext_bytes(&cm_n4096_q26x3_p27, CM_SEAL_SEEDED) == 98490);
     CHECK(cm_secret_key_generate(&cm_n4096_q26x3_p27, seed, ternary) == CM_OK);
@@ -282,9 +285,10 @@ static void sizes_are_as_promised(void)
     cm_seal_writer seal;
     cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
     reset_sink(0);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_SHAKE256, &values, arena, sizeof arena,
-                                    &seal.emitter) == CM_OK);
-    CHECK(length == 98490);
+    const cm_status expected = SEALS_XOF == CM_XOF_NONE ? CM_ERR_UNSUPPORTED : CM_OK;
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, SEALS_XOF, &values, arena, sizeof arena, &seal.emitter) ==
+          expected);
+    CHECK(length == (expected == CM_OK ? 98490 : 0));
 }
 
 static void every_status_has_a_sentence_of_its_own(void)
@@ -308,6 +312,6 @@ void test_wire(void)
     RUN(fields_that_the_format_forbids_are_refused_whatever_the_check_sum);
     RUN(residues_not_below_the_prime_are_refused_and_zeroed);
     RUN(a_sink_that_fails_anywhere_ends_the_encryption);
-    RUN(sizes_are_as_promised);
+    RUN_IF(CM_MAX_LOG2_N >= 12, sizes_are_as_promised);
     RUN(every_status_has_a_sentence_of_its_own);
 }

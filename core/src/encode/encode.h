@@ -29,7 +29,8 @@ typedef struct cm_message {
 
 /*
  * Encode values into message->data, which may be where the values lie. scratch holds CM_ENCODE_SCRATCH_BYTES(n).
- * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY, CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE; message is zeroed then.
+ * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY before message is touched; CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE
+ * when message is zeroed.
  */
 CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message,
                                   uint8_t *scratch);

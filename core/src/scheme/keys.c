@@ -12,15 +12,19 @@ const uint32_t *cm_flat_public_key_polynomial(void *context, unsigned component,
     return key->residues + ((size_t)prime * 2u + component) * key->n;
 }
 
-static bool usable(const cm_params *params, const void *input, unsigned prime, const void *output)
+static cm_status check(const cm_params *params, const void *input, unsigned prime, const void *output)
 {
-    return params && input && output && prime < params->key_primes;
+    if (!params || !input || !output || prime >= params->key_primes) {
+        return CM_ERR_ARGUMENT;
+    }
+    return params->log2_n <= CM_MAX_LOG2_N ? CM_OK : CM_ERR_PARAMS;
 }
 
 cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_SEED_BYTES], uint8_t *ternary)
 {
-    if (!usable(params, seed, 0, ternary)) {
-        return CM_ERR_ARGUMENT;
+    const cm_status status = check(params, seed, 0, ternary);
+    if (status != CM_OK) {
+        return status;
     }
     const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
     cm_stream stream;
@@ -44,8 +48,9 @@ static void transform_secret(const cm_params *params, const uint8_t *ternary, un
 cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime,
                                  uint32_t *residues)
 {
-    if (!usable(params, ternary, prime, residues)) {
-        return CM_ERR_ARGUMENT;
+    const cm_status status = check(params, ternary, prime, residues);
+    if (status != CM_OK) {
+        return status;
     }
     transform_secret(params, ternary, prime, 1, residues);
     return CM_OK;
@@ -54,8 +59,9 @@ cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary
 cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternary, unsigned prime,
                                   uint32_t *transformed)
 {
-    if (!usable(params, ternary, prime, transformed)) {
-        return CM_ERR_ARGUMENT;
+    const cm_status status = check(params, ternary, prime, transformed);
+    if (status != CM_OK) {
+        return status;
     }
     const cm_prime *modulus = &params->primes[prime];
     transform_secret(params, ternary, prime, modulus->q - modulus->r1, transformed);
@@ -66,8 +72,9 @@ cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternar
 cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
                              const uint8_t seed[CM_SEED_BYTES], unsigned prime, uint32_t *c0, uint32_t *c1)
 {
-    if (!usable(params, ternary, prime, c0) || !seed || !c1) {
-        return CM_ERR_ARGUMENT;
+    const cm_status status = check(params, ternary, prime, c0);
+    if (status != CM_OK || !seed || !c1) {
+        return status != CM_OK ? status : CM_ERR_ARGUMENT;
     }
     const uint32_t public_part[3] = {CM_LABEL_KEY_PUBLIC, 0, 0};
     const uint32_t secret_part[3] = {CM_LABEL_KEY_SECRET, 0, 0};

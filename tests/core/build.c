@@ -1,0 +1,54 @@
+#include "build.h"
+
+bool build_has_set(const cm_params *params)
+{
+    return params->log2_n <= CM_MAX_LOG2_N;
+}
+
+unsigned build_sets(const cm_params *sets[CM_PARAMS_COUNT])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < CM_PARAMS_COUNT; i++) {
+        if (build_has_set(cm_params_all[i])) {
+            sets[count++] = cm_params_all[i];
+        }
+    }
+    return count;
+}
+
+bool build_has_xof(cm_xof_kind xof)
+{
+    return (xof != CM_SHAKE256 || CM_XOF_SHAKE256) && (xof != CM_BLAKE2XB || CM_XOF_BLAKE2XB);
+}
+
+bool build_has_slots(cm_slots slots)
+{
+    return slots == CM_REAL || CM_COMPLEX;
+}
+
+bool build_has_precision(cm_precision precision)
+{
+    return precision == CM_FIXED_31 ? CM_PRECISION_31 : CM_PRECISION_63;
+}
+
+bool build_has_domain(cm_domain domain)
+{
+    return domain == CM_DOMAIN_NTT || CM_LOG2_TILES == 0;
+}
+
+size_t build_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_slots slots, cm_precision precision)
+{
+    const size_t n = (size_t)1 << log2_n;
+    return xof == CM_XOF_NONE ? CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, slots, precision)
+                              : CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, precision);
+}
+
+size_t build_bfv_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_bfv_width width, cm_domain domain)
+{
+    const size_t n = (size_t)1 << log2_n;
+    if (xof == CM_XOF_NONE) {
+        return CM_BFV_ASYMMETRIC_ARENA_BYTES(n, width);
+    }
+    return domain == CM_DOMAIN_NTT ? CM_BFV_SYMMETRIC_ARENA_BYTES(n, width)
+                                   : CM_BFV_COEFFICIENT_ARENA_BYTES(n, width);
+}

@@ -1,0 +1,28 @@
+/* What config.h left in the build: tests ask, and check that the rest is refused. */
+#ifndef CM_TESTS_BUILD_H
+#define CM_TESTS_BUILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "ciphermote/ciphermote.h"
+
+/* A precision that the build has, where a test is not about precision. A constant. */
+#define BUILD_PRECISION (CM_PRECISION_31 ? CM_FIXED_31 : CM_FIXED_63)
+
+bool build_has_set(const cm_params *params);
+/* The sets it has, in the order of cm_params_all, so that the last has the largest n; how many there are. */
+unsigned build_sets(const cm_params *sets[CM_PARAMS_COUNT]);
+bool build_has_xof(cm_xof_kind xof); /* CM_XOF_NONE: always */
+bool build_has_slots(cm_slots slots);
+bool build_has_precision(cm_precision precision);
+bool build_has_domain(cm_domain domain); /* of a BFV ciphertext */
+
+/* What an encryption at n needs of these options; a public key's if xof is CM_XOF_NONE, else a secret one's. */
+size_t build_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_slots slots, cm_precision precision);
+size_t build_bfv_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_bfv_width width, cm_domain domain);
+
+/* More than any build's arena takes: messages of 8n, eight tiles' worth, stored noise, whole products. */
+#define BUILD_MOST_ARENA_BYTES(n) (27u * (size_t)(n) + CM_WORKSPACE_BYTES)
+
+#endif
