@@ -1,29 +1,34 @@
 # `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-c test-qemu test-python bench-m4 bench-m4-options bench-microbit plots format \
-    install one-file lock clean setup-demo setup-test
+.PHONY: help demo test lint test-c test-qemu test-python test-configurations bench-m4 bench-m4-options \
+    bench-microbit plots format install one-file lock clean setup-demo setup-test
 
 help: ## list the goals
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup-demo ## an encrypted reading, end to end: a simulated Cortex-M4, an engine without a key, the owner
 	$(MAKE) --no-print-directory -C ports firmware
 	.venv/bin/ciphermote demo
 
-test: lint test-c test-qemu test-python ## every check and test below
+test: lint test-c test-qemu test-python ## the four goals that follow
 
 lint: setup-test ## formatting and static checks of C, Python and shell
 	tools/lint.sh
 
-test-c: setup-test ## the C tests: gcc and clang, -O0 -O2 -O3 -Os, sanitizers, one file, a back-end, constant time
+test-c: setup-test ## the C tests: compilers, levels, sanitizers, one file, a back-end, constant time; a cover of the options
 	tools/test_matrix.py
+	.venv/bin/python tools/test_configurations.py
 
-test-qemu: setup-test ## the C tests on simulated Cortex-M0, M4 and M33 and RISC-V 32 cores
+test-qemu: setup-test ## the C tests on simulated Cortex-M0, M4 and M33 and RISC-V 32 cores; a sample of the options
 	$(MAKE) --no-print-directory -C ports test-qemu
+	.venv/bin/python tools/test_configurations.py --qemu
 
 test-python: setup-test ## the Python tests and the packaging tests
 	$(MAKE) --no-print-directory -C ports firmware
 	.venv/bin/python -m pytest -n 2
+
+test-configurations: setup-test ## every combination of the C library's options, an hour or so; goes on where it stopped
+	.venv/bin/python tools/test_configurations.py --all
 
 bench-m4: setup-demo ## cycles, RAM and flash of an encryption on a Cortex-M4, and that no secret changes them
 	.venv/bin/python bench/m4/run.py

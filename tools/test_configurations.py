@@ -1,0 +1,549 @@
+#!/usr/bin/env python3
+"""Build the C library with combinations of config.h's options: each gives the ciphertexts of tests/vectors.
+
+    tools/test_configurations.py          a pairwise cover on this machine: any two values of any two options
+                                          meet in a build, and all the C tests pass in it
+    tools/test_configurations.py --all    every combination there is: the pinned vectors, each decrypted
+    tools/test_configurations.py --qemu   a sample on simulated microcontrollers, with assembly and without
+
+The vectors pin the bytes for each XOF, precision and kind of key, whatever the other options are (tiles are
+joined first), so two builds that pass have sent the same. What config.h refuses must be refused in its words.
+An object is compiled once for all the combinations in which it is the same, and a program that has passed is
+not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import os
+import re
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import generate_roots
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+OUTPUT = REPOSITORY / "build" / "configurations"
+CONFIG = REPOSITORY / "core" / "include" / "ciphermote" / "config.h"
+ROOTS_HEADER = OUTPUT / "roots.h"
+ROOTS_SETS = ("n1024_q26", "n4096_q26x3_p27")
+"""In flash where roots are; those of other sets are computed all the same, so both ways are taken."""
+FOLDERS = ("core/include", "core/src", "tests/core", "tests")
+COMPILE = (
+    *("gcc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wstrict-prototypes"),
+    *("-Werror", *(f"-I{REPOSITORY / folder}" for folder in FOLDERS)),
+)
+TIMEOUT_SECONDS = 600
+
+Combination = Mapping[str, str]
+"""The value of each option, by name."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option and the values it is tried with, the first where the others are enough."""
+
+    name: str
+    values: tuple[str, ...]
+    crossed: bool = True
+    """Whether --all crosses it with the others. What only sizes things is left to the pairwise cover."""
+
+
+def option(name: str, *values: int | str, crossed: bool = True) -> Option:
+    """Words are the ends of names: RAM of CM_SLOT_ORDER is CM_SLOT_ORDER_RAM."""
+    texts = (str(value) if isinstance(value, int) else f"{name}_{value}" for value in values)
+    return Option(name, tuple(texts), crossed)
+
+
+OPTIONS = (
+    option("CM_LOG2_TILES", 0, 1, 2, 3, 4),
+    option("CM_WHOLE_PRODUCTS", 0, 1),
+    option("CM_NTT_ROOTS", "COMPUTED", "RAM", "FLASH", "FLASH_QUOTIENTS"),
+    option("CM_STORE_NOISE", 0, 1),
+    option("CM_TRANSFORMED_SECRET", 0, 1),
+    option("CM_XOF_SHAKE256", 1, 0),
+    option("CM_XOF_BLAKE2XB", 1, 0),
+    option("CM_PRECISION_31", 1, 0),
+    option("CM_PRECISION_63", 1, 0),
+    option("CM_COMPLEX", 1, 0),
+    option("CM_SLOT_ORDER", "COMPUTED", "RAM", "FLASH"),
+    option("CM_CRC_TABLE", "NIBBLE", "BYTE", "WORD"),
+    option("CM_MAX_LOG2_N", 12, 10, 11, 13, 14, crossed=False),
+    option("CM_COUNTER_RESERVE", 16, 1, 65536, crossed=False),
+    option("CM_WIPE_STACK_BYTES", 2048, 64, crossed=False),
+)
+
+NOT_OPTIONS = {
+    "CM_PRESET": "a name for some of the combinations: tools/test_matrix.py builds each",
+    "CM_ASM": "the target's: --qemu builds with it and without",
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Combinations that config.h refuses. ``refuses`` takes the options' values in their order."""
+
+    options: tuple[str, ...]
+    refuses: Callable[..., bool]
+    sentence: str
+    """A part of what config.h says."""
+
+
+RULES = (
+    Rule(
+        ("CM_WHOLE_PRODUCTS", "CM_LOG2_TILES"),
+        lambda whole, tiles: whole == "1" and tiles != "0",
+        "CM_WHOLE_PRODUCTS works on whole polynomials",
+    ),
+    Rule(
+        ("CM_SLOT_ORDER", "CM_LOG2_TILES"),
+        lambda order, tiles: order == "CM_SLOT_ORDER_RAM" and int(tiles) > 2,
+        "CM_SLOT_ORDER_RAM needs n bytes",
+    ),
+    Rule(
+        ("CM_PRECISION_31", "CM_PRECISION_63"),
+        lambda *precisions: precisions == ("0", "0"),
+        "Set CM_PRECISION_31 or CM_PRECISION_63",
+    ),
+)
+
+REFUSED = (
+    ("-DCM_PRESET=4", "CM_PRESET is"),
+    ("-DCM_MAX_LOG2_N=9", "CM_MAX_LOG2_N must be"),
+    ("-DCM_MAX_LOG2_N=15", "CM_MAX_LOG2_N must be"),
+    ("-DCM_COUNTER_RESERVE=0", "CM_COUNTER_RESERVE must be"),
+    ("-DCM_COUNTER_RESERVE=65537", "CM_COUNTER_RESERVE must be"),
+    ("-DCM_LOG2_TILES=-1", "CM_LOG2_TILES must be"),
+    ("-DCM_LOG2_TILES=5", "CM_LOG2_TILES must be"),
+    ("-DCM_SLOT_ORDER=3", "CM_SLOT_ORDER must be"),
+    ("-DCM_PRESET=CM_PRESET_BALANCED -DCM_LOG2_TILES=3", "CM_SLOT_ORDER_RAM needs n bytes"),
+    ("-DCM_CRC_TABLE=3", "CM_CRC_TABLE must be"),
+    ("-DCM_NTT_ROOTS=4", "CM_NTT_ROOTS must be"),
+    ("-DCM_NTT_ROOTS=CM_NTT_ROOTS_FLASH", "needs CM_NTT_ROOTS_HEADER"),
+    ("-DCM_NTT_ROOTS=CM_NTT_ROOTS_RAM -DCM_NTT_ROOTS_HEADER", "CM_NTT_ROOTS_HEADER is given, but"),
+    ("-D__AVR__ -DCM_NTT_ROOTS_HEADER", "cannot be in flash on AVR"),
+)
+"""Flags beyond the combinations that config.h refuses too, and a part of what it says."""
+
+SAMPLE = (
+    ("m4", "-DCM_PRESET=CM_PRESET_TINY"),
+    ("m4", "-DCM_PRESET=CM_PRESET_BALANCED -DCM_NTT_ROOTS=CM_NTT_ROOTS_RAM"),
+    ("m4", "-DCM_PRESET=CM_PRESET_FAST -DCM_NTT_ROOTS=CM_NTT_ROOTS_FLASH"),
+    ("m4", "-DCM_PRESET=CM_PRESET_FAST -DCM_NTT_ROOTS=CM_NTT_ROOTS_FLASH_QUOTIENTS"),
+    ("m4", "-DCM_WHOLE_PRODUCTS=1 -DCM_STORE_NOISE=1 -DCM_CRC_TABLE=CM_CRC_TABLE_WORD"),
+    ("m4", "-UCM_ASM -DCM_LOG2_TILES=4 -DCM_SLOT_ORDER=CM_SLOT_ORDER_FLASH"),
+    ("m0", "-DCM_PRESET=CM_PRESET_TINY"),
+)
+"""Machines of ports/test_machines.mk (m4 has CM_ASM=1) and options."""
+
+
+class StepFailed(Exception):
+    """A step ended with an error; the message is what it printed."""
+
+    @property
+    def brief(self) -> str:
+        """The first complaint with the line after it, and how it ended."""
+        lines = str(self).splitlines()
+        first = next((i for i, line in enumerate(lines) if re.search(r"FAILED|error", line)), len(lines) - 1)
+        return "\n".join(f"    {line}" for line in [*lines[:-2][first : first + 2], *lines[-2:]])
+
+
+def run(command: Sequence[str | Path], **environment: str) -> str:
+    """What the command printed. Raises StepFailed with it when the command fails or takes too long."""
+    try:
+        done = subprocess.run(
+            [str(part) for part in command],
+            cwd=REPOSITORY,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=TIMEOUT_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise StepFailed(f"{command[0]}: no end after {TIMEOUT_SECONDS} s") from None
+    if done.returncode != 0:
+        raise StepFailed(f"{done.stdout}{command[0]}: exit status {done.returncode}")
+    return done.stdout
+
+
+# ---- combinations ----
+
+
+def allowed(combination: Combination) -> bool:
+    """Whether no rule refuses the options given so far."""
+    return not any(
+        rule.refuses(*(combination[name] for name in rule.options))
+        for rule in RULES
+        if combination.keys() >= set(rule.options)
+    )
+
+
+def every_combination() -> Iterator[Combination]:
+    """All that config.h allows, of the options that are crossed; the others keep their first value."""
+    choices = [chosen.values if chosen.crossed else chosen.values[:1] for chosen in OPTIONS]
+    names = [chosen.name for chosen in OPTIONS]
+    for values in itertools.product(*choices):
+        combination = dict(zip(names, values, strict=True))
+        if allowed(combination):
+            yield combination
+
+
+def pairwise_cover() -> Iterator[Combination]:
+    """Combinations in which each allowed pair of two options' values occurs; greedy, and always the same."""
+    settings = [(chosen.name, value) for chosen in OPTIONS for value in chosen.values]
+    missing = {
+        frozenset(pair): None
+        for pair in itertools.combinations(settings, 2)
+        if pair[0][0] != pair[1][0] and allowed(dict(pair))
+    }
+    while missing:
+        combination = dict(sorted(next(iter(missing))))
+        for chosen in OPTIONS:
+            if chosen.name in combination:
+                continue
+            possible = [value for value in chosen.values if allowed({**combination, chosen.name: value})]
+            combination[chosen.name] = max(
+                possible,
+                key=lambda value: sum(
+                    frozenset((earlier, (chosen.name, value))) in missing for earlier in combination.items()
+                ),
+            )
+        for pair in itertools.combinations(combination.items(), 2):
+            missing.pop(frozenset(pair), None)
+        yield combination
+
+
+def flags(combination: Combination) -> list[str]:
+    """What the compiler is told."""
+    given = [f"-D{name}={value}" for name, value in combination.items()]
+    return given + roots_flags(given)
+
+
+def roots_flags(given: Iterable[str]) -> list[str]:
+    """Roots in flash come from a header."""
+    return (
+        [f'-DCM_NTT_ROOTS_HEADER="{ROOTS_HEADER}"']
+        if any("NTT_ROOTS_FLASH" in flag for flag in given)
+        else []
+    )
+
+
+# ---- what config.h refuses ----
+
+
+def complaints(given: Iterable[str]) -> list[str]:
+    """The sentences with which config.h stops a build with these flags."""
+    done = subprocess.run(
+        ["gcc", "-fsyntax-only", "-x", "c", *given, CONFIG], capture_output=True, text=True, cwd=REPOSITORY
+    )
+    return re.findall(r'error: #error\s+"(.*)"', done.stderr)
+
+
+def check_refusals() -> Iterator[str]:
+    """A line for each thing that is wrong with what config.h refuses, or with what this file knows of it."""
+    text = CONFIG.read_text()
+    unheard = set(re.findall(r'#error\s*(?:\\\s*)?"(.*)"', text))
+    values = {chosen.name: chosen.values for chosen in OPTIONS}
+    cases = [(shlex.split(given), part) for given, part in REFUSED]
+    for rule in RULES:
+        for chosen in itertools.product(*(values[name] for name in rule.options)):
+            given = flags(dict(zip(rule.options, chosen, strict=True)))
+            if rule.refuses(*chosen):
+                cases.append((given, rule.sentence))
+            elif heard := complaints(given):
+                yield f"{shlex.join(given)}: refused, which no rule here says: {heard[0]}"
+    for given, part in cases:
+        heard = complaints(given)
+        unheard -= set(heard)
+        if not any(part in sentence for sentence in heard):
+            yield f"{shlex.join(given)}: config.h does not say '{part}', but: {heard or 'nothing'}"
+    yield from (f"no case here makes config.h say: {sentence}" for sentence in sorted(unheard))
+    for name in re.findall(r"^#(?:ifndef|if !defined\() ?(CM_\w+)", text, re.MULTILINE):
+        if name not in values and name not in NOT_OPTIONS:
+            yield f"{name}: an option that no combination tries; give it a line in OPTIONS of {__file__}"
+
+
+# ---- objects ----
+
+
+DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:.*\\\n)*.*)$", re.MULTILINE)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)"', re.MULTILINE)
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A C file: what it includes, and so which options can change its object."""
+
+    path: Path
+
+    @cached_property
+    def files(self) -> dict[Path, str]:
+        """The texts of the file and of every header that it may include, without comments."""
+        found: dict[Path, str] = {}
+        waiting = [self.path]
+        while waiting:
+            path = waiting.pop()
+            if path in found:
+                continue
+            found[path] = COMMENT.sub(" ", path.read_text())
+            folders = [path.parent, *(REPOSITORY / folder for folder in FOLDERS)]
+            for name in INCLUDE.findall(found[path]):
+                waiting += [(folder / name).resolve() for folder in folders if (folder / name).is_file()][:1]
+        return found
+
+    @cached_property
+    def relevant(self) -> frozenset[str]:
+        """The options that the text names, itself or by macros that it uses, whatever conditionals say."""
+        macros: dict[str, set[str]] = {}
+        words: set[str] = set()
+        for path, text in self.files.items():
+            for name, body in DEFINE.findall(text):
+                macros.setdefault(name, set()).update(WORD.findall(body))
+            if path != CONFIG:
+                words.update(WORD.findall(DEFINE.sub("", text)))
+        waiting = list(words)
+        while waiting:
+            added = macros.get(waiting.pop(), set()) - words
+            words |= added
+            waiting += added
+        return frozenset(words & {chosen.name for chosen in OPTIONS})
+
+    @cached_property
+    def digest(self) -> str:
+        texts = [ROOTS_HEADER.read_text(), *(text for _, text in sorted(self.files.items()))]
+        return hashlib.sha256("".join(texts).encode()).hexdigest()
+
+    def flags(self, combination: Combination) -> list[str]:
+        """Only the relevant ones: the object is what they make it."""
+        return flags({name: value for name, value in combination.items() if name in self.relevant})
+
+    def preprocessed(self, combination: Combination, extra: Sequence[str]) -> str:
+        return run([*COMPILE, *extra, *flags(combination), "-E", "-P", self.path])
+
+
+class Builder:
+    """Compiles each distinct object once, links programs of them, and remembers those that passed."""
+
+    def __init__(self, sources: Iterable[Path], extra: Sequence[str], rerun: bool) -> None:
+        self.sources = [Source(path) for path in sources]
+        self.extra = tuple(extra)
+        self.lock = threading.Lock()
+        self.objects: dict[Path, Future[None]] = {}
+        self.record = OUTPUT / "passed.txt"
+        self.passed = set(self.record.read_text().split()) if self.record.is_file() and not rerun else set()
+        (OUTPUT / "objects").mkdir(parents=True, exist_ok=True)
+
+    def object_of(self, source: Source, combination: Combination) -> Path:
+        """Where the object is, or will be when compile has run."""
+        key = repr((COMPILE, self.extra, source.flags(combination), source.path.name, source.digest))
+        name = hashlib.sha256(key.encode()).hexdigest()[:32]
+        return OUTPUT / "objects" / f"{source.path.stem}-{name}.o"
+
+    def compile(self, source: Source, combination: Combination) -> Path:
+        """The object, compiled unless it is there. Raises StepFailed."""
+        path = self.object_of(source, combination)
+        with self.lock:
+            mine = path not in self.objects
+            outcome = self.objects.setdefault(path, Future())
+        if mine:
+            try:
+                if not path.is_file():
+                    unfinished = path.with_suffix(".unfinished")
+                    run(
+                        [
+                            *COMPILE,
+                            *self.extra,
+                            *source.flags(combination),
+                            "-c",
+                            source.path,
+                            "-o",
+                            unfinished,
+                        ]
+                    )
+                    unfinished.rename(path)
+                outcome.set_result(None)
+            except StepFailed as failure:
+                outcome.set_exception(failure)
+        outcome.result()
+        return path
+
+    def test(self, combination: Combination) -> None:
+        """Build the program with these options and run it. Raises StepFailed."""
+        objects = [self.compile(source, combination) for source in self.sources]
+        key = hashlib.sha256("".join(path.name for path in objects).encode()).hexdigest()[:32]
+        if key in self.passed:
+            return
+        program = OUTPUT / f"program-{key}"
+        run(["gcc", *objects, "-o", program])
+        run([program])
+        program.unlink()
+        with self.lock, self.record.open("a") as record:
+            self.passed.add(key)
+            record.write(f"{key}\n")
+
+    def check_relevance(self, source: Source) -> Iterator[str]:
+        """A line for each option that changes the preprocessed file though it was found to be irrelevant."""
+        first = {chosen.name: chosen.values[0] for chosen in OPTIONS}
+        expected = source.preprocessed(first, self.extra)
+        for chosen in OPTIONS:
+            if chosen.name not in source.relevant:
+                for value in chosen.values[1:]:
+                    changed = {**first, chosen.name: value}
+                    if allowed(changed) and source.preprocessed(changed, self.extra) != expected:
+                        yield f"{source.path}: {chosen.name} changes it, which Source.relevant missed"
+
+
+# ---- running ----
+
+
+@dataclass
+class Progress:
+    """Counts what is done; a line of progress now and then, and one for each failure."""
+
+    what: str
+    total: int
+    done: int = 0
+    failures: int = 0
+    started: float = field(default_factory=time.monotonic)
+    shown: float = field(default_factory=time.monotonic)
+
+    def step(self, title: str, failure: StepFailed | None) -> None:
+        self.done += 1
+        if failure is not None:
+            self.failures += 1
+            print(f"{self.erase}FAILED {title}\n{failure.brief}", flush=True)
+        now = time.monotonic()
+        if now - self.shown > (1 if sys.stdout.isatty() else 30) and self.done < self.total:
+            self.shown = now
+            left = (now - self.started) / self.done * (self.total - self.done)
+            line = (
+                f"{self.done} of {self.total} {self.what}, {self.failures} failed, about {left:.0f} s to go"
+            )
+            print(f"{self.erase}{line}", end="" if sys.stdout.isatty() else "\n", flush=True)
+
+    @property
+    def erase(self) -> str:
+        return "\r\033[K" if sys.stdout.isatty() else ""
+
+    def finish(self) -> int:
+        """The last line; the program's exit code."""
+        seconds = time.monotonic() - self.started
+        passed = self.done - self.failures
+        print(f"{self.erase}{passed} of {self.total} {self.what} passed ({seconds:.0f} s)", flush=True)
+        return 1 if self.failures else 0
+
+
+def each(progress: Progress, jobs: int, titled: Iterator[tuple[str, Callable[[], object]]]) -> int:
+    """Do them all, some at a time. The exit code."""
+    with ThreadPoolExecutor(jobs) as pool:
+        running: dict[Future[object], str] = {}
+        exhausted = False
+        while running or not exhausted:
+            for title, action in itertools.islice(titled, 2 * jobs - len(running)):
+                running[pool.submit(action)] = title
+            exhausted = len(running) < 2 * jobs
+            for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
+                failure = future.exception()
+                if failure is not None and not isinstance(failure, StepFailed):
+                    raise failure
+                progress.step(running.pop(future), failure)
+    return progress.finish()
+
+
+def test_refusals() -> int:
+    faults = list(check_refusals())
+    for fault in faults:
+        print(f"FAILED {fault}")
+    print(f"config.h refuses what it must, in its own words: {'no' if faults else 'yes'}", flush=True)
+    return 1 if faults else 0
+
+
+def core_sources() -> list[Path]:
+    return sorted((REPOSITORY / "core" / "src").glob("*/*.c"))
+
+
+def vector_sources() -> list[Path]:
+    """The program that only runs the pinned vectors."""
+    names = ("test_vectors.c", "build.c", "decrypt.c", "secret_key.c")
+    return [REPOSITORY / "tests/configurations/main.c", *(REPOSITORY / "tests/core" / name for name in names)]
+
+
+def test_host(builder: Builder, combinations: Sequence[Combination], jobs: int) -> int:
+    titled = (
+        (shlex.join(flags(combination)), lambda combination=combination: builder.test(combination))
+        for combination in combinations
+    )
+    return each(Progress("combinations", len(combinations)), jobs, titled)
+
+
+def test_relevance(builder: Builder, jobs: int) -> int:
+    def check(source: Source) -> None:
+        if faults := list(builder.check_relevance(source)):
+            raise StepFailed("\n".join(faults))
+
+    titled = ((str(source.path), lambda source=source: check(source)) for source in builder.sources)
+    return each(Progress("files whose options are known", len(builder.sources)), jobs, titled)
+
+
+def test_sample(jobs: int) -> int:
+    names = [str(path.relative_to(REPOSITORY).with_suffix("")) for path in vector_sources()]
+
+    def build_and_run(machine: str, given: str) -> None:
+        words = shlex.split(given)
+        words += [*roots_flags(words), "-DCM_MAX_LOG2_N=12"]
+        folder = OUTPUT / f"{machine}-{hashlib.sha256(shlex.join(words).encode()).hexdigest()[:16]}"
+        command = ["make", "--no-print-directory", "-C", "ports", f"test-qemu-{machine}", f"BUILD={folder}"]
+        run([*command, f"CONFIG={shlex.join(words)}", f"test_names={' '.join(names)}"])
+
+    titled = (
+        (f"{machine}: {given}", lambda machine=machine, given=given: build_and_run(machine, given))
+        for machine, given in SAMPLE
+    )
+    return each(Progress("combinations in QEMU", len(SAMPLE)), jobs, titled)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Test combinations of the C library's options.")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--all", action="store_true", help="every combination, not a pairwise cover")
+    what.add_argument("--qemu", action="store_true", help="the sample on simulated microcontrollers")
+    what.add_argument("--list", action="store_true", help="print the pairwise cover and do nothing")
+    parser.add_argument("--rerun", action="store_true", help="run unchanged programs that passed too")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at a time")
+    arguments = parser.parse_args()
+
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    ROOTS_HEADER.write_text(generate_roots.header(ROOTS_SETS))
+    if arguments.list:
+        print("\n".join(shlex.join(flags(combination)) for combination in pairwise_cover()))
+        return 0
+    if arguments.qemu:
+        return test_sample(arguments.jobs)
+    status = test_refusals()
+    if arguments.all:
+        sources = [*core_sources(), *vector_sources()]
+        builder = Builder(sources, ("-DCM_TEST_EVERY=3",), arguments.rerun)
+        status |= test_relevance(builder, arguments.jobs)
+        return status | test_host(builder, list(every_combination()), arguments.jobs)
+    tests = sorted((REPOSITORY / "tests" / "core").glob("*.c"))
+    builder = Builder([*core_sources(), *tests], (), arguments.rerun)
+    return status | test_host(builder, list(pairwise_cover()), arguments.jobs)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
