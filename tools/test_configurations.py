@@ -537,7 +537,7 @@ def main() -> int:
     status = test_refusals()
     if arguments.all:
         sources = [*core_sources(), *vector_sources()]
-        builder = Builder(sources, ("-DCM_TEST_EVERY=3",), arguments.rerun)
+        builder = Builder(sources, ("-DCM_TEST_EVERY=6",), arguments.rerun)
         status |= test_relevance(builder, arguments.jobs)
         return status | test_host(builder, list(every_combination()), arguments.jobs)
     tests = sorted((REPOSITORY / "tests" / "core").glob("*.c"))
