@@ -6,8 +6,9 @@
     tools/test_configurations.py --all    every combination there is: the pinned vectors, each decrypted
     tools/test_configurations.py --qemu   a sample on simulated microcontrollers, with assembly and without
 
-The vectors pin the bytes for each XOF, precision and kind of key, whatever the other options are (tiles are
-joined first), so two builds that pass have sent the same. What config.h refuses must be refused in its words.
+The vectors pin CKKS's bytes for each XOF, precision and kind of key, and BFV's for batches and coefficients in
+16 and 32 bits, whatever the other options are (tiles are joined first), so two builds that pass have sent the
+same. What config.h refuses must be refused in its words.
 An object is compiled once for all the combinations in which it is the same, and a program that has passed is
 not run again.
 """
@@ -78,6 +79,7 @@ OPTIONS = (
     option("CM_PRECISION_63", 1, 0),
     option("CM_COMPLEX", 1, 0),
     option("CM_SLOT_ORDER", "COMPUTED", "RAM", "FLASH"),
+    option("CM_ENCODER_ROOTS", "FLASH", "COMPUTED"),
     option("CM_CRC_TABLE", "NIBBLE", "BYTE", "WORD"),
     option("CM_MAX_LOG2_N", 12, 10, 11, 13, 14, crossed=False),
     option("CM_COUNTER_RESERVE", 16, 1, 65536, crossed=False),
@@ -128,6 +130,7 @@ REFUSED = (
     ("-DCM_LOG2_TILES=5", "CM_LOG2_TILES must be"),
     ("-DCM_SLOT_ORDER=3", "CM_SLOT_ORDER must be"),
     ("-DCM_PRESET=CM_PRESET_BALANCED -DCM_LOG2_TILES=3", "CM_SLOT_ORDER_RAM needs n bytes"),
+    ("-DCM_ENCODER_ROOTS=2", "CM_ENCODER_ROOTS must be"),
     ("-DCM_CRC_TABLE=3", "CM_CRC_TABLE must be"),
     ("-DCM_NTT_ROOTS=4", "CM_NTT_ROOTS must be"),
     ("-DCM_NTT_ROOTS=CM_NTT_ROOTS_FLASH", "needs CM_NTT_ROOTS_HEADER"),
@@ -545,7 +548,7 @@ def main() -> int:
         status |= test_relevance(builder, arguments.jobs)
         return status | test_host(builder, every_combination(), arguments.jobs)
     tests = sorted((REPOSITORY / "tests" / "core").glob("*.c"))
-    builder = Builder([*core_sources(), *tests], (), arguments.rerun)
+    builder = Builder([*core_sources(), *tests], ("-DCM_TEST_EVERY=3",), arguments.rerun)
     return status | test_host(builder, list(pairwise_cover()), arguments.jobs)
 
 
