@@ -27,7 +27,7 @@ test-python: setup-test ## the Python tests and the packaging tests
 	$(MAKE) --no-print-directory -C ports firmware
 	.venv/bin/python -m pytest -n 2
 
-test-configurations: setup-test ## every combination of the C library's options, an hour or so; goes on where it stopped
+test-configurations: setup-test ## every combination of the C library's options: half an hour and more; goes on where it stopped
 	.venv/bin/python tools/test_configurations.py --all
 
 bench-m4: setup-demo ## cycles, RAM and flash of an encryption on a Cortex-M4, and that no secret changes them
