@@ -39,8 +39,8 @@ static EXPANDED int32_t noise_at(const int8_t *noise, bool noisy, size_t i)
 }
 
 /* The whole ring: residues between -q and q, and their negatives, plus q, or with noise 2q. */
-static EXPANDED void fold_whole_real(const fixed *data, const int8_t *noise, bool noisy, const cm_prime *prime,
-                                     uint32_t n, uint32_t *out)
+static EXPANDED void fold_whole_real(const fixed *data, const int8_t *noise, bool noisy,
+                                     const cm_prime *prime, uint32_t n, uint32_t *out)
 {
     const int32_t base = (int32_t)(noisy ? 2u * prime->q : prime->q);
     const residue_constants constants = residue_constants_of(prime);
@@ -64,8 +64,8 @@ static EXPANDED void fold_whole_real(const fixed *data, const int8_t *noise, boo
     }
 }
 
-static EXPANDED void fold_whole_complex(const fixed *data, const int8_t *noise, bool noisy, const cm_prime *prime,
-                                        uint32_t n, uint32_t *out)
+static EXPANDED void fold_whole_complex(const fixed *data, const int8_t *noise, bool noisy,
+                                        const cm_prime *prime, uint32_t n, uint32_t *out)
 {
     const int32_t base = (int32_t)(noisy ? 2u * prime->q : prime->q);
     const residue_constants constants = residue_constants_of(prime);
@@ -153,10 +153,11 @@ static EXPANDED void fold_runs(const fixed *data, const int8_t *noise, bool nois
     const fixed at_middle[2] = {data[1], data[1]}; /* m[n-M] and m[M] */
     for (uint32_t i = 0; i < points; i++) {
         size_t k = i;
-        int64_t sum = i == 0 ? fold_places(0, at_zero, at_middle, noise_beside(noise, noisy, 0),
-                                           noise_beside(noise, noisy, 0), weights, &prime)
-                             : fold_places(0, data + 2u * k, data + 2u * (quarter - k), noise_beside(noise, noisy, k),
-                                           noise_beside(noise, noisy, quarter - k), weights, &prime);
+        int64_t sum =
+            i == 0 ? fold_places(0, at_zero, at_middle, noise_beside(noise, noisy, 0),
+                                 noise_beside(noise, noisy, 0), weights, &prime)
+                   : fold_places(0, data + 2u * k, data + 2u * (quarter - k), noise_beside(noise, noisy, k),
+                                 noise_beside(noise, noisy, quarter - k), weights, &prime);
         for (unsigned s = 1; s < runs; s++) {
             k += points;
             sum = fold_places(sum, data + 2u * k, data + 2u * (quarter - k), noise_beside(noise, noisy, k),
@@ -184,8 +185,8 @@ static EXPANDED void fold_tiles_real(const fixed *data, const int8_t *noise, boo
     }
 }
 
-static EXPANDED void fold_tiles_complex(const fixed *data, const int8_t *noise, bool noisy, const cm_ring *ring,
-                                        const int32_t *powers, uint32_t *out)
+static EXPANDED void fold_tiles_complex(const fixed *data, const int8_t *noise, bool noisy,
+                                        const cm_ring *ring, const int32_t *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
     const uint32_t points = cm_ring_points(ring);
@@ -202,8 +203,8 @@ static EXPANDED void fold_tiles_complex(const fixed *data, const int8_t *noise, 
 }
 
 /* sum of m[j n/T + i] r^j: each term is a number's product, or its residue's, by a power below q/2. */
-static EXPANDED void fold(const fixed *data, const int8_t *noise, bool noisy, cm_slots slots, const cm_ring *ring,
-                          uint32_t *out)
+static EXPANDED void fold(const fixed *data, const int8_t *noise, bool noisy, cm_slots slots,
+                          const cm_ring *ring, uint32_t *out)
 {
     const uint32_t n = (uint32_t)1 << ring->log2_n;
     int32_t powers[CM_MAX_TILES];

@@ -39,8 +39,8 @@ void cm_noise_keep_for(const cm_noise *noise, const cm_message_source *source, i
 }
 
 /* Four coefficients of each stretch at a time. |e| < 32: what is reduced lies within q/4 + q/2 of 0. */
-static inline void fold_stretches(const int8_t *noise, const cm_ring *ring, const int32_t *powers, unsigned tiles,
-                                  uint32_t *out)
+static inline void fold_stretches(const int8_t *noise, const cm_ring *ring, const int32_t *powers,
+                                  unsigned tiles, uint32_t *out)
 {
     const cm_prime prime = *ring->prime; /* a copy, which out cannot alias */
     const uint32_t points = cm_ring_points(ring);
