@@ -132,9 +132,9 @@ static uint32_t uniform_fields_to_edge(const cm_uniform *uniform)
 /* At a word, all the groups there are: 16 fields of 26 bits or 32 of 27. Else the fields before. */
 static uint32_t uniform_accepted(cm_uniform *uniform, uint32_t *residues, uint32_t count)
 {
-    const uint32_t group = uniform->bits == 26u ? 16u : 32u;
+    const unsigned log2_group = uniform->bits == 26u ? 4u : 5u;
     const uint32_t before = uniform_fields_to_edge(uniform);
-    if ((uniform->bits != 26u && uniform->bits != 27u) || count < before + group) {
+    if ((uniform->bits != 26u && uniform->bits != 27u) || count < before + (1u << log2_group)) {
         return uniform_fields(uniform, residues, count);
     }
     if (before > 0) {
@@ -142,7 +142,7 @@ static uint32_t uniform_accepted(cm_uniform *uniform, uint32_t *residues, uint32
     }
     const uint32_t group_words = uniform->bits == 26u ? 13u : 27u;
     uint32_t *const end = residues + count;
-    uint32_t *const words = end - count / group * group_words;
+    uint32_t *const words = end - (count >> log2_group) * group_words;
     cm_stream_read(&uniform->stream.chacha, (uint8_t *)words, (size_t)(end - words) * 4);
     const uint32_t q = uniform->prime->q;
     return (uint32_t)((uniform->bits == 26u ? cm_uniform_26_armv7em(residues, words, q, end)

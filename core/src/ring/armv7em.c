@@ -150,7 +150,8 @@ typedef struct fold_constants {
 /* fold.S: quarter is n/4. */
 void cm_armv7em_fold_ternary(uint32_t *out, const uint8_t *packed, const fold_constants *constants,
                              uint32_t quarter);
-void cm_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const fold_constants *constants, uint32_t quarter);
+void cm_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const fold_constants *constants,
+                           uint32_t quarter);
 
 static fold_constants fold_constants_of(const cm_ring *ring, uint32_t factor)
 {

@@ -163,7 +163,8 @@ static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, ui
         return pack(writer, residues, count, bits);
     }
     uint8_t *const piece = writer->piece;
-    pack_state state = {piece + writer->filled, ~writer->crc, piece, piece + CM_FRAME_PIECE_BYTES, writer->sink};
+    pack_state state = {piece + writer->filled, ~writer->crc, piece, piece + CM_FRAME_PIECE_BYTES,
+                        writer->sink};
     const int refused = bits == 26u ? cm_pack_26_armv7em(&state, residues, count / 16u)
                                     : cm_pack_27_armv7em(&state, residues, count / 32u);
     writer->crc = ~state.crc;
