@@ -174,8 +174,8 @@ static void blake2b_hash(uint64_t h[8], const blake2b_parameters *p, const uint8
 
 static void blake2b_bytes(uint8_t *bytes, const uint64_t h[8], size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        bytes[i] = (uint8_t)(h[i / 8] >> (8 * (i % 8)));
+    for (size_t i = 0; i < count; i += 8) {
+        cm_store64_first(bytes + i, h[i / 8], count - i);
     }
 }
 

@@ -2,6 +2,7 @@
 #ifndef CM_RANDOM_BYTES_H
 #define CM_RANDOM_BYTES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* For functions that would burden a caller's frame. */
@@ -33,6 +34,18 @@ static inline void cm_store64(uint8_t bytes[8], uint64_t word)
 {
     cm_store32(bytes, (uint32_t)word);
     cm_store32(bytes + 4, (uint32_t)(word >> 32));
+}
+
+/* The first count bytes of it, at most eight. */
+static inline void cm_store64_first(uint8_t *bytes, uint64_t word, size_t count)
+{
+    if (count >= 8u) {
+        cm_store64(bytes, word);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        bytes[i] = (uint8_t)(word >> 8u * i);
+    }
 }
 
 #endif

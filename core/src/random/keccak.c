@@ -3,6 +3,7 @@
  *
  * Only exclusive ors, ands and rotations by constants: time depends on lengths alone.
  */
+#include "random/bytes.h"
 #include "random/keccak.h"
 #include "random/xof.h"
 
@@ -105,11 +106,11 @@ void cm_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t mes
 
     while (length > 0) {
         cm_keccak_permute(state);
-        uint64_t lane = 0;
-        for (unsigned i = 0; i < SHAKE256_RATE_BYTES && length > 0; i++) {
-            lane = i % 8 == 0 ? cm_keccak_leave(state[i / 8], i / 8) : lane >> 8;
-            *out++ = (uint8_t)lane;
-            length--;
+        for (unsigned i = 0; i < SHAKE256_RATE_BYTES / 8 && length > 0; i++) {
+            const size_t bytes = length < 8 ? length : 8;
+            cm_store64_first(out, cm_keccak_leave(state[i], i), bytes);
+            out += bytes;
+            length -= bytes;
         }
     }
 }
