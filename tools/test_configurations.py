@@ -7,8 +7,8 @@
     tools/test_configurations.py --qemu   a sample on simulated microcontrollers, with assembly and without
 
 The vectors pin the bytes of CKKS for each XOF, precision and kind of key, and of BFV for batches and
-coefficients in 16 and 32 bits, whatever the other options are (tiles are joined first), so two builds that pass
-have sent the same. What config.h refuses must be refused in its words.
+coefficients in 16 and 32 bits, whatever the other options are (tiles are joined first), so two builds that
+pass have sent the same. What config.h refuses must be refused in its words.
 An object is compiled once for all the combinations in which it is the same, and a program that has passed is
 not run again.
 """
