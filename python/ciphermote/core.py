@@ -22,7 +22,7 @@ _CLASS_OF_STATUS: dict[int, type[CiphermoteError]] = {
     STATUS_PARAMS: ParameterError,
     **dict.fromkeys((4, 5, 6), ValueRangeError),
     10: ParameterError,
-    **dict.fromkeys(range(11, 17), FrameError),
+    **dict.fromkeys((*range(11, 17), 18, 19), FrameError),
     17: ParameterError,
 }
 """Status of core/include/ciphermote/status.h -> class; the others are CiphermoteError itself."""

@@ -6,6 +6,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -574,6 +575,121 @@ size_t frame_length(const Params &params, const nb::bytes &data)
     return frame.frame_bytes;
 }
 
+/* One frame of residues, as a device's frame writer makes it. */
+nb::bytes write_frame(const Params &params, int scheme, unsigned primes, unsigned log2_tiles, uint64_t key_id,
+                      uint64_t counter, uint64_t scale_or_t, unsigned component, unsigned prime,
+                      unsigned tile, const Words &residues)
+{
+    if (primes < 1 || primes > params.get()->data_primes || prime >= primes || component > 1 ||
+        log2_tiles > 4 || tile >> log2_tiles || residues.shape(0) != params.n() >> log2_tiles) {
+        throw nb::value_error("the parameter set has no such frame");
+    }
+    std::vector<uint8_t> out;
+    cm_frame_writer writer;
+    cm_frame_writer_init(&writer, {append, &out});
+    cm_ciphertext_info &info = writer.emitter.info;
+    info.params = params.get();
+    info.scheme = static_cast<cm_scheme>(scheme);
+    info.ntt_form = true;
+    info.components = 2;
+    info.primes = static_cast<uint8_t>(primes);
+    info.log2_tiles = static_cast<uint8_t>(log2_tiles);
+    info.key_id = key_id;
+    info.counter = counter;
+    info.scale_or_t = scale_or_t;
+    check(writer.emitter.residues(&writer.emitter, component, prime, tile, residues.data()));
+    return to_bytes(out);
+}
+
+/* ---- decryption on a device ---- */
+
+/* A device's decryption of one ciphertext: an arena, a frame reader and what reads its residues. */
+class Decryption
+{
+  public:
+    /* sums: 24 or 32; number: a cm_number. */
+    static std::unique_ptr<Decryption> bfv(const Params &params, const nb::bytes &ternary, uint64_t key_id,
+                                           uint32_t plain_modulus, bool batch, int number, int sums,
+                                           unsigned log2_tiles)
+    {
+        if (log2_tiles > 4 || (sums != 24 && sums != 32)) {
+            throw StatusError(CM_ERR_ARGUMENT);
+        }
+        std::unique_ptr<Decryption> self(
+            new Decryption(params, ternary, CM_BFV_DECRYPT_ARENA_BYTES(params.n(), sums, log2_tiles)));
+        const cm_bfv_expected expected{batch ? CM_BFV_BATCH : CM_BFV_COEFFICIENTS,
+                                       static_cast<cm_number>(number), static_cast<cm_bfv_sums>(sums),
+                                       static_cast<uint8_t>(log2_tiles), plain_modulus};
+        const cm_secret_key key = self->key(key_id);
+        self->number_ = expected.number;
+        check(cm_bfv_decrypt_begin(&self->decryption_, &key, &expected, self->arena_.data(), self->bytes_));
+        return self;
+    }
+    ~Decryption()
+    {
+        cm_wipe(arena_.data(), arena_.size() * 8);
+        cm_wipe(ternary_.data(), ternary_.size());
+    }
+    Decryption(const Decryption &) = delete;
+    Decryption &operator=(const Decryption &) = delete;
+
+    void feed(const nb::bytes &data)
+    {
+        check(cm_frame_reader_feed(&reader_, static_cast<const uint8_t *>(data.data()), data.size()));
+    }
+    nb::object end()
+    {
+        check(cm_bfv_decrypt_end(&decryption_));
+        return values(params_->n());
+    }
+    nb::bytes arena() const
+    {
+        return nb::bytes(arena_.data(), bytes_);
+    }
+
+  private:
+    Decryption(const Params &params, const nb::bytes &ternary, size_t arena_bytes)
+        : params_(&params), ternary_(CM_TERNARY_BYTES(params.n())), arena_((arena_bytes + 7) / 8),
+          bytes_(arena_bytes)
+    {
+        std::memcpy(ternary_.data(), params.ternary(ternary), ternary_.size());
+        cm_frame_reader_init(&reader_, params.get(), &decryption_.receiver);
+    }
+    cm_secret_key key(uint64_t key_id) const
+    {
+        return {params_->get(), key_id, ternary_.data()};
+    }
+    template <typename T> nb::object copied(size_t count) const
+    {
+        std::vector<T> out(count);
+        std::memcpy(out.data(), arena_.data(), count * sizeof(T));
+        return nb::cast(new_array(std::move(out), {count}));
+    }
+    nb::object values(size_t count) const
+    {
+        switch (number_) {
+        case CM_FLOAT32:
+            return copied<float>(count);
+        case CM_INT16:
+            return copied<int16_t>(count);
+        case CM_INT32:
+            return copied<int32_t>(count);
+        case CM_UINT16:
+            return copied<uint16_t>(count);
+        default:
+            return copied<uint32_t>(count);
+        }
+    }
+
+    const Params *params_;
+    std::vector<uint8_t> ternary_;
+    std::vector<uint64_t> arena_;
+    size_t bytes_;
+    cm_number number_ = CM_UINT32;
+    cm_decryption decryption_{};
+    cm_frame_reader reader_{};
+};
+
 nb::tuple derive_seeds(const nb::bytes &secret, const nb::bytes &randomness, uint64_t counter)
 {
     cm_seeds seeds;
@@ -648,6 +764,16 @@ NB_MODULE(_core, m)
              "xof"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a, "ntt_form"_a, "format"_a)
         .def("encrypt_bfv_asymmetric", &Device::encrypt_bfv_asymmetric, "params"_a, "public_key"_a,
              "key_id"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a, "ntt_form"_a, "format"_a);
+
+    m.def("write_frame", &write_frame, "params"_a, "scheme"_a, "primes"_a, "log2_tiles"_a, "key_id"_a,
+          "counter"_a, "scale_or_t"_a, "component"_a, "prime"_a, "tile"_a, "residues"_a,
+          "A frame of a ciphertext of two components in NTT form.");
+    nb::class_<Decryption>(m, "Decryption", "A device's decryption of one ciphertext.")
+        .def_static("bfv", &Decryption::bfv, "params"_a, "ternary"_a, "key_id"_a, "plain_modulus"_a,
+                    "batch"_a, "number"_a, "sums"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
+        .def("feed", &Decryption::feed, "data"_a, "Take bytes of the stream of frames.")
+        .def("end", &Decryption::end, "The values.")
+        .def_prop_ro("arena", &Decryption::arena, "What the arena holds now, for tests.");
 
     nb::class_<Frame>(m, "Frame", "A frame that passed every check.")
         .def(nb::init<const Params &, const nb::bytes &>(), "params"_a, "data"_a, nb::keep_alive<1, 2>())

@@ -9,6 +9,7 @@
 #define CIPHERMOTE_FRAME_H
 
 #include "ciphermote/emitter.h"
+#include "ciphermote/receiver.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,6 +60,35 @@ CM_MUST_CHECK cm_status cm_frame_parse(const uint8_t *bytes, size_t length, cons
 
 /* Unpack a parsed residue frame into residue_count words. CM_ERR_RESIDUE if one is not below its prime. */
 CM_MUST_CHECK cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues);
+
+/*
+ * Frames to a receiver, as they come, in pieces of any size: every residue is handed on once it is known to be below its
+ * prime, and the frame's end once its check sum fits. After a fault the reader takes nothing more.
+ */
+#define CM_FRAME_GROUP 32 /* residues handed on at once; divides every tile */
+#define CM_FRAME_GROUP_MAX_BYTES (CM_FRAME_GROUP / 8u * 27u) /* packed, at the largest prime's bits */
+typedef struct cm_frame_reader {
+    cm_receiver *receiver;
+    const cm_params *params;
+    uint32_t crc;
+    uint32_t prime;       /* the frame's */
+    uint32_t groups_left; /* of the frame's residues */
+    uint8_t bits;
+    uint8_t part; /* of the frame: header, residues or check sum */
+    uint8_t wanted;
+    uint8_t filled;
+    uint8_t piece[CM_FRAME_GROUP_MAX_BYTES];
+    cm_status status;
+} cm_frame_reader;
+
+/* receiver takes what comes, of this parameter set alone. */
+void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_receiver *receiver);
+
+/*
+ * Take the next bytes of the stream. CM_OK as long as nothing was wrong; else the status of the first fault, the
+ * reader's (CM_ERR_FRAME_*, CM_ERR_PARAMS, CM_ERR_RESIDUE) or the receiver's, in this call and in all that follow.
+ */
+CM_MUST_CHECK cm_status cm_frame_reader_feed(cm_frame_reader *reader, const uint8_t *bytes, size_t length);
 
 /* The CRC-32C (Castagnoli) of bytes, continuing from crc; start with 0. */
 uint32_t cm_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);

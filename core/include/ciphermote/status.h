@@ -33,7 +33,9 @@ typedef enum cm_status {
     CM_ERR_FRAME_FIELD = 14,   /* a header field holds a value that the specification forbids */
     CM_ERR_FRAME_CRC = 15,     /* the check sum does not match: the frame was damaged on its way */
     CM_ERR_RESIDUE = 16,       /* a residue is not below its prime */
-    CM_ERR_PLAIN_MODULUS = 17  /* the plain modulus does not suit the encoding or the parameter set */
+    CM_ERR_PLAIN_MODULUS = 17, /* the plain modulus does not suit the encoding or the parameter set */
+    CM_ERR_FRAME_ORDER = 18,   /* a frame came twice, too early or too late */
+    CM_ERR_FRAME_FOREIGN = 19  /* a frame of another key, kind or ciphertext than the one expected */
 } cm_status;
 
 /* One sentence for people: what happened and what to do. Never null; static storage. */

@@ -5,6 +5,7 @@
 
 #include "encode/encode.h"
 #include "encode/plain.h"
+#include "encode/unbatch.h"
 
 /*
  * Slot j belongs to the exponents e = 3^j and -e; one of the two is 4v + 1, and the transform's sample v is the slot (its
@@ -183,6 +184,16 @@ static inline void arrange_rows(void *data, cm_bfv_width width, uint32_t n)
     }
 }
 
+static inline void restore_rows(void *data, cm_bfv_width width, uint32_t n)
+{
+    for (uint32_t j = 0; j < n / 4u; j++) {
+        swap(data, width, n / 2u + j, n - 1u - j);
+    }
+    for (uint32_t j = 1; j < n / 2u; j += 2u) {
+        swap(data, width, j, n / 2u + j);
+    }
+}
+
 /* As follow_cycle, a column at a time. */
 static inline void follow_columns(void *data, cm_bfv_width width, uint32_t n, uint32_t start,
                                   const slot_order *order)
@@ -217,5 +228,77 @@ void cm_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n, u
         permute_columns(data, CM_BFV_16, log2_n, scratch);
     } else {
         permute_columns(data, CM_BFV_32, log2_n, scratch);
+    }
+}
+
+/* ---- and back ---- */
+
+/* Each slot of a cycle takes what the place of its own position holds. */
+static inline void follow_cycle_back(uint32_t *data, unsigned words, uint32_t start, const slot_order *order,
+                                     cm_slots slots)
+{
+    uint32_t first[4];
+    uint32_t slot = start;
+    uint32_t position = position_of(start, order, slots);
+    for (unsigned i = 0; i < words; i++) {
+        first[i] = data[(size_t)start * words + i];
+    }
+    while (position != start) {
+        for (unsigned i = 0; i < words; i++) {
+            data[(size_t)slot * words + i] = data[(size_t)position * words + i];
+        }
+        slot = position;
+        position = position_of(slot, order, slots);
+    }
+    for (unsigned i = 0; i < words; i++) {
+        data[(size_t)slot * words + i] = first[i];
+    }
+}
+
+void cm_slots_restore(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint16_t *scratch)
+{
+    const slot_order order = open_order(log2_n, slots, scratch);
+    for (const uint16_t *start = first_cycle(log2_n, slots); *start != 0; start++) {
+        if (words == 1u) {
+            follow_cycle_back(data, 1, *start, &order, CM_REAL);
+        } else {
+            follow_cycle_back(data, words, *start, &order, slots);
+        }
+    }
+}
+
+static inline void follow_columns_back(void *data, cm_bfv_width width, uint32_t n, uint32_t start,
+                                       const slot_order *order)
+{
+    const uint32_t first = cm_plain_get(data, width, start);
+    const uint32_t second = cm_plain_get(data, width, n - 1u - start);
+    uint32_t slot = start;
+    uint32_t position = position_of(start, order, CM_COMPLEX_SLOTS);
+    while (position != start) {
+        cm_plain_put(data, width, slot, cm_plain_get(data, width, position));
+        cm_plain_put(data, width, n - 1u - slot, cm_plain_get(data, width, n - 1u - position));
+        slot = position;
+        position = position_of(slot, order, CM_COMPLEX_SLOTS);
+    }
+    cm_plain_put(data, width, slot, first);
+    cm_plain_put(data, width, n - 1u - slot, second);
+}
+
+static inline void restore_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch)
+{
+    const uint32_t n = (uint32_t)1 << log2_n;
+    const slot_order order = open_order(log2_n, CM_COMPLEX_SLOTS, scratch);
+    for (const uint16_t *start = first_cycle(log2_n, CM_COMPLEX_SLOTS); *start != 0; start++) {
+        follow_columns_back(data, width, n, *start, &order);
+    }
+    restore_rows(data, width, n);
+}
+
+void cm_slots_restore_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch)
+{
+    if (width == CM_BFV_16) {
+        restore_columns(data, CM_BFV_16, log2_n, scratch);
+    } else {
+        restore_columns(data, CM_BFV_32, log2_n, scratch);
     }
 }

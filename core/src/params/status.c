@@ -52,6 +52,12 @@ const char *cm_status_text(cm_status status)
         return "The plain modulus does not suit the encoding or leaves no room for noise: batching needs a "
                "prime "
                "that is 1 mod 2n; see the call's header.";
+    case CM_ERR_FRAME_ORDER:
+        return "A frame came twice, too early or too late: "
+               "have the whole ciphertext sent again, in the order that the decryption takes.";
+    case CM_ERR_FRAME_FOREIGN:
+        return "A frame is of another key, kind or ciphertext than the one expected: discard it and "
+               "have the right ciphertext sent again.";
     }
     return "This is no status of Ciphermote: the value was damaged or comes from another version.";
 }

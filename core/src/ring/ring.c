@@ -112,14 +112,11 @@ static void fill_roots(const cm_ring *ring)
 #endif
 
 /*
- * At level l the tile's first block is number tile 2^(l-k), and bitrev(2^l + tile 2^(l-k)) is 1 + 2 bitrev_k(tile)
- * at the last level, twice that at the one before it, and so on.
+ * The first twiddle of a tile's blocks at the last level. At level l the tile's first block is number tile 2^(l-k), and
+ * bitrev(2^l + tile 2^(l-k)) is 1 + 2 bitrev_k(tile) at the last level, twice that at the one before it, and so on.
  */
-void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
+static uint32_t last_root(const cm_prime *prime, unsigned log2_tiles, unsigned tile)
 {
-    const cm_prime *prime = ring->prime;
-    ring->log2_tiles = (uint8_t)log2_tiles;
-    ring->tile = (uint8_t)tile;
     uint32_t square = cm_montgomery_residue(prime->psi, prime->r2, prime);
     uint32_t root = square;
     for (unsigned b = log2_tiles; b-- > 0;) {
@@ -128,6 +125,15 @@ void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
             root = cm_montgomery_residue(root, square, prime);
         }
     }
+    return root;
+}
+
+void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
+{
+    const cm_prime *prime = ring->prime;
+    ring->log2_tiles = (uint8_t)log2_tiles;
+    ring->tile = (uint8_t)tile;
+    uint32_t root = last_root(prime, log2_tiles, tile);
     for (unsigned level = ring->log2_n; level-- > log2_tiles;) {
         ring->first[level] = root;
         root = cm_montgomery_residue(root, root, prime);
@@ -226,22 +232,24 @@ void cm_ntt_forward(uint32_t *a, const cm_ring *ring)
 
 /*
  * Gentleman-Sande butterflies, all values below 2q. The inverse twiddle of block i at a level of m blocks is minus
- * the forward twiddle of block m - 1 - i, for their exponents add up to n; so the blocks are taken backwards and the
- * difference with its sign turned.
+ * the forward twiddle of block m - 1 - i, for their exponents add up to n: that block lies in the tile across. So the
+ * blocks are taken backwards, the roots of the other tile forwards, and the difference with its sign turned.
  */
-void cm_ntt_inverse(uint32_t *a, const cm_ring *ring)
+void cm_ntt_inverse_lazy(uint32_t *a, const cm_ring *ring)
 {
-    if (CM_ARCH_TRY(ntt_inverse, a, ring)) {
+    if (CM_ARCH_TRY(ntt_inverse_lazy, a, ring)) {
         return;
     }
     const cm_prime *prime = ring->prime;
     const uint32_t twice_q = 2u * prime->q;
-    const uint32_t n = (uint32_t)1 << ring->log2_n;
-    for (unsigned level = ring->log2_n; level-- > 0;) {
-        const uint32_t blocks = (uint32_t)1 << level;
+    const uint32_t points = cm_ring_points(ring);
+    const unsigned across = (1u << ring->log2_tiles) - 1u - ring->tile;
+    uint32_t root = last_root(prime, ring->log2_tiles, across);
+    for (unsigned level = ring->log2_n; level-- > ring->log2_tiles;) {
+        const uint32_t blocks = (uint32_t)1 << (level - ring->log2_tiles);
         const uint32_t half = (uint32_t)1 << (ring->log2_n - level - 1u);
-        uint32_t twiddle = ring->first[level];
-        uint32_t *high = a + n;
+        uint32_t twiddle = root;
+        uint32_t *high = a + points;
         for (uint32_t i = 0; i < blocks; i++) {
             high -= half;
             uint32_t *low = high - half;
@@ -253,10 +261,22 @@ void cm_ntt_inverse(uint32_t *a, const cm_ring *ring)
             high = low;
             twiddle = cm_montgomery_residue(twiddle, ring->step[cm_trailing_ones(i)], prime);
         }
+        root = cm_montgomery_residue(root, root, prime);
     }
-    const uint32_t n_inv = cm_montgomery_residue(prime->n_inv, prime->r2, prime);
-    for (uint32_t i = 0; i < n; i++) {
-        a[i] = cm_montgomery_residue(a[i], n_inv, prime);
+}
+
+/* T times n^-1 is the inverse of n/T; a few doublings, for q below 2^27. */
+void cm_ntt_inverse(uint32_t *a, const cm_ring *ring)
+{
+    if (CM_ARCH_TRY(ntt_inverse, a, ring)) {
+        return;
+    }
+    const cm_prime *prime = ring->prime;
+    const uint32_t points = cm_ring_points(ring);
+    const uint32_t inverse = cm_montgomery_residue(prime->n_inv << ring->log2_tiles, prime->r2, prime);
+    cm_ntt_inverse_lazy(a, ring);
+    for (uint32_t i = 0; i < points; i++) {
+        a[i] = cm_montgomery_residue(a[i] + 4u * prime->q, inverse, prime);
     }
 }
 

@@ -177,7 +177,13 @@ static inline uint32_t cm_reduce(uint32_t x, const cm_prime *prime)
  */
 void cm_ntt_forward(uint32_t *a, const cm_ring *ring);
 
-/* Inverse transform in place, of the whole ring alone: input residues, output residues. */
+/*
+ * Inverse transform of the ring or tile in place: input at most 2q; output n/T times the n/T folded coefficients, as signed
+ * numbers (two's complement) within +-4q.
+ */
+void cm_ntt_inverse_lazy(uint32_t *a, const cm_ring *ring);
+
+/* The same with residues as output, of the folded coefficients themselves. */
 void cm_ntt_inverse(uint32_t *a, const cm_ring *ring);
 
 /* out[i] = a[i] b[i] as residues, for lazy a (Montgomery form) and residues b. out may be either. */

@@ -360,3 +360,127 @@ cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues)
     }
     return CM_OK;
 }
+
+/* ---- reading as the bytes come ---- */
+
+enum { PART_HEADER, PART_RESIDUES, PART_CRC };
+
+static void await(cm_frame_reader *reader, unsigned part, unsigned bytes)
+{
+    reader->part = (uint8_t)part;
+    reader->wanted = (uint8_t)bytes;
+    reader->filled = 0;
+}
+
+void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_receiver *receiver)
+{
+    memset(reader, 0, sizeof *reader);
+    reader->params = params;
+    reader->receiver = receiver;
+    reader->status = params && receiver ? CM_OK : CM_ERR_ARGUMENT;
+    await(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
+}
+
+static cm_status take_header(cm_frame_reader *reader, const uint8_t *bytes)
+{
+    cm_frame frame;
+    cm_status status = cm_frame_parse_header(bytes, CM_FRAME_HEADER_BYTES, reader->params, &frame);
+    if (status != CM_OK) {
+        return status;
+    }
+    if (frame.payload != CM_PAYLOAD_RESIDUES) {
+        return CM_ERR_UNSUPPORTED;
+    }
+    frame.info.log2_tiles = frame.log2_tiles;
+    reader->prime = reader->params->primes[frame.prime].q;
+    reader->bits = (uint8_t)bits_of(reader->prime);
+    reader->groups_left = frame.residue_count / CM_FRAME_GROUP;
+    reader->crc = cm_crc32c(0, bytes, CM_FRAME_HEADER_BYTES);
+    await(reader, PART_RESIDUES, CM_FRAME_GROUP / 8u * reader->bits);
+    return reader->receiver->begin(reader->receiver, &frame.info, frame.component, frame.prime, frame.tile);
+}
+
+/* A group of residues is whole words. Tells whether all are below q. */
+static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32_t residues[CM_FRAME_GROUP])
+{
+    const uint32_t mask = ((uint32_t)1 << bits) - 1u;
+    uint32_t word = 0;
+    uint32_t borrows = 0xFFFFFFFFu;
+    unsigned left = 0;
+    for (unsigned i = 0; i < CM_FRAME_GROUP; i++) {
+        uint32_t residue = word;
+        if (left < bits) {
+            word = cm_load32(bytes);
+            bytes += 4;
+            residue |= word << left;
+            word >>= bits - left;
+            left += 32u - bits;
+        } else {
+            word >>= bits;
+            left -= bits;
+        }
+        residue &= mask;
+        residues[i] = residue;
+        borrows &= residue - q;
+    }
+    return borrows >> 31 != 0;
+}
+
+static cm_status take_group(cm_frame_reader *reader, const uint8_t *bytes)
+{
+    uint32_t residues[CM_FRAME_GROUP];
+    reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
+    if (!unpack_group(bytes, reader->bits, reader->prime, residues)) {
+        return CM_ERR_RESIDUE;
+    }
+    reader->groups_left--;
+    if (reader->groups_left == 0) {
+        await(reader, PART_CRC, CM_FRAME_CRC_BYTES);
+    }
+    return reader->receiver->residues(reader->receiver, residues, CM_FRAME_GROUP);
+}
+
+static cm_status take_crc(cm_frame_reader *reader, const uint8_t *bytes)
+{
+    if (cm_load32(bytes) != reader->crc) {
+        return CM_ERR_FRAME_CRC;
+    }
+    await(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
+    return reader->receiver->end(reader->receiver);
+}
+
+static cm_status take(cm_frame_reader *reader, const uint8_t *bytes)
+{
+    if (reader->part == PART_HEADER) {
+        return take_header(reader, bytes);
+    }
+    return reader->part == PART_RESIDUES ? take_group(reader, bytes) : take_crc(reader, bytes);
+}
+
+/* Parts that are whole in bytes are used where they lie; others are gathered in piece. */
+cm_status cm_frame_reader_feed(cm_frame_reader *reader, const uint8_t *bytes, size_t length)
+{
+    if (!reader || (!bytes && length > 0)) {
+        return CM_ERR_ARGUMENT;
+    }
+    while (length > 0 && reader->status == CM_OK) {
+        const size_t missing = (size_t)(reader->wanted - reader->filled);
+        const size_t step = length < missing ? length : missing;
+        const uint8_t *part = bytes;
+        if (step < reader->wanted) {
+            memcpy(reader->piece + reader->filled, bytes, step);
+            part = reader->piece;
+        }
+        bytes += step;
+        length -= step;
+        reader->filled = (uint8_t)(reader->filled + step);
+        if (reader->filled == reader->wanted) {
+            reader->filled = 0;
+            reader->status = take(reader, part);
+            if (reader->status != CM_OK) {
+                reader->receiver->fail(reader->receiver, reader->status);
+            }
+        }
+    }
+    return reader->status;
+}

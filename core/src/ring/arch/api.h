@@ -20,6 +20,7 @@ typedef struct cm_arch {
     /* Single steps: contracts as the functions of the same name in ring/ring.h. */
     int (*ntt_forward)(uint32_t *a, const cm_ring *ring);
     int (*ntt_inverse)(uint32_t *a, const cm_ring *ring);
+    int (*ntt_inverse_lazy)(uint32_t *a, const cm_ring *ring);
     int (*multiply)(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
                     const cm_prime *prime);
     int (*multiply_add)(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,

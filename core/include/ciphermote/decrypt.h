@@ -1,0 +1,100 @@
+/*
+ * Decryption on the device: a ciphertext comes in frames, in pieces of any size, and leaves as values in the arena.
+ *
+ * A ciphertext is never held. For each prime in turn, and each tile of it, component 1 comes and then component 0, both in
+ * NTT form (ciphermote.adapter.device_frames on the gateway puts them so): the products with the secret are made as
+ * the residues arrive, and what is left of a tile goes into sums of a few bytes a coefficient. Every field of a frame is checked
+ * before it is used; any fault ends the decryption with a status and a wiped arena, and there is no half answer.
+ *
+ *     cm_decryption decryption;
+ *     cm_frame_reader frames;
+ *     status = cm_bfv_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena);
+ *     cm_frame_reader_init(&frames, key.params, &decryption.receiver);
+ *     ... status = cm_frame_reader_feed(&frames, bytes, length); ...
+ *     status = cm_bfv_decrypt_end(&decryption); // the values lie at the arena's start
+ *
+ * Time depends on the parameters and on what is expected, never on keys, values or noise. Who may see results, and what
+ * to do before CKKS results are shared, stands in docs/security.md.
+ */
+#ifndef CIPHERMOTE_DECRYPT_H
+#define CIPHERMOTE_DECRYPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/bfv.h"
+#include "ciphermote/ckks.h"
+#include "ciphermote/keys.h"
+#include "ciphermote/receiver.h"
+#include "ciphermote/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Treat as opaque but counter and scale_or_t, which say what came, once it is complete. */
+typedef struct cm_decryption {
+    cm_receiver receiver; /* first: hand &decryption.receiver to a frame reader */
+    uint64_t counter;
+    uint64_t scale_or_t; /* CKKS: the scale as IEEE 754 binary64 bits; BFV: the plaintext modulus */
+    cm_secret_key key;
+    uint8_t *arena;
+    size_t arena_bytes;
+    uint32_t position; /* of the polynomial's next residue */
+    uint16_t next;     /* number of the frame to come */
+    uint8_t primes;    /* of the ciphertext, 0 until it began */
+    uint8_t log2_tiles;
+    uint8_t scheme;
+    uint8_t encoding;    /* BFV: a cm_bfv_encoding; CKKS: a cm_slots */
+    uint8_t number;      /* BFV: a cm_number */
+    uint8_t number_bits; /* BFV: of a sum, 24 or 32; CKKS: a cm_precision */
+    bool open;           /* a frame has begun and not ended */
+    cm_status status;
+} cm_decryption;
+
+/* ---- BFV ---- */
+
+/*
+ * How many bits a coefficient's sum keeps of the fraction t x / q: 24 save a quarter of the arena, if t primes 2^log2_tiles is
+ * at most 2^22; with 32 bits, 2^30. Then every ciphertext with at least one bit of noise budget left decrypts exactly.
+ */
+typedef enum cm_bfv_sums { CM_BFV_SUMS_24 = 24, CM_BFV_SUMS_32 = 32 } cm_bfv_sums;
+
+/* What is expected, and how it shall come out. */
+typedef struct cm_bfv_expected {
+    cm_bfv_encoding encoding;
+    cm_number
+        number; /* CM_UINT16 (t <= 2^16), CM_UINT32, CM_INT16 (t < 2^16) or CM_INT32: signed are within +-t/2 */
+    cm_bfv_sums sums;       /* 24 bits for numbers of 16 bits alone */
+    uint8_t log2_tiles;     /* how many tiles each polynomial comes in: 0 .. 4 (with CM_SLOT_ORDER_RAM, 2) */
+    uint32_t plain_modulus; /* t */
+} cm_bfv_expected;
+
+/* Bytes of the arena; n is the ring degree: integer constant expressions. */
+#define CM_DECRYPT_WORKSPACE_BYTES (64u + 8u * CM_MAX_LOG2_N)
+#define CM_DECRYPT_TILE_BYTES(n, log2_tiles) (4u * (size_t)(n) >> (log2_tiles))
+#define CM_BFV_DECRYPT_ARENA_BYTES(n, sums, log2_tiles) \
+    ((size_t)(n) / 8u * (sums) + CM_DECRYPT_TILE_BYTES(n, log2_tiles) + CM_DECRYPT_WORKSPACE_BYTES)
+
+/*
+ * Expect a BFV ciphertext under this key. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_PLAIN_MODULUS, CM_ERR_ARENA. From then
+ * on, the frame reader returns CM_ERR_FRAME_FOREIGN if a frame is of another key or kind than expected, or of
+ * another ciphertext than the first, and CM_ERR_FRAME_ORDER if it is not the next one.
+ */
+CM_MUST_CHECK cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
+                                             const cm_bfv_expected *expected, void *arena, size_t arena_bytes);
+
+/*
+ * After the last frame: n values lie at the arena's start, of the number expected (batching: two rows of n/2), and all else
+ * in it is wiped. The status of the first fault, if there was one; CM_ERR_FRAME_SHORT if frames are missing.
+ */
+CM_MUST_CHECK cm_status cm_bfv_decrypt_end(cm_decryption *decryption);
+
+/* Forget a decryption that is not wanted any more. Safe at any time after begin. */
+void cm_decryption_wipe(cm_decryption *decryption);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

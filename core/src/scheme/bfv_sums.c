@@ -1,0 +1,139 @@
+/* BFV decryption's sums: fractions x/q in fixed point, without big integers. Never branches on data. */
+#include "scheme/sums.h"
+
+#include "random/bytes.h"
+#include "ring/prime.h"
+
+/* r^T = -1 makes r^-j = -r^(T-j). */
+void cm_sums_weights(const cm_ring *ring, uint32_t factor, uint32_t weights[CM_MAX_TILES])
+{
+    const cm_prime *prime = ring->prime;
+    const unsigned tiles = 1u << ring->log2_tiles;
+    int32_t powers[CM_MAX_TILES];
+    const uint32_t scaled =
+        cm_montgomery_residue(factor, cm_montgomery_residue(prime->n_inv, prime->r2, prime), prime);
+    cm_ring_fold_powers(ring, scaled, powers);
+    weights[0] = scaled;
+    for (unsigned j = 1; j < tiles; j++) {
+        const int32_t weight = -powers[tiles - j];
+        weights[j] = (uint32_t)(weight < 0 ? weight + (int32_t)prime->q : weight);
+    }
+}
+
+/* (q_i/q) mod q_i in Montgomery form, q being the product of count primes and q_i the ring's. All of it is public. */
+static uint32_t inverse_of_others(const cm_prime *prime, const cm_prime *primes, unsigned count)
+{
+    uint32_t others = prime->r1;
+    for (unsigned i = 0; i < count; i++) {
+        if (primes[i].q != prime->q) {
+            const uint32_t other = cm_montgomery_residue(cm_reduce(primes[i].q, prime), prime->r2, prime);
+            others = cm_montgomery_residue(others, other, prime);
+        }
+    }
+    return cm_montgomery_power(others, prime->q - 2u, prime);
+}
+
+/* 2^64 w / q rounded down, as high 2^32 + low with a signed low part. */
+typedef struct fraction {
+    uint32_t high;
+    int32_t low;
+} fraction;
+
+/*
+ * For w in Montgomery form. floor(2^32 y / q) is (2^32 y - z) / q for z = 2^32 y mod q, and modulo 2^32 that is -z / q: so
+ * z times -q^-1. The upper half is this for y = w, where z is w in Montgomery form; the lower, for y that z.
+ */
+static fraction fraction_of(uint32_t w, const cm_prime *prime)
+{
+    fraction f;
+    f.low = (int32_t)(cm_montgomery_residue(w, prime->r2, prime) * prime->neg_q_inv);
+    f.high = w * prime->neg_q_inv + ((uint32_t)f.low >> 31);
+    return f;
+}
+
+/*
+ * x w / q modulo 1 in units of 2^-32, for |x| up to 4q, to within 1/2 from rounding and 1/8 from f, which is less than one
+ * unit of 2^-64 too small.
+ */
+static inline uint32_t multiple(uint32_t x, fraction f)
+{
+    const int64_t low = cm_product_signed((int32_t)x, f.low) + ((int64_t)1 << 31);
+    return x * f.high + (uint32_t)((uint64_t)low >> 32);
+}
+
+static void add_32(uint8_t *sums, const uint32_t *tile, uint32_t points, fraction f)
+{
+    uint32_t *const out = (uint32_t *)(void *)sums;
+    for (uint32_t i = 0; i < points; i++) {
+        out[i] += multiple(tile[i], f);
+    }
+}
+
+/* Four sums of 24 bits are three words. A sum is rounded to 24 bits whenever something is added. */
+static void add_24(uint8_t *sums, const uint32_t *tile, uint32_t points, fraction f)
+{
+    const uint32_t half = 128u;
+    for (uint32_t i = 0; i < points; i += 4u, sums += 12) {
+        const uint32_t a = cm_load32(sums);
+        const uint32_t b = cm_load32(sums + 4);
+        const uint32_t c = cm_load32(sums + 8);
+        const uint32_t s0 = (a << 8) + multiple(tile[i], f) + half;
+        const uint32_t s1 = ((a >> 16 & 0xFF00u) | b << 16) + multiple(tile[i + 1u], f) + half;
+        const uint32_t s2 = ((b >> 8 & 0xFFFF00u) | c << 24) + multiple(tile[i + 2u], f) + half;
+        const uint32_t s3 = (c & 0xFFFFFF00u) + multiple(tile[i + 3u], f) + half;
+        cm_store32(sums, s0 >> 8 | (s1 >> 8) << 24);
+        cm_store32(sums + 4, s1 >> 16 | s2 >> 8 << 16);
+        cm_store32(sums + 8, s2 >> 24 | (s3 & 0xFFFFFF00u));
+    }
+}
+
+void cm_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, const cm_ring *ring,
+                     const cm_prime *primes, unsigned count)
+{
+    const uint32_t points = cm_ring_points(ring);
+    const cm_prime *prime = ring->prime;
+    uint32_t weights[CM_MAX_TILES];
+    cm_sums_weights(ring, prime->q - inverse_of_others(prime, primes, count), weights);
+    for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
+        const fraction f = fraction_of(weights[j], prime);
+        uint8_t *const part = sums + (size_t)j * points / 8u * (unsigned)bits;
+        if (bits == CM_BFV_SUMS_24) {
+            add_24(part, tile, points, f);
+        } else {
+            add_32(part, tile, points, f);
+        }
+    }
+}
+
+/* The sum's upper bits, and zeros below. */
+static inline uint32_t load_sum(const uint8_t *sums, cm_bfv_sums bits, uint32_t i)
+{
+    if (bits == CM_BFV_SUMS_32) {
+        return cm_load32(sums + (size_t)i * 4u);
+    }
+    const uint8_t *at = sums + (size_t)i * 3u;
+    return (uint32_t)at[0] << 8 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 24;
+}
+
+/* At most t, and that stands for 0. */
+static inline uint32_t round_sum(uint32_t sum, uint32_t t)
+{
+    const uint32_t m = (uint32_t)((cm_product(sum, t) + ((uint64_t)1 << 31)) >> 32);
+    return cm_subtract_once(m, t);
+}
+
+/* Numbers narrower than their sums go forwards, the others backwards, so that none is overwritten before it is read. */
+void cm_bfv_sums_round(uint8_t *sums, cm_bfv_sums bits, cm_bfv_width width, uint32_t n, uint32_t t)
+{
+    if (width == CM_BFV_16) {
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t m = round_sum(load_sum(sums, bits, i), t);
+            ((uint16_t *)(void *)sums)[i] = (uint16_t)m;
+        }
+    } else {
+        for (uint32_t i = n; i-- > 0;) {
+            const uint32_t m = round_sum(load_sum(sums, bits, i), t);
+            ((uint32_t *)(void *)sums)[i] = m;
+        }
+    }
+}

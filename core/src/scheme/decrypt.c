@@ -1,0 +1,367 @@
+/*
+ * Decryption, a tile of a prime at a time. A tile of the secret is transformed (or lies in flash); component 1 is multiplied
+ * into it and component 0 taken off as they arrive; the tile is transformed back, and what it tells of each
+ * coefficient is added up (sums.h).
+ */
+#include "ciphermote/decrypt.h"
+
+#include <string.h>
+
+#include "encode/encode.h"
+#include "encode/unbatch.h"
+#include "random/wipe.h"
+#include "ring/prime.h"
+#include "scheme/sums.h"
+
+/* What a decryption needs beside numbers; it lies at the arena's end. */
+typedef struct workspace {
+    cm_ring ring;
+    cm_prime plain; /* BFV, batching: t */
+} workspace;
+
+typedef char cm_decrypt_workspace_fits[sizeof(workspace) <= CM_DECRYPT_WORKSPACE_BYTES ? 1 : -1];
+
+/* The arena's parts. */
+typedef struct layout {
+    uint8_t *sums;
+    uint32_t *tile;
+    workspace *work;
+} layout;
+
+static size_t ring_degree(const cm_decryption *decryption)
+{
+    return (size_t)1 << decryption->key.params->log2_n;
+}
+
+static size_t sums_bytes(const cm_decryption *decryption)
+{
+    return ring_degree(decryption) / 8u * decryption->number_bits;
+}
+
+static layout layout_of(const cm_decryption *decryption)
+{
+    const size_t tile_bytes = CM_DECRYPT_TILE_BYTES(ring_degree(decryption), decryption->log2_tiles);
+    uint8_t *const tile = decryption->arena + sums_bytes(decryption);
+    return (layout){decryption->arena, (uint32_t *)(void *)tile, (workspace *)(void *)(tile + tile_bytes)};
+}
+
+/* ---- frames ---- */
+
+static cm_decryption *decryption_of(cm_receiver *self)
+{
+    return (cm_decryption *)(void *)self;
+}
+
+static bool as_expected(const cm_decryption *decryption, const cm_ciphertext_info *info)
+{
+    const bool same = info->params->id == decryption->key.params->id &&
+                      info->key_id == decryption->key.key_id && (uint8_t)info->scheme == decryption->scheme &&
+                      info->ntt_form && info->components == 2 && info->xof == CM_XOF_NONE &&
+                      info->log2_tiles == decryption->log2_tiles;
+    if (!same) {
+        return false;
+    }
+    if (decryption->primes == 0) {
+        return decryption->scheme == CM_CKKS || info->scale_or_t == decryption->scale_or_t;
+    }
+    return info->primes == decryption->primes && info->counter == decryption->counter &&
+           info->scale_or_t == decryption->scale_or_t;
+}
+
+/* The frame's number in the order that a decryption takes. */
+static uint32_t number_of(const cm_decryption *decryption, unsigned component, unsigned prime, unsigned tile)
+{
+    return (((uint32_t)prime << decryption->log2_tiles) + tile) * 2u + (1u - component);
+}
+
+static void open_ring(const cm_decryption *decryption, const layout *parts, unsigned prime, unsigned tile)
+{
+    cm_ring *ring = &parts->work->ring;
+    if (tile == 0) {
+        cm_ring_init(ring, &decryption->key.params->primes[prime], decryption->key.params->log2_n);
+    }
+    cm_ring_select_tile(ring, decryption->log2_tiles, tile);
+}
+
+/* The tile of -s, transformed, in Montgomery form: from flash, or made where the tile lies. */
+static const uint32_t *secret_tile(const cm_decryption *decryption, const layout *parts)
+{
+#if CM_TRANSFORMED_SECRET
+    const cm_ring *ring = &parts->work->ring;
+    const size_t prime = (size_t)(ring->prime - decryption->key.params->primes);
+    return decryption->key.transformed + (prime << ring->log2_n) + (size_t)ring->tile * cm_ring_points(ring);
+#else
+    (void)decryption;
+    return parts->tile;
+#endif
+}
+
+static void prepare_secret(const cm_decryption *decryption, const layout *parts)
+{
+#if CM_TRANSFORMED_SECRET
+    (void)decryption;
+    (void)parts;
+#else
+    const cm_ring *ring = &parts->work->ring;
+    cm_ternary_fold(parts->tile, decryption->key.ternary, ring->prime->q - ring->prime->r1, ring);
+    cm_ntt_forward(parts->tile, ring);
+#endif
+}
+
+static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, unsigned component,
+                             unsigned prime, unsigned tile)
+{
+    cm_decryption *decryption = decryption_of(self);
+    if (decryption->status != CM_OK) {
+        return decryption->status;
+    }
+    if (!as_expected(decryption, info)) {
+        return CM_ERR_FRAME_FOREIGN;
+    }
+    if (decryption->open || number_of(decryption, component, prime, tile) != decryption->next) {
+        return CM_ERR_FRAME_ORDER;
+    }
+    if (decryption->primes == 0) {
+        decryption->primes = info->primes;
+        decryption->counter = info->counter;
+        decryption->scale_or_t = info->scale_or_t;
+    }
+    if (component == 1) {
+        const layout parts = layout_of(decryption);
+        open_ring(decryption, &parts, prime, tile);
+        prepare_secret(decryption, &parts);
+    }
+    decryption->open = true;
+    decryption->position = 0;
+    return CM_OK;
+}
+
+/* Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. */
+static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
+{
+    cm_decryption *decryption = decryption_of(self);
+    const layout parts = layout_of(decryption);
+    const cm_prime *prime = parts.work->ring.prime;
+    uint32_t *const tile = parts.tile + decryption->position;
+    if (decryption->next % 2u == 0) {
+        const uint32_t *secret = secret_tile(decryption, &parts);
+        cm_multiply(tile, secret + decryption->position, residues, count, prime);
+    } else {
+        const uint32_t q = prime->q;
+        for (uint32_t i = 0; i < count; i++) {
+            tile[i] += q - residues[i];
+        }
+    }
+    decryption->position += count;
+    return CM_OK;
+}
+
+static cm_status end_frame(cm_receiver *self)
+{
+    cm_decryption *decryption = decryption_of(self);
+    const layout parts = layout_of(decryption);
+    const cm_params *params = decryption->key.params;
+    if (decryption->next % 2u == 1u) {
+        cm_ntt_inverse_lazy(parts.tile, &parts.work->ring);
+        cm_bfv_sums_add(parts.sums, (cm_bfv_sums)decryption->number_bits, parts.tile, &parts.work->ring,
+                        params->primes, decryption->primes);
+    }
+    decryption->open = false;
+    decryption->next++;
+    return CM_OK;
+}
+
+static void wipe_arena(const cm_decryption *decryption)
+{
+    cm_wipe(decryption->arena, decryption->arena_bytes);
+    cm_wipe_stack();
+}
+
+static void fail(cm_receiver *self, cm_status status)
+{
+    cm_decryption *decryption = decryption_of(self);
+    if (decryption->status == CM_OK) {
+        decryption->status = status;
+        wipe_arena(decryption);
+    }
+}
+
+void cm_decryption_wipe(cm_decryption *decryption)
+{
+    if (decryption && decryption->arena) {
+        fail(&decryption->receiver, CM_ERR_ARGUMENT);
+    }
+}
+
+/* ---- begin and end ---- */
+
+static bool usable(const cm_secret_key *key)
+{
+#if CM_TRANSFORMED_SECRET
+    if (key && !key->transformed) {
+        return false;
+    }
+#endif
+    return key && key->ternary;
+}
+
+static bool params_usable(const cm_params *params)
+{
+    return params && params->log2_n >= 10 && params->log2_n <= CM_MAX_LOG2_N && params->data_primes >= 1 &&
+           params->data_primes <= params->key_primes && params->key_primes <= CM_MAX_PRIMES;
+}
+
+/* Whatever fails in begin, the decryption is one that takes nothing. */
+static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_secret_key *key,
+                       unsigned log2_tiles, void *arena, size_t arena_bytes)
+{
+    memset(decryption, 0, sizeof *decryption);
+    decryption->receiver = (cm_receiver){begin_frame, take_residues, end_frame, fail};
+    decryption->status = CM_ERR_ARGUMENT;
+    if (!usable(key) || log2_tiles > CM_MAX_LOG2_TILES) {
+        return CM_ERR_ARGUMENT;
+    }
+    if (CM_SLOT_ORDER == CM_SLOT_ORDER_RAM && log2_tiles > 2) {
+        return CM_ERR_UNSUPPORTED;
+    }
+    if (!params_usable(key->params)) {
+        return CM_ERR_PARAMS;
+    }
+    decryption->key = *key;
+    decryption->scheme = (uint8_t)scheme;
+    decryption->log2_tiles = (uint8_t)log2_tiles;
+    decryption->arena = arena;
+    decryption->arena_bytes = arena_bytes;
+    return CM_OK;
+}
+
+/* The last step of begin: the arena is large enough, and from here on ours. */
+static cm_status take_arena(cm_decryption *decryption)
+{
+    const size_t tile = CM_DECRYPT_TILE_BYTES(ring_degree(decryption), decryption->log2_tiles);
+    if (!decryption->arena || (uintptr_t)decryption->arena % 8u != 0 ||
+        decryption->arena_bytes < sums_bytes(decryption) + tile + CM_DECRYPT_WORKSPACE_BYTES) {
+        decryption->arena = NULL;
+        return CM_ERR_ARENA;
+    }
+    memset(decryption->arena, 0, sums_bytes(decryption));
+    decryption->status = CM_OK;
+    return CM_OK;
+}
+
+/* The first fault; or that frames are missing. Either way, nothing is left. */
+static cm_status completeness(cm_decryption *decryption)
+{
+    if (decryption->status != CM_OK) {
+        return decryption->status;
+    }
+    if (decryption->open || decryption->primes == 0 ||
+        decryption->next != (uint32_t)decryption->primes << (decryption->log2_tiles + 1u)) {
+        fail(&decryption->receiver, CM_ERR_FRAME_SHORT);
+        return CM_ERR_FRAME_SHORT;
+    }
+    return CM_OK;
+}
+
+/* The values are what remains, and a decryption gives them once. */
+static cm_status leave(cm_decryption *decryption, size_t values_bytes)
+{
+    cm_wipe(decryption->arena + values_bytes, decryption->arena_bytes - values_bytes);
+    cm_wipe_stack();
+    decryption->status = CM_ERR_ARGUMENT;
+    return CM_OK;
+}
+
+/* ---- BFV ---- */
+
+static cm_bfv_width width_of(uint8_t number)
+{
+    return number == CM_UINT16 || number == CM_INT16 ? CM_BFV_16 : CM_BFV_32;
+}
+
+static cm_status check_bfv(const cm_params *params, const cm_bfv_expected *expected)
+{
+    const uint32_t t = expected->plain_modulus;
+    if ((unsigned)expected->encoding > CM_BFV_COEFFICIENTS || expected->number < CM_INT16 ||
+        expected->number > CM_UINT32 ||
+        (expected->sums != CM_BFV_SUMS_24 && expected->sums != CM_BFV_SUMS_32)) {
+        return CM_ERR_ARGUMENT;
+    }
+    const bool narrow = width_of((uint8_t)expected->number) == CM_BFV_16;
+    if (expected->sums == CM_BFV_SUMS_24 && !narrow) {
+        return CM_ERR_ARGUMENT;
+    }
+    const uint32_t limit = expected->number == CM_UINT16 ? 0x10000u : 0xFFFFu;
+    const uint64_t additions = (uint64_t)params->data_primes << expected->log2_tiles;
+    if (t < 2u || (narrow && t > limit) || additions * t > (uint64_t)1 << ((unsigned)expected->sums - 2u)) {
+        return CM_ERR_PLAIN_MODULUS;
+    }
+    return CM_OK;
+}
+
+cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
+                               const cm_bfv_expected *expected, void *arena, size_t arena_bytes)
+{
+    if (!decryption || !expected) {
+        return CM_ERR_ARGUMENT;
+    }
+    cm_status status = start(decryption, CM_BFV, key, expected->log2_tiles, arena, arena_bytes);
+    if (status == CM_OK) {
+        status = check_bfv(key->params, expected);
+    }
+    cm_prime plain = {0};
+    if (status == CM_OK && expected->encoding == CM_BFV_BATCH &&
+        !cm_prime_init(&plain, expected->plain_modulus, key->params->log2_n)) {
+        status = CM_ERR_PLAIN_MODULUS;
+    }
+    if (status != CM_OK) {
+        return status;
+    }
+    decryption->encoding = (uint8_t)expected->encoding;
+    decryption->number = (uint8_t)expected->number;
+    decryption->number_bits = (uint8_t)expected->sums;
+    decryption->scale_or_t = expected->plain_modulus;
+    status = take_arena(decryption);
+    if (status == CM_OK) {
+        layout_of(decryption).work->plain = plain;
+    }
+    return status;
+}
+
+/* Numbers above t/2 stand for negative ones. */
+static void centre(void *values, cm_bfv_width width, uint32_t n, uint32_t t)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (width == CM_BFV_16) {
+            uint16_t *const out = values;
+            out[i] = (uint16_t)(out[i] - (t & (0u - ((t / 2u - out[i]) >> 31))));
+        } else {
+            uint32_t *const out = values;
+            out[i] -= t & (0u - ((t / 2u - out[i]) >> 31));
+        }
+    }
+}
+
+cm_status cm_bfv_decrypt_end(cm_decryption *decryption)
+{
+    if (!decryption || decryption->scheme != CM_BFV) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_status status = completeness(decryption);
+    if (status != CM_OK) {
+        return status;
+    }
+    const layout parts = layout_of(decryption);
+    const uint32_t n = (uint32_t)ring_degree(decryption);
+    const uint32_t t = (uint32_t)decryption->scale_or_t;
+    const cm_bfv_width width = width_of(decryption->number);
+    cm_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->number_bits, width, n, t);
+    if (decryption->encoding == CM_BFV_BATCH) {
+        cm_ring_init(&parts.work->ring, &parts.work->plain, decryption->key.params->log2_n);
+        cm_unbatch(parts.sums, width, &parts.work->ring, (uint8_t *)parts.tile);
+    }
+    if (decryption->number == CM_INT16 || decryption->number == CM_INT32) {
+        centre(parts.sums, width, n, t);
+    }
+    return leave(decryption, (size_t)n * (width == CM_BFV_16 ? 2u : 4u));
+}

@@ -1,0 +1,35 @@
+/*
+ * What a decryption keeps of a ciphertext: for each coefficient a sum of a few bytes, to which every tile at every
+ * prime adds. A tile's coefficients t[i], of the polynomial's x folded, give back the polynomial as
+ *     x[j n/T + i] = 1/T sum over the tiles of t[i] r^-j,
+ * for the T tiles' r are the roots of r^T = -1. So a tile adds to all coefficients as soon as it is there.
+ */
+#ifndef CM_SCHEME_SUMS_H
+#define CM_SCHEME_SUMS_H
+
+#include <stdint.h>
+
+#include "ciphermote/decrypt.h"
+#include "ring/ring.h"
+
+/*
+ * factor / n r^-j for each j below 2^log2_tiles, as residues in Montgomery form, as factor is: what a tile's coefficients
+ * times n/T, as cm_ntt_inverse_lazy leaves them, count for in coefficient j n/T + i.
+ */
+void cm_sums_weights(const cm_ring *ring, uint32_t factor, uint32_t weights[CM_MAX_TILES]);
+
+/* ---- BFV ---- */
+
+/*
+ * A sum of n numbers of 24 or 32 bits is x/q modulo 1 in units of 2^-bits, q the product of all primes: x is
+ * sum x_i (q_i/q mod q_i) q/q_i, so x/q is sum (x_i (q_i/q mod q_i) mod q_i) / q_i but for whole numbers. Wrapping round takes
+ * those off, and no number larger than a word is needed.
+ * Adds -x for a tile as cm_ntt_inverse_lazy leaves it, at one of the ciphertext's primes.
+ */
+void cm_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, const cm_ring *ring,
+                     const cm_prime *primes, unsigned count);
+
+/* In place, from sums to round(t x / q) modulo t: n numbers of 16 or 32 bits. */
+void cm_bfv_sums_round(uint8_t *sums, cm_bfv_sums bits, cm_bfv_width width, uint32_t n, uint32_t t);
+
+#endif

@@ -1,0 +1,100 @@
+"""The adapter's other way: a SEAL ciphertext as the frames that a device decrypts.
+
+A device decrypts tile by tile and prime by prime, component 1 before component 0, in NTT form
+(core/include/ciphermote/decrypt.h); what SEAL computes is put in that form and order here. All of it is
+public: no key is needed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ciphermote import _core
+from ciphermote import seal_bytes as sb
+from ciphermote.ckks import expand_second
+from ciphermote.core import core_errors, core_params
+from ciphermote.errors import ParameterError
+
+MAX_LOG2_TILES = 4
+
+
+def device_frames(
+    ciphertext: sb.SealCiphertext,
+    key_id: int,
+    counter: int,
+    *,
+    log2_tiles: int = 0,
+    primes: int | None = None,
+) -> Iterator[bytes]:
+    """The frames of a ciphertext, one after the other, in the order in which a device takes them.
+
+    ciphertext: of two polynomials, BFV (either form) or CKKS, at any level. key_id, counter: what the frames
+    shall say; the device checks that all agree. log2_tiles: each polynomial comes in 2^log2_tiles tiles, as
+    the device's decryption expects. primes (CKKS): keep the first so many alone, which changes no value
+    below a quarter of their product and saves the device the rest.
+    ParameterError if the ciphertext has other than two polynomials, or there are no such tiles or primes.
+    """
+    parameters = ciphertext.parms
+    kept = ciphertext.primes if primes is None else primes
+    if ciphertext.size != 2:
+        raise ParameterError(
+            f"The ciphertext has {ciphertext.size} polynomials and devices decrypt two: relinearize it first."
+        )
+    if not 0 <= log2_tiles <= MAX_LOG2_TILES:
+        raise ParameterError(f"2^{log2_tiles} tiles are none that frames have: take log2_tiles from 0 to 4.")
+    if not 1 <= kept <= ciphertext.primes or (
+        kept < ciphertext.primes and ciphertext.scheme != sb.Scheme.CKKS
+    ):
+        raise ParameterError(
+            f"{kept} primes cannot be kept of a {ciphertext.scheme.name} ciphertext's {ciphertext.primes}: "
+            "CKKS ones can leave out their last primes, BFV ones are switched to fewer by SEAL."
+        )
+    return _frames(ciphertext, key_id, counter, log2_tiles, kept)
+
+
+def _frames(
+    ciphertext: sb.SealCiphertext, key_id: int, counter: int, log2_tiles: int, primes: int
+) -> Iterator[bytes]:
+    parameters = ciphertext.parms
+    params = core_params(parameters)
+    is_bfv = ciphertext.scheme == sb.Scheme.BFV
+    (scale_bits,) = struct.unpack("<Q", struct.pack("<d", ciphertext.scale))
+    scale_or_t = ciphertext.plain_modulus if is_bfv else scale_bits
+    residues = _transformed(ciphertext, primes)
+    points = parameters.n >> log2_tiles
+    for prime in range(primes):
+        for tile in range(1 << log2_tiles):
+            for component in (1, 0):
+                part = residues[component, prime, tile * points : (tile + 1) * points]
+                with core_errors():
+                    yield _core.write_frame(
+                        params,
+                        int(ciphertext.scheme),
+                        primes,
+                        log2_tiles,
+                        key_id,
+                        counter,
+                        scale_or_t,
+                        component,
+                        prime,
+                        tile,
+                        np.ascontiguousarray(part),
+                    )
+
+
+def _transformed(ciphertext: sb.SealCiphertext, primes: int) -> NDArray[np.uint32]:
+    """uint32 [2, primes, n], NTT form; a seed is expanded."""
+    residues = expand_second(ciphertext)[:, :primes]
+    if ciphertext.ntt_form:
+        return residues
+    params = core_params(ciphertext.parms)
+    with core_errors():
+        rows = [
+            [_core.ntt_forward(params, i, np.ascontiguousarray(row)) for i, row in enumerate(polynomial)]
+            for polynomial in residues
+        ]
+    return np.array(rows, dtype=np.uint32)

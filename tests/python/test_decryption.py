@@ -1,0 +1,106 @@
+"""Decryption on the device: what Microsoft SEAL encrypts and computes, decrypted by the device library."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tenseal.sealapi as seal
+from ciphermote import _core
+from ciphermote import seal_bytes as sb
+from ciphermote.core import core_params
+from ciphermote.errors import ParameterError
+from ciphermote.keys import SecretKey
+from ciphermote.parameters import BUILTIN, ParameterSet, by_name
+from ciphermote.returning import device_frames
+from seal_owner import SealOwner
+
+KEY_ID = 0x0123456789ABCDEF
+COUNTER = 77
+INT16, INT32, UINT16, UINT32 = 1, 2, 3, 4
+
+parameter_sets = pytest.mark.parametrize("parameters", BUILTIN, ids=lambda p: p.name)
+
+
+def plain_modulus_of(parameters: ParameterSet) -> int:
+    """The smallest for batching of 16 bits, or of more where there is none; n = 1024 has room for few bits."""
+    return {1024: 12289, 2048: 12289, 4096: 40961, 8192: 65537, 16384: 65537}[parameters.n]
+
+
+class BfvOwner(SealOwner):
+    """SEAL's keys, and the secret one as the device holds it."""
+
+    def __init__(self, parameters: ParameterSet, folder: Path) -> None:
+        self.t = plain_modulus_of(parameters)
+        super().__init__(parameters, folder, self.t)
+        found = sb.read_secret_key(
+            self.save(self.secret_key), parameters, scheme=sb.Scheme.BFV, plain_modulus=self.t
+        )
+        self.device_key = SecretKey._from_residues(parameters, found.residues)
+        self.encoder = seal.BatchEncoder(self.context)
+        self.evaluator = seal.Evaluator(self.context)
+
+    def batched(self, values: np.ndarray) -> seal.Plaintext:
+        plain = seal.Plaintext()
+        self.encoder.encode(values.tolist(), plain)
+        return plain
+
+    def encrypted(self, values: np.ndarray, symmetric: bool) -> seal.Ciphertext:
+        if symmetric:
+            data = self.save(self.encryptor.encrypt_symmetric(self.batched(values)))
+            return self.load(seal.Ciphertext, data)
+        ciphertext = seal.Ciphertext()
+        self.encryptor.encrypt(self.batched(values), ciphertext)
+        return ciphertext
+
+    def read(self, ciphertext: seal.Ciphertext) -> sb.SealCiphertext:
+        return sb.read_ciphertext(
+            self.save(ciphertext), self.parms, scheme=sb.Scheme.BFV, plain_modulus=self.t
+        )
+
+    def budget(self, ciphertext: seal.Ciphertext) -> int:
+        return self.decryptor.invariant_noise_budget(ciphertext)
+
+    def decryption(self, number: int, sums: int, log2_tiles: int, *, batch: bool = True) -> _core.Decryption:
+        return _core.Decryption.bfv(
+            core_params(self.parms), self.device_key.packed, KEY_ID, self.t, batch, number, sums, log2_tiles
+        )
+
+
+@cache
+def bfv_owner(parameters: ParameterSet, folder: Path) -> BfvOwner:
+    return BfvOwner(parameters, folder)
+
+
+@pytest.fixture
+def owner(parameters: ParameterSet, tmp_path_factory: pytest.TempPathFactory) -> BfvOwner:
+    return bfv_owner(parameters, tmp_path_factory.getbasetemp())
+
+
+def feed(decryption: _core.Decryption, data: bytes, piece: int = 1 << 20) -> None:
+    for start in range(0, len(data), piece):
+        decryption.feed(data[start : start + piece])
+
+
+def random_slots(owner: BfvOwner, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, owner.t, owner.parms.n)
+
+
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "asymmetric"])
+@parameter_sets
+def test_what_seal_encrypts_in_bfv_comes_out_exactly(parameters, owner, symmetric):
+    wide = [(UINT32, 32, 0), (INT32, 32, 2)]
+    narrow = [(UINT16, 32, 1), (UINT16, 24, 3), (INT16, 24, 4)] if owner.t < 2**16 else []
+    for seed, (number, sums, log2_tiles) in enumerate(wide + narrow):
+        slots = random_slots(owner, seed)
+        frames = device_frames(
+            owner.read(owner.encrypted(slots, symmetric)), KEY_ID, COUNTER, log2_tiles=log2_tiles
+        )
+        decryption = owner.decryption(number, sums, log2_tiles)
+        feed(decryption, b"".join(frames), piece=1000 + seed)
+        found = decryption.end().astype(np.int64)
+        if number in (INT16, INT32):
+            assert found.min() < 0 and np.abs(found).max() <= owner.t // 2
+        assert np.array_equal(found % owner.t, slots), (number, sums, log2_tiles)
