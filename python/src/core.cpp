@@ -622,7 +622,27 @@ class Decryption
                                        static_cast<uint8_t>(log2_tiles), plain_modulus};
         const cm_secret_key key = self->key(key_id);
         self->number_ = expected.number;
+        self->values_ = params.n();
         check(cm_bfv_decrypt_begin(&self->decryption_, &key, &expected, self->arena_.data(), self->bytes_));
+        return self;
+    }
+    static std::unique_ptr<Decryption> ckks(const Params &params, const nb::bytes &ternary, uint64_t key_id,
+                                            bool complex_slots, int precision, int number, int exponent,
+                                            unsigned log2_tiles)
+    {
+        const cm_slots slots = complex_slots ? CM_COMPLEX_SLOTS : CM_REAL;
+        if (log2_tiles > 4) {
+            throw StatusError(CM_ERR_ARGUMENT);
+        }
+        std::unique_ptr<Decryption> self(new Decryption(
+            params, ternary, CM_CKKS_DECRYPT_ARENA_BYTES(params.n(), slots, precision, log2_tiles)));
+        const cm_ckks_expected expected{slots, static_cast<cm_precision>(precision),
+                                        static_cast<cm_number>(number), static_cast<int16_t>(exponent),
+                                        static_cast<uint8_t>(log2_tiles)};
+        const cm_secret_key key = self->key(key_id);
+        self->number_ = expected.number;
+        self->values_ = params.n() / (complex_slots ? 1 : 2);
+        check(cm_ckks_decrypt_begin(&self->decryption_, &key, &expected, self->arena_.data(), self->bytes_));
         return self;
     }
     ~Decryption()
@@ -639,8 +659,9 @@ class Decryption
     }
     nb::object end()
     {
-        check(cm_bfv_decrypt_end(&decryption_));
-        return values(params_->n());
+        check(decryption_.scheme == CM_BFV ? cm_bfv_decrypt_end(&decryption_)
+                                           : cm_ckks_decrypt_end(&decryption_));
+        return values(values_);
     }
     nb::bytes arena() const
     {
@@ -686,6 +707,7 @@ class Decryption
     std::vector<uint64_t> arena_;
     size_t bytes_;
     cm_number number_ = CM_UINT32;
+    size_t values_ = 0;
     cm_decryption decryption_{};
     cm_frame_reader reader_{};
 };
@@ -771,6 +793,8 @@ NB_MODULE(_core, m)
     nb::class_<Decryption>(m, "Decryption", "A device's decryption of one ciphertext.")
         .def_static("bfv", &Decryption::bfv, "params"_a, "ternary"_a, "key_id"_a, "plain_modulus"_a,
                     "batch"_a, "number"_a, "sums"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
+        .def_static("ckks", &Decryption::ckks, "params"_a, "ternary"_a, "key_id"_a, "complex_slots"_a,
+                    "precision"_a, "number"_a, "exponent"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
         .def("feed", &Decryption::feed, "data"_a, "Take bytes of the stream of frames.")
         .def("end", &Decryption::end, "The values.")
         .def_prop_ro("arena", &Decryption::arena, "What the arena holds now, for tests.");

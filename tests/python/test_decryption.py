@@ -104,3 +104,99 @@ def test_what_seal_encrypts_in_bfv_comes_out_exactly(parameters, owner, symmetri
         if number in (INT16, INT32):
             assert found.min() < 0 and np.abs(found).max() <= owner.t // 2
         assert np.array_equal(found % owner.t, slots), (number, sums, log2_tiles)
+
+
+FLOAT32 = 0
+SLOTS_MEASURED = 2**17
+
+
+class CkksOwner(SealOwner):
+    """SEAL's keys, and the secret one as the device holds it."""
+
+    def __init__(self, parameters: ParameterSet, folder: Path) -> None:
+        super().__init__(parameters, folder)
+        self.device_key = SecretKey.from_seal(self.save(self.secret_key), parameters)
+        self.log2_scale = 25 if len(parameters.data_primes) > 1 else 18
+
+    def encrypted(self, values: np.ndarray, symmetric: bool) -> bytes:
+        plain = seal.Plaintext()
+        self.encoder.encode(values.tolist(), 2.0**self.log2_scale, plain)
+        if symmetric:
+            return self.save(self.encryptor.encrypt_symmetric(plain))
+        ciphertext = seal.Ciphertext()
+        self.encryptor.encrypt(plain, ciphertext)
+        return self.save(ciphertext)
+
+    def seal_slots(self, data: bytes) -> np.ndarray:
+        plain = seal.Plaintext()
+        self.decryptor.decrypt(self.load(seal.Ciphertext, data), plain)
+        return np.array(self.encoder.decode_complex(plain))
+
+    def device_slots(
+        self,
+        data: bytes,
+        primes: int,
+        *,
+        complex_slots: bool = False,
+        precision: int = 31,
+        number: int = FLOAT32,
+        exponent: int = 0,
+        log2_tiles: int = 0,
+    ) -> np.ndarray:
+        ciphertext = sb.read_ciphertext(data, self.parms)
+        decryption = _core.Decryption.ckks(
+            core_params(self.parms),
+            self.device_key.packed,
+            KEY_ID,
+            complex_slots,
+            precision,
+            number,
+            exponent,
+            log2_tiles,
+        )
+        frames = device_frames(ciphertext, KEY_ID, COUNTER, log2_tiles=log2_tiles, primes=primes)
+        feed(decryption, b"".join(frames), piece=1237)
+        found = decryption.end()
+        return found.view(np.complex64) if complex_slots else found
+
+
+@cache
+def ckks_owner(parameters: ParameterSet, folder: Path) -> CkksOwner:
+    return CkksOwner(parameters, folder)
+
+
+@pytest.fixture
+def approximate(parameters: ParameterSet, tmp_path_factory: pytest.TempPathFactory) -> CkksOwner:
+    return ckks_owner(parameters, tmp_path_factory.getbasetemp())
+
+
+def rms(errors: list[np.ndarray]) -> float:
+    return float(np.sqrt(np.mean(np.square(np.abs(np.concatenate(errors))))))
+
+
+@pytest.mark.parametrize("complex_slots", [False, True], ids=["real", "complex"])
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "asymmetric"])
+@parameter_sets
+def test_what_seal_encrypts_in_ckks_comes_out_as_exactly_as_in_seal(
+    parameters, approximate, symmetric, complex_slots
+):
+    rng = np.random.default_rng(2)
+    ways = [(31, 1, 0), (31, 1, 3), (63, 1, 1), (63, min(2, len(parameters.data_primes)), 2)]
+    of_seal: list[np.ndarray] = []
+    of_device: dict[tuple[int, int, int], list[np.ndarray]] = {way: [] for way in ways}
+    for _ in range(SLOTS_MEASURED // parameters.slots):
+        values = rng.uniform(-1, 1, parameters.slots)
+        if complex_slots:
+            values = values + 1j * rng.uniform(-1, 1, parameters.slots)
+        data = approximate.encrypted(values, symmetric)
+        slots = approximate.seal_slots(data)
+        of_seal.append((slots if complex_slots else slots.real) - values)
+        for precision, primes, log2_tiles in ways:
+            found = approximate.device_slots(
+                data, primes, complex_slots=complex_slots, precision=precision, log2_tiles=log2_tiles
+            )
+            of_device[precision, primes, log2_tiles].append(found - values)
+    reference = rms(of_seal)
+    for way, errors in of_device.items():
+        print(parameters.name, way, rms(errors) / reference)
+        assert rms(errors) <= 1.05 * reference, (way, rms(errors) / reference)

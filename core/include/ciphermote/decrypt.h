@@ -47,7 +47,8 @@ typedef struct cm_decryption {
     uint8_t log2_tiles;
     uint8_t scheme;
     uint8_t encoding;    /* BFV: a cm_bfv_encoding; CKKS: a cm_slots */
-    uint8_t number;      /* BFV: a cm_number */
+    int16_t exponent;    /* CKKS: of integers */
+    uint8_t number;      /* a cm_number */
     uint8_t number_bits; /* BFV: of a sum, 24 or 32; CKKS: a cm_precision */
     bool open;           /* a frame has begun and not ended */
     cm_status status;
@@ -90,6 +91,45 @@ CM_MUST_CHECK cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm
  * in it is wiped. The status of the first fault, if there was one; CM_ERR_FRAME_SHORT if frames are missing.
  */
 CM_MUST_CHECK cm_status cm_bfv_decrypt_end(cm_decryption *decryption);
+
+/* ---- CKKS ---- */
+
+/*
+ * What is expected, and how it shall come out. A device decrypts what the value still needs: one prime for 31 bits, one or two
+ * for 63, the gateway having left out the others. Values must keep |value * scale| below 2^27 or 2^57, and below a
+ * quarter of the primes' product.
+ */
+typedef struct cm_ckks_expected {
+    cm_slots slots;
+    cm_precision precision;
+    cm_number number;   /* CM_FLOAT32 or CM_INT32 */
+    int16_t exponent;   /* an integer counts times 2^exponent, -128 .. 127; ignored for floats */
+    uint8_t log2_tiles; /* as in cm_bfv_expected */
+} cm_ckks_expected;
+
+#define CM_CKKS_DECRYPT_ARENA_BYTES(n, slots, precision, log2_tiles) \
+    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_DECRYPT_TILE_BYTES(n, log2_tiles) + \
+     CM_DECRYPT_WORKSPACE_BYTES)
+
+/* As cm_bfv_decrypt_begin; CM_ERR_UNSUPPORTED for what config.h left out. */
+CM_MUST_CHECK cm_status cm_ckks_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
+                                              const cm_ckks_expected *expected, void *arena,
+                                              size_t arena_bytes);
+
+/*
+ * As cm_bfv_decrypt_end, for n/2 slots; a complex one is two numbers. CM_ERR_VALUE_RANGE, and a wiped arena, if a slot is too
+ * large for the precision or the number. For the owner of the key alone: these values carry the noise of the ciphertext.
+ */
+CM_MUST_CHECK cm_status cm_ckks_decrypt_end(cm_decryption *decryption);
+
+/*
+ * The same for values that others will see, even in part: uniform noise of up to 2^log2_noise units of a coefficient drowns the
+ * ciphertext's own, which tells of the secret key (docs/security.md says how to choose it). Slots lose
+ * sqrt(n / 3) 2^log2_noise / scale of their precision, rms. log2_noise: 0 .. 24 for 31 bits, 0 .. 52 for 63. Also CM_ERR_RANDOM,
+ * CM_ERR_COUNTER.
+ */
+CM_MUST_CHECK cm_status cm_ckks_decrypt_end_shared(cm_decryption *decryption, cm_device *device,
+                                                   unsigned log2_noise);
 
 /* Forget a decryption that is not wanted any more. Safe at any time after begin. */
 void cm_decryption_wipe(cm_decryption *decryption);

@@ -49,6 +49,14 @@ void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8
 void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out);
 #endif
 
+/*
+ * From the numbers that cm_embed_31 or cm_embed_63 takes to n/2 slots, divided by the scale (binary64 bits, at least 1), in
+ * place at the start of data: CM_FLOAT32, or CM_INT32 in units of 2^exponent. scratch as above. CM_ERR_VALUE_RANGE if a
+ * slot is too large for the precision or the number; data is not wiped then.
+ */
+CM_MUST_CHECK cm_status cm_decode(const cm_message *message, uint64_t scale, cm_number number,
+                                  int32_t exponent, uint8_t *scratch);
+
 /* ---- the two precisions; fixed31.c and fixed63.c compile fixed_transform.h for each ---- */
 
 /* The guard bits below the binary point of an input to the transform. */
@@ -61,6 +69,14 @@ void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const
  */
 void cm_transform_31(int32_t *data, unsigned log2_n, cm_slots slots);
 void cm_transform_63(int64_t *data, unsigned log2_n, cm_slots slots);
+
+/*
+ * The canonical embedding, which undoes it. Input: coefficients with guard bits, each below 2^27 or 2^57 in magnitude, in
+ * the transform's order (real slots: m[k] - m[n-k] for m[k]). Output: n/2 real or complex numbers with guard bits,
+ * as cm_slots_permute left them. False if one of them may have been too large on its way: from 2^28 or 2^60 on.
+ */
+bool cm_embed_31(int32_t *data, unsigned log2_n, cm_slots slots);
+bool cm_embed_63(int64_t *data, unsigned log2_n, cm_slots slots);
 
 void cm_fold_31(const int32_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
 void cm_fold_63(const int64_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);

@@ -1,4 +1,4 @@
-/* The 31-bit encoder: 32-bit numbers, roots with 31 fractional bits, 64-bit accumulators. */
+/* The 31-bit encoder and decoder: 32-bit numbers, roots with 31 fractional bits, 64-bit accumulators. */
 #include "ciphermote/config.h"
 
 #if CM_PRECISION_31
@@ -8,6 +8,7 @@
 #include "random/bytes.h"
 
 typedef int32_t fixed;
+typedef uint32_t ufixed;
 typedef int64_t wide;
 
 #define FIXED_BITS 32
@@ -15,6 +16,7 @@ typedef int64_t wide;
 #define SINE cm_sine_31
 #define COMPUTED_ROOT cm_computed_root_31
 #define TRANSFORM cm_transform_31
+#define EMBED cm_embed_31
 #define FOLD cm_fold_31
 #define FOLD_NOISY cm_fold_noisy_31
 #define FIXED_ARMV7EM CM_ARMV7EM
@@ -72,6 +74,22 @@ static inline fixed shift_right(wide a, unsigned bits)
     return (fixed)(a >> bits);
 }
 
+static inline wide wide_add(wide a, wide b)
+{
+    return (wide)((uint64_t)a + (uint64_t)b);
+}
+
+static inline wide wide_subtract(wide a, wide b)
+{
+    return (wide)((uint64_t)a - (uint64_t)b);
+}
+
+/* a / 2^31 to the nearest, halves up */
+static inline fixed drop_fraction(wide a)
+{
+    return (fixed)(wide_add(a, wide_half(FIXED_BITS - 1)) >> (FIXED_BITS - 1));
+}
+
 /* For |x| < 2^30: x - q round(x / q), where the quotient comes from one product and is off by less than 5/8. */
 typedef struct residue_constants {
     int32_t q;
@@ -106,6 +124,8 @@ static inline int64_t fold_add(int64_t sum, fixed x, int32_t power, const cm_pri
 }
 
 #include "encode/fixed_transform.h"
+
+#include "encode/fixed_embed.h"
 
 #include "encode/fixed_fold.h"
 

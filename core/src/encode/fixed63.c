@@ -1,4 +1,4 @@
-/* The 63-bit encoder: 64-bit numbers, roots with 63 fractional bits, 128-bit accumulators. */
+/* The 63-bit encoder and decoder: 64-bit numbers, roots with 63 fractional bits, 128-bit accumulators. */
 #include "ciphermote/config.h"
 
 #if CM_PRECISION_63
@@ -9,6 +9,7 @@
 #include "random/bytes.h"
 
 typedef int64_t fixed;
+typedef uint64_t ufixed;
 typedef cm_wide128 wide;
 
 #define FIXED_BITS 64
@@ -16,6 +17,7 @@ typedef cm_wide128 wide;
 #define SINE cm_sine_63
 #define COMPUTED_ROOT cm_computed_root_63
 #define TRANSFORM cm_transform_63
+#define EMBED cm_embed_63
 #define FOLD cm_fold_63
 #define FOLD_NOISY cm_fold_noisy_63
 #define FIXED_ARMV7EM 0
@@ -52,6 +54,22 @@ static inline fixed half_sum(fixed a, fixed b)
 static inline fixed shift_right(wide a, unsigned bits)
 {
     return cm_wide128_high(a, bits);
+}
+
+static inline wide wide_add(wide a, wide b)
+{
+    return cm_wide128_add(a, b);
+}
+
+static inline wide wide_subtract(wide a, wide b)
+{
+    return cm_wide128_subtract(a, b);
+}
+
+/* a / 2^63 to the nearest, halves up, for |a| < 2^126 */
+static inline fixed drop_fraction(wide a)
+{
+    return shift_right(cm_wide128_add(cm_wide128_add(a, a), wide_half(FIXED_BITS)), FIXED_BITS);
 }
 
 /* The first q 2^i from 2^30 on. */
@@ -93,6 +111,8 @@ static inline int32_t residue_of(fixed x, const residue_constants *constants)
 }
 
 #include "encode/fixed_transform.h"
+
+#include "encode/fixed_embed.h"
 
 #include "encode/fixed_fold.h"
 

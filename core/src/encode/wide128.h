@@ -19,6 +19,11 @@ static inline cm_wide128 cm_wide128_add(cm_wide128 a, cm_wide128 b)
     return (cm_wide128)((cm_uwide128)a + (cm_uwide128)b);
 }
 
+static inline cm_wide128 cm_wide128_subtract(cm_wide128 a, cm_wide128 b)
+{
+    return (cm_wide128)((cm_uwide128)a - (cm_uwide128)b);
+}
+
 static inline cm_wide128 cm_wide128_product(int64_t a, int64_t b)
 {
     return (cm_wide128)a * b;
@@ -52,6 +57,13 @@ static inline cm_wide128 cm_wide128_add(cm_wide128 a, cm_wide128 b)
     sum.low = second << 32 | (uint32_t)first;
     sum.high = (int64_t)((uint64_t)a.high + (uint64_t)b.high + (second >> 32));
     return sum;
+}
+
+/* a - b is the complement of (-1 - a) + b. */
+static inline cm_wide128 cm_wide128_subtract(cm_wide128 a, cm_wide128 b)
+{
+    const cm_wide128 sum = cm_wide128_add((cm_wide128){~a.low, ~a.high}, b);
+    return (cm_wide128){~sum.low, ~sum.high};
 }
 
 /* Schoolbook on 32-bit halves; the signed product is the unsigned one less 2^64 b for a < 0 and 2^64 a for b < 0. */

@@ -21,7 +21,8 @@ enum cm_label {
     CM_LABEL_SECRET_SEED = 6, /* key: derived key xor randomness */
     CM_LABEL_DRAW_CHECK = 7,  /* key: randomness */
     CM_LABEL_KEY_PUBLIC = 8,  /* key: key generation seed */
-    CM_LABEL_KEY_SECRET = 9   /* key: key generation seed */
+    CM_LABEL_KEY_SECRET = 9,  /* key: key generation seed */
+    CM_LABEL_FLOOD = 10       /* key: secret seed */
 };
 
 /* The largest prime's worth of residues is never held: they are read in blocks of this many. Divides every n. */

@@ -9,8 +9,10 @@
 
 #include "encode/encode.h"
 #include "encode/unbatch.h"
+#include "random/sample.h"
 #include "random/wipe.h"
 #include "ring/prime.h"
+#include "scheme/seeds.h"
 #include "scheme/sums.h"
 
 /* What a decryption needs beside numbers; it lies at the arena's end. */
@@ -33,8 +35,21 @@ static size_t ring_degree(const cm_decryption *decryption)
     return (size_t)1 << decryption->key.params->log2_n;
 }
 
+static cm_precision precision_of(const cm_decryption *decryption)
+{
+    return (cm_precision)decryption->number_bits;
+}
+
+static cm_slots slots_of(const cm_decryption *decryption)
+{
+    return (cm_slots)decryption->encoding;
+}
+
 static size_t sums_bytes(const cm_decryption *decryption)
 {
+    if (decryption->scheme == CM_CKKS) {
+        return CM_CKKS_MESSAGE_BYTES(ring_degree(decryption), slots_of(decryption), precision_of(decryption));
+    }
     return ring_degree(decryption) / 8u * decryption->number_bits;
 }
 
@@ -62,7 +77,9 @@ static bool as_expected(const cm_decryption *decryption, const cm_ciphertext_inf
         return false;
     }
     if (decryption->primes == 0) {
-        return decryption->scheme == CM_CKKS || info->scale_or_t == decryption->scale_or_t;
+        return decryption->scheme == CM_CKKS
+                   ? info->primes <= (decryption->number_bits == CM_FIXED_31 ? 1u : 2u)
+                   : info->scale_or_t == decryption->scale_or_t;
     }
     return info->primes == decryption->primes && info->counter == decryption->counter &&
            info->scale_or_t == decryption->scale_or_t;
@@ -156,15 +173,26 @@ static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint
     return CM_OK;
 }
 
+static void add_tile(const cm_decryption *decryption, const layout *parts)
+{
+    const cm_ring *ring = &parts->work->ring;
+    const cm_prime *primes = decryption->key.params->primes;
+    if (decryption->scheme == CM_BFV) {
+        cm_bfv_sums_add(parts->sums, (cm_bfv_sums)decryption->number_bits, parts->tile, ring, primes,
+                        decryption->primes);
+    } else {
+        cm_ckks_sums_add((uint32_t *)(void *)parts->sums, precision_of(decryption), slots_of(decryption),
+                         parts->tile, ring, (unsigned)(ring->prime - primes));
+    }
+}
+
 static cm_status end_frame(cm_receiver *self)
 {
     cm_decryption *decryption = decryption_of(self);
     const layout parts = layout_of(decryption);
-    const cm_params *params = decryption->key.params;
     if (decryption->next % 2u == 1u) {
         cm_ntt_inverse_lazy(parts.tile, &parts.work->ring);
-        cm_bfv_sums_add(parts.sums, (cm_bfv_sums)decryption->number_bits, parts.tile, &parts.work->ring,
-                        params->primes, decryption->primes);
+        add_tile(decryption, &parts);
     }
     decryption->open = false;
     decryption->next++;
@@ -364,4 +392,95 @@ cm_status cm_bfv_decrypt_end(cm_decryption *decryption)
         centre(parts.sums, width, n, t);
     }
     return leave(decryption, (size_t)n * (width == CM_BFV_16 ? 2u : 4u));
+}
+
+/* ---- CKKS ---- */
+
+static cm_status check_ckks(const cm_ckks_expected *expected)
+{
+    if ((unsigned)expected->slots > CM_COMPLEX_SLOTS ||
+        (expected->precision != CM_FIXED_31 && expected->precision != CM_FIXED_63) ||
+        (expected->number != CM_FLOAT32 && expected->number != CM_INT32) || expected->exponent < -128 ||
+        expected->exponent > 127) {
+        return CM_ERR_ARGUMENT;
+    }
+    const bool built = (expected->slots == CM_REAL || CM_COMPLEX) &&
+                       (expected->precision == CM_FIXED_31 ? CM_PRECISION_31 : CM_PRECISION_63);
+    return built ? CM_OK : CM_ERR_UNSUPPORTED;
+}
+
+cm_status cm_ckks_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
+                                const cm_ckks_expected *expected, void *arena, size_t arena_bytes)
+{
+    if (!decryption || !expected) {
+        return CM_ERR_ARGUMENT;
+    }
+    cm_status status = start(decryption, CM_CKKS, key, expected->log2_tiles, arena, arena_bytes);
+    if (status == CM_OK) {
+        status = check_ckks(expected);
+    }
+    if (status != CM_OK) {
+        return status;
+    }
+    decryption->encoding = (uint8_t)expected->slots;
+    decryption->number_bits = (uint8_t)expected->precision;
+    decryption->number = (uint8_t)expected->number;
+    decryption->exponent = expected->exponent;
+    return take_arena(decryption);
+}
+
+/* Everything but noise to flood with, for which stream is null or open. */
+static cm_status end_ckks(cm_decryption *decryption, cm_stream *stream, unsigned log2_noise)
+{
+    const layout parts = layout_of(decryption);
+    const cm_precision precision = precision_of(decryption);
+    const cm_slots slots = slots_of(decryption);
+    const size_t count = ring_degree(decryption) >> (slots == CM_COMPLEX_SLOTS ? 0u : 1u);
+    uint32_t *const sums = (uint32_t *)(void *)parts.sums;
+    cm_ckks_sums_join(sums, precision, (uint32_t)count, decryption->key.params->primes, decryption->primes);
+    if (stream) {
+        cm_ckks_sums_flood(sums, precision, (uint32_t)count, stream, log2_noise);
+    }
+    const cm_message message = {sums, decryption->key.params->log2_n, slots, precision};
+    const cm_status status = cm_decode(&message, decryption->scale_or_t, (cm_number)decryption->number,
+                                       decryption->exponent, (uint8_t *)parts.tile);
+    if (status != CM_OK) {
+        fail(&decryption->receiver, status);
+        return status;
+    }
+    return leave(decryption, 4u * count);
+}
+
+cm_status cm_ckks_decrypt_end(cm_decryption *decryption)
+{
+    if (!decryption || decryption->scheme != CM_CKKS) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_status status = completeness(decryption);
+    return status == CM_OK ? end_ckks(decryption, NULL, 0) : status;
+}
+
+cm_status cm_ckks_decrypt_end_shared(cm_decryption *decryption, cm_device *device, unsigned log2_noise)
+{
+    if (!decryption || decryption->scheme != CM_CKKS ||
+        log2_noise > (decryption->number_bits == CM_FIXED_31 ? 24u : 52u)) {
+        return CM_ERR_ARGUMENT;
+    }
+    cm_status status = completeness(decryption);
+    if (status != CM_OK) {
+        return status;
+    }
+    const uint32_t nonce[3] = {CM_LABEL_FLOOD, 0, 0};
+    cm_seeds seeds;
+    cm_stream stream;
+    status = cm_seeds_draw(device, &seeds);
+    if (status == CM_OK) {
+        cm_stream_init(&stream, seeds.secret_seed, nonce);
+        cm_wipe(&seeds, sizeof seeds);
+        status = end_ckks(decryption, &stream, log2_noise);
+        cm_wipe(&stream, sizeof stream);
+    } else {
+        fail(&decryption->receiver, status);
+    }
+    return status;
 }

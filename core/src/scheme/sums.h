@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "ciphermote/decrypt.h"
+#include "random/xof.h"
 #include "ring/ring.h"
 
 /*
@@ -31,5 +32,23 @@ void cm_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, cons
 
 /* In place, from sums to round(t x / q) modulo t: n numbers of 16 or 32 bits. */
 void cm_bfv_sums_round(uint8_t *sums, cm_bfv_sums bits, cm_bfv_width width, uint32_t n, uint32_t t);
+
+/* ---- CKKS ---- */
+
+/*
+ * Sums are residues, in the order of an encoded polynomial (encode.h): m[k] - m[n-k] for real slots, m[k] for complex ones. A
+ * place has one word, with 63 bits two: one a prime.
+ * Adds -x for a tile as cm_ntt_inverse_lazy leaves it, at prime number index.
+ */
+void cm_ckks_sums_add(uint32_t *sums, cm_precision precision, cm_slots slots, const uint32_t *tile,
+                      const cm_ring *ring, unsigned index);
+
+/* In place, from count places of residues at 1 or (63 bits) 2 primes to the numbers that cm_embed_31 or cm_embed_63 takes. */
+void cm_ckks_sums_join(uint32_t *sums, cm_precision precision, uint32_t count, const cm_prime *primes,
+                       unsigned prime_count);
+
+/* Add uniform noise from -2^log2_noise to 2^log2_noise - 1, in units of one coefficient, to each of count such numbers. */
+void cm_ckks_sums_flood(uint32_t *sums, cm_precision precision, uint32_t count, cm_stream *stream,
+                        unsigned log2_noise);
 
 #endif

@@ -1,0 +1,162 @@
+/*
+ * From a decrypted polynomial to the caller's numbers: the embedding, the slots' order, and the division by the scale, which is
+ * public. Floats are put together by bit operations, and nothing branches on a value.
+ */
+#include <stddef.h>
+#include <string.h>
+
+#include "encode/encode.h"
+#include "encode/unbatch.h"
+
+/* 1 / scale as multiplier 2^exponent, 2^31 <= multiplier < 2^32. */
+typedef struct reciprocal {
+    uint32_t multiplier;
+    int32_t exponent;
+} reciprocal;
+
+/* A power of two is exact; of others, 32 bits are taken, and as many of the quotient. */
+static reciprocal reciprocal_of(uint64_t scale)
+{
+    const int32_t exponent = (int32_t)(scale >> 52) - 1023;
+    const uint64_t significand = ((scale & 0xFFFFFFFFFFFFFu) | (uint64_t)1 << 52) + ((uint32_t)1 << 20);
+    const uint64_t divisor = significand >> 21; /* 2^31 .. 2^32 */
+    if (divisor == (uint64_t)1 << 31) {
+        return (reciprocal){(uint32_t)1 << 31, -31 - exponent};
+    }
+    const uint64_t quotient = (((uint64_t)1 << 63) + divisor / 2u) / divisor;
+    return (reciprocal){(uint32_t)quotient, -32 - exponent};
+}
+
+/* All ones if x is negative, else zero. */
+static inline uint32_t sign_of(int32_t x)
+{
+    return 0u - ((uint32_t)x >> 31);
+}
+
+/* All ones if x is zero. */
+static inline uint32_t is_zero(uint32_t x)
+{
+    return 0u - ((~x & (x - 1u)) >> 31);
+}
+
+/* magnitude 2^exponent and a sign, 2^63 <= magnitude < 2^64 or magnitude = 0 */
+typedef struct quotient {
+    uint64_t magnitude;
+    int32_t exponent;
+    uint32_t negative; /* all ones or zero */
+} quotient;
+
+/* x 2^exponent times a reciprocal; of x, the 32 bits from its first one on count. */
+static inline quotient divide(int64_t x, int32_t exponent, reciprocal factor)
+{
+    quotient result;
+    result.negative = sign_of((int32_t)(x >> 32));
+    const uint64_t sign = (uint64_t)(x >> 63);
+    uint64_t magnitude = ((uint64_t)x ^ sign) - sign;
+    uint32_t zeros = is_zero((uint32_t)(magnitude >> 32)) & 32u;
+    magnitude <<= zeros;
+    for (uint32_t step = 16; step > 0; step >>= 1) {
+        const uint32_t places = is_zero((uint32_t)(magnitude >> 32) >> (32u - step)) & step;
+        magnitude <<= places;
+        zeros += places;
+    }
+    const uint64_t product = cm_product((uint32_t)(magnitude >> 32), factor.multiplier);
+    const uint32_t place = (uint32_t)(~product >> 63);
+    result.magnitude = product << place;
+    result.exponent = exponent + factor.exponent + 32 - (int32_t)(zeros + place);
+    return result;
+}
+
+/* The nearest binary32, halves away from zero; below the normal ones, 0. *too_large is not zero beyond them. */
+static inline uint32_t float_of(quotient x, uint32_t *too_large)
+{
+    const uint32_t significand =
+        (uint32_t)(((x.magnitude >> 39) + 1u) >> 1); /* with its first bit, of 2^23 */
+    const int32_t exponent = x.exponent + 63 + 126;
+    const uint32_t present = ~is_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(exponent);
+    const uint32_t bits = ((uint32_t)exponent << 23) + significand;
+    *too_large |= present & (sign_of(253 - exponent) | sign_of((int32_t)bits));
+    return ((bits & 0x7FFFFFFFu) | (x.negative & 0x80000000u)) & present;
+}
+
+/* The nearest multiple of 2^exponent, halves away from zero. */
+static inline uint32_t integer_of(quotient x, int32_t exponent, uint32_t *too_large)
+{
+    const int32_t right = exponent - x.exponent;
+    const uint32_t present = ~is_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(64 - right);
+    const uint32_t few = sign_of(right - 32);
+    const uint32_t places = ((uint32_t)right & ~few) | (32u & few);
+    const uint64_t rounded = ((x.magnitude >> ((places - 1u) & 63u)) + 1u) >> 1;
+    *too_large |= present & (few | ~is_zero((uint32_t)(rounded >> 31)));
+    return (((uint32_t)rounded ^ x.negative) - x.negative) & present;
+}
+
+/* By bytes, for words are written where wider numbers lie. */
+static inline int64_t number_at(const cm_message *message, size_t i)
+{
+    int64_t wide;
+    int32_t narrow;
+    if (message->precision == CM_FIXED_31) {
+        memcpy(&narrow, (const uint8_t *)message->data + i * sizeof narrow, sizeof narrow);
+        return narrow;
+    }
+    memcpy(&wide, (const uint8_t *)message->data + i * sizeof wide, sizeof wide);
+    return wide;
+}
+
+/* Forwards, for what is written is no wider than what is read. */
+static cm_status convert(const cm_message *message, uint64_t scale, cm_number number, int32_t exponent)
+{
+    const size_t count = (size_t)1 << (message->log2_n - (message->slots == CM_COMPLEX_SLOTS ? 0u : 1u));
+    const int32_t guard = message->precision == CM_FIXED_31 ? CM_GUARD_BITS_31 : CM_GUARD_BITS_63;
+    const reciprocal factor = reciprocal_of(scale);
+    uint32_t *const out = message->data;
+    uint32_t too_large = 0;
+    for (size_t i = 0; i < count; i++) {
+        const quotient x = divide(number_at(message, i), -guard, factor);
+        out[i] = number == CM_FLOAT32 ? float_of(x, &too_large) : integer_of(x, exponent, &too_large);
+    }
+    return too_large ? CM_ERR_VALUE_RANGE : CM_OK;
+}
+
+static bool embed(const cm_message *message)
+{
+#if CM_PRECISION_31
+    if (message->precision == CM_FIXED_31) {
+        return cm_embed_31(message->data, message->log2_n, message->slots);
+    }
+#endif
+#if CM_PRECISION_63
+    if (message->precision == CM_FIXED_63) {
+        return cm_embed_63(message->data, message->log2_n, message->slots);
+    }
+#endif
+    return false;
+}
+
+/* The transform has the conjugates of odd slots: see slots.c. */
+static void conjugate_odd_slots(const cm_message *message)
+{
+    for (size_t i = 3; i < (size_t)1 << message->log2_n; i += 4u) {
+        if (message->precision == CM_FIXED_31) {
+            ((int32_t *)message->data)[i] = -((int32_t *)message->data)[i];
+        } else {
+            ((int64_t *)message->data)[i] = -((int64_t *)message->data)[i];
+        }
+    }
+}
+
+cm_status cm_decode(const cm_message *message, uint64_t scale, cm_number number, int32_t exponent,
+                    uint8_t *scratch)
+{
+    const bool is_complex = message->slots == CM_COMPLEX_SLOTS;
+    const unsigned words = (message->precision == CM_FIXED_31 ? 1u : 2u) * (is_complex ? 2u : 1u);
+    if (!embed(message)) {
+        return CM_ERR_VALUE_RANGE;
+    }
+    cm_slots_restore(message->data, words, message->log2_n, message->slots, (uint16_t *)(void *)scratch);
+    if (is_complex) {
+        conjugate_odd_slots(message);
+    }
+    return convert(message, scale, number, exponent);
+}
