@@ -124,9 +124,9 @@ CM_MUST_CHECK cm_status cm_ckks_decrypt_end(cm_decryption *decryption);
 
 /*
  * The same for values that others will see, even in part: uniform noise of up to 2^log2_noise units of a coefficient drowns the
- * ciphertext's own, which tells of the secret key (docs/security.md says how to choose it). Slots lose
- * sqrt(n / 3) 2^log2_noise / scale of their precision, rms. log2_noise: 0 .. 24 for 31 bits, 0 .. 52 for 63. Also CM_ERR_RANDOM,
- * CM_ERR_COUNTER.
+ * ciphertext's own, which tells of the secret key (docs/security.md says how to choose it). It moves a real slot by
+ * sqrt(n / 12) 2^log2_noise / scale, rms, and either part of a complex one by sqrt(2) as much. log2_noise: 0 .. 24 for 31
+ * bits, 0 .. 52 for 63. Also CM_ERR_RANDOM, CM_ERR_COUNTER.
  */
 CM_MUST_CHECK cm_status cm_ckks_decrypt_end_shared(cm_decryption *decryption, cm_device *device,
                                                    unsigned log2_noise);

@@ -47,14 +47,16 @@ static void add_real(uint32_t *sums, unsigned words, const uint32_t *tile, const
     const uint32_t first = lifted(tile[0], prime);
     add(sums, cm_product(first, weights[0]), prime);
     for (unsigned j = 1; j < rows; j++) {
-        const uint64_t products = cm_product(first, weights[j]) + cm_product(first, prime->q - weights[tiles - j]);
+        const uint64_t products =
+            cm_product(first, weights[j]) + cm_product(first, prime->q - weights[tiles - j]);
         add(sums + real_place((size_t)j * points, n) * words, products, prime);
     }
     for (unsigned j = 0; j < rows; j++) {
         const uint32_t plus = weights[j];
         const uint32_t minus = prime->q - weights[tiles - 1u - j];
         for (uint32_t i = 1; i < end; i++) {
-            const uint64_t products = cm_product(lifted(tile[i], prime), plus) + cm_product(lifted(tile[points - i], prime), minus);
+            const uint64_t products =
+                cm_product(lifted(tile[i], prime), plus) + cm_product(lifted(tile[points - i], prime), minus);
             add(sums + real_place((size_t)j * points + i, n) * words, products, prime);
         }
     }
@@ -68,8 +70,8 @@ static void add_complex(uint32_t *sums, unsigned words, const uint32_t *tile, co
     const size_t n = (size_t)1 << ring->log2_n;
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         for (uint32_t i = 0; i < points; i++) {
-            add(sums + complex_place((size_t)j * points + i, n) * words, cm_product(lifted(tile[i], prime), weights[j]),
-                prime);
+            add(sums + complex_place((size_t)j * points + i, n) * words,
+                cm_product(lifted(tile[i], prime), weights[j]), prime);
         }
     }
 }
