@@ -188,4 +188,64 @@ int cm_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cm_ring *
     return 1;
 }
 
+/* ---- the inverse transform ---- */
+
+#if CM_NTT_ROOTS == CM_NTT_ROOTS_FLASH_QUOTIENTS
+
+/* For 2, 4 .. 12 levels done. */
+static levels_function *const two_inverse_levels[] = {
+    cm_armv7em_two_inverse_levels_1,  cm_armv7em_two_inverse_levels_4,   cm_armv7em_two_inverse_levels_16,
+    cm_armv7em_two_inverse_levels_64, cm_armv7em_two_inverse_levels_256, cm_armv7em_two_inverse_levels_1024,
+};
+
+/* Behind the roots of a level's blocks in the tile across. */
+static const cm_root *end_across(const cm_ring *ring, unsigned level)
+{
+    const size_t tiles = (size_t)1 << ring->log2_tiles;
+    return ring->roots + ((size_t)1 << level) + ((tiles - ring->tile) << (level - ring->log2_tiles));
+}
+
+/* From the smallest blocks on: two levels at a time up to twelve, then single ones, of one block. */
+int cm_armv7em_ntt_inverse_lazy(uint32_t *a, const cm_ring *ring)
+{
+    const cm_prime *prime = ring->prime;
+    if (!ring->has_roots) {
+        return 0;
+    }
+    cm_armv7em_levels levels;
+    levels.q = prime->q;
+    levels.neg_q_inv = (0u - prime->r1) / prime->q + (prime->r1 > prime->q / 2u ? 1u : 0u);
+    for (unsigned level = ring->log2_n; level > ring->log2_tiles;) {
+        const unsigned done = ring->log2_n - level;
+        const unsigned together = level - ring->log2_tiles >= 2u && done < 12u ? 2u : 1u;
+        level -= together;
+        levels.outer = end_across(ring, level);
+        levels.inner = end_across(ring, level + 1u);
+        if (together == 2u) {
+            levels.a = a;
+            levels.end = a + cm_ring_points(ring);
+            two_inverse_levels[done / 2u](&levels);
+        } else {
+            levels.half_bytes = (uint32_t)4 << done;
+            for (uint32_t *block = a; block < a + cm_ring_points(ring); block += (size_t)2 << done) {
+                levels.a = block;
+                cm_armv7em_one_inverse_level(&levels);
+                levels.outer--;
+            }
+        }
+    }
+    return 1;
+}
+
+#else
+
+int cm_armv7em_ntt_inverse_lazy(uint32_t *a, const cm_ring *ring)
+{
+    (void)a;
+    (void)ring;
+    return 0;
+}
+
+#endif
+
 #endif

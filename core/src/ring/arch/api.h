@@ -39,6 +39,7 @@ typedef struct cm_arch {
 #include "ring/arch/armv7em/arch.h"
 static const cm_arch cm_armv7em = {
     .ntt_forward = cm_armv7em_ntt_forward,
+    .ntt_inverse_lazy = cm_armv7em_ntt_inverse_lazy,
     .multiply = cm_armv7em_multiply,
     .multiply_add = cm_armv7em_multiply_add,
     .ternary_transform = cm_armv7em_ternary_transform,
