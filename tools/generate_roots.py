@@ -71,13 +71,15 @@ def table_name(q: int, log2_n: int) -> str:
     return f"roots_n{1 << log2_n}_q{q}"
 
 
-def header(names: Sequence[str], all_primes: bool = False) -> str:
-    """The header for these sets. Raises ParameterError if one of them is unknown."""
+def header(names: Sequence[str], all_primes: bool = False, plain_moduli: Sequence[int] = ()) -> str:
+    """The header for these sets, and for batching modulo these primes. Raises ParameterError if a set is
+    unknown.
+    """
     keys: dict[tuple[int, int], None] = {}
     for name in names:
         chosen = parameters.by_name(name)
         primes = chosen.primes if all_primes else chosen.data_primes
-        keys.update(dict.fromkeys((q, chosen.log2_n) for q in primes))
+        keys.update(dict.fromkeys((q, chosen.log2_n) for q in (*primes, *plain_moduli)))
     return "".join(f"{line}\n" for line in header_lines(names, list(keys)))
 
 
@@ -107,6 +109,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, help="the header's path; standard output unless given")
     parser.add_argument("--all-primes", action="store_true", help="also the special prime's")
     parser.add_argument(
+        "--plain-modulus", type=int, action="append", default=[], help="also BFV's plain modulus (repeatable)"
+    )
+    parser.add_argument(
         "--check", action="store_true", help="write nothing; exit with 1 if the --output file differs"
     )
     options = parser.parse_args(arguments)
@@ -115,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not options.names:
         parser.error("name a parameter set")
     try:
-        text = header(options.names, options.all_primes)
+        text = header(options.names, options.all_primes, options.plain_modulus)
     except ParameterError as error:
         parser.error(str(error))
     if options.check:

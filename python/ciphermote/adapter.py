@@ -32,7 +32,7 @@ from ciphermote.parameters import ParameterSet
 HEADER_BYTES = 44
 MAGIC = b"CM"
 XOF_NAMES = {0: "none", 1: "BLAKE2Xb", 2: "SHAKE256", 3: "ChaCha20"}
-SCHEME_NAMES = {1: "BFV", 2: "CKKS"}
+SCHEME_NAMES = {0: "public-key", 1: "BFV", 2: "CKKS"}
 
 _TILE_UNITS = 16
 """A polynomial is covered in sixteenths: the smallest tile of the format."""

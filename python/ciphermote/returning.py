@@ -1,8 +1,9 @@
-"""The adapter's other way: a SEAL ciphertext as the frames that a device decrypts.
+"""The adapter's other ways: a SEAL ciphertext as the frames that a device decrypts, and the frames of a public
+key that a device made as SEAL's own.
 
 A device decrypts tile by tile and prime by prime, component 1 before component 0, in NTT form
 (core/include/ciphermote/decrypt.h); what SEAL computes is put in that form and order here. All of it is
-public: no key is needed.
+public: no secret key is needed.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ from numpy.typing import NDArray
 
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
-from ciphermote.ckks import expand_second
+from ciphermote.adapter import parse_frame
+from ciphermote.ckks import expand_second, expand_seed
 from ciphermote.core import core_errors, core_params
-from ciphermote.errors import ParameterError
+from ciphermote.errors import FrameError, ParameterError
+from ciphermote.parameters import ParameterSet
 
 MAX_LOG2_TILES = 4
+
+_SCHEME_KEY = 0
 
 
 def device_frames(
@@ -98,3 +103,40 @@ def _transformed(ciphertext: sb.SealCiphertext, primes: int) -> NDArray[np.uint3
             for polynomial in residues
         ]
     return np.array(rows, dtype=np.uint32)
+
+
+def read_public_key(data: bytes, parameters: ParameterSet, key_id: int) -> sb.SealPublicKey:
+    """The public key in these frames, which a device emitted in one piece and which may come in any order.
+
+    FrameError if a frame is damaged, missing, of another key, or not of a public key. Whether the key belongs
+    to the device is the transport's to prove.
+    """
+    polynomial = np.zeros((len(parameters.primes), parameters.n), dtype=np.uint32)
+    covered = np.zeros_like(polynomial, dtype=np.bool_)
+    seed = b""
+    xof = counter = None
+    while data:
+        header, frame = parse_frame(data, parameters)
+        data = data[header.length :]
+        found = header.set
+        if found.scheme != _SCHEME_KEY or found.key_id != key_id:
+            raise FrameError(
+                f"A frame of {found.key_id:016x} is not of the public key {key_id:016x}: send the frames of "
+                "that key and nothing more."
+            )
+        if (xof, counter) not in ((None, None), (found.xof, found.counter)):
+            raise FrameError("The frames are of two public keys: send those of one.")
+        xof, counter = found.xof, found.counter
+        if header.is_seed:
+            seed = bytes(frame.seed)
+            continue
+        points = parameters.n >> header.log2_tiles
+        place = header.prime, slice(header.tile * points, (header.tile + 1) * points)
+        with core_errors(kind=FrameError):
+            polynomial[place] = frame.residues()
+        covered[place] = True
+    if not covered.all() or not any(seed) or not xof:
+        raise FrameError("Frames of the public key are missing: have all of them sent again.")
+    second = expand_seed(parameters, xof, seed, len(parameters.primes))
+    residues = np.stack([polynomial, second])
+    return sb.SealCiphertext(parameters, len(parameters.primes), True, 1.0, residues)

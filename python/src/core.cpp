@@ -431,6 +431,27 @@ class Device
         });
     }
 
+    nb::tuple make_secret_key(const Params &params)
+    {
+        std::vector<uint8_t> ternary(CM_TERNARY_BYTES(params.n()));
+        uint64_t key_id = 0;
+        const cm_status status = cm_device_make_secret_key(&device_, params.get(), ternary.data(), &key_id);
+        throw_again();
+        check(status);
+        nb::tuple made = nb::make_tuple(to_bytes(ternary), key_id);
+        cm_wipe(ternary.data(), ternary.size());
+        return made;
+    }
+
+    nb::bytes emit_public_key(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof)
+    {
+        const uint8_t *packed = params.ternary(ternary);
+        return run("frames", [&](void *arena, size_t bytes, cm_emitter *emitter) {
+            return cm_device_emit_public_key(&device_, params.get(), packed, key_id,
+                                             static_cast<cm_xof_kind>(xof), arena, bytes, emitter);
+        });
+    }
+
     /* For Python's garbage collector: the callables often refer to the device again. */
     int traverse(visitproc visit, void *arg) const
     {
@@ -471,12 +492,17 @@ class Device
             throw nb::value_error("the format is 'frames', 'seal' or 'seal_seeded'");
         }
         const cm_status status = encrypt(arena.data(), arena.size() * 8, emitter);
+        throw_again();
+        check(status);
+        return to_bytes(out);
+    }
+
+    void throw_again()
+    {
         if (error_) {
             std::exception_ptr error = std::exchange(error_, nullptr);
             std::rethrow_exception(error);
         }
-        check(status);
-        return to_bytes(out);
     }
 
     /* C must not see an exception pass: it is kept, the callback reports failure, and run() throws it again. */
@@ -785,7 +811,10 @@ NB_MODULE(_core, m)
         .def("encrypt_bfv_symmetric", &Device::encrypt_bfv_symmetric, "params"_a, "ternary"_a, "key_id"_a,
              "xof"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a, "ntt_form"_a, "format"_a)
         .def("encrypt_bfv_asymmetric", &Device::encrypt_bfv_asymmetric, "params"_a, "public_key"_a,
-             "key_id"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a, "ntt_form"_a, "format"_a);
+             "key_id"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a, "ntt_form"_a, "format"_a)
+        .def("make_secret_key", &Device::make_secret_key, "params"_a, "(packed ternary, key id).")
+        .def("emit_public_key", &Device::emit_public_key, "params"_a, "ternary"_a, "key_id"_a, "xof"_a,
+             "The frames of a public key.");
 
     m.def("write_frame", &write_frame, "params"_a, "scheme"_a, "primes"_a, "log2_tiles"_a, "key_id"_a,
           "counter"_a, "scale_or_t"_a, "component"_a, "prime"_a, "tile"_a, "residues"_a,

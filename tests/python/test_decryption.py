@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from ciphermote.core import core_params
 from ciphermote.errors import ParameterError
 from ciphermote.keys import SecretKey
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
-from ciphermote.returning import device_frames
+from ciphermote.returning import device_frames, read_public_key
 from seal_owner import SealOwner
 
 KEY_ID = 0x0123456789ABCDEF
@@ -200,3 +201,40 @@ def test_what_seal_encrypts_in_ckks_comes_out_as_exactly_as_in_seal(
     for way, errors in of_device.items():
         print(parameters.name, way, rms(errors) / reference)
         assert rms(errors) <= 1.05 * reference, (way, rms(errors) / reference)
+
+
+class Counter:
+    """A persistent counter, in memory."""
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    def read(self) -> int:
+        return self.value
+
+    def write(self, value: int) -> None:
+        self.value = value
+
+
+@pytest.mark.parametrize("xof", [1, 2, 3], ids=["blake2xb", "shake256", "chacha20"])
+@parameter_sets
+def test_what_seal_encrypts_under_a_devices_own_public_key_the_device_decrypts(
+    parameters, approximate, xof, tmp_path
+):
+    counter = Counter()
+    device = _core.Device(os.urandom(32), os.urandom, counter.read, counter.write)
+    ternary, key_id = device.make_secret_key(core_params(parameters))
+    frames = device.emit_public_key(core_params(parameters), ternary, key_id, xof)
+    secret = SecretKey(parameters, ternary)
+    assert np.abs(secret.coefficients).mean() == pytest.approx(2 / 3, abs=0.1)
+    public = read_public_key(frames, parameters, key_id)
+    key = approximate.load(seal.PublicKey, sb.write_public_key(public))
+    values = np.random.default_rng(3).uniform(-1, 1, parameters.slots)
+    plain, ciphertext = seal.Plaintext(), seal.Ciphertext()
+    approximate.encoder.encode(values.tolist(), 2.0**approximate.log2_scale, plain)
+    seal.Encryptor(approximate.context, key).encrypt(plain, ciphertext)
+    found = sb.read_ciphertext(approximate.save(ciphertext), parameters)
+    decryption = _core.Decryption.ckks(core_params(parameters), ternary, key_id, False, 31, FLOAT32, 0, 1)
+    feed(decryption, b"".join(device_frames(found, key_id, COUNTER, log2_tiles=1, primes=1)))
+    theory = np.sqrt(parameters.n / 2) * 3.24 * np.sqrt(4 * parameters.n / 3 + 1) / 2**approximate.log2_scale
+    assert rms([decryption.end() - values]) < 1.2 * theory

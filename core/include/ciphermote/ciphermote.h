@@ -10,6 +10,7 @@
 #include "ciphermote/emitter.h"
 #include "ciphermote/encryption.h"
 #include "ciphermote/frame.h"
+#include "ciphermote/keygen.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
 #include "ciphermote/receiver.h"

@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* As in SEAL's bytes. */
-typedef enum cm_scheme { CM_BFV = 1, CM_CKKS = 2 } cm_scheme;
+/* BFV and CKKS as in SEAL's bytes. A public key is an encryption of zero at all primes, of no scheme. */
+typedef enum cm_scheme { CM_PUBLIC_KEY = 0, CM_BFV = 1, CM_CKKS = 2 } cm_scheme;
 
 /* What expands a public seed into a uniform polynomial. 1 and 2 are SEAL's own numbers and expansions. */
 typedef enum cm_xof_kind {
@@ -39,12 +39,12 @@ typedef struct cm_ciphertext_info {
     cm_scheme scheme;
     bool ntt_form;
     uint8_t components; /* 2 for a fresh ciphertext */
-    uint8_t primes;     /* how many residues each coefficient has: data_primes for a fresh ciphertext */
+    uint8_t primes; /* how many residues each coefficient has: data_primes for a fresh ciphertext, key_primes for a key */
     uint8_t log2_tiles; /* residues come in 2^log2_tiles pieces of n >> log2_tiles */
     cm_xof_kind xof;    /* CM_XOF_NONE, or what expands the seed in place of component 1 */
     uint64_t key_id;
     uint64_t counter;
-    uint64_t scale_or_t; /* CKKS: the scale as IEEE 754 binary64 bits; BFV: the plaintext modulus */
+    uint64_t scale_or_t; /* CKKS: the scale as IEEE 754 binary64 bits; BFV: the plaintext modulus; key: 0 */
     uint8_t seed[CM_MAX_PUBLIC_SEED_BYTES];
 } cm_ciphertext_info;
 

@@ -370,6 +370,15 @@ static void centre(void *values, cm_bfv_width width, uint32_t n, uint32_t t)
     }
 }
 
+/* Byte by byte, for the same place holds numbers of both widths. */
+static void narrow(uint8_t *values, uint32_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint16_t x = (uint16_t)(values[4u * i] | values[4u * i + 1u] << 8);
+        memcpy(values + 2u * i, &x, sizeof x);
+    }
+}
+
 cm_status cm_bfv_decrypt_end(cm_decryption *decryption)
 {
     if (!decryption || decryption->scheme != CM_BFV) {
@@ -383,10 +392,15 @@ cm_status cm_bfv_decrypt_end(cm_decryption *decryption)
     const uint32_t n = (uint32_t)ring_degree(decryption);
     const uint32_t t = (uint32_t)decryption->scale_or_t;
     const cm_bfv_width width = width_of(decryption->number);
-    cm_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->number_bits, width, n, t);
+    /* Sums of 32 bits have room for the faster transform. */
+    const cm_bfv_width inner = decryption->number_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : CM_BFV_16;
+    cm_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->number_bits, inner, n, t);
     if (decryption->encoding == CM_BFV_BATCH) {
         cm_ring_init(&parts.work->ring, &parts.work->plain, decryption->key.params->log2_n);
-        cm_unbatch(parts.sums, width, &parts.work->ring, (uint8_t *)parts.tile);
+        cm_unbatch(parts.sums, inner, &parts.work->ring, (uint8_t *)parts.tile);
+    }
+    if (inner != width) {
+        narrow(parts.sums, n);
     }
     if (decryption->number == CM_INT16 || decryption->number == CM_INT32) {
         centre(parts.sums, width, n, t);

@@ -223,13 +223,19 @@ static bool scheme_fields_valid(const cm_ciphertext_info *info)
     if (info->scheme == CM_CKKS) {
         return info->ntt_form && scale_valid(info->scale_or_t);
     }
+    if (info->scheme == CM_PUBLIC_KEY) {
+        return info->ntt_form && info->scale_or_t == 0 && info->components == 2;
+    }
     return info->scheme == CM_BFV && info->scale_or_t >= 2 && info->scale_or_t < (uint64_t)1 << 32;
 }
 
 static bool shape_valid(const cm_frame *frame)
 {
     const cm_ciphertext_info *info = &frame->info;
-    if (info->primes == 0 || info->primes > info->params->data_primes || frame->prime >= info->primes) {
+    const bool is_key = info->scheme == CM_PUBLIC_KEY;
+    const unsigned least = is_key ? info->params->key_primes : 1u;
+    const unsigned most = is_key ? info->params->key_primes : info->params->data_primes;
+    if (info->primes < least || info->primes > most || frame->prime >= info->primes) {
         return false;
     }
     if (info->components < 2 || info->components > 3 || frame->component >= info->components) {
@@ -254,7 +260,7 @@ static cm_status parse_fields(const uint8_t *bytes, const cm_params *params, cm_
         return CM_ERR_PARAMS;
     }
     if (bytes[AT_DOMAIN] > 1 || bytes[AT_XOF] > CM_CHACHA20 || bytes[AT_PAYLOAD] > CM_PAYLOAD_SEED ||
-        (bytes[AT_SCHEME] != CM_BFV && bytes[AT_SCHEME] != CM_CKKS)) {
+        bytes[AT_SCHEME] > CM_CKKS) {
         return CM_ERR_FRAME_FIELD;
     }
     info->scheme = (cm_scheme)bytes[AT_SCHEME];
@@ -426,11 +432,41 @@ static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32
     return borrows >> 31 != 0;
 }
 
+#if CM_ARMV7EM && CM_CRC_TABLE == CM_CRC_TABLE_WORD
+
+/* arch/armv7em/unpack.S: not zero if all are below q. The check sum is inverted, as it is between bytes. */
+uint32_t cm_unpack_26_armv7em(const uint8_t *bytes, uint32_t residues[CM_FRAME_GROUP], uint32_t q,
+                              uint32_t *crc);
+uint32_t cm_unpack_27_armv7em(const uint8_t *bytes, uint32_t residues[CM_FRAME_GROUP], uint32_t q,
+                              uint32_t *crc);
+
+static bool unpack_summed(cm_frame_reader *reader, const uint8_t *bytes, uint32_t residues[CM_FRAME_GROUP])
+{
+    if (reader->bits != 26u && reader->bits != 27u) {
+        reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
+        return unpack_group(bytes, reader->bits, reader->prime, residues);
+    }
+    uint32_t crc = ~reader->crc;
+    const uint32_t right = reader->bits == 26u ? cm_unpack_26_armv7em(bytes, residues, reader->prime, &crc)
+                                               : cm_unpack_27_armv7em(bytes, residues, reader->prime, &crc);
+    reader->crc = ~crc;
+    return right != 0;
+}
+
+#else
+
+static bool unpack_summed(cm_frame_reader *reader, const uint8_t *bytes, uint32_t residues[CM_FRAME_GROUP])
+{
+    reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
+    return unpack_group(bytes, reader->bits, reader->prime, residues);
+}
+
+#endif
+
 static cm_status take_group(cm_frame_reader *reader, const uint8_t *bytes)
 {
     uint32_t residues[CM_FRAME_GROUP];
-    reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
-    if (!unpack_group(bytes, reader->bits, reader->prime, residues)) {
+    if (!unpack_summed(reader, bytes, residues)) {
         return CM_ERR_RESIDUE;
     }
     reader->groups_left--;

@@ -64,6 +64,9 @@ static cm_status send(cm_seal_writer *writer, const uint8_t *bytes, size_t lengt
 static cm_status write_fields(cm_emitter *self, const cm_ciphertext_info *info)
 {
     cm_seal_writer *writer = (cm_seal_writer *)(void *)self;
+    if (info->scheme == CM_PUBLIC_KEY) {
+        return CM_ERR_UNSUPPORTED;
+    }
     if (writer->form == CM_SEAL_SEEDED && info->xof != CM_SHAKE256 && info->xof != CM_BLAKE2XB) {
         return CM_ERR_UNSUPPORTED;
     }

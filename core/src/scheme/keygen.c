@@ -1,0 +1,147 @@
+/*
+ * Key generation on the device, in one tile: the product of the secret's tile and the public part is transformed back, the
+ * folded noise is added, and the sum is transformed again before it leaves.
+ */
+#include "ciphermote/keygen.h"
+
+#include <string.h>
+
+#include "random/bytes.h"
+#include "random/sample.h"
+#include "random/wipe.h"
+#include "scheme/noise.h"
+#include "scheme/seeds.h"
+
+typedef struct workspace {
+    cm_ring ring;
+    cm_seeds seeds;
+    cm_uniform uniform;
+    cm_stream stream;
+} workspace;
+
+typedef char cm_keygen_workspace_fits[sizeof(workspace) <= CM_WORKSPACE_BYTES ? 1 : -1];
+
+static bool params_usable(const cm_params *params)
+{
+    return params && params->log2_n >= 10 && params->log2_n <= CM_MAX_LOG2_N && params->data_primes >= 1 &&
+           params->data_primes <= params->key_primes && params->key_primes <= CM_MAX_PRIMES;
+}
+
+cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, uint8_t *ternary,
+                                    uint64_t *key_id)
+{
+    if (!ternary || !key_id) {
+        return CM_ERR_ARGUMENT;
+    }
+    *key_id = 0;
+    if (!params_usable(params)) {
+        return CM_ERR_PARAMS;
+    }
+    memset(ternary, 0, CM_TERNARY_BYTES((size_t)1 << params->log2_n));
+    cm_seeds seeds;
+    cm_status status = cm_seeds_draw(device, &seeds);
+    if (status == CM_OK) {
+        status = cm_secret_key_generate(params, seeds.secret_seed, ternary);
+        *key_id = cm_load64(seeds.public_seed);
+    }
+    cm_wipe(&seeds, sizeof seeds);
+    return status;
+}
+
+/* tile = (-s) a, with a expanded a block at a time: it comes in the order of the tiles. */
+static void multiply_expansion(workspace *work, uint32_t *tile)
+{
+    const uint32_t points = cm_ring_points(&work->ring);
+    uint32_t block[CM_SAMPLE_BLOCK];
+    for (uint32_t i = 0; i < points; i += CM_SAMPLE_BLOCK) {
+        cm_uniform_read(&work->uniform, block);
+        cm_multiply(tile + i, tile + i, block, CM_SAMPLE_BLOCK, work->ring.prime);
+    }
+}
+
+static cm_status emit_tile(workspace *work, uint32_t *tile, const uint8_t *ternary, unsigned index,
+                           cm_emitter *emitter)
+{
+    const cm_ring *ring = &work->ring;
+    const cm_prime *prime = ring->prime;
+    const cm_noise noise = {work->seeds.secret_seed, &work->stream};
+    cm_ternary_fold(tile, ternary, prime->q - prime->r1, ring);
+    cm_ntt_forward(tile, ring);
+    multiply_expansion(work, tile);
+    cm_ntt_inverse(tile, ring);
+    cm_noise_add(&noise, 0, tile, ring);
+    cm_ntt_forward(tile, ring);
+    cm_reduce_all(tile, cm_ring_points(ring), prime);
+    return emitter->residues(emitter, 0, index, ring->tile, tile);
+}
+
+static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_id, cm_xof_kind xof,
+                       workspace *work, cm_emitter *emitter)
+{
+    const cm_status status = cm_seeds_draw(device, &work->seeds);
+    if (status != CM_OK) {
+        return status;
+    }
+    cm_ciphertext_info *info = &emitter->info;
+    memset(info, 0, sizeof *info);
+    info->params = params;
+    info->scheme = CM_PUBLIC_KEY;
+    info->ntt_form = true;
+    info->components = 2;
+    info->primes = params->key_primes;
+    info->log2_tiles = CM_LOG2_TILES;
+    info->xof = xof;
+    info->key_id = key_id;
+    info->counter = work->seeds.counter;
+    memcpy(info->seed, work->seeds.public_seed, cm_public_seed_bytes(xof));
+    return emitter->begin(emitter, info);
+}
+
+static cm_status emit(const cm_params *params, const uint8_t *ternary, workspace *work, uint32_t *tile,
+                      cm_emitter *emitter)
+{
+    cm_status status = CM_OK;
+    cm_uniform_init(&work->uniform, emitter->info.xof, work->seeds.public_seed, params->log2_n,
+                    params->key_primes);
+    for (unsigned i = 0; i < params->key_primes; i++) {
+        cm_ring_init(&work->ring, &params->primes[i], params->log2_n);
+        cm_uniform_begin_prime(&work->uniform, &params->primes[i], i);
+        for (unsigned t = 0; t < 1u << CM_LOG2_TILES && status == CM_OK; t++) {
+            cm_ring_select_tile(&work->ring, CM_LOG2_TILES, t);
+            status = emit_tile(work, tile, ternary, i, emitter);
+        }
+    }
+    return status;
+}
+
+cm_status cm_device_emit_public_key(cm_device *device, const cm_params *params, const uint8_t *ternary,
+                                    uint64_t key_id, cm_xof_kind xof, void *arena, size_t arena_bytes,
+                                    cm_emitter *emitter)
+{
+    if (!ternary || !emitter) {
+        return CM_ERR_ARGUMENT;
+    }
+    if (!params_usable(params)) {
+        return CM_ERR_PARAMS;
+    }
+    if (xof != CM_CHACHA20 && !(xof == CM_SHAKE256 && CM_XOF_SHAKE256) &&
+        !(xof == CM_BLAKE2XB && CM_XOF_BLAKE2XB)) {
+        return CM_ERR_UNSUPPORTED;
+    }
+    if (!arena || (uintptr_t)arena % 8u != 0 ||
+        arena_bytes < CM_PUBLIC_KEY_ARENA_BYTES((size_t)1 << params->log2_n)) {
+        return CM_ERR_ARENA;
+    }
+    workspace *work = arena;
+    uint32_t *const tile = (uint32_t *)(void *)((uint8_t *)arena + CM_WORKSPACE_BYTES);
+    cm_status status = begin(device, params, key_id, xof, work, emitter);
+    if (status == CM_OK) {
+        status = emit(params, ternary, work, tile, emitter);
+    }
+    if (status == CM_OK) {
+        status = emitter->end(emitter);
+    }
+    cm_wipe(arena, arena_bytes);
+    cm_wipe_stack();
+    return status;
+}
