@@ -10,6 +10,7 @@ void test_arch(void);
 void test_bfv(void);
 void test_decrypt(void);
 void test_encode(void);
+void test_keygen(void);
 void test_random(void);
 void test_ring(void);
 void test_scheme(void);
@@ -23,9 +24,9 @@ typedef struct cm_test_topic {
 } cm_test_topic;
 
 static const cm_test_topic topics[] = {
-    {"ring", test_ring},     {"random", test_random},   {"encode", test_encode}, {"bfv", test_bfv},
-    {"scheme", test_scheme}, {"decrypt", test_decrypt}, {"wire", test_wire},     {"vectors", test_vectors},
-    {"stack", test_stack},   {"arch", test_arch},
+    {"ring", test_ring},       {"random", test_random},   {"encode", test_encode}, {"bfv", test_bfv},
+    {"scheme", test_scheme},   {"decrypt", test_decrypt}, {"keygen", test_keygen}, {"wire", test_wire},
+    {"vectors", test_vectors}, {"stack", test_stack},     {"arch", test_arch},
 };
 
 int main(void)
