@@ -8,6 +8,7 @@
 #ifndef CIPHERMOTE_FRAME_H
 #define CIPHERMOTE_FRAME_H
 
+#include "ciphermote/config.h"
 #include "ciphermote/emitter.h"
 #include "ciphermote/receiver.h"
 
@@ -65,7 +66,8 @@ CM_MUST_CHECK cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residue
  * Frames to a receiver, as they come, in pieces of any size: every residue is handed on once it is known to be below its
  * prime, and the frame's end once its check sum fits. After a fault the reader takes nothing more.
  */
-#define CM_FRAME_GROUP 32 /* residues handed on at once; divides every tile */
+#define CM_FRAME_GROUP \
+    (CM_PRESET == CM_PRESET_TINY ? 32u : 64u) /* residues handed on at once; divides every tile */
 #define CM_FRAME_GROUP_MAX_BYTES (CM_FRAME_GROUP / 8u * 27u) /* packed, at the largest prime's bits */
 typedef struct cm_frame_reader {
     cm_receiver *receiver;

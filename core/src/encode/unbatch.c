@@ -5,6 +5,7 @@
 #include "encode/unbatch.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "encode/plain.h"
 
@@ -30,16 +31,34 @@ static void transform_16(uint16_t *a, const cm_ring *ring)
     }
 }
 
-void cm_unbatch(void *data, cm_bfv_width width, const cm_ring *ring, uint8_t *scratch)
+static void transform_32(uint32_t *a, const cm_ring *ring)
 {
-    if (width == CM_BFV_16) {
-        transform_16(data, ring);
-    } else {
-        uint32_t *const a = data;
-        cm_ntt_forward(a, ring);
-        for (uint32_t i = 0; i < cm_ring_points(ring); i++) {
-            a[i] = cm_reduce(a[i], ring->prime);
-        }
+    cm_ntt_forward(a, ring);
+    for (uint32_t i = 0; i < cm_ring_points(ring); i++) {
+        a[i] = cm_reduce(a[i], ring->prime);
     }
-    cm_slots_restore_columns(data, width, ring->log2_n, (uint16_t *)(void *)scratch);
+}
+
+/* By bytes where a place holds numbers of both widths. */
+static void transform_32_to_16(uint32_t *a, const cm_ring *ring)
+{
+    const cm_prime prime = *ring->prime;
+    uint8_t *out = (uint8_t *)a;
+    cm_ntt_forward(a, ring);
+    for (uint32_t i = 0; i < cm_ring_points(ring); i++, out += 2) {
+        const uint16_t narrow = (uint16_t)cm_reduce(a[i], &prime);
+        memcpy(out, &narrow, sizeof narrow);
+    }
+}
+
+void cm_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cm_ring *ring, uint8_t *scratch)
+{
+    if (from == CM_BFV_16) {
+        transform_16(data, ring);
+    } else if (to == CM_BFV_16) {
+        transform_32_to_16(data, ring);
+    } else {
+        transform_32(data, ring);
+    }
+    cm_slots_restore_columns(data, to, ring->log2_n, (uint16_t *)(void *)scratch);
 }

@@ -61,6 +61,19 @@ static inline uint32_t multiple(uint32_t x, fraction f)
     return x * f.high + (uint32_t)((uint64_t)low >> 32);
 }
 
+#if CM_ARMV7EM
+
+/* arch/armv7em/sums.S; count is a multiple of 4, not 0 */
+void cm_armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, uint32_t count, uint32_t high,
+                              int32_t low);
+
+static void add_32(uint8_t *sums, const uint32_t *tile, uint32_t points, fraction f)
+{
+    cm_armv7em_add_multiples((uint32_t *)(void *)sums, tile, points, f.high, f.low);
+}
+
+#else
+
 static void add_32(uint8_t *sums, const uint32_t *tile, uint32_t points, fraction f)
 {
     uint32_t *const out = (uint32_t *)(void *)sums;
@@ -68,6 +81,8 @@ static void add_32(uint8_t *sums, const uint32_t *tile, uint32_t points, fractio
         out[i] += multiple(tile[i], f);
     }
 }
+
+#endif
 
 /* Four sums of 24 bits are three words. A sum is rounded to 24 bits whenever something is added. */
 static void add_24(uint8_t *sums, const uint32_t *tile, uint32_t points, fraction f)

@@ -153,6 +153,27 @@ static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, 
     return CM_OK;
 }
 
+#if CM_ARMV7EM
+
+/* arch/armv7em/sums.S; count is a multiple of 4, not 0 */
+void cm_armv7em_take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, uint32_t q);
+
+static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, uint32_t q)
+{
+    cm_armv7em_take_off(tile, residues, count, q);
+}
+
+#else
+
+static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, uint32_t q)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        tile[i] += q - residues[i];
+    }
+}
+
+#endif
+
 /* Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. */
 static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
@@ -164,10 +185,7 @@ static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint
         const uint32_t *secret = secret_tile(decryption, &parts);
         cm_multiply(tile, secret + decryption->position, residues, count, prime);
     } else {
-        const uint32_t q = prime->q;
-        for (uint32_t i = 0; i < count; i++) {
-            tile[i] += q - residues[i];
-        }
+        take_off(tile, residues, count, prime->q);
     }
     decryption->position += count;
     return CM_OK;
@@ -370,15 +388,6 @@ static void centre(void *values, cm_bfv_width width, uint32_t n, uint32_t t)
     }
 }
 
-/* Byte by byte, for the same place holds numbers of both widths. */
-static void narrow(uint8_t *values, uint32_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const uint16_t x = (uint16_t)(values[4u * i] | values[4u * i + 1u] << 8);
-        memcpy(values + 2u * i, &x, sizeof x);
-    }
-}
-
 cm_status cm_bfv_decrypt_end(cm_decryption *decryption)
 {
     if (!decryption || decryption->scheme != CM_BFV) {
@@ -392,15 +401,13 @@ cm_status cm_bfv_decrypt_end(cm_decryption *decryption)
     const uint32_t n = (uint32_t)ring_degree(decryption);
     const uint32_t t = (uint32_t)decryption->scale_or_t;
     const cm_bfv_width width = width_of(decryption->number);
+    const bool batch = decryption->encoding == CM_BFV_BATCH;
     /* Sums of 32 bits have room for the faster transform. */
-    const cm_bfv_width inner = decryption->number_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : CM_BFV_16;
+    const cm_bfv_width inner = batch && decryption->number_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : width;
     cm_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->number_bits, inner, n, t);
-    if (decryption->encoding == CM_BFV_BATCH) {
+    if (batch) {
         cm_ring_init(&parts.work->ring, &parts.work->plain, decryption->key.params->log2_n);
-        cm_unbatch(parts.sums, inner, &parts.work->ring, (uint8_t *)parts.tile);
-    }
-    if (inner != width) {
-        narrow(parts.sums, n);
+        cm_unbatch(parts.sums, inner, width, &parts.work->ring, (uint8_t *)parts.tile);
     }
     if (decryption->number == CM_INT16 || decryption->number == CM_INT32) {
         centre(parts.sums, width, n, t);

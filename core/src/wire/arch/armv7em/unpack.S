@@ -1,5 +1,5 @@
 /*
- * Groups of 32 residues of 26 and 27 bits, from packed bytes to words, check-summed and compared with their prime on the
+ * Residues of 26 and 27 bits, a multiple of 32, from packed bytes to words, check-summed and compared with their prime on the
  * way, for ARMv7E-M; wire/frame.c has the same in C. Table look-ups depend on what came over the wire, branches on
  * nothing.
  */
@@ -9,6 +9,13 @@
 
     .syntax unified
     .thumb
+
+/* CM_FRAME_GROUP */
+#if CM_PRESET == CM_PRESET_TINY
+    .set GROUP, 32
+#else
+    .set GROUP, 64
+#endif
 
 bytes       .req r0
 residues    .req r1
@@ -49,7 +56,7 @@ entry3      .req lr
     eor crc, crc, entry3
 .endm
 
-/* uint32_t cm_unpack_.._armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc) */
+/* uint32_t cm_unpack_.._armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc), a frame's group */
 .macro unpack_function bits
     .section .text.cm_unpack_\bits\()_armv7em, "ax", %progbits
     .align 2
@@ -57,12 +64,15 @@ entry3      .req lr
     .type cm_unpack_\bits\()_armv7em, %function
 cm_unpack_\bits\()_armv7em:
     push {r3-r11, lr}
+    add r4, residues, #4 * GROUP
+    push {r3, r4}
     ldr table0, =cm_crc32c_table
     add table1, table0, #1024
     add table2, table1, #1024
     add table3, table2, #1024
     ldr crc, [r3]
     mov borrows, #-1
+1:
     .set left, 0
 .rept 32
 .if left >= \bits
@@ -81,7 +91,10 @@ cm_unpack_\bits\()_armv7em:
 .endif
     put_residue
 .endr
-    ldr r0, [sp]
+    ldr word, [sp, #4]
+    cmp residues, word
+    bne 1b
+    ldr r0, [sp], #8
     str crc, [r0]
     lsr r0, borrows, #31
     pop {r3-r11, pc}
