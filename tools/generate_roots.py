@@ -72,14 +72,15 @@ def table_name(q: int, log2_n: int) -> str:
 
 
 def header(names: Sequence[str], all_primes: bool = False, plain_moduli: Sequence[int] = ()) -> str:
-    """The header for these sets, and for batching modulo these primes. Raises ParameterError if a set is
-    unknown.
+    """The header for these sets, and for batching modulo these primes where they suit it. Raises
+    ParameterError if a set is unknown.
     """
     keys: dict[tuple[int, int], None] = {}
     for name in names:
         chosen = parameters.by_name(name)
         primes = chosen.primes if all_primes else chosen.data_primes
-        keys.update(dict.fromkeys((q, chosen.log2_n) for q in (*primes, *plain_moduli)))
+        batching = [t for t in plain_moduli if t % (2 * chosen.n) == 1]
+        keys.update(dict.fromkeys((q, chosen.log2_n) for q in (*primes, *batching)))
     return "".join(f"{line}\n" for line in header_lines(names, list(keys)))
 
 

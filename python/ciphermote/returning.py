@@ -1,5 +1,5 @@
-"""The adapter's other ways: a SEAL ciphertext as the frames that a device decrypts, and the frames of a public
-key that a device made as SEAL's own.
+"""The adapter's other ways: a SEAL ciphertext as the frames that a device decrypts, and the frames of a
+public key that a device made as SEAL's own.
 
 A device decrypts tile by tile and prime by prime, component 1 before component 0, in NTT form
 (core/include/ciphermote/decrypt.h); what SEAL computes is put in that form and order here. All of it is
@@ -43,7 +43,6 @@ def device_frames(
     below a quarter of their product and saves the device the rest.
     ParameterError if the ciphertext has other than two polynomials, or there are no such tiles or primes.
     """
-    parameters = ciphertext.parms
     kept = ciphertext.primes if primes is None else primes
     if ciphertext.size != 2:
         raise ParameterError(

@@ -172,6 +172,68 @@ static void inverse_transform_undoes_the_forward_one(void)
     }
 }
 
+/* At every set and its last prime, for every tile of 2^k = 1 .. 16 that is the first, the last or a third one. */
+static void tiles_transform_back_to_the_folded_coefficients(void)
+{
+    static uint32_t folded[1 << CM_MAX_LOG2_N];
+    static uint32_t exact[1 << CM_MAX_LOG2_N];
+    static uint32_t lazy[1 << CM_MAX_LOG2_N];
+    const cm_params *sets[CM_PARAMS_COUNT];
+    const unsigned count = build_sets(sets);
+    for (unsigned s = 0; s < count; s++) {
+        const cm_params *params = sets[s];
+        const cm_prime *prime = &params->primes[params->key_primes - 1];
+        cm_ring ring;
+        fill(a, (uint32_t)1 << params->log2_n, prime->q, 131 + s);
+        for (unsigned log2_tiles = 0; log2_tiles <= CM_MAX_LOG2_TILES; log2_tiles++) {
+            const uint32_t points = (uint32_t)1 << (params->log2_n - log2_tiles);
+            for (unsigned tile = 0; tile < 1u << log2_tiles; tile += log2_tiles < 2 ? 1u : 3u) {
+                uint32_t wrong = 0;
+                open_tile(&ring, prime, params->log2_n, log2_tiles, tile);
+                fold(folded, a, &ring);
+                memcpy(exact, folded, points * sizeof exact[0]);
+                cm_ntt_forward(exact, &ring);
+                for (uint32_t i = 0; i < points; i++) {
+                    exact[i] = cm_reduce(exact[i], prime) + (i % 2u ? prime->q : 0u);
+                }
+                memcpy(lazy, exact, points * sizeof lazy[0]);
+                cm_ntt_inverse(exact, &ring);
+                cm_ntt_inverse_lazy(lazy, &ring);
+                for (uint32_t i = 0; i < points; i++) {
+                    const int64_t found = (int32_t)lazy[i];
+                    const int64_t scaled = (int64_t)folded[i] * points;
+                    wrong += exact[i] != folded[i] || found > 4 * (int64_t)prime->q ||
+                             found < -4 * (int64_t)prime->q || (scaled - found) % (int64_t)prime->q != 0;
+                }
+                CHECK(wrong == 0);
+            }
+        }
+    }
+}
+
+/* The greatest sums that inputs of the contract give, at the build's largest n and prime. */
+static void inverse_transform_takes_inputs_of_2q(void)
+{
+    static uint32_t other[1 << CM_MAX_LOG2_N];
+    const cm_params *sets[CM_PARAMS_COUNT];
+    const cm_params *params = sets[build_sets(sets) - 1u];
+    const uint32_t n = (uint32_t)1 << params->log2_n;
+    const cm_prime *prime = &params->primes[params->key_primes - 1];
+    cm_ring ring;
+    open_ring(&ring, prime, params->log2_n);
+    for (uint32_t i = 0; i < n; i++) {
+        a[i] = 2u * prime->q;
+        other[i] = 2u * prime->q - 1u;
+    }
+    cm_ntt_inverse(a, &ring);
+    cm_ntt_inverse(other, &ring);
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        wrong += a[i] != 0 || other[i] != (i == 0 ? prime->q - 1u : 0u);
+    }
+    CHECK(wrong == 0);
+}
+
 /* The largest input the contract allows, at the build's largest n and prime, must not overflow 32 bits on its way. */
 static void forward_transform_takes_inputs_just_below_4q(void)
 {
@@ -359,6 +421,8 @@ void test_ring(void)
     RUN(transform_evaluates_at_the_odd_powers_of_psi);
     RUN(tiles_transform_to_slices_of_the_whole);
     RUN(inverse_transform_undoes_the_forward_one);
+    RUN(tiles_transform_back_to_the_folded_coefficients);
+    RUN(inverse_transform_takes_inputs_of_2q);
     RUN(forward_transform_takes_inputs_just_below_4q);
     RUN(reduction_covers_all_32_bits);
     RUN(products_are_residues_at_any_count);

@@ -12,9 +12,8 @@ import tenseal.sealapi as seal
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_params
-from ciphermote.errors import ParameterError
 from ciphermote.keys import SecretKey
-from ciphermote.parameters import BUILTIN, ParameterSet, by_name
+from ciphermote.parameters import BUILTIN, ParameterSet
 from ciphermote.returning import device_frames, read_public_key
 from seal_owner import SealOwner
 
@@ -26,7 +25,7 @@ parameter_sets = pytest.mark.parametrize("parameters", BUILTIN, ids=lambda p: p.
 
 
 def plain_modulus_of(parameters: ParameterSet) -> int:
-    """The smallest for batching of 16 bits, or of more where there is none; n = 1024 has room for few bits."""
+    """A prime for batching, of 16 bits where there is one; n = 1024 has room for few."""
     return {1024: 12289, 2048: 12289, 4096: 40961, 8192: 65537, 16384: 65537}[parameters.n]
 
 
