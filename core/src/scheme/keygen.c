@@ -75,8 +75,8 @@ static cm_status emit_tile(workspace *work, uint32_t *tile, const uint8_t *terna
     return emitter->residues(emitter, 0, index, ring->tile, tile);
 }
 
-static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_id, cm_xof_kind xof,
-                       workspace *work, cm_emitter *emitter)
+static cm_status begin_key(cm_device *device, const cm_params *params, uint64_t key_id, cm_xof_kind xof,
+                           workspace *work, cm_emitter *emitter)
 {
     const cm_status status = cm_seeds_draw(device, &work->seeds);
     if (status != CM_OK) {
@@ -134,7 +134,7 @@ cm_status cm_device_emit_public_key(cm_device *device, const cm_params *params, 
     }
     workspace *work = arena;
     uint32_t *const tile = (uint32_t *)(void *)((uint8_t *)arena + CM_WORKSPACE_BYTES);
-    cm_status status = begin(device, params, key_id, xof, work, emitter);
+    cm_status status = begin_key(device, params, key_id, xof, work, emitter);
     if (status == CM_OK) {
         status = emit(params, ternary, work, tile, emitter);
     }
