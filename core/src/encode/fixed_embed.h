@@ -1,6 +1,6 @@
 /*
  * The canonical embedding in fixed point, in place: the inverse of fixed_transform.h, behind which fixed31.c and fixed63.c
- * include this. docs/encoding.md, section 7, specifies every rounding.
+ * include this. docs/encoding.md, section 8, specifies every rounding.
  *
  * With d the coefficients (real slots: d[k] = m[k] - m[n-k], d[0] = m[0], what the slots' real parts depend on), every step
  * undoes one of the encoder's: the split, then the butterflies from the last level to the first.
