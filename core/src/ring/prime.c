@@ -58,6 +58,25 @@ static uint32_t smallest_root(uint32_t root, const cm_prime *prime, unsigned log
     return smallest;
 }
 
+/* x 2^bits mod q, for x < q: without a division. */
+static uint32_t doubled(uint32_t x, unsigned bits, uint32_t q)
+{
+    while (bits-- > 0) {
+        x = cm_subtract_once(2u * x, q);
+    }
+    return x;
+}
+
+static uint32_t find_root(const cm_prime *prime, unsigned log2_n)
+{
+    const uint32_t known = cm_ring_known_root(prime->q, log2_n);
+    if (known != 0) {
+        return known;
+    }
+    const uint32_t root = some_root(prime, log2_n);
+    return root == 0 ? 0 : smallest_root(root, prime, log2_n);
+}
+
 bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n)
 {
     const uint32_t n = (uint32_t)1 << log2_n;
@@ -66,13 +85,9 @@ bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n)
     }
     prime->q = q;
     prime->neg_q_inv = negated_inverse(q);
-    prime->r1 = (0u - q) % q;
-    prime->r2 = (uint32_t)((uint64_t)prime->r1 * prime->r1 % q);
+    prime->r1 = doubled(1, 32, q);
+    prime->r2 = doubled(prime->r1, 32, q);
     prime->n_inv = q - ((q - 1u) >> log2_n); /* n (q - 1) / n = -1 */
-    const uint32_t root = some_root(prime, log2_n);
-    if (root == 0) {
-        return false;
-    }
-    prime->psi = smallest_root(root, prime, log2_n);
-    return true;
+    prime->psi = find_root(prime, log2_n);
+    return prime->psi != 0;
 }

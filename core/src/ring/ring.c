@@ -18,15 +18,35 @@ typedef struct root_table {
 
 #include CM_NTT_ROOTS_HEADER
 
-static const cm_root *table_of(const cm_prime *prime, unsigned log2_n)
+static const root_table *table_of(uint32_t q, unsigned log2_n)
 {
     for (size_t i = 0; i < sizeof root_tables / sizeof root_tables[0]; i++) {
-        const root_table *table = &root_tables[i];
-        if (table->q == prime->q && table->psi == prime->psi && table->log2_n == log2_n) {
-            return table->roots;
+        if (root_tables[i].q == q && root_tables[i].log2_n == log2_n) {
+            return &root_tables[i];
         }
     }
     return NULL;
+}
+
+static const cm_root *roots_of(const cm_prime *prime, unsigned log2_n)
+{
+    const root_table *table = table_of(prime->q, log2_n);
+    return table && table->psi == prime->psi ? table->roots : NULL;
+}
+
+uint32_t cm_ring_known_root(uint32_t q, unsigned log2_n)
+{
+    const root_table *table = table_of(q, log2_n);
+    return table ? table->psi : 0;
+}
+
+#else
+
+uint32_t cm_ring_known_root(uint32_t q, unsigned log2_n)
+{
+    (void)q;
+    (void)log2_n;
+    return 0;
 }
 
 #endif
@@ -43,7 +63,7 @@ void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n)
 #if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
     ring->roots = NULL;
 #elif CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH
-    ring->roots = table_of(prime, log2_n);
+    ring->roots = roots_of(prime, log2_n);
     ring->has_roots = ring->roots != NULL;
 #endif
     cm_ring_select_tile(ring, 0, 0);

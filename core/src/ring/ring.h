@@ -56,6 +56,9 @@ typedef struct cm_ring {
 #endif
 } cm_ring;
 
+/* The smallest 2n-th root of unity modulo a prime of CM_NTT_ROOTS_HEADER, which has it for this n; else 0. */
+uint32_t cm_ring_known_root(uint32_t q, unsigned log2_n);
+
 /* The whole ring. */
 void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n);
 
