@@ -402,6 +402,20 @@ static void constants_found_from_a_prime_are_those_of_its_table(void)
     }
 }
 
+static void quotients_are_those_of_division(void)
+{
+    static const uint32_t divisors[] = {1, 2, 3, 40961, 0x7FFFFFFFu, 0x80000000u, UINT32_MAX};
+    static const uint64_t numbers[] = {0,         1, 40960, UINT32_MAX, (uint64_t)1 << 32, (uint64_t)1 << 63,
+                                       UINT64_MAX};
+    for (unsigned i = 0; i < sizeof divisors / sizeof divisors[0]; i++) {
+        for (unsigned j = 0; j < sizeof numbers / sizeof numbers[0]; j++) {
+            uint32_t remainder;
+            CHECK(cm_quotient(numbers[j], divisors[i], &remainder) == numbers[j] / divisors[i]);
+            CHECK(remainder == numbers[j] % divisors[i]);
+        }
+    }
+}
+
 static void numbers_without_a_transform_have_no_constants(void)
 {
     /* small numbers; primes that are not 1 mod 2048; composites that are; a prime above 2^27 */
@@ -417,6 +431,7 @@ static void numbers_without_a_transform_have_no_constants(void)
 void test_ring(void)
 {
     RUN(constants_found_from_a_prime_are_those_of_its_table);
+    RUN(quotients_are_those_of_division);
     RUN(numbers_without_a_transform_have_no_constants);
     RUN(transform_evaluates_at_the_odd_powers_of_psi);
     RUN(tiles_transform_to_slices_of_the_whole);

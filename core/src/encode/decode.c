@@ -7,6 +7,7 @@
 
 #include "encode/encode.h"
 #include "encode/unbatch.h"
+#include "ring/prime.h"
 
 /* 1 / scale as multiplier 2^exponent, 2^31 <= multiplier < 2^32. */
 typedef struct reciprocal {
@@ -20,10 +21,11 @@ static reciprocal reciprocal_of(uint64_t scale)
     const int32_t exponent = (int32_t)(scale >> 52) - 1023;
     const uint64_t significand = ((scale & 0xFFFFFFFFFFFFFu) | (uint64_t)1 << 52) + ((uint32_t)1 << 20);
     const uint64_t divisor = significand >> 21; /* 2^31 .. 2^32 */
-    if (divisor == (uint64_t)1 << 31) {
-        return (reciprocal){(uint32_t)1 << 31, -31 - exponent};
+    if ((divisor & (divisor - 1u)) == 0) {
+        return (reciprocal){(uint32_t)1 << 31, (divisor >> 32 ? -32 : -31) - exponent};
     }
-    const uint64_t quotient = (((uint64_t)1 << 63) + divisor / 2u) / divisor;
+    uint32_t rest;
+    const uint64_t quotient = cm_quotient(((uint64_t)1 << 63) + divisor / 2u, (uint32_t)divisor, &rest);
     return (reciprocal){(uint32_t)quotient, -32 - exponent};
 }
 

@@ -138,7 +138,8 @@ cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, 
  */
 static EXPANDED void scale(void *data, cm_bfv_width width, uint32_t n, uint32_t t, uint32_t factor)
 {
-    const uint32_t quotient = (uint32_t)(((uint64_t)factor << 32) / t);
+    uint32_t rest;
+    const uint32_t quotient = (uint32_t)cm_quotient((uint64_t)factor << 32, t, &rest);
     const uint32_t half = (t + 1u) / 2u;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t m = cm_plain_residue(data, width, i, t);
@@ -153,7 +154,7 @@ void cm_plain_scale(const cm_params *params, cm_plain *plain)
     const uint32_t t = plain->modulus;
     uint32_t factor = 1; /* q mod t, all of it public */
     for (unsigned i = 0; i < params->data_primes; i++) {
-        factor = (uint32_t)((uint64_t)factor * (params->primes[i].q % t) % t);
+        (void)cm_quotient((uint64_t)factor * params->primes[i].q, t, &factor);
     }
     if (plain->width == CM_BFV_16) {
         scale(plain->data, CM_BFV_16, n, t, factor);

@@ -15,6 +15,22 @@ uint32_t cm_montgomery_power(uint32_t base, uint32_t exponent, const cm_prime *p
     return power;
 }
 
+/* Digit by digit. x gives way to the quotient. */
+uint64_t cm_quotient(uint64_t x, uint32_t divisor, uint32_t *remainder)
+{
+    uint64_t rest = 0;
+    for (unsigned i = 0; i < 64; i++) {
+        rest = rest << 1 | x >> 63;
+        x <<= 1;
+        if (rest >= divisor) {
+            rest -= divisor;
+            x |= 1u;
+        }
+    }
+    *remainder = (uint32_t)rest;
+    return x;
+}
+
 /* An odd q is its own inverse modulo 8, and each step doubles the bits that are right. */
 static uint32_t negated_inverse(uint32_t q)
 {

@@ -13,4 +13,10 @@ bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n);
 /* base^exponent, base and result in Montgomery form. Time depends on the exponent. */
 uint32_t cm_montgomery_power(uint32_t base, uint32_t exponent, const cm_prime *prime);
 
+/*
+ * x / divisor rounded down, for public numbers alone: time depends on them. The library divides nowhere else, and never by
+ * an instruction, for those of many cores take a time that depends on their operands; so a count of them shows it.
+ */
+uint64_t cm_quotient(uint64_t x, uint32_t divisor, uint32_t *remainder);
+
 #endif
