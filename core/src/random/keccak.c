@@ -3,8 +3,8 @@
  *
  * Only exclusive ors, ands and rotations by constants: time depends on lengths alone.
  */
-#include "random/bytes.h"
 #include "random/keccak.h"
+#include "random/bytes.h"
 #include "random/xof.h"
 
 #if CM_XOF_SHAKE256
