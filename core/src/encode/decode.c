@@ -42,16 +42,16 @@ static inline uint32_t is_zero(uint32_t x)
 }
 
 /* magnitude 2^exponent and a sign, 2^63 <= magnitude < 2^64 or magnitude = 0 */
-typedef struct quotient {
+typedef struct divided {
     uint64_t magnitude;
     int32_t exponent;
     uint32_t negative; /* all ones or zero */
-} quotient;
+} divided;
 
 /* x 2^exponent times a reciprocal; of x, the 32 bits from its first one on count. */
-static inline quotient divide(int64_t x, int32_t exponent, reciprocal factor)
+static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
 {
-    quotient result;
+    divided result;
     result.negative = sign_of((int32_t)(x >> 32));
     const uint64_t sign = (uint64_t)(x >> 63);
     uint64_t magnitude = ((uint64_t)x ^ sign) - sign;
@@ -70,7 +70,7 @@ static inline quotient divide(int64_t x, int32_t exponent, reciprocal factor)
 }
 
 /* The nearest binary32, halves away from zero; below the normal ones, 0. *too_large is not zero beyond them. */
-static inline uint32_t float_of(quotient x, uint32_t *too_large)
+static inline uint32_t float_of(divided x, uint32_t *too_large)
 {
     const uint32_t significand =
         (uint32_t)(((x.magnitude >> 39) + 1u) >> 1); /* with its first bit, of 2^23 */
@@ -82,7 +82,7 @@ static inline uint32_t float_of(quotient x, uint32_t *too_large)
 }
 
 /* The nearest multiple of 2^exponent, halves away from zero. */
-static inline uint32_t integer_of(quotient x, int32_t exponent, uint32_t *too_large)
+static inline uint32_t integer_of(divided x, int32_t exponent, uint32_t *too_large)
 {
     const int32_t right = exponent - x.exponent;
     const uint32_t present = ~is_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(64 - right);
@@ -115,7 +115,7 @@ static cm_status convert(const cm_message *message, uint64_t scale, cm_number nu
     uint32_t *const out = message->data;
     uint32_t too_large = 0;
     for (size_t i = 0; i < count; i++) {
-        const quotient x = divide(number_at(message, i), -guard, factor);
+        const divided x = divide(number_at(message, i), -guard, factor);
         out[i] = number == CM_FLOAT32 ? float_of(x, &too_large) : integer_of(x, exponent, &too_large);
     }
     return too_large ? CM_ERR_VALUE_RANGE : CM_OK;

@@ -146,11 +146,11 @@ static findings convert_31(const cm_params *params, const cm_ckks_values *values
 #if CM_PRECISION_63
 
 /* sign * magnitude * 2^shift */
-typedef struct number {
+typedef struct exact_number {
     uint32_t magnitude;
     uint32_t negative; /* all ones or zero */
     int32_t shift;
-} number;
+} exact_number;
 
 /* All ones if x is zero. */
 static uint32_t is_zero(uint32_t x)
@@ -158,21 +158,21 @@ static uint32_t is_zero(uint32_t x)
     return all_ones_if((~x & (x - 1u)) >> 31);
 }
 
-static number number_of_float(uint32_t bits, findings *found)
+static exact_number number_of_float(uint32_t bits, findings *found)
 {
     uint32_t exponent = bits >> 23 & 0xFFu;
     uint32_t subnormal = is_zero(exponent);
     found->not_finite |= is_zero(exponent ^ 0xFFu);
-    number result;
+    exact_number result;
     result.magnitude = (bits & 0x7FFFFFu) | (0x800000u & ~subnormal);
     result.negative = all_ones_if(bits >> 31);
     result.shift = (int32_t)(exponent - subnormal) - 150;
     return result;
 }
 
-static number number_of_integer(int32_t value, int32_t exponent)
+static exact_number number_of_integer(int32_t value, int32_t exponent)
 {
-    number result;
+    exact_number result;
     result.negative = all_ones_if((uint32_t)value >> 31);
     result.magnitude = ((uint32_t)value ^ result.negative) - result.negative;
     result.shift = exponent;
@@ -225,7 +225,7 @@ static uint32_t shift_right_rounded(uint32_t x, int32_t places)
 }
 
 /* Round value * 2^shift to the nearest integer, halves away from zero; |result| < 2^limit_bits or it is too large. */
-static int64_t to_fixed(number value, int32_t shift, unsigned limit_bits, findings *found)
+static int64_t to_fixed(exact_number value, int32_t shift, unsigned limit_bits, findings *found)
 {
     shift += value.shift;
     uint32_t lost;
@@ -245,9 +245,9 @@ static findings convert_63(const cm_params *params, const cm_ckks_values *values
     const int32_t shift = values->log2_scale + CM_GUARD_BITS_63;
     findings found = {0, 0};
     for (uint32_t i = count; i-- > 0;) {
-        const number value = values->number == CM_FLOAT32
-                                 ? number_of_float(read_word(values, i), &found)
-                                 : number_of_integer(read_integer(values, i), values->exponent);
+        const exact_number value = values->number == CM_FLOAT32
+                                       ? number_of_float(read_word(values, i), &found)
+                                       : number_of_integer(read_integer(values, i), values->exponent);
         message[i] = to_fixed(value, shift, limit, &found);
     }
     return found;
