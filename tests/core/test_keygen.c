@@ -72,6 +72,7 @@ static void a_public_key_is_an_encryption_of_zero_at_every_prime(void)
     test_platform platform = {0};
     cm_device device;
     uint64_t key_id = 0;
+    uint64_t counter = 0;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     CHECK(cm_device_make_secret_key(&device, params, ternary, &key_id) == CM_OK && key_id != 0);
     for (unsigned x = 0; x < 3; x++) {
@@ -84,7 +85,7 @@ static void a_public_key_is_an_encryption_of_zero_at_every_prime(void)
         }
         CHECK(status == CM_OK);
         CHECK(arena_is_zero());
-        CHECK(emitter.info.key_id == key_id && emitter.info.counter == x + 1u);
+        CHECK(emitter.info.key_id == key_id && emitter.info.counter == ++counter);
         cm_uniform uniform;
         cm_uniform_init(&uniform, xofs[x], emitter.info.seed, params->log2_n, PRIMES);
         uint32_t wrong = 0;
