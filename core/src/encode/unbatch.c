@@ -34,21 +34,39 @@ static void transform_16(uint16_t *a, const cm_ring *ring)
 static void transform_32(uint32_t *a, const cm_ring *ring)
 {
     cm_ntt_forward(a, ring);
-    for (uint32_t i = 0; i < cm_ring_points(ring); i++) {
-        a[i] = cm_reduce(a[i], ring->prime);
+    cm_reduce_all(a, cm_ring_points(ring), ring->prime);
+}
+
+#if CM_ARMV7EM
+
+/* arch/armv7em/unbatch.S; numbers below 2^31, of which there is a multiple of 4, not 0; inverse is 2^32 / q to the nearest */
+void cm_armv7em_narrow(uint32_t *a, uint32_t count, uint32_t q, int32_t inverse);
+
+static void narrow(uint32_t *a, uint32_t count, const cm_prime *prime)
+{
+    cm_armv7em_narrow(a, count, prime->q, cm_prime_inverse(prime));
+}
+
+#else
+
+/* By bytes where a place holds numbers of both widths. */
+static void narrow(uint32_t *a, uint32_t count, const cm_prime *prime)
+{
+    const cm_prime modulus = *prime;
+    uint8_t *out = (uint8_t *)a;
+    for (uint32_t i = 0; i < count; i++, out += 2) {
+        const uint16_t residue = (uint16_t)cm_reduce(a[i], &modulus);
+        memcpy(out, &residue, sizeof residue);
     }
 }
 
-/* By bytes where a place holds numbers of both widths. */
+#endif
+
+/* A q of 16 bits: what the transform leaves is below 2^21. */
 static void transform_32_to_16(uint32_t *a, const cm_ring *ring)
 {
-    const cm_prime prime = *ring->prime;
-    uint8_t *out = (uint8_t *)a;
     cm_ntt_forward(a, ring);
-    for (uint32_t i = 0; i < cm_ring_points(ring); i++, out += 2) {
-        const uint16_t narrow = (uint16_t)cm_reduce(a[i], &prime);
-        memcpy(out, &narrow, sizeof narrow);
-    }
+    narrow(a, cm_ring_points(ring), ring->prime);
 }
 
 void cm_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cm_ring *ring, uint8_t *scratch)

@@ -214,8 +214,7 @@ int cm_armv7em_ntt_inverse_lazy(uint32_t *a, const cm_ring *ring)
     }
     cm_armv7em_levels levels;
     levels.q = prime->q;
-    /* r1 = 2^32 - q floor(2^32 / q), so floor(2^32 / q) = -r1 / q modulo 2^32 */
-    levels.neg_q_inv = prime->r1 * prime->neg_q_inv + (prime->r1 > prime->q / 2u ? 1u : 0u);
+    levels.neg_q_inv = (uint32_t)cm_prime_inverse(prime);
     for (unsigned level = ring->log2_n; level > ring->log2_tiles;) {
         const unsigned done = ring->log2_n - level;
         const unsigned together = level - ring->log2_tiles >= 2u && done < 12u ? 2u : 1u;

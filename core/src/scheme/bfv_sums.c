@@ -130,14 +130,36 @@ static inline uint32_t load_sum(const uint8_t *sums, cm_bfv_sums bits, uint32_t 
     return (uint32_t)at[0] << 8 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 24;
 }
 
-/* At most t, and that stands for 0. */
+/* A sum taken for a signed number gives one within t/2 of 0. */
 static inline uint32_t round_sum(uint32_t sum, uint32_t t)
 {
-    const uint32_t m = (uint32_t)((cm_product(sum, t) + ((uint64_t)1 << 31)) >> 32);
-    return cm_subtract_once(m, t);
+    const int64_t product = cm_product_signed((int32_t)sum, (int32_t)t) + ((int64_t)1 << 31);
+    const uint32_t m = (uint32_t)((uint64_t)product >> 32);
+    return m + (t & (0u - (m >> 31)));
 }
 
-/* Numbers narrower than their sums go forwards, the others backwards, so that none is overwritten before it is read. */
+#if CM_ARMV7EM
+
+/* arch/armv7em/sums.S; count is a multiple of 4, not 0 */
+void cm_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t);
+
+static void round_words(uint32_t *sums, uint32_t n, uint32_t t)
+{
+    cm_armv7em_round(sums, n, t);
+}
+
+#else
+
+static void round_words(uint32_t *sums, uint32_t n, uint32_t t)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        sums[i] = round_sum(sums[i], t);
+    }
+}
+
+#endif
+
+/* Forwards: numbers are no wider than their sums, so that none is overwritten before it is read. */
 void cm_bfv_sums_round(uint8_t *sums, cm_bfv_sums bits, cm_bfv_width width, uint32_t n, uint32_t t)
 {
     if (width == CM_BFV_16) {
@@ -146,9 +168,6 @@ void cm_bfv_sums_round(uint8_t *sums, cm_bfv_sums bits, cm_bfv_width width, uint
             ((uint16_t *)(void *)sums)[i] = (uint16_t)m;
         }
     } else {
-        for (uint32_t i = n; i-- > 0;) {
-            const uint32_t m = round_sum(load_sum(sums, bits, i), t);
-            ((uint32_t *)(void *)sums)[i] = m;
-        }
+        round_words((uint32_t *)(void *)sums, n, t);
     }
 }

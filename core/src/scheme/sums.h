@@ -30,7 +30,7 @@ void cm_sums_weights(const cm_ring *ring, uint32_t factor, uint32_t weights[CM_M
 void cm_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, const cm_ring *ring,
                      const cm_prime *primes, unsigned count);
 
-/* In place, from sums to round(t x / q) modulo t: n numbers of 16 or 32 bits. */
+/* In place, from sums to round(t x / q) modulo t: n numbers of 16 bits, or 32 if the sums have as many. */
 void cm_bfv_sums_round(uint8_t *sums, cm_bfv_sums bits, cm_bfv_width width, uint32_t n, uint32_t t);
 
 /* ---- CKKS ---- */

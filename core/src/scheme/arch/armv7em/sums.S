@@ -64,4 +64,35 @@ cm_armv7em_add_multiples:
     pop     {r4-r11, pc}
     .size cm_armv7em_add_multiples, . - cm_armv7em_add_multiples
 
+/*
+ * void cm_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t): sums t / 2^32, signed and to the nearest, then t more if
+ * that is negative
+ */
+    .section .text.cm_armv7em_round, "ax", %progbits
+    .balign 4
+    .global cm_armv7em_round
+    .type cm_armv7em_round, %function
+    .thumb_func
+cm_armv7em_round:
+    push    {r4-r11, lr}
+    .balign 4
+1:  ldm     r0, {r4-r7}
+    smmulr  r4, r4, r2
+    smmulr  r5, r5, r2
+    smmulr  r6, r6, r2
+    smmulr  r7, r7, r2
+    and     r8, r2, r4, asr #31
+    and     r9, r2, r5, asr #31
+    and     r10, r2, r6, asr #31
+    and     r11, r2, r7, asr #31
+    add     r4, r4, r8
+    add     r5, r5, r9
+    add     r6, r6, r10
+    add     r7, r7, r11
+    subs    r1, r1, #4
+    stm     r0!, {r4-r7}
+    bne     1b
+    pop     {r4-r11, pc}
+    .size cm_armv7em_round, . - cm_armv7em_round
+
 #endif
