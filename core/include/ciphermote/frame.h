@@ -66,19 +66,19 @@ CM_MUST_CHECK cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residue
  * Frames to a receiver, as they come, in pieces of any size: every residue is handed on once it is known to be below its
  * prime, and the frame's end once its check sum fits. After a fault the reader takes nothing more.
  */
-#define CM_FRAME_GROUP \
-    (CM_PRESET == CM_PRESET_TINY ? 32u : 64u) /* residues handed on at once; divides every tile */
-#define CM_FRAME_GROUP_MAX_BYTES (CM_FRAME_GROUP / 8u * 27u) /* packed, at the largest prime's bits */
+#define CM_FRAME_GROUP (CM_PRESET == CM_PRESET_TINY ? 32u : 128u) /* residues handed on at once, at most */
+#define CM_FRAME_GROUP_MAX_BYTES (CM_FRAME_GROUP / 8u * 27u)      /* packed, at the largest prime's bits */
 typedef struct cm_frame_reader {
     cm_receiver *receiver;
     const cm_params *params;
     uint32_t crc;
-    uint32_t prime;       /* the frame's */
-    uint32_t groups_left; /* of the frame's residues */
+    uint32_t prime;         /* the frame's */
+    uint16_t residues_left; /* of the frame */
+    uint8_t group;          /* residues at once: a whole tile if that has no more */
     uint8_t bits;
+    uint16_t wanted;
+    uint16_t filled;
     uint8_t part; /* of the frame: header, residues or check sum */
-    uint8_t wanted;
-    uint8_t filled;
     uint8_t piece[CM_FRAME_GROUP_MAX_BYTES];
     cm_status status;
 } cm_frame_reader;

@@ -374,7 +374,7 @@ enum { PART_HEADER, PART_RESIDUES, PART_CRC };
 static void await(cm_frame_reader *reader, unsigned part, unsigned bytes)
 {
     reader->part = (uint8_t)part;
-    reader->wanted = (uint8_t)bytes;
+    reader->wanted = (uint16_t)bytes;
     reader->filled = 0;
 }
 
@@ -400,20 +400,21 @@ static cm_status take_header(cm_frame_reader *reader, const uint8_t *bytes)
     frame.info.log2_tiles = frame.log2_tiles;
     reader->prime = reader->params->primes[frame.prime].q;
     reader->bits = (uint8_t)bits_of(reader->prime);
-    reader->groups_left = frame.residue_count / CM_FRAME_GROUP;
+    reader->residues_left = (uint16_t)frame.residue_count;
+    reader->group = (uint8_t)(frame.residue_count < CM_FRAME_GROUP ? frame.residue_count : CM_FRAME_GROUP);
     reader->crc = cm_crc32c(0, bytes, CM_FRAME_HEADER_BYTES);
-    await(reader, PART_RESIDUES, CM_FRAME_GROUP / 8u * reader->bits);
+    await(reader, PART_RESIDUES, reader->group / 8u * reader->bits);
     return reader->receiver->begin(reader->receiver, &frame.info, frame.component, frame.prime, frame.tile);
 }
 
-/* A group of residues is whole words. Tells whether all are below q. */
-static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32_t residues[CM_FRAME_GROUP])
+/* A group of residues, a multiple of 32, is whole words. Tells whether all are below q. */
+static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32_t *residues, unsigned count)
 {
     const uint32_t mask = ((uint32_t)1 << bits) - 1u;
     uint32_t word = 0;
     uint32_t borrows = 0xFFFFFFFFu;
     unsigned left = 0;
-    for (unsigned i = 0; i < CM_FRAME_GROUP; i++) {
+    for (unsigned i = 0; i < count; i++) {
         uint32_t residue = word;
         if (left < bits) {
             word = cm_load32(bytes);
@@ -435,30 +436,32 @@ static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32
 #if CM_ARMV7EM && CM_CRC_TABLE == CM_CRC_TABLE_WORD
 
 /* arch/armv7em/unpack.S: not zero if all are below q. The check sum is inverted, as it is between bytes. */
-uint32_t cm_unpack_26_armv7em(const uint8_t *bytes, uint32_t residues[CM_FRAME_GROUP], uint32_t q,
-                              uint32_t *crc);
-uint32_t cm_unpack_27_armv7em(const uint8_t *bytes, uint32_t residues[CM_FRAME_GROUP], uint32_t q,
-                              uint32_t *crc);
+uint32_t cm_unpack_26_armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
+                              const uint32_t *end);
+uint32_t cm_unpack_27_armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
+                              const uint32_t *end);
 
-static bool unpack_summed(cm_frame_reader *reader, const uint8_t *bytes, uint32_t residues[CM_FRAME_GROUP])
+static bool unpack_summed(cm_frame_reader *reader, const uint8_t *bytes, uint32_t *residues)
 {
+    const uint32_t *const end = residues + reader->group;
     if (reader->bits != 26u && reader->bits != 27u) {
         reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
-        return unpack_group(bytes, reader->bits, reader->prime, residues);
+        return unpack_group(bytes, reader->bits, reader->prime, residues, reader->group);
     }
     uint32_t crc = ~reader->crc;
-    const uint32_t right = reader->bits == 26u ? cm_unpack_26_armv7em(bytes, residues, reader->prime, &crc)
-                                               : cm_unpack_27_armv7em(bytes, residues, reader->prime, &crc);
+    const uint32_t right = reader->bits == 26u
+                               ? cm_unpack_26_armv7em(bytes, residues, reader->prime, &crc, end)
+                               : cm_unpack_27_armv7em(bytes, residues, reader->prime, &crc, end);
     reader->crc = ~crc;
     return right != 0;
 }
 
 #else
 
-static bool unpack_summed(cm_frame_reader *reader, const uint8_t *bytes, uint32_t residues[CM_FRAME_GROUP])
+static bool unpack_summed(cm_frame_reader *reader, const uint8_t *bytes, uint32_t *residues)
 {
     reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
-    return unpack_group(bytes, reader->bits, reader->prime, residues);
+    return unpack_group(bytes, reader->bits, reader->prime, residues, reader->group);
 }
 
 #endif
@@ -469,11 +472,11 @@ static cm_status take_group(cm_frame_reader *reader, const uint8_t *bytes)
     if (!unpack_summed(reader, bytes, residues)) {
         return CM_ERR_RESIDUE;
     }
-    reader->groups_left--;
-    if (reader->groups_left == 0) {
+    reader->residues_left = (uint16_t)(reader->residues_left - reader->group);
+    if (reader->residues_left == 0) {
         await(reader, PART_CRC, CM_FRAME_CRC_BYTES);
     }
-    return reader->receiver->residues(reader->receiver, residues, CM_FRAME_GROUP);
+    return reader->receiver->residues(reader->receiver, residues, reader->group);
 }
 
 static cm_status take_crc(cm_frame_reader *reader, const uint8_t *bytes)
@@ -509,7 +512,7 @@ cm_status cm_frame_reader_feed(cm_frame_reader *reader, const uint8_t *bytes, si
         }
         bytes += step;
         length -= step;
-        reader->filled = (uint8_t)(reader->filled + step);
+        reader->filled = (uint16_t)(reader->filled + step);
         if (reader->filled == reader->wanted) {
             reader->filled = 0;
             reader->status = take(reader, part);

@@ -10,13 +10,6 @@
     .syntax unified
     .thumb
 
-/* CM_FRAME_GROUP */
-#if CM_PRESET == CM_PRESET_TINY
-    .set GROUP, 32
-#else
-    .set GROUP, 64
-#endif
-
 bytes       .req r0
 residues    .req r1
 prime       .req r2
@@ -56,7 +49,10 @@ entry3      .req lr
     eor crc, crc, entry3
 .endm
 
-/* uint32_t cm_unpack_.._armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc), a frame's group */
+/*
+ * uint32_t cm_unpack_.._armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc, const uint32_t *end): the
+ * residues up to end, a group of a frame
+ */
 .macro unpack_function bits
     .section .text.cm_unpack_\bits\()_armv7em, "ax", %progbits
     .align 2
@@ -64,8 +60,6 @@ entry3      .req lr
     .type cm_unpack_\bits\()_armv7em, %function
 cm_unpack_\bits\()_armv7em:
     push {r3-r11, lr}
-    add r4, residues, #4 * GROUP
-    push {r3, r4}
     ldr table0, =cm_crc32c_table
     add table1, table0, #1024
     add table2, table1, #1024
@@ -91,10 +85,10 @@ cm_unpack_\bits\()_armv7em:
 .endif
     put_residue
 .endr
-    ldr word, [sp, #4]
+    ldr word, [sp, #40]
     cmp residues, word
     bne 1b
-    ldr r0, [sp], #8
+    ldr r0, [sp]
     str crc, [r0]
     lsr r0, borrows, #31
     pop {r3-r11, pc}
