@@ -14,6 +14,7 @@
 #include "ring/prime.h"
 #include "scheme/seeds.h"
 #include "scheme/sums.h"
+#include "scheme/usable.h"
 
 /* What a decryption needs beside numbers; it lies at the arena's end. */
 typedef struct workspace {
@@ -241,22 +242,6 @@ void cm_decryption_wipe(cm_decryption *decryption)
 
 /* ---- begin and end ---- */
 
-static bool usable(const cm_secret_key *key)
-{
-#if CM_TRANSFORMED_SECRET
-    if (key && !key->transformed) {
-        return false;
-    }
-#endif
-    return key && key->ternary;
-}
-
-static bool params_usable(const cm_params *params)
-{
-    return params && params->log2_n >= 10 && params->log2_n <= CM_MAX_LOG2_N && params->data_primes >= 1 &&
-           params->data_primes <= params->key_primes && params->key_primes <= CM_MAX_PRIMES;
-}
-
 /* Whatever fails in begin, the decryption is one that takes nothing. */
 static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_secret_key *key,
                        unsigned log2_tiles, void *arena, size_t arena_bytes)
@@ -264,13 +249,13 @@ static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_sec
     memset(decryption, 0, sizeof *decryption);
     decryption->receiver = (cm_receiver){begin_frame, take_residues, end_frame, fail};
     decryption->status = CM_ERR_ARGUMENT;
-    if (!usable(key) || log2_tiles > CM_MAX_LOG2_TILES) {
+    if (!cm_secret_key_usable(key) || log2_tiles > CM_MAX_LOG2_TILES) {
         return CM_ERR_ARGUMENT;
     }
     if (CM_SLOT_ORDER == CM_SLOT_ORDER_RAM && log2_tiles > 2) {
         return CM_ERR_UNSUPPORTED;
     }
-    if (!params_usable(key->params)) {
+    if (!cm_params_usable(key->params)) {
         return CM_ERR_PARAMS;
     }
     decryption->key = *key;
@@ -320,9 +305,9 @@ static cm_status leave(cm_decryption *decryption, size_t values_bytes)
 
 /* ---- BFV ---- */
 
-static cm_bfv_width width_of(uint8_t number)
+static cm_bfv_width width_of(uint8_t type)
 {
-    return number == CM_UINT16 || number == CM_INT16 ? CM_BFV_16 : CM_BFV_32;
+    return type == CM_UINT16 || type == CM_INT16 ? CM_BFV_16 : CM_BFV_32;
 }
 
 static cm_status check_bfv(const cm_params *params, const cm_bfv_expected *expected)

@@ -12,6 +12,7 @@
 #include "random/wipe.h"
 #include "scheme/noise.h"
 #include "scheme/seeds.h"
+#include "scheme/usable.h"
 
 /* What an encryption needs beside polynomials; it lies in the arena, right behind the message. */
 typedef struct workspace {
@@ -36,12 +37,6 @@ typedef struct layout {
     int8_t *noise;   /* n bytes a noisy component, with CM_STORE_NOISE */
 } layout;
 
-static bool params_usable(const cm_params *params)
-{
-    return params && params->log2_n >= 10 && params->log2_n <= CM_MAX_LOG2_N && params->data_primes >= 1 &&
-           params->data_primes <= params->key_primes && params->key_primes <= CM_MAX_PRIMES;
-}
-
 /*
  * Whether a symmetric encryption holds a second tile: for the transformed secret, or for the message where that is added in
  * coefficient form.
@@ -55,7 +50,7 @@ static bool second_tile(const cm_message_source *source)
 static cm_status open_arena(const cm_params *params, const cm_message_source *source, unsigned components,
                             void *arena, size_t arena_bytes, layout *parts)
 {
-    if (!params_usable(params)) {
+    if (!cm_params_usable(params)) {
         return CM_ERR_PARAMS;
     }
     if (!source->data) {
@@ -284,21 +279,11 @@ static cm_status emit_expansion(const cm_params *params, const layout *parts, cm
     return status;
 }
 
-static bool usable_secret_key(const cm_secret_key *key)
-{
-#if CM_TRANSFORMED_SECRET
-    if (key && !key->transformed) {
-        return false;
-    }
-#endif
-    return key && key->ternary;
-}
-
 static cm_status encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
                                    cm_message_source *source, void *arena, size_t arena_bytes,
                                    cm_emitter *emitter)
 {
-    if (!usable_secret_key(key) || !emitter) {
+    if (!cm_secret_key_usable(key) || !emitter) {
         return CM_ERR_ARGUMENT;
     }
     if (!xof_built(xof)) {

@@ -11,6 +11,7 @@
 #include "random/wipe.h"
 #include "scheme/noise.h"
 #include "scheme/seeds.h"
+#include "scheme/usable.h"
 
 typedef struct workspace {
     cm_ring ring;
@@ -21,12 +22,6 @@ typedef struct workspace {
 
 typedef char cm_keygen_workspace_fits[sizeof(workspace) <= CM_WORKSPACE_BYTES ? 1 : -1];
 
-static bool params_usable(const cm_params *params)
-{
-    return params && params->log2_n >= 10 && params->log2_n <= CM_MAX_LOG2_N && params->data_primes >= 1 &&
-           params->data_primes <= params->key_primes && params->key_primes <= CM_MAX_PRIMES;
-}
-
 cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, uint8_t *ternary,
                                     uint64_t *key_id)
 {
@@ -34,7 +29,7 @@ cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, 
         return CM_ERR_ARGUMENT;
     }
     *key_id = 0;
-    if (!params_usable(params)) {
+    if (!cm_params_usable(params)) {
         return CM_ERR_PARAMS;
     }
     memset(ternary, 0, CM_TERNARY_BYTES((size_t)1 << params->log2_n));
@@ -121,7 +116,7 @@ cm_status cm_device_emit_public_key(cm_device *device, const cm_params *params, 
     if (!ternary || !emitter) {
         return CM_ERR_ARGUMENT;
     }
-    if (!params_usable(params)) {
+    if (!cm_params_usable(params)) {
         return CM_ERR_PARAMS;
     }
     if (xof != CM_CHACHA20 && !(xof == CM_SHAKE256 && CM_XOF_SHAKE256) &&

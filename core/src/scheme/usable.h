@@ -1,0 +1,27 @@
+/* What every call asks of a parameter set, which may be the user's own, and of a secret key. */
+#ifndef CM_SCHEME_USABLE_H
+#define CM_SCHEME_USABLE_H
+
+#include <stdbool.h>
+
+#include "ciphermote/keys.h"
+#include "ciphermote/params.h"
+
+static inline bool cm_params_usable(const cm_params *params)
+{
+    return params && params->log2_n >= 10 && params->log2_n <= CM_MAX_LOG2_N && params->data_primes >= 1 &&
+           params->data_primes <= params->key_primes && params->key_primes <= CM_MAX_PRIMES;
+}
+
+/* All but its parameter set. */
+static inline bool cm_secret_key_usable(const cm_secret_key *key)
+{
+#if CM_TRANSFORMED_SECRET
+    if (key && !key->transformed) {
+        return false;
+    }
+#endif
+    return key && key->ternary;
+}
+
+#endif
