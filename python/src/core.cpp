@@ -652,6 +652,19 @@ class Decryption
         check(cm_bfv_decrypt_begin(&self->decryption_, &key, &expected, self->arena_.data(), self->bytes_));
         return self;
     }
+    static std::unique_ptr<Decryption> bfv_noise(const Params &params, const nb::bytes &ternary,
+                                                 uint64_t key_id, uint32_t plain_modulus, unsigned log2_tiles)
+    {
+        if (log2_tiles > 4) {
+            throw StatusError(CM_ERR_ARGUMENT);
+        }
+        const size_t bytes = CM_BFV_NOISE_ARENA_BYTES(params.n(), params.get()->data_primes, log2_tiles);
+        std::unique_ptr<Decryption> self(new Decryption(params, ternary, bytes));
+        const cm_secret_key key = self->key(key_id);
+        check(cm_bfv_noise_begin(&self->decryption_, &key, plain_modulus, log2_tiles, self->arena_.data(),
+                                 self->bytes_));
+        return self;
+    }
     static std::unique_ptr<Decryption> ckks(const Params &params, const nb::bytes &ternary, uint64_t key_id,
                                             bool complex_slots, int precision, int number, int exponent,
                                             unsigned log2_tiles)
@@ -688,6 +701,12 @@ class Decryption
         check(decryption_.scheme == CM_BFV ? cm_bfv_decrypt_end(&decryption_)
                                            : cm_ckks_decrypt_end(&decryption_));
         return values(values_);
+    }
+    unsigned noise_budget()
+    {
+        unsigned bits;
+        check(cm_bfv_noise_budget(&decryption_, &bits));
+        return bits;
     }
     nb::bytes arena() const
     {
@@ -824,8 +843,11 @@ NB_MODULE(_core, m)
                     "batch"_a, "number"_a, "sums"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
         .def_static("ckks", &Decryption::ckks, "params"_a, "ternary"_a, "key_id"_a, "complex_slots"_a,
                     "precision"_a, "number"_a, "exponent"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
+        .def_static("bfv_noise", &Decryption::bfv_noise, "params"_a, "ternary"_a, "key_id"_a,
+                    "plain_modulus"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
         .def("feed", &Decryption::feed, "data"_a, "Take bytes of the stream of frames.")
         .def("end", &Decryption::end, "The values.")
+        .def("noise_budget", &Decryption::noise_budget, "In place of end, in bits: as secret as the key.")
         .def_prop_ro("arena", &Decryption::arena, "What the arena holds now, for tests.");
 
     nb::class_<Frame>(m, "Frame", "A frame that passed every check.")

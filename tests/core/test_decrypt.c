@@ -338,6 +338,62 @@ static void residues_that_are_not_below_their_prime_are_refused(void)
     }
 }
 
+/* The budget of a ciphertext (x, 0), whose noise is t x. */
+static unsigned budget_of(uint32_t x, unsigned log2_tiles)
+{
+    const cm_secret_key key = secret_key();
+    cm_decryption decryption;
+    cm_frame_reader reader;
+    unsigned bits = 99;
+    memset(c1, 0, sizeof c1);
+    for (uint32_t i = 0; i < N; i++) {
+        c0[i] = x; /* a constant, transformed */
+    }
+    write_stream(CM_BFV, T, log2_tiles);
+    CHECK(cm_bfv_noise_begin(&decryption, &key, T, log2_tiles, arena, sizeof arena) == CM_OK);
+    cm_frame_reader_init(&reader, params, &decryption.receiver);
+    CHECK(cm_frame_reader_feed(&reader, stream, length) == CM_OK);
+    CHECK(cm_bfv_decrypt_end(&decryption) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_noise_budget(&decryption, &bits) == CM_OK);
+    CHECK(arena_is_zero_from(0));
+    return bits;
+}
+
+/* q has 26 bits, t 14. */
+static void the_noise_budget_is_what_the_noise_leaves_of_q(void)
+{
+    const uint32_t q = params->primes[0].q;
+    for (unsigned log2_tiles = 0; log2_tiles <= most_log2_tiles(); log2_tiles++) {
+        CHECK(budget_of(0, log2_tiles) == 25);
+        CHECK(budget_of(1, log2_tiles) == 11 && budget_of(q - 1, log2_tiles) == 11);
+        CHECK(budget_of(5, log2_tiles) == 9);
+        CHECK(budget_of(q / (2u * T), log2_tiles) == 0);
+    }
+}
+
+static void no_noise_budget_is_told_before_its_time(void)
+{
+    const cm_secret_key key = secret_key();
+    const cm_bfv_expected values = expected_bfv(CM_UINT16, CM_BFV_SUMS_32, 0);
+    const size_t bytes = CM_BFV_NOISE_ARENA_BYTES(N, 1, 0);
+    cm_decryption decryption;
+    cm_frame_reader reader;
+    unsigned bits = 99;
+    CHECK(cm_bfv_noise_begin(NULL, &key, T, 0, arena, bytes) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_noise_begin(&decryption, NULL, T, 0, arena, bytes) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_noise_begin(&decryption, &key, 1, 0, arena, bytes) == CM_ERR_PLAIN_MODULUS);
+    CHECK(cm_bfv_noise_begin(&decryption, &key, T, 0, arena, bytes - 1) == CM_ERR_ARENA);
+    CHECK(cm_bfv_noise_begin(&decryption, &key, T, 0, arena, bytes) == CM_OK);
+    CHECK(cm_bfv_noise_budget(&decryption, NULL) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_noise_budget(&decryption, &bits) == CM_ERR_FRAME_SHORT && bits == 0);
+    encrypt_bfv();
+    write_stream(CM_BFV, T, 0);
+    open_bfv(&decryption, &reader, &values);
+    CHECK(cm_frame_reader_feed(&reader, stream, length) == CM_OK);
+    CHECK(cm_bfv_noise_budget(&decryption, &bits) == CM_ERR_ARGUMENT && bits == 0);
+    CHECK(cm_bfv_decrypt_end(&decryption) == CM_OK && wrong_values(CM_UINT16) == 0);
+}
+
 static void ckks_comes_out_as_floats_and_as_integers_with_an_exponent(void)
 {
     static uint32_t coefficients[N];
@@ -510,6 +566,8 @@ void test_decrypt(void)
     RUN(frames_that_are_lost_doubled_or_swapped_are_out_of_order);
     RUN(well_formed_frames_of_something_else_are_foreign);
     RUN(residues_that_are_not_below_their_prime_are_refused);
+    RUN(the_noise_budget_is_what_the_noise_leaves_of_q);
+    RUN(no_noise_budget_is_told_before_its_time);
     RUN(ckks_comes_out_as_floats_and_as_integers_with_an_exponent);
     RUN(values_beyond_the_precision_or_the_number_are_refused);
     RUN(shared_values_are_off_by_noise_of_the_size_asked_for);

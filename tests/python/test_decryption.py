@@ -106,6 +106,42 @@ def test_what_seal_encrypts_in_bfv_comes_out_exactly(parameters, owner, symmetri
         assert np.array_equal(found % owner.t, slots), (number, sums, log2_tiles)
 
 
+def of_device(owner: BfvOwner, ciphertext: seal.Ciphertext, log2_tiles: int) -> int:
+    """The noise budget that the device finds."""
+    decryption = _core.Decryption.bfv_noise(
+        core_params(owner.parms), owner.device_key.packed, KEY_ID, owner.t, log2_tiles
+    )
+    frames = device_frames(owner.read(ciphertext), KEY_ID, COUNTER, log2_tiles=log2_tiles)
+    feed(decryption, b"".join(frames))
+    budget = decryption.noise_budget()
+    assert not any(decryption.arena)
+    return budget
+
+
+@parameter_sets
+def test_the_noise_budget_is_seals_until_none_is_left(parameters, owner):
+    for symmetric, log2_tiles in ((True, 0), (False, 3)):
+        ciphertext = owner.encrypted(random_slots(owner, 7), symmetric)
+        found = []
+        while not found or found[-1] > 0:
+            found.append(owner.budget(ciphertext))
+            assert of_device(owner, ciphertext, log2_tiles) == found[-1]
+            owner.evaluator.multiply_plain_inplace(ciphertext, owner.batched(random_slots(owner, 8)))
+        assert len(found) > 1
+
+
+def test_a_decryption_of_values_tells_no_noise_budget_and_one_of_noise_no_values(tmp_path):
+    owner = BfvOwner(BUILTIN[0], tmp_path)
+    frames = b"".join(device_frames(owner.read(owner.encrypted(random_slots(owner, 9), True)), KEY_ID, COUNTER))
+    values = owner.decryption(UINT16, 32, 0)
+    noise = _core.Decryption.bfv_noise(core_params(owner.parms), owner.device_key.packed, KEY_ID, owner.t, 0)
+    feed(values, frames)
+    feed(noise, frames)
+    for refused in (values.noise_budget, noise.end):
+        with pytest.raises(_core.StatusError):
+            refused()
+
+
 FLOAT32 = 0
 SLOTS_MEASURED = 2**17
 

@@ -92,6 +92,24 @@ CM_MUST_CHECK cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm
  */
 CM_MUST_CHECK cm_status cm_bfv_decrypt_end(cm_decryption *decryption);
 
+/*
+ * How much noise a ciphertext holds, FOR TESTS ALONE: who learns it of ciphertexts that they made learns the secret key, so it
+ * is as SECRET as that. It never leaves the device, and nothing that leaves may depend on it (docs/security.md).
+ *
+ * As cm_bfv_decrypt_begin, for any t from 2; the arena holds all residues.
+ */
+#define CM_BFV_NOISE_ARENA_BYTES(n, data_primes, log2_tiles) \
+    (4u * (size_t)(n) * (data_primes) + CM_DECRYPT_TILE_BYTES(n, log2_tiles) + CM_DECRYPT_WORKSPACE_BYTES)
+CM_MUST_CHECK cm_status cm_bfv_noise_begin(cm_decryption *decryption, const cm_secret_key *key,
+                                           uint32_t plain_modulus, unsigned log2_tiles, void *arena,
+                                           size_t arena_bytes);
+
+/*
+ * After the last frame, in place of cm_bfv_decrypt_end: how many bits the noise may still grow by until decryption fails, SEAL's
+ * invariant noise budget. The arena is wiped. Errors as there; *bits is 0 then.
+ */
+CM_MUST_CHECK cm_status cm_bfv_noise_budget(cm_decryption *decryption, unsigned *bits);
+
 /* ---- CKKS ---- */
 
 /*

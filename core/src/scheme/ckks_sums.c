@@ -18,19 +18,6 @@ static inline size_t complex_place(size_t k, size_t n)
     return k < n / 2u ? 2u * k : 2u * k - n + 1u;
 }
 
-/* For |x| up to 4q: positive, and below 8q. */
-static inline uint32_t lifted(uint32_t x, const cm_prime *prime)
-{
-    return x + 4u * prime->q;
-}
-
-/* sum += product / 2^32 mod q, a residue, for a product below 16 q^2: its reduction is below q/2 + q. */
-static inline void add(uint32_t *sum, uint64_t product, const cm_prime *prime)
-{
-    const uint32_t total = *sum + cm_montgomery_reduce(product, prime);
-    *sum = cm_subtract_once(cm_subtract_once(total, prime->q), prime->q);
-}
-
 /*
  * Coefficient k = j n/T + i, i > 0, is subtracted at n - k, which is (T-1-j) n/T + (n/T - i): so one step adds both. At i = 0
  * the other one is (T-j) n/T, or none at all for k = 0.
@@ -44,20 +31,20 @@ static void add_real(uint32_t *sums, unsigned words, const uint32_t *tile, const
     const unsigned tiles = 1u << ring->log2_tiles;
     const unsigned rows = tiles == 1u ? 1u : tiles / 2u;
     const uint32_t end = tiles == 1u ? points / 2u : points;
-    const uint32_t first = lifted(tile[0], prime);
-    add(sums, cm_product(first, weights[0]), prime);
+    const uint32_t first = cm_sums_lifted(tile[0], prime);
+    cm_sums_add(sums, cm_product(first, weights[0]), prime);
     for (unsigned j = 1; j < rows; j++) {
         const uint64_t products =
             cm_product(first, weights[j]) + cm_product(first, prime->q - weights[tiles - j]);
-        add(sums + real_place((size_t)j * points, n) * words, products, prime);
+        cm_sums_add(sums + real_place((size_t)j * points, n) * words, products, prime);
     }
     for (unsigned j = 0; j < rows; j++) {
         const uint32_t plus = weights[j];
         const uint32_t minus = prime->q - weights[tiles - 1u - j];
         for (uint32_t i = 1; i < end; i++) {
             const uint64_t products =
-                cm_product(lifted(tile[i], prime), plus) + cm_product(lifted(tile[points - i], prime), minus);
-            add(sums + real_place((size_t)j * points + i, n) * words, products, prime);
+                cm_product(cm_sums_lifted(tile[i], prime), plus) + cm_product(cm_sums_lifted(tile[points - i], prime), minus);
+            cm_sums_add(sums + real_place((size_t)j * points + i, n) * words, products, prime);
         }
     }
 }
@@ -70,8 +57,8 @@ static void add_complex(uint32_t *sums, unsigned words, const uint32_t *tile, co
     const size_t n = (size_t)1 << ring->log2_n;
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         for (uint32_t i = 0; i < points; i++) {
-            add(sums + complex_place((size_t)j * points + i, n) * words,
-                cm_product(lifted(tile[i], prime), weights[j]), prime);
+            cm_sums_add(sums + complex_place((size_t)j * points + i, n) * words,
+                cm_product(cm_sums_lifted(tile[i], prime), weights[j]), prime);
         }
     }
 }

@@ -46,8 +46,19 @@ static cm_slots slots_of(const cm_decryption *decryption)
     return (cm_slots)decryption->encoding;
 }
 
+/* Of a decryption that tells of noise, whose sums are of no bits. */
+enum { NOISE_ALONE = 0 };
+
+static bool noise_alone(const cm_decryption *decryption)
+{
+    return decryption->scheme == CM_BFV && decryption->number_bits == NOISE_ALONE;
+}
+
 static size_t sums_bytes(const cm_decryption *decryption)
 {
+    if (noise_alone(decryption)) {
+        return 4u * ring_degree(decryption) * decryption->key.params->data_primes;
+    }
     if (decryption->scheme == CM_CKKS) {
         return CM_CKKS_MESSAGE_BYTES(ring_degree(decryption), slots_of(decryption), precision_of(decryption));
     }
@@ -196,7 +207,10 @@ static void add_tile(const cm_decryption *decryption, const layout *parts)
 {
     const cm_ring *ring = &parts->work->ring;
     const cm_prime *primes = decryption->key.params->primes;
-    if (decryption->scheme == CM_BFV) {
+    if (noise_alone(decryption)) {
+        cm_noise_sums_add((uint32_t *)(void *)parts->sums, (uint32_t)decryption->scale_or_t, parts->tile, ring,
+                          (unsigned)(ring->prime - primes));
+    } else if (decryption->scheme == CM_BFV) {
         cm_bfv_sums_add(parts->sums, (cm_bfv_sums)decryption->number_bits, parts->tile, ring, primes,
                         decryption->primes);
     } else {
@@ -375,7 +389,7 @@ static void centre(void *values, cm_bfv_width width, uint32_t n, uint32_t t)
 
 cm_status cm_bfv_decrypt_end(cm_decryption *decryption)
 {
-    if (!decryption || decryption->scheme != CM_BFV) {
+    if (!decryption || decryption->scheme != CM_BFV || noise_alone(decryption)) {
         return CM_ERR_ARGUMENT;
     }
     const cm_status status = completeness(decryption);
@@ -398,6 +412,42 @@ cm_status cm_bfv_decrypt_end(cm_decryption *decryption)
         centre(parts.sums, width, n, t);
     }
     return leave(decryption, (size_t)n * (width == CM_BFV_16 ? 2u : 4u));
+}
+
+cm_status cm_bfv_noise_begin(cm_decryption *decryption, const cm_secret_key *key, uint32_t plain_modulus,
+                             unsigned log2_tiles, void *arena, size_t arena_bytes)
+{
+    if (!decryption) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_status status = start(decryption, CM_BFV, key, log2_tiles, arena, arena_bytes);
+    if (status != CM_OK) {
+        return status;
+    }
+    if (plain_modulus < 2u) {
+        return CM_ERR_PLAIN_MODULUS;
+    }
+    decryption->number_bits = NOISE_ALONE;
+    decryption->scale_or_t = plain_modulus;
+    return take_arena(decryption);
+}
+
+cm_status cm_bfv_noise_budget(cm_decryption *decryption, unsigned *bits)
+{
+    if (bits) {
+        *bits = 0;
+    }
+    if (!decryption || !bits || !noise_alone(decryption)) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_status status = completeness(decryption);
+    if (status != CM_OK) {
+        return status;
+    }
+    *bits = cm_noise_sums_budget((const uint32_t *)(const void *)decryption->arena,
+                                 (uint32_t)ring_degree(decryption), decryption->key.params->primes,
+                                 decryption->primes);
+    return leave(decryption, 0);
 }
 
 /* ---- CKKS ---- */

@@ -19,6 +19,19 @@
  */
 void cm_sums_weights(const cm_ring *ring, uint32_t factor, uint32_t weights[CM_MAX_TILES]);
 
+/* For |x| up to 4q, as cm_ntt_inverse_lazy leaves it: positive, and below 8q. */
+static inline uint32_t cm_sums_lifted(uint32_t x, const cm_prime *prime)
+{
+    return x + 4u * prime->q;
+}
+
+/* sum += product / 2^32 mod q, a residue, for a product below 16 q^2: its reduction is below q/2 + q. */
+static inline void cm_sums_add(uint32_t *sum, uint64_t product, const cm_prime *prime)
+{
+    const uint32_t total = *sum + cm_montgomery_reduce(product, prime);
+    *sum = cm_subtract_once(cm_subtract_once(total, prime->q), prime->q);
+}
+
 /* ---- BFV ---- */
 
 /*
@@ -32,6 +45,20 @@ void cm_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, cons
 
 /* In place, from sums to round(t x / q) modulo t: n numbers of 16 bits, or 32 if the sums have as many. */
 void cm_bfv_sums_round(uint8_t *sums, cm_bfv_sums bits, cm_bfv_width width, uint32_t n, uint32_t t);
+
+/* ---- BFV, noise alone ---- */
+
+/*
+ * Sums are the residues of all n coefficients at all of the ciphertext's primes, prime after prime. Adds -t x for a tile as
+ * cm_ntt_inverse_lazy leaves it, at prime number index.
+ */
+void cm_noise_sums_add(uint32_t *sums, uint32_t t, const uint32_t *tile, const cm_ring *ring, unsigned index);
+
+/*
+ * SEAL's invariant noise budget: the bits of q, the product of count primes, less those of the largest of n coefficients t x in
+ * magnitude, less 1; or 0. As secret as the noise.
+ */
+unsigned cm_noise_sums_budget(const uint32_t *sums, uint32_t n, const cm_prime *primes, unsigned count);
 
 /* ---- CKKS ---- */
 
