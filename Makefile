@@ -1,7 +1,7 @@
 # `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint test-c test-qemu test-python test-configurations bench-m4 bench-m4-options \
-    bench-microbit plots format install one-file lock clean setup-demo setup-test
+    bench-client bench-microbit plots format install one-file lock clean setup-demo setup-test
 
 help: ## list the goals
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ bench-m4: setup-demo ## cycles, RAM and flash of an encryption on a Cortex-M4, a
 
 bench-m4-options: setup-demo ## what each option costs and buys there (minutes)
 	.venv/bin/python bench/m4/options.py
+
+bench-client: setup-demo ## cycles and RAM of all that a client does there, encryption and decryption, by phase
+	.venv/bin/python bench/m4/client.py
 
 bench-microbit: setup-demo ## flash and RAM of the micro:bit's firmware
 	.venv/bin/python bench/microbit.py

@@ -82,3 +82,20 @@ MODULES = {
         for configuration in ("high performance", "balanced", "memory efficient")
     },
 }
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of the time that SEAL takes on one core of a Cortex-A7, as quoted."""
+
+    percent: int
+    source: str
+
+
+_ENGINE = (
+    "Das, van der Hagen et al., A 10.33 uJ/encryption Homomorphic Encryption Engine in 28nm CMOS with "
+    "4096-degree 109-bit Polynomials for Resource-Constrained IoT Clients, Fig. 2"
+)
+
+CLIENT_SHARES = {"zero_encryption": Share(81, _ENGINE), "delta_m": Share(57, _ENGINE)}
+"""Of BFV: encryption before the plaintext is added, and decryption up to c0 + c1 s, at n = 4096."""

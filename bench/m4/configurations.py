@@ -14,17 +14,29 @@ Options = Mapping[str, str | int | None]
 KINDS = ("symmetric", "asymmetric")
 """Of keys."""
 
+PLAIN_MODULUS = 40961
+"""Of BFV's batches; as firmware/workload.h has it."""
+
 _SETS = {12: "n4096_q26x3_p27", 13: "n8192_q26x7_p27", 14: "n16384_q26x15_p27"}
 """As firmware/workload.h has them."""
 
 
 @dataclass(frozen=True)
 class Workload:
-    """n/2 real binary32 values with all data primes of a set. xof: of symmetric encryption."""
+    """n/2 real binary32 values, or n integers, with all data primes of a set.
+
+    xof: of symmetric encryption. log2_frame_tiles: in how many tiles a ciphertext comes for decryption;
+    piece_bytes: how much of it at a time. sums: the bits that BFV decryption keeps of a coefficient.
+    batching: whether roots in flash include those of BFV's plain modulus.
+    """
 
     log2_n: int = 12
     xof: str = "chacha20"
     precision: int = 31
+    log2_frame_tiles: int = 0
+    sums: int = 32
+    piece_bytes: int = 1024
+    batching: bool = False
 
     @property
     def parameters(self) -> ParameterSet:
@@ -37,20 +49,23 @@ class Workload:
             "WORKLOAD_LOG2_N": self.log2_n,
             "WORKLOAD_XOF": f"CM_{self.xof.upper()}",
             "WORKLOAD_PRECISION": f"CM_FIXED_{self.precision}",
+            "WORKLOAD_LOG2_FRAME_TILES": self.log2_frame_tiles,
+            "WORKLOAD_SUMS": f"CM_BFV_SUMS_{self.sums}",
+            "WORKLOAD_PIECE_BYTES": f"{self.piece_bytes}u",
         }
 
-    def described(self, kind: str) -> dict[str, Any]:
+    def described(self, kind: str, scheme: str = "ckks") -> dict[str, Any]:
         """For the rows of an encryption with this kind of key."""
-        parameters = self.parameters
         of_symmetric = {"xof": self.xof} if kind == "symmetric" else {}
-        return {
-            "parameters": parameters.name,
-            "n": parameters.n,
-            "data_primes": len(parameters.data_primes),
-            "values": parameters.n // 2,
-            "precision": self.precision,
-            **of_symmetric,
-        }
+        return {**self.described_message(scheme, len(self.parameters.data_primes)), **of_symmetric}
+
+    def described_message(self, scheme: str, primes: int) -> dict[str, Any]:
+        """For the rows of a ciphertext at so many data primes."""
+        n = self.parameters.n
+        of_scheme = {"values": n // 2, "precision": self.precision}
+        if scheme == "bfv":
+            of_scheme = {"values": n, "plain_modulus": PLAIN_MODULUS}
+        return {"parameters": self.parameters.name, "n": n, "data_primes": primes, **of_scheme}
 
 
 def compiler_flags(optimize: str, options: Options) -> str:
@@ -114,6 +129,18 @@ def _tiny_of_degree(log2_n: int, kinds: tuple[str, ...]) -> Configuration:
     flags = compiler_flags(optimize, {**device(log2_n), **options, **workload.options})
     return Configuration(flags, None, workload, kinds, modules=False)
 
+
+def _client(name: str, workload: Workload) -> Configuration:
+    optimize, options = PRESETS[name]
+    flags = compiler_flags(optimize, {**device(), **options, **workload.options})
+    return Configuration(flags, None, workload, modules=False)
+
+
+CLIENT_CONFIGURATIONS: Configurations = {
+    "tiny": _client("tiny", Workload(log2_frame_tiles=3, sums=24, piece_bytes=64)),
+    "fast": _client("fast", Workload()),
+}
+"""Of a device that encrypts and decrypts, in both schemes."""
 
 CONFIGURATIONS: Configurations = {
     "default": Configuration(compiler_flags("O3", ASSEMBLY), xofs=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ MODELLED = {"kind": "modelled", "model_error_percent": MODEL_ERROR_PERCENT}
 COUNTED = {"kind": "measured"}
 
 PARTS = {
-    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))",
+    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))|^core/src/ring/prime",
     "streams": r"^core/src/random/.*(chacha20|keccak|blake2|seal_stream)",
     "samplers": r"^core/src/random/.*(sample|cbd)(?!.*:.*fold)",
     "fold": r"^core/.*(fold|noise)",
@@ -52,14 +52,14 @@ def check_model(build: Path, plugin: Path) -> int:
 
 
 def encryption_rows(
-    name: str, configuration: Configuration, kind: str, image: Path, plugin: Path
+    name: str, configuration: Configuration, kind: str, image: Path, plugin: Path, scheme: str = "ckks"
 ) -> Iterator[Row]:
     """Cycles, RAM, code and tables of one encryption."""
     run = simulate(image, plugin)
     region = run.region(0)
     reported = run.reported
-    params = _encryption_params(name, configuration, kind)
-    prefix = f"ckks_encrypt_{kind}.{name}"
+    params = _encryption_params(name, configuration, kind, scheme)
+    prefix = f"{scheme}_encrypt_{kind}.{name}"
     yield Row(
         f"{prefix}.cycles",
         region.cycles,
@@ -84,6 +84,11 @@ def encryption_rows(
             "stack": reported["stack"],
         },
     )
+    yield from flash_rows(prefix, image, params)
+
+
+def flash_rows(prefix: str, image: Path, params: Mapping[str, Any]) -> Iterator[Row]:
+    """Code, and tables with keys."""
     sizes = flash(image)
     yield Row(f"{prefix}.code_bytes", sizes.code, "bytes", {**params, **COUNTED})
     yield Row(
@@ -92,22 +97,34 @@ def encryption_rows(
 
 
 def profile_rows(
-    name: str, configuration: Configuration, kind: str, image: Path, plugin: Path, total: int
+    name: str,
+    configuration: Configuration,
+    kind: str,
+    image: Path,
+    plugin: Path,
+    total: int,
+    scheme: str = "ckks",
 ) -> Iterator[Row]:
     """Where one encryption's cycles go: they add up to its own, the total."""
-    cycles: Counter[str] = Counter()
-    for spent in profile(image, plugin, 0):
-        cycles[part_of(spent)] += spent.cycles
+    cycles = cycles_by_part(image, plugin, 0, PARTS)
     cycles[REST] = total - sum(cycles[part] for part in PARTS)
-    params = {**_encryption_params(name, configuration, kind), **MODELLED}
+    params = {**_encryption_params(name, configuration, kind, scheme), **MODELLED}
     for part in (*PARTS, REST):
-        yield Row(f"ckks_encrypt_{kind}.{name}.profile.{part}.cycles", cycles[part], "cycles", params)
+        yield Row(f"{scheme}_encrypt_{kind}.{name}.profile.{part}.cycles", cycles[part], "cycles", params)
 
 
-def part_of(spent: Spent) -> str:
-    """One of PARTS, or REST."""
+def cycles_by_part(image: Path, plugin: Path, region: int, parts: Mapping[str, str]) -> Counter[str]:
+    """Cycles of all passages through a region by part, of these or REST."""
+    cycles: Counter[str] = Counter()
+    for spent in profile(image, plugin, region):
+        cycles[part_of(spent, parts)] += spent.cycles
+    return cycles
+
+
+def part_of(spent: Spent, parts: Mapping[str, str] = PARTS) -> str:
+    """One of the parts, or REST."""
     place = f"{spent.file}:{spent.symbol}"
-    return next((part for part, pattern in PARTS.items() if re.search(pattern, place)), REST)
+    return next((part for part, pattern in parts.items() if re.search(pattern, place)), REST)
 
 
 def without_store_stalls(image: Path, plugin: Path) -> int:
@@ -115,8 +132,11 @@ def without_store_stalls(image: Path, plugin: Path) -> int:
     return simulate(image, plugin, stores=0).region(0).cycles
 
 
-def _encryption_params(name: str, configuration: Configuration, kind: str) -> dict[str, Any]:
-    return {**configuration.workload.described(kind), "configuration": name, "flags": configuration.flags}
+def _encryption_params(
+    name: str, configuration: Configuration, kind: str, scheme: str = "ckks"
+) -> dict[str, Any]:
+    described = configuration.workload.described(kind, scheme)
+    return {**described, "configuration": name, "flags": configuration.flags}
 
 
 def module_rows(name: str, configuration: Configuration, image: Path, plugin: Path) -> Iterator[Row]:
@@ -152,8 +172,8 @@ def constant_time_rows(name: str, configuration: Configuration, image: Path, plu
     run = simulate(image, plugin)
     for number, kind in enumerate(KINDS):
         what = f"{kind} encryption, configuration {name}"
-        framed = _one_of_many(run, number, what, ("instructions", "cycles", "path"))
-        bare = _one_of_many(
+        framed = one_of_many(run, number, what, ("instructions", "cycles", "path"))
+        bare = one_of_many(
             run,
             number + len(KINDS),
             f"{what}, without frames",
@@ -176,7 +196,7 @@ def constant_time_rows(name: str, configuration: Configuration, image: Path, plu
         )
 
 
-def _one_of_many(run: Run, number: int, what: str, quantities: Sequence[str]) -> Region:
+def one_of_many(run: Run, number: int, what: str, quantities: Sequence[str]) -> Region:
     """A passage that stands for all through this region: BenchError if one of the quantities differs between
     them, or if there are divisions, whose time depends on their operands."""
     passages = [region for region in run.regions if region.number == number]

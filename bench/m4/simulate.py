@@ -9,12 +9,12 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from configurations import Configuration
-from keys import write_keys
+from configurations import PLAIN_MODULUS, Configuration
+from keys import write_frames, write_keys
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -52,6 +52,10 @@ class Run:
             raise BenchError(f"Region {number} ended {len(found)} times; once was expected.")
         return found[0]
 
+    def cycles(self, number: int) -> int:
+        """Of all passages through a region."""
+        return sum(region.cycles for region in self.regions if region.number == number)
+
 
 def _run(command: Iterable[str | Path], what: str, seconds: int = SECONDS) -> str:
     words = [str(word) for word in command]
@@ -73,17 +77,23 @@ def build_plugin(build: Path, source: Path = HERE / "cycles.c") -> Path:
     return plugin
 
 
-def build_firmware(build: Path, configuration: Configuration, names: Iterable[str]) -> dict[str, Path]:
-    """Compile and link firmware by name; beside its folder lies one with keys.c and roots.h of its degree."""
-    parameters = configuration.workload.parameters
-    generated = build.parent / parameters.name
+def build_firmware(build: Path, configuration: Configuration, names: Sequence[str]) -> dict[str, Path]:
+    """Compile and link firmware by name; beside its folder lies one with what is generated for its degree:
+    keys.c, roots.h, and frames for those that decrypt."""
+    workload = configuration.workload
+    parameters = workload.parameters
+    generated = build.parent / (f"{parameters.name}.batching" if workload.batching else parameters.name)
     keys = generated / "keys.c"
     write_keys(keys, parameters)
+    frames = generated / f"frames{workload.log2_frame_tiles}.c"
+    if any(name.endswith("_decrypt") for name in names):
+        write_frames(frames, parameters, workload.log2_frame_tiles)
     roots = generated / "roots.h"
     if not roots.exists():
         generator = str(ROOT / "tools" / "generate_roots.py")
+        batching = ["--plain-modulus", str(PLAIN_MODULUS)] if workload.batching else []
         _run(
-            [sys.executable, generator, parameters.name, "--output", str(roots)],
+            [sys.executable, generator, parameters.name, *batching, "--output", str(roots)],
             "Writing the transform's roots",
         )
     images = {name: build / f"{name}.elf" for name in names}
@@ -95,6 +105,7 @@ def build_firmware(build: Path, configuration: Configuration, names: Iterable[st
             HERE,
             f"BUILD={build}",
             f"KEYS={keys}",
+            f"FRAMES={frames}",
             f"FLAGS={configuration.flags} -I{generated}",
             *images.values(),
         ],

@@ -1,14 +1,12 @@
 /* The public key as it lies in flash, apart from workload.c so that only what encrypts with it links it. */
 #include "workload.h"
 
-#define KEY_ID 0x62656E6368u
-
 /* The encryptor only reads what the context points at. */
 cm_public_key workload_public(void)
 {
     static const cm_flat_public_key key = {.residues = &workload_public_key[0][0][0], .n = WORKLOAD_N};
     return (cm_public_key){.params = &WORKLOAD_PARAMS,
-                           .key_id = KEY_ID,
+                           .key_id = WORKLOAD_KEY_ID,
                            .polynomial = cm_flat_public_key_polynomial,
                            .context = (void *)(uintptr_t)&key};
 }

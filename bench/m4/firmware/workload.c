@@ -30,6 +30,26 @@ cm_ckks_values workload_describe(const void *data)
                             .precision = WORKLOAD_PRECISION};
 }
 
+void workload_integers(uint8_t *out, uint32_t seed)
+{
+    uint32_t state = next(seed);
+    for (uint32_t i = 0; i < WORKLOAD_N; i++) {
+        state = next(state);
+        const uint16_t integer = (uint16_t)((state >> 16) * WORKLOAD_T >> 16);
+        memcpy(out + 2u * i, &integer, sizeof integer);
+    }
+}
+
+cm_bfv_values workload_describe_integers(const void *data)
+{
+    return (cm_bfv_values){.data = data,
+                           .count = WORKLOAD_N,
+                           .number = CM_UINT16,
+                           .encoding = CM_BFV_BATCH,
+                           .width = CM_BFV_16,
+                           .plain_modulus = WORKLOAD_T};
+}
+
 /* A whole piece is copied by words, as a driver would that fills a buffer for DMA; pieces begin at a word. */
 static int write_to_sink(void *context, const uint8_t *bytes, size_t length)
 {

@@ -1,7 +1,8 @@
 /*
- * What every firmware of the bench encrypts: n/2 real binary32 values with all data primes of a set; and the
- * platform it runs on, whose random source and counter cost next to nothing. A test load: none of it is
- * random. Unless the compiler is told otherwise, n = 4096, with ChaCha20 and at 31 bits.
+ * What every firmware of the bench encrypts, n/2 real binary32 values or n integers, and decrypts; with all data
+ * primes of a set, but CKKS decryption with the first alone. And the platform it runs on, whose random source and counter
+ * cost next to nothing. A test load: none of it is random. Unless the compiler is told otherwise, n = 4096, with ChaCha20
+ * and at 31 bits.
  */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
@@ -31,6 +32,16 @@
 #ifndef WORKLOAD_PRECISION
 #define WORKLOAD_PRECISION CM_FIXED_31
 #endif
+/* Decryption: in how many tiles ciphertexts come, how much at a time, and the bits of a coefficient's sum (cm_bfv_sums). */
+#ifndef WORKLOAD_LOG2_FRAME_TILES
+#define WORKLOAD_LOG2_FRAME_TILES 0
+#endif
+#ifndef WORKLOAD_PIECE_BYTES
+#define WORKLOAD_PIECE_BYTES 1024u
+#endif
+#ifndef WORKLOAD_SUMS
+#define WORKLOAD_SUMS CM_BFV_SUMS_32
+#endif
 #define WORKLOAD_N (1u << WORKLOAD_LOG2_N)
 #define WORKLOAD_VALUES (WORKLOAD_N / 2u)
 #define WORKLOAD_LOG2_SCALE 25 /* values below 8, so |value * scale| < 2^28 */
@@ -40,6 +51,11 @@ void workload_values(uint8_t *out, uint32_t seed);
 
 /* The values as an encoder wants them. */
 cm_ckks_values workload_describe(const void *data);
+
+/* The same of WORKLOAD_N unsigned integers of 16 bits, below WORKLOAD_T, a prime for batching. */
+#define WORKLOAD_T 40961u
+void workload_integers(uint8_t *out, uint32_t seed);
+cm_bfv_values workload_describe_integers(const void *data);
 
 /* A sink that copies what it gets to 64 bytes. */
 #define WORKLOAD_SINK_BYTES 64u
@@ -56,9 +72,17 @@ cm_sink workload_sink_open(workload_sink *sink);
 cm_status workload_device(cm_device *device);
 
 /* From the generated keys.c: the secret key, also transformed, and the public key, [data prime][component][n]. */
+#define WORKLOAD_KEY_ID 0x62656E6368u
 extern const uint8_t workload_ternary[CM_TERNARY_BYTES(WORKLOAD_N)];
 extern const uint32_t workload_transformed[WORKLOAD_PRIMES][WORKLOAD_N];
 extern const uint32_t workload_public_key[WORKLOAD_PRIMES][2][WORKLOAD_N];
+cm_secret_key workload_secret(void);
 cm_public_key workload_public(void);
+
+/* From the generated frames.c: ciphertexts under that key, as a decryption takes them. */
+extern const uint8_t workload_bfv_frames[];
+extern const uint32_t workload_bfv_frames_bytes;
+extern const uint8_t workload_ckks_frames[];
+extern const uint32_t workload_ckks_frames_bytes;
 
 #endif

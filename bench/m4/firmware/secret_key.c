@@ -1,0 +1,13 @@
+/* The secret key as it lies in flash, apart from workload.c so that only what uses it links it. */
+#include "workload.h"
+
+cm_secret_key workload_secret(void)
+{
+    return (cm_secret_key){.params = &WORKLOAD_PARAMS,
+                           .key_id = WORKLOAD_KEY_ID,
+                           .ternary = workload_ternary,
+#if CM_TRANSFORMED_SECRET
+                           .transformed = &workload_transformed[0][0]
+#endif
+    };
+}
