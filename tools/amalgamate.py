@@ -21,7 +21,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parent.parent
 DEFAULT_OUTPUT = REPOSITORY / "build" / "one-file"
 DEFAULT_CORE = REPOSITORY / "core"
-ROOMS = ("params", "ring", "random", "encode", "scheme", "wire")
+ROOMS = ("params", "ring", "random", "encode", "scheme", "wire", "protocol")
 ROOMS_OF_SERVERS = ("evaluate",)
 
 INTERNAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"(?!ciphermote/)([^"]+)".*\n', re.MULTILINE)

@@ -9,6 +9,7 @@
 
 #include "bytes.h"
 #include "ciphermote/ciphermote.h"
+#include "phase.h"
 #include "port.h"
 #include "protocol.h"
 #include "provisioned_keys.h"
@@ -20,6 +21,15 @@
 #if APP_WINDOWS
 #include "app_model.h"
 #include "window_features.h"
+#endif
+
+/* 1: a network's layers are computed by a server in client-aided rounds, which takes a secret key. */
+#ifndef APP_AIDED
+#define APP_AIDED 0
+#endif
+#if APP_AIDED
+#include "aided_model.h"
+#include "rounds.h"
 #endif
 
 #ifndef CM_PROVISIONED_SECRET_KEY
@@ -35,7 +45,14 @@
 #define MESSAGE_BYTES CM_CKKS_MESSAGE_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31)
 #define SYMMETRIC_BYTES CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31)
 #define ASYMMETRIC_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31)
-#define ARENA_BYTES (CM_PROVISIONED_PUBLIC_KEY ? ASYMMETRIC_BYTES : SYMMETRIC_BYTES)
+#define ENCRYPTION_BYTES (CM_PROVISIONED_PUBLIC_KEY ? ASYMMETRIC_BYTES : SYMMETRIC_BYTES)
+#if APP_AIDED
+#define ARENA_BYTES CM_AIDED_LARGER(ENCRYPTION_BYTES, ROUNDS_ARENA_BYTES(CM_PROVISIONED_N))
+#define RESULT_PIECE_BYTES 1024u
+_Static_assert(CM_PROVISIONED_SECRET_KEY, "client-aided rounds decrypt: provision the secret key");
+#else
+#define ARENA_BYTES ENCRYPTION_BYTES
+#endif
 
 _Static_assert(ASYMMETRIC_BYTES >= SYMMETRIC_BYTES, "one arena serves both kinds of key");
 _Static_assert(CM_FRAME_PIECE_BYTES <= REPLY_MAX_PAYLOAD, "what the frame writer hands over fits a record");
@@ -50,6 +67,10 @@ static struct {
     uint32_t deepest_stack;  /* since the start */
     uint16_t sequence;       /* of the request at hand */
     bool link_broken;
+#if APP_AIDED
+    rounds rounds;
+    uint8_t piece[RESULT_PIECE_BYTES]; /* of a result, while the arena holds a decryption */
+#endif
 } app;
 
 static uint8_t *message(void)
@@ -71,7 +92,9 @@ static void wipe_message(void)
 static int send_frame_bytes(void *context, const uint8_t *bytes, size_t length)
 {
     (void)context;
+    const phase interrupted = phase_enter(PHASE_NONE);
     const int failed = protocol_reply(REPLY_DATA, app.sequence, bytes, length);
+    (void)phase_enter(interrupted);
     if (failed) {
         app.link_broken = true;
     } else {
@@ -170,6 +193,107 @@ static cm_status encrypt_values(const request *asked)
     return encrypt(asked, asked->length / (uint32_t)sizeof(float), asked->log2_scale);
 }
 
+#if APP_AIDED
+
+static cm_status aided_begin(const request *asked)
+{
+    if ((asked->key != CM_BFV && asked->key != CM_CKKS) || asked->xof != 0 || asked->log2_scale != 0) {
+        return CM_ERR_FRAME_FIELD;
+    }
+    if (app.device_status != CM_OK) {
+        return app.device_status;
+    }
+    cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
+    return rounds_begin(&app.rounds, &app.device, &cm_provisioned_secret_key, &aided_model,
+                        (cm_scheme)asked->key, asked->length, app.arena, sizeof app.arena,
+                        &app.writer.emitter);
+}
+
+/* The next ciphertext, or after the last round the classes. */
+static cm_status aided_answer(const request *asked)
+{
+    if (asked->length != 0) {
+        return CM_ERR_FRAME_FIELD;
+    }
+    cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
+    const cm_status status = rounds_answer(&app.rounds, &app.writer.emitter);
+    uint32_t sent = 0;
+    while (status == CM_OK && !app.rounds.awaiting && sent < app.rounds.vectors) {
+        const uint32_t left = app.rounds.vectors - sent;
+        const uint32_t piece = left < REPLY_MAX_PAYLOAD ? left : REPLY_MAX_PAYLOAD;
+        if (send_frame_bytes(NULL, app.rounds.classes + sent, piece) != 0) {
+            return CM_ERR_SINK;
+        }
+        sent += piece;
+    }
+    return status;
+}
+
+static cm_status answer_aided(const request *asked)
+{
+    if (asked->kind == REQUEST_AIDED_BEGIN && !app.rounds.awaiting) {
+        return aided_begin(asked);
+    }
+    if (asked->kind == REQUEST_AIDED_RESULT && app.rounds.awaiting) {
+        return rounds_feed(&app.rounds, app.piece, asked->length);
+    }
+    if (asked->kind == REQUEST_AIDED_ANSWER && app.rounds.awaiting) {
+        return aided_answer(asked);
+    }
+    return CM_ERR_FRAME_FIELD;
+}
+
+/* The arena holds a decryption under way. */
+static bool busy(void)
+{
+    return app.rounds.awaiting;
+}
+
+/* Where the next request's payload goes. */
+static bool receive(request *asked, cm_status *status)
+{
+    return busy() ? protocol_receive(asked, app.piece, sizeof app.piece, status)
+                               : protocol_receive(asked, message(), MESSAGE_BYTES, status);
+}
+
+/* After an answer: nothing stays in the arena but a decryption under way. */
+static void settle(const request *asked, cm_status status)
+{
+    if (status != CM_OK || asked->kind == REQUEST_STOP) {
+        rounds_stop(&app.rounds);
+    }
+    if (!busy()) {
+        wipe_message();
+    }
+}
+
+#else
+
+static cm_status answer_aided(const request *asked)
+{
+    (void)asked;
+    return CM_ERR_FRAME_FIELD;
+}
+
+static bool busy(void)
+{
+    return false;
+}
+
+static bool receive(request *asked, cm_status *status)
+{
+    return protocol_receive(asked, message(), MESSAGE_BYTES, status);
+}
+
+static void settle(const request *asked, cm_status status)
+{
+    (void)asked;
+    (void)status;
+    wipe_message();
+}
+
+#endif
+
 static void note_stack(void)
 {
     const uint32_t used = (uint32_t)port_stack_used();
@@ -211,6 +335,9 @@ static cm_status send_report(const request *asked)
 
 static cm_status answer(const request *asked)
 {
+    if (busy() && (asked->kind == REQUEST_ENCRYPT_WINDOW || asked->kind == REQUEST_ENCRYPT_VALUES)) {
+        return CM_ERR_FRAME_FIELD;
+    }
     switch (asked->kind) {
     case REQUEST_ENCRYPT_WINDOW:
         return encrypt_window(asked);
@@ -221,7 +348,7 @@ static cm_status answer(const request *asked)
     case REQUEST_STOP:
         return asked->length == 0 ? CM_OK : CM_ERR_FRAME_FIELD;
     default:
-        return CM_ERR_FRAME_FIELD;
+        return answer_aided(asked);
     }
 }
 
@@ -254,13 +381,13 @@ int application_run(void)
     cm_status status;
     bool stop = false;
     port_stack_watch();
-    while (!stop && !app.link_broken && protocol_receive(&asked, message(), MESSAGE_BYTES, &status)) {
+    while (!stop && !app.link_broken && receive(&asked, &status)) {
         app.sequence = asked.sequence;
         app.frame_bytes = 0;
         if (status == CM_OK) {
             status = answer(&asked);
         }
-        wipe_message();
+        settle(&asked, status);
         send_end(&asked, status);
         stop = status == CM_OK && asked.kind == REQUEST_STOP;
         port_stack_watch();

@@ -21,7 +21,10 @@ typedef enum request_kind {
     REQUEST_ENCRYPT_WINDOW = 1,
     REQUEST_ENCRYPT_VALUES = 2,
     REQUEST_REPORT = 3,
-    REQUEST_STOP = 4
+    REQUEST_STOP = 4,
+    REQUEST_AIDED_BEGIN = 5,
+    REQUEST_AIDED_RESULT = 6,
+    REQUEST_AIDED_ANSWER = 7
 } request_kind;
 
 typedef enum key_kind { KEY_NONE = 0, KEY_SYMMETRIC = 1, KEY_ASYMMETRIC = 2 } key_kind;

@@ -12,6 +12,12 @@ and so by Horner's rule all B - 1 inner rotations are rotations of products, by 
 them all. And the rescale comes last: a rotation's key switch adds noise of fixed size, which a product's
 scale makes negligible and a fresh ciphertext's does not (up to 0.007 on values of at most 1 at scale 2^25).
 
+Many vectors fit one ciphertext, each in a block of `stride` slots (BFV: of either row): B empty slots, the
+features, zeros. The rotations stop at stride/2 then, and slot c of a block collects the block's first stride
+slots from c on, hence all of its features and none of the next block's, which begin B slots into it. Nothing
+is masked; what the other slots end with mixes blocks, and is for nobody. Exact integers (BFV modulo t) take
+the same steps without scales.
+
 This module plans and computes in the clear; it sees neither keys nor ciphertexts.
 """
 
@@ -181,8 +187,9 @@ def _suffix(path: Path) -> str:
 class LinearPlan:
     """How an engine scores a ciphertext with a model.
 
-    period: slot s of the result holds the score of class s mod period. max_score: larger scores wrap.
-    result_scale and result_primes: what the result will have.
+    period: slot s of the result holds the score of class s mod period; with blocks, only the first period
+    slots of a block do. max_score: larger scores wrap. result_scale (1 for BFV) and result_primes: what the
+    result will have. stride: slots of a block. first_feature: the slot of a block that feature 0 is in.
     """
 
     model: LinearModel
@@ -191,6 +198,8 @@ class LinearPlan:
     result_scale: float
     result_primes: int
     max_score: float
+    stride: int
+    first_feature: int
 
     @property
     def rotation_steps(self) -> tuple[int, ...]:
@@ -258,28 +267,118 @@ def plan_linear(
     *,
     primes: int | None = None,
     feature_bound: float = DEFAULT_FEATURE_BOUND,
+    stride: int | None = None,
 ) -> LinearPlan:
     """Plan the scoring of ciphertexts of parms that have this scale and count of primes (None: fresh ones).
 
     feature_bound: every |feature| is at most this; scores that pass plan.max_score come out wrong, and this
-    keeps them away from it. ParameterError if the set has no key switching, the model no room in its slots,
-    or the scores none in its modulus.
+    keeps them away from it. stride: many vectors in a ciphertext, in blocks of so many slots; None: one.
+    ParameterError if the set has no key switching, the model no room in its slots, or the scores none in its
+    modulus.
     """
     available = max(1, len(parms.primes) - 1)
     primes = available if primes is None else primes
-    if len(parms.primes) < 2:
-        raise ParameterError(
-            f"{parms.name} has one prime and so no rotations, which summing over slots needs: use a set with "
-            "a special prime."
-        )
+    _check_rotations(parms)
     if not 1 <= primes <= available:
         raise ParameterError(f"{parms.name} has no ciphertexts of {primes} primes: give 1 to {available}.")
     if not 2.0**10 <= scale <= 2.0**60:
         raise ParameterError(
             f"A scale of {scale:.6g} is not within 2^10 to 2^60: encrypt with a usual one, such as 2^25."
         )
+    _check_feature_bound(feature_bound)
+    layout = _layout(model, parms, stride)
+    bound = min(max(model.score_bound(feature_bound), 2.0**-10), 2.0**100)
+    levels = _choose_levels(parms, primes, scale, bound)
+    result_primes = levels.primes - levels.rescale
+    result_scale = scale * levels.weight_scale
+    if levels.rescale:
+        result_scale /= parms.primes[levels.primes - 1]
+    before = [Step("keep_primes", _DATA, _DATA, levels.primes)] if levels.primes < primes else []
+    after = [Step("rescale", _SUM, _SUM)] if levels.rescale else []
+    return LinearPlan(
+        model=model,
+        program=_program(model, layout, 1, levels.weight_scale, before, after),
+        period=layout.period,
+        result_scale=result_scale,
+        result_primes=result_primes,
+        max_score=math.prod(parms.primes[:result_primes]) / (2 * result_scale),
+        stride=layout.stride,
+        first_feature=layout.first_feature,
+    )
+
+
+def plan_exact(
+    model: LinearModel,
+    parms: ParameterSet,
+    plain_modulus: int,
+    *,
+    feature_bound: int,
+    stride: int | None = None,
+    result_primes: int = 1,
+) -> LinearPlan:
+    """Plan the scoring of fresh, batched BFV ciphertexts modulo plain_modulus, t; both rows hold blocks.
+
+    Weights and biases are integers. Every |feature| is at most feature_bound, and no sum may then leave
+    +-(t - 1) / 2: this is checked, so results are exact. result_primes: what is left of the primes in the
+    end; one holds the noise of a switch (sixteen standard deviations, sqrt((1 + 2n/3) / 12) each, must be
+    below q_0 / 2t) and makes the result small. ParameterError if something does not fit.
+    """
+    _check_rotations(parms)
+    _check_feature_bound(feature_bound)
+    available = len(parms.primes) - 1
+    if not 1 <= result_primes <= available:
+        raise ParameterError(f"{parms.name} has no results of {result_primes} primes: give 1 to {available}.")
+    if (model.weights % 1).any() or (model.bias % 1).any():
+        raise ParameterError("The model has weights or biases that are no integers: quantise it first.")
+    if (bound := model.score_bound(feature_bound)) > (plain_modulus - 1) // 2:
+        raise ParameterError(
+            f"Scores reach {bound:.0f}, and integers modulo {plain_modulus} hold up to "
+            f"{(plain_modulus - 1) // 2}: quantise to smaller weights, or take a larger modulus."
+        )
+    switching_noise = 16 * math.sqrt((1 + 2 * parms.n / 3) / 12)
+    if switching_noise * 2 * plain_modulus >= math.prod(parms.primes[:result_primes]):
+        raise ParameterError(
+            f"{result_primes} prime(s) have no room for noise beside integers modulo {plain_modulus}: keep "
+            "more."
+        )
+    layout = _layout(model, parms, stride)
+    after = [Step("keep_primes", _SUM, _SUM, result_primes)] if result_primes < available else []
+    return LinearPlan(
+        model=model,
+        program=_program(model, layout, 2, 1.0, [], after),
+        period=layout.period,
+        result_scale=1.0,
+        result_primes=result_primes,
+        max_score=(plain_modulus - 1) // 2,
+        stride=layout.stride,
+        first_feature=layout.first_feature,
+    )
+
+
+def _check_rotations(parms: ParameterSet) -> None:
+    if len(parms.primes) < 2:
+        raise ParameterError(
+            f"{parms.name} has one prime and so no rotations, which summing over slots needs: use a set with "
+            "a special prime."
+        )
+
+
+def _check_feature_bound(feature_bound: float) -> None:
     if not (math.isfinite(feature_bound) and feature_bound > 0):
         raise ParameterError(f"The feature bound {feature_bound!r} is no positive number.")
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where features and scores are: see the module's text."""
+
+    slots: int
+    period: int
+    stride: int
+    first_feature: int
+
+
+def _layout(model: LinearModel, parms: ParameterSet, stride: int | None) -> _Layout:
     slots = parms.slots
     period = 1 << (model.classes - 1).bit_length()
     if model.features > slots or period > slots:
@@ -287,36 +386,41 @@ def plan_linear(
             f"The model has {model.features} features and {model.classes} classes but {parms.name} has "
             f"{slots} slots: use a larger n or fewer of them."
         )
-    bound = min(max(model.score_bound(feature_bound), 2.0**-10), 2.0**100)
-    levels = _choose_levels(parms, primes, scale, bound)
-    result_primes = levels.primes - levels.rescale
-    result_scale = scale * levels.weight_scale
-    if levels.rescale:
-        result_scale /= parms.primes[levels.primes - 1]
-    return LinearPlan(
-        model=model,
-        program=_program(model, slots, period, levels, primes),
-        period=period,
-        result_scale=result_scale,
-        result_primes=result_primes,
-        max_score=math.prod(parms.primes[:result_primes]) / (2 * result_scale),
-    )
+    if stride is None:
+        return _Layout(slots, period, slots, 0)
+    if stride & (stride - 1) or not period + model.features <= stride <= slots:
+        raise ParameterError(
+            f"Blocks of {stride} slots do not hold {model.features} features behind {period} empty slots: "
+            f"take a power of two from {period + model.features} to {slots}."
+        )
+    return _Layout(slots, period, stride, period)
 
 
-def _diagonals(model: LinearModel, slots: int, period: int) -> NDArray[np.float64]:
-    """float64 [period, slots]: row i is diagonal i rotated by -i: W[(s - i) mod period][s] in slot s."""
-    padded = np.zeros((period, slots))
-    padded[: model.classes, : model.features] = model.weights
-    slot = np.arange(slots)
-    return np.stack([padded[(slot - i) % period, slot] for i in range(period)])
+def _diagonals(model: LinearModel, layout: _Layout) -> NDArray[np.float64]:
+    """float64 [period, slots]: row i is diagonal i rotated by -i: the weight for class (s - i) mod period of
+    the feature in slot s."""
+    block = np.zeros((layout.period, layout.stride))
+    start = layout.first_feature
+    block[: model.classes, start : start + model.features] = model.weights
+    padded = np.tile(block, layout.slots // layout.stride)
+    slot = np.arange(layout.slots)
+    return np.stack([padded[(slot - i) % layout.period, slot] for i in range(layout.period)])
 
 
-def _program(model: LinearModel, slots: int, period: int, levels: _Levels, primes: int) -> Program:
-    data, sum_, term = 0, 1, 2
-    constants = [Constant(row, levels.weight_scale) for row in _diagonals(model, slots, period)]
-    steps: list[Step] = []
-    if levels.primes < primes:
-        steps.append(Step("keep_primes", data, data, levels.primes))
+_DATA, _SUM, _TERM = 0, 1, 2
+
+
+def _program(
+    model: LinearModel,
+    layout: _Layout,
+    rows: int,
+    weight_scale: float,
+    before: list[Step],
+    after: list[Step],
+) -> Program:
+    data, sum_, term, period = _DATA, _SUM, _TERM, layout.period
+    constants = [Constant(np.tile(row, rows), weight_scale) for row in _diagonals(model, layout)]
+    steps = list(before)
     steps.append(Step("multiply_plain", sum_, data, period - 1))
     for i in range(period - 2, -1, -1):
         steps += [
@@ -325,14 +429,13 @@ def _program(model: LinearModel, slots: int, period: int, levels: _Levels, prime
             Step("add", sum_, sum_, term),
         ]
     width = period
-    while width < slots:
+    while width < layout.stride:
         steps += [Step("rotate", term, sum_, width), Step("add", sum_, sum_, term)]
         width *= 2
-    if levels.rescale:
-        steps.append(Step("rescale", sum_, sum_))
+    steps += after
     if model.bias.any():
         bias = np.zeros(period)
         bias[: model.classes] = model.bias
-        constants.append(Constant(np.tile(bias, slots // period)))
+        constants.append(Constant(np.tile(bias, rows * layout.slots // period)))
         steps.append(Step("add_plain", sum_, sum_, period))
     return Program(tuple(steps), tuple(constants))

@@ -21,7 +21,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -164,6 +164,18 @@ def make_galois_key(secret: SecretKey, element: int) -> sb.KeySwitchKey:
     return _key_switch_key(
         secret, [s for s, _ in _data_residues(SecretKey.from_coefficients(secret.parameters, moved))]
     )
+
+
+def galois_keys_for_bfv(data: bytes, parameters: ParameterSet, plain_modulus: int) -> bytes:
+    """SEAL's bytes of Galois keys made for CKKS, as those of BFV modulo plain_modulus: the same key-switch
+    keys, which know nothing of a scheme, under the scheme's parms_id. FrameError if data holds none."""
+
+    def of_bfv(part: sb.SealCiphertext) -> sb.SealCiphertext:
+        return replace(part, scheme=sb.Scheme.BFV, plain_modulus=plain_modulus)
+
+    found = sb.read_galois_keys(data, parameters)
+    keys = {element: tuple(of_bfv(part) for part in key) for element, key in found.keys.items()}
+    return sb.write_galois_keys(sb.SealGaloisKeys(parameters, keys, sb.Scheme.BFV, plain_modulus))
 
 
 def conjugation_element(n: int) -> int:

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote.errors import CiphermoteError
 
+AIDED_SCHEMES = {"bfv": 1, "ckks": 2}
 KEY_KINDS = {"symmetric": 1, "asymmetric": 2}
 XOFS = {"blake2xb": 1, "shake256": 2, "chacha20": 3}
 STATUS_NAMES = (
@@ -50,6 +51,8 @@ STATUS_NAMES = (
     "CM_ERR_FRAME_CRC",
     "CM_ERR_RESIDUE",
     "CM_ERR_PLAIN_MODULUS",
+    "CM_ERR_FRAME_ORDER",
+    "CM_ERR_FRAME_FOREIGN",
 )
 """The C library's status codes, in order (core/include/ciphermote/status.h)."""
 
@@ -68,7 +71,10 @@ _STATUS_SENTENCES = {
     "CM_ERR_FRAME_MAGIC": "it received bytes that were no request: check what else writes to the link",
     "CM_ERR_FRAME_VERSION": "it speaks another protocol version: take firmware and host from one release",
     "CM_ERR_FRAME_FIELD": "a field of the request, or the length of its payload, is not what it expects",
-    "CM_ERR_FRAME_CRC": "the request was damaged on its way: ask again",
+    "CM_ERR_FRAME_CRC": "the request, or a result's frame in it, was damaged on its way: ask again",
+    "CM_ERR_RESIDUE": "a result holds numbers that no ciphertext has: check the server",
+    "CM_ERR_FRAME_ORDER": "a result's frame came twice, too early or too late: send the latest round's alone",
+    "CM_ERR_FRAME_FOREIGN": "a result is not of the ciphertext that the device sent last: check the server",
 }
 
 _VERSION = 1
@@ -79,6 +85,8 @@ _END = struct.Struct("<IIII")
 _REPORT = struct.Struct("<BBBBIQIIIIIIII")
 _REQUEST_MAGIC, _REPLY_MAGIC = b"CMRQ", b"CMRP"
 _ENCRYPT_WINDOW, _ENCRYPT_VALUES, _REPORT_REQUEST, _STOP = 1, 2, 3, 4
+_AIDED_BEGIN, _AIDED_RESULT, _AIDED_ANSWER = 5, 6, 7
+_RESULT_PIECE = 1024
 _DATA, _REPORT_REPLY, _END_REPLY = 1, 2, 3
 _MAX_REPLY_PAYLOAD = 64
 _MAX_REQUEST_PAYLOAD = 65536
@@ -221,6 +229,29 @@ class DeviceLink:
         if not 0 <= log2_scale <= 255:
             raise LinkError(f"The scale 2^{log2_scale} cannot be asked for: log2_scale is 0 to 60.")
         return self._encrypt(_ENCRYPT_VALUES, numbers, key, xof, log2_scale)
+
+    def aided_begin(self, vectors: ArrayLike, scheme: str) -> bytes:
+        """Open a client-aided session: the frames of its first ciphertext.
+
+        vectors: [count, features] of the device's network; int16 for scheme "bfv", float32 for "ckks". The
+        rest as encrypt_window.
+        """
+        code = _choice(scheme, AIDED_SCHEMES, "scheme")
+        kind = "<i2" if scheme == "bfv" else "<f4"
+        numbers = np.asarray(vectors)
+        if numbers.ndim != 2 or numbers.dtype != np.dtype(kind) or numbers.nbytes > _MAX_REQUEST_PAYLOAD:
+            raise LinkError(
+                f"A {scheme} session begins with vectors [count, features] of type {np.dtype(kind)} and at "
+                f"most {_MAX_REQUEST_PAYLOAD} bytes, not with {numbers.dtype} {list(numbers.shape)}."
+            )
+        return self.request(_AIDED_BEGIN, numbers.astype(kind).tobytes(), code)
+
+    def aided_answer(self, result: bytes) -> bytes:
+        """Hand the device a round's result: the frames of the next ciphertext, or after the last round the
+        classes, a byte a vector. The rest as encrypt_window; after an error the session is over."""
+        for start in range(0, len(result), _RESULT_PIECE):
+            self.request(_AIDED_RESULT, result[start : start + _RESULT_PIECE])
+        return self.request(_AIDED_ANSWER)
 
     def report(self) -> DeviceReport:
         """Ask the device for its version, keys and use of memory."""
@@ -480,20 +511,26 @@ class ProcessDevice(_Device):
 
 
 class QemuDevice(_Device):
-    """A Cortex-M4 that QEMU simulates (machine mps2-an386) with the firmware elf; else as ProcessDevice."""
+    """A Cortex-M4 that QEMU simulates (machine mps2-an386) with the firmware elf; else as ProcessDevice.
+
+    plugin: a QEMU plugin with its options, such as bench/m4's cycle model ("cycles.so,out=cycles.csv").
+    """
 
     def __init__(
         self,
         elf: str | os.PathLike[str],
         workdir: str | os.PathLike[str],
         timeout: float = DEFAULT_TIMEOUT,
+        plugin: str | None = None,
     ) -> None:
         super().__init__(Path(elf), workdir, timeout)
+        self._plugin = plugin
 
     def _command(self) -> Sequence[str]:
         return [
             *_qemu("mps2-an386", self._program),
             *("-semihosting-config", "enable=on,target=native"),
+            *(() if self._plugin is None else ("-plugin", self._plugin)),
         ]
 
 

@@ -6,6 +6,7 @@
 
 cm_checks cm_check_state;
 
+void test_aided(void);
 void test_arch(void);
 void test_bfv(void);
 void test_decrypt(void);
@@ -26,7 +27,7 @@ typedef struct cm_test_topic {
 static const cm_test_topic topics[] = {
     {"ring", test_ring},       {"random", test_random},   {"encode", test_encode}, {"bfv", test_bfv},
     {"scheme", test_scheme},   {"decrypt", test_decrypt}, {"keygen", test_keygen}, {"wire", test_wire},
-    {"vectors", test_vectors}, {"stack", test_stack},     {"arch", test_arch},
+    {"aided", test_aided},     {"vectors", test_vectors}, {"stack", test_stack},  {"arch", test_arch},
 };
 
 int main(void)

@@ -22,9 +22,14 @@ Progress = Callable[[int, int], None]
 
 
 class Engine(ABC):
-    """Computes on CKKS ciphertexts of one parameter set. A context manager: leaving it closes the engine."""
+    """Computes on ciphertexts of one parameter set, CKKS's or (with a plain modulus) BFV's.
+
+    A context manager: leaving it closes the engine.
+    """
 
     parms: ParameterSet
+    plain_modulus: int = 0
+    """BFV's t, or 0 for CKKS."""
 
     @abstractmethod
     def check(self, ciphertext: Bytes) -> SealCiphertext:
@@ -100,18 +105,22 @@ def open_engine(
     *,
     galois_keys: Bytes | None = None,
     relin_keys: Bytes | None = None,
+    plain_modulus: int = 0,
     workers: int = 1,
     name: str = "seal",
 ) -> Engine:
     """Open the engine of this name ("seal") with SEAL's bytes of evaluation keys.
 
+    plain_modulus: BFV's t, or 0 for CKKS; the keys are of that scheme (keys.galois_keys_for_bfv).
     FrameError if the keys are not of parms; EngineError if there is no such engine or it cannot start.
     """
     if name != "seal":
         raise EngineError(f"There is no engine {name!r}; the engines are: seal.")
     from ciphermote.engine.seal import SealEngine
 
-    return SealEngine(parms, galois_keys=galois_keys, relin_keys=relin_keys, workers=workers)
+    return SealEngine(
+        parms, galois_keys=galois_keys, relin_keys=relin_keys, plain_modulus=plain_modulus, workers=workers
+    )
 
 
 __all__ = ["Engine", "Progress", "open_engine"]

@@ -30,7 +30,7 @@ from ciphermote.engine.worker import read_message, write_message
 from ciphermote.errors import CiphermoteError, EngineError
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
-from ciphermote.seal_bytes import SealCiphertext
+from ciphermote.seal_bytes import Scheme, SealCiphertext
 
 _MEMORY_DIRECTORY = Path("/dev/shm")
 _CLOSE_SECONDS = 5.0
@@ -137,8 +137,8 @@ class SealEngine(Engine):
     """SEAL behind one or more worker processes.
 
     galois_keys, relin_keys: SEAL's bytes of the owner's evaluation keys, checked here; whatever is not such
-    keys (a secret key, say) is refused. workers: processes, 1 to 64; each holds the keys. FrameError,
-    EngineError.
+    keys (a secret key, say) is refused. plain_modulus: BFV's t, or 0 for CKKS; keys and ciphertexts are of
+    that scheme. workers: processes, 1 to 64; each holds the keys. FrameError, EngineError.
     """
 
     def __init__(
@@ -147,9 +147,15 @@ class SealEngine(Engine):
         *,
         galois_keys: Bytes | None = None,
         relin_keys: Bytes | None = None,
+        plain_modulus: int = 0,
         workers: int = 1,
     ) -> None:
         self.parms = parms
+        self.plain_modulus = plain_modulus
+        self._scheme = {
+            "scheme": Scheme.BFV if plain_modulus else Scheme.CKKS,
+            "plain_modulus": plain_modulus,
+        }
         self._closed = False
         self._workers: list[_Worker] = []
         if not 1 <= workers <= 64:
@@ -160,9 +166,9 @@ class SealEngine(Engine):
             )
         self._rotations: frozenset[int] = frozenset()
         if galois_keys is not None:
-            self._rotations = frozenset(seal_bytes.read_galois_keys(galois_keys, parms).keys)
+            self._rotations = frozenset(seal_bytes.read_galois_keys(galois_keys, parms, **self._scheme).keys)
         if relin_keys is not None:
-            seal_bytes.read_relin_keys(relin_keys, parms)
+            seal_bytes.read_relin_keys(relin_keys, parms, **self._scheme)
         self._can_multiply = relin_keys is not None
         try:
             for _ in range(workers):
@@ -173,6 +179,7 @@ class SealEngine(Engine):
                     [keys for keys in (galois_keys, relin_keys) if keys is not None],
                     n=parms.n,
                     primes=list(parms.primes),
+                    plain_modulus=plain_modulus,
                     galois_keys=galois_keys is not None,
                     relin_keys=relin_keys is not None,
                 )
@@ -189,7 +196,7 @@ class SealEngine(Engine):
         return [worker.process_id for worker in self._workers]
 
     def check(self, ciphertext: Bytes) -> SealCiphertext:
-        return seal_bytes.read_ciphertext(ciphertext, self.parms)
+        return seal_bytes.read_ciphertext(ciphertext, self.parms, **self._scheme)
 
     def _run(self, task: Callable[[_Worker], Any]) -> Any:
         """Run task on the next idle worker."""
@@ -203,6 +210,10 @@ class SealEngine(Engine):
             self._idle.put(worker)
 
     def _check_program(self, program: Program) -> None:
+        if self.plain_modulus and any(step.operation == "rescale" for step in program.steps):
+            raise EngineError(
+                "The program rescales, which is CKKS's alone: plan it for BFV (plan_linear's plain_modulus)."
+            )
         missing = [
             step
             for step in program.rotation_steps

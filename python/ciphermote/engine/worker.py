@@ -63,6 +63,7 @@ class Worker:
         self.context: Any = None
         self.evaluator: Any = None
         self.encoder: Any = None
+        self.plain_modulus = 0  # BFV's t, or 0 for CKKS
         self.galois_keys: Any = None
         self.relin_keys: Any = None
         self.steps: list[tuple[str, int, int, int]] = []
@@ -82,15 +83,19 @@ class Worker:
 
     def open(self, fields: dict[str, Any], blobs: list[bytes]) -> list[bytes]:
         seal = self.seal
-        parameters = seal.EncryptionParameters(seal.SCHEME_TYPE.CKKS)
+        self.plain_modulus = fields["plain_modulus"]
+        scheme = seal.SCHEME_TYPE.BFV if self.plain_modulus else seal.SCHEME_TYPE.CKKS
+        parameters = seal.EncryptionParameters(scheme)
         parameters.set_poly_modulus_degree(fields["n"])
         parameters.set_coeff_modulus([seal.Modulus(prime) for prime in fields["primes"]])
+        if self.plain_modulus:
+            parameters.set_plain_modulus(self.plain_modulus)
         # TC128 is the 2018 table, which every set of ours holds.
         self.context = seal.SEALContext(parameters, True, seal.SEC_LEVEL_TYPE.TC128)
         if not self.context.parameters_set():
             raise Refusal(f"SEAL refuses the parameter set: {self.context.parameters_error_message()}.")
         self.evaluator = seal.Evaluator(self.context)
-        self.encoder = seal.CKKSEncoder(self.context)
+        self.encoder = (seal.BatchEncoder if self.plain_modulus else seal.CKKSEncoder)(self.context)
         keys = iter(blobs)
         if fields["galois_keys"]:
             self.galois_keys = self.load(seal.GaloisKeys(), next(keys))
@@ -148,7 +153,10 @@ class Worker:
         kept = self.encoded.get(position)
         if kept is None or kept[0] != wanted:
             plaintext = self.seal.Plaintext()
-            self.encoder.encode(values, list(wanted[0]), wanted[1], plaintext)
+            if self.plain_modulus:
+                self.encoder.encode([int(value) % self.plain_modulus for value in values], plaintext)
+            else:
+                self.encoder.encode(values, list(wanted[0]), wanted[1], plaintext)
             kept = (wanted, plaintext)
             self.encoded[position] = kept
         return kept[1]
@@ -185,7 +193,8 @@ class Worker:
 
     def do_rotate(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:
         result = self.seal.Ciphertext()
-        self.evaluator.rotate_vector(value, argument, self.galois_keys, result)
+        rotate = self.evaluator.rotate_rows if self.plain_modulus else self.evaluator.rotate_vector
+        rotate(value, argument, self.galois_keys, result)
         return result
 
     def do_rescale(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:

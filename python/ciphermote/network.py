@@ -1,0 +1,155 @@
+"""Small neural networks, linear layers with ReLU between them, in floats and in integers modulo t.
+
+A client-aided inference (aided.py) computes them layer by layer: the linear parts under encryption, what lies
+between on the device. Between two layers values are cut off at both ends, at 0 and at a cap, so that what a
+layer can reach has a bound that holds for every input. This module computes in the clear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ciphermote.errors import ParameterError
+from ciphermote.inference import LinearModel
+
+SHIFT = 16
+"""Integers are brought back to size by a multiplier of at most 2^SHIFT, and a shift by as much."""
+
+
+def _check_chain(layers: Sequence[LinearModel]) -> None:
+    if not layers:
+        raise ParameterError("A network has one layer or more.")
+    for place, (layer, following) in enumerate(zip(layers, layers[1:], strict=False)):
+        if layer.classes != following.features:
+            raise ParameterError(
+                f"Layer {place} gives {layer.classes} values and the next takes {following.features}."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Layers in floats. Inputs are cut off at +-cap, what goes from layer to layer at 0 and cap."""
+
+    layers: tuple[LinearModel, ...]
+    cap: float
+
+    def __post_init__(self) -> None:
+        _check_chain(self.layers)
+        if not (np.isfinite(self.cap) and self.cap > 0):
+            raise ParameterError(f"The cap {self.cap!r} is no positive number.")
+
+    def inputs(self, x: ArrayLike) -> NDArray[np.float32]:
+        """What a device is given: float32 [..., features], cut off."""
+        return np.clip(np.asarray(x, dtype=np.float32), np.float32(-self.cap), np.float32(self.cap))
+
+    def hidden(self, x: ArrayLike) -> list[NDArray[np.float64]]:
+        """What each layer but the last passes on, float64 [..., classes]."""
+        values: NDArray[np.float64] = self.inputs(x).astype(np.float64)
+        passed = []
+        for layer in self.layers[:-1]:
+            values = np.clip(layer.scores(values), 0.0, self.cap)
+            passed.append(values)
+        return passed
+
+    def scores(self, x: ArrayLike) -> NDArray[np.float64]:
+        """float [..., features] -> float64 [..., classes]."""
+        return self.layers[-1].scores([self.inputs(x), *self.hidden(x)][-1])
+
+    def scaled_to(self, x: ArrayLike, largest: float) -> Network:
+        """The same function of x, its hidden values scaled so that those of x reach `largest`: ReLU lets
+        positive factors pass. ParameterError if a layer passes nothing on."""
+        layers = list(self.layers)
+        values: NDArray[np.float64] = self.inputs(x).astype(np.float64)
+        for place in range(len(layers) - 1):
+            values = np.maximum(layers[place].scores(values), 0.0)
+            peak = float(values.max())
+            if peak <= 0:
+                raise ParameterError(f"Layer {place} passes nothing on: train the network again.")
+            factor, here, following = largest / peak, layers[place], layers[place + 1]
+            layers[place] = LinearModel(here.weights * factor, here.bias * factor, here.labels)
+            layers[place + 1] = LinearModel(following.weights / factor, following.bias, following.labels)
+            values = values * factor
+        return Network(tuple(layers), self.cap)
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerNetwork:
+    """Layers in integers, exact modulo plain_modulus.
+
+    Inputs are round(x * input_scale), cut off at +-limit. What goes from layer i to the next is
+    min(limit, (max(0, z) * multipliers[i] + 2^(SHIFT - 1)) >> SHIFT).
+    """
+
+    layers: tuple[LinearModel, ...]
+    limit: int
+    input_scale: float
+    multipliers: tuple[int, ...]
+    plain_modulus: int
+
+    def __post_init__(self) -> None:
+        _check_chain(self.layers)
+        if len(self.multipliers) != len(self.layers) - 1:
+            raise ParameterError("An integer network has a multiplier for each layer but the last.")
+        if any(not 0 < multiplier <= 1 << SHIFT for multiplier in self.multipliers):
+            raise ParameterError(f"Multipliers are from 1 to 2^{SHIFT}.")
+
+    def inputs(self, x: ArrayLike) -> NDArray[np.int16]:
+        """What a device is given: int16 [..., features]."""
+        scaled = np.rint(np.asarray(x, dtype=np.float64) * self.input_scale)
+        return np.clip(scaled, -self.limit, self.limit).astype(np.int16)
+
+    def scores(self, x: ArrayLike) -> NDArray[np.int64]:
+        """float [..., features] -> int64 [..., classes]."""
+        values: NDArray[np.int64] = self.inputs(x).astype(np.int64)
+        for layer, multiplier in zip(self.layers, self.multipliers, strict=False):
+            values = self._activated(_exact(layer, values), multiplier)
+        return _exact(self.layers[-1], values)
+
+    def _activated(self, z: NDArray[np.int64], multiplier: int) -> NDArray[np.int64]:
+        return np.minimum((np.maximum(z, 0) * multiplier + (1 << SHIFT - 1)) >> SHIFT, self.limit)
+
+
+def _exact(layer: LinearModel, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    return values @ layer.weights.astype(np.int64).T + layer.bias.astype(np.int64)
+
+
+def quantise(network: Network, x: ArrayLike, *, plain_modulus: int, limit: int) -> IntegerNetwork:
+    """The network in integers whose sums stay within +-(plain_modulus - 1) / 2, whatever the inputs are.
+
+    x: inputs to calibrate with, float [count, features]. Each layer takes the largest scale of weights whose
+    bound, limit * sum |w| + |b|, still fits. ParameterError if a layer then has no weights left.
+    """
+    room = (plain_modulus - 1) // 2
+    calibration: NDArray[np.float64] = network.inputs(x).astype(np.float64)
+    input_scale = scale = limit / float(np.abs(calibration).max())
+    passed = network.hidden(x)
+    layers, multipliers = [], []
+    for place, layer in enumerate(network.layers):
+        weight_scale = _largest_scale(layer, scale, limit, room)
+        layers.append(_rounded(layer, weight_scale, scale))
+        if not layers[-1].weights.any():
+            raise ParameterError(f"Layer {place} vanishes within +-{room}: take a larger modulus.")
+        if place < len(passed):
+            reached = float(passed[place].max()) * weight_scale * scale
+            multipliers.append(max(1, min(1 << SHIFT, int((limit << SHIFT) / max(reached, 1.0)))))
+            scale *= weight_scale * multipliers[-1] / (1 << SHIFT)
+    return IntegerNetwork(tuple(layers), limit, input_scale, tuple(multipliers), plain_modulus)
+
+
+def _rounded(layer: LinearModel, weight_scale: float, scale: float) -> LinearModel:
+    return LinearModel(
+        np.rint(layer.weights * weight_scale), np.rint(layer.bias * weight_scale * scale), layer.labels
+    )
+
+
+def _largest_scale(layer: LinearModel, scale: float, limit: int, room: int) -> float:
+    """Of weights, a hundredth below what fits without rounding, and less until it fits with it."""
+    factor = np.abs(layer.weights).sum(axis=1) * limit + np.abs(layer.bias) * scale
+    weight_scale = room / float(factor.max())
+    while _rounded(layer, weight_scale, scale).score_bound(limit) > room:
+        weight_scale *= 0.99
+    return weight_scale
