@@ -1,7 +1,8 @@
 # `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-c test-qemu test-python test-configurations bench-m4 bench-m4-options \
-    bench-client bench-microbit plots format install one-file lock clean setup-demo setup-test
+.PHONY: help demo demo-client-aided test lint test-c test-qemu test-python test-configurations bench-m4 \
+    bench-m4-options bench-client bench-microbit plots format install one-file lock clean setup-demo \
+    setup-test
 
 help: ## list the goals
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -9,6 +10,9 @@ help: ## list the goals
 demo: setup-demo ## an encrypted reading, end to end: a simulated Cortex-M4, an engine without a key, the owner
 	$(MAKE) --no-print-directory -C ports firmware
 	.venv/bin/ciphermote demo
+
+demo-client-aided: setup-demo ## a neural network in rounds: linear layers under encryption, ReLU on the Cortex-M4
+	.venv/bin/ciphermote demo-client-aided
 
 test: lint test-c test-qemu test-python ## the four goals that follow
 

@@ -64,6 +64,11 @@ static int32_t ordered(uint32_t bits)
 
 /* ---- blocks ---- */
 
+static uint32_t slot_of_block(const rounds_model *model, uint32_t slot)
+{
+    return slot & (((uint32_t)1 << model->log2_stride) - 1u);
+}
+
 /*
  * From vectors end to end to vectors in blocks, in place: a value never moves down, so the last goes first.
  */
@@ -71,8 +76,8 @@ static void spread(uint8_t *values, unsigned bytes, uint32_t slots, uint32_t vec
 {
     const rounds_layer *layer = &model->layers[0];
     for (uint32_t slot = slots; slot-- > 0;) {
-        const uint32_t block = slot / model->stride;
-        const uint32_t input = slot % model->stride - layer->first_input; /* wraps in front of the first */
+        const uint32_t block = slot >> model->log2_stride;
+        const uint32_t input = slot_of_block(model, slot) - layer->first_input; /* wraps in front of the first */
         if (block < vectors && input < layer->inputs) {
             memmove(values + bytes * slot, values + bytes * (block * layer->inputs + input), bytes);
         } else {
@@ -91,8 +96,8 @@ static cm_status step(void *context, unsigned round, void *values, uint32_t coun
     const bool integers = self->aided.plan.scheme == CM_BFV;
     (void)phase_enter(PHASE_STEP);
     for (uint32_t slot = count; slot-- > 0;) {
-        const uint32_t output = slot % model->stride - first; /* wraps in front of the first */
-        const bool kept = output < layer->outputs && slot / model->stride < self->vectors;
+        const uint32_t output = slot_of_block(model, slot) - first; /* wraps in front of the first */
+        const bool kept = output < layer->outputs && slot >> model->log2_stride < self->vectors;
         if (integers) {
             store_int16(
                 values, slot,
@@ -126,7 +131,7 @@ static void find_classes(rounds *self)
     const uint32_t outputs = model->layers[model->count - 1u].outputs;
     for (uint32_t i = 0; i < self->vectors; i++) {
         self->classes[i] =
-            largest(self->arena, i * model->stride, outputs, self->aided.plan.scheme == CM_BFV);
+            largest(self->arena, i << model->log2_stride, outputs, self->aided.plan.scheme == CM_BFV);
     }
 }
 
@@ -166,7 +171,7 @@ cm_status rounds_begin(rounds *self, cm_device *device, const cm_secret_key *key
         return CM_ERR_FRAME_FIELD;
     }
     const uint32_t vectors = length / vector_bytes;
-    if (vectors > slots / model->stride || vectors > ROUNDS_MAX_VECTORS) {
+    if (vectors > slots >> model->log2_stride || vectors > ROUNDS_MAX_VECTORS) {
         return CM_ERR_TOO_MANY;
     }
     self->model = model;

@@ -21,7 +21,7 @@ typedef struct rounds_layer {
 typedef struct rounds_model {
     const rounds_layer *layers;
     uint8_t count;
-    uint16_t stride;        /* slots of a block: a power of two */
+    uint8_t log2_stride;    /* of the slots of a block */
     uint32_t plain_modulus; /* BFV: t, at most 2^16 - 1 */
     uint16_t limit;         /* BFV */
     uint32_t cap_bits;      /* CKKS: z becomes min(cap, max(0, z)); the cap as IEEE 754 binary32 bits */

@@ -17,7 +17,7 @@ from ciphermote import seal_bytes as sb
 from ciphermote.adapter import read_sets
 from ciphermote.engine import Engine
 from ciphermote.errors import EngineError, FrameError, ParameterError
-from ciphermote.inference import LinearModel, LinearPlan, plan_exact, plan_linear
+from ciphermote.inference import LinearModel, LinearPlan, check_chain, plan_exact, plan_linear
 from ciphermote.parameters import ParameterSet
 from ciphermote.returning import device_frames
 
@@ -78,13 +78,7 @@ def plan_rounds(
     integer layers; 0 for CKKS, with log2_scale. stride: slots of a block; None: the fewest that fit.
     ParameterError if something does not fit.
     """
-    if not layers:
-        raise ParameterError("There is no layer to compute.")
-    for place, (layer, following) in enumerate(zip(layers, layers[1:], strict=False)):
-        if layer.classes != following.features:
-            raise ParameterError(
-                f"Layer {place} gives {layer.classes} values and the next takes {following.features}."
-            )
+    check_chain(layers)
     wanted = stride or max(_stride_of(layer) for layer in layers)
     if plain_modulus:
         plans = [

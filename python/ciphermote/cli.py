@@ -1,5 +1,5 @@
 """The command line: `ciphermote keygen | provision | params | adapt | infer | decrypt | inspect | advise |
-demo`.
+demo | demo-client-aided`.
 
 Results go to standard output, progress and errors to standard error. A user's mistake ends in one sentence
 and exit code 1 (2 for a wrong command line), never in a traceback. Modules that load slowly are imported
@@ -692,6 +692,26 @@ def demo() -> None:
         raise CiphermoteError(
             f"The demo needs {error.name}, which is not installed: run `make demo`, or pip install "
             "'ciphermote[demo]'."
+        ) from None
+
+
+@app.command()
+def demo_client_aided() -> None:
+    """Watch a device and a server take turns: a neural network tells speakers apart, its linear layers
+    computed under encryption, what lies between on a simulated Cortex-M4.
+
+    **In:** what `make demo-client-aided` prepares. **Out:** accuracies, bytes, cycles and times, and a plot.
+
+    Example: `ciphermote demo-client-aided`
+    """
+    try:
+        from ciphermote.demo import client_aided
+
+        client_aided.run()
+    except ModuleNotFoundError as error:
+        raise CiphermoteError(
+            f"The demo needs {error.name}, which is not installed: run `make demo-client-aided`, or pip "
+            "install 'ciphermote[demo]'."
         ) from None
 
 

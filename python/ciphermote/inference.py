@@ -26,7 +26,9 @@ from __future__ import annotations
 import io
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +177,17 @@ class LinearModel:
         except Exception as error:  # zipfile, zlib and numpy each have their own errors for damaged bytes
             raise ParameterError(f"The linear model {path} is damaged or no .npz of one ({error}).") from None
         return cls._from_fields(fields)
+
+
+def check_chain(layers: Sequence[LinearModel]) -> None:
+    """ParameterError unless there is a layer, and each gives what the next one takes."""
+    if not layers:
+        raise ParameterError("A network has one layer or more, and none is given.")
+    for place, (layer, following) in enumerate(pairwise(layers)):
+        if layer.classes != following.features:
+            raise ParameterError(
+                f"Layer {place} gives {layer.classes} values and the next takes {following.features}."
+            )
 
 
 def _suffix(path: Path) -> str:

@@ -7,27 +7,16 @@ layer can reach has a bound that holds for every input. This module computes in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ciphermote.errors import ParameterError
-from ciphermote.inference import LinearModel
+from ciphermote.inference import LinearModel, check_chain
 
 SHIFT = 16
 """Integers are brought back to size by a multiplier of at most 2^SHIFT, and a shift by as much."""
-
-
-def _check_chain(layers: Sequence[LinearModel]) -> None:
-    if not layers:
-        raise ParameterError("A network has one layer or more.")
-    for place, (layer, following) in enumerate(zip(layers, layers[1:], strict=False)):
-        if layer.classes != following.features:
-            raise ParameterError(
-                f"Layer {place} gives {layer.classes} values and the next takes {following.features}."
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +27,7 @@ class Network:
     cap: float
 
     def __post_init__(self) -> None:
-        _check_chain(self.layers)
+        check_chain(self.layers)
         if not (np.isfinite(self.cap) and self.cap > 0):
             raise ParameterError(f"The cap {self.cap!r} is no positive number.")
 
@@ -91,7 +80,7 @@ class IntegerNetwork:
     plain_modulus: int
 
     def __post_init__(self) -> None:
-        _check_chain(self.layers)
+        check_chain(self.layers)
         if len(self.multipliers) != len(self.layers) - 1:
             raise ParameterError("An integer network has a multiplier for each layer but the last.")
         if any(not 0 < multiplier <= 1 << SHIFT for multiplier in self.multipliers):

@@ -60,7 +60,7 @@ def show(outcome: Outcome, console: Console) -> None:
     """Predictions, errors, bytes, memory and times."""
     console.print(_prediction_table(outcome))
     console.print(_kind_table(outcome))
-    console.print(_time_table(outcome.seconds))
+    console.print(time_table(outcome.seconds))
     console.print(
         f"Plain accuracy {accuracy(outcome, outcome.plain_scores):.1%}; encrypted predictions that differ "
         f"from plain ones: {predictions_that_differ(outcome)}; worst |encrypted - plain| score "
@@ -103,7 +103,7 @@ def _kind_table(outcome: Outcome) -> Table:
     return table
 
 
-def _time_table(seconds: Mapping[str, float]) -> Table:
+def time_table(seconds: Mapping[str, float]) -> Table:
     table = Table("step", "seconds", title="Time on this machine (QEMU's time is no microcontroller's)")
     table.columns[1].justify = "right"
     for step, taken in seconds.items():

@@ -95,11 +95,14 @@ def project_root(start: Path | None = None) -> Path:
     )
 
 
-def build_firmware(root: Path, generated: Path) -> bytes:
+def build_firmware(root: Path, generated: Path, *, aided: bool = False) -> bytes:
     """Build the device application with the headers in generated; the image. CiphermoteError if that fails.
+
+    aided: the application that has a network in client-aided rounds.
 
     Image and headers hold keys, so what the compiler writes is for its user alone.
     """
+    build = root / "build" / ("ports-aided" if aided else "ports")
     command = [
         "make",
         "--no-print-directory",
@@ -107,11 +110,13 @@ def build_firmware(root: Path, generated: Path) -> bytes:
         str(root / "ports"),
         "mps2-an386",
         f"GENERATED={generated}",
+        f"BUILD={build}",
+        *(["AIDED=1"] if aided else []),
     ]
     built = subprocess.run(command, capture_output=True, text=True, check=False, umask=0o077)
     if built.returncode != 0:
         raise CiphermoteError(f"The firmware did not build: {built.stderr.strip()[-400:]}")
-    return (root / "build" / "ports" / "mps2-an386" / "ciphermote.elf").read_bytes()
+    return (build / "mps2-an386" / "ciphermote.elf").read_bytes()
 
 
 def flash_device(root: Path, work: Path, store: KeyStore, model_header: str, kind: str) -> Path:

@@ -92,7 +92,7 @@ def aided_model_header(network: Network, integers: IntegerNetwork, rounds: Round
             "static const rounds_model aided_model = {",
             "    .layers = aided_layers,",
             f"    .count = {len(layers)},",
-            f"    .stride = {rounds.stride},",
+            f"    .log2_stride = {rounds.stride.bit_length() - 1},",
             f"    .plain_modulus = {integers.plain_modulus}u,",
             f"    .limit = {integers.limit},",
             f"    .cap_bits = 0x{cap_bits:08X}u,",

@@ -1,0 +1,337 @@
+"""Client-aided rounds: the server's session, its plans, and a device and a server taking turns."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ciphermote import provision
+from ciphermote.aided import Rounds, Session, plan_rounds
+from ciphermote.demo import client_aided_report as report
+from ciphermote.demo.client_aided import infer
+from ciphermote.demo.speakers import aided_model_header
+from ciphermote.engine import Engine, open_engine
+from ciphermote.errors import CiphermoteError, EngineError, FrameError, ParameterError
+from ciphermote.inference import LinearModel, plan_exact, plan_linear
+from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv
+from ciphermote.link import DeviceLink, LinkError, ProcessDevice
+from ciphermote.network import IntegerNetwork, Network, quantise
+from ciphermote.parameters import by_name
+from ciphermote.program import Program
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).parents[2]
+PARMS = by_name("n4096_q26x3_p27")
+T, LIMIT, CAP = 40961, 63, 8.0
+SHAPE = (10, 12, 7, 5)
+SCHEMES = ("bfv", "ckks")
+
+
+def layer_of(features: int, classes: int, seed: int) -> LinearModel:
+    random = np.random.default_rng(seed)
+    return LinearModel(random.normal(size=(classes, features)) / 2, random.normal(size=classes))
+
+
+def inputs_of(count: int) -> NDArray[np.float64]:
+    return np.random.default_rng(9).normal(size=(count, SHAPE[0]))
+
+
+@pytest.fixture(scope="module")
+def network() -> Network:
+    layers = tuple(layer_of(SHAPE[i], SHAPE[i + 1], i) for i in range(3))
+    return Network(layers, CAP).scaled_to(inputs_of(200), 4.0)
+
+
+@pytest.fixture(scope="module")
+def integers(network: Network) -> IntegerNetwork:
+    return quantise(network, inputs_of(200), plain_modulus=T, limit=LIMIT)
+
+
+@pytest.fixture(scope="module")
+def rounds(network: Network, integers: IntegerNetwork) -> dict[str, Rounds]:
+    return {
+        "bfv": plan_rounds(integers.layers, PARMS, bound=LIMIT, plain_modulus=T),
+        "ckks": plan_rounds(network.layers, PARMS, bound=CAP),
+    }
+
+
+@pytest.fixture(scope="module")
+def store(rounds: dict[str, Rounds], tmp_path_factory: pytest.TempPathFactory) -> KeyStore:
+    steps = {step for one in rounds.values() for step in one.rotation_steps}
+    return KeyStore.create(tmp_path_factory.mktemp("keys") / "k", PARMS, galois_steps=steps, relin=False)
+
+
+@pytest.fixture(scope="module")
+def engines(store: KeyStore) -> Iterator[dict[str, Engine]]:
+    keys = store.public_bytes(GALOIS_FILE)
+    with (
+        open_engine(PARMS, galois_keys=galois_keys_for_bfv(keys, PARMS, T), plain_modulus=T) as bfv,
+        open_engine(PARMS, galois_keys=keys) as ckks,
+    ):
+        yield {"bfv": bfv, "ckks": ckks}
+
+
+@pytest.fixture(scope="module")
+def device(
+    network: Network,
+    integers: IntegerNetwork,
+    rounds: dict[str, Rounds],
+    store: KeyStore,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[DeviceLink]:
+    folder = tmp_path_factory.mktemp("device")
+    keys = provision.provision(store, secret=True)
+    (folder / "provisioned_keys.h").write_text(provision.to_c_header(keys))
+    (folder / "aided_model.h").write_text(aided_model_header(network, integers, rounds["ckks"]))
+    command = ["make", "-s", "-C", str(ROOT / "ports"), "linux", "AIDED=1"]
+    subprocess.run([*command, f"GENERATED={folder}", f"BUILD={folder / 'build'}"], check=True)
+    with ProcessDevice(folder / "build" / "linux" / "ciphermote", folder) as link:
+        yield link
+
+
+def given(scheme: str, network: Network, integers: IntegerNetwork, count: int) -> NDArray[np.generic]:
+    return integers.inputs(inputs_of(count)) if scheme == "bfv" else network.inputs(inputs_of(count))
+
+
+# ---- a device and a server ----
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_class_is_the_plaintext_networks(
+    scheme: str,
+    device: DeviceLink,
+    engines: dict[str, Engine],
+    rounds: dict[str, Rounds],
+    store: KeyStore,
+    network: Network,
+    integers: IntegerNetwork,
+) -> None:
+    count = rounds[scheme].blocks + 3  # a full ciphertext, and one that is not
+    plain = integers if scheme == "bfv" else network
+    exchanged: list[tuple[int, int]] = []
+    classes = infer(
+        device,
+        engines[scheme],
+        rounds[scheme],
+        store.key_id,
+        scheme,
+        given(scheme, network, integers, count),
+        lambda sent, returned: exchanged.append((len(sent), len(returned))),
+    )
+    assert np.array_equal(classes, plain.scores(inputs_of(count)).argmax(axis=1))
+    assert len(set(classes)) > 1
+    assert len(exchanged) == 2 * 3 and len(set(exchanged)) == 1
+
+
+def test_stale_and_foreign_results_end_a_devices_session_and_the_next_one_works(
+    device: DeviceLink,
+    engines: dict[str, Engine],
+    rounds: dict[str, Rounds],
+    store: KeyStore,
+    network: Network,
+    integers: IntegerNetwork,
+) -> None:
+    vectors = given("bfv", network, integers, 2)
+
+    def opened() -> tuple[Session, bytes]:
+        frames = device.aided_begin(vectors, "bfv")
+        session = Session(engines["bfv"], rounds["bfv"], store.key_id)
+        return session, session.answer(frames)
+
+    _, first = opened()
+    device.aided_answer(first)
+    with pytest.raises(LinkError) as refusal:
+        device.aided_answer(first)
+    assert refusal.value.status == "CM_ERR_FRAME_ORDER"
+    with pytest.raises(LinkError) as refusal:
+        device.aided_answer(first)
+    assert refusal.value.status == "CM_ERR_FRAME_FIELD", "the session is over"
+    opened()
+    with pytest.raises(LinkError) as refusal:
+        device.aided_answer(first)
+    assert refusal.value.status == "CM_ERR_FRAME_FOREIGN", "it is another session's"
+    _, result = opened()
+    with pytest.raises(LinkError) as refusal:
+        device.aided_answer(result[:-1])
+    assert refusal.value.status == "CM_ERR_FRAME_SHORT"
+    opened()
+    with pytest.raises(LinkError) as refusal:
+        device.encrypt_values(np.ones(4, dtype=np.float32))
+    assert refusal.value.status == "CM_ERR_FRAME_FIELD", "the arena holds a decryption"
+    assert infer(device, engines["bfv"], rounds["bfv"], store.key_id, "bfv", vectors).shape == (2,)
+
+
+def test_a_device_takes_whole_vectors_that_fit(
+    device: DeviceLink, rounds: dict[str, Rounds], network: Network, integers: IntegerNetwork
+) -> None:
+    for scheme in SCHEMES:
+        vectors = given(scheme, network, integers, rounds[scheme].blocks + 1)
+        with pytest.raises(LinkError) as refusal:
+            device.aided_begin(vectors, scheme)
+        assert refusal.value.status == "CM_ERR_TOO_MANY"
+        with pytest.raises(LinkError) as refusal:
+            device.aided_begin(vectors[:1, :-1], scheme)
+        assert refusal.value.status == "CM_ERR_FRAME_FIELD"
+    with pytest.raises(LinkError, match="type int16"):
+        device.aided_begin(np.ones((1, SHAPE[0])), "bfv")
+    with pytest.raises(LinkError, match="bfv, ckks"):
+        device.aided_begin(np.ones((1, SHAPE[0])), "bgv")
+
+
+# ---- the server's session ----
+
+
+def test_a_session_answers_fresh_ciphertexts_of_its_kind_and_no_more_than_agreed(
+    device: DeviceLink,
+    engines: dict[str, Engine],
+    rounds: dict[str, Rounds],
+    store: KeyStore,
+    network: Network,
+    integers: IntegerNetwork,
+) -> None:
+    session = Session(engines["bfv"], rounds["bfv"], store.key_id)
+    frames = [device.aided_begin(given("bfv", network, integers, 1), "bfv")]
+    with pytest.raises(FrameError):
+        session.answer(frames[0][:-1])
+    with pytest.raises(FrameError):
+        session.answer(b"")
+    for expected in (1, 2, 3):
+        result = session.answer(frames[-1])
+        assert session.round == expected
+        if expected < 3:
+            frames.append(device.aided_answer(result))
+            with pytest.raises(FrameError, match="not newer"):
+                session.answer(frames[0])
+    with pytest.raises(EngineError, match="All 3 rounds"):
+        session.answer(frames[-1])
+    device.aided_answer(result)
+    with pytest.raises(FrameError):
+        Session(engines["ckks"], rounds["ckks"], store.key_id).answer(frames[0])
+    with pytest.raises(FrameError):
+        Session(engines["bfv"], rounds["bfv"], store.key_id + 1).answer(frames[0])
+    with pytest.raises(EngineError, match="another scheme"):
+        Session(engines["ckks"], rounds["bfv"], store.key_id)
+
+
+def test_an_engine_of_bfv_refuses_a_plan_of_ckks(
+    device: DeviceLink,
+    engines: dict[str, Engine],
+    rounds: dict[str, Rounds],
+    network: Network,
+    integers: IntegerNetwork,
+    store: KeyStore,
+) -> None:
+    wrong = Rounds(PARMS, rounds["ckks"].plans, T, 0, rounds["ckks"].stride)
+    frames = device.aided_begin(given("bfv", network, integers, 1), "bfv")
+    with pytest.raises(EngineError, match="rescales"):
+        Session(engines["bfv"], wrong, store.key_id).answer(frames)
+    with pytest.raises(LinkError):
+        device.aided_answer(b"nothing that is a frame, and long enough to be told from one")
+
+
+# ---- plans ----
+
+
+def run_exactly(program: Program, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A BFV program on plain slots: rotations within each row."""
+    registers = {0: slots}
+    for step in program.steps:
+        value = registers[step.source]
+        if step.operation == "multiply_plain":
+            value = value * program.constants[step.argument].values.astype(np.int64)
+        elif step.operation == "add_plain":
+            value = value + program.constants[step.argument].values.astype(np.int64)
+        elif step.operation == "add":
+            value = value + registers[step.argument]
+        elif step.operation == "rotate":
+            value = np.roll(value.reshape(2, -1), -step.argument, axis=1).reshape(-1)
+        else:
+            assert step.operation == "keep_primes"
+        registers[step.target] = value
+    return value
+
+
+@pytest.mark.parametrize(("features", "classes"), [(1, 1), (5, 3), (24, 32), (32, 32), (16, 9)])
+def test_blocks_hold_a_vectors_scores_each_and_none_of_their_neighbours(features: int, classes: int) -> None:
+    random = np.random.default_rng(features)
+    model = LinearModel(random.integers(-9, 10, (classes, features)), random.integers(-9, 10, classes))
+    rounds = plan_rounds([model], PARMS, bound=9, plain_modulus=T, stride=64)
+    vectors = random.integers(-9, 10, (rounds.blocks, features))
+    slots = run_exactly(rounds.plans[0].program, rounds.packed(vectors).astype(np.int64))
+    assert np.array_equal(slots.reshape(-1, 64)[:, :classes], model.scores(vectors))
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    model = LinearModel(np.ones((4, 8)), np.zeros(4))
+    with pytest.raises(ParameterError, match="power of two from 12"):
+        plan_linear(model, PARMS, 2.0**25, stride=8)
+    with pytest.raises(ParameterError, match="power of two from 12"):
+        plan_exact(model, PARMS, T, feature_bound=9, stride=24)
+    with pytest.raises(ParameterError, match="Scores reach 20488"):
+        plan_exact(model, PARMS, T, feature_bound=2561)
+    assert plan_exact(model, PARMS, T, feature_bound=2560).max_score == 20480
+    with pytest.raises(ParameterError, match="no integers"):
+        plan_exact(LinearModel(np.full((1, 1), 0.5), np.zeros(1)), PARMS, T, feature_bound=1)
+    with pytest.raises(ParameterError, match="no room for noise"):
+        plan_exact(model, PARMS, 147457, feature_bound=1)
+    with pytest.raises(ParameterError, match="results of 4 primes"):
+        plan_exact(model, PARMS, T, feature_bound=1, result_primes=4)
+    with pytest.raises(ParameterError, match="gives 4 values and the next takes 8"):
+        plan_rounds([model, model], PARMS, bound=1)
+    with pytest.raises(ParameterError, match="one layer or more"):
+        plan_rounds([], PARMS, bound=1)
+    rounds = plan_rounds([model], PARMS, bound=1)
+    for wrong in (np.ones(8), np.ones((1, 7)), np.ones((rounds.blocks + 1, 8))):
+        with pytest.raises(ParameterError, match="up to 128 vectors of 8"):
+            rounds.packed(wrong)
+
+
+# ---- networks ----
+
+
+def test_no_input_whatever_makes_a_quantised_layer_wrap(network: Network, integers: IntegerNetwork) -> None:
+    assert all(layer.score_bound(LIMIT) <= (T - 1) // 2 for layer in integers.layers)
+    extreme = np.where(np.random.default_rng(1).random((50, SHAPE[0])) < 0.5, -1e9, 1e9)
+    assert np.abs(integers.inputs(extreme)).max() == LIMIT
+    assert np.abs(integers.scores(extreme)).max() <= (T - 1) // 2
+
+
+def test_scaling_leaves_the_function_and_quantising_most_classes(
+    network: Network, integers: IntegerNetwork
+) -> None:
+    x = inputs_of(200)
+    plain = Network(tuple(layer_of(SHAPE[i], SHAPE[i + 1], i) for i in range(3)), 1e6)
+    assert np.allclose(network.scores(x), plain.scores(x))
+    assert network.hidden(x)[0].max() == pytest.approx(4.0)
+    same = integers.scores(x).argmax(axis=1) == network.scores(x).argmax(axis=1)
+    assert same.mean() > 0.9
+
+
+def test_networks_that_are_none_are_refused(network: Network, integers: IntegerNetwork) -> None:
+    with pytest.raises(ParameterError, match="cap"):
+        Network(network.layers, 0.0)
+    with pytest.raises(ParameterError, match="gives 12 values"):
+        Network((network.layers[0], network.layers[2]), CAP)
+    with pytest.raises(ParameterError, match="multiplier for each"):
+        IntegerNetwork(integers.layers, LIMIT, 1.0, (1,), T)
+    with pytest.raises(ParameterError, match="Multipliers"):
+        IntegerNetwork(integers.layers, LIMIT, 1.0, (1, 1 << 17), T)
+    with pytest.raises(ParameterError, match="vanishes"):
+        quantise(network, inputs_of(200), plain_modulus=97, limit=LIMIT)
+    dead = LinearModel(np.zeros((2, 2)), -np.ones(2))
+    with pytest.raises(ParameterError, match="passes nothing on"):
+        Network((dead, dead), CAP).scaled_to(np.ones((1, 2)), 1.0)
+
+
+def test_cycles_that_were_not_counted_are_no_figure(tmp_path: Path) -> None:
+    counts = tmp_path / "counts.csv"
+    with pytest.raises(CiphermoteError, match="left no counts"):
+        report.cycles_a_round(counts, 1)
+    counts.write_text("region,cycles\n0,10\n1,20\n")
+    with pytest.raises(CiphermoteError, match="counted nothing"):
+        report.cycles_a_round(counts, 1)
+    counts.write_text("region,cycles\n0,10\n0,30\n1,20\n2,8\n-1,900\n")
+    assert report.cycles_a_round(counts, 2) == {"encrypt": 20, "decrypt": 10, "between": 4}
