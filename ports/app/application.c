@@ -253,7 +253,7 @@ static bool busy(void)
 static bool receive(request *asked, cm_status *status)
 {
     return busy() ? protocol_receive(asked, app.piece, sizeof app.piece, status)
-                               : protocol_receive(asked, message(), MESSAGE_BYTES, status);
+                  : protocol_receive(asked, message(), MESSAGE_BYTES, status);
 }
 
 /* After an answer: nothing stays in the arena but a decryption under way. */

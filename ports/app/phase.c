@@ -42,6 +42,9 @@ phase phase_enter(phase next)
 
 #else
 
-typedef char phases_are_not_marked;
+phase phase_enter(phase next)
+{
+    return next;
+}
 
 #endif

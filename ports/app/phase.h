@@ -8,13 +8,6 @@
 typedef enum phase { PHASE_ENCRYPT = 0, PHASE_DECRYPT = 1, PHASE_STEP = 2, PHASE_NONE = 3 } phase;
 
 /* End the phase at hand, begin another; returns the one that ended. */
-#if APP_MARKS
 phase phase_enter(phase next);
-#else
-static inline phase phase_enter(phase next)
-{
-    return next;
-}
-#endif
 
 #endif

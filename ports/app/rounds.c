@@ -72,12 +72,14 @@ static uint32_t slot_of_block(const rounds_model *model, uint32_t slot)
 /*
  * From vectors end to end to vectors in blocks, in place: a value never moves down, so the last goes first.
  */
-static void spread(uint8_t *values, unsigned bytes, uint32_t slots, uint32_t vectors, const rounds_model *model)
+static void spread(uint8_t *values, unsigned bytes, uint32_t slots, uint32_t vectors,
+                   const rounds_model *model)
 {
     const rounds_layer *layer = &model->layers[0];
     for (uint32_t slot = slots; slot-- > 0;) {
         const uint32_t block = slot >> model->log2_stride;
-        const uint32_t input = slot_of_block(model, slot) - layer->first_input; /* wraps in front of the first */
+        const uint32_t input =
+            slot_of_block(model, slot) - layer->first_input; /* wraps in front of the first */
         if (block < vectors && input < layer->inputs) {
             memmove(values + bytes * slot, values + bytes * (block * layer->inputs + input), bytes);
         } else {
@@ -99,9 +101,8 @@ static cm_status step(void *context, unsigned round, void *values, uint32_t coun
         const uint32_t output = slot_of_block(model, slot) - first; /* wraps in front of the first */
         const bool kept = output < layer->outputs && slot >> model->log2_stride < self->vectors;
         if (integers) {
-            store_int16(
-                values, slot,
-                kept ? activated_int16(load_int16(values, slot - first), layer, model->limit) : 0);
+            store_int16(values, slot,
+                        kept ? activated_int16(load_int16(values, slot - first), layer, model->limit) : 0);
         } else {
             store_bits(values, slot,
                        kept ? activated_bits(load_bits(values, slot - first), model->cap_bits) : 0);
@@ -116,7 +117,8 @@ static uint8_t largest(const uint8_t *values, uint32_t first, uint32_t count, bo
     int32_t most = INT32_MIN;
     uint32_t place = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const int32_t score = integers ? load_int16(values, first + i) : ordered(load_bits(values, first + i));
+        const int32_t score =
+            integers ? load_int16(values, first + i) : ordered(load_bits(values, first + i));
         /* All ones if most < score, by the sign of a difference that does not overflow. */
         const uint32_t above = 0u - (uint32_t)((uint64_t)((int64_t)most - score) >> 63);
         most = (int32_t)((uint32_t)most ^ (((uint32_t)most ^ (uint32_t)score) & above));

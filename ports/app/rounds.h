@@ -40,7 +40,7 @@ typedef struct rounds {
     uint8_t *arena;
     size_t arena_bytes;
     uint16_t vectors;
-    bool awaiting; /* a result: the arena is in use */
+    bool awaiting;                       /* a result: the arena is in use */
     uint8_t classes[ROUNDS_MAX_VECTORS]; /* when the last round is over */
 } rounds;
 
@@ -49,8 +49,8 @@ typedef struct rounds {
  * them and send. CM_ERR_FRAME_FIELD if length is no whole number of vectors; CM_ERR_TOO_MANY if blocks are too few.
  */
 CM_MUST_CHECK cm_status rounds_begin(rounds *self, cm_device *device, const cm_secret_key *key,
-                                     const rounds_model *model, cm_scheme scheme, uint32_t length, void *arena,
-                                     size_t arena_bytes, cm_emitter *emitter);
+                                     const rounds_model *model, cm_scheme scheme, uint32_t length,
+                                     void *arena, size_t arena_bytes, cm_emitter *emitter);
 
 CM_MUST_CHECK cm_status rounds_feed(rounds *self, const uint8_t *bytes, size_t length);
 

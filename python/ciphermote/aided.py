@@ -55,8 +55,8 @@ class Rounds:
         first = self.plans[0]
         if values.ndim != 2 or values.shape[1] != first.model.features or len(values) > self.blocks:
             raise ParameterError(
-                f"The first layer takes up to {self.blocks} vectors of {first.model.features} features, not an "
-                f"array {list(values.shape)}."
+                f"The first layer takes up to {self.blocks} vectors of {first.model.features} features, not "
+                f"an array {list(values.shape)}."
             )
         slots = np.zeros((self.blocks, self.stride))
         slots[: len(values), first.first_feature : first.first_feature + first.model.features] = values
@@ -101,8 +101,8 @@ def _stride_of(layer: LinearModel) -> int:
 class Session:
     """One device's rounds on one first ciphertext: answer() as often as there are layers, no more.
 
-    engine: of the rounds' parameters and scheme, with their Galois keys. log2_tiles: the tiles that the device
-    decrypts. EngineError if the engine does not suit.
+    engine: of the rounds' parameters and scheme, with their Galois keys. log2_tiles: the tiles that the
+    device decrypts. EngineError if the engine does not suit.
     """
 
     def __init__(self, engine: Engine, rounds: Rounds, key_id: int, *, log2_tiles: int = 0) -> None:
@@ -130,9 +130,7 @@ class Session:
         tried again.
         """
         if self._round == len(self._rounds.plans):
-            raise EngineError(
-                f"All {self._round} rounds of the session have been answered: open a new one."
-            )
+            raise EngineError(f"All {self._round} rounds have been answered: open a new session.")
         plan = self._rounds.plans[self._round]
         ciphertext, counter = self._read(frames)
         result = self._engine.check(self._engine.evaluate(plan.program, sb.write_ciphertext(ciphertext)))

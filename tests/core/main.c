@@ -25,9 +25,9 @@ typedef struct cm_test_topic {
 } cm_test_topic;
 
 static const cm_test_topic topics[] = {
-    {"ring", test_ring},       {"random", test_random},   {"encode", test_encode}, {"bfv", test_bfv},
-    {"scheme", test_scheme},   {"decrypt", test_decrypt}, {"keygen", test_keygen}, {"wire", test_wire},
-    {"aided", test_aided},     {"vectors", test_vectors}, {"stack", test_stack},  {"arch", test_arch},
+    {"ring", test_ring},     {"random", test_random},   {"encode", test_encode}, {"bfv", test_bfv},
+    {"scheme", test_scheme}, {"decrypt", test_decrypt}, {"keygen", test_keygen}, {"wire", test_wire},
+    {"aided", test_aided},   {"vectors", test_vectors}, {"stack", test_stack},   {"arch", test_arch},
 };
 
 int main(void)

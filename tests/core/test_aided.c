@@ -180,7 +180,7 @@ static cm_status negate(void *context, unsigned round, void *values, uint32_t co
     told->round = round;
     told->count = count;
     for (uint32_t i = 0; i < count; i++) {
-        ((int16_t *)values)[i] = (int16_t)-((int16_t *)values)[i];
+        ((int16_t *)values)[i] = (int16_t) - ((int16_t *)values)[i];
     }
     return told->status;
 }

@@ -43,10 +43,10 @@ typedef struct cm_aided_plan {
     cm_scheme scheme; /* CM_BFV or CM_CKKS */
     uint8_t rounds;   /* results that the server may return: 1 .. 255 */
     cm_xof_kind xof;
-    cm_bfv_expected bfv;     /* BFV */
-    cm_ckks_expected ckks;   /* CKKS */
-    cm_precision precision;  /* CKKS: of encryption; ckks.precision is of decryption */
-    int16_t log2_scale;      /* CKKS: of encryption */
+    cm_bfv_expected bfv;    /* BFV */
+    cm_ckks_expected ckks;  /* CKKS */
+    cm_precision precision; /* CKKS: of encryption; ckks.precision is of decryption */
+    int16_t log2_scale;     /* CKKS: of encryption */
 } cm_aided_plan;
 
 /* Treat as opaque but round: the results taken so far. */

@@ -26,14 +26,16 @@ MODELLED = {"kind": "modelled", "model_error_percent": {"assembly": 2, "C": 5}}
 
 
 def cycles_a_round(counts: Path, rounds: int) -> dict[str, int]:
-    """Phase -> modelled cycles of one round, the mean of all. CiphermoteError if the model counted nothing."""
+    """Phase -> modelled cycles of one round, the mean of all. CiphermoteError if nothing was counted."""
     total: Counter[str] = Counter()
     try:
         with counts.open(newline="", encoding="ascii") as file:
             for row in csv.DictReader(file):
                 total[PHASES.get(int(row["region"]), "")] += int(row["cycles"])
     except OSError as error:
-        raise CiphermoteError(f"The cycle model left no counts ({error.strerror}): run the demo again.") from None
+        raise CiphermoteError(
+            f"The cycle model left no counts ({error.strerror}): run the demo again."
+        ) from None
     if rounds == 0 or any(total[phase] == 0 for phase in PHASES.values()):
         raise CiphermoteError("The cycle model counted nothing in a phase: build the firmware anew.")
     return {phase: round(total[phase] / rounds) for phase in PHASES.values()}
@@ -69,7 +71,7 @@ def show(outcome: Outcome, console: Console) -> None:
         table.add_row(title, *(value(found) for found in schemes.values()))
 
     row("accuracy under encryption", lambda found: f"{accuracy(outcome, found.classes):.2%}")
-    row("accuracy of the plaintext network", lambda found: f"{accuracy(outcome, found.plain):.2%}")
+    row("accuracy in the clear", lambda found: f"{accuracy(outcome, found.plain):.2%}")
     row("classes that differ", lambda found: str(that_differ(found)))
     row("utterances a ciphertext", lambda found: str(found.blocks))
     row("bytes to the server, a round", lambda found: f"{max(found.sent):,}")
@@ -83,7 +85,9 @@ def show(outcome: Outcome, console: Console) -> None:
     console.print(table)
     console.print(time_table(outcome.seconds))
     console.print(
-        "Cycles are modelled (bench/m4: Cortex-M4 without wait states), the link's left out.", highlight=False
+        "In the clear: BFV's network in integers, CKKS's in floats. Cycles are modelled (bench/m4: Cortex-M4 "
+        "without wait states), the link's left out.",
+        highlight=False,
     )
 
 
@@ -135,7 +139,12 @@ def write(outcome: Outcome, path: Path) -> None:
         own = params | {"utterances_a_ciphertext": found.blocks}
         rows += [
             Row(f"{prefix}.accuracy_encrypted", accuracy(outcome, found.classes), "share", params),
-            Row(f"{prefix}.accuracy_plain", accuracy(outcome, found.plain), "share", params),
+            Row(
+                f"{prefix}.accuracy_plain",
+                accuracy(outcome, found.plain),
+                "share",
+                params | {"network": "integers" if scheme == "bfv" else "floats"},
+            ),
             Row(f"{prefix}.classes_that_differ", that_differ(found), "utterances", params),
             Row(f"{prefix}.rounds", len(layers), "rounds", params),
             Row(f"{prefix}.round.sent_bytes", max(found.sent), "bytes", own),

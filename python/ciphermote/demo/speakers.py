@@ -1,4 +1,4 @@
-"""The client-aided demo's data and its networks, in the clear: JapaneseVowels and a perceptron of two hidden layers.
+"""The client-aided demo's data and network, in the clear: JapaneseVowels, a perceptron of two hidden layers.
 
 JapaneseVowels (UCR/UEA archive, shipped with aeon): a microphone's recordings of two vowels in a row, as 12
 cepstral coefficients over 7 to 29 frames, by nine speakers; 270 utterances to train on and 370 to test. Who
