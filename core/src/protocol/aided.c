@@ -7,7 +7,7 @@
 
 #include "random/wipe.h"
 
-typedef enum state { OVER = 0, AT_START, AWAITING } state;
+enum { OVER = 0, AT_START, AWAITING }; /* cm_aided.state */
 
 static cm_aided *aided_of(cm_receiver *self)
 {
@@ -40,7 +40,7 @@ static cm_status end_frame(cm_receiver *self)
     return next->end(next);
 }
 
-static void fail(cm_receiver *self, cm_status status)
+static void hand_on_fault(cm_receiver *self, cm_status status)
 {
     cm_receiver *next = &aided_of(self)->decryption.receiver;
     next->fail(next, status);
@@ -129,7 +129,7 @@ cm_status cm_aided_begin(cm_aided *aided, cm_device *device, const cm_secret_key
         (plan->scheme != CM_BFV && plan->scheme != CM_CKKS)) {
         return CM_ERR_ARGUMENT;
     }
-    aided->receiver = (cm_receiver){begin_frame, take_residues, end_frame, fail};
+    aided->receiver = (cm_receiver){begin_frame, take_residues, end_frame, hand_on_fault};
     aided->plan = *plan;
     aided->key = *key;
     aided->device = device;
