@@ -22,9 +22,9 @@
 #define FRAME_BYTES (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES + WORKLOAD_N / TILES / 8u * 26u)
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
 
-static _Alignas(8) uint8_t
-    arena[MOST(CM_BFV_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_BFV_16),
-               CM_BFV_DECRYPT_ARENA_BYTES(WORKLOAD_N, WORKLOAD_SUMS, WORKLOAD_LOG2_FRAME_TILES))];
+static _Alignas(
+    8) uint8_t arena[MOST(CM_BFV_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_BFV_16),
+                          CM_BFV_DECRYPT_ARENA_BYTES(WORKLOAD_N, WORKLOAD_SUMS, WORKLOAD_LOG2_FRAME_TILES))];
 static workload_sink sink;
 static cm_frame_writer writer;
 static cm_device device;

@@ -55,11 +55,11 @@ cm_status secrets_draw(uint32_t run)
 
 cm_secret_key secrets_key(void)
 {
-    return (cm_secret_key){.params = &WORKLOAD_PARAMS,
-                           .key_id = WORKLOAD_KEY_ID,
-                           .ternary = ternary,
+    return (cm_secret_key)
+    {
+        .params = &WORKLOAD_PARAMS, .key_id = WORKLOAD_KEY_ID, .ternary = ternary,
 #if CM_TRANSFORMED_SECRET
-                           .transformed = &transformed[0][0]
+        .transformed = &transformed[0][0]
 #endif
     };
 }

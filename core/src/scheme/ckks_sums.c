@@ -42,8 +42,8 @@ static void add_real(uint32_t *sums, unsigned words, const uint32_t *tile, const
         const uint32_t plus = weights[j];
         const uint32_t minus = prime->q - weights[tiles - 1u - j];
         for (uint32_t i = 1; i < end; i++) {
-            const uint64_t products =
-                cm_product(cm_sums_lifted(tile[i], prime), plus) + cm_product(cm_sums_lifted(tile[points - i], prime), minus);
+            const uint64_t products = cm_product(cm_sums_lifted(tile[i], prime), plus) +
+                                      cm_product(cm_sums_lifted(tile[points - i], prime), minus);
             cm_sums_add(sums + real_place((size_t)j * points + i, n) * words, products, prime);
         }
     }
@@ -58,7 +58,7 @@ static void add_complex(uint32_t *sums, unsigned words, const uint32_t *tile, co
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         for (uint32_t i = 0; i < points; i++) {
             cm_sums_add(sums + complex_place((size_t)j * points + i, n) * words,
-                cm_product(cm_sums_lifted(tile[i], prime), weights[j]), prime);
+                        cm_product(cm_sums_lifted(tile[i], prime), weights[j]), prime);
         }
     }
 }

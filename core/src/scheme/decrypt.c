@@ -208,8 +208,8 @@ static void add_tile(const cm_decryption *decryption, const layout *parts)
     const cm_ring *ring = &parts->work->ring;
     const cm_prime *primes = decryption->key.params->primes;
     if (noise_alone(decryption)) {
-        cm_noise_sums_add((uint32_t *)(void *)parts->sums, (uint32_t)decryption->scale_or_t, parts->tile, ring,
-                          (unsigned)(ring->prime - primes));
+        cm_noise_sums_add((uint32_t *)(void *)parts->sums, (uint32_t)decryption->scale_or_t, parts->tile,
+                          ring, (unsigned)(ring->prime - primes));
     } else if (decryption->scheme == CM_BFV) {
         cm_bfv_sums_add(parts->sums, (cm_bfv_sums)decryption->number_bits, parts->tile, ring, primes,
                         decryption->primes);
