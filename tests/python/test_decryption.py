@@ -132,7 +132,9 @@ def test_the_noise_budget_is_seals_until_none_is_left(parameters, owner):
 
 def test_a_decryption_of_values_tells_no_noise_budget_and_one_of_noise_no_values(tmp_path):
     owner = BfvOwner(BUILTIN[0], tmp_path)
-    frames = b"".join(device_frames(owner.read(owner.encrypted(random_slots(owner, 9), True)), KEY_ID, COUNTER))
+    frames = b"".join(
+        device_frames(owner.read(owner.encrypted(random_slots(owner, 9), True)), KEY_ID, COUNTER)
+    )
     values = owner.decryption(UINT16, 32, 0)
     noise = _core.Decryption.bfv_noise(core_params(owner.parms), owner.device_key.packed, KEY_ID, owner.t, 0)
     feed(values, frames)
