@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import struct
+import subprocess
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,7 @@ from ciphermote.parameters import BUILTIN, ParameterSet
 from ciphermote.returning import device_frames, read_public_key
 from seal_owner import SealOwner
 
+ROOT = Path(__file__).resolve().parents[2]
 KEY_ID = 0x0123456789ABCDEF
 COUNTER = 77
 INT16, INT32, UINT16, UINT32 = 1, 2, 3, 4
@@ -275,3 +279,79 @@ def test_what_seal_encrypts_under_a_devices_own_public_key_the_device_decrypts(
     feed(decryption, b"".join(device_frames(found, key_id, COUNTER, log2_tiles=1, primes=1)))
     theory = np.sqrt(parameters.n / 2) * 3.24 * np.sqrt(4 * parameters.n / 3 + 1) / 2**approximate.log2_scale
     assert rms([decryption.end() - values]) < 1.2 * theory
+
+
+class SimulatedDevice:
+    """The device's decryption on QEMU's Cortex-M4, assembly and all (tests/device/decryptor.c)."""
+
+    def __init__(self, folder: Path) -> None:
+        command = ["make", "-s", "-C", str(ROOT / "ports"), "decryptor"]
+        built = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert built.returncode == 0, built.stderr
+        self.folder = folder
+
+    def decrypted(self, owner: SealOwner, frames: bytes, kind: tuple[int, int, int, int, int], dtype: type):
+        """kind: plain modulus or 0, encoding or slots, number, sums or precision, log2_tiles."""
+        modulus, *rest = kind
+        head = struct.pack("<IQ", owner.parms.id, KEY_ID)
+        request = head + struct.pack("<6I", modulus, *rest, len(frames)) + owner.device_key.packed + frames
+        (self.folder / "request").write_bytes(request)
+        values = self.folder / "values"
+        values.unlink(missing_ok=True)
+        command = ["qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none"]
+        command += ["-serial", "null", "-semihosting-config", "enable=on,target=native", "-kernel"]
+        elf = ROOT / "build" / "ports" / "test-qemu" / "decryptor.elf"
+        subprocess.run([*command, str(elf)], cwd=self.folder, timeout=120, check=True)
+        written = values.read_bytes()
+        assert written[:4] == bytes(4), f"status {written[0]}"
+        return np.frombuffer(written[4:], dtype=dtype)
+
+
+def computed(owner: BfvOwner, slots: np.ndarray, symmetric: bool) -> tuple[seal.Ciphertext, np.ndarray]:
+    """Three times the slots, by an addition and a product, switched to the first prime."""
+    ciphertext = owner.encrypted(slots, symmetric)
+    twice = seal.Ciphertext()
+    owner.evaluator.add(ciphertext, ciphertext, twice)
+    owner.evaluator.multiply_plain_inplace(twice, owner.batched(np.full(owner.parms.n, 2)))
+    owner.evaluator.sub_inplace(twice, ciphertext)
+    for _ in owner.parms.data_primes[1:]:
+        owner.evaluator.mod_switch_to_next_inplace(twice)
+    return twice, slots * 3 % owner.t
+
+
+def test_a_simulated_cortex_m4_decrypts_what_seal_encrypts_and_computes(tmp_path):
+    device = SimulatedDevice(tmp_path)
+    for parameters, symmetric in product(BUILTIN, (True, False)):
+        owner, real = BfvOwner(parameters, tmp_path), CkksOwner(parameters, tmp_path)
+        slots = random_slots(owner, 10)
+        for log2_tiles, (ciphertext, expected) in enumerate(
+            [(owner.encrypted(slots, symmetric), slots), computed(owner, slots, symmetric)]
+        ):
+            frames = device_frames(owner.read(ciphertext), KEY_ID, COUNTER, log2_tiles=log2_tiles)
+            found = device.decrypted(owner, b"".join(frames), (owner.t, 0, UINT32, 32, log2_tiles), np.uint32)
+            assert np.array_equal(found, expected), (parameters.name, symmetric, log2_tiles)
+        data = real.encrypted(np.random.default_rng(11).uniform(-1, 1, parameters.slots), symmetric)
+        for precision, log2_tiles in ((31, 3), (63, 0)):
+            primes = min(len(parameters.data_primes), 1 + (precision == 63))
+            frames = device_frames(
+                sb.read_ciphertext(data, parameters), KEY_ID, COUNTER, log2_tiles=log2_tiles, primes=primes
+            )
+            found = device.decrypted(
+                real, b"".join(frames), (0, 0, FLOAT32, precision, log2_tiles), np.float32
+            )
+            on_the_host = real.device_slots(data, primes, precision=precision, log2_tiles=log2_tiles)
+            assert np.array_equal(found, on_the_host), (parameters.name, symmetric, precision)
+            assert rms([found - real.seal_slots(data).real]) < 2e-3
+
+
+@pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "asymmetric"])
+@parameter_sets
+def test_what_seal_computes_in_bfv_comes_out_exactly(parameters, owner, symmetric):
+    for log2_tiles in (0, 2, 4):
+        ciphertext, expected = computed(owner, random_slots(owner, 12 + log2_tiles), symmetric)
+        decryption = owner.decryption(UINT32, 32, log2_tiles)
+        feed(
+            decryption,
+            b"".join(device_frames(owner.read(ciphertext), KEY_ID, COUNTER, log2_tiles=log2_tiles)),
+        )
+        assert np.array_equal(decryption.end(), expected)
