@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the tables of docs/performance.md and the READMEs and the plots in docs/images from bench/results.
 
-    make bench-m4 bench-m4-options bench-microbit plots
+    make bench-m4 bench-m4-options bench-client bench-microbit plots
 
 What stands between markers in those documents comes from here; --check writes nothing and fails if a document
 or a plot is not what the results say.
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench" / "m4"))
 
 import matplotlib  # noqa: E402
-from baselines import ENCRYPTIONS, MODULES, QUOTED_MHZ, Encryption  # noqa: E402
+from baselines import CLIENT_SHARES, ENCRYPTIONS, MODULES, QUOTED_MHZ, Encryption  # noqa: E402
 
 matplotlib.use("svg")
 from matplotlib import pyplot  # noqa: E402
@@ -35,6 +35,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: E402
 RESULTS = {
     "m4": "make bench-m4",
     "m4-options": "make bench-m4-options",
+    "client": "make bench-client",
     "microbit": "make bench-microbit",
 }
 """Files of bench/results, and what writes them."""
@@ -52,6 +53,15 @@ PARTS = {
     "transform": "NTT",
     "products": "products",
     "output": "pack, check, send",
+    "rest": "rest",
+}
+
+DECRYPTION_PARTS = {
+    "input": "take frames apart, check",
+    "products": "products",
+    "transform": "NTT",
+    "scale": "scale and round",
+    "decode": "decode",
     "rest": "rest",
 }
 
@@ -207,6 +217,54 @@ def profile_table(m4: Results) -> list[str]:
         rows.append((title, *words))
     totals = [word for kind in KINDS for word in (f"{m4[f'ckks_encrypt_{kind}.fast.cycles']:,}", "")]
     return table(("`FAST`", "symmetric", "", "asymmetric", ""), [*rows, ("all", *totals)])
+
+
+def client_table(client: Results) -> list[str]:
+    operations = {
+        "encode": "encode",
+        "encrypt_symmetric": "encode and encrypt, symmetric",
+        "encrypt_asymmetric": "encode and encrypt, asymmetric",
+        "decrypt": "decrypt and decode",
+        "decode": "decode",
+    }
+    prefixes = [f"{scheme}_{{}}.{preset}" for scheme in ("bfv", "ckks") for preset in ("tiny", "fast")]
+    rows = []
+    for operation, title in operations.items():
+        words = []
+        for prefix in prefixes:
+            name = prefix.format(operation)
+            words.append(f"{client[f'{name}.cycles']:,}")
+            words.append(f"{client[f'{name}.ram_bytes']:,}" if "crypt" in operation else "")
+        rows.append((title, *words))
+    header = [f"{scheme}, `{preset}`" for scheme in ("BFV", "CKKS") for preset in ("TINY", "FAST")]
+    return table(("Cycles, and bytes of RAM", *(word for title in header for word in (title, "RAM"))), rows)
+
+
+def decryption_table(client: Results) -> list[str]:
+    rows = []
+    totals = [client[f"{scheme}_decrypt.fast.cycles"] for scheme in ("bfv", "ckks")]
+    for part, title in DECRYPTION_PARTS.items():
+        cycles = [client[f"{scheme}_decrypt.fast.profile.{part}.cycles"] for scheme in ("bfv", "ckks")]
+        words = (
+            word
+            for count, total in zip(cycles, totals, strict=True)
+            for word in (f"{count:,}", f"{100 * count / total:.1f} %")
+        )
+        rows.append((title, *words))
+    all_of_it = ("all", f"{totals[0]:,}", "", f"{totals[1]:,}", "")
+    return table(("`FAST`", "BFV", "", "CKKS", ""), [*rows, all_of_it])
+
+
+def share_table(client: Results) -> list[str]:
+    shares = {
+        "zero_encryption": ("bfv_encrypt_asymmetric", "zero encryption, of encryption"),
+        "delta_m": ("bfv_decrypt", "c0 + c1 s, of decryption"),
+    }
+    rows = []
+    for share, (operation, title) in shares.items():
+        ours = (f"{client[f'{operation}.{preset}.{share}.percent']:.0f} %" for preset in ("tiny", "fast"))
+        rows.append((title, *ours, f"{CLIENT_SHARES[share].percent} %"))
+    return table(("Share of BFV's time", "`TINY`", "`FAST`", "SEAL on a Cortex-A7, quoted"), rows)
 
 
 def degree_table(m4: Results) -> list[str]:
@@ -520,7 +578,7 @@ def check_same_code(m4: Results, options: Results) -> None:
 
 def files() -> dict[Path, str]:
     """Each file that is written here, and what it has to hold."""
-    m4, options = load("m4"), load("m4-options")
+    m4, options, client = load("m4"), load("m4-options"), load("client")
     check_same_code(m4, options)
     with matplotlib.rc_context(
         {"svg.hashsalt": "ciphermote", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
@@ -536,6 +594,9 @@ def files() -> dict[Path, str]:
             "modules": module_table(m4),
             **{f"options-{kind}": options_table(options, kind) for kind in KINDS},
             "degrees": degree_table(m4),
+            "client": client_table(client),
+            "decryption": decryption_table(client),
+            "shares": share_table(client),
             "compiler": [f"Compiler of the figures above: {m4.compiler}."],
         },
     }
