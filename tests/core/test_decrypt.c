@@ -254,6 +254,46 @@ static void a_stream_cut_anywhere_is_short(void)
     CHECK(wrong == 0);
 }
 
+/* Feed the stream up to there, end or forget the decryption, use the arena for something else, and feed the rest. */
+static uint32_t changed_after_the_end(size_t middle, bool forget, const cm_bfv_expected *expected)
+{
+    const uint8_t *const bytes = (const uint8_t *)arena;
+    uint32_t changed = 0;
+    cm_decryption decryption;
+    cm_frame_reader reader;
+    open_bfv(&decryption, &reader, expected);
+    CHECK(cm_frame_reader_feed(&reader, stream, middle) == CM_OK);
+    if (forget) {
+        cm_decryption_wipe(&decryption);
+    } else {
+        CHECK(cm_bfv_decrypt_end(&decryption) == CM_ERR_FRAME_SHORT);
+    }
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(cm_frame_reader_feed(&reader, stream + middle, length - middle) ==
+          (forget ? CM_ERR_ARGUMENT : CM_ERR_FRAME_SHORT));
+    for (size_t i = 0; i < sizeof arena; i++) {
+        changed += bytes[i] != 0x5A;
+    }
+    return changed;
+}
+
+static void what_comes_after_the_end_of_a_decryption_touches_nothing(void)
+{
+    const cm_bfv_expected expected = expected_bfv(CM_UINT16, CM_BFV_SUMS_24, 1);
+    (void)secret_key();
+    encrypt_bfv();
+    write_stream(CM_BFV, T, 1);
+    for (unsigned frame = 0; frame < 4; frame++) {
+        const size_t middles[4] = {frame_ends[frame] + 10, frame_ends[frame] + CM_FRAME_HEADER_BYTES,
+                                   (frame_ends[frame] + frame_ends[frame + 1u]) / 2u,
+                                   frame_ends[frame + 1u] - 1u};
+        for (unsigned i = 0; i < 4; i++) {
+            CHECK(changed_after_the_end(middles[i], false, &expected) == 0);
+            CHECK(changed_after_the_end(middles[i], true, &expected) == 0);
+        }
+    }
+}
+
 /* Rearrange four frames of equal length. */
 static cm_status outcome_of_order(const unsigned *order, unsigned count, const cm_bfv_expected *expected)
 {
@@ -532,7 +572,13 @@ static void what_cannot_work_is_refused_at_once(void)
     CHECK(cm_bfv_decrypt_begin(NULL, &key, &good, arena, sizeof arena) == CM_ERR_ARGUMENT);
     CHECK(cm_bfv_decrypt_begin(&decryption, NULL, &good, arena, sizeof arena) == CM_ERR_ARGUMENT);
     CHECK(cm_bfv_decrypt_begin(&decryption, &none, &good, arena, sizeof arena) == CM_ERR_ARGUMENT);
+    memset(&decryption, 0xA5, sizeof decryption);
     CHECK(cm_bfv_decrypt_begin(&decryption, &key, NULL, arena, sizeof arena) == CM_ERR_ARGUMENT);
+    CHECK(decryption.receiver.begin(&decryption.receiver, NULL, 1, 0, 0) == CM_ERR_ARGUMENT);
+    cm_decryption_wipe(&decryption);
+    memset(&decryption, 0xA5, sizeof decryption);
+    CHECK(cm_ckks_decrypt_begin(&decryption, &key, NULL, arena, sizeof arena) == CM_ERR_ARGUMENT);
+    cm_decryption_wipe(&decryption);
     CHECK(cm_bfv_decrypt_begin(&decryption, &key, &good, NULL, sizeof arena) == CM_ERR_ARENA);
     CHECK(cm_bfv_decrypt_begin(&decryption, &key, &good, (uint8_t *)arena + 4, sizeof arena - 4) ==
           CM_ERR_ARENA);
@@ -563,6 +609,7 @@ void test_decrypt(void)
     RUN(bfv_comes_out_exactly_in_tiles_of_any_size_and_pieces_of_any_length);
     RUN(any_damaged_byte_and_any_header_bit_ends_in_a_status);
     RUN(a_stream_cut_anywhere_is_short);
+    RUN(what_comes_after_the_end_of_a_decryption_touches_nothing);
     RUN(frames_that_are_lost_doubled_or_swapped_are_out_of_order);
     RUN(well_formed_frames_of_something_else_are_foreign);
     RUN(residues_that_are_not_below_their_prime_are_refused);

@@ -186,10 +186,13 @@ static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, u
 
 #endif
 
-/* Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. */
+/* Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption may end in a frame's midst. */
 static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
     cm_decryption *decryption = decryption_of(self);
+    if (decryption->status != CM_OK) {
+        return decryption->status;
+    }
     const layout parts = layout_of(decryption);
     const cm_prime *prime = parts.work->ring.prime;
     uint32_t *const tile = parts.tile + decryption->position;
@@ -222,6 +225,9 @@ static void add_tile(const cm_decryption *decryption, const layout *parts)
 static cm_status end_frame(cm_receiver *self)
 {
     cm_decryption *decryption = decryption_of(self);
+    if (decryption->status != CM_OK) {
+        return decryption->status;
+    }
     const layout parts = layout_of(decryption);
     if (decryption->next % 2u == 1u) {
         cm_ntt_inverse_lazy(parts.tile, &parts.work->ring);
@@ -347,10 +353,11 @@ static cm_status check_bfv(const cm_params *params, const cm_bfv_expected *expec
 cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
                                const cm_bfv_expected *expected, void *arena, size_t arena_bytes)
 {
-    if (!decryption || !expected) {
+    if (!decryption) {
         return CM_ERR_ARGUMENT;
     }
-    cm_status status = start(decryption, CM_BFV, key, expected->log2_tiles, arena, arena_bytes);
+    cm_status status = start(decryption, CM_BFV, expected ? key : NULL, expected ? expected->log2_tiles : 0u,
+                             arena, arena_bytes);
     if (status == CM_OK) {
         status = check_bfv(key->params, expected);
     }
@@ -468,10 +475,11 @@ static cm_status check_ckks(const cm_ckks_expected *expected)
 cm_status cm_ckks_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
                                 const cm_ckks_expected *expected, void *arena, size_t arena_bytes)
 {
-    if (!decryption || !expected) {
+    if (!decryption) {
         return CM_ERR_ARGUMENT;
     }
-    cm_status status = start(decryption, CM_CKKS, key, expected->log2_tiles, arena, arena_bytes);
+    cm_status status = start(decryption, CM_CKKS, expected ? key : NULL, expected ? expected->log2_tiles : 0u,
+                             arena, arena_bytes);
     if (status == CM_OK) {
         status = check_ckks(expected);
     }
