@@ -389,6 +389,24 @@ static void a_session_that_is_given_up_leaves_nothing(void)
     cm_aided_wipe(NULL);
 }
 
+static void a_session_that_fails_for_its_caller_leaves_nothing_either(void)
+{
+    const cm_aided_plan plan = bfv_plan(CM_INT16, CM_BFV_SUMS_24);
+    (void)second_round();
+    return_latest();
+    CHECK(cm_aided_feed(&aided, cloud.stream, cloud.length / 2) == CM_OK);
+    CHECK(cm_aided_feed(&aided, NULL, 1) == CM_ERR_ARGUMENT);
+    check_over();
+    open_session(&plan);
+    fill(CM_INT16, N);
+    const cm_secret_key key = test_secret_key(params, KEY_ID, ternary);
+    const size_t few = 2 * N;
+    memset((uint8_t *)arena + few, 0, sizeof arena - few);
+    CHECK(cm_aided_begin(&aided, &device, &key, &plan, arena, few) == CM_OK);
+    CHECK(cm_aided_send(&aided, N, &cloud.emitter) == CM_ERR_ARENA);
+    check_over();
+}
+
 void test_aided(void)
 {
     RUN(integers_pass_all_rounds_and_the_step_changes_them_between);
@@ -400,4 +418,5 @@ void test_aided(void)
     RUN(a_device_that_cannot_encrypt_anew_says_so);
     RUN(no_more_rounds_are_answered_than_agreed_and_none_is_left_out);
     RUN(a_session_that_is_given_up_leaves_nothing);
+    RUN(a_session_that_fails_for_its_caller_leaves_nothing_either);
 }

@@ -94,7 +94,10 @@ static cm_status send_values(cm_aided *aided, uint32_t count, cm_emitter *emitte
     if (status == CM_OK) {
         status = await(aided, emitter->info.counter);
     }
-    aided->state = status == CM_OK ? AWAITING : OVER;
+    aided->state = AWAITING;
+    if (status != CM_OK) {
+        cm_aided_wipe(aided);
+    }
     return status;
 }
 
@@ -156,7 +159,7 @@ cm_status cm_aided_feed(cm_aided *aided, const uint8_t *bytes, size_t length)
     }
     const cm_status status = cm_frame_reader_feed(&aided->reader, bytes, length);
     if (status != CM_OK) {
-        aided->state = OVER;
+        cm_aided_wipe(aided);
     }
     return status;
 }
