@@ -186,7 +186,10 @@ static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, u
 
 #endif
 
-/* Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption may end in a frame's midst. */
+/*
+ * Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption that ended in a frame's midst takes no more
+ * of it: the arena is the caller's again.
+ */
 static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
     cm_decryption *decryption = decryption_of(self);
