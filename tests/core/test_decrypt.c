@@ -200,6 +200,53 @@ static void bfv_comes_out_exactly_in_tiles_of_any_size_and_pieces_of_any_length(
     }
 }
 
+/* x so that t x differs from q m by q/3 and no more, above or below. */
+static uint32_t nearly_wrong(uint64_t m, bool above, uint32_t t)
+{
+    const uint64_t q = params->primes[0].q;
+    if (above) {
+        return (uint32_t)((q * m + q / 3u) / t);
+    }
+    return m == 0 ? (uint32_t)(q - q / 3u / t) : (uint32_t)((q * m - q / 3u + t - 1u) / t);
+}
+
+static void noise_of_a_third_of_what_a_value_has_changes_none(void)
+{
+    static uint32_t coefficients[N];
+    const uint32_t moduli[4] = {0x10000, 2, 0x100000, 3};
+    (void)secret_key();
+    for (unsigned way = 0; way < 8; way++) {
+        const uint32_t t = moduli[way / 2u];
+        const unsigned log2_tiles = way % 2u == 0 ? 0u : most_log2_tiles();
+        const bool wide = way / 2u == 2;
+        const cm_bfv_expected expected = {CM_BFV_COEFFICIENTS, wide ? CM_UINT32 : CM_UINT16,
+                                          wide ? CM_BFV_SUMS_32 : CM_BFV_SUMS_24, (uint8_t)log2_tiles, t};
+        const uint32_t values[4] = {0, t / 2u, t - 1u, 7919u % t};
+        cm_decryption decryption;
+        cm_frame_reader reader;
+        uint32_t wrong = 0;
+        for (uint32_t i = 0; i < N; i++) {
+            coefficients[i] = nearly_wrong((values[i % 4u] + i / 8u) % t, i / 4u % 2u == 0, t);
+        }
+        memset(c1, 0, sizeof c1);
+        cm_ring ring;
+        cm_ring_init(&ring, &params->primes[0], params->log2_n);
+        memcpy(c0, coefficients, sizeof c0);
+        cm_ntt_forward(c0, &ring);
+        cm_reduce_all(c0, N, &params->primes[0]);
+        write_stream(CM_BFV, t, log2_tiles);
+        open_bfv(&decryption, &reader, &expected);
+        CHECK(cm_frame_reader_feed(&reader, stream, length) == CM_OK);
+        CHECK(cm_bfv_decrypt_end(&decryption) == CM_OK);
+        for (uint32_t i = 0; i < N; i++) {
+            const uint32_t found = wide ? ((const uint32_t *)(const void *)arena)[i]
+                                        : ((const uint16_t *)(const void *)arena)[i];
+            wrong += found != (values[i % 4u] + i / 8u) % t;
+        }
+        CHECK(wrong == 0);
+    }
+}
+
 /* Feed bytes that are not all right: the first status that is not CM_OK, from the reader or the end. */
 static cm_status outcome_of(const uint8_t *bytes, size_t count, const cm_bfv_expected *expected)
 {
@@ -254,7 +301,7 @@ static void a_stream_cut_anywhere_is_short(void)
     CHECK(wrong == 0);
 }
 
-/* Feed the stream up to there, end or forget the decryption, use the arena for something else, and feed the rest. */
+/* Feed the stream up to middle, end or forget the decryption, and feed the rest when the arena has something else. */
 static uint32_t changed_after_the_end(size_t middle, bool forget, const cm_bfv_expected *expected)
 {
     const uint8_t *const bytes = (const uint8_t *)arena;
@@ -607,6 +654,7 @@ static void what_cannot_work_is_refused_at_once(void)
 void test_decrypt(void)
 {
     RUN(bfv_comes_out_exactly_in_tiles_of_any_size_and_pieces_of_any_length);
+    RUN(noise_of_a_third_of_what_a_value_has_changes_none);
     RUN(any_damaged_byte_and_any_header_bit_ends_in_a_status);
     RUN(a_stream_cut_anywhere_is_short);
     RUN(what_comes_after_the_end_of_a_decryption_touches_nothing);
