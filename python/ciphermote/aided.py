@@ -17,9 +17,16 @@ from ciphermote import seal_bytes as sb
 from ciphermote.adapter import read_sets
 from ciphermote.engine import Engine
 from ciphermote.errors import EngineError, FrameError, ParameterError
-from ciphermote.inference import LinearModel, LinearPlan, check_chain, plan_exact, plan_linear
+from ciphermote.inference import (
+    LinearModel,
+    LinearPlan,
+    check_chain,
+    check_feature_bound,
+    plan_exact,
+    plan_linear,
+)
 from ciphermote.parameters import ParameterSet
-from ciphermote.returning import device_frames
+from ciphermote.returning import check_address, device_frames
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +86,9 @@ def plan_rounds(
     ParameterError if something does not fit.
     """
     check_chain(layers)
+    check_feature_bound(bound)
+    if not plain_modulus and not 10 <= log2_scale <= 60:
+        raise ParameterError(f"A scale of 2^{log2_scale} is not within 2^10 to 2^60: a usual one is 2^25.")
     wanted = stride or max(_stride_of(layer) for layer in layers)
     if plain_modulus:
         plans = [
@@ -102,7 +112,7 @@ class Session:
     """One device's rounds on one first ciphertext: answer() as often as there are layers, no more.
 
     engine: of the rounds' parameters and scheme, with their Galois keys. log2_tiles: the tiles that the
-    device decrypts. EngineError if the engine does not suit.
+    device decrypts. EngineError if the engine does not suit, ParameterError if no frame can say the others.
     """
 
     def __init__(self, engine: Engine, rounds: Rounds, key_id: int, *, log2_tiles: int = 0) -> None:
@@ -110,6 +120,7 @@ class Session:
             raise EngineError(
                 "The engine is of other parameters or another scheme than the rounds: open it with theirs."
             )
+        check_address(key_id, 0, log2_tiles)
         self._engine = engine
         self._rounds = rounds
         self._key_id = key_id

@@ -298,7 +298,7 @@ def plan_linear(
         raise ParameterError(
             f"A scale of {scale:.6g} is not within 2^10 to 2^60: encrypt with a usual one, such as 2^25."
         )
-    _check_feature_bound(feature_bound)
+    check_feature_bound(feature_bound)
     layout = _layout(model, parms, stride)
     bound = min(max(model.score_bound(feature_bound), 2.0**-10), 2.0**100)
     levels = _choose_levels(parms, primes, scale, bound)
@@ -337,7 +337,7 @@ def plan_exact(
     below q_0 / 2t) and makes the result small. ParameterError if something does not fit.
     """
     _check_rotations(parms)
-    _check_feature_bound(feature_bound)
+    check_feature_bound(feature_bound)
     available = len(parms.primes) - 1
     if not 1 <= result_primes <= available:
         raise ParameterError(f"{parms.name} has no results of {result_primes} primes: give 1 to {available}.")
@@ -376,7 +376,8 @@ def _check_rotations(parms: ParameterSet) -> None:
         )
 
 
-def _check_feature_bound(feature_bound: float) -> None:
+def check_feature_bound(feature_bound: float) -> None:
+    """ParameterError unless it is a positive number."""
     if not (math.isfinite(feature_bound) and feature_bound > 0):
         raise ParameterError(f"The feature bound {feature_bound!r} is no positive number.")
 

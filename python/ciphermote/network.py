@@ -18,6 +18,9 @@ from ciphermote.inference import LinearModel, check_chain
 SHIFT = 16
 """Integers are brought back to size by a multiplier of at most 2^SHIFT, and a shift by as much."""
 
+MAX_LIMIT = (1 << 15) - 1
+"""Devices have values between layers as int16."""
+
 
 @dataclass(frozen=True, eq=False)
 class Network:
@@ -55,8 +58,8 @@ class Network:
         values: NDArray[np.float64] = self.inputs(x).astype(np.float64)
         for place in range(len(layers) - 1):
             values = np.maximum(layers[place].scores(values), 0.0)
-            peak = float(values.max())
-            if peak <= 0:
+            peak = float(values.max(initial=0.0))
+            if not peak > 0:
                 raise ParameterError(f"Layer {place} passes nothing on: train the network again.")
             factor, here, following = largest / peak, layers[place], layers[place + 1]
             layers[place] = LinearModel(here.weights * factor, here.bias * factor, here.labels)
@@ -85,6 +88,7 @@ class IntegerNetwork:
             raise ParameterError("An integer network has a multiplier for each layer but the last.")
         if any(not 0 < multiplier <= 1 << SHIFT for multiplier in self.multipliers):
             raise ParameterError(f"Multipliers are from 1 to 2^{SHIFT}.")
+        _check_integers(self.plain_modulus, self.limit)
 
     def inputs(self, x: ArrayLike) -> NDArray[np.int16]:
         """What a device is given: int16 [..., features]."""
@@ -102,6 +106,13 @@ class IntegerNetwork:
         return np.minimum((np.maximum(z, 0) * multiplier + (1 << SHIFT - 1)) >> SHIFT, self.limit)
 
 
+def _check_integers(plain_modulus: int, limit: int) -> None:
+    if not (isinstance(plain_modulus, int | np.integer) and plain_modulus >= 3):
+        raise ParameterError(f"The plain modulus {plain_modulus!r} is no integer from 3 on.")
+    if not (isinstance(limit, int | np.integer) and 1 <= limit <= MAX_LIMIT):
+        raise ParameterError(f"The limit {limit!r} is no integer from 1 to {MAX_LIMIT}, which int16 holds.")
+
+
 def _exact(layer: LinearModel, values: NDArray[np.int64]) -> NDArray[np.int64]:
     return values @ layer.weights.astype(np.int64).T + layer.bias.astype(np.int64)
 
@@ -110,14 +121,21 @@ def quantise(network: Network, x: ArrayLike, *, plain_modulus: int, limit: int) 
     """The network in integers whose sums stay within +-(plain_modulus - 1) / 2, whatever the inputs are.
 
     x: inputs to calibrate with, float [count, features]. Each layer takes the largest scale of weights whose
-    bound, limit * sum |w| + |b|, still fits. ParameterError if a layer then has no weights left.
+    bound, limit * sum |w| + |b|, still fits. ParameterError if a layer then has no weights left, or x
+    shows no range.
     """
+    _check_integers(plain_modulus, limit)
     room = (plain_modulus - 1) // 2
     calibration: NDArray[np.float64] = network.inputs(x).astype(np.float64)
-    input_scale = scale = limit / float(np.abs(calibration).max())
+    largest = float(np.abs(calibration).max(initial=0.0))
+    if not largest > 0:
+        raise ParameterError("The inputs to calibrate with are none, all zero or not finite.")
+    input_scale = scale = limit / largest
     passed = network.hidden(x)
     layers, multipliers = [], []
     for place, layer in enumerate(network.layers):
+        if not layer.weights.any():
+            raise ParameterError(f"Layer {place} has no weights but zeros: train the network again.")
         weight_scale = _largest_scale(layer, scale, limit, room)
         layers.append(_rounded(layer, weight_scale, scale))
         if not layers[-1].weights.any():

@@ -41,15 +41,15 @@ def device_frames(
     shall say; the device checks that all agree. log2_tiles: each polynomial comes in 2^log2_tiles tiles, as
     the device's decryption expects. primes (CKKS): keep the first so many alone, which changes no value
     below a quarter of their product and saves the device the rest.
-    ParameterError if the ciphertext has other than two polynomials, or there are no such tiles or primes.
+    ParameterError if the ciphertext has other than two polynomials, or there are no such tiles or primes, or
+    key_id or counter have more than 64 bits.
     """
     kept = ciphertext.primes if primes is None else primes
     if ciphertext.size != 2:
         raise ParameterError(
             f"The ciphertext has {ciphertext.size} polynomials and devices decrypt two: relinearize it first."
         )
-    if not 0 <= log2_tiles <= MAX_LOG2_TILES:
-        raise ParameterError(f"2^{log2_tiles} tiles are none that frames have: take log2_tiles from 0 to 4.")
+    check_address(key_id, counter, log2_tiles)
     if not 1 <= kept <= ciphertext.primes or (
         kept < ciphertext.primes and ciphertext.scheme != sb.Scheme.CKKS
     ):
@@ -58,6 +58,15 @@ def device_frames(
             "CKKS ones can leave out their last primes, BFV ones are switched to fewer by SEAL."
         )
     return _frames(ciphertext, key_id, counter, log2_tiles, kept)
+
+
+def check_address(key_id: int, counter: int, log2_tiles: int) -> None:
+    """ParameterError unless frames can say these."""
+    for name, number in (("key id", key_id), ("counter", counter)):
+        if not 0 <= number < 1 << 64:
+            raise ParameterError(f"The {name} {number} is not from 0 to 2^64 - 1, as frames have them.")
+    if not 0 <= log2_tiles <= MAX_LOG2_TILES:
+        raise ParameterError(f"2^{log2_tiles} tiles are none that frames have: take log2_tiles from 0 to 4.")
 
 
 def _frames(

@@ -214,6 +214,10 @@ def test_a_session_answers_fresh_ciphertexts_of_its_kind_and_no_more_than_agreed
         Session(engines["bfv"], rounds["bfv"], store.key_id + 1).answer(frames[0])
     with pytest.raises(EngineError, match="another scheme"):
         Session(engines["ckks"], rounds["bfv"], store.key_id)
+    with pytest.raises(ParameterError, match="2\\^5 tiles"):
+        Session(engines["bfv"], rounds["bfv"], store.key_id, log2_tiles=5)
+    with pytest.raises(ParameterError, match="key id -1"):
+        Session(engines["bfv"], rounds["bfv"], -1)
 
 
 def test_an_engine_of_bfv_refuses_a_plan_of_ckks(
@@ -283,6 +287,12 @@ def test_what_does_not_fit_is_refused() -> None:
         plan_rounds([model, model], PARMS, bound=1)
     with pytest.raises(ParameterError, match="one layer or more"):
         plan_rounds([], PARMS, bound=1)
+    for bound in (float("nan"), float("inf"), 0.0):
+        for t in (0, T):
+            with pytest.raises(ParameterError, match="no positive number"):
+                plan_rounds([model], PARMS, bound=bound, plain_modulus=t)
+    with pytest.raises(ParameterError, match="2\\^2000 is not within"):
+        plan_rounds([model], PARMS, bound=1, log2_scale=2000)
     rounds = plan_rounds([model], PARMS, bound=1)
     for wrong in (np.ones(8), np.ones((1, 7)), np.ones((rounds.blocks + 1, 8))):
         with pytest.raises(ParameterError, match="up to 128 vectors of 8"):
@@ -324,6 +334,25 @@ def test_networks_that_are_none_are_refused(network: Network, integers: IntegerN
     dead = LinearModel(np.zeros((2, 2)), -np.ones(2))
     with pytest.raises(ParameterError, match="passes nothing on"):
         Network((dead, dead), CAP).scaled_to(np.ones((1, 2)), 1.0)
+    with pytest.raises(ParameterError, match="passes nothing on"):
+        network.scaled_to(np.ones((0, SHAPE[0])), 1.0)
+    with pytest.raises(ParameterError, match="no weights but zeros"):
+        quantise(Network((dead, dead), CAP), np.ones((1, 2)), plain_modulus=T, limit=LIMIT)
+
+
+def test_what_nothing_can_be_quantised_by_is_refused(network: Network, integers: IntegerNetwork) -> None:
+    x = inputs_of(20)
+    for modulus in (0, -7, 2):
+        with pytest.raises(ParameterError, match="no integer from 3"):
+            quantise(network, x, plain_modulus=modulus, limit=LIMIT)
+    for limit in (0, -1, 1 << 15):
+        with pytest.raises(ParameterError, match="from 1 to 32767"):
+            quantise(network, x, plain_modulus=T, limit=limit)
+    with pytest.raises(ParameterError, match="from 1 to 32767"):
+        IntegerNetwork(integers.layers, 40000, 1.0, integers.multipliers, T)
+    for none in (np.zeros((3, SHAPE[0])), np.zeros((0, SHAPE[0])), np.full((3, SHAPE[0]), np.nan)):
+        with pytest.raises(ParameterError, match="none, all zero or not finite"):
+            quantise(network, none, plain_modulus=T, limit=LIMIT)
 
 
 def test_cycles_that_were_not_counted_are_no_figure(tmp_path: Path) -> None:
