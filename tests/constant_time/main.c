@@ -275,6 +275,136 @@ static void a_value_out_of_range_is_refused_without_telling_which(void)
     CHECK(new_errors() == 0);
 }
 
+/* ---- decryptions ---- */
+
+static uint8_t stream[32 * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES) + 2 * 1024 / 8 * 26];
+static size_t stream_bytes;
+
+static int keep_frames(void *context, const uint8_t *bytes, size_t length)
+{
+    (void)context;
+    memcpy(stream + stream_bytes, bytes, length);
+    stream_bytes += length;
+    return 0;
+}
+
+/* Frames of a ciphertext that nobody made: its coefficients are of any size. CKKS: at a scale that is no power of two. */
+static cm_status feed_frames(cm_scheme scheme, uint32_t t, unsigned log2_tiles, cm_receiver *receiver)
+{
+    const cm_params *params = &cm_n1024_q26;
+    const cm_sink sink = {keep_frames, NULL};
+    const uint64_t scale = (uint64_t)0x418 << 52 | (uint64_t)1 << 51;
+    const cm_ciphertext_info info = {.params = params,
+                                     .scheme = scheme,
+                                     .ntt_form = true,
+                                     .components = 2,
+                                     .primes = 1,
+                                     .log2_tiles = (uint8_t)log2_tiles,
+                                     .key_id = 1,
+                                     .scale_or_t = scheme == CM_BFV ? t : scale};
+    static test_platform source;
+    cm_frame_writer writer;
+    cm_frame_reader reader;
+    cm_frame_writer_init(&writer, sink);
+    writer.emitter.info = info;
+    stream_bytes = 0;
+    for (unsigned tile = 0; tile < 1u << log2_tiles; tile++) {
+        for (unsigned component = 2; component-- > 0;) {
+            CHECK(test_random_bytes(&source, (uint8_t *)words, 4u * 1024u) == 0);
+            for (unsigned i = 0; i < 1024; i++) {
+                words[i] %= params->primes[0].q;
+            }
+            CHECK(writer.emitter.residues(&writer.emitter, component, 0, tile, words) == CM_OK);
+        }
+    }
+    cm_frame_reader_init(&reader, params, receiver);
+    return cm_frame_reader_feed(&reader, stream, stream_bytes);
+}
+
+static void check_values(cm_status status, size_t count)
+{
+    CHECK(VALGRIND_CHECK_MEM_IS_DEFINED(&status, sizeof status) == 0);
+    CHECK(status == CM_OK && secret_words(arena, count) == count);
+    CHECK(new_errors() == 0);
+}
+
+static void integers_are_decrypted_without_branch_or_address_by_a_secret(void)
+{
+    const cm_secret_key key = test_secret_key(&cm_n1024_q26, 1, ternary);
+    for (unsigned number = CM_INT16; number <= CM_UINT32; number++) {
+        for (unsigned way = 0; way < 4; way++) {
+            const bool narrow = number == CM_INT16 || number == CM_UINT16;
+            const cm_bfv_expected expected = {
+                way & 1u ? CM_BFV_COEFFICIENTS : CM_BFV_BATCH, (cm_number)number,
+                way & 2u && narrow ? CM_BFV_SUMS_24 : CM_BFV_SUMS_32, (uint8_t)(way & 2u), 12289};
+            cm_decryption decryption;
+            CHECK(cm_bfv_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena) == CM_OK);
+            CHECK(feed_frames(CM_BFV, 12289, expected.log2_tiles, &decryption.receiver) == CM_OK);
+            check_values(cm_bfv_decrypt_end(&decryption), narrow ? 512 : 1024);
+        }
+    }
+}
+
+static void slots_are_decrypted_without_branch_or_address_by_a_secret(void)
+{
+    const cm_secret_key key = test_secret_key(&cm_n1024_q26, 1, ternary);
+    for (unsigned way = 0; way < 8; way++) {
+        const cm_ckks_expected expected = {way & 1u ? CM_COMPLEX_SLOTS : CM_REAL, CM_FIXED_63,
+                                           way & 2u ? CM_INT32 : CM_FLOAT32, EXPONENT_OF_INTEGERS,
+                                           (uint8_t)(way & 2u)};
+        cm_decryption decryption;
+        CHECK(cm_ckks_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena) == CM_OK);
+        CHECK(feed_frames(CM_CKKS, 0, expected.log2_tiles, &decryption.receiver) == CM_OK);
+        check_values(way & 4u ? cm_ckks_decrypt_end_shared(&decryption, &device, 10)
+                              : cm_ckks_decrypt_end(&decryption),
+                     way & 1u ? 1024 : 512);
+    }
+}
+
+/* Coefficients of up to q/2 are too much for 31 bits. */
+static void a_slot_out_of_range_is_refused_without_telling_which(void)
+{
+    const cm_secret_key key = test_secret_key(&cm_n1024_q26, 1, ternary);
+    const cm_ckks_expected expected = {.precision = CM_FIXED_31};
+    cm_decryption decryption;
+    CHECK(cm_ckks_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena) == CM_OK);
+    CHECK(feed_frames(CM_CKKS, 0, 0, &decryption.receiver) == CM_OK);
+    CHECK(cm_ckks_decrypt_end(&decryption) == CM_ERR_VALUE_RANGE);
+    CHECK(new_errors() == 0);
+}
+
+static void a_device_makes_its_keys_without_branch_or_address_by_a_secret(void)
+{
+    uint64_t key_id;
+    writers all;
+    CHECK(cm_device_make_secret_key(&device, &cm_n1024_q26, ternary, &key_id) == CM_OK);
+    CHECK(VALGRIND_CHECK_MEM_IS_DEFINED(&key_id, sizeof key_id) == 0);
+    CHECK(cm_device_emit_public_key(&device, &cm_n1024_q26, ternary, key_id, CM_CHACHA20, arena, sizeof arena,
+                                    open_writer(&all, false)) == CM_OK);
+    CHECK(new_errors() == 0);
+}
+
+static void integers_are_encrypted_without_branch_or_address_by_a_secret(void)
+{
+    const cm_secret_key key = test_secret_key(&cm_n1024_q26, 1, ternary);
+    for (unsigned way = 0; way < 8; way++) {
+        const cm_bfv_values values = {.data = values_apart,
+                                      .count = 1024,
+                                      .number = way & 1u ? CM_INT16 : CM_UINT16,
+                                      .encoding = way & 2u ? CM_BFV_COEFFICIENTS : CM_BFV_BATCH,
+                                      .width = way & 4u ? CM_BFV_32 : CM_BFV_16,
+                                      .plain_modulus = 12289};
+        writers all;
+        for (unsigned i = 0; i < 1024; i++) {
+            ((uint16_t *)(void *)values_apart)[i] = (uint16_t)(i * 7u % 6000u);
+        }
+        mark_secret(values_apart, 2048);
+        CHECK(cm_bfv_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, CM_DOMAIN_NTT, arena,
+                                       sizeof arena, open_writer(&all, false)) == CM_OK);
+        CHECK(new_errors() == 0);
+    }
+}
+
 /* ---- leaks, which must be found ---- */
 
 static volatile uint32_t seen;
@@ -334,6 +464,11 @@ int main(int count, char **arguments)
         RUN(every_number_slot_and_precision_encrypts_without_branch_or_address_by_a_secret);
         RUN(every_kind_of_key_xof_and_emitter_encrypts_without_branch_or_address_by_a_secret);
         RUN(a_value_out_of_range_is_refused_without_telling_which);
+        RUN(integers_are_encrypted_without_branch_or_address_by_a_secret);
+        RUN(integers_are_decrypted_without_branch_or_address_by_a_secret);
+        RUN(slots_are_decrypted_without_branch_or_address_by_a_secret);
+        RUN(a_slot_out_of_range_is_refused_without_telling_which);
+        RUN(a_device_makes_its_keys_without_branch_or_address_by_a_secret);
         RUN(three_primes_of_4096_encrypt_without_branch_or_address_by_a_secret);
     }
     printf("%lu passed, %lu failed\n", cm_check_state.passed, cm_check_state.failed);

@@ -7,6 +7,7 @@
 
 #include "encode/encode.h"
 #include "encode/unbatch.h"
+#include "random/declassify.h"
 #include "ring/prime.h"
 
 /* 1 / scale as multiplier 2^exponent, 2^31 <= multiplier < 2^32. */
@@ -118,7 +119,8 @@ static cm_status convert(const cm_message *message, uint64_t scale, cm_number nu
         const divided x = divide(number_at(message, i), -guard, factor);
         out[i] = number == CM_FLOAT32 ? float_of(x, &too_large) : integer_of(x, exponent, &too_large);
     }
-    return too_large ? CM_ERR_VALUE_RANGE : CM_OK;
+    /* The status tells whether any number is too large. */
+    return cm_declassified(too_large != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
 static bool embed(const cm_message *message)
@@ -153,7 +155,8 @@ cm_status cm_decode(const cm_message *message, uint64_t scale, cm_number number,
 {
     const bool is_complex = message->slots == CM_COMPLEX_SLOTS;
     const unsigned words = (message->precision == CM_FIXED_31 ? 1u : 2u) * (is_complex ? 2u : 1u);
-    if (!embed(message)) {
+    /* And here whether any value is. */
+    if (!cm_declassified(embed(message))) {
         return CM_ERR_VALUE_RANGE;
     }
     cm_slots_restore(message->data, words, message->log2_n, message->slots, (uint16_t *)(void *)scratch);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "encode/encode.h"
+#include "random/declassify.h"
 #include "ring/prime.h"
 
 /* Functions of both widths are expanded for each: the compiler knows which. */
@@ -119,7 +120,8 @@ cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, 
     const size_t given = size * values->count;
     const uint32_t wrong = convert_all(values, plain->data);
     memset((uint8_t *)plain->data + given, 0, total - given);
-    if (wrong) {
+    /* The status tells whether any number is. */
+    if (cm_declassified(wrong != 0)) {
         memset(plain->data, 0, total);
         return CM_ERR_VALUE_RANGE;
     }
