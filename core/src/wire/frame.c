@@ -437,13 +437,13 @@ static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32
 
 /* arch/armv7em/unpack.S: not zero if all are below q. The check sum is inverted, as it is between bytes. */
 uint32_t cm_unpack_26_armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
-                              const uint32_t *end);
+                              uint32_t *end);
 uint32_t cm_unpack_27_armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
-                              const uint32_t *end);
+                              uint32_t *end);
 
 static bool unpack_summed(cm_frame_reader *reader, const uint8_t *bytes, uint32_t *residues)
 {
-    const uint32_t *const end = residues + reader->group;
+    uint32_t *const end = residues + reader->group;
     if (reader->bits != 26u && reader->bits != 27u) {
         reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
         return unpack_group(bytes, reader->bits, reader->prime, residues, reader->group);

@@ -7,9 +7,7 @@
 
 #if CM_ARMV7EM
 
-    .syntax unified
-    .arch armv7e-m
-    .thumb
+#include "ring/arch/armv7em/function.inc"
 
 /* The fields of fold_constants in armv7em.c. */
     .set constants_powers, 0
@@ -29,19 +27,6 @@ word3   .req r5
 left    .req r11
 right   .req r12
 t       .req lr
-
-    .macro function name
-    .section .text.\name, "ax", %progbits
-    .balign 4
-    .global \name
-    .type \name, %function
-    .thumb_func
-\name:
-    .endm
-
-    .macro end_function name
-    .size \name, . - \name
-    .endm
 
 /* r1: the stretches; r3: n/4, the coefficients of one, 2^log2_a_byte of them in a byte. Leaves high in r1. */
     .macro open log2_a_byte

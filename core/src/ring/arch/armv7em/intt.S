@@ -11,9 +11,7 @@
 
 #if CM_ARMV7EM && CM_NTT_ROOTS == CM_NTT_ROOTS_FLASH_QUOTIENTS
 
-    .syntax unified
-    .arch armv7e-m
-    .thumb
+#include "ring/arch/armv7em/function.inc"
 
 /* The fields of cm_armv7em_levels. */
 #define LEVELS_A 0
@@ -27,19 +25,6 @@
 at      .req r0
 q_inverse .req r1
 q       .req r9
-
-    .macro function name
-    .section .text.\name, "ax", %progbits
-    .balign 4
-    .global \name
-    .type \name, %function
-    .thumb_func
-\name:
-    .endm
-
-    .macro end_function name
-    .size \name, . - \name
-    .endm
 
 /* x = x root, spoils spare */
     .macro multiply x, spare, root, quotient

@@ -11,9 +11,7 @@
 
 #if CM_ARMV7EM
 
-    .syntax unified
-    .arch armv7e-m
-    .thumb
+#include "ring/arch/armv7em/function.inc"
 
 /* The fields of cm_armv7em_levels. */
 #define LEVELS_A 0
@@ -26,19 +24,6 @@
 at      .req r0
 end     .req r1
 levels  .req r2
-
-    .macro function name
-    .section .text.\name, "ax", %progbits
-    .balign 4
-    .global \name
-    .type \name, %function
-    .thumb_func
-\name:
-    .endm
-
-    .macro end_function name
-    .size \name, . - \name
-    .endm
 
 /*
  * instruction loads or stores value 0 .. 3 of the column at at. An offset reaches 4095 bytes: with quarters of

@@ -6,9 +6,7 @@
 
 #if CM_ARMV7EM
 
-    .syntax unified
-    .arch armv7e-m
-    .thumb
+#include "ring/arch/armv7em/function.inc"
 
 /* The fields of cm_prime. */
 #define PRIME_Q 0
@@ -22,19 +20,6 @@ left    .req r1
 right   .req r2
 q       .req r12
 neg_inv .req lr
-
-    .macro function name
-    .section .text.\name, "ax", %progbits
-    .balign 4
-    .global \name
-    .type \name, %function
-    .thumb_func
-\name:
-    .endm
-
-    .macro end_function name
-    .size \name, . - \name
-    .endm
 
     .macro decline_but_multiples_of_4
     cbz     r3, 3f
