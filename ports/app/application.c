@@ -256,10 +256,10 @@ static bool receive(request *asked, cm_status *status)
                   : protocol_receive(asked, message(), MESSAGE_BYTES, status);
 }
 
-/* After an answer: nothing stays in the arena but a decryption under way. */
+/* After an answer: nothing stays but a decryption under way. */
 static void settle(const request *asked, cm_status status)
 {
-    if (status != CM_OK || asked->kind == REQUEST_STOP) {
+    if (status != CM_OK || asked->kind == REQUEST_STOP || !busy()) {
         rounds_stop(&app.rounds);
     }
     if (!busy()) {
@@ -392,6 +392,8 @@ int application_run(void)
         stop = status == CM_OK && asked.kind == REQUEST_STOP;
         port_stack_watch();
     }
+    /* A link that closed may have left a decryption under way. */
+    settle(&(request){.kind = REQUEST_STOP}, CM_OK);
     cm_device_wipe(&app.device);
     return app.link_broken ? 1 : 0;
 }

@@ -137,11 +137,10 @@ static void find_classes(rounds *self)
     }
 }
 
-/* The scores have served; through a volatile pointer, so that this is not optimised away. */
-static void wipe_scores(const rounds *self)
+/* Through a volatile pointer, so that this is not optimised away. */
+static void wipe(volatile uint8_t *bytes, size_t count)
 {
-    volatile uint8_t *bytes = self->arena;
-    for (size_t i = 0; i < self->arena_bytes; i++) {
+    for (size_t i = 0; i < count; i++) {
         bytes[i] = 0;
     }
 }
@@ -212,7 +211,7 @@ cm_status rounds_answer(rounds *self, cm_emitter *emitter)
         if (status == CM_OK) {
             find_classes(self);
         }
-        wipe_scores(self);
+        wipe(self->arena, self->arena_bytes); /* the scores have served */
     } else {
         status = cm_aided_answer(&self->aided, step, self, emitter);
     }
@@ -224,5 +223,6 @@ cm_status rounds_answer(rounds *self, cm_emitter *emitter)
 void rounds_stop(rounds *self)
 {
     cm_aided_wipe(&self->aided);
+    wipe(self->classes, sizeof self->classes);
     self->awaiting = false;
 }
