@@ -317,6 +317,7 @@ static void a_result_that_is_cut_or_damaged_is_not_answered(void)
     cloud.length--;
     CHECK(feed_in_pieces(STREAM_BYTES) == CM_OK);
     CHECK(cm_aided_answer(&aided, negate, &told, &cloud.emitter) == CM_ERR_FRAME_SHORT);
+    CHECK(aided.round == 1);
     check_over();
     (void)second_round();
     return_latest();

@@ -103,9 +103,10 @@ static cm_status send_values(cm_aided *aided, uint32_t count, cm_emitter *emitte
 
 static cm_status take_result(cm_aided *aided)
 {
-    aided->round++;
-    return aided->plan.scheme == CM_BFV ? cm_bfv_decrypt_end(&aided->decryption)
-                                        : cm_ckks_decrypt_end(&aided->decryption);
+    const cm_status status = aided->plan.scheme == CM_BFV ? cm_bfv_decrypt_end(&aided->decryption)
+                                                          : cm_ckks_decrypt_end(&aided->decryption);
+    aided->round = (uint8_t)(aided->round + (status == CM_OK ? 1u : 0u));
+    return status;
 }
 
 /* BFV has n values, CKKS n/2 slots. */
