@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "build.h"
 #include "check.h"
 #include "ciphermote/ciphermote.h"
 #include "platform.h"
@@ -22,10 +23,11 @@ enum {
 static const cm_params *const params = &cm_n1024_q26;
 
 /* The larger of both schemes' arenas. */
-static uint64_t arena[CM_AIDED_LARGER(CM_AIDED_BFV_ARENA_BYTES(N, CM_BFV_32, CM_BFV_SUMS_32, 1),
-                                      CM_AIDED_CKKS_ARENA_BYTES(N, CM_REAL, CM_FIXED_31, CM_FIXED_31, 1)) /
-                          8 +
-                      1];
+static uint64_t
+    arena[CM_AIDED_LARGER(CM_AIDED_BFV_ARENA_BYTES(N, CM_BFV_32, CM_BFV_SUMS_32, 1),
+                          CM_AIDED_CKKS_ARENA_BYTES(N, CM_REAL, BUILD_PRECISION, BUILD_PRECISION, 1)) /
+              8 +
+          1];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static test_platform platform;
 static cm_device device;
@@ -120,8 +122,8 @@ static cm_aided_plan ckks_plan(void)
     const cm_aided_plan plan = {.scheme = CM_CKKS,
                                 .rounds = ROUNDS,
                                 .xof = CM_CHACHA20,
-                                .ckks = {CM_REAL, CM_FIXED_31, CM_FLOAT32, 0, 1},
-                                .precision = CM_FIXED_31,
+                                .ckks = {CM_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 1},
+                                .precision = BUILD_PRECISION,
                                 .log2_scale = LOG2_SCALE};
     return plan;
 }
