@@ -37,7 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import json_text
 from ciphermote.errors import ParameterError
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import ParameterSet, is_prime
 from ciphermote.program import Constant, Program, Step
 
 DEFAULT_FEATURE_BOUND = 16.0
@@ -338,6 +338,7 @@ def plan_exact(
     """
     _check_rotations(parms)
     check_feature_bound(feature_bound)
+    _check_batching(parms, plain_modulus)
     available = len(parms.primes) - 1
     if not 1 <= result_primes <= available:
         raise ParameterError(f"{parms.name} has no results of {result_primes} primes: give 1 to {available}.")
@@ -366,6 +367,16 @@ def plan_exact(
         stride=layout.stride,
         first_feature=layout.first_feature,
     )
+
+
+def _check_batching(parms: ParameterSet, plain_modulus: int) -> None:
+    """A prime t has a root of unity of order 2n exactly where 2n divides t - 1."""
+    fits = plain_modulus < min(parms.primes) and plain_modulus % (2 * parms.n) == 1
+    if not (fits and is_prime(plain_modulus)):
+        raise ParameterError(
+            f"Batching at n = {parms.n} takes a plain modulus that is prime and 1 modulo {2 * parms.n}, which "
+            f"{plain_modulus} is not: at n = 4096, 40961 and 65537 are."
+        )
 
 
 def _check_rotations(parms: ParameterSet) -> None:

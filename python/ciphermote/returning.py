@@ -41,8 +41,9 @@ def device_frames(
     shall say; the device checks that all agree. log2_tiles: each polynomial comes in 2^log2_tiles tiles, as
     the device's decryption expects. primes (CKKS): keep the first so many alone, which changes no value
     below a quarter of their product and saves the device the rest.
-    ParameterError if the ciphertext has other than two polynomials, or there are no such tiles or primes, or
-    key_id or counter have more than 64 bits.
+    ParameterError if the ciphertext has other than two polynomials, a scale that is no positive number, or
+    residues that are not below their primes, or there are no such tiles or primes, or key_id or counter have
+    more than 64 bits.
     """
     kept = ciphertext.primes if primes is None else primes
     if ciphertext.size != 2:
@@ -57,6 +58,11 @@ def device_frames(
             f"{kept} primes cannot be kept of a {ciphertext.scheme.name} ciphertext's {ciphertext.primes}: "
             "CKKS ones can leave out their last primes, BFV ones are switched to fewer by SEAL."
         )
+    if ciphertext.scheme == sb.Scheme.CKKS and not 0 < ciphertext.scale < float("inf"):
+        raise ParameterError(f"The ciphertext's scale is {ciphertext.scale}, which is no positive number.")
+    for prime, q in enumerate(ciphertext.parms.primes[:kept]):
+        if (ciphertext.residues[:, prime] >= q).any():
+            raise ParameterError(f"The ciphertext has a residue that is not below its prime {q}.")
     return _frames(ciphertext, key_id, counter, log2_tiles, kept)
 
 

@@ -281,6 +281,9 @@ def test_what_does_not_fit_is_refused() -> None:
         plan_exact(LinearModel(np.full((1, 1), 0.5), np.zeros(1)), PARMS, T, feature_bound=1)
     with pytest.raises(ParameterError, match="no room for noise"):
         plan_exact(model, PARMS, 147457, feature_bound=1)
+    for t in (65536, 12289, 1 << 40):
+        with pytest.raises(ParameterError, match="1 modulo 8192"):
+            plan_exact(model, PARMS, t, feature_bound=1)
     with pytest.raises(ParameterError, match="results of 4 primes"):
         plan_exact(model, PARMS, T, feature_bound=1, result_primes=4)
     with pytest.raises(ParameterError, match="gives 4 values and the next takes 8"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import struct
 import subprocess
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -15,6 +16,7 @@ import tenseal.sealapi as seal
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_params
+from ciphermote.errors import ParameterError
 from ciphermote.keys import SecretKey
 from ciphermote.parameters import BUILTIN, ParameterSet
 from ciphermote.returning import device_frames, read_public_key
@@ -355,3 +357,21 @@ def test_what_seal_computes_in_bfv_comes_out_exactly(parameters, owner, symmetri
             b"".join(device_frames(owner.read(ciphertext), KEY_ID, COUNTER, log2_tiles=log2_tiles)),
         )
         assert np.array_equal(decryption.end(), expected)
+
+
+def test_a_ciphertext_that_no_device_could_read_is_refused(tmp_path):
+    real = CkksOwner(BUILTIN[0], tmp_path)
+    sound = sb.read_ciphertext(real.encrypted(np.ones(real.parms.slots), False), real.parms)
+    too_large = sound.residues.copy()
+    too_large[1, 0, 7] = real.parms.primes[0]
+    faults = {
+        "not below its prime": replace(sound, residues=too_large),
+        "no positive number": replace(sound, scale=float("nan")),
+        "has 1 polynomials": replace(sound, residues=sound.residues[:1]),
+    }
+    for sentence, wrong in faults.items():
+        with pytest.raises(ParameterError, match=sentence):
+            device_frames(wrong, KEY_ID, COUNTER)
+    for key_id, counter, log2_tiles in ((1 << 64, 1, 0), (1, -1, 0), (1, 1, 5)):
+        with pytest.raises(ParameterError, match=r"2\^"):
+            device_frames(sound, key_id, counter, log2_tiles=log2_tiles)
