@@ -369,13 +369,13 @@ def readme_summary(m4: Results, client: Results) -> list[str]:
     sent = m4.params("ckks_encrypt_symmetric.fast.cycles")["emitted_bytes"]
     millions = [f"{of.cycles / 1e6:.1f}" for of in (*fast, *tiny)]
     rams = [f"{-(-of.ram // 1000)}" for of in (*fast, *tiny)]
+    bfv = [f"{client[f'bfv_{call}.fast.cycles'] / 1e6:.1f}" for call in ("encrypt_asymmetric", "decrypt")]
     sentences = (
         "On a Cortex-M4, CKKS encryption of 2048 values (n = 4096, three primes) takes",
         f"{millions[0]} million cycles under a secret key and {millions[1]} under a public one, in {rams[0]}",
         f"and {rams[1]} KB of RAM, stack and all; or {millions[2]} and {millions[3]} million in {rams[2]}",
-        f"and {rams[3]} KB. BFV takes {client['bfv_encrypt_asymmetric.fast.cycles'] / 1e6:.1f} million for 4096",
-        f"integers under a public key, and decrypts them in {client['bfv_decrypt.fast.cycles'] / 1e6:.1f}.",
-        f"SEAL-Embedded takes at least {quickest / 1e6:.1f} million, or",
+        f"and {rams[3]} KB. BFV takes {bfv[0]} million for 4096 integers under a public key, and decrypts",
+        f"them in {bfv[1]}. SEAL-Embedded takes at least {quickest / 1e6:.1f} million, or",
         f"{least_ram / 1000:.0f} KB for its arena alone. It sends 197 KB a ciphertext, this",
         f"{sent / 1000:.0f} KB (symmetric). Cycles are modelled: [docs/performance.md](docs/performance.md)",
         "says how, and what each option costs and buys.",

@@ -374,8 +374,8 @@ def _check_batching(parms: ParameterSet, plain_modulus: int) -> None:
     fits = plain_modulus < min(parms.primes) and plain_modulus % (2 * parms.n) == 1
     if not (fits and is_prime(plain_modulus)):
         raise ParameterError(
-            f"Batching at n = {parms.n} takes a plain modulus that is prime and 1 modulo {2 * parms.n}, which "
-            f"{plain_modulus} is not: at n = 4096, 40961 and 65537 are."
+            f"Batching at n = {parms.n} takes a plain modulus that is prime and 1 modulo {2 * parms.n}, which"
+            f" {plain_modulus} is not: at n = 4096, 40961 and 65537 are."
         )
 
 

@@ -20,9 +20,9 @@ typedef struct request {
 #define LARGEST_N ((size_t)1 << CM_MAX_LOG2_N)
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
-static _Alignas(8) uint8_t
-    arena[LARGER(CM_CKKS_DECRYPT_ARENA_BYTES(LARGEST_N, CM_COMPLEX_SLOTS, CM_FIXED_63, 0),
-                 CM_BFV_DECRYPT_ARENA_BYTES(LARGEST_N, CM_BFV_SUMS_32, 0))];
+static _Alignas(
+    8) uint8_t arena[LARGER(CM_CKKS_DECRYPT_ARENA_BYTES(LARGEST_N, CM_COMPLEX_SLOTS, CM_FIXED_63, 0),
+                            CM_BFV_DECRYPT_ARENA_BYTES(LARGEST_N, CM_BFV_SUMS_32, 0))];
 static uint8_t ternary[LARGEST_N / 4];
 
 static cm_status begin(cm_decryption *decryption, const cm_secret_key *key, const request *wanted)
@@ -49,8 +49,8 @@ static cm_status feed(cm_frame_reader *reader, int32_t file, uint32_t frame_byte
     cm_status status = CM_OK;
     while (frame_bytes > 0 && status == CM_OK) {
         const uint32_t length = frame_bytes < sizeof piece ? frame_bytes : (uint32_t)sizeof piece;
-        status = host_read(file, piece, length) ? cm_frame_reader_feed(reader, piece, length)
-                                                : CM_ERR_FRAME_SHORT;
+        status =
+            host_read(file, piece, length) ? cm_frame_reader_feed(reader, piece, length) : CM_ERR_FRAME_SHORT;
         frame_bytes -= length;
     }
     return status;
@@ -68,7 +68,8 @@ static cm_status decrypt(const cm_params *params, const request *wanted, int32_t
         status = feed(&reader, file, wanted->frame_bytes);
     }
     if (status == CM_OK) {
-        status = wanted->plain_modulus > 0 ? cm_bfv_decrypt_end(&decryption) : cm_ckks_decrypt_end(&decryption);
+        status =
+            wanted->plain_modulus > 0 ? cm_bfv_decrypt_end(&decryption) : cm_ckks_decrypt_end(&decryption);
     }
     return status;
 }
