@@ -79,13 +79,16 @@ typedef struct cm_aided {
  */
 typedef cm_status (*cm_aided_step)(void *context, unsigned round, void *values, uint32_t count);
 
-/* Open a session. The arena is lent until it is over. CM_ERR_ARGUMENT; nothing of the arena is touched. */
+/*
+ * Open a session. The arena is lent until it is over; nothing of it is touched. CM_ERR_ARGUMENT, and the errors of
+ * beginning a decryption, so that a plan whose results could not be taken ends before anything is sent.
+ */
 CM_MUST_CHECK cm_status cm_aided_begin(cm_aided *aided, cm_device *device, const cm_secret_key *key,
                                        const cm_aided_plan *plan, void *arena, size_t arena_bytes);
 
 /*
- * Encrypt the first count values, at the arena's start, and await the first result. Errors are those of encryption
- * and of beginning a decryption; CM_ERR_ARGUMENT if the session is not at its start.
+ * Encrypt the first count values, at the arena's start, and await the first result. Errors are those of encryption;
+ * CM_ERR_ARGUMENT if the session is not at its start.
  */
 CM_MUST_CHECK cm_status cm_aided_send(cm_aided *aided, uint32_t count, cm_emitter *emitter);
 

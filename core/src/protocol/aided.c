@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "random/wipe.h"
+#include "scheme/decrypt.h"
 
 enum { OVER = 0, AT_START, AWAITING }; /* cm_aided.state */
 
@@ -132,6 +133,12 @@ cm_status cm_aided_begin(cm_aided *aided, cm_device *device, const cm_secret_key
     if (!device || !key || !key->params || !plan || !arena || plan->rounds == 0 ||
         (plan->scheme != CM_BFV && plan->scheme != CM_CKKS)) {
         return CM_ERR_ARGUMENT;
+    }
+    const cm_status status = plan->scheme == CM_BFV
+                                 ? cm_bfv_decrypt_check(key, &plan->bfv, arena, arena_bytes)
+                                 : cm_ckks_decrypt_check(key, &plan->ckks, arena, arena_bytes);
+    if (status != CM_OK) {
+        return status;
     }
     aided->receiver = (cm_receiver){begin_frame, take_residues, end_frame, hand_on_fault};
     aided->plan = *plan;

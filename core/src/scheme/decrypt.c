@@ -12,6 +12,7 @@
 #include "random/sample.h"
 #include "random/wipe.h"
 #include "ring/prime.h"
+#include "scheme/decrypt.h"
 #include "scheme/seeds.h"
 #include "scheme/sums.h"
 #include "scheme/usable.h"
@@ -267,7 +268,7 @@ void cm_decryption_wipe(cm_decryption *decryption)
 
 /* Whatever fails in begin, the decryption is one that takes nothing. */
 static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_secret_key *key,
-                       unsigned log2_tiles, void *arena, size_t arena_bytes)
+                       unsigned log2_tiles)
 {
     memset(decryption, 0, sizeof *decryption);
     decryption->receiver = (cm_receiver){begin_frame, take_residues, end_frame, fail};
@@ -284,23 +285,26 @@ static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_sec
     decryption->key = *key;
     decryption->scheme = (uint8_t)scheme;
     decryption->log2_tiles = (uint8_t)log2_tiles;
+    return CM_OK;
+}
+
+static cm_status lend_arena(cm_decryption *decryption, void *arena, size_t arena_bytes)
+{
+    const size_t tile = CM_DECRYPT_TILE_BYTES(ring_degree(decryption), decryption->log2_tiles);
+    if (!arena || (uintptr_t)arena % 8u != 0 ||
+        arena_bytes < sums_bytes(decryption) + tile + CM_DECRYPT_WORKSPACE_BYTES) {
+        return CM_ERR_ARENA;
+    }
     decryption->arena = arena;
     decryption->arena_bytes = arena_bytes;
     return CM_OK;
 }
 
-/* The last step of begin: the arena is large enough, and from here on ours. */
-static cm_status take_arena(cm_decryption *decryption)
+/* The last step of begin: from here on the arena is ours. */
+static void take_arena(cm_decryption *decryption)
 {
-    const size_t tile = CM_DECRYPT_TILE_BYTES(ring_degree(decryption), decryption->log2_tiles);
-    if (!decryption->arena || (uintptr_t)decryption->arena % 8u != 0 ||
-        decryption->arena_bytes < sums_bytes(decryption) + tile + CM_DECRYPT_WORKSPACE_BYTES) {
-        decryption->arena = NULL;
-        return CM_ERR_ARENA;
-    }
     memset(decryption->arena, 0, sums_bytes(decryption));
     decryption->status = CM_OK;
-    return CM_OK;
 }
 
 /* The first fault; or that frames are missing. Either way, nothing is left. */
@@ -353,20 +357,17 @@ static cm_status check_bfv(const cm_params *params, const cm_bfv_expected *expec
     return CM_OK;
 }
 
-cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
-                               const cm_bfv_expected *expected, void *arena, size_t arena_bytes)
+/* All of begin but taking the arena; plain: batching's modulus. */
+static cm_status prepare_bfv(cm_decryption *decryption, const cm_secret_key *key,
+                             const cm_bfv_expected *expected, cm_prime *plain, void *arena, size_t arena_bytes)
 {
-    if (!decryption) {
-        return CM_ERR_ARGUMENT;
-    }
-    cm_status status = start(decryption, CM_BFV, expected ? key : NULL, expected ? expected->log2_tiles : 0u,
-                             arena, arena_bytes);
+    memset(plain, 0, sizeof *plain);
+    cm_status status = start(decryption, CM_BFV, expected ? key : NULL, expected ? expected->log2_tiles : 0u);
     if (status == CM_OK) {
         status = check_bfv(key->params, expected);
     }
-    cm_prime plain = {0};
     if (status == CM_OK && expected->encoding == CM_BFV_BATCH &&
-        !cm_prime_init(&plain, expected->plain_modulus, key->params->log2_n)) {
+        !cm_prime_init(plain, expected->plain_modulus, key->params->log2_n)) {
         status = CM_ERR_PLAIN_MODULUS;
     }
     if (status != CM_OK) {
@@ -376,8 +377,27 @@ cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm_secret_key *k
     decryption->number = (uint8_t)expected->number;
     decryption->number_bits = (uint8_t)expected->sums;
     decryption->scale_or_t = expected->plain_modulus;
-    status = take_arena(decryption);
+    return lend_arena(decryption, arena, arena_bytes);
+}
+
+cm_status cm_bfv_decrypt_check(const cm_secret_key *key, const cm_bfv_expected *expected, void *arena,
+                               size_t arena_bytes)
+{
+    cm_decryption decryption;
+    cm_prime plain;
+    return prepare_bfv(&decryption, key, expected, &plain, arena, arena_bytes);
+}
+
+cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
+                               const cm_bfv_expected *expected, void *arena, size_t arena_bytes)
+{
+    if (!decryption) {
+        return CM_ERR_ARGUMENT;
+    }
+    cm_prime plain;
+    const cm_status status = prepare_bfv(decryption, key, expected, &plain, arena, arena_bytes);
     if (status == CM_OK) {
+        take_arena(decryption);
         layout_of(decryption).work->plain = plain;
     }
     return status;
@@ -430,7 +450,7 @@ cm_status cm_bfv_noise_begin(cm_decryption *decryption, const cm_secret_key *key
     if (!decryption) {
         return CM_ERR_ARGUMENT;
     }
-    const cm_status status = start(decryption, CM_BFV, key, log2_tiles, arena, arena_bytes);
+    cm_status status = start(decryption, CM_BFV, key, log2_tiles);
     if (status != CM_OK) {
         return status;
     }
@@ -439,7 +459,11 @@ cm_status cm_bfv_noise_begin(cm_decryption *decryption, const cm_secret_key *key
     }
     decryption->number_bits = NOISE_ALONE;
     decryption->scale_or_t = plain_modulus;
-    return take_arena(decryption);
+    status = lend_arena(decryption, arena, arena_bytes);
+    if (status == CM_OK) {
+        take_arena(decryption);
+    }
+    return status;
 }
 
 cm_status cm_bfv_noise_budget(cm_decryption *decryption, unsigned *bits)
@@ -475,14 +499,11 @@ static cm_status check_ckks(const cm_ckks_expected *expected)
     return built ? CM_OK : CM_ERR_UNSUPPORTED;
 }
 
-cm_status cm_ckks_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
-                                const cm_ckks_expected *expected, void *arena, size_t arena_bytes)
+static cm_status prepare_ckks(cm_decryption *decryption, const cm_secret_key *key,
+                              const cm_ckks_expected *expected, void *arena, size_t arena_bytes)
 {
-    if (!decryption) {
-        return CM_ERR_ARGUMENT;
-    }
-    cm_status status = start(decryption, CM_CKKS, expected ? key : NULL, expected ? expected->log2_tiles : 0u,
-                             arena, arena_bytes);
+    cm_status status =
+        start(decryption, CM_CKKS, expected ? key : NULL, expected ? expected->log2_tiles : 0u);
     if (status == CM_OK) {
         status = check_ckks(expected);
     }
@@ -493,7 +514,27 @@ cm_status cm_ckks_decrypt_begin(cm_decryption *decryption, const cm_secret_key *
     decryption->number_bits = (uint8_t)expected->precision;
     decryption->number = (uint8_t)expected->number;
     decryption->exponent = expected->exponent;
-    return take_arena(decryption);
+    return lend_arena(decryption, arena, arena_bytes);
+}
+
+cm_status cm_ckks_decrypt_check(const cm_secret_key *key, const cm_ckks_expected *expected, void *arena,
+                                size_t arena_bytes)
+{
+    cm_decryption decryption;
+    return prepare_ckks(&decryption, key, expected, arena, arena_bytes);
+}
+
+cm_status cm_ckks_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
+                                const cm_ckks_expected *expected, void *arena, size_t arena_bytes)
+{
+    if (!decryption) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_status status = prepare_ckks(decryption, key, expected, arena, arena_bytes);
+    if (status == CM_OK) {
+        take_arena(decryption);
+    }
+    return status;
 }
 
 /* Everything but noise to flood with, for which stream is null or open. */
