@@ -52,9 +52,6 @@ bench-microbit: setup-demo ## flash and RAM of the micro:bit's firmware
 bench-rtl: setup-rtl ## cycles of the hardware, from simulation
 	.venv/bin/python bench/rtl/cycles.py
 
-rtl-synth: setup-rtl ## area of the hardware on Xilinx and ECP5 FPGAs, and its clock on ECP5 (tens of minutes)
-	.venv/bin/python bench/rtl/synthesis.py
-
 plots: setup-demo ## the tables and plots of docs/performance.md and the READMEs, from the benches' results
 	.venv/bin/python tools/generate_performance.py
 

@@ -1,0 +1,294 @@
+// Negacyclic number-theoretic transforms and pointwise products modulo a prime chosen at run time, in place.
+//
+// 2^LOG2_UNITS butterflies, each with two banks of the data memory and a table of its own, work on a row at a time
+// (cm_ntt_control has the order). Residues below q in, residues below q out. Conventions are those of the software:
+// output i of the transform is a(psi^(2 bitrev(i) + 1)), and twiddle 2^s + i, of block i in stage s, is
+// psi^bitrev(2^s + i). Twiddles are stored times R (cm_montgomery_multiply); a product is a b / R.
+//
+// The host reads and writes words of a page: LANES neighbours at a time, index of the first a multiple of LANES. With
+// two sets of pages it has the one on which no job works; with one it must wait for the end of the job.
+`default_nettype none
+module cm_ntt_engine #(
+    parameter integer LOG2_N = 10,            // 8 .. 14
+    parameter integer WIDTH = 32,             // 22 .. 40: bits of q
+    parameter integer LOG2_UNITS = 0,         // 0 .. 6; LOG2_N > LOG2_UNITS + 1
+    parameter integer LOG2_LANES = 0,         // 0 .. LOG2_UNITS
+    parameter integer LOG2_PAGES = 0,         // polynomials in a set: 1, or 2 for double products (1)
+    parameter integer LOG2_SETS = 0,          // 1: the host works on one set while a job works on the other
+    parameter integer OPERANDS = 1,           // stored factors of pointwise products: 0, 1, 2
+    parameter integer DEEP = 1,               // a longer pipeline for a higher clock
+    parameter integer MULTIPLIER_WIDTH = 24,  // cm_montgomery_multiply
+    parameter integer BLOCK = 1               // data memory in block RAM
+) (
+    input  wire                              clk_i,
+    input  wire                              rst_i,
+    input  wire [WIDTH-1:0]                  q_i, // must not change during a job
+    // A job: cm_ntt_control.
+    input  wire                              start_i,
+    input  wire                              set_i,
+    input  wire                              forward_i,
+    input  wire [1:0]                        products_i,
+    input  wire                              operand_i,
+    input  wire                              inverse_i,
+    output wire                              busy_o,
+    output wire                              done_o,
+    // The host's words, by index of coefficient or, with transformed_i, of transform output.
+    input  wire                              host_set_i,
+    input  wire                              host_page_i,
+    input  wire                              host_transformed_i,
+    input  wire [LOG2_N-1:0]                 host_index_i,
+    input  wire                              host_write_i,
+    input  wire [(WIDTH << LOG2_LANES)-1:0]  host_data_i,
+    output wire [(WIDTH << LOG2_LANES)-1:0]  host_data_o, // two cycles after its index
+    // Twiddle, or word of an operand in the transform's order, one at a time.
+    input  wire                              table_write_i,
+    input  wire                              table_is_operand_i,
+    input  wire                              table_operand_i,
+    input  wire [LOG2_N-1:0]                 table_index_i,
+    input  wire [WIDTH-1:0]                  table_data_i
+);
+    `include "cm_latency.svh"
+    localparam integer UNITS = 1 << LOG2_UNITS;
+    localparam integer LANES = 1 << LOG2_LANES;
+    localparam integer SETS = 1 << LOG2_SETS;
+    localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
+    localparam integer ADDRESS_BITS = LOG2_PAGES + ROW_BITS;
+    localparam integer TABLE_WORDS = (LOG2_UNITS + 2 + 2 * OPERANDS) << ROW_BITS;
+    localparam integer TABLE_BITS = $clog2(TABLE_WORDS);
+    localparam integer INPUT_LATENCY = input_latency(DEEP);
+    localparam integer COLUMNS = 2 * UNITS; // column 2 v + h: half h of unit v
+
+    // --- control ----------------------------------------------------------------------------------------------------
+
+    wire                    read;
+    wire [ADDRESS_BITS-1:0] read_address;
+    wire [TABLE_BITS-1:0]   table_address;
+    wire                    sande, product, product_of_a, sande_multiply, sande_halve, sande_leave, swap_second;
+    wire                    write;
+    wire [ADDRESS_BITS-1:0] write_address;
+    wire                    rotate_left, rotate_right;
+
+    cm_ntt_control #(
+        .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(LOG2_PAGES), .INPUT_LATENCY(INPUT_LATENCY),
+        .ADD_LATENCY(add_latency(DEEP)),
+        .MULTIPLY_LATENCY(multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)), .TABLE_BITS(TABLE_BITS)
+    ) u_control (
+        .clk_i(clk_i), .rst_i(rst_i),
+        .start_i(start_i), .forward_i(forward_i), .products_i(products_i), .operand_i(operand_i),
+        .inverse_i(inverse_i), .busy_o(busy_o), .done_o(done_o),
+        .read_o(read), .read_address_o(read_address), .table_address_o(table_address),
+        .sande_o(sande), .product_o(product), .product_of_a_o(product_of_a),
+        .sande_multiply_o(sande_multiply), .sande_halve_o(sande_halve), .sande_leave_o(sande_leave),
+        .swap_second_o(swap_second),
+        .write_o(write), .write_address_o(write_address),
+        .rotate_left_o(rotate_left), .rotate_right_o(rotate_right)
+    );
+
+    reg job_set;
+    always_ff @(posedge clk_i) if (!busy_o) job_set <= set_i;
+
+    // --- the host's place ---------------------------------------------------------------------------------------------
+
+    wire [ROW_BITS-1:0] host_row = host_transformed_i ? host_index_i[LOG2_N-1 -: ROW_BITS]
+                                                      : host_index_i[LOG2_N-2 -: ROW_BITS];
+    wire [ADDRESS_BITS-1:0] host_address;
+    generate
+        if (LOG2_PAGES == 0) begin : g_one_page
+            assign host_address = host_row;
+        end else begin : g_two_pages
+            assign host_address = {host_page_i, host_row};
+        end
+    endgenerate
+    // Columns of the host's words: {unit, half} by bits of the index.
+    wire [LOG2_UNITS:0] host_column;
+    generate
+        if (LOG2_UNITS == 0) begin : g_one_unit
+            assign host_column = host_transformed_i ? host_index_i[0] : host_index_i[LOG2_N-1];
+        end else begin : g_units
+            assign host_column = host_transformed_i ? host_index_i[LOG2_UNITS:0]
+                                                    : {host_index_i[LOG2_UNITS-1:0], host_index_i[LOG2_N-1]};
+        end
+    endgenerate
+
+    // --- banks --------------------------------------------------------------------------------------------------------
+
+    wire [WIDTH*COLUMNS-1:0] result; // of the butterflies, in the columns where they belong
+    wire [WIDTH*COLUMNS-1:0] rows [0:SETS-1];
+
+    genvar s, c, v;
+    generate
+        for (s = 0; s < SETS; s = s + 1) begin : g_set
+            wire job_here = (SETS == 1) ? busy_o : busy_o && job_set == s;
+            wire host_writes = host_write_i && ((SETS == 1) || host_set_i == s);
+            for (c = 0; c < COLUMNS; c = c + 1) begin : g_column
+                localparam integer UNIT = c >> 1;
+                localparam integer HALF = c & 1;
+                localparam integer WORD = UNIT % LANES;                      // of the host's, coefficients
+                localparam integer TRANSFORMED_WORD = c % LANES;             // of the host's, transform outputs
+                wire hit = host_transformed_i ? host_column >> LOG2_LANES == c >> LOG2_LANES
+                    : host_column[0] == HALF && host_column >> (LOG2_LANES + 1) == c >> (LOG2_LANES + 1);
+                wire [WIDTH-1:0] host_word = host_transformed_i ? host_data_i[WIDTH*TRANSFORMED_WORD +: WIDTH]
+                                                                : host_data_i[WIDTH*WORD +: WIDTH];
+                cm_ram #(
+                    .WIDTH(WIDTH), .DEPTH(1 << ADDRESS_BITS), .ADDRESS_WIDTH(ADDRESS_BITS), .BLOCK(BLOCK)
+                ) u_bank (
+                    .clk_i(clk_i),
+                    .write_i(job_here ? write : host_writes && hit),
+                    .write_address_i(job_here ? write_address : host_address),
+                    .write_data_i(job_here ? result[WIDTH*c +: WIDTH] : host_word),
+                    .read_address_i(job_here ? read_address : host_address),
+                    .read_data_o(rows[s][WIDTH*c +: WIDTH])
+                );
+            end
+        end
+    endgenerate
+
+    wire [WIDTH*COLUMNS-1:0] job_row;
+    wire [WIDTH*COLUMNS-1:0] host_columns;
+    generate
+        if (SETS == 1) begin : g_one_set
+            assign job_row = rows[0];
+            assign host_columns = rows[0];
+        end else begin : g_two_sets
+            reg host_set;
+            always_ff @(posedge clk_i) host_set <= host_set_i;
+            assign job_row = job_set ? rows[SETS-1] : rows[0];
+            assign host_columns = host_set ? rows[SETS-1] : rows[0];
+        end
+    endgenerate
+
+    // The host's words out of a row, a cycle after it was read.
+    reg                            was_transformed;
+    reg [LOG2_UNITS:0]             was_column;
+    reg [(WIDTH << LOG2_LANES)-1:0] host_words;
+    always_ff @(posedge clk_i) begin
+        was_transformed <= host_transformed_i;
+        was_column <= host_column;
+    end
+    genvar w;
+    generate
+        for (w = 0; w < LANES; w = w + 1) begin : g_word
+            // Lane w of each group of LANES columns; of each group of LANES units the half asked for.
+            localparam integer GROUPS = COLUMNS >> LOG2_LANES;
+            wire [WIDTH*GROUPS-1:0] outputs;
+            wire [WIDTH*GROUPS-1:0] coefficients;
+            for (v = 0; v < GROUPS; v = v + 1) begin : g_group
+                assign outputs[WIDTH*v +: WIDTH] = host_columns[WIDTH*(v*LANES+w) +: WIDTH];
+                assign coefficients[WIDTH*v +: WIDTH] =
+                    host_columns[WIDTH*(2*((v>>1)*LANES+w)+(v&1)) +: WIDTH];
+            end
+            wire [LOG2_UNITS:0] group = was_transformed ? was_column >> LOG2_LANES
+                : ((was_column >> (LOG2_LANES + 1)) << 1) | was_column[0];
+            always_ff @(posedge clk_i) begin
+                host_words[WIDTH*w +: WIDTH] <= was_transformed ? outputs[WIDTH*group +: WIDTH]
+                                                                : coefficients[WIDTH*group +: WIDTH];
+            end
+        end
+    endgenerate
+    assign host_data_o = host_words;
+
+    // --- tables -------------------------------------------------------------------------------------------------------
+
+    // Where a word goes: an address, and the units whose lowest bits are those of the block's number.
+    reg                  table_write;
+    reg [TABLE_BITS-1:0] table_write_address;
+    reg [WIDTH-1:0]      table_data;
+    reg [LOG2_UNITS:0]   table_units; // their lowest bits ...
+    reg [LOG2_UNITS:0]   table_mask;  // ... as many as count
+    // Word 2^(ROW_BITS + e) + i, e > 0, is of block i, whose lowest e bits are the unit's and whose others are the row.
+    function automatic [TABLE_BITS-1:0] twiddle_place(input [LOG2_N-1:0] index);
+        integer e;
+        integer place;
+        begin
+            place = {{(32 - LOG2_N){1'b0}}, index};
+            for (e = 1; e <= LOG2_UNITS; e = e + 1) begin
+                if (index >> (ROW_BITS + e) == 1) begin
+                    place = ((1 + e) << ROW_BITS) + (({{(32 - LOG2_N){1'b0}}, index} >> e) & ((1 << ROW_BITS) - 1));
+                end
+            end
+            twiddle_place = place[TABLE_BITS-1:0];
+        end
+    endfunction
+
+    function automatic [LOG2_UNITS:0] twiddle_mask(input [LOG2_N-1:0] index);
+        integer e;
+        begin
+            twiddle_mask = {(LOG2_UNITS + 1){1'b0}};
+            for (e = 1; e <= LOG2_UNITS; e = e + 1) begin
+                if (index >> (ROW_BITS + e) != 0) twiddle_mask[e-1] = 1'b1;
+            end
+        end
+    endfunction
+
+    wire [31:0] operand_place = ((LOG2_UNITS + 2) << ROW_BITS) + ({31'b0, table_operand_i} << (ROW_BITS + 1))
+        + {{(31 - ROW_BITS){1'b0}}, table_index_i[LOG2_N-1 -: ROW_BITS], table_index_i[0]};
+    always_ff @(posedge clk_i) begin
+        table_write <= table_write_i;
+        table_data <= table_data_i;
+        if (table_is_operand_i) begin
+            table_write_address <= operand_place[TABLE_BITS-1:0];
+            table_units <= table_index_i[LOG2_UNITS:0] >> 1;
+            table_mask <= {(LOG2_UNITS + 1){1'b1}} >> 1;
+        end else begin
+            table_write_address <= twiddle_place(table_index_i);
+            table_units <= table_index_i[LOG2_UNITS:0];
+            table_mask <= twiddle_mask(table_index_i);
+        end
+    end
+
+    wire [WIDTH*UNITS-1:0] table_words;
+    generate
+        for (v = 0; v < UNITS; v = v + 1) begin : g_table
+            cm_ram #(
+                .WIDTH(WIDTH), .DEPTH(TABLE_WORDS), .ADDRESS_WIDTH(TABLE_BITS), .BLOCK(1)
+            ) u_table (
+                .clk_i(clk_i),
+                .write_i(table_write && ((table_units ^ v) & table_mask) == 0),
+                .write_address_i(table_write_address), .write_data_i(table_data),
+                .read_address_i(table_address), .read_data_o(table_words[WIDTH*v +: WIDTH])
+            );
+        end
+    endgenerate
+
+    // --- units --------------------------------------------------------------------------------------------------------
+
+    wire [WIDTH*COLUMNS-1:0] row;
+    wire [WIDTH*UNITS-1:0]   factors;
+    cm_delay #(.WIDTH(WIDTH * COLUMNS), .CYCLES(INPUT_LATENCY)) u_row (
+        .clk_i(clk_i), .data_i(job_row), .data_o(row)
+    );
+    cm_delay #(.WIDTH(WIDTH * UNITS), .CYCLES(INPUT_LATENCY)) u_factors (
+        .clk_i(clk_i), .data_i(table_words), .data_o(factors)
+    );
+
+    wire [WIDTH*COLUMNS-1:0] swapped;
+    generate
+        for (v = 0; v < UNITS; v = v + 1) begin : g_unit
+            wire [WIDTH-1:0] a;
+            wire [WIDTH-1:0] b;
+            cm_butterfly #(
+                .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+            ) u_butterfly (
+                .clk_i(clk_i), .q_i(q_i),
+                .a_i(row[WIDTH*(2*v) +: WIDTH]), .b_i(row[WIDTH*(2*v+1) +: WIDTH]),
+                // The block with every bit inverted is at home in the unit with every bit inverted.
+                .w_i(sande_multiply ? factors[WIDTH*(UNITS-1-v) +: WIDTH] : factors[WIDTH*v +: WIDTH]),
+                .sande_i(sande), .product_i(product), .product_of_a_i(product_of_a),
+                .sande_multiply_i(sande_multiply), .sande_halve_i(sande_halve), .sande_leave_i(sande_leave),
+                .a_o(a), .b_o(b)
+            );
+            cm_swap #(.WIDTH(WIDTH)) u_swap (
+                .clk_i(clk_i), .second_i(swap_second), .a_i(a), .b_i(b),
+                .a_o(swapped[WIDTH*(2*v) +: WIDTH]), .b_o(swapped[WIDTH*(2*v+1) +: WIDTH])
+            );
+        end
+        for (c = 0; c < COLUMNS; c = c + 1) begin : g_rotate
+            localparam integer FROM_RIGHT = (c >> 1) | ((c & 1) << LOG2_UNITS);
+            localparam integer FROM_LEFT = ((c << 1) & (COLUMNS - 1)) | (c >> LOG2_UNITS);
+            assign result[WIDTH*c +: WIDTH] = rotate_left ? swapped[WIDTH*FROM_RIGHT +: WIDTH]
+                                            : rotate_right ? swapped[WIDTH*FROM_LEFT +: WIDTH]
+                                            : swapped[WIDTH*c +: WIDTH];
+        end
+    endgenerate
+endmodule
+`default_nettype wire

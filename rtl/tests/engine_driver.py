@@ -1,0 +1,126 @@
+"""Drives cm_ntt_engine as its accelerator shell does: tables, words of a page, jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cocotb.triggers import ReadOnly, RisingEdge
+from golden import Montgomery, Ring
+from simulation import cycles
+
+
+class Engine:
+    """dut: cm_ntt_engine. parameters: its own, with every default spelt out."""
+
+    def __init__(self, dut: Any, parameters: dict[str, int]) -> None:
+        self.dut = dut
+        self.log2_n = parameters["LOG2_N"]
+        self.n = 1 << self.log2_n
+        self.width = parameters["WIDTH"]
+        self.lanes = 1 << parameters["LOG2_LANES"]
+        self.r = Montgomery(self.width, self.log2_n).r
+
+    async def reset(self) -> None:
+        for name in (
+            *("start_i", "set_i", "forward_i", "products_i", "operand_i", "inverse_i"),
+            *(
+                "host_set_i",
+                "host_page_i",
+                "host_transformed_i",
+                "host_index_i",
+                "host_write_i",
+                "host_data_i",
+            ),
+            *(
+                "table_write_i",
+                "table_is_operand_i",
+                "table_operand_i",
+                "table_index_i",
+                "table_data_i",
+                "q_i",
+            ),
+        ):
+            getattr(self.dut, name).value = 0
+        self.dut.rst_i.value = 1
+        await cycles(self.dut, 2)
+        self.dut.rst_i.value = 0
+        await cycles(self.dut)
+
+    async def load_ring(self, ring: Ring) -> None:
+        self.dut.q_i.value = ring.q
+        await self._table(ring.twiddles(self.r), first=1)
+
+    async def load_operand(self, number: int, words: list[int]) -> None:
+        self.dut.table_is_operand_i.value = 1
+        self.dut.table_operand_i.value = number
+        await self._table(words)
+        self.dut.table_is_operand_i.value = 0
+
+    async def _table(self, words: list[int], first: int = 0) -> None:
+        self.dut.table_write_i.value = 1
+        for index in range(first, len(words)):
+            self.dut.table_index_i.value = index
+            self.dut.table_data_i.value = words[index]
+            await cycles(self.dut)
+        self.dut.table_write_i.value = 0
+        await cycles(self.dut)
+
+    async def write(self, words: list[int], transformed: bool = False, page: int = 0, set_: int = 0) -> None:
+        dut = self.dut
+        self._address(transformed, page, set_)
+        dut.host_write_i.value = 1
+        for index in range(0, self.n, self.lanes):
+            dut.host_index_i.value = index
+            dut.host_data_i.value = sum(words[index + j] << (j * self.width) for j in range(self.lanes))
+            await cycles(dut)
+        dut.host_write_i.value = 0
+        await cycles(dut)
+
+    async def read(self, transformed: bool = False, page: int = 0, set_: int = 0) -> list[int]:
+        dut = self.dut
+        self._address(transformed, page, set_)
+        words: list[int] = []
+        for index in range(0, self.n, self.lanes):
+            dut.host_index_i.value = index
+            await cycles(dut, 2)
+            await ReadOnly()
+            data = int(dut.host_data_o.value)
+            words += [(data >> (j * self.width)) & ((1 << self.width) - 1) for j in range(self.lanes)]
+            await cycles(dut)
+        return words
+
+    def _address(self, transformed: bool, page: int, set_: int) -> None:
+        self.dut.host_transformed_i.value = int(transformed)
+        self.dut.host_page_i.value = page
+        self.dut.host_set_i.value = set_
+
+    async def start(self, forward=False, products=0, operand=0, inverse=False, set_=0) -> None:
+        dut = self.dut
+        dut.forward_i.value, dut.inverse_i.value = int(forward), int(inverse)
+        dut.products_i.value, dut.operand_i.value, dut.set_i.value = products, operand, set_
+        dut.start_i.value = 1
+        await cycles(dut)
+        dut.start_i.value = 0
+
+    async def finish(self) -> int:
+        """Wait for the end of the job; the cycles from its first read of the banks to its last write."""
+        dut, control = self.dut, self.dut.u_control
+        cycle, first, last = 0, None, 0
+        while True:
+            await RisingEdge(dut.clk_i)
+            await ReadOnly()
+            if int(control.read_o.value) and first is None:
+                first = cycle
+            if int(control.write_o.value):
+                last = cycle
+            if int(dut.done_o.value):
+                break
+            cycle += 1
+            assert cycle < 60 * self.n, "the job does not end"
+        await cycles(dut)
+        assert first is not None
+        return last - first + 1
+
+    async def run(self, **job: Any) -> int:
+        await self.start(**job)
+        return await self.finish()

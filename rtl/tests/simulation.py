@@ -1,0 +1,68 @@
+"""Build a module with parameters under Icarus Verilog and run the cocotb tests of a Python module on it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge
+from cocotb_tools.check_results import get_results
+from cocotb_tools.runner import get_runner
+
+ROOT = Path(__file__).resolve().parents[2]
+RTL = ROOT / "rtl"
+SOURCES = sorted(RTL.glob("engine/*.sv")) + sorted(RTL.glob("accelerator/*.sv"))
+SETTINGS = "CIPHERMOTE_RTL_SETTINGS"
+
+
+def simulate(top: str, parameters: dict[str, int], tests: Iterable[str] = (), **settings: Any) -> None:
+    """Run cocotb tests (all, or those named) of the calling module on `top`; AssertionError if one fails.
+
+    settings() gives the tests the module's parameters and whatever else is passed here.
+    """
+    caller = inspect.stack()[1]
+    name = "-".join([top, caller.function, *(f"{key}{value}" for key, value in parameters.items())])
+    build = ROOT / "build/rtl-tests" / name
+    runner = get_runner("icarus")
+    runner.build(
+        sources=SOURCES,
+        hdl_toplevel=top,
+        includes=[RTL / "engine"],
+        parameters=parameters,
+        build_args=["-g2012"],
+        build_dir=build,
+        timescale=("1ns", "1ps"),
+    )
+    results = runner.test(
+        test_module=Path(caller.filename).stem,
+        hdl_toplevel=top,
+        test_dir=Path(caller.filename).parent,
+        build_dir=build,
+        results_xml=str(build / "results.xml"),
+        test_filter="|".join(f"{t}$" for t in tests) or None,
+        extra_env={SETTINGS: json.dumps({**parameters, **settings})},
+        log_file=str(build / "simulation.log"),
+    )
+    run, failed = get_results(results)
+    assert run > 0 and failed == 0, f"{failed} of {run} failed: {build}/simulation.log"
+
+
+def settings() -> dict[str, Any]:
+    """What simulate() was called with, inside the simulation."""
+    return json.loads(os.environ[SETTINGS])
+
+
+def start_clock(dut: Any) -> None:
+    """A clock of 10 ns on clk_i."""
+    Clock(dut.clk_i, 10, unit="ns").start()
+
+
+async def cycles(dut: Any, count: int = 1) -> None:
+    """Wait for that many rising edges; what is set afterwards counts from the next one on."""
+    for _ in range(count):
+        await RisingEdge(dut.clk_i)

