@@ -6,7 +6,8 @@
 // psi^bitrev(2^s + i). Twiddles are stored times R (cm_montgomery_multiply); a product is a b / R.
 //
 // The host reads and writes words of a page: LANES neighbours at a time, index of the first a multiple of LANES. With
-// two sets of pages it has the one on which no job works; with one it must wait for the end of the job.
+// two sets of pages it has the one on which no job works; with one it must wait for the end of the job. It may read and
+// write at once, other rows.
 `default_nettype none
 module cm_ntt_engine #(
     parameter integer LOG2_N = 10,            // 8 .. 14
@@ -33,13 +34,17 @@ module cm_ntt_engine #(
     output wire                              busy_o,
     output wire                              done_o,
     // The host's words, by index of coefficient or, with transformed_i, of transform output.
-    input  wire                              host_set_i,
-    input  wire                              host_page_i,
-    input  wire                              host_transformed_i,
-    input  wire [LOG2_N-1:0]                 host_index_i,
     input  wire                              host_write_i,
-    input  wire [(WIDTH << LOG2_LANES)-1:0]  host_data_i,
-    output wire [(WIDTH << LOG2_LANES)-1:0]  host_data_o, // two cycles after its index
+    input  wire                              host_write_set_i,
+    input  wire                              host_write_page_i,
+    input  wire                              host_write_transformed_i,
+    input  wire [LOG2_N-1:0]                 host_write_index_i,
+    input  wire [(WIDTH << LOG2_LANES)-1:0]  host_write_data_i,
+    input  wire                              host_read_set_i,
+    input  wire                              host_read_page_i,
+    input  wire                              host_read_transformed_i,
+    input  wire [LOG2_N-1:0]                 host_read_index_i,
+    output wire [(WIDTH << LOG2_LANES)-1:0]  host_read_data_o, // two cycles after its index
     // Twiddle, or word of an operand in the transform's order, one at a time.
     input  wire                              table_write_i,
     input  wire                              table_is_operand_i,
@@ -87,28 +92,33 @@ module cm_ntt_engine #(
     reg job_set;
     always_ff @(posedge clk_i) if (!busy_o) job_set <= set_i;
 
-    // --- the host's place ---------------------------------------------------------------------------------------------
+    // --- the host's places --------------------------------------------------------------------------------------------
 
-    wire [ROW_BITS-1:0] host_row = host_transformed_i ? host_index_i[LOG2_N-1 -: ROW_BITS]
-                                                      : host_index_i[LOG2_N-2 -: ROW_BITS];
-    wire [ADDRESS_BITS-1:0] host_address;
+    // The address of a word, and the column {unit, half} of its row.
+    function automatic [ROW_BITS-1:0] row_of(input transformed, input [LOG2_N-1:0] index);
+        row_of = transformed ? index[LOG2_N-1 -: ROW_BITS] : index[LOG2_N-2 -: ROW_BITS];
+    endfunction
+
+    function automatic [LOG2_UNITS:0] column_of(input transformed, input [LOG2_N-1:0] index);
+        begin
+            column_of = transformed ? index[LOG2_UNITS:0] : index[LOG2_UNITS:0] << 1;
+            if (!transformed) column_of[0] = index[LOG2_N-1];
+        end
+    endfunction
+
+    wire [ADDRESS_BITS-1:0] host_write_address;
+    wire [ADDRESS_BITS-1:0] host_read_address;
     generate
         if (LOG2_PAGES == 0) begin : g_one_page
-            assign host_address = host_row;
+            assign host_write_address = row_of(host_write_transformed_i, host_write_index_i);
+            assign host_read_address = row_of(host_read_transformed_i, host_read_index_i);
         end else begin : g_two_pages
-            assign host_address = {host_page_i, host_row};
+            assign host_write_address = {host_write_page_i, row_of(host_write_transformed_i, host_write_index_i)};
+            assign host_read_address = {host_read_page_i, row_of(host_read_transformed_i, host_read_index_i)};
         end
     endgenerate
-    // Columns of the host's words: {unit, half} by bits of the index.
-    wire [LOG2_UNITS:0] host_column;
-    generate
-        if (LOG2_UNITS == 0) begin : g_one_unit
-            assign host_column = host_transformed_i ? host_index_i[0] : host_index_i[LOG2_N-1];
-        end else begin : g_units
-            assign host_column = host_transformed_i ? host_index_i[LOG2_UNITS:0]
-                                                    : {host_index_i[LOG2_UNITS-1:0], host_index_i[LOG2_N-1]};
-        end
-    endgenerate
+    wire [LOG2_UNITS:0] host_write_column = column_of(host_write_transformed_i, host_write_index_i);
+    wire [LOG2_UNITS:0] host_read_column = column_of(host_read_transformed_i, host_read_index_i);
 
     // --- banks --------------------------------------------------------------------------------------------------------
 
@@ -119,24 +129,24 @@ module cm_ntt_engine #(
     generate
         for (s = 0; s < SETS; s = s + 1) begin : g_set
             wire job_here = (SETS == 1) ? busy_o : busy_o && job_set == s;
-            wire host_writes = host_write_i && ((SETS == 1) || host_set_i == s);
+            wire host_writes = host_write_i && ((SETS == 1) || host_write_set_i == s);
             for (c = 0; c < COLUMNS; c = c + 1) begin : g_column
                 localparam integer UNIT = c >> 1;
                 localparam integer HALF = c & 1;
                 localparam integer WORD = UNIT % LANES;                      // of the host's, coefficients
                 localparam integer TRANSFORMED_WORD = c % LANES;             // of the host's, transform outputs
-                wire hit = host_transformed_i ? host_column >> LOG2_LANES == c >> LOG2_LANES
-                    : host_column[0] == HALF && host_column >> (LOG2_LANES + 1) == c >> (LOG2_LANES + 1);
-                wire [WIDTH-1:0] host_word = host_transformed_i ? host_data_i[WIDTH*TRANSFORMED_WORD +: WIDTH]
-                                                                : host_data_i[WIDTH*WORD +: WIDTH];
+                wire hit = host_write_transformed_i ? host_write_column >> LOG2_LANES == c >> LOG2_LANES
+                    : host_write_column[0] == HALF && host_write_column >> (LOG2_LANES + 1) == c >> (LOG2_LANES + 1);
+                wire [WIDTH-1:0] host_word = host_write_transformed_i
+                    ? host_write_data_i[WIDTH*TRANSFORMED_WORD +: WIDTH] : host_write_data_i[WIDTH*WORD +: WIDTH];
                 cm_ram #(
                     .WIDTH(WIDTH), .DEPTH(1 << ADDRESS_BITS), .ADDRESS_WIDTH(ADDRESS_BITS), .BLOCK(BLOCK)
                 ) u_bank (
                     .clk_i(clk_i),
                     .write_i(job_here ? write : host_writes && hit),
-                    .write_address_i(job_here ? write_address : host_address),
+                    .write_address_i(job_here ? write_address : host_write_address),
                     .write_data_i(job_here ? result[WIDTH*c +: WIDTH] : host_word),
-                    .read_address_i(job_here ? read_address : host_address),
+                    .read_address_i(job_here ? read_address : host_read_address),
                     .read_data_o(rows[s][WIDTH*c +: WIDTH])
                 );
             end
@@ -151,7 +161,7 @@ module cm_ntt_engine #(
             assign host_columns = rows[0];
         end else begin : g_two_sets
             reg host_set;
-            always_ff @(posedge clk_i) host_set <= host_set_i;
+            always_ff @(posedge clk_i) host_set <= host_read_set_i;
             assign job_row = job_set ? rows[SETS-1] : rows[0];
             assign host_columns = host_set ? rows[SETS-1] : rows[0];
         end
@@ -162,8 +172,8 @@ module cm_ntt_engine #(
     reg [LOG2_UNITS:0]             was_column;
     reg [(WIDTH << LOG2_LANES)-1:0] host_words;
     always_ff @(posedge clk_i) begin
-        was_transformed <= host_transformed_i;
-        was_column <= host_column;
+        was_transformed <= host_read_transformed_i;
+        was_column <= host_read_column;
     end
     genvar w;
     generate
@@ -185,7 +195,7 @@ module cm_ntt_engine #(
             end
         end
     endgenerate
-    assign host_data_o = host_words;
+    assign host_read_data_o = host_words;
 
     // --- tables -------------------------------------------------------------------------------------------------------
 

@@ -194,11 +194,11 @@ class engine
 
     void write(const polynomial &a, bool transformed)
     {
-        top.host_transformed_i = transformed;
-        top.host_page_i = 0;
+        top.host_write_transformed_i = transformed;
+        top.host_write_page_i = 0;
         top.host_write_i = 1;
         for (unsigned i = 0; i < N; i += LANES) {
-            top.host_index_i = i;
+            top.host_write_index_i = i;
             for (unsigned lane = 0; lane < LANES; lane++) {
                 set_lane(lane, a[i + lane]);
             }
@@ -210,10 +210,10 @@ class engine
     polynomial read(bool transformed, unsigned page = 0)
     {
         polynomial a(N);
-        top.host_transformed_i = transformed;
-        top.host_page_i = page;
+        top.host_read_transformed_i = transformed;
+        top.host_read_page_i = page;
         for (unsigned i = 0; i < N; i += LANES) {
-            top.host_index_i = i;
+            top.host_read_index_i = i;
             tick();
             tick();
             for (unsigned lane = 0; lane < LANES; lane++) {
@@ -281,11 +281,11 @@ class engine
             const word lane_mask = ((word{1} << WIDTH) - 1) << (lane * WIDTH);
             auto &data = reinterpret_cast<word &>(buffer);
             data = ((data & ~lane_mask) | value << (lane * WIDTH)) & mask;
-            copy(top.host_data_i, data);
+            copy(top.host_write_data_i, data);
         } else {
             for (unsigned b = 0; b < WIDTH; b++) {
                 const unsigned bit = lane * WIDTH + b;
-                put_bit(top.host_data_i, bit, value >> b & 1u);
+                put_bit(top.host_write_data_i, bit, value >> b & 1u);
             }
         }
     }
@@ -294,7 +294,7 @@ class engine
     {
         word value = 0;
         for (unsigned b = 0; b < WIDTH; b++) {
-            value |= word{get_bit(top.host_data_o, lane * WIDTH + b)} << b;
+            value |= word{get_bit(top.host_read_data_o, lane * WIDTH + b)} << b;
         }
         return value;
     }

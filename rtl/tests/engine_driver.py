@@ -9,6 +9,16 @@ from golden import Montgomery, Ring
 from simulation import cycles
 
 
+HOST_WORD = ("set", "page", "transformed", "index")
+INPUTS = [
+    *("q_i", "start_i", "set_i", "forward_i", "products_i", "operand_i", "inverse_i"),
+    *(f"host_{way}_{of}_i" for way in ("read", "write") for of in HOST_WORD),
+    *("host_write_i", "host_write_data_i"),
+    *(f"table_{of}_i" for of in ("write", "is_operand", "operand", "index", "data")),
+]
+"""All but the clock and the reset."""
+
+
 class Engine:
     """dut: cm_ntt_engine. parameters: its own, with every default spelt out."""
 
@@ -21,25 +31,7 @@ class Engine:
         self.r = Montgomery(self.width, self.log2_n).r
 
     async def reset(self) -> None:
-        for name in (
-            *("start_i", "set_i", "forward_i", "products_i", "operand_i", "inverse_i"),
-            *(
-                "host_set_i",
-                "host_page_i",
-                "host_transformed_i",
-                "host_index_i",
-                "host_write_i",
-                "host_data_i",
-            ),
-            *(
-                "table_write_i",
-                "table_is_operand_i",
-                "table_operand_i",
-                "table_index_i",
-                "table_data_i",
-                "q_i",
-            ),
-        ):
+        for name in INPUTS:
             getattr(self.dut, name).value = 0
         self.dut.rst_i.value = 1
         await cycles(self.dut, 2)
@@ -67,32 +59,31 @@ class Engine:
 
     async def write(self, words: list[int], transformed: bool = False, page: int = 0, set_: int = 0) -> None:
         dut = self.dut
-        self._address(transformed, page, set_)
+        self._address("write", transformed, page, set_)
         dut.host_write_i.value = 1
         for index in range(0, self.n, self.lanes):
-            dut.host_index_i.value = index
-            dut.host_data_i.value = sum(words[index + j] << (j * self.width) for j in range(self.lanes))
+            dut.host_write_index_i.value = index
+            dut.host_write_data_i.value = sum(words[index + j] << (j * self.width) for j in range(self.lanes))
             await cycles(dut)
         dut.host_write_i.value = 0
         await cycles(dut)
 
     async def read(self, transformed: bool = False, page: int = 0, set_: int = 0) -> list[int]:
         dut = self.dut
-        self._address(transformed, page, set_)
+        self._address("read", transformed, page, set_)
         words: list[int] = []
         for index in range(0, self.n, self.lanes):
-            dut.host_index_i.value = index
+            dut.host_read_index_i.value = index
             await cycles(dut, 2)
             await ReadOnly()
-            data = int(dut.host_data_o.value)
+            data = int(dut.host_read_data_o.value)
             words += [(data >> (j * self.width)) & ((1 << self.width) - 1) for j in range(self.lanes)]
             await cycles(dut)
         return words
 
-    def _address(self, transformed: bool, page: int, set_: int) -> None:
-        self.dut.host_transformed_i.value = int(transformed)
-        self.dut.host_page_i.value = page
-        self.dut.host_set_i.value = set_
+    def _address(self, way: str, transformed: bool, page: int, set_: int) -> None:
+        for name, value in {"transformed": int(transformed), "page": page, "set": set_}.items():
+            getattr(self.dut, f"host_{way}_{name}_i").value = value
 
     async def start(self, forward=False, products=0, operand=0, inverse=False, set_=0) -> None:
         dut = self.dut
