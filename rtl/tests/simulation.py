@@ -32,7 +32,7 @@ def simulate(top: str, parameters: dict[str, int], tests: Iterable[str] = (), **
     runner.build(
         sources=SOURCES,
         hdl_toplevel=top,
-        includes=[RTL / "engine"],
+        includes=[RTL / "engine", RTL / "accelerator"],
         parameters=parameters,
         build_args=["-g2012"],
         build_dir=build,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tools import BUILD, ENGINE_SOURCES, RTL, ToolError, configurations, run
+from tools import BUILD, INCLUDES, RTL, SOURCES, ToolError, configurations, run
 
 # Zero-extension is what is meant where widths differ; constants of one module serve others too; a part that a
 # configuration does not use stays unconnected.
@@ -26,29 +26,37 @@ STYLE = ",".join(
 )
 
 
-def shapes() -> dict[str, dict[str, int]]:
-    """The smaller named configurations, and one with every option; more units are more of the same."""
+def shapes() -> dict[str, tuple[str, dict[str, int]]]:
+    """Tops and parameters: the smaller named configurations, an engine with every option, and accelerators whose
+    streams are as wide as the engine's lanes, and wider. More units are more of the same."""
     small = {name: of for name, of in configurations().items() if of["LOG2_UNITS"] <= 3}
-    return {**small, "all options": {**small["n1024_u8"], "LOG2_PAGES": 1, "LOG2_SETS": 1, "OPERANDS": 2}}
+    every = {**small["n1024_u8"], "LOG2_PAGES": 1, "LOG2_SETS": 1, "OPERANDS": 2}
+    return {
+        **{name: ("cm_ntt_engine", of) for name, of in small.items()},
+        "all options": ("cm_ntt_engine", every),
+        "accelerator u8": ("cm_ntt_accelerator", {"LOG2_UNITS": 3, "LOG2_BEAT": 2, "DEEP": 1}),
+        "accelerator u1 w40": ("cm_ntt_accelerator", {"LOG2_UNITS": 0, "LOG2_BEAT": 1, "WIDTH": 40, "DEEP": 0}),
+    }
 
 
 def main() -> int:
     failures = 0
-    sources = [str(source) for source in ENGINE_SOURCES]
+    sources = [str(source) for source in SOURCES]
+    headers = [RTL / "engine/cm_latency.svh", RTL / "accelerator/cm_registers.svh"]
     checks: dict[str, list[str | Path]] = {
-        "verible": ["verible-verilog-lint", f"--rules={STYLE}", *sources, RTL / "engine/cm_latency.svh"],
-        "yosys": [
-            *(sys.executable, RTL / "tools/yosys.py"),
-            f"read_verilog -sv -defer -I{RTL / 'engine'} {' '.join(sources)}",
-            "hierarchy -check -top cm_ntt_engine",
-        ],
+        "verible": ["verible-verilog-lint", f"--rules={STYLE}", *sources, *headers],
     }
-    for name, parameters in shapes().items():
-        values = [f"-G{key}={value}" for key, value in parameters.items()]
-        warnings = ["-Wall", *(f"-Wno-{warning}" for warning in ALLOWED)]
+    for top in ("cm_ntt_engine", "cm_ntt_accelerator"):
+        checks[f"yosys {top}"] = [
+            *(sys.executable, RTL / "tools/yosys.py"),
+            f"read_verilog -sv -defer {' '.join(INCLUDES)} {' '.join(sources)}",
+            f"hierarchy -check -top {top}",
+        ]
+    warnings = ["-Wall", *(f"-Wno-{warning}" for warning in ALLOWED)]
+    for name, (top, parameters) in shapes().items():
         checks[f"verilator {name}"] = [
-            *("verilator", "--lint-only", *warnings, f"-I{RTL / 'engine'}", "--top", "cm_ntt_engine"),
-            *values,
+            *("verilator", "--lint-only", *warnings, *INCLUDES, "--top", top),
+            *(f"-G{key}={value}" for key, value in parameters.items()),
             *sources,
         ]
     for name, command in checks.items():

@@ -13,6 +13,8 @@ RTL = ROOT / "rtl"
 BUILD = ROOT / "build/rtl"
 VENV = ROOT / "build/rtl-venv"
 ENGINE_SOURCES = sorted((RTL / "engine").glob("*.sv"))
+SOURCES = [*ENGINE_SOURCES, *sorted((RTL / "accelerator").glob("*.sv"))]
+INCLUDES = [f"-I{RTL / 'engine'}", f"-I{RTL / 'accelerator'}"]
 
 
 class ToolError(Exception):

@@ -1,0 +1,100 @@
+// The AXI4-Lite side of the accelerator: registers.md has the map. A read or write takes two cycles; there are no
+// errors on the bus, for unknown offsets read as zero.
+`default_nettype none
+module cm_axil_registers #(
+    parameter integer WIDTH = 32,
+    parameter [31:0]  SHAPE = 32'd0
+) (
+    input  wire             clk_i,
+    input  wire             rst_i,
+    input  wire [7:0]       s_axil_awaddr_i,
+    input  wire             s_axil_awvalid_i,
+    output wire             s_axil_awready_o,
+    input  wire [31:0]      s_axil_wdata_i,
+    input  wire             s_axil_wvalid_i,
+    output wire             s_axil_wready_o,
+    output wire [1:0]       s_axil_bresp_o,
+    output reg              s_axil_bvalid_o,
+    input  wire             s_axil_bready_i,
+    input  wire [7:0]       s_axil_araddr_i,
+    input  wire             s_axil_arvalid_i,
+    output wire             s_axil_arready_o,
+    output reg  [31:0]      s_axil_rdata_o,
+    output wire [1:0]       s_axil_rresp_o,
+    output reg              s_axil_rvalid_o,
+    input  wire             s_axil_rready_i,
+    // To and from the accelerator.
+    output reg              reset_o,         // CONTROL.RESET was written
+    output reg              command_valid_o, // for one cycle
+    output reg  [5:0]       command_o,       // TRANSFORMED, OPERAND, CODE
+    output reg              prime_valid_o,   // for one cycle: prime_o is to be set
+    output wire [63:0]      prime_o,
+    input  wire [WIDTH-1:0] prime_i,         // the one that is set
+    input  wire [31:0]      status_i,
+    input  wire [6:0]       errors_i,        // that happen in this cycle, by bit of ERRORS
+    input  wire             job_done_i
+);
+    `include "cm_registers.svh"
+    localparam [31:0] IDENTITY = 32'h434D4E54;
+
+    reg [31:0] prime_high;
+    reg [31:0] prime_low;
+    reg [6:0]  errors;
+    reg [31:0] jobs;
+    assign prime_o = {prime_high, prime_low};
+    assign s_axil_bresp_o = 2'b00;
+    assign s_axil_rresp_o = 2'b00;
+
+    // --- writes -----------------------------------------------------------------------------------------------------
+
+    wire writes = s_axil_awvalid_i && s_axil_wvalid_i && !s_axil_bvalid_o;
+    wire [7:0] offset = {s_axil_awaddr_i[7:2], 2'b00};
+    assign s_axil_awready_o = writes;
+    assign s_axil_wready_o = writes;
+    wire [6:0] cleared = (writes && offset == CM_NTT_ERRORS_OFFSET) ? s_axil_wdata_i[6:0] : 7'd0;
+
+    always_ff @(posedge clk_i) begin
+        command_valid_o <= writes && offset == CM_NTT_COMMAND_OFFSET;
+        command_o <= s_axil_wdata_i[5:0];
+        prime_valid_o <= writes && offset == CM_NTT_PRIME_OFFSET;
+        reset_o <= writes && offset == CM_NTT_CONTROL_OFFSET && s_axil_wdata_i[CM_NTT_CONTROL_RESET_LOW];
+        if (writes && offset == CM_NTT_PRIME_OFFSET) prime_low <= s_axil_wdata_i;
+        if (writes && offset == CM_NTT_PRIME_HIGH_OFFSET) prime_high <= s_axil_wdata_i;
+        errors <= (errors & ~cleared) | errors_i;
+        jobs <= jobs + {31'd0, job_done_i};
+        s_axil_bvalid_o <= writes || (s_axil_bvalid_o && !s_axil_bready_i);
+        if (rst_i) begin
+            command_valid_o <= 1'b0;
+            prime_valid_o <= 1'b0;
+            reset_o <= 1'b0;
+            prime_high <= 32'd0;
+            errors <= 7'd0;
+            jobs <= 32'd0;
+            s_axil_bvalid_o <= 1'b0;
+        end
+    end
+
+    // --- reads ------------------------------------------------------------------------------------------------------
+
+    wire reads = s_axil_arvalid_i && !s_axil_rvalid_o;
+    assign s_axil_arready_o = reads;
+    wire [63:0] prime = {{(64 - WIDTH){1'b0}}, prime_i};
+
+    always_ff @(posedge clk_i) begin
+        if (reads) begin
+            case ({s_axil_araddr_i[7:2], 2'b00})
+                CM_NTT_ID_OFFSET[7:0]: s_axil_rdata_o <= IDENTITY;
+                CM_NTT_SHAPE_OFFSET[7:0]: s_axil_rdata_o <= SHAPE;
+                CM_NTT_STATUS_OFFSET[7:0]: s_axil_rdata_o <= status_i;
+                CM_NTT_ERRORS_OFFSET[7:0]: s_axil_rdata_o <= {25'd0, errors};
+                CM_NTT_PRIME_OFFSET[7:0]: s_axil_rdata_o <= prime[31:0];
+                CM_NTT_PRIME_HIGH_OFFSET[7:0]: s_axil_rdata_o <= prime[63:32];
+                CM_NTT_JOBS_OFFSET[7:0]: s_axil_rdata_o <= jobs;
+                default: s_axil_rdata_o <= 32'd0;
+            endcase
+        end
+        s_axil_rvalid_o <= reads || (s_axil_rvalid_o && !s_axil_rready_i);
+        if (rst_i) s_axil_rvalid_o <= 1'b0;
+    end
+endmodule
+`default_nettype wire

@@ -1,0 +1,309 @@
+// The accelerator: commands and a prime through AXI4-Lite (registers.md), residues through AXI4-Streams.
+//
+// Commands are carried out in order, each with its packet of n residues. A job goes through three places: a set of pages
+// receives its packet, the engine works on that set, its result leaves. There are two sets, so a packet arrives and
+// another leaves while the engine works; a set may be refilled behind the words that leave it.
+// A job that fails (ERRORS says why) takes its packet and sends zeros of the right length: nothing waits for ever.
+// The time of a job never depends on data.
+`default_nettype none
+module cm_ntt_accelerator #(
+    parameter integer LOG2_N = 10,
+    parameter integer WIDTH = 32,
+    parameter integer LOG2_UNITS = 0,
+    parameter integer LOG2_BEAT = 2, // residues in a beat of the streams, 32 bits each or, above 32 bits, 64
+    parameter integer DEEP = 1,
+    parameter integer MULTIPLIER_WIDTH = 24,
+    parameter integer BLOCK = 1,
+    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // not to be set
+) (
+    input  wire                           clk_i,
+    input  wire                           rst_i,
+    input  wire [7:0]                     s_axil_awaddr_i,
+    input  wire                           s_axil_awvalid_i,
+    output wire                           s_axil_awready_o,
+    input  wire [31:0]                    s_axil_wdata_i,
+    input  wire                           s_axil_wvalid_i,
+    output wire                           s_axil_wready_o,
+    output wire [1:0]                     s_axil_bresp_o,
+    output wire                           s_axil_bvalid_o,
+    input  wire                           s_axil_bready_i,
+    input  wire [7:0]                     s_axil_araddr_i,
+    input  wire                           s_axil_arvalid_i,
+    output wire                           s_axil_arready_o,
+    output wire [31:0]                    s_axil_rdata_o,
+    output wire [1:0]                     s_axil_rresp_o,
+    output wire                           s_axil_rvalid_o,
+    input  wire                           s_axil_rready_i,
+    input  wire [(SLOT << LOG2_BEAT)-1:0] s_axis_tdata_i,
+    input  wire                           s_axis_tvalid_i,
+    input  wire                           s_axis_tlast_i,
+    output wire                           s_axis_tready_o,
+    output wire [(SLOT << LOG2_BEAT)-1:0] m_axis_tdata_o,
+    output wire                           m_axis_tvalid_o,
+    output wire                           m_axis_tlast_o,
+    input  wire                           m_axis_tready_i
+);
+    `include "cm_latency.svh"
+    `include "cm_registers.svh"
+    localparam integer LOG2_LANES = (LOG2_BEAT < LOG2_UNITS) ? LOG2_BEAT : LOG2_UNITS;
+    localparam integer LOG2_R = montgomery_words(WIDTH, LOG2_N) * montgomery_word_bits(WIDTH, LOG2_N);
+    localparam [31:0] SHAPE = (LOG2_N << CM_NTT_SHAPE_LOG2_N_LOW) | (WIDTH << CM_NTT_SHAPE_WIDTH_LOW)
+        | (LOG2_UNITS << CM_NTT_SHAPE_LOG2_UNITS_LOW) | (LOG2_BEAT << CM_NTT_SHAPE_LOG2_BEAT_LOW)
+        | (LOG2_R << CM_NTT_SHAPE_LOG2_R_LOW) | ((SLOT / 64) << CM_NTT_SHAPE_WIDE_LOW);
+
+    // --- registers --------------------------------------------------------------------------------------------------
+
+    wire             software_reset;
+    wire             command_valid;
+    wire [5:0]       command;
+    wire             prime_valid;
+    wire [63:0]      new_prime;
+    reg  [WIDTH-1:0] prime;
+    wire [31:0]      status;
+    wire [6:0]       errors;
+    wire             job_done;
+
+    cm_axil_registers #(.WIDTH(WIDTH), .SHAPE(SHAPE)) u_registers (
+        .clk_i(clk_i), .rst_i(rst_i),
+        .s_axil_awaddr_i(s_axil_awaddr_i), .s_axil_awvalid_i(s_axil_awvalid_i), .s_axil_awready_o(s_axil_awready_o),
+        .s_axil_wdata_i(s_axil_wdata_i), .s_axil_wvalid_i(s_axil_wvalid_i), .s_axil_wready_o(s_axil_wready_o),
+        .s_axil_bresp_o(s_axil_bresp_o), .s_axil_bvalid_o(s_axil_bvalid_o), .s_axil_bready_i(s_axil_bready_i),
+        .s_axil_araddr_i(s_axil_araddr_i), .s_axil_arvalid_i(s_axil_arvalid_i), .s_axil_arready_o(s_axil_arready_o),
+        .s_axil_rdata_o(s_axil_rdata_o), .s_axil_rresp_o(s_axil_rresp_o), .s_axil_rvalid_o(s_axil_rvalid_o),
+        .s_axil_rready_i(s_axil_rready_i),
+        .reset_o(software_reset), .command_valid_o(command_valid), .command_o(command),
+        .prime_valid_o(prime_valid), .prime_o(new_prime), .prime_i(prime), .status_i(status), .errors_i(errors),
+        .job_done_i(job_done)
+    );
+    wire reset = rst_i || software_reset;
+
+    // --- prime ------------------------------------------------------------------------------------------------------
+
+    reg        prime_set;
+    reg        twiddles_loaded;
+    reg [1:0]  operands_loaded;
+    wire       idle;
+    wire       good_prime = new_prime >> WIDTH == 64'd0 && new_prime[LOG2_N:0] == {{LOG2_N{1'b0}}, 1'b1}
+        && new_prime >> (LOG2_N + 1) != 64'd0;
+    wire       bad_prime_error = prime_valid && idle && !good_prime;
+    wire       busy_error = prime_valid && !idle;
+
+    // --- queue of commands ------------------------------------------------------------------------------------------
+
+    localparam integer LOG2_DEPTH = 3;
+    localparam integer DEPTH = 1 << LOG2_DEPTH;
+    reg [5:0]            queue [0:DEPTH-1];
+    reg [LOG2_DEPTH-1:0] head;
+    reg [LOG2_DEPTH-1:0] tail;
+    reg [LOG2_DEPTH:0]   queued;
+    wire [3:0] code = command[3:0];
+    wire known = code != 4'd0 && {28'd0, code} <= CM_NTT_CODE_DOUBLE_PRODUCT;
+    wire full = queued == DEPTH[LOG2_DEPTH:0];
+    wire push = command_valid && known && !full;
+    wire pop;
+    wire command_error = command_valid && !known;
+    wire overflow_error = command_valid && known && full;
+    always_ff @(posedge clk_i) begin
+        if (push) begin
+            queue[tail] <= command;
+            tail <= tail + 1'b1;
+        end
+        if (pop) head <= head + 1'b1;
+        queued <= queued + {{LOG2_DEPTH{1'b0}}, push} - {{LOG2_DEPTH{1'b0}}, pop};
+        if (reset) begin
+            head <= {LOG2_DEPTH{1'b0}};
+            tail <= {LOG2_DEPTH{1'b0}};
+            queued <= {(LOG2_DEPTH + 1){1'b0}};
+        end
+    end
+
+    // The oldest command, and what it asks of the engine.
+    wire [5:0]  next = queue[head];
+    wire [31:0] next_code = {28'd0, next[3:0]};
+    wire        next_operand = next[CM_NTT_COMMAND_OPERAND_LOW];
+    wire        next_keeps = next[CM_NTT_COMMAND_TRANSFORMED_LOW];
+    wire        next_is_twiddles = next_code == CM_NTT_CODE_LOAD_TWIDDLES;
+    wire        next_is_table = next_is_twiddles || next_code == CM_NTT_CODE_LOAD_OPERAND;
+    wire        next_double = next_code == CM_NTT_CODE_DOUBLE_PRODUCT;
+    wire        next_product = next_double || next_code == CM_NTT_CODE_PRODUCT;
+    wire        next_forward = next_product || next_code == CM_NTT_CODE_FORWARD;
+    wire        next_inverse = (next_product && !next_keeps) || next_code == CM_NTT_CODE_INVERSE;
+    wire        next_multiplies = next_product || next_code == CM_NTT_CODE_POINTWISE;
+    wire [1:0]  next_operands = next_double ? 2'b11 : {next_operand, !next_operand};
+    wire        next_unset = !prime_set || ((next_forward || next_inverse) && !twiddles_loaded)
+        || (next_multiplies && (operands_loaded & next_operands) != next_operands);
+
+    // --- arrival ----------------------------------------------------------------------------------------------------
+
+    // Of each set: a job that waits for the engine, one on which it works, one whose result waits or leaves.
+    reg [1:0] loaded;
+    reg [1:0] working;
+    reg [1:0] computed;
+    reg       arrival_set;
+    reg       work_set;
+    reg       leave_set;
+
+    reg       table_arrives;  // the command under way
+    reg       twiddles_arrive;
+    reg       arriving_operand;
+    reg       job_unset;
+    // Of each set's job: {keeps its operand's number, ...}
+    reg [1:0] job_forward, job_inverse, job_multiplies, job_double, job_operand, job_failed;
+
+    wire arrival_busy, arrival_done, arrival_length, arrival_range;
+    wire words_valid, words_ready;
+    wire [LOG2_N-1:0] words_index;
+    wire [(WIDTH << LOG2_LANES)-1:0] words;
+
+    wire leave_busy, leave_empty, leave_page, leave_reads, leave_last;
+    wire [LOG2_N-1:0] leave_index;
+    reg  leave_transformed;
+
+    // A set may be refilled while its result leaves, behind the words that have left, in the same order.
+    wire refills = computed[arrival_set];
+    wire leaves_here = leave_busy && leave_set == arrival_set;
+    wire arrives_transformed = !job_forward[arrival_set];
+    wire place_free = !refills || (leaves_here && (leave_page
+        || (leave_transformed == arrives_transformed && words_index < leave_index)));
+
+    wire arrival_free = !arrival_busy && !arrival_done;
+    wire set_free = !loaded[arrival_set] && !working[arrival_set] && (!computed[arrival_set] || leaves_here);
+    wire tables_free = loaded == 2'b00 && working == 2'b00;
+    assign pop = queued != {(LOG2_DEPTH + 1){1'b0}} && arrival_free && (next_is_table ? tables_free : set_free);
+    wire unset_error = pop && (next_is_table ? !prime_set : next_unset);
+
+    cm_word_input #(
+        .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_BEAT(LOG2_BEAT), .LOG2_LANES(LOG2_LANES), .SLOT(SLOT)
+    ) u_arrival (
+        .clk_i(clk_i), .rst_i(reset), .q_i(prime),
+        .s_axis_tdata_i(s_axis_tdata_i), .s_axis_tvalid_i(s_axis_tvalid_i), .s_axis_tlast_i(s_axis_tlast_i),
+        .s_axis_tready_o(s_axis_tready_o),
+        .start_i(pop), .table_i(next_is_table), .busy_o(arrival_busy),
+        .valid_o(words_valid), .ready_i(words_ready), .index_o(words_index), .words_o(words),
+        .done_o(arrival_done), .length_o(arrival_length), .range_o(arrival_range)
+    );
+    assign words_ready = table_arrives || place_free;
+    wire length_error = arrival_done && arrival_length;
+    wire range_error = arrival_done && arrival_range && !job_unset;
+    wire arrival_failed = arrival_length || arrival_range || job_unset;
+
+    // --- work -------------------------------------------------------------------------------------------------------
+
+    wire engine_busy, engine_done;
+    // A job whose last word has just arrived starts at once.
+    wire arrived = arrival_done && !table_arrives;
+    wire work_ready = (loaded[work_set] || (arrived && arrival_set == work_set)) && !computed[work_set]
+        && working == 2'b00;
+    wire work_failed = loaded[work_set] ? job_failed[work_set] : arrival_failed;
+    wire work_starts = work_ready && !work_failed;
+    wire work_skips = work_ready && work_failed;
+
+    always_ff @(posedge clk_i) begin
+        if (prime_valid && idle) begin
+            prime_set <= good_prime;
+            prime <= good_prime ? new_prime[WIDTH-1:0] : {WIDTH{1'b0}};
+            twiddles_loaded <= 1'b0;
+            operands_loaded <= 2'b00;
+        end
+        if (pop) begin
+            table_arrives <= next_is_table;
+            twiddles_arrive <= next_is_twiddles;
+            arriving_operand <= next_operand;
+            job_unset <= next_is_table ? !prime_set : next_unset;
+            if (next_is_twiddles) twiddles_loaded <= 1'b0;
+            else if (next_is_table) operands_loaded[next_operand] <= 1'b0;
+            else begin
+                job_forward[arrival_set] <= next_forward;
+                job_inverse[arrival_set] <= next_inverse;
+                job_multiplies[arrival_set] <= next_multiplies;
+                job_double[arrival_set] <= next_double;
+                job_operand[arrival_set] <= next_operand;
+            end
+        end
+        if (arrival_done && table_arrives && !arrival_failed) begin
+            if (twiddles_arrive) twiddles_loaded <= 1'b1;
+            else operands_loaded[arriving_operand] <= 1'b1;
+        end
+        if (arrived) begin
+            loaded[arrival_set] <= 1'b1;
+            job_failed[arrival_set] <= arrival_failed;
+            arrival_set <= !arrival_set;
+        end
+        if (work_ready) begin
+            loaded[work_set] <= 1'b0;
+            work_set <= !work_set;
+        end
+        if (work_starts) working[work_set] <= 1'b1;
+        if (work_skips) computed[work_set] <= 1'b1;
+        if (engine_done) begin
+            working <= 2'b00;
+            computed <= computed | working;
+        end
+        if (leave_last) begin
+            computed[leave_set] <= 1'b0;
+            leave_set <= !leave_set;
+        end
+        if (reset) begin
+            prime_set <= 1'b0;
+            prime <= {WIDTH{1'b0}};
+            twiddles_loaded <= 1'b0;
+            operands_loaded <= 2'b00;
+            loaded <= 2'b00;
+            working <= 2'b00;
+            computed <= 2'b00;
+            job_failed <= 2'b00;
+            arrival_set <= 1'b0;
+            work_set <= 1'b0;
+            leave_set <= 1'b0;
+            table_arrives <= 1'b0;
+        end
+    end
+
+    wire [(WIDTH << LOG2_LANES)-1:0] leaving_words;
+    cm_ntt_engine #(
+        .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_UNITS(LOG2_UNITS), .LOG2_LANES(LOG2_LANES), .LOG2_PAGES(1),
+        .LOG2_SETS(1), .OPERANDS(2), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .BLOCK(BLOCK)
+    ) u_engine (
+        .clk_i(clk_i), .rst_i(reset), .q_i(prime),
+        .start_i(work_starts), .set_i(work_set), .forward_i(job_forward[work_set]),
+        .products_i(job_double[work_set] ? 2'd2 : {1'b0, job_multiplies[work_set]}),
+        .operand_i(job_operand[work_set]), .inverse_i(job_inverse[work_set]),
+        .busy_o(engine_busy), .done_o(engine_done),
+        .host_write_i(words_valid && words_ready && !table_arrives),
+        .host_write_set_i(arrival_set), .host_write_page_i(1'b0), .host_write_transformed_i(arrives_transformed),
+        .host_write_index_i(words_index), .host_write_data_i(words),
+        .host_read_set_i(leave_set), .host_read_page_i(leave_page), .host_read_transformed_i(leave_transformed),
+        .host_read_index_i(leave_index), .host_read_data_o(leaving_words),
+        .table_write_i(words_valid && table_arrives), .table_is_operand_i(!twiddles_arrive),
+        .table_operand_i(arriving_operand), .table_index_i(words_index), .table_data_i(words[WIDTH-1:0])
+    );
+
+    // --- departure --------------------------------------------------------------------------------------------------
+
+    // The next result leaves when it is there, at once after the one before.
+    wire result_ready = computed[leave_set] || (engine_done && working[leave_set]);
+    wire leave_starts = result_ready && !leave_busy;
+    always_ff @(posedge clk_i) if (leave_starts) leave_transformed <= !job_inverse[leave_set];
+
+    cm_word_output #(
+        .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_BEAT(LOG2_BEAT), .LOG2_LANES(LOG2_LANES), .SLOT(SLOT)
+    ) u_departure (
+        .clk_i(clk_i), .rst_i(reset),
+        .start_i(leave_starts), .two_i(job_double[leave_set]), .zero_i(job_failed[leave_set]),
+        .busy_o(leave_busy), .empty_o(leave_empty), .page_o(leave_page), .index_o(leave_index),
+        .reads_o(leave_reads), .last_o(leave_last), .words_i(leaving_words),
+        .m_axis_tdata_o(m_axis_tdata_o), .m_axis_tvalid_o(m_axis_tvalid_o), .m_axis_tlast_o(m_axis_tlast_o),
+        .m_axis_tready_i(m_axis_tready_i)
+    );
+
+    // --- status -----------------------------------------------------------------------------------------------------
+
+    assign job_done = leave_last;
+    assign idle = queued == {(LOG2_DEPTH + 1){1'b0}} && arrival_free && loaded == 2'b00 && working == 2'b00
+        && computed == 2'b00 && leave_empty && !command_valid;
+    wire [LOG2_DEPTH:0] room = DEPTH[LOG2_DEPTH:0] - queued;
+    assign status = {20'd0, room, 5'd0, twiddles_loaded, prime_set, idle};
+    assign errors = {busy_error, bad_prime_error, command_error, overflow_error, unset_error, range_error,
+                     length_error};
+endmodule
+`default_nettype wire

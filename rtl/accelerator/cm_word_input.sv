@@ -1,0 +1,107 @@
+// Takes one packet of n residues from an AXI4-Stream, and hands on its words: LANES at a time, or one at a time for
+// a table. A word that is not below q, or a packet of another length, fails it: what is missing is not waited for, and
+// what is too much is thrown away up to the packet's end.
+`default_nettype none
+module cm_word_input #(
+    parameter integer LOG2_N = 10,
+    parameter integer WIDTH = 32,
+    parameter integer LOG2_BEAT = 2,  // residues in a beat
+    parameter integer LOG2_LANES = 0, // at most LOG2_BEAT
+    parameter integer SLOT = 32       // bits of a beat for a residue
+) (
+    input  wire                             clk_i,
+    input  wire                             rst_i,
+    input  wire [WIDTH-1:0]                 q_i,
+    input  wire [(SLOT << LOG2_BEAT)-1:0]   s_axis_tdata_i,
+    input  wire                             s_axis_tvalid_i,
+    input  wire                             s_axis_tlast_i,
+    output wire                             s_axis_tready_o,
+    input  wire                             start_i,          // take a packet; only when not busy_o
+    input  wire                             table_i,          // for a table
+    output wire                             busy_o,
+    output wire                             valid_o,          // words, taken in the same cycle if ready_i
+    input  wire                             ready_i,
+    output wire [LOG2_N-1:0]                index_o,
+    output wire [(WIDTH << LOG2_LANES)-1:0] words_o,          // the lowest alone for a table
+    output reg                              done_o,           // for one cycle, when busy_o has fallen
+    output reg                              length_o,         // with done_o: it was too short or too long
+    output reg                              range_o           // with done_o: a word was not below q
+);
+    localparam integer LANES = 1 << LOG2_LANES;
+    localparam integer BEAT_BITS = SLOT << LOG2_BEAT;
+
+    localparam [1:0] IDLE = 2'd0, RECEIVE = 2'd1, FLUSH = 2'd2;
+    reg [1:0]           state;
+    reg                 is_table;
+    reg [LOG2_N-1:0]    index;
+    reg [BEAT_BITS-1:0] beat;
+    reg                 beat_valid;
+    reg                 beat_last;
+
+    // Words leave at the low end of the beat, which moves down.
+    wire [LOG2_N-1:0] step = is_table ? {{(LOG2_N - 1){1'b0}}, 1'b1} : LANES[LOG2_N-1:0];
+    wire [LOG2_N-1:0] next_index = index + step;
+    wire beat_ends = (next_index & {{(LOG2_N - LOG2_BEAT){1'b0}}, {LOG2_BEAT{1'b1}}}) == {LOG2_N{1'b0}};
+    wire packet_ends = next_index == {LOG2_N{1'b0}};
+    wire takes = state == RECEIVE && beat_valid && ready_i;
+
+    assign busy_o = state != IDLE;
+    assign valid_o = state == RECEIVE && beat_valid;
+    assign index_o = index;
+    assign s_axis_tready_o = state == FLUSH
+        || (state == RECEIVE && (!beat_valid || (takes && beat_ends && !packet_ends && !beat_last)));
+    wire arrives = s_axis_tvalid_i && s_axis_tready_o;
+
+    wire [LANES-1:0] outside;
+    genvar w;
+    generate
+        for (w = 0; w < LANES; w = w + 1) begin : g_word
+            wire [SLOT-1:0] slot = beat[SLOT*w +: SLOT];
+            assign words_o[WIDTH*w +: WIDTH] = slot[WIDTH-1:0];
+            assign outside[w] = slot >= {{(SLOT - WIDTH){1'b0}}, q_i} && (w == 0 || !is_table);
+        end
+    endgenerate
+
+    always_ff @(posedge clk_i) begin
+        done_o <= 1'b0;
+        if (state == IDLE) begin
+            is_table <= table_i;
+            index <= {LOG2_N{1'b0}};
+            beat_valid <= 1'b0;
+            length_o <= 1'b0;
+            range_o <= 1'b0;
+            if (start_i) state <= RECEIVE;
+        end else if (state == FLUSH) begin
+            if (arrives && s_axis_tlast_i) begin
+                state <= IDLE;
+                done_o <= 1'b1;
+            end
+        end else begin
+            if (takes) begin
+                index <= next_index;
+                range_o <= range_o || outside != {LANES{1'b0}};
+                beat <= is_table ? beat >> SLOT : beat >> (SLOT * LANES);
+                if (beat_ends) begin
+                    beat_valid <= 1'b0;
+                    if (packet_ends != beat_last) length_o <= 1'b1;
+                    if (beat_last) begin
+                        state <= IDLE;
+                        done_o <= 1'b1;
+                    end else if (packet_ends) begin
+                        state <= FLUSH;
+                    end
+                end
+            end
+            if (arrives) begin
+                beat <= s_axis_tdata_i;
+                beat_last <= s_axis_tlast_i;
+                beat_valid <= 1'b1;
+            end
+        end
+        if (rst_i) begin
+            state <= IDLE;
+            done_o <= 1'b0;
+        end
+    end
+endmodule
+`default_nettype wire

@@ -1,0 +1,225 @@
+"""cm_ntt_accelerator through its buses: every command, waits at every moment, every error, reset, and its pace."""
+
+import random
+
+import cocotb
+import pytest
+from accelerator_driver import ERRORS, Accelerator
+from golden import Ring, random_prime
+from simulation import cycles, settings, simulate, start_clock
+
+
+async def started(dut, seed, patience=0):
+    start_clock(dut)
+    rng = random.Random(settings()["seed"] + seed)
+    accelerator = Accelerator(dut, settings(), rng, patience)
+    await accelerator.reset()
+    ring = Ring(random_prime(rng, accelerator.log2_n, settings()["WIDTH"]), accelerator.log2_n)
+    return accelerator, ring, rng
+
+
+def polynomial(rng, ring):
+    return [rng.choice((0, ring.q - 1, rng.randrange(ring.q), rng.randrange(ring.q))) for _ in range(ring.n)]
+
+
+class Jobs:
+    """Random jobs and what must come out."""
+
+    def __init__(self, accelerator, ring, rng):
+        self.accelerator, self.ring, self.rng = accelerator, ring, rng
+        self.operands = [polynomial(rng, ring) for _ in range(2)]
+
+    async def load(self):
+        await self.accelerator.load_ring(self.ring)
+        for number, operand in enumerate(self.operands):
+            await self.accelerator.load_operand(number, operand)
+
+    def _products(self, a, operand):
+        """The transform of a times an operand, divided by R."""
+        scale = pow(self.accelerator.r, -1, self.ring.q)
+        return [x * y * scale % self.ring.q for x, y in zip(a, self.operands[operand], strict=True)]
+
+    async def queue(self, code, may_keep=True):
+        """Queue one; the packets that must come."""
+        ring, operand = self.ring, self.rng.randrange(2)
+        a = polynomial(self.rng, ring)
+        keeps = may_keep and code.endswith("PRODUCT") and self.rng.random() < 0.5
+        await self.accelerator.command(code, operand, keeps)
+        self.accelerator.send(a)
+        back = (lambda x: x) if keeps else ring.inverse
+        return {
+            "FORWARD": lambda: [ring.forward(a)],
+            "INVERSE": lambda: [ring.inverse(a)],
+            "POINTWISE": lambda: [self._products(a, operand)],
+            "PRODUCT": lambda: [back(self._products(ring.forward(a), operand))],
+            "DOUBLE_PRODUCT": lambda: [back(self._products(ring.forward(a), o)) for o in range(2)],
+        }[code]()
+
+
+CODES = ("FORWARD", "INVERSE", "POINTWISE", "PRODUCT", "DOUBLE_PRODUCT")
+
+
+@cocotb.test()
+async def carries_out_every_command_whatever_the_buses_wait(dut):
+    for patience in (0, 1):
+        accelerator, ring, rng = await started(dut, patience, patience)
+        jobs = Jobs(accelerator, ring, rng)
+        await jobs.load()
+        order = [*CODES, *rng.sample(CODES, k=len(CODES))]
+        for start in range(0, len(order), 5):
+            expected = []
+            for code in order[start : start + 5]:
+                expected += await jobs.queue(code)
+            for packet in expected:
+                assert await accelerator.receive() == packet
+        await accelerator.idle()
+        assert await accelerator.errors() == 0
+        assert await accelerator.read("JOBS") == len(order)
+
+
+@cocotb.test()
+async def tells_what_it_is(dut):
+    accelerator, ring, _ = await started(dut, 2)
+    assert await accelerator.read("ID") == int.from_bytes(b"CMNT", "big")
+    shape = await accelerator.read("SHAPE")
+    assert shape & 15 == settings()["LOG2_N"] and shape >> 4 & 63 == settings()["WIDTH"]
+    assert 1 << (shape >> 16 & 63) == accelerator.r
+    assert await accelerator.read(0xF0) == 0
+    await accelerator.set_prime(ring.q)
+    assert await accelerator.read("PRIME") == ring.q & 0xFFFFFFFF
+    assert await accelerator.read("PRIME_HIGH") == ring.q >> 32
+    assert await accelerator.read("STATUS") & 7 == 3
+
+
+@cocotb.test()
+async def refuses_primes_that_do_not_fit(dut):
+    accelerator, ring, _ = await started(dut, 3)
+    too_wide = (1 << settings()["WIDTH"]) + 1
+    for bad in (0, 1, ring.q + 1, ring.q + 2 * ring.n + 2, too_wide):
+        await accelerator.set_prime(bad)
+        assert await accelerator.errors() == ERRORS["BAD_PRIME"]
+        assert not await accelerator.read("STATUS") & 2
+    await accelerator.set_prime(ring.q)
+    assert await accelerator.errors() == 0
+
+
+@cocotb.test()
+async def a_failed_job_sends_zeros_and_the_next_one_is_right(dut):
+    accelerator, ring, rng = await started(dut, 4, patience=1)
+    jobs = Jobs(accelerator, ring, rng)
+    zeros = [0] * ring.n
+    a = polynomial(rng, ring)
+
+    async def fails(code, words, error):
+        await accelerator.command(code)
+        accelerator.send(words)
+        for _ in range(2 if code == "DOUBLE_PRODUCT" else 1):
+            assert await accelerator.receive() == zeros, error
+        await accelerator.idle()
+        assert await accelerator.errors() == ERRORS[error], error
+
+    await fails("FORWARD", a, "UNSET")
+    await accelerator.set_prime(ring.q)
+    await fails("FORWARD", a, "UNSET")
+    await jobs.load()
+    await accelerator.idle()
+    assert await accelerator.errors() == 0
+    half = len(a) // 2
+    for code in ("FORWARD", "DOUBLE_PRODUCT"):
+        await fails(code, a[:half], "LENGTH")
+        await fails(code, a + a[: accelerator.beat], "LENGTH")
+        wrong = list(a)
+        wrong[rng.randrange(len(a))] = ring.q
+        await fails(code, wrong, "RANGE")
+    for packet in await jobs.queue("PRODUCT"):
+        assert await accelerator.receive() == packet
+    await accelerator.load_operand(0, [ring.q] * ring.n)
+    await fails_after_bad_operand(accelerator, a, zeros)
+
+
+async def fails_after_bad_operand(accelerator, a, zeros):
+    await accelerator.idle()
+    assert await accelerator.errors() == ERRORS["RANGE"]
+    await accelerator.command("PRODUCT")
+    accelerator.send(a)
+    assert await accelerator.receive() == zeros
+    await accelerator.idle()
+    assert await accelerator.errors() == ERRORS["UNSET"]
+
+
+@cocotb.test()
+async def a_full_queue_and_unknown_commands_are_errors(dut):
+    accelerator, ring, rng = await started(dut, 5)
+    jobs = Jobs(accelerator, ring, rng)
+    await jobs.load()
+    await accelerator.idle()
+    for code in (0, 8, 15):
+        await accelerator.write("COMMAND", code)
+        assert await accelerator.errors() == ERRORS["COMMAND"]
+    # One is under way at once, eight fit the queue.
+    for _ in range(9):
+        await accelerator.command("FORWARD")
+    assert await accelerator.errors() == 0
+    await accelerator.command("FORWARD")
+    assert await accelerator.errors() == ERRORS["OVERFLOW"]
+    await accelerator.set_prime(ring.q)
+    assert await accelerator.errors() == ERRORS["BUSY"]
+    packets = [polynomial(rng, ring) for _ in range(9)]
+    for packet in packets:
+        accelerator.send(packet)
+    for packet in packets:
+        assert await accelerator.receive() == ring.forward(packet)
+
+
+@cocotb.test()
+async def a_reset_at_any_moment_leaves_it_usable(dut):
+    accelerator, ring, rng = await started(dut, 6)
+    jobs = Jobs(accelerator, ring, rng)
+    for _ in range(3):
+        await jobs.load()
+        for code in rng.sample(CODES, k=3):
+            await jobs.queue(code)
+        await cycles(dut, rng.randrange(6 * ring.n))
+        accelerator.hang_up()
+        await accelerator.write("CONTROL", 1)
+        await cycles(dut, 2)
+        accelerator.pick_up()
+        assert await accelerator.read("STATUS") & 7 == 1
+        assert await accelerator.errors() == 0
+    await jobs.load()
+    for packet in await jobs.queue("DOUBLE_PRODUCT"):
+        assert await accelerator.receive() == packet
+
+
+@cocotb.test()
+async def jobs_in_a_row_take_the_larger_of_computing_and_transfer(dut):
+    accelerator, ring, rng = await started(dut, 7)
+    jobs = Jobs(accelerator, ring, rng)
+    await jobs.load()
+    await accelerator.idle()
+    beats = ring.n // accelerator.beat
+    for code, packets in (("FORWARD", 1), ("DOUBLE_PRODUCT", 2)):
+        accelerator.first_received_at.clear()
+        expected = []
+        for _ in range(8):
+            expected += await jobs.queue(code, may_keep=False)
+        for packet in expected:
+            assert await accelerator.receive() == packet
+        starts = accelerator.first_received_at[::packets]
+        pace = (starts[-1] - starts[2]) / (len(starts) - 3)
+        computing = settings()["computing"][code]
+        dut._log.info(f"{code}: a job every {pace} cycles; {computing} of computing, {packets * beats} beats out")
+        assert pace <= max(computing, packets * beats, beats) + 16
+
+
+SHAPES = [
+    ({"LOG2_UNITS": 1, "LOG2_BEAT": 2, "WIDTH": 32, "DEEP": 1}, {"FORWARD": 544, "DOUBLE_PRODUCT": 1900}),
+    ({"LOG2_UNITS": 3, "LOG2_BEAT": 2, "WIDTH": 27, "DEEP": 0}, {"FORWARD": 160, "DOUBLE_PRODUCT": 490}),
+    ({"LOG2_UNITS": 0, "LOG2_BEAT": 1, "WIDTH": 40, "DEEP": 0}, {"FORWARD": 1060, "DOUBLE_PRODUCT": 3640}),
+]
+
+
+@pytest.mark.parametrize("shape, computing", SHAPES, ids=lambda of: "-".join(f"{k}{v}" for k, v in of.items()))
+def test_accelerator(shape, computing):
+    parameters = {"LOG2_N": 6, "MULTIPLIER_WIDTH": 24, "BLOCK": 1, **shape}
+    simulate("cm_ntt_accelerator", parameters, seed=1, computing=computing)
