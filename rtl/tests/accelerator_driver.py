@@ -1,4 +1,4 @@
-"""Drives cm_ntt_accelerator through its buses: AXI4-Lite registers, AXI4-Stream packets, with random waits."""
+"""Drives cm_ntt_accelerator through its buses: AXI4-Lite registers, AXI4-Stream packets, random waits."""
 
 from __future__ import annotations
 

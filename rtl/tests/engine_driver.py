@@ -8,7 +8,6 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from golden import Montgomery, Ring
 from simulation import cycles
 
-
 HOST_WORD = ("set", "page", "transformed", "index")
 INPUTS = [
     *("q_i", "start_i", "set_i", "forward_i", "products_i", "operand_i", "inverse_i"),

@@ -27,15 +27,18 @@ STYLE = ",".join(
 
 
 def shapes() -> dict[str, tuple[str, dict[str, int]]]:
-    """Tops and parameters: the smaller named configurations, an engine with every option, and accelerators whose
-    streams are as wide as the engine's lanes, and wider. More units are more of the same."""
+    """Tops and parameters: the smaller named configurations, an engine with every option, and accelerators
+    whose streams are as wide as the engine's lanes, and wider. More units are more of the same."""
     small = {name: of for name, of in configurations().items() if of["LOG2_UNITS"] <= 3}
     every = {**small["n1024_u8"], "LOG2_PAGES": 1, "LOG2_SETS": 1, "OPERANDS": 2}
     return {
         **{name: ("cm_ntt_engine", of) for name, of in small.items()},
         "all options": ("cm_ntt_engine", every),
         "accelerator u8": ("cm_ntt_accelerator", {"LOG2_UNITS": 3, "LOG2_BEAT": 2, "DEEP": 1}),
-        "accelerator u1 w40": ("cm_ntt_accelerator", {"LOG2_UNITS": 0, "LOG2_BEAT": 1, "WIDTH": 40, "DEEP": 0}),
+        "accelerator u1 w40": (
+            "cm_ntt_accelerator",
+            {"LOG2_UNITS": 0, "LOG2_BEAT": 1, "WIDTH": 40, "DEEP": 0},
+        ),
     }
 
 
