@@ -147,8 +147,10 @@ module cm_ntt_accelerator #(
     reg       twiddles_arrive;
     reg       arriving_operand;
     reg       job_unset;
-    // Of each set's job: {keeps its operand's number, ...}
+    // Of each set's job:
     reg [1:0] job_forward, job_inverse, job_multiplies, job_double, job_operand, job_failed;
+    reg [1:0] job_page;       // where its packet arrives, and its first result lies
+    reg       follows_double; // the job that arrives: in its set
 
     wire arrival_busy, arrival_done, arrival_length, arrival_range;
     wire words_valid, words_ready;
@@ -158,13 +160,13 @@ module cm_ntt_accelerator #(
     wire leave_busy, leave_empty, leave_page, leave_reads, leave_last;
     wire [LOG2_N-1:0] leave_index;
     reg  leave_transformed;
+    reg  leave_first_page;
 
-    // A set may be refilled while its result leaves, behind the words that have left, in the same order.
-    wire refills = computed[arrival_set];
+    // A set may be refilled while its result leaves: into the page that no result takes, or, if there are two, into the
+    // one that leaves first, once it has left.
     wire leaves_here = leave_busy && leave_set == arrival_set;
     wire arrives_transformed = !job_forward[arrival_set];
-    wire place_free = !refills || (leaves_here && (leave_page
-        || (leave_transformed == arrives_transformed && words_index < leave_index)));
+    wire place_free = !computed[arrival_set] || !follows_double || (leaves_here && leave_page);
 
     wire arrival_free = !arrival_busy && !arrival_done;
     wire set_free = !loaded[arrival_set] && !working[arrival_set] && (!computed[arrival_set] || leaves_here);
@@ -218,6 +220,8 @@ module cm_ntt_accelerator #(
                 job_multiplies[arrival_set] <= next_multiplies;
                 job_double[arrival_set] <= next_double;
                 job_operand[arrival_set] <= next_operand;
+                job_page[arrival_set] <= job_page[arrival_set] ^ !job_double[arrival_set];
+                follows_double <= job_double[arrival_set];
             end
         end
         if (arrival_done && table_arrives && !arrival_failed) begin
@@ -252,6 +256,8 @@ module cm_ntt_accelerator #(
             working <= 2'b00;
             computed <= 2'b00;
             job_failed <= 2'b00;
+            job_double <= 2'b00;
+            job_page <= 2'b00;
             arrival_set <= 1'b0;
             work_set <= 1'b0;
             leave_set <= 1'b0;
@@ -268,11 +274,14 @@ module cm_ntt_accelerator #(
         .start_i(work_starts), .set_i(work_set), .forward_i(job_forward[work_set]),
         .products_i(job_double[work_set] ? 2'd2 : {1'b0, job_multiplies[work_set]}),
         .operand_i(job_operand[work_set]), .inverse_i(job_inverse[work_set]),
+        .page_i(job_page[work_set]),
         .busy_o(engine_busy), .done_o(engine_done),
         .host_write_i(words_valid && words_ready && !table_arrives),
-        .host_write_set_i(arrival_set), .host_write_page_i(1'b0), .host_write_transformed_i(arrives_transformed),
+        .host_write_set_i(arrival_set), .host_write_page_i(job_page[arrival_set]),
+        .host_write_transformed_i(arrives_transformed),
         .host_write_index_i(words_index), .host_write_data_i(words),
-        .host_read_set_i(leave_set), .host_read_page_i(leave_page), .host_read_transformed_i(leave_transformed),
+        .host_read_set_i(leave_set), .host_read_page_i(leave_page ^ leave_first_page),
+        .host_read_transformed_i(leave_transformed),
         .host_read_index_i(leave_index), .host_read_data_o(leaving_words),
         .table_write_i(words_valid && table_arrives), .table_is_operand_i(!twiddles_arrive),
         .table_operand_i(arriving_operand), .table_index_i(words_index), .table_data_i(words[WIDTH-1:0])
@@ -283,7 +292,12 @@ module cm_ntt_accelerator #(
     // The next result leaves when it is there, at once after the one before.
     wire result_ready = computed[leave_set] || (engine_done && working[leave_set]);
     wire leave_starts = result_ready && !leave_busy;
-    always_ff @(posedge clk_i) if (leave_starts) leave_transformed <= !job_inverse[leave_set];
+    always_ff @(posedge clk_i) begin
+        if (leave_starts) begin
+            leave_transformed <= !job_inverse[leave_set];
+            leave_first_page <= job_page[leave_set];
+        end
+    end
 
     cm_word_output #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_BEAT(LOG2_BEAT), .LOG2_LANES(LOG2_LANES), .SLOT(SLOT)

@@ -34,6 +34,7 @@ module cm_ntt_control #(
     input  wire [1:0]                     products_i, // none, one, or two: page 0 times operand 1 into page 1 first
     input  wire                           operand_i,  // of a single product
     input  wire                           inverse_i,  // of both pages after two products
+    input  wire                           page_i,     // that is page 0 of the job; the other one is page 1
     output wire                           busy_o,
     output reg                            done_o,     // with the last cycle in which busy_o is set
     // A read of the banks, and the address of the twiddle or operand that a multiplier needs as late as that read's row.
@@ -112,6 +113,7 @@ module cm_ntt_control #(
     reg                  operand;
     reg                  inverse;
     reg                  two_pages;
+    reg                  first_page;
 
     wire reading = state != IDLE && !draining && gap == {GAP_BITS{1'b0}};
     wire long_pass = state == PRODUCT || (state == INVERSE && two_pages);
@@ -134,6 +136,7 @@ module cm_ntt_control #(
             operand <= operand_i || products_i[1];
             inverse <= inverse_i;
             two_pages <= LOG2_PAGES != 0 && products_i[1];
+            first_page <= LOG2_PAGES != 0 && page_i;
             if (start_i) begin
                 if (forward_i) state <= FORWARD;
                 else if (products_i != 2'd0) state <= PRODUCT;
@@ -224,8 +227,8 @@ module cm_ntt_control #(
     always_ff @(posedge clk_i) begin
         issued <= reading && !rst_i;
         issued_row <= row;
-        issued_page <= page;
-        issued_write_page <= page || (LOG2_PAGES != 0 && is_product && products[1]);
+        issued_page <= page ^ first_page;
+        issued_write_page <= (page || (LOG2_PAGES != 0 && is_product && products[1])) ^ first_page;
         issued_level <= is_inverse ? LAST_STAGE[STAGE_BITS-1:0] - stage : stage;
         issued_inverse <= is_inverse;
         issued_product <= is_product;

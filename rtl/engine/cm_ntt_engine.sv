@@ -31,6 +31,7 @@ module cm_ntt_engine #(
     input  wire [1:0]                        products_i,
     input  wire                              operand_i,
     input  wire                              inverse_i,
+    input  wire                              page_i,
     output wire                              busy_o,
     output wire                              done_o,
     // The host's words, by index of coefficient or, with transformed_i, of transform output.
@@ -80,7 +81,7 @@ module cm_ntt_engine #(
     ) u_control (
         .clk_i(clk_i), .rst_i(rst_i),
         .start_i(start_i), .forward_i(forward_i), .products_i(products_i), .operand_i(operand_i),
-        .inverse_i(inverse_i), .busy_o(busy_o), .done_o(done_o),
+        .inverse_i(inverse_i), .page_i(page_i), .busy_o(busy_o), .done_o(done_o),
         .read_o(read), .read_address_o(read_address), .table_address_o(table_address),
         .sande_o(sande), .product_o(product), .product_of_a_o(product_of_a),
         .sande_multiply_o(sande_multiply), .sande_halve_o(sande_halve), .sande_leave_o(sande_leave),

@@ -10,7 +10,7 @@ from simulation import cycles
 
 HOST_WORD = ("set", "page", "transformed", "index")
 INPUTS = [
-    *("q_i", "start_i", "set_i", "forward_i", "products_i", "operand_i", "inverse_i"),
+    *("q_i", "start_i", "set_i", "forward_i", "products_i", "operand_i", "inverse_i", "page_i"),
     *(f"host_{way}_{of}_i" for way in ("read", "write") for of in HOST_WORD),
     *("host_write_i", "host_write_data_i"),
     *(f"table_{of}_i" for of in ("write", "is_operand", "operand", "index", "data")),

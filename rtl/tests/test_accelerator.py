@@ -199,7 +199,7 @@ async def jobs_in_a_row_take_the_larger_of_computing_and_transfer(dut):
     await jobs.load()
     await accelerator.idle()
     beats = ring.n // accelerator.beat
-    for code, packets in (("FORWARD", 1), ("DOUBLE_PRODUCT", 2)):
+    for code, packets in (("FORWARD", 1), ("INVERSE", 1), ("DOUBLE_PRODUCT", 2)):
         busy = cocotb.start_soon(busy_cycles(dut))
         for packet in await jobs.queue(code, may_keep=False):
             assert await accelerator.receive() == packet

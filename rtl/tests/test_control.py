@@ -12,7 +12,7 @@ JOBS = [(1, 0, 0), (0, 0, 1), (0, 1, 0), (1, 1, 1), (1, 0, 1), (1, 2, 1), (0, 2,
 
 
 async def reset(dut):
-    for name in ("start_i", "forward_i", "products_i", "operand_i", "inverse_i"):
+    for name in ("start_i", "forward_i", "products_i", "operand_i", "inverse_i", "page_i"):
         getattr(dut, name).value = 0
     dut.rst_i.value = 1
     await cycles(dut, 2)

@@ -1,4 +1,4 @@
-"""The engine at sizes too large for Icarus Verilog, under Verilator; its cycles must not grow."""
+"""What is too large for Icarus Verilog, under Verilator; cycles must not grow."""
 
 import pytest
 from verilated import cycles
@@ -10,7 +10,7 @@ MOST_CYCLES = {"n4096_u2_w40": {"forward": 12_298, "inverse": 12_298, "product":
 
 @pytest.mark.parametrize("name", MOST_CYCLES)
 def test_named_configuration(name):
-    taken = cycles(name, configurations()[name], seed=1)
+    taken = cycles("engine", name, configurations()[name], seed=1)
     for job, most in MOST_CYCLES[name].items():
         assert taken[job] <= most, f"{job}: {taken[job]} cycles"
 
@@ -25,5 +25,14 @@ def test_short_passes_with_gaps():
         "OPERANDS": 2,
         "DEEP": 0,
     }
-    taken = cycles("short_passes", shape, seed=2)
+    taken = cycles("engine", "short_passes", shape, seed=2)
     assert taken["double_product"] < 2 * taken["product"]
+
+
+def test_an_accelerator_faster_than_its_streams_keeps_them_busy():
+    shape = {"LOG2_N": 10, "WIDTH": 30, "LOG2_UNITS": 5, "LOG2_BEAT": 2, "DEEP": 0}
+    taken = cycles("accelerator", "fast", shape, seed=3)
+    beats = 1 << (shape["LOG2_N"] - shape["LOG2_BEAT"])
+    for job, packets in (("forward", 1), ("inverse", 1), ("double_product_transformed", 2)):
+        assert taken[job]["latency"] < beats, job
+        assert taken[job]["pace"] <= packets * beats + 4, job

@@ -23,7 +23,12 @@ class ToolError(Exception):
 
 def configurations() -> dict[str, dict[str, int]]:
     """The named configurations of rtl/README.md: parameters of cm_ntt_engine by name."""
-    return json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))
+    return json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))["cm_ntt_engine"]
+
+
+def accelerators() -> dict[str, dict[str, int]]:
+    """Its named accelerators: parameters of cm_ntt_accelerator by name."""
+    return json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))["cm_ntt_accelerator"]
 
 
 def site_packages() -> Path:

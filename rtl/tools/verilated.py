@@ -1,6 +1,7 @@
-"""Builds the harness of cm_ntt_engine for a configuration under Verilator, and runs it.
+"""Builds a harness for a configuration under Verilator, and runs it.
 
-    python3 rtl/tools/verilated.py n1024_u8
+    python3 rtl/tools/verilated.py engine n1024_u8
+    python3 rtl/tools/verilated.py accelerator n1024_u8_s128
 
 prints the cycles of each kind of job as JSON, after checking what the jobs computed.
 """
@@ -12,52 +13,90 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from tools import BUILD, ENGINE_SOURCES, RTL, ToolError, configurations, run
+from tools import BUILD, INCLUDES, ROOT, RTL, SOURCES, ToolError, accelerators, configurations, run
 
-TOP = "cm_ntt_engine"
 HARNESS = RTL / "harness"
+NAMED = {"engine": configurations, "accelerator": accelerators}
 
 
-def build(name: str, parameters: Mapping[str, int]) -> Path:
-    """The harness's program for these parameters."""
-    directory = BUILD / "verilated" / name
-    macros = {
-        "LOG2_N": parameters["LOG2_N"],
-        "WIDTH": parameters["WIDTH"],
-        "LOG2_LANES": parameters["LOG2_LANES"],
-        "PAGES": 1 << parameters["LOG2_PAGES"],
-    }
-    flags = " ".join(["-O1", "-std=c++17", *(f"-D{key}={value}" for key, value in macros.items())])
+def macros(parameters: Mapping[str, int]) -> list[str]:
+    """What a harness must know of the hardware, as compiler flags."""
+    shape = {key: value for key, value in parameters.items() if key not in ("LOG2_PAGES", "BLOCK")}
+    return [
+        f"-D{key}={value}" for key, value in {**shape, "PAGES": 1 << parameters.get("LOG2_PAGES", 0)}.items()
+    ]
+
+
+def verilate(
+    top: str, name: str, parameters: Mapping[str, int], flags: list[str], sources: list[Path]
+) -> Path:
+    """A program of `top` with these parameters and C++ sources; flags are the compiler's."""
+    directory = BUILD / "verilated" / f"{top}-{name}"
     run(
         [
             *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
-            *("--top", TOP, "--Mdir", directory, f"-I{RTL / 'engine'}"),
+            *("--top", top, "--Mdir", directory, *INCLUDES),
             *(f"-G{key}={value}" for key, value in parameters.items()),
-            *("-CFLAGS", flags, "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0"),
-            *(HARNESS / "engine.vlt", *ENGINE_SOURCES, HARNESS / "engine.cpp"),
+            *(
+                "-CFLAGS",
+                " ".join(["-O1", "-std=c++17", f"-I{ROOT / 'core/src'}", *macros(parameters), *flags]),
+            ),
+            *("-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0"),
+            *(HARNESS / "engine.vlt", *SOURCES, *sources),
         ],
         log=directory.with_suffix(".log"),
     )
-    return directory / f"V{TOP}"
+    return directory / f"V{top}"
 
 
-def cycles(name: str, parameters: Mapping[str, int], seed: int = 1) -> dict[str, int]:
-    """Cycles of a forward and an inverse transform, a product and a double product (0: not offered), from the
-    first read of the banks to the last write. ToolError if a result is wrong."""
-    program = build(name, parameters)
+def cycles(kind: str, name: str, parameters: Mapping[str, int], seed: int = 1) -> dict[str, Any]:
+    """What the harness of an engine or an accelerator measures. ToolError if a result is wrong.
+
+    engine: cycles of a forward and an inverse transform, a product and a double product (0: not offered),
+    from the first read of the banks to the last write. accelerator: latency and pace of each job, in cycles.
+    """
+    program = verilate(f"cm_ntt_{kind}", name, parameters, [], [HARNESS / f"{kind}.cpp"])
     done = subprocess.run([program, str(seed)], capture_output=True, text=True, timeout=600)
     if done.returncode:
         raise ToolError(f"{name}, seed {seed}: {done.stderr.strip()}")
     return json.loads(done.stdout)
 
 
+def core_archive(name: str, sources: list[Path], flags: list[str]) -> Path:
+    """The C library with the accelerator as its back-end, and more C files, in a static library."""
+    directory = BUILD / "core" / name
+    directory.mkdir(parents=True, exist_ok=True)
+    options = ["-DCM_ACCELERATOR=1", "-DCM_WHOLE_PRODUCTS=1", *flags]
+    includes = [f"-I{ROOT / folder}" for folder in ("core/include", "core/src", "tests", "tests/core")]
+    every = [*sorted((ROOT / "core/src").glob("*/*.c")), *sources]
+    compiled = [directory / f"{source.parent.name}-{source.stem}.o" for source in every]
+    for source, output in zip(every, compiled, strict=True):
+        run(["gcc", "-std=c11", "-O2", *options, *includes, "-c", source, "-o", output], output.with_suffix(".log"))
+    archive = directory / "libcore.a"
+    archive.unlink(missing_ok=True)
+    run(["ar", "rcs", archive, *compiled], directory / "ar.log")
+    return archive
+
+
+def core_tests(name: str, parameters: Mapping[str, int], every: int) -> Path:
+    """The C tests over an accelerator; of the pinned ciphertexts beyond n = 1024 every so many-th."""
+    sources = sorted((ROOT / "tests/core").glob("*.c"))
+    flags = [f"-DCM_TEST_EVERY={every}", "-Dmain=core_tests_main"]
+    archive = core_archive(f"tests-{name}", sources, flags)
+    includes = [f"-I{ROOT / 'core/include'}"]
+    return verilate("cm_ntt_accelerator", f"core_tests-{name}", parameters, includes, [HARNESS / "core_tests.cpp", archive])
+
+
 def main() -> int:
-    if len(sys.argv) != 2 or sys.argv[1] not in configurations():
-        print(f"usage: verilated.py {'|'.join(configurations())}", file=sys.stderr)
+    kind, name = sys.argv[1:] if len(sys.argv) == 3 else ("", "")
+    if kind not in NAMED or name not in NAMED[kind]():
+        for known, named in NAMED.items():
+            print(f"usage: verilated.py {known} {'|'.join(named())}", file=sys.stderr)
         return 2
     try:
-        print(json.dumps(cycles(sys.argv[1], configurations()[sys.argv[1]])))
+        print(json.dumps(cycles(kind, name, NAMED[kind]()[name])))
     except ToolError as error:
         print(error, file=sys.stderr)
         return 1

@@ -2,6 +2,7 @@
 #ifndef CIPHERMOTE_CIPHERMOTE_H
 #define CIPHERMOTE_CIPHERMOTE_H
 
+#include "ciphermote/accelerator.h"
 #include "ciphermote/aided.h"
 #include "ciphermote/bfv.h"
 #include "ciphermote/ckks.h"

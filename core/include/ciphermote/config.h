@@ -169,6 +169,15 @@
 #endif
 
 /*
+ * CM_ACCELERATOR       1: whole rings are transformed, and with CM_WHOLE_PRODUCTS multiplied, by the hardware of rtl/
+ *                      (accelerator.h); the application provides cm_accelerator_for. Tiles stay in software: set
+ *                      CM_LOG2_TILES to 0. Assembly for the ring (CM_ASM) is not used then. Default: 0.
+ */
+#ifndef CM_ACCELERATOR
+#define CM_ACCELERATOR 0
+#endif
+
+/*
  * CM_ASM               1: use hand-written assembly where the library has some for the target; the build must then
  *                      also compile core/src/<room>/arch/<target>/<file>.S. Results are the same, bit for bit. Targets:
  *                      ARMv7E-M (Cortex-M4, M7). Default: 0 (portable C alone).

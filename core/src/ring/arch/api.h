@@ -1,8 +1,9 @@
 /*
  * What a back-end (vector unit, hand-written assembly, an accelerator on a bus) may take over from portable C.
  *
- * A back-end defines CM_ARCH_HEADER (a header that declares `extern const cm_arch ...` and defines CM_ARCH to it). With
- * CM_ASM and no such header, the library's own back-end for the target is taken, where there is one.
+ * A back-end defines CM_ARCH_HEADER (a header that declares `extern const cm_arch ...` and defines CM_ARCH to it). Without
+ * such a header, the library's own for the hardware of rtl/ is taken with CM_ACCELERATOR, and the one for the target, where
+ * there is one, with CM_ASM.
  * Every entry may be null, and every call may decline by returning 0; the portable code then does the work. A call
  * that returns 1 has produced exactly what the portable code would: same bounds, same residues, bit for bit
  * (lazy outputs may differ by multiples of q). tests/vectors holds every back-end to that.
@@ -35,6 +36,14 @@ typedef struct cm_arch {
 
 #ifdef CM_ARCH_HEADER
 #include CM_ARCH_HEADER
+#elif CM_ACCELERATOR
+#include "ring/arch/accelerator/arch.h"
+static const cm_arch cm_accelerator_arch = {
+    .ntt_forward = cm_accelerator_ntt_forward,
+    .ntt_inverse = cm_accelerator_ntt_inverse,
+    .double_product = cm_accelerator_double_product,
+};
+#define CM_ARCH cm_accelerator_arch
 #elif CM_ARMV7EM
 #include "ring/arch/armv7em/arch.h"
 static const cm_arch cm_armv7em = {

@@ -1,0 +1,171 @@
+// cm_ntt_accelerator under Verilator behind a host's view of it: registers, packets to send, packets that came. Its buses
+// wait for the hardware alone, or at random too. LOG2_BEAT, at least 2, comes as a macro, and residues take 32 bits.
+#ifndef CM_RTL_HARNESS_ACCELERATOR_MODEL_H
+#define CM_RTL_HARNESS_ACCELERATOR_MODEL_H
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "Vcm_ntt_accelerator.h"
+#include "verilated.h"
+
+class accelerator_model
+{
+  public:
+    using packet = std::vector<uint32_t>;
+
+    static constexpr unsigned WORDS = 1u << LOG2_BEAT; // in a beat
+
+    uint64_t cycle = 0;
+    uint64_t beats_in = 0;
+    uint64_t beats_out = 0;
+    uint64_t last_sent_at = 0;               // cycle in which the last beat of a packet was taken
+    std::vector<uint64_t> first_received_at; // cycle of each packet's first beat
+    std::deque<packet> received;
+    bool hesitates = false; // both streams wait now and then, at random
+
+    accelerator_model()
+    {
+        top.rst_i = 1;
+        tick();
+        tick();
+        top.rst_i = 0;
+    }
+
+    void tick()
+    {
+        // A word once offered stays.
+        top.s_axis_tvalid_i = !waiting.empty() && (offered || goes_on());
+        top.m_axis_tready_i = goes_on();
+        if (!waiting.empty()) {
+            for (unsigned w = 0; w < WORDS; w++) {
+                top.s_axis_tdata_i[w] = waiting.front().words[w];
+            }
+            top.s_axis_tlast_i = waiting.front().last;
+        }
+        top.clk_i = 0;
+        top.eval();
+        offered = top.s_axis_tvalid_i && !top.s_axis_tready_o;
+        if (top.s_axis_tvalid_i && top.s_axis_tready_o) {
+            last_sent_at = waiting.front().last ? cycle : last_sent_at;
+            waiting.pop_front();
+            beats_in++;
+        }
+        if (top.m_axis_tvalid_o && top.m_axis_tready_i) {
+            take_beat();
+        }
+        top.clk_i = 1;
+        top.eval();
+        cycle++;
+    }
+
+    void write(uint32_t offset, uint32_t value)
+    {
+        top.s_axil_awaddr_i = static_cast<uint8_t>(offset);
+        top.s_axil_wdata_i = value;
+        top.s_axil_awvalid_i = top.s_axil_wvalid_i = 1;
+        tick(); // ready at once: no response is left to be taken
+        top.s_axil_awvalid_i = top.s_axil_wvalid_i = 0;
+        top.s_axil_bready_i = 1;
+        tick();
+        top.s_axil_bready_i = 0;
+    }
+
+    uint32_t read(uint32_t offset)
+    {
+        top.s_axil_araddr_i = static_cast<uint8_t>(offset);
+        top.s_axil_arvalid_i = 1;
+        tick();
+        top.s_axil_arvalid_i = 0;
+        const uint32_t value = top.s_axil_rdata_o;
+        top.s_axil_rready_i = 1;
+        tick();
+        top.s_axil_rready_i = 0;
+        return value;
+    }
+
+    // Queue a packet, a whole number of beats.
+    void send(const uint32_t *words, size_t count)
+    {
+        for (size_t i = 0; i < count; i += WORDS) {
+            beat next{{}, i + WORDS >= count};
+            for (unsigned w = 0; w < WORDS; w++) {
+                next.words[w] = words[i + w];
+            }
+            waiting.push_back(next);
+        }
+    }
+
+    // Let what is under way come out, and drop it.
+    void forget()
+    {
+        waiting.clear();
+        offered = false;
+        for (unsigned i = 0; i < SETTLING; i++) {
+            tick();
+        }
+        received.clear();
+        arriving.clear();
+        first_received_at.clear();
+    }
+
+    bool all_sent() const
+    {
+        return waiting.empty();
+    }
+
+    // The next packet, or an empty one if it does not come within so many cycles.
+    packet receive(uint64_t patience)
+    {
+        for (uint64_t waited = 0; received.empty() && waited < patience; waited++) {
+            tick();
+        }
+        packet next;
+        if (!received.empty()) {
+            next = received.front();
+            received.pop_front();
+        }
+        return next;
+    }
+
+  private:
+    static constexpr unsigned SETTLING = 1u << 16; // cycles, more than any job takes
+
+    struct beat {
+        uint32_t words[WORDS];
+        bool last;
+    };
+
+    VerilatedContext context;
+    Vcm_ntt_accelerator top{&context};
+    std::deque<beat> waiting;
+    packet arriving;
+    bool offered = false;
+    uint32_t random = 1;
+
+    // Runs of either answer, some of them long.
+    bool goes_on()
+    {
+        random = random * 1664525u + 1013904223u;
+        return !hesitates || ((cycle >> 5) * 2654435761u + (random >> 8)) % 4u != 0;
+    }
+
+    void take_beat()
+    {
+        if (arriving.empty()) {
+            first_received_at.push_back(cycle);
+        }
+        for (unsigned w = 0; w < WORDS; w++) {
+            arriving.push_back(top.m_axis_tdata_o[w]);
+        }
+        beats_out++;
+        if (top.m_axis_tlast_o) {
+            received.push_back(arriving);
+            arriving.clear();
+        }
+    }
+};
+
+#endif
