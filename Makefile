@@ -52,6 +52,12 @@ bench-microbit: setup-demo ## flash and RAM of the micro:bit's firmware
 bench-rtl: setup-rtl ## cycles of the hardware, from simulation
 	.venv/bin/python bench/rtl/cycles.py
 
+rtl-synth: setup-rtl ## area of the hardware on three FPGA families, and its clock on one: about half an hour
+	.venv/bin/python bench/rtl/synthesis.py
+
+demo-accelerator: setup-rtl ## encryption with the simulated hardware and without: the same bytes, and the time of each step
+	build/rtl-venv/bin/python rtl/tools/demo.py
+
 plots: setup-demo ## the tables and plots of docs/performance.md and the READMEs, from the benches' results
 	.venv/bin/python tools/generate_performance.py
 

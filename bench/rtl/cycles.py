@@ -1,25 +1,25 @@
 #!/usr/bin/env python3
 """The hardware bench: cycles of transforms and products from simulation.
 
-`make bench-rtl` runs the engine's named configurations (rtl/configurations.json) under Verilator, held to
-an independent transform at random primes, and writes bench/results/rtl.json. Cycles of a transform count from
-the first read of the banks to the last write.
+`make bench-rtl` runs the named configurations (rtl/configurations.json) under Verilator, held to an
+independent transform at random primes, and writes bench/results/rtl.json. Cycles of the engine count from the
+first read of the banks to the last write; those of the accelerator from the last beat of a packet in to the
+first beat out, and its pace is that of jobs in a row. Rates are at 200 MHz, the clock of Mert, Ozturk and
+Savas.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 from ciphermote.results import Row, write_results
+from hardware import ROOT, BenchError, named_configurations, run_python
 from rich.console import Console
 from rich.table import Table
 
-ROOT = Path(__file__).resolve().parents[2]
-PYTHON = ROOT / "build/rtl-venv/bin/python"
 PARAMETRIC_NTT = {
     "n1024_u1": {"forward": 5_285, "inverse": 6_325},
     "n1024_u8": {"forward": 805, "inverse": 949},
@@ -28,20 +28,6 @@ PARAMETRIC_NTT = {
     "n4096_u2_w40": {"forward": 12_485, "inverse": 14_551},
 }
 """The open Verilog of papers/003's authors, by simulation: quoted."""
-
-
-class BenchError(Exception):
-    """A simulation failed; the sentence says what to look at."""
-
-
-def run_python(script: str, *arguments: str) -> str:
-    """What a script of rtl/tools prints; it runs in the hardware tools' own environment."""
-    done = subprocess.run(
-        [PYTHON, ROOT / "rtl/tools" / script, *arguments], capture_output=True, text=True, timeout=3600
-    )
-    if done.returncode:
-        raise BenchError(f"{script} {' '.join(arguments)}: {done.stderr.strip()}")
-    return done.stdout
 
 
 def row_name(parameters: dict[str, int], job: str) -> str:
@@ -53,7 +39,7 @@ def row_name(parameters: dict[str, int], job: str) -> str:
 
 def engine_rows(name: str, parameters: dict[str, int]) -> list[Row]:
     """Cycles of each kind of job that the configuration offers."""
-    taken = json.loads(run_python("verilated.py", name))
+    taken = json.loads(run_python("verilated.py", "engine", name))
     params = {
         "n": 1 << parameters["LOG2_N"],
         "bits": parameters["WIDTH"],
@@ -72,12 +58,47 @@ def engine_rows(name: str, parameters: dict[str, int]) -> list[Row]:
     return rows
 
 
+CLOCK_HZ = 200_000_000
+PUBLISHED = {"product": {"paper_cycles": 250, "paper_rate": 800_000}}
+"""Mert, Ozturk and Savas, n = 1024, 64 units, 200 MHz: quoted."""
+
+
+def accelerator_rows(name: str, parameters: dict[str, int]) -> list[Row]:
+    """Latency, pace and rate of each command through streams."""
+    taken = json.loads(run_python("verilated.py", "accelerator", name))
+    n, units, beat = (1 << parameters[key] for key in ("LOG2_N", "LOG2_UNITS", "LOG2_BEAT"))
+    stem = f"n{n}.u{units}"
+    stream = 32 * beat
+    params = {
+        "n": n,
+        "bits": parameters["WIDTH"],
+        "units": units,
+        "stream_bits": stream,
+        "configuration": name,
+        "kind": "simulated",
+    }
+    rows = []
+    for job, times in taken.items():
+        quoted = PUBLISHED.get(job, {}) if (n, units) == (1024, 64) else {}
+        ends = {"from": "last beat in", "to": "first beat out"}
+        if stream == 128:
+            rows.append(Row(f"{job}.{stem}.cycles", times["latency"], "cycles", {**params, **ends, **quoted}))
+        paced = {**params, "transfer_cycles": n // beat * (2 if job.startswith("double") else 1)}
+        rows.append(Row(f"{job}.{stem}.s{stream}.pace", times["pace"], "cycles", paced))
+        rate = round(CLOCK_HZ / times["pace"])
+        rows.append(
+            Row(f"{job}.{stem}.s{stream}.rate", rate, "jobs/s", {**paced, "clock_hz": CLOCK_HZ, **quoted})
+        )
+    return rows
+
+
 def show(rows: list[Row], console: Console) -> None:
     table = Table(title="The hardware's cycles, simulated", title_justify="left")
-    for column in ("figure", "cycles", "parametric-ntt, quoted"):
+    for column in ("figure", "simulated", "published, quoted"):
         table.add_column(column, justify="left" if column == "figure" else "right")
     for row in rows:
-        table.add_row(row.name, f"{row.value:,}", f"{row.params.get('parametric_ntt', '')}")
+        quoted = row.params.get("parametric_ntt", row.params.get("paper_cycles", ""))
+        table.add_row(row.name, f"{row.value:,} {row.unit}", f"{quoted}")
     console.print(table)
 
 
@@ -86,14 +107,16 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=ROOT / "bench/results/rtl.json")
     parser.add_argument("--configuration", action="append", help="only this one (repeatable); writes nothing")
     options = parser.parse_args()
-    configurations = json.loads((ROOT / "rtl/configurations.json").read_text(encoding="utf-8"))
-    chosen = options.configuration or list(configurations)
+    named = named_configurations()
+    kinds = (("cm_ntt_engine", engine_rows), ("cm_ntt_accelerator", accelerator_rows))
     console = Console()
+    rows: list[Row] = []
     try:
-        rows: list[Row] = []
-        for name in chosen:
-            console.print(f"{name} ...", highlight=False)
-            rows += engine_rows(name, configurations[name])
+        for top, rows_of in kinds:
+            for name, parameters in named[top].items():
+                if not options.configuration or name in options.configuration:
+                    console.print(f"{top} {name} ...", highlight=False)
+                    rows += rows_of(name, parameters)
     except BenchError as error:
         print(error, file=sys.stderr)
         return 1

@@ -18,6 +18,9 @@ from typing import Any
 from tools import BUILD, INCLUDES, ROOT, RTL, SOURCES, ToolError, accelerators, configurations, run
 
 HARNESS = RTL / "harness"
+TOP = "cm_ntt_accelerator"
+CORE_OPTIONS = ["-DCM_ACCELERATOR=1", "-DCM_WHOLE_PRODUCTS=1"]
+CORE_INCLUDES = [f"-I{ROOT / folder}" for folder in ("core/include", "core/src", "tests", "tests/core")]
 NAMED = {"engine": configurations, "accelerator": accelerators}
 
 
@@ -29,11 +32,10 @@ def macros(parameters: Mapping[str, int]) -> list[str]:
     ]
 
 
-def verilate(
-    top: str, name: str, parameters: Mapping[str, int], flags: list[str], sources: list[Path]
-) -> Path:
-    """A program of `top` with these parameters and C++ sources; flags are the compiler's."""
+def verilate(top: str, name: str, parameters: Mapping[str, int], sources: list[Path]) -> Path:
+    """A program of `top` with these parameters and C++ sources."""
     directory = BUILD / "verilated" / f"{top}-{name}"
+    flags = ["-O1", "-std=c++17", *CORE_OPTIONS, *CORE_INCLUDES, *macros(parameters)]
     run(
         [
             *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
@@ -57,7 +59,7 @@ def cycles(kind: str, name: str, parameters: Mapping[str, int], seed: int = 1) -
     engine: cycles of a forward and an inverse transform, a product and a double product (0: not offered),
     from the first read of the banks to the last write. accelerator: latency and pace of each job, in cycles.
     """
-    program = verilate(f"cm_ntt_{kind}", name, parameters, [], [HARNESS / f"{kind}.cpp"])
+    program = verilate(f"cm_ntt_{kind}", name, parameters, [HARNESS / f"{kind}.cpp"])
     done = subprocess.run([program, str(seed)], capture_output=True, text=True, timeout=600)
     if done.returncode:
         raise ToolError(f"{name}, seed {seed}: {done.stderr.strip()}")
@@ -68,12 +70,11 @@ def core_archive(name: str, sources: list[Path], flags: list[str]) -> Path:
     """The C library with the accelerator as its back-end, and more C files, in a static library."""
     directory = BUILD / "core" / name
     directory.mkdir(parents=True, exist_ok=True)
-    options = ["-DCM_ACCELERATOR=1", "-DCM_WHOLE_PRODUCTS=1", *flags]
-    includes = [f"-I{ROOT / folder}" for folder in ("core/include", "core/src", "tests", "tests/core")]
+    options = [*CORE_OPTIONS, *CORE_INCLUDES, *flags]
     every = [*sorted((ROOT / "core/src").glob("*/*.c")), *sources]
     compiled = [directory / f"{source.parent.name}-{source.stem}.o" for source in every]
     for source, output in zip(every, compiled, strict=True):
-        run(["gcc", "-std=c11", "-O2", *options, *includes, "-c", source, "-o", output], output.with_suffix(".log"))
+        run(["gcc", "-std=c11", "-O2", *options, "-c", source, "-o", output], output.with_suffix(".log"))
     archive = directory / "libcore.a"
     archive.unlink(missing_ok=True)
     run(["ar", "rcs", archive, *compiled], directory / "ar.log")
@@ -85,8 +86,13 @@ def core_tests(name: str, parameters: Mapping[str, int], every: int) -> Path:
     sources = sorted((ROOT / "tests/core").glob("*.c"))
     flags = [f"-DCM_TEST_EVERY={every}", "-Dmain=core_tests_main"]
     archive = core_archive(f"tests-{name}", sources, flags)
-    includes = [f"-I{ROOT / 'core/include'}"]
-    return verilate("cm_ntt_accelerator", f"core_tests-{name}", parameters, includes, [HARNESS / "core_tests.cpp", archive])
+    return verilate(TOP, f"core_tests-{name}", parameters, [HARNESS / "core_tests.cpp", archive])
+
+
+def demo(name: str) -> Path:
+    """The program that encrypts with a named accelerator and without."""
+    archive = core_archive(f"demo-{name}", [], [])
+    return verilate(TOP, f"demo-{name}", accelerators()[name], [HARNESS / "demo.cpp", archive])
 
 
 def main() -> int:

@@ -1,0 +1,29 @@
+"""Calls the scripts of rtl/tools, which run in the hardware tools' own environment."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / "build/rtl-venv/bin/python"
+
+
+class BenchError(Exception):
+    """A tool failed; the sentence says what to look at."""
+
+
+def run_python(script: str, *arguments: str) -> str:
+    """What a script of rtl/tools prints."""
+    done = subprocess.run(
+        [PYTHON, ROOT / "rtl/tools" / script, *arguments], capture_output=True, text=True, timeout=10_000
+    )
+    if done.returncode:
+        raise BenchError(f"{script} {' '.join(arguments)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def named_configurations() -> dict[str, dict[str, dict[str, int]]]:
+    """Parameters by name, of each top module."""
+    return json.loads((ROOT / "rtl/configurations.json").read_text(encoding="utf-8"))

