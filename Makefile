@@ -1,8 +1,7 @@
 # `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-client-aided test lint test-c test-qemu test-python test-configurations bench-m4 \
-    bench-m4-options bench-client bench-microbit plots format install one-file lock clean setup-demo \
-    setup-test
+# Every goal that `help` lists, and what they share.
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' Makefile) setup-demo setup-test setup-rtl
 
 help: ## list the goals
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
