@@ -27,7 +27,7 @@ class verilated_bus
 
     accelerator_model hardware;
     std::array<cost, KINDS> costs{}; // by command code
-    uint64_t fails_every = 0;        // so many packets, one is lost; 0: none is
+    uint64_t fails_every = 0;        // so many packets, one is lost, or has a word that is no residue, in turn; 0: none
 
     // Opens the accelerator on this bus.
     explicit verilated_bus(unsigned log2_n) : words(CM_ACCELERATOR_WORDS(size_t{1} << log2_n))
@@ -130,9 +130,13 @@ class verilated_bus
             return 0;
         }
         const uint64_t sent_at = self.hardware.last_sent_at;
-        const accelerator_model::packet packet = self.hardware.receive(PATIENCE);
-        if (packet.size() != count || (self.fails_every != 0 && ++self.packets % self.fails_every == 0)) {
+        accelerator_model::packet packet = self.hardware.receive(PATIENCE);
+        const bool fails = self.fails_every != 0 && ++self.packets % self.fails_every == 0;
+        if (packet.size() != count || (fails && self.packets / self.fails_every % 2 == 0)) {
             return 1;
+        }
+        if (fails) {
+            packet[self.packets % count] = self.packets % 4 < 2 ? self.client.q : UINT32_MAX;
         }
         std::copy(packet.begin(), packet.end(), words);
         self.recorded.push_back(packet);

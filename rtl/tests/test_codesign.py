@@ -1,5 +1,5 @@
 """The C library with the simulated accelerator in its back-end passes its own tests: the pinned ciphertexts
-come out the same, and packets that get lost change nothing."""
+come out the same, and packets that get lost or garbled change nothing."""
 
 import subprocess
 
@@ -7,7 +7,7 @@ from verilated import core_tests
 
 
 def passed(program, lost):
-    """What the C tests say with so many packets between two that get lost (0: none does)."""
+    """What the C tests say with so many packets between two that do not arrive whole (0: all do)."""
     done = subprocess.run([program, str(lost)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout[-2000:]
     assert " 0 failed" in done.stdout.splitlines()[-2]

@@ -3,8 +3,8 @@
  * CM_WHOLE_PRODUCTS too, encryption uses it and nothing else changes, no byte of any ciphertext.
  *
  * The application brings the bus (memory-mapped registers and DMA, PCIe, SPI ...) as four functions, opens the
- * accelerator, and tells which one serves a ring. What an accelerator cannot do, portable C does. One that fails is left
- * alone until it is opened again.
+ * accelerator, and tells which one serves a ring. What an accelerator cannot do, portable C does. One that fails, or answers
+ * with what are no residues, is left alone until it is opened again.
  */
 #ifndef CIPHERMOTE_ACCELERATOR_H
 #define CIPHERMOTE_ACCELERATOR_H

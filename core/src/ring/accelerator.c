@@ -11,6 +11,7 @@
 
 #if CM_ACCELERATOR
 
+#include "random/declassify.h"
 #include "ring/arch/accelerator/registers.h"
 
 #define IDENTITY 0x434D4E54u /* what ID reads as */
@@ -98,9 +99,18 @@ static bool send_packet(const cm_accelerator *self, uint32_t command)
     return self->bus.send(self->bus.context, self->words, (size_t)1 << self->log2_n) == 0;
 }
 
+/* A bus may garble what it brings: a word that is no residue would spill into its neighbours in a frame. */
 static bool receive_packet(const cm_accelerator *self, uint32_t *words)
 {
-    return self->bus.receive(self->bus.context, words, (size_t)1 << self->log2_n) == 0;
+    const size_t n = (size_t)1 << self->log2_n;
+    if (self->bus.receive(self->bus.context, words, n) != 0) {
+        return false;
+    }
+    uint32_t below = UINT32_MAX;
+    for (size_t i = 0; i < n; i++) {
+        below &= (words[i] - self->q) & ~words[i];
+    }
+    return cm_declassified(below >> 31 != 0);
 }
 
 /* The hardware's R modulo q, in Montgomery form. */
