@@ -13,7 +13,7 @@ demo: setup-demo ## an encrypted reading, end to end: a simulated Cortex-M4, an 
 demo-client-aided: setup-demo ## a neural network in rounds: linear layers under encryption, ReLU on the Cortex-M4
 	.venv/bin/ciphermote demo-client-aided
 
-test: lint test-c test-qemu test-python test-rtl ## the five goals that follow
+test: lint test-c test-qemu test-avr test-python test-rtl ## the six goals that follow
 
 lint: setup-test ## formatting and static checks of C, Python and shell
 	tools/lint.sh
@@ -26,9 +26,12 @@ test-qemu: setup-test ## the C tests on simulated Cortex-M0, M4 and M33 and RISC
 	$(MAKE) --no-print-directory -C ports test-qemu
 	.venv/bin/python tools/test_configurations.py --qemu
 
+test-avr: setup-test ## the AVR back-end on a simulated ATmega328P
+	.venv/bin/python -m pytest tests/avr
+
 test-python: setup-test ## the Python tests and the packaging tests
 	$(MAKE) --no-print-directory -C ports firmware
-	.venv/bin/python -m pytest -n 2
+	.venv/bin/python -m pytest -n 2 --ignore tests/avr
 
 test-rtl: setup-rtl ## the hardware: lint, every module in simulation, the engine at n = 4096
 	$(MAKE) --no-print-directory -C rtl test

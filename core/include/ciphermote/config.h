@@ -180,7 +180,7 @@
 /*
  * CM_ASM               1: use hand-written assembly where the library has some for the target; the build must then
  *                      also compile core/src/<room>/arch/<target>/<file>.S. Results are the same, bit for bit. Targets:
- *                      ARMv7E-M (Cortex-M4, M7). Default: 0 (portable C alone).
+ *                      ARMv7E-M (Cortex-M4, M7), AVR with a multiplier (ATmega). Default: 0 (portable C alone).
  */
 #ifndef CM_ASM
 #define CM_ASM 0
@@ -189,6 +189,11 @@
 #define CM_ARMV7EM 1
 #else
 #define CM_ARMV7EM 0
+#endif
+#if CM_ASM && defined(__AVR_HAVE_MUL__) && defined(__AVR_HAVE_MOVW__) && defined(__AVR_HAVE_LPMX__)
+#define CM_AVR 1
+#else
+#define CM_AVR 0
 #endif
 
 /*

@@ -1,0 +1,288 @@
+/*
+ * A simulated AVR for tests and benches: libsimavr with exact cycles by region or by call, the stack's lowest point,
+ * UART text, and digests of the code that ran and of the addresses it touched. machine.py is its other half.
+ *
+ * Firmware marks regions by writes to GPIOR0: 0x80 | r begins region r, r ends it. Writes of 1 and 0 to GPIOR1 pause and
+ * resume all counting, for waits that are no work, such as a UART's.
+ */
+#include <simavr/avr_uart.h>
+#include <simavr/sim_avr.h>
+#include <simavr/sim_elf.h>
+#include <simavr/sim_io.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GPIOR0 0x3E
+#define GPIOR1 0x4A
+#define REGION_BEGIN 0x80
+#define REGIONS 0x80
+/* The write that begins a region, and the ldi before the one that ends it. */
+#define MARK_CYCLES 2
+
+#define FNV_BASIS 0xCBF29CE484222325u
+#define FNV_PRIME 0x100000001B3u
+
+typedef struct counts {
+    uint64_t cycles;
+    uint64_t paused;    /* cycles left out */
+    uint64_t path;      /* digest of the addresses of the instructions */
+    uint64_t addresses; /* digest of the data and flash addresses they read and wrote */
+    uint32_t region;
+    uint32_t lowest_sp;
+} counts;
+
+typedef struct machine {
+    avr_t *avr;
+    counts open;
+    avr_cycle_count_t began;
+    avr_cycle_count_t paused_at;
+    int paused;
+    counts *ended;
+    size_t ended_count;
+    size_t ended_room;
+    char *text;
+    size_t text_length;
+    size_t text_room;
+} machine;
+
+/* ---- regions ---- */
+
+static void open_counts(machine *m, uint32_t region)
+{
+    m->open = (counts){.path = FNV_BASIS, .addresses = FNV_BASIS, .region = region, .lowest_sp = UINT32_MAX};
+    m->began = m->avr->cycle;
+}
+
+static void mark(avr_t *avr, avr_io_addr_t address, uint8_t value, void *context)
+{
+    machine *m = context;
+    avr->data[address] = value;
+    if (value & REGION_BEGIN) {
+        open_counts(m, value & (REGION_BEGIN - 1));
+        return;
+    }
+    m->open.cycles = avr->cycle - m->began - m->open.paused - MARK_CYCLES;
+    if (m->ended_count == m->ended_room) {
+        m->ended_room = m->ended_room ? 2 * m->ended_room : 64;
+        m->ended = realloc(m->ended, m->ended_room * sizeof *m->ended);
+        if (!m->ended) {
+            abort();
+        }
+    }
+    m->ended[m->ended_count++] = m->open;
+}
+
+static void pause_counts(avr_t *avr, avr_io_addr_t address, uint8_t value, void *context)
+{
+    machine *m = context;
+    avr->data[address] = value;
+    if (value && !m->paused) {
+        m->paused_at = avr->cycle;
+    } else if (!value && m->paused) {
+        m->open.paused += avr->cycle - m->paused_at;
+    }
+    m->paused = value != 0;
+}
+
+/* ---- the UART ---- */
+
+static void receive(struct avr_irq_t *irq, uint32_t value, void *context)
+{
+    machine *m = context;
+    (void)irq;
+    if (m->text_length == m->text_room) {
+        m->text_room = m->text_room ? 2 * m->text_room : 4096;
+        m->text = realloc(m->text, m->text_room);
+        if (!m->text) {
+            abort();
+        }
+    }
+    m->text[m->text_length++] = (char)value;
+}
+
+/* ---- running ---- */
+
+static uint64_t fnv(uint64_t digest, uint32_t word)
+{
+    return (digest ^ word) * FNV_PRIME;
+}
+
+static uint32_t pair(const avr_t *avr, unsigned low)
+{
+    return (uint32_t)avr->data[low] | (uint32_t)avr->data[low + 1] << 8;
+}
+
+/* The address that an instruction will read or write; UINT32_MAX if none, or one that the code alone decides. */
+static uint32_t data_address(const avr_t *avr, unsigned op)
+{
+    enum { X = 26, Y = 28, Z = 30 };
+    if ((op & 0xD000u) == 0x8000u) { /* LDD, STD */
+        return pair(avr, op & 8u ? Y : Z);
+    }
+    if (op == 0x95C8u || (op & 0xFE0Eu) == 0x9004u || (op & 0xFE0Eu) == 0x9006u) { /* LPM, ELPM */
+        return 0x10000u | pair(avr, Z);
+    }
+    if ((op & 0xFC00u) != 0x9000u) {
+        return UINT32_MAX;
+    }
+    switch (op & 15u) {
+    case 1:
+    case 2:
+        return pair(avr, Z);
+    case 9:
+    case 10:
+        return pair(avr, Y);
+    case 12:
+    case 13:
+    case 14:
+        return pair(avr, X);
+    default:
+        return UINT32_MAX;
+    }
+}
+
+static int step(machine *m)
+{
+    avr_t *avr = m->avr;
+    const unsigned op = avr->flash[avr->pc] | (unsigned)avr->flash[avr->pc + 1] << 8;
+    if (!m->paused) {
+        m->open.path = fnv(m->open.path, avr->pc);
+        const uint32_t address = data_address(avr, op);
+        if (address != UINT32_MAX) {
+            m->open.addresses = fnv(m->open.addresses, address);
+        }
+    }
+    const int state = avr_run(avr);
+    const uint32_t sp = pair(avr, R_SPL);
+    if (sp < m->open.lowest_sp) {
+        m->open.lowest_sp = sp;
+    }
+    return state;
+}
+
+static void no_sleep(avr_t *avr, avr_cycle_count_t cycles)
+{
+    (void)avr;
+    (void)cycles;
+}
+
+static void no_log(avr_t *avr, const int level, const char *format, va_list arguments)
+{
+    (void)avr;
+    (void)level;
+    (void)format;
+    (void)arguments;
+}
+
+/* ---- what machine.py calls ---- */
+
+machine *machine_open(const char *elf, const char *mcu, uint32_t frequency)
+{
+    elf_firmware_t firmware;
+    memset(&firmware, 0, sizeof firmware);
+    avr_global_logger_set(no_log);
+    if (elf_read_firmware(elf, &firmware) != 0) {
+        return NULL;
+    }
+    machine *m = calloc(1, sizeof *m);
+    if (!m || !(m->avr = avr_make_mcu_by_name(mcu))) {
+        free(m);
+        return NULL;
+    }
+    avr_t *avr = m->avr;
+    avr_init(avr);
+    avr->log = LOG_NONE;
+    firmware.frequency = frequency;
+    avr_load_firmware(avr, &firmware);
+    avr->sleep = no_sleep;
+    avr_register_io_write(avr, GPIOR0, mark, m);
+    avr_register_io_write(avr, GPIOR1, pause_counts, m);
+    uint32_t flags = 0;
+    avr_ioctl(avr, AVR_IOCTL_UART_GET_FLAGS('0'), &flags);
+    flags &= ~(uint32_t)AVR_UART_FLAG_STDIO;
+    avr_ioctl(avr, AVR_IOCTL_UART_SET_FLAGS('0'), &flags);
+    avr_irq_register_notify(avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_OUTPUT), receive, m);
+    open_counts(m, 0);
+    return m;
+}
+
+void machine_close(machine *m)
+{
+    avr_terminate(m->avr);
+    free(m->ended);
+    free(m->text);
+    free(m);
+}
+
+/* Run until the program counter is at stop (or the core sleeps for good, crashes, or cycles have passed). Returns 1 there. */
+int machine_run(machine *m, uint32_t stop, uint64_t cycles)
+{
+    const avr_cycle_count_t end = m->avr->cycle + cycles;
+    int state = cpu_Running;
+    while (m->avr->pc != stop) {
+        if (state == cpu_Done || state == cpu_Crashed || m->avr->cycle >= end) {
+            return 0;
+        }
+        state = step(m);
+    }
+    return 1;
+}
+
+/*
+ * Call the code at a flash address, arguments of 16 bits from r25:r24 downwards, and run to its return to `home`, with
+ * the final ret counted and the call not. Returns 1, and the counts, if it came back with the stack as it was.
+ */
+int machine_call(machine *m, uint32_t code, uint32_t home, const uint16_t *arguments, unsigned count,
+                 uint64_t cycles, counts *counted)
+{
+    avr_t *avr = m->avr;
+    const uint32_t sp = pair(avr, R_SPL);
+    for (unsigned i = 0; i < count; i++) {
+        avr->data[24 - 2 * i] = (uint8_t)arguments[i];
+        avr->data[25 - 2 * i] = (uint8_t)(arguments[i] >> 8);
+    }
+    uint32_t top = sp;
+    for (unsigned byte = 0; byte < avr->address_size; byte++) {
+        avr->data[top--] = (uint8_t)(home >> 1 >> 8 * byte);
+    }
+    avr->data[R_SPL] = (uint8_t)top;
+    avr->data[R_SPH] = (uint8_t)(top >> 8);
+    avr->pc = code;
+    open_counts(m, 0);
+    m->open.lowest_sp = top;
+    if (!machine_run(m, home, cycles) || pair(avr, R_SPL) != sp) {
+        return 0;
+    }
+    *counted = m->open;
+    counted->cycles = avr->cycle - m->began - m->open.paused;
+    return 1;
+}
+
+uint8_t *machine_data(machine *m)
+{
+    return m->avr->data;
+}
+
+uint32_t machine_ram_end(const machine *m)
+{
+    return m->avr->ramend;
+}
+
+uint64_t machine_cycle(const machine *m)
+{
+    return m->avr->cycle;
+}
+
+const counts *machine_regions(const machine *m, size_t *count)
+{
+    *count = m->ended_count;
+    return m->ended;
+}
+
+const char *machine_text(const machine *m, size_t *length)
+{
+    *length = m->text_length;
+    return m->text;
+}

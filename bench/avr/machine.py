@@ -1,0 +1,210 @@
+"""A simulated AVR as a Python object: machine.c over libsimavr, with exact cycles by call or by region.
+
+Needs Debian's gcc, avr-gcc, binutils-avr, libsimavr-dev and libelf-dev.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FREQUENCY = 16_000_000
+CALL_CYCLES = 2_000_000_000
+DATA_SPACE = 0x800000
+"""Where the linker puts data addresses."""
+
+
+class MachineError(Exception):
+    """One sentence for people."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What one call or one passage through a region took.
+
+    path, addresses: digests of the code that ran and of the addresses it read and wrote.
+    stack_low: the lowest address that the stack pointer took.
+    """
+
+    region: int
+    cycles: int
+    paused: int
+    path: int
+    addresses: int
+    stack_low: int
+
+
+class _Counts(ctypes.Structure):
+    _fields_ = (
+        ("cycles", ctypes.c_uint64),
+        ("paused", ctypes.c_uint64),
+        ("path", ctypes.c_uint64),
+        ("addresses", ctypes.c_uint64),
+        ("region", ctypes.c_uint32),
+        ("lowest_sp", ctypes.c_uint32),
+    )
+
+    def value(self) -> Counts:
+        return Counts(self.region, self.cycles, self.paused, self.path, self.addresses, self.lowest_sp)
+
+
+def run_tool(command: Sequence[str | Path], what: str, seconds: int = 300) -> str:
+    """What a command printed; MachineError with it if the command fails."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MachineError(f"{what}: {error}") from error
+    if done.returncode != 0:
+        raise MachineError(f"{what} failed with code {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def build_simulator(build: Path) -> Path:
+    """Compile machine.c into a shared library in build."""
+    library = build / "machine.so"
+    source = HERE / "machine.c"
+    if not library.exists() or library.stat().st_mtime < source.stat().st_mtime:
+        build.mkdir(parents=True, exist_ok=True)
+        flags = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror")
+        run_tool(["gcc", *flags, source, "-o", library, "-lsimavr", "-lelf"], "Compiling machine.c")
+    return library
+
+
+def _load(library: Path) -> ctypes.CDLL:
+    api = ctypes.CDLL(str(library))
+    pointer, word, wide = ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint64
+    signatures: Mapping[str, tuple[object, tuple[object, ...]]] = {
+        "machine_open": (pointer, (ctypes.c_char_p, ctypes.c_char_p, word)),
+        "machine_close": (None, (pointer,)),
+        "machine_run": (ctypes.c_int, (pointer, word, wide)),
+        "machine_call": (
+            ctypes.c_int,
+            (
+                pointer,
+                word,
+                word,
+                ctypes.POINTER(ctypes.c_uint16),
+                ctypes.c_uint,
+                wide,
+                ctypes.POINTER(_Counts),
+            ),
+        ),
+        "machine_data": (ctypes.POINTER(ctypes.c_uint8), (pointer,)),
+        "machine_ram_end": (word, (pointer,)),
+        "machine_cycle": (wide, (pointer,)),
+        "machine_regions": (ctypes.POINTER(_Counts), (pointer, ctypes.POINTER(ctypes.c_size_t))),
+        "machine_text": (pointer, (pointer, ctypes.POINTER(ctypes.c_size_t))),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(api, name)
+        function.restype, function.argtypes = result, arguments
+    return api
+
+
+class Machine:
+    """A core with an image loaded. Addresses are those of the data space, symbols those of the image."""
+
+    def __init__(self, library: Path, image: Path, mcu: str, frequency: int = FREQUENCY) -> None:
+        self._api = _load(library)
+        self._handle = self._api.machine_open(str(image).encode(), mcu.encode(), frequency)
+        if not self._handle:
+            raise MachineError(f"{image} cannot be loaded into a simulated {mcu}.")
+        self.symbols = read_symbols(image)
+        self.ram_end = self._api.machine_ram_end(self._handle)
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._api.machine_close(self._handle)
+
+    def run_to(self, symbol: str, cycles: int = CALL_CYCLES) -> None:
+        """Run until the function of this name is entered."""
+        if not self._api.machine_run(self._handle, self.symbols[symbol], cycles):
+            raise MachineError(f"The firmware does not reach {symbol} within {cycles:,} cycles.")
+
+    def run(self, cycles: int) -> None:
+        """Run for so many cycles, or until the core sleeps for good."""
+        self._api.machine_run(self._handle, 0xFFFFFFFF, cycles)
+
+    def call(self, symbol: str, *arguments: int, cycles: int = CALL_CYCLES) -> Counts:
+        """Call a function with arguments of 16 bits; the cycles are those of its body and its ret.
+
+        The core must stand in main, which it goes back to.
+        """
+        words = (ctypes.c_uint16 * len(arguments))(*arguments)
+        counts = _Counts()
+        if not self._api.machine_call(
+            self._handle, self.symbols[symbol], self.symbols["main"], words, len(arguments), cycles, counts
+        ):
+            raise MachineError(f"{symbol} has not returned, with the stack as it was, in {cycles:,} cycles.")
+        return counts.value()
+
+    def result(self) -> int:
+        """The 16-bit result of the last call."""
+        return int.from_bytes(self.read(24, 2), "little")
+
+    def address(self, symbol: str) -> int:
+        """The address of a variable."""
+        return self.symbols[symbol] - DATA_SPACE
+
+    def write(self, address: int, content: bytes) -> None:
+        """Write to the data space."""
+        ctypes.memmove(ctypes.addressof(self._data(address)), content, len(content))
+
+    def read(self, address: int, length: int) -> bytes:
+        """Read from the data space."""
+        return ctypes.string_at(ctypes.addressof(self._data(address)), length)
+
+    def _data(self, address: int) -> ctypes.c_uint8:
+        base = self._api.machine_data(self._handle)
+        return ctypes.c_uint8.from_address(ctypes.addressof(base.contents) + address)
+
+    @property
+    def cycle(self) -> int:
+        """Cycles since reset."""
+        return int(self._api.machine_cycle(self._handle))
+
+    @property
+    def regions(self) -> list[Counts]:
+        """The regions that have ended, in that order."""
+        count = ctypes.c_size_t()
+        regions = self._api.machine_regions(self._handle, count)
+        return [regions[i].value() for i in range(count.value)]
+
+    @property
+    def text(self) -> bytes:
+        """What the firmware has sent on UART 0."""
+        length = ctypes.c_size_t()
+        text = self._api.machine_text(self._handle, length)
+        return ctypes.string_at(text, length.value) if length.value else b""
+
+
+def read_symbols(image: Path) -> dict[str, int]:
+    """Addresses by name."""
+    lines = run_tool(["avr-nm", image], f"Reading the symbols of {image.name}").splitlines()
+    fields = [line.split() for line in lines]
+    return {words[2]: int(words[0], 16) for words in fields if len(words) == 3}
+
+
+def build_image(image: Path, sources: Iterable[Path], mcu: str, flags: Sequence[str] = ("-O2",)) -> Path:
+    """Compile and link sources (C and assembly) for a core."""
+    image.parent.mkdir(parents=True, exist_ok=True)
+    include = (f"-I{ROOT / 'core' / 'include'}", f"-I{ROOT / 'core' / 'src'}")
+    warnings = ("-Wall", "-Wextra", "-Werror")
+    run_tool(
+        ["avr-gcc", f"-mmcu={mcu}", "-std=c11", *warnings, *include, *flags, *sources, "-o", image],
+        f"Building {image.name}",
+    )
+    return image

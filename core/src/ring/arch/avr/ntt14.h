@@ -1,0 +1,54 @@
+/*
+ * The negacyclic NTT at primes q = 256 k + 1 below 2^14 (12289, 7681) in words of 16 bits, on AVR. Such primes are too small
+ * for homomorphic encryption; ring-LWE schemes without it, and polynomial products, use them.
+ *
+ * Order and root are those of ring/ring.h: output i is a(psi^(2 bitrev(i) + 1)), psi the smallest primitive 2n-th root
+ * of unity. Residues go in and come out; time depends on n alone.
+ */
+#ifndef CM_RING_ARCH_AVR_NTT14_H
+#define CM_RING_ARCH_AVR_NTT14_H
+
+#include <stdint.h>
+
+#include "ciphermote/config.h"
+
+#if CM_AVR
+
+/* What a transform of n points takes from flash. ntt14.S knows the order of the fields. */
+typedef struct cm_avr_ntt14 {
+    uint8_t log2_n;
+    uint8_t k;        /* q = 256 k + 1 */
+    uint8_t quotient; /* 2^16 / q, rounded */
+    uint8_t unused;
+    int16_t outer_over_n; /* the first root over n. All these are times 2^16 mod q, and below q/2 in magnitude */
+    int16_t minus_n_inv; /* -1/n */
+} cm_avr_ntt14;
+
+/* The header, and n - 1 roots in the order of their use: ntt14_tables.c has them. */
+#define CM_AVR_NTT14_TABLE(n) \
+    typedef struct { \
+        cm_avr_ntt14 header; \
+        int16_t roots[(n)-1]; \
+    } cm_avr_ntt14_table_##n;
+CM_AVR_NTT14_TABLE(64)
+CM_AVR_NTT14_TABLE(128)
+CM_AVR_NTT14_TABLE(256)
+CM_AVR_NTT14_TABLE(512)
+CM_AVR_NTT14_TABLE(1024)
+
+/* In flash (PROGMEM). */
+extern const cm_avr_ntt14_table_64 cm_avr_ntt14_q7681_n64;
+extern const cm_avr_ntt14_table_128 cm_avr_ntt14_q7681_n128;
+extern const cm_avr_ntt14_table_256 cm_avr_ntt14_q7681_n256;
+extern const cm_avr_ntt14_table_64 cm_avr_ntt14_q12289_n64;
+extern const cm_avr_ntt14_table_128 cm_avr_ntt14_q12289_n128;
+extern const cm_avr_ntt14_table_256 cm_avr_ntt14_q12289_n256;
+extern const cm_avr_ntt14_table_512 cm_avr_ntt14_q12289_n512;
+extern const cm_avr_ntt14_table_1024 cm_avr_ntt14_q12289_n1024;
+
+/* In place, of n = 64 to 512 residues; table: the header of one of the above, in flash. */
+void cm_avr_ntt14_forward(uint16_t *a, const cm_avr_ntt14 *table);
+void cm_avr_ntt14_inverse(uint16_t *a, const cm_avr_ntt14 *table);
+
+#endif
+#endif

@@ -1,0 +1,73 @@
+"""The AVR transforms at primes below 2^14: right, and in the same time whatever the coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from avr_support import (
+    KERNELS,
+    RAM_START,
+    Machine,
+    edge_vectors,
+    open_machine,
+    transform,
+)
+
+SIZES = [(q, n) for q, most in ((7681, 256), (12289, 512)) for n in (64, 128, 256, 512) if n <= most]
+RUNS = 100
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    with open_machine("ntt14", KERNELS / "ntt14.S", KERNELS / "ntt14_tables.c") as opened:
+        yield opened
+
+
+def call(machine: Machine, direction: str, q: int, a: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int]]:
+    """The outcome, and what must not depend on a: cycles, path and addresses."""
+    machine.write(RAM_START, a.astype("<u2").tobytes())
+    table = machine.symbols[f"cm_avr_ntt14_q{q}_n{len(a)}"]
+    counts = machine.call(f"cm_avr_ntt14_{direction}", RAM_START, table)
+    out = np.frombuffer(machine.read(RAM_START, 2 * len(a)), dtype="<u2").astype(np.int64)
+    return out, (counts.cycles, counts.path, counts.addresses)
+
+
+def inputs(q: int, n: int, count: int) -> list[np.ndarray]:
+    random = np.random.default_rng(q + n)
+    return [*edge_vectors(q, n), *(random.integers(0, q, n) for _ in range(count))]
+
+
+@pytest.mark.parametrize(("q", "n"), SIZES)
+def test_forward_evaluates_the_polynomial_in_seals_order(machine: Machine, q: int, n: int) -> None:
+    for a in inputs(q, n, 4):
+        np.testing.assert_array_equal(call(machine, "forward", q, a)[0], transform(a, q))
+
+
+@pytest.mark.parametrize(("q", "n"), SIZES)
+def test_inverse_undoes_forward(machine: Machine, q: int, n: int) -> None:
+    for a in inputs(q, n, 4):
+        np.testing.assert_array_equal(call(machine, "inverse", q, transform(a, q))[0], a)
+
+
+@pytest.mark.parametrize("direction", ["forward", "inverse"])
+@pytest.mark.parametrize(("q", "n"), SIZES)
+def test_time_path_and_addresses_depend_on_the_length_alone(
+    machine: Machine, direction: str, q: int, n: int
+) -> None:
+    runs = RUNS if n <= 256 else 10
+    assert len({call(machine, direction, q, a)[1] for a in inputs(q, n, runs)}) == 1
+
+
+@pytest.mark.parametrize(
+    ("direction", "n", "most"),
+    [
+        ("forward", 64, 18_000),
+        ("inverse", 64, 18_500),
+        ("forward", 256, 90_000),
+        ("forward", 512, 200_000),
+    ],
+)
+def test_cycles_stay_within_their_bounds(machine: Machine, direction: str, n: int, most: int) -> None:
+    assert call(machine, direction, 12289, np.arange(n))[1][0] <= most
