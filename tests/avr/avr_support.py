@@ -15,23 +15,25 @@ from machine import Machine, build_image, build_simulator  # noqa: E402
 
 BUILD = ROOT / "build" / "avr"
 KERNELS = ROOT / "core/src/ring/arch/avr"
-IDLE = ROOT / "bench/avr/firmware/idle.c"
-RAM_START = 0x100
-STACK = 256
-"""How much of the RAM the tests leave to the stack."""
+FIRMWARE = ROOT / "bench/avr/firmware"
+RAM_START = 0x200
+"""Behind the few variables of an image."""
 
 
-@cache
-def image(name: str, *sources: Path) -> Path:
-    """An image of functions to call."""
-    return build_image(BUILD / f"{name}.elf", [IDLE, *sources], "atmega328p", ["-O2", "-DCM_ASM=1"])
+FLAGS = ("-O2", "-DCM_ASM=1", "-DCM_MAX_LOG2_N=10")
 
 
-def open_machine(name: str, *sources: Path) -> Machine:
-    """A core with such an image that stands in main."""
-    machine = Machine(build_simulator(BUILD), image(name, *sources), "atmega328p")
+def open_machine(name: str, *sources: Path, main: Path = FIRMWARE / "idle.c") -> Machine:
+    """A core that stands in main, with functions to call."""
+    image = build_image(BUILD / f"{name}.elf", [main, *sources], "atmega328p", FLAGS)
+    machine = Machine(build_simulator(BUILD), image, "atmega328p")
     machine.run_to("main")
     return machine
+
+
+def open_kernels(name: str, *sources: Path) -> Machine:
+    """The same with the functions of kernels.c."""
+    return open_machine(name, *sources, main=FIRMWARE / "kernels.c")
 
 
 def bit_reversed(i: int, bits: int) -> int:
@@ -57,7 +59,7 @@ def transform(a: np.ndarray, q: int) -> np.ndarray:
     """By definition: each output is the polynomial at one point."""
     matrix = evaluation(q, len(a))
     out = np.zeros(len(a), dtype=np.int64)
-    for start in range(0, len(a), 64):  # 64 products of 52 bits fit 63
+    for start in range(0, len(a), 64):  # 64 products of 52 bits fit in 63
         out = (out + matrix[:, start : start + 64] @ a[start : start + 64]) % q
     return out
 

@@ -16,6 +16,11 @@
 void cm_chacha20_blocks_armv7em(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS], size_t blocks);
 #define chacha20_blocks cm_chacha20_blocks_armv7em
 
+#elif CM_AVR
+
+void cm_chacha20_blocks_avr(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS], size_t blocks);
+#define chacha20_blocks cm_chacha20_blocks_avr
+
 #else
 
 #define CHACHA20_DOUBLE_ROUNDS 10

@@ -55,6 +55,10 @@ static const cm_arch cm_armv7em = {
     .noise_transform = cm_armv7em_noise_transform,
 };
 #define CM_ARCH cm_armv7em
+#elif CM_AVR
+#include "ring/arch/avr/arch.h"
+static const cm_arch cm_avr = {cm_avr_ntt_forward, NULL, cm_avr_multiply, cm_avr_multiply_add, NULL};
+#define CM_ARCH cm_avr
 #endif
 
 #ifdef CM_ARCH

@@ -1,0 +1,444 @@
+/*
+ * Arithmetic modulo q = 67043329 = 2^26 - 2^16 + 1 on AVR: a level of the forward transform, and point-wise products; arch.h
+ * has the contracts. Nothing but lengths decides a branch or an address.
+ *
+ * Products. For signed b and a factor w < q, b w = t5 .. t0 2^0 + v5 .. v0 2^16, w's lower and upper half apart. As
+ * q = 1 mod 2^16, t - m q for m = t1 t0 drops two bytes: what is left is t5 .. t2 + m - 2^10 m. It is added to v, where a second
+ * such step, with m = v1 v0 as a signed number, leaves b w / 2^32 mod q, at most |b| q / 2^32 + q/2 in magnitude: for
+ * |b| <= x q, (x / 64 + 1/2) q.
+ *
+ * Bounds. The transform's values are signed. From inputs below 4q, eleven steps from x to x + x / 64 + 1/2 end below 11; for
+ * x <= 31 nothing leaves 32 bits.
+ */
+#include "ciphermote/config.h"
+
+#if CM_AVR
+
+#define zero r2
+#define t0 r4
+#define t1 r5
+#define t2 r6
+#define t3 r7
+#define t4 r8
+#define t5 r9
+#define v2 r10
+#define v3 r11
+#define v4 r12
+#define v5 r13
+#define b0 r16
+#define b1 r17
+#define b2 r18
+#define b3 r19
+#define w0 r20
+#define w1 r21
+#define w2 r22
+#define w3 r23
+#define v0 r24
+#define v1 r25
+#define four r26
+#define sign r27
+
+#define Q2 0xFF
+#define Q3 0x03
+
+    .macro function name
+    .section .text.\name, "ax", @progbits
+    .global \name
+    .type \name, @function
+\name:
+    .endm
+
+    .macro end_function name
+    .size \name, . - \name
+    .endm
+
+    .macro save_registers
+    .irp n, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 28, 29
+    push    r\n
+    .endr
+    clr     zero
+    .endm
+
+    .macro return_registers
+    .irp n, 29, 28, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2
+    pop     r\n
+    .endr
+    clr     r1
+    ret
+    .endm
+
+    .macro add_r1_r0 at, above
+    add     \at, r0
+    adc     \above, r1
+    .endm
+
+/* x5 .. x0 = b (u1 u0), b signed. 36 cycles. */
+    .macro product_by_half x0, x1, x2, x3, x4, x5, u0, u1
+    mul     b0, \u0
+    movw    \x0, r0
+    mul     b1, \u1
+    movw    \x2, r0
+    mul     b1, \u0
+    add_r1_r0 \x1, \x2
+    adc     \x3, zero
+    mul     b0, \u1
+    add_r1_r0 \x1, \x2
+    adc     \x3, zero
+    mulsu   b3, \u1
+    movw    \x4, r0
+    mul     b2, \u0
+    add_r1_r0 \x2, \x3
+    adc     \x4, zero
+    adc     \x5, zero
+    mulsu   b3, \u0
+    sbc     \x5, zero
+    add_r1_r0 \x3, \x4
+    adc     \x5, zero
+    mul     b2, \u1
+    add_r1_r0 \x3, \x4
+    adc     \x5, zero
+    .endm
+
+/* v5 .. v2 = b w / 2^32 mod q. b and w stay. 107 + 3 cycles. */
+    .macro product
+    product_by_half t0, t1, t2, t3, t4, t5, w0, w1
+    add     t2, t0
+    adc     t3, t1
+    adc     t4, zero
+    adc     t5, zero
+    mul     t0, four
+    sub     t3, r0
+    sbc     t4, r1
+    sbc     t5, zero
+    mul     t1, four
+    sub     t4, r0
+    sbc     t5, r1
+    product_by_half v0, v1, v2, v3, v4, v5, w2, w3
+    mov     sign, t5
+    lsl     sign
+    sbc     sign, sign
+    add     v0, t2
+    adc     v1, t3
+    adc     v2, t4
+    adc     v3, t5
+    adc     v4, sign
+    adc     v5, sign
+    mov     sign, v1 /* if negative, 2^16 more than m is dropped: one more in v2 */
+    lsl     sign
+    sbc     sign, sign
+    adc     v2, v0
+    adc     v3, v1
+    adc     v4, sign
+    adc     v5, sign
+    mul     v0, four
+    sub     v3, r0
+    sbc     v4, r1
+    sbc     v5, zero
+    muls    v1, four
+    sub     v4, r0
+    sbc     v5, r1
+    .endm
+
+/* x + q where mask is 255, x where it is 0. */
+    .macro add_q_masked x0, x1, x2, x3, mask
+    mov     r0, \mask
+    lsr     r0 /* carry: q's lowest byte is 1 */
+    ldi     v0, Q3
+    and     v0, \mask
+    adc     \x0, zero
+    adc     \x1, zero
+    adc     \x2, \mask
+    adc     \x3, v0
+    .endm
+
+/* x + q if it is negative. */
+    .macro add_q_if_negative x0, x1, x2, x3
+    mov     sign, \x3
+    lsl     sign
+    sbc     sign, sign
+    add_q_masked \x0, \x1, \x2, \x3, sign
+    .endm
+
+    .macro load_b pointer
+    ld      b0, \pointer+
+    ld      b1, \pointer+
+    ld      b2, \pointer+
+    ld      b3, \pointer+
+    .endm
+
+    .macro load_w pointer
+    ld      w0, \pointer+
+    ld      w1, \pointer+
+    ld      w2, \pointer+
+    ld      w3, \pointer+
+    .endm
+
+/*
+ * void cm_avr_forward_level26(uint32_t *a, uint16_t half, uint16_t blocks, const uint32_t *first,
+ *                             const uint32_t *step)
+ * r15:r14 is where the lower half of a block ends, r29:r28 and r31:r30 walk through both halves.
+ */
+    function cm_avr_forward_level26
+    save_registers
+    movw    r28, r24
+    movw    r8, r22 /* half, in bytes */
+    lsl     r8
+    rol     r9
+    lsl     r8
+    rol     r9
+    movw    r10, r20 /* blocks left */
+    movw    r30, r18
+    load_w  Z
+    push    r16
+    push    r17
+    clr     r12 /* the block's number */
+    clr     r13
+    ldi     four, 4
+forward_block:
+    push    r8
+    push    r9
+    push    r10
+    push    r11
+    push    r12
+    push    r13
+    movw    r30, r28
+    add     r30, r8
+    adc     r31, r9
+    movw    r14, r30
+forward_butterfly:
+    ld      b0, Z
+    ldd     b1, Z+1
+    ldd     b2, Z+2
+    ldd     b3, Z+3
+    product
+    ld      b0, Y
+    ldd     b1, Y+1
+    ldd     b2, Y+2
+    ldd     b3, Y+3
+    movw    t0, b0
+    movw    t2, b2
+    add     b0, v2
+    adc     b1, v3
+    adc     b2, v4
+    adc     b3, v5
+    st      Y+, b0
+    st      Y+, b1
+    st      Y+, b2
+    st      Y+, b3
+    sub     t0, v2
+    sbc     t1, v3
+    sbc     t2, v4
+    sbc     t3, v5
+    st      Z+, t0
+    st      Z+, t1
+    st      Z+, t2
+    st      Z+, t3
+    cp      r28, r14
+    cpc     r29, r15
+    breq    forward_block_done
+    rjmp    forward_butterfly
+forward_block_done:
+    movw    r28, r30
+    /* The next root is this one times the step of as many as the block's number has trailing ones. */
+    pop     r13
+    pop     r12
+    pop     r11
+    pop     r10
+    movw    r24, r10
+    sbiw    r24, 1
+    brne    forward_next_root
+    rjmp    forward_done
+forward_next_root:
+    movw    r10, r24
+    pop     r9
+    pop     r8
+    pop     r31
+    pop     r30
+    push    r30
+    push    r31
+    push    r8
+    push    r9
+    push    r10
+    push    r11
+    movw    r24, r12
+forward_step:
+    lsr     r25
+    ror     r24
+    brcc    forward_step_found
+    adiw    r30, 4
+    rjmp    forward_step
+forward_step_found:
+    movw    r24, r12
+    adiw    r24, 1
+    push    r24
+    push    r25
+    movw    b0, w0
+    movw    b2, w2
+    load_w  Z
+    product
+    add_q_if_negative v2, v3, v4, v5
+    movw    w0, v2
+    movw    w2, v4
+    pop     r13
+    pop     r12
+    pop     r11
+    pop     r10
+    pop     r9
+    pop     r8
+    rjmp    forward_block
+forward_done:
+    .rept 4
+    pop     r0
+    .endr
+    return_registers
+    end_function cm_avr_forward_level26
+
+/*
+ * A product of an unsigned b: it was taken as 2^32 less if b3 says so, which lacks w. It lies above -q and below 2q.
+ */
+    .macro unsigned_product
+    product
+    mov     sign, b3
+    lsl     sign
+    sbc     sign, sign
+    and     w0, sign
+    and     w1, sign
+    and     w2, sign
+    and     w3, sign
+    add     v2, w0
+    adc     v3, w1
+    adc     v4, w2
+    adc     v5, w3
+    .endm
+
+/* x - q if x >= q, for x < 2^31 + q. */
+    .macro subtract_q_once x0, x1, x2, x3
+    ldi     v0, 1
+    ldi     v1, Q2
+    ldi     sign, Q3
+    sub     \x0, v0
+    sbc     \x1, zero
+    sbc     \x2, v1
+    sbc     \x3, sign
+    add_q_if_negative \x0, \x1, \x2, \x3
+    .endm
+
+/* Any unsigned x as less than 2q: with x = 2^26 h + l, x - h q = l + 2^16 h - h. Spoils sign. */
+    .macro fold x0, x1, x2, x3
+    mov     sign, \x3
+    lsr     sign
+    lsr     sign
+    ldi     v0, 3
+    and     \x3, v0
+    add     \x2, sign
+    adc     \x3, zero
+    sub     \x0, sign
+    sbc     \x1, zero
+    sbc     \x2, zero
+    sbc     \x3, zero
+    .endm
+
+/* void cm_avr_multiply26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count), for count > 0 */
+    function cm_avr_multiply26
+    save_registers
+    movw    r28, r24
+    movw    r30, r22
+    movw    r14, r18
+    movw    r26, r20
+multiply_next:
+    load_b  Z
+    load_w  X
+    push    r26
+    ldi     four, 4
+    push    r27
+    unsigned_product
+    add_q_if_negative v2, v3, v4, v5
+    subtract_q_once v2, v3, v4, v5
+    st      Y+, v2
+    st      Y+, v3
+    st      Y+, v4
+    st      Y+, v5
+    pop     r27
+    pop     r26
+    movw    r24, r14
+    sbiw    r24, 1
+    movw    r14, r24
+    breq    multiply_done
+    rjmp    multiply_next
+multiply_done:
+    return_registers
+    end_function cm_avr_multiply26
+
+/*
+ * out + a b: out as less than 2q, the product as more than -q and less than 2q, and one q make less than 5q, which is folded
+ * once more.
+ */
+    .macro multiply_add_next
+    push    r26
+    ldi     four, 4
+    push    r27
+    unsigned_product
+    ld      b0, Y
+    ldd     b1, Y+1
+    ldd     b2, Y+2
+    ldd     b3, Y+3
+    fold    b0, b1, b2, b3
+    add     b0, v2
+    adc     b1, v3
+    adc     b2, v4
+    adc     b3, v5
+    subi    b0, -1
+    sbci    b1, -1
+    sbci    b2, 0
+    sbci    b3, -1 - Q3
+    fold    b0, b1, b2, b3
+    subtract_q_once b0, b1, b2, b3
+    st      Y+, b0
+    st      Y+, b1
+    st      Y+, b2
+    st      Y+, b3
+    pop     r27
+    pop     r26
+    movw    r24, r14
+    sbiw    r24, 1
+    movw    r14, r24
+    .endm
+
+/* void cm_avr_multiply_add26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count), for count > 0 */
+    function cm_avr_multiply_add26
+    save_registers
+    movw    r28, r24
+    movw    r30, r22
+    movw    r14, r18
+    movw    r26, r20
+multiply_add_ram:
+    load_b  Z
+    load_w  X
+    multiply_add_next
+    breq    multiply_add_ram_done
+    rjmp    multiply_add_ram
+multiply_add_ram_done:
+    return_registers
+    end_function cm_avr_multiply_add26
+
+/* The same for a in flash. */
+    function cm_avr_multiply_add26_flash
+    save_registers
+    movw    r28, r24
+    movw    r30, r22
+    movw    r14, r18
+    movw    r26, r20
+multiply_add_flash:
+    lpm     b0, Z+
+    lpm     b1, Z+
+    lpm     b2, Z+
+    lpm     b3, Z+
+    load_w  X
+    multiply_add_next
+    breq    multiply_add_flash_done
+    rjmp    multiply_add_flash
+multiply_add_flash_done:
+    return_registers
+    end_function cm_avr_multiply_add26_flash
+
+#endif

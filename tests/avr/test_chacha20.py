@@ -1,0 +1,53 @@
+"""ChaCha20 on AVR: RFC 8439's blocks, one after the other, in constant time."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+from avr_support import RAM_START, ROOT, open_machine
+
+SOURCE = ROOT / "core/src/random/arch/avr/chacha20.S"
+INPUT, OUT = RAM_START, RAM_START + 0x100
+RUNS = 100
+
+
+def quarter_round(x: np.ndarray, a: int, b: int, c: int, d: int) -> None:
+    for target, source, other, bits in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+        x[target] += x[source]
+        mixed = x[other] ^ x[target]
+        x[other] = mixed << np.uint32(bits) | mixed >> np.uint32(32 - bits)
+
+
+def block(words: tuple[int, ...]) -> bytes:
+    state = np.array([*struct.unpack("<4I", b"expand 32-byte k"), *words], dtype=np.uint32)
+    x = state.copy()
+    with np.errstate(over="ignore"):
+        for _ in range(10):
+            for column in range(4):
+                quarter_round(x, column, 4 + column, 8 + column, 12 + column)
+            for column in range(4):
+                quarter_round(x, column, 4 + (column + 1) % 4, 8 + (column + 2) % 4, 12 + (column + 3) % 4)
+    return (x + state).astype("<u4").tobytes()
+
+
+def test_the_reference_gives_the_rfcs_block() -> None:
+    key = struct.unpack("<8I", bytes(range(32)))
+    nonce = struct.unpack("<3I", bytes.fromhex("000000090000004a00000000"))
+    assert block((*key, 1, *nonce)).startswith(bytes.fromhex("10f1e7e4d13b5915500fdd1fa32071c4"))
+
+
+def test_blocks_follow_the_counter_and_take_the_same_time() -> None:
+    random = np.random.default_rng(3)
+    seen = set()
+    with open_machine("chacha20", SOURCE) as machine:
+        for run in range(RUNS):
+            words = [int(x) for x in random.integers(0, 1 << 32, 12)]
+            words[8] = 0xFFFFFFFF if run == 0 else words[8]
+            next_words = [*words[:8], (words[8] + 1) & 0xFFFFFFFF, *words[9:]]
+            machine.write(INPUT, struct.pack("<12I", *words))
+            counts = machine.call("cm_chacha20_blocks_avr", OUT, INPUT, 2)
+            seen.add((counts.cycles, counts.path, counts.addresses))
+            assert machine.read(OUT, 128) == block(tuple(words)) + block(tuple(next_words))
+            assert struct.unpack("<12I", machine.read(INPUT, 48))[8] == (words[8] + 2) & 0xFFFFFFFF
+    assert len(seen) == 1
