@@ -21,6 +21,9 @@
 /* The write that begins a region, and the ldi before the one that ends it. */
 #define MARK_CYCLES 2
 
+#define OUT_SPH 0xBE0Eu
+#define OUT_SPL 0xBE0Du
+
 #define FNV_BASIS 0xCBF29CE484222325u
 #define FNV_PRIME 0x100000001B3u
 
@@ -31,6 +34,7 @@ typedef struct counts {
     uint64_t addresses; /* digest of the data and flash addresses they read and wrote */
     uint32_t region;
     uint32_t lowest_sp;
+    uint32_t deepest; /* the instruction that took it there */
 } counts;
 
 typedef struct machine {
@@ -39,12 +43,14 @@ typedef struct machine {
     avr_cycle_count_t began;
     avr_cycle_count_t paused_at;
     int paused;
+    int torn_sp;
     counts *ended;
     size_t ended_count;
     size_t ended_room;
     char *text;
     size_t text_length;
     size_t text_room;
+    uint64_t *profile; /* cycles by instruction, or null */
 } machine;
 
 /* ---- regions ---- */
@@ -154,10 +160,22 @@ static int step(machine *m)
             m->open.addresses = fnv(m->open.addresses, address);
         }
     }
+    const avr_flashaddr_t at = avr->pc;
+    const avr_cycle_count_t before = avr->cycle;
     const int state = avr_run(avr);
+    if (m->profile && !m->paused) {
+        m->profile[at >> 1] += avr->cycle - before;
+    }
+    /* Between the writes of its upper and its lower byte the stack pointer is neither value. */
+    if ((op & 0xFE0Fu) == OUT_SPH) {
+        m->torn_sp = 1;
+    } else if ((op & 0xFE0Fu) == OUT_SPL) {
+        m->torn_sp = 0;
+    }
     const uint32_t sp = pair(avr, R_SPL);
-    if (sp < m->open.lowest_sp) {
+    if (sp < m->open.lowest_sp && !m->torn_sp) {
         m->open.lowest_sp = sp;
+        m->open.deepest = at;
     }
     return state;
 }
@@ -213,6 +231,7 @@ void machine_close(machine *m)
     avr_terminate(m->avr);
     free(m->ended);
     free(m->text);
+    free(m->profile);
     free(m);
 }
 
@@ -258,6 +277,16 @@ int machine_call(machine *m, uint32_t code, uint32_t home, const uint16_t *argum
     *counted = m->open;
     counted->cycles = avr->cycle - m->began - m->open.paused;
     return 1;
+}
+
+/* Count cycles by instruction from now on: an array with a place for each word of flash. */
+const uint64_t *machine_profile(machine *m, size_t *words)
+{
+    *words = (m->avr->flashend + 1) / 2;
+    if (!m->profile) {
+        m->profile = calloc(*words, sizeof *m->profile);
+    }
+    return m->profile;
 }
 
 uint8_t *machine_data(machine *m)

@@ -5,8 +5,10 @@ Needs Debian's gcc, avr-gcc, binutils-avr, libsimavr-dev and libelf-dev.
 
 from __future__ import annotations
 
+import bisect
 import ctypes
 import subprocess
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +31,7 @@ class Counts:
     """What one call or one passage through a region took.
 
     path, addresses: digests of the code that ran and of the addresses it read and wrote.
-    stack_low: the lowest address that the stack pointer took.
+    stack_low: the lowest address that the stack pointer took; deepest: the instruction that took it there.
     """
 
     region: int
@@ -38,6 +40,7 @@ class Counts:
     path: int
     addresses: int
     stack_low: int
+    deepest: int
 
 
 class _Counts(ctypes.Structure):
@@ -48,10 +51,13 @@ class _Counts(ctypes.Structure):
         ("addresses", ctypes.c_uint64),
         ("region", ctypes.c_uint32),
         ("lowest_sp", ctypes.c_uint32),
+        ("deepest", ctypes.c_uint32),
     )
 
     def value(self) -> Counts:
-        return Counts(self.region, self.cycles, self.paused, self.path, self.addresses, self.lowest_sp)
+        return Counts(
+            self.region, self.cycles, self.paused, self.path, self.addresses, self.lowest_sp, self.deepest
+        )
 
 
 def run_tool(command: Sequence[str | Path], what: str, seconds: int = 300) -> str:
@@ -98,6 +104,7 @@ def _load(library: Path) -> ctypes.CDLL:
                 ctypes.POINTER(_Counts),
             ),
         ),
+        "machine_profile": (ctypes.POINTER(wide), (pointer, ctypes.POINTER(ctypes.c_size_t))),
         "machine_data": (ctypes.POINTER(ctypes.c_uint8), (pointer,)),
         "machine_ram_end": (word, (pointer,)),
         "machine_cycle": (wide, (pointer,)),
@@ -170,6 +177,26 @@ class Machine:
     def _data(self, address: int) -> ctypes.c_uint8:
         base = self._api.machine_data(self._handle)
         return ctypes.c_uint8.from_address(ctypes.addressof(base.contents) + address)
+
+    def start_profile(self) -> None:
+        """Count cycles by function from now on."""
+        self._api.machine_profile(self._handle, ctypes.c_size_t())
+
+    def profile(self) -> list[tuple[str, int]]:
+        """(symbol, cycles) spent in it, its callees left out; the most first."""
+        words = ctypes.c_size_t()
+        counts = self._api.machine_profile(self._handle, words)
+        symbols = sorted(
+            (address, name)
+            for name, address in self.symbols.items()
+            if address < min(DATA_SPACE, 2 * words.value)
+        )
+        starts = [address for address, _ in symbols]
+        spent: Counter[str] = Counter()
+        for word in range(words.value):
+            if counts[word]:
+                spent[symbols[bisect.bisect_right(starts, 2 * word) - 1][1]] += counts[word]
+        return spent.most_common()
 
     @property
     def cycle(self) -> int:

@@ -54,6 +54,18 @@ typedef struct cm_bfv_values {
 } cm_bfv_values;
 
 /*
+ * Coefficients that are read when they are needed, several times each and in no fixed order, so that a device need not hold
+ * them: read is pure (the same index gives the same value as long as the encryption lasts) and takes the same time for all
+ * values. Those from count on are zero.
+ */
+typedef struct cm_bfv_reader {
+    uint16_t (*read)(void *context, uint16_t index); /* below t */
+    void *context;
+    uint16_t count;         /* 1 .. n */
+    uint32_t plain_modulus; /* t: from 2 to 2^16 - 1 */
+} cm_bfv_reader;
+
+/*
  * Decryption is exact while noise is below q / 2t, q being the product of the data primes, so t has a limit in sets of one
  * prime: 44 t <= q under the secret key, whose noise is never above 21, and 45 t 2^ceil(log2(n) / 2) <= q under
  * the public key, which leaves room for six standard deviations.
@@ -77,6 +89,15 @@ typedef struct cm_bfv_values {
 CM_MUST_CHECK cm_status cm_bfv_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
                                                  const cm_bfv_values *values, cm_domain domain, void *arena,
                                                  size_t arena_bytes, cm_emitter *emitter);
+
+/*
+ * The same for coefficients that are read, into NTT form: no message lies in the arena. Values are read once for each tile,
+ * and once before to be checked; CM_ERR_VALUE_RANGE if one is not below t.
+ */
+#define CM_BFV_READ_ARENA_BYTES(n) CM_SYMMETRIC_WORK_BYTES(n)
+CM_MUST_CHECK cm_status cm_bfv_encrypt_symmetric_read(cm_device *device, const cm_secret_key *key,
+                                                      cm_xof_kind xof, const cm_bfv_reader *reader,
+                                                      void *arena, size_t arena_bytes, cm_emitter *emitter);
 
 /*
  * Encrypt under the public key: c0 = u pk0 + e0 + round(q m / t), c1 = u pk1 + e1. Errors as above; CM_ERR_ARGUMENT also

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ciphermote/config.h"
 #include "ciphermote/params.h"
 #include "ciphermote/status.h"
 
@@ -29,8 +30,8 @@ typedef enum cm_xof_kind {
     CM_CHACHA20 = 3
 } cm_xof_kind;
 
-#define CM_MAX_PUBLIC_SEED_BYTES 64
-/* 32 for ChaCha20, 64 for SEAL's two, 0 for none. */
+#define CM_MAX_PUBLIC_SEED_BYTES (CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB ? 64 : 32)
+/* 32 for ChaCha20, 64 for SEAL's two, 0 for none and for what is not built. */
 size_t cm_public_seed_bytes(cm_xof_kind xof);
 
 /* What every frame of a ciphertext says about it. */

@@ -24,7 +24,11 @@ typedef enum cm_number {
 } cm_number;
 
 /* What lies behind the message in the arena: workspace, two tiles, and what config.h and the kind of key ask for. */
+#if defined(__AVR__) && !CM_XOF_SHAKE256 && !CM_XOF_BLAKE2XB
+#define CM_WORKSPACE_BYTES (288u + 8u * CM_MAX_LOG2_N)
+#else
 #define CM_WORKSPACE_BYTES 704u
+#endif
 #define CM_TILE_BYTES(n) (4u * (size_t)(n) >> CM_LOG2_TILES)
 #define CM_ROOTS_BYTES(n) (CM_NTT_ROOTS == CM_NTT_ROOTS_RAM ? CM_TILE_BYTES(n) : 0u)
 #define CM_SYMMETRIC_WORK_BYTES(n) \

@@ -23,7 +23,11 @@ extern "C" {
 typedef enum cm_payload { CM_PAYLOAD_RESIDUES = 0, CM_PAYLOAD_SEED = 1 } cm_payload;
 
 /* An emitter that writes frames to a sink. Each frame leaves in pieces of at most CM_FRAME_PIECE_BYTES. */
+#ifdef __AVR__
+#define CM_FRAME_PIECE_BYTES 48
+#else
 #define CM_FRAME_PIECE_BYTES 64
+#endif
 typedef struct cm_frame_writer {
     cm_emitter emitter; /* first: hand &writer.emitter to the encryptor */
     cm_sink sink;

@@ -26,7 +26,7 @@ typedef struct cm_secret_key {
     uint64_t key_id;        /* names the key pair on the wire */
     const uint8_t *ternary; /* CM_TERNARY_BYTES(n) */
 #if CM_TRANSFORMED_SECRET
-    const uint32_t *transformed; /* [data prime][n] words of cm_secret_key_transform */
+    const uint32_t *transformed; /* [data prime][n] words of cm_secret_key_transform; on AVR in PROGMEM */
 #endif
 } cm_secret_key;
 

@@ -138,30 +138,38 @@ cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, 
  * c m mod t for c < t and any m: with quotient = floor(2^32 c / t), m quotient / 2^32 is less than one below m c / t, and
  * rounded down less than two: what is left is below 2t. Then t is taken from those from t - half on.
  */
-static EXPANDED void scale(void *data, cm_bfv_width width, uint32_t n, uint32_t t, uint32_t factor)
+static EXPANDED void scale(void *data, cm_bfv_width width, uint32_t n, const cm_plain_scaling *scaling)
 {
-    uint32_t rest;
-    const uint32_t quotient = (uint32_t)cm_quotient((uint64_t)factor << 32, t, &rest);
-    const uint32_t half = (t + 1u) / 2u;
+    const uint32_t t = scaling->t;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t m = cm_plain_residue(data, width, i, t);
-        const uint32_t left = m * factor - (uint32_t)((uint64_t)m * quotient >> 32) * t;
-        cm_plain_put(data, width, i, cm_subtract_once(cm_subtract_once(left, t) + half, t) - half);
+        const uint32_t left = m * scaling->factor - (uint32_t)((uint64_t)m * scaling->quotient >> 32) * t;
+        cm_plain_put(data, width, i, cm_plain_shift(left, scaling) - scaling->half);
     }
+}
+
+void cm_plain_scaling_init(cm_plain_scaling *scaling, const cm_params *params, uint32_t t)
+{
+    uint32_t factor = 1; /* q mod t, all of it public */
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        (void)cm_quotient((uint64_t)factor * params->primes[i].q, t, &factor);
+    }
+    uint32_t rest;
+    scaling->t = t;
+    scaling->factor = factor;
+    scaling->quotient = (uint32_t)cm_quotient((uint64_t)factor << 32, t, &rest);
+    scaling->half = (t + 1u) / 2u;
 }
 
 void cm_plain_scale(const cm_params *params, cm_plain *plain)
 {
     const uint32_t n = (uint32_t)1 << plain->log2_n;
-    const uint32_t t = plain->modulus;
-    uint32_t factor = 1; /* q mod t, all of it public */
-    for (unsigned i = 0; i < params->data_primes; i++) {
-        (void)cm_quotient((uint64_t)factor * params->primes[i].q, t, &factor);
-    }
+    cm_plain_scaling scaling;
+    cm_plain_scaling_init(&scaling, params, plain->modulus);
     if (plain->width == CM_BFV_16) {
-        scale(plain->data, CM_BFV_16, n, t, factor);
+        scale(plain->data, CM_BFV_16, n, &scaling);
     } else {
-        scale(plain->data, CM_BFV_32, n, t, factor);
+        scale(plain->data, CM_BFV_32, n, &scaling);
     }
 }
 
@@ -234,13 +242,18 @@ static void fold_halves_16(const cm_plain *plain, const int8_t *noise, const cm_
 
 #endif
 
+uint32_t cm_plain_factor(uint32_t t, const cm_prime *prime)
+{
+    const uint32_t montgomery = cm_montgomery_residue(t, prime->r2, prime);
+    return prime->q - cm_montgomery_power(montgomery, prime->q - 2u, prime);
+}
+
 static EXPANDED void fold(const cm_plain *plain, cm_bfv_width width, const int8_t *noise, const cm_ring *ring,
                           uint32_t *out)
 {
     const cm_prime *prime = ring->prime;
     fold_powers powers;
-    const uint32_t t = cm_montgomery_residue(plain->modulus, prime->r2, prime);
-    cm_ring_fold_powers(ring, prime->q - cm_montgomery_power(t, prime->q - 2u, prime), powers.scaled);
+    cm_ring_fold_powers(ring, cm_plain_factor(plain->modulus, prime), powers.scaled);
     if (noise && width == CM_BFV_32) {
         cm_ring_fold_powers(ring, prime->r1, powers.noise);
     }

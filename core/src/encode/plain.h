@@ -44,6 +44,35 @@ void cm_plain_fold(const cm_plain *plain, const cm_ring *ring, uint32_t *out);
 void cm_plain_fold_noisy(const cm_plain *plain, const int8_t *noise, const cm_ring *ring, uint32_t *out);
 #endif
 
+/* What takes m to the left-over w. */
+typedef struct cm_plain_scaling {
+    uint32_t t;
+    uint32_t factor;   /* q mod t */
+    uint32_t quotient; /* 2^32 factor / t, rounded down */
+    uint32_t half;     /* (t + 1) / 2 */
+} cm_plain_scaling;
+
+void cm_plain_scaling_init(cm_plain_scaling *scaling, const cm_params *params, uint32_t t);
+
+/* w + half, below t, for a number below 2t that is w modulo t. */
+static inline uint32_t cm_plain_shift(uint32_t left, const cm_plain_scaling *scaling)
+{
+    const uint32_t t = scaling->t;
+    return cm_subtract_once(cm_subtract_once(left, t) + scaling->half, t);
+}
+
+/* -1/t in Montgomery form. */
+uint32_t cm_plain_factor(uint32_t t, const cm_prime *prime);
+
+/*
+ * The same of values that are read: check them once, CM_ERR_ARGUMENT, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS or
+ * CM_ERR_VALUE_RANGE; then fold them into any ring or tile, with n coefficients of noise unless
+ * that is null.
+ */
+CM_MUST_CHECK cm_status cm_reader_check(const cm_params *params, const cm_bfv_reader *reader);
+void cm_reader_fold(const cm_bfv_reader *reader, const cm_plain_scaling *scaling, const int8_t *noise,
+                    const cm_ring *ring, uint32_t *out);
+
 /* Batching in place: n slots in their order become coefficients, both as encoded. ring is the whole one modulo t. */
 void cm_batch(void *data, cm_bfv_width width, const cm_ring *ring, uint8_t *scratch);
 

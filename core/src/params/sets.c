@@ -12,8 +12,9 @@ static const cm_prime cm_n1024_q26_primes[] = {
     /* q, -q^-1 mod 2^32, 2^32 mod q, 2^64 mod q, psi, n^-1 mod q */
     {67043329u, 67043327u, 4194240u, 15994632u, 25439u, 66977857u},
 };
+static const char cm_n1024_q26_name[] = "n1024_q26";
 const cm_params cm_n1024_q26 = {
-    "n1024_q26",
+    cm_n1024_q26_name,
     0xa0916328u, /* id */
     10, /* log2_n */
     1, /* key_primes */
@@ -28,8 +29,9 @@ static const cm_prime cm_n2048_q26_p27_primes[] = {
     {67043329u, 67043327u, 4194240u, 15994632u, 35588u, 67010593u},
     {134176769u, 2751422463u, 1310688u, 37859837u, 100530u, 134111253u},
 };
+static const char cm_n2048_q26_p27_name[] = "n2048_q26_p27";
 const cm_params cm_n2048_q26_p27 = {
-    "n2048_q26_p27",
+    cm_n2048_q26_p27_name,
     0x19555c46u, /* id */
     11, /* log2_n */
     2, /* key_primes */
@@ -46,8 +48,9 @@ static const cm_prime cm_n4096_q26x3_p27_primes[] = {
     {66994177u, 4093526015u, 7339968u, 20957872u, 34258u, 66977821u},
     {134176769u, 2751422463u, 1310688u, 37859837u, 24149u, 134144011u},
 };
+static const char cm_n4096_q26x3_p27_name[] = "n4096_q26x3_p27";
 const cm_params cm_n4096_q26x3_p27 = {
-    "n4096_q26x3_p27",
+    cm_n4096_q26x3_p27_name,
     0xa2460757u, /* id */
     12, /* log2_n */
     4, /* key_primes */
@@ -68,8 +71,9 @@ static const cm_prime cm_n8192_q26x7_p27_primes[] = {
     {66404353u, 1945452543u, 45088704u, 47868126u, 479u, 66396247u},
     {133857281u, 3355082751u, 11534304u, 86464921u, 6188u, 133840941u},
 };
+static const char cm_n8192_q26x7_p27_name[] = "n8192_q26x7_p27";
 const cm_params cm_n8192_q26x7_p27 = {
-    "n8192_q26x7_p27",
+    cm_n8192_q26x7_p27_name,
     0x8f9b52fcu, /* id */
     13, /* log2_n */
     8, /* key_primes */
@@ -98,8 +102,9 @@ static const cm_prime cm_n16384_q26x15_p27_primes[] = {
     {63766529u, 63766527u, 22609853u, 29998539u, 617u, 63762637u},
     {133857281u, 3355082751u, 11534304u, 86464921u, 11043u, 133849111u},
 };
+static const char cm_n16384_q26x15_p27_name[] = "n16384_q26x15_p27";
 const cm_params cm_n16384_q26x15_p27 = {
-    "n16384_q26x15_p27",
+    cm_n16384_q26x15_p27_name,
     0x913ff69au, /* id */
     14, /* log2_n */
     16, /* key_primes */
@@ -113,8 +118,9 @@ static const cm_prime cm_std2018_n1024_q27_primes[] = {
     /* q, -q^-1 mod 2^32, 2^32 mod q, 2^64 mod q, psi, n^-1 mod q */
     {134215681u, 130021375u, 65504u, 130087905u, 282116u, 134084611u},
 };
+static const char cm_std2018_n1024_q27_name[] = "std2018_n1024_q27";
 const cm_params cm_std2018_n1024_q27 = {
-    "std2018_n1024_q27",
+    cm_std2018_n1024_q27_name,
     0x9523f5a8u, /* id */
     10, /* log2_n */
     1, /* key_primes */
@@ -129,8 +135,9 @@ static const cm_prime cm_std2018_n2048_q27_p27_primes[] = {
     {134111233u, 1677615103u, 3407840u, 11243965u, 57176u, 134045749u},
     {134176769u, 2751422463u, 1310688u, 37859837u, 100530u, 134111253u},
 };
+static const char cm_std2018_n2048_q27_p27_name[] = "std2018_n2048_q27_p27";
 const cm_params cm_std2018_n2048_q27_p27 = {
-    "std2018_n2048_q27_p27",
+    cm_std2018_n2048_q27_p27_name,
     0x8b7f1fc8u, /* id */
     11, /* log2_n */
     2, /* key_primes */
@@ -147,8 +154,9 @@ static const cm_prime cm_std2018_n4096_q27x3_p27_primes[] = {
     {133963777u, 66854911u, 8126432u, 113540704u, 3857u, 133931071u},
     {134176769u, 2751422463u, 1310688u, 37859837u, 24149u, 134144011u},
 };
+static const char cm_std2018_n4096_q27x3_p27_name[] = "std2018_n4096_q27x3_p27";
 const cm_params cm_std2018_n4096_q27x3_p27 = {
-    "std2018_n4096_q27x3_p27",
+    cm_std2018_n4096_q27x3_p27_name,
     0x952ef967u, /* id */
     12, /* log2_n */
     4, /* key_primes */
@@ -169,8 +177,9 @@ static const cm_prime cm_std2018_n8192_q27x7_p27_primes[] = {
     {132710401u, 132710399u, 48234464u, 92373765u, 4554u, 132694201u},
     {133857281u, 3355082751u, 11534304u, 86464921u, 6188u, 133840941u},
 };
+static const char cm_std2018_n8192_q27x7_p27_name[] = "std2018_n8192_q27x7_p27";
 const cm_params cm_std2018_n8192_q27x7_p27 = {
-    "std2018_n8192_q27x7_p27",
+    cm_std2018_n8192_q27x7_p27_name,
     0x682869c5u, /* id */
     13, /* log2_n */
     8, /* key_primes */
@@ -199,8 +208,9 @@ static const cm_prime cm_std2018_n16384_q27x15_p27_primes[] = {
     {127664129u, 127664127u, 82051039u, 51599361u, 4116u, 127656337u},
     {133857281u, 3355082751u, 11534304u, 86464921u, 11043u, 133849111u},
 };
+static const char cm_std2018_n16384_q27x15_p27_name[] = "std2018_n16384_q27x15_p27";
 const cm_params cm_std2018_n16384_q27x15_p27 = {
-    "std2018_n16384_q27x15_p27",
+    cm_std2018_n16384_q27x15_p27_name,
     0x5d227677u, /* id */
     14, /* log2_n */
     16, /* key_primes */

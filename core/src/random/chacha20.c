@@ -105,13 +105,13 @@ void cm_stream_init(cm_stream *stream, const uint8_t key[32], const uint32_t non
 static uint8_t *stream_take(cm_stream *stream, uint8_t *out, size_t length)
 {
     memcpy(out, stream->block + stream->used, length);
-    stream->used += (uint32_t)length;
+    stream->used = (uint8_t)(stream->used + length);
     return out + length;
 }
 
 void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length)
 {
-    const size_t left = CM_CHACHA20_BLOCK_BYTES - (size_t)stream->used;
+    const size_t left = (size_t)CM_CHACHA20_BLOCK_BYTES - stream->used;
     if (length <= left) {
         stream_take(stream, out, length);
         return;
@@ -131,4 +131,15 @@ void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length)
         stream->used = 0;
         stream_take(stream, out, length);
     }
+}
+
+const uint8_t *cm_stream_view(cm_stream *stream, uint8_t *buffer, size_t length)
+{
+    const size_t used = stream->used;
+    if (used + length <= CM_CHACHA20_BLOCK_BYTES) {
+        stream->used = (uint8_t)(used + length);
+        return stream->block + used;
+    }
+    cm_stream_read(stream, buffer, length);
+    return buffer;
 }

@@ -7,6 +7,8 @@
  */
 #include "random/sample.h"
 
+#include <string.h>
+
 #include "random/bytes.h"
 #include "random/wipe.h"
 #include "ring/ring.h"
@@ -15,8 +17,9 @@ size_t cm_public_seed_bytes(cm_xof_kind xof)
 {
     switch (xof) {
     case CM_BLAKE2XB:
+        return CM_XOF_BLAKE2XB ? 64 : 0;
     case CM_SHAKE256:
-        return 64;
+        return CM_XOF_SHAKE256 ? 64 : 0;
     case CM_CHACHA20:
         return 32;
     case CM_XOF_NONE:
@@ -32,7 +35,11 @@ void cm_uniform_init(cm_uniform *uniform, cm_xof_kind kind, const uint8_t *seed,
 {
     uniform->kind = kind;
     uniform->seed = seed;
+#if CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB
     uniform->replacements = ((uint64_t)primes << log2_n) * 8;
+#else
+    (void)primes;
+#endif
     uniform->log2_n = (uint8_t)log2_n;
 }
 
@@ -48,12 +55,12 @@ static uint32_t bits_of(uint32_t q)
 void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned index)
 {
     uniform->prime = prime;
-    uniform->bits = bits_of(prime->q);
+    uniform->bits = (uint8_t)bits_of(prime->q);
     uniform->pending = 0;
     uniform->pending_bits = 0;
+#if CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB
     /* SEAL's bound, (2^64 - 1) - ((2^64 - 1) mod q) - 1; and (2^64 - 1) mod q = r2 - 1, as r2 > 0. */
     uniform->limit = UINT64_MAX - prime->r2;
-#if CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB
     if (uniform->kind != CM_CHACHA20) {
         /* 8 n is a multiple of 4096, so this is a block's edge, and starting there is free. */
         cm_seal_stream_init(&uniform->stream.seal, uniform->kind, uniform->seed,
@@ -109,7 +116,7 @@ static uint32_t uniform_fields(cm_uniform *uniform, uint32_t *residues, uint32_t
         }
     }
     uniform->pending = pending;
-    uniform->pending_bits = pending_bits;
+    uniform->pending_bits = (uint8_t)pending_bits;
     return (uint32_t)(next - residues);
 }
 
@@ -295,6 +302,16 @@ void cm_sample_ternary(cm_stream *stream, uint8_t *packed, uint32_t n)
 void cm_cbd_armv7em(uint8_t noise[CM_SAMPLE_BLOCK], uint32_t words[CBD_WORDS]);
 #define cbd_coefficients cm_cbd_armv7em
 
+#elif CM_AVR
+
+#define CBD_STEP 28 /* bytes, seven words */
+
+/* Seven words into the counters that noise holds meanwhile, inverted or not. */
+void cm_avr_cbd_count(int8_t *noise, const uint8_t words[CBD_STEP], uint8_t inversion);
+
+/* From counters to coefficients, less the centre. */
+void cm_avr_cbd_spread(int8_t *noise, uint8_t centre);
+
 #else
 
 #define CBD_COUNTER_BITS 6 /* counts to 42 */
@@ -386,6 +403,30 @@ static void cbd_coefficients(uint8_t noise[CM_SAMPLE_BLOCK], uint32_t words[CBD_
 
 #endif
 
+#if CM_AVR
+
+/* The minus words are inverted: their zeros make the sum the coefficient plus 21. */
+void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK])
+{
+    uint8_t words[CBD_STEP];
+    memset(noise, 0, CM_SAMPLE_BLOCK);
+    for (uint8_t step = 0; step < 4 * CBD_WORDS / CBD_STEP; step++) {
+        cm_avr_cbd_count(noise, cm_stream_view(stream, words, sizeof words),
+                         step < 4 * CBD_WORDS / CBD_STEP / 2 ? 0 : 255);
+    }
+    cm_avr_cbd_spread(noise, CBD_ETA);
+    cm_wipe(words, sizeof words);
+}
+
+void cm_sample_cbd_blocks(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK])
+{
+    for (uint8_t i = 0; i < CM_SAMPLE_BLOCKS; i++) {
+        cm_sample_cbd(stream, noise + (size_t)i * CM_SAMPLE_BLOCK);
+    }
+}
+
+#else
+
 void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK])
 {
     uint32_t words[CBD_WORDS];
@@ -401,3 +442,5 @@ void cm_sample_cbd_blocks(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCKS * CM_
         cbd_coefficients((uint8_t *)noise + i * CM_SAMPLE_BLOCK, words[i]);
     }
 }
+
+#endif

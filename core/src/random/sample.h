@@ -39,17 +39,21 @@ enum cm_label {
 typedef struct cm_uniform {
     cm_xof_kind kind;
     const uint8_t *seed;   /* the caller keeps it alive */
-    uint64_t replacements; /* byte position of the next replacement (SEAL's two) */
     uint8_t log2_n;
     const cm_prime *prime;
-    uint32_t bits;    /* ChaCha20: of q; at most 31 */
-    uint32_t pending; /* ChaCha20: drawn but not used, and how many bits of it */
-    uint32_t pending_bits;
-    uint64_t limit; /* SEAL's two: reject x >= limit */
+    uint8_t bits; /* ChaCha20: of q; at most 31 */
+    uint8_t pending_bits;
+    uint32_t pending; /* ChaCha20: drawn but not used, pending_bits of it */
     union {
         cm_stream chacha;
+#if CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB
         cm_seal_stream seal;
+#endif
     } stream;
+#if CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB
+    uint64_t limit;        /* reject x >= limit */
+    uint64_t replacements; /* byte position of the next replacement */
+#endif
 } cm_uniform;
 
 /* Start an expansion for polynomials of `primes` residues each. Then, for each prime in turn from 0: begin_prime, reads. */

@@ -20,10 +20,7 @@ void cm_wipe(void *memory, size_t bytes)
 }
 
 /* Out of line, so that its buffer lies where the callees' frames lay. */
-#if defined(__GNUC__)
-__attribute__((noinline))
-#endif
-void cm_wipe_stack(void)
+CM_OUT_OF_LINE void cm_wipe_stack(void)
 {
     unsigned char below[CM_WIPE_STACK_BYTES];
     cm_wipe(below, sizeof below);

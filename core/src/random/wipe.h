@@ -4,6 +4,13 @@
 
 #include <stddef.h>
 
+/* For a function whose buffers should not be on the stack while its caller calls others. */
+#ifdef __GNUC__
+#define CM_OUT_OF_LINE __attribute__((noinline))
+#else
+#define CM_OUT_OF_LINE
+#endif
+
 void cm_wipe(void *memory, size_t bytes);
 
 /*

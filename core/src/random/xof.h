@@ -29,12 +29,15 @@ void cm_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[3
 typedef struct cm_stream {
     uint8_t block[CM_CHACHA20_BLOCK_BYTES];
     uint32_t input[CM_CHACHA20_INPUT_WORDS]; /* of the next block */
-    uint32_t used;                           /* bytes of block already handed out */
+    uint8_t used;                            /* bytes of block already handed out */
 } cm_stream;
 
 void cm_stream_init(cm_stream *stream, const uint8_t key[32], const uint32_t nonce[3]);
 /* The next bytes; whole blocks go straight to out. */
 void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length);
+
+/* The next bytes where they lie, or in buffer if they come from two blocks: at most a block. Valid until the next read. */
+const uint8_t *cm_stream_view(cm_stream *stream, uint8_t *buffer, size_t length);
 
 /* ---- SHAKE256 (FIPS 202) and BLAKE2Xb, as SEAL's generators use them ---- */
 

@@ -5,6 +5,11 @@
 
 #include "ring/arch/api.h"
 #include "ring/arch/armv7em/arch.h"
+#include "ring/arch/avr/arch.h"
+
+#ifdef __AVR__
+#include <avr/pgmspace.h>
+#endif
 
 #if CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH
 
@@ -167,11 +172,16 @@ void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
 }
 
 /* The tile splits further as x^(n/T) - w^2 = (x^(n/2T) - w) (x^(n/2T) + w), w its twiddle: so r = w^2. */
+uint32_t cm_ring_fold_ratio(const cm_ring *ring)
+{
+    const uint32_t w = ring->first[ring->log2_tiles];
+    return cm_montgomery_residue(w, w, ring->prime);
+}
+
 void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t powers[CM_MAX_TILES])
 {
     const cm_prime *prime = ring->prime;
-    const uint32_t w = ring->first[ring->log2_tiles];
-    const uint32_t r = cm_montgomery_residue(w, w, prime);
+    const uint32_t r = cm_ring_fold_ratio(ring);
     uint32_t power = factor;
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         powers[j] = cm_centred(power, prime->q);
@@ -329,6 +339,25 @@ void cm_reduce_all(uint32_t *a, uint32_t count, const cm_prime *prime)
         a[i] = cm_reduce(a[i], prime);
     }
 }
+
+#ifdef __AVR__
+
+void cm_multiply_add_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                           const cm_prime *prime)
+{
+#if CM_AVR
+    if (prime->q == CM_AVR_Q && count > 0) {
+        cm_avr_multiply_add26_flash(out, a, b, (uint16_t)count);
+        return;
+    }
+#endif
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t word = pgm_read_dword(a + i);
+        cm_multiply_add(out + i, &word, b + i, 1, prime);
+    }
+}
+
+#endif
 
 void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *prime)
 {

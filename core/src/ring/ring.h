@@ -18,7 +18,16 @@
 #include "ciphermote/params.h"
 #include "ring/product.h"
 
+#if CM_AVR
+#define CM_AVR_Q 67043329u /* the prime that assembly is for */
+#endif
+
+/* AVR has no room for those that are not in use. */
+#ifdef __AVR__
+#define CM_MAX_LOG2_TILES CM_LOG2_TILES
+#else
 #define CM_MAX_LOG2_TILES 4
+#endif
 #define CM_MAX_TILES (1 << CM_MAX_LOG2_TILES)
 
 /*
@@ -111,6 +120,15 @@ static inline uint32_t cm_ring_points(const cm_ring *ring)
     return (uint32_t)1 << (ring->log2_n - ring->log2_tiles);
 }
 
+/* A residue as a number of at most q / 2 in magnitude. For public ones: it may branch. */
+static inline int32_t cm_centred(uint32_t residue, uint32_t q)
+{
+    return (int32_t)residue - (residue > q / 2u ? (int32_t)q : 0);
+}
+
+/* r of the ring or tile, x^(n/T) - r, in Montgomery form. */
+uint32_t cm_ring_fold_ratio(const cm_ring *ring);
+
 /*
  * powers[j] = factor r^j, below q / 2 in magnitude, for each of the 2^log2_tiles values of j: coefficient i of a
  * polynomial a in the tile is the sum of a[j n/T + i] r^j. A factor of r1 gives powers in Montgomery form.
@@ -162,9 +180,19 @@ static inline uint32_t cm_subtract_once(uint32_t x, uint32_t q)
     return d + (q & (0u - (d >> 31)));
 }
 
+#if CM_AVR
+/* The same at 67043329. */
+uint32_t cm_avr_residue26(uint32_t a, uint32_t b);
+#endif
+
 /* a b / 2^32 mod q, a residue, for any 32-bit a and b <= q. */
 static inline uint32_t cm_montgomery_residue(uint32_t a, uint32_t b, const cm_prime *prime)
 {
+#if CM_AVR
+    if (prime->q == CM_AVR_Q) {
+        return cm_avr_residue26(a, b);
+    }
+#endif
     return cm_subtract_once(cm_montgomery_multiply(a, b, prime), prime->q);
 }
 
@@ -198,6 +226,14 @@ void cm_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32
 
 /* From lazy values to residues. */
 void cm_reduce_all(uint32_t *a, uint32_t count, const cm_prime *prime);
+
+/* The same for a where constants lie. On AVR that is flash (PROGMEM), which plain pointers do not reach. */
+#ifdef __AVR__
+void cm_multiply_add_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                           const cm_prime *prime);
+#else
+#define cm_multiply_add_flash cm_multiply_add
+#endif
 
 /* out[i] += b[i], from lazy out to residues, for residues b. */
 void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *prime);

@@ -104,6 +104,58 @@ cm_status cm_bfv_encrypt_symmetric(cm_device *device, const cm_secret_key *key, 
     return cm_encrypt_symmetric(device, key, xof, &bfv.source, arena, arena_bytes, emitter);
 }
 
+/* ---- values that are read ---- */
+
+typedef struct reader_source {
+    cm_message_source source;
+    const cm_bfv_reader *reader;
+    cm_plain_scaling scaling;
+} reader_source;
+
+static cm_status check_reader(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
+                              uint8_t *scratch)
+{
+    reader_source *read = (reader_source *)(void *)self;
+    (void)arena;
+    (void)ring;
+    (void)scratch;
+    const cm_status status = cm_reader_check(params, read->reader);
+    if (status != CM_OK) {
+        return status;
+    }
+    const uint32_t t = read->reader->plain_modulus;
+    if (t >= params->primes[0].q || !leaves_room(params, t, false)) {
+        return CM_ERR_PLAIN_MODULUS;
+    }
+    cm_plain_scaling_init(&read->scaling, params, t);
+    return CM_OK;
+}
+
+static void fold_reader(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+{
+    const reader_source *read = (const reader_source *)(const void *)self;
+    cm_reader_fold(read->reader, &read->scaling, noise, ring, out);
+}
+
+cm_status cm_bfv_encrypt_symmetric_read(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
+                                        const cm_bfv_reader *reader, void *arena, size_t arena_bytes,
+                                        cm_emitter *emitter)
+{
+    reader_source read;
+    memset(&read, 0, sizeof read);
+    read.source.encode = check_reader;
+    read.source.fold = fold_reader;
+#if CM_STORE_NOISE
+    read.source.keep_noise = keep_noise;
+#endif
+    read.source.scheme = CM_BFV;
+    read.source.ntt_form = true;
+    read.source.data = reader;
+    read.source.scale_or_t = reader ? reader->plain_modulus : 0;
+    read.reader = reader;
+    return cm_encrypt_symmetric(device, key, xof, &read.source, arena, arena_bytes, emitter);
+}
+
 cm_status cm_bfv_encrypt_asymmetric(cm_device *device, const cm_public_key *key, const cm_bfv_values *values,
                                     cm_domain domain, void *arena, size_t arena_bytes, cm_emitter *emitter)
 {

@@ -21,20 +21,19 @@ static void keyed_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[
 void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t randomness[DRAW_BYTES],
                      uint64_t counter, cm_seeds *seeds)
 {
-    uint8_t block[CM_CHACHA20_BLOCK_BYTES];
-    uint8_t key[32];
-    keyed_block(block, secret, CM_LABEL_DERIVE, counter);
-    for (unsigned i = 0; i < sizeof key; i++) {
-        key[i] = (uint8_t)(block[i] ^ randomness[i]);
+    keyed_block(seeds->block, secret, CM_LABEL_DERIVE, counter);
+    for (unsigned i = 0; i < sizeof seeds->key; i++) {
+        seeds->key[i] = (uint8_t)(seeds->block[i] ^ randomness[i]);
     }
     seeds->counter = counter;
-    keyed_block(seeds->public_seed, key, CM_LABEL_PUBLIC_SEED, 0);
+    keyed_block(seeds->block, seeds->key, CM_LABEL_PUBLIC_SEED, 0);
+    memcpy(seeds->public_seed, seeds->block, sizeof seeds->public_seed);
     /* It is sent, and its expansion rejects by its residues. */
     cm_declassify(seeds->public_seed, sizeof seeds->public_seed);
-    keyed_block(block, key, CM_LABEL_SECRET_SEED, 0);
-    memcpy(seeds->secret_seed, block, sizeof seeds->secret_seed);
-    cm_wipe(block, sizeof block);
-    cm_wipe(key, sizeof key);
+    keyed_block(seeds->block, seeds->key, CM_LABEL_SECRET_SEED, 0);
+    memcpy(seeds->secret_seed, seeds->block, sizeof seeds->secret_seed);
+    cm_wipe(seeds->block, sizeof seeds->block);
+    cm_wipe(seeds->key, sizeof seeds->key);
 }
 
 /* Whether two stretches of bytes differ anywhere, in time that does not tell where. */
@@ -49,20 +48,20 @@ static bool differ(const uint8_t *a, const uint8_t *b, size_t length)
 }
 
 /* A stuck source repeats a byte or a half within one draw, or a whole draw: each has a chance below 2^-119 otherwise. */
-static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTES])
+static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTES],
+                                 uint8_t image[CM_CHACHA20_BLOCK_BYTES])
 {
     memset(randomness, 0, DRAW_BYTES);
     if (device->platform.random(device->platform.context, randomness, DRAW_BYTES) != 0) {
         return CM_ERR_RANDOM;
     }
-    uint8_t image[CM_CHACHA20_BLOCK_BYTES];
     keyed_block(image, randomness, CM_LABEL_DRAW_CHECK, 0);
     const bool varies = differ(randomness, randomness + 1, DRAW_BYTES - 1u) &&
                         differ(randomness, randomness + DRAW_BYTES / 2, DRAW_BYTES / 2);
     const bool fresh = !device->drawn || differ(image, device->last_draw, sizeof device->last_draw);
     memcpy(device->last_draw, image, sizeof device->last_draw);
     device->drawn = true;
-    cm_wipe(image, sizeof image);
+    cm_wipe(image, CM_CHACHA20_BLOCK_BYTES);
     return varies && fresh ? CM_OK : CM_ERR_RANDOM;
 }
 
@@ -92,7 +91,7 @@ cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds)
     }
     uint8_t randomness[DRAW_BYTES];
     uint64_t counter = 0;
-    cm_status status = draw_randomness(device, randomness);
+    cm_status status = draw_randomness(device, randomness, seeds->block);
     if (status == CM_OK) {
         status = take_counter(device, &counter);
     }

@@ -18,7 +18,7 @@
 typedef struct workspace {
     cm_noise noise;
     cm_ring ring;
-    cm_seeds seeds;
+    uint8_t secret_seed[CM_SEED_BYTES];
     cm_uniform uniform;
     cm_stream stream;
 } workspace;
@@ -80,6 +80,20 @@ static cm_status open_arena(const cm_params *params, const cm_message_source *so
     return CM_OK;
 }
 
+/* The seeds go where they are needed from, by way of the tile, which is idle. */
+static cm_status draw_seeds(cm_device *device, const layout *parts, cm_xof_kind xof, cm_ciphertext_info *info)
+{
+    cm_seeds *seeds = (cm_seeds *)(void *)parts->w;
+    const cm_status status = cm_seeds_draw(device, seeds);
+    if (status == CM_OK) {
+        info->counter = seeds->counter;
+        memcpy(info->seed, seeds->public_seed, cm_public_seed_bytes(xof));
+        memcpy(parts->work->secret_seed, seeds->secret_seed, sizeof parts->work->secret_seed);
+    }
+    cm_wipe(seeds, sizeof *seeds);
+    return status;
+}
+
 /* Common to both kinds of key: check the arena, encode, take the seeds, say what will come. */
 static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_id, cm_xof_kind xof,
                        cm_message_source *source, void *arena, cm_emitter *emitter, const layout *parts)
@@ -89,11 +103,13 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
     if (status != CM_OK) {
         return status;
     }
-    status = cm_seeds_draw(device, &work->seeds);
+    cm_ciphertext_info *info = &emitter->info;
+    memset(info, 0, sizeof *info);
+    status = draw_seeds(device, parts, xof, info);
     if (status != CM_OK) {
         return status;
     }
-    work->noise.key = work->seeds.secret_seed;
+    work->noise.key = work->secret_seed;
     work->noise.stream = &work->stream;
 #if CM_STORE_NOISE
     const uint32_t n = (uint32_t)1 << params->log2_n;
@@ -102,8 +118,6 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
         cm_noise_keep(&work->noise, parts->noise + n, n);
     }
 #endif
-    cm_ciphertext_info *info = &emitter->info;
-    memset(info, 0, sizeof *info);
     info->params = params;
     info->scheme = source->scheme;
     info->ntt_form = source->ntt_form;
@@ -112,9 +126,7 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
     info->log2_tiles = CM_LOG2_TILES;
     info->xof = xof;
     info->key_id = key_id;
-    info->counter = work->seeds.counter;
     info->scale_or_t = source->scale_or_t;
-    memcpy(info->seed, work->seeds.public_seed, cm_public_seed_bytes(xof));
     return emitter->begin(emitter, info);
 }
 
@@ -198,10 +210,14 @@ static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts
 }
 
 /* How many residues are expanded at once, on the stack: more where time counts, few where RAM does. */
+#ifdef __AVR__
+#define EXPANSION_BLOCK 16u
+#else
 #define EXPANSION_BLOCK (CM_LOG2_TILES < 3 ? 512u : 32u)
+#endif
 
 /* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
-static void add_expansion(const layout *parts, const uint32_t *u)
+CM_OUT_OF_LINE static void add_expansion(const layout *parts, const uint32_t *u)
 {
     workspace *work = parts->work;
     const uint32_t points = cm_ring_points(&work->ring);
@@ -209,7 +225,11 @@ static void add_expansion(const layout *parts, const uint32_t *u)
     for (uint32_t i = 0; i < points; i += EXPANSION_BLOCK) {
         const uint32_t count = points - i < EXPANSION_BLOCK ? points - i : EXPANSION_BLOCK;
         cm_uniform_values(&work->uniform, block, count);
+#if CM_TRANSFORMED_SECRET
+        cm_multiply_add_flash(parts->w + i, u + i, block, count, work->ring.prime);
+#else
         cm_multiply_add(parts->w + i, u + i, block, count, work->ring.prime);
+#endif
     }
 }
 
@@ -244,7 +264,7 @@ static cm_status emit_symmetric(const cm_secret_key *key, const layout *parts, c
     workspace *work = parts->work;
     const cm_params *params = key->params;
     cm_status status = CM_OK;
-    cm_uniform_init(&work->uniform, emitter->info.xof, work->seeds.public_seed, params->log2_n,
+    cm_uniform_init(&work->uniform, emitter->info.xof, emitter->info.seed, params->log2_n,
                     params->data_primes);
     for (unsigned i = 0; i < params->data_primes; i++) {
         const cm_prime *prime = &params->primes[i];
@@ -266,7 +286,7 @@ static cm_status emit_expansion(const cm_params *params, const layout *parts, cm
 {
     workspace *work = parts->work;
     cm_status status = CM_OK;
-    cm_uniform_init(&work->uniform, emitter->info.xof, work->seeds.public_seed, params->log2_n,
+    cm_uniform_init(&work->uniform, emitter->info.xof, emitter->info.seed, params->log2_n,
                     params->data_primes);
     for (unsigned i = 0; i < params->data_primes; i++) {
         const uint32_t points = (uint32_t)1 << (params->log2_n - CM_LOG2_TILES);
@@ -407,7 +427,7 @@ static cm_status emit_asymmetric(const cm_public_key *key, const layout *parts, 
     const unsigned primes = key->params->data_primes;
     const unsigned passes = emitter->component_major ? 2u : 1u;
     const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
-    cm_stream_init(&work->stream, work->seeds.secret_seed, nonce);
+    cm_stream_init(&work->stream, work->secret_seed, nonce);
     cm_sample_ternary(&work->stream, parts->packed, (uint32_t)1 << key->params->log2_n);
     cm_status status = CM_OK;
     for (unsigned pass = 0; pass < passes; pass++) {

@@ -6,7 +6,7 @@
 #include "random/wipe.h"
 #include "ring/arch/api.h"
 
-static void open_stream(const cm_noise *noise, unsigned component)
+CM_OUT_OF_LINE static void open_stream(const cm_noise *noise, unsigned component)
 {
     const uint32_t nonce[3] = {CM_LABEL_NOISE, component, 0};
     cm_stream_init(noise->stream, noise->key, nonce);
@@ -95,19 +95,44 @@ void cm_noise_transform(const int8_t *kept, const cm_ring *ring, uint32_t *out)
 
 #endif
 
-/*
- * A sampled block of coefficients that share a power of r. The first stretch of n/T, with r^0 = 1, takes a below 4q to
- * less than 3q + 32; the others add less than 3q/2 + 32, and take 2q away from 2q on.
- */
-static void add_block(uint32_t *a, const int8_t *block, unsigned stretch, int32_t power, const cm_prime *prime)
+/* What a stretch of noise is multiplied by. */
+typedef struct stretch {
+    int32_t power; /* r^j in Montgomery form */
+    bool first;    /* r^0 = 1 */
+#if CM_AVR
+    uint32_t factor[2]; /* r^j and -21 r^j */
+#endif
+} stretch;
+
+static void open_stretch(stretch *open, unsigned j, uint32_t power, const cm_prime *prime)
 {
+    open->power = cm_centred(power, prime->q);
+    open->first = j == 0;
+#if CM_AVR
+    open->factor[0] = cm_montgomery_residue(power, 1, prime);
+    open->factor[1] = cm_reduce(22u * prime->q - 21u * open->factor[0], prime);
+#endif
+}
+
+/*
+ * A sampled block of coefficients of a stretch. The first one takes a below 4q to less than 3q + 32; the others add less than
+ * 3q/2 + 32, and take 2q away from 2q on.
+ */
+static void add_block(uint32_t *a, const int8_t *block, const stretch *open, const cm_prime *prime)
+{
+#if CM_AVR
+    if (prime->q == CM_AVR_Q) {
+        cm_avr_noise_add26(a, block, CM_SAMPLE_BLOCK, open->factor);
+        return;
+    }
+#endif
     const uint32_t q = prime->q;
     for (uint32_t i = 0; i < CM_SAMPLE_BLOCK; i++) {
         const int32_t e = block[i];
-        if (stretch == 0) {
+        if (open->first) {
             a[i] = cm_subtract_once(a[i], 2u * q) + q + (uint32_t)e;
         } else {
-            const int32_t folded = cm_montgomery_reduce_signed(cm_product_signed(e, power), prime);
+            const int32_t folded = cm_montgomery_reduce_signed(cm_product_signed(e, open->power), prime);
             a[i] = cm_subtract_once(a[i] + q + (uint32_t)folded, 2u * q);
         }
     }
@@ -116,14 +141,17 @@ static void add_block(uint32_t *a, const int8_t *block, unsigned stretch, int32_
 void cm_noise_add(const cm_noise *noise, unsigned component, uint32_t *a, const cm_ring *ring)
 {
     const uint32_t points = cm_ring_points(ring);
-    int32_t powers[CM_MAX_TILES];
+    const uint32_t r = cm_ring_fold_ratio(ring);
+    uint32_t power = ring->prime->r1;
     int8_t block[CM_SAMPLE_BLOCK];
-    cm_ring_fold_powers(ring, ring->prime->r1, powers);
     open_stream(noise, component);
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
+        stretch open;
+        open_stretch(&open, j, power, ring->prime);
+        power = cm_montgomery_residue(power, r, ring->prime);
         for (uint32_t start = 0; start < points; start += CM_SAMPLE_BLOCK) {
             cm_sample_cbd(noise->stream, block);
-            add_block(a + start, block, j, powers[j], ring->prime);
+            add_block(a + start, block, &open, ring->prime);
         }
     }
     cm_wipe(block, sizeof block);

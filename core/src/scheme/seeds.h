@@ -7,11 +7,15 @@
 #include "ciphermote/device.h"
 #include "ciphermote/emitter.h"
 #include "ciphermote/keys.h"
+#include "random/xof.h"
 
 typedef struct cm_seeds {
     uint64_t counter;
     uint8_t public_seed[CM_MAX_PUBLIC_SEED_BYTES];
     uint8_t secret_seed[CM_SEED_BYTES];
+    /* While they are drawn: here, for this may lie where memory is idle, and the stack is not. Wiped. */
+    uint8_t block[CM_CHACHA20_BLOCK_BYTES];
+    uint8_t key[32];
 } cm_seeds;
 
 /* Take the next counter and fresh randomness. CM_ERR_ARGUMENT (device not ready), CM_ERR_COUNTER, CM_ERR_RANDOM. */

@@ -7,6 +7,8 @@
 
 #include "random/bytes.h"
 
+#if !(CM_AVR && CM_CRC_TABLE == CM_CRC_TABLE_NIBBLE) /* arch/avr has that one */
+
 /*
  * The check sum is linear: an entry is the sum of those for the single bits of its index. bit0 .. bit7 are the entries
  * 1, 2, 4 .. 128; the compiler does the rest.
@@ -112,3 +114,5 @@ uint32_t cm_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
     }
     return ~crc;
 }
+
+#endif

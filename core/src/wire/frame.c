@@ -172,6 +172,42 @@ static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, ui
     return refused ? CM_ERR_SINK : CM_OK;
 }
 
+#elif CM_AVR
+
+#define GROUP 4 /* residues */
+#define GROUP_BYTES 13
+
+void cm_avr_pack26(uint8_t out[GROUP_BYTES], const uint32_t residues[GROUP]);
+
+static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
+{
+    if (bits != 26u) {
+        return pack(writer, residues, count, bits);
+    }
+    uint8_t *const end = writer->piece + CM_FRAME_PIECE_BYTES;
+    uint8_t *at = writer->piece + writer->filled;
+    const uint8_t *from = at;
+    for (uint16_t left = (uint16_t)(count / GROUP); left > 0; left--) {
+        uint8_t bytes[GROUP_BYTES];
+        cm_avr_pack26(bytes, residues);
+        residues += GROUP;
+        for (uint8_t i = 0; i < GROUP_BYTES; i++) {
+            *at++ = bytes[i];
+            if (at == end) {
+                fill(writer, from, end);
+                const cm_status status = send(writer);
+                if (status != CM_OK) {
+                    return status;
+                }
+                at = writer->piece;
+                from = at;
+            }
+        }
+    }
+    fill(writer, from, at);
+    return CM_OK;
+}
+
 #else
 
 static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)

@@ -2,9 +2,11 @@
  * ChaCha20 key stream for AVR: blocks of one stream, one after the other. The block that is made is the work space, so
  * that nothing secret is left elsewhere but in registers.
  *
- * x0 to x3 stay in registers for all rounds; a quarter round loads and stores its other three words. Rotations by bytes
- * are names; what is left of those by 12 and 7 are rotations to the right by 4 and 1. Two quarter rounds of a double round
- * follow one with the same d, which then stays where it is.
+ * Registers hold seven of the sixteen words, in slots of four. The quarter rounds are taken in an order in which each round's
+ * first one finds all its words there, and each of the others one: x3 never leaves its slot, and eighteen words are
+ * loaded and stored for a double round. Rotations by bytes are names: a quarter round leaves b and d with their first byte
+ * in the second register, and with `turned` it takes them so. What is left of the rotations by 12 and 7 are those to the right by
+ * 4 and 1.
  */
 #include "ciphermote/config.h"
 
@@ -18,35 +20,48 @@
 /* Input, in bytes: the key, the counter and the nonce. */
 #define INPUT_BYTES 48
 #define COUNTER 32
-/* In the block, behind x0 to x3. */
-#define WORD(i) (4 * ((i) - 4))
+#define CONSTANT_BYTES 16
 
-    .macro load w0, w1, w2, w3, offset
-    ldd     \w0, Y+\offset
-    ldd     \w1, Y+\offset+1
-    ldd     \w2, Y+\offset+2
-    ldd     \w3, Y+\offset+3
+/* Slots, by their first register. */
+#define S0 0
+#define S1 4
+#define S2 8
+#define S3 12
+#define S4 16
+#define S5 20
+#define S6 24
+
+/* Byte i of a slot whose word begins at its register `turned`. */
+#define BYTE(slot, turned, i) ((slot) + (((i) + (turned)) & 3))
+
+    .macro load slot, turned, word
+    ldd     BYTE(\slot, \turned, 0), Y+4*\word
+    ldd     BYTE(\slot, \turned, 1), Y+4*\word+1
+    ldd     BYTE(\slot, \turned, 2), Y+4*\word+2
+    ldd     BYTE(\slot, \turned, 3), Y+4*\word+3
     .endm
 
-    .macro store w0, w1, w2, w3, offset
-    std     Y+\offset, \w0
-    std     Y+\offset+1, \w1
-    std     Y+\offset+2, \w2
-    std     Y+\offset+3, \w3
+    .macro store slot, turned, word
+    std     Y+4*\word, BYTE(\slot, \turned, 0)
+    std     Y+4*\word+1, BYTE(\slot, \turned, 1)
+    std     Y+4*\word+2, BYTE(\slot, \turned, 2)
+    std     Y+4*\word+3, BYTE(\slot, \turned, 3)
     .endm
 
-    .macro sum w0, w1, w2, w3, v0, v1, v2, v3
-    add     \w0, \v0
-    adc     \w1, \v1
-    adc     \w2, \v2
-    adc     \w3, \v3
+/* a += b */
+    .macro sum a, b, turned
+    add     BYTE(\a, 0, 0), BYTE(\b, \turned, 0)
+    adc     BYTE(\a, 0, 1), BYTE(\b, \turned, 1)
+    adc     BYTE(\a, 0, 2), BYTE(\b, \turned, 2)
+    adc     BYTE(\a, 0, 3), BYTE(\b, \turned, 3)
     .endm
 
-    .macro difference w0, w1, w2, w3, v0, v1, v2, v3
-    eor     \w0, \v0
-    eor     \w1, \v1
-    eor     \w2, \v2
-    eor     \w3, \v3
+/* b ^= a */
+    .macro mix b, turned, a
+    eor     BYTE(\b, \turned, 0), BYTE(\a, 0, 0)
+    eor     BYTE(\b, \turned, 1), BYTE(\a, 0, 1)
+    eor     BYTE(\b, \turned, 2), BYTE(\a, 0, 2)
+    eor     BYTE(\b, \turned, 3), BYTE(\a, 0, 3)
     .endm
 
 /* Exchange the high halves of two bytes. */
@@ -58,87 +73,72 @@
     eor     \v, temporary
     .endm
 
-    .macro rotate_right_4 w0, w1, w2, w3
-    swap    \w0
-    swap    \w1
-    swap    \w2
-    swap    \w3
-    exchange_high \w0, \w1
-    exchange_high \w1, \w2
-    exchange_high \w2, \w3
+    .macro rotate_right_4 slot, turned
+    swap    \slot
+    swap    \slot+1
+    swap    \slot+2
+    swap    \slot+3
+    exchange_high BYTE(\slot, \turned, 0), BYTE(\slot, \turned, 1)
+    exchange_high BYTE(\slot, \turned, 1), BYTE(\slot, \turned, 2)
+    exchange_high BYTE(\slot, \turned, 2), BYTE(\slot, \turned, 3)
     .endm
 
-    .macro rotate_right_1 w0, w1, w2, w3
-    bst     \w0, 0
-    lsr     \w3
-    ror     \w2
-    ror     \w1
-    ror     \w0
-    bld     \w3, 7
+    .macro rotate_right_1 slot, turned
+    bst     BYTE(\slot, \turned, 0), 0
+    lsr     BYTE(\slot, \turned, 3)
+    ror     BYTE(\slot, \turned, 2)
+    ror     BYTE(\slot, \turned, 1)
+    ror     BYTE(\slot, \turned, 0)
+    bld     BYTE(\slot, \turned, 3), 7
     .endm
 
-/*
- * A quarter round of a in registers, b and c in memory, and d in r27:r24, which comes back rotated by bytes: its first byte is
- * then r25. b is in r19:r16, c in r23:r20.
- */
-    .macro quarter_round a0, a1, a2, a3, b, c
-    load    r16, r17, r18, r19, \b
-    load    r20, r21, r22, r23, \c
-    sum     \a0, \a1, \a2, \a3, r16, r17, r18, r19
-    difference r24, r25, r26, r27, \a0, \a1, \a2, \a3
-    sum     r20, r21, r22, r23, r26, r27, r24, r25
-    difference r16, r17, r18, r19, r20, r21, r22, r23
-    rotate_right_4 r18, r19, r16, r17
-    sum     \a0, \a1, \a2, \a3, r18, r19, r16, r17
-    difference r26, r27, r24, r25, \a0, \a1, \a2, \a3
-    sum     r20, r21, r22, r23, r25, r26, r27, r24
-    store   r20, r21, r22, r23, \c
-    difference r18, r19, r16, r17, r20, r21, r22, r23
-    rotate_right_1 r17, r18, r19, r16
-    store   r17, r18, r19, r16, \b
+/* b and d begin at their register `turned` of theirs, and end at the next one. 57 cycles. */
+    .macro quarter_round a, b, b_turned, c, d, d_turned
+    sum     \a, \b, \b_turned
+    mix     \d, \d_turned, \a
+    sum     \c, \d, (\d_turned+2)
+    mix     \b, \b_turned, \c
+    rotate_right_4 \b, (\b_turned+2)
+    sum     \a, \b, (\b_turned+2)
+    mix     \d, (\d_turned+2), \a
+    sum     \c, \d, (\d_turned+1)
+    mix     \b, (\b_turned+2), \c
+    rotate_right_1 \b, (\b_turned+1)
     .endm
 
-    .macro load_d offset
-    load    r24, r25, r26, r27, \offset
+    .macro set_word k0, k1, k2, k3
+    .irp k, \k0, \k1, \k2, \k3
+    ldi     r16, \k
+    st      Y+, r16
+    .endr
     .endm
 
-    .macro store_d offset
-    store   r25, r26, r27, r24, \offset
+/* out = a slot's word + a constant, for slots that subi takes, where the word begins at the first register. */
+    .macro finish_constant slot, word, k0, k1, k2, k3
+    subi    \slot, -(\k0)
+    sbci    \slot+1, 255 - (\k1)
+    sbci    \slot+2, 255 - (\k2)
+    sbci    \slot+3, 255 - (\k3)
+    store   \slot, 0, \word
     .endm
 
-/* d is the next quarter round's too. */
-    .macro keep_d
-    mov     temporary, r24
-    mov     r24, r25
-    mov     r25, r26
-    mov     r26, r27
-    mov     r27, temporary
+    .macro finish_byte operation, register, word, byte
+    ldd     r16, Z+4*(\word-4)+\byte
+    \operation \register, r16
+    std     Y+4*\word+\byte, \register
     .endm
 
-/* Two registers, to any two, by way of r17:r16. */
-    .macro constant_pair low, first, second
-    ldi     r16, \first
-    ldi     r17, \second
-    movw    \low, r16
+/* out = a slot's word + the input's, and the same for a word in memory. Z is the input. */
+    .macro finish_held slot, turned, word
+    finish_byte add, BYTE(\slot, \turned, 0), \word, 0
+    finish_byte adc, BYTE(\slot, \turned, 1), \word, 1
+    finish_byte adc, BYTE(\slot, \turned, 2), \word, 2
+    finish_byte adc, BYTE(\slot, \turned, 3), \word, 3
     .endm
 
-    .macro emit_sum register, constant
-    ldi     temporary, \constant
-    add     \register, temporary
-    st      Y+, \register
-    .endm
-
-    .macro emit_sum_carry register, constant
-    ldi     temporary, \constant
-    adc     \register, temporary
-    st      Y+, \register
-    .endm
-
-    .macro emit_word w0, w1, w2, w3, k0, k1, k2, k3
-    emit_sum \w0, \k0
-    emit_sum_carry \w1, \k1
-    emit_sum_carry \w2, \k2
-    emit_sum_carry \w3, \k3
+    .macro finish word
+    load    S0, 0, \word
+    finish_held S0, 0, \word
     .endm
 
 /* void cm_chacha20_blocks_avr(uint8_t *out, uint32_t input[12], size_t blocks), for blocks > 0. */
@@ -150,83 +150,102 @@ cm_chacha20_blocks_avr:
     push    r\n
     .endr
     movw    r28, r24
-next_block:
+.Lnext_block:
     push    r20
     push    r21
     push    r22
     push    r23
-    adiw    r28, 16
     movw    r30, r22
-    ldi     r18, INPUT_BYTES
-copy_input:
+    set_word 'e', 'x', 'p', 'a'
+    set_word 'n', 'd', ' ', '3'
+    set_word '2', '-', 'b', 'y'
+    set_word 't', 'e', ' ', 'k'
+    .rept INPUT_BYTES
     ld      r16, Z+
     st      Y+, r16
-    dec     r18
-    brne    copy_input
-    sbiw    r28, INPUT_BYTES
-    /* "expand 32-byte k" */
-    constant_pair r0, 'e', 'x'
-    constant_pair r2, 'p', 'a'
-    constant_pair r4, 'n', 'd'
-    constant_pair r6, ' ', '3'
-    constant_pair r8, '2', '-'
-    constant_pair r10, 'b', 'y'
-    constant_pair r12, 't', 'e'
-    constant_pair r14, ' ', 'k'
+    .endr
+    sbiw    r28, CONSTANT_BYTES + INPUT_BYTES - 1
+    sbiw    r28, 1
+    load    S0, 0, 3
+    load    S1, 1, 7
+    load    S2, 0, 11
+    load    S3, 1, 15
+    load    S4, 0, 0
+    load    S5, 1, 5
+    load    S6, 0, 10
     ldi     rounds, DOUBLE_ROUNDS
-    load_d  WORD(14)
-double_round:
-    quarter_round r8, r9, r10, r11, WORD(6), WORD(10)
-    store_d WORD(14)
-    load_d  WORD(12)
-    quarter_round r0, r1, r2, r3, WORD(4), WORD(8)
-    store_d WORD(12)
-    load_d  WORD(13)
-    quarter_round r4, r5, r6, r7, WORD(5), WORD(9)
-    store_d WORD(13)
-    load_d  WORD(15)
-    quarter_round r12, r13, r14, r15, WORD(7), WORD(11)
-    keep_d
-    quarter_round r0, r1, r2, r3, WORD(5), WORD(10)
-    store_d WORD(15)
-    load_d  WORD(12)
-    quarter_round r4, r5, r6, r7, WORD(6), WORD(11)
-    store_d WORD(12)
-    load_d  WORD(13)
-    quarter_round r8, r9, r10, r11, WORD(7), WORD(8)
-    store_d WORD(13)
-    load_d  WORD(14)
-    quarter_round r12, r13, r14, r15, WORD(4), WORD(9)
-    keep_d
+.Ldouble_round:
+    quarter_round S0, S1, 1, S2, S3, 1 /* columns: 3, 0, 1, 2 */
+    store   S1, 2, 7
+    store   S2, 0, 11
+    store   S3, 2, 15
+    load    S1, 0, 4
+    load    S2, 0, 8
+    load    S3, 0, 12
+    quarter_round S4, S1, 0, S2, S3, 0
+    store   S4, 0, 0
+    store   S2, 0, 8
+    store   S3, 1, 12
+    load    S4, 0, 1
+    load    S2, 0, 9
+    load    S3, 0, 13
+    quarter_round S4, S5, 1, S2, S3, 0
+    store   S4, 0, 1
+    store   S5, 2, 5
+    store   S3, 1, 13
+    load    S4, 0, 2
+    load    S5, 0, 6
+    load    S3, 0, 14
+    quarter_round S4, S5, 0, S6, S3, 0
+    quarter_round S0, S1, 1, S2, S3, 1 /* diagonals: 3, 2, 1, 0 */
+    store   S1, 2, 4
+    store   S2, 0, 9
+    store   S3, 2, 14
+    load    S1, 0, 7
+    load    S2, 0, 8
+    load    S3, 0, 13
+    quarter_round S4, S1, 0, S2, S3, 0
+    store   S4, 0, 2
+    store   S2, 0, 8
+    store   S3, 1, 13
+    load    S4, 0, 1
+    load    S2, 0, 11
+    load    S3, 0, 12
+    quarter_round S4, S5, 1, S2, S3, 0
+    store   S4, 0, 1
+    store   S5, 2, 6
+    store   S3, 1, 12
+    load    S4, 0, 0
+    load    S5, 0, 5
+    load    S3, 0, 15
+    quarter_round S4, S5, 0, S6, S3, 0
     dec     rounds
-    breq    add_input
-    rjmp    double_round
-add_input:
-    store   r24, r25, r26, r27, WORD(14)
-    sbiw    r28, 16
-    emit_word r0, r1, r2, r3, 'e', 'x', 'p', 'a'
-    emit_word r4, r5, r6, r7, 'n', 'd', ' ', '3'
-    emit_word r8, r9, r10, r11, '2', '-', 'b', 'y'
-    emit_word r12, r13, r14, r15, 't', 'e', ' ', 'k'
-    pop     r23
-    pop     r22
+    breq    .Lrounds_done
+    rjmp    .Ldouble_round
+.Lrounds_done:
+    pop     r31
+    pop     r30
+    finish_constant S4, 0, 'e', 'x', 'p', 'a'
+    load    S4, 0, 1
+    finish_constant S4, 1, 'n', 'd', ' ', '3'
+    load    S4, 0, 2
+    finish_constant S4, 2, '2', '-', 'b', 'y'
+    movw    S4, S0
+    movw    S4+2, S0+2
+    finish_constant S4, 3, 't', 'e', ' ', 'k'
+    finish_held S1, 1, 7
+    finish_held S2, 0, 11
+    finish_held S3, 1, 15
+    finish_held S5, 1, 5
+    finish_held S6, 0, 10
+    .irp word, 4, 6, 8, 9, 12, 13, 14
+    finish  \word
+    .endr
     pop     r21
     pop     r20
-    movw    r30, r22
-    ldi     r18, INPUT_BYTES / 4
-add_word:
-    ld      r16, Y
-    ld      r17, Z+
-    add     r16, r17
-    st      Y+, r16
-    .rept 3
-    ld      r16, Y
-    ld      r17, Z+
-    adc     r16, r17
-    st      Y+, r16
-    .endr
-    dec     r18
-    brne    add_word
+    movw    r22, r30
+    adiw    r28, 32
+    adiw    r28, 32
     clr     r1
     movw    r30, r22
     ldd     r24, Z+COUNTER
@@ -242,9 +261,9 @@ add_word:
     std     Z+COUNTER+3, r27
     subi    r20, 1
     sbci    r21, 0
-    breq    no_more_blocks
-    rjmp    next_block
-no_more_blocks:
+    breq    .Lno_more_blocks
+    rjmp    .Lnext_block
+.Lno_more_blocks:
     .irp n, 29, 28, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2
     pop     r\n
     .endr

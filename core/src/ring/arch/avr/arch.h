@@ -6,8 +6,6 @@
 
 #if CM_AVR
 
-#define CM_AVR_Q 67043329u
-
 /*
  * A level of the forward transform: blocks of 2 half signed values. *first is the first block's root; step[t] leads from
  * the root of block i to that of block i + 1, where i ends in t ones.
@@ -19,6 +17,12 @@ void cm_avr_forward_level26(uint32_t *a, uint16_t half, uint16_t blocks, const u
 void cm_avr_multiply26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count);
 void cm_avr_multiply_add26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count);
 void cm_avr_multiply_add26_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count);
+
+/* (start + the sum of w[j] p[j]) / 2^32 mod q, within q of 0, for start and a sum below 2^46 in magnitude. */
+int32_t cm_avr_dot26(const uint16_t *w, const int32_t *p, uint8_t terms, const int64_t *start);
+
+/* a[i] += noise[i] p mod q, from below 4q to below 2q, for noise within 21 of 0; factor holds the residues of p and -21 p. */
+void cm_avr_noise_add26(uint32_t *a, const int8_t *noise, uint8_t count, const uint32_t factor[2]);
 
 /* As the entries of cm_arch; they decline other primes. */
 int cm_avr_ntt_forward(uint32_t *a, const cm_ring *ring);

@@ -363,7 +363,7 @@
     enter
     adiw    r30, 4
     sbrs    t1, 0
-    rjmp    forward_even
+    rjmp    .Lforward_even
     push    t1
     push    r26
     push    r27
@@ -385,11 +385,11 @@
     pop     r27
     pop     r26
     pop     t1
-forward_even:
+.Lforward_even:
     sbrs    t1, 3
-    rjmp    forward_16
+    rjmp    .Lforward_16
     forward_pass 64
-forward_16:
+.Lforward_16:
     forward_pass 16
     forward_pass 4
     forward_last_pass
@@ -525,18 +525,18 @@ forward_16:
     mov     r22, blocks
     cpi     r22, 1
     brne    3f
-    rjmp    inverse_last_16
+    rjmp    .Linverse_last_16
 3:  inverse_pass 16
     mov     r22, blocks
     ldi     t1, 7
     cpi     r22, 1
     brsh    4f
-    rjmp    inverse_last_level
+    rjmp    .Linverse_last_level
 4:  brne    5f
-    rjmp    inverse_last_64
+    rjmp    .Linverse_last_64
 5:  inverse_pass 64
     ldi     t1, 9
-inverse_last_level:
+.Linverse_last_level:
     point_to_halves
     sbiw    r30, 6
     load_root r8, r9
@@ -559,10 +559,10 @@ inverse_last_level:
     breq    7f
     rjmp    6b
 7:  return_registers
-inverse_last_16:
+.Linverse_last_16:
     inverse_last_pass 16
     return_registers
-inverse_last_64:
+.Linverse_last_64:
     inverse_last_pass 64
     return_registers
     end_function cm_avr_ntt14_inverse

@@ -99,9 +99,8 @@
     adc     \x5, zero
     .endm
 
-/* v5 .. v2 = b w / 2^32 mod q. b and w stay. 107 + 3 cycles. */
-    .macro product
-    product_by_half t0, t1, t2, t3, t4, t5, w0, w1
+/* t5 .. t2, less what drops t1 and t0: the first step. 13 cycles. */
+    .macro reduce_low
     add     t2, t0
     adc     t3, t1
     adc     t4, zero
@@ -113,19 +112,18 @@
     mul     t1, four
     sub     t4, r0
     sbc     t5, r1
-    product_by_half v0, v1, v2, v3, v4, v5, w2, w3
-    mov     sign, t5
+    .endm
+
+/* sign = 255 if the number that ends in top is negative, else 0; the carry is its sign. */
+    .macro sign_of top
+    mov     sign, \top
     lsl     sign
     sbc     sign, sign
-    add     v0, t2
-    adc     v1, t3
-    adc     v2, t4
-    adc     v3, t5
-    adc     v4, sign
-    adc     v5, sign
-    mov     sign, v1 /* if negative, 2^16 more than m is dropped: one more in v2 */
-    lsl     sign
-    sbc     sign, sign
+    .endm
+
+/* v5 .. v2, less what drops v1 and v0: the second step. 16 cycles. */
+    .macro reduce_high
+    sign_of v1 /* if negative, 2^16 more than m is dropped: the carry makes one more in v2 */
     adc     v2, v0
     adc     v3, v1
     adc     v4, sign
@@ -137,6 +135,21 @@
     muls    v1, four
     sub     v4, r0
     sbc     v5, r1
+    .endm
+
+/* v5 .. v2 = b w / 2^32 mod q. b and w stay. 110 cycles. */
+    .macro product
+    product_by_half t0, t1, t2, t3, t4, t5, w0, w1
+    reduce_low
+    product_by_half v0, v1, v2, v3, v4, v5, w2, w3
+    sign_of t5
+    add     v0, t2
+    adc     v1, t3
+    adc     v2, t4
+    adc     v3, t5
+    adc     v4, sign
+    adc     v5, sign
+    reduce_high
     .endm
 
 /* x + q where mask is 255, x where it is 0. */
@@ -153,9 +166,7 @@
 
 /* x + q if it is negative. */
     .macro add_q_if_negative x0, x1, x2, x3
-    mov     sign, \x3
-    lsl     sign
-    sbc     sign, sign
+    sign_of \x3
     add_q_masked \x0, \x1, \x2, \x3, sign
     .endm
 
@@ -194,7 +205,7 @@
     clr     r12 /* the block's number */
     clr     r13
     ldi     four, 4
-forward_block:
+.Lforward_block:
     push    r8
     push    r9
     push    r10
@@ -205,7 +216,7 @@ forward_block:
     add     r30, r8
     adc     r31, r9
     movw    r14, r30
-forward_butterfly:
+.Lforward_butterfly:
     ld      b0, Z
     ldd     b1, Z+1
     ldd     b2, Z+2
@@ -235,9 +246,9 @@ forward_butterfly:
     st      Z+, t3
     cp      r28, r14
     cpc     r29, r15
-    breq    forward_block_done
-    rjmp    forward_butterfly
-forward_block_done:
+    breq    .Lforward_block_done
+    rjmp    .Lforward_butterfly
+.Lforward_block_done:
     movw    r28, r30
     /* The next root is this one times the step of as many as the block's number has trailing ones. */
     pop     r13
@@ -246,9 +257,9 @@ forward_block_done:
     pop     r10
     movw    r24, r10
     sbiw    r24, 1
-    brne    forward_next_root
-    rjmp    forward_done
-forward_next_root:
+    brne    .Lforward_next_root
+    rjmp    .Lforward_done
+.Lforward_next_root:
     movw    r10, r24
     pop     r9
     pop     r8
@@ -261,13 +272,13 @@ forward_next_root:
     push    r10
     push    r11
     movw    r24, r12
-forward_step:
+.Lforward_step:
     lsr     r25
     ror     r24
-    brcc    forward_step_found
+    brcc    .Lforward_step_found
     adiw    r30, 4
-    rjmp    forward_step
-forward_step_found:
+    rjmp    .Lforward_step
+.Lforward_step_found:
     movw    r24, r12
     adiw    r24, 1
     push    r24
@@ -285,8 +296,8 @@ forward_step_found:
     pop     r10
     pop     r9
     pop     r8
-    rjmp    forward_block
-forward_done:
+    rjmp    .Lforward_block
+.Lforward_done:
     .rept 4
     pop     r0
     .endr
@@ -298,9 +309,7 @@ forward_done:
  */
     .macro unsigned_product
     product
-    mov     sign, b3
-    lsl     sign
-    sbc     sign, sign
+    sign_of b3
     and     w0, sign
     and     w1, sign
     and     w2, sign
@@ -323,20 +332,37 @@ forward_done:
     add_q_if_negative \x0, \x1, \x2, \x3
     .endm
 
-/* Any unsigned x as less than 2q: with x = 2^26 h + l, x - h q = l + 2^16 h - h. Spoils sign. */
-    .macro fold x0, x1, x2, x3
-    mov     sign, \x3
-    lsr     sign
-    lsr     sign
-    ldi     v0, 3
-    and     \x3, v0
-    add     \x2, sign
-    adc     \x3, zero
-    sub     \x0, sign
-    sbc     \x1, zero
-    sbc     \x2, zero
-    sbc     \x3, zero
+/* b, any unsigned number, as less than 2q: with b = 2^26 h + l, b - h q = l + 2^16 h - h. */
+    .macro fold h
+    mov     \h, b3
+    lsr     \h
+    lsr     \h
+    andi    b3, 3
+    add     b2, \h
+    adc     b3, zero
+    sub     b0, \h
+    sbc     b1, zero
+    sbc     b2, zero
+    sbc     b3, zero
     .endm
+
+/* uint32_t cm_avr_residue26(uint32_t a, uint32_t b): a b / 2^32 mod q, for any a and a residue b */
+    function cm_avr_residue26
+    save_registers
+    movw    t0, r18
+    movw    t2, r20
+    movw    b0, r22
+    movw    b2, r24
+    movw    w0, t0
+    movw    w2, t2
+    ldi     four, 4
+    unsigned_product
+    add_q_if_negative v2, v3, v4, v5
+    subtract_q_once v2, v3, v4, v5
+    movw    r22, v2
+    movw    r24, v4
+    return_registers
+    end_function cm_avr_residue26
 
 /* void cm_avr_multiply26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count), for count > 0 */
     function cm_avr_multiply26
@@ -345,7 +371,7 @@ forward_done:
     movw    r30, r22
     movw    r14, r18
     movw    r26, r20
-multiply_next:
+.Lmultiply_next:
     load_b  Z
     load_w  X
     push    r26
@@ -363,9 +389,9 @@ multiply_next:
     movw    r24, r14
     sbiw    r24, 1
     movw    r14, r24
-    breq    multiply_done
-    rjmp    multiply_next
-multiply_done:
+    breq    .Lmultiply_done
+    rjmp    .Lmultiply_next
+.Lmultiply_done:
     return_registers
     end_function cm_avr_multiply26
 
@@ -382,7 +408,7 @@ multiply_done:
     ldd     b1, Y+1
     ldd     b2, Y+2
     ldd     b3, Y+3
-    fold    b0, b1, b2, b3
+    fold    sign
     add     b0, v2
     adc     b1, v3
     adc     b2, v4
@@ -391,7 +417,7 @@ multiply_done:
     sbci    b1, -1
     sbci    b2, 0
     sbci    b3, -1 - Q3
-    fold    b0, b1, b2, b3
+    fold    sign
     subtract_q_once b0, b1, b2, b3
     st      Y+, b0
     st      Y+, b1
@@ -411,13 +437,13 @@ multiply_done:
     movw    r30, r22
     movw    r14, r18
     movw    r26, r20
-multiply_add_ram:
+.Lmultiply_add_ram:
     load_b  Z
     load_w  X
     multiply_add_next
-    breq    multiply_add_ram_done
-    rjmp    multiply_add_ram
-multiply_add_ram_done:
+    breq    .Lmultiply_add_ram_done
+    rjmp    .Lmultiply_add_ram
+.Lmultiply_add_ram_done:
     return_registers
     end_function cm_avr_multiply_add26
 
@@ -428,17 +454,112 @@ multiply_add_ram_done:
     movw    r30, r22
     movw    r14, r18
     movw    r26, r20
-multiply_add_flash:
+.Lmultiply_add_flash:
     lpm     b0, Z+
     lpm     b1, Z+
     lpm     b2, Z+
     lpm     b3, Z+
     load_w  X
     multiply_add_next
-    breq    multiply_add_flash_done
-    rjmp    multiply_add_flash
-multiply_add_flash_done:
+    breq    .Lmultiply_add_flash_done
+    rjmp    .Lmultiply_add_flash
+.Lmultiply_add_flash_done:
     return_registers
     end_function cm_avr_multiply_add26_flash
+
+/* ---- what tiles are folded by ---- */
+
+/*
+ * int32_t cm_avr_dot26(const uint16_t *w, const int32_t *p, uint8_t terms, const int64_t *start)
+ * (start + the sum of w[j] p[j]) / 2^32 mod q, start and the sum below 2^46 in magnitude; in r15:r10 meanwhile.
+ */
+    function cm_avr_dot26
+    save_registers
+    movw    r30, r18
+    movw    r26, r24
+    mov     r3, r20
+    .irp n, 10, 11, 12, 13, 14, 15
+    ld      r\n, Z+
+    .endr
+    movw    r30, r22
+    mov     w3, r3
+.Lterm:
+    load_b  Z
+    ld      w0, X+
+    ld      w1, X+
+    product_by_half t0, t1, t2, t3, t4, t5, w0, w1
+    add     r10, t0
+    adc     r11, t1
+    adc     r12, t2
+    adc     r13, t3
+    adc     r14, t4
+    adc     r15, t5
+    dec     w3
+    brne    .Lterm
+    ldi     four, 4
+    movw    t0, r10
+    movw    t2, r12
+    movw    t4, r14
+    reduce_low
+    sign_of t5
+    movw    v0, t2
+    movw    v2, t4
+    mov     v4, sign
+    mov     v5, sign
+    reduce_high
+    movw    r22, v2
+    movw    r24, v4
+    return_registers
+    end_function cm_avr_dot26
+
+/*
+ * void cm_avr_noise_add26(uint32_t *a, const int8_t *noise, uint8_t count, const uint32_t *factor)
+ * a + e p, for e + 21 from 0 to 42: factor[0] is p and factor[1] = -21 p, both residues. a is below 4q, then 2q.
+ */
+    function cm_avr_noise_add26
+    save_registers
+    movw    r28, r24
+    movw    r30, r18
+    movw    r26, r22
+    mov     r14, r20
+    load_w  Z
+    ld      r8, Z+
+    ld      r9, Z+
+    ld      r10, Z+
+    ld      r11, Z+
+.Lnoise:
+    ld      r15, X+
+    ldi     v0, 21
+    add     r15, v0
+    ldd     b0, Y+0
+    ldd     b1, Y+1
+    ldd     b2, Y+2
+    ldd     b3, Y+3
+    add     b0, r8
+    adc     b1, r9
+    adc     b2, r10
+    adc     b3, r11
+    mul     w0, r15
+    movw    t0, r0
+    mul     w2, r15
+    movw    t2, r0
+    mul     w1, r15
+    add_r1_r0 t1, t2
+    adc     t3, zero
+    mul     w3, r15
+    add     t3, r0
+    add     b0, t0
+    adc     b1, t1
+    adc     b2, t2
+    adc     b3, t3
+    fold    r15
+    st      Y+, b0
+    st      Y+, b1
+    st      Y+, b2
+    st      Y+, b3
+    dec     r14
+    brne    .Lnoise
+    return_registers
+    end_function cm_avr_noise_add26
 
 #endif

@@ -1,0 +1,85 @@
+/* What bench/avr gives its firmware: a key, and a board, which is an ATmega or the host. */
+#ifndef WORKLOAD_H
+#define WORKLOAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef WORKLOAD_SEED
+#define WORKLOAD_SEED 1u
+#endif
+
+extern const uint32_t workload_transformed[]; /* on AVR in PROGMEM */
+
+#ifdef __AVR__
+
+#include <avr/interrupt.h>
+#include <avr/io.h>
+#include <avr/sleep.h>
+
+static inline void board_start(void)
+{
+    UBRR0 = 0; /* 1 Mbit/s at 16 MHz */
+    UCSR0B = 1 << TXEN0;
+}
+
+static inline void board_mark_begin(void)
+{
+    GPIOR0 = 0x80;
+}
+
+static inline void board_mark_end(void)
+{
+    GPIOR0 = 0;
+}
+
+static inline void board_send(const uint8_t *bytes, size_t length)
+{
+    while (length-- > 0) {
+        GPIOR1 = 1;
+        while (!(UCSR0A & 1 << UDRE0)) {
+        }
+        GPIOR1 = 0;
+        UDR0 = *bytes++;
+    }
+}
+
+/* Sleep for good, which ends the simulation, with the outcome in GPIOR2. */
+static inline void board_stop(int status)
+{
+    while (!(UCSR0A & 1 << UDRE0)) {
+    }
+    GPIOR2 = (uint8_t)status;
+    cli();
+    sleep_enable();
+    sleep_cpu();
+}
+
+#else
+
+#include <stdio.h>
+
+static inline void board_start(void)
+{
+}
+
+static inline void board_mark_begin(void)
+{
+}
+
+static inline void board_mark_end(void)
+{
+}
+
+static inline void board_send(const uint8_t *bytes, size_t length)
+{
+    fwrite(bytes, 1, length, stdout);
+}
+
+static inline void board_stop(int status)
+{
+    (void)status;
+}
+
+#endif
+#endif

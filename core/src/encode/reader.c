@@ -1,0 +1,134 @@
+/* BFV's coefficients, read from the caller whenever they are needed: none is held. */
+#include "encode/plain.h"
+#include "ring/arch/avr/arch.h"
+
+/* Not zero if one of the values is not below t, after all of them. */
+static uint32_t any_too_large(const cm_bfv_reader *reader)
+{
+    uint32_t wrong = 0;
+    for (uint16_t i = 0; i < reader->count; i++) {
+        wrong |= reader->plain_modulus - 1u - reader->read(reader->context, i);
+    }
+    return wrong >> 31;
+}
+
+cm_status cm_reader_check(const cm_params *params, const cm_bfv_reader *reader)
+{
+    const uint32_t t = reader->plain_modulus;
+    if (!reader->read || reader->count == 0) {
+        return CM_ERR_ARGUMENT;
+    }
+    if (reader->count > (uint32_t)1 << params->log2_n) {
+        return CM_ERR_TOO_MANY;
+    }
+    if (t < 2u || t > 0xFFFFu) {
+        return CM_ERR_PLAIN_MODULUS;
+    }
+    return any_too_large(reader) ? CM_ERR_VALUE_RANGE : CM_OK;
+}
+
+/*
+ * As cm_plain_scale does, in products of 16 bits: w + half, from 0 to 2^16 - 1 whatever is read. For m < 2^16, the upper 16
+ * bits of the quotient leave less than 2t as well: m quotient / 2^16 lacks less than one, and rounding another.
+ */
+typedef struct scaling_16 {
+    uint16_t factor;
+    uint16_t quotient;
+    uint16_t t;
+    uint16_t half;
+} scaling_16;
+
+#if CM_AVR
+
+/* As below. */
+void cm_avr_read_shifted(uint16_t *w, const cm_bfv_reader *reader, const scaling_16 *scaling, uint16_t at,
+                         uint16_t step, uint8_t terms);
+#define read_shifted cm_avr_read_shifted
+
+#else
+
+static uint16_t shifted(uint16_t m, const scaling_16 *scaling)
+{
+    const uint32_t t = scaling->t;
+    const uint32_t quotient = (uint32_t)m * scaling->quotient >> 16;
+    const uint32_t left = (uint32_t)m * scaling->factor - quotient * t;
+    return (uint16_t)cm_subtract_once(cm_subtract_once(left, t) + scaling->half, t);
+}
+
+/* Those at `at`, at + step and so on. */
+static void read_shifted(uint16_t *w, const cm_bfv_reader *reader, const scaling_16 *scaling, uint16_t at,
+                         uint16_t step, uint8_t terms)
+{
+    for (uint8_t j = 0; j < terms; j++) {
+        const uint16_t m = at < reader->count ? reader->read(reader->context, at) : 0;
+        w[j] = shifted(m, scaling);
+        at = (uint16_t)(at + step);
+    }
+}
+
+#endif
+
+/* What a tile is folded by. */
+typedef struct fold_factors {
+    scaling_16 scaling;
+    int32_t values[CM_MAX_TILES]; /* (-1/t) r^j */
+    int64_t start;                /* of the sum of (w + half) (-1/t) r^j, so that it is that of w alone */
+#if CM_STORE_NOISE
+    int32_t noise[CM_MAX_TILES]; /* r^j */
+#endif
+} fold_factors;
+
+static void open_factors(fold_factors *factors, const cm_plain_scaling *scaling, const cm_ring *ring)
+{
+    factors->scaling = (scaling_16){(uint16_t)scaling->factor, (uint16_t)(scaling->quotient >> 16),
+                                    (uint16_t)scaling->t, (uint16_t)scaling->half};
+    cm_ring_fold_powers(ring, cm_plain_factor(scaling->t, ring->prime), factors->values);
+    factors->start = 0;
+    for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
+        factors->start -= (int64_t)scaling->half * factors->values[j];
+    }
+#if CM_STORE_NOISE
+    cm_ring_fold_powers(ring, ring->prime->r1, factors->noise);
+#endif
+}
+
+/* Sums of at most sixteen terms below 2^16 q / 2 in magnitude are reduced to little more than q / 2. */
+static int32_t reduced_sum(const uint16_t *w, const int32_t *factors, const int64_t *start, uint8_t terms,
+                           const cm_prime *prime)
+{
+#if CM_AVR
+    if (prime->q == CM_AVR_Q) {
+        return cm_avr_dot26(w, factors, terms, start);
+    }
+#endif
+    int64_t sum = *start;
+    for (uint8_t j = 0; j < terms; j++) {
+        sum += (int64_t)w[j] * factors[j];
+    }
+    return cm_montgomery_reduce_signed(sum, prime);
+}
+
+void cm_reader_fold(const cm_bfv_reader *reader, const cm_plain_scaling *scaling, const int8_t *noise,
+                    const cm_ring *ring, uint32_t *out)
+{
+    const uint16_t points = (uint16_t)cm_ring_points(ring);
+    const uint8_t tiles = (uint8_t)(1u << ring->log2_tiles);
+    uint16_t w[CM_MAX_TILES];
+    fold_factors factors;
+    open_factors(&factors, scaling, ring);
+    for (uint16_t i = 0; i < points; i++) {
+        read_shifted(w, reader, &factors.scaling, i, points, tiles);
+#if CM_STORE_NOISE
+        int64_t sum = factors.start;
+        for (uint8_t j = 0; j < tiles; j++) {
+            sum += (int64_t)noise[i + j * points] * factors.noise[j];
+        }
+        const int64_t *const start = &sum;
+#else
+        const int64_t *const start = &factors.start;
+        (void)noise;
+#endif
+        const int32_t folded = reduced_sum(w, factors.values, start, tiles, ring->prime);
+        out[i] = (uint32_t)(folded + (int32_t)ring->prime->q);
+    }
+}
