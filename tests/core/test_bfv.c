@@ -23,12 +23,13 @@ static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static uint32_t public_words[2 * N];
 static cm_flat_public_key flat_key = {public_words, N};
 static unsigned bytes_emitted;
+static uint32_t crc_emitted;
 
 static int count_bytes(void *context, const uint8_t *bytes, size_t length)
 {
     (void)context;
-    (void)bytes;
     bytes_emitted += (unsigned)length;
+    crc_emitted = cm_crc32c(crc_emitted, bytes, length);
     return 0;
 }
 
@@ -166,6 +167,7 @@ static cm_status encrypt(bool with_public_key, const cm_bfv_values *values, cm_d
     CHECK(cm_zero_encryption(params, ternary, seed, 0, public_words, public_words + N) == CM_OK);
     cm_frame_writer_init(&writer, sink);
     bytes_emitted = 0;
+    crc_emitted = 0;
     return with_public_key ? cm_bfv_encrypt_asymmetric(&device, &public_key, values, domain, arena,
                                                        arena_bytes, &writer.emitter)
                            : cm_bfv_encrypt_symmetric(&device, &key, CM_CHACHA20, values, domain, arena,
@@ -283,6 +285,74 @@ static void coefficient_form_needs_whole_polynomials(void)
           expected);
 }
 
+/* ---- values that are read ---- */
+
+static uint16_t read_value(void *context, uint16_t index)
+{
+    return ((const uint16_t *)context)[index];
+}
+
+static cm_status encrypt_read(const cm_bfv_reader *reader, size_t arena_bytes)
+{
+    const cm_sink sink = {count_bytes, NULL};
+    const cm_secret_key key = secret_key();
+    test_platform platform = {0};
+    cm_frame_writer writer;
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    cm_frame_writer_init(&writer, sink);
+    bytes_emitted = 0;
+    crc_emitted = 0;
+    return cm_bfv_encrypt_symmetric_read(&device, &key, CM_CHACHA20, reader, arena, arena_bytes,
+                                         &writer.emitter);
+}
+
+static void values_that_are_read_give_the_ciphertext_of_those_that_are_held(void)
+{
+    static uint16_t values[N];
+    static const uint16_t moduli[] = {2, 3, 257, 12289, 32768, 40961, 65535};
+    for (unsigned i = 0; i < 2 * sizeof moduli / sizeof moduli[0]; i++) {
+        const uint16_t t = moduli[i / 2];
+        const uint16_t count = i % 2 ? N : 5;
+        for (unsigned j = 0; j < N; j++) {
+            values[j] = (uint16_t)(j < 4 ? t - 1u - j % 2u : j * 40503u % t);
+        }
+        cm_bfv_values held = describe(values, count, CM_UINT16, t);
+        CHECK(encrypt(false, &held, CM_DOMAIN_NTT, sizeof arena) == CM_OK);
+        const unsigned length = bytes_emitted;
+        const uint32_t crc = crc_emitted;
+        const cm_bfv_reader reader = {read_value, values, count, t};
+        CHECK(encrypt_read(&reader, CM_BFV_READ_ARENA_BYTES(N)) == CM_OK);
+        CHECK(bytes_emitted == length && crc_emitted == crc);
+    }
+}
+
+static void readers_that_cannot_serve_are_refused(void)
+{
+    static uint16_t values[N + 1];
+    const cm_bfv_reader good = {read_value, values, 3, 12289};
+    cm_bfv_reader reader = good;
+    CHECK(encrypt_read(NULL, sizeof arena) == CM_ERR_ARGUMENT);
+    reader.read = NULL;
+    CHECK(encrypt_read(&reader, sizeof arena) == CM_ERR_ARGUMENT);
+    reader = good;
+    reader.count = 0;
+    CHECK(encrypt_read(&reader, sizeof arena) == CM_ERR_ARGUMENT);
+    reader.count = N + 1;
+    CHECK(encrypt_read(&reader, sizeof arena) == CM_ERR_TOO_MANY);
+    reader = good;
+    reader.plain_modulus = 1;
+    CHECK(encrypt_read(&reader, sizeof arena) == CM_ERR_PLAIN_MODULUS);
+    reader.plain_modulus = 0x10000;
+    CHECK(encrypt_read(&reader, sizeof arena) == CM_ERR_PLAIN_MODULUS);
+    values[2] = 12289;
+    CHECK(encrypt_read(&good, sizeof arena) == CM_ERR_VALUE_RANGE);
+    values[2] = 12288;
+    CHECK(encrypt_read(&good, CM_BFV_READ_ARENA_BYTES(N) - 1) == CM_ERR_ARENA);
+    CHECK(bytes_emitted == 0);
+    CHECK(encrypt_read(&good, CM_BFV_READ_ARENA_BYTES(N)) == CM_OK && arena_is_wiped());
+}
+
 void test_bfv(void)
 {
     RUN(signed_numbers_stand_for_residues_from_minus_half_t);
@@ -295,4 +365,6 @@ void test_bfv(void)
     RUN(values_in_the_arena_may_be_as_wide_as_the_message_but_not_wider);
     RUN(arenas_are_as_large_as_their_macros_say);
     RUN(coefficient_form_needs_whole_polynomials);
+    RUN(values_that_are_read_give_the_ciphertext_of_those_that_are_held);
+    RUN(readers_that_cannot_serve_are_refused);
 }

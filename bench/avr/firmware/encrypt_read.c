@@ -63,13 +63,15 @@ __attribute__((noinline)) static void start_device(void)
 int main(void)
 {
     static const cm_bfv_reader reader = {read_value, NULL, N, 40961};
-    const cm_secret_key key = {.params = &cm_n1024_q26, .ternary = (const uint8_t *)workload_transformed, .transformed = workload_transformed};
+    const cm_secret_key key = {.params = &cm_n1024_q26,
+                               .ternary = (const uint8_t *)workload_transformed,
+                               .transformed = workload_transformed};
     board_start();
     start_device();
     cm_frame_writer_init(&writer, (cm_sink){.write = send});
     board_mark_begin();
-    const cm_status status = cm_bfv_encrypt_symmetric_read(&device, &key, CM_CHACHA20, &reader, arena, sizeof arena,
-                                                           &writer.emitter);
+    const cm_status status = cm_bfv_encrypt_symmetric_read(&device, &key, CM_CHACHA20, &reader, arena,
+                                                           sizeof arena, &writer.emitter);
     board_mark_end();
     board_stop(status);
     return status;

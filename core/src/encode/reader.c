@@ -69,41 +69,41 @@ static void read_shifted(uint16_t *w, const cm_bfv_reader *reader, const scaling
 #endif
 
 /* What a tile is folded by. */
-typedef struct fold_factors {
+typedef struct fold_weights {
     scaling_16 scaling;
     int32_t values[CM_MAX_TILES]; /* (-1/t) r^j */
     int64_t start;                /* of the sum of (w + half) (-1/t) r^j, so that it is that of w alone */
 #if CM_STORE_NOISE
     int32_t noise[CM_MAX_TILES]; /* r^j */
 #endif
-} fold_factors;
+} fold_weights;
 
-static void open_factors(fold_factors *factors, const cm_plain_scaling *scaling, const cm_ring *ring)
+static void open_weights(fold_weights *weights, const cm_plain_scaling *scaling, const cm_ring *ring)
 {
-    factors->scaling = (scaling_16){(uint16_t)scaling->factor, (uint16_t)(scaling->quotient >> 16),
+    weights->scaling = (scaling_16){(uint16_t)scaling->factor, (uint16_t)(scaling->quotient >> 16),
                                     (uint16_t)scaling->t, (uint16_t)scaling->half};
-    cm_ring_fold_powers(ring, cm_plain_factor(scaling->t, ring->prime), factors->values);
-    factors->start = 0;
+    cm_ring_fold_powers(ring, cm_plain_factor(scaling->t, ring->prime), weights->values);
+    weights->start = 0;
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
-        factors->start -= (int64_t)scaling->half * factors->values[j];
+        weights->start -= cm_product_signed((int32_t)scaling->half, weights->values[j]);
     }
 #if CM_STORE_NOISE
-    cm_ring_fold_powers(ring, ring->prime->r1, factors->noise);
+    cm_ring_fold_powers(ring, ring->prime->r1, weights->noise);
 #endif
 }
 
 /* Sums of at most sixteen terms below 2^16 q / 2 in magnitude are reduced to little more than q / 2. */
-static int32_t reduced_sum(const uint16_t *w, const int32_t *factors, const int64_t *start, uint8_t terms,
+static int32_t reduced_sum(const uint16_t *w, const int32_t *weights, const int64_t *start, uint8_t terms,
                            const cm_prime *prime)
 {
 #if CM_AVR
     if (prime->q == CM_AVR_Q) {
-        return cm_avr_dot26(w, factors, terms, start);
+        return cm_avr_dot26(w, weights, terms, start);
     }
 #endif
     int64_t sum = *start;
     for (uint8_t j = 0; j < terms; j++) {
-        sum += (int64_t)w[j] * factors[j];
+        sum += cm_product_signed(w[j], weights[j]);
     }
     return cm_montgomery_reduce_signed(sum, prime);
 }
@@ -114,21 +114,21 @@ void cm_reader_fold(const cm_bfv_reader *reader, const cm_plain_scaling *scaling
     const uint16_t points = (uint16_t)cm_ring_points(ring);
     const uint8_t tiles = (uint8_t)(1u << ring->log2_tiles);
     uint16_t w[CM_MAX_TILES];
-    fold_factors factors;
-    open_factors(&factors, scaling, ring);
+    fold_weights weights;
+    open_weights(&weights, scaling, ring);
     for (uint16_t i = 0; i < points; i++) {
-        read_shifted(w, reader, &factors.scaling, i, points, tiles);
+        read_shifted(w, reader, &weights.scaling, i, points, tiles);
 #if CM_STORE_NOISE
-        int64_t sum = factors.start;
+        int64_t sum = weights.start;
         for (uint8_t j = 0; j < tiles; j++) {
-            sum += (int64_t)noise[i + j * points] * factors.noise[j];
+            sum += cm_product_signed(noise[i + j * points], weights.noise[j]);
         }
         const int64_t *const start = &sum;
 #else
-        const int64_t *const start = &factors.start;
+        const int64_t *const start = &weights.start;
         (void)noise;
 #endif
-        const int32_t folded = reduced_sum(w, factors.values, start, tiles, ring->prime);
+        const int32_t folded = reduced_sum(w, weights.values, start, tiles, ring->prime);
         out[i] = (uint32_t)(folded + (int32_t)ring->prime->q);
     }
 }

@@ -38,7 +38,7 @@ enum cm_label {
  */
 typedef struct cm_uniform {
     cm_xof_kind kind;
-    const uint8_t *seed;   /* the caller keeps it alive */
+    const uint8_t *seed; /* the caller keeps it alive */
     uint8_t log2_n;
     const cm_prime *prime;
     uint8_t bits; /* ChaCha20: of q; at most 31 */

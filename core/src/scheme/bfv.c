@@ -146,7 +146,7 @@ cm_status cm_bfv_encrypt_symmetric_read(cm_device *device, const cm_secret_key *
     read.source.encode = check_reader;
     read.source.fold = fold_reader;
 #if CM_STORE_NOISE
-    read.source.keep_noise = keep_noise;
+    read.source.keep_noise = keep_noise_in_order;
 #endif
     read.source.scheme = CM_BFV;
     read.source.ntt_form = true;
