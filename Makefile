@@ -63,6 +63,9 @@ demo-accelerator: setup-rtl ## encryption with the simulated hardware and withou
 plots: setup-demo ## the tables and plots of docs/performance.md and the READMEs, from the benches' results
 	.venv/bin/python tools/generate_performance.py
 
+bench-avr: setup-test ## cycles, RAM and flash on an ATmega328P, and that no secret changes them
+	.venv/bin/python bench/avr/run.py
+
 format: setup-test ## format C and Python files in place
 	tools/lint.sh --fix
 

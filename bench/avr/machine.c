@@ -294,6 +294,11 @@ uint8_t *machine_data(machine *m)
     return m->avr->data;
 }
 
+uint8_t *machine_flash(machine *m)
+{
+    return m->avr->flash;
+}
+
 uint32_t machine_ram_end(const machine *m)
 {
     return m->avr->ramend;

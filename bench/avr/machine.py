@@ -9,10 +9,11 @@ import bisect
 import ctypes
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -106,6 +107,7 @@ def _load(library: Path) -> ctypes.CDLL:
         ),
         "machine_profile": (ctypes.POINTER(wide), (pointer, ctypes.POINTER(ctypes.c_size_t))),
         "machine_data": (ctypes.POINTER(ctypes.c_uint8), (pointer,)),
+        "machine_flash": (ctypes.POINTER(ctypes.c_uint8), (pointer,)),
         "machine_ram_end": (word, (pointer,)),
         "machine_cycle": (wide, (pointer,)),
         "machine_regions": (ctypes.POINTER(_Counts), (pointer, ctypes.POINTER(ctypes.c_size_t))),
@@ -168,15 +170,18 @@ class Machine:
 
     def write(self, address: int, content: bytes) -> None:
         """Write to the data space."""
-        ctypes.memmove(ctypes.addressof(self._data(address)), content, len(content))
+        ctypes.memmove(self._at(self._api.machine_data, address), content, len(content))
+
+    def write_flash(self, address: int, content: bytes) -> None:
+        """Write to flash, as a programmer would."""
+        ctypes.memmove(self._at(self._api.machine_flash, address), content, len(content))
 
     def read(self, address: int, length: int) -> bytes:
         """Read from the data space."""
-        return ctypes.string_at(ctypes.addressof(self._data(address)), length)
+        return ctypes.string_at(self._at(self._api.machine_data, address), length)
 
-    def _data(self, address: int) -> ctypes.c_uint8:
-        base = self._api.machine_data(self._handle)
-        return ctypes.c_uint8.from_address(ctypes.addressof(base.contents) + address)
+    def _at(self, memory: Callable[[int], Any], address: int) -> int:
+        return ctypes.addressof(memory(self._handle).contents) + address
 
     def start_profile(self) -> None:
         """Count cycles by function from now on."""
@@ -223,6 +228,13 @@ def read_symbols(image: Path) -> dict[str, int]:
     lines = run_tool(["avr-nm", image], f"Reading the symbols of {image.name}").splitlines()
     fields = [line.split() for line in lines]
     return {words[2]: int(words[0], 16) for words in fields if len(words) == 3}
+
+
+def section_bytes(image: Path) -> dict[str, int]:
+    """Sizes by section."""
+    lines = run_tool(["avr-size", "-A", image], f"Reading the sections of {image.name}").splitlines()
+    fields = [line.split() for line in lines]
+    return {words[0]: int(words[1]) for words in fields if len(words) == 3 and words[0].startswith(".")}
 
 
 def build_image(image: Path, sources: Iterable[Path], mcu: str, flags: Sequence[str] = ("-O2",)) -> Path:

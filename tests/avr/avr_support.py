@@ -1,4 +1,4 @@
-"""What the AVR tests share: the library's kernels in simulated cores, and reference transforms."""
+"""What the AVR tests share: the bench's simulated cores, and reference transforms."""
 
 from __future__ import annotations
 
@@ -11,29 +11,23 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "avr"))
 
-from machine import Machine, build_image, build_simulator  # noqa: E402
+from images import RAM_START, arithmetic_sources, open_kernels  # noqa: E402
+from machine import Machine  # noqa: E402
 
-BUILD = ROOT / "build" / "avr"
-KERNELS = ROOT / "core/src/ring/arch/avr"
-FIRMWARE = ROOT / "bench/avr/firmware"
-RAM_START = 0x200
-"""Behind the few variables of an image."""
-
-
-FLAGS = ("-O2", "-DCM_ASM=1", "-DCM_MAX_LOG2_N=10")
-
-
-def open_machine(name: str, *sources: Path, main: Path = FIRMWARE / "idle.c") -> Machine:
-    """A core that stands in main, with functions to call."""
-    image = build_image(BUILD / f"{name}.elf", [main, *sources], "atmega328p", FLAGS)
-    machine = Machine(build_simulator(BUILD), image, "atmega328p")
-    machine.run_to("main")
-    return machine
+__all__ = [
+    "RAM_START",
+    "Machine",
+    "edge_vectors",
+    "evaluation",
+    "open_arithmetic",
+    "smallest_root",
+    "transform",
+]
 
 
-def open_kernels(name: str, *sources: Path) -> Machine:
-    """The same with the functions of kernels.c."""
-    return open_machine(name, *sources, main=FIRMWARE / "kernels.c")
+def open_arithmetic() -> Machine:
+    """A core with the transforms and ChaCha20."""
+    return open_kernels("arithmetic", *arithmetic_sources())
 
 
 def bit_reversed(i: int, bits: int) -> int:
@@ -57,19 +51,24 @@ def evaluation(q: int, n: int) -> np.ndarray:
 
 def transform(a: np.ndarray, q: int) -> np.ndarray:
     """By definition: each output is the polynomial at one point."""
-    matrix = evaluation(q, len(a))
-    out = np.zeros(len(a), dtype=np.int64)
-    for start in range(0, len(a), 64):  # 64 products of 52 bits fit in 63
+    return product(evaluation(q, len(a)), a, q)
+
+
+def inverse_transform(a: np.ndarray, q: int) -> np.ndarray:
+    """By the inverse matrix: powers of the points' inverses, over n."""
+    n = len(a)
+    matrix = evaluation(q, n)
+    # x^-j = -x^(n - j) for the points, whose n-th power is -1.
+    inverse = np.concatenate([matrix[:, :1], (q - matrix[:, :0:-1]) % q], axis=1).T
+    return product(inverse, a, q) * pow(n, -1, q) % q
+
+
+def product(matrix: np.ndarray, a: np.ndarray, q: int) -> np.ndarray:
+    """matrix a mod q, for q below 2^28."""
+    out = np.zeros(len(matrix), dtype=np.int64)
+    for start in range(0, len(a), 64):  # 64 products of 56 bits fit in 63
         out = (out + matrix[:, start : start + 64] @ a[start : start + 64]) % q
     return out
-
-
-def negacyclic_product(a: np.ndarray, b: np.ndarray, q: int) -> np.ndarray:
-    """By the schoolbook, for q below 2^14."""
-    n = len(a)
-    full = np.convolve(a, b)
-    full = np.concatenate([full, np.zeros(2 * n - len(full), dtype=np.int64)])
-    return (full[:n] - full[n:]) % q
 
 
 def edge_vectors(q: int, n: int) -> list[np.ndarray]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import struct
 
 import numpy as np
-from avr_support import RAM_START, ROOT, open_machine
+from avr_support import RAM_START, open_arithmetic
 
-SOURCE = ROOT / "core/src/random/arch/avr/chacha20.S"
 INPUT, OUT = RAM_START, RAM_START + 0x100
 RUNS = 100
 
@@ -40,7 +39,7 @@ def test_the_reference_gives_the_rfcs_block() -> None:
 def test_blocks_follow_the_counter_and_take_the_same_time() -> None:
     random = np.random.default_rng(3)
     seen = set()
-    with open_machine("chacha20", SOURCE) as machine:
+    with open_arithmetic() as machine:
         for run in range(RUNS):
             words = [int(x) for x in random.integers(0, 1 << 32, 12)]
             words[8] = 0xFFFFFFFF if run == 0 else words[8]

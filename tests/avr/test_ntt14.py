@@ -6,14 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from avr_support import (
-    KERNELS,
-    RAM_START,
-    Machine,
-    edge_vectors,
-    open_machine,
-    transform,
-)
+from avr_support import RAM_START, Machine, edge_vectors, open_arithmetic, transform
 
 SIZES = [(q, n) for q, most in ((7681, 256), (12289, 512)) for n in (64, 128, 256, 512) if n <= most]
 RUNS = 100
@@ -21,7 +14,7 @@ RUNS = 100
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
-    with open_machine("ntt14", KERNELS / "ntt14.S", KERNELS / "ntt14_tables.c") as opened:
+    with open_arithmetic() as opened:
         yield opened
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from avr_support import KERNELS, RAM_START, ROOT, Machine, open_kernels, transform
+from avr_support import RAM_START, Machine, open_arithmetic, transform
 
 Q = 67043329
 N = 1024
@@ -19,8 +19,7 @@ OUT, LEFT, RIGHT = RAM_START, RAM_START + 0x100, RAM_START + 0x200
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
-    sources = [ROOT / "core/src/ring" / name for name in ("ring.c", "avr.c")]
-    with open_kernels("ring26", *sources, KERNELS / "ring26.S") as opened:
+    with open_arithmetic() as opened:
         yield opened
 
 

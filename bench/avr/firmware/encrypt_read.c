@@ -1,13 +1,26 @@
 /*
- * A symmetric BFV encryption of values that are read one by one, on an ATmega: region 0. Frames leave on UART 0 as they are
- * made; waits for it are not counted. The same file runs on a host, into standard output, to be compared with.
+ * A symmetric BFV encryption of n values that are read one by one: region 0. Frames leave on UART 0 as they are made; waits
+ * for it are not counted. On a host the same program writes to a file, to be compared with.
+ *
+ * A simulator may write to `bench` before main runs: with fixed seeds, only secrets differ between encryptions.
  */
 #include <string.h>
 
 #include "ciphermote/ciphermote.h"
+#include "scheme/seeds.h"
 #include "workload.h"
 
 #define N 1024
+#define PLAIN_MODULUS 40961u
+
+typedef struct bench_inputs {
+    uint16_t mask;        /* value i is i ^ mask, below t for any mask of 15 bits */
+    uint8_t fixed;        /* whether the seeds below are taken */
+    uint8_t public_seed;  /* its first byte; the rest is 0 */
+    uint8_t secret_seed;  /* the same */
+} bench_inputs;
+
+volatile bench_inputs bench = {0x2A55, 0, 0, 0};
 
 static _Alignas(8) uint8_t arena[CM_BFV_READ_ARENA_BYTES(N)];
 static cm_frame_writer writer;
@@ -16,15 +29,14 @@ static uint64_t counter;
 
 static uint16_t read_value(void *context, uint16_t index)
 {
-    (void)context;
-    return index ^ 0x2A55u;
+    return index ^ *(const uint16_t *)context;
 }
 
 static int random_bytes(void *context, uint8_t *out, size_t length)
 {
     (void)context;
     for (size_t i = 0; i < length; i++) {
-        out[i] = (uint8_t)(37u * i + WORKLOAD_SEED);
+        out[i] = (uint8_t)(37u * i + 1u);
     }
     return 0;
 }
@@ -50,28 +62,46 @@ static int send(void *context, const uint8_t *bytes, size_t length)
     return 0;
 }
 
-/* Out of line: what it needs is not on the stack while it encrypts. */
-__attribute__((noinline)) static void start_device(void)
+/* The linker's --wrap puts this in the place of the library's own. */
+cm_status __real_cm_seeds_draw(cm_device *from, cm_seeds *seeds);
+cm_status __wrap_cm_seeds_draw(cm_device *from, cm_seeds *seeds);
+
+cm_status __wrap_cm_seeds_draw(cm_device *from, cm_seeds *seeds)
+{
+    const cm_status status = __real_cm_seeds_draw(from, seeds);
+    if (bench.fixed) {
+        memset(seeds->public_seed, 0, sizeof seeds->public_seed);
+        memset(seeds->secret_seed, 0, sizeof seeds->secret_seed);
+        seeds->public_seed[0] = bench.public_seed;
+        seeds->secret_seed[0] = bench.secret_seed;
+    }
+    return status;
+}
+
+/* Out of line: what it needs is not on the stack while values are encrypted. */
+__attribute__((noinline)) static cm_status start_device(void)
 {
     const cm_platform platform = {random_bytes, counter_read, counter_write, NULL};
     const uint8_t secret[CM_DEVICE_SECRET_BYTES] = {1, 2, 3};
-    if (cm_device_init(&device, secret, &platform) != CM_OK) {
-        board_stop(CM_ERR_ARGUMENT);
-    }
+    return cm_device_init(&device, secret, &platform);
 }
 
-int main(void)
+/* On a host, the argument names the file to write. */
+int main(int count, char **arguments)
 {
-    static const cm_bfv_reader reader = {read_value, NULL, N, 40961};
+    uint16_t mask = bench.mask;
+    const cm_bfv_reader reader = {read_value, &mask, N, PLAIN_MODULUS};
     const cm_secret_key key = {.params = &cm_n1024_q26,
-                               .ternary = (const uint8_t *)workload_transformed,
+                               .ternary = (const uint8_t *)workload_transformed, /* not read */
                                .transformed = workload_transformed};
-    board_start();
-    start_device();
+    board_start(count, arguments);
+    cm_status status = start_device();
     cm_frame_writer_init(&writer, (cm_sink){.write = send});
     board_mark_begin();
-    const cm_status status = cm_bfv_encrypt_symmetric_read(&device, &key, CM_CHACHA20, &reader, arena,
-                                                           sizeof arena, &writer.emitter);
+    if (status == CM_OK) {
+        status = cm_bfv_encrypt_symmetric_read(&device, &key, CM_CHACHA20, &reader, arena, sizeof arena,
+                                               &writer.emitter);
+    }
     board_mark_end();
     board_stop(status);
     return status;

@@ -5,10 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef WORKLOAD_SEED
-#define WORKLOAD_SEED 1u
-#endif
-
 extern const uint32_t workload_transformed[]; /* on AVR in PROGMEM */
 
 #ifdef __AVR__
@@ -17,8 +13,10 @@ extern const uint32_t workload_transformed[]; /* on AVR in PROGMEM */
 #include <avr/io.h>
 #include <avr/sleep.h>
 
-static inline void board_start(void)
+static inline void board_start(int count, char **arguments)
 {
+    (void)count;
+    (void)arguments;
     UBRR0 = 0; /* 1 Mbit/s at 16 MHz */
     UCSR0B = 1 << TXEN0;
 }
@@ -58,9 +56,16 @@ static inline void board_stop(int status)
 #else
 
 #include <stdio.h>
+#include <stdlib.h>
 
-static inline void board_start(void)
+static FILE *board_file;
+
+static inline void board_start(int count, char **arguments)
 {
+    board_file = count == 2 ? fopen(arguments[1], "wb") : NULL;
+    if (!board_file) {
+        exit(EXIT_FAILURE);
+    }
 }
 
 static inline void board_mark_begin(void)
@@ -73,12 +78,14 @@ static inline void board_mark_end(void)
 
 static inline void board_send(const uint8_t *bytes, size_t length)
 {
-    fwrite(bytes, 1, length, stdout);
+    fwrite(bytes, 1, length, board_file);
 }
 
 static inline void board_stop(int status)
 {
-    (void)status;
+    if (fclose(board_file) != 0 || status != 0) {
+        exit(EXIT_FAILURE);
+    }
 }
 
 #endif

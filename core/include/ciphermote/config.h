@@ -105,12 +105,14 @@
 #endif
 
 /*
- * CM_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they return. Default: 640, or
- *                      2048 where pointers have 64 bits: what such a call itself may have used, so no stack is lost to it.
+ * CM_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they return. Default: 640, 2048
+ *                      where pointers have 64 bits, 224 on AVR: what such a call itself may have used, so no stack is lost to it.
  */
 #ifndef CM_WIPE_STACK_BYTES
 #if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4
 #define CM_WIPE_STACK_BYTES 2048
+#elif defined(__AVR__)
+#define CM_WIPE_STACK_BYTES 224
 #else
 #define CM_WIPE_STACK_BYTES 640
 #endif

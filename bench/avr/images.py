@@ -1,0 +1,118 @@
+"""The images that the AVR bench and the AVR tests run: the library's kernels, and a whole encryption."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from ciphermote import _core
+from ciphermote.core import core_params
+from ciphermote.keys import write_atomically
+from ciphermote.parameters import by_name
+from machine import HERE, ROOT, Machine, build_image, build_simulator, run_tool
+
+CORE = ROOT / "core/src"
+FIRMWARE = HERE / "firmware"
+BUILD = ROOT / "build/avr"
+PARAMETERS = by_name("n1024_q26")
+MCU = "atmega328p"
+RAM_START = 0x200
+"""Behind the few variables of the kernels' image."""
+
+DEVICE = (
+    "-DCM_MAX_LOG2_N=10",
+    "-DCM_PRECISION_63=0",
+    "-DCM_COMPLEX=0",
+    "-DCM_XOF_SHAKE256=0",
+    "-DCM_XOF_BLAKE2XB=0",
+    "-DCM_LOG2_TILES=3",
+    "-DCM_TRANSFORMED_SECRET=1",
+)
+"""What an Arduino Uno leaves out, and how it tiles."""
+
+OPTIMIZE = "-Os"
+WRAP = "-Wl,--wrap=cm_seeds_draw"
+SECTIONS = ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+
+
+def library(assembly: bool) -> list[Path]:
+    """The library's sources."""
+    sources = sorted(CORE.glob("*/*.c"))
+    return [*sources, *sorted(CORE.glob("*/arch/avr/*.S"))] if assembly else sources
+
+
+def transformed_secret(seed: int) -> bytes:
+    """A secret key as cm_secret_key_transform makes it, in little-endian words."""
+    params = core_params(PARAMETERS)
+    ternary = _core.secret_key_generate(params, bytes([seed]) * 32)
+    words = np.asarray(_core.secret_key_transform(params, ternary, 0))
+    return words.astype("<u4").tobytes()
+
+
+def _write_key() -> Path:
+    """workload_transformed, as firmware/workload.h declares it."""
+    path = BUILD / "key.c"
+    words = np.frombuffer(transformed_secret(1), dtype="<u4").tolist()
+    text = (
+        '#include "workload.h"\n#ifdef __AVR__\n#include <avr/pgmspace.h>\n#else\n#define PROGMEM\n#endif\n'
+        f"const uint32_t workload_transformed[] PROGMEM = {{{', '.join(f'{word}u' for word in words)}}};\n"
+    )
+    if not path.exists() or path.read_text(encoding="ascii") != text:
+        BUILD.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text.encode("ascii"))
+    return path
+
+
+@cache
+def encryption_image() -> Path:
+    """A device that encrypts once and sleeps."""
+    sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=True)]
+    flags = [OPTIMIZE, "-DCM_ASM=1", f"-I{FIRMWARE}", *SECTIONS, WRAP, *DEVICE]
+    return build_image(BUILD / "encrypt_read.elf", sources, MCU, flags)
+
+
+@cache
+def encryption_on_host() -> bytes:
+    """What the same program emits when portable C makes it."""
+    program = BUILD / "encrypt_read"
+    include = [f"-I{path}" for path in (ROOT / "core/include", CORE, FIRMWARE)]
+    sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=False)]
+    run_tool(
+        ["gcc", "-std=c11", "-O1", *include, WRAP, *DEVICE, *sources, "-o", program], "Building for the host"
+    )
+    emitted = BUILD / "encrypt_read.bin"
+    run_tool([program, emitted], "Encrypting on the host")
+    return emitted.read_bytes()
+
+
+def open_encryption() -> Machine:
+    """A device that stands before main."""
+    machine = Machine(build_simulator(BUILD), encryption_image(), MCU)
+    machine.run_to("main")
+    return machine
+
+
+def open_kernels(name: str, *sources: Path) -> Machine:
+    """A core that stands in main, with functions to call."""
+    flags = ["-O2", "-DCM_ASM=1", "-DCM_MAX_LOG2_N=10"]
+    image = build_image(BUILD / f"{name}.elf", [FIRMWARE / "kernels.c", *sources], MCU, flags)
+    machine = Machine(build_simulator(BUILD), image, MCU)
+    machine.run_to("main")
+    return machine
+
+
+@cache
+def arithmetic_sources() -> tuple[Path, ...]:
+    """The transforms, and what they need."""
+    ring = CORE / "ring"
+    names = (
+        "avr.c",
+        "prime.c",
+        "product.c",
+        "ring.c",
+        "arch/avr/ring26.S",
+        "arch/avr/ntt14.S",
+        "arch/avr/ntt14_tables.c",
+    )
+    return (*(ring / name for name in names), CORE / "random/arch/avr/chacha20.S")

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""The AVR bench: exact cycles, RAM and flash of the library on a simulated ATmega328P.
+
+`make bench-avr` writes bench/results/avr.json. Encryptions under one public seed that differ in key, values
+and noise are held to the same instructions and cycles.
+"""
+
+from __future__ import annotations
+
+import argparse
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ciphermote.results import Row, compiler_version, write_results
+from images import (
+    DEVICE,
+    MCU,
+    OPTIMIZE,
+    PARAMETERS,
+    RAM_START,
+    arithmetic_sources,
+    encryption_image,
+    encryption_on_host,
+    open_encryption,
+    open_kernels,
+    transformed_secret,
+)
+from machine import FREQUENCY, ROOT, Counts, Machine, MachineError, section_bytes
+from rich.console import Console
+from rich.table import Table
+
+MEASURED = {"kind": "measured", "mcu": MCU, "hz": FREQUENCY}
+TRANSFORMS = ((12289, (64, 128, 256, 512)), (7681, (64, 128, 256)))
+ENCRYPTION_CYCLES = 30_000_000
+CONSTANT_TIME_RUNS = 100
+PUBLIC_SEED = 7
+PLAIN_MODULUS = 40961
+CHACHA20_BLOCKS = 4
+BLOCK_BYTES = 64
+PRODUCTS = 16
+
+
+def kernel_rows() -> Iterator[Row]:
+    """The transforms, products and ChaCha20, each as a call: its instructions and its ret."""
+    with open_kernels("arithmetic", *arithmetic_sources()) as machine:
+        for q, sizes in TRANSFORMS:
+            for n in sizes:
+                table = machine.symbols[f"cm_avr_ntt14_q{q}_n{n}"]
+                for name, direction in (("ntt", "forward"), ("intt", "inverse")):
+                    machine.write(RAM_START, bytes(2 * n))
+                    counts = machine.call(f"cm_avr_ntt14_{direction}", RAM_START, table)
+                    yield Row(
+                        f"{name}.n{n}.q{q}.cycles", counts.cycles, "cycles", {"n": n, "q": q, **MEASURED}
+                    )
+        yield from _ring26_rows(machine)
+        counts = machine.call("cm_chacha20_blocks_avr", RAM_START, RAM_START + 0x180, CHACHA20_BLOCKS)
+        length = CHACHA20_BLOCKS * BLOCK_BYTES
+        yield Row(
+            "chacha20.cycles_per_byte",
+            round(counts.cycles / length, 2),
+            "cycles/byte",
+            {"bytes": length, **MEASURED},
+        )
+
+
+def _ring26_rows(machine: Machine) -> Iterator[Row]:
+    q = PARAMETERS.data_primes[0]
+    for log2_tiles in (2, 3):
+        machine.call("kernel_select_tile", 10, log2_tiles, 1)
+        points = PARAMETERS.n >> log2_tiles
+        counts = machine.call("kernel_ntt_forward", RAM_START)
+        yield Row(
+            f"ntt_tile.n1024.q{q}.points{points}.cycles",
+            counts.cycles,
+            "cycles",
+            {"n": PARAMETERS.n, "q": q, "points": points, **MEASURED},
+        )
+    counts = machine.call("cm_avr_multiply_add26", RAM_START, RAM_START + 64, RAM_START + 128, PRODUCTS)
+    yield Row(
+        f"multiply_add.q{q}.cycles_per_product",
+        round(counts.cycles / PRODUCTS, 1),
+        "cycles",
+        {"q": q, "products": PRODUCTS, **MEASURED},
+    )
+
+
+def _encrypt(machine: Machine) -> Counts:
+    """The only encryption of an image."""
+    machine.run(ENCRYPTION_CYCLES)
+    regions = machine.regions
+    if len(regions) != 1:
+        raise MachineError(
+            f"{len(regions)} encryptions ended in {ENCRYPTION_CYCLES:,} cycles instead of one."
+        )
+    return regions[0]
+
+
+def encryption_rows() -> Iterator[Row]:
+    """One encryption of n values: cycles, waits for the UART, RAM and flash."""
+    params = {
+        "parameters": PARAMETERS.name,
+        "values": PARAMETERS.n,
+        "t": PLAIN_MODULUS,
+        "xof": "chacha20",
+        "flags": " ".join((OPTIMIZE, "-DCM_ASM=1", *DEVICE)),
+        **MEASURED,
+    }
+    prefix = "bfv_encrypt_symmetric.n1024"
+    with open_encryption() as machine:
+        counts = _encrypt(machine)
+        if machine.text != encryption_on_host():
+            raise MachineError("The simulated device and portable C on this machine emit different bytes.")
+        emitted = len(machine.text)
+        stack = machine.ram_end - counts.stack_low
+    sections = section_bytes(encryption_image())
+    static = sections[".data"] + sections[".bss"]
+    yield Row(f"{prefix}.cycles", counts.cycles, "cycles", {**params, "emitted_bytes": emitted})
+    yield Row(f"{prefix}.uart_wait_cycles", counts.paused, "cycles", {**params, "bit_rate": 1_000_000})
+    yield Row(
+        f"{prefix}.ram_without_arduino_bytes",
+        static + stack,
+        "bytes",
+        {**params, "static": static, "stack": stack, "left_out": "the Arduino core and its serial buffers"},
+    )
+    yield Row(
+        f"{prefix}.flash_bytes",
+        sections[".text"] + sections[".data"],
+        "bytes",
+        {**params, "of_which_transformed_secret": 4 * PARAMETERS.n},
+    )
+
+
+def constant_time_rows() -> Iterator[Row]:
+    """How many encryptions with other keys, values and noise ran the same instructions in the same time."""
+    seen: set[tuple[int, int]] = set()
+    for run in range(CONSTANT_TIME_RUNS):
+        with open_encryption() as machine:
+            inputs = struct.pack("<HBBB", 327 * run, 1, PUBLIC_SEED, run)
+            machine.write(machine.address("bench"), inputs)
+            machine.write_flash(machine.symbols["workload_transformed"], transformed_secret(run + 1))
+            counts = _encrypt(machine)
+        seen.add((counts.cycles, counts.path))
+    if len(seen) != 1:
+        raise MachineError(f"Encryptions that differ in secrets alone took {len(seen)} paths or times.")
+    ((cycles, path),) = seen
+    yield Row(
+        "constant_time.bfv_encrypt_symmetric.n1024.runs",
+        CONSTANT_TIME_RUNS,
+        "runs",
+        {"cycles": cycles, "path": f"{path:016x}", **MEASURED},
+    )
+
+
+def show(rows: list[Row], console: Console) -> None:
+    """One table of all rows."""
+    table = Table(title=f"{MCU}, simulated cycle by cycle", title_justify="left")
+    table.add_column("figure")
+    table.add_column("value", justify="right")
+    table.add_column("ms at 16 MHz", justify="right")
+    for row in rows:
+        milliseconds = f"{1000 * row.value / FREQUENCY:,.2f}" if row.name.endswith(".cycles") else ""
+        table.add_row(row.name, f"{row.value:,}", milliseconds)
+    console.print(table)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results/avr.json")
+    options = parser.parse_args()
+    try:
+        rows = [*kernel_rows(), *encryption_rows(), *constant_time_rows()]
+    except MachineError as error:
+        print(error, file=sys.stderr)
+        return 1
+    show(rows, Console())
+    write_results(options.results, "make bench-avr", compiler_version("avr-gcc"), rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
