@@ -52,12 +52,14 @@ def table(q: int, log2_n: int) -> str:
     n_inverse = pow(n, -1, q)
     outer = pow(psi, bit_reversed(1, log2_n), q)
     scaled = signed_montgomery(outer * n_inverse, q)
+    minus_inverse = signed_montgomery(-n_inverse, q)
+    header = (signed_montgomery(RADIX, q), log2_n, q >> 8, round(RADIX / q), 0, scaled, minus_inverse)
     lines = [", ".join(map(str, roots[i : i + PER_LINE])) for i in range(0, len(roots), PER_LINE)]
     name = f"cm_avr_ntt14_q{q}_n{n}"
     body = ",\n     ".join(lines)
     return f"""
 const cm_avr_ntt14_table_{n} {name} IN_FLASH({name}) = {{
-    {{{log2_n}, {q >> 8}, {round(RADIX / q)}, 0, {scaled}, {signed_montgomery(-n_inverse, q)}}},
+    {{{", ".join(map(str, header))}}},
     {{{body}}}}};
 """
 

@@ -40,6 +40,8 @@ PLAIN_MODULUS = 40961
 CHACHA20_BLOCKS = 4
 BLOCK_BYTES = 64
 PRODUCTS = 16
+PACKED_BYTES = 1792
+PACKED_START = 0x100
 
 
 def kernel_rows() -> Iterator[Row]:
@@ -51,9 +53,10 @@ def kernel_rows() -> Iterator[Row]:
                 for name, direction in (("ntt", "forward"), ("intt", "inverse")):
                     machine.write(RAM_START, bytes(2 * n))
                     counts = machine.call(f"cm_avr_ntt14_{direction}", RAM_START, table)
-                    yield Row(
-                        f"{name}.n{n}.q{q}.cycles", counts.cycles, "cycles", {"n": n, "q": q, **MEASURED}
-                    )
+                    params = {"n": n, "q": q, **MEASURED}
+                    yield Row(f"{name}.n{n}.q{q}.cycles", counts.cycles, "cycles", params)
+                if n <= 256:
+                    yield _product_row(machine, q, n, table)
         yield from _ring26_rows(machine)
         counts = machine.call("cm_chacha20_blocks_avr", RAM_START, RAM_START + 0x180, CHACHA20_BLOCKS)
         length = CHACHA20_BLOCKS * BLOCK_BYTES
@@ -62,6 +65,38 @@ def kernel_rows() -> Iterator[Row]:
             round(counts.cycles / length, 2),
             "cycles/byte",
             {"bytes": length, **MEASURED},
+        )
+        yield from _packed_rows(machine)
+
+
+def _product_row(machine: Machine, q: int, n: int, table: int) -> Row:
+    """A negacyclic product of two polynomials: two transforms, products, a transform back."""
+    left, right = RAM_START, RAM_START + 2 * n
+    machine.write(left, bytes(4 * n))
+    calls = [
+        ("forward", (left, table)),
+        ("forward", (right, table)),
+        ("multiply", (left, right, table)),
+        ("inverse", (left, table)),
+    ]
+    cycles = sum(machine.call(f"cm_avr_ntt14_{name}", *arguments).cycles for name, arguments in calls)
+    return Row(f"product.n{n}.q{q}.cycles", cycles, "cycles", {"n": n, "q": q, **MEASURED})
+
+
+def _packed_rows(machine: Machine) -> Iterator[Row]:
+    """n = 1024 in 1,792 bytes, which take the place of the image's variables: the last ones to be called."""
+    table = machine.symbols["cm_avr_ntt14_q12289_n1024"]
+    for name, direction in (("ntt", "forward"), ("intt", "inverse")):
+        machine.write(PACKED_START, bytes(PACKED_BYTES))
+        counts = machine.call(f"cm_avr_ntt14_{direction}_packed", PACKED_START, table)
+        stack = machine.ram_end - counts.stack_low
+        params = {"n": 1024, "q": 12289, **MEASURED}
+        yield Row(f"{name}.n1024.q12289.cycles", counts.cycles, "cycles", params)
+        yield Row(
+            f"{name}.n1024.q12289.ram_bytes",
+            PACKED_BYTES + stack,
+            "bytes",
+            {**params, "residues": PACKED_BYTES, "stack": stack},
         )
 
 

@@ -64,3 +64,22 @@ def test_time_path_and_addresses_depend_on_the_length_alone(
 )
 def test_cycles_stay_within_their_bounds(machine: Machine, direction: str, n: int, most: int) -> None:
     assert call(machine, direction, 12289, np.arange(n))[1][0] <= most
+
+
+@pytest.mark.parametrize(("q", "n"), [(q, n) for q, n in SIZES if n <= 256])
+def test_products_of_transforms_are_those_of_negacyclic_products(machine: Machine, q: int, n: int) -> None:
+    table = machine.symbols[f"cm_avr_ntt14_q{q}_n{n}"]
+    seen = set()
+    for a, b in zip(inputs(q, n, 3), reversed(inputs(q, n, 3)), strict=True):
+        left, right = RAM_START, RAM_START + 2 * n
+        for address, values in ((left, a), (right, b)):
+            machine.write(address, values.astype("<u2").tobytes())
+            machine.call("cm_avr_ntt14_forward", address, table)
+        counts = machine.call("cm_avr_ntt14_multiply", left, right, table)
+        machine.call("cm_avr_ntt14_inverse", left, table)
+        seen.add((counts.cycles, counts.path, counts.addresses))
+        full = np.convolve(a, b)
+        full = np.concatenate([full, np.zeros(2 * n - len(full), dtype=np.int64)])
+        out = np.frombuffer(machine.read(left, 2 * n), dtype="<u2").astype(np.int64)
+        np.testing.assert_array_equal(out, (full[:n] - full[n:]) % q)
+    assert len(seen) == 1

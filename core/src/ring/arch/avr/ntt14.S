@@ -329,12 +329,13 @@
 2:
     .endm
 
-/* What both transforms begin with: X = a, Z = the table behind its first four bytes, and t1 = log2 n. */
+/* What both transforms begin with: X = a, Z = the table behind its first six bytes, and t1 = log2 n. */
     .macro enter
     save_registers
     movw    r26, r24
     movw    r30, r22
     clr     zero
+    adiw    r30, 2
     lpm     t1, Z+
     lpm     k, Z+
     lpm     quotient, Z+
@@ -512,7 +513,7 @@
     dec     t1
     rjmp    1b
 2:  mov     blocks, r22
-    clr     r23 /* from the table's fifth byte to its end: 2n + 2 */
+    clr     r23 /* from there to the table's end: 2n + 2 */
     .rept 3
     lsl     r22
     rol     r23
@@ -566,5 +567,371 @@
     inverse_last_pass 64
     return_registers
     end_function cm_avr_ntt14_inverse
+
+/* ---- products ---- */
+
+/* Of a b / 2^16 and 2^32 mod q, the second product's sign undoes the first one's. Factors below q are good enough. */
+    function cm_avr_ntt14_multiply
+    save_registers
+    movw    r26, r24 /* a */
+    movw    r28, r22 /* b */
+    movw    r30, r20
+    clr     zero
+    load_root r8, r9
+    lpm     t1, Z+
+    lpm     k, Z+
+    clr     r14 /* n = 2^t1 products */
+    clr     r15
+    sec
+.Lproducts_doubled:
+    rol     r14
+    rol     r15
+    subi    t1, 1
+    brcc    .Lproducts_more
+    rjmp    .Lproduct
+.Lproducts_more:
+    clc
+    rjmp    .Lproducts_doubled
+.Lproduct:
+    ld      c1_lo, X+
+    ld      c1_hi, X
+    ld      w_lo, Y+
+    ld      w_hi, Y+
+    product c1_lo, c1_hi
+    movw    c1_lo, r0
+    movw    w_lo, r8
+    product c1_lo, c1_hi
+    lift    c1_lo, c1_hi
+    st      X, c1_hi
+    st      -X, c1_lo
+    adiw    r26, 2
+    movw    r18, r14
+    subi    r18, 1
+    sbci    r19, 0
+    movw    r14, r18
+    breq    .Lproducts_done
+    rjmp    .Lproduct
+.Lproducts_done:
+    return_registers
+    end_function cm_avr_ntt14_multiply
+
+/* ---- 1024 points in 1792 bytes ---- */
+
+/*
+ * Four residues of 14 bits share seven bytes: their lower bytes, then the upper six bits of the first three, each under two
+ * bits of the fourth's. A pass unpacks four groups into sixteen words on the stack, takes two levels of them, and packs the
+ * residues again.
+ */
+#define LOG2_PACKED 10
+#define GROUP_BYTES 7
+#define QUARTER_BYTES 448
+
+/* The frame, from Y on. */
+#define WORDS 32 /* bytes of unpacked residues; behind them: */
+#define START 32 /* of the packed residues */
+#define BASE 34 /* of the block */
+#define AT 36 /* of the group */
+#define STRIDE 38 /* of the four groups that are taken together */
+#define COUNT 40 /* of groups in a quarter of a block */
+#define BLOCKS 41
+#define BLOCKS_LEFT 42
+#define GROUPS_LEFT 43
+#define ROOTS 44
+#define OUTER_OVER_N 50
+#define MINUS_N_INV 52
+#define FRAME 54
+
+    .macro load_variable pair_lo, pair_hi, offset
+    ldd     \pair_lo, Y+\offset
+    ldd     \pair_hi, Y+\offset+1
+    .endm
+
+    .macro store_variable pair_lo, pair_hi, offset
+    std     Y+\offset, \pair_lo
+    std     Y+\offset+1, \pair_hi
+    .endm
+
+    .macro put value, offset
+    ldi     r24, \value
+    std     Y+\offset, r24
+    .endm
+
+    .section .text.cm_avr_ntt14_packed, "ax", @progbits
+
+/* From a group at X to four words at Y; both move behind them. */
+.Lunpack:
+    .irp n, 16, 17, 18, 19, 20, 21, 22
+    ld      r\n, X+
+    .endr
+    clr     r23
+    .irp n, 22, 22, 21, 21, 20, 20
+    lsl     r\n
+    rol     r23
+    .endr
+    .irp n, 20, 21, 22
+    lsr     r\n
+    lsr     r\n
+    .endr
+    .irp n, 16, 20, 17, 21, 18, 22, 19, 23
+    st      Y+, r\n
+    .endr
+    ret
+
+    .macro put_upper_bits to
+    lsl     r23
+    lsl     r23
+    mov     r24, r23
+    andi    r24, 0xC0
+    or      \to, r24
+    .endm
+
+.Lpack:
+    .irp n, 16, 20, 17, 21, 18, 22, 19, 23
+    ld      r\n, Y+
+    .endr
+    put_upper_bits r22
+    put_upper_bits r21
+    put_upper_bits r20
+    .irp n, 16, 17, 18, 19, 20, 21, 22
+    st      X+, r\n
+    .endr
+    ret
+
+    .macro set_stack_pointer
+    in      r0, 0x3F
+    cli
+    out     0x3E, r29
+    out     0x3F, r0
+    out     0x3D, r28
+    .endm
+
+/* Z ends behind the table's header. */
+    .macro enter_packed
+    save_registers
+    movw    r26, r24
+    movw    r30, r22
+    clr     zero
+    in      r28, 0x3D
+    in      r29, 0x3E
+    sbiw    r28, FRAME
+    set_stack_pointer
+    adiw    r28, 1
+    store_variable r26, r27, START
+    adiw    r30, 3
+    lpm     k, Z+
+    lpm     quotient, Z+
+    adiw    r30, 1
+    load_root r8, r9
+    load_root r10, r11
+    store_variable r8, r9, OUTER_OVER_N
+    store_variable r10, r11, MINUS_N_INV
+    clr     points
+    inc     points
+    .endm
+
+    .macro return_packed
+    adiw    r28, FRAME - 1
+    set_stack_pointer
+    return_registers
+    .endm
+
+/* Four groups at a stride, the first one AT; Y is where it was. */
+    .macro four_groups routine
+    load_variable r26, r27, AT
+    load_variable r10, r11, STRIDE
+    ldi     r24, 4
+    mov     blocks, r24
+1:  movw    r12, r26
+    rcall   \routine
+    movw    r26, r12
+    add     r26, r10
+    adc     r27, r11
+    dec     blocks
+    brne    1b
+    sbiw    r28, WORDS
+    .endm
+
+    .macro four_residues
+    mov     w_lo, quotient
+    residue_c0
+    residue_of c1_lo, c1_hi
+    residue_of c2_lo, c2_hi
+    residue_of c3_lo, c3_hi
+    .endm
+
+    .macro forward_column
+    load_four 8
+    forward_four
+    four_residues
+    store_four 8
+    .endm
+
+    .macro inverse_column
+    load_four 8
+    inverse_four
+    four_residues
+    store_four 8
+    .endm
+
+/* With the first root over n in place of its own, and -1/n in X. */
+    .macro inverse_last_column
+    load_four 8
+    inverse_inner_level
+    inverse_butterfly_residue c0_lo, c0_hi, c2_lo, c2_hi
+    inverse_butterfly_residue c1_lo, c1_hi, c3_lo, c3_hi
+    std     Y+25, c3_hi
+    std     Y+24, c3_lo
+    movw    c3_lo, c0_lo
+    movw    w_lo, r26
+    residue_over_n c1_lo, c1_hi
+    residue_over_n c3_lo, c3_hi
+    std     Y+17, c2_hi
+    std     Y+16, c2_lo
+    std     Y+9, c1_hi
+    std     Y+8, c1_lo
+    st      Y+, c3_lo
+    st      Y+, c3_hi
+    .endm
+
+    .macro load_last_roots
+    load_roots_before
+    load_variable r8, r9, OUTER_OVER_N
+    .endm
+
+/* Two levels of all blocks; load_block_roots leaves theirs in r13:r8. */
+    .macro packed_pass load_block_roots, column
+    ldd     r24, Y+BLOCKS
+    std     Y+BLOCKS_LEFT, r24
+    load_variable r26, r27, START
+    store_variable r26, r27, BASE
+2:  \load_block_roots
+    store_variable r8, r9, ROOTS
+    store_variable r10, r11, ROOTS+2
+    store_variable r12, r13, ROOTS+4
+    load_variable r26, r27, BASE
+    store_variable r26, r27, AT
+    ldd     r24, Y+COUNT
+    std     Y+GROUPS_LEFT, r24
+3:  four_groups .Lunpack
+    load_variable r8, r9, ROOTS
+    load_variable r10, r11, ROOTS+2
+    load_variable r12, r13, ROOTS+4
+    load_variable r26, r27, MINUS_N_INV
+    ldi     r24, 4
+    mov     blocks, r24
+4:  \column
+    dec     blocks
+    breq    5f
+    rjmp    4b
+5:  sbiw    r28, 8
+    four_groups .Lpack
+    load_variable r26, r27, AT
+    adiw    r26, GROUP_BYTES
+    store_variable r26, r27, AT
+    ldd     r24, Y+GROUPS_LEFT
+    dec     r24
+    std     Y+GROUPS_LEFT, r24
+    breq    6f
+    rjmp    3b
+6:  load_variable r26, r27, BASE
+    load_variable r22, r23, STRIDE
+    .rept 2
+    lsl     r22
+    rol     r23
+    .endr
+    add     r26, r22
+    adc     r27, r23
+    store_variable r26, r27, BASE
+    ldd     r24, Y+BLOCKS_LEFT
+    dec     r24
+    std     Y+BLOCKS_LEFT, r24
+    breq    7f
+    rjmp    2b
+7:
+    .endm
+
+/* Two levels within each group: Z goes through all their roots. */
+    .macro packed_groups load_block_roots, levels
+    load_variable r26, r27, START
+    clr     blocks
+1:  \load_block_roots
+    rcall   .Lunpack
+    sbiw    r28, 8
+    load_four 2
+    \levels
+    four_residues
+    store_four 2
+    sbiw    r28, 8
+    sbiw    r26, GROUP_BYTES
+    rcall   .Lpack
+    sbiw    r28, 8
+    dec     blocks
+    breq    2f
+    rjmp    1b
+2:
+    .endm
+
+    .global cm_avr_ntt14_forward_packed
+    .type cm_avr_ntt14_forward_packed, @function
+cm_avr_ntt14_forward_packed:
+    enter_packed
+    put     lo8(QUARTER_BYTES), STRIDE
+    put     hi8(QUARTER_BYTES), STRIDE+1
+    put     64, COUNT
+    put     1, BLOCKS
+.Lforward_packed_pass:
+    packed_pass load_roots, forward_column
+    load_variable r22, r23, STRIDE
+    ldd     r24, Y+COUNT
+    ldd     r18, Y+BLOCKS
+    .rept 2
+    lsr     r23
+    ror     r22
+    lsl     r18
+    .endr
+    store_variable r22, r23, STRIDE
+    std     Y+BLOCKS, r18
+    lsr     r24
+    lsr     r24
+    std     Y+COUNT, r24
+    breq    .Lforward_packed_groups
+    rjmp    .Lforward_packed_pass
+.Lforward_packed_groups:
+    packed_groups load_roots, forward_four
+    return_packed
+    end_function cm_avr_ntt14_forward_packed
+
+    .global cm_avr_ntt14_inverse_packed
+    .type cm_avr_ntt14_inverse_packed, @function
+cm_avr_ntt14_inverse_packed:
+    enter_packed
+    subi    r30, lo8(-(2 * ((1 << LOG2_PACKED) - 1)))
+    sbci    r31, hi8(-(2 * ((1 << LOG2_PACKED) - 1)))
+    packed_groups load_roots_before, inverse_four
+    put     GROUP_BYTES, STRIDE
+    put     0, STRIDE+1
+    put     1, COUNT
+    put     64, BLOCKS
+.Linverse_packed_pass:
+    packed_pass load_roots_before, inverse_column
+    load_variable r22, r23, STRIDE
+    ldd     r24, Y+COUNT
+    ldd     r18, Y+BLOCKS
+    .rept 2
+    lsl     r22
+    rol     r23
+    lsl     r24
+    lsr     r18
+    .endr
+    store_variable r22, r23, STRIDE
+    std     Y+COUNT, r24
+    std     Y+BLOCKS, r18
+    cpi     r18, 1
+    breq    .Linverse_packed_last
+    rjmp    .Linverse_packed_pass
+.Linverse_packed_last:
+    packed_pass load_last_roots, inverse_last_column
+    return_packed
+    end_function cm_avr_ntt14_inverse_packed
 
 #endif

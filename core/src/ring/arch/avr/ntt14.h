@@ -16,6 +16,7 @@
 
 /* What a transform of n points takes from flash. ntt14.S knows the order of the fields. */
 typedef struct cm_avr_ntt14 {
+    int16_t r2; /* 2^32 mod q, below q/2 in magnitude */
     uint8_t log2_n;
     uint8_t k;        /* q = 256 k + 1 */
     uint8_t quotient; /* 2^16 / q, rounded */
@@ -49,6 +50,17 @@ extern const cm_avr_ntt14_table_1024 cm_avr_ntt14_q12289_n1024;
 /* In place, of n = 64 to 512 residues; table: the header of one of the above, in flash. */
 void cm_avr_ntt14_forward(uint16_t *a, const cm_avr_ntt14 *table);
 void cm_avr_ntt14_inverse(uint16_t *a, const cm_avr_ntt14 *table);
+
+/* a[i] = a[i] b[i], for transformed a and b of n = 64 to 512 residues: transform back, and a is the polynomials' product. */
+void cm_avr_ntt14_multiply(uint16_t *a, const uint16_t *b, const cm_avr_ntt14 *table);
+
+/*
+ * The transforms of 1024 residues in 1792 bytes. Group i of four, a[4i] to a[4i + 3], has seven bytes: the lower bytes, then
+ * the upper bits of the first three in bits 0 to 5, with those of the fourth, two by two from the lowest on, in bits 6 and 7.
+ */
+#define CM_AVR_NTT14_PACKED_BYTES 1792
+void cm_avr_ntt14_forward_packed(uint8_t *a, const cm_avr_ntt14 *table);
+void cm_avr_ntt14_inverse_packed(uint8_t *a, const cm_avr_ntt14 *table);
 
 #endif
 #endif
