@@ -14,10 +14,10 @@
 #define PLAIN_MODULUS 40961u
 
 typedef struct bench_inputs {
-    uint16_t mask;        /* value i is i ^ mask, below t for any mask of 15 bits */
-    uint8_t fixed;        /* whether the seeds below are taken */
-    uint8_t public_seed;  /* its first byte; the rest is 0 */
-    uint8_t secret_seed;  /* the same */
+    uint16_t mask;       /* value i is i ^ mask, below t for any mask of 15 bits */
+    uint8_t fixed;       /* whether the seeds below are taken */
+    uint8_t public_seed; /* its first byte; the rest is 0 */
+    uint8_t secret_seed; /* the same */
 } bench_inputs;
 
 volatile bench_inputs bench = {0x2A55, 0, 0, 0};

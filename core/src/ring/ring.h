@@ -120,12 +120,6 @@ static inline uint32_t cm_ring_points(const cm_ring *ring)
     return (uint32_t)1 << (ring->log2_n - ring->log2_tiles);
 }
 
-/* A residue as a number of at most q / 2 in magnitude. For public ones: it may branch. */
-static inline int32_t cm_centred(uint32_t residue, uint32_t q)
-{
-    return (int32_t)residue - (residue > q / 2u ? (int32_t)q : 0);
-}
-
 /* r of the ring or tile, x^(n/T) - r, in Montgomery form. */
 uint32_t cm_ring_fold_ratio(const cm_ring *ring);
 

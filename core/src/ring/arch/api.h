@@ -57,7 +57,11 @@ static const cm_arch cm_armv7em = {
 #define CM_ARCH cm_armv7em
 #elif CM_AVR
 #include "ring/arch/avr/arch.h"
-static const cm_arch cm_avr = {cm_avr_ntt_forward, NULL, cm_avr_multiply, cm_avr_multiply_add, NULL};
+static const cm_arch cm_avr = {
+    .ntt_forward = cm_avr_ntt_forward,
+    .multiply = cm_avr_multiply,
+    .multiply_add = cm_avr_multiply_add,
+};
 #define CM_ARCH cm_avr
 #endif
 
