@@ -80,20 +80,6 @@ static cm_status open_arena(const cm_params *params, const cm_message_source *so
     return CM_OK;
 }
 
-/* The seeds go where they are needed from, by way of the tile, which is idle. */
-static cm_status draw_seeds(cm_device *device, const layout *parts, cm_xof_kind xof, cm_ciphertext_info *info)
-{
-    cm_seeds *seeds = (cm_seeds *)(void *)parts->w;
-    const cm_status status = cm_seeds_draw(device, seeds);
-    if (status == CM_OK) {
-        info->counter = seeds->counter;
-        memcpy(info->seed, seeds->public_seed, cm_public_seed_bytes(xof));
-        memcpy(parts->work->secret_seed, seeds->secret_seed, sizeof parts->work->secret_seed);
-    }
-    cm_wipe(seeds, sizeof *seeds);
-    return status;
-}
-
 /* Common to both kinds of key: check the arena, encode, take the seeds, say what will come. */
 static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_id, cm_xof_kind xof,
                        cm_message_source *source, void *arena, cm_emitter *emitter, const layout *parts)
@@ -105,7 +91,8 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
     }
     cm_ciphertext_info *info = &emitter->info;
     memset(info, 0, sizeof *info);
-    status = draw_seeds(device, parts, xof, info);
+    info->xof = xof;
+    status = cm_seeds_draw_into(device, parts->w, info, work->secret_seed); /* the tile is idle */
     if (status != CM_OK) {
         return status;
     }
@@ -124,7 +111,6 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
     info->components = 2;
     info->primes = params->data_primes;
     info->log2_tiles = CM_LOG2_TILES;
-    info->xof = xof;
     info->key_id = key_id;
     info->scale_or_t = source->scale_or_t;
     return emitter->begin(emitter, info);

@@ -15,7 +15,7 @@
 
 typedef struct workspace {
     cm_ring ring;
-    cm_seeds seeds;
+    uint8_t secret_seed[CM_SEED_BYTES];
     cm_uniform uniform;
     cm_stream stream;
 } workspace;
@@ -59,7 +59,7 @@ static cm_status emit_tile(workspace *work, uint32_t *tile, const uint8_t *terna
 {
     const cm_ring *ring = &work->ring;
     const cm_prime *prime = ring->prime;
-    const cm_noise noise = {work->seeds.secret_seed, &work->stream};
+    const cm_noise noise = {work->secret_seed, &work->stream};
     cm_ternary_fold(tile, ternary, prime->q - prime->r1, ring);
     cm_ntt_forward(tile, ring);
     multiply_expansion(work, tile);
@@ -71,24 +71,22 @@ static cm_status emit_tile(workspace *work, uint32_t *tile, const uint8_t *terna
 }
 
 static cm_status begin_key(cm_device *device, const cm_params *params, uint64_t key_id, cm_xof_kind xof,
-                           workspace *work, cm_emitter *emitter)
+                           workspace *work, uint32_t *tile, cm_emitter *emitter)
 {
-    const cm_status status = cm_seeds_draw(device, &work->seeds);
+    cm_ciphertext_info *info = &emitter->info;
+    memset(info, 0, sizeof *info);
+    info->xof = xof;
+    const cm_status status = cm_seeds_draw_into(device, tile, info, work->secret_seed); /* the tile is idle */
     if (status != CM_OK) {
         return status;
     }
-    cm_ciphertext_info *info = &emitter->info;
-    memset(info, 0, sizeof *info);
     info->params = params;
     info->scheme = CM_PUBLIC_KEY;
     info->ntt_form = true;
     info->components = 2;
     info->primes = params->key_primes;
     info->log2_tiles = CM_LOG2_TILES;
-    info->xof = xof;
     info->key_id = key_id;
-    info->counter = work->seeds.counter;
-    memcpy(info->seed, work->seeds.public_seed, cm_public_seed_bytes(xof));
     return emitter->begin(emitter, info);
 }
 
@@ -96,8 +94,7 @@ static cm_status emit(const cm_params *params, const uint8_t *ternary, workspace
                       cm_emitter *emitter)
 {
     cm_status status = CM_OK;
-    cm_uniform_init(&work->uniform, emitter->info.xof, work->seeds.public_seed, params->log2_n,
-                    params->key_primes);
+    cm_uniform_init(&work->uniform, emitter->info.xof, emitter->info.seed, params->log2_n, params->key_primes);
     for (unsigned i = 0; i < params->key_primes; i++) {
         cm_ring_init(&work->ring, &params->primes[i], params->log2_n);
         cm_uniform_begin_prime(&work->uniform, &params->primes[i], i);
@@ -129,7 +126,7 @@ cm_status cm_device_emit_public_key(cm_device *device, const cm_params *params, 
     }
     workspace *work = arena;
     uint32_t *const tile = (uint32_t *)(void *)((uint8_t *)arena + CM_WORKSPACE_BYTES);
-    cm_status status = begin_key(device, params, key_id, xof, work, emitter);
+    cm_status status = begin_key(device, params, key_id, xof, work, tile, emitter);
     if (status == CM_OK) {
         status = emit(params, ternary, work, tile, emitter);
     }

@@ -3,10 +3,12 @@
 #define CM_SCHEME_SEEDS_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "ciphermote/device.h"
 #include "ciphermote/emitter.h"
 #include "ciphermote/keys.h"
+#include "random/wipe.h"
 #include "random/xof.h"
 
 typedef struct cm_seeds {
@@ -20,6 +22,25 @@ typedef struct cm_seeds {
 
 /* Take the next counter and fresh randomness. CM_ERR_ARGUMENT (device not ready), CM_ERR_COUNTER, CM_ERR_RANDOM. */
 CM_MUST_CHECK cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds);
+
+/*
+ * The same by way of memory that is idle, of sizeof(cm_seeds) bytes: the public half goes to info, whose xof says how long it
+ * is, the other to secret_seed.
+ */
+CM_MUST_CHECK static inline cm_status cm_seeds_draw_into(cm_device *device, void *idle,
+                                                         cm_ciphertext_info *info,
+                                                         uint8_t secret_seed[CM_SEED_BYTES])
+{
+    cm_seeds *seeds = (cm_seeds *)idle;
+    const cm_status status = cm_seeds_draw(device, seeds);
+    if (status == CM_OK) {
+        info->counter = seeds->counter;
+        memcpy(info->seed, seeds->public_seed, cm_public_seed_bytes(info->xof));
+        memcpy(secret_seed, seeds->secret_seed, CM_SEED_BYTES);
+    }
+    cm_wipe(seeds, sizeof *seeds);
+    return status;
+}
 
 /* The derivation alone: a pure function of its inputs. */
 void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t randomness[32],
