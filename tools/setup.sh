@@ -15,7 +15,7 @@ demo_packages=(cmake g++ gcc make ninja-build python3 python3-dev python3-venv
     binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
 test_packages=("${demo_packages[@]}" clang clang-format cppcheck libclang-rt-14-dev llvm pkg-config shellcheck
     valgrind gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
-    avr-libc binutils-avr gcc-avr libelf-dev libsimavr-dev)
+    arduino-core-avr avr-libc binutils-avr gcc-avr libelf-dev libsimavr-dev)
 rtl_packages=("${demo_packages[@]}" iverilog perl)
 
 say()

@@ -83,6 +83,7 @@ OPTIONS = (
     option("CM_CRC_TABLE", "NIBBLE", "BYTE", "WORD"),
     option("CM_MAX_LOG2_N", 12, 10, 11, 13, 14, crossed=False),
     option("CM_COUNTER_RESERVE", 16, 1, 65536, crossed=False),
+    option("CM_KEPT_NOISE", 0, 96, crossed=False),
     option("CM_WIPE_STACK_BYTES", 2048, 64, crossed=False),
 )
 
@@ -109,6 +110,11 @@ RULES = (
         "CM_WHOLE_PRODUCTS works on whole polynomials",
     ),
     Rule(
+        ("CM_KEPT_NOISE", "CM_STORE_NOISE"),
+        lambda kept, store: kept != "0" and store == "1",
+        "CM_STORE_NOISE keeps all coefficients of noise",
+    ),
+    Rule(
         ("CM_SLOT_ORDER", "CM_LOG2_TILES"),
         lambda order, tiles: order == "CM_SLOT_ORDER_RAM" and int(tiles) > 2,
         "CM_SLOT_ORDER_RAM needs n bytes",
@@ -126,6 +132,8 @@ REFUSED = (
     ("-DCM_MAX_LOG2_N=15", "CM_MAX_LOG2_N must be"),
     ("-DCM_COUNTER_RESERVE=0", "CM_COUNTER_RESERVE must be"),
     ("-DCM_COUNTER_RESERVE=65537", "CM_COUNTER_RESERVE must be"),
+    ("-DCM_KEPT_NOISE=16", "CM_KEPT_NOISE must be"),
+    ("-DCM_KEPT_NOISE=1056", "CM_KEPT_NOISE must be"),
     ("-DCM_LOG2_TILES=-1", "CM_LOG2_TILES must be"),
     ("-DCM_LOG2_TILES=5", "CM_LOG2_TILES must be"),
     ("-DCM_SLOT_ORDER=3", "CM_SLOT_ORDER must be"),

@@ -28,6 +28,7 @@ DEVICE = (
     "-DCM_XOF_BLAKE2XB=0",
     "-DCM_LOG2_TILES=3",
     "-DCM_TRANSFORMED_SECRET=1",
+    "-DCM_KEPT_NOISE=128",
 )
 """What an Arduino Uno leaves out, and how it tiles."""
 
@@ -115,4 +116,8 @@ def arithmetic_sources() -> tuple[Path, ...]:
         "arch/avr/ntt14.S",
         "arch/avr/ntt14_tables.c",
     )
-    return (*(ring / name for name in names), CORE / "random/arch/avr/chacha20.S")
+    return (
+        *(ring / name for name in names),
+        CORE / "random/arch/avr/chacha20.S",
+        CORE / "random/arch/avr/uniform.S",
+    )

@@ -3,12 +3,14 @@
  * UART text, and digests of the code that ran and of the addresses it touched. machine.py is its other half.
  *
  * Firmware marks regions by writes to GPIOR0: 0x80 | r begins region r, r ends it. Writes of 1 and 0 to GPIOR1 pause and
- * resume all counting, for waits that are no work, such as a UART's.
+ * resume all counting, for waits that are no work, such as a UART's; machine_wait_in names a function that has such a loop.
  */
+#include <simavr/avr_eeprom.h>
 #include <simavr/avr_uart.h>
 #include <simavr/sim_avr.h>
 #include <simavr/sim_elf.h>
 #include <simavr/sim_io.h>
+#include <simavr/sim_time.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,6 +18,12 @@
 
 #define GPIOR0 0x3E
 #define GPIOR1 0x4A
+#define EECR 0x3F
+#define EEMPE 0x04
+#define EEPE 0x02
+#define SBI_EEPE 0x9AF9u
+#define OUT_EECR 0xBA0Fu
+#define EEPROM_WRITE_MICROSECONDS 3400
 #define REGION_BEGIN 0x80
 #define REGIONS 0x80
 /* The write that begins a region, and the ldi before the one that ends it. */
@@ -37,6 +45,17 @@ typedef struct counts {
     uint32_t deepest; /* the instruction that took it there */
 } counts;
 
+/* A function that waits in a loop: what passes between the first jump back and the last one is no work. */
+typedef struct wait {
+    uint32_t start; /* of its code; 0 if there is none */
+    uint32_t end;
+    int inside;
+    uint32_t sp; /* at its entry */
+    uint32_t at; /* the last address in it */
+    avr_cycle_count_t first;
+    avr_cycle_count_t last;
+} wait;
+
 typedef struct machine {
     avr_t *avr;
     counts open;
@@ -44,6 +63,8 @@ typedef struct machine {
     avr_cycle_count_t paused_at;
     int paused;
     int torn_sp;
+    wait waits;
+    avr_cycle_count_t eeprom_busy_until; /* 0 if no write is going on */
     counts *ended;
     size_t ended_count;
     size_t ended_room;
@@ -149,9 +170,47 @@ static uint32_t data_address(const avr_t *avr, unsigned op)
     }
 }
 
+static void follow_wait(machine *m)
+{
+    wait *w = &m->waits;
+    const avr_t *avr = m->avr;
+    if (w->inside && pair(avr, R_SPL) > w->sp) {
+        m->open.paused += w->last - w->first;
+        w->inside = 0;
+    }
+    if (avr->pc == w->start && !w->inside) {
+        w->inside = 1;
+        w->sp = pair(avr, R_SPL);
+        w->at = 0;
+        w->first = w->last = 0;
+    }
+    if (!w->inside || avr->pc < w->start || avr->pc >= w->end) {
+        return;
+    }
+    if (avr->pc < w->at) {
+        w->last = avr->cycle;
+        w->first = w->first ? w->first : w->last;
+    }
+    w->at = avr->pc;
+}
+
+/* libsimavr writes to EEPROM in no time: keep EEPE set for as long as the data sheet says. */
+static void follow_eeprom(machine *m, int begun)
+{
+    avr_t *avr = m->avr;
+    if (begun) {
+        avr->data[EECR] |= EEPE;
+        m->eeprom_busy_until = avr->cycle + avr_usec_to_cycles(avr, EEPROM_WRITE_MICROSECONDS);
+    } else if (m->eeprom_busy_until && avr->cycle >= m->eeprom_busy_until) {
+        avr->data[EECR] &= (uint8_t)~EEPE;
+        m->eeprom_busy_until = 0;
+    }
+}
+
 static int step(machine *m)
 {
     avr_t *avr = m->avr;
+    const int armed = avr->data[EECR] & EEMPE;
     const unsigned op = avr->flash[avr->pc] | (unsigned)avr->flash[avr->pc + 1] << 8;
     if (!m->paused) {
         m->open.path = fnv(m->open.path, avr->pc);
@@ -163,6 +222,10 @@ static int step(machine *m)
     const avr_flashaddr_t at = avr->pc;
     const avr_cycle_count_t before = avr->cycle;
     const int state = avr_run(avr);
+    follow_eeprom(m, armed && (op == SBI_EEPE || (op & 0xFE0Fu) == OUT_EECR));
+    if (m->waits.start) {
+        follow_wait(m);
+    }
     if (m->profile && !m->paused) {
         m->profile[at >> 1] += avr->cycle - before;
     }
@@ -224,6 +287,12 @@ machine *machine_open(const char *elf, const char *mcu, uint32_t frequency)
     avr_irq_register_notify(avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_OUTPUT), receive, m);
     open_counts(m, 0);
     return m;
+}
+
+/* The code of a function that waits. */
+void machine_wait_in(machine *m, uint32_t start, uint32_t end)
+{
+    m->waits = (wait){.start = start, .end = end};
 }
 
 void machine_close(machine *m)
@@ -289,6 +358,24 @@ const uint64_t *machine_profile(machine *m, size_t *words)
     return m->profile;
 }
 
+/* Run until the UART has sent a byte, or an EEPROM write begins or ends. Returns 1 then. */
+int machine_run_to_change(machine *m, uint64_t cycles)
+{
+    const avr_cycle_count_t end = m->avr->cycle + cycles;
+    const size_t sent = m->text_length;
+    const uint8_t busy = m->avr->data[EECR] & EEPE;
+    while (m->avr->cycle < end) {
+        const int state = step(m);
+        if (m->text_length != sent || (m->avr->data[EECR] & EEPE) != busy) {
+            return 1;
+        }
+        if (state == cpu_Done || state == cpu_Crashed) {
+            return 0;
+        }
+    }
+    return 0;
+}
+
 uint8_t *machine_data(machine *m)
 {
     return m->avr->data;
@@ -319,4 +406,17 @@ const char *machine_text(const machine *m, size_t *length)
 {
     *length = m->text_length;
     return m->text;
+}
+
+/* Read or write EEPROM bytes as a programmer does: at once. */
+void machine_eeprom_read(machine *m, uint8_t *out, uint16_t offset, uint32_t size)
+{
+    avr_eeprom_desc_t at = {.ee = out, .offset = offset, .size = size};
+    avr_ioctl(m->avr, AVR_IOCTL_EEPROM_GET, &at);
+}
+
+void machine_eeprom_write(machine *m, uint8_t *bytes, uint16_t offset, uint32_t size)
+{
+    avr_eeprom_desc_t at = {.ee = bytes, .offset = offset, .size = size};
+    avr_ioctl(m->avr, AVR_IOCTL_EEPROM_SET, &at);
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bisect
 import ctypes
+import struct
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +20,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FREQUENCY = 16_000_000
 CALL_CYCLES = 2_000_000_000
+EECR, EEPE = 0x3F, 0x02
+"""EEPROM control (data and address registers behind it), and its bit for a write that is going on."""
 DATA_SPACE = 0x800000
 """Where the linker puts data addresses."""
 
@@ -93,6 +96,7 @@ def _load(library: Path) -> ctypes.CDLL:
         "machine_open": (pointer, (ctypes.c_char_p, ctypes.c_char_p, word)),
         "machine_close": (None, (pointer,)),
         "machine_run": (ctypes.c_int, (pointer, word, wide)),
+        "machine_run_to_change": (ctypes.c_int, (pointer, wide)),
         "machine_call": (
             ctypes.c_int,
             (
@@ -111,6 +115,9 @@ def _load(library: Path) -> ctypes.CDLL:
         "machine_ram_end": (word, (pointer,)),
         "machine_cycle": (wide, (pointer,)),
         "machine_regions": (ctypes.POINTER(_Counts), (pointer, ctypes.POINTER(ctypes.c_size_t))),
+        "machine_wait_in": (None, (pointer, word, word)),
+        "machine_eeprom_read": (None, (pointer, ctypes.c_char_p, ctypes.c_uint16, word)),
+        "machine_eeprom_write": (None, (pointer, ctypes.c_char_p, ctypes.c_uint16, word)),
         "machine_text": (pointer, (pointer, ctypes.POINTER(ctypes.c_size_t))),
     }
     for name, (result, arguments) in signatures.items():
@@ -147,6 +154,15 @@ class Machine:
         """Run for so many cycles, or until the core sleeps for good."""
         self._api.machine_run(self._handle, 0xFFFFFFFF, cycles)
 
+    def run_to_change(self, cycles: int = CALL_CYCLES) -> bool:
+        """Run until a byte has left on UART 0, or an EEPROM write begins or ends; False if none does."""
+        return bool(self._api.machine_run_to_change(self._handle, cycles))
+
+    def eeprom_write(self) -> tuple[int, int] | None:
+        """The address and the value that are being written to EEPROM; None if no write is going on."""
+        control, value, address = struct.unpack("<BBH", self.read(EECR, 4))
+        return (address, value) if control & EEPE else None
+
     def call(self, symbol: str, *arguments: int, cycles: int = CALL_CYCLES) -> Counts:
         """Call a function with arguments of 16 bits; the cycles are those of its body and its ret.
 
@@ -182,6 +198,22 @@ class Machine:
 
     def _at(self, memory: Callable[[int], Any], address: int) -> int:
         return ctypes.addressof(memory(self._handle).contents) + address
+
+    def leave_out_waits(self, symbol: str) -> None:
+        """Count what the loop of a function takes as paused: of one that has a single loop, to wait in."""
+        start = self.symbols[symbol]
+        end = min(address for address in self.symbols.values() if address > start)
+        self._api.machine_wait_in(self._handle, start, end)
+
+    def read_eeprom(self, offset: int, length: int) -> bytes:
+        """Read from the EEPROM."""
+        out = ctypes.create_string_buffer(length)
+        self._api.machine_eeprom_read(self._handle, out, offset, length)
+        return out.raw
+
+    def write_eeprom(self, offset: int, content: bytes) -> None:
+        """Write to the EEPROM, as a programmer does."""
+        self._api.machine_eeprom_write(self._handle, content, offset, len(content))
 
     def start_profile(self) -> None:
         """Count cycles by function from now on."""

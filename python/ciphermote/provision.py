@@ -130,9 +130,18 @@ def to_c_header(provisioned: Provision) -> str:
         f"#define CM_PROVISIONED_SECRET_KEY {int(p.secret_key is not None)}",
         f"#define CM_PROVISIONED_PUBLIC_KEY {int(p.public_key is not None)}",
         "",
+        "/* Where an AVR's flash holds what is never copied to its RAM. */",
+        "#ifdef __AVR__",
+        "#include <avr/pgmspace.h>",
+        "#define CM_PROVISIONED_FLASH PROGMEM",
+        "#else",
+        "#define CM_PROVISIONED_FLASH",
+        "#endif",
+        "",
         *([] if built_in else [c_header(p.parameters, symbol)]),
         "/* clang-format off */",
-        "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] = {",
+        "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] "
+        "CM_PROVISIONED_FLASH = {",
         *_byte_rows(p.device_secret),
         "};",
     ]
@@ -141,12 +150,17 @@ def to_c_header(provisioned: Provision) -> str:
         transformed = [p.secret_key.transformed(i) for i in range(len(p.parameters.data_primes))]
         parts += [
             "",
+            "#if defined(__AVR__) && CM_TRANSFORMED_SECRET",
+            "#define cm_provisioned_ternary NULL /* 2 bits a coefficient of RAM that encryption does without */",
+            "#else",
             f"static const uint8_t cm_provisioned_ternary[{p.parameters.n // 4}] = {{",
             *_byte_rows(p.secret_key.packed),
             "};",
+            "#endif",
             "#if CM_TRANSFORMED_SECRET",
             "/* [data prime][n]: cm_secret_key_transform. */",
-            f"static const uint32_t cm_provisioned_transformed[{len(transformed) * p.parameters.n}] = {{",
+            f"static const uint32_t cm_provisioned_transformed[{len(transformed) * p.parameters.n}] "
+            "CM_PROVISIONED_FLASH = {",
             *_word_rows(np.stack(transformed)),
             "};",
             "#endif",

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench" / "avr"))
-
-from images import RAM_START, arithmetic_sources, open_kernels  # noqa: E402
-from machine import Machine  # noqa: E402
+from images import PARAMETERS, RAM_START, arithmetic_sources, open_kernels
+from machine import Machine
 
 __all__ = [
+    "PARAMETERS",
     "RAM_START",
     "Machine",
     "edge_vectors",

@@ -8,6 +8,9 @@
 #ifndef CIPHERMOTE_CONFIG_H
 #define CIPHERMOTE_CONFIG_H
 
+#if defined(ARDUINO) && !defined(CM_CONFIG_FILE)
+#define CM_CONFIG_FILE "arduino_config.h" /* ports/arduino: its build passes no options */
+#endif
 #ifdef CM_CONFIG_FILE
 #include CM_CONFIG_FILE
 #endif
@@ -148,6 +151,20 @@
  */
 #ifndef CM_STORE_NOISE
 #define CM_STORE_NOISE CM_PRESET_STORE_NOISE
+#endif
+
+/*
+ * CM_KEPT_NOISE        Where noise is not stored, how many of its coefficients a symmetric encryption samples once and keeps all the
+ *                      same, a byte each: what RAM is left buys time. A multiple of 32, 0 to 1024. Default: 0.
+ */
+#ifndef CM_KEPT_NOISE
+#define CM_KEPT_NOISE 0
+#endif
+#if CM_KEPT_NOISE < 0 || CM_KEPT_NOISE > 1024 || CM_KEPT_NOISE % 32
+#error "CM_KEPT_NOISE must be a multiple of 32 between 0 and 1024."
+#endif
+#if CM_KEPT_NOISE && CM_STORE_NOISE
+#error "CM_STORE_NOISE keeps all coefficients of noise: set CM_KEPT_NOISE to 0."
 #endif
 
 /*

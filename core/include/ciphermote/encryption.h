@@ -25,7 +25,7 @@ typedef enum cm_number {
 
 /* What lies behind the message in the arena: workspace, two tiles, and what config.h and the kind of key ask for. */
 #if defined(__AVR__) && !CM_XOF_SHAKE256 && !CM_XOF_BLAKE2XB
-#define CM_WORKSPACE_BYTES (288u + 8u * CM_MAX_LOG2_N)
+#define CM_WORKSPACE_BYTES (248u + 8u * CM_MAX_LOG2_N)
 #else
 #define CM_WORKSPACE_BYTES 704u
 #endif
@@ -33,7 +33,7 @@ typedef enum cm_number {
 #define CM_ROOTS_BYTES(n) (CM_NTT_ROOTS == CM_NTT_ROOTS_RAM ? CM_TILE_BYTES(n) : 0u)
 #define CM_SYMMETRIC_WORK_BYTES(n) \
     (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + (CM_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + \
-     (CM_STORE_NOISE ? (size_t)(n) : 0u))
+     (CM_STORE_NOISE ? (size_t)(n) : CM_KEPT_NOISE))
 #define CM_ASYMMETRIC_WORK_BYTES(n) \
     (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + 2u * CM_TILE_BYTES(n) + (size_t)(n) / 4u + \
      (CM_STORE_NOISE ? 2u * (size_t)(n) : 0u) + (CM_WHOLE_PRODUCTS ? 4u * (size_t)(n) : 0u))

@@ -24,7 +24,7 @@ extern "C" {
 typedef struct cm_secret_key {
     const cm_params *params;
     uint64_t key_id;        /* names the key pair on the wire */
-    const uint8_t *ternary; /* CM_TERNARY_BYTES(n) */
+    const uint8_t *ternary; /* CM_TERNARY_BYTES(n); with CM_TRANSFORMED_SECRET, encryption does without */
 #if CM_TRANSFORMED_SECRET
     const uint32_t *transformed; /* [data prime][n] words of cm_secret_key_transform; on AVR in PROGMEM */
 #endif

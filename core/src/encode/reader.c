@@ -68,13 +68,15 @@ static void read_shifted(uint16_t *w, const cm_bfv_reader *reader, const scaling
 
 #endif
 
+#define MOST_TILES (1u << CM_LOG2_TILES)
+
 /* What a tile is folded by. */
 typedef struct fold_weights {
     scaling_16 scaling;
-    int32_t values[CM_MAX_TILES]; /* (-1/t) r^j */
-    int64_t start;                /* of the sum of (w + half) (-1/t) r^j, so that it is that of w alone */
+    int32_t values[MOST_TILES]; /* (-1/t) r^j */
+    int64_t start;              /* of the sum of (w + half) (-1/t) r^j, so that it is that of w alone */
 #if CM_STORE_NOISE
-    int32_t noise[CM_MAX_TILES]; /* r^j */
+    int32_t noise[MOST_TILES]; /* r^j */
 #endif
 } fold_weights;
 
@@ -113,7 +115,7 @@ void cm_reader_fold(const cm_bfv_reader *reader, const cm_plain_scaling *scaling
 {
     const uint16_t points = (uint16_t)cm_ring_points(ring);
     const uint8_t tiles = (uint8_t)(1u << ring->log2_tiles);
-    uint16_t w[CM_MAX_TILES];
+    uint16_t w[MOST_TILES];
     fold_weights weights;
     open_weights(&weights, scaling, ring);
     for (uint16_t i = 0; i < points; i++) {

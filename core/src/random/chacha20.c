@@ -76,12 +76,15 @@ static void chacha20_blocks(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS
 
 #endif
 
-static void chacha20_input(uint32_t input[CM_CHACHA20_INPUT_WORDS], const uint8_t key[32],
-                           const uint32_t nonce[3], uint32_t counter)
+static void set_key(uint32_t input[CM_CHACHA20_INPUT_WORDS], const uint8_t key[32])
 {
     for (unsigned i = 0; i < CM_CHACHA20_COUNTER; i++) {
         input[i] = cm_load32(key + 4 * i);
     }
+}
+
+static void set_position(uint32_t input[CM_CHACHA20_INPUT_WORDS], const uint32_t nonce[3], uint32_t counter)
+{
     input[CM_CHACHA20_COUNTER] = counter;
     memcpy(input + CM_CHACHA20_COUNTER + 1, nonce, 3 * sizeof *nonce);
 }
@@ -90,15 +93,31 @@ void cm_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[3
                        uint32_t counter)
 {
     uint32_t input[CM_CHACHA20_INPUT_WORDS];
-    chacha20_input(input, key, nonce, counter);
+    set_key(input, key);
+    set_position(input, nonce, counter);
     chacha20_blocks(out, input, 1);
     cm_wipe(input, sizeof input);
 }
 
 void cm_stream_init(cm_stream *stream, const uint8_t key[32], const uint32_t nonce[3])
 {
-    chacha20_input(stream->input, key, nonce, 0);
+    cm_stream_set_key(stream, key);
+    cm_stream_restart(stream, nonce, 0);
+}
+
+void cm_stream_set_key(cm_stream *stream, const uint8_t key[32])
+{
+    set_key(stream->input, key);
+}
+
+void cm_stream_restart(cm_stream *stream, const uint32_t nonce[3], uint32_t position)
+{
+    set_position(stream->input, nonce, position / CM_CHACHA20_BLOCK_BYTES);
     stream->used = CM_CHACHA20_BLOCK_BYTES;
+    if (position % CM_CHACHA20_BLOCK_BYTES != 0) {
+        chacha20_blocks(stream->block, stream->input, 1);
+        stream->used = (uint8_t)(position % CM_CHACHA20_BLOCK_BYTES);
+    }
 }
 
 /* At most what is left of the block. */

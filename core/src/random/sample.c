@@ -86,7 +86,7 @@ static uint32_t uniform_words(const cm_uniform *uniform, uint32_t count)
  * The words of the stream are drawn to the end of residues and cut up from there. A field takes no more than
  * a word, so there are never more words left than places, and no word is overwritten before it is read.
  */
-static uint32_t uniform_fields(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+CM_OUT_OF_LINE static uint32_t uniform_fields(cm_uniform *uniform, uint32_t *residues, uint32_t count)
 {
     const uint32_t q = uniform->prime->q;
     const uint32_t bits = uniform->bits;
@@ -155,6 +155,28 @@ static uint32_t uniform_accepted(cm_uniform *uniform, uint32_t *residues, uint32
     return (uint32_t)((uniform->bits == 26u ? cm_uniform_26_armv7em(residues, words, q, end)
                                             : cm_uniform_27_armv7em(residues, words, q, end)) -
                       residues);
+}
+
+#elif CM_AVR
+
+/* arch/avr/uniform.S: fields at 67043329, of bytes that lie as uniform_fields draws them. */
+uint32_t *cm_avr_uniform_26(uint32_t *next, const uint8_t *bytes, uint8_t count, uint8_t pending[2]);
+
+/* Bytes are drawn, not words: at most 6 bits are pending. */
+static uint32_t uniform_accepted(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+{
+    if (uniform->prime->q != CM_AVR_Q) {
+        return uniform_fields(uniform, residues, count);
+    }
+    count = count < CM_SAMPLE_BLOCK ? count : CM_SAMPLE_BLOCK;
+    uint8_t pending[2] = {(uint8_t)uniform->pending, uniform->pending_bits};
+    const uint16_t length = (uint16_t)(((uint16_t)count * 26u - pending[1] + 7u) / 8u);
+    uint8_t *const bytes = (uint8_t *)(residues + count) - length;
+    cm_stream_read(&uniform->stream.chacha, bytes, length);
+    const uint32_t *const next = cm_avr_uniform_26(residues, bytes, (uint8_t)count, pending);
+    uniform->pending = pending[0];
+    uniform->pending_bits = pending[1];
+    return (uint32_t)(next - residues);
 }
 
 #else

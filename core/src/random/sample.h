@@ -80,7 +80,8 @@ static inline void cm_uniform_polynomial(cm_uniform *uniform, const cm_prime *pr
 /* n uniform ternary coefficients, packed as in ciphermote/keys.h. Reads n/2 bytes; docs/encoding.md, section 6. */
 void cm_sample_ternary(cm_stream *stream, uint8_t *packed, uint32_t n);
 
-/* CM_SAMPLE_BLOCK centred binomial coefficients, eta = 21. Reads 168 bytes; docs/encoding.md, section 6. */
+/* CM_SAMPLE_BLOCK centred binomial coefficients, eta = 21. Reads so many bytes; docs/encoding.md, section 6. */
+#define CM_CBD_BLOCK_BYTES 168
 void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK]);
 
 /* The same coefficients, so many blocks at once: less time and more stack. */

@@ -33,6 +33,9 @@ typedef struct cm_stream {
 } cm_stream;
 
 void cm_stream_init(cm_stream *stream, const uint8_t key[32], const uint32_t nonce[3]);
+/* Give a stream its key alone, for cm_stream_restart, which begins any of that key's streams at any byte. */
+void cm_stream_set_key(cm_stream *stream, const uint8_t key[32]);
+void cm_stream_restart(cm_stream *stream, const uint32_t nonce[3], uint32_t position);
 /* The next bytes; whole blocks go straight to out. */
 void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length);
 

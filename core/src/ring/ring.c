@@ -178,7 +178,7 @@ uint32_t cm_ring_fold_ratio(const cm_ring *ring)
     return cm_montgomery_residue(w, w, ring->prime);
 }
 
-void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t powers[CM_MAX_TILES])
+void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t *powers)
 {
     const cm_prime *prime = ring->prime;
     const uint32_t r = cm_ring_fold_ratio(ring);

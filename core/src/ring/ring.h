@@ -127,7 +127,7 @@ uint32_t cm_ring_fold_ratio(const cm_ring *ring);
  * powers[j] = factor r^j, below q / 2 in magnitude, for each of the 2^log2_tiles values of j: coefficient i of a
  * polynomial a in the tile is the sum of a[j n/T + i] r^j. A factor of r1 gives powers in Montgomery form.
  */
-void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t powers[CM_MAX_TILES]);
+void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t *powers);
 
 /*
  * Montgomery reduction: x / 2^32 mod q, below x / 2^32 + q.

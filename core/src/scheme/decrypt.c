@@ -273,7 +273,7 @@ static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_sec
     memset(decryption, 0, sizeof *decryption);
     decryption->receiver = (cm_receiver){begin_frame, take_residues, end_frame, fail};
     decryption->status = CM_ERR_ARGUMENT;
-    if (!cm_secret_key_usable(key) || log2_tiles > CM_MAX_LOG2_TILES) {
+    if (!key || !key->ternary || log2_tiles > CM_MAX_LOG2_TILES) {
         return CM_ERR_ARGUMENT;
     }
     if (CM_SLOT_ORDER == CM_SLOT_ORDER_RAM && log2_tiles > 2) {

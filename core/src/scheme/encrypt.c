@@ -18,7 +18,6 @@
 typedef struct workspace {
     cm_noise noise;
     cm_ring ring;
-    uint8_t secret_seed[CM_SEED_BYTES];
     cm_uniform uniform;
     cm_stream stream;
 } workspace;
@@ -34,7 +33,7 @@ typedef struct layout {
     uint32_t *u; /* n/T words: the transformed secret, or u; absent if the secret lies transformed in flash */
     uint32_t *b; /* n words, with CM_WHOLE_PRODUCTS and a public key: u pk1 */
     uint8_t *packed; /* n/4 bytes, with a public key: u */
-    int8_t *noise;   /* n bytes a noisy component, with CM_STORE_NOISE */
+    int8_t *noise;   /* n bytes a noisy component, with CM_STORE_NOISE; else CM_KEPT_NOISE */
 } layout;
 
 /*
@@ -81,8 +80,9 @@ static cm_status open_arena(const cm_params *params, const cm_message_source *so
 }
 
 /* Common to both kinds of key: check the arena, encode, take the seeds, say what will come. */
-static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_id, cm_xof_kind xof,
-                       cm_message_source *source, void *arena, cm_emitter *emitter, const layout *parts)
+CM_OUT_OF_LINE static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_id,
+                                      cm_xof_kind xof, cm_message_source *source, void *arena,
+                                      cm_emitter *emitter, const layout *parts)
 {
     workspace *work = parts->work;
     cm_status status = source->encode(source, params, arena, &work->ring, (uint8_t *)parts->w);
@@ -92,12 +92,18 @@ static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_
     cm_ciphertext_info *info = &emitter->info;
     memset(info, 0, sizeof *info);
     info->xof = xof;
-    status = cm_seeds_draw_into(device, parts->w, info, work->secret_seed); /* the tile is idle */
+    status = cm_seeds_draw_into(device, parts->w, info, &work->stream); /* the tile is idle */
     if (status != CM_OK) {
         return status;
     }
-    work->noise.key = work->secret_seed;
     work->noise.stream = &work->stream;
+    work->noise.kept = NULL;
+#if CM_KEPT_NOISE
+    if (xof != CM_XOF_NONE) {
+        cm_noise_keep_first(&work->stream, parts->noise);
+        work->noise.kept = parts->noise;
+    }
+#endif
 #if CM_STORE_NOISE
     const uint32_t n = (uint32_t)1 << params->log2_n;
     cm_noise_keep_for(&work->noise, source, parts->noise, n);
@@ -197,7 +203,7 @@ static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts
 
 /* How many residues are expanded at once, on the stack: more where time counts, few where RAM does. */
 #ifdef __AVR__
-#define EXPANSION_BLOCK 16u
+#define EXPANSION_BLOCK 8u
 #else
 #define EXPANSION_BLOCK (CM_LOG2_TILES < 3 ? 512u : 32u)
 #endif
@@ -413,7 +419,7 @@ static cm_status emit_asymmetric(const cm_public_key *key, const layout *parts, 
     const unsigned primes = key->params->data_primes;
     const unsigned passes = emitter->component_major ? 2u : 1u;
     const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
-    cm_stream_init(&work->stream, work->secret_seed, nonce);
+    cm_stream_restart(&work->stream, nonce, 0);
     cm_sample_ternary(&work->stream, parts->packed, (uint32_t)1 << key->params->log2_n);
     cm_status status = CM_OK;
     for (unsigned pass = 0; pass < passes; pass++) {

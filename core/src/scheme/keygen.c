@@ -15,7 +15,6 @@
 
 typedef struct workspace {
     cm_ring ring;
-    uint8_t secret_seed[CM_SEED_BYTES];
     cm_uniform uniform;
     cm_stream stream;
 } workspace;
@@ -59,7 +58,7 @@ static cm_status emit_tile(workspace *work, uint32_t *tile, const uint8_t *terna
 {
     const cm_ring *ring = &work->ring;
     const cm_prime *prime = ring->prime;
-    const cm_noise noise = {work->secret_seed, &work->stream};
+    const cm_noise noise = {&work->stream, NULL};
     cm_ternary_fold(tile, ternary, prime->q - prime->r1, ring);
     cm_ntt_forward(tile, ring);
     multiply_expansion(work, tile);
@@ -76,7 +75,7 @@ static cm_status begin_key(cm_device *device, const cm_params *params, uint64_t 
     cm_ciphertext_info *info = &emitter->info;
     memset(info, 0, sizeof *info);
     info->xof = xof;
-    const cm_status status = cm_seeds_draw_into(device, tile, info, work->secret_seed); /* the tile is idle */
+    const cm_status status = cm_seeds_draw_into(device, tile, info, &work->stream); /* the tile is idle */
     if (status != CM_OK) {
         return status;
     }

@@ -96,11 +96,13 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     cm_ntt_inverse(c0, &ring);
 
     cm_chacha20_block(block, seed, secret_part, 0);
-    const cm_noise noise = {block, &stream};
+    cm_stream_set_key(&stream, block);
+    const cm_noise noise = {&stream, NULL};
     cm_noise_add(&noise, 0, c0, &ring);
     cm_ntt_forward(c0, &ring);
     cm_reduce_all(c0, cm_ring_points(&ring), modulus);
     cm_wipe(block, sizeof block);
+    cm_wipe(&stream, sizeof stream);
     cm_wipe_stack();
     return CM_OK;
 }

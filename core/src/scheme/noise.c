@@ -6,27 +6,47 @@
 #include "random/wipe.h"
 #include "ring/arch/api.h"
 
-CM_OUT_OF_LINE static void open_stream(const cm_noise *noise, unsigned component)
+/* From this coefficient on, a multiple of CM_SAMPLE_BLOCK. */
+CM_OUT_OF_LINE static void open_stream(cm_stream *stream, unsigned component, uint32_t coefficient)
 {
     const uint32_t nonce[3] = {CM_LABEL_NOISE, component, 0};
-    cm_stream_init(noise->stream, noise->key, nonce);
+    cm_stream_restart(stream, nonce, coefficient / CM_SAMPLE_BLOCK * CM_CBD_BLOCK_BYTES);
 }
+
+/* All but its key. */
+static void wipe_stream(cm_stream *stream)
+{
+    cm_wipe(stream->block, sizeof stream->block);
+}
+
+#if CM_KEPT_NOISE
+
+void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_KEPT_NOISE])
+{
+    open_stream(stream, 0, 0);
+    for (uint32_t start = 0; start < CM_KEPT_NOISE; start += CM_SAMPLE_BLOCK) {
+        cm_sample_cbd(stream, kept + start);
+    }
+    wipe_stream(stream);
+}
+
+#endif
 
 #if CM_STORE_NOISE
 
 void cm_noise_keep(const cm_noise *noise, int8_t *kept, uint32_t n)
 {
-    open_stream(noise, 1);
+    open_stream(noise->stream, 1, 0);
     for (uint32_t start = 0; start < n; start += CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK) {
         cm_sample_cbd_blocks(noise->stream, kept + start);
     }
-    cm_wipe(noise->stream, sizeof *noise->stream);
+    wipe_stream(noise->stream);
 }
 
 void cm_noise_keep_for(const cm_noise *noise, const cm_message_source *source, int8_t *kept, uint32_t n)
 {
     int8_t blocks[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK];
-    open_stream(noise, 0);
+    open_stream(noise->stream, 0, 0);
     for (uint32_t start = 0; start < n; start += CM_SAMPLE_BLOCK) {
         const uint32_t within = start % sizeof blocks;
         if (within == 0) {
@@ -35,7 +55,7 @@ void cm_noise_keep_for(const cm_noise *noise, const cm_message_source *source, i
         source->keep_noise(source, start, blocks + within, kept);
     }
     cm_wipe(blocks, sizeof blocks);
-    cm_wipe(noise->stream, sizeof *noise->stream);
+    wipe_stream(noise->stream);
 }
 
 /* Four coefficients of each stretch at a time. |e| < 32: what is reduced lies within q/4 + q/2 of 0. */
@@ -104,7 +124,7 @@ typedef struct stretch {
 #endif
 } stretch;
 
-static void open_stretch(stretch *open, unsigned j, uint32_t power, const cm_prime *prime)
+CM_OUT_OF_LINE static void open_stretch(stretch *open, unsigned j, uint32_t power, const cm_prime *prime)
 {
     open->power = cm_centred(power, prime->q);
     open->first = j == 0;
@@ -118,7 +138,8 @@ static void open_stretch(stretch *open, unsigned j, uint32_t power, const cm_pri
  * A sampled block of coefficients of a stretch. The first one takes a below 4q to less than 3q + 32; the others add less than
  * 3q/2 + 32, and take 2q away from 2q on.
  */
-static void add_block(uint32_t *a, const int8_t *block, const stretch *open, const cm_prime *prime)
+CM_OUT_OF_LINE static void add_block(uint32_t *a, const int8_t *block, const stretch *open,
+                                     const cm_prime *prime)
 {
 #if CM_AVR
     if (prime->q == CM_AVR_Q) {
@@ -138,22 +159,30 @@ static void add_block(uint32_t *a, const int8_t *block, const stretch *open, con
     }
 }
 
-void cm_noise_add(const cm_noise *noise, unsigned component, uint32_t *a, const cm_ring *ring)
+CM_OUT_OF_LINE void cm_noise_add(const cm_noise *noise, unsigned component, uint32_t *a, const cm_ring *ring)
 {
     const uint32_t points = cm_ring_points(ring);
     const uint32_t r = cm_ring_fold_ratio(ring);
     uint32_t power = ring->prime->r1;
     int8_t block[CM_SAMPLE_BLOCK];
-    open_stream(noise, component);
+    const uint32_t kept = component == 0 && noise->kept ? CM_KEPT_NOISE : 0u;
+    uint32_t at = 0;
+    open_stream(noise->stream, component, kept);
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         stretch open;
         open_stretch(&open, j, power, ring->prime);
         power = cm_montgomery_residue(power, r, ring->prime);
         for (uint32_t start = 0; start < points; start += CM_SAMPLE_BLOCK) {
-            cm_sample_cbd(noise->stream, block);
-            add_block(a + start, block, &open, ring->prime);
+            const int8_t *next = block;
+            if (at < kept) {
+                next = noise->kept + at;
+            } else {
+                cm_sample_cbd(noise->stream, block);
+            }
+            add_block(a + start, next, &open, ring->prime);
+            at += CM_SAMPLE_BLOCK;
         }
     }
     cm_wipe(block, sizeof block);
-    cm_wipe(noise->stream, sizeof *noise->stream);
+    wipe_stream(noise->stream);
 }

@@ -10,9 +10,16 @@
 #include "scheme/encrypt.h"
 
 typedef struct cm_noise {
-    const uint8_t *key; /* CM_SEED_BYTES; the caller keeps it alive */
-    cm_stream *stream;  /* scratch */
+    cm_stream *stream;  /* its key is the secret seed */
+    const int8_t *kept; /* the first CM_KEPT_NOISE coefficients of component 0; null if none are kept */
 } cm_noise;
+
+#if CM_KEPT_NOISE
+
+/* Sample the coefficients that are kept. */
+void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_KEPT_NOISE]);
+
+#endif
 
 #if CM_STORE_NOISE
 

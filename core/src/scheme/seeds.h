@@ -25,18 +25,17 @@ CM_MUST_CHECK cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds);
 
 /*
  * The same by way of memory that is idle, of sizeof(cm_seeds) bytes: the public half goes to info, whose xof says how long it
- * is, the other to secret_seed.
+ * is, the other becomes the key of a stream.
  */
 CM_MUST_CHECK static inline cm_status cm_seeds_draw_into(cm_device *device, void *idle,
-                                                         cm_ciphertext_info *info,
-                                                         uint8_t secret_seed[CM_SEED_BYTES])
+                                                         cm_ciphertext_info *info, cm_stream *stream)
 {
     cm_seeds *seeds = (cm_seeds *)idle;
     const cm_status status = cm_seeds_draw(device, seeds);
     if (status == CM_OK) {
         info->counter = seeds->counter;
         memcpy(info->seed, seeds->public_seed, cm_public_seed_bytes(info->xof));
-        memcpy(secret_seed, seeds->secret_seed, CM_SEED_BYTES);
+        cm_stream_set_key(stream, seeds->secret_seed);
     }
     cm_wipe(seeds, sizeof *seeds);
     return status;

@@ -13,15 +13,14 @@ static inline bool cm_params_usable(const cm_params *params)
            params->data_primes <= params->key_primes && params->key_primes <= CM_MAX_PRIMES;
 }
 
-/* All but its parameter set. */
+/* What encryption reads of it, but for its parameter set. */
 static inline bool cm_secret_key_usable(const cm_secret_key *key)
 {
 #if CM_TRANSFORMED_SECRET
-    if (key && !key->transformed) {
-        return false;
-    }
-#endif
+    return key && key->transformed;
+#else
     return key && key->ternary;
+#endif
 }
 
 #endif

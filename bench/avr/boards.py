@@ -1,0 +1,126 @@
+"""Boards with a sketch in flash and a counter in EEPROM, as an owner provisions them."""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from arduino import BUILD, PORT_EXAMPLES, UNO, Board, build_sketch
+from ciphermote import _core
+from ciphermote.adapter import FrameReader, FrameSet
+from ciphermote.core import core_params
+from ciphermote.keys import SecretKey, write_atomically
+from ciphermote.parameters import ParameterSet
+from ciphermote.provision import Provision, to_c_header
+from images import FIRMWARE, PARAMETERS
+from machine import Machine, MachineError, build_simulator
+from numpy.typing import NDArray
+
+LOG_START, LOG_SLOTS, SLOT_BYTES = 8, 32, 8
+"""Where ports/arduino keeps the counter."""
+
+RUN_CYCLES = 1_000_000
+
+KEY_ID = 0x756E6F2D6B6579
+
+
+def fixed_secret_key(parameters: ParameterSet, seed: int = 1) -> SecretKey:
+    """A secret key for tests and benches: the same every time."""
+    return SecretKey(parameters, _core.secret_key_generate(core_params(parameters), bytes([seed]) * 32))
+
+
+def provision_folder(
+    folder: Path, secret: SecretKey, device_secret: bytes = bytes(range(1, 33)), key_id: int = KEY_ID
+) -> Path:
+    """A folder with one device's provisioned_keys.h."""
+    folder.mkdir(parents=True, exist_ok=True)
+    header = to_c_header(Provision(secret.parameters, key_id, device_secret, secret))
+    write_atomically(folder / "provisioned_keys.h", header.encode("ascii"), 0o600)
+    return folder
+
+
+@cache
+def fixed_keys(parameters: ParameterSet) -> Path:
+    """The folder of the key that tests and benches share."""
+    return provision_folder(BUILD / "keys" / parameters.name, fixed_secret_key(parameters))
+
+
+def slot(value: int) -> bytes:
+    """A slot of counter_log.c that holds a value."""
+    held = struct.pack("<I", value)
+    return held + struct.pack("<I", _core.crc32c(b"CMCL" + held))
+
+
+def counter_log(newest: int, pair: int = 0, step: int = 16) -> bytes:
+    """The log's bytes after many writes: the newest value in a pair, the older ones behind it."""
+    pairs = LOG_SLOTS // 2
+    values = [max(0, newest - step * ((pair - i) % pairs)) for i in range(pairs)]
+    return b"".join(2 * slot(value) for value in values)
+
+
+def open_board(image: Path, board: Board, log: bytes | None) -> Machine:
+    """A board as it is when power comes. log: the EEPROM's counter log; None for an erased EEPROM."""
+    machine = Machine(build_simulator(BUILD.parent), image, board.mcu)
+    if log is not None:
+        machine.write_eeprom(LOG_START, log)
+    return machine
+
+
+def read_log(machine: Machine) -> bytes:
+    """The EEPROM's counter log."""
+    return machine.read_eeprom(LOG_START, LOG_SLOTS * SLOT_BYTES)
+
+
+def example(name: str, board: Board, parameters: ParameterSet) -> Path:
+    """An example of the library, built with the fixed key."""
+    return build_sketch(PORT_EXAMPLES / name / f"{name}.ino", board, fixed_keys(parameters))
+
+
+SERIAL_WRITE = "_ZN14HardwareSerial5writeEh"
+"""HardwareSerial::write, which waits for room in its buffer."""
+
+
+def run_regions(machine: Machine, count: int, cycles: int) -> None:
+    """Run until so many regions have ended; MachineError if they do not within so many cycles."""
+    for _ in range(0, cycles, RUN_CYCLES):
+        if len(machine.regions) >= count:
+            return
+        machine.run(RUN_CYCLES)
+    raise MachineError(f"{count} regions have not ended within {cycles:,} cycles.")
+
+
+PLAIN_MODULUS = 40961
+"""Of the sketch that encrypts integers on an Uno."""
+
+
+def uno_integers(bit_rate: int = 115_200) -> Path:
+    """The image of an Uno that encrypts n integers over and over."""
+    sketch = FIRMWARE.parent / "sketches/uno_integers.ino"
+    flags = (f"-DBIT_RATE={bit_rate}",)
+    return build_sketch(sketch, UNO, fixed_keys(PARAMETERS), flags)
+
+
+def uno_values(first_mask: int, count: int) -> list[NDArray[np.int64]]:
+    """What it encrypts, one vector an encryption."""
+    values = []
+    mask = first_mask
+    for _ in range(count):
+        values.append(np.arange(PARAMETERS.n) ^ mask)
+        mask = (mask * 25173 + 13849) & 0x7FFF
+    return values
+
+
+def uno_ciphertexts(image: Path, first_mask: int, counter: int, count: int) -> list[FrameSet]:
+    """What it sends: so many ciphertexts, from this counter on."""
+    with open_board(image, UNO, counter_log(counter)) as machine:
+        machine.run_to("main")
+        machine.write(machine.address("mask"), first_mask.to_bytes(2, "little"))
+        run_regions(machine, count + 1, (count + 1) * UNO_CYCLES)
+        sets = FrameReader(PARAMETERS, KEY_ID, plain_modulus=PLAIN_MODULUS).feed(machine.text)
+        return list(sets)[:count]
+
+
+UNO_CYCLES = 20_000_000
+"""More than an encryption takes on an Uno, sending included."""

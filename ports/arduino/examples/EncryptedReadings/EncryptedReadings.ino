@@ -1,0 +1,52 @@
+/*
+ * A day's 24 hourly readings, encrypted on an Arduino Uno and sent over USB as frames. A server that has many boards' frames adds them up;
+ * only the owner of the key can read the sum.
+ *
+ * Before the first time: write provisioned_keys.h into this folder, and run the sketch NewDevice with it once.
+ *     ciphermote keygen keys --params n1024_q26
+ *     ciphermote provision keys -o provisioned_keys.h
+ */
+#include <Ciphermote.h>
+
+#include "provisioned_keys.h"
+
+const uint8_t HOURS = 24;
+const uint16_t PLAIN_MODULUS = 40961; /* sums below it are exact */
+
+alignas(8) static uint8_t arena[CIPHERMOTE_INTEGERS_ARENA_BYTES(CM_PROVISIONED_N)];
+static Ciphermote ciphermote(arena, sizeof arena);
+static uint16_t readings[HOURS];
+
+/* The same value for the same index as long as an encryption lasts. */
+static uint16_t reading(void *, uint16_t hour)
+{
+    return readings[hour];
+}
+
+static void halt()
+{
+    pinMode(LED_BUILTIN, OUTPUT);
+    for (;;) {
+        digitalWrite(LED_BUILTIN, millis() / 100 % 2);
+    }
+}
+
+void setup()
+{
+    Serial.begin(115200);
+    if (ciphermote.begin(cm_provisioned_device_secret) != CM_OK) {
+        halt(); /* no counter: run NewDevice */
+    }
+}
+
+void loop()
+{
+    for (uint8_t hour = 0; hour < HOURS; hour++) {
+        readings[hour] = analogRead(A0);
+        delay(100); /* an hour, in a hurry */
+    }
+    const cm_bfv_reader values = {reading, nullptr, HOURS, PLAIN_MODULUS};
+    if (ciphermote.encryptIntegers(Serial, cm_provisioned_secret_key, values) != CM_OK) {
+        halt();
+    }
+}

@@ -1,0 +1,33 @@
+/*
+ * The options of ciphermote/config.h on Arduino boards, whose build passes no flags to libraries. A sketch cannot change them;
+ * edit them here, in the library's folder.
+ *
+ * An ATmega with 2 KB of RAM (Uno, Nano) encrypts n = 1024 in tiles of 128 points. One with 8 KB (Mega 2560) encrypts n = 2048 in
+ * tiles of 512.
+ */
+#ifndef CM_ARDUINO_CONFIG_H
+#define CM_ARDUINO_CONFIG_H
+
+#include <avr/io.h>
+
+#define CM_ASM 1
+#define CM_PRECISION_63 0
+#define CM_COMPLEX 0
+#define CM_XOF_SHAKE256 0
+#define CM_XOF_BLAKE2XB 0
+#define CM_TRANSFORMED_SECRET 1
+#define CM_ENCODER_ROOTS CM_ENCODER_ROOTS_COMPUTED
+
+#define CM_WIPE_STACK_BYTES \
+    176 /* what an encryption takes with link-time optimisation, as the IDE builds it */
+
+#if RAMEND < 0x1000
+#define CM_MAX_LOG2_N 10
+#define CM_LOG2_TILES 3
+#define CM_KEPT_NOISE 128
+#else
+#define CM_MAX_LOG2_N 11
+#define CM_LOG2_TILES 2
+#endif
+
+#endif
