@@ -27,7 +27,8 @@ class verilated_bus
 
     accelerator_model hardware;
     std::array<cost, KINDS> costs{}; // by command code
-    uint64_t fails_every = 0;        // so many packets, one is lost, or has a word that is no residue, in turn; 0: none
+    uint64_t fails_every =
+        0; // so many packets, one is lost, or has a word that is no residue, in turn; 0: none
 
     // Opens the accelerator on this bus.
     explicit verilated_bus(unsigned log2_n) : words(CM_ACCELERATOR_WORDS(size_t{1} << log2_n))
