@@ -140,8 +140,7 @@ def to_c_header(provisioned: Provision) -> str:
         "",
         *([] if built_in else [c_header(p.parameters, symbol)]),
         "/* clang-format off */",
-        "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] "
-        "CM_PROVISIONED_FLASH = {",
+        "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] CM_PROVISIONED_FLASH = {",
         *_byte_rows(p.device_secret),
         "};",
     ]
@@ -151,7 +150,7 @@ def to_c_header(provisioned: Provision) -> str:
         parts += [
             "",
             "#if defined(__AVR__) && CM_TRANSFORMED_SECRET",
-            "#define cm_provisioned_ternary NULL /* 2 bits a coefficient of RAM that encryption does without */",
+            "#define cm_provisioned_ternary NULL /* encryption does without */",
             "#else",
             f"static const uint8_t cm_provisioned_ternary[{p.parameters.n // 4}] = {{",
             *_byte_rows(p.secret_key.packed),
