@@ -7,12 +7,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from arduino import BUILD, PORT_EXAMPLES, UNO, Board, build_sketch
+from arduino import BUILD, MEGA, PORT_EXAMPLES, UNO, Board, build_sketch
 from ciphermote import _core
 from ciphermote.adapter import FrameReader, FrameSet
 from ciphermote.core import core_params
 from ciphermote.keys import SecretKey, write_atomically
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import ParameterSet, by_name
 from ciphermote.provision import Provision, to_c_header
 from images import FIRMWARE, PARAMETERS
 from machine import Machine, MachineError, build_simulator
@@ -124,3 +124,31 @@ def uno_ciphertexts(image: Path, first_mask: int, counter: int, count: int) -> l
 
 UNO_CYCLES = 20_000_000
 """More than an encryption takes on an Uno, sending included."""
+
+
+MEGA_PARAMETERS = by_name("n2048_q26_p27")
+MEGA_PLAIN_MODULUS = 12289
+MEGA_LOG2_SCALE = 18
+MEGA_CYCLES = 150_000_000
+"""More than both encryptions of a Mega take, sending included."""
+
+
+def mega_both() -> Path:
+    """The image of a Mega that encrypts integers in slots and real numbers, in turns."""
+    return build_sketch(FIRMWARE.parent / "sketches/mega_both.ino", MEGA, fixed_keys(MEGA_PARAMETERS))
+
+
+def open_mega(mask: int) -> Machine:
+    """A Mega that has encrypted both kinds once: values i ^ mask."""
+    machine = open_board(mega_both(), MEGA, counter_log(0))
+    machine.leave_out_waits(SERIAL_WRITE)
+    machine.run_to("main")
+    machine.write(machine.address("mask"), mask.to_bytes(2, "little"))
+    run_regions(machine, 2, MEGA_CYCLES)
+    return machine
+
+
+def mega_reals(mask: int) -> NDArray[np.float32]:
+    """The real numbers that it encrypts."""
+    x = (np.arange(MEGA_PARAMETERS.slots) ^ mask).astype(np.uint32)
+    return ((121 + (x & 7)) << 23 | x << 11).astype(np.uint32).view(np.float32)

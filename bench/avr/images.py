@@ -114,6 +114,7 @@ def arithmetic_sources() -> tuple[Path, ...]:
         "ring.c",
         "arch/avr/ring26.S",
         "arch/avr/ntt14.S",
+        "arch/avr/product.S",
         "arch/avr/ntt14_tables.c",
     )
     return (

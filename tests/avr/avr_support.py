@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import tenseal.sealapi as sealapi
+from ciphermote import seal_bytes as sb
+from ciphermote.keys import SecretKey
 from images import PARAMETERS, RAM_START, arithmetic_sources, open_kernels
 from machine import Machine
 
@@ -12,6 +17,7 @@ __all__ = [
     "PARAMETERS",
     "RAM_START",
     "Machine",
+    "SealDecryptor",
     "edge_vectors",
     "evaluation",
     "open_arithmetic",
@@ -74,3 +80,39 @@ def edge_vectors(q: int, n: int) -> list[np.ndarray]:
         np.where(np.arange(n) % 2, q - 1, 0).astype(np.int64),
         np.where(np.arange(n) < n // 2, q - 1, 0).astype(np.int64),
     ]
+
+
+class SealDecryptor:
+    """SEAL with the key of boards, for BFV ciphertexts in NTT form. folder: for SEAL's files."""
+
+    def __init__(self, secret: SecretKey, plain_modulus: int, folder: Path) -> None:
+        parameters = secret.parameters
+        parms = sealapi.EncryptionParameters(sealapi.SCHEME_TYPE.BFV)
+        parms.set_poly_modulus_degree(parameters.n)
+        parms.set_coeff_modulus([sealapi.Modulus(q) for q in parameters.primes])
+        parms.set_plain_modulus(plain_modulus)
+        self.context = sealapi.SEALContext(parms, True, sealapi.SEC_LEVEL_TYPE.TC128)
+        assert self.context.parameters_set()
+        self.path = folder / "object"
+        residues = np.stack([secret.residues(i) for i in range(len(parameters.primes))])
+        key = sb.SealSecretKey(parameters, residues, sb.Scheme.BFV, plain_modulus)
+        self.key = self._load(sealapi.SecretKey, sb.write_secret_key(key))
+
+    def _load(self, kind: type[Any], data: bytes) -> Any:
+        self.path.write_bytes(data)
+        thing = kind()
+        thing.load(self.context, str(self.path))
+        return thing
+
+    def decrypt(self, data: bytes) -> Any:
+        """The plaintext of SEAL's bytes of a ciphertext."""
+        ciphertext = self._load(sealapi.Ciphertext, data)
+        assert ciphertext.is_ntt_form()
+        sealapi.Evaluator(self.context).transform_from_ntt_inplace(ciphertext)
+        plain = sealapi.Plaintext()
+        sealapi.Decryptor(self.context, self.key).decrypt(ciphertext, plain)
+        return plain
+
+    def slots(self, data: bytes) -> np.ndarray:
+        """The slots of the same."""
+        return np.array(sealapi.BatchEncoder(self.context).decode_uint64(self.decrypt(data)), dtype=np.int64)

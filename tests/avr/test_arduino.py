@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
+import numpy as np
 import pytest
 from arduino import MEGA, PORT_EXAMPLES, UNO, Board, library_folder
+from avr_support import SealDecryptor
 from boards import (
+    KEY_ID,
+    MEGA_PARAMETERS,
+    MEGA_PLAIN_MODULUS,
     SERIAL_WRITE,
     UNO_CYCLES,
     counter_log,
     example,
+    fixed_secret_key,
+    mega_both,
+    mega_reals,
     open_board,
+    open_mega,
     run_regions,
     uno_integers,
 )
+from ciphermote import seal_bytes as sb
+from ciphermote.adapter import FrameReader
+from ciphermote.ckks import decrypt
 from ciphermote.parameters import by_name
 from machine import ROOT, Machine, section_bytes
 
@@ -81,3 +94,36 @@ def test_core_buffers_library_and_stack_leave_the_sketch_256_bytes(uno: Machine)
     sizes = section_bytes(uno_integers())
     stack = max(uno.ram_end - counts.stack_low for counts in uno.regions)
     assert sizes[".data"] + sizes[".bss"] + stack <= 2048 - 256
+
+
+@pytest.fixture(scope="module")
+def megas() -> Iterator[list[Machine]]:
+    """Megas that have encrypted other values."""
+    machines = [open_mega(mask) for mask in (0x0A55, 0x01C3)]
+    yield machines
+    for machine in machines:
+        machine.__exit__(None, None, None)
+
+
+def test_a_mega_encrypts_slots_and_reals_within_its_ram(megas: list[Machine]) -> None:
+    sizes = section_bytes(mega_both())
+    for counts in megas[0].regions[:2]:
+        assert sizes[".data"] + sizes[".bss"] + megas[0].ram_end - counts.stack_low <= MEGA.ram_bytes
+
+
+def test_values_do_not_show_in_a_megas_time(megas: list[Machine]) -> None:
+    first, second = ([(c.cycles, c.path) for c in machine.regions[:2]] for machine in megas)
+    assert first == second
+
+
+def test_what_a_mega_sends_decrypts_to_the_values(megas: list[Machine], tmp_path: Path) -> None:
+    secret = fixed_secret_key(MEGA_PARAMETERS)
+    integers, reals = (FrameReader(MEGA_PARAMETERS, KEY_ID, plain_modulus=t) for t in (MEGA_PLAIN_MODULUS, 0))
+    text = megas[0].text
+    bfv = next(iter(integers.feed(text[: len(text) // 2])))
+    ckks = next(iter(reals.feed(text[bfv.frame_bytes :])))
+    seal = SealDecryptor(secret, MEGA_PLAIN_MODULUS, tmp_path)
+    slots = seal.slots(sb.write_ciphertext(bfv.seal_ciphertext()))
+    assert np.array_equal(slots, np.arange(MEGA_PARAMETERS.n) ^ 0x0A55)
+    found = decrypt(sb.write_ciphertext(ckks.seal_ciphertext()), secret).slots()
+    np.testing.assert_allclose(found, mega_reals(0x0A55), atol=0.01)

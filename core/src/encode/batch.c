@@ -13,7 +13,7 @@
  */
 static inline int32_t product(int32_t a, int32_t b, const cm_prime *prime)
 {
-    return cm_montgomery_reduce_signed((int64_t)a * b, prime);
+    return cm_montgomery_reduce_signed(cm_product_signed(a, b), prime);
 }
 
 /* What the butterflies of a pair of levels multiply by. arch/armv7em/batch16.S knows the order. */

@@ -71,7 +71,7 @@ static inline fixed half_sum(fixed a, fixed b)
 
 static inline fixed shift_right(wide a, unsigned bits)
 {
-    return (fixed)(a >> bits);
+    return bits == 32u ? (fixed)cm_upper_word((uint64_t)a) : (fixed)(a >> bits);
 }
 
 static inline wide wide_add(wide a, wide b)

@@ -143,7 +143,7 @@ static EXPANDED void scale(void *data, cm_bfv_width width, uint32_t n, const cm_
     const uint32_t t = scaling->t;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t m = cm_plain_residue(data, width, i, t);
-        const uint32_t left = m * scaling->factor - (uint32_t)((uint64_t)m * scaling->quotient >> 32) * t;
+        const uint32_t left = m * scaling->factor - cm_upper_word(cm_product(m, scaling->quotient)) * t;
         cm_plain_put(data, width, i, cm_plain_shift(left, scaling) - scaling->half);
     }
 }
@@ -187,12 +187,12 @@ static EXPANDED int64_t fold_add(int64_t sum, const cm_plain *plain, cm_bfv_widt
 {
     const int32_t w = cm_plain_get_signed(plain->data, width, at);
     if (!noise) {
-        return sum + (int64_t)w * powers->scaled[j];
+        return sum + cm_product_signed(w, powers->scaled[j]);
     }
     if (width == CM_BFV_16) {
-        return sum + (int64_t)(w - (int32_t)plain->modulus * noise[at]) * powers->scaled[j];
+        return sum + cm_product_signed(w - (int32_t)plain->modulus * noise[at], powers->scaled[j]);
     }
-    return sum + (int64_t)w * powers->scaled[j] + (int64_t)noise[at] * powers->noise[j];
+    return sum + cm_product_signed(w, powers->scaled[j]) + cm_product_signed(noise[at], powers->noise[j]);
 }
 
 /*
@@ -235,7 +235,7 @@ static void fold_halves_16(const cm_plain *plain, const int8_t *noise, const cm_
     while (out < end) {
         const int32_t a = *low++ - t * *low_noise++;
         const int32_t b = *high++ - t * *high_noise++;
-        const int64_t sum = (int64_t)a * one + (int64_t)b * r;
+        const int64_t sum = cm_product_signed(a, one) + cm_product_signed(b, r);
         *out++ = (uint32_t)(cm_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
     }
 }

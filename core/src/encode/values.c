@@ -69,6 +69,20 @@ static inline uint32_t at_most_31(int32_t right)
 #endif
 }
 
+/* x / 2^places, in constant time where shifts take as long as they are far. places < 32. */
+static inline uint32_t shifted_right(uint32_t x, uint32_t places)
+{
+#if defined(__AVR__)
+    x ^= (x ^ x >> 16) & all_ones_if(places >> 4);
+    x ^= (x ^ x >> 8) & all_ones_if(places >> 3 & 1u);
+    x ^= (x ^ x >> 4) & all_ones_if(places >> 2 & 1u);
+    x ^= (x ^ x >> 2) & all_ones_if(places >> 1 & 1u);
+    return x ^ ((x ^ x >> 1) & all_ones_if(places & 1u));
+#else
+    return x >> places;
+#endif
+}
+
 /*
  * Floats times 2^shift. With the 24-bit significand in bits 7 to 30, x = y / 2^(1 + right), and half of that is rounded
  * away after all but one place has been shifted out. Numbers below 1/2, the subnormal ones among them, have
@@ -86,7 +100,7 @@ static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, 
         const int32_t right = 156 - shift - (int32_t)exponent;
         const uint32_t places = at_most_31(right);
         const uint32_t significand = (bits << 8 | 0x80000000u) >> 1;
-        const uint32_t magnitude = ((significand >> places) + 1u) >> 1;
+        const uint32_t magnitude = (shifted_right(significand, places) + 1u) >> 1;
         exponents |= exponent + 1u;
         magnitudes |= magnitude | (uint32_t)(right >> 31);
         message[i] = with_sign(magnitude, all_ones_if(bits >> 31));

@@ -1,7 +1,9 @@
 /* 64-bit products where the core has none, of four smaller ones. */
 #include "ring/product.h"
 
-#if CM_NO_LONG_PRODUCT
+#include "ciphermote/config.h"
+
+#if CM_NO_LONG_PRODUCT && !CM_AVR
 
 /* No carry is lost, and none asked for: (2^16 - 1)^2 + 2^16 - 1 is below 2^32. */
 uint64_t cm_product(uint32_t a, uint32_t b)

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__)
+#if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(__AVR__)
 #define CM_NO_LONG_PRODUCT 1
 #else
 #define CM_NO_LONG_PRODUCT 0
@@ -12,7 +12,7 @@
 
 #if CM_NO_LONG_PRODUCT
 
-/* These cores have no long multiplication, and gcc's library function branches on a carry: see product.c. */
+/* These cores have no long multiplication, and gcc's library function branches on a carry: see product.c, arch/avr. */
 uint64_t cm_product(uint32_t a, uint32_t b);
 int64_t cm_product_signed(int32_t a, int32_t b);
 
@@ -40,5 +40,19 @@ static inline int64_t cm_product_signed(int32_t a, int32_t b)
 }
 
 #endif
+
+/* x / 2^32, rounded down. AVR shifts bit by bit, and has no bits to align to. */
+static inline uint32_t cm_upper_word(uint64_t x)
+{
+#ifdef __AVR__
+    const union {
+        uint64_t whole;
+        uint32_t words[2];
+    } parts = {x};
+    return parts.words[1];
+#else
+    return (uint32_t)(x >> 32);
+#endif
+}
 
 #endif

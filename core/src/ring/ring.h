@@ -136,7 +136,7 @@ void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t *powers);
 static inline uint32_t cm_montgomery_reduce(uint64_t x, const cm_prime *prime)
 {
     uint32_t m = (uint32_t)x * prime->neg_q_inv;
-    return (uint32_t)((x + cm_product(m, prime->q)) >> 32);
+    return cm_upper_word(x + cm_product(m, prime->q));
 }
 
 /*
@@ -146,7 +146,7 @@ static inline uint32_t cm_montgomery_reduce(uint64_t x, const cm_prime *prime)
 static inline int32_t cm_montgomery_reduce_signed(int64_t x, const cm_prime *prime)
 {
     const int32_t m = (int32_t)((uint32_t)x * prime->neg_q_inv);
-    return (int32_t)((x + cm_product_signed(m, (int32_t)prime->q)) >> 32);
+    return (int32_t)cm_upper_word((uint64_t)(x + cm_product_signed(m, (int32_t)prime->q)));
 }
 
 /* What is congruent to a residue, below q/2 in magnitude. The residue is public. */

@@ -3,7 +3,7 @@
  * edit them here, in the library's folder.
  *
  * An ATmega with 2 KB of RAM (Uno, Nano) encrypts n = 1024 in tiles of 128 points. One with 8 KB (Mega 2560) encrypts n = 2048 in
- * tiles of 512.
+ * tiles of 256.
  */
 #ifndef CM_ARDUINO_CONFIG_H
 #define CM_ARDUINO_CONFIG_H
@@ -18,16 +18,17 @@
 #define CM_TRANSFORMED_SECRET 1
 #define CM_ENCODER_ROOTS CM_ENCODER_ROOTS_COMPUTED
 
-#define CM_WIPE_STACK_BYTES \
-    176 /* what an encryption takes with link-time optimisation, as the IDE builds it */
-
+/* CM_WIPE_STACK_BYTES is what an encryption takes with link-time optimisation, as the IDE builds it. */
 #if RAMEND < 0x1000
 #define CM_MAX_LOG2_N 10
 #define CM_LOG2_TILES 3
 #define CM_KEPT_NOISE 128
+#define CM_WIPE_STACK_BYTES 176
 #else
 #define CM_MAX_LOG2_N 11
-#define CM_LOG2_TILES 2
+#define CM_LOG2_TILES 3
+#define CM_KEPT_NOISE 256
+#define CM_WIPE_STACK_BYTES 512
 #endif
 
 #endif
