@@ -10,6 +10,9 @@ demo: setup-demo ## an encrypted reading, end to end: a simulated Cortex-M4, an 
 	$(MAKE) --no-print-directory -C ports firmware
 	.venv/bin/ciphermote demo
 
+demo-uno: setup-test ## eight simulated Arduino Unos encrypt demand curves, an engine adds them up without a key
+	.venv/bin/python ports/arduino/demo/run.py
+
 demo-client-aided: setup-demo ## a neural network in rounds: linear layers under encryption, ReLU on the Cortex-M4
 	.venv/bin/ciphermote demo-client-aided
 
@@ -26,7 +29,7 @@ test-qemu: setup-test ## the C tests on simulated Cortex-M0, M4 and M33 and RISC
 	$(MAKE) --no-print-directory -C ports test-qemu
 	.venv/bin/python tools/test_configurations.py --qemu
 
-test-avr: setup-test ## the AVR back-end on a simulated ATmega328P
+test-avr: setup-test ## the AVR back-end and the Arduino library on simulated Unos and Megas
 	.venv/bin/python -m pytest tests/avr
 
 test-python: setup-test ## the Python tests and the packaging tests
@@ -63,7 +66,7 @@ demo-accelerator: setup-rtl ## encryption with the simulated hardware and withou
 plots: setup-demo ## the tables and plots of docs/performance.md and the READMEs, from the benches' results
 	.venv/bin/python tools/generate_performance.py
 
-bench-avr: setup-test ## cycles, RAM and flash on an ATmega328P, and that no secret changes them
+bench-avr: setup-test ## cycles, RAM and flash on an Arduino Uno and a Mega, and that no secret changes them
 	.venv/bin/python bench/avr/run.py
 
 format: setup-test ## format C and Python files in place
@@ -73,6 +76,9 @@ install: ## install the C library: make install PREFIX=/usr/local
 	cmake -S . -B build/release -DCIPHERMOTE_BUILD_TESTS=OFF
 	cmake --build build/release
 	cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
+
+arduino-library: ## put the Arduino library together: build/arduino/Ciphermote
+	tools/arduino_library.py
 
 one-file: ## write the one-file build to build/one-file
 	tools/amalgamate.py

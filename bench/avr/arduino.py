@@ -121,9 +121,15 @@ def _library(board: Board) -> Path:
     )
 
 
-def build_sketch(sketch: Path, board: Board, include: Path, flags: Sequence[str] = ()) -> Path:
-    """Compile and link a sketch (.ino) for a board; include has its provisioned_keys.h."""
-    folder = BUILD / board.name / "-".join((sketch.stem, *(flag.lstrip("-D") for flag in flags)))
+def build_sketch(
+    sketch: Path, board: Board, include: Path, flags: Sequence[str] = (), name: str | None = None
+) -> Path:
+    """Compile and link a sketch (.ino) for a board; include has its provisioned_keys.h.
+
+    name: of the folder that the image lands in; the sketch's, with its flags, unless given.
+    """
+    name = name or "-".join((sketch.stem, *(flag.lstrip("-D") for flag in flags)))
+    folder = BUILD / board.name / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     source = folder / f"{sketch.stem}.cpp"

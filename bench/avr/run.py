@@ -13,15 +13,29 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from arduino import MEGA, UNO, Board
+from boards import (
+    MEGA_CYCLES,
+    MEGA_LOG2_SCALE,
+    MEGA_PARAMETERS,
+    MEGA_PLAIN_MODULUS,
+    PLAIN_MODULUS,
+    SERIAL_WRITE,
+    UNO_CYCLES,
+    counter_log,
+    mega_both,
+    open_board,
+    open_mega,
+    run_regions,
+    uno_integers,
+)
+from ciphermote.parameters import ParameterSet
 from ciphermote.results import Row, compiler_version, write_results
 from images import (
-    DEVICE,
     MCU,
-    OPTIMIZE,
     PARAMETERS,
     RAM_START,
     arithmetic_sources,
-    encryption_image,
     encryption_on_host,
     open_encryption,
     open_kernels,
@@ -36,7 +50,9 @@ TRANSFORMS = ((12289, (64, 128, 256, 512)), (7681, (64, 128, 256)))
 ENCRYPTION_CYCLES = 30_000_000
 CONSTANT_TIME_RUNS = 100
 PUBLIC_SEED = 7
-PLAIN_MODULUS = 40961
+BIT_RATE = 115_200
+RESERVE = 16
+"""Ciphertexts that one write of the counter pays for."""
 CHACHA20_BLOCKS = 4
 BLOCK_BYTES = 64
 PRODUCTS = 16
@@ -132,39 +148,96 @@ def _encrypt(machine: Machine) -> Counts:
     return regions[0]
 
 
-def encryption_rows() -> Iterator[Row]:
-    """One encryption of n values: cycles, waits for the UART, RAM and flash."""
-    params = {
-        "parameters": PARAMETERS.name,
-        "values": PARAMETERS.n,
-        "t": PLAIN_MODULUS,
-        "xof": "chacha20",
-        "flags": " ".join((OPTIMIZE, "-DCM_ASM=1", *DEVICE)),
-        **MEASURED,
-    }
-    prefix = "bfv_encrypt_symmetric.n1024"
+def check_bytes() -> None:
+    """MachineError unless a simulated ATmega328P emits what portable C emits on this machine."""
     with open_encryption() as machine:
-        counts = _encrypt(machine)
+        _encrypt(machine)
         if machine.text != encryption_on_host():
             raise MachineError("The simulated device and portable C on this machine emit different bytes.")
-        emitted = len(machine.text)
-        stack = machine.ram_end - counts.stack_low
-    sections = section_bytes(encryption_image())
+
+
+def board_rows(
+    prefix: str, machine: Machine, image: Path, found: list[Counts], params: dict[str, object]
+) -> Iterator[Row]:
+    """Encryptions on a board under the Arduino core: the slowest, the deepest stack, the image."""
+    slowest = max(found, key=lambda counts: counts.cycles)
+    stack = machine.ram_end - min(counts.stack_low for counts in found)
+    sections = section_bytes(image)
     static = sections[".data"] + sections[".bss"]
-    yield Row(f"{prefix}.cycles", counts.cycles, "cycles", {**params, "emitted_bytes": emitted})
-    yield Row(f"{prefix}.uart_wait_cycles", counts.paused, "cycles", {**params, "bit_rate": 1_000_000})
+    n = params["n"]
     yield Row(
-        f"{prefix}.ram_without_arduino_bytes",
+        f"{prefix}.cycles",
+        slowest.cycles,
+        "cycles",
+        {**params, "encryptions": len(found), "value": "the slowest; interrupts included"},
+    )
+    yield Row(f"{prefix}.uart_wait_cycles", slowest.paused, "cycles", {**params, "bit_rate": BIT_RATE})
+    yield Row(
+        f"{prefix}.ram_bytes",
         static + stack,
         "bytes",
-        {**params, "static": static, "stack": stack, "left_out": "the Arduino core and its serial buffers"},
+        {**params, "static": static, "stack": stack, "included": "the Arduino core and its serial buffers"},
     )
     yield Row(
         f"{prefix}.flash_bytes",
         sections[".text"] + sections[".data"],
         "bytes",
-        {**params, "of_which_transformed_secret": 4 * PARAMETERS.n},
+        {**params, "of_which_transformed_secret": 4 * n, "included": "the sketch and the Arduino core"},
     )
+
+
+def uno_rows() -> Iterator[Row]:
+    """An Uno: as many encryptions as one write of the counter pays for."""
+    params = {
+        **board_params(UNO, PARAMETERS),
+        "values": PARAMETERS.n,
+        "t": PLAIN_MODULUS,
+        "sketch": "bench/avr/sketches/uno_integers.ino",
+    }
+    prefix = "bfv_encrypt_symmetric.n1024"
+    image = uno_integers(BIT_RATE)
+    with open_board(image, UNO, counter_log(0)) as machine:
+        machine.leave_out_waits(SERIAL_WRITE)
+        run_regions(machine, RESERVE, RESERVE * UNO_CYCLES)
+        first, *others = machine.regions[:RESERVE]
+        yield from board_rows(prefix, machine, image, others, params)
+        yield Row(
+            f"{prefix}.with_counter_write.cycles",
+            first.cycles,
+            "cycles",
+            {
+                **params,
+                "what": f"one in {RESERVE}, which writes the counter to EEPROM, waits included",
+            },
+        )
+        yield Row(f"{prefix}.emitted_bytes", len(machine.text) // RESERVE, "bytes", params)
+
+
+def mega_rows() -> Iterator[Row]:
+    """A Mega: slots and real numbers, in one sketch."""
+    params = {**board_params(MEGA, MEGA_PARAMETERS), "sketch": "bench/avr/sketches/mega_both.ino"}
+    image = mega_both()
+    integers = {"values": MEGA_PARAMETERS.n, "t": MEGA_PLAIN_MODULUS, "encoding": "batch"}
+    reals = {"values": MEGA_PARAMETERS.slots, "log2_scale": MEGA_LOG2_SCALE, "number": "float32"}
+    with open_mega(0x0A55) as machine:
+        run_regions(machine, 4, 2 * MEGA_CYCLES)
+        for region, scheme, own in ((0, "bfv", integers), (1, "ckks", reals)):
+            found = [counts for counts in machine.regions[2:4] if counts.region == region]
+            prefix = f"{scheme}_encrypt_symmetric.n2048"
+            yield from board_rows(prefix, machine, image, found, {**params, **own})
+
+
+def board_params(board: Board, parameters: ParameterSet) -> dict[str, object]:
+    return {
+        "board": board.name,
+        **MEASURED,
+        "mcu": board.mcu,
+        "parameters": parameters.name,
+        "n": parameters.n,
+        "xof": "chacha20",
+        "options": "ports/arduino/src/arduino_config.h",
+        "flags": "-Os -flto",
+    }
 
 
 def constant_time_rows() -> Iterator[Row]:
@@ -205,7 +278,8 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=ROOT / "bench/results/avr.json")
     options = parser.parse_args()
     try:
-        rows = [*kernel_rows(), *encryption_rows(), *constant_time_rows()]
+        check_bytes()
+        rows = [*kernel_rows(), *uno_rows(), *mega_rows(), *constant_time_rows()]
     except MachineError as error:
         print(error, file=sys.stderr)
         return 1

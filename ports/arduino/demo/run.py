@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""The Uno demo's course: make keys, provision Unos, let them encrypt, add up without a key, decrypt.
+
+`make demo-uno`. Who knows what: each Uno its own readings and the key under which it encrypts; the engine
+ciphertexts; the owner, who has the key too, is given the total alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "bench" / "avr"))
+
+import demand  # noqa: E402
+import report  # noqa: E402
+from arduino import UNO, build_sketch  # noqa: E402
+from boards import SERIAL_WRITE, UNO_CYCLES, counter_log, open_board, run_regions  # noqa: E402
+from ciphermote import provision  # noqa: E402
+from ciphermote import seal_bytes as sb  # noqa: E402
+from ciphermote.adapter import FrameSet, read_sets  # noqa: E402
+from ciphermote.ckks import phase  # noqa: E402
+from ciphermote.demo.run import Stage  # noqa: E402
+from ciphermote.engine import open_engine  # noqa: E402
+from ciphermote.errors import CiphermoteError  # noqa: E402
+from ciphermote.keys import KeyStore, write_exclusively  # noqa: E402
+from ciphermote.parameters import by_name  # noqa: E402
+from machine import MachineError, section_bytes  # noqa: E402
+from rich.console import Console  # noqa: E402
+
+PARAMETERS = by_name("n1024_q26")
+PLAIN_MODULUS = 40961
+NODES, DAYS = 8, 14
+FLUSH_CYCLES = 4_000_000
+"""More than what Serial still holds takes to leave."""
+
+
+def flash_node(folder: Path, store: KeyStore, readings: np.ndarray) -> Path:
+    """Provision a new device and build its image. readings: int64 [days, 24]."""
+    folder.mkdir()
+    keys = provision.provision(store, secret=True)
+    write_exclusively(folder / "provisioned_keys.h", provision.to_c_header(keys).encode(), 0o600)
+    write_exclusively(folder / "demand.h", demand.header(readings, PLAIN_MODULUS).encode(), 0o600)
+    sketch = Path(__file__).with_name("demand_node.ino")
+    return build_sketch(sketch, UNO, folder, name=f"demo-{folder.name}")
+
+
+def encrypt(image: Path, store: KeyStore, outcome: report.Outcome) -> FrameSet:
+    """Run a node with a new counter until it has sent its days."""
+    with open_board(image, UNO, counter_log(0)) as machine:
+        machine.leave_out_waits(SERIAL_WRITE)
+        run_regions(machine, 1, UNO_CYCLES)
+        machine.run(FLUSH_CYCLES)
+        (counts,) = machine.regions
+        frames = machine.text
+        stack = machine.ram_end - counts.stack_low
+    sizes = section_bytes(image)
+    outcome.cycles.append(counts.cycles)
+    outcome.waits.append(counts.paused)
+    outcome.ram.append(sizes[".data"] + sizes[".bss"] + stack)
+    outcome.sent.append(len(frames))
+    (found,) = read_sets([frames], PARAMETERS, store.key_id, plain_modulus=PLAIN_MODULUS)
+    return found
+
+
+def decrypted(total: bytes, store: KeyStore) -> np.ndarray:
+    """The owner's: int64 [n], below the plain modulus."""
+    q = PARAMETERS.data_primes[0]
+    ciphertext = sb.read_ciphertext(total, PARAMETERS, scheme=sb.Scheme.BFV, plain_modulus=PLAIN_MODULUS)
+    noisy = phase(ciphertext, store.secret())[0].astype(np.int64)  # q m / t + e, below q
+    return (2 * PLAIN_MODULUS * noisy + q) // (2 * q) % PLAIN_MODULUS
+
+
+def run(console: Console) -> None:
+    """All of it. Writes bench/results/demo-uno.json and build/demo-uno/demo.png; CiphermoteError if it
+    fails."""
+    os.umask(0o077)  # headers and images hold keys
+    work = ROOT / "build" / "demo-uno"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    readings = demand.load(NODES, DAYS)
+    outcome = report.Outcome(PARAMETERS, readings)
+    stage = Stage(console, outcome.seconds)
+
+    with stage.step("Owner: make keys"):
+        store = KeyStore.create(work / "keys", PARAMETERS, galois_steps=[], relin=False)
+    with stage.step("Owner: provision and flash Unos", NODES) as done:
+        images = []
+        for node in range(NODES):
+            images.append(flash_node(work / f"uno-{node + 1}", store, readings[node]))
+            done()
+    with stage.step("Unos: encrypt their days", NODES) as done:
+        sets = []
+        for image in images:
+            sets.append(encrypt(image, store, outcome))
+            done()
+        outcome.residues = sets[0].residues[0, 0]
+    with (
+        stage.step("Engine: add up, without a key", NODES) as done,
+        open_engine(PARAMETERS, plain_modulus=PLAIN_MODULUS) as engine,
+    ):
+
+        def ciphertexts():
+            for found in sets:
+                yield sb.write_ciphertext(found.seal_ciphertext())
+                done()
+
+        total = engine.add(ciphertexts())
+    with stage.step("Owner: decrypt the total"):
+        values = decrypted(total, store)
+        outcome.total = values[: DAYS * demand.HOURS].reshape(DAYS, demand.HOURS)
+
+    report.show(outcome, console)
+    report.plot(outcome, work / "demo.png")
+    report.write(outcome, ROOT / "bench" / "results" / "demo-uno.json")
+    console.print(
+        "\nThe plot is build/demo-uno/demo.png, the figures are bench/results/demo-uno.json.", highlight=False
+    )
+    report.judge(outcome)
+
+
+def main() -> int:
+    try:
+        run(Console())
+    except (CiphermoteError, MachineError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
