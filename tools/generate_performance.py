@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the tables of docs/performance.md and the READMEs and the plots in docs/images from bench/results.
 
-    make bench-m4 bench-m4-options bench-client bench-microbit plots
+    make bench-m4 bench-m4-options bench-client bench-microbit bench-avr plots
 
 What stands between markers in those documents comes from here; --check writes nothing and fails if a document
 or a plot is not what the results say.
@@ -37,6 +37,7 @@ RESULTS = {
     "m4-options": "make bench-m4-options",
     "client": "make bench-client",
     "microbit": "make bench-microbit",
+    "avr": "make bench-avr",
 }
 """Files of bench/results, and what writes them."""
 
@@ -44,6 +45,8 @@ KINDS = ("symmetric", "asymmetric")
 PRESETS = {"tiny": "TINY", "balanced": "BALANCED", "fast": "FAST"}
 COUNTERPARTS = {"tiny": "memory efficient", "balanced": "balanced", "fast": "high performance"}
 """SEAL-Embedded's configurations."""
+
+ARDUINO_HZ = 16_000_000
 
 PARTS = {
     "encode": "encode",
@@ -360,6 +363,30 @@ def microbit_table(microbit: Results) -> list[str]:
     return table(header, rows)
 
 
+def arduino_table(avr: Results) -> list[str]:
+    titles = {
+        "bfv_encrypt_symmetric.n1024": "Uno: BFV, n = 1024, 1024 integers",
+        "bfv_encrypt_symmetric.n2048": "Mega: BFV, n = 2048, 2048 slots",
+        "ckks_encrypt_symmetric.n2048": "Mega: CKKS, n = 2048, 1024 real numbers",
+    }
+    figures = ("cycles", "uart_wait_cycles", "ram_bytes", "flash_bytes")
+    rows = []
+    for run, title in titles.items():
+        cycles = avr[f"{run}.cycles"]
+        seconds = f"{cycles / ARDUINO_HZ:.2f}"
+        cells = [f"{avr[f'{run}.{figure}']:,}" for figure in figures]
+        rows.append((title, cells[0], seconds, *cells[1:]))
+    header = (
+        "An encryption",
+        "Cycles",
+        "s at 16 MHz",
+        "Waits for 115,200 bit/s",
+        "RAM, bytes",
+        "Flash, bytes",
+    )
+    return table(header, rows)
+
+
 def readme_summary(m4: Results, client: Results) -> list[str]:
     fast, tiny = (
         [cost(m4, f"ckks_encrypt_{kind}.{preset}") for kind in KINDS] for preset in ("fast", "tiny")
@@ -589,6 +616,7 @@ def files() -> dict[Path, str]:
     documents: dict[str, dict[str, list[str]]] = {
         "README.md": {"summary": readme_summary(m4, client)},
         "ports/README.md": {"microbit": microbit_table(load("microbit"))},
+        "ports/arduino/README.md": {"arduino": arduino_table(load("avr"))},
         "docs/performance.md": {
             "presets": preset_table(m4),
             "comparison": comparison_table(m4),

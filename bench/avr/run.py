@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The AVR bench: exact cycles, RAM and flash of the library on a simulated ATmega328P.
+"""The AVR bench: exact cycles, RAM and flash of the library on a simulated Arduino Uno and Mega.
 
 `make bench-avr` writes bench/results/avr.json. Encryptions under one public seed that differ in key, values
 and noise are held to the same instructions and cycles.
@@ -263,7 +263,7 @@ def constant_time_rows() -> Iterator[Row]:
 
 def show(rows: list[Row], console: Console) -> None:
     """One table of all rows."""
-    table = Table(title=f"{MCU}, simulated cycle by cycle", title_justify="left")
+    table = Table(title="Simulated cycle by cycle", title_justify="left")
     table.add_column("figure")
     table.add_column("value", justify="right")
     table.add_column("ms at 16 MHz", justify="right")
