@@ -6,7 +6,8 @@ module cm_word_output #(
     parameter integer WIDTH = 32,
     parameter integer LOG2_BEAT = 2,
     parameter integer LOG2_LANES = 0, // at most LOG2_BEAT
-    parameter integer SLOT = 32
+    parameter integer SLOT = 32,
+    parameter integer LOG2_DEPTH = 3  // of the queue of beats
 ) (
     input  wire                             clk_i,
     input  wire                             rst_i,
@@ -28,7 +29,6 @@ module cm_word_output #(
     localparam integer LANES = 1 << LOG2_LANES;
     localparam integer GROUP_BITS = SLOT * LANES;
     localparam integer BEAT_BITS = SLOT << LOG2_BEAT;
-    localparam integer LOG2_DEPTH = 3;
     localparam integer DEPTH = 1 << LOG2_DEPTH;
 
     // --- reads ------------------------------------------------------------------------------------------------------

