@@ -90,6 +90,7 @@ OPTIONS = (
 NOT_OPTIONS = {
     "CM_PRESET": "a name for some of the combinations: tools/test_matrix.py builds each",
     "CM_ASM": "the target's: --qemu builds with it and without",
+    "CM_ACCELERATOR": "needs one: rtl/tests/test_codesign.py builds with a simulated one",
 }
 
 

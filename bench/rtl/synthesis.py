@@ -22,6 +22,7 @@ from rich.table import Table
 
 RUNS = [
     *(("cm_ntt_engine", name, target) for name in ("n1024_u1", "n1024_u8") for target in ("xc7", "xc6s")),
+    ("cm_ntt_engine", "n1024_u2", "xc6s"),
     ("cm_ntt_engine", "n4096_u2_w40", "xc7"),
     ("cm_ntt_engine", "n1024_u32", "xc7"),
     ("cm_ntt_engine", "n1024_u64", "xc7"),

@@ -129,7 +129,7 @@ DEEP = {"INPUT_LATENCY": 1, "ADD_LATENCY": 2, "MULTIPLY_LATENCY": 15}
 
 
 @pytest.mark.parametrize("pipeline", (SHALLOW, DEEP), ids=("shallow", "deep"))
-@pytest.mark.parametrize("log2_n, units", [(8, 0), (8, 2), (8, 4), (8, 6), (10, 5), (10, 6)])
+@pytest.mark.parametrize("log2_n, units", [(7, 0), (7, 2), (8, 4), (8, 6), (10, 5), (10, 6)])
 def test_control(log2_n, units, pipeline):
     rows = log2_n - units - 1
     shape = {"LOG2_N": log2_n, "LOG2_UNITS": units, "LOG2_PAGES": 1, "TABLE_BITS": rows + 4, **pipeline}
