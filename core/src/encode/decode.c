@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "encode/encode.h"
+#include "encode/mask.h"
 #include "encode/unbatch.h"
 #include "random/declassify.h"
 #include "ring/prime.h"
@@ -33,13 +34,7 @@ static reciprocal reciprocal_of(uint64_t scale)
 /* All ones if x is negative, else zero. */
 static inline uint32_t sign_of(int32_t x)
 {
-    return 0u - ((uint32_t)x >> 31);
-}
-
-/* All ones if x is zero. */
-static inline uint32_t is_zero(uint32_t x)
-{
-    return 0u - ((~x & (x - 1u)) >> 31);
+    return (uint32_t)cm_mask_of_sign(x);
 }
 
 /* magnitude 2^exponent and a sign, 2^63 <= magnitude < 2^64 or magnitude = 0 */
@@ -49,24 +44,32 @@ typedef struct divided {
     uint32_t negative; /* all ones or zero */
 } divided;
 
-/* x 2^exponent times a reciprocal; of x, the 32 bits from its first one on count. */
+/*
+ * x 2^exponent times a reciprocal; of x, the 32 bits from its first one on count. Words are shifted: where 64 bits are two of
+ * them, compilers make a branch of a shift by a variable amount.
+ */
 static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
 {
     divided result;
     result.negative = sign_of((int32_t)(x >> 32));
-    const uint64_t sign = (uint64_t)(x >> 63);
-    uint64_t magnitude = ((uint64_t)x ^ sign) - sign;
-    uint32_t zeros = is_zero((uint32_t)(magnitude >> 32)) & 32u;
-    magnitude <<= zeros;
+    const uint64_t sign = (uint64_t)(int64_t)(int32_t)result.negative;
+    const uint64_t magnitude = ((uint64_t)x ^ sign) - sign;
+    uint32_t high = (uint32_t)(magnitude >> 32);
+    uint32_t low = (uint32_t)magnitude;
+    const uint32_t by_word = cm_mask_of_zero(high);
+    high |= low & by_word;
+    low &= ~by_word;
+    uint32_t zeros = 32u & by_word;
     for (uint32_t step = 16; step > 0; step >>= 1) {
-        const uint32_t places = is_zero((uint32_t)(magnitude >> 32) >> (32u - step)) & step;
-        magnitude <<= places;
+        const uint32_t places = step & cm_mask_of_zero(high >> (32u - step));
+        high = high << places | low >> 1 >> (31u - places);
+        low <<= places;
         zeros += places;
     }
-    const uint64_t product = cm_product((uint32_t)(magnitude >> 32), factor.multiplier);
-    const uint32_t place = (uint32_t)(~product >> 63);
-    result.magnitude = product << place;
-    result.exponent = exponent + factor.exponent + 32 - (int32_t)(zeros + place);
+    const uint64_t product = cm_product(high, factor.multiplier);
+    const uint32_t place = ~sign_of((int32_t)(product >> 32));
+    result.magnitude = product + (product & (uint64_t)(int64_t)(int32_t)place);
+    result.exponent = exponent + factor.exponent + 32 - (int32_t)(zeros + (place & 1u));
     return result;
 }
 
@@ -76,22 +79,22 @@ static inline uint32_t float_of(divided x, uint32_t *too_large)
     const uint32_t significand =
         (uint32_t)(((x.magnitude >> 39) + 1u) >> 1); /* with its first bit, of 2^23 */
     const int32_t exponent = x.exponent + 63 + 126;
-    const uint32_t present = ~is_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(exponent);
+    const uint32_t present = ~cm_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(exponent);
     const uint32_t bits = ((uint32_t)exponent << 23) + significand;
     *too_large |= present & (sign_of(253 - exponent) | sign_of((int32_t)bits));
     return ((bits & 0x7FFFFFFFu) | (x.negative & 0x80000000u)) & present;
 }
 
-/* The nearest multiple of 2^exponent, halves away from zero. */
+/* The nearest multiple of 2^exponent, halves away from zero. Below 2^31 are those alone that lose 33 places or more. */
 static inline uint32_t integer_of(divided x, int32_t exponent, uint32_t *too_large)
 {
     const int32_t right = exponent - x.exponent;
-    const uint32_t present = ~is_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(64 - right);
-    const uint32_t few = sign_of(right - 32);
-    const uint32_t places = ((uint32_t)right & ~few) | (32u & few);
-    const uint64_t rounded = ((x.magnitude >> ((places - 1u) & 63u)) + 1u) >> 1;
-    *too_large |= present & (few | ~is_zero((uint32_t)(rounded >> 31)));
-    return (((uint32_t)rounded ^ x.negative) - x.negative) & present;
+    const uint32_t present = ~cm_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(64 - right);
+    const uint32_t few = sign_of(right - 33);
+    const uint32_t twice = (uint32_t)(x.magnitude >> 32) >> ((uint32_t)(right - 33) & 31u);
+    const uint32_t rounded = (twice >> 1) + (twice & 1u);
+    *too_large |= present & (few | sign_of((int32_t)rounded));
+    return ((rounded ^ x.negative) - x.negative) & present;
 }
 
 /* By bytes, for words are written where wider numbers lie. */

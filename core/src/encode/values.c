@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "encode/encode.h"
+#include "encode/mask.h"
 #include "random/bytes.h"
 #include "random/declassify.h"
 #include "random/sample.h"
@@ -166,17 +167,11 @@ typedef struct exact_number {
     int32_t shift;
 } exact_number;
 
-/* All ones if x is zero. */
-static uint32_t is_zero(uint32_t x)
-{
-    return all_ones_if((~x & (x - 1u)) >> 31);
-}
-
 static exact_number number_of_float(uint32_t bits, findings *found)
 {
     uint32_t exponent = bits >> 23 & 0xFFu;
-    uint32_t subnormal = is_zero(exponent);
-    found->not_finite |= is_zero(exponent ^ 0xFFu);
+    uint32_t subnormal = cm_mask_of_zero(exponent);
+    found->not_finite |= cm_mask_of_zero(exponent ^ 0xFFu);
     exact_number result;
     result.magnitude = (bits & 0x7FFFFFu) | (0x800000u & ~subnormal);
     result.negative = all_ones_if(bits >> 31);
@@ -193,26 +188,11 @@ static exact_number number_of_integer(int32_t value, int32_t exponent)
     return result;
 }
 
-/*
- * All ones if x is negative. The compiler must not know that it is that or zero: clang 14 takes what clamp does with
- * such a mask for a choice, and branches.
- */
-static int32_t mask_of_sign(int32_t x)
-{
-#if defined(__GNUC__)
-    int32_t mask = x >> 31;
-    __asm__("" : "+r"(mask));
-#else
-    const volatile int32_t mask = x >> 31;
-#endif
-    return mask;
-}
-
 /* x limited to 0 .. limit, for |x| by_word below 2^31. */
 static int32_t clamp(int32_t x, int32_t limit)
 {
-    x &= ~mask_of_sign(x);
-    return limit + ((x - limit) & mask_of_sign(x - limit));
+    x &= ~cm_mask_of_sign(x);
+    return limit + ((x - limit) & cm_mask_of_sign(x - limit));
 }
 
 /*
@@ -221,7 +201,7 @@ static int32_t clamp(int32_t x, int32_t limit)
  */
 static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
 {
-    const uint32_t by_word = (uint32_t)mask_of_sign(31 - places);
+    const uint32_t by_word = (uint32_t)cm_mask_of_sign(31 - places);
     const uint32_t within = (uint32_t)places & 31u;
     const uint32_t low = x << within;
     const uint32_t high = x >> 1 >> (31u - within);
@@ -233,7 +213,7 @@ static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
 static uint32_t shift_right_rounded(uint32_t x, int32_t places)
 {
     uint32_t none;
-    const uint32_t kept = x & ~(uint32_t)mask_of_sign(32 - places); /* 33 places leave less than a half */
+    const uint32_t kept = x & ~(uint32_t)cm_mask_of_sign(32 - places); /* 33 places leave less than a half */
     const uint64_t shifted = shift_left(kept, 32 - clamp(places, 32), &none);
     return (uint32_t)(shifted >> 32) + ((uint32_t)shifted >> 31);
 }
@@ -246,8 +226,8 @@ static int64_t to_fixed(exact_number value, int32_t shift, unsigned limit_bits, 
     const uint32_t whole = shift_right_rounded(value.magnitude, clamp(-shift, 33));
     const uint64_t magnitude = shift_left(whole, clamp(shift, 62), &lost);
     const uint64_t over = lost | magnitude >> limit_bits;
-    uint32_t beyond_shift = all_ones_if((uint32_t)(62 - shift) >> 31) & ~is_zero(value.magnitude);
-    found->too_large |= beyond_shift | ~is_zero((uint32_t)(over >> 32) | (uint32_t)over);
+    uint32_t beyond_shift = all_ones_if((uint32_t)(62 - shift) >> 31) & ~cm_mask_of_zero(value.magnitude);
+    found->too_large |= beyond_shift | ~cm_mask_of_zero((uint32_t)(over >> 32) | (uint32_t)over);
     int64_t sign = -(int64_t)(value.negative & 1u);
     return ((int64_t)magnitude ^ sign) - sign;
 }
