@@ -63,6 +63,7 @@ typedef struct machine {
     avr_cycle_count_t paused_at;
     int paused;
     int torn_sp;
+    int digests;
     wait waits;
     avr_cycle_count_t eeprom_busy_until; /* 0 if no write is going on */
     counts *ended;
@@ -212,7 +213,7 @@ static int step(machine *m)
     avr_t *avr = m->avr;
     const int armed = avr->data[EECR] & EEMPE;
     const unsigned op = avr->flash[avr->pc] | (unsigned)avr->flash[avr->pc + 1] << 8;
-    if (!m->paused) {
+    if (m->digests && !m->paused) {
         m->open.path = fnv(m->open.path, avr->pc);
         const uint32_t address = data_address(avr, op);
         if (address != UINT32_MAX) {
@@ -285,8 +286,15 @@ machine *machine_open(const char *elf, const char *mcu, uint32_t frequency)
     flags &= ~(uint32_t)AVR_UART_FLAG_STDIO;
     avr_ioctl(avr, AVR_IOCTL_UART_SET_FLAGS('0'), &flags);
     avr_irq_register_notify(avr_io_getirq(avr, AVR_IOCTL_UART_GETIRQ('0'), UART_IRQ_OUTPUT), receive, m);
+    m->digests = 1;
     open_counts(m, 0);
     return m;
+}
+
+/* Whether digests of code and addresses are kept, which takes time. */
+void machine_keep_digests(machine *m, int keep)
+{
+    m->digests = keep;
 }
 
 /* The code of a function that waits. */
