@@ -446,21 +446,21 @@ static void public_and_secret_seed_are_separate_functions_of_secret_counter_and_
     cm_seeds changed;
     cm_seeds_derive(secret, randomness, 5, &base);
     CHECK(memcmp(base.public_seed, base.secret_seed, 32) != 0);
-    CHECK(memcmp(base.public_seed + 32, base.secret_seed, 32) != 0);
+    CHECK(memcmp(base.public_seed + sizeof base.public_seed - 32, base.secret_seed, 32) != 0);
 
     cm_seeds_derive(secret, randomness, 6, &changed);
-    CHECK(memcmp(base.public_seed, changed.public_seed, 64) != 0);
+    CHECK(memcmp(base.public_seed, changed.public_seed, sizeof base.public_seed) != 0);
     CHECK(memcmp(base.secret_seed, changed.secret_seed, 32) != 0);
     cm_seeds_derive(secret, randomness, (uint64_t)5 << 32, &changed);
-    CHECK(memcmp(base.public_seed, changed.public_seed, 64) != 0);
+    CHECK(memcmp(base.public_seed, changed.public_seed, sizeof base.public_seed) != 0);
     randomness[31] = 1;
     cm_seeds_derive(secret, randomness, 5, &changed);
-    CHECK(memcmp(base.public_seed, changed.public_seed, 64) != 0);
+    CHECK(memcmp(base.public_seed, changed.public_seed, sizeof base.public_seed) != 0);
     CHECK(memcmp(base.secret_seed, changed.secret_seed, 32) != 0);
     randomness[31] = 0;
     secret[31] = 1;
     cm_seeds_derive(secret, randomness, 5, &changed);
-    CHECK(memcmp(base.public_seed, changed.public_seed, 64) != 0);
+    CHECK(memcmp(base.public_seed, changed.public_seed, sizeof base.public_seed) != 0);
     CHECK(memcmp(base.secret_seed, changed.secret_seed, 32) != 0);
 }
 

@@ -112,6 +112,10 @@ static void a_seed_frame_carries_the_seed(void)
         writer.emitter.info = info;
         reset_sink(sizeof bytes);
         CHECK(writer.emitter.begin(&writer.emitter, &writer.emitter.info) == CM_OK);
+        if (!build_has_xof(info.xof)) {
+            CHECK(cm_frame_parse(bytes, length, params, &frame) != CM_OK);
+            continue;
+        }
         CHECK(length == CM_FRAME_HEADER_BYTES + cm_public_seed_bytes(info.xof) + CM_FRAME_CRC_BYTES);
         CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK);
         CHECK(frame.payload == CM_PAYLOAD_SEED && frame.residue_count == 0);
