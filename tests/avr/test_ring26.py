@@ -12,7 +12,7 @@ Q = 67043329
 N = 1024
 R_INVERSE = pow(1 << 32, -1, Q)
 LAZY = 1 << 32
-EDGES = [0, 1, Q - 1, Q, 2 * Q, LAZY - 1, LAZY // 2, LAZY // 2 - 1]
+EDGES = [0, 1, Q - 1, Q, 2 * Q, LAZY - 1, LAZY // 2, LAZY // 2 - 1, LAZY // 2 + 1]
 RUNS = 100
 OUT, LEFT, RIGHT = RAM_START, RAM_START + 0x100, RAM_START + 0x200
 
@@ -72,9 +72,9 @@ def test_products_are_residues_of_any_lazy_factor_in_constant_time(machine: Mach
     random = np.random.default_rng(2)
     seen = set()
     for run in range(RUNS):
-        out = [*EDGES, *(int(x) for x in random.integers(0, LAZY, 8))]
+        out = [*EDGES, *(int(x) for x in random.integers(0, LAZY, 7))]
         lazy = [EDGES[run % len(EDGES)]] * 8 + [int(x) for x in random.integers(0, LAZY, 8)]
-        right = [0, Q - 1, Q - 1, 1, *(int(x) for x in random.integers(0, Q, 12))]
+        right = [0, Q - 1, 0xFFFF, 1, *(int(x) for x in random.integers(0, Q, 12))]
         for address, values in ((OUT, out), (LEFT, lazy), (RIGHT, right)):
             machine.write(address, words(values))
         counts = machine.call(name, OUT, LEFT, RIGHT, 16)
@@ -83,3 +83,15 @@ def test_products_are_residues_of_any_lazy_factor_in_constant_time(machine: Mach
         expected = [(x + a * b * R_INVERSE) % Q for x, a, b in zip(add, lazy, right, strict=True)]
         assert read_words(machine, OUT, 16).tolist() == expected
     assert len(seen) == 1
+
+
+def test_residues_are_right_for_any_factor(machine: Machine) -> None:
+    random = np.random.default_rng(3)
+    drawn = [
+        (int(a), int(b))
+        for a, b in zip(random.integers(0, LAZY, 500), random.integers(0, Q, 500), strict=True)
+    ]
+    edges = [(a, b) for a in EDGES for b in (0, 1, 0xFFFF, 0x1FFFE0, 0x3EFFC0, Q - 1)]
+    for a, b in edges + drawn:
+        machine.call("cm_avr_residue26", a >> 16, a & 0xFFFF, b >> 16, b & 0xFFFF)
+        assert int.from_bytes(machine.read(22, 4), "little") == a * b * R_INVERSE % Q, (a, b)

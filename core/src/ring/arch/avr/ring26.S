@@ -304,34 +304,6 @@
     return_registers
     end_function cm_avr_forward_level26
 
-/*
- * A product of an unsigned b: it was taken as 2^32 less if b3 says so, which lacks w. It lies above -q and below 2q.
- */
-    .macro unsigned_product
-    product
-    sign_of b3
-    and     w0, sign
-    and     w1, sign
-    and     w2, sign
-    and     w3, sign
-    add     v2, w0
-    adc     v3, w1
-    adc     v4, w2
-    adc     v5, w3
-    .endm
-
-/* x - q if x >= q, for x < 2^31 + q. */
-    .macro subtract_q_once x0, x1, x2, x3
-    ldi     v0, 1
-    ldi     v1, Q2
-    ldi     sign, Q3
-    sub     \x0, v0
-    sbc     \x1, zero
-    sbc     \x2, v1
-    sbc     \x3, sign
-    add_q_if_negative \x0, \x1, \x2, \x3
-    .endm
-
 /* b, any unsigned number, as less than 2q: with b = 2^26 h + l, b - h q = l + 2^16 h - h. */
     .macro fold h
     mov     \h, b3
@@ -346,6 +318,27 @@
     sbc     b3, zero
     .endm
 
+/*
+ * A product of any unsigned b, which is folded first: one from 2^31 on would be a signed number beyond the bounds
+ * above. It lies within 3q/5 of 0.
+ */
+    .macro unsigned_product
+    fold    sign
+    product
+    .endm
+
+/* x - q if x >= q, for x < 2^31 + q. */
+    .macro subtract_q_once x0, x1, x2, x3
+    ldi     v0, 1
+    ldi     v1, Q2
+    ldi     sign, Q3
+    sub     \x0, v0
+    sbc     \x1, zero
+    sbc     \x2, v1
+    sbc     \x3, sign
+    add_q_if_negative \x0, \x1, \x2, \x3
+    .endm
+
 /* uint32_t cm_avr_residue26(uint32_t a, uint32_t b): a b / 2^32 mod q, for any a and a residue b */
     function cm_avr_residue26
     save_registers
@@ -358,7 +351,6 @@
     ldi     four, 4
     unsigned_product
     add_q_if_negative v2, v3, v4, v5
-    subtract_q_once v2, v3, v4, v5
     movw    r22, v2
     movw    r24, v4
     return_registers
@@ -379,7 +371,6 @@
     push    r27
     unsigned_product
     add_q_if_negative v2, v3, v4, v5
-    subtract_q_once v2, v3, v4, v5
     st      Y+, v2
     st      Y+, v3
     st      Y+, v4
@@ -396,8 +387,8 @@
     end_function cm_avr_multiply26
 
 /*
- * out + a b: out as less than 2q, the product as more than -q and less than 2q, and one q make less than 5q, which is folded
- * once more.
+ * out + a b: out as less than 2q, the product as within 3q/5 of 0, and one q make less than 4q, which is folded once
+ * more.
  */
     .macro multiply_add_next
     push    r26
