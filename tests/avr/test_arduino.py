@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from arduino import MEGA, PORT_EXAMPLES, UNO, Board, library_folder
+from arduino import MEGA, PORT_EXAMPLES, UNO, Board, build_sketch, library_folder
 from avr_support import SealDecryptor
 from boards import (
     KEY_ID,
@@ -18,6 +18,7 @@ from boards import (
     UNO_CYCLES,
     counter_log,
     example,
+    fixed_keys,
     fixed_secret_key,
     mega_both,
     mega_reals,
@@ -30,7 +31,7 @@ from ciphermote import seal_bytes as sb
 from ciphermote.adapter import FrameReader
 from ciphermote.ckks import decrypt
 from ciphermote.parameters import by_name
-from machine import ROOT, Machine, section_bytes
+from machine import ROOT, Machine, MachineError, section_bytes
 
 UNO_FLASH = 32_256
 MEGA_FLASH = 253_952
@@ -53,6 +54,14 @@ def test_each_example_compiles_and_fits(name: str, board: Board, parameters: str
 
 def test_every_example_is_tested() -> None:
     assert {path.name for path in PORT_EXAMPLES.iterdir()} == {"NewDevice", "EncryptedReadings", "MegaSlots"}
+
+
+def test_a_copy_that_would_share_counters_does_not_compile(tmp_path: Path) -> None:
+    sketch = tmp_path / "copy.ino"
+    text = (PORT_EXAMPLES / "NewDevice/NewDevice.ino").read_text()
+    sketch.write_text(text + "Ciphermote copy_of(const Ciphermote &board) { return board; }\n")
+    with pytest.raises(MachineError, match="use of deleted function"):
+        build_sketch(sketch, UNO, fixed_keys(by_name("n1024_q26")))
 
 
 def test_the_library_folder_is_what_the_ide_expects() -> None:

@@ -17,9 +17,15 @@ class Ciphermote
 {
   public:
     /*
-     * An arena is lent for good, aligned to 8 bytes. The counter takes counter.slots * 8 bytes of EEPROM from counter.start on.
+     * An arena is lent for good, aligned to 8 bytes. The counter takes counter.slots * 8 bytes of EEPROM from
+     * counter.start on: the same place for every object and every sketch that has this device secret, for two counters
+     * repeat each other's seeds.
      */
     Ciphermote(void *arena, size_t arenaBytes, cm_counter_log counter = {8, 32});
+
+    /* Not to be copied, nor passed by value: a copy would use the counters that the original has reserved. */
+    Ciphermote(const Ciphermote &) = delete;
+    Ciphermote &operator=(const Ciphermote &) = delete;
 
     /*
      * Begin this board's counter at 0: once in its life, with a new device secret. False where there is one already, or

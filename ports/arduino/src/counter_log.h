@@ -18,7 +18,10 @@ extern "C" {
 
 #define CM_COUNTER_LOG_SLOT_BYTES 8
 
-/* Where a log lies. It takes slots * CM_COUNTER_LOG_SLOT_BYTES bytes of EEPROM, which nothing else may write to. */
+/*
+ * Where a log lies. It takes slots * CM_COUNTER_LOG_SLOT_BYTES bytes of EEPROM, which nothing else may write to. A log
+ * that has counted stays as it is: through another start, or with fewer slots, older values pass for the newest.
+ */
 typedef struct cm_counter_log {
     uint16_t start; /* its first byte; not 0, the byte that a failing supply damages first */
     uint8_t slots;  /* even, at least 4; the EEPROM lasts for about 100,000 writes of each pair */

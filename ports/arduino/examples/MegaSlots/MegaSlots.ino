@@ -43,6 +43,7 @@ void setup()
 {
     Serial.begin(115200);
     if (ciphermote.begin(cm_provisioned_device_secret) != CM_OK || sendSlots() != CM_OK || sendReals() != CM_OK) {
+        pinMode(LED_BUILTIN, OUTPUT);
         digitalWrite(LED_BUILTIN, HIGH);
     }
 }
