@@ -12,6 +12,7 @@ from arduino import MEGA, PORT_EXAMPLES, UNO, Board, build_sketch, library_folde
 from avr_support import SealDecryptor
 from boards import (
     KEY_ID,
+    MEGA_CYCLES,
     MEGA_PARAMETERS,
     MEGA_PLAIN_MODULUS,
     SERIAL_WRITE,
@@ -36,6 +37,10 @@ from machine import ROOT, Machine, MachineError, section_bytes
 UNO_FLASH = 32_256
 MEGA_FLASH = 253_952
 """Less the boot loader."""
+
+STACK_POINTER = 0x5D
+SAVED_REGISTERS = 15
+"""By an interrupt of the serial port: SREG among them."""
 
 
 @pytest.mark.parametrize(
@@ -103,6 +108,36 @@ def test_core_buffers_library_and_stack_leave_the_sketch_256_bytes(uno: Machine)
     sizes = section_bytes(uno_integers())
     stack = max(uno.ram_end - counts.stack_low for counts in uno.regions)
     assert sizes[".data"] + sizes[".bss"] + stack <= 2048 - 256
+
+
+def lowest(machine: Machine, symbol: str, calls: int) -> int:
+    """The lowest stack pointer with which a function is entered, in so many calls."""
+    pointers = []
+    for _ in range(calls):
+        machine.run_to(symbol)
+        pointers.append(int.from_bytes(machine.read(STACK_POINTER, 2), "little"))
+        machine.run(1)
+    return min(pointers)
+
+
+@pytest.mark.parametrize(
+    ("board", "symbol", "calls", "pushed"),
+    [(UNO, "cm_chacha20_blocks_avr", 400, 22), (MEGA, "cm_product_signed", 4000, 17)],
+    ids=["uno", "mega"],
+)
+def test_the_stack_is_wiped_as_deep_as_interrupts_save_secrets(
+    board: Board, symbol: str, calls: int, pushed: int
+) -> None:
+    """symbol: the deepest of the steps on secrets; pushed: what it saves, its callee included."""
+    image = uno_integers() if board is UNO else mega_both()
+    with open_board(image, board, counter_log(0)) as machine:
+        run_regions(machine, 0 if board is UNO else 1, MEGA_CYCLES)  # real numbers take the most
+        deepest = lowest(machine, symbol, calls) - pushed
+        machine.run_to("cm_wipe_stack")
+        wiped = lowest(machine, "cm_wipe", 1)
+    address = 3 if board is MEGA else 2
+    first = wiped + address + 1
+    assert first <= deepest - (address + SAVED_REGISTERS) + 1
 
 
 @pytest.fixture(scope="module")

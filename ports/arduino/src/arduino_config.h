@@ -18,17 +18,20 @@
 #define CM_TRANSFORMED_SECRET 1
 #define CM_ENCODER_ROOTS CM_ENCODER_ROOTS_COMPUTED
 
-/* CM_WIPE_STACK_BYTES is what an encryption takes with link-time optimisation, as the IDE builds it. */
+/*
+ * CM_WIPE_STACK_BYTES is what steps on secrets take with link-time optimisation, as the IDE builds it, and what an
+ * interrupt of the core saves below them: registers.
+ */
 #if RAMEND < 0x1000
 #define CM_MAX_LOG2_N 10
 #define CM_LOG2_TILES 3
 #define CM_KEPT_NOISE 128
-#define CM_WIPE_STACK_BYTES 176
+#define CM_WIPE_STACK_BYTES 192
 #else
 #define CM_MAX_LOG2_N 11
 #define CM_LOG2_TILES 3
 #define CM_KEPT_NOISE 256
-#define CM_WIPE_STACK_BYTES 512
+#define CM_WIPE_STACK_BYTES 536
 #endif
 
 #endif
