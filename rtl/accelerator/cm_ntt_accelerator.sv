@@ -11,6 +11,7 @@ module cm_ntt_accelerator #(
     parameter integer WIDTH = 32,
     parameter integer LOG2_UNITS = 0,
     parameter integer LOG2_BEAT = 2, // residues in a beat of the streams, 32 bits each or, above 32 bits, 64
+    parameter integer GENERATE = 0, // 1: twiddles are made, not stored
     parameter integer DEEP = 1,
     parameter integer MULTIPLIER_WIDTH = 24,
     parameter integer BLOCK = 1,
@@ -268,7 +269,8 @@ module cm_ntt_accelerator #(
     wire [(WIDTH << LOG2_LANES)-1:0] leaving_words;
     cm_ntt_engine #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_UNITS(LOG2_UNITS), .LOG2_LANES(LOG2_LANES), .LOG2_PAGES(1),
-        .LOG2_SETS(1), .OPERANDS(2), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .BLOCK(BLOCK)
+        .LOG2_SETS(1), .OPERANDS(2), .GENERATE(GENERATE), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH),
+        .BLOCK(BLOCK)
     ) u_engine (
         .clk_i(clk_i), .rst_i(reset), .q_i(prime),
         .start_i(work_starts), .set_i(work_set), .forward_i(job_forward[work_set]),

@@ -3,7 +3,8 @@
 // 2^LOG2_UNITS butterflies, each with two banks of the data memory and a table of its own, work on a row at a time
 // (cm_ntt_control has the order). Residues below q in, residues below q out. Conventions are those of the software:
 // output i of the transform is a(psi^(2 bitrev(i) + 1)), and twiddle 2^s + i, of block i in stage s, is
-// psi^bitrev(2^s + i). Twiddles are stored times R (cm_montgomery_multiply); a product is a b / R.
+// psi^bitrev(2^s + i). Twiddles are stored times R (cm_montgomery_multiply), or made from few (cm_twiddle_generator); a
+// product is a b / R.
 //
 // The host reads and writes words of a page: LANES neighbours at a time, index of the first a multiple of LANES. With
 // two sets of pages it has the one on which no job works; with one it must wait for the end of the job. It may read and
@@ -17,6 +18,7 @@ module cm_ntt_engine #(
     parameter integer LOG2_PAGES = 0,         // polynomials in a set: 1, or 2 for double products (1)
     parameter integer LOG2_SETS = 0,          // 1: the host works on one set while a job works on the other
     parameter integer OPERANDS = 1,           // stored factors of pointwise products: 0, 1, 2
+    parameter integer GENERATE = 0,           // 1: twiddles are made, not stored: block RAM for a multiplier a unit
     parameter integer DEEP = 1,               // a longer pipeline for a higher clock
     parameter integer MULTIPLIER_WIDTH = 24,  // cm_montgomery_multiply
     parameter integer BLOCK = 1               // data memory in block RAM
@@ -59,9 +61,11 @@ module cm_ntt_engine #(
     localparam integer SETS = 1 << LOG2_SETS;
     localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
     localparam integer ADDRESS_BITS = LOG2_PAGES + ROW_BITS;
-    localparam integer TABLE_WORDS = (LOG2_UNITS + 2 + 2 * OPERANDS) << ROW_BITS;
-    localparam integer TABLE_BITS = $clog2(TABLE_WORDS);
-    localparam integer INPUT_LATENCY = input_latency(DEEP);
+    localparam integer TWIDDLE_WORDS = (LOG2_UNITS + 2) << ROW_BITS;
+    localparam integer TABLE_BITS = $clog2(TWIDDLE_WORDS + (2 * OPERANDS << ROW_BITS));
+    // The rows wait for their factors.
+    localparam integer INPUT_LATENCY = (GENERATE != 0) ? multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)
+        : input_latency(DEEP);
     localparam integer COLUMNS = 2 * UNITS; // column 2 v + h: half h of unit v
 
     // --- control ----------------------------------------------------------------------------------------------------
@@ -247,16 +251,25 @@ module cm_ntt_engine #(
         end
     end
 
+    // With GENERATE, operands alone are stored.
+    localparam integer STORED_FROM = (GENERATE != 0) ? TWIDDLE_WORDS : 0;
+    localparam integer TABLE_WORDS = (GENERATE != 0 && OPERANDS == 0) ? 1
+        : TWIDDLE_WORDS + (2 * OPERANDS << ROW_BITS) - STORED_FROM;
+    localparam integer STORED_BITS = (TABLE_WORDS > 1) ? $clog2(TABLE_WORDS) : 1;
+    localparam [TABLE_BITS-1:0] FIRST_STORED = STORED_FROM[TABLE_BITS-1:0];
+    wire [TABLE_BITS-1:0] stored_write_address = table_write_address - FIRST_STORED;
+    wire [TABLE_BITS-1:0] stored_address = table_address - FIRST_STORED;
+    wire                  stored_write = table_write && table_write_address >= FIRST_STORED;
     wire [WIDTH*UNITS-1:0] table_words;
     generate
         for (v = 0; v < UNITS; v = v + 1) begin : g_table
             cm_ram #(
-                .WIDTH(WIDTH), .DEPTH(TABLE_WORDS), .ADDRESS_WIDTH(TABLE_BITS), .BLOCK(1)
+                .WIDTH(WIDTH), .DEPTH(TABLE_WORDS), .ADDRESS_WIDTH(STORED_BITS), .BLOCK(1)
             ) u_table (
                 .clk_i(clk_i),
-                .write_i(table_write && ((table_units ^ v) & table_mask) == 0),
-                .write_address_i(table_write_address), .write_data_i(table_data),
-                .read_address_i(table_address), .read_data_o(table_words[WIDTH*v +: WIDTH])
+                .write_i(stored_write && ((table_units ^ v) & table_mask) == 0),
+                .write_address_i(stored_write_address[STORED_BITS-1:0]), .write_data_i(table_data),
+                .read_address_i(stored_address[STORED_BITS-1:0]), .read_data_o(table_words[WIDTH*v +: WIDTH])
             );
         end
     endgenerate
@@ -264,13 +277,32 @@ module cm_ntt_engine #(
     // --- units --------------------------------------------------------------------------------------------------------
 
     wire [WIDTH*COLUMNS-1:0] row;
+    wire [WIDTH*UNITS-1:0]   stored;
     wire [WIDTH*UNITS-1:0]   factors;
     cm_delay #(.WIDTH(WIDTH * COLUMNS), .CYCLES(INPUT_LATENCY)) u_row (
         .clk_i(clk_i), .data_i(job_row), .data_o(row)
     );
     cm_delay #(.WIDTH(WIDTH * UNITS), .CYCLES(INPUT_LATENCY)) u_factors (
-        .clk_i(clk_i), .data_i(table_words), .data_o(factors)
+        .clk_i(clk_i), .data_i(table_words), .data_o(stored)
     );
+    generate
+        if (GENERATE == 0) begin : g_stored
+            assign factors = stored;
+        end else begin : g_generate
+            for (v = 0; v < UNITS; v = v + 1) begin : g_twiddle
+                wire [WIDTH-1:0] twiddle;
+                cm_twiddle_generator #(
+                    .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .UNIT(v), .WIDTH(WIDTH), .DEEP(DEEP),
+                    .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .TABLE_BITS(TABLE_BITS)
+                ) u_twiddle (
+                    .clk_i(clk_i), .q_i(q_i),
+                    .write_i(table_write_i && !table_is_operand_i), .write_index_i(table_index_i),
+                    .write_data_i(table_data_i), .address_i(table_address), .twiddle_o(twiddle)
+                );
+                assign factors[WIDTH*v +: WIDTH] = product ? stored[WIDTH*v +: WIDTH] : twiddle;
+            end
+        end
+    endgenerate
 
     wire [WIDTH*COLUMNS-1:0] swapped;
     generate

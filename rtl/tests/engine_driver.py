@@ -39,7 +39,7 @@ class Engine:
 
     async def load_ring(self, ring: Ring) -> None:
         self.dut.q_i.value = ring.q
-        await self._table(ring.twiddles(self.r), first=1)
+        await self._table(ring.twiddles(self.r))
 
     async def load_operand(self, number: int, words: list[int]) -> None:
         self.dut.table_is_operand_i.value = 1
@@ -47,9 +47,9 @@ class Engine:
         await self._table(words)
         self.dut.table_is_operand_i.value = 0
 
-    async def _table(self, words: list[int], first: int = 0) -> None:
+    async def _table(self, words: list[int]) -> None:
         self.dut.table_write_i.value = 1
-        for index in range(first, len(words)):
+        for index in range(len(words)):
             self.dut.table_index_i.value = index
             self.dut.table_data_i.value = words[index]
             await cycles(self.dut)

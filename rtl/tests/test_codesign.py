@@ -22,5 +22,5 @@ def test_pinned_ciphertexts_at_1024():
 
 
 def test_pinned_ciphertexts_at_4096():
-    shape = {"LOG2_N": 12, "WIDTH": 27, "LOG2_UNITS": 3, "LOG2_BEAT": 2, "DEEP": 0}
+    shape = {"LOG2_N": 12, "WIDTH": 27, "LOG2_UNITS": 3, "LOG2_BEAT": 2, "DEEP": 0, "GENERATE": 1}
     assert "opened again 0 times" in passed(core_tests("n4096", shape, every=3), lost=0)

@@ -16,6 +16,7 @@ DEFAULTS = {
     "LOG2_PAGES": 0,
     "LOG2_SETS": 0,
     "OPERANDS": 1,
+    "GENERATE": 0,
     "DEEP": 1,
     "MULTIPLIER_WIDTH": 24,
     "BLOCK": 1,
@@ -104,6 +105,8 @@ SHAPES = [
     {"WIDTH": 40, "MULTIPLIER_WIDTH": 17, "LOG2_UNITS": 2},
     {"WIDTH": 27, "LOG2_UNITS": 3, "LOG2_LANES": 2, "LOG2_PAGES": 1, "OPERANDS": 2},
     {"LOG2_UNITS": 3, "LOG2_LANES": 3, "LOG2_PAGES": 1, "LOG2_SETS": 1, "OPERANDS": 2, "DEEP": 0, "BLOCK": 0},
+    {"GENERATE": 1},
+    {"GENERATE": 1, "WIDTH": 27, "LOG2_UNITS": 3, "LOG2_LANES": 2, "LOG2_PAGES": 1, "OPERANDS": 2, "DEEP": 0},
 ]
 # Larger shapes run under Verilator (test_verilated.py).
 

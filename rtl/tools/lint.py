@@ -34,6 +34,7 @@ def shapes() -> dict[str, tuple[str, dict[str, int]]]:
     return {
         **{name: ("cm_ntt_engine", of) for name, of in small.items()},
         "all options": ("cm_ntt_engine", every),
+        "twiddles made": ("cm_ntt_engine", {**every, "GENERATE": 1}),
         "accelerator u8": ("cm_ntt_accelerator", {"LOG2_UNITS": 3, "LOG2_BEAT": 2, "DEEP": 1}),
         "accelerator u1 w40": (
             "cm_ntt_accelerator",

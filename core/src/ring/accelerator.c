@@ -131,7 +131,7 @@ static bool load_ring(cm_accelerator *self, const cm_ring *ring)
     self->holds_factors = false;
     write_register(self, CM_NTT_PRIME_HIGH_OFFSET, 0);
     write_register(self, CM_NTT_PRIME_OFFSET, prime->q);
-    self->words[0] = 0;
+    self->words[0] = cm_montgomery_residue(prime->r1, r, prime); /* psi^0, as all others times R */
     for (unsigned level = 0; level < ring->log2_n; level++) {
         uint32_t *twiddles = self->words + ((size_t)1 << level);
         uint32_t twiddle = ring->first[level];
