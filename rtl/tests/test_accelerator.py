@@ -149,6 +149,70 @@ async def fails_after_bad_operand(accelerator, a, zeros):
 
 
 @cocotb.test()
+async def a_job_misses_whatever_is_not_loaded(dut):
+    accelerator, ring, rng = await started(dut, 8)
+    jobs = Jobs(accelerator, ring, rng)
+
+    async def unset(code, operand=0):
+        await accelerator.command(code, operand)
+        accelerator.send(polynomial(rng, ring))
+        for _ in range(2 if code == "DOUBLE_PRODUCT" else 1):
+            assert await accelerator.receive() == [0] * ring.n
+        await accelerator.idle()
+        assert await accelerator.errors() == ERRORS["UNSET"], code
+
+    async def right(*codes):
+        for code in codes:
+            for packet in await jobs.queue(code):
+                assert await accelerator.receive() == packet
+        await accelerator.idle()
+        assert await accelerator.errors() == 0
+
+    await accelerator.load_ring(ring)
+    await accelerator.load_operand(1, jobs.operands[1])
+    await unset("DOUBLE_PRODUCT")
+    await unset("POINTWISE", operand=0)
+    await accelerator.load_operand(0, jobs.operands[0])
+    await right("DOUBLE_PRODUCT")
+    # Twiddles that do not arrive whole take those before with them, and nothing else.
+    await accelerator.command("LOAD_TWIDDLES")
+    accelerator.send(ring.twiddles(accelerator.r)[: ring.n // 2])
+    await accelerator.idle()
+    assert await accelerator.errors() == ERRORS["LENGTH"]
+    assert await accelerator.read("STATUS") & 7 == 3
+    await unset("FORWARD")
+    await unset("INVERSE")
+    await right("POINTWISE")
+    # A prime takes twiddles and operands with it, even the same one.
+    await jobs.load()
+    await accelerator.idle()
+    await accelerator.set_prime(ring.q)
+    assert await accelerator.read("STATUS") & 7 == 3
+    for code in CODES:
+        await unset(code)
+    await jobs.load()
+    await right(*CODES)
+
+
+@cocotb.test()
+async def a_word_is_held_to_the_prime_with_all_its_bits(dut):
+    accelerator, ring, rng = await started(dut, 9)
+    jobs = Jobs(accelerator, ring, rng)
+    await jobs.load()
+    bits = range(settings()["WIDTH"], accelerator.slot)
+    for word in (ring.q, (1 << accelerator.slot) - 1, *(1 << bit for bit in bits)):
+        wrong = polynomial(rng, ring)
+        wrong[rng.randrange(ring.n)] = word
+        await accelerator.command("FORWARD")
+        accelerator.send(wrong)
+        assert await accelerator.receive() == [0] * ring.n
+        await accelerator.idle()
+        assert await accelerator.errors() == ERRORS["RANGE"], hex(word)
+    for packet in await jobs.queue("FORWARD"):
+        assert await accelerator.receive() == packet
+
+
+@cocotb.test()
 async def a_full_queue_and_unknown_commands_are_errors(dut):
     accelerator, ring, rng = await started(dut, 5)
     jobs = Jobs(accelerator, ring, rng)
