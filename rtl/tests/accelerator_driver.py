@@ -34,6 +34,7 @@ class Accelerator:
         self.dut = dut
         self.rng = rng
         self.patience = patience
+        self.holds = False  # the stream out waits as long as this is set
         self.log2_n = parameters["LOG2_N"]
         self.n = 1 << self.log2_n
         self.beat = 1 << parameters["LOG2_BEAT"]
@@ -162,7 +163,7 @@ class Accelerator:
         dut = self.dut
         words: list[int] = []
         while True:
-            dut.m_axis_tready_i.value = int(not self._waits())
+            dut.m_axis_tready_i.value = int(not self.holds and not self._waits())
             await ReadOnly()
             if int(dut.m_axis_tvalid_o.value) and int(dut.m_axis_tready_i.value):
                 data = int(dut.m_axis_tdata_o.value)

@@ -237,6 +237,23 @@ async def a_full_queue_and_unknown_commands_are_errors(dut):
 
 
 @cocotb.test()
+async def a_packet_waits_for_the_result_in_its_place(dut):
+    accelerator, ring, rng = await started(dut, 10)
+    jobs = Jobs(accelerator, ring, rng)
+    await jobs.load()
+    await accelerator.idle()
+    for first in ("DOUBLE_PRODUCT", "PRODUCT"):
+        accelerator.holds = True
+        expected = []
+        for code in (first, *rng.sample(CODES, k=3)):
+            expected += await jobs.queue(code)
+        await cycles(dut, 40 * ring.n)  # whatever can arrive has arrived
+        accelerator.holds = False
+        for packet in expected:
+            assert await accelerator.receive() == packet
+
+
+@cocotb.test()
 async def a_reset_at_any_moment_leaves_it_usable(dut):
     accelerator, ring, rng = await started(dut, 6)
     jobs = Jobs(accelerator, ring, rng)
