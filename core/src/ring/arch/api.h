@@ -34,6 +34,9 @@ typedef struct cm_arch {
                           const uint32_t *p1, const cm_ring *ring);
 } cm_arch;
 
+#if defined(CM_ARCH_HEADER) && CM_ACCELERATOR
+#error "CM_ACCELERATOR is a back-end of its own: give either it or CM_ARCH_HEADER."
+#endif
 #ifdef CM_ARCH_HEADER
 #include CM_ARCH_HEADER
 #elif CM_ACCELERATOR
