@@ -199,8 +199,8 @@ async def a_word_is_held_to_the_prime_with_all_its_bits(dut):
     accelerator, ring, rng = await started(dut, 9)
     jobs = Jobs(accelerator, ring, rng)
     await jobs.load()
-    bits = range(settings()["WIDTH"], accelerator.slot)
-    for word in (ring.q, (1 << accelerator.slot) - 1, *(1 << bit for bit in bits)):
+    beyond = range(settings()["WIDTH"], accelerator.slot)
+    for word in (ring.q, (1 << accelerator.slot) - 1, *(1 << bit for bit in (*beyond[:1], *beyond[-1:]))):
         wrong = polynomial(rng, ring)
         wrong[rng.randrange(ring.n)] = word
         await accelerator.command("FORWARD")
