@@ -15,6 +15,14 @@ def test_named_configuration(name):
         assert taken[job] <= most, f"{job}: {taken[job]} cycles"
 
 
+def test_narrow_multipliers_take_three_cycles_more():
+    """Those of Spartan-6 and ECP5: once a transform, twice a product."""
+    shape = {**configurations()["n1024_u1"], "MULTIPLIER_WIDTH": 17}
+    taken = cycles("engine", "n1024_u1_narrow", shape, seed=1)
+    assert taken["forward"] == taken["inverse"] == 5_137 + 3
+    assert taken["product"] == 11_293 + 6
+
+
 def test_short_passes_with_gaps():
     shape = {
         "LOG2_N": 8,

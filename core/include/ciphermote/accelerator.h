@@ -46,7 +46,8 @@ typedef struct cm_accelerator {
 } cm_accelerator;
 
 /*
- * Take an accelerator into use, from whatever state it is in. words, count of them, are lent until it is no longer used.
+ * Take an accelerator into use, from whatever state it is in; the bus is to have dropped what was under way on the streams, or a
+ * packet too many would shift all that follow. words, count of them, are lent until it is no longer used.
  * They are wiped of secrets after each call; the accelerator's own memory is not.
  * Errors: CM_ERR_ARGUMENT; CM_ERR_UNSUPPORTED if there is none on the bus, or it is not for words of 32 bits and a ring of
  * this build; CM_ERR_ARENA if count is below CM_ACCELERATOR_WORDS(n).
