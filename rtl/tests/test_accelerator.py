@@ -247,7 +247,7 @@ async def a_packet_waits_for_the_result_in_its_place(dut):
         expected = []
         for code in (first, *rng.sample(CODES, k=3)):
             expected += await jobs.queue(code)
-        await cycles(dut, 40 * ring.n)  # whatever can arrive has arrived
+        await cycles(dut, 20 * ring.n)  # whatever can arrive has arrived
         accelerator.holds = False
         for packet in expected:
             assert await accelerator.receive() == packet
