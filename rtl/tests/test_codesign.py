@@ -29,7 +29,7 @@ def test_pinned_ciphertexts_at_4096():
 
 
 def test_refuses_another_back_end_beside_it():
-    other = "-DCM_ARCH_HEADER=\"recording_arch.h\""
+    other = '-DCM_ARCH_HEADER="recording_arch.h"'
     source = ROOT / "core/src/ring/ring.c"
     command = ["gcc", "-std=c11", "-fsyntax-only", *CORE_OPTIONS, *CORE_INCLUDES, other, source]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
