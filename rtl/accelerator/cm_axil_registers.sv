@@ -1,5 +1,6 @@
 // The AXI4-Lite side of the accelerator: registers.md has the map. A read or write takes two cycles; there are no
-// errors on the bus, for unknown offsets read as zero.
+// errors on the bus, for unknown offsets read as zero. No output follows from an input within a cycle: an address and the data
+// of a write are taken as they come, each held until the other is there and the response before was taken.
 `default_nettype none
 module cm_axil_registers #(
     parameter integer WIDTH = 32,
@@ -47,21 +48,33 @@ module cm_axil_registers #(
 
     // --- writes -----------------------------------------------------------------------------------------------------
 
-    wire writes = s_axil_awvalid_i && s_axil_wvalid_i && !s_axil_bvalid_o;
-    wire [7:0] offset = {s_axil_awaddr_i[7:2], 2'b00};
-    assign s_axil_awready_o = writes;
-    assign s_axil_wready_o = writes;
-    wire [6:0] cleared = (writes && offset == CM_NTT_ERRORS_OFFSET) ? s_axil_wdata_i[6:0] : 7'd0;
+    reg        address_held;
+    reg        data_held;
+    reg [7:0]  held_address;
+    reg [31:0] held_data;
+    assign s_axil_awready_o = !address_held;
+    assign s_axil_wready_o = !data_held;
+    wire        address_there = address_held || s_axil_awvalid_i;
+    wire        data_there = data_held || s_axil_wvalid_i;
+    wire        writes = address_there && data_there && !s_axil_bvalid_o;
+    wire [7:0]  address = address_held ? held_address : s_axil_awaddr_i;
+    wire [31:0] data = data_held ? held_data : s_axil_wdata_i;
+    wire [7:0]  offset = {address[7:2], 2'b00};
+    wire [6:0] cleared = (writes && offset == CM_NTT_ERRORS_OFFSET) ? data[6:0] : 7'd0;
 
     always_ff @(posedge clk_i) begin
         command_valid_o <= writes && offset == CM_NTT_COMMAND_OFFSET;
-        command_o <= s_axil_wdata_i[5:0];
+        command_o <= data[5:0];
         prime_valid_o <= writes && offset == CM_NTT_PRIME_OFFSET;
-        reset_o <= writes && offset == CM_NTT_CONTROL_OFFSET && s_axil_wdata_i[CM_NTT_CONTROL_RESET_LOW];
-        if (writes && offset == CM_NTT_PRIME_OFFSET) prime_low <= s_axil_wdata_i;
-        if (writes && offset == CM_NTT_PRIME_HIGH_OFFSET) prime_high <= s_axil_wdata_i;
+        reset_o <= writes && offset == CM_NTT_CONTROL_OFFSET && data[CM_NTT_CONTROL_RESET_LOW];
+        if (writes && offset == CM_NTT_PRIME_OFFSET) prime_low <= data;
+        if (writes && offset == CM_NTT_PRIME_HIGH_OFFSET) prime_high <= data;
         errors <= (errors & ~cleared) | errors_i;
         jobs <= jobs + {31'd0, job_done_i};
+        address_held <= address_there && !writes;
+        data_held <= data_there && !writes;
+        if (!address_held) held_address <= s_axil_awaddr_i;
+        if (!data_held) held_data <= s_axil_wdata_i;
         s_axil_bvalid_o <= writes || (s_axil_bvalid_o && !s_axil_bready_i);
         if (rst_i) begin
             command_valid_o <= 1'b0;
@@ -70,6 +83,8 @@ module cm_axil_registers #(
             prime_high <= 32'd0;
             errors <= 7'd0;
             jobs <= 32'd0;
+            address_held <= 1'b0;
+            data_held <= 1'b0;
             s_axil_bvalid_o <= 1'b0;
         end
     end
@@ -77,7 +92,7 @@ module cm_axil_registers #(
     // --- reads ------------------------------------------------------------------------------------------------------
 
     wire reads = s_axil_arvalid_i && !s_axil_rvalid_o;
-    assign s_axil_arready_o = reads;
+    assign s_axil_arready_o = !s_axil_rvalid_o;
     wire [63:0] prime = {{(64 - WIDTH){1'b0}}, prime_i};
 
     always_ff @(posedge clk_i) begin

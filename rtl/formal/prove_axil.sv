@@ -1,5 +1,5 @@
-// cm_axil_registers as AXI4-Lite asks: a response follows each request and nothing else, stays until it is taken, and read
-// data do not change meanwhile.
+// cm_axil_registers as AXI4-Lite asks: a response follows each address with its data and nothing else, stays until it is
+// taken, and read data do not change meanwhile. Ready says what is held, whatever is valid.
 `default_nettype none
 module prove_axil (
     input wire clk_i
@@ -33,31 +33,35 @@ module prove_axil (
     );
 
     // Requests taken and not yet answered.
-    reg write_open = 1'b0;
+    reg [1:0] addresses = 2'd0;
+    reg [1:0] words = 2'd0;
     reg read_open = 1'b0;
     reg was_waiting = 1'b0; // read data were offered and not taken
     reg write_waiting = 1'b0;
+    reg write_ready = 1'b0; // an address and its data were held, and no response stood in the way
     reg [31:0] data;
     always_ff @(posedge clk_i) begin
-        write_open <= (write_open && !(bvalid && bready)) || (awvalid && awready);
+        addresses <= addresses + {1'b0, awvalid && awready} - {1'b0, bvalid && bready};
+        words <= words + {1'b0, wvalid && wready} - {1'b0, bvalid && bready};
         read_open <= (read_open && !(rvalid && rready)) || (arvalid && arready);
         was_waiting <= rvalid && !rready;
         write_waiting <= bvalid && !bready;
+        write_ready <= (awvalid || !awready) && (wvalid || !wready) && !bvalid;
         data <= rdata;
         if (reset) begin
-            write_open <= 1'b0;
+            addresses <= 2'd0;
+            words <= 2'd0;
             read_open <= 1'b0;
             was_waiting <= 1'b0;
             write_waiting <= 1'b0;
+            write_ready <= 1'b0;
         end else begin
-            assert (bvalid == write_open);
+            assert (addresses == {1'b0, bvalid} + {1'b0, !awready});
+            assert (words == {1'b0, bvalid} + {1'b0, !wready});
+            assert (bvalid == (write_waiting || write_ready));
             assert (rvalid == read_open);
-            assert ((awvalid && awready) == (wvalid && wready));
-            assert (!(awready && write_open) && !(arready && read_open));
+            assert (arready == !read_open);
             if (was_waiting) assert (rvalid && rdata == data);
-            if (write_waiting) assert (bvalid);
-            if (awvalid && wvalid && !bvalid) assert (awready);
-            if (arvalid && !rvalid) assert (arready);
             assert (bresp == 2'b00 && rresp == 2'b00);
         end
     end

@@ -86,15 +86,14 @@ class Accelerator:
         dut = self.dut
         dut.s_axil_awaddr_i.value = CONSTANTS[f"{register}_OFFSET"]
         dut.s_axil_wdata_i.value = value
-        first, second = (dut.s_axil_awvalid_i, dut.s_axil_wvalid_i)[:: self.rng.choice((1, -1))]
-        first.value = 1
-        while self._waits():
-            await cycles(dut)
-        second.value = 1
-        await self._until(dut.s_axil_awready_o)
-        first.value = second.value = 0
-        while self._waits():
-            await cycles(dut)
+        for channels in self.rng.choice(((("aw",), ("w",)), (("w",), ("aw",)), (("aw", "w"),))):
+            for channel in channels:
+                getattr(dut, f"s_axil_{channel}valid_i").value = 1
+            await self._until(getattr(dut, f"s_axil_{channels[0]}ready_o"))
+            for channel in channels:
+                getattr(dut, f"s_axil_{channel}valid_i").value = 0
+            while self._waits():
+                await cycles(dut)
         dut.s_axil_bready_i.value = 1
         await self._until(dut.s_axil_bvalid_o)
         dut.s_axil_bready_i.value = 0
