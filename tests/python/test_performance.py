@@ -20,6 +20,7 @@ FILES = (
     "docs/images/profile.svg",
     "docs/images/ram_against_time.svg",
     "ports/README.md",
+    "ports/arduino/README.md",
 )
 
 
