@@ -31,7 +31,7 @@ def _version() -> str:
 def _wanted(path: Path) -> bool:
     inside = path.relative_to(ROOT / "core/src").as_posix()
     left_out = any(part in inside for part in LEFT_OUT)
-    return path.suffix == ".h" or (path.suffix in (".c", ".S") and not left_out)
+    return path.suffix in (".h", ".inc") or (path.suffix in (".c", ".S") and not left_out)
 
 
 def assemble(folder: Path) -> Path:

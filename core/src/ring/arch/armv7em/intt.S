@@ -11,6 +11,7 @@
 
 #if CM_ARMV7EM && CM_NTT_ROOTS == CM_NTT_ROOTS_FLASH_QUOTIENTS
 
+#include "ring/arch/armv7em/column.inc"
 #include "ring/arch/armv7em/function.inc"
 
 /* The fields of cm_armv7em_levels. */
@@ -38,17 +39,8 @@ q       .req r9
     mls     \x, \spare, q, \x
     .endm
 
-/* As in ntt.S: with quarters of 4096 bytes, at is 16 bytes ahead, and q_inverse gives way to a second address. */
+/* With quarters of 4096 bytes q_inverse gives way to a second address: column.inc. */
 far     .req r1
-    .macro access instruction, register, value, quarter, offset
-    .if \quarter < 4096
-    \instruction \register, [at, #(\value * \quarter + \offset)]
-    .elseif \value < 2
-    \instruction \register, [at, #(\value * \quarter + \offset - 16)]
-    .else
-    \instruction \register, [far, #((\value - 2) * \quarter + \offset - 16)]
-    .endif
-    .endm
 
 /*
  * Two levels of a column: the inner roots are in r12 and lr for values 0 and 1, in r10 and r11 for values 2 and 3, the

@@ -11,6 +11,7 @@
 
 #if CM_ARMV7EM
 
+#include "ring/arch/armv7em/column.inc"
 #include "ring/arch/armv7em/function.inc"
 
 /* The fields of cm_armv7em_levels. */
@@ -25,20 +26,7 @@ at      .req r0
 end     .req r1
 levels  .req r2
 
-/*
- * instruction loads or stores value 0 .. 3 of the column at at. An offset reaches 4095 bytes: with quarters of
- * 4096, at is 16 bytes ahead, and far as much ahead of the column's second half.
- */
-far     .req r1
-    .macro access instruction, register, value, quarter, offset
-    .if \quarter < 4096
-    \instruction \register, [at, #(\value * \quarter + \offset)]
-    .elseif \value < 2
-    \instruction \register, [at, #(\value * \quarter + \offset - 16)]
-    .else
-    \instruction \register, [far, #((\value - 2) * \quarter + \offset - 16)]
-    .endif
-    .endm
+far     .req r1 /* column.inc */
 
     .macro load x3, quarter, offset
     access  ldr, r4, 0, \quarter, \offset

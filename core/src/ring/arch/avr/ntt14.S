@@ -17,6 +17,8 @@
 
 #if CM_AVR
 
+#include "ring/arch/avr/function.inc"
+
 #define zero r2
 #define quotient r3
 #define t2 r4
@@ -42,31 +44,6 @@
 #define outer r8
 #define inner_a r10
 #define inner_b r12
-
-    .macro function name
-    .section .text.\name, "ax", @progbits
-    .global \name
-    .type \name, @function
-\name:
-    .endm
-
-    .macro end_function name
-    .size \name, . - \name
-    .endm
-
-    .macro save_registers
-    .irp n, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 28, 29
-    push    r\n
-    .endr
-    .endm
-
-    .macro return_registers
-    .irp n, 29, 28, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2
-    pop     r\n
-    .endr
-    clr     r1
-    ret
-    .endm
 
 /* r1:r0 = -(b w / 2^16). 27 cycles. */
     .macro product b_lo, b_hi

@@ -14,6 +14,8 @@
 
 #if CM_AVR
 
+#include "ring/arch/avr/function.inc"
+
 #define zero r2
 #define t0 r4
 #define t1 r5
@@ -40,32 +42,6 @@
 
 #define Q2 0xFF
 #define Q3 0x03
-
-    .macro function name
-    .section .text.\name, "ax", @progbits
-    .global \name
-    .type \name, @function
-\name:
-    .endm
-
-    .macro end_function name
-    .size \name, . - \name
-    .endm
-
-    .macro save_registers
-    .irp n, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 28, 29
-    push    r\n
-    .endr
-    clr     zero
-    .endm
-
-    .macro return_registers
-    .irp n, 29, 28, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2
-    pop     r\n
-    .endr
-    clr     r1
-    ret
-    .endm
 
     .macro add_r1_r0 at, above
     add     \at, r0
@@ -191,6 +167,7 @@
  */
     function cm_avr_forward_level26
     save_registers
+    clr     zero
     movw    r28, r24
     movw    r8, r22 /* half, in bytes */
     lsl     r8
@@ -342,6 +319,7 @@
 /* uint32_t cm_avr_residue26(uint32_t a, uint32_t b): a b / 2^32 mod q, for any a and a residue b */
     function cm_avr_residue26
     save_registers
+    clr     zero
     movw    t0, r18
     movw    t2, r20
     movw    b0, r22
@@ -359,6 +337,7 @@
 /* void cm_avr_multiply26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count), for count > 0 */
     function cm_avr_multiply26
     save_registers
+    clr     zero
     movw    r28, r24
     movw    r30, r22
     movw    r14, r18
@@ -424,6 +403,7 @@
 /* void cm_avr_multiply_add26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count), for count > 0 */
     function cm_avr_multiply_add26
     save_registers
+    clr     zero
     movw    r28, r24
     movw    r30, r22
     movw    r14, r18
@@ -441,6 +421,7 @@
 /* The same for a in flash. */
     function cm_avr_multiply_add26_flash
     save_registers
+    clr     zero
     movw    r28, r24
     movw    r30, r22
     movw    r14, r18
@@ -466,6 +447,7 @@
  */
     function cm_avr_dot26
     save_registers
+    clr     zero
     movw    r30, r18
     movw    r26, r24
     mov     r3, r20
@@ -509,6 +491,7 @@
  */
     function cm_avr_noise_add26
     save_registers
+    clr     zero
     movw    r28, r24
     movw    r30, r18
     movw    r26, r22
