@@ -93,8 +93,9 @@ CM_MUST_CHECK cm_status cm_aided_begin(cm_aided *aided, cm_device *device, const
 CM_MUST_CHECK cm_status cm_aided_send(cm_aided *aided, uint32_t count, cm_emitter *emitter);
 
 /*
- * Take the next bytes of a result's frames, in pieces of any size. CM_ERR_FRAME_ORDER also for a result of an earlier round of
- * this session, CM_ERR_FRAME_FOREIGN for one of no round of it; else as cm_frame_reader_feed. CM_ERR_ARGUMENT if none is due.
+ * Take the next bytes of a result's frames, in pieces of any size. CM_ERR_FRAME_ORDER also for a result of an earlier round,
+ * or of anything else that the device encrypted since the first; CM_ERR_FRAME_FOREIGN for one of any other ciphertext; else as
+ * cm_frame_reader_feed. CM_ERR_ARGUMENT if none is due.
  */
 CM_MUST_CHECK cm_status cm_aided_feed(cm_aided *aided, const uint8_t *bytes, size_t length);
 
