@@ -8,7 +8,7 @@
 #ifndef CIPHERMOTE_CONFIG_H
 #define CIPHERMOTE_CONFIG_H
 
-#if defined(ARDUINO) && !defined(CM_CONFIG_FILE)
+#if defined(ARDUINO) && defined(__AVR__) && !defined(CM_CONFIG_FILE)
 #define CM_CONFIG_FILE "arduino_config.h" /* ports/arduino: its build passes no options */
 #endif
 #ifdef CM_CONFIG_FILE

@@ -1,10 +1,10 @@
 /*
  * The persistent counter of cm_device (ciphermote/device.h) in an AVR's EEPROM: wear-levelled, and safe against power cuts.
  *
- * Slots of 8 bytes, a 32-bit value and its check sum, make a ring of pairs. A value is written to both slots of the pair behind the
- * newest one, which is made whole before, read back, and only then used. So a power cut, even within a byte, leaves at most one slot invalid, and
- * the newest value that was ever used stands in two. The counter is the largest valid value; two invalid slots are
- * damage that no cut explains, and the counter refuses to be read rather than go back.
+ * Slots of 8 bytes, a 32-bit value and its check sum, make a ring of pairs. The newest pair is made whole; then a value is
+ * written to both slots of the pair behind it, read back, and only then used. So a power cut, even within a byte, leaves at most
+ * one slot invalid, and the newest value that was ever used stands in two. The counter is the largest valid value; two
+ * invalid slots are damage that no cut explains, and the counter refuses to be read rather than go back.
  */
 #ifndef CM_COUNTER_LOG_H
 #define CM_COUNTER_LOG_H
