@@ -343,7 +343,7 @@ def options_table(options: Results, kind: str) -> list[str]:
             ]
         rows.append(row)
     lines = table(header, rows)
-    return [*lines, "", "¹ With `CM_SLOT_ORDER_COMPUTED`."] if noted else lines
+    return [*lines, "", "¹ With `CM_CONFIG_SLOT_ORDER_COMPUTED`."] if noted else lines
 
 
 def microbit_table(microbit: Results) -> list[str]:
@@ -519,7 +519,7 @@ def tiles_of(options: Results, preset: str, kind: str) -> list[tuple[int, Cost, 
     """(tiles, cost, whether they are the preset's own) by the number of tiles."""
     found = []
     for log2_tiles in range(5):
-        prefix = f"ckks_encrypt_{kind}.{preset}.CM_LOG2_TILES={log2_tiles}"
+        prefix = f"ckks_encrypt_{kind}.{preset}.CM_CONFIG_LOG2_TILES={log2_tiles}"
         own = options.params(f"{prefix}.cycles")["own"]
         found.append((1 << log2_tiles, cost(options, prefix), own))
     return found

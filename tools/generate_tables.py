@@ -93,11 +93,11 @@ def round_correctly(value: int, bits: int) -> int:
 
 
 def row_macros() -> Iterator[str]:
-    """#defines of CM_ROW(16 entries): those that a table for CM_MAX_LOG2_N has, in order."""
+    """#defines of CM_ROW(16 entries): those that a table for CM_CONFIG_MAX_LOG2_N has, in order."""
     names = [f"x{i}" for i in range(ROW)]
     for log2_n in range(MIN_LOG2_N, MAX_LOG2_N + 1):
         kept = names[:: 1 << (MAX_LOG2_N - log2_n)]
-        yield f"#{'if' if log2_n == MIN_LOG2_N else 'elif'} CM_MAX_LOG2_N == {log2_n}"
+        yield f"#{'if' if log2_n == MIN_LOG2_N else 'elif'} CM_CONFIG_MAX_LOG2_N == {log2_n}"
         yield f"#define CM_ROW({', '.join(names)}) \\"
         yield f"    {', '.join(kept)},"
     yield "#endif"
@@ -134,7 +134,7 @@ def factor_words(value: int) -> tuple[int, int]:
 
 
 def factor_rows(name: str, entries: list[str]) -> Iterator[str]:
-    """The body of a table: the fine ones have as many entries as the build's CM_MAX_LOG2_N asks for."""
+    """The body of a table: the fine ones have as many entries as CM_CONFIG_MAX_LOG2_N asks for."""
     if name.startswith("coarse"):
         yield from (", ".join(entries[i : i + 4]) + "," for i in range(0, len(entries), 4))
     else:
@@ -142,14 +142,14 @@ def factor_rows(name: str, entries: list[str]) -> Iterator[str]:
 
 
 def factors_source() -> Iterator[str]:
-    """The tables of CM_ENCODER_ROOTS_COMPUTED."""
+    """The tables of CM_CONFIG_ENCODER_ROOTS_COMPUTED."""
     tables = {name: [factor_words(value) for value in table] for name, table in factor_tables().items()}
     size = {name: f"CM_{name.split('_')[0].upper()}_ROOTS" for name in tables}
     for name, words in tables.items():
         yield f"const int64_t cm_{name}[{size[name]}] = {{"
         yield from factor_rows(name, [f"0x{high:016x}" for high, _ in words])
         yield "};"
-    yield "#if CM_PRECISION_63"
+    yield "#if CM_CONFIG_PRECISION_63"
     for name, words in tables.items():
         yield f"const int32_t cm_{name}_low[{size[name]}] = {{"
         yield from factor_rows(name, [str(low) for _, low in words])
@@ -173,15 +173,15 @@ def roots_source() -> str:
             "/* clang-format off */",
             *row_macros(),
             "",
-            "#if CM_ENCODER_ROOTS == CM_ENCODER_ROOTS_FLASH",
+            "#if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH",
             "",
-            "#if CM_PRECISION_31",
+            "#if CM_CONFIG_PRECISION_31",
             "const uint32_t cm_sine_31[CM_ROOTS] = {",
             *table_rows(quarter_wave(31), 31, 8),
             "};",
             "#endif",
             "",
-            "#if CM_PRECISION_63",
+            "#if CM_CONFIG_PRECISION_63",
             "const uint64_t cm_sine_63[CM_ROOTS] = {",
             *table_rows(quarter_wave(63), 63, 4),
             "};",
@@ -243,7 +243,11 @@ def slot_order_source() -> str:
     ]
     degrees = range(MIN_LOG2_N, MAX_LOG2_N + 1)
     for log2_n in degrees:
-        lines += [f"#if CM_MAX_LOG2_N >= {log2_n}", f"#define CM_FROM_{log2_n}(...) __VA_ARGS__", "#else"]
+        lines += [
+            f"#if CM_CONFIG_MAX_LOG2_N >= {log2_n}",
+            f"#define CM_FROM_{log2_n}(...) __VA_ARGS__",
+            "#else",
+        ]
         lines += [f"#define CM_FROM_{log2_n}(...)", "#endif"]
     lines += ["", "const uint16_t cm_slot_cycles[] = {"]
     for log2_n in degrees:
@@ -253,12 +257,12 @@ def slot_order_source() -> str:
     lines += [
         "};",
         "",
-        "#if CM_SLOT_ORDER == CM_SLOT_ORDER_FLASH",
-        f"#define CM_P(x) ((x) >> ({MAX_LOG2_N + 1} - CM_MAX_LOG2_N) << 1 | ((x) & 1))",
+        "#if CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_FLASH",
+        f"#define CM_P(x) ((x) >> ({MAX_LOG2_N + 1} - CM_CONFIG_MAX_LOG2_N) << 1 | ((x) & 1))",
         "#define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \\",
         "    " + ", ".join(f"CM_P(x{i})" for i in range(8)) + ", \\",
         "    " + ", ".join(f"CM_P(x{i})" for i in range(8, 16)) + ",",
-        "const uint16_t cm_slot_positions[(uint32_t)1 << (CM_MAX_LOG2_N - 1)] = {",
+        "const uint16_t cm_slot_positions[(uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)] = {",
     ]
     positions = slot_positions(MAX_LOG2_N, complex_slots=False)
     for start in range(0, len(positions), 16):

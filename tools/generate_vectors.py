@@ -23,9 +23,9 @@ from ciphermote import parameters  # noqa: E402
 FOLDER = ROOT / "tests" / "vectors"
 
 XOFS = {"blake2xb": golden.BLAKE2XB, "shake256": golden.SHAKE256, "chacha20": golden.CHACHA20}
-XOF_SYMBOLS = {"blake2xb": "CM_BLAKE2XB", "shake256": "CM_SHAKE256", "chacha20": "CM_CHACHA20"}
+XOF_SYMBOLS = {"blake2xb": "CM_XOF_BLAKE2XB", "shake256": "CM_XOF_SHAKE256", "chacha20": "CM_XOF_CHACHA20"}
 NUMBER_SYMBOLS = {kind: f"CM_{kind.upper()}" for kind in ("float32", "int16", "int32", "uint16", "uint32")}
-SLOT_SYMBOLS = {"real": "CM_REAL", "complex": "CM_COMPLEX_SLOTS"}
+SLOT_SYMBOLS = {"real": "CM_SLOTS_REAL", "complex": "CM_SLOTS_COMPLEX"}
 FORM_SYMBOLS = {
     "frames": "CM_VECTOR_FRAMES",
     "seal": "CM_VECTOR_SEAL",

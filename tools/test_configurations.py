@@ -62,35 +62,35 @@ class Option:
 
 
 def option(name: str, *values: int | str, crossed: bool = True) -> Option:
-    """Words are the ends of names: RAM of CM_SLOT_ORDER is CM_SLOT_ORDER_RAM."""
+    """Words are the ends of names: RAM of CM_CONFIG_SLOT_ORDER is CM_CONFIG_SLOT_ORDER_RAM."""
     texts = (str(value) if isinstance(value, int) else f"{name}_{value}" for value in values)
     return Option(name, tuple(texts), crossed)
 
 
 OPTIONS = (
-    option("CM_LOG2_TILES", 0, 1, 2, 3, 4),
-    option("CM_WHOLE_PRODUCTS", 0, 1),
-    option("CM_NTT_ROOTS", "COMPUTED", "RAM", "FLASH", "FLASH_QUOTIENTS"),
-    option("CM_STORE_NOISE", 0, 1),
-    option("CM_TRANSFORMED_SECRET", 0, 1),
-    option("CM_XOF_SHAKE256", 1, 0),
-    option("CM_XOF_BLAKE2XB", 1, 0),
-    option("CM_PRECISION_31", 1, 0),
-    option("CM_PRECISION_63", 1, 0),
-    option("CM_COMPLEX", 1, 0),
-    option("CM_SLOT_ORDER", "COMPUTED", "RAM", "FLASH"),
-    option("CM_ENCODER_ROOTS", "FLASH", "COMPUTED"),
-    option("CM_CRC_TABLE", "NIBBLE", "BYTE", "WORD"),
-    option("CM_MAX_LOG2_N", 12, 10, 11, 13, 14, crossed=False),
-    option("CM_COUNTER_RESERVE", 16, 1, 65536, crossed=False),
-    option("CM_KEPT_NOISE", 0, 96, crossed=False),
-    option("CM_WIPE_STACK_BYTES", 2048, 64, crossed=False),
+    option("CM_CONFIG_LOG2_TILES", 0, 1, 2, 3, 4),
+    option("CM_CONFIG_WHOLE_PRODUCTS", 0, 1),
+    option("CM_CONFIG_NTT_ROOTS", "COMPUTED", "RAM", "FLASH", "FLASH_QUOTIENTS"),
+    option("CM_CONFIG_STORE_NOISE", 0, 1),
+    option("CM_CONFIG_TRANSFORMED_SECRET", 0, 1),
+    option("CM_CONFIG_XOF_SHAKE256", 1, 0),
+    option("CM_CONFIG_XOF_BLAKE2XB", 1, 0),
+    option("CM_CONFIG_PRECISION_31", 1, 0),
+    option("CM_CONFIG_PRECISION_63", 1, 0),
+    option("CM_CONFIG_COMPLEX", 1, 0),
+    option("CM_CONFIG_SLOT_ORDER", "COMPUTED", "RAM", "FLASH"),
+    option("CM_CONFIG_ENCODER_ROOTS", "FLASH", "COMPUTED"),
+    option("CM_CONFIG_CRC_TABLE", "NIBBLE", "BYTE", "WORD"),
+    option("CM_CONFIG_MAX_LOG2_N", 12, 10, 11, 13, 14, crossed=False),
+    option("CM_CONFIG_COUNTER_RESERVE", 16, 1, 65536, crossed=False),
+    option("CM_CONFIG_KEPT_NOISE", 0, 96, crossed=False),
+    option("CM_CONFIG_WIPE_STACK_BYTES", 2048, 64, crossed=False),
 )
 
 NOT_OPTIONS = {
-    "CM_PRESET": "a name for some of the combinations: tools/test_matrix.py builds each",
-    "CM_ASM": "the target's: --qemu builds with it and without",
-    "CM_ACCELERATOR": "needs one: rtl/tests/test_codesign.py builds with a simulated one",
+    "CM_CONFIG_PRESET": "a name for some of the combinations: tools/test_matrix.py builds each",
+    "CM_CONFIG_ASM": "the target's: --qemu builds with it and without",
+    "CM_CONFIG_ACCELERATOR": "needs one: rtl/tests/test_codesign.py builds with a simulated one",
 }
 
 
@@ -106,58 +106,71 @@ class Rule:
 
 RULES = (
     Rule(
-        ("CM_WHOLE_PRODUCTS", "CM_LOG2_TILES"),
+        ("CM_CONFIG_WHOLE_PRODUCTS", "CM_CONFIG_LOG2_TILES"),
         lambda whole, tiles: whole == "1" and tiles != "0",
-        "CM_WHOLE_PRODUCTS works on whole polynomials",
+        "CM_CONFIG_WHOLE_PRODUCTS works on whole polynomials",
     ),
     Rule(
-        ("CM_KEPT_NOISE", "CM_STORE_NOISE"),
+        ("CM_CONFIG_KEPT_NOISE", "CM_CONFIG_STORE_NOISE"),
         lambda kept, store: kept != "0" and store == "1",
-        "CM_STORE_NOISE keeps all coefficients of noise",
+        "CM_CONFIG_STORE_NOISE keeps all coefficients of noise",
     ),
     Rule(
-        ("CM_SLOT_ORDER", "CM_LOG2_TILES"),
-        lambda order, tiles: order == "CM_SLOT_ORDER_RAM" and int(tiles) > 2,
-        "CM_SLOT_ORDER_RAM needs n bytes",
+        ("CM_CONFIG_SLOT_ORDER", "CM_CONFIG_LOG2_TILES"),
+        lambda order, tiles: order == "CM_CONFIG_SLOT_ORDER_RAM" and int(tiles) > 2,
+        "CM_CONFIG_SLOT_ORDER_RAM needs n bytes",
     ),
     Rule(
-        ("CM_PRECISION_31", "CM_PRECISION_63"),
+        ("CM_CONFIG_PRECISION_31", "CM_CONFIG_PRECISION_63"),
         lambda *precisions: precisions == ("0", "0"),
-        "Set CM_PRECISION_31 or CM_PRECISION_63",
+        "Set CM_CONFIG_PRECISION_31 or CM_CONFIG_PRECISION_63",
     ),
 )
 
 REFUSED = (
-    ("-DCM_PRESET=4", "CM_PRESET is"),
-    ("-DCM_MAX_LOG2_N=9", "CM_MAX_LOG2_N must be"),
-    ("-DCM_MAX_LOG2_N=15", "CM_MAX_LOG2_N must be"),
-    ("-DCM_COUNTER_RESERVE=0", "CM_COUNTER_RESERVE must be"),
-    ("-DCM_COUNTER_RESERVE=65537", "CM_COUNTER_RESERVE must be"),
-    ("-DCM_KEPT_NOISE=16", "CM_KEPT_NOISE must be"),
-    ("-DCM_KEPT_NOISE=1056", "CM_KEPT_NOISE must be"),
-    ("-DCM_LOG2_TILES=-1", "CM_LOG2_TILES must be"),
-    ("-DCM_LOG2_TILES=5", "CM_LOG2_TILES must be"),
-    ("-DCM_SLOT_ORDER=3", "CM_SLOT_ORDER must be"),
-    ("-DCM_PRESET=CM_PRESET_BALANCED -DCM_LOG2_TILES=3", "CM_SLOT_ORDER_RAM needs n bytes"),
-    ("-DCM_ENCODER_ROOTS=2", "CM_ENCODER_ROOTS must be"),
-    ("-DCM_CRC_TABLE=3", "CM_CRC_TABLE must be"),
-    ("-DCM_NTT_ROOTS=4", "CM_NTT_ROOTS must be"),
-    ("-DCM_NTT_ROOTS=CM_NTT_ROOTS_FLASH", "needs CM_NTT_ROOTS_HEADER"),
-    ("-DCM_NTT_ROOTS=CM_NTT_ROOTS_RAM -DCM_NTT_ROOTS_HEADER", "CM_NTT_ROOTS_HEADER is given, but"),
-    ("-D__AVR__ -DCM_NTT_ROOTS_HEADER", "cannot be in flash on AVR"),
+    ("-DCM_CONFIG_PRESET=4", "CM_CONFIG_PRESET is"),
+    ("-DCM_CONFIG_MAX_LOG2_N=9", "CM_CONFIG_MAX_LOG2_N must be"),
+    ("-DCM_CONFIG_MAX_LOG2_N=15", "CM_CONFIG_MAX_LOG2_N must be"),
+    ("-DCM_CONFIG_COUNTER_RESERVE=0", "CM_CONFIG_COUNTER_RESERVE must be"),
+    ("-DCM_CONFIG_COUNTER_RESERVE=65537", "CM_CONFIG_COUNTER_RESERVE must be"),
+    ("-DCM_CONFIG_KEPT_NOISE=16", "CM_CONFIG_KEPT_NOISE must be"),
+    ("-DCM_CONFIG_KEPT_NOISE=1056", "CM_CONFIG_KEPT_NOISE must be"),
+    ("-DCM_CONFIG_LOG2_TILES=-1", "CM_CONFIG_LOG2_TILES must be"),
+    ("-DCM_CONFIG_LOG2_TILES=5", "CM_CONFIG_LOG2_TILES must be"),
+    ("-DCM_CONFIG_SLOT_ORDER=3", "CM_CONFIG_SLOT_ORDER must be"),
+    (
+        "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED -DCM_CONFIG_LOG2_TILES=3",
+        "CM_CONFIG_SLOT_ORDER_RAM needs n bytes",
+    ),
+    ("-DCM_CONFIG_ENCODER_ROOTS=2", "CM_CONFIG_ENCODER_ROOTS must be"),
+    ("-DCM_CONFIG_CRC_TABLE=3", "CM_CONFIG_CRC_TABLE must be"),
+    ("-DCM_CONFIG_NTT_ROOTS=4", "CM_CONFIG_NTT_ROOTS must be"),
+    ("-DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_FLASH", "needs CM_CONFIG_NTT_ROOTS_HEADER"),
+    (
+        "-DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_RAM -DCM_CONFIG_NTT_ROOTS_HEADER",
+        "CM_CONFIG_NTT_ROOTS_HEADER is given, but",
+    ),
+    ("-D__AVR__ -DCM_CONFIG_NTT_ROOTS_HEADER", "cannot be in flash on AVR"),
 )
 """Flags beyond the combinations that config.h refuses too, and a part of what it says."""
 
 SAMPLE = (
-    ("m4", "-DCM_PRESET=CM_PRESET_TINY"),
-    ("m4", "-DCM_PRESET=CM_PRESET_BALANCED -DCM_NTT_ROOTS=CM_NTT_ROOTS_RAM"),
-    ("m4", "-DCM_PRESET=CM_PRESET_FAST -DCM_NTT_ROOTS=CM_NTT_ROOTS_FLASH"),
-    ("m4", "-DCM_PRESET=CM_PRESET_FAST -DCM_NTT_ROOTS=CM_NTT_ROOTS_FLASH_QUOTIENTS"),
-    ("m4", "-DCM_WHOLE_PRODUCTS=1 -DCM_STORE_NOISE=1 -DCM_CRC_TABLE=CM_CRC_TABLE_WORD"),
-    ("m4", "-UCM_ASM -DCM_LOG2_TILES=4 -DCM_SLOT_ORDER=CM_SLOT_ORDER_FLASH"),
-    ("m0", "-DCM_PRESET=CM_PRESET_TINY"),
+    ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY"),
+    ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED -DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_RAM"),
+    ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST -DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_FLASH"),
+    (
+        "m4",
+        "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST -DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS",
+    ),
+    (
+        "m4",
+        "-DCM_CONFIG_WHOLE_PRODUCTS=1 -DCM_CONFIG_STORE_NOISE=1 "
+        "-DCM_CONFIG_CRC_TABLE=CM_CONFIG_CRC_TABLE_WORD",
+    ),
+    ("m4", "-UCM_CONFIG_ASM -DCM_CONFIG_LOG2_TILES=4 -DCM_CONFIG_SLOT_ORDER=CM_CONFIG_SLOT_ORDER_FLASH"),
+    ("m0", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY"),
 )
-"""Machines of ports/test_machines.mk (m4 has CM_ASM=1) and options."""
+"""Machines of ports/test_machines.mk (m4 has CM_CONFIG_ASM=1) and options."""
 
 
 class StepFailed(Exception):
@@ -251,7 +264,7 @@ def flags(combination: Combination) -> list[str]:
 def roots_flags(given: Iterable[str]) -> list[str]:
     """Roots in flash come from a header."""
     return (
-        [f'-DCM_NTT_ROOTS_HEADER="{ROOTS_HEADER}"']
+        [f'-DCM_CONFIG_NTT_ROOTS_HEADER="{ROOTS_HEADER}"']
         if any("NTT_ROOTS_FLASH" in flag for flag in given)
         else []
     )
@@ -521,7 +534,7 @@ def test_sample(jobs: int) -> int:
 
     def build_and_run(machine: str, given: str) -> None:
         words = shlex.split(given)
-        words += [*roots_flags(words), "-DCM_MAX_LOG2_N=12"]
+        words += [*roots_flags(words), "-DCM_CONFIG_MAX_LOG2_N=12"]
         folder = OUTPUT / f"{machine}-{hashlib.sha256(shlex.join(words).encode()).hexdigest()[:16]}"
         command = ["make", "--no-print-directory", "-C", "ports", f"test-qemu-{machine}", f"BUILD={folder}"]
         run([*command, f"CONFIG={shlex.join(words)}", f"test_names={' '.join(names)}"])

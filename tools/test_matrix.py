@@ -73,12 +73,12 @@ def configurations() -> list[Configuration]:
     options = {
         "back-end": back_end,
         "no-int128": "-O2 -DCM_NO_INT128",
-        "sixteenths": "-O2 -DCM_LOG2_TILES=4 -DCM_STORE_NOISE=1",
-        "tiny": "-O2 -DCM_PRESET=CM_PRESET_TINY",
-        "balanced": "-O2 -DCM_PRESET=CM_PRESET_BALANCED",
-        "fast": "-O2 -DCM_PRESET=CM_PRESET_FAST",
-        "computed-roots": "-O2 -DCM_ENCODER_ROOTS=CM_ENCODER_ROOTS_COMPUTED -DCM_NO_INT128",
-        "products": f"{back_end} -DCM_WHOLE_PRODUCTS=1",
+        "sixteenths": "-O2 -DCM_CONFIG_LOG2_TILES=4 -DCM_CONFIG_STORE_NOISE=1",
+        "tiny": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY",
+        "balanced": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED",
+        "fast": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST",
+        "computed-roots": "-O2 -DCM_CONFIG_ENCODER_ROOTS=CM_CONFIG_ENCODER_ROOTS_COMPUTED -DCM_NO_INT128",
+        "products": f"{back_end} -DCM_CONFIG_WHOLE_PRODUCTS=1",
     }
     variants = [Configuration("gcc", name, flags) for name, flags in options.items()]
     return sanitized + levels + one_file + variants + watched_configurations()
@@ -88,13 +88,13 @@ def watched_configurations() -> list[Configuration]:
     """Those of the test of constant time, for rings up to the largest that it encrypts with."""
     flags = {level: f"-{level}" for level in ("O2", "O3", "Os")}
     flags |= {
-        "tiny": "-O2 -DCM_PRESET=CM_PRESET_TINY -DCM_NO_INT128",
-        "balanced": "-O2 -DCM_PRESET=CM_PRESET_BALANCED",
-        "fast": "-O2 -DCM_PRESET=CM_PRESET_FAST",
+        "tiny": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY -DCM_NO_INT128",
+        "balanced": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED",
+        "fast": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST",
     }
     option = "CIPHERMOTE_CONSTANT_TIME"
     return [
-        Configuration(compiler, f"valgrind-{name}", f"{flags[name]} -DCM_MAX_LOG2_N=12", (option,))
+        Configuration(compiler, f"valgrind-{name}", f"{flags[name]} -DCM_CONFIG_MAX_LOG2_N=12", (option,))
         for name in flags
         for compiler in COMPILERS
     ]

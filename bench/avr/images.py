@@ -21,14 +21,14 @@ RAM_START = 0x200
 """Behind the few variables of the kernels' image."""
 
 DEVICE = (
-    "-DCM_MAX_LOG2_N=10",
-    "-DCM_PRECISION_63=0",
-    "-DCM_COMPLEX=0",
-    "-DCM_XOF_SHAKE256=0",
-    "-DCM_XOF_BLAKE2XB=0",
-    "-DCM_LOG2_TILES=3",
-    "-DCM_TRANSFORMED_SECRET=1",
-    "-DCM_KEPT_NOISE=128",
+    "-DCM_CONFIG_MAX_LOG2_N=10",
+    "-DCM_CONFIG_PRECISION_63=0",
+    "-DCM_CONFIG_COMPLEX=0",
+    "-DCM_CONFIG_XOF_SHAKE256=0",
+    "-DCM_CONFIG_XOF_BLAKE2XB=0",
+    "-DCM_CONFIG_LOG2_TILES=3",
+    "-DCM_CONFIG_TRANSFORMED_SECRET=1",
+    "-DCM_CONFIG_KEPT_NOISE=128",
 )
 """What an Arduino Uno leaves out, and how it tiles."""
 
@@ -69,7 +69,7 @@ def _write_key() -> Path:
 def encryption_image() -> Path:
     """A device that encrypts once and sleeps."""
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=True)]
-    flags = [OPTIMIZE, "-DCM_ASM=1", f"-I{FIRMWARE}", *SECTIONS, WRAP, *DEVICE]
+    flags = [OPTIMIZE, "-DCM_CONFIG_ASM=1", f"-I{FIRMWARE}", *SECTIONS, WRAP, *DEVICE]
     return build_image(BUILD / "encrypt_read.elf", sources, MCU, flags)
 
 
@@ -96,7 +96,7 @@ def open_encryption() -> Machine:
 
 def open_kernels(name: str, *sources: Path) -> Machine:
     """A core that stands in main, with functions to call."""
-    flags = ["-O2", "-DCM_ASM=1", "-DCM_MAX_LOG2_N=10"]
+    flags = ["-O2", "-DCM_CONFIG_ASM=1", "-DCM_CONFIG_MAX_LOG2_N=10"]
     image = build_image(BUILD / f"{name}.elf", [FIRMWARE / "kernels.c", *sources], MCU, flags)
     machine = Machine(build_simulator(BUILD), image, MCU)
     machine.run_to("main")

@@ -47,7 +47,7 @@ class Workload:
         """The macros of firmware/workload.h."""
         return {
             "WORKLOAD_LOG2_N": self.log2_n,
-            "WORKLOAD_XOF": f"CM_{self.xof.upper()}",
+            "WORKLOAD_XOF": f"CM_XOF_{self.xof.upper()}",
             "WORKLOAD_PRECISION": f"CM_FIXED_{self.precision}",
             "WORKLOAD_LOG2_FRAME_TILES": self.log2_frame_tiles,
             "WORKLOAD_SUMS": f"CM_BFV_SUMS_{self.sums}",
@@ -69,7 +69,7 @@ class Workload:
 
 
 def compiler_flags(optimize: str, options: Options) -> str:
-    """For the compiler's command line: "-O3 -DCM_ASM=1"."""
+    """For the compiler's command line: "-O3 -DCM_CONFIG_ASM=1"."""
     defined = (f"-D{name}={value}" for name, value in options.items() if value is not None)
     return " ".join([f"-{optimize}", *defined])
 
@@ -97,23 +97,23 @@ Configurations = Mapping[str, Configuration]
 def device(log2_n: int = 12) -> Options:
     """What a device that encrypts real vectors of this degree leaves out."""
     return {
-        "CM_MAX_LOG2_N": log2_n,
-        "CM_PRECISION_63": 0,
-        "CM_COMPLEX": 0,
-        "CM_XOF_SHAKE256": 0,
-        "CM_XOF_BLAKE2XB": 0,
+        "CM_CONFIG_MAX_LOG2_N": log2_n,
+        "CM_CONFIG_PRECISION_63": 0,
+        "CM_CONFIG_COMPLEX": 0,
+        "CM_CONFIG_XOF_SHAKE256": 0,
+        "CM_CONFIG_XOF_BLAKE2XB": 0,
     }
 
 
-ASSEMBLY: Options = {"CM_ASM": 1}
+ASSEMBLY: Options = {"CM_CONFIG_ASM": 1}
 
-ROOTS: Options = {"CM_NTT_ROOTS_HEADER": '\\"roots.h\\"'}
+ROOTS: Options = {"CM_CONFIG_NTT_ROOTS_HEADER": '\\"roots.h\\"'}
 """The transform's roots in flash, with their quotients; build_firmware writes the header."""
 
 PRESETS: Mapping[str, tuple[str, Options]] = {
-    "tiny": ("O2", {**ASSEMBLY, "CM_PRESET": "CM_PRESET_TINY"}),
-    "balanced": ("O3", {**ASSEMBLY, "CM_PRESET": "CM_PRESET_BALANCED"}),
-    "fast": ("O3", {**ASSEMBLY, "CM_PRESET": "CM_PRESET_FAST", **ROOTS}),
+    "tiny": ("O2", {**ASSEMBLY, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_TINY"}),
+    "balanced": ("O3", {**ASSEMBLY, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_BALANCED"}),
+    "fast": ("O3", {**ASSEMBLY, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST", **ROOTS}),
 }
 """(optimisation, options) of each; FAST with the header that config.h says to give it."""
 
@@ -144,7 +144,9 @@ CLIENT_CONFIGURATIONS: Configurations = {
 
 CONFIGURATIONS: Configurations = {
     "default": Configuration(compiler_flags("O3", ASSEMBLY), xofs=True),
-    "portable": Configuration(compiler_flags("O3", {**device(), "CM_PRESET": "CM_PRESET_FAST"})),
+    "portable": Configuration(
+        compiler_flags("O3", {**device(), "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST"})
+    ),
     "tiny": _preset("tiny", "memory efficient"),
     "balanced": _preset("balanced", "balanced"),
     "fast": _preset("fast", "high performance"),

@@ -57,26 +57,26 @@ def _numbered(option: str, *values: int, symmetric_only: bool = False) -> list[C
 
 CHOICES: Sequence[Choice] = (
     *(
-        replace(choice, if_refused={"CM_SLOT_ORDER": "CM_SLOT_ORDER_COMPUTED"})
-        for choice in _numbered("CM_LOG2_TILES", 0, 1, 2, 3, 4)
+        replace(choice, if_refused={"CM_CONFIG_SLOT_ORDER": "CM_CONFIG_SLOT_ORDER_COMPUTED"})
+        for choice in _numbered("CM_CONFIG_LOG2_TILES", 0, 1, 2, 3, 4)
     ),
-    *_numbered("CM_STORE_NOISE", 0, 1),
-    *_numbered("CM_TRANSFORMED_SECRET", 0, 1, symmetric_only=True),
-    *_named("CM_SLOT_ORDER", "COMPUTED", "RAM", "FLASH"),
-    *_named("CM_CRC_TABLE", "NIBBLE", "BYTE", "WORD"),
+    *_numbered("CM_CONFIG_STORE_NOISE", 0, 1),
+    *_numbered("CM_CONFIG_TRANSFORMED_SECRET", 0, 1, symmetric_only=True),
+    *_named("CM_CONFIG_SLOT_ORDER", "COMPUTED", "RAM", "FLASH"),
+    *_named("CM_CONFIG_CRC_TABLE", "NIBBLE", "BYTE", "WORD"),
     *(
         replace(choice, options={HEADER: None, **choice.options})
-        for choice in _named("CM_NTT_ROOTS", "COMPUTED", "RAM")
+        for choice in _named("CM_CONFIG_NTT_ROOTS", "COMPUTED", "RAM")
     ),
     *(
         replace(choice, options={**ROOTS, **choice.options})
-        for choice in _named("CM_NTT_ROOTS", "FLASH", "FLASH_QUOTIENTS")
+        for choice in _named("CM_CONFIG_NTT_ROOTS", "FLASH", "FLASH_QUOTIENTS")
     ),
-    *_numbered("CM_ASM", 1, 0),
-    Choice("CM_CHACHA20", symmetric_only=True),
+    *_numbered("CM_CONFIG_ASM", 1, 0),
+    Choice("CM_XOF_CHACHA20", symmetric_only=True),
     *(
         Choice(
-            f"CM_{xof.upper()}",
+            f"CM_XOF_{xof.upper()}",
             {f"CM_XOF_{xof.upper()}": 1},
             workload=Workload(xof=xof),
             symmetric_only=True,
@@ -84,7 +84,11 @@ CHOICES: Sequence[Choice] = (
         for xof in ("shake256", "blake2xb")
     ),
     Choice("CM_FIXED_31"),
-    Choice("CM_FIXED_63", {"CM_PRECISION_31": 0, "CM_PRECISION_63": 1}, workload=Workload(precision=63)),
+    Choice(
+        "CM_FIXED_63",
+        {"CM_CONFIG_PRECISION_31": 0, "CM_CONFIG_PRECISION_63": 1},
+        workload=Workload(precision=63),
+    ),
     *(Choice(f"-{level}", optimize=level) for level in ("O2", "O3", "Os")),
 )
 

@@ -42,9 +42,9 @@
 #error "provisioned_keys.h holds no key: make it with `ciphermote provision`."
 #endif
 
-#define MESSAGE_BYTES CM_CKKS_MESSAGE_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31)
-#define SYMMETRIC_BYTES CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31)
-#define ASYMMETRIC_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31)
+#define MESSAGE_BYTES CM_CKKS_MESSAGE_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31)
+#define SYMMETRIC_BYTES CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31)
+#define ASYMMETRIC_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31)
 #define ENCRYPTION_BYTES (CM_PROVISIONED_PUBLIC_KEY ? ASYMMETRIC_BYTES : SYMMETRIC_BYTES)
 #if APP_AIDED
 #define ARENA_BYTES CM_AIDED_LARGER(ENCRYPTION_BYTES, ROUNDS_ARENA_BYTES(CM_PROVISIONED_N))
@@ -129,7 +129,7 @@ static cm_status encrypt_asymmetric(const cm_ckks_values *values)
 static bool key_fields_valid(const request *asked)
 {
     if (asked->key == KEY_SYMMETRIC) {
-        return asked->xof >= CM_BLAKE2XB && asked->xof <= CM_CHACHA20;
+        return asked->xof >= CM_XOF_BLAKE2XB && asked->xof <= CM_XOF_CHACHA20;
     }
     return asked->key == KEY_ASYMMETRIC && asked->xof == CM_XOF_NONE;
 }
@@ -146,7 +146,7 @@ static cm_status encrypt(const request *asked, uint32_t count, int16_t log2_scal
     const cm_ckks_values values = {.data = app.arena,
                                    .count = count,
                                    .number = CM_FLOAT32,
-                                   .slots = CM_REAL,
+                                   .slots = CM_SLOTS_REAL,
                                    .log2_scale = log2_scale,
                                    .precision = CM_FIXED_31};
     cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});

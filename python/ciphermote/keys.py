@@ -98,7 +98,7 @@ class SecretKey:
             return _core.secret_key_residues(core_params(self.parameters), self.packed, prime)
 
     def transformed(self, prime: int) -> Residues:
-        """uint32 [n]: at one data prime as a device with CM_TRANSFORMED_SECRET holds it."""
+        """uint32 [n]: at one data prime as a device with CM_CONFIG_TRANSFORMED_SECRET holds it."""
         with core_errors():
             return _core.secret_key_transform(core_params(self.parameters), self.packed, prime)
 

@@ -149,14 +149,14 @@ def to_c_header(provisioned: Provision) -> str:
         transformed = [p.secret_key.transformed(i) for i in range(len(p.parameters.data_primes))]
         parts += [
             "",
-            "#if defined(__AVR__) && CM_TRANSFORMED_SECRET",
+            "#if defined(__AVR__) && CM_CONFIG_TRANSFORMED_SECRET",
             "#define cm_provisioned_ternary NULL /* encryption does without */",
             "#else",
             f"static const uint8_t cm_provisioned_ternary[{p.parameters.n // 4}] = {{",
             *_byte_rows(p.secret_key.packed),
             "};",
             "#endif",
-            "#if CM_TRANSFORMED_SECRET",
+            "#if CM_CONFIG_TRANSFORMED_SECRET",
             "/* [data prime][n]: cm_secret_key_transform. */",
             f"static const uint32_t cm_provisioned_transformed[{len(transformed) * p.parameters.n}] "
             "CM_PROVISIONED_FLASH = {",
@@ -165,7 +165,7 @@ def to_c_header(provisioned: Provision) -> str:
             "#endif",
             f"static const cm_secret_key cm_provisioned_secret_key = {{&{symbol}, {key_id}, "
             "cm_provisioned_ternary,",
-            "#if CM_TRANSFORMED_SECRET",
+            "#if CM_CONFIG_TRANSFORMED_SECRET",
             "                                                         cm_provisioned_transformed,",
             "#endif",
             "};",

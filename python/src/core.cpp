@@ -87,7 +87,7 @@ class Params
            const std::vector<Row> &rows)
         : name_(std::move(name))
     {
-        if (log2_n < 10 || log2_n > CM_MAX_LOG2_N || rows.empty() || rows.size() > CM_MAX_PRIMES ||
+        if (log2_n < 10 || log2_n > CM_CONFIG_MAX_LOG2_N || rows.empty() || rows.size() > CM_MAX_PRIMES ||
             data_primes < 1 || data_primes > rows.size()) {
             throw nb::value_error("the parameter set has a shape that the library cannot use");
         }
@@ -255,7 +255,7 @@ cm_ckks_values values_of(const Values &array, bool complex_slots, int exponent, 
     static const uint32_t nothing = 0;
     values.data = array.shape(0) ? array.data() : &nothing;
     values.count = static_cast<uint32_t>(array.shape(0) / parts);
-    values.slots = complex_slots ? CM_COMPLEX_SLOTS : CM_REAL;
+    values.slots = complex_slots ? CM_SLOTS_COMPLEX : CM_SLOTS_REAL;
     values.exponent = static_cast<int16_t>(exponent);
     values.log2_scale = static_cast<int16_t>(log2_scale);
     values.precision = static_cast<cm_precision>(precision);
@@ -268,7 +268,7 @@ nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const Values &array
 {
     const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
     const size_t n = params.n();
-    std::vector<uint64_t> data(CM_CKKS_MESSAGE_BYTES(n, CM_COMPLEX_SLOTS, CM_FIXED_63) / 8);
+    std::vector<uint64_t> data(CM_CKKS_MESSAGE_BYTES(n, CM_SLOTS_COMPLEX, CM_FIXED_63) / 8);
     std::vector<uint8_t> scratch(n / 16);
     cm_message message{};
     message.data = data.data();
@@ -478,7 +478,8 @@ class Device
     {
         std::vector<uint8_t> out;
         std::vector<uint64_t> arena(
-            CM_CKKS_ASYMMETRIC_ARENA_BYTES(size_t{1} << CM_MAX_LOG2_N, CM_COMPLEX_SLOTS, CM_FIXED_63) / 8);
+            CM_CKKS_ASYMMETRIC_ARENA_BYTES(size_t{1} << CM_CONFIG_MAX_LOG2_N, CM_SLOTS_COMPLEX, CM_FIXED_63) /
+            8);
         const cm_sink sink{append, &out};
         cm_frame_writer frames;
         cm_seal_writer seal;
@@ -669,7 +670,7 @@ class Decryption
                                             bool complex_slots, int precision, int number, int exponent,
                                             unsigned log2_tiles)
     {
-        const cm_slots slots = complex_slots ? CM_COMPLEX_SLOTS : CM_REAL;
+        const cm_slots slots = complex_slots ? CM_SLOTS_COMPLEX : CM_SLOTS_REAL;
         if (log2_tiles > 4) {
             throw StatusError(CM_ERR_ARGUMENT);
         }
@@ -806,7 +807,7 @@ NB_MODULE(_core, m)
     m.def("secret_key_residues", &secret_key_residues, "params"_a, "ternary"_a, "prime"_a,
           "The secret's residues at one prime, NTT form.");
     m.def("secret_key_transform", &secret_key_transform, "params"_a, "ternary"_a, "prime"_a,
-          "The secret at one prime as a device with CM_TRANSFORMED_SECRET holds it.");
+          "The secret at one prime as a device with CM_CONFIG_TRANSFORMED_SECRET holds it.");
     m.def("zero_encryption", &zero_encryption, "params"_a, "ternary"_a, "seed"_a, "prime"_a,
           "(c0, c1) of an encryption of zero at one prime, NTT form.");
     m.def("encode", &encode, "params"_a, "values"_a, "complex_slots"_a, "exponent"_a, "log2_scale"_a,

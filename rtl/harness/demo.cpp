@@ -77,7 +77,7 @@ void make_key(cm_device &device)
     emitter.end = nothing_to_end;
     emitter.expands_seed = true;
     must(cm_device_make_secret_key(&device, &PARAMS, ternary, &key_id));
-    must(cm_device_emit_public_key(&device, &PARAMS, ternary, key_id, CM_CHACHA20, arena, sizeof arena,
+    must(cm_device_emit_public_key(&device, &PARAMS, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
                                    &emitter));
 }
 

@@ -33,4 +33,4 @@ def test_refuses_another_back_end_beside_it():
     source = ROOT / "core/src/ring/ring.c"
     command = ["gcc", "-std=c11", "-fsyntax-only", *CORE_OPTIONS, *CORE_INCLUDES, other, source]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode != 0 and "CM_ACCELERATOR is a back-end of its own" in done.stderr
+    assert done.returncode != 0 and "CM_CONFIG_ACCELERATOR is a back-end of its own" in done.stderr

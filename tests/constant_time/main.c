@@ -24,7 +24,7 @@ enum { MOST = 4096, DATA_PRIMES = 3, EXPONENT_OF_INTEGERS = -12 };
 
 cm_checks cm_check_state;
 
-static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(MOST, CM_COMPLEX_SLOTS, CM_FIXED_63) / 8];
+static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(MOST, CM_SLOTS_COMPLEX, CM_FIXED_63) / 8];
 static uint64_t values_apart[MOST / 2];
 static uint8_t ternary[CM_TERNARY_BYTES(MOST)];
 static uint32_t public_words[DATA_PRIMES * 2 * MOST];
@@ -115,7 +115,7 @@ static void make_public_key(const cm_params *params)
 static void draw_values(cm_ckks_values *values, void *at)
 {
     static uint32_t x;
-    const uint32_t count = values->count * (values->slots == CM_COMPLEX_SLOTS ? 2u : 1u);
+    const uint32_t count = values->count * (values->slots == CM_SLOTS_COMPLEX ? 2u : 1u);
     const size_t size = values->number == CM_INT16 ? 2u : 4u;
     for (uint32_t i = 0; i < count; i++) {
         x = 1664525u * x + 1013904223u;
@@ -228,11 +228,11 @@ static void every_number_slot_and_precision_encrypts_without_branch_or_address_b
     static const cm_precision precisions[] = {CM_FIXED_31, CM_FIXED_63};
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned number = CM_FLOAT32; number <= CM_INT32; number++) {
-            for (unsigned slots = CM_REAL; slots <= CM_COMPLEX_SLOTS; slots++) {
+            for (unsigned slots = CM_SLOTS_REAL; slots <= CM_SLOTS_COMPLEX; slots++) {
                 const encryption how = {.number = (cm_number)number,
                                         .slots = (cm_slots)slots,
                                         .precision = precisions[i],
-                                        .xof = CM_CHACHA20,
+                                        .xof = CM_XOF_CHACHA20,
                                         .in_place = number != CM_INT32};
                 encrypt(&cm_n1024_q26, &how);
             }
@@ -242,7 +242,7 @@ static void every_number_slot_and_precision_encrypts_without_branch_or_address_b
 
 static void every_kind_of_key_xof_and_emitter_encrypts_without_branch_or_address_by_a_secret(void)
 {
-    for (unsigned xof = CM_XOF_NONE; xof <= CM_CHACHA20; xof++) {
+    for (unsigned xof = CM_XOF_NONE; xof <= CM_XOF_CHACHA20; xof++) {
         for (unsigned seal = 0; seal < 2; seal++) {
             const encryption how = {.precision = CM_FIXED_31, .xof = (cm_xof_kind)xof, .seal = seal == 1};
             encrypt(&cm_n1024_q26, &how);
@@ -252,7 +252,7 @@ static void every_kind_of_key_xof_and_emitter_encrypts_without_branch_or_address
 
 static void three_primes_of_4096_encrypt_without_branch_or_address_by_a_secret(void)
 {
-    const encryption symmetric = {.precision = CM_FIXED_31, .xof = CM_CHACHA20, .in_place = true};
+    const encryption symmetric = {.precision = CM_FIXED_31, .xof = CM_XOF_CHACHA20, .in_place = true};
     const encryption asymmetric = {.precision = CM_FIXED_63, .in_place = true};
     make_secret_key(&cm_n4096_q26x3_p27);
     make_public_key(&cm_n4096_q26x3_p27);
@@ -263,7 +263,7 @@ static void three_primes_of_4096_encrypt_without_branch_or_address_by_a_secret(v
 /* A refusal may tell that there was one, and nothing more. */
 static void a_value_out_of_range_is_refused_without_telling_which(void)
 {
-    const encryption how = {.precision = CM_FIXED_31};
+    const encryption how = {.slots = CM_SLOTS_REAL, .precision = CM_FIXED_31, .number = CM_FLOAT32};
     cm_ckks_values values = describe(&cm_n1024_q26, &how);
     writers all;
     cm_flat_public_key flat = {public_words, 1024};
@@ -349,7 +349,7 @@ static void slots_are_decrypted_without_branch_or_address_by_a_secret(void)
 {
     const cm_secret_key key = test_secret_key(&cm_n1024_q26, 1, ternary);
     for (unsigned way = 0; way < 8; way++) {
-        const cm_ckks_expected expected = {way & 1u ? CM_COMPLEX_SLOTS : CM_REAL, CM_FIXED_63,
+        const cm_ckks_expected expected = {way & 1u ? CM_SLOTS_COMPLEX : CM_SLOTS_REAL, CM_FIXED_63,
                                            way & 2u ? CM_INT32 : CM_FLOAT32, EXPONENT_OF_INTEGERS,
                                            (uint8_t)(way & 2u)};
         cm_decryption decryption;
@@ -365,7 +365,7 @@ static void slots_are_decrypted_without_branch_or_address_by_a_secret(void)
 static void a_slot_out_of_range_is_refused_without_telling_which(void)
 {
     const cm_secret_key key = test_secret_key(&cm_n1024_q26, 1, ternary);
-    const cm_ckks_expected expected = {.precision = CM_FIXED_31};
+    const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL, .precision = CM_FIXED_31, .number = CM_FLOAT32};
     cm_decryption decryption;
     CHECK(cm_ckks_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena) == CM_OK);
     CHECK(feed_frames(CM_CKKS, 0, 0, &decryption.receiver) == CM_OK);
@@ -379,8 +379,8 @@ static void a_device_makes_its_keys_without_branch_or_address_by_a_secret(void)
     writers all;
     CHECK(cm_device_make_secret_key(&device, &cm_n1024_q26, ternary, &key_id) == CM_OK);
     CHECK(VALGRIND_CHECK_MEM_IS_DEFINED(&key_id, sizeof key_id) == 0);
-    CHECK(cm_device_emit_public_key(&device, &cm_n1024_q26, ternary, key_id, CM_CHACHA20, arena, sizeof arena,
-                                    open_writer(&all, false)) == CM_OK);
+    CHECK(cm_device_emit_public_key(&device, &cm_n1024_q26, ternary, key_id, CM_XOF_CHACHA20, arena,
+                                    sizeof arena, open_writer(&all, false)) == CM_OK);
     CHECK(new_errors() == 0);
 }
 
@@ -399,7 +399,7 @@ static void integers_are_encrypted_without_branch_or_address_by_a_secret(void)
             ((uint16_t *)(void *)values_apart)[i] = (uint16_t)(i * 7u % 6000u);
         }
         mark_secret(values_apart, 2048);
-        CHECK(cm_bfv_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, CM_DOMAIN_NTT, arena,
+        CHECK(cm_bfv_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, CM_DOMAIN_NTT, arena,
                                        sizeof arena, open_writer(&all, false)) == CM_OK);
         CHECK(new_errors() == 0);
     }
@@ -434,7 +434,7 @@ static void a_secret_given_to_a_function_for_public_data_is_found(void)
     uint8_t seed[CM_SEED_BYTES];
     cm_uniform uniform;
     draw_secret(seed, sizeof seed);
-    cm_uniform_init(&uniform, CM_CHACHA20, seed, 10, 1);
+    cm_uniform_init(&uniform, CM_XOF_CHACHA20, seed, 10, 1);
     cm_uniform_polynomial(&uniform, cm_n1024_q26.primes, 0, words);
     CHECK(new_errors() > 0);
 }

@@ -2,7 +2,7 @@
 
 bool build_has_set(const cm_params *params)
 {
-    return params->log2_n <= CM_MAX_LOG2_N;
+    return params->log2_n <= CM_CONFIG_MAX_LOG2_N;
 }
 
 unsigned build_sets(const cm_params *sets[CM_PARAMS_COUNT])
@@ -18,22 +18,23 @@ unsigned build_sets(const cm_params *sets[CM_PARAMS_COUNT])
 
 bool build_has_xof(cm_xof_kind xof)
 {
-    return (xof != CM_SHAKE256 || CM_XOF_SHAKE256) && (xof != CM_BLAKE2XB || CM_XOF_BLAKE2XB);
+    return (xof != CM_XOF_SHAKE256 || CM_CONFIG_XOF_SHAKE256) &&
+           (xof != CM_XOF_BLAKE2XB || CM_CONFIG_XOF_BLAKE2XB);
 }
 
 bool build_has_slots(cm_slots slots)
 {
-    return slots == CM_REAL || CM_COMPLEX;
+    return slots == CM_SLOTS_REAL || CM_CONFIG_COMPLEX;
 }
 
 bool build_has_precision(cm_precision precision)
 {
-    return precision == CM_FIXED_31 ? CM_PRECISION_31 : CM_PRECISION_63;
+    return precision == CM_FIXED_31 ? CM_CONFIG_PRECISION_31 : CM_CONFIG_PRECISION_63;
 }
 
 bool build_has_domain(cm_domain domain)
 {
-    return domain == CM_DOMAIN_NTT || CM_LOG2_TILES == 0;
+    return domain == CM_DOMAIN_NTT || CM_CONFIG_LOG2_TILES == 0;
 }
 
 size_t build_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_slots slots, cm_precision precision)

@@ -8,7 +8,7 @@
 #include "ciphermote/ciphermote.h"
 
 /* A precision that the build has, where a test is not about precision. A constant. */
-#define BUILD_PRECISION (CM_PRECISION_31 ? CM_FIXED_31 : CM_FIXED_63)
+#define BUILD_PRECISION (CM_CONFIG_PRECISION_31 ? CM_FIXED_31 : CM_FIXED_63)
 
 bool build_has_set(const cm_params *params);
 /* The sets it has, in the order of cm_params_all, so that the last has the largest n; how many there are. */

@@ -16,7 +16,7 @@
 #ifndef CM_TEST_MAX_LOG2_N
 #define CM_TEST_MAX_LOG2_N 14
 #endif
-#define TEST_LOG2_N (CM_TEST_MAX_LOG2_N < CM_MAX_LOG2_N ? CM_TEST_MAX_LOG2_N : CM_MAX_LOG2_N)
+#define TEST_LOG2_N (CM_TEST_MAX_LOG2_N < CM_CONFIG_MAX_LOG2_N ? CM_TEST_MAX_LOG2_N : CM_CONFIG_MAX_LOG2_N)
 #define TEST_N ((size_t)1 << TEST_LOG2_N)
 
 typedef struct test_complex {

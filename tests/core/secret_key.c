@@ -4,8 +4,8 @@
 
 cm_secret_key test_secret_key(const cm_params *params, uint64_t key_id, const uint8_t *ternary)
 {
-#if CM_TRANSFORMED_SECRET
-    static uint32_t transformed[(CM_MAX_PRIMES - 1) << CM_MAX_LOG2_N];
+#if CM_CONFIG_TRANSFORMED_SECRET
+    static uint32_t transformed[(CM_MAX_PRIMES - 1) << CM_CONFIG_MAX_LOG2_N];
     for (unsigned i = 0; i < params->data_primes; i++) {
         CHECK(cm_secret_key_transform(params, ternary, i, transformed + ((size_t)i << params->log2_n)) ==
               CM_OK);

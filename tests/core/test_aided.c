@@ -25,7 +25,7 @@ static const cm_params *const params = &cm_n1024_q26;
 /* The larger of both schemes' arenas. */
 static uint64_t
     arena[CM_AIDED_LARGER(CM_AIDED_BFV_ARENA_BYTES(N, CM_BFV_32, CM_BFV_SUMS_32, 1),
-                          CM_AIDED_CKKS_ARENA_BYTES(N, CM_REAL, BUILD_PRECISION, BUILD_PRECISION, 1)) /
+                          CM_AIDED_CKKS_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_PRECISION, 1)) /
               8 +
           1];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
@@ -113,7 +113,7 @@ static void return_latest(void)
 static cm_aided_plan bfv_plan(cm_number number, cm_bfv_sums sums)
 {
     const cm_aided_plan plan = {
-        .scheme = CM_BFV, .rounds = ROUNDS, .xof = CM_CHACHA20, .bfv = {CM_BFV_BATCH, number, sums, 1, T}};
+        .scheme = CM_BFV, .rounds = ROUNDS, .xof = CM_XOF_CHACHA20, .bfv = {CM_BFV_BATCH, number, sums, 1, T}};
     return plan;
 }
 
@@ -121,8 +121,8 @@ static cm_aided_plan ckks_plan(void)
 {
     const cm_aided_plan plan = {.scheme = CM_CKKS,
                                 .rounds = ROUNDS,
-                                .xof = CM_CHACHA20,
-                                .ckks = {CM_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 1},
+                                .xof = CM_XOF_CHACHA20,
+                                .ckks = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 1},
                                 .precision = BUILD_PRECISION,
                                 .log2_scale = LOG2_SCALE};
     return plan;

@@ -170,7 +170,7 @@ static cm_status encrypt(bool with_public_key, const cm_bfv_values *values, cm_d
     crc_emitted = 0;
     return with_public_key ? cm_bfv_encrypt_asymmetric(&device, &public_key, values, domain, arena,
                                                        arena_bytes, &writer.emitter)
-                           : cm_bfv_encrypt_symmetric(&device, &key, CM_CHACHA20, values, domain, arena,
+                           : cm_bfv_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, values, domain, arena,
                                                       arena_bytes, &writer.emitter);
 }
 
@@ -226,16 +226,33 @@ static void choices_that_do_not_exist_are_refused(void)
     values.number = (cm_number)(CM_UINT32 + 1);
     CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
     values = good;
-    values.encoding = (cm_bfv_encoding)2;
+    values.encoding = (cm_bfv_encoding)3;
     CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
     values = good;
     values.width = (cm_bfv_width)8;
     CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
-    CHECK(encrypt(false, &good, (cm_domain)2, sizeof arena) == CM_ERR_ARGUMENT);
+    CHECK(encrypt(false, &good, (cm_domain)3, sizeof arena) == CM_ERR_ARGUMENT);
     CHECK(encrypt(false, NULL, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
     CHECK(encrypt(true, NULL, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
     CHECK(bytes_emitted == 0);
     CHECK(encrypt(false, &good, CM_DOMAIN_NTT, sizeof arena) == CM_OK && bytes_emitted > 0);
+}
+
+/* A forgotten choice is no choice: none of them is 0. */
+static void a_choice_that_was_forgotten_is_refused(void)
+{
+    const cm_bfv_values good = describe(small_values, 3, CM_INT16, 12289);
+    cm_bfv_values values = good;
+    values.number = (cm_number)0;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    values = good;
+    values.encoding = (cm_bfv_encoding)0;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    values = good;
+    values.width = (cm_bfv_width)0;
+    CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
+    CHECK(encrypt(false, &good, (cm_domain)0, sizeof arena) == CM_ERR_ARGUMENT);
+    CHECK(bytes_emitted == 0);
 }
 
 static bool arena_is_wiped(void)
@@ -278,7 +295,7 @@ static void coefficient_form_needs_whole_polynomials(void)
 {
     const cm_bfv_values values = describe(small_values, 3, CM_INT16, 12289);
     const size_t symmetric = CM_BFV_COEFFICIENT_ARENA_BYTES(N, CM_BFV_16);
-    const cm_status expected = CM_LOG2_TILES == 0 ? CM_OK : CM_ERR_UNSUPPORTED;
+    const cm_status expected = CM_CONFIG_LOG2_TILES == 0 ? CM_OK : CM_ERR_UNSUPPORTED;
     CHECK(encrypt(false, &values, CM_DOMAIN_COEFFICIENTS, symmetric - 1) == CM_ERR_ARENA);
     CHECK(encrypt(false, &values, CM_DOMAIN_COEFFICIENTS, symmetric) == expected);
     CHECK(encrypt(true, &values, CM_DOMAIN_COEFFICIENTS, CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16)) ==
@@ -303,7 +320,7 @@ static cm_status encrypt_read(const cm_bfv_reader *reader, size_t arena_bytes)
     cm_frame_writer_init(&writer, sink);
     bytes_emitted = 0;
     crc_emitted = 0;
-    return cm_bfv_encrypt_symmetric_read(&device, &key, CM_CHACHA20, reader, arena, arena_bytes,
+    return cm_bfv_encrypt_symmetric_read(&device, &key, CM_XOF_CHACHA20, reader, arena, arena_bytes,
                                          &writer.emitter);
 }
 
@@ -362,6 +379,7 @@ void test_bfv(void)
     RUN(plain_moduli_that_cannot_serve_are_refused);
     RUN(plain_moduli_that_leave_no_room_for_noise_are_refused);
     RUN(choices_that_do_not_exist_are_refused);
+    RUN(a_choice_that_was_forgotten_is_refused);
     RUN(values_in_the_arena_may_be_as_wide_as_the_message_but_not_wider);
     RUN(arenas_are_as_large_as_their_macros_say);
     RUN(coefficient_form_needs_whole_polynomials);

@@ -170,7 +170,7 @@ static uint32_t wrong_values(cm_number number)
 
 static unsigned most_log2_tiles(void)
 {
-    return CM_SLOT_ORDER == CM_SLOT_ORDER_RAM ? 2u : 4u;
+    return CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM ? 2u : 4u;
 }
 
 static void bfv_comes_out_exactly_in_tiles_of_any_size_and_pieces_of_any_length(void)
@@ -494,7 +494,7 @@ static void ckks_comes_out_as_floats_and_as_integers_with_an_exponent(void)
     for (unsigned log2_tiles = 0; log2_tiles <= most_log2_tiles(); log2_tiles++) {
         write_stream(CM_CKKS, (uint64_t)(1023 + 18) << 52, log2_tiles);
         for (unsigned way = 0; way < 8; way++) {
-            const cm_ckks_expected expected = {way & 1u ? CM_COMPLEX_SLOTS : CM_REAL,
+            const cm_ckks_expected expected = {way & 1u ? CM_SLOTS_COMPLEX : CM_SLOTS_REAL,
                                                way & 2u ? CM_FIXED_63 : CM_FIXED_31,
                                                way & 4u ? CM_INT32 : CM_FLOAT32, -10, (uint8_t)log2_tiles};
             const bool built = build_has_slots(expected.slots) && build_has_precision(expected.precision);
@@ -509,7 +509,7 @@ static void ckks_comes_out_as_floats_and_as_integers_with_an_exponent(void)
             cm_frame_reader_init(&reader, params, &decryption.receiver);
             CHECK(cm_frame_reader_feed(&reader, stream, length) == CM_OK);
             CHECK(cm_ckks_decrypt_end(&decryption) == CM_OK);
-            const uint32_t numbers = expected.slots == CM_COMPLEX_SLOTS ? N : N / 2;
+            const uint32_t numbers = expected.slots == CM_SLOTS_COMPLEX ? N : N / 2;
             uint32_t far = 0;
             for (uint32_t i = 0; i < numbers; i++) {
                 float value;
@@ -519,7 +519,7 @@ static void ckks_comes_out_as_floats_and_as_integers_with_an_exponent(void)
                 if (way & 4u) {
                     value = (float)integer / 1024;
                 }
-                const bool imaginary = expected.slots == CM_COMPLEX_SLOTS && i % 2u == 1u;
+                const bool imaginary = expected.slots == CM_SLOTS_COMPLEX && i % 2u == 1u;
                 /* zeta^(3^j n/2) is i or -i */
                 const float exact = imaginary ? ((i / 2u) % 2u ? 1.0f : -1.0f) : 3.0f;
                 far += value < exact - 0.01f || value > exact + 0.01f;
@@ -533,12 +533,12 @@ static void ckks_comes_out_as_floats_and_as_integers_with_an_exponent(void)
 static void values_beyond_the_precision_or_the_number_are_refused(void)
 {
     static uint32_t coefficients[N];
-    const cm_ckks_expected beyond = {CM_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0};
-    const cm_ckks_expected large = {CM_REAL, BUILD_PRECISION, CM_INT32, -31, 0};
+    const cm_ckks_expected beyond = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0};
+    const cm_ckks_expected large = {CM_SLOTS_REAL, BUILD_PRECISION, CM_INT32, -31, 0};
     const cm_secret_key key = secret_key();
     for (unsigned i = 0; i < 2; i++) {
         const cm_ckks_expected *const expected = i == 0 ? &beyond : &large;
-        if (i == 0 && !CM_PRECISION_31) {
+        if (i == 0 && !CM_CONFIG_PRECISION_31) {
             continue;
         }
         for (uint32_t k = 0; k < N; k++) {
@@ -567,7 +567,7 @@ static void values_beyond_the_precision_or_the_number_are_refused(void)
 static void shared_values_are_off_by_noise_of_the_size_asked_for(void)
 {
     static uint32_t coefficients[N];
-    const cm_ckks_expected expected = {CM_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0};
+    const cm_ckks_expected expected = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0};
     const cm_secret_key key = secret_key();
     test_platform platform = {0};
     cm_device device;

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "encode/encode.h"
 
-enum { LOG2_N = CM_MAX_LOG2_N < 12 ? CM_MAX_LOG2_N : 12, N = 1 << LOG2_N, SLOTS = N / 2 };
+enum { LOG2_N = CM_CONFIG_MAX_LOG2_N < 12 ? CM_CONFIG_MAX_LOG2_N : 12, N = 1 << LOG2_N, SLOTS = N / 2 };
 
 static const cm_precision precisions[] = {CM_FIXED_31, CM_FIXED_63};
 enum { PRECISIONS = sizeof precisions / sizeof precisions[0] };
@@ -25,7 +25,7 @@ static cm_ckks_values real_floats(const float *data, uint32_t count, int log2_sc
     values.data = data;
     values.count = count;
     values.number = CM_FLOAT32;
-    values.slots = CM_REAL;
+    values.slots = CM_SLOTS_REAL;
     values.log2_scale = (int16_t)log2_scale;
     values.precision = precision;
     return values;
@@ -163,8 +163,8 @@ static void complex_slots_are_encoded_or_refused(void)
     floats[0] = 1;
     floats[1] = 2;
     cm_ckks_values values = real_floats(floats, 1, 25, BUILD_PRECISION);
-    values.slots = CM_COMPLEX_SLOTS;
-    CHECK(encode(&values) == (build_has_slots(CM_COMPLEX_SLOTS) ? CM_OK : CM_ERR_UNSUPPORTED));
+    values.slots = CM_SLOTS_COMPLEX;
+    CHECK(encode(&values) == (build_has_slots(CM_SLOTS_COMPLEX) ? CM_OK : CM_ERR_UNSUPPORTED));
 }
 
 /* Slots that are not given are zero, not what the call before left. */
@@ -181,7 +181,7 @@ static void a_short_vector_does_not_see_the_call_before(void)
     CHECK(encode(&values) == CM_OK);
     values.count = 3;
     CHECK(encode(&values) == CM_OK);
-    CHECK_BYTES(message_words, other_words, CM_CKKS_MESSAGE_BYTES(N, CM_REAL, BUILD_PRECISION));
+    CHECK_BYTES(message_words, other_words, CM_CKKS_MESSAGE_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION));
 }
 
 static void values_are_encoded_where_they_lie_and_from_any_address(void)
@@ -190,7 +190,7 @@ static void values_are_encoded_where_they_lie_and_from_any_address(void)
         if (!build_has_precision(precisions[p])) {
             continue;
         }
-        const size_t size = CM_CKKS_MESSAGE_BYTES(N, CM_REAL, precisions[p]);
+        const size_t size = CM_CKKS_MESSAGE_BYTES(N, CM_SLOTS_REAL, precisions[p]);
         for (unsigned i = 0; i < SLOTS; i++) {
             floats[i] = (float)((int)i % 17 - 8) / 4;
         }
@@ -214,7 +214,7 @@ static void integers_with_an_exponent_equal_the_floats_they_stand_for(void)
 {
     static int16_t shorts[SLOTS];
     static int32_t longs[SLOTS];
-    const size_t size = CM_CKKS_MESSAGE_BYTES(N, CM_REAL, BUILD_PRECISION);
+    const size_t size = CM_CKKS_MESSAGE_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION);
     for (unsigned i = 0; i < SLOTS; i++) {
         shorts[i] = (int16_t)((int)(i * 7919u % 65536u) - 32768);
         longs[i] = shorts[i];

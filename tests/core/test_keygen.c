@@ -8,7 +8,7 @@
 #include "ring/ring.h"
 
 /* A set of two primes, where the build has one. */
-#if CM_MAX_LOG2_N > 10
+#if CM_CONFIG_MAX_LOG2_N > 10
 enum { N = 2048, PRIMES = 2 };
 static const cm_params *const params = &cm_n2048_q26_p27;
 #else
@@ -68,7 +68,7 @@ static bool arena_is_zero(void)
 static void a_public_key_is_an_encryption_of_zero_at_every_prime(void)
 {
     static int32_t noise[N];
-    const cm_xof_kind xofs[] = {CM_CHACHA20, CM_SHAKE256, CM_BLAKE2XB};
+    const cm_xof_kind xofs[] = {CM_XOF_CHACHA20, CM_XOF_SHAKE256, CM_XOF_BLAKE2XB};
     test_platform platform = {0};
     cm_device device;
     uint64_t key_id = 0;
@@ -138,17 +138,17 @@ static void faults_leave_no_key_behind(void)
     CHECK(build_has_set(largest) ||
           cm_device_make_secret_key(&device, largest, ternary, &key_id) == CM_ERR_PARAMS);
     CHECK(cm_device_make_secret_key(&device, params, ternary, &key_id) == CM_OK);
-    CHECK(cm_device_emit_public_key(&device, params, NULL, key_id, CM_CHACHA20, arena, sizeof arena,
+    CHECK(cm_device_emit_public_key(&device, params, NULL, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
                                     &emitter) == CM_ERR_ARGUMENT);
     CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_XOF_NONE, arena, sizeof arena,
                                     &emitter) == CM_ERR_UNSUPPORTED);
-    CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_CHACHA20, arena,
+    CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena,
                                     CM_PUBLIC_KEY_ARENA_BYTES(N) - 1, &emitter) == CM_ERR_ARENA);
-    CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_CHACHA20, arena, sizeof arena,
+    CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
                                     &emitter) == CM_ERR_SINK);
     CHECK(arena_is_zero());
     platform.mode = RANDOM_FAILS;
-    CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_CHACHA20, arena, sizeof arena,
+    CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
                                     &emitter) == CM_ERR_RANDOM);
     CHECK(cm_device_make_secret_key(&device, params, ternary, &key_id) == CM_ERR_RANDOM);
     uint8_t any = 0;

@@ -8,7 +8,7 @@
 
 enum { N = 1024 };
 
-static uint32_t a[1 << CM_MAX_LOG2_N];
+static uint32_t a[1 << CM_CONFIG_MAX_LOG2_N];
 static uint32_t b[N];
 static uint32_t c[N];
 static uint32_t d[N];
@@ -18,8 +18,8 @@ static void open_tile(cm_ring *ring, const cm_prime *prime, unsigned log2_n, uns
                       unsigned tile)
 {
     cm_ring_init(ring, prime, log2_n);
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
-    static cm_root roots[1 << CM_MAX_LOG2_N];
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
+    static cm_root roots[1 << CM_CONFIG_MAX_LOG2_N];
     cm_ring_lend(ring, roots);
 #endif
     cm_ring_select_tile(ring, log2_tiles, tile);
@@ -118,8 +118,8 @@ static void fold(uint32_t *out, const uint32_t *poly, const cm_ring *ring)
 /* At every set and its last prime; the tiles of 2^k = 1 .. 16 come one after the other. */
 static void tiles_transform_to_slices_of_the_whole(void)
 {
-    static uint32_t whole[1 << CM_MAX_LOG2_N];
-    static uint32_t tile_points[1 << CM_MAX_LOG2_N];
+    static uint32_t whole[1 << CM_CONFIG_MAX_LOG2_N];
+    static uint32_t tile_points[1 << CM_CONFIG_MAX_LOG2_N];
     const cm_params *sets[CM_PARAMS_COUNT];
     const unsigned count = build_sets(sets);
     for (unsigned s = 0; s < count; s++) {
@@ -175,9 +175,9 @@ static void inverse_transform_undoes_the_forward_one(void)
 /* At every set and its last prime, for every tile of 2^k = 1 .. 16 that is the first, the last or a third one. */
 static void tiles_transform_back_to_the_folded_coefficients(void)
 {
-    static uint32_t folded[1 << CM_MAX_LOG2_N];
-    static uint32_t exact[1 << CM_MAX_LOG2_N];
-    static uint32_t lazy[1 << CM_MAX_LOG2_N];
+    static uint32_t folded[1 << CM_CONFIG_MAX_LOG2_N];
+    static uint32_t exact[1 << CM_CONFIG_MAX_LOG2_N];
+    static uint32_t lazy[1 << CM_CONFIG_MAX_LOG2_N];
     const cm_params *sets[CM_PARAMS_COUNT];
     const unsigned count = build_sets(sets);
     for (unsigned s = 0; s < count; s++) {
@@ -214,7 +214,7 @@ static void tiles_transform_back_to_the_folded_coefficients(void)
 /* The greatest sums that inputs of the contract give, at the build's largest n and prime. */
 static void inverse_transform_takes_inputs_of_2q(void)
 {
-    static uint32_t other[1 << CM_MAX_LOG2_N];
+    static uint32_t other[1 << CM_CONFIG_MAX_LOG2_N];
     const cm_params *sets[CM_PARAMS_COUNT];
     const cm_params *params = sets[build_sets(sets) - 1u];
     const uint32_t n = (uint32_t)1 << params->log2_n;

@@ -9,13 +9,13 @@
 #include "scheme/seeds.h"
 #include "secret_key.h"
 
-enum { N = 1024, SLOTS = N / 2, CALLS = 2 << CM_LOG2_TILES };
+enum { N = 1024, SLOTS = N / 2, CALLS = 2 << CM_CONFIG_LOG2_TILES };
 
 static const cm_params *const params = &cm_n1024_q26;
-static const cm_xof_kind xofs[] = {CM_CHACHA20, CM_SHAKE256, CM_BLAKE2XB};
+static const cm_xof_kind xofs[] = {CM_XOF_CHACHA20, CM_XOF_SHAKE256, CM_XOF_BLAKE2XB};
 static const uint8_t key_seed[CM_SEED_BYTES] = {1, 2, 3, 4};
 
-static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(N, CM_REAL, BUILD_PRECISION) / 8 + 1];
+static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION) / 8 + 1];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static uint32_t public_words[2 * N];
 static float floats[SLOTS];
@@ -78,6 +78,8 @@ static cm_ckks_values some_values(void)
     }
     values.data = floats;
     values.count = SLOTS;
+    values.number = CM_FLOAT32;
+    values.slots = CM_SLOTS_REAL;
     values.log2_scale = 18;
     values.precision = BUILD_PRECISION;
     return values;
@@ -204,20 +206,20 @@ static void the_arena_is_wiped_whatever_the_outcome(void)
     CHECK(test_device_start(&device, &platform) == CM_OK);
 
     memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_OK);
     CHECK(arena_is_wiped());
 
     memset(arena, 0x5A, sizeof arena);
     cm_emitter *emitter = new_collector();
     collected.fails_at = 1;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, emitter) ==
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter) ==
           CM_ERR_SINK);
     CHECK(arena_is_wiped() && !collected.ended);
 
     memset(arena, 0x5A, sizeof arena);
     floats[7] = 1000;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_VALUE_RANGE);
     CHECK(arena_is_wiped() && !collected.begun);
 }
@@ -233,7 +235,7 @@ static void the_arena_is_wiped_by_calls_that_never_began(void)
     no_params.params = NULL;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, NULL, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, NULL, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
     CHECK(arena_is_wiped());
     memset(arena, 0x5A, sizeof arena);
@@ -241,7 +243,7 @@ static void the_arena_is_wiped_by_calls_that_never_began(void)
                                     new_collector()) == CM_ERR_UNSUPPORTED);
     CHECK(arena_is_wiped());
     memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &no_params, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &no_params, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_PARAMS);
     CHECK(arena_is_wiped());
     memset(arena, 0x5A, sizeof arena);
@@ -258,11 +260,11 @@ static void values_inside_the_arena_but_not_at_its_start_are_refused(void)
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     values.data = (const uint8_t *)arena + 4;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
     memcpy(arena, floats, sizeof floats);
     values.data = arena;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_OK);
 }
 
@@ -270,20 +272,20 @@ static void an_arena_too_small_or_misaligned_is_refused_and_not_touched(void)
 {
     const cm_secret_key key = secret_key();
     const cm_ckks_values values = some_values();
-    const size_t needed = CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_REAL, BUILD_PRECISION);
+    const size_t needed = CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION);
     test_platform platform = {0};
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, needed - 1,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, needed - 1,
                                     new_collector()) == CM_ERR_ARENA);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, (uint8_t *)arena + 4, needed,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, (uint8_t *)arena + 4, needed,
                                     new_collector()) == CM_ERR_ARENA);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, NULL, needed, new_collector()) ==
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, NULL, needed, new_collector()) ==
           CM_ERR_ARENA);
     CHECK(((uint8_t *)arena)[0] == 0x5A && ((uint8_t *)arena)[needed - 1] == 0x5A);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, needed, new_collector()) ==
-          CM_OK);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, needed,
+                                    new_collector()) == CM_OK);
 }
 
 static void null_pointers_and_unknown_choices_are_refused(void)
@@ -295,22 +297,22 @@ static void null_pointers_and_unknown_choices_are_refused(void)
     test_platform platform = {0};
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(cm_ckks_encrypt_symmetric(NULL, &key, CM_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
-          CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, NULL, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(NULL, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &no_params, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, NULL, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &no_params, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_PARAMS);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, NULL, arena, sizeof arena, new_collector()) ==
-          CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena, NULL) ==
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, NULL, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, NULL) ==
           CM_ERR_ARGUMENT);
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_NONE, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_UNSUPPORTED);
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_UNSUPPORTED);
     cm_device_wipe(&device);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
 }
 
@@ -348,7 +350,7 @@ static void a_failing_or_stuck_random_source_is_refused_before_a_byte_leaves(voi
         cm_device device;
         platform.mode = modes[i];
         CHECK(test_device_start(&device, &platform) == CM_OK);
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                         new_collector()) == CM_ERR_RANDOM);
         CHECK(!collected.begun);
     }
@@ -416,7 +418,7 @@ static void a_counter_that_cannot_be_kept_is_refused(void)
     platform.write_is_lost = false;
     CHECK(cm_seeds_draw(&device, &seeds) == CM_OK);
 
-    platform.stored = UINT64_MAX - CM_COUNTER_RESERVE + 1;
+    platform.stored = UINT64_MAX - CM_CONFIG_COUNTER_RESERVE + 1;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_COUNTER);
 }
@@ -513,13 +515,13 @@ static void nothing_that_is_sent_determines_the_noise(void)
     }
 }
 
-/* A ring context holds CM_MAX_LOG2_N levels, and no more may be written to it. */
+/* A ring context holds CM_CONFIG_MAX_LOG2_N levels, and no more may be written to it. */
 static void keys_of_rings_beyond_the_build_are_refused(void)
 {
     uint32_t words[2];
     uint8_t packed[1] = {0};
     cm_params beyond = *params;
-    beyond.log2_n = CM_MAX_LOG2_N + 1;
+    beyond.log2_n = CM_CONFIG_MAX_LOG2_N + 1;
     CHECK(cm_secret_key_generate(&beyond, key_seed, packed) == CM_ERR_PARAMS);
     CHECK(cm_secret_key_residues(&beyond, packed, 0, words) == CM_ERR_PARAMS);
     CHECK(cm_secret_key_transform(&beyond, packed, 0, words) == CM_ERR_PARAMS);
@@ -528,8 +530,8 @@ static void keys_of_rings_beyond_the_build_are_refused(void)
 
 static void keys_are_checked_and_generated_for_every_prime(void)
 {
-    static uint32_t words[4][1 << CM_MAX_LOG2_N];
-    static uint8_t packed[CM_TERNARY_BYTES(1 << CM_MAX_LOG2_N)];
+    static uint32_t words[4][1 << CM_CONFIG_MAX_LOG2_N];
+    static uint8_t packed[CM_TERNARY_BYTES(1 << CM_CONFIG_MAX_LOG2_N)];
     const cm_params *sets[CM_PARAMS_COUNT];
     const unsigned count = build_sets(sets);
     for (unsigned s = 0; s < count; s++) {

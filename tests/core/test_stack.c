@@ -67,6 +67,8 @@ static cm_ckks_values real_values(void)
     memset(&values, 0, sizeof values);
     values.data = floats;
     values.count = N / 2;
+    values.number = CM_FLOAT32;
+    values.slots = CM_SLOTS_REAL;
     values.log2_scale = 18;
     values.precision = BUILD_PRECISION;
     return values;
@@ -86,7 +88,7 @@ static cm_bfv_values integers(void)
 static void encrypt_ckks_symmetric(void)
 {
     const cm_ckks_values values = real_values();
-    outcome = cm_ckks_encrypt_symmetric(&device, &secret_key, CM_CHACHA20, &values, arena, sizeof arena,
+    outcome = cm_ckks_encrypt_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                         &frames.emitter);
 }
 
@@ -100,7 +102,7 @@ static void encrypt_ckks_asymmetric(void)
 static void encrypt_bfv_symmetric(void)
 {
     const cm_bfv_values values = integers();
-    outcome = cm_bfv_encrypt_symmetric(&device, &secret_key, CM_CHACHA20, &values, CM_DOMAIN_NTT, arena,
+    outcome = cm_bfv_encrypt_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, CM_DOMAIN_NTT, arena,
                                        sizeof arena, &frames.emitter);
 }
 
@@ -120,8 +122,8 @@ static void make_secret_key(void)
 
 static void emit_public_key(void)
 {
-    outcome = cm_device_emit_public_key(&device, params, ternary, KEY_ID, CM_CHACHA20, arena, sizeof arena,
-                                        &frames.emitter);
+    outcome = cm_device_emit_public_key(&device, params, ternary, KEY_ID, CM_XOF_CHACHA20, arena,
+                                        sizeof arena, &frames.emitter);
 }
 
 /* A ciphertext of two components, whole, for a decryption; component 1 comes first. */
@@ -178,7 +180,7 @@ static void tell_noise_budget(void)
 
 static void decrypt_ckks(void)
 {
-    const cm_ckks_expected expected = {CM_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0};
+    const cm_ckks_expected expected = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0};
     static cm_decryption decryption;
     outcome = cm_ckks_decrypt_begin(&decryption, &secret_key, &expected, arena, sizeof arena);
     feed(&decryption);
@@ -317,7 +319,7 @@ static void no_secret_key_and_no_value_stays_on_the_stack_of_a_decryption(void)
 void test_stack(void)
 {
 #if SEARCHES_STACK
-    RUN_IF(CM_WIPE_STACK_BYTES >= 2048, no_seed_and_no_secret_stream_stays_on_the_stack);
-    RUN_IF(CM_WIPE_STACK_BYTES >= 2048, no_secret_key_and_no_value_stays_on_the_stack_of_a_decryption);
+    RUN_IF(CM_CONFIG_WIPE_STACK_BYTES >= 2048, no_seed_and_no_secret_stream_stays_on_the_stack);
+    RUN_IF(CM_CONFIG_WIPE_STACK_BYTES >= 2048, no_secret_key_and_no_value_stays_on_the_stack_of_a_decryption);
 #endif
 }

@@ -120,7 +120,7 @@ static void put_number(size_t i, bool wide, uint32_t number)
 /* The numbers of a vector, written to the start of the arena: they are encoded where they lie. */
 static cm_ckks_values make_values(const cm_vector *vector, unsigned index)
 {
-    uint32_t count = vector->slots == CM_COMPLEX_SLOTS ? 2 * vector->count : vector->count;
+    uint32_t count = vector->slots == CM_SLOTS_COMPLEX ? 2 * vector->count : vector->count;
     uint32_t x = index;
     for (uint32_t i = 0; i < count; i++) {
         x = 1664525u * x + 1013904223u;
@@ -454,7 +454,7 @@ static void check_ckks_decrypted(const void *pinned, unsigned index)
     const cm_vector *const vector = pinned;
     const cm_ckks_values values = make_values(vector, index);
     const double allowed = allowance(vector, &values);
-    const unsigned parts = values.slots == CM_COMPLEX_SLOTS ? 2 : 1;
+    const unsigned parts = values.slots == CM_SLOTS_COMPLEX ? 2 : 1;
     const uint32_t last = ((uint32_t)1 << (vector->params->log2_n - 1u)) - 1u;
     const uint32_t slots[] = {0, values.count / 3u, values.count - 1u, last};
     for (unsigned i = 0; i < sizeof slots / sizeof slots[0]; i++) {
@@ -534,7 +534,7 @@ static cm_status emit(const pinned_vector *pinned, chained_digest *digest)
     memset(&gateway, 0, sizeof gateway);
     cm_frame_writer_init(&gateway.whole, digest_sink);
     const cm_sink gateway_sink = {rejoin_write, &gateway};
-    cm_frame_writer_init(&frames, CM_LOG2_TILES == 0 ? digest_sink : gateway_sink);
+    cm_frame_writer_init(&frames, CM_CONFIG_LOG2_TILES == 0 ? digest_sink : gateway_sink);
     witness_init(&listener, &frames.emitter);
     return pinned->encrypt(pinned->vector, pinned->index, &listener.emitter);
 }
@@ -604,6 +604,7 @@ void test_vectors(void)
         check_bfv_vector(&cm_bfv_vectors[i], i);
     }
     if (too_large > 0) {
-        cm_leave_out(too_large, "pinned vectors", "of rings beyond CM_MAX_LOG2_N or CM_TEST_MAX_LOG2_N");
+        cm_leave_out(too_large, "pinned vectors",
+                     "of rings beyond CM_CONFIG_MAX_LOG2_N or CM_TEST_MAX_LOG2_N");
     }
 }

@@ -10,11 +10,12 @@
 enum {
     N = 1024,
     FRAME_BYTES = CM_FRAME_HEADER_BYTES + N / 8 * 26 + CM_FRAME_CRC_BYTES,
-    TILE_OVERHEAD = ((1 << CM_LOG2_TILES) - 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES)
+    TILE_OVERHEAD = ((1 << CM_CONFIG_LOG2_TILES) - 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES)
 };
 
 /* One of SEAL's own, if the build has it. */
-#define SEALS_XOF (CM_XOF_SHAKE256 ? CM_SHAKE256 : CM_XOF_BLAKE2XB ? CM_BLAKE2XB : CM_XOF_NONE)
+#define SEALS_XOF \
+    (CM_CONFIG_XOF_SHAKE256 ? CM_XOF_SHAKE256 : CM_CONFIG_XOF_BLAKE2XB ? CM_XOF_BLAKE2XB : CM_XOF_NONE)
 
 static const cm_params *const params = &cm_n1024_q26;
 
@@ -105,7 +106,7 @@ static void a_seed_frame_carries_the_seed(void)
     cm_frame frame;
     (void)send_one_frame(&writer);
     cm_ciphertext_info info = writer.emitter.info;
-    for (unsigned xof = CM_BLAKE2XB; xof <= CM_CHACHA20; xof++) {
+    for (unsigned xof = CM_XOF_BLAKE2XB; xof <= CM_XOF_CHACHA20; xof++) {
         info.xof = (cm_xof_kind)xof;
         memset(info.seed, (int)xof, sizeof info.seed);
         cm_frame_writer_init(&writer, sink);
@@ -215,7 +216,7 @@ static void residues_not_below_the_prime_are_refused_and_zeroed(void)
 
 static void a_sink_that_fails_anywhere_ends_the_encryption(void)
 {
-    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_REAL, BUILD_PRECISION) / 8];
+    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION) / 8];
     static uint8_t ternary[CM_TERNARY_BYTES(N)];
     const uint8_t seed[CM_SEED_BYTES] = {1};
     const float one = 1;
@@ -226,6 +227,8 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
     memset(&values, 0, sizeof values);
     values.data = &one;
     values.count = 1;
+    values.number = CM_FLOAT32;
+    values.slots = CM_SLOTS_REAL;
     values.log2_scale = 18;
     values.precision = BUILD_PRECISION;
     CHECK(cm_secret_key_generate(params, seed, ternary) == CM_OK);
@@ -237,32 +240,32 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
         cm_frame_writer frames;
         cm_frame_writer_init(&frames, sink);
         reset_sink(rooms[i]);
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                         &frames.emitter) == CM_ERR_SINK);
         cm_seal_writer seal;
         cm_seal_writer_init(&seal, CM_SEAL_FULL, sink);
         reset_sink(rooms[i]);
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                         &seal.emitter) == CM_ERR_SINK);
     }
     cm_frame_writer frames;
     cm_frame_writer_init(&frames, sink);
     reset_sink(all);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     &frames.emitter) == CM_OK);
     CHECK(length == all);
 
     cm_seal_writer seal;
     cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
     reset_sink(sizeof bytes);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     &seal.emitter) == CM_ERR_UNSUPPORTED);
     CHECK(length == 0);
 }
 
 static void sizes_are_as_promised(void)
 {
-    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(4096, CM_REAL, BUILD_PRECISION) / 8];
+    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(4096, CM_SLOTS_REAL, BUILD_PRECISION) / 8];
     static uint8_t ternary[CM_TERNARY_BYTES(4096)];
     const uint8_t seed[CM_SEED_BYTES] = {1};
     const float one = 1;
@@ -273,6 +276,8 @@ static void sizes_are_as_promised(void)
     memset(&values, 0, sizeof values);
     values.data = &one;
     values.count = 1;
+    values.number = CM_FLOAT32;
+    values.slots = CM_SLOTS_REAL;
     values.log2_scale = 25;
     values.precision = BUILD_PRECISION;
     CHECK(cm_seal_ciphertext_bytes(&cm_n4096_q26x3_p27, CM_SEAL_FULL) == 196713);
@@ -283,7 +288,7 @@ static void sizes_are_as_promised(void)
     cm_frame_writer frames;
     cm_frame_writer_init(&frames, sink);
     reset_sink(0);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_CHACHA20, &values, arena, sizeof arena,
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     &frames.emitter) == CM_OK);
     CHECK(length == 4 * 48 + 32 + 39936 + 3 * TILE_OVERHEAD);
     cm_seal_writer seal;
@@ -316,6 +321,6 @@ void test_wire(void)
     RUN(fields_that_the_format_forbids_are_refused_whatever_the_check_sum);
     RUN(residues_not_below_the_prime_are_refused_and_zeroed);
     RUN(a_sink_that_fails_anywhere_ends_the_encryption);
-    RUN_IF(CM_MAX_LOG2_N >= 12, sizes_are_as_promised);
+    RUN_IF(CM_CONFIG_MAX_LOG2_N >= 12, sizes_are_as_promised);
     RUN(every_status_has_a_sentence_of_its_own);
 }

@@ -17,11 +17,11 @@ typedef struct request {
     uint32_t frame_bytes;
 } request;
 
-#define LARGEST_N ((size_t)1 << CM_MAX_LOG2_N)
+#define LARGEST_N ((size_t)1 << CM_CONFIG_MAX_LOG2_N)
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 static _Alignas(
-    8) uint8_t arena[LARGER(CM_CKKS_DECRYPT_ARENA_BYTES(LARGEST_N, CM_COMPLEX_SLOTS, CM_FIXED_63, 0),
+    8) uint8_t arena[LARGER(CM_CKKS_DECRYPT_ARENA_BYTES(LARGEST_N, CM_SLOTS_COMPLEX, CM_FIXED_63, 0),
                             CM_BFV_DECRYPT_ARENA_BYTES(LARGEST_N, CM_BFV_SUMS_32, 0))];
 static uint8_t ternary[LARGEST_N / 4];
 
@@ -81,7 +81,7 @@ static size_t value_bytes(const cm_params *params, const request *wanted)
     if (wanted->plain_modulus > 0) {
         return n * (wanted->number == CM_INT16 || wanted->number == CM_UINT16 ? 2u : 4u);
     }
-    return n / 2 * (wanted->form == CM_COMPLEX_SLOTS ? 8u : 4u);
+    return n / 2 * (wanted->form == CM_SLOTS_COMPLEX ? 8u : 4u);
 }
 
 int main(void)

@@ -32,7 +32,9 @@ def amalgamate(core: Path, output: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("options", ["", "-DCM_PRECISION_31=0", "-DCM_PRECISION_63=0 -DCM_MAX_LOG2_N=10"])
+@pytest.mark.parametrize(
+    "options", ["", "-DCM_CONFIG_PRECISION_31=0", "-DCM_CONFIG_PRECISION_63=0 -DCM_CONFIG_MAX_LOG2_N=10"]
+)
 def test_the_one_file_build_compiles_with_nothing_beside_it_but_its_headers(
     compiler: str, options: str, tmp_path: Path
 ) -> None:

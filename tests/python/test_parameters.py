@@ -338,7 +338,9 @@ def quarter_wave_by_rotation() -> list[Decimal]:
 
 @pytest.mark.parametrize("log2_n", [10, 11, 12, 13, 14])
 def test_every_root_is_correctly_rounded_at_every_table_size(log2_n: int, tmp_path: Path) -> None:
-    library = compile_c(tmp_path, ROOT / "core/src/encode/roots.c", options=(f"-DCM_MAX_LOG2_N={log2_n}",))
+    library = compile_c(
+        tmp_path, ROOT / "core/src/encode/roots.c", options=(f"-DCM_CONFIG_MAX_LOG2_N={log2_n}",)
+    )
     entries = 2 ** (log2_n - 1) + 1
     wave = quarter_wave_by_rotation()[:: 2 ** (14 - log2_n)]
     assert len(wave) == entries
@@ -352,17 +354,22 @@ def test_every_root_is_correctly_rounded_at_every_table_size(log2_n: int, tmp_pa
         )
 
 
-@pytest.mark.parametrize("option", ["-DCM_PRECISION_31=1", "-DCM_PRECISION_63=0", "-DCM_NO_INT128"])
+@pytest.mark.parametrize(
+    "option", ["-DCM_CONFIG_PRECISION_31=1", "-DCM_CONFIG_PRECISION_63=0", "-DCM_NO_INT128"]
+)
 @pytest.mark.parametrize("log2_n", [10, 11, 12, 13, 14])
 def test_every_computed_root_is_that_of_the_table(log2_n: int, option: str, tmp_path: Path) -> None:
-    size, computed = f"-DCM_MAX_LOG2_N={log2_n}", "-DCM_ENCODER_ROOTS=CM_ENCODER_ROOTS_COMPUTED"
+    size, computed = (
+        f"-DCM_CONFIG_MAX_LOG2_N={log2_n}",
+        "-DCM_CONFIG_ENCODER_ROOTS=CM_CONFIG_ENCODER_ROOTS_COMPUTED",
+    )
     sources = [ROOT / "core/src/encode" / name for name in ("roots.c", "computed_roots.c")]
     (tmp_path / "stored").mkdir()
     stored = compile_c(tmp_path / "stored", *sources, options=(size, option))
     library = compile_c(tmp_path, *sources, options=(size, option, computed))
     quarter = 2 ** (log2_n - 1)
     for bits, word in ((31, ctypes.c_uint32), (63, ctypes.c_uint64)):
-        if bits == 63 and option == "-DCM_PRECISION_63=0":
+        if bits == 63 and option == "-DCM_CONFIG_PRECISION_63=0":
             continue
         table = list((word * (quarter + 1)).in_dll(stored, f"cm_sine_{bits}"))
         compute = getattr(library, f"cm_computed_root_{bits}")
@@ -377,10 +384,13 @@ def test_a_build_that_computes_its_roots_carries_an_eighth_of_the_table(tmp_path
     for log2_n, most in ((14, 1 / 14), (12, 1 / 10), (11, 1 / 7)):
         sizes = []
         for roots in ("FLASH", "COMPUTED"):
-            options = (f"-DCM_MAX_LOG2_N={log2_n}", f"-DCM_ENCODER_ROOTS=CM_ENCODER_ROOTS_{roots}")
+            options = (
+                f"-DCM_CONFIG_MAX_LOG2_N={log2_n}",
+                f"-DCM_CONFIG_ENCODER_ROOTS=CM_CONFIG_ENCODER_ROOTS_{roots}",
+            )
             folder = tmp_path / f"{log2_n}{roots}"
             folder.mkdir()
-            compile_c(folder, source, options=(*options, "-DCM_PRECISION_63=0"))
+            compile_c(folder, source, options=(*options, "-DCM_CONFIG_PRECISION_63=0"))
             listed = subprocess.run(
                 ["nm", "-S", folder / "tables.so"], check=True, capture_output=True, text=True
             )
@@ -390,7 +400,7 @@ def test_a_build_that_computes_its_roots_carries_an_eighth_of_the_table(tmp_path
 
 
 def test_a_build_of_one_precision_carries_one_table(tmp_path: Path) -> None:
-    library = compile_c(tmp_path, ROOT / "core/src/encode/roots.c", options=("-DCM_PRECISION_63=0",))
+    library = compile_c(tmp_path, ROOT / "core/src/encode/roots.c", options=("-DCM_CONFIG_PRECISION_63=0",))
     assert hasattr(library, "cm_sine_31")
     assert not hasattr(library, "cm_sine_63")
 

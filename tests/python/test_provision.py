@@ -88,12 +88,12 @@ static int emit(void *context, const uint8_t *bytes, size_t length)
     return fwrite(bytes, 1, length, (FILE *)context) == length ? 0 : -1;
 }
 
-static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31) / 8];
+static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31) / 8];
 
 int main(void)
 {
     static const float values[3] = {1.0f, -0.5f, 0.25f};
-    const cm_ckks_values input = {values, 3, CM_FLOAT32, CM_REAL, 0, 25, CM_FIXED_31};
+    const cm_ckks_values input = {values, 3, CM_FLOAT32, CM_SLOTS_REAL, 0, 25, CM_FIXED_31};
     const cm_platform platform = {draw, get, put, NULL};
     const cm_sink sink = {emit, stdout};
     cm_device device;
@@ -103,7 +103,7 @@ int main(void)
         return 1;
     }
 #if CM_PROVISIONED_SECRET_KEY
-    if (cm_ckks_encrypt_symmetric(&device, &cm_provisioned_secret_key, CM_CHACHA20, &input, arena, sizeof
+    if (cm_ckks_encrypt_symmetric(&device, &cm_provisioned_secret_key, CM_XOF_CHACHA20, &input, arena, sizeof
     arena,
                                   &frames.emitter) != CM_OK) {
         return 2;

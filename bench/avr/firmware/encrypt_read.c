@@ -99,7 +99,7 @@ int main(int count, char **arguments)
     cm_frame_writer_init(&writer, (cm_sink){.write = send});
     board_mark_begin();
     if (status == CM_OK) {
-        status = cm_bfv_encrypt_symmetric_read(&device, &key, CM_CHACHA20, &reader, arena, sizeof arena,
+        status = cm_bfv_encrypt_symmetric_read(&device, &key, CM_XOF_CHACHA20, &reader, arena, sizeof arena,
                                                &writer.emitter);
     }
     board_mark_end();

@@ -9,7 +9,7 @@
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 const size_t SLOTS_BYTES = CM_BFV_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_BFV_16);
-const size_t REALS_BYTES = CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31);
+const size_t REALS_BYTES = CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31);
 alignas(8) static uint8_t arena[LARGER(SLOTS_BYTES, REALS_BYTES)];
 static Ciphermote ciphermote(arena, sizeof arena);
 
@@ -43,7 +43,7 @@ static void reals()
         const uint16_t x = i ^ mask;
         values[i] = (uint32_t)(121 + (x & 7)) << 23 | (uint32_t)x << 11;
     }
-    const cm_ckks_values numbers = {values, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_REAL, 0, 18, CM_FIXED_31};
+    const cm_ckks_values numbers = {values, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_SLOTS_REAL, 0, 18, CM_FIXED_31};
     GPIOR0 = 0x81;
     const cm_status status = ciphermote.encryptReals(Serial, cm_provisioned_secret_key, numbers);
     GPIOR0 = 1;

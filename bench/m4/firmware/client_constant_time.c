@@ -147,7 +147,7 @@ static cm_status prepare_bfv(uint32_t run)
 static cm_status begin_ckks(void)
 {
     const cm_secret_key key = secrets_key();
-    const cm_ckks_expected expected = {.slots = CM_REAL,
+    const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL,
                                        .precision = CM_FIXED_31,
                                        .number = CM_FLOAT32,
                                        .log2_tiles = WORKLOAD_LOG2_FRAME_TILES};

@@ -7,7 +7,7 @@
 #include "report.h"
 #include "secrets.h"
 
-static _Alignas(8) uint8_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_REAL, WORKLOAD_PRECISION)];
+static _Alignas(8) uint8_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION)];
 static workload_sink sink;
 static cm_frame_writer writer;
 static cm_device device;

@@ -17,7 +17,7 @@
 #define STREAM_BYTES workload_bfv_frames_bytes
 #else
 #define ARENA_BYTES \
-    CM_CKKS_DECRYPT_ARENA_BYTES(WORKLOAD_N, CM_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_FRAME_TILES)
+    CM_CKKS_DECRYPT_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_FRAME_TILES)
 #define VALUES_BYTES (4u * WORKLOAD_VALUES)
 #define STREAM workload_ckks_frames
 #define STREAM_BYTES workload_ckks_frames_bytes
@@ -38,7 +38,7 @@ static cm_status begin(const cm_secret_key *key)
                                       .plain_modulus = WORKLOAD_T};
     return cm_bfv_decrypt_begin(&decryption, key, &expected, arena, sizeof arena);
 #else
-    const cm_ckks_expected expected = {.slots = CM_REAL,
+    const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL,
                                        .precision = WORKLOAD_PRECISION,
                                        .number = CM_FLOAT32,
                                        .log2_tiles = WORKLOAD_LOG2_FRAME_TILES};

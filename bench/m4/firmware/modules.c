@@ -45,7 +45,7 @@ static void measure_uniform(void)
 {
     cm_uniform uniform;
     MARK_BEGIN(2);
-    cm_uniform_init(&uniform, CM_CHACHA20, seed, WORKLOAD_PARAMS.log2_n, WORKLOAD_PRIMES);
+    cm_uniform_init(&uniform, CM_XOF_CHACHA20, seed, WORKLOAD_PARAMS.log2_n, WORKLOAD_PRIMES);
     cm_uniform_polynomial(&uniform, &WORKLOAD_PARAMS.primes[0], 0, polynomial);
     MARK_END(2);
 }
@@ -83,7 +83,7 @@ static void measure_chacha20(void)
     MARK_END(5);
 }
 
-#if CM_XOF_SHAKE256
+#if CM_CONFIG_XOF_SHAKE256
 static void measure_shake256(void)
 {
     MARK_BEGIN(6);
@@ -92,7 +92,7 @@ static void measure_shake256(void)
 }
 #endif
 
-#if CM_XOF_BLAKE2XB
+#if CM_CONFIG_XOF_BLAKE2XB
 static void measure_blake2xb(void)
 {
     MARK_BEGIN(7);
@@ -109,10 +109,10 @@ int main(void)
     measure_ternary();
     measure_cbd();
     measure_chacha20();
-#if CM_XOF_SHAKE256
+#if CM_CONFIG_XOF_SHAKE256
     measure_shake256();
 #endif
-#if CM_XOF_BLAKE2XB
+#if CM_CONFIG_XOF_BLAKE2XB
     measure_blake2xb();
 #endif
     report("status", (uint32_t)status);

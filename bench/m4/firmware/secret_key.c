@@ -6,7 +6,7 @@ cm_secret_key workload_secret(void)
     return (cm_secret_key)
     {
         .params = &WORKLOAD_PARAMS, .key_id = WORKLOAD_KEY_ID, .ternary = workload_ternary,
-#if CM_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET
         .transformed = &workload_transformed[0][0]
 #endif
     };

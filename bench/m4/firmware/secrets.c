@@ -20,7 +20,7 @@ typedef struct secrets {
 
 static secrets current;
 static uint8_t ternary[CM_TERNARY_BYTES(WORKLOAD_N)];
-#if CM_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET
 static uint32_t transformed[WORKLOAD_PRIMES][WORKLOAD_N];
 #endif
 
@@ -45,7 +45,7 @@ cm_status secrets_draw(uint32_t run)
 {
     draw((uint8_t *)&current, sizeof current, run, STREAM_OF_SECRETS);
     cm_status status = cm_secret_key_generate(&WORKLOAD_PARAMS, current.key, ternary);
-#if CM_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET
     for (unsigned i = 0; i < WORKLOAD_PRIMES && status == CM_OK; i++) {
         status = cm_secret_key_transform(&WORKLOAD_PARAMS, ternary, i, transformed[i]);
     }
@@ -58,7 +58,7 @@ cm_secret_key secrets_key(void)
     return (cm_secret_key)
     {
         .params = &WORKLOAD_PARAMS, .key_id = WORKLOAD_KEY_ID, .ternary = ternary,
-#if CM_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET
         .transformed = &transformed[0][0]
 #endif
     };

@@ -25,7 +25,7 @@ cm_ckks_values workload_describe(const void *data)
     return (cm_ckks_values){.data = data,
                             .count = WORKLOAD_VALUES,
                             .number = CM_FLOAT32,
-                            .slots = CM_REAL,
+                            .slots = CM_SLOTS_REAL,
                             .log2_scale = WORKLOAD_LOG2_SCALE,
                             .precision = WORKLOAD_PRECISION};
 }

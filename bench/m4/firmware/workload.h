@@ -27,7 +27,7 @@
 #error "WORKLOAD_LOG2_N is 12, 13 or 14: the bench has keys for no other degree."
 #endif
 #ifndef WORKLOAD_XOF
-#define WORKLOAD_XOF CM_CHACHA20
+#define WORKLOAD_XOF CM_XOF_CHACHA20
 #endif
 #ifndef WORKLOAD_PRECISION
 #define WORKLOAD_PRECISION CM_FIXED_31

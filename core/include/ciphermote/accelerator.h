@@ -1,6 +1,6 @@
 /*
- * Transforms and products by the hardware of rtl/, behind the library's back: with CM_ACCELERATOR, and better
- * CM_WHOLE_PRODUCTS too, encryption uses it and nothing else changes, no byte of any ciphertext.
+ * Transforms and products by the hardware of rtl/, behind the library's back: with CM_CONFIG_ACCELERATOR, and better
+ * CM_CONFIG_WHOLE_PRODUCTS too, encryption uses it and nothing else changes, no byte of any ciphertext.
  *
  * The application brings the bus (memory-mapped registers and DMA, PCIe, SPI ...) as four functions, opens the
  * accelerator, and tells which one serves a ring. What an accelerator cannot do, portable C does. One that fails, or answers
@@ -57,7 +57,7 @@ CM_MUST_CHECK cm_status cm_accelerator_open(cm_accelerator *accelerator, const c
 
 /*
  * The application's: the accelerator for rings of degree 2^log2_n modulo q, or null. One may serve all primes, or
- * each prime have its own, which then keeps its tables. The library calls this with CM_ACCELERATOR alone.
+ * each prime have its own, which then keeps its tables. The library calls this with CM_CONFIG_ACCELERATOR alone.
  */
 cm_accelerator *cm_accelerator_for(unsigned log2_n, uint32_t q);
 

@@ -24,8 +24,8 @@ extern "C" {
 #endif
 
 typedef enum cm_bfv_encoding {
-    CM_BFV_BATCH = 0,       /* n slots, added and multiplied each for itself; t is a prime and 1 mod 2n */
-    CM_BFV_COEFFICIENTS = 1 /* the n coefficients themselves; any t */
+    CM_BFV_BATCH = 1,       /* n slots, added and multiplied each for itself; t is a prime and 1 mod 2n */
+    CM_BFV_COEFFICIENTS = 2 /* the n coefficients themselves; any t */
 } cm_bfv_encoding;
 
 typedef enum cm_bfv_width {
@@ -35,9 +35,9 @@ typedef enum cm_bfv_width {
 
 /*
  * What a ciphertext's residues are. NTT form: SEAL adds it as it is, and transform_from_ntt readies it for all else.
- * Coefficient form is SEAL's own for BFV; it takes an inverse transform more and whole polynomials (CM_LOG2_TILES 0).
+ * Coefficient form is SEAL's own for BFV; it takes an inverse transform more and whole polynomials (CM_CONFIG_LOG2_TILES 0).
  */
-typedef enum cm_domain { CM_DOMAIN_COEFFICIENTS = 0, CM_DOMAIN_NTT = 1 } cm_domain;
+typedef enum cm_domain { CM_DOMAIN_COEFFICIENTS = 1, CM_DOMAIN_NTT = 2 } cm_domain;
 
 /*
  * The values to encode, of which batching has two rows of n/2, as SEAL's BatchEncoder. Values from count on are zero. Signed
@@ -77,7 +77,7 @@ typedef struct cm_bfv_reader {
 #define CM_BFV_ASYMMETRIC_ARENA_BYTES(n, width) (CM_BFV_MESSAGE_BYTES(n, width) + CM_ASYMMETRIC_WORK_BYTES(n))
 /* Under the secret key into coefficient form. */
 #define CM_BFV_COEFFICIENT_ARENA_BYTES(n, width) \
-    (CM_BFV_SYMMETRIC_ARENA_BYTES(n, width) + (CM_TRANSFORMED_SECRET ? CM_TILE_BYTES(n) : 0u))
+    (CM_BFV_SYMMETRIC_ARENA_BYTES(n, width) + (CM_CONFIG_TRANSFORMED_SECRET ? CM_TILE_BYTES(n) : 0u))
 
 /*
  * Encrypt under the secret key: c0 = round(q m / t) + e - a s, c1 = a, and a is the expansion of a public seed by xof, taken

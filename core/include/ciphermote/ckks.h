@@ -25,8 +25,8 @@ extern "C" {
 #endif
 
 typedef enum cm_slots {
-    CM_REAL = 0,         /* a slot is one number */
-    CM_COMPLEX_SLOTS = 1 /* a slot is two numbers: real part, imaginary part */
+    CM_SLOTS_REAL = 1,   /* a slot is one number */
+    CM_SLOTS_COMPLEX = 2 /* a slot is two numbers: real part, imaginary part */
 } cm_slots;
 
 typedef enum cm_precision {
@@ -52,7 +52,7 @@ typedef struct cm_ckks_values {
 
 /* Bytes of the arena; n is the ring degree, slots a cm_slots, precision a cm_precision: integer constant expressions. */
 #define CM_CKKS_MESSAGE_BYTES(n, slots, precision) \
-    ((size_t)(n) / 2u * ((slots) == CM_COMPLEX_SLOTS ? 2u : 1u) * ((precision) == CM_FIXED_31 ? 4u : 8u))
+    ((size_t)(n) / 2u * ((slots) == CM_SLOTS_COMPLEX ? 2u : 1u) * ((precision) == CM_FIXED_31 ? 4u : 8u))
 #define CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, precision) \
     (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_SYMMETRIC_WORK_BYTES(n))
 #define CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, slots, precision) \

@@ -16,293 +16,300 @@
 #endif
 
 /*
- * CM_PRESET            A bundle of the options below for encryption at 31 bits; an option given by itself still wins.
- *                      CM_PRESET_TINY      least RAM: eighths of a polynomial, noise sampled anew for each
- *                      CM_PRESET_BALANCED  quarters, stored noise, small tables
- *                      CM_PRESET_FAST      least time within 36 KB at n = 4096: halves, stored noise, and in flash
+ * CM_CONFIG_PRESET            A bundle of the options below for encryption at 31 bits; an option given by itself still wins.
+ *                      CM_CONFIG_PRESET_TINY      least RAM: eighths of a polynomial, noise sampled anew for each
+ *                      CM_CONFIG_PRESET_BALANCED  quarters, stored noise, small tables
+ *                      CM_CONFIG_PRESET_FAST      least time within 36 KB at n = 4096: halves, stored noise, and in flash
  *                                          the transformed secret key, the slots' order and the larger tables;
- *                                          give it CM_NTT_ROOTS_HEADER too
- *                      Default: none of them (CM_PRESET_NONE).
+ *                                          give it CM_CONFIG_NTT_ROOTS_HEADER too
+ *                      Default: none of them (CM_CONFIG_PRESET_NONE).
  */
-#define CM_PRESET_NONE 0
-#define CM_PRESET_TINY 1
-#define CM_PRESET_BALANCED 2
-#define CM_PRESET_FAST 3
-#ifndef CM_PRESET
-#define CM_PRESET CM_PRESET_NONE
+#define CM_CONFIG_PRESET_NONE 0
+#define CM_CONFIG_PRESET_TINY 1
+#define CM_CONFIG_PRESET_BALANCED 2
+#define CM_CONFIG_PRESET_FAST 3
+#ifndef CM_CONFIG_PRESET
+#define CM_CONFIG_PRESET CM_CONFIG_PRESET_NONE
 #endif
-#if CM_PRESET == CM_PRESET_TINY
-#define CM_PRESET_LOG2_TILES 3
-#define CM_PRESET_STORE_NOISE 0
-#define CM_PRESET_TRANSFORMED_SECRET 0
-#define CM_PRESET_SLOT_ORDER CM_SLOT_ORDER_COMPUTED
-#define CM_PRESET_CRC_TABLE CM_CRC_TABLE_NIBBLE
-#elif CM_PRESET == CM_PRESET_BALANCED
-#define CM_PRESET_LOG2_TILES 2
-#define CM_PRESET_STORE_NOISE 1
-#define CM_PRESET_TRANSFORMED_SECRET 0
-#define CM_PRESET_SLOT_ORDER CM_SLOT_ORDER_RAM
-#define CM_PRESET_CRC_TABLE CM_CRC_TABLE_BYTE
-#elif CM_PRESET == CM_PRESET_FAST
-#define CM_PRESET_LOG2_TILES 1
-#define CM_PRESET_STORE_NOISE 1
-#define CM_PRESET_TRANSFORMED_SECRET 1
-#define CM_PRESET_SLOT_ORDER CM_SLOT_ORDER_FLASH
-#define CM_PRESET_CRC_TABLE CM_CRC_TABLE_WORD
-#elif CM_PRESET == CM_PRESET_NONE
-#define CM_PRESET_LOG2_TILES 0
-#define CM_PRESET_STORE_NOISE 0
-#define CM_PRESET_TRANSFORMED_SECRET 0
-#define CM_PRESET_SLOT_ORDER CM_SLOT_ORDER_COMPUTED
-#define CM_PRESET_CRC_TABLE CM_CRC_TABLE_NIBBLE
+#if CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY
+#define CM_CONFIG_PRESET_LOG2_TILES 3
+#define CM_CONFIG_PRESET_STORE_NOISE 0
+#define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
+#define CM_CONFIG_PRESET_SLOT_ORDER CM_CONFIG_SLOT_ORDER_COMPUTED
+#define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
+#elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_BALANCED
+#define CM_CONFIG_PRESET_LOG2_TILES 2
+#define CM_CONFIG_PRESET_STORE_NOISE 1
+#define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
+#define CM_CONFIG_PRESET_SLOT_ORDER CM_CONFIG_SLOT_ORDER_RAM
+#define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_BYTE
+#elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST
+#define CM_CONFIG_PRESET_LOG2_TILES 1
+#define CM_CONFIG_PRESET_STORE_NOISE 1
+#define CM_CONFIG_PRESET_TRANSFORMED_SECRET 1
+#define CM_CONFIG_PRESET_SLOT_ORDER CM_CONFIG_SLOT_ORDER_FLASH
+#define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_WORD
+#elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_NONE
+#define CM_CONFIG_PRESET_LOG2_TILES 0
+#define CM_CONFIG_PRESET_STORE_NOISE 0
+#define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
+#define CM_CONFIG_PRESET_SLOT_ORDER CM_CONFIG_SLOT_ORDER_COMPUTED
+#define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
 #else
-#error "CM_PRESET is CM_PRESET_NONE, CM_PRESET_TINY, CM_PRESET_BALANCED or CM_PRESET_FAST."
+#error \
+    "CM_CONFIG_PRESET is CM_CONFIG_PRESET_NONE, CM_CONFIG_PRESET_TINY, CM_CONFIG_PRESET_BALANCED or CM_CONFIG_PRESET_FAST."
 #endif
 
 /*
- * CM_MAX_LOG2_N        Largest ring degree the build can handle, as log2(n): 10 to 14.
+ * CM_CONFIG_MAX_LOG2_N        Largest ring degree the build can handle, as log2(n): 10 to 14.
  *                      Sizes the ring context (a few words a level) and the encoder's table of roots
- *                      (CM_ENCODER_ROOTS).
+ *                      (CM_CONFIG_ENCODER_ROOTS).
  *                      Default: 14 (n = 16384).
  */
-#ifndef CM_MAX_LOG2_N
-#define CM_MAX_LOG2_N 14
+#ifndef CM_CONFIG_MAX_LOG2_N
+#define CM_CONFIG_MAX_LOG2_N 14
 #endif
-#if CM_MAX_LOG2_N < 10 || CM_MAX_LOG2_N > 14
-#error "CM_MAX_LOG2_N must be between 10 (n = 1024) and 14 (n = 16384)."
+#if CM_CONFIG_MAX_LOG2_N < 10 || CM_CONFIG_MAX_LOG2_N > 14
+#error "CM_CONFIG_MAX_LOG2_N must be between 10 (n = 1024) and 14 (n = 16384)."
 #endif
 
 /*
- * CM_PRECISION_31      1: build the 31-bit fixed-point encoder; it serves |value * scale| < 2^29.
- * CM_PRECISION_63      1: build the 63-bit fixed-point encoder; it serves |value * scale| < 2^58.
+ * CM_CONFIG_PRECISION_31      1: build the 31-bit fixed-point encoder; it serves |value * scale| < 2^29.
+ * CM_CONFIG_PRECISION_63      1: build the 63-bit fixed-point encoder; it serves |value * scale| < 2^58.
  *                      Default: both. At least one is needed.
  */
-#ifndef CM_PRECISION_31
-#define CM_PRECISION_31 1
+#ifndef CM_CONFIG_PRECISION_31
+#define CM_CONFIG_PRECISION_31 1
 #endif
-#ifndef CM_PRECISION_63
-#define CM_PRECISION_63 1
+#ifndef CM_CONFIG_PRECISION_63
+#define CM_CONFIG_PRECISION_63 1
 #endif
-#if !CM_PRECISION_31 && !CM_PRECISION_63
-#error "Set CM_PRECISION_31 or CM_PRECISION_63 (or both) to 1: without one, nothing can be encoded."
+#if !CM_CONFIG_PRECISION_31 && !CM_CONFIG_PRECISION_63
+#error \
+    "Set CM_CONFIG_PRECISION_31 or CM_CONFIG_PRECISION_63 (or both) to 1: without one, nothing can be encoded."
 #endif
 
 /*
- * CM_COMPLEX           1: also encode complex vectors. Default: 1.
+ * CM_CONFIG_COMPLEX           1: also encode complex vectors. Default: 1.
  */
-#ifndef CM_COMPLEX
-#define CM_COMPLEX 1
+#ifndef CM_CONFIG_COMPLEX
+#define CM_CONFIG_COMPLEX 1
 #endif
 
 /*
- * CM_XOF_SHAKE256      1: offer SHAKE256 for the public half of a symmetric ciphertext.
- * CM_XOF_BLAKE2XB      1: offer BLAKE2Xb for it. SEAL expands the seeds of these two itself.
+ * CM_CONFIG_XOF_SHAKE256      1: offer SHAKE256 for the public half of a symmetric ciphertext.
+ * CM_CONFIG_XOF_BLAKE2XB      1: offer BLAKE2Xb for it. SEAL expands the seeds of these two itself.
  *                      ChaCha20 is always there: it is the fastest, and every secret stream uses it.
  *                      Default: both.
  */
-#ifndef CM_XOF_SHAKE256
-#define CM_XOF_SHAKE256 1
+#ifndef CM_CONFIG_XOF_SHAKE256
+#define CM_CONFIG_XOF_SHAKE256 1
 #endif
-#ifndef CM_XOF_BLAKE2XB
-#define CM_XOF_BLAKE2XB 1
+#ifndef CM_CONFIG_XOF_BLAKE2XB
+#define CM_CONFIG_XOF_BLAKE2XB 1
 #endif
 
 /*
- * CM_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they return. Default: 640, 2048
+ * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they return. Default: 640, 2048
  *                      where pointers have 64 bits, 224 on AVR: what such a call itself may have used, so no stack is lost to it.
  */
-#ifndef CM_WIPE_STACK_BYTES
+#ifndef CM_CONFIG_WIPE_STACK_BYTES
 #if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4
-#define CM_WIPE_STACK_BYTES 2048
+#define CM_CONFIG_WIPE_STACK_BYTES 2048
 #elif defined(__AVR__)
-#define CM_WIPE_STACK_BYTES 224
+#define CM_CONFIG_WIPE_STACK_BYTES 224
 #else
-#define CM_WIPE_STACK_BYTES 640
+#define CM_CONFIG_WIPE_STACK_BYTES 640
 #endif
 #endif
 
 /*
- * CM_COUNTER_RESERVE   How many ciphertexts one write of the persistent counter pays for (1 to 65536). After a
+ * CM_CONFIG_COUNTER_RESERVE   How many ciphertexts one write of the persistent counter pays for (1 to 65536). After a
  *                      reset the unused part of a reservation is skipped, never reused. Larger values
  *                      wear the storage less. Default: 16.
  */
-#ifndef CM_COUNTER_RESERVE
-#define CM_COUNTER_RESERVE 16
+#ifndef CM_CONFIG_COUNTER_RESERVE
+#define CM_CONFIG_COUNTER_RESERVE 16
 #endif
-#if CM_COUNTER_RESERVE < 1 || CM_COUNTER_RESERVE > 65536
-#error "CM_COUNTER_RESERVE must be between 1 and 65536."
+#if CM_CONFIG_COUNTER_RESERVE < 1 || CM_CONFIG_COUNTER_RESERVE > 65536
+#error "CM_CONFIG_COUNTER_RESERVE must be between 1 and 65536."
 #endif
 
 /*
- * CM_LOG2_TILES        An encryption works on a tile of n / 2^CM_LOG2_TILES coefficients at a time: 0 to 4. Two tiles
+ * CM_CONFIG_LOG2_TILES        An encryption works on a tile of n / 2^CM_CONFIG_LOG2_TILES coefficients at a time: 0 to 4. Two tiles
  *                      of 4-byte words are held; smaller ones cost time, for the secret, the message and the
  *                      noise are folded anew for each. Frames carry one tile each. Default: the preset's, else 0 (whole).
  */
-#ifndef CM_LOG2_TILES
-#define CM_LOG2_TILES CM_PRESET_LOG2_TILES
+#ifndef CM_CONFIG_LOG2_TILES
+#define CM_CONFIG_LOG2_TILES CM_CONFIG_PRESET_LOG2_TILES
 #endif
-#if CM_LOG2_TILES < 0 || CM_LOG2_TILES > 4
-#error "CM_LOG2_TILES must be between 0 (whole polynomials) and 4 (sixteenths)."
+#if CM_CONFIG_LOG2_TILES < 0 || CM_CONFIG_LOG2_TILES > 4
+#error "CM_CONFIG_LOG2_TILES must be between 0 (whole polynomials) and 4 (sixteenths)."
 #endif
 
 /*
- * CM_STORE_NOISE       1: sample the noise once and keep it, n bytes for a symmetric encryption and 2n for an
+ * CM_CONFIG_STORE_NOISE       1: sample the noise once and keep it, n bytes for a symmetric encryption and 2n for an
  *                      asymmetric one. 0: sample it again for each prime and tile. Default: the preset's, else 0.
  */
-#ifndef CM_STORE_NOISE
-#define CM_STORE_NOISE CM_PRESET_STORE_NOISE
+#ifndef CM_CONFIG_STORE_NOISE
+#define CM_CONFIG_STORE_NOISE CM_CONFIG_PRESET_STORE_NOISE
 #endif
 
 /*
- * CM_KEPT_NOISE        Where noise is not stored, how many of its coefficients a symmetric encryption samples once and keeps all the
+ * CM_CONFIG_KEPT_NOISE        Where noise is not stored, how many of its coefficients a symmetric encryption samples once and keeps all the
  *                      same, a byte each: what RAM is left buys time. A multiple of 32, 0 to 1024. Default: 0.
  */
-#ifndef CM_KEPT_NOISE
-#define CM_KEPT_NOISE 0
+#ifndef CM_CONFIG_KEPT_NOISE
+#define CM_CONFIG_KEPT_NOISE 0
 #endif
-#if CM_KEPT_NOISE < 0 || CM_KEPT_NOISE > 1024 || CM_KEPT_NOISE % 32
-#error "CM_KEPT_NOISE must be a multiple of 32 between 0 and 1024."
+#if CM_CONFIG_KEPT_NOISE < 0 || CM_CONFIG_KEPT_NOISE > 1024 || CM_CONFIG_KEPT_NOISE % 32
+#error "CM_CONFIG_KEPT_NOISE must be a multiple of 32 between 0 and 1024."
 #endif
-#if CM_KEPT_NOISE && CM_STORE_NOISE
-#error "CM_STORE_NOISE keeps all coefficients of noise: set CM_KEPT_NOISE to 0."
+#if CM_CONFIG_KEPT_NOISE && CM_CONFIG_STORE_NOISE
+#error "CM_CONFIG_STORE_NOISE keeps all coefficients of noise: set CM_CONFIG_KEPT_NOISE to 0."
 #endif
 
 /*
- * CM_TRANSFORMED_SECRET  1: a secret key lies in flash transformed, 4n bytes a data prime (cm_secret_key_transform), beside
+ * CM_CONFIG_TRANSFORMED_SECRET  1: a secret key lies in flash transformed, 4n bytes a data prime (cm_secret_key_transform), beside
  *                      its 2 bits a coefficient; a symmetric encryption holds one tile instead of two and
  *                      transforms half as often. Default: the preset's, else 0.
  */
-#ifndef CM_TRANSFORMED_SECRET
-#define CM_TRANSFORMED_SECRET CM_PRESET_TRANSFORMED_SECRET
+#ifndef CM_CONFIG_TRANSFORMED_SECRET
+#define CM_CONFIG_TRANSFORMED_SECRET CM_CONFIG_PRESET_TRANSFORMED_SECRET
 #endif
 
 /*
- * CM_WHOLE_PRODUCTS    1: hand asymmetric encryption's two products to the back-end as one call
+ * CM_CONFIG_WHOLE_PRODUCTS    1: hand asymmetric encryption's two products to the back-end as one call
  *                      (core/src/ring/arch/api.h), for accelerators; takes 4n bytes more. Default: 0.
  */
-#ifndef CM_WHOLE_PRODUCTS
-#define CM_WHOLE_PRODUCTS 0
+#ifndef CM_CONFIG_WHOLE_PRODUCTS
+#define CM_CONFIG_WHOLE_PRODUCTS 0
 #endif
-#if CM_WHOLE_PRODUCTS && CM_LOG2_TILES
-#error "CM_WHOLE_PRODUCTS works on whole polynomials: set CM_LOG2_TILES to 0."
+#if CM_CONFIG_WHOLE_PRODUCTS && CM_CONFIG_LOG2_TILES
+#error "CM_CONFIG_WHOLE_PRODUCTS works on whole polynomials: set CM_CONFIG_LOG2_TILES to 0."
 #endif
 
 /*
- * CM_ACCELERATOR       1: whole rings are transformed, and with CM_WHOLE_PRODUCTS multiplied, by the hardware of rtl/
+ * CM_CONFIG_ACCELERATOR       1: whole rings are transformed, and with CM_CONFIG_WHOLE_PRODUCTS multiplied, by the hardware of rtl/
  *                      (accelerator.h); the application provides cm_accelerator_for. Tiles stay in software: set
- *                      CM_LOG2_TILES to 0. Assembly for the ring (CM_ASM) is not used then. Default: 0.
+ *                      CM_CONFIG_LOG2_TILES to 0. Assembly for the ring (CM_CONFIG_ASM) is not used then. Default: 0.
  */
-#ifndef CM_ACCELERATOR
-#define CM_ACCELERATOR 0
+#ifndef CM_CONFIG_ACCELERATOR
+#define CM_CONFIG_ACCELERATOR 0
 #endif
 
 /*
- * CM_ASM               1: use hand-written assembly where the library has some for the target; the build must then
+ * CM_CONFIG_ASM               1: use hand-written assembly where the library has some for the target; the build must then
  *                      also compile core/src/<room>/arch/<target>/<file>.S. Results are the same, bit for bit. Targets:
  *                      ARMv7E-M (Cortex-M4, M7), AVR with a multiplier (ATmega). Default: 0 (portable C alone).
  */
-#ifndef CM_ASM
-#define CM_ASM 0
+#ifndef CM_CONFIG_ASM
+#define CM_CONFIG_ASM 0
 #endif
-#if CM_ASM && defined(__ARM_ARCH_7EM__)
+#if CM_CONFIG_ASM && defined(__ARM_ARCH_7EM__)
 #define CM_ARMV7EM 1
 #else
 #define CM_ARMV7EM 0
 #endif
-#if CM_ASM && defined(__AVR_HAVE_MUL__) && defined(__AVR_HAVE_MOVW__) && defined(__AVR_HAVE_LPMX__)
+#if CM_CONFIG_ASM && defined(__AVR_HAVE_MUL__) && defined(__AVR_HAVE_MOVW__) && defined(__AVR_HAVE_LPMX__)
 #define CM_AVR 1
 #else
 #define CM_AVR 0
 #endif
 
 /*
- * CM_SLOT_ORDER        How the encoder finds a slot's place (a permutation that depends on n alone):
- *                      CM_SLOT_ORDER_COMPUTED  each anew, from powers of three;
- *                      CM_SLOT_ORDER_RAM       all once for each encryption, into n bytes that lie idle then;
- *                      CM_SLOT_ORDER_FLASH     in a const table of 2^CM_MAX_LOG2_N bytes, for that n and all smaller ones.
- *                      Default: the preset's, else CM_SLOT_ORDER_COMPUTED.
+ * CM_CONFIG_SLOT_ORDER        How the encoder finds a slot's place (a permutation that depends on n alone):
+ *                      CM_CONFIG_SLOT_ORDER_COMPUTED  each anew, from powers of three;
+ *                      CM_CONFIG_SLOT_ORDER_RAM       all once for each encryption, into n bytes that lie idle then;
+ *                      CM_CONFIG_SLOT_ORDER_FLASH     in a const table of 2^CM_CONFIG_MAX_LOG2_N bytes, for that n and all smaller ones.
+ *                      Default: the preset's, else CM_CONFIG_SLOT_ORDER_COMPUTED.
  */
-#define CM_SLOT_ORDER_COMPUTED 0
-#define CM_SLOT_ORDER_RAM 1
-#define CM_SLOT_ORDER_FLASH 2
-#ifndef CM_SLOT_ORDER
-#define CM_SLOT_ORDER CM_PRESET_SLOT_ORDER
+#define CM_CONFIG_SLOT_ORDER_COMPUTED 0
+#define CM_CONFIG_SLOT_ORDER_RAM 1
+#define CM_CONFIG_SLOT_ORDER_FLASH 2
+#ifndef CM_CONFIG_SLOT_ORDER
+#define CM_CONFIG_SLOT_ORDER CM_CONFIG_PRESET_SLOT_ORDER
 #endif
-#if CM_SLOT_ORDER < CM_SLOT_ORDER_COMPUTED || CM_SLOT_ORDER > CM_SLOT_ORDER_FLASH
-#error "CM_SLOT_ORDER must be CM_SLOT_ORDER_COMPUTED, CM_SLOT_ORDER_RAM or CM_SLOT_ORDER_FLASH."
-#endif
-#if CM_SLOT_ORDER == CM_SLOT_ORDER_RAM && CM_LOG2_TILES > 2
+#if CM_CONFIG_SLOT_ORDER < CM_CONFIG_SLOT_ORDER_COMPUTED || CM_CONFIG_SLOT_ORDER > CM_CONFIG_SLOT_ORDER_FLASH
 #error \
-    "CM_SLOT_ORDER_RAM needs n bytes, more than a tile smaller than a quarter: choose another CM_SLOT_ORDER."
+    "CM_CONFIG_SLOT_ORDER must be CM_CONFIG_SLOT_ORDER_COMPUTED, CM_CONFIG_SLOT_ORDER_RAM or CM_CONFIG_SLOT_ORDER_FLASH."
+#endif
+#if CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM && CM_CONFIG_LOG2_TILES > 2
+#error \
+    "CM_CONFIG_SLOT_ORDER_RAM needs n bytes, more than a tile smaller than a quarter: choose another CM_CONFIG_SLOT_ORDER."
 #endif
 
 /*
- * CM_ENCODER_ROOTS     Where the encoder takes its sines and cosines from; results are the same, bit for bit:
- *                      CM_ENCODER_ROOTS_FLASH     a const table: 2^(CM_MAX_LOG2_N + 1) bytes for 31 bits, twice that for 63;
- *                      CM_ENCODER_ROOTS_COMPUTED  computed, a product of 128 bits each, from const tables of
- *                                                 2^(CM_MAX_LOG2_N - 3) + 280 bytes, and half that again with 63 bits.
- *                      Default: CM_ENCODER_ROOTS_FLASH.
+ * CM_CONFIG_ENCODER_ROOTS     Where the encoder takes its sines and cosines from; results are the same, bit for bit:
+ *                      CM_CONFIG_ENCODER_ROOTS_FLASH     a const table: 2^(CM_CONFIG_MAX_LOG2_N + 1) bytes for 31 bits, twice that for 63;
+ *                      CM_CONFIG_ENCODER_ROOTS_COMPUTED  computed, a product of 128 bits each, from const tables of
+ *                                                 2^(CM_CONFIG_MAX_LOG2_N - 3) + 280 bytes, and half that again with 63 bits.
+ *                      Default: CM_CONFIG_ENCODER_ROOTS_FLASH.
  */
-#define CM_ENCODER_ROOTS_FLASH 0
-#define CM_ENCODER_ROOTS_COMPUTED 1
-#ifndef CM_ENCODER_ROOTS
-#define CM_ENCODER_ROOTS CM_ENCODER_ROOTS_FLASH
+#define CM_CONFIG_ENCODER_ROOTS_FLASH 0
+#define CM_CONFIG_ENCODER_ROOTS_COMPUTED 1
+#ifndef CM_CONFIG_ENCODER_ROOTS
+#define CM_CONFIG_ENCODER_ROOTS CM_CONFIG_ENCODER_ROOTS_FLASH
 #endif
-#if CM_ENCODER_ROOTS != CM_ENCODER_ROOTS_FLASH && CM_ENCODER_ROOTS != CM_ENCODER_ROOTS_COMPUTED
-#error "CM_ENCODER_ROOTS must be CM_ENCODER_ROOTS_FLASH or CM_ENCODER_ROOTS_COMPUTED."
+#if CM_CONFIG_ENCODER_ROOTS != CM_CONFIG_ENCODER_ROOTS_FLASH && \
+    CM_CONFIG_ENCODER_ROOTS != CM_CONFIG_ENCODER_ROOTS_COMPUTED
+#error "CM_CONFIG_ENCODER_ROOTS must be CM_CONFIG_ENCODER_ROOTS_FLASH or CM_CONFIG_ENCODER_ROOTS_COMPUTED."
 #endif
 
 /*
- * CM_CRC_TABLE         The table in flash by which frames are check-summed:
- *                      CM_CRC_TABLE_NIBBLE  64 bytes, eight dependent look-ups a word (default);
- *                      CM_CRC_TABLE_BYTE    1 KB, four dependent ones;
- *                      CM_CRC_TABLE_WORD    4 KB, four independent ones.
+ * CM_CONFIG_CRC_TABLE         The table in flash by which frames are check-summed:
+ *                      CM_CONFIG_CRC_TABLE_NIBBLE  64 bytes, eight dependent look-ups a word (default);
+ *                      CM_CONFIG_CRC_TABLE_BYTE    1 KB, four dependent ones;
+ *                      CM_CONFIG_CRC_TABLE_WORD    4 KB, four independent ones.
  */
-#define CM_CRC_TABLE_NIBBLE 0
-#define CM_CRC_TABLE_BYTE 1
-#define CM_CRC_TABLE_WORD 2
-#ifndef CM_CRC_TABLE
-#define CM_CRC_TABLE CM_PRESET_CRC_TABLE
+#define CM_CONFIG_CRC_TABLE_NIBBLE 0
+#define CM_CONFIG_CRC_TABLE_BYTE 1
+#define CM_CONFIG_CRC_TABLE_WORD 2
+#ifndef CM_CONFIG_CRC_TABLE
+#define CM_CONFIG_CRC_TABLE CM_CONFIG_PRESET_CRC_TABLE
 #endif
-#if CM_CRC_TABLE != CM_CRC_TABLE_NIBBLE && CM_CRC_TABLE != CM_CRC_TABLE_BYTE && \
-    CM_CRC_TABLE != CM_CRC_TABLE_WORD
-#error "CM_CRC_TABLE must be CM_CRC_TABLE_NIBBLE, CM_CRC_TABLE_BYTE or CM_CRC_TABLE_WORD."
+#if CM_CONFIG_CRC_TABLE != CM_CONFIG_CRC_TABLE_NIBBLE && CM_CONFIG_CRC_TABLE != CM_CONFIG_CRC_TABLE_BYTE && \
+    CM_CONFIG_CRC_TABLE != CM_CONFIG_CRC_TABLE_WORD
+#error \
+    "CM_CONFIG_CRC_TABLE must be CM_CONFIG_CRC_TABLE_NIBBLE, CM_CONFIG_CRC_TABLE_BYTE or CM_CONFIG_CRC_TABLE_WORD."
 #endif
 
 /*
- * CM_NTT_ROOTS         Where the number-theoretic transform takes its roots of unity from; results are the same:
- *                      CM_NTT_ROOTS_COMPUTED         computed anew for each transform;
- *                      CM_NTT_ROOTS_RAM              computed once for each prime and tile, into as many bytes more
+ * CM_CONFIG_NTT_ROOTS         Where the number-theoretic transform takes its roots of unity from; results are the same:
+ *                      CM_CONFIG_NTT_ROOTS_COMPUTED         computed anew for each transform;
+ *                      CM_CONFIG_NTT_ROOTS_RAM              computed once for each prime and tile, into as many bytes more
  *                                                    of the arena as a tile has;
- *                      CM_NTT_ROOTS_FLASH            const tables, 4n bytes a prime;
- *                      CM_NTT_ROOTS_FLASH_QUOTIENTS  const tables with a quotient beside each root, 8n bytes a
+ *                      CM_CONFIG_NTT_ROOTS_FLASH            const tables, 4n bytes a prime;
+ *                      CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS  const tables with a quotient beside each root, 8n bytes a
  *                                                    prime: cheaper products.
- *                      Default: CM_NTT_ROOTS_FLASH_QUOTIENTS with CM_NTT_ROOTS_HEADER, else _COMPUTED.
- * CM_NTT_ROOTS_HEADER  With the last two: the header of tables, in quotes, that tools/generate_roots.py writes for
+ *                      Default: CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS with CM_CONFIG_NTT_ROOTS_HEADER, else _COMPUTED.
+ * CM_CONFIG_NTT_ROOTS_HEADER  With the last two: the header of tables, in quotes, that tools/generate_roots.py writes for
  *                      the parameter sets in use. The roots of other sets are computed.
  */
-#define CM_NTT_ROOTS_COMPUTED 0
-#define CM_NTT_ROOTS_RAM 1
-#define CM_NTT_ROOTS_FLASH 2
-#define CM_NTT_ROOTS_FLASH_QUOTIENTS 3
-#if !defined(CM_NTT_ROOTS) && defined(CM_NTT_ROOTS_HEADER)
-#define CM_NTT_ROOTS CM_NTT_ROOTS_FLASH_QUOTIENTS
-#elif !defined(CM_NTT_ROOTS)
-#define CM_NTT_ROOTS CM_NTT_ROOTS_COMPUTED
+#define CM_CONFIG_NTT_ROOTS_COMPUTED 0
+#define CM_CONFIG_NTT_ROOTS_RAM 1
+#define CM_CONFIG_NTT_ROOTS_FLASH 2
+#define CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS 3
+#if !defined(CM_CONFIG_NTT_ROOTS) && defined(CM_CONFIG_NTT_ROOTS_HEADER)
+#define CM_CONFIG_NTT_ROOTS CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
+#elif !defined(CM_CONFIG_NTT_ROOTS)
+#define CM_CONFIG_NTT_ROOTS CM_CONFIG_NTT_ROOTS_COMPUTED
 #endif
-#if CM_NTT_ROOTS < CM_NTT_ROOTS_COMPUTED || CM_NTT_ROOTS > CM_NTT_ROOTS_FLASH_QUOTIENTS
-#error "CM_NTT_ROOTS must be one of the four names that ciphermote/config.h lists."
+#if CM_CONFIG_NTT_ROOTS < CM_CONFIG_NTT_ROOTS_COMPUTED || \
+    CM_CONFIG_NTT_ROOTS > CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
+#error "CM_CONFIG_NTT_ROOTS must be one of the four names that ciphermote/config.h lists."
 #endif
-#if CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH && !defined(CM_NTT_ROOTS_HEADER)
-#error "CM_NTT_ROOTS in flash needs CM_NTT_ROOTS_HEADER, a header that tools/generate_roots.py writes."
-#endif
-#if CM_NTT_ROOTS < CM_NTT_ROOTS_FLASH && defined(CM_NTT_ROOTS_HEADER)
+#if CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH && !defined(CM_CONFIG_NTT_ROOTS_HEADER)
 #error \
-    "CM_NTT_ROOTS_HEADER is given, but CM_NTT_ROOTS is not CM_NTT_ROOTS_FLASH or CM_NTT_ROOTS_FLASH_QUOTIENTS."
+    "CM_CONFIG_NTT_ROOTS in flash needs CM_CONFIG_NTT_ROOTS_HEADER, a header that tools/generate_roots.py writes."
 #endif
-#if CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH && defined(__AVR__)
+#if CM_CONFIG_NTT_ROOTS < CM_CONFIG_NTT_ROOTS_FLASH && defined(CM_CONFIG_NTT_ROOTS_HEADER)
 #error \
-    "CM_NTT_ROOTS cannot be in flash on AVR, which copies const tables to RAM: use CM_NTT_ROOTS_COMPUTED or _RAM."
+    "CM_CONFIG_NTT_ROOTS_HEADER is given, but CM_CONFIG_NTT_ROOTS is not CM_CONFIG_NTT_ROOTS_FLASH or CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS."
+#endif
+#if CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH && defined(__AVR__)
+#error \
+    "CM_CONFIG_NTT_ROOTS cannot be in flash on AVR, which copies const tables to RAM: use CM_CONFIG_NTT_ROOTS_COMPUTED or _RAM."
 #endif
 
 #endif

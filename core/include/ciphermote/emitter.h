@@ -25,12 +25,12 @@ typedef enum cm_scheme { CM_PUBLIC_KEY = 0, CM_BFV = 1, CM_CKKS = 2 } cm_scheme;
 /* What expands a public seed into a uniform polynomial. 1 and 2 are SEAL's own numbers and expansions. */
 typedef enum cm_xof_kind {
     CM_XOF_NONE = 0, /* no seed: both components are sent */
-    CM_BLAKE2XB = 1,
-    CM_SHAKE256 = 2,
-    CM_CHACHA20 = 3
+    CM_XOF_BLAKE2XB = 1,
+    CM_XOF_SHAKE256 = 2,
+    CM_XOF_CHACHA20 = 3
 } cm_xof_kind;
 
-#define CM_MAX_PUBLIC_SEED_BYTES (CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB ? 64 : 32)
+#define CM_MAX_PUBLIC_SEED_BYTES (CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB ? 64 : 32)
 /* 32 for ChaCha20, 64 for SEAL's two, 0 for none and for what is not built. */
 size_t cm_public_seed_bytes(cm_xof_kind xof);
 

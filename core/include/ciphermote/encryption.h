@@ -9,33 +9,33 @@
 
 #include "ciphermote/config.h"
 
-#if SIZE_MAX < 0xFFFFFFFFu && CM_MAX_LOG2_N > 11
+#if SIZE_MAX < 0xFFFFFFFFu && CM_CONFIG_MAX_LOG2_N > 11
 #error \
-    "Sizes on this target have 16 bits, and arenas for n above 2048 have more: set CM_MAX_LOG2_N to 11 or less."
+    "Sizes on this target have 16 bits, and arenas for n above 2048 have more: set CM_CONFIG_MAX_LOG2_N to 11 or less."
 #endif
 
-/* The type of the caller's numbers. */
+/* The type of the caller's numbers. No choice in these headers is 0, so that one that was forgotten is refused. */
 typedef enum cm_number {
-    CM_FLOAT32 = 0, /* IEEE 754 binary32; CKKS alone */
-    CM_INT16 = 1,
-    CM_INT32 = 2,
-    CM_UINT16 = 3, /* BFV alone */
-    CM_UINT32 = 4  /* BFV alone */
+    CM_FLOAT32 = 1, /* IEEE 754 binary32; CKKS alone */
+    CM_INT16 = 2,
+    CM_INT32 = 3,
+    CM_UINT16 = 4, /* BFV alone */
+    CM_UINT32 = 5  /* BFV alone */
 } cm_number;
 
 /* What lies behind the message in the arena: workspace, two tiles, and what config.h and the kind of key ask for. */
-#if defined(__AVR__) && !CM_XOF_SHAKE256 && !CM_XOF_BLAKE2XB
-#define CM_WORKSPACE_BYTES (248u + 8u * CM_MAX_LOG2_N)
+#if defined(__AVR__) && !CM_CONFIG_XOF_SHAKE256 && !CM_CONFIG_XOF_BLAKE2XB
+#define CM_WORKSPACE_BYTES (248u + 8u * CM_CONFIG_MAX_LOG2_N)
 #else
 #define CM_WORKSPACE_BYTES 704u
 #endif
-#define CM_TILE_BYTES(n) (4u * (size_t)(n) >> CM_LOG2_TILES)
-#define CM_ROOTS_BYTES(n) (CM_NTT_ROOTS == CM_NTT_ROOTS_RAM ? CM_TILE_BYTES(n) : 0u)
+#define CM_TILE_BYTES(n) (4u * (size_t)(n) >> CM_CONFIG_LOG2_TILES)
+#define CM_ROOTS_BYTES(n) (CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM ? CM_TILE_BYTES(n) : 0u)
 #define CM_SYMMETRIC_WORK_BYTES(n) \
-    (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + (CM_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + \
-     (CM_STORE_NOISE ? (size_t)(n) : CM_KEPT_NOISE))
+    (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + (CM_CONFIG_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + \
+     (CM_CONFIG_STORE_NOISE ? (size_t)(n) : CM_CONFIG_KEPT_NOISE))
 #define CM_ASYMMETRIC_WORK_BYTES(n) \
     (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + 2u * CM_TILE_BYTES(n) + (size_t)(n) / 4u + \
-     (CM_STORE_NOISE ? 2u * (size_t)(n) : 0u) + (CM_WHOLE_PRODUCTS ? 4u * (size_t)(n) : 0u))
+     (CM_CONFIG_STORE_NOISE ? 2u * (size_t)(n) : 0u) + (CM_CONFIG_WHOLE_PRODUCTS ? 4u * (size_t)(n) : 0u))
 
 #endif

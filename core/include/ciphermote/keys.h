@@ -24,8 +24,8 @@ extern "C" {
 typedef struct cm_secret_key {
     const cm_params *params;
     uint64_t key_id;        /* names the key pair on the wire */
-    const uint8_t *ternary; /* CM_TERNARY_BYTES(n); with CM_TRANSFORMED_SECRET, encryption does without */
-#if CM_TRANSFORMED_SECRET
+    const uint8_t *ternary; /* CM_TERNARY_BYTES(n); with CM_CONFIG_TRANSFORMED_SECRET, encryption does without */
+#if CM_CONFIG_TRANSFORMED_SECRET
     const uint32_t *transformed; /* [data prime][n] words of cm_secret_key_transform; on AVR in PROGMEM */
 #endif
 } cm_secret_key;
@@ -49,7 +49,7 @@ typedef struct cm_flat_public_key {
 } cm_flat_public_key;
 const uint32_t *cm_flat_public_key_polynomial(void *context, unsigned component, unsigned prime);
 
-/* All four: CM_ERR_ARGUMENT for a null pointer or no such prime, CM_ERR_PARAMS for n beyond CM_MAX_LOG2_N. */
+/* All four: CM_ERR_ARGUMENT for a null pointer or no such prime, CM_ERR_PARAMS for n beyond CM_CONFIG_MAX_LOG2_N. */
 
 /* Draw a secret key: uniform ternary, from a 32-byte seed of full entropy. ternary holds CM_TERNARY_BYTES(n). */
 CM_MUST_CHECK cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_SEED_BYTES],
@@ -59,7 +59,7 @@ CM_MUST_CHECK cm_status cm_secret_key_generate(const cm_params *params, const ui
 CM_MUST_CHECK cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary,
                                                unsigned prime, uint32_t *residues);
 
-/* The secret key at one data prime as CM_TRANSFORMED_SECRET takes it: NTT(-s) times 2^32, residues. n words. */
+/* The secret key at one data prime as CM_CONFIG_TRANSFORMED_SECRET takes it: NTT(-s) times 2^32, residues. n words. */
 CM_MUST_CHECK cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternary,
                                                 unsigned prime, uint32_t *transformed);
 

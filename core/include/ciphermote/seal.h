@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 typedef enum cm_seal_form {
-    CM_SEAL_FULL = 0,  /* both components; loads everywhere */
-    CM_SEAL_SEEDED = 1 /* c0 and the seed, which SEAL expands: symmetric, SHAKE256 or BLAKE2Xb only */
+    CM_SEAL_FULL = 1,  /* both components; loads everywhere */
+    CM_SEAL_SEEDED = 2 /* c0 and the seed, which SEAL expands: symmetric, SHAKE256 or BLAKE2Xb only */
 } cm_seal_form;
 
 /* An emitter that writes one SEAL Ciphertext to a sink. */

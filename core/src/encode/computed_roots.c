@@ -1,10 +1,10 @@
 /*
- * The encoder's roots computed (CM_ENCODER_ROOTS_COMPUTED): each is the product of one of few coarse roots and one of few
+ * The encoder's roots computed (CM_CONFIG_ENCODER_ROOTS_COMPUTED): each is the product of one of few coarse roots and one of few
  * fine ones, so exact that rounding it gives what the table of all of them holds.
  */
 #include "encode/roots.h"
 
-#if CM_ENCODER_ROOTS == CM_ENCODER_ROOTS_COMPUTED
+#if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_COMPUTED
 
 #include "encode/wide128.h"
 
@@ -28,7 +28,7 @@ static inline factor negative(factor a)
 static cm_wide128 product(factor a, factor b)
 {
     cm_wide128 whole = cm_wide128_product(a.high, b.high);
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
     const int64_t cross = cm_wide128_high(cm_wide128_product(a.high, b.low), 64) +
                           cm_wide128_high(cm_wide128_product(a.low, b.high), 64);
     whole = cm_wide128_add(whole, cm_wide128_shifted(cross, 0));
@@ -41,7 +41,7 @@ typedef struct wide_root {
     cm_wide128 sine;
 } wide_root;
 
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
 #define ENTRY(table, i) factor_of(table[i], table##_low[i])
 #else
 #define ENTRY(table, i) factor_of(table[i], 0)
@@ -69,7 +69,7 @@ static wide_root root_at(uint32_t angle)
     return root;
 }
 
-#if CM_PRECISION_31
+#if CM_CONFIG_PRECISION_31
 
 /* a / 2^93 to the nearest */
 static int32_t round_31(cm_wide128 a)
@@ -86,7 +86,7 @@ void cm_computed_root_31(uint32_t angle, int32_t *cosine, int32_t *sine)
 
 #endif
 
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
 
 /* a / 2^61 to the nearest, for a < 2^124 */
 static int64_t round_63(cm_wide128 a)

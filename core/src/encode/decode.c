@@ -113,7 +113,7 @@ static inline int64_t number_at(const cm_message *message, size_t i)
 /* Forwards, for what is written is no wider than what is read. */
 static cm_status convert(const cm_message *message, uint64_t scale, cm_number number, int32_t exponent)
 {
-    const size_t count = (size_t)1 << (message->log2_n - (message->slots == CM_COMPLEX_SLOTS ? 0u : 1u));
+    const size_t count = (size_t)1 << (message->log2_n - (message->slots == CM_SLOTS_COMPLEX ? 0u : 1u));
     const int32_t guard = message->precision == CM_FIXED_31 ? CM_GUARD_BITS_31 : CM_GUARD_BITS_63;
     const reciprocal factor = reciprocal_of(scale);
     uint32_t *const out = message->data;
@@ -128,12 +128,12 @@ static cm_status convert(const cm_message *message, uint64_t scale, cm_number nu
 
 static bool embed(const cm_message *message)
 {
-#if CM_PRECISION_31
+#if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
         return cm_embed_31(message->data, message->log2_n, message->slots);
     }
 #endif
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
     if (message->precision == CM_FIXED_63) {
         return cm_embed_63(message->data, message->log2_n, message->slots);
     }
@@ -156,7 +156,7 @@ static void conjugate_odd_slots(const cm_message *message)
 cm_status cm_decode(const cm_message *message, uint64_t scale, cm_number number, int32_t exponent,
                     uint8_t *scratch)
 {
-    const bool is_complex = message->slots == CM_COMPLEX_SLOTS;
+    const bool is_complex = message->slots == CM_SLOTS_COMPLEX;
     const unsigned words = (message->precision == CM_FIXED_31 ? 1u : 2u) * (is_complex ? 2u : 1u);
     /* And here whether any value is. */
     if (!cm_declassified(embed(message))) {

@@ -21,7 +21,7 @@ typedef struct cm_message {
 } cm_message;
 
 /* What an encoding needs beside the message; aligned to 2 bytes. */
-#if CM_SLOT_ORDER == CM_SLOT_ORDER_RAM
+#if CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM
 #define CM_ENCODE_SCRATCH_BYTES(n) (n)
 #else
 #define CM_ENCODE_SCRATCH_BYTES(n) 0
@@ -38,7 +38,7 @@ CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values 
 /* m at one prime, folded into the ring or tile: n/T values below 4q, in coefficient order. */
 void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out);
 
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
 /*
  * Of n coefficients of noise, those from start on, CM_SAMPLE_BLOCK of them, to where the message wants them: kept holds n
  * bytes. start is a multiple of CM_SAMPLE_BLOCK.
@@ -81,7 +81,7 @@ bool cm_embed_63(int64_t *data, unsigned log2_n, cm_slots slots);
 void cm_fold_31(const int32_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
 void cm_fold_63(const int64_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
 
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
 void cm_fold_noisy_31(const int32_t *data, const int8_t *noise, cm_slots slots, const cm_ring *ring,
                       uint32_t *out);
 void cm_fold_noisy_63(const int64_t *data, const int8_t *noise, cm_slots slots, const cm_ring *ring,

@@ -1,7 +1,7 @@
 /* The 31-bit encoder and decoder: 32-bit numbers, roots with 31 fractional bits, 64-bit accumulators. */
 #include "ciphermote/config.h"
 
-#if CM_PRECISION_31
+#if CM_CONFIG_PRECISION_31
 
 #include "encode/encode.h"
 #include "encode/roots.h"

@@ -1,7 +1,7 @@
 /* The 63-bit encoder and decoder: 64-bit numbers, roots with 63 fractional bits, 128-bit accumulators. */
 #include "ciphermote/config.h"
 
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
 
 #include "encode/encode.h"
 #include "encode/roots.h"

@@ -88,7 +88,7 @@ static ufixed points_back(fixed *data, unsigned log2_points)
 static void join_real(fixed *data, unsigned log2_n)
 {
     const uint32_t points = (uint32_t)1 << (log2_n - 2u);
-    const uint32_t unit = (uint32_t)1 << (CM_MAX_LOG2_N - log2_n); /* pi / n */
+    const uint32_t unit = (uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - log2_n); /* pi / n */
 
     /* k = 0: d[0] + d[M] cos(pi/4) and d[0] - d[M] cos(pi/4) */
     const fixed diagonal = root_in_quadrant(QUARTER / 2u).cosine;
@@ -130,7 +130,7 @@ static void join_real(fixed *data, unsigned log2_n)
 static void untwist_complex(fixed *data, unsigned log2_n)
 {
     const uint32_t points = (uint32_t)1 << (log2_n - 1u);
-    const uint32_t unit = (uint32_t)1 << (CM_MAX_LOG2_N - log2_n); /* pi / n */
+    const uint32_t unit = (uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - log2_n); /* pi / n */
     for (uint32_t k = 1; k < points; k++) {
         fixed *u = data + 2u * (size_t)k;
         const root a = root_in_quadrant(k * unit);
@@ -143,8 +143,8 @@ static void untwist_complex(fixed *data, unsigned log2_n)
 
 bool EMBED(fixed *data, unsigned log2_n, cm_slots slots)
 {
-    const unsigned log2_points = slots == CM_COMPLEX_SLOTS ? log2_n - 1u : log2_n - 2u;
-    if (slots == CM_COMPLEX_SLOTS) {
+    const unsigned log2_points = slots == CM_SLOTS_COMPLEX ? log2_n - 1u : log2_n - 2u;
+    if (slots == CM_SLOTS_COMPLEX) {
         untwist_complex(data, log2_n);
     } else {
         join_real(data, log2_n);

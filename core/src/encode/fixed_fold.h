@@ -209,7 +209,7 @@ static EXPANDED void fold(const fixed *data, const int8_t *noise, bool noisy, cm
     const uint32_t n = (uint32_t)1 << ring->log2_n;
     int32_t powers[CM_MAX_TILES];
     cm_ring_fold_powers(ring, ring->prime->r1, powers);
-    if (slots == CM_COMPLEX_SLOTS) {
+    if (slots == CM_SLOTS_COMPLEX) {
         if (ring->log2_tiles == 0) {
             fold_whole_complex(data, noise, noisy, ring->prime, n, out);
         } else {
@@ -229,7 +229,7 @@ void FOLD(const fixed *data, cm_slots slots, const cm_ring *ring, uint32_t *out)
     fold(data, NULL, false, slots, ring, out);
 }
 
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
 
 void FOLD_NOISY(const fixed *data, const int8_t *noise, cm_slots slots, const cm_ring *ring, uint32_t *out)
 {

@@ -18,7 +18,8 @@ typedef struct root {
     fixed sine;
 } root;
 
-#define QUARTER ((uint32_t)1 << (CM_MAX_LOG2_N - 1)) /* pi/2 in the table's unit of pi / 2^CM_MAX_LOG2_N */
+#define QUARTER \
+    ((uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)) /* pi/2 in the table's unit of pi / 2^CM_CONFIG_MAX_LOG2_N */
 
 /*
  * For angles in the table's unit. None is a multiple of pi/2, whose sine or cosine of 1 does not fit: in the first
@@ -26,7 +27,7 @@ typedef struct root {
  */
 static inline root root_in_quadrant(uint32_t angle)
 {
-#if CM_ENCODER_ROOTS == CM_ENCODER_ROOTS_COMPUTED
+#if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_COMPUTED
     root computed;
     COMPUTED_ROOT(angle, &computed.cosine, &computed.sine);
     return computed;
@@ -177,7 +178,7 @@ static void two_levels(fixed *data, uint32_t points, unsigned level)
 
 #endif
 
-#if FIXED_ARMV7EM && CM_ENCODER_ROOTS == CM_ENCODER_ROOTS_FLASH
+#if FIXED_ARMV7EM && CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH
 
 static void split_pairs(fixed *data, uint32_t points, uint32_t unit)
 {
@@ -253,7 +254,7 @@ static void transform_points(fixed *data, unsigned log2_points)
 static void split_real(fixed *data, unsigned log2_n)
 {
     const uint32_t points = (uint32_t)1 << (log2_n - 2u);
-    const uint32_t unit = (uint32_t)1 << (CM_MAX_LOG2_N - log2_n); /* pi / n */
+    const uint32_t unit = (uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - log2_n); /* pi / n */
 
     /* k = 0: U[0] holds the two real sums whose sum is m[0] and whose difference, times cos(pi/4), is m[M]. */
     const int64_t sum = (int64_t)data[0] + data[1];
@@ -270,7 +271,7 @@ static void twist_complex(fixed *data, unsigned log2_n)
     const unsigned shift = FIXED_BITS - 1u + GUARD_BITS;
     const uint32_t points = (uint32_t)1 << (log2_n - 1u);
     const int64_t half = (int64_t)1 << (GUARD_BITS - 1);
-    const uint32_t unit = (uint32_t)1 << (CM_MAX_LOG2_N - log2_n); /* pi / n */
+    const uint32_t unit = (uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - log2_n); /* pi / n */
     data[0] = (fixed)((data[0] + half) >> GUARD_BITS);
     data[1] = (fixed)((data[1] + half) >> GUARD_BITS);
     for (uint32_t k = 1; k < points; k++) {
@@ -285,7 +286,7 @@ static void twist_complex(fixed *data, unsigned log2_n)
 
 void TRANSFORM(fixed *data, unsigned log2_n, cm_slots slots)
 {
-    if (slots == CM_COMPLEX_SLOTS) {
+    if (slots == CM_SLOTS_COMPLEX) {
         transform_points(data, log2_n - 1u);
         twist_complex(data, log2_n);
     } else {

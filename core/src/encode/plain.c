@@ -85,7 +85,7 @@ static bool below_every_prime(uint32_t t, const cm_params *params)
 static cm_status check(const cm_params *params, const cm_bfv_values *values)
 {
     if (!values->data || values->count == 0 || values->number < CM_INT16 || values->number > CM_UINT32 ||
-        (unsigned)values->encoding > CM_BFV_COEFFICIENTS ||
+        (values->encoding != CM_BFV_BATCH && values->encoding != CM_BFV_COEFFICIENTS) ||
         (values->width != CM_BFV_16 && values->width != CM_BFV_32)) {
         return CM_ERR_ARGUMENT;
     }
@@ -216,7 +216,7 @@ static EXPANDED void fold_tiles(const cm_plain *plain, cm_bfv_width width, const
     }
 }
 
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
 
 /* The same of halves with noise, in 16 bits: what a device in a hurry takes. */
 static void fold_halves_16(const cm_plain *plain, const int8_t *noise, const cm_ring *ring,
@@ -259,7 +259,7 @@ static EXPANDED void fold(const cm_plain *plain, cm_bfv_width width, const int8_
     }
     if (ring->log2_tiles == 0) {
         fold_tiles(plain, width, noise, ring, &powers, 1, out);
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     } else if (ring->log2_tiles == 1 && width == CM_BFV_16 && noise) {
         fold_halves_16(plain, noise, ring, &powers, out);
 #endif
@@ -281,7 +281,7 @@ void cm_plain_fold(const cm_plain *plain, const cm_ring *ring, uint32_t *out)
     }
 }
 
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
 
 void cm_plain_fold_noisy(const cm_plain *plain, const int8_t *noise, const cm_ring *ring, uint32_t *out)
 {

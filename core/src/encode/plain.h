@@ -39,7 +39,7 @@ void cm_plain_scale(const cm_params *params, cm_plain *plain);
 /* round(q m / t) of a scaled polynomial, folded into the ring or tile: n/T values below 2q, in coefficient order. */
 void cm_plain_fold(const cm_plain *plain, const cm_ring *ring, uint32_t *out);
 
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
 /* The same plus n coefficients of noise. */
 void cm_plain_fold_noisy(const cm_plain *plain, const int8_t *noise, const cm_ring *ring, uint32_t *out);
 #endif

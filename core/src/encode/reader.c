@@ -68,14 +68,14 @@ static void read_shifted(uint16_t *w, const cm_bfv_reader *reader, const scaling
 
 #endif
 
-#define MOST_TILES (1u << CM_LOG2_TILES)
+#define MOST_TILES (1u << CM_CONFIG_LOG2_TILES)
 
 /* What a tile is folded by. */
 typedef struct fold_weights {
     scaling_16 scaling;
     int32_t values[MOST_TILES]; /* (-1/t) r^j */
     int64_t start;              /* of the sum of (w + half) (-1/t) r^j, so that it is that of w alone */
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     int32_t noise[MOST_TILES]; /* r^j */
 #endif
 } fold_weights;
@@ -89,7 +89,7 @@ static void open_weights(fold_weights *weights, const cm_plain_scaling *scaling,
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         weights->start -= cm_product_signed((int32_t)scaling->half, weights->values[j]);
     }
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     cm_ring_fold_powers(ring, ring->prime->r1, weights->noise);
 #endif
 }
@@ -120,7 +120,7 @@ void cm_reader_fold(const cm_bfv_reader *reader, const cm_plain_scaling *scaling
     open_weights(&weights, scaling, ring);
     for (uint16_t i = 0; i < points; i++) {
         read_shifted(w, reader, &weights.scaling, i, points, tiles);
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
         int64_t sum = weights.start;
         for (uint8_t j = 0; j < tiles; j++) {
             sum += cm_product_signed(noise[i + j * points], weights.noise[j]);

@@ -8,26 +8,26 @@
 #include "encode/roots.h"
 
 /* clang-format off */
-#if CM_MAX_LOG2_N == 10
+#if CM_CONFIG_MAX_LOG2_N == 10
 #define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \
     x0,
-#elif CM_MAX_LOG2_N == 11
+#elif CM_CONFIG_MAX_LOG2_N == 11
 #define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \
     x0, x8,
-#elif CM_MAX_LOG2_N == 12
+#elif CM_CONFIG_MAX_LOG2_N == 12
 #define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \
     x0, x4, x8, x12,
-#elif CM_MAX_LOG2_N == 13
+#elif CM_CONFIG_MAX_LOG2_N == 13
 #define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \
     x0, x2, x4, x6, x8, x10, x12, x14,
-#elif CM_MAX_LOG2_N == 14
+#elif CM_CONFIG_MAX_LOG2_N == 14
 #define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \
     x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15,
 #endif
 
-#if CM_ENCODER_ROOTS == CM_ENCODER_ROOTS_FLASH
+#if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH
 
-#if CM_PRECISION_31
+#if CM_CONFIG_PRECISION_31
 const uint32_t cm_sine_31[CM_ROOTS] = {
 CM_ROW(0x00000000, 0x0006487f, 0x000c90fe, 0x0012d97c, 0x001921fb, 0x001f6a7a, 0x0025b2f8, 0x002bfb77,
        0x003243f5, 0x00388c74, 0x003ed4f2, 0x00451d70, 0x004b65ee, 0x0051ae6b, 0x0057f6e9, 0x005e3f66)
@@ -1057,7 +1057,7 @@ CM_ROW(0x7fffd886, 0x7fffdd4d, 0x7fffe1c6, 0x7fffe5f0, 0x7fffe9cb, 0x7fffed57, 0
 };
 #endif
 
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
 const uint64_t cm_sine_63[CM_ROOTS] = {
 CM_ROW(0x0000000000000000, 0x0006487ed46bad5f, 0x000c90fda4f72753, 0x0012d97c6dc23a75,
        0x001921fb2aecb360, 0x001f6a79d8965eba, 0x0025b2f872df092e, 0x002bfb76f5e67f76,
@@ -3194,7 +3194,7 @@ CM_ROW(0x3ffc38d0e196eec5, 0x3ffc2777e75766b4, 0x3ffc15f774fd9c2e, 0x3ffc044f8a9
        0x3ffb5e78394d9b99, 0x3ffb4b45a0b06ab7, 0x3ffb37eb9080cb65, 0x3ffb246a08caad8f)
 0x3ffb10c1099a1976
 };
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
 const int32_t cm_coarse_sine_low[CM_COARSE_ROOTS] = {
 0, -576168363, 1983499108, 805349530,
 634162177, -1541268027, -1245088530, 270791335,

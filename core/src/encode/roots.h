@@ -2,8 +2,8 @@
  * The encoder's roots, correctly rounded: by symmetry, sines of the first quadrant give those of every size. They are
  * public, and never indexed by data.
  *
- * In a table (CM_ENCODER_ROOTS_FLASH), entry i is round(sin(pi i / 2^CM_MAX_LOG2_N) * 2^31), or * 2^63, for i = 0 ..
- * 2^(CM_MAX_LOG2_N - 1): the last one is exactly 2^31, or 2^63. Written by tools/generate_tables.py.
+ * In a table (CM_CONFIG_ENCODER_ROOTS_FLASH), entry i is round(sin(pi i / 2^CM_CONFIG_MAX_LOG2_N) * 2^31), or * 2^63, for i = 0 ..
+ * 2^(CM_CONFIG_MAX_LOG2_N - 1): the last one is exactly 2^31, or 2^63. Written by tools/generate_tables.py.
  */
 #ifndef CM_ENCODE_ROOTS_H
 #define CM_ENCODE_ROOTS_H
@@ -13,39 +13,40 @@
 
 #include "ciphermote/config.h"
 
-#if CM_ENCODER_ROOTS == CM_ENCODER_ROOTS_FLASH
+#if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH
 
-#define CM_ROOTS ((1u << (CM_MAX_LOG2_N - 1)) + 1u)
+#define CM_ROOTS ((1u << (CM_CONFIG_MAX_LOG2_N - 1)) + 1u)
 
-#if CM_PRECISION_31
+#if CM_CONFIG_PRECISION_31
 extern const uint32_t cm_sine_31[CM_ROOTS];
 #endif
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
 extern const uint64_t cm_sine_63[CM_ROOTS];
 #endif
 
 #else
 
-/* cos(pi angle / 2^CM_MAX_LOG2_N) and the sine, as in the table, for angles between 0 and pi/2. */
-#if CM_PRECISION_31
+/* cos(pi angle / 2^CM_CONFIG_MAX_LOG2_N) and the sine, as in the table, for angles between 0 and pi/2. */
+#if CM_CONFIG_PRECISION_31
 void cm_computed_root_31(uint32_t angle, int32_t *cosine, int32_t *sine);
 #endif
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
 void cm_computed_root_63(uint32_t angle, int64_t *cosine, int64_t *sine);
 #endif
 
 /*
  * What they are computed from: sines of the multiples of pi/64 up to pi/2, sines and cosines of the multiples of
- * pi / 2^CM_MAX_LOG2_N up to pi/128; times 2^62, and at 63 bits the rest of them times 2^94. Generated too.
+ * pi / 2^CM_CONFIG_MAX_LOG2_N up to pi/128; times 2^62, and at 63 bits the rest of them times 2^94. Generated too.
  */
 #define CM_COARSE_ROOTS 33u
-#define CM_COARSE_STEP ((uint32_t)1 << (CM_MAX_LOG2_N - 6)) /* in units of pi / 2^CM_MAX_LOG2_N */
-#define CM_FINE_ROOTS ((1u << (CM_MAX_LOG2_N - 7)) + 1u)
+#define CM_COARSE_STEP \
+    ((uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 6)) /* in units of pi / 2^CM_CONFIG_MAX_LOG2_N */
+#define CM_FINE_ROOTS ((1u << (CM_CONFIG_MAX_LOG2_N - 7)) + 1u)
 
 extern const int64_t cm_coarse_sine[CM_COARSE_ROOTS];
 extern const int64_t cm_fine_sine[CM_FINE_ROOTS];
 extern const int64_t cm_fine_cosine[CM_FINE_ROOTS];
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
 extern const int32_t cm_coarse_sine_low[CM_COARSE_ROOTS];
 extern const int32_t cm_fine_sine_low[CM_FINE_ROOTS];
 extern const int32_t cm_fine_cosine_low[CM_FINE_ROOTS];

@@ -7,27 +7,27 @@
 #include "encode/slots.h"
 
 /* clang-format off */
-#if CM_MAX_LOG2_N >= 10
+#if CM_CONFIG_MAX_LOG2_N >= 10
 #define CM_FROM_10(...) __VA_ARGS__
 #else
 #define CM_FROM_10(...)
 #endif
-#if CM_MAX_LOG2_N >= 11
+#if CM_CONFIG_MAX_LOG2_N >= 11
 #define CM_FROM_11(...) __VA_ARGS__
 #else
 #define CM_FROM_11(...)
 #endif
-#if CM_MAX_LOG2_N >= 12
+#if CM_CONFIG_MAX_LOG2_N >= 12
 #define CM_FROM_12(...) __VA_ARGS__
 #else
 #define CM_FROM_12(...)
 #endif
-#if CM_MAX_LOG2_N >= 13
+#if CM_CONFIG_MAX_LOG2_N >= 13
 #define CM_FROM_13(...) __VA_ARGS__
 #else
 #define CM_FROM_13(...)
 #endif
-#if CM_MAX_LOG2_N >= 14
+#if CM_CONFIG_MAX_LOG2_N >= 14
 #define CM_FROM_14(...) __VA_ARGS__
 #else
 #define CM_FROM_14(...)
@@ -46,12 +46,12 @@ CM_FROM_14(1, 2, 3, 4, 8, 9, 18, 26, 28, 84, 122, 261, 355, 545, 0,)
 CM_FROM_14(1, 2, 4, 9, 10, 12, 30, 154, 623, 0,)
 };
 
-#if CM_SLOT_ORDER == CM_SLOT_ORDER_FLASH
-#define CM_P(x) ((x) >> (15 - CM_MAX_LOG2_N) << 1 | ((x) & 1))
+#if CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_FLASH
+#define CM_P(x) ((x) >> (15 - CM_CONFIG_MAX_LOG2_N) << 1 | ((x) & 1))
 #define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \
     CM_P(x0), CM_P(x1), CM_P(x2), CM_P(x3), CM_P(x4), CM_P(x5), CM_P(x6), CM_P(x7), \
     CM_P(x8), CM_P(x9), CM_P(x10), CM_P(x11), CM_P(x12), CM_P(x13), CM_P(x14), CM_P(x15),
-const uint16_t cm_slot_positions[(uint32_t)1 << (CM_MAX_LOG2_N - 1)] = {
+const uint16_t cm_slot_positions[(uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)] = {
 CM_FROM_10(CM_ROW(0, 8191, 4096, 2047, 2560, 4351, 6976, 3823, 1432, 6349, 5478, 51, 4056, 5173, 7902, 2481))
 CM_FROM_10(CM_ROW(746, 7263, 4744, 1075, 2520, 4789, 6174, 3561, 1820, 6827, 6142, 513, 3326, 5697, 7454, 2985))
 CM_FROM_10(CM_ROW(380, 7715, 4428, 1559, 2914, 4565, 6846, 4065, 1046, 6627, 5268, 289, 3662, 5397, 8096, 2167))

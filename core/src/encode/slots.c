@@ -13,7 +13,7 @@
  * singly, real ones in pairs that act as one complex sample.
  */
 
-#if CM_SLOT_ORDER != CM_SLOT_ORDER_FLASH
+#if CM_CONFIG_SLOT_ORDER != CM_CONFIG_SLOT_ORDER_FLASH
 
 static uint32_t reverse_16_bits(uint32_t x)
 {
@@ -28,7 +28,7 @@ static uint32_t position_from_power(uint32_t power, uint32_t slot, unsigned log2
 {
     const uint32_t exponent = (slot & 1u) ? 0u - power : power;
     const uint32_t sample = (exponent & (((uint32_t)2 << log2_n) - 1u)) >> 2;
-    if (slots == CM_COMPLEX_SLOTS) {
+    if (slots == CM_SLOTS_COMPLEX) {
         return reverse_16_bits(sample) >> (17u - log2_n);
     }
     return reverse_16_bits(sample >> 1) >> (18u - log2_n) << 1 | (sample & 1u);
@@ -36,7 +36,7 @@ static uint32_t position_from_power(uint32_t power, uint32_t slot, unsigned log2
 
 #endif
 
-#if CM_SLOT_ORDER == CM_SLOT_ORDER_COMPUTED
+#if CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_COMPUTED
 
 typedef unsigned slot_order;
 
@@ -64,7 +64,7 @@ static inline slot_order open_order(unsigned log2_n, cm_slots slots, uint16_t *s
     return log2_n;
 }
 
-#elif CM_SLOT_ORDER == CM_SLOT_ORDER_RAM
+#elif CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM
 
 typedef const uint16_t *slot_order;
 
@@ -81,7 +81,7 @@ static inline uint32_t position_of(uint32_t slot, const slot_order *positions, c
 static slot_order open_order(unsigned log2_n, cm_slots slots, uint16_t *scratch)
 {
     const uint32_t half = (uint32_t)1 << (log2_n - 2u);
-    const unsigned lowest = slots == CM_COMPLEX_SLOTS ? 1u : 2u;
+    const unsigned lowest = slots == CM_SLOTS_COMPLEX ? 1u : 2u;
     uint32_t power = 1;
     for (uint32_t slot = 0; slot < half; slot++) {
         const uint32_t position = position_from_power(power, slot, log2_n, slots);
@@ -105,14 +105,14 @@ static inline uint32_t position_of(uint32_t slot, const slot_order *order, cm_sl
     const uint32_t largest = cm_slot_positions[slot];
     const uint32_t parity = largest & 1u;
     const uint32_t reversed = largest >> 1 >> order->lost;
-    return slots == CM_COMPLEX_SLOTS ? parity << (order->bits - 1u) | reversed : reversed << 1 | parity;
+    return slots == CM_SLOTS_COMPLEX ? parity << (order->bits - 1u) | reversed : reversed << 1 | parity;
 }
 
 static inline slot_order open_order(unsigned log2_n, cm_slots slots, uint16_t *scratch)
 {
     (void)slots;
     (void)scratch;
-    return (slot_order){(uint8_t)(log2_n - 1u), (uint8_t)(CM_MAX_LOG2_N - log2_n)};
+    return (slot_order){(uint8_t)(log2_n - 1u), (uint8_t)(CM_CONFIG_MAX_LOG2_N - log2_n)};
 }
 
 #endif
@@ -141,7 +141,7 @@ static inline void follow_cycle(uint32_t *data, unsigned words, uint32_t start, 
 static const uint16_t *first_cycle(unsigned log2_n, cm_slots slots)
 {
     const uint16_t *start = cm_slot_cycles;
-    for (unsigned skip = 2u * (log2_n - 10u) + (slots == CM_COMPLEX_SLOTS ? 1u : 0u); skip > 0; start++) {
+    for (unsigned skip = 2u * (log2_n - 10u) + (slots == CM_SLOTS_COMPLEX ? 1u : 0u); skip > 0; start++) {
         skip -= *start == 0 ? 1u : 0u;
     }
     return start;
@@ -152,7 +152,7 @@ void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots 
     const slot_order order = open_order(log2_n, slots, scratch);
     for (const uint16_t *start = first_cycle(log2_n, slots); *start != 0; start++) {
         if (words == 1u) {
-            follow_cycle(data, 1, *start, &order, CM_REAL);
+            follow_cycle(data, 1, *start, &order, CM_SLOTS_REAL);
         } else {
             follow_cycle(data, words, *start, &order, slots);
         }
@@ -202,7 +202,7 @@ static inline void follow_columns(void *data, cm_bfv_width width, uint32_t n, ui
     uint32_t first = cm_plain_get(data, width, start);
     uint32_t second = cm_plain_get(data, width, n - 1u - start);
     do {
-        position = position_of(position, order, CM_COMPLEX_SLOTS);
+        position = position_of(position, order, CM_SLOTS_COMPLEX);
         const uint32_t next_first = cm_plain_get(data, width, position);
         const uint32_t next_second = cm_plain_get(data, width, n - 1u - position);
         cm_plain_put(data, width, position, first);
@@ -215,9 +215,9 @@ static inline void follow_columns(void *data, cm_bfv_width width, uint32_t n, ui
 static inline void permute_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch)
 {
     const uint32_t n = (uint32_t)1 << log2_n;
-    const slot_order order = open_order(log2_n, CM_COMPLEX_SLOTS, scratch);
+    const slot_order order = open_order(log2_n, CM_SLOTS_COMPLEX, scratch);
     arrange_rows(data, width, n);
-    for (const uint16_t *start = first_cycle(log2_n, CM_COMPLEX_SLOTS); *start != 0; start++) {
+    for (const uint16_t *start = first_cycle(log2_n, CM_SLOTS_COMPLEX); *start != 0; start++) {
         follow_columns(data, width, n, *start, &order);
     }
 }
@@ -260,7 +260,7 @@ void cm_slots_restore(uint32_t *data, unsigned words, unsigned log2_n, cm_slots 
     const slot_order order = open_order(log2_n, slots, scratch);
     for (const uint16_t *start = first_cycle(log2_n, slots); *start != 0; start++) {
         if (words == 1u) {
-            follow_cycle_back(data, 1, *start, &order, CM_REAL);
+            follow_cycle_back(data, 1, *start, &order, CM_SLOTS_REAL);
         } else {
             follow_cycle_back(data, words, *start, &order, slots);
         }
@@ -273,12 +273,12 @@ static inline void follow_columns_back(void *data, cm_bfv_width width, uint32_t 
     const uint32_t first = cm_plain_get(data, width, start);
     const uint32_t second = cm_plain_get(data, width, n - 1u - start);
     uint32_t slot = start;
-    uint32_t position = position_of(start, order, CM_COMPLEX_SLOTS);
+    uint32_t position = position_of(start, order, CM_SLOTS_COMPLEX);
     while (position != start) {
         cm_plain_put(data, width, slot, cm_plain_get(data, width, position));
         cm_plain_put(data, width, n - 1u - slot, cm_plain_get(data, width, n - 1u - position));
         slot = position;
-        position = position_of(slot, order, CM_COMPLEX_SLOTS);
+        position = position_of(slot, order, CM_SLOTS_COMPLEX);
     }
     cm_plain_put(data, width, slot, first);
     cm_plain_put(data, width, n - 1u - slot, second);
@@ -287,8 +287,8 @@ static inline void follow_columns_back(void *data, cm_bfv_width width, uint32_t 
 static inline void restore_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch)
 {
     const uint32_t n = (uint32_t)1 << log2_n;
-    const slot_order order = open_order(log2_n, CM_COMPLEX_SLOTS, scratch);
-    for (const uint16_t *start = first_cycle(log2_n, CM_COMPLEX_SLOTS); *start != 0; start++) {
+    const slot_order order = open_order(log2_n, CM_SLOTS_COMPLEX, scratch);
+    for (const uint16_t *start = first_cycle(log2_n, CM_SLOTS_COMPLEX); *start != 0; start++) {
         follow_columns_back(data, width, n, *start, &order);
     }
     restore_rows(data, width, n);

@@ -45,7 +45,7 @@ static inline int32_t read_integer(const cm_ckks_values *values, uint32_t index)
 
 /* The conversions go backwards, so that narrow numbers at the start of the message can widen in place. */
 
-#if CM_PRECISION_31
+#if CM_CONFIG_PRECISION_31
 
 #if CM_ARMV7EM && !defined(__clang__)
 #define UNROLLED _Pragma("GCC unroll 4")
@@ -158,7 +158,7 @@ static findings convert_31(const cm_params *params, const cm_ckks_values *values
 
 #endif
 
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
 
 /* sign * magnitude * 2^shift */
 typedef struct exact_number {
@@ -252,16 +252,16 @@ static findings convert_63(const cm_params *params, const cm_ckks_values *values
 static cm_status check(const cm_params *params, const cm_ckks_values *values)
 {
     if (!values->data || values->count == 0 || values->log2_scale < 0 || values->log2_scale > 60 ||
-        values->exponent < -128 || values->exponent > 127 || (unsigned)values->number > CM_INT32 ||
-        (unsigned)values->slots > CM_COMPLEX_SLOTS) {
+        values->exponent < -128 || values->exponent > 127 || values->number < CM_FLOAT32 ||
+        values->number > CM_INT32 || (values->slots != CM_SLOTS_REAL && values->slots != CM_SLOTS_COMPLEX)) {
         return CM_ERR_ARGUMENT;
     }
     if (values->precision != CM_FIXED_31 && values->precision != CM_FIXED_63) {
         return CM_ERR_ARGUMENT;
     }
-    if ((values->precision == CM_FIXED_31 && !CM_PRECISION_31) ||
-        (values->precision == CM_FIXED_63 && !CM_PRECISION_63) ||
-        (values->slots == CM_COMPLEX_SLOTS && !CM_COMPLEX)) {
+    if ((values->precision == CM_FIXED_31 && !CM_CONFIG_PRECISION_31) ||
+        (values->precision == CM_FIXED_63 && !CM_CONFIG_PRECISION_63) ||
+        (values->slots == CM_SLOTS_COMPLEX && !CM_CONFIG_COMPLEX)) {
         return CM_ERR_UNSUPPORTED;
     }
     if (values->count > (uint32_t)1 << (params->log2_n - 1u)) {
@@ -284,12 +284,12 @@ static void conjugate_odd_slots(const cm_message *message, uint32_t count)
 
 static void transform(const cm_message *message)
 {
-#if CM_PRECISION_31
+#if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
         cm_transform_31(message->data, message->log2_n, message->slots);
     }
 #endif
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
     if (message->precision == CM_FIXED_63) {
         cm_transform_63(message->data, message->log2_n, message->slots);
     }
@@ -298,12 +298,12 @@ static void transform(const cm_message *message)
 
 static findings convert(const cm_params *params, const cm_ckks_values *values, uint32_t count, void *message)
 {
-#if CM_PRECISION_31
+#if CM_CONFIG_PRECISION_31
     if (values->precision == CM_FIXED_31) {
         return convert_31(params, values, count, message);
     }
 #endif
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
     if (values->precision == CM_FIXED_63) {
         return convert_63(params, values, count, message);
     }
@@ -323,7 +323,7 @@ cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_me
     message->precision = values->precision;
 
     const size_t number_size = values->precision == CM_FIXED_31 ? 4u : 8u;
-    const unsigned parts = values->slots == CM_COMPLEX_SLOTS ? 2u : 1u;
+    const unsigned parts = values->slots == CM_SLOTS_COMPLEX ? 2u : 1u;
     const size_t total = number_size * parts << (params->log2_n - 1u);
     const size_t given = number_size * parts * values->count;
     const findings found = convert(params, values, values->count * parts, message->data);
@@ -345,19 +345,19 @@ cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_me
 
 void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out)
 {
-#if CM_PRECISION_31
+#if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
         cm_fold_31(message->data, message->slots, ring, out);
     }
 #endif
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
     if (message->precision == CM_FIXED_63) {
         cm_fold_63(message->data, message->slots, ring, out);
     }
 #endif
 }
 
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
 
 /* Four signed bytes, each above -128, negated where mask is all ones: 128 more than each is 1 .. 255, and no byte carries. */
 static inline uint32_t negate_bytes(uint32_t four, uint32_t mask)
@@ -372,7 +372,7 @@ static inline uint32_t negate_bytes(uint32_t four, uint32_t mask)
 void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8_t *block, int8_t *kept)
 {
     const uint32_t n = (uint32_t)1 << message->log2_n;
-    if (message->slots == CM_COMPLEX_SLOTS) {
+    if (message->slots == CM_SLOTS_COMPLEX) {
         int8_t *to = start < n / 2u ? kept + 2u * start : kept + 2u * start - n + 1u;
         for (unsigned k = 0; k < CM_SAMPLE_BLOCK; k++) {
             to[2u * k] = block[k];
@@ -404,12 +404,12 @@ void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8
 
 void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out)
 {
-#if CM_PRECISION_31
+#if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
         cm_fold_noisy_31(message->data, noise, message->slots, ring, out);
     }
 #endif
-#if CM_PRECISION_63
+#if CM_CONFIG_PRECISION_63
     if (message->precision == CM_FIXED_63) {
         cm_fold_noisy_63(message->data, noise, message->slots, ring, out);
     }

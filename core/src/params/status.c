@@ -11,7 +11,7 @@ const char *cm_status_text(cm_status status)
                "range: check it against the header.";
     case CM_ERR_PARAMS:
         return "This build or this call cannot use the parameter "
-               "set: raise CM_MAX_LOG2_N or take another set.";
+               "set: raise CM_CONFIG_MAX_LOG2_N or take another set.";
     case CM_ERR_ARENA:
         return "The arena is too small or not aligned to 8 bytes: size it with the "
                "CM_..._ARENA_BYTES macro.";

@@ -12,11 +12,11 @@
 #include "random/keccak.h"
 #include "random/xof.h"
 
-#if CM_XOF_SHAKE256 || CM_XOF_BLAKE2XB
+#if CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB
 
 #define SEAL_SEED_BYTES 64
 
-#if CM_XOF_SHAKE256
+#if CM_CONFIG_XOF_SHAKE256
 
 #define SEAL_KECCAK_LANES \
     17 /* SHAKE256's rate, 136 bytes: a whole number of words, so none straddles two squeezes */
@@ -48,7 +48,7 @@ static unsigned seal_keccak_refill(cm_seal_stream *stream)
 
 #endif
 
-#if CM_XOF_BLAKE2XB
+#if CM_CONFIG_XOF_BLAKE2XB
 
 static unsigned seal_blake_refill(cm_seal_stream *stream)
 {
@@ -66,9 +66,9 @@ static unsigned seal_blake_refill(cm_seal_stream *stream)
 #endif
 
 /* Callers refuse a kind that config.h leaves out, so a build with one kind has nothing to choose. */
-#if CM_XOF_SHAKE256 && CM_XOF_BLAKE2XB
-#define SEAL_CHOOSE(kind, shake256, blake2xb) ((kind) == CM_SHAKE256 ? (shake256) : (blake2xb))
-#elif CM_XOF_SHAKE256
+#if CM_CONFIG_XOF_SHAKE256 && CM_CONFIG_XOF_BLAKE2XB
+#define SEAL_CHOOSE(kind, shake256, blake2xb) ((kind) == CM_XOF_SHAKE256 ? (shake256) : (blake2xb))
+#elif CM_CONFIG_XOF_SHAKE256
 #define SEAL_CHOOSE(kind, shake256, blake2xb) (shake256)
 #else
 #define SEAL_CHOOSE(kind, shake256, blake2xb) (blake2xb)

@@ -22,6 +22,6 @@ void cm_wipe(void *memory, size_t bytes)
 /* Out of line, so that its buffer lies where the callees' frames lay. */
 CM_OUT_OF_LINE void cm_wipe_stack(void)
 {
-    unsigned char below[CM_WIPE_STACK_BYTES];
+    unsigned char below[CM_CONFIG_WIPE_STACK_BYTES];
     cm_wipe(below, sizeof below);
 }

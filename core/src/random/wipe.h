@@ -15,7 +15,7 @@ void cm_wipe(void *memory, size_t bytes);
 
 /*
  * Overwrite the stack below the caller, where the functions it called kept key streams and spilled keys. As deep as they
- * went (CM_WIPE_STACK_BYTES), so that it takes no stack that was not taken before.
+ * went (CM_CONFIG_WIPE_STACK_BYTES), so that it takes no stack that was not taken before.
  */
 void cm_wipe_stack(void);
 

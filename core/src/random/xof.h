@@ -52,7 +52,7 @@ const uint8_t *cm_stream_view(cm_stream *stream, uint8_t *buffer, size_t length)
  * The state holds one permutation's (or one hash's) worth of output, never the 4096 bytes.
  */
 typedef struct cm_seal_stream {
-    cm_xof_kind kind;    /* CM_SHAKE256 or CM_BLAKE2XB */
+    cm_xof_kind kind;    /* CM_XOF_SHAKE256 or CM_XOF_BLAKE2XB */
     uint8_t next;        /* word of the state to hand out */
     uint8_t end;         /* words in the state */
     const uint8_t *seed; /* 64 bytes; the caller keeps them alive */

@@ -9,7 +9,7 @@
 
 #include "ring/arch/api.h"
 
-#if CM_ACCELERATOR
+#if CM_CONFIG_ACCELERATOR
 
 #include "random/declassify.h"
 #include "ring/arch/accelerator/registers.h"
@@ -51,7 +51,7 @@ cm_status cm_accelerator_open(cm_accelerator *accelerator, const cm_accelerator_
     const uint32_t log2_n = field(shape, CM_NTT_SHAPE_LOG2_N_LOW, CM_NTT_SHAPE_LOG2_N_BITS);
     const uint32_t width = field(shape, CM_NTT_SHAPE_WIDTH_LOW, CM_NTT_SHAPE_WIDTH_BITS);
     if (field(shape, CM_NTT_SHAPE_WIDE_LOW, CM_NTT_SHAPE_WIDE_BITS) != 0 || width < PRIME_BITS ||
-        log2_n > CM_MAX_LOG2_N) {
+        log2_n > CM_CONFIG_MAX_LOG2_N) {
         return CM_ERR_UNSUPPORTED;
     }
     if (count < CM_ACCELERATOR_WORDS((size_t)1 << log2_n)) {

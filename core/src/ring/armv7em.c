@@ -15,7 +15,7 @@
 
 /* ---- roots ---- */
 
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_COMPUTED
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_COMPUTED
 
 enum { LOG2_CHUNK = 4, CHUNK = 1 << LOG2_CHUNK };
 
@@ -61,7 +61,7 @@ static void point_to_roots(cm_armv7em_levels *levels, root_source *source, unsig
 
 #else
 
-enum { LOG2_CHUNK = CM_MAX_LOG2_N };
+enum { LOG2_CHUNK = CM_CONFIG_MAX_LOG2_N };
 
 typedef const cm_ring *root_source;
 
@@ -190,7 +190,7 @@ int cm_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cm_ring *
 
 /* ---- the inverse transform ---- */
 
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_FLASH_QUOTIENTS
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
 
 /* For 2, 4 .. 12 levels done. */
 static levels_function *const two_inverse_levels[] = {

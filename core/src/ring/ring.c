@@ -11,7 +11,7 @@
 #include <avr/pgmspace.h>
 #endif
 
-#if CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH
+#if CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH
 
 /* The header's tables: their prime, its ring degree and root of unity, and n twiddles. */
 typedef struct root_table {
@@ -21,7 +21,7 @@ typedef struct root_table {
     uint8_t log2_n;
 } root_table;
 
-#include CM_NTT_ROOTS_HEADER
+#include CM_CONFIG_NTT_ROOTS_HEADER
 
 static const root_table *table_of(uint32_t q, unsigned log2_n)
 {
@@ -65,9 +65,9 @@ void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n)
 {
     ring->prime = prime;
     ring->log2_n = (uint8_t)log2_n;
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
     ring->roots = NULL;
-#elif CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH
+#elif CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH
     ring->roots = roots_of(prime, log2_n);
     ring->has_roots = ring->roots != NULL;
 #endif
@@ -78,7 +78,8 @@ void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n)
     }
 }
 
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM || (CM_NTT_ROOTS == CM_NTT_ROOTS_COMPUTED && CM_ARMV7EM)
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM || \
+    (CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_COMPUTED && CM_ARMV7EM)
 
 /* step[p] sets bit p and clears all below. */
 void cm_ring_bits(const cm_ring *ring, unsigned count, uint32_t *bits, uint32_t *lower)
@@ -115,7 +116,7 @@ void cm_ring_first_roots(const cm_ring *ring, unsigned level, const uint32_t *bi
 
 #endif
 
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
 
 void cm_ring_lend(cm_ring *ring, cm_root *words)
 {
@@ -125,8 +126,8 @@ void cm_ring_lend(cm_ring *ring, cm_root *words)
 
 static void fill_roots(const cm_ring *ring)
 {
-    uint32_t bits[CM_MAX_LOG2_N];
-    uint32_t lower[CM_MAX_LOG2_N + 1];
+    uint32_t bits[CM_CONFIG_MAX_LOG2_N];
+    uint32_t lower[CM_CONFIG_MAX_LOG2_N + 1];
     const unsigned levels = ring->log2_n - ring->log2_tiles;
     cm_ring_bits(ring, levels, bits, lower);
     for (unsigned own = 0; own < levels; own++) {
@@ -163,7 +164,7 @@ void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
         ring->first[level] = root;
         root = cm_montgomery_residue(root, root, prime);
     }
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
     ring->has_roots = ring->roots != NULL;
     if (ring->has_roots) {
         fill_roots(ring);
@@ -201,7 +202,7 @@ static void transform_block(uint32_t *low, uint32_t half, uint32_t twiddle, cons
     }
 }
 
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_FLASH_QUOTIENTS
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
 
 /*
  * The same by Shoup's products. quotient / 2^32 is root / q to within 2^-33, so b quotient / 2^32 and b root / q
@@ -219,7 +220,7 @@ static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root
     }
 }
 
-#elif CM_NTT_ROOTS != CM_NTT_ROOTS_COMPUTED
+#elif CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_COMPUTED
 
 static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root, const cm_prime *prime)
 {
@@ -233,7 +234,7 @@ static void transform_level(uint32_t *a, const cm_ring *ring, unsigned level)
     const cm_prime *prime = ring->prime;
     const uint32_t blocks = (uint32_t)1 << (level - ring->log2_tiles);
     const uint32_t half = (uint32_t)1 << (ring->log2_n - level - 1u);
-#if CM_NTT_ROOTS != CM_NTT_ROOTS_COMPUTED
+#if CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_COMPUTED
     if (ring->has_roots) {
         const cm_root *roots = cm_ring_roots(ring, level);
         for (uint32_t i = 0; i < blocks; i++) {

@@ -24,18 +24,18 @@
 
 /* AVR has no room for those that are not in use. */
 #ifdef __AVR__
-#define CM_MAX_LOG2_TILES CM_LOG2_TILES
+#define CM_MAX_LOG2_TILES CM_CONFIG_LOG2_TILES
 #else
 #define CM_MAX_LOG2_TILES 4
 #endif
 #define CM_MAX_TILES (1 << CM_MAX_LOG2_TILES)
 
 /*
- * An entry of a table of twiddles (CM_NTT_ROOTS, ciphermote/config.h), signed: in Montgomery form (times 2^32
+ * An entry of a table of twiddles (CM_CONFIG_NTT_ROOTS, ciphermote/config.h), signed: in Montgomery form (times 2^32
  * mod q) and below q in magnitude, or itself, below q/2, with quotient = round(root 2^32 / q). Block i of level l
  * has entry 2^l + i; entry 0 is unused.
  */
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_FLASH_QUOTIENTS
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
 typedef struct cm_root {
     int32_t root;
     int32_t quotient;
@@ -53,19 +53,19 @@ typedef struct cm_ring {
     uint8_t log2_n;
     uint8_t log2_tiles;
     uint8_t tile;
-#if CM_NTT_ROOTS != CM_NTT_ROOTS_COMPUTED
+#if CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_COMPUTED
     bool has_roots; /* a table; otherwise they are computed */
 #endif
-    uint32_t first[CM_MAX_LOG2_N]; /* first twiddle of the tile's blocks at level log2_tiles .. log2_n - 1 */
-    uint32_t step[CM_MAX_LOG2_N];  /* from twiddle i to i + 1 of a level, i with t trailing ones: step[t] */
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+    uint32_t first[CM_CONFIG_MAX_LOG2_N]; /* first twiddle of the tile's blocks at level log2_tiles .. log2_n - 1 */
+    uint32_t step[CM_CONFIG_MAX_LOG2_N]; /* from twiddle i to i + 1 of a level, i with t trailing ones: step[t] */
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
     cm_root *roots; /* the tile's own: its block i of its level l has entry 2^l + i */
-#elif CM_NTT_ROOTS >= CM_NTT_ROOTS_FLASH
+#elif CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH
     const cm_root *roots; /* of the whole ring */
 #endif
 } cm_ring;
 
-/* The smallest 2n-th root of unity modulo a prime of CM_NTT_ROOTS_HEADER, which has it for this n; else 0. */
+/* The smallest 2n-th root of unity modulo a prime of CM_CONFIG_NTT_ROOTS_HEADER, which has it for this n; else 0. */
 uint32_t cm_ring_known_root(uint32_t q, unsigned log2_n);
 
 /* The whole ring. */
@@ -74,17 +74,17 @@ void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n);
 /* From now on, ring means this tile of 2^log2_tiles. */
 void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile);
 
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
 /* From the next cm_ring_select_tile on, the tile's twiddles lie in these n/T words. */
 void cm_ring_lend(cm_ring *ring, cm_root *words);
 #endif
 
-#if CM_NTT_ROOTS != CM_NTT_ROOTS_COMPUTED
+#if CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_COMPUTED
 /* The table of a level's twiddles, from the tile's first block on, if has_roots. */
 static inline const cm_root *cm_ring_roots(const cm_ring *ring, unsigned level)
 {
     const unsigned own = level - ring->log2_tiles;
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
     return ring->roots + ((size_t)1 << own);
 #else
     return ring->roots + ((size_t)1 << level) + ((size_t)ring->tile << own);
@@ -92,7 +92,8 @@ static inline const cm_root *cm_ring_roots(const cm_ring *ring, unsigned level)
 }
 #endif
 
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM || (CM_NTT_ROOTS == CM_NTT_ROOTS_COMPUTED && CM_ARMV7EM)
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM || \
+    (CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_COMPUTED && CM_ARMV7EM)
 /*
  * Setting bit p of a block's number multiplies its twiddle by bits[p], for p < count; lower[p] is the product
  * bits[0] .. bits[p - 1], for p <= count.

@@ -36,7 +36,7 @@ static cm_status encode_integers(cm_message_source *self, const cm_params *param
                                  uint8_t *scratch)
 {
     bfv_source *bfv = (bfv_source *)(void *)self;
-    if (!self->ntt_form && CM_LOG2_TILES != 0) {
+    if (!self->ntt_form && CM_CONFIG_LOG2_TILES != 0) {
         return CM_ERR_UNSUPPORTED;
     }
     if (overlaps(bfv->values, arena)) {
@@ -57,7 +57,7 @@ static void fold_integers(const cm_message_source *self, const int8_t *noise, co
                           uint32_t *out)
 {
     const bfv_source *bfv = (const bfv_source *)(const void *)self;
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     cm_plain_fold_noisy(&bfv->plain, noise, ring, out);
 #else
     (void)noise;
@@ -65,7 +65,7 @@ static void fold_integers(const cm_message_source *self, const int8_t *noise, co
 #endif
 }
 
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
 
 static void keep_noise_in_order(const cm_message_source *self, uint32_t start, const int8_t *block,
                                 int8_t *kept)
@@ -81,12 +81,12 @@ static void open_source(bfv_source *bfv, const cm_bfv_values *values, cm_domain 
     memset(bfv, 0, sizeof *bfv);
     bfv->source.encode = encode_integers;
     bfv->source.fold = fold_integers;
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     bfv->source.keep_noise = keep_noise_in_order;
 #endif
     bfv->source.scheme = CM_BFV;
     bfv->source.ntt_form = domain == CM_DOMAIN_NTT;
-    if (values && (unsigned)domain <= CM_DOMAIN_NTT) {
+    if (values && (domain == CM_DOMAIN_NTT || domain == CM_DOMAIN_COEFFICIENTS)) {
         bfv->source.data = values->data;
         bfv->source.bytes_per_coefficient = (uint8_t)CM_BFV_MESSAGE_BYTES(1, values->width);
         bfv->source.scale_or_t = values->plain_modulus;
@@ -145,7 +145,7 @@ cm_status cm_bfv_encrypt_symmetric_read(cm_device *device, const cm_secret_key *
     memset(&read, 0, sizeof read);
     read.source.encode = check_reader;
     read.source.fold = fold_reader;
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     read.source.keep_noise = keep_noise_in_order;
 #endif
     read.source.scheme = CM_BFV;

@@ -24,7 +24,7 @@ static cm_status encode_vector(cm_message_source *self, const cm_params *params,
 static void fold_vector(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out)
 {
     const ckks_source *ckks = (const ckks_source *)(const void *)self;
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     cm_message_fold_noisy(&ckks->message, noise, ring, out);
 #else
     (void)noise;
@@ -32,7 +32,7 @@ static void fold_vector(const cm_message_source *self, const int8_t *noise, cons
 #endif
 }
 
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
 
 static void keep_vector_noise(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept)
 {
@@ -46,7 +46,7 @@ static void open_source(ckks_source *ckks, const cm_ckks_values *values)
     memset(ckks, 0, sizeof *ckks);
     ckks->source.encode = encode_vector;
     ckks->source.fold = fold_vector;
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     ckks->source.keep_noise = keep_vector_noise;
 #endif
     ckks->source.scheme = CM_CKKS;

@@ -69,7 +69,7 @@ void cm_ckks_sums_add(uint32_t *sums, cm_precision precision, cm_slots slots, co
     const unsigned words = precision == CM_FIXED_31 ? 1u : 2u;
     uint32_t weights[CM_MAX_TILES];
     cm_sums_weights(ring, ring->prime->q - ring->prime->r1, weights);
-    if (slots == CM_COMPLEX_SLOTS) {
+    if (slots == CM_SLOTS_COMPLEX) {
         add_complex(sums + index, words, tile, ring, weights);
     } else {
         add_real(sums + index, words, tile, ring, weights);

@@ -116,7 +116,7 @@ static void open_ring(const cm_decryption *decryption, const layout *parts, unsi
 /* The tile of -s, transformed, in Montgomery form: from flash, or made where the tile lies. */
 static const uint32_t *secret_tile(const cm_decryption *decryption, const layout *parts)
 {
-#if CM_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET
     const cm_ring *ring = &parts->work->ring;
     const size_t prime = (size_t)(ring->prime - decryption->key.params->primes);
     return decryption->key.transformed + (prime << ring->log2_n) + (size_t)ring->tile * cm_ring_points(ring);
@@ -128,7 +128,7 @@ static const uint32_t *secret_tile(const cm_decryption *decryption, const layout
 
 static void prepare_secret(const cm_decryption *decryption, const layout *parts)
 {
-#if CM_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET
     (void)decryption;
     (void)parts;
 #else
@@ -276,7 +276,7 @@ static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_sec
     if (!key || !key->ternary || log2_tiles > CM_MAX_LOG2_TILES) {
         return CM_ERR_ARGUMENT;
     }
-    if (CM_SLOT_ORDER == CM_SLOT_ORDER_RAM && log2_tiles > 2) {
+    if (CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM && log2_tiles > 2) {
         return CM_ERR_UNSUPPORTED;
     }
     if (!cm_params_usable(key->params)) {
@@ -340,8 +340,8 @@ static cm_bfv_width width_of(uint8_t type)
 static cm_status check_bfv(const cm_params *params, const cm_bfv_expected *expected)
 {
     const uint32_t t = expected->plain_modulus;
-    if ((unsigned)expected->encoding > CM_BFV_COEFFICIENTS || expected->number < CM_INT16 ||
-        expected->number > CM_UINT32 ||
+    if ((expected->encoding != CM_BFV_BATCH && expected->encoding != CM_BFV_COEFFICIENTS) ||
+        expected->number < CM_INT16 || expected->number > CM_UINT32 ||
         (expected->sums != CM_BFV_SUMS_24 && expected->sums != CM_BFV_SUMS_32)) {
         return CM_ERR_ARGUMENT;
     }
@@ -488,14 +488,14 @@ cm_status cm_bfv_noise_budget(cm_decryption *decryption, unsigned *bits)
 
 static cm_status check_ckks(const cm_ckks_expected *expected)
 {
-    if ((unsigned)expected->slots > CM_COMPLEX_SLOTS ||
+    if ((expected->slots != CM_SLOTS_REAL && expected->slots != CM_SLOTS_COMPLEX) ||
         (expected->precision != CM_FIXED_31 && expected->precision != CM_FIXED_63) ||
         (expected->number != CM_FLOAT32 && expected->number != CM_INT32) || expected->exponent < -128 ||
         expected->exponent > 127) {
         return CM_ERR_ARGUMENT;
     }
-    const bool built = (expected->slots == CM_REAL || CM_COMPLEX) &&
-                       (expected->precision == CM_FIXED_31 ? CM_PRECISION_31 : CM_PRECISION_63);
+    const bool built = (expected->slots == CM_SLOTS_REAL || CM_CONFIG_COMPLEX) &&
+                       (expected->precision == CM_FIXED_31 ? CM_CONFIG_PRECISION_31 : CM_CONFIG_PRECISION_63);
     return built ? CM_OK : CM_ERR_UNSUPPORTED;
 }
 
@@ -543,7 +543,7 @@ static cm_status end_ckks(cm_decryption *decryption, cm_stream *stream, unsigned
     const layout parts = layout_of(decryption);
     const cm_precision precision = precision_of(decryption);
     const cm_slots slots = slots_of(decryption);
-    const size_t count = ring_degree(decryption) >> (slots == CM_COMPLEX_SLOTS ? 0u : 1u);
+    const size_t count = ring_degree(decryption) >> (slots == CM_SLOTS_COMPLEX ? 0u : 1u);
     uint32_t *const sums = (uint32_t *)(void *)parts.sums;
     cm_ckks_sums_join(sums, precision, (uint32_t)count, decryption->key.params->primes, decryption->primes);
     if (stream) {

@@ -69,10 +69,10 @@ static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTE
 static cm_status take_counter(cm_device *device, uint64_t *counter)
 {
     if (device->counter == device->reserved) {
-        if (device->reserved > UINT64_MAX - CM_COUNTER_RESERVE) {
+        if (device->reserved > UINT64_MAX - CM_CONFIG_COUNTER_RESERVE) {
             return CM_ERR_COUNTER;
         }
-        const uint64_t target = device->reserved + CM_COUNTER_RESERVE;
+        const uint64_t target = device->reserved + CM_CONFIG_COUNTER_RESERVE;
         uint64_t stored = 0;
         if (device->platform.counter_write(device->platform.context, target) != 0 ||
             device->platform.counter_read(device->platform.context, &stored) != 0 || stored != target) {

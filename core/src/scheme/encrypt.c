@@ -28,12 +28,12 @@ typedef char cm_workspace_fits[sizeof(workspace) <= CM_WORKSPACE_BYTES ? 1 : -1]
 typedef struct layout {
     const cm_message_source *source; /* knows where the message lies */
     workspace *work;
-    uint32_t *roots; /* n/T words, with CM_NTT_ROOTS_RAM: the transform's roots */
+    uint32_t *roots; /* n/T words, with CM_CONFIG_NTT_ROOTS_RAM: the transform's roots */
     uint32_t *w;     /* n/T words: the residues about to leave */
     uint32_t *u; /* n/T words: the transformed secret, or u; absent if the secret lies transformed in flash */
-    uint32_t *b; /* n words, with CM_WHOLE_PRODUCTS and a public key: u pk1 */
+    uint32_t *b; /* n words, with CM_CONFIG_WHOLE_PRODUCTS and a public key: u pk1 */
     uint8_t *packed; /* n/4 bytes, with a public key: u */
-    int8_t *noise;   /* n bytes a noisy component, with CM_STORE_NOISE; else CM_KEPT_NOISE */
+    int8_t *noise;   /* n bytes a noisy component, with CM_CONFIG_STORE_NOISE; else CM_CONFIG_KEPT_NOISE */
 } layout;
 
 /*
@@ -42,7 +42,7 @@ typedef struct layout {
  */
 static bool second_tile(const cm_message_source *source)
 {
-    return !CM_TRANSFORMED_SECRET || !source->ntt_form;
+    return !CM_CONFIG_TRANSFORMED_SECRET || !source->ntt_form;
 }
 
 /* Divide the arena for this many noisy components, 1 (symmetric) or 2 (asymmetric); it must hold them. */
@@ -57,7 +57,7 @@ static cm_status open_arena(const cm_params *params, const cm_message_source *so
     }
     const size_t n = (size_t)1 << params->log2_n;
     const size_t message = n * source->bytes_per_coefficient;
-    const size_t missing = CM_TRANSFORMED_SECRET && second_tile(source) ? CM_TILE_BYTES(n) : 0;
+    const size_t missing = CM_CONFIG_TRANSFORMED_SECRET && second_tile(source) ? CM_TILE_BYTES(n) : 0;
     const size_t rest = components == 1 ? CM_SYMMETRIC_WORK_BYTES(n) + missing : CM_ASYMMETRIC_WORK_BYTES(n);
     if (!arena || (uintptr_t)arena % 8u != 0 || arena_bytes < message + rest) {
         return CM_ERR_ARENA;
@@ -71,9 +71,9 @@ static cm_status open_arena(const cm_params *params, const cm_message_source *so
     parts->work = (workspace *)(void *)at;
     parts->roots = (uint32_t *)(void *)(at + CM_WORKSPACE_BYTES);
     parts->w = parts->roots + CM_ROOTS_BYTES(n) / sizeof(uint32_t);
-    parts->u = parts->w + (n >> CM_LOG2_TILES);
-    parts->b = parts->u + (n >> CM_LOG2_TILES);
-    parts->packed = (uint8_t *)(parts->b + (CM_WHOLE_PRODUCTS ? n : 0));
+    parts->u = parts->w + (n >> CM_CONFIG_LOG2_TILES);
+    parts->b = parts->u + (n >> CM_CONFIG_LOG2_TILES);
+    parts->packed = (uint8_t *)(parts->b + (CM_CONFIG_WHOLE_PRODUCTS ? n : 0));
     uint8_t *behind_symmetric = (uint8_t *)(second_tile(source) ? parts->b : parts->u);
     parts->noise = (int8_t *)(components == 1 ? behind_symmetric : parts->packed + n / 4u);
     return CM_OK;
@@ -98,13 +98,13 @@ CM_OUT_OF_LINE static cm_status begin(cm_device *device, const cm_params *params
     }
     work->noise.stream = &work->stream;
     work->noise.kept = NULL;
-#if CM_KEPT_NOISE
+#if CM_CONFIG_KEPT_NOISE
     if (xof != CM_XOF_NONE) {
         cm_noise_keep_first(&work->stream, parts->noise);
         work->noise.kept = parts->noise;
     }
 #endif
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     const uint32_t n = (uint32_t)1 << params->log2_n;
     cm_noise_keep_for(&work->noise, source, parts->noise, n);
     if (xof == CM_XOF_NONE) {
@@ -116,7 +116,7 @@ CM_OUT_OF_LINE static cm_status begin(cm_device *device, const cm_params *params
     info->ntt_form = source->ntt_form;
     info->components = 2;
     info->primes = params->data_primes;
-    info->log2_tiles = CM_LOG2_TILES;
+    info->log2_tiles = CM_CONFIG_LOG2_TILES;
     info->key_id = key_id;
     info->scale_or_t = source->scale_or_t;
     return emitter->begin(emitter, info);
@@ -125,13 +125,13 @@ CM_OUT_OF_LINE static cm_status begin(cm_device *device, const cm_params *params
 /* Coefficients are asked for with whole polynomials alone: encode has seen to it. */
 static bool leaves_as_coefficients(const layout *parts)
 {
-    return CM_LOG2_TILES == 0 && !parts->source->ntt_form;
+    return CM_CONFIG_LOG2_TILES == 0 && !parts->source->ntt_form;
 }
 
 static void open_ring(const layout *parts, const cm_prime *prime, unsigned log2_n)
 {
     cm_ring_init(&parts->work->ring, prime, log2_n);
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_RAM
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
     cm_ring_lend(&parts->work->ring, parts->roots);
 #endif
 }
@@ -140,7 +140,7 @@ static void open_ring(const layout *parts, const cm_prime *prime, unsigned log2_
 static void fold_component(const layout *parts, unsigned component, uint32_t *out)
 {
     const cm_ring *ring = &parts->work->ring;
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     if (component == 0) {
         parts->source->fold(parts->source, parts->noise, ring, out);
     } else {
@@ -160,7 +160,7 @@ static void fold_component(const layout *parts, unsigned component, uint32_t *ou
 static void transform_component(const layout *parts, unsigned component)
 {
     const cm_ring *ring = &parts->work->ring;
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
     if (component == 1) {
         cm_noise_transform(parts->noise + ((size_t)1 << ring->log2_n), ring, parts->w);
         return;
@@ -182,8 +182,8 @@ static cm_status leave_clean(cm_status status, void *arena, size_t arena_bytes)
 
 static bool xof_built(cm_xof_kind xof)
 {
-    return xof == CM_CHACHA20 || (xof == CM_SHAKE256 && CM_XOF_SHAKE256) ||
-           (xof == CM_BLAKE2XB && CM_XOF_BLAKE2XB);
+    return xof == CM_XOF_CHACHA20 || (xof == CM_XOF_SHAKE256 && CM_CONFIG_XOF_SHAKE256) ||
+           (xof == CM_XOF_BLAKE2XB && CM_CONFIG_XOF_BLAKE2XB);
 }
 
 /* ---- symmetric ---- */
@@ -192,7 +192,7 @@ static bool xof_built(cm_xof_kind xof)
 static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts, unsigned index)
 {
     const cm_ring *ring = &parts->work->ring;
-#if CM_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET
     return key->transformed + ((size_t)index << ring->log2_n) + (size_t)ring->tile * cm_ring_points(ring);
 #else
     (void)index;
@@ -205,7 +205,7 @@ static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts
 #ifdef __AVR__
 #define EXPANSION_BLOCK 8u
 #else
-#define EXPANSION_BLOCK (CM_LOG2_TILES < 3 ? 512u : 32u)
+#define EXPANSION_BLOCK (CM_CONFIG_LOG2_TILES < 3 ? 512u : 32u)
 #endif
 
 /* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
@@ -217,7 +217,7 @@ CM_OUT_OF_LINE static void add_expansion(const layout *parts, const uint32_t *u)
     for (uint32_t i = 0; i < points; i += EXPANSION_BLOCK) {
         const uint32_t count = points - i < EXPANSION_BLOCK ? points - i : EXPANSION_BLOCK;
         cm_uniform_values(&work->uniform, block, count);
-#if CM_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET
         cm_multiply_add_flash(parts->w + i, u + i, block, count, work->ring.prime);
 #else
         cm_multiply_add(parts->w + i, u + i, block, count, work->ring.prime);
@@ -262,8 +262,8 @@ static cm_status emit_symmetric(const cm_secret_key *key, const layout *parts, c
         const cm_prime *prime = &params->primes[i];
         open_ring(parts, prime, params->log2_n);
         cm_uniform_begin_prime(&work->uniform, prime, i);
-        for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES && status == CM_OK; tile++) {
-            cm_ring_select_tile(&work->ring, CM_LOG2_TILES, tile);
+        for (unsigned tile = 0; tile < 1u << CM_CONFIG_LOG2_TILES && status == CM_OK; tile++) {
+            cm_ring_select_tile(&work->ring, CM_CONFIG_LOG2_TILES, tile);
             const uint32_t *u = secret_tile(key, parts, i);
             const uint32_t *c0 =
                 leaves_as_coefficients(parts) ? symmetric_coefficients(parts, u) : symmetric_tile(parts, u);
@@ -281,9 +281,9 @@ static cm_status emit_expansion(const cm_params *params, const layout *parts, cm
     cm_uniform_init(&work->uniform, emitter->info.xof, emitter->info.seed, params->log2_n,
                     params->data_primes);
     for (unsigned i = 0; i < params->data_primes; i++) {
-        const uint32_t points = (uint32_t)1 << (params->log2_n - CM_LOG2_TILES);
+        const uint32_t points = (uint32_t)1 << (params->log2_n - CM_CONFIG_LOG2_TILES);
         cm_uniform_begin_prime(&work->uniform, &params->primes[i], i);
-        for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES && status == CM_OK; tile++) {
+        for (unsigned tile = 0; tile < 1u << CM_CONFIG_LOG2_TILES && status == CM_OK; tile++) {
             cm_uniform_values(&work->uniform, parts->w, points);
             status = emitter->residues(emitter, 1, i, tile, parts->w);
         }
@@ -334,7 +334,7 @@ static cm_status emit_in_form(const layout *parts, unsigned component, unsigned 
     return emitter->residues(emitter, component, index, tile, parts->w);
 }
 
-#if CM_WHOLE_PRODUCTS
+#if CM_CONFIG_WHOLE_PRODUCTS
 
 /* u pk0 and u pk1 at once, as a back-end would rather compute them; emit_tile then only adds. */
 static cm_status prepare_prime(const cm_public_key *key, const layout *parts, unsigned index)
@@ -403,8 +403,8 @@ static cm_status emit_prime(const cm_public_key *key, const layout *parts, unsig
     cm_ring *ring = &parts->work->ring;
     open_ring(parts, &key->params->primes[index], key->params->log2_n);
     cm_status status = prepare_prime(key, parts, index);
-    for (unsigned tile = 0; tile < 1u << CM_LOG2_TILES; tile++) {
-        cm_ring_select_tile(ring, CM_LOG2_TILES, tile);
+    for (unsigned tile = 0; tile < 1u << CM_CONFIG_LOG2_TILES; tile++) {
+        cm_ring_select_tile(ring, CM_CONFIG_LOG2_TILES, tile);
         prepare_tile(parts);
         for (unsigned component = first; component < last && status == CM_OK; component++) {
             status = emit_tile(key, parts, component, index, tile, emitter);

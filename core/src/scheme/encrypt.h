@@ -17,10 +17,10 @@ struct cm_message_source {
     /* Check the values and encode them into the arena's first bytes. ring and scratch (CM_ENCODE_SCRATCH_BYTES) are idle. */
     cm_status (*encode)(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
                         uint8_t *scratch);
-    /* m at one prime, folded into the ring or tile: n/T values below 4q. With CM_STORE_NOISE, m + e of the noise kept. */
+    /* m at one prime, folded into the ring or tile: n/T values below 4q. With CM_CONFIG_STORE_NOISE, m + e of the noise kept. */
     void (*fold)(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out);
     /*
-     * With CM_STORE_NOISE: keep CM_SAMPLE_BLOCK coefficients of noise, those from start on, where fold wants them. start is a
+     * With CM_CONFIG_STORE_NOISE: keep CM_SAMPLE_BLOCK coefficients of noise, those from start on, where fold wants them. start is a
      * multiple of CM_SAMPLE_BLOCK, and kept holds n bytes.
      */
     void (*keep_noise)(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept);

@@ -84,7 +84,7 @@ static cm_status begin_key(cm_device *device, const cm_params *params, uint64_t 
     info->ntt_form = true;
     info->components = 2;
     info->primes = params->key_primes;
-    info->log2_tiles = CM_LOG2_TILES;
+    info->log2_tiles = CM_CONFIG_LOG2_TILES;
     info->key_id = key_id;
     return emitter->begin(emitter, info);
 }
@@ -97,8 +97,8 @@ static cm_status emit(const cm_params *params, const uint8_t *ternary, workspace
     for (unsigned i = 0; i < params->key_primes; i++) {
         cm_ring_init(&work->ring, &params->primes[i], params->log2_n);
         cm_uniform_begin_prime(&work->uniform, &params->primes[i], i);
-        for (unsigned t = 0; t < 1u << CM_LOG2_TILES && status == CM_OK; t++) {
-            cm_ring_select_tile(&work->ring, CM_LOG2_TILES, t);
+        for (unsigned t = 0; t < 1u << CM_CONFIG_LOG2_TILES && status == CM_OK; t++) {
+            cm_ring_select_tile(&work->ring, CM_CONFIG_LOG2_TILES, t);
             status = emit_tile(work, tile, ternary, i, emitter);
         }
     }
@@ -115,8 +115,8 @@ cm_status cm_device_emit_public_key(cm_device *device, const cm_params *params, 
     if (!cm_params_usable(params)) {
         return CM_ERR_PARAMS;
     }
-    if (xof != CM_CHACHA20 && !(xof == CM_SHAKE256 && CM_XOF_SHAKE256) &&
-        !(xof == CM_BLAKE2XB && CM_XOF_BLAKE2XB)) {
+    if (xof != CM_XOF_CHACHA20 && !(xof == CM_XOF_SHAKE256 && CM_CONFIG_XOF_SHAKE256) &&
+        !(xof == CM_XOF_BLAKE2XB && CM_CONFIG_XOF_BLAKE2XB)) {
         return CM_ERR_UNSUPPORTED;
     }
     if (!arena || (uintptr_t)arena % 8u != 0 ||

@@ -17,7 +17,7 @@ static cm_status check(const cm_params *params, const void *input, unsigned prim
     if (!params || !input || !output || prime >= params->key_primes) {
         return CM_ERR_ARGUMENT;
     }
-    return params->log2_n <= CM_MAX_LOG2_N ? CM_OK : CM_ERR_PARAMS;
+    return params->log2_n <= CM_CONFIG_MAX_LOG2_N ? CM_OK : CM_ERR_PARAMS;
 }
 
 cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_SEED_BYTES], uint8_t *ternary)
@@ -87,8 +87,8 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
 
     cm_chacha20_block(block, seed, public_part, 0);
     /* A seed of a public polynomial, whose expansion rejects by its residues. */
-    cm_declassify(block, cm_public_seed_bytes(CM_CHACHA20));
-    cm_uniform_init(&uniform, CM_CHACHA20, block, params->log2_n, params->key_primes);
+    cm_declassify(block, cm_public_seed_bytes(CM_XOF_CHACHA20));
+    cm_uniform_init(&uniform, CM_XOF_CHACHA20, block, params->log2_n, params->key_primes);
     cm_uniform_polynomial(&uniform, modulus, prime, c1);
 
     cm_ternary_transform(c0, ternary, modulus->q - modulus->r1, &ring);

@@ -11,17 +11,17 @@
 
 typedef struct cm_noise {
     cm_stream *stream;  /* its key is the secret seed */
-    const int8_t *kept; /* the first CM_KEPT_NOISE coefficients of component 0; null if none are kept */
+    const int8_t *kept; /* the first CM_CONFIG_KEPT_NOISE coefficients of component 0; null if none are kept */
 } cm_noise;
 
-#if CM_KEPT_NOISE
+#if CM_CONFIG_KEPT_NOISE
 
 /* Sample the coefficients that are kept. */
-void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_KEPT_NOISE]);
+void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_CONFIG_KEPT_NOISE]);
 
 #endif
 
-#if CM_STORE_NOISE
+#if CM_CONFIG_STORE_NOISE
 
 /* Sample the n coefficients of component 0, and keep them as the message wants them. */
 void cm_noise_keep_for(const cm_noise *noise, const cm_message_source *source, int8_t *kept, uint32_t n);

@@ -9,14 +9,15 @@
 
 static inline bool cm_params_usable(const cm_params *params)
 {
-    return params && params->log2_n >= 10 && params->log2_n <= CM_MAX_LOG2_N && params->data_primes >= 1 &&
-           params->data_primes <= params->key_primes && params->key_primes <= CM_MAX_PRIMES;
+    return params && params->log2_n >= 10 && params->log2_n <= CM_CONFIG_MAX_LOG2_N &&
+           params->data_primes >= 1 && params->data_primes <= params->key_primes &&
+           params->key_primes <= CM_MAX_PRIMES;
 }
 
 /* What encryption reads of it, but for its parameter set. */
 static inline bool cm_secret_key_usable(const cm_secret_key *key)
 {
-#if CM_TRANSFORMED_SECRET
+#if CM_CONFIG_TRANSFORMED_SECRET
     return key && key->transformed;
 #else
     return key && key->ternary;

@@ -1,5 +1,5 @@
 /*
- * CRC-32C (Castagnoli; reflected polynomial 0x82F63B78), with the table that CM_CRC_TABLE asks for. The tables are
+ * CRC-32C (Castagnoli; reflected polynomial 0x82F63B78), with the table that CM_CONFIG_CRC_TABLE asks for. The tables are
  * never indexed by secrets: what is summed has left, or is about to.
  */
 #include "ciphermote/config.h"
@@ -7,7 +7,7 @@
 
 #include "random/bytes.h"
 
-#if !(CM_AVR && CM_CRC_TABLE == CM_CRC_TABLE_NIBBLE) /* arch/avr has that one */
+#if !(CM_AVR && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE) /* arch/avr has that one */
 
 /*
  * The check sum is linear: an entry is the sum of those for the single bits of its index. bit0 .. bit7 are the entries
@@ -40,7 +40,7 @@
 #define CM_CRC_SHIFT_4 \
     0xDD45AAB8u, 0xBF672381u, 0x7B2231F3u, 0xF64463E6u, 0xE964B13Du, 0xD725148Bu, 0xABA65FE7u, 0x52A0C93Fu
 
-#if CM_CRC_TABLE == CM_CRC_TABLE_NIBBLE
+#if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
 
 static const uint32_t crc_of_nibble[16] = {
     CM_ENTRIES_16(0u, 0x105EC76Fu, 0x20BD8EDEu, 0x417B1DBCu, 0x82F63B78u, 0u, 0u, 0u, 0u)};
@@ -61,7 +61,7 @@ static inline uint32_t add_word(uint32_t crc, uint32_t word)
     return crc;
 }
 
-#elif CM_CRC_TABLE == CM_CRC_TABLE_BYTE
+#elif CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_BYTE
 
 static const uint32_t crc_of_byte[256] = {CM_ENTRIES_256(CM_CRC_SHIFT_1)};
 

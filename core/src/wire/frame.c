@@ -142,7 +142,7 @@ static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_
     return CM_OK;
 }
 
-#if CM_ARMV7EM && CM_CRC_TABLE == CM_CRC_TABLE_WORD
+#if CM_ARMV7EM && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 
 /* What arch/armv7em/pack.S works on; its offsets are known there. */
 typedef struct pack_state {
@@ -295,7 +295,7 @@ static cm_status parse_fields(const uint8_t *bytes, const cm_params *params, cm_
     if (!info->params || info->params->id != id) {
         return CM_ERR_PARAMS;
     }
-    if (bytes[AT_DOMAIN] > 1 || bytes[AT_XOF] > CM_CHACHA20 || bytes[AT_PAYLOAD] > CM_PAYLOAD_SEED ||
+    if (bytes[AT_DOMAIN] > 1 || bytes[AT_XOF] > CM_XOF_CHACHA20 || bytes[AT_PAYLOAD] > CM_PAYLOAD_SEED ||
         bytes[AT_SCHEME] > CM_CKKS) {
         return CM_ERR_FRAME_FIELD;
     }
@@ -469,7 +469,7 @@ static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32
     return borrows >> 31 != 0;
 }
 
-#if CM_ARMV7EM && CM_CRC_TABLE == CM_CRC_TABLE_WORD
+#if CM_ARMV7EM && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 
 /* arch/armv7em/unpack.S: not zero if all are below q. The check sum is inverted, as it is between bytes. */
 uint32_t cm_unpack_26_armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,

@@ -67,7 +67,7 @@ static cm_status write_fields(cm_emitter *self, const cm_ciphertext_info *info)
     if (info->scheme == CM_PUBLIC_KEY) {
         return CM_ERR_UNSUPPORTED;
     }
-    if (writer->form == CM_SEAL_SEEDED && info->xof != CM_SHAKE256 && info->xof != CM_BLAKE2XB) {
+    if (writer->form == CM_SEAL_SEEDED && info->xof != CM_XOF_SHAKE256 && info->xof != CM_XOF_BLAKE2XB) {
         return CM_ERR_UNSUPPORTED;
     }
     const cm_params *params = info->params;

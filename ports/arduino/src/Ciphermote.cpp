@@ -60,16 +60,17 @@ cm_emitter *Ciphermote::open(Print &to)
 
 cm_status Ciphermote::encryptIntegers(Print &to, const cm_secret_key &key, const cm_bfv_reader &values)
 {
-    return cm_bfv_encrypt_symmetric_read(&device_, &key, CM_CHACHA20, &values, arena_, arenaBytes_, open(to));
+    return cm_bfv_encrypt_symmetric_read(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_,
+                                         open(to));
 }
 
 cm_status Ciphermote::encryptBatch(Print &to, const cm_secret_key &key, const cm_bfv_values &values)
 {
-    return cm_bfv_encrypt_symmetric(&device_, &key, CM_CHACHA20, &values, CM_DOMAIN_NTT, arena_, arenaBytes_,
-                                    open(to));
+    return cm_bfv_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, CM_DOMAIN_NTT, arena_,
+                                    arenaBytes_, open(to));
 }
 
 cm_status Ciphermote::encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values)
 {
-    return cm_ckks_encrypt_symmetric(&device_, &key, CM_CHACHA20, &values, arena_, arenaBytes_, open(to));
+    return cm_ckks_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_, open(to));
 }

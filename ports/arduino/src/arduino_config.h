@@ -10,28 +10,28 @@
 
 #include <avr/io.h>
 
-#define CM_ASM 1
-#define CM_PRECISION_63 0
-#define CM_COMPLEX 0
-#define CM_XOF_SHAKE256 0
-#define CM_XOF_BLAKE2XB 0
-#define CM_TRANSFORMED_SECRET 1
-#define CM_ENCODER_ROOTS CM_ENCODER_ROOTS_COMPUTED
+#define CM_CONFIG_ASM 1
+#define CM_CONFIG_PRECISION_63 0
+#define CM_CONFIG_COMPLEX 0
+#define CM_CONFIG_XOF_SHAKE256 0
+#define CM_CONFIG_XOF_BLAKE2XB 0
+#define CM_CONFIG_TRANSFORMED_SECRET 1
+#define CM_CONFIG_ENCODER_ROOTS CM_CONFIG_ENCODER_ROOTS_COMPUTED
 
 /*
- * CM_WIPE_STACK_BYTES is what steps on secrets take with link-time optimisation, as the IDE builds it, and what an
+ * CM_CONFIG_WIPE_STACK_BYTES is what steps on secrets take with link-time optimisation, as the IDE builds it, and what an
  * interrupt of the core saves below them: registers.
  */
 #if RAMEND < 0x1000
-#define CM_MAX_LOG2_N 10
-#define CM_LOG2_TILES 3
-#define CM_KEPT_NOISE 128
-#define CM_WIPE_STACK_BYTES 192
+#define CM_CONFIG_MAX_LOG2_N 10
+#define CM_CONFIG_LOG2_TILES 3
+#define CM_CONFIG_KEPT_NOISE 128
+#define CM_CONFIG_WIPE_STACK_BYTES 192
 #else
-#define CM_MAX_LOG2_N 11
-#define CM_LOG2_TILES 3
-#define CM_KEPT_NOISE 256
-#define CM_WIPE_STACK_BYTES 536
+#define CM_CONFIG_MAX_LOG2_N 11
+#define CM_CONFIG_LOG2_TILES 3
+#define CM_CONFIG_KEPT_NOISE 256
+#define CM_CONFIG_WIPE_STACK_BYTES 536
 #endif
 
 #endif

@@ -14,7 +14,7 @@ const uint16_t PLAIN_MODULUS = 12289; /* 1 mod 2 n, as slots need */
 
 /* Both kinds take turns in one arena, with the values at its start. */
 const size_t SLOTS_BYTES = CM_BFV_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_BFV_16);
-const size_t REALS_BYTES = CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_REAL, CM_FIXED_31);
+const size_t REALS_BYTES = CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31);
 alignas(8) static uint8_t arena[SLOTS_BYTES > REALS_BYTES ? SLOTS_BYTES : REALS_BYTES];
 static Ciphermote ciphermote(arena, sizeof arena);
 
@@ -35,7 +35,7 @@ static cm_status sendReals()
     for (uint16_t i = 0; i < CM_PROVISIONED_N / 2; i++) {
         volts[i] = analogRead(A0) * (5.0f / 1024);
     }
-    const cm_ckks_values values = {volts, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_REAL, 0, 18, CM_FIXED_31};
+    const cm_ckks_values values = {volts, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_SLOTS_REAL, 0, 18, CM_FIXED_31};
     return ciphermote.encryptReals(Serial, cm_provisioned_secret_key, values);
 }
 

@@ -7,7 +7,7 @@
  */
 #include "ciphermote/config.h"
 
-#if CM_ARMV7EM && CM_PRECISION_31
+#if CM_ARMV7EM && CM_CONFIG_PRECISION_31
 
     .syntax unified
     .thumb
@@ -228,7 +228,7 @@ cm_two_levels_exact_31:
 
 /* ---- the split ---- */
 
-    .equ quarter, 4 << (CM_MAX_LOG2_N - 1) /* pi/2 in bytes of the table */
+    .equ quarter, 4 << (CM_CONFIG_MAX_LOG2_N - 1) /* pi/2 in bytes of the table */
 
 /* With the index of a sine in bytes: its absolute value in place, and the sign mask's source kept in index. */
 .macro absolute out, index

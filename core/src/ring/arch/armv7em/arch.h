@@ -28,7 +28,7 @@ void cm_armv7em_two_levels_1024(cm_armv7em_levels *levels); /* of one block */
 /* One level of one block. */
 void cm_armv7em_one_level(cm_armv7em_levels *levels);
 
-#if CM_NTT_ROOTS == CM_NTT_ROOTS_FLASH_QUOTIENTS
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
 /* The same of the inverse transform. outer and inner point behind the roots of the blocks across. */
 void cm_armv7em_two_inverse_levels_1(cm_armv7em_levels *levels);
 void cm_armv7em_two_inverse_levels_4(cm_armv7em_levels *levels);

@@ -5,7 +5,7 @@
  */
 #include "ciphermote/config.h"
 
-#if CM_ARMV7EM && CM_CRC_TABLE == CM_CRC_TABLE_WORD
+#if CM_ARMV7EM && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 
     .syntax unified
     .thumb

@@ -1,7 +1,7 @@
 /* CRC-32C on AVR (ciphermote/frame.h), with 128 bytes of tables in flash: what the halves of a byte become when shifted out. */
 #include "ciphermote/config.h"
 
-#if CM_AVR && CM_CRC_TABLE == CM_CRC_TABLE_NIBBLE
+#if CM_AVR && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
 
 /* The sum of those of the single bits (wire/crc32c.c). */
     .macro entries bit0, bit1, bit2, bit3
