@@ -21,9 +21,10 @@ SECRET_SEED = bytes(range(32))
 PUBLIC_SEED = bytes(range(32, 64))
 NUMBERS_A_LINE = 16
 KEY_ID = 0x62656E6368
-LOG2_SCALE = 25
-_UINT16, _FLOAT32 = 3, 0
-_BATCH = 0
+LOG2_SCALE = 23
+"""Of what is decrypted: values up to 1 at one prime of 26 bits."""
+_UINT16, _FLOAT32 = 4, 1
+_BATCH = 1
 
 
 def _public_key(parameters: ParameterSet, ternary: bytes) -> NDArray[np.uint32]:
@@ -82,10 +83,10 @@ def ciphertexts(parameters: ParameterSet, log2_tiles: int) -> dict[str, Cipherte
         device.encrypt_asymmetric(params, public, KEY_ID, reals, LOG2_SCALE, 31, False, 0, "seal"), parameters
     )
     exact = _core.Decryption.bfv(params, ternary, KEY_ID, PLAIN_MODULUS, True, _UINT16, 32, log2_tiles)
-    near = _core.Decryption.ckks(params, ternary, KEY_ID, False, 31, _FLOAT32, 0, log2_tiles)
+    near = _core.Decryption.ckks(params, ternary, KEY_ID, False, 31, _FLOAT32, 0, log2_tiles, 1)
     made = {
         "bfv": _decrypted(exact, b"".join(device_frames(bfv, KEY_ID, 1, log2_tiles=log2_tiles))),
-        "ckks": _decrypted(near, b"".join(device_frames(ckks, KEY_ID, 1, log2_tiles=log2_tiles, primes=1))),
+        "ckks": _decrypted(near, b"".join(device_frames(ckks, KEY_ID, 1, largest=1, log2_tiles=log2_tiles))),
     }
     if made["bfv"].values_crc != _core.crc32c(integers.tobytes()):
         raise AssertionError("The library here does not decrypt what it encrypted.")

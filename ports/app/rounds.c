@@ -154,7 +154,10 @@ static cm_aided_plan plan_of(const rounds_model *model, cm_scheme scheme)
         .rounds = model->count,
         .xof = CM_XOF_CHACHA20,
         .bfv = {CM_BFV_BATCH, CM_INT16, CM_BFV_SUMS_24, 0, model->plain_modulus},
-        .ckks = {.slots = CM_SLOTS_REAL, .precision = CM_FIXED_63, .number = CM_FLOAT32},
+        .ckks = {.slots = CM_SLOTS_REAL,
+                 .precision = CM_FIXED_63,
+                 .number = CM_FLOAT32,
+                 .largest = model->largest},
         .precision = CM_FIXED_31,
         .log2_scale = model->log2_scale,
     };

@@ -26,6 +26,7 @@ typedef struct rounds_model {
     uint16_t limit;         /* BFV */
     uint32_t cap_bits;      /* CKKS: z becomes min(cap, max(0, z)); the cap as IEEE 754 binary32 bits */
     uint8_t log2_scale;     /* CKKS */
+    uint32_t largest;       /* CKKS: no value that the server returns is larger in magnitude */
 } rounds_model;
 
 /* Values are int16 modulo t, or float32 that two primes hold. */

@@ -7,6 +7,7 @@ vectors share a ciphertext, in blocks of slots (inference.py). No secret key com
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -50,6 +51,11 @@ class Rounds:
     @property
     def _slots(self) -> int:
         return self.parameters.n if self.plain_modulus else self.parameters.slots
+
+    @property
+    def largest(self) -> int:
+        """No value that the server returns is larger in magnitude."""
+        return max(1, *(math.ceil(plan.score_bound) for plan in self.plans))
 
     @property
     def rotation_steps(self) -> tuple[int, ...]:
@@ -145,7 +151,10 @@ class Session:
         plan = self._rounds.plans[self._round]
         ciphertext, counter = self._read(frames)
         result = self._engine.check(self._engine.evaluate(plan.program, sb.write_ciphertext(ciphertext)))
-        answer = b"".join(device_frames(result, self._key_id, counter, log2_tiles=self._log2_tiles))
+        largest = None if self._rounds.plain_modulus else plan.score_bound
+        answer = b"".join(
+            device_frames(result, self._key_id, counter, largest=largest, log2_tiles=self._log2_tiles)
+        )
         self._counter = counter
         self._round += 1
         return answer

@@ -201,7 +201,8 @@ class LinearPlan:
     """How an engine scores a ciphertext with a model.
 
     period: slot s of the result holds the score of class s mod period; with blocks, only the first period
-    slots of a block do. max_score: larger scores wrap. result_scale (1 for BFV) and result_primes: what the
+    slots of a block do. score_bound: no score of features within their bound is
+    larger; max_score: scores up to here come out right. result_scale (1 for BFV) and result_primes: what the
     result will have. stride: slots of a block. first_feature: the slot of a block that feature 0 is in.
     """
 
@@ -211,6 +212,7 @@ class LinearPlan:
     result_scale: float
     result_primes: int
     max_score: float
+    score_bound: float
     stride: int
     first_feature: int
 
@@ -245,7 +247,8 @@ _FEWEST_WEIGHT_BITS = 12
 def _choose_levels(parms: ParameterSet, primes: int, scale: float, score_bound: float) -> _Levels:
     """The fewest primes and the weights' scale with which scores up to score_bound fit.
 
-    A product has scale * weight_scale and its slots must stay below half the modulus. With a rescale, the
+    A product has scale * weight_scale and its slots must stay below a quarter of the modulus, as devices
+    ask that decrypt them. With a rescale, the
     weights' scale is the dropped prime, which brings the result back to the data's scale exactly, times up to
     2^10: the rescale's own rounding (about n/4 units a slot; fresh noise is 2.3 sqrt(n)) then drowns in the
     data's noise, and so does the weights' rounding. Fewer primes make rotations cheaper, so no more are kept
@@ -254,7 +257,7 @@ def _choose_levels(parms: ParameterSet, primes: int, scale: float, score_bound: 
     """
     best: _Levels | None = None
     for kept in range(2, primes + 1):
-        room = math.prod(parms.primes[: kept - 1]) / (2 * scale * score_bound)
+        room = math.prod(parms.primes[: kept - 1]) / (4 * scale * score_bound)
         extra = min(_EXTRA_BITS, math.floor(math.log2(room)))
         if extra >= 0:
             best = _Levels(kept, float(parms.primes[kept - 1]) * 2.0**extra, rescale=True)
@@ -262,7 +265,7 @@ def _choose_levels(parms: ParameterSet, primes: int, scale: float, score_bound: 
             break
     if best is not None:
         return best
-    room = math.prod(parms.primes[:primes]) / (2 * scale * score_bound)
+    room = math.prod(parms.primes[:primes]) / (4 * scale * score_bound)
     bits = min(26, math.floor(math.log2(room)))
     if bits < _FEWEST_WEIGHT_BITS:
         raise ParameterError(
@@ -314,7 +317,8 @@ def plan_linear(
         period=layout.period,
         result_scale=result_scale,
         result_primes=result_primes,
-        max_score=math.prod(parms.primes[:result_primes]) / (2 * result_scale),
+        max_score=math.prod(parms.primes[:result_primes]) / (4 * result_scale),
+        score_bound=bound,
         stride=layout.stride,
         first_feature=layout.first_feature,
     )
@@ -364,6 +368,7 @@ def plan_exact(
         result_scale=1.0,
         result_primes=result_primes,
         max_score=(plain_modulus - 1) // 2,
+        score_bound=bound,
         stride=layout.stride,
         first_feature=layout.first_feature,
     )

@@ -162,13 +162,12 @@ def to_c_header(provisioned: Provision) -> str:
             "CM_PROVISIONED_FLASH = {",
             *_word_rows(np.stack(transformed)),
             "};",
+            "#else",
+            "#define cm_provisioned_transformed NULL",
             "#endif",
             f"static const cm_secret_key cm_provisioned_secret_key = {{&{symbol}, {key_id}, "
             "cm_provisioned_ternary,",
-            "#if CM_CONFIG_TRANSFORMED_SECRET",
-            "                                                         cm_provisioned_transformed,",
-            "#endif",
-            "};",
+            "                                                         cm_provisioned_transformed};",
         ]
     if p.public_key is not None:
         parts += [

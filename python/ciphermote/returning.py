@@ -8,6 +8,7 @@ public: no secret key is needed.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterator
 
@@ -23,6 +24,7 @@ from ciphermote.errors import FrameError, ParameterError
 from ciphermote.parameters import ParameterSet
 
 MAX_LOG2_TILES = 4
+_MOST_PRIMES_DECRYPTED = 2
 
 _SCHEME_KEY = 0
 
@@ -32,38 +34,63 @@ def device_frames(
     key_id: int,
     counter: int,
     *,
+    largest: float | None = None,
     log2_tiles: int = 0,
     primes: int | None = None,
 ) -> Iterator[bytes]:
     """The frames of a ciphertext, one after the other, in the order in which a device takes them.
 
     ciphertext: of two polynomials, BFV (either form) or CKKS, at any level. key_id, counter: what the frames
-    shall say; the device checks that all agree. log2_tiles: each polynomial comes in 2^log2_tiles tiles, as
-    the device's decryption expects. primes (CKKS): keep the first so many alone, which changes no value
-    below a quarter of their product and saves the device the rest.
+    shall say; the device checks that all agree. largest (CKKS alone, and needed there): no slot is larger in
+    magnitude; times the scale it must be below a quarter of the product of the primes that the device
+    decrypts at. log2_tiles: each polynomial comes in 2^log2_tiles tiles, as the device's decryption expects.
+    primes (CKKS): keep the first so many alone, which changes no value; None: the fewest that largest allows,
+    one (a device with 31 bits takes no more) or two.
     ParameterError if the ciphertext has other than two polynomials, a scale that is no positive number, or
-    residues that are not below their primes, or there are no such tiles or primes, or key_id or counter have
-    more than 64 bits.
+    residues that are not below their primes, largest does not fit, there are no such tiles or primes, or
+    key_id or counter have more than 64 bits.
     """
-    kept = ciphertext.primes if primes is None else primes
     if ciphertext.size != 2:
         raise ParameterError(
             f"The ciphertext has {ciphertext.size} polynomials and devices decrypt two: relinearize it first."
         )
     check_address(key_id, counter, log2_tiles)
-    if not 1 <= kept <= ciphertext.primes or (
-        kept < ciphertext.primes and ciphertext.scheme != sb.Scheme.CKKS
-    ):
-        raise ParameterError(
-            f"{kept} primes cannot be kept of a {ciphertext.scheme.name} ciphertext's {ciphertext.primes}: "
-            "CKKS ones can leave out their last primes, BFV ones are switched to fewer by SEAL."
-        )
-    if ciphertext.scheme == sb.Scheme.CKKS and not 0 < ciphertext.scale < float("inf"):
-        raise ParameterError(f"The ciphertext's scale is {ciphertext.scale}, which is no positive number.")
+    kept = _primes_to_keep(ciphertext, largest, primes)
     for prime, q in enumerate(ciphertext.parms.primes[:kept]):
         if (ciphertext.residues[:, prime] >= q).any():
             raise ParameterError(f"The ciphertext has a residue that is not below its prime {q}.")
     return _frames(ciphertext, key_id, counter, log2_tiles, kept)
+
+
+def _primes_to_keep(ciphertext: sb.SealCiphertext, largest: float | None, primes: int | None) -> int:
+    is_ckks = ciphertext.scheme == sb.Scheme.CKKS
+    if primes is not None and (
+        not 1 <= primes <= ciphertext.primes or (primes < ciphertext.primes and not is_ckks)
+    ):
+        raise ParameterError(
+            f"{primes} primes cannot be kept of a {ciphertext.scheme.name} ciphertext's {ciphertext.primes}: "
+            "CKKS ones can leave out their last primes, BFV ones are switched to fewer by SEAL."
+        )
+    if not is_ckks:
+        if largest is not None:
+            raise ParameterError(f"largest is {largest}, but BFV's values are bounded by t: leave it out.")
+        return ciphertext.primes
+    if not 0 < ciphertext.scale < math.inf:
+        raise ParameterError(f"The ciphertext's scale is {ciphertext.scale}, which is no positive number.")
+    if largest is None or not 0 < largest < math.inf:
+        raise ParameterError(
+            f"largest is {largest}: say how large a slot may be in magnitude, for a device decrypts no "
+            "ciphertext whose values might not fit its primes."
+        )
+    decrypted = range(1, min(ciphertext.primes, _MOST_PRIMES_DECRYPTED, primes or ciphertext.primes) + 1)
+    for count in decrypted:
+        if 4 * largest * ciphertext.scale < math.prod(ciphertext.parms.primes[:count]):
+            return primes or count
+    raise ParameterError(
+        f"Values up to {largest:g} at scale 2^{math.log2(ciphertext.scale):.4g} are not below a quarter of "
+        f"the {len(decrypted)} prime(s) that a device decrypts at: rescale the ciphertext, or encrypt at a "
+        "smaller scale."
+    )
 
 
 def check_address(key_id: int, counter: int, log2_tiles: int) -> None:

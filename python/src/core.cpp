@@ -634,7 +634,7 @@ nb::bytes write_frame(const Params &params, int scheme, unsigned primes, unsigne
 class Decryption
 {
   public:
-    /* sums: 24 or 32; number: a cm_number. */
+    /* batch or coefficients; sums: 24 or 32; number: a cm_number. */
     static std::unique_ptr<Decryption> bfv(const Params &params, const nb::bytes &ternary, uint64_t key_id,
                                            uint32_t plain_modulus, bool batch, int number, int sums,
                                            unsigned log2_tiles)
@@ -668,7 +668,7 @@ class Decryption
     }
     static std::unique_ptr<Decryption> ckks(const Params &params, const nb::bytes &ternary, uint64_t key_id,
                                             bool complex_slots, int precision, int number, int exponent,
-                                            unsigned log2_tiles)
+                                            unsigned log2_tiles, uint32_t largest)
     {
         const cm_slots slots = complex_slots ? CM_SLOTS_COMPLEX : CM_SLOTS_REAL;
         if (log2_tiles > 4) {
@@ -676,9 +676,12 @@ class Decryption
         }
         std::unique_ptr<Decryption> self(new Decryption(
             params, ternary, CM_CKKS_DECRYPT_ARENA_BYTES(params.n(), slots, precision, log2_tiles)));
-        const cm_ckks_expected expected{slots, static_cast<cm_precision>(precision),
-                                        static_cast<cm_number>(number), static_cast<int16_t>(exponent),
-                                        static_cast<uint8_t>(log2_tiles)};
+        const cm_ckks_expected expected{slots,
+                                        static_cast<cm_precision>(precision),
+                                        static_cast<cm_number>(number),
+                                        static_cast<int16_t>(exponent),
+                                        static_cast<uint8_t>(log2_tiles),
+                                        largest};
         const cm_secret_key key = self->key(key_id);
         self->number_ = expected.number;
         self->values_ = params.n() / (complex_slots ? 1 : 2);
@@ -843,7 +846,8 @@ NB_MODULE(_core, m)
         .def_static("bfv", &Decryption::bfv, "params"_a, "ternary"_a, "key_id"_a, "plain_modulus"_a,
                     "batch"_a, "number"_a, "sums"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
         .def_static("ckks", &Decryption::ckks, "params"_a, "ternary"_a, "key_id"_a, "complex_slots"_a,
-                    "precision"_a, "number"_a, "exponent"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
+                    "precision"_a, "number"_a, "exponent"_a, "log2_tiles"_a, "largest"_a,
+                    nb::keep_alive<0, 1>())
         .def_static("bfv_noise", &Decryption::bfv_noise, "params"_a, "ternary"_a, "key_id"_a,
                     "plain_modulus"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
         .def("feed", &Decryption::feed, "data"_a, "Take bytes of the stream of frames.")

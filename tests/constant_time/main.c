@@ -263,7 +263,8 @@ static void three_primes_of_4096_encrypt_without_branch_or_address_by_a_secret(v
 /* A refusal may tell that there was one, and nothing more. */
 static void a_value_out_of_range_is_refused_without_telling_which(void)
 {
-    const encryption how = {.slots = CM_SLOTS_REAL, .precision = CM_FIXED_31, .number = CM_FLOAT32};
+    const encryption how = {
+        .slots = CM_SLOTS_REAL, .precision = CM_FIXED_31, .number = CM_FLOAT32, .largest = 1};
     cm_ckks_values values = describe(&cm_n1024_q26, &how);
     writers all;
     cm_flat_public_key flat = {public_words, 1024};
@@ -293,7 +294,7 @@ static cm_status feed_frames(cm_scheme scheme, uint32_t t, unsigned log2_tiles, 
 {
     const cm_params *params = &cm_n1024_q26;
     const cm_sink sink = {keep_frames, NULL};
-    const uint64_t scale = (uint64_t)0x418 << 52 | (uint64_t)1 << 51;
+    const uint64_t scale = (uint64_t)0x416 << 52 | (uint64_t)1 << 51;
     const cm_ciphertext_info info = {.params = params,
                                      .scheme = scheme,
                                      .ntt_form = true,
@@ -349,9 +350,12 @@ static void slots_are_decrypted_without_branch_or_address_by_a_secret(void)
 {
     const cm_secret_key key = test_secret_key(&cm_n1024_q26, 1, ternary);
     for (unsigned way = 0; way < 8; way++) {
-        const cm_ckks_expected expected = {way & 1u ? CM_SLOTS_COMPLEX : CM_SLOTS_REAL, CM_FIXED_63,
-                                           way & 2u ? CM_INT32 : CM_FLOAT32, EXPONENT_OF_INTEGERS,
-                                           (uint8_t)(way & 2u)};
+        const cm_ckks_expected expected = {way & 1u ? CM_SLOTS_COMPLEX : CM_SLOTS_REAL,
+                                           CM_FIXED_63,
+                                           way & 2u ? CM_INT32 : CM_FLOAT32,
+                                           EXPONENT_OF_INTEGERS,
+                                           (uint8_t)(way & 2u),
+                                           1};
         cm_decryption decryption;
         CHECK(cm_ckks_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena) == CM_OK);
         CHECK(feed_frames(CM_CKKS, 0, expected.log2_tiles, &decryption.receiver) == CM_OK);
@@ -365,7 +369,8 @@ static void slots_are_decrypted_without_branch_or_address_by_a_secret(void)
 static void a_slot_out_of_range_is_refused_without_telling_which(void)
 {
     const cm_secret_key key = test_secret_key(&cm_n1024_q26, 1, ternary);
-    const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL, .precision = CM_FIXED_31, .number = CM_FLOAT32};
+    const cm_ckks_expected expected = {
+        .slots = CM_SLOTS_REAL, .precision = CM_FIXED_31, .number = CM_FLOAT32, .largest = 1};
     cm_decryption decryption;
     CHECK(cm_ckks_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena) == CM_OK);
     CHECK(feed_frames(CM_CKKS, 0, 0, &decryption.receiver) == CM_OK);

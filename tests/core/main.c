@@ -14,6 +14,7 @@ void test_encode(void);
 void test_keygen(void);
 void test_random(void);
 void test_ring(void);
+void test_round_trip(void);
 void test_scheme(void);
 void test_stack(void);
 void test_vectors(void);
@@ -25,9 +26,11 @@ typedef struct cm_test_topic {
 } cm_test_topic;
 
 static const cm_test_topic topics[] = {
-    {"ring", test_ring},     {"random", test_random},   {"encode", test_encode}, {"bfv", test_bfv},
-    {"scheme", test_scheme}, {"decrypt", test_decrypt}, {"keygen", test_keygen}, {"wire", test_wire},
-    {"aided", test_aided},   {"vectors", test_vectors}, {"stack", test_stack},   {"arch", test_arch},
+    {"ring", test_ring},     {"random", test_random},   {"encode", test_encode},
+    {"bfv", test_bfv},       {"scheme", test_scheme},   {"decrypt", test_decrypt},
+    {"keygen", test_keygen}, {"wire", test_wire},       {"round trip", test_round_trip},
+    {"aided", test_aided},   {"vectors", test_vectors}, {"stack", test_stack},
+    {"arch", test_arch},
 };
 
 int main(void)
@@ -38,7 +41,7 @@ int main(void)
         cm_check_state.topic = topics[i].name;
         cm_check_state.behaviour = "(no behaviour named)";
         topics[i].run();
-        printf("%-8s %lu checks, %lu failed\n", topics[i].name, cm_check_state.passed - passed,
+        printf("%-10s %lu checks, %lu failed\n", topics[i].name, cm_check_state.passed - passed,
                cm_check_state.failed - failed);
     }
     return cm_check_summary();

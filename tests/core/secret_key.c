@@ -12,7 +12,7 @@ cm_secret_key test_secret_key(const cm_params *params, uint64_t key_id, const ui
     }
     const cm_secret_key key = {params, key_id, ternary, transformed};
 #else
-    const cm_secret_key key = {params, key_id, ternary};
+    const cm_secret_key key = {params, key_id, ternary, NULL};
 #endif
     return key;
 }

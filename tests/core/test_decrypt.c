@@ -390,7 +390,7 @@ static void well_formed_frames_of_something_else_are_foreign(void)
     (void)secret_key();
     encrypt_bfv();
     for (unsigned frame = 0; frame < 4; frame++) {
-        CHECK(outcome_of_forgery(frame, 5, 0) == CM_ERR_FRAME_FOREIGN);     /* coefficient form */
+        CHECK(outcome_of_forgery(frame, 5, 0) == CM_ERR_FRAME_DOMAIN);
         CHECK(outcome_of_forgery(frame, 6, 3) == CM_ERR_FRAME_FOREIGN);     /* three components */
         CHECK(outcome_of_forgery(frame, 12, 41) == CM_ERR_FRAME_FOREIGN);   /* key id */
         CHECK(outcome_of_forgery(frame, 28, 0xFF) == CM_ERR_FRAME_FOREIGN); /* t */
@@ -496,7 +496,10 @@ static void ckks_comes_out_as_floats_and_as_integers_with_an_exponent(void)
         for (unsigned way = 0; way < 8; way++) {
             const cm_ckks_expected expected = {way & 1u ? CM_SLOTS_COMPLEX : CM_SLOTS_REAL,
                                                way & 2u ? CM_FIXED_63 : CM_FIXED_31,
-                                               way & 4u ? CM_INT32 : CM_FLOAT32, -10, (uint8_t)log2_tiles};
+                                               way & 4u ? CM_INT32 : CM_FLOAT32,
+                                               -10,
+                                               (uint8_t)log2_tiles,
+                                               4};
             const bool built = build_has_slots(expected.slots) && build_has_precision(expected.precision);
             const cm_secret_key key = test_secret_key(params, KEY_ID, ternary);
             cm_decryption decryption;
@@ -533,8 +536,8 @@ static void ckks_comes_out_as_floats_and_as_integers_with_an_exponent(void)
 static void values_beyond_the_precision_or_the_number_are_refused(void)
 {
     static uint32_t coefficients[N];
-    const cm_ckks_expected beyond = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0};
-    const cm_ckks_expected large = {CM_SLOTS_REAL, BUILD_PRECISION, CM_INT32, -31, 0};
+    const cm_ckks_expected beyond = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0, 1};
+    const cm_ckks_expected large = {CM_SLOTS_REAL, BUILD_PRECISION, CM_INT32, -31, 0, 1};
     const cm_secret_key key = secret_key();
     for (unsigned i = 0; i < 2; i++) {
         const cm_ckks_expected *const expected = i == 0 ? &beyond : &large;
@@ -567,7 +570,7 @@ static void values_beyond_the_precision_or_the_number_are_refused(void)
 static void shared_values_are_off_by_noise_of_the_size_asked_for(void)
 {
     static uint32_t coefficients[N];
-    const cm_ckks_expected expected = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0};
+    const cm_ckks_expected expected = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0, 1};
     const cm_secret_key key = secret_key();
     test_platform platform = {0};
     cm_device device;

@@ -145,17 +145,67 @@ static void counts_of_zero_and_beyond_the_slots_are_refused(void)
 static void arguments_out_of_range_are_refused(void)
 {
     floats[0] = 0;
-    cm_ckks_values values = real_floats(floats, 1, 61, BUILD_PRECISION);
-    CHECK(encode(&values) == CM_ERR_ARGUMENT);
-    values = real_floats(floats, 1, -1, BUILD_PRECISION);
-    CHECK(encode(&values) == CM_ERR_ARGUMENT);
-    values = real_floats(NULL, 1, 25, BUILD_PRECISION);
+    cm_ckks_values values = real_floats(NULL, 1, 25, BUILD_PRECISION);
     CHECK(encode(&values) == CM_ERR_ARGUMENT);
     values = real_floats(floats, 1, 25, (cm_precision)32);
     CHECK(encode(&values) == CM_ERR_ARGUMENT);
     values = real_floats(floats, 1, 25, BUILD_PRECISION);
     values.exponent = 128;
     CHECK(encode(&values) == CM_ERR_ARGUMENT);
+}
+
+static cm_status encode_at_scale(unsigned log2_q_data, int log2_scale)
+{
+    cm_params some = cm_n1024_q26;
+    cm_message message;
+    some.log2_q_data = (uint8_t)log2_q_data;
+    message.data = message_words;
+    floats[0] = 0;
+    const cm_ckks_values values = real_floats(floats, 1, log2_scale, BUILD_PRECISION);
+    return cm_encode(&some, &values, &message, (uint8_t *)scratch);
+}
+
+/* SEAL decodes no scale of as many bits as the modulus: at one prime of 26 bits, 2^25 is the largest. */
+static void a_scale_that_is_missing_or_that_seal_cannot_decode_is_refused(void)
+{
+    CHECK(encode_at_scale(25, 0) == CM_ERR_SCALE);
+    CHECK(encode_at_scale(25, -1) == CM_ERR_SCALE);
+    CHECK(encode_at_scale(25, 1) == CM_OK);
+    CHECK(encode_at_scale(25, 25) == CM_OK);
+    CHECK(encode_at_scale(25, 26) == CM_ERR_SCALE);
+    CHECK(encode_at_scale(25, 30) == CM_ERR_SCALE);
+    CHECK(encode_at_scale(77, 60) == CM_OK);
+    CHECK(encode_at_scale(77, 61) == CM_ERR_SCALE);
+}
+
+static void choices_that_were_forgotten_are_refused(void)
+{
+    floats[0] = 0;
+    cm_ckks_values values = real_floats(floats, 1, 25, BUILD_PRECISION);
+    values.number = (cm_number)0;
+    CHECK(encode(&values) == CM_ERR_ARGUMENT);
+    values = real_floats(floats, 1, 25, BUILD_PRECISION);
+    values.slots = (cm_slots)0;
+    CHECK(encode(&values) == CM_ERR_ARGUMENT);
+    values = real_floats(floats, 1, 25, (cm_precision)0);
+    CHECK(encode(&values) == CM_ERR_ARGUMENT);
+    memset(&values, 0, sizeof values);
+    CHECK(encode(&values) == CM_ERR_ARGUMENT);
+}
+
+/* In 63 bits they pass the signed range on their way: nothing of it may be undefined. */
+static void negative_values_far_out_of_range_are_refused_as_positive_ones(void)
+{
+    const cm_status refused = if_built(CM_FIXED_63, CM_ERR_VALUE_RANGE);
+    for (int log2_value = 30; log2_value < 128; log2_value++) {
+        float value = 1;
+        for (int i = 0; i < log2_value; i++) {
+            value *= 2;
+        }
+        const cm_status expected = log2_value < 33 ? if_built(CM_FIXED_63, CM_OK) : refused;
+        CHECK(encode_one(-value, CM_FIXED_63) == expected);
+        CHECK(encode_one(value, CM_FIXED_63) == expected);
+    }
 }
 
 static void complex_slots_are_encoded_or_refused(void)
@@ -267,6 +317,9 @@ void test_encode(void)
     RUN(a_refused_vector_leaves_zeros);
     RUN(counts_of_zero_and_beyond_the_slots_are_refused);
     RUN(arguments_out_of_range_are_refused);
+    RUN(a_scale_that_is_missing_or_that_seal_cannot_decode_is_refused);
+    RUN(choices_that_were_forgotten_are_refused);
+    RUN(negative_values_far_out_of_range_are_refused_as_positive_ones);
     RUN(complex_slots_are_encoded_or_refused);
     RUN(a_short_vector_does_not_see_the_call_before);
     RUN(values_are_encoded_where_they_lie_and_from_any_address);

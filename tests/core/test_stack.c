@@ -180,7 +180,7 @@ static void tell_noise_budget(void)
 
 static void decrypt_ckks(void)
 {
-    const cm_ckks_expected expected = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0};
+    const cm_ckks_expected expected = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0, 1};
     static cm_decryption decryption;
     outcome = cm_ckks_decrypt_begin(&decryption, &secret_key, &expected, arena, sizeof arena);
     feed(&decryption);

@@ -39,7 +39,8 @@ static cm_status begin(cm_decryption *decryption, const cm_secret_key *key, cons
                                        .precision = (cm_precision)wanted->width,
                                        .number = (cm_number)wanted->number,
                                        .exponent = 0,
-                                       .log2_tiles = (uint8_t)wanted->log2_tiles};
+                                       .log2_tiles = (uint8_t)wanted->log2_tiles,
+                                       .largest = 2};
     return cm_ckks_decrypt_begin(decryption, key, &expected, arena, sizeof arena);
 }
 

@@ -678,9 +678,9 @@ def _frame(ciphertext: Ciphertext, payload_kind: int, component: int, prime: int
 
 
 def frames(ciphertext: Ciphertext) -> bytes:
-    """The frame set in the order the device sends: the seed first; then prime after prime, c0 before c1."""
+    """The frame set in the order the device sends: the seed first; then prime after prime, c1 before c0."""
     sent = [_frame(ciphertext, 1, 1, 0, ciphertext.seed)] if ciphertext.xof != NONE else []
-    components = (0, 1) if ciphertext.xof == NONE else (0,)
+    components = (1, 0) if ciphertext.xof == NONE else (0,)
     for prime, q in enumerate(ciphertext.chain.data_primes):
         for component in components:
             residues = ciphertext.components[component][prime]

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from seal_owner import SealOwner
 
 KEY_ID = 0x0123456789ABCDEF
-BATCH, COEFFICIENTS = 0, 1
+BATCH, COEFFICIENTS = 1, 2
 XOFS = {"asymmetric": 0, "blake2xb": 1, "shake256": 2, "chacha20": 3}
 N1024, N4096 = by_name("n1024_q26"), by_name("n4096_q26x3_p27")
 

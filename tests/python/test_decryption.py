@@ -6,7 +6,7 @@ import os
 import struct
 import subprocess
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
@@ -25,7 +25,9 @@ from seal_owner import SealOwner
 ROOT = Path(__file__).resolve().parents[2]
 KEY_ID = 0x0123456789ABCDEF
 COUNTER = 77
-INT16, INT32, UINT16, UINT32 = 1, 2, 3, 4
+INT16, INT32, UINT16, UINT32 = 2, 3, 4, 5
+BATCH = REAL = 1
+N4096 = BUILTIN[2]
 
 parameter_sets = pytest.mark.parametrize("parameters", BUILTIN, ids=lambda p: p.name)
 
@@ -150,7 +152,9 @@ def test_a_decryption_of_values_tells_no_noise_budget_and_one_of_noise_no_values
             refused()
 
 
-FLOAT32 = 0
+FLOAT32 = 1
+LARGEST = 2
+"""No slot of these tests is larger in magnitude."""
 SLOTS_MEASURED = 2**17
 
 
@@ -160,7 +164,7 @@ class CkksOwner(SealOwner):
     def __init__(self, parameters: ParameterSet, folder: Path) -> None:
         super().__init__(parameters, folder)
         self.device_key = SecretKey.from_seal(self.save(self.secret_key), parameters)
-        self.log2_scale = 25 if len(parameters.data_primes) > 1 else 18
+        self.log2_scale = 22 if len(parameters.data_primes) > 1 else 18
 
     def encrypted(self, values: np.ndarray, symmetric: bool) -> bytes:
         plain = seal.Plaintext()
@@ -197,8 +201,11 @@ class CkksOwner(SealOwner):
             number,
             exponent,
             log2_tiles,
+            LARGEST,
         )
-        frames = device_frames(ciphertext, KEY_ID, COUNTER, log2_tiles=log2_tiles, primes=primes)
+        frames = device_frames(
+            ciphertext, KEY_ID, COUNTER, largest=LARGEST, log2_tiles=log2_tiles, primes=primes
+        )
         feed(decryption, b"".join(frames), piece=1237)
         found = decryption.end()
         return found.view(np.complex64) if complex_slots else found
@@ -277,8 +284,10 @@ def test_what_seal_encrypts_under_a_devices_own_public_key_the_device_decrypts(
     approximate.encoder.encode(values.tolist(), 2.0**approximate.log2_scale, plain)
     seal.Encryptor(approximate.context, key).encrypt(plain, ciphertext)
     found = sb.read_ciphertext(approximate.save(ciphertext), parameters)
-    decryption = _core.Decryption.ckks(core_params(parameters), ternary, key_id, False, 31, FLOAT32, 0, 1)
-    feed(decryption, b"".join(device_frames(found, key_id, COUNTER, log2_tiles=1, primes=1)))
+    decryption = _core.Decryption.ckks(
+        core_params(parameters), ternary, key_id, False, 31, FLOAT32, 0, 1, LARGEST
+    )
+    feed(decryption, b"".join(device_frames(found, key_id, COUNTER, largest=LARGEST, log2_tiles=1)))
     theory = np.sqrt(parameters.n / 2) * 3.24 * np.sqrt(4 * parameters.n / 3 + 1) / 2**approximate.log2_scale
     assert rms([decryption.end() - values]) < 1.2 * theory
 
@@ -330,16 +339,22 @@ def test_a_simulated_cortex_m4_decrypts_what_seal_encrypts_and_computes(tmp_path
             [(owner.encrypted(slots, symmetric), slots), computed(owner, slots, symmetric)]
         ):
             frames = device_frames(owner.read(ciphertext), KEY_ID, COUNTER, log2_tiles=log2_tiles)
-            found = device.decrypted(owner, b"".join(frames), (owner.t, 0, UINT32, 32, log2_tiles), np.uint32)
+            found = device.decrypted(
+                owner, b"".join(frames), (owner.t, BATCH, UINT32, 32, log2_tiles), np.uint32
+            )
             assert np.array_equal(found, expected), (parameters.name, symmetric, log2_tiles)
         data = real.encrypted(np.random.default_rng(11).uniform(-1, 1, parameters.slots), symmetric)
         for precision, log2_tiles in ((31, 3), (63, 0)):
             primes = min(len(parameters.data_primes), 1 + (precision == 63))
             frames = device_frames(
-                sb.read_ciphertext(data, parameters), KEY_ID, COUNTER, log2_tiles=log2_tiles, primes=primes
+                sb.read_ciphertext(data, parameters),
+                *(KEY_ID, COUNTER),
+                largest=LARGEST,
+                log2_tiles=log2_tiles,
+                primes=primes,
             )
             found = device.decrypted(
-                real, b"".join(frames), (0, 0, FLOAT32, precision, log2_tiles), np.float32
+                real, b"".join(frames), (0, REAL, FLOAT32, precision, log2_tiles), np.float32
             )
             on_the_host = real.device_slots(data, primes, precision=precision, log2_tiles=log2_tiles)
             assert np.array_equal(found, on_the_host), (parameters.name, symmetric, precision)
@@ -371,7 +386,46 @@ def test_a_ciphertext_that_no_device_could_read_is_refused(tmp_path):
     }
     for sentence, wrong in faults.items():
         with pytest.raises(ParameterError, match=sentence):
-            device_frames(wrong, KEY_ID, COUNTER)
+            device_frames(wrong, KEY_ID, COUNTER, largest=1)
     for key_id, counter, log2_tiles in ((1 << 64, 1, 0), (1, -1, 0), (1, 1, 5)):
         with pytest.raises(ParameterError, match=r"2\^"):
-            device_frames(sound, key_id, counter, log2_tiles=log2_tiles)
+            device_frames(sound, key_id, counter, largest=1, log2_tiles=log2_tiles)
+
+
+def test_values_that_might_not_fit_the_devices_primes_are_refused_with_the_cause(tmp_path):
+    real = CkksOwner(N4096, tmp_path)
+    fresh = sb.read_ciphertext(real.encrypted(np.ones(real.parms.slots), False), real.parms)
+    frames = partial(device_frames, fresh, KEY_ID, COUNTER)
+    for largest in (None, 0, float("nan")):
+        with pytest.raises(ParameterError, match="say how large a slot may be"):
+            frames(largest=largest)
+    with pytest.raises(ParameterError, match=r"at scale 2\^22 are not below a quarter of the 2 prime"):
+        frames(largest=2**28)
+    with pytest.raises(ParameterError, match="quarter of the 1 prime"):
+        frames(largest=4, primes=1)
+    frame = partial(_core.Frame, core_params(N4096))
+    for largest, primes in ((3.9, 1), (4, 2)):
+        assert {frame(data).primes for data in frames(largest=largest)} == {primes}
+    integers = BfvOwner(N4096, tmp_path)
+    exact = integers.read(integers.encrypted(random_slots(integers, 9), True))
+    with pytest.raises(ParameterError, match="bounded by t"):
+        device_frames(exact, KEY_ID, COUNTER, largest=1)
+
+
+def test_a_result_whose_scale_leaves_no_room_is_refused_by_the_device(tmp_path):
+    """21.4 came out as 5.4: at one prime of 26 bits, scale 2^22 holds no value of 16."""
+    real = CkksOwner(N4096, tmp_path)
+    data = real.encrypted(np.full(real.parms.slots, 21.4), False)
+    ciphertext = sb.read_ciphertext(data, real.parms)
+    sent = b"".join(device_frames(ciphertext, KEY_ID, COUNTER, largest=22))
+    narrow, wide = (
+        _core.Decryption.ckks(
+            *(core_params(real.parms), real.device_key.packed, KEY_ID, False),
+            *(precision, FLOAT32, 0, 0, 22),
+        )
+        for precision in (31, 63)
+    )
+    with pytest.raises(_core.StatusError, match="The scale is missing or too large"):
+        feed(narrow, sent)
+    feed(wide, sent)
+    assert np.abs(wide.end() - 21.4).max() < 0.01

@@ -68,7 +68,7 @@ static const cm_bfv_vector cm_bfv_vectors[] = {
      &cm_n1024_q26, CM_XOF_NONE, CM_INT16, CM_BFV_COEFFICIENTS,
      CM_BFV_16, CM_DOMAIN_COEFFICIENTS, 1000, 1, CM_VECTOR_FRAMES,
      "88650614b46712a657d3f40b3a14ad7448d899211451d1a3f0412b81d00b6176",
-     "758848c2cc4abaff91771cdd856dfc2fe4c860c2c0d5bbd3b125a6e2db7f704a"},
+     "c7f8f37584a07773adc5e945f288141a873469eb63483333ff899111015299cc"},
     {"std2018_n1024_q27, symmetric with chacha20, t = 786433, 1024 int32, batch in 32 bits, ntt form, seal",
      &cm_std2018_n1024_q27, CM_XOF_CHACHA20, CM_INT32, CM_BFV_BATCH,
      CM_BFV_32, CM_DOMAIN_NTT, 786433, 1024, CM_VECTOR_SEAL,
@@ -123,7 +123,7 @@ static const cm_bfv_vector cm_bfv_vectors[] = {
      &cm_n4096_q26x3_p27, CM_XOF_NONE, CM_INT32, CM_BFV_COEFFICIENTS,
      CM_BFV_32, CM_DOMAIN_COEFFICIENTS, 33554432, 4096, CM_VECTOR_FRAMES,
      "4bfae10290284048f01e2c499ec5db5d06db37aa82af72f30aaacb0273875773",
-     "1af667afa38e32fd16ddd312dfc9d829443422b59049c6167309e3917a750d44"},
+     "04f63b32e41804a4fffb4f0e0f2ba3bcf1d809a4b5f66a3a2f92d548d936959d"},
     {"std2018_n4096_q27x3_p27, symmetric with chacha20, t = 786433, 4096 int32, batch in 32 bits, coefficient form, seal",
      &cm_std2018_n4096_q27x3_p27, CM_XOF_CHACHA20, CM_INT32, CM_BFV_BATCH,
      CM_BFV_32, CM_DOMAIN_COEFFICIENTS, 786433, 4096, CM_VECTOR_SEAL,
@@ -153,7 +153,7 @@ static const cm_bfv_vector cm_bfv_vectors[] = {
      &cm_std2018_n16384_q27x15_p27, CM_XOF_NONE, CM_UINT32, CM_BFV_BATCH,
      CM_BFV_32, CM_DOMAIN_NTT, 786433, 16384, CM_VECTOR_FRAMES,
      "db5e4a60963f7886a5e50ebb105360a8569a078c937eea4590aa3b61d5b8e6c6",
-     "055b41014c8ceb6d8f74369f93253127eee6de5246b6289fb181815a8c334aca"},
+     "13d2327df5f6859847bb67b6fbdca6adbb02964f597b88a8f5f91a8bb18fd988"},
 };
 
 #endif

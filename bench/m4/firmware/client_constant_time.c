@@ -150,7 +150,8 @@ static cm_status begin_ckks(void)
     const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL,
                                        .precision = CM_FIXED_31,
                                        .number = CM_FLOAT32,
-                                       .log2_tiles = WORKLOAD_LOG2_FRAME_TILES};
+                                       .log2_tiles = WORKLOAD_LOG2_FRAME_TILES,
+                                       .largest = 1};
     return cm_ckks_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena);
 }
 

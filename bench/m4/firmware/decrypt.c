@@ -41,7 +41,8 @@ static cm_status begin(const cm_secret_key *key)
     const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL,
                                        .precision = WORKLOAD_PRECISION,
                                        .number = CM_FLOAT32,
-                                       .log2_tiles = WORKLOAD_LOG2_FRAME_TILES};
+                                       .log2_tiles = WORKLOAD_LOG2_FRAME_TILES,
+                                       .largest = 1};
     return cm_ckks_decrypt_begin(&decryption, key, &expected, arena, sizeof arena);
 #endif
 }

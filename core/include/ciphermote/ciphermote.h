@@ -11,6 +11,7 @@
 #include "ciphermote/device.h"
 #include "ciphermote/emitter.h"
 #include "ciphermote/encryption.h"
+#include "ciphermote/expander.h"
 #include "ciphermote/frame.h"
 #include "ciphermote/keygen.h"
 #include "ciphermote/keys.h"

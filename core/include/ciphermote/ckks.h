@@ -43,8 +43,8 @@ typedef struct cm_ckks_values {
     uint32_t count;   /* slots given: 1 .. n/2 */
     cm_number number; /* float32, int16 or int32; an integer counts times 2^exponent */
     cm_slots slots;
-    int16_t exponent;   /* of integers, -128 .. 127; ignored for floats */
-    int16_t log2_scale; /* the scale is 2^log2_scale; 0 .. 60 */
+    int16_t exponent; /* of integers, -128 .. 127; ignored for floats */
+    int16_t log2_scale; /* the scale is 2^log2_scale; 1 .. 60, at most log2_q_data (SEAL decodes no larger one) */
     cm_precision precision;
 } cm_ckks_values;
 
@@ -60,7 +60,7 @@ typedef struct cm_ckks_values {
 
 /*
  * Encrypt under the secret key: c0 = m + e - a s, c1 = a, and a is the expansion of a public seed by xof.
- * Errors: CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_TOO_MANY, CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE,
+ * Errors: CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_SCALE, CM_ERR_TOO_MANY, CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE,
  * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_UNSUPPORTED, CM_ERR_SINK. All but the last come before the first byte is
  * emitted. The arena is wiped in every case but CM_ERR_ARENA, the values with it if they lie there.
  */

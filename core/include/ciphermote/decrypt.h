@@ -41,18 +41,19 @@ typedef struct cm_decryption {
     cm_secret_key key;
     uint8_t *arena;
     size_t arena_bytes;
-    uint32_t position; /* of the polynomial's next residue */
+    uint32_t largest;  /* CKKS: as expected */
+    uint16_t position; /* of the open frame's next residue; CM_NO_FRAME_OPEN between frames */
     uint16_t next;     /* number of the frame to come */
     uint8_t primes;    /* of the ciphertext, 0 until it began */
     uint8_t log2_tiles;
     uint8_t scheme;
     uint8_t encoding;    /* BFV: a cm_bfv_encoding; CKKS: a cm_slots */
-    int16_t exponent;    /* CKKS: of integers */
+    int8_t exponent;     /* CKKS: of integers */
     uint8_t number;      /* a cm_number */
     uint8_t number_bits; /* BFV: of a sum, 24 or 32; CKKS: a cm_precision */
-    bool open;           /* a frame has begun and not ended */
     cm_status status;
 } cm_decryption;
+#define CM_NO_FRAME_OPEN 0xFFFFu
 
 /* ---- BFV ---- */
 
@@ -115,9 +116,9 @@ CM_MUST_CHECK cm_status cm_bfv_noise_budget(cm_decryption *decryption, unsigned 
 /* ---- CKKS ---- */
 
 /*
- * What is expected, and how it shall come out. A device decrypts what the value still needs: one prime for 31 bits, one or two
- * for 63, the gateway having left out the others. Values must keep |value * scale| below 2^27 or 2^57, and below a
- * quarter of the primes' product.
+ * What is expected, and how it shall come out. A device decrypts at the first prime with 31 bits and at the first two with 63;
+ * residues at further primes are checked and left out, which changes no value as long as largest times the ciphertext's
+ * scale is below a quarter of the product of the primes in use. A ciphertext for which it is not is refused (CM_ERR_SCALE).
  */
 typedef struct cm_ckks_expected {
     cm_slots slots;
@@ -125,6 +126,7 @@ typedef struct cm_ckks_expected {
     cm_number number;   /* CM_FLOAT32 or CM_INT32 */
     int16_t exponent;   /* an integer counts times 2^exponent, -128 .. 127; ignored for floats */
     uint8_t log2_tiles; /* as in cm_bfv_expected */
+    uint32_t largest;   /* no slot is larger in magnitude, |z| if it is complex; from 1 */
 } cm_ckks_expected;
 
 #define CM_CKKS_DECRYPT_ARENA_BYTES(n, slots, precision, log2_tiles) \

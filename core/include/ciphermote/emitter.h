@@ -56,7 +56,7 @@ struct cm_emitter {
     cm_status (*residues)(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
                           const uint32_t *residues);
     cm_status (*end)(cm_emitter *self);
-    bool component_major; /* wants component 0 at all primes, then component 1; otherwise both at each prime in turn */
+    bool component_major; /* wants component 0 at all primes, then component 1; otherwise 1 and 0 of each tile in turn */
     bool expands_seed;       /* wants component 1 of a seeded ciphertext as residues too */
     cm_ciphertext_info info; /* the encryptor's copy; begin's argument points here */
 };

@@ -83,7 +83,7 @@ typedef struct cm_frame_reader {
     uint8_t bits;
     uint16_t wanted;
     uint16_t filled;
-    uint8_t part; /* of the frame: header, residues or check sum */
+    uint8_t part; /* of the frame: header, residues, seed or check sum */
     uint8_t piece[CM_FRAME_GROUP_MAX_BYTES];
     cm_status status;
 } cm_frame_reader;
@@ -93,8 +93,8 @@ void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_r
 
 /*
  * Take the next bytes of the stream. CM_OK as long as nothing was wrong; else the status of the first fault, the
- * reader's (CM_ERR_FRAME_*, CM_ERR_PARAMS, CM_ERR_RESIDUE; CM_ERR_UNSUPPORTED for a seed) or the receiver's, in this call and
- * in all that follow. CM_ERR_ARGUMENT for null bytes, which change nothing.
+ * reader's (CM_ERR_FRAME_*, CM_ERR_PARAMS, CM_ERR_RESIDUE; CM_ERR_UNSUPPORTED for the seed of an XOF that this build leaves out)
+ * or the receiver's, in this call and in all that follow. CM_ERR_ARGUMENT for null bytes, which change nothing.
  */
 CM_MUST_CHECK cm_status cm_frame_reader_feed(cm_frame_reader *reader, const uint8_t *bytes, size_t length);
 

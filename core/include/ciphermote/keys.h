@@ -23,11 +23,10 @@ extern "C" {
 
 typedef struct cm_secret_key {
     const cm_params *params;
-    uint64_t key_id;        /* names the key pair on the wire */
-    const uint8_t *ternary; /* CM_TERNARY_BYTES(n); with CM_CONFIG_TRANSFORMED_SECRET, encryption does without */
-#if CM_CONFIG_TRANSFORMED_SECRET
+    uint64_t key_id; /* names the key pair on the wire */
+    /* A build uses one of the two, the second with CM_CONFIG_TRANSFORMED_SECRET; the other may be null. */
+    const uint8_t *ternary;      /* CM_TERNARY_BYTES(n) */
     const uint32_t *transformed; /* [data prime][n] words of cm_secret_key_transform; on AVR in PROGMEM */
-#endif
 } cm_secret_key;
 
 typedef struct cm_public_key {

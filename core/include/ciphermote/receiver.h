@@ -20,10 +20,10 @@ extern "C" {
 
 typedef struct cm_receiver cm_receiver;
 struct cm_receiver {
-    /* info is the sender's: what is needed later must be copied. */
+    /* info is the sender's: what is needed later must be copied. A seed comes as component 1 at prime 0 and tile 0. */
     cm_status (*begin)(cm_receiver *self, const cm_ciphertext_info *info, unsigned component, unsigned prime,
                        unsigned tile);
-    /* The next count residues, a multiple of 4, each below its prime. */
+    /* The next count residues, a multiple of 4, each below its prime; or all words of a seed, little-endian. */
     cm_status (*residues)(cm_receiver *self, const uint32_t *residues, uint32_t count);
     cm_status (*end)(cm_receiver *self);
     /* Nothing that came so far may be used. */

@@ -35,7 +35,10 @@ typedef enum cm_status {
     CM_ERR_RESIDUE = 16,       /* a residue is not below its prime */
     CM_ERR_PLAIN_MODULUS = 17, /* the plain modulus does not suit the encoding or the parameter set */
     CM_ERR_FRAME_ORDER = 18,   /* a frame came twice, too early or too late */
-    CM_ERR_FRAME_FOREIGN = 19  /* a frame of another key, kind or ciphertext than the one expected */
+    CM_ERR_FRAME_FOREIGN = 19, /* a frame of another key, kind or ciphertext than the one expected */
+    CM_ERR_FRAME_SEED = 20,    /* a frame whose other half is a seed, which nothing here expands */
+    CM_ERR_FRAME_DOMAIN = 21,  /* a frame in coefficient form, where only NTT form can be taken */
+    CM_ERR_SCALE = 22          /* no scale, or one that does not fit the modulus and the largest value */
 } cm_status;
 
 /* One sentence for people: what happened and what to do. Never null; static storage. */

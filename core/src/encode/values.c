@@ -228,8 +228,8 @@ static int64_t to_fixed(exact_number value, int32_t shift, unsigned limit_bits, 
     const uint64_t over = lost | magnitude >> limit_bits;
     uint32_t beyond_shift = all_ones_if((uint32_t)(62 - shift) >> 31) & ~cm_mask_of_zero(value.magnitude);
     found->too_large |= beyond_shift | ~cm_mask_of_zero((uint32_t)(over >> 32) | (uint32_t)over);
-    int64_t sign = -(int64_t)(value.negative & 1u);
-    return ((int64_t)magnitude ^ sign) - sign;
+    const uint64_t sign = 0u - (uint64_t)(value.negative & 1u);
+    return (int64_t)((magnitude ^ sign) - sign);
 }
 
 static findings convert_63(const cm_params *params, const cm_ckks_values *values, uint32_t count,
@@ -251,9 +251,9 @@ static findings convert_63(const cm_params *params, const cm_ckks_values *values
 
 static cm_status check(const cm_params *params, const cm_ckks_values *values)
 {
-    if (!values->data || values->count == 0 || values->log2_scale < 0 || values->log2_scale > 60 ||
-        values->exponent < -128 || values->exponent > 127 || values->number < CM_FLOAT32 ||
-        values->number > CM_INT32 || (values->slots != CM_SLOTS_REAL && values->slots != CM_SLOTS_COMPLEX)) {
+    if (!values->data || values->count == 0 || values->exponent < -128 || values->exponent > 127 ||
+        values->number < CM_FLOAT32 || values->number > CM_INT32 ||
+        (values->slots != CM_SLOTS_REAL && values->slots != CM_SLOTS_COMPLEX)) {
         return CM_ERR_ARGUMENT;
     }
     if (values->precision != CM_FIXED_31 && values->precision != CM_FIXED_63) {
@@ -263,6 +263,9 @@ static cm_status check(const cm_params *params, const cm_ckks_values *values)
         (values->precision == CM_FIXED_63 && !CM_CONFIG_PRECISION_63) ||
         (values->slots == CM_SLOTS_COMPLEX && !CM_CONFIG_COMPLEX)) {
         return CM_ERR_UNSUPPORTED;
+    }
+    if (values->log2_scale < 1 || values->log2_scale > 60 || values->log2_scale > params->log2_q_data) {
+        return CM_ERR_SCALE;
     }
     if (values->count > (uint32_t)1 << (params->log2_n - 1u)) {
         return CM_ERR_TOO_MANY;

@@ -58,6 +58,16 @@ const char *cm_status_text(cm_status status)
     case CM_ERR_FRAME_FOREIGN:
         return "A frame is of another key, kind or ciphertext than the one expected: discard it and "
                "have the right ciphertext sent again.";
+    case CM_ERR_FRAME_SEED:
+        return "The ciphertext's second half is a seed: put a cm_seed_expander between the frame reader and "
+               "the decryption.";
+    case CM_ERR_FRAME_DOMAIN:
+        return "The frame is in coefficient form: encrypt with CM_DOMAIN_NTT, or have the host transform the "
+               "ciphertext.";
+    case CM_ERR_SCALE:
+        return "The scale is missing or too large: the scale times the largest value must be below a quarter "
+               "of "
+               "the product of the primes in use; take a smaller scale or more primes.";
     }
     return "This is no status of Ciphermote: the value was damaged or comes from another version.";
 }

@@ -80,28 +80,84 @@ static cm_decryption *decryption_of(cm_receiver *self)
     return (cm_decryption *)(void *)self;
 }
 
-static bool as_expected(const cm_decryption *decryption, const cm_ciphertext_info *info)
+/* At how many primes a ciphertext is decrypted: BFV's at all, CKKS's at as many as the sums hold. */
+static unsigned primes_used(const cm_decryption *decryption, unsigned primes)
 {
-    const bool same = info->params->id == decryption->key.params->id &&
-                      info->key_id == decryption->key.key_id && (uint8_t)info->scheme == decryption->scheme &&
-                      info->ntt_form && info->components == 2 && info->xof == CM_XOF_NONE &&
-                      info->log2_tiles == decryption->log2_tiles;
-    if (!same) {
-        return false;
+    const unsigned most = decryption->number_bits == CM_FIXED_31 ? 1u : 2u;
+    return decryption->scheme == CM_CKKS && primes > most ? most : primes;
+}
+
+/*
+ * Whether scale times largest is below a quarter of the primes' product, which is below 2^54. Of the scale, from 1 to below 2^512,
+ * the upper 24 bits count, rounded up: 2^(e - 23) significand.
+ */
+static bool scale_fits(const cm_decryption *decryption, const cm_ciphertext_info *info)
+{
+    const cm_prime *primes = info->params->primes;
+    const uint64_t q =
+        primes_used(decryption, info->primes) == 1u ? primes[0].q : (uint64_t)primes[0].q * primes[1].q;
+    const unsigned e = (unsigned)(info->scale_or_t >> 52) - 1023u;
+    const uint32_t rounded_up = (info->scale_or_t & 0x1FFFFFFFu) != 0;
+    const uint32_t significand = (uint32_t)(info->scale_or_t >> 29 & 0x7FFFFFu) + 0x800000u + rounded_up;
+    const uint64_t product = (uint64_t)significand * decryption->largest;
+    if (e < 21u) {
+        return product >> (21u - e) < q;
     }
-    if (decryption->primes == 0) {
-        return decryption->scheme == CM_CKKS
-                   ? info->primes <= (decryption->number_bits == CM_FIXED_31 ? 1u : 2u)
-                   : info->scale_or_t == decryption->scale_or_t;
+    return e < 21u + 54u && product <= (q - 1u) >> (e - 21u);
+}
+
+static bool of_this_kind(const cm_decryption *decryption, const cm_ciphertext_info *info)
+{
+    return info->params->id == decryption->key.params->id && info->key_id == decryption->key.key_id &&
+           (uint8_t)info->scheme == decryption->scheme && info->components == 2 &&
+           (decryption->scheme == CM_CKKS || info->scale_or_t == decryption->scale_or_t);
+}
+
+static cm_status check_kind(const cm_decryption *decryption, const cm_ciphertext_info *info)
+{
+    if (!of_this_kind(decryption, info)) {
+        return CM_ERR_FRAME_FOREIGN;
     }
-    return info->primes == decryption->primes && info->counter == decryption->counter &&
-           info->scale_or_t == decryption->scale_or_t;
+    if (info->xof != CM_XOF_NONE) {
+        return CM_ERR_FRAME_SEED;
+    }
+    if (!info->ntt_form) {
+        return CM_ERR_FRAME_DOMAIN;
+    }
+    if (info->log2_tiles != decryption->log2_tiles) {
+        return CM_ERR_FRAME_FOREIGN;
+    }
+    return CM_OK;
+}
+
+/* The first frame settles which ciphertext it is; the others are held to it. */
+static cm_status check_ciphertext(cm_decryption *decryption, const cm_ciphertext_info *info)
+{
+    if (decryption->primes != 0) {
+        const bool same = info->primes == decryption->primes && info->counter == decryption->counter &&
+                          info->scale_or_t == decryption->scale_or_t;
+        return same ? CM_OK : CM_ERR_FRAME_FOREIGN;
+    }
+    if (decryption->scheme == CM_CKKS && !scale_fits(decryption, info)) {
+        return CM_ERR_SCALE;
+    }
+    decryption->primes = info->primes;
+    decryption->counter = info->counter;
+    decryption->scale_or_t = info->scale_or_t;
+    return CM_OK;
 }
 
 /* The frame's number in the order that a decryption takes. */
 static uint32_t number_of(const cm_decryption *decryption, unsigned component, unsigned prime, unsigned tile)
 {
     return (((uint32_t)prime << decryption->log2_tiles) + tile) * 2u + (1u - component);
+}
+
+/* Whether the frame that is open, or comes next, is at a prime that counts. */
+static bool counts(const cm_decryption *decryption)
+{
+    return (uint32_t)decryption->next >> (decryption->log2_tiles + 1u) <
+           primes_used(decryption, decryption->primes);
 }
 
 static void open_ring(const cm_decryption *decryption, const layout *parts, unsigned prime, unsigned tile)
@@ -145,23 +201,22 @@ static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, 
     if (decryption->status != CM_OK) {
         return decryption->status;
     }
-    if (!as_expected(decryption, info)) {
-        return CM_ERR_FRAME_FOREIGN;
+    cm_status status = check_kind(decryption, info);
+    if (status == CM_OK && (decryption->position != CM_NO_FRAME_OPEN ||
+                            number_of(decryption, component, prime, tile) != decryption->next)) {
+        status = CM_ERR_FRAME_ORDER;
     }
-    if (decryption->open || number_of(decryption, component, prime, tile) != decryption->next) {
-        return CM_ERR_FRAME_ORDER;
+    if (status == CM_OK) {
+        status = check_ciphertext(decryption, info);
     }
-    if (decryption->primes == 0) {
-        decryption->primes = info->primes;
-        decryption->counter = info->counter;
-        decryption->scale_or_t = info->scale_or_t;
+    if (status != CM_OK) {
+        return status;
     }
-    if (component == 1) {
+    if (component == 1 && counts(decryption)) {
         const layout parts = layout_of(decryption);
         open_ring(decryption, &parts, prime, tile);
         prepare_secret(decryption, &parts);
     }
-    decryption->open = true;
     decryption->position = 0;
     return CM_OK;
 }
@@ -194,7 +249,7 @@ static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, u
 static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
     cm_decryption *decryption = decryption_of(self);
-    if (decryption->status != CM_OK) {
+    if (decryption->status != CM_OK || !counts(decryption)) {
         return decryption->status;
     }
     const layout parts = layout_of(decryption);
@@ -206,7 +261,7 @@ static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint
     } else {
         take_off(tile, residues, count, prime->q);
     }
-    decryption->position += count;
+    decryption->position = (uint16_t)(decryption->position + count);
     return CM_OK;
 }
 
@@ -232,12 +287,12 @@ static cm_status end_frame(cm_receiver *self)
     if (decryption->status != CM_OK) {
         return decryption->status;
     }
-    const layout parts = layout_of(decryption);
-    if (decryption->next % 2u == 1u) {
+    if (decryption->next % 2u == 1u && counts(decryption)) {
+        const layout parts = layout_of(decryption);
         cm_ntt_inverse_lazy(parts.tile, &parts.work->ring);
         add_tile(decryption, &parts);
     }
-    decryption->open = false;
+    decryption->position = CM_NO_FRAME_OPEN;
     decryption->next++;
     return CM_OK;
 }
@@ -273,7 +328,8 @@ static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_sec
     memset(decryption, 0, sizeof *decryption);
     decryption->receiver = (cm_receiver){begin_frame, take_residues, end_frame, fail};
     decryption->status = CM_ERR_ARGUMENT;
-    if (!key || !key->ternary || log2_tiles > CM_MAX_LOG2_TILES) {
+    decryption->position = CM_NO_FRAME_OPEN;
+    if (!cm_secret_key_usable(key) || log2_tiles > CM_MAX_LOG2_TILES) {
         return CM_ERR_ARGUMENT;
     }
     if (CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM && log2_tiles > 2) {
@@ -313,7 +369,7 @@ static cm_status completeness(cm_decryption *decryption)
     if (decryption->status != CM_OK) {
         return decryption->status;
     }
-    if (decryption->open || decryption->primes == 0 ||
+    if (decryption->position != CM_NO_FRAME_OPEN || decryption->primes == 0 ||
         decryption->next != (uint32_t)decryption->primes << (decryption->log2_tiles + 1u)) {
         fail(&decryption->receiver, CM_ERR_FRAME_SHORT);
         return CM_ERR_FRAME_SHORT;
@@ -491,7 +547,7 @@ static cm_status check_ckks(const cm_ckks_expected *expected)
     if ((expected->slots != CM_SLOTS_REAL && expected->slots != CM_SLOTS_COMPLEX) ||
         (expected->precision != CM_FIXED_31 && expected->precision != CM_FIXED_63) ||
         (expected->number != CM_FLOAT32 && expected->number != CM_INT32) || expected->exponent < -128 ||
-        expected->exponent > 127) {
+        expected->exponent > 127 || expected->largest == 0) {
         return CM_ERR_ARGUMENT;
     }
     const bool built = (expected->slots == CM_SLOTS_REAL || CM_CONFIG_COMPLEX) &&
@@ -513,7 +569,8 @@ static cm_status prepare_ckks(cm_decryption *decryption, const cm_secret_key *ke
     decryption->encoding = (uint8_t)expected->slots;
     decryption->number_bits = (uint8_t)expected->precision;
     decryption->number = (uint8_t)expected->number;
-    decryption->exponent = expected->exponent;
+    decryption->exponent = (int8_t)expected->exponent;
+    decryption->largest = expected->largest;
     return lend_arena(decryption, arena, arena_bytes);
 }
 
@@ -545,7 +602,8 @@ static cm_status end_ckks(cm_decryption *decryption, cm_stream *stream, unsigned
     const cm_slots slots = slots_of(decryption);
     const size_t count = ring_degree(decryption) >> (slots == CM_SLOTS_COMPLEX ? 0u : 1u);
     uint32_t *const sums = (uint32_t *)(void *)parts.sums;
-    cm_ckks_sums_join(sums, precision, (uint32_t)count, decryption->key.params->primes, decryption->primes);
+    cm_ckks_sums_join(sums, precision, (uint32_t)count, decryption->key.params->primes,
+                      primes_used(decryption, decryption->primes));
     if (stream) {
         cm_ckks_sums_flood(sums, precision, (uint32_t)count, stream, log2_noise);
     }

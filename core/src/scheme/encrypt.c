@@ -396,7 +396,7 @@ static cm_status emit_tile(const cm_public_key *key, const layout *parts, unsign
 
 #endif
 
-/* The components first .. last - 1 at one prime. Together, they share the transforms of u. */
+/* The components last .. first at one prime: 1 before 0, as decryption takes them. Together, they share the transforms of u. */
 static cm_status emit_prime(const cm_public_key *key, const layout *parts, unsigned first, unsigned last,
                             unsigned index, cm_emitter *emitter)
 {
@@ -406,7 +406,7 @@ static cm_status emit_prime(const cm_public_key *key, const layout *parts, unsig
     for (unsigned tile = 0; tile < 1u << CM_CONFIG_LOG2_TILES; tile++) {
         cm_ring_select_tile(ring, CM_CONFIG_LOG2_TILES, tile);
         prepare_tile(parts);
-        for (unsigned component = first; component < last && status == CM_OK; component++) {
+        for (unsigned component = last + 1u; component-- > first && status == CM_OK;) {
             status = emit_tile(key, parts, component, index, tile, emitter);
         }
     }
@@ -423,7 +423,7 @@ static cm_status emit_asymmetric(const cm_public_key *key, const layout *parts, 
     cm_sample_ternary(&work->stream, parts->packed, (uint32_t)1 << key->params->log2_n);
     cm_status status = CM_OK;
     for (unsigned pass = 0; pass < passes; pass++) {
-        const unsigned last = passes == 2u ? pass + 1u : 2u;
+        const unsigned last = passes == 2u ? pass : 1u;
         for (unsigned i = 0; i < primes && status == CM_OK; i++) {
             status = emit_prime(key, parts, pass, last, i, emitter);
         }

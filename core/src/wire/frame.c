@@ -282,7 +282,7 @@ static bool shape_valid(const cm_frame *frame)
     }
     if (frame->payload == CM_PAYLOAD_SEED) {
         return frame->component == 1 && frame->prime == 0 && frame->log2_tiles == 0 &&
-               info->components == 2 && cm_public_seed_bytes(info->xof) != 0;
+               info->components == 2 && info->xof != CM_XOF_NONE;
     }
     return frame->payload == CM_PAYLOAD_RESIDUES && (info->xof == CM_XOF_NONE || frame->component == 0);
 }
@@ -341,7 +341,9 @@ cm_status cm_frame_parse_header(const uint8_t *bytes, size_t length, const cm_pa
             frame->residue_count = (uint32_t)1 << (frame->info.params->log2_n - frame->log2_tiles);
             expected = frame->residue_count / 8u * bits_of(frame->info.params->primes[frame->prime].q);
         }
-        if (frame->payload_bytes != expected) {
+        if (expected == 0) {
+            status = CM_ERR_UNSUPPORTED; /* the seed of an XOF that this build leaves out */
+        } else if (frame->payload_bytes != expected) {
             status = CM_ERR_FRAME_FIELD;
         }
     }
@@ -405,7 +407,7 @@ cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues)
 
 /* ---- reading as the bytes come ---- */
 
-enum { PART_HEADER, PART_RESIDUES, PART_CRC };
+enum { PART_HEADER, PART_RESIDUES, PART_SEED, PART_CRC };
 
 static void await(cm_frame_reader *reader, unsigned part, unsigned bytes)
 {
@@ -430,16 +432,18 @@ static cm_status take_header(cm_frame_reader *reader, const uint8_t *bytes)
     if (status != CM_OK) {
         return status;
     }
-    if (frame.payload != CM_PAYLOAD_RESIDUES) {
-        return CM_ERR_UNSUPPORTED;
-    }
     frame.info.log2_tiles = frame.log2_tiles;
-    reader->prime = reader->params->primes[frame.prime].q;
-    reader->bits = (uint8_t)bits_of(reader->prime);
-    reader->residues_left = (uint16_t)frame.residue_count;
-    reader->group = (uint8_t)(frame.residue_count < CM_FRAME_GROUP ? frame.residue_count : CM_FRAME_GROUP);
     reader->crc = cm_crc32c(0, bytes, CM_FRAME_HEADER_BYTES);
-    await(reader, PART_RESIDUES, reader->group / 8u * reader->bits);
+    if (frame.payload == CM_PAYLOAD_SEED) {
+        await(reader, PART_SEED, frame.payload_bytes);
+    } else {
+        reader->prime = reader->params->primes[frame.prime].q;
+        reader->bits = (uint8_t)bits_of(reader->prime);
+        reader->residues_left = (uint16_t)frame.residue_count;
+        reader->group =
+            (uint8_t)(frame.residue_count < CM_FRAME_GROUP ? frame.residue_count : CM_FRAME_GROUP);
+        await(reader, PART_RESIDUES, reader->group / 8u * reader->bits);
+    }
     return reader->receiver->begin(reader->receiver, &frame.info, frame.component, frame.prime, frame.tile);
 }
 
@@ -515,6 +519,18 @@ static cm_status take_group(cm_frame_reader *reader, const uint8_t *bytes)
     return reader->receiver->residues(reader->receiver, residues, reader->group);
 }
 
+static cm_status take_seed(cm_frame_reader *reader, const uint8_t *bytes)
+{
+    uint32_t words[CM_MAX_PUBLIC_SEED_BYTES / 4u];
+    const uint32_t count = reader->wanted / 4u;
+    reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
+    for (uint32_t i = 0; i < count; i++) {
+        words[i] = cm_load32(bytes + 4u * i);
+    }
+    await(reader, PART_CRC, CM_FRAME_CRC_BYTES);
+    return reader->receiver->residues(reader->receiver, words, count);
+}
+
 static cm_status take_crc(cm_frame_reader *reader, const uint8_t *bytes)
 {
     if (cm_load32(bytes) != reader->crc) {
@@ -526,10 +542,16 @@ static cm_status take_crc(cm_frame_reader *reader, const uint8_t *bytes)
 
 static cm_status take(cm_frame_reader *reader, const uint8_t *bytes)
 {
-    if (reader->part == PART_HEADER) {
+    switch (reader->part) {
+    case PART_HEADER:
         return take_header(reader, bytes);
+    case PART_RESIDUES:
+        return take_group(reader, bytes);
+    case PART_SEED:
+        return take_seed(reader, bytes);
+    default:
+        return take_crc(reader, bytes);
     }
-    return reader->part == PART_RESIDUES ? take_group(reader, bytes) : take_crc(reader, bytes);
 }
 
 /* Parts that are whole in bytes are used where they lie; others are gathered in piece. */

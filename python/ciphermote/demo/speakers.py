@@ -97,6 +97,7 @@ def aided_model_header(network: Network, integers: IntegerNetwork, rounds: Round
             f"    .limit = {integers.limit},",
             f"    .cap_bits = 0x{cap_bits:08X}u,",
             f"    .log2_scale = {rounds.log2_scale},",
+            f"    .largest = {rounds.largest}u,",
             "};",
             "",
             "#endif",

@@ -1,0 +1,121 @@
+/* Puts a seed's expansion where a decryption wants it: before each tile of component 0 comes that of component 1. */
+#include "ciphermote/expander.h"
+
+#include <string.h>
+
+#include "random/bytes.h"
+#include "random/sample.h"
+
+typedef char cm_expander_state_fits[sizeof(cm_uniform) <= CM_EXPANDER_STATE_BYTES ? 1 : -1];
+
+enum { NO_SEED, IN_SEED, EXPANDING }; /* cm_seed_expander.stage */
+
+static cm_seed_expander *expander_of(cm_receiver *self)
+{
+    return (cm_seed_expander *)(void *)self;
+}
+
+static cm_uniform *uniform_of(cm_seed_expander *expander)
+{
+    return (cm_uniform *)(void *)expander->state;
+}
+
+static bool same_ciphertext(const cm_ciphertext_info *a, const cm_ciphertext_info *b)
+{
+    return a->params->id == b->params->id && a->scheme == b->scheme && a->ntt_form == b->ntt_form &&
+           a->components == b->components && a->primes == b->primes && a->xof == b->xof &&
+           a->key_id == b->key_id && a->counter == b->counter && a->scale_or_t == b->scale_or_t;
+}
+
+static cm_status begin_seed(cm_seed_expander *expander, const cm_ciphertext_info *info)
+{
+    if (expander->stage != NO_SEED) {
+        return CM_ERR_FRAME_ORDER;
+    }
+    expander->info = *info;
+    expander->stage = IN_SEED;
+    return CM_OK;
+}
+
+/* All of component 1's tile, as its own frame would bring it. */
+static cm_status send_expansion(cm_seed_expander *expander, const cm_ciphertext_info *info, unsigned prime,
+                                unsigned tile)
+{
+    cm_receiver *next = expander->next;
+    cm_uniform *uniform = uniform_of(expander);
+    cm_status status = next->begin(next, info, 1, prime, tile);
+    if (status == CM_OK && tile == 0) {
+        cm_uniform_begin_prime(uniform, &info->params->primes[prime], prime);
+    }
+    const uint32_t points = (uint32_t)1 << (info->params->log2_n - info->log2_tiles);
+    for (uint32_t i = 0; i < points && status == CM_OK; i += CM_SAMPLE_BLOCK) {
+        uint32_t residues[CM_SAMPLE_BLOCK];
+        cm_uniform_read(uniform, residues);
+        status = next->residues(next, residues, CM_SAMPLE_BLOCK);
+    }
+    return status == CM_OK ? next->end(next) : status;
+}
+
+static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, unsigned component,
+                             unsigned prime, unsigned tile)
+{
+    cm_seed_expander *expander = expander_of(self);
+    cm_receiver *next = expander->next;
+    if (info->xof == CM_XOF_NONE) {
+        return next->begin(next, info, component, prime, tile);
+    }
+    if (component == 1) {
+        return begin_seed(expander, info);
+    }
+    if (expander->stage != EXPANDING) {
+        return CM_ERR_FRAME_ORDER;
+    }
+    if (!same_ciphertext(info, &expander->info)) {
+        return CM_ERR_FRAME_FOREIGN;
+    }
+    cm_ciphertext_info expanded = *info;
+    expanded.xof = CM_XOF_NONE;
+    const cm_status status = send_expansion(expander, &expanded, prime, tile);
+    return status == CM_OK ? next->begin(next, &expanded, component, prime, tile) : status;
+}
+
+static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
+{
+    cm_seed_expander *expander = expander_of(self);
+    if (expander->stage != IN_SEED) {
+        return expander->next->residues(expander->next, residues, count);
+    }
+    if (count * 4u != cm_public_seed_bytes(expander->info.xof)) {
+        return CM_ERR_ARGUMENT;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        cm_store32(expander->info.seed + 4u * i, residues[i]);
+    }
+    return CM_OK;
+}
+
+/* A seed is used once its frame is known to be undamaged. */
+static cm_status end_frame(cm_receiver *self)
+{
+    cm_seed_expander *expander = expander_of(self);
+    if (expander->stage != IN_SEED) {
+        return expander->next->end(expander->next);
+    }
+    const cm_ciphertext_info *info = &expander->info;
+    cm_uniform_init(uniform_of(expander), info->xof, info->seed, info->params->log2_n, info->primes);
+    expander->stage = EXPANDING;
+    return CM_OK;
+}
+
+static void hand_on_fault(cm_receiver *self, cm_status status)
+{
+    cm_receiver *next = expander_of(self)->next;
+    next->fail(next, status);
+}
+
+void cm_seed_expander_init(cm_seed_expander *expander, cm_receiver *next)
+{
+    memset(expander, 0, sizeof *expander);
+    expander->receiver = (cm_receiver){begin_frame, take_residues, end_frame, hand_on_fault};
+    expander->next = next;
+}
