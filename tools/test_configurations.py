@@ -85,6 +85,7 @@ OPTIONS = (
     option("CM_CONFIG_COUNTER_RESERVE", 16, 1, 65536, crossed=False),
     option("CM_CONFIG_KEPT_NOISE", 0, 96, crossed=False),
     option("CM_CONFIG_WIPE_STACK_BYTES", 2048, 64, crossed=False),
+    option("CM_CONFIG_SMALL", 0, 1, crossed=False),
 )
 
 NOT_OPTIONS = {
@@ -119,6 +120,16 @@ RULES = (
         ("CM_CONFIG_SLOT_ORDER", "CM_CONFIG_LOG2_TILES"),
         lambda order, tiles: order == "CM_CONFIG_SLOT_ORDER_RAM" and int(tiles) > 2,
         "CM_CONFIG_SLOT_ORDER_RAM needs n bytes",
+    ),
+    Rule(
+        ("CM_CONFIG_SMALL", "CM_CONFIG_XOF_SHAKE256"),
+        lambda small, digest: (small, digest) == ("1", "1"),
+        "CM_CONFIG_SMALL has no room",
+    ),
+    Rule(
+        ("CM_CONFIG_SMALL", "CM_CONFIG_XOF_BLAKE2XB"),
+        lambda small, digest: (small, digest) == ("1", "1"),
+        "CM_CONFIG_SMALL has no room",
     ),
     Rule(
         ("CM_CONFIG_PRECISION_31", "CM_CONFIG_PRECISION_63"),
@@ -276,7 +287,10 @@ def roots_flags(given: Iterable[str]) -> list[str]:
 def complaints(given: Iterable[str]) -> list[str]:
     """The sentences with which config.h stops a build with these flags."""
     done = subprocess.run(
-        ["gcc", "-fsyntax-only", "-x", "c", *given, CONFIG], capture_output=True, text=True, cwd=REPOSITORY
+        ["gcc", "-fsyntax-only", f"-I{CONFIG.parents[1]}", "-x", "c", *given, CONFIG],
+        capture_output=True,
+        text=True,
+        cwd=REPOSITORY,
     )
     return re.findall(r'error: #error\s+"(.*)"', done.stderr)
 

@@ -77,7 +77,7 @@ CHOICES: Sequence[Choice] = (
     *(
         Choice(
             f"CM_XOF_{xof.upper()}",
-            {f"CM_XOF_{xof.upper()}": 1},
+            {f"CM_CONFIG_XOF_{xof.upper()}": 1, "CM_CONFIG_SMALL": 0},
             workload=Workload(xof=xof),
             symmetric_only=True,
         )

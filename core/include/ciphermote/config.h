@@ -1,12 +1,33 @@
 /*
  * Ciphermote configuration: every compile-time option of the C library, its meaning and its default.
  *
- * To change an option, define it on the compiler's command line, or name a header of your own with
- * -DCM_CONFIG_FILE='"my_config.h"'; it is read first. Options given nowhere take the defaults below.
- * Combinations that cannot work stop the build with a sentence.
+ * Options are named CM_CONFIG_..., and nothing else is. To change one, define it on the compiler's command line, or name a header
+ * of your own with -DCM_CONFIG_FILE='"my_config.h"', which is read first; its value is a plain number or a name from this file.
+ * Options given nowhere take the defaults below. Combinations that cannot work stop the build with a sentence.
+ *
+ * An application sees the options of its library: an installed library carries them in build.h, and where both are compiled from
+ * source, both get the same flags. If they differ all the same, the link fails: symbols.h.
  */
 #ifndef CIPHERMOTE_CONFIG_H
 #define CIPHERMOTE_CONFIG_H
+
+/* The names that options may be set to; each is explained with its option. */
+#define CM_CONFIG_PRESET_NONE 0
+#define CM_CONFIG_PRESET_TINY 1
+#define CM_CONFIG_PRESET_BALANCED 2
+#define CM_CONFIG_PRESET_FAST 3
+#define CM_CONFIG_SLOT_ORDER_COMPUTED 0
+#define CM_CONFIG_SLOT_ORDER_RAM 1
+#define CM_CONFIG_SLOT_ORDER_FLASH 2
+#define CM_CONFIG_ENCODER_ROOTS_FLASH 0
+#define CM_CONFIG_ENCODER_ROOTS_COMPUTED 1
+#define CM_CONFIG_CRC_TABLE_NIBBLE 0
+#define CM_CONFIG_CRC_TABLE_BYTE 1
+#define CM_CONFIG_CRC_TABLE_WORD 2
+#define CM_CONFIG_NTT_ROOTS_COMPUTED 0
+#define CM_CONFIG_NTT_ROOTS_RAM 1
+#define CM_CONFIG_NTT_ROOTS_FLASH 2
+#define CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS 3
 
 #if defined(ARDUINO) && defined(__AVR__) && !defined(CM_CONFIG_FILE)
 #define CM_CONFIG_FILE "arduino_config.h" /* ports/arduino: its build passes no options */
@@ -14,6 +35,7 @@
 #ifdef CM_CONFIG_FILE
 #include CM_CONFIG_FILE
 #endif
+#include "ciphermote/build.h"
 
 /*
  * CM_CONFIG_PRESET            A bundle of the options below for encryption at 31 bits; an option given by itself still wins.
@@ -24,10 +46,6 @@
  *                                          give it CM_CONFIG_NTT_ROOTS_HEADER too
  *                      Default: none of them (CM_CONFIG_PRESET_NONE).
  */
-#define CM_CONFIG_PRESET_NONE 0
-#define CM_CONFIG_PRESET_TINY 1
-#define CM_CONFIG_PRESET_BALANCED 2
-#define CM_CONFIG_PRESET_FAST 3
 #ifndef CM_CONFIG_PRESET
 #define CM_CONFIG_PRESET CM_CONFIG_PRESET_NONE
 #endif
@@ -97,16 +115,42 @@
 #endif
 
 /*
+ * CM_CONFIG_SMALL      1: smaller structs for devices with little RAM: public seeds of 32 bytes, so ChaCha20 alone, and frames read
+ *                      32 residues at a time instead of 128. Default: 1 on AVR and with CM_CONFIG_PRESET_TINY, else 0.
+ */
+#ifndef CM_CONFIG_SMALL
+#if defined(__AVR__) || CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY
+#define CM_CONFIG_SMALL 1
+#else
+#define CM_CONFIG_SMALL 0
+#endif
+#endif
+
+/*
  * CM_CONFIG_XOF_SHAKE256      1: offer SHAKE256 for the public half of a symmetric ciphertext.
  * CM_CONFIG_XOF_BLAKE2XB      1: offer BLAKE2Xb for it. SEAL expands the seeds of these two itself.
  *                      ChaCha20 is always there: it is the fastest, and every secret stream uses it.
- *                      Default: both.
+ *                      Default: both, but neither with CM_CONFIG_SMALL.
  */
-#ifndef CM_CONFIG_XOF_SHAKE256
+#if !defined(CM_CONFIG_XOF_SHAKE256) && CM_CONFIG_SMALL
+#define CM_CONFIG_XOF_SHAKE256 0
+#elif !defined(CM_CONFIG_XOF_SHAKE256)
 #define CM_CONFIG_XOF_SHAKE256 1
 #endif
-#ifndef CM_CONFIG_XOF_BLAKE2XB
+#if !defined(CM_CONFIG_XOF_BLAKE2XB) && CM_CONFIG_SMALL
+#define CM_CONFIG_XOF_BLAKE2XB 0
+#elif !defined(CM_CONFIG_XOF_BLAKE2XB)
 #define CM_CONFIG_XOF_BLAKE2XB 1
+#endif
+#if CM_CONFIG_SMALL && (CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB)
+#error \
+    "CM_CONFIG_SMALL has no room for the seeds of SHAKE256 and BLAKE2Xb: set it to 0, or CM_CONFIG_XOF_SHAKE256 and CM_CONFIG_XOF_BLAKE2XB."
+#endif
+/* Whether there is an XOF beside ChaCha20. */
+#if CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB
+#define CM_DIGESTS 1
+#else
+#define CM_DIGESTS 0
 #endif
 
 /*
@@ -224,9 +268,6 @@
  *                      CM_CONFIG_SLOT_ORDER_FLASH     in a const table of 2^CM_CONFIG_MAX_LOG2_N bytes, for that n and all smaller ones.
  *                      Default: the preset's, else CM_CONFIG_SLOT_ORDER_COMPUTED.
  */
-#define CM_CONFIG_SLOT_ORDER_COMPUTED 0
-#define CM_CONFIG_SLOT_ORDER_RAM 1
-#define CM_CONFIG_SLOT_ORDER_FLASH 2
 #ifndef CM_CONFIG_SLOT_ORDER
 #define CM_CONFIG_SLOT_ORDER CM_CONFIG_PRESET_SLOT_ORDER
 #endif
@@ -246,8 +287,6 @@
  *                                                 2^(CM_CONFIG_MAX_LOG2_N - 3) + 280 bytes, and half that again with 63 bits.
  *                      Default: CM_CONFIG_ENCODER_ROOTS_FLASH.
  */
-#define CM_CONFIG_ENCODER_ROOTS_FLASH 0
-#define CM_CONFIG_ENCODER_ROOTS_COMPUTED 1
 #ifndef CM_CONFIG_ENCODER_ROOTS
 #define CM_CONFIG_ENCODER_ROOTS CM_CONFIG_ENCODER_ROOTS_FLASH
 #endif
@@ -262,9 +301,6 @@
  *                      CM_CONFIG_CRC_TABLE_BYTE    1 KB, four dependent ones;
  *                      CM_CONFIG_CRC_TABLE_WORD    4 KB, four independent ones.
  */
-#define CM_CONFIG_CRC_TABLE_NIBBLE 0
-#define CM_CONFIG_CRC_TABLE_BYTE 1
-#define CM_CONFIG_CRC_TABLE_WORD 2
 #ifndef CM_CONFIG_CRC_TABLE
 #define CM_CONFIG_CRC_TABLE CM_CONFIG_PRESET_CRC_TABLE
 #endif
@@ -286,10 +322,6 @@
  * CM_CONFIG_NTT_ROOTS_HEADER  With the last two: the header of tables, in quotes, that tools/generate_roots.py writes for
  *                      the parameter sets in use. The roots of other sets are computed.
  */
-#define CM_CONFIG_NTT_ROOTS_COMPUTED 0
-#define CM_CONFIG_NTT_ROOTS_RAM 1
-#define CM_CONFIG_NTT_ROOTS_FLASH 2
-#define CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS 3
 #if !defined(CM_CONFIG_NTT_ROOTS) && defined(CM_CONFIG_NTT_ROOTS_HEADER)
 #define CM_CONFIG_NTT_ROOTS CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
 #elif !defined(CM_CONFIG_NTT_ROOTS)
@@ -311,5 +343,7 @@
 #error \
     "CM_CONFIG_NTT_ROOTS cannot be in flash on AVR, which copies const tables to RAM: use CM_CONFIG_NTT_ROOTS_COMPUTED or _RAM."
 #endif
+
+#include "ciphermote/symbols.h"
 
 #endif

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ciphermote/config.h"
 #include "ciphermote/status.h"
 
 #ifdef __cplusplus

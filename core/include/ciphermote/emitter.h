@@ -30,7 +30,7 @@ typedef enum cm_xof_kind {
     CM_XOF_CHACHA20 = 3
 } cm_xof_kind;
 
-#define CM_MAX_PUBLIC_SEED_BYTES (CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB ? 64 : 32)
+#define CM_MAX_PUBLIC_SEED_BYTES (CM_CONFIG_SMALL ? 32 : 64)
 /* 32 for ChaCha20, 64 for SEAL's two, 0 for none and for what is not built. */
 size_t cm_public_seed_bytes(cm_xof_kind xof);
 

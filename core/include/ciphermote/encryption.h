@@ -24,10 +24,12 @@ typedef enum cm_number {
 } cm_number;
 
 /* What lies behind the message in the arena: workspace, two tiles, and what config.h and the kind of key ask for. */
-#if defined(__AVR__) && !CM_CONFIG_XOF_SHAKE256 && !CM_CONFIG_XOF_BLAKE2XB
+#if CM_DIGESTS
+#define CM_WORKSPACE_BYTES 704u
+#elif defined(__AVR__)
 #define CM_WORKSPACE_BYTES (248u + 8u * CM_CONFIG_MAX_LOG2_N)
 #else
-#define CM_WORKSPACE_BYTES 704u
+#define CM_WORKSPACE_BYTES 512u
 #endif
 #define CM_TILE_BYTES(n) (4u * (size_t)(n) >> CM_CONFIG_LOG2_TILES)
 #define CM_ROOTS_BYTES(n) (CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM ? CM_TILE_BYTES(n) : 0u)

@@ -70,8 +70,7 @@ CM_MUST_CHECK cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residue
  * Frames to a receiver, as they come, in pieces of any size: every residue is handed on once it is known to be below its
  * prime, and the frame's end once its check sum fits. After a fault the reader takes nothing more.
  */
-#define CM_FRAME_GROUP \
-    (CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY ? 32u : 128u) /* residues handed on at once, at most */
+#define CM_FRAME_GROUP (CM_CONFIG_SMALL ? 32u : 128u)        /* residues handed on at once, at most */
 #define CM_FRAME_GROUP_MAX_BYTES (CM_FRAME_GROUP / 8u * 27u) /* packed, at the largest prime's bits */
 typedef struct cm_frame_reader {
     cm_receiver *receiver;

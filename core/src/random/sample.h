@@ -46,11 +46,11 @@ typedef struct cm_uniform {
     uint32_t pending; /* ChaCha20: drawn but not used, pending_bits of it */
     union {
         cm_stream chacha;
-#if CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB
+#if CM_DIGESTS
         cm_seal_stream seal;
 #endif
     } stream;
-#if CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB
+#if CM_DIGESTS
     uint64_t limit;        /* reject x >= limit */
     uint64_t replacements; /* byte position of the next replacement */
 #endif

@@ -12,7 +12,7 @@
 #include "random/keccak.h"
 #include "random/xof.h"
 
-#if CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB
+#if CM_DIGESTS
 
 #define SEAL_SEED_BYTES 64
 

@@ -1,0 +1,54 @@
+/*
+ * The symbols of the functions that take structs or arenas whose size depends on options. They end in these options, so that an
+ * application compiled with other options than its library does not link: the linker names the missing function with the options
+ * that the application has, such as
+ *     undefined reference to `cm_device_init__small_0__max_log2_n_14__log2_tiles_1__store_noise_1__...'
+ * Give both the same options, and see ciphermote/config.h.
+ */
+#ifndef CIPHERMOTE_SYMBOLS_H
+#define CIPHERMOTE_SYMBOLS_H
+
+#include "ciphermote/config.h"
+
+#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
+#define CM_SYMBOL_ROOTS_IN_RAM 1
+#else
+#define CM_SYMBOL_ROOTS_IN_RAM 0
+#endif
+
+#define CM_SYMBOL_JOINED(before, label, value) before##label##value
+#define CM_SYMBOL_JOIN(before, label, value) CM_SYMBOL_JOINED(before, label, value)
+#define CM_SYMBOL_1(name) CM_SYMBOL_JOIN(name, __small_, CM_CONFIG_SMALL)
+#define CM_SYMBOL_2(name) CM_SYMBOL_JOIN(CM_SYMBOL_1(name), __max_log2_n_, CM_CONFIG_MAX_LOG2_N)
+#define CM_SYMBOL_3(name) CM_SYMBOL_JOIN(CM_SYMBOL_2(name), __log2_tiles_, CM_CONFIG_LOG2_TILES)
+#define CM_SYMBOL_4(name) CM_SYMBOL_JOIN(CM_SYMBOL_3(name), __store_noise_, CM_CONFIG_STORE_NOISE)
+#define CM_SYMBOL_5(name) CM_SYMBOL_JOIN(CM_SYMBOL_4(name), __kept_noise_, CM_CONFIG_KEPT_NOISE)
+#define CM_SYMBOL_6(name) \
+    CM_SYMBOL_JOIN(CM_SYMBOL_5(name), __transformed_secret_, CM_CONFIG_TRANSFORMED_SECRET)
+#define CM_SYMBOL_7(name) CM_SYMBOL_JOIN(CM_SYMBOL_6(name), __whole_products_, CM_CONFIG_WHOLE_PRODUCTS)
+#define CM_SYMBOL_8(name) CM_SYMBOL_JOIN(CM_SYMBOL_7(name), __roots_in_ram_, CM_SYMBOL_ROOTS_IN_RAM)
+#define CM_SYMBOL(name) CM_SYMBOL_JOIN(CM_SYMBOL_8(name), __digests_, CM_DIGESTS)
+
+#define cm_device_init CM_SYMBOL(cm_device_init)
+#define cm_device_emit_public_key CM_SYMBOL(cm_device_emit_public_key)
+#define cm_ckks_encrypt_symmetric CM_SYMBOL(cm_ckks_encrypt_symmetric)
+#define cm_ckks_encrypt_asymmetric CM_SYMBOL(cm_ckks_encrypt_asymmetric)
+#define cm_bfv_encrypt_symmetric CM_SYMBOL(cm_bfv_encrypt_symmetric)
+#define cm_bfv_encrypt_symmetric_read CM_SYMBOL(cm_bfv_encrypt_symmetric_read)
+#define cm_bfv_encrypt_asymmetric CM_SYMBOL(cm_bfv_encrypt_asymmetric)
+#define cm_frame_writer_init CM_SYMBOL(cm_frame_writer_init)
+#define cm_frame_parse_header CM_SYMBOL(cm_frame_parse_header)
+#define cm_frame_parse CM_SYMBOL(cm_frame_parse)
+#define cm_frame_unpack CM_SYMBOL(cm_frame_unpack)
+#define cm_frame_reader_init CM_SYMBOL(cm_frame_reader_init)
+#define cm_frame_reader_feed CM_SYMBOL(cm_frame_reader_feed)
+#define cm_seal_writer_init CM_SYMBOL(cm_seal_writer_init)
+#define cm_seed_expander_init CM_SYMBOL(cm_seed_expander_init)
+#define cm_bfv_decrypt_begin CM_SYMBOL(cm_bfv_decrypt_begin)
+#define cm_bfv_noise_begin CM_SYMBOL(cm_bfv_noise_begin)
+#define cm_ckks_decrypt_begin CM_SYMBOL(cm_ckks_decrypt_begin)
+#define cm_aided_begin CM_SYMBOL(cm_aided_begin)
+#define cm_aided_send CM_SYMBOL(cm_aided_send)
+#define cm_aided_answer CM_SYMBOL(cm_aided_answer)
+
+#endif

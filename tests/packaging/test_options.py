@@ -1,0 +1,206 @@
+"""An application and its library share their options, or they do not come together.
+
+Each option is given to the library alone, and to the application alone, in a build from source. Then the link
+fails and names the options, or the program is right: examples/round_trip, under AddressSanitizer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from packaging_support import REPOSITORY, run
+
+sys.path.insert(0, str(REPOSITORY / "tools"))
+import test_configurations as configurations
+
+EXAMPLE = REPOSITORY / "examples" / "round_trip"
+COMPILE = ("gcc", "-std=c11", "-fsanitize=address")
+RIGHT = ("21.000 21.100 21.200 ... degrees", "100 101 102 ... counts")
+
+OTHER_VALUES = {
+    option.name: next(value for value in option.values if value not in ("16", option.values[0]))
+    for option in configurations.OPTIONS
+    if option.name not in ("CM_CONFIG_PRECISION_63", "CM_CONFIG_NTT_ROOTS")
+} | {
+    "CM_CONFIG_LOG2_TILES": "2",
+    "CM_CONFIG_NTT_ROOTS": "CM_CONFIG_NTT_ROOTS_RAM",
+    "CM_CONFIG_PRECISION_63": "0",
+    "CM_CONFIG_MAX_LOG2_N": "12",
+    "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST",
+}
+"""A value of each option that is not its default and that the example's set allows."""
+
+IN_SYMBOLS = (
+    *("LOG2_TILES", "WHOLE_PRODUCTS", "NTT_ROOTS", "STORE_NOISE", "TRANSFORMED_SECRET", "MAX_LOG2_N"),
+    *("KEPT_NOISE", "SMALL", "PRESET"),
+)
+"""Those that change structs or arenas, or bring others that do."""
+
+STRUCTS = """\
+#include "ciphermote/ciphermote.h"
+#include <stdio.h>
+#define SHOW(type) printf(#type " %zu\\n", sizeof(type))
+int main(void)
+{
+    SHOW(cm_device); SHOW(cm_platform); SHOW(cm_secret_key); SHOW(cm_public_key); SHOW(cm_ciphertext_info);
+    SHOW(cm_emitter); SHOW(cm_frame_writer); SHOW(cm_seal_writer); SHOW(cm_frame); SHOW(cm_frame_reader);
+    SHOW(cm_seed_expander); SHOW(cm_decryption); SHOW(cm_aided); SHOW(cm_aided_plan); SHOW(cm_ckks_values);
+    SHOW(cm_ckks_expected); SHOW(cm_bfv_values); SHOW(cm_bfv_expected); SHOW(cm_bfv_reader); SHOW(cm_params);
+    SHOW(cm_prime); SHOW(cm_accelerator); SHOW(cm_accelerator_bus); SHOW(cm_sink);
+}
+"""
+
+
+def defined(name: str) -> str:
+    return f"-D{name}={OTHER_VALUES[name]}"
+
+
+@pytest.fixture(scope="session")
+def one_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("one-file")
+    run(sys.executable, REPOSITORY / "tools" / "amalgamate.py", "--output", folder)
+    return folder
+
+
+def compiled(one_file: Path, source: Path, output: Path, *flags: str) -> Path:
+    run(*COMPILE, *flags, "-I", one_file / "include", "-c", source, "-o", output)
+    return output
+
+
+@pytest.fixture(scope="session")
+def plain_library(one_file: Path) -> Path:
+    return compiled(one_file, one_file / "ciphermote.c", one_file / "library.o")
+
+
+@pytest.fixture(scope="session")
+def plain_application(one_file: Path) -> Path:
+    return compiled(one_file, EXAMPLE / "round_trip.c", one_file / "application.o")
+
+
+def linked(*objects: Path, output: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMPILE, *map(str, objects), "-o", str(output)], capture_output=True, text=True)
+
+
+def check_together(application: Path, library: Path, name: str, program: Path) -> None:
+    """The two, of which one was built with another value of this option."""
+    done = linked(application, library, output=program)
+    if name.removeprefix("CM_CONFIG_") in IN_SYMBOLS:
+        assert done.returncode != 0
+        assert re.search(r"undefined reference to `cm_device_init__small_\d__max_log2_n_\d+__", done.stderr)
+        return
+    assert done.returncode == 0, done.stderr
+    ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=120)
+    if ran.returncode == 0:
+        assert all(ran.stdout.count(line) == 2 for line in RIGHT), ran.stdout
+    else:
+        assert ran.returncode == 1, ran.stderr
+        assert re.search(r"This build leaves that out|The arena is too small", ran.stderr), ran.stderr
+
+
+def test_the_example_is_right_where_both_are_built_alike(
+    plain_application: Path, plain_library: Path, tmp_path: Path
+) -> None:
+    assert linked(plain_application, plain_library, output=tmp_path / "program").returncode == 0
+    printed = run(tmp_path / "program")
+    assert all(printed.count(line) == 2 for line in RIGHT), printed
+
+
+DIGESTS = ("CM_CONFIG_XOF_SHAKE256", "CM_CONFIG_XOF_BLAKE2XB")
+
+
+@pytest.mark.parametrize("name", OTHER_VALUES)
+def test_an_option_that_the_library_alone_has_breaks_nothing_in_silence(
+    name: str, one_file: Path, plain_application: Path, tmp_path: Path
+) -> None:
+    library = compiled(one_file, one_file / "ciphermote.c", tmp_path / "library.o", defined(name))
+    check_together(plain_application, library, name, tmp_path / "program")
+
+
+@pytest.mark.parametrize("name", OTHER_VALUES)
+def test_an_option_that_the_application_alone_has_breaks_nothing_in_silence(
+    name: str, one_file: Path, plain_library: Path, tmp_path: Path
+) -> None:
+    application = compiled(one_file, EXAMPLE / "round_trip.c", tmp_path / "application.o", defined(name))
+    check_together(application, plain_library, name, tmp_path / "program")
+
+
+def test_every_option_is_tried() -> None:
+    config = (REPOSITORY / "core/include/ciphermote/config.h").read_text()
+    options = set(re.findall(r"^#(?:ifndef|if !defined\() ?(CM_CONFIG_\w+)", config, re.MULTILINE))
+    targets_own = {"CM_CONFIG_ASM", "CM_CONFIG_ACCELERATOR"}
+    assert options - set(OTHER_VALUES) == targets_own
+
+
+def test_structs_depend_on_the_small_profile_alone(tmp_path: Path) -> None:
+    source = tmp_path / "structs.c"
+    source.write_text(STRUCTS)
+
+    def sizes(*flags: str) -> str:
+        program = tmp_path / "structs"
+        run("gcc", "-std=c11", *flags, "-I", REPOSITORY / "core/include", source, "-o", program)
+        return run(program)
+
+    usual = sizes()
+    for name in sorted(set(OTHER_VALUES) - {"CM_CONFIG_SMALL"}):
+        assert sizes(defined(name)) == usual, name
+    assert sizes(*(f"-D{name}=0" for name in DIGESTS)) == usual
+    assert sizes("-DCM_CONFIG_ACCELERATOR=1") == usual
+    small = sizes("-DCM_CONFIG_SMALL=1")
+    assert small != usual
+    assert sizes("-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY") == small
+
+
+# ---- installed ----
+
+FAST = "-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST;CM_CONFIG_MAX_LOG2_N=12"
+FLAGS = "-DCMAKE_C_FLAGS=-DCM_CONFIG_LOG2_TILES=3 -DCM_CONFIG_STORE_NOISE=1 -DCM_CONFIG_XOF_BLAKE2XB=0"
+
+
+@pytest.fixture(scope="module", params=[FAST, FLAGS], ids=["by CIPHERMOTE_OPTIONS", "by compiler flags"])
+def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("installed")
+    general = ("-DCIPHERMOTE_BUILD_TESTS=OFF", "-DCMAKE_INSTALL_LIBDIR=lib")
+    run("cmake", "-S", REPOSITORY, "-B", folder / "build", "-G", "Ninja", *general, request.param)
+    run("cmake", "--build", folder / "build")
+    run("cmake", "--install", folder / "build", "--prefix", folder / "prefix")
+    return folder / "prefix"
+
+
+def pkg_config(prefix: Path) -> list[str]:
+    environment = os.environ | {"PKG_CONFIG_PATH": str(prefix / "lib" / "pkgconfig")}
+    return shlex.split(run("pkg-config", "--cflags", "--libs", "ciphermote", env=environment))
+
+
+def test_an_installed_library_gives_its_options_to_programs_that_name_none(
+    installed: Path, tmp_path: Path
+) -> None:
+    source = EXAMPLE / "round_trip.c"
+    run("gcc", "-std=c11", source, "-o", tmp_path / "program", *pkg_config(installed))
+    printed = run(tmp_path / "program")
+    assert all(printed.count(line) == 2 for line in RIGHT), printed
+    run("cmake", "-S", EXAMPLE, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path / "build")
+    assert run(tmp_path / "build" / "round_trip") == printed
+
+
+def test_a_program_that_asks_an_installed_library_for_other_options_is_refused(
+    installed: Path, tmp_path: Path
+) -> None:
+    for option in (
+        "CM_CONFIG_LOG2_TILES=0",
+        "CM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED",
+        "CM_CONFIG_COMPLEX=0",
+    ):
+        command = ["gcc", "-std=c11", f"-D{option}", "-fsyntax-only", EXAMPLE / "round_trip.c"]
+        done = subprocess.run(
+            [*map(str, command), *pkg_config(installed)], capture_output=True, text=True, timeout=60
+        )
+        name = option.split("=")[0]
+        assert done.returncode != 0
+        assert re.search(rf"This library was built with {name} = \d+: leave the option out", done.stderr)
