@@ -44,6 +44,9 @@ class Module:
         return self.quoted_us * QUOTED_MHZ
 
 
+SENT_BYTES = 98_304
+"""A ciphertext on the wire in every configuration: two components at three primes, 4 bytes a residue."""
+
 ENCRYPTIONS = {
     ("symmetric", "high performance"): Encryption(
         "high performance", 43_200_000, 680_790, 148_480, 20_188, 173_080, 137, 169

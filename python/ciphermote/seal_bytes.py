@@ -2,8 +2,8 @@
 
 Every field is checked before it is used, because SEAL itself checks too little: a scale of NaN, a zero second
 half or a count of 2^28 words goes straight into its arithmetic or its allocator. What this module accepts,
-SEAL can be given. It writes header version 3.6 without compression, which SEAL 3.4 to 4.x all load, and reads
-3.4 on and 4.x, plain, zlib or zstd. It never calls SEAL and never expands a seed. docs/wire-format.md has the
+SEAL can be given. It writes header version 3.6 without compression, which SEAL 3.6 to 4.x all load, and reads
+3.6 on and 4.x, plain, zlib or zstd. It never calls SEAL and never expands a seed. docs/wire-format.md has the
 layout.
 """
 
@@ -238,8 +238,8 @@ def _parse_header(
     magic, header_bytes, major, minor, compression, reserved, size = _HEADER.unpack(head)
     if magic != _MAGIC or header_bytes != _HEADER.size or reserved != 0:
         fail("there is no SEAL header here; check that the bytes are a SEAL object of this kind and whole.")
-    if not ((major == 3 and minor >= 4) or major == 4):
-        fail(f"version {major}.{minor} is not read; save with SEAL 3.4 to 4.x.")
+    if not ((major == 3 and minor >= 6) or major == 4):
+        fail(f"version {major}.{minor} is not read; save with SEAL 3.6 to 4.x.")
     if compression not in (_COMPRESSION_NONE, _COMPRESSION_ZLIB, _COMPRESSION_ZSTD):
         fail(f"compression {compression} is unknown; save without compression, or with zlib or zstd.")
     return (major, minor), compression, size

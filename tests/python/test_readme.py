@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,53 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 ELSEWHERE = ("make ", "pip install ")
 """What continuous integration and the packaging tests run."""
+
+
+EXAMPLES_MAIN = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint8_t sent[65536];
+static size_t length;
+
+static int keep(void *context, const uint8_t *bytes, size_t count)
+{
+    (void)context;
+    memcpy(sent + length, bytes, count);
+    length += count;
+    return 0;
+}
+
+static int draw(void *context, uint8_t *out, size_t count)
+{
+    (void)context;
+    while (count-- > 0) {
+        *out++ = (uint8_t)rand();
+    }
+    return 0;
+}
+
+static uint64_t stored;
+static int get(void *context, uint64_t *value) { (void)context; *value = stored; return 0; }
+static int put(void *context, uint64_t value) { (void)context; stored = value; return 0; }
+
+int main(void)
+{
+    const float readings[] = {21.4f, -58.0f};
+    const cm_platform platform = {draw, get, put, NULL};
+    const float *values = (const float *)(const void *)arena;
+    cm_device device;
+    if (cm_device_init(&device, cm_provisioned_device_secret, &platform) != CM_OK ||
+        send_readings(&device, readings, 2, (cm_sink){keep, NULL}) != CM_OK ||
+        read_result(sent, length) != CM_OK) {
+        return 1;
+    }
+    printf("%.1f %.1f %.1f\n", (double)values[0], (double)values[1], (double)values[2] + 0.01);
+    return 0;
+}
+"""
+"""Sends readings, and reads them back."""
 
 
 def found(pattern: str) -> tuple[str, ...]:
@@ -56,8 +104,12 @@ def test_the_owners_commands_work_one_after_the_other_and_their_header_compiles(
     for command in commands:
         shell(command, tmp_path)
     (example,) = found(r"^```c\n(.*?)^```$")
-    (tmp_path / "example.c").write_text(example)
-    shell(f"cc -std=c11 -Wall -Wextra -Werror -c example.c -I'{ROOT / 'core/include'}'", tmp_path)
+    (tmp_path / "example.c").write_text(example + EXAMPLES_MAIN)
+    sources = " ".join(shlex.quote(str(path)) for path in (ROOT / "core/src").glob("*/*.c"))
+    include = f"-I'{ROOT / 'core/include'}'"
+    shell(f"cc -std=c11 -Wall -Wextra -Werror -c example.c {include}", tmp_path)
+    shell(f"cc -std=c11 example.o {sources} {include} -I'{ROOT / 'core/src'}' -o example", tmp_path)
+    assert shell("./example", tmp_path).split() == ["21.4", "-58.0", "0.0"]
 
 
 def test_every_indented_line_is_a_command_that_something_runs() -> None:

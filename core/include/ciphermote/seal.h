@@ -1,5 +1,5 @@
 /*
- * Microsoft SEAL's own bytes, straight from the device (header version 3.6, which SEAL 3.4 to 4.x all load; no
+ * Microsoft SEAL's own bytes, straight from the device (header version 3.6, which SEAL 3.6 to 4.x all load; no
  * compression). docs/wire-format.md has the layout.
  */
 #ifndef CIPHERMOTE_SEAL_H

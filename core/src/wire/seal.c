@@ -10,7 +10,7 @@
 #define FIELDS_BYTES 105 /* object header, fields, array header and array count: where the residues begin */
 #define SEED_INFO_BYTES (OBJECT_HEADER_BYTES + 1 + 64)
 
-/* SEAL 3.4 to 4.x load a 3.6 header; a 4.x one loads in its own minor version alone. */
+/* SEAL 3.6 to 4.x load a 3.6 header; a 4.x one loads in its own minor version alone. */
 static void put_object_header(uint8_t at[OBJECT_HEADER_BYTES], uint64_t object_bytes)
 {
     at[0] = 0x5E;
