@@ -5,4 +5,13 @@ so that ``ciphermote.parameters`` and ``ciphermote.adviser`` work without the co
 SEAL.
 """
 
-__version__ = "0.1.0"
+from typing import Any
+
+
+def __getattr__(name: str) -> Any:
+    """__version__ as the package was built: it stands in the public C header, and not here again."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import version
+
+    return version("ciphermote")

@@ -2,7 +2,7 @@
  * Decryption on the device: a ciphertext comes in frames, in pieces of any size, and leaves as values in the arena.
  *
  * A ciphertext is never held. For each prime in turn, and each tile of it, component 1 comes and then component 0, both in
- * NTT form (ciphermote.adapter.device_frames on the gateway puts them so): the products with the secret are made as
+ * NTT form (ciphermote.returning.device_frames on the gateway puts them so): the products with the secret are made as
  * the residues arrive, and what is left of a tile goes into sums of a few bytes a coefficient. Every field of a frame is checked
  * before it is used; any fault ends the decryption with a status and a wiped arena, and there is no half answer.
  *
