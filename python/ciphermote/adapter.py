@@ -159,10 +159,11 @@ class FrameSet:
             seed,
             scheme,
             head.plain_modulus,
+            head.key_id,
         )
 
     def to_seal(self, *, seeded: bool = False, coefficients: bool = False) -> bytes:
-        """SEAL's bytes of seal_ciphertext."""
+        """SEAL's bytes of seal_ciphertext, and their label."""
         return sb.write_ciphertext(self.seal_ciphertext(seeded=seeded, coefficients=coefficients))
 
 
@@ -462,8 +463,8 @@ def adapt(
     seeded: bool = False,
     coefficients: bool = False,
 ) -> bytes:
-    """The frames of one ciphertext, in any order, as SEAL's bytes of it. FrameError, which says what is
-    wrong.
+    """The frames of one ciphertext, in any order, as SEAL's bytes of it and their label. FrameError, which
+    says what is wrong.
 
     plain_modulus: BFV's t; 0 for CKKS. seeded keeps the seed for SEAL to expand, where it can;
     coefficients brings BFV's to coefficient form: see FrameSet.seal_ciphertext.

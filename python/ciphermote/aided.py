@@ -26,6 +26,7 @@ from ciphermote.inference import (
     plan_exact,
     plan_linear,
 )
+from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet
 from ciphermote.returning import check_address, device_frames
 
@@ -117,8 +118,9 @@ def _stride_of(layer: LinearModel) -> int:
 class Session:
     """One device's rounds on one first ciphertext: answer() as often as there are layers, no more.
 
-    engine: of the rounds' parameters and scheme, with their Galois keys. log2_tiles: the tiles that the
-    device decrypts. EngineError if the engine does not suit, ParameterError if no frame can say the others.
+    engine: of the rounds' parameters and scheme, with their Galois keys, of the device's key. log2_tiles: the
+    tiles that the device decrypts. EngineError if the engine does not suit, MismatchError if its keys are of
+    another key, ParameterError if no frame can say the others.
     """
 
     def __init__(self, engine: Engine, rounds: Rounds, key_id: int, *, log2_tiles: int = 0) -> None:
@@ -127,6 +129,7 @@ class Session:
                 "The engine is of other parameters or another scheme than the rounds: open it with theirs."
             )
         check_address(key_id, 0, log2_tiles)
+        check_key("the device", key_id, "the evaluation keys", engine.key_id, bare=True)
         self._engine = engine
         self._rounds = rounds
         self._key_id = key_id

@@ -22,18 +22,22 @@ from numpy.typing import ArrayLike, NDArray
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_errors, core_params
-from ciphermote.errors import ParameterError, ValueRangeError
+from ciphermote.errors import MismatchError, ParameterError, ValueRangeError
 from ciphermote.keys import SecretKey
+from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet
 
 
 @dataclass(frozen=True, eq=False)
 class Plain:
-    """A decrypted polynomial. coefficients: float64 [n], centred; primes: of the ciphertext."""
+    """A decrypted polynomial. coefficients: float64 [n], centred; primes: of the ciphertext; key_id: of the
+    key, None if nothing named it."""
 
     coefficients: NDArray[np.float64]
     scale: float
     primes: int
+    parameters: ParameterSet
+    key_id: int | None
 
     def slots(self) -> NDArray[np.float64]:
         """float64 [n/2]: the slots' real parts."""
@@ -44,24 +48,68 @@ class Plain:
         return decode(self.coefficients, self.scale)
 
 
-def decrypt(data: bytes, secret: SecretKey) -> Plain:
+def decrypt(data: bytes, secret: SecretKey, *, bare: bool = False) -> Plain:
     """Decrypt SEAL's bytes of a ciphertext of two or three polynomials, at any level, full or seeded.
 
-    FrameError if they are no such ciphertext of the key's parameters. A ciphertext of another key decrypts
-    to noise, for nothing in SEAL's bytes names the key.
+    bare: take a ciphertext without a label, or a key without an id, for nothing names their key then.
+    FrameError if they are no such ciphertext of the key's parameters; MismatchError if it is of another key,
+    or decrypts to noise (refuse_noise).
     """
     ciphertext = sb.read_ciphertext(data, secret.parameters, sizes=(2, 3))
-    residues = phase(ciphertext, secret)
-    magnitude, negative = centred(residues, secret.parameters.primes[: ciphertext.primes])
-    coefficients = _to_float(magnitude, secret.parameters.primes[: ciphertext.primes])
-    return Plain(np.where(negative, -coefficients, coefficients), ciphertext.scale, ciphertext.primes)
+    primes = secret.parameters.primes[: ciphertext.primes]
+    coefficients = _to_float(*_decrypted(ciphertext, secret, bare), primes)
+    refuse_noise(coefficients, primes)
+    return Plain(
+        coefficients, ciphertext.scale, ciphertext.primes, secret.parameters, known_key(ciphertext, secret)
+    )
 
 
-def decrypt_integers(data: bytes, secret: SecretKey) -> list[int]:
+def decrypt_integers(data: bytes, secret: SecretKey, *, bare: bool = False) -> list[int]:
     """The n centred coefficients of decrypt, exact."""
     ciphertext = sb.read_ciphertext(data, secret.parameters, sizes=(2, 3))
     primes = secret.parameters.primes[: ciphertext.primes]
-    digits, negative = centred(phase(ciphertext, secret), primes)
+    digits, negative = _decrypted(ciphertext, secret, bare)
+    refuse_noise(_to_float(digits, negative, primes), primes)
+    return to_integers(digits, negative, primes)
+
+
+def _decrypted(
+    ciphertext: sb.SealCiphertext, secret: SecretKey, bare: bool
+) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    """The phase, as centred gives it."""
+    check_key("the ciphertext", ciphertext.key_id, "the secret key", secret.key_id, bare=bare)
+    return centred(phase(ciphertext, secret), secret.parameters.primes[: ciphertext.primes])
+
+
+def known_key(ciphertext: sb.SealCiphertext, secret: SecretKey) -> int | None:
+    """The key id of a decryption: None unless ciphertext and key both say it."""
+    return None if ciphertext.key_id is None else secret.key_id
+
+
+def refuse_noise(coefficients: NDArray[np.float64], primes: Sequence[int]) -> None:
+    """MismatchError if centred coefficients (float64 [n]) hold more than slots can, as noise does.
+
+    Q is the primes' product. Values must keep |slot| * scale below Q/2 (LinearPlan.max_score), and embedding
+    keeps lengths: the sum of the coefficients' squares is scale^2 times the slots' mean square. In units of
+    Q/2 it is at most 1 then, so no such result is ever refused.
+
+    Under another key, or after a key switch with another key's, the coefficients are uniform modulo Q and
+    independent, as the ciphertext's c1 is (else it would not hide). The chance that n of them have a sum
+    below 1 is the share of the ball in the cube, (pi/4)^(n/2) / (n/2)!: below 2^-4000 at n = 1024. A program
+    may confine noise to a few coefficients, though, as a sum over slots does: a linear model of 2^b classes
+    leaves 2^(b+1) of them, and the chance is 0.8 for one class, 0.3 for 2, 0.02 for 4, 2^-18 for 8, 2^-49 for
+    16. Nor is it noticed if values wrap around in a few coefficients alone. Labels tell what this cannot.
+    """
+    half = math.prod(primes) / 2
+    if float(np.sum(np.square(coefficients / half))) > 1:
+        raise MismatchError(
+            "The ciphertext decrypts to noise: it or the evaluation keys that computed it are of another "
+            "key, or its values outgrew the modulus; decrypt it with its own key, or compute it again."
+        )
+
+
+def to_integers(digits: NDArray[np.uint64], negative: NDArray[np.bool_], primes: Sequence[int]) -> list[int]:
+    """The integers whose digits and signs centred gives, exact."""
     value = digits[-1].astype(object)
     for digit, q in zip(digits[-2::-1], primes[-2::-1], strict=True):
         value = value * q + digit
@@ -84,10 +132,33 @@ def expand_seed(parameters: ParameterSet, xof: int, seed: bytes, primes: int) ->
         return _core.expand_seed(core_params(parameters), xof, seed, primes)
 
 
+def transformed(ciphertext: sb.SealCiphertext, primes: int) -> NDArray[np.uint32]:
+    """uint32 [size, primes, n]: the residues at the first primes in NTT form, a seed expanded."""
+    residues = expand_second(ciphertext)[:, :primes]
+    if ciphertext.ntt_form:
+        return residues
+    params = core_params(ciphertext.parms)
+    with core_errors():
+        rows = [
+            [_core.ntt_forward(params, i, np.ascontiguousarray(row)) for i, row in enumerate(polynomial)]
+            for polynomial in residues
+        ]
+    return np.array(rows, dtype=np.uint32)
+
+
 def phase(ciphertext: sb.SealCiphertext, secret: SecretKey) -> NDArray[np.uint32]:
-    """uint32 [primes, n], coefficient form: c0 + c1 s, and + c2 s^2 if there are three."""
+    """uint32 [primes, n], coefficient form: c0 + c1 s, and + c2 s^2 if there are three.
+
+    MismatchError if ciphertext and key are known to be of two keys or sets.
+    """
+    check_key("the ciphertext", ciphertext.key_id, "the secret key", secret.key_id, bare=True)
+    if ciphertext.parms != secret.parameters:
+        raise MismatchError(
+            f"The ciphertext is of {ciphertext.parms.name} and the secret key of {secret.parameters.name}: "
+            "bring together what is of one set."
+        )
     params = core_params(secret.parameters)
-    residues = expand_second(ciphertext)
+    residues = transformed(ciphertext, ciphertext.primes)
     rows = []
     for i in range(ciphertext.primes):
         q = np.uint64(secret.parameters.primes[i])
@@ -128,12 +199,14 @@ def _mixed_radix(residues: NDArray[np.uint32], primes: Sequence[int]) -> NDArray
     return digits
 
 
-def _to_float(digits: NDArray[np.uint64], primes: Sequence[int]) -> NDArray[np.float64]:
+def _to_float(
+    digits: NDArray[np.uint64], negative: NDArray[np.bool_], primes: Sequence[int]
+) -> NDArray[np.float64]:
     """Every term is non-negative, so the k roundings add up to a relative error of at most k 2^-52."""
     value = digits[-1].astype(np.float64)
     for digit, q in zip(digits[-2::-1], primes[-2::-1], strict=True):
         value = value * q + digit
-    return value
+    return np.where(negative, -value, value)
 
 
 @cache

@@ -37,7 +37,10 @@ from ciphermote.parameters import (
 
 if TYPE_CHECKING:
     from ciphermote.adapter import FrameSet
+    from ciphermote.bfv import Plain as BfvPlain
+    from ciphermote.ckks import Plain as CkksPlain
     from ciphermote.inference import LinearModel
+    from ciphermote.keys import SecretKey
 
 DEFAULT_SET = "n4096_q26x3_p27"
 
@@ -109,6 +112,13 @@ def _options(
 
 KeysArgument = Annotated[
     Path, typer.Argument(metavar="KEYS", help="A directory made by `ciphermote keygen`.")
+]
+BareOption = Annotated[
+    bool,
+    typer.Option(
+        "--bare",
+        help="Take ciphertexts without a label, as SEAL itself saves them: nothing then names their key.",
+    ),
 ]
 SetOption = Annotated[
     str | None,
@@ -484,11 +494,13 @@ def infer(
     ],
     workers: Annotated[int, typer.Option(help="Processes that compute.")] = 1,
     feature_bound: Annotated[float, typer.Option(help="No |feature| is larger than this.")] = 16.0,
+    bare: BareOption = False,
 ) -> None:
     """Score encrypted readings with a linear model, on ciphertexts only.
 
     **In:** the *public* part of the keys, a model, ciphertexts. **Out:** encrypted scores in Microsoft
-    SEAL's bytes, which only the owner can read. The secret key is neither needed nor read.
+    SEAL's bytes with their label, which only the owner can read. The secret key is neither needed nor read.
+    Ciphertexts of another key are refused; scores of bare ones are bare.
 
     Example: `ciphermote infer keys-public model.json reading.ct -o score.ct`
     """
@@ -515,7 +527,9 @@ def infer(
         )
     with (
         _progress("Scoring") as progress,
-        open_engine(store.parameters, galois_keys=store.public_bytes(GALOIS_FILE), workers=workers) as engine,
+        open_engine(
+            store.parameters, galois_keys=store.public_bytes(GALOIS_FILE), bare=bare, workers=workers
+        ) as engine,
     ):
         results = engine.linear_all(contents, loaded, progress, feature_bound=feature_bound)
     if several:
@@ -545,35 +559,92 @@ def decrypt(
         Path | None, typer.Option(help="Show the scores of this model's classes instead of slots.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    plain_modulus: Annotated[
+        int,
+        typer.Option(
+            metavar="T", min=0, help="The ciphertext is BFV's, of integers modulo T; a label says it too."
+        ),
+    ] = 0,
+    bare: BareOption = False,
 ) -> None:
     """Decrypt and decode a ciphertext: the owner's step.
 
     **In:** the directory with `secret.key` (**secret**), a ciphertext. **Out:** numbers, which are as
-    confidential as the readings; give others no more digits than they need.
+    confidential as the readings; give others no more digits than they need. A ciphertext of another key is
+    refused, and so is one that decrypts to noise: tell nobody whether it did.
 
     Example: `ciphermote decrypt keys score.ct --model model.json`
     """
-    from ciphermote import ckks
     from ciphermote.keys import KeyStore
+    from ciphermote.labels import detach
 
-    plain = ckks.decrypt(_read(ciphertext), KeyStore.open(keys).secret())
+    secret = KeyStore.open(keys).secret()
+    data = _read(ciphertext)
+    _, label = detach(data)
+    if label is not None and not plain_modulus:
+        plain_modulus = label.plain_modulus
+    if plain_modulus:
+        if model is not None or complex_slots:
+            raise ParameterError(
+                "The ciphertext is BFV's, and --model and --complex are for CKKS: leave them out."
+            )
+        _print_integers(data, secret, plain_modulus, bare, count, as_json)
+        return
+    from ciphermote import ckks
+
+    plain = ckks.decrypt(data, secret, bare=bare)
+    origin = _origin(plain) | {"scheme": "CKKS", "scale": plain.scale}
     if model is not None:
         from ciphermote.inference import LinearModel
 
-        _print_scores(LinearModel.load(model), plain.slots(), as_json)
+        _print_scores(LinearModel.load(model), plain.slots(), origin, as_json)
         return
     slots = plain.complex_slots()[: count or None]
     if as_json:
         values = [[z.real, z.imag] for z in slots.tolist()] if complex_slots else slots.real.tolist()
-        typer.echo(json.dumps({"scale": plain.scale, "values": values}))
+        typer.echo(json.dumps(origin | {"values": values}))
         return
     table = Table("slot", "real", "imaginary") if complex_slots else Table("slot", "value")
     for j, z in enumerate(slots.tolist()):
         _add_row(table, str(j), f"{z.real:.6g}", *([f"{z.imag:.6g}"] if complex_slots else []))
+    _print_of(origin, table)
+
+
+def _print_integers(
+    data: bytes, secret: SecretKey, plain_modulus: int, bare: bool, count: int, as_json: bool
+) -> None:
+    """A BFV ciphertext's slots, or its coefficients if the modulus does not batch."""
+    from ciphermote import bfv
+
+    plain = bfv.decrypt(data, secret, plain_modulus, bare=bare)
+    batches = bfv.batches(plain_modulus, plain.parameters.n)
+    values = (plain.slots() if batches else plain.coefficients)[: count or None].tolist()
+    origin = _origin(plain) | {"scheme": "BFV", "plain_modulus": plain_modulus}
+    if as_json:
+        typer.echo(json.dumps(origin | {"values": values}))
+        return
+    table = Table("slot" if batches else "coefficient", "value")
+    for j, value in enumerate(values):
+        _add_row(table, str(j), str(value))
+    _print_of(origin, table)
+
+
+def _origin(plain: BfvPlain | CkksPlain) -> dict[str, Any]:
+    """What a result is of; the key id is null where nothing named it."""
+    key_id = None if plain.key_id is None else f"{plain.key_id:016x}"
+    return {"key_id": key_id, "parameters": plain.parameters.name}
+
+
+def _print_of(origin: dict[str, Any], table: Table) -> None:
+    """A table, and what it is of."""
     Console().print(table)
+    modulus = origin.get("plain_modulus")
+    value = f"modulo {modulus}" if modulus else f"scale {origin['scale']:.6g}"
+    key = "a key that nothing names" if origin["key_id"] is None else f"key {origin['key_id']}"
+    _say(f"Of {key}, {origin['parameters']}, {origin['scheme']}, {value}.")
 
 
-def _print_scores(model: LinearModel, slots: Any, as_json: bool) -> None:
+def _print_scores(model: LinearModel, slots: Any, origin: dict[str, Any], as_json: bool) -> None:
     if len(slots) < model.classes:
         raise ParameterError(
             f"The model has {model.classes} classes and the ciphertext {len(slots)} slots: give its own "
@@ -583,12 +654,13 @@ def _print_scores(model: LinearModel, slots: Any, as_json: bool) -> None:
     labels = list(model.labels) or [str(i) for i in range(model.classes)]
     best = max(range(len(scores)), key=scores.__getitem__)
     if as_json:
-        typer.echo(json.dumps({"label": labels[best], "scores": dict(zip(labels, scores, strict=True))}))
+        found = {"label": labels[best], "scores": dict(zip(labels, scores, strict=True))}
+        typer.echo(json.dumps(origin | found))
         return
     table = Table("class", "score", "")
     for i, (label, score) in enumerate(zip(labels, scores, strict=True)):
         _add_row(table, label, f"{score:.4f}", "<- highest" if i == best else "")
-    Console().print(table)
+    _print_of(origin, table)
 
 
 # --- looking --------------------------------------------------------------------------------------

@@ -20,6 +20,11 @@ class FrameError(CiphermoteError):
     """Bytes from outside that are no valid frame or ciphertext, or not the expected one."""
 
 
+class MismatchError(FrameError):
+    """Things of different keys, sets, schemes or plain moduli that were brought together, or whose origin
+    nothing tells; or a decryption that gives noise, as such a mixture does."""
+
+
 class KeyFileError(CiphermoteError):
     """A key file that is missing, damaged, of the wrong kind, or for other parameters."""
 

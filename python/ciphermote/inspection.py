@@ -16,6 +16,7 @@ from ciphermote.adapter import HEADER_BYTES, MAGIC, XOF_NAMES, FrameReader, Fram
 from ciphermote.errors import FrameError, KeyFileError
 from ciphermote.inference import LinearModel
 from ciphermote.keys import MANIFEST_FILE, KeyStore, key_id_of, parameters_from_dict
+from ciphermote.labels import describe_scheme, detach
 from ciphermote.parameters import BUILTIN, ParameterSet, by_id
 from ciphermote.provision import PublicKeyPrime, blob_parameters_id, is_blob, parse_blob
 
@@ -166,23 +167,40 @@ def _seal_secret_key(data: bytes, parameters: ParameterSet) -> Rows:
 
 
 def _seal_ciphertext(data: bytes, parameters: ParameterSet) -> Rows:
-    found = sb.read_ciphertext(data, parameters, sizes=(2, 3))
+    found = sb.read_ciphertext(data, parameters, sizes=(2, 3), **_scheme(data))
     return [
         ("what", "a ciphertext in SEAL's bytes" + (", seeded" if found.seed else "")),
+        _key_row(found.key_id),
         ("polynomials", str(found.size)),
         ("primes", f"{found.primes} of {len(parameters.data_primes)}"),
-        ("scale", f"{found.scale:.10g}"),
+        ("scheme", describe_scheme(found.scheme, found.plain_modulus)),
+        *([] if found.plain_modulus else [("scale", f"{found.scale:.10g}")]),
     ]
 
 
 def _seal_relin_keys(data: bytes, parameters: ParameterSet) -> Rows:
-    sb.read_relin_keys(data, parameters)
-    return [("what", "relinearization keys in SEAL's bytes")]
+    found = sb.read_relin_keys(data, parameters, **_scheme(data))
+    return [("what", "relinearization keys in SEAL's bytes"), _key_row(found.key_id)]
 
 
 def _seal_galois_keys(data: bytes, parameters: ParameterSet) -> Rows:
-    elements = sorted(sb.read_galois_keys(data, parameters).keys)
-    return [("what", "Galois keys in SEAL's bytes"), ("elements", ", ".join(map(str, elements)) or "none")]
+    found = sb.read_galois_keys(data, parameters, **_scheme(data))
+    elements = ", ".join(map(str, sorted(found.keys)))
+    return [
+        ("what", "Galois keys in SEAL's bytes"),
+        _key_row(found.key_id),
+        ("elements", elements or "none"),
+    ]
+
+
+def _scheme(data: bytes) -> dict[str, Any]:
+    """What a label says, and CKKS without one."""
+    _, label = detach(data)
+    return {} if label is None else {"scheme": sb.Scheme(label.scheme), "plain_modulus": label.plain_modulus}
+
+
+def _key_row(key_id: int | None) -> tuple[str, str]:
+    return "key id", "not said: the bytes have no label" if key_id is None else f"{key_id:016x}"
 
 
 def _model(model: LinearModel) -> Rows:

@@ -59,10 +59,14 @@ _MAX_MANIFEST_BYTES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class SecretKey:
-    """A ternary secret. packed: n/4 bytes, four coefficients a byte, each as value + 1, the first lowest."""
+    """A ternary secret. packed: n/4 bytes, four coefficients a byte, each as value + 1, the first lowest.
+
+    key_id: of its pair, or None until a store or a blob names it.
+    """
 
     parameters: ParameterSet
     packed: bytes = field(repr=False)
+    key_id: int | None = None
 
     @classmethod
     def generate(cls, parameters: ParameterSet) -> SecretKey:
@@ -168,14 +172,17 @@ def make_galois_key(secret: SecretKey, element: int) -> sb.KeySwitchKey:
 
 def galois_keys_for_bfv(data: bytes, parameters: ParameterSet, plain_modulus: int) -> bytes:
     """SEAL's bytes of Galois keys made for CKKS, as those of BFV modulo plain_modulus: the same key-switch
-    keys, which know nothing of a scheme, under the scheme's parms_id. FrameError if data holds none."""
+    keys, which know nothing of a scheme, under the scheme's parms_id and of the same key. FrameError if data
+    holds none."""
 
     def of_bfv(part: sb.SealCiphertext) -> sb.SealCiphertext:
         return replace(part, scheme=sb.Scheme.BFV, plain_modulus=plain_modulus)
 
     found = sb.read_galois_keys(data, parameters)
     keys = {element: tuple(of_bfv(part) for part in key) for element, key in found.keys.items()}
-    return sb.write_galois_keys(sb.SealGaloisKeys(parameters, keys, sb.Scheme.BFV, plain_modulus))
+    return sb.write_galois_keys(
+        sb.SealGaloisKeys(parameters, keys, sb.Scheme.BFV, plain_modulus, found.key_id)
+    )
 
 
 def conjugation_element(n: int) -> int:
@@ -340,8 +347,8 @@ class KeyStore:
     """A directory of keys; open() one or create() one.
 
     secret.key (mode 0600; only the owner's machine has it), public.key, relin.keys, galois.keys and
-    parameters.seal in SEAL's bytes, and manifest.json. Public files are checked against the manifest when
-    they are read.
+    parameters.seal in SEAL's bytes, and manifest.json. Evaluation keys carry the key id in a label. Public
+    files are checked against the manifest when they are read.
     """
 
     def __init__(self, path: Path, manifest: Manifest) -> None:
@@ -424,7 +431,7 @@ class KeyStore:
             raise KeyFileError(
                 f"{path} does not belong to {PUBLIC_FILE} beside it: restore both from one copy."
             )
-        return key
+        return replace(key, key_id=self.key_id)
 
     def public_bytes(self, name: str) -> bytes:
         """The content of PUBLIC_FILE and so on. KeyFileError if it is missing, or not as it was made."""
@@ -474,24 +481,24 @@ class KeyStore:
 def _make_files(
     secret: SecretKey, elements: tuple[int, ...], relin: bool, progress: Progress | None
 ) -> dict[str, bytes]:
-    """The public files."""
+    """The public files; the public key names the pair, and the evaluation keys say that they are its."""
     parameters = secret.parameters
     total = len(elements) + relin
     report = progress or (lambda done, total: None)
-    files = {
-        PUBLIC_FILE: sb.write_public_key(make_public_key(secret)),
-        PARAMETERS_FILE: sb.write_parameters(parameters),
-    }
+    public = sb.write_public_key(make_public_key(secret))
+    files = {PUBLIC_FILE: public, PARAMETERS_FILE: sb.write_parameters(parameters)}
+    key_id = key_id_of(public)
     report(0, total)
     if relin:
-        files[RELIN_FILE] = sb.write_relin_keys(sb.SealRelinKeys(parameters, make_relin_key(secret)))
+        relin_keys = sb.SealRelinKeys(parameters, make_relin_key(secret), key_id=key_id)
+        files[RELIN_FILE] = sb.write_relin_keys(relin_keys)
         report(1, total)
     if elements:
         keys = {}
         for element in elements:
             keys[element] = make_galois_key(secret, element)
             report(len(keys) + relin, total)
-        files[GALOIS_FILE] = sb.write_galois_keys(sb.SealGaloisKeys(parameters, keys))
+        files[GALOIS_FILE] = sb.write_galois_keys(sb.SealGaloisKeys(parameters, keys, key_id=key_id))
     return files
 
 
@@ -539,7 +546,7 @@ def _publish_directory(path: Path, files: Mapping[str, bytes], secret: bytes | N
         for name, content in files.items():
             write_exclusively(scratch / name, content, 0o644)
         scratch.rename(target)
-        _sync_directory(target.parent)
+        sync_directory(target.parent)
     except OSError as error:
         raise KeyFileError(f"{path} cannot be written: {error.strerror}.") from None
     finally:
@@ -557,8 +564,10 @@ def write_exclusively(path: Path, content: bytes, mode: int) -> None:
 
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Write or replace a file: a reader sees the old content or the new one, whole. OSError."""
-    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+    """Write or replace a file: a reader sees the old content or the new one, whole, and the new one is on the
+    disk when this returns. OSError."""
+    directory = path.absolute().parent
+    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=directory)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -570,9 +579,11 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
         raise
+    sync_directory(directory)
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Have a directory's names on the disk when this returns. OSError."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

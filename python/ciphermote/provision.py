@@ -37,8 +37,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import _core
-from ciphermote.errors import KeyFileError
+from ciphermote.errors import KeyFileError, MismatchError
 from ciphermote.keys import KeyStore, SecretKey
+from ciphermote.labels import check_key
 from ciphermote.parameters import BUILTIN, ParameterSet, c_header
 
 DEVICE_SECRET_BYTES = 32
@@ -56,7 +57,7 @@ class Provision:
     """What one device gets.
 
     secret_key: a SecretKey for symmetric encryption, or None. public_key: uint32 [data primes, 2, n], NTT
-    form, for asymmetric encryption, or None.
+    form, for asymmetric encryption, or None. MismatchError if the secret key is of another set or key.
     """
 
     parameters: ParameterSet
@@ -64,6 +65,16 @@ class Provision:
     device_secret: bytes = field(repr=False)
     secret_key: SecretKey | None = field(default=None, repr=False)
     public_key: NDArray[np.uint32] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.secret_key is None:
+            return
+        if self.secret_key.parameters != self.parameters:
+            raise MismatchError(
+                f"The secret key is of {self.secret_key.parameters.name} and the device of "
+                f"{self.parameters.name}: bring together what is of one set."
+            )
+        check_key("the device", self.key_id, "the secret key", self.secret_key.key_id, bare=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -328,7 +339,7 @@ def _parse_whole(payload: bytes, parameters: ParameterSet, key_id: int, content:
         public = np.stack([_below(rows, q) for rows, q in zip(words, parameters.data_primes, strict=True)])
     secret = None
     if packed:
-        secret = SecretKey(parameters, packed)
+        secret = SecretKey(parameters, packed, key_id)
         if secret.coefficients.max() > 1:
             raise KeyFileError("The provisioning blob's secret key is not ternary: make it anew.")
     return Provision(parameters, key_id, payload[: sizes[0]], secret, public)

@@ -13,14 +13,14 @@ import struct
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import parse_frame
-from ciphermote.ckks import expand_second, expand_seed
+from ciphermote.ckks import expand_seed, transformed
 from ciphermote.core import core_errors, core_params
 from ciphermote.errors import FrameError, ParameterError
+from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet
 
 MAX_LOG2_TILES = 4
@@ -46,10 +46,12 @@ def device_frames(
     decrypts at. log2_tiles: each polynomial comes in 2^log2_tiles tiles, as the device's decryption expects.
     primes (CKKS): keep the first so many alone, which changes no value; None: the fewest that largest allows,
     one (a device with 31 bits takes no more) or two.
+    MismatchError if the ciphertext is known to be of another key.
     ParameterError if the ciphertext has other than two polynomials, a scale that is no positive number, or
     residues that are not below their primes, largest does not fit, there are no such tiles or primes, or
     key_id or counter have more than 64 bits.
     """
+    check_key("the ciphertext", ciphertext.key_id, "the device", key_id, bare=True)
     if ciphertext.size != 2:
         raise ParameterError(
             f"The ciphertext has {ciphertext.size} polynomials and devices decrypt two: relinearize it first."
@@ -110,7 +112,7 @@ def _frames(
     is_bfv = ciphertext.scheme == sb.Scheme.BFV
     (scale_bits,) = struct.unpack("<Q", struct.pack("<d", ciphertext.scale))
     scale_or_t = ciphertext.plain_modulus if is_bfv else scale_bits
-    residues = _transformed(ciphertext, primes)
+    residues = transformed(ciphertext, primes)
     points = parameters.n >> log2_tiles
     for prime in range(primes):
         for tile in range(1 << log2_tiles):
@@ -130,20 +132,6 @@ def _frames(
                         tile,
                         np.ascontiguousarray(part),
                     )
-
-
-def _transformed(ciphertext: sb.SealCiphertext, primes: int) -> NDArray[np.uint32]:
-    """uint32 [2, primes, n], NTT form; a seed is expanded."""
-    residues = expand_second(ciphertext)[:, :primes]
-    if ciphertext.ntt_form:
-        return residues
-    params = core_params(ciphertext.parms)
-    with core_errors():
-        rows = [
-            [_core.ntt_forward(params, i, np.ascontiguousarray(row)) for i, row in enumerate(polynomial)]
-            for polynomial in residues
-        ]
-    return np.array(rows, dtype=np.uint32)
 
 
 def read_public_key(data: bytes, parameters: ParameterSet, key_id: int) -> sb.SealPublicKey:
@@ -180,4 +168,4 @@ def read_public_key(data: bytes, parameters: ParameterSet, key_id: int) -> sb.Se
         raise FrameError("Frames of the public key are missing: have all of them sent again.")
     second = expand_seed(parameters, xof, seed, len(parameters.primes))
     residues = np.stack([polynomial, second])
-    return sb.SealCiphertext(parameters, len(parameters.primes), True, 1.0, residues)
+    return sb.SealCiphertext(parameters, len(parameters.primes), True, 1.0, residues, key_id=key_id)

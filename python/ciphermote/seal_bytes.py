@@ -4,7 +4,7 @@ Every field is checked before it is used, because SEAL itself checks too little:
 half or a count of 2^28 words goes straight into its arithmetic or its allocator. What this module accepts,
 SEAL can be given. It writes header version 3.6 without compression, which SEAL 3.6 to 4.x all load, and reads
 3.6 on and 4.x, plain, zlib or zstd. It never calls SEAL and never expands a seed. docs/wire-format.md has the
-layout.
+layout. Ciphertexts and evaluation keys of a known key carry it in a label behind SEAL's bytes (labels.py).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, NoReturn
 
@@ -22,6 +22,7 @@ import zstandard
 from numpy.typing import NDArray
 
 from ciphermote.errors import FrameError
+from ciphermote.labels import Kind, Label, attach, detach
 from ciphermote.parameters import ParameterSet
 
 
@@ -101,6 +102,7 @@ class SealCiphertext:
 
     primes: the residues a coefficient has. residues: uint32 [size, primes, n], each below its prime; with a
     seed, [1, primes, n], for the seed (its type and 64 bytes) stands in place of the second polynomial.
+    key_id: of its key, or None if nothing names it.
     """
 
     parms: ParameterSet
@@ -111,6 +113,7 @@ class SealCiphertext:
     seed: tuple[SeedType, bytes] | None = None
     scheme: Scheme = Scheme.CKKS
     plain_modulus: int = 0
+    key_id: int | None = None
 
     @property
     def size(self) -> int:
@@ -125,22 +128,24 @@ KeySwitchKey = tuple[SealCiphertext, ...]
 
 @dataclass(frozen=True, eq=False)
 class SealRelinKeys:
-    """RelinKeys for ciphertexts of three polynomials."""
+    """RelinKeys for ciphertexts of three polynomials. key_id: as a ciphertext's."""
 
     parms: ParameterSet
     key: KeySwitchKey
     scheme: Scheme = Scheme.CKKS
     plain_modulus: int = 0
+    key_id: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class SealGaloisKeys:
-    """GaloisKeys: the key-switch key of each Galois element (odd, 3 .. 2n - 1)."""
+    """GaloisKeys: the key-switch key of each Galois element (odd, 3 .. 2n - 1). key_id: as a ciphertext's."""
 
     parms: ParameterSet
     keys: Mapping[int, KeySwitchKey]
     scheme: Scheme = Scheme.CKKS
     plain_modulus: int = 0
+    key_id: int | None = None
 
 
 def data_primes(parms: ParameterSet) -> int:
@@ -394,6 +399,16 @@ def _read_ciphertext_body(
     return SealCiphertext(parms, primes, ntt == 1, scale, residues, seed, scheme, plain_modulus)
 
 
+def _unlabelled(
+    data: bytes | bytearray | memoryview, kind: Kind, parms: ParameterSet, scheme: Scheme, plain_modulus: int
+) -> tuple[memoryview, Label | None]:
+    """SEAL's bytes, and the label if there is one; it must be of what is wanted."""
+    seal, label = detach(data)
+    if label is not None:
+        label.check(kind, parms, scheme, plain_modulus)
+    return seal, label
+
+
 def _ciphertext_bytes(parms: ParameterSet, primes: int, rows: int) -> int:
     """Most bytes of a ciphertext or public key: in full (a seed is shorter than n words) and of version 4."""
     return _CIPHERTEXT_FIXED + 8 * rows * primes * parms.n
@@ -407,18 +422,26 @@ def read_ciphertext(
     scheme: Scheme = Scheme.CKKS,
     plain_modulus: int = 0,
 ) -> SealCiphertext:
-    """Read a Ciphertext at any level below the key's, full or seeded.
+    """Read a Ciphertext at any level below the key's, full or seeded, with its label or without.
 
     sizes: the counts of polynomials to accept (2; 3 before relinearization). FrameError if any field is not
     as parms, scheme and plain_modulus (0 for CKKS) have it.
     """
     sizes = tuple(sizes)
+    data, label = _unlabelled(data, Kind.CIPHERTEXT, parms, scheme, plain_modulus)
     # The limit allows the key level and three polynomials too: a later sentence says what is wrong.
     reader = _open(data, "ciphertext", _ciphertext_bytes(parms, len(parms.primes), max(3, *sizes)))
     levels = _levels(parms, scheme, plain_modulus, range(1, data_primes(parms) + 1))
     ciphertext = _read_ciphertext_body(reader, parms, scheme, plain_modulus, levels, sizes, is_key=False)
     reader.end()
-    return ciphertext
+    if label is None:
+        return ciphertext
+    if scheme == Scheme.CKKS and label.scale != ciphertext.scale:
+        raise FrameError(
+            f"The ciphertext has scale {ciphertext.scale:.6g} and its label says {label.scale:.6g}: have it "
+            "sent again."
+        )
+    return replace(ciphertext, key_id=label.key_id)
 
 
 def read_public_key(
@@ -480,11 +503,12 @@ def read_relin_keys(
     plain_modulus: int = 0,
 ) -> SealRelinKeys:
     """Read RelinKeys that hold one key. FrameError if they are not of parms."""
+    data, label = _unlabelled(data, Kind.RELIN_KEYS, parms, scheme, plain_modulus)
     reader = _open_key_switch_keys(data, "relinearization keys", parms, scheme, plain_modulus, 1, 1)
     count = reader.expect("the parts of the key", reader.u64(), [data_primes(parms)])
     key = _read_key_switch_key(reader, parms, scheme, plain_modulus, count)
     reader.end()
-    return SealRelinKeys(parms, key, scheme, plain_modulus)
+    return SealRelinKeys(parms, key, scheme, plain_modulus, label and label.key_id)
 
 
 def read_galois_keys(
@@ -496,6 +520,7 @@ def read_galois_keys(
     plain_modulus: int = 0,
 ) -> SealGaloisKeys:
     """Read GaloisKeys of at most most_keys elements. FrameError if they are not of parms."""
+    data, label = _unlabelled(data, Kind.GALOIS_KEYS, parms, scheme, plain_modulus)
     reader = _open_key_switch_keys(data, "Galois keys", parms, scheme, plain_modulus, parms.n, most_keys)
     keys: dict[int, KeySwitchKey] = {}
     for index in range(parms.n):
@@ -510,7 +535,7 @@ def read_galois_keys(
             )
         keys[2 * index + 1] = _read_key_switch_key(reader, parms, scheme, plain_modulus, count)
     reader.end()
-    return SealGaloisKeys(parms, keys, scheme, plain_modulus)
+    return SealGaloisKeys(parms, keys, scheme, plain_modulus, label and label.key_id)
 
 
 def read_plaintext(
@@ -625,9 +650,26 @@ def _writable_residues(residues: NDArray[Any], parms: ParameterSet, rows: int, p
     return _check_residues(residues, parms, rows, primes, fail)
 
 
+def _labelled(
+    seal: bytes, kind: Kind, thing: SealCiphertext | SealRelinKeys | SealGaloisKeys, scale: float = 0.0
+) -> bytes:
+    """SEAL's bytes, and their label if the thing's key is known."""
+    if thing.key_id is None:
+        return seal
+    label = Label(kind, thing.scheme, thing.parms.id, thing.key_id, scale, thing.plain_modulus)
+    return attach(seal, label)
+
+
 def write_ciphertext(ciphertext: SealCiphertext) -> bytes:
-    """A Ciphertext or PublicKey as bytes, full or seeded. FrameError if shape, range or seed is wrong."""
-    ct = ciphertext
+    """A Ciphertext as bytes, full or seeded, with its label if its key is known. FrameError if shape, range
+    or seed is wrong."""
+    scale = ciphertext.scale if ciphertext.scheme == Scheme.CKKS else 0.0
+    return _labelled(write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, scale)
+
+
+def write_public_key(key: SealPublicKey) -> bytes:
+    """A PublicKey as bytes, as write_ciphertext but without a label: its key id is a digest of them."""
+    ct = key
     rows = 1 if ct.seed is not None else len(ct.residues)
     residues = _writable_residues(ct.residues, ct.parms, rows, ct.primes)
     tail = b""
@@ -646,9 +688,6 @@ def write_ciphertext(ciphertext: SealCiphertext) -> bytes:
         _array(residues),
         tail,
     )
-
-
-write_public_key = write_ciphertext
 
 
 def write_plaintext(plaintext: SealPlaintext) -> bytes:
@@ -680,17 +719,19 @@ def _key_switch_key(key: KeySwitchKey, parms: ParameterSet) -> list[bytes]:
         raise FrameError(
             f"Writing SEAL bytes: a key-switch key has {data_primes(parms)} parts but {len(key)} are given."
         )
-    return [_u64(len(key)), *(write_ciphertext(part) for part in key)]
+    return [_u64(len(key)), *(write_public_key(part) for part in key)]
 
 
 def write_relin_keys(keys: SealRelinKeys) -> bytes:
-    """RelinKeys as bytes. FrameError if a part is wrong."""
+    """RelinKeys as bytes, with their label if their key is known. FrameError if a part is wrong."""
     parms_id = keys.parms.parms_id(keys.scheme, len(keys.parms.primes), keys.plain_modulus)
-    return _object(parms_id, _u64(1), *_key_switch_key(keys.key, keys.parms))
+    seal = _object(parms_id, _u64(1), *_key_switch_key(keys.key, keys.parms))
+    return _labelled(seal, Kind.RELIN_KEYS, keys)
 
 
 def write_galois_keys(keys: SealGaloisKeys) -> bytes:
-    """GaloisKeys as bytes. FrameError if an element is not odd in 3 .. 2n - 1 or a part is wrong."""
+    """GaloisKeys as bytes, with their label if their key is known. FrameError if an element is not odd in
+    3 .. 2n - 1 or a part is wrong."""
     n = keys.parms.n
     for element in keys.keys:
         if element % 2 == 0 or not 3 <= element < 2 * n:
@@ -699,7 +740,7 @@ def write_galois_keys(keys: SealGaloisKeys) -> bytes:
     for element in range(1, 2 * n, 2):
         parts += _key_switch_key(keys.keys[element], keys.parms) if element in keys.keys else [_u64(0)]
     parms_id = keys.parms.parms_id(keys.scheme, len(keys.parms.primes), keys.plain_modulus)
-    return _object(parms_id, _u64(n), *parts)
+    return _labelled(_object(parms_id, _u64(n), *parts), Kind.GALOIS_KEYS, keys)
 
 
 def write_parameters(parms: ParameterSet, scheme: Scheme = Scheme.CKKS, plain_modulus: int = 0) -> bytes:

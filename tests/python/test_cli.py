@@ -180,7 +180,8 @@ def test_a_note_warns_when_the_engine_is_given_the_secret(house: Path, tmp_path:
     sensor = sensor_of(house, tmp_path, run, "symmetric")
     (tmp_path / "reading.ct").write_bytes(sensor.symmetric(FEATURES[0], SHAKE256, "seal"))
     output = run(
-        "infer", house / "keys", house / "model.json", tmp_path / "reading.ct", "-o", tmp_path / "score.ct"
+        *("infer", house / "keys", house / "model.json", tmp_path / "reading.ct", "--bare"),
+        *("-o", tmp_path / "score.ct"),
     )
     assert "holds the secret key" in output
 
@@ -190,7 +191,7 @@ def test_a_secret_key_of_seal_is_imported(tmp_path: Path, run: Run) -> None:
     (tmp_path / "seal.key").write_bytes(owner.save(owner.secret_key))
     run("keygen", tmp_path / "keys", "--import-secret", tmp_path / "seal.key", "--no-relin")
     (tmp_path / "x.ct").write_bytes(owner.encrypt([0.5, 0.25]))
-    values = json.loads(run("decrypt", tmp_path / "keys", tmp_path / "x.ct", "--json"))["values"]
+    values = json.loads(run("decrypt", tmp_path / "keys", tmp_path / "x.ct", "--bare", "--json"))["values"]
     assert np.abs(np.array(values[:2]) - [0.5, 0.25]).max() < 1e-3
 
 
@@ -275,7 +276,7 @@ def test_labels_are_shown_as_plain_text(house: Path, tmp_path: Path, run: Run, l
     plain = "".join(c for c in label if c.isprintable())
     for output in (
         run("inspect", tmp_path / "model.json"),
-        run("decrypt", house / "keys", tmp_path / "reading.ct", "--model", tmp_path / "model.json"),
+        run("decrypt", house / "keys", tmp_path / "reading.ct", "--bare", "--model", tmp_path / "model.json"),
     ):
         assert plain in output
         assert all(line.isprintable() for line in output.splitlines())

@@ -58,7 +58,9 @@ def galois_keys(owner: SealOwner, model: LinearModel) -> bytes:
 
 @pytest.fixture(scope="module")
 def engine(owner: SealOwner, galois_keys: bytes) -> Iterator[Engine]:
-    with open_engine(PARMS, galois_keys=galois_keys, relin_keys=owner.relin_keys(), workers=2) as opened:
+    with open_engine(
+        PARMS, galois_keys=galois_keys, relin_keys=owner.relin_keys(), bare=True, workers=2
+    ) as opened:
         yield opened
 
 
@@ -110,7 +112,7 @@ def test_two_data_primes_are_enough_for_scores(tmp_path: Path, model: LinearMode
     parms = generate(4096, [26, 26, 27])
     owner = SealOwner(parms, tmp_path)
     plan = plan_linear(model, parms, SCALE)
-    with open_engine(parms, galois_keys=owner.galois_keys(plan.rotation_steps)) as engine:
+    with open_engine(parms, galois_keys=owner.galois_keys(plan.rotation_steps), bare=True) as engine:
         x = windows(1)[0]
         result = engine.linear(owner.encrypt(x), model)
     assert np.abs(plan.scores(owner.decrypt(result)) - model.scores(x)).max() < 2e-2
@@ -169,7 +171,7 @@ def test_the_worker_is_sent_evaluation_keys_ciphertexts_and_weights_and_no_secre
 
     monkeypatch.setattr(seal_engine._Worker, "_send", recording_send)
     ciphertext = owner.encrypt(windows(1)[0])
-    with open_engine(PARMS, galois_keys=galois_keys) as engine:
+    with open_engine(PARMS, galois_keys=galois_keys, bare=True) as engine:
         engine.linear(ciphertext, model)
         engine.add([ciphertext])
     assert [fields["request"] for fields, _ in sent] == ["open", "program", "evaluate", "accumulate", "total"]
@@ -197,7 +199,7 @@ def test_the_worker_imports_nothing_that_knows_secret_keys() -> None:
 
 
 def test_missing_evaluation_keys_are_named(owner: SealOwner, model: LinearModel) -> None:
-    with open_engine(PARMS, galois_keys=owner.galois_keys([1, 4])) as engine:
+    with open_engine(PARMS, galois_keys=owner.galois_keys([1, 4]), bare=True) as engine:
         with pytest.raises(EngineError, match=r"rotations 8, 16, .* 1024"):
             engine.linear(owner.encrypt([1.0]), model)
         with pytest.raises(EngineError, match="relinearization keys"):
@@ -231,7 +233,7 @@ def test_a_dead_worker_is_reported_and_the_other_goes_on(
 ) -> None:
     x = windows(1)[0]
     ciphertext = owner.encrypt(x)
-    with open_engine(PARMS, galois_keys=galois_keys, workers=2) as engine:
+    with open_engine(PARMS, galois_keys=galois_keys, bare=True, workers=2) as engine:
         assert isinstance(engine, SealEngine)
         os.kill(engine.process_ids[0], signal.SIGKILL)
         time.sleep(0.2)
@@ -247,7 +249,7 @@ def test_a_dead_worker_is_reported_and_the_other_goes_on(
 
 
 def test_close_ends_the_processes_and_leaves_no_file(owner: SealOwner, galois_keys: bytes) -> None:
-    engine = SealEngine(PARMS, galois_keys=galois_keys, workers=2)
+    engine = SealEngine(PARMS, galois_keys=galois_keys, bare=True, workers=2)
     folders = [Path(worker._directory) for worker in engine._workers]
     assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
     engine.add([owner.encrypt([1.0])])
@@ -262,7 +264,7 @@ def test_close_ends_the_processes_and_leaves_no_file(owner: SealOwner, galois_ke
 
 
 def test_a_killed_worker_leaves_no_file_either(owner: SealOwner) -> None:
-    with SealEngine(PARMS) as engine:
+    with SealEngine(PARMS, bare=True) as engine:
         folder = Path(engine._workers[0]._directory)
         os.kill(engine.process_ids[0], signal.SIGKILL)
         with pytest.raises(EngineError):
@@ -275,7 +277,7 @@ def test_the_engine_works_without_a_memory_file_system(
 ) -> None:
     monkeypatch.setattr(seal_engine, "_MEMORY_DIRECTORY", tmp_path / "none")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with open_engine(PARMS) as engine:
+    with open_engine(PARMS, bare=True) as engine:
         assert len(list(tmp_path.iterdir())) == 1
         assert abs(owner.decrypt(engine.add([owner.encrypt([1.0])]))[0] - 1.0) < 1e-3
     assert not list(tmp_path.iterdir())

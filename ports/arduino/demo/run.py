@@ -21,10 +21,8 @@ import demand  # noqa: E402
 import report  # noqa: E402
 from arduino import UNO, build_sketch  # noqa: E402
 from boards import SERIAL_WRITE, UNO_CYCLES, counter_log, open_board, run_regions  # noqa: E402
-from ciphermote import provision  # noqa: E402
-from ciphermote import seal_bytes as sb  # noqa: E402
+from ciphermote import bfv, provision  # noqa: E402
 from ciphermote.adapter import FrameSet, read_sets  # noqa: E402
-from ciphermote.ckks import phase  # noqa: E402
 from ciphermote.demo.run import Stage  # noqa: E402
 from ciphermote.engine import open_engine  # noqa: E402
 from ciphermote.errors import CiphermoteError  # noqa: E402
@@ -68,14 +66,6 @@ def encrypt(image: Path, store: KeyStore, outcome: report.Outcome) -> FrameSet:
     return found
 
 
-def decrypted(total: bytes, store: KeyStore) -> np.ndarray:
-    """The owner's: int64 [n], below the plain modulus."""
-    q = PARAMETERS.data_primes[0]
-    ciphertext = sb.read_ciphertext(total, PARAMETERS, scheme=sb.Scheme.BFV, plain_modulus=PLAIN_MODULUS)
-    noisy = phase(ciphertext, store.secret())[0].astype(np.int64)  # q m / t + e, below q
-    return (2 * PLAIN_MODULUS * noisy + q) // (2 * q) % PLAIN_MODULUS
-
-
 def run(console: Console) -> None:
     """All of it. Writes bench/results/demo-uno.json and build/demo-uno/demo.png; CiphermoteError if it
     fails."""
@@ -107,12 +97,12 @@ def run(console: Console) -> None:
 
         def ciphertexts():
             for found in sets:
-                yield sb.write_ciphertext(found.seal_ciphertext())
+                yield found.to_seal()
                 done()
 
         total = engine.add(ciphertexts())
     with stage.step("Owner: decrypt the total"):
-        values = decrypted(total, store)
+        values = bfv.decrypt(total, store.secret(), PLAIN_MODULUS).coefficients
         outcome.total = values[: DAYS * demand.HOURS].reshape(DAYS, demand.HOURS)
 
     report.show(outcome, console)

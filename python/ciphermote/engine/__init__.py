@@ -1,6 +1,7 @@
 """Engines: whatever computes on ciphertexts, given evaluation keys and never a secret key.
 
-`open_engine` makes one. All bytes that go in and come out are SEAL's (seal_bytes.py).
+`open_engine` makes one. All bytes that go in and come out are SEAL's (seal_bytes.py), with their labels: an
+engine computes on what is of the key of its evaluation keys alone, and its results carry that on.
 """
 
 from __future__ import annotations
@@ -30,14 +31,17 @@ class Engine(ABC):
     parms: ParameterSet
     plain_modulus: int = 0
     """BFV's t, or 0 for CKKS."""
+    key_id: int | None = None
+    """Of the evaluation keys, as far as it is known; None without any."""
 
     @abstractmethod
     def check(self, ciphertext: Bytes) -> SealCiphertext:
-        """Read a ciphertext and check every field. FrameError unless it is of parms with two polynomials."""
+        """Read a ciphertext and check every field. FrameError unless it is of parms with two polynomials;
+        MismatchError unless it is of the evaluation keys' key."""
 
     @abstractmethod
     def add(self, ciphertexts: Iterable[Bytes]) -> bytes:
-        """The sum of one or more ciphertexts of equal scale and level. FrameError, EngineError."""
+        """The sum of one or more ciphertexts of equal key, scale and level. FrameError, EngineError."""
 
     @abstractmethod
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
@@ -106,20 +110,29 @@ def open_engine(
     galois_keys: Bytes | None = None,
     relin_keys: Bytes | None = None,
     plain_modulus: int = 0,
+    bare: bool = False,
     workers: int = 1,
     name: str = "seal",
 ) -> Engine:
     """Open the engine of this name ("seal") with SEAL's bytes of evaluation keys.
 
-    plain_modulus: BFV's t, or 0 for CKKS; the keys are of that scheme (keys.galois_keys_for_bfv).
-    FrameError if the keys are not of parms; EngineError if there is no such engine or it cannot start.
+    plain_modulus: BFV's t, or 0 for CKKS; the keys are of that scheme (keys.galois_keys_for_bfv). bare: take
+    keys and ciphertexts without labels, as SEAL itself saves them; a result has a label only if all that made
+    it had one.
+    FrameError if the keys are not of parms; MismatchError if they are of two keys; EngineError if there is no
+    such engine or it cannot start.
     """
     if name != "seal":
         raise EngineError(f"There is no engine {name!r}; the engines are: seal.")
     from ciphermote.engine.seal import SealEngine
 
     return SealEngine(
-        parms, galois_keys=galois_keys, relin_keys=relin_keys, plain_modulus=plain_modulus, workers=workers
+        parms,
+        galois_keys=galois_keys,
+        relin_keys=relin_keys,
+        plain_modulus=plain_modulus,
+        bare=bare,
+        workers=workers,
     )
 
 

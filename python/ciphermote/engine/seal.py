@@ -20,14 +20,16 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from itertools import islice
+from dataclasses import replace
+from itertools import combinations_with_replacement, islice
 from pathlib import Path
 from typing import Any
 
 from ciphermote import seal_bytes
 from ciphermote.engine import Bytes, Engine, Progress
 from ciphermote.engine.worker import read_message, write_message
-from ciphermote.errors import CiphermoteError, EngineError
+from ciphermote.errors import CiphermoteError, EngineError, MismatchError
+from ciphermote.labels import check_key, detach
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
 from ciphermote.seal_bytes import Scheme, SealCiphertext
@@ -138,7 +140,8 @@ class SealEngine(Engine):
 
     galois_keys, relin_keys: SEAL's bytes of the owner's evaluation keys, checked here; whatever is not such
     keys (a secret key, say) is refused. plain_modulus: BFV's t, or 0 for CKKS; keys and ciphertexts are of
-    that scheme. workers: processes, 1 to 64; each holds the keys. FrameError, EngineError.
+    that scheme. bare: as open_engine says. workers: processes, 1 to 64; each holds the keys. FrameError,
+    MismatchError, EngineError.
     """
 
     def __init__(
@@ -148,10 +151,12 @@ class SealEngine(Engine):
         galois_keys: Bytes | None = None,
         relin_keys: Bytes | None = None,
         plain_modulus: int = 0,
+        bare: bool = False,
         workers: int = 1,
     ) -> None:
         self.parms = parms
         self.plain_modulus = plain_modulus
+        self._bare = bare
         self._scheme = {
             "scheme": Scheme.BFV if plain_modulus else Scheme.CKKS,
             "plain_modulus": plain_modulus,
@@ -165,18 +170,27 @@ class SealEngine(Engine):
                 "The SEAL engine needs the package tenseal: install it with pip install tenseal."
             )
         self._rotations: frozenset[int] = frozenset()
+        named: dict[str, int | None] = {}
         if galois_keys is not None:
-            self._rotations = frozenset(seal_bytes.read_galois_keys(galois_keys, parms, **self._scheme).keys)
+            galois = seal_bytes.read_galois_keys(galois_keys, parms, **self._scheme)
+            self._rotations = frozenset(galois.keys)
+            named["the Galois keys"] = galois.key_id
         if relin_keys is not None:
-            seal_bytes.read_relin_keys(relin_keys, parms, **self._scheme)
+            relin = seal_bytes.read_relin_keys(relin_keys, parms, **self._scheme)
+            named["the relinearization keys"] = relin.key_id
         self._can_multiply = relin_keys is not None
+        self._has_keys = bool(named)
+        self._all_named = None not in named.values()
+        for (what, key_id), (other, other_id) in combinations_with_replacement(named.items(), 2):
+            check_key(what, key_id, other, other_id, bare=bare)
+        self.key_id = next((key_id for key_id in named.values() if key_id is not None), None)
         try:
             for _ in range(workers):
                 self._workers.append(_Worker())
             for worker in self._workers:
                 worker.ask(
                     "open",
-                    [keys for keys in (galois_keys, relin_keys) if keys is not None],
+                    [detach(keys)[0] for keys in (galois_keys, relin_keys) if keys is not None],
                     n=parms.n,
                     primes=list(parms.primes),
                     plain_modulus=plain_modulus,
@@ -196,7 +210,10 @@ class SealEngine(Engine):
         return [worker.process_id for worker in self._workers]
 
     def check(self, ciphertext: Bytes) -> SealCiphertext:
-        return seal_bytes.read_ciphertext(ciphertext, self.parms, **self._scheme)
+        found = seal_bytes.read_ciphertext(ciphertext, self.parms, **self._scheme)
+        wanted = self.key_id if self._has_keys else found.key_id
+        check_key("the ciphertext", found.key_id, "the evaluation keys", wanted, bare=self._bare)
+        return found
 
     def _run(self, task: Callable[[_Worker], Any]) -> Any:
         """Run task on the next idle worker."""
@@ -229,14 +246,19 @@ class SealEngine(Engine):
                 "The engine has no relinearization keys, which multiply needs: open it with them."
             )
 
-    def _result(self, data: bytes) -> bytes:
-        """The worker's result, checked and in the version that loads everywhere."""
-        return seal_bytes.write_ciphertext(self.check(data))
+    def _result(self, data: bytes, key_id: int | None) -> bytes:
+        """The worker's result, checked and in the version that loads everywhere; of key_id, its source's, if
+        that of the evaluation keys is known too."""
+        found = seal_bytes.read_ciphertext(data, self.parms, **self._scheme)
+        return seal_bytes.write_ciphertext(replace(found, key_id=key_id if self._all_named else None))
+
+    def _evaluated(self, program: Program, ciphertext: Bytes, key_id: int | None) -> bytes:
+        self._check_program(program)
+        seal, _ = detach(ciphertext)
+        return self._result(self._run(lambda worker: worker.evaluate(program, seal)), key_id)
 
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
-        self.check(ciphertext)
-        self._check_program(program)
-        return self._result(self._run(lambda worker: worker.evaluate(program, ciphertext)))
+        return self._evaluated(program, ciphertext, self.check(ciphertext).key_id)
 
     def evaluate_all(
         self,
@@ -250,8 +272,7 @@ class SealEngine(Engine):
             checked = self.check(ciphertext)
             with planning:
                 wanted = program(checked)
-            self._check_program(wanted)
-            return self._result(self._run(lambda worker: worker.evaluate(wanted, ciphertext)))
+            return self._evaluated(wanted, ciphertext, checked.key_id)
 
         results: list[bytes | CiphermoteError] = [EngineError("Not evaluated.")] * len(ciphertexts)
         # One thread more than workers reads the next ciphertext while all of them compute.
@@ -280,6 +301,11 @@ class SealEngine(Engine):
                     for data in batch:
                         ciphertext = self.check(data)
                         first = first or ciphertext
+                        if ciphertext.key_id != first.key_id:
+                            raise MismatchError(
+                                f"Ciphertext {place} of the sum is of {_key_name(ciphertext)}, the first of "
+                                f"{_key_name(first)}: add up what is of one key."
+                            )
                         if (ciphertext.scale, ciphertext.primes) != (first.scale, first.primes):
                             raise EngineError(
                                 f"Ciphertext {place} of the sum has scale {ciphertext.scale:.6g} and "
@@ -288,7 +314,7 @@ class SealEngine(Engine):
                             )
                         place += 1
                     sent = True
-                    worker.ask("accumulate", batch)
+                    worker.ask("accumulate", [detach(data)[0] for data in batch])
             except BaseException:
                 if sent:
                     _forget_total(worker)
@@ -296,14 +322,18 @@ class SealEngine(Engine):
             return b"".join(worker.ask("total"))
 
         total = self._run(add_on)
-        if not total:
+        if first is None:
             raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
-        return self._result(total)
+        return self._result(total, first.key_id)
 
     def close(self) -> None:
         self._closed = True
         for worker in self._workers:
             worker.close()
+
+
+def _key_name(ciphertext: SealCiphertext) -> str:
+    return "an unknown key" if ciphertext.key_id is None else f"key {ciphertext.key_id:016x}"
 
 
 def _outcome(future: Future[bytes]) -> bytes | CiphermoteError:

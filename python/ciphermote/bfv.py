@@ -1,0 +1,114 @@
+"""The owner's end of BFV: decrypt SEAL's ciphertext bytes to integers modulo t, by our own arithmetic.
+
+Results are exact while the noise leaves them room, and tell nothing of it; whether it does is the owner's to
+know alone (docs/security.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ciphermote import seal_bytes as sb
+from ciphermote.ckks import centred, known_key, phase, to_integers
+from ciphermote.errors import MismatchError, ParameterError
+from ciphermote.keys import SecretKey
+from ciphermote.labels import check_key
+from ciphermote.parameters import ParameterSet, is_prime, prime_constants
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """A decrypted polynomial. coefficients: int64 [n], from 0 to below plain_modulus; primes: of the
+    ciphertext; key_id: of the key, None if nothing named it."""
+
+    coefficients: NDArray[np.int64]
+    plain_modulus: int
+    primes: int
+    parameters: ParameterSet
+    key_id: int | None
+
+    def slots(self) -> NDArray[np.int64]:
+        """int64 [n], from 0 to below plain_modulus: the batched values, both rows. ParameterError if the
+        modulus does not batch."""
+        return batched(self.coefficients, self.plain_modulus)
+
+
+def decrypt(data: bytes, secret: SecretKey, plain_modulus: int, *, bare: bool = False) -> Plain:
+    """Decrypt SEAL's bytes of a ciphertext of two or three polynomials, at any level, in either form.
+
+    bare: take a ciphertext without a label, or a key without an id, for nothing names their key then.
+    FrameError if they are no such ciphertext of the key's parameters and plain_modulus; MismatchError if it
+    is of another key, or its noise leaves less than one bit of budget. Under another key noise fills the
+    modulus, and the largest of n coefficients stays below half of it with chance 2^-n.
+    """
+    ciphertext = sb.read_ciphertext(
+        data, secret.parameters, sizes=(2, 3), scheme=sb.Scheme.BFV, plain_modulus=plain_modulus
+    )
+    check_key("the ciphertext", ciphertext.key_id, "the secret key", secret.key_id, bare=bare)
+    primes = secret.parameters.primes[: ciphertext.primes]
+    modulus = math.prod(primes)
+    scaled = [plain_modulus * x for x in to_integers(*centred(phase(ciphertext, secret), primes), primes)]
+    messages = [(2 * x + modulus) // (2 * modulus) for x in scaled]
+    noise = max(abs(x - modulus * m) for x, m in zip(scaled, messages, strict=True))
+    if 4 * noise > modulus:
+        raise MismatchError(
+            "The ciphertext decrypts to noise (its noise budget is 0): it or the evaluation keys that "
+            "computed it are of another key, or the computation was too deep; decrypt it with its own key, "
+            "or compute less."
+        )
+    coefficients = np.array([m % plain_modulus for m in messages], dtype=np.int64)
+    return Plain(
+        coefficients, plain_modulus, ciphertext.primes, secret.parameters, known_key(ciphertext, secret)
+    )
+
+
+def batches(plain_modulus: int, n: int) -> bool:
+    """Whether integers modulo plain_modulus are batched: it is a prime that is 1 modulo 2n."""
+    return plain_modulus % (2 * n) == 1 and plain_modulus < 1 << 31 and is_prime(plain_modulus)
+
+
+def batched(coefficients: NDArray[np.int64], plain_modulus: int) -> NDArray[np.int64]:
+    """int64 [n]: the slots of a polynomial modulo t, in SEAL's order.
+
+    Slot j of the first row is m(zeta^(3^j)), of the second m(zeta^(-3^j)); zeta is the smallest of the roots
+    of x^n + 1 modulo t. ParameterError if there is none.
+    """
+    n, t = len(coefficients), plain_modulus
+    if not batches(t, n):
+        raise ParameterError(
+            f"Integers modulo {t} are not batched at n = {n}, which takes a prime that is 1 modulo {2 * n}: "
+            "read the coefficients."
+        )
+    zeta = prime_constants(n, t).psi
+    twisted = coefficients * _powers(zeta, n, t) % t
+    return _cyclic_transform(twisted, zeta * zeta % t, t)[_slot_positions(n)]
+
+
+def _powers(base: int, count: int, t: int) -> NDArray[np.int64]:
+    powers = np.ones(1, dtype=np.int64)
+    while len(powers) < count:
+        powers = np.concatenate([powers, powers * pow(base, len(powers), t) % t])
+    return powers[:count]
+
+
+def _cyclic_transform(a: NDArray[np.int64], root: int, t: int) -> NDArray[np.int64]:
+    """Entry k is the sum of a[i] root^(ik). Row r of the working array is the transform of a[r::rows]."""
+    n = len(a)
+    work = a.reshape(n, 1)
+    while len(work) > 1:
+        rows, size = len(work) // 2, work.shape[1]
+        odd = work[rows:] * _powers(pow(root, rows, t), size, t) % t
+        work = np.concatenate([work[:rows] + odd, work[:rows] - odd], axis=1) % t
+    return work[0]
+
+
+@cache
+def _slot_positions(n: int) -> NDArray[np.int64]:
+    """int64 [n]: slot j sits at the odd power 2 k + 1 of zeta; this is k."""
+    powers = [pow(3, j, 2 * n) for j in range(n // 2)]
+    return np.array([(power - 1) // 2 for power in [*powers, *(2 * n - power for power in powers)]])

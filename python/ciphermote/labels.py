@@ -1,0 +1,151 @@
+"""The label that follows SEAL's bytes in a file: which key, parameter set, scheme, and scale or plain modulus
+they are of.
+
+SEAL's own bytes name no key, and mixed keys compute and decrypt to noise without a word. SEAL reads as many
+bytes as an object's header says and leaves the rest alone, so an object with its label loads into SEAL as it
+is; what SEAL saves has none. A label is carried along and checked where things meet, never made up. Its
+digest finds accidents; against attackers it proves nothing. docs/wire-format.md has the layout.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+
+from ciphermote.errors import FrameError, MismatchError
+from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
+
+LABEL_BYTES = 60
+
+_MAGIC = b"CMLB"
+_VERSION = 1
+_FIELDS = struct.Struct("<4sBBBBIQ8s")
+_DIGEST_BYTES = 32
+_SEAL_MAGIC = b"\x5e\xa1"
+_SEAL_HEADER_BYTES = 16
+_SEAL_SIZE_AT = 8
+
+
+class Kind(IntEnum):
+    """What is labelled."""
+
+    CIPHERTEXT = 1
+    RELIN_KEYS = 2
+    GALOIS_KEYS = 3
+
+
+_NAMES = {
+    Kind.CIPHERTEXT: "ciphertext",
+    Kind.RELIN_KEYS: "relinearization keys",
+    Kind.GALOIS_KEYS: "Galois keys",
+}
+_SCHEME_NAMES = {SCHEME_BFV: "BFV", SCHEME_CKKS: "CKKS"}
+
+
+@dataclass(frozen=True)
+class Label:
+    """scale: of a CKKS ciphertext; 0 otherwise. plain_modulus: BFV's t; 0 for CKKS."""
+
+    kind: Kind
+    scheme: int
+    parameters_id: int
+    key_id: int
+    scale: float = 0.0
+    plain_modulus: int = 0
+
+    def _pack(self) -> bytes:
+        value = struct.pack("<Q", self.plain_modulus) if self.plain_modulus else struct.pack("<d", self.scale)
+        return _FIELDS.pack(
+            _MAGIC, _VERSION, self.kind, self.scheme, 0, self.parameters_id, self.key_id, value
+        )
+
+    def check(self, kind: Kind, parameters: ParameterSet, scheme: int, plain_modulus: int) -> None:
+        """FrameError unless the label is of such an object, and MismatchError if set, scheme or modulus
+        differ."""
+        if self.kind != kind:
+            raise FrameError(
+                f"The label says {_NAMES[self.kind]}, and {_NAMES[kind]} must be here: give the right file."
+            )
+        if self.parameters_id != parameters.id:
+            raise MismatchError(
+                f"The label of the {_NAMES[kind]} says parameter set 0x{self.parameters_id:08x}, and here is "
+                f"{parameters.name} (0x{parameters.id:08x}): bring together what is of one set."
+            )
+        if (self.scheme, self.plain_modulus) != (scheme, plain_modulus):
+            raise MismatchError(
+                f"The label of the {_NAMES[kind]} says {describe_scheme(self.scheme, self.plain_modulus)}, "
+                f"and here is {describe_scheme(scheme, plain_modulus)}: bring together what is of one scheme "
+                "and plain modulus."
+            )
+
+
+def describe_scheme(scheme: int, plain_modulus: int) -> str:
+    """For people: CKKS, or BFV with its plain modulus."""
+    name = _SCHEME_NAMES[scheme]
+    return f"{name} modulo {plain_modulus}" if plain_modulus else name
+
+
+def attach(seal: bytes, label: Label) -> bytes:
+    """SEAL's bytes of an object with their label behind them."""
+    fields = label._pack()
+    return seal + fields + _digest(seal, fields)
+
+
+def detach(data: bytes | bytearray | memoryview) -> tuple[memoryview, Label | None]:
+    """SEAL's bytes, and the label if there is one. FrameError if a label is damaged or of other bytes.
+
+    Whatever else follows the object stays with it, for SEAL's reader to refuse.
+    """
+    view = memoryview(data).cast("B")
+    if len(view) < _SEAL_HEADER_BYTES or view[:2] != _SEAL_MAGIC:
+        return view, None
+    size = int.from_bytes(view[_SEAL_SIZE_AT:_SEAL_HEADER_BYTES], "little")
+    tail = bytes(view[size : size + LABEL_BYTES + 1])
+    if not tail.startswith(_MAGIC):
+        return view, None
+    seal, fields = view[:size], tail[: _FIELDS.size]
+    if len(tail) != LABEL_BYTES or tail[_FIELDS.size :] != _digest(seal, fields):
+        raise FrameError(
+            "The label behind SEAL's bytes is damaged, or is another object's: have the file sent again."
+        )
+    _, version, kind, scheme, zero, parameters_id, key_id, value = _FIELDS.unpack(fields)
+    if (version, zero) != (_VERSION, 0) or kind not in _NAMES or scheme not in _SCHEME_NAMES:
+        raise FrameError(
+            f"The label behind SEAL's bytes is of no version that this package reads ({_VERSION}): update it."
+        )
+    scale, plain_modulus = struct.unpack("<d", value)[0], int.from_bytes(value, "little")
+    is_bfv = scheme == SCHEME_BFV
+    return seal, Label(
+        Kind(kind),
+        scheme,
+        parameters_id,
+        key_id,
+        0.0 if is_bfv else scale,
+        plain_modulus if is_bfv else 0,
+    )
+
+
+def _digest(seal: bytes | memoryview, fields: bytes) -> bytes:
+    digest = hashlib.blake2b(seal, digest_size=_DIGEST_BYTES)
+    digest.update(fields)
+    return digest.digest()
+
+
+def check_key(what: str, key_id: int | None, against: str, other: int | None, *, bare: bool = False) -> None:
+    """MismatchError unless both are of one key; None: of an unknown one, which only bare allows.
+
+    what, against: for people, as in "the ciphertext" and "the Galois keys".
+    """
+    if key_id is None or other is None:
+        if not bare:
+            raise MismatchError(
+                f"Nothing names the key of {what if key_id is None else against}, for SEAL's own bytes have "
+                "no room for it: say bare (--bare) if you know that it is the right one."
+            )
+    elif key_id != other:
+        raise MismatchError(
+            f"{what[0].upper()}{what[1:]} and {against} are of two keys, {key_id:016x} and {other:016x}: "
+            "bring together what is of one key."
+        )

@@ -1,0 +1,417 @@
+"""Objects remember their key, set, scheme, and scale or plain modulus, and what does not belong together is
+refused where it meets, in the files of the command line and in memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tenseal.sealapi as sealapi
+from ciphermote import bfv, ckks, labels
+from ciphermote import seal_bytes as sb
+from ciphermote.adapter import adapt
+from ciphermote.aided import Session, plan_rounds
+from ciphermote.cli import app
+from ciphermote.core import core_params
+from ciphermote.engine import Engine, open_engine
+from ciphermote.errors import FrameError, MismatchError
+from ciphermote.inference import LinearModel, plan_linear
+from ciphermote.keys import GALOIS_FILE, PUBLIC_FILE, RELIN_FILE, KeyStore, SecretKey, galois_keys_for_bfv
+from ciphermote.parameters import by_name, generate
+from ciphermote.program import Program, Step
+from ciphermote.provision import Provision, parse_blob, provision, to_blob
+from ciphermote.returning import device_frames
+from seal_owner import SCALE, SealOwner
+from sensor import SHAKE256, Sensor
+from typer.testing import CliRunner
+
+PARMS = by_name("n4096_q26x3_p27")
+SMALL = by_name("n1024_q26")
+T = 40961
+X = np.random.default_rng(3).uniform(-1, 1, 12).astype(np.float32)
+MODEL = LinearModel(np.random.default_rng(4).normal(size=(16, 12)) / 4, np.ones(16))
+"""Of 16 classes: noise is left in 32 coefficients of a score, which is enough to be recognised."""
+Run = Callable[..., str]
+
+
+@dataclass(frozen=True)
+class House:
+    """An owner: keys in a directory, their public part beside it, and a device."""
+
+    folder: Path
+    store: KeyStore
+    sensor: Sensor
+
+    @property
+    def keys(self) -> Path:
+        return self.folder / "keys"
+
+    @property
+    def public(self) -> Path:
+        return self.folder / "public"
+
+    def galois(self) -> bytes:
+        return self.store.public_bytes(GALOIS_FILE)
+
+    def reading(self) -> bytes:
+        return adapt(self.sensor.symmetric(X), PARMS, self.store.key_id)
+
+
+def house(folder: Path) -> House:
+    steps = plan_linear(MODEL, PARMS, SCALE).rotation_steps
+    store = KeyStore.create(folder / "keys", PARMS, galois_steps=steps)
+    store.export_public(folder / "public")
+    MODEL.save(folder / "model.json")
+    return House(folder, store, Sensor(provision(store, secret=True)))
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> House:
+    return house(tmp_path_factory.mktemp("ours"))
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> House:
+    return house(tmp_path_factory.mktemp("theirs"))
+
+
+@pytest.fixture(scope="module")
+def engine(ours: House) -> Iterator[Engine]:
+    with open_engine(
+        PARMS, galois_keys=ours.galois(), relin_keys=ours.store.public_bytes(RELIN_FILE)
+    ) as opened:
+        yield opened
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command; returns what it printed, after checking the exit code (0 unless told)."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: Any, code: int = 0) -> str:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        assert result.exit_code == code, (result.output, result.exception)
+        return result.stderr if code else result.stdout
+
+    return call
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_every_file_on_the_way_names_its_key_and_the_result_says_what_it_is_of(
+    ours: House, tmp_path: Path, run: Run
+) -> None:
+    (tmp_path / "frames.bin").write_bytes(ours.sensor.symmetric(X))
+    reading, score = tmp_path / "reading.ct", tmp_path / "score.ct"
+    run("adapt", ours.public, tmp_path / "frames.bin", "-o", reading)
+    run("infer", ours.public, ours.folder / "model.json", reading, "-o", score)
+    key_id = f"{ours.store.key_id:016x}"
+    for path in (reading, score, ours.public / GALOIS_FILE, ours.public / RELIN_FILE):
+        assert key_id in run("inspect", path), path
+    found = json.loads(run("decrypt", ours.keys, score, "--json"))
+    scale = plan_linear(MODEL, PARMS, SCALE).result_scale
+    assert (found["key_id"], found["parameters"], found["scheme"]) == (key_id, PARMS.name, "CKKS")
+    assert found["scale"] == pytest.approx(scale)
+    scored = json.loads(run("decrypt", ours.keys, score, "--model", ours.folder / "model.json", "--json"))
+    assert scored["key_id"] == key_id
+    assert f"Of key {key_id}, {PARMS.name}, CKKS, scale" in run("decrypt", ours.keys, score)
+
+
+def test_files_of_two_keys_are_refused_where_they_meet(
+    ours: House, theirs: House, tmp_path: Path, run: Run
+) -> None:
+    reading, score = tmp_path / "reading.ct", tmp_path / "score.ct"
+    reading.write_bytes(ours.reading())
+    model = ours.folder / "model.json"
+    for bare in ((), ("--bare",)):
+        sentence = run("infer", theirs.public, model, reading, "-o", score, *bare, code=1)
+        assert f"two keys, {ours.store.key_id:016x} and {theirs.store.key_id:016x}" in sentence
+        assert not score.exists()
+        sentence = run("decrypt", theirs.keys, reading, *bare, code=1)
+        assert f"two keys, {ours.store.key_id:016x} and {theirs.store.key_id:016x}" in sentence
+
+
+def test_what_seal_saved_is_taken_on_request_and_noise_is_recognised(
+    ours: House, theirs: House, tmp_path: Path, run: Run
+) -> None:
+    """As a cloud that runs SEAL gives it back: without a label."""
+    reading, score = tmp_path / "reading.ct", tmp_path / "score.ct"
+    seal, _ = labels.detach(ours.reading())
+    reading.write_bytes(seal)
+    model = ours.folder / "model.json"
+    assert "Nothing names the key" in run("infer", ours.public, model, reading, "-o", score, code=1)
+    assert "Nothing names the key" in run("decrypt", ours.keys, reading, code=1)
+    run("infer", ours.public, model, reading, "-o", score, "--bare")
+    assert "Nothing names the key" in run("decrypt", ours.keys, score, code=1), "a label is never made up"
+    found = json.loads(run("decrypt", ours.keys, score, "--bare", "--json", "--count", 16))
+    assert found["key_id"] is None
+    assert np.abs(np.array(found["values"]) - MODEL.scores(X)).max() < 0.01
+    run("infer", theirs.public, model, reading, "-o", score, "--bare")
+    for path, keys in ((score, ours.keys), (score, theirs.keys), (reading, theirs.keys)):
+        assert "decrypts to noise" in run("decrypt", keys, path, "--bare", code=1)
+
+
+def test_integers_are_decrypted_and_their_noise_is_recognised(
+    ours: House, theirs: House, tmp_path: Path, run: Run
+) -> None:
+    values = np.arange(PARMS.n, dtype=np.uint32) * 9 % T
+    path = tmp_path / "x.ct"
+    path.write_bytes(exact(ours, values))
+    found = json.loads(run("decrypt", ours.keys, path, "--json", "--count", 0))
+    assert found["values"] == values.tolist()
+    assert (found["scheme"], found["plain_modulus"]) == ("BFV", T)
+    assert found["key_id"] == f"{ours.store.key_id:016x}"
+    assert f"BFV, modulo {T}" in run("decrypt", ours.keys, path)
+    assert "two keys" in run("decrypt", theirs.keys, path, code=1)
+    assert f"BFV modulo {T}, and here is BFV modulo 65537" in run(
+        "decrypt", ours.keys, path, "--plain-modulus", 65537, code=1
+    )
+    path.write_bytes(labels.detach(path.read_bytes())[0])
+    assert "parms_id" in run("decrypt", ours.keys, path, "--bare", code=1)
+    bare = ("--bare", "--plain-modulus", T, "--json", "--count", 0)
+    assert json.loads(run("decrypt", ours.keys, path, *bare))["values"] == values.tolist()
+    assert "noise budget is 0" in run("decrypt", theirs.keys, path, *bare, code=1)
+
+
+# --- in memory ------------------------------------------------------------------------------------
+
+
+def exact(of: House, values: np.ndarray, *, ntt_form: bool = True, batch: bool = True) -> bytes:
+    """BFV's, modulo T, with its label."""
+    secret, encoding = of.store.secret().packed, 0 if batch else 1
+    frames = of.sensor.device.encrypt_bfv_symmetric(
+        core_params(PARMS), secret, of.store.key_id, 3, values, T, encoding, 32, ntt_form, "frames"
+    )
+    return adapt(frames, PARMS, of.store.key_id, plain_modulus=T)
+
+
+def test_an_engine_computes_on_its_own_key_alone_and_labels_the_result(
+    ours: House, theirs: House, engine: Engine
+) -> None:
+    assert engine.key_id == ours.store.key_id
+    square = Program((Step("multiply", 1, 0, 0),), ())
+    for result in (
+        engine.linear(ours.reading(), MODEL),
+        engine.evaluate(square, ours.reading()),
+        engine.add([ours.reading(), ours.reading()]),
+    ):
+        assert ckks.decrypt(result, ours.store.secret()).key_id == ours.store.key_id
+    for refused in (
+        lambda: engine.linear(theirs.reading(), MODEL),
+        lambda: engine.evaluate(square, theirs.reading()),
+        lambda: engine.add([ours.reading(), theirs.reading()]),
+        lambda: engine.check(theirs.reading()),
+    ):
+        with pytest.raises(MismatchError, match="two keys"):
+            refused()
+    (mixed,) = engine.linear_all([theirs.reading()], MODEL)
+    assert isinstance(mixed, MismatchError)
+
+
+def test_evaluation_keys_of_two_keys_make_no_engine(ours: House, theirs: House) -> None:
+    relin = theirs.store.public_bytes(RELIN_FILE)
+    for bare in (False, True):
+        with pytest.raises(MismatchError, match="two keys"):
+            open_engine(PARMS, galois_keys=ours.galois(), relin_keys=relin, bare=bare)
+    with pytest.raises(MismatchError, match="Galois keys"):
+        open_engine(PARMS, galois_keys=labels.detach(ours.galois())[0])
+
+
+def test_a_sum_is_of_one_key_even_without_evaluation_keys(ours: House, theirs: House) -> None:
+    seal, _ = labels.detach(ours.reading())
+    with open_engine(PARMS) as engine:
+        total = engine.add([ours.reading(), ours.reading()])
+        assert ckks.decrypt(total, ours.store.secret()).key_id == ours.store.key_id
+        with pytest.raises(MismatchError, match="the first of key"):
+            engine.add([ours.reading(), theirs.reading()])
+        with pytest.raises(MismatchError, match="Nothing names the key"):
+            engine.add([seal])
+    with open_engine(PARMS, bare=True) as engine:
+        with pytest.raises(MismatchError, match="an unknown key"):
+            engine.add([ours.reading(), seal])
+        assert labels.detach(engine.add([seal, seal]))[1] is None
+
+
+def test_bare_evaluation_keys_give_bare_results(ours: House) -> None:
+    with open_engine(PARMS, galois_keys=labels.detach(ours.galois())[0], bare=True) as engine:
+        result = engine.linear(ours.reading(), MODEL)
+    assert labels.detach(result)[1] is None
+    with pytest.raises(MismatchError, match="Nothing names"):
+        ckks.decrypt(result, ours.store.secret())
+
+
+def test_a_secret_key_decrypts_what_is_of_its_id_and_set(ours: House, theirs: House) -> None:
+    for decrypt in (ckks.decrypt, ckks.decrypt_integers):
+        with pytest.raises(MismatchError, match="two keys"):
+            decrypt(ours.reading(), theirs.store.secret(), bare=True)
+        with pytest.raises(MismatchError, match="Nothing names the key of the secret key"):
+            decrypt(ours.reading(), replace(ours.store.secret(), key_id=None))
+    ciphertext = sb.read_ciphertext(ours.reading(), PARMS)
+    with pytest.raises(MismatchError, match="two keys"):
+        ckks.phase(ciphertext, theirs.store.secret())
+    other = generate(4096, [26, 26, 25, 27])
+    with pytest.raises(MismatchError, match="bring together what is of one set"):
+        ckks.phase(replace(ciphertext, key_id=None), SecretKey.generate(other))
+
+
+def test_sets_that_share_primes_are_told_apart_where_seal_cannot(tmp_path: Path, ours: House) -> None:
+    """A ciphertext that lost its last primes has the same parms_id in every set that begins with the rest."""
+    other = generate(4096, [26, 26, 25, 27])
+    assert other.primes[:2] == PARMS.primes[:2]
+    ciphertext = sb.read_ciphertext(ours.reading(), PARMS)
+    fewer = sb.write_ciphertext(replace(ciphertext, primes=2, residues=ciphertext.residues[:, :2]))
+    assert sb.read_ciphertext(labels.detach(fewer)[0], other).primes == 2
+    with pytest.raises(MismatchError, match=f"0x{PARMS.id:08x}, and here is {other.name}"):
+        sb.read_ciphertext(fewer, other)
+
+
+def test_schemes_and_plain_moduli_do_not_mix(ours: House) -> None:
+    data = exact(ours, np.ones(4, dtype=np.uint32))
+    with pytest.raises(MismatchError, match=f"BFV modulo {T}, and here is CKKS"):
+        ckks.decrypt(data, ours.store.secret())
+    with pytest.raises(MismatchError, match="modulo 65537"):
+        bfv.decrypt(data, ours.store.secret(), 65537)
+    with pytest.raises(MismatchError, match="CKKS, and here is BFV"):
+        bfv.decrypt(ours.reading(), ours.store.secret(), T)
+    with pytest.raises(MismatchError, match="CKKS, and here is BFV"):
+        open_engine(PARMS, galois_keys=ours.galois(), plain_modulus=T)
+    keys = galois_keys_for_bfv(ours.galois(), PARMS, T)
+    assert sb.read_galois_keys(keys, PARMS, scheme=sb.Scheme.BFV, plain_modulus=T).key_id == ours.store.key_id
+
+
+def test_results_go_back_to_the_device_of_their_key_alone(ours: House, theirs: House, engine: Engine) -> None:
+    ciphertext = engine.check(ours.reading())
+    assert b"".join(device_frames(ciphertext, ours.store.key_id, 7))
+    with pytest.raises(MismatchError, match="two keys"):
+        device_frames(ciphertext, theirs.store.key_id, 7)
+    rounds = plan_rounds([MODEL], PARMS, bound=8, stride=PARMS.slots)
+    Session(engine, rounds, ours.store.key_id)
+    with pytest.raises(MismatchError, match="two keys"):
+        Session(engine, rounds, theirs.store.key_id)
+
+
+def test_a_device_is_provisioned_with_one_key(ours: House, theirs: House) -> None:
+    secret, device_secret = ours.store.secret(), bytes(32)
+    with pytest.raises(MismatchError, match="two keys"):
+        Provision(PARMS, theirs.store.key_id, device_secret, secret)
+    with pytest.raises(MismatchError, match="one set"):
+        Provision(SMALL, ours.store.key_id, device_secret, secret)
+    blob = parse_blob(to_blob(provision(ours.store, secret=True)), PARMS)
+    assert isinstance(blob, Provision)
+    assert blob.secret_key is not None
+    assert blob.secret_key.key_id == ours.store.key_id
+
+
+# --- the label ------------------------------------------------------------------------------------
+
+
+def test_seal_loads_objects_with_their_labels_as_they_are(ours: House, tmp_path: Path) -> None:
+    seal = SealOwner(PARMS, tmp_path)
+    secret = seal.load(sealapi.SecretKey, (ours.keys / "secret.key").read_bytes())
+    seal.decryptor = sealapi.Decryptor(seal.context, secret)
+    for seeded in (False, True):
+        data = adapt(ours.sensor.symmetric(X, SHAKE256), PARMS, ours.store.key_id, seeded=seeded)
+        assert np.abs(seal.decrypt(data)[: len(X)] - X).max() < 1e-3
+        saved = seal.save(seal.load(sealapi.Ciphertext, data))
+        assert labels.detach(saved)[1] is None
+        assert ckks.decrypt(saved, ours.store.secret(), bare=True).key_id is None
+    for kind, name in (
+        (sealapi.GaloisKeys, GALOIS_FILE),
+        (sealapi.RelinKeys, RELIN_FILE),
+        (sealapi.PublicKey, PUBLIC_FILE),
+    ):
+        data = ours.store.public_bytes(name)
+        assert seal.load(kind, data)
+        assert (labels.detach(data)[1] is None) == (name == PUBLIC_FILE)
+
+
+def test_a_damaged_label_is_refused(ours: House) -> None:
+    data = ours.reading()
+    seal, label = labels.detach(data)
+    assert label is not None
+    for at in range(len(seal), len(data)):
+        flipped = bytearray(data)
+        flipped[at] ^= 1
+        with pytest.raises(FrameError):
+            sb.read_ciphertext(flipped, PARMS)
+    for cut in range(len(seal) + 1, len(data)):
+        with pytest.raises(FrameError):
+            sb.read_ciphertext(data[:cut], PARMS)
+    with pytest.raises(FrameError):
+        sb.read_ciphertext(data + b"\0", PARMS)
+
+
+def test_a_label_of_other_bytes_is_refused(ours: House) -> None:
+    first, second = ours.reading(), ours.reading()
+    assert len(first) == len(second)
+    with pytest.raises(FrameError, match="another object's"):
+        sb.read_ciphertext(first[: -labels.LABEL_BYTES] + second[-labels.LABEL_BYTES :], PARMS)
+    seal, label = labels.detach(first)
+    assert label is not None
+    for wrong in (
+        replace(label, kind=labels.Kind.GALOIS_KEYS),
+        replace(label, scale=label.scale / 2),
+        replace(label, parameters_id=label.parameters_id ^ 1),
+    ):
+        with pytest.raises(FrameError):
+            sb.read_ciphertext(labels.attach(bytes(seal), wrong), PARMS)
+
+
+# --- noise ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["n1024_q26", "n4096_q26x3_p27", "n16384_q26x15_p27"])
+def test_noise_is_told_from_every_message_within_bounds(name: str) -> None:
+    """What comes closest to each other: uniform noise, and slots at the edge of the modulus."""
+    primes = by_name(name).data_primes
+    n, modulus = by_name(name).n, float(np.prod([float(q) for q in primes]))
+    random = np.random.default_rng(1)
+    for _ in range(200 if n == 1024 else 20):
+        with pytest.raises(MismatchError):
+            ckks.refuse_noise(random.uniform(-modulus / 2, modulus / 2, n), primes)
+    edge = modulus / 2 * (1 - 1e-9)
+    for slots in (
+        np.full(n // 2, edge),
+        random.choice([-edge, edge], n // 2),
+        random.uniform(-edge, edge, n // 2),
+        np.exp(2j * np.pi * random.uniform(size=n // 2)) * edge,
+    ):
+        scaled = ckks.encode_reference(slots * (2.0**40 / edge), 1.0, n) / 2.0**40 * edge
+        ckks.refuse_noise(scaled, primes)
+
+
+def test_integers_are_exact_down_to_the_last_bit_of_budget() -> None:
+    secret = SecretKey.generate(SMALL)
+    q, t = SMALL.primes[0], 12289
+    message = np.arange(SMALL.n) % t
+    scaled = (q * message + t // 2) // t
+
+    def with_noise(noise: int) -> bytes:
+        rows = np.zeros((2, 1, SMALL.n), dtype=np.uint32)
+        rows[1, 0] = 1  # c1 = 1, so c0 = scaled message + noise - s
+        c0 = (scaled + noise * (-1) ** message - secret.coefficients) % q
+        rows[0, 0] = c0
+        rows[1, 0, 1:] = 0
+        ciphertext = sb.SealCiphertext(SMALL, 1, False, 1.0, rows, None, sb.Scheme.BFV, t)
+        return sb.write_ciphertext(ciphertext)
+
+    limit = q // (4 * t)
+    found = bfv.decrypt(with_noise(limit - 1), secret, t, bare=True)
+    assert np.array_equal(found.coefficients, message)
+    with pytest.raises(MismatchError, match="noise budget is 0"):
+        bfv.decrypt(with_noise(limit + 1), secret, t, bare=True)
+
+
+@pytest.mark.parametrize("ntt_form", [True, False])
+@pytest.mark.parametrize("batch", [True, False])
+def test_integers_of_either_form_and_encoding_come_back(ours: House, ntt_form: bool, batch: bool) -> None:
+    values = np.random.default_rng(5).integers(0, T, PARMS.n).astype(np.uint32)
+    plain = bfv.decrypt(exact(ours, values, ntt_form=ntt_form, batch=batch), ours.store.secret(), T)
+    assert np.array_equal(plain.slots() if batch else plain.coefficients, values)
