@@ -2,31 +2,30 @@
 
 Frames of one ciphertext (a set) may come in any order and in any pieces. A FrameReader keeps what it has
 unpacked of a few sets and at most one frame of raw bytes, so a sender cannot fill its memory. The check
-sum of a frame finds accidents; that the frames come from the right device is the transport's to prove.
-docs/wire-format.md has the layout.
+sum of a frame finds accidents; that the frames come from the right device is the transport's to prove, and
+that they come for the first time a ledger's (ledger.py). docs/wire-format.md has the layout.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
+import hashlib
 import math
 import re
 import struct
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote import _core, json_text
+from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.ckks import expand_seed
 from ciphermote.core import STATUS_PARAMS, core_errors, core_params
-from ciphermote.errors import FrameError, KeyFileError
-from ciphermote.keys import write_atomically
+from ciphermote.errors import FrameError
+from ciphermote.ledger import CounterLedger
 from ciphermote.parameters import ParameterSet
 
 HEADER_BYTES = 44
@@ -113,6 +112,18 @@ class FrameSet:
     @property
     def complete(self) -> bool:
         return bool(self.covered.all()) and (self.seed is not None) == (self.header.xof != 0)
+
+    def digest(self) -> bytes:
+        """32 bytes that tell this reading from any other, in whatever frames it came."""
+        head = self.header
+        fields = (
+            *(head.parameters.id, head.scheme, head.ntt_form, head.components, head.primes),
+            *(head.key_id, head.counter, head.scale.hex(), head.plain_modulus, head.xof),
+        )
+        digest = hashlib.blake2b(repr(fields).encode(), digest_size=32)
+        digest.update(self.residues.astype("<u4").tobytes())
+        digest.update(self.seed or b"")
+        return digest.digest()
 
     def missing(self) -> str:
         """The frames that have not come, for people."""
@@ -230,7 +241,8 @@ class FrameReader:
 
     parameters, key_id: what every frame must be of. plain_modulus: the t of BFV ciphertexts; 0 takes CKKS's.
     max_open: how many incomplete sets are kept; when one more begins, the oldest is given up and reported.
-    Counters tell sets apart and are a device's own, so every device needs a reader of its own.
+    Counters tell sets apart and are a device's own, so every device needs a reader of its own. It notices
+    copies of the last few sets alone: a CounterLedger is what remembers readings.
     """
 
     def __init__(
@@ -462,80 +474,21 @@ def adapt(
     plain_modulus: int = 0,
     seeded: bool = False,
     coefficients: bool = False,
+    ledger: CounterLedger | None = None,
+    device: str = "",
 ) -> bytes:
     """The frames of one ciphertext, in any order, as SEAL's bytes of it and their label. FrameError, which
     says what is wrong.
 
     plain_modulus: BFV's t; 0 for CKKS. seeded keeps the seed for SEAL to expand, where it can;
-    coefficients brings BFV's to coefficient form: see FrameSet.seal_ciphertext.
+    coefficients brings BFV's to coefficient form: see FrameSet.seal_ciphertext. ledger: notes the reading of
+    this device, and refuses one that it has (ReplayError); None: the same frames are taken any number of
+    times. Where the bytes go to a file, note the reading once that is written: CounterLedger.taking.
     """
     sets = read_sets([data], parameters, key_id, plain_modulus=plain_modulus)
     if len(sets) != 1:
         raise FrameError(
             f"The bytes hold the frames of {len(sets)} ciphertexts, not of one: use read_sets for a stream."
         )
-    return sets[0].to_seal(seeded=seeded, coefficients=coefficients)
-
-
-class CounterLedger:
-    """Remembers which readings came, so that a frame set played back is noticed.
-
-    Counters are a device's own: source names the device (or its connection) when several share a key. What
-    lies more than window below the highest counter seen counts as seen, so the ledger stays small.
-    """
-
-    def __init__(self, window: int = 1024) -> None:
-        self._window = window
-        self._highest: dict[tuple[int, str], int] = {}
-        self._seen: dict[tuple[int, str], set[int]] = {}
-
-    def accept(self, key_id: int, counter: int, source: str = "") -> None:
-        """Note a reading. FrameError if it was seen before, or is too old to tell."""
-        name = key_id, source
-        highest = self._highest.get(name, -1)
-        seen = self._seen.setdefault(name, set())
-        if counter in seen:
-            raise FrameError(
-                f"Reading {counter} of key {_hexadecimal(key_id)} came before: drop this copy, it may be a "
-                "replay."
-            )
-        if counter <= highest - self._window:
-            raise FrameError(
-                f"Reading {counter} of key {_hexadecimal(key_id)} is more than {self._window} behind the "
-                f"newest ({highest}), too old to tell from a replay: drop it."
-            )
-        seen.add(counter)
-        if counter > highest:
-            self._highest[name] = counter
-            self._seen[name] = {old for old in seen if old > counter - self._window}
-
-    def save(self, path: str | Path) -> None:
-        """Write the ledger, atomically. OSError."""
-        rows: list[Any] = [
-            [f"{key_id:016x}", source, highest, sorted(self._seen[key_id, source])]
-            for (key_id, source), highest in self._highest.items()
-        ]
-        text = json.dumps(
-            {"format": "ciphermote-ledger", "version": 1, "window": self._window, "sources": rows}
-        )
-        write_atomically(Path(path), text.encode())
-
-    @classmethod
-    def load(cls, path: str | Path) -> CounterLedger:
-        """The ledger that save wrote. KeyFileError if it cannot be read or is none."""
-        try:
-            fields = json_text.parse(Path(path).read_bytes())
-            if (fields["format"], fields["version"]) != ("ciphermote-ledger", 1):
-                raise ValueError
-            ledger = cls(json_text.integer(fields["window"], 1, json_text.U64_MAX))
-            for key_id, source, highest, seen in fields["sources"]:
-                name = json_text.hexadecimal_u64(key_id), json_text.string(source)
-                ledger._highest[name] = json_text.integer(highest, 0, json_text.U64_MAX)
-                ledger._seen[name] = {json_text.integer(counter, 0, highest) for counter in seen}
-        except OSError as error:
-            raise KeyFileError(f"The ledger {path} cannot be read: {error.strerror}.") from None
-        except (ValueError, TypeError, KeyError):
-            raise KeyFileError(
-                f"The ledger {path} is damaged: restore it from a copy, or replays cannot be told."
-            ) from None
-        return ledger
+    with ledger.taking(sets, device) if ledger is not None else contextlib.nullcontext():
+        return sets[0].to_seal(seeded=seeded, coefficients=coefficients)

@@ -435,39 +435,55 @@ def adapt(
     coefficients: Annotated[
         bool, typer.Option(help="Bring BFV's to coefficient form, which SEAL wants for all but additions.")
     ] = False,
+    device: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="The device, if several share a key: each counts for itself."),
+    ] = "",
+    ledger: Annotated[
+        Path | None,
+        typer.Option(help="The ledger of readings taken in (default: readings.ledger beside the keys)."),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Take in once more what was taken in before, if it is the same.")
+    ] = False,
 ) -> None:
     """Check a device's frames and turn them into SEAL ciphertexts.
 
     **In:** frames as they came, and the directory of keys (its public part is enough). **Out:** one
-    ciphertext a reading in Microsoft SEAL's bytes. No secrets. Damaged, missing, doubled or foreign frames
-    are refused, and named.
+    ciphertext a reading in Microsoft SEAL's bytes, with a label that names its key. No secrets. Damaged,
+    missing, doubled or foreign frames are refused, and named; so are readings that came before, which a
+    ledger remembers once the ciphertexts are written.
 
     Example: `ciphermote adapt keys-public frames.bin -o reading.ct`
     """
     from ciphermote.adapter import read_sets
-    from ciphermote.keys import KeyStore
+    from ciphermote.keys import KeyStore, sync_directory
+    from ciphermote.ledger import LEDGER_FILE, CounterLedger, check_device
 
+    check_device(device)
     store = KeyStore.open(keys)
     pieces = (_read(path) for path in frames)
     sets = read_sets(pieces, store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
     if not sets:
         raise FrameError("The files hold no frames: give what the device sent.")
-    if len(sets) == 1 and not output.is_dir():
-        _write(output, sets[0].to_seal(seeded=seeded, coefficients=coefficients))
-    else:
-        output.mkdir(parents=True, exist_ok=True)
-        _write_readings(output, sets, seeded, coefficients)
-    for found in sets:
-        _say(_describe_set(found))
-
-
-def _write_readings(directory: Path, sets: list[FrameSet], seeded: bool, coefficients: bool) -> None:
     counters = [frames.header.counter for frames in sets]
     if len(set(counters)) != len(counters):
         raise FrameError("The files hold two readings of one counter: adapt each device's frames apart.")
-    for frames in sets:
-        data = frames.to_seal(seeded=seeded, coefficients=coefficients)
-        _write(directory / f"reading{frames.header.counter}.ct", data)
+    prefix = f"{device}-" if device else ""
+    with (
+        CounterLedger(ledger or keys / LEDGER_FILE) as readings,
+        readings.taking(sets, device, again=again),
+    ):
+        several = len(sets) > 1 or output.is_dir()
+        if several:
+            output.mkdir(parents=True, exist_ok=True)
+            sync_directory(output.absolute().parent)
+        for frames_of_one in sets:
+            name = f"{prefix}reading{frames_of_one.header.counter}.ct"
+            data = frames_of_one.to_seal(seeded=seeded, coefficients=coefficients)
+            _write(output / name if several else output, data)
+    for found in sets:
+        _say(_describe_set(found))
 
 
 def _describe_set(frames: FrameSet) -> str:

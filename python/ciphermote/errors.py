@@ -25,6 +25,10 @@ class MismatchError(FrameError):
     nothing tells; or a decryption that gives noise, as such a mixture does."""
 
 
+class ReplayError(FrameError):
+    """A reading that came before, or is too old to tell."""
+
+
 class KeyFileError(CiphermoteError):
     """A key file that is missing, damaged, of the wrong kind, or for other parameters."""
 

@@ -17,6 +17,7 @@ from ciphermote.errors import FrameError, KeyFileError
 from ciphermote.inference import LinearModel
 from ciphermote.keys import MANIFEST_FILE, KeyStore, key_id_of, parameters_from_dict
 from ciphermote.labels import describe_scheme, detach
+from ciphermote.ledger import is_ledger
 from ciphermote.parameters import BUILTIN, ParameterSet, by_id
 from ciphermote.provision import PublicKeyPrime, blob_parameters_id, is_blob, parse_blob
 
@@ -44,6 +45,8 @@ def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
         return _frames(data, parameters)
     if data[:2] == _SEAL_MAGIC:
         return _seal(data, [parameters] if parameters else BUILTIN)
+    if is_ledger(data):
+        return [("what", "a ledger of readings taken in")]
     if path.suffix == ".npz":
         return _model(LinearModel.load(path))
     return _json(path, data)
@@ -227,7 +230,6 @@ def _json(path: Path, data: bytes) -> Rows:
             ("what", f"{MANIFEST_FILE} of a directory of keys"),
             *_store(KeyStore.open(path.parent)),
         ],
-        "ciphermote-ledger": lambda: [("what", "a ledger of readings seen")],
     }
     show = kinds.get(kind)
     if show is None:

@@ -72,7 +72,8 @@ def sensor_of(house: Path, folder: Path, run: Run, key: str) -> Sensor:
 def test_a_reading_goes_all_the_way(house: Path, tmp_path: Path, run: Run, key: str) -> None:
     sensor = sensor_of(house, tmp_path, run, key)
     (tmp_path / "frames.bin").write_bytes(getattr(sensor, key)(FEATURES[0]))
-    output = run("adapt", house / "public", tmp_path / "frames.bin", "-o", tmp_path / "reading.ct")
+    own = ("--ledger", tmp_path / "ledger")
+    output = run("adapt", house / "public", tmp_path / "frames.bin", "-o", tmp_path / "reading.ct", *own)
     assert f"Reading 0: {key}" in output
     run("infer", house / "public", house / "model.json", tmp_path / "reading.ct", "-o", tmp_path / "score.ct")
     found = json.loads(
@@ -88,7 +89,8 @@ def test_many_readings_go_to_a_directory(house: Path, tmp_path: Path, run: Run) 
     stream = b"".join(sensor.symmetric(x) for x in FEATURES)
     (tmp_path / "a").write_bytes(stream[:50_000])
     (tmp_path / "b").write_bytes(stream[50_000:])
-    run("adapt", house / "public", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "readings")
+    own = ("--ledger", tmp_path / "ledger")
+    run("adapt", house / "public", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "readings", *own)
     readings = sorted((tmp_path / "readings").iterdir())
     assert [path.name for path in readings] == ["reading0.ct", "reading1.ct"]
     run("infer", house / "public", house / "model.json", *readings, "-o", tmp_path / "scores")
@@ -100,7 +102,8 @@ def test_many_readings_go_to_a_directory(house: Path, tmp_path: Path, run: Run) 
 def test_tables_are_for_people(house: Path, tmp_path: Path, run: Run) -> None:
     sensor = sensor_of(house, tmp_path, run, "symmetric")
     (tmp_path / "frames.bin").write_bytes(sensor.symmetric([1.5, -2.0], SHAKE256))
-    run("adapt", house / "public", tmp_path / "frames.bin", "-o", tmp_path / "reading.ct", "--seeded")
+    own = ("--ledger", tmp_path / "ledger")
+    run("adapt", house / "public", tmp_path / "frames.bin", "-o", tmp_path / "reading.ct", "--seeded", *own)
     assert re.search(r"1\.5|1\.49999", run("decrypt", house / "keys", tmp_path / "reading.ct"))
     assert "imaginary" in run("decrypt", house / "keys", tmp_path / "reading.ct", "--complex")
     assert "highest" in run(

@@ -27,6 +27,7 @@ from ciphermote.engine import open_engine
 from ciphermote.errors import CiphermoteError
 from ciphermote.inference import LinearModel, plan_linear
 from ciphermote.keys import GALOIS_FILE, KeyStore, write_exclusively
+from ciphermote.ledger import CounterLedger
 from ciphermote.link import DeviceReport, QemuDevice
 from ciphermote.parameters import ParameterSet, by_name
 
@@ -172,7 +173,11 @@ def run(root: Path | None = None, console: Console | None = None) -> Outcome:
             images[kind] = flash_device(root, work, store, header, kind)
             done()
 
-    with open_engine(PARAMETERS, galois_keys=store.public_bytes(GALOIS_FILE), workers=WORKERS) as engine:
+    galois_keys = store.public_bytes(GALOIS_FILE)
+    with (
+        CounterLedger() as readings,
+        open_engine(PARAMETERS, galois_keys=galois_keys, workers=WORKERS) as engine,
+    ):
         for kind in KINDS:
             count = len(test.windows)
             with stage.step(f"Device, {kind} key: encrypt in QEMU", count) as done:
@@ -180,7 +185,7 @@ def run(root: Path | None = None, console: Console | None = None) -> Outcome:
             with stage.step(f"Gateway, {kind}: check frames, adapt to SEAL", count) as done:
                 ciphertexts = []
                 for data in frames:
-                    ciphertexts.append(adapt(data, PARAMETERS, store.key_id))
+                    ciphertexts.append(adapt(data, PARAMETERS, store.key_id, ledger=readings, device=kind))
                     done()
             with stage.step(f"Engine, {kind}: score under encryption", count) as done:
                 results = engine.linear_all(

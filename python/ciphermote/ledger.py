@@ -1,0 +1,227 @@
+"""The ledger of readings that were taken in, so that frames played back are noticed.
+
+A device's counter never repeats, so a counter that comes again is a copy: an attacker's, or one's own file
+read twice. The ledger is an SQLite database: a transaction is open from the check of a reading until what
+is made of it is on the disk, so that processes take turns, no entry is lost, and after a crash or a failed
+write the same frames may simply be taken in again. It keeps the newest readings of each device and refuses
+what is older, so it stays small.
+
+What it cannot do: it forgets with its file, knows nothing of another ledger's readings, and tells no forged
+frame from a device's (docs/security.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ciphermote.errors import KeyFileError, ParameterError, ReplayError
+from ciphermote.keys import sync_directory
+
+if TYPE_CHECKING:
+    from ciphermote.adapter import FrameSet
+
+LEDGER_FILE = "readings.ledger"
+"""Its name beside the keys."""
+
+WINDOW = 1024
+
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_APPLICATION_AT = 68
+_APPLICATION = b"CMLD"
+_APPLICATION_ID = int.from_bytes(_APPLICATION, "big")
+_VERSION = 1
+_BUSY_SECONDS = 60.0
+_SCHEMA = f"""
+PRAGMA application_id = {_APPLICATION_ID};
+PRAGMA user_version = {_VERSION};
+CREATE TABLE readings (
+    key_id TEXT NOT NULL,
+    device TEXT NOT NULL,
+    counter TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    PRIMARY KEY (key_id, device, counter)
+) WITHOUT ROWID;
+CREATE INDEX readings_by_digest ON readings (digest);
+"""
+"""Key ids and counters have 16 hexadecimal digits, which sort as they do: SQLite's integers are signed."""
+
+
+def is_ledger(data: bytes) -> bool:
+    """Whether data begins as a ledger's file does."""
+    return data.startswith(_SQLITE_MAGIC) and data[_APPLICATION_AT:].startswith(_APPLICATION)
+
+
+def check_device(name: str) -> str:
+    """The name of a device, or none. ParameterError unless it can be part of a file's name."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}|", name):
+        raise ParameterError(
+            f"The device is named {name!r}: take up to 64 letters, digits, dots, dashes and underscores."
+        )
+    return name
+
+
+class CounterLedger:
+    """Remembers which readings were taken in; a context manager that closes its file.
+
+    path: the file, which is made if it is not there; None: memory, forgotten with the object. window: how
+    many counters below a device's newest are told apart; older ones count as seen. KeyFileError if the file
+    is damaged, is none of ours, or cannot be opened.
+    """
+
+    def __init__(self, path: str | Path | None = None, window: int = WINDOW) -> None:
+        if window < 1:
+            raise ParameterError(f"A ledger's window of {window} remembers nothing: give 1 or more.")
+        self._path = None if path is None else Path(path)
+        self._window = window
+        with self._sentences():
+            if self._path is None:
+                self._database = _connect(":memory:")
+                self._database.executescript(_SCHEMA)
+            else:
+                if not self._path.exists():
+                    _create(self._path)
+                self._database = _connect(self._path)
+                self._check()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._database.close()
+
+    @contextlib.contextmanager
+    def taking(self, sets: Iterable[FrameSet], device: str = "", *, again: bool = False) -> Iterator[None]:
+        """Take readings in: within the block, write what is made of them; they are noted when it ends, and if
+        it fails they are not.
+
+        device: whose counters these are, where several devices share a key. again: readings noted before are
+        taken once more, if they are the very same. ReplayError, before the block begins, if one was noted
+        before or is too old to tell; KeyFileError if the ledger cannot be used.
+        """
+        check_device(device)
+        with self._sentences():
+            self._database.execute("BEGIN IMMEDIATE")
+        try:
+            with self._sentences():
+                for frames in sets:
+                    self._take(frames, device, again)
+            yield
+            with self._sentences():
+                self._database.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self._database.execute("ROLLBACK")
+            raise
+
+    def _take(self, frames: FrameSet, device: str, again: bool) -> None:
+        head = frames.header
+        owner = f"{head.key_id:016x}", device
+        counter, digest = f"{head.counter:016x}", frames.digest()
+        who = f"reading {head.counter} of key {owner[0]}" + (f", device {device}" if device else "")
+        row = self._database.execute(
+            "SELECT digest FROM readings WHERE key_id = ? AND device = ? AND counter = ?", (*owner, counter)
+        ).fetchone()
+        if row is not None and row[0] != digest:
+            raise ReplayError(
+                f"Another {who} came before, and no device counts twice: if several devices share the key, "
+                "name each (--device); otherwise drop these frames."
+            )
+        if row is not None and not again:
+            raise ReplayError(
+                f"The {who} came before: these frames may be a replay, so drop them; if you need what you "
+                "took in once more, say so (--again)."
+            )
+        if row is not None:
+            return
+        other = self._database.execute("SELECT device FROM readings WHERE digest = ?", (digest,)).fetchone()
+        if other is not None:
+            name = f"device {other[0]}" if other[0] else "a device without a name"
+            raise ReplayError(
+                f"The {who} came before from {name}: these frames may be a replay, so drop them, or name the "
+                "device that they are of (--device)."
+            )
+        newest = self._database.execute(
+            "SELECT max(counter) FROM readings WHERE key_id = ? AND device = ?", owner
+        ).fetchone()[0]
+        highest = -1 if newest is None else int(newest, 16)
+        if head.counter <= highest - self._window:
+            raise ReplayError(
+                f"The {who} is {self._window} or more behind the newest ({highest}), too old to tell from a "
+                "replay: drop it, or take old files in with a ledger of their own (--ledger)."
+            )
+        self._database.execute("INSERT INTO readings VALUES (?, ?, ?, ?)", (*owner, counter, digest))
+        oldest = max(head.counter, highest) - self._window
+        if oldest >= 0:
+            self._database.execute(
+                "DELETE FROM readings WHERE key_id = ? AND device = ? AND counter <= ?",
+                (*owner, f"{oldest:016x}"),
+            )
+
+    def _check(self) -> None:
+        """Whether the file is a ledger, of the version that this package reads."""
+        if self._path is not None and self._path.stat().st_size == 0:
+            raise sqlite3.DatabaseError("empty")
+        (application_id,) = self._database.execute("PRAGMA application_id").fetchone()
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        if application_id != _APPLICATION_ID:
+            raise sqlite3.DatabaseError("another application's")
+        if version != _VERSION:
+            raise KeyFileError(
+                f"The ledger {self._path} is of version {version} and this package reads {_VERSION}: update "
+                "it."
+            )
+
+    @contextlib.contextmanager
+    def _sentences(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise KeyFileError(
+                f"The ledger {self._path} cannot be used ({error}), and without it replays are not told: "
+                "make room or wait for other processes, or name one elsewhere (--ledger)."
+            ) from None
+        except OSError as error:
+            raise KeyFileError(
+                f"The ledger {self._path} cannot be used ({error.strerror}), and without it replays are not "
+                "told: name one elsewhere (--ledger)."
+            ) from None
+        except sqlite3.DatabaseError:
+            raise KeyFileError(
+                f"The ledger {self._path} is damaged or none: restore it from a copy, or replays cannot be "
+                "told."
+            ) from None
+
+
+def _connect(path: str | Path) -> sqlite3.Connection:
+    """Transactions are begun by hand, and are on the disk, directory and all, when they have ended."""
+    database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
+    database.execute("PRAGMA synchronous = EXTRA")
+    return database
+
+
+def _create(path: Path) -> None:
+    """Make an empty ledger: it appears whole, and never in place of one that another process made."""
+    directory = path.absolute().parent
+    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=directory)
+    os.close(descriptor)
+    try:
+        with contextlib.closing(_connect(scratch)) as database:
+            database.executescript(_SCHEMA)
+        with contextlib.suppress(FileExistsError):
+            os.link(scratch, path)
+    finally:
+        os.unlink(scratch)
+    sync_directory(directory)
