@@ -89,9 +89,9 @@ def known_key(ciphertext: sb.SealCiphertext, secret: SecretKey) -> int | None:
 def refuse_noise(coefficients: NDArray[np.float64], primes: Sequence[int]) -> None:
     """MismatchError if centred coefficients (float64 [n]) hold more than slots can, as noise does.
 
-    Q is the primes' product. Values must keep |slot| * scale below Q/2 (LinearPlan.max_score), and embedding
-    keeps lengths: the sum of the coefficients' squares is scale^2 times the slots' mean square. In units of
-    Q/2 it is at most 1 then, so no such result is ever refused.
+    Q is the primes' product. Values must keep |slot| * scale below Q/2 (devices and LinearPlan.max_score keep
+    half of that free), and embedding keeps lengths: the sum of the coefficients' squares is scale^2 times the
+    slots' mean square. In units of Q/2 it is at most 1 then, so no such result is ever refused.
 
     Under another key, or after a key switch with another key's, the coefficients are uniform modulo Q and
     independent, as the ciphertext's c1 is (else it would not hide). The chance that n of them have a sum

@@ -34,6 +34,7 @@ from typer.testing import CliRunner
 PARMS = by_name("n4096_q26x3_p27")
 SMALL = by_name("n1024_q26")
 T = 40961
+BATCH, COEFFICIENTS = 1, 2
 X = np.random.default_rng(3).uniform(-1, 1, 12).astype(np.float32)
 MODEL = LinearModel(np.random.default_rng(4).normal(size=(16, 12)) / 4, np.ones(16))
 """Of 16 classes: noise is left in 32 coefficients of a score, which is enough to be recognised."""
@@ -185,7 +186,7 @@ def test_integers_are_decrypted_and_their_noise_is_recognised(
 
 def exact(of: House, values: np.ndarray, *, ntt_form: bool = True, batch: bool = True) -> bytes:
     """BFV's, modulo T, with its label."""
-    secret, encoding = of.store.secret().packed, 0 if batch else 1
+    secret, encoding = of.store.secret().packed, BATCH if batch else COEFFICIENTS
     frames = of.sensor.device.encrypt_bfv_symmetric(
         core_params(PARMS), secret, of.store.key_id, 3, values, T, encoding, 32, ntt_form, "frames"
     )
@@ -288,9 +289,9 @@ def test_schemes_and_plain_moduli_do_not_mix(ours: House) -> None:
 
 def test_results_go_back_to_the_device_of_their_key_alone(ours: House, theirs: House, engine: Engine) -> None:
     ciphertext = engine.check(ours.reading())
-    assert b"".join(device_frames(ciphertext, ours.store.key_id, 7))
+    assert b"".join(device_frames(ciphertext, ours.store.key_id, 7, largest=1))
     with pytest.raises(MismatchError, match="two keys"):
-        device_frames(ciphertext, theirs.store.key_id, 7)
+        device_frames(ciphertext, theirs.store.key_id, 7, largest=1)
     rounds = plan_rounds([MODEL], PARMS, bound=8, stride=PARMS.slots)
     Session(engine, rounds, ours.store.key_id)
     with pytest.raises(MismatchError, match="two keys"):

@@ -2,8 +2,8 @@
 
 sealapi holds Python's global lock and takes file paths only, so each worker is a process with a private
 directory, in memory where the system has one. Bytes from outside are checked field by field before a worker
-sees them, and so are results before the caller does; results come back as version 3.6, which every SEAL from
-3.6 on loads. No secret key ever goes to a worker.
+sees them, and so are results before the caller does; results come back as version 3.6, which SEAL 3.6 to 4.x
+load. No secret key ever goes to a worker.
 """
 
 from __future__ import annotations
