@@ -3,21 +3,31 @@
 
     tools/arduino_library.py [FOLDER]      (default build/arduino/Ciphermote)
 
-Copy the folder into the sketchbook's libraries folder. Nothing in it is edited: what Arduino needs to differ
-stands in arduino_config.h.
+Copy the folder into the sketchbook's libraries folder, or name that place. Nothing in it is edited: what
+Arduino needs to differ stands in arduino_config.h. A folder that this tool wrote is replaced; one that holds
+anything else, or a file that was changed since, is left as it is.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PORT = ROOT / "ports/arduino"
 LEFT_OUT = ("arch/armv7em", "protocol")
 """Sources under core/src: other cores' assembly, and what a board with kilobytes cannot run."""
+MANIFEST = ".arduino_library.sha256"
+"""In the folder: each file that was written there, in sha256sum's format."""
+
+
+class LibraryError(Exception):
+    """One sentence for people."""
 
 
 def _version() -> str:
@@ -34,9 +44,7 @@ def _wanted(path: Path) -> bool:
     return path.suffix in (".h", ".inc") or (path.suffix in (".c", ".S") and not left_out)
 
 
-def assemble(folder: Path) -> Path:
-    """Write the library's folder anew, and return it."""
-    shutil.rmtree(folder, ignore_errors=True)
+def _write(folder: Path) -> None:
     shutil.copytree(PORT / "src", folder / "src")
     shutil.copytree(PORT / "examples", folder / "examples")
     shutil.copytree(ROOT / "core/include/ciphermote", folder / "src/ciphermote")
@@ -49,12 +57,66 @@ def assemble(folder: Path) -> Path:
     shutil.copy2(ROOT / "LICENSE", folder / "LICENSE")
     properties = (PORT / "library.properties").read_text(encoding="utf-8")
     (folder / "library.properties").write_text(properties.replace("@VERSION@", _version()), encoding="utf-8")
+    (folder / MANIFEST).write_text("".join(f"{line}\n" for line in _manifest(folder)), encoding="utf-8")
+
+
+def _manifest(folder: Path) -> Iterator[str]:
+    """A line for each file; a link is none."""
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            yield f"link  {name}"
+        elif path.is_file() and name != MANIFEST:
+            yield f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}"
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """LibraryError unless all that is there was written by this tool."""
+    if not folder.is_dir():
+        raise LibraryError(f"{folder} is no folder: name one that the library shall have for itself.")
+    for name in _foreign(folder):
+        raise LibraryError(
+            f"{folder} would be replaced, but its {name} was not written by this tool, or was changed since: "
+            "name another folder, or move this one away."
+        )
+
+
+def _foreign(folder: Path) -> Iterator[str]:
+    """Names of what this tool did not write; those at the top if it wrote nothing there."""
+    manifest = folder / MANIFEST
+    if not manifest.is_file():
+        yield from sorted(path.name for path in folder.iterdir())
+        return
+    written = set(manifest.read_text(encoding="utf-8").splitlines())
+    yield from (line.split("  ", 1)[1] for line in _manifest(folder) if line not in written)
+
+
+def assemble(folder: Path) -> Path:
+    """Write the library's folder anew, and return it. LibraryError, and nothing is changed, if it holds
+    anything else."""
+    folder = folder.resolve()
+    old = folder.exists()
+    if old:
+        _refuse_foreign(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Beside it, so that the new one takes its place at once, whole.
+    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as beside:
+        new = Path(beside) / "new"
+        new.mkdir()
+        _write(new)
+        if old:
+            folder.rename(Path(beside) / "old")
+        new.rename(folder)
     return folder
 
 
 def main() -> int:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/arduino/Ciphermote"
-    print(f"The Arduino library is {assemble(folder)}.")
+    try:
+        print(f"The Arduino library is {assemble(folder)}.")
+    except LibraryError as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

@@ -110,7 +110,7 @@ def _core(board: Board) -> Path:
 @cache
 def library_folder() -> Path:
     """The library as it is shipped."""
-    return assemble(BUILD / "Ciphermote")
+    return assemble(BUILD / "libraries/Ciphermote")
 
 
 @cache
