@@ -47,7 +47,7 @@ check "cppcheck: the C library and the ports" cppcheck --quiet --std=c11 --error
     --suppress=preprocessorErrorDirective:core/src/ring/ring.c \
     --suppress=shiftTooManyBitsSigned '--suppress=comparePointers:ports/*' --suppress=legacyUninitvar \
     -U CM_CONFIG_FILE -U CM_ARCH_HEADER -U CM_CONFIG_NTT_ROOTS_HEADER \
-    -I core/include -I core/src -I ports/app core/src ports
+    -I core/include -I core/src -I ports/app -I ports/health core/src ports
 check "shellcheck: ${#shell_scripts[@]} scripts" shellcheck .ci/run "${shell_scripts[@]}"
 check "ruff: Python" "$ruff" check --quiet --output-format=concise .
 check "ruff: Python format (make format mends)" "$ruff" format --check --quiet \

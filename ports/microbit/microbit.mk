@@ -3,11 +3,11 @@
 
 M0_FLAGS := -mcpu=cortex-m0 -mthumb
 # 16 KB of RAM: eighths of a polynomial at a time, and values alone (no model).
-M0_APP_FLAGS := $(APP_FLAGS) -iquote mps2-an386 -DCM_CONFIG_MAX_LOG2_N=12 -DCM_CONFIG_LOG2_TILES=3 -DAPP_WINDOWS=0 $(CONFIG)
+M0_APP_FLAGS := $(APP_FLAGS) -iquote mps2-an386 -iquote health -iquote microbit -DCM_CONFIG_MAX_LOG2_N=12 -DCM_CONFIG_LOG2_TILES=3 -DAPP_WINDOWS=0 $(CONFIG)
 M0_LINK := -nostartfiles -Lmicrobit -Lmps2-an386 -Wl,--gc-sections -Wl,--fatal-warnings \
     -Wl,--no-warn-rwx-segments
 
-m0_names := $(basename $(wildcard microbit/*.c)) mps2-an386/memory \
+m0_names := $(basename $(wildcard microbit/*.c)) health/health mps2-an386/memory \
     $(filter-out app/window_features,$(app_names))
 m0_objects := $(addprefix $(BUILD)/microbit/,$(addsuffix .o,$(core_names) $(m0_names)))
 m0_keyed := $(BUILD)/microbit/app/application.o

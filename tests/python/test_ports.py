@@ -790,9 +790,10 @@ def flash_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("flash")
     (directory / "flash.c").write_text(textwrap.dedent(FLASH_WITH_POWER_CUTS))
     sources = [directory / "flash.c", ROOT / "ports/app/counter_record.c"]
-    sources += [ROOT / "ports/microbit" / name for name in ("counter.c", "health.c")]
+    sources += [ROOT / "ports" / name for name in ("microbit/counter.c", "health/health.c")]
     sources += sorted(ROOT.glob("core/src/*/*.c"))
-    includes = [f"-I{ROOT / path}" for path in ("ports/app", "ports/microbit", "core/include", "core/src")]
+    folders = ("ports/app", "ports/health", "ports/microbit", "core/include", "core/src")
+    includes = [f"-I{ROOT / path}" for path in folders]
     library = directory / "flash.so"
     subprocess.run(["gcc", "-O1", "-shared", "-fPIC", *includes, *sources, "-o", library], check=True)
     return library
@@ -877,7 +878,7 @@ def test_a_flash_counter_steps_over_a_worn_cell(flash_counter: FlashCounter) -> 
 
 
 class Health(ctypes.Structure):
-    """struct health of ports/microbit/health.h."""
+    """struct health of ports/health/health.h."""
 
     _fields_ = (
         ("last", ctypes.c_uint8),

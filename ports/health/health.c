@@ -1,9 +1,7 @@
-/* The repetition count test and the adaptive proportion test. Cutoffs hold for 4 bits a sample. */
+/* The repetition count test and the adaptive proportion test. */
 #include "health.h"
 
-#define REPETITION_CUTOFF 9u  /* 1 + ceil(30 / 4) */
-#define PROPORTION_CUTOFF 71u /* 1 + the smallest k with P(B(512, 2^-4) <= k) >= 1 - 2^-30 */
-#define PROPORTION_WINDOW 512u
+#include "health_limits.h"
 
 bool health_accepts(health *state, uint8_t sample)
 {
@@ -20,8 +18,8 @@ bool health_accepts(health *state, uint8_t sample)
     if (sample == state->watched) {
         state->matches++;
     }
-    state->seen = (uint16_t)((state->seen + 1u) % PROPORTION_WINDOW);
-    if (state->repeats >= REPETITION_CUTOFF || state->matches >= PROPORTION_CUTOFF) {
+    state->seen = (uint16_t)((state->seen + 1u) % HEALTH_PROPORTION_WINDOW);
+    if (state->repeats >= HEALTH_REPETITION_CUTOFF || state->matches >= HEALTH_PROPORTION_CUTOFF) {
         state->failed = true;
         state->repeats = 0; /* so that it does not wrap */
     }

@@ -1,13 +1,17 @@
 /*
- * The continuous health tests of NIST SP 800-90B (4.4) for a source of bytes that is claimed to give at least
- * 4 bits of entropy each, half of what it nominally gives. Each test fails a source as good as that with a
- * chance of at most 2^-30 (a byte, a window); a source of uniform bytes practically never.
+ * The continuous health tests of NIST SP 800-90B (4.4) for a source of bytes. A port's health_limits.h has the cutoffs for
+ * the entropy that each byte of its source is held to: a source as good as that fails a test with a chance of at most 2^-30 (a
+ * byte, a window), a better one practically never.
  */
 #ifndef HEALTH_H
 #define HEALTH_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Zero it before the first sample. */
 typedef struct health {
@@ -22,4 +26,7 @@ typedef struct health {
 /* Take one sample in. False if it, or one before it, fails a test. */
 bool health_accepts(health *state, uint8_t sample);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

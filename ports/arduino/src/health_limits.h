@@ -1,0 +1,9 @@
+/* The watchdog's periods are held to 1 bit a sample, twice what is counted on (entropy.h). */
+#ifndef HEALTH_LIMITS_H
+#define HEALTH_LIMITS_H
+
+#define HEALTH_REPETITION_CUTOFF 31u  /* 1 + 30 / 1 */
+#define HEALTH_PROPORTION_CUTOFF 177u /* 1 + the smallest k with P(B(256, 2^-1) <= k) >= 1 - 2^-30 */
+#define HEALTH_PROPORTION_WINDOW 256u
+
+#endif

@@ -1,0 +1,9 @@
+/* The nRF51's generator is held to 4 bits a byte, half of what it nominally gives. */
+#ifndef HEALTH_LIMITS_H
+#define HEALTH_LIMITS_H
+
+#define HEALTH_REPETITION_CUTOFF 9u  /* 1 + ceil(30 / 4) */
+#define HEALTH_PROPORTION_CUTOFF 71u /* 1 + the smallest k with P(B(512, 2^-4) <= k) >= 1 - 2^-30 */
+#define HEALTH_PROPORTION_WINDOW 512u
+
+#endif
