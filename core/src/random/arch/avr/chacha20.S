@@ -18,9 +18,7 @@
 #define DOUBLE_ROUNDS 10
 
 /* Input, in bytes: the key, the counter and the nonce. */
-#define INPUT_BYTES 48
 #define COUNTER 32
-#define CONSTANT_BYTES 16
 
 /* Slots, by their first register. */
 #define S0 0
@@ -106,11 +104,38 @@
     rotate_right_1 \b, (\b_turned+1)
     .endm
 
-    .macro set_word k0, k1, k2, k3
-    .irp k, \k0, \k1, \k2, \k3
-    ldi     r16, \k
-    st      Y+, r16
+    .macro set_word word, k0, k1, k2, k3
+    ldi     r16, \k0
+    std     Y+4*\word, r16
+    ldi     r16, \k1
+    std     Y+4*\word+1, r16
+    ldi     r16, \k2
+    std     Y+4*\word+2, r16
+    ldi     r16, \k3
+    std     Y+4*\word+3, r16
+    .endm
+
+/* A slot that ldi takes. */
+    .macro set_slot slot, k0, k1, k2, k3
+    ldi     \slot, \k0
+    ldi     \slot+1, \k1
+    ldi     \slot+2, \k2
+    ldi     \slot+3, \k3
+    .endm
+
+/* The input's, from Z: to the block, and to a slot. */
+    .macro copy_word word
+    .irp byte, 0, 1, 2, 3
+    ldd     r16, Z+4*(\word-4)+\byte
+    std     Y+4*\word+\byte, r16
     .endr
+    .endm
+
+    .macro fetch slot, turned, word
+    ldd     BYTE(\slot, \turned, 0), Z+4*(\word-4)
+    ldd     BYTE(\slot, \turned, 1), Z+4*(\word-4)+1
+    ldd     BYTE(\slot, \turned, 2), Z+4*(\word-4)+2
+    ldd     BYTE(\slot, \turned, 3), Z+4*(\word-4)+3
     .endm
 
 /* out = a slot's word + a constant, for slots that subi takes, where the word begins at the first register. */
@@ -156,23 +181,21 @@ cm_chacha20_blocks_avr:
     push    r22
     push    r23
     movw    r30, r22
-    set_word 'e', 'x', 'p', 'a'
-    set_word 'n', 'd', ' ', '3'
-    set_word '2', '-', 'b', 'y'
-    set_word 't', 'e', ' ', 'k'
-    .rept INPUT_BYTES
-    ld      r16, Z+
-    st      Y+, r16
+    /* What slots hold at first is stored before it is loaded. */
+    .irp word, 4, 6, 8, 9, 12, 13, 14
+    copy_word \word
     .endr
-    sbiw    r28, CONSTANT_BYTES + INPUT_BYTES - 1
-    sbiw    r28, 1
-    load    S0, 0, 3
-    load    S1, 1, 7
-    load    S2, 0, 11
-    load    S3, 1, 15
-    load    S4, 0, 0
-    load    S5, 1, 5
-    load    S6, 0, 10
+    set_word 1, 'n', 'd', ' ', '3'
+    set_word 2, '2', '-', 'b', 'y'
+    set_slot S4, 't', 'e', ' ', 'k'
+    movw    S0, S4
+    movw    S0+2, S4+2
+    set_slot S4, 'e', 'x', 'p', 'a'
+    fetch   S1, 1, 7
+    fetch   S2, 0, 11
+    fetch   S3, 1, 15
+    fetch   S5, 1, 5
+    fetch   S6, 0, 10
     ldi     rounds, DOUBLE_ROUNDS
 .Ldouble_round:
     quarter_round S0, S1, 1, S2, S3, 1 /* columns: 3, 0, 1, 2 */
