@@ -46,6 +46,7 @@ def _wanted(path: Path) -> bool:
 
 def _write(folder: Path) -> None:
     shutil.copytree(PORT / "src", folder / "src")
+    shutil.copytree(ROOT / "ports/health", folder / "src", dirs_exist_ok=True)
     shutil.copytree(PORT / "examples", folder / "examples")
     shutil.copytree(ROOT / "core/include/ciphermote", folder / "src/ciphermote")
     for source in filter(_wanted, (ROOT / "core/src").rglob("*")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,11 +16,19 @@ from ciphermote.keys import SecretKey, write_atomically
 from ciphermote.parameters import ParameterSet, by_name
 from ciphermote.provision import Provision, to_c_header
 from images import FIRMWARE, PARAMETERS
-from machine import Machine, MachineError, build_simulator
+from machine import Counts, Machine, MachineError, build_simulator
 from numpy.typing import NDArray
 
-LOG_START, LOG_SLOTS, SLOT_BYTES = 8, 32, 8
-"""Where ports/arduino keeps the counter."""
+LOG_START, LOG_SLOTS, SLOT_BYTES, SALT_BYTES = 8, 32, 8, 16
+"""Where ports/arduino keeps the counter, and behind it the salt with its check sum."""
+LOG_BYTES = LOG_SLOTS * SLOT_BYTES
+
+GATHERED = 256 + 2
+"""Time-outs of the watchdog that a start waits for: samples are differences, and the first period is cut short."""
+LOOP_CYCLES = 8
+"""In which the firmware counts one."""
+REAL_PERIOD, SHORT_PERIOD = 256_000, 16_000
+"""Cycles between time-outs by the data sheet; and with an oscillator that runs 16 times as fast, to save tests their time."""
 
 RUN_CYCLES = 1_000_000
 
@@ -60,17 +69,38 @@ def counter_log(newest: int, pair: int = 0, step: int = 16) -> bytes:
     return b"".join(2 * slot(value) for value in values)
 
 
-def open_board(image: Path, board: Board, log: bytes | None) -> Machine:
-    """A board as it is when power comes. log: the EEPROM's counter log; None for an erased EEPROM."""
+def salt_record(salt: bytes = bytes(range(SALT_BYTES))) -> bytes:
+    """What salt.c writes behind the log."""
+    return salt + struct.pack("<I", _core.crc32c(b"CMSA" + salt))
+
+
+def watchdog_jitter(
+    label: str, period: int = SHORT_PERIOD, deviation: float = 3 * LOOP_CYCLES, count: int = 3 * GATHERED
+) -> list[int]:
+    """Periods of a simulated watchdog, in cycles: the same for the same label. No measurement of anything.
+
+    period: their mean. deviation: of each, normally distributed; no two depend on each other.
+    """
+    rng = np.random.default_rng(list(label.encode()))
+    return np.rint(rng.normal(period, deviation, count)).astype(int).tolist()
+
+
+def open_board(image: Path, board: Board, log: bytes | None, jitter: Sequence[int] | None = None) -> Machine:
+    """A board as it is when power comes, and what its watchdog will do.
+
+    log: the EEPROM's counter log, with salt_record() behind it unless it has its own; None for an
+    erased EEPROM. jitter: the watchdog's periods, watchdog_jitter's unless given; () for a stuck one.
+    """
     machine = Machine(build_simulator(BUILD.parent), image, board.mcu)
+    machine.set_watchdog_periods(watchdog_jitter("board") if jitter is None else jitter)
     if log is not None:
-        machine.write_eeprom(LOG_START, log)
+        machine.write_eeprom(LOG_START, log if len(log) > LOG_BYTES else log + salt_record())
     return machine
 
 
 def read_log(machine: Machine) -> bytes:
     """The EEPROM's counter log."""
-    return machine.read_eeprom(LOG_START, LOG_SLOTS * SLOT_BYTES)
+    return machine.read_eeprom(LOG_START, LOG_BYTES)
 
 
 def example(name: str, board: Board, parameters: ParameterSet) -> Path:
@@ -82,13 +112,31 @@ SERIAL_WRITE = "_ZN14HardwareSerial5writeEh"
 """HardwareSerial::write, which waits for room in its buffer."""
 
 
-def run_regions(machine: Machine, count: int, cycles: int) -> None:
-    """Run until so many regions have ended; MachineError if they do not within so many cycles."""
+START_REGION = 2
+"""Of the sketches that mark it: begin, which gathers entropy."""
+
+
+def encryptions(machine: Machine) -> list[Counts]:
+    """The regions that have ended, but for the start."""
+    return [counts for counts in machine.regions if counts.region != START_REGION]
+
+
+def run_start(machine: Machine, cycles: int = 2 * GATHERED * SHORT_PERIOD) -> Counts:
+    """Run until the start has ended; MachineError if it does not within so many cycles."""
     for _ in range(0, cycles, RUN_CYCLES):
-        if len(machine.regions) >= count:
+        machine.run(RUN_CYCLES)
+        if found := [counts for counts in machine.regions if counts.region == START_REGION]:
+            return found[0]
+    raise MachineError(f"The board has not started within {cycles:,} cycles.")
+
+
+def run_regions(machine: Machine, count: int, cycles: int) -> None:
+    """Run until so many encryptions have ended; MachineError if they do not within so many cycles."""
+    for _ in range(0, cycles, RUN_CYCLES):
+        if len(encryptions(machine)) >= count:
             return
         machine.run(RUN_CYCLES)
-    raise MachineError(f"{count} regions have not ended within {cycles:,} cycles.")
+    raise MachineError(f"{count} encryptions have not ended within {cycles:,} cycles.")
 
 
 PLAIN_MODULUS = 40961

@@ -7,6 +7,7 @@
  */
 #include <simavr/avr_eeprom.h>
 #include <simavr/avr_uart.h>
+#include <simavr/avr_watchdog.h>
 #include <simavr/sim_avr.h>
 #include <simavr/sim_elf.h>
 #include <simavr/sim_io.h>
@@ -24,6 +25,16 @@
 #define SBI_EEPE 0x9AF9u
 #define OUT_EECR 0xBA0Fu
 #define EEPROM_WRITE_MICROSECONDS 3400
+#define MCUSR 0x54
+#define WDRF 0x08
+#define WDTCSR 0x60
+#define WDIF 0x80
+#define WDIE 0x40
+#define WDCE 0x10
+#define WDE 0x08
+#define WDP_BITS 0x27
+#define WATCHDOG_HERTZ 128000u
+#define WATCHDOG_TURNS 2048u /* of its oscillator, to the shortest time-out */
 #define REGION_BEGIN 0x80
 #define REGIONS 0x80
 /* The write that begins a region, and the ldi before the one that ends it. */
@@ -56,8 +67,19 @@ typedef struct wait {
     avr_cycle_count_t last;
 } wait;
 
+typedef struct watchdog {
+    const uint32_t *periods; /* in cycles, of successive time-outs at the shortest time; null for what the data sheet says */
+    size_t count;
+    size_t used;
+    avr_cycle_count_t next;         /* time-out; 0 if it does not run */
+    avr_cycle_count_t change_until; /* WDCE's time */
+    int always_on;                  /* the fuse WDTON */
+    int bit;                        /* it has reset the core, or called a vector */
+} watchdog;
+
 typedef struct machine {
     avr_t *avr;
+    watchdog dog;
     counts open;
     avr_cycle_count_t began;
     avr_cycle_count_t paused_at;
@@ -208,6 +230,95 @@ static void follow_eeprom(machine *m, int begun)
     }
 }
 
+/* ---- the watchdog ---- */
+
+/*
+ * In place of libsimavr's, whose WDIF cannot be cleared, and which has no jitter: the time that each period takes is given. A reset
+ * or an interrupt ends the run: nothing here is meant to have one.
+ */
+static uint8_t watchdog_shift(const avr_t *avr)
+{
+    const uint8_t control = avr->data[WDTCSR];
+    return (uint8_t)((control & 7u) | (control & 0x20u) >> 2);
+}
+
+static void watchdog_restart(machine *m, avr_cycle_count_t from)
+{
+    watchdog *dog = &m->dog;
+    dog->next = 0;
+    if (!(m->avr->data[WDTCSR] & (WDIE | WDE))) {
+        return;
+    }
+    avr_cycle_count_t period = (avr_cycle_count_t)WATCHDOG_TURNS * m->avr->frequency / WATCHDOG_HERTZ;
+    if (dog->periods) {
+        period = dog->used < dog->count ? dog->periods[dog->used++] : 0;
+    }
+    dog->next = period ? from + (period << watchdog_shift(m->avr)) : 0;
+}
+
+static void watchdog_write(avr_t *avr, avr_io_addr_t address, uint8_t value, void *context)
+{
+    machine *m = context;
+    const uint8_t old = avr->data[address];
+    const uint8_t flag = value & WDIF ? 0 : old & WDIF;
+    uint8_t control = (uint8_t)((old & (WDE | WDP_BITS)) | (value & (WDIE | WDE)));
+    if ((value & WDCE) && (value & WDE)) {
+        m->dog.change_until = avr->cycle + 4;
+    } else if (avr->cycle <= m->dog.change_until) {
+        control = value & (WDIE | WDE | WDP_BITS);
+        m->dog.change_until = 0;
+    }
+    if (avr->data[MCUSR] & WDRF) {
+        control |= WDE;
+    }
+    if (m->dog.always_on) {
+        control = (uint8_t)((control | WDE) & ~WDIE);
+    }
+    avr->data[address] = (uint8_t)(flag | control);
+    if (!(control & (WDIE | WDE)) || !m->dog.next || ((old ^ control) & WDP_BITS)) {
+        watchdog_restart(m, avr->cycle);
+    }
+}
+
+/* WDR. */
+static int watchdog_ioctl(avr_io_t *io, uint32_t control, void *context)
+{
+    (void)context;
+    if (control != AVR_IOCTL_WATCHDOG_RESET) {
+        return -1;
+    }
+    machine *m = io->avr->io[AVR_DATA_TO_IO(WDTCSR)].w.param;
+    watchdog_restart(m, io->avr->cycle);
+    return 0;
+}
+
+static void watchdog_take_over(machine *m)
+{
+    avr_t *avr = m->avr;
+    for (avr_io_t *io = avr->io_port; io; io = io->next) {
+        if (strcmp(io->kind, "watchdog") == 0) {
+            io->ioctl = watchdog_ioctl;
+        }
+    }
+    avr->io[AVR_DATA_TO_IO(WDTCSR)].w.c = watchdog_write;
+    avr->io[AVR_DATA_TO_IO(WDTCSR)].w.param = m;
+}
+
+static int follow_watchdog(machine *m, int state)
+{
+    avr_t *avr = m->avr;
+    uint8_t *control = &avr->data[WDTCSR];
+    if (m->dog.next && avr->cycle >= m->dog.next) {
+        m->dog.bit |= !(*control & WDIE) || ((*control & WDE) && (*control & WDIF));
+        *control |= WDIF;
+        watchdog_restart(m, m->dog.next);
+    }
+    m->dog.bit |= (*control & WDIF) && (*control & WDIE) && avr->sreg[S_I];
+    return m->dog.bit ? cpu_Crashed : state;
+}
+
+/* ---- stepping ---- */
+
 static int step(machine *m)
 {
     avr_t *avr = m->avr;
@@ -222,7 +333,7 @@ static int step(machine *m)
     }
     const avr_flashaddr_t at = avr->pc;
     const avr_cycle_count_t before = avr->cycle;
-    const int state = avr_run(avr);
+    const int state = follow_watchdog(m, avr_run(avr));
     follow_eeprom(m, armed && (op == SBI_EEPE || (op & 0xFE0Fu) == OUT_EECR));
     if (m->waits.start) {
         follow_wait(m);
@@ -281,6 +392,7 @@ machine *machine_open(const char *elf, const char *mcu, uint32_t frequency)
     avr->sleep = no_sleep;
     avr_register_io_write(avr, GPIOR0, mark, m);
     avr_register_io_write(avr, GPIOR1, pause_counts, m);
+    watchdog_take_over(m);
     uint32_t flags = 0;
     avr_ioctl(avr, AVR_IOCTL_UART_GET_FLAGS('0'), &flags);
     flags &= ~(uint32_t)AVR_UART_FLAG_STDIO;
@@ -301,6 +413,30 @@ void machine_keep_digests(machine *m, int keep)
 void machine_wait_in(machine *m, uint32_t start, uint32_t end)
 {
     m->waits = (wait){.start = start, .end = end};
+}
+
+/*
+ * What successive time-outs of the watchdog take at its shortest time, as long as the array lives; then it stands still. Without it, what
+ * the data sheet says, and no jitter at all.
+ */
+void machine_watchdog_periods(machine *m, const uint32_t *periods, size_t count)
+{
+    m->dog.periods = periods;
+    m->dog.count = count;
+    m->dog.used = 0;
+}
+
+/* Program the fuse WDTON: resets alone, for good. */
+void machine_watchdog_always_on(machine *m)
+{
+    m->dog.always_on = 1;
+    m->avr->data[WDTCSR] |= WDE;
+}
+
+/* Whether it has reset the core, or interrupted it, which both end the run. */
+int machine_watchdog_bit(const machine *m)
+{
+    return m->dog.bit;
 }
 
 void machine_close(machine *m)

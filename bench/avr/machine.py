@@ -116,6 +116,9 @@ def _load(library: Path) -> ctypes.CDLL:
         "machine_cycle": (wide, (pointer,)),
         "machine_regions": (ctypes.POINTER(_Counts), (pointer, ctypes.POINTER(ctypes.c_size_t))),
         "machine_keep_digests": (None, (pointer, ctypes.c_int)),
+        "machine_watchdog_periods": (None, (pointer, ctypes.POINTER(word), ctypes.c_size_t)),
+        "machine_watchdog_always_on": (None, (pointer,)),
+        "machine_watchdog_bit": (ctypes.c_int, (pointer,)),
         "machine_wait_in": (None, (pointer, word, word)),
         "machine_eeprom_read": (None, (pointer, ctypes.c_char_p, ctypes.c_uint16, word)),
         "machine_eeprom_write": (None, (pointer, ctypes.c_char_p, ctypes.c_uint16, word)),
@@ -199,6 +202,23 @@ class Machine:
 
     def _at(self, memory: Callable[[int], Any], address: int) -> int:
         return ctypes.addressof(memory(self._handle).contents) + address
+
+    def set_watchdog_periods(self, cycles: Sequence[int]) -> None:
+        """What the watchdog's successive time-outs take at its shortest time; then it stands still.
+
+        Without this, what the data sheet says, and no jitter at all.
+        """
+        self._periods = (ctypes.c_uint32 * len(cycles))(*cycles)
+        self._api.machine_watchdog_periods(self._handle, self._periods, len(cycles))
+
+    def force_watchdog(self) -> None:
+        """Program the fuse WDTON."""
+        self._api.machine_watchdog_always_on(self._handle)
+
+    @property
+    def watchdog_bit(self) -> bool:
+        """Whether the watchdog has reset the core, or called its vector: the run ended there."""
+        return bool(self._api.machine_watchdog_bit(self._handle))
 
     def leave_out_digests(self) -> None:
         """Run faster: path and addresses of Counts say nothing then."""

@@ -23,6 +23,7 @@ from boards import (
     SERIAL_WRITE,
     UNO_CYCLES,
     counter_log,
+    encryptions,
     mega_both,
     open_board,
     open_mega,
@@ -199,7 +200,7 @@ def uno_rows() -> Iterator[Row]:
     with open_board(image, UNO, counter_log(0)) as machine:
         machine.leave_out_waits(SERIAL_WRITE)
         run_regions(machine, RESERVE, RESERVE * UNO_CYCLES)
-        first, *others = machine.regions[:RESERVE]
+        first, *others = encryptions(machine)[:RESERVE]
         yield from board_rows(prefix, machine, image, others, params)
         yield Row(
             f"{prefix}.with_counter_write.cycles",
@@ -222,7 +223,7 @@ def mega_rows() -> Iterator[Row]:
     with open_mega(0x0A55) as machine:
         run_regions(machine, 4, 2 * MEGA_CYCLES)
         for region, scheme, own in ((0, "bfv", integers), (1, "ckks", reals)):
-            found = [counts for counts in machine.regions[2:4] if counts.region == region]
+            found = [counts for counts in encryptions(machine)[2:4] if counts.region == region]
             prefix = f"{scheme}_encrypt_symmetric.n2048"
             yield from board_rows(prefix, machine, image, found, {**params, **own})
 

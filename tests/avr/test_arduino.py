@@ -18,6 +18,7 @@ from boards import (
     SERIAL_WRITE,
     UNO_CYCLES,
     counter_log,
+    encryptions,
     example,
     fixed_keys,
     fixed_secret_key,
@@ -26,6 +27,7 @@ from boards import (
     open_board,
     open_mega,
     run_regions,
+    run_start,
     uno_integers,
 )
 from ciphermote import seal_bytes as sb
@@ -99,14 +101,14 @@ def uno() -> Iterator[Machine]:
 
 
 def test_an_uno_encrypts_within_12_million_cycles_interrupts_and_all(uno: Machine) -> None:
-    first, *others = uno.regions[:3]
+    first, *others = encryptions(uno)[:3]
     assert all(counts.cycles <= 12_000_000 for counts in others)
     assert first.cycles > others[0].cycles  # it writes to EEPROM, once in 16 times
 
 
 def test_core_buffers_library_and_stack_leave_the_sketch_256_bytes(uno: Machine) -> None:
     sizes = section_bytes(uno_integers())
-    stack = max(uno.ram_end - counts.stack_low for counts in uno.regions)
+    stack = max(uno.ram_end - counts.stack_low for counts in encryptions(uno))
     assert sizes[".data"] + sizes[".bss"] + stack <= 2048 - 256
 
 
@@ -131,6 +133,7 @@ def test_the_stack_is_wiped_as_deep_as_interrupts_save_secrets(
     """symbol: the deepest of the steps on secrets; pushed: what it saves, its callee included."""
     image = uno_integers() if board is UNO else mega_both()
     with open_board(image, board, counter_log(0)) as machine:
+        run_start(machine)
         run_regions(machine, 0 if board is UNO else 1, MEGA_CYCLES)  # real numbers take the most
         deepest = lowest(machine, symbol, calls) - pushed
         machine.run_to("cm_wipe_stack")
@@ -151,12 +154,12 @@ def megas() -> Iterator[list[Machine]]:
 
 def test_a_mega_encrypts_slots_and_reals_within_its_ram(megas: list[Machine]) -> None:
     sizes = section_bytes(mega_both())
-    for counts in megas[0].regions[:2]:
+    for counts in encryptions(megas[0])[:2]:
         assert sizes[".data"] + sizes[".bss"] + megas[0].ram_end - counts.stack_low <= MEGA.ram_bytes
 
 
 def test_values_do_not_show_in_a_megas_time(megas: list[Machine]) -> None:
-    first, second = ([(c.cycles, c.path) for c in machine.regions[:2]] for machine in megas)
+    first, second = ([(c.cycles, c.path) for c in encryptions(machine)[:2]] for machine in megas)
     assert first == second
 
 

@@ -1,6 +1,6 @@
 /*
  * An Arduino Mega encrypts 2048 integers in slots (region 0) and 1024 real numbers (region 1), in turns, in one arena where the
- * values lie too.
+ * values lie too. The start is region 2.
  */
 #include <Ciphermote.h>
 
@@ -18,7 +18,10 @@ volatile uint16_t mask __attribute__((used)) = 0x0A55; /* of 11 bits */
 void setup()
 {
     Serial.begin(115200);
-    GPIOR2 = ciphermote.begin(cm_provisioned_device_secret);
+    GPIOR0 = 0x82;
+    const cm_status status = ciphermote.begin(cm_provisioned_device_secret);
+    GPIOR0 = 2;
+    GPIOR2 = status;
 }
 
 /* Slot i has i ^ mask. */

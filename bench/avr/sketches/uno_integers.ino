@@ -1,6 +1,6 @@
 /*
  * An Arduino Uno encrypts n = 1024 integers over and over (region 0), as a sketch does: the core's timer ticks, Serial has its
- * interrupt and its buffers.
+ * interrupt and its buffers. The start is region 2.
  *
  * A simulator writes the values' mask to `mask`, and the counter to the EEPROM.
  */
@@ -25,7 +25,10 @@ static uint16_t value(void *, uint16_t index)
 void setup()
 {
     Serial.begin(BIT_RATE);
-    GPIOR2 = ciphermote.begin(cm_provisioned_device_secret);
+    GPIOR0 = 0x82;
+    const cm_status status = ciphermote.begin(cm_provisioned_device_secret);
+    GPIOR0 = 2;
+    GPIOR2 = status;
 }
 
 void loop()

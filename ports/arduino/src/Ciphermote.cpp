@@ -3,19 +3,9 @@
 
 #include <avr/pgmspace.h>
 
-/*
- * A board has no random source, and none is made up: these numbers differ from draw to draw, which the library asks for,
- * and add nothing to the secrecy of seeds, which rests on the device secret and a counter that never repeats.
- */
 static int drawNumbers(void *context, uint8_t *out, size_t length)
 {
-    static uint32_t state = 1;
-    (void)context;
-    while (length-- > 0) {
-        state = state * 1664525u + 1013904223u;
-        *out++ = (uint8_t)(state >> 24);
-    }
-    return 0;
+    return cm_generator_draw(&static_cast<CiphermoteBoard *>(context)->generator, out, length);
 }
 
 static int sendBytes(void *context, const uint8_t *bytes, size_t length)
@@ -24,29 +14,44 @@ static int sendBytes(void *context, const uint8_t *bytes, size_t length)
 }
 
 Ciphermote::Ciphermote(void *arena, size_t arenaBytes, cm_counter_log counter)
-    : arena_(arena), arenaBytes_(arenaBytes), counter_(counter), random_(drawNumbers), device_(), writer_()
+    : arena_(arena), arenaBytes_(arenaBytes), board_{counter, cm_generator()}, device_(), writer_()
 {
 }
 
-bool Ciphermote::createCounter() const
+cm_status Ciphermote::createCounter()
 {
-    return cm_counter_log_create(&counter_);
-}
-
-void Ciphermote::setRandom(int (*random)(void *context, uint8_t *out, size_t length))
-{
-    random_ = random;
+    uint8_t salt[CM_SALT_BYTES] = {0};
+    cm_generator generator;
+    if (!cm_generator_seed(&generator, salt, &idle_)) {
+        return CM_ERR_RANDOM;
+    }
+    memcpy(salt, generator.key, sizeof salt);
+    /* The counter first: it is what refuses where there is one already. Without the salt it is of no use yet. */
+    return cm_counter_log_create(&board_.counter) && cm_salt_write(&board_.counter, salt) ? CM_OK : CM_ERR_COUNTER;
 }
 
 cm_status Ciphermote::begin(const uint8_t *secretInFlash)
 {
-    const cm_platform platform = {random_, cm_counter_log_read, cm_counter_log_write, &counter_};
+    const cm_platform platform = {drawNumbers, cm_counter_log_read, cm_counter_log_write, &board_};
     uint8_t secret[CM_DEVICE_SECRET_BYTES];
+    board_.generator = cm_generator();
     memcpy_P(secret, secretInFlash, sizeof secret);
     const cm_status status = cm_device_init(&device_, secret, &platform);
     memset(secret, 0, sizeof secret);
     __asm__ volatile("" : : "r"(secret) : "memory"); /* so that it is cleared */
-    return status;
+    if (status != CM_OK) {
+        return status;
+    }
+    uint8_t salt[CM_SALT_BYTES];
+    if (!cm_salt_read(&board_.counter, salt)) {
+        return CM_ERR_COUNTER;
+    }
+    return cm_generator_seed(&board_.generator, salt, &idle_) ? CM_OK : CM_ERR_RANDOM;
+}
+
+void Ciphermote::stir(const void *bytes, size_t length)
+{
+    cm_generator_stir(&board_.generator, static_cast<const uint8_t *>(bytes), length, &idle_);
 }
 
 cm_emitter *Ciphermote::open(Print &to)
@@ -58,19 +63,26 @@ cm_emitter *Ciphermote::open(Print &to)
     return &writer_.emitter;
 }
 
+/* No seed is drawn from the same numbers again, nor can what was drawn be found out from what is left. */
+cm_status Ciphermote::close(cm_status status)
+{
+    cm_generator_forget(&board_.generator, &idle_);
+    return status;
+}
+
 cm_status Ciphermote::encryptIntegers(Print &to, const cm_secret_key &key, const cm_bfv_reader &values)
 {
-    return cm_bfv_encrypt_symmetric_read(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_,
-                                         open(to));
+    return close(cm_bfv_encrypt_symmetric_read(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_,
+                                               open(to)));
 }
 
 cm_status Ciphermote::encryptBatch(Print &to, const cm_secret_key &key, const cm_bfv_values &values)
 {
-    return cm_bfv_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, CM_DOMAIN_NTT, arena_,
-                                    arenaBytes_, open(to));
+    return close(cm_bfv_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, CM_DOMAIN_NTT, arena_,
+                                          arenaBytes_, open(to)));
 }
 
 cm_status Ciphermote::encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values)
 {
-    return cm_ckks_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_, open(to));
+    return close(cm_ckks_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_, open(to)));
 }

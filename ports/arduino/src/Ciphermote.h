@@ -9,17 +9,24 @@
 
 #include "ciphermote/ciphermote.h"
 #include "counter_log.h"
+#include "entropy.h"
 
 /* Bytes of the arena for encryptIntegers; encryptBatch and encryptReals take CM_BFV_SYMMETRIC_ARENA_BYTES and its like. */
 #define CIPHERMOTE_INTEGERS_ARENA_BYTES(n) CM_BFV_READ_ARENA_BYTES(n)
+
+/* What the library's platform stands on. The counter is first: counter_log.h's functions take a pointer to both. */
+struct CiphermoteBoard {
+    cm_counter_log counter;
+    cm_generator generator;
+};
 
 class Ciphermote
 {
   public:
     /*
      * An arena is lent for good, aligned to 8 bytes. The counter takes counter.slots * 8 bytes of EEPROM from
-     * counter.start on: the same place for every object and every sketch that has this device secret, for two counters
-     * repeat each other's seeds.
+     * counter.start on, and the board's salt CM_SALT_RECORD_BYTES behind them: the same place for every object and every sketch
+     * that has this device secret, for of two counters each repeats the other's values.
      */
     Ciphermote(void *arena, size_t arenaBytes, cm_counter_log counter = {8, 32});
 
@@ -28,22 +35,21 @@ class Ciphermote
     Ciphermote &operator=(const Ciphermote &) = delete;
 
     /*
-     * Begin this board's counter at 0: once in its life, with a new device secret. False where there is one already, or
-     * the EEPROM fails.
+     * Begin this board's counter at 0, and draw its salt: once in its life, with a new device secret. CM_ERR_COUNTER where there
+     * is a counter already, or the EEPROM fails; CM_ERR_RANDOM as begin. Takes as long as begin.
      */
-    bool createCounter() const;
+    CM_MUST_CHECK cm_status createCounter();
 
     /*
-     * Start with the device secret, CM_DEVICE_SECRET_BYTES in flash (PROGMEM). CM_ERR_COUNTER if the EEPROM holds no
-     * sound counter: then nothing is ever encrypted.
+     * Start with the device secret, CM_DEVICE_SECRET_BYTES in flash (PROGMEM), and gather the entropy of all seeds until the
+     * next start: 4.2 s with interrupts off, in which millis() stands still and Serial hears nothing. The sketch's own watchdog
+     * rests meanwhile. Unless it returns CM_OK, nothing is ever encrypted: CM_ERR_COUNTER if the EEPROM holds no sound counter
+     * and salt, CM_ERR_RANDOM if the watchdog gives no noise, or the fuse WDTON forbids to listen (entropy.h).
      */
     CM_MUST_CHECK cm_status begin(const uint8_t *secretInFlash);
 
-    /*
-     * Mix a random source of the sketch's own into every seed; before begin. It returns 0 on success, and must not repeat. Without
-     * one, seeds rest on the device secret and the counter alone.
-     */
-    void setRandom(int (*random)(void *context, uint8_t *out, size_t length));
+    /* After begin: mix in what else the sketch has that nobody can foretell, such as an ADC's noise. Never does harm. */
+    void stir(const void *bytes, size_t length);
 
     /* Encrypt whole numbers that are read when needed (BFV's coefficients); frames leave as they are made. */
     CM_MUST_CHECK cm_status encryptIntegers(Print &to, const cm_secret_key &key, const cm_bfv_reader &values);
@@ -54,13 +60,16 @@ class Ciphermote
 
   private:
     cm_emitter *open(Print &to);
+    cm_status close(cm_status status);
 
     void *arena_;
     size_t arenaBytes_;
-    cm_counter_log counter_;
-    int (*random_)(void *context, uint8_t *out, size_t length);
+    CiphermoteBoard board_;
     cm_device device_;
-    cm_frame_writer writer_;
+    union {
+        cm_frame_writer writer_;
+        cm_entropy_work idle_; /* where the writer lies, between encryptions */
+    };
 };
 
 #endif
