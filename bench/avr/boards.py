@@ -24,11 +24,11 @@ LOG_START, LOG_SLOTS, SLOT_BYTES, SALT_BYTES = 8, 32, 8, 16
 LOG_BYTES = LOG_SLOTS * SLOT_BYTES
 
 GATHERED = 256 + 2
-"""Time-outs of the watchdog that a start waits for: samples are differences, and the first period is cut short."""
+"""Time-outs of the watchdog that a start waits for: samples are differences, and the first one is early."""
 LOOP_CYCLES = 8
 """In which the firmware counts one."""
 REAL_PERIOD, SHORT_PERIOD = 256_000, 16_000
-"""Cycles between time-outs by the data sheet; and with an oscillator that runs 16 times as fast, to save tests their time."""
+"""Cycles between time-outs by the data sheet; and of an oscillator 16 times as fast, which saves time."""
 
 RUN_CYCLES = 1_000_000
 
