@@ -171,15 +171,15 @@ def uno_ciphertexts(image: Path, first_mask: int, counter: int, count: int) -> l
         return list(sets)[:count]
 
 
-UNO_CYCLES = 20_000_000
-"""More than an encryption takes on an Uno, sending included."""
+UNO_CYCLES = 30_000_000
+"""More than a start and an encryption take on an Uno, sending included."""
 
 
 MEGA_PARAMETERS = by_name("n2048_q26_p27")
 MEGA_PLAIN_MODULUS = 12289
 MEGA_LOG2_SCALE = 18
 MEGA_CYCLES = 150_000_000
-"""More than both encryptions of a Mega take, sending included."""
+"""More than a start and both encryptions of a Mega take, sending included."""
 
 
 def mega_both() -> Path:

@@ -49,6 +49,8 @@ SAVED_REGISTERS = 15
     ("name", "board", "parameters", "flash"),
     [
         ("NewDevice", UNO, "n1024_q26", UNO_FLASH),
+        ("WatchdogNoise", UNO, "n1024_q26", UNO_FLASH),
+        ("WatchdogNoise", MEGA, "n2048_q26_p27", MEGA_FLASH),
         ("EncryptedReadings", UNO, "n1024_q26", UNO_FLASH),
         ("MegaSlots", MEGA, "n2048_q26_p27", MEGA_FLASH),
     ],
@@ -60,7 +62,8 @@ def test_each_example_compiles_and_fits(name: str, board: Board, parameters: str
 
 
 def test_every_example_is_tested() -> None:
-    assert {path.name for path in PORT_EXAMPLES.iterdir()} == {"NewDevice", "EncryptedReadings", "MegaSlots"}
+    names = {"NewDevice", "EncryptedReadings", "MegaSlots", "WatchdogNoise"}
+    assert {path.name for path in PORT_EXAMPLES.iterdir()} == names
 
 
 def test_a_copy_that_would_share_counters_does_not_compile(tmp_path: Path) -> None:

@@ -20,7 +20,14 @@ sys.path.insert(0, str(ROOT / "bench" / "avr"))
 import demand  # noqa: E402
 import report  # noqa: E402
 from arduino import UNO, build_sketch  # noqa: E402
-from boards import SERIAL_WRITE, UNO_CYCLES, counter_log, open_board, run_regions  # noqa: E402
+from boards import (  # noqa: E402
+    SERIAL_WRITE,
+    UNO_CYCLES,
+    counter_log,
+    open_board,
+    run_regions,
+    watchdog_jitter,
+)
 from ciphermote import bfv, provision  # noqa: E402
 from ciphermote.adapter import FrameSet, read_sets  # noqa: E402
 from ciphermote.demo.run import Stage  # noqa: E402
@@ -49,8 +56,8 @@ def flash_node(folder: Path, store: KeyStore, readings: np.ndarray) -> Path:
 
 
 def encrypt(image: Path, store: KeyStore, outcome: report.Outcome) -> FrameSet:
-    """Run a node with a new counter until it has sent its days."""
-    with open_board(image, UNO, counter_log(0)) as machine:
+    """Run a node with a new counter, and a simulated watchdog of its own, until it has sent its days."""
+    with open_board(image, UNO, counter_log(0), watchdog_jitter(image.parent.name)) as machine:
         machine.leave_out_waits(SERIAL_WRITE)
         run_regions(machine, 1, UNO_CYCLES)
         machine.run(FLUSH_CYCLES)

@@ -8,7 +8,7 @@
 #include "random/xof.h"
 #include "watchdog.h"
 
-#define LAG_CUTOFF HEALTH_PROPORTION_CUTOFF /* a lag's hits are counted over as many samples */
+#define HIT_CUTOFF HEALTH_PROPORTION_CUTOFF /* a guess's hits are counted over as many samples */
 
 /* ---- the generator's key ---- */
 
@@ -70,24 +70,24 @@ void cm_generator_forget(cm_generator *generator, cm_entropy_work *work)
 
 /* ---- noise ---- */
 
-/* Whether no sample before foretells the next, as it does where there is no jitter: such counts come in cycles. */
-static bool lags_accept(cm_entropy_work *work, uint8_t sample)
+/* Whether no guess foretells samples, as some do where there is no jitter: counts then come in cycles. */
+static bool guesses_accept(cm_entropy_work *work, uint8_t sample)
 {
     bool accepted = true;
-    for (uint8_t lag = 0; lag < CM_ENTROPY_LAGS; lag++) {
-        const uint8_t difference = work->past[lag] ^ sample;
-        work->hits[lag] += (uint8_t)((uint16_t)(difference - 1) >> 15);
-        accepted &= work->hits[lag] < LAG_CUTOFF;
+    for (uint8_t i = 0; i < sizeof work->guesses; i++) {
+        const uint8_t difference = work->guesses[i] ^ sample;
+        work->hits[i] += (uint8_t)((uint16_t)(difference - 1) >> 15);
+        accepted &= work->hits[i] < HIT_CUTOFF;
     }
-    memmove(work->past + 1, work->past, CM_ENTROPY_LAGS - 1);
-    work->past[0] = sample;
+    memmove(work->guesses + 1, work->guesses, CM_ENTROPY_LAGS - 1); /* the last one stays 0 */
+    work->guesses[0] = sample;
     return accepted;
 }
 
 static bool sample_accepted(cm_entropy_work *work, uint8_t sample)
 {
     const bool standard = health_accepts(&work->standard, sample);
-    return lags_accept(work, sample) && standard;
+    return guesses_accept(work, sample) && standard;
 }
 
 /* Mix a start's periods in. False if one does not end, or a difference fails a test. */

@@ -4,8 +4,8 @@
  *
  * Entropy. A sample is the difference of two successive periods of the watchdog, of 16 ms each, modulo 256. Half a bit of min-entropy
  * is counted on for each of 256: half of what the well-known Arduino library of this kind takes from periods that it counts
- * eight times as coarsely. The samples must pass the tests of SP 800-90B (4.4), and none of the 16 before may foretell the
- * next, with cutoffs that hold for a whole bit a sample. So a watchdog without jitter is refused; less than is counted on
+ * eight times as coarsely. The samples must pass the tests of SP 800-90B (4.4), and neither one of the 16 before nor 0 may
+ * foretell them, with cutoffs that hold for a whole bit a sample. So a watchdog without jitter is refused; less than is counted on
  * may pass, for 256 samples prove nothing. docs/security.md says what is promised, and how to measure a board.
  *
  * Generator. Salt and periods go through ChaCha20, one after the other, as cm_seeds_derive mixes randomness in. A draw is
@@ -38,8 +38,8 @@ typedef struct cm_generator {
 typedef struct cm_entropy_work {
     uint8_t block[64];
     health standard;
-    uint8_t past[CM_ENTROPY_LAGS]; /* samples, the newest first */
-    uint8_t hits[CM_ENTROPY_LAGS]; /* how often the one so many before was the same */
+    uint8_t guesses[CM_ENTROPY_LAGS + 1]; /* the samples before, the newest first; and 0, for no change */
+    uint8_t hits[CM_ENTROPY_LAGS + 1];
 } cm_entropy_work;
 
 /* Gather entropy, 4.2 seconds with interrupts off, and begin with it and the salt. False if there is none: then draws fail. */
