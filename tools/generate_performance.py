@@ -383,6 +383,9 @@ def arduino_table(avr: Results) -> list[str]:
         seconds = f"{cycles / ARDUINO_HZ:.2f}"
         cells = [f"{avr[f'{run}.{figure}']:,}" for figure in figures]
         rows.append((title, cells[0], seconds, *cells[1:]))
+    start = avr["start.n1024.cycles"]
+    ram = f"{avr['start.n1024.ram_bytes']:,}"
+    rows.append(("Uno: a start, for entropy", f"{start:,}", f"{start / ARDUINO_HZ:.2f}", "", ram, ""))
     header = (
         "An encryption",
         "Cycles",

@@ -15,11 +15,13 @@ from pathlib import Path
 
 from arduino import MEGA, UNO, Board
 from boards import (
+    GATHERED,
     MEGA_CYCLES,
     MEGA_LOG2_SCALE,
     MEGA_PARAMETERS,
     MEGA_PLAIN_MODULUS,
     PLAIN_MODULUS,
+    REAL_PERIOD,
     SERIAL_WRITE,
     UNO_CYCLES,
     counter_log,
@@ -28,7 +30,9 @@ from boards import (
     open_board,
     open_mega,
     run_regions,
+    run_start,
     uno_integers,
+    watchdog_jitter,
 )
 from ciphermote.parameters import ParameterSet
 from ciphermote.results import Row, compiler_version, write_results
@@ -157,6 +161,12 @@ def check_bytes() -> None:
             raise MachineError("The simulated device and portable C on this machine emit different bytes.")
 
 
+def static_bytes(image: Path) -> int:
+    """RAM that is taken for good."""
+    sections = section_bytes(image)
+    return sections[".data"] + sections[".bss"]
+
+
 def board_rows(
     prefix: str, machine: Machine, image: Path, found: list[Counts], params: dict[str, object]
 ) -> Iterator[Row]:
@@ -164,7 +174,7 @@ def board_rows(
     slowest = max(found, key=lambda counts: counts.cycles)
     stack = machine.ram_end - min(counts.stack_low for counts in found)
     sections = section_bytes(image)
-    static = sections[".data"] + sections[".bss"]
+    static = static_bytes(image)
     n = params["n"]
     yield Row(
         f"{prefix}.cycles",
@@ -212,6 +222,25 @@ def uno_rows() -> Iterator[Row]:
             },
         )
         yield Row(f"{prefix}.emitted_bytes", len(machine.text) // RESERVE, "bytes", params)
+
+
+def start_rows() -> Iterator[Row]:
+    """An Uno's start, with the watchdog's time-outs as far apart as the data sheet says."""
+    params = {
+        **board_params(UNO, PARAMETERS),
+        "sketch": "bench/avr/sketches/uno_integers.ino",
+        "periods": GATHERED,
+        "period_ms": 1000 * REAL_PERIOD // FREQUENCY,
+        "jitter": "simulated",
+    }
+    image = uno_integers(BIT_RATE)
+    with open_board(image, UNO, counter_log(0), watchdog_jitter("bench", REAL_PERIOD)) as machine:
+        machine.leave_out_digests()
+        counts = run_start(machine, 2 * GATHERED * REAL_PERIOD)
+        stack = machine.ram_end - counts.stack_low
+    static = static_bytes(image)
+    yield Row("start.n1024.cycles", counts.cycles, "cycles", params)
+    yield Row("start.n1024.ram_bytes", static + stack, "bytes", {**params, "static": static, "stack": stack})
 
 
 def mega_rows() -> Iterator[Row]:
@@ -280,7 +309,7 @@ def main() -> int:
     options = parser.parse_args()
     try:
         check_bytes()
-        rows = [*kernel_rows(), *uno_rows(), *mega_rows(), *constant_time_rows()]
+        rows = [*kernel_rows(), *uno_rows(), *start_rows(), *mega_rows(), *constant_time_rows()]
     except MachineError as error:
         print(error, file=sys.stderr)
         return 1
