@@ -1,5 +1,6 @@
 /* BFV's coefficients, read from the caller whenever they are needed: none is held. */
 #include "encode/plain.h"
+#include "random/declassify.h"
 #include "ring/arch/avr/arch.h"
 
 /* Not zero if one of the values is not below t, after all of them. */
@@ -24,7 +25,8 @@ cm_status cm_reader_check(const cm_params *params, const cm_bfv_reader *reader)
     if (t < 2u || t > 0xFFFFu) {
         return CM_ERR_PLAIN_MODULUS;
     }
-    return any_too_large(reader) ? CM_ERR_VALUE_RANGE : CM_OK;
+    /* The status tells whether any value is. */
+    return cm_declassified(any_too_large(reader) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
 /*
