@@ -2,6 +2,7 @@
  * How much noise a BFV ciphertext holds, exactly: the only place that needs numbers as large as q. For tests; see the warning in
  * ciphermote/decrypt.h. Never branches on data.
  */
+#include "encode/mask.h"
 #include "ring/prime.h"
 #include "scheme/sums.h"
 
@@ -42,7 +43,7 @@ static uint32_t subtract(uint32_t out[WORDS], const uint32_t a[WORDS], const uin
         out[i] = (uint32_t)difference;
         borrow = difference >> 63;
     }
-    return 0u - (uint32_t)borrow;
+    return (uint32_t)cm_mask_of_sign(-(int32_t)borrow);
 }
 
 /* How many bits x has up to its first one. */
@@ -50,7 +51,7 @@ static unsigned significant_bits(const uint32_t x[WORDS])
 {
     uint32_t bits = 0;
     for (uint32_t i = 0; i < 32u * WORDS; i++) {
-        const uint32_t set = 0u - (x[i / 32u] >> i % 32u & 1u);
+        const uint32_t set = (uint32_t)cm_mask_of_sign((int32_t)(x[i / 32u] << (31u - i % 32u)));
         bits = (bits & ~set) | ((i + 1u) & set);
     }
     return bits;
