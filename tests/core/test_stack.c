@@ -1,6 +1,7 @@
 /*
- * What a call leaves on the stack. The call runs on a stack of the test's own, which is searched afterwards; that
- * takes a hosted system, and no sanitizer, which would keep frames elsewhere.
+ * What calls leave on the stack: nothing that follows from a secret. Each call runs twice on a stack of the test's own, with
+ * the same public inputs and other secrets - device secret, randomness, keys, values - and a byte that differs afterwards
+ * follows from them. That takes a hosted system, and no sanitizer, which would keep frames elsewhere.
  */
 #include "check.h"
 
@@ -16,302 +17,663 @@
 
 #include "build.h"
 #include "platform.h"
-#include "random/sample.h"
-#include "scheme/seeds.h"
+#include "random/wipe.h"
 #include "secret_key.h"
 
-enum { N = 1024, T = 12289, KEY_ID = 1, STACK_BYTES = 256 * 1024, WINDOW = 8, FILL = 0xA5 };
+enum { N = 1024, T = 12289, KEY_ID = 1, LOG2_SCALE = 18, STACK_BYTES = 256 * 1024, FILL = 0xA5 };
 
 static const cm_params *const params = &cm_n1024_q26;
+
+/* What calls work on lies outside the stack, so that its own bytes do not count. */
 static uint64_t arena[BUILD_MOST_ARENA_BYTES(N) / 8];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
-static uint32_t public_words[2 * N]; /* an encryption of zero: a public key, and a ciphertext to decrypt */
-static uint32_t transformed[N];      /* the secret key, in NTT form */
+static uint32_t public_words[2 * N];
+static uint32_t output[2 * N];
+static uint32_t integers[N];
+static uint16_t readings[N];
+static float reals[N / 2];
+static uint8_t seed[CM_SEED_BYTES];
+static uint8_t device_secret[CM_DEVICE_SECRET_BYTES];
 static cm_secret_key secret_key;
 static cm_flat_public_key flat = {public_words, N};
-static cm_frame_writer frames;
-static uint8_t sent[8 * N + 256]; /* what was sent last */
-static size_t sent_bytes;
-static uint8_t stack[STACK_BYTES];
-static size_t stack_start; /* of what was used */
-static ucontext_t test_context;
-static ucontext_t call_context;
 static cm_device device;
+static test_platform platform;
+static cm_frame_writer frames;
+static cm_frame_reader reader;
+static cm_decryption decryption;
+static cm_aided aided;
+static uint64_t key_id;
+static unsigned budget;
 static cm_status outcome;
+
+static int drop(void *context, const uint8_t *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    (void)count;
+    return 0;
+}
+
+static int refuse(void *context, const uint8_t *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    return count > CM_FRAME_HEADER_BYTES ? -1 : 0;
+}
+
+static cm_emitter *open_writer(int (*write)(void *, const uint8_t *, size_t))
+{
+    cm_frame_writer_init(&frames, (cm_sink){write, NULL});
+    return &frames.emitter;
+}
+
+/*
+ * ---- a server, whose results are the same in both worlds ----
+ *
+ * c0 = 0 and c1 = factor, in NTT form: what decrypts is the secret times that.
+ */
+
+static uint8_t sent[8 * N + 256];
+static size_t sent_bytes;
+static cm_emitter server; /* takes what a session sends, and keeps none of it */
+
+static cm_status take_ciphertext(cm_emitter *self, const cm_ciphertext_info *info)
+{
+    (void)self;
+    (void)info;
+    return CM_OK;
+}
+
+static cm_status take_residues(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
+                               const uint32_t *residues)
+{
+    (void)self;
+    (void)component;
+    (void)prime;
+    (void)tile;
+    (void)residues;
+    return CM_OK;
+}
+
+static cm_status end_ciphertext(cm_emitter *self)
+{
+    (void)self;
+    return CM_OK;
+}
+
+static cm_emitter *open_server(void)
+{
+    memset(&server, 0, sizeof server);
+    server.begin = take_ciphertext;
+    server.residues = take_residues;
+    server.end = end_ciphertext;
+    return &server;
+}
 
 static int store(void *context, const uint8_t *bytes, size_t count)
 {
     (void)context;
-    if (count <= sizeof sent - sent_bytes) {
-        memcpy(sent + sent_bytes, bytes, count);
-        sent_bytes += count;
-    }
+    memcpy(sent + sent_bytes, bytes, count);
+    sent_bytes += count;
     return 0;
 }
 
-/* ---- the calls, each as it runs on the searched stack ---- */
-
-static const uint32_t *numbers(void)
+static void return_result(cm_scheme scheme, uint64_t counter)
 {
-    static uint32_t words[N];
-    for (uint32_t i = 0; i < N; i++) {
-        words[i] = i * 7919u % T;
-    }
-    return words;
-}
-
-static cm_ckks_values real_values(void)
-{
-    static float floats[N / 2];
-    cm_ckks_values values;
-    memset(&values, 0, sizeof values);
-    values.data = floats;
-    values.count = N / 2;
-    values.number = CM_FLOAT32;
-    values.slots = CM_SLOTS_REAL;
-    values.log2_scale = 18;
-    values.precision = BUILD_PRECISION;
-    return values;
-}
-
-static cm_bfv_values integers(void)
-{
-    const cm_bfv_values values = {.data = numbers(),
-                                  .count = N,
-                                  .number = CM_UINT32,
-                                  .encoding = CM_BFV_BATCH,
-                                  .width = CM_BFV_32,
-                                  .plain_modulus = T};
-    return values;
-}
-
-static void encrypt_ckks_symmetric(void)
-{
-    const cm_ckks_values values = real_values();
-    outcome = cm_ckks_encrypt_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                        &frames.emitter);
-}
-
-static void encrypt_ckks_asymmetric(void)
-{
-    const cm_ckks_values values = real_values();
-    const cm_public_key public_key = {params, KEY_ID, cm_flat_public_key_polynomial, &flat};
-    outcome = cm_ckks_encrypt_asymmetric(&device, &public_key, &values, arena, sizeof arena, &frames.emitter);
-}
-
-static void encrypt_bfv_symmetric(void)
-{
-    const cm_bfv_values values = integers();
-    outcome = cm_bfv_encrypt_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, CM_DOMAIN_NTT, arena,
-                                       sizeof arena, &frames.emitter);
-}
-
-static void encrypt_bfv_asymmetric(void)
-{
-    const cm_bfv_values values = integers();
-    const cm_public_key public_key = {params, KEY_ID, cm_flat_public_key_polynomial, &flat};
-    outcome = cm_bfv_encrypt_asymmetric(&device, &public_key, &values, CM_DOMAIN_NTT, arena, sizeof arena,
-                                        &frames.emitter);
-}
-
-static void make_secret_key(void)
-{
-    uint64_t key_id;
-    outcome = cm_device_make_secret_key(&device, params, ternary, &key_id);
-}
-
-static void emit_public_key(void)
-{
-    outcome = cm_device_emit_public_key(&device, params, ternary, KEY_ID, CM_XOF_CHACHA20, arena,
-                                        sizeof arena, &frames.emitter);
-}
-
-/* A ciphertext of two components, whole, for a decryption; component 1 comes first. */
-static void send_ciphertext(cm_scheme scheme, uint64_t scale_or_t)
-{
+    static uint32_t residues[2][N];
+    const uint32_t factor = scheme == CM_BFV ? params->primes[0].q / T * 1000u : (uint32_t)1 << LOG2_SCALE;
     cm_ciphertext_info *info = &frames.emitter.info;
-    const cm_sink sink = {store, NULL};
-    cm_frame_writer_init(&frames, sink);
-    sent_bytes = 0;
-    memset(info, 0, sizeof *info);
+    cm_frame_writer_init(&frames, (cm_sink){store, NULL});
     info->params = params;
     info->scheme = scheme;
     info->ntt_form = true;
     info->components = 2;
     info->primes = 1;
     info->key_id = KEY_ID;
-    info->scale_or_t = scale_or_t;
+    info->counter = counter;
+    info->scale_or_t = scheme == CM_BFV ? T : (uint64_t)(1023 + LOG2_SCALE) << 52;
+    for (uint32_t i = 0; i < N; i++) {
+        residues[1][i] = factor;
+    }
+    sent_bytes = 0;
     for (unsigned component = 2; component-- > 0;) {
-        CHECK(frames.emitter.residues(&frames.emitter, component, 0, 0, public_words + component * N) ==
-              CM_OK);
+        CHECK(frames.emitter.residues(&frames.emitter, component, 0, 0, residues[component]) == CM_OK);
     }
 }
 
-static void feed(cm_decryption *decryption)
+/* ---- the calls, each as it runs on the stack that is looked at ---- */
+
+static void start_device(void)
 {
-    cm_frame_reader reader;
-    cm_frame_reader_init(&reader, params, &decryption->receiver);
+    const cm_platform callbacks = {test_random_bytes, test_counter_read, test_counter_write, &platform};
+    outcome = cm_device_init(&device, device_secret, &callbacks);
+}
+
+static void draw_key(void)
+{
+    outcome = cm_secret_key_generate(params, seed, ternary);
+}
+
+static void find_residues(void)
+{
+    outcome = cm_secret_key_residues(params, ternary, 0, output);
+}
+
+static void transform_key(void)
+{
+    outcome = cm_secret_key_transform(params, ternary, 0, output);
+}
+
+static void encrypt_zero(void)
+{
+    outcome = cm_zero_encryption(params, ternary, seed, 0, output, output + N);
+}
+
+static void make_key(void)
+{
+    outcome = cm_device_make_secret_key(&device, params, ternary, &key_id);
+}
+
+static void make_key_without_counter(void)
+{
+    device.reserved = device.counter; /* the next one takes a reservation */
+    platform.write_fails = true;
+    make_key();
+}
+
+static void make_key_from_a_stuck_source(void)
+{
+    platform.mode = RANDOM_EQUAL_HALVES;
+    make_key();
+}
+
+static void export_key(void)
+{
+    outcome = cm_device_emit_public_key(&device, params, ternary, KEY_ID, CM_XOF_CHACHA20, arena,
+                                        sizeof arena, open_writer(drop));
+}
+
+static void export_key_to_a_full_sink(void)
+{
+    outcome = cm_device_emit_public_key(&device, params, ternary, KEY_ID, CM_XOF_CHACHA20, arena,
+                                        sizeof arena, open_writer(refuse));
+}
+
+static cm_public_key public_key(void)
+{
+    return (cm_public_key){params, KEY_ID, cm_flat_public_key_polynomial, &flat};
+}
+
+static cm_ckks_values real_values(cm_precision precision)
+{
+    return (cm_ckks_values){.data = reals,
+                            .count = N / 2,
+                            .number = CM_FLOAT32,
+                            .slots = CM_SLOTS_REAL,
+                            .log2_scale = LOG2_SCALE,
+                            .precision = precision};
+}
+
+static void encrypt_reals_to(cm_emitter *emitter, cm_precision precision)
+{
+    const cm_ckks_values values = real_values(precision);
+    outcome = cm_ckks_encrypt_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+                                        emitter);
+}
+
+static void encrypt_reals_at_31_bits(void)
+{
+    encrypt_reals_to(open_writer(drop), CM_FIXED_31);
+}
+
+static void encrypt_reals_at_63_bits(void)
+{
+    encrypt_reals_to(open_writer(drop), CM_FIXED_63);
+}
+
+static void encrypt_reals_to_a_full_sink(void)
+{
+    encrypt_reals_to(open_writer(refuse), BUILD_PRECISION);
+}
+
+static void encrypt_reals_with_the_public_key(void)
+{
+    const cm_ckks_values values = real_values(BUILD_PRECISION);
+    const cm_public_key key = public_key();
+    outcome =
+        cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, open_writer(drop));
+}
+
+static void encrypt_a_real_out_of_range(void)
+{
+    cm_ckks_values values = real_values(BUILD_PRECISION);
+    values.log2_scale = 60;
+    outcome = cm_ckks_encrypt_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+                                        open_writer(drop));
+}
+
+static cm_bfv_values integer_values(void)
+{
+    return (cm_bfv_values){.data = integers,
+                           .count = N,
+                           .number = CM_UINT32,
+                           .encoding = CM_BFV_BATCH,
+                           .width = CM_BFV_32,
+                           .plain_modulus = T};
+}
+
+static void encrypt_integers_to(cm_emitter *emitter, cm_domain domain)
+{
+    const cm_bfv_values values = integer_values();
+    outcome = cm_bfv_encrypt_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, domain, arena,
+                                       sizeof arena, emitter);
+}
+
+static void encrypt_integers(void)
+{
+    encrypt_integers_to(open_writer(drop), CM_DOMAIN_NTT);
+}
+
+static void encrypt_integers_into_coefficients(void)
+{
+    encrypt_integers_to(open_writer(drop), CM_DOMAIN_COEFFICIENTS);
+}
+
+static void encrypt_integers_with_the_public_key(void)
+{
+    const cm_bfv_values values = integer_values();
+    const cm_public_key key = public_key();
+    outcome = cm_bfv_encrypt_asymmetric(&device, &key, &values, CM_DOMAIN_NTT, arena, sizeof arena,
+                                        open_writer(drop));
+}
+
+static uint16_t read_integer(void *context, uint16_t index)
+{
+    return ((const uint16_t *)context)[index];
+}
+
+static void encrypt_readings(void)
+{
+    const cm_bfv_reader values = {
+        .read = read_integer, .context = readings, .count = N, .plain_modulus = T};
+    outcome = cm_bfv_encrypt_symmetric_read(&device, &secret_key, CM_XOF_CHACHA20, &values, arena,
+                                            sizeof arena, open_writer(drop));
+}
+
+/* ---- decryptions of what the server returned ---- */
+
+static void feed(size_t length)
+{
+    cm_frame_reader_init(&reader, params, &decryption.receiver);
     if (outcome == CM_OK) {
-        outcome = cm_frame_reader_feed(&reader, sent, sent_bytes);
+        outcome = cm_frame_reader_feed(&reader, sent, length);
     }
 }
 
-static void decrypt_bfv(void)
+static cm_bfv_expected expected_integers(void)
 {
-    const cm_bfv_expected expected = {CM_BFV_BATCH, CM_UINT32, CM_BFV_SUMS_32, 0, T};
-    static cm_decryption decryption;
+    return (cm_bfv_expected){
+        .encoding = CM_BFV_BATCH, .number = CM_UINT32, .sums = CM_BFV_SUMS_32, .plain_modulus = T};
+}
+
+static void begin_integers(void)
+{
+    const cm_bfv_expected expected = expected_integers();
     outcome = cm_bfv_decrypt_begin(&decryption, &secret_key, &expected, arena, sizeof arena);
-    feed(&decryption);
+}
+
+static void decrypt_integers(void)
+{
+    begin_integers();
+    feed(sent_bytes);
     if (outcome == CM_OK) {
         outcome = cm_bfv_decrypt_end(&decryption);
     }
 }
 
+static void give_up_a_decryption(void)
+{
+    begin_integers();
+    feed(sent_bytes * 3u / 4u);
+    cm_decryption_wipe(&decryption);
+}
+
+static void end_a_decryption_too_early(void)
+{
+    begin_integers();
+    feed(sent_bytes * 3u / 4u);
+    outcome = cm_bfv_decrypt_end(&decryption);
+}
+
+static void decrypt_a_damaged_frame(void)
+{
+    sent[sent_bytes - 1u] ^= 1u;
+    begin_integers();
+    feed(sent_bytes);
+}
+
 static void tell_noise_budget(void)
 {
-    static cm_decryption decryption;
-    unsigned bits;
     outcome = cm_bfv_noise_begin(&decryption, &secret_key, T, 0, arena, sizeof arena);
-    feed(&decryption);
+    feed(sent_bytes);
     if (outcome == CM_OK) {
-        outcome = cm_bfv_noise_budget(&decryption, &bits);
+        outcome = cm_bfv_noise_budget(&decryption, &budget);
     }
 }
 
-static void decrypt_ckks(void)
+static cm_ckks_expected expected_reals(cm_precision precision, cm_number number)
 {
-    const cm_ckks_expected expected = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0, 1};
-    static cm_decryption decryption;
+    return (cm_ckks_expected){.slots = CM_SLOTS_REAL, .precision = precision, .number = number};
+}
+
+static void begin_reals(cm_precision precision, cm_number number, int16_t exponent)
+{
+    cm_ckks_expected expected = expected_reals(precision, number);
+    expected.exponent = exponent;
     outcome = cm_ckks_decrypt_begin(&decryption, &secret_key, &expected, arena, sizeof arena);
-    feed(&decryption);
+    feed(sent_bytes);
+}
+
+static void decrypt_reals(void)
+{
+    begin_reals(BUILD_PRECISION, CM_FLOAT32, 0);
     if (outcome == CM_OK) {
         outcome = cm_ckks_decrypt_end(&decryption);
     }
 }
 
-/* ---- the search ---- */
-
-/* Where the call's stack ended: below it lies what the stack was filled with. */
-static size_t deepest_byte(void)
+/* In units of 2^-60 no integer of 32 bits holds it. */
+static void decrypt_a_real_out_of_range(void)
 {
-    size_t i = 0;
-    while (i < STACK_BYTES && stack[i] == FILL) {
-        i++;
-    }
-    return i;
-}
-
-/* Whether any eight bytes of a secret, taken at every fourth, lie anywhere on the stack. */
-static bool stack_holds(const uint8_t *secret, size_t length)
-{
-    for (size_t i = 0; i + WINDOW <= length; i += 4) {
-        for (size_t j = stack_start; j + WINDOW <= STACK_BYTES; j++) {
-            if (memcmp(stack + j, secret + i, WINDOW) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static void search_for_streams(const cm_seeds *seeds)
-{
-    static uint8_t key_stream[1024];
-    const uint32_t labels[2] = {CM_LABEL_NOISE, CM_LABEL_TERNARY};
-    for (unsigned i = 0; i < 2; i++) {
-        for (uint32_t component = 0; component < 2; component++) {
-            const uint32_t nonce[3] = {labels[i], component, 0};
-            cm_stream stream;
-            cm_stream_init(&stream, seeds->secret_seed, nonce);
-            for (unsigned block = 0; block < 10; block++) {
-                cm_stream_read(&stream, key_stream, sizeof key_stream);
-                CHECK(!stack_holds(key_stream, sizeof key_stream));
-            }
-        }
+    begin_reals(BUILD_PRECISION, CM_INT32, -60);
+    if (outcome == CM_OK) {
+        outcome = cm_ckks_decrypt_end(&decryption);
     }
 }
 
-/* Leaves what the call left in stack, from stack_start on. */
-static void run_on_stack(void (*call)(void))
+static void decrypt_reals_for_others(void)
 {
+    begin_reals(CM_FIXED_63, CM_FLOAT32, 0);
+    if (outcome == CM_OK) {
+        outcome = cm_ckks_decrypt_end_shared(&decryption, &device, 20);
+    }
+}
+
+static void decrypt_reals_for_others_without_counter(void)
+{
+    begin_reals(CM_FIXED_63, CM_FLOAT32, 0);
+    device.reserved = device.counter;
+    platform.write_fails = true;
+    if (outcome == CM_OK) {
+        outcome = cm_ckks_decrypt_end_shared(&decryption, &device, 20);
+    }
+}
+
+/* ---- client-aided sessions ---- */
+
+static cm_status add_one(void *context, unsigned round, void *values, uint32_t count)
+{
+    (void)context;
+    (void)round;
+    for (uint32_t i = 0; i < count; i++) {
+        ((uint32_t *)values)[i] = (((uint32_t *)values)[i] + 1u) % T;
+    }
+    return CM_OK;
+}
+
+static cm_status fail(void *context, unsigned round, void *values, uint32_t count)
+{
+    (void)add_one(context, round, values, count);
+    return CM_ERR_ARGUMENT;
+}
+
+static void begin_session(void)
+{
+    const cm_aided_plan plan = {
+        .scheme = CM_BFV, .rounds = 2, .xof = CM_XOF_CHACHA20, .bfv = expected_integers()};
+    memcpy(arena, integers, sizeof integers);
+    outcome = cm_aided_begin(&aided, &device, &secret_key, &plan, arena, sizeof arena);
+    if (outcome == CM_OK) {
+        outcome = cm_aided_send(&aided, N, open_server());
+        return_result(CM_BFV, server.info.counter);
+    }
+}
+
+static void feed_session(size_t length)
+{
+    if (outcome == CM_OK) {
+        outcome = cm_aided_feed(&aided, sent, length);
+    }
+}
+
+static void answer_session(cm_aided_step step)
+{
+    feed_session(sent_bytes);
+    if (outcome == CM_OK) {
+        outcome = cm_aided_answer(&aided, step, NULL, open_server());
+        return_result(CM_BFV, server.info.counter);
+    }
+}
+
+static void send_in_a_session(void)
+{
+    begin_session();
+}
+
+static void answer_in_a_session(void)
+{
+    begin_session();
+    answer_session(add_one);
+}
+
+static void hold_a_session(void)
+{
+    begin_session();
+    answer_session(add_one);
+    feed_session(sent_bytes);
+    if (outcome == CM_OK) {
+        outcome = cm_aided_finish(&aided);
+    }
+}
+
+static void give_up_a_session(void)
+{
+    begin_session();
+    feed_session(sent_bytes * 3u / 4u);
+    cm_aided_wipe(&aided);
+}
+
+static void step_wrong_in_a_session(void)
+{
+    begin_session();
+    answer_session(fail);
+}
+
+static void damage_a_frame_of_a_session(void)
+{
+    begin_session();
+    sent[sent_bytes - 1u] ^= 1u;
+    feed_session(sent_bytes);
+}
+
+/* ---- two worlds ---- */
+
+typedef void call_function(void);
+
+static uint8_t stack[STACK_BYTES];
+static ucontext_t test_context;
+static ucontext_t call_context;
+
+/* Other secrets. */
+static void enter_world(unsigned number)
+{
+    for (uint32_t i = 0; i < N; i++) {
+        integers[i] = (i * 7919u + number * 1234u) % T;
+        readings[i] = (uint16_t)integers[i];
+        reals[i / 2u] = (float)integers[i] / 4096.0f - 1.5f;
+    }
+    memset(&platform, 0, sizeof platform);
+    platform.state = number * 77u;
+    memset(seed, (int)(number + 3u), sizeof seed);
+    memset(device_secret, (int)(number + 9u), sizeof device_secret);
+    memset(arena, 0, sizeof arena);
+    start_device();
+    draw_key();
+    encrypt_zero();
+    CHECK(outcome == CM_OK);
+    memcpy(public_words, output, sizeof output);
+    secret_key = test_secret_key(params, KEY_ID, ternary);
+}
+
+/* From the same registers each time, for a call may save some that are not its own. */
+static void run_on_stack(call_function *call)
+{
+    static ucontext_t first_context;
+    static bool known;
+    if (!known) {
+        known = true;
+        getcontext(&first_context);
+    }
     memset(stack, FILL, sizeof stack);
-    getcontext(&call_context);
+    call_context = first_context;
     call_context.uc_stack.ss_sp = stack;
     call_context.uc_stack.ss_size = sizeof stack;
     call_context.uc_link = &test_context;
     makecontext(&call_context, call, 0);
     swapcontext(&test_context, &call_context);
-    CHECK(outcome == CM_OK);
-    stack_start = deepest_byte();
-    CHECK(stack_start > 0 && stack_start < STACK_BYTES);
 }
 
-static void check_seeds_after(void (*call)(void))
+/* How many bytes of the stack differ between the worlds. */
+static size_t bytes_that_tell(call_function *call, cm_status expected, cm_scheme scheme)
 {
-    const cm_sink sink = {store, NULL};
-    test_platform platform = {0};
-    test_platform replay = {0};
-    uint8_t secret[CM_DEVICE_SECRET_BYTES];
-    uint8_t randomness[32];
-    cm_seeds seeds;
-    CHECK(test_device_start(&device, &platform) == CM_OK);
-    cm_frame_writer_init(&frames, sink);
-    run_on_stack(call);
-
-    for (unsigned i = 0; i < sizeof secret; i++) {
-        secret[i] = (uint8_t)(i + 1);
+    static uint8_t first[STACK_BYTES];
+    size_t count = 0;
+    for (unsigned number = 0; number < 2; number++) {
+        memcpy(first, stack, sizeof first);
+        enter_world(number);
+        return_result(scheme, 0);
+        run_on_stack(call);
+        CHECK(outcome == expected);
     }
-    CHECK(test_random_bytes(&replay, randomness, sizeof randomness) == 0);
-    cm_seeds_derive(secret, randomness, 0, &seeds);
-    CHECK(!stack_holds(secret, sizeof secret));
-    CHECK(!stack_holds(randomness, sizeof randomness));
-    CHECK(!stack_holds(seeds.secret_seed, sizeof seeds.secret_seed));
-    search_for_streams(&seeds);
+    for (size_t i = 0; i < STACK_BYTES; i++) {
+        count += first[i] != stack[i] ? 1u : 0u;
+    }
+    return count;
 }
 
-static void check_secret_key(void)
-{
-    CHECK(!stack_holds(ternary, sizeof ternary));
-    CHECK(!stack_holds((const uint8_t *)transformed, sizeof transformed));
-}
+typedef struct named_call {
+    const char *name;
+    call_function *call;
+    cm_status expected;
+} named_call;
 
-static void prepare_keys(void)
-{
-    const uint8_t seed[CM_SEED_BYTES] = {7};
-    CHECK(cm_secret_key_generate(params, seed, ternary) == CM_OK);
-    CHECK(cm_secret_key_transform(params, ternary, 0, transformed) == CM_OK);
-    CHECK(cm_zero_encryption(params, ternary, seed, 0, public_words, public_words + N) == CM_OK);
-    secret_key = test_secret_key(params, KEY_ID, ternary);
-}
+#define ENDS(call, status) {#call, call, status}
 
-static void no_seed_and_no_secret_stream_stays_on_the_stack(void)
+static void check_calls(const named_call *calls, size_t count, cm_scheme scheme)
 {
-    void (*const calls[])(void) = {encrypt_ckks_symmetric, encrypt_ckks_asymmetric, encrypt_bfv_symmetric,
-                                   encrypt_bfv_asymmetric, emit_public_key,         make_secret_key};
-    prepare_keys();
-    for (unsigned i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        check_seeds_after(calls[i]);
-        check_secret_key();
+    for (size_t i = 0; i < count; i++) {
+        const size_t telling = bytes_that_tell(calls[i].call, calls[i].expected, scheme);
+        if (!CHECK(telling == 0)) {
+            printf("    %s: %lu bytes\n", calls[i].name, (unsigned long)telling);
+        }
     }
 }
 
-/* BFV: an encryption of zero with numbers for component 0 decrypts to whatever, which must not stay either. */
-static void no_secret_key_and_no_value_stays_on_the_stack_of_a_decryption(void)
-{
-    prepare_keys();
-    memcpy(public_words, numbers(), N * sizeof *public_words);
-    send_ciphertext(CM_BFV, T);
-    run_on_stack(decrypt_bfv);
-    CHECK(!stack_holds((const uint8_t *)arena, N * sizeof(uint32_t)));
-    check_secret_key();
-    run_on_stack(tell_noise_budget);
-    check_secret_key();
+#define CHECK_CALLS(calls, scheme) check_calls(calls, sizeof(calls) / sizeof(calls)[0], scheme)
 
-    prepare_keys();
-    send_ciphertext(CM_CKKS, (uint64_t)0x4110 << 48); /* 2^18 */
-    run_on_stack(decrypt_ckks);
-    CHECK(!stack_holds((const uint8_t *)arena, N / 2 * sizeof(float)));
-    check_secret_key();
+static void keys_leave_no_trace_on_the_stack(void)
+{
+    const named_call calls[] = {
+        ENDS(start_device, CM_OK),
+        ENDS(draw_key, CM_OK),
+        ENDS(find_residues, CM_OK),
+        ENDS(transform_key, CM_OK),
+        ENDS(encrypt_zero, CM_OK),
+        ENDS(make_key, CM_OK),
+        ENDS(make_key_without_counter, CM_ERR_COUNTER),
+        ENDS(make_key_from_a_stuck_source, CM_ERR_RANDOM),
+        ENDS(export_key, CM_OK),
+        ENDS(export_key_to_a_full_sink, CM_ERR_SINK),
+    };
+    CHECK_CALLS(calls, CM_BFV);
+}
+
+static void encryptions_leave_no_trace_on_the_stack(void)
+{
+    const named_call calls[] = {
+        ENDS(encrypt_reals_at_31_bits, CM_CONFIG_PRECISION_31 ? CM_OK : CM_ERR_UNSUPPORTED),
+        ENDS(encrypt_reals_at_63_bits, CM_CONFIG_PRECISION_63 ? CM_OK : CM_ERR_UNSUPPORTED),
+        ENDS(encrypt_reals_to_a_full_sink, CM_ERR_SINK),
+        ENDS(encrypt_a_real_out_of_range, CM_ERR_VALUE_RANGE),
+        ENDS(encrypt_reals_with_the_public_key, CM_OK),
+        ENDS(encrypt_integers, CM_OK),
+        ENDS(encrypt_integers_into_coefficients,
+             build_has_domain(CM_DOMAIN_COEFFICIENTS) ? CM_OK : CM_ERR_UNSUPPORTED),
+        ENDS(encrypt_integers_with_the_public_key, CM_OK),
+        ENDS(encrypt_readings, CM_OK),
+    };
+    CHECK_CALLS(calls, CM_BFV);
+}
+
+static void decryptions_leave_no_trace_on_the_stack(void)
+{
+    const named_call of_integers[] = {
+        ENDS(decrypt_integers, CM_OK),
+        ENDS(give_up_a_decryption, CM_OK),
+        ENDS(end_a_decryption_too_early, CM_ERR_FRAME_SHORT),
+        ENDS(decrypt_a_damaged_frame, CM_ERR_FRAME_CRC),
+        ENDS(tell_noise_budget, CM_OK),
+    };
+    const named_call of_reals[] = {
+        ENDS(decrypt_reals, CM_OK),
+        ENDS(decrypt_a_real_out_of_range, CM_ERR_VALUE_RANGE),
+    };
+    CHECK_CALLS(of_integers, CM_BFV);
+    CHECK_CALLS(of_reals, CM_CKKS);
+}
+
+static void decryptions_for_others_leave_no_trace_on_the_stack(void)
+{
+    const named_call calls[] = {
+        ENDS(decrypt_reals_for_others, CM_OK),
+        ENDS(decrypt_reals_for_others_without_counter, CM_ERR_COUNTER),
+    };
+    CHECK_CALLS(calls, CM_CKKS);
+}
+
+static void sessions_leave_no_trace_on_the_stack(void)
+{
+    const named_call calls[] = {
+        ENDS(send_in_a_session, CM_OK),
+        ENDS(answer_in_a_session, CM_OK),
+        ENDS(hold_a_session, CM_OK),
+        ENDS(give_up_a_session, CM_OK),
+        ENDS(step_wrong_in_a_session, CM_ERR_ARGUMENT),
+        ENDS(damage_a_frame_of_a_session, CM_ERR_FRAME_CRC),
+    };
+    CHECK_CALLS(calls, CM_BFV);
+}
+
+/* ---- traces that must be found ---- */
+
+static CM_OUT_OF_LINE void leave_a_copy(void)
+{
+    uint8_t copy[16];
+    memcpy(copy, seed, sizeof copy);
+    __asm__ volatile("" : : "r"(copy) : "memory");
+}
+
+static void wipe_a_copy(void)
+{
+    leave_a_copy();
+    cm_wipe_stack();
+}
+
+static void a_trace_on_the_stack_is_found_unless_it_is_wiped(void)
+{
+    outcome = CM_OK;
+    CHECK(bytes_that_tell(leave_a_copy, CM_OK, CM_BFV) == 16);
+    CHECK(bytes_that_tell(wipe_a_copy, CM_OK, CM_BFV) == 0);
 }
 
 #endif
@@ -319,7 +681,12 @@ static void no_secret_key_and_no_value_stays_on_the_stack_of_a_decryption(void)
 void test_stack(void)
 {
 #if SEARCHES_STACK
-    RUN_IF(CM_CONFIG_WIPE_STACK_BYTES >= 2048, no_seed_and_no_secret_stream_stays_on_the_stack);
-    RUN_IF(CM_CONFIG_WIPE_STACK_BYTES >= 2048, no_secret_key_and_no_value_stays_on_the_stack_of_a_decryption);
+    RUN_IF(CM_CONFIG_WIPE_STACK_BYTES >= 4096, a_trace_on_the_stack_is_found_unless_it_is_wiped);
+    RUN_IF(CM_CONFIG_WIPE_STACK_BYTES >= 4096, keys_leave_no_trace_on_the_stack);
+    RUN_IF(CM_CONFIG_WIPE_STACK_BYTES >= 4096, encryptions_leave_no_trace_on_the_stack);
+    RUN_IF(CM_CONFIG_WIPE_STACK_BYTES >= 4096, decryptions_leave_no_trace_on_the_stack);
+    RUN_IF(CM_CONFIG_WIPE_STACK_BYTES >= 4096 && CM_CONFIG_PRECISION_63,
+           decryptions_for_others_leave_no_trace_on_the_stack);
+    RUN_IF(CM_CONFIG_WIPE_STACK_BYTES >= 4096, sessions_leave_no_trace_on_the_stack);
 #endif
 }

@@ -154,12 +154,12 @@
 #endif
 
 /*
- * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they return. Default: 640, 2048
+ * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they return. Default: 640, 4096
  *                      where pointers have 64 bits, 224 on AVR: what such a call itself may have used, so no stack is lost to it.
  */
 #ifndef CM_CONFIG_WIPE_STACK_BYTES
 #if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4
-#define CM_CONFIG_WIPE_STACK_BYTES 2048
+#define CM_CONFIG_WIPE_STACK_BYTES 4096
 #elif defined(__AVR__)
 #define CM_CONFIG_WIPE_STACK_BYTES 224
 #else

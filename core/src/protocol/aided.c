@@ -47,6 +47,14 @@ static void hand_on_fault(cm_receiver *self, cm_status status)
     next->fail(next, status);
 }
 
+/* What fed the session left secrets on the stack, too. */
+static void end_session(cm_aided *aided)
+{
+    aided->state = OVER;
+    cm_wipe(aided->arena, aided->arena_bytes);
+    cm_wipe_stack();
+}
+
 /* ---- a round's halves ---- */
 
 static cm_status encrypt_bfv(const cm_aided *aided, uint32_t count, cm_emitter *emitter)
@@ -185,7 +193,7 @@ cm_status cm_aided_answer(cm_aided *aided, cm_aided_step step, void *context, cm
     }
     status = step(context, round, aided->arena, value_count(aided));
     if (status != CM_OK) {
-        cm_wipe(aided->arena, aided->arena_bytes);
+        end_session(aided);
         return status;
     }
     return send_values(aided, value_count(aided), emitter);
@@ -203,7 +211,6 @@ cm_status cm_aided_finish(cm_aided *aided)
 void cm_aided_wipe(cm_aided *aided)
 {
     if (aided && aided->state != OVER) {
-        aided->state = OVER;
-        cm_wipe(aided->arena, aided->arena_bytes);
+        end_session(aided);
     }
 }

@@ -645,6 +645,7 @@ cm_status cm_ckks_decrypt_end_shared(cm_decryption *decryption, cm_device *devic
         cm_wipe(&seeds, sizeof seeds);
         status = end_ckks(decryption, &stream, log2_noise);
         cm_wipe(&stream, sizeof stream);
+        cm_wipe_stack();
     } else {
         fail(&decryption->receiver, status);
     }

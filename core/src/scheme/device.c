@@ -102,6 +102,16 @@ cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds)
     return status;
 }
 
+CM_OUT_OF_LINE static bool all_zero(const uint8_t *secret)
+{
+    uint8_t any = 0;
+    for (unsigned i = 0; i < CM_DEVICE_SECRET_BYTES; i++) {
+        any |= secret[i];
+    }
+    /* The status tells whether it is the one secret that is refused. */
+    return cm_declassified(any == 0);
+}
+
 cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRET_BYTES],
                          const cm_platform *platform)
 {
@@ -112,12 +122,9 @@ cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRE
     if (!secret || !platform || !platform->random || !platform->counter_read || !platform->counter_write) {
         return CM_ERR_ARGUMENT;
     }
-    uint8_t any = 0;
-    for (unsigned i = 0; i < CM_DEVICE_SECRET_BYTES; i++) {
-        any |= secret[i];
-    }
-    /* The status tells whether it is the one secret that is refused. */
-    if (cm_declassified(any == 0)) {
+    const bool refused = all_zero(secret);
+    cm_wipe_stack();
+    if (refused) {
         return CM_ERR_ARGUMENT;
     }
     uint64_t counter = 0;

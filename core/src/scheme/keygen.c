@@ -39,11 +39,12 @@ cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, 
         *key_id = cm_load64(seeds.public_seed);
     }
     cm_wipe(&seeds, sizeof seeds);
+    cm_wipe_stack();
     return status;
 }
 
 /* tile = (-s) a, with a expanded a block at a time: it comes in the order of the tiles. */
-static void multiply_expansion(workspace *work, uint32_t *tile)
+CM_OUT_OF_LINE static void multiply_expansion(workspace *work, uint32_t *tile)
 {
     const uint32_t points = cm_ring_points(&work->ring);
     uint32_t block[CM_SAMPLE_BLOCK];

@@ -53,6 +53,7 @@ cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary
         return status;
     }
     transform_secret(params, ternary, prime, 1, residues);
+    cm_wipe_stack();
     return CM_OK;
 }
 
@@ -65,6 +66,7 @@ cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternar
     }
     const cm_prime *modulus = &params->primes[prime];
     transform_secret(params, ternary, prime, modulus->q - modulus->r1, transformed);
+    cm_wipe_stack();
     return CM_OK;
 }
 
@@ -103,6 +105,7 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     cm_reduce_all(c0, cm_ring_points(&ring), modulus);
     cm_wipe(block, sizeof block);
     cm_wipe(&stream, sizeof stream);
+    cm_wipe(&uniform, sizeof uniform); /* c1 is published, its seed is not */
     cm_wipe_stack();
     return CM_OK;
 }
