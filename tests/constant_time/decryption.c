@@ -105,7 +105,8 @@ static cm_ckks_expected expect_reals(cm_slots slots, cm_precision precision, cm_
                                        .precision = precision,
                                        .number = number,
                                        .exponent = EXPONENT_OF_INTEGERS,
-                                       .log2_tiles = (uint8_t)log2_tiles};
+                                       .log2_tiles = (uint8_t)log2_tiles,
+                                       .largest = 12}; /* either part is below 8 */
     return expected;
 }
 
