@@ -21,8 +21,9 @@ test: lint test-c test-qemu test-avr test-python test-rtl ## the six goals that 
 lint: setup-test ## formatting and static checks of C, Python and shell
 	tools/lint.sh
 
-test-c: setup-test ## the C tests: compilers, levels, sanitizers, one file, a back-end, constant time; a cover of the options
+test-c: setup-test ## the C tests: compilers, levels, sanitizers, one file, a back-end, constant time, planted leaks; a cover of the options
 	tools/test_matrix.py
+	tools/test_leaks.py --sample
 	.venv/bin/python tools/test_configurations.py
 
 test-qemu: setup-test ## the C tests on simulated Cortex-M0, M4 and M33 and RISC-V 32 cores; a sample of the options
@@ -38,6 +39,9 @@ test-python: setup-test ## the Python tests and the packaging tests
 
 test-rtl: setup-rtl ## the hardware: lint, every module in simulation, the engine at n = 4096
 	$(MAKE) --no-print-directory -C rtl test
+
+test-leaks: setup-test ## plant leaks of secrets in copies of the C library: the test of constant time finds each (minutes)
+	tools/test_leaks.py
 
 test-configurations: setup-test ## every combination of the C library's options: half an hour and more; goes on where it stopped
 	.venv/bin/python tools/test_configurations.py --all

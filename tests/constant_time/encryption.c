@@ -121,6 +121,8 @@ static void encrypt_every_integer(const cm_params *params, cm_domain domain, cm_
 static void integers_are_encrypted_with_the_secret_key_in_constant_time(void)
 {
     encrypt_every_integer(&cm_n1024_q26, CM_DOMAIN_NTT, CM_XOF_CHACHA20);
+    make_secret_key(&cm_n2048_q26_p27); /* batches of an odd log2(n) end in a level of their own */
+    encrypt_every_integer(&cm_n2048_q26_p27, CM_DOMAIN_NTT, CM_XOF_CHACHA20);
 }
 
 static void integers_are_encrypted_with_the_public_key_in_constant_time(void)

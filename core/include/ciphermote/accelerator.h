@@ -5,6 +5,10 @@
  * The application brings the bus (memory-mapped registers and DMA, PCIe, SPI ...) as four functions, opens the
  * accelerator, and tells which one serves a ring. What an accelerator cannot do, portable C does. One that fails, or answers
  * with what are no residues, is left alone until it is opened again.
+ *
+ * SECRETS STAY IN THE HARDWARE: the secret key, u and messages with their noise go through it, and its memories, which no command
+ * and no reset clears, keep the last of them after every call. The bus's own buffers are the application's to wipe.
+ * docs/security.md says what that means.
  */
 #ifndef CIPHERMOTE_ACCELERATOR_H
 #define CIPHERMOTE_ACCELERATOR_H
@@ -48,7 +52,7 @@ typedef struct cm_accelerator {
 /*
  * Take an accelerator into use, from whatever state it is in; the bus is to have dropped what was under way on the streams, or a
  * packet too many would shift all that follow. words, count of them, are lent until it is no longer used.
- * They are wiped of secrets after each call; the accelerator's own memory is not.
+ * They are wiped of secrets after each call; the accelerator's own memories are not (above).
  * Errors: CM_ERR_ARGUMENT; CM_ERR_UNSUPPORTED if there is none on the bus, or it is not for words of 32 bits and a ring of
  * this build; CM_ERR_ARENA if count is below CM_ACCELERATOR_WORDS(n).
  */

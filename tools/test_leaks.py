@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Plant leaks in a copy of the C library, one at a time: the test of constant time must find each.
+
+    tools/test_leaks.py             all of tests/constant_time/leaks.toml: a branch and an address by a secret each
+    tools/test_leaks.py --sample    those that are part of `make test`
+    tools/test_leaks.py flood       those whose call, file or secret has this in it
+
+A leak counts as found if memcheck reports it at its very line and the behaviour fails for that and nothing else.
+The table must keep up with the library: a place that is gone, a behaviour that finds no leak, and a public
+function that is neither in the table nor in its list of those without secrets are failures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import test_matrix
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+OUTPUT = REPOSITORY / "build" / "leaks"
+TABLE = REPOSITORY / "tests" / "constant_time" / "leaks.toml"
+HEADERS = REPOSITORY / "core" / "include" / "ciphermote"
+SUPPRESSIONS = REPOSITORY / "tests" / "constant_time" / "valgrind.supp"
+COPIED = ("CMakeLists.txt", "cmake", "core", "tests/core", "tests/constant_time")
+PROGRAM = Path("tests") / "constant_time" / "constant_time_tests"
+MEMCHECK = ("valgrind", "--quiet", "--expensive-definedness-checks=yes", f"--suppressions={SUPPRESSIONS}")
+TIMEOUT_SECONDS = 600
+
+MACROS = """\
+static volatile unsigned planted_seen;
+static const volatile unsigned char planted_table[256];
+#define PLANTED_BRANCH(x) do { if ((x) & 1u) { planted_seen = 1; } } while (0)
+#define PLANTED_ADDRESS(x) (planted_seen = planted_table[(unsigned char)(x)])
+"""
+
+
+class Failure(Exception):
+    """A leak that was not found, or could not be planted: one sentence for people."""
+
+
+@dataclass(frozen=True)
+class Leak:
+    """An entry of the table; see there."""
+
+    call: str
+    behaviour: str
+    file: str
+    after: str
+    secret: str
+    build: str = ""
+    sample: bool = False
+
+    def planted(self, source: str, kind: str) -> tuple[str, int]:
+        """The source with the leak in it, and the line where it is. Raises Failure."""
+        found = source.count(self.after)
+        if found != 1:
+            raise Failure(f"core/{self.file} has `{self.after}` {found} times: say in {TABLE.name} where it is now")
+        head, tail = source.split(self.after)
+        head = MACROS + head
+        return f"{head}{self.after} PLANTED_{kind.upper()}({self.secret});{tail}", head.count("\n") + 1 + self.after.count("\n")
+
+
+def read_table() -> tuple[list[Leak], set[str]]:
+    table = tomllib.loads(TABLE.read_text())
+    return [Leak(**entry) for entry in table["leak"]], set(table["without_secrets"])
+
+
+def public_functions() -> set[str]:
+    """All that the public headers declare, but for their macros and callbacks."""
+    text = "\n".join(path.read_text() for path in HEADERS.glob("*.h"))
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    text = re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
+    return set(re.findall(r"^[A-Za-z][\w \t*]*?\b(cm_\w+)\(", text, flags=re.MULTILINE))
+
+
+def check_table(leaks: Sequence[Leak], without_secrets: set[str]) -> list[str]:
+    """What the table lacks, or has too much of, beside the library."""
+    functions = public_functions()
+    calls = {leak.call for leak in leaks}
+    return [
+        *(f"{name} has no leak: plant one, or list it as without_secrets" for name in functions - calls - without_secrets),
+        *(f"{name} is no public function" for name in (calls | without_secrets) - functions),
+        *(f"{name} has a leak, and is listed as without_secrets" for name in calls & without_secrets),
+    ]
+
+
+def run(command: Sequence[str | Path]) -> tuple[int, str]:
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_SECONDS
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+class Tree:
+    """A copy of the library and its test of constant time, built."""
+
+    def __init__(self, configuration: test_matrix.Configuration, name: str) -> None:
+        self.source = OUTPUT / name / "source"
+        self.build = OUTPUT / name / "build"
+        self.copy()
+        self.make(["cmake", "-S", self.source, "-B", self.build, "-G", "Ninja", *self.options(configuration)])
+        self.make(["cmake", "--build", self.build, "-j", "1"])
+
+    @staticmethod
+    def options(configuration: test_matrix.Configuration) -> list[str]:
+        """Those of the matrix, without its folders and without errors for warnings."""
+        return [word for word in configuration.configure_command() if word.startswith("-D") and "WERROR" not in word]
+
+    def copy(self) -> None:
+        """What has not changed keeps its time, so that it is not compiled again."""
+        for path in self.originals():
+            copy = self.source / path.relative_to(REPOSITORY)
+            if not copy.is_file() or copy.read_bytes() != path.read_bytes():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(path.read_bytes())
+
+    @staticmethod
+    def originals() -> Iterable[Path]:
+        for name in COPIED:
+            path = REPOSITORY / name
+            yield from [path] if path.is_file() else (entry for entry in path.rglob("*") if entry.is_file())
+
+    @staticmethod
+    def make(command: Sequence[str | Path]) -> None:
+        status, output = run(command)
+        if status != 0:
+            raise Failure(f"{' '.join(map(str, command))}: exit status {status}\n{output}")
+
+    def behave(self, *behaviours: str) -> tuple[int, str]:
+        return run([*MEMCHECK, self.build / PROGRAM, *behaviours])
+
+    def behaviours(self) -> set[str]:
+        return set(run([self.build / PROGRAM, "list"])[1].split())
+
+    def check_unchanged(self, behaviours: set[str]) -> None:
+        """A leak shows nothing where the library alone fails."""
+        status, output = self.behave(*sorted(behaviours))
+        if status != 0:
+            raise Failure(f"without a leak, the test of constant time fails\n{output}")
+
+    def plant(self, leak: Leak, kind: str) -> None:
+        """Raises Failure unless the leak is found."""
+        path = self.source / "core" / leak.file
+        original = path.read_text()
+        changed, line = leak.planted(original, kind)
+        path.write_text(changed)
+        try:
+            self.make(["cmake", "--build", self.build, "-j", "1"])
+            self.check_found(leak, f"{path.name}:{line})")
+        finally:
+            path.write_text(original)
+
+    def check_found(self, leak: Leak, place: str) -> None:
+        status, output = self.behave(leak.behaviour)
+        reasons = set(re.findall(r"^FAILED .*\n.*?: (.*)$", output, flags=re.MULTILINE))
+        if place not in output or status == 0:
+            raise Failure(f"{leak.behaviour} does not find it")
+        if reasons != {"new_errors() == 0"}:
+            raise Failure(f"{leak.behaviour} fails for another reason: {', '.join(sorted(reasons))}")
+
+
+def plant_all(configuration: test_matrix.Configuration, name: str, leaks: Sequence[Leak]) -> list[str]:
+    """A line for each leak that is not found, in a tree of its own."""
+    try:
+        tree = Tree(configuration, name)
+        tree.check_unchanged({leak.behaviour for leak in leaks})
+    except Failure as failure:
+        return [f"{name}: {failure}"]
+    survivors = []
+    for leak in leaks:
+        for kind in ("branch", "address"):
+            try:
+                tree.plant(leak, kind)
+            except Failure as failure:
+                survivors.append(f"{kind} by {leak.secret} in {leak.file} ({name}): {failure}")
+    return survivors
+
+
+def check_behaviours(configuration: test_matrix.Configuration, name: str, leaks: Sequence[Leak]) -> list[str]:
+    known = Tree(configuration, name).behaviours()
+    named = {leak.behaviour for leak in leaks}
+    return [
+        *(f"no leak is planted for {behaviour}" for behaviour in known - named),
+        *(f"there is no behaviour {behaviour}" for behaviour in named - known),
+    ]
+
+
+def jobs_for(leaks: Sequence[Leak], compiler: str, level: str, trees: int) -> list[Callable[[], list[str]]]:
+    """The leaks of each build, those of the level dealt to several trees."""
+    known = {configuration.title: configuration for configuration in test_matrix.watched_configurations()}
+    jobs = []
+    for build in dict.fromkeys(leak.build for leak in leaks):
+        configuration = known[f"{compiler}-valgrind-{build or level}"]
+        chosen = [leak for leak in leaks if leak.build == build]
+        count = 1 if build else trees
+        for i in range(count):
+            name = f"{compiler}-{build or level}-{i}"
+            if chosen[i::count]:
+                jobs.append(partial(plant_all, configuration, name, chosen[i::count]))
+    return jobs
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Plant leaks: the test of constant time must find each.")
+    parser.add_argument("words", nargs="*", help="only leaks with one of these words in call, file or secret")
+    parser.add_argument("--sample", action="store_true", help="only the sample that `make test` takes")
+    parser.add_argument("--compiler", choices=test_matrix.COMPILERS, default="gcc")
+    parser.add_argument("--level", choices=("O2", "O3", "Os"), default="O2")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many trees at a time")
+    arguments = parser.parse_args()
+
+    leaks, without_secrets = read_table()
+    failures = check_table(leaks, without_secrets)
+    chosen = [leak for leak in leaks if leak.sample or not arguments.sample]
+    if arguments.words:
+        chosen = [k for k in chosen if any(w in f"{k.call} {k.file} {k.secret}" for w in arguments.words)]
+    jobs = jobs_for(chosen, arguments.compiler, arguments.level, 1 if arguments.sample else arguments.jobs)
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for done in as_completed([pool.submit(job) for job in jobs]):
+            failures += done.result()
+    for failure in failures:
+        print(f"FAILED {failure}", flush=True)
+    planted = 2 * len(chosen)
+    print(f"planted leaks: {planted}, {arguments.compiler} -{arguments.level}; failures: {len(failures)}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
