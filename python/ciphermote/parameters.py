@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
 
+from ciphermote.c_names import check_name
 from ciphermote.errors import ParameterError
 
 SECURITY_BOUNDS: dict[str, dict[int, int]] = {
@@ -57,11 +57,7 @@ class ParameterSet:
     standard: str = "2024"
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", self.name):
-            raise ParameterError(
-                f"The parameter set's name {self.name!r} cannot stand in C: use letters, digits and "
-                "underscores, starting with a letter."
-            )
+        check_name(self.name, "The parameter set's name")
         validate(self.n, self.primes, self.standard)
         if _is_older(self.n, self.primes) and not self.name.startswith(OLDER_PREFIX):
             raise ParameterError(
@@ -386,7 +382,7 @@ def c_source(sets: Sequence[ParameterSet]) -> str:
             "",
             "/* clang-format off */",
             *(
-                _c_definition(parameters, symbol, "")
+                c_definition(parameters, symbol, "")
                 for parameters, symbol in zip(sets, symbols, strict=True)
             ),
             "const cm_params *const cm_params_all[CM_PARAMS_COUNT] = {",
@@ -411,13 +407,13 @@ def c_source(sets: Sequence[ParameterSet]) -> str:
 def c_header(parameters: ParameterSet, symbol: str | None = None) -> str:
     """A stand-alone header that defines a set of one's own as ``static const cm_params symbol``.
 
-    ``symbol`` is a C identifier; without one it is the set's name. Raises ParameterError if it is no
-    identifier.
+    ``symbol``: what C calls it; None: by its name. Raises ParameterError if C, C++ or the library has that
+    name already.
     """
-    symbol = symbol or parameters.name
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", symbol):
-        raise ParameterError(f"{symbol!r} is no C identifier: use letters, digits and underscores.")
-    guard = f"CM_PARAMS_{symbol.upper()}_H"
+    if symbol is None:
+        symbol = parameters.name
+    check_name(symbol, "The symbol")
+    guard = f"CM_PARAMS_{symbol}_H"  # as it is: sets named a and A are two
     return "\n".join(
         [
             f"/* A parameter set written by ciphermote: {_describe(parameters)}. */",
@@ -427,7 +423,7 @@ def c_header(parameters: ParameterSet, symbol: str | None = None) -> str:
             '#include "ciphermote/params.h"',
             "",
             "/* clang-format off */",
-            _c_definition(parameters, symbol, "static "),
+            c_definition(parameters, symbol, "static "),
             "/* clang-format on */",
             "",
             "#endif",
@@ -443,7 +439,8 @@ def _describe(parameters: ParameterSet) -> str:
     )
 
 
-def _c_definition(parameters: ParameterSet, symbol: str, storage: str) -> str:
+def c_definition(parameters: ParameterSet, symbol: str, storage: str) -> str:
+    """C that defines the set as ``symbol``, which is not checked here; storage: "static ", or nothing."""
     rows = [prime_constants(parameters.n, q) for q in parameters.primes]
     log2_q_data = min(parameters.data_modulus.bit_length() - 1, 255)
     return "\n".join(

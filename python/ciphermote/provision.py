@@ -40,7 +40,7 @@ from ciphermote import _core
 from ciphermote.errors import KeyFileError, MismatchError
 from ciphermote.keys import KeyStore, SecretKey
 from ciphermote.labels import check_key
-from ciphermote.parameters import BUILTIN, ParameterSet, c_header
+from ciphermote.parameters import BUILTIN, ParameterSet, c_definition
 
 DEVICE_SECRET_BYTES = 32
 
@@ -149,8 +149,8 @@ def to_c_header(provisioned: Provision) -> str:
         "#define CM_PROVISIONED_FLASH",
         "#endif",
         "",
-        *([] if built_in else [c_header(p.parameters, symbol)]),
         "/* clang-format off */",
+        *([] if built_in else [c_definition(p.parameters, symbol, "static ")]),
         "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] CM_PROVISIONED_FLASH = {",
         *_byte_rows(p.device_secret),
         "};",

@@ -210,6 +210,16 @@ def test_a_set_of_ones_own_is_made_and_used(tmp_path: Path, run: Run) -> None:
     assert "own_set" in run("inspect", tmp_path / "own.json")
 
 
+def test_a_set_that_c_cannot_name_is_refused(tmp_path: Path, run: Run) -> None:
+    own = ["params", "--n", 4096, "--bits", "25,26,27", "--header", tmp_path / "own.h"]
+    assert "'if' cannot stand in C, for it is a keyword" in run(*own, "--name", "if", code=1)
+    assert not (tmp_path / "own.h").exists()
+    run(*own[:-2], "--name", "mine", "--json", tmp_path / "own.json")
+    text = (tmp_path / "own.json").read_text().replace('"mine"', '"while"')
+    (tmp_path / "own.json").write_text(text)
+    assert "'while' cannot stand in C" in run("inspect", tmp_path / "own.json", code=1)
+
+
 def test_sets_that_the_2018_table_alone_holds_say_so_in_their_names(tmp_path: Path, run: Run) -> None:
     older = by_name("std2018_n4096_q27x3_p27")
     primes = ["--primes", ",".join(map(str, older.primes))]

@@ -301,8 +301,67 @@ def test_a_header_of_ones_own_set_compiles_and_holds_it(tmp_path: Path) -> None:
     c = get()[0]
     assert as_python(c) == expected(mine)
     assert [c.primes[i].q for i in range(3)] == list(mine.primes)
-    with pytest.raises(ParameterError, match="no C identifier"):
-        parameters.c_header(mine, "2fast")
+
+
+TAKEN_NAMES = {
+    "2fast": "letters, digits",
+    "_mine": "letters, digits",
+    "mine\n": "letters, digits",
+    "": "letters, digits",
+    **dict.fromkeys(["if", "restrict", "typeof", "asm", "class", "and_eq", "constexpr"], "keyword"),
+    **dict.fromkeys(["main", "exp", "sinl", "offsetof", "uint32_t", "NULL", "linux", "strange"], "headers"),
+    "my__set": "two underscores",
+    "cm_params": "library's own",
+    "cm_n4096_q26x3_p27": "library's own",
+    "CM_mine": "headers|library's own",
+    "mine_primes": "other sets' names",
+    "mine_name": "other sets' names",
+}
+
+
+@pytest.mark.parametrize(("name", "why"), TAKEN_NAMES.items(), ids=ascii)
+def test_a_name_that_c_cannot_take_is_refused(name: str, why: str) -> None:
+    mine = generate(4096, [27, 26, 27])
+    with pytest.raises(ParameterError, match=f"{name!r} cannot stand in C.*({why})".replace("\\", "\\\\")):
+        ParameterSet(name, mine.n, mine.primes)
+    with pytest.raises(ParameterError, match="cannot stand in C"):
+        parameters.c_header(mine, name)
+
+
+EVERY_HEADER = (
+    *("assert.h", "complex.h", "ctype.h", "errno.h", "fenv.h", "inttypes.h", "limits.h", "locale.h"),
+    *("math.h", "setjmp.h", "signal.h", "stdio.h", "stdlib.h", "string.h", "time.h", "wchar.h", "wctype.h"),
+)
+
+
+@pytest.mark.parametrize(
+    "compiler", [("gcc", "-std=gnu11"), ("g++", "-std=gnu++20", "-xc++")], ids=["c", "c++"]
+)
+def test_headers_of_accepted_names_compile_together_beside_every_other(
+    tmp_path: Path, compiler: tuple[str, ...]
+) -> None:
+    names = ["mine", "Mine", "MiNE", "iffy", "if_mine", "x", "primes", "name", "exponent", "n4096_q26x3_p27"]
+    lines = [f"#include <{header}>" for header in EVERY_HEADER]
+    for position, name in enumerate(names):
+        text = parameters.c_header(ParameterSet(name, 4096, generate(4096, [27, 26, 27]).primes))
+        (tmp_path / f"{position}.h").write_text(text)
+        lines.append(f'#include "{position}.h"')
+    lines += [f"const cm_params *get_{name}(void) {{ return &{name}; }}" for name in names]
+    (tmp_path / "use.c").write_text("\n".join(lines) + "\n")
+    command = [*compiler, "-Wall", "-Werror", "-fsyntax-only", f"-I{ROOT}/core/include", "use.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+
+
+def test_what_c_declares_is_no_name_for_a_set() -> None:
+    included = [f"-include{header}" for header in EVERY_HEADER]
+    command = ["gcc", "-std=c11", "-E", "-P", *included, "-x", "c", "/dev/null"]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    declared = set(re.findall(r"\b([A-Za-z]\w*) ?\(", text))
+    assert {"sin", "printf", "malloc", "time"} <= declared
+    mine = generate(4096, [27, 26, 27])
+    for name in sorted(declared):
+        with pytest.raises(ParameterError, match="cannot stand in C"):
+            parameters.c_header(mine, name)
 
 
 def test_every_status_has_a_sentence_of_its_own(tables: ctypes.CDLL) -> None:
