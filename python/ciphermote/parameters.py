@@ -381,10 +381,7 @@ def c_source(sets: Sequence[ParameterSet]) -> str:
             "#include <stddef.h>",
             "",
             "/* clang-format off */",
-            *(
-                c_definition(parameters, symbol, "")
-                for parameters, symbol in zip(sets, symbols, strict=True)
-            ),
+            *(c_definition(parameters, symbol, "") for parameters, symbol in zip(sets, symbols, strict=True)),
             "const cm_params *const cm_params_all[CM_PARAMS_COUNT] = {",
             *(f"    &{symbol}," for symbol in symbols),
             "};",

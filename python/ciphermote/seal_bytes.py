@@ -55,7 +55,7 @@ _SEED_INFO_BYTES = _HEADER.size + 1 + SEED_BYTES
 _ZERO_ID = bytes(32)
 _ARRAY_OVERHEAD = _HEADER.size + 8
 _CIPHERTEXT_FIXED = _HEADER.size + 32 + 1 + 3 * 8 + 8 + 8 + _ARRAY_OVERHEAD
-_INFLATE_STEP = 1024
+_PACKED_SLACK = 1024
 
 Residues = NDArray[np.uint32]
 
@@ -161,11 +161,106 @@ def galois_element(n: int, step: int) -> int:
 # --- reading ------------------------------------------------------------------------------------------------
 
 
-class _Reader:
-    """Takes fields off a SEAL object one after the other; a field that is not there ends in a FrameError."""
+class _Stored:
+    """A body as it is."""
 
-    def __init__(self, data: memoryview, what: str, version: tuple[int, int]) -> None:
-        self.data = data
+    too_few = "the object is cut short or its counts are wrong, so have it sent again"
+
+    def __init__(self, body: memoryview) -> None:
+        self._body = body
+
+    def take(self, count: int) -> memoryview:
+        taken, self._body = self._body[:count], self._body[count:]
+        return taken
+
+    def follows(self) -> bool:
+        return len(self._body) > 0
+
+
+class _Inflated:
+    """A compressed body, unpacked hardly further than it is taken.
+
+    Its methods raise a ValueError with a sentence if it is damaged or cut short.
+    """
+
+    too_few = "no such object packs as well as that, so the bytes are damaged or hostile: drop them"
+
+    def __init__(self, body: memoryview, stream: Any) -> None:
+        self._body = body
+        self._stream = stream
+        self._ready = bytearray()
+
+    def take(self, count: int) -> memoryview:
+        self._fill(count)
+        if len(self._ready) < count:
+            raise ValueError(
+                f"{count} bytes are needed here but {len(self._ready)} are left; {_Stored.too_few}."
+            )
+        taken = memoryview(self._ready[:count])
+        del self._ready[:count]
+        return taken
+
+    def follows(self) -> bool:
+        self._fill(1)
+        return bool(self._ready or self._stream.unused_data or self._body)
+
+    def _fill(self, count: int) -> None:
+        """Have count bytes ready, or all up to the end."""
+        try:
+            while len(self._ready) < count and not self._stream.eof:
+                self._ready += self._unpack(count - len(self._ready))
+        except (zlib.error, zstandard.ZstdError):
+            raise ValueError("the compressed body is damaged; have it sent again.") from None
+
+    def _unpack(self, wanted: int) -> bytes:
+        raise NotImplementedError
+
+    def _next(self, count: int) -> memoryview:
+        packed, self._body = self._body[:count], self._body[count:]
+        if not packed:
+            raise ValueError("the compressed body is cut short; have it sent again.")
+        return packed
+
+
+class _Zlib(_Inflated):
+    """Unpacked by at most a step further."""
+
+    STEP = 4096
+
+    def __init__(self, body: memoryview) -> None:
+        super().__init__(body, zlib.decompressobj())
+
+    def _unpack(self, wanted: int) -> bytes:
+        packed = self._stream.unconsumed_tail or self._next(self.STEP)
+        return bytes(self._stream.decompress(packed, max(wanted, self.STEP)))
+
+
+class _Zstd(_Inflated):
+    """Unpacked by at most 2 MiB further: a block of at most 128 KiB takes 4 bytes or more."""
+
+    STEP = 64
+    WINDOW = 1 << 23
+    """What RFC 8878 has every decoder support; SEAL's compression takes 2 MiB."""
+
+    def __init__(self, body: memoryview) -> None:
+        super().__init__(body, zstandard.ZstdDecompressor(max_window_size=self.WINDOW).decompressobj())
+
+    def _unpack(self, wanted: int) -> bytes:
+        return bytes(self._stream.decompress(self._next(self.STEP)))
+
+
+_UNPACKED = {_COMPRESSION_ZLIB: _Zlib, _COMPRESSION_ZSTD: _Zstd}
+
+
+class _Reader:
+    """Takes fields off a SEAL object one after the other; a field that is not there ends in a FrameError.
+
+    No more is taken, or unpacked, than the fields checked so far say there is, and limit bytes in all.
+    """
+
+    def __init__(self, body: _Stored | _Inflated, limit: int, what: str, version: tuple[int, int]) -> None:
+        self._body = body
+        self._limit = limit
         self.what = what
         self.version = version
         self.at = _HEADER.size
@@ -173,14 +268,20 @@ class _Reader:
     def fail(self, sentence: str, back: int = 0) -> NoReturn:
         raise FrameError(f"SEAL {self.what}, byte {self.at - back}: {sentence}")
 
+    @property
+    def left(self) -> int:
+        """Bytes that can follow."""
+        return self._limit - self.at
+
     def take(self, count: int) -> memoryview:
-        if count > len(self.data) - self.at:
-            self.fail(
-                f"{count} bytes are needed here but {len(self.data) - self.at} are left; the object is cut "
-                "short or its counts are wrong, so have it sent again."
-            )
+        if count > self.left:
+            self.fail(f"{count} bytes are needed here but {self.left} are left; {self._body.too_few}.")
+        try:
+            taken = self._body.take(count)
+        except ValueError as error:
+            self.fail(str(error))
         self.at += count
-        return self.data[self.at - count : self.at]
+        return taken
 
     def u8(self) -> int:
         return self.take(1)[0]
@@ -201,23 +302,21 @@ class _Reader:
 
     def inner(self, name: str, body_bytes: int | None = None) -> int:
         """An inner object's header, of the outer version and uncompressed; returns its body's bytes."""
-        start = self.at
         version, compression, size = _parse_header(
             self.take(_HEADER.size), lambda text: self.fail(text, _HEADER.size)
         )
-        self.at = start
+
+        def fail(sentence: str) -> NoReturn:
+            self.fail(f"the inner {name} {sentence}", _HEADER.size)
+
         if version != self.version:
-            self.fail(
-                f"the inner {name} has version {version[0]}.{version[1]}, not the outer "
-                f"{self.version[0]}.{self.version[1]}."
-            )
+            fail(f"has version {version[0]}.{version[1]}, not the outer {self.version[0]}.{self.version[1]}.")
         if compression != _COMPRESSION_NONE:
-            self.fail(f"the inner {name} is compressed; SEAL compresses whole objects only.")
+            fail("is compressed; SEAL compresses whole objects only.")
         if body_bytes is not None and size != _HEADER.size + body_bytes:
-            self.fail(f"the inner {name} claims {size} bytes but takes {_HEADER.size + body_bytes}.")
-        if not _HEADER.size <= size <= len(self.data) - start:
-            self.fail(f"the inner {name} claims {size} bytes but {len(self.data) - start} are left.")
-        self.at = start + _HEADER.size
+            fail(f"claims {size} bytes but takes {_HEADER.size + body_bytes}.")
+        if not 0 <= size - _HEADER.size <= self.left:
+            fail(f"claims {size} bytes but {_HEADER.size + self.left} are left; {self._body.too_few}.")
         return size - _HEADER.size
 
     def words(self, counts: Iterable[int]) -> NDArray[np.uint64]:
@@ -229,11 +328,11 @@ class _Reader:
         return np.frombuffer(self.take(8 * count), dtype="<u8")
 
     def end(self) -> None:
-        if self.at != len(self.data):
-            self.fail(
-                f"{len(self.data) - self.at} bytes follow where the object ends; send one object and nothing "
-                "more."
-            )
+        try:
+            if self._body.follows():
+                self.fail("bytes follow where the object ends; send one object and nothing more.")
+        except ValueError as error:
+            self.fail(str(error))
 
 
 def _parse_header(
@@ -248,36 +347,6 @@ def _parse_header(
     if compression not in (_COMPRESSION_NONE, _COMPRESSION_ZLIB, _COMPRESSION_ZSTD):
         fail(f"compression {compression} is unknown; save without compression, or with zlib or zstd.")
     return (major, minor), compression, size
-
-
-def _inflate(body: memoryview, compression: int, limit: int, fail: Callable[[str], NoReturn]) -> bytes:
-    """A compressed body's bytes, at most limit of them (zstd may first pass it by one step's 32 MiB)."""
-    try:
-        if compression == _COMPRESSION_ZLIB:
-            zlib_stream = zlib.decompressobj()
-            out = zlib_stream.decompress(body, limit + 1)
-            done, rest = zlib_stream.eof, zlib_stream.unused_data
-        else:
-            # A block of at most 128 KiB takes 4 bytes or more: each step yields at most 32 MiB.
-            zstd_stream = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
-            pieces: list[bytes] = []
-            total, at = 0, 0
-            while at < len(body) and not zstd_stream.eof and total <= limit:
-                piece = zstd_stream.decompress(body[at : at + _INFLATE_STEP])
-                at += _INFLATE_STEP
-                total += len(piece)
-                pieces.append(piece)
-            done, rest = zstd_stream.eof, zstd_stream.unused_data + bytes(body[at:])
-            out = b"".join(pieces)
-    except (zlib.error, zstandard.ZstdError):
-        fail("the compressed body is damaged; have it sent again.")
-    if len(out) > limit:
-        fail(f"it unpacks to more than the {limit} bytes it can have; the bytes are damaged or hostile.")
-    if not done:
-        fail("the compressed body is cut short; have it sent again.")
-    if rest:
-        fail("bytes follow the compressed body; send one object and nothing more.")
-    return out
 
 
 def _open(data: bytes | bytearray | memoryview, what: str, limit: int) -> _Reader:
@@ -295,14 +364,14 @@ def _open(data: bytes | bytearray | memoryview, what: str, limit: int) -> _Reade
     version, compression, size = _parse_header(view[: _HEADER.size], fail)
     if size != len(view):
         fail(f"the header claims {size} bytes but there are {len(view)}; send one object, whole and alone.")
-    if compression != _COMPRESSION_NONE:
-        body = _inflate(view[_HEADER.size :], compression, limit - _HEADER.size, fail)
-        view = memoryview(bytes(_HEADER.size) + body)
-    if len(view) > limit:
-        fail(
-            f"{len(view)} bytes are more than the {limit} that such an object can have with these parameters."
-        )
-    return _Reader(view, what, version)
+    if compression == _COMPRESSION_NONE:
+        if len(view) > limit:
+            fail(
+                f"{len(view)} bytes are more than the {limit} that such an object can have with these "
+                "parameters."
+            )
+        return _Reader(_Stored(view[_HEADER.size :]), len(view), what, version)
+    return _Reader(_UNPACKED[compression](view[_HEADER.size :]), limit, what, version)
 
 
 def _levels(
@@ -488,8 +557,13 @@ def _open_key_switch_keys(
             f"SEAL {what}: parameter set {parms.name} has one prime and so no key switching; use a set with "
             "a special prime."
         )
-    one_key = data_primes(parms) * _ciphertext_bytes(parms, len(parms.primes), 2)
-    reader = _open(data, what, _HEADER.size + 40 + 8 * dimension + most_keys * one_key)
+    parts = most_keys * data_primes(parms)
+    most = _ciphertext_bytes(parms, len(parms.primes), 2)
+    # Uniform residues do not pack below the bits of their primes; all else could vanish.
+    bits = min(parms.primes).bit_length() - 1
+    unpacked = parts * _CIPHERTEXT_FIXED + 64 * (len(data) + _PACKED_SLACK) // bits
+    limit = _HEADER.size + 40 + 8 * dimension
+    reader = _open(data, what, limit + min(parts * most, unpacked))
     _read_level(reader, parms, _levels(parms, scheme, plain_modulus, [len(parms.primes)]))
     reader.expect("the count of keys", reader.u64(), [dimension])
     return reader

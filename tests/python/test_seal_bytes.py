@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zlib
 from collections.abc import Callable
@@ -327,20 +329,63 @@ def test_trailing_bytes_are_refused_whatever_the_header_says(seeded: bool) -> No
                 read_ciphertext(longer, SMALL)
 
 
-@pytest.mark.parametrize("mode", [1, 2])
-def test_a_decompression_bomb_is_stopped_early(mode: int) -> None:
+def bomb(start: bytes, filler: bytes, mode: int, packed_bytes: int) -> bytes:
+    """An object that goes on with filler behind start, packed into about so many bytes."""
     packer = zlib.compressobj() if mode == 1 else zstandard.ZstdCompressor().compressobj()
-    zeros = bytes(1 << 24)
-    body = b"".join(packer.compress(zeros) for _ in range(16)) + packer.flush()
-    data = resized(write_ciphertext(small_ciphertext())[:5] + bytes([mode]) + bytes(10) + body)
-    assert len(data) < 1 << 20
+    body = packer.compress(start[16:])
+    while len(body) < packed_bytes:
+        body += packer.compress(filler * max(1, (1 << 24) // len(filler)))
+    return resized(start[:5] + bytes([mode]) + bytes(10) + body + packer.flush())
+
+
+@pytest.mark.parametrize("mode", [1, 2])
+@pytest.mark.parametrize("start", [16, DATA, None], ids=["zeros", "header", "object"])
+def test_a_decompression_bomb_is_stopped_early(mode: int, start: int | None) -> None:
+    data = bomb(write_ciphertext(small_ciphertext())[:start], bytes(8), mode, 1 << 15)
     tracemalloc.start()
     try:
-        with pytest.raises(FrameError, match="unpacks to more"):
+        with pytest.raises(FrameError):
             read_ciphertext(data, SMALL)
-        assert tracemalloc.get_traced_memory()[1] < 1 << 27
+        assert tracemalloc.get_traced_memory()[1] < 5 << 20
     finally:
         tracemalloc.stop()
+
+
+LARGE = by_name("n16384_q26x15_p27")
+
+
+def galois_bomb(mode: int) -> bytes:
+    """Keys of the largest set, every field as it must be and every residue 1: 124 KB for up to 4 GB."""
+    ones = SealCiphertext(LARGE, 16, True, 1.0, np.ones((2, 16, LARGE.n), dtype=np.uint32))
+    keys = write_galois_keys(SealGaloisKeys(LARGE, {3: (ones,) * 15}))
+    (count_at,) = (at for at in (keys.find(struct.pack("<Q", 15)),) if at >= 0)
+    one_key = keys[count_at : len(keys) - 8 * (LARGE.n - 2)]
+    return bomb(keys[:count_at], one_key, mode, 124_000)
+
+
+INSPECT = """
+import pathlib, resource, sys
+from ciphermote import errors, inspection
+(size,) = (int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmSize"))
+resource.setrlimit(resource.RLIMIT_AS, ((size << 10) + (96 << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+try:
+    inspection.describe(pathlib.Path(sys.argv[1]))
+except errors.FrameError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("mode", [1, 2])
+@pytest.mark.parametrize("kind", ["zeros", "galois keys"])
+def test_a_small_hostile_file_is_inspected_in_little_memory(tmp_path: Path, mode: int, kind: str) -> None:
+    hostile = tmp_path / "hostile.seal"
+    zeros = write_galois_keys(SealGaloisKeys(LARGE, {}))[:16]
+    hostile.write_bytes(bomb(zeros, bytes(8), mode, 124_000) if kind == "zeros" else galois_bomb(mode))
+    command = [sys.executable, "-c", INSPECT, str(hostile)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "of no parameter set given, or damaged" in done.stdout
+    assert ("no such object packs as well" in done.stdout) == (kind == "galois keys")
 
 
 @pytest.mark.parametrize("mode", [1, 2])
