@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import tracemalloc
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -190,6 +194,43 @@ def test_damaged_model_files_end_in_a_sentence(tmp_path: Path) -> None:
     for name in ("none.json", "model.txt"):
         with pytest.raises(CiphermoteError):
             LinearModel.load(tmp_path / name)
+
+
+def refused_in_little_memory(path: Path, reason: str) -> None:
+    tracemalloc.start()
+    try:
+        with pytest.raises(ParameterError, match=reason):
+            LinearModel.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 2 * path.stat().st_size + (1 << 20)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_model_file_cannot_claim_more_memory_than_it_fills(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    rest = {"format": "ciphermote-linear-model", "version": 1, "labels": [], "bias": [1.0]}
+    np.savez_compressed(path, weights=np.zeros((1, 1 << 24)), **rest)
+    refused_in_little_memory(path, "weights.npy is compressed|format.npy is compressed")
+    np.savez(path, weights=np.zeros((1, 8)), **rest)
+    honest = path.read_bytes()
+    with zipfile.ZipFile(io.BytesIO(honest)) as archive:
+        arrays = {name: archive.read(name) for name in archive.namelist()}
+    for name, old, new in (
+        ("weights.npy", b"(1, 8), }" + 8 * b" ", b"(1, 268435456), }"),
+        ("weights.npy", b"(1, 8), }" + 18 * b" ", b"(268435456, 268435456), }  "),
+        ("weights.npy", b"(1, 8), }" + 2 * b" ", b"(-1, -8), }"),
+        ("weights.npy", b"<f8", b"|O8"),
+        ("labels.npy", b"'<f8'", b"'<U0'"),
+    ):
+        assert old in arrays[name]
+        with zipfile.ZipFile(path, "w") as archive:
+            for other, content in arrays.items():
+                archive.writestr(other, content.replace(old, new) if other == name else content)
+        refused_in_little_memory(path, "damaged|linear model")
+    for at in range(0, len(honest) - 3, 7):
+        path.write_bytes(honest[:at] + b"\xff\xff\xff\x7f" + honest[at + 4 :])
+        with suppress(ParameterError):
+            LinearModel.load(path)
 
 
 def test_scores_want_the_models_width() -> None:
