@@ -90,6 +90,8 @@ _RESULT_PIECE = 1024
 _DATA, _REPORT_REPLY, _END_REPLY = 1, 2, 3
 _MAX_REPLY_PAYLOAD = 64
 _MAX_REQUEST_PAYLOAD = 65536
+_MAX_ANSWER = 1 << 21
+"""Bytes. The largest ciphertext takes 1.8 MB: two polynomials at 16 primes of 27 bits, n = 16384."""
 _NO_SEQUENCE = 0xFFFF
 _CHUNK = 65536
 _FLASH_FILE = "ciphermote-flash"
@@ -334,6 +336,8 @@ class DeviceLink:
                 continue
             if kind != _END_REPLY:
                 data += payload
+                if len(data) > _MAX_ANSWER:
+                    raise self._fail("The device's answer is longer than any ciphertext: connect again.")
                 continue
             if len(payload) != _END.size:
                 raise self._fail(f"The device's end record has {len(payload)} bytes instead of {_END.size}.")
@@ -391,7 +395,8 @@ class DeviceLink:
                 selector.register(descriptor, event)
             except PermissionError:
                 return  # an ordinary file is always ready
-            if not selector.select(max(0.0, deadline - time.monotonic())):
+            left = deadline - time.monotonic()  # a device that floods the link is always ready
+            if left <= 0 or not selector.select(left):
                 what = "take the request" if event == selectors.EVENT_WRITE else "answer"
                 raise LinkError(
                     f"The device did not {what} within {self.timeout:g} s: is it on and connected?"

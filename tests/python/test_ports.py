@@ -19,6 +19,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -1019,6 +1020,40 @@ def test_a_dribbling_device_does_not_outlast_the_timeout(pipes: tuple[DeviceLink
     try:
         with pytest.raises(LinkError, match="did not answer"):
             link.encrypt_values(values(3))
+    finally:
+        stop.set()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("flood", "sentence", "timeout"),
+    [
+        (reply(1, b"x" * 64), r"longer than any ciphertext", 60.0),
+        (reply(1, b"x", sequence=9), r"did not answer within 0.3 s", 0.3),
+    ],
+    ids=["of the answer", "of another answer"],
+)
+def test_a_flooding_device_costs_neither_memory_nor_time(
+    pipes: tuple[DeviceLink, int, int], flood: bytes, sentence: str, timeout: float
+) -> None:
+    link, _, replies = pipes
+    link.timeout = timeout
+    stop = threading.Event()
+    os.set_blocking(replies, False)
+
+    def pour() -> None:
+        rest = b""
+        while not stop.is_set():
+            rest = rest or flood * 500
+            with suppress(BlockingIOError):
+                rest = rest[os.write(replies, rest) :]
+
+    thread = threading.Thread(target=pour)
+    thread.start()
+    try:
+        with pytest.raises(LinkError, match=sentence):
+            link.encrypt_values(values(3))
+        assert len(link._received) < 1 << 17
     finally:
         stop.set()
         thread.join()
