@@ -167,8 +167,8 @@ def uno_ciphertexts(image: Path, first_mask: int, counter: int, count: int) -> l
         machine.run_to("main")
         machine.write(machine.address("mask"), first_mask.to_bytes(2, "little"))
         run_regions(machine, count + 1, (count + 1) * UNO_CYCLES)
-        sets = FrameReader(PARAMETERS, KEY_ID, plain_modulus=PLAIN_MODULUS).feed(machine.text)
-        return list(sets)[:count]
+        sets = FrameReader(PARAMETERS, KEY_ID, plain_modulus=PLAIN_MODULUS).feed(machine.text).sets
+        return sets[:count]
 
 
 UNO_CYCLES = 30_000_000

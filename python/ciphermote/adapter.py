@@ -1,9 +1,10 @@
 """The adapter: a device's frames in, a SEAL ciphertext out, and every field checked before SEAL sees a byte.
 
-Frames of one ciphertext (a set) may come in any order and in any pieces. A FrameReader keeps what it has
-unpacked of a few sets and at most one frame of raw bytes, so a sender cannot fill its memory. The check
-sum of a frame finds accidents; that the frames come from the right device is the transport's to prove, and
-that they come for the first time a ledger's (ledger.py). docs/wire-format.md has the layout.
+Frames of one ciphertext (a set) may come in any order, in any pieces and with anything between them
+(framing.py). A FrameReader keeps what it has unpacked of a few sets and at most one frame of raw bytes, so a
+sender cannot fill its memory. The check sum of a frame finds accidents; that the frames come from the right
+device is the transport's to prove, and that they come for the first time a ledger's (ledger.py).
+docs/wire-format.md has the layout.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import math
-import re
 import struct
 from collections import OrderedDict, deque
 from collections.abc import Iterable
@@ -25,21 +25,17 @@ from ciphermote import seal_bytes as sb
 from ciphermote.ckks import expand_seed
 from ciphermote.core import STATUS_PARAMS, core_errors, core_params
 from ciphermote.errors import FrameError
+from ciphermote.framing import HEADER_BYTES, MAGIC, FrameFinder, Gap
 from ciphermote.ledger import CounterLedger
 from ciphermote.parameters import ParameterSet
 
-HEADER_BYTES = 44
-MAGIC = b"CM"
 XOF_NAMES = {0: "none", 1: "BLAKE2Xb", 2: "SHAKE256", 3: "ChaCha20"}
 SCHEME_NAMES = {0: "public-key", 1: "BFV", 2: "CKKS"}
 
 _TILE_UNITS = 16
 """A polynomial is covered in sixteenths: the smallest tile of the format."""
 _RECENT_SETS = 64
-_VERSION = b"\x01"
 _PARAMETERS_AT = 8
-_START_BYTES = 12
-"""Magic, version, five small fields and the parameter set: enough to tell a frame from noise."""
 
 
 @dataclass(frozen=True)
@@ -226,14 +222,24 @@ def _refusal(error: _core.StatusError, data: bytes, parameters: ParameterSet) ->
         )
     if len(data) < HEADER_BYTES or data[:2] != MAGIC:
         return sentence
-    counter, component, prime = struct.unpack_from("<Q", data, 20)[0], data[37], data[38]
-    return f"The frame that says reading {counter}, component {component}, prime {prime}: {sentence}"
+    return _about(data) + sentence
 
 
-def _start_of_frames(parameters: ParameterSet) -> re.Pattern[bytes]:
-    """How every frame of a set begins. Searching for it costs noise next to nothing."""
-    identifier = parameters.id.to_bytes(4, "little")
-    return re.compile(re.escape(MAGIC + _VERSION) + b".{5}" + re.escape(identifier), re.DOTALL)
+def _about(head: bytes) -> str:
+    """Which frame a sentence is about."""
+    counter, component, prime = struct.unpack_from("<Q", head, 20)[0], head[37], head[38]
+    return f"The frame that says reading {counter}, component {component}, prime {prime}: "
+
+
+@dataclass(frozen=True, eq=False)
+class Reception:
+    """What a FrameReader made of bytes: the sets that are complete now, and what was wrong, if anything.
+
+    fault: names the first thing that was dropped, and counts the rest. The sets are sound all the same.
+    """
+
+    sets: list[FrameSet]
+    fault: FrameError | None
 
 
 class FrameReader:
@@ -242,7 +248,8 @@ class FrameReader:
     parameters, key_id: what every frame must be of. plain_modulus: the t of BFV ciphertexts; 0 takes CKKS's.
     max_open: how many incomplete sets are kept; when one more begins, the oldest is given up and reported.
     Counters tell sets apart and are a device's own, so every device needs a reader of its own. It notices
-    copies of the last few sets alone: a CounterLedger is what remembers readings.
+    copies of the last few sets alone: a CounterLedger is what remembers readings. Whatever else the stream
+    holds costs neither the frames beside it nor more memory than the largest frame and the open sets.
     """
 
     def __init__(
@@ -252,53 +259,65 @@ class FrameReader:
         self.key_id = key_id
         self.plain_modulus = plain_modulus
         self._max_open = max_open
-        self._core_params = core_params(parameters)
-        self._start = _start_of_frames(parameters)
-        self._astray = False
-        self._buffer = bytearray()
+        self._finder = FrameFinder(parameters)
         self._open: OrderedDict[int, FrameSet] = OrderedDict()
         self._recent: deque[int] = deque(maxlen=_RECENT_SETS)
         self._complete: list[FrameSet] = []
         self._first_fault = ""
         self._fault_count = 0
+        self._bytes_dropped = 0
+        self.faults = 0
+        """Faults since the reader was made."""
+        self.bytes_dropped = 0
+        """Bytes since then that were in no whole frame of the parameters."""
 
-    def feed(self, data: bytes | bytearray | memoryview) -> list[FrameSet]:
-        """Take bytes; return the sets that are complete now.
+    @property
+    def bytes_kept(self) -> int:
+        """Raw bytes of a frame that is not whole yet."""
+        return self._finder.kept
 
-        FrameError if a frame is damaged, foreign, unexpected or lost; it says which. All of data has been
-        taken even then, frames after the fault included: the sets that are complete come from the next
-        call (of b"", say), and a damaged frame may simply be sent again.
-        """
-        view = memoryview(data).cast("B")
-        step = 1 << 16
-        for start in range(0, len(view), step):
-            self._buffer += view[start : start + step]
-            self._drain()
-        return self._result()
+    def feed(self, data: bytes | bytearray | memoryview) -> Reception:
+        """Take bytes; give the sets that are complete now, and the fault if a frame was damaged, foreign,
+        unexpected or lost, or bytes were none. A damaged frame may simply be sent again."""
+        for found in self._finder.feed(data):
+            if isinstance(found, Gap):
+                self._note_gap(found)
+                continue
+            try:
+                self._take(found)
+            except FrameError as error:
+                self._note(str(error))
+        return self._reception()
 
-    def finish(self) -> list[FrameSet]:
-        """The stream is over: as feed, and FrameError too if bytes or frames are missing."""
-        if self._buffer and not self._astray:
+    def finish(self) -> Reception:
+        """The stream is over: as feed, and a fault too if bytes or frames are missing."""
+        may_begin = self._finder.may_begin
+        left = self._finder.finish()
+        self._bytes_dropped += left
+        if may_begin:
             self._note(
-                f"{len(self._buffer)} bytes at the end are no whole frame: the last one was cut short, or "
-                "bytes were added."
+                f"{left} bytes at the end are no whole frame: the last one was cut short, or bytes were "
+                "added."
             )
-        self._buffer.clear()
-        self._astray = False
         for frames in self._open.values():
             self._note(self._lost(frames))
         self._open.clear()
-        return self._result()
+        return self._reception()
 
-    def _result(self) -> list[FrameSet]:
+    def _reception(self) -> Reception:
+        fault = None
         if self._fault_count:
-            first, more = self._first_fault, self._fault_count - 1
-            self._fault_count = 0
-            raise FrameError(
-                first + (f" ({more} more fault{'s' if more > 1 else ''} followed.)" if more else "")
-            )
+            notes = []
+            if self._bytes_dropped:
+                notes.append(f"{self._bytes_dropped:,} bytes were dropped.")
+            if more := self._fault_count - 1:
+                notes.append(f"{more} more fault{'s' if more > 1 else ''} followed.")
+            fault = FrameError(self._first_fault + (f" ({' '.join(notes)})" if notes else ""))
+        self.faults += self._fault_count
+        self.bytes_dropped += self._bytes_dropped
+        self._fault_count = self._bytes_dropped = 0
         complete, self._complete = self._complete, []
-        return complete
+        return Reception(complete, fault)
 
     def _note(self, fault: str) -> None:
         """Keep the first fault and count the rest: hostile bytes must not fill memory with complaints."""
@@ -306,46 +325,27 @@ class FrameReader:
             self._first_fault = fault
         self._fault_count += 1
 
-    def _drain(self) -> None:
-        """Take every whole frame off the buffer; what stays is less than one frame."""
-        at = 0
-        while True:
-            if self._astray:
-                at = self._find_frame(at)
-            if len(self._buffer) - at < HEADER_BYTES or self._astray:
-                break
-            head = bytes(self._buffer[at : at + HEADER_BYTES])
-            try:
-                length = _core.frame_length(self._core_params, head)
-            except _core.StatusError as error:
-                self._note(_refusal(error, head, self.parameters))
-                self._astray = True
-                at += 1
-                continue
-            if len(self._buffer) - at < length:
-                break
-            try:
-                self._take(bytes(self._buffer[at : at + length]))
-            except FrameError as error:
-                self._note(str(error))
-            at += length
-        del self._buffer[:at]
-
-    def _find_frame(self, start: int) -> int:
-        """Where the next frame may begin, after bytes that are none; still astray if nothing looks like one.
-
-        What is skipped counts as one fault if it seems to hold other frames, and as none otherwise: it came
-        after a fault.
-        """
-        found = self._start.search(self._buffer, start)
-        self._astray = found is None
-        end = found.start() if found else max(start, len(self._buffer) - _START_BYTES + 1)
-        if self._buffer.find(MAGIC + _VERSION, start, end) >= 0:
+    def _note_gap(self, gap: Gap) -> None:
+        """One fault where a gap begins, and one more for each call that it goes on in."""
+        self._bytes_dropped += gap.size
+        if gap.head:
+            self._note(self._no_frame(gap.head))
+        elif self._fault_count == 0:
             self._note(
                 f"Bytes that are no frame of {self.parameters.name} were skipped: the sender has other "
-                "parameters, or its frames are damaged."
+                "parameters, its frames are damaged, or something else writes to the link."
             )
-        return end
+
+    def _no_frame(self, head: bytes) -> str:
+        """Why no whole frame begins with this header."""
+        try:
+            if _core.frame_length(core_params(self.parameters), head):
+                return _about(head) + "it is cut short, or its check sum does not match: have it sent again."
+        except _core.StatusError as error:
+            return _refusal(error, head, self.parameters)
+        return (
+            "There are a few bytes before a frame: something else writes to the link, or one was cut short."
+        )
 
     def _take(self, data: bytes) -> None:
         header, frame = parse_frame(data, self.parameters)
@@ -462,8 +462,14 @@ def read_sets(
     All are kept, so give no endless stream. FrameError if anything in it is wrong or missing.
     """
     reader = FrameReader(parameters, key_id, plain_modulus=plain_modulus)
-    sets = [frames for piece in pieces for frames in reader.feed(piece)]
-    return sets + reader.finish()
+    sets = [frames for piece in pieces for frames in _sound(reader.feed(piece))]
+    return sets + _sound(reader.finish())
+
+
+def _sound(reception: Reception) -> list[FrameSet]:
+    if reception.fault is not None:
+        raise reception.fault
+    return reception.sets
 
 
 def adapt(

@@ -12,8 +12,9 @@ from typing import Any
 
 from ciphermote import json_text
 from ciphermote import seal_bytes as sb
-from ciphermote.adapter import HEADER_BYTES, MAGIC, XOF_NAMES, FrameReader, FrameSet, parse_frame
+from ciphermote.adapter import XOF_NAMES, FrameReader, FrameSet, parse_frame
 from ciphermote.errors import FrameError, KeyFileError
+from ciphermote.framing import HEADER_BYTES, MAGIC
 from ciphermote.inference import LinearModel
 from ciphermote.keys import MANIFEST_FILE, KeyStore, key_id_of, parameters_from_dict
 from ciphermote.labels import describe_scheme, detach
@@ -89,7 +90,9 @@ def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
     parameters = parameters or by_id(int.from_bytes(data[8:12], "little"))
     first, _ = parse_frame(data, parameters)
     reader = FrameReader(parameters, first.set.key_id, plain_modulus=first.set.plain_modulus)
-    sets, fault = _collect(reader, data)
+    receptions = [reader.feed(data), reader.finish()]
+    sets = [frames for reception in receptions for frames in reception.sets]
+    faults = [str(reception.fault) for reception in receptions if reception.fault]
     rows = [
         ("what", f"frames: {len(sets)} whole reading{'' if len(sets) == 1 else 's'}"),
         _set_row(parameters),
@@ -98,19 +101,7 @@ def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
     ]
     if len(sets) > _MOST_READINGS:
         rows.append(("", f"and {len(sets) - _MOST_READINGS} more"))
-    return rows + ([("fault", fault)] if fault else [])
-
-
-def _collect(reader: FrameReader, data: bytes) -> tuple[list[FrameSet], str]:
-    """The whole sets, and the first fault's sentence or nothing."""
-    sets: list[FrameSet] = []
-    fault = ""
-    for step in (lambda: reader.feed(data), lambda: reader.feed(b""), reader.finish):
-        try:
-            sets += step()
-        except FrameError as error:
-            fault = fault or str(error)
-    return sets, fault
+    return rows + [("fault", fault) for fault in faults]
 
 
 def _reading(frames: FrameSet) -> str:

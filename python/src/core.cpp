@@ -770,9 +770,9 @@ nb::tuple derive_seeds(const nb::bytes &secret, const nb::bytes &randomness, uin
                           nb::bytes(seeds.secret_seed, sizeof seeds.secret_seed));
 }
 
-uint32_t crc32c(const nb::bytes &data)
+uint32_t crc32c(const nb::bytes &data, uint32_t crc)
 {
-    return cm_crc32c(0, static_cast<const uint8_t *>(data.data()), data.size());
+    return cm_crc32c(crc, static_cast<const uint8_t *>(data.data()), data.size());
 }
 
 } // namespace
@@ -819,7 +819,7 @@ NB_MODULE(_core, m)
           "(the n coefficients of the encoded polynomial, round(q m / t) at each data prime), uint32.");
     m.def("derive_seeds", &derive_seeds, "secret"_a, "randomness"_a, "counter"_a,
           "(public seed, secret seed).");
-    m.def("crc32c", &crc32c, "data"_a, "The CRC-32C of bytes.");
+    m.def("crc32c", &crc32c, "data"_a, "crc"_a = 0, "The CRC-32C of bytes, continuing from crc.");
     m.def("frame_length", &frame_length, "params"_a, "data"_a,
           "Bytes of the frame that begins here, from its header; 0 if the header is not whole yet.");
 

@@ -170,8 +170,8 @@ def test_what_a_mega_sends_decrypts_to_the_values(megas: list[Machine], tmp_path
     secret = fixed_secret_key(MEGA_PARAMETERS)
     integers, reals = (FrameReader(MEGA_PARAMETERS, KEY_ID, plain_modulus=t) for t in (MEGA_PLAIN_MODULUS, 0))
     text = megas[0].text
-    bfv = next(iter(integers.feed(text[: len(text) // 2])))
-    ckks = next(iter(reals.feed(text[bfv.frame_bytes :])))
+    bfv = integers.feed(text[: len(text) // 2]).sets[0]
+    ckks = reals.feed(text[bfv.frame_bytes :]).sets[0]
     seal = SealDecryptor(secret, MEGA_PLAIN_MODULUS, tmp_path)
     slots = seal.slots(sb.write_ciphertext(bfv.seal_ciphertext()))
     assert np.array_equal(slots, np.arange(MEGA_PARAMETERS.n) ^ 0x0A55)

@@ -299,7 +299,7 @@ def test_the_adapter_takes_no_scheme_and_no_modulus_but_what_it_was_told(tmp_pat
     with pytest.raises(FrameError, match="has the plain modulus 12289 and not 40961"):
         adapt(frames, N1024, KEY_ID, plain_modulus=40961)
     reader = FrameReader(N1024, KEY_ID, plain_modulus=12289)
-    (found,) = reader.feed(frames)
+    (found,) = reader.feed(frames).sets
     assert (found.header.scale, found.header.plain_modulus) == (1.0, 12289)
     assert found.header.scale_or_modulus == "BFV modulo 12289"
 
