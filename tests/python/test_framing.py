@@ -1,4 +1,4 @@
-"""Whole frames are found in whatever stream they come in, in bounded work and memory, and the rest is counted."""
+"""Whole frames are found in whatever they come in, in bounded work and memory, and the rest is counted."""
 
 from __future__ import annotations
 
