@@ -483,6 +483,11 @@ def _ciphertext_bytes(parms: ParameterSet, primes: int, rows: int) -> int:
     return _CIPHERTEXT_FIXED + 8 * rows * primes * parms.n
 
 
+def most_ciphertext_bytes(parms: ParameterSet) -> int:
+    """Most bytes that any ciphertext of two polynomials, and so a result, can have."""
+    return _ciphertext_bytes(parms, len(parms.primes), 2)
+
+
 def read_ciphertext(
     data: bytes | bytearray | memoryview,
     parms: ParameterSet,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
+import socket
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -248,39 +251,152 @@ def test_a_dead_worker_is_reported_and_the_other_goes_on(
                 engine.linear(ciphertext, model)
 
 
-def test_close_ends_the_processes_and_leaves_no_file(owner: SealOwner, galois_keys: bytes) -> None:
+def test_close_ends_the_processes(owner: SealOwner, galois_keys: bytes) -> None:
     engine = SealEngine(PARMS, galois_keys=galois_keys, bare=True, workers=2)
-    folders = [Path(worker._directory) for worker in engine._workers]
-    assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
     engine.add([owner.encrypt([1.0])])
-    assert not any(list(folder.iterdir()) for folder in folders), "no ciphertext stays behind"
     processes = engine.process_ids
     engine.close()
     engine.close()
     assert not any(alive(process) for process in processes)
-    assert not any(folder.exists() for folder in folders)
     with pytest.raises(EngineError, match="closed"):
         engine.add([owner.encrypt([1.0])])
 
 
-def test_a_killed_worker_leaves_no_file_either(owner: SealOwner) -> None:
-    with SealEngine(PARMS, bare=True) as engine:
-        folder = Path(engine._workers[0]._directory)
-        os.kill(engine.process_ids[0], signal.SIGKILL)
-        with pytest.raises(EngineError):
-            engine.add([owner.encrypt([1.0])])
-    assert not folder.exists()
+# --- confinement ----------------------------------------------------------------------------------
+
+TAKEN_OVER = '''
+"""A sealapi that strangers' bytes have taken over: loading a ciphertext tries what harm it can."""
+import os, signal, socket, subprocess
+from types import SimpleNamespace
+
+class Anything:
+    def __init__(self, *_): pass
+    def __getattr__(self, _): return lambda *_: True
+
+EncryptionParameters = Modulus = SEALContext = Evaluator = CKKSEncoder = Anything
+SCHEME_TYPE = SEC_LEVEL_TYPE = SimpleNamespace(CKKS=1, TC128=1)
+
+def connect():
+    socket.create_connection(("127.0.0.1", PORT))
+
+def listen():
+    socket.socket().bind(("127.0.0.1", 0))
+
+HARM = {
+    "read": lambda: open(SECRET).read(),
+    "write": lambda: open(SECRET, "a"),
+    "truncate": lambda: os.truncate(SECRET, 0),
+    "make": lambda: open(SECRET + ".new", "x"),
+    "remove": lambda: os.unlink(SECRET),
+    "list": lambda: os.listdir(os.path.dirname(SECRET)),
+    "execute": lambda: subprocess.run(["/bin/true"]),
+    "connect": connect,
+    "listen": listen,
+    "signal": lambda: os.kill(os.getppid(), 0),
+    "trace": lambda: open(f"/proc/{os.getppid()}/mem", "rb"),
+    "environment": lambda: {}["PASSWORD" if "PASSWORD" in os.environ else 0],
+}
+
+class Ciphertext:
+    def load(self, context, path):
+        done = []
+        for name, harm in HARM.items():
+            try:
+                harm()
+                done.append(name)
+            except (PermissionError, KeyError):
+                pass
+        raise RuntimeError("done: " + " ".join(done))
+'''
 
 
-def test_the_engine_works_without_a_memory_file_system(
+def harm_done(monkeypatch: pytest.MonkeyPatch, folder: Path, ciphertext: bytes) -> tuple[set[str], frozenset]:
+    """What a SEAL that was taken over could do, and what the engine says that it cannot reach."""
+    secret = folder / "secret.key"
+    secret.write_text("secret")
+    (folder / "tenseal").mkdir()
+    (folder / "tenseal/__init__.py").touch()
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("PASSWORD", "secret")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        names = f"SECRET, PORT = {str(secret)!r}, {server.getsockname()[1]}\n"
+        (folder / "tenseal/sealapi.py").write_text(TAKEN_OVER + names)
+        with SealEngine(PARMS, bare=True) as engine:
+            with pytest.raises(EngineError, match="SEAL refused the request: done:") as caught:
+                engine.add([ciphertext])
+            return set(str(caught.value).rstrip(".").partition("done:")[2].split()), engine.confined
+
+
+def test_a_seal_that_was_taken_over_reaches_nothing(
     owner: SealOwner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(seal_engine, "_MEMORY_DIRECTORY", tmp_path / "none")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with open_engine(PARMS, bare=True) as engine:
-        assert len(list(tmp_path.iterdir())) == 1
-        assert abs(owner.decrypt(engine.add([owner.encrypt([1.0])]))[0] - 1.0) < 1e-3
-    assert not list(tmp_path.iterdir())
+    done, confined = harm_done(monkeypatch, tmp_path, owner.encrypt([1.0]))
+    may = {"signal"} if "processes" not in confined else set()
+    may |= {"connect", "listen"} if "tcp" not in confined else set()
+    if "files" not in confined:
+        pytest.skip("this kernel has no Landlock, and the engine says that nothing confines its processes")
+    assert done <= may
+    assert (tmp_path / "secret.key").read_text() == "secret"
+
+
+def test_an_engine_says_so_when_nothing_confines_it(
+    owner: SealOwner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A second thread would stay outside: such a worker does not claim what does not hold."""
+    second = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
+    (tmp_path / "sitecustomize.py").write_text(second)
+    done, confined = harm_done(monkeypatch, tmp_path, owner.encrypt([1.0]))
+    assert not confined
+    harm = {"read", "write", "truncate", "make", "remove", "list", "execute", "connect", "listen", "signal"}
+    assert done - {"trace"} == harm  # who may trace whom is the system's to say
+
+
+def test_a_worker_gains_no_rights_and_dumps_no_core(engine: Engine) -> None:
+    assert isinstance(engine, SealEngine)
+    for process in engine.process_ids:
+        status = Path(f"/proc/{process}/status").read_text()
+        assert "NoNewPrivs:\t1" in status
+        assert "Threads:\t1" in status
+        assert resource.prlimit(process, resource.RLIMIT_CORE) == (0, 0)
+
+
+def reply_of(head: bytes, blobs: bytes = b"", claimed: int | None = None) -> bytes:
+    return struct.pack("<I", len(head) if claimed is None else claimed) + head + blobs
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply_of(b"", claimed=2**32 - 1),
+        reply_of(b"not json"),
+        reply_of(b"[" * 60000),
+        reply_of(b"[]"),
+        reply_of(b"{}"),
+        reply_of(b'{"blobs": [-1]}'),
+        reply_of(b'{"blobs": [1e3]}'),
+        reply_of(b'{"blobs": [true]}'),
+        reply_of(b'{"blobs": {"a": 1}}'),
+        reply_of(b'{"blobs": [4611686018427387904]}'),
+        reply_of(b'{"blobs": [300000, 300000]}'),
+    ],
+    ids=range(11),
+)
+def test_what_is_no_reply_is_not_read_and_ends_the_worker(
+    owner: SealOwner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answer: bytes
+) -> None:
+    impostor = tmp_path / "impostor.py"
+    confined = reply_of(b'{"confined": [], "blobs": []}')
+    opened = reply_of(b'{"blobs": []}')
+    impostor.write_text(
+        f"import sys, time; sys.stdout.buffer.write({confined + opened + answer!r}); sys.stdout.flush(); "
+        "sys.stdin.buffer.read()"
+    )
+    monkeypatch.setattr(seal_engine, "_WORKER", impostor)
+    with SealEngine(PARMS, bare=True) as engine:
+        with pytest.raises(EngineError, match="sent what is no reply"):
+            engine.add([owner.encrypt([1.0])])
+        with pytest.raises(EngineError, match="ended by signal SIGKILL"):
+            engine.add([owner.encrypt([1.0])])
 
 
 def test_wrong_requests_are_sentences(owner: SealOwner, engine: Engine) -> None:

@@ -1,9 +1,9 @@
 """The SEAL engine: Microsoft SEAL, by way of TenSEAL's sealapi, in processes of its own (worker.py).
 
-sealapi holds Python's global lock and takes file paths only, so each worker is a process with a private
-directory, in memory where the system has one. Bytes from outside are checked field by field before a worker
-sees them, and so are results before the caller does; results come back as version 3.6, which SEAL 3.6 to 4.x
-load. No secret key ever goes to a worker.
+sealapi holds Python's global lock, and is C++ that reads what strangers sent, so each worker is a process,
+confined as far as the system can. Bytes from outside are checked field by field before a worker sees them,
+and so is all that a worker says; results come back as version 3.6, which SEAL 3.6 to 4.x load. No
+secret key ever goes to a worker.
 """
 
 from __future__ import annotations
@@ -11,11 +11,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import queue
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
@@ -27,38 +25,53 @@ from typing import Any
 
 from ciphermote import seal_bytes
 from ciphermote.engine import Bytes, Engine, Progress
-from ciphermote.engine.worker import read_message, write_message
+from ciphermote.engine.worker import FILES, PROCESSES, TCP, read_message, write_message
 from ciphermote.errors import CiphermoteError, EngineError, MismatchError
 from ciphermote.labels import check_key, detach
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
 from ciphermote.seal_bytes import Scheme, SealCiphertext
 
-_MEMORY_DIRECTORY = Path("/dev/shm")
+_WORKER = Path(__file__).with_name("worker.py")
 _CLOSE_SECONDS = 5.0
 _ADD_BATCH = 16
 """Ciphertexts in one message of a sum: some 10 ms of work against 0.1 ms of pipe."""
 
 
-def _private_directory() -> str:
-    """A new directory that only this user can enter, in memory where possible."""
-    parent = str(_MEMORY_DIRECTORY) if os.access(_MEMORY_DIRECTORY, os.W_OK | os.X_OK) else None
-    return tempfile.mkdtemp(prefix="ciphermote-", dir=parent)
+_MOST_REPLY_HEAD = 1 << 16
+_MOST_REPLY_SENTENCE = 1000
+_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "PYTHONHOME", "PYTHONPATH", "LANG", "LC_ALL", "TZ")
+"""What a worker gets of the environment, where others keep passwords."""
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""A worker has one thread, for Landlock confines threads, not processes."""
 
 
 class _Worker:
-    """One worker process and the pipes to it. One thread at a time may use it."""
+    """One worker process and the pipes to it. One thread at a time may use it.
 
-    def __init__(self) -> None:
+    most_bytes: no reply carries more. confined: what the process says it can no longer reach.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
         self._program = ""
-        self._directory = _private_directory()
+        self._most_bytes = most_bytes
         # -P keeps this folder off the module path: a module here must not shadow one that TenSEAL imports.
-        command = [sys.executable, "-P", str(Path(__file__).with_name("worker.py")), self._directory]
+        command = [sys.executable, "-P", str(_WORKER)]
+        kept = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
         try:
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**kept, **_ONE_THREAD}
+            )
         except OSError as error:
-            shutil.rmtree(self._directory, ignore_errors=True)
             raise EngineError(f"The SEAL worker process cannot start: {error.strerror}.") from None
+        try:
+            confined = self._reply()[0].get("confined")
+            self.confined = frozenset({FILES, TCP, PROCESSES}.intersection(confined))
+        except BaseException as error:
+            self.close()
+            if isinstance(error, TypeError):
+                raise self._nonsense() from None
+            raise
 
     @property
     def process_id(self) -> int:
@@ -72,18 +85,33 @@ class _Worker:
         """Send a request and wait for its reply. EngineError with the worker's sentence, or if it is dead."""
         if self._process.stdin is None or self._process.stdin.closed:
             raise EngineError("The SEAL engine is closed: open a new one.")
-        assert self._process.stdout is not None
         try:
             self._send({"request": request, **fields}, [bytes(blob) for blob in blobs])
-            reply = read_message(self._process.stdout)
+            reply, found = self._reply()
         except KeyboardInterrupt:
             self._process.kill()  # Its reply would otherwise answer the next request.
             raise
+        if "error" in reply:
+            raise EngineError(str(reply["error"])[:_MOST_REPLY_SENTENCE])
+        return found
+
+    def _reply(self) -> tuple[dict[str, Any], list[bytes]]:
+        """The one place where bytes come from the worker, which strangers' bytes may have taken over."""
+        assert self._process.stdout is not None
+        try:
+            reply = read_message(self._process.stdout, _MOST_REPLY_HEAD, self._most_bytes)
+        except ValueError:
+            raise self._nonsense() from None
         if reply is None:
             raise self._death()
-        if "error" in reply[0]:
-            raise EngineError(str(reply[0]["error"]))
-        return reply[1]
+        return reply
+
+    def _nonsense(self) -> EngineError:
+        self._process.kill()
+        return EngineError(
+            "The SEAL worker process sent what is no reply, as if something had taken it over: close the "
+            "engine, and look at what it was given."
+        )
 
     def _send(self, fields: dict[str, Any], blobs: list[bytes]) -> None:
         """The one place where bytes leave for the worker."""
@@ -119,20 +147,17 @@ class _Worker:
         return self.ask("evaluate", [ciphertext])[0]
 
     def close(self) -> None:
-        """End the process, gently and then by force, and remove its directory."""
+        """End the process, gently and then by force."""
+        if self._process.stdin is not None and not self._process.stdin.closed:
+            with suppress(OSError):  # A dead process cannot take what was left to send.
+                self._process.stdin.close()
         try:
-            if self._process.stdin is not None and not self._process.stdin.closed:
-                with suppress(OSError):  # A dead process cannot take what was left to send.
-                    self._process.stdin.close()
-            try:
-                self._process.wait(_CLOSE_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            if self._process.stdout is not None:
-                self._process.stdout.close()
-        finally:
-            shutil.rmtree(self._directory, ignore_errors=True)
+            self._process.wait(_CLOSE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
 
 class SealEngine(Engine):
@@ -184,9 +209,10 @@ class SealEngine(Engine):
         for (what, key_id), (other, other_id) in combinations_with_replacement(named.items(), 2):
             check_key(what, key_id, other, other_id, bare=bare)
         self.key_id = next((key_id for key_id in named.values() if key_id is not None), None)
+        most_bytes = seal_bytes.most_ciphertext_bytes(parms)
         try:
             for _ in range(workers):
-                self._workers.append(_Worker())
+                self._workers.append(_Worker(most_bytes))
             for worker in self._workers:
                 worker.ask(
                     "open",
@@ -208,6 +234,11 @@ class SealEngine(Engine):
     def process_ids(self) -> list[int]:
         """The worker processes, none of which has a secret key."""
         return [worker.process_id for worker in self._workers]
+
+    @property
+    def confined(self) -> frozenset[str]:
+        """What no worker process can reach any more, of "files", "tcp" and "processes" (worker.confine)."""
+        return frozenset.intersection(*(worker.confined for worker in self._workers))
 
     def check(self, ciphertext: Bytes) -> SealCiphertext:
         found = seal_bytes.read_ciphertext(ciphertext, self.parms, **self._scheme)

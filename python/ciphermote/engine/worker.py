@@ -1,24 +1,28 @@
 """The SEAL engine's process: TenSEAL's sealapi behind a pipe.
 
-It runs as a script of its own, so it imports nothing of ciphermote and cannot make or read a key file. It is
-given parameters, evaluation keys, programs and ciphertexts, all checked by its parent, and never a secret
-key.
+It runs as a script of its own and imports nothing of ciphermote. It is given parameters, evaluation keys,
+programs and ciphertexts, all checked by its parent, and never a secret key. So that bytes which take over
+SEAL find no more than that, it gives up, before the first request, what Linux lets it give up (confine), and
+tells its parent what that was. docs/security.md says what it is worth.
 
 A message is a little-endian u32, that many bytes of JSON, and the byte strings whose lengths the JSON lists
 under "blobs". Requests come on standard input, one reply follows each on standard output; the end of input
-ends the process. SEAL saves and loads files only, so it works in the private directory named on its command
-line.
+ends the process. A first message, without a request, says what the process is confined from. SEAL saves and
+loads files only, so it works in one that is nothing but memory.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
-import shutil
+import resource
 import struct
 import sys
 from array import array
 from typing import IO, Any
+
+_PIECE = 1 << 30  # Linux writes no more than 2 GiB at once
 
 
 def write_message(stream: IO[bytes], fields: dict[str, Any], blobs: list[bytes]) -> None:
@@ -29,20 +33,87 @@ def write_message(stream: IO[bytes], fields: dict[str, Any], blobs: list[bytes])
     stream.flush()
 
 
-def read_message(stream: IO[bytes]) -> tuple[dict[str, Any], list[bytes]] | None:
-    """The next message, or None at the end of input (in the middle of a message too)."""
+def read_message(
+    stream: IO[bytes], most_head: int = 1 << 32, most_blobs: int = 1 << 63
+) -> tuple[dict[str, Any], list[bytes]] | None:
+    """The next message, or None at the end of input (in the middle of a message too).
+
+    ValueError if it is none, or has more bytes than most_head and most_blobs; those are not read.
+    """
     prefix = stream.read(4)
     if len(prefix) < 4:
         return None
     size = struct.unpack("<I", prefix)[0]
+    if size > most_head:
+        raise ValueError("its head is too long")
     head = stream.read(size)
     if len(head) < size:
         return None
-    fields = json.loads(head)
-    blobs = [stream.read(length) for length in fields["blobs"]]
-    if any(len(blob) < length for blob, length in zip(blobs, fields["blobs"], strict=True)):
+    try:
+        fields = json.loads(head)
+        lengths = fields["blobs"]
+        good = all(type(length) is int and length >= 0 for length in lengths) and sum(lengths) <= most_blobs
+    except (RecursionError, TypeError, KeyError):
+        good = False
+    if not good:
+        raise ValueError("its head is none")
+    blobs = [stream.read(length) for length in lengths]
+    if any(len(blob) < length for blob, length in zip(blobs, lengths, strict=True)):
         return None
     return fields, blobs
+
+
+# --- confinement ----------------------------------------------------------------------------------
+
+_PR_SET_NO_NEW_PRIVS = 38
+_LANDLOCK_CREATE_RULESET, _LANDLOCK_RESTRICT_SELF = 444, 446  # the same on every architecture
+_LANDLOCK_VERSION = 1  # a flag: ask for the version
+_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
+"""Landlock's version -> how many rights on files it knows, from bit 0 on."""
+_NET_VERSION, _NET_RIGHTS = 4, 0b11  # bind and connect, TCP
+_SCOPE_VERSION, _SCOPES = 6, 0b11  # abstract Unix sockets, signals
+
+FILES, TCP, PROCESSES = "files", "tcp", "processes"
+
+
+class _Ruleset(ctypes.Structure):
+    """struct landlock_ruleset_attr: what is denied unless a rule allows it, and there is none."""
+
+    _fields_ = (("files", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
+
+
+def confine() -> list[str]:
+    """Give up, for good, what SEAL needs not; what was given up.
+
+    FILES: to open, make, list, remove or execute any, of whatever name. TCP: to connect or listen. PROCESSES:
+    to signal or trace any other, or reach its abstract sockets. Landlock holds for the thread that asks, so a
+    process with other threads is not confined, and says so.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # ciphertexts stay out of core dumps
+    system = ctypes.CDLL(None, use_errno=True)
+    system.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    version = system.syscall(_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), _LANDLOCK_VERSION)
+    if version < 1 or len(os.listdir("/proc/self/task")) > 1:
+        return []
+    rights = max(count for least, count in _FILE_RIGHTS.items() if least <= version)
+    ruleset = _Ruleset(
+        (1 << rights) - 1,
+        _NET_RIGHTS if version >= _NET_VERSION else 0,
+        _SCOPES if version >= _SCOPE_VERSION else 0,
+    )
+    descriptor = system.syscall(
+        _LANDLOCK_CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(ctypes.sizeof(ruleset)), 0
+    )
+    if descriptor < 0:
+        return []
+    refused = system.syscall(_LANDLOCK_RESTRICT_SELF, descriptor, 0)
+    os.close(descriptor)
+    if refused:
+        return []
+    return [FILES] + [TCP] * (version >= _NET_VERSION) + [PROCESSES] * (version >= _SCOPE_VERSION)
+
+
+# --- the work -------------------------------------------------------------------------------------
 
 
 class Refusal(Exception):
@@ -55,11 +126,12 @@ class Worker:
     A register of None is zero: a product with a zero plaintext, a transparent ciphertext, which SEAL refuses.
     """
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self) -> None:
         import tenseal.sealapi as sealapi
 
         self.seal = sealapi
-        self.path = os.path.join(directory, "object")
+        self.memory = os.memfd_create("ciphermote")
+        self.path = f"/proc/self/fd/{self.memory}"
         self.context: Any = None
         self.evaluator: Any = None
         self.encoder: Any = None
@@ -104,21 +176,20 @@ class Worker:
         return []
 
     def load(self, target: Any, data: bytes) -> Any:
-        with open(self.path, "wb") as file:
-            file.write(data)
         try:
+            for start in range(0, len(data), _PIECE):
+                os.pwrite(self.memory, data[start : start + _PIECE], start)
             target.load(self.context, self.path)
         finally:
-            os.unlink(self.path)
+            os.ftruncate(self.memory, 0)
         return target
 
     def save(self, ciphertext: Any) -> bytes:
-        ciphertext.save(self.path)
         try:
-            with open(self.path, "rb") as file:
-                return file.read()
+            ciphertext.save(self.path)
+            return os.pread(self.memory, os.fstat(self.memory).st_size, 0)
         finally:
-            os.unlink(self.path)
+            os.ftruncate(self.memory, 0)
 
     def program(self, fields: dict[str, Any], blobs: list[bytes]) -> list[bytes]:
         self.steps = [(s[0], s[1], s[2], s[3]) for s in fields["steps"]]
@@ -224,16 +295,16 @@ class Worker:
         return [] if total is None else [self.save(total)]
 
 
-def main(directory: str) -> None:
+def main() -> None:
     # Replies own the real standard output; whatever a library prints goes to standard error instead.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = sys.stdin.buffer
-    worker: Worker | None = None
     try:
+        worker = Worker()
+        write_message(replies, {"confined": confine()}, [])
         while (message := read_message(requests)) is not None:
             try:
-                worker = worker or Worker(directory)
                 blobs = worker.serve(*message)
             except Refusal as refusal:
                 write_message(replies, {"error": str(refusal)}, [])
@@ -243,9 +314,7 @@ def main(directory: str) -> None:
                 write_message(replies, {}, blobs)
     except (BrokenPipeError, KeyboardInterrupt):
         pass  # The parent is gone, or the user stopped it and it will close this process.
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()
