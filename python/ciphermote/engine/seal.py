@@ -25,7 +25,7 @@ from typing import Any
 
 from ciphermote import seal_bytes
 from ciphermote.engine import Bytes, Engine, Progress
-from ciphermote.engine.worker import FILES, PROCESSES, TCP, read_message, write_message
+from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
 from ciphermote.errors import CiphermoteError, EngineError, MismatchError
 from ciphermote.labels import check_key, detach
 from ciphermote.parameters import ParameterSet
@@ -66,7 +66,7 @@ class _Worker:
             raise EngineError(f"The SEAL worker process cannot start: {error.strerror}.") from None
         try:
             confined = self._reply()[0].get("confined")
-            self.confined = frozenset({FILES, TCP, PROCESSES}.intersection(confined))
+            self.confined = frozenset({FILES, TRUNCATION, TCP, PROCESSES}.intersection(confined))
         except BaseException as error:
             self.close()
             if isinstance(error, TypeError):
@@ -237,7 +237,7 @@ class SealEngine(Engine):
 
     @property
     def confined(self) -> frozenset[str]:
-        """What no worker process can reach any more, of "files", "tcp" and "processes" (worker.confine)."""
+        """What no worker process can reach any more, of "files", "truncation", "tcp" and "processes" (worker.confine)."""
         return frozenset.intersection(*(worker.confined for worker in self._workers))
 
     def check(self, ciphertext: Bytes) -> SealCiphertext:

@@ -73,7 +73,7 @@ _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
 _NET_VERSION, _NET_RIGHTS = 4, 0b11  # bind and connect, TCP
 _SCOPE_VERSION, _SCOPES = 6, 0b11  # abstract Unix sockets, signals
 
-FILES, TCP, PROCESSES = "files", "tcp", "processes"
+FILES, TRUNCATION, TCP, PROCESSES = "files", "truncation", "tcp", "processes"
 
 
 class _Ruleset(ctypes.Structure):
@@ -85,8 +85,8 @@ class _Ruleset(ctypes.Structure):
 def confine() -> list[str]:
     """Give up, for good, what SEAL needs not; what was given up.
 
-    FILES: to open, make, list, remove or execute any, of whatever name. TCP: to connect or listen. PROCESSES:
-    to signal or trace any other, or reach its abstract sockets. Landlock holds for the thread that asks, so a
+    FILES: to open, make, list, remove or execute any, of whatever name. TRUNCATION: of files, by name. TCP: to
+    connect or listen. PROCESSES: to signal or trace any other, or reach its abstract sockets. Landlock holds for the thread that asks, so a
     process with other threads is not confined, and says so.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # ciphertexts stay out of core dumps
@@ -110,7 +110,8 @@ def confine() -> list[str]:
     os.close(descriptor)
     if refused:
         return []
-    return [FILES] + [TCP] * (version >= _NET_VERSION) + [PROCESSES] * (version >= _SCOPE_VERSION)
+    since = {FILES: 1, TRUNCATION: 3, TCP: _NET_VERSION, PROCESSES: _SCOPE_VERSION}
+    return [name for name, least in since.items() if version >= least]
 
 
 # --- the work -------------------------------------------------------------------------------------
