@@ -452,6 +452,13 @@ class Device
         });
     }
 
+    void end_shared(cm_decryption *decryption, unsigned log2_noise)
+    {
+        const cm_status status = cm_ckks_decrypt_end_shared(decryption, &device_, log2_noise);
+        throw_again();
+        check(status);
+    }
+
     /* For Python's garbage collector: the callables often refer to the device again. */
     int traverse(visitproc visit, void *arg) const
     {
@@ -706,6 +713,11 @@ class Decryption
                                            : cm_ckks_decrypt_end(&decryption_));
         return values(values_);
     }
+    nb::object end_shared(Device &device, unsigned log2_noise)
+    {
+        device.end_shared(&decryption_, log2_noise);
+        return values(values_);
+    }
     unsigned noise_budget()
     {
         unsigned bits;
@@ -852,6 +864,8 @@ NB_MODULE(_core, m)
                     "plain_modulus"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
         .def("feed", &Decryption::feed, "data"_a, "Take bytes of the stream of frames.")
         .def("end", &Decryption::end, "The values.")
+        .def("end_shared", &Decryption::end_shared, "device"_a, "log2_noise"_a,
+             "The values of CKKS, flooded with noise.")
         .def("noise_budget", &Decryption::noise_budget, "In place of end, in bits: as secret as the key.")
         .def_prop_ro("arena", &Decryption::arena, "What the arena holds now, for tests.");
 

@@ -567,48 +567,116 @@ static void values_beyond_the_precision_or_the_number_are_refused(void)
     }
 }
 
+/* A decryption, as far as its end, of what write_stream wrote last. */
+static void feed_ckks(cm_decryption *decryption, const cm_secret_key *key, cm_slots slots,
+                      cm_precision precision)
+{
+    const cm_ckks_expected expected = {slots, precision, CM_FLOAT32, 0, 0, 1};
+    cm_frame_reader reader;
+    memset(arena, 0xA5, sizeof arena);
+    CHECK(cm_ckks_decrypt_begin(decryption, key, &expected, arena, sizeof arena) == CM_OK);
+    cm_frame_reader_init(&reader, params, &decryption->receiver);
+    CHECK(cm_frame_reader_feed(&reader, stream, length) == CM_OK);
+}
+
+static void write_zeros_in_ckks(void)
+{
+    static const uint32_t zeros[N];
+    encrypt(zeros);
+    write_stream(CM_CKKS, (uint64_t)(1023 + 18) << 52, 0);
+}
+
 static void shared_values_are_off_by_noise_of_the_size_asked_for(void)
 {
-    static uint32_t coefficients[N];
-    const cm_ckks_expected expected = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 0, 1};
+    const unsigned log2_noises[5] = {1, 4, 16, 16, CM_CKKS_SHARED_MAX_LOG2_NOISE};
     const cm_secret_key key = secret_key();
     test_platform platform = {0};
     cm_device device;
     float last = 0;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    memset(coefficients, 0, sizeof coefficients);
-    encrypt(coefficients);
-    for (unsigned i = 0; i < 3; i++) {
-        const unsigned log2_noise = i < 2 ? 16u : 4u;
+    write_zeros_in_ckks();
+    for (unsigned way = 0; way < 10; way++) {
+        const cm_slots slots = way < 5 ? CM_SLOTS_REAL : CM_SLOTS_COMPLEX;
+        const unsigned log2_noise = log2_noises[way % 5u];
+        const uint32_t numbers = slots == CM_SLOTS_COMPLEX ? N : N / 2;
         double squares = 0;
         cm_decryption decryption;
-        cm_frame_reader reader;
-        write_stream(CM_CKKS, (uint64_t)(1023 + 18) << 52, 0);
-        CHECK(cm_ckks_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena) == CM_OK);
-        cm_frame_reader_init(&reader, params, &decryption.receiver);
-        CHECK(cm_frame_reader_feed(&reader, stream, length) == CM_OK);
-        CHECK(cm_ckks_decrypt_end_shared(&decryption, &device, 60) == CM_ERR_ARGUMENT);
+        if (!build_has_slots(slots)) {
+            continue;
+        }
+        feed_ckks(&decryption, &key, slots, CM_FIXED_63);
         CHECK(cm_ckks_decrypt_end_shared(&decryption, &device, log2_noise) == CM_OK);
+        CHECK(arena_is_zero_from(4u * (size_t)numbers));
         const float *const values = (const float *)(const void *)arena;
-        for (uint32_t j = 0; j < N / 2; j++) {
+        for (uint32_t j = 0; j < numbers; j++) {
             squares += (double)values[j] * (double)values[j];
         }
-        /* The mean square is (n/12) 4^log2_noise in units of the scale, and some of the ciphertext's own. */
-        const double expected_square =
-            (double)N / 12 * (double)((uint64_t)1 << 2u * log2_noise) / 68719476736.0;
+        /*
+         * The mean square is (n/12) 4^log2_noise in units of the scale, for complex slots twice that, and some of the
+         * ciphertext's own.
+         */
+        const double unit = (double)((uint64_t)1 << log2_noise);
+        const double flooded = (slots == CM_SLOTS_COMPLEX ? 2.0 : 1.0) * N / 12 * unit * unit / 68719476736.0;
         const double own_square = (double)N / 2 * 10.6 / 68719476736.0;
-        const double mean = squares / (N / 2);
-        CHECK(mean > 0.7 * (expected_square + own_square) && mean < 1.4 * (expected_square + own_square));
+        const double mean = squares / numbers;
+        CHECK(mean > 0.7 * (flooded + own_square) && mean < 1.4 * (flooded + own_square));
         CHECK(values[0] < last || values[0] > last);
         last = values[0];
     }
-    platform.mode = RANDOM_FAILS;
+}
+
+static void what_cannot_be_shared_is_refused_and_wiped(void)
+{
+    const unsigned log2_noises[4] = {0, CM_CKKS_SHARED_MAX_LOG2_NOISE + 1, 64, UINT32_MAX};
+    const cm_secret_key key = secret_key();
+    test_platform platform = {0};
+    cm_device device;
+    cm_decryption decryption;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    CHECK(cm_ckks_decrypt_end_shared(NULL, &device, 16) == CM_ERR_ARGUMENT);
+    write_zeros_in_ckks();
+    if (build_has_precision(CM_FIXED_31)) {
+        for (unsigned log2_noise = 0; log2_noise <= 24; log2_noise += 4) {
+            feed_ckks(&decryption, &key, CM_SLOTS_REAL, CM_FIXED_31);
+            CHECK(cm_ckks_decrypt_end_shared(&decryption, &device, log2_noise) == CM_ERR_SHARED_NOISE);
+            CHECK(arena_is_zero_from(0));
+        }
+    }
+    if (build_has_precision(CM_FIXED_63)) {
+        for (unsigned i = 0; i < 4; i++) {
+            feed_ckks(&decryption, &key, CM_SLOTS_REAL, CM_FIXED_63);
+            CHECK(cm_ckks_decrypt_end_shared(&decryption, &device, log2_noises[i]) == CM_ERR_SHARED_NOISE);
+            CHECK(arena_is_zero_from(0));
+            CHECK(cm_ckks_decrypt_end_shared(&decryption, &device, 16) == CM_ERR_SHARED_NOISE);
+        }
+        feed_ckks(&decryption, &key, CM_SLOTS_REAL, CM_FIXED_63);
+        CHECK(cm_ckks_decrypt_end_shared(&decryption, NULL, 16) == CM_ERR_ARGUMENT);
+        CHECK(arena_is_zero_from(0));
+        platform.mode = RANDOM_FAILS;
+        feed_ckks(&decryption, &key, CM_SLOTS_REAL, CM_FIXED_63);
+        CHECK(cm_ckks_decrypt_end_shared(&decryption, &device, 16) == CM_ERR_RANDOM);
+        CHECK(arena_is_zero_from(0));
+    }
+    /* What was over before is the caller's. */
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(cm_ckks_decrypt_end_shared(&decryption, &device, 0) != CM_OK);
+    CHECK(arena[0] == 0x5A5A5A5A5A5A5A5Au);
+}
+
+static void only_ckks_is_shared(void)
+{
+    const cm_bfv_expected expected = expected_bfv(CM_UINT16, CM_BFV_SUMS_24, 0);
+    test_platform platform = {0};
+    cm_device device;
     cm_decryption decryption;
     cm_frame_reader reader;
-    CHECK(cm_ckks_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena) == CM_OK);
-    cm_frame_reader_init(&reader, params, &decryption.receiver);
+    (void)secret_key();
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    encrypt_bfv();
+    write_stream(CM_BFV, T, 0);
+    open_bfv(&decryption, &reader, &expected);
     CHECK(cm_frame_reader_feed(&reader, stream, length) == CM_OK);
-    CHECK(cm_ckks_decrypt_end_shared(&decryption, &device, 16) == CM_ERR_RANDOM);
+    CHECK(cm_ckks_decrypt_end_shared(&decryption, &device, 16) == CM_ERR_ARGUMENT);
     CHECK(arena_is_zero_from(0));
 }
 
@@ -668,6 +736,8 @@ void test_decrypt(void)
     RUN(no_noise_budget_is_told_before_its_time);
     RUN(ckks_comes_out_as_floats_and_as_integers_with_an_exponent);
     RUN(values_beyond_the_precision_or_the_number_are_refused);
-    RUN(shared_values_are_off_by_noise_of_the_size_asked_for);
+    RUN_IF(build_has_precision(CM_FIXED_63), shared_values_are_off_by_noise_of_the_size_asked_for);
+    RUN(what_cannot_be_shared_is_refused_and_wiped);
+    RUN(only_ckks_is_shared);
     RUN(what_cannot_work_is_refused_at_once);
 }

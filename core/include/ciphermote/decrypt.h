@@ -13,8 +13,9 @@
  *     ... status = cm_frame_reader_feed(&frames, bytes, length); ...
  *     status = cm_bfv_decrypt_end(&decryption); // the values lie at the arena's start
  *
- * Time depends on the parameters and on what is expected, never on keys, values or noise. Who may see results, and what
- * to do before CKKS results are shared, stands in docs/security.md.
+ * Time depends on the parameters and on what is expected, never on keys, values or noise. Results are for the owner alone: to
+ * whoever chose a ciphertext, what it decrypts to tells of the key, in either scheme. docs/security.md says who else may see
+ * them, and what to do before CKKS results are shared.
  */
 #ifndef CIPHERMOTE_DECRYPT_H
 #define CIPHERMOTE_DECRYPT_H
@@ -147,9 +148,15 @@ CM_MUST_CHECK cm_status cm_ckks_decrypt_end(cm_decryption *decryption);
 /*
  * The same for values that others will see, even in part: uniform noise of up to 2^log2_noise units of a coefficient drowns the
  * ciphertext's own, which tells of the secret key (docs/security.md says how to choose it). It moves a real slot by
- * sqrt(n / 12) 2^log2_noise / scale, rms, and either part of a complex one by sqrt(2) as much. log2_noise: 0 .. 24 for 31
- * bits, 0 .. 52 for 63. Also CM_ERR_RANDOM, CM_ERR_COUNTER.
+ * sqrt(n / 12) 2^log2_noise / scale, rms, and either part of a complex one by sqrt(2) as much.
+ *
+ * ONLY FOR CIPHERTEXTS THAT WERE COMPUTED HONESTLY, against others who read what is shared. Whoever chooses the ciphertext takes
+ * the whole key from one shared decryption, and no noise prevents it: docs/security.md, "Sharing decrypted results".
+ *
+ * log2_noise: 1 .. CM_CKKS_SHARED_MAX_LOG2_NOISE, for 63 bits alone; else CM_ERR_SHARED_NOISE. Also CM_ERR_RANDOM,
+ * CM_ERR_COUNTER. Any error wipes the arena, but of a decryption that was over before.
  */
+#define CM_CKKS_SHARED_MAX_LOG2_NOISE 49
 CM_MUST_CHECK cm_status cm_ckks_decrypt_end_shared(cm_decryption *decryption, cm_device *device,
                                                    unsigned log2_noise);
 

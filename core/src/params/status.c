@@ -68,6 +68,9 @@ const char *cm_status_text(cm_status status)
         return "The scale is missing or too large: the scale times the largest value must be below a quarter "
                "of "
                "the product of the primes in use; take a smaller scale or more primes.";
+    case CM_ERR_SHARED_NOISE:
+        return "Nothing was shared, for the noise would not hide the ciphertext's own: decrypt with 63 bits "
+               "and flood with 2^b, b from 1 to 49.";
     }
     return "This is no status of Ciphermote: the value was damaged or comes from another version.";
 }

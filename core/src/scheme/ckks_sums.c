@@ -120,18 +120,13 @@ void cm_ckks_sums_join(uint32_t *sums, cm_precision precision, uint32_t count, c
     }
 }
 
-void cm_ckks_sums_flood(uint32_t *sums, cm_precision precision, uint32_t count, cm_stream *stream,
-                        unsigned log2_noise)
+void cm_ckks_sums_flood(uint64_t *sums, uint32_t count, cm_stream *stream, unsigned log2_noise)
 {
     const uint64_t bound = (uint64_t)1 << log2_noise;
     for (uint32_t i = 0; i < count; i++) {
         uint8_t bytes[8];
         cm_stream_read(stream, bytes, sizeof bytes);
         const uint64_t noise = (cm_load64(bytes) & (2u * bound - 1u)) - bound;
-        if (precision == CM_FIXED_31) {
-            sums[i] += (uint32_t)noise << CM_GUARD_BITS_31;
-        } else {
-            ((uint64_t *)(void *)sums)[i] += noise << CM_GUARD_BITS_63;
-        }
+        sums[i] += noise << CM_GUARD_BITS_63;
     }
 }

@@ -605,7 +605,7 @@ static cm_status end_ckks(cm_decryption *decryption, cm_stream *stream, unsigned
     cm_ckks_sums_join(sums, precision, (uint32_t)count, decryption->key.params->primes,
                       primes_used(decryption, decryption->primes));
     if (stream) {
-        cm_ckks_sums_flood(sums, precision, (uint32_t)count, stream, log2_noise);
+        cm_ckks_sums_flood((uint64_t *)(void *)sums, (uint32_t)count, stream, log2_noise);
     }
     const cm_message message = {sums, decryption->key.params->log2_n, slots, precision};
     const cm_status status = cm_decode(&message, decryption->scale_or_t, (cm_number)decryption->number,
@@ -626,27 +626,43 @@ cm_status cm_ckks_decrypt_end(cm_decryption *decryption)
     return status == CM_OK ? end_ckks(decryption, NULL, 0) : status;
 }
 
-cm_status cm_ckks_decrypt_end_shared(cm_decryption *decryption, cm_device *device, unsigned log2_noise)
+/*
+ * Each part of a slot is a sum of coefficients times cosines whose squares add up to n/2 at most, so that at n = 2^14 noise of
+ * 2^49 moves it by 2^54.8 rms. cm_embed_63 has room for 2^58, of which a message takes q/4 < 2^52: 9.6 times the rms are left,
+ * and as uniform numbers are strictly sub-Gaussian, less than one decryption in 2^50 is refused. With 2^50 one in fifty is.
+ */
+static bool floods(const cm_decryption *decryption, unsigned log2_noise)
 {
-    if (!decryption || decryption->scheme != CM_CKKS ||
-        log2_noise > (decryption->number_bits == CM_FIXED_31 ? 24u : 52u)) {
-        return CM_ERR_ARGUMENT;
-    }
-    cm_status status = completeness(decryption);
-    if (status != CM_OK) {
-        return status;
-    }
+    return precision_of(decryption) == CM_FIXED_63 && log2_noise >= 1u &&
+           log2_noise <= CM_CKKS_SHARED_MAX_LOG2_NOISE;
+}
+
+static cm_status end_flooded(cm_decryption *decryption, cm_device *device, unsigned log2_noise)
+{
     const uint32_t nonce[3] = {CM_LABEL_FLOOD, 0, 0};
     cm_seeds seeds;
     cm_stream stream;
-    status = cm_seeds_draw(device, &seeds);
+    cm_status status = floods(decryption, log2_noise) ? cm_seeds_draw(device, &seeds) : CM_ERR_SHARED_NOISE;
     if (status == CM_OK) {
         cm_stream_init(&stream, seeds.secret_seed, nonce);
         cm_wipe(&seeds, sizeof seeds);
         status = end_ckks(decryption, &stream, log2_noise);
         cm_wipe(&stream, sizeof stream);
         cm_wipe_stack();
-    } else {
+    }
+    return status;
+}
+
+cm_status cm_ckks_decrypt_end_shared(cm_decryption *decryption, cm_device *device, unsigned log2_noise)
+{
+    if (!decryption) {
+        return CM_ERR_ARGUMENT;
+    }
+    cm_status status = decryption->scheme == CM_CKKS ? completeness(decryption) : CM_ERR_ARGUMENT;
+    if (status == CM_OK) {
+        status = end_flooded(decryption, device, log2_noise);
+    }
+    if (status != CM_OK) {
         fail(&decryption->receiver, status);
     }
     return status;

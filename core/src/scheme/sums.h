@@ -74,8 +74,10 @@ void cm_ckks_sums_add(uint32_t *sums, cm_precision precision, cm_slots slots, co
 void cm_ckks_sums_join(uint32_t *sums, cm_precision precision, uint32_t count, const cm_prime *primes,
                        unsigned prime_count);
 
-/* Add uniform noise from -2^log2_noise to 2^log2_noise - 1, in units of one coefficient, to each of count such numbers. */
-void cm_ckks_sums_flood(uint32_t *sums, cm_precision precision, uint32_t count, cm_stream *stream,
-                        unsigned log2_noise);
+/*
+ * Add uniform noise from -2^log2_noise to 2^log2_noise - 1, in units of one coefficient, to each of count such numbers of 63
+ * bits.
+ */
+void cm_ckks_sums_flood(uint64_t *sums, uint32_t count, cm_stream *stream, unsigned log2_noise);
 
 #endif
