@@ -29,7 +29,13 @@
 #endif
 #if APP_AIDED
 #include "aided_model.h"
+#include "device_record.h"
 #include "rounds.h"
+
+/* Client-aided sessions that a key serves before it is replaced; why so few, docs/client-aided.md says. */
+#ifndef APP_SESSION_BUDGET
+#define APP_SESSION_BUDGET 256u
+#endif
 #endif
 
 #ifndef CM_PROVISIONED_SECRET_KEY
@@ -78,15 +84,18 @@ static uint8_t *message(void)
     return (uint8_t *)app.arena;
 }
 
-/*
- * Through a volatile pointer, so that it is not optimised away: values that were not encrypted stay nowhere.
- */
-static void wipe_message(void)
+/* Through a volatile pointer, so that it is not optimised away. */
+static void wipe(volatile uint8_t *bytes, size_t count)
 {
-    volatile uint8_t *bytes = message();
-    for (size_t i = 0; i < MESSAGE_BYTES; i++) {
+    for (size_t i = 0; i < count; i++) {
         bytes[i] = 0;
     }
+}
+
+/* Values that were not encrypted stay nowhere. */
+static void wipe_message(void)
+{
+    wipe(message(), MESSAGE_BYTES);
 }
 
 static int send_frame_bytes(void *context, const uint8_t *bytes, size_t length)
@@ -195,6 +204,32 @@ static cm_status encrypt_values(const request *asked)
 
 #if APP_AIDED
 
+#define CLASS_CHARACTERS 4u
+_Static_assert(ROUNDS_MAX_VECTORS *CLASS_CHARACTERS <= RESULT_PIECE_BYTES,
+               "the piece holds a line of classes");
+
+/*
+ * Show the owner the classes of so many vectors. Three digits and a space each, whatever the class: how long it takes is seen
+ * on the link.
+ */
+static cm_status show_classes(uint32_t count)
+{
+    char *const text = (char *)app.piece;
+    for (uint32_t i = 0; i < count; i++) {
+        char *const characters = text + CLASS_CHARACTERS * i;
+        const uint32_t class = app.rounds.classes[i];
+        const uint32_t hundreds = class * 41u >> 12; /* class / 100 and class / 10, below 256 */
+        const uint32_t tens = class * 205u >> 11;
+        characters[0] = (char)('0' + hundreds);
+        characters[1] = (char)('0' + tens - 10u * hundreds);
+        characters[2] = (char)('0' + class - 10u * tens);
+        characters[3] = i + 1u == count ? '\n' : ' ';
+    }
+    const int failed = port_show(text, CLASS_CHARACTERS * count);
+    wipe(app.piece, sizeof app.piece);
+    return failed ? CM_ERR_SINK : CM_OK;
+}
+
 static cm_status aided_begin(const request *asked)
 {
     if ((asked->key != CM_BFV && asked->key != CM_CKKS) || asked->xof != 0 || asked->log2_scale != 0) {
@@ -203,13 +238,22 @@ static cm_status aided_begin(const request *asked)
     if (app.device_status != CM_OK) {
         return app.device_status;
     }
-    cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
-    return rounds_begin(&app.rounds, &app.device, &cm_provisioned_secret_key, &aided_model,
-                        (cm_scheme)asked->key, asked->length, app.arena, sizeof app.arena,
-                        &app.writer.emitter);
+    cm_status status = rounds_open(&app.rounds, &app.device, &cm_provisioned_secret_key, &aided_model,
+                                   (cm_scheme)asked->key, asked->length, app.arena, sizeof app.arena);
+    if (status == CM_OK) {
+        status = show_classes(0);
+    }
+    if (status == CM_OK) {
+        status = device_session_spend(cm_provisioned_secret_key.key_id, APP_SESSION_BUDGET);
+    }
+    if (status == CM_OK) {
+        cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
+        status = rounds_send(&app.rounds, &app.writer.emitter);
+    }
+    return status;
 }
 
-/* The next ciphertext, or after the last round the classes. */
+/* The next ciphertext; or after the last round nothing, for the classes are the owner's. */
 static cm_status aided_answer(const request *asked)
 {
     if (asked->length != 0) {
@@ -217,16 +261,7 @@ static cm_status aided_answer(const request *asked)
     }
     cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
     const cm_status status = rounds_answer(&app.rounds, &app.writer.emitter);
-    uint32_t sent = 0;
-    while (status == CM_OK && !app.rounds.awaiting && sent < app.rounds.vectors) {
-        const uint32_t left = app.rounds.vectors - sent;
-        const uint32_t piece = left < REPLY_MAX_PAYLOAD ? left : REPLY_MAX_PAYLOAD;
-        if (send_frame_bytes(NULL, app.rounds.classes + sent, piece) != 0) {
-            return CM_ERR_SINK;
-        }
-        sent += piece;
-    }
-    return status;
+    return status == CM_OK && !app.rounds.awaiting ? show_classes(app.rounds.vectors) : status;
 }
 
 static cm_status answer_aided(const request *asked)

@@ -164,32 +164,43 @@ static cm_aided_plan plan_of(const rounds_model *model, cm_scheme scheme)
     return plan;
 }
 
-cm_status rounds_begin(rounds *self, cm_device *device, const cm_secret_key *key, const rounds_model *model,
-                       cm_scheme scheme, uint32_t length, void *arena, size_t arena_bytes, cm_emitter *emitter)
+static unsigned bytes_of_value(cm_scheme scheme)
 {
-    const uint32_t slots = (uint32_t)1 << (key->params->log2_n - (scheme == CM_BFV ? 0u : 1u));
-    const unsigned bytes = scheme == CM_BFV ? 2u : 4u;
-    const uint32_t vector_bytes = bytes * model->layers[0].inputs;
+    return scheme == CM_BFV ? 2u : 4u;
+}
+
+static uint32_t slots_of(const cm_params *params, cm_scheme scheme)
+{
+    return (uint32_t)1 << (params->log2_n - (scheme == CM_BFV ? 0u : 1u));
+}
+
+cm_status rounds_open(rounds *self, cm_device *device, const cm_secret_key *key, const rounds_model *model,
+                      cm_scheme scheme, uint32_t length, void *arena, size_t arena_bytes)
+{
+    const uint32_t vector_bytes = bytes_of_value(scheme) * model->layers[0].inputs;
     const cm_aided_plan plan = plan_of(model, scheme);
     if (length == 0 || length % vector_bytes != 0) {
         return CM_ERR_FRAME_FIELD;
     }
     const uint32_t vectors = length / vector_bytes;
-    if (vectors > slots >> model->log2_stride || vectors > ROUNDS_MAX_VECTORS) {
+    if (vectors > slots_of(key->params, scheme) >> model->log2_stride || vectors > ROUNDS_MAX_VECTORS) {
         return CM_ERR_TOO_MANY;
     }
     self->model = model;
     self->arena = arena;
     self->arena_bytes = arena_bytes;
     self->vectors = (uint16_t)vectors;
-    cm_status status = cm_aided_begin(&self->aided, device, key, &plan, arena, arena_bytes);
-    if (status != CM_OK) {
-        return status;
-    }
+    return cm_aided_begin(&self->aided, device, key, &plan, arena, arena_bytes);
+}
+
+cm_status rounds_send(rounds *self, cm_emitter *emitter)
+{
+    const cm_scheme scheme = self->aided.plan.scheme;
+    const uint32_t slots = slots_of(self->aided.key.params, scheme);
     (void)phase_enter(PHASE_STEP);
-    spread(self->arena, bytes, slots, vectors, model);
+    spread(self->arena, bytes_of_value(scheme), slots, self->vectors, self->model);
     (void)phase_enter(PHASE_ENCRYPT);
-    status = cm_aided_send(&self->aided, slots, emitter);
+    const cm_status status = cm_aided_send(&self->aided, slots, emitter);
     (void)phase_enter(PHASE_NONE);
     self->awaiting = status == CM_OK;
     return status;

@@ -46,12 +46,15 @@ typedef struct rounds {
 } rounds;
 
 /*
- * Spread the vectors at the arena's start, length bytes of int16 (scheme CM_BFV) or float32 (CM_CKKS), over the blocks, encrypt
- * them and send. CM_ERR_FRAME_FIELD if length is no whole number of vectors; CM_ERR_TOO_MANY if blocks are too few.
+ * Open a session on the vectors at the arena's start, length bytes of int16 (scheme CM_BFV) or float32 (CM_CKKS).
+ * CM_ERR_FRAME_FIELD if length is no whole number of vectors; CM_ERR_TOO_MANY if blocks are too few.
  */
-CM_MUST_CHECK cm_status rounds_begin(rounds *self, cm_device *device, const cm_secret_key *key,
-                                     const rounds_model *model, cm_scheme scheme, uint32_t length,
-                                     void *arena, size_t arena_bytes, cm_emitter *emitter);
+CM_MUST_CHECK cm_status rounds_open(rounds *self, cm_device *device, const cm_secret_key *key,
+                                    const rounds_model *model, cm_scheme scheme, uint32_t length, void *arena,
+                                    size_t arena_bytes);
+
+/* Spread the vectors over the blocks, encrypt them and send. */
+CM_MUST_CHECK cm_status rounds_send(rounds *self, cm_emitter *emitter);
 
 CM_MUST_CHECK cm_status rounds_feed(rounds *self, const uint8_t *bytes, size_t length);
 

@@ -1,7 +1,7 @@
 /*
- * The application as a Linux process: requests on standard input, replies on standard output, the counter in
- * the file ciphermote-counter of the working directory. One process at a time may use a directory: two would
- * share counters.
+ * The application as a Linux process: requests on standard input, replies on standard output, the device's
+ * record in the file ciphermote-counter of the working directory, and in ciphermote-display what a device would
+ * show its owner. One process at a time may use a directory: two would share counters.
  */
 #define _GNU_SOURCE /* makecontext, getrandom, renameat */
 #include <errno.h>
@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "application.h"
-#include "counter_record.h"
 #include "port.h"
 
-#define COUNTER_FILE "ciphermote-counter"
+#define RECORD_FILE "ciphermote-counter"
 #define NEW_FILE "ciphermote-counter.new"
+#define DISPLAY_FILE "ciphermote-display"
 #define STACK_BYTES (64u * 1024u)
 #define PAINT 0xA5u
 
@@ -100,18 +100,17 @@ static int platform_random(void *context, uint8_t *out, size_t length)
     return 0;
 }
 
-static int counter_read(void *context, uint64_t *value)
+int port_record_read(device_record *record)
 {
-    (void)context;
-    *value = 0;
-    const int file = openat(directory, COUNTER_FILE, O_RDONLY | O_CLOEXEC);
+    memset(record, 0, sizeof *record);
+    const int file = openat(directory, RECORD_FILE, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         return errno == ENOENT ? 0 : -1; /* a new device has no file yet */
     }
-    uint8_t record[COUNTER_RECORD_BYTES + 1];
-    const ssize_t got = read(file, record, sizeof record);
+    uint8_t bytes[DEVICE_RECORD_BYTES + 1];
+    const ssize_t got = read(file, bytes, sizeof bytes);
     (void)close(file);
-    return got == COUNTER_RECORD_BYTES && counter_record_unpack(record, value) ? 0 : -1;
+    return got == DEVICE_RECORD_BYTES && device_record_unpack(bytes, record) ? 0 : -1;
 }
 
 static int write_durably(const char *name, const uint8_t *bytes, size_t length)
@@ -128,22 +127,27 @@ static int write_durably(const char *name, const uint8_t *bytes, size_t length)
  * At any moment of a power cut the directory names a whole record: the old one, or the new one once it is on
  * the disk.
  */
-static int counter_write(void *context, uint64_t value)
+int port_record_write(const device_record *record)
 {
-    (void)context;
-    uint8_t record[COUNTER_RECORD_BYTES];
-    counter_record_pack(record, value);
-    if (write_durably(NEW_FILE, record, sizeof record) != 0 ||
-        renameat(directory, NEW_FILE, directory, COUNTER_FILE) != 0) {
+    uint8_t bytes[DEVICE_RECORD_BYTES];
+    device_record_pack(bytes, record);
+    if (write_durably(NEW_FILE, bytes, sizeof bytes) != 0 ||
+        renameat(directory, NEW_FILE, directory, RECORD_FILE) != 0) {
         return -1;
     }
     return fsync(directory);
 }
 
+int port_show(const char *text, size_t length)
+{
+    return write_durably(DISPLAY_FILE, (const uint8_t *)text, length);
+}
+
 const cm_platform *port_platform(void)
 {
-    static const cm_platform platform = {
-        .random = platform_random, .counter_read = counter_read, .counter_write = counter_write};
+    static const cm_platform platform = {.random = platform_random,
+                                         .counter_read = device_counter_read,
+                                         .counter_write = device_counter_write};
     return &platform;
 }
 
@@ -196,7 +200,7 @@ int main(void)
 {
     directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0) {
-        return fail("The working directory, which keeps the device's counter, cannot be opened");
+        return fail("The working directory, which keeps the device's record, cannot be opened");
     }
     if (flock(directory, LOCK_EX | LOCK_NB) != 0) {
         return fail(

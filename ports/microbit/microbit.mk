@@ -8,7 +8,7 @@ M0_LINK := -nostartfiles -Lmicrobit -Lmps2-an386 -Wl,--gc-sections -Wl,--fatal-w
     -Wl,--no-warn-rwx-segments
 
 m0_names := $(basename $(wildcard microbit/*.c)) health/health mps2-an386/memory \
-    $(filter-out app/window_features,$(app_names))
+    $(filter-out app/window_features app/device_record,$(app_names))
 m0_objects := $(addprefix $(BUILD)/microbit/,$(addsuffix .o,$(core_names) $(m0_names)))
 m0_keyed := $(BUILD)/microbit/app/application.o
 

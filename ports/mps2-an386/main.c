@@ -18,8 +18,8 @@ int port_send(const uint8_t *bytes, size_t length)
 const cm_platform *port_platform(void)
 {
     static const cm_platform platform = {.random = simulator_random,
-                                         .counter_read = simulator_counter_read,
-                                         .counter_write = simulator_counter_write};
+                                         .counter_read = device_counter_read,
+                                         .counter_write = device_counter_write};
     return &platform;
 }
 

@@ -1,4 +1,4 @@
-/* The callbacks of cm_platform as the simulator's host serves them. None of them is for a real device. */
+/* The random source of cm_platform as the simulator's host serves it. It is for no real device. */
 #ifndef SIMULATOR_PLATFORM_H
 #define SIMULATOR_PLATFORM_H
 
@@ -6,7 +6,5 @@
 #include <stdint.h>
 
 int simulator_random(void *context, uint8_t *out, size_t length);
-int simulator_counter_read(void *context, uint64_t *value);
-int simulator_counter_write(void *context, uint64_t value);
 
 #endif

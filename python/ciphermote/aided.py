@@ -2,7 +2,9 @@
 
 A device sends a ciphertext, a server computes a layer on it and returns the result as frames that the device
 decrypts; between the layers the device does what is not linear (core/include/ciphermote/aided.h). Many
-vectors share a ciphertext, in blocks of slots (inference.py). No secret key comes here.
+vectors share a ciphertext, in blocks of slots (inference.py). No secret key comes here, and no result: the
+device trusts this side to compute what was agreed, and shows results to its owner alone
+(docs/client-aided.md).
 """
 
 from __future__ import annotations

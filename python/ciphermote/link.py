@@ -53,6 +53,11 @@ STATUS_NAMES = (
     "CM_ERR_PLAIN_MODULUS",
     "CM_ERR_FRAME_ORDER",
     "CM_ERR_FRAME_FOREIGN",
+    "CM_ERR_FRAME_SEED",
+    "CM_ERR_FRAME_DOMAIN",
+    "CM_ERR_SCALE",
+    "CM_ERR_SHARED_NOISE",
+    "CM_ERR_SESSIONS",
 )
 """The C library's status codes, in order (core/include/ciphermote/status.h)."""
 
@@ -75,6 +80,10 @@ _STATUS_SENTENCES = {
     "CM_ERR_RESIDUE": "a result holds numbers that no ciphertext has: check the server",
     "CM_ERR_FRAME_ORDER": "a result's frame came twice, too early or too late: send the latest round's alone",
     "CM_ERR_FRAME_FOREIGN": "a result is not of the ciphertext that the device sent last: check the server",
+    "CM_ERR_FRAME_SEED": "a result holds a seed instead of a component: take what device_frames makes",
+    "CM_ERR_FRAME_DOMAIN": "a result is in coefficient form: take what device_frames makes",
+    "CM_ERR_SCALE": "a scale is missing, or too large for its primes and the largest value: check the plan",
+    "CM_ERR_SESSIONS": "its key has served all the sessions that it may: make and provision new keys",
 }
 
 _VERSION = 1
@@ -249,8 +258,9 @@ class DeviceLink:
         return self.request(_AIDED_BEGIN, numbers.astype(kind).tobytes(), code)
 
     def aided_answer(self, result: bytes) -> bytes:
-        """Hand the device a round's result: the frames of the next ciphertext, or after the last round the
-        classes, a byte a vector. The rest as encrypt_window; after an error the session is over."""
+        """Hand the device a round's result: the frames of the next ciphertext, or after the last round no
+        bytes, for the device shows the classes to its owner alone. The rest as encrypt_window; after an error
+        the session is over."""
         for start in range(0, len(result), _RESULT_PIECE):
             self.request(_AIDED_RESULT, result[start : start + _RESULT_PIECE])
         return self.request(_AIDED_ANSWER)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from ciphermote import link as link_module
 from ciphermote import provision
 from ciphermote.aided import Rounds, Session, plan_rounds
 from ciphermote.demo import client_aided_report as report
-from ciphermote.demo.client_aided import infer
+from ciphermote.demo.client_aided import infer, read_display
 from ciphermote.demo.speakers import aided_model_header
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import CiphermoteError, EngineError, FrameError, ParameterError
@@ -75,14 +78,15 @@ def engines(store: KeyStore) -> Iterator[dict[str, Engine]]:
 
 
 @pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The device's working directory, which its display is in."""
+    return tmp_path_factory.mktemp("device")
+
+
+@pytest.fixture(scope="module")
 def device(
-    network: Network,
-    integers: IntegerNetwork,
-    rounds: dict[str, Rounds],
-    store: KeyStore,
-    tmp_path_factory: pytest.TempPathFactory,
+    network: Network, integers: IntegerNetwork, rounds: dict[str, Rounds], store: KeyStore, folder: Path
 ) -> Iterator[DeviceLink]:
-    folder = tmp_path_factory.mktemp("device")
     keys = provision.provision(store, secret=True)
     (folder / "provisioned_keys.h").write_text(provision.to_c_header(keys))
     (folder / "aided_model.h").write_text(aided_model_header(network, integers, rounds["ckks"]))
@@ -103,6 +107,7 @@ def given(scheme: str, network: Network, integers: IntegerNetwork, count: int) -
 def test_every_class_is_the_plaintext_networks(
     scheme: str,
     device: DeviceLink,
+    folder: Path,
     engines: dict[str, Engine],
     rounds: dict[str, Rounds],
     store: KeyStore,
@@ -114,6 +119,7 @@ def test_every_class_is_the_plaintext_networks(
     exchanged: list[tuple[int, int]] = []
     classes = infer(
         device,
+        folder,
         engines[scheme],
         rounds[scheme],
         store.key_id,
@@ -126,8 +132,51 @@ def test_every_class_is_the_plaintext_networks(
     assert len(exchanged) == 2 * 3 and len(set(exchanged)) == 1
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_owner_alone_sees_classes(
+    scheme: str,
+    device: DeviceLink,
+    folder: Path,
+    engines: dict[str, Engine],
+    rounds: dict[str, Rounds],
+    store: KeyStore,
+    network: Network,
+    integers: IntegerNetwork,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the classes are, the link has the same bytes but for counts and what is encrypted."""
+    shown, last = [], []
+    for vector in (0, 1, 2):
+        session = Session(engines[scheme], rounds[scheme], store.key_id)
+        frames = device.aided_begin(given(scheme, network, integers, 3)[vector : vector + 1], scheme)
+        with pytest.raises(CiphermoteError, match="display"):
+            read_display(folder / "another")
+        assert read_display(folder) == [], "what the session before showed is gone"
+        for _ in range(2):
+            frames = device.aided_answer(session.answer(frames))
+        result = session.answer(frames)
+        read, received = os.read, bytearray()
+
+        def tapped(descriptor: int, count: int, read=read, received=received) -> bytes:
+            received.extend(chunk := read(descriptor, count))
+            return chunk
+
+        with monkeypatch.context() as patched:
+            patched.setattr(link_module.os, "read", tapped)
+            assert device.aided_answer(result) == b""
+        shown.append(read_display(folder))
+        # Of a magic, a version, a kind, the request's number, a length, 16 bytes and a CRC, all but two.
+        record = struct.Struct("<4sBBHI16sI")
+        assert len(received) % record.size == 0
+        last.append([(*fields[:3], *fields[4:6]) for fields in record.iter_unpack(received)])
+        assert {fields[2] for fields in last[-1]} == {3}, "nothing but the ends of answers"
+    assert len({tuple(classes) for classes in shown}) > 1
+    assert last[0] == last[1] == last[2]
+
+
 def test_stale_and_foreign_results_end_a_devices_session_and_the_next_one_works(
     device: DeviceLink,
+    folder: Path,
     engines: dict[str, Engine],
     rounds: dict[str, Rounds],
     store: KeyStore,
@@ -161,7 +210,7 @@ def test_stale_and_foreign_results_end_a_devices_session_and_the_next_one_works(
     with pytest.raises(LinkError) as refusal:
         device.encrypt_values(np.ones(4, dtype=np.float32))
     assert refusal.value.status == "CM_ERR_FRAME_FIELD", "the arena holds a decryption"
-    assert infer(device, engines["bfv"], rounds["bfv"], store.key_id, "bfv", vectors).shape == (2,)
+    assert infer(device, folder, engines["bfv"], rounds["bfv"], store.key_id, "bfv", vectors).shape == (2,)
 
 
 def test_a_device_takes_whole_vectors_that_fit(

@@ -790,8 +790,8 @@ class FlashCounter:
 def flash_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("flash")
     (directory / "flash.c").write_text(textwrap.dedent(FLASH_WITH_POWER_CUTS))
-    sources = [directory / "flash.c", ROOT / "ports/app/counter_record.c"]
-    sources += [ROOT / "ports" / name for name in ("microbit/counter.c", "health/health.c")]
+    names = ("microbit/counter_record.c", "microbit/counter.c", "health/health.c")
+    sources = [directory / "flash.c", *(ROOT / "ports" / name for name in names)]
     sources += sorted(ROOT.glob("core/src/*/*.c"))
     folders = ("ports/app", "ports/health", "ports/microbit", "core/include", "core/src")
     includes = [f"-I{ROOT / path}" for path in folders]

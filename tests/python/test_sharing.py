@@ -1,5 +1,5 @@
-"""What others may see of a decryption: flooded values, from a server that computes honestly; and how one that does
-not takes the key, which is a limit that docs/security.md and docs/client-aided.md state."""
+"""What others may see of a decryption: flooded values, from a server that computes honestly; and how one that
+does not takes the key, which is a limit that docs/security.md and docs/client-aided.md state."""
 
 from __future__ import annotations
 
@@ -91,15 +91,13 @@ def test_every_set_shares_with_the_least_and_the_most_noise_that_the_header_name
     for complex_slots in (False, True):
         for log2_noise in (1, MAX_LOG2_NOISE):
             found = shared(device, secret, 0, log2_noise, complex_slots=complex_slots)
-            # The mean square of -2^b .. 2^b - 1, which are 2^(b+1) numbers around -1/2, is a third of 4^b and 1/6.
+            # The mean square of the numbers from -2^b to 2^b - 1 is 4^b / 3 + 1/6.
             square = parameters.n / 4 * (2 if complex_slots else 1) * (4.0**log2_noise / 3 + 1 / 6)
             assert 0.65 < np.mean(np.square(found.astype(np.float64))) / square < 1.45
 
 
 @pytest.mark.parametrize(("precision", "log2_noise"), [(63, 0), (63, MAX_LOG2_NOISE + 1), (31, 1), (31, 24)])
-def test_noise_that_hides_nothing_is_refused(
-    device: _core.Device, precision: int, log2_noise: int
-) -> None:
+def test_noise_that_hides_nothing_is_refused(device: _core.Device, precision: int, log2_noise: int) -> None:
     secret = SecretKey.generate(by_name("n1024_q26"))
     with pytest.raises(_core.StatusError, match="Nothing was shared, for the noise would not hide"):
         shared(device, secret, 0, log2_noise, precision=precision)

@@ -13,8 +13,13 @@
  *     status = cm_aided_finish(&aided); // the last result lies at the arena's start
  *
  * A result says which ciphertext it answers, by that one's counter, and the device takes the answer to its latest alone.
- * Whatever goes wrong in a round ends the session, with a wiped arena. What a server may learn, and why results are not
- * for it, stands in docs/client-aided.md. Constant time as encryption and decryption are; the step is the caller's.
+ * Whatever goes wrong in a round ends the session, with a wiped arena. Constant time as encryption and decryption are; the
+ * step is the caller's.
+ *
+ * THE SERVER IS TRUSTED TO COMPUTE WHAT WAS AGREED. One that returns ciphertexts of its own choice has them decrypted: it takes
+ * the whole key from results that it gets to see, however little of each, and a bit or two a session from which round was
+ * refused. So results are for the owner alone, never for the server or its line, and an application gives a key a budget
+ * of sessions that survives resets: docs/client-aided.md; ports/app/application.c has one.
  */
 #ifndef CIPHERMOTE_AIDED_H
 #define CIPHERMOTE_AIDED_H

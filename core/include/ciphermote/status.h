@@ -39,7 +39,8 @@ typedef enum cm_status {
     CM_ERR_FRAME_SEED = 20,    /* a frame whose other half is a seed, which nothing here expands */
     CM_ERR_FRAME_DOMAIN = 21,  /* a frame in coefficient form, where only NTT form can be taken */
     CM_ERR_SCALE = 22,         /* no scale, or one that does not fit the modulus and the largest value */
-    CM_ERR_SHARED_NOISE = 23   /* noise that could not hide a shared decryption's own */
+    CM_ERR_SHARED_NOISE = 23,  /* noise that could not hide a shared decryption's own */
+    CM_ERR_SESSIONS = 24       /* of applications: the key has served all the client-aided sessions it may */
 } cm_status;
 
 /* One sentence for people: what happened and what to do. Never null; static storage. */

@@ -71,6 +71,9 @@ const char *cm_status_text(cm_status status)
     case CM_ERR_SHARED_NOISE:
         return "Nothing was shared, for the noise would not hide the ciphertext's own: decrypt with 63 bits "
                "and flood with 2^b, b from 1 to 49.";
+    case CM_ERR_SESSIONS:
+        return "The key has served as many client-aided sessions as it may: make new keys and provision the "
+               "device with them.";
     }
     return "This is no status of Ciphermote: the value was damaged or comes from another version.";
 }

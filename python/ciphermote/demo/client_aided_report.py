@@ -86,7 +86,8 @@ def show(outcome: Outcome, console: Console) -> None:
     console.print(time_table(outcome.seconds))
     console.print(
         "In the clear: BFV's network in integers, CKKS's in floats. Cycles are modelled (bench/m4: Cortex-M4 "
-        "without wait states), the link's left out.",
+        "without wait states), the link's left out. Classes were read from the device's display, here the "
+        "file ciphermote-display beside its firmware: they are the owner's alone, and none crosses the link.",
         highlight=False,
     )
 
@@ -138,7 +139,12 @@ def write(outcome: Outcome, path: Path) -> None:
         prefix = f"demo_client_aided.{scheme}"
         own = params | {"utterances_a_ciphertext": found.blocks}
         rows += [
-            Row(f"{prefix}.accuracy_encrypted", accuracy(outcome, found.classes), "share", params),
+            Row(
+                f"{prefix}.accuracy_encrypted",
+                accuracy(outcome, found.classes),
+                "share",
+                params | {"classes_read_from": "the device's display"},
+            ),
             Row(
                 f"{prefix}.accuracy_plain",
                 accuracy(outcome, found.plain),

@@ -1,9 +1,10 @@
 /*
- * How a port keeps the counter of cm_device: 8 bytes and their CRC-32C, so that a torn or damaged record is
- * noticed instead of read as a smaller counter, which would repeat seeds.
+ * The counter of cm_device: 8 bytes and their CRC-32C, so that a torn or damaged record is noticed instead of read
+ * as a smaller counter, which would repeat seeds. A micro:bit decrypts nothing, so it has no sessions to count
+ * (app/device_record.h).
  */
-#ifndef APP_COUNTER_RECORD_H
-#define APP_COUNTER_RECORD_H
+#ifndef COUNTER_RECORD_H
+#define COUNTER_RECORD_H
 
 #include <stdbool.h>
 #include <stdint.h>
