@@ -111,7 +111,8 @@ def write_headers(directory: Path, n: int, name: str, *, secret: bool, public: b
         lines += [
             "#define CM_PROVISIONED_SECRET_KEY 1",
             f"static const uint8_t ternary[] = {initializer(packed)};",
-            f"static const cm_secret_key cm_provisioned_secret_key = {{&{name}, {KEY_ID}u, ternary}};",
+            "static const cm_secret_key cm_provisioned_secret_key = "
+            f"{{.params = &{name}, .key_id = {KEY_ID}u, .ternary = ternary}};",
         ]
     if public:
         words = [source.randrange(q) for q in primes_of(name) for _ in range(2 * n)]
@@ -915,6 +916,11 @@ def test_health_tests_accept_good_bytes_and_refuse_bad_ones(flash_library: Path)
 
 
 # ---- the host's side ----
+
+
+def test_the_host_knows_every_status_by_its_name() -> None:
+    header = (ROOT / "core/include/ciphermote/status.h").read_text()
+    assert tuple(re.findall(r"(CM_\w+) = \d+", header)) == link_module.STATUS_NAMES
 
 
 def test_missing_programs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
