@@ -42,10 +42,10 @@ typedef struct cm_decryption {
     cm_secret_key key;
     uint8_t *arena;
     size_t arena_bytes;
-    uint32_t largest;  /* CKKS: as expected */
-    uint16_t position; /* of the open frame's next residue; CM_NO_FRAME_OPEN between frames */
-    uint16_t next;     /* number of the frame to come */
-    uint8_t primes;    /* of the ciphertext, 0 until it began */
+    uint32_t largest; /* CKKS: as expected */
+    uint16_t position; /* of the open frame's next residue; or CM_FRAME_LEFT_OUT, and between frames CM_NO_FRAME_OPEN */
+    uint16_t next;  /* number of the frame to come */
+    uint8_t primes; /* of the ciphertext, 0 until it began */
     uint8_t log2_tiles;
     uint8_t scheme;
     uint8_t encoding;    /* BFV: a cm_bfv_encoding; CKKS: a cm_slots */
@@ -55,6 +55,7 @@ typedef struct cm_decryption {
     cm_status status;
 } cm_decryption;
 #define CM_NO_FRAME_OPEN 0xFFFFu
+#define CM_FRAME_LEFT_OUT 0xFFFEu
 
 /* ---- BFV ---- */
 

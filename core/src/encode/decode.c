@@ -118,9 +118,14 @@ static cm_status convert(const cm_message *message, uint64_t scale, cm_number nu
     const reciprocal factor = reciprocal_of(scale);
     uint32_t *const out = message->data;
     uint32_t too_large = 0;
-    for (size_t i = 0; i < count; i++) {
-        const divided x = divide(number_at(message, i), -guard, factor);
-        out[i] = number == CM_FLOAT32 ? float_of(x, &too_large) : integer_of(x, exponent, &too_large);
+    if (number == CM_FLOAT32) {
+        for (size_t i = 0; i < count; i++) {
+            out[i] = float_of(divide(number_at(message, i), -guard, factor), &too_large);
+        }
+    } else {
+        for (size_t i = 0; i < count; i++) {
+            out[i] = integer_of(divide(number_at(message, i), -guard, factor), exponent, &too_large);
+        }
     }
     /* The status tells whether any number is too large. */
     return cm_declassified(too_large != 0) ? CM_ERR_VALUE_RANGE : CM_OK;

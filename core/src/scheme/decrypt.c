@@ -153,13 +153,6 @@ static uint32_t number_of(const cm_decryption *decryption, unsigned component, u
     return (((uint32_t)prime << decryption->log2_tiles) + tile) * 2u + (1u - component);
 }
 
-/* Whether the frame that is open, or comes next, is at a prime that counts. */
-static bool counts(const cm_decryption *decryption)
-{
-    return (uint32_t)decryption->next >> (decryption->log2_tiles + 1u) <
-           primes_used(decryption, decryption->primes);
-}
-
 static void open_ring(const cm_decryption *decryption, const layout *parts, unsigned prime, unsigned tile)
 {
     cm_ring *ring = &parts->work->ring;
@@ -212,7 +205,11 @@ static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, 
     if (status != CM_OK) {
         return status;
     }
-    if (component == 1 && counts(decryption)) {
+    if (prime >= primes_used(decryption, decryption->primes)) {
+        decryption->position = CM_FRAME_LEFT_OUT;
+        return CM_OK;
+    }
+    if (component == 1) {
         const layout parts = layout_of(decryption);
         open_ring(decryption, &parts, prime, tile);
         prepare_secret(decryption, &parts);
@@ -249,7 +246,7 @@ static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, u
 static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
     cm_decryption *decryption = decryption_of(self);
-    if (decryption->status != CM_OK || !counts(decryption)) {
+    if (decryption->status != CM_OK || decryption->position == CM_FRAME_LEFT_OUT) {
         return decryption->status;
     }
     const layout parts = layout_of(decryption);
@@ -287,7 +284,7 @@ static cm_status end_frame(cm_receiver *self)
     if (decryption->status != CM_OK) {
         return decryption->status;
     }
-    if (decryption->next % 2u == 1u && counts(decryption)) {
+    if (decryption->next % 2u == 1u && decryption->position != CM_FRAME_LEFT_OUT) {
         const layout parts = layout_of(decryption);
         cm_ntt_inverse_lazy(parts.tile, &parts.work->ring);
         add_tile(decryption, &parts);

@@ -519,7 +519,7 @@ static cm_status take_group(cm_frame_reader *reader, const uint8_t *bytes)
     return reader->receiver->residues(reader->receiver, residues, reader->group);
 }
 
-static cm_status take_seed(cm_frame_reader *reader, const uint8_t *bytes)
+static CM_NOINLINE cm_status take_seed(cm_frame_reader *reader, const uint8_t *bytes)
 {
     uint32_t words[CM_MAX_PUBLIC_SEED_BYTES / 4u];
     const uint32_t count = reader->wanted / 4u;
@@ -542,16 +542,13 @@ static cm_status take_crc(cm_frame_reader *reader, const uint8_t *bytes)
 
 static cm_status take(cm_frame_reader *reader, const uint8_t *bytes)
 {
-    switch (reader->part) {
-    case PART_HEADER:
-        return take_header(reader, bytes);
-    case PART_RESIDUES:
+    if (reader->part == PART_RESIDUES) {
         return take_group(reader, bytes);
-    case PART_SEED:
-        return take_seed(reader, bytes);
-    default:
+    }
+    if (reader->part == PART_CRC) {
         return take_crc(reader, bytes);
     }
+    return reader->part == PART_HEADER ? take_header(reader, bytes) : take_seed(reader, bytes);
 }
 
 /* Parts that are whole in bytes are used where they lie; others are gathered in piece. */
