@@ -113,7 +113,7 @@ static bool of_this_kind(const cm_decryption *decryption, const cm_ciphertext_in
            (decryption->scheme == CM_CKKS || info->scale_or_t == decryption->scale_or_t);
 }
 
-static cm_status check_kind(const cm_decryption *decryption, const cm_ciphertext_info *info)
+static CM_OUT_OF_LINE cm_status check_kind(const cm_decryption *decryption, const cm_ciphertext_info *info)
 {
     if (!of_this_kind(decryption, info)) {
         return CM_ERR_FRAME_FOREIGN;
@@ -131,7 +131,7 @@ static cm_status check_kind(const cm_decryption *decryption, const cm_ciphertext
 }
 
 /* The first frame settles which ciphertext it is; the others are held to it. */
-static cm_status check_ciphertext(cm_decryption *decryption, const cm_ciphertext_info *info)
+static CM_OUT_OF_LINE cm_status check_ciphertext(cm_decryption *decryption, const cm_ciphertext_info *info)
 {
     if (decryption->primes != 0) {
         const bool same = info->primes == decryption->primes && info->counter == decryption->counter &&
@@ -246,7 +246,7 @@ static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, u
 static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
     cm_decryption *decryption = decryption_of(self);
-    if (decryption->status != CM_OK || decryption->position == CM_FRAME_LEFT_OUT) {
+    if (decryption->position >= CM_FRAME_LEFT_OUT) {
         return decryption->status;
     }
     const layout parts = layout_of(decryption);
@@ -305,6 +305,7 @@ static void fail(cm_receiver *self, cm_status status)
     cm_decryption *decryption = decryption_of(self);
     if (decryption->status == CM_OK) {
         decryption->status = status;
+        decryption->position = CM_NO_FRAME_OPEN;
         wipe_arena(decryption);
     }
 }

@@ -425,7 +425,8 @@ void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_r
     await(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
 }
 
-static cm_status take_header(cm_frame_reader *reader, const uint8_t *bytes)
+/* Out of line, so that its frame is not on the stack while residues are taken. */
+static CM_NOINLINE cm_status take_header(cm_frame_reader *reader, const uint8_t *bytes)
 {
     cm_frame frame;
     cm_status status = cm_frame_parse_header(bytes, CM_FRAME_HEADER_BYTES, reader->params, &frame);
