@@ -68,7 +68,7 @@ typedef struct wait {
 } wait;
 
 typedef struct watchdog {
-    const uint32_t *periods; /* in cycles, of successive time-outs at the shortest time; null for what the data sheet says */
+    const uint32_t *periods; /* of successive time-outs, in cycles; null for what the data sheet says */
     size_t count;
     size_t used;
     avr_cycle_count_t next;         /* time-out; 0 if it does not run */

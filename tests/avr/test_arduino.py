@@ -11,6 +11,7 @@ import pytest
 from arduino import MEGA, PORT_EXAMPLES, UNO, Board, build_sketch, library_folder
 from avr_support import SealDecryptor
 from boards import (
+    GATHERED,
     KEY_ID,
     MEGA_CYCLES,
     MEGA_PARAMETERS,
@@ -111,7 +112,7 @@ def test_an_uno_encrypts_within_12_million_cycles_interrupts_and_all(uno: Machin
 
 def test_core_buffers_library_and_stack_leave_the_sketch_256_bytes(uno: Machine) -> None:
     sizes = section_bytes(uno_integers())
-    stack = max(uno.ram_end - counts.stack_low for counts in encryptions(uno))
+    stack = max(uno.ram_end - counts.stack_low for counts in uno.regions)  # the start's among them
     assert sizes[".data"] + sizes[".bss"] + stack <= 2048 - 256
 
 
@@ -144,6 +145,15 @@ def test_the_stack_is_wiped_as_deep_as_interrupts_save_secrets(
     address = 3 if board is MEGA else 2
     first = wiped + address + 1
     assert first <= deepest - (address + SAVED_REGISTERS) + 1
+
+
+def test_the_start_wipes_the_stack_that_it_used() -> None:
+    """By ChaCha20, which is the deepest, with interrupts off."""
+    with open_board(uno_integers(), UNO, counter_log(0)) as machine:
+        deepest = lowest(machine, "cm_chacha20_blocks_avr", GATHERED - 1) - 22
+        machine.run_to("cm_wipe_stack")
+        assert len(machine.regions) == 0  # it is the start's
+        assert lowest(machine, "cm_wipe", 1) + 2 <= deepest
 
 
 @pytest.fixture(scope="module")

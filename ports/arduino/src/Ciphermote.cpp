@@ -18,22 +18,36 @@ Ciphermote::Ciphermote(void *arena, size_t arenaBytes, cm_counter_log counter)
 {
 }
 
+/* Within an encryption, that is in a callback of it, the writer is not idle. Wiped, it has no begin. */
+bool Ciphermote::busy() const
+{
+    return writer_.emitter.begin != nullptr;
+}
+
 cm_status Ciphermote::createCounter()
 {
-    uint8_t salt[CM_SALT_BYTES] = {0};
     cm_generator generator;
+    uint8_t salt[CM_SALT_BYTES] = {0};
+    if (busy()) {
+        return CM_ERR_ARGUMENT;
+    }
     if (!cm_generator_seed(&generator, salt, &idle_)) {
         return CM_ERR_RANDOM;
     }
-    memcpy(salt, generator.key, sizeof salt);
     /* The counter first: it is what refuses where there is one already. Without the salt it is of no use yet. */
-    return cm_counter_log_create(&board_.counter) && cm_salt_write(&board_.counter, salt) ? CM_OK : CM_ERR_COUNTER;
+    if (!cm_counter_log_create(&board_.counter) || !cm_salt_write(&board_.counter, generator.key)) {
+        return CM_ERR_COUNTER;
+    }
+    return CM_OK;
 }
 
 cm_status Ciphermote::begin(const uint8_t *secretInFlash)
 {
     const cm_platform platform = {drawNumbers, cm_counter_log_read, cm_counter_log_write, &board_};
     uint8_t secret[CM_DEVICE_SECRET_BYTES];
+    if (busy()) {
+        return CM_ERR_ARGUMENT;
+    }
     board_.generator = cm_generator();
     memcpy_P(secret, secretInFlash, sizeof secret);
     const cm_status status = cm_device_init(&device_, secret, &platform);
@@ -51,7 +65,9 @@ cm_status Ciphermote::begin(const uint8_t *secretInFlash)
 
 void Ciphermote::stir(const void *bytes, size_t length)
 {
-    cm_generator_stir(&board_.generator, static_cast<const uint8_t *>(bytes), length, &idle_);
+    if (!busy()) {
+        cm_generator_stir(&board_.generator, static_cast<const uint8_t *>(bytes), length, &idle_);
+    }
 }
 
 cm_emitter *Ciphermote::open(Print &to)
@@ -84,5 +100,6 @@ cm_status Ciphermote::encryptBatch(Print &to, const cm_secret_key &key, const cm
 
 cm_status Ciphermote::encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values)
 {
-    return close(cm_ckks_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_, open(to)));
+    return close(
+        cm_ckks_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_, open(to)));
 }

@@ -42,13 +42,16 @@ class Ciphermote
 
     /*
      * Start with the device secret, CM_DEVICE_SECRET_BYTES in flash (PROGMEM), and gather the entropy of all seeds until the
-     * next start: 4.2 s with interrupts off, in which millis() stands still and Serial hears nothing. The sketch's own watchdog
+     * next start: some 4 s with interrupts off, in which millis() stands still and Serial hears nothing. The sketch's own watchdog
      * rests meanwhile. Unless it returns CM_OK, nothing is ever encrypted: CM_ERR_COUNTER if the EEPROM holds no sound counter
      * and salt, CM_ERR_RANDOM if the watchdog gives no noise, or the fuse WDTON forbids to listen (entropy.h).
      */
     CM_MUST_CHECK cm_status begin(const uint8_t *secretInFlash);
 
-    /* After begin: mix in what else the sketch has that nobody can foretell, such as an ADC's noise. Never does harm. */
+    /*
+     * After begin, and not while a reading is asked for: mix in what else the sketch has that nobody can foretell, such as an
+     * ADC's noise. Never does harm.
+     */
     void stir(const void *bytes, size_t length);
 
     /* Encrypt whole numbers that are read when needed (BFV's coefficients); frames leave as they are made. */
@@ -59,6 +62,7 @@ class Ciphermote
     CM_MUST_CHECK cm_status encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values);
 
   private:
+    bool busy() const;
     cm_emitter *open(Print &to);
     cm_status close(cm_status status);
 

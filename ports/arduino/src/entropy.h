@@ -42,7 +42,7 @@ typedef struct cm_entropy_work {
     uint8_t hits[CM_ENTROPY_LAGS + 1];
 } cm_entropy_work;
 
-/* Gather entropy, 4.2 seconds with interrupts off, and begin with it and the salt. False if there is none: then draws fail. */
+/* Gather entropy, some 4 seconds with interrupts off, and begin with it and the salt. False if there is none: then draws fail. */
 bool cm_generator_seed(cm_generator *generator, const uint8_t salt[CM_SALT_BYTES], cm_entropy_work *work);
 
 /* Mix further bytes in, random or not. Without effect before it is seeded. */

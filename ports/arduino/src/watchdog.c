@@ -6,11 +6,11 @@
 #include <avr/wdt.h>
 
 #if !defined(WDTCSR) || !defined(WDIE)
-#error "This AVR's watchdog has no interrupt flag to watch, so there is no entropy: use an ATmega328P or ATmega2560."
+#error "This AVR's watchdog has no flag to watch, so no entropy: take an ATmega328P or 2560."
 #endif
 
 #define CHANGE_ENABLE (_BV(WDCE) | _BV(WDE))
-#define TIME_OUTS_ALONE _BV(WDIE) /* after 2048 cycles of its oscillator, the shortest time, and without a reset */
+#define TIME_OUTS_ALONE _BV(WDIE) /* after the shortest time, 2048 cycles of its oscillator; no reset */
 
 /* The second write must follow the first within four cycles, whatever the optimiser does. */
 static void configure(uint8_t control)

@@ -35,7 +35,7 @@ void setup()
 {
     Serial.begin(115200);
     if (ciphermote.begin(cm_provisioned_device_secret) != CM_OK) {
-        halt(); /* no counter: run NewDevice */
+        halt(); /* no counter: run NewDevice; no noise: WatchdogNoise shows what there is */
     }
 }
 
