@@ -85,9 +85,9 @@ class _Ruleset(ctypes.Structure):
 def confine() -> list[str]:
     """Give up, for good, what SEAL needs not; what was given up.
 
-    FILES: to open, make, list, remove or execute any, of whatever name. TRUNCATION: of files, by name. TCP: to
-    connect or listen. PROCESSES: to signal or trace any other, or reach its abstract sockets. Landlock holds for the thread that asks, so a
-    process with other threads is not confined, and says so.
+    FILES: to open, make, list, remove or execute any, of whatever name. TRUNCATION: of files, by name. TCP:
+    to connect or listen. PROCESSES: to signal or trace any other, or reach its abstract sockets. Landlock
+    holds for the thread that asks, so a process with other threads is not confined, and says so.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # ciphertexts stay out of core dumps
     system = ctypes.CDLL(None, use_errno=True)

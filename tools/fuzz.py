@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Fuzz every parser of bytes from outside: those of the C library and its application, and those of the Python package.
+
+    tools/fuzz.py                       10 seconds each, two at a time
+    tools/fuzz.py --minutes 60          an hour in all; or name the targets that shall have it
+    tools/fuzz.py --planted             plants bugs in copies, and fails unless the targets find them
+    tools/fuzz.py --keep                adds what new inputs reach to tests/fuzz/corpus, as few as do
+
+Inputs start from tests/fuzz/corpus and gather in build/fuzz/corpus. An input that is a finding lies in
+build/fuzz/findings; give it to its target in place of a directory to see it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FUZZ, BUILD = ROOT / "tests/fuzz", ROOT / "build/fuzz"
+KEPT, GATHERED, FINDINGS = FUZZ / "corpus", BUILD / "corpus", BUILD / "findings"
+PYTHON = ROOT / ".venv/bin/python"
+C_TARGETS = ("frames", "decrypt", "aided", "device", "accelerator")
+PYTHON_TARGETS = (
+    *("py-frames", "py-public-key", "py-seal", "py-blob", "py-json", "py-model", "py-inspect", "py-reply"),
+    "py-link",
+)
+AT_ONCE = 2
+MOST_INPUT_BYTES = 1 << 15
+MOST_KEPT_BYTES = 1 << 16
+"""Of a target's corpus in the repository; the smallest inputs stay."""
+PLANTED_SECONDS = 120
+OPTIONS = (f"-max_len={MOST_INPUT_BYTES}", "-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1")
+
+
+@dataclass(frozen=True)
+class Bug:
+    """A check that is dropped from a file, and the target that must notice. name: of the folder of copies."""
+
+    name: str
+    target: str
+    file: str
+    check: str
+    dropped: str
+
+
+BUGS = (
+    Bug(
+        "frame-length",
+        "frames",
+        "core/src/wire/frame.c",
+        "length < frame->frame_bytes",
+        "length < CM_FRAME_HEADER_BYTES",
+    ),
+    Bug("residue", "decrypt", "core/src/wire/frame.c", "below >> 31 == 0", "false"),
+    Bug("payload", "device", "ports/app/protocol.c", "fits = length <= capacity", "fits = true"),
+    Bug(
+        "galois",
+        "py-seal",
+        "python/ciphermote/seal_bytes.py",
+        "if count > self.left:",
+        "if False:",
+    ),
+)
+
+
+def command(target: str, programs: Path) -> list[str]:
+    """What runs a target; programs: where the C ones are."""
+    if target in PYTHON_TARGETS:
+        return [str(PYTHON), str(FUZZ / "python_targets.py"), target]
+    return [str(programs / target)]
+
+
+def run(arguments: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        arguments,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+def build(targets: list[str], programs: Path, *definitions: str) -> None:
+    """Compile these C targets and the writers of their first inputs. SystemExit with what the compiler says."""
+    if not targets:
+        return
+    names = [name for target in targets for name in (target, f"{target}_first_inputs")]
+    configure = ["cmake", "-S", str(FUZZ), "-B", str(programs), "-G", "Ninja", "-DCMAKE_C_COMPILER=clang"]
+    for step in (
+        [*configure, "-DCMAKE_BUILD_TYPE=None", *definitions],
+        ["ninja", "-C", str(programs), f"-j{AT_ONCE}", *names],
+    ):
+        done = run(step)
+        if done.returncode:
+            sys.exit(f"{done.stdout}\n[fuzz] error: {' '.join(step)}: exit status {done.returncode}")
+
+
+def first_inputs(target: str, programs: Path) -> Path:
+    """A directory with the target's first inputs, written anew: they follow changes of the formats."""
+    folder = BUILD / "first" / target
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    writer = command(target, programs)
+    writer = [*writer, "--first-inputs"] if target in PYTHON_TARGETS else [f"{writer[0]}_first_inputs"]
+    done = run([*writer, str(folder)])
+    if done.returncode:
+        sys.exit(f"{done.stdout}\n[fuzz] error: {target}: its first inputs are a finding")
+    return folder
+
+
+@dataclass(frozen=True)
+class Outcome:
+    target: str
+    executions: int
+    inputs: int
+    found: bool
+    log: str
+
+
+def fuzz(target: str, seconds: float, programs: Path, environment: dict[str, str] | None = None) -> Outcome:
+    gathered = GATHERED / target
+    for folder in (gathered, KEPT / target, FINDINGS):
+        folder.mkdir(parents=True, exist_ok=True)
+    corpus = [gathered, KEPT / target, first_inputs(target, programs)]
+    limit = [f"-max_total_time={max(1, round(seconds))}", f"-artifact_prefix={FINDINGS}/{target}-"]
+    done = run(
+        [*command(target, programs), *OPTIONS, *limit, *map(str, corpus)],
+        env={**os.environ, **(environment or {})},
+    )
+    count = re.search(r"number_of_executed_units:\s*(\d+)", done.stdout)
+    return Outcome(
+        target,
+        int(count[1]) if count else 0,
+        len(list(gathered.iterdir())),
+        done.returncode != 0,
+        done.stdout,
+    )
+
+
+def fuzz_all(targets: list[str], seconds: float) -> bool:
+    """Whether none of them found anything; a line each."""
+    programs = BUILD / "c"
+    build([target for target in targets if target in C_TARGETS], programs)
+    total = 0
+    sound = True
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for outcome in pool.map(lambda target: fuzz(target, seconds, programs), targets):
+            total += outcome.executions
+            said = "FOUND" if outcome.found else "ok"
+            print(f"[fuzz] {outcome.target:14} {said:5} {outcome.executions:>10,} executions", flush=True)
+            if outcome.found:
+                sound = False
+                print("\n".join(outcome.log.splitlines()[-40:]))
+    print(f"[fuzz] {len(targets)} targets, {total:,} executions")
+    return sound
+
+
+# --- planted bugs -----------------------------------------------------------------------------------
+
+
+def plant(bug: Bug) -> Path:
+    """A copy of the file's top folder with the check dropped."""
+    top = {"core": "core", "ports": "ports/app", "python": "python"}[bug.file.split("/")[0]]
+    copy = BUILD / "planted" / bug.name / top
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(ROOT / top, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    path = BUILD / "planted" / bug.name / bug.file
+    text = path.read_text(encoding="utf-8")
+    if text.count(bug.check) != 1:
+        sys.exit(
+            f"[fuzz] error: {bug.file} has {bug.check!r} {text.count(bug.check)} times: name a check anew"
+        )
+    path.write_text(text.replace(bug.check, bug.dropped), encoding="utf-8")
+    return copy
+
+
+def is_found(bug: Bug) -> bool:
+    copy = plant(bug)
+    programs, environment = BUILD / "planted" / bug.name / "c", {}
+    if bug.target in PYTHON_TARGETS:
+        environment["PYTHONPATH"] = str(copy)
+    else:
+        build([bug.target], programs, f"-D{'APP' if copy.name == 'app' else 'CORE'}={copy}")
+    start = time.monotonic()
+    outcome = fuzz(bug.target, PLANTED_SECONDS, programs, environment)
+    took = time.monotonic() - start
+    said = f"found after {took:.0f} s" if outcome.found else f"NOT found in {took:.0f} s"
+    print(f"[fuzz] {bug.target:14} {bug.name}, planted in {bug.file}: {said}", flush=True)
+    return outcome.found
+
+
+# --- the corpus in the repository -------------------------------------------------------------------
+
+
+def keep(target: str) -> None:
+    """Merge what was gathered into the kept corpus, by what it reaches, and drop the largest beyond the limit."""
+    programs = BUILD / "c"
+    merged = BUILD / "merged" / target
+    shutil.rmtree(merged, ignore_errors=True)
+    merged.mkdir(parents=True)
+    sources = [folder for folder in (KEPT / target, GATHERED / target) if folder.is_dir()]
+    run([*command(target, programs), "-merge=1", *OPTIONS, str(merged), *map(str, sources)])
+    inputs = sorted(merged.iterdir(), key=lambda path: path.stat().st_size)
+    shutil.rmtree(KEPT / target, ignore_errors=True)
+    (KEPT / target).mkdir(parents=True)
+    total = 0
+    for path in inputs:
+        total += path.stat().st_size
+        if total > MOST_KEPT_BYTES:
+            break
+        shutil.copy(path, KEPT / target / path.name)
+    kept = len(list((KEPT / target).iterdir()))
+    print(f"[fuzz] {target:14} keeps {kept} of {len(inputs)} inputs", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "targets", nargs="*", metavar="TARGET", help=f"{', '.join(C_TARGETS + PYTHON_TARGETS)}"
+    )
+    parser.add_argument("--seconds", type=float, default=10, help="for each target")
+    parser.add_argument("--minutes", type=float, help="for all targets together")
+    parser.add_argument("--planted", action="store_true")
+    parser.add_argument("--keep", action="store_true")
+    options = parser.parse_args()
+    targets = options.targets or [*C_TARGETS, *PYTHON_TARGETS]
+    unknown = set(targets) - {*C_TARGETS, *PYTHON_TARGETS}
+    if unknown:
+        parser.error(f"there are no targets {', '.join(sorted(unknown))}")
+    if options.planted:
+        sys.exit(0 if all([is_found(bug) for bug in BUGS]) else 1)
+    if options.keep:
+        build([target for target in targets if target in C_TARGETS], BUILD / "c")
+        for target in targets:
+            keep(target)
+        return
+    seconds = options.seconds
+    if options.minutes is not None:
+        seconds = options.minutes * 60 * AT_ONCE / len(targets)
+    sys.exit(0 if fuzz_all(targets, seconds) else 1)
+
+
+if __name__ == "__main__":
+    main()
