@@ -64,10 +64,14 @@ class Leak:
         """The source with the leak in it, and the line where it is. Raises Failure."""
         found = source.count(self.after)
         if found != 1:
-            raise Failure(f"core/{self.file} has `{self.after}` {found} times: say in {TABLE.name} where it is now")
+            raise Failure(
+                f"core/{self.file} has `{self.after}` {found} times: say in {TABLE.name} where it is now"
+            )
         head, tail = source.split(self.after)
         head = MACROS + head
-        return f"{head}{self.after} PLANTED_{kind.upper()}({self.secret});{tail}", head.count("\n") + 1 + self.after.count("\n")
+        return f"{head}{self.after} PLANTED_{kind.upper()}({self.secret});{tail}", head.count(
+            "\n"
+        ) + 1 + self.after.count("\n")
 
 
 def read_table() -> tuple[list[Leak], set[str]]:
@@ -88,7 +92,10 @@ def check_table(leaks: Sequence[Leak], without_secrets: set[str]) -> list[str]:
     functions = public_functions()
     calls = {leak.call for leak in leaks}
     return [
-        *(f"{name} has no leak: plant one, or list it as without_secrets" for name in functions - calls - without_secrets),
+        *(
+            f"{name} has no leak: plant one, or list it as without_secrets"
+            for name in functions - calls - without_secrets
+        ),
         *(f"{name} is no public function" for name in (calls | without_secrets) - functions),
         *(f"{name} has a leak, and is listed as without_secrets" for name in calls & without_secrets),
     ]
@@ -96,7 +103,12 @@ def check_table(leaks: Sequence[Leak], without_secrets: set[str]) -> list[str]:
 
 def run(command: Sequence[str | Path]) -> tuple[int, str]:
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_SECONDS
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=TIMEOUT_SECONDS,
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -114,7 +126,11 @@ class Tree:
     @staticmethod
     def options(configuration: test_matrix.Configuration) -> list[str]:
         """Those of the matrix, without its folders and without errors for warnings."""
-        return [word for word in configuration.configure_command() if word.startswith("-D") and "WERROR" not in word]
+        return [
+            word
+            for word in configuration.configure_command()
+            if word.startswith("-D") and "WERROR" not in word
+        ]
 
     def copy(self) -> None:
         """What has not changed keeps its time, so that it is not compiled again."""

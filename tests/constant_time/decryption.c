@@ -93,9 +93,9 @@ static void send_reals(const cm_params *params, cm_slots slots, int log2_scale)
     const cm_secret_key key = secret_key_of(params);
     cm_ckks_values values = draw_reals(params, CM_FLOAT32, slots, CM_FIXED_63, false);
     values.log2_scale = (int16_t)log2_scale;
-    check_call(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                         open_cloud()),
-               CM_OK);
+    check_call(
+        cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, open_cloud()),
+        CM_OK);
 }
 
 static cm_ckks_expected expect_reals(cm_slots slots, cm_precision precision, cm_number number,
@@ -242,8 +242,7 @@ static void a_session_of_reals_is_held_in_constant_time(void)
 {
     for (unsigned way = 0; way < 2; way++) {
         const cm_precision precision = way ? CM_FIXED_63 : CM_FIXED_31;
-        const cm_ckks_values values =
-            draw_reals(&cm_n1024_q26, CM_INT32, CM_SLOTS_REAL, precision, false);
+        const cm_ckks_values values = draw_reals(&cm_n1024_q26, CM_INT32, CM_SLOTS_REAL, precision, false);
         const cm_aided_plan plan = {.scheme = CM_CKKS,
                                     .rounds = 2,
                                     .xof = CM_XOF_CHACHA20,

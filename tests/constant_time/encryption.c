@@ -66,8 +66,9 @@ static void every_xof_and_emitter_is_served_in_constant_time(void)
             const bool taken = form != SEAL_SEEDED || xof == CM_XOF_SHAKE256 || xof == CM_XOF_BLAKE2XB;
             const cm_ckks_values values =
                 draw_reals(&cm_n1024_q26, CM_FLOAT32, CM_SLOTS_REAL, CM_FIXED_31, false);
-            check_call(encrypt_reals(&cm_n1024_q26, &values, (cm_xof_kind)xof, open_writer((form_of_bytes)form)),
-                       taken ? CM_OK : CM_ERR_UNSUPPORTED);
+            check_call(
+                encrypt_reals(&cm_n1024_q26, &values, (cm_xof_kind)xof, open_writer((form_of_bytes)form)),
+                taken ? CM_OK : CM_ERR_UNSUPPORTED);
         }
     }
 }
@@ -156,9 +157,9 @@ static void an_integer_is_refused_without_telling_which(void)
             cm_bfv_values values = draw_integers(&cm_n1024_q26, (cm_number)number, CM_BFV_COEFFICIENTS,
                                                  way & 1u ? CM_BFV_32 : CM_BFV_16, SMALL_T);
             values.plain_modulus = 2;
-            check_call(encrypt_integers(&cm_n1024_q26, &values, CM_DOMAIN_NTT, CM_XOF_CHACHA20,
-                                        open_writer(FRAMES)),
-                       CM_ERR_VALUE_RANGE);
+            check_call(
+                encrypt_integers(&cm_n1024_q26, &values, CM_DOMAIN_NTT, CM_XOF_CHACHA20, open_writer(FRAMES)),
+                CM_ERR_VALUE_RANGE);
         }
     }
 }
@@ -173,8 +174,7 @@ static uint16_t read_secret(void *context, uint16_t index)
 static cm_status encrypt_readings(cm_xof_kind xof, uint32_t t)
 {
     static uint16_t readings[1000];
-    const cm_bfv_reader reader = {
-        .read = read_secret, .context = readings, .count = 1000, .plain_modulus = t};
+    const cm_bfv_reader reader = {.read = read_secret, .context = readings, .count = 1000, .plain_modulus = t};
     const cm_secret_key key = secret_key_of(&cm_n1024_q26);
     for (unsigned i = 0; i < 1000; i++) {
         readings[i] = (uint16_t)(i * 37u % 30000u);

@@ -98,7 +98,10 @@ typedef struct behaviour {
     void (*run)(void);
 } behaviour;
 
-#define BEHAVIOUR_OF(function) {#function, function}
+#define BEHAVIOUR_OF(function) \
+    { \
+#function, function \
+    }
 
 /* Each list ends with a null name. */
 extern const behaviour key_behaviours[];

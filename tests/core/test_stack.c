@@ -240,8 +240,7 @@ static void encrypt_reals_with_the_public_key(void)
 {
     const cm_ckks_values values = real_values(BUILD_PRECISION);
     const cm_public_key key = public_key();
-    outcome =
-        cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, open_writer(drop));
+    outcome = cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, open_writer(drop));
 }
 
 static void encrypt_a_real_out_of_range(void)
@@ -294,8 +293,7 @@ static uint16_t read_integer(void *context, uint16_t index)
 
 static void encrypt_readings(void)
 {
-    const cm_bfv_reader values = {
-        .read = read_integer, .context = readings, .count = N, .plain_modulus = T};
+    const cm_bfv_reader values = {.read = read_integer, .context = readings, .count = N, .plain_modulus = T};
     outcome = cm_bfv_encrypt_symmetric_read(&device, &secret_key, CM_XOF_CHACHA20, &values, arena,
                                             sizeof arena, open_writer(drop));
 }
@@ -567,7 +565,10 @@ typedef struct named_call {
     cm_status expected;
 } named_call;
 
-#define ENDS(call, status) {#call, call, status}
+#define ENDS(call, status) \
+    { \
+#call, call, status \
+    }
 
 static void check_calls(const named_call *calls, size_t count, cm_scheme scheme)
 {
