@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Plant leaks in a copy of the C library, one at a time: the test of constant time must find each.
 
-    tools/test_leaks.py             all of tests/constant_time/leaks.toml: a branch and an address by a secret each
+    tools/test_leaks.py             all of tests/constant_time/leaks.toml: a branch and an address each
     tools/test_leaks.py --sample    those that are part of `make test`
     tools/test_leaks.py flood       those whose call, file or secret has this in it
 
-A leak counts as found if memcheck reports it at its very line and the behaviour fails for that and nothing else.
-The table must keep up with the library: a place that is gone, a behaviour that finds no leak, and a public
-function that is neither in the table nor in its list of those without secrets are failures.
+A leak counts as found if memcheck reports it at its very line, and the behaviour fails for that and nothing
+else. The table must keep up with the library: a place that is gone, a behaviour that finds no leak, and a
+public function that is neither in the table nor in its list of those without secrets are failures.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ TABLE = REPOSITORY / "tests" / "constant_time" / "leaks.toml"
 HEADERS = REPOSITORY / "core" / "include" / "ciphermote"
 SUPPRESSIONS = REPOSITORY / "tests" / "constant_time" / "valgrind.supp"
 COPIED = ("CMakeLists.txt", "cmake", "core", "tests/core", "tests/constant_time")
+PLANTED = "planted.c"
+"""Its behaviours watch code of the test's own."""
 PROGRAM = Path("tests") / "constant_time" / "constant_time_tests"
 MEMCHECK = ("valgrind", "--quiet", "--expensive-definedness-checks=yes", f"--suppressions={SUPPRESSIONS}")
 TIMEOUT_SECONDS = 600
@@ -64,14 +66,10 @@ class Leak:
         """The source with the leak in it, and the line where it is. Raises Failure."""
         found = source.count(self.after)
         if found != 1:
-            raise Failure(
-                f"core/{self.file} has `{self.after}` {found} times: say in {TABLE.name} where it is now"
-            )
-        head, tail = source.split(self.after)
-        head = MACROS + head
-        return f"{head}{self.after} PLANTED_{kind.upper()}({self.secret});{tail}", head.count(
-            "\n"
-        ) + 1 + self.after.count("\n")
+            raise Failure(f"core/{self.file} has `{self.after}` {found} times, not once: mend {TABLE.name}")
+        before, behind = source.split(self.after)
+        before = f"{MACROS}{before}{self.after}"
+        return f"{before} PLANTED_{kind.upper()}({self.secret});{behind}", before.count("\n") + 1
 
 
 def read_table() -> tuple[list[Leak], set[str]]:
@@ -87,17 +85,24 @@ def public_functions() -> set[str]:
     return set(re.findall(r"^[A-Za-z][\w \t*]*?\b(cm_\w+)\(", text, flags=re.MULTILINE))
 
 
+def behaviours() -> set[str]:
+    """All that the test of constant time watches the library by."""
+    text = "\n".join(path.read_text() for path in TABLE.parent.glob("*.c") if path.name != PLANTED)
+    return set(re.findall(r"\bBEHAVIOUR_OF\((\w+)\)", text))
+
+
 def check_table(leaks: Sequence[Leak], without_secrets: set[str]) -> list[str]:
-    """What the table lacks, or has too much of, beside the library."""
+    """What the table lacks, or has too much of, beside the library and its test."""
     functions = public_functions()
     calls = {leak.call for leak in leaks}
+    named = {leak.behaviour for leak in leaks}
+    neither = functions - calls - without_secrets
     return [
-        *(
-            f"{name} has no leak: plant one, or list it as without_secrets"
-            for name in functions - calls - without_secrets
-        ),
+        *(f"{name} has no leak: plant one, or list it as without_secrets" for name in neither),
         *(f"{name} is no public function" for name in (calls | without_secrets) - functions),
         *(f"{name} has a leak, and is listed as without_secrets" for name in calls & without_secrets),
+        *(f"no leak is planted for {name}" for name in behaviours() - named),
+        *(f"there is no behaviour {name}" for name in named - behaviours()),
     ]
 
 
@@ -126,11 +131,8 @@ class Tree:
     @staticmethod
     def options(configuration: test_matrix.Configuration) -> list[str]:
         """Those of the matrix, without its folders and without errors for warnings."""
-        return [
-            word
-            for word in configuration.configure_command()
-            if word.startswith("-D") and "WERROR" not in word
-        ]
+        words = configuration.configure_command()
+        return [word for word in words if word.startswith("-D") and "WERROR" not in word]
 
     def copy(self) -> None:
         """What has not changed keeps its time, so that it is not compiled again."""
@@ -154,9 +156,6 @@ class Tree:
 
     def behave(self, *behaviours: str) -> tuple[int, str]:
         return run([*MEMCHECK, self.build / PROGRAM, *behaviours])
-
-    def behaviours(self) -> set[str]:
-        return set(run([self.build / PROGRAM, "list"])[1].split())
 
     def check_unchanged(self, behaviours: set[str]) -> None:
         """A leak shows nothing where the library alone fails."""
@@ -200,15 +199,6 @@ def plant_all(configuration: test_matrix.Configuration, name: str, leaks: Sequen
             except Failure as failure:
                 survivors.append(f"{kind} by {leak.secret} in {leak.file} ({name}): {failure}")
     return survivors
-
-
-def check_behaviours(configuration: test_matrix.Configuration, name: str, leaks: Sequence[Leak]) -> list[str]:
-    known = Tree(configuration, name).behaviours()
-    named = {leak.behaviour for leak in leaks}
-    return [
-        *(f"no leak is planted for {behaviour}" for behaviour in known - named),
-        *(f"there is no behaviour {behaviour}" for behaviour in named - known),
-    ]
 
 
 def jobs_for(leaks: Sequence[Leak], compiler: str, level: str, trees: int) -> list[Callable[[], list[str]]]:

@@ -1,6 +1,6 @@
 /*
  * The test of constant time (watch.h says how it works). Run it under valgrind: without an argument, all behaviours; with
- * their names, those alone; with "list", nothing but their names; with "leaks", whether leaks are found.
+ * their names, those alone; with "leaks", whether leaks are found.
  *
  * Divisions, and multiplications whose time varies, are beyond memcheck: see docs/security.md. tools/test_leaks.py plants
  * leaks in the library, to see that the behaviours find them.
@@ -39,11 +39,6 @@ static void run(const behaviour *one)
     one->run();
 }
 
-static void print_name(const behaviour *one)
-{
-    puts(one->name);
-}
-
 static const char *wanted;
 static bool found;
 
@@ -66,10 +61,6 @@ static void run_named(const char *name)
 int main(int count, char **arguments)
 {
     cm_check_state.topic = "constant time";
-    if (count == 2 && strcmp(arguments[1], "list") == 0) {
-        visit_all(print_name);
-        return EXIT_SUCCESS;
-    }
     if (!RUNNING_ON_VALGRIND) {
         puts("This test shows nothing by itself: run it as `valgrind ./constant_time_tests`.");
         return EXIT_FAILURE;

@@ -28,23 +28,20 @@ void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t
     seeds->counter = counter;
     keyed_block(seeds->block, seeds->key, CM_LABEL_PUBLIC_SEED, 0);
     memcpy(seeds->public_seed, seeds->block, sizeof seeds->public_seed);
-    /* It is sent, and its expansion rejects by its residues. */
-    cm_declassify(seeds->public_seed, sizeof seeds->public_seed);
     keyed_block(seeds->block, seeds->key, CM_LABEL_SECRET_SEED, 0);
     memcpy(seeds->secret_seed, seeds->block, sizeof seeds->secret_seed);
     cm_wipe(seeds->block, sizeof seeds->block);
     cm_wipe(seeds->key, sizeof seeds->key);
 }
 
-/* Whether two stretches of bytes differ anywhere, in time that does not tell where. */
-static bool differ(const uint8_t *a, const uint8_t *b, size_t length)
+/* Not zero if two stretches of bytes differ, in time that does not tell where. */
+static uint8_t difference_of(const uint8_t *a, const uint8_t *b, size_t length)
 {
     uint8_t difference = 0;
     for (size_t i = 0; i < length; i++) {
         difference |= (uint8_t)(a[i] ^ b[i]);
     }
-    /* The call's status tells whether a draw was refused. */
-    return cm_declassified(difference != 0);
+    return difference;
 }
 
 /* A stuck source repeats a byte or a half within one draw, or a whole draw: each has a chance below 2^-119 otherwise. */
@@ -56,13 +53,15 @@ static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTE
         return CM_ERR_RANDOM;
     }
     keyed_block(image, randomness, CM_LABEL_DRAW_CHECK, 0);
-    const bool varies = differ(randomness, randomness + 1, DRAW_BYTES - 1u) &&
-                        differ(randomness, randomness + DRAW_BYTES / 2, DRAW_BYTES / 2);
-    const bool fresh = !device->drawn || differ(image, device->last_draw, sizeof device->last_draw);
+    const bool same_bytes = difference_of(randomness, randomness + 1, DRAW_BYTES - 1u) == 0;
+    const bool same_halves = difference_of(randomness, randomness + DRAW_BYTES / 2, DRAW_BYTES / 2) == 0;
+    const bool same_draw = difference_of(image, device->last_draw, sizeof device->last_draw) == 0;
+    /* The call's status tells whether a draw was refused, not why. */
+    const bool refused = cm_declassified(same_bytes | same_halves | (same_draw & device->drawn));
     memcpy(device->last_draw, image, sizeof device->last_draw);
     device->drawn = true;
     cm_wipe(image, CM_CHACHA20_BLOCK_BYTES);
-    return varies && fresh ? CM_OK : CM_ERR_RANDOM;
+    return refused ? CM_ERR_RANDOM : CM_OK;
 }
 
 /* The reservation is on record, and read back, before the first counter in it is used. */

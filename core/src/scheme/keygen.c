@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "random/bytes.h"
+#include "random/declassify.h"
 #include "random/sample.h"
 #include "random/wipe.h"
 #include "scheme/noise.h"
@@ -37,6 +38,7 @@ cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, 
     if (status == CM_OK) {
         status = cm_secret_key_generate(params, seeds.secret_seed, ternary);
         *key_id = cm_load64(seeds.public_seed);
+        cm_declassify(key_id, sizeof *key_id); /* it names the pair to everyone */
     }
     cm_wipe(&seeds, sizeof seeds);
     cm_wipe_stack();

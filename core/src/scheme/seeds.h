@@ -8,6 +8,7 @@
 #include "ciphermote/device.h"
 #include "ciphermote/emitter.h"
 #include "ciphermote/keys.h"
+#include "random/declassify.h"
 #include "random/wipe.h"
 #include "random/xof.h"
 
@@ -34,7 +35,9 @@ CM_MUST_CHECK static inline cm_status cm_seeds_draw_into(cm_device *device, void
     const cm_status status = cm_seeds_draw(device, seeds);
     if (status == CM_OK) {
         info->counter = seeds->counter;
-        memcpy(info->seed, seeds->public_seed, cm_public_seed_bytes(info->xof));
+        const size_t length = cm_public_seed_bytes(info->xof);
+        memcpy(info->seed, seeds->public_seed, length);
+        cm_declassify(info->seed, length); /* it is sent, and its expansion rejects by its residues */
         cm_stream_set_key(stream, seeds->secret_seed);
     }
     cm_wipe(seeds, sizeof *seeds);
