@@ -425,7 +425,7 @@ void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_r
     await(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
 }
 
-/* Out of line, so that its frame is not on the stack while residues are taken. */
+/* Each part out of line, so that none has the others' variables below it on the stack. */
 static CM_NOINLINE cm_status take_header(cm_frame_reader *reader, const uint8_t *bytes)
 {
     cm_frame frame;
@@ -507,7 +507,7 @@ static bool unpack_summed(cm_frame_reader *reader, const uint8_t *bytes, uint32_
 
 #endif
 
-static cm_status take_group(cm_frame_reader *reader, const uint8_t *bytes)
+static CM_NOINLINE cm_status take_group(cm_frame_reader *reader, const uint8_t *bytes)
 {
     uint32_t residues[CM_FRAME_GROUP];
     if (!unpack_summed(reader, bytes, residues)) {
