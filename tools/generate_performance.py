@@ -44,6 +44,7 @@ RESULTS = {
     "m4-options": "make bench-m4-options",
     "client": "make bench-client",
     "microbit": "make bench-microbit",
+    "demo": "make demo",
     "avr": "make bench-avr",
 }
 """Files of bench/results, and what writes them."""
@@ -370,6 +371,16 @@ def microbit_table(microbit: Results) -> list[str]:
     return table(header, rows)
 
 
+def demo_table(demo: Results) -> list[str]:
+    titles = {"symmetric": "symmetric key alone, ChaCha20", "asymmetric": "public key alone"}
+    rows = []
+    for kind, title in titles.items():
+        parts = demo.params(f"demo.device_ram_bytes.{kind}")
+        figures = (parts["arena"], parts["static"], parts["stack"], demo[f"demo.device_ram_bytes.{kind}"])
+        rows.append((title, *(f"{figure:,}" for figure in figures)))
+    return table(("n = 4096, Cortex-M4, bytes", "Arena", "All static data", "Stack", "Total RAM"), rows)
+
+
 def arduino_table(avr: Results) -> list[str]:
     titles = {
         "bfv_encrypt_symmetric.n1024": "Uno: BFV, n = 1024, 1024 integers",
@@ -629,7 +640,7 @@ def files() -> dict[Path, str]:
         plots = {"profile.svg": plot_profile(m4), "ram_against_time.svg": plot_ram_against_time(options)}
     documents: dict[str, dict[str, list[str]]] = {
         "README.md": {"summary": readme_summary(m4, client, avr)},
-        "ports/README.md": {"microbit": microbit_table(load("microbit"))},
+        "ports/README.md": {"microbit": microbit_table(load("microbit")), "demo": demo_table(load("demo"))},
         "ports/arduino/README.md": {"arduino": arduino_table(avr)},
         "docs/performance.md": {
             "presets": preset_table(m4),
