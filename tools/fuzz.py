@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Fuzz every parser of bytes from outside: those of the C library and its application, and those of the Python package.
+"""Fuzz every parser of bytes from outside: the C library's, its application's and the Python package's.
 
     tools/fuzz.py                       10 seconds each, two at a time
-    tools/fuzz.py --minutes 60          an hour in all; or name the targets that shall have it
+    tools/fuzz.py --minutes 60          an hour of each core's time; or name the targets that shall have it
     tools/fuzz.py --planted             plants bugs in copies, and fails unless the targets find them
     tools/fuzz.py --keep                adds what new inputs reach to tests/fuzz/corpus, as few as do
 
@@ -25,7 +25,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FUZZ, BUILD = ROOT / "tests/fuzz", ROOT / "build/fuzz"
-KEPT, GATHERED, FINDINGS = FUZZ / "corpus", BUILD / "corpus", BUILD / "findings"
+KEPT, PLANTED = FUZZ / "corpus", BUILD / "planted"
 PYTHON = ROOT / ".venv/bin/python"
 C_TARGETS = ("frames", "decrypt", "aided", "device", "accelerator")
 PYTHON_TARGETS = (
@@ -42,7 +42,7 @@ OPTIONS = (f"-max_len={MOST_INPUT_BYTES}", "-timeout=20", "-rss_limit_mb=2048", 
 
 @dataclass(frozen=True)
 class Bug:
-    """A check that is dropped from a file, and the target that must notice. name: of the folder of copies."""
+    """A check that is dropped from a file, and the target that must notice."""
 
     name: str
     target: str
@@ -52,22 +52,14 @@ class Bug:
 
 
 BUGS = (
+    Bug("length", "frames", "core/src/wire/frame.c", "length < frame->frame_bytes", "false"),
+    Bug("residue", "frames", "core/src/wire/frame.c", "return borrows >> 31 != 0;", "return borrows != 1u;"),
     Bug(
-        "frame-length",
-        "frames",
-        "core/src/wire/frame.c",
-        "length < frame->frame_bytes",
-        "length < CM_FRAME_HEADER_BYTES",
+        "tiles", "decrypt", "core/src/scheme/decrypt.c", "info->log2_tiles != decryption->log2_tiles", "false"
     ),
-    Bug("residue", "decrypt", "core/src/wire/frame.c", "below >> 31 == 0", "false"),
-    Bug("payload", "device", "ports/app/protocol.c", "fits = length <= capacity", "fits = true"),
-    Bug(
-        "galois",
-        "py-seal",
-        "python/ciphermote/seal_bytes.py",
-        "if count > self.left:",
-        "if False:",
-    ),
+    Bug("payload", "device", "ports/app/protocol.c", "length <= capacity", "capacity > 0"),
+    Bug("count", "py-seal", "python/ciphermote/seal_bytes.py", "if count > self.left:", "if False:"),
+    Bug("end", "py-link", "python/ciphermote/link.py", "if len(payload) != _END.size:", "if False:"),
 )
 
 
@@ -92,7 +84,7 @@ def run(arguments: list[str], **options: object) -> subprocess.CompletedProcess[
 
 
 def build(targets: list[str], programs: Path, *definitions: str) -> None:
-    """Compile these C targets and the writers of their first inputs. SystemExit with what the compiler says."""
+    """Compile C targets and the writers of their first inputs. SystemExit with what the compiler says."""
     if not targets:
         return
     names = [name for target in targets for name in (target, f"{target}_first_inputs")]
@@ -115,7 +107,7 @@ def first_inputs(target: str, programs: Path) -> Path:
     writer = [*writer, "--first-inputs"] if target in PYTHON_TARGETS else [f"{writer[0]}_first_inputs"]
     done = run([*writer, str(folder)])
     if done.returncode:
-        sys.exit(f"{done.stdout}\n[fuzz] error: {target}: its first inputs are a finding")
+        sys.exit(f"{done.stdout}\n[fuzz] error: {target}: its first inputs cannot be written")
     return folder
 
 
@@ -128,15 +120,17 @@ class Outcome:
     log: str
 
 
-def fuzz(target: str, seconds: float, programs: Path, environment: dict[str, str] | None = None) -> Outcome:
-    gathered = GATHERED / target
-    for folder in (gathered, KEPT / target, FINDINGS):
+def fuzz(target: str, seconds: float, programs: Path, place: Path) -> Outcome:
+    """Run a target. place: inputs gather here, findings too; and a package with a bug in it, if any."""
+    gathered, findings = place / "corpus" / target, place / "findings"
+    for folder in (gathered, KEPT / target, findings):
         folder.mkdir(parents=True, exist_ok=True)
+    package = place / "python/ciphermote"
     corpus = [gathered, KEPT / target, first_inputs(target, programs)]
-    limit = [f"-max_total_time={max(1, round(seconds))}", f"-artifact_prefix={FINDINGS}/{target}-"]
+    limit = [f"-max_total_time={max(1, round(seconds))}", f"-artifact_prefix={findings}/{target}-"]
     done = run(
         [*command(target, programs), *OPTIONS, *limit, *map(str, corpus)],
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, "CIPHERMOTE_PLANTED": str(package) if package.is_dir() else ""},
     )
     count = re.search(r"number_of_executed_units:\s*(\d+)", done.stdout)
     return Outcome(
@@ -155,7 +149,7 @@ def fuzz_all(targets: list[str], seconds: float) -> bool:
     total = 0
     sound = True
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for outcome in pool.map(lambda target: fuzz(target, seconds, programs), targets):
+        for outcome in pool.map(lambda target: fuzz(target, seconds, programs, BUILD), targets):
             total += outcome.executions
             said = "FOUND" if outcome.found else "ok"
             print(f"[fuzz] {outcome.target:14} {said:5} {outcome.executions:>10,} executions", flush=True)
@@ -169,31 +163,30 @@ def fuzz_all(targets: list[str], seconds: float) -> bool:
 # --- planted bugs -----------------------------------------------------------------------------------
 
 
-def plant(bug: Bug) -> Path:
-    """A copy of the file's top folder with the check dropped."""
-    top = {"core": "core", "ports": "ports/app", "python": "python"}[bug.file.split("/")[0]]
-    copy = BUILD / "planted" / bug.name / top
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(ROOT / top, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    path = BUILD / "planted" / bug.name / bug.file
-    text = path.read_text(encoding="utf-8")
-    if text.count(bug.check) != 1:
-        sys.exit(
-            f"[fuzz] error: {bug.file} has {bug.check!r} {text.count(bug.check)} times: name a check anew"
-        )
-    path.write_text(text.replace(bug.check, bug.dropped), encoding="utf-8")
-    return copy
+def copy_tree() -> None:
+    """A copy of what bugs are planted in, touching only files that differ, so that few are compiled anew."""
+    for top in ("core", "ports/app", "python/ciphermote"):
+        for source in (ROOT / top).rglob("*"):
+            copy = PLANTED / source.relative_to(ROOT)
+            if source.suffix == ".pyc" or not source.is_file():
+                continue
+            if not copy.exists() or copy.read_bytes() != source.read_bytes():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                copy.write_bytes(source.read_bytes())
 
 
 def is_found(bug: Bug) -> bool:
-    copy = plant(bug)
-    programs, environment = BUILD / "planted" / bug.name / "c", {}
-    if bug.target in PYTHON_TARGETS:
-        environment["PYTHONPATH"] = str(copy)
-    else:
-        build([bug.target], programs, f"-D{'APP' if copy.name == 'app' else 'CORE'}={copy}")
+    copy_tree()
+    path = PLANTED / bug.file
+    text = path.read_text(encoding="utf-8")
+    if text.count(bug.check) != 1:
+        sys.exit(f"[fuzz] error: {bug.check!r} is not once in {bug.file}: name another check")
+    path.write_text(text.replace(bug.check, bug.dropped), encoding="utf-8")
+    programs = PLANTED / "c"
+    if bug.target in C_TARGETS:
+        build([bug.target], programs, f"-DCORE={PLANTED}/core", f"-DAPP={PLANTED}/ports/app")
     start = time.monotonic()
-    outcome = fuzz(bug.target, PLANTED_SECONDS, programs, environment)
+    outcome = fuzz(bug.target, PLANTED_SECONDS, programs, PLANTED)
     took = time.monotonic() - start
     said = f"found after {took:.0f} s" if outcome.found else f"NOT found in {took:.0f} s"
     print(f"[fuzz] {bug.target:14} {bug.name}, planted in {bug.file}: {said}", flush=True)
@@ -204,12 +197,12 @@ def is_found(bug: Bug) -> bool:
 
 
 def keep(target: str) -> None:
-    """Merge what was gathered into the kept corpus, by what it reaches, and drop the largest beyond the limit."""
+    """Merge what was gathered into the kept corpus, by what it reaches; the largest beyond the limit go."""
     programs = BUILD / "c"
     merged = BUILD / "merged" / target
     shutil.rmtree(merged, ignore_errors=True)
     merged.mkdir(parents=True)
-    sources = [folder for folder in (KEPT / target, GATHERED / target) if folder.is_dir()]
+    sources = [folder for folder in (KEPT / target, BUILD / "corpus" / target) if folder.is_dir()]
     run([*command(target, programs), "-merge=1", *OPTIONS, str(merged), *map(str, sources)])
     inputs = sorted(merged.iterdir(), key=lambda path: path.stat().st_size)
     shutil.rmtree(KEPT / target, ignore_errors=True)
@@ -225,23 +218,21 @@ def keep(target: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "targets", nargs="*", metavar="TARGET", help=f"{', '.join(C_TARGETS + PYTHON_TARGETS)}"
-    )
+    every = (*C_TARGETS, *PYTHON_TARGETS)
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(every))
     parser.add_argument("--seconds", type=float, default=10, help="for each target")
     parser.add_argument("--minutes", type=float, help="for all targets together")
     parser.add_argument("--planted", action="store_true")
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
-    targets = options.targets or [*C_TARGETS, *PYTHON_TARGETS]
-    unknown = set(targets) - {*C_TARGETS, *PYTHON_TARGETS}
-    if unknown:
+    targets = options.targets or list(every)
+    if unknown := set(targets).difference(every):
         parser.error(f"there are no targets {', '.join(sorted(unknown))}")
     if options.planted:
-        sys.exit(0 if all([is_found(bug) for bug in BUGS]) else 1)
+        missed = [bug for bug in BUGS if not is_found(bug)]
+        sys.exit(1 if missed else 0)
     if options.keep:
         build([target for target in targets if target in C_TARGETS], BUILD / "c")
         for target in targets:
