@@ -16,7 +16,7 @@ demo-uno: setup-test ## eight simulated Arduino Unos encrypt demand curves, an e
 demo-client-aided: setup-demo ## a neural network in rounds: linear layers under encryption, ReLU on the Cortex-M4
 	.venv/bin/ciphermote demo-client-aided
 
-test: lint test-c test-qemu test-avr test-python test-rtl ## the six goals that follow
+test: lint test-c test-qemu test-avr test-python test-fuzz test-rtl ## the seven goals that follow
 
 lint: setup-test ## formatting and static checks of C, Python and shell
 	tools/lint.sh
@@ -37,6 +37,10 @@ test-python: setup-test ## the Python tests and the packaging tests
 	$(MAKE) --no-print-directory -C ports firmware
 	.venv/bin/python -m pytest -n 2 --ignore tests/avr
 
+test-fuzz: setup-test ## ten seconds of each fuzz target, and bugs planted for them to find
+	.venv/bin/python tools/fuzz.py
+	.venv/bin/python tools/fuzz.py --planted
+
 test-rtl: setup-rtl ## the hardware: lint, every module in simulation, the engine at n = 4096
 	$(MAKE) --no-print-directory -C rtl test
 
@@ -45,6 +49,9 @@ test-leaks: setup-test ## plant leaks of secrets in copies of the C library: the
 
 test-configurations: setup-test ## every combination of the C library's options: half an hour and more; goes on where it stopped
 	.venv/bin/python tools/test_configurations.py --all
+
+fuzz: setup-test ## the fuzz targets for longer: make fuzz MINUTES=60
+	.venv/bin/python tools/fuzz.py --minutes $(or $(MINUTES),10)
 
 bench-m4: setup-demo ## cycles, RAM and flash of an encryption on a Cortex-M4, and that no secret changes them
 	.venv/bin/python bench/m4/run.py
