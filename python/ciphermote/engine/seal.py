@@ -237,7 +237,7 @@ class SealEngine(Engine):
 
     @property
     def confined(self) -> frozenset[str]:
-        """What no worker process can reach any more: "files", "truncation", "tcp", "processes" (worker.confine)."""
+        """What no worker can reach any more, of files, truncation, tcp and processes (worker.confine)."""
         return frozenset.intersection(*(worker.confined for worker in self._workers))
 
     def check(self, ciphertext: Bytes) -> SealCiphertext:
