@@ -224,7 +224,7 @@ def uno_rows() -> Iterator[Row]:
             },
         )
         # The next encryption may have begun to send.
-        sent = next(iter(FrameReader(PARAMETERS, KEY_ID, plain_modulus=PLAIN_MODULUS).feed(machine.text)))
+        sent = FrameReader(PARAMETERS, KEY_ID, plain_modulus=PLAIN_MODULUS).feed(machine.text).sets[0]
         yield Row(f"{prefix}.emitted_bytes", sent.frame_bytes, "bytes", params)
 
 
