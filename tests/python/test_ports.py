@@ -618,7 +618,7 @@ def microbits(tmp_path_factory: pytest.TempPathFactory) -> Microbits:
         images[kind] = headers / "firmware.elf"
         build_microbit(directory, headers, images[kind])
     small = directory / "small-stack.elf"
-    build_microbit(directory, directory / "both", small, "LDFLAGS=-Wl,--defsym=stack_bytes=600")
+    build_microbit(directory, directory / "both", small, "LDFLAGS=-Wl,--defsym=stack_bytes=960")
     return Microbits(store, images, small)
 
 
