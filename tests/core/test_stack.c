@@ -5,7 +5,15 @@
  */
 #include "check.h"
 
-#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(CM_TEST_NO_STACK)
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#define SANITIZED __has_feature(address_sanitizer) /* how clang says so */
+#else
+#define SANITIZED 0
+#endif
+
+#if defined(__linux__) && !SANITIZED && !defined(CM_TEST_NO_STACK)
 #define SEARCHES_STACK 1
 #else
 #define SEARCHES_STACK 0
