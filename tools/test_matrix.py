@@ -88,7 +88,7 @@ def watched_configurations() -> list[Configuration]:
     """Those of the test of constant time, for rings up to the largest that it encrypts with."""
     flags = {level: f"-{level}" for level in ("O2", "O3", "Os")}
     flags |= {
-        "tiny": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY -DCM_NO_INT128",
+        "tiny": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY -DCM_CONFIG_SMALL=0 -DCM_NO_INT128",
         "balanced": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED",
         "fast": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST",
     }

@@ -336,6 +336,58 @@ static void a_key_without_what_the_build_asks_of_it_is_refused(void)
     CHECK(cm_bfv_decrypt_begin(&decryption, &other_form, &expected, arena, sizeof arena) == CM_ERR_ARGUMENT);
 }
 
+static cm_status encrypt_to(cm_emitter *emitter, const cm_secret_key *secret)
+{
+    static const uint16_t numbers[4] = {1, 2, 3, 4};
+    const cm_bfv_values values = {.data = numbers,
+                                  .count = 4,
+                                  .number = CM_UINT16,
+                                  .encoding = CM_BFV_BATCH,
+                                  .width = CM_BFV_16,
+                                  .plain_modulus = T};
+    return cm_bfv_encrypt_symmetric(&device, secret, CM_XOF_CHACHA20, &values, CM_DOMAIN_NTT, arena,
+                                    sizeof arena, emitter);
+}
+
+static void what_was_never_initialised_is_refused(void)
+{
+    const cm_secret_key secret = test_secret_key(&params, KEY_ID, ternary);
+    const cm_sink sink = {store, NULL};
+    cm_frame_writer writer;
+    cm_seal_writer seal;
+    cm_frame_reader reader;
+    memset(&writer, 0, sizeof writer);
+    CHECK(encrypt_to(&writer.emitter, &secret) == CM_ERR_ARGUMENT);
+    cm_frame_writer_init(&writer, (cm_sink){NULL, NULL});
+    CHECK(encrypt_to(&writer.emitter, &secret) == CM_ERR_ARGUMENT);
+    cm_seal_writer_init(&seal, (cm_seal_form)0, sink);
+    CHECK(encrypt_to(&seal.emitter, &secret) == CM_ERR_ARGUMENT);
+    memset(&reader, 0, sizeof reader);
+    CHECK(cm_frame_reader_feed(&reader, (const uint8_t *)"CM", 2) == CM_ERR_ARGUMENT);
+    memset(&decryption, 0, sizeof decryption);
+    cm_frame_reader_init(&reader, &params, &decryption.receiver);
+    CHECK(cm_frame_reader_feed(&reader, (const uint8_t *)"CM", 2) == CM_ERR_ARGUMENT);
+    cm_seed_expander_init(&expander, &decryption.receiver);
+    cm_frame_reader_init(&reader, &params, &expander.receiver);
+    CHECK(cm_frame_reader_feed(&reader, (const uint8_t *)"CM", 2) == CM_ERR_ARGUMENT);
+}
+
+/* Under a key of zeros, anybody reads the message. */
+static void a_key_that_was_never_filled_in_is_refused(void)
+{
+    static const uint32_t zeros[PRIMES * N];
+    const cm_sink sink = {store, NULL};
+    const cm_secret_key empty = {&params, KEY_ID, (const uint8_t *)zeros, zeros};
+    cm_flat_public_key flat = {&public_key[0][0][0], 0};
+    cm_frame_writer writer;
+    cm_frame_writer_init(&writer, sink);
+    CHECK(encrypt_to(&writer.emitter, &empty) == CM_ERR_ARGUMENT);
+    CHECK(cm_flat_public_key_polynomial(&flat, 0, 0) == NULL);
+    CHECK(cm_flat_public_key_polynomial(NULL, 0, 0) == NULL);
+    flat = (cm_flat_public_key){NULL, N};
+    CHECK(cm_flat_public_key_polynomial(&flat, 0, 0) == NULL);
+}
+
 void test_round_trip(void)
 {
     make_keys();
@@ -348,4 +400,6 @@ void test_round_trip(void)
     RUN(a_damaged_seed_is_never_expanded);
     RUN(residues_need_the_seed_of_their_own_ciphertext_before_them);
     RUN(a_key_without_what_the_build_asks_of_it_is_refused);
+    RUN(what_was_never_initialised_is_refused);
+    RUN(a_key_that_was_never_filled_in_is_refused);
 }

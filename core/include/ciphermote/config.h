@@ -6,7 +6,7 @@
  * Options given nowhere take the defaults below. Combinations that cannot work stop the build with a sentence.
  *
  * An application sees the options of its library: an installed library carries them in build.h, and where both are compiled from
- * source, both get the same flags. If they differ all the same, the link fails: symbols.h.
+ * source, both get the same flags. If they differ in what changes a size or a layout, the link fails: symbols.h.
  */
 #ifndef CIPHERMOTE_CONFIG_H
 #define CIPHERMOTE_CONFIG_H

@@ -128,7 +128,7 @@ typedef struct cm_ckks_expected {
     cm_number number;   /* CM_FLOAT32 or CM_INT32 */
     int16_t exponent;   /* an integer counts times 2^exponent, -128 .. 127; ignored for floats */
     uint8_t log2_tiles; /* as in cm_bfv_expected */
-    uint32_t largest;   /* no slot is larger in magnitude, |z| if it is complex; from 1 */
+    uint32_t largest; /* no slot is larger in magnitude, |z| if it is complex; from 1. Held to the scale, not to the values */
 } cm_ckks_expected;
 
 #define CM_CKKS_DECRYPT_ARENA_BYTES(n, slots, precision, log2_tiles) \

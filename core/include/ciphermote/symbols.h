@@ -3,12 +3,20 @@
  * application compiled with other options than its library does not link: the linker names the missing function with the options
  * that the application has, such as
  *     undefined reference to `cm_device_init__small_0__max_log2_n_14__log2_tiles_1__store_noise_1__...'
- * Give both the same options, and see ciphermote/config.h.
+ * `nm` shows those of the library. Give both the same, and see ciphermote/config.h. A file that calls none of these functions is not
+ * checked: compile all files of a program alike.
  */
 #ifndef CIPHERMOTE_SYMBOLS_H
 #define CIPHERMOTE_SYMBOLS_H
 
 #include "ciphermote/config.h"
+
+/* On ARM an ABI decides how large enums are, and with them structs. */
+#ifdef __ARM_SIZEOF_MINIMAL_ENUM
+#define CM_SYMBOL_ENUM_BYTES __ARM_SIZEOF_MINIMAL_ENUM
+#else
+#define CM_SYMBOL_ENUM_BYTES 0
+#endif
 
 #if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
 #define CM_SYMBOL_ROOTS_IN_RAM 1
@@ -27,7 +35,8 @@
     CM_SYMBOL_JOIN(CM_SYMBOL_5(name), __transformed_secret_, CM_CONFIG_TRANSFORMED_SECRET)
 #define CM_SYMBOL_7(name) CM_SYMBOL_JOIN(CM_SYMBOL_6(name), __whole_products_, CM_CONFIG_WHOLE_PRODUCTS)
 #define CM_SYMBOL_8(name) CM_SYMBOL_JOIN(CM_SYMBOL_7(name), __roots_in_ram_, CM_SYMBOL_ROOTS_IN_RAM)
-#define CM_SYMBOL(name) CM_SYMBOL_JOIN(CM_SYMBOL_8(name), __digests_, CM_DIGESTS)
+#define CM_SYMBOL_9(name) CM_SYMBOL_JOIN(CM_SYMBOL_8(name), __digests_, CM_DIGESTS)
+#define CM_SYMBOL(name) CM_SYMBOL_JOIN(CM_SYMBOL_9(name), __enum_bytes_, CM_SYMBOL_ENUM_BYTES)
 
 #define cm_device_init CM_SYMBOL(cm_device_init)
 #define cm_device_emit_public_key CM_SYMBOL(cm_device_emit_public_key)
@@ -48,6 +57,9 @@
 #define cm_bfv_noise_begin CM_SYMBOL(cm_bfv_noise_begin)
 #define cm_ckks_decrypt_begin CM_SYMBOL(cm_ckks_decrypt_begin)
 #define cm_aided_begin CM_SYMBOL(cm_aided_begin)
+#define cm_aided_feed CM_SYMBOL(cm_aided_feed)
+#define cm_aided_finish CM_SYMBOL(cm_aided_finish)
+#define cm_aided_wipe CM_SYMBOL(cm_aided_wipe)
 #define cm_aided_send CM_SYMBOL(cm_aided_send)
 #define cm_aided_answer CM_SYMBOL(cm_aided_answer)
 

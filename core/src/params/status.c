@@ -7,11 +7,11 @@ const char *cm_status_text(cm_status status)
     case CM_OK:
         return "The call succeeded.";
     case CM_ERR_ARGUMENT:
-        return "An argument is a null pointer or outside its documented "
-               "range: check it against the header.";
+        return "An argument or a field is null, forgotten (0) or outside its range, or a struct was not "
+               "initialised: check each against the call's header.";
     case CM_ERR_PARAMS:
-        return "This build or this call cannot use the parameter "
-               "set: raise CM_CONFIG_MAX_LOG2_N or take another set.";
+        return "This build or this call cannot use the parameter set, or a frame is of another set than its "
+               "reader: raise CM_CONFIG_MAX_LOG2_N, or give both sides one set.";
     case CM_ERR_ARENA:
         return "The arena is too small or not aligned to 8 bytes: size it with the "
                "CM_..._ARENA_BYTES macro.";
@@ -22,8 +22,8 @@ const char *cm_status_text(cm_status status)
         return "A value is NaN or infinite, which has no encryption: "
                "check the sensor or the arithmetic before.";
     case CM_ERR_VALUE_RANGE:
-        return "A value times the scale is too large for the precision or the modulus: take a "
-               "smaller scale, 63 bits, or more primes.";
+        return "A value is too large. CKKS: times the scale it passes the precision or the modulus; take a "
+               "smaller scale, 63 bits, or more primes. BFV: it is not below the plain modulus, or its half.";
     case CM_ERR_RANDOM:
         return "The random source failed, is stuck or repeats itself: "
                "nothing was encrypted; repair it first.";
@@ -49,15 +49,16 @@ const char *cm_status_text(cm_status status)
     case CM_ERR_RESIDUE:
         return "A residue is not below its prime: discard the frame.";
     case CM_ERR_PLAIN_MODULUS:
-        return "The plain modulus does not suit the encoding or leaves no room for noise: batching needs a "
-               "prime "
-               "that is 1 mod 2n; see the call's header.";
+        return "The plain modulus does not suit the encoding, the width or the number, or leaves no room for "
+               "noise: batching needs a prime that is 1 mod 2n, 16 bits one below 2^16; see the call's "
+               "header.";
     case CM_ERR_FRAME_ORDER:
         return "A frame came twice, too early or too late: "
                "have the whole ciphertext sent again, in the order that the decryption takes.";
     case CM_ERR_FRAME_FOREIGN:
-        return "A frame is of another key, kind or ciphertext than the one expected: discard it and "
-               "have the right ciphertext sent again.";
+        return "A frame is of another key, scheme, plain modulus, number of tiles or ciphertext than "
+               "expected: "
+               "compare it with what the decryption was begun with, else have the right one sent.";
     case CM_ERR_FRAME_SEED:
         return "The ciphertext's second half is a seed: put a cm_seed_expander between the frame reader and "
                "the decryption.";
@@ -67,7 +68,7 @@ const char *cm_status_text(cm_status status)
     case CM_ERR_SCALE:
         return "The scale is missing or too large: the scale times the largest value must be below a quarter "
                "of "
-               "the product of the primes in use; take a smaller scale or more primes.";
+               "the product of the primes in use; take a smaller scale, or 63 bits, which use two primes.";
     case CM_ERR_SHARED_NOISE:
         return "Nothing was shared, for the noise would not hide the ciphertext's own: decrypt with 63 bits "
                "and flood with 2^b, b from 1 to 49.";

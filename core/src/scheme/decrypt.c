@@ -108,7 +108,8 @@ static bool scale_fits(const cm_decryption *decryption, const cm_ciphertext_info
 
 static bool of_this_kind(const cm_decryption *decryption, const cm_ciphertext_info *info)
 {
-    return info->params->id == decryption->key.params->id && info->key_id == decryption->key.key_id &&
+    return info->params->id == decryption->key.params->id &&
+           info->params->log2_n == decryption->key.params->log2_n && info->key_id == decryption->key.key_id &&
            (uint8_t)info->scheme == decryption->scheme && info->components == 2 &&
            (decryption->scheme == CM_CKKS || info->scale_or_t == decryption->scale_or_t);
 }

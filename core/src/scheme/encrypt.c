@@ -295,7 +295,7 @@ static cm_status encrypt_symmetric(cm_device *device, const cm_secret_key *key, 
                                    cm_message_source *source, void *arena, size_t arena_bytes,
                                    cm_emitter *emitter)
 {
-    if (!cm_secret_key_usable(key) || !emitter) {
+    if (!cm_secret_key_usable(key) || !cm_emitter_usable(emitter)) {
         return CM_ERR_ARGUMENT;
     }
     if (!xof_built(xof)) {
@@ -434,7 +434,7 @@ static cm_status emit_asymmetric(const cm_public_key *key, const layout *parts, 
 static cm_status encrypt_asymmetric(cm_device *device, const cm_public_key *key, cm_message_source *source,
                                     void *arena, size_t arena_bytes, cm_emitter *emitter)
 {
-    if (!key || !key->polynomial || !emitter) {
+    if (!key || !key->polynomial || !cm_emitter_usable(emitter)) {
         return CM_ERR_ARGUMENT;
     }
     layout parts;

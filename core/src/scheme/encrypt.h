@@ -39,4 +39,10 @@ CM_MUST_CHECK cm_status cm_encrypt_asymmetric(cm_device *device, const cm_public
                                               cm_message_source *source, void *arena, size_t arena_bytes,
                                               cm_emitter *emitter);
 
+/* Whether there is an emitter, and one that was initialised. */
+static inline bool cm_emitter_usable(const cm_emitter *emitter)
+{
+    return emitter && emitter->begin && emitter->residues && emitter->end;
+}
+
 #endif

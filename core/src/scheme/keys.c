@@ -9,6 +9,9 @@
 const uint32_t *cm_flat_public_key_polynomial(void *context, unsigned component, unsigned prime)
 {
     const cm_flat_public_key *key = context;
+    if (!key || !key->residues || key->n < 1024u || key->n > 16384u) {
+        return NULL;
+    }
     return key->residues + ((size_t)prime * 2u + component) * key->n;
 }
 

@@ -6,6 +6,7 @@
 
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
+#include "random/declassify.h"
 
 static inline bool cm_params_usable(const cm_params *params)
 {
@@ -14,14 +15,33 @@ static inline bool cm_params_usable(const cm_params *params)
            params->key_primes <= CM_MAX_PRIMES;
 }
 
-/* What encryption reads of it, but for its parameter set. */
+/*
+ * What encryption reads of it, but for its parameter set. A key that was never filled in begins with zeros; one that was does
+ * with a chance below 2^-100. What the result tells is public.
+ */
 static inline bool cm_secret_key_usable(const cm_secret_key *key)
 {
+    uint32_t any = 0;
 #if CM_CONFIG_TRANSFORMED_SECRET
-    return key && key->transformed;
+    if (!key || !key->transformed) {
+        return false;
+    }
+#ifdef __AVR__
+    any = 1; /* it lies in flash, where nobody forgets it */
 #else
-    return key && key->ternary;
+    for (unsigned i = 0; i < 4u; i++) {
+        any |= key->transformed[i];
+    }
 #endif
+#else
+    if (!key || !key->ternary) {
+        return false;
+    }
+    for (unsigned i = 0; i < 16u; i++) {
+        any |= key->ternary[i];
+    }
+#endif
+    return cm_declassified(any != 0);
 }
 
 #endif

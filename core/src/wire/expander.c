@@ -116,6 +116,9 @@ static void hand_on_fault(cm_receiver *self, cm_status status)
 void cm_seed_expander_init(cm_seed_expander *expander, cm_receiver *next)
 {
     memset(expander, 0, sizeof *expander);
+    if (!next || !next->begin) {
+        return; /* a frame reader refuses the receiver then */
+    }
     expander->receiver = (cm_receiver){begin_frame, take_residues, end_frame, hand_on_fault};
     expander->next = next;
 }

@@ -92,6 +92,9 @@ static unsigned bits_of(uint32_t q)
 static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
 {
     cm_frame_writer *writer = (cm_frame_writer *)(void *)self;
+    if (!writer->sink.write) {
+        return CM_ERR_ARGUMENT;
+    }
     const size_t length = cm_public_seed_bytes(info->xof);
     if (length == 0) {
         return CM_OK;
@@ -421,7 +424,7 @@ void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_r
     memset(reader, 0, sizeof *reader);
     reader->params = params;
     reader->receiver = receiver;
-    reader->status = params && receiver ? CM_OK : CM_ERR_ARGUMENT;
+    reader->status = params && receiver && receiver->begin ? CM_OK : CM_ERR_ARGUMENT;
     await(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
 }
 
@@ -555,7 +558,7 @@ static cm_status take(cm_frame_reader *reader, const uint8_t *bytes)
 /* Parts that are whole in bytes are used where they lie; others are gathered in piece. */
 cm_status cm_frame_reader_feed(cm_frame_reader *reader, const uint8_t *bytes, size_t length)
 {
-    if (!reader || (!bytes && length > 0)) {
+    if (!reader || reader->wanted == 0 || (!bytes && length > 0)) {
         return CM_ERR_ARGUMENT;
     }
     while (length > 0 && reader->status == CM_OK) {

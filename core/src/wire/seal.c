@@ -64,6 +64,9 @@ static cm_status send(cm_seal_writer *writer, const uint8_t *bytes, size_t lengt
 static cm_status write_fields(cm_emitter *self, const cm_ciphertext_info *info)
 {
     cm_seal_writer *writer = (cm_seal_writer *)(void *)self;
+    if (!writer->sink.write || (writer->form != CM_SEAL_FULL && writer->form != CM_SEAL_SEEDED)) {
+        return CM_ERR_ARGUMENT;
+    }
     if (info->scheme == CM_PUBLIC_KEY) {
         return CM_ERR_UNSUPPORTED;
     }
