@@ -22,8 +22,8 @@ _CLASS_OF_STATUS: dict[int, type[CiphermoteError]] = {
     STATUS_PARAMS: ParameterError,
     **dict.fromkeys((4, 5, 6), ValueRangeError),
     10: ParameterError,
-    **dict.fromkeys((*range(11, 17), 18, 19), FrameError),
-    17: ParameterError,
+    **dict.fromkeys((*range(11, 17), *range(18, 22)), FrameError),
+    **dict.fromkeys((17, 22, 23), ParameterError),
 }
 """Status of core/include/ciphermote/status.h -> class; the others are CiphermoteError itself."""
 
