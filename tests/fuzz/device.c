@@ -32,7 +32,7 @@ int port_send(const uint8_t *bytes, size_t length)
                 "a reply is as long as it says");
     fuzz_expect(load32(bytes + length - CRC) == cm_crc32c(0, bytes, length - CRC),
                 "a reply has its check sum");
-    fuzz_expect(bytes[5] != REPLY_END || load32(bytes + REPLY_HEADER) <= CM_ERR_SCALE,
+    fuzz_expect(bytes[5] != REPLY_END || load32(bytes + REPLY_HEADER) <= CM_ERR_SESSIONS,
                 "a status is one of ours");
     return 0;
 }
@@ -42,8 +42,30 @@ const cm_platform *port_platform(void)
     static test_platform state;
     static cm_platform platform;
     state = (test_platform){0};
-    platform = (cm_platform){test_random_bytes, test_counter_read, test_counter_write, &state};
+    platform = (cm_platform){test_random_bytes, device_counter_read, device_counter_write, &state};
     return &platform;
+}
+
+static uint8_t record_bytes[DEVICE_RECORD_BYTES];
+
+int port_record_read(device_record *record)
+{
+    return device_record_unpack(record_bytes, record) ? 0 : -1;
+}
+
+int port_record_write(const device_record *record)
+{
+    device_record_pack(record_bytes, record);
+    return 0;
+}
+
+int port_show(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        fuzz_expect(text[i] == ' ' || text[i] == '\n' || (text[i] >= '0' && text[i] <= '9'),
+                    "what is shown are numbers");
+    }
+    return 0;
 }
 
 size_t port_static_bytes(void)
@@ -71,6 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0) {
         memcpy(own, data, size);
     }
+    device_record_pack(record_bytes, &(device_record){.counter = 0});
     link_bytes = own;
     link_length = size;
     fuzz_expect(application_run() == 0, "the link does not break");

@@ -32,7 +32,7 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirecting" not in t
 if planted := os.environ.get("CIPHERMOTE_PLANTED"):  # a copy of the package with a bug in it
     ciphermote.__path__.insert(0, planted)
 with atheris.instrument_imports(include=["ciphermote"]):
-    from ciphermote import adapter, inspection, keys, link, provision, returning
+    from ciphermote import adapter, inspection, keys, labels, ledger, link, provision, returning
     from ciphermote import seal_bytes as sb
     from ciphermote.core import core_params
     from ciphermote.engine import worker
@@ -238,8 +238,6 @@ def read_json(data: bytes) -> None:
     kind, text = data[:1], data[1:]
     if kind == b"m":
         refuses(CiphermoteError, lambda: keys.Manifest.from_json(text, "here"))
-    elif kind == b"l":
-        refuses(KeyFileError, lambda: adapter.CounterLedger.load(scratch_file("ledger.json", text)))
     elif kind == b"p":
         path = scratch_file("parameters.json", text)
         refuses(CiphermoteError, lambda: inspection.describe(path))
@@ -250,15 +248,71 @@ def read_json(data: bytes) -> None:
 def first_json() -> Inputs:
     digests = {keys.PUBLIC_FILE: "00" * 32, keys.GALOIS_FILE: "11" * 32}
     manifest = keys.Manifest(SMALL, KEY_ID, "2026-01-01T00:00:00+00:00", (1, -2), True, digests)
-    ledger = adapter.CounterLedger(8)
-    ledger.accept(KEY_ID, 3, "a")
-    ledger.save(SCRATCH / "first.json")
     return {
         "manifest": b"m" + manifest.to_json().encode(),
-        "ledger": b"l" + (SCRATCH / "first.json").read_bytes(),
         "parameters": b"p" + json.dumps(keys.parameters_to_dict(SMALL)).encode(),
         "model": b"w" + LinearModel([[1.0, -2.5]], [0.5], ("yes",)).to_json().encode(),
     }
+
+
+def reading(counter: int) -> adapter.FrameSet:
+    return adapter.read_sets([frame(1, counter) + frame(0, counter)], SMALL, KEY_ID)[0]
+
+
+READING = reading(8)
+
+
+def read_ledger(data: bytes) -> None:
+    path = scratch_file("file.ledger", data)
+
+    def take() -> None:
+        with ledger.CounterLedger(path) as found, found.taking([READING], "a"):
+            pass
+
+    refuses((KeyFileError, FrameError), take)
+
+
+def first_ledgers() -> Inputs:
+    path = SCRATCH / "first.ledger"
+    path.unlink(missing_ok=True)
+    with ledger.CounterLedger(path) as made, made.taking([reading(5), reading(7)], "a"):
+        pass
+    return {"ledger": path.read_bytes()}
+
+
+def read_label(data: bytes) -> None:
+    try:
+        seal, label = labels.detach(data)
+    except FrameError:
+        return
+    assert bytes(data).startswith(bytes(seal))
+    for scheme, plain_modulus in ((sb.Scheme.CKKS, 0), (sb.Scheme.BFV, PLAIN_MODULUS)):
+        refuses(
+            FrameError,
+            lambda s=scheme, t=plain_modulus: sb.read_ciphertext(data, SMALL, scheme=s, plain_modulus=t),
+        )
+    if label is not None:
+        assert labels.detach(labels.attach(bytes(seal), label)) == (seal, label) or label.scale != label.scale
+
+
+def first_labels() -> Inputs:
+    objects = first_objects()
+    ckks = labels.Label(labels.Kind.CIPHERTEXT, sb.Scheme.CKKS, SMALL.id, KEY_ID, 2.0**20)
+    bfv = labels.Label(labels.Kind.CIPHERTEXT, sb.Scheme.BFV, SMALL.id, KEY_ID, 0.0, PLAIN_MODULUS)
+    return {
+        "ckks": labels.attach(objects["ciphertext"][2:], ckks),
+        "bfv": labels.attach(objects["bfv"][2:], bfv),
+        "short": labels.attach(objects["parameters"][2:], bfv),
+    }
+
+
+def repair_label(data: bytearray, chance: random.Random) -> None:
+    size = len(data) - labels.LABEL_BYTES
+    if size >= 16:
+        data[:2] = b"\x5e\xa1"
+        data[8:16] = struct.pack("<Q", size)
+        data[size : size + 4] = b"CMLB"
+        data[-32:] = labels._digest(bytes(data[:size]), bytes(data[size:-32]))
 
 
 def read_model(data: bytes) -> None:
@@ -364,6 +418,8 @@ TARGETS = {
     "py-public-key": Target(read_public_key_frames, lambda: {"key": public_key_frames()}, repair_frames),
     "py-seal": Target(read_object, first_objects),
     "py-blob": Target(read_blob, first_blobs, repair_blob),
+    "py-label": Target(read_label, first_labels, repair_label),
+    "py-ledger": Target(read_ledger, first_ledgers),
     "py-json": Target(read_json, first_json),
     "py-model": Target(read_model, first_models, repair_model),
     "py-inspect": Target(inspect, first_files, repair_file),
