@@ -198,7 +198,7 @@ class CounterLedger:
                 f"The ledger {self._path} cannot be used ({error.strerror}), and without it replays are not "
                 "told: name one elsewhere (--ledger)."
             ) from None
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, ValueError, TypeError):  # the last two: a counter that is no number
             raise KeyFileError(
                 f"The ledger {self._path} is damaged or none: restore it from a copy, or replays cannot be "
                 "told."

@@ -129,6 +129,16 @@ def test_damaged_ledgers_and_other_files_are_refused(tmp_path: Path) -> None:
         CounterLedger(path)
 
 
+@pytest.mark.parametrize("counter", ["'zz'", "x'ff'", "''"])
+def test_a_ledger_whose_counters_are_no_numbers_is_damaged(tmp_path: Path, counter: str) -> None:
+    path = tmp_path / "ledger"
+    CounterLedger(path).close()
+    with sqlite3.connect(path) as database:
+        database.execute(f"INSERT INTO readings VALUES ('{1:016x}', '', {counter}, x'00')")
+    with pytest.raises(KeyFileError, match="damaged"), CounterLedger(path) as ledger:
+        take(ledger, reading(7))
+
+
 def test_what_cannot_be_opened_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(KeyFileError, match="name one elsewhere"):
         CounterLedger(tmp_path / "nowhere" / "ledger")
