@@ -137,6 +137,11 @@ def _say(text: str) -> None:
     Console().print(_printable(text), markup=False, highlight=False, soft_wrap=True)
 
 
+def _note(text: str) -> None:
+    errors = Console(stderr=True)
+    errors.print(f"note: {_printable(text)}", markup=False, highlight=False, soft_wrap=True)
+
+
 def _add_row(table: Table, *cells: str) -> None:
     """A row of plain text: brackets in it are no markup."""
     table.add_row(*(Text(_printable(cell)) for cell in cells))
@@ -526,12 +531,9 @@ def infer(
 
     store = KeyStore.open(keys)
     if store.has_secret:
-        Console(stderr=True).print(
-            f"note: {_printable(str(keys))} holds the secret key; an engine's machine should have the public "
-            "part only (`ciphermote keygen --public-to`).",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
+        _note(
+            f"{keys} holds the secret key; an engine's machine should have the public part only (`ciphermote "
+            "keygen --public-to`)."
         )
     loaded = LinearModel.load(model)
     contents = [_read(path) for path in ciphertexts]
@@ -547,6 +549,11 @@ def infer(
             store.parameters, galois_keys=store.public_bytes(GALOIS_FILE), bare=bare, workers=workers
         ) as engine,
     ):
+        if store.has_secret and "files" not in engine.confined:
+            _note(
+                "this system has no Landlock, so nothing keeps the engine's processes from the secret key: a "
+                "ciphertext that takes over SEAL could read it."
+            )
         results = engine.linear_all(contents, loaded, progress, feature_bound=feature_bound)
     if several:
         output.mkdir(parents=True, exist_ok=True)

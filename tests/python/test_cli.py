@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from ciphermote import __version__
 from ciphermote.cli import app
+from ciphermote.engine.seal import SealEngine
 from ciphermote.inference import LinearModel
 from ciphermote.keys import GALOIS_FILE, SECRET_FILE, KeyStore
 from ciphermote.parameters import by_name
@@ -179,14 +180,20 @@ def test_the_public_part_is_enough_for_the_engine_and_holds_no_secret(house: Pat
     assert (house / "public" / GALOIS_FILE).exists()
 
 
-def test_a_note_warns_when_the_engine_is_given_the_secret(house: Path, tmp_path: Path, run: Run) -> None:
+def test_a_note_warns_when_the_engine_is_given_the_secret(
+    house: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sensor = sensor_of(house, tmp_path, run, "symmetric")
     (tmp_path / "reading.ct").write_bytes(sensor.symmetric(FEATURES[0], SHAKE256, "seal"))
-    output = run(
-        *("infer", house / "keys", house / "model.json", tmp_path / "reading.ct", "--bare"),
-        *("-o", tmp_path / "score.ct"),
-    )
-    assert "holds the secret key" in output
+    for confined in ({"files"}, set()):
+        monkeypatch.setattr(SealEngine, "confined", frozenset(confined))
+        for keys in ("keys", "public"):
+            output = run(
+                *("infer", house / keys, house / "model.json", tmp_path / "reading.ct", "--bare"),
+                *("-o", tmp_path / "score.ct"),
+            )
+            assert ("holds the secret key" in output) == (keys == "keys")
+            assert ("nothing keeps the engine's processes" in output) == (keys == "keys" and not confined)
 
 
 def test_a_secret_key_of_seal_is_imported(tmp_path: Path, run: Run) -> None:
