@@ -26,6 +26,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import sys
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -198,6 +199,9 @@ def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     values = content.read()
     if dtype.itemsize == 0 or math.prod(shape) * dtype.itemsize != len(values):
         raise ValueError(f"{name} has {len(values)} bytes, which are no {dtype} of shape {list(shape)}")
+    code_points = np.frombuffer(values, np.dtype(np.uint32).newbyteorder(dtype.byteorder), len(values) // 4)
+    if dtype.kind == "U" and (code_points > sys.maxunicode).any():
+        raise ValueError(f"{name} is no text, though numpy would make strings of it")
     return np.ndarray(shape, dtype, values, order="F" if by_columns else "C")
 
 

@@ -233,6 +233,16 @@ def test_a_model_file_cannot_claim_more_memory_than_it_fills(tmp_path: Path) -> 
             LinearModel.load(path)
 
 
+@pytest.mark.parametrize("letter", [b"\0\0\x11\0", b"s\0\0o", b"\xff" * 4])
+def test_labels_that_are_no_text_are_refused(tmp_path: Path, letter: bytes) -> None:
+    LinearModel([[1.0]], [0.0], ("yes",)).save(tmp_path / "good.npz")
+    with zipfile.ZipFile(tmp_path / "good.npz") as good, zipfile.ZipFile(tmp_path / "bad.npz", "w") as bad:
+        for name in good.namelist():
+            bad.writestr(name, good.read(name).replace("s".encode("utf-32-le"), letter))
+    with pytest.raises(ParameterError, match="is no text"):
+        LinearModel.load(tmp_path / "bad.npz")
+
+
 def test_scores_want_the_models_width() -> None:
     model = model_of(2, 3)
     assert model.scores(np.ones((5, 3))).shape == (5, 2)
