@@ -34,7 +34,7 @@ PYTHON_TARGETS = (
 )
 AT_ONCE = 2
 MOST_INPUT_BYTES = 1 << 15
-MOST_KEPT_BYTES = 1 << 16
+MOST_KEPT_BYTES = 1 << 15
 """Of a target's corpus in the repository; the smallest inputs stay."""
 PLANTED_SECONDS = 120
 OPTIONS = (f"-max_len={MOST_INPUT_BYTES}", "-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1")
