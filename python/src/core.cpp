@@ -657,7 +657,8 @@ class Decryption
         const cm_secret_key key = self->key(key_id);
         self->number_ = expected.number;
         self->values_ = params.n();
-        check(cm_bfv_decrypt_begin(&self->decryption_, &key, &expected, self->arena_.data(), self->bytes_));
+        self->begun(
+            cm_bfv_decrypt_begin(&self->decryption_, &key, &expected, self->arena_.data(), self->bytes_));
         return self;
     }
     static std::unique_ptr<Decryption> bfv_noise(const Params &params, const nb::bytes &ternary,
@@ -669,8 +670,8 @@ class Decryption
         const size_t bytes = CM_BFV_NOISE_ARENA_BYTES(params.n(), params.get()->data_primes, log2_tiles);
         std::unique_ptr<Decryption> self(new Decryption(params, ternary, bytes));
         const cm_secret_key key = self->key(key_id);
-        check(cm_bfv_noise_begin(&self->decryption_, &key, plain_modulus, log2_tiles, self->arena_.data(),
-                                 self->bytes_));
+        self->begun(cm_bfv_noise_begin(&self->decryption_, &key, plain_modulus, log2_tiles,
+                                       self->arena_.data(), self->bytes_));
         return self;
     }
     static std::unique_ptr<Decryption> ckks(const Params &params, const nb::bytes &ternary, uint64_t key_id,
@@ -692,7 +693,8 @@ class Decryption
         const cm_secret_key key = self->key(key_id);
         self->number_ = expected.number;
         self->values_ = params.n() / (complex_slots ? 1 : 2);
-        check(cm_ckks_decrypt_begin(&self->decryption_, &key, &expected, self->arena_.data(), self->bytes_));
+        self->begun(
+            cm_ckks_decrypt_begin(&self->decryption_, &key, &expected, self->arena_.data(), self->bytes_));
         return self;
     }
     ~Decryption()
@@ -735,7 +737,12 @@ class Decryption
           bytes_(arena_bytes)
     {
         std::memcpy(ternary_.data(), params.ternary(ternary), ternary_.size());
-        cm_frame_reader_init(&reader_, params.get(), &decryption_.receiver);
+    }
+    /* A reader takes a receiver that has begun. */
+    void begun(cm_status status)
+    {
+        check(status);
+        cm_frame_reader_init(&reader_, params_->get(), &decryption_.receiver);
     }
     cm_secret_key key(uint64_t key_id) const
     {
