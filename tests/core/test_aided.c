@@ -122,7 +122,7 @@ static cm_aided_plan ckks_plan(void)
     const cm_aided_plan plan = {.scheme = CM_CKKS,
                                 .rounds = ROUNDS,
                                 .xof = CM_XOF_CHACHA20,
-                                .ckks = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 1, 1},
+                                .ckks = {CM_SLOTS_REAL, BUILD_PRECISION, CM_FLOAT32, 0, 1, T / 2048},
                                 .precision = BUILD_PRECISION,
                                 .log2_scale = LOG2_SCALE};
     return plan;

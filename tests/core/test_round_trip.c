@@ -138,15 +138,23 @@ static cm_status read_stream(void)
     return status;
 }
 
-static cm_status begin_readings(cm_precision precision, uint32_t largest)
+/* Integers count tenths of a reading, roughly: units of 2^-4. */
+static cm_status begin_numbers(cm_precision precision, cm_number number, uint32_t largest,
+                               const uint8_t *secret_ternary)
 {
-    const cm_secret_key secret = test_secret_key(&params, KEY_ID, ternary);
+    const cm_secret_key secret = test_secret_key(&params, KEY_ID, secret_ternary);
     const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL,
                                        .precision = precision,
-                                       .number = CM_FLOAT32,
+                                       .number = number,
+                                       .exponent = -4,
                                        .log2_tiles = LOG2_TILES,
                                        .largest = largest};
     return cm_ckks_decrypt_begin(&decryption, &secret, &expected, arena, sizeof arena);
+}
+
+static cm_status begin_readings(cm_precision precision, uint32_t largest)
+{
+    return begin_numbers(precision, CM_FLOAT32, largest, ternary);
 }
 
 static cm_status begin_integers(void)
@@ -222,6 +230,52 @@ static void a_scale_without_room_for_the_largest_value_is_refused(void)
     CHECK(cm_ckks_decrypt_end(&decryption) == CM_ERR_SCALE);
     CHECK(begin_readings(precision, UINT32_MAX) == CM_OK);
     CHECK(read_stream() == CM_ERR_SCALE);
+}
+
+static cm_status outcome_of_readings(cm_precision precision, cm_number number, uint32_t largest,
+                                     const uint8_t *secret_ternary)
+{
+    const int log2_scale = precision == CM_FIXED_31 ? 18 : 34;
+    CHECK(encrypt_readings(CM_XOF_CHACHA20, precision, log2_scale) == CM_OK);
+    CHECK(begin_numbers(precision, number, largest, secret_ternary) == CM_OK);
+    CHECK(read_stream() == CM_OK);
+    return cm_ckks_decrypt_end(&decryption);
+}
+
+/* The readings reach 30. */
+static void values_beyond_twice_the_largest_are_refused(void)
+{
+    const cm_number numbers[] = {CM_FLOAT32, CM_INT32};
+    const cm_precision precisions[] = {CM_FIXED_31, CM_FIXED_63};
+    for (unsigned i = 0; i < 4; i++) {
+        if (!build_has_precision(precisions[i / 2])) {
+            continue;
+        }
+        CHECK(outcome_of_readings(precisions[i / 2], numbers[i % 2], 16, ternary) == CM_OK);
+        CHECK(outcome_of_readings(precisions[i / 2], numbers[i % 2], 14, ternary) == CM_ERR_VALUE_RANGE);
+        CHECK(outcome_of_readings(precisions[i / 2], numbers[i % 2], 1, ternary) == CM_ERR_VALUE_RANGE);
+        uint32_t left = 0;
+        for (uint32_t at = 0; at < N / 2; at++) {
+            left |= ((const uint32_t *)(const void *)arena)[at];
+        }
+        CHECK(left == 0);
+    }
+}
+
+static void what_another_key_of_the_same_id_encrypted_is_refused(void)
+{
+    static uint8_t other[CM_TERNARY_BYTES(N)];
+    const uint8_t seed[CM_SEED_BYTES] = {2, 7, 1};
+    const cm_number numbers[] = {CM_FLOAT32, CM_INT32};
+    const cm_precision precisions[] = {CM_FIXED_31, CM_FIXED_63};
+    CHECK(cm_secret_key_generate(&params, seed, other) == CM_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        const cm_precision precision = precisions[i / 2];
+        /* Nearly as large as the scale allows: what is noise is beyond even that. */
+        const uint32_t most = precision == CM_FIXED_31 ? 63 : 65000;
+        CHECK(!build_has_precision(precision) ||
+              outcome_of_readings(precision, numbers[i % 2], most, other) == CM_ERR_VALUE_RANGE);
+    }
 }
 
 /* The scale of a ciphertext comes from outside: set it in every frame, with its check sum. */
@@ -394,6 +448,8 @@ void test_round_trip(void)
     RUN(real_numbers_come_back_under_either_key_and_any_xof);
     RUN(integers_come_back_under_either_key_and_any_xof);
     RUN(a_scale_without_room_for_the_largest_value_is_refused);
+    RUN(values_beyond_twice_the_largest_are_refused);
+    RUN(what_another_key_of_the_same_id_encrypted_is_refused);
     RUN(any_scale_from_outside_is_held_to_the_bound);
     RUN(coefficient_form_is_refused_as_such);
     RUN(a_seed_that_nothing_expands_is_refused_as_such);

@@ -369,7 +369,7 @@ static void tell_noise_budget(void)
 
 static cm_ckks_expected expected_reals(cm_precision precision, cm_number number)
 {
-    return (cm_ckks_expected){.slots = CM_SLOTS_REAL, .precision = precision, .number = number, .largest = 16};
+    return (cm_ckks_expected){.slots = CM_SLOTS_REAL, .precision = precision, .number = number, .largest = 60};
 }
 
 static void begin_reals(cm_precision precision, cm_number number, int16_t exponent)

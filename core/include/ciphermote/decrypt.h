@@ -121,6 +121,10 @@ CM_MUST_CHECK cm_status cm_bfv_noise_budget(cm_decryption *decryption, unsigned 
  * What is expected, and how it shall come out. A device decrypts at the first prime with 31 bits and at the first two with 63;
  * residues at further primes are checked and left out, which changes no value as long as largest times the ciphertext's
  * scale is below a quarter of the product of the primes in use. A ciphertext for which it is not is refused (CM_ERR_SCALE).
+ *
+ * A slot that comes out beyond twice largest is refused too (CM_ERR_VALUE_RANGE): so is what another key encrypted. A value that
+ * the server's computation carried beyond half the modulus wraps around it, and may come to lie within: choose largest for the
+ * result, not for what was encrypted.
  */
 typedef struct cm_ckks_expected {
     cm_slots slots;
@@ -128,7 +132,7 @@ typedef struct cm_ckks_expected {
     cm_number number;   /* CM_FLOAT32 or CM_INT32 */
     int16_t exponent;   /* an integer counts times 2^exponent, -128 .. 127; ignored for floats */
     uint8_t log2_tiles; /* as in cm_bfv_expected */
-    uint32_t largest; /* no slot is larger in magnitude, |z| if it is complex; from 1. Held to the scale, not to the values */
+    uint32_t largest;   /* no slot is larger in magnitude, |z| if it is complex; from 1 */
 } cm_ckks_expected;
 
 #define CM_CKKS_DECRYPT_ARENA_BYTES(n, slots, precision, log2_tiles) \
@@ -141,15 +145,15 @@ CM_MUST_CHECK cm_status cm_ckks_decrypt_begin(cm_decryption *decryption, const c
                                               size_t arena_bytes);
 
 /*
- * As cm_bfv_decrypt_end, for n/2 slots; a complex one is two numbers. CM_ERR_VALUE_RANGE, and a wiped arena, if a slot is too
- * large for the precision or the number. For the owner of the key alone: these values carry the noise of the ciphertext.
+ * As cm_bfv_decrypt_end, for n/2 slots; a complex one is two numbers. CM_ERR_VALUE_RANGE, and a wiped arena, if a slot is
+ * beyond twice largest, or too large for the precision or the number. For the owner of the key alone: these values carry the noise of the ciphertext.
  */
 CM_MUST_CHECK cm_status cm_ckks_decrypt_end(cm_decryption *decryption);
 
 /*
  * The same for values that others will see, even in part: uniform noise of up to 2^log2_noise units of a coefficient drowns the
  * ciphertext's own, which tells of the secret key (docs/security.md says how to choose it). It moves a real slot by
- * sqrt(n / 12) 2^log2_noise / scale, rms, and either part of a complex one by sqrt(2) as much.
+ * sqrt(n / 12) 2^log2_noise / scale, rms, and either part of a complex one by sqrt(2) as much. So slots are not held to largest.
  *
  * ONLY FOR CIPHERTEXTS THAT WERE COMPUTED HONESTLY, against others who read what is shared. Whoever chooses the ciphertext takes
  * the whole key from one shared decryption, and no noise prevents it: docs/security.md, "Sharing decrypted results".

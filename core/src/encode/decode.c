@@ -97,6 +97,31 @@ static inline uint32_t integer_of(divided x, int32_t exponent, uint32_t *too_lar
     return ((rounded ^ x.negative) - x.negative) & present;
 }
 
+/* The exponent, then the upper half of the magnitude: ordered as what they stand for. */
+static inline int64_t size_of(int32_t exponent, uint32_t high)
+{
+    return exponent * ((int64_t)1 << 32) + high;
+}
+
+/* Twice largest, which leaves room for noise: a value beyond it has wrapped around the modulus, or is of another key. */
+static int64_t limit_of(uint32_t largest)
+{
+    if (largest == 0) {
+        return INT64_MAX / 2;
+    }
+    int32_t exponent = 1 - 32;
+    while (largest >> 31 == 0) {
+        largest <<= 1;
+        exponent--;
+    }
+    return size_of(exponent, largest);
+}
+
+static inline uint32_t beyond(divided x, int64_t limit)
+{
+    return sign_of((int32_t)((limit - size_of(x.exponent, (uint32_t)(x.magnitude >> 32))) >> 32));
+}
+
 /* By bytes, for words are written where wider numbers lie. */
 static inline int64_t number_at(const cm_message *message, size_t i)
 {
@@ -111,20 +136,25 @@ static inline int64_t number_at(const cm_message *message, size_t i)
 }
 
 /* Forwards, for what is written is no wider than what is read. */
-static cm_status convert(const cm_message *message, uint64_t scale, cm_number number, int32_t exponent)
+static cm_status convert(const cm_message *message, const cm_decoding *wanted)
 {
     const size_t count = (size_t)1 << (message->log2_n - (message->slots == CM_SLOTS_COMPLEX ? 0u : 1u));
     const int32_t guard = message->precision == CM_FIXED_31 ? CM_GUARD_BITS_31 : CM_GUARD_BITS_63;
-    const reciprocal factor = reciprocal_of(scale);
+    const reciprocal factor = reciprocal_of(wanted->scale);
+    const int64_t limit = limit_of(wanted->largest);
     uint32_t *const out = message->data;
     uint32_t too_large = 0;
-    if (number == CM_FLOAT32) {
+    if (wanted->number == CM_FLOAT32) {
         for (size_t i = 0; i < count; i++) {
-            out[i] = float_of(divide(number_at(message, i), -guard, factor), &too_large);
+            const divided x = divide(number_at(message, i), -guard, factor);
+            too_large |= beyond(x, limit);
+            out[i] = float_of(x, &too_large);
         }
     } else {
         for (size_t i = 0; i < count; i++) {
-            out[i] = integer_of(divide(number_at(message, i), -guard, factor), exponent, &too_large);
+            const divided x = divide(number_at(message, i), -guard, factor);
+            too_large |= beyond(x, limit);
+            out[i] = integer_of(x, wanted->exponent, &too_large);
         }
     }
     /* The status tells whether any number is too large. */
@@ -158,8 +188,7 @@ static void conjugate_odd_slots(const cm_message *message)
     }
 }
 
-cm_status cm_decode(const cm_message *message, uint64_t scale, cm_number number, int32_t exponent,
-                    uint8_t *scratch)
+cm_status cm_decode(const cm_message *message, const cm_decoding *wanted, uint8_t *scratch)
 {
     const bool is_complex = message->slots == CM_SLOTS_COMPLEX;
     const unsigned words = (message->precision == CM_FIXED_31 ? 1u : 2u) * (is_complex ? 2u : 1u);
@@ -171,5 +200,5 @@ cm_status cm_decode(const cm_message *message, uint64_t scale, cm_number number,
     if (is_complex) {
         conjugate_odd_slots(message);
     }
-    return convert(message, scale, number, exponent);
+    return convert(message, wanted);
 }

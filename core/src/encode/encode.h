@@ -49,13 +49,20 @@ void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8
 void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out);
 #endif
 
+/* What comes out of a decoding. */
+typedef struct cm_decoding {
+    uint64_t scale;   /* binary64 bits, at least 1 */
+    cm_number number; /* CM_FLOAT32, or CM_INT32 in units of 2^exponent */
+    int32_t exponent;
+    uint32_t largest; /* each number is at most twice this in magnitude; 0: any is */
+} cm_decoding;
+
 /*
- * From the numbers that cm_embed_31 or cm_embed_63 takes to n/2 slots, divided by the scale (binary64 bits, at least 1), in
- * place at the start of data: CM_FLOAT32, or CM_INT32 in units of 2^exponent. scratch as above. CM_ERR_VALUE_RANGE if a
- * slot is too large for the precision or the number; data is not wiped then.
+ * From the numbers that cm_embed_31 or cm_embed_63 takes to n/2 slots, divided by the scale, in place at the start of data.
+ * scratch as above. CM_ERR_VALUE_RANGE if a slot is larger than wanted, or too large for the precision or the number; data is
+ * not wiped then.
  */
-CM_MUST_CHECK cm_status cm_decode(const cm_message *message, uint64_t scale, cm_number number,
-                                  int32_t exponent, uint8_t *scratch);
+CM_MUST_CHECK cm_status cm_decode(const cm_message *message, const cm_decoding *wanted, uint8_t *scratch);
 
 /* ---- the two precisions; fixed31.c and fixed63.c compile fixed_transform.h for each ---- */
 

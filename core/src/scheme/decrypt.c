@@ -607,8 +607,12 @@ static cm_status end_ckks(cm_decryption *decryption, cm_stream *stream, unsigned
         cm_ckks_sums_flood((uint64_t *)(void *)sums, (uint32_t)count, stream, log2_noise);
     }
     const cm_message message = {sums, decryption->key.params->log2_n, slots, precision};
-    const cm_status status = cm_decode(&message, decryption->scale_or_t, (cm_number)decryption->number,
-                                       decryption->exponent, (uint8_t *)parts.tile);
+    /* What floods a value may be larger than the value. */
+    const cm_decoding wanted = {.scale = decryption->scale_or_t,
+                                .number = (cm_number)decryption->number,
+                                .exponent = decryption->exponent,
+                                .largest = stream ? 0 : decryption->largest};
+    const cm_status status = cm_decode(&message, &wanted, (uint8_t *)parts.tile);
     if (status != CM_OK) {
         fail(&decryption->receiver, status);
         return status;
