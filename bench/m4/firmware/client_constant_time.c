@@ -151,7 +151,7 @@ static cm_status begin_ckks(void)
                                        .precision = CM_FIXED_31,
                                        .number = CM_FLOAT32,
                                        .log2_tiles = WORKLOAD_LOG2_FRAME_TILES,
-                                       .largest = 1};
+                                       .largest = 8};
     return cm_ckks_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena);
 }
 

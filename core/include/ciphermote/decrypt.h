@@ -41,6 +41,7 @@ typedef struct cm_decryption {
     uint64_t scale_or_t; /* CKKS: the scale as IEEE 754 binary64 bits; BFV: the plaintext modulus */
     cm_secret_key key;
     uint8_t *arena;
+    uint32_t *tile; /* in the arena, behind the sums */
     size_t arena_bytes;
     uint32_t largest; /* CKKS: as expected */
     uint16_t position; /* of the open frame's next residue; or CM_FRAME_LEFT_OUT, and between frames CM_NO_FRAME_OPEN */

@@ -73,15 +73,14 @@ static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
     return result;
 }
 
-/* The nearest binary32, halves away from zero; below the normal ones, 0. *too_large is not zero beyond them. */
-static inline uint32_t float_of(divided x, uint32_t *too_large)
+/* The nearest binary32, halves away from zero; below the normal ones, 0. x is below 2^64, for no scale is below 1. */
+static inline uint32_t float_of(divided x)
 {
     const uint32_t significand =
         (uint32_t)(((x.magnitude >> 39) + 1u) >> 1); /* with its first bit, of 2^23 */
     const int32_t exponent = x.exponent + 63 + 126;
     const uint32_t present = ~cm_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(exponent);
     const uint32_t bits = ((uint32_t)exponent << 23) + significand;
-    *too_large |= present & (sign_of(253 - exponent) | sign_of((int32_t)bits));
     return ((bits & 0x7FFFFFFFu) | (x.negative & 0x80000000u)) & present;
 }
 
@@ -117,9 +116,10 @@ static int64_t limit_of(uint32_t largest)
     return size_of(exponent, largest);
 }
 
+/* Its first bit tells whether x is beyond the limit. */
 static inline uint32_t beyond(divided x, int64_t limit)
 {
-    return sign_of((int32_t)((limit - size_of(x.exponent, (uint32_t)(x.magnitude >> 32))) >> 32));
+    return (uint32_t)((uint64_t)(limit - size_of(x.exponent, (uint32_t)(x.magnitude >> 32))) >> 32);
 }
 
 /* By bytes, for words are written where wider numbers lie. */
@@ -144,21 +144,22 @@ static cm_status convert(const cm_message *message, const cm_decoding *wanted)
     const int64_t limit = limit_of(wanted->largest);
     uint32_t *const out = message->data;
     uint32_t too_large = 0;
+    uint32_t past = 0;
     if (wanted->number == CM_FLOAT32) {
         for (size_t i = 0; i < count; i++) {
             const divided x = divide(number_at(message, i), -guard, factor);
-            too_large |= beyond(x, limit);
-            out[i] = float_of(x, &too_large);
+            past |= beyond(x, limit);
+            out[i] = float_of(x);
         }
     } else {
         for (size_t i = 0; i < count; i++) {
             const divided x = divide(number_at(message, i), -guard, factor);
-            too_large |= beyond(x, limit);
+            past |= beyond(x, limit);
             out[i] = integer_of(x, wanted->exponent, &too_large);
         }
     }
     /* The status tells whether any number is too large. */
-    return cm_declassified(too_large != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
+    return cm_declassified((too_large | past >> 31) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
 static bool embed(const cm_message *message)

@@ -68,9 +68,8 @@ static size_t sums_bytes(const cm_decryption *decryption)
 
 static layout layout_of(const cm_decryption *decryption)
 {
-    const size_t tile_bytes = CM_DECRYPT_TILE_BYTES(ring_degree(decryption), decryption->log2_tiles);
-    uint8_t *const tile = decryption->arena + sums_bytes(decryption);
-    return (layout){decryption->arena, (uint32_t *)(void *)tile, (workspace *)(void *)(tile + tile_bytes)};
+    uint32_t *const end = decryption->tile + (ring_degree(decryption) >> decryption->log2_tiles);
+    return (layout){decryption->arena, decryption->tile, (workspace *)(void *)end};
 }
 
 /* ---- frames ---- */
@@ -352,6 +351,7 @@ static cm_status lend_arena(cm_decryption *decryption, void *arena, size_t arena
     }
     decryption->arena = arena;
     decryption->arena_bytes = arena_bytes;
+    decryption->tile = (uint32_t *)(void *)(decryption->arena + sums_bytes(decryption));
     return CM_OK;
 }
 

@@ -55,8 +55,8 @@ static inline uint32_t add_byte(uint32_t crc, uint8_t byte)
 static inline uint32_t add_word(uint32_t crc, uint32_t word)
 {
     crc ^= word;
-    for (unsigned i = 0; i < 8; i++) {
-        crc = crc >> 4 ^ crc_of_nibble[crc & 15u];
+    for (unsigned i = 0; i < 4; i++) {
+        crc = add_byte(crc, 0);
     }
     return crc;
 }

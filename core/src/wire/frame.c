@@ -457,18 +457,18 @@ static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32
     const uint32_t mask = ((uint32_t)1 << bits) - 1u;
     uint32_t word = 0;
     uint32_t borrows = 0xFFFFFFFFu;
-    unsigned left = 0;
+    int left = 0; /* bits in word */
     for (unsigned i = 0; i < count; i++) {
         uint32_t residue = word;
-        if (left < bits) {
+        left -= (int)bits;
+        if (left < 0) {
             word = cm_load32(bytes);
             bytes += 4;
-            residue |= word << left;
-            word >>= bits - left;
-            left += 32u - bits;
+            residue |= word << (left + (int)bits);
+            word >>= -left;
+            left += 32;
         } else {
             word >>= bits;
-            left -= bits;
         }
         residue &= mask;
         residues[i] = residue;
