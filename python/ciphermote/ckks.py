@@ -87,24 +87,27 @@ def known_key(ciphertext: sb.SealCiphertext, secret: SecretKey) -> int | None:
 
 
 def refuse_noise(coefficients: NDArray[np.float64], primes: Sequence[int]) -> None:
-    """MismatchError if centred coefficients (float64 [n]) hold more than slots can, as noise does.
+    """MismatchError if centred coefficients (float64 [n]) hold a slot that no result can, as noise does.
 
-    Q is the primes' product. Values must keep |slot| * scale below Q/2 (devices and LinearPlan.max_score keep
-    half of that free), and embedding keeps lengths: the sum of the coefficients' squares is scale^2 times the
-    slots' mean square. In units of Q/2 it is at most 1 then, so no such result is ever refused.
+    Q is the primes' product. Devices and LinearPlan.max_score keep each part of |slot| * scale below Q/4, so
+    no result of theirs is ever refused; a value from Q/2 on has wrapped around.
 
     Under another key, or after a key switch with another key's, the coefficients are uniform modulo Q and
-    independent, as the ciphertext's c1 is (else it would not hide). The chance that n of them have a sum
-    below 1 is the share of the ball in the cube, (pi/4)^(n/2) / (n/2)!: below 2^-4000 at n = 1024. A program
-    may confine noise to a few coefficients, though, as a sum over slots does: a linear model of 2^b classes
-    leaves 2^(b+1) of them, and the chance is 0.8 for one class, 0.3 for 2, 0.02 for 4, 2^-18 for 8, 2^-49 for
-    16. Nor is it noticed if values wrap around in a few coefficients alone. Labels tell what this cannot.
+    independent, as the ciphertext's c1 is (else it would not hide). Embedding keeps lengths: slots below the
+    bound have coefficients whose squares sum to less than Q^2/8, which is 1/2 in units of Q/2. The chance of
+    that for n of them is the share of the ball in the cube, (pi/8)^(n/2) / (n/2)!: below 2^-4500 at n = 1024.
+    A program may confine noise to a few coefficients, though, as a sum over slots does: a linear model of 2^b
+    classes leaves 2^(b+1) of them, and the chance is 1/4 for one class, 1/65 for 2, below 2^-9 for 4, 2^-26
+    for 8, 2^-65 for 16. Nor is it noticed if values wrap around and end below the bound. Labels tell what this cannot.
     """
-    half = math.prod(primes) / 2
-    if float(np.sum(np.square(coefficients / half))) > 1:
+    bound = math.prod(primes) / 4
+    slots = decode(coefficients, 1.0)
+    if max(np.abs(slots.real).max(), np.abs(slots.imag).max()) >= bound:
         raise MismatchError(
-            "The ciphertext decrypts to noise: it or the evaluation keys that computed it are of another "
-            "key, or its values outgrew the modulus; decrypt it with its own key, or compute it again."
+            "The ciphertext decrypts to noise, or to values that outgrew its modulus (a slot times the scale "
+            "reaches a quarter of it): it or the evaluation keys that computed it are of another key, or its "
+            "values or its scale are too large; decrypt it with its own key, or compute it again with smaller "
+            "ones."
         )
 
 

@@ -141,6 +141,16 @@ def test_another_key_finds_only_noise_which_is_refused(seal: SealOwner) -> None:
             decrypt(seal.encrypt(X), SecretKey.generate(PARMS), bare=True)
 
 
+def test_values_that_outgrow_the_modulus_are_refused(seal: SealOwner, secret: SecretKey) -> None:
+    """Values times the scale stay below a quarter of the primes' product, or nobody knows what they were."""
+    room = prod(PARMS.data_primes) / 4
+    assert np.abs(ckks.decrypt(seal.encrypt([0.9, -0.9], room), secret, bare=True).slots()[0] - 0.9) < 1e-9
+    for scale in (room * 1.2, room * 1.9):
+        for decrypt in (ckks.decrypt, ckks.decrypt_integers):
+            with pytest.raises(MismatchError, match="outgrew its modulus"):
+                decrypt(seal.encrypt([0.9, -0.9], scale), secret, bare=True)
+
+
 @pytest.mark.parametrize("cut", [0, 10, 90, 5000])
 def test_a_cut_ciphertext_is_refused(seal: SealOwner, secret: SecretKey, cut: int) -> None:
     with pytest.raises(FrameError):

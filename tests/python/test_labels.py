@@ -377,15 +377,19 @@ def test_noise_is_told_from_every_message_within_bounds(name: str) -> None:
     for _ in range(200 if n == 1024 else 20):
         with pytest.raises(MismatchError):
             ckks.refuse_noise(random.uniform(-modulus / 2, modulus / 2, n), primes)
-    edge = modulus / 2 * (1 - 1e-9)
+    edge = modulus / 4 * (1 - 1e-9)
     for slots in (
         np.full(n // 2, edge),
         random.choice([-edge, edge], n // 2),
         random.uniform(-edge, edge, n // 2),
         np.exp(2j * np.pi * random.uniform(size=n // 2)) * edge,
     ):
-        scaled = ckks.encode_reference(slots * (2.0**40 / edge), 1.0, n) / 2.0**40 * edge
+        scaled = ckks.encode_reference(slots * (2.0**60 / edge), 1.0, n) / 2.0**60 * edge
         ckks.refuse_noise(scaled, primes)
+    for part in (1.0, -1.0, 1j, -1j):  # one slot that outgrows the modulus, and all others empty
+        scaled = ckks.encode_reference([0.0, part * 2.0**60], 1.0, n) / 2.0**60 * modulus / 4 * (1 + 1e-9)
+        with pytest.raises(MismatchError, match="outgrew its modulus"):
+            ckks.refuse_noise(scaled, primes)
 
 
 def test_integers_are_exact_down_to_the_last_bit_of_budget() -> None:
