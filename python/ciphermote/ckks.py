@@ -31,13 +31,14 @@ from ciphermote.parameters import ParameterSet
 @dataclass(frozen=True, eq=False)
 class Plain:
     """A decrypted polynomial. coefficients: float64 [n], centred; primes: of the ciphertext; key_id: of the
-    key, None if nothing named it."""
+    key, None if nothing named it; model_id: of the model whose scores the label says it holds, or None."""
 
     coefficients: NDArray[np.float64]
     scale: float
     primes: int
     parameters: ParameterSet
     key_id: int | None
+    model_id: int | None = None
 
     def slots(self) -> NDArray[np.float64]:
         """float64 [n/2]: the slots' real parts."""
@@ -60,7 +61,12 @@ def decrypt(data: bytes, secret: SecretKey, *, bare: bool = False) -> Plain:
     coefficients = _to_float(*_decrypted(ciphertext, secret, bare), primes)
     refuse_noise(coefficients, primes)
     return Plain(
-        coefficients, ciphertext.scale, ciphertext.primes, secret.parameters, known_key(ciphertext, secret)
+        coefficients,
+        ciphertext.scale,
+        ciphertext.primes,
+        secret.parameters,
+        known_key(ciphertext, secret),
+        ciphertext.model_id,
     )
 
 

@@ -24,7 +24,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from ciphermote import __version__, json_text
-from ciphermote.errors import CiphermoteError, FrameError, KeyFileError, ParameterError
+from ciphermote.errors import CiphermoteError, FrameError, KeyFileError, MismatchError, ParameterError
 from ciphermote.parameters import (
     BUILTIN,
     SECURITY_BOUNDS,
@@ -117,7 +117,8 @@ BareOption = Annotated[
     bool,
     typer.Option(
         "--bare",
-        help="Take ciphertexts without a label, as SEAL itself saves them: nothing then names their key.",
+        help="Take ciphertexts without a label, as SEAL itself saves them: nothing then names their key or "
+        "their model.",
     ),
 ]
 SetOption = Annotated[
@@ -579,7 +580,8 @@ def decrypt(
     count: Annotated[int, typer.Option(help="How many slots to show, from the first; 0 for all.")] = 8,
     complex_slots: Annotated[bool, typer.Option("--complex", help="Show real and imaginary parts.")] = False,
     model: Annotated[
-        Path | None, typer.Option(help="Show the scores of this model's classes instead of slots.")
+        Path | None,
+        typer.Option(help="Show the scores of this model's classes, the model that `infer` was given."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     plain_modulus: Annotated[
@@ -620,7 +622,10 @@ def decrypt(
     if model is not None:
         from ciphermote.inference import LinearModel
 
-        _print_scores(LinearModel.load(model), plain.slots(), origin, as_json)
+        loaded = LinearModel.load(model)
+        if label is not None:
+            _check_model(loaded, model, plain.model_id)
+        _print_scores(loaded, plain.slots(), origin, as_json)
         return
     slots = plain.complex_slots()[: count or None]
     if as_json:
@@ -665,6 +670,20 @@ def _print_of(origin: dict[str, Any], table: Table) -> None:
     value = f"modulo {modulus}" if modulus else f"scale {origin['scale']:.6g}"
     key = "a key that nothing names" if origin["key_id"] is None else f"key {origin['key_id']}"
     _say(f"Of {key}, {origin['parameters']}, {origin['scheme']}, {value}.")
+
+
+def _check_model(model: LinearModel, path: Path, model_id: int | None) -> None:
+    """MismatchError unless the label of a ciphertext says that it holds this model's scores."""
+    if model_id is None:
+        raise MismatchError(
+            "The ciphertext holds no model's scores, by its label: score it with `ciphermote infer` first, or "
+            "leave --model out to see its slots."
+        )
+    if model_id != model.id:
+        raise MismatchError(
+            f"The ciphertext holds the scores of model {model_id:016x}, and {path} is model {model.id:016x}: "
+            "give the model that `ciphermote infer` was given."
+        )
 
 
 def _print_scores(model: LinearModel, slots: Any, origin: dict[str, Any], as_json: bool) -> None:

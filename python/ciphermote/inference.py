@@ -23,13 +23,16 @@ This module plans and computes in the clear; it sees neither keys nor ciphertext
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
+import struct
 import sys
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -90,6 +93,17 @@ class LinearModel:
     @property
     def features(self) -> int:
         return int(self.weights.shape[1])
+
+    @cached_property
+    def id(self) -> int:
+        """The model's name in labels: the first 8 bytes, little-endian, of BLAKE2b-256 over its shape, numbers
+        and labels (docs/wire-format.md)."""
+        digest = hashlib.blake2b(struct.pack("<QQ", self.classes, self.features), digest_size=32)
+        digest.update(self.weights.astype("<f8").tobytes() + self.bias.astype("<f8").tobytes())
+        for label in self.labels:
+            text = label.encode("utf-8", "surrogatepass")
+            digest.update(struct.pack("<Q", len(text)) + text)
+        return int.from_bytes(digest.digest()[:8], "little")
 
     def scores(self, x: ArrayLike) -> NDArray[np.float64]:
         """Plain scores: x float [..., features] -> float64 [..., classes]. ParameterError for another d."""
@@ -494,4 +508,4 @@ def _program(
         bias[: model.classes] = model.bias
         constants.append(Constant(np.tile(bias, rows * layout.slots // period)))
         steps.append(Step("add_plain", sum_, sum_, period))
-    return Program(tuple(steps), tuple(constants))
+    return Program(tuple(steps), tuple(constants), model.id)

@@ -169,6 +169,7 @@ def _seal_ciphertext(data: bytes, parameters: ParameterSet) -> Rows:
         ("primes", f"{found.primes} of {len(parameters.data_primes)}"),
         ("scheme", describe_scheme(found.scheme, found.plain_modulus)),
         *([] if found.plain_modulus else [("scale", f"{found.scale:.10g}")]),
+        *([] if found.model_id is None else [("scores of model", f"{found.model_id:016x}")]),
     ]
 
 
@@ -198,7 +199,12 @@ def _key_row(key_id: int | None) -> tuple[str, str]:
 
 
 def _model(model: LinearModel) -> Rows:
-    rows = [("what", "a linear model"), ("classes", str(model.classes)), ("features", str(model.features))]
+    rows = [
+        ("what", "a linear model"),
+        ("model id", f"{model.id:016x}"),
+        ("classes", str(model.classes)),
+        ("features", str(model.features)),
+    ]
     return rows + ([("labels", ", ".join(model.labels))] if model.labels else [])
 
 

@@ -1,5 +1,5 @@
 """The label that follows SEAL's bytes in a file: which key, parameter set, scheme, and scale or plain modulus
-they are of.
+they are of, and which model's scores they hold.
 
 SEAL's own bytes name no key, and mixed keys compute and decrypt to noise without a word. SEAL reads as many
 bytes as an object's header says and leaves the rest alone, so an object with its label loads into SEAL as it
@@ -17,11 +17,11 @@ from enum import IntEnum
 from ciphermote.errors import FrameError, MismatchError
 from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
 
-LABEL_BYTES = 60
+LABEL_BYTES = 68
 
 _MAGIC = b"CMLB"
-_VERSION = 1
-_FIELDS = struct.Struct("<4sBBBBIQ8s")
+_VERSION = 2
+_FIELDS = struct.Struct("<4sBBBBIQ8sQ")
 _DIGEST_BYTES = 32
 _SEAL_MAGIC = b"\x5e\xa1"
 _SEAL_HEADER_BYTES = 16
@@ -46,7 +46,8 @@ _SCHEME_NAMES = {SCHEME_BFV: "BFV", SCHEME_CKKS: "CKKS"}
 
 @dataclass(frozen=True)
 class Label:
-    """scale: of a CKKS ciphertext; 0 otherwise. plain_modulus: BFV's t; 0 for CKKS."""
+    """scale: of a CKKS ciphertext; 0 otherwise. plain_modulus: BFV's t; 0 for CKKS. model_id: of the model
+    whose scores a ciphertext holds (LinearModel.id); None if it holds none's."""
 
     kind: Kind
     scheme: int
@@ -54,11 +55,20 @@ class Label:
     key_id: int
     scale: float = 0.0
     plain_modulus: int = 0
+    model_id: int | None = None
 
     def _pack(self) -> bytes:
         value = struct.pack("<Q", self.plain_modulus) if self.plain_modulus else struct.pack("<d", self.scale)
         return _FIELDS.pack(
-            _MAGIC, _VERSION, self.kind, self.scheme, 0, self.parameters_id, self.key_id, value
+            _MAGIC,
+            _VERSION,
+            self.kind,
+            self.scheme,
+            0,
+            self.parameters_id,
+            self.key_id,
+            value,
+            self.model_id or 0,
         )
 
     def check(self, kind: Kind, parameters: ParameterSet, scheme: int, plain_modulus: int) -> None:
@@ -106,15 +116,15 @@ def detach(data: bytes | bytearray | memoryview) -> tuple[memoryview, Label | No
     if not tail.startswith(_MAGIC):
         return view, None
     seal, fields = view[:size], tail[: _FIELDS.size]
+    if tail[len(_MAGIC) : len(_MAGIC) + 1] != bytes([_VERSION]):
+        raise _other_version()
     if len(tail) != LABEL_BYTES or tail[_FIELDS.size :] != _digest(seal, fields):
         raise FrameError(
             "The label behind SEAL's bytes is damaged, or is another object's: have the file sent again."
         )
-    _, version, kind, scheme, zero, parameters_id, key_id, value = _FIELDS.unpack(fields)
-    if (version, zero) != (_VERSION, 0) or kind not in _NAMES or scheme not in _SCHEME_NAMES:
-        raise FrameError(
-            f"The label behind SEAL's bytes is of no version that this package reads ({_VERSION}): update it."
-        )
+    _, _, kind, scheme, zero, parameters_id, key_id, value, model_id = _FIELDS.unpack(fields)
+    if zero or kind not in _NAMES or scheme not in _SCHEME_NAMES or (model_id and kind != Kind.CIPHERTEXT):
+        raise _other_version()
     scale, plain_modulus = struct.unpack("<d", value)[0], int.from_bytes(value, "little")
     is_bfv = scheme == SCHEME_BFV
     return seal, Label(
@@ -124,6 +134,14 @@ def detach(data: bytes | bytearray | memoryview) -> tuple[memoryview, Label | No
         key_id,
         0.0 if is_bfv else scale,
         plain_modulus if is_bfv else 0,
+        model_id or None,
+    )
+
+
+def _other_version() -> FrameError:
+    return FrameError(
+        f"The label behind SEAL's bytes is of another version than this package reads ({_VERSION}): make the "
+        "file anew with this one, or update the package."
     )
 
 

@@ -46,10 +46,12 @@ class Constant:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Steps in order; the result is the last step's target."""
+    """Steps in order; the result is the last step's target. model_id: of the model whose scores that is
+    (LinearModel.id), or None."""
 
     steps: tuple[Step, ...]
     constants: tuple[Constant, ...]
+    model_id: int | None = None
 
     @cached_property
     def rotation_steps(self) -> tuple[int, ...]:

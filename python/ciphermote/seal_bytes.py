@@ -102,7 +102,7 @@ class SealCiphertext:
 
     primes: the residues a coefficient has. residues: uint32 [size, primes, n], each below its prime; with a
     seed, [1, primes, n], for the seed (its type and 64 bytes) stands in place of the second polynomial.
-    key_id: of its key, or None if nothing names it.
+    key_id: of its key, or None if nothing names it. model_id: of the model whose scores it holds, or None.
     """
 
     parms: ParameterSet
@@ -114,6 +114,7 @@ class SealCiphertext:
     scheme: Scheme = Scheme.CKKS
     plain_modulus: int = 0
     key_id: int | None = None
+    model_id: int | None = None
 
     @property
     def size(self) -> int:
@@ -515,7 +516,7 @@ def read_ciphertext(
             f"The ciphertext has scale {ciphertext.scale:.6g} and its label says {label.scale:.6g}: have it "
             "sent again."
         )
-    return replace(ciphertext, key_id=label.key_id)
+    return replace(ciphertext, key_id=label.key_id, model_id=label.model_id)
 
 
 def read_public_key(
@@ -730,12 +731,16 @@ def _writable_residues(residues: NDArray[Any], parms: ParameterSet, rows: int, p
 
 
 def _labelled(
-    seal: bytes, kind: Kind, thing: SealCiphertext | SealRelinKeys | SealGaloisKeys, scale: float = 0.0
+    seal: bytes,
+    kind: Kind,
+    thing: SealCiphertext | SealRelinKeys | SealGaloisKeys,
+    scale: float = 0.0,
+    model_id: int | None = None,
 ) -> bytes:
     """SEAL's bytes, and their label if the thing's key is known."""
     if thing.key_id is None:
         return seal
-    label = Label(kind, thing.scheme, thing.parms.id, thing.key_id, scale, thing.plain_modulus)
+    label = Label(kind, thing.scheme, thing.parms.id, thing.key_id, scale, thing.plain_modulus, model_id)
     return attach(seal, label)
 
 
@@ -743,7 +748,9 @@ def write_ciphertext(ciphertext: SealCiphertext) -> bytes:
     """A Ciphertext as bytes, full or seeded, with its label if its key is known. FrameError if shape, range
     or seed is wrong."""
     scale = ciphertext.scale if ciphertext.scheme == Scheme.CKKS else 0.0
-    return _labelled(write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, scale)
+    return _labelled(
+        write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, scale, ciphertext.model_id
+    )
 
 
 def write_public_key(key: SealPublicKey) -> bytes:

@@ -297,7 +297,7 @@ def read_label(data: bytes) -> None:
 
 def first_labels() -> Inputs:
     objects = first_objects()
-    ckks = labels.Label(labels.Kind.CIPHERTEXT, sb.Scheme.CKKS, SMALL.id, KEY_ID, 2.0**20)
+    ckks = labels.Label(labels.Kind.CIPHERTEXT, sb.Scheme.CKKS, SMALL.id, KEY_ID, 2.0**20, model_id=7)
     bfv = labels.Label(labels.Kind.CIPHERTEXT, sb.Scheme.BFV, SMALL.id, KEY_ID, 0.0, PLAIN_MODULUS)
     return {
         "ckks": labels.attach(objects["ciphertext"][2:], ckks),

@@ -107,9 +107,9 @@ def test_tables_are_for_people(house: Path, tmp_path: Path, run: Run) -> None:
     run("adapt", house / "public", tmp_path / "frames.bin", "-o", tmp_path / "reading.ct", "--seeded", *own)
     assert re.search(r"1\.5|1\.49999", run("decrypt", house / "keys", tmp_path / "reading.ct"))
     assert "imaginary" in run("decrypt", house / "keys", tmp_path / "reading.ct", "--complex")
-    assert "highest" in run(
-        "decrypt", house / "keys", tmp_path / "reading.ct", "--model", house / "model.json"
-    )
+    model = house / "model.json"
+    run("infer", house / "public", model, tmp_path / "reading.ct", "-o", tmp_path / "score.ct")
+    assert "highest" in run("decrypt", house / "keys", tmp_path / "score.ct", "--model", model)
     assert "seeded" in run("inspect", tmp_path / "reading.ct")
 
 

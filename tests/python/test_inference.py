@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
+import struct
 import tracemalloc
 import zipfile
 from contextlib import suppress
@@ -144,6 +146,14 @@ def test_a_saved_model_comes_back_the_same(tmp_path: Path, suffix: str, labels: 
     again = LinearModel.load(path)
     assert (again.weights == model.weights).all() and (again.bias == model.bias).all()
     assert again.labels == labels
+    assert again.id == model.id
+
+
+def test_a_models_id_is_the_one_that_the_wire_format_describes() -> None:
+    model = LinearModel([[1.0, -2.5]], [0.5], ("\u00e4",))
+    content = struct.pack("<QQdddQ", 1, 2, 1.0, -2.5, 0.5, 2) + "\u00e4".encode()
+    assert model.id == int.from_bytes(hashlib.blake2b(content, digest_size=32).digest()[:8], "little")
+    assert model.id != LinearModel(model.weights, model.bias).id
 
 
 def test_damaged_model_files_end_in_a_sentence(tmp_path: Path) -> None:

@@ -125,6 +125,37 @@ def test_every_file_on_the_way_names_its_key_and_the_result_says_what_it_is_of(
     assert f"Of key {key_id}, {PARMS.name}, CKKS, scale" in run("decrypt", ours.keys, score)
 
 
+def test_scores_are_shown_under_the_classes_of_their_own_model_alone(
+    ours: House, engine: Engine, tmp_path: Path, run: Run
+) -> None:
+    own, reading, score, total = (tmp_path / name for name in ("own.npz", "reading.ct", "score.ct", "sum.ct"))
+    MODEL.save(own)
+    reading.write_bytes(ours.reading())
+    run("infer", ours.public, own, reading, "-o", score)
+    scores = engine.linear(ours.reading(), MODEL)
+    total.write_bytes(engine.add([scores, scores]))
+    shown = json.loads(run("decrypt", ours.keys, score, "--json", "--model", ours.folder / "model.json"))
+    assert np.abs(np.array(list(shown["scores"].values())) - MODEL.scores(X)).max() < 0.01
+    others = (
+        LinearModel(MODEL.weights, np.zeros(16)),
+        LinearModel(-MODEL.weights, MODEL.bias),
+        LinearModel(MODEL.weights, MODEL.bias, tuple("abcdefghijklmnop")),
+        LinearModel(MODEL.weights[:3], MODEL.bias[:3]),
+        LinearModel(MODEL.weights.reshape(12, 16), np.ones(12)),
+    )
+    for bare in ((), ("--bare",)):
+        for other in others:
+            other.save(tmp_path / "other.json")
+            sentence = run("decrypt", ours.keys, score, "--model", tmp_path / "other.json", *bare, code=1)
+            assert f"scores of model {MODEL.id:016x}" in sentence
+            assert f"other.json is model {other.id:016x}" in sentence
+        for path in (reading, total):
+            assert "holds no model's scores" in run("decrypt", ours.keys, path, "--model", own, *bare, code=1)
+    assert f"{MODEL.id:016x}" in run("inspect", score)
+    assert f"{MODEL.id:016x}" in run("inspect", own)
+    assert "scores of model" not in run("inspect", reading)
+
+
 def test_files_of_two_keys_are_refused_where_they_meet(
     ours: House, theirs: House, tmp_path: Path, run: Run
 ) -> None:
@@ -342,6 +373,8 @@ def test_a_damaged_label_is_refused(ours: House) -> None:
         flipped[at] ^= 1
         with pytest.raises(FrameError):
             sb.read_ciphertext(flipped, PARMS)
+    with pytest.raises(FrameError, match="of another version than this package reads"):
+        labels.detach(data[: len(seal) + 4] + b"\1" + data[len(seal) + 5 : -8])
     for cut in range(len(seal) + 1, len(data)):
         with pytest.raises(FrameError):
             sb.read_ciphertext(data[:cut], PARMS)
@@ -360,6 +393,7 @@ def test_a_label_of_other_bytes_is_refused(ours: House) -> None:
         replace(label, kind=labels.Kind.GALOIS_KEYS),
         replace(label, scale=label.scale / 2),
         replace(label, parameters_id=label.parameters_id ^ 1),
+        replace(label, kind=labels.Kind.RELIN_KEYS, model_id=1),
     ):
         with pytest.raises(FrameError):
             sb.read_ciphertext(labels.attach(bytes(seal), wrong), PARMS)

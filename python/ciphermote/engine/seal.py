@@ -277,16 +277,18 @@ class SealEngine(Engine):
                 "The engine has no relinearization keys, which multiply needs: open it with them."
             )
 
-    def _result(self, data: bytes, key_id: int | None) -> bytes:
+    def _result(self, data: bytes, key_id: int | None, model_id: int | None = None) -> bytes:
         """The worker's result, checked and in the version that loads everywhere; of key_id, its source's, if
-        that of the evaluation keys is known too."""
+        that of the evaluation keys is known too. model_id: of the model whose scores it holds."""
         found = seal_bytes.read_ciphertext(data, self.parms, **self._scheme)
-        return seal_bytes.write_ciphertext(replace(found, key_id=key_id if self._all_named else None))
+        known = key_id if self._all_named else None
+        return seal_bytes.write_ciphertext(replace(found, key_id=known, model_id=model_id))
 
     def _evaluated(self, program: Program, ciphertext: Bytes, key_id: int | None) -> bytes:
         self._check_program(program)
         seal, _ = detach(ciphertext)
-        return self._result(self._run(lambda worker: worker.evaluate(program, seal)), key_id)
+        result = self._run(lambda worker: worker.evaluate(program, seal))
+        return self._result(result, key_id, program.model_id)
 
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
         return self._evaluated(program, ciphertext, self.check(ciphertext).key_id)
