@@ -104,7 +104,8 @@ def refuse_noise(coefficients: NDArray[np.float64], primes: Sequence[int]) -> No
     that for n of them is the share of the ball in the cube, (pi/8)^(n/2) / (n/2)!: below 2^-4500 at n = 1024.
     A program may confine noise to a few coefficients, though, as a sum over slots does: a linear model of 2^b
     classes leaves 2^(b+1) of them, and the chance is 1/4 for one class, 1/65 for 2, below 2^-9 for 4, 2^-26
-    for 8, 2^-65 for 16. Nor is it noticed if values wrap around and end below the bound. Labels tell what this cannot.
+    for 8, 2^-65 for 16. Nor is it noticed if values wrap around and end below the bound. Labels tell what
+    this cannot.
     """
     bound = math.prod(primes) / 4
     slots = decode(coefficients, 1.0)
@@ -112,8 +113,8 @@ def refuse_noise(coefficients: NDArray[np.float64], primes: Sequence[int]) -> No
         raise MismatchError(
             "The ciphertext decrypts to noise, or to values that outgrew its modulus (a slot times the scale "
             "reaches a quarter of it): it or the evaluation keys that computed it are of another key, or its "
-            "values or its scale are too large; decrypt it with its own key, or compute it again with smaller "
-            "ones."
+            "values or its scale are too large; decrypt it with its own key, or compute it again with "
+            "smaller values or a smaller scale."
         )
 
 

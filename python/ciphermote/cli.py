@@ -14,7 +14,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -33,6 +33,7 @@ from ciphermote.parameters import (
     c_header,
     from_primes,
     generate,
+    is_c_header,
 )
 
 if TYPE_CHECKING:
@@ -178,10 +179,35 @@ def _read(path: Path) -> bytes:
         raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def _write(path: Path, content: bytes, *, secret: bool = False) -> None:
+class _Kind(NamedTuple):
+    """A kind of file that a command writes: its name for people, and whether bytes are of it."""
+
+    name: str
+    has: Callable[[bytes], bool]
+
+
+def _ciphertext_of(parameters: ParameterSet) -> _Kind:
+    """Ciphertexts with a label, and bare ones of these parameters."""
+
+    def has(data: bytes) -> bool:
+        from ciphermote.labels import Kind, detach
+        from ciphermote.seal_bytes import read_ciphertext
+
+        try:
+            _, label = detach(data)
+            if label is None:
+                read_ciphertext(data, parameters, sizes=(2, 3))
+        except FrameError:
+            return False
+        return label is None or label.kind == Kind.CIPHERTEXT
+
+    return _Kind("ciphertext", has)
+
+
+def _write(path: Path, content: bytes, kind: _Kind, *, secret: bool = False) -> None:
     from ciphermote.keys import write_atomically
 
-    _refuse_special(path)
+    _check_target(path, kind)
     try:
         write_atomically(path, content, 0o600 if secret else 0o644)
     except OSError as error:
@@ -190,8 +216,16 @@ def _write(path: Path, content: bytes, *, secret: bool = False) -> None:
         ) from None
 
 
-def _refuse_special(path: Path) -> None:
-    """KeyFileError if path is there and is no ordinary file: a pipe or a device would be replaced by one."""
+def _check_target(path: Path, kind: _Kind) -> None:
+    """KeyFileError unless a file of this kind may be written to path: not among keys, and in place of nothing
+    but such a file. A pipe or a device would be replaced by an ordinary file."""
+    from ciphermote.keys import holds_keys
+
+    if holds_keys(path.parent):
+        raise KeyFileError(
+            f"{path} would be among the keys in {path.parent}, where nothing else belongs: name a file "
+            "elsewhere."
+        )
     try:
         mode = path.lstat().st_mode
     except OSError:
@@ -199,6 +233,11 @@ def _refuse_special(path: Path) -> None:
     if not stat.S_ISREG(mode):
         raise KeyFileError(
             f"{path} exists and is no ordinary file (a directory, link, pipe or device): name another file."
+        )
+    if not kind.has(_read(path)):
+        raise KeyFileError(
+            f"{path} exists and is no {kind.name}, which would replace it: name another file, or move that "
+            "one away."
         )
 
 
@@ -270,6 +309,8 @@ def keygen(
         steps += plan_linear(LinearModel.load(model), parameters, 2.0**log2_scale).rotation_steps
     secret = SecretKey.from_seal(_read(import_secret), parameters) if import_secret else None
     if public_to is not None:
+        if public_to.absolute() == keys.absolute():
+            raise ParameterError(f"{keys} cannot be both KEYS and --public-to: name two directories.")
         refuse_occupied(public_to)
     with _progress("Making keys") as progress:
         store = KeyStore.create(
@@ -305,6 +346,15 @@ class DeviceKey(StrEnum):
     BOTH = "both"
 
 
+def _is_provision(data: bytes) -> bool:
+    from ciphermote.provision import is_blob, is_header
+
+    return is_blob(data) or is_header(data)
+
+
+_PROVISION = _Kind("device's keys", _is_provision)
+
+
 @app.command()
 def provision(
     keys: KeysArgument,
@@ -322,11 +372,16 @@ def provision(
             help="header: C to compile in; blob: one binary; primes: the public key a prime at a time.",
         ),
     ] = BlobFormat.HEADER,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace what an earlier run wrote; that device's secret is then lost."),
+    ] = False,
 ) -> None:
     """Write one device's keys. Run it once for each device: every run draws a new device secret.
 
     **In:** a directory of keys. **Out:** a C header or binary blobs, all **secret** (mode 0600): they hold
-    the device's own secret, and with a symmetric key everything that is needed to decrypt.
+    the device's own secret, and with a symmetric key everything that is needed to decrypt. What an earlier
+    run wrote is kept unless you say --force.
 
     Example: `ciphermote provision keys -o provisioned_keys.h`
     """
@@ -337,22 +392,45 @@ def provision(
 
     if form is BlobFormat.PRIMES and key is DeviceKey.SYMMETRIC:
         raise ParameterError("Only a public key is split into primes: give --key asymmetric or both.")
+    primes = form is BlobFormat.PRIMES
     store = KeyStore.open(keys)
+    count = len(store.parameters.data_primes)
+    parts = [output / "device.blob", *(output / f"prime{i}.blob" for i in range(count))]
+    for path in parts if primes else [output]:
+        _check_target(path, _PROVISION)
+        if path.exists() and not force:
+            raise KeyFileError(
+                f"{path} exists, and may be all there is of a device's keys: name another file for this "
+                "device, or say --force to replace it."
+            )
     given = p.provision(
         store,
         secret=key is not DeviceKey.ASYMMETRIC,
         public=key is not DeviceKey.SYMMETRIC,
     )
-    if form is BlobFormat.HEADER:
-        _write(output, p.to_c_header(given).encode(), secret=True)
-    elif form is BlobFormat.BLOB:
-        _write(output, p.to_blob(given), secret=True)
-    else:
+    if primes:
         output.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write(output / "device.blob", p.to_blob(replace(given, public_key=None)), secret=True)
-        for i, blob in enumerate(p.to_prime_blobs(given)):
-            _write(output / f"prime{i}.blob", blob)
+        _write(parts[0], p.to_blob(replace(given, public_key=None)), _PROVISION, secret=True)
+        for path, blob in zip(parts[1:], p.to_prime_blobs(given), strict=True):
+            _write(path, blob, _PROVISION)
+    else:
+        content = p.to_c_header(given).encode() if form is BlobFormat.HEADER else p.to_blob(given)
+        _write(output, content, _PROVISION, secret=True)
     _say(f"A new device's keys are in {output}: secret, and for one device only.")
+
+
+def _is_set(data: bytes) -> bool:
+    from ciphermote.keys import parameters_from_dict
+
+    try:
+        parameters_from_dict(json_text.parse(data), "")
+    except (ValueError, CiphermoteError):
+        return False
+    return True
+
+
+_SET_HEADER = _Kind("C header of a parameter set", is_c_header)
+_SET_JSON = _Kind("parameter set", _is_set)
 
 
 @app.command()
@@ -395,13 +473,19 @@ def params(
         own = generate(n, _numbers(bits, "--bits"), standard, name)
     else:
         own = from_primes(n, _numbers(primes, "--primes"), standard, name)
-    _print_sets([own])
+    wanted: list[tuple[Path, bytes, _Kind]] = []
     if header is not None:
-        _write(header, c_header(own).encode())
+        wanted.append((header, c_header(own).encode(), _SET_HEADER))
     if json_file is not None:
         from ciphermote.keys import parameters_to_dict
 
-        _write(json_file, (json.dumps(parameters_to_dict(own), indent=2) + "\n").encode())
+        text = json.dumps(parameters_to_dict(own), indent=2) + "\n"
+        wanted.append((json_file, text.encode(), _SET_JSON))
+    for path, _, kind in wanted:
+        _check_target(path, kind)
+    _print_sets([own])
+    for path, content, kind in wanted:
+        _write(path, content, kind)
 
 
 def _print_sets(sets: Sequence[ParameterSet]) -> None:
@@ -476,6 +560,7 @@ def adapt(
     if len(set(counters)) != len(counters):
         raise FrameError("The files hold two readings of one counter: adapt each device's frames apart.")
     prefix = f"{device}-" if device else ""
+    kind = _ciphertext_of(store.parameters)
     with (
         CounterLedger(ledger or keys / LEDGER_FILE) as readings,
         readings.taking(sets, device, again=again),
@@ -487,7 +572,7 @@ def adapt(
         for frames_of_one in sets:
             name = f"{prefix}reading{frames_of_one.header.counter}.ct"
             data = frames_of_one.to_seal(seeded=seeded, coefficients=coefficients)
-            _write(output / name if several else output, data)
+            _write(output / name if several else output, data, kind)
     for found in sets:
         _say(_describe_set(found))
 
@@ -544,6 +629,14 @@ def infer(
         raise ParameterError(
             "Two readings have the same file name, so their scores would too: score them apart."
         )
+    kind = _ciphertext_of(store.parameters)
+    targets = [output / name if several else output for name in names]
+    for target in targets:
+        _check_target(target, kind)
+        if any(target.exists() and target.samefile(path) for path in ciphertexts):
+            raise ParameterError(
+                f"The scores would replace the reading {target}: name another file or folder."
+            )
     with (
         _progress("Scoring") as progress,
         open_engine(
@@ -559,11 +652,11 @@ def infer(
     if several:
         output.mkdir(parents=True, exist_ok=True)
     failed: list[str] = []
-    for path, name, result in zip(ciphertexts, names, results, strict=True):
+    for path, target, result in zip(ciphertexts, targets, results, strict=True):
         if isinstance(result, CiphermoteError):
             failed.append(f"{path}: {result}")
         else:
-            _write(output / name if several else output, result)
+            _write(target, result, kind)
     if failed:
         more = f" ({len(failed) - 1} more failed.)" if len(failed) > 1 else ""
         raise CiphermoteError(failed[0] + more)
@@ -676,7 +769,7 @@ def _check_model(model: LinearModel, path: Path, model_id: int | None) -> None:
     """MismatchError unless the label of a ciphertext says that it holds this model's scores."""
     if model_id is None:
         raise MismatchError(
-            "The ciphertext holds no model's scores, by its label: score it with `ciphermote infer` first, or "
+            "By its label the ciphertext holds no model's scores: score it with `ciphermote infer` first, or "
             "leave --model out to see its slots."
         )
     if model_id != model.id:

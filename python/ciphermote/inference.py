@@ -96,8 +96,8 @@ class LinearModel:
 
     @cached_property
     def id(self) -> int:
-        """The model's name in labels: the first 8 bytes, little-endian, of BLAKE2b-256 over its shape, numbers
-        and labels (docs/wire-format.md)."""
+        """The model's name in the labels of its scores: the first 8 bytes, little-endian, of BLAKE2b-256 over
+        its shape, numbers and labels (docs/wire-format.md)."""
         digest = hashlib.blake2b(struct.pack("<QQ", self.classes, self.features), digest_size=32)
         digest.update(self.weights.astype("<f8").tobytes() + self.bias.astype("<f8").tobytes())
         for label in self.labels:

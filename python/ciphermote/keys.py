@@ -531,6 +531,11 @@ def refuse_occupied(path: Path) -> None:
         raise KeyFileError(f"{path} exists and is not an empty directory: choose another name for the keys.")
 
 
+def holds_keys(folder: Path) -> bool:
+    """Whether this is a directory of keys, whole or not: nothing else is written to it."""
+    return any((folder / name).exists() for name in (SECRET_FILE, PUBLIC_FILE))
+
+
 def _publish_directory(path: Path, files: Mapping[str, bytes], secret: bytes | None) -> None:
     """Write all files to a hidden directory beside path, then rename it: path appears whole or not at all,
     and the rename fails if something was put there meanwhile."""

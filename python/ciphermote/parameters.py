@@ -38,6 +38,8 @@ CHEAP_PRIME = 67043329
 OLDER_PREFIX = "std2018_"
 """How the name of every set begins that holds by the 2018 table alone."""
 
+_HEADER_START = "/* A parameter set written by ciphermote: "
+
 SCHEME_BFV = 1
 SCHEME_CKKS = 2
 
@@ -413,7 +415,7 @@ def c_header(parameters: ParameterSet, symbol: str | None = None) -> str:
     guard = f"CM_PARAMS_{symbol}_H"  # as it is: sets named a and A are two
     return "\n".join(
         [
-            f"/* A parameter set written by ciphermote: {_describe(parameters)}. */",
+            f"{_HEADER_START}{_describe(parameters)}. */",
             f"#ifndef {guard}",
             f"#define {guard}",
             "",
@@ -427,6 +429,11 @@ def c_header(parameters: ParameterSet, symbol: str | None = None) -> str:
             "",
         ]
     )
+
+
+def is_c_header(data: bytes) -> bool:
+    """Whether data begins as c_header's text does."""
+    return data.startswith(_HEADER_START.encode())
 
 
 def _describe(parameters: ParameterSet) -> str:

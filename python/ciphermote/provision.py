@@ -48,6 +48,7 @@ _MAGIC = b"CMPV"
 _VERSION = 1
 _HEAD = struct.Struct("<4sHBBIQBBBBII")
 _CRC_BYTES = 4
+_HEADER_START = "/*\n * One device's keys for "
 _KIND_WHOLE, _KIND_PRIME = 0, 1
 _HAS_DEVICE_SECRET, _HAS_SECRET_KEY, _HAS_PUBLIC_KEY = 1, 2, 4
 
@@ -126,8 +127,7 @@ def to_c_header(provisioned: Provision) -> str:
     built_in = p.parameters in BUILTIN
     symbol = f"cm_{p.parameters.name}" if built_in else "cm_provisioned_params"
     parts = [
-        "/*",
-        f" * One device's keys for {p.parameters.name}, written by `ciphermote provision`.",
+        f"{_HEADER_START}{p.parameters.name}, written by `ciphermote provision`.",
         " * SECRET: keep this file from everybody but the device's build, and never give two devices the "
         "same.",
         " */",
@@ -259,6 +259,11 @@ def to_prime_blobs(provisioned: Provision) -> list[bytes]:
         _blob(p.parameters, p.key_id, _KIND_PRIME, _HAS_PUBLIC_KEY, i, rows.astype("<u4").tobytes())
         for i, rows in enumerate(p.public_key)
     ]
+
+
+def is_header(data: bytes) -> bool:
+    """Whether data begins as to_c_header's text does."""
+    return data.startswith(_HEADER_START.encode())
 
 
 def is_blob(data: bytes) -> bool:

@@ -748,9 +748,7 @@ def write_ciphertext(ciphertext: SealCiphertext) -> bytes:
     """A Ciphertext as bytes, full or seeded, with its label if its key is known. FrameError if shape, range
     or seed is wrong."""
     scale = ciphertext.scale if ciphertext.scheme == Scheme.CKKS else 0.0
-    return _labelled(
-        write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, scale, ciphertext.model_id
-    )
+    return _labelled(write_public_key(ciphertext), Kind.CIPHERTEXT, ciphertext, scale, ciphertext.model_id)
 
 
 def write_public_key(key: SealPublicKey) -> bytes:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ciphermote import __version__
+from ciphermote.adapter import adapt
 from ciphermote.cli import app
 from ciphermote.engine.seal import SealEngine
 from ciphermote.inference import LinearModel
@@ -171,8 +172,64 @@ def test_what_is_no_ordinary_file_is_never_replaced(house: Path, tmp_path: Path,
     after = [path.lstat() for path in special]
     assert [(s.st_ino, s.st_mode) for s in before] == [(s.st_ino, s.st_mode) for s in after]
     assert (tmp_path / "file").read_text() == "mine"
-    run("provision", house / "keys", "-o", tmp_path / "file")
-    assert "cm_provisioned" in (tmp_path / "file").read_text()
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_command_replaces_files_of_its_own_kind_alone(house: Path, tmp_path: Path, run: Run) -> None:
+    """Never keys, whatever their folder, nor a file that the user wrote."""
+    sensor = sensor_of(house, tmp_path, run, "both")
+    frames, reading, model = tmp_path / "frames.bin", tmp_path / "reading.ct", house / "model.json"
+    frames.write_bytes(sensor.symmetric(FEATURES[0]))
+    reading.write_bytes(adapt(sensor.symmetric(FEATURES[0]), PARMS, sensor.provisioned.key_id))
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "other.json").write_text('{"mine": 1}')
+    for name in ("secret.key", "public.key", "relin.keys", "galois.keys", "manifest.json"):
+        (tmp_path / f"copy of {name}").write_bytes((house / "keys" / name).read_bytes())
+    foreign = [path for path in contents(tmp_path) if path != reading]
+    keys = [house / "keys" / name for name in ("secret.key", "manifest.json", "new.file")]
+    commands: list[list[Any]] = [
+        ["adapt", house / "public", frames, "--ledger", tmp_path / "readings.ledger", "-o"],
+        ["infer", house / "public", model, reading, "-o"],
+        ["params", "--n", 4096, "--bits", "25,26,27", "--header"],
+        ["params", "--n", 4096, "--bits", "25,26,27", "--json"],
+        ["provision", house / "keys", "--force", "-o"],
+    ]
+    before = contents(tmp_path) | contents(house)
+    for command in commands:
+        for path in (*foreign, *keys):
+            if command[0] == "provision" and path.name == "device.blob":
+                continue
+            sentence = run(*command, path, code=1)
+            assert "which would replace it" in sentence or "would be among the keys" in sentence, sentence
+    run("infer", house / "public", model, reading, "-o", reading, code=1)
+    run("infer", house / "public", model, reading, "-o", tmp_path, code=1)
+    (tmp_path / "readings.ledger").unlink()
+    assert contents(tmp_path) | contents(house) == before
+    for command in commands:
+        output = tmp_path / f"own {command[0]} {command[-1]}"
+        run(*command, output)
+        run(*command, output, *(["--again"] if command[0] == "adapt" else []))
+
+
+def test_a_devices_keys_are_replaced_on_request_alone(house: Path, tmp_path: Path, run: Run) -> None:
+    both = ["provision", house / "keys", "--key", "both", "-o"]
+    for output, form in (("keys.h", "header"), ("keys.blob", "blob"), ("folder", "primes")):
+        command = [*both, tmp_path / output, "--format", form]
+        run(*command)
+        first = contents(tmp_path)
+        assert "--force" in run(*command, code=1)
+        assert contents(tmp_path) == first
+        run(*command, "--force")
+        assert contents(tmp_path) != first
+
+
+def test_keys_and_their_public_part_want_two_folders(tmp_path: Path, run: Run) -> None:
+    keys = tmp_path / "keys"
+    assert "two directories" in run("keygen", keys, "--params", "n1024_q26", "--public-to", keys, code=1)
+    assert not keys.exists()
 
 
 def test_the_public_part_is_enough_for_the_engine_and_holds_no_secret(house: Path) -> None:
