@@ -265,7 +265,10 @@ def keygen(
         ),
     ] = DEFAULT_SET,
     model: Annotated[
-        Path | None, typer.Option(help="Make the rotation keys that this linear model (.json, .npz) needs.")
+        Path | None,
+        typer.Option(
+            help="Make the rotation keys that this model needs (`ciphermote infer --help` shows one)."
+        ),
     ] = None,
     log2_scale: Annotated[int, typer.Option(help="With --model: log2 of the scale devices encrypt at.")] = 25,
     rotations: Annotated[
@@ -591,7 +594,7 @@ def _describe_set(frames: FrameSet) -> str:
 @app.command()
 def infer(
     keys: KeysArgument,
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A linear model, .json or .npz.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A linear model, .json (as above) or .npz.")],
     ciphertexts: Annotated[
         list[Path], typer.Argument(metavar="CIPHERTEXTS...", help="Readings from `ciphermote adapt`.")
     ],
@@ -608,6 +611,13 @@ def infer(
     **In:** the *public* part of the keys, a model, ciphertexts. **Out:** encrypted scores in Microsoft
     SEAL's bytes with their label, which only the owner can read. The secret key is neither needed nor read.
     Ciphertexts of another key are refused; scores of bare ones are bare.
+
+    A model of 2 classes over 3 features, as .json (labels may be []; .npz: LinearModel.save in Python):
+
+    `{"format": "ciphermote-linear-model", "version": 1, "labels": ["rest", "walk"],
+    "weights": [[0.5, -1.25, 2], [1, 0, -0.75]], "bias": [0.25, -0.5]}`
+
+    Score c is the sum of weights[c][i] * slot i of the reading, and bias[c].
 
     Example: `ciphermote infer keys-public model.json reading.ct -o score.ct`
     """

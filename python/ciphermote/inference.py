@@ -30,6 +30,7 @@ import math
 import struct
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,14 +51,20 @@ DEFAULT_FEATURE_BOUND = 16.0
 
 _FORMAT = "ciphermote-linear-model"
 _FORMAT_VERSION = 1
+_FIELDS = ("format", "version", "labels", "weights", "bias")
+_HOW = (
+    f'give a JSON object with format ("{_FORMAT}"), version ({_FORMAT_VERSION}), labels (a name for each '
+    "class, or none), weights (a row of numbers for each class) and bias (a number for each class), or what "
+    "LinearModel.save wrote"
+)
 
 
 @dataclass(frozen=True, eq=False)
 class LinearModel:
     """scores = weights @ x + bias.
 
-    weights: float64 [classes, features]; bias: float64 [classes]; labels: the classes' names, or none at all.
-    ParameterError if the shapes do not fit or a number is not finite.
+    weights: float64 [classes, features]; bias: float64 [classes]; labels: the classes' names, all different,
+    or none at all. ParameterError if the shapes do not fit or a number is not finite.
     """
 
     weights: NDArray[np.float64]
@@ -79,6 +86,11 @@ class LinearModel:
         if len(self.labels) not in (0, len(weights)):
             raise ParameterError(
                 f"{len(self.labels)} labels are given for {len(weights)} classes: give all or none."
+            )
+        if repeated := [label for label, count in Counter(map(str, self.labels)).items() if count > 1]:
+            raise ParameterError(
+                f"The linear model has the label {repeated[0]!r} more than once, so nobody could tell those "
+                "classes apart: give each its own."
             )
         weights.setflags(write=False)
         bias.setflags(write=False)
@@ -131,31 +143,31 @@ class LinearModel:
 
     @classmethod
     def from_json(cls, text: str | bytes) -> LinearModel:
-        """The model that to_json wrote. ParameterError if text is none."""
+        """The model in the form that to_json writes. ParameterError if text is none."""
         try:
             found = json_text.parse(text)
         except ValueError as error:
-            raise ParameterError(
-                f"The linear model is no JSON ({error}): write it with LinearModel.save."
-            ) from None
+            raise ParameterError(f"The linear model is no JSON ({error}): {_HOW}.") from None
         if not isinstance(found, dict):
-            raise ParameterError("The linear model is no JSON object: write it with LinearModel.save.")
+            raise ParameterError(f"The linear model is JSON, but no object: {_HOW}.")
         return cls._from_fields(found)
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> LinearModel:
-        if fields.get("format") != _FORMAT or fields.get("version") != _FORMAT_VERSION:
-            raise ParameterError(
-                f"The file is no linear model of version {_FORMAT_VERSION}: write it with LinearModel.save."
-            )
+        if missing := [name for name in _FIELDS if name not in fields]:
+            raise ParameterError(f"The linear model lacks {', '.join(missing)}: {_HOW}.")
+        if fields["format"] != _FORMAT or fields["version"] != _FORMAT_VERSION:
+            raise ParameterError(f"The file is no linear model of version {_FORMAT_VERSION}: {_HOW}.")
         try:
             weights = np.asarray(fields["weights"], dtype=np.float64)
             bias = np.asarray(fields["bias"], dtype=np.float64)
+            if not isinstance(fields["labels"], list | np.ndarray):
+                raise TypeError
             labels = tuple(json_text.string(label) for label in fields["labels"])
-        except (KeyError, TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError):
             raise ParameterError(
-                "The linear model's weights, bias or labels are missing or no tables of numbers: write it "
-                "with LinearModel.save."
+                "The linear model's weights or bias are no tables of numbers, or its labels no list of "
+                f"names: {_HOW}."
             ) from None
         return cls(weights, bias, labels)
 
@@ -188,13 +200,13 @@ class LinearModel:
             return cls.from_json(content)
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                fields: dict[str, Any] = {
-                    name: _stored_array(archive, f"{name}.npy")
-                    for name in ("format", "version", "labels", "weights", "bias")
-                }
+                fields: dict[str, Any] = {name: _stored_array(archive, f"{name}.npy") for name in _FIELDS}
             fields["format"], fields["version"] = str(fields["format"]), int(fields["version"])
         except Exception as error:  # zipfile and numpy each have their own errors for damaged bytes
-            raise ParameterError(f"The linear model {path} is damaged or no .npz of one ({error}).") from None
+            raise ParameterError(
+                f"The linear model {path} is damaged or no .npz of one ({error}): write it with "
+                "LinearModel.save."
+            ) from None
         return cls._from_fields(fields)
 
 
@@ -232,7 +244,7 @@ def check_chain(layers: Sequence[LinearModel]) -> None:
 
 def _suffix(path: Path) -> str:
     if path.suffix not in (".json", ".npz"):
-        raise ParameterError(f"The linear model {path} must end in .json or .npz.")
+        raise ParameterError(f"The linear model {path} must end in .json or .npz: give such a file.")
     return path.suffix
 
 

@@ -125,6 +125,14 @@ def test_help_teaches_with_an_example(run: Run, command: str) -> None:
     assert "Out:" in output
 
 
+def test_the_form_of_a_model_is_shown_where_one_is_asked_for(run: Run) -> None:
+    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    for text in (run("infer", "--help"), readme):
+        (found,) = re.findall(r'\{"format".*?\}', text, re.DOTALL)
+        model = LinearModel.from_json(found)
+        assert (model.classes, model.features, model.labels) == (2, 3, ("rest", "walk"))
+
+
 def test_the_main_help_tells_the_way_and_names_every_command(run: Run) -> None:
     output = run("--help")
     assert "secret.key never leaves" in output

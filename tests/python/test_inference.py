@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import re
 import struct
 import tracemalloc
 import zipfile
@@ -204,6 +205,30 @@ def test_damaged_model_files_end_in_a_sentence(tmp_path: Path) -> None:
     for name in ("none.json", "model.txt"):
         with pytest.raises(CiphermoteError):
             LinearModel.load(tmp_path / name)
+
+
+def test_a_model_that_is_none_is_refused_with_the_form_of_one(tmp_path: Path) -> None:
+    good = json.loads(model_of(2, 3).to_json())
+    path = tmp_path / "model.json"
+    for content, reason in (
+        ("{", "no JSON"),
+        ("[]", "no object"),
+        ('{"weights": [[1, 2]]}', "lacks format, version, labels, bias"),
+        (json.dumps({**good, "version": 2}), "no linear model of version 1"),
+        (json.dumps({**good, "bias": "x"}), "no tables of numbers"),
+        (json.dumps({**good, "labels": {"rest": 1, "walk": 2}}), "no list of names"),
+    ):
+        path.write_text(content)
+        with pytest.raises(ParameterError, match=reason) as caught:
+            LinearModel.load(path)
+        for field in good:
+            assert re.search(rf"\b{field} \(|\band {field} \(", str(caught.value)), (field, caught.value)
+        assert "ciphermote-linear-model" in str(caught.value)
+
+
+def test_labels_tell_classes_apart(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="label 'walk' more than once"):
+        LinearModel(np.ones((3, 2)), np.zeros(3), ("walk", "rest", "walk"))
 
 
 def refused_in_little_memory(path: Path, reason: str) -> None:
