@@ -44,13 +44,18 @@ SCHEME_BFV = 1
 SCHEME_CKKS = 2
 
 
+_BUILTIN_BY_NAME: dict[str, ParameterSet] = {}
+"""BUILTIN, once it is made."""
+
+
 @dataclass(frozen=True)
 class ParameterSet:
     """A ring degree and a chain of primes that :func:`validate` accepts.
 
     ``primes`` are in SEAL's order; with more than one, the last is the special prime of key switching.
-    ``standard`` is the security table the set is held to. Raises ParameterError for a set that fails it, and
-    for one that holds by the 2018 table alone and has no name that starts with OLDER_PREFIX.
+    ``standard`` is the security table the set is held to. Raises ParameterError for a set that fails it, for
+    one that holds by the 2018 table alone and has no name that starts with OLDER_PREFIX, and for one that has
+    the name of another, built-in set.
     """
 
     name: str
@@ -65,6 +70,12 @@ class ParameterSet:
             raise ParameterError(
                 f"The parameter set {self.name} is secure by the 2018 table alone, which its name must say: "
                 f"name it {OLDER_PREFIX}{self.name}."
+            )
+        built_in = _BUILTIN_BY_NAME.get(self.name, self)
+        if (self.n, self.primes) != (built_in.n, built_in.primes):
+            raise ParameterError(
+                f"{self.name} is the name of a built-in set, which has other primes: give yours another name "
+                "(--name)."
             )
 
     @cached_property
@@ -347,16 +358,17 @@ BUILTIN: tuple[ParameterSet, ...] = (
 )
 """The C library's sets, in the order of cm_params_all."""
 
+_BUILTIN_BY_NAME.update((parameters.name, parameters) for parameters in BUILTIN)
+
 
 def by_name(name: str) -> ParameterSet:
     """The built-in set of this name. Raises ParameterError, listing them all, if there is none."""
-    for parameters in BUILTIN:
-        if parameters.name == name:
-            return parameters
-    raise ParameterError(
-        f"There is no parameter set {name!r}; the sets are "
-        f"{', '.join(parameters.name for parameters in BUILTIN)}."
-    )
+    try:
+        return _BUILTIN_BY_NAME[name]
+    except KeyError:
+        raise ParameterError(
+            f"There is no parameter set {name!r}: give {', '.join(_BUILTIN_BY_NAME)}, or a set of your own."
+        ) from None
 
 
 def by_id(identifier: int) -> ParameterSet:

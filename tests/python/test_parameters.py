@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from ciphermote import parameters
 from ciphermote.errors import CiphermoteError, ParameterError
-from ciphermote.parameters import BUILTIN, CHEAP_PRIME, ParameterSet, generate, validate
+from ciphermote.keys import parameters_from_dict, parameters_to_dict
+from ciphermote.parameters import BUILTIN, CHEAP_PRIME, ParameterSet, from_primes, generate, validate
 
 ROOT = Path(__file__).resolve().parents[2]
 EACH_SET = pytest.mark.parametrize("builtin", BUILTIN, ids=lambda builtin: builtin.name)
@@ -319,6 +320,30 @@ TAKEN_NAMES = {
 }
 
 
+def test_a_built_in_name_is_its_own_sets_alone() -> None:
+    """Two sets of one name, with other ids and other keys, would be taken for each other."""
+    name = BUILTIN[2].name
+    other = generate(4096, [25, 25, 25, 26]).primes
+    same_bits = (
+        tuple(q for q in primes_of(4096, 26) if q not in BUILTIN[2].primes)[:3] + BUILTIN[2].primes[3:]
+    )
+    for refused in (
+        lambda: ParameterSet(name, 4096, other),
+        lambda: generate(4096, [25, 25, 25, 26], name=name),
+        lambda: from_primes(4096, other, name=name),
+        lambda: from_primes(4096, same_bits),
+        lambda: parameters_from_dict({**parameters_to_dict(BUILTIN[2]), "primes": list(other)}, "file"),
+    ):
+        with pytest.raises(ParameterError, match=f"{name} is the name of a built-in set"):
+            refused()
+    assert from_primes(4096, same_bits, name="mine").primes == same_bits
+    assert from_primes(4096, BUILTIN[2].primes) == parameters_from_dict(parameters_to_dict(BUILTIN[2]), "x")
+
+
+def primes_of(n: int, bits: int) -> list[int]:
+    return [q for q in range(2 ** (bits - 1) + 1, 2**bits, 2 * n) if parameters.is_prime(q)]
+
+
 @pytest.mark.parametrize(("name", "why"), TAKEN_NAMES.items(), ids=ascii)
 def test_a_name_that_c_cannot_take_is_refused(name: str, why: str) -> None:
     mine = generate(4096, [27, 26, 27])
@@ -340,7 +365,7 @@ EVERY_HEADER = (
 def test_headers_of_accepted_names_compile_together_beside_every_other(
     tmp_path: Path, compiler: tuple[str, ...]
 ) -> None:
-    names = ["mine", "Mine", "MiNE", "iffy", "if_mine", "x", "primes", "name", "exponent", "n4096_q26x3_p27"]
+    names = ["mine", "Mine", "MiNE", "iffy", "if_mine", "x", "primes", "name", "exponent", "n4096_q27_26_p27"]
     lines = [f"#include <{header}>" for header in EVERY_HEADER]
     for position, name in enumerate(names):
         text = parameters.c_header(ParameterSet(name, 4096, generate(4096, [27, 26, 27]).primes))
