@@ -371,6 +371,16 @@ class FrameReader:
                 f"one is {_hexadecimal(self.key_id)}; use the keys that the device was provisioned with."
             )
         wanted = sb.Scheme.BFV if self.plain_modulus else sb.Scheme.CKKS
+        if found.scheme == sb.Scheme.BFV and wanted == sb.Scheme.CKKS:
+            raise FrameError(
+                f"Reading {found.counter} is a BFV ciphertext of integers modulo {found.plain_modulus}: give "
+                f"that as its plain modulus (--plain-modulus {found.plain_modulus}) to read it."
+            )
+        if found.scheme == sb.Scheme.CKKS and wanted == sb.Scheme.BFV:
+            raise FrameError(
+                f"Reading {found.counter} is a CKKS ciphertext, which has no plain modulus: leave it "
+                "(--plain-modulus) out."
+            )
         if found.scheme != wanted or found.components != 2:
             raise FrameError(
                 f"Reading {found.counter} is a {SCHEME_NAMES[found.scheme]} ciphertext of "

@@ -292,9 +292,7 @@ def test_seal_expands_seeds_in_the_domain_of_the_ciphertext(
 def test_the_adapter_takes_no_scheme_and_no_modulus_but_what_it_was_told(tmp_path: Path) -> None:
     owner = Owner(N1024, 12289, tmp_path)
     frames = owner.encrypt(random_values(N1024, 12289, 11), 3, "frames", width=16)
-    with pytest.raises(
-        FrameError, match="is a BFV ciphertext of 2 components and this reader takes fresh CKKS"
-    ):
+    with pytest.raises(FrameError, match=r"a BFV ciphertext.*give that.*--plain-modulus 12289"):
         adapt(frames, N1024, KEY_ID)
     with pytest.raises(FrameError, match="has the plain modulus 12289 and not 40961"):
         adapt(frames, N1024, KEY_ID, plain_modulus=40961)
