@@ -25,6 +25,8 @@ from ciphermote.parameters import ParameterSet
 
 MAX_LOG2_TILES = 4
 _MOST_PRIMES_DECRYPTED = 2
+_SCALE_END = 2.0**512
+"""Frames say scales from 1 to below this."""
 
 _SCHEME_KEY = 0
 
@@ -47,9 +49,9 @@ def device_frames(
     primes (CKKS): keep the first so many alone, which changes no value; None: the fewest that largest allows,
     one (a device with 31 bits takes no more) or two.
     MismatchError if the ciphertext is known to be of another key.
-    ParameterError if the ciphertext has other than two polynomials, a scale that is no positive number, or
-    residues that are not below their primes, largest does not fit, there are no such tiles or primes, or
-    key_id or counter have more than 64 bits.
+    ParameterError if the ciphertext has other than two polynomials, a scale that is not from 1 to below
+    2^512, or residues that are not below their primes, largest does not fit, there are no such tiles or
+    primes, or key_id or counter have more than 64 bits.
     """
     check_key("the ciphertext", ciphertext.key_id, "the device", key_id, bare=True)
     if ciphertext.size != 2:
@@ -77,8 +79,11 @@ def _primes_to_keep(ciphertext: sb.SealCiphertext, largest: float | None, primes
         if largest is not None:
             raise ParameterError(f"largest is {largest}, but BFV's values are bounded by t: leave it out.")
         return ciphertext.primes
-    if not 0 < ciphertext.scale < math.inf:
-        raise ParameterError(f"The ciphertext's scale is {ciphertext.scale}, which is no positive number.")
+    if not 1 <= ciphertext.scale < _SCALE_END:
+        raise ParameterError(
+            f"The ciphertext's scale is {ciphertext.scale:g} and frames say 1 to below 2^512: encrypt at "
+            "another scale, or rescale less."
+        )
     if largest is None or not 0 < largest < math.inf:
         raise ParameterError(
             f"largest is {largest}: say how large a slot may be in magnitude, for a device decrypts no "
@@ -137,8 +142,8 @@ def _frames(
 def read_public_key(data: bytes, parameters: ParameterSet, key_id: int) -> sb.SealPublicKey:
     """The public key in these frames, which a device emitted in one piece and which may come in any order.
 
-    FrameError if a frame is damaged, missing, of another key, or not of a public key. Whether the key belongs
-    to the device is the transport's to prove.
+    FrameError if a frame is damaged, missing, doubled, of another key, or not of a public key. Whether the
+    key belongs to the device is the transport's to prove.
     """
     polynomial = np.zeros((len(parameters.primes), parameters.n), dtype=np.uint32)
     covered = np.zeros_like(polynomial, dtype=np.bool_)
@@ -156,15 +161,24 @@ def read_public_key(data: bytes, parameters: ParameterSet, key_id: int) -> sb.Se
         if (xof, counter) not in ((None, None), (found.xof, found.counter)):
             raise FrameError("The frames are of two public keys: send those of one.")
         xof, counter = found.xof, found.counter
-        if header.is_seed:
-            seed = bytes(frame.seed)
-            continue
         points = parameters.n >> header.log2_tiles
         place = header.prime, slice(header.tile * points, (header.tile + 1) * points)
+        if seed if header.is_seed else covered[place].any():
+            raise FrameError(
+                f"The public key's frame of {header.place} came twice: send each of its frames once."
+            )
+        if header.is_seed:
+            seed = bytes(frame.seed)
+            if not any(seed):
+                raise FrameError(
+                    "The public key's seed is all zeros, so the device's random source failed: repair it and "
+                    "make a new key."
+                )
+            continue
         with core_errors(kind=FrameError):
             polynomial[place] = frame.residues()
         covered[place] = True
-    if not covered.all() or not any(seed) or not xof:
+    if not covered.all() or not seed or not xof:
         raise FrameError("Frames of the public key are missing: have all of them sent again.")
     second = expand_seed(parameters, xof, seed, len(parameters.primes))
     residues = np.stack([polynomial, second])

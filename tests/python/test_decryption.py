@@ -16,11 +16,12 @@ import tenseal.sealapi as seal
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_params
-from ciphermote.errors import ParameterError
+from ciphermote.errors import FrameError, ParameterError
 from ciphermote.keys import SecretKey
 from ciphermote.parameters import BUILTIN, ParameterSet
 from ciphermote.returning import device_frames, read_public_key
 from seal_owner import SealOwner
+from sensor import split
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY_ID = 0x0123456789ABCDEF
@@ -292,6 +293,21 @@ def test_what_seal_encrypts_under_a_devices_own_public_key_the_device_decrypts(
     assert rms([decryption.end() - values]) < 1.2 * theory
 
 
+def test_a_public_key_with_a_doubled_or_missing_frame_is_refused():
+    counter = Counter()
+    device = _core.Device(os.urandom(32), os.urandom, counter.read, counter.write)
+    ternary, key_id = device.make_secret_key(core_params(N4096))
+    frames = split(device.emit_public_key(core_params(N4096), ternary, key_id, 3))
+    assert len(frames) > 1
+    for place, frame in enumerate(frames):
+        for at in (0, place, len(frames)):
+            with pytest.raises(FrameError, match="came twice"):
+                read_public_key(b"".join([*frames[:at], frame, *frames[at:]]), N4096, key_id)
+        with pytest.raises(FrameError, match="missing"):
+            read_public_key(b"".join(frames[:place] + frames[place + 1 :]), N4096, key_id)
+    assert read_public_key(b"".join(frames[::-1]), N4096, key_id).key_id == key_id
+
+
 class SimulatedDevice:
     """The device's decryption on QEMU's Cortex-M4, assembly and all (tests/device/decryptor.c)."""
 
@@ -381,9 +397,12 @@ def test_a_ciphertext_that_no_device_could_read_is_refused(tmp_path):
     too_large[1, 0, 7] = real.parms.primes[0]
     faults = {
         "not below its prime": replace(sound, residues=too_large),
-        "no positive number": replace(sound, scale=float("nan")),
         "has 1 polynomials": replace(sound, residues=sound.residues[:1]),
     }
+    for scale in (float("nan"), float("inf"), -1.0, 0.0, 0.5, 2.0**512):
+        with pytest.raises(ParameterError, match="frames say 1 to below"):
+            device_frames(replace(sound, scale=scale), KEY_ID, COUNTER, largest=1e-160)
+    assert list(device_frames(replace(sound, scale=1.0), KEY_ID, COUNTER, largest=1))
     for sentence, wrong in faults.items():
         with pytest.raises(ParameterError, match=sentence):
             device_frames(wrong, KEY_ID, COUNTER, largest=1)
