@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from ciphermote.keys import SecretKey
 
 DEFAULT_SET = "n4096_q26x3_p27"
+_DEFAULT_LOG2_SCALE = 25
 
 
 class _SentencesOnly(TyperGroup):
@@ -179,6 +180,18 @@ def _read(path: Path) -> bytes:
         raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
 
 
+def _read_ciphertext(path: Path) -> bytes:
+    from ciphermote.framing import MAGIC
+
+    data = _read(path)
+    if data.startswith(MAGIC):
+        raise FrameError(
+            f"{path} holds frames as a device sends them: turn them into ciphertexts with `ciphermote adapt` "
+            "first."
+        )
+    return data
+
+
 class _Kind(NamedTuple):
     """A kind of file that a command writes: its name for people, and whether bytes are of it."""
 
@@ -270,7 +283,10 @@ def keygen(
             help="Make the rotation keys that this model needs (`ciphermote infer --help` shows one)."
         ),
     ] = None,
-    log2_scale: Annotated[int, typer.Option(help="With --model: log2 of the scale devices encrypt at.")] = 25,
+    log2_scale: Annotated[
+        int | None,
+        typer.Option(help="With --model: log2 of the scale that devices encrypt at (default: 25)."),
+    ] = None,
     rotations: Annotated[
         str, typer.Option(help="Make keys for these rotations too: 1,2,4 (negative: the other way).")
     ] = "",
@@ -307,9 +323,12 @@ def keygen(
     if model is not None:
         from ciphermote.inference import LinearModel, plan_linear
 
+        log2_scale = _DEFAULT_LOG2_SCALE if log2_scale is None else log2_scale
         if not 0 <= log2_scale <= 60:
             raise ParameterError(f"--log2-scale is {log2_scale}: give 0 to 60, what devices encrypt at.")
         steps += plan_linear(LinearModel.load(model), parameters, 2.0**log2_scale).rotation_steps
+    elif log2_scale is not None:
+        raise ParameterError("--log2-scale says nothing without --model: give a model too, or leave it out.")
     secret = SecretKey.from_seal(_read(import_secret), parameters) if import_secret else None
     if public_to is not None:
         if public_to.absolute() == keys.absolute():
@@ -447,8 +466,9 @@ def params(
     ] = "",
     name: Annotated[str | None, typer.Option(help="Its name (default: by content).")] = None,
     standard: Annotated[
-        str, typer.Option(help="The security table to hold it to: 2024, or 2018 for older sets.")
-    ] = "2024",
+        str | None,
+        typer.Option(help="The security table to hold it to: 2024 (default), or 2018 for older sets."),
+    ] = None,
     header: Annotated[Path | None, typer.Option(help="Write a C header that defines it.")] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write a .json file for --params of other commands.")
@@ -462,9 +482,10 @@ def params(
     Example: `ciphermote params --n 4096 --bits 25,26,27 --header my_set.h --json my_set.json`
     """
     if n is None:
-        if bits or primes or header or json_file:
+        if bits or primes or header or json_file or name is not None or standard is not None:
             raise ParameterError(
-                "A set of your own begins with its ring degree: give --n 1024, 2048, 4096, 8192 or 16384."
+                "Without --n the built-in sets are listed, and no other option counts: a set of your own "
+                "begins with its ring degree, --n 1024, 2048, 4096, 8192 or 16384."
             )
         _print_sets(BUILTIN)
         return
@@ -472,6 +493,7 @@ def params(
         raise ParameterError(
             "A set of your own needs its primes: give --bits 26,26,27 or --primes, and not both."
         )
+    standard = standard or "2024"
     if bits:
         own = generate(n, _numbers(bits, "--bits"), standard, name)
     else:
@@ -534,7 +556,10 @@ def adapt(
     ] = "",
     ledger: Annotated[
         Path | None,
-        typer.Option(help="The ledger of readings taken in (default: readings.ledger beside the keys)."),
+        typer.Option(
+            help="The ledger of readings taken in (default: readings.ledger in KEYS). A replay is noticed "
+            "only by the ledger that took the first copy, so give all who adapt a key's frames the same one."
+        ),
     ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Take in once more what was taken in before, if it is the same.")
@@ -602,7 +627,7 @@ def infer(
         Path,
         typer.Option("--output", "-o", help="The file to write; a directory if there are several readings."),
     ],
-    workers: Annotated[int, typer.Option(help="Processes that compute.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that compute.")] = 1,
     feature_bound: Annotated[float, typer.Option(help="No |feature| is larger than this.")] = 16.0,
     bare: BareOption = False,
 ) -> None:
@@ -632,7 +657,7 @@ def infer(
             "keygen --public-to`)."
         )
     loaded = LinearModel.load(model)
-    contents = [_read(path) for path in ciphertexts]
+    contents = [_read_ciphertext(path) for path in ciphertexts]
     several = len(contents) > 1 or output.is_dir()
     names = [path.with_suffix(".ct").name for path in ciphertexts]
     if several and len(set(names)) != len(names):
@@ -680,7 +705,7 @@ def infer(
 def decrypt(
     keys: KeysArgument,
     ciphertext: Annotated[Path, typer.Argument(metavar="CIPHERTEXT", help="A ciphertext in SEAL's bytes.")],
-    count: Annotated[int, typer.Option(help="How many slots to show, from the first; 0 for all.")] = 8,
+    count: Annotated[int, typer.Option(min=0, help="How many slots to show, from the first; 0 for all.")] = 8,
     complex_slots: Annotated[bool, typer.Option("--complex", help="Show real and imaginary parts.")] = False,
     model: Annotated[
         Path | None,
@@ -706,8 +731,10 @@ def decrypt(
     from ciphermote.keys import KeyStore
     from ciphermote.labels import detach
 
+    if model is not None and complex_slots:
+        raise ParameterError("A model's scores are real numbers: leave --complex or --model out.")
     secret = KeyStore.open(keys).secret()
-    data = _read(ciphertext)
+    data = _read_ciphertext(ciphertext)
     _, label = detach(data)
     if label is not None and not plain_modulus:
         plain_modulus = label.plain_modulus

@@ -144,7 +144,15 @@ def test_the_version_is_printed(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["keygen"], ["nothing"], ["decrypt", "--count", "x"], ["provision", "k"]]
+    "arguments",
+    [
+        ["keygen"],
+        ["nothing"],
+        ["decrypt", "keys", "x.ct", "--count", "x"],
+        ["decrypt", "keys", "x.ct", "--count", "-3"],
+        ["infer", "keys", "model.json", "x.ct", "-o", "y.ct", "--workers", "0"],
+        ["provision", "k"],
+    ],
 )
 def test_a_wrong_command_line_ends_with_code_2(run: Run, arguments: list[str]) -> None:
     run(*arguments, code=2)
@@ -429,6 +437,10 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["provision", keys, "-o", nothing / "x"], "cannot be written"),
         (["provision", house / "public", *out], "stays with the owner"),
         (["params", "--bits", "26"], "begins with its ring degree"),
+        (["params", "--name", "mine"], "begins with its ring degree"),
+        (["params", "--standard", "2018"], "begins with its ring degree"),
+        (["params", "--n", 4096, "--bits", "25,26,27", "--name", PARMS.name], "the name of a built-in set"),
+        (["keygen", tmp_path / "new", "--log2-scale", 25], "without --model"),
         (["params", "--n", 4096], "needs its primes"),
         (["params", "--n", 4096, "--bits", "27,27,27,27"], "2018"),
         (["params", "--n", 4096, "--bits", "27,27,27,27,27"], "bits"),
@@ -437,6 +449,9 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["adapt", keys, nothing, *out], "cannot be read"),
         (["infer", house / "public", nothing, tmp_path / "text", *out], "must end in"),
         (["infer", house / "public", model, tmp_path / "text", *out], "SEAL"),
+        (["infer", house / "public", model, tmp_path / "short.bin", *out], "with `ciphermote adapt` first"),
+        (["decrypt", keys, tmp_path / "short.bin"], "with `ciphermote adapt` first"),
+        (["decrypt", keys, tmp_path / "short.bin", "--model", model, "--complex"], "leave --complex"),
         (["decrypt", house / "public", tmp_path / "text"], "stays with the owner"),
         (["decrypt", keys, tmp_path / "text"], "SEAL ciphertext"),
         (["inspect", tmp_path / "deep.json"], "none of Ciphermote's files"),
