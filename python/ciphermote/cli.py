@@ -25,6 +25,7 @@ from typer.core import TyperGroup
 
 from ciphermote import __version__, json_text
 from ciphermote.errors import CiphermoteError, FrameError, KeyFileError, MismatchError, ParameterError
+from ciphermote.files import MOST_FRAMES_BYTES, MOST_OBJECT_BYTES, read_bounded
 from ciphermote.parameters import (
     BUILTIN,
     SECURITY_BOUNDS,
@@ -173,9 +174,9 @@ def _parameter_set(name: str) -> ParameterSet:
     return parameters_from_dict(fields, name)
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, most: int = MOST_OBJECT_BYTES) -> bytes:
     try:
-        return path.read_bytes()
+        return read_bounded(path, most)
     except OSError as error:
         raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
 
@@ -247,7 +248,11 @@ def _check_target(path: Path, kind: _Kind) -> None:
         raise KeyFileError(
             f"{path} exists and is no ordinary file (a directory, link, pipe or device): name another file."
         )
-    if not kind.has(_read(path)):
+    try:
+        own = kind.has(read_bounded(path, MOST_OBJECT_BYTES))
+    except OSError:
+        own = False
+    if not own:
         raise KeyFileError(
             f"{path} exists and is no {kind.name}, which would replace it: name another file, or move that "
             "one away."
@@ -580,7 +585,7 @@ def adapt(
 
     check_device(device)
     store = KeyStore.open(keys)
-    pieces = (_read(path) for path in frames)
+    pieces = (_read(path, MOST_FRAMES_BYTES) for path in frames)
     sets = read_sets(pieces, store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
     if not sets:
         raise FrameError("The files hold no frames: give what the device sent.")

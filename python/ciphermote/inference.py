@@ -43,6 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import json_text
 from ciphermote.errors import ParameterError
+from ciphermote.files import MOST_MODEL_BYTES, read_bounded
 from ciphermote.parameters import ParameterSet, is_prime
 from ciphermote.program import Constant, Program, Step
 
@@ -193,7 +194,7 @@ class LinearModel:
         path = Path(path)
         suffix = _suffix(path)
         try:
-            content = path.read_bytes()
+            content = read_bounded(path, MOST_MODEL_BYTES)
         except OSError as error:
             raise ParameterError(f"The linear model {path} cannot be read: {error.strerror}.") from None
         if suffix == ".json":

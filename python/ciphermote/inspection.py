@@ -14,10 +14,17 @@ from ciphermote import json_text
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import XOF_NAMES, FrameReader, FrameSet, parse_frame
 from ciphermote.errors import FrameError, KeyFileError
+from ciphermote.files import (
+    MOST_FRAMES_BYTES,
+    MOST_KEYS_BYTES,
+    MOST_MODEL_BYTES,
+    MOST_OBJECT_BYTES,
+    read_bounded,
+)
 from ciphermote.framing import HEADER_BYTES, MAGIC
 from ciphermote.inference import LinearModel
 from ciphermote.keys import MANIFEST_FILE, KeyStore, key_id_of, parameters_from_dict
-from ciphermote.labels import describe_scheme, detach
+from ciphermote.labels import LABEL_BYTES, describe_scheme, detach
 from ciphermote.ledger import is_ledger
 from ciphermote.parameters import BUILTIN, ParameterSet, by_id
 from ciphermote.provision import PublicKeyPrime, blob_parameters_id, is_blob, parse_blob
@@ -25,6 +32,7 @@ from ciphermote.provision import PublicKeyPrime, blob_parameters_id, is_blob, pa
 Rows = list[tuple[str, str]]
 
 _SEAL_MAGIC = b"\x5e\xa1"
+_ZIP_MAGIC = b"PK"
 _MOST_READINGS = 20
 
 
@@ -37,9 +45,11 @@ def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
     if path.is_dir():
         return _store(KeyStore.open(path))
     try:
-        data = path.read_bytes()
+        data = read_bounded(path, _most_bytes)
     except OSError as error:
         raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
+    except ValueError:
+        raise _unknown(path) from None
     if is_blob(data):
         return _blob(data, parameters or by_id(blob_parameters_id(data)))
     if data[:2] == MAGIC:
@@ -51,6 +61,27 @@ def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
     if path.suffix == ".npz":
         return _model(LinearModel.load(path))
     return _json(path, data)
+
+
+def _most_bytes(head: bytes) -> int:
+    """How long a file that begins so can be. ValueError if it is none of ours."""
+    if head[:2] == MAGIC or is_ledger(head):
+        return MOST_FRAMES_BYTES
+    if head[:2] == _SEAL_MAGIC:
+        claimed = int.from_bytes(head[8:16], "little") + LABEL_BYTES
+        return min(max(claimed, MOST_OBJECT_BYTES), MOST_KEYS_BYTES)
+    if is_blob(head):
+        return MOST_OBJECT_BYTES
+    if head.startswith(_ZIP_MAGIC) or head.lstrip().startswith(b"{"):
+        return MOST_MODEL_BYTES
+    raise ValueError
+
+
+def _unknown(path: Path) -> KeyFileError:
+    return KeyFileError(
+        f"{path} is none of Ciphermote's files: give a directory of keys, or a file of keys, frames, a blob, "
+        "a model, a parameter set or an object of SEAL."
+    )
 
 
 def _set_row(parameters: ParameterSet) -> tuple[str, str]:
@@ -209,14 +240,11 @@ def _model(model: LinearModel) -> Rows:
 
 
 def _json(path: Path, data: bytes) -> Rows:
-    unknown = KeyFileError(
-        f"{path} is none of Ciphermote's files: give keys, frames, a blob, a model or an object of SEAL."
-    )
     try:
         fields: Any = json_text.parse(data)
         kind = json_text.string(fields["format"])
     except (ValueError, TypeError, KeyError):
-        raise unknown from None
+        raise _unknown(path) from None
     kinds: dict[str, Callable[[], Rows]] = {
         "ciphermote-linear-model": lambda: _model(LinearModel.from_json(data)),
         "ciphermote-parameters": lambda: [
@@ -230,5 +258,5 @@ def _json(path: Path, data: bytes) -> Rows:
     }
     show = kinds.get(kind)
     if show is None:
-        raise unknown
+        raise _unknown(path)
     return show()

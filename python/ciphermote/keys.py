@@ -33,6 +33,7 @@ from ciphermote import _core, json_text
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_errors, core_params
 from ciphermote.errors import FrameError, KeyFileError, ParameterError
+from ciphermote.files import MOST_KEYS_BYTES, MOST_OBJECT_BYTES, read_bounded
 from ciphermote.parameters import ParameterSet
 
 Residues = NDArray[np.uint32]
@@ -596,11 +597,9 @@ def sync_directory(path: Path) -> None:
         os.close(descriptor)
 
 
-def _read_file(path: Path, limit: int | None = None) -> bytes:
+def _read_file(path: Path, limit: int = MOST_KEYS_BYTES) -> bytes:
     try:
-        if limit is not None and path.stat().st_size > limit:
-            raise KeyFileError(f"{path} is larger than such a file can be: restore it from a copy.")
-        return path.read_bytes()
+        return read_bounded(path, limit)
     except OSError as error:
         raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
 
@@ -614,7 +613,7 @@ def _read_secret_file(path: Path) -> bytes:
                 raise KeyFileError(
                     f"{path} is open to others (mode {mode:04o}): run `chmod 600 {path}` and try again."
                 )
-            return file.read()
+            return file.read(MOST_OBJECT_BYTES)
     except FileNotFoundError:
         raise KeyFileError(
             f"{path} is not here: the secret key stays with the owner, so run this on the owner's machine."

@@ -470,6 +470,36 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
     assert not (tmp_path / "out").exists()
 
 
+def test_no_file_is_read_further_than_such_a_file_can_be(house: Path, tmp_path: Path, run: Run) -> None:
+    """A terabyte, of zeros behind each beginning, or a device that never ends."""
+    keys, out = house / "keys", ["-o", tmp_path / "out"]
+    for name, head in (
+        ("frames", b"CM"),
+        ("seal", b"\x5e\xa1"),
+        ("blob", b"CMPV"),
+        ("x.json", b"{"),
+        ("x", b""),
+    ):
+        path = tmp_path / name
+        path.write_bytes(head)
+        os.truncate(path, 1 << 40)
+        assert "more than" in run("inspect", path, code=1) or name == "x"
+    huge, model = tmp_path / "seal", tmp_path / "x.json"
+    for arguments in (
+        ["decrypt", keys, huge],
+        ["decrypt", keys, huge, "--model", model],
+        ["infer", house / "public", model, huge, *out],
+        ["infer", house / "public", house / "model.json", huge, *out],
+        ["adapt", house / "public", tmp_path / "frames", *out],
+        ["keygen", tmp_path / "new", "--params", model],
+        ["keygen", tmp_path / "new", "--model", model],
+        ["keygen", tmp_path / "new", "--import-secret", huge],
+    ):
+        assert "more than" in run(*arguments, code=1)
+    assert "none of Ciphermote's files" in run("inspect", "/dev/zero", code=1)
+    assert "more than" in run("adapt", house / "public", "/dev/zero", *out, code=1)
+
+
 def test_an_open_secret_is_refused_with_the_command_that_mends_it(tmp_path: Path, run: Run) -> None:
     run("keygen", tmp_path / "keys", "--params", "n1024_q26")
     (tmp_path / "keys" / SECRET_FILE).chmod(0o644)
