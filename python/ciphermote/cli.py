@@ -78,15 +78,17 @@ app = typer.Typer(
     add_completion=False,
     help="""Homomorphic encryption for the smallest clients: the owner's toolkit.
 
-A reading's way, one command a step:
+The path of a reading, one command per step:
 
-1. `ciphermote keygen keys` makes the owner's keys. **keys/secret.key never leaves the owner's machine.**
-2. `ciphermote provision keys -o provisioned_keys.h` writes what one device compiles in. **Secret.**
-3. The device encrypts and sends frames; `ciphermote adapt keys frames.bin -o reading.ct` checks them.
-4. `ciphermote infer keys-public model.json reading.ct -o score.ct` computes without any secret.
+1. `ciphermote keygen keys --model model.json --public-to keys-public` makes the owner's keys.
+   **keys/secret.key never leaves the owner's machine.**
+2. `ciphermote provision keys -o provisioned_keys.h` writes the keys that one device compiles in. **Secret.**
+3. The device encrypts and sends frames; `ciphermote adapt keys frames.bin -o reading.ct` checks them and
+   makes a ciphertext of them.
+4. `ciphermote infer keys-public model.json reading.ct -o score.ct` computes on it without any secret.
 5. `ciphermote decrypt keys score.ct --model model.json` shows the owner the answer.
 
-`ciphermote demo` does all of it before your eyes.""",
+`ciphermote demo` shows all of it at work.""",
 )
 
 
@@ -114,14 +116,14 @@ def _options(
 # --- shared ---------------------------------------------------------------------------------------
 
 KeysArgument = Annotated[
-    Path, typer.Argument(metavar="KEYS", help="A directory made by `ciphermote keygen`.")
+    Path, typer.Argument(metavar="KEYS", help="A directory of keys, made by `ciphermote keygen`.")
 ]
 BareOption = Annotated[
     bool,
     typer.Option(
         "--bare",
-        help="Take ciphertexts without a label, as SEAL itself saves them: nothing then names their key or "
-        "their model.",
+        help="Take ciphertexts without a label, as SEAL itself saves them. The label names key and model: "
+        "without it, you vouch for both.",
     ),
 ]
 SetOption = Annotated[
@@ -274,7 +276,8 @@ def _numbers(text: str, what: str) -> list[int]:
 @app.command()
 def keygen(
     keys: Annotated[
-        Path, typer.Argument(metavar="KEYS", help="The directory to make; it must not hold anything.")
+        Path,
+        typer.Argument(metavar="KEYS", help="The directory to make; it must not exist yet, or be empty."),
     ],
     params: Annotated[
         str,
@@ -293,7 +296,10 @@ def keygen(
         typer.Option(help="With --model: log2 of the scale that devices encrypt at (default: 25)."),
     ] = None,
     rotations: Annotated[
-        str, typer.Option(help="Make keys for these rotations too: 1,2,4 (negative: the other way).")
+        str,
+        typer.Option(
+            help="Make keys for these rotations too, such as 1,2,4 (to the left; negative: to the right)."
+        ),
     ] = "",
     conjugation: Annotated[bool, typer.Option(help="Make the key that conjugates complex slots.")] = False,
     relin: Annotated[
@@ -305,7 +311,7 @@ def keygen(
     import_secret: Annotated[
         Path | None,
         typer.Option(
-            help="Use this secret key, in SEAL's bytes and of the same set, instead of drawing one."
+            help="Use this secret key, saved by SEAL for the same parameters, instead of drawing one."
         ),
     ] = None,
     public_to: Annotated[
@@ -396,7 +402,7 @@ def provision(
         BlobFormat,
         typer.Option(
             "--format",
-            help="header: C to compile in; blob: one binary; primes: the public key a prime at a time.",
+            help="header: C to compile in; blob: one binary file; primes: the public key, a file a prime.",
         ),
     ] = BlobFormat.HEADER,
     force: Annotated[
@@ -469,7 +475,9 @@ def params(
     primes: Annotated[
         str, typer.Option(help="The primes themselves, the special one last, instead of --bits.")
     ] = "",
-    name: Annotated[str | None, typer.Option(help="Its name (default: by content).")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Its name (default: made from n and the primes' bits).")
+    ] = None,
     standard: Annotated[
         str | None,
         typer.Option(help="The security table to hold it to: 2024 (default), or 2018 for older sets."),
@@ -550,14 +558,22 @@ def adapt(
         bool, typer.Option(help="Keep SHAKE256 and BLAKE2Xb seeds for SEAL to expand: half the size.")
     ] = False,
     plain_modulus: Annotated[
-        int, typer.Option(metavar="T", min=0, help="The frames are BFV's, of integers modulo T.")
+        int,
+        typer.Option(
+            metavar="T", min=0, help="The frames are of BFV, integers modulo T (0: of CKKS, real numbers)."
+        ),
     ] = 0,
     coefficients: Annotated[
-        bool, typer.Option(help="Bring BFV's to coefficient form, which SEAL wants for all but additions.")
+        bool,
+        typer.Option(
+            help="Bring BFV ciphertexts to coefficient form, which SEAL needs for all but additions."
+        ),
     ] = False,
     device: Annotated[
         str,
-        typer.Option(metavar="NAME", help="The device, if several share a key: each counts for itself."),
+        typer.Option(
+            metavar="NAME", help="The device's name, if several share a key: each has a counter of its own."
+        ),
     ] = "",
     ledger: Annotated[
         Path | None,
@@ -567,7 +583,8 @@ def adapt(
         ),
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Take in once more what was taken in before, if it is the same.")
+        bool,
+        typer.Option("--again", help="Accept readings that were taken in before, if they are identical."),
     ] = False,
 ) -> None:
     """Check a device's frames and turn them into SEAL ciphertexts.
@@ -633,7 +650,9 @@ def infer(
         typer.Option("--output", "-o", help="The file to write; a directory if there are several readings."),
     ],
     workers: Annotated[int, typer.Option(min=1, help="Processes that compute.")] = 1,
-    feature_bound: Annotated[float, typer.Option(help="No |feature| is larger than this.")] = 16.0,
+    feature_bound: Annotated[
+        float, typer.Option(help="The largest |feature| of any reading: beyond it scores may come out wrong.")
+    ] = 16.0,
     bare: BareOption = False,
 ) -> None:
     """Score encrypted readings with a linear model, on ciphertexts only.
@@ -709,7 +728,9 @@ def infer(
 @app.command()
 def decrypt(
     keys: KeysArgument,
-    ciphertext: Annotated[Path, typer.Argument(metavar="CIPHERTEXT", help="A ciphertext in SEAL's bytes.")],
+    ciphertext: Annotated[
+        Path, typer.Argument(metavar="CIPHERTEXT", help="A ciphertext from `ciphermote infer` or `adapt`.")
+    ],
     count: Annotated[int, typer.Option(min=0, help="How many slots to show, from the first; 0 for all.")] = 8,
     complex_slots: Annotated[bool, typer.Option("--complex", help="Show real and imaginary parts.")] = False,
     model: Annotated[
@@ -720,7 +741,7 @@ def decrypt(
     plain_modulus: Annotated[
         int,
         typer.Option(
-            metavar="T", min=0, help="The ciphertext is BFV's, of integers modulo T; a label says it too."
+            metavar="T", min=0, help="The ciphertext is of BFV, integers modulo T; needed if it has no label."
         ),
     ] = 0,
     bare: BareOption = False,
@@ -729,7 +750,7 @@ def decrypt(
 
     **In:** the directory with `secret.key` (**secret**), a ciphertext. **Out:** numbers, which are as
     confidential as the readings; give others no more digits than they need. A ciphertext of another key is
-    refused, and so is one that decrypts to noise: tell nobody whether it did.
+    refused, and so is one that decrypts to noise: tell nobody whether it did, for that tells about the key.
 
     Example: `ciphermote decrypt keys score.ct --model model.json`
     """
@@ -848,10 +869,10 @@ def inspect(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A file or a directory of keys.")],
     params: SetOption = None,
 ) -> None:
-    """Say what a file is: keys, frames, a provisioning blob, a model, or an object in SEAL's bytes.
+    """Say what a file is: keys, frames, a provisioning blob, a model, a parameter set, or an object of SEAL.
 
-    **In:** any of our files. **Out:** a table of what it says of itself. Of secret files the secrets are
-    not shown.
+    **In:** any file that a command reads or writes. **Out:** a table of what it says of itself. Secrets
+    are never shown.
 
     Example: `ciphermote inspect frames.bin`
     """
@@ -866,7 +887,7 @@ def inspect(
 
 @app.command()
 def advise(
-    magnitude: Annotated[float, typer.Option(help="The largest |value| a device encrypts.")],
+    magnitude: Annotated[float, typer.Option(help="The largest |value| that a device encrypts.")],
     max_error: Annotated[float, typer.Option(help="The absolute error the result may have.")],
     slots: Annotated[int, typer.Option(help="Numbers in one ciphertext.")] = 1,
     plain_products: Annotated[
@@ -880,7 +901,9 @@ def advise(
     key: Annotated[
         DeviceKey, typer.Option(help="What devices encrypt with: symmetric or asymmetric.")
     ] = DeviceKey.SYMMETRIC,
-    weight_norm: Annotated[float | None, typer.Option(help="l2 norm of the last product's weights.")] = None,
+    weight_norm: Annotated[
+        float | None, typer.Option(help="The l2 norm (Euclidean length) of the last product's weights.")
+    ] = None,
     standard: Annotated[str, typer.Option(help="The security table: 2024 or 2018.")] = "2024",
 ) -> None:
     """Say which parameter set, scale and precision a computation needs.

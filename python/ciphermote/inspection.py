@@ -109,7 +109,7 @@ def _blob(data: bytes, parameters: ParameterSet) -> Rows:
     found = parse_blob(data, parameters)
     head = [_set_row(parameters), ("key id", f"{found.key_id:016x}")]
     if isinstance(found, PublicKeyPrime):
-        return [("what", f"a public key at prime {found.prime}, for one device"), *head]
+        return [("what", f"a provisioning blob: the public key at prime {found.prime}"), *head]
     kinds = [("secret key", found.secret_key), ("public key", found.public_key)]
     holds = ["device secret", *(name for name, key in kinds if key is not None)]
     return [("what", "a provisioning blob: secret, and for one device"), *head, ("holds", ", ".join(holds))]
@@ -171,8 +171,8 @@ def _seal(data: bytes, candidates: Iterable[ParameterSet]) -> Rows:
     # The reader that got farthest knows best what is wrong.
     best = max(reasons, key=_byte_position)
     raise FrameError(
-        f"The SEAL object is of no parameter set given, or damaged ({best}) Give --params if the set is "
-        "your own."
+        "The SEAL object is damaged, or of a parameter set that is not built in: if the set is your own, "
+        f"name its file with --params. ({best})"
     )
 
 
@@ -197,7 +197,7 @@ def _seal_ciphertext(data: bytes, parameters: ParameterSet) -> Rows:
         ("what", "a ciphertext in SEAL's bytes" + (", seeded" if found.seed else "")),
         _key_row(found.key_id),
         ("polynomials", str(found.size)),
-        ("primes", f"{found.primes} of {len(parameters.data_primes)}"),
+        ("primes", f"{found.primes} of {len(parameters.data_primes)} data primes"),
         ("scheme", describe_scheme(found.scheme, found.plain_modulus)),
         *([] if found.plain_modulus else [("scale", f"{found.scale:.10g}")]),
         *([] if found.model_id is None else [("scores of model", f"{found.model_id:016x}")]),
@@ -226,7 +226,7 @@ def _scheme(data: bytes) -> dict[str, Any]:
 
 
 def _key_row(key_id: int | None) -> tuple[str, str]:
-    return "key id", "not said: the bytes have no label" if key_id is None else f"{key_id:016x}"
+    return "key id", "unknown: the file has no label" if key_id is None else f"{key_id:016x}"
 
 
 def _model(model: LinearModel) -> Rows:
