@@ -1,25 +1,38 @@
 # ciphermote_record_options(HEADER FLAGS...): write to HEADER the value of each option of ciphermote/config.h under the
 # compiler's flags, those given here among them, so that what includes the header sees the library's options and no others.
+# What config.h has no option or value for stops the configuration.
 function(ciphermote_record_options header)
   set(core ${PROJECT_SOURCE_DIR}/core/include)
   file(STRINGS ${core}/ciphermote/config.h lines REGEX "^#(ifndef|if !defined\\() ?CM_CONFIG_")
   string(REGEX MATCHALL "CM_CONFIG_[A-Z0-9_]+" names "${lines}")
-  list(REMOVE_ITEM names CM_CONFIG_FILE CM_CONFIG_NTT_ROOTS_HEADER)
+  list(APPEND names CM_CONFIG_FILE CM_CONFIG_NTT_ROOTS_HEADER)
   list(REMOVE_DUPLICATES names)
-  set(probe "#include \"ciphermote/config.h\"\n")
-  foreach(name IN LISTS names)
-    string(APPEND probe "ciphermote_option \"${name}\" ${name}\n")
-  endforeach()
-  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/options.c "${probe}")
-
   string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
   separate_arguments(flags UNIX_COMMAND "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${build_type}}")
   get_directory_property(definitions COMPILE_DEFINITIONS)
   list(TRANSFORM definitions PREPEND -D)
+  foreach(flag IN LISTS flags definitions ARGN)
+    if(flag MATCHES "^-D(CM_CONFIG_[A-Za-z0-9_]*)" AND NOT CMAKE_MATCH_1 IN_LIST names)
+      message(FATAL_ERROR "${CMAKE_MATCH_1} is no option of ciphermote/config.h, which lists them.")
+    elseif(flag IN_LIST ARGN AND NOT flag MATCHES "^-DCM_CONFIG_")
+      string(REGEX REPLACE "^-D" "" option "${flag}")
+      message(FATAL_ERROR "CIPHERMOTE_OPTIONS takes CM_CONFIG_NAME=VALUE, as ciphermote/config.h lists them, and was given ${option}.")
+    endif()
+  endforeach()
+
+  list(REMOVE_ITEM names CM_CONFIG_FILE CM_CONFIG_NTT_ROOTS_HEADER CM_CONFIG_NTT_ROOTS)
+  set(probe "#include \"ciphermote/config.h\"\n")
+  foreach(name IN LISTS names)
+    string(APPEND probe "ciphermote_option \"${name}\" ${name}\n")
+  endforeach()
+  # Roots in flash come from a header that the library alone includes; what programs see of it is the default.
+  string(APPEND probe
+         "#ifndef CM_CONFIG_NTT_ROOTS_HEADER\nciphermote_option \"CM_CONFIG_NTT_ROOTS\" CM_CONFIG_NTT_ROOTS\n#endif\n")
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/options.c "${probe}")
   execute_process(COMMAND ${CMAKE_C_COMPILER} ${flags} ${definitions} ${ARGN} -I${core} -E ${CMAKE_CURRENT_BINARY_DIR}/options.c
                   OUTPUT_VARIABLE preprocessed ERROR_VARIABLE complaint RESULT_VARIABLE failed)
   if(failed)
-    message(FATAL_ERROR "The options of ciphermote/config.h do not work together:\n${complaint}")
+    message(FATAL_ERROR "ciphermote/config.h refuses the options:\n${complaint}")
   endif()
 
   set(content "/* Written by CMake: the options that this library was built with. A program that asks for others is refused. */\n")
@@ -28,9 +41,8 @@ function(ciphermote_record_options header)
     string(REGEX MATCH "\"([A-Z0-9_]+)\" *([^\n]*)" unused "${line}")
     set(name ${CMAKE_MATCH_1})
     string(STRIP "${CMAKE_MATCH_2}" value)
-    # Roots in flash come from a header that the library alone includes; what programs see of it is the default.
-    if(name STREQUAL CM_CONFIG_NTT_ROOTS AND value GREATER 1)
-      continue()
+    if(NOT value MATCHES "^[0-9]+$")
+      message(FATAL_ERROR "${name} is ${value}, which is neither a number nor a name of ciphermote/config.h.")
     endif()
     string(APPEND content "\n#ifndef ${name}\n#define ${name} ${value}\n#elif ${name} != ${value}\n"
            "#error \"This library was built with ${name} = ${value}: leave the option out, or build the library with yours.\"\n"

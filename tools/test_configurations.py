@@ -138,8 +138,17 @@ RULES = (
     ),
 )
 
+SWITCHES = (
+    *(chosen.name for chosen in OPTIONS if set(chosen.values) == {"0", "1"}),
+    *("CM_CONFIG_ASM", "CM_CONFIG_ACCELERATOR"),
+)
+NAMED = ("PRESET", "SLOT_ORDER", "ENCODER_ROOTS", "CRC_TABLE", "NTT_ROOTS")
+"""Options whose values are names."""
+
 REFUSED = (
-    ("-DCM_CONFIG_PRESET=4", "CM_CONFIG_PRESET is"),
+    *((f"-D{name}={word}", f"{name} must be 0 or 1") for name in SWITCHES for word in ("ON", "2")),
+    *((f"-DCM_CONFIG_{name}={word}", f"CM_CONFIG_{name} must be") for name in NAMED for word in ("RAN", "0")),
+    ("-DCM_CONFIG_PRESET=5", "CM_CONFIG_PRESET must be"),
     ("-DCM_CONFIG_MAX_LOG2_N=9", "CM_CONFIG_MAX_LOG2_N must be"),
     ("-DCM_CONFIG_MAX_LOG2_N=15", "CM_CONFIG_MAX_LOG2_N must be"),
     ("-DCM_CONFIG_COUNTER_RESERVE=0", "CM_CONFIG_COUNTER_RESERVE must be"),
@@ -148,14 +157,14 @@ REFUSED = (
     ("-DCM_CONFIG_KEPT_NOISE=1056", "CM_CONFIG_KEPT_NOISE must be"),
     ("-DCM_CONFIG_LOG2_TILES=-1", "CM_CONFIG_LOG2_TILES must be"),
     ("-DCM_CONFIG_LOG2_TILES=5", "CM_CONFIG_LOG2_TILES must be"),
-    ("-DCM_CONFIG_SLOT_ORDER=3", "CM_CONFIG_SLOT_ORDER must be"),
+    ("-DCM_CONFIG_SLOT_ORDER=4", "CM_CONFIG_SLOT_ORDER must be"),
     (
         "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED -DCM_CONFIG_LOG2_TILES=3",
         "CM_CONFIG_SLOT_ORDER_RAM needs n bytes",
     ),
-    ("-DCM_CONFIG_ENCODER_ROOTS=2", "CM_CONFIG_ENCODER_ROOTS must be"),
-    ("-DCM_CONFIG_CRC_TABLE=3", "CM_CONFIG_CRC_TABLE must be"),
-    ("-DCM_CONFIG_NTT_ROOTS=4", "CM_CONFIG_NTT_ROOTS must be"),
+    ("-DCM_CONFIG_ENCODER_ROOTS=3", "CM_CONFIG_ENCODER_ROOTS must be"),
+    ("-DCM_CONFIG_CRC_TABLE=4", "CM_CONFIG_CRC_TABLE must be"),
+    ("-DCM_CONFIG_NTT_ROOTS=5", "CM_CONFIG_NTT_ROOTS must be"),
     ("-DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_FLASH", "needs CM_CONFIG_NTT_ROOTS_HEADER"),
     (
         "-DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_RAM -DCM_CONFIG_NTT_ROOTS_HEADER",

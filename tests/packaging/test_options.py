@@ -204,3 +204,23 @@ def test_a_program_that_asks_an_installed_library_for_other_options_is_refused(
         name = option.split("=")[0]
         assert done.returncode != 0
         assert re.search(rf"This library was built with {name} = \d+: leave the option out", done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESSET=CM_CONFIG_PRESET_FAST", "CM_CONFIG_PRESSET is no option"),
+        ("-DCMAKE_C_FLAGS=-DCM_CONFIG_LOG2_TILE=2", "CM_CONFIG_LOG2_TILE is no option"),
+        ("-DCIPHERMOTE_OPTIONS=PRESET=CM_CONFIG_PRESET_FAST", "was given PRESET=CM_CONFIG_PRESET_FAST."),
+        ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESET=FAST", "CM_CONFIG_PRESET must be CM_CONFIG_PRESET_NONE,"),
+        ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_LOG2_TILES=TWO", "CM_CONFIG_LOG2_TILES is TWO, which is neither"),
+        ("-DCMAKE_C_FLAGS=-DCM_CONFIG_KEPT_NOISE=NONE", "CM_CONFIG_KEPT_NOISE is NONE, which is neither"),
+    ],
+)
+def test_a_configuration_with_a_misspelt_option_is_refused(
+    given: str, complaint: str, tmp_path: Path
+) -> None:
+    command = ("cmake", "-S", str(REPOSITORY), "-B", str(tmp_path), "-DCIPHERMOTE_BUILD_TESTS=OFF", given)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert complaint in " ".join(done.stderr.split())

@@ -11,23 +11,29 @@
 #ifndef CIPHERMOTE_CONFIG_H
 #define CIPHERMOTE_CONFIG_H
 
-/* The names that options may be set to; each is explained with its option. */
-#define CM_CONFIG_PRESET_NONE 0
-#define CM_CONFIG_PRESET_TINY 1
-#define CM_CONFIG_PRESET_BALANCED 2
-#define CM_CONFIG_PRESET_FAST 3
-#define CM_CONFIG_SLOT_ORDER_COMPUTED 0
-#define CM_CONFIG_SLOT_ORDER_RAM 1
-#define CM_CONFIG_SLOT_ORDER_FLASH 2
-#define CM_CONFIG_ENCODER_ROOTS_FLASH 0
-#define CM_CONFIG_ENCODER_ROOTS_COMPUTED 1
-#define CM_CONFIG_CRC_TABLE_NIBBLE 0
-#define CM_CONFIG_CRC_TABLE_BYTE 1
-#define CM_CONFIG_CRC_TABLE_WORD 2
-#define CM_CONFIG_NTT_ROOTS_COMPUTED 0
-#define CM_CONFIG_NTT_ROOTS_RAM 1
-#define CM_CONFIG_NTT_ROOTS_FLASH 2
-#define CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS 3
+/* The names that options may be set to; each is explained with its option. None is 0, which a misspelt name is to #if. */
+#define CM_CONFIG_PRESET_NONE 1
+#define CM_CONFIG_PRESET_TINY 2
+#define CM_CONFIG_PRESET_BALANCED 3
+#define CM_CONFIG_PRESET_FAST 4
+#define CM_CONFIG_SLOT_ORDER_COMPUTED 1
+#define CM_CONFIG_SLOT_ORDER_RAM 2
+#define CM_CONFIG_SLOT_ORDER_FLASH 3
+#define CM_CONFIG_ENCODER_ROOTS_FLASH 1
+#define CM_CONFIG_ENCODER_ROOTS_COMPUTED 2
+#define CM_CONFIG_CRC_TABLE_NIBBLE 1
+#define CM_CONFIG_CRC_TABLE_BYTE 2
+#define CM_CONFIG_CRC_TABLE_WORD 3
+#define CM_CONFIG_NTT_ROOTS_COMPUTED 1
+#define CM_CONFIG_NTT_ROOTS_RAM 2
+#define CM_CONFIG_NTT_ROOTS_FLASH 3
+#define CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS 4
+
+/* 1 for the values 0 and 1 alone, as written: any other word is 0 here. */
+#define CM_SWITCH_0 1
+#define CM_SWITCH_1 1
+#define CM_SWITCH_JOINED(value) CM_SWITCH_##value
+#define CM_SWITCH(value) CM_SWITCH_JOINED(value)
 
 #if defined(ARDUINO) && defined(__AVR__) && !defined(CM_CONFIG_FILE)
 #define CM_CONFIG_FILE "arduino_config.h" /* ports/arduino: its build passes no options */
@@ -75,7 +81,7 @@
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
 #else
 #error \
-    "CM_CONFIG_PRESET is CM_CONFIG_PRESET_NONE, CM_CONFIG_PRESET_TINY, CM_CONFIG_PRESET_BALANCED or CM_CONFIG_PRESET_FAST."
+    "CM_CONFIG_PRESET must be CM_CONFIG_PRESET_NONE, CM_CONFIG_PRESET_TINY, CM_CONFIG_PRESET_BALANCED or CM_CONFIG_PRESET_FAST."
 #endif
 
 /*
@@ -99,8 +105,14 @@
 #ifndef CM_CONFIG_PRECISION_31
 #define CM_CONFIG_PRECISION_31 1
 #endif
+#if !CM_SWITCH(CM_CONFIG_PRECISION_31)
+#error "CM_CONFIG_PRECISION_31 must be 0 or 1."
+#endif
 #ifndef CM_CONFIG_PRECISION_63
 #define CM_CONFIG_PRECISION_63 1
+#endif
+#if !CM_SWITCH(CM_CONFIG_PRECISION_63)
+#error "CM_CONFIG_PRECISION_63 must be 0 or 1."
 #endif
 #if !CM_CONFIG_PRECISION_31 && !CM_CONFIG_PRECISION_63
 #error \
@@ -112,6 +124,9 @@
  */
 #ifndef CM_CONFIG_COMPLEX
 #define CM_CONFIG_COMPLEX 1
+#endif
+#if !CM_SWITCH(CM_CONFIG_COMPLEX)
+#error "CM_CONFIG_COMPLEX must be 0 or 1."
 #endif
 
 /*
@@ -125,6 +140,9 @@
 #define CM_CONFIG_SMALL 0
 #endif
 #endif
+#if !CM_SWITCH(CM_CONFIG_SMALL)
+#error "CM_CONFIG_SMALL must be 0 or 1."
+#endif
 
 /*
  * CM_CONFIG_XOF_SHAKE256      1: offer SHAKE256 for the public half of a symmetric ciphertext.
@@ -137,10 +155,16 @@
 #elif !defined(CM_CONFIG_XOF_SHAKE256)
 #define CM_CONFIG_XOF_SHAKE256 1
 #endif
+#if !CM_SWITCH(CM_CONFIG_XOF_SHAKE256)
+#error "CM_CONFIG_XOF_SHAKE256 must be 0 or 1."
+#endif
 #if !defined(CM_CONFIG_XOF_BLAKE2XB) && CM_CONFIG_SMALL
 #define CM_CONFIG_XOF_BLAKE2XB 0
 #elif !defined(CM_CONFIG_XOF_BLAKE2XB)
 #define CM_CONFIG_XOF_BLAKE2XB 1
+#endif
+#if !CM_SWITCH(CM_CONFIG_XOF_BLAKE2XB)
+#error "CM_CONFIG_XOF_BLAKE2XB must be 0 or 1."
 #endif
 #if CM_CONFIG_SMALL && (CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB)
 #error \
@@ -198,6 +222,9 @@
 #ifndef CM_CONFIG_STORE_NOISE
 #define CM_CONFIG_STORE_NOISE CM_CONFIG_PRESET_STORE_NOISE
 #endif
+#if !CM_SWITCH(CM_CONFIG_STORE_NOISE)
+#error "CM_CONFIG_STORE_NOISE must be 0 or 1."
+#endif
 
 /*
  * CM_CONFIG_KEPT_NOISE        Where noise is not stored, how many of its coefficients a symmetric encryption samples once and keeps all the
@@ -221,6 +248,9 @@
 #ifndef CM_CONFIG_TRANSFORMED_SECRET
 #define CM_CONFIG_TRANSFORMED_SECRET CM_CONFIG_PRESET_TRANSFORMED_SECRET
 #endif
+#if !CM_SWITCH(CM_CONFIG_TRANSFORMED_SECRET)
+#error "CM_CONFIG_TRANSFORMED_SECRET must be 0 or 1."
+#endif
 
 /*
  * CM_CONFIG_WHOLE_PRODUCTS    1: hand asymmetric encryption's two products to the back-end as one call
@@ -228,6 +258,9 @@
  */
 #ifndef CM_CONFIG_WHOLE_PRODUCTS
 #define CM_CONFIG_WHOLE_PRODUCTS 0
+#endif
+#if !CM_SWITCH(CM_CONFIG_WHOLE_PRODUCTS)
+#error "CM_CONFIG_WHOLE_PRODUCTS must be 0 or 1."
 #endif
 #if CM_CONFIG_WHOLE_PRODUCTS && CM_CONFIG_LOG2_TILES
 #error "CM_CONFIG_WHOLE_PRODUCTS works on whole polynomials: set CM_CONFIG_LOG2_TILES to 0."
@@ -241,6 +274,9 @@
 #ifndef CM_CONFIG_ACCELERATOR
 #define CM_CONFIG_ACCELERATOR 0
 #endif
+#if !CM_SWITCH(CM_CONFIG_ACCELERATOR)
+#error "CM_CONFIG_ACCELERATOR must be 0 or 1."
+#endif
 
 /*
  * CM_CONFIG_ASM               1: use hand-written assembly where the library has some for the target; the build must then
@@ -249,6 +285,9 @@
  */
 #ifndef CM_CONFIG_ASM
 #define CM_CONFIG_ASM 0
+#endif
+#if !CM_SWITCH(CM_CONFIG_ASM)
+#error "CM_CONFIG_ASM must be 0 or 1."
 #endif
 #if CM_CONFIG_ASM && defined(__ARM_ARCH_7EM__)
 #define CM_ARMV7EM 1
@@ -329,7 +368,8 @@
 #endif
 #if CM_CONFIG_NTT_ROOTS < CM_CONFIG_NTT_ROOTS_COMPUTED || \
     CM_CONFIG_NTT_ROOTS > CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
-#error "CM_CONFIG_NTT_ROOTS must be one of the four names that ciphermote/config.h lists."
+#error \
+    "CM_CONFIG_NTT_ROOTS must be CM_CONFIG_NTT_ROOTS_COMPUTED, CM_CONFIG_NTT_ROOTS_RAM, CM_CONFIG_NTT_ROOTS_FLASH or CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS."
 #endif
 #if CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH && !defined(CM_CONFIG_NTT_ROOTS_HEADER)
 #error \
