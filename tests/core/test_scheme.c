@@ -528,6 +528,52 @@ static void keys_of_rings_beyond_the_build_are_refused(void)
     CHECK(cm_zero_encryption(&beyond, packed, key_seed, 0, words, words + 1) == CM_ERR_PARAMS);
 }
 
+static void check_that_a_set_is_refused(const cm_params *set)
+{
+    static uint8_t drawn[CM_TERNARY_BYTES(N)];
+    const cm_ckks_values values = some_values();
+    cm_secret_key key = secret_key();
+    cm_public_key public = public_key();
+    test_platform platform = {0};
+    cm_device device;
+    uint64_t id = 1;
+    key.params = set;
+    public.params = set;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_PARAMS);
+    CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_PARAMS);
+    CHECK(cm_secret_key_generate(set, key_seed, drawn) == CM_ERR_PARAMS);
+    CHECK(cm_secret_key_residues(set, ternary, 0, public_words) == CM_ERR_PARAMS);
+    CHECK(cm_zero_encryption(set, ternary, key_seed, 0, public_words, public_words + N) == CM_ERR_PARAMS);
+    CHECK(cm_device_make_secret_key(&device, set, drawn, &id) == CM_ERR_PARAMS);
+}
+
+static void parameter_sets_with_constants_of_other_primes_are_refused(void)
+{
+    cm_prime prime = params->primes[0];
+    cm_params set = *params;
+    uint32_t *const constants[] = {&prime.q, &prime.neg_q_inv, &prime.r1, &prime.r2, &prime.n_inv, &prime.psi};
+    const unsigned count = CM_CONFIG_SMALL ? 5 : 6; /* psi is not looked at there */
+    set.primes = NULL;
+    check_that_a_set_is_refused(&set);
+    set.primes = &prime;
+    for (unsigned i = 0; i < count; i++) {
+        const uint32_t right = *constants[i];
+        const uint32_t wrong[] = {0, right + 1u, right - 1u, right + prime.q, UINT32_MAX};
+        for (unsigned w = 0; w < sizeof wrong / sizeof wrong[0]; w++) {
+            *constants[i] = wrong[w];
+            check_that_a_set_is_refused(&set);
+        }
+        *constants[i] = right;
+    }
+    set.log2_n = 9;
+    check_that_a_set_is_refused(&set);
+    set.log2_n = params->log2_n;
+    CHECK(cm_secret_key_generate(&set, key_seed, ternary) == CM_OK);
+}
+
 static void keys_are_checked_and_generated_for_every_prime(void)
 {
     static uint32_t words[4][1 << CM_CONFIG_MAX_LOG2_N];
@@ -579,5 +625,6 @@ void test_scheme(void)
     RUN(public_and_secret_seed_are_separate_functions_of_secret_counter_and_randomness);
     RUN(nothing_that_is_sent_determines_the_noise);
     RUN(keys_of_rings_beyond_the_build_are_refused);
+    RUN(parameter_sets_with_constants_of_other_primes_are_refused);
     RUN(keys_are_checked_and_generated_for_every_prime);
 }

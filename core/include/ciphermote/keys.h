@@ -48,7 +48,7 @@ typedef struct cm_flat_public_key {
 } cm_flat_public_key;
 const uint32_t *cm_flat_public_key_polynomial(void *context, unsigned component, unsigned prime);
 
-/* All four: CM_ERR_ARGUMENT for a null pointer or no such prime, CM_ERR_PARAMS for n beyond CM_CONFIG_MAX_LOG2_N. */
+/* All four: CM_ERR_ARGUMENT for a null pointer or no such prime, CM_ERR_PARAMS for a set that this build cannot use (params.h). */
 
 /* Draw a secret key: uniform ternary, from a 32-byte seed of full entropy. ternary holds CM_TERNARY_BYTES(n). */
 CM_MUST_CHECK cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_SEED_BYTES],

@@ -5,7 +5,9 @@
  * ciphertexts do not. A set with one prime has no key switching (additions and plain products only).
  * Sets hold 128-bit security by the 2024 guidelines (ePrint 2024/463, classical, ternary secret); those whose
  * names start with std2018_ hold it by the 2018 HomomorphicEncryption.org table alone.
- * Sets of one's own come from `ciphermote params`, which refuses insecure or invalid ones.
+ * Sets of one's own come from `ciphermote params`, which refuses insecure or invalid ones. Calls refuse (CM_ERR_PARAMS) a set
+ * whose constants do not belong to its primes; that the primes are prime, differ and are secure they cannot see, nor, with
+ * CM_CONFIG_SMALL, whether psi is a root.
  */
 #ifndef CIPHERMOTE_PARAMS_H
 #define CIPHERMOTE_PARAMS_H

@@ -10,6 +10,12 @@
 /* False, and prime undefined, unless q is a prime below 2^27 and 1 mod 2n. Time depends on q and n. */
 bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n);
 
+/*
+ * Whether the constants of a prime that came from outside belong to it: its Montgomery arithmetic would be wrong in silence. That
+ * q is prime, and psi the smallest of its roots, is for `ciphermote params` to see to; with CM_CONFIG_SMALL, psi altogether.
+ */
+bool cm_prime_usable(const cm_prime *prime, unsigned log2_n);
+
 /* base^exponent, base and result in Montgomery form. Time depends on the exponent. */
 uint32_t cm_montgomery_power(uint32_t base, uint32_t exponent, const cm_prime *prime);
 

@@ -5,6 +5,7 @@
 #include "random/sample.h"
 #include "random/wipe.h"
 #include "scheme/noise.h"
+#include "scheme/usable.h"
 
 const uint32_t *cm_flat_public_key_polynomial(void *context, unsigned component, unsigned prime)
 {
@@ -20,7 +21,7 @@ static cm_status check(const cm_params *params, const void *input, unsigned prim
     if (!params || !input || !output || prime >= params->key_primes) {
         return CM_ERR_ARGUMENT;
     }
-    return params->log2_n <= CM_CONFIG_MAX_LOG2_N ? CM_OK : CM_ERR_PARAMS;
+    return cm_params_usable(params) ? CM_OK : CM_ERR_PARAMS;
 }
 
 cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_SEED_BYTES], uint8_t *ternary)

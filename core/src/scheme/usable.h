@@ -7,12 +7,20 @@
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
 #include "random/declassify.h"
+#include "ring/prime.h"
 
 static inline bool cm_params_usable(const cm_params *params)
 {
-    return params && params->log2_n >= 10 && params->log2_n <= CM_CONFIG_MAX_LOG2_N &&
-           params->data_primes >= 1 && params->data_primes <= params->key_primes &&
-           params->key_primes <= CM_MAX_PRIMES;
+    if (!params || params->log2_n < 10 || params->log2_n > CM_CONFIG_MAX_LOG2_N || params->data_primes < 1 ||
+        params->data_primes > params->key_primes || params->key_primes > CM_MAX_PRIMES || !params->primes) {
+        return false;
+    }
+    for (unsigned i = 0; i < params->key_primes; i++) {
+        if (!cm_prime_usable(&params->primes[i], params->log2_n)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /*

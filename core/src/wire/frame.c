@@ -295,7 +295,7 @@ static cm_status parse_fields(const uint8_t *bytes, const cm_params *params, cm_
     cm_ciphertext_info *info = &frame->info;
     const uint32_t id = cm_load32(bytes + AT_PARAMS);
     info->params = params ? params : cm_params_by_id(id);
-    if (!info->params || info->params->id != id) {
+    if (!info->params || !info->params->primes || info->params->id != id) {
         return CM_ERR_PARAMS;
     }
     if (bytes[AT_DOMAIN] > 1 || bytes[AT_XOF] > CM_XOF_CHACHA20 || bytes[AT_PAYLOAD] > CM_PAYLOAD_SEED ||
