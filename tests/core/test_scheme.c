@@ -308,11 +308,59 @@ static void null_pointers_and_unknown_choices_are_refused(void)
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, NULL) ==
           CM_ERR_ARGUMENT);
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_NONE, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_UNSUPPORTED);
+                                    new_collector()) == CM_ERR_ARGUMENT);
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_UNSUPPORTED);
     cm_device_wipe(&device);
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARGUMENT);
+}
+
+static void a_secret_key_inside_the_arena_is_refused_and_kept(void)
+{
+    cm_secret_key key = secret_key();
+    const cm_ckks_values values = some_values();
+    const size_t bytes =
+        CM_CONFIG_TRANSFORMED_SECRET ? N * sizeof *key.transformed : (size_t)CM_TERNARY_BYTES(N);
+    const void *const from = CM_CONFIG_TRANSFORMED_SECRET ? (const void *)key.transformed : key.ternary;
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    uint8_t *const within = (uint8_t *)arena + 64;
+    memcpy(within, from, bytes);
+    key.ternary = within;
+    key.transformed = (const uint32_t *)(const void *)within;
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARENA);
+    CHECK(!collected.begun && memcmp(within, from, bytes) == 0);
+    CHECK(cm_device_emit_public_key(&device, params, within, 42, CM_XOF_CHACHA20, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARENA);
+    CHECK(!collected.begun && memcmp(within, from, bytes) == 0);
+}
+
+static void keys_that_were_never_filled_in_are_refused(void)
+{
+    const cm_ckks_values values = some_values();
+    cm_secret_key key = secret_key();
+    cm_public_key public = public_key();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    for (unsigned component = 0; component < 2; component++) {
+        (void)public_key();
+        memset(public_words + component * N, 0, sizeof *public_words * N);
+        CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
+              CM_ERR_ARGUMENT);
+        CHECK(!collected.ended);
+    }
+    public = public_key();
+    public.key_id = 0;
+    CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_ARGUMENT);
+    key.key_id = 0;
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARGUMENT);
+    CHECK(cm_device_emit_public_key(&device, params, ternary, 0, CM_XOF_CHACHA20, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
 }
 
@@ -616,6 +664,8 @@ void test_scheme(void)
     RUN(values_inside_the_arena_but_not_at_its_start_are_refused);
     RUN(an_arena_too_small_or_misaligned_is_refused_and_not_touched);
     RUN(null_pointers_and_unknown_choices_are_refused);
+    RUN(a_secret_key_inside_the_arena_is_refused_and_kept);
+    RUN(keys_that_were_never_filled_in_are_refused);
     RUN(a_public_key_that_cannot_be_had_ends_the_encryption);
     RUN(a_failing_or_stuck_random_source_is_refused_before_a_byte_leaves);
     RUN(a_random_source_that_repeats_itself_is_refused_the_second_time);

@@ -32,8 +32,8 @@ CM_MUST_CHECK cm_status cm_device_make_secret_key(cm_device *device, const cm_pa
  * A public key for a secret one: p0 = e - a s, p1 = a at all primes of the set, the special one too, in NTT form; a is the
  * expansion of a public seed by xof. Each call makes another, as good. It goes to the emitter as a ciphertext would, with
  * CM_PUBLIC_KEY for its scheme; frames alone can say so. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_UNSUPPORTED,
- * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_SINK. The arena is wiped in every case but CM_ERR_ARENA, so
- * ternary must not lie in it.
+ * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_SINK. The arena is wiped once the call has begun to work in it; ternary may not
+ * lie there (CM_ERR_ARENA).
  */
 CM_MUST_CHECK cm_status cm_device_emit_public_key(cm_device *device, const cm_params *params,
                                                   const uint8_t *ternary, uint64_t key_id, cm_xof_kind xof,

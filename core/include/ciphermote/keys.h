@@ -23,7 +23,7 @@ extern "C" {
 
 typedef struct cm_secret_key {
     const cm_params *params;
-    uint64_t key_id; /* names the key pair on the wire */
+    uint64_t key_id; /* names the key pair on the wire; 0 is one that was forgotten, and refused */
     /* A build uses one of the two, the second with CM_CONFIG_TRANSFORMED_SECRET; the other may be null. */
     const uint8_t *ternary;      /* CM_TERNARY_BYTES(n) */
     const uint32_t *transformed; /* [data prime][n] words of cm_secret_key_transform; on AVR in PROGMEM */
@@ -33,7 +33,8 @@ typedef struct cm_public_key {
     const cm_params *params;
     uint64_t key_id;
     /*
-     * n residues, NTT form, of one component (0 or 1) at one data prime, or null if they cannot be had. They must stay
+     * n residues, NTT form, of one component (0 or 1) at one data prime, or null if they cannot be had. Four zeros in front
+     * count as none; components that are exchanged, or equal, look as good as the right ones. They must stay
      * valid until the call after the next one, so that a device may keep its key outside its memory, a prime at a time.
      */
     const uint32_t *(*polynomial)(void *context, unsigned component, unsigned prime);

@@ -13,8 +13,8 @@ const char *cm_status_text(cm_status status)
         return "This build or this call cannot use the parameter set, or a frame is of another set than its "
                "reader: raise CM_CONFIG_MAX_LOG2_N, or give both sides one set.";
     case CM_ERR_ARENA:
-        return "The arena is too small or not aligned to 8 bytes: size it with the "
-               "CM_..._ARENA_BYTES macro.";
+        return "The arena is too small, not aligned to 8 bytes or holds the secret key: size it with the "
+               "CM_..._ARENA_BYTES macro, and keep keys elsewhere.";
     case CM_ERR_TOO_MANY:
         return "There are more values than slots: send the rest "
                "in another ciphertext or take a larger n.";

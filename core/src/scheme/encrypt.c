@@ -180,13 +180,22 @@ static cm_status leave_clean(cm_status status, void *arena, size_t arena_bytes)
     return status;
 }
 
-static bool xof_built(cm_xof_kind xof)
-{
-    return xof == CM_XOF_CHACHA20 || (xof == CM_XOF_SHAKE256 && CM_CONFIG_XOF_SHAKE256) ||
-           (xof == CM_XOF_BLAKE2XB && CM_CONFIG_XOF_BLAKE2XB);
-}
-
 /* ---- symmetric ---- */
+
+static bool key_in_arena(const cm_secret_key *key, const void *arena, size_t arena_bytes)
+{
+#if !CM_CONFIG_TRANSFORMED_SECRET
+    return cm_in_arena(key->ternary, CM_TERNARY_BYTES((size_t)1 << key->params->log2_n), arena, arena_bytes);
+#elif defined(__AVR__)
+    (void)key;
+    (void)arena;
+    (void)arena_bytes;
+    return false; /* flash has addresses of its own */
+#else
+    const size_t bytes = (sizeof(uint32_t) * key->params->data_primes) << key->params->log2_n;
+    return cm_in_arena(key->transformed, bytes, arena, arena_bytes);
+#endif
+}
 
 /* The tile of -s, transformed, in Montgomery form: from flash, or made in u. */
 static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts, unsigned index)
@@ -298,11 +307,15 @@ static cm_status encrypt_symmetric(cm_device *device, const cm_secret_key *key, 
     if (!cm_secret_key_usable(key) || !cm_emitter_usable(emitter)) {
         return CM_ERR_ARGUMENT;
     }
-    if (!xof_built(xof)) {
-        return CM_ERR_UNSUPPORTED;
+    cm_status status = cm_check_xof(xof);
+    if (status != CM_OK) {
+        return status;
     }
     layout parts;
-    cm_status status = open_arena(key->params, source, 1, arena, arena_bytes, &parts);
+    status = open_arena(key->params, source, 1, arena, arena_bytes, &parts);
+    if (status == CM_OK && key_in_arena(key, arena, arena_bytes)) {
+        return CM_ERR_ARENA;
+    }
     if (status == CM_OK) {
         status = begin(device, key->params, key->key_id, xof, source, arena, emitter, &parts);
     }
@@ -324,6 +337,13 @@ cm_status cm_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_x
 
 /* ---- asymmetric ---- */
 
+/* Null if the key cannot give it, or never had one: residues are uniform, and begin with four zeros once in 2^100 keys. */
+static const uint32_t *polynomial_of(const cm_public_key *key, unsigned component, unsigned index)
+{
+    const uint32_t *pk = key->polynomial(key->context, component, index);
+    return pk && (pk[0] | pk[1] | pk[2] | pk[3]) != 0 ? pk : NULL;
+}
+
 /* w leaves, out of NTT form if that is asked for. */
 static cm_status emit_in_form(const layout *parts, unsigned component, unsigned index, unsigned tile,
                               cm_emitter *emitter)
@@ -339,8 +359,8 @@ static cm_status emit_in_form(const layout *parts, unsigned component, unsigned 
 /* u pk0 and u pk1 at once, as a back-end would rather compute them; emit_tile then only adds. */
 static cm_status prepare_prime(const cm_public_key *key, const layout *parts, unsigned index)
 {
-    const uint32_t *pk0 = key->polynomial(key->context, 0, index);
-    const uint32_t *pk1 = key->polynomial(key->context, 1, index);
+    const uint32_t *pk0 = polynomial_of(key, 0, index);
+    const uint32_t *pk1 = polynomial_of(key, 1, index);
     if (!pk0 || !pk1) {
         return CM_ERR_ARGUMENT;
     }
@@ -385,7 +405,7 @@ static cm_status emit_tile(const cm_public_key *key, const layout *parts, unsign
 {
     const cm_ring *ring = &parts->work->ring;
     const uint32_t points = cm_ring_points(ring);
-    const uint32_t *pk = key->polynomial(key->context, component, index);
+    const uint32_t *pk = polynomial_of(key, component, index);
     if (!pk) {
         return CM_ERR_ARGUMENT;
     }
@@ -434,7 +454,7 @@ static cm_status emit_asymmetric(const cm_public_key *key, const layout *parts, 
 static cm_status encrypt_asymmetric(cm_device *device, const cm_public_key *key, cm_message_source *source,
                                     void *arena, size_t arena_bytes, cm_emitter *emitter)
 {
-    if (!key || !key->polynomial || !cm_emitter_usable(emitter)) {
+    if (!key || key->key_id == 0 || !key->polynomial || !cm_emitter_usable(emitter)) {
         return CM_ERR_ARGUMENT;
     }
     layout parts;

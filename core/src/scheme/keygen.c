@@ -10,6 +10,7 @@
 #include "random/declassify.h"
 #include "random/sample.h"
 #include "random/wipe.h"
+#include "scheme/encrypt.h"
 #include "scheme/noise.h"
 #include "scheme/seeds.h"
 #include "scheme/usable.h"
@@ -112,23 +113,24 @@ cm_status cm_device_emit_public_key(cm_device *device, const cm_params *params, 
                                     uint64_t key_id, cm_xof_kind xof, void *arena, size_t arena_bytes,
                                     cm_emitter *emitter)
 {
-    if (!ternary || !emitter) {
+    if (!ternary || key_id == 0 || !cm_emitter_usable(emitter)) {
         return CM_ERR_ARGUMENT;
     }
     if (!cm_params_usable(params)) {
         return CM_ERR_PARAMS;
     }
-    if (xof != CM_XOF_CHACHA20 && !(xof == CM_XOF_SHAKE256 && CM_CONFIG_XOF_SHAKE256) &&
-        !(xof == CM_XOF_BLAKE2XB && CM_CONFIG_XOF_BLAKE2XB)) {
-        return CM_ERR_UNSUPPORTED;
+    cm_status status = cm_check_xof(xof);
+    if (status != CM_OK) {
+        return status;
     }
-    if (!arena || (uintptr_t)arena % 8u != 0 ||
-        arena_bytes < CM_PUBLIC_KEY_ARENA_BYTES((size_t)1 << params->log2_n)) {
+    const size_t n = (size_t)1 << params->log2_n;
+    if (!arena || (uintptr_t)arena % 8u != 0 || arena_bytes < CM_PUBLIC_KEY_ARENA_BYTES(n) ||
+        cm_in_arena(ternary, CM_TERNARY_BYTES(n), arena, arena_bytes)) {
         return CM_ERR_ARENA;
     }
     workspace *work = arena;
     uint32_t *const tile = (uint32_t *)(void *)((uint8_t *)arena + CM_WORKSPACE_BYTES);
-    cm_status status = begin_key(device, params, key_id, xof, work, tile, emitter);
+    status = begin_key(device, params, key_id, xof, work, tile, emitter);
     if (status == CM_OK) {
         status = emit(params, ternary, work, tile, emitter);
     }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "ciphermote/emitter.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
 #include "random/declassify.h"
@@ -23,6 +24,25 @@ static inline bool cm_params_usable(const cm_params *params)
     return true;
 }
 
+/* CM_XOF_NONE is one that was forgotten. */
+static inline cm_status cm_check_xof(cm_xof_kind xof)
+{
+    const bool built = xof == CM_XOF_CHACHA20 || (xof == CM_XOF_SHAKE256 && CM_CONFIG_XOF_SHAKE256) ||
+                       (xof == CM_XOF_BLAKE2XB && CM_CONFIG_XOF_BLAKE2XB);
+    if (xof == CM_XOF_NONE) {
+        return CM_ERR_ARGUMENT;
+    }
+    return built ? CM_OK : CM_ERR_UNSUPPORTED;
+}
+
+/* Whether some of these bytes lie in the arena, which would overwrite and wipe them. */
+static inline bool cm_in_arena(const void *bytes, size_t length, const void *arena, size_t arena_bytes)
+{
+    const uintptr_t from = (uintptr_t)bytes;
+    const uintptr_t to = (uintptr_t)arena;
+    return from < to + arena_bytes && to < from + length;
+}
+
 /*
  * What encryption reads of it, but for its parameter set. A key that was never filled in begins with zeros; one that was does
  * with a chance below 2^-100. What the result tells is public.
@@ -31,7 +51,7 @@ static inline bool cm_secret_key_usable(const cm_secret_key *key)
 {
     uint32_t any = 0;
 #if CM_CONFIG_TRANSFORMED_SECRET
-    if (!key || !key->transformed) {
+    if (!key || key->key_id == 0 || !key->transformed) {
         return false;
     }
 #ifdef __AVR__
@@ -42,7 +62,7 @@ static inline bool cm_secret_key_usable(const cm_secret_key *key)
     }
 #endif
 #else
-    if (!key || !key->ternary) {
+    if (!key || key->key_id == 0 || !key->ternary) {
         return false;
     }
     for (unsigned i = 0; i < 16u; i++) {
