@@ -13,9 +13,8 @@ enum {
     TILE_OVERHEAD = ((1 << CM_CONFIG_LOG2_TILES) - 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES)
 };
 
-/* One of SEAL's own, if the build has it. */
-#define SEALS_XOF \
-    (CM_CONFIG_XOF_SHAKE256 ? CM_XOF_SHAKE256 : CM_CONFIG_XOF_BLAKE2XB ? CM_XOF_BLAKE2XB : CM_XOF_NONE)
+/* One of SEAL's own, that the build has if it has any. */
+#define SEALS_XOF (CM_CONFIG_XOF_SHAKE256 ? CM_XOF_SHAKE256 : CM_XOF_BLAKE2XB)
 
 static const cm_params *const params = &cm_n1024_q26;
 
@@ -294,7 +293,7 @@ static void sizes_are_as_promised(void)
     cm_seal_writer seal;
     cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
     reset_sink(0);
-    const cm_status expected = SEALS_XOF == CM_XOF_NONE ? CM_ERR_UNSUPPORTED : CM_OK;
+    const cm_status expected = CM_DIGESTS ? CM_OK : CM_ERR_UNSUPPORTED;
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, SEALS_XOF, &values, arena, sizeof arena, &seal.emitter) ==
           expected);
     CHECK(length == (expected == CM_OK ? 98490 : 0));
