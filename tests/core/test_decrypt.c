@@ -680,6 +680,34 @@ static void only_ckks_is_shared(void)
     CHECK(arena_is_zero_from(0));
 }
 
+static void a_decryption_that_could_not_begin_keeps_saying_why(void)
+{
+    const cm_secret_key key = secret_key();
+    const cm_bfv_expected bfv = expected_bfv(CM_UINT16, CM_BFV_SUMS_24, 0);
+    cm_bfv_expected bad = bfv;
+    const cm_ckks_expected ckks = {.slots = CM_SLOTS_REAL,
+                                   .precision = BUILD_PRECISION,
+                                   .number = CM_FLOAT32,
+                                   .largest = 1};
+    cm_decryption decryption;
+    cm_frame_reader reader;
+    unsigned bits = 1;
+    bad.plain_modulus = 1;
+    encrypt_bfv();
+    write_stream(CM_BFV, T, 0);
+    CHECK(cm_bfv_decrypt_begin(&decryption, &key, &bad, arena, sizeof arena) == CM_ERR_PLAIN_MODULUS);
+    cm_frame_reader_init(&reader, params, &decryption.receiver);
+    CHECK(cm_frame_reader_feed(&reader, stream, length) == CM_ERR_PLAIN_MODULUS);
+    CHECK(cm_bfv_decrypt_end(&decryption) == CM_ERR_PLAIN_MODULUS);
+    CHECK(cm_bfv_decrypt_begin(&decryption, &key, &bfv, arena, 8) == CM_ERR_ARENA);
+    CHECK(cm_bfv_decrypt_end(&decryption) == CM_ERR_ARENA);
+    CHECK(cm_ckks_decrypt_begin(&decryption, &key, &ckks, arena, 8) == CM_ERR_ARENA);
+    CHECK(cm_ckks_decrypt_end(&decryption) == CM_ERR_ARENA);
+    CHECK(cm_bfv_noise_begin(&decryption, &key, T, 0, arena, 8) == CM_ERR_ARENA);
+    CHECK(cm_bfv_noise_budget(&decryption, &bits) == CM_ERR_ARENA && bits == 0);
+    cm_decryption_wipe(&decryption);
+}
+
 static void what_cannot_work_is_refused_at_once(void)
 {
     const cm_secret_key key = secret_key();
@@ -718,7 +746,7 @@ static void what_cannot_work_is_refused_at_once(void)
     bad = good;
     bad.plain_modulus = 0x10001;
     CHECK(cm_bfv_decrypt_begin(&decryption, &key, &bad, arena, sizeof arena) == CM_ERR_PLAIN_MODULUS);
-    CHECK(cm_bfv_decrypt_end(&decryption) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_decrypt_end(&decryption) == CM_ERR_PLAIN_MODULUS);
     CHECK(cm_ckks_decrypt_end(&decryption) == CM_ERR_ARGUMENT);
 }
 
@@ -739,5 +767,6 @@ void test_decrypt(void)
     RUN_IF(build_has_precision(CM_FIXED_63), shared_values_are_off_by_noise_of_the_size_asked_for);
     RUN(what_cannot_be_shared_is_refused_and_wiped);
     RUN(only_ckks_is_shared);
+    RUN(a_decryption_that_could_not_begin_keeps_saying_why);
     RUN(what_cannot_work_is_refused_at_once);
 }

@@ -85,9 +85,9 @@ typedef struct cm_bfv_expected {
 
 /*
  * Expect a BFV ciphertext under this key. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_PLAIN_MODULUS, CM_ERR_ARENA, and
- * CM_ERR_UNSUPPORTED for tiles too small for CM_CONFIG_SLOT_ORDER_RAM; the decryption takes nothing then. Else the frame reader
- * from now on returns CM_ERR_FRAME_FOREIGN if a frame is of another key or kind than expected, or of another ciphertext
- * than the first, and CM_ERR_FRAME_ORDER if it is not the next one.
+ * CM_ERR_UNSUPPORTED for tiles too small for CM_CONFIG_SLOT_ORDER_RAM; the decryption takes nothing then, and answers
+ * all that follows with the same status. Else the frame reader from now on returns CM_ERR_FRAME_FOREIGN if a frame is of another
+ * key or kind than expected, or of another ciphertext than the first, and CM_ERR_FRAME_ORDER if it is not the next one.
  */
 CM_MUST_CHECK cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
                                              const cm_bfv_expected *expected, void *arena, size_t arena_bytes);

@@ -14,7 +14,7 @@
     "Sizes on this target have 16 bits, and arenas for n above 2048 have more: set CM_CONFIG_MAX_LOG2_N to 11 or less."
 #endif
 
-/* The type of the caller's numbers. No choice in these headers is 0, so that one that was forgotten is refused. */
+/* The type of the caller's numbers. No choice that a call takes is 0, so that one that was forgotten is refused. */
 typedef enum cm_number {
     CM_FLOAT32 = 1, /* IEEE 754 binary32; CKKS alone */
     CM_INT16 = 2,

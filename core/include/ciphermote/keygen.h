@@ -20,7 +20,8 @@ extern "C" {
 
 /*
  * Draw a secret key: ternary holds CM_TERNARY_BYTES(n), for the caller to store where nobody else reads. *key_id, drawn
- * with it, names the pair. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_RANDOM, CM_ERR_COUNTER; the outputs are zeroed then.
+ * with it, names the pair. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_RANDOM, CM_ERR_COUNTER; the key id is 0 then, and
+ * ternary zeroed if the set tells its size.
  */
 CM_MUST_CHECK cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params,
                                                   uint8_t *ternary, uint64_t *key_id);

@@ -1,5 +1,6 @@
 /*
- * Status codes. Every call that can fail returns one, and a call that fails has zeroed its outputs.
+ * Status codes. Every call that can fail returns one, and a call that fails leaves no half result: what it began to write is
+ * zeroed. Outputs of a call that refuses its arguments or parameter set are as they were, or zeroed.
  */
 #ifndef CIPHERMOTE_STATUS_H
 #define CIPHERMOTE_STATUS_H
@@ -27,7 +28,7 @@ typedef enum cm_status {
     CM_ERR_COUNTER = 8,        /* the persistent counter cannot be read, written or verified, or is used up */
     CM_ERR_SINK = 9,           /* the sink refused bytes; what it took so far is no ciphertext */
     CM_ERR_UNSUPPORTED = 10,   /* left out of this build by config.h, or not possible for this format */
-    CM_ERR_FRAME_SHORT = 11,   /* the bytes end before the frame does */
+    CM_ERR_FRAME_SHORT = 11,   /* the bytes end before the frame or the ciphertext does */
     CM_ERR_FRAME_MAGIC = 12,   /* the bytes are no Ciphermote frame */
     CM_ERR_FRAME_VERSION = 13, /* a frame version that this build does not know */
     CM_ERR_FRAME_FIELD = 14,   /* a header field holds a value that the specification forbids */

@@ -20,7 +20,7 @@ const char *cm_status_text(cm_status status)
                "in another ciphertext or take a larger n.";
     case CM_ERR_NOT_FINITE:
         return "A value is NaN or infinite, which has no encryption: "
-               "check the sensor or the arithmetic before.";
+               "check the sensor, or the arithmetic between it and the encryption.";
     case CM_ERR_VALUE_RANGE:
         return "A value is too large. CKKS: times the scale it passes the precision or the modulus; take a "
                "smaller scale, 63 bits, or more primes. BFV: it is not below the plain modulus, or its half.";
@@ -36,7 +36,7 @@ const char *cm_status_text(cm_status status)
         return "This build leaves that out, or the format cannot "
                "express it: see config.h and the call's header.";
     case CM_ERR_FRAME_SHORT:
-        return "The bytes end before the frame does: wait for the rest or ask for the frame again.";
+        return "The bytes end before the frame or the ciphertext does: wait for the rest, or have it sent again.";
     case CM_ERR_FRAME_MAGIC:
         return "The bytes are no Ciphermote frame: look for the start of one.";
     case CM_ERR_FRAME_VERSION:

@@ -47,8 +47,8 @@ static cm_slots slots_of(const cm_decryption *decryption)
     return (cm_slots)decryption->encoding;
 }
 
-/* Of a decryption that tells of noise, whose sums are of no bits. */
-enum { NOISE_ALONE = 0 };
+/* Of a decryption that tells of noise, in place of the bits of its sums. */
+enum { NOISE_ALONE = 1 };
 
 static bool noise_alone(const cm_decryption *decryption)
 {
@@ -327,6 +327,7 @@ static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_sec
     decryption->receiver = (cm_receiver){begin_frame, take_residues, end_frame, fail};
     decryption->status = CM_ERR_ARGUMENT;
     decryption->position = CM_NO_FRAME_OPEN;
+    decryption->scheme = (uint8_t)scheme;
     if (!cm_secret_key_usable(key) || log2_tiles > CM_MAX_LOG2_TILES) {
         return CM_ERR_ARGUMENT;
     }
@@ -337,7 +338,6 @@ static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_sec
         return CM_ERR_PARAMS;
     }
     decryption->key = *key;
-    decryption->scheme = (uint8_t)scheme;
     decryption->log2_tiles = (uint8_t)log2_tiles;
     return CM_OK;
 }
@@ -355,11 +355,14 @@ static cm_status lend_arena(cm_decryption *decryption, void *arena, size_t arena
     return CM_OK;
 }
 
-/* The last step of begin: from here on the arena is ours. */
-static void take_arena(cm_decryption *decryption)
+/* The last step of begin: from here on the arena is ours, or all that comes is told why it is not. */
+static cm_status take_arena(cm_decryption *decryption, cm_status status)
 {
-    memset(decryption->arena, 0, sums_bytes(decryption));
-    decryption->status = CM_OK;
+    decryption->status = status;
+    if (status == CM_OK) {
+        memset(decryption->arena, 0, sums_bytes(decryption));
+    }
+    return status;
 }
 
 /* The first fault; or that frames are missing. Either way, nothing is left. */
@@ -451,8 +454,7 @@ cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm_secret_key *k
     }
     cm_prime plain;
     const cm_status status = prepare_bfv(decryption, key, expected, &plain, arena, arena_bytes);
-    if (status == CM_OK) {
-        take_arena(decryption);
+    if (take_arena(decryption, status) == CM_OK) {
         layout_of(decryption).work->plain = plain;
     }
     return status;
@@ -506,19 +508,15 @@ cm_status cm_bfv_noise_begin(cm_decryption *decryption, const cm_secret_key *key
         return CM_ERR_ARGUMENT;
     }
     cm_status status = start(decryption, CM_BFV, key, log2_tiles);
-    if (status != CM_OK) {
-        return status;
-    }
-    if (plain_modulus < 2u) {
-        return CM_ERR_PLAIN_MODULUS;
-    }
     decryption->number_bits = NOISE_ALONE;
     decryption->scale_or_t = plain_modulus;
-    status = lend_arena(decryption, arena, arena_bytes);
-    if (status == CM_OK) {
-        take_arena(decryption);
+    if (status == CM_OK && plain_modulus < 2u) {
+        status = CM_ERR_PLAIN_MODULUS;
     }
-    return status;
+    if (status == CM_OK) {
+        status = lend_arena(decryption, arena, arena_bytes);
+    }
+    return take_arena(decryption, status);
 }
 
 cm_status cm_bfv_noise_budget(cm_decryption *decryption, unsigned *bits)
@@ -586,11 +584,7 @@ cm_status cm_ckks_decrypt_begin(cm_decryption *decryption, const cm_secret_key *
     if (!decryption) {
         return CM_ERR_ARGUMENT;
     }
-    const cm_status status = prepare_ckks(decryption, key, expected, arena, arena_bytes);
-    if (status == CM_OK) {
-        take_arena(decryption);
-    }
-    return status;
+    return take_arena(decryption, prepare_ckks(decryption, key, expected, arena, arena_bytes));
 }
 
 /* Everything but noise to flood with, for which stream is null or open. */
