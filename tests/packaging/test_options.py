@@ -224,3 +224,11 @@ def test_a_configuration_with_a_misspelt_option_is_refused(
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode != 0
     assert complaint in " ".join(done.stderr.split())
+
+
+def test_short_enums_are_refused_where_no_abi_has_them() -> None:
+    header = REPOSITORY / "core/include/ciphermote/ciphermote.h"
+    command = ["gcc", "-std=c11", "-fsyntax-only", f"-I{REPOSITORY / 'core/include'}", "-x", "c", str(header)]
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode == 0
+    refused = subprocess.run([*command, "-fshort-enums"], capture_output=True, text=True, timeout=60)
+    assert "cm_enums_are_ints_build_without_short_enums" in refused.stderr

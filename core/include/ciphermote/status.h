@@ -44,6 +44,11 @@ typedef enum cm_status {
     CM_ERR_SESSIONS = 24       /* of applications: the key has served all the client-aided sessions it may */
 } cm_status;
 
+/* Structs hold enums. ARM's ABI says how large these are, and symbols.h with it; elsewhere -fshort-enums is refused. */
+#ifndef __ARM_SIZEOF_MINIMAL_ENUM
+typedef char cm_enums_are_ints_build_without_short_enums[sizeof(cm_status) == sizeof(int) ? 1 : -1];
+#endif
+
 /* One sentence for people: what happened and what to do. Never null; static storage. */
 const char *cm_status_text(cm_status status);
 
