@@ -91,7 +91,7 @@ def shell(command: str, folder: Path, **variables: str) -> str:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A copy of what the C library is built from."""
-    for name in ("core", "cmake", "tests/core", "tests/vectors", "tools"):
+    for name in ("core", "cmake", "tools"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "CMakeLists.txt", tmp_path)
     return tmp_path
