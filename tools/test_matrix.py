@@ -91,6 +91,8 @@ def watched_configurations() -> list[Configuration]:
         "tiny": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY -DCM_CONFIG_SMALL=0 -DCM_NO_INT128",
         "balanced": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED",
         "fast": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST",
+        "sixteenths": "-O2 -DCM_CONFIG_LOG2_TILES=4",
+        "products": "-O2 -DCM_CONFIG_WHOLE_PRODUCTS=1",
     }
     option = "CIPHERMOTE_CONSTANT_TIME"
     return [
