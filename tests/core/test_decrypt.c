@@ -685,10 +685,8 @@ static void a_decryption_that_could_not_begin_keeps_saying_why(void)
     const cm_secret_key key = secret_key();
     const cm_bfv_expected bfv = expected_bfv(CM_UINT16, CM_BFV_SUMS_24, 0);
     cm_bfv_expected bad = bfv;
-    const cm_ckks_expected ckks = {.slots = CM_SLOTS_REAL,
-                                   .precision = BUILD_PRECISION,
-                                   .number = CM_FLOAT32,
-                                   .largest = 1};
+    const cm_ckks_expected ckks = {
+        .slots = CM_SLOTS_REAL, .precision = BUILD_PRECISION, .number = CM_FLOAT32, .largest = 1};
     cm_decryption decryption;
     cm_frame_reader reader;
     unsigned bits = 1;

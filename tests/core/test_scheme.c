@@ -602,7 +602,8 @@ static void parameter_sets_with_constants_of_other_primes_are_refused(void)
 {
     cm_prime prime = params->primes[0];
     cm_params set = *params;
-    uint32_t *const constants[] = {&prime.q, &prime.neg_q_inv, &prime.r1, &prime.r2, &prime.n_inv, &prime.psi};
+    uint32_t *const constants[] = {&prime.q,  &prime.neg_q_inv, &prime.r1,
+                                   &prime.r2, &prime.n_inv,     &prime.psi};
     const unsigned count = CM_CONFIG_SMALL ? 5 : 6; /* psi is not looked at there */
     set.primes = NULL;
     check_that_a_set_is_refused(&set);

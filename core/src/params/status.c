@@ -36,7 +36,8 @@ const char *cm_status_text(cm_status status)
         return "This build leaves that out, or the format cannot "
                "express it: see config.h and the call's header.";
     case CM_ERR_FRAME_SHORT:
-        return "The bytes end before the frame or the ciphertext does: wait for the rest, or have it sent again.";
+        return "The bytes end before the frame or the ciphertext does: wait for the rest, or have it sent "
+               "again.";
     case CM_ERR_FRAME_MAGIC:
         return "The bytes are no Ciphermote frame: look for the start of one.";
     case CM_ERR_FRAME_VERSION:
