@@ -92,6 +92,7 @@ int main(int count, char **arguments)
     uint16_t mask = bench.mask;
     const cm_bfv_reader reader = {read_value, &mask, N, PLAIN_MODULUS};
     const cm_secret_key key = {.params = &cm_n1024_q26,
+                               .key_id = 1,
                                .ternary = (const uint8_t *)workload_transformed, /* not read */
                                .transformed = workload_transformed};
     board_start(count, arguments);
