@@ -93,62 +93,16 @@ static uint32_t find_root(const cm_prime *prime, unsigned log2_n)
     return root == 0 ? 0 : smallest_root(root, prime, log2_n);
 }
 
-static bool in_range(uint32_t q, unsigned log2_n)
-{
-    const uint32_t order = (uint32_t)2 << log2_n;
-    return q >> 27 == 0 && q > order && (q & (order - 1u)) == 1u;
-}
-
-/* n^-1 mod q, for n (q - 1) / n = -1. */
-static uint32_t inverse_degree(uint32_t q, unsigned log2_n)
-{
-    return q - ((q - 1u) >> log2_n);
-}
-
-#if CM_CONFIG_SMALL
-
-static bool is_root(const cm_prime *prime, unsigned log2_n)
-{
-    (void)log2_n;
-    return prime->psi != 0;
-}
-
-#else
-
-/* Whether psi^n = -1. */
-static bool is_root(const cm_prime *prime, unsigned log2_n)
-{
-    uint32_t power = cm_montgomery_residue(prime->psi, prime->r2, prime);
-    for (unsigned i = 0; i < log2_n; i++) {
-        power = cm_montgomery_residue(power, power, prime);
-    }
-    return power == prime->q - prime->r1;
-}
-
-#endif
-
-bool cm_prime_usable(const cm_prime *prime, unsigned log2_n)
-{
-    const uint32_t q = prime->q;
-    if (!in_range(q, log2_n) || q * prime->neg_q_inv != UINT32_MAX ||
-        prime->n_inv != inverse_degree(q, log2_n) || prime->r1 >= q || prime->r2 >= q || prime->psi >= q) {
-        return false;
-    }
-    /* A product with 1 takes a factor 2^32 off. */
-    return cm_montgomery_residue(prime->r1, 1, prime) == 1u &&
-           cm_montgomery_residue(prime->r2, 1, prime) == prime->r1 && is_root(prime, log2_n);
-}
-
 bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n)
 {
-    if (!in_range(q, log2_n)) {
+    if (!cm_prime_in_range(q, log2_n)) {
         return false;
     }
     prime->q = q;
     prime->neg_q_inv = negated_inverse(q);
     prime->r1 = doubled(1, 32, q);
     prime->r2 = doubled(prime->r1, 32, q);
-    prime->n_inv = inverse_degree(q, log2_n);
+    prime->n_inv = cm_inverse_degree(q, log2_n);
     prime->psi = find_root(prime, log2_n);
     return prime->psi != 0;
 }

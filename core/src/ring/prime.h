@@ -7,6 +7,19 @@
 
 #include "ciphermote/params.h"
 
+/* Whether q may be a prime of rings of this degree: below 2^27, and 1 mod 2n. */
+static inline bool cm_prime_in_range(uint32_t q, unsigned log2_n)
+{
+    const uint32_t order = (uint32_t)2 << log2_n;
+    return q >> 27 == 0 && q > order && (q & (order - 1u)) == 1u;
+}
+
+/* n^-1 mod q, for n (q - 1) / n = -1. */
+static inline uint32_t cm_inverse_degree(uint32_t q, unsigned log2_n)
+{
+    return q - ((q - 1u) >> log2_n);
+}
+
 /* False, and prime undefined, unless q is a prime below 2^27 and 1 mod 2n. Time depends on q and n. */
 bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n);
 

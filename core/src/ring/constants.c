@@ -1,0 +1,37 @@
+/* Whether a prime and its constants, which came from outside, belong together. Nothing here is secret. */
+#include "ring/prime.h"
+#include "ring/ring.h"
+
+#if CM_CONFIG_SMALL
+
+static bool is_root(const cm_prime *prime, unsigned log2_n)
+{
+    (void)log2_n;
+    return prime->psi != 0;
+}
+
+#else
+
+/* Whether psi^n = -1. */
+static bool is_root(const cm_prime *prime, unsigned log2_n)
+{
+    uint32_t power = cm_montgomery_residue(prime->psi, prime->r2, prime);
+    for (unsigned i = 0; i < log2_n; i++) {
+        power = cm_montgomery_residue(power, power, prime);
+    }
+    return power == prime->q - prime->r1;
+}
+
+#endif
+
+bool cm_prime_usable(const cm_prime *prime, unsigned log2_n)
+{
+    const uint32_t q = prime->q;
+    if (!cm_prime_in_range(q, log2_n) || q * prime->neg_q_inv != UINT32_MAX ||
+        prime->n_inv != cm_inverse_degree(q, log2_n) || prime->r1 >= q || prime->r2 >= q || prime->psi >= q) {
+        return false;
+    }
+    /* A product with 1 takes a factor 2^32 off. */
+    return cm_montgomery_residue(prime->r1, 1, prime) == 1u &&
+           cm_montgomery_residue(prime->r2, 1, prime) == prime->r1 && is_root(prime, log2_n);
+}
