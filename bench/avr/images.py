@@ -96,7 +96,7 @@ def open_encryption() -> Machine:
 
 def open_kernels(name: str, *sources: Path) -> Machine:
     """A core that stands in main, with functions to call."""
-    flags = [OPTIMIZE, "-DCM_CONFIG_ASM=1", "-DCM_CONFIG_MAX_LOG2_N=10"]
+    flags = ["-O2", "-DCM_CONFIG_ASM=1", "-DCM_CONFIG_MAX_LOG2_N=10"]
     image = build_image(BUILD / f"{name}.elf", [FIRMWARE / "kernels.c", *sources], MCU, flags)
     machine = Machine(build_simulator(BUILD), image, MCU)
     machine.run_to("main")
