@@ -278,6 +278,31 @@ static void what_another_key_of_the_same_id_encrypted_is_refused(void)
     }
 }
 
+static void a_secret_key_inside_the_arena_is_refused_and_kept(void)
+{
+    const cm_secret_key outside = test_secret_key(&params, KEY_ID, ternary);
+    cm_secret_key inside = outside;
+    const size_t bytes = CM_CONFIG_TRANSFORMED_SECRET ? 4u * N : CM_TERNARY_BYTES(N);
+    const void *const from = CM_CONFIG_TRANSFORMED_SECRET ? (const void *)outside.transformed : ternary;
+    uint8_t *const within = (uint8_t *)arena + 64;
+    memcpy(within, from, bytes);
+    inside.ternary = within;
+    inside.transformed = (const uint32_t *)(const void *)within;
+    const cm_bfv_expected integers = {.encoding = CM_BFV_BATCH,
+                                      .number = CM_UINT16,
+                                      .sums = CM_BFV_SUMS_32,
+                                      .log2_tiles = LOG2_TILES,
+                                      .plain_modulus = T};
+    const cm_ckks_expected reals = {.slots = CM_SLOTS_REAL,
+                                    .precision = BUILD_PRECISION,
+                                    .number = CM_FLOAT32,
+                                    .log2_tiles = LOG2_TILES,
+                                    .largest = 30};
+    CHECK(cm_bfv_decrypt_begin(&decryption, &inside, &integers, arena, sizeof arena) == CM_ERR_ARENA);
+    CHECK(cm_ckks_decrypt_begin(&decryption, &inside, &reals, arena, sizeof arena) == CM_ERR_ARENA);
+    CHECK(memcmp(within, from, bytes) == 0);
+}
+
 /* The scale of a ciphertext comes from outside: set it in every frame, with its check sum. */
 static void set_scale(uint64_t bits)
 {
@@ -455,6 +480,7 @@ void test_round_trip(void)
     RUN(a_seed_that_nothing_expands_is_refused_as_such);
     RUN(a_damaged_seed_is_never_expanded);
     RUN(residues_need_the_seed_of_their_own_ciphertext_before_them);
+    RUN(a_secret_key_inside_the_arena_is_refused_and_kept);
     RUN(a_key_without_what_the_build_asks_of_it_is_refused);
     RUN(what_was_never_initialised_is_refused);
     RUN(a_key_that_was_never_filled_in_is_refused);

@@ -346,7 +346,8 @@ static cm_status lend_arena(cm_decryption *decryption, void *arena, size_t arena
 {
     const size_t tile = CM_DECRYPT_TILE_BYTES(ring_degree(decryption), decryption->log2_tiles);
     if (!arena || (uintptr_t)arena % 8u != 0 ||
-        arena_bytes < sums_bytes(decryption) + tile + CM_DECRYPT_WORKSPACE_BYTES) {
+        arena_bytes < sums_bytes(decryption) + tile + CM_DECRYPT_WORKSPACE_BYTES ||
+        cm_key_in_arena(&decryption->key, arena, arena_bytes)) {
         return CM_ERR_ARENA;
     }
     decryption->arena = arena;

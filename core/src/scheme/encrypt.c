@@ -182,21 +182,6 @@ static cm_status leave_clean(cm_status status, void *arena, size_t arena_bytes)
 
 /* ---- symmetric ---- */
 
-static bool key_in_arena(const cm_secret_key *key, const void *arena, size_t arena_bytes)
-{
-#if !CM_CONFIG_TRANSFORMED_SECRET
-    return cm_in_arena(key->ternary, CM_TERNARY_BYTES((size_t)1 << key->params->log2_n), arena, arena_bytes);
-#elif defined(__AVR__)
-    (void)key;
-    (void)arena;
-    (void)arena_bytes;
-    return false; /* flash has addresses of its own */
-#else
-    const size_t bytes = (sizeof(uint32_t) * key->params->data_primes) << key->params->log2_n;
-    return cm_in_arena(key->transformed, bytes, arena, arena_bytes);
-#endif
-}
-
 /* The tile of -s, transformed, in Montgomery form: from flash, or made in u. */
 static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts, unsigned index)
 {
@@ -313,7 +298,7 @@ static cm_status encrypt_symmetric(cm_device *device, const cm_secret_key *key, 
     }
     layout parts;
     status = open_arena(key->params, source, 1, arena, arena_bytes, &parts);
-    if (status == CM_OK && key_in_arena(key, arena, arena_bytes)) {
+    if (status == CM_OK && cm_key_in_arena(key, arena, arena_bytes)) {
         return CM_ERR_ARENA;
     }
     if (status == CM_OK) {

@@ -43,6 +43,22 @@ static inline bool cm_in_arena(const void *bytes, size_t length, const void *are
     return from < to + arena_bytes && to < from + length;
 }
 
+/* Whether the part of a secret key that calls read does. */
+static inline bool cm_key_in_arena(const cm_secret_key *key, const void *arena, size_t arena_bytes)
+{
+#if !CM_CONFIG_TRANSFORMED_SECRET
+    return cm_in_arena(key->ternary, CM_TERNARY_BYTES((size_t)1 << key->params->log2_n), arena, arena_bytes);
+#elif defined(__AVR__)
+    (void)key;
+    (void)arena;
+    (void)arena_bytes;
+    return false; /* flash has addresses of its own */
+#else
+    const size_t bytes = (sizeof(uint32_t) * key->params->data_primes) << key->params->log2_n;
+    return cm_in_arena(key->transformed, bytes, arena, arena_bytes);
+#endif
+}
+
 /*
  * What encryption reads of it, but for its parameter set. A key that was never filled in begins with zeros; one that was does
  * with a chance below 2^-100. What the result tells is public.
