@@ -1,5 +1,5 @@
-# ciphermote_record_options(HEADER FLAGS...): write to HEADER the value of each option of ciphermote/config.h under the
-# compiler's flags, those given here among them, so that what includes the header sees the library's options and no others.
+# ciphermote_record_options(HEADER OPTIONS...): write to HEADER the value of each option of ciphermote/config.h under the
+# compiler's flags and these OPTIONS, NAME=VALUE each, so that what includes the header sees the library's options and no others.
 # What config.h has no option or value for stops the configuration.
 function(ciphermote_record_options header)
   set(core ${PROJECT_SOURCE_DIR}/core/include)
@@ -11,12 +11,16 @@ function(ciphermote_record_options header)
   separate_arguments(flags UNIX_COMMAND "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${build_type}}")
   get_directory_property(definitions COMPILE_DEFINITIONS)
   list(TRANSFORM definitions PREPEND -D)
-  foreach(flag IN LISTS flags definitions ARGN)
+  foreach(option IN LISTS ARGN)
+    if(NOT option MATCHES "^CM_CONFIG_[A-Za-z0-9_]*=[^ ]+$")
+      message(FATAL_ERROR "CIPHERMOTE_OPTIONS is a list of CM_CONFIG_NAME=VALUE, separated by semicolons, without -D; it contains \"${option}\".")
+    endif()
+  endforeach()
+  set(options ${ARGN})
+  list(TRANSFORM options PREPEND -D)
+  foreach(flag IN LISTS flags definitions options)
     if(flag MATCHES "^-D(CM_CONFIG_[A-Za-z0-9_]*)" AND NOT CMAKE_MATCH_1 IN_LIST names)
       message(FATAL_ERROR "${CMAKE_MATCH_1} is no option of ciphermote/config.h, which lists them.")
-    elseif(flag IN_LIST ARGN AND NOT flag MATCHES "^-DCM_CONFIG_")
-      string(REGEX REPLACE "^-D" "" option "${flag}")
-      message(FATAL_ERROR "CIPHERMOTE_OPTIONS takes CM_CONFIG_NAME=VALUE, as ciphermote/config.h lists them, and was given ${option}.")
     endif()
   endforeach()
 
@@ -29,7 +33,7 @@ function(ciphermote_record_options header)
   string(APPEND probe
          "#ifndef CM_CONFIG_NTT_ROOTS_HEADER\nciphermote_option \"CM_CONFIG_NTT_ROOTS\" CM_CONFIG_NTT_ROOTS\n#endif\n")
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/options.c "${probe}")
-  execute_process(COMMAND ${CMAKE_C_COMPILER} ${flags} ${definitions} ${ARGN} -I${core} -E ${CMAKE_CURRENT_BINARY_DIR}/options.c
+  execute_process(COMMAND ${CMAKE_C_COMPILER} ${flags} ${definitions} ${options} -I${core} -E ${CMAKE_CURRENT_BINARY_DIR}/options.c
                   OUTPUT_VARIABLE preprocessed ERROR_VARIABLE complaint RESULT_VARIABLE failed)
   if(failed)
     message(FATAL_ERROR "ciphermote/config.h refuses the options:\n${complaint}")
@@ -44,8 +48,13 @@ function(ciphermote_record_options header)
     if(NOT value MATCHES "^[0-9]+$")
       message(FATAL_ERROR "${name} is ${value}, which is neither a number nor a name of ciphermote/config.h.")
     endif()
+    set(word ${value})
+    file(STRINGS ${core}/ciphermote/config.h words REGEX "^#define ${name}_[A-Z0-9_]+ ${value}$")
+    if(words MATCHES " (${name}_[A-Z0-9_]+) ")
+      set(word ${CMAKE_MATCH_1})
+    endif()
     string(APPEND content "\n#ifndef ${name}\n#define ${name} ${value}\n#elif ${name} != ${value}\n"
-           "#error \"This library was built with ${name} = ${value}: leave the option out, or build the library with yours.\"\n"
+           "#error \"This library was built with ${name} = ${word}: leave the option out, or build the library with yours.\"\n"
            "#endif\n")
   endforeach()
   file(CONFIGURE OUTPUT ${header} CONTENT "${content}" @ONLY)

@@ -203,7 +203,9 @@ def test_a_program_that_asks_an_installed_library_for_other_options_is_refused(
         )
         name = option.split("=")[0]
         assert done.returncode != 0
-        assert re.search(rf"This library was built with {name} = \d+: leave the option out", done.stderr)
+        found = re.search(r"This library was built with (\w+) = (\w+): leave the option out", done.stderr)
+        assert found and found[1] == name
+        assert name != "CM_CONFIG_PRESET" or found[2] in ("CM_CONFIG_PRESET_FAST", "CM_CONFIG_PRESET_NONE")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +213,9 @@ def test_a_program_that_asks_an_installed_library_for_other_options_is_refused(
     [
         ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESSET=CM_CONFIG_PRESET_FAST", "CM_CONFIG_PRESSET is no option"),
         ("-DCMAKE_C_FLAGS=-DCM_CONFIG_LOG2_TILE=2", "CM_CONFIG_LOG2_TILE is no option"),
-        ("-DCIPHERMOTE_OPTIONS=PRESET=CM_CONFIG_PRESET_FAST", "was given PRESET=CM_CONFIG_PRESET_FAST."),
+        ("-DCIPHERMOTE_OPTIONS=PRESET=CM_CONFIG_PRESET_FAST", 'contains "PRESET=CM_CONFIG_PRESET_FAST".'),
+        ("-DCIPHERMOTE_OPTIONS=-DCM_CONFIG_ASM=1", 'without -D; it contains "-DCM_CONFIG_ASM=1".'),
+        ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_ASM=1 CM_CONFIG_COMPLEX=0", "separated by semicolons"),
         ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESET=FAST", "CM_CONFIG_PRESET must be CM_CONFIG_PRESET_NONE,"),
         ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_LOG2_TILES=TWO", "CM_CONFIG_LOG2_TILES is TWO, which is neither"),
         ("-DCMAKE_C_FLAGS=-DCM_CONFIG_KEPT_NOISE=NONE", "CM_CONFIG_KEPT_NOISE is NONE, which is neither"),
@@ -224,6 +228,29 @@ def test_a_configuration_with_a_misspelt_option_is_refused(
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode != 0
     assert complaint in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("way", ["-DCIPHERMOTE_OPTIONS=CM_CONFIG_ASM=1", "-DCMAKE_C_FLAGS=-DCM_CONFIG_ASM=1"])
+def test_asking_for_assembly_is_enough_to_get_it(way: str, tmp_path: Path) -> None:
+    target = ("CMAKE_SYSTEM_NAME=Generic", "CMAKE_C_COMPILER=arm-none-eabi-gcc", "CIPHERMOTE_BUILD_TESTS=OFF")
+    core = "-mcpu=cortex-m4 -mthumb"
+    name, _, value = way.partition("=")
+    flags = f"{name}={core} {value}" if "C_FLAGS" in name else f"-DCMAKE_C_FLAGS={core}"
+    options = (*(f"-D{setting}" for setting in target), f"-DCMAKE_ASM_FLAGS={core}", flags, way)
+    command = (
+        "cmake",
+        "-S",
+        REPOSITORY,
+        "-B",
+        tmp_path,
+        "-G",
+        "Ninja",
+        "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
+    )
+    run(*command, *(options if "OPTIONS" in name else options[:-1]))
+    run("cmake", "--build", tmp_path)
+    symbols = run("arm-none-eabi-nm", *tmp_path.glob("**/libciphermote.a"))
+    assert " T cm_armv7em_take_off" in symbols
 
 
 def test_short_enums_are_refused_where_no_abi_has_them() -> None:
