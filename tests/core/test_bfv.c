@@ -9,6 +9,7 @@
 #include "encode/encode.h"
 #include "encode/plain.h"
 #include "platform.h"
+#include "ring/prime.h"
 #include "secret_key.h"
 
 enum { N = 1024 };
@@ -324,6 +325,27 @@ static cm_status encrypt_read(const cm_bfv_reader *reader, size_t arena_bytes)
                                          &writer.emitter);
 }
 
+/* Modulo a prime that t is a multiple of, nothing would be left of the values. */
+static void a_plain_modulus_that_is_one_of_the_primes_is_refused(void)
+{
+    static const uint16_t values[N] = {1, 2, 3};
+    static cm_prime primes[3];
+    static const cm_params set = {"test", 0x74736574u, 10, 3, 2, 41, primes};
+    CHECK(cm_prime_init(&primes[0], params->primes[0].q, 10) && cm_prime_init(&primes[1], 40961, 10) &&
+          cm_prime_init(&primes[2], 134176769, 10));
+    const cm_sink sink = {count_bytes, NULL};
+    cm_secret_key key = secret_key();
+    key.params = &set;
+    test_platform platform = {0};
+    cm_frame_writer writer;
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    cm_frame_writer_init(&writer, sink);
+    const cm_bfv_reader reader = {read_value, (void *)(uintptr_t)values, N, 40961};
+    CHECK(cm_bfv_encrypt_symmetric_read(&device, &key, CM_XOF_CHACHA20, &reader, arena, sizeof arena,
+                                        &writer.emitter) == CM_ERR_PLAIN_MODULUS);
+}
+
 static void values_that_are_read_give_the_ciphertext_of_those_that_are_held(void)
 {
     static uint16_t values[N];
@@ -383,6 +405,7 @@ void test_bfv(void)
     RUN(values_in_the_arena_may_be_as_wide_as_the_message_but_not_wider);
     RUN(arenas_are_as_large_as_their_macros_say);
     RUN(coefficient_form_needs_whole_polynomials);
+    RUN(a_plain_modulus_that_is_one_of_the_primes_is_refused);
     RUN(values_that_are_read_give_the_ciphertext_of_those_that_are_held);
     RUN(readers_that_cannot_serve_are_refused);
 }

@@ -303,6 +303,60 @@ static void a_secret_key_inside_the_arena_is_refused_and_kept(void)
     CHECK(memcmp(within, from, bytes) == 0);
 }
 
+/* Under the public key, so that component 1 comes as residues. */
+static cm_status feed_part(cm_frame_reader *reader, size_t from, size_t to)
+{
+    return cm_frame_reader_feed(reader, stream + from, to - from);
+}
+
+static void a_reader_left_over_from_another_decryption_is_refused(void)
+{
+    cm_frame_reader reader;
+    CHECK(encrypt_integers(CM_XOF_NONE, CM_DOMAIN_NTT) == CM_OK);
+    for (unsigned wiped = 0; wiped < 2; wiped++) {
+        CHECK(begin_integers() == CM_OK);
+        cm_frame_reader_init(&reader, &params, &decryption.receiver);
+        CHECK(feed_part(&reader, 0, 300) == CM_OK);
+        if (wiped) {
+            cm_decryption_wipe(&decryption);
+        }
+        CHECK(begin_integers() == CM_OK);
+        CHECK(feed_part(&reader, 300, length) == CM_ERR_FRAME_ORDER);
+        CHECK(cm_bfv_decrypt_end(&decryption) == CM_ERR_FRAME_ORDER);
+    }
+}
+
+static void an_arena_that_served_something_else_meanwhile_is_noticed(void)
+{
+    const size_t cuts[] = {300, length / 2, length};
+    for (unsigned i = 0; i < 3; i++) {
+        cm_frame_reader reader;
+        CHECK(encrypt_integers(CM_XOF_NONE, CM_DOMAIN_NTT) == CM_OK);
+        const size_t cut = i == 2 ? length : cuts[i];
+        CHECK(begin_integers() == CM_OK);
+        cm_frame_reader_init(&reader, &params, &decryption.receiver);
+        CHECK(feed_part(&reader, 0, cut) == CM_OK);
+        memset(arena, 0, sizeof arena); /* as any other call leaves it */
+        CHECK(feed_part(&reader, cut, length) == (cut < length ? CM_ERR_ARENA : CM_OK));
+        CHECK(cm_bfv_decrypt_end(&decryption) == CM_ERR_ARENA);
+    }
+}
+
+static void a_reader_of_other_primes_under_the_same_id_is_refused(void)
+{
+    static cm_prime others[PRIMES];
+    cm_params set = params;
+    memcpy(others, primes, sizeof others);
+    others[0] = primes[1];
+    others[1] = primes[0];
+    set.primes = others;
+    cm_frame_reader reader;
+    CHECK(encrypt_integers(CM_XOF_NONE, CM_DOMAIN_NTT) == CM_OK);
+    CHECK(begin_integers() == CM_OK);
+    cm_frame_reader_init(&reader, &set, &decryption.receiver);
+    CHECK(feed_part(&reader, 0, length) == CM_ERR_FRAME_FOREIGN);
+}
+
 /* The scale of a ciphertext comes from outside: set it in every frame, with its check sum. */
 static void set_scale(uint64_t bits)
 {
@@ -480,6 +534,9 @@ void test_round_trip(void)
     RUN(a_seed_that_nothing_expands_is_refused_as_such);
     RUN(a_damaged_seed_is_never_expanded);
     RUN(residues_need_the_seed_of_their_own_ciphertext_before_them);
+    RUN(a_reader_left_over_from_another_decryption_is_refused);
+    RUN(an_arena_that_served_something_else_meanwhile_is_noticed);
+    RUN(a_reader_of_other_primes_under_the_same_id_is_refused);
     RUN(a_secret_key_inside_the_arena_is_refused_and_kept);
     RUN(a_key_without_what_the_build_asks_of_it_is_refused);
     RUN(what_was_never_initialised_is_refused);

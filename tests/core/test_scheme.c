@@ -6,6 +6,7 @@
 #include "encode/encode.h"
 #include "platform.h"
 #include "random/sample.h"
+#include "ring/prime.h"
 #include "scheme/seeds.h"
 #include "secret_key.h"
 
@@ -353,6 +354,21 @@ static void keys_that_were_never_filled_in_are_refused(void)
               CM_ERR_ARGUMENT);
         CHECK(!collected.ended);
     }
+    (void)public_key();
+    memset(public_words, 0xFF, sizeof *public_words * N); /* erased flash */
+    CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_ARGUMENT);
+    static const uint32_t erased[N] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    cm_secret_key blank = secret_key();
+    blank.ternary = (const uint8_t *)erased;
+    blank.transformed = erased;
+    CHECK(cm_ckks_encrypt_symmetric(&device, &blank, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+                                    new_collector()) == CM_ERR_ARGUMENT);
+    public = public_key();
+    const cm_flat_public_key wider = {public_words, 2 * N};
+    public.context = (void *)(uintptr_t)&wider;
+    CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_ARGUMENT);
     public = public_key();
     public.key_id = 0;
     CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
@@ -475,6 +491,7 @@ static void a_device_without_secret_or_platform_does_not_start(void)
 {
     const uint8_t zero[CM_DEVICE_SECRET_BYTES] = {0};
     const uint8_t secret[CM_DEVICE_SECRET_BYTES] = {1};
+    uint8_t erased[CM_DEVICE_SECRET_BYTES];
     cm_platform platform = {0};
     cm_device device;
     CHECK(cm_device_init(&device, secret, NULL) == CM_ERR_ARGUMENT);
@@ -484,6 +501,8 @@ static void a_device_without_secret_or_platform_does_not_start(void)
     platform.counter_read = test_counter_read;
     platform.counter_write = test_counter_write;
     CHECK(cm_device_init(&device, zero, &platform) == CM_ERR_ARGUMENT);
+    memset(erased, 0xFF, sizeof erased);
+    CHECK(cm_device_init(&device, erased, &platform) == CM_ERR_ARGUMENT);
     CHECK(cm_device_init(&device, NULL, &platform) == CM_ERR_ARGUMENT);
 }
 
@@ -620,7 +639,33 @@ static void parameter_sets_with_constants_of_other_primes_are_refused(void)
     set.log2_n = 9;
     check_that_a_set_is_refused(&set);
     set.log2_n = params->log2_n;
+    const unsigned right = params->log2_q_data;
+    const unsigned bits[] = {0, 1, right - 1u, right + 1u, 255};
+    for (unsigned i = 0; i < sizeof bits / sizeof bits[0]; i++) {
+        set.log2_q_data = (uint8_t)bits[i];
+        check_that_a_set_is_refused(&set);
+    }
+    set.log2_q_data = params->log2_q_data;
     CHECK(cm_secret_key_generate(&set, key_seed, ternary) == CM_OK);
+}
+
+/* The built-in sets reach 15 primes, and past 255 bits. */
+static void every_built_in_set_tells_the_bits_of_its_modulus(void)
+{
+    for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
+        const cm_params *set = cm_params_all[s];
+        CHECK(cm_log2_of_product(set->primes, set->data_primes) == set->log2_q_data);
+    }
+}
+
+static void a_special_prime_is_no_data_prime(void)
+{
+    static uint8_t drawn[CM_TERNARY_BYTES(2048)];
+    cm_params set = cm_n2048_q26_p27;
+    CHECK(cm_secret_key_generate(&set, key_seed, drawn) == CM_OK);
+    set.data_primes = 2;
+    set.log2_q_data = 52;
+    CHECK(cm_secret_key_generate(&set, key_seed, drawn) == CM_ERR_PARAMS);
 }
 
 static void keys_are_checked_and_generated_for_every_prime(void)
@@ -677,5 +722,7 @@ void test_scheme(void)
     RUN(nothing_that_is_sent_determines_the_noise);
     RUN(keys_of_rings_beyond_the_build_are_refused);
     RUN(parameter_sets_with_constants_of_other_primes_are_refused);
+    RUN(every_built_in_set_tells_the_bits_of_its_modulus);
+    RUN_IF(CM_CONFIG_MAX_LOG2_N >= 11, a_special_prime_is_no_data_prime);
     RUN(keys_are_checked_and_generated_for_every_prime);
 }

@@ -522,6 +522,7 @@ static void enter_world(unsigned number)
     platform.state = number * 77u;
     memset(seed, (int)(number + 3u), sizeof seed);
     memset(device_secret, (int)(number + 9u), sizeof device_secret);
+    device_secret[0] = 1;
     memset(arena, 0, sizeof arena);
     start_device();
     draw_key();

@@ -310,11 +310,35 @@ static void every_status_has_a_sentence_of_its_own(void)
     CHECK(cm_status_text((cm_status)999) != NULL);
 }
 
+/* Sizes rest on them: a residue of 31 bits would not fit the reader's piece. */
+static void a_reader_refuses_a_set_whose_primes_or_degree_are_none(void)
+{
+    cm_prime prime = params->primes[0];
+    cm_params set = *params;
+    cm_frame frame;
+    cm_frame_writer writer;
+    (void)send_one_frame(&writer);
+    set.primes = &prime;
+    CHECK(cm_frame_parse(bytes, length, &set, &frame) == CM_OK);
+    const uint32_t wrong[] = {(uint32_t)1 << 27, 0x40000001u, UINT32_MAX};
+    for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        prime.q = wrong[i];
+        CHECK(cm_frame_parse(bytes, length, &set, &frame) == CM_ERR_PARAMS);
+    }
+    prime.q = params->primes[0].q;
+    set.log2_n = 200;
+    CHECK(cm_frame_parse(bytes, length, &set, &frame) == CM_ERR_PARAMS);
+    set.log2_n = params->log2_n;
+    set.data_primes = set.key_primes = 200;
+    CHECK(cm_frame_parse(bytes, length, &set, &frame) == CM_ERR_PARAMS);
+}
+
 void test_wire(void)
 {
     RUN(check_sum_is_castagnoli);
     RUN(a_frame_comes_back_as_it_was_sent);
     RUN(a_seed_frame_carries_the_seed);
+    RUN(a_reader_refuses_a_set_whose_primes_or_degree_are_none);
     RUN(every_truncation_is_short);
     RUN(every_flipped_bit_is_noticed);
     RUN(fields_that_the_format_forbids_are_refused_whatever_the_check_sum);

@@ -259,3 +259,14 @@ def test_short_enums_are_refused_where_no_abi_has_them() -> None:
     assert subprocess.run(command, capture_output=True, timeout=60).returncode == 0
     refused = subprocess.run([*command, "-fshort-enums"], capture_output=True, text=True, timeout=60)
     assert "cm_enums_are_ints_build_without_short_enums" in refused.stderr
+
+
+@pytest.mark.parametrize("alignment", [1, 2, 4])
+def test_packed_structs_are_refused(alignment: int, tmp_path: Path) -> None:
+    source = tmp_path / "packed.c"
+    source.write_text(
+        f'#pragma pack(push, {alignment})\n#include "ciphermote/ciphermote.h"\n#pragma pack(pop)\n'
+    )
+    command = ["gcc", "-std=c11", "-fsyntax-only", f"-I{REPOSITORY / 'core/include'}", str(source)]
+    refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "cm_structs_are_aligned_include_without_packing" in refused.stderr

@@ -5,6 +5,7 @@
  * NTT form (ciphermote.returning.device_frames on the gateway puts them so): the products with the secret are made as
  * the residues arrive, and what is left of a tile goes into sums of a few bytes a coefficient. Every field of a frame is checked
  * before it is used; any fault ends the decryption with a status and a wiped arena, and there is no half answer.
+ * The arena is lent from begin to end: if anything else uses it meanwhile, the decryption ends in CM_ERR_ARENA.
  *
  *     cm_decryption decryption;
  *     cm_frame_reader frames;
@@ -69,7 +70,8 @@ typedef enum cm_bfv_sums { CM_BFV_SUMS_24 = 24, CM_BFV_SUMS_32 = 32 } cm_bfv_sum
 
 /* What is expected, and how it shall come out. */
 typedef struct cm_bfv_expected {
-    cm_bfv_encoding encoding;
+    cm_bfv_encoding
+        encoding; /* as the sender's: nothing in a ciphertext tells, and the other gives other numbers */
     cm_number
         number; /* CM_UINT16 (t <= 2^16), CM_UINT32, CM_INT16 (t < 2^16) or CM_INT32: signed are within +-t/2 */
     cm_bfv_sums sums;   /* 24 bits for numbers of 16 bits alone */
@@ -128,7 +130,7 @@ CM_MUST_CHECK cm_status cm_bfv_noise_budget(cm_decryption *decryption, unsigned 
  * result, not for what was encrypted.
  */
 typedef struct cm_ckks_expected {
-    cm_slots slots;
+    cm_slots slots; /* as the sender's: nothing in a ciphertext tells, and real ones lack the imaginary parts */
     cm_precision precision;
     cm_number number;   /* CM_FLOAT32 or CM_INT32 */
     int16_t exponent;   /* an integer counts times 2^exponent, -128 .. 127; ignored for floats */

@@ -49,7 +49,7 @@ typedef struct cm_device {
 
 /*
  * Start a device from its secret (unique to it, drawn by the owner at provisioning) and its platform.
- * Reads the counter. CM_ERR_ARGUMENT for null pointers or an all-zero secret, CM_ERR_COUNTER if it cannot be read.
+ * Reads the counter. CM_ERR_ARGUMENT for null pointers or a secret whose bytes are all alike, CM_ERR_COUNTER if it cannot be read.
  */
 CM_MUST_CHECK cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRET_BYTES],
                                        const cm_platform *platform);

@@ -5,6 +5,9 @@
 #ifndef CIPHERMOTE_STATUS_H
 #define CIPHERMOTE_STATUS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,6 +51,21 @@ typedef enum cm_status {
 #ifndef __ARM_SIZEOF_MINIMAL_ENUM
 typedef char cm_enums_are_ints_build_without_short_enums[sizeof(cm_status) == sizeof(int) ? 1 : -1];
 #endif
+
+/* Packed structs would have other layouts than the library's. */
+typedef struct cm_unpacked {
+    char first;
+    uint64_t second;
+} cm_unpacked;
+#if defined(__AVR__)
+#define CM_ALIGNMENT_OF_64_BITS 1
+#elif defined(__i386__)
+#define CM_ALIGNMENT_OF_64_BITS 4
+#else
+#define CM_ALIGNMENT_OF_64_BITS 8
+#endif
+typedef char cm_structs_are_aligned_include_without_packing
+    [offsetof(cm_unpacked, second) == CM_ALIGNMENT_OF_64_BITS ? 1 : -1];
 
 /* One sentence for people: what happened and what to do. Never null; static storage. */
 const char *cm_status_text(cm_status status);

@@ -72,7 +72,7 @@ static uint32_t convert_all(const cm_bfv_values *values, void *out)
     return wide ? convert(values, true, CM_BFV_32, out) : convert(values, false, CM_BFV_32, out);
 }
 
-static bool below_every_prime(uint32_t t, const cm_params *params)
+bool cm_below_every_prime(uint32_t t, const cm_params *params)
 {
     for (unsigned i = 0; i < params->data_primes; i++) {
         if (t >= params->primes[i].q) {
@@ -93,7 +93,7 @@ static cm_status check(const cm_params *params, const cm_bfv_values *values)
         return CM_ERR_TOO_MANY;
     }
     const uint32_t t = values->plain_modulus;
-    if (t < 2u || !below_every_prime(t, params) || (values->width == CM_BFV_16 && t > 0x10000u)) {
+    if (t < 2u || !cm_below_every_prime(t, params) || (values->width == CM_BFV_16 && t > 0x10000u)) {
         return CM_ERR_PLAIN_MODULUS;
     }
     return CM_OK;

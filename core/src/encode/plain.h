@@ -30,6 +30,9 @@ typedef struct cm_plain {
 CM_MUST_CHECK cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, cm_plain *plain,
                                         cm_ring *ring, uint8_t *scratch);
 
+/* t must be below every data prime: modulo one that it is a multiple of, values would vanish. */
+bool cm_below_every_prime(uint32_t t, const cm_params *params);
+
 /*
  * From m to what is left over when q m is divided by t and rounded, halves up: w = q m - t round(q m / t), q being the
  * product of the data primes. Modulo each of them, round(q m / t) is then -w / t.

@@ -22,8 +22,10 @@ const char *cm_status_text(cm_status status)
         return "A value is NaN or infinite, which has no encryption: "
                "check the sensor, or the arithmetic between it and the encryption.";
     case CM_ERR_VALUE_RANGE:
-        return "A value is too large. Encrypting CKKS: times the scale it passes the precision or the modulus; "
-               "take a smaller scale, 63 bits, or more primes. Decrypting CKKS: it is beyond twice the largest "
+        return "A value is too large. Encrypting CKKS: times the scale it passes the precision or the "
+               "modulus; "
+               "take a smaller scale, 63 bits, or more primes. Decrypting CKKS: it is beyond twice the "
+               "largest "
                "expected, or of another key. BFV: it is not below the plain modulus, or its half.";
     case CM_ERR_RANDOM:
         return "The random source failed, is stuck or repeats itself: "

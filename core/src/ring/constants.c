@@ -35,3 +35,22 @@ bool cm_prime_usable(const cm_prime *prime, unsigned log2_n)
     return cm_montgomery_residue(prime->r1, 1, prime) == 1u &&
            cm_montgomery_residue(prime->r2, 1, prime) == prime->r1 && is_root(prime, log2_n);
 }
+
+/* The product is a significand of 32 bits, 2^31 for 1, and cut off: too small by less than 2^-26, and no product is so near. */
+unsigned cm_log2_of_product(const cm_prime *primes, unsigned count)
+{
+    uint32_t significand = (uint32_t)1 << 31;
+    unsigned log2 = 0;
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t q = primes[i].q;
+        unsigned places = 0;
+        while (q >> 31 == 0) {
+            q <<= 1;
+            places++;
+        }
+        significand = (uint32_t)(cm_product(significand, q) >> 32);
+        log2 += 31u - places + (significand >> 31);
+        significand <<= 1u - (significand >> 31);
+    }
+    return log2 < 255u ? log2 : 255u;
+}

@@ -29,6 +29,9 @@ bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n);
  */
 bool cm_prime_usable(const cm_prime *prime, unsigned log2_n);
 
+/* The floor of log2 of the product of primes below 2^27, at most 255. */
+unsigned cm_log2_of_product(const cm_prime *primes, unsigned count);
+
 /* base^exponent, base and result in Montgomery form. Time depends on the exponent. */
 uint32_t cm_montgomery_power(uint32_t base, uint32_t exponent, const cm_prime *prime);
 

@@ -124,7 +124,7 @@ static cm_status check_reader(cm_message_source *self, const cm_params *params, 
         return status;
     }
     const uint32_t t = read->reader->plain_modulus;
-    if (t >= params->primes[0].q || !leaves_room(params, t, false)) {
+    if (!cm_below_every_prime(t, params) || !leaves_room(params, t, false)) {
         return CM_ERR_PLAIN_MODULUS;
     }
     cm_plain_scaling_init(&read->scaling, params, t);

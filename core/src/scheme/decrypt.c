@@ -21,7 +21,9 @@
 typedef struct workspace {
     cm_ring ring;
     cm_prime plain; /* BFV, batching: t */
+    uint32_t mark;  /* gone once somebody else used the arena */
 } workspace;
+#define ARENA_MARK 0x43694D6Fu
 
 typedef char cm_decrypt_workspace_fits[sizeof(workspace) <= CM_DECRYPT_WORKSPACE_BYTES ? 1 : -1];
 
@@ -66,9 +68,14 @@ static size_t sums_bytes(const cm_decryption *decryption)
     return ring_degree(decryption) / 8u * decryption->number_bits;
 }
 
+static uint32_t tile_points(const cm_decryption *decryption)
+{
+    return (uint32_t)(ring_degree(decryption) >> decryption->log2_tiles);
+}
+
 static layout layout_of(const cm_decryption *decryption)
 {
-    uint32_t *const end = decryption->tile + (ring_degree(decryption) >> decryption->log2_tiles);
+    uint32_t *const end = decryption->tile + tile_points(decryption);
     return (layout){decryption->arena, decryption->tile, (workspace *)(void *)end};
 }
 
@@ -105,10 +112,23 @@ static bool scale_fits(const cm_decryption *decryption, const cm_ciphertext_info
     return e < 21u + 54u && product <= (q - 1u) >> (e - 21u);
 }
 
+/* The reader was given a set of its own, which may have this id all the same. */
+static bool same_set(const cm_params *a, const cm_params *b)
+{
+    if (a->id != b->id || a->log2_n != b->log2_n || a->data_primes != b->data_primes) {
+        return false;
+    }
+    for (unsigned i = 0; a->primes != b->primes && i < a->data_primes; i++) {
+        if (a->primes[i].q != b->primes[i].q) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool of_this_kind(const cm_decryption *decryption, const cm_ciphertext_info *info)
 {
-    return info->params->id == decryption->key.params->id &&
-           info->params->log2_n == decryption->key.params->log2_n && info->key_id == decryption->key.key_id &&
+    return same_set(info->params, decryption->key.params) && info->key_id == decryption->key.key_id &&
            (uint8_t)info->scheme == decryption->scheme && info->components == 2 &&
            (decryption->scheme == CM_CKKS || info->scale_or_t == decryption->scale_or_t);
 }
@@ -209,8 +229,11 @@ static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, 
         decryption->position = CM_FRAME_LEFT_OUT;
         return CM_OK;
     }
+    const layout parts = layout_of(decryption);
+    if (parts.work->mark != ARENA_MARK) {
+        return CM_ERR_ARENA;
+    }
     if (component == 1) {
-        const layout parts = layout_of(decryption);
         open_ring(decryption, &parts, prime, tile);
         prepare_secret(decryption, &parts);
     }
@@ -243,14 +266,29 @@ static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, u
  * Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption that ended in a frame's midst takes no more
  * of it: the arena is the caller's again.
  */
+/* Without a frame: after the first fault, or from a reader that was left over from another decryption. */
+static cm_status out_of_order(const cm_decryption *decryption)
+{
+    return decryption->status != CM_OK ? decryption->status : CM_ERR_FRAME_ORDER;
+}
+
 static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
     cm_decryption *decryption = decryption_of(self);
-    if (decryption->position >= CM_FRAME_LEFT_OUT) {
-        return decryption->status;
+    if (decryption->position == CM_FRAME_LEFT_OUT) {
+        return CM_OK;
+    }
+    if (decryption->position == CM_NO_FRAME_OPEN) {
+        return out_of_order(decryption);
     }
     const layout parts = layout_of(decryption);
+    if (parts.work->mark != ARENA_MARK) {
+        return CM_ERR_ARENA;
+    }
     const cm_prime *prime = parts.work->ring.prime;
+    if (count > tile_points(decryption) - decryption->position) {
+        return CM_ERR_FRAME_FIELD;
+    }
     uint32_t *const tile = parts.tile + decryption->position;
     if (decryption->next % 2u == 0) {
         const uint32_t *secret = secret_tile(decryption, &parts);
@@ -281,13 +319,21 @@ static void add_tile(const cm_decryption *decryption, const layout *parts)
 static cm_status end_frame(cm_receiver *self)
 {
     cm_decryption *decryption = decryption_of(self);
-    if (decryption->status != CM_OK) {
-        return decryption->status;
+    if (decryption->position == CM_NO_FRAME_OPEN) {
+        return out_of_order(decryption);
     }
-    if (decryption->next % 2u == 1u && decryption->position != CM_FRAME_LEFT_OUT) {
+    if (decryption->position != CM_FRAME_LEFT_OUT) {
         const layout parts = layout_of(decryption);
-        cm_ntt_inverse_lazy(parts.tile, &parts.work->ring);
-        add_tile(decryption, &parts);
+        if (parts.work->mark != ARENA_MARK) {
+            return CM_ERR_ARENA;
+        }
+        if (decryption->position != tile_points(decryption)) {
+            return CM_ERR_FRAME_SHORT;
+        }
+        if (decryption->next % 2u == 1u) {
+            cm_ntt_inverse_lazy(parts.tile, &parts.work->ring);
+            add_tile(decryption, &parts);
+        }
     }
     decryption->position = CM_NO_FRAME_OPEN;
     decryption->next++;
@@ -362,6 +408,7 @@ static cm_status take_arena(cm_decryption *decryption, cm_status status)
     decryption->status = status;
     if (status == CM_OK) {
         memset(decryption->arena, 0, sums_bytes(decryption));
+        layout_of(decryption).work->mark = ARENA_MARK;
     }
     return status;
 }
@@ -376,6 +423,10 @@ static cm_status completeness(cm_decryption *decryption)
         decryption->next != (uint32_t)decryption->primes << (decryption->log2_tiles + 1u)) {
         fail(&decryption->receiver, CM_ERR_FRAME_SHORT);
         return CM_ERR_FRAME_SHORT;
+    }
+    if (layout_of(decryption).work->mark != ARENA_MARK) {
+        fail(&decryption->receiver, CM_ERR_ARENA);
+        return CM_ERR_ARENA;
     }
     return CM_OK;
 }

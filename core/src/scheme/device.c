@@ -101,13 +101,14 @@ cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds)
     return status;
 }
 
-CM_OUT_OF_LINE static bool all_zero(const uint8_t *secret)
+/* All bytes alike: zeros, or the ones of erased flash. */
+CM_OUT_OF_LINE static bool never_filled_in(const uint8_t *secret)
 {
     uint8_t any = 0;
-    for (unsigned i = 0; i < CM_DEVICE_SECRET_BYTES; i++) {
-        any |= secret[i];
+    for (unsigned i = 1; i < CM_DEVICE_SECRET_BYTES; i++) {
+        any |= secret[i] ^ secret[0];
     }
-    /* The status tells whether it is the one secret that is refused. */
+    /* The status tells whether it is one of the few secrets that are refused. */
     return cm_declassified(any == 0);
 }
 
@@ -121,7 +122,7 @@ cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRE
     if (!secret || !platform || !platform->random || !platform->counter_read || !platform->counter_write) {
         return CM_ERR_ARGUMENT;
     }
-    const bool refused = all_zero(secret);
+    const bool refused = never_filled_in(secret);
     cm_wipe_stack();
     if (refused) {
         return CM_ERR_ARGUMENT;

@@ -322,11 +322,15 @@ cm_status cm_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_x
 
 /* ---- asymmetric ---- */
 
-/* Null if the key cannot give it, or never had one: residues are uniform, and begin with four zeros once in 2^100 keys. */
+/* Null if the key cannot give it, never had one, or has those of another degree. */
 static const uint32_t *polynomial_of(const cm_public_key *key, unsigned component, unsigned index)
 {
+    if (key->polynomial == cm_flat_public_key_polynomial && key->context &&
+        ((const cm_flat_public_key *)key->context)->n != (uint32_t)1 << key->params->log2_n) {
+        return NULL;
+    }
     const uint32_t *pk = key->polynomial(key->context, component, index);
-    return pk && (pk[0] | pk[1] | pk[2] | pk[3]) != 0 ? pk : NULL;
+    return pk && cm_filled_in(pk) ? pk : NULL;
 }
 
 /* w leaves, out of NTT form if that is asked for. */

@@ -13,7 +13,8 @@
 static inline bool cm_params_usable(const cm_params *params)
 {
     if (!params || params->log2_n < 10 || params->log2_n > CM_CONFIG_MAX_LOG2_N || params->data_primes < 1 ||
-        params->data_primes > params->key_primes || params->key_primes > CM_MAX_PRIMES || !params->primes) {
+        params->key_primes > CM_MAX_PRIMES || !params->primes ||
+        params->data_primes != (params->key_primes > 1 ? params->key_primes - 1 : 1)) {
         return false;
     }
     for (unsigned i = 0; i < params->key_primes; i++) {
@@ -21,7 +22,7 @@ static inline bool cm_params_usable(const cm_params *params)
             return false;
         }
     }
-    return true;
+    return params->log2_q_data == cm_log2_of_product(params->primes, params->data_primes);
 }
 
 /* CM_XOF_NONE is one that was forgotten. */
@@ -60,32 +61,43 @@ static inline bool cm_key_in_arena(const cm_secret_key *key, const void *arena, 
 }
 
 /*
- * What encryption reads of it, but for its parameter set. A key that was never filled in begins with zeros; one that was does
- * with a chance below 2^-100. What the result tells is public.
+ * Whether memory or flash holds a polynomial of residues, and not zeros or the ones of erased flash, with which one begins once
+ * in 2^100 keys. What the result tells is public.
  */
-static inline bool cm_secret_key_usable(const cm_secret_key *key)
+static inline bool cm_filled_in(const uint32_t *residues)
 {
     uint32_t any = 0;
-#if CM_CONFIG_TRANSFORMED_SECRET
-    if (!key || key->key_id == 0 || !key->transformed) {
-        return false;
-    }
-#ifdef __AVR__
-    any = 1; /* it lies in flash, where nobody forgets it */
-#else
     for (unsigned i = 0; i < 4u; i++) {
-        any |= key->transformed[i];
+        any |= residues[i];
     }
-#endif
-#else
-    if (!key || key->key_id == 0 || !key->ternary) {
+    return cm_declassified(any != 0 && any >> 27 == 0);
+}
+
+/* The same for a ternary polynomial, whose digits are never 3. */
+static inline bool cm_filled_in_ternary(const uint8_t *ternary)
+{
+    uint8_t any = 0;
+    uint8_t threes = 0;
+    for (unsigned i = 0; i < 16u; i++) {
+        any |= ternary[i];
+        threes |= (uint8_t)(ternary[i] & ternary[i] >> 1 & 0x55);
+    }
+    return cm_declassified(any != 0 && threes == 0);
+}
+
+/* What encryption reads of it, but for its parameter set. */
+static inline bool cm_secret_key_usable(const cm_secret_key *key)
+{
+    if (!key || key->key_id == 0) {
         return false;
     }
-    for (unsigned i = 0; i < 16u; i++) {
-        any |= key->ternary[i];
-    }
+#if CM_CONFIG_TRANSFORMED_SECRET && defined(__AVR__)
+    return key->transformed; /* it lies in flash of its own addresses, where nobody forgets it */
+#elif CM_CONFIG_TRANSFORMED_SECRET
+    return key->transformed && cm_filled_in(key->transformed);
+#else
+    return key->ternary && cm_filled_in_ternary(key->ternary);
 #endif
-    return cm_declassified(any != 0);
 }
 
 #endif

@@ -290,12 +290,26 @@ static bool shape_valid(const cm_frame *frame)
     return frame->payload == CM_PAYLOAD_RESIDUES && (info->xof == CM_XOF_NONE || frame->component == 0);
 }
 
+/* What sizes rest on: what a set of the user's own may have wrong else, wrong residues show. */
+static bool readable(const cm_params *params)
+{
+    if (!params->primes || params->log2_n < 10 || params->log2_n > 14 || params->key_primes > CM_MAX_PRIMES ||
+        params->data_primes > params->key_primes) {
+        return false;
+    }
+    uint32_t any = 0;
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        any |= params->primes[i].q;
+    }
+    return any >> 27 == 0;
+}
+
 static cm_status parse_fields(const uint8_t *bytes, const cm_params *params, cm_frame *frame)
 {
     cm_ciphertext_info *info = &frame->info;
     const uint32_t id = cm_load32(bytes + AT_PARAMS);
     info->params = params ? params : cm_params_by_id(id);
-    if (!info->params || !info->params->primes || info->params->id != id) {
+    if (!info->params || info->params->id != id || !readable(info->params)) {
         return CM_ERR_PARAMS;
     }
     if (bytes[AT_DOMAIN] > 1 || bytes[AT_XOF] > CM_XOF_CHACHA20 || bytes[AT_PAYLOAD] > CM_PAYLOAD_SEED ||

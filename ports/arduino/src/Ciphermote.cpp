@@ -88,18 +88,27 @@ cm_status Ciphermote::close(cm_status status)
 
 cm_status Ciphermote::encryptIntegers(Print &to, const cm_secret_key &key, const cm_bfv_reader &values)
 {
+    if (busy()) {
+        return CM_ERR_ARGUMENT;
+    }
     return close(cm_bfv_encrypt_symmetric_read(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_,
                                                open(to)));
 }
 
 cm_status Ciphermote::encryptBatch(Print &to, const cm_secret_key &key, const cm_bfv_values &values)
 {
+    if (busy()) {
+        return CM_ERR_ARGUMENT;
+    }
     return close(cm_bfv_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, CM_DOMAIN_NTT, arena_,
                                           arenaBytes_, open(to)));
 }
 
 cm_status Ciphermote::encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values)
 {
+    if (busy()) {
+        return CM_ERR_ARGUMENT;
+    }
     return close(
         cm_ckks_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_, open(to)));
 }
