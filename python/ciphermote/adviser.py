@@ -40,6 +40,11 @@ FRAME_OVERHEAD_BYTES = 44 + 4
 SEED_BYTES = {"chacha20": 32, "shake256": 64, "blake2xb": 64}
 WORKSPACE_BYTES = 704
 
+_MOST_SUMMED = 2**64
+
+_SMALLEST_SCALE = 2.0**-400
+"""A product and a rescaling take a scale of this size to no less than 2^-860, far above the smallest float."""
+
 Key = Literal["symmetric", "asymmetric"]
 
 
@@ -53,7 +58,7 @@ class Computation:
     plain_products: products with plaintexts one after the other (weights of a linear layer: 1).
     ciphertext_products: products of ciphertexts one after the other (a square: 1).
     rotations: whether slots are moved or added up.
-    summed: how many fresh ciphertexts are added up, at least 1.
+    summed: how many fresh ciphertexts are added up, 1 to 2^64.
     key: what devices encrypt with.
     weight_norm: the l2 norm of the weights of the last product with a plaintext; without it every weight is
         taken to be at most 1 in magnitude.
@@ -78,10 +83,11 @@ class Computation:
     def __post_init__(self) -> None:
         for name in ("magnitude", "max_error"):
             _require(
-                0 < getattr(self, name) < math.inf, f"{name} is {getattr(self, name)}: give a number above 0."
+                0 < getattr(self, name) < math.inf,
+                f"{name} is {getattr(self, name)}: give a finite number above 0.",
             )
         _require(self.slots >= 1, f"slots is {self.slots}: give at least 1.")
-        _require(self.summed >= 1, f"summed is {self.summed}: give at least 1.")
+        _require(1 <= self.summed <= _MOST_SUMMED, f"summed is {self.summed}: give 1 to 2^64.")
         for name in ("plain_products", "ciphertext_products"):
             _require(0 <= getattr(self, name) <= 64, f"{name} is {getattr(self, name)}: give 0 to 64.")
         _require(
@@ -91,7 +97,8 @@ class Computation:
         _require(self.xof in SEED_BYTES, f"xof is {self.xof!r}: give one of {', '.join(SEED_BYTES)}.")
         if self.weight_norm is not None:
             _require(
-                0 < self.weight_norm < math.inf, f"weight_norm is {self.weight_norm}: give a number above 0."
+                0 < self.weight_norm < math.inf,
+                f"weight_norm is {self.weight_norm}: give a finite number above 0.",
             )
             _require(
                 self.plain_products > 0, "weight_norm speaks of a product with weights: give plain_products."
@@ -209,7 +216,7 @@ def _encryption_sigma(n: int, key: Key) -> tuple[float, str]:
 
 
 def _rounding_sigma(n: int) -> float:
-    """Rounding both components: variance 1/12 a coefficient, the second's times 2n/3 (a ternary secret)."""
+    """Rounding both components: variance 1/12 per coefficient, the second's times 2n/3 (a ternary secret)."""
     return math.sqrt((2 * n / 3 + 1) / 12)
 
 
@@ -256,6 +263,8 @@ class _Run:
 
     def fits(self) -> bool:
         """Whether values and scale (SEAL wants both) are below the modulus, and values above the noise."""
+        if self.scale < _SMALLEST_SCALE:
+            return False
         has_room = math.log2(self.scale) + max(math.log2(self.magnitude), 0.0) < self.log2_room
         return has_room and self.predicted_error < self.magnitude
 
@@ -349,9 +358,9 @@ def _plain_product(run: _Run, index: int, drop: int, rescales: bool) -> bool:
         log2_weight = math.log2(run.dropped(drop))
     else:
         spare = run.log2_room - math.log2(run.scale) - max(math.log2(run.magnitude), 0.0)
-        log2_weight = min(math.ceil(spare) - 1, 60)
-        if log2_weight < 1:
+        if spare <= 1:
             return False
+        log2_weight = min(math.ceil(spare) - 1, 60)
     run.scale *= 2.0**log2_weight
     run.log2_weight_scales.append(log2_weight)
     if not run.fits():
@@ -372,8 +381,8 @@ def _ciphertext_product(run: _Run, index: int) -> bool:
     """Times a ciphertext like itself, relinearized, and the slots added up if it is time for that."""
     computation = run.computation
     run.amplify(2 * run.magnitude + run.predicted_error)
-    run.magnitude **= 2
-    run.scale **= 2
+    run.magnitude *= run.magnitude  # ** raises OverflowError where * gives infinity, which does not fit.
+    run.scale *= run.scale
     if not run.fits():
         return False
     over_all, worst = _switching_errors(run.parameters, run.primes, run.scale)

@@ -274,6 +274,10 @@ def test_frame_bytes_pack_residues_to_the_bits_of_each_prime() -> None:
             Computation(1, 0.1, 100, ciphertext_products=30),
             r"room for 30 products .* at most \d+ fit",
         ),
+        # What is followed here outgrows a float: the values, the scale's inverse, the weights.
+        (Computation(60, 0.01, 1, ciphertext_products=8), r"room for 8 products .* at most \d+ fit"),
+        (Computation(2**30, 1e300, 1, ciphertext_products=15), r"room for 15 products"),
+        (Computation(4, 1, 1, plain_products=1, weight_norm=1.7e308), "room for 1 products"),
     ],
 )
 def test_the_impossible_is_refused_with_what_to_give_up(computation: Computation, sentence: str) -> None:
@@ -302,6 +306,7 @@ def test_the_depth_named_in_a_refusal_is_the_largest_that_fits() -> None:
         {"max_error": math.inf},
         {"slots": 0},
         {"summed": 0},
+        {"summed": 2**64 + 1},
         {"plain_products": -1},
         {"ciphertext_products": 65},
         {"key": "none"},
@@ -315,6 +320,13 @@ def test_fields_out_of_range_are_refused_by_name(wrong: dict[str, object]) -> No
     fields = {"magnitude": 1, "max_error": 0.1, "slots": 8, "plain_products": 1} | wrong
     with pytest.raises(ParameterError, match=next(iter(wrong))):
         Computation(**fields)
+
+
+@pytest.mark.parametrize("name", ["magnitude", "max_error", "weight_norm"])
+def test_infinity_is_refused_for_what_it_is(name: str) -> None:
+    fields = {"magnitude": 1, "max_error": 0.1, "slots": 8, "plain_products": 1}
+    with pytest.raises(ParameterError, match=f"{name} is inf: give a finite number above 0"):
+        Computation(**fields | {name: math.inf})
 
 
 @pytest.mark.parametrize("builtin", BUILTIN, ids=lambda builtin: builtin.name)
