@@ -88,7 +88,7 @@ The path of a reading, one command per step:
 4. `ciphermote infer keys-public model.json reading.ct -o score.ct` computes on it without any secret.
 5. `ciphermote decrypt keys score.ct --model model.json` shows the owner the answer.
 
-`ciphermote demo` shows all of it at work.""",
+In a checkout of the repository, `make demo` shows all of it at work.""",
 )
 
 
@@ -122,7 +122,7 @@ BareOption = Annotated[
     bool,
     typer.Option(
         "--bare",
-        help="Take ciphertexts without a label, as SEAL itself saves them. The label names key and model: "
+        help="Accept ciphertexts without a label, as SEAL itself saves them. The label names key and model: "
         "without it, you vouch for both.",
     ),
 ]
@@ -186,6 +186,8 @@ def _read(path: Path, most: int = MOST_OBJECT_BYTES) -> bytes:
 def _read_ciphertext(path: Path) -> bytes:
     from ciphermote.framing import MAGIC
 
+    if path.is_dir():
+        raise FrameError(f"{path} is a directory: give its files, {path}/*.ct (to `decrypt`, one of them).")
     data = _read(path)
     if data.startswith(MAGIC):
         raise FrameError(
@@ -361,6 +363,8 @@ def keygen(
     if public_to is not None:
         store.export_public(public_to)
         _say(f"The public part is in {public_to}: give that to the engine.")
+    if model is None and not steps:
+        _note("no rotation keys: `infer` needs --model.")
 
 
 class BlobFormat(StrEnum):
@@ -371,8 +375,15 @@ class BlobFormat(StrEnum):
     PRIMES = "primes"
 
 
-class DeviceKey(StrEnum):
+class KeyKind(StrEnum):
     """Which key a device encrypts with."""
+
+    SYMMETRIC = "symmetric"
+    ASYMMETRIC = "asymmetric"
+
+
+class DeviceKey(StrEnum):
+    """Which keys a device is given."""
 
     SYMMETRIC = "symmetric"
     ASYMMETRIC = "asymmetric"
@@ -402,7 +413,8 @@ def provision(
         BlobFormat,
         typer.Option(
             "--format",
-            help="header: C to compile in; blob: one binary file; primes: the public key, a file a prime.",
+            help="header: C to compile in; blob: one binary file; primes: the public key, one file for each "
+            "prime.",
         ),
     ] = BlobFormat.HEADER,
     force: Annotated[
@@ -412,9 +424,10 @@ def provision(
 ) -> None:
     """Write one device's keys. Run it once for each device: every run draws a new device secret.
 
-    **In:** a directory of keys. **Out:** a C header or binary blobs, all **secret** (mode 0600): they hold
-    the device's own secret, and with a symmetric key everything that is needed to decrypt. What an earlier
-    run wrote is kept unless you say --force.
+    **In:** a directory of keys. **Out:** a C header or a binary blob, **secret** (mode 0600): it holds the
+    device's own secret, and with a symmetric key everything that is needed to decrypt. With --format primes a
+    directory: device.blob is that secret, prime0.blob and so on hold the public key and are public. What an
+    earlier run wrote is kept unless you say --force.
 
     Example: `ciphermote provision keys -o provisioned_keys.h`
     """
@@ -555,7 +568,11 @@ def adapt(
         typer.Option("--output", "-o", help="The file to write; a directory if there are several readings."),
     ],
     seeded: Annotated[
-        bool, typer.Option(help="Keep SHAKE256 and BLAKE2Xb seeds for SEAL to expand: half the size.")
+        bool,
+        typer.Option(
+            help="Keep SHAKE256 and BLAKE2Xb seeds for SEAL to expand: half the size. SEAL has no "
+            "ChaCha20 and public-key ciphertexts no seed, so those stay whole."
+        ),
     ] = False,
     plain_modulus: Annotated[
         int,
@@ -590,7 +607,7 @@ def adapt(
     """Check a device's frames and turn them into SEAL ciphertexts.
 
     **In:** frames as they came, and the directory of keys (its public part is enough). **Out:** one
-    ciphertext a reading in Microsoft SEAL's bytes, with a label that names its key. No secrets. Damaged,
+    ciphertext per reading in Microsoft SEAL's bytes, with a label that names its key. No secrets. Damaged,
     missing, doubled or foreign frames are refused, and named; so are readings that came before, which a
     ledger remembers once the ciphertexts are written.
 
@@ -599,6 +616,7 @@ def adapt(
     from ciphermote.adapter import read_sets
     from ciphermote.keys import KeyStore, sync_directory
     from ciphermote.ledger import LEDGER_FILE, CounterLedger, check_device
+    from ciphermote.seal_bytes import write_ciphertext
 
     check_device(device)
     store = KeyStore.open(keys)
@@ -619,12 +637,22 @@ def adapt(
         if several:
             output.mkdir(parents=True, exist_ok=True)
             sync_directory(output.absolute().parent)
-        for frames_of_one in sets:
-            name = f"{prefix}reading{frames_of_one.header.counter}.ct"
-            data = frames_of_one.to_seal(seeded=seeded, coefficients=coefficients)
-            _write(output / name if several else output, data, kind)
-    for found in sets:
-        _say(_describe_set(found))
+        targets = [output / f"{prefix}reading{counter}.ct" if several else output for counter in counters]
+        whole: list[str] = []
+        for frames_of_one, target in zip(sets, targets, strict=True):
+            ciphertext = frames_of_one.seal_ciphertext(seeded=seeded, coefficients=coefficients)
+            if ciphertext.seed is None:
+                whole.append(str(frames_of_one.header.counter))
+            _write(target, write_ciphertext(ciphertext), kind)
+    for found, target in zip(sets, targets, strict=True):
+        _say(f"{_describe_set(found)} Written to {target}.")
+    if len(sets) > 1:
+        _say(f"{len(sets)} readings, so {output} is a directory.")
+    if seeded and whole:
+        _note(
+            f"--seeded changed nothing for reading {', '.join(whole)}: SEAL can expand SHAKE256 and BLAKE2Xb "
+            "seeds alone, in the form that the device sent."
+        )
 
 
 def _describe_set(frames: FrameSet) -> str:
@@ -651,7 +679,11 @@ def infer(
     ],
     workers: Annotated[int, typer.Option(min=1, help="Processes that compute.")] = 1,
     feature_bound: Annotated[
-        float, typer.Option(help="The largest |feature| of any reading: beyond it scores may come out wrong.")
+        float,
+        typer.Option(
+            help="The largest |feature| of any reading: set it to your readings' range, for beyond it scores "
+            "may come out wrong."
+        ),
     ] = 16.0,
     bare: BareOption = False,
 ) -> None:
@@ -871,8 +903,8 @@ def inspect(
 ) -> None:
     """Say what a file is: keys, frames, a provisioning blob, a model, a parameter set, or an object of SEAL.
 
-    **In:** any file that a command reads or writes. **Out:** a table of what it says of itself. Secrets
-    are never shown.
+    **In:** any file that a command reads or writes, but not C headers. **Out:** a table of what it
+    says of itself. Secrets are never shown.
 
     Example: `ciphermote inspect frames.bin`
     """
@@ -899,8 +931,8 @@ def advise(
     rotations: Annotated[bool, typer.Option(help="Slots are moved or added up.")] = False,
     summed: Annotated[int, typer.Option(help="How many fresh ciphertexts are added up.")] = 1,
     key: Annotated[
-        DeviceKey, typer.Option(help="What devices encrypt with: symmetric or asymmetric.")
-    ] = DeviceKey.SYMMETRIC,
+        KeyKind, typer.Option(help="What devices encrypt with: symmetric or asymmetric.")
+    ] = KeyKind.SYMMETRIC,
     weight_norm: Annotated[
         float | None, typer.Option(help="The l2 norm (Euclidean length) of the last product's weights.")
     ] = None,
@@ -915,8 +947,6 @@ def advise(
     """
     from ciphermote import adviser
 
-    if key is DeviceKey.BOTH:
-        raise ParameterError("Advice is for one kind of key: give --key symmetric or asymmetric.")
     advice = adviser.advise(
         adviser.Computation(
             magnitude=magnitude,
@@ -926,7 +956,7 @@ def advise(
             ciphertext_products=ciphertext_products,
             rotations=rotations,
             summed=summed,
-            key="asymmetric" if key is DeviceKey.ASYMMETRIC else "symmetric",
+            key="asymmetric" if key is KeyKind.ASYMMETRIC else "symmetric",
             weight_norm=weight_norm,
             standard=standard,
         )
@@ -938,7 +968,7 @@ def advise(
         ("precision", f"{advice.precision} bits"),
         ("levels used", str(advice.levels_used)),
         ("error to expect", f"{advice.predicted_error:.2g}"),
-        ("bytes a reading on the wire", f"{advice.frame_bytes:,}"),
+        ("bytes per reading on the wire", f"{advice.frame_bytes:,}"),
         ("bytes of arena on the device", f"{advice.arena_bytes:,}"),
     ):
         _add_row(table, name, value)

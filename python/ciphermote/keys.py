@@ -60,7 +60,7 @@ _MAX_MANIFEST_BYTES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class SecretKey:
-    """A ternary secret. packed: n/4 bytes, four coefficients a byte, each as value + 1, the first lowest.
+    """A ternary secret. packed: n/4 bytes, four coefficients per byte, each as value + 1, the first lowest.
 
     key_id: of its pair, or None until a store or a blob names it.
     """
@@ -439,8 +439,10 @@ class KeyStore:
         digest = self.manifest.digests.get(name)
         path = self.path / name
         if digest is None:
+            options = "`keygen --relin`" if name == RELIN_FILE else "`keygen --model` (or `--rotations`)"
             raise KeyFileError(
-                f"These keys were made without {name}: make new ones with the rotations you need."
+                f"These keys were made without {name}: make new keys with {options}, and provision devices "
+                "again."
             )
         content = _read_file(path)
         if _digest(content) != digest:
@@ -505,7 +507,7 @@ def _make_files(
 
 def _belongs(secret: SecretKey, public: sb.SealPublicKey) -> bool:
     """Whether pk0 + pk1 s is nothing but noise; a stranger's key gives a residue this small with chance
-    10^-6 or less a coefficient."""
+    10^-6 or less per coefficient."""
     q = secret.parameters.primes[0]
     product = public.residues[1, 0].astype(np.uint64) * secret.residues(0) + public.residues[0, 0]
     with core_errors():

@@ -152,6 +152,7 @@ def test_the_version_is_printed(run: Run) -> None:
         ["decrypt", "keys", "x.ct", "--count", "-3"],
         ["infer", "keys", "model.json", "x.ct", "-o", "y.ct", "--workers", "0"],
         ["provision", "k"],
+        ["advise", "--magnitude", "1", "--max-error", "1", "--key", "both"],
     ],
 )
 def test_a_wrong_command_line_ends_with_code_2(run: Run, arguments: list[str]) -> None:
@@ -320,6 +321,34 @@ def test_the_built_in_sets_are_listed(run: Run) -> None:
     assert "std2018_n1024_q27" in output
 
 
+def test_keys_without_rotations_say_so_and_infer_names_the_cure(
+    house: Path, tmp_path: Path, run: Run
+) -> None:
+    note = "no rotation keys: `infer` needs --model"
+    assert note in run("keygen", tmp_path / "keys", "--public-to", tmp_path / "public")
+    assert note not in run("keygen", tmp_path / "rotating", "--rotations", "1")
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    (tmp_path / "reading.ct").write_bytes(sensor.symmetric(FEATURES[0], SHAKE256, "seal"))
+    arguments = ("infer", tmp_path / "public", house / "model.json", tmp_path / "reading.ct", "--bare")
+    sentence = run(*arguments, "-o", tmp_path / "score.ct", code=1)
+    assert "make new keys with `keygen --model` (or `--rotations`), and provision devices again" in sentence
+
+
+def test_adapt_tells_what_it_wrote_and_where(house: Path, tmp_path: Path, run: Run) -> None:
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    (tmp_path / "one").write_bytes(sensor.symmetric(FEATURES[0]))
+    (tmp_path / "two").write_bytes(sensor.symmetric(FEATURES[1]) + sensor.symmetric(FEATURES[1], SHAKE256))
+    adapt_to = ("adapt", house / "public", "--seeded", "--ledger", tmp_path / "ledger", "-o")
+    output = run(*adapt_to, tmp_path / "one.ct", tmp_path / "one")
+    assert f"Written to {tmp_path / 'one.ct'}." in output
+    assert "is a directory" not in output
+    assert "--seeded changed nothing for reading 0:" in output
+    output = run(*adapt_to, tmp_path / "two.ct", tmp_path / "two")
+    assert f"Written to {tmp_path / 'two.ct' / 'reading2.ct'}." in output
+    assert f"2 readings, so {tmp_path / 'two.ct'} is a directory." in output
+    assert "--seeded changed nothing for reading 1:" in output
+
+
 def test_advice_is_given(run: Run) -> None:
     output = run(
         "advise", "--magnitude", 8, "--max-error", 0.01, "--slots", 1200, "--plain-products", 1, "--rotations"
@@ -462,7 +491,9 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["inspect", tmp_path], "holds no keys"),
         (["advise", "--magnitude", 1, "--max-error", -1], "max_error"),
         (["advise", "--magnitude", 1, "--max-error", 1e-30], "."),
-        (["advise", "--magnitude", 1, "--max-error", 1, "--key", "both"], "one kind of key"),
+        (["advise", "--magnitude", "inf", "--max-error", 1], "a finite number above 0"),
+        (["advise", "--magnitude", 60, "--max-error", 0.01, "--ciphertext-products", 8], "products"),
+        (["infer", house / "public", model, tmp_path, *out], f"give its files, {tmp_path}/*.ct"),
     ):
         sentence = run(*arguments, code=1)
         assert words in sentence, (arguments, sentence)
