@@ -14,7 +14,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-ELSEWHERE = ("make ", "pip install ")
+ROUNDS = (ROOT / "docs/client-aided.md").read_text(encoding="utf-8")
+ELSEWHERE = ("make ", "pip install ", "python3 -m venv ")
 """What continuous integration and the packaging tests run."""
 
 
@@ -23,7 +24,7 @@ EXAMPLES_MAIN = r"""
 #include <stdlib.h>
 #include <string.h>
 
-static uint8_t sent[65536];
+static uint8_t sent[65536], received[65536];
 static size_t length;
 
 static int keep(void *context, const uint8_t *bytes, size_t count)
@@ -47,22 +48,37 @@ static uint64_t stored;
 static int get(void *context, uint64_t *value) { (void)context; *value = stored; return 0; }
 static int put(void *context, uint64_t value) { (void)context; stored = value; return 0; }
 
-int main(void)
+static size_t file(const char *path, const char *mode, uint8_t *bytes, size_t count)
 {
-    const float readings[] = {21.4f, -58.0f};
+    FILE *opened = fopen(path, mode);
+    count = mode[0] == 'r' ? fread(bytes, 1, count, opened) : fwrite(bytes, 1, count, opened);
+    return fclose(opened) == 0 ? count : 0;
+}
+
+int main(int count, char **arguments)
+{
+    const float readings[] = {21.4f, -27.0f};
     const cm_platform platform = {draw, get, put, NULL};
     const float *values = (const float *)(const void *)arena;
     cm_device device;
     if (cm_device_init(&device, cm_provisioned_device_secret, &platform) != CM_OK ||
-        send_readings(&device, readings, 2, (cm_sink){keep, NULL}) != CM_OK ||
-        read_result(sent, length) != CM_OK) {
+        send_readings(&device, readings, 2, (cm_sink){keep, NULL}) != CM_OK) {
+        return 1;
+    }
+    if (count > 1) {
+        length = file(arguments[1], "rb", received, sizeof received);
+    } else {
+        memcpy(received, sent, length);
+        file("frames.bin", "wb", sent, length);
+    }
+    if (read_result(received, length) != CM_OK) {
         return 1;
     }
     printf("%.1f %.1f %.1f\n", (double)values[0], (double)values[1], (double)values[2] + 0.01);
     return 0;
 }
 """
-"""Sends readings, and reads them back."""
+"""Sends readings to frames.bin and reads them back, or reads the result in the file that it is given."""
 
 
 def found(pattern: str) -> tuple[str, ...]:
@@ -97,19 +113,35 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_owners_commands_work_one_after_the_other_and_their_header_compiles(tmp_path: Path) -> None:
+def test_a_reading_goes_the_way_that_the_readme_says_and_its_result_back(tmp_path: Path) -> None:
+    (model,) = found(r"^```json\n(.*?)^```$")
+    (tmp_path / "model.json").write_text(model)
     lines = [line.strip() for line in re.findall(r"^    (\S.*)", README, re.MULTILINE)]
     commands = [line for line in lines if line.startswith("ciphermote ")]
-    assert len(commands) >= 3
-    for command in commands:
-        shell(command, tmp_path)
+    names = [command.split()[1] for command in commands]
+    assert names[:5] == ["keygen", "provision", "adapt", "infer", "decrypt"]
+    shown = {}
+    for name, command in zip(names, commands, strict=True):
+        if name == "adapt":
+            assert compiled(tmp_path) == ["21.4", "-27.0", "0.0"]
+        shown[name] = shell(command, tmp_path)
+    assert re.search(r"rest\D+44\.7\d*\D+highest", shown["decrypt"]), shown["decrypt"]
+    assert re.search(r"walk\D+20\.9", shown["decrypt"]), shown["decrypt"]
+    (lines_of_python,) = re.findall(r"^```python\n(.*?)^```$", ROUNDS, re.DOTALL | re.MULTILINE)
+    (tmp_path / "frames.py").write_text(lines_of_python)
+    shell("python frames.py", tmp_path)
+    assert shell("./example result.bin", tmp_path).split()[:2] == ["44.7", "20.9"]
+
+
+def compiled(tmp_path: Path) -> list[str]:
+    """What the README's C prints, compiled with the provisioned header."""
     (example,) = found(r"^```c\n(.*?)^```$")
     (tmp_path / "example.c").write_text(example + EXAMPLES_MAIN)
     sources = " ".join(shlex.quote(str(path)) for path in (ROOT / "core/src").glob("*/*.c"))
     include = f"-I'{ROOT / 'core/include'}'"
     shell(f"cc -std=c11 -Wall -Wextra -Werror -c example.c {include}", tmp_path)
     shell(f"cc -std=c11 example.o {sources} {include} -I'{ROOT / 'core/src'}' -o example", tmp_path)
-    assert shell("./example", tmp_path).split() == ["21.4", "-58.0", "0.0"]
+    return shell("./example", tmp_path).split()
 
 
 def test_every_indented_line_is_a_command_that_something_runs() -> None:
