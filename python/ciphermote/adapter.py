@@ -42,7 +42,7 @@ _PARAMETERS_AT = 8
 class SetHeader:
     """What all frames of a ciphertext agree on.
 
-    primes: how many residues a coefficient has. scale: CKKS's, 1 for BFV. plain_modulus: BFV's t, 0 for CKKS.
+    primes: how many residues per coefficient. scale: CKKS's, 1 for BFV. plain_modulus: BFV's t, 0 for CKKS.
     """
 
     parameters: ParameterSet
@@ -245,7 +245,7 @@ class Reception:
 class FrameReader:
     """Takes one device's stream of frames in pieces of any size and gives back the sets that became complete.
 
-    parameters, key_id: what every frame must be of. plain_modulus: the t of BFV ciphertexts; 0 takes CKKS's.
+    parameters, key_id: what every frame must be of. plain_modulus: the t of BFV ciphertexts; 0: CKKS.
     max_open: how many incomplete sets are kept; when one more begins, the oldest is given up and reported.
     Counters tell sets apart and are a device's own, so every device needs a reader of its own. It notices
     copies of the last few sets alone: a CounterLedger is what remembers readings. Whatever else the stream
@@ -384,7 +384,8 @@ class FrameReader:
         if found.scheme != wanted or found.components != 2:
             raise FrameError(
                 f"Reading {found.counter} is a {SCHEME_NAMES[found.scheme]} ciphertext of "
-                f"{found.components} components and this reader takes fresh {wanted.name} ciphertexts of two."
+                f"{found.components} components and this reader accepts fresh {wanted.name} ciphertexts of "
+                "two."
             )
         if found.plain_modulus != self.plain_modulus:
             raise FrameError(

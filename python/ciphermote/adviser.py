@@ -43,7 +43,7 @@ WORKSPACE_BYTES = 704
 _MOST_SUMMED = 2**64
 
 _SMALLEST_SCALE = 2.0**-400
-"""A product and a rescaling take a scale of this size to no less than 2^-860, far above the smallest float."""
+"""A product and a rescaling take a scale of this size to 2^-860 or more, far above the smallest float."""
 
 Key = Literal["symmetric", "asymmetric"]
 

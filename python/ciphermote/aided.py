@@ -71,8 +71,8 @@ class Rounds:
         first = self.plans[0]
         if values.ndim != 2 or values.shape[1] != first.model.features or len(values) > self.blocks:
             raise ParameterError(
-                f"The first layer takes up to {self.blocks} vectors of {first.model.features} features, not "
-                f"an array {list(values.shape)}."
+                f"The first layer accepts up to {self.blocks} vectors of {first.model.features} features, "
+                f"not an array {list(values.shape)}."
             )
         slots = np.zeros((self.blocks, self.stride))
         slots[: len(values), first.first_feature : first.first_feature + first.model.features] = values

@@ -81,7 +81,7 @@ def batched(coefficients: NDArray[np.int64], plain_modulus: int) -> NDArray[np.i
     n, t = len(coefficients), plain_modulus
     if not batches(t, n):
         raise ParameterError(
-            f"Integers modulo {t} are not batched at n = {n}, which takes a prime that is 1 modulo {2 * n}: "
+            f"Integers modulo {t} are not batched at n = {n}, which needs a prime that is 1 modulo {2 * n}: "
             "read the coefficients."
         )
     zeta = prime_constants(n, t).psi

@@ -123,7 +123,7 @@ class LinearModel:
         values = np.asarray(x, dtype=np.float64)
         if values.ndim == 0 or values.shape[-1] != self.features:
             raise ParameterError(
-                f"The model takes {self.features} features but x has shape {list(values.shape)}."
+                f"The model accepts {self.features} features but x has shape {list(values.shape)}."
             )
         return np.asarray(values @ self.weights.T + self.bias)
 
@@ -432,7 +432,7 @@ def _check_batching(parms: ParameterSet, plain_modulus: int) -> None:
     fits = plain_modulus < min(parms.primes) and plain_modulus % (2 * parms.n) == 1
     if not (fits and is_prime(plain_modulus)):
         raise ParameterError(
-            f"Batching at n = {parms.n} takes a plain modulus that is prime and 1 modulo {2 * parms.n}, which"
+            f"Batching at n = {parms.n} needs a plain modulus that is prime and 1 modulo {2 * parms.n}, which"
             f" {plain_modulus} is not: at n = 4096, 40961 and 65537 are."
         )
 

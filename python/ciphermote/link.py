@@ -315,7 +315,7 @@ class DeviceLink:
             except BlockingIOError:
                 continue
             except OSError as error:
-                raise self._fail(f"The device takes no more bytes ({error.strerror}).") from error
+                raise self._fail(f"The device accepts no more bytes ({error.strerror}).") from error
 
     def receive_answer(self, sequence: int) -> bytes:
         """Wait for the answer to bytes that send_bytes sent; sequence is their request's."""

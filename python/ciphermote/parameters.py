@@ -217,7 +217,7 @@ def _check_shape(n: int, primes: Sequence[int], standard: str) -> None:
         raise ParameterError("The set has no primes: give at least one prime that is 1 mod 2n.")
     if len(primes) > MAX_PRIMES:
         raise ParameterError(
-            f"The set has {len(primes)} primes and the library takes {MAX_PRIMES}: drop some."
+            f"The set has {len(primes)} primes and the library accepts {MAX_PRIMES}: drop some."
         )
 
 
@@ -225,7 +225,7 @@ def _check_prime(n: int, q: int, position: int) -> None:
     where = f"Number {q} (position {position + 1} of the set)"
     if q.bit_length() > MAX_PRIME_BITS:
         raise ParameterError(
-            f"{where} has {q.bit_length()} bits and the library takes primes of at most {MAX_PRIME_BITS}: "
+            f"{where} has {q.bit_length()} bits and the library accepts primes of at most {MAX_PRIME_BITS}: "
             "use more, smaller primes."
         )
     if not is_prime(q):
@@ -314,7 +314,7 @@ def _next_prime(n: int, bits: int, taken: Sequence[int]) -> int:
     """The largest prime of exactly this many bits that is 1 mod 2n and not taken."""
     if not 1 <= bits <= MAX_PRIME_BITS:
         raise ParameterError(
-            f"A prime of {bits} bits was asked for and the library takes 1 to {MAX_PRIME_BITS}: use more, "
+            f"A prime of {bits} bits was asked for and the library accepts 1 to {MAX_PRIME_BITS}: use more, "
             "smaller primes."
         )
     step = 2 * n

@@ -247,7 +247,7 @@ def to_blob(provisioned: Provision) -> bytes:
 
 
 def to_prime_blobs(provisioned: Provision) -> list[bytes]:
-    """The public key in one blob a data prime: for devices that keep no more than one prime of it at hand.
+    """The public key in one blob per data prime: for devices that keep no more than one prime of it at hand.
 
     The device secret travels in to_blob of the same Provision with public_key None. KeyFileError if there
     is no public key.

@@ -40,7 +40,7 @@ def device_frames(
     log2_tiles: int = 0,
     primes: int | None = None,
 ) -> Iterator[bytes]:
-    """The frames of a ciphertext, one after the other, in the order in which a device takes them.
+    """The frames of a ciphertext, one after the other, in the order in which a device accepts them.
 
     ciphertext: of two polynomials, BFV (either form) or CKKS, at any level. key_id, counter: what the frames
     shall say; the device checks that all agree. largest (CKKS alone, and needed there): no slot is larger in

@@ -74,7 +74,7 @@ class SealParameters:
 class SealPlaintext:
     """A Plaintext.
 
-    primes: the residues a coefficient has, or 0 for coefficient form (BFV before it is transformed).
+    primes: the residues per coefficient, or 0 for coefficient form (BFV before it is transformed).
     values: NTT form, uint32 [primes, n], each below its prime; coefficient form, uint64 [count], below t.
     """
 
@@ -100,7 +100,7 @@ class SealSecretKey:
 class SealCiphertext:
     """A Ciphertext, and a public key too: that is one over all primes, with scale 1.
 
-    primes: the residues a coefficient has. residues: uint32 [size, primes, n], each below its prime; with a
+    primes: the residues per coefficient. residues: uint32 [size, primes, n], each below its prime; with a
     seed, [1, primes, n], for the seed (its type and 64 bytes) stands in place of the second polynomial.
     key_id: of its key, or None if nothing names it. model_id: of the model whose scores it holds, or None.
     """
@@ -784,7 +784,7 @@ def write_plaintext(plaintext: SealPlaintext) -> bytes:
         values, parms_id = pt.values, _ZERO_ID
         if values.ndim != 1 or values.size > pt.parms.n or (values >= pt.plain_modulus).any():
             raise FrameError(
-                f"Writing SEAL bytes: a plaintext takes up to {pt.parms.n} coefficients below t = "
+                f"Writing SEAL bytes: a plaintext has up to {pt.parms.n} coefficients below t = "
                 f"{pt.plain_modulus}."
             )
     return _object(parms_id, _u64(values.size), struct.pack("<d", pt.scale), _array(values))

@@ -214,7 +214,7 @@ Q = parameters.by_name("n4096_q26x3_p27").primes
         (4096, (536903681,), "2024", "has 30 bits .* at most 27"),
         (4096, (Q[0], Q[0], Q[3]), "2024", "67043329 is in the set twice"),
         (4096, (Q[3], Q[0]), "2024", "special prime 67043329 .* smaller than the data prime 134176769"),
-        (1024, (12289,) * 18, "2024", "has 18 primes and the library takes 17"),
+        (1024, (12289,) * 18, "2024", "has 18 primes and the library accepts 17"),
     ],
 )
 def test_invalid_sets_are_refused_with_the_reason(
