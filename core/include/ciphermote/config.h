@@ -181,7 +181,7 @@
 
 /*
  * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they return. Default: 640, 4096
- *                      where pointers have 64 bits, 228 on AVR: what such a call itself may have used, so no stack is lost to it.
+ *                      where pointers have 64 bits, 224 on AVR: what such a call itself may have used, so no stack is lost to it.
  *                      Tests show that nothing is left with 64-bit pointers alone; smaller depths are where secrets were
  *                      found to lie with small tiles (CM_CONFIG_LOG2_TILES 3), and with larger ones calls go deeper.
  */
@@ -189,7 +189,7 @@
 #if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4
 #define CM_CONFIG_WIPE_STACK_BYTES 4096
 #elif defined(__AVR__)
-#define CM_CONFIG_WIPE_STACK_BYTES 228
+#define CM_CONFIG_WIPE_STACK_BYTES 224
 #else
 #define CM_CONFIG_WIPE_STACK_BYTES 640
 #endif
