@@ -62,7 +62,7 @@ static inline bool cm_key_in_arena(const cm_secret_key *key, const void *arena, 
 
 /*
  * Whether memory or flash holds a polynomial of residues, and not zeros or the ones of erased flash, with which one begins once
- * in 2^100 keys. What the result tells is public.
+ * in 2^100 keys. What the result tells is public; hence one comparison, for what its parts tell is not.
  */
 static inline bool cm_filled_in(const uint32_t *residues)
 {
@@ -70,19 +70,19 @@ static inline bool cm_filled_in(const uint32_t *residues)
     for (unsigned i = 0; i < 4u; i++) {
         any |= residues[i];
     }
-    return cm_declassified(any != 0 && any >> 27 == 0);
+    return cm_declassified((any - 1u) >> 27 == 0);
 }
 
 /* The same for a ternary polynomial, whose digits are never 3. */
 static inline bool cm_filled_in_ternary(const uint8_t *ternary)
 {
-    uint8_t any = 0;
-    uint8_t threes = 0;
+    uint32_t any = 0;
+    uint32_t threes = 0;
     for (unsigned i = 0; i < 16u; i++) {
         any |= ternary[i];
-        threes |= (uint8_t)(ternary[i] & ternary[i] >> 1 & 0x55);
+        threes |= ternary[i] & (uint32_t)ternary[i] >> 1 & 0x55u;
     }
-    return cm_declassified(any != 0 && threes == 0);
+    return cm_declassified(((any - 1u) >> 8 | threes) == 0);
 }
 
 /* What encryption reads of it, but for its parameter set. */
