@@ -4,8 +4,8 @@
 
 #include "ring/prime.h"
 
-static cm_prime primes[FUZZ_PRIMES];
-static cm_params params = {"fuzz", 0x7a7a7566u, 10, FUZZ_PRIMES, FUZZ_PRIMES, 51, primes};
+static cm_prime primes[FUZZ_PRIMES + 1]; /* the special one included */
+static cm_params params = {"fuzz", 0x7a7a7566u, 10, FUZZ_PRIMES + 1, FUZZ_PRIMES, 51, primes};
 static uint8_t ternary[CM_TERNARY_BYTES(FUZZ_N)];
 static cm_secret_key key = {.params = &params, .key_id = FUZZ_KEY_ID, .ternary = ternary};
 
@@ -13,7 +13,7 @@ const cm_params *fuzz_params(void)
 {
     const uint8_t seed[CM_SEED_BYTES] = {3, 1, 4};
     if (primes[0].q == 0) {
-        for (unsigned i = 0; i < FUZZ_PRIMES; i++) {
+        for (unsigned i = 0; i <= FUZZ_PRIMES; i++) {
             fuzz_expect(cm_prime_init(&primes[i], cm_n4096_q26x3_p27.primes[i].q, params.log2_n),
                         "the primes serve n = 1024");
         }
