@@ -55,7 +55,11 @@ BUGS = (
     Bug("length", "frames", "core/src/wire/frame.c", "length < frame->frame_bytes", "false"),
     Bug("residue", "frames", "core/src/wire/frame.c", "return borrows >> 31 != 0;", "return borrows != 1u;"),
     Bug(
-        "tiles", "decrypt", "core/src/scheme/decrypt.c", "info->log2_tiles != decryption->log2_tiles", "false"
+        "order",
+        "decrypt",
+        "core/src/scheme/decrypt.c",
+        "number_of(decryption, component, prime, tile) != decryption->next",
+        "number_of(decryption, component, prime, tile) > 999u",
     ),
     Bug("payload", "device", "ports/app/protocol.c", "length <= capacity", "capacity > 0"),
     Bug("count", "py-seal", "python/ciphermote/seal_bytes.py", "if count > self.left:", "if False:"),
