@@ -342,6 +342,70 @@ static void an_arena_that_served_something_else_meanwhile_is_noticed(void)
     }
 }
 
+/* Each of these ends before the decryption's workspace does. */
+static void use_the_front_of_the_arena(unsigned how)
+{
+    const cm_bfv_expected small = {.encoding = CM_BFV_BATCH,
+                                   .number = CM_UINT16,
+                                   .sums = CM_BFV_SUMS_24,
+                                   .log2_tiles = LOG2_TILES,
+                                   .plain_modulus = T};
+    const cm_secret_key key = test_secret_key(&params, KEY_ID, ternary);
+    cm_bfv_expected same = small;
+    same.sums = CM_BFV_SUMS_32;
+    cm_decryption another;
+    if (how == 0) {
+        memset(arena, 0, 8); /* as the least of calls leaves it */
+    } else if (how == 1) {
+        CHECK(cm_bfv_decrypt_begin(&another, &key, &small, arena,
+                                   CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_24, LOG2_TILES)) == CM_OK);
+    } else {
+        CHECK(cm_bfv_decrypt_begin(&another, &key, &same, arena, sizeof arena) == CM_OK);
+    }
+}
+
+static void a_smaller_use_of_the_arena_is_noticed_too(void)
+{
+    for (unsigned how = 0; how < 3; how++) {
+        for (unsigned i = 0; i < 3; i++) {
+            cm_frame_reader reader;
+            CHECK(encrypt_integers(CM_XOF_NONE, CM_DOMAIN_NTT) == CM_OK);
+            const size_t cut = i == 0 ? 300 : i == 1 ? length / 2 : length;
+            CHECK(begin_integers() == CM_OK);
+            cm_frame_reader_init(&reader, &params, &decryption.receiver);
+            CHECK(feed_part(&reader, 0, cut) == CM_OK);
+            use_the_front_of_the_arena(how);
+            CHECK(feed_part(&reader, cut, length) == (cut < length ? CM_ERR_ARENA : CM_OK));
+            CHECK(cm_bfv_decrypt_end(&decryption) == CM_ERR_ARENA);
+        }
+    }
+}
+
+static void a_public_key_inside_the_arena_is_refused_and_kept(void)
+{
+    uint32_t *const within = (uint32_t *)(void *)arena + 16;
+    cm_flat_public_key flat = {within, N};
+    const cm_public_key inside = {&params, KEY_ID, cm_flat_public_key_polynomial, &flat};
+    const cm_sink sink = {store, NULL};
+    const uint16_t number = 1;
+    const cm_bfv_values values = {.data = &number,
+                                  .count = 1,
+                                  .number = CM_UINT16,
+                                  .encoding = CM_BFV_BATCH,
+                                  .width = CM_BFV_16,
+                                  .plain_modulus = T};
+    cm_frame_writer frames;
+    cm_frame_writer_init(&frames, sink);
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(cm_bfv_encrypt_asymmetric(&device, &inside, &values, CM_DOMAIN_NTT, arena, sizeof arena,
+                                    &frames.emitter) == CM_ERR_ARENA);
+    CHECK(within[0] == 0x5A5A5A5Au);
+    /* Nor may it reach into the arena from before it. */
+    flat.residues = (const uint32_t *)(const void *)arena;
+    CHECK(cm_bfv_encrypt_asymmetric(&device, &inside, &values, CM_DOMAIN_NTT, arena + 8, sizeof arena - 64,
+                                    &frames.emitter) == CM_ERR_ARENA);
+}
+
 static void a_reader_of_other_primes_under_the_same_id_is_refused(void)
 {
     static cm_prime others[PRIMES];
@@ -536,6 +600,8 @@ void test_round_trip(void)
     RUN(residues_need_the_seed_of_their_own_ciphertext_before_them);
     RUN(a_reader_left_over_from_another_decryption_is_refused);
     RUN(an_arena_that_served_something_else_meanwhile_is_noticed);
+    RUN(a_smaller_use_of_the_arena_is_noticed_too);
+    RUN(a_public_key_inside_the_arena_is_refused_and_kept);
     RUN(a_reader_of_other_primes_under_the_same_id_is_refused);
     RUN(a_secret_key_inside_the_arena_is_refused_and_kept);
     RUN(a_key_without_what_the_build_asks_of_it_is_refused);

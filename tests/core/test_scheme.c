@@ -27,6 +27,7 @@ typedef struct collector {
     uint32_t residues[2][N];
     unsigned calls;
     unsigned fails_at; /* 0: never */
+    cm_status failure;
     bool begun;
     bool ended;
 } collector;
@@ -46,7 +47,7 @@ static cm_status collect_residues(cm_emitter *self, unsigned component, unsigned
     collector *c = (collector *)(void *)self;
     const size_t count = (size_t)N >> self->info.log2_tiles;
     if (++c->calls == c->fails_at) {
-        return CM_ERR_SINK;
+        return c->failure;
     }
     if (component < 2 && prime == 0) {
         memcpy(c->residues[component] + tile * count, residues, sizeof *residues * count);
@@ -67,6 +68,7 @@ static cm_emitter *new_collector(void)
     collected.emitter.residues = collect_residues;
     collected.emitter.end = collect_end;
     collected.emitter.expands_seed = true;
+    collected.failure = CM_ERR_SINK;
     return &collected.emitter;
 }
 
@@ -217,6 +219,15 @@ static void the_arena_is_wiped_whatever_the_outcome(void)
     CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter) ==
           CM_ERR_SINK);
     CHECK(arena_is_wiped() && !collected.ended);
+
+    /* The emitter's own, not the encryption's refusal of the arena. */
+    memset(arena, 0x5A, sizeof arena);
+    emitter = new_collector();
+    collected.fails_at = 1;
+    collected.failure = CM_ERR_ARENA;
+    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter) ==
+          CM_ERR_ARENA);
+    CHECK(arena_is_wiped());
 
     memset(arena, 0x5A, sizeof arena);
     floats[7] = 1000;

@@ -9,6 +9,7 @@
 
 #include "encode/encode.h"
 #include "encode/unbatch.h"
+#include "random/bytes.h"
 #include "random/sample.h"
 #include "random/wipe.h"
 #include "ring/prime.h"
@@ -19,9 +20,10 @@
 
 /* What a decryption needs beside numbers; it lies at the arena's end. */
 typedef struct workspace {
+    uint32_t first; /* the arena's first word, xor the mark: if both are wiped, they do not fit */
     cm_ring ring;
     cm_prime plain; /* BFV, batching: t */
-    uint32_t mark;  /* gone once somebody else used the arena */
+    uint32_t mark;
 } workspace;
 #define ARENA_MARK 0x43694D6Fu
 
@@ -47,6 +49,27 @@ static cm_precision precision_of(const cm_decryption *decryption)
 static cm_slots slots_of(const cm_decryption *decryption)
 {
     return (cm_slots)decryption->encoding;
+}
+
+/* Another decryption in the same arena leaves another mark. */
+static uint32_t mark_of(const cm_decryption *decryption)
+{
+    return ARENA_MARK ^ (uint32_t)(uintptr_t)decryption;
+}
+
+/*
+ * The arena's first word is the mark until the first tile is added up, and sums after that: whoever else used the arena began
+ * there, or reached the workspace behind.
+ */
+static void keep_first(const cm_decryption *decryption, const layout *parts)
+{
+    parts->work->first = cm_load32(parts->sums) ^ mark_of(decryption);
+}
+
+static bool arena_kept(const cm_decryption *decryption, const layout *parts)
+{
+    const uint32_t mark = mark_of(decryption);
+    return parts->work->mark == mark && parts->work->first == (cm_load32(parts->sums) ^ mark);
 }
 
 /* Of a decryption that tells of noise, in place of the bits of its sums. */
@@ -230,7 +253,7 @@ static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, 
         return CM_OK;
     }
     const layout parts = layout_of(decryption);
-    if (parts.work->mark != ARENA_MARK) {
+    if (!arena_kept(decryption, &parts)) {
         return CM_ERR_ARENA;
     }
     if (component == 1) {
@@ -282,7 +305,7 @@ static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint
         return out_of_order(decryption);
     }
     const layout parts = layout_of(decryption);
-    if (parts.work->mark != ARENA_MARK) {
+    if (!arena_kept(decryption, &parts)) {
         return CM_ERR_ARENA;
     }
     const cm_prime *prime = parts.work->ring.prime;
@@ -304,6 +327,9 @@ static void add_tile(const cm_decryption *decryption, const layout *parts)
 {
     const cm_ring *ring = &parts->work->ring;
     const cm_prime *primes = decryption->key.params->primes;
+    if (decryption->next == 1u) {
+        cm_store32(parts->sums, 0);
+    }
     if (noise_alone(decryption)) {
         cm_noise_sums_add((uint32_t *)(void *)parts->sums, (uint32_t)decryption->scale_or_t, parts->tile,
                           ring, (unsigned)(ring->prime - primes));
@@ -314,6 +340,7 @@ static void add_tile(const cm_decryption *decryption, const layout *parts)
         cm_ckks_sums_add((uint32_t *)(void *)parts->sums, precision_of(decryption), slots_of(decryption),
                          parts->tile, ring, (unsigned)(ring->prime - primes));
     }
+    keep_first(decryption, parts);
 }
 
 static cm_status end_frame(cm_receiver *self)
@@ -324,7 +351,7 @@ static cm_status end_frame(cm_receiver *self)
     }
     if (decryption->position != CM_FRAME_LEFT_OUT) {
         const layout parts = layout_of(decryption);
-        if (parts.work->mark != ARENA_MARK) {
+        if (!arena_kept(decryption, &parts)) {
             return CM_ERR_ARENA;
         }
         if (decryption->position != tile_points(decryption)) {
@@ -408,7 +435,10 @@ static cm_status take_arena(cm_decryption *decryption, cm_status status)
     decryption->status = status;
     if (status == CM_OK) {
         memset(decryption->arena, 0, sums_bytes(decryption));
-        layout_of(decryption).work->mark = ARENA_MARK;
+        const layout parts = layout_of(decryption);
+        cm_store32(parts.sums, mark_of(decryption));
+        parts.work->mark = mark_of(decryption);
+        keep_first(decryption, &parts);
     }
     return status;
 }
@@ -424,7 +454,8 @@ static cm_status completeness(cm_decryption *decryption)
         fail(&decryption->receiver, CM_ERR_FRAME_SHORT);
         return CM_ERR_FRAME_SHORT;
     }
-    if (layout_of(decryption).work->mark != ARENA_MARK) {
+    const layout parts = layout_of(decryption);
+    if (!arena_kept(decryption, &parts)) {
         fail(&decryption->receiver, CM_ERR_ARENA);
         return CM_ERR_ARENA;
     }

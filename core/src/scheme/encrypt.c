@@ -170,10 +170,10 @@ static void transform_component(const layout *parts, unsigned component)
     cm_ntt_forward(parts->w, ring);
 }
 
-/* Whatever the outcome, no secret stays in the arena or on the stack; an arena that was refused is not ours to touch. */
+/* Whatever the outcome, no secret stays in the arena or on the stack. */
 static cm_status leave_clean(cm_status status, void *arena, size_t arena_bytes)
 {
-    if (arena && status != CM_ERR_ARENA) {
+    if (arena) {
         cm_wipe(arena, arena_bytes);
     }
     cm_wipe_stack();
@@ -285,21 +285,32 @@ static cm_status emit_expansion(const cm_params *params, const layout *parts, cm
     return status;
 }
 
-static cm_status encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                                   cm_message_source *source, void *arena, size_t arena_bytes,
-                                   cm_emitter *emitter)
+/* CM_ERR_ARENA for an arena that is not ours to touch. */
+static cm_status open_symmetric(const cm_secret_key *key, cm_xof_kind xof, const cm_message_source *source,
+                                void *arena, size_t arena_bytes, layout *parts)
 {
-    if (!cm_secret_key_usable(key) || !cm_emitter_usable(emitter)) {
+    if (!cm_secret_key_usable(key)) {
         return CM_ERR_ARGUMENT;
     }
     cm_status status = cm_check_xof(xof);
-    if (status != CM_OK) {
-        return status;
+    if (status == CM_OK) {
+        status = open_arena(key->params, source, 1, arena, arena_bytes, parts);
     }
-    layout parts;
-    status = open_arena(key->params, source, 1, arena, arena_bytes, &parts);
     if (status == CM_OK && cm_key_in_arena(key, arena, arena_bytes)) {
-        return CM_ERR_ARENA;
+        status = CM_ERR_ARENA;
+    }
+    return status;
+}
+
+cm_status cm_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
+                               cm_message_source *source, void *arena, size_t arena_bytes, cm_emitter *emitter)
+{
+    layout parts;
+    cm_status status = cm_emitter_usable(emitter)
+                           ? open_symmetric(key, xof, source, arena, arena_bytes, &parts)
+                           : CM_ERR_ARGUMENT;
+    if (status == CM_ERR_ARENA) {
+        return status;
     }
     if (status == CM_OK) {
         status = begin(device, key->params, key->key_id, xof, source, arena, emitter, &parts);
@@ -310,23 +321,32 @@ static cm_status encrypt_symmetric(cm_device *device, const cm_secret_key *key, 
     if (status == CM_OK && emitter->expands_seed) {
         status = emit_expansion(key->params, &parts, emitter);
     }
-    return status == CM_OK ? emitter->end(emitter) : status;
-}
-
-cm_status cm_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                               cm_message_source *source, void *arena, size_t arena_bytes, cm_emitter *emitter)
-{
-    return leave_clean(encrypt_symmetric(device, key, xof, source, arena, arena_bytes, emitter), arena,
-                       arena_bytes);
+    if (status == CM_OK) {
+        status = emitter->end(emitter);
+    }
+    return leave_clean(status, arena, arena_bytes);
 }
 
 /* ---- asymmetric ---- */
 
+/* The key that lies in memory whole, or null if its polynomials come from elsewhere. */
+static const cm_flat_public_key *flat_key(const cm_public_key *key)
+{
+    return key->polynomial == cm_flat_public_key_polynomial ? key->context : NULL;
+}
+
+static bool flat_key_in_arena(const cm_public_key *key, const void *arena, size_t arena_bytes)
+{
+    const cm_flat_public_key *flat = flat_key(key);
+    const size_t polynomial = sizeof(uint32_t) << key->params->log2_n;
+    return flat && cm_in_arena(flat->residues, 2u * polynomial * key->params->data_primes, arena, arena_bytes);
+}
+
 /* Null if the key cannot give it, never had one, or has those of another degree. */
 static const uint32_t *polynomial_of(const cm_public_key *key, unsigned component, unsigned index)
 {
-    if (key->polynomial == cm_flat_public_key_polynomial && key->context &&
-        ((const cm_flat_public_key *)key->context)->n != (uint32_t)1 << key->params->log2_n) {
+    const cm_flat_public_key *flat = flat_key(key);
+    if (flat && flat->n != (uint32_t)1 << key->params->log2_n) {
         return NULL;
     }
     const uint32_t *pk = key->polynomial(key->context, component, index);
@@ -440,26 +460,34 @@ static cm_status emit_asymmetric(const cm_public_key *key, const layout *parts, 
     return status;
 }
 
-static cm_status encrypt_asymmetric(cm_device *device, const cm_public_key *key, cm_message_source *source,
-                                    void *arena, size_t arena_bytes, cm_emitter *emitter)
+/* CM_ERR_ARENA for an arena that is not ours to touch. */
+static cm_status open_asymmetric(const cm_public_key *key, const cm_message_source *source, void *arena,
+                                 size_t arena_bytes, layout *parts)
 {
-    if (!key || key->key_id == 0 || !key->polynomial || !cm_emitter_usable(emitter)) {
+    if (!key || key->key_id == 0 || !key->polynomial) {
         return CM_ERR_ARGUMENT;
     }
+    const cm_status status = open_arena(key->params, source, 2, arena, arena_bytes, parts);
+    return status == CM_OK && flat_key_in_arena(key, arena, arena_bytes) ? CM_ERR_ARENA : status;
+}
+
+cm_status cm_encrypt_asymmetric(cm_device *device, const cm_public_key *key, cm_message_source *source,
+                                void *arena, size_t arena_bytes, cm_emitter *emitter)
+{
     layout parts;
-    cm_status status = open_arena(key->params, source, 2, arena, arena_bytes, &parts);
+    cm_status status = cm_emitter_usable(emitter) ? open_asymmetric(key, source, arena, arena_bytes, &parts)
+                                                  : CM_ERR_ARGUMENT;
+    if (status == CM_ERR_ARENA) {
+        return status;
+    }
     if (status == CM_OK) {
         status = begin(device, key->params, key->key_id, CM_XOF_NONE, source, arena, emitter, &parts);
     }
     if (status == CM_OK) {
         status = emit_asymmetric(key, &parts, emitter);
     }
-    return status == CM_OK ? emitter->end(emitter) : status;
-}
-
-cm_status cm_encrypt_asymmetric(cm_device *device, const cm_public_key *key, cm_message_source *source,
-                                void *arena, size_t arena_bytes, cm_emitter *emitter)
-{
-    return leave_clean(encrypt_asymmetric(device, key, source, arena, arena_bytes, emitter), arena,
-                       arena_bytes);
+    if (status == CM_OK) {
+        status = emitter->end(emitter);
+    }
+    return leave_clean(status, arena, arena_bytes);
 }
