@@ -325,7 +325,14 @@ static void a_reader_refuses_a_set_whose_primes_or_degree_are_none(void)
         prime.q = wrong[i];
         CHECK(cm_frame_parse(bytes, length, &set, &frame) == CM_ERR_PARAMS);
     }
-    prime.q = params->primes[0].q;
+    /* The special prime sizes the frames of public keys. */
+    cm_prime primes[2] = {params->primes[0], params->primes[0]};
+    set.primes = primes;
+    set.key_primes = 2;
+    CHECK(cm_frame_parse(bytes, length, &set, &frame) == CM_OK);
+    primes[1].q = 0x40000001u;
+    CHECK(cm_frame_parse(bytes, length, &set, &frame) == CM_ERR_PARAMS);
+    set = *params;
     set.log2_n = 200;
     CHECK(cm_frame_parse(bytes, length, &set, &frame) == CM_ERR_PARAMS);
     set.log2_n = params->log2_n;

@@ -298,7 +298,7 @@ static bool readable(const cm_params *params)
         return false;
     }
     uint32_t any = 0;
-    for (unsigned i = 0; i < params->data_primes; i++) {
+    for (unsigned i = 0; i < params->key_primes; i++) {
         any |= params->primes[i].q;
     }
     return any >> 27 == 0;
