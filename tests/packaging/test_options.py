@@ -236,7 +236,7 @@ def test_asking_for_assembly_is_enough_to_get_it(way: str, tmp_path: Path) -> No
     core = "-mcpu=cortex-m4 -mthumb"
     name, _, value = way.partition("=")
     flags = f"{name}={core} {value}" if "C_FLAGS" in name else f"-DCMAKE_C_FLAGS={core}"
-    options = (*(f"-D{setting}" for setting in target), f"-DCMAKE_ASM_FLAGS={core}", flags, way)
+    options = (*(f"-D{setting}" for setting in target), flags, way)
     command = (
         "cmake",
         "-S",
@@ -261,12 +261,19 @@ def test_short_enums_are_refused_where_no_abi_has_them() -> None:
     assert "cm_enums_are_ints_build_without_short_enums" in refused.stderr
 
 
+HEADERS = sorted((REPOSITORY / "core/include/ciphermote").glob("*.h"))
+WITH_STRUCTS = [header.stem for header in HEADERS if re.search(r"^(typedef )?struct cm_", header.read_text(), re.M)]
+
+
 @pytest.mark.parametrize("alignment", [1, 2, 4])
-def test_packed_structs_are_refused(alignment: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", WITH_STRUCTS)
+def test_packed_structs_are_refused_by_each_header(name: str, alignment: int, tmp_path: Path) -> None:
+    """Also where another header, which is not packed, was included before."""
     source = tmp_path / "packed.c"
     source.write_text(
-        f'#pragma pack(push, {alignment})\n#include "ciphermote/ciphermote.h"\n#pragma pack(pop)\n'
+        f'#include "ciphermote/status.h"\n#pragma pack(push, {alignment})\n'
+        f'#include "ciphermote/{name}.h"\n#pragma pack(pop)\n'
     )
     command = ["gcc", "-std=c11", "-fsyntax-only", f"-I{REPOSITORY / 'core/include'}", str(source)]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert "cm_structs_are_aligned_include_without_packing" in refused.stderr
+    assert f"cm_structs_of_{name}_are_aligned_include_it_without_packing" in refused.stderr

@@ -23,6 +23,8 @@
 extern "C" {
 #endif
 
+CM_REFUSE_PACKING(accelerator);
+
 /*
  * How to reach an accelerator. Registers are those of rtl/accelerator/registers.md. A packet is n words: one goes out
  * with TLAST in its last beat, word 0 at the lowest bits of the first. When send returns, the words' memory may be used anew.

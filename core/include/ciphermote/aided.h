@@ -40,6 +40,8 @@
 extern "C" {
 #endif
 
+CM_REFUSE_PACKING(aided);
+
 /*
  * What all rounds have in common. Values go out as they come in: of one number type, in one encoding. BFV is encrypted in NTT
  * form, with 2 bytes a value in the arena if the number has 16 bits, else with 4.

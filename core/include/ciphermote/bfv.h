@@ -23,6 +23,8 @@
 extern "C" {
 #endif
 
+CM_REFUSE_PACKING(bfv);
+
 typedef enum cm_bfv_encoding {
     CM_BFV_BATCH = 1,       /* n slots, added and multiplied each for itself; t is a prime and 1 mod 2n */
     CM_BFV_COEFFICIENTS = 2 /* the n coefficients themselves; any t */

@@ -24,6 +24,8 @@
 extern "C" {
 #endif
 
+CM_REFUSE_PACKING(ckks);
+
 typedef enum cm_slots {
     CM_SLOTS_REAL = 1,   /* a slot is one number */
     CM_SLOTS_COMPLEX = 2 /* a slot is two numbers: real part, imaginary part */

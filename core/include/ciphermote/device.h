@@ -23,6 +23,8 @@
 extern "C" {
 #endif
 
+CM_REFUSE_PACKING(device);
+
 #define CM_DEVICE_SECRET_BYTES 32
 
 /* What the platform gives. Each callback returns 0 on success and anything else on failure; context is handed back. */

@@ -19,6 +19,8 @@
 extern "C" {
 #endif
 
+CM_REFUSE_PACKING(emitter);
+
 /* BFV and CKKS as in SEAL's bytes. A public key is an encryption of zero at all primes, of no scheme. */
 typedef enum cm_scheme { CM_PUBLIC_KEY = 0, CM_BFV = 1, CM_CKKS = 2 } cm_scheme;
 

@@ -17,6 +17,8 @@
 extern "C" {
 #endif
 
+CM_REFUSE_PACKING(expander);
+
 #define CM_EXPANDER_STATE_BYTES 320
 
 /* Treat as opaque. */

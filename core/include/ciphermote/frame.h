@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+CM_REFUSE_PACKING(frame);
+
 #define CM_FRAME_VERSION 1
 #define CM_FRAME_HEADER_BYTES 44
 #define CM_FRAME_CRC_BYTES 4

@@ -14,9 +14,13 @@
 
 #include <stdint.h>
 
+#include "ciphermote/status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+CM_REFUSE_PACKING(params);
 
 /* A prime q and what its Montgomery arithmetic needs, with R = 2^32. All values are below q but neg_q_inv. */
 typedef struct cm_prime {

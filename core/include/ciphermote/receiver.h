@@ -18,6 +18,8 @@
 extern "C" {
 #endif
 
+CM_REFUSE_PACKING(receiver);
+
 typedef struct cm_receiver cm_receiver;
 struct cm_receiver {
     /* info is the sender's: what is needed later must be copied. A seed comes as component 1 at prime 0 and tile 0. */

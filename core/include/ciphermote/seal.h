@@ -11,6 +11,8 @@
 extern "C" {
 #endif
 
+CM_REFUSE_PACKING(seal);
+
 typedef enum cm_seal_form {
     CM_SEAL_FULL = 1,  /* both components; loads everywhere */
     CM_SEAL_SEEDED = 2 /* c0 and the seed, which SEAL expands: symmetric, SHAKE256 or BLAKE2Xb only */

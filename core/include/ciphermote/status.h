@@ -52,11 +52,7 @@ typedef enum cm_status {
 typedef char cm_enums_are_ints_build_without_short_enums[sizeof(cm_status) == sizeof(int) ? 1 : -1];
 #endif
 
-/* Packed structs would have other layouts than the library's. */
-typedef struct cm_unpacked {
-    char first;
-    uint64_t second;
-} cm_unpacked;
+/* Packed structs would have other layouts than the library's: each header with structs asks for itself. */
 #if defined(__AVR__)
 #define CM_ALIGNMENT_OF_64_BITS 1
 #elif defined(__i386__)
@@ -64,8 +60,13 @@ typedef struct cm_unpacked {
 #else
 #define CM_ALIGNMENT_OF_64_BITS 8
 #endif
-typedef char cm_structs_are_aligned_include_without_packing
-    [offsetof(cm_unpacked, second) == CM_ALIGNMENT_OF_64_BITS ? 1 : -1];
+#define CM_REFUSE_PACKING(header) \
+    typedef struct cm_unpacked_##header { \
+        char first; \
+        uint64_t second; \
+    } cm_unpacked_##header; \
+    typedef char cm_structs_of_##header##_are_aligned_include_it_without_packing \
+        [offsetof(cm_unpacked_##header, second) == CM_ALIGNMENT_OF_64_BITS ? 1 : -1]
 
 /* One sentence for people: what happened and what to do. Never null; static storage. */
 const char *cm_status_text(cm_status status);
