@@ -10,6 +10,7 @@ anything else, or a file that was changed since, is left as it is.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import re
 import shutil
@@ -112,9 +113,12 @@ def assemble(folder: Path) -> Path:
 
 
 def main() -> int:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/arduino/Ciphermote"
+    parser = argparse.ArgumentParser(description="Assemble the Arduino library.")
+    parser.add_argument(
+        "folder", type=Path, nargs="?", default=ROOT / "build/arduino/Ciphermote", help="where it shall lie"
+    )
     try:
-        print(f"The Arduino library is {assemble(folder)}.")
+        print(f"The Arduino library is {assemble(parser.parse_args().folder)}.")
     except LibraryError as error:
         print(error, file=sys.stderr)
         return 1
