@@ -53,6 +53,17 @@ DEFAULT_FEATURE_BOUND = 16.0
 _FORMAT = "ciphermote-linear-model"
 _FORMAT_VERSION = 1
 _FIELDS = ("format", "version", "labels", "weights", "bias")
+_TEXT, _INTEGER, _REAL = "U", "iu", "fiu"
+"""What an array may be, in numpy's kinds of types."""
+_TYPES = {_TEXT: "text", _INTEGER: "an integer of at most 64 bits", _REAL: "real numbers of at most 64 bits"}
+_ARRAYS = {
+    "format": (_TEXT, 0),
+    "version": (_INTEGER, 0),
+    "labels": (_TEXT, 1),
+    "weights": (_REAL, 2),
+    "bias": (_REAL, 1),
+}
+"""The arrays of an .npz: their kinds and dimensions."""
 _HOW = (
     f'give a JSON object with format ("{_FORMAT}"), version ({_FORMAT_VERSION}), labels (a name for each '
     "class, or none), weights (a row of numbers for each class) and bias (a number for each class), or what "
@@ -201,7 +212,7 @@ class LinearModel:
             return cls.from_json(content)
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                fields: dict[str, Any] = {name: _stored_array(archive, f"{name}.npy") for name in _FIELDS}
+                fields: dict[str, Any] = {name: _stored_array(archive, name) for name in _FIELDS}
             fields["format"], fields["version"] = str(fields["format"]), int(fields["version"])
         except Exception as error:  # zipfile and numpy each have their own errors for damaged bytes
             raise ParameterError(
@@ -212,23 +223,31 @@ class LinearModel:
 
 
 def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """An array of an .npz, as numpy.load would give it but for numbers that claim what is not there.
+    """The array `name` of an .npz, as numpy.load would give it, but only of what `name` may be (_ARRAYS).
 
-    numpy.load unpacks a thousandfold, and allocates whatever shape a header claims.
+    numpy.load unpacks a thousandfold, and allocates whatever shape a header claims; an array of objects over
+    a file's bytes would hold pointers of its sender's choice. ValueError.
     """
-    member = archive.getinfo(name)
+    member = archive.getinfo(f"{name}.npy")
     if member.compress_type != zipfile.ZIP_STORED:
         raise ValueError(f"{name} is compressed: save it with LinearModel.save, which does not compress")
     content = io.BytesIO(archive.read(member))
     if np.lib.format.read_magic(content) != (1, 0):
         raise ValueError(f"{name} is of another version than 1.0")
     shape, by_columns, dtype = np.lib.format.read_array_header_1_0(content)
+    kinds, dimensions = _ARRAYS[name]
+    if dtype.kind not in kinds or (dtype.kind != "U" and dtype.itemsize > 8):
+        raise ValueError(f"{name} is of type {dtype.str}, not {_TYPES[kinds]}")
+    if len(shape) != dimensions:
+        raise ValueError(f"{name} has {len(shape)} dimensions, not {dimensions}")
     values = content.read()
     if dtype.itemsize == 0 or math.prod(shape) * dtype.itemsize != len(values):
         raise ValueError(f"{name} has {len(values)} bytes, which are no {dtype} of shape {list(shape)}")
-    code_points = np.frombuffer(values, np.dtype(np.uint32).newbyteorder(dtype.byteorder), len(values) // 4)
-    if dtype.kind == "U" and (code_points > sys.maxunicode).any():
-        raise ValueError(f"{name} is no text, though numpy would make strings of it")
+    if dtype.kind == "U":
+        number = np.dtype(np.uint32).newbyteorder(dtype.byteorder)
+        code_points = np.frombuffer(values, number, len(values) // 4)
+        if (code_points > sys.maxunicode).any():
+            raise ValueError(f"{name} is no text, though numpy would make strings of it")
     return np.ndarray(shape, dtype, values, order="F" if by_columns else "C")
 
 

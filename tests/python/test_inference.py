@@ -8,6 +8,8 @@ import json
 import math
 import re
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 from contextlib import suppress
@@ -243,9 +245,9 @@ def refused_in_little_memory(path: Path, reason: str) -> None:
 
 def test_a_model_file_cannot_claim_more_memory_than_it_fills(tmp_path: Path) -> None:
     path = tmp_path / "model.npz"
-    rest = {"format": "ciphermote-linear-model", "version": 1, "labels": [], "bias": [1.0]}
+    rest = {"format": "ciphermote-linear-model", "version": 1, "labels": np.array([], np.str_), "bias": [1.0]}
     np.savez_compressed(path, weights=np.zeros((1, 1 << 24)), **rest)
-    refused_in_little_memory(path, "weights.npy is compressed|format.npy is compressed")
+    refused_in_little_memory(path, "format is compressed")
     np.savez(path, weights=np.zeros((1, 8)), **rest)
     honest = path.read_bytes()
     with zipfile.ZipFile(io.BytesIO(honest)) as archive:
@@ -255,7 +257,7 @@ def test_a_model_file_cannot_claim_more_memory_than_it_fills(tmp_path: Path) -> 
         ("weights.npy", b"(1, 8), }" + 18 * b" ", b"(268435456, 268435456), }  "),
         ("weights.npy", b"(1, 8), }" + 2 * b" ", b"(-1, -8), }"),
         ("weights.npy", b"<f8", b"|O8"),
-        ("labels.npy", b"'<f8'", b"'<U0'"),
+        ("labels.npy", b"'<U1'", b"'<U0'"),
     ):
         assert old in arrays[name]
         with zipfile.ZipFile(path, "w") as archive:
@@ -266,6 +268,101 @@ def test_a_model_file_cannot_claim_more_memory_than_it_fills(tmp_path: Path) -> 
         path.write_bytes(honest[:at] + b"\xff\xff\xff\x7f" + honest[at + 4 :])
         with suppress(ParameterError):
             LinearModel.load(path)
+
+
+ARRAYS = {
+    "format": np.array("ciphermote-linear-model"),
+    "version": np.array(1),
+    "labels": np.array(["no", "yes"]),
+    "weights": np.array([[1.0, 2.0], [3.0, 4.0]]),
+    "bias": np.array([0.5, 1.5]),
+}
+LOAD = """
+import sys
+from ciphermote.errors import ParameterError
+from ciphermote.inference import LinearModel
+try:
+    LinearModel.load(sys.argv[1])
+except ParameterError as error:
+    print(error)
+"""
+
+
+def load_elsewhere(path: Path) -> str:
+    """The refusal of a process of its own, which may crash."""
+    loader = subprocess.run([sys.executable, "-c", LOAD, path], capture_output=True, text=True, check=False)
+    assert loader.returncode == 0, (loader.returncode, loader.stderr[-300:])
+    return loader.stdout
+
+
+def write_npz(path: Path, arrays: dict[str, NDArray[np.generic]], retyped: str = "", descr: str = "") -> None:
+    """The arrays as numpy saves them, but for the type that the header of one claims."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            content = io.BytesIO()
+            header = np.lib.format.header_data_from_array_1_0(array)
+            np.lib.format.write_array_header_1_0(
+                content, header | {"descr": descr} if name == retyped else header
+            )
+            archive.writestr(f"{name}.npy", content.getvalue() + array.tobytes())
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("descr", ["|O", [("a", "|O")], ("|O", (1,)), "|V8"], ids=str)
+def test_no_array_of_a_model_has_pointers_from_its_file(tmp_path: Path, name: str, descr: str) -> None:
+    path = tmp_path / "model.npz"
+    shape = ARRAYS[name].shape
+    pointers = np.full(shape, 0x4141414141414141, dtype="<u8")
+    write_npz(path, ARRAYS | {name: pointers}, name, descr)
+    assert f"{name} is of type" in load_elsewhere(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("weights", ARRAYS["weights"] * 1j, "weights is of type <c16, not real numbers"),
+        ("weights", np.array([["1", "2"], ["3", "4"]]), "weights is of type <U1"),
+        ("weights", np.array([[b"1", b"2"], [b"3", b"4"]]), "weights is of type |S1"),
+        ("weights", ARRAYS["weights"] > 2, "weights is of type |b1"),
+        ("weights", ARRAYS["weights"].astype("<M8[s]"), "weights is of type <M8[s]"),
+        ("weights", ARRAYS["weights"].astype("<m8[s]"), "weights is of type <m8[s]"),
+        ("weights", ARRAYS["weights"].astype(np.complex64), "weights is of type <c8"),
+        ("weights", np.array([[1.0, np.inf], [3.0, 4.0]]), "not finite"),
+        ("bias", np.array([np.nan, 0.0]), "not finite"),
+        ("bias", ARRAYS["bias"].astype("<c16"), "bias is of type <c16"),
+        ("bias", ARRAYS["bias"] > 1, "bias is of type |b1"),
+        ("bias", ARRAYS["bias"][:, np.newaxis], "bias has 2 dimensions, not 1"),
+        ("labels", np.array([b"no", b"yes"]), "labels is of type |S3, not text"),
+        ("labels", np.array([1.0, 2.0]), "labels is of type <f8, not text"),
+        ("labels", np.array([["no"], ["yes"]]), "labels has 2 dimensions"),
+        ("format", np.array(b"ciphermote-linear-model"), "format is of type |S23, not text"),
+        ("version", np.array(1.0), "version is of type <f8, not an integer"),
+        ("version", np.array("1"), "version is of type <U1, not an integer"),
+        ("version", np.array(True), "version is of type |b1, not an integer"),
+    ],
+)
+def test_each_array_of_a_model_is_of_its_type_alone(
+    tmp_path: Path, name: str, value: NDArray[np.generic], reason: str
+) -> None:
+    path = tmp_path / "model.npz"
+    write_npz(path, ARRAYS | {name: value})
+    with pytest.raises(ParameterError, match=re.escape(reason)):
+        LinearModel.load(path)
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="no longer numbers here")
+def test_numbers_that_float64_would_cut_short_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    write_npz(path, ARRAYS | {"weights": ARRAYS["weights"].astype(np.longdouble)})
+    with pytest.raises(ParameterError, match="weights is of type .f"):
+        LinearModel.load(path)
+
+
+@pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f8", "|i1", "<i8", "|u1", ">u4"])
+def test_weights_of_every_real_type_are_read(tmp_path: Path, dtype: str) -> None:
+    path = tmp_path / "model.npz"
+    write_npz(path, ARRAYS | {"weights": ARRAYS["weights"].astype(dtype)})
+    assert (LinearModel.load(path).weights == ARRAYS["weights"]).all()
 
 
 @pytest.mark.parametrize("letter", [b"\0\0\x11\0", b"s\0\0o", b"\xff" * 4])
