@@ -52,7 +52,6 @@ DEFAULT_FEATURE_BOUND = 16.0
 
 _FORMAT = "ciphermote-linear-model"
 _FORMAT_VERSION = 1
-_FIELDS = ("format", "version", "labels", "weights", "bias")
 _TEXT, _INTEGER, _REAL = "U", "iu", "fiu"
 """What an array may be, in numpy's kinds of types."""
 _TYPES = {_TEXT: "text", _INTEGER: "an integer of at most 64 bits", _REAL: "real numbers of at most 64 bits"}
@@ -63,7 +62,7 @@ _ARRAYS = {
     "weights": (_REAL, 2),
     "bias": (_REAL, 1),
 }
-"""The arrays of an .npz: their kinds and dimensions."""
+"""What a model's file holds, and the kind and dimensions of each as an array of an .npz."""
 _HOW = (
     f'give a JSON object with format ("{_FORMAT}"), version ({_FORMAT_VERSION}), labels (a name for each '
     "class, or none), weights (a row of numbers for each class) and bias (a number for each class), or what "
@@ -76,7 +75,7 @@ class LinearModel:
     """scores = weights @ x + bias.
 
     weights: float64 [classes, features]; bias: float64 [classes]; labels: the classes' names, all different,
-    or none at all. ParameterError if the shapes do not fit or a number is not finite.
+    or none at all. ParameterError if the shapes do not fit, or what should be a finite real number is none.
     """
 
     weights: NDArray[np.float64]
@@ -84,8 +83,7 @@ class LinearModel:
     labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        weights = np.array(self.weights, dtype=np.float64)
-        bias = np.array(self.bias, dtype=np.float64)
+        weights, bias = _real_numbers(self.weights), _real_numbers(self.bias)
         if weights.ndim != 2 or 0 in weights.shape or bias.shape != (len(weights),):
             raise ParameterError(
                 "A linear model has weights [classes, features] and bias [classes], not "
@@ -160,23 +158,22 @@ class LinearModel:
             found = json_text.parse(text)
         except ValueError as error:
             raise ParameterError(f"The linear model is no JSON ({error}): {_HOW}.") from None
-        if not isinstance(found, dict):
-            raise ParameterError(f"The linear model is JSON, but no object: {_HOW}.")
-        return cls._from_fields(found)
+        return cls.from_fields(found)
 
     @classmethod
-    def _from_fields(cls, fields: dict[str, Any]) -> LinearModel:
-        if missing := [name for name in _FIELDS if name not in fields]:
+    def from_fields(cls, fields: Any) -> LinearModel:
+        """The model in what JSON of to_json holds. ParameterError if there is none."""
+        if not isinstance(fields, dict):
+            raise ParameterError(f"The linear model is JSON, but no object: {_HOW}.")
+        if missing := [name for name in _ARRAYS if name not in fields]:
             raise ParameterError(f"The linear model lacks {', '.join(missing)}: {_HOW}.")
-        if fields["format"] != _FORMAT or fields["version"] != _FORMAT_VERSION:
-            raise ParameterError(f"The file is no linear model of version {_FORMAT_VERSION}: {_HOW}.")
+        _check_format(fields["format"], fields["version"])
         try:
-            weights = np.asarray(fields["weights"], dtype=np.float64)
-            bias = np.asarray(fields["bias"], dtype=np.float64)
-            if not isinstance(fields["labels"], list | np.ndarray):
-                raise TypeError
-            labels = tuple(json_text.string(label) for label in fields["labels"])
-        except (TypeError, ValueError, OverflowError):
+            rows = [json_text.numbers(row) for row in json_text.array(fields["weights"])]
+            weights = np.array(rows, dtype=np.float64)
+            bias = np.array(json_text.numbers(fields["bias"]), dtype=np.float64)
+            labels = tuple(json_text.string(label) for label in json_text.array(fields["labels"]))
+        except (ValueError, OverflowError):
             raise ParameterError(
                 "The linear model's weights or bias are no tables of numbers, or its labels no list of "
                 f"names: {_HOW}."
@@ -212,14 +209,33 @@ class LinearModel:
             return cls.from_json(content)
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
-                fields: dict[str, Any] = {name: _stored_array(archive, name) for name in _FIELDS}
-            fields["format"], fields["version"] = str(fields["format"]), int(fields["version"])
+                arrays = {name: _stored_array(archive, name) for name in _ARRAYS}
         except Exception as error:  # zipfile and numpy each have their own errors for damaged bytes
             raise ParameterError(
                 f"The linear model {path} is damaged or no .npz of one ({error}): write it with "
                 "LinearModel.save."
             ) from None
-        return cls._from_fields(fields)
+        _check_format(arrays["format"].item(), arrays["version"].item())
+        return cls(arrays["weights"], arrays["bias"], tuple(arrays["labels"].tolist()))
+
+
+def _check_format(name: Any, version: Any) -> None:
+    if name != _FORMAT or type(version) is not int or version != _FORMAT_VERSION:
+        raise ParameterError(f"The file is no linear model of version {_FORMAT_VERSION}: {_HOW}.")
+
+
+def _real_numbers(values: ArrayLike) -> NDArray[np.float64]:
+    """A copy. ParameterError for truth values, text and complex numbers, of which numpy makes numbers too."""
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind in _REAL:
+            return found.astype(np.float64)
+    except ValueError:
+        pass
+    raise ParameterError(
+        "A linear model's weights and biases are tables of real numbers: give no truth values, text or "
+        "complex numbers, and rows of one length."
+    )
 
 
 def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:

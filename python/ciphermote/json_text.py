@@ -41,6 +41,21 @@ def string(value: Any) -> str:
     return value
 
 
+def array(value: Any) -> list[Any]:
+    """A list. ValueError for anything else."""
+    if not isinstance(value, list):
+        raise ValueError("no list")
+    return value
+
+
+def numbers(value: Any) -> list[int | float]:
+    """A list of numbers. ValueError for anything else, booleans and numbers in quotes included."""
+    found = array(value)
+    if not {type(number) for number in found} <= {int, float}:
+        raise ValueError("no list of numbers")
+    return found
+
+
 def hexadecimal_u64(value: Any) -> int:
     """16 hexadecimal digits, as key ids are written. ValueError for anything else."""
     if not re.fullmatch(r"[0-9a-f]{16}", string(value)):

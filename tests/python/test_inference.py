@@ -219,6 +219,17 @@ def test_a_model_that_is_none_is_refused_with_the_form_of_one(tmp_path: Path) ->
         (json.dumps({**good, "version": 2}), "no linear model of version 1"),
         (json.dumps({**good, "bias": "x"}), "no tables of numbers"),
         (json.dumps({**good, "labels": {"rest": 1, "walk": 2}}), "no list of names"),
+        (json.dumps({**good, "version": True}), "no linear model of version 1"),
+        (json.dumps({**good, "weights": {"0": [1, 2, 3], "1": [4, 5, 6]}}), "no tables of numbers"),
+        *(
+            (json.dumps({**good, **change}), "no tables of numbers")
+            for no_number in (True, False, "1", None, [1], {})
+            for change in (
+                {"weights": [[1, 2, 3], [4, no_number, 6]]},
+                {"weights": [[no_number] * 3] * 2},
+                {"bias": [no_number, 0.5]},
+            )
+        ),
     ):
         path.write_text(content)
         with pytest.raises(ParameterError, match=reason) as caught:
@@ -231,6 +242,24 @@ def test_a_model_that_is_none_is_refused_with_the_form_of_one(tmp_path: Path) ->
 def test_labels_tell_classes_apart(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="label 'walk' more than once"):
         LinearModel(np.ones((3, 2)), np.zeros(3), ("walk", "rest", "walk"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([[True, False]]),
+        [["1", "2"]],
+        np.array([[1.0, 2.0]]) * 1j,
+        np.array([[1, 2]], dtype=object),
+        np.array([[1, 2]], dtype="<M8[s]"),
+        [[[1.0], [2.0, 3.0]]],
+    ],
+)
+def test_weights_and_biases_are_numbers_alone(values: NDArray[np.generic]) -> None:
+    with pytest.raises(ParameterError, match="real numbers"):
+        LinearModel(values, [0.0])
+    with pytest.raises(ParameterError, match="real numbers"):
+        LinearModel([[1.0]], values[0])
 
 
 def refused_in_little_memory(path: Path, reason: str) -> None:
@@ -354,7 +383,7 @@ def test_each_array_of_a_model_is_of_its_type_alone(
 def test_numbers_that_float64_would_cut_short_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.npz"
     write_npz(path, ARRAYS | {"weights": ARRAYS["weights"].astype(np.longdouble)})
-    with pytest.raises(ParameterError, match="weights is of type .f"):
+    with pytest.raises(ParameterError, match=r"weights is of type .f"):
         LinearModel.load(path)
 
 
