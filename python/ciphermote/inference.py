@@ -29,6 +29,7 @@ import json
 import math
 import struct
 import sys
+import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
@@ -74,8 +75,9 @@ _HOW = (
 class LinearModel:
     """scores = weights @ x + bias.
 
-    weights: float64 [classes, features]; bias: float64 [classes]; labels: the classes' names, all different,
-    or none at all. ParameterError if the shapes do not fit, or what should be a finite real number is none.
+    weights: float64 [classes, features]; bias: float64 [classes]; labels: the classes' names, printable and
+    all different, or none at all. ParameterError if the shapes do not fit, or what should be a finite real
+    number is none.
     """
 
     weights: NDArray[np.float64]
@@ -97,16 +99,13 @@ class LinearModel:
             raise ParameterError(
                 f"{len(self.labels)} labels are given for {len(weights)} classes: give all or none."
             )
-        if repeated := [label for label, count in Counter(map(str, self.labels)).items() if count > 1]:
-            raise ParameterError(
-                f"The linear model has the label {repeated[0]!r} more than once, so nobody could tell those "
-                "classes apart: give each its own."
-            )
+        labels = tuple(str(label) for label in self.labels)
+        _check_labels(labels)
         weights.setflags(write=False)
         bias.setflags(write=False)
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "bias", bias)
-        object.__setattr__(self, "labels", tuple(str(label) for label in self.labels))
+        object.__setattr__(self, "labels", labels)
 
     @property
     def classes(self) -> int:
@@ -123,7 +122,7 @@ class LinearModel:
         digest = hashlib.blake2b(struct.pack("<QQ", self.classes, self.features), digest_size=32)
         digest.update(self.weights.astype("<f8").tobytes() + self.bias.astype("<f8").tobytes())
         for label in self.labels:
-            text = label.encode("utf-8", "surrogatepass")
+            text = label.encode()
             digest.update(struct.pack("<Q", len(text)) + text)
         return int.from_bytes(digest.digest()[:8], "little")
 
@@ -222,6 +221,23 @@ class LinearModel:
 def _check_format(name: Any, version: Any) -> None:
     if name != _FORMAT or type(version) is not int or version != _FORMAT_VERSION:
         raise ParameterError(f"The file is no linear model of version {_FORMAT_VERSION}: {_HOW}.")
+
+
+def _check_labels(labels: tuple[str, ...]) -> None:
+    """ParameterError unless they differ in print: what is not printable is not shown, and one accented letter
+    can be written as one character or as two."""
+    for label in labels:
+        if not label.isprintable() or label.strip() != label or not label:
+            raise ParameterError(
+                f"The linear model's label {label!a} is empty, or has characters that are not printable or "
+                "spaces at its ends, so it could look like another: give a name in print."
+            )
+    shown = Counter(unicodedata.normalize("NFC", label) for label in labels)
+    if repeated := [label for label, count in shown.items() if count > 1]:
+        raise ParameterError(
+            f"The linear model has the label {repeated[0]!r} more than once, so nobody could tell those "
+            "classes apart: give each its own."
+        )
 
 
 def _real_numbers(values: ArrayLike) -> NDArray[np.float64]:

@@ -242,6 +242,47 @@ def test_a_model_that_is_none_is_refused_with_the_form_of_one(tmp_path: Path) ->
 def test_labels_tell_classes_apart(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="label 'walk' more than once"):
         LinearModel(np.ones((3, 2)), np.zeros(3), ("walk", "rest", "walk"))
+    with pytest.raises(ParameterError, match="more than once"):
+        LinearModel(np.ones((2, 2)), np.zeros(2), ("caf\u00e9", "cafe\u0301"))
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "",
+        " ",
+        "rest ",
+        " rest",
+        "re\u200bst",
+        "\ud800",
+        "re\nst",
+        "re\x1b[2Kst",
+        "re\u00a0st",
+        "rest\u202e",
+        "\ufeff",
+    ],
+)
+def test_labels_that_could_look_like_another_are_refused(tmp_path: Path, label: str) -> None:
+    with pytest.raises(ParameterError, match="label") as caught:
+        LinearModel(np.ones((2, 2)), np.zeros(2), ("rest", label))
+    assert str(caught.value).isprintable() and str(caught.value).isascii()
+    good = LinearModel(np.ones((2, 2)), np.zeros(2), ("rest", "walk"))
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(json.loads(good.to_json()) | {"labels": ["rest", label]}))
+    with pytest.raises(ParameterError, match="not printable"):
+        LinearModel.load(path)
+    if label.rstrip("\ud800"):
+        write_npz(path.with_suffix(".npz"), ARRAYS | {"labels": np.array(["rest", label])})
+        with pytest.raises(ParameterError, match="not printable"):
+            LinearModel.load(path.with_suffix(".npz"))
+
+
+def test_labels_are_in_any_script_and_may_have_spaces_within(tmp_path: Path) -> None:
+    labels = ("at rest", "\u6b69\u304f", "\u0431\u0435\u0433", "caf\u00e9")
+    model = LinearModel(np.ones((4, 2)), np.zeros(4), labels)
+    for name in ("model.json", "model.npz"):
+        model.save(tmp_path / name)
+        assert LinearModel.load(tmp_path / name).labels == labels
 
 
 @pytest.mark.parametrize(
