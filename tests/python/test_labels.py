@@ -37,6 +37,7 @@ T = 40961
 BATCH, COEFFICIENTS = 1, 2
 X = np.random.default_rng(3).uniform(-1, 1, 12).astype(np.float32)
 MODEL = LinearModel(np.random.default_rng(4).normal(size=(16, 12)) / 4, np.ones(16))
+OTHER = LinearModel(-MODEL.weights, MODEL.bias)
 """Of 16 classes: noise is left in 32 coefficients of a score, which is enough to be recognised."""
 Run = Callable[..., str]
 
@@ -138,7 +139,7 @@ def test_scores_are_shown_under_the_classes_of_their_own_model_alone(
     assert np.abs(np.array(list(shown["scores"].values())) - MODEL.scores(X)).max() < 0.01
     others = (
         LinearModel(MODEL.weights, np.zeros(16)),
-        LinearModel(-MODEL.weights, MODEL.bias),
+        OTHER,
         LinearModel(MODEL.weights, MODEL.bias, tuple("abcdefghijklmnop")),
         LinearModel(MODEL.weights[:3], MODEL.bias[:3]),
         LinearModel(MODEL.weights.reshape(12, 16), np.ones(12)),
@@ -154,6 +155,39 @@ def test_scores_are_shown_under_the_classes_of_their_own_model_alone(
     assert f"{MODEL.id:016x}" in run("inspect", score)
     assert f"{MODEL.id:016x}" in run("inspect", own)
     assert "scores of model" not in run("inspect", reading)
+
+
+def test_scores_are_not_scored_again(ours: House, tmp_path: Path, run: Run) -> None:
+    reading, score, again = (tmp_path / name for name in ("reading.ct", "score.ct", "again.ct"))
+    reading.write_bytes(ours.reading())
+    model = ours.folder / "model.json"
+    run("infer", ours.public, model, reading, "-o", score)
+    OTHER.save(tmp_path / "other.json")
+    for chosen in (model, tmp_path / "other.json"):
+        for more in (("--feature-bound", 1), ("--bare",), ()):
+            sentence = run("infer", ours.public, chosen, score, "-o", again, *more, code=1)
+            assert f"{score}: The ciphertext holds scores of model {MODEL.id:016x} already" in sentence
+            assert "`ciphermote adapt` wrote" in sentence
+            assert not again.exists()
+    sentence = run("infer", ours.public, model, reading, score, "-o", tmp_path / "both", code=1)
+    assert str(score) in sentence
+    assert [path.name for path in (tmp_path / "both").iterdir()] == [reading.name]
+
+
+def test_an_engine_scores_no_scores_and_adds_them_to_no_readings(ours: House, engine: Engine) -> None:
+    scores = engine.linear(ours.reading(), MODEL)
+    plan = plan_linear(MODEL, PARMS, SCALE)
+    already = f"holds scores of model {MODEL.id:016x} already"
+    for bound in (1, 16):
+        with pytest.raises(MismatchError, match=already):
+            engine.linear(scores, MODEL, feature_bound=bound)
+    with pytest.raises(MismatchError, match=already):
+        engine.evaluate(plan.program, scores)
+    good, refused = engine.linear_all([ours.reading(), scores], MODEL)
+    assert isinstance(good, bytes) and isinstance(refused, MismatchError)
+    for mixed in ([ours.reading(), scores], [scores, engine.linear(ours.reading(), OTHER)]):
+        with pytest.raises(MismatchError, match="Ciphertext 1 of the sum holds"):
+            engine.add(mixed)
 
 
 def test_files_of_two_keys_are_refused_where_they_meet(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
-from ciphermote.errors import CiphermoteError, EngineError
+from ciphermote.errors import CiphermoteError, EngineError, MismatchError
 from ciphermote.inference import DEFAULT_FEATURE_BOUND, LinearModel, LinearPlan, plan_linear
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
@@ -43,11 +43,13 @@ class Engine(ABC):
 
     @abstractmethod
     def add(self, ciphertexts: Iterable[Bytes]) -> bytes:
-        """The sum of one or more ciphertexts of equal key, scale and level. FrameError, EngineError."""
+        """The sum of one or more ciphertexts of equal key, scale and level, which hold readings or one
+        model's scores. FrameError, MismatchError, EngineError."""
 
     @abstractmethod
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
-        """What program makes of the ciphertext. FrameError, EngineError."""
+        """What program makes of the ciphertext. FrameError, EngineError; MismatchError too if it scores what
+        holds a model's scores already."""
 
     @abstractmethod
     def evaluate_all(
@@ -70,7 +72,8 @@ class Engine(ABC):
     ) -> bytes:
         """Score a ciphertext of packed features: slot s of the result holds class s mod plan.period.
 
-        feature_bound: the largest |feature| (see plan_linear). FrameError, ParameterError, EngineError.
+        feature_bound: the largest |feature| (see plan_linear). FrameError, ParameterError, EngineError;
+        MismatchError if it holds scores already.
         """
         result = self.linear_all([ciphertext], model, feature_bound=feature_bound)[0]
         if isinstance(result, CiphermoteError):
@@ -90,6 +93,7 @@ class Engine(ABC):
 
         def program(ciphertext: SealCiphertext) -> Program:
             nonlocal last
+            check_reading(ciphertext)
             scale, primes = kind = ciphertext.scale, ciphertext.primes
             if last is None or last[0] != kind:
                 last = kind, plan_linear(model, self.parms, scale, primes=primes, feature_bound=feature_bound)
@@ -104,6 +108,21 @@ class Engine(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def describe_content(ciphertext: SealCiphertext) -> str:
+    """For people: whether it holds scores, and of which model."""
+    model_id = ciphertext.model_id
+    return "no model's scores" if model_id is None else f"scores of model {model_id:016x}"
+
+
+def check_reading(ciphertext: SealCiphertext) -> None:
+    """MismatchError if it holds scores: those of scores would be shown under the model's classes."""
+    if ciphertext.model_id is not None:
+        raise MismatchError(
+            f"The ciphertext holds {describe_content(ciphertext)} already, and is no reading to score: give "
+            "the reading, as `ciphermote adapt` wrote it."
+        )
 
 
 def open_engine(

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ciphermote import seal_bytes
-from ciphermote.engine import Bytes, Engine, Progress
+from ciphermote.engine import Bytes, Engine, Progress, check_reading, describe_content
 from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
 from ciphermote.errors import CiphermoteError, EngineError, MismatchError
 from ciphermote.labels import check_key, detach
@@ -284,14 +284,16 @@ class SealEngine(Engine):
         known = key_id if self._all_named else None
         return seal_bytes.write_ciphertext(replace(found, key_id=known, model_id=model_id))
 
-    def _evaluated(self, program: Program, ciphertext: Bytes, key_id: int | None) -> bytes:
+    def _evaluated(self, program: Program, ciphertext: Bytes, checked: SealCiphertext) -> bytes:
+        if program.model_id is not None:
+            check_reading(checked)
         self._check_program(program)
         seal, _ = detach(ciphertext)
         result = self._run(lambda worker: worker.evaluate(program, seal))
-        return self._result(result, key_id, program.model_id)
+        return self._result(result, checked.key_id, program.model_id)
 
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
-        return self._evaluated(program, ciphertext, self.check(ciphertext).key_id)
+        return self._evaluated(program, ciphertext, self.check(ciphertext))
 
     def evaluate_all(
         self,
@@ -305,7 +307,7 @@ class SealEngine(Engine):
             checked = self.check(ciphertext)
             with planning:
                 wanted = program(checked)
-            return self._evaluated(wanted, ciphertext, checked.key_id)
+            return self._evaluated(wanted, ciphertext, checked)
 
         results: list[bytes | CiphermoteError] = [EngineError("Not evaluated.")] * len(ciphertexts)
         # One thread more than workers reads the next ciphertext while all of them compute.
@@ -338,6 +340,12 @@ class SealEngine(Engine):
                             raise MismatchError(
                                 f"Ciphertext {place} of the sum is of {_key_name(ciphertext)}, the first of "
                                 f"{_key_name(first)}: add up what is of one key."
+                            )
+                        if ciphertext.model_id != first.model_id:
+                            raise MismatchError(
+                                f"Ciphertext {place} of the sum holds {describe_content(ciphertext)}, "
+                                f"the first {describe_content(first)}: add up readings alone, or one model's "
+                                "scores."
                             )
                         if (ciphertext.scale, ciphertext.primes) != (first.scale, first.primes):
                             raise EngineError(
