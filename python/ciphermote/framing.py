@@ -9,6 +9,7 @@ is less than the largest frame, and one step's bytes.
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -64,11 +65,10 @@ class Gap:
 
 
 class _Candidate(NamedTuple):
-    """What may be a frame, from start to end. sum: the stream's check sum up to start."""
+    """What may be a frame, from start to end."""
 
     end: int
     start: int
-    sum: int
 
 
 class FrameFinder:
@@ -87,6 +87,8 @@ class FrameFinder:
         self._searched = 0
         self._summed, self._sum = 0, 0
         self._candidates: list[_Candidate] = []
+        self._sums: OrderedDict[int, int] = OrderedDict()
+        """By each candidate's start, ascending: the stream's check sum up to it."""
         self._aligned = True
         """A frame is to begin where the buffer begins."""
 
@@ -110,7 +112,7 @@ class FrameFinder:
     def finish(self) -> int:
         """The stream is over, and another may begin: how many bytes were left."""
         left = len(self._buffer)
-        self._candidates.clear()
+        self._forget_candidates()
         self._drop(self._end)
         self._searched = self._base
         self._aligned = True
@@ -123,10 +125,10 @@ class FrameFinder:
             first = self._candidates[0] if self._candidates else None
             if first and first.end <= self._end and (first.end - _CRC_BYTES <= start or not header_is_whole):
                 heappop(self._candidates)
-                if self._sound(first, start):
+                if self._sound(first, self._sums.pop(first.start), start):
                     yield from self._gap(first.start)
                     frame = self._bytes(first.start, first.end)
-                    self._candidates.clear()
+                    self._forget_candidates()
                     self._drop(first.end)
                     self._searched = first.end
                     self._aligned = True
@@ -135,7 +137,7 @@ class FrameFinder:
                 self._follow(start)
             else:
                 break
-        yield from self._gap(min([self._searched, *(c.start for c in self._candidates)]))
+        yield from self._gap(next(iter(self._sums), self._searched))
 
     @property
     def _end(self) -> int:
@@ -160,18 +162,24 @@ class FrameFinder:
         except _core.StatusError:
             return
         self._sum_to(start)
-        heappush(self._candidates, _Candidate(start + length, start, self._sum))
+        heappush(self._candidates, _Candidate(start + length, start))
+        self._sums[start] = self._sum
+
+    def _forget_candidates(self) -> None:
+        self._candidates.clear()
+        self._sums.clear()
 
     def _sum_to(self, position: int) -> None:
         self._sum = _core.crc32c(self._bytes(self._summed, position), self._sum)
         self._summed = position
 
-    def _sound(self, candidate: _Candidate, next_start: int) -> bool:
-        """Whether its check sum fits. The stream's sum stays before next_start, which may need it yet."""
+    def _sound(self, candidate: _Candidate, sum_before: int, next_start: int) -> bool:
+        """Whether its check sum fits, the stream's up to it being sum_before; that one stays before
+        next_start, which may need it yet."""
         check_sum_at = candidate.end - _CRC_BYTES
         self._sum_to(min(check_sum_at, next_start))
         total = _core.crc32c(self._bytes(self._summed, check_sum_at), self._sum)
-        own = total ^ _times(candidate.sum, _behind(check_sum_at - candidate.start))
+        own = total ^ _times(sum_before, _behind(check_sum_at - candidate.start))
         return own == int.from_bytes(self._bytes(check_sum_at, candidate.end), "little")
 
     def _gap(self, position: int) -> Iterator[Gap]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 import struct
+import sys
+from collections.abc import Callable
+from types import FrameType
 
 import numpy as np
 import pytest
@@ -147,6 +150,46 @@ def test_work_and_memory_a_byte_are_bounded_whatever_the_bytes(
     assert len(finder._candidates) <= most // HEADER_BYTES + 1
     assert headers <= len(stream) // HEADER_BYTES + 1
     assert summed <= 3 * len(stream)
+
+
+class Stop(Exception):
+    """Enough was counted."""
+
+
+def count_lines(run: Callable[[], object], most: int) -> int:
+    """How many lines of framing.py run, each step of a loop within a line too. Stop at more than most."""
+    lines = 0
+
+    def trace(frame_of: FrameType, event: str, argument: object) -> Callable[..., object] | None:
+        nonlocal lines
+        if frame_of.f_code.co_filename != framing.__file__:
+            return None
+        lines += 1
+        if lines > most:
+            raise Stop
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.parametrize("parameters", [SMALL, LARGE], ids=lambda p: p.name)
+def test_headers_that_lie_cost_no_more_work_a_byte_in_single_bytes(parameters: ParameterSet) -> None:
+    """Each leaves a place where a frame may begin yet: no byte may go through all of those."""
+    stream = lying_header(parameters) * 300
+    finder = FrameFinder(parameters)
+
+    def feed() -> None:
+        for at in range(len(stream)):
+            list(finder.feed(stream[at : at + 1]))
+
+    count_lines(feed, 60 * len(stream))
+    assert finder.may_begin
 
 
 @pytest.mark.parametrize("seed", range(30))
