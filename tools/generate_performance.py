@@ -329,7 +329,6 @@ def options_table(options: Results, kind: str) -> list[str]:
         header += [f"`{title}`: cycles", "RAM", "flash"]
         first += [f"{own.cycles:,}", f"{own.ram:,}", f"{own.flash:,}"]
     rows = [first]
-    noted = False
     for choice in choices:
         row = [f"`{choice}`"]
         for preset in PRESETS:
@@ -342,16 +341,13 @@ def options_table(options: Results, kind: str) -> list[str]:
                 row += ["**its own**", "", ""]
                 continue
             of, own = cost(options, name), base[preset]
-            note = "¹" if params["also"] else ""
-            noted = noted or bool(note)
             row += [
-                (relative_change(of.cycles, own.cycles) or "0") + note,
+                relative_change(of.cycles, own.cycles) or "0",
                 change(of.ram, own.ram) or "0",
                 change(of.flash, own.flash) or "0",
             ]
         rows.append(row)
-    lines = table(header, rows)
-    return [*lines, "", "¹ With `CM_CONFIG_SLOT_ORDER_COMPUTED`."] if noted else lines
+    return table(header, rows)
 
 
 def microbit_table(microbit: Results) -> list[str]:

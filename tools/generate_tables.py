@@ -257,7 +257,7 @@ def slot_order_source() -> str:
     lines += [
         "};",
         "",
-        "#if CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_FLASH",
+        "#if CM_SLOT_ORDER_TABLE",
         f"#define CM_P(x) ((x) >> ({MAX_LOG2_N + 1} - CM_CONFIG_MAX_LOG2_N) << 1 | ((x) & 1))",
         "#define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \\",
         "    " + ", ".join(f"CM_P(x{i})" for i in range(8)) + ", \\",

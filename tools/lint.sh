@@ -40,15 +40,14 @@ check "clang-format: ${#c_files[@]} files (make format mends)" \
     clang-format --dry-run -Werror --ferror-limit=5 "${c_files[@]}"
 # Not asked for: right shifts of negative numbers, arithmetic in every compiler we support (the C tests check it); the
 # linker's symbols in ports/, which cppcheck takes for separate objects; its legacy check, which uninitvar replaces.
-# The three macros name headers that a user may bring: there are none here. symbols.h pastes the options, some of which cppcheck
+# The two macros name headers that a user may bring: there are none here. symbols.h pastes the options, some of which cppcheck
 # takes for empty.
 mkdir -p build/cppcheck
 check "cppcheck: the C library and the ports" cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j 2 \
     --cppcheck-build-dir=build/cppcheck --enable=warning,performance,portability \
-    --suppress=preprocessorErrorDirective:core/src/ring/ring.c \
     --suppress=preprocessorErrorDirective:core/include/ciphermote/symbols.h \
     --suppress=shiftTooManyBitsSigned '--suppress=comparePointers:ports/*' --suppress=legacyUninitvar \
-    -U CM_CONFIG_FILE -U CM_ARCH_HEADER -U CM_CONFIG_NTT_ROOTS_HEADER \
+    -U CM_CONFIG_FILE -U CM_ARCH_HEADER \
     -I core/include -I core/src -I ports/app -I ports/health core/src ports
 check "shellcheck: ${#shell_scripts[@]} scripts" shellcheck .ci/run "${shell_scripts[@]}"
 check "ruff: Python" "$ruff" check --quiet --output-format=concise .

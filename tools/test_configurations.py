@@ -32,14 +32,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-import generate_roots
-
 REPOSITORY = Path(__file__).resolve().parent.parent
 OUTPUT = REPOSITORY / "build" / "configurations"
 CONFIG = REPOSITORY / "core" / "include" / "ciphermote" / "config.h"
-ROOTS_HEADER = OUTPUT / "roots.h"
-ROOTS_SETS = ("n1024_q26", "n4096_q26x3_p27")
-"""In flash where roots are; those of other sets are computed all the same, so both ways are taken."""
 FOLDERS = ("core/include", "core/src", "tests/core", "tests")
 COMPILE = (
     *("gcc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wstrict-prototypes"),
@@ -62,34 +57,32 @@ class Option:
 
 
 def option(name: str, *values: int | str, crossed: bool = True) -> Option:
-    """Words are the ends of names: RAM of CM_CONFIG_SLOT_ORDER is CM_CONFIG_SLOT_ORDER_RAM."""
+    """Words are the ends of names: WORD of CM_CONFIG_CRC_TABLE is CM_CONFIG_CRC_TABLE_WORD."""
     texts = (str(value) if isinstance(value, int) else f"{name}_{value}" for value in values)
     return Option(name, tuple(texts), crossed)
 
 
 OPTIONS = (
     option("CM_CONFIG_LOG2_TILES", 0, 1, 2, 3, 4),
-    option("CM_CONFIG_WHOLE_PRODUCTS", 0, 1),
-    option("CM_CONFIG_NTT_ROOTS", "COMPUTED", "RAM", "FLASH", "FLASH_QUOTIENTS"),
+    option("CM_CONFIG_NTT_ROOTS", 0, 1),
     option("CM_CONFIG_STORE_NOISE", 0, 1),
     option("CM_CONFIG_TRANSFORMED_SECRET", 0, 1),
-    option("CM_CONFIG_XOF_SHAKE256", 1, 0),
-    option("CM_CONFIG_XOF_BLAKE2XB", 1, 0),
+    option("CM_CONFIG_SEAL_XOFS", 1, 0),
     option("CM_CONFIG_PRECISION_31", 1, 0),
     option("CM_CONFIG_PRECISION_63", 1, 0),
     option("CM_CONFIG_COMPLEX", 1, 0),
-    option("CM_CONFIG_SLOT_ORDER", "COMPUTED", "RAM", "FLASH"),
     option("CM_CONFIG_ENCODER_ROOTS", "FLASH", "COMPUTED"),
-    option("CM_CONFIG_CRC_TABLE", "NIBBLE", "BYTE", "WORD"),
+    option("CM_CONFIG_CRC_TABLE", "NIBBLE", "WORD"),
+    option("CM_CONFIG_PRESET", "NONE", "FAST", crossed=False),
     option("CM_CONFIG_MAX_LOG2_N", 12, 10, 11, 13, 14, crossed=False),
     option("CM_CONFIG_COUNTER_RESERVE", 16, 1, 65536, crossed=False),
-    option("CM_CONFIG_KEPT_NOISE", 0, 96, crossed=False),
     option("CM_CONFIG_WIPE_STACK_BYTES", 4096, 64, crossed=False),
     option("CM_CONFIG_SMALL", 0, 1, crossed=False),
+    option("CM_KEPT_NOISE", 0, 96, crossed=False),
 )
+"""Of the presets FAST alone brings what is no option, the table of the slots' order. CM_KEPT_NOISE is private, and AVR's."""
 
 NOT_OPTIONS = {
-    "CM_CONFIG_PRESET": "a name for some of the combinations: tools/test_matrix.py builds each",
     "CM_CONFIG_ASM": "the target's: --qemu builds with it and without",
     "CM_CONFIG_ACCELERATOR": "needs one: rtl/tests/test_codesign.py builds with a simulated one",
 }
@@ -107,28 +100,8 @@ class Rule:
 
 RULES = (
     Rule(
-        ("CM_CONFIG_WHOLE_PRODUCTS", "CM_CONFIG_LOG2_TILES"),
-        lambda whole, tiles: whole == "1" and tiles != "0",
-        "CM_CONFIG_WHOLE_PRODUCTS works on whole polynomials",
-    ),
-    Rule(
-        ("CM_CONFIG_KEPT_NOISE", "CM_CONFIG_STORE_NOISE"),
-        lambda kept, store: kept != "0" and store == "1",
-        "CM_CONFIG_STORE_NOISE keeps all coefficients of noise",
-    ),
-    Rule(
-        ("CM_CONFIG_SLOT_ORDER", "CM_CONFIG_LOG2_TILES"),
-        lambda order, tiles: order == "CM_CONFIG_SLOT_ORDER_RAM" and int(tiles) > 2,
-        "CM_CONFIG_SLOT_ORDER_RAM needs n bytes",
-    ),
-    Rule(
-        ("CM_CONFIG_SMALL", "CM_CONFIG_XOF_SHAKE256"),
-        lambda small, digest: (small, digest) == ("1", "1"),
-        "CM_CONFIG_SMALL has no room",
-    ),
-    Rule(
-        ("CM_CONFIG_SMALL", "CM_CONFIG_XOF_BLAKE2XB"),
-        lambda small, digest: (small, digest) == ("1", "1"),
+        ("CM_CONFIG_SMALL", "CM_CONFIG_SEAL_XOFS"),
+        lambda small, xofs: (small, xofs) == ("1", "1"),
         "CM_CONFIG_SMALL has no room",
     ),
     Rule(
@@ -142,7 +115,7 @@ SWITCHES = (
     *(chosen.name for chosen in OPTIONS if set(chosen.values) == {"0", "1"}),
     *("CM_CONFIG_ASM", "CM_CONFIG_ACCELERATOR"),
 )
-NAMED = ("PRESET", "SLOT_ORDER", "ENCODER_ROOTS", "CRC_TABLE", "NTT_ROOTS")
+NAMED = ("PRESET", "ENCODER_ROOTS", "CRC_TABLE")
 """Options whose values are names."""
 
 REFUSED = (
@@ -153,41 +126,22 @@ REFUSED = (
     ("-DCM_CONFIG_MAX_LOG2_N=15", "CM_CONFIG_MAX_LOG2_N must be"),
     ("-DCM_CONFIG_COUNTER_RESERVE=0", "CM_CONFIG_COUNTER_RESERVE must be"),
     ("-DCM_CONFIG_COUNTER_RESERVE=65537", "CM_CONFIG_COUNTER_RESERVE must be"),
-    ("-DCM_CONFIG_KEPT_NOISE=16", "CM_CONFIG_KEPT_NOISE must be"),
-    ("-DCM_CONFIG_KEPT_NOISE=1056", "CM_CONFIG_KEPT_NOISE must be"),
     ("-DCM_CONFIG_LOG2_TILES=-1", "CM_CONFIG_LOG2_TILES must be"),
     ("-DCM_CONFIG_LOG2_TILES=5", "CM_CONFIG_LOG2_TILES must be"),
-    ("-DCM_CONFIG_SLOT_ORDER=4", "CM_CONFIG_SLOT_ORDER must be"),
-    (
-        "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED -DCM_CONFIG_LOG2_TILES=3",
-        "CM_CONFIG_SLOT_ORDER_RAM needs n bytes",
-    ),
     ("-DCM_CONFIG_ENCODER_ROOTS=3", "CM_CONFIG_ENCODER_ROOTS must be"),
     ("-DCM_CONFIG_CRC_TABLE=4", "CM_CONFIG_CRC_TABLE must be"),
-    ("-DCM_CONFIG_NTT_ROOTS=5", "CM_CONFIG_NTT_ROOTS must be"),
-    ("-DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_FLASH", "needs CM_CONFIG_NTT_ROOTS_HEADER"),
-    (
-        "-DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_RAM -DCM_CONFIG_NTT_ROOTS_HEADER",
-        "CM_CONFIG_NTT_ROOTS_HEADER is given, but",
-    ),
-    ("-D__AVR__ -DCM_CONFIG_NTT_ROOTS_HEADER", "cannot be in flash on AVR"),
+    ("-D__AVR__ -DCM_CONFIG_NTT_ROOTS=1", "CM_CONFIG_NTT_ROOTS must be 0 on AVR"),
+    ("-DCM_CONFIG_ACCELERATOR=1 -DCM_CONFIG_LOG2_TILES=1", "CM_CONFIG_ACCELERATOR works on whole"),
 )
 """Flags beyond the combinations that config.h refuses too, and a part of what it says."""
 
 SAMPLE = (
     ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY"),
-    ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED -DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_RAM"),
-    ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST -DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_FLASH"),
-    (
-        "m4",
-        "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST -DCM_CONFIG_NTT_ROOTS=CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS",
-    ),
-    (
-        "m4",
-        "-DCM_CONFIG_WHOLE_PRODUCTS=1 -DCM_CONFIG_STORE_NOISE=1 "
-        "-DCM_CONFIG_CRC_TABLE=CM_CONFIG_CRC_TABLE_WORD",
-    ),
-    ("m4", "-UCM_CONFIG_ASM -DCM_CONFIG_LOG2_TILES=4 -DCM_CONFIG_SLOT_ORDER=CM_CONFIG_SLOT_ORDER_FLASH"),
+    ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED"),
+    ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
+    ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST -DCM_CONFIG_NTT_ROOTS=0"),
+    ("m4", "-DCM_CONFIG_STORE_NOISE=1 -DCM_CONFIG_CRC_TABLE=CM_CONFIG_CRC_TABLE_WORD"),
+    ("m4", "-UCM_CONFIG_ASM -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST -DCM_CONFIG_LOG2_TILES=4"),
     ("m0", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY"),
 )
 """Machines of ports/test_machines.mk (m4 has CM_CONFIG_ASM=1) and options."""
@@ -277,17 +231,7 @@ def pairwise_cover() -> Iterator[Combination]:
 
 def flags(combination: Combination) -> list[str]:
     """What the compiler is told."""
-    given = [f"-D{name}={value}" for name, value in combination.items()]
-    return given + roots_flags(given)
-
-
-def roots_flags(given: Iterable[str]) -> list[str]:
-    """Roots in flash come from a header."""
-    return (
-        [f'-DCM_CONFIG_NTT_ROOTS_HEADER="{ROOTS_HEADER}"']
-        if any("NTT_ROOTS_FLASH" in flag for flag in given)
-        else []
-    )
+    return [f"-D{name}={value}" for name, value in combination.items()]
 
 
 # ---- what config.h refuses ----
@@ -377,7 +321,7 @@ class Source:
 
     @cached_property
     def digest(self) -> str:
-        texts = [ROOTS_HEADER.read_text(), *(text for _, text in sorted(self.files.items()))]
+        texts = (text for _, text in sorted(self.files.items()))
         return hashlib.sha256("".join(texts).encode()).hexdigest()
 
     def flags(self, combination: Combination) -> list[str]:
@@ -531,7 +475,7 @@ def core_sources() -> list[Path]:
 
 def vector_sources() -> list[Path]:
     """The program that only runs the pinned vectors."""
-    names = ("test_vectors.c", "build.c", "decrypt.c", "secret_key.c")
+    names = ("test_vectors.c", "build.c", "decrypt.c", "roots.c", "secret_key.c")
     return [REPOSITORY / "tests/configurations/main.c", *(REPOSITORY / "tests/core" / name for name in names)]
 
 
@@ -557,7 +501,7 @@ def test_sample(jobs: int) -> int:
 
     def build_and_run(machine: str, given: str) -> None:
         words = shlex.split(given)
-        words += [*roots_flags(words), "-DCM_CONFIG_MAX_LOG2_N=12"]
+        words += ["-DCM_CONFIG_MAX_LOG2_N=12"]
         folder = OUTPUT / f"{machine}-{hashlib.sha256(shlex.join(words).encode()).hexdigest()[:16]}"
         command = ["make", "--no-print-directory", "-C", "ports", f"test-qemu-{machine}", f"BUILD={folder}"]
         run([*command, f"CONFIG={shlex.join(words)}", f"test_names={' '.join(names)}"])
@@ -580,7 +524,6 @@ def main() -> int:
     arguments = parser.parse_args()
 
     OUTPUT.mkdir(parents=True, exist_ok=True)
-    ROOTS_HEADER.write_text(generate_roots.header(ROOTS_SETS))
     if arguments.list:
         print("\n".join(shlex.join(flags(combination)) for combination in pairwise_cover()))
         return 0

@@ -69,7 +69,7 @@ def configurations() -> list[Configuration]:
     sanitized = [Configuration(c, "sanitizers", "-O1 -g", ("CIPHERMOTE_SANITIZE",)) for c in COMPILERS]
     levels = [Configuration(c, level, f"-{level}") for level in LEVELS for c in COMPILERS]
     one_file = [Configuration(c, "one-file", "-O2", ("CIPHERMOTE_ONE_FILE",)) for c in COMPILERS]
-    back_end = f"-O2 -I{REPOSITORY / 'tests' / 'core'} -DCM_ARCH_HEADER='\"recording_arch.h\"'"
+    back_end = f"-O2 {arch_flags('recording')}"
     options = {
         "back-end": back_end,
         "no-int128": "-O2 -DCM_NO_INT128",
@@ -78,10 +78,15 @@ def configurations() -> list[Configuration]:
         "balanced": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED",
         "fast": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST",
         "computed-roots": "-O2 -DCM_CONFIG_ENCODER_ROOTS=CM_CONFIG_ENCODER_ROOTS_COMPUTED -DCM_NO_INT128",
-        "products": f"{back_end} -DCM_CONFIG_WHOLE_PRODUCTS=1",
+        "products": f"{back_end} -DCM_CONFIG_ACCELERATOR=1",
     }
     variants = [Configuration("gcc", name, flags) for name, flags in options.items()]
     return sanitized + levels + one_file + variants + watched_configurations()
+
+
+def arch_flags(name: str) -> str:
+    """For a back-end of the tests'."""
+    return f"-I{REPOSITORY / 'tests' / 'core'} -DCM_ARCH_HEADER='\"{name}_arch.h\"'"
 
 
 def watched_configurations() -> list[Configuration]:
@@ -92,7 +97,7 @@ def watched_configurations() -> list[Configuration]:
         "balanced": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED",
         "fast": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST",
         "sixteenths": "-O2 -DCM_CONFIG_LOG2_TILES=4",
-        "products": "-O2 -DCM_CONFIG_WHOLE_PRODUCTS=1",
+        "products": f"-O2 {arch_flags('declining')} -DCM_CONFIG_ACCELERATOR=1",
     }
     option = "CIPHERMOTE_CONSTANT_TIME"
     return [

@@ -24,11 +24,9 @@ DEVICE = (
     "-DCM_CONFIG_MAX_LOG2_N=10",
     "-DCM_CONFIG_PRECISION_63=0",
     "-DCM_CONFIG_COMPLEX=0",
-    "-DCM_CONFIG_XOF_SHAKE256=0",
-    "-DCM_CONFIG_XOF_BLAKE2XB=0",
+    "-DCM_CONFIG_SEAL_XOFS=0",
     "-DCM_CONFIG_LOG2_TILES=3",
     "-DCM_CONFIG_TRANSFORMED_SECRET=1",
-    "-DCM_CONFIG_KEPT_NOISE=128",
 )
 """What an Arduino Uno leaves out, and how it tiles."""
 

@@ -100,22 +100,18 @@ def device(log2_n: int = 12) -> Options:
         "CM_CONFIG_MAX_LOG2_N": log2_n,
         "CM_CONFIG_PRECISION_63": 0,
         "CM_CONFIG_COMPLEX": 0,
-        "CM_CONFIG_XOF_SHAKE256": 0,
-        "CM_CONFIG_XOF_BLAKE2XB": 0,
+        "CM_CONFIG_SEAL_XOFS": 0,
     }
 
 
 ASSEMBLY: Options = {"CM_CONFIG_ASM": 1}
 
-ROOTS: Options = {"CM_CONFIG_NTT_ROOTS_HEADER": '\\"roots.h\\"'}
-"""The transform's roots in flash, with their quotients; build_firmware writes the header."""
-
 PRESETS: Mapping[str, tuple[str, Options]] = {
     "tiny": ("O2", {**ASSEMBLY, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_TINY"}),
     "balanced": ("O3", {**ASSEMBLY, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_BALANCED"}),
-    "fast": ("O3", {**ASSEMBLY, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST", **ROOTS}),
+    "fast": ("O3", {**ASSEMBLY, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST"}),
 }
-"""(optimisation, options) of each; FAST with the header that config.h says to give it."""
+"""(optimisation, options) of each."""
 
 
 def _preset(name: str, counterpart: str) -> Configuration:

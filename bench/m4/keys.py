@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from ciphermote.core import core_params
 from ciphermote.keys import write_atomically
 from ciphermote.parameters import ParameterSet
 from ciphermote.returning import device_frames
+from ciphermote.roots import c_root_tables
 from configurations import PLAIN_MODULUS
 from numpy.typing import NDArray
 
@@ -34,8 +35,9 @@ def _public_key(parameters: ParameterSet, ternary: bytes) -> NDArray[np.uint32]:
     return np.stack([np.stack(_core.zero_encryption(params, ternary, PUBLIC_SEED, i)) for i in primes])
 
 
-def write_keys(path: Path, parameters: ParameterSet) -> None:
-    """keys.c as firmware/workload.h declares it; left alone if it is there and the same."""
+def write_keys(path: Path, parameters: ParameterSet, plain_moduli: Sequence[int] = ()) -> None:
+    """keys.c as firmware/workload.h declares it; left alone if it is there and the same. plain_moduli: those that
+    are batched with, for the transform's roots."""
     params = core_params(parameters)
     ternary = _core.secret_key_generate(params, SECRET_SEED)
     public = _public_key(parameters, ternary)
@@ -48,7 +50,9 @@ def write_keys(path: Path, parameters: ParameterSet) -> None:
         + "};\n\n"
         "const uint32_t workload_public_key[WORKLOAD_PRIMES][2][WORKLOAD_N] = {\n"
         + "".join(f"{{{{\n{_lines(c0)}}}, {{\n{_lines(c1)}}}}},\n" for c0, c1 in public)
-        + "};\n",
+        + "};\n\n#if CM_CONFIG_NTT_ROOTS\n"
+        + c_root_tables(parameters, "roots", plain_moduli)
+        + "\nconst cm_root_table *const workload_roots = roots;\n#endif\n",
     )
 
 

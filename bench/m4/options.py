@@ -18,7 +18,6 @@ from ciphermote.results import Row, compiler_version, write_results
 from configurations import (
     KINDS,
     PRESETS,
-    ROOTS,
     Configuration,
     Options,
     Workload,
@@ -28,22 +27,16 @@ from configurations import (
 from measure import check_model, encryption_rows
 from simulate import ROOT, BenchError, build_firmware, build_plugin
 
-HEADER = next(iter(ROOTS))
-
 
 @dataclass(frozen=True)
 class Choice:
-    """One value of an option. label: as a user writes it. symmetric_only: no public key's matter.
-
-    if_refused: what has to change with it in a preset that refuses it otherwise.
-    """
+    """One value of an option. label: as a user writes it. symmetric_only: no public key's matter."""
 
     label: str
     options: Options = field(default_factory=dict)
     optimize: str | None = None
     workload: Workload = field(default_factory=Workload)
     symmetric_only: bool = False
-    if_refused: Options = field(default_factory=dict)
 
 
 def _named(option: str, *values: str) -> list[Choice]:
@@ -56,28 +49,17 @@ def _numbered(option: str, *values: int, symmetric_only: bool = False) -> list[C
 
 
 CHOICES: Sequence[Choice] = (
-    *(
-        replace(choice, if_refused={"CM_CONFIG_SLOT_ORDER": "CM_CONFIG_SLOT_ORDER_COMPUTED"})
-        for choice in _numbered("CM_CONFIG_LOG2_TILES", 0, 1, 2, 3, 4)
-    ),
+    *_numbered("CM_CONFIG_LOG2_TILES", 0, 1, 2, 3, 4),
     *_numbered("CM_CONFIG_STORE_NOISE", 0, 1),
     *_numbered("CM_CONFIG_TRANSFORMED_SECRET", 0, 1, symmetric_only=True),
-    *_named("CM_CONFIG_SLOT_ORDER", "COMPUTED", "RAM", "FLASH"),
-    *_named("CM_CONFIG_CRC_TABLE", "NIBBLE", "BYTE", "WORD"),
-    *(
-        replace(choice, options={HEADER: None, **choice.options})
-        for choice in _named("CM_CONFIG_NTT_ROOTS", "COMPUTED", "RAM")
-    ),
-    *(
-        replace(choice, options={**ROOTS, **choice.options})
-        for choice in _named("CM_CONFIG_NTT_ROOTS", "FLASH", "FLASH_QUOTIENTS")
-    ),
+    *_named("CM_CONFIG_CRC_TABLE", "NIBBLE", "WORD"),
+    *_numbered("CM_CONFIG_NTT_ROOTS", 0, 1),
     *_numbered("CM_CONFIG_ASM", 1, 0),
     Choice("CM_XOF_CHACHA20", symmetric_only=True),
     *(
         Choice(
             f"CM_XOF_{xof.upper()}",
-            {f"CM_CONFIG_XOF_{xof.upper()}": 1, "CM_CONFIG_SMALL": 0},
+            {"CM_CONFIG_SEAL_XOFS": 1, "CM_CONFIG_SMALL": 0},
             workload=Workload(xof=xof),
             symmetric_only=True,
         )
@@ -93,28 +75,25 @@ CHOICES: Sequence[Choice] = (
 )
 
 
-def configuration_of(preset: str, choice: Choice | None = None) -> tuple[Configuration, Options] | None:
-    """The preset with this choice, and what had to change with it; None if config.h refuses the two."""
+def configuration_of(preset: str, choice: Choice | None = None) -> Configuration | None:
+    """The preset with this choice; None if config.h refuses the two."""
     optimize, options = PRESETS[preset]
     if choice is None:
-        return Configuration(compiler_flags(optimize, {**device(), **options})), {}
-    for also in ({}, choice.if_refused):
-        changed = {**device(), **options, **choice.options, **also, **choice.workload.options}
-        configuration = Configuration(
-            compiler_flags(choice.optimize or optimize, changed), workload=choice.workload
-        )
-        if resolved(configuration) is not None:
-            return configuration, also
-    return None
+        return Configuration(compiler_flags(optimize, {**device(), **options}))
+    changed = {**device(), **options, **choice.options, **choice.workload.options}
+    configuration = Configuration(
+        compiler_flags(choice.optimize or optimize, changed), workload=choice.workload
+    )
+    return configuration if resolved(configuration) is not None else None
 
 
 def resolved(configuration: Configuration) -> str | None:
     """What config.h makes of the flags: equal for equal configurations, None where it refuses them."""
-    macros = sorted({name for choice in CHOICES for name in choice.options if name != HEADER})
+    macros = sorted({name for choice in CHOICES for name in choice.options})
     done = subprocess.run(
         [
             *("arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-E", "-P", "-xc", "-"),
-            *(f"-I{ROOT / 'core/include'}", *configuration.flags.replace("\\", "").split()),
+            *(f"-I{ROOT / 'core/include'}", *configuration.flags.split()),
         ],
         input="#include <ciphermote/config.h>\n" + "\n".join(macros),
         capture_output=True,
@@ -132,16 +111,14 @@ def resolved(configuration: Configuration) -> str | None:
 
 def preset_rows(preset: str, build: Path, plugin: Path) -> Iterator[Row]:
     """The preset with each choice in turn; where that is what the preset has, its figures again, as `own`."""
-    found = configuration_of(preset)
-    if found is None:
+    base = configuration_of(preset)
+    if base is None:
         raise BenchError(f"config.h refuses the preset {preset}.")
-    base, _ = found
     own = resolved(base)
     base_rows = {kind: list(_rows(preset, base, (kind,), build, plugin)) for kind in KINDS}
     for number, choice in enumerate(CHOICES):
-        if (found := configuration_of(preset, choice)) is None:
+        if (configuration := configuration_of(preset, choice)) is None:
             continue
-        configuration, also = found
         kinds = KINDS[:1] if choice.symmetric_only else KINDS
         name = f"{preset}.{choice.label}"
         is_own = resolved(configuration) == own
@@ -155,7 +132,7 @@ def preset_rows(preset: str, build: Path, plugin: Path) -> Iterator[Row]:
         else:
             folder = build / "options" / f"{preset}-{number}"
             rows = list(_rows(name, configuration, kinds, folder, plugin))
-        of_choice = {"preset": preset, "choice": choice.label, "own": is_own, "also": also}
+        of_choice = {"preset": preset, "choice": choice.label, "own": is_own}
         yield from (replace(row, params={**row.params, **of_choice}) for row in rows)
 
 

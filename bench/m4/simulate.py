@@ -79,23 +79,15 @@ def build_plugin(build: Path, source: Path = HERE / "cycles.c") -> Path:
 
 def build_firmware(build: Path, configuration: Configuration, names: Sequence[str]) -> dict[str, Path]:
     """Compile and link firmware by name; beside its folder lies one with what is generated for its degree:
-    keys.c, roots.h, and frames for those that decrypt."""
+    keys.c, and frames for those that decrypt."""
     workload = configuration.workload
     parameters = workload.parameters
     generated = build.parent / (f"{parameters.name}.batching" if workload.batching else parameters.name)
     keys = generated / "keys.c"
-    write_keys(keys, parameters)
+    write_keys(keys, parameters, [PLAIN_MODULUS] if workload.batching else [])
     frames = generated / f"frames{workload.log2_frame_tiles}.c"
     if any(name.endswith("_decrypt") for name in names):
         write_frames(frames, parameters, workload.log2_frame_tiles)
-    roots = generated / "roots.h"
-    if not roots.exists():
-        generator = str(ROOT / "tools" / "generate_roots.py")
-        batching = ["--plain-modulus", str(PLAIN_MODULUS)] if workload.batching else []
-        _run(
-            [sys.executable, generator, parameters.name, *batching, "--output", str(roots)],
-            "Writing the transform's roots",
-        )
     images = {name: build / f"{name}.elf" for name in names}
     _run(
         [
@@ -106,7 +98,7 @@ def build_firmware(build: Path, configuration: Configuration, names: Sequence[st
             f"BUILD={build}",
             f"KEYS={keys}",
             f"FRAMES={frames}",
-            f"FLAGS={configuration.flags} -I{generated}",
+            f"FLAGS={configuration.flags}",
             *images.values(),
         ],
         f"Building the firmware in {build}",

@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -41,6 +42,7 @@ from ciphermote.errors import KeyFileError, MismatchError
 from ciphermote.keys import KeyStore, SecretKey
 from ciphermote.labels import check_key
 from ciphermote.parameters import BUILTIN, ParameterSet, c_definition
+from ciphermote.roots import c_root_tables
 
 DEVICE_SECRET_BYTES = 32
 
@@ -50,6 +52,7 @@ _HEAD = struct.Struct("<4sHBBIQBBBBII")
 _CRC_BYTES = 4
 _HEADER_START = "/*\n * One device's keys for "
 _KIND_WHOLE, _KIND_PRIME = 0, 1
+_ROOTS_MEMBER = ("#ifndef __AVR__", "    , cm_provisioned_roots", "#endif")
 _HAS_DEVICE_SECRET, _HAS_SECRET_KEY, _HAS_PUBLIC_KEY = 1, 2, 4
 
 
@@ -58,7 +61,8 @@ class Provision:
     """What one device gets.
 
     secret_key: a SecretKey for symmetric encryption, or None. public_key: uint32 [data primes, 2, n], NTT
-    form, for asymmetric encryption, or None. MismatchError if the secret key is of another set or key.
+    form, for asymmetric encryption, or None. plain_moduli: those that BFV shall batch with at its fastest.
+    MismatchError if the secret key is of another set or key.
     """
 
     parameters: ParameterSet
@@ -66,6 +70,7 @@ class Provision:
     device_secret: bytes = field(repr=False)
     secret_key: SecretKey | None = field(default=None, repr=False)
     public_key: NDArray[np.uint32] | None = field(default=None, repr=False)
+    plain_moduli: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.secret_key is None:
@@ -88,7 +93,9 @@ class PublicKeyPrime:
     residues: NDArray[np.uint32]
 
 
-def provision(store: KeyStore, *, secret: bool = False, public: bool = False) -> Provision:
+def provision(
+    store: KeyStore, *, secret: bool = False, public: bool = False, plain_moduli: Sequence[int] = ()
+) -> Provision:
     """Draw a new device's secret and take the keys it shall have. KeyFileError if a key cannot be read, or
     none is asked for."""
     if not (secret or public):
@@ -106,6 +113,7 @@ def provision(store: KeyStore, *, secret: bool = False, public: bool = False) ->
         os.urandom(DEVICE_SECRET_BYTES),
         store.secret() if secret else None,
         residues,
+        tuple(plain_moduli),
     )
 
 
@@ -154,6 +162,12 @@ def to_c_header(provisioned: Provision) -> str:
         "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] CM_PROVISIONED_FLASH = {",
         *_byte_rows(p.device_secret),
         "};",
+        "",
+        "#if CM_CONFIG_NTT_ROOTS",
+        c_root_tables(p.parameters, "cm_provisioned_roots", p.plain_moduli),
+        "#else",
+        "#define cm_provisioned_roots 0",
+        "#endif",
     ]
     key_id = f"UINT64_C(0x{p.key_id:016x})"
     if p.secret_key is not None:
@@ -178,7 +192,9 @@ def to_c_header(provisioned: Provision) -> str:
             "#endif",
             f"static const cm_secret_key cm_provisioned_secret_key = {{&{symbol}, {key_id}, "
             "cm_provisioned_ternary,",
-            "                                                         cm_provisioned_transformed};",
+            "    cm_provisioned_transformed",
+            *_ROOTS_MEMBER,
+            "};",
         ]
     if p.public_key is not None:
         parts += [
@@ -191,8 +207,9 @@ def to_c_header(provisioned: Provision) -> str:
             f"{p.parameters.n}}};",
             f"static const cm_public_key cm_provisioned_public_key = {{&{symbol}, {key_id}, "
             "cm_flat_public_key_polynomial,",
-            "                                                         (void "
-            "*)&cm_provisioned_flat_public_key};",
+            "    (void *)&cm_provisioned_flat_public_key",
+            *_ROOTS_MEMBER,
+            "};",
         ]
     parts += ["/* clang-format on */", "", "#endif", ""]
     return "\n".join(parts)

@@ -119,7 +119,7 @@ class Params
             throw nb::index_error("the parameter set has no such prime");
         }
         cm_ring ring;
-        cm_ring_init(&ring, &primes_[prime], params_.log2_n);
+        cm_ring_init(&ring, &primes_[prime], params_.log2_n, NULL);
         return ring;
     }
     const uint8_t *ternary(const nb::bytes &packed) const
@@ -269,10 +269,9 @@ nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const Values &array
     const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
     const size_t n = params.n();
     std::vector<uint64_t> data(CM_CKKS_MESSAGE_BYTES(n, CM_SLOTS_COMPLEX, CM_FIXED_63) / 8);
-    std::vector<uint8_t> scratch(n / 16);
     cm_message message{};
     message.data = data.data();
-    check(cm_encode(params.get(), &values, &message, scratch.data()));
+    check(cm_encode(params.get(), &values, &message));
     auto at = [&](size_t i) -> int64_t {
         return values.precision == CM_FIXED_31 ? static_cast<const int32_t *>(message.data)[i]
                                                : static_cast<const int64_t *>(message.data)[i];
@@ -332,11 +331,10 @@ nb::tuple bfv_encode(const Params &params, const Values &array, uint32_t plain_m
     const size_t n = params.n();
     const unsigned primes = params.get()->data_primes;
     std::vector<uint32_t> data(n);
-    std::vector<uint8_t> scratch(n);
     cm_plain plain{};
     cm_ring ring;
     plain.data = data.data();
-    check(cm_plain_encode(params.get(), &values, &plain, &ring, scratch.data()));
+    check(cm_plain_encode(params.get(), &values, &plain, &ring));
     std::vector<uint32_t> m(n);
     for (size_t i = 0; i < n; i++) {
         m[i] = cm_plain_residue(data.data(), plain.width, i, plain_modulus) % plain_modulus;

@@ -106,7 +106,7 @@ std::vector<uint8_t> encryption()
     values.encoding = CM_BFV_COEFFICIENTS;
     values.width = CM_BFV_16;
     values.plain_modulus = PLAIN_MODULUS;
-    const cm_public_key key = {&PARAMS, 1, cm_flat_public_key_polynomial, &flat_key};
+    const cm_public_key key = {&PARAMS, 1, cm_flat_public_key_polynomial, &flat_key, nullptr};
     std::vector<uint8_t> bytes;
     bytes.reserve(64 * N);
     cm_frame_writer writer;
@@ -238,7 +238,7 @@ int main()
 
     std::vector<cm_ring> rings(PARAMS.data_primes);
     for (unsigned i = 0; i < PARAMS.data_primes; i++) {
-        cm_ring_init(&rings[i], &PARAMS.primes[i], LOG2_N);
+        cm_ring_init(&rings[i], &PARAMS.primes[i], LOG2_N, NULL);
     }
     timed plain_run([] { (void)encryption(); });
     timed driver_run([] { (void)encryption(); });

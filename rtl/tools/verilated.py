@@ -19,7 +19,7 @@ from tools import BUILD, INCLUDES, ROOT, RTL, SOURCES, ToolError, accelerators, 
 
 HARNESS = RTL / "harness"
 TOP = "cm_ntt_accelerator"
-CORE_OPTIONS = ["-DCM_CONFIG_ACCELERATOR=1", "-DCM_CONFIG_WHOLE_PRODUCTS=1"]
+CORE_OPTIONS = ["-DCM_CONFIG_ACCELERATOR=1"]
 CORE_INCLUDES = [f"-I{ROOT / folder}" for folder in ("core/include", "core/src", "tests", "tests/core")]
 NAMED = {"engine": configurations, "accelerator": accelerators}
 

@@ -111,7 +111,7 @@ cm_public_key public_key_of(const cm_params *params)
 {
     static cm_flat_public_key flat;
     flat = (cm_flat_public_key){public_words, (uint32_t)1 << params->log2_n};
-    return (cm_public_key){params, KEY_ID, cm_flat_public_key_polynomial, &flat};
+    return (cm_public_key){params, KEY_ID, cm_flat_public_key_polynomial, &flat, NULL};
 }
 
 /* ---- what leaves ---- */

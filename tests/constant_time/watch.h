@@ -76,7 +76,7 @@ cm_status return_ciphertext(unsigned log2_tiles, unsigned primes, feed_function 
 cm_status decrypt_ciphertext(unsigned log2_tiles, unsigned primes, cm_decryption *decryption);
 
 /* The most tiles that a decryption of this build takes. */
-#define MOST_LOG2_TILES (CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM ? 2u : 4u)
+#define MOST_LOG2_TILES 4u
 
 /* ---- values ---- */
 

@@ -18,8 +18,7 @@ unsigned build_sets(const cm_params *sets[CM_PARAMS_COUNT])
 
 bool build_has_xof(cm_xof_kind xof)
 {
-    return (xof != CM_XOF_SHAKE256 || CM_CONFIG_XOF_SHAKE256) &&
-           (xof != CM_XOF_BLAKE2XB || CM_CONFIG_XOF_BLAKE2XB);
+    return xof == CM_XOF_NONE || xof == CM_XOF_CHACHA20 || CM_CONFIG_SEAL_XOFS;
 }
 
 bool build_has_slots(cm_slots slots)

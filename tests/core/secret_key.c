@@ -1,6 +1,7 @@
 #include "secret_key.h"
 
 #include "check.h"
+#include "roots.h"
 
 cm_secret_key test_secret_key(const cm_params *params, uint64_t key_id, const uint8_t *ternary)
 {
@@ -10,9 +11,9 @@ cm_secret_key test_secret_key(const cm_params *params, uint64_t key_id, const ui
         CHECK(cm_secret_key_transform(params, ternary, i, transformed + ((size_t)i << params->log2_n)) ==
               CM_OK);
     }
-    const cm_secret_key key = {params, key_id, ternary, transformed};
+    const cm_secret_key key = {params, key_id, ternary, transformed, test_roots(params)};
 #else
-    const cm_secret_key key = {params, key_id, ternary, NULL};
+    const cm_secret_key key = {params, key_id, ternary, NULL, test_roots(params)};
 #endif
     return key;
 }

@@ -77,7 +77,7 @@ static void the_other_tests_went_through_the_back_end(void)
     CHECK(recorded.ntt_taken > 0);
     CHECK(recorded.ntt_declined > 0);
     CHECK(recorded.product_taken > 0);
-#if CM_CONFIG_WHOLE_PRODUCTS
+#if CM_CONFIG_ACCELERATOR
     CHECK(recorded.product_declined > 0);
 #endif
 }

@@ -10,6 +10,7 @@
 #include "encode/plain.h"
 #include "platform.h"
 #include "ring/prime.h"
+#include "roots.h"
 #include "secret_key.h"
 
 enum { N = 1024 };
@@ -19,7 +20,6 @@ static const cm_params *const params = &cm_n1024_q26;
 static uint64_t
     arena[CM_BFV_COEFFICIENT_ARENA_BYTES(N, CM_BFV_32) / 8 + CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_32) / 8];
 static uint32_t encoded[N];
-static uint16_t scratch[N / 2];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static uint32_t public_words[2 * N];
 static cm_flat_public_key flat_key = {public_words, N};
@@ -51,10 +51,10 @@ static cm_bfv_values describe(const void *data, uint32_t count, cm_number number
 static cm_status encode(const cm_bfv_values *values)
 {
     static uint32_t data[N];
-    cm_plain plain;
+    cm_plain plain = {0};
     cm_ring ring;
     plain.data = data;
-    const cm_status status = cm_plain_encode(params, values, &plain, &ring, (uint8_t *)scratch);
+    const cm_status status = cm_plain_encode(params, values, &plain, &ring);
     for (unsigned i = 0; i < N && status == CM_OK; i++) {
         encoded[i] = cm_plain_residue(data, plain.width, i, plain.modulus) % plain.modulus;
     }
@@ -160,7 +160,8 @@ static cm_status encrypt(bool with_public_key, const cm_bfv_values *values, cm_d
     const uint8_t seed[CM_SEED_BYTES] = {9, 9};
     const cm_sink sink = {count_bytes, NULL};
     const cm_secret_key key = secret_key();
-    const cm_public_key public_key = {params, 42, cm_flat_public_key_polynomial, &flat_key};
+    const cm_public_key public_key = {params, 42, cm_flat_public_key_polynomial, &flat_key,
+                                      test_roots(params)};
     test_platform platform = {0};
     cm_frame_writer writer;
     cm_device device;
@@ -331,8 +332,8 @@ static void a_plain_modulus_that_is_one_of_the_primes_is_refused(void)
     static const uint16_t values[N] = {1, 2, 3};
     static cm_prime primes[3];
     static const cm_params set = {"test", 0x74736574u, 10, 3, 2, 41, primes};
-    CHECK(cm_prime_init(&primes[0], params->primes[0].q, 10) && cm_prime_init(&primes[1], 40961, 10) &&
-          cm_prime_init(&primes[2], 134176769, 10));
+    CHECK(cm_prime_init(&primes[0], params->primes[0].q, 10, NULL) &&
+          cm_prime_init(&primes[1], 40961, 10, NULL) && cm_prime_init(&primes[2], 134176769, 10, NULL));
     const cm_sink sink = {count_bytes, NULL};
     cm_secret_key key = secret_key();
     key.params = &set;

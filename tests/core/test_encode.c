@@ -15,7 +15,6 @@ static const cm_params *const params = &three_primes;
 
 static uint64_t message_words[N];
 static uint64_t other_words[N];
-static uint16_t scratch[N / 2];
 static float floats[SLOTS + 1];
 
 static cm_ckks_values real_floats(const float *data, uint32_t count, int log2_scale, cm_precision precision)
@@ -35,7 +34,7 @@ static cm_status encode_into(uint64_t *words, const cm_ckks_values *values)
 {
     cm_message message;
     message.data = words;
-    return cm_encode(params, values, &message, (uint8_t *)scratch);
+    return cm_encode(params, values, &message);
 }
 
 static cm_status encode(const cm_ckks_values *values)
@@ -111,9 +110,9 @@ static void values_too_large_for_the_modulus_are_refused(void)
     message.data = message_words;
     floats[0] = 7.9f;
     const cm_ckks_values values = real_floats(floats, 1, 20, BUILD_PRECISION);
-    CHECK(cm_encode(&cm_n1024_q26, &values, &message, (uint8_t *)scratch) == CM_OK);
+    CHECK(cm_encode(&cm_n1024_q26, &values, &message) == CM_OK);
     floats[0] = 8;
-    CHECK(cm_encode(&cm_n1024_q26, &values, &message, (uint8_t *)scratch) == CM_ERR_VALUE_RANGE);
+    CHECK(cm_encode(&cm_n1024_q26, &values, &message) == CM_ERR_VALUE_RANGE);
 }
 
 static void a_refused_vector_leaves_zeros(void)
@@ -162,7 +161,7 @@ static cm_status encode_at_scale(unsigned log2_q_data, int log2_scale)
     message.data = message_words;
     floats[0] = 0;
     const cm_ckks_values values = real_floats(floats, 1, log2_scale, BUILD_PRECISION);
-    return cm_encode(&some, &values, &message, (uint8_t *)scratch);
+    return cm_encode(&some, &values, &message);
 }
 
 /* SEAL decodes no scale of as many bits as the modulus: at one prime of 26 bits, 2^25 is the largest. */

@@ -93,7 +93,7 @@ static void a_public_key_is_an_encryption_of_zero_at_every_prime(void)
         for (unsigned i = 0; i < PRIMES; i++) {
             const cm_prime *prime = &params->primes[i];
             cm_ring ring;
-            cm_ring_init(&ring, prime, params->log2_n);
+            cm_ring_init(&ring, prime, params->log2_n, NULL);
             cm_uniform_polynomial(&uniform, prime, i, a);
             CHECK(cm_secret_key_residues(params, ternary, i, s) == CM_OK);
             for (uint32_t k = 0; k < N; k++) {

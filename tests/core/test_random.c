@@ -113,7 +113,7 @@ static void test_chacha20(void)
 
 /* ---- hashes ---- */
 
-#if CM_CONFIG_XOF_SHAKE256
+#if CM_CONFIG_SEAL_XOFS
 static void check_shake256(size_t message_bytes, const char *first_16, const char *last_16_of_500)
 {
     uint8_t out[500];
@@ -166,7 +166,7 @@ static void test_blake2b(void)
     CHECK_HEX(digest, "0b33");
 }
 
-#if CM_CONFIG_XOF_BLAKE2XB
+#if CM_CONFIG_SEAL_XOFS
 static void test_blake2xb(void)
 {
     uint8_t out[201];
@@ -186,7 +186,7 @@ static void test_blake2xb(void)
 
 /* ---- SEAL's streams ---- */
 
-#if CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB
+#if CM_CONFIG_SEAL_XOFS
 
 static uint8_t buffer[3 * CM_SEAL_BLOCK_BYTES];
 
@@ -197,12 +197,10 @@ static void seal_block(uint8_t out[CM_SEAL_BLOCK_BYTES], cm_xof_kind kind, const
     uint8_t message[72];
     memcpy(message, seed, 64);
     store_word(message + 64, number, 8);
-#if CM_CONFIG_XOF_SHAKE256
+#if CM_CONFIG_SEAL_XOFS
     if (kind == CM_XOF_SHAKE256) {
         cm_shake256(out, CM_SEAL_BLOCK_BYTES, message, sizeof message);
     }
-#endif
-#if CM_CONFIG_XOF_BLAKE2XB
     if (kind == CM_XOF_BLAKE2XB) {
         cm_blake2xb(out, CM_SEAL_BLOCK_BYTES, message, 64, message + 64, 8);
     }
@@ -439,16 +437,14 @@ static void test_public_seeds(void)
 {
     BEHAVIOUR("a public seed has 32 bytes for ChaCha20, 64 for SEAL's two, none without a XOF that is built");
     CHECK(cm_public_seed_bytes(CM_XOF_CHACHA20) == 32);
-    CHECK(cm_public_seed_bytes(CM_XOF_SHAKE256) == (CM_CONFIG_XOF_SHAKE256 ? 64u : 0u));
-    CHECK(cm_public_seed_bytes(CM_XOF_BLAKE2XB) == (CM_CONFIG_XOF_BLAKE2XB ? 64u : 0u));
+    CHECK(cm_public_seed_bytes(CM_XOF_SHAKE256) == (CM_CONFIG_SEAL_XOFS ? 64u : 0u));
+    CHECK(cm_public_seed_bytes(CM_XOF_BLAKE2XB) == (CM_CONFIG_SEAL_XOFS ? 64u : 0u));
     CHECK(cm_public_seed_bytes(CM_XOF_NONE) == 0);
 
     BEHAVIOUR("residues are below q and evenly spread, whatever the XOF");
     test_uniform_spread(CM_XOF_CHACHA20);
-#if CM_CONFIG_XOF_SHAKE256
+#if CM_CONFIG_SEAL_XOFS
     test_uniform_spread(CM_XOF_SHAKE256);
-#endif
-#if CM_CONFIG_XOF_BLAKE2XB
     test_uniform_spread(CM_XOF_BLAKE2XB);
 #endif
 }
@@ -669,12 +665,10 @@ void test_random(void)
     fill_counting();
     test_chacha20();
     test_blake2b();
-#if CM_CONFIG_XOF_SHAKE256
+#if CM_CONFIG_SEAL_XOFS
     test_shake256();
     test_seal_stream(CM_XOF_SHAKE256, "48dd54957f9a73ef8463055d8812639449f65a90515446175a4481217087517f");
     test_uniform_seal(CM_XOF_SHAKE256, "149e8f19863b60b76a7ee474b1a88dba44f1970554084b5ddfa269eefe6397af");
-#endif
-#if CM_CONFIG_XOF_BLAKE2XB
     test_blake2xb();
     test_seal_stream(CM_XOF_BLAKE2XB, "31d0d189a380e6649ccb4b2a38adc7dd4decf2f73fee92242387a7947caaead9");
     test_uniform_seal(CM_XOF_BLAKE2XB, "873156a4f0887e6ca81ace206bbce632610cb2fdc5ee267e8dcbae9a15bb63bb");

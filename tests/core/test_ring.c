@@ -5,6 +5,7 @@
 #include "check.h"
 #include "ring/prime.h"
 #include "ring/ring.h"
+#include "roots.h"
 
 enum { N = 1024 };
 
@@ -13,15 +14,12 @@ static uint32_t b[N];
 static uint32_t c[N];
 static uint32_t d[N];
 
-/* A tile of a ring, with a table of its roots if the build keeps one in RAM. */
+/* A tile of a ring, with a table of its roots if the build takes them from one. */
 static void open_tile(cm_ring *ring, const cm_prime *prime, unsigned log2_n, unsigned log2_tiles,
                       unsigned tile)
 {
-    cm_ring_init(ring, prime, log2_n);
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
-    static cm_root roots[1 << CM_CONFIG_MAX_LOG2_N];
-    cm_ring_lend(ring, roots);
-#endif
+    const cm_params set = {.log2_n = (uint8_t)log2_n, .data_primes = 1, .primes = prime};
+    cm_ring_init(ring, prime, log2_n, test_roots(&set));
     cm_ring_select_tile(ring, log2_tiles, tile);
 }
 
@@ -396,7 +394,7 @@ static void constants_found_from_a_prime_are_those_of_its_table(void)
         const cm_params *params = cm_params_all[s];
         for (unsigned i = 0; i < params->key_primes; i++) {
             cm_prime found;
-            CHECK(cm_prime_init(&found, params->primes[i].q, params->log2_n));
+            CHECK(cm_prime_init(&found, params->primes[i].q, params->log2_n, NULL));
             CHECK_BYTES(&found, &params->primes[i], sizeof found);
         }
     }
@@ -422,10 +420,10 @@ static void numbers_without_a_transform_have_no_constants(void)
     const uint32_t refused[] = {0, 1, 2, 2047, 12281, 65521, 2049, 4097, 63489, 12289u * 10241u, 134246401};
     for (unsigned i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         cm_prime found;
-        CHECK(!cm_prime_init(&found, refused[i], 10));
+        CHECK(!cm_prime_init(&found, refused[i], 10, NULL));
     }
     cm_prime found;
-    CHECK(cm_prime_init(&found, 40961, 12) && !cm_prime_init(&found, 40961, 13));
+    CHECK(cm_prime_init(&found, 40961, 12, NULL) && !cm_prime_init(&found, 40961, 13, NULL));
 }
 
 void test_ring(void)

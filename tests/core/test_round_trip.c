@@ -9,6 +9,7 @@
 #include "platform.h"
 #include "random/bytes.h"
 #include "ring/prime.h"
+#include "roots.h"
 #include "secret_key.h"
 
 enum {
@@ -51,7 +52,7 @@ static void make_keys(void)
     const uint8_t seed[CM_SEED_BYTES] = {3, 1, 4};
     const uint8_t public_seed[CM_SEED_BYTES] = {1, 5, 9};
     for (unsigned i = 0; i < PRIMES + 1; i++) {
-        CHECK(cm_prime_init(&primes[i], cm_n4096_q26x3_p27.primes[i].q, params.log2_n));
+        CHECK(cm_prime_init(&primes[i], cm_n4096_q26x3_p27.primes[i].q, params.log2_n, NULL));
     }
     CHECK(cm_secret_key_generate(&params, seed, ternary) == CM_OK);
     for (unsigned i = 0; i < PRIMES; i++) {
@@ -77,7 +78,7 @@ static cm_status encrypt_readings(cm_xof_kind xof, cm_precision precision, int l
     static float readings[N / 2];
     const cm_secret_key secret = test_secret_key(&params, KEY_ID, ternary);
     cm_flat_public_key flat = {&public_key[0][0][0], N};
-    const cm_public_key public = {&params, KEY_ID, cm_flat_public_key_polynomial, &flat};
+    const cm_public_key public = {&params, KEY_ID, cm_flat_public_key_polynomial, &flat, test_roots(&params)};
     const cm_sink sink = {store, NULL};
     cm_frame_writer writer;
     for (uint32_t i = 0; i < N / 2; i++) {
@@ -102,7 +103,7 @@ static cm_status encrypt_integers(cm_xof_kind xof, cm_domain domain)
     static uint16_t integers[N];
     const cm_secret_key secret = test_secret_key(&params, KEY_ID, ternary);
     cm_flat_public_key flat = {&public_key[0][0][0], N};
-    const cm_public_key public = {&params, KEY_ID, cm_flat_public_key_polynomial, &flat};
+    const cm_public_key public = {&params, KEY_ID, cm_flat_public_key_polynomial, &flat, test_roots(&params)};
     const cm_sink sink = {store, NULL};
     cm_frame_writer writer;
     for (uint32_t i = 0; i < N; i++) {
@@ -385,7 +386,7 @@ static void a_public_key_inside_the_arena_is_refused_and_kept(void)
 {
     uint32_t *const within = (uint32_t *)(void *)arena + 16;
     cm_flat_public_key flat = {within, N};
-    const cm_public_key inside = {&params, KEY_ID, cm_flat_public_key_polynomial, &flat};
+    const cm_public_key inside = {&params, KEY_ID, cm_flat_public_key_polynomial, &flat, NULL};
     const cm_sink sink = {store, NULL};
     const uint16_t number = 1;
     const cm_bfv_values values = {.data = &number,
@@ -574,7 +575,7 @@ static void a_key_that_was_never_filled_in_is_refused(void)
 {
     static const uint32_t zeros[PRIMES * N];
     const cm_sink sink = {store, NULL};
-    const cm_secret_key empty = {&params, KEY_ID, (const uint8_t *)zeros, zeros};
+    const cm_secret_key empty = {&params, KEY_ID, (const uint8_t *)zeros, zeros, NULL};
     cm_flat_public_key flat = {&public_key[0][0][0], 0};
     cm_frame_writer writer;
     cm_frame_writer_init(&writer, sink);

@@ -7,6 +7,7 @@
 #include "platform.h"
 #include "random/sample.h"
 #include "ring/prime.h"
+#include "roots.h"
 #include "scheme/seeds.h"
 #include "secret_key.h"
 
@@ -99,7 +100,7 @@ static cm_flat_public_key flat_key = {public_words, N};
 static cm_public_key public_key(void)
 {
     const uint8_t seed[CM_SEED_BYTES] = {9, 9};
-    const cm_public_key key = {params, 42, cm_flat_public_key_polynomial, &flat_key};
+    const cm_public_key key = {params, 42, cm_flat_public_key_polynomial, &flat_key, test_roots(params)};
     (void)secret_key();
     CHECK(cm_zero_encryption(params, ternary, seed, 0, public_words, public_words + N) == CM_OK);
     return key;
@@ -111,13 +112,12 @@ static uint32_t largest_noise(const cm_ckks_values *values)
     static uint32_t phase[N];
     static uint32_t s[N];
     static uint64_t message_words[SLOTS];
-    static uint16_t scratch[N / 2];
     const cm_prime *prime = &params->primes[0];
     cm_message message;
     cm_ring ring;
     message.data = message_words;
-    CHECK(cm_encode(params, values, &message, (uint8_t *)scratch) == CM_OK);
-    cm_ring_init(&ring, prime, params->log2_n);
+    CHECK(cm_encode(params, values, &message) == CM_OK);
+    cm_ring_init(&ring, prime, params->log2_n, NULL);
     CHECK(cm_secret_key_residues(params, ternary, 0, s) == CM_OK);
     for (unsigned i = 0; i < N; i++) {
         phase[i] =
@@ -403,7 +403,7 @@ static const uint32_t *no_polynomial(void *context, unsigned component, unsigned
 
 static void a_public_key_that_cannot_be_had_ends_the_encryption(void)
 {
-    const cm_public_key key = {params, 42, no_polynomial, NULL};
+    const cm_public_key key = {params, 42, no_polynomial, NULL, NULL};
     const cm_ckks_values values = some_values();
     test_platform platform = {0};
     cm_device device;
@@ -699,7 +699,7 @@ static void keys_are_checked_and_generated_for_every_prime(void)
             words[3][i] = (uint32_t)((words[1][i] + (uint64_t)words[2][i] * words[0][i]) % prime->q);
         }
         cm_ring ring;
-        cm_ring_init(&ring, prime, set->log2_n);
+        cm_ring_init(&ring, prime, set->log2_n, NULL);
         cm_ntt_inverse(words[3], &ring);
         uint32_t largest = 0;
         for (uint32_t i = 0; i < n; i++) {

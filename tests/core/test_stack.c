@@ -209,7 +209,7 @@ static void export_key_to_a_full_sink(void)
 
 static cm_public_key public_key(void)
 {
-    return (cm_public_key){params, KEY_ID, cm_flat_public_key_polynomial, &flat};
+    return (cm_public_key){params, KEY_ID, cm_flat_public_key_polynomial, &flat, NULL};
 }
 
 static cm_ckks_values real_values(cm_precision precision)

@@ -26,10 +26,9 @@ RIGHT = ("21.000 21.100 21.200 ... degrees", "100 101 102 ... counts")
 OTHER_VALUES = {
     option.name: next(value for value in option.values if value not in ("16", option.values[0]))
     for option in configurations.OPTIONS
-    if option.name not in ("CM_CONFIG_PRECISION_63", "CM_CONFIG_NTT_ROOTS")
+    if option.name not in ("CM_CONFIG_PRECISION_63", "CM_KEPT_NOISE")
 } | {
     "CM_CONFIG_LOG2_TILES": "2",
-    "CM_CONFIG_NTT_ROOTS": "CM_CONFIG_NTT_ROOTS_RAM",
     "CM_CONFIG_PRECISION_63": "0",
     "CM_CONFIG_MAX_LOG2_N": "12",
     "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST",
@@ -37,8 +36,8 @@ OTHER_VALUES = {
 """A value of each option that is not its default and that the example's set allows."""
 
 IN_SYMBOLS = (
-    *("LOG2_TILES", "WHOLE_PRODUCTS", "NTT_ROOTS", "STORE_NOISE", "TRANSFORMED_SECRET", "MAX_LOG2_N"),
-    *("KEPT_NOISE", "SMALL", "PRESET"),
+    *("LOG2_TILES", "STORE_NOISE", "TRANSFORMED_SECRET", "MAX_LOG2_N", "SEAL_XOFS", "SMALL", "NTT_ROOTS"),
+    "PRESET",
 )
 """Those that change structs or arenas, or bring others that do."""
 
@@ -111,9 +110,6 @@ def test_the_example_is_right_where_both_are_built_alike(
     assert all(printed.count(line) == 2 for line in RIGHT), printed
 
 
-DIGESTS = ("CM_CONFIG_XOF_SHAKE256", "CM_CONFIG_XOF_BLAKE2XB")
-
-
 @pytest.mark.parametrize("name", OTHER_VALUES)
 def test_an_option_that_the_library_alone_has_breaks_nothing_in_silence(
     name: str, one_file: Path, plain_application: Path, tmp_path: Path
@@ -149,17 +145,51 @@ def test_structs_depend_on_the_small_profile_alone(tmp_path: Path) -> None:
     usual = sizes()
     for name in sorted(set(OTHER_VALUES) - {"CM_CONFIG_SMALL"}):
         assert sizes(defined(name)) == usual, name
-    assert sizes(*(f"-D{name}=0" for name in DIGESTS)) == usual
+    assert sizes("-DCM_CONFIG_SEAL_XOFS=0") == usual
     assert sizes("-DCM_CONFIG_ACCELERATOR=1") == usual
     small = sizes("-DCM_CONFIG_SMALL=1")
     assert small != usual
     assert sizes("-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY") == small
 
 
+# ---- objects of one library ----
+
+WITHOUT_LAYOUTS = {
+    *("blake2.c", "chacha20.c", "keccak.c", "seal_stream.c"),  # whole functions come and go
+    *("constants.c", "prime.c"),  # checks of constants, and where a root is looked for
+    "crc32c.c",  # its own table
+}
+"""Sources that options change, but no struct, arena or table that another source knows."""
+
+SUFFIX = re.compile(r"__small_\d\w*?__enum_bytes_\d+")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [path for path in sorted((REPOSITORY / "core/src").glob("*/*.c")) if path.name not in WITHOUT_LAYOUTS],
+    ids=lambda path: path.name,
+)
+def test_an_object_that_an_option_changes_links_with_no_objects_of_other_options(
+    source: Path, tmp_path: Path
+) -> None:
+    """Such as one that a makefile kept when the flags changed: a name of each carries the options."""
+    command = ("gcc", "-std=c11", *(f"-I{REPOSITORY / 'core' / folder}" for folder in ("include", "src")))
+
+    def without_suffixes(*flags: str) -> str:
+        return SUFFIX.sub("", run(*command, *flags, "-E", "-P", source))
+
+    usual = without_suffixes()
+    names = [name for name in OTHER_VALUES if name.removeprefix("CM_CONFIG_") in IN_SYMBOLS]
+    if any(without_suffixes(defined(name)) != usual for name in names):
+        run(*command, "-c", source, "-o", tmp_path / "object.o")
+        symbols = run("nm", tmp_path / "object.o")
+        assert not symbols or SUFFIX.search(symbols)
+
+
 # ---- installed ----
 
 FAST = "-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST;CM_CONFIG_MAX_LOG2_N=12"
-FLAGS = "-DCMAKE_C_FLAGS=-DCM_CONFIG_LOG2_TILES=3 -DCM_CONFIG_STORE_NOISE=1 -DCM_CONFIG_XOF_BLAKE2XB=0"
+FLAGS = "-DCMAKE_C_FLAGS=-DCM_CONFIG_LOG2_TILES=3 -DCM_CONFIG_STORE_NOISE=1 -DCM_CONFIG_SEAL_XOFS=0"
 
 
 @pytest.fixture(scope="module", params=[FAST, FLAGS], ids=["by CIPHERMOTE_OPTIONS", "by compiler flags"])
@@ -218,7 +248,7 @@ def test_a_program_that_asks_an_installed_library_for_other_options_is_refused(
         ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_ASM=1 CM_CONFIG_COMPLEX=0", "separated by semicolons"),
         ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESET=FAST", "CM_CONFIG_PRESET must be CM_CONFIG_PRESET_NONE,"),
         ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_LOG2_TILES=TWO", "CM_CONFIG_LOG2_TILES is TWO, which is neither"),
-        ("-DCMAKE_C_FLAGS=-DCM_CONFIG_KEPT_NOISE=NONE", "CM_CONFIG_KEPT_NOISE is NONE, which is neither"),
+        ("-DCMAKE_C_FLAGS=-DCM_CONFIG_LOG2_TILES=NONE", "CM_CONFIG_LOG2_TILES is NONE, which is neither"),
     ],
 )
 def test_a_configuration_with_a_misspelt_option_is_refused(

@@ -10,7 +10,7 @@ void kernel_ntt_forward(uint32_t *a);
 
 void kernel_select_tile(uint16_t log2_n, uint16_t log2_tiles, uint16_t tile)
 {
-    cm_ring_init(&ring, &prime, log2_n);
+    cm_ring_init(&ring, &prime, log2_n, NULL);
     cm_ring_select_tile(&ring, log2_tiles, tile);
 }
 

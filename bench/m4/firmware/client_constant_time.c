@@ -82,7 +82,7 @@ static cm_status write_prime(unsigned prime)
 {
     const cm_secret_key key = secrets_key();
     cm_ring ring;
-    cm_ring_init(&ring, &WORKLOAD_PARAMS.primes[prime], WORKLOAD_LOG2_N);
+    cm_ring_init(&ring, &WORKLOAD_PARAMS.primes[prime], WORKLOAD_LOG2_N, workload_roots);
     cm_status status = cm_zero_encryption(key.params, key.ternary, secrets_key_seed(), prime, c0, c1);
     cm_ntt_forward(polynomial, &ring);
     cm_add(polynomial, c0, WORKLOAD_N, ring.prime);
@@ -137,7 +137,7 @@ static cm_status prepare_bfv(uint32_t run)
     cm_plain_scale(&WORKLOAD_PARAMS, &plain);
     open_stream(CM_BFV, WORKLOAD_PRIMES, WORKLOAD_T);
     for (unsigned i = 0; i < WORKLOAD_PRIMES && status == CM_OK; i++) {
-        cm_ring_init(&ring, &WORKLOAD_PARAMS.primes[i], WORKLOAD_LOG2_N);
+        cm_ring_init(&ring, &WORKLOAD_PARAMS.primes[i], WORKLOAD_LOG2_N, workload_roots);
         cm_plain_fold(&plain, &ring, polynomial);
         status = write_prime(i);
     }
@@ -170,7 +170,7 @@ static cm_status prepare_ckks(uint32_t run)
         return status;
     }
     open_stream(CM_CKKS, 1, (uint64_t)(1023 + LOG2_SCALE) << 52);
-    cm_ring_init(&ring, &WORKLOAD_PARAMS.primes[0], WORKLOAD_LOG2_N);
+    cm_ring_init(&ring, &WORKLOAD_PARAMS.primes[0], WORKLOAD_LOG2_N, workload_roots);
     cm_message_fold(&message, &ring, polynomial);
     status = write_prime(0);
     return status == CM_OK ? begin_ckks() : status;

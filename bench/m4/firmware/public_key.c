@@ -8,5 +8,6 @@ cm_public_key workload_public(void)
     return (cm_public_key){.params = &WORKLOAD_PARAMS,
                            .key_id = WORKLOAD_KEY_ID,
                            .polynomial = cm_flat_public_key_polynomial,
-                           .context = (void *)(uintptr_t)&key};
+                           .context = (void *)(uintptr_t)&key,
+                           .roots = workload_roots};
 }

@@ -7,7 +7,8 @@ cm_secret_key workload_secret(void)
     {
         .params = &WORKLOAD_PARAMS, .key_id = WORKLOAD_KEY_ID, .ternary = workload_ternary,
 #if CM_CONFIG_TRANSFORMED_SECRET
-        .transformed = &workload_transformed[0][0]
+        .transformed = &workload_transformed[0][0],
 #endif
+        .roots = workload_roots,
     };
 }

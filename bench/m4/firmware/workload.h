@@ -76,6 +76,11 @@ cm_status workload_device(cm_device *device);
 extern const uint8_t workload_ternary[CM_TERNARY_BYTES(WORKLOAD_N)];
 extern const uint32_t workload_transformed[WORKLOAD_PRIMES][WORKLOAD_N];
 extern const uint32_t workload_public_key[WORKLOAD_PRIMES][2][WORKLOAD_N];
+#if CM_CONFIG_NTT_ROOTS
+extern const cm_root_table *const workload_roots;
+#else
+#define workload_roots NULL
+#endif
 cm_secret_key workload_secret(void);
 cm_public_key workload_public(void);
 

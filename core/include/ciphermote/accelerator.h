@@ -1,6 +1,6 @@
 /*
- * Transforms and products by the hardware of rtl/, behind the library's back: with CM_CONFIG_ACCELERATOR, and better
- * CM_CONFIG_WHOLE_PRODUCTS too, encryption uses it and nothing else changes, no byte of any ciphertext.
+ * Transforms and products by the hardware of rtl/, behind the library's back: with CM_CONFIG_ACCELERATOR, encryption
+ * uses it and nothing else changes, no byte of any ciphertext.
  *
  * The application brings the bus (memory-mapped registers and DMA, PCIe, SPI ...) as four functions, opens the
  * accelerator, and tells which one serves a ring. What an accelerator cannot do, portable C does. One that fails, or answers

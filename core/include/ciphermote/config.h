@@ -6,7 +6,7 @@
  * Options given nowhere take the defaults below. Combinations that cannot work stop the build with a sentence.
  *
  * An application sees the options of its library: an installed library carries them in build.h, and where both are compiled from
- * source, both get the same flags. If they differ in what changes a size or a layout, the link fails: symbols.h.
+ * source, both get the same flags. If they differ in what changes a size or a layout, files that call the library do not link: symbols.h.
  */
 #ifndef CIPHERMOTE_CONFIG_H
 #define CIPHERMOTE_CONFIG_H
@@ -16,18 +16,10 @@
 #define CM_CONFIG_PRESET_TINY 2
 #define CM_CONFIG_PRESET_BALANCED 3
 #define CM_CONFIG_PRESET_FAST 4
-#define CM_CONFIG_SLOT_ORDER_COMPUTED 1
-#define CM_CONFIG_SLOT_ORDER_RAM 2
-#define CM_CONFIG_SLOT_ORDER_FLASH 3
 #define CM_CONFIG_ENCODER_ROOTS_FLASH 1
 #define CM_CONFIG_ENCODER_ROOTS_COMPUTED 2
 #define CM_CONFIG_CRC_TABLE_NIBBLE 1
-#define CM_CONFIG_CRC_TABLE_BYTE 2
-#define CM_CONFIG_CRC_TABLE_WORD 3
-#define CM_CONFIG_NTT_ROOTS_COMPUTED 1
-#define CM_CONFIG_NTT_ROOTS_RAM 2
-#define CM_CONFIG_NTT_ROOTS_FLASH 3
-#define CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS 4
+#define CM_CONFIG_CRC_TABLE_WORD 2
 
 /* 1 for the values 0 and 1 alone, as written: any other word is 0 here. */
 #define CM_SWITCH_0 1
@@ -46,10 +38,9 @@
 /*
  * CM_CONFIG_PRESET            A bundle of the options below for encryption at 31 bits; an option given by itself still wins.
  *                      CM_CONFIG_PRESET_TINY      least RAM: eighths of a polynomial, noise sampled anew for each
- *                      CM_CONFIG_PRESET_BALANCED  quarters, stored noise, small tables
- *                      CM_CONFIG_PRESET_FAST      least time within 37 KB at n = 4096: halves, stored noise, and in flash
- *                                          the transformed secret key, the slots' order and the larger tables;
- *                                          give it CM_CONFIG_NTT_ROOTS_HEADER too
+ *                      CM_CONFIG_PRESET_BALANCED  quarters, stored noise, check sums by words
+ *                      CM_CONFIG_PRESET_FAST      least time within 37 KB at n = 4096: halves, stored noise, check sums by words, and in
+ *                                          flash the slots' order, the transformed secret key and the transform's roots
  *                      Where there is assembly for the target, set CM_CONFIG_ASM beside it: it more than halves the time.
  *                      Default: none of them (CM_CONFIG_PRESET_NONE).
  */
@@ -64,27 +55,29 @@
 #define CM_CONFIG_PRESET_LOG2_TILES 3
 #define CM_CONFIG_PRESET_STORE_NOISE 0
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
-#define CM_CONFIG_PRESET_SLOT_ORDER CM_CONFIG_SLOT_ORDER_COMPUTED
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
+#define CM_CONFIG_PRESET_NTT_ROOTS 0
 #elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_BALANCED
 #define CM_CONFIG_PRESET_LOG2_TILES 2
 #define CM_CONFIG_PRESET_STORE_NOISE 1
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
-#define CM_CONFIG_PRESET_SLOT_ORDER CM_CONFIG_SLOT_ORDER_RAM
-#define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_BYTE
+#define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_WORD
+#define CM_CONFIG_PRESET_NTT_ROOTS 0
 #elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST
 #define CM_CONFIG_PRESET_LOG2_TILES 1
 #define CM_CONFIG_PRESET_STORE_NOISE 1
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 1
-#define CM_CONFIG_PRESET_SLOT_ORDER CM_CONFIG_SLOT_ORDER_FLASH
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_WORD
+#define CM_CONFIG_PRESET_NTT_ROOTS 1
 #else
 #define CM_CONFIG_PRESET_LOG2_TILES 0
 #define CM_CONFIG_PRESET_STORE_NOISE 0
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
-#define CM_CONFIG_PRESET_SLOT_ORDER CM_CONFIG_SLOT_ORDER_COMPUTED
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
+#define CM_CONFIG_PRESET_NTT_ROOTS 0
 #endif
+/* Whether the slots' order is a const table, of 2^CM_CONFIG_MAX_LOG2_N bytes for that n and all smaller ones, or computed. */
+#define CM_SLOT_ORDER_TABLE (CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST)
 
 /*
  * CM_CONFIG_MAX_LOG2_N        Largest ring degree the build can handle, as log2(n): 10 to 14.
@@ -147,36 +140,23 @@
 #endif
 
 /*
- * CM_CONFIG_XOF_SHAKE256      1: offer SHAKE256 for the public half of a symmetric ciphertext.
- * CM_CONFIG_XOF_BLAKE2XB      1: offer BLAKE2Xb for it. SEAL expands the seeds of these two itself.
- *                      ChaCha20 is always there: it is the fastest, and every secret stream uses it.
- *                      Default: both, but neither with CM_CONFIG_SMALL.
+ * CM_CONFIG_SEAL_XOFS         1: beside ChaCha20, offer SHAKE256 and BLAKE2Xb for the public half of a symmetric ciphertext: SEAL expands
+ *                      their seeds itself. ChaCha20 is always there: it is the fastest, and every secret stream uses it.
+ *                      Default: 1, but 0 with CM_CONFIG_SMALL.
  */
-#if !defined(CM_CONFIG_XOF_SHAKE256) && CM_CONFIG_SMALL
-#define CM_CONFIG_XOF_SHAKE256 0
-#elif !defined(CM_CONFIG_XOF_SHAKE256)
-#define CM_CONFIG_XOF_SHAKE256 1
-#endif
-#if !CM_SWITCH(CM_CONFIG_XOF_SHAKE256)
-#error "CM_CONFIG_XOF_SHAKE256 must be 0 or 1."
-#endif
-#if !defined(CM_CONFIG_XOF_BLAKE2XB) && CM_CONFIG_SMALL
-#define CM_CONFIG_XOF_BLAKE2XB 0
-#elif !defined(CM_CONFIG_XOF_BLAKE2XB)
-#define CM_CONFIG_XOF_BLAKE2XB 1
-#endif
-#if !CM_SWITCH(CM_CONFIG_XOF_BLAKE2XB)
-#error "CM_CONFIG_XOF_BLAKE2XB must be 0 or 1."
-#endif
-#if CM_CONFIG_SMALL && (CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB)
-#error \
-    "CM_CONFIG_SMALL has no room for the seeds of SHAKE256 and BLAKE2Xb: set it to 0, or CM_CONFIG_XOF_SHAKE256 and CM_CONFIG_XOF_BLAKE2XB."
-#endif
-/* Whether there is an XOF beside ChaCha20. */
-#if CM_CONFIG_XOF_SHAKE256 || CM_CONFIG_XOF_BLAKE2XB
-#define CM_DIGESTS 1
+#ifndef CM_CONFIG_SEAL_XOFS
+#if CM_CONFIG_SMALL
+#define CM_CONFIG_SEAL_XOFS 0
 #else
-#define CM_DIGESTS 0
+#define CM_CONFIG_SEAL_XOFS 1
+#endif
+#endif
+#if !CM_SWITCH(CM_CONFIG_SEAL_XOFS)
+#error "CM_CONFIG_SEAL_XOFS must be 0 or 1."
+#endif
+#if CM_CONFIG_SMALL && CM_CONFIG_SEAL_XOFS
+#error \
+    "CM_CONFIG_SMALL has no room for the seeds of SHAKE256 and BLAKE2Xb: set it to 0, or CM_CONFIG_SEAL_XOFS."
 #endif
 
 /*
@@ -231,17 +211,13 @@
 #endif
 
 /*
- * CM_CONFIG_KEPT_NOISE        Where noise is not stored, how many of its coefficients a symmetric encryption samples once and keeps all the
- *                      same, a byte each: what RAM is left buys time. A multiple of 32, 0 to 1024. Default: 0.
+ * Where noise is not stored, how many of its coefficients a symmetric encryption samples once and keeps all the same, a byte each: on
+ * AVR, what RAM is left buys time.
  */
-#ifndef CM_CONFIG_KEPT_NOISE
-#define CM_CONFIG_KEPT_NOISE 0
-#endif
-#if CM_CONFIG_KEPT_NOISE < 0 || CM_CONFIG_KEPT_NOISE > 1024 || CM_CONFIG_KEPT_NOISE % 32
-#error "CM_CONFIG_KEPT_NOISE must be a multiple of 32 between 0 and 1024."
-#endif
-#if CM_CONFIG_KEPT_NOISE && CM_CONFIG_STORE_NOISE
-#error "CM_CONFIG_STORE_NOISE keeps all coefficients of noise: set CM_CONFIG_KEPT_NOISE to 0."
+#if defined(__AVR__) && !CM_CONFIG_STORE_NOISE
+#define CM_KEPT_NOISE (CM_CONFIG_MAX_LOG2_N == 10 ? 128 : 256)
+#elif !defined(CM_KEPT_NOISE) /* tests keep some everywhere */
+#define CM_KEPT_NOISE 0
 #endif
 
 /*
@@ -257,29 +233,18 @@
 #endif
 
 /*
- * CM_CONFIG_WHOLE_PRODUCTS    1: hand asymmetric encryption's two products to the back-end as one call
- *                      (core/src/ring/arch/api.h), for accelerators; takes 4n bytes more. Default: 0.
- */
-#ifndef CM_CONFIG_WHOLE_PRODUCTS
-#define CM_CONFIG_WHOLE_PRODUCTS 0
-#endif
-#if !CM_SWITCH(CM_CONFIG_WHOLE_PRODUCTS)
-#error "CM_CONFIG_WHOLE_PRODUCTS must be 0 or 1."
-#endif
-#if CM_CONFIG_WHOLE_PRODUCTS && CM_CONFIG_LOG2_TILES
-#error "CM_CONFIG_WHOLE_PRODUCTS works on whole polynomials: set CM_CONFIG_LOG2_TILES to 0."
-#endif
-
-/*
- * CM_CONFIG_ACCELERATOR       1: whole rings are transformed, and with CM_CONFIG_WHOLE_PRODUCTS multiplied, by the hardware of rtl/
- *                      (accelerator.h); the application provides cm_accelerator_for. Tiles stay in software: set
- *                      CM_CONFIG_LOG2_TILES to 0. Assembly for the ring (CM_CONFIG_ASM) is not used then. Default: 0.
+ * CM_CONFIG_ACCELERATOR       1: whole rings are transformed and multiplied by the hardware of rtl/ (accelerator.h); the application
+ *                      provides cm_accelerator_for. An asymmetric encryption hands its two products over as one call, and takes 4n
+ *                      bytes more. Assembly for the ring (CM_CONFIG_ASM) is not used then. Default: 0.
  */
 #ifndef CM_CONFIG_ACCELERATOR
 #define CM_CONFIG_ACCELERATOR 0
 #endif
 #if !CM_SWITCH(CM_CONFIG_ACCELERATOR)
 #error "CM_CONFIG_ACCELERATOR must be 0 or 1."
+#endif
+#if CM_CONFIG_ACCELERATOR && CM_CONFIG_LOG2_TILES
+#error "CM_CONFIG_ACCELERATOR works on whole polynomials: set CM_CONFIG_LOG2_TILES to 0."
 #endif
 
 /*
@@ -305,25 +270,6 @@
 #endif
 
 /*
- * CM_CONFIG_SLOT_ORDER        How the encoder finds a slot's place (a permutation that depends on n alone):
- *                      CM_CONFIG_SLOT_ORDER_COMPUTED  each anew, from powers of three;
- *                      CM_CONFIG_SLOT_ORDER_RAM       all once for each encryption, into n bytes that lie idle then;
- *                      CM_CONFIG_SLOT_ORDER_FLASH     in a const table of 2^CM_CONFIG_MAX_LOG2_N bytes, for that n and all smaller ones.
- *                      Default: the preset's, else CM_CONFIG_SLOT_ORDER_COMPUTED.
- */
-#ifndef CM_CONFIG_SLOT_ORDER
-#define CM_CONFIG_SLOT_ORDER CM_CONFIG_PRESET_SLOT_ORDER
-#endif
-#if CM_CONFIG_SLOT_ORDER < CM_CONFIG_SLOT_ORDER_COMPUTED || CM_CONFIG_SLOT_ORDER > CM_CONFIG_SLOT_ORDER_FLASH
-#error \
-    "CM_CONFIG_SLOT_ORDER must be CM_CONFIG_SLOT_ORDER_COMPUTED, CM_CONFIG_SLOT_ORDER_RAM or CM_CONFIG_SLOT_ORDER_FLASH."
-#endif
-#if CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM && CM_CONFIG_LOG2_TILES > 2
-#error \
-    "CM_CONFIG_SLOT_ORDER_RAM needs n bytes, more than a tile smaller than a quarter: choose another CM_CONFIG_SLOT_ORDER."
-#endif
-
-/*
  * CM_CONFIG_ENCODER_ROOTS     Where the encoder takes its sines and cosines from; results are the same, bit for bit:
  *                      CM_CONFIG_ENCODER_ROOTS_FLASH     a const table: 2^(CM_CONFIG_MAX_LOG2_N + 1) bytes for 31 bits, twice that for 63;
  *                      CM_CONFIG_ENCODER_ROOTS_COMPUTED  computed, a product of 128 bits each, from const tables of
@@ -340,52 +286,31 @@
 
 /*
  * CM_CONFIG_CRC_TABLE         The table in flash by which frames are check-summed:
- *                      CM_CONFIG_CRC_TABLE_NIBBLE  64 bytes, eight dependent look-ups a word (default);
- *                      CM_CONFIG_CRC_TABLE_BYTE    1 KB, four dependent ones;
+ *                      CM_CONFIG_CRC_TABLE_NIBBLE  64 bytes, eight dependent look-ups a word;
  *                      CM_CONFIG_CRC_TABLE_WORD    4 KB, four independent ones.
+ *                      Default: the preset's, else CM_CONFIG_CRC_TABLE_NIBBLE.
  */
 #ifndef CM_CONFIG_CRC_TABLE
 #define CM_CONFIG_CRC_TABLE CM_CONFIG_PRESET_CRC_TABLE
 #endif
-#if CM_CONFIG_CRC_TABLE != CM_CONFIG_CRC_TABLE_NIBBLE && CM_CONFIG_CRC_TABLE != CM_CONFIG_CRC_TABLE_BYTE && \
-    CM_CONFIG_CRC_TABLE != CM_CONFIG_CRC_TABLE_WORD
-#error \
-    "CM_CONFIG_CRC_TABLE must be CM_CONFIG_CRC_TABLE_NIBBLE, CM_CONFIG_CRC_TABLE_BYTE or CM_CONFIG_CRC_TABLE_WORD."
+#if CM_CONFIG_CRC_TABLE != CM_CONFIG_CRC_TABLE_NIBBLE && CM_CONFIG_CRC_TABLE != CM_CONFIG_CRC_TABLE_WORD
+#error "CM_CONFIG_CRC_TABLE must be CM_CONFIG_CRC_TABLE_NIBBLE or CM_CONFIG_CRC_TABLE_WORD."
 #endif
 
 /*
- * CM_CONFIG_NTT_ROOTS         Where the number-theoretic transform takes its roots of unity from; results are the same:
- *                      CM_CONFIG_NTT_ROOTS_COMPUTED         computed anew for each transform;
- *                      CM_CONFIG_NTT_ROOTS_RAM              computed once for each prime and tile, into as many bytes more
- *                                                    of the arena as a tile has;
- *                      CM_CONFIG_NTT_ROOTS_FLASH            const tables, 4n bytes a prime;
- *                      CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS  const tables with a quotient beside each root, 8n bytes a
- *                                                    prime: cheaper products.
- *                      Default: CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS with CM_CONFIG_NTT_ROOTS_HEADER, else _COMPUTED.
- * CM_CONFIG_NTT_ROOTS_HEADER  With the last two: the header of tables, in quotes, that tools/generate_roots.py writes for
- *                      the parameter sets in use. The roots of other sets are computed.
+ * CM_CONFIG_NTT_ROOTS         1: the number-theoretic transform takes its roots of unity from the tables that a key brings (keys.h): 8n
+ *                      bytes of flash a prime, which `ciphermote provision` writes. For a key without them they are computed, in
+ *                      portable C. 0: they are computed for each transform, in assembly where there is some.
+ *                      Results are the same. Default: the preset's, else 0.
  */
-#if !defined(CM_CONFIG_NTT_ROOTS) && defined(CM_CONFIG_NTT_ROOTS_HEADER)
-#define CM_CONFIG_NTT_ROOTS CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
-#elif !defined(CM_CONFIG_NTT_ROOTS)
-#define CM_CONFIG_NTT_ROOTS CM_CONFIG_NTT_ROOTS_COMPUTED
+#ifndef CM_CONFIG_NTT_ROOTS
+#define CM_CONFIG_NTT_ROOTS CM_CONFIG_PRESET_NTT_ROOTS
 #endif
-#if CM_CONFIG_NTT_ROOTS < CM_CONFIG_NTT_ROOTS_COMPUTED || \
-    CM_CONFIG_NTT_ROOTS > CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
-#error \
-    "CM_CONFIG_NTT_ROOTS must be CM_CONFIG_NTT_ROOTS_COMPUTED, CM_CONFIG_NTT_ROOTS_RAM, CM_CONFIG_NTT_ROOTS_FLASH or CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS."
+#if !CM_SWITCH(CM_CONFIG_NTT_ROOTS)
+#error "CM_CONFIG_NTT_ROOTS must be 0 or 1."
 #endif
-#if CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH && !defined(CM_CONFIG_NTT_ROOTS_HEADER)
-#error \
-    "CM_CONFIG_NTT_ROOTS in flash needs CM_CONFIG_NTT_ROOTS_HEADER, a header that tools/generate_roots.py writes."
-#endif
-#if CM_CONFIG_NTT_ROOTS < CM_CONFIG_NTT_ROOTS_FLASH && defined(CM_CONFIG_NTT_ROOTS_HEADER)
-#error \
-    "CM_CONFIG_NTT_ROOTS_HEADER is given, but CM_CONFIG_NTT_ROOTS is not CM_CONFIG_NTT_ROOTS_FLASH or CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS."
-#endif
-#if CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH && defined(__AVR__)
-#error \
-    "CM_CONFIG_NTT_ROOTS cannot be in flash on AVR, which copies const tables to RAM: use CM_CONFIG_NTT_ROOTS_COMPUTED or _RAM."
+#if CM_CONFIG_NTT_ROOTS && defined(__AVR__)
+#error "CM_CONFIG_NTT_ROOTS must be 0 on AVR, which copies const tables to RAM."
 #endif
 
 #include "ciphermote/symbols.h"

@@ -76,8 +76,8 @@ typedef struct cm_bfv_expected {
         encoding; /* as the sender's: nothing in a ciphertext tells, and the other gives other numbers */
     cm_number
         number; /* CM_UINT16 (t <= 2^16), CM_UINT32, CM_INT16 (t < 2^16) or CM_INT32: signed are within +-t/2 */
-    cm_bfv_sums sums;   /* 24 bits for numbers of 16 bits alone */
-    uint8_t log2_tiles; /* how many tiles each polynomial comes in: 0 .. 4 (with CM_CONFIG_SLOT_ORDER_RAM, 2) */
+    cm_bfv_sums sums;       /* 24 bits for numbers of 16 bits alone */
+    uint8_t log2_tiles;     /* how many tiles each polynomial comes in: 0 .. 4 */
     uint32_t plain_modulus; /* t */
 } cm_bfv_expected;
 
@@ -88,9 +88,8 @@ typedef struct cm_bfv_expected {
     ((size_t)(n) / 8u * (sums) + CM_DECRYPT_TILE_BYTES(n, log2_tiles) + CM_DECRYPT_WORKSPACE_BYTES)
 
 /*
- * Expect a BFV ciphertext under this key. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_PLAIN_MODULUS, CM_ERR_ARENA, and
- * CM_ERR_UNSUPPORTED for tiles too small for CM_CONFIG_SLOT_ORDER_RAM; the decryption takes nothing then, and answers
- * all that follows with the same status. Else the frame reader from now on returns CM_ERR_FRAME_FOREIGN if a frame is of another
+ * Expect a BFV ciphertext under this key. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_PLAIN_MODULUS, CM_ERR_ARENA; the decryption
+ * takes nothing then, and answers all that follows with the same status. Else the frame reader from now on returns CM_ERR_FRAME_FOREIGN if a frame is of another
  * key or kind than expected, or of another ciphertext than the first, and CM_ERR_FRAME_ORDER if it is not the next one.
  */
 CM_MUST_CHECK cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,

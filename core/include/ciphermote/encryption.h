@@ -24,7 +24,7 @@ typedef enum cm_number {
 } cm_number;
 
 /* What lies behind the message in the arena: workspace, two tiles, and what config.h and the kind of key ask for. */
-#if CM_DIGESTS
+#if CM_CONFIG_SEAL_XOFS
 #define CM_WORKSPACE_BYTES 704u
 #elif defined(__AVR__)
 #define CM_WORKSPACE_BYTES (248u + 8u * CM_CONFIG_MAX_LOG2_N)
@@ -32,12 +32,11 @@ typedef enum cm_number {
 #define CM_WORKSPACE_BYTES 512u
 #endif
 #define CM_TILE_BYTES(n) (4u * (size_t)(n) >> CM_CONFIG_LOG2_TILES)
-#define CM_ROOTS_BYTES(n) (CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM ? CM_TILE_BYTES(n) : 0u)
 #define CM_SYMMETRIC_WORK_BYTES(n) \
-    (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + (CM_CONFIG_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + \
-     (CM_CONFIG_STORE_NOISE ? (size_t)(n) : CM_CONFIG_KEPT_NOISE))
+    (CM_WORKSPACE_BYTES + (CM_CONFIG_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n) + \
+     (CM_CONFIG_STORE_NOISE ? (size_t)(n) : CM_KEPT_NOISE))
 #define CM_ASYMMETRIC_WORK_BYTES(n) \
-    (CM_WORKSPACE_BYTES + CM_ROOTS_BYTES(n) + 2u * CM_TILE_BYTES(n) + (size_t)(n) / 4u + \
-     (CM_CONFIG_STORE_NOISE ? 2u * (size_t)(n) : 0u) + (CM_CONFIG_WHOLE_PRODUCTS ? 4u * (size_t)(n) : 0u))
+    (CM_WORKSPACE_BYTES + 2u * CM_TILE_BYTES(n) + (size_t)(n) / 4u + \
+     (CM_CONFIG_STORE_NOISE ? 2u * (size_t)(n) : 0u) + (CM_CONFIG_ACCELERATOR ? 4u * (size_t)(n) : 0u))
 
 #endif

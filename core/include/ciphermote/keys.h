@@ -29,6 +29,9 @@ typedef struct cm_secret_key {
     /* A build uses one of the two, the second with CM_CONFIG_TRANSFORMED_SECRET; the other may be null. */
     const uint8_t *ternary;      /* CM_TERNARY_BYTES(n) */
     const uint32_t *transformed; /* [data prime][n] words of cm_secret_key_transform; on AVR in PROGMEM */
+#ifndef __AVR__
+    const cm_root_table *roots; /* for CM_CONFIG_NTT_ROOTS: those of the set; null if they are to be computed */
+#endif
 } cm_secret_key;
 
 typedef struct cm_public_key {
@@ -42,6 +45,9 @@ typedef struct cm_public_key {
      */
     const uint32_t *(*polynomial)(void *context, unsigned component, unsigned prime);
     void *context;
+#ifndef __AVR__
+    const cm_root_table *roots; /* as of a secret key */
+#endif
 } cm_public_key;
 
 /* A polynomial() for a key that lies in memory whole: context points at [data prime][component][n] residues with

@@ -32,6 +32,22 @@ typedef struct cm_prime {
     uint32_t n_inv;     /* n^-1 mod q */
 } cm_prime;
 
+/* A root of unity of the transform, below q/2 in magnitude, and round(root 2^32 / q). */
+typedef struct cm_root {
+    int32_t root;
+    int32_t quotient;
+} cm_root;
+
+/*
+ * The roots of rings modulo a prime of a set, or modulo BFV's plain modulus: psi^bitrev(i) for i = 0 .. n - 1, bits reversed
+ * over log2 n; entry 0 is unused. `ciphermote provision` writes them beside keys (CM_CONFIG_NTT_ROOTS).
+ */
+typedef struct cm_root_table {
+    uint32_t q; /* 0 behind the last table */
+    uint32_t psi;
+    const cm_root *roots;
+} cm_root_table;
+
 typedef struct cm_params {
     const char *name; /* for example "n4096_q26x3_p27" */
     uint32_t id;    /* first 4 bytes (little-endian) of BLAKE2b-256 over the u64 words [n, q_0 .. q_{K-1}] */

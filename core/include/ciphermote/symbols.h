@@ -18,25 +18,18 @@
 #define CM_SYMBOL_ENUM_BYTES 0
 #endif
 
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
-#define CM_SYMBOL_ROOTS_IN_RAM 1
-#else
-#define CM_SYMBOL_ROOTS_IN_RAM 0
-#endif
-
 #define CM_SYMBOL_JOINED(before, label, value) before##label##value
 #define CM_SYMBOL_JOIN(before, label, value) CM_SYMBOL_JOINED(before, label, value)
 #define CM_SYMBOL_1(name) CM_SYMBOL_JOIN(name, __small_, CM_CONFIG_SMALL)
 #define CM_SYMBOL_2(name) CM_SYMBOL_JOIN(CM_SYMBOL_1(name), __max_log2_n_, CM_CONFIG_MAX_LOG2_N)
 #define CM_SYMBOL_3(name) CM_SYMBOL_JOIN(CM_SYMBOL_2(name), __log2_tiles_, CM_CONFIG_LOG2_TILES)
 #define CM_SYMBOL_4(name) CM_SYMBOL_JOIN(CM_SYMBOL_3(name), __store_noise_, CM_CONFIG_STORE_NOISE)
-#define CM_SYMBOL_5(name) CM_SYMBOL_JOIN(CM_SYMBOL_4(name), __kept_noise_, CM_CONFIG_KEPT_NOISE)
-#define CM_SYMBOL_6(name) \
-    CM_SYMBOL_JOIN(CM_SYMBOL_5(name), __transformed_secret_, CM_CONFIG_TRANSFORMED_SECRET)
-#define CM_SYMBOL_7(name) CM_SYMBOL_JOIN(CM_SYMBOL_6(name), __whole_products_, CM_CONFIG_WHOLE_PRODUCTS)
-#define CM_SYMBOL_8(name) CM_SYMBOL_JOIN(CM_SYMBOL_7(name), __roots_in_ram_, CM_SYMBOL_ROOTS_IN_RAM)
-#define CM_SYMBOL_9(name) CM_SYMBOL_JOIN(CM_SYMBOL_8(name), __digests_, CM_DIGESTS)
-#define CM_SYMBOL(name) CM_SYMBOL_JOIN(CM_SYMBOL_9(name), __enum_bytes_, CM_SYMBOL_ENUM_BYTES)
+#define CM_SYMBOL_5(name) \
+    CM_SYMBOL_JOIN(CM_SYMBOL_4(name), __transformed_secret_, CM_CONFIG_TRANSFORMED_SECRET)
+#define CM_SYMBOL_6(name) CM_SYMBOL_JOIN(CM_SYMBOL_5(name), __accelerator_, CM_CONFIG_ACCELERATOR)
+#define CM_SYMBOL_7(name) CM_SYMBOL_JOIN(CM_SYMBOL_6(name), __seal_xofs_, CM_CONFIG_SEAL_XOFS)
+#define CM_SYMBOL_8(name) CM_SYMBOL_JOIN(CM_SYMBOL_7(name), __ntt_roots_, CM_CONFIG_NTT_ROOTS)
+#define CM_SYMBOL(name) CM_SYMBOL_JOIN(CM_SYMBOL_8(name), __enum_bytes_, CM_SYMBOL_ENUM_BYTES)
 
 #define cm_device_init CM_SYMBOL(cm_device_init)
 #define cm_device_emit_public_key CM_SYMBOL(cm_device_emit_public_key)

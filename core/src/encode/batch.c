@@ -115,9 +115,9 @@ static void transform_16(int16_t *a, const cm_ring *ring)
     }
 }
 
-void cm_batch(void *data, cm_bfv_width width, const cm_ring *ring, uint8_t *scratch)
+void cm_batch(void *data, cm_bfv_width width, const cm_ring *ring)
 {
-    cm_slots_permute_columns(data, width, ring->log2_n, (uint16_t *)(void *)scratch);
+    cm_slots_permute_columns(data, width, ring->log2_n);
     if (width == CM_BFV_16) {
         transform_16(data, ring);
     } else {

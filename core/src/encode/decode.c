@@ -189,7 +189,7 @@ static void conjugate_odd_slots(const cm_message *message)
     }
 }
 
-cm_status cm_decode(const cm_message *message, const cm_decoding *wanted, uint8_t *scratch)
+cm_status cm_decode(const cm_message *message, const cm_decoding *wanted)
 {
     const bool is_complex = message->slots == CM_SLOTS_COMPLEX;
     const unsigned words = (message->precision == CM_FIXED_31 ? 1u : 2u) * (is_complex ? 2u : 1u);
@@ -197,7 +197,7 @@ cm_status cm_decode(const cm_message *message, const cm_decoding *wanted, uint8_
     if (!cm_declassified(embed(message))) {
         return CM_ERR_VALUE_RANGE;
     }
-    cm_slots_restore(message->data, words, message->log2_n, message->slots, (uint16_t *)(void *)scratch);
+    cm_slots_restore(message->data, words, message->log2_n, message->slots);
     if (is_complex) {
         conjugate_odd_slots(message);
     }

@@ -12,6 +12,22 @@
 #include "ciphermote/ckks.h"
 #include "ring/ring.h"
 
+/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
+#define cm_encode CM_SYMBOL(cm_encode)
+#define cm_message_fold CM_SYMBOL(cm_message_fold)
+#define cm_message_keep_noise CM_SYMBOL(cm_message_keep_noise)
+#define cm_message_fold_noisy CM_SYMBOL(cm_message_fold_noisy)
+#define cm_decode CM_SYMBOL(cm_decode)
+#define cm_transform_31 CM_SYMBOL(cm_transform_31)
+#define cm_transform_63 CM_SYMBOL(cm_transform_63)
+#define cm_embed_31 CM_SYMBOL(cm_embed_31)
+#define cm_embed_63 CM_SYMBOL(cm_embed_63)
+#define cm_fold_31 CM_SYMBOL(cm_fold_31)
+#define cm_fold_63 CM_SYMBOL(cm_fold_63)
+#define cm_fold_noisy_31 CM_SYMBOL(cm_fold_noisy_31)
+#define cm_fold_noisy_63 CM_SYMBOL(cm_fold_noisy_63)
+#define cm_slots_permute CM_SYMBOL(cm_slots_permute)
+
 /* The encoded polynomial m, in the transform's own order (real: half of an antisymmetric polynomial). */
 typedef struct cm_message {
     void *data; /* int32_t or int64_t, CM_CKKS_MESSAGE_BYTES */
@@ -20,20 +36,12 @@ typedef struct cm_message {
     cm_precision precision;
 } cm_message;
 
-/* What an encoding needs beside the message; aligned to 2 bytes. */
-#if CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM
-#define CM_ENCODE_SCRATCH_BYTES(n) (n)
-#else
-#define CM_ENCODE_SCRATCH_BYTES(n) 0
-#endif
-
 /*
- * Encode values into message->data, which may be where the values lie. scratch holds CM_ENCODE_SCRATCH_BYTES(n).
+ * Encode values into message->data, which may be where the values lie.
  * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY before message is touched; CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE
  * when message is zeroed.
  */
-CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message,
-                                  uint8_t *scratch);
+CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message);
 
 /* m at one prime, folded into the ring or tile: n/T values below 4q, in coefficient order. */
 void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out);
@@ -59,10 +67,10 @@ typedef struct cm_decoding {
 
 /*
  * From the numbers that cm_embed_31 or cm_embed_63 takes to n/2 slots, divided by the scale, in place at the start of data.
- * scratch as above. CM_ERR_VALUE_RANGE if a slot is larger than wanted, or too large for the precision or the number; data is
+ * CM_ERR_VALUE_RANGE if a slot is larger than wanted, or too large for the precision or the number; data is
  * not wiped then.
  */
-CM_MUST_CHECK cm_status cm_decode(const cm_message *message, const cm_decoding *wanted, uint8_t *scratch);
+CM_MUST_CHECK cm_status cm_decode(const cm_message *message, const cm_decoding *wanted);
 
 /* ---- the two precisions; fixed31.c and fixed63.c compile fixed_transform.h for each ---- */
 
@@ -96,6 +104,6 @@ void cm_fold_noisy_63(const int64_t *data, const int8_t *noise, cm_slots slots, 
 #endif
 
 /* Move slot j to where the transform expects it, in place; words of 4 bytes a slot, 1, 2 or 4. */
-void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint16_t *scratch);
+void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots);
 
 #endif

@@ -99,8 +99,7 @@ static cm_status check(const cm_params *params, const cm_bfv_values *values)
     return CM_OK;
 }
 
-cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, cm_plain *plain,
-                          cm_ring *ring, uint8_t *scratch)
+cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, cm_plain *plain, cm_ring *ring)
 {
     cm_status status = check(params, values);
     if (status != CM_OK) {
@@ -108,7 +107,7 @@ cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, 
     }
     cm_prime prime;
     const bool batch = values->encoding == CM_BFV_BATCH;
-    if (batch && !cm_prime_init(&prime, values->plain_modulus, params->log2_n)) {
+    if (batch && !cm_prime_init(&prime, values->plain_modulus, params->log2_n, plain->tables)) {
         return CM_ERR_PLAIN_MODULUS;
     }
     plain->modulus = values->plain_modulus;
@@ -126,8 +125,8 @@ cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, 
         return CM_ERR_VALUE_RANGE;
     }
     if (batch) {
-        cm_ring_init(ring, &prime, params->log2_n);
-        cm_batch(plain->data, plain->width, ring, scratch);
+        cm_ring_init(ring, &prime, params->log2_n, plain->tables);
+        cm_batch(plain->data, plain->width, ring);
     }
     return CM_OK;
 }

@@ -11,24 +11,33 @@
 #include "ciphermote/bfv.h"
 #include "ring/ring.h"
 
+/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
+#define cm_plain_encode CM_SYMBOL(cm_plain_encode)
+#define cm_plain_fold CM_SYMBOL(cm_plain_fold)
+#define cm_plain_fold_noisy CM_SYMBOL(cm_plain_fold_noisy)
+#define cm_reader_fold CM_SYMBOL(cm_reader_fold)
+#define cm_batch CM_SYMBOL(cm_batch)
+#define cm_slots_permute_columns CM_SYMBOL(cm_slots_permute_columns)
+
 /*
  * A polynomial modulo t, n coefficients. As encoded: in 16 bits, signed and at most t/2 + 2 in magnitude; in 32 bits, below t.
  * As scaled: signed and at most t/2 in magnitude.
  */
 typedef struct cm_plain {
     void *data;
-    uint32_t modulus; /* t */
+    const cm_root_table *tables; /* of roots modulo t among others, or null */
+    uint32_t modulus;            /* t */
     cm_bfv_width width;
     uint8_t log2_n;
 } cm_plain;
 
 /*
- * Encode values into plain->data, which may be where the values lie. ring is for the transform modulo t; scratch holds
- * CM_ENCODE_SCRATCH_BYTES(n). CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS,
+ * Encode values into plain->data, which may be where the values lie. ring is for the transform modulo t.
+ * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS,
  * CM_ERR_VALUE_RANGE; the polynomial is zeroed then.
  */
 CM_MUST_CHECK cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, cm_plain *plain,
-                                        cm_ring *ring, uint8_t *scratch);
+                                        cm_ring *ring);
 
 /* t must be below every data prime: modulo one that it is a multiple of, values would vanish. */
 bool cm_below_every_prime(uint32_t t, const cm_params *params);
@@ -77,10 +86,10 @@ void cm_reader_fold(const cm_bfv_reader *reader, const cm_plain_scaling *scaling
                     const cm_ring *ring, uint32_t *out);
 
 /* Batching in place: n slots in their order become coefficients, both as encoded. ring is the whole one modulo t. */
-void cm_batch(void *data, cm_bfv_width width, const cm_ring *ring, uint8_t *scratch);
+void cm_batch(void *data, cm_bfv_width width, const cm_ring *ring);
 
 /* Move the slots of two rows to the places of their roots of unity in the transform's order, in place. */
-void cm_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch);
+void cm_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n);
 
 /* Functions of both widths are written once: where the compiler knows the width, it costs nothing. */
 static inline uint32_t cm_plain_get(const void *data, cm_bfv_width width, size_t i)

@@ -13,6 +13,12 @@
 
 #include "ciphermote/config.h"
 
+/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
+#define cm_sine_31 CM_SYMBOL(cm_sine_31)
+#define cm_sine_63 CM_SYMBOL(cm_sine_63)
+#define cm_computed_root_31 CM_SYMBOL(cm_computed_root_31)
+#define cm_computed_root_63 CM_SYMBOL(cm_computed_root_63)
+
 #if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH
 
 #define CM_ROOTS ((1u << (CM_CONFIG_MAX_LOG2_N - 1)) + 1u)

@@ -46,7 +46,7 @@ CM_FROM_14(1, 2, 3, 4, 8, 9, 18, 26, 28, 84, 122, 261, 355, 545, 0,)
 CM_FROM_14(1, 2, 4, 9, 10, 12, 30, 154, 623, 0,)
 };
 
-#if CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_FLASH
+#if CM_SLOT_ORDER_TABLE
 #define CM_P(x) ((x) >> (15 - CM_CONFIG_MAX_LOG2_N) << 1 | ((x) & 1))
 #define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \
     CM_P(x0), CM_P(x1), CM_P(x2), CM_P(x3), CM_P(x4), CM_P(x5), CM_P(x6), CM_P(x7), \

@@ -13,7 +13,7 @@
  * singly, real ones in pairs that act as one complex sample.
  */
 
-#if CM_CONFIG_SLOT_ORDER != CM_CONFIG_SLOT_ORDER_FLASH
+#if !CM_SLOT_ORDER_TABLE
 
 static uint32_t reverse_16_bits(uint32_t x)
 {
@@ -34,10 +34,6 @@ static uint32_t position_from_power(uint32_t power, uint32_t slot, unsigned log2
     return reverse_16_bits(sample >> 1) >> (18u - log2_n) << 1 | (sample & 1u);
 }
 
-#endif
-
-#if CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_COMPUTED
-
 typedef unsigned slot_order;
 
 /* 3^j mod 2^15, which is enough for 2n up to 2^15. */
@@ -57,39 +53,9 @@ static inline uint32_t position_of(uint32_t slot, const slot_order *log2_n, cm_s
     return position_from_power((high & 0x7FFFu) * powers_of_three[slot & 31u], slot, *log2_n, slots);
 }
 
-static inline slot_order open_order(unsigned log2_n, cm_slots slots, uint16_t *scratch)
+static inline slot_order open_order(unsigned log2_n)
 {
-    (void)slots;
-    (void)scratch;
     return log2_n;
-}
-
-#elif CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM
-
-typedef const uint16_t *slot_order;
-
-static inline uint32_t position_of(uint32_t slot, const slot_order *positions, cm_slots slots)
-{
-    (void)slots;
-    return (*positions)[slot];
-}
-
-/*
- * 3^(N/2) = 1 + n mod 2n: N/2 slots on, the sample's uppermost bit is the other one, which is the lowest of the reversed
- * ones.
- */
-static slot_order open_order(unsigned log2_n, cm_slots slots, uint16_t *scratch)
-{
-    const uint32_t half = (uint32_t)1 << (log2_n - 2u);
-    const unsigned lowest = slots == CM_SLOTS_COMPLEX ? 1u : 2u;
-    uint32_t power = 1;
-    for (uint32_t slot = 0; slot < half; slot++) {
-        const uint32_t position = position_from_power(power, slot, log2_n, slots);
-        scratch[slot] = (uint16_t)position;
-        scratch[half + slot] = (uint16_t)(position ^ lowest);
-        power = 3u * power & 0x7FFFu;
-    }
-    return scratch;
 }
 
 #else
@@ -108,10 +74,8 @@ static inline uint32_t position_of(uint32_t slot, const slot_order *order, cm_sl
     return slots == CM_SLOTS_COMPLEX ? parity << (order->bits - 1u) | reversed : reversed << 1 | parity;
 }
 
-static inline slot_order open_order(unsigned log2_n, cm_slots slots, uint16_t *scratch)
+static inline slot_order open_order(unsigned log2_n)
 {
-    (void)slots;
-    (void)scratch;
     return (slot_order){(uint8_t)(log2_n - 1u), (uint8_t)(CM_CONFIG_MAX_LOG2_N - log2_n)};
 }
 
@@ -147,9 +111,9 @@ static const uint16_t *first_cycle(unsigned log2_n, cm_slots slots)
     return start;
 }
 
-void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint16_t *scratch)
+void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots)
 {
-    const slot_order order = open_order(log2_n, slots, scratch);
+    const slot_order order = open_order(log2_n);
     for (const uint16_t *start = first_cycle(log2_n, slots); *start != 0; start++) {
         if (words == 1u) {
             follow_cycle(data, 1, *start, &order, CM_SLOTS_REAL);
@@ -212,22 +176,22 @@ static inline void follow_columns(void *data, cm_bfv_width width, uint32_t n, ui
     } while (position != start);
 }
 
-static inline void permute_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch)
+static inline void permute_columns(void *data, cm_bfv_width width, unsigned log2_n)
 {
     const uint32_t n = (uint32_t)1 << log2_n;
-    const slot_order order = open_order(log2_n, CM_SLOTS_COMPLEX, scratch);
+    const slot_order order = open_order(log2_n);
     arrange_rows(data, width, n);
     for (const uint16_t *start = first_cycle(log2_n, CM_SLOTS_COMPLEX); *start != 0; start++) {
         follow_columns(data, width, n, *start, &order);
     }
 }
 
-void cm_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch)
+void cm_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n)
 {
     if (width == CM_BFV_16) {
-        permute_columns(data, CM_BFV_16, log2_n, scratch);
+        permute_columns(data, CM_BFV_16, log2_n);
     } else {
-        permute_columns(data, CM_BFV_32, log2_n, scratch);
+        permute_columns(data, CM_BFV_32, log2_n);
     }
 }
 
@@ -255,9 +219,9 @@ static inline void follow_cycle_back(uint32_t *data, unsigned words, uint32_t st
     }
 }
 
-void cm_slots_restore(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots, uint16_t *scratch)
+void cm_slots_restore(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots)
 {
-    const slot_order order = open_order(log2_n, slots, scratch);
+    const slot_order order = open_order(log2_n);
     for (const uint16_t *start = first_cycle(log2_n, slots); *start != 0; start++) {
         if (words == 1u) {
             follow_cycle_back(data, 1, *start, &order, CM_SLOTS_REAL);
@@ -284,21 +248,21 @@ static inline void follow_columns_back(void *data, cm_bfv_width width, uint32_t 
     cm_plain_put(data, width, n - 1u - slot, second);
 }
 
-static inline void restore_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch)
+static inline void restore_columns(void *data, cm_bfv_width width, unsigned log2_n)
 {
     const uint32_t n = (uint32_t)1 << log2_n;
-    const slot_order order = open_order(log2_n, CM_SLOTS_COMPLEX, scratch);
+    const slot_order order = open_order(log2_n);
     for (const uint16_t *start = first_cycle(log2_n, CM_SLOTS_COMPLEX); *start != 0; start++) {
         follow_columns_back(data, width, n, *start, &order);
     }
     restore_rows(data, width, n);
 }
 
-void cm_slots_restore_columns(void *data, cm_bfv_width width, unsigned log2_n, uint16_t *scratch)
+void cm_slots_restore_columns(void *data, cm_bfv_width width, unsigned log2_n)
 {
     if (width == CM_BFV_16) {
-        restore_columns(data, CM_BFV_16, log2_n, scratch);
+        restore_columns(data, CM_BFV_16, log2_n);
     } else {
-        restore_columns(data, CM_BFV_32, log2_n, scratch);
+        restore_columns(data, CM_BFV_32, log2_n);
     }
 }

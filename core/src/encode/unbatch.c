@@ -69,7 +69,7 @@ static void transform_32_to_16(uint32_t *a, const cm_ring *ring)
     narrow(a, cm_ring_points(ring), ring->prime);
 }
 
-void cm_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cm_ring *ring, uint8_t *scratch)
+void cm_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cm_ring *ring)
 {
     if (from == CM_BFV_16) {
         transform_16(data, ring);
@@ -78,5 +78,5 @@ void cm_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cm_ring *r
     } else {
         transform_32(data, ring);
     }
-    cm_slots_restore_columns(data, to, ring->log2_n, (uint16_t *)(void *)scratch);
+    cm_slots_restore_columns(data, to, ring->log2_n);
 }

@@ -314,8 +314,7 @@ static findings convert(const cm_params *params, const cm_ckks_values *values, u
     return (findings){0, 0};
 }
 
-cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message,
-                    uint8_t *scratch)
+cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message)
 {
     cm_status status = check(params, values);
     if (status != CM_OK) {
@@ -340,8 +339,7 @@ cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_me
     if (parts == 2u) {
         conjugate_odd_slots(message, values->count);
     }
-    cm_slots_permute(message->data, (unsigned)(number_size / 4u) * parts, params->log2_n, values->slots,
-                     (uint16_t *)(void *)scratch);
+    cm_slots_permute(message->data, (unsigned)(number_size / 4u) * parts, params->log2_n, values->slots);
     transform(message);
     return CM_OK;
 }

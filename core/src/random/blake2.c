@@ -83,7 +83,7 @@ static CM_NOINLINE void blake2b_compress(uint64_t h[8], const uint64_t m[16], ui
     }
 }
 
-#if CM_ARMV7EM && CM_CONFIG_XOF_BLAKE2XB && defined(__ARM_FP)
+#if CM_ARMV7EM && CM_CONFIG_SEAL_XOFS && defined(__ARM_FP)
 
 #define BLAKE2B_SHORT 1 /* the assembly pays for any such block */
 
@@ -99,7 +99,7 @@ static void blake2b_compress_short(uint64_t h[8], const uint64_t m[8], uint32_t 
 
 #define BLAKE2B_SHORT 0
 
-#if CM_CONFIG_XOF_BLAKE2XB
+#if CM_CONFIG_SEAL_XOFS
 static void blake2b_compress_short(uint64_t h[8], const uint64_t m[8], uint32_t total, int last)
 {
     uint64_t block[16] = {0};
@@ -189,7 +189,7 @@ void cm_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t
     blake2b_bytes(digest, h, digest_bytes);
 }
 
-#if CM_CONFIG_XOF_BLAKE2XB
+#if CM_CONFIG_SEAL_XOFS
 
 static inline uint32_t blake2xb_node_bytes(uint32_t index, uint32_t length)
 {

@@ -7,7 +7,7 @@
 #include "random/bytes.h"
 #include "random/xof.h"
 
-#if CM_CONFIG_XOF_SHAKE256
+#if CM_CONFIG_SEAL_XOFS
 
 #define SHAKE256_RATE_BYTES 136
 

@@ -17,9 +17,8 @@ size_t cm_public_seed_bytes(cm_xof_kind xof)
 {
     switch (xof) {
     case CM_XOF_BLAKE2XB:
-        return CM_CONFIG_XOF_BLAKE2XB ? 64 : 0;
     case CM_XOF_SHAKE256:
-        return CM_CONFIG_XOF_SHAKE256 ? 64 : 0;
+        return CM_CONFIG_SEAL_XOFS ? 64 : 0;
     case CM_XOF_CHACHA20:
         return 32;
     case CM_XOF_NONE:
@@ -35,7 +34,7 @@ void cm_uniform_init(cm_uniform *uniform, cm_xof_kind kind, const uint8_t *seed,
 {
     uniform->kind = kind;
     uniform->seed = seed;
-#if CM_DIGESTS
+#if CM_CONFIG_SEAL_XOFS
     uniform->replacements = ((uint64_t)primes << log2_n) * 8;
 #else
     (void)primes;
@@ -58,7 +57,7 @@ void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned
     uniform->bits = (uint8_t)bits_of(prime->q);
     uniform->pending = 0;
     uniform->pending_bits = 0;
-#if CM_DIGESTS
+#if CM_CONFIG_SEAL_XOFS
     /* SEAL's bound, (2^64 - 1) - ((2^64 - 1) mod q) - 1; and (2^64 - 1) mod q = r2 - 1, as r2 > 0. */
     uniform->limit = UINT64_MAX - prime->r2;
     if (uniform->kind != CM_XOF_CHACHA20) {
@@ -193,7 +192,7 @@ static void uniform_values_chacha(cm_uniform *uniform, uint32_t *residues, uint3
     }
 }
 
-#if CM_DIGESTS
+#if CM_CONFIG_SEAL_XOFS
 
 /*
  * x mod q. With x = 2^32 h + l the sum below is 2^32 x mod q and less than 2^33 q, so its reduction is less
@@ -230,7 +229,7 @@ static void uniform_values_seal(cm_uniform *uniform, uint32_t *residues, uint32_
 
 void cm_uniform_values(cm_uniform *uniform, uint32_t *residues, uint32_t count)
 {
-#if CM_DIGESTS
+#if CM_CONFIG_SEAL_XOFS
     if (uniform->kind != CM_XOF_CHACHA20) {
         uniform_values_seal(uniform, residues, count);
         return;

@@ -11,6 +11,11 @@
 #include "ciphermote/params.h"
 #include "random/xof.h"
 
+/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
+#define cm_uniform_init CM_SYMBOL(cm_uniform_init)
+#define cm_uniform_begin_prime CM_SYMBOL(cm_uniform_begin_prime)
+#define cm_uniform_values CM_SYMBOL(cm_uniform_values)
+
 /* First nonce word of every ChaCha20 stream: no two uses of one key ever meet. */
 enum cm_label {
     CM_LABEL_UNIFORM = 1, /* key: public seed; second word: prime */
@@ -46,11 +51,11 @@ typedef struct cm_uniform {
     uint32_t pending; /* ChaCha20: drawn but not used, pending_bits of it */
     union {
         cm_stream chacha;
-#if CM_DIGESTS
+#if CM_CONFIG_SEAL_XOFS
         cm_seal_stream seal;
 #endif
     } stream;
-#if CM_DIGESTS
+#if CM_CONFIG_SEAL_XOFS
     uint64_t limit;        /* reject x >= limit */
     uint64_t replacements; /* byte position of the next replacement */
 #endif

@@ -12,11 +12,9 @@
 #include "random/keccak.h"
 #include "random/xof.h"
 
-#if CM_DIGESTS
+#if CM_CONFIG_SEAL_XOFS
 
 #define SEAL_SEED_BYTES 64
-
-#if CM_CONFIG_XOF_SHAKE256
 
 #define SEAL_KECCAK_LANES \
     17 /* SHAKE256's rate, 136 bytes: a whole number of words, so none straddles two squeezes */
@@ -46,10 +44,6 @@ static unsigned seal_keccak_refill(cm_seal_stream *stream)
     return left < SEAL_KECCAK_LANES ? (unsigned)left : SEAL_KECCAK_LANES;
 }
 
-#endif
-
-#if CM_CONFIG_XOF_BLAKE2XB
-
 static unsigned seal_blake_refill(cm_seal_stream *stream)
 {
     uint64_t *node = stream->words;
@@ -63,22 +57,11 @@ static unsigned seal_blake_refill(cm_seal_stream *stream)
     return CM_BLAKE2XB_NODE_BYTES / 8;
 }
 
-#endif
-
-/* Callers refuse a kind that config.h leaves out, so a build with one kind has nothing to choose. */
-#if CM_CONFIG_XOF_SHAKE256 && CM_CONFIG_XOF_BLAKE2XB
-#define SEAL_CHOOSE(kind, shake256, blake2xb) ((kind) == CM_XOF_SHAKE256 ? (shake256) : (blake2xb))
-#elif CM_CONFIG_XOF_SHAKE256
-#define SEAL_CHOOSE(kind, shake256, blake2xb) (shake256)
-#else
-#define SEAL_CHOOSE(kind, shake256, blake2xb) (blake2xb)
-#endif
-
 static inline uint64_t seal_take(cm_seal_stream *stream)
 {
     unsigned i = stream->next++;
     uint64_t word = stream->words[i];
-    return SEAL_CHOOSE(stream->kind, cm_keccak_leave(word, i), word);
+    return stream->kind == CM_XOF_SHAKE256 ? cm_keccak_leave(word, i) : word;
 }
 
 /* Kept out of the caller, which then needs no stack frame for the other words. */
@@ -88,7 +71,8 @@ static CM_NOINLINE uint64_t seal_refill_and_take(cm_seal_stream *stream)
         stream->made = 0;
         stream->block++;
     }
-    unsigned words = SEAL_CHOOSE(stream->kind, seal_keccak_refill(stream), seal_blake_refill(stream));
+    const unsigned words =
+        stream->kind == CM_XOF_SHAKE256 ? seal_keccak_refill(stream) : seal_blake_refill(stream);
     stream->made += 8 * words;
     stream->next = 0;
     stream->end = (uint8_t)words;

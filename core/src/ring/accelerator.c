@@ -9,7 +9,7 @@
 
 #include "ring/arch/api.h"
 
-#if CM_CONFIG_ACCELERATOR
+#if CM_CONFIG_ACCELERATOR && !defined(CM_ARCH_HEADER)
 
 #include "random/declassify.h"
 #include "ring/arch/accelerator/registers.h"

@@ -15,7 +15,7 @@
 
 /* ---- roots ---- */
 
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_COMPUTED
+#if !CM_CONFIG_NTT_ROOTS
 
 enum { LOG2_CHUNK = 4, CHUNK = 1 << LOG2_CHUNK };
 
@@ -68,7 +68,7 @@ typedef const cm_ring *root_source;
 static int open_roots(root_source *source, const cm_ring *ring)
 {
     *source = ring;
-    return ring->has_roots;
+    return ring->roots != NULL;
 }
 
 static void point_to_roots(cm_armv7em_levels *levels, root_source *source, unsigned level, uint32_t i,
@@ -190,7 +190,7 @@ int cm_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cm_ring *
 
 /* ---- the inverse transform ---- */
 
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
+#if CM_CONFIG_NTT_ROOTS
 
 /* For 2, 4 .. 12 levels done. */
 static levels_function *const two_inverse_levels[] = {
@@ -209,7 +209,7 @@ static const cm_root *end_across(const cm_ring *ring, unsigned level)
 int cm_armv7em_ntt_inverse_lazy(uint32_t *a, const cm_ring *ring)
 {
     const cm_prime *prime = ring->prime;
-    if (!ring->has_roots) {
+    if (!ring->roots) {
         return 0;
     }
     cm_armv7em_levels levels;

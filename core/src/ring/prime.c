@@ -83,17 +83,17 @@ static uint32_t doubled(uint32_t x, unsigned bits, uint32_t q)
     return x;
 }
 
-static uint32_t find_root(const cm_prime *prime, unsigned log2_n)
+static uint32_t find_root(const cm_prime *prime, unsigned log2_n, const cm_root_table *tables)
 {
-    const uint32_t known = cm_ring_known_root(prime->q, log2_n);
-    if (known != 0) {
-        return known;
+    const cm_root_table *table = cm_root_table_for(tables, prime->q);
+    if (table) {
+        return table->psi;
     }
     const uint32_t root = some_root(prime, log2_n);
     return root == 0 ? 0 : smallest_root(root, prime, log2_n);
 }
 
-bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n)
+bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n, const cm_root_table *tables)
 {
     if (!cm_prime_in_range(q, log2_n)) {
         return false;
@@ -103,6 +103,6 @@ bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n)
     prime->r1 = doubled(1, 32, q);
     prime->r2 = doubled(prime->r1, 32, q);
     prime->n_inv = cm_inverse_degree(q, log2_n);
-    prime->psi = find_root(prime, log2_n);
+    prime->psi = find_root(prime, log2_n, tables);
     return prime->psi != 0;
 }

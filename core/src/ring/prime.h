@@ -20,8 +20,8 @@ static inline uint32_t cm_inverse_degree(uint32_t q, unsigned log2_n)
     return q - ((q - 1u) >> log2_n);
 }
 
-/* False, and prime undefined, unless q is a prime below 2^27 and 1 mod 2n. Time depends on q and n. */
-bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n);
+/* False, and prime undefined, unless q is a prime below 2^27 and 1 mod 2n. Time depends on q and n, and whether a table has psi. */
+bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n, const cm_root_table *tables);
 
 /*
  * Whether the constants of a prime that came from outside belong to it: its Montgomery arithmetic would be wrong in silence. That

@@ -11,47 +11,26 @@
 #include <avr/pgmspace.h>
 #endif
 
-#if CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH
-
-/* The header's tables: their prime, its ring degree and root of unity, and n twiddles. */
-typedef struct root_table {
-    uint32_t q;
-    uint32_t psi;
-    const cm_root *roots;
-    uint8_t log2_n;
-} root_table;
-
-#include CM_CONFIG_NTT_ROOTS_HEADER
-
-static const root_table *table_of(uint32_t q, unsigned log2_n)
+const cm_root_table *cm_root_table_for(const cm_root_table *tables, uint32_t q)
 {
-    for (size_t i = 0; i < sizeof root_tables / sizeof root_tables[0]; i++) {
-        if (root_tables[i].q == q && root_tables[i].log2_n == log2_n) {
-            return &root_tables[i];
-        }
+    if (!CM_CONFIG_NTT_ROOTS || !tables) {
+        return NULL;
     }
-    return NULL;
+    while (tables->q != q && tables->q != 0) {
+        tables++;
+    }
+    return tables->q == 0 ? NULL : tables;
 }
 
-static const cm_root *roots_of(const cm_prime *prime, unsigned log2_n)
-{
-    const root_table *table = table_of(prime->q, log2_n);
-    return table && table->psi == prime->psi ? table->roots : NULL;
-}
+#if CM_CONFIG_NTT_ROOTS
 
-uint32_t cm_ring_known_root(uint32_t q, unsigned log2_n)
+/* Null for a table of another root or degree: entry n/2, the first of the last level, is psi itself. */
+static const cm_root *roots_for(const cm_root_table *tables, const cm_prime *prime, unsigned log2_n)
 {
-    const root_table *table = table_of(q, log2_n);
-    return table ? table->psi : 0;
-}
-
-#else
-
-uint32_t cm_ring_known_root(uint32_t q, unsigned log2_n)
-{
-    (void)q;
-    (void)log2_n;
-    return 0;
+    const cm_root_table *table = cm_root_table_for(tables, prime->q);
+    const bool fits = table && table->psi == prime->psi &&
+                      table->roots[(size_t)1 << (log2_n - 1u)].root == cm_centred(prime->psi, prime->q);
+    return fits ? table->roots : NULL;
 }
 
 #endif
@@ -61,15 +40,14 @@ uint32_t cm_ring_known_root(uint32_t q, unsigned log2_n)
  * t ones, its exponent grows by n / 2^(t+1) - (n - n / 2^t) = 3n / 2^(t+1) - n, and psi^n = -1: so one product by
  * step[t] = -psi^(3n / 2^(t+1)) = -first[t]^3 gives the next twiddle, and no table of n roots is needed.
  */
-void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n)
+void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n, const cm_root_table *tables)
 {
     ring->prime = prime;
     ring->log2_n = (uint8_t)log2_n;
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
-    ring->roots = NULL;
-#elif CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH
-    ring->roots = roots_of(prime, log2_n);
-    ring->has_roots = ring->roots != NULL;
+#if CM_CONFIG_NTT_ROOTS
+    ring->roots = roots_for(tables, prime, log2_n);
+#else
+    (void)tables;
 #endif
     cm_ring_select_tile(ring, 0, 0);
     for (unsigned level = 0; level < log2_n; level++) {
@@ -78,8 +56,7 @@ void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n)
     }
 }
 
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM || \
-    (CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_COMPUTED && CM_ARMV7EM)
+#if CM_ARMV7EM && !CM_CONFIG_NTT_ROOTS
 
 /* step[p] sets bit p and clears all below. */
 void cm_ring_bits(const cm_ring *ring, unsigned count, uint32_t *bits, uint32_t *lower)
@@ -94,12 +71,10 @@ void cm_ring_bits(const cm_ring *ring, unsigned count, uint32_t *bits, uint32_t 
 static void scale_roots(uint32_t *out, const uint32_t *in, uint32_t count, uint32_t factor,
                         const cm_prime *prime)
 {
-#if CM_ARMV7EM
     if (count >= 4) {
         cm_armv7em_scale(out, in, count, factor, prime);
         return;
     }
-#endif
     for (uint32_t i = 0; i < count; i++) {
         out[i] = cm_montgomery_residue(in[i], factor, prime);
     }
@@ -111,27 +86,6 @@ void cm_ring_first_roots(const cm_ring *ring, unsigned level, const uint32_t *bi
     roots[0] = ring->first[level];
     for (unsigned p = 0; p < log2_count; p++) {
         scale_roots(roots + ((size_t)1 << p), roots, (uint32_t)1 << p, bits[p], ring->prime);
-    }
-}
-
-#endif
-
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
-
-void cm_ring_lend(cm_ring *ring, cm_root *words)
-{
-    ring->roots = words;
-    ring->has_roots = false;
-}
-
-static void fill_roots(const cm_ring *ring)
-{
-    uint32_t bits[CM_CONFIG_MAX_LOG2_N];
-    uint32_t lower[CM_CONFIG_MAX_LOG2_N + 1];
-    const unsigned levels = ring->log2_n - ring->log2_tiles;
-    cm_ring_bits(ring, levels, bits, lower);
-    for (unsigned own = 0; own < levels; own++) {
-        cm_ring_first_roots(ring, ring->log2_tiles + own, bits, own, ring->roots + ((size_t)1 << own));
     }
 }
 
@@ -164,12 +118,6 @@ void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
         ring->first[level] = root;
         root = cm_montgomery_residue(root, root, prime);
     }
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
-    ring->has_roots = ring->roots != NULL;
-    if (ring->has_roots) {
-        fill_roots(ring);
-    }
-#endif
 }
 
 /* The tile splits further as x^(n/T) - w^2 = (x^(n/2T) - w) (x^(n/2T) + w), w its twiddle: so r = w^2. */
@@ -202,7 +150,7 @@ static void transform_block(uint32_t *low, uint32_t half, uint32_t twiddle, cons
     }
 }
 
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
+#if CM_CONFIG_NTT_ROOTS
 
 /*
  * The same by Shoup's products. quotient / 2^32 is root / q to within 2^-33, so b quotient / 2^32 and b root / q
@@ -220,13 +168,6 @@ static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root
     }
 }
 
-#elif CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_COMPUTED
-
-static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root, const cm_prime *prime)
-{
-    transform_block(low, half, *root + (prime->q & (0u - (*root >> 31))), prime);
-}
-
 #endif
 
 static void transform_level(uint32_t *a, const cm_ring *ring, unsigned level)
@@ -234,8 +175,8 @@ static void transform_level(uint32_t *a, const cm_ring *ring, unsigned level)
     const cm_prime *prime = ring->prime;
     const uint32_t blocks = (uint32_t)1 << (level - ring->log2_tiles);
     const uint32_t half = (uint32_t)1 << (ring->log2_n - level - 1u);
-#if CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_COMPUTED
-    if (ring->has_roots) {
+#if CM_CONFIG_NTT_ROOTS
+    if (ring->roots) {
         const cm_root *roots = cm_ring_roots(ring, level);
         for (uint32_t i = 0; i < blocks; i++) {
             transform_block_by(a + (size_t)i * 2u * half, half, roots + i, prime);

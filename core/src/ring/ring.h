@@ -18,6 +18,20 @@
 #include "ciphermote/params.h"
 #include "ring/product.h"
 
+/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
+#define cm_ring_init CM_SYMBOL(cm_ring_init)
+#define cm_ring_select_tile CM_SYMBOL(cm_ring_select_tile)
+#define cm_ring_bits CM_SYMBOL(cm_ring_bits)
+#define cm_ring_first_roots CM_SYMBOL(cm_ring_first_roots)
+#define cm_ring_fold_ratio CM_SYMBOL(cm_ring_fold_ratio)
+#define cm_ring_fold_powers CM_SYMBOL(cm_ring_fold_powers)
+#define cm_ntt_forward CM_SYMBOL(cm_ntt_forward)
+#define cm_ntt_inverse_lazy CM_SYMBOL(cm_ntt_inverse_lazy)
+#define cm_ntt_inverse CM_SYMBOL(cm_ntt_inverse)
+#define cm_ternary_fold CM_SYMBOL(cm_ternary_fold)
+#define cm_ternary_transform CM_SYMBOL(cm_ternary_transform)
+#define cm_double_product CM_SYMBOL(cm_double_product)
+
 #if CM_AVR
 #define CM_AVR_Q 67043329u /* the prime that assembly is for */
 #endif
@@ -30,18 +44,11 @@
 #endif
 #define CM_MAX_TILES (1 << CM_MAX_LOG2_TILES)
 
-/*
- * An entry of a table of twiddles (CM_CONFIG_NTT_ROOTS, ciphermote/config.h), signed: in Montgomery form (times 2^32
- * mod q) and below q in magnitude, or itself, below q/2, with quotient = round(root 2^32 / q). Block i of level l
- * has entry 2^l + i; entry 0 is unused.
- */
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
-typedef struct cm_root {
-    int32_t root;
-    int32_t quotient;
-} cm_root;
+/* A twiddle, as the back-ends take it: from a table, or in Montgomery form (times 2^32 mod q), signed and below q in magnitude. */
+#if CM_CONFIG_NTT_ROOTS
+typedef cm_root cm_twiddle;
 #else
-typedef uint32_t cm_root;
+typedef uint32_t cm_twiddle;
 #endif
 
 /*
@@ -53,47 +60,38 @@ typedef struct cm_ring {
     uint8_t log2_n;
     uint8_t log2_tiles;
     uint8_t tile;
-#if CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_COMPUTED
-    bool has_roots; /* a table; otherwise they are computed */
-#endif
     uint32_t first[CM_CONFIG_MAX_LOG2_N]; /* first twiddle of the tile's blocks at level log2_tiles .. log2_n - 1 */
     uint32_t step[CM_CONFIG_MAX_LOG2_N]; /* from twiddle i to i + 1 of a level, i with t trailing ones: step[t] */
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
-    cm_root *roots; /* the tile's own: its block i of its level l has entry 2^l + i */
-#elif CM_CONFIG_NTT_ROOTS >= CM_CONFIG_NTT_ROOTS_FLASH
-    const cm_root *roots; /* of the whole ring */
+#if CM_CONFIG_NTT_ROOTS
+    const cm_root *roots; /* of the whole ring: block i of level l has entry 2^l + i; null: they are computed */
 #endif
 } cm_ring;
 
-/* The smallest 2n-th root of unity modulo a prime of CM_CONFIG_NTT_ROOTS_HEADER, which has it for this n; else 0. */
-uint32_t cm_ring_known_root(uint32_t q, unsigned log2_n);
+/* The roots of a key (null on AVR, and wherever they are not used). */
+#if CM_CONFIG_NTT_ROOTS
+#define cm_roots_of(key) ((key)->roots)
+#else
+#define cm_roots_of(key) NULL
+#endif
 
-/* The whole ring. */
-void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n);
+/* The table for q, or null if there is none. tables may be null. */
+const cm_root_table *cm_root_table_for(const cm_root_table *tables, uint32_t q);
+
+/* The whole ring. tables: of the roots of rings of this degree, or null. */
+void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n, const cm_root_table *tables);
 
 /* From now on, ring means this tile of 2^log2_tiles. */
 void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile);
 
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
-/* From the next cm_ring_select_tile on, the tile's twiddles lie in these n/T words. */
-void cm_ring_lend(cm_ring *ring, cm_root *words);
-#endif
-
-#if CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_COMPUTED
-/* The table of a level's twiddles, from the tile's first block on, if has_roots. */
+#if CM_CONFIG_NTT_ROOTS
+/* The roots of a level's blocks, from the tile's first block on, if there are roots. */
 static inline const cm_root *cm_ring_roots(const cm_ring *ring, unsigned level)
 {
-    const unsigned own = level - ring->log2_tiles;
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
-    return ring->roots + ((size_t)1 << own);
-#else
-    return ring->roots + ((size_t)1 << level) + ((size_t)ring->tile << own);
-#endif
+    return ring->roots + ((size_t)1 << level) + ((size_t)ring->tile << (level - ring->log2_tiles));
 }
 #endif
 
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM || \
-    (CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_COMPUTED && CM_ARMV7EM)
+#if CM_ARMV7EM && !CM_CONFIG_NTT_ROOTS
 /*
  * Setting bit p of a block's number multiplies its twiddle by bits[p], for p < count; lower[p] is the product
  * bits[0] .. bits[p - 1], for p <= count.

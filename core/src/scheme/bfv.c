@@ -32,8 +32,7 @@ static bool overlaps(const cm_bfv_values *values, const void *arena)
     return values->data == arena && wide && values->width == CM_BFV_16;
 }
 
-static cm_status encode_integers(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
-                                 uint8_t *scratch)
+static cm_status encode_integers(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring)
 {
     bfv_source *bfv = (bfv_source *)(void *)self;
     if (!self->ntt_form && CM_CONFIG_LOG2_TILES != 0) {
@@ -46,7 +45,8 @@ static cm_status encode_integers(cm_message_source *self, const cm_params *param
         return CM_ERR_PLAIN_MODULUS;
     }
     bfv->plain.data = arena;
-    const cm_status status = cm_plain_encode(params, bfv->values, &bfv->plain, ring, scratch);
+    bfv->plain.tables = self->tables;
+    const cm_status status = cm_plain_encode(params, bfv->values, &bfv->plain, ring);
     if (status == CM_OK) {
         cm_plain_scale(params, &bfv->plain);
     }
@@ -112,13 +112,11 @@ typedef struct reader_source {
     cm_plain_scaling scaling;
 } reader_source;
 
-static cm_status check_reader(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
-                              uint8_t *scratch)
+static cm_status check_reader(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring)
 {
     reader_source *read = (reader_source *)(void *)self;
     (void)arena;
     (void)ring;
-    (void)scratch;
     const cm_status status = cm_reader_check(params, read->reader);
     if (status != CM_OK) {
         return status;

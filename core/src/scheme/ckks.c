@@ -12,13 +12,12 @@ typedef struct ckks_source {
     cm_message message;
 } ckks_source;
 
-static cm_status encode_vector(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
-                               uint8_t *scratch)
+static cm_status encode_vector(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring)
 {
     ckks_source *ckks = (ckks_source *)(void *)self;
     (void)ring;
     ckks->message.data = arena;
-    return cm_encode(params, ckks->values, &ckks->message, scratch);
+    return cm_encode(params, ckks->values, &ckks->message);
 }
 
 static void fold_vector(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out)

@@ -200,7 +200,8 @@ static void open_ring(const cm_decryption *decryption, const layout *parts, unsi
 {
     cm_ring *ring = &parts->work->ring;
     if (tile == 0) {
-        cm_ring_init(ring, &decryption->key.params->primes[prime], decryption->key.params->log2_n);
+        cm_ring_init(ring, &decryption->key.params->primes[prime], decryption->key.params->log2_n,
+                     cm_roots_of(&decryption->key));
     }
     cm_ring_select_tile(ring, decryption->log2_tiles, tile);
 }
@@ -404,9 +405,6 @@ static cm_status start(cm_decryption *decryption, cm_scheme scheme, const cm_sec
     if (!cm_secret_key_usable(key) || log2_tiles > CM_MAX_LOG2_TILES) {
         return CM_ERR_ARGUMENT;
     }
-    if (CM_CONFIG_SLOT_ORDER == CM_CONFIG_SLOT_ORDER_RAM && log2_tiles > 2) {
-        return CM_ERR_UNSUPPORTED;
-    }
     if (!cm_params_usable(key->params)) {
         return CM_ERR_PARAMS;
     }
@@ -508,7 +506,7 @@ static cm_status prepare_bfv(cm_decryption *decryption, const cm_secret_key *key
         status = check_bfv(key->params, expected);
     }
     if (status == CM_OK && expected->encoding == CM_BFV_BATCH &&
-        !cm_prime_init(plain, expected->plain_modulus, key->params->log2_n)) {
+        !cm_prime_init(plain, expected->plain_modulus, key->params->log2_n, cm_roots_of(key))) {
         status = CM_ERR_PLAIN_MODULUS;
     }
     if (status != CM_OK) {
@@ -575,8 +573,9 @@ cm_status cm_bfv_decrypt_end(cm_decryption *decryption)
     const cm_bfv_width inner = batch && decryption->number_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : width;
     cm_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->number_bits, inner, n, t);
     if (batch) {
-        cm_ring_init(&parts.work->ring, &parts.work->plain, decryption->key.params->log2_n);
-        cm_unbatch(parts.sums, inner, width, &parts.work->ring, (uint8_t *)parts.tile);
+        cm_ring_init(&parts.work->ring, &parts.work->plain, decryption->key.params->log2_n,
+                     cm_roots_of(&decryption->key));
+        cm_unbatch(parts.sums, inner, width, &parts.work->ring);
     }
     if (decryption->number == CM_INT16 || decryption->number == CM_INT32) {
         centre(parts.sums, width, n, t);
@@ -689,7 +688,7 @@ static cm_status end_ckks(cm_decryption *decryption, cm_stream *stream, unsigned
                                 .number = (cm_number)decryption->number,
                                 .exponent = decryption->exponent,
                                 .largest = stream ? 0 : decryption->largest};
-    const cm_status status = cm_decode(&message, &wanted, (uint8_t *)parts.tile);
+    const cm_status status = cm_decode(&message, &wanted);
     if (status != CM_OK) {
         fail(&decryption->receiver, status);
         return status;

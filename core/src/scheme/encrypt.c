@@ -28,12 +28,11 @@ typedef char cm_workspace_fits[sizeof(workspace) <= CM_WORKSPACE_BYTES ? 1 : -1]
 typedef struct layout {
     const cm_message_source *source; /* knows where the message lies */
     workspace *work;
-    uint32_t *roots; /* n/T words, with CM_CONFIG_NTT_ROOTS_RAM: the transform's roots */
-    uint32_t *w;     /* n/T words: the residues about to leave */
+    uint32_t *w; /* n/T words: the residues about to leave */
     uint32_t *u; /* n/T words: the transformed secret, or u; absent if the secret lies transformed in flash */
-    uint32_t *b; /* n words, with CM_CONFIG_WHOLE_PRODUCTS and a public key: u pk1 */
+    uint32_t *b; /* n words, with CM_CONFIG_ACCELERATOR and a public key: u pk1 */
     uint8_t *packed; /* n/4 bytes, with a public key: u */
-    int8_t *noise;   /* n bytes a noisy component, with CM_CONFIG_STORE_NOISE; else CM_CONFIG_KEPT_NOISE */
+    int8_t *noise;   /* n bytes a noisy component, with CM_CONFIG_STORE_NOISE; else CM_KEPT_NOISE */
 } layout;
 
 /*
@@ -69,11 +68,10 @@ static cm_status open_arena(const cm_params *params, const cm_message_source *so
     uint8_t *at = (uint8_t *)arena + message;
     parts->source = source;
     parts->work = (workspace *)(void *)at;
-    parts->roots = (uint32_t *)(void *)(at + CM_WORKSPACE_BYTES);
-    parts->w = parts->roots + CM_ROOTS_BYTES(n) / sizeof(uint32_t);
+    parts->w = (uint32_t *)(void *)(at + CM_WORKSPACE_BYTES);
     parts->u = parts->w + (n >> CM_CONFIG_LOG2_TILES);
     parts->b = parts->u + (n >> CM_CONFIG_LOG2_TILES);
-    parts->packed = (uint8_t *)(parts->b + (CM_CONFIG_WHOLE_PRODUCTS ? n : 0));
+    parts->packed = (uint8_t *)(parts->b + (CM_CONFIG_ACCELERATOR ? n : 0));
     uint8_t *behind_symmetric = (uint8_t *)(second_tile(source) ? parts->b : parts->u);
     parts->noise = (int8_t *)(components == 1 ? behind_symmetric : parts->packed + n / 4u);
     return CM_OK;
@@ -85,7 +83,7 @@ CM_OUT_OF_LINE static cm_status begin(cm_device *device, const cm_params *params
                                       cm_emitter *emitter, const layout *parts)
 {
     workspace *work = parts->work;
-    cm_status status = source->encode(source, params, arena, &work->ring, (uint8_t *)parts->w);
+    cm_status status = source->encode(source, params, arena, &work->ring);
     if (status != CM_OK) {
         return status;
     }
@@ -98,7 +96,7 @@ CM_OUT_OF_LINE static cm_status begin(cm_device *device, const cm_params *params
     }
     work->noise.stream = &work->stream;
     work->noise.kept = NULL;
-#if CM_CONFIG_KEPT_NOISE
+#if CM_KEPT_NOISE
     if (xof != CM_XOF_NONE) {
         cm_noise_keep_first(&work->stream, parts->noise);
         work->noise.kept = parts->noise;
@@ -130,10 +128,7 @@ static bool leaves_as_coefficients(const layout *parts)
 
 static void open_ring(const layout *parts, const cm_prime *prime, unsigned log2_n)
 {
-    cm_ring_init(&parts->work->ring, prime, log2_n);
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_RAM
-    cm_ring_lend(&parts->work->ring, parts->roots);
-#endif
+    cm_ring_init(&parts->work->ring, prime, log2_n, parts->source->tables);
 }
 
 /* m + e for component 0, e for component 1, in the ring's tile: values below 4q. */
@@ -286,12 +281,13 @@ static cm_status emit_expansion(const cm_params *params, const layout *parts, cm
 }
 
 /* CM_ERR_ARENA for an arena that is not ours to touch. */
-static cm_status open_symmetric(const cm_secret_key *key, cm_xof_kind xof, const cm_message_source *source,
+static cm_status open_symmetric(const cm_secret_key *key, cm_xof_kind xof, cm_message_source *source,
                                 void *arena, size_t arena_bytes, layout *parts)
 {
     if (!cm_secret_key_usable(key)) {
         return CM_ERR_ARGUMENT;
     }
+    source->tables = cm_roots_of(key);
     cm_status status = cm_check_xof(xof);
     if (status == CM_OK) {
         status = open_arena(key->params, source, 1, arena, arena_bytes, parts);
@@ -363,7 +359,7 @@ static cm_status emit_in_form(const layout *parts, unsigned component, unsigned 
     return emitter->residues(emitter, component, index, tile, parts->w);
 }
 
-#if CM_CONFIG_WHOLE_PRODUCTS
+#if CM_CONFIG_ACCELERATOR
 
 /* u pk0 and u pk1 at once, as a back-end would rather compute them; emit_tile then only adds. */
 static cm_status prepare_prime(const cm_public_key *key, const layout *parts, unsigned index)
@@ -461,12 +457,13 @@ static cm_status emit_asymmetric(const cm_public_key *key, const layout *parts, 
 }
 
 /* CM_ERR_ARENA for an arena that is not ours to touch. */
-static cm_status open_asymmetric(const cm_public_key *key, const cm_message_source *source, void *arena,
+static cm_status open_asymmetric(const cm_public_key *key, cm_message_source *source, void *arena,
                                  size_t arena_bytes, layout *parts)
 {
     if (!key || key->key_id == 0 || !key->polynomial) {
         return CM_ERR_ARGUMENT;
     }
+    source->tables = cm_roots_of(key);
     const cm_status status = open_arena(key->params, source, 2, arena, arena_bytes, parts);
     return status == CM_OK && flat_key_in_arena(key, arena, arena_bytes) ? CM_ERR_ARENA : status;
 }

@@ -11,12 +11,15 @@
 #include "ciphermote/keys.h"
 #include "ring/ring.h"
 
+/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
+#define cm_encrypt_symmetric CM_SYMBOL(cm_encrypt_symmetric)
+#define cm_encrypt_asymmetric CM_SYMBOL(cm_encrypt_asymmetric)
+
 /* A scheme's message, at the start of its own struct. */
 typedef struct cm_message_source cm_message_source;
 struct cm_message_source {
-    /* Check the values and encode them into the arena's first bytes. ring and scratch (CM_ENCODE_SCRATCH_BYTES) are idle. */
-    cm_status (*encode)(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring,
-                        uint8_t *scratch);
+    /* Check the values and encode them into the arena's first bytes. ring is idle. */
+    cm_status (*encode)(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring);
     /* m at one prime, folded into the ring or tile: n/T values below 4q. With CM_CONFIG_STORE_NOISE, m + e of the noise kept. */
     void (*fold)(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out);
     /*
@@ -24,6 +27,7 @@ struct cm_message_source {
      * multiple of CM_SAMPLE_BLOCK, and kept holds n bytes.
      */
     void (*keep_noise)(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept);
+    const cm_root_table *tables; /* the key's */
     const void *data; /* the caller's numbers, which may be at the arena's start; null is refused */
     uint8_t bytes_per_coefficient; /* of the message in the arena, 2, 4 or 8 */
     cm_scheme scheme;

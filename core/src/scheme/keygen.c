@@ -99,7 +99,7 @@ static cm_status emit(const cm_params *params, const uint8_t *ternary, workspace
     cm_status status = CM_OK;
     cm_uniform_init(&work->uniform, emitter->info.xof, emitter->info.seed, params->log2_n, params->key_primes);
     for (unsigned i = 0; i < params->key_primes; i++) {
-        cm_ring_init(&work->ring, &params->primes[i], params->log2_n);
+        cm_ring_init(&work->ring, &params->primes[i], params->log2_n, NULL);
         cm_uniform_begin_prime(&work->uniform, &params->primes[i], i);
         for (unsigned t = 0; t < 1u << CM_CONFIG_LOG2_TILES && status == CM_OK; t++) {
             cm_ring_select_tile(&work->ring, CM_CONFIG_LOG2_TILES, t);

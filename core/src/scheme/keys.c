@@ -44,7 +44,7 @@ static void transform_secret(const cm_params *params, const uint8_t *ternary, un
                              uint32_t *out)
 {
     cm_ring ring;
-    cm_ring_init(&ring, &params->primes[prime], params->log2_n);
+    cm_ring_init(&ring, &params->primes[prime], params->log2_n, NULL);
     cm_ternary_transform(out, ternary, factor, &ring);
     cm_reduce_all(out, cm_ring_points(&ring), ring.prime);
 }
@@ -89,7 +89,7 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     cm_ring ring;
     cm_uniform uniform;
     cm_stream stream;
-    cm_ring_init(&ring, modulus, params->log2_n);
+    cm_ring_init(&ring, modulus, params->log2_n, NULL);
 
     cm_chacha20_block(block, seed, public_part, 0);
     /* A seed of a public polynomial, whose expansion rejects by its residues. */

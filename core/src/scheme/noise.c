@@ -19,12 +19,12 @@ static void wipe_stream(cm_stream *stream)
     cm_wipe(stream->block, sizeof stream->block);
 }
 
-#if CM_CONFIG_KEPT_NOISE
+#if CM_KEPT_NOISE
 
-void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_CONFIG_KEPT_NOISE])
+void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_KEPT_NOISE])
 {
     open_stream(stream, 0, 0);
-    for (uint32_t start = 0; start < CM_CONFIG_KEPT_NOISE; start += CM_SAMPLE_BLOCK) {
+    for (uint32_t start = 0; start < CM_KEPT_NOISE; start += CM_SAMPLE_BLOCK) {
         cm_sample_cbd(stream, kept + start);
     }
     wipe_stream(stream);
@@ -165,7 +165,7 @@ CM_OUT_OF_LINE void cm_noise_add(const cm_noise *noise, unsigned component, uint
     const uint32_t r = cm_ring_fold_ratio(ring);
     uint32_t power = ring->prime->r1;
     int8_t block[CM_SAMPLE_BLOCK];
-    const uint32_t kept = component == 0 && noise->kept ? CM_CONFIG_KEPT_NOISE : 0u;
+    const uint32_t kept = component == 0 && noise->kept ? CM_KEPT_NOISE : 0u;
     uint32_t at = 0;
     open_stream(noise->stream, component, kept);
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {

@@ -9,15 +9,23 @@
 #include "ring/ring.h"
 #include "scheme/encrypt.h"
 
+/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
+#define cm_noise_keep_first CM_SYMBOL(cm_noise_keep_first)
+#define cm_noise_keep_for CM_SYMBOL(cm_noise_keep_for)
+#define cm_noise_keep CM_SYMBOL(cm_noise_keep)
+#define cm_noise_fold CM_SYMBOL(cm_noise_fold)
+#define cm_noise_transform CM_SYMBOL(cm_noise_transform)
+#define cm_noise_add CM_SYMBOL(cm_noise_add)
+
 typedef struct cm_noise {
     cm_stream *stream;  /* its key is the secret seed */
-    const int8_t *kept; /* the first CM_CONFIG_KEPT_NOISE coefficients of component 0; null if none are kept */
+    const int8_t *kept; /* the first CM_KEPT_NOISE coefficients of component 0; null if none are kept */
 } cm_noise;
 
-#if CM_CONFIG_KEPT_NOISE
+#if CM_KEPT_NOISE
 
 /* Sample the coefficients that are kept. */
-void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_CONFIG_KEPT_NOISE]);
+void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_KEPT_NOISE]);
 
 #endif
 

@@ -13,6 +13,11 @@
 #include "random/xof.h"
 #include "ring/ring.h"
 
+/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
+#define cm_bfv_sums_add CM_SYMBOL(cm_bfv_sums_add)
+#define cm_noise_sums_add CM_SYMBOL(cm_noise_sums_add)
+#define cm_ckks_sums_add CM_SYMBOL(cm_ckks_sums_add)
+
 /*
  * factor / n r^-j for each j below 2^log2_tiles, as residues in Montgomery form, as factor is: what a tile's coefficients
  * times n/T, as cm_ntt_inverse_lazy leaves them, count for in coefficient j n/T + i.

@@ -28,12 +28,10 @@ static inline bool cm_params_usable(const cm_params *params)
 /* CM_XOF_NONE is one that was forgotten. */
 static inline cm_status cm_check_xof(cm_xof_kind xof)
 {
-    const bool built = xof == CM_XOF_CHACHA20 || (xof == CM_XOF_SHAKE256 && CM_CONFIG_XOF_SHAKE256) ||
-                       (xof == CM_XOF_BLAKE2XB && CM_CONFIG_XOF_BLAKE2XB);
     if (xof == CM_XOF_NONE) {
         return CM_ERR_ARGUMENT;
     }
-    return built ? CM_OK : CM_ERR_UNSUPPORTED;
+    return cm_public_seed_bytes(xof) > 0 ? CM_OK : CM_ERR_UNSUPPORTED;
 }
 
 /* Whether some of these bytes lie in the arena, which would overwrite and wipe them. */

@@ -1,8 +1,8 @@
 /*
  * What a back-end (vector unit, hand-written assembly, an accelerator on a bus) may take over from portable C.
  *
- * A back-end defines CM_ARCH_HEADER (a header that declares `extern const cm_arch ...` and defines CM_ARCH to it). Without
- * such a header, the library's own for the hardware of rtl/ is taken with CM_CONFIG_ACCELERATOR, and the one for the target, where
+ * A back-end defines CM_ARCH_HEADER (a header that declares `extern const cm_arch ...` and defines CM_ARCH to it); for one that
+ * takes whole products, set CM_CONFIG_ACCELERATOR too. Without such a header, the library's own for the hardware of rtl/ is taken with CM_CONFIG_ACCELERATOR, and the one for the target, where
  * there is one, with CM_CONFIG_ASM.
  * Every entry may be null, and every call may decline by returning 0; the portable code then does the work. A call
  * that returns 1 has produced exactly what the portable code would: same bounds, same residues, bit for bit
@@ -34,9 +34,6 @@ typedef struct cm_arch {
                           const uint32_t *p1, const cm_ring *ring);
 } cm_arch;
 
-#if defined(CM_ARCH_HEADER) && CM_CONFIG_ACCELERATOR
-#error "CM_CONFIG_ACCELERATOR is a back-end of its own: give either it or CM_ARCH_HEADER."
-#endif
 #ifdef CM_ARCH_HEADER
 #include CM_ARCH_HEADER
 #elif CM_CONFIG_ACCELERATOR

@@ -12,7 +12,7 @@
  */
 #include "ciphermote/config.h"
 
-#if CM_ARMV7EM && CM_CONFIG_XOF_BLAKE2XB && defined(__ARM_FP)
+#if CM_ARMV7EM && CM_CONFIG_SEAL_XOFS && defined(__ARM_FP)
 
         .syntax unified
         .thumb

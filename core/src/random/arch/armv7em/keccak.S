@@ -17,7 +17,7 @@
  */
 #include "ciphermote/config.h"
 
-#if CM_ARMV7EM && CM_CONFIG_XOF_SHAKE256
+#if CM_ARMV7EM && CM_CONFIG_SEAL_XOFS
 
         .syntax unified
         .thumb

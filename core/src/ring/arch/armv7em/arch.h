@@ -8,11 +8,11 @@
 
 /* Blocks of one level of the transform, and of the next. ntt.S knows the order of the fields. */
 typedef struct cm_armv7em_levels {
-    uint32_t *a;          /* the first block */
-    const cm_root *outer; /* its root */
-    const cm_root *inner; /* its two roots at the next level */
-    const uint32_t *end;  /* behind the last block */
-    uint32_t half_bytes;  /* of half a block */
+    uint32_t *a;             /* the first block */
+    const cm_twiddle *outer; /* its root */
+    const cm_twiddle *inner; /* its two roots at the next level */
+    const uint32_t *end;     /* behind the last block */
+    uint32_t half_bytes;     /* of half a block */
     uint32_t q;
     uint32_t neg_q_inv; /* of the inverse transform: 2^32 / q, to the nearest */
 } cm_armv7em_levels;
@@ -28,7 +28,7 @@ void cm_armv7em_two_levels_1024(cm_armv7em_levels *levels); /* of one block */
 /* One level of one block. */
 void cm_armv7em_one_level(cm_armv7em_levels *levels);
 
-#if CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
+#if CM_CONFIG_NTT_ROOTS
 /* The same of the inverse transform. outer and inner point behind the roots of the blocks across. */
 void cm_armv7em_two_inverse_levels_1(cm_armv7em_levels *levels);
 void cm_armv7em_two_inverse_levels_4(cm_armv7em_levels *levels);

@@ -9,7 +9,7 @@
  */
 #include "ciphermote/config.h"
 
-#if CM_ARMV7EM && CM_CONFIG_NTT_ROOTS == CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
+#if CM_ARMV7EM && CM_CONFIG_NTT_ROOTS
 
 #include "ring/arch/armv7em/column.inc"
 #include "ring/arch/armv7em/function.inc"

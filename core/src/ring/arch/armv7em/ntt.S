@@ -35,7 +35,7 @@ far     .req r1 /* column.inc */
     access  ldr, \x3, 3, \quarter, \offset
     .endm
 
-#if CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
+#if !CM_CONFIG_NTT_ROOTS
 
 /* ---- roots in Montgomery form: r12, and at the second level lr and r3 ---- */
 
@@ -279,7 +279,7 @@ q       .req r9
     pop     {r0, r4-r11, pc}
     end_function cm_armv7em_two_levels_1024
 
-#if CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_FLASH_QUOTIENTS
+#if !CM_CONFIG_NTT_ROOTS
 
 /* A block of four values; at moves on. Value 2 waits in low. */
     .macro four_values
@@ -360,8 +360,6 @@ q       .req r9
     pop     {r4-r11, pc}
     end_function cm_armv7em_one_level
 
-#if CM_CONFIG_NTT_ROOTS != CM_CONFIG_NTT_ROOTS_FLASH
-
 /* r0: out, r1: in, r2: count, r3: factor; the prime is on the stack. */
     function cm_armv7em_scale
     push    {r4-r11, lr}
@@ -379,8 +377,6 @@ q       .req r9
     bne     1b
     pop     {r4-r11, pc}
     end_function cm_armv7em_scale
-
-#endif
 
 #else
 
