@@ -390,6 +390,13 @@ class DeviceKey(StrEnum):
     BOTH = "both"
 
 
+class IntegerPlaces(StrEnum):
+    """Where the sender put BFV's integers: nothing in a ciphertext tells."""
+
+    SLOTS = "slots"
+    COEFFICIENTS = "coefficients"
+
+
 def _is_provision(data: bytes) -> bool:
     from ciphermote.provision import is_blob, is_header
 
@@ -776,6 +783,14 @@ def decrypt(
             metavar="T", min=0, help="The ciphertext is of BFV, integers modulo T; needed if it has no label."
         ),
     ] = 0,
+    places: Annotated[
+        IntegerPlaces | None,
+        typer.Option(
+            "--as",
+            help="Where a BFV sender put its integers: in slots (batching), or in coefficients, as an Arduino Uno "
+            "does. Nothing in a ciphertext tells, and the other gives other numbers.",
+        ),
+    ] = None,
     bare: BareOption = False,
 ) -> None:
     """Decrypt and decode a ciphertext: the owner's step.
@@ -801,8 +816,10 @@ def decrypt(
             raise ParameterError(
                 "The ciphertext is BFV's, and --model and --complex are for CKKS: leave them out."
             )
-        _print_integers(data, secret, plain_modulus, bare, count, as_json)
+        _print_integers(data, secret, plain_modulus, places, bare, count, as_json)
         return
+    if places is not None:
+        raise ParameterError("--as is for BFV, and the ciphertext is not said to be: leave it out.")
     from ciphermote import ckks
 
     plain = ckks.decrypt(data, secret, bare=bare)
@@ -827,19 +844,35 @@ def decrypt(
 
 
 def _print_integers(
-    data: bytes, secret: SecretKey, plain_modulus: int, bare: bool, count: int, as_json: bool
+    data: bytes,
+    secret: SecretKey,
+    plain_modulus: int,
+    places: IntegerPlaces | None,
+    bare: bool,
+    count: int,
+    as_json: bool,
 ) -> None:
-    """A BFV ciphertext's slots, or its coefficients if the modulus does not batch."""
+    """A BFV ciphertext's slots or coefficients; without ``places`` if the modulus leaves no choice."""
     from ciphermote import bfv
 
     plain = bfv.decrypt(data, secret, plain_modulus, bare=bare)
     batches = bfv.batches(plain_modulus, plain.parameters.n)
-    values = (plain.slots() if batches else plain.coefficients)[: count or None].tolist()
+    if batches and places is None:
+        raise ParameterError(
+            "Nothing in a BFV ciphertext tells whether its integers lie in slots or in coefficients: say --as "
+            "slots or --as coefficients, as the sender encrypted."
+        )
+    if places is IntegerPlaces.SLOTS and not batches:
+        raise ParameterError(
+            f"The modulus {plain_modulus} has no slots at n = {plain.parameters.n}: say --as coefficients."
+        )
+    slots = places is IntegerPlaces.SLOTS
+    values = (plain.slots() if slots else plain.coefficients)[: count or None].tolist()
     origin = _origin(plain) | {"scheme": "BFV", "plain_modulus": plain_modulus}
     if as_json:
         typer.echo(json.dumps(origin | {"values": values}))
         return
-    table = Table("slot" if batches else "coefficient", "value")
+    table = Table("slot" if slots else "coefficient", "value")
     for j, value in enumerate(values):
         _add_row(table, str(j), str(value))
     _print_of(origin, table)

@@ -16,13 +16,14 @@ import pytest
 from ciphermote import __version__
 from ciphermote.adapter import adapt
 from ciphermote.cli import app
+from ciphermote.core import core_params
 from ciphermote.engine.seal import SealEngine
 from ciphermote.inference import LinearModel
 from ciphermote.keys import GALOIS_FILE, SECRET_FILE, KeyStore
 from ciphermote.parameters import by_name
 from ciphermote.provision import parse_blob, to_blob
 from seal_owner import SealOwner
-from sensor import SHAKE256, Sensor, split
+from sensor import CHACHA20, SHAKE256, Sensor, split
 from typer.testing import CliRunner
 
 PARMS = by_name("n4096_q26x3_p27")
@@ -546,3 +547,72 @@ def test_a_demo_without_its_packages_says_how_to_get_them(run: Run, monkeypatch:
     monkeypatch.setitem(sys.modules, "ciphermote.demo", None)
     monkeypatch.delattr("ciphermote.demo", raising=False)
     assert "make demo" in run("demo", code=1)
+
+
+def integers_of(sensor: Sensor, values: list[int], encoding: int, plain_modulus: int) -> bytes:
+    """BFV frames under the secret key; encoding: 1 for slots, 2 for coefficients."""
+    secret = sensor.provisioned.secret_key
+    assert secret is not None
+    return sensor.device.encrypt_bfv_symmetric(
+        core_params(PARMS),
+        secret.packed,
+        sensor.provisioned.key_id,
+        CHACHA20,
+        np.array(values, dtype=np.uint16),
+        plain_modulus,
+        encoding,
+        16,
+        True,
+        "frames",
+    )
+
+
+@pytest.mark.parametrize(("encoding", "places"), [(1, "slots"), (2, "coefficients")])
+def test_integers_are_shown_where_their_sender_put_them_and_not_elsewhere(
+    house: Path, tmp_path: Path, run: Run, encoding: int, places: str
+) -> None:
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    frames, ciphertext = tmp_path / "frames.bin", tmp_path / "integers.ct"
+    frames.write_bytes(integers_of(sensor, [21, 22, 23], encoding, 40961))
+    run(
+        "adapt",
+        house / "keys",
+        frames,
+        "-o",
+        ciphertext,
+        "--plain-modulus",
+        40961,
+        "--ledger",
+        tmp_path / "ledger",
+    )
+    said = run("decrypt", house / "keys", ciphertext, code=1)
+    assert "say --as slots or --as coefficients" in said
+    shown = run("decrypt", house / "keys", ciphertext, "--as", places, "--count", 3, "--json")
+    assert json.loads(shown)["values"] == [21, 22, 23]
+
+
+def test_a_modulus_without_slots_leaves_no_choice(house: Path, tmp_path: Path, run: Run) -> None:
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    frames, ciphertext = tmp_path / "frames.bin", tmp_path / "integers.ct"
+    frames.write_bytes(integers_of(sensor, [21, 22, 23], 2, 1000))
+    run(
+        "adapt",
+        house / "keys",
+        frames,
+        "-o",
+        ciphertext,
+        "--plain-modulus",
+        1000,
+        "--ledger",
+        tmp_path / "ledger",
+    )
+    assert json.loads(run("decrypt", house / "keys", ciphertext, "--json"))["values"][:4] == [21, 22, 23, 0]
+    assert "has no slots" in run("decrypt", house / "keys", ciphertext, "--as", "slots", code=1)
+
+
+def test_the_places_of_integers_say_nothing_of_real_numbers(house: Path, tmp_path: Path, run: Run) -> None:
+    sensor = sensor_of(house, tmp_path, run, "symmetric")
+    frames, ciphertext = tmp_path / "frames.bin", tmp_path / "reading.ct"
+    frames.write_bytes(sensor.symmetric(FEATURES[0]))
+    run("adapt", house / "keys", frames, "-o", ciphertext, "--ledger", tmp_path / "ledger")
+    assert "--as is for BFV" in run("decrypt", house / "keys", ciphertext, "--as", "slots", code=1)
