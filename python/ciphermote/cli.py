@@ -424,6 +424,15 @@ def provision(
             "prime.",
         ),
     ] = BlobFormat.HEADER,
+    plain_modulus: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="T",
+            min=2,
+            help="A modulus of BFV that the device batches with: its roots go into the header too, for "
+            "CM_CONFIG_NTT_ROOTS. May be repeated.",
+        ),
+    ] = None,
     force: Annotated[
         bool,
         typer.Option("--force", help="Replace what an earlier run wrote; that device's secret is then lost."),
@@ -443,6 +452,8 @@ def provision(
     from ciphermote import provision as p
     from ciphermote.keys import KeyStore
 
+    if plain_modulus and form is not BlobFormat.HEADER:
+        raise ParameterError("--plain-modulus is for --format header: blobs hold no roots.")
     if form is BlobFormat.PRIMES and key is DeviceKey.SYMMETRIC:
         raise ParameterError("Only a public key is split into primes: give --key asymmetric or both.")
     primes = form is BlobFormat.PRIMES
@@ -460,6 +471,7 @@ def provision(
         store,
         secret=key is not DeviceKey.ASYMMETRIC,
         public=key is not DeviceKey.SYMMETRIC,
+        plain_moduli=plain_modulus or (),
     )
     if primes:
         output.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -787,8 +799,8 @@ def decrypt(
         IntegerPlaces | None,
         typer.Option(
             "--as",
-            help="Where a BFV sender put its integers: in slots (batching), or in coefficients, as an Arduino Uno "
-            "does. Nothing in a ciphertext tells, and the other gives other numbers.",
+            help="Where a BFV sender put its integers: in slots (batching), or in coefficients, as an "
+            "Arduino Uno does. Nothing in a ciphertext tells, and the other gives other numbers.",
         ),
     ] = None,
     bare: BareOption = False,
@@ -859,8 +871,8 @@ def _print_integers(
     batches = bfv.batches(plain_modulus, plain.parameters.n)
     if batches and places is None:
         raise ParameterError(
-            "Nothing in a BFV ciphertext tells whether its integers lie in slots or in coefficients: say --as "
-            "slots or --as coefficients, as the sender encrypted."
+            "Nothing in a BFV ciphertext tells whether its integers lie in slots or in coefficients: say "
+            "--as slots or --as coefficients, as the sender encrypted."
         )
     if places is IntegerPlaces.SLOTS and not batches:
         raise ParameterError(

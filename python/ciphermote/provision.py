@@ -38,7 +38,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import _core
-from ciphermote.errors import KeyFileError, MismatchError
+from ciphermote.bfv import batches
+from ciphermote.errors import KeyFileError, MismatchError, ParameterError
 from ciphermote.keys import KeyStore, SecretKey
 from ciphermote.labels import check_key
 from ciphermote.parameters import BUILTIN, ParameterSet, c_definition
@@ -97,10 +98,15 @@ def provision(
     store: KeyStore, *, secret: bool = False, public: bool = False, plain_moduli: Sequence[int] = ()
 ) -> Provision:
     """Draw a new device's secret and take the keys it shall have. KeyFileError if a key cannot be read, or
-    none is asked for."""
+    none is asked for; ParameterError for a plain modulus without slots."""
     if not (secret or public):
         raise KeyFileError("A device needs the secret key, the public key, or both: say which.")
     parameters = store.parameters
+    for t in plain_moduli:
+        if not batches(t, parameters.n):
+            raise ParameterError(
+                f"{t} has no slots at n = {parameters.n}: name a prime that is 1 modulo {2 * parameters.n}."
+            )
     residues = None
     if public:
         found = store.public_key()

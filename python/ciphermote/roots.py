@@ -18,10 +18,9 @@ def twiddles(q: int, psi: int, log2_n: int) -> list[int]:
 
 
 def c_root_tables(parameters: ParameterSet, symbol: str, plain_moduli: Sequence[int] = ()) -> str:
-    """C that defines ``symbol``, a cm_root_table array (core/include/ciphermote/params.h): for each data prime
-    of the set, and for each plain modulus that BFV can batch with."""
-    batching = [t for t in plain_moduli if t % (2 * parameters.n) == 1]
-    psi = {q: prime_constants(parameters.n, q).psi for q in (*parameters.data_primes, *batching)}
+    """C that defines ``symbol``, a cm_root_table array (core/include/ciphermote/params.h): for each data
+    prime of the set, and for each of these plain moduli, with which BFV batches."""
+    psi = {q: prime_constants(parameters.n, q).psi for q in (*parameters.data_primes, *plain_moduli)}
     lines = []
     for q, root in psi.items():
         lines += [f"static const cm_root {symbol}_{q}[{parameters.n}] = {{"]
@@ -38,7 +37,7 @@ def _bit_reversed(x: int, bits: int) -> int:
 
 
 def _entry(root: int, q: int) -> str:
-    """The root, below q/2 in magnitude (q is odd), and round(root 2^32 / q), which fits 32 bits with a sign."""
+    """The root, below q/2 in magnitude (q is odd), and round(root 2^32 / q): 32 bits with a sign."""
     centred = root - q if root > q // 2 else root
     return f"{{{centred}, {(2 * centred * _WORD + q) // (2 * q)}}}"
 

@@ -292,7 +292,7 @@ def test_short_enums_are_refused_where_no_abi_has_them() -> None:
 
 
 HEADERS = sorted((REPOSITORY / "core/include/ciphermote").glob("*.h"))
-WITH_STRUCTS = [header.stem for header in HEADERS if re.search(r"^(typedef )?struct cm_", header.read_text(), re.M)]
+WITH_STRUCTS = [path.stem for path in HEADERS if re.search(r"^(typedef )?struct cm_", path.read_text(), re.M)]
 
 
 @pytest.mark.parametrize("alignment", [1, 2, 4])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from ciphermote import _core, ckks
 from ciphermote.adapter import adapt
-from ciphermote.errors import KeyFileError
+from ciphermote.errors import KeyFileError, ParameterError
 from ciphermote.keys import KeyStore
 from ciphermote.parameters import ParameterSet, by_name, generate
 from ciphermote.provision import (
@@ -181,6 +181,79 @@ def test_the_c_header_compiles_without_warnings_and_encrypts(
     frames = compiled(tmp_path, provision(store, secret=secret, public=public), library)
     slots = ckks.decrypt(adapt(frames, parameters, store.key_id), store.secret()).slots()
     assert np.abs(slots[:4] - [1.0, -0.5, 0.25, 0.0]).max() < 5e-3
+
+
+CORE = ROOT / "core/src"
+
+ROOTS = """
+#include <stdlib.h>
+#include "ciphermote/ciphermote.h"
+#include "provisioned_keys.h"
+#include "ring/prime.h"
+#include "ring/ring.h"
+
+/* Whether the ring has a table, and transforms by it as it does without. */
+static int table_serves(const cm_prime *prime, unsigned log2_n, const cm_root_table *tables)
+{
+    static uint32_t by_table[CM_PROVISIONED_N], computed[CM_PROVISIONED_N];
+    cm_ring ring;
+    for (uint32_t i = 0; i < CM_PROVISIONED_N; i++) {
+        by_table[i] = computed[i] = i * 7919u % prime->q;
+    }
+    cm_ring_init(&ring, prime, log2_n, NULL);
+    cm_ntt_forward(computed, &ring);
+    cm_ring_init(&ring, prime, log2_n, tables);
+    cm_ntt_forward(by_table, &ring);
+    for (uint32_t i = 0; i < CM_PROVISIONED_N; i++) {
+        if (!ring.roots || ((uint64_t)64 * prime->q + by_table[i] - computed[i]) % prime->q != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int main(int count, char **arguments)
+{
+    const cm_params *params = cm_provisioned_secret_key.params;
+    if (cm_provisioned_secret_key.roots != cm_provisioned_public_key.roots) {
+        return 1;
+    }
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        if (!table_serves(&params->primes[i], params->log2_n, cm_provisioned_secret_key.roots)) {
+            return 2;
+        }
+    }
+    for (int i = 1; i < count; i++) {
+        cm_prime plain;
+        if (!cm_prime_init(&plain, (uint32_t)atoi(arguments[i]), params->log2_n, NULL) ||
+            !table_serves(&plain, params->log2_n, cm_provisioned_secret_key.roots)) {
+            return 3;
+        }
+    }
+    return 0;
+}
+"""
+
+
+def test_the_c_header_brings_the_roots_of_its_primes_and_of_the_plain_moduli_asked_for(
+    tmp_path: Path, store: KeyStore
+) -> None:
+    t = 40961 if 40960 % (2 * store.parameters.n) == 0 else 65537
+    keys = provision(store, secret=True, public=True, plain_moduli=[t])
+    (tmp_path / "provisioned_keys.h").write_text(to_c_header(keys))
+    (tmp_path / "main.c").write_text(ROOTS)
+    rooms = [path for room in ("params", "ring", "random", "scheme") for path in (CORE / room).glob("*.c")]
+    flags = ["-std=c11", "-O1", "-DCM_CONFIG_NTT_ROOTS=1", "-ffunction-sections", "-Wl,--gc-sections"]
+    folders = [f"-I{ROOT}/core/include", f"-I{CORE}", f"-I{tmp_path}"]
+    program = tmp_path / "program"
+    subprocess.run(["gcc", *flags, *folders, tmp_path / "main.c", *rooms, "-o", program], check=True)
+    assert subprocess.run([program, str(t)], check=False).returncode == 0
+    assert subprocess.run([program, "12289"], check=False).returncode == 3  # no table was asked for
+
+
+def test_a_plain_modulus_without_slots_has_no_roots_to_provision(store: KeyStore) -> None:
+    with pytest.raises(ParameterError, match="40960 has no slots"):
+        provision(store, secret=True, plain_moduli=[40960])
 
 
 def test_the_c_header_compiles_with_both_keys_and_as_cpp(tmp_path: Path, both: Provision) -> None:
