@@ -80,7 +80,7 @@ OPTIONS = (
     option("CM_CONFIG_SMALL", 0, 1, crossed=False),
     option("CM_KEPT_NOISE", 0, 96, crossed=False),
 )
-"""Of the presets FAST alone brings what is no option, the table of the slots' order. CM_KEPT_NOISE is private, and AVR's."""
+"""FAST alone brings what is no option, a table of the slots' order. CM_KEPT_NOISE is AVR's own."""
 
 NOT_OPTIONS = {
     "CM_CONFIG_ASM": "the target's: --qemu builds with it and without",

@@ -141,7 +141,9 @@ CLIENT_CONFIGURATIONS: Configurations = {
 CONFIGURATIONS: Configurations = {
     "default": Configuration(compiler_flags("O3", ASSEMBLY), xofs=True),
     "portable": Configuration(
-        compiler_flags("O3", {**device(), "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST"})
+        compiler_flags(
+            "O3", {**device(), "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST", "CM_CONFIG_NTT_ROOTS": 0}
+        )
     ),
     "tiny": _preset("tiny", "memory efficient"),
     "balanced": _preset("balanced", "balanced"),

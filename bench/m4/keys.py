@@ -36,8 +36,8 @@ def _public_key(parameters: ParameterSet, ternary: bytes) -> NDArray[np.uint32]:
 
 
 def write_keys(path: Path, parameters: ParameterSet, plain_moduli: Sequence[int] = ()) -> None:
-    """keys.c as firmware/workload.h declares it; left alone if it is there and the same. plain_moduli: those that
-    are batched with, for the transform's roots."""
+    """keys.c as firmware/workload.h declares it; left alone if it is there and the same. plain_moduli: those
+    that are batched with, for the transform's roots."""
     params = core_params(parameters)
     ternary = _core.secret_key_generate(params, SECRET_SEED)
     public = _public_key(parameters, ternary)

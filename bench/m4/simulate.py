@@ -7,7 +7,6 @@ import csv
 import os
 import re
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -173,11 +172,11 @@ def profile(image: Path, plugin: Path, region: int) -> list[Spent]:
 
 
 def _code_symbols(image: Path) -> list[tuple[int, str]]:
-    """(address, name) of functions, by address."""
+    """(address, name) of functions, by address; without the options that some names carry."""
     lines = _run(["arm-none-eabi-nm", image], f"Reading the symbols of {image.name}").splitlines()
     fields = [line.split() for line in lines]
     return sorted(
-        (int(words[0], 16) & ~1, words[2])
+        (int(words[0], 16) & ~1, words[2].partition("__small_")[0])
         for words in fields
         if len(words) == 3 and words[1] in "tTwW" and not words[2].startswith("$")
     )
