@@ -11,7 +11,10 @@ HEAD_BYTES = 128
 
 MOST_OBJECT_BYTES = 1 << 24
 """No ciphertext, secret key, blob or header of keys, or parameter set is longer."""
-MOST_MODEL_BYTES = 1 << 28
+MOST_JSON_BYTES = 1 << 24
+"""A model of 90 classes by 8,192 features, the slots of the largest set, in 22 letters a weight."""
+MOST_NPZ_BYTES = 1 << 26
+"""The same of 1,000 classes, in binary64."""
 MOST_FRAMES_BYTES = 1 << 28
 """Of one file, some 6,000 readings: what adapts or inspects them holds all in memory."""
 MOST_KEYS_BYTES = 1 << 32

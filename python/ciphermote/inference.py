@@ -44,8 +44,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import json_text
 from ciphermote.errors import ParameterError
-from ciphermote.files import MOST_MODEL_BYTES, read_bounded
-from ciphermote.parameters import ParameterSet, is_prime
+from ciphermote.files import MOST_JSON_BYTES, MOST_NPZ_BYTES, read_bounded
+from ciphermote.parameters import MOST_SLOTS, ParameterSet, is_prime
 from ciphermote.program import Constant, Program, Step
 
 DEFAULT_FEATURE_BOUND = 16.0
@@ -64,6 +64,9 @@ _ARRAYS = {
     "bias": (_REAL, 1),
 }
 """What a model's file holds, and the kind and dimensions of each as an array of an .npz."""
+_MOST_NUMBERS = (MOST_NPZ_BYTES - (1 << 20)) // 8
+"""Of weights: as binary64 they fill an .npz, all but a megabyte for the rest; bytes would grow eightfold."""
+_MOST_LABEL_LETTERS = 200
 _HOW = (
     f'give a JSON object with format ("{_FORMAT}"), version ({_FORMAT_VERSION}), labels (a name for each '
     "class, or none), weights (a row of numbers for each class) and bias (a number for each class), or what "
@@ -120,7 +123,8 @@ class LinearModel:
         """The model's name in the labels of its scores: the first 8 bytes, little-endian, of BLAKE2b-256 over
         its shape, numbers and labels (docs/wire-format.md)."""
         digest = hashlib.blake2b(struct.pack("<QQ", self.classes, self.features), digest_size=32)
-        digest.update(self.weights.astype("<f8").tobytes() + self.bias.astype("<f8").tobytes())
+        for numbers in (self.weights, self.bias):
+            digest.update(np.ascontiguousarray(numbers, dtype="<f8"))
         for label in self.labels:
             text = label.encode()
             digest.update(struct.pack("<Q", len(text)) + text)
@@ -180,11 +184,20 @@ class LinearModel:
         return cls(weights, bias, labels)
 
     def save(self, path: str | Path) -> None:
-        """Write .json (readable) or .npz (compact), by the path's suffix. ParameterError for another one."""
+        """Write .json (readable) or .npz (compact), by the path's suffix. ParameterError for another one,
+        and for a model that is larger than load takes."""
         path = Path(path)
         if _suffix(path) == ".json":
-            path.write_text(self.to_json() + "\n", encoding="utf-8")
+            text = self.to_json() + "\n"
+            if len(text) > MOST_JSON_BYTES or not json_text.fits(text):
+                raise ParameterError(f"The linear model is too large for {path}: save it as .npz.")
+            path.write_text(text, encoding="utf-8")
             return
+        if not _has_room(self.weights.shape):
+            raise ParameterError(
+                f"No parameter set has room for a linear model of shape {list(self.weights.shape)}: make it "
+                "smaller."
+            )
         with path.open("wb") as file:
             np.savez(
                 file,
@@ -201,18 +214,23 @@ class LinearModel:
         path = Path(path)
         suffix = _suffix(path)
         try:
-            content = read_bounded(path, MOST_MODEL_BYTES)
+            content = read_bounded(path, MOST_JSON_BYTES if suffix == ".json" else MOST_NPZ_BYTES)
         except OSError as error:
             raise ParameterError(f"The linear model {path} cannot be read: {error.strerror}.") from None
-        if suffix == ".json":
-            return cls.from_json(content)
+        return cls.from_json(content) if suffix == ".json" else cls.from_npz(content)
+
+    @classmethod
+    def from_npz(cls, content: bytes) -> LinearModel:
+        """The model in the bytes of an .npz that save wrote. ParameterError if they are none."""
         try:
+            _check_directory(content)
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                if sum(member.compress_size for member in archive.infolist()) > len(content):
+                    raise ValueError("its arrays have more bytes than the file")
                 arrays = {name: _stored_array(archive, name) for name in _ARRAYS}
         except Exception as error:  # zipfile and numpy each have their own errors for damaged bytes
             raise ParameterError(
-                f"The linear model {path} is damaged or no .npz of one ({error}): write it with "
-                "LinearModel.save."
+                f"The linear model is damaged or no .npz of one ({error}): write it with LinearModel.save."
             ) from None
         _check_format(arrays["format"].item(), arrays["version"].item())
         return cls(arrays["weights"], arrays["bias"], tuple(arrays["labels"].tolist()))
@@ -227,6 +245,11 @@ def _check_labels(labels: tuple[str, ...]) -> None:
     """ParameterError unless they differ in print: what is not printable is not shown, and one accented letter
     can be written as one character or as two."""
     for label in labels:
+        if len(label) > _MOST_LABEL_LETTERS:
+            raise ParameterError(
+                f"The linear model has a label of {len(label):,} letters: give a name of at most "
+                f"{_MOST_LABEL_LETTERS}."
+            )
         if not label.isprintable() or label.strip() != label or not label:
             raise ParameterError(
                 f"The linear model's label {label!a} is empty, or has characters that are not printable or "
@@ -254,6 +277,25 @@ def _real_numbers(values: ArrayLike) -> NDArray[np.float64]:
     )
 
 
+_DIRECTORY_END_BYTES = 22
+_MOST_DIRECTORY_BYTES = 4096
+
+
+def _check_directory(content: bytes) -> None:
+    """ValueError unless the archive's directory is short: zipfile makes half a kilobyte of an entry of 46
+    bytes. As LinearModel.save has it, the directory's end is the file's, and of no large archive's form."""
+    end = content[-_DIRECTORY_END_BYTES:]
+    large = content[-_DIRECTORY_END_BYTES - 20 :].startswith(b"PK\6\7")
+    if not (end.startswith(b"PK\5\6") and end.endswith(b"\0\0")) or large:
+        raise ValueError("it does not end as such an archive does")
+    if int.from_bytes(end[12:16], "little") > _MOST_DIRECTORY_BYTES:
+        raise ValueError("it has more entries than a model")
+
+
+def _has_room(shape: tuple[int, ...]) -> bool:
+    return max(shape, default=0) <= MOST_SLOTS and math.prod(shape) <= _MOST_NUMBERS
+
+
 def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     """The array `name` of an .npz, as numpy.load would give it, but only of what `name` may be (_ARRAYS).
 
@@ -272,6 +314,8 @@ def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
         raise ValueError(f"{name} is of type {dtype.str}, not {_TYPES[kinds]}")
     if len(shape) != dimensions:
         raise ValueError(f"{name} has {len(shape)} dimensions, not {dimensions}")
+    if not _has_room(shape):
+        raise ValueError(f"{name} has shape {list(shape)}, for which no parameter set has room")
     values = content.read()
     if dtype.itemsize == 0 or math.prod(shape) * dtype.itemsize != len(values):
         raise ValueError(f"{name} has {len(values)} bytes, which are no {dtype} of shape {list(shape)}")

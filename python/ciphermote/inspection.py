@@ -16,8 +16,9 @@ from ciphermote.adapter import XOF_NAMES, FrameReader, FrameSet, parse_frame
 from ciphermote.errors import FrameError, KeyFileError
 from ciphermote.files import (
     MOST_FRAMES_BYTES,
+    MOST_JSON_BYTES,
     MOST_KEYS_BYTES,
-    MOST_MODEL_BYTES,
+    MOST_NPZ_BYTES,
     MOST_OBJECT_BYTES,
     read_bounded,
 )
@@ -34,6 +35,7 @@ Rows = list[tuple[str, str]]
 _SEAL_MAGIC = b"\x5e\xa1"
 _ZIP_MAGIC = b"PK"
 _MOST_READINGS = 20
+_MOST_LABELS = 100
 
 
 def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
@@ -58,8 +60,8 @@ def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
         return _seal(data, [parameters] if parameters else BUILTIN)
     if is_ledger(data):
         return [("what", "a ledger of readings taken in")]
-    if path.suffix == ".npz":
-        return _model(LinearModel.load(path))
+    if data.startswith(_ZIP_MAGIC):
+        return _model(LinearModel.from_npz(data))
     return _json(path, data)
 
 
@@ -72,15 +74,17 @@ def _most_bytes(head: bytes) -> int:
         return min(max(claimed, MOST_OBJECT_BYTES), MOST_KEYS_BYTES)
     if is_blob(head):
         return MOST_OBJECT_BYTES
-    if head.startswith(_ZIP_MAGIC) or head.lstrip().startswith(b"{"):
-        return MOST_MODEL_BYTES
+    if head.startswith(_ZIP_MAGIC):
+        return MOST_NPZ_BYTES
+    if head.lstrip().startswith(b"{"):
+        return MOST_JSON_BYTES
     raise ValueError
 
 
-def _unknown(path: Path) -> KeyFileError:
+def _unknown(path: Path, reason: str = "") -> KeyFileError:
     return KeyFileError(
-        f"{path} is none of Ciphermote's files: give a directory of keys, or a file of keys, frames, a blob, "
-        "a model, a parameter set or an object of SEAL."
+        f"{path} is none of Ciphermote's files{reason}: give a directory of keys, or a file of keys, frames, "
+        "a blob, a model, a parameter set or an object of SEAL."
     )
 
 
@@ -236,17 +240,23 @@ def _model(model: LinearModel) -> Rows:
         ("classes", str(model.classes)),
         ("features", str(model.features)),
     ]
-    return rows + ([("labels", ", ".join(model.labels))] if model.labels else [])
+    if not model.labels:
+        return rows
+    shown, more = model.labels[:_MOST_LABELS], len(model.labels) - _MOST_LABELS
+    return [*rows, ("labels", ", ".join(shown) + (f" and {more} more" if more > 0 else ""))]
 
 
 def _json(path: Path, data: bytes) -> Rows:
     try:
         fields: Any = json_text.parse(data)
+    except ValueError as error:
+        raise _unknown(path, f" ({error})") from None
+    try:
         kind = json_text.string(fields["format"])
     except (ValueError, TypeError, KeyError):
         raise _unknown(path) from None
     kinds: dict[str, Callable[[], Rows]] = {
-        "ciphermote-linear-model": lambda: _model(LinearModel.from_json(data)),
+        "ciphermote-linear-model": lambda: _model(LinearModel.from_fields(fields)),
         "ciphermote-parameters": lambda: [
             ("what", "a parameter set"),
             _set_row(parameters_from_dict(fields, str(path))),

@@ -11,9 +11,24 @@ from typing import Any
 
 U64_MAX = 2**64 - 1
 
+_MOST = (('[{"', 1 << 15), (",", 1 << 20))
+"""Of what costs a multiple of its letters. A model of 8,192 classes has 8,194 lists, and two quotes to each
+label; one of 128 classes by 8,192 features has 2^20 numbers."""
+
+
+def fits(text: str | bytes) -> bool:
+    """Whether the text has no more pieces than any of ours."""
+    return all(
+        sum(text.count(mark if isinstance(text, str) else mark.encode()) for mark in marks) <= most
+        for marks, most in _MOST
+    )
+
 
 def parse(text: str | bytes) -> Any:
-    """What the text holds. ValueError if it is no JSON, or nested too deeply to be any of ours."""
+    """What the text holds. ValueError if it is no JSON, or nested too deeply or in too many pieces to be any
+    of ours: an empty list takes 64 bytes for its three letters."""
+    if not fits(text):
+        raise ValueError("in more pieces than a model has")
     try:
         return json.loads(text)
     except RecursionError:

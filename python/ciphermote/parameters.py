@@ -26,6 +26,9 @@ SECURITY_BOUNDS: dict[str, dict[int, int]] = {
 }
 """Standard -> ring degree n -> the largest log2(product of all primes)."""
 
+MOST_SLOTS = max(max(bounds) for bounds in SECURITY_BOUNDS.values()) // 2
+"""Of any set: no model has more features or classes."""
+
 MAX_PRIME_BITS = 27
 """Five bits of head-room in a 32-bit word, which the lazy transforms use up."""
 

@@ -340,6 +340,67 @@ def test_a_model_file_cannot_claim_more_memory_than_it_fills(tmp_path: Path) -> 
             LinearModel.load(path)
 
 
+@pytest.mark.parametrize("unit", ["[],", "{},", '"",', '"\u0100",', "1,", "-9,"], ids=ascii)
+@pytest.mark.parametrize("key", ["weights", "labels", "another"])
+def test_a_model_in_small_pieces_is_refused_before_it_is_parsed(tmp_path: Path, unit: str, key: str) -> None:
+    path = tmp_path / "model.json"
+    many = f"[{unit * (1_100_000)}0]"
+    path.write_text(f'{{"{key}": {many}, {model_of(2, 3).to_json()[1:]}', encoding="utf-8")
+    refused_in_little_memory(path, "in more pieces than a model has")
+
+
+def test_a_model_as_large_as_json_may_hold_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    for classes, features, labels in ((8192, 1, tuple(map(str, range(8192)))), (90, 8192, ())):
+        model = model_of(classes, features)
+        model = LinearModel(model.weights, model.bias, labels)
+        model.save(path)
+        assert LinearModel.load(path).id == model.id
+
+
+def test_no_model_is_saved_that_is_too_large_to_load(tmp_path: Path) -> None:
+    large = LinearModel(np.ones((129, 8192)), np.zeros(129))
+    with pytest.raises(ParameterError, match=r"save it as \.npz"):
+        large.save(tmp_path / "model.json")
+    large.save(tmp_path / "model.npz")
+    assert LinearModel.load(tmp_path / "model.npz").id == large.id
+    with pytest.raises(ParameterError, match="No parameter set has room"):
+        LinearModel(np.ones((1, 8193)), [0.0]).save(tmp_path / "large.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
+
+
+def test_an_archive_of_many_entries_is_refused_before_they_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    count = 50_000
+    entries = (b"PK\1\2" + bytes(42)) * count
+    end = struct.pack("<4s4HLLH", b"PK\5\6", 0, 0, count, count, len(entries), 0, 0)
+    path.write_bytes(entries + end)
+    refused_in_little_memory(path, "more entries than a model")
+    large = struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, count, count, len(entries), 0)
+    locator = struct.pack("<4sLQL", b"PK\6\7", 0, len(entries), 1)
+    small_end = struct.pack("<4s4HLLH", b"PK\5\6", 0, 0, 5, 5, 300, 0, 0)
+    path.write_bytes(entries + large + locator + small_end)
+    refused_in_little_memory(path, "does not end as such an archive does")
+    path.write_bytes(entries + end[:-2] + b"\1\0.")
+    refused_in_little_memory(path, "does not end as such an archive does")
+
+
+def test_arrays_that_share_their_bytes_or_would_grow_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    write_npz(path, ARRAYS)
+    content = path.read_bytes()
+    at = content.rindex(b"PK\1\2")
+    path.write_bytes(content[: at + 20] + struct.pack("<LL", len(content), len(content)) + content[at + 28 :])
+    refused_in_little_memory(path, "more bytes than the file")
+    for name, shape in (("weights", (1025, 8192)), ("weights", (2, 8193)), ("bias", (8193,))):
+        write_npz(path, ARRAYS | {name: np.ones(shape, np.int8)})
+        refused_in_little_memory(path, "no parameter set has room")
+    write_npz(path, ARRAYS | {"labels": np.full(8193, "a")})
+    refused_in_little_memory(path, "no parameter set has room")
+    with pytest.raises(ParameterError, match="a label of 201 letters"):
+        LinearModel([[1.0]], [0.0], ("a" * 201,))
+
+
 ARRAYS = {
     "format": np.array("ciphermote-linear-model"),
     "version": np.array(1),
