@@ -284,7 +284,7 @@ def _runs(
 ) -> Iterator[_Run]:
     """Every scale, and every number of primes dropped a product, that works at this set and precision."""
     for drop in (1, 2) if computation.products else (1,):
-        for log2_scale in range(61):
+        for log2_scale in parameters.log2_scales:
             run = _run(computation, parameters, precision, log2_scale, drop, rescale_last)
             if run is not None:
                 yield run

@@ -337,8 +337,12 @@ def keygen(
         from ciphermote.inference import LinearModel, plan_linear
 
         log2_scale = _DEFAULT_LOG2_SCALE if log2_scale is None else log2_scale
-        if not 0 <= log2_scale <= 60:
-            raise ParameterError(f"--log2-scale is {log2_scale}: give 0 to 60, what devices encrypt at.")
+        scales = parameters.log2_scales
+        if log2_scale not in scales:
+            raise ParameterError(
+                f"--log2-scale is {log2_scale}: give {scales[0]} to {scales[-1]}, what devices with "
+                f"{parameters.name} encrypt at."
+            )
         steps += plan_linear(LinearModel.load(model), parameters, 2.0**log2_scale).rotation_steps
     elif log2_scale is not None:
         raise ParameterError("--log2-scale says nothing without --model: give a model too, or leave it out.")

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ciphermote.errors import CiphermoteError
+from ciphermote.parameters import MAX_LOG2_SCALE
 
 AIDED_SCHEMES = {"bfv": 1, "ckks": 2}
 KEY_KINDS = {"symmetric": 1, "asymmetric": 2}
@@ -62,7 +63,7 @@ STATUS_NAMES = (
 """The C library's status codes, in order (core/include/ciphermote/status.h)."""
 
 _STATUS_SENTENCES = {
-    "CM_ERR_ARGUMENT": "give it one value or more, and a scale of 2^0 to 2^60",
+    "CM_ERR_ARGUMENT": "give it one value or more",
     "CM_ERR_PARAMS": "its firmware was built without the key's parameter set: build it again",
     "CM_ERR_ARENA": "its firmware was built for a smaller ring degree than its key has: build it again",
     "CM_ERR_TOO_MANY": "there are more values than slots: send fewer, or provision a larger ring degree",
@@ -82,7 +83,7 @@ _STATUS_SENTENCES = {
     "CM_ERR_FRAME_FOREIGN": "a result is not of the ciphertext that the device sent last: check the server",
     "CM_ERR_FRAME_SEED": "a result holds a seed instead of a component: take what device_frames makes",
     "CM_ERR_FRAME_DOMAIN": "a result is in coefficient form: take what device_frames makes",
-    "CM_ERR_SCALE": "a scale is missing, or too large for its primes and the largest value: check the plan",
+    "CM_ERR_SCALE": "a scale is missing, or too large for primes and values: lower it, or check the plan",
     "CM_ERR_SESSIONS": "its key has served all the sessions that it may: make and provision new keys",
 }
 
@@ -237,8 +238,10 @@ class DeviceLink:
         numbers = self._floats(values)
         if numbers.ndim != 1:
             raise LinkError(f"Values are an array [count], not {list(numbers.shape)}.")
-        if not 0 <= log2_scale <= 255:
-            raise LinkError(f"The scale 2^{log2_scale} cannot be asked for: log2_scale is 0 to 60.")
+        if not 1 <= log2_scale <= MAX_LOG2_SCALE:
+            raise LinkError(
+                f"The scale 2^{log2_scale} cannot be asked for: log2_scale is 1 to {MAX_LOG2_SCALE}."
+            )
         return self._encrypt(_ENCRYPT_VALUES, numbers, key, xof, log2_scale)
 
     def aided_begin(self, vectors: ArrayLike, scheme: str) -> bytes:

@@ -29,6 +29,9 @@ SECURITY_BOUNDS: dict[str, dict[int, int]] = {
 MOST_SLOTS = max(max(bounds) for bounds in SECURITY_BOUNDS.values()) // 2
 """Of any set: no model has more features or classes."""
 
+MAX_LOG2_SCALE = 60
+"""Devices encrypt at scales of 2^1 to 2^60, and at no larger one than the data primes have room for."""
+
 MAX_PRIME_BITS = 27
 """Five bits of head-room in a 32-bit word, which the lazy transforms use up."""
 
@@ -89,6 +92,11 @@ class ParameterSet:
     @property
     def log2_n(self) -> int:
         return self.n.bit_length() - 1
+
+    @property
+    def log2_scales(self) -> range:
+        """The powers of two at which devices encrypt CKKS's values."""
+        return range(1, min(MAX_LOG2_SCALE, self.data_modulus.bit_length() - 1) + 1)
 
     @property
     def slots(self) -> int:

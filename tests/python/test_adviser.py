@@ -3,14 +3,16 @@
 import math
 import re
 import subprocess
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
-from ciphermote import adviser
+from ciphermote import _core, adviser
 from ciphermote.adviser import Advice, Computation, advise
+from ciphermote.core import core_params
 from ciphermote.errors import ParameterError
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
 
@@ -189,6 +191,26 @@ def test_advised_scales_fit_the_precision_and_the_modulus(magnitude: float, max_
     largest = magnitude * 2.0**advice.log2_scale
     assert largest < 2 ** (29 if advice.precision == 31 else 58)
     assert largest < 2 ** (advice.parameters.data_modulus.bit_length() - 1 - 2)
+
+
+@pytest.mark.parametrize("magnitude", [1e-12, 1e-7, 1e-6, 1e5, 5e6, 8e6])
+@pytest.mark.parametrize("error", [1e-3, 0.1, 0.5])
+@pytest.mark.parametrize("products", [0, 1])
+def test_devices_encrypt_at_every_scale_that_is_advised(
+    magnitude: float, error: float, products: int
+) -> None:
+    with suppress(ParameterError):  # some of them no set reaches
+        advice = advise(
+            Computation(
+                slots=1,
+                magnitude=magnitude,
+                max_error=error * magnitude,
+                plain_products=products,
+                rotations=products > 0,
+            )
+        )
+        one = np.full(1, magnitude / 2, dtype=np.float32)
+        _core.encode(core_params(advice.parameters), one, False, 0, advice.log2_scale, advice.precision)
 
 
 def test_2018_sets_are_advised_only_on_request() -> None:

@@ -475,6 +475,14 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["params", "--name", "mine"], "begins with its ring degree"),
         (["params", "--standard", "2018"], "begins with its ring degree"),
         (["params", "--n", 4096, "--bits", "25,26,27", "--name", PARMS.name], "the name of a built-in set"),
+        (
+            ["keygen", tmp_path / "new", "--model", model, "--log2-scale", 0],
+            "--log2-scale is 0: give 1 to 60",
+        ),
+        (
+            ["keygen", tmp_path / "new", "--model", model, "--params", "n2048_q26_p27", "--log2-scale", 26],
+            "give 1 to 25, what devices with n2048_q26_p27 encrypt at",
+        ),
         (["keygen", tmp_path / "new", "--log2-scale", 25], "without --model"),
         (["params", "--n", 4096], "needs its primes"),
         (["params", "--n", 4096, "--bits", "27,27,27,27"], "2018"),

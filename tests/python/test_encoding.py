@@ -129,7 +129,17 @@ def test_more_values_than_slots_are_refused():
 
 @pytest.mark.parametrize(
     ("exponent", "log2_scale"),
-    [(65536, 25), (-65536, 25), (32768, 25), (128, 25), (-129, 25), (0, 65536 + 25), (0, 61), (0, -1)],
+    [
+        (65536, 25),
+        (-65536, 25),
+        (32768, 25),
+        (128, 25),
+        (-129, 25),
+        (0, 65536 + 25),
+        (0, 61),
+        (0, 0),
+        (0, -1),
+    ],
 )
 def test_an_exponent_or_scale_beyond_its_range_is_refused_and_does_not_wrap_around(exponent, log2_scale):
     with pytest.raises(ParameterError):

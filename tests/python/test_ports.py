@@ -336,6 +336,8 @@ def test_bad_values_are_refused(started: DeviceLink) -> None:
     assert_refused("CM_ERR_ARGUMENT", started, payload=b"", **floats)
     assert_refused("CM_ERR_TOO_MANY", started, payload=bytes(4 * 2049), **floats)
     assert_refused("CM_ERR_TOO_MANY", started, payload=bytes(65536), **floats)
+    for scale in (0, 61, 255):
+        assert_refused("CM_ERR_SCALE", started, payload=bytes(4), **(floats | {"log2_scale": scale}))
     infinite = window()
     infinite[0, 0] = np.inf
     assert_refused("CM_ERR_NOT_FINITE", started, kind=1, key=1, xof=3, payload=infinite.tobytes())
@@ -1070,7 +1072,9 @@ def test_impossible_requests_are_refused_before_they_are_sent(pipes: tuple[Devic
     for wrong, sentence in (
         (lambda: link.encrypt_values(values(3), key="secret"), "no kind of key 'secret'"),
         (lambda: link.encrypt_values(values(3), xof="md5"), "no XOF 'md5'"),
-        (lambda: link.encrypt_values(values(3), log2_scale=-1), "cannot be asked for"),
+        (lambda: link.encrypt_values(values(3), log2_scale=-1), "2\\^-1 cannot be .* 1 to 60"),
+        (lambda: link.encrypt_values(values(3), log2_scale=0), "2\\^0 cannot be .* 1 to 60"),
+        (lambda: link.encrypt_values(values(3), log2_scale=61), "2\\^61 cannot be .* 1 to 60"),
         (lambda: link.encrypt_values(values(20000)), "do not fit one request"),
         (lambda: link.encrypt_values(window()), "Values are an array"),
         (lambda: link.encrypt_window(values()), "A window is an array"),
