@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from check_rooms import ROOMS
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 DEFAULT_OUTPUT = REPOSITORY / "build" / "one-file"
 DEFAULT_CORE = REPOSITORY / "core"
-ROOMS = ("params", "ring", "random", "encode", "scheme", "wire", "protocol")
-ROOMS_OF_SERVERS = ("evaluate",)
 
 INTERNAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"(?!ciphermote/)([^"]+)".*\n', re.MULTILINE)
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -98,10 +98,11 @@ class Sources:
 
     def files(self) -> list[SourceFile]:
         """All C files of the device's rooms."""
-        unknown = {path.parent.name for path in self.folder.glob("*/*.c")} - {*ROOMS, *ROOMS_OF_SERVERS}
+        unknown = {path.parent.name for path in self.folder.glob("*/*.c")} - {*ROOMS}
         if unknown:
             raise AmalgamationError(
-                f"{self.folder / min(unknown)} is in no known room: give it its place in ROOMS of {__file__}."
+                f"{self.folder / min(unknown)} is in no known room: give it its place in "
+                "tools/check_rooms.py."
             )
         names = [
             str(path.relative_to(self.folder))

@@ -49,6 +49,7 @@ check "cppcheck: the C library and the ports" cppcheck --quiet --std=c11 --error
     --suppress=shiftTooManyBitsSigned '--suppress=comparePointers:ports/*' --suppress=legacyUninitvar \
     -U CM_CONFIG_FILE -U CM_ARCH_HEADER \
     -I core/include -I core/src -I ports/app -I ports/health core/src ports
+check "the order of the C library's rooms" .venv/bin/python tools/check_rooms.py
 check "shellcheck: ${#shell_scripts[@]} scripts" shellcheck .ci/run "${shell_scripts[@]}"
 check "ruff: Python" "$ruff" check --quiet --output-format=concise .
 check "ruff: Python format (make format mends)" "$ruff" format --check --quiet \

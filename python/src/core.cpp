@@ -21,10 +21,10 @@
 
 extern "C" {
 #include "ciphermote/ciphermote.h"
+#include "common/wipe.h"
 #include "encode/encode.h"
 #include "encode/plain.h"
 #include "random/sample.h"
-#include "random/wipe.h"
 #include "random/xof.h"
 #include "ring/ring.h"
 #include "scheme/seeds.h"

@@ -1,7 +1,7 @@
 /*
  * Constant time, shown by valgrind: memcheck is told that every secret is uninitialised memory, and so reports each branch
  * and each address that depends on one. What a secret's consequences make public is declared so in two places: in the
- * library by random/declassify.h, where reasons stand, and here when residues leave and when a public key is published.
+ * library by common/declassify.h, where reasons stand, and here when residues leave and when a public key is published.
  *
  * Here is what all files of this test share: marks, secrets drawn, keys, a cloud that returns ciphertexts as they came.
  */

@@ -6,8 +6,8 @@
 
 #include "build.h"
 #include "check.h"
+#include "common/bytes.h"
 #include "platform.h"
-#include "random/bytes.h"
 #include "ring/ring.h"
 #include "secret_key.h"
 

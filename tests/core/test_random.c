@@ -8,8 +8,8 @@
  */
 #include "check.h"
 
+#include "common/wipe.h"
 #include "random/sample.h"
-#include "random/wipe.h"
 #include "random/xof.h"
 
 /* 0, 1, 2 ... as message, key and seed. */

@@ -6,8 +6,8 @@
 
 #include "build.h"
 #include "check.h"
+#include "common/bytes.h"
 #include "platform.h"
-#include "random/bytes.h"
 #include "ring/prime.h"
 #include "roots.h"
 #include "secret_key.h"

@@ -24,8 +24,8 @@
 #include <ucontext.h>
 
 #include "build.h"
+#include "common/wipe.h"
 #include "platform.h"
-#include "random/wipe.h"
 #include "secret_key.h"
 
 enum { N = 1024, T = 12289, KEY_ID = 1, LOG2_SCALE = 18, STACK_BYTES = 256 * 1024, FILL = 0xA5 };
@@ -666,7 +666,7 @@ static void sessions_leave_no_trace_on_the_stack(void)
 
 /* ---- traces that must be found ---- */
 
-static CM_OUT_OF_LINE void leave_a_copy(void)
+static CM_NOINLINE void leave_a_copy(void)
 {
     uint8_t copy[16];
     memcpy(copy, seed, sizeof copy);

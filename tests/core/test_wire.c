@@ -3,8 +3,8 @@
 
 #include "build.h"
 #include "check.h"
+#include "common/bytes.h"
 #include "platform.h"
-#include "random/bytes.h"
 #include "secret_key.h"
 
 enum {

@@ -3,8 +3,8 @@
  * spill into its neighbours. Choices: key. The stream is what the bus brings: words below the prime, unless its first bytes say
  * otherwise.
  */
+#include "common/bytes.h"
 #include "fuzz.h"
-#include "random/bytes.h"
 
 #include "ciphermote/accelerator.h"
 #include "ring/arch/accelerator/registers.h"

@@ -1,6 +1,6 @@
 /* The mutator of targets whose inputs are choices and a stream of frames. */
+#include "common/bytes.h"
 #include "fuzz.h"
-#include "random/bytes.h"
 #include "random/sample.h"
 
 /* Bytes that the payload of a frame with these fields must have, if fields can be right at all. */

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "common/declassify.h"
+#include "common/masks.h"
 #include "encode/encode.h"
-#include "encode/mask.h"
 #include "encode/unbatch.h"
-#include "random/declassify.h"
 #include "ring/prime.h"
 
 /* 1 / scale as multiplier 2^exponent, 2^31 <= multiplier < 2^32. */

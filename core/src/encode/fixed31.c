@@ -3,9 +3,10 @@
 
 #if CM_CONFIG_PRECISION_31
 
+#include "common/bytes.h"
+#include "common/compiler.h"
 #include "encode/encode.h"
 #include "encode/roots.h"
-#include "random/bytes.h"
 
 typedef int32_t fixed;
 typedef uint32_t ufixed;

@@ -3,10 +3,11 @@
 
 #if CM_CONFIG_PRECISION_63
 
+#include "common/bytes.h"
+#include "common/compiler.h"
 #include "encode/encode.h"
 #include "encode/roots.h"
 #include "encode/wide128.h"
-#include "random/bytes.h"
 
 typedef int64_t fixed;
 typedef uint64_t ufixed;

@@ -14,33 +14,28 @@
 #endif
 #define CM_ENCODE_FIXED_FOLD_H
 
-/* Each function is expanded with noise and without: whether there is some must not be asked at each coefficient. */
-#ifdef __GNUC__
-#define EXPANDED inline __attribute__((always_inline))
-#else
-#define EXPANDED inline
-#endif
+/* Each function is inlined with noise and without: whether there is some must not be asked at each coefficient. */
 
 /* The noise beside data[2i] and data[2i + 1] of real slots, and each of its four bytes. */
-static EXPANDED uint32_t noise_beside(const int8_t *noise, bool noisy, size_t i)
+static CM_ALWAYS_INLINE uint32_t noise_beside(const int8_t *noise, bool noisy, size_t i)
 {
     return noisy ? cm_load32((const uint8_t *)noise + 4u * i) : 0;
 }
 
-static EXPANDED int32_t noise_part(uint32_t beside, unsigned part)
+static CM_ALWAYS_INLINE int32_t noise_part(uint32_t beside, unsigned part)
 {
     return (int8_t)(uint8_t)(beside >> 8u * part);
 }
 
 /* The noise beside data[i] of complex slots. */
-static EXPANDED int32_t noise_at(const int8_t *noise, bool noisy, size_t i)
+static CM_ALWAYS_INLINE int32_t noise_at(const int8_t *noise, bool noisy, size_t i)
 {
     return noisy ? noise[i] : 0;
 }
 
 /* The whole ring: residues between -q and q, and their negatives, plus q, or with noise 2q. */
-static EXPANDED void fold_whole_real(const fixed *data, const int8_t *noise, bool noisy,
-                                     const cm_prime *prime, uint32_t n, uint32_t *out)
+static CM_ALWAYS_INLINE void fold_whole_real(const fixed *data, const int8_t *noise, bool noisy,
+                                             const cm_prime *prime, uint32_t n, uint32_t *out)
 {
     const int32_t base = (int32_t)(noisy ? 2u * prime->q : prime->q);
     const residue_constants constants = residue_constants_of(prime);
@@ -64,8 +59,8 @@ static EXPANDED void fold_whole_real(const fixed *data, const int8_t *noise, boo
     }
 }
 
-static EXPANDED void fold_whole_complex(const fixed *data, const int8_t *noise, bool noisy,
-                                        const cm_prime *prime, uint32_t n, uint32_t *out)
+static CM_ALWAYS_INLINE void fold_whole_complex(const fixed *data, const int8_t *noise, bool noisy,
+                                                const cm_prime *prime, uint32_t n, uint32_t *out)
 {
     const int32_t base = (int32_t)(noisy ? 2u * prime->q : prime->q);
     const residue_constants constants = residue_constants_of(prime);
@@ -97,8 +92,8 @@ static inline uint32_t fold_two(fixed x, int32_t one, fixed y, int32_t minus_r, 
 }
 
 /* Halves: m[i] + r m[N+i] and m[N-i] + r m[n-i] are made of the same two numbers. */
-static EXPANDED void fold_halves_real(const fixed *data, const int8_t *noise, bool noisy, const cm_ring *ring,
-                                      const int32_t *powers, uint32_t *out)
+static CM_ALWAYS_INLINE void fold_halves_real(const fixed *data, const int8_t *noise, bool noisy,
+                                              const cm_ring *ring, const int32_t *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime; /* a copy, which out cannot alias */
     const size_t half = cm_ring_points(ring);
@@ -133,9 +128,9 @@ static EXPANDED void fold_halves_real(const fixed *data, const int8_t *noise, bo
  * four quarters lie in two places, k and M - k. weights has four for each s: the powers of r, those of the quarters
  * with negative signs negated.
  */
-static EXPANDED int64_t fold_places(int64_t sum, const fixed *forward, const fixed *backward,
-                                    uint32_t noise_forward, uint32_t noise_backward, const int32_t *weights,
-                                    const cm_prime *prime)
+static CM_ALWAYS_INLINE int64_t fold_places(int64_t sum, const fixed *forward, const fixed *backward,
+                                            uint32_t noise_forward, uint32_t noise_backward,
+                                            const int32_t *weights, const cm_prime *prime)
 {
     sum = fold_add(sum, forward[0] + noise_part(noise_forward, 0), weights[0], prime);
     sum = fold_add(sum, forward[1] + noise_part(noise_forward, 2), weights[2], prime);
@@ -143,8 +138,8 @@ static EXPANDED int64_t fold_places(int64_t sum, const fixed *forward, const fix
     return fold_add(sum, backward[1] + noise_part(noise_backward, 1), weights[1], prime);
 }
 
-static EXPANDED void fold_runs(const fixed *data, const int8_t *noise, bool noisy, const cm_ring *ring,
-                               const int32_t *weights, unsigned runs, uint32_t *out)
+static CM_ALWAYS_INLINE void fold_runs(const fixed *data, const int8_t *noise, bool noisy, const cm_ring *ring,
+                                       const int32_t *weights, unsigned runs, uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
     const uint32_t points = cm_ring_points(ring);
@@ -167,8 +162,8 @@ static EXPANDED void fold_runs(const fixed *data, const int8_t *noise, bool nois
     }
 }
 
-static EXPANDED void fold_tiles_real(const fixed *data, const int8_t *noise, bool noisy, const cm_ring *ring,
-                                     const int32_t *powers, uint32_t *out)
+static CM_ALWAYS_INLINE void fold_tiles_real(const fixed *data, const int8_t *noise, bool noisy,
+                                             const cm_ring *ring, const int32_t *powers, uint32_t *out)
 {
     const unsigned runs = 1u << (ring->log2_tiles - 2u);
     int32_t weights[CM_MAX_TILES];
@@ -185,8 +180,8 @@ static EXPANDED void fold_tiles_real(const fixed *data, const int8_t *noise, boo
     }
 }
 
-static EXPANDED void fold_tiles_complex(const fixed *data, const int8_t *noise, bool noisy,
-                                        const cm_ring *ring, const int32_t *powers, uint32_t *out)
+static CM_ALWAYS_INLINE void fold_tiles_complex(const fixed *data, const int8_t *noise, bool noisy,
+                                                const cm_ring *ring, const int32_t *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
     const uint32_t points = cm_ring_points(ring);
@@ -203,8 +198,8 @@ static EXPANDED void fold_tiles_complex(const fixed *data, const int8_t *noise, 
 }
 
 /* sum of m[j n/T + i] r^j: each term is a number's product, or its residue's, by a power below q/2. */
-static EXPANDED void fold(const fixed *data, const int8_t *noise, bool noisy, cm_slots slots,
-                          const cm_ring *ring, uint32_t *out)
+static CM_ALWAYS_INLINE void fold(const fixed *data, const int8_t *noise, bool noisy, cm_slots slots,
+                                  const cm_ring *ring, uint32_t *out)
 {
     const uint32_t n = (uint32_t)1 << ring->log2_n;
     int32_t powers[CM_MAX_TILES];

@@ -3,16 +3,12 @@
 
 #include <string.h>
 
+#include "common/compiler.h"
+#include "common/declassify.h"
 #include "encode/encode.h"
-#include "random/declassify.h"
 #include "ring/prime.h"
 
-/* Functions of both widths are expanded for each: the compiler knows which. */
-#ifdef __GNUC__
-#define EXPANDED inline __attribute__((always_inline))
-#else
-#define EXPANDED inline
-#endif
+/* Functions of both widths are inlined for each: the compiler knows which. */
 
 /* ---- from numbers to residues modulo t ---- */
 
@@ -39,7 +35,7 @@ static inline uint32_t mask_of(uint32_t x)
  * right ones are 0 .. t - 1: the uppermost bit of one of two numbers tells any other. In 16 bits numbers above t/2 lose
  * t, in 32 bits those below 0 gain it. Not zero if any number is wrong.
  */
-static EXPANDED uint32_t convert(const cm_bfv_values *values, bool wide, cm_bfv_width width, void *out)
+static CM_ALWAYS_INLINE uint32_t convert(const cm_bfv_values *values, bool wide, cm_bfv_width width, void *out)
 {
     const uint32_t t = values->plain_modulus;
     const bool is_signed = values->number == CM_INT16 || values->number == CM_INT32;
@@ -137,7 +133,7 @@ cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, 
  * c m mod t for c < t and any m: with quotient = floor(2^32 c / t), m quotient / 2^32 is less than one below m c / t, and
  * rounded down less than two: what is left is below 2t. Then t is taken from those from t - half on.
  */
-static EXPANDED void scale(void *data, cm_bfv_width width, uint32_t n, const cm_plain_scaling *scaling)
+static CM_ALWAYS_INLINE void scale(void *data, cm_bfv_width width, uint32_t n, const cm_plain_scaling *scaling)
 {
     const uint32_t t = scaling->t;
     for (uint32_t i = 0; i < n; i++) {
@@ -181,8 +177,8 @@ typedef struct fold_powers {
     int32_t noise[CM_MAX_TILES];  /* r^j, for 32 bits */
 } fold_powers;
 
-static EXPANDED int64_t fold_add(int64_t sum, const cm_plain *plain, cm_bfv_width width, const int8_t *noise,
-                                 const fold_powers *powers, unsigned j, size_t at)
+static CM_ALWAYS_INLINE int64_t fold_add(int64_t sum, const cm_plain *plain, cm_bfv_width width,
+                                         const int8_t *noise, const fold_powers *powers, unsigned j, size_t at)
 {
     const int32_t w = cm_plain_get_signed(plain->data, width, at);
     if (!noise) {
@@ -198,8 +194,9 @@ static EXPANDED int64_t fold_add(int64_t sum, const cm_plain *plain, cm_bfv_widt
  * The sums of j over w[j n/T + i], and e there. At most sixteen terms, each below 2^26 q / 2 in magnitude, are reduced to
  * within q / 8 + q / 2 of 0; noise of 32 bits adds next to nothing.
  */
-static EXPANDED void fold_tiles(const cm_plain *plain, cm_bfv_width width, const int8_t *noise,
-                                const cm_ring *ring, const fold_powers *powers, unsigned tiles, uint32_t *out)
+static CM_ALWAYS_INLINE void fold_tiles(const cm_plain *plain, cm_bfv_width width, const int8_t *noise,
+                                        const cm_ring *ring, const fold_powers *powers, unsigned tiles,
+                                        uint32_t *out)
 {
     const cm_plain source = *plain; /* copies, which out cannot alias */
     const cm_prime prime = *ring->prime;
@@ -247,8 +244,8 @@ uint32_t cm_plain_factor(uint32_t t, const cm_prime *prime)
     return prime->q - cm_montgomery_power(montgomery, prime->q - 2u, prime);
 }
 
-static EXPANDED void fold(const cm_plain *plain, cm_bfv_width width, const int8_t *noise, const cm_ring *ring,
-                          uint32_t *out)
+static CM_ALWAYS_INLINE void fold(const cm_plain *plain, cm_bfv_width width, const int8_t *noise,
+                                  const cm_ring *ring, uint32_t *out)
 {
     const cm_prime *prime = ring->prime;
     fold_powers powers;

@@ -1,6 +1,6 @@
 /* BFV's coefficients, read from the caller whenever they are needed: none is held. */
+#include "common/declassify.h"
 #include "encode/plain.h"
-#include "random/declassify.h"
 #include "ring/arch/avr/arch.h"
 
 /* Not zero if one of the values is not below t, after all of them. */

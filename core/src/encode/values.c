@@ -1,10 +1,10 @@
 /* From the caller's numbers to fixed point: floats are taken apart by bit operations, and nothing branches on them. */
 #include <string.h>
 
+#include "common/bytes.h"
+#include "common/declassify.h"
+#include "common/masks.h"
 #include "encode/encode.h"
-#include "encode/mask.h"
-#include "random/bytes.h"
-#include "random/declassify.h"
 #include "random/sample.h"
 
 /* What the conversions of one vector found wrong, gathered without branching; not zero if anything was. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "random/wipe.h"
+#include "common/wipe.h"
 #include "scheme/decrypt.h"
 
 enum { OVER = 0, AT_START, AWAITING }; /* cm_aided.state */

@@ -6,8 +6,9 @@
  */
 #include <string.h>
 
+#include "common/bytes.h"
+#include "common/compiler.h"
 #include "random/blake2xb.h"
-#include "random/bytes.h"
 #include "random/xof.h"
 
 #define BLAKE2B_BLOCK_BYTES 128

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "random/bytes.h"
-#include "random/wipe.h"
+#include "common/bytes.h"
+#include "common/wipe.h"
 #include "random/xof.h"
 
 /* Blocks of key stream, at least one, to any address; the counter in input is advanced. */

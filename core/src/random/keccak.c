@@ -4,7 +4,7 @@
  * Only exclusive ors, ands and rotations by constants: time depends on lengths alone.
  */
 #include "random/keccak.h"
-#include "random/bytes.h"
+#include "common/bytes.h"
 #include "random/xof.h"
 
 #if CM_CONFIG_SEAL_XOFS

@@ -9,8 +9,9 @@
 
 #include <string.h>
 
-#include "random/bytes.h"
-#include "random/wipe.h"
+#include "common/bytes.h"
+#include "common/compiler.h"
+#include "common/wipe.h"
 #include "ring/ring.h"
 
 size_t cm_public_seed_bytes(cm_xof_kind xof)
@@ -85,7 +86,7 @@ static uint32_t uniform_words(const cm_uniform *uniform, uint32_t count)
  * The words of the stream are drawn to the end of residues and cut up from there. A field takes no more than
  * a word, so there are never more words left than places, and no word is overwritten before it is read.
  */
-CM_OUT_OF_LINE static uint32_t uniform_fields(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+CM_NOINLINE static uint32_t uniform_fields(cm_uniform *uniform, uint32_t *residues, uint32_t count)
 {
     const uint32_t q = uniform->prime->q;
     const uint32_t bits = uniform->bits;

@@ -7,8 +7,9 @@
  */
 #include <string.h>
 
+#include "common/bytes.h"
+#include "common/compiler.h"
 #include "random/blake2xb.h"
-#include "random/bytes.h"
 #include "random/keccak.h"
 #include "random/xof.h"
 

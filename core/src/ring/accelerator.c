@@ -11,7 +11,7 @@
 
 #if CM_CONFIG_ACCELERATOR && !defined(CM_ARCH_HEADER)
 
-#include "random/declassify.h"
+#include "common/declassify.h"
 #include "ring/arch/accelerator/registers.h"
 
 #define IDENTITY 0x434D4E54u /* what ID reads as */

@@ -1,7 +1,7 @@
 /* BFV decryption's sums: fractions x/q in fixed point, without big integers. Never branches on data. */
 #include "scheme/sums.h"
 
-#include "random/bytes.h"
+#include "common/bytes.h"
 #include "ring/prime.h"
 
 /* r^T = -1 makes r^-j = -r^(T-j). */

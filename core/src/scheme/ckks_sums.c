@@ -1,6 +1,6 @@
 /* CKKS decryption's sums: residues of the coefficients that the slots depend on. Never branches on data. */
+#include "common/bytes.h"
 #include "encode/encode.h"
-#include "random/bytes.h"
 #include "ring/prime.h"
 #include "scheme/sums.h"
 

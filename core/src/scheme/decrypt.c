@@ -7,11 +7,12 @@
 
 #include <string.h>
 
+#include "common/bytes.h"
+#include "common/compiler.h"
+#include "common/wipe.h"
 #include "encode/encode.h"
 #include "encode/unbatch.h"
-#include "random/bytes.h"
 #include "random/sample.h"
-#include "random/wipe.h"
 #include "ring/prime.h"
 #include "scheme/decrypt.h"
 #include "scheme/seeds.h"
@@ -156,7 +157,7 @@ static bool of_this_kind(const cm_decryption *decryption, const cm_ciphertext_in
            (decryption->scheme == CM_CKKS || info->scale_or_t == decryption->scale_or_t);
 }
 
-static CM_OUT_OF_LINE cm_status check_kind(const cm_decryption *decryption, const cm_ciphertext_info *info)
+static CM_NOINLINE cm_status check_kind(const cm_decryption *decryption, const cm_ciphertext_info *info)
 {
     if (!of_this_kind(decryption, info)) {
         return CM_ERR_FRAME_FOREIGN;
@@ -174,7 +175,7 @@ static CM_OUT_OF_LINE cm_status check_kind(const cm_decryption *decryption, cons
 }
 
 /* The first frame settles which ciphertext it is; the others are held to it. */
-static CM_OUT_OF_LINE cm_status check_ciphertext(cm_decryption *decryption, const cm_ciphertext_info *info)
+static CM_NOINLINE cm_status check_ciphertext(cm_decryption *decryption, const cm_ciphertext_info *info)
 {
     if (decryption->primes != 0) {
         const bool same = info->primes == decryption->primes && info->counter == decryption->counter &&

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-#include "random/declassify.h"
+#include "common/compiler.h"
+#include "common/declassify.h"
+#include "common/wipe.h"
 #include "random/sample.h"
-#include "random/wipe.h"
 #include "random/xof.h"
 #include "scheme/seeds.h"
 
@@ -102,7 +103,7 @@ cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds)
 }
 
 /* All bytes alike: zeros, or the ones of erased flash. */
-CM_OUT_OF_LINE static bool never_filled_in(const uint8_t *secret)
+CM_NOINLINE static bool never_filled_in(const uint8_t *secret)
 {
     uint8_t any = 0;
     for (unsigned i = 1; i < CM_DEVICE_SECRET_BYTES; i++) {

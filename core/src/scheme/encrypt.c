@@ -8,8 +8,9 @@
 #include <string.h>
 
 #include "ciphermote/encryption.h"
+#include "common/compiler.h"
+#include "common/wipe.h"
 #include "random/sample.h"
-#include "random/wipe.h"
 #include "scheme/noise.h"
 #include "scheme/seeds.h"
 #include "scheme/usable.h"
@@ -78,9 +79,9 @@ static cm_status open_arena(const cm_params *params, const cm_message_source *so
 }
 
 /* Common to both kinds of key: check the arena, encode, take the seeds, say what will come. */
-CM_OUT_OF_LINE static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_id,
-                                      cm_xof_kind xof, cm_message_source *source, void *arena,
-                                      cm_emitter *emitter, const layout *parts)
+CM_NOINLINE static cm_status begin(cm_device *device, const cm_params *params, uint64_t key_id,
+                                   cm_xof_kind xof, cm_message_source *source, void *arena,
+                                   cm_emitter *emitter, const layout *parts)
 {
     workspace *work = parts->work;
     cm_status status = source->encode(source, params, arena, &work->ring);
@@ -198,7 +199,7 @@ static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts
 #endif
 
 /* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
-CM_OUT_OF_LINE static void add_expansion(const layout *parts, const uint32_t *u)
+CM_NOINLINE static void add_expansion(const layout *parts, const uint32_t *u)
 {
     workspace *work = parts->work;
     const uint32_t points = cm_ring_points(&work->ring);

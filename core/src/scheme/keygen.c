@@ -6,10 +6,11 @@
 
 #include <string.h>
 
-#include "random/bytes.h"
-#include "random/declassify.h"
+#include "common/bytes.h"
+#include "common/compiler.h"
+#include "common/declassify.h"
+#include "common/wipe.h"
 #include "random/sample.h"
-#include "random/wipe.h"
 #include "scheme/encrypt.h"
 #include "scheme/noise.h"
 #include "scheme/seeds.h"
@@ -47,7 +48,7 @@ cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, 
 }
 
 /* tile = (-s) a, with a expanded a block at a time: it comes in the order of the tiles. */
-CM_OUT_OF_LINE static void multiply_expansion(workspace *work, uint32_t *tile)
+CM_NOINLINE static void multiply_expansion(workspace *work, uint32_t *tile)
 {
     const uint32_t points = cm_ring_points(&work->ring);
     uint32_t block[CM_SAMPLE_BLOCK];

@@ -1,9 +1,9 @@
 /* Key generation, a prime at a time, and the keys' forms on the device. */
 #include "ciphermote/keys.h"
 
-#include "random/declassify.h"
+#include "common/declassify.h"
+#include "common/wipe.h"
 #include "random/sample.h"
-#include "random/wipe.h"
 #include "scheme/noise.h"
 #include "scheme/usable.h"
 

@@ -1,13 +1,14 @@
 /* Centred binomial noise: sampled, and added to a polynomial or folded. */
 #include "scheme/noise.h"
 
-#include "random/bytes.h"
+#include "common/bytes.h"
+#include "common/compiler.h"
+#include "common/wipe.h"
 #include "random/sample.h"
-#include "random/wipe.h"
 #include "ring/arch/api.h"
 
 /* From this coefficient on, a multiple of CM_SAMPLE_BLOCK. */
-CM_OUT_OF_LINE static void open_stream(cm_stream *stream, unsigned component, uint32_t coefficient)
+CM_NOINLINE static void open_stream(cm_stream *stream, unsigned component, uint32_t coefficient)
 {
     const uint32_t nonce[3] = {CM_LABEL_NOISE, component, 0};
     cm_stream_restart(stream, nonce, coefficient / CM_SAMPLE_BLOCK * CM_CBD_BLOCK_BYTES);
@@ -124,7 +125,7 @@ typedef struct stretch {
 #endif
 } stretch;
 
-CM_OUT_OF_LINE static void open_stretch(stretch *open, unsigned j, uint32_t power, const cm_prime *prime)
+CM_NOINLINE static void open_stretch(stretch *open, unsigned j, uint32_t power, const cm_prime *prime)
 {
     open->power = cm_centred(power, prime->q);
     open->first = j == 0;
@@ -138,8 +139,7 @@ CM_OUT_OF_LINE static void open_stretch(stretch *open, unsigned j, uint32_t powe
  * A sampled block of coefficients of a stretch. The first one takes a below 4q to less than 3q + 32; the others add less than
  * 3q/2 + 32, and take 2q away from 2q on.
  */
-CM_OUT_OF_LINE static void add_block(uint32_t *a, const int8_t *block, const stretch *open,
-                                     const cm_prime *prime)
+CM_NOINLINE static void add_block(uint32_t *a, const int8_t *block, const stretch *open, const cm_prime *prime)
 {
 #if CM_AVR
     if (prime->q == CM_AVR_Q) {
@@ -159,7 +159,7 @@ CM_OUT_OF_LINE static void add_block(uint32_t *a, const int8_t *block, const str
     }
 }
 
-CM_OUT_OF_LINE void cm_noise_add(const cm_noise *noise, unsigned component, uint32_t *a, const cm_ring *ring)
+CM_NOINLINE void cm_noise_add(const cm_noise *noise, unsigned component, uint32_t *a, const cm_ring *ring)
 {
     const uint32_t points = cm_ring_points(ring);
     const uint32_t r = cm_ring_fold_ratio(ring);

@@ -2,7 +2,7 @@
  * How much noise a BFV ciphertext holds, exactly: the only place that needs numbers as large as q. For tests; see the warning in
  * ciphermote/decrypt.h. Never branches on data.
  */
-#include "encode/mask.h"
+#include "common/masks.h"
 #include "ring/prime.h"
 #include "scheme/sums.h"
 

@@ -8,8 +8,8 @@
 #include "ciphermote/device.h"
 #include "ciphermote/emitter.h"
 #include "ciphermote/keys.h"
-#include "random/declassify.h"
-#include "random/wipe.h"
+#include "common/declassify.h"
+#include "common/wipe.h"
 #include "random/xof.h"
 
 typedef struct cm_seeds {

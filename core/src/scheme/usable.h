@@ -7,7 +7,7 @@
 #include "ciphermote/emitter.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
-#include "random/declassify.h"
+#include "common/declassify.h"
 #include "ring/prime.h"
 
 static inline bool cm_params_usable(const cm_params *params)

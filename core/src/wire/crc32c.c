@@ -5,7 +5,7 @@
 #include "ciphermote/config.h"
 #include "ciphermote/frame.h"
 
-#include "random/bytes.h"
+#include "common/bytes.h"
 
 #if !(CM_AVR && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE) /* arch/avr has that one */
 

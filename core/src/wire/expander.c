@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "random/bytes.h"
+#include "common/bytes.h"
 #include "random/sample.h"
 
 typedef char cm_expander_state_fits[sizeof(cm_uniform) <= CM_EXPANDER_STATE_BYTES ? 1 : -1];

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "random/bytes.h"
+#include "common/bytes.h"
+#include "common/compiler.h"
 
 enum {
     MAGIC_0 = 'C',

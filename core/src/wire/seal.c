@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "random/bytes.h"
+#include "common/bytes.h"
 #include "random/xof.h"
 
 #define OBJECT_HEADER_BYTES 16

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "common/wipe.h"
 #include "health_limits.h"
-#include "random/wipe.h"
 #include "random/xof.h"
 #include "watchdog.h"
 

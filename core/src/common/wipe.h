@@ -1,15 +1,8 @@
 /* Overwrite secrets in a way no compiler removes. */
-#ifndef CM_RANDOM_WIPE_H
-#define CM_RANDOM_WIPE_H
+#ifndef CM_COMMON_WIPE_H
+#define CM_COMMON_WIPE_H
 
 #include <stddef.h>
-
-/* For a function whose buffers should not be on the stack while its caller calls others. */
-#ifdef __GNUC__
-#define CM_OUT_OF_LINE __attribute__((noinline))
-#else
-#define CM_OUT_OF_LINE
-#endif
 
 void cm_wipe(void *memory, size_t bytes);
 

@@ -1,6 +1,6 @@
 /* Masks that choose without a branch. */
-#ifndef CM_ENCODE_MASK_H
-#define CM_ENCODE_MASK_H
+#ifndef CM_COMMON_MASKS_H
+#define CM_COMMON_MASKS_H
 
 #include <stdint.h>
 

@@ -1,9 +1,10 @@
 /* Overwriting secrets. Never reads what it overwrites. */
-#include "random/wipe.h"
+#include "common/wipe.h"
 
 #include <string.h>
 
 #include "ciphermote/config.h"
+#include "common/compiler.h"
 
 void cm_wipe(void *memory, size_t bytes)
 {
@@ -20,7 +21,7 @@ void cm_wipe(void *memory, size_t bytes)
 }
 
 /* Out of line, so that its buffer lies where the callees' frames lay. */
-CM_OUT_OF_LINE void cm_wipe_stack(void)
+CM_NOINLINE void cm_wipe_stack(void)
 {
     unsigned char below[CM_CONFIG_WIPE_STACK_BYTES];
     cm_wipe(below, sizeof below);

@@ -1,16 +1,9 @@
 /* Little-endian words from and to bytes, on any machine; a compiler makes one access of each where it may. */
-#ifndef CM_RANDOM_BYTES_H
-#define CM_RANDOM_BYTES_H
+#ifndef CM_COMMON_BYTES_H
+#define CM_COMMON_BYTES_H
 
 #include <stddef.h>
 #include <stdint.h>
-
-/* For functions that would burden a caller's frame. */
-#if defined(__GNUC__)
-#define CM_NOINLINE __attribute__((noinline))
-#else
-#define CM_NOINLINE
-#endif
 
 static inline uint32_t cm_load32(const uint8_t bytes[4])
 {

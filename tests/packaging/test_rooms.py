@@ -1,0 +1,59 @@
+"""tools/check_rooms.py refuses includes against the order of the C library's rooms."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from packaging_support import REPOSITORY
+
+TOOL = REPOSITORY / "tools/check_rooms.py"
+
+
+def check(core: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(TOOL), str(core)], capture_output=True, text=True, timeout=60)
+
+
+def written(folder: Path, name: str, content: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    return folder
+
+
+def test_the_library_keeps_the_order() -> None:
+    done = check(REPOSITORY / "core")
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "src/ring/ring.c",
+            '#include "scheme/noise.h"\n',
+            "ring/ring.c:1: ring may not include scheme/noise.h",
+        ),
+        (
+            "src/encode/arch/avr/x.S",
+            '\n#include "wire/frame.h"\n',
+            "x.S:2: encode may not include wire/frame.h",
+        ),
+        ("src/common/bytes.h", '# include "params/p.h"\n', "common may not include params/p.h"),
+        ("src/attic/a.c", "", "attic is none of the rooms"),
+        ("src/ring/ring.c", '#include "tests/check.h"\n', "tests/check.h is in no room"),
+        ("include/ciphermote/a.h", '#include "ring/ring.h"\n', "a public header may not include ring/ring.h"),
+    ],
+)
+def test_an_include_against_the_order_is_refused(name: str, content: str, said: str, tmp_path: Path) -> None:
+    done = check(written(tmp_path, name, content))
+    assert done.returncode == 1
+    assert said in done.stdout
+
+
+def test_what_stands_before_a_room_may_be_included(tmp_path: Path) -> None:
+    names = ("ciphermote/config.h", "common/bytes.h", "ring/ring.h", "wire/frame.h")
+    content = "#include <string.h>\n" + "".join(f'#include "{name}"\n' for name in names)
+    assert check(written(tmp_path, "src/wire/frame.c", content)).returncode == 0

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Check that each room of the C library includes only itself and what stands before it: docs/architecture.md.
+
+tools/check_rooms.py [CORE]      (default core/)
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = ("common", "params", "ring", "random", "encode", "scheme", "wire", "protocol")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
+
+
+def faults(core: Path) -> Iterator[str]:
+    """A sentence for each include against the order, and for each folder or include that is of no room."""
+    for path in sorted((core / "src").rglob("*.[chS]")) + sorted((core / "src").rglob("*.inc")):
+        name = path.relative_to(core / "src")
+        room = name.parts[0]
+        if room not in ROOMS:
+            yield f"{name}: {room} is none of the rooms {', '.join(ROOMS)}."
+            continue
+        for line, included in _includes(path):
+            other = included.partition("/")[0]
+            if other == "ciphermote" or "/" not in included:
+                continue
+            if other not in ROOMS:
+                yield f"{name}:{line}: {included} is in no room: name a file from core/src or ciphermote/."
+            elif ROOMS.index(other) > ROOMS.index(room):
+                yield f"{name}:{line}: {room} may not include {included}: {other} stands behind it."
+    for path in sorted((core / "include").rglob("*.h")):
+        for line, included in _includes(path):
+            if not included.startswith("ciphermote/") and included != "arduino_config.h":
+                yield f"{path.relative_to(core)}:{line}: a public header may not include {included}."
+
+
+def _includes(path: Path) -> Iterator[tuple[int, str]]:
+    text = path.read_text(encoding="utf-8")
+    for found in INCLUDE.finditer(text):
+        yield text.count("\n", 0, found.start()) + 1, found[1]
+
+
+def main() -> int:
+    found = list(faults(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "core"))
+    print("".join(f"{fault}\n" for fault in found), end="")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
