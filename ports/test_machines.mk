@@ -1,7 +1,7 @@
-# The library's own tests, portable C, on further simulated cores. Included by Makefile.
+# The library's own tests on further simulated cores. Included by Makefile.
 #   test-qemu-m0         code for the Cortex-M0, on a Cortex-M3 that traps unaligned accesses, as an M0
 #                        does: QEMU has no M0 with enough RAM
-#   test-qemu-m33        Cortex-M33
+#   test-qemu-m33        Cortex-M33, with the Cortex-M4's assembly too
 #   test-qemu-m7         Cortex-M7, which test-qemu leaves out: it is the nearest to the Cortex-M4
 #   test-qemu-riscv32    RISC-V, rv32imac; needs Debian's gcc-riscv64-unknown-elf,
 #                        picolibc-riscv64-unknown-elf and qemu-system-misc
@@ -14,9 +14,13 @@ RUN_ARM := timeout $(QEMU_TEST_SECONDS) $(QEMU) -display none -monitor none -ser
 
 # arm_tests TARGET, MACHINE, COMPILER'S FLAGS, DIRECTORY OF core_tests.ld
 define arm_tests
-$(1)_objects := $$(addprefix $$(BUILD)/$(1)/,$$(addsuffix .o,$$(core_names) $$(m4_test_names) $$(test_names)))
+$(1)_objects := $$(addprefix $$(BUILD)/$(1)/,$$(addsuffix .o,$$(core_names) $$(assembly_names) $$(m4_test_names) $$(test_names)))
 
 $$(BUILD)/$(1)/%.o: $$(ROOT)/%.c
+	@mkdir -p $$(@D)
+	$$(M4_CC) $(3) -mthumb $$(FLAGS) $$(TEST_FLAGS) $$(CONFIG) -c $$< -o $$@
+
+$$(BUILD)/$(1)/%.o: $$(ROOT)/%.S
 	@mkdir -p $$(@D)
 	$$(M4_CC) $(3) -mthumb $$(FLAGS) $$(TEST_FLAGS) $$(CONFIG) -c $$< -o $$@
 
@@ -33,10 +37,12 @@ $(1): $$(BUILD)/$(1)/core_tests.elf
 -include $$($(1)_objects:.o=.d)
 endef
 
-M33_FLAGS := -mcpu=cortex-m33 -mfloat-abi=soft -DUART_BASE=0x50200000u
-M7_FLAGS := -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16
+# The assembly guards itself: on the M0 it is empty.
+M0_FLAGS := -mcpu=cortex-m0 -DCM_CONFIG_ASM=1
+M33_FLAGS := -mcpu=cortex-m33 -mfloat-abi=soft -DUART_BASE=0x50200000u -DCM_CONFIG_ASM=1
+M7_FLAGS := -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16 -DCM_CONFIG_ASM=1
 
-$(eval $(call arm_tests,test-qemu-m0,mps2-an385,-mcpu=cortex-m0,mps2-an386))
+$(eval $(call arm_tests,test-qemu-m0,mps2-an385,$(M0_FLAGS),mps2-an386))
 $(eval $(call arm_tests,test-qemu-m33,mps2-an505,$(M33_FLAGS),mps2-an505))
 $(eval $(call arm_tests,test-qemu-m7,mps2-an500,$(M7_FLAGS),mps2-an386))
 

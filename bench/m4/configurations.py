@@ -141,9 +141,7 @@ CLIENT_CONFIGURATIONS: Configurations = {
 CONFIGURATIONS: Configurations = {
     "default": Configuration(compiler_flags("O3", ASSEMBLY), xofs=True),
     "portable": Configuration(
-        compiler_flags(
-            "O3", {**device(), "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST", "CM_CONFIG_NTT_ROOTS": 0}
-        )
+        compiler_flags("O3", {**device(), "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST"})
     ),
     "tiny": _preset("tiny", "memory efficient"),
     "balanced": _preset("balanced", "balanced"),

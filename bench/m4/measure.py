@@ -218,6 +218,21 @@ def one_of_many(run: Run, number: int, what: str, quantities: Sequence[str]) -> 
     return passages[0]
 
 
+def m33_rows(name: str, configuration: Configuration, build: Path, plugin: Path) -> Iterator[Row]:
+    """Instructions of an encryption on a Cortex-M33, which runs the Cortex-M4's assembly; no cycles."""
+    kinds = configuration.kinds
+    images = build_firmware(build / f"m33-{name}", configuration, kinds, core="m33")
+    for kind in kinds:
+        run = simulate(images[kind], plugin, core="m33")
+        params = _encryption_params(name, configuration, kind)
+        yield Row(
+            f"m33.{name}.{kind}.instructions",
+            run.region(0).instructions,
+            "instructions",
+            {**params, **COUNTED},
+        )
+
+
 def measure(name: str, configuration: Configuration, build: Path, plugin: Path) -> Iterator[Row]:
     """All rows of one configuration."""
     kinds = configuration.kinds

@@ -23,6 +23,7 @@ from measure import (
     OTHER_IMAGES,
     XOF_REGIONS,
     check_model,
+    m33_rows,
     measure,
     part_of,
 )
@@ -277,6 +278,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 show_profile(name, configuration, build, plugin, console)
         else:
             rows = [row for name, of in configurations.items() for row in measure(name, of, build, plugin)]
+            for name in configurations.keys() & {"fast", "portable"}:
+                rows += m33_rows(name, configurations[name], build, plugin)
             show(rows, configurations, console)
             if configurations is CONFIGURATIONS:
                 write_results(options.results, "make bench-m4", compiler_version("arm-none-eabi-gcc"), rows)

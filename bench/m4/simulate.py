@@ -76,7 +76,13 @@ def build_plugin(build: Path, source: Path = HERE / "cycles.c") -> Path:
     return plugin
 
 
-def build_firmware(build: Path, configuration: Configuration, names: Sequence[str]) -> dict[str, Path]:
+MACHINES = {"m4": "mps2-an386", "m33": "mps2-an505"}
+"""QEMU's, by core."""
+
+
+def build_firmware(
+    build: Path, configuration: Configuration, names: Sequence[str], core: str = "m4"
+) -> dict[str, Path]:
     """Compile and link firmware by name; beside its folder lies one with what is generated for its degree:
     keys.c, and frames for those that decrypt."""
     workload = configuration.workload
@@ -95,6 +101,7 @@ def build_firmware(build: Path, configuration: Configuration, names: Sequence[st
             "-C",
             HERE,
             f"BUILD={build}",
+            f"CORE={core}",
             f"KEYS={keys}",
             f"FRAMES={frames}",
             f"FLAGS={configuration.flags}",
@@ -105,12 +112,12 @@ def build_firmware(build: Path, configuration: Configuration, names: Sequence[st
     return images
 
 
-def run_qemu(image: Path, plugin: Path, options: Mapping[str, str | int]) -> str:
+def run_qemu(image: Path, plugin: Path, options: Mapping[str, str | int], core: str = "m4") -> str:
     """What the firmware says on its UART."""
     settings = "".join(f",{name}={value}" for name, value in options.items())
     return _run(
         [
-            *("qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none"),
+            *("qemu-system-arm", "-M", MACHINES[core], "-display", "none", "-monitor", "none"),
             *("-serial", "stdio", "-semihosting-config", "enable=on,target=native"),
             *("-kernel", image, "-plugin", f"{plugin}{settings}"),
         ],
@@ -118,10 +125,11 @@ def run_qemu(image: Path, plugin: Path, options: Mapping[str, str | int]) -> str
     )
 
 
-def simulate(image: Path, plugin: Path, **options: str | int) -> Run:
-    """Run to the end under the cycle model; options are those of cycles.c without `out`."""
+def simulate(image: Path, plugin: Path, core: str = "m4", **options: str | int) -> Run:
+    """Run to the end under the cycle model, which is the Cortex-M4's; options are those of cycles.c without
+    `out`."""
     out = image.with_suffix(".csv")
-    said = run_qemu(image, plugin, {"out": out, **options})
+    said = run_qemu(image, plugin, {"out": out, **options}, core)
     reported = {name: int(value) for name, value in (line.split() for line in said.splitlines())}
     with out.open(newline="", encoding="ascii") as file:
         regions = tuple(

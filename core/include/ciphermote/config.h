@@ -40,7 +40,8 @@
  *                      CM_CONFIG_PRESET_TINY      least RAM: eighths of a polynomial, noise sampled anew for each
  *                      CM_CONFIG_PRESET_BALANCED  quarters, stored noise, check sums by words
  *                      CM_CONFIG_PRESET_FAST      least time within 37 KB at n = 4096: halves, stored noise, check sums by words, and in
- *                                          flash the slots' order, the transformed secret key and the transform's roots
+ *                                          flash the slots' order, the transformed secret key and, for assembly, the
+ *                                          transform's roots
  *                      Where there is assembly for the target, set CM_CONFIG_ASM beside it: it more than halves the time.
  *                      Default: none of them (CM_CONFIG_PRESET_NONE).
  */
@@ -56,25 +57,21 @@
 #define CM_CONFIG_PRESET_STORE_NOISE 0
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
-#define CM_CONFIG_PRESET_NTT_ROOTS 0
 #elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_BALANCED
 #define CM_CONFIG_PRESET_LOG2_TILES 2
 #define CM_CONFIG_PRESET_STORE_NOISE 1
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_WORD
-#define CM_CONFIG_PRESET_NTT_ROOTS 0
 #elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST
 #define CM_CONFIG_PRESET_LOG2_TILES 1
 #define CM_CONFIG_PRESET_STORE_NOISE 1
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 1
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_WORD
-#define CM_CONFIG_PRESET_NTT_ROOTS 1
 #else
 #define CM_CONFIG_PRESET_LOG2_TILES 0
 #define CM_CONFIG_PRESET_STORE_NOISE 0
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
-#define CM_CONFIG_PRESET_NTT_ROOTS 0
 #endif
 /* Whether the slots' order is a const table, of 2^CM_CONFIG_MAX_LOG2_N bytes for that n and all smaller ones, or computed. */
 #define CM_SLOT_ORDER_TABLE (CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST)
@@ -250,7 +247,7 @@
 /*
  * CM_CONFIG_ASM               1: use hand-written assembly where the library has some for the target; the build must then
  *                      also compile core/src/<room>/arch/<target>/<file>.S. Results are the same, bit for bit. Targets:
- *                      ARMv7E-M (Cortex-M4, M7), AVR with a multiplier (ATmega). Default: 0 (portable C alone).
+ *                      ARMv7E-M and ARMv8-M with DSP (Cortex-M4, M7, M33), AVR with a multiplier (ATmega). Default: 0 (portable C alone).
  */
 #ifndef CM_CONFIG_ASM
 #define CM_CONFIG_ASM 0
@@ -258,7 +255,10 @@
 #if !CM_SWITCH(CM_CONFIG_ASM)
 #error "CM_CONFIG_ASM must be 0 or 1."
 #endif
-#if CM_CONFIG_ASM && defined(__ARM_ARCH_7EM__)
+/* ARMv8-M with the DSP extension runs ARMv7E-M's assembly. Cortex-A and -R have such instructions too, under other rules. */
+#if CM_CONFIG_ASM && \
+    (defined(__ARM_ARCH_7EM__) || \
+     (defined(__ARM_FEATURE_DSP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'))
 #define CM_ARMV7EM 1
 #else
 #define CM_ARMV7EM 0
@@ -301,10 +301,15 @@
  * CM_CONFIG_NTT_ROOTS         1: the number-theoretic transform takes its roots of unity from the tables that a key brings (keys.h): 8n
  *                      bytes of flash a prime, which `ciphermote provision` writes. For a key without them they are computed, in
  *                      portable C. 0: they are computed for each transform, in assembly where there is some.
- *                      Results are the same. Default: the preset's, else 0.
+ *                      Results are the same. Default: 1 with CM_CONFIG_PRESET_FAST where ARMv7E-M's assembly is used, else 0: portable C
+ *                      is slower with tables.
  */
 #ifndef CM_CONFIG_NTT_ROOTS
-#define CM_CONFIG_NTT_ROOTS CM_CONFIG_PRESET_NTT_ROOTS
+#if CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST && CM_ARMV7EM
+#define CM_CONFIG_NTT_ROOTS 1
+#else
+#define CM_CONFIG_NTT_ROOTS 0
+#endif
 #endif
 #if !CM_SWITCH(CM_CONFIG_NTT_ROOTS)
 #error "CM_CONFIG_NTT_ROOTS must be 0 or 1."
