@@ -124,12 +124,12 @@ static cm_status begin_bfv(void)
 static cm_status prepare_bfv(uint32_t run)
 {
     cm_ring ring;
-    cm_plain plain = {.data = arena};
+    cm_plain plain = {.data = arena, .tables = workload_roots};
     cm_status status = secrets_draw(run);
     secrets_integers(arena, run);
     const cm_bfv_values values = workload_describe_integers(arena);
     if (status == CM_OK) {
-        status = cm_plain_encode(&WORKLOAD_PARAMS, &values, &plain, &ring, (uint8_t *)c0);
+        status = cm_plain_encode(&WORKLOAD_PARAMS, &values, &plain, &ring);
     }
     if (status != CM_OK) {
         return status;
@@ -164,7 +164,7 @@ static cm_status prepare_ckks(uint32_t run)
     cm_ckks_values values = workload_describe(arena);
     values.log2_scale = LOG2_SCALE;
     if (status == CM_OK) {
-        status = cm_encode(&WORKLOAD_PARAMS, &values, &message, (uint8_t *)c0);
+        status = cm_encode(&WORKLOAD_PARAMS, &values, &message);
     }
     if (status != CM_OK) {
         return status;
