@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +12,10 @@ from typing import Any
 
 from ciphermote.results import Row
 from configurations import KINDS, Configuration
-from simulate import BenchError, Region, Run, Spent, build_firmware, flash, profile, simulate
+from simulate import ROOT, BenchError, Region, Run, Spent, build_firmware, flash, profile, simulate
+
+sys.path.insert(0, str(ROOT / "tools"))
+from test_configurations import OPTIONS, every_combination
 
 OTHER_IMAGES = ("modules", "constant_time")
 MODULE_REGIONS = ("encode", "ntt.n4096", "sample_uniform", "sample_ternary", "sample_cbd")
@@ -216,6 +220,13 @@ def one_of_many(run: Run, number: int, what: str, quantities: Sequence[str]) -> 
             "Compute these quotients in another way."
         )
     return passages[0]
+
+
+def builds_row() -> Row:
+    """How many libraries the options of config.h make: `make test-configurations` tests each."""
+    builds = len(every_combination())
+    crossed = [option.name for option in OPTIONS if option.crossed]
+    return Row("options.builds", builds, "builds", {"crossed": crossed, **COUNTED})
 
 
 def m33_rows(name: str, configuration: Configuration, build: Path, plugin: Path) -> Iterator[Row]:

@@ -22,6 +22,7 @@ from measure import (
     MODULE_REGIONS,
     OTHER_IMAGES,
     XOF_REGIONS,
+    builds_row,
     check_model,
     m33_rows,
     measure,
@@ -280,6 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows = [row for name, of in configurations.items() for row in measure(name, of, build, plugin)]
             for name in configurations.keys() & {"fast", "portable"}:
                 rows += m33_rows(name, configurations[name], build, plugin)
+            rows.append(builds_row())
             show(rows, configurations, console)
             if configurations is CONFIGURATIONS:
                 write_results(options.results, "make bench-m4", compiler_version("arm-none-eabi-gcc"), rows)

@@ -1,6 +1,7 @@
 """The walk over the C library's options: its cover, its rules, and the objects that it uses again."""
 
 import itertools
+import json
 from pathlib import Path
 from types import ModuleType
 
@@ -67,3 +68,9 @@ def test_a_failure_is_told_in_its_first_complaint_and_its_end(tool):
         "    1 passed, 2 failed",
         "    program: exit status 1",
     ]
+
+
+def test_the_published_number_of_builds_is_the_walks_own(tool):
+    rows = json.loads((ROOT / "bench/results/m4.json").read_text())["rows"]
+    (published,) = (row["value"] for row in rows if row["name"] == "options.builds")
+    assert published == len(tool.every_combination())
