@@ -409,7 +409,7 @@ static void a_public_key_inside_the_arena_is_refused_and_kept(void)
 
 static void a_reader_of_other_primes_under_the_same_id_is_refused(void)
 {
-    static cm_prime others[PRIMES];
+    static cm_prime others[PRIMES + 1];
     cm_params set = params;
     memcpy(others, primes, sizeof others);
     others[0] = primes[1];

@@ -24,6 +24,7 @@
 #include <ucontext.h>
 
 #include "build.h"
+#include "common/compiler.h"
 #include "common/wipe.h"
 #include "platform.h"
 #include "secret_key.h"
