@@ -74,6 +74,14 @@ rtl-synth: setup-rtl ## area of the hardware on three FPGA families, and its clo
 demo-accelerator: setup-rtl ## encryption with the simulated hardware and without: the same bytes, and the time of each step
 	build/rtl-venv/bin/python rtl/tools/demo.py
 
+bench-demos: demo demo-client-aided demo-uno ## the demos, and what they print kept as figures
+	cp build/demo/demo.json bench/results/demo.json
+	cp build/demo-client-aided/demo.json bench/results/demo-client-aided.json
+	cp build/demo-uno/demo.json bench/results/demo-uno.json
+
+bench-check: setup-test setup-rtl ## fresh runs of the benches against the figures that are committed (half an hour)
+	.venv/bin/python tools/check_benches.py
+
 plots: setup-demo ## the tables and plots of docs/performance.md and the READMEs, from the benches' results
 	.venv/bin/python tools/generate_performance.py
 

@@ -44,7 +44,7 @@ RESULTS = {
     "m4-options": "make bench-m4-options",
     "client": "make bench-client",
     "microbit": "make bench-microbit",
-    "demo": "make demo",
+    "demo": "make bench-demos",
     "avr": "make bench-avr",
 }
 """Files of bench/results, and what writes them."""

@@ -52,4 +52,4 @@ def test_two_nodes_go_the_whole_way(
     demo.run(Console(width=100))
     assert "24 of 24" in capsys.readouterr().out
     assert (tmp_path / "build/demo-uno/demo.png").stat().st_size > 10_000
-    assert "hours_that_differ" in (tmp_path / "bench/results/demo-uno.json").read_text()
+    assert "hours_that_differ" in (tmp_path / "build/demo-uno/demo.json").read_text()

@@ -98,7 +98,7 @@ def plot(outcome: Outcome, path: Path) -> None:
 
 
 def write(outcome: Outcome, path: Path) -> None:
-    """bench/results/demo-uno.json."""
+    """The figures: `make bench-demos` keeps them in bench/results."""
     nodes, days, hours = outcome.readings.shape
     params = {
         "dataset": "ItalyPowerDemand",

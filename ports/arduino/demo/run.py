@@ -74,8 +74,7 @@ def encrypt(image: Path, store: KeyStore, outcome: report.Outcome) -> FrameSet:
 
 
 def run(console: Console) -> None:
-    """All of it. Writes bench/results/demo-uno.json and build/demo-uno/demo.png; CiphermoteError if it
-    fails."""
+    """All of it. Writes build/demo-uno/demo.png and demo.json; CiphermoteError if it fails."""
     os.umask(0o077)  # headers and images hold keys
     work = ROOT / "build" / "demo-uno"
     shutil.rmtree(work, ignore_errors=True)
@@ -114,10 +113,8 @@ def run(console: Console) -> None:
 
     report.show(outcome, console)
     report.plot(outcome, work / "demo.png")
-    report.write(outcome, ROOT / "bench" / "results" / "demo-uno.json")
-    console.print(
-        "\nThe plot is build/demo-uno/demo.png, the figures are bench/results/demo-uno.json.", highlight=False
-    )
+    report.write(outcome, work / "demo.json")
+    console.print("\nThe plot and the figures are build/demo-uno/demo.png and demo.json.", highlight=False)
     report.judge(outcome)
 
 

@@ -144,8 +144,7 @@ def _sides(network: Network, integers: IntegerNetwork, x: NDArray[np.float64]) -
 
 
 def run(root: Path | None = None, console: Console | None = None) -> Outcome:
-    """All of it. Writes bench/results/demo-client-aided.json and build/demo-client-aided/demo.png;
-    CiphermoteError if it fails."""
+    """All of it. Writes build/demo-client-aided/demo.png and demo.json; CiphermoteError if it fails."""
     console = console or Console()
     root = project_root(root)
     work = root / "build" / "demo-client-aided"
@@ -215,11 +214,9 @@ def run(root: Path | None = None, console: Console | None = None) -> Outcome:
 
     report.show(outcome, console)
     report.plot(outcome, work / "demo.png")
-    report.write(outcome, root / "bench" / "results" / "demo-client-aided.json")
+    report.write(outcome, work / "demo.json")
     console.print(
-        f"\nThe plot is {(work / 'demo.png').relative_to(root)}, the figures are "
-        "bench/results/demo-client-aided.json.",
-        highlight=False,
+        f"\nThe plot and the figures are {work.relative_to(root)}/demo.png and demo.json.", highlight=False
     )
     report.judge(outcome)
     return outcome

@@ -126,7 +126,7 @@ def plot(outcome: Outcome, path: Path) -> None:
 
 
 def write(outcome: Outcome, path: Path) -> None:
-    """bench/results/demo-client-aided.json."""
+    """The figures: `make bench-demos` keeps them in bench/results."""
     layers = outcome.network.layers
     params = {
         "dataset": "JapaneseVowels",

@@ -166,7 +166,7 @@ def plot(outcome: Outcome, path: Path) -> None:
 
 
 def write(outcome: Outcome, path: Path) -> None:
-    """bench/results/demo.json."""
+    """The figures: `make bench-demos` keeps them in bench/results."""
     params = {
         "dataset": "BasicMotions",
         "windows": len(outcome.test.labels),

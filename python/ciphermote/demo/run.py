@@ -145,7 +145,7 @@ def encrypt_windows(
 
 
 def run(root: Path | None = None, console: Console | None = None) -> Outcome:
-    """All of it. Writes bench/results/demo.json and build/demo/demo.png; CiphermoteError if it fails."""
+    """All of it. Writes build/demo/demo.png and demo.json; CiphermoteError if it fails."""
     console = console or Console()
     root = project_root(root)
     work = root / "build" / "demo"
@@ -203,9 +203,9 @@ def run(root: Path | None = None, console: Console | None = None) -> Outcome:
 
     report.show(outcome, console)
     report.plot(outcome, work / "demo.png")
-    report.write(outcome, root / "bench" / "results" / "demo.json")
+    report.write(outcome, work / "demo.json")
     console.print(
-        f"\nThe plot is {(work / 'demo.png').relative_to(root)}, the figures are bench/results/demo.json.",
+        f"\nThe plot and the figures are {work.relative_to(root)}/demo.png and demo.json.",
         highlight=False,
     )
     report.judge(outcome)

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Run the benches afresh, and compare each figure with the one that is committed.
+
+    tools/check_benches.py             those whose figures are exact: counted, or modelled by instruction
+    tools/check_benches.py m4 avr      these alone
+
+Fresh results lie in build/bench-check. A difference is shown, and fails; another compiler is named.
+Wall-clock times (the demos) and synthesis (make rtl-synth) are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+COMMITTED = ROOT / "bench/results"
+FRESH = ROOT / "build/bench-check"
+BENCHES = {
+    "m4": "bench/m4/run.py",
+    "m4-options": "bench/m4/options.py",
+    "client": "bench/m4/client.py",
+    "microbit": "bench/microbit.py",
+    "avr": "bench/avr/run.py",
+    "rtl": "bench/rtl/cycles.py",
+}
+
+
+def differences(committed: dict[str, Any], fresh: dict[str, Any]) -> Iterator[str]:
+    """A line for each figure that is not the same, and for each that one of them lacks."""
+    if committed["compiler"] != fresh["compiler"]:
+        yield f"the compiler is {fresh['compiler']}, and was {committed['compiler']}"
+    old, new = ({row["name"]: row["value"] for row in of["rows"]} for of in (committed, fresh))
+    for name in sorted(old.keys() | new.keys()):
+        if name not in new:
+            yield f"{name}: {old[name]:,} is committed, and no bench gives it"
+        elif name not in old:
+            yield f"{name}: {new[name]:,}, which is not committed"
+        elif old[name] != new[name]:
+            yield f"{name}: {new[name]:,}, and {old[name]:,} is committed"
+
+
+def check(name: str) -> list[str]:
+    """Run a bench; what differs."""
+    fresh = FRESH / f"{name}.json"
+    log = FRESH / f"{name}.log"
+    command = [sys.executable, ROOT / BENCHES[name], "--results", fresh]
+    with log.open("w", encoding="utf-8") as output:
+        done = subprocess.run(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 0:
+        return [f"the bench failed: {log.relative_to(ROOT)} says why"]
+    committed = COMMITTED / f"{name}.json"
+    return list(differences(json.loads(committed.read_text()), json.loads(fresh.read_text())))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Compare fresh runs of the benches with the committed figures."
+    )
+    parser.add_argument("names", nargs="*", choices=[*BENCHES, []], metavar="BENCH", help=", ".join(BENCHES))
+    names = parser.parse_args().names or list(BENCHES)
+    FRESH.mkdir(parents=True, exist_ok=True)
+    failed = False
+    for name in names:
+        print(f"[bench-check] {name} ...", flush=True)
+        found = check(name)
+        failed = failed or bool(found)
+        print(
+            "".join(f"[bench-check] {name}: {line}\n" for line in found or ["the same"]), end="", flush=True
+        )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
