@@ -3,9 +3,7 @@ come out the same, and packets that get lost or garbled change nothing."""
 
 import subprocess
 
-from verilated import CORE_INCLUDES, CORE_OPTIONS, core_tests
-
-from tools import ROOT
+from verilated import core_tests
 
 
 def passed(program, lost):
@@ -26,11 +24,3 @@ def test_pinned_ciphertexts_at_1024():
 def test_pinned_ciphertexts_at_4096():
     shape = {"LOG2_N": 12, "WIDTH": 27, "LOG2_UNITS": 3, "LOG2_BEAT": 2, "DEEP": 0, "GENERATE": 1}
     assert "opened again 0 times" in passed(core_tests("n4096", shape, every=3), lost=0)
-
-
-def test_refuses_another_back_end_beside_it():
-    other = '-DCM_ARCH_HEADER="recording_arch.h"'
-    source = ROOT / "core/src/ring/ring.c"
-    command = ["gcc", "-std=c11", "-fsyntax-only", *CORE_OPTIONS, *CORE_INCLUDES, other, source]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode != 0 and "CM_CONFIG_ACCELERATOR is a back-end of its own" in done.stderr

@@ -229,19 +229,20 @@ def test_integers_are_decrypted_and_their_noise_is_recognised(
 ) -> None:
     values = np.arange(PARMS.n, dtype=np.uint32) * 9 % T
     path = tmp_path / "x.ct"
+    slots = ("--as", "slots")
     path.write_bytes(exact(ours, values))
-    found = json.loads(run("decrypt", ours.keys, path, "--json", "--count", 0))
+    found = json.loads(run("decrypt", ours.keys, path, *slots, "--json", "--count", 0))
     assert found["values"] == values.tolist()
     assert (found["scheme"], found["plain_modulus"]) == ("BFV", T)
     assert found["key_id"] == f"{ours.store.key_id:016x}"
-    assert f"BFV, modulo {T}" in run("decrypt", ours.keys, path)
+    assert f"BFV, modulo {T}" in run("decrypt", ours.keys, path, *slots)
     assert "two keys" in run("decrypt", theirs.keys, path, code=1)
     assert f"BFV modulo {T}, and here is BFV modulo 65537" in run(
         "decrypt", ours.keys, path, "--plain-modulus", 65537, code=1
     )
     path.write_bytes(labels.detach(path.read_bytes())[0])
     assert "parms_id" in run("decrypt", ours.keys, path, "--bare", code=1)
-    bare = ("--bare", "--plain-modulus", T, "--json", "--count", 0)
+    bare = (*slots, "--bare", "--plain-modulus", T, "--json", "--count", 0)
     assert json.loads(run("decrypt", ours.keys, path, *bare))["values"] == values.tolist()
     assert "noise budget is 0" in run("decrypt", theirs.keys, path, *bare, code=1)
 

@@ -121,7 +121,7 @@ def write_headers(directory: Path, n: int, name: str, *, secret: bool, public: b
             f"static const uint32_t residues[] = {initializer(words)};",
             f"static const cm_flat_public_key flat = {{residues, {n}}};",
             "static const cm_public_key cm_provisioned_public_key = "
-            f"{{&{name}, {KEY_ID}u, cm_flat_public_key_polynomial, (void *)(uintptr_t)&flat}};",
+            f"{{&{name}, {KEY_ID}u, cm_flat_public_key_polynomial, (void *)(uintptr_t)&flat, NULL}};",
         ]
     (directory / "provisioned_keys.h").write_text("\n".join(lines) + "\n")
 
