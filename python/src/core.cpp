@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 extern "C" {
@@ -36,6 +38,37 @@ using namespace nb::literals;
 namespace
 {
 
+using Values = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/* Values of any type: the call judges it. Numbers are the types that it takes, for the signature. */
+template <typename... Numbers> struct ValuesOf : Values {
+    ValuesOf() = default;
+    explicit ValuesOf(const Values &values) : Values(values)
+    {
+    }
+};
+
+} // namespace
+
+template <typename... Numbers> struct nb::detail::type_caster<ValuesOf<Numbers...>> {
+    NB_TYPE_CASTER(ValuesOf<Numbers...>, union_name(make_caster<nb::ndarray<nb::numpy, Numbers>>::Name...))
+
+    bool from_python(handle source, uint32_t flags, cleanup_list *cleanup) noexcept
+    {
+        make_caster<Values> caster;
+        if (!caster.from_python(source, flags, cleanup)) {
+            return false;
+        }
+        value = Value(caster.value);
+        return true;
+    }
+};
+
+namespace
+{
+
+using CkksValues = ValuesOf<float, int16_t, int32_t>;
+using BfvValues = ValuesOf<int16_t, int32_t, uint16_t, uint32_t>;
 using Words = nb::ndarray<const uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using NewWords = nb::ndarray<nb::numpy, uint32_t>;
 
@@ -212,25 +245,24 @@ NewWords secret_key_transform(const Params &params, const nb::bytes &ternary, un
     return new_array(std::move(out), {params.n()});
 }
 
-nb::tuple zero_encryption(const Params &params, const nb::bytes &ternary, const nb::bytes &seed,
-                          unsigned prime)
+std::tuple<NewWords, NewWords> zero_encryption(const Params &params, const nb::bytes &ternary,
+                                               const nb::bytes &seed, unsigned prime)
 {
     std::vector<uint32_t> c0(params.n());
     std::vector<uint32_t> c1(params.n());
     check(cm_zero_encryption(params.get(), params.ternary(ternary), bytes_of(seed, CM_SEED_BYTES, "the seed"),
                              prime, c0.data(), c1.data()));
-    return nb::make_tuple(new_array(std::move(c0), {params.n()}), new_array(std::move(c1), {params.n()}));
+    return std::make_tuple(new_array(std::move(c0), {params.n()}), new_array(std::move(c1), {params.n()}));
 }
 
 /* ---- values ---- */
-
-using Values = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /*
  * The caller's array as cm_ckks_values: 1-D float32, int16 or int32; complex slots as interleaved pairs. The library
  * judges exponent and scale; here they must only keep their value in its 16 bits.
  */
-cm_ckks_values values_of(const Values &array, bool complex_slots, int exponent, int log2_scale, int precision)
+cm_ckks_values values_of(const CkksValues &array, bool complex_slots, int exponent, int log2_scale,
+                         int precision)
 {
     if (exponent != static_cast<int16_t>(exponent) || log2_scale != static_cast<int16_t>(log2_scale)) {
         throw StatusError(CM_ERR_ARGUMENT);
@@ -263,7 +295,7 @@ cm_ckks_values values_of(const Values &array, bool complex_slots, int exponent, 
 }
 
 /* The n coefficients of the encoded polynomial. */
-nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const Values &array, bool complex_slots,
+nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const CkksValues &array, bool complex_slots,
                                        int exponent, int log2_scale, int precision)
 {
     const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
@@ -297,7 +329,7 @@ nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const Values &array
 }
 
 /* The caller's array as cm_bfv_values: 1-D int16, int32, uint16 or uint32. The library judges all else. */
-cm_bfv_values bfv_values_of(const Values &array, uint32_t plain_modulus, int encoding, int width)
+cm_bfv_values bfv_values_of(const BfvValues &array, uint32_t plain_modulus, int encoding, int width)
 {
     cm_bfv_values values{};
     if (array.dtype() == nb::dtype<int16_t>()) {
@@ -324,8 +356,8 @@ cm_bfv_values bfv_values_of(const Values &array, uint32_t plain_modulus, int enc
 }
 
 /* (the n coefficients of the encoded polynomial, round(q m / t) at each data prime) */
-nb::tuple bfv_encode(const Params &params, const Values &array, uint32_t plain_modulus, int encoding,
-                     int width)
+std::tuple<NewWords, NewWords> bfv_encode(const Params &params, const BfvValues &array,
+                                          uint32_t plain_modulus, int encoding, int width)
 {
     const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
     const size_t n = params.n();
@@ -346,7 +378,7 @@ nb::tuple bfv_encode(const Params &params, const Values &array, uint32_t plain_m
         cm_plain_fold(&plain, &at_prime, scaled.data() + i * n);
         cm_reduce_all(scaled.data() + i * n, static_cast<uint32_t>(n), at_prime.prime);
     }
-    return nb::make_tuple(new_array(std::move(m), {n}), new_array(std::move(scaled), {primes, n}));
+    return std::make_tuple(new_array(std::move(m), {n}), new_array(std::move(scaled), {primes, n}));
 }
 
 /* ---- the device ---- */
@@ -362,7 +394,11 @@ int append(void *context, const uint8_t *bytes, size_t length)
 class Device
 {
   public:
-    Device(const nb::bytes &secret, nb::object random, nb::object counter_read, nb::object counter_write)
+    using Random = nb::typed<nb::callable, nb::bytes(size_t)>;
+    using CounterRead = nb::typed<nb::callable, uint64_t()>;
+    using CounterWrite = nb::typed<nb::callable, nb::object(uint64_t)>;
+
+    Device(const nb::bytes &secret, Random random, CounterRead counter_read, CounterWrite counter_write)
         : random_(std::move(random)), counter_read_(std::move(counter_read)),
           counter_write_(std::move(counter_write))
     {
@@ -378,7 +414,7 @@ class Device
     Device &operator=(const Device &) = delete;
 
     nb::bytes encrypt_symmetric(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof,
-                                const Values &array, int log2_scale, int precision, bool complex_slots,
+                                const CkksValues &array, int log2_scale, int precision, bool complex_slots,
                                 int exponent, const std::string &format)
     {
         const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
@@ -391,7 +427,7 @@ class Device
 
     /* public_key: [data prime][component][n] residues. */
     nb::bytes encrypt_asymmetric(const Params &params, const Words &public_key, uint64_t key_id,
-                                 const Values &array, int log2_scale, int precision, bool complex_slots,
+                                 const CkksValues &array, int log2_scale, int precision, bool complex_slots,
                                  int exponent, const std::string &format)
     {
         const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
@@ -403,7 +439,7 @@ class Device
     }
 
     nb::bytes encrypt_bfv_symmetric(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof,
-                                    const Values &array, uint32_t plain_modulus, int encoding, int width,
+                                    const BfvValues &array, uint32_t plain_modulus, int encoding, int width,
                                     bool ntt_form, const std::string &format)
     {
         const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
@@ -416,7 +452,7 @@ class Device
     }
 
     nb::bytes encrypt_bfv_asymmetric(const Params &params, const Words &public_key, uint64_t key_id,
-                                     const Values &array, uint32_t plain_modulus, int encoding, int width,
+                                     const BfvValues &array, uint32_t plain_modulus, int encoding, int width,
                                      bool ntt_form, const std::string &format)
     {
         const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
@@ -429,14 +465,14 @@ class Device
         });
     }
 
-    nb::tuple make_secret_key(const Params &params)
+    std::tuple<nb::bytes, uint64_t> make_secret_key(const Params &params)
     {
         std::vector<uint8_t> ternary(CM_TERNARY_BYTES(params.n()));
         uint64_t key_id = 0;
         const cm_status status = cm_device_make_secret_key(&device_, params.get(), ternary.data(), &key_id);
         throw_again();
         check(status);
-        nb::tuple made = nb::make_tuple(to_bytes(ternary), key_id);
+        auto made = std::make_tuple(to_bytes(ternary), key_id);
         cm_wipe(ternary.data(), ternary.size());
         return made;
     }
@@ -639,6 +675,10 @@ nb::bytes write_frame(const Params &params, int scheme, unsigned primes, unsigne
 class Decryption
 {
   public:
+    template <typename T> using Array = nb::ndarray<nb::numpy, T>;
+    using Numbers =
+        std::variant<Array<float>, Array<int16_t>, Array<int32_t>, Array<uint16_t>, Array<uint32_t>>;
+
     /* batch or coefficients; sums: 24 or 32; number: a cm_number. */
     static std::unique_ptr<Decryption> bfv(const Params &params, const nb::bytes &ternary, uint64_t key_id,
                                            uint32_t plain_modulus, bool batch, int number, int sums,
@@ -707,13 +747,13 @@ class Decryption
     {
         check(cm_frame_reader_feed(&reader_, static_cast<const uint8_t *>(data.data()), data.size()));
     }
-    nb::object end()
+    Numbers end()
     {
         check(decryption_.scheme == CM_BFV ? cm_bfv_decrypt_end(&decryption_)
                                            : cm_ckks_decrypt_end(&decryption_));
         return values(values_);
     }
-    nb::object end_shared(Device &device, unsigned log2_noise)
+    Numbers end_shared(Device &device, unsigned log2_noise)
     {
         device.end_shared(&decryption_, log2_noise);
         return values(values_);
@@ -746,13 +786,13 @@ class Decryption
     {
         return {params_->get(), key_id, ternary_.data()};
     }
-    template <typename T> nb::object copied(size_t count) const
+    template <typename T> Numbers copied(size_t count) const
     {
         std::vector<T> out(count);
         std::memcpy(out.data(), arena_.data(), count * sizeof(T));
-        return nb::cast(new_array(std::move(out), {count}));
+        return new_array(std::move(out), {count});
     }
-    nb::object values(size_t count) const
+    Numbers values(size_t count) const
     {
         switch (number_) {
         case CM_FLOAT32:
@@ -778,13 +818,14 @@ class Decryption
     cm_frame_reader reader_{};
 };
 
-nb::tuple derive_seeds(const nb::bytes &secret, const nb::bytes &randomness, uint64_t counter)
+std::tuple<nb::bytes, nb::bytes> derive_seeds(const nb::bytes &secret, const nb::bytes &randomness,
+                                              uint64_t counter)
 {
     cm_seeds seeds;
     cm_seeds_derive(bytes_of(secret, CM_DEVICE_SECRET_BYTES, "the device secret"),
                     bytes_of(randomness, 32, "the randomness"), counter, &seeds);
-    return nb::make_tuple(nb::bytes(seeds.public_seed, sizeof seeds.public_seed),
-                          nb::bytes(seeds.secret_seed, sizeof seeds.secret_seed));
+    return std::make_tuple(nb::bytes(seeds.public_seed, sizeof seeds.public_seed),
+                           nb::bytes(seeds.secret_seed, sizeof seeds.secret_seed));
 }
 
 uint32_t crc32c(const nb::bytes &data, uint32_t crc)
@@ -842,8 +883,8 @@ NB_MODULE(_core, m)
 
     nb::class_<Device>(m, "Device", "A device whose platform is Python callables.",
                        nb::type_slots(device_slots))
-        .def(nb::init<const nb::bytes &, nb::object, nb::object, nb::object>(), "secret"_a, "random"_a,
-             "counter_read"_a, "counter_write"_a)
+        .def(nb::init<const nb::bytes &, Device::Random, Device::CounterRead, Device::CounterWrite>(),
+             "secret"_a, "random"_a, "counter_read"_a, "counter_write"_a)
         .def("encrypt_symmetric", &Device::encrypt_symmetric, "params"_a, "ternary"_a, "key_id"_a, "xof"_a,
              "values"_a, "log2_scale"_a, "precision"_a, "complex_slots"_a, "exponent"_a, "format"_a)
         .def("encrypt_asymmetric", &Device::encrypt_asymmetric, "params"_a, "public_key"_a, "key_id"_a,
