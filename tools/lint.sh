@@ -54,6 +54,7 @@ check "shellcheck: ${#shell_scripts[@]} scripts" shellcheck .ci/run "${shell_scr
 check "ruff: Python" "$ruff" check --quiet --output-format=concise .
 check "ruff: Python format (make format mends)" "$ruff" format --check --quiet \
     --output-format=concise .
+check "mypy: the types of the Python package" .venv/bin/mypy --no-error-summary
 for generator in tools/generate_*.py; do
     check "$generator: what it writes is what is here" .venv/bin/python "$generator" --check
 done

@@ -5,13 +5,16 @@ so that ``ciphermote.parameters`` and ``ciphermote.adviser`` work without the co
 SEAL.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+__version__: str
 
-def __getattr__(name: str) -> Any:
-    """__version__ as the package was built: it stands in the public C header, and not here again."""
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import version
+if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
 
-    return version("ciphermote")
+    def __getattr__(name: str) -> str:
+        """__version__ as the package was built: it stands in the public C header, and not here again."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import version
+
+        return version("ciphermote")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.ckks import expand_seed
-from ciphermote.core import STATUS_PARAMS, core_errors, core_params
+from ciphermote.core import STATUS_PARAMS, core_errors, core_params, status_of
 from ciphermote.errors import FrameError
 from ciphermote.framing import HEADER_BYTES, MAGIC, FrameFinder, Gap
 from ciphermote.ledger import CounterLedger
@@ -213,7 +213,7 @@ def parse_frame(data: bytes, parameters: ParameterSet) -> tuple[FrameHeader, _co
 
 
 def _refusal(error: _core.StatusError, data: bytes, parameters: ParameterSet) -> str:
-    status, sentence = error.args
+    status, sentence = status_of(error)
     if status == STATUS_PARAMS:
         found = int.from_bytes(data[_PARAMETERS_AT : _PARAMETERS_AT + 4], "little")
         return (
@@ -433,7 +433,7 @@ class FrameReader:
         try:
             residues = frame.residues()
         except _core.StatusError as error:
-            raise FrameError(f"Reading {header.set.counter}, {header.place}: {error.args[1]}") from None
+            raise FrameError(f"Reading {header.set.counter}, {header.place}: {status_of(error)[1]}") from None
         start = header.tile * len(residues)
         frames.residues[header.component, header.prime, start : start + len(residues)] = residues
         covered[:] = True

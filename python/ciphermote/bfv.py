@@ -104,7 +104,7 @@ def _cyclic_transform(a: NDArray[np.int64], root: int, t: int) -> NDArray[np.int
         rows, size = len(work) // 2, work.shape[1]
         odd = work[rows:] * _powers(pow(root, rows, t), size, t) % t
         work = np.concatenate([work[:rows] + odd, work[:rows] - odd], axis=1) % t
-    return work[0]
+    return work.reshape(n)
 
 
 @cache

@@ -232,7 +232,8 @@ def _slot_positions(n: int) -> NDArray[np.int64]:
 
 @cache
 def _twist(n: int) -> NDArray[np.complex128]:
-    return np.exp(1j * np.pi * np.arange(n) / n)
+    twist: NDArray[np.complex128] = np.exp(1j * np.pi * np.arange(n) / n)
+    return twist
 
 
 def decode(coefficients: NDArray[Any], scale: float) -> NDArray[np.complex128]:

@@ -38,6 +38,9 @@ from ciphermote.parameters import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ciphermote.adapter import FrameSet
     from ciphermote.bfv import Plain as BfvPlain
     from ciphermote.ckks import Plain as CkksPlain
@@ -894,13 +897,13 @@ def _print_integers(
     _print_of(origin, table)
 
 
-def _origin(plain: BfvPlain | CkksPlain) -> dict[str, Any]:
+def _origin(plain: BfvPlain | CkksPlain) -> dict[str, object]:
     """What a result is of; the key id is null where nothing named it."""
     key_id = None if plain.key_id is None else f"{plain.key_id:016x}"
     return {"key_id": key_id, "parameters": plain.parameters.name}
 
 
-def _print_of(origin: dict[str, Any], table: Table) -> None:
+def _print_of(origin: dict[str, object], table: Table) -> None:
     """A table, and what it is of."""
     Console().print(table)
     modulus = origin.get("plain_modulus")
@@ -923,7 +926,9 @@ def _check_model(model: LinearModel, path: Path, model_id: int | None) -> None:
         )
 
 
-def _print_scores(model: LinearModel, slots: Any, origin: dict[str, Any], as_json: bool) -> None:
+def _print_scores(
+    model: LinearModel, slots: NDArray[np.float64], origin: dict[str, object], as_json: bool
+) -> None:
     if len(slots) < model.classes:
         raise ParameterError(
             f"The model has {model.classes} classes and the ciphertext {len(slots)} slots: give its own "

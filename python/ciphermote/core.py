@@ -42,6 +42,12 @@ def core_params(parameters: ParameterSet) -> _core.Params:
     )
 
 
+def status_of(error: _core.StatusError) -> tuple[int, str]:
+    """The status of a failed call, and its sentence."""
+    status, sentence = error.args
+    return status, sentence
+
+
 @contextmanager
 def core_errors(context: str = "", kind: type[CiphermoteError] | None = None) -> Iterator[None]:
     """Turn a failed call of the library into a CiphermoteError: context, if any, then the status's own
@@ -52,6 +58,6 @@ def core_errors(context: str = "", kind: type[CiphermoteError] | None = None) ->
     try:
         yield
     except _core.StatusError as error:
-        status, sentence = error.args
+        status, sentence = status_of(error)
         found = kind or _CLASS_OF_STATUS.get(status, CiphermoteError)
         raise found(f"{context}: {sentence}" if context else sentence) from None

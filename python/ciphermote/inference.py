@@ -124,7 +124,7 @@ class LinearModel:
         its shape, numbers and labels (docs/wire-format.md)."""
         digest = hashlib.blake2b(struct.pack("<QQ", self.classes, self.features), digest_size=32)
         for numbers in (self.weights, self.bias):
-            digest.update(np.ascontiguousarray(numbers, dtype="<f8"))
+            digest.update(numbers.astype("<f8").tobytes())
         for label in self.labels:
             text = label.encode()
             digest.update(struct.pack("<Q", len(text)) + text)

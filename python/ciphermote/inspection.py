@@ -223,7 +223,7 @@ def _seal_galois_keys(data: bytes, parameters: ParameterSet) -> Rows:
     ]
 
 
-def _scheme(data: bytes) -> dict[str, Any]:
+def _scheme(data: bytes) -> sb.SchemeOptions:
     """What a label says, and CKKS without one."""
     _, label = detach(data)
     return {} if label is None else {"scheme": sb.Scheme(label.scheme), "plain_modulus": label.plain_modulus}

@@ -18,10 +18,13 @@ label; one of 128 classes by 8,192 features has 2^20 numbers."""
 
 def fits(text: str | bytes) -> bool:
     """Whether the text has no more pieces than any of ours."""
-    return all(
-        sum(text.count(mark if isinstance(text, str) else mark.encode()) for mark in marks) <= most
-        for marks, most in _MOST
-    )
+    return all(_count(text, marks) <= most for marks, most in _MOST)
+
+
+def _count(text: str | bytes, marks: str) -> int:
+    if isinstance(text, str):
+        return sum(text.count(mark) for mark in marks)
+    return sum(text.count(mark) for mark in marks.encode())
 
 
 def parse(text: str | bytes) -> Any:
@@ -35,35 +38,35 @@ def parse(text: str | bytes) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def integer(value: Any, least: int, most: int) -> int:
+def integer(value: object, least: int, most: int) -> int:
     """An integer from least to most. ValueError for anything else, booleans and 1.0 included."""
     if type(value) is not int or not least <= value <= most:
         raise ValueError("no such integer")
     return value
 
 
-def boolean(value: Any) -> bool:
+def boolean(value: object) -> bool:
     """true or false. ValueError for anything else."""
     if not isinstance(value, bool):
         raise ValueError("neither true nor false")
     return value
 
 
-def string(value: Any) -> str:
+def string(value: object) -> str:
     """A string. ValueError for anything else."""
     if not isinstance(value, str):
         raise ValueError("no string")
     return value
 
 
-def array(value: Any) -> list[Any]:
+def array(value: object) -> list[Any]:
     """A list. ValueError for anything else."""
     if not isinstance(value, list):
         raise ValueError("no list")
     return value
 
 
-def numbers(value: Any) -> list[int | float]:
+def numbers(value: object) -> list[int | float]:
     """A list of numbers. ValueError for anything else, booleans and numbers in quotes included."""
     found = array(value)
     if not {type(number) for number in found} <= {int, float}:
@@ -71,8 +74,9 @@ def numbers(value: Any) -> list[int | float]:
     return found
 
 
-def hexadecimal_u64(value: Any) -> int:
+def hexadecimal_u64(value: object) -> int:
     """16 hexadecimal digits, as key ids are written. ValueError for anything else."""
-    if not re.fullmatch(r"[0-9a-f]{16}", string(value)):
+    digits = string(value)
+    if not re.fullmatch(r"[0-9a-f]{16}", digits):
         raise ValueError("no 16 hexadecimal digits")
-    return int(value, 16)
+    return int(digits, 16)

@@ -49,7 +49,8 @@ class Network:
 
     def scores(self, x: ArrayLike) -> NDArray[np.float64]:
         """float [..., features] -> float64 [..., classes]."""
-        return self.layers[-1].scores([self.inputs(x), *self.hidden(x)][-1])
+        passed = self.hidden(x)
+        return self.layers[-1].scores(passed[-1] if passed else self.inputs(x))
 
     def scaled_to(self, x: ArrayLike, largest: float) -> Network:
         """The same function of x, its hidden values scaled so that those of x reach `largest`: ReLU lets
@@ -103,7 +104,8 @@ class IntegerNetwork:
         return _exact(self.layers[-1], values)
 
     def _activated(self, z: NDArray[np.int64], multiplier: int) -> NDArray[np.int64]:
-        return np.minimum((np.maximum(z, 0) * multiplier + (1 << SHIFT - 1)) >> SHIFT, self.limit)
+        scaled: NDArray[np.int64] = (np.maximum(z, 0) * multiplier + (1 << SHIFT - 1)) >> SHIFT
+        return np.minimum(scaled, np.int64(self.limit))
 
 
 def _check_integers(plain_modulus: int, limit: int) -> None:

@@ -318,7 +318,7 @@ def from_primes(
 
 def _is_older(n: int, primes: Sequence[int]) -> bool:
     """Whether primes are beyond the 2024 bound."""
-    return math.prod(primes) > 2 ** SECURITY_BOUNDS["2024"][n]
+    return math.prod(primes) > 1 << SECURITY_BOUNDS["2024"][n]
 
 
 def _next_prime(n: int, bits: int, taken: Sequence[int]) -> int:

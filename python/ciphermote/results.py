@@ -13,7 +13,6 @@ import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ciphermote.keys import write_atomically
 
@@ -25,7 +24,7 @@ class Row:
     name: str
     value: float | int
     unit: str
-    params: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, object] = field(default_factory=dict)
 
 
 def write_results(path: str | Path, command: str, compiler: str, rows: Iterable[Row]) -> None:

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypedDict
 
 import numpy as np
 import zstandard
@@ -32,6 +32,13 @@ class Scheme(IntEnum):
     BFV = 1
     CKKS = 2
     BGV = 3
+
+
+class SchemeOptions(TypedDict, total=False):
+    """What the readers here are told of the scheme; CKKS if nothing is said."""
+
+    scheme: Scheme
+    plain_modulus: int
 
 
 class SeedType(IntEnum):
@@ -588,7 +595,7 @@ def read_relin_keys(
     count = reader.expect("the parts of the key", reader.u64(), [data_primes(parms)])
     key = _read_key_switch_key(reader, parms, scheme, plain_modulus, count)
     reader.end()
-    return SealRelinKeys(parms, key, scheme, plain_modulus, label and label.key_id)
+    return SealRelinKeys(parms, key, scheme, plain_modulus, label.key_id if label else None)
 
 
 def read_galois_keys(
@@ -615,7 +622,7 @@ def read_galois_keys(
             )
         keys[2 * index + 1] = _read_key_switch_key(reader, parms, scheme, plain_modulus, count)
     reader.end()
-    return SealGaloisKeys(parms, keys, scheme, plain_modulus, label and label.key_id)
+    return SealGaloisKeys(parms, keys, scheme, plain_modulus, label.key_id if label else None)
 
 
 def read_plaintext(

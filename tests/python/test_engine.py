@@ -400,6 +400,19 @@ def test_what_is_no_reply_is_not_read_and_ends_the_worker(
             engine.add([owner.encrypt([1.0])])
 
 
+@pytest.mark.parametrize(
+    "first", [b'{"blobs": []}', b'{"confined": 1, "blobs": []}'], ids=["missing", "a number"]
+)
+def test_a_worker_that_does_not_say_what_confines_it_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, first: bytes
+) -> None:
+    impostor = tmp_path / "impostor.py"
+    impostor.write_text(f"import sys; sys.stdout.buffer.write({reply_of(first)!r})")
+    monkeypatch.setattr(seal_engine, "_WORKER", impostor)
+    with pytest.raises(EngineError, match="sent what is no reply"):
+        SealEngine(PARMS)
+
+
 def test_wrong_requests_are_sentences(owner: SealOwner, engine: Engine) -> None:
     with pytest.raises(EngineError, match="no engine 'abacus'"):
         open_engine(PARMS, name="abacus")

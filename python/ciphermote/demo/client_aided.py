@@ -189,7 +189,12 @@ def run(root: Path | None = None, console: Console | None = None) -> Outcome:
         ):
 
             def exchanged(
-                frames: bytes, result: bytes, sent=sent, returned=returned, done=done, modulus=modulus
+                frames: bytes,
+                result: bytes,
+                sent: list[int] = sent,
+                returned: list[int] = returned,
+                done: Callable[[], None] = done,
+                modulus: int = modulus,
             ) -> None:
                 sent.append(len(frames))
                 returned.append(len(result))

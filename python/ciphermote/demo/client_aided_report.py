@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,8 +68,11 @@ def show(outcome: Outcome, console: Console) -> None:
     title = f"{count} utterances, {rounds} rounds each"
     table = Table("", *(scheme.upper() for scheme in schemes), title=title)
 
-    def row(title: str, value) -> None:
+    def row(title: str, value: Callable[[SchemeOutcome], str]) -> None:
         table.add_row(title, *(value(found) for found in schemes.values()))
+
+    def cycles_of(phase: str) -> Callable[[SchemeOutcome], str]:
+        return lambda found: f"{found.cycles[phase]:,}"
 
     row("accuracy under encryption", lambda found: f"{accuracy(outcome, found.classes):.2%}")
     row("accuracy in the clear", lambda found: f"{accuracy(outcome, found.plain):.2%}")
@@ -79,7 +83,7 @@ def show(outcome: Outcome, console: Console) -> None:
     row("bytes to the server, an utterance", lambda found: f"{sum(found.sent) / count:,.0f}")
     row("bytes back, an utterance", lambda found: f"{sum(found.returned) / count:,.0f}")
     for phase in PHASES.values():
-        row(f"device cycles a round: {phase}", lambda found, phase=phase: f"{found.cycles[phase]:,}")
+        row(f"device cycles a round: {phase}", cycles_of(phase))
     row("RAM: arena", lambda found: f"{found.device.arena_bytes:,}")
     row("RAM: total", lambda found: f"{found.device.total_bytes:,}")
     console.print(table)

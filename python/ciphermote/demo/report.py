@@ -28,7 +28,8 @@ SAMPLE_WINDOW = 20
 
 def first_residues(ciphertext: bytes, parameters: ParameterSet) -> NDArray[np.uint32]:
     """uint32 [n]: what travels of a ciphertext at its first prime."""
-    return seal_bytes.read_ciphertext(ciphertext, parameters).residues[0, 0]
+    residues: NDArray[np.uint32] = seal_bytes.read_ciphertext(ciphertext, parameters).residues[0, 0]
+    return residues
 
 
 def worst_error(outcome: Outcome) -> float:
@@ -78,10 +79,10 @@ def _prediction_table(outcome: Outcome) -> Table:
         table.add_column("error", justify="right")
     for i, label in enumerate(outcome.test.labels):
         row = [str(i), names[label], names[outcome.plain_scores[i].argmax()]]
-        for kind in outcome.kinds.values():
-            same = kind.scores[i].argmax() == outcome.plain_scores[i].argmax()
-            error = np.abs(kind.scores[i] - outcome.plain_scores[i]).max()
-            row += [names[kind.scores[i].argmax()] + ("" if same else "  DIFFERS"), f"{error:.1e}"]
+        for found in outcome.kinds.values():
+            same = found.scores[i].argmax() == outcome.plain_scores[i].argmax()
+            error = np.abs(found.scores[i] - outcome.plain_scores[i]).max()
+            row += [names[found.scores[i].argmax()] + ("" if same else "  DIFFERS"), f"{error:.1e}"]
         table.add_row(*row)
     return table
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,7 @@ class Stage:
         self.seconds = seconds
 
     @contextmanager
-    def step(self, title: str, total: int | None = None):
+    def step(self, title: str, total: int | None = None) -> Iterator[Callable[[], None]]:
         """Yields a function to call after each of total items."""
         columns = (
             TextColumn("{task.description:<46}"),

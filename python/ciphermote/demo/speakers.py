@@ -52,7 +52,9 @@ def load(split: str) -> Utterances:
 
 def standardise(train: Utterances, others: Utterances) -> NDArray[np.float64]:
     """The features of others, centred and divided by the training ones' deviation."""
-    return (others.features - train.features.mean(axis=0)) / train.features.std(axis=0)
+    mean, deviation = train.features.mean(axis=0), train.features.std(axis=0)
+    standardised: NDArray[np.float64] = (others.features - mean) / deviation
+    return standardised
 
 
 def train_network(data: Utterances) -> Network:

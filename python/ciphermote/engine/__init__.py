@@ -31,10 +31,13 @@ class Engine(ABC):
     parms: ParameterSet
     plain_modulus: int = 0
     """BFV's t, or 0 for CKKS."""
-    confined: frozenset[str] = frozenset()
-    """What bytes that take over the engine cannot reach: "files" and so on; nothing, unless it says."""
     key_id: int | None = None
     """Of the evaluation keys, as far as it is known; None without any."""
+
+    @property
+    def confined(self) -> frozenset[str]:
+        """What bytes that take over the engine cannot reach: "files" and so on; nothing, unless it says."""
+        return frozenset()
 
     @abstractmethod
     def check(self, ciphertext: Bytes) -> SealCiphertext:

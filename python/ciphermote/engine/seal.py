@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations_with_replacement, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ciphermote import seal_bytes
 from ciphermote.engine import Bytes, Engine, Progress, check_reading, describe_content
@@ -30,8 +30,9 @@ from ciphermote.errors import CiphermoteError, EngineError, MismatchError
 from ciphermote.labels import check_key, detach
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
-from ciphermote.seal_bytes import Scheme, SealCiphertext
+from ciphermote.seal_bytes import Scheme, SchemeOptions, SealCiphertext
 
+_T = TypeVar("_T")
 _WORKER = Path(__file__).with_name("worker.py")
 _CLOSE_SECONDS = 5.0
 _ADD_BATCH = 16
@@ -65,11 +66,11 @@ class _Worker:
         except OSError as error:
             raise EngineError(f"The SEAL worker process cannot start: {error.strerror}.") from None
         try:
-            confined = self._reply()[0].get("confined")
+            confined = self._reply()[0]["confined"]
             self.confined = frozenset({FILES, TRUNCATION, TCP, PROCESSES}.intersection(confined))
         except BaseException as error:
             self.close()
-            if isinstance(error, TypeError):
+            if isinstance(error, KeyError | TypeError):
                 raise self._nonsense() from None
             raise
 
@@ -182,7 +183,7 @@ class SealEngine(Engine):
         self.parms = parms
         self.plain_modulus = plain_modulus
         self._bare = bare
-        self._scheme = {
+        self._scheme: SchemeOptions = {
             "scheme": Scheme.BFV if plain_modulus else Scheme.CKKS,
             "plain_modulus": plain_modulus,
         }
@@ -246,7 +247,7 @@ class SealEngine(Engine):
         check_key("the ciphertext", found.key_id, "the evaluation keys", wanted, bare=self._bare)
         return found
 
-    def _run(self, task: Callable[[_Worker], Any]) -> Any:
+    def _run(self, task: Callable[[_Worker], _T]) -> _T:
         """Run task on the next idle worker."""
         if self._closed:
             raise EngineError("The SEAL engine is closed: open a new one.")
