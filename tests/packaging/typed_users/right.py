@@ -1,0 +1,39 @@
+"""A program that type checkers accept: what an owner and a server do, and what each step gives."""
+
+from pathlib import Path
+from typing import assert_type
+
+import ciphermote
+import numpy as np
+from ciphermote import bfv, ckks
+from ciphermote.adapter import adapt
+from ciphermote.engine import Engine, open_engine
+from ciphermote.errors import CiphermoteError, FrameError
+from ciphermote.inference import LinearModel, plan_linear
+from ciphermote.keys import GALOIS_FILE, KeyStore
+from ciphermote.parameters import ParameterSet, by_name
+from numpy.typing import NDArray
+
+
+def make_keys(folder: Path, model: LinearModel) -> KeyStore:
+    parameters = assert_type(by_name("n4096_q26x3_p27"), ParameterSet)
+    plan = plan_linear(model, parameters, 2.0**25)
+    return KeyStore.create(folder, parameters, galois_steps=plan.rotation_steps)
+
+
+def score(keys: KeyStore, model: LinearModel, frames: bytes) -> bytes:
+    reading = assert_type(adapt(frames, keys.parameters, keys.key_id), bytes)
+    with open_engine(keys.parameters, galois_keys=keys.public_bytes(GALOIS_FILE)) as engine:
+        assert_type(engine, Engine)
+        assert_type(engine.confined, frozenset[str])
+        return engine.linear(reading, model, feature_bound=60)
+
+
+def read(keys: KeyStore, scores: bytes, sums: bytes) -> NDArray[np.float64]:
+    try:
+        integers = bfv.decrypt(sums, keys.secret(), 40961).slots()
+    except FrameError as error:
+        raise CiphermoteError(f"{ciphermote.__version__}: {error}") from error
+    assert_type(integers, NDArray[np.int64])
+    assert_type(ckks.expand_seed(keys.parameters, 1, bytes(64), 1), NDArray[np.uint32])
+    return assert_type(ckks.decrypt(scores, keys.secret()).slots(), NDArray[np.float64])

@@ -1,0 +1,22 @@
+"""A program that type checkers refuse: each comment names the error that its line must have."""
+
+from pathlib import Path
+
+import ciphermote
+from ciphermote import _core, ckks
+from ciphermote.adapter import adapt
+from ciphermote.engine import open_engine
+from ciphermote.inference import LinearModel
+from ciphermote.keys import KeyStore
+from ciphermote.parameters import by_name
+
+
+def use(keys: KeyStore, model: LinearModel, frames: bytes) -> str:
+    print(ciphermote.encrpyt)  # error: attr-defined
+    by_name(4096)  # error: arg-type
+    adapt(Path("frames.bin"), keys.parameters, keys.key_id)  # error: arg-type
+    adapt(frames, keys.key_id, keys.parameters)  # error: arg-type
+    with open_engine(keys.parameters, galios_keys=frames) as engine:  # error: call-arg
+        engine.linear(frames)  # error: call-arg
+    _core.crc32c("frames")  # error: arg-type
+    return ckks.decrypt(frames, keys.secret()).slots()  # error: return-value
