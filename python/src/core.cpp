@@ -432,7 +432,7 @@ class Device
     {
         const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
         cm_flat_public_key flat = flat_public_key(params, public_key);
-        const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat};
+        const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat, nullptr};
         return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
             return cm_ckks_encrypt_asymmetric(&device_, &key, &values, arena, bytes, emitter);
         });
@@ -457,7 +457,7 @@ class Device
     {
         const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
         cm_flat_public_key flat = flat_public_key(params, public_key);
-        const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat};
+        const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat, nullptr};
         return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
             return cm_bfv_encrypt_asymmetric(&device_, &key, &values,
                                              ntt_form ? CM_DOMAIN_NTT : CM_DOMAIN_COEFFICIENTS, arena, bytes,

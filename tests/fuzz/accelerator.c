@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         public_key[i] = i * 65537u;
     }
     cm_flat_public_key flat = {public_key, FUZZ_N};
-    const cm_public_key public = {&cm_n1024_q26, 1, cm_flat_public_key_polynomial, &flat};
+    const cm_public_key public = {&cm_n1024_q26, 1, cm_flat_public_key_polynomial, &flat, NULL};
     const cm_ckks_values readings = {.data = values,
                                      .count = 4,
                                      .number = CM_FLOAT32,
