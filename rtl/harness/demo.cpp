@@ -40,22 +40,6 @@ bool with_accelerator = false;
 std::vector<uint32_t> key_words;
 cm_flat_public_key flat_key = {nullptr, static_cast<uint32_t>(N)};
 
-cm_status nothing_to_begin(cm_emitter *, const cm_ciphertext_info *)
-{
-    return CM_OK;
-}
-
-cm_status keep_key(cm_emitter *, unsigned component, unsigned prime, unsigned, const uint32_t *residues)
-{
-    std::copy(residues, residues + N, key_words.begin() + static_cast<ptrdiff_t>((2 * prime + component) * N));
-    return CM_OK;
-}
-
-cm_status nothing_to_end(cm_emitter *)
-{
-    return CM_OK;
-}
-
 void must(cm_status status)
 {
     if (status != CM_OK) {
@@ -67,18 +51,15 @@ void must(cm_status status)
 void make_key(cm_device &device)
 {
     static uint8_t ternary[CM_TERNARY_BYTES(N)];
-    alignas(8) static uint8_t arena[CM_PUBLIC_KEY_ARENA_BYTES(N)];
+    const uint8_t seed[CM_SEED_BYTES] = {1};
     uint64_t key_id = 0;
-    key_words.resize(2 * PARAMS.key_primes * N);
+    key_words.resize(2 * PARAMS.data_primes * N);
     flat_key.residues = key_words.data();
-    cm_emitter emitter{};
-    emitter.begin = nothing_to_begin;
-    emitter.residues = keep_key;
-    emitter.end = nothing_to_end;
-    emitter.expands_seed = true;
     must(cm_device_make_secret_key(&device, &PARAMS, ternary, &key_id));
-    must(cm_device_emit_public_key(&device, &PARAMS, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
-                                   &emitter));
+    for (unsigned i = 0; i < PARAMS.data_primes; i++) {
+        uint32_t *const p0 = key_words.data() + 2 * i * N;
+        must(cm_zero_encryption(&PARAMS, ternary, seed, i, p0, p0 + N));
+    }
 }
 
 int append(void *context, const uint8_t *bytes, size_t length)
