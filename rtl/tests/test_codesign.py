@@ -3,7 +3,7 @@ come out the same, and packets that get lost or garbled change nothing."""
 
 import subprocess
 
-from verilated import core_tests
+from verilated import core_tests, demo
 
 
 def passed(program, lost):
@@ -24,3 +24,9 @@ def test_pinned_ciphertexts_at_1024():
 def test_pinned_ciphertexts_at_4096():
     shape = {"LOG2_N": 12, "WIDTH": 27, "LOG2_UNITS": 3, "LOG2_BEAT": 2, "DEEP": 0, "GENERATE": 1}
     assert "opened again 0 times" in passed(core_tests("n4096", shape, every=3), lost=0)
+
+
+def test_the_demo_sends_the_same_bytes_with_the_accelerator_and_without():
+    done = subprocess.run([demo("n1024_u64_s128")], capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "the same both ways" in done.stdout
