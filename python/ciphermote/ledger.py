@@ -89,7 +89,11 @@ class CounterLedger:
                 if not self._path.exists():
                     _create(self._path)
                 self._database = _connect(self._path)
-                self._check()
+                try:
+                    self._check()
+                except BaseException:
+                    self._database.close()  # or a statement cut short keeps its lock
+                    raise
 
     def __enter__(self) -> Self:
         return self
@@ -208,7 +212,11 @@ class CounterLedger:
 def _connect(path: str | Path) -> sqlite3.Connection:
     """Transactions are begun by hand, and are on the disk, directory and all, when they have ended."""
     database = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None)
-    database.execute("PRAGMA synchronous = EXTRA")
+    try:
+        database.execute("PRAGMA synchronous = EXTRA")
+    except BaseException:
+        database.close()
+        raise
     return database
 
 

@@ -324,3 +324,26 @@ def test_the_ledger_lies_where_one_says(keys: Path, frames: Path, tmp_path: Path
     shutil.rmtree(tmp_path / "out")
     assert "damaged" in run("adapt", keys, frames, "-o", tmp_path / "out", code=1)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 100, b""])
+def test_a_ledger_that_is_refused_is_closed(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An open one could keep a lock, for which the next waits a minute."""
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def recorded(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(connect(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", recorded)
+    path = tmp_path / "some.ledger"
+    path.write_bytes(content)
+    with pytest.raises(KeyFileError):
+        CounterLedger(path)
+    assert opened
+    for database in opened:
+        with pytest.raises(sqlite3.ProgrammingError):
+            database.execute("SELECT 1")
