@@ -400,6 +400,19 @@ static void constants_found_from_a_prime_are_those_of_its_table(void)
     }
 }
 
+/* Of half the degree: its root has half the order, and its table half the entries. */
+static void a_table_of_another_degree_is_not_taken(void)
+{
+    cm_prime smaller;
+    cm_prime right;
+    cm_prime found;
+    CHECK(cm_prime_init(&smaller, 40961, 10, NULL) && cm_prime_init(&right, 40961, 11, NULL));
+    const cm_root *const none = NULL;
+    const cm_root_table tables[] = {{40961, smaller.psi, none}, {0, 0, none}};
+    CHECK(cm_prime_init(&found, 40961, 11, tables));
+    CHECK_BYTES(&found, &right, sizeof found);
+}
+
 static void quotients_are_those_of_division(void)
 {
     static const uint32_t divisors[] = {1, 2, 3, 40961, 0x7FFFFFFFu, 0x80000000u, UINT32_MAX};
@@ -429,6 +442,7 @@ static void numbers_without_a_transform_have_no_constants(void)
 void test_ring(void)
 {
     RUN(constants_found_from_a_prime_are_those_of_its_table);
+    RUN(a_table_of_another_degree_is_not_taken);
     RUN(quotients_are_those_of_division);
     RUN(numbers_without_a_transform_have_no_constants);
     RUN(transform_evaluates_at_the_odd_powers_of_psi);

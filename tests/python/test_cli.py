@@ -557,42 +557,27 @@ def test_a_demo_without_its_packages_says_how_to_get_them(run: Run, monkeypatch:
     assert "make demo" in run("demo", code=1)
 
 
-def integers_of(sensor: Sensor, values: list[int], encoding: int, plain_modulus: int) -> bytes:
-    """BFV frames under the secret key; encoding: 1 for slots, 2 for coefficients."""
+def adapted_integers(house: Path, folder: Path, run: Run, encoding: int, plain_modulus: int) -> Path:
+    """21, 22 and 23 of BFV under the secret key, as adapt writes them; encoding: 1 for slots, 2 for
+    coefficients."""
+    sensor = sensor_of(house, folder, run, "symmetric")
     secret = sensor.provisioned.secret_key
     assert secret is not None
-    return sensor.device.encrypt_bfv_symmetric(
-        core_params(PARMS),
-        secret.packed,
-        sensor.provisioned.key_id,
-        CHACHA20,
-        np.array(values, dtype=np.uint16),
-        plain_modulus,
-        encoding,
-        16,
-        True,
-        "frames",
-    )
+    values = np.array([21, 22, 23], dtype=np.uint16)
+    key = (secret.packed, sensor.provisioned.key_id, CHACHA20)
+    form = (plain_modulus, encoding, 16, True, "frames")
+    frames, ciphertext = folder / "frames.bin", folder / "integers.ct"
+    frames.write_bytes(sensor.device.encrypt_bfv_symmetric(core_params(PARMS), *key, values, *form))
+    options = ("--plain-modulus", plain_modulus, "--ledger", folder / "ledger")
+    run("adapt", house / "keys", frames, "-o", ciphertext, *options)
+    return ciphertext
 
 
 @pytest.mark.parametrize(("encoding", "places"), [(1, "slots"), (2, "coefficients")])
 def test_integers_are_shown_where_their_sender_put_them_and_not_elsewhere(
     house: Path, tmp_path: Path, run: Run, encoding: int, places: str
 ) -> None:
-    sensor = sensor_of(house, tmp_path, run, "symmetric")
-    frames, ciphertext = tmp_path / "frames.bin", tmp_path / "integers.ct"
-    frames.write_bytes(integers_of(sensor, [21, 22, 23], encoding, 40961))
-    run(
-        "adapt",
-        house / "keys",
-        frames,
-        "-o",
-        ciphertext,
-        "--plain-modulus",
-        40961,
-        "--ledger",
-        tmp_path / "ledger",
-    )
+    ciphertext = adapted_integers(house, tmp_path, run, encoding, 40961)
     said = run("decrypt", house / "keys", ciphertext, code=1)
     assert "say --as slots or --as coefficients" in said
     shown = run("decrypt", house / "keys", ciphertext, "--as", places, "--count", 3, "--json")
@@ -600,20 +585,7 @@ def test_integers_are_shown_where_their_sender_put_them_and_not_elsewhere(
 
 
 def test_a_modulus_without_slots_leaves_no_choice(house: Path, tmp_path: Path, run: Run) -> None:
-    sensor = sensor_of(house, tmp_path, run, "symmetric")
-    frames, ciphertext = tmp_path / "frames.bin", tmp_path / "integers.ct"
-    frames.write_bytes(integers_of(sensor, [21, 22, 23], 2, 1000))
-    run(
-        "adapt",
-        house / "keys",
-        frames,
-        "-o",
-        ciphertext,
-        "--plain-modulus",
-        1000,
-        "--ledger",
-        tmp_path / "ledger",
-    )
+    ciphertext = adapted_integers(house, tmp_path, run, 2, 1000)
     assert json.loads(run("decrypt", house / "keys", ciphertext, "--json"))["values"][:4] == [21, 22, 23, 0]
     assert "has no slots" in run("decrypt", house / "keys", ciphertext, "--as", "slots", code=1)
 

@@ -5,8 +5,9 @@
  * of your own with -DCM_CONFIG_FILE='"my_config.h"', which is read first; its value is a plain number or a name from this file.
  * Options given nowhere take the defaults below. Combinations that cannot work stop the build with a sentence.
  *
- * An application sees the options of its library: an installed library carries them in build.h, and where both are compiled from
- * source, both get the same flags. If they differ in what changes a size or a layout, files that call the library do not link: symbols.h.
+ * An application sees the options of its library: an installed library carries them in build.h, and where
+ * both are compiled from source, both get the same flags. If they differ in what changes a size or a layout,
+ * files that call the library do not link: symbols.h.
  */
 #ifndef CIPHERMOTE_CONFIG_H
 #define CIPHERMOTE_CONFIG_H
@@ -39,9 +40,9 @@
  * CM_CONFIG_PRESET            A bundle of the options below for encryption at 31 bits; an option given by itself still wins.
  *                      CM_CONFIG_PRESET_TINY      least RAM: eighths of a polynomial, noise sampled anew for each
  *                      CM_CONFIG_PRESET_BALANCED  quarters, stored noise, check sums by words
- *                      CM_CONFIG_PRESET_FAST      least time within 37 KB at n = 4096: halves, stored noise, check sums by words, and in
- *                                          flash the slots' order, the transformed secret key and, for assembly, the
- *                                          transform's roots
+ *                      CM_CONFIG_PRESET_FAST      least time within 37 KB at n = 4096: halves, stored noise, check
+ *                                          sums by words, and in flash the slots' order, the transformed secret key
+ *                                          and, for assembly, the transform's roots
  *                      Where there is assembly for the target, set CM_CONFIG_ASM beside it: it more than halves the time.
  *                      Default: none of them (CM_CONFIG_PRESET_NONE).
  */
@@ -73,7 +74,7 @@
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
 #endif
-/* Whether the slots' order is a const table, of 2^CM_CONFIG_MAX_LOG2_N bytes for that n and all smaller ones, or computed. */
+/* Whether the slots' order is a const table (2^CM_CONFIG_MAX_LOG2_N bytes, for that n and all smaller ones) or computed. */
 #define CM_SLOT_ORDER_TABLE (CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST)
 
 /*
@@ -137,9 +138,9 @@
 #endif
 
 /*
- * CM_CONFIG_SEAL_XOFS         1: beside ChaCha20, offer SHAKE256 and BLAKE2Xb for the public half of a symmetric ciphertext: SEAL expands
- *                      their seeds itself. ChaCha20 is always there: it is the fastest, and every secret stream uses it.
- *                      Default: 1, but 0 with CM_CONFIG_SMALL.
+ * CM_CONFIG_SEAL_XOFS         1: beside ChaCha20, offer SHAKE256 and BLAKE2Xb for the public half of a
+ *                      symmetric ciphertext: SEAL expands their seeds itself. ChaCha20 is always there: it is
+ *                      the fastest, and every secret stream uses it. Default: 1, but 0 with CM_CONFIG_SMALL.
  */
 #ifndef CM_CONFIG_SEAL_XOFS
 #if CM_CONFIG_SMALL
@@ -208,8 +209,8 @@
 #endif
 
 /*
- * Where noise is not stored, how many of its coefficients a symmetric encryption samples once and keeps all the same, a byte each: on
- * AVR, what RAM is left buys time.
+ * Where noise is not stored, how many of its coefficients a symmetric encryption samples once and keeps all
+ * the same, a byte each: on AVR, what RAM is left buys time.
  */
 #if defined(__AVR__) && !CM_CONFIG_STORE_NOISE
 #define CM_KEPT_NOISE (CM_CONFIG_MAX_LOG2_N == 10 ? 128 : 256)
@@ -230,9 +231,10 @@
 #endif
 
 /*
- * CM_CONFIG_ACCELERATOR       1: whole rings are transformed and multiplied by the hardware of rtl/ (accelerator.h); the application
- *                      provides cm_accelerator_for. An asymmetric encryption hands its two products over as one call, and takes 4n
- *                      bytes more. Assembly for the ring (CM_CONFIG_ASM) is not used then. Default: 0.
+ * CM_CONFIG_ACCELERATOR       1: whole rings are transformed and multiplied by the hardware of rtl/
+ *                      (accelerator.h); the application provides cm_accelerator_for. An asymmetric encryption
+ *                      hands its two products over as one call, and takes 4n bytes more. Assembly for the
+ *                      ring (CM_CONFIG_ASM) is not used then. Default: 0.
  */
 #ifndef CM_CONFIG_ACCELERATOR
 #define CM_CONFIG_ACCELERATOR 0
@@ -247,7 +249,8 @@
 /*
  * CM_CONFIG_ASM               1: use hand-written assembly where the library has some for the target; the build must then
  *                      also compile core/src/<room>/arch/<target>/<file>.S. Results are the same, bit for bit. Targets:
- *                      ARMv7E-M and ARMv8-M with DSP (Cortex-M4, M7, M33), AVR with a multiplier (ATmega). Default: 0 (portable C alone).
+ *                      ARMv7E-M and ARMv8-M with DSP (Cortex-M4, M7, M33); AVR with a multiplier (ATmega).
+ *                      Default: 0 (portable C alone).
  */
 #ifndef CM_CONFIG_ASM
 #define CM_CONFIG_ASM 0
@@ -255,7 +258,7 @@
 #if !CM_SWITCH(CM_CONFIG_ASM)
 #error "CM_CONFIG_ASM must be 0 or 1."
 #endif
-/* ARMv8-M with the DSP extension runs ARMv7E-M's assembly. Cortex-A and -R have such instructions too, under other rules. */
+/* ARMv8-M with the DSP extension runs ARMv7E-M's assembly; cores that are not of the M profile do not. */
 #if CM_CONFIG_ASM && \
     (defined(__ARM_ARCH_7EM__) || \
      (defined(__ARM_FEATURE_DSP) && defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'))
@@ -298,11 +301,12 @@
 #endif
 
 /*
- * CM_CONFIG_NTT_ROOTS         1: the number-theoretic transform takes its roots of unity from the tables that a key brings (keys.h): 8n
- *                      bytes of flash a prime, which `ciphermote provision` writes. For a key without them they are computed, in
- *                      portable C. 0: they are computed for each transform, in assembly where there is some.
- *                      Results are the same. Default: 1 with CM_CONFIG_PRESET_FAST where ARMv7E-M's assembly is used, else 0: portable C
- *                      is slower with tables.
+ * CM_CONFIG_NTT_ROOTS         1: the number-theoretic transform takes its roots of unity from the tables that
+ *                      a key brings (keys.h): 8n bytes of flash a prime, which `ciphermote provision` writes.
+ *                      For a key without them they are computed, in portable C. 0: they are computed for each
+ *                      transform, in assembly where there is some. Results are the same. Default: 1 with
+ *                      CM_CONFIG_PRESET_FAST where ARMv7E-M's assembly is used, else 0: portable C is slower
+ *                      with tables.
  */
 #ifndef CM_CONFIG_NTT_ROOTS
 #if CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST && CM_ARMV7EM

@@ -5,7 +5,8 @@
  * NTT form (ciphermote.returning.device_frames on the gateway puts them so): the products with the secret are made as
  * the residues arrive, and what is left of a tile goes into sums of a few bytes a coefficient. Every field of a frame is checked
  * before it is used; any fault ends the decryption with a status and a wiped arena, and there is no half answer.
- * The arena is lent from begin to end: if anything else uses it from its start meanwhile, the decryption ends in CM_ERR_ARENA.
+ * The arena is lent from begin to end: if anything else uses it from its start meanwhile, the decryption ends
+ * in CM_ERR_ARENA.
  *
  *     cm_decryption decryption;
  *     cm_frame_reader frames;
@@ -88,9 +89,10 @@ typedef struct cm_bfv_expected {
     ((size_t)(n) / 8u * (sums) + CM_DECRYPT_TILE_BYTES(n, log2_tiles) + CM_DECRYPT_WORKSPACE_BYTES)
 
 /*
- * Expect a BFV ciphertext under this key. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_PLAIN_MODULUS, CM_ERR_ARENA; the decryption
- * takes nothing then, and answers all that follows with the same status. Else the frame reader from now on returns CM_ERR_FRAME_FOREIGN if a frame is of another
- * key or kind than expected, or of another ciphertext than the first, and CM_ERR_FRAME_ORDER if it is not the next one.
+ * Expect a BFV ciphertext under this key. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_PLAIN_MODULUS, CM_ERR_ARENA;
+ * the decryption takes nothing then, and answers all that follows with the same status. Else the frame reader
+ * from now on returns CM_ERR_FRAME_FOREIGN if a frame is of another key or kind than expected, or of another
+ * ciphertext than the first, and CM_ERR_FRAME_ORDER if it is not the next one.
  */
 CM_MUST_CHECK cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm_secret_key *key,
                                              const cm_bfv_expected *expected, void *arena, size_t arena_bytes);
@@ -98,8 +100,9 @@ CM_MUST_CHECK cm_status cm_bfv_decrypt_begin(cm_decryption *decryption, const cm
 /*
  * After the last frame: n values lie at the arena's start, of the number expected (batching: two rows of n/2), and all else
  * in it is wiped. The status of the first fault, if there was one; CM_ERR_FRAME_SHORT if frames are missing.
- * A ciphertext of another key under this key's id, or one whose noise is spent, gives numbers without meaning and CM_OK: all
- * numbers below t are possible results. (The owner's toolkit, which has all primes, measures the noise and refuses it.)
+ * A ciphertext of another key under this key's id, or one whose noise is spent, gives numbers without meaning
+ * and CM_OK: all numbers below t are possible results. (The owner's toolkit, which has all primes, measures
+ * the noise and refuses it.)
  */
 CM_MUST_CHECK cm_status cm_bfv_decrypt_end(cm_decryption *decryption);
 
@@ -128,9 +131,9 @@ CM_MUST_CHECK cm_status cm_bfv_noise_budget(cm_decryption *decryption, unsigned 
  * residues at further primes are checked and left out, which changes no value as long as largest times the ciphertext's
  * scale is below a quarter of the product of the primes in use. A ciphertext for which it is not is refused (CM_ERR_SCALE).
  *
- * A slot that comes out beyond twice largest is refused too (CM_ERR_VALUE_RANGE): so is what another key encrypted. A value,
- * encrypted or computed, beyond half the product of the primes in use over the scale wraps around it, and may come to lie within:
- * choose largest for the result, not for what was encrypted.
+ * A slot that comes out beyond twice largest is refused too (CM_ERR_VALUE_RANGE): so is what another key
+ * encrypted. A value, encrypted or computed, beyond half the product of the primes in use over the scale
+ * wraps around it, and may come to lie within: choose largest for the result, not for what was encrypted.
  */
 typedef struct cm_ckks_expected {
     cm_slots slots; /* as the sender's: nothing in a ciphertext tells, and real ones lack the imaginary parts */

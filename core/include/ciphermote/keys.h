@@ -38,10 +38,10 @@ typedef struct cm_public_key {
     const cm_params *params;
     uint64_t key_id;
     /*
-     * n residues, NTT form, of one component (0 or 1) at one data prime, or null if they cannot be had; never in the arena. Four
-     * zeros in front count as none; components that are exchanged or equal, or those of another set, look as good as the
-     * right ones. They must stay valid until the call after the next one, so that a device may keep its key outside its
-     * memory, a prime at a time.
+     * n residues, NTT form, of one component (0 or 1) at one data prime, or null if they cannot be had; never
+     * in the arena. Four zeros in front count as none; components that are exchanged or equal, or those of
+     * another set, look as good as the right ones. They must stay valid until the call after the next one, so
+     * that a device may keep its key outside its memory, a prime at a time.
      */
     const uint32_t *(*polynomial)(void *context, unsigned component, unsigned prime);
     void *context;

@@ -39,8 +39,8 @@ typedef struct cm_root {
 } cm_root;
 
 /*
- * The roots of rings modulo a prime of a set, or modulo BFV's plain modulus: psi^bitrev(i) for i = 0 .. n - 1, bits reversed
- * over log2 n; entry 0 is unused. `ciphermote provision` writes them beside keys (CM_CONFIG_NTT_ROOTS).
+ * The roots of rings modulo a prime of a set, or modulo BFV's plain modulus: n of them, psi^bitrev(i), bits
+ * reversed over log2 n; entry 0 is unused. `ciphermote provision` writes them beside keys (CM_CONFIG_NTT_ROOTS).
  */
 typedef struct cm_root_table {
     uint32_t q; /* 0 behind the last table */

@@ -14,7 +14,8 @@
 #define cm_slots_restore CM_SYMBOL(cm_slots_restore)
 
 /*
- * n coefficients below t, as numbers of one width, become n slots below t of another, no wider, in place. ring is the whole one modulo t.
+ * n coefficients below t, as numbers of one width, become n slots below t of another, no wider, in place.
+ * ring is the whole one modulo t.
  */
 void cm_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cm_ring *ring);
 

@@ -41,6 +41,12 @@ static uint32_t negated_inverse(uint32_t q)
     return 0u - inverse;
 }
 
+/* Whether x^n = -1, for x in Montgomery form. */
+static bool negates_one(uint32_t root, const cm_prime *prime, unsigned log2_n)
+{
+    return cm_montgomery_power(root, (uint32_t)1 << log2_n, prime) == prime->q - prime->r1;
+}
+
 /*
  * An x, in Montgomery form, with x^n = -1, or 0 if q is no prime. The power (q - 1) / 2n of any non-residue is one, and the
  * least non-residue of a prime below 2^27 is at most 67 (sequence A000229 of the OEIS). A composite q has none: modulo each
@@ -52,7 +58,7 @@ static uint32_t some_root(const cm_prime *prime, unsigned log2_n)
     for (uint32_t base = 2; base <= 67; base++) {
         const uint32_t element = cm_montgomery_residue(base, prime->r2, prime);
         const uint32_t root = cm_montgomery_power(element, (prime->q - 1u) >> (log2_n + 1u), prime);
-        if (cm_montgomery_power(root, (uint32_t)1 << log2_n, prime) == prime->q - prime->r1) {
+        if (negates_one(root, prime, log2_n)) {
             return root;
         }
     }
@@ -86,8 +92,8 @@ static uint32_t doubled(uint32_t x, unsigned bits, uint32_t q)
 static uint32_t find_root(const cm_prime *prime, unsigned log2_n, const cm_root_table *tables)
 {
     const cm_root_table *table = cm_root_table_for(tables, prime->q);
-    if (table) {
-        return table->psi;
+    if (table && negates_one(cm_montgomery_residue(table->psi, prime->r2, prime), prime, log2_n)) {
+        return table->psi; /* else the tables are of another degree */
     }
     const uint32_t root = some_root(prime, log2_n);
     return root == 0 ? 0 : smallest_root(root, prime, log2_n);

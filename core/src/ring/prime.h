@@ -20,7 +20,10 @@ static inline uint32_t cm_inverse_degree(uint32_t q, unsigned log2_n)
     return q - ((q - 1u) >> log2_n);
 }
 
-/* False, and prime undefined, unless q is a prime below 2^27 and 1 mod 2n. Time depends on q and n, and whether a table has psi. */
+/*
+ * False, and prime undefined, unless q is a prime below 2^27 and 1 mod 2n. psi comes from the table for q, if tables have one
+ * for this degree. Time depends on q and n, and on whether they do.
+ */
 bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n, const cm_root_table *tables);
 
 /*

@@ -44,7 +44,10 @@
 #endif
 #define CM_MAX_TILES (1 << CM_MAX_LOG2_TILES)
 
-/* A twiddle, as the back-ends take it: from a table, or in Montgomery form (times 2^32 mod q), signed and below q in magnitude. */
+/*
+ * A twiddle, as the back-ends take it: from a table, or in Montgomery form (times 2^32 mod q), signed and below q in
+ * magnitude.
+ */
 #if CM_CONFIG_NTT_ROOTS
 typedef cm_root cm_twiddle;
 #else

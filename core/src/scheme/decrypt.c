@@ -60,8 +60,8 @@ static uint32_t mark_of(const cm_decryption *decryption)
 }
 
 /*
- * The arena's first word is the mark until the first tile is added up, and sums after that: whoever else used the arena began
- * there, or reached the workspace behind.
+ * The arena's first word is the mark until the first tile is added up, and sums after that: whoever else used
+ * the arena began there, or reached the workspace behind.
  */
 static void keep_first(const cm_decryption *decryption, const layout *parts)
 {

@@ -1,9 +1,10 @@
 /*
  * What a back-end (vector unit, hand-written assembly, an accelerator on a bus) may take over from portable C.
  *
- * A back-end defines CM_ARCH_HEADER (a header that declares `extern const cm_arch ...` and defines CM_ARCH to it); for one that
- * takes whole products, set CM_CONFIG_ACCELERATOR too. Without such a header, the library's own for the hardware of rtl/ is taken with CM_CONFIG_ACCELERATOR, and the one for the target, where
- * there is one, with CM_CONFIG_ASM.
+ * A back-end defines CM_ARCH_HEADER (a header that declares `extern const cm_arch ...` and defines CM_ARCH to
+ * it); for one that takes whole products, set CM_CONFIG_ACCELERATOR too. Without such a header, the library's
+ * own for the hardware of rtl/ is taken with CM_CONFIG_ACCELERATOR, and the one for the target, where there
+ * is one, with CM_CONFIG_ASM.
  * Every entry may be null, and every call may decline by returning 0; the portable code then does the work. A call
  * that returns 1 has produced exactly what the portable code would: same bounds, same residues, bit for bit
  * (lazy outputs may differ by multiples of q). tests/vectors holds every back-end to that.
