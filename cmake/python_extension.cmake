@@ -1,12 +1,19 @@
-# The extension module ciphermote._core: python/src/module.cpp with the C library inside.
+# The extension modules: ciphermote._core, and ciphermote_testing for the tests alone, which no wheel has.
 enable_language(CXX)
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
 execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
                 OUTPUT_STRIP_TRAILING_WHITESPACE OUTPUT_VARIABLE nanobind_ROOT COMMAND_ERROR_IS_FATAL ANY)
 find_package(nanobind CONFIG REQUIRED)
 
-nanobind_add_module(_core NB_STATIC python/src/module.cpp)
-target_compile_features(_core PRIVATE cxx_std_17)
-target_include_directories(_core PRIVATE core/src)
-target_link_libraries(_core PRIVATE ciphermote::ciphermote)
+function(add_python_module name source)
+  nanobind_add_module(${name} NB_STATIC ${source})
+  target_compile_features(${name} PRIVATE cxx_std_17)
+  target_include_directories(${name} PRIVATE core/src)
+  target_link_libraries(${name} PRIVATE ciphermote::ciphermote)
+endfunction()
+
+add_python_module(_core python/src/module.cpp)
 install(TARGETS _core LIBRARY DESTINATION ciphermote COMPONENT python)
+
+add_python_module(ciphermote_testing python/src/testing.cpp)
+install(TARGETS ciphermote_testing LIBRARY DESTINATION . COMPONENT python_testing)

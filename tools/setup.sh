@@ -83,10 +83,12 @@ install_requirements()
     "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$2"
 }
 
+# With the module that the tests use.
 install_package()
 {
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-        --config-settings=build-dir=build/python --editable .
+        --config-settings=build-dir=build/python --config-settings='build.targets=_core;ciphermote_testing' \
+        --config-settings='install.components=python;python_testing' --editable .
 }
 
 install_python()

@@ -8,9 +8,6 @@ from collections.abc import Callable, Sequence
 import numpy
 from numpy.typing import NDArray
 
-class StatusError(RuntimeError):
-    pass
-
 class Params:
     """A parameter set as the C library sees it."""
 
@@ -48,30 +45,6 @@ def zero_encryption(
     params: Params, ternary: bytes, seed: bytes, prime: int
 ) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32]]:
     """(c0, c1) of an encryption of zero at one prime, NTT form."""
-
-def encode(
-    params: Params,
-    values: NDArray[numpy.float32] | NDArray[numpy.int16] | NDArray[numpy.int32],
-    complex_slots: bool,
-    exponent: int,
-    log2_scale: int,
-    precision: int,
-) -> NDArray[numpy.int64]:
-    """The n coefficients of the encoded polynomial, int64."""
-
-def bfv_encode(
-    params: Params,
-    values: NDArray[numpy.int16] | NDArray[numpy.int32] | NDArray[numpy.uint16] | NDArray[numpy.uint32],
-    plain_modulus: int,
-    encoding: int,
-    width: int,
-) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32]]:
-    """
-    (the n coefficients of the encoded polynomial, round(q m / t) at each data prime), uint32.
-    """
-
-def derive_seeds(secret: bytes, randomness: bytes, counter: int) -> tuple[bytes, bytes]:
-    """(public seed, secret seed)."""
 
 def crc32c(data: bytes, crc: int = 0) -> int:
     """The CRC-32C of bytes, continuing from crc."""
@@ -141,11 +114,6 @@ class Device:
         ntt_form: bool,
         format: str,
     ) -> bytes: ...
-    def make_secret_key(self, params: Params) -> tuple[bytes, int]:
-        """(packed ternary, key id)."""
-
-    def emit_public_key(self, params: Params, ternary: bytes, key_id: int, xof: int) -> bytes:
-        """The frames of a public key."""
 
 def write_frame(
     params: Params,
@@ -162,74 +130,12 @@ def write_frame(
 ) -> bytes:
     """A frame of a ciphertext of two components in NTT form."""
 
-class Decryption:
-    """A device's decryption of one ciphertext."""
-
-    @staticmethod
-    def bfv(
-        params: Params,
-        ternary: bytes,
-        key_id: int,
-        plain_modulus: int,
-        batch: bool,
-        number: int,
-        sums: int,
-        log2_tiles: int,
-    ) -> Decryption: ...
-    @staticmethod
-    def ckks(
-        params: Params,
-        ternary: bytes,
-        key_id: int,
-        complex_slots: bool,
-        precision: int,
-        number: int,
-        exponent: int,
-        log2_tiles: int,
-        largest: int,
-    ) -> Decryption: ...
-    @staticmethod
-    def bfv_noise(
-        params: Params, ternary: bytes, key_id: int, plain_modulus: int, log2_tiles: int
-    ) -> Decryption: ...
-    def feed(self, data: bytes) -> None:
-        """Take bytes of the stream of frames."""
-
-    def end(
-        self,
-    ) -> (
-        NDArray[numpy.float32]
-        | NDArray[numpy.int16]
-        | NDArray[numpy.int32]
-        | NDArray[numpy.uint16]
-        | NDArray[numpy.uint32]
-    ):
-        """The values."""
-
-    def end_shared(
-        self, device: Device, log2_noise: int
-    ) -> (
-        NDArray[numpy.float32]
-        | NDArray[numpy.int16]
-        | NDArray[numpy.int32]
-        | NDArray[numpy.uint16]
-        | NDArray[numpy.uint32]
-    ):
-        """The values of CKKS, flooded with noise."""
-
-    def noise_budget(self) -> int:
-        """In place of end, in bits: as secret as the key."""
-
-    @property
-    def arena(self) -> bytes:
-        """What the arena holds now, for tests."""
-
 class Frame:
     """A frame that passed every check."""
 
     def __init__(self, params: Params, data: bytes) -> None: ...
     def residues(self) -> NDArray[numpy.uint32]:
-        """uint32 residues; StatusError if one is not below its prime."""
+        """uint32 residues; FrameError if one is not below its prime."""
 
     @property
     def scheme(self) -> int: ...

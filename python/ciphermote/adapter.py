@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.ckks import expand_seed
-from ciphermote.core import STATUS_PARAMS, core_errors, core_params, status_of
-from ciphermote.errors import FrameError
+from ciphermote.core import core_params
+from ciphermote.errors import Error, FrameError
 from ciphermote.framing import HEADER_BYTES, MAGIC, FrameFinder, Gap
 from ciphermote.ledger import CounterLedger
 from ciphermote.parameters import ParameterSet
@@ -177,11 +177,10 @@ class FrameSet:
 def _in_coefficients(residues: NDArray[np.uint32], parameters: ParameterSet) -> NDArray[np.uint32]:
     """Polynomials [size, primes, n] out of NTT form."""
     params = core_params(parameters)
-    with core_errors():
-        rows = [
-            [_core.ntt_inverse(params, prime, row) for prime, row in enumerate(polynomial)]
-            for polynomial in residues
-        ]
+    rows = [
+        [_core.ntt_inverse(params, prime, row) for prime, row in enumerate(polynomial)]
+        for polynomial in residues
+    ]
     return np.array(rows, dtype=np.uint32)
 
 
@@ -193,7 +192,7 @@ def parse_frame(data: bytes, parameters: ParameterSet) -> tuple[FrameHeader, _co
     """Check the frame that data begins with, all but its residues. FrameError."""
     try:
         frame = _core.Frame(core_params(parameters), data)
-    except _core.StatusError as error:
+    except Error as error:
         raise FrameError(_refusal(error, data, parameters)) from None
     head = SetHeader(
         parameters,
@@ -212,17 +211,16 @@ def parse_frame(data: bytes, parameters: ParameterSet) -> tuple[FrameHeader, _co
     ), frame
 
 
-def _refusal(error: _core.StatusError, data: bytes, parameters: ParameterSet) -> str:
-    status, sentence = status_of(error)
-    if status == STATUS_PARAMS:
+def _refusal(error: Error, data: bytes, parameters: ParameterSet) -> str:
+    if error.status == "CM_ERR_PARAMS":
         found = int.from_bytes(data[_PARAMETERS_AT : _PARAMETERS_AT + 4], "little")
         return (
             f"The frame is of parameter set 0x{found:08x}, not of {parameters.name} "
             f"(0x{parameters.id:08x}): give the parameters that the device was provisioned with."
         )
     if len(data) < HEADER_BYTES or data[:2] != MAGIC:
-        return sentence
-    return _about(data) + sentence
+        return str(error)
+    return _about(data) + str(error)
 
 
 def _about(head: bytes) -> str:
@@ -341,7 +339,7 @@ class FrameReader:
         try:
             if _core.frame_length(core_params(self.parameters), head):
                 return _about(head) + "it is cut short, or its check sum does not match: have it sent again."
-        except _core.StatusError as error:
+        except Error as error:
             return _refusal(error, head, self.parameters)
         return (
             "There are a few bytes before a frame: something else writes to the link, or one was cut short."
@@ -432,8 +430,8 @@ class FrameReader:
             raise FrameError(self._twice(header))
         try:
             residues = frame.residues()
-        except _core.StatusError as error:
-            raise FrameError(f"Reading {header.set.counter}, {header.place}: {status_of(error)[1]}") from None
+        except FrameError as error:
+            raise FrameError(f"Reading {header.set.counter}, {header.place}: {error}") from None
         start = header.tile * len(residues)
         frames.residues[header.component, header.prime, start : start + len(residues)] = residues
         covered[:] = True

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
-from ciphermote.core import core_errors, core_params
+from ciphermote.core import core_params
 from ciphermote.errors import MismatchError, ParameterError, ValueRangeError
 from ciphermote.keys import SecretKey
 from ciphermote.labels import check_key
@@ -138,8 +138,7 @@ def expand_second(ciphertext: sb.SealCiphertext) -> NDArray[np.uint32]:
 
 def expand_seed(parameters: ParameterSet, xof: int, seed: bytes, primes: int) -> NDArray[np.uint32]:
     """uint32 [primes, n]: the uniform polynomial of a public seed; xof as in cm_xof_kind (1, 2 or 3)."""
-    with core_errors():
-        return _core.expand_seed(core_params(parameters), xof, seed, primes)
+    return _core.expand_seed(core_params(parameters), xof, seed, primes)
 
 
 def transformed(ciphertext: sb.SealCiphertext, primes: int) -> NDArray[np.uint32]:
@@ -148,11 +147,10 @@ def transformed(ciphertext: sb.SealCiphertext, primes: int) -> NDArray[np.uint32
     if ciphertext.ntt_form:
         return residues
     params = core_params(ciphertext.parms)
-    with core_errors():
-        rows = [
-            [_core.ntt_forward(params, i, np.ascontiguousarray(row)) for i, row in enumerate(polynomial)]
-            for polynomial in residues
-        ]
+    rows = [
+        [_core.ntt_forward(params, i, np.ascontiguousarray(row)) for i, row in enumerate(polynomial)]
+        for polynomial in residues
+    ]
     return np.array(rows, dtype=np.uint32)
 
 
@@ -176,8 +174,7 @@ def phase(ciphertext: sb.SealCiphertext, secret: SecretKey) -> NDArray[np.uint32
         total = residues[-1, i].astype(np.uint64)
         for polynomial in residues[-2::-1, i]:
             total = (total * s + polynomial) % q
-        with core_errors():
-            rows.append(_core.ntt_inverse(params, i, total.astype(np.uint32)))
+        rows.append(_core.ntt_inverse(params, i, total.astype(np.uint32)))
     return np.stack(rows)
 
 

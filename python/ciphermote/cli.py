@@ -24,7 +24,7 @@ from rich.text import Text
 from typer.core import TyperGroup
 
 from ciphermote import __version__, json_text
-from ciphermote.errors import CiphermoteError, FrameError, KeyFileError, MismatchError, ParameterError
+from ciphermote.errors import Error, FrameError, KeyFileError, MismatchError, ParameterError
 from ciphermote.files import MOST_FRAMES_BYTES, MOST_OBJECT_BYTES, read_bounded
 from ciphermote.parameters import (
     BUILTIN,
@@ -57,7 +57,7 @@ class _SentencesOnly(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except CiphermoteError as error:
+        except Error as error:
             _fail(str(error))
         except BrokenPipeError:
             raise  # Whoever reads our output has seen enough; typer ends quietly.
@@ -496,7 +496,7 @@ def _is_set(data: bytes) -> bool:
 
     try:
         parameters_from_dict(json_text.parse(data), "")
-    except (ValueError, CiphermoteError):
+    except (ValueError, Error):
         return False
     return True
 
@@ -770,13 +770,13 @@ def infer(
         output.mkdir(parents=True, exist_ok=True)
     failed: list[str] = []
     for path, target, result in zip(ciphertexts, targets, results, strict=True):
-        if isinstance(result, CiphermoteError):
+        if isinstance(result, Error):
             failed.append(f"{path}: {result}")
         else:
             _write(target, result, kind)
     if failed:
         more = f" ({len(failed) - 1} more failed.)" if len(failed) > 1 else ""
-        raise CiphermoteError(failed[0] + more)
+        raise Error(failed[0] + more)
     _say(
         f"{len(results)} encrypted score{'s are' if len(results) > 1 else ' is'} in {output}: the owner's "
         "to decrypt."
@@ -1045,7 +1045,7 @@ def demo() -> None:
 
         demonstration.run()
     except ModuleNotFoundError as error:
-        raise CiphermoteError(
+        raise Error(
             f"The demo needs {error.name}, which is not installed: run `make demo`, or pip install "
             "'ciphermote[demo]'."
         ) from None
@@ -1065,7 +1065,7 @@ def demo_client_aided() -> None:
 
         client_aided.run()
     except ModuleNotFoundError as error:
-        raise CiphermoteError(
+        raise Error(
             f"The demo needs {error.name}, which is not installed: run `make demo-client-aided`, or pip "
             "install 'ciphermote[demo]'."
         ) from None

@@ -4,19 +4,25 @@ There is one class for each thing a caller may want to handle apart, and no more
 """
 
 
-class CiphermoteError(Exception):
-    """Base of all; catch it to report any failure of this package to people."""
+class Error(Exception):
+    """Base of all; catch it to report any failure of this package to people.
+
+    status: the C library's name of it, such as "CM_ERR_SCALE" (core/include/ciphermote/status.h), if that is
+    what refused, or a device; else None.
+    """
+
+    status: str | None = None
 
 
-class ParameterError(CiphermoteError):
+class ParameterError(Error):
     """A parameter set, scale or computation that is invalid, insecure or impossible."""
 
 
-class ValueRangeError(CiphermoteError):
+class ValueRangeError(Error):
     """Values that cannot be encrypted: not finite, too many, or too large for scale, precision or modulus."""
 
 
-class FrameError(CiphermoteError):
+class FrameError(Error):
     """Bytes from outside that are no valid frame or ciphertext, or not the expected one."""
 
 
@@ -29,9 +35,29 @@ class ReplayError(FrameError):
     """A reading that came before, or is too old to tell."""
 
 
-class KeyFileError(CiphermoteError):
+class KeyFileError(Error):
     """A key file that is missing, damaged, of the wrong kind, or for other parameters."""
 
 
-class EngineError(CiphermoteError):
+class EngineError(Error):
     """An engine that is not available, failed, or cannot do what was asked."""
+
+
+_CLASSES: dict[str, type[Error]] = {
+    **dict.fromkeys(
+        ("CM_ERR_ARGUMENT", "CM_ERR_PARAMS", "CM_ERR_UNSUPPORTED", "CM_ERR_PLAIN_MODULUS", "CM_ERR_SCALE"),
+        ParameterError,
+    ),
+    "CM_ERR_SHARED_NOISE": ParameterError,
+    **dict.fromkeys(("CM_ERR_TOO_MANY", "CM_ERR_NOT_FINITE", "CM_ERR_VALUE_RANGE"), ValueRangeError),
+    "CM_ERR_RESIDUE": FrameError,
+}
+"""Status -> class. Those of frames are FrameError, and what is left is Error itself."""
+
+
+def of_status(status: str, sentence: str) -> Error:
+    """The error of a call of the C library that failed: its status, and what that says to people."""
+    kind = _CLASSES.get(status, FrameError if status.startswith("CM_ERR_FRAME_") else Error)
+    error = kind(sentence)
+    error.status = status
+    return error

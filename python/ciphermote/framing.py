@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from ciphermote import _core
 from ciphermote.core import core_params
+from ciphermote.errors import Error
 from ciphermote.parameters import ParameterSet
 
 HEADER_BYTES = 44
@@ -159,7 +160,7 @@ class FrameFinder:
         self._searched = start + 1
         try:
             length = _core.frame_length(self._params, self._bytes(start, start + HEADER_BYTES))
-        except _core.StatusError:
+        except Error:
             return
         self._sum_to(start)
         heappush(self._candidates, _Candidate(start + length, start))

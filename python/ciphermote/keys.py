@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from ciphermote import _core, json_text
 from ciphermote import seal_bytes as sb
-from ciphermote.core import core_errors, core_params
+from ciphermote.core import core_params
 from ciphermote.errors import FrameError, KeyFileError, ParameterError
 from ciphermote.files import MOST_KEYS_BYTES, MOST_OBJECT_BYTES, read_bounded
 from ciphermote.parameters import ParameterSet
@@ -72,8 +72,7 @@ class SecretKey:
     @classmethod
     def generate(cls, parameters: ParameterSet) -> SecretKey:
         """A fresh one from the operating system's randomness."""
-        with core_errors():
-            return cls(parameters, _core.secret_key_generate(core_params(parameters), os.urandom(SEED_BYTES)))
+        return cls(parameters, _core.secret_key_generate(core_params(parameters), os.urandom(SEED_BYTES)))
 
     @classmethod
     def from_coefficients(cls, parameters: ParameterSet, coefficients: NDArray[Any]) -> SecretKey:
@@ -99,13 +98,11 @@ class SecretKey:
 
     def residues(self, prime: int) -> Residues:
         """uint32 [n]: NTT form at one prime (0 .. K-1)."""
-        with core_errors():
-            return _core.secret_key_residues(core_params(self.parameters), self.packed, prime)
+        return _core.secret_key_residues(core_params(self.parameters), self.packed, prime)
 
     def transformed(self, prime: int) -> Residues:
         """uint32 [n]: at one data prime as a device with CM_CONFIG_TRANSFORMED_SECRET holds it."""
-        with core_errors():
-            return _core.secret_key_transform(core_params(self.parameters), self.packed, prime)
+        return _core.secret_key_transform(core_params(self.parameters), self.packed, prime)
 
     def to_seal(self) -> bytes:
         """SEAL's own bytes of it."""
@@ -124,8 +121,7 @@ class SecretKey:
     @classmethod
     def _from_residues(cls, parameters: ParameterSet, residues: Residues) -> SecretKey:
         q = parameters.primes[0]
-        with core_errors():
-            first = _core.ntt_inverse(core_params(parameters), 0, residues[0]).astype(np.int64)
+        first = _core.ntt_inverse(core_params(parameters), 0, residues[0]).astype(np.int64)
         key = cls.from_coefficients(parameters, np.where(first > q // 2, first - q, first))
         if any(not np.array_equal(key.residues(i), residues[i]) for i in range(len(parameters.primes))):
             raise KeyFileError(
@@ -139,11 +135,9 @@ def _zero_encryption(secret: SecretKey) -> Residues:
     """uint32 [2, K, n], NTT form: an encryption of zero over all primes under a seed used once."""
     seed = os.urandom(SEED_BYTES)
     params = core_params(secret.parameters)
-    with core_errors():
-        columns = [
-            _core.zero_encryption(params, secret.packed, seed, i)
-            for i in range(len(secret.parameters.primes))
-        ]
+    columns = [
+        _core.zero_encryption(params, secret.packed, seed, i) for i in range(len(secret.parameters.primes))
+    ]
     return np.stack([np.stack(column) for column in columns], axis=1)
 
 
@@ -510,10 +504,9 @@ def _belongs(secret: SecretKey, public: sb.SealPublicKey) -> bool:
     10^-6 or less per coefficient."""
     q = secret.parameters.primes[0]
     product = public.residues[1, 0].astype(np.uint64) * secret.residues(0) + public.residues[0, 0]
-    with core_errors():
-        noise = _core.ntt_inverse(core_params(secret.parameters), 0, (product % q).astype(np.uint32)).astype(
-            np.int64
-        )
+    noise = _core.ntt_inverse(core_params(secret.parameters), 0, (product % q).astype(np.uint32)).astype(
+        np.int64
+    )
     return int(np.minimum(noise, q - noise).max()) <= 64
 
 

@@ -27,7 +27,7 @@ from typing import IO, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ciphermote.errors import CiphermoteError
+from ciphermote.errors import Error
 from ciphermote.parameters import MAX_LOG2_SCALE
 
 AIDED_SCHEMES = {"bfv": 1, "ckks": 2}
@@ -112,7 +112,7 @@ DEFAULT_TIMEOUT = 60.0
 """Seconds that a device may take for one answer, until told otherwise."""
 
 
-class LinkError(CiphermoteError):
+class LinkError(Error):
     """A device that refused, fell silent, ended, or sent bytes that are no reply.
 
     status: the name of the device's status (one of STATUS_NAMES), or None if the link itself failed.

@@ -18,7 +18,7 @@ from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import parse_frame
 from ciphermote.ckks import expand_seed, transformed
-from ciphermote.core import core_errors, core_params
+from ciphermote.core import core_params
 from ciphermote.errors import FrameError, ParameterError
 from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet
@@ -123,20 +123,19 @@ def _frames(
         for tile in range(1 << log2_tiles):
             for component in (1, 0):
                 part = residues[component, prime, tile * points : (tile + 1) * points]
-                with core_errors():
-                    yield _core.write_frame(
-                        params,
-                        int(ciphertext.scheme),
-                        primes,
-                        log2_tiles,
-                        key_id,
-                        counter,
-                        scale_or_t,
-                        component,
-                        prime,
-                        tile,
-                        np.ascontiguousarray(part),
-                    )
+                yield _core.write_frame(
+                    params,
+                    int(ciphertext.scheme),
+                    primes,
+                    log2_tiles,
+                    key_id,
+                    counter,
+                    scale_or_t,
+                    component,
+                    prime,
+                    tile,
+                    np.ascontiguousarray(part),
+                )
 
 
 def read_public_key(data: bytes, parameters: ParameterSet, key_id: int) -> sb.SealPublicKey:
@@ -175,8 +174,7 @@ def read_public_key(data: bytes, parameters: ParameterSet, key_id: int) -> sb.Se
                     "make a new key."
                 )
             continue
-        with core_errors(kind=FrameError):
-            polynomial[place] = frame.residues()
+        polynomial[place] = frame.residues()
         covered[place] = True
     if not covered.all() or not seed or not xof:
         raise FrameError("Frames of the public key are missing: have all of them sent again.")

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import atheris
 import ciphermote
+import ciphermote_testing as testing
 import numpy as np
 import zstandard
 from ciphermote import _core
@@ -36,7 +37,7 @@ with atheris.instrument_imports(include=["ciphermote"]):
     from ciphermote import seal_bytes as sb
     from ciphermote.core import core_params
     from ciphermote.engine import worker
-    from ciphermote.errors import CiphermoteError, FrameError, KeyFileError
+    from ciphermote.errors import Error, FrameError, KeyFileError
     from ciphermote.framing import HEADER_BYTES
     from ciphermote.inference import LinearModel
     from ciphermote.parameters import ParameterSet, by_name
@@ -89,7 +90,7 @@ def public_key_frames() -> bytes:
         bytes(range(32)), random.Random(1).randbytes, lambda: stored[0], lambda value: store(0, value)
     )
     secret = _core.secret_key_generate(core_params(SMALL), bytes(range(32)))
-    return device.emit_public_key(core_params(SMALL), secret, KEY_ID, 3)
+    return testing.emit_public_key(device, core_params(SMALL), secret, KEY_ID, 3)
 
 
 def repair_frames(data: bytearray, chance: random.Random, start: int = 0) -> None:
@@ -237,12 +238,12 @@ def read_json(data: bytes) -> None:
     """Choices: which kind of file."""
     kind, text = data[:1], data[1:]
     if kind == b"m":
-        refuses(CiphermoteError, lambda: keys.Manifest.from_json(text, "here"))
+        refuses(Error, lambda: keys.Manifest.from_json(text, "here"))
     elif kind == b"p":
         path = scratch_file("parameters.json", text)
-        refuses(CiphermoteError, lambda: inspection.describe(path))
+        refuses(Error, lambda: inspection.describe(path))
     else:
-        refuses(CiphermoteError, lambda: LinearModel.from_json(text))
+        refuses(Error, lambda: LinearModel.from_json(text))
 
 
 def first_json() -> Inputs:
@@ -316,7 +317,7 @@ def repair_label(data: bytearray, chance: random.Random) -> None:
 
 
 def read_model(data: bytes) -> None:
-    refuses(CiphermoteError, lambda: LinearModel.load(scratch_file("model.npz", data)))
+    refuses(Error, lambda: LinearModel.load(scratch_file("model.npz", data)))
 
 
 def first_models() -> Inputs:
@@ -339,7 +340,7 @@ def repair_model(data: bytearray, chance: random.Random) -> None:
 def inspect(data: bytes) -> None:
     """Choices: the name's ending."""
     suffix = {b"z": ".npz", b"j": ".json"}.get(data[:1], ".bin")
-    refuses(CiphermoteError, lambda: inspection.describe(scratch_file("file" + suffix, data[1:])))
+    refuses(Error, lambda: inspection.describe(scratch_file("file" + suffix, data[1:])))
 
 
 def first_files() -> Inputs:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
+import ciphermote_testing as testing
 import numpy as np
 import pytest
-from ciphermote import _core, adviser
+from ciphermote import adviser
 from ciphermote.adviser import Advice, Computation, advise
 from ciphermote.core import core_params
 from ciphermote.errors import ParameterError
@@ -210,7 +211,7 @@ def test_devices_encrypt_at_every_scale_that_is_advised(
             )
         )
         one = np.full(1, magnitude / 2, dtype=np.float32)
-        _core.encode(core_params(advice.parameters), one, False, 0, advice.log2_scale, advice.precision)
+        testing.encode(core_params(advice.parameters), one, False, 0, advice.log2_scale, advice.precision)
 
 
 def test_2018_sets_are_advised_only_on_request() -> None:

@@ -17,7 +17,7 @@ from ciphermote.demo import client_aided_report as report
 from ciphermote.demo.client_aided import infer, read_display
 from ciphermote.demo.speakers import aided_model_header
 from ciphermote.engine import Engine, open_engine
-from ciphermote.errors import CiphermoteError, EngineError, FrameError, ParameterError
+from ciphermote.errors import EngineError, Error, FrameError, ParameterError
 from ciphermote.inference import LinearModel, plan_exact, plan_linear
 from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv
 from ciphermote.link import DeviceLink, LinkError, ProcessDevice
@@ -149,7 +149,7 @@ def test_the_owner_alone_sees_classes(
     for vector in (0, 1, 2):
         session = Session(engines[scheme], rounds[scheme], store.key_id)
         frames = device.aided_begin(given(scheme, network, integers, 3)[vector : vector + 1], scheme)
-        with pytest.raises(CiphermoteError, match="display"):
+        with pytest.raises(Error, match="display"):
             read_display(folder / "another")
         assert read_display(folder) == [], "what the session before showed is gone"
         for _ in range(2):
@@ -409,10 +409,10 @@ def test_what_nothing_can_be_quantised_by_is_refused(network: Network, integers:
 
 def test_cycles_that_were_not_counted_are_no_figure(tmp_path: Path) -> None:
     counts = tmp_path / "counts.csv"
-    with pytest.raises(CiphermoteError, match="left no counts"):
+    with pytest.raises(Error, match="left no counts"):
         report.cycles_a_round(counts, 1)
     counts.write_text("region,cycles\n0,10\n1,20\n")
-    with pytest.raises(CiphermoteError, match="counted nothing"):
+    with pytest.raises(Error, match="counted nothing"):
         report.cycles_a_round(counts, 1)
     counts.write_text("region,cycles\n0,10\n0,30\n1,20\n2,8\n-1,900\n")
     assert report.cycles_a_round(counts, 2) == {"encrypt": 20, "decrypt": 10, "between": 4}

@@ -10,13 +10,14 @@ from functools import cache, partial
 from itertools import product
 from pathlib import Path
 
+import ciphermote_testing as testing
 import numpy as np
 import pytest
 import tenseal.sealapi as seal
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_params
-from ciphermote.errors import FrameError, ParameterError
+from ciphermote.errors import Error, FrameError, ParameterError
 from ciphermote.keys import SecretKey
 from ciphermote.parameters import BUILTIN, ParameterSet
 from ciphermote.returning import device_frames, read_public_key
@@ -72,8 +73,10 @@ class BfvOwner(SealOwner):
     def budget(self, ciphertext: seal.Ciphertext) -> int:
         return self.decryptor.invariant_noise_budget(ciphertext)
 
-    def decryption(self, number: int, sums: int, log2_tiles: int, *, batch: bool = True) -> _core.Decryption:
-        return _core.Decryption.bfv(
+    def decryption(
+        self, number: int, sums: int, log2_tiles: int, *, batch: bool = True
+    ) -> testing.Decryption:
+        return testing.Decryption.bfv(
             core_params(self.parms), self.device_key.packed, KEY_ID, self.t, batch, number, sums, log2_tiles
         )
 
@@ -88,7 +91,7 @@ def owner(parameters: ParameterSet, tmp_path_factory: pytest.TempPathFactory) ->
     return bfv_owner(parameters, tmp_path_factory.getbasetemp())
 
 
-def feed(decryption: _core.Decryption, data: bytes, piece: int = 1 << 20) -> None:
+def feed(decryption: testing.Decryption, data: bytes, piece: int = 1 << 20) -> None:
     for start in range(0, len(data), piece):
         decryption.feed(data[start : start + piece])
 
@@ -117,7 +120,7 @@ def test_what_seal_encrypts_in_bfv_comes_out_exactly(parameters, owner, symmetri
 
 def of_device(owner: BfvOwner, ciphertext: seal.Ciphertext, log2_tiles: int) -> int:
     """The noise budget that the device finds."""
-    decryption = _core.Decryption.bfv_noise(
+    decryption = testing.Decryption.bfv_noise(
         core_params(owner.parms), owner.device_key.packed, KEY_ID, owner.t, log2_tiles
     )
     frames = device_frames(owner.read(ciphertext), KEY_ID, COUNTER, log2_tiles=log2_tiles)
@@ -145,11 +148,13 @@ def test_a_decryption_of_values_tells_no_noise_budget_and_one_of_noise_no_values
         device_frames(owner.read(owner.encrypted(random_slots(owner, 9), True)), KEY_ID, COUNTER)
     )
     values = owner.decryption(UINT16, 32, 0)
-    noise = _core.Decryption.bfv_noise(core_params(owner.parms), owner.device_key.packed, KEY_ID, owner.t, 0)
+    noise = testing.Decryption.bfv_noise(
+        core_params(owner.parms), owner.device_key.packed, KEY_ID, owner.t, 0
+    )
     feed(values, frames)
     feed(noise, frames)
     for refused in (values.noise_budget, noise.end):
-        with pytest.raises(_core.StatusError):
+        with pytest.raises(Error):
             refused()
 
 
@@ -193,7 +198,7 @@ class CkksOwner(SealOwner):
         log2_tiles: int = 0,
     ) -> np.ndarray:
         ciphertext = sb.read_ciphertext(data, self.parms)
-        decryption = _core.Decryption.ckks(
+        decryption = testing.Decryption.ckks(
             core_params(self.parms),
             self.device_key.packed,
             KEY_ID,
@@ -274,8 +279,8 @@ def test_what_seal_encrypts_under_a_devices_own_public_key_the_device_decrypts(
 ):
     counter = Counter()
     device = _core.Device(os.urandom(32), os.urandom, counter.read, counter.write)
-    ternary, key_id = device.make_secret_key(core_params(parameters))
-    frames = device.emit_public_key(core_params(parameters), ternary, key_id, xof)
+    ternary, key_id = testing.make_secret_key(device, core_params(parameters))
+    frames = testing.emit_public_key(device, core_params(parameters), ternary, key_id, xof)
     secret = SecretKey(parameters, ternary)
     assert np.abs(secret.coefficients).mean() == pytest.approx(2 / 3, abs=0.1)
     public = read_public_key(frames, parameters, key_id)
@@ -285,7 +290,7 @@ def test_what_seal_encrypts_under_a_devices_own_public_key_the_device_decrypts(
     approximate.encoder.encode(values.tolist(), 2.0**approximate.log2_scale, plain)
     seal.Encryptor(approximate.context, key).encrypt(plain, ciphertext)
     found = sb.read_ciphertext(approximate.save(ciphertext), parameters)
-    decryption = _core.Decryption.ckks(
+    decryption = testing.Decryption.ckks(
         core_params(parameters), ternary, key_id, False, 31, FLOAT32, 0, 1, LARGEST
     )
     feed(decryption, b"".join(device_frames(found, key_id, COUNTER, largest=LARGEST, log2_tiles=1)))
@@ -296,8 +301,8 @@ def test_what_seal_encrypts_under_a_devices_own_public_key_the_device_decrypts(
 def test_a_public_key_with_a_doubled_or_missing_frame_is_refused():
     counter = Counter()
     device = _core.Device(os.urandom(32), os.urandom, counter.read, counter.write)
-    ternary, key_id = device.make_secret_key(core_params(N4096))
-    frames = split(device.emit_public_key(core_params(N4096), ternary, key_id, 3))
+    ternary, key_id = testing.make_secret_key(device, core_params(N4096))
+    frames = split(testing.emit_public_key(device, core_params(N4096), ternary, key_id, 3))
     assert len(frames) > 1
     for place, frame in enumerate(frames):
         for at in (0, place, len(frames)):
@@ -438,13 +443,13 @@ def test_a_result_whose_scale_leaves_no_room_is_refused_by_the_device(tmp_path):
     ciphertext = sb.read_ciphertext(data, real.parms)
     sent = b"".join(device_frames(ciphertext, KEY_ID, COUNTER, largest=22))
     narrow, wide = (
-        _core.Decryption.ckks(
+        testing.Decryption.ckks(
             *(core_params(real.parms), real.device_key.packed, KEY_ID, False),
             *(precision, FLOAT32, 0, 0, 22),
         )
         for precision in (31, 63)
     )
-    with pytest.raises(_core.StatusError, match="The scale is missing or too large"):
+    with pytest.raises(Error, match="The scale is missing or too large"):
         feed(narrow, sent)
     feed(wide, sent)
     assert np.abs(wide.end() - 21.4).max() < 0.01

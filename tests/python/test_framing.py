@@ -123,8 +123,6 @@ def test_work_and_memory_a_byte_are_bounded_whatever_the_bytes(
     sum_bytes, length_of = _core.crc32c, _core.frame_length
 
     class Counting:
-        StatusError = _core.StatusError
-
         @staticmethod
         def crc32c(data: bytes, crc: int = 0) -> int:
             nonlocal summed

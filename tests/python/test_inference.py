@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ciphermote.errors import CiphermoteError, ParameterError
+from ciphermote.errors import Error, ParameterError
 from ciphermote.inference import LinearModel, LinearPlan, plan_linear
 from ciphermote.parameters import ParameterSet, by_name, generate
 from numpy.typing import NDArray
@@ -187,25 +187,25 @@ def test_damaged_model_files_end_in_a_sentence(tmp_path: Path) -> None:
     ]
     for content in broken:
         (tmp_path / "model.json").write_bytes(content)
-        with pytest.raises(CiphermoteError):
+        with pytest.raises(Error):
             LinearModel.load(tmp_path / "model.json")
     model_of(2, 3).save(tmp_path / "model.npz")
     content = (tmp_path / "model.npz").read_bytes()
     for damaged in (b"", b"PK", content[: len(content) // 2], b"{}"):
         (tmp_path / "model.npz").write_bytes(damaged)
-        with pytest.raises(CiphermoteError):
+        with pytest.raises(Error):
             LinearModel.load(tmp_path / "model.npz")
     np.savez(tmp_path / "pickle.npz", weights=np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(CiphermoteError):
+    with pytest.raises(Error):
         LinearModel.load(tmp_path / "pickle.npz")
     for version in (np.array([1, 1]), np.array(np.inf)):
         np.savez(
             tmp_path / "version.npz", format="x", version=version, labels=[], weights=[[1.0]], bias=[1.0]
         )
-        with pytest.raises(CiphermoteError):
+        with pytest.raises(Error):
             LinearModel.load(tmp_path / "version.npz")
     for name in ("none.json", "model.txt"):
-        with pytest.raises(CiphermoteError):
+        with pytest.raises(Error):
             LinearModel.load(tmp_path / name)
 
 

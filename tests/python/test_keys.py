@@ -11,7 +11,7 @@ import pytest
 import tenseal.sealapi as sealapi
 from ciphermote import ckks, keys
 from ciphermote import seal_bytes as sb
-from ciphermote.errors import CiphermoteError, KeyFileError, ParameterError
+from ciphermote.errors import Error, KeyFileError, ParameterError
 from ciphermote.keys import (
     GALOIS_FILE,
     MANIFEST_FILE,
@@ -312,7 +312,7 @@ def test_a_missing_file_is_named(copy: KeyStore, missing: str) -> None:
 def test_a_damaged_manifest_is_refused(copy: KeyStore, change: dict[str, object]) -> None:
     path = copy.path / MANIFEST_FILE
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(CiphermoteError):
+    with pytest.raises(Error):
         KeyStore.open(copy.path).public_key()
 
 

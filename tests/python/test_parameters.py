@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from ciphermote import parameters
-from ciphermote.errors import CiphermoteError, ParameterError
+from ciphermote.errors import Error, ParameterError
 from ciphermote.keys import parameters_from_dict, parameters_to_dict
 from ciphermote.parameters import BUILTIN, CHEAP_PRIME, ParameterSet, from_primes, generate, validate
 
@@ -261,7 +261,7 @@ def test_the_bound_is_on_the_exact_product() -> None:
 
 
 def test_a_parameter_set_cannot_be_made_invalid() -> None:
-    with pytest.raises(CiphermoteError):
+    with pytest.raises(Error):
         ParameterSet("wrong", 1024, (67043329, 134176769))
 
 

@@ -18,7 +18,7 @@ import pytest
 import tenseal.sealapi as sealapi
 import zstandard
 from ciphermote import seal_bytes
-from ciphermote.errors import CiphermoteError, FrameError
+from ciphermote.errors import Error, FrameError
 from ciphermote.parameters import by_name, generate
 from ciphermote.seal_bytes import (
     Scheme,
@@ -541,7 +541,7 @@ def test_what_could_not_be_read_is_not_written(ciphertext: SealCiphertext) -> No
         ),
     ]
     for write in broken:
-        with pytest.raises(CiphermoteError, match="Writing SEAL bytes"):
+        with pytest.raises(Error, match="Writing SEAL bytes"):
             write()
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import os
 
+import ciphermote_testing as testing
 import numpy as np
 import pytest
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_params
+from ciphermote.errors import Error
 from ciphermote.keys import SecretKey
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
 from ciphermote.returning import device_frames
@@ -54,7 +56,7 @@ def shared(
     residues = np.zeros((2, len(primes), parameters.n), dtype=np.uint32)
     residues[1] = np.array([[c1 % q] for q in primes])  # a constant, transformed
     crafted = sb.SealCiphertext(parameters, len(primes), True, 1.0, residues)
-    decryption = _core.Decryption.ckks(
+    decryption = testing.Decryption.ckks(
         core_params(parameters), secret.packed, KEY_ID, complex_slots, precision, FLOAT32, 0, 0, 1
     )
     for frame in device_frames(crafted, KEY_ID, COUNTER, largest=1, primes=len(primes)):
@@ -99,5 +101,5 @@ def test_every_set_shares_with_the_least_and_the_most_noise_that_the_header_name
 @pytest.mark.parametrize(("precision", "log2_noise"), [(63, 0), (63, MAX_LOG2_NOISE + 1), (31, 1), (31, 24)])
 def test_noise_that_hides_nothing_is_refused(device: _core.Device, precision: int, log2_noise: int) -> None:
     secret = SecretKey.generate(by_name("n1024_q26"))
-    with pytest.raises(_core.StatusError, match="Nothing was shared, for the noise would not hide"):
+    with pytest.raises(Error, match="Nothing was shared, for the noise would not hide"):
         shared(device, secret, 0, log2_noise, precision=precision)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import ciphermote_testing as testing
 import numpy as np
 import pytest
 from ciphermote import _core
@@ -27,7 +28,10 @@ def test_the_stub_is_what_the_compiled_module_says_of_itself() -> None:
 
 @pytest.mark.parametrize(
     ("encode", "arguments"),
-    [(_core.encode, (False, 0, 20, 31)), (_core.bfv_encode, (PLAIN_MODULUS, 1, 32))],
+    [
+        (testing.encode, (False, 0, 20, 31)),
+        (testing.bfv_encode, (PLAIN_MODULUS, 1, 32)),
+    ],
     ids=["ckks", "bfv"],
 )
 def test_values_are_taken_of_the_types_that_the_signature_names_and_of_no_other(

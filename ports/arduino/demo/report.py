@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from ciphermote.errors import CiphermoteError
+from ciphermote.errors import Error
 from ciphermote.parameters import ParameterSet
 from ciphermote.results import Row, compiler_version, write_results
 from numpy.typing import NDArray
@@ -41,9 +41,9 @@ def that_differ(outcome: Outcome) -> int:
 
 
 def judge(outcome: Outcome) -> None:
-    """CiphermoteError unless every total is exact."""
+    """Error unless every total is exact."""
     if differing := that_differ(outcome):
-        raise CiphermoteError(f"{differing} hours of the total differ from the readings' sum; none may.")
+        raise Error(f"{differing} hours of the total differ from the readings' sum; none may.")
 
 
 def show(outcome: Outcome, console: Console) -> None:

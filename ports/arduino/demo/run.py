@@ -32,7 +32,7 @@ from ciphermote import bfv, provision  # noqa: E402
 from ciphermote.adapter import FrameSet, read_sets  # noqa: E402
 from ciphermote.demo.run import Stage  # noqa: E402
 from ciphermote.engine import open_engine  # noqa: E402
-from ciphermote.errors import CiphermoteError  # noqa: E402
+from ciphermote.errors import Error  # noqa: E402
 from ciphermote.keys import KeyStore, write_exclusively  # noqa: E402
 from ciphermote.parameters import by_name  # noqa: E402
 from machine import MachineError, section_bytes  # noqa: E402
@@ -74,7 +74,7 @@ def encrypt(image: Path, store: KeyStore, outcome: report.Outcome) -> FrameSet:
 
 
 def run(console: Console) -> None:
-    """All of it. Writes build/demo-uno/demo.png and demo.json; CiphermoteError if it fails."""
+    """All of it. Writes build/demo-uno/demo.png and demo.json; Error if it fails."""
     os.umask(0o077)  # headers and images hold keys
     work = ROOT / "build" / "demo-uno"
     shutil.rmtree(work, ignore_errors=True)
@@ -121,7 +121,7 @@ def run(console: Console) -> None:
 def main() -> int:
     try:
         run(Console())
-    except (CiphermoteError, MachineError) as error:
+    except (Error, MachineError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

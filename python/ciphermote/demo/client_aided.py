@@ -25,7 +25,7 @@ from ciphermote.demo import client_aided_report as report
 from ciphermote.demo import speakers
 from ciphermote.demo.run import Stage, build_firmware, project_root
 from ciphermote.engine import Engine, open_engine
-from ciphermote.errors import CiphermoteError
+from ciphermote.errors import Error
 from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv, write_exclusively
 from ciphermote.link import DeviceLink, DeviceReport, QemuDevice
 from ciphermote.network import IntegerNetwork, Network, quantise
@@ -76,12 +76,12 @@ class _Side:
 
 def read_display(workdir: Path) -> list[int]:
     """The classes that a simulated device in workdir shows its owner: the file ciphermote-display stands for
-    a display. CiphermoteError if there is none."""
+    a display. Error if there is none."""
     path = workdir / DISPLAY_FILE
     try:
         return [int(word) for word in path.read_text(encoding="ascii").split()]
     except (OSError, ValueError) as error:
-        raise CiphermoteError(f"The device's display {path} cannot be read: {error}.") from None
+        raise Error(f"The device's display {path} cannot be read: {error}.") from None
 
 
 def infer(
@@ -98,7 +98,7 @@ def infer(
 
     display: the device's working directory, for classes are read where its owner reads them, and do not come
     over the link. exchanged: is told of each round's bytes, to the server and back. LinkError, FrameError,
-    EngineError, CiphermoteError.
+    EngineError, Error.
     """
     classes: list[int] = []
     for start in range(0, len(vectors), rounds.blocks):
@@ -125,12 +125,12 @@ def flash_device(root: Path, work: Path, store: KeyStore, model_header: str) -> 
 
 
 def build_cycle_model(root: Path) -> Path:
-    """The QEMU plugin of bench/m4. CiphermoteError if it does not compile."""
+    """The QEMU plugin of bench/m4. Error if it does not compile."""
     plugin = root / "build" / "bench-m4" / "cycles.so"
     command = ["make", "--no-print-directory", "-C", str(root / "bench" / "m4"), str(plugin)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if built.returncode != 0:
-        raise CiphermoteError(f"The cycle model did not compile: {built.stderr.strip()[-400:]}")
+        raise Error(f"The cycle model did not compile: {built.stderr.strip()[-400:]}")
     return plugin
 
 
@@ -144,7 +144,7 @@ def _sides(network: Network, integers: IntegerNetwork, x: NDArray[np.float64]) -
 
 
 def run(root: Path | None = None, console: Console | None = None) -> Outcome:
-    """All of it. Writes build/demo-client-aided/demo.png and demo.json; CiphermoteError if it fails."""
+    """All of it. Writes build/demo-client-aided/demo.png and demo.json; Error if it fails."""
     console = console or Console()
     root = project_root(root)
     work = root / "build" / "demo-client-aided"

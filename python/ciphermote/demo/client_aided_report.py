@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ciphermote.demo.report import time_table
-from ciphermote.errors import CiphermoteError
+from ciphermote.errors import Error
 from ciphermote.results import Row, compiler_version, write_results
 
 if TYPE_CHECKING:
@@ -27,18 +27,16 @@ MODELLED = {"kind": "modelled", "model_error_percent": {"assembly": 2, "C": 5}}
 
 
 def cycles_a_round(counts: Path, rounds: int) -> dict[str, int]:
-    """Phase -> modelled cycles of one round, the mean of all. CiphermoteError if nothing was counted."""
+    """Phase -> modelled cycles of one round, the mean of all. Error if nothing was counted."""
     total: Counter[str] = Counter()
     try:
         with counts.open(newline="", encoding="ascii") as file:
             for row in csv.DictReader(file):
                 total[PHASES.get(int(row["region"]), "")] += int(row["cycles"])
     except OSError as error:
-        raise CiphermoteError(
-            f"The cycle model left no counts ({error.strerror}): run the demo again."
-        ) from None
+        raise Error(f"The cycle model left no counts ({error.strerror}): run the demo again.") from None
     if rounds == 0 or any(total[phase] == 0 for phase in PHASES.values()):
-        raise CiphermoteError("The cycle model counted nothing in a phase: build the firmware anew.")
+        raise Error("The cycle model counted nothing in a phase: build the firmware anew.")
     return {phase: round(total[phase] / rounds) for phase in PHASES.values()}
 
 
@@ -52,10 +50,10 @@ def that_differ(found: SchemeOutcome) -> int:
 
 
 def judge(outcome: Outcome) -> None:
-    """CiphermoteError unless every class is the plaintext network's."""
+    """Error unless every class is the plaintext network's."""
     for scheme, found in outcome.schemes.items():
         if differing := that_differ(found):
-            raise CiphermoteError(
+            raise Error(
                 f"{differing} classes of {scheme.upper()} differ from the plaintext network's; none may."
             )
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ciphermote import seal_bytes
-from ciphermote.errors import CiphermoteError
+from ciphermote.errors import Error
 from ciphermote.parameters import ParameterSet
 from ciphermote.results import Row, compiler_version, write_results
 
@@ -46,13 +46,11 @@ def predictions_that_differ(outcome: Outcome) -> int:
 
 
 def judge(outcome: Outcome) -> None:
-    """CiphermoteError unless every encrypted prediction equals the plain one, within MAX_ABS_ERROR."""
+    """Error unless every encrypted prediction equals the plain one, within MAX_ABS_ERROR."""
     if differing := predictions_that_differ(outcome):
-        raise CiphermoteError(
-            f"{differing} encrypted predictions differ from the plain classifier's; they must not."
-        )
+        raise Error(f"{differing} encrypted predictions differ from the plain classifier's; they must not.")
     if (error := worst_error(outcome)) > MAX_ABS_ERROR:
-        raise CiphermoteError(
+        raise Error(
             f"An encrypted score misses its plain one by {error:.4f}; at most {MAX_ABS_ERROR} is allowed."
         )
 

@@ -24,7 +24,7 @@ from ciphermote import ckks, provision
 from ciphermote.adapter import adapt
 from ciphermote.demo import report, smartwatch
 from ciphermote.engine import open_engine
-from ciphermote.errors import CiphermoteError
+from ciphermote.errors import Error
 from ciphermote.inference import LinearModel, plan_linear
 from ciphermote.keys import GALOIS_FILE, KeyStore, write_exclusively
 from ciphermote.ledger import CounterLedger
@@ -85,19 +85,19 @@ class Stage:
 
 
 def project_root(start: Path | None = None) -> Path:
-    """The checkout that holds ports/. CiphermoteError if the demo is started from elsewhere."""
+    """The checkout that holds ports/. Error if the demo is started from elsewhere."""
     start = (start or Path.cwd()).resolve()
     for folder in (start, *start.parents):
         if (folder / "ports" / "mps2-an386").is_dir():
             return folder
-    raise CiphermoteError(
+    raise Error(
         "The demo builds firmware from a checkout of Ciphermote, and this is not inside one: change to it "
         "and run `make demo`."
     )
 
 
 def build_firmware(root: Path, generated: Path, *, aided: bool = False) -> bytes:
-    """Build the device application with the headers in generated; the image. CiphermoteError if that fails.
+    """Build the device application with the headers in generated; the image. Error if that fails.
 
     aided: the application that has a network in client-aided rounds.
 
@@ -116,7 +116,7 @@ def build_firmware(root: Path, generated: Path, *, aided: bool = False) -> bytes
     ]
     built = subprocess.run(command, capture_output=True, text=True, check=False, umask=0o077)
     if built.returncode != 0:
-        raise CiphermoteError(f"The firmware did not build: {built.stderr.strip()[-400:]}")
+        raise Error(f"The firmware did not build: {built.stderr.strip()[-400:]}")
     return (build / "mps2-an386" / "ciphermote.elf").read_bytes()
 
 
@@ -145,7 +145,7 @@ def encrypt_windows(
 
 
 def run(root: Path | None = None, console: Console | None = None) -> Outcome:
-    """All of it. Writes build/demo/demo.png and demo.json; CiphermoteError if it fails."""
+    """All of it. Writes build/demo/demo.png and demo.json; Error if it fails."""
     console = console or Console()
     root = project_root(root)
     work = root / "build" / "demo"
@@ -194,7 +194,7 @@ def run(root: Path | None = None, console: Console | None = None) -> Outcome:
             with stage.step(f"Owner, {kind}: decrypt the scores", count) as done:
                 scores = []
                 for result in results:
-                    if isinstance(result, CiphermoteError):
+                    if isinstance(result, Error):
                         raise result
                     scores.append(plan.scores(ckks.decrypt(result, secret).slots()))
                     done()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
-from ciphermote.errors import CiphermoteError, EngineError, MismatchError
+from ciphermote.errors import EngineError, Error, MismatchError
 from ciphermote.inference import DEFAULT_FEATURE_BOUND, LinearModel, LinearPlan, plan_linear
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
@@ -60,7 +60,7 @@ class Engine(ABC):
         program: Callable[[SealCiphertext], Program],
         ciphertexts: Sequence[Bytes],
         progress: Progress | None = None,
-    ) -> list[bytes | CiphermoteError]:
+    ) -> list[bytes | Error]:
         """Evaluate many on all workers, in order; an error takes its ciphertext's place and spoils no other.
 
         program: gives the program for a checked ciphertext; one call at a time.
@@ -79,7 +79,7 @@ class Engine(ABC):
         MismatchError if it holds scores already.
         """
         result = self.linear_all([ciphertext], model, feature_bound=feature_bound)[0]
-        if isinstance(result, CiphermoteError):
+        if isinstance(result, Error):
             raise result
         return result
 
@@ -90,7 +90,7 @@ class Engine(ABC):
         progress: Progress | None = None,
         *,
         feature_bound: float = DEFAULT_FEATURE_BOUND,
-    ) -> list[bytes | CiphermoteError]:
+    ) -> list[bytes | Error]:
         """Score many, as linear and evaluate_all say."""
         last: tuple[tuple[float, int], LinearPlan] | None = None
 

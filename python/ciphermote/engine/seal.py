@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from ciphermote import seal_bytes
 from ciphermote.engine import Bytes, Engine, Progress, check_reading, describe_content
 from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
-from ciphermote.errors import CiphermoteError, EngineError, MismatchError
+from ciphermote.errors import EngineError, Error, MismatchError
 from ciphermote.labels import check_key, detach
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
@@ -301,7 +301,7 @@ class SealEngine(Engine):
         program: Callable[[SealCiphertext], Program],
         ciphertexts: Sequence[Bytes],
         progress: Progress | None = None,
-    ) -> list[bytes | CiphermoteError]:
+    ) -> list[bytes | Error]:
         planning = threading.Lock()
 
         def one(ciphertext: Bytes) -> bytes:
@@ -310,7 +310,7 @@ class SealEngine(Engine):
                 wanted = program(checked)
             return self._evaluated(wanted, ciphertext, checked)
 
-        results: list[bytes | CiphermoteError] = [EngineError("Not evaluated.")] * len(ciphertexts)
+        results: list[bytes | Error] = [EngineError("Not evaluated.")] * len(ciphertexts)
         # One thread more than workers reads the next ciphertext while all of them compute.
         with ThreadPoolExecutor(len(self._workers) + 1) as pool:
             places = {pool.submit(one, ciphertext): place for place, ciphertext in enumerate(ciphertexts)}
@@ -378,10 +378,10 @@ def _key_name(ciphertext: SealCiphertext) -> str:
     return "an unknown key" if ciphertext.key_id is None else f"key {ciphertext.key_id:016x}"
 
 
-def _outcome(future: Future[bytes]) -> bytes | CiphermoteError:
+def _outcome(future: Future[bytes]) -> bytes | Error:
     try:
         return future.result()
-    except CiphermoteError as error:
+    except Error as error:
         return error
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from ciphermote import bfv, ckks
 from ciphermote.adapter import adapt
 from ciphermote.engine import Engine, open_engine
-from ciphermote.errors import CiphermoteError, FrameError
+from ciphermote.errors import Error, FrameError
 from ciphermote.inference import LinearModel, plan_linear
 from ciphermote.keys import GALOIS_FILE, KeyStore
 from ciphermote.parameters import ParameterSet, by_name
@@ -33,7 +33,7 @@ def read(keys: KeyStore, scores: bytes, sums: bytes) -> NDArray[np.float64]:
     try:
         integers = bfv.decrypt(sums, keys.secret(), 40961).slots()
     except FrameError as error:
-        raise CiphermoteError(f"{ciphermote.__version__}: {error}") from error
+        raise Error(f"{ciphermote.__version__}: {error}") from error
     assert_type(integers, NDArray[np.int64])
     assert_type(ckks.expand_seed(keys.parameters, 1, bytes(64), 1), NDArray[np.uint32])
     return assert_type(ckks.decrypt(scores, keys.secret()).slots(), NDArray[np.float64])
