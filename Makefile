@@ -1,5 +1,6 @@
 # `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
 .DEFAULT_GOAL := help
+DEMOS := PYTHONPATH=examples:ports/host .venv/bin/python -m demos
 # Every goal that `help` lists, and what they share.
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' Makefile) setup-demo setup-test setup-rtl
 
@@ -8,13 +9,13 @@ help: ## list the goals
 
 demo: setup-demo ## an encrypted reading, end to end: a simulated Cortex-M4, an engine without a key, the owner
 	$(MAKE) --no-print-directory -C ports firmware
-	.venv/bin/ciphermote demo
+	$(DEMOS) smartwatch
 
 demo-uno: setup-test ## eight simulated Arduino Unos encrypt demand curves, an engine adds them up without a key
 	.venv/bin/python ports/arduino/demo/run.py
 
 demo-client-aided: setup-demo ## a neural network in rounds: linear layers under encryption, ReLU on the Cortex-M4
-	.venv/bin/ciphermote demo-client-aided
+	$(DEMOS) client-aided
 
 test: lint test-c test-qemu test-avr test-python test-fuzz test-rtl ## the seven goals that follow
 

@@ -17,11 +17,14 @@ from pathlib import Path
 import numpy as np
 from ciphermote import provision
 from ciphermote.keys import KeyStore
-from ciphermote.link import MicrobitDevice
 from ciphermote.parameters import by_name
 from ciphermote.results import Row, compiler_version, write_results
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "ports" / "host"))
+
+from local_devices import MicrobitDevice  # noqa: E402
+
 PARAMETERS = by_name("n4096_q26x3_p27")
 LOG2_SCALE = 25
 IMAGES: dict[str, tuple[str, ...]] = {

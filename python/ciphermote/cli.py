@@ -1031,45 +1031,5 @@ def advise(
         _say(f"- {sentence}")
 
 
-@app.command()
-def demo() -> None:
-    """Watch it whole: a simulated Cortex-M4 encrypts real readings, an engine without keys classifies
-    them, and the owner decrypts the answer.
-
-    **In:** the firmware that `make demo` builds. **Out:** predictions, errors, sizes and times, and a plot.
-
-    Example: `ciphermote demo`
-    """
-    try:
-        from ciphermote import demo as demonstration
-
-        demonstration.run()
-    except ModuleNotFoundError as error:
-        raise Error(
-            f"The demo needs {error.name}, which is not installed: run `make demo`, or pip install "
-            "'ciphermote[demo]'."
-        ) from None
-
-
-@app.command()
-def demo_client_aided() -> None:
-    """Watch a device and a server take turns: a neural network tells speakers apart, its linear layers
-    computed under encryption, what lies between on a simulated Cortex-M4.
-
-    **In:** what `make demo-client-aided` prepares. **Out:** accuracies, bytes, cycles and times, and a plot.
-
-    Example: `ciphermote demo-client-aided`
-    """
-    try:
-        from ciphermote.demo import client_aided
-
-        client_aided.run()
-    except ModuleNotFoundError as error:
-        raise Error(
-            f"The demo needs {error.name}, which is not installed: run `make demo-client-aided`, or pip "
-            "install 'ciphermote[demo]'."
-        ) from None
-
-
 if __name__ == "__main__":
     main()

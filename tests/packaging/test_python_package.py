@@ -12,6 +12,7 @@ import pytest
 from packaging_support import REPOSITORY, run
 
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
+PACKAGE = REPOSITORY / "python" / "ciphermote"
 USERS = Path(__file__).with_name("typed_users")
 
 
@@ -42,7 +43,19 @@ def test_the_wheel_holds_the_package_alone(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"ciphermote", f"ciphermote-{version}.dist-info"}
     assert not [name for name in names if name.endswith((".c", ".h", ".cpp", ".a"))]
-    assert {"ciphermote/py.typed", "ciphermote/_core.pyi"} <= set(names)
+    files = (path for path in PACKAGE.rglob("*.*") if path.suffix in (".py", ".pyi", ".typed"))
+    sources = {str(path.relative_to(PACKAGE.parent)) for path in files}
+    compiled = {name for name in names if name.endswith(".so")}
+    assert {name.partition(".")[0] for name in compiled} == {"ciphermote/_core"}
+    assert {name for name in names if name.startswith("ciphermote/")} - compiled == sources
+
+
+def test_no_demo_simulated_device_or_test_is_in_the_wheel(wheel: Path) -> None:
+    names = " ".join(zipfile.ZipFile(wheel).namelist())
+    assert not re.search("demo|testing|local_devices|smartwatch", names)
+    with zipfile.ZipFile(wheel) as archive:
+        text = b"".join(archive.read(name) for name in archive.namelist() if name.endswith(".py"))
+    assert b"qemu" not in text.lower()
 
 
 def test_the_installed_package_works(wheel: Path, environment: Path, tmp_path: Path) -> None:

@@ -13,17 +13,18 @@ import pytest
 from ciphermote import link as link_module
 from ciphermote import provision
 from ciphermote.aided import Rounds, Session, plan_rounds
-from ciphermote.demo import client_aided_report as report
-from ciphermote.demo.client_aided import infer, read_display
-from ciphermote.demo.speakers import aided_model_header
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import EngineError, Error, FrameError, ParameterError
 from ciphermote.inference import LinearModel, plan_exact, plan_linear
 from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv
-from ciphermote.link import DeviceLink, LinkError, ProcessDevice
+from ciphermote.link import DeviceLink, LinkError
 from ciphermote.network import IntegerNetwork, Network, quantise
 from ciphermote.parameters import by_name
 from ciphermote.program import Program
+from demos import client_aided_report as report
+from demos.client_aided import infer, read_display
+from demos.speakers import aided_model_header
+from local_devices import ProcessDevice
 from numpy.typing import NDArray
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ PARMS = by_name("n4096_q26x3_p27")
 RANDOM = np.random.default_rng(51)
 MODEL = LinearModel(RANDOM.normal(size=(3, 10)) / 3, RANDOM.normal(size=3), ("rest", "walk", "run"))
 FEATURES = RANDOM.normal(size=(2, 10))
-COMMANDS = ("keygen", "provision", "params", "adapt", "infer", "decrypt", "inspect", "advise", "demo")
+COMMANDS = ("keygen", "provision", "params", "adapt", "infer", "decrypt", "inspect", "advise")
 
 Run = Callable[..., str]
 
@@ -549,12 +548,6 @@ def test_an_open_secret_is_refused_with_the_command_that_mends_it(tmp_path: Path
     run("keygen", tmp_path / "keys", "--params", "n1024_q26")
     (tmp_path / "keys" / SECRET_FILE).chmod(0o644)
     assert "chmod 600" in run("provision", tmp_path / "keys", "-o", tmp_path / "k.h", code=1)
-
-
-def test_a_demo_without_its_packages_says_how_to_get_them(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ciphermote.demo", None)
-    monkeypatch.delattr("ciphermote.demo", raising=False)
-    assert "make demo" in run("demo", code=1)
 
 
 def adapted_integers(house: Path, folder: Path, run: Run, encoding: int, plain_modulus: int) -> Path:

@@ -13,12 +13,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from ciphermote.demo import report
-from ciphermote.demo.run import KINDS, KindOutcome, Outcome, flash_device
-from ciphermote.demo.smartwatch import Windows
 from ciphermote.inference import LinearModel
 from ciphermote.keys import KeyStore
 from ciphermote.parameters import by_name
+from demos import report
+from demos.run import KINDS, KindOutcome, Outcome, flash_device
+from demos.smartwatch import Windows
 
 
 def mode(path: Path) -> int:

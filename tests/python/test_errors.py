@@ -1,4 +1,4 @@
-"""Every failure of the C library reaches Python by its name, with its sentence, as a class that callers can catch."""
+"""Every failure of the C library reaches Python by name, with its sentence, as a class that callers catch."""
 
 from __future__ import annotations
 

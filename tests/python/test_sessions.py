@@ -16,8 +16,9 @@ import numpy as np
 import pytest
 from ciphermote import provision
 from ciphermote.keys import KeyStore
-from ciphermote.link import STATUS_NAMES, DeviceLink, LinkError, ProcessDevice, QemuDevice, crc32c
+from ciphermote.link import STATUS_NAMES, DeviceLink, LinkError, crc32c
 from ciphermote.parameters import by_name
+from local_devices import ProcessDevice, QemuDevice
 
 ROOT = Path(__file__).parents[2]
 RECORD_FILE = "ciphermote-counter"

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "bench" / "avr"))
+sys.path[:0] = [str(ROOT / "bench" / "avr"), str(ROOT / "examples"), str(ROOT / "ports" / "host")]
 
 import demand  # noqa: E402
 import report  # noqa: E402
@@ -30,11 +30,11 @@ from boards import (  # noqa: E402
 )
 from ciphermote import bfv, provision  # noqa: E402
 from ciphermote.adapter import FrameSet, read_sets  # noqa: E402
-from ciphermote.demo.run import Stage  # noqa: E402
 from ciphermote.engine import open_engine  # noqa: E402
 from ciphermote.errors import Error  # noqa: E402
 from ciphermote.keys import KeyStore, write_exclusively  # noqa: E402
 from ciphermote.parameters import by_name  # noqa: E402
+from demos.run import Stage  # noqa: E402
 from machine import MachineError, section_bytes  # noqa: E402
 from rich.console import Console  # noqa: E402
 

@@ -15,21 +15,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
-
 from ciphermote import provision
 from ciphermote.adapter import read_sets
 from ciphermote.aided import Rounds, Session, plan_rounds
-from ciphermote.demo import client_aided_report as report
-from ciphermote.demo import speakers
-from ciphermote.demo.run import Stage, build_firmware, project_root
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import Error
 from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv, write_exclusively
-from ciphermote.link import DeviceLink, DeviceReport, QemuDevice
+from ciphermote.link import DeviceLink, DeviceReport
 from ciphermote.network import IntegerNetwork, Network, quantise
 from ciphermote.parameters import ParameterSet, by_name
+from local_devices import QemuDevice
+from numpy.typing import NDArray
+from rich.console import Console
+
+from demos import client_aided_report as report
+from demos import speakers
+from demos.run import ROOT, Stage, build_firmware
 
 PARAMETERS = by_name("n4096_q26x3_p27")
 PLAIN_MODULUS = 40961
@@ -143,10 +144,10 @@ def _sides(network: Network, integers: IntegerNetwork, x: NDArray[np.float64]) -
     }
 
 
-def run(root: Path | None = None, console: Console | None = None) -> Outcome:
+def run(console: Console | None = None) -> Outcome:
     """All of it. Writes build/demo-client-aided/demo.png and demo.json; Error if it fails."""
     console = console or Console()
-    root = project_root(root)
+    root = ROOT
     work = root / "build" / "demo-client-aided"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

@@ -16,21 +16,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from ciphermote import ckks, provision
 from ciphermote.adapter import adapt
-from ciphermote.demo import report, smartwatch
 from ciphermote.engine import open_engine
 from ciphermote.errors import Error
 from ciphermote.inference import LinearModel, plan_linear
 from ciphermote.keys import GALOIS_FILE, KeyStore, write_exclusively
 from ciphermote.ledger import CounterLedger
-from ciphermote.link import DeviceReport, QemuDevice
+from ciphermote.link import DeviceReport
 from ciphermote.parameters import ParameterSet, by_name
+from local_devices import QemuDevice
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from demos import report, smartwatch
+
+ROOT = Path(__file__).resolve().parents[2]
 PARAMETERS = by_name("n4096_q26x3_p27")
 LOG2_SCALE = 25
 KINDS = ("symmetric", "asymmetric")
@@ -84,18 +86,6 @@ class Stage:
             progress.update(task, completed=total or 1)
 
 
-def project_root(start: Path | None = None) -> Path:
-    """The checkout that holds ports/. Error if the demo is started from elsewhere."""
-    start = (start or Path.cwd()).resolve()
-    for folder in (start, *start.parents):
-        if (folder / "ports" / "mps2-an386").is_dir():
-            return folder
-    raise Error(
-        "The demo builds firmware from a checkout of Ciphermote, and this is not inside one: change to it "
-        "and run `make demo`."
-    )
-
-
 def build_firmware(root: Path, generated: Path, *, aided: bool = False) -> bytes:
     """Build the device application with the headers in generated; the image. Error if that fails.
 
@@ -144,10 +134,10 @@ def encrypt_windows(
         return frames, device.report()
 
 
-def run(root: Path | None = None, console: Console | None = None) -> Outcome:
+def run(console: Console | None = None) -> Outcome:
     """All of it. Writes build/demo/demo.png and demo.json; Error if it fails."""
     console = console or Console()
-    root = project_root(root)
+    root = ROOT
     work = root / "build" / "demo"
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-
 from ciphermote.inference import LinearModel
+from numpy.typing import NDArray
 
 CLIP = 8.0
 """Standardised features end here: |feature * scale| < 2^29 at scale 2^25 holds for whatever a sensor says."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-
 from ciphermote.aided import Rounds
 from ciphermote.inference import LinearModel
 from ciphermote.network import IntegerNetwork, Network
+from numpy.typing import NDArray
 
 HIDDEN = (32, 16)
 CAP = 8.0

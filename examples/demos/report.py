@@ -7,17 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
-
 from ciphermote import seal_bytes
 from ciphermote.errors import Error
 from ciphermote.parameters import ParameterSet
 from ciphermote.results import Row, compiler_version, write_results
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
 
 if TYPE_CHECKING:
-    from ciphermote.demo.run import Outcome
+    from demos.run import Outcome
 
 MAX_ABS_ERROR = 0.01
 """What no encrypted score may miss its plain one by."""

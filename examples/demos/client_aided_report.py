@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from ciphermote.errors import Error
+from ciphermote.results import Row, compiler_version, write_results
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from ciphermote.demo.report import time_table
-from ciphermote.errors import Error
-from ciphermote.results import Row, compiler_version, write_results
+from demos.report import time_table
 
 if TYPE_CHECKING:
-    from ciphermote.demo.client_aided import Outcome, SchemeOutcome
+    from demos.client_aided import Outcome, SchemeOutcome
 
 PHASES = {0: "encrypt", 1: "decrypt", 2: "between"}
 """The regions that ports/app/phase.h marks. between: ReLU, and putting values into and out of blocks."""
