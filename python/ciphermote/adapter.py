@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
+from ciphermote.bfv import in_coefficients
 from ciphermote.ckks import expand_seed
 from ciphermote.core import core_params
 from ciphermote.errors import Error, FrameError
@@ -155,12 +156,10 @@ class FrameSet:
             else:
                 second = expand_seed(head.parameters, head.xof, self.seed, head.primes)
                 residues = np.concatenate([residues, second[np.newaxis]])
-        if transforms:
-            residues = _in_coefficients(residues, head.parameters)
-        return sb.SealCiphertext(
+        ciphertext = sb.SealCiphertext(
             head.parameters,
             head.primes,
-            head.ntt_form and not transforms,
+            head.ntt_form,
             head.scale,
             residues,
             seed,
@@ -168,20 +167,11 @@ class FrameSet:
             head.plain_modulus,
             head.key_id,
         )
+        return in_coefficients(ciphertext) if transforms else ciphertext
 
     def to_seal(self, *, seeded: bool = False, coefficients: bool = False) -> bytes:
         """SEAL's bytes of seal_ciphertext, and their label."""
         return sb.write_ciphertext(self.seal_ciphertext(seeded=seeded, coefficients=coefficients))
-
-
-def _in_coefficients(residues: NDArray[np.uint32], parameters: ParameterSet) -> NDArray[np.uint32]:
-    """Polynomials [size, primes, n] out of NTT form."""
-    params = core_params(parameters)
-    rows = [
-        [_core.ntt_inverse(params, prime, row) for prime, row in enumerate(polynomial)]
-        for polynomial in residues
-    ]
-    return np.array(rows, dtype=np.uint32)
 
 
 def _hexadecimal(key_id: int) -> str:

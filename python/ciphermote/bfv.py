@@ -7,18 +7,24 @@ know alone (docs/security.md).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ciphermote import _core
 from ciphermote import seal_bytes as sb
-from ciphermote.ckks import centred, known_key, phase, to_integers
+from ciphermote.ckks import centred, expand_second, known_key, phase, to_integers
+from ciphermote.core import core_params
 from ciphermote.errors import MismatchError, ParameterError
 from ciphermote.keys import SecretKey
 from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet, is_prime, prime_constants
+
+Places = Literal["slots", "coefficients"]
+"""Where BFV's integers are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +42,14 @@ class Plain:
         """int64 [n], from 0 to below plain_modulus: the batched values, both rows. ParameterError if the
         modulus does not batch."""
         return batched(self.coefficients, self.plain_modulus)
+
+    def integers(self, places: Places | None, *, signed: bool = False) -> NDArray[np.int64]:
+        """int64 [n]: what was put there (places_of); signed: from above -t/2 to t/2."""
+        where = places_of(self.plain_modulus, self.parameters.n, places)
+        found = self.slots() if where == "slots" else self.coefficients
+        if not signed:
+            return found
+        return np.where(found > self.plain_modulus // 2, found - self.plain_modulus, found)
 
 
 def decrypt(data: bytes, secret: SecretKey, plain_modulus: int, *, bare: bool = False) -> Plain:
@@ -65,6 +79,36 @@ def decrypt(data: bytes, secret: SecretKey, plain_modulus: int, *, bare: bool = 
     return Plain(
         coefficients, plain_modulus, ciphertext.primes, secret.parameters, known_key(ciphertext, secret)
     )
+
+
+def places_of(plain_modulus: int, n: int, places: Places | None) -> Places:
+    """Where integers are: as said, or in coefficients if the modulus leaves no choice. ParameterError if it
+    leaves one and nothing is said, or has no slots."""
+    if places not in (None, "slots", "coefficients"):
+        raise ParameterError(f"There are no places {places!r}: say slots or coefficients.")
+    batch = batches(plain_modulus, n)
+    if batch and places is None:
+        raise ParameterError(
+            "Nothing in a BFV ciphertext tells whether its integers lie in slots or in coefficients: say "
+            "--as slots or --as coefficients (in Python, places), as the sender encrypted."
+        )
+    if places == "slots" and not batch:
+        raise ParameterError(
+            f"The modulus {plain_modulus} has no slots at n = {n}: say --as coefficients (in Python, places)."
+        )
+    return places or "coefficients"
+
+
+def in_coefficients(ciphertext: sb.SealCiphertext) -> sb.SealCiphertext:
+    """A BFV ciphertext out of NTT form, as SEAL wants it for all but additions; a seed is expanded."""
+    if not ciphertext.ntt_form:
+        return ciphertext
+    params = core_params(ciphertext.parms)
+    rows = [
+        [_core.ntt_inverse(params, prime, row) for prime, row in enumerate(polynomial)]
+        for polynomial in expand_second(ciphertext)
+    ]
+    return replace(ciphertext, ntt_form=False, residues=np.array(rows, dtype=np.uint32), seed=None)
 
 
 def batches(plain_modulus: int, n: int) -> bool:

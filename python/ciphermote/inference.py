@@ -424,6 +424,52 @@ def _choose_levels(parms: ParameterSet, primes: int, scale: float, score_bound: 
     return _Levels(primes, 2.0**bits, rescale=False)
 
 
+def plan_weighted_sum(
+    weights: ArrayLike,
+    parms: ParameterSet,
+    scale: float,
+    *,
+    bound: float,
+    primes: int | None = None,
+    plain_modulus: int = 0,
+) -> list[Program | None]:
+    """For each weight a program, None for 0: an engine adds up what they make of ciphertexts of parms, this
+    scale and count of primes.
+
+    bound: every |value| is at most this. plain_modulus: BFV's t, which batches, and integer weights; 0: CKKS.
+    ParameterError if something does not fit.
+    """
+    w = _real_numbers(weights)
+    if w.ndim != 1 or not np.isfinite(w).all() or not w.any():
+        raise ParameterError("Weights are one finite number for each ciphertext, and not all of them 0.")
+    check_feature_bound(bound)
+    total = float(np.abs(w).sum() * bound)
+    if plain_modulus:
+        _check_integers(w, "The weights have")
+        _check_exact(total, plain_modulus)
+        _check_batching(parms, plain_modulus)
+        levels = _Levels(0, 1.0, rescale=False)
+    else:
+        available = len(parms.data_primes) if primes is None else primes
+        levels = _choose_levels(parms, available, scale, min(max(total, 2.0**-10), 2.0**100))
+    before = (Step("keep_primes", _DATA, _DATA, levels.primes),) if levels.primes else ()
+    # Rescaled at once: a product with a multiple of the dropped prime is zero there, and no result may be.
+    after = (Step("rescale", _SUM, _SUM),) if levels.rescale else ()
+    steps = (*before, Step("multiply_plain", _SUM, _DATA, 0), *after)
+    slots = parms.n if plain_modulus else parms.slots
+    return [
+        Program(steps, (Constant(np.full(slots, weight), levels.weight_scale),)) if weight else None
+        for weight in w.tolist()
+    ]
+
+
+def rotation_steps(model: LinearModel, parms: ParameterSet) -> tuple[int, ...]:
+    """The rotations that scoring single readings with the model takes, in either scheme. ParameterError as
+    plan_linear."""
+    _check_rotations(parms)
+    return _program(model, _layout(model, parms, None), 1, 1.0, [], []).rotation_steps
+
+
 def plan_linear(
     model: LinearModel,
     parms: ParameterSet,
@@ -477,32 +523,35 @@ def plan_exact(
     parms: ParameterSet,
     plain_modulus: int,
     *,
-    feature_bound: int,
+    feature_bound: float,
     stride: int | None = None,
-    result_primes: int = 1,
+    result_primes: int | None = None,
 ) -> LinearPlan:
     """Plan the scoring of fresh, batched BFV ciphertexts modulo plain_modulus, t; both rows hold blocks.
 
     Weights and biases are integers. Every |feature| is at most feature_bound, and no sum may then leave
     +-(t - 1) / 2: this is checked, so results are exact. result_primes: what is left of the primes in the
-    end; one holds the noise of a switch (sixteen standard deviations, sqrt((1 + 2n/3) / 12) each, must be
-    below q_0 / 2t) and makes the result small. ParameterError if something does not fit.
+    end; they hold the noise of a switch (sixteen standard deviations, sqrt((1 + 2n/3) / 12) each, must be
+    below q / 2t); None: the fewest that do, which makes the result small. ParameterError if something does
+    not fit.
     """
     _check_rotations(parms)
     check_feature_bound(feature_bound)
     _check_batching(parms, plain_modulus)
     available = len(parms.primes) - 1
-    if not 1 <= result_primes <= available:
+    if result_primes is not None and not 1 <= result_primes <= available:
         raise ParameterError(f"{parms.name} has no results of {result_primes} primes: give 1 to {available}.")
-    if (model.weights % 1).any() or (model.bias % 1).any():
-        raise ParameterError("The model has weights or biases that are no integers: quantise it first.")
-    if (bound := model.score_bound(feature_bound)) > (plain_modulus - 1) // 2:
-        raise ParameterError(
-            f"Scores reach {bound:.0f}, and integers modulo {plain_modulus} hold up to "
-            f"{(plain_modulus - 1) // 2}: quantise to smaller weights, or take a larger modulus."
-        )
+    _check_integers(np.append(model.weights, model.bias), "The model has weights or biases")
+    bound = model.score_bound(feature_bound)
+    _check_exact(bound, plain_modulus)
     switching_noise = 16 * math.sqrt((1 + 2 * parms.n / 3) / 12)
-    if switching_noise * 2 * plain_modulus >= math.prod(parms.primes[:result_primes]):
+
+    def has_room(primes: int) -> bool:
+        return switching_noise * 2 * plain_modulus < math.prod(parms.primes[:primes])
+
+    if result_primes is None:
+        result_primes = next(filter(has_room, range(1, available)), available)
+    if not has_room(result_primes):
         raise ParameterError(
             f"{result_primes} prime(s) have no room for noise beside integers modulo {plain_modulus}: keep "
             "more."
@@ -520,6 +569,19 @@ def plan_exact(
         stride=layout.stride,
         first_feature=layout.first_feature,
     )
+
+
+def _check_integers(numbers: NDArray[np.float64], who: str) -> None:
+    if (numbers % 1).any():
+        raise ParameterError(f"{who} that are no integers, which BFV needs: quantise them first.")
+
+
+def _check_exact(bound: float, plain_modulus: int) -> None:
+    if bound > (plain_modulus - 1) // 2:
+        raise ParameterError(
+            f"Scores reach {bound:.0f}, and integers modulo {plain_modulus} hold up to "
+            f"{(plain_modulus - 1) // 2}: quantise to smaller weights, or take a larger modulus."
+        )
 
 
 def _check_batching(parms: ParameterSet, plain_modulus: int) -> None:

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ RELIN_FILE = "relin.keys"
 GALOIS_FILE = "galois.keys"
 PARAMETERS_FILE = "parameters.seal"
 MANIFEST_FILE = "manifest.json"
+_NEW = ".new"
 
 _FORMAT = "ciphermote-keys"
 _FORMAT_VERSION = 1
@@ -165,16 +166,23 @@ def make_galois_key(secret: SecretKey, element: int) -> sb.KeySwitchKey:
     )
 
 
+def _key_for_bfv(key: sb.KeySwitchKey, plain_modulus: int) -> sb.KeySwitchKey:
+    return tuple(replace(part, scheme=sb.Scheme.BFV, plain_modulus=plain_modulus) for part in key)
+
+
+def relin_keys_for_bfv(data: bytes, parameters: ParameterSet, plain_modulus: int) -> bytes:
+    """As galois_keys_for_bfv, of a relinearization key."""
+    found = sb.read_relin_keys(data, parameters)
+    key = _key_for_bfv(found.key, plain_modulus)
+    return sb.write_relin_keys(sb.SealRelinKeys(parameters, key, sb.Scheme.BFV, plain_modulus, found.key_id))
+
+
 def galois_keys_for_bfv(data: bytes, parameters: ParameterSet, plain_modulus: int) -> bytes:
     """SEAL's bytes of Galois keys made for CKKS, as those of BFV modulo plain_modulus: the same key-switch
     keys, which know nothing of a scheme, under the scheme's parms_id and of the same key. FrameError if data
     holds none."""
-
-    def of_bfv(part: sb.SealCiphertext) -> sb.SealCiphertext:
-        return replace(part, scheme=sb.Scheme.BFV, plain_modulus=plain_modulus)
-
     found = sb.read_galois_keys(data, parameters)
-    keys = {element: tuple(of_bfv(part) for part in key) for element, key in found.keys.items()}
+    keys = {element: _key_for_bfv(key, plain_modulus) for element, key in found.keys.items()}
     return sb.write_galois_keys(
         sb.SealGaloisKeys(parameters, keys, sb.Scheme.BFV, plain_modulus, found.key_id)
     )
@@ -338,6 +346,130 @@ class Manifest:
         return found
 
 
+class KeyPair(Protocol):
+    """A key pair, wherever it is kept."""
+
+    @property
+    def parameters(self) -> ParameterSet: ...
+    @property
+    def key_id(self) -> int: ...
+    def secret(self) -> SecretKey:
+        """The secret key. KeyFileError if it is not there."""
+        ...
+
+    def public_key(self) -> sb.SealPublicKey:
+        """The public key. KeyFileError if it cannot be read."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class KeyContents:
+    """What a directory of keys holds, in memory. files: the public ones, by name; secret_key: None in the
+    public part."""
+
+    manifest: Manifest
+    files: Mapping[str, bytes] = field(repr=False)
+    secret_key: SecretKey | None = field(repr=False)
+
+    @property
+    def parameters(self) -> ParameterSet:
+        return self.manifest.parameters
+
+    @property
+    def key_id(self) -> int:
+        return self.manifest.key_id
+
+    @classmethod
+    def make(
+        cls,
+        parameters: ParameterSet,
+        *,
+        galois_steps: Iterable[int] = (),
+        conjugation: bool = False,
+        relin: bool | None = None,
+        secret: SecretKey | None = None,
+        progress: Progress | None = None,
+    ) -> KeyContents:
+        """Make keys; KeyStore.create has the arguments and the errors."""
+        if relin is None:
+            relin = parameters.special_prime is not None
+        if secret is not None and secret.parameters != parameters:
+            raise KeyFileError(f"The secret key is of {secret.parameters.name}, not of {parameters.name}.")
+        steps = tuple(galois_steps)
+        _galois_elements(parameters, steps, conjugation)
+        secret = secret or SecretKey.generate(parameters)
+        public = sb.write_public_key(make_public_key(secret))
+        files = {PUBLIC_FILE: public, PARAMETERS_FILE: sb.write_parameters(parameters)}
+        manifest = Manifest(
+            parameters=parameters,
+            key_id=key_id_of(public),
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            galois_steps=(),
+            conjugation=False,
+            digests={name: _digest(content) for name, content in files.items()},
+        )
+        bare = cls(manifest, files, replace(secret, key_id=manifest.key_id))
+        return bare.extended(galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress)
+
+    def extended(
+        self,
+        *,
+        galois_steps: Iterable[int] = (),
+        conjugation: bool = False,
+        relin: bool = False,
+        progress: Progress | None = None,
+    ) -> KeyContents:
+        """The same pair with the evaluation keys asked for, besides those that it has. ParameterError if the
+        set cannot have them, KeyFileError without the secret key."""
+        secret, parameters, key_id = self.secret(), self.parameters, self.key_id
+        steps = tuple(dict.fromkeys((*self.manifest.galois_steps, *galois_steps)))
+        conjugation = conjugation or self.manifest.conjugation
+        elements = _galois_elements(parameters, steps, conjugation)
+        files = dict(self.files)
+        keys: dict[int, sb.KeySwitchKey] = {}
+        if GALOIS_FILE in files:
+            keys.update(sb.read_galois_keys(files[GALOIS_FILE], parameters).keys)
+        missing = [element for element in elements if element not in keys]
+        relin = relin and RELIN_FILE not in files
+        total = len(missing) + relin
+        report = progress or (lambda done, total: None)
+        report(0, total)
+        if relin:
+            relin_keys = sb.SealRelinKeys(parameters, make_relin_key(secret), key_id=key_id)
+            files[RELIN_FILE] = sb.write_relin_keys(relin_keys)
+            report(1, total)
+        for done, element in enumerate(missing, 1 + relin):
+            keys[element] = make_galois_key(secret, element)
+            report(done, total)
+        if missing:
+            files[GALOIS_FILE] = sb.write_galois_keys(sb.SealGaloisKeys(parameters, keys, key_id=key_id))
+        manifest = replace(
+            self.manifest,
+            galois_steps=steps,
+            conjugation=conjugation,
+            digests={name: _digest(content) for name, content in files.items()},
+        )
+        return KeyContents(manifest, files, secret)
+
+    def secret(self) -> SecretKey:
+        """The secret key. KeyFileError in the public part."""
+        if self.secret_key is None:
+            raise KeyFileError("The secret key is not among these keys: it stays with the owner.")
+        return self.secret_key
+
+    def public_key(self) -> sb.SealPublicKey:
+        return sb.read_public_key(self.files[PUBLIC_FILE], self.parameters)
+
+    def publish(self, path: str | Path) -> KeyStore:
+        """Write the directory, all or nothing. KeyFileError unless path does not exist yet, or is empty."""
+        path = Path(path)
+        refuse_occupied(path)
+        files = {**self.files, MANIFEST_FILE: self.manifest.to_json().encode()}
+        secret = None if self.secret_key is None else self.secret_key.to_seal()
+        _publish_directory(path, files, secret)
+        return KeyStore(path, self.manifest)
+
+
 class KeyStore:
     """A directory of keys; open() one or create() one.
 
@@ -386,26 +518,16 @@ class KeyStore:
         None draws one. The directory must not exist, or be empty. KeyFileError if it is in use or cannot
         be written; ParameterError if the set cannot have the keys asked for.
         """
-        path = Path(path)
-        steps = tuple(dict.fromkeys(galois_steps))
-        elements = _galois_elements(parameters, steps, conjugation)
-        if relin is None:
-            relin = parameters.special_prime is not None
-        if secret is not None and secret.parameters != parameters:
-            raise KeyFileError(f"The secret key is of {secret.parameters.name}, not of {parameters.name}.")
-        refuse_occupied(path)
-        secret = secret or SecretKey.generate(parameters)
-        files = _make_files(secret, elements, relin, progress)
-        manifest = Manifest(
-            parameters=parameters,
-            key_id=key_id_of(files[PUBLIC_FILE]),
-            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            galois_steps=steps,
+        refuse_occupied(Path(path))
+        made = KeyContents.make(
+            parameters,
+            galois_steps=galois_steps,
             conjugation=conjugation,
-            digests={name: _digest(content) for name, content in files.items()},
+            relin=relin,
+            secret=secret,
+            progress=progress,
         )
-        _publish_directory(path, {**files, MANIFEST_FILE: manifest.to_json().encode()}, secret.to_seal())
-        return cls(path, manifest)
+        return made.publish(path)
 
     @classmethod
     def open(cls, path: str | Path) -> KeyStore:
@@ -433,17 +555,19 @@ class KeyStore:
         digest = self.manifest.digests.get(name)
         path = self.path / name
         if digest is None:
-            options = "`keygen --relin`" if name == RELIN_FILE else "`keygen --model` (or `--rotations`)"
+            option = "--relin" if name == RELIN_FILE else "--model` (or `--rotations)"
             raise KeyFileError(
-                f"These keys were made without {name}: make new keys with {options}, and provision devices "
-                "again."
+                f"These keys were made without {name}: have their owner make it with `ciphermote extend "
+                f"{option}`; devices keep what they have."
             )
-        content = _read_file(path)
-        if _digest(content) != digest:
-            raise KeyFileError(
-                f"{path} is damaged or was replaced (it is not what {MANIFEST_FILE} names): restore it."
-            )
-        return content
+        cut_short = path.with_name(name + _NEW)  # extend left it
+        for candidate in (cut_short, path) if cut_short.exists() else (path,):
+            content = _read_file(candidate)
+            if _digest(content) == digest:
+                return content
+        raise KeyFileError(
+            f"{path} is damaged or was replaced (it is not what {MANIFEST_FILE} names): restore it."
+        )
 
     def checked_key_id(self) -> int:
         """The key id, once public.key has confirmed it. KeyFileError as public_key."""
@@ -468,35 +592,39 @@ class KeyStore:
 
     def export_public(self, path: str | Path) -> KeyStore:
         """Copy everything but the secret to a new directory: what an engine may have. Returns it, opened."""
-        path = Path(path)
-        refuse_occupied(path)
+        return self.contents(secret=False).publish(path)
+
+    def contents(self, *, secret: bool = True) -> KeyContents:
+        """All of it, or all but the secret. KeyFileError as secret and public_bytes."""
         files = {name: self.public_bytes(name) for name in self.manifest.digests}
-        _publish_directory(path, {**files, MANIFEST_FILE: self.manifest.to_json().encode()}, None)
-        return KeyStore(path, self.manifest)
+        return KeyContents(self.manifest, files, self.secret() if secret else None)
 
-
-def _make_files(
-    secret: SecretKey, elements: tuple[int, ...], relin: bool, progress: Progress | None
-) -> dict[str, bytes]:
-    """The public files; the public key names the pair, and the evaluation keys say that they are its."""
-    parameters = secret.parameters
-    total = len(elements) + relin
-    report = progress or (lambda done, total: None)
-    public = sb.write_public_key(make_public_key(secret))
-    files = {PUBLIC_FILE: public, PARAMETERS_FILE: sb.write_parameters(parameters)}
-    key_id = key_id_of(public)
-    report(0, total)
-    if relin:
-        relin_keys = sb.SealRelinKeys(parameters, make_relin_key(secret), key_id=key_id)
-        files[RELIN_FILE] = sb.write_relin_keys(relin_keys)
-        report(1, total)
-    if elements:
-        keys = {}
-        for element in elements:
-            keys[element] = make_galois_key(secret, element)
-            report(len(keys) + relin, total)
-        files[GALOIS_FILE] = sb.write_galois_keys(sb.SealGaloisKeys(parameters, keys, key_id=key_id))
-    return files
+    def extend(
+        self,
+        *,
+        galois_steps: Iterable[int] = (),
+        conjugation: bool = False,
+        relin: bool = False,
+        progress: Progress | None = None,
+    ) -> KeyStore:
+        """Add evaluation keys, as KeyContents.extended; devices keep theirs, for the pair stays the same.
+        Returns the directory, opened anew."""
+        more = self.contents().extended(
+            galois_steps=galois_steps, conjugation=conjugation, relin=relin, progress=progress
+        )
+        before, after = self.manifest.digests, more.manifest.digests
+        changed = [name for name in after if after[name] != before.get(name)]
+        try:
+            # The manifest decides: until it is written the old keys count, then the new ones by either name.
+            for name in changed:
+                write_atomically(self.path / (name + _NEW), more.files[name])
+            write_atomically(self.path / MANIFEST_FILE, more.manifest.to_json().encode())
+            for name in changed:
+                os.replace(self.path / (name + _NEW), self.path / name)
+            sync_directory(self.path)
+        except OSError as error:
+            raise KeyFileError(f"{self.path} cannot be written: {error.strerror}.") from None
+        return KeyStore(self.path, more.manifest)
 
 
 def _belongs(secret: SecretKey, public: sb.SealPublicKey) -> bool:

@@ -39,8 +39,9 @@ from numpy.typing import NDArray
 
 from ciphermote import _core
 from ciphermote.bfv import batches
+from ciphermote.encryption import device_residues
 from ciphermote.errors import KeyFileError, MismatchError, ParameterError
-from ciphermote.keys import KeyStore, SecretKey
+from ciphermote.keys import KeyPair, SecretKey
 from ciphermote.labels import check_key
 from ciphermote.parameters import BUILTIN, ParameterSet, c_definition
 from ciphermote.roots import c_root_tables
@@ -95,38 +96,26 @@ class PublicKeyPrime:
 
 
 def provision(
-    store: KeyStore, *, secret: bool = False, public: bool = False, plain_moduli: Sequence[int] = ()
+    keys: KeyPair, *, secret: bool = False, public: bool = False, plain_moduli: Sequence[int] = ()
 ) -> Provision:
     """Draw a new device's secret and take the keys it shall have. KeyFileError if a key cannot be read, or
     none is asked for; ParameterError for a plain modulus without slots."""
     if not (secret or public):
         raise KeyFileError("A device needs the secret key, the public key, or both: say which.")
-    parameters = store.parameters
+    parameters = keys.parameters
     for t in plain_moduli:
         if not batches(t, parameters.n):
             raise ParameterError(
                 f"{t} has no slots at n = {parameters.n}: name a prime that is 1 modulo {2 * parameters.n}."
             )
-    residues = None
-    if public:
-        found = store.public_key()
-        if found.seed is not None:
-            raise KeyFileError("The public key is seeded, which devices do not expand: make new keys.")
-        residues = device_public_key(found.residues, parameters)
     return Provision(
         parameters,
-        store.key_id,
+        keys.key_id,
         os.urandom(DEVICE_SECRET_BYTES),
-        store.secret() if secret else None,
-        residues,
+        keys.secret() if secret else None,
+        device_residues(keys.public_key()) if public else None,
         tuple(plain_moduli),
     )
-
-
-def device_public_key(residues: NDArray[np.uint32], parameters: ParameterSet) -> NDArray[np.uint32]:
-    """A public key of SEAL, uint32 [2, K, n], as the device holds it: uint32 [data primes, 2, n]."""
-    data = residues[:, : len(parameters.data_primes)]
-    return np.ascontiguousarray(data.transpose(1, 0, 2))
 
 
 # --- C --------------------------------------------------------------------------------------------

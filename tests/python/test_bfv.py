@@ -23,7 +23,7 @@ from ciphermote.core import core_params
 from ciphermote.errors import Error, FrameError
 from ciphermote.keys import SecretKey, make_public_key
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
-from ciphermote.provision import device_public_key
+from ciphermote.encryption import device_residues
 from numpy.typing import NDArray
 from seal_owner import SealOwner
 
@@ -50,7 +50,7 @@ class Owner:
     def __init__(self, parameters: ParameterSet, t: int, folder: Path) -> None:
         self.parameters, self.t = parameters, t
         self.secret = SecretKey.generate(parameters)
-        self.public = device_public_key(make_public_key(self.secret).residues, parameters).reshape(-1)
+        self.public = device_residues(make_public_key(self.secret)).reshape(-1)
         self.seal = SealOwner(parameters, folder, t)
         residues = np.stack([self.secret.residues(i) for i in range(len(parameters.primes))])
         secret = sb.write_secret_key(sb.SealSecretKey(parameters, residues, sb.Scheme.BFV, t))

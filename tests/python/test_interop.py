@@ -24,7 +24,7 @@ from ciphermote.adapter import adapt
 from ciphermote.core import core_params
 from ciphermote.keys import SecretKey, make_public_key
 from ciphermote.parameters import BUILTIN, ParameterSet
-from ciphermote.provision import device_public_key
+from ciphermote.encryption import device_residues
 
 SLOTS_MEASURED = 2**17
 KEY_PAIRS = 8  # an asymmetric error depends a little on the key: 1 % at n = 1024
@@ -85,7 +85,7 @@ class Owner:
 
     def __post_init__(self) -> None:
         self.secret = SecretKey.generate(self.parameters)
-        self.public = device_public_key(make_public_key(self.secret).residues, self.parameters).reshape(-1)
+        self.public = device_residues(make_public_key(self.secret)).reshape(-1)
         self.seal_secret = load(seal.SecretKey(), self.parameters, self.secret.to_seal())
         self.decryptor = seal.Decryptor(context(self.parameters), self.seal_secret)
         self.encoder = seal.CKKSEncoder(context(self.parameters))

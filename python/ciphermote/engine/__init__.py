@@ -11,8 +11,15 @@ from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Self
 
-from ciphermote.errors import EngineError, Error, MismatchError
-from ciphermote.inference import DEFAULT_FEATURE_BOUND, LinearModel, LinearPlan, plan_linear
+from ciphermote.errors import EngineError, Error, MismatchError, ParameterError
+from ciphermote.inference import (
+    DEFAULT_FEATURE_BOUND,
+    LinearModel,
+    LinearPlan,
+    plan_exact,
+    plan_linear,
+    plan_weighted_sum,
+)
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
 from ciphermote.seal_bytes import SealCiphertext
@@ -70,13 +77,12 @@ class Engine(ABC):
     def close(self) -> None:
         """End every process of the engine. Closing twice is allowed."""
 
-    def linear(
-        self, ciphertext: Bytes, model: LinearModel, *, feature_bound: float = DEFAULT_FEATURE_BOUND
-    ) -> bytes:
-        """Score a ciphertext of packed features: slot s of the result holds class s mod plan.period.
+    def linear(self, ciphertext: Bytes, model: LinearModel, *, feature_bound: float | None = None) -> bytes:
+        """Score a ciphertext of packed features: slot s of the result holds class s mod plan.period (BFV: of
+        either row).
 
-        feature_bound: the largest |feature| (see plan_linear). FrameError, ParameterError, EngineError;
-        MismatchError if it holds scores already.
+        feature_bound: the largest |feature| (see plan_linear, plan_exact); None: 16, and BFV refuses.
+        FrameError, ParameterError, EngineError; MismatchError if it holds scores already.
         """
         result = self.linear_all([ciphertext], model, feature_bound=feature_bound)[0]
         if isinstance(result, Error):
@@ -89,9 +95,10 @@ class Engine(ABC):
         model: LinearModel,
         progress: Progress | None = None,
         *,
-        feature_bound: float = DEFAULT_FEATURE_BOUND,
+        feature_bound: float | None = None,
     ) -> list[bytes | Error]:
         """Score many, as linear and evaluate_all say."""
+        bound = self._bound(feature_bound)
         last: tuple[tuple[float, int], LinearPlan] | None = None
 
         def program(ciphertext: SealCiphertext) -> Program:
@@ -99,10 +106,54 @@ class Engine(ABC):
             check_reading(ciphertext)
             scale, primes = kind = ciphertext.scale, ciphertext.primes
             if last is None or last[0] != kind:
-                last = kind, plan_linear(model, self.parms, scale, primes=primes, feature_bound=feature_bound)
+                if self.plain_modulus:
+                    plan = plan_exact(model, self.parms, self.plain_modulus, feature_bound=bound)
+                else:
+                    plan = plan_linear(model, self.parms, scale, primes=primes, feature_bound=bound)
+                last = kind, plan
             return last[1].program
 
         return self.evaluate_all(program, ciphertexts, progress)
+
+    def weighted_sum(
+        self, ciphertexts: Sequence[Bytes], weights: Sequence[float], *, bound: float | None = None
+    ) -> bytes:
+        """The sum of one or more readings, each times its weight; BFV's weights are integers.
+
+        bound: as linear's feature_bound. The errors of add and linear.
+        """
+        if len(ciphertexts) != len(weights):
+            raise ParameterError(
+                f"{len(weights)} weights are given for {len(ciphertexts)} ciphertexts: give one for each."
+            )
+        checked = [self.check(ciphertext) for ciphertext in ciphertexts]
+        for reading in checked:
+            check_reading(reading)
+        if not checked:
+            raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
+        first = checked[0]
+        programs = plan_weighted_sum(
+            weights,
+            self.parms,
+            first.scale,
+            bound=self._bound(bound),
+            primes=first.primes,
+            plain_modulus=self.plain_modulus,
+        )
+        terms = [
+            self.evaluate(program, ciphertext)
+            for program, ciphertext in zip(programs, ciphertexts, strict=True)
+            if program is not None
+        ]
+        return self.add(terms)
+
+    def _bound(self, bound: float | None) -> float:
+        if bound is None and self.plain_modulus:
+            raise ParameterError(
+                "Integers that outgrow the modulus come out wrong without a sign: say how large a value may "
+                "be (bound, --feature-bound)."
+            )
+        return DEFAULT_FEATURE_BOUND if bound is None else bound
 
     def __enter__(self) -> Self:
         return self

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ciphermote import seal_bytes
+from ciphermote.bfv import batches, in_coefficients
 from ciphermote.engine import Bytes, Engine, Progress, check_reading, describe_content
 from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
 from ciphermote.errors import EngineError, Error, MismatchError
@@ -263,6 +264,11 @@ class SealEngine(Engine):
             raise EngineError(
                 "The program rescales, which is CKKS's alone: plan it for BFV (plan_linear's plain_modulus)."
             )
+        if self.plain_modulus and program.constants and not batches(self.plain_modulus, self.parms.n):
+            raise EngineError(
+                f"Integers modulo {self.plain_modulus} are not batched at n = {self.parms.n}, which the "
+                "program's constants need: take a prime that is 1 modulo 2n."
+            )
         missing = [
             step
             for step in program.rotation_steps
@@ -289,6 +295,8 @@ class SealEngine(Engine):
         if program.model_id is not None:
             check_reading(checked)
         self._check_program(program)
+        if self.plain_modulus:  # SEAL adds in either form, and does all else in this one
+            ciphertext = seal_bytes.write_ciphertext(in_coefficients(checked))
         seal, _ = detach(ciphertext)
         result = self._run(lambda worker: worker.evaluate(program, seal))
         return self._result(result, checked.key_id, program.model_id)

@@ -168,7 +168,6 @@ class Worker:
         if not self.context.parameters_set():
             raise Refusal(f"SEAL refuses the parameter set: {self.context.parameters_error_message()}.")
         self.evaluator = seal.Evaluator(self.context)
-        self.encoder = (seal.BatchEncoder if self.plain_modulus else seal.CKKSEncoder)(self.context)
         keys = iter(blobs)
         if fields["galois_keys"]:
             self.galois_keys = self.load(seal.GaloisKeys(), next(keys))
@@ -225,6 +224,9 @@ class Worker:
         kept = self.encoded.get(position)
         if kept is None or kept[0] != wanted:
             plaintext = self.seal.Plaintext()
+            if self.encoder is None:  # not every plain modulus has one, and sums need none
+                kind = self.seal.BatchEncoder if self.plain_modulus else self.seal.CKKSEncoder
+                self.encoder = kind(self.context)
             if self.plain_modulus:
                 self.encoder.encode([int(value) % self.plain_modulus for value in values], plaintext)
             else:

@@ -1,0 +1,53 @@
+"""Bytes that hold a ciphertext, frames as a device sends them or SEAL's with their label, and what they say
+of themselves.
+"""
+
+from __future__ import annotations
+
+from ciphermote.adapter import SetHeader, adapt, parse_frame
+from ciphermote.errors import FrameError, ParameterError
+from ciphermote.framing import HEADER_BYTES, MAGIC
+from ciphermote.labels import detach
+from ciphermote.parameters import ParameterSet, by_id
+
+Bytes = bytes | bytearray | memoryview
+_PARAMETERS_AT = slice(8, 12)
+
+
+def are_frames(data: Bytes) -> bool:
+    """Whether data begins as frames do, and not as what SEAL saves."""
+    return bytes(data[: len(MAGIC)]) == MAGIC
+
+
+def stated_parameters(data: Bytes) -> ParameterSet:
+    """The built-in set that a frame or a label names. ParameterError if it is none, or nothing names it."""
+    if are_frames(data):
+        if len(data) < HEADER_BYTES:
+            raise FrameError(f"{len(data)} bytes are fewer than a frame's header: they were cut short.")
+        return by_id(int.from_bytes(data[_PARAMETERS_AT], "little"))
+    _, label = detach(data)
+    if label is None:
+        raise ParameterError(
+            "Nothing names the ciphertext's parameter set, for it has no label: say which (--params)."
+        )
+    return by_id(label.parameters_id)
+
+
+def stated_modulus(data: Bytes, parameters: ParameterSet) -> int:
+    """BFV's t as a frame or a label says it; 0 for CKKS, or if there is no label."""
+    if are_frames(data):
+        return _header(data, parameters).plain_modulus
+    _, label = detach(data)
+    return 0 if label is None else label.plain_modulus
+
+
+def as_seal(data: Bytes, parameters: ParameterSet) -> bytes:
+    """SEAL's bytes and their label: of the frames of one ciphertext, or as they are. FrameError."""
+    if not are_frames(data):
+        return bytes(data)
+    head = _header(data, parameters)
+    return adapt(bytes(data), parameters, head.key_id, plain_modulus=head.plain_modulus)
+
+
+def _header(data: Bytes, parameters: ParameterSet) -> SetHeader:
+    return parse_frame(bytes(data), parameters)[0].set

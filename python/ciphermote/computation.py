@@ -1,0 +1,120 @@
+"""Compute on ciphertexts without a secret key: sums, weighted sums, linear models and programs.
+
+Each call opens an engine (engine/), computes in its confined process, and closes it; whoever computes often
+opens one and keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ciphermote.ciphertexts import Bytes, as_seal, stated_modulus, stated_parameters
+from ciphermote.engine import Engine, open_engine
+from ciphermote.errors import ParameterError
+from ciphermote.inference import LinearModel
+from ciphermote.keys import (
+    GALOIS_FILE,
+    RELIN_FILE,
+    KeyContents,
+    KeyStore,
+    galois_keys_for_bfv,
+    relin_keys_for_bfv,
+)
+from ciphermote.parameters import ParameterSet
+from ciphermote.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationKeys:
+    """What an engine computes with: public. galois, relin: SEAL's bytes and their label, as made for CKKS, or
+    None."""
+
+    parameters: ParameterSet
+    galois: bytes | None = field(default=None, repr=False)
+    relin: bytes | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, contents: KeyContents) -> EvaluationKeys:
+        files = contents.files
+        return cls(contents.parameters, files.get(GALOIS_FILE), files.get(RELIN_FILE))
+
+    @classmethod
+    def load(cls, path: str | Path) -> EvaluationKeys:
+        """From a directory of keys, or its public part. KeyFileError if it holds none."""
+        return cls.of(KeyStore.open(path).contents(secret=False))
+
+    def engine(self, plain_modulus: int = 0, *, bare: bool = False, workers: int = 1) -> Engine:
+        """Open an engine with these keys, of CKKS or of BFV modulo plain_modulus, as open_engine does."""
+        galois, relin = self.galois, self.relin
+        if plain_modulus:
+            galois = galois and galois_keys_for_bfv(galois, self.parameters, plain_modulus)
+            relin = relin and relin_keys_for_bfv(relin, self.parameters, plain_modulus)
+        return open_engine(
+            self.parameters,
+            galois_keys=galois,
+            relin_keys=relin,
+            plain_modulus=plain_modulus,
+            bare=bare,
+            workers=workers,
+        )
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The sum of ciphertexts, slot by slot."""
+
+
+@dataclass(frozen=True)
+class WeightedSum:
+    """The sum of ciphertexts, each times its weight: real numbers, or integers for BFV."""
+
+    weights: Sequence[float]
+
+
+def compute(
+    operation: Sum | WeightedSum | LinearModel | Program,
+    ciphertexts: Bytes | Sequence[Bytes],
+    keys: EvaluationKeys | ParameterSet | None = None,
+    *,
+    bound: float | None = None,
+    plain_modulus: int = 0,
+    bare: bool = False,
+) -> bytes:
+    """The encrypted result of an operation, in SEAL's bytes with a label: decrypt takes them.
+
+    operation: Sum() or WeightedSum(weights) of one ciphertext or more; of one alone, LinearModel(weights,
+    bias), whose score c lies in slot c, or a Program.
+    ciphertexts: frames as encrypt or a device gives them, or results; of one key, scheme, scale and level.
+    keys: LinearModel needs Galois keys for its rotations (Owner.generate's model), a Program what its steps
+    name. Sums need none: the parameter set is enough, and is known if it is a built-in one.
+    bound: the largest |value| of any ciphertext (WeightedSum, LinearModel): beyond it results may come out
+    wrong. None: 16, and BFV refuses.
+    plain_modulus, bare: as in decrypt.
+    ParameterError, FrameError, MismatchError, EngineError.
+    """
+    given = [ciphertexts] if isinstance(ciphertexts, Bytes) else list(ciphertexts)
+    if not given:
+        raise ParameterError("There is no ciphertext to compute on: give one or more.")
+    keys = keys or stated_parameters(given[0])
+    evaluation = EvaluationKeys(keys) if isinstance(keys, ParameterSet) else keys
+    parameters = evaluation.parameters
+    modulus = stated_modulus(given[0], parameters) or plain_modulus
+    if isinstance(operation, Sum | WeightedSum):
+        evaluation = EvaluationKeys(parameters)  # which sums need no more of
+    elif len(given) != 1:
+        raise ParameterError(
+            f"{len(given)} ciphertexts are given: a model or a program is computed on one at a time."
+        )
+    seal = [as_seal(data, parameters) for data in given]
+    with evaluation.engine(modulus, bare=bare) as engine:
+        match operation:
+            case Sum():
+                return engine.add(seal)
+            case WeightedSum(weights):
+                return engine.weighted_sum(seal, weights, bound=bound)
+            case LinearModel():
+                return engine.linear(seal[0], operation, feature_bound=bound)
+            case Program():
+                return engine.evaluate(operation, seal[0])

@@ -1,0 +1,183 @@
+"""Encrypt arrays, as a device does: by the C library, under either key, to frames.
+
+Where a device keeps one secret and counts, every call here draws a secret of its own, so that no seed comes
+twice, and takes the reading's number from the clock.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ciphermote import _core
+from ciphermote import seal_bytes as sb
+from ciphermote.bfv import Places, batches
+from ciphermote.core import core_params
+from ciphermote.errors import KeyFileError, ParameterError, ValueRangeError
+from ciphermote.keys import KeyStore, SecretKey, key_id_of
+from ciphermote.parameters import ParameterSet
+
+Xof = Literal["blake2xb", "shake256", "chacha20"]
+XOFS: dict[Xof, int] = {"blake2xb": 1, "shake256": 2, "chacha20": 3}
+_PLACES: dict[Places, int] = {"slots": 1, "coefficients": 2}
+_PRECISION = 63
+_DEVICE_SECRET_BYTES = 32
+_LARGEST_LOG2 = 100
+"""No scale and modulus have room for values from 2^100 on."""
+
+
+@dataclass(frozen=True, eq=False)
+class PublicKey:
+    """What encrypts without a secret. residues: uint32 [data primes, 2, n], NTT form, as a device holds it;
+    key_id: of the pair."""
+
+    parameters: ParameterSet
+    key_id: int
+    residues: NDArray[np.uint32] = field(repr=False)
+
+    @classmethod
+    def from_seal(cls, data: bytes, parameters: ParameterSet) -> PublicKey:
+        """From SEAL's bytes, as in public.key. FrameError if they are no public key of these parameters;
+        KeyFileError if it is seeded."""
+        return cls(parameters, key_id_of(data), device_residues(sb.read_public_key(data, parameters)))
+
+    @classmethod
+    def load(cls, path: str | Path) -> PublicKey:
+        """From a directory of keys, or its public part. KeyFileError if it holds none."""
+        store = KeyStore.open(path)
+        return cls(store.parameters, store.checked_key_id(), device_residues(store.public_key()))
+
+
+def device_residues(key: sb.SealPublicKey) -> NDArray[np.uint32]:
+    """SEAL's public key as the device holds it: uint32 [data primes, 2, n]. KeyFileError if it is seeded."""
+    if key.seed is not None:
+        raise KeyFileError("The public key is seeded, which devices do not expand: make new keys.")
+    data = key.residues[:, : len(key.parms.data_primes)]
+    return np.ascontiguousarray(data.transpose(1, 0, 2))
+
+
+def encrypt(
+    values: ArrayLike,
+    key: SecretKey | PublicKey,
+    *,
+    log2_scale: int | None = None,
+    plain_modulus: int = 0,
+    places: Places | None = None,
+    xof: Xof = "chacha20",
+    counter: int | None = None,
+) -> bytes:
+    """Encrypt values to the frames of one ciphertext, as a device sends them.
+
+    values: one dimension. CKKS: up to n/2 real or complex numbers, one a slot; float64 is rounded to 31 bits
+    of the largest, float32 and int32 are taken as they are. BFV: up to n integers from 0 to t - 1 or, if
+    any is negative, from above -t/2 to t/2.
+    key: the owner's secret key (half the bytes, less noise) or public key.
+    log2_scale (CKKS): the scale is 2^log2_scale; |value| times it must be below a quarter of the modulus and
+    2^58. None: parameters.default_log2_scale. Ciphertexts that are to be added need one scale.
+    plain_modulus: BFV's t, or 0 for CKKS. places (BFV): "slots", each added and multiplied for itself, or
+    "coefficients", which add up alike; None: slots if t has them.
+    xof (secret key): what expands the public seed; SEAL itself knows all but "chacha20", the fastest.
+    counter: the reading's number, from 0 to 2^64 - 1, by which readers tell readings of one key apart; None:
+    nanoseconds since 1970.
+    ParameterError, ValueRangeError; KeyFileError for a secret key that names no pair.
+    """
+    if key.key_id is None:
+        raise KeyFileError("The secret key names no pair: take the one of an Owner or of a KeyStore.")
+    device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *_Counter(counter).callables)
+    params = core_params(key.parameters)
+    if plain_modulus:
+        if log2_scale is not None:
+            raise ParameterError("BFV's integers have no scale: leave log2_scale (--log2-scale) out.")
+        places = places or ("slots" if batches(plain_modulus, key.parameters.n) else "coefficients")
+        options = (_integers(values), plain_modulus, _choice(places, _PLACES, "places"), 32, True, "frames")
+        if isinstance(key, SecretKey):
+            code = _choice(xof, XOFS, "XOF")
+            return device.encrypt_bfv_symmetric(params, key.packed, key.key_id, code, *options)
+        return device.encrypt_bfv_asymmetric(params, key.residues.reshape(-1), key.key_id, *options)
+    if places is not None:
+        raise ParameterError("CKKS's numbers are in slots: leave places (--as) out, or give a plain modulus.")
+    scale = key.parameters.default_log2_scale if log2_scale is None else log2_scale
+    numbers, exponent, is_complex = _numbers(values)
+    reals = (numbers, scale, _PRECISION, is_complex, exponent, "frames")
+    if isinstance(key, SecretKey):
+        code = _choice(xof, XOFS, "XOF")
+        return device.encrypt_symmetric(params, key.packed, key.key_id, code, *reals)
+    return device.encrypt_asymmetric(params, key.residues.reshape(-1), key.key_id, *reals)
+
+
+def _choice(value: str, choices: Mapping[Any, int], what: str) -> int:
+    if value not in choices:
+        raise ParameterError(f"There are no {what} {value!r}: choose one of {', '.join(choices)}.")
+    return choices[value]
+
+
+class _Counter:
+    """The counter of one encryption, in memory."""
+
+    _lock = threading.Lock()
+    _latest = -1
+
+    def __init__(self, value: int | None) -> None:
+        if value is not None and not 0 <= value < 1 << 64:
+            raise ParameterError(f"The counter {value} is not from 0 to 2^64 - 1, as frames have them.")
+        self._value = self._next() if value is None else value
+
+    @classmethod
+    def _next(cls) -> int:
+        """The clock's, and no number that this process had before."""
+        with cls._lock:
+            cls._latest = max(cls._latest + 1, time.time_ns())
+            return cls._latest
+
+    @property
+    def callables(self) -> tuple[Any, Any]:
+        return (lambda: self._value), self._store
+
+    def _store(self, value: int) -> None:
+        self._value = value
+
+
+def _one_dimension(values: ArrayLike, kinds: str, what: str) -> NDArray[Any]:
+    found = np.asarray(values)
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in kinds:
+        raise ValueRangeError(
+            f"Values are one dimension of {what}, one or more, and not {found.dtype} {list(found.shape)}."
+        )
+    return found
+
+
+def _numbers(values: ArrayLike) -> tuple[NDArray[Any], int, bool]:
+    """(float32 or int32 [count], complex ones as pairs; exponent: of the unit of integers; complex)"""
+    given = _one_dimension(values, "fiuc", "real or complex numbers")
+    is_complex = given.dtype.kind == "c"
+    if is_complex:
+        given = np.ascontiguousarray(given, dtype=np.complex128).view(np.float64)
+    if given.dtype.kind in "iu" and np.abs(given.astype(np.float64)).max() < 2**31:
+        return np.ascontiguousarray(given, dtype=np.int32), 0, False
+    if given.dtype in (np.float16, np.float32) or not np.isfinite(given).all():
+        return np.ascontiguousarray(given, dtype=np.float32), 0, is_complex
+    reals = given.astype(np.float64)
+    _, bits = np.frexp(np.abs(reals).max())
+    if bits > _LARGEST_LOG2:
+        raise ValueRangeError("A value is too large for any scale and modulus: give values in a larger unit.")
+    exponent = max(int(bits) - 30, -128)
+    return np.rint(np.ldexp(reals, -exponent)).astype(np.int32), exponent, is_complex
+
+
+def _integers(values: ArrayLike) -> NDArray[Any]:
+    """int32 or uint32 [count]"""
+    given = _one_dimension(values, "iu", "integers, which are what BFV encrypts")
+    low, high = int(given.min()), int(given.max())
+    kind = np.int32 if low < 0 else np.uint32
+    limits = np.iinfo(kind)
+    if low < limits.min or high > limits.max:
+        raise ValueRangeError("An integer has more than 32 bits, as no plain modulus has: give smaller ones.")
+    return np.ascontiguousarray(given, dtype=kind)

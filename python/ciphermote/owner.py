@@ -1,0 +1,144 @@
+"""The owner of keys: makes them, keeps them, hands out what others need, and reads the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ciphermote.bfv import Places
+from ciphermote.ciphertexts import Bytes
+from ciphermote.computation import EvaluationKeys
+from ciphermote.decryption import Numbers, decrypt
+from ciphermote.encryption import PublicKey, device_residues
+from ciphermote.inference import LinearModel, rotation_steps
+from ciphermote.keys import KeyContents, KeyStore, Progress, SecretKey
+from ciphermote.parameters import DEFAULT_SET, ParameterSet, by_name
+from ciphermote.provision import provision, to_c_header
+
+
+class Owner:
+    """A key pair and its evaluation keys, in memory. Made by generate or load.
+
+    Secrets cannot be wiped from Python's memory: use it on the owner's machine only.
+    """
+
+    def __init__(self, contents: KeyContents) -> None:
+        contents.secret()
+        self._contents = contents
+
+    @classmethod
+    def generate(
+        cls,
+        parameters: ParameterSet | str = DEFAULT_SET,
+        *,
+        model: LinearModel | None = None,
+        rotations: Iterable[int] = (),
+        conjugation: bool = False,
+        relin: bool | None = None,
+        progress: Progress | None = None,
+    ) -> Owner:
+        """New keys from the system's randomness.
+
+        parameters: a set, or the name of one in ciphermote.parameters.BUILTIN. model: make the Galois keys
+        that scoring with it needs. rotations: and those for rotations to the left by so many slots (negative:
+        to the right). conjugation: and that of complex slots. relin: and the key for products of ciphertexts;
+        None: if the set can. progress: called with (keys made, keys in all).
+        ParameterError if the set cannot have them.
+        """
+        chosen = by_name(parameters) if isinstance(parameters, str) else parameters
+        steps = (*(rotation_steps(model, chosen) if model else ()), *rotations)
+        return cls(
+            KeyContents.make(
+                chosen, galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress
+            )
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> Owner:
+        """From a directory of keys: what save, `ciphermote keygen` or KeyStore.create wrote. KeyFileError if
+        it is damaged, or has no secret key."""
+        return cls(KeyStore.open(path).contents())
+
+    def save(self, path: str | Path) -> None:
+        """Write the directory of keys, with secret.key (mode 0600). KeyFileError unless path does not exist
+        yet, or is empty."""
+        self._contents.publish(path)
+
+    def save_public(self, path: str | Path) -> None:
+        """As save, without the secret key: what an engine's machine may have."""
+        KeyContents(self._contents.manifest, self._contents.files, None).publish(path)
+
+    def extend(
+        self,
+        *,
+        model: LinearModel | None = None,
+        rotations: Iterable[int] = (),
+        conjugation: bool = False,
+        relin: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        """Add evaluation keys, with generate's arguments. The pair stays the same, and with it all devices. A
+        directory saved before has them after KeyStore.extend (`ciphermote extend`)."""
+        steps = (*(rotation_steps(model, self.parameters) if model else ()), *rotations)
+        self._contents = self._contents.extended(
+            galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress
+        )
+
+    @property
+    def parameters(self) -> ParameterSet:
+        return self._contents.parameters
+
+    @property
+    def key_id(self) -> int:
+        """The pair's name, 64 bits: frames and labels carry it."""
+        return self._contents.key_id
+
+    @property
+    def rotations(self) -> tuple[int, ...]:
+        """Those that there are Galois keys for, as they were asked for."""
+        return self._contents.manifest.galois_steps
+
+    @property
+    def secret_key(self) -> SecretKey:
+        return self._contents.secret()
+
+    @property
+    def public_key(self) -> PublicKey:
+        """For whoever encrypts without a secret."""
+        return PublicKey(self.parameters, self.key_id, device_residues(self._contents.public_key()))
+
+    @property
+    def evaluation_keys(self) -> EvaluationKeys:
+        """For whoever computes."""
+        return EvaluationKeys.of(self._contents)
+
+    def decrypt(
+        self,
+        data: Bytes,
+        *,
+        complex_slots: bool = False,
+        places: Places | None = None,
+        signed: bool = False,
+        plain_modulus: int = 0,
+        bare: bool = False,
+    ) -> Numbers:
+        """As ciphermote.decrypt, with the secret key."""
+        return decrypt(
+            data,
+            self.secret_key,
+            complex_slots=complex_slots,
+            places=places,
+            signed=signed,
+            plain_modulus=plain_modulus,
+            bare=bare,
+        )
+
+    def provisioned_header(
+        self, *, secret: bool = False, public: bool = False, plain_moduli: Sequence[int] = ()
+    ) -> str:
+        """provisioned_keys.h of one new device, to compile in: secret, and no two devices may have the same.
+
+        secret, public: with which keys, one or both. plain_moduli: those that it batches BFV's integers with.
+        KeyFileError if neither key is asked for; ParameterError for a modulus without slots.
+        """
+        return to_c_header(provision(self._contents, secret=secret, public=public, plain_moduli=plain_moduli))
