@@ -1,5 +1,5 @@
-"""The command line: `ciphermote keygen | provision | params | adapt | infer | decrypt | inspect | advise |
-demo | demo-client-aided`.
+"""The command line: `ciphermote keygen | extend | provision | params | encrypt | adapt | add | infer |
+decrypt | inspect | advise`.
 
 Results go to standard output, progress and errors to standard error. A user's mistake ends in one sentence
 and exit code 1 (2 for a wrong command line), never in a traceback. Modules that load slowly are imported
@@ -28,6 +28,7 @@ from ciphermote.errors import Error, FrameError, KeyFileError, MismatchError, Pa
 from ciphermote.files import MOST_FRAMES_BYTES, MOST_OBJECT_BYTES, read_bounded
 from ciphermote.parameters import (
     BUILTIN,
+    DEFAULT_SET,
     SECURITY_BOUNDS,
     ParameterSet,
     by_name,
@@ -41,14 +42,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ciphermote.adapter import FrameSet
+    from ciphermote.adapter import FrameReader, FrameSet
+    from ciphermote.bfv import Places
     from ciphermote.bfv import Plain as BfvPlain
     from ciphermote.ckks import Plain as CkksPlain
     from ciphermote.inference import LinearModel
     from ciphermote.keys import SecretKey
-
-DEFAULT_SET = "n4096_q26x3_p27"
-_DEFAULT_LOG2_SCALE = 25
+    from ciphermote.labels import Label
 
 
 class _SentencesOnly(TyperGroup):
@@ -81,17 +81,20 @@ app = typer.Typer(
     add_completion=False,
     help="""Homomorphic encryption for the smallest clients: the owner's toolkit.
 
-The path of a reading, one command per step:
+The path of two readings, a command for each step, to be run as they stand:
 
-1. `ciphermote keygen keys --model model.json --public-to keys-public` makes the owner's keys.
-   **keys/secret.key never leaves the owner's machine.**
-2. `ciphermote provision keys -o provisioned_keys.h` writes the keys that one device compiles in. **Secret.**
-3. The device encrypts and sends frames; `ciphermote adapt keys frames.bin -o reading.ct` checks them and
-   makes a ciphertext of them.
-4. `ciphermote infer keys-public model.json reading.ct -o score.ct` computes on it without any secret.
-5. `ciphermote decrypt keys score.ct --model model.json` shows the owner the answer.
+    ciphermote keygen keys --public-to keys-public
+    printf '1 2\\n3 4\\n' | ciphermote encrypt keys-public - --rows -o frames.bin
+    ciphermote adapt keys-public frames.bin -o readings
+    ciphermote add readings/*.ct -o total.ct
+    ciphermote decrypt keys total.ct --count 2
 
-In a checkout of the repository, `make demo` shows all of it at work.""",
+1. The owner makes keys. **keys/secret.key never leaves the owner's machine.**
+2. Whoever has the public key encrypts. A device does so by itself: `provision` writes the keys that it
+   compiles in, **secret**, and `adapt --port` listens to it.
+3. What came is checked, and made ciphertexts of.
+4. A server computes on them without any secret: adds them up, or scores each with a model (`infer`).
+5. The owner reads the result: 4 and 6, and some noise.""",
 )
 
 
@@ -128,6 +131,35 @@ BareOption = Annotated[
         help="Accept ciphertexts without a label, as SEAL itself saves them. The label names key and model: "
         "without it, you vouch for both.",
     ),
+]
+ModelKeysOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        help="Make the rotation keys that this model needs (`ciphermote infer --help` shows one).",
+    ),
+]
+RotationsOption = Annotated[
+    str,
+    typer.Option(
+        "--rotations",
+        help="Make keys for these rotations too, such as 1,2,4 (to the left; negative: to the right).",
+    ),
+]
+ConjugationOption = Annotated[
+    bool, typer.Option("--conjugation", help="Make the key that conjugates complex slots.")
+]
+ModulusOption = Annotated[
+    int,
+    typer.Option(
+        "--plain-modulus",
+        metavar="T",
+        min=0,
+        help="The ciphertexts are of BFV, integers modulo T; needed if they have no label.",
+    ),
+]
+SignedOption = Annotated[
+    bool, typer.Option("--signed", help="BFV: show integers above T/2 as negative ones.")
 ]
 SetOption = Annotated[
     str | None,
@@ -278,6 +310,15 @@ def _numbers(text: str, what: str) -> list[int]:
 # --- keys -----------------------------------------------------------------------------------------
 
 
+def _steps_of(model: Path | None, parameters: ParameterSet) -> tuple[int, ...]:
+    """The rotations that a model's scores take; none without a model."""
+    if model is None:
+        return ()
+    from ciphermote.inference import LinearModel, rotation_steps
+
+    return rotation_steps(LinearModel.load(model), parameters)
+
+
 @app.command()
 def keygen(
     keys: Annotated[
@@ -290,23 +331,9 @@ def keygen(
             "--params", help="A built-in set's name, or a .json file of `ciphermote params --json`."
         ),
     ] = DEFAULT_SET,
-    model: Annotated[
-        Path | None,
-        typer.Option(
-            help="Make the rotation keys that this model needs (`ciphermote infer --help` shows one)."
-        ),
-    ] = None,
-    log2_scale: Annotated[
-        int | None,
-        typer.Option(help="With --model: log2 of the scale that devices encrypt at (default: 25)."),
-    ] = None,
-    rotations: Annotated[
-        str,
-        typer.Option(
-            help="Make keys for these rotations too, such as 1,2,4 (to the left; negative: to the right)."
-        ),
-    ] = "",
-    conjugation: Annotated[bool, typer.Option(help="Make the key that conjugates complex slots.")] = False,
+    model: ModelKeysOption = None,
+    rotations: RotationsOption = "",
+    conjugation: ConjugationOption = False,
     relin: Annotated[
         bool | None,
         typer.Option(
@@ -335,20 +362,7 @@ def keygen(
     from ciphermote.keys import KeyStore, SecretKey, refuse_occupied
 
     parameters = _parameter_set(params)
-    steps = _numbers(rotations, "--rotations")
-    if model is not None:
-        from ciphermote.inference import LinearModel, plan_linear
-
-        log2_scale = _DEFAULT_LOG2_SCALE if log2_scale is None else log2_scale
-        scales = parameters.log2_scales
-        if log2_scale not in scales:
-            raise ParameterError(
-                f"--log2-scale is {log2_scale}: give {scales[0]} to {scales[-1]}, what devices with "
-                f"{parameters.name} encrypt at."
-            )
-        steps += plan_linear(LinearModel.load(model), parameters, 2.0**log2_scale).rotation_steps
-    elif log2_scale is not None:
-        raise ParameterError("--log2-scale says nothing without --model: give a model too, or leave it out.")
+    steps = [*_numbers(rotations, "--rotations"), *_steps_of(model, parameters)]
     secret = SecretKey.from_seal(_read(import_secret), parameters) if import_secret else None
     if public_to is not None:
         if public_to.absolute() == keys.absolute():
@@ -371,7 +385,44 @@ def keygen(
         store.export_public(public_to)
         _say(f"The public part is in {public_to}: give that to the engine.")
     if model is None and not steps:
-        _note("no rotation keys: `infer` needs --model.")
+        _note("no rotation keys: `infer` needs --model, here or in `extend`.")
+
+
+@app.command()
+def extend(
+    keys: KeysArgument,
+    model: ModelKeysOption = None,
+    rotations: RotationsOption = "",
+    conjugation: ConjugationOption = False,
+    relin: Annotated[
+        bool, typer.Option("--relin", help="Make a relinearization key, for products of ciphertexts.")
+    ] = False,
+    public_to: Annotated[
+        Path | None,
+        typer.Option(help="Also write all but the secret to this new directory, for an engine's machine."),
+    ] = None,
+) -> None:
+    """Make further evaluation keys for the pair in KEYS: another model's, more rotations.
+
+    **In:** a directory with `secret.key` (**secret**). **Out:** the same directory with more in galois.keys
+    or relin.keys (public). The pair and its key id stay, so nothing is provisioned anew.
+
+    Example: `ciphermote extend keys --rotations 1,2,4 --public-to keys-public-2`
+    """
+    from ciphermote.keys import KeyStore, refuse_occupied
+
+    store = KeyStore.open(keys)
+    steps = [*_numbers(rotations, "--rotations"), *_steps_of(model, store.parameters)]
+    if not (steps or conjugation or relin):
+        raise ParameterError("No key is asked for: give --model, --rotations, --conjugation or --relin.")
+    if public_to is not None:
+        refuse_occupied(public_to)
+    with _progress("Making keys") as progress:
+        store = store.extend(galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress)
+    _say(f"Key {store.key_id:016x} in {keys} has the keys for what you asked; devices keep what they have.")
+    if public_to is not None:
+        store.export_public(public_to)
+        _say(f"The public part is in {public_to}: give that to the engine.")
 
 
 class BlobFormat(StrEnum):
@@ -402,6 +453,12 @@ class IntegerPlaces(StrEnum):
 
     SLOTS = "slots"
     COEFFICIENTS = "coefficients"
+
+
+def _places(places: IntegerPlaces | None) -> Places | None:
+    if places is None:
+        return None
+    return "slots" if places is IntegerPlaces.SLOTS else "coefficients"
 
 
 def _is_provision(data: bytes) -> bool:
@@ -585,14 +642,105 @@ def _print_sets(sets: Sequence[ParameterSet]) -> None:
 # --- readings -------------------------------------------------------------------------------------
 
 
+class Xof(StrEnum):
+    """What expands a public seed."""
+
+    BLAKE2XB = "blake2xb"
+    SHAKE256 = "shake256"
+    CHACHA20 = "chacha20"
+
+
+def _are_frames(data: bytes) -> bool:
+    from ciphermote.ciphertexts import are_frames
+
+    return are_frames(data)
+
+
+_FRAMES = _Kind("file of frames", _are_frames)
+
+
+@app.command()
+def encrypt(
+    keys: KeysArgument,
+    values: Annotated[
+        Path,
+        typer.Argument(
+            metavar="VALUES",
+            help="Numbers: .npy, or text with commas, spaces or lines between (-: stdin).",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file of frames to write.")],
+    rows: Annotated[bool, typer.Option("--rows", help="Each row is a reading of its own.")] = False,
+    key: Annotated[
+        KeyKind,
+        typer.Option(help="asymmetric: the public key; symmetric: the secret key, half the bytes."),
+    ] = KeyKind.ASYMMETRIC,
+    log2_scale: Annotated[
+        int | None,
+        typer.Option(help="CKKS: log2 of the scale (default: 25, or what has room for values to 1024)."),
+    ] = None,
+    plain_modulus: Annotated[
+        int,
+        typer.Option(metavar="T", min=0, help="Use BFV, integers modulo T (0: CKKS, real numbers)."),
+    ] = 0,
+    places: Annotated[
+        IntegerPlaces | None,
+        typer.Option("--as", help="BFV: put integers in slots (default, if T has them), or in coefficients."),
+    ] = None,
+    xof: Annotated[
+        Xof, typer.Option(help="symmetric: what expands the seed; SEAL itself knows all but chacha20.")
+    ] = Xof.CHACHA20,
+) -> None:
+    """Encrypt numbers to frames, as a device does.
+
+    **In:** numbers, and the directory of keys (its public part is enough, but for --key symmetric). **Out:**
+    the frames of one reading, or with --rows of each row, in one file: public. Each reading is numbered by
+    the clock. `adapt` takes them, as it takes a device's.
+
+    Example: `echo 21.4 -27 | ciphermote encrypt keys-public - -o frames.bin`
+    """
+    from ciphermote import encryption
+    from ciphermote.keys import KeyStore
+    from ciphermote.values import read_values
+
+    _check_target(output, _FRAMES)
+    store = KeyStore.open(keys)
+    given: SecretKey | encryption.PublicKey
+    given = store.secret() if key is KeyKind.SYMMETRIC else encryption.PublicKey.load(keys)
+    frames = [
+        encryption.encrypt(
+            row,
+            given,
+            log2_scale=log2_scale,
+            plain_modulus=plain_modulus,
+            places=_places(places),
+            xof=xof.value,
+        )
+        for row in read_values(values, rows=rows)
+    ]
+    _write(output, b"".join(frames), _FRAMES)
+    one = len(frames) == 1
+    _say(f"{len(frames)} reading{' is' if one else 's are'} in {output}: encrypted, for `ciphermote adapt`.")
+
+
 @app.command()
 def adapt(
     keys: KeysArgument,
-    frames: Annotated[list[Path], typer.Argument(metavar="FRAMES...", help="Files of frames, in any order.")],
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="The file to write; a directory if there are several readings."),
     ],
+    frames: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FRAMES...]", help="Files of frames, in any order; or none, and --port."),
+    ] = None,
+    port: Annotated[
+        str, typer.Option(metavar="DEVICE", help="Listen to this serial port instead, such as /dev/ttyUSB0.")
+    ] = "",
+    baud: Annotated[int, typer.Option(min=1, help="With --port: its speed.")] = 115200,
+    readings: Annotated[
+        int, typer.Option("--readings", min=1, help="With --port: end after so many whole readings.")
+    ] = 1,
     seeded: Annotated[
         bool,
         typer.Option(
@@ -635,19 +783,30 @@ def adapt(
     **In:** frames as they came, and the directory of keys (its public part is enough). **Out:** one
     ciphertext per reading in Microsoft SEAL's bytes, with a label that names its key. No secrets. Damaged,
     missing, doubled or foreign frames are refused, and named; so are readings that came before, which a
-    ledger remembers once the ciphertexts are written.
+    ledger remembers once the ciphertexts are written. From a port, what is no whole frame is told and
+    passed over.
 
     Example: `ciphermote adapt keys-public frames.bin -o reading.ct`
+
+    Example: `ciphermote adapt keys-public --port /dev/ttyUSB0 --baud 115200 -o reading.ct`
     """
-    from ciphermote.adapter import read_sets
+    from ciphermote.adapter import FrameReader, read_sets
     from ciphermote.keys import KeyStore, sync_directory
     from ciphermote.ledger import LEDGER_FILE, CounterLedger, check_device
     from ciphermote.seal_bytes import write_ciphertext
 
     check_device(device)
     store = KeyStore.open(keys)
-    pieces = (_read(path, MOST_FRAMES_BYTES) for path in frames)
-    sets = read_sets(pieces, store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
+    if bool(frames) == bool(port):
+        raise FrameError(
+            "Give the files that hold the frames, or the --port that they come from: one of both."
+        )
+    if port:
+        reader = FrameReader(store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
+        sets = _listen(port, baud, reader, readings)
+    else:
+        pieces = (_read(path, MOST_FRAMES_BYTES) for path in frames or ())
+        sets = read_sets(pieces, store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
     if not sets:
         raise FrameError("The files hold no frames: give what the device sent.")
     counters = [frames.header.counter for frames in sets]
@@ -656,8 +815,8 @@ def adapt(
     prefix = f"{device}-" if device else ""
     kind = _ciphertext_of(store.parameters)
     with (
-        CounterLedger(ledger or keys / LEDGER_FILE) as readings,
-        readings.taking(sets, device, again=again),
+        CounterLedger(ledger or keys / LEDGER_FILE) as taken,
+        taken.taking(sets, device, again=again),
     ):
         several = len(sets) > 1 or output.is_dir()
         if several:
@@ -681,6 +840,21 @@ def adapt(
         )
 
 
+def _listen(port: str, baud: int, reader: FrameReader, count: int) -> list[FrameSet]:
+    """The first whole readings that come from a serial port; what else comes is told."""
+    from ciphermote.serial_port import pieces
+
+    sets: list[FrameSet] = []
+    for piece in pieces(port, baud):
+        reception = reader.feed(piece)
+        if reception.fault is not None:
+            _note(str(reception.fault))
+        sets += reception.sets
+        if len(sets) >= count:
+            break
+    return sets[:count]
+
+
 def _describe_set(frames: FrameSet) -> str:
     from ciphermote.adapter import XOF_NAMES
 
@@ -690,6 +864,42 @@ def _describe_set(frames: FrameSet) -> str:
         f"Reading {head.counter}: {kind}, {head.parameters.name}, {head.scale_or_modulus}, {head.primes} "
         f"primes, {frames.frame_bytes:,} bytes of frames."
     )
+
+
+@app.command()
+def add(
+    ciphertexts: Annotated[
+        list[Path], typer.Argument(metavar="CIPHERTEXTS...", help="Readings, or the scores of one model.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    params: SetOption = None,
+    plain_modulus: ModulusOption = 0,
+    bare: BareOption = False,
+) -> None:
+    """Add up ciphertexts, slot by slot. It takes no key at all.
+
+    **In:** ciphertexts of one key, CKKS's of one scale or BFV's of one modulus. **Out:** their encrypted sum
+    in Microsoft SEAL's bytes with its label, which only the owner can read. A set of your own takes --params.
+
+    Example: `ciphermote add readings/*.ct -o total.ct`
+    """
+    from ciphermote.ciphertexts import stated_parameters
+    from ciphermote.computation import Sum, compute
+
+    contents = [_read_ciphertext(path) for path in ciphertexts]
+    parameters = _parameter_set(params) if params else stated_parameters(contents[0])
+    kind = _ciphertext_of(parameters)
+    _check_target(output, kind)
+    _check_not_given(output, ciphertexts)
+    total = compute(Sum(), contents, parameters, plain_modulus=plain_modulus, bare=bare)
+    _write(output, total, kind)
+    _say(f"The encrypted sum of {len(contents)} is in {output}: the owner's to decrypt.")
+
+
+def _check_not_given(target: Path, given: Sequence[Path]) -> None:
+    """ParameterError if a result would replace one of the ciphertexts that it is made of."""
+    if any(target.exists() and target.samefile(path) for path in given):
+        raise ParameterError(f"The result would replace {target}, which it is made of: name another file.")
 
 
 @app.command()
@@ -705,12 +915,13 @@ def infer(
     ],
     workers: Annotated[int, typer.Option(min=1, help="Processes that compute.")] = 1,
     feature_bound: Annotated[
-        float,
+        float | None,
         typer.Option(
             help="The largest |feature| of any reading: set it to your readings' range, for beyond it scores "
-            "may come out wrong."
+            "may come out wrong (default: 16; needed for BFV)."
         ),
-    ] = 16.0,
+    ] = None,
+    plain_modulus: ModulusOption = 0,
     bare: BareOption = False,
 ) -> None:
     """Score encrypted readings with a linear model, on ciphertexts only.
@@ -724,11 +935,13 @@ def infer(
     `{"format": "ciphermote-linear-model", "version": 1, "labels": ["rest", "walk"],
     "weights": [[0.5, -1.25, 2], [1, 0, -0.75]], "bias": [0.25, -0.5]}`
 
-    Score c is the sum of weights[c][i] * slot i of the reading, and bias[c].
+    Score c is the sum of weights[c][i] * slot i of the reading, and bias[c]. BFV's readings, in slots, take
+    models of integers.
 
     Example: `ciphermote infer keys-public model.json reading.ct -o score.ct`
     """
-    from ciphermote.engine import open_engine
+    from ciphermote.ciphertexts import stated_modulus
+    from ciphermote.computation import EvaluationKeys
     from ciphermote.inference import LinearModel
     from ciphermote.keys import GALOIS_FILE, KeyStore
 
@@ -750,15 +963,12 @@ def infer(
     targets = [output / name if several else output for name in names]
     for target in targets:
         _check_target(target, kind)
-        if any(target.exists() and target.samefile(path) for path in ciphertexts):
-            raise ParameterError(
-                f"The scores would replace the reading {target}: name another file or folder."
-            )
+        _check_not_given(target, ciphertexts)
+    evaluation = EvaluationKeys(store.parameters, store.public_bytes(GALOIS_FILE))
+    plain_modulus = stated_modulus(contents[0], store.parameters) or plain_modulus
     with (
         _progress("Scoring") as progress,
-        open_engine(
-            store.parameters, galois_keys=store.public_bytes(GALOIS_FILE), bare=bare, workers=workers
-        ) as engine,
+        evaluation.engine(plain_modulus, bare=bare, workers=workers) as engine,
     ):
         if store.has_secret and "files" not in engine.confined:
             _note(
@@ -796,12 +1006,7 @@ def decrypt(
         typer.Option(help="Show the scores of this model's classes, the model that `infer` was given."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    plain_modulus: Annotated[
-        int,
-        typer.Option(
-            metavar="T", min=0, help="The ciphertext is of BFV, integers modulo T; needed if it has no label."
-        ),
-    ] = 0,
+    plain_modulus: ModulusOption = 0,
     places: Annotated[
         IntegerPlaces | None,
         typer.Option(
@@ -810,6 +1015,7 @@ def decrypt(
             "Arduino Uno does. Nothing in a ciphertext tells, and the other gives other numbers.",
         ),
     ] = None,
+    signed: SignedOption = False,
     bare: BareOption = False,
 ) -> None:
     """Decrypt and decode a ciphertext: the owner's step.
@@ -831,25 +1037,20 @@ def decrypt(
     if label is not None and not plain_modulus:
         plain_modulus = label.plain_modulus
     if plain_modulus:
-        if model is not None or complex_slots:
-            raise ParameterError(
-                "The ciphertext is BFV's, and --model and --complex are for CKKS: leave them out."
-            )
-        _print_integers(data, secret, plain_modulus, places, bare, count, as_json)
+        if complex_slots:
+            raise ParameterError("The ciphertext is BFV's, and --complex is for CKKS: leave it out.")
+        _print_integers(data, secret, plain_modulus, model, places, signed, bare, count, as_json)
         return
-    if places is not None:
-        raise ParameterError("--as is for BFV, and the ciphertext is not said to be: leave it out.")
+    if places is not None or signed:
+        raise ParameterError(
+            "--as and --signed are for BFV, and the ciphertext is not said to be: leave them out."
+        )
     from ciphermote import ckks
 
     plain = ckks.decrypt(data, secret, bare=bare)
     origin = _origin(plain) | {"scheme": "CKKS", "scale": plain.scale}
     if model is not None:
-        from ciphermote.inference import LinearModel
-
-        loaded = LinearModel.load(model)
-        if label is not None:
-            _check_model(loaded, model, plain.model_id)
-        _print_scores(loaded, plain.slots(), origin, as_json)
+        _print_scores(_scored(model, label), plain.slots(), origin, as_json)
         return
     slots = plain.complex_slots()[: count or None]
     if as_json:
@@ -866,35 +1067,41 @@ def _print_integers(
     data: bytes,
     secret: SecretKey,
     plain_modulus: int,
+    model: Path | None,
     places: IntegerPlaces | None,
+    signed: bool,
     bare: bool,
     count: int,
     as_json: bool,
 ) -> None:
-    """A BFV ciphertext's slots or coefficients; without ``places`` if the modulus leaves no choice."""
+    """A BFV ciphertext's slots or coefficients, or a model's scores, which lie in slots and have signs."""
     from ciphermote import bfv
+    from ciphermote.labels import detach
 
     plain = bfv.decrypt(data, secret, plain_modulus, bare=bare)
-    batches = bfv.batches(plain_modulus, plain.parameters.n)
-    if batches and places is None:
-        raise ParameterError(
-            "Nothing in a BFV ciphertext tells whether its integers lie in slots or in coefficients: say "
-            "--as slots or --as coefficients, as the sender encrypted."
-        )
-    if places is IntegerPlaces.SLOTS and not batches:
-        raise ParameterError(
-            f"The modulus {plain_modulus} has no slots at n = {plain.parameters.n}: say --as coefficients."
-        )
-    slots = places is IntegerPlaces.SLOTS
-    values = (plain.slots() if slots else plain.coefficients)[: count or None].tolist()
     origin = _origin(plain) | {"scheme": "BFV", "plain_modulus": plain_modulus}
+    if model is not None:
+        loaded = _scored(model, detach(data)[1])
+        _print_scores(loaded, plain.integers("slots", signed=True).astype(float), origin, as_json)
+        return
+    values = plain.integers(_places(places), signed=signed)[: count or None].tolist()
     if as_json:
         typer.echo(json.dumps(origin | {"values": values}))
         return
-    table = Table("slot" if slots else "coefficient", "value")
+    table = Table("slot" if places is IntegerPlaces.SLOTS else "coefficient", "value")
     for j, value in enumerate(values):
         _add_row(table, str(j), str(value))
     _print_of(origin, table)
+
+
+def _scored(path: Path, label: Label | None) -> LinearModel:
+    """The model in a file, of whose scores a ciphertext's label does not say that they are another's."""
+    from ciphermote.inference import LinearModel
+
+    loaded = LinearModel.load(path)
+    if label is not None:
+        _check_model(loaded, path, label.model_id)
+    return loaded
 
 
 def _origin(plain: BfvPlain | CkksPlain) -> dict[str, object]:
