@@ -677,7 +677,7 @@ def encrypt(
     ] = KeyKind.ASYMMETRIC,
     log2_scale: Annotated[
         int | None,
-        typer.Option(help="CKKS: log2 of the scale (default: 25, or what has room for values to 1024)."),
+        typer.Option(help="CKKS: log2 of the scale (default: 25, or what has room for values to 127)."),
     ] = None,
     plain_modulus: Annotated[
         int,

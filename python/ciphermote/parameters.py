@@ -106,8 +106,8 @@ class ParameterSet:
 
     @property
     def default_log2_scale(self) -> int:
-        """Of CKKS where nobody names a scale: 2^25, or what leaves room for values up to 2^10."""
-        return min(DEFAULT_LOG2_SCALE, self.data_modulus.bit_length() - 1 - 12)
+        """Of CKKS where nobody names a scale: 2^25, or what leaves room for values below 2^7."""
+        return min(DEFAULT_LOG2_SCALE, self.data_modulus.bit_length() - 1 - 9)
 
     @property
     def slots(self) -> int:

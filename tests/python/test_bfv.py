@@ -20,10 +20,10 @@ from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import FrameReader, adapt, read_sets
 from ciphermote.core import core_params
+from ciphermote.encryption import device_residues
 from ciphermote.errors import Error, FrameError
 from ciphermote.keys import SecretKey, make_public_key
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
-from ciphermote.encryption import device_residues
 from numpy.typing import NDArray
 from seal_owner import SealOwner
 

@@ -22,9 +22,9 @@ from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import adapt
 from ciphermote.core import core_params
+from ciphermote.encryption import device_residues
 from ciphermote.keys import SecretKey, make_public_key
 from ciphermote.parameters import BUILTIN, ParameterSet
-from ciphermote.encryption import device_residues
 
 SLOTS_MEASURED = 2**17
 KEY_PAIRS = 8  # an asymmetric error depends a little on the key: 1 % at n = 1024
