@@ -94,7 +94,7 @@ def test_real_numbers_of_any_kind_are_taken(owner: Owner, dtype: type) -> None:
 
 
 def test_float64_keeps_31_bits_of_the_largest(owner: Owner) -> None:
-    """float32 would be off by 2^-14 here, 2^9 times what is allowed."""
+    """float32 would lose the 2^-15 here."""
     values = np.array([1000 + 2.0**-15, -1000.0])
     found = owner.decrypt(encrypt(values, owner.secret_key, log2_scale=45))
     assert np.abs(found[:2] - values).max() < 2.0**-20
