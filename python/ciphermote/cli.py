@@ -695,7 +695,8 @@ def encrypt(
 
     **In:** numbers, and the directory of keys (its public part is enough, but for --key symmetric). **Out:**
     the frames of one reading, or with --rows of each row, in one file: public. Each reading is numbered by
-    the clock. `adapt` takes them, as it takes a device's.
+    the clock. `adapt` takes them, as it takes a device's: where devices have the same keys, with a --device
+    name of their own, for a ledger takes lower numbers for old.
 
     Example: `echo 21.4 -27 | ciphermote encrypt keys-public - -o frames.bin`
     """

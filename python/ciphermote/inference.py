@@ -42,7 +42,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ciphermote import json_text
+from ciphermote import json_text, npy
 from ciphermote.errors import ParameterError
 from ciphermote.files import MOST_JSON_BYTES, MOST_NPZ_BYTES, read_bounded
 from ciphermote.parameters import MOST_SLOTS, ParameterSet, is_prime
@@ -297,18 +297,16 @@ def _has_room(shape: tuple[int, ...]) -> bool:
 
 
 def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """The array `name` of an .npz, as numpy.load would give it, but only of what `name` may be (_ARRAYS).
+    """The array `name` of an .npz, only of what `name` may be (_ARRAYS).
 
-    numpy.load unpacks a thousandfold, and allocates whatever shape a header claims; an array of objects over
+    numpy.load unpacks a thousandfold; an array of objects over
     a file's bytes would hold pointers of its sender's choice. ValueError.
     """
     member = archive.getinfo(f"{name}.npy")
     if member.compress_type != zipfile.ZIP_STORED:
         raise ValueError(f"{name} is compressed: save it with LinearModel.save, which does not compress")
     content = io.BytesIO(archive.read(member))
-    if np.lib.format.read_magic(content) != (1, 0):
-        raise ValueError(f"{name} is of another version than 1.0")
-    shape, by_columns, dtype = np.lib.format.read_array_header_1_0(content)
+    shape, by_columns, dtype = npy.read_header(content, name)
     kinds, dimensions = _ARRAYS[name]
     if dtype.kind not in kinds or (dtype.kind != "U" and dtype.itemsize > 8):
         raise ValueError(f"{name} is of type {dtype.str}, not {_TYPES[kinds]}")
@@ -317,14 +315,13 @@ def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
     if not _has_room(shape):
         raise ValueError(f"{name} has shape {list(shape)}, for which no parameter set has room")
     values = content.read()
-    if dtype.itemsize == 0 or math.prod(shape) * dtype.itemsize != len(values):
-        raise ValueError(f"{name} has {len(values)} bytes, which are no {dtype} of shape {list(shape)}")
+    array = npy.make_array(shape, by_columns, dtype, values, name)
     if dtype.kind == "U":
         number = np.dtype(np.uint32).newbyteorder(dtype.byteorder)
         code_points = np.frombuffer(values, number, len(values) // 4)
         if (code_points > sys.maxunicode).any():
             raise ValueError(f"{name} is no text, though numpy would make strings of it")
-    return np.ndarray(shape, dtype, values, order="F" if by_columns else "C")
+    return array
 
 
 def check_chain(layers: Sequence[LinearModel]) -> None:

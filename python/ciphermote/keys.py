@@ -555,10 +555,10 @@ class KeyStore:
         digest = self.manifest.digests.get(name)
         path = self.path / name
         if digest is None:
-            option = "--relin" if name == RELIN_FILE else "--model` (or `--rotations)"
+            option = "--relin`" if name == RELIN_FILE else "--model` (or `--rotations`)"
             raise KeyFileError(
                 f"These keys were made without {name}: have their owner make it with `ciphermote extend "
-                f"{option}`; devices keep what they have."
+                f"{option}; devices keep what they have."
             )
         cut_short = path.with_name(name + _NEW)  # extend left it
         for candidate in (cut_short, path) if cut_short.exists() else (path,):

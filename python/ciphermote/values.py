@@ -11,11 +11,11 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ciphermote import npy
 from ciphermote.errors import ValueRangeError
 from ciphermote.files import read_bounded
 
 MOST_VALUES_BYTES = 1 << 26
-_NPY_MAGIC = b"\x93NUMPY"
 _STDIN = Path("-")
 
 
@@ -42,7 +42,7 @@ def _bounded(stream: IO[bytes]) -> bytes:
 
 def parse_values(content: bytes, *, rows: bool = False) -> list[NDArray[Any]]:
     """As read_values, of a file's content."""
-    if content.startswith(_NPY_MAGIC):
+    if content.startswith(npy.MAGIC):
         found = _npy(content)
         return list(np.atleast_2d(found)) if rows else [found.reshape(-1)]
     lines = (re.split(r"[\s,;]+", line) for line in _text(content).splitlines())
@@ -54,15 +54,16 @@ def parse_values(content: bytes, *, rows: bool = False) -> list[NDArray[Any]]:
 
 
 def _npy(content: bytes) -> NDArray[Any]:
+    stream = io.BytesIO(content)
     try:
-        found: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise ValueRangeError(f"The .npy file is damaged or holds no numbers ({error}).") from None
-    if found.dtype.kind not in "fiuc" or found.ndim not in (1, 2) or found.size == 0:
+        shape, by_columns, dtype = npy.read_header(stream, "it")
+        if dtype.kind not in "fiuc" or len(shape) not in (1, 2) or 0 in shape:
+            raise ValueError(f"it holds {dtype} {list(shape)}, and not numbers in one dimension or two")
+        return npy.make_array(shape, by_columns, dtype, stream.read(), "it")
+    except ValueError as error:
         raise ValueRangeError(
-            f"The .npy file holds {found.dtype} {list(found.shape)}: give numbers in one dimension or two."
-        )
-    return found
+            f"The .npy file holds no values ({error}): save them with numpy.save."
+        ) from None
 
 
 def _text(content: bytes) -> str:

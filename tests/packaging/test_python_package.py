@@ -70,6 +70,20 @@ def test_the_installed_package_works(wheel: Path, environment: Path, tmp_path: P
     assert (environment / "bin" / "ciphermote").is_file()
 
 
+def test_the_installed_package_goes_from_values_to_their_sum(environment: Path, tmp_path: Path) -> None:
+    """The lines of its own documentation, without what the wheel leaves out."""
+    code = (
+        "import ciphermote, sys, textwrap\n"
+        "sys.modules.update(dict.fromkeys(('ciphermote_testing', 'local_devices', 'demos')))\n"
+        "lines = [line for line in ciphermote.__doc__.splitlines() if line.startswith('    ')]\n"
+        "exec(textwrap.dedent('\\n'.join(lines)))"
+    )
+    shown = run(environment / "bin" / "python", "-c", code, cwd=tmp_path)
+    found = [float(word) for word in shown.strip("[] \n").split()]
+    assert [round(value, 1) for value in found] == [42.3, -53.5]
+    assert "encrypt" in run(environment / "bin" / "ciphermote", "--help", cwd=tmp_path)
+
+
 def errors_of(program: Path, environment: Path) -> set[tuple[int, str]]:
     """mypy's errors in a program that uses the installed package: line and kind."""
     options = ("--strict", "--config-file=", "--cache-dir", environment / "mypy", "--no-error-summary")

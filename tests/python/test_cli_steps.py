@@ -5,6 +5,7 @@ keys are extended, and frames come in over a serial line.
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
 import os
@@ -200,6 +201,14 @@ def test_numbers_in_npy_files_are_read(tmp_path: Path) -> None:
 def test_what_is_no_number_is_refused(bad: bytes) -> None:
     with pytest.raises(ValueRangeError):
         parse_values(bad)
+
+
+def test_a_shape_that_the_bytes_do_not_fill_allocates_nothing() -> None:
+    content = io.BytesIO()
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (1 << 40, 1 << 20)}
+    np.lib.format.write_array_header_1_0(content, shape)
+    with pytest.raises(ValueRangeError, match="no float64 of shape"):
+        parse_values(content.getvalue() + bytes(8))
 
 
 def test_objects_in_npy_files_are_refused(tmp_path: Path) -> None:

@@ -133,6 +133,13 @@ def test_a_reading_goes_the_way_that_the_readme_says_and_its_result_back(tmp_pat
     assert shell("./example result.bin", tmp_path).split()[:2] == ["44.7", "20.9"]
 
 
+def test_its_lines_of_python_print_the_sum(tmp_path: Path) -> None:
+    (lines,) = found(r"^```python\n(.*?)^```$")
+    (tmp_path / "sum.py").write_text(lines)
+    numbers = shell("python sum.py", tmp_path).strip("[] \n").split()
+    assert [round(float(number), 1) for number in numbers] == [42.3, -53.5]
+
+
 def compiled(tmp_path: Path) -> list[str]:
     """What the README's C prints, compiled with the provisioned header."""
     (example,) = found(r"^```c\n(.*?)^```$")

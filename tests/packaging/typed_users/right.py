@@ -5,7 +5,7 @@ from typing import assert_type
 
 import ciphermote
 import numpy as np
-from ciphermote import bfv, ckks
+from ciphermote import Owner, WeightedSum, bfv, ckks, compute, decrypt, encrypt
 from ciphermote.adapter import adapt
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import Error, FrameError
@@ -27,6 +27,15 @@ def score(keys: KeyStore, model: LinearModel, frames: bytes) -> bytes:
         assert_type(engine, Engine)
         assert_type(engine.confined, frozenset[str])
         return engine.linear(reading, model, feature_bound=60)
+
+
+def average(readings: list[list[float]]) -> float:
+    owner = assert_type(Owner.generate(rotations=[1]), Owner)
+    frames = assert_type([encrypt(values, owner.public_key) for values in readings], list[bytes])
+    weights = [1 / len(frames)] * len(frames)
+    mean = compute(WeightedSum(weights), frames, owner.evaluation_keys, bound=60)
+    assert_type(owner.key_id, int)
+    return float(decrypt(assert_type(mean, bytes), owner.secret_key)[0].real)
 
 
 def read(keys: KeyStore, scores: bytes, sums: bytes) -> NDArray[np.float64]:

@@ -13,6 +13,10 @@ from ciphermote.parameters import by_name
 
 def use(keys: KeyStore, model: LinearModel, frames: bytes) -> str:
     print(ciphermote.encrpyt)  # error: attr-defined
+    owner = ciphermote.Owner.generate(4096)  # error: arg-type
+    ciphermote.encrypt([1.0], owner)  # error: arg-type
+    ciphermote.encrypt([1.0], owner.public_key, xof="sha3")  # error: arg-type
+    ciphermote.compute("sum", [frames])  # error: arg-type
     by_name(4096)  # error: arg-type
     adapt(Path("frames.bin"), keys.parameters, keys.key_id)  # error: arg-type
     adapt(frames, keys.key_id, keys.parameters)  # error: arg-type
