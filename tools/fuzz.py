@@ -30,7 +30,7 @@ PYTHON = ROOT / ".venv/bin/python"
 C_TARGETS = ("frames", "decrypt", "aided", "device", "accelerator")
 PYTHON_TARGETS = (
     *("py-frames", "py-public-key", "py-seal", "py-label", "py-blob", "py-json", "py-model", "py-ledger"),
-    *("py-inspect", "py-reply", "py-link"),
+    *("py-inspect", "py-reply", "py-link", "py-values"),
 )
 AT_ONCE = 2
 MOST_INPUT_BYTES = 1 << 15

@@ -60,10 +60,8 @@ def _npy(content: bytes) -> NDArray[Any]:
         if dtype.kind not in "fiuc" or len(shape) not in (1, 2) or 0 in shape:
             raise ValueError(f"it holds {dtype} {list(shape)}, and not numbers in one dimension or two")
         return npy.make_array(shape, by_columns, dtype, stream.read(), "it")
-    except ValueError as error:
-        raise ValueRangeError(
-            f"The .npy file holds no values ({error}): save them with numpy.save."
-        ) from None
+    except Exception as error:  # numpy has several of its own for a damaged header
+        raise ValueRangeError(f"The .npy file has no values ({error}): save them with numpy.save.") from None
 
 
 def _text(content: bytes) -> str:

@@ -33,7 +33,7 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirecting" not in t
 if planted := os.environ.get("CIPHERMOTE_PLANTED"):  # a copy of the package with a bug in it
     ciphermote.__path__.insert(0, planted)
 with atheris.instrument_imports(include=["ciphermote"]):
-    from ciphermote import adapter, inspection, keys, labels, ledger, link, provision, returning
+    from ciphermote import adapter, inspection, keys, labels, ledger, link, provision, returning, values
     from ciphermote import seal_bytes as sb
     from ciphermote.core import core_params
     from ciphermote.engine import worker
@@ -325,6 +325,20 @@ def first_models() -> Inputs:
     return {"model": (SCRATCH / "first.npz").read_bytes()}
 
 
+def read_values(data: bytes) -> None:
+    def parse() -> None:
+        for rows in (False, True):
+            assert all(row.ndim == 1 and row.size for row in values.parse_values(data, rows=rows))
+
+    refuses(Error, parse)
+
+
+def first_values() -> Inputs:
+    content = io.BytesIO()
+    np.save(content, np.array([[1.5, -2.0], [3.0, 4.0]]))
+    return {"npy": content.getvalue(), "text": b"1, 2\n-3.5;4e1\n"}
+
+
 def repair_model(data: bytearray, chance: random.Random) -> None:
     """The members as they were changed, in an archive whose directory and check sums fit them."""
     starts = [at for at in range(len(data) - 30) if data[at : at + 4] == b"PK\x03\x04"]
@@ -425,6 +439,7 @@ TARGETS = {
     "py-model": Target(read_model, first_models, repair_model),
     "py-inspect": Target(inspect, first_files, repair_file),
     "py-reply": Target(read_reply, first_replies, repair_reply),
+    "py-values": Target(read_values, first_values),
     "py-link": Target(read_link, first_answers, repair_answer),
 }
 
