@@ -347,7 +347,7 @@ def test_keys_that_are_there_are_not_made_again(tmp_path: Path) -> None:
     assert KeyStore.open(store.path).galois_steps == (1, 2, 3)
 
 
-@pytest.mark.parametrize("cut", range(5))
+@pytest.mark.parametrize("cut", range(9))
 @pytest.mark.parametrize("had_keys", [False, True])
 def test_keys_whose_extension_is_cut_short_are_the_old_ones_or_the_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int, had_keys: bool
