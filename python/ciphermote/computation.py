@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from ciphermote.ciphertexts import Bytes, as_seal, stated_modulus, stated_parameters
 from ciphermote.engine import Engine, open_engine
@@ -66,11 +69,11 @@ class Sum:
     """The sum of ciphertexts, slot by slot."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WeightedSum:
     """The sum of ciphertexts, each times its weight: real numbers, or integers for BFV."""
 
-    weights: Sequence[float]
+    weights: Sequence[float] | NDArray[Any]
 
 
 def compute(
@@ -105,7 +108,8 @@ def compute(
         evaluation = EvaluationKeys(parameters)  # which sums need no more of
     elif len(given) != 1:
         raise ParameterError(
-            f"{len(given)} ciphertexts are given: a model or a program is computed on one at a time."
+            f"{len(given)} ciphertexts are given: a model or a program takes one at a time, or an "
+            "engine of its own for many (EvaluationKeys.engine)."
         )
     seal = [as_seal(data, parameters) for data in given]
     with evaluation.engine(modulus, bare=bare) as engine:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+from numpy.typing import NDArray
 
 from ciphermote.errors import EngineError, Error, MismatchError, ParameterError
 from ciphermote.inference import (
@@ -116,7 +118,11 @@ class Engine(ABC):
         return self.evaluate_all(program, ciphertexts, progress)
 
     def weighted_sum(
-        self, ciphertexts: Sequence[Bytes], weights: Sequence[float], *, bound: float | None = None
+        self,
+        ciphertexts: Sequence[Bytes],
+        weights: Sequence[float] | NDArray[Any],
+        *,
+        bound: float | None = None,
     ) -> bytes:
         """The sum of one or more readings, each times its weight; BFV's weights are integers.
 
