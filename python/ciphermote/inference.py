@@ -522,14 +522,14 @@ def plan_exact(
     *,
     feature_bound: float,
     stride: int | None = None,
-    result_primes: int | None = None,
+    result_primes: int | None = 1,
 ) -> LinearPlan:
     """Plan the scoring of fresh, batched BFV ciphertexts modulo plain_modulus, t; both rows hold blocks.
 
     Weights and biases are integers. Every |feature| is at most feature_bound, and no sum may then leave
     +-(t - 1) / 2: this is checked, so results are exact. result_primes: what is left of the primes in the
     end; they hold the noise of a switch (sixteen standard deviations, sqrt((1 + 2n/3) / 12) each, must be
-    below q / 2t); None: the fewest that do, which makes the result small. ParameterError if something does
+    below q / 2t), and few make the result small; None: the fewest that do. ParameterError if something does
     not fit.
     """
     _check_rotations(parms)

@@ -379,3 +379,13 @@ def test_keys_whose_extension_is_cut_short_are_the_old_ones_or_the_new(
     assert (GALOIS_FILE in found.manifest.digests) == bool(found.galois_steps)
     assert KeyStore.open(store.path).extend(galois_steps=[2]).galois_steps == (*steps, 2)
     Owner.load(store.path)
+
+
+def test_a_modulus_that_one_prime_has_no_room_for_scores_all_the_same() -> None:
+    t = 147457
+    own = Owner.generate(model=COUNTS)
+    result = compute(
+        COUNTS, encrypt(INTEGERS, own.public_key, plain_modulus=t), own.evaluation_keys, bound=60
+    )
+    found = own.decrypt(result, places="slots", signed=True)
+    assert found[:2].tolist() == COUNTS.scores(INTEGERS).tolist()

@@ -109,7 +109,9 @@ class Engine(ABC):
             scale, primes = kind = ciphertext.scale, ciphertext.primes
             if last is None or last[0] != kind:
                 if self.plain_modulus:
-                    plan = plan_exact(model, self.parms, self.plain_modulus, feature_bound=bound)
+                    plan = plan_exact(
+                        model, self.parms, self.plain_modulus, feature_bound=bound, result_primes=None
+                    )
                 else:
                     plan = plan_linear(model, self.parms, scale, primes=primes, feature_bound=bound)
                 last = kind, plan
