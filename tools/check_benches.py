@@ -14,7 +14,7 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,23 @@ BENCHES = {
 }
 
 
+def figures(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Each figure of a file by name: a row has one value, or is a line of a summary with several."""
+    found = {}
+    for row in content["rows"]:
+        if "value" in row:
+            found[row["name"]] = row["value"]
+        else:
+            name = ".".join(row[part] for part in ("preset", "choice", "key"))
+            found |= {f"{name}.{figure}": value for figure, value in row.items() if type(value) is int}
+    return found
+
+
 def differences(committed: dict[str, Any], fresh: dict[str, Any]) -> Iterator[str]:
     """A line for each figure that is not the same, and for each that one of them lacks."""
     if committed["compiler"] != fresh["compiler"]:
         yield f"the compiler is {fresh['compiler']}, and was {committed['compiler']}"
-    old, new = ({row["name"]: row["value"] for row in of["rows"]} for of in (committed, fresh))
+    old, new = figures(committed), figures(fresh)
     for name in sorted(old.keys() | new.keys()):
         if name not in new:
             yield f"{name}: {old[name]:,} is committed, and no bench gives it"

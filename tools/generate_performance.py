@@ -115,11 +115,15 @@ class Results:
         return self.rows[name]["params"]
 
 
-def load(name: str) -> Results:
+def read(name: str) -> dict[str, Any]:
     path = ROOT / "bench" / "results" / f"{name}.json"
     if not path.exists():
         raise ResultsError(f"{path.relative_to(ROOT)} is missing: run {RESULTS[name]}.")
-    content = json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def load(name: str) -> Results:
+    content = read(name)
     return Results({row["name"]: row for row in content["rows"]}, content["compiler"])
 
 
@@ -138,6 +142,28 @@ def cost(results: Results, prefix: str) -> Cost:
         int(results[f"{prefix}.{figure}"]) for figure in ("cycles", "ram_bytes", "code_bytes", "table_bytes")
     )
     return Cost(cycles, ram, code + tables)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of an option in a preset (own: it is the preset's), and an encryption with it."""
+
+    preset: str
+    choice: str
+    key: str
+    own: bool
+    cost: Cost
+
+
+def load_choices() -> list[Choice]:
+    """Of bench/results/m4-options.json."""
+    return [
+        Choice(
+            **{name: row[name] for name in ("preset", "choice", "key", "own")},
+            cost=Cost(row["cycles"], row["ram_bytes"], row["code_bytes"] + row["table_bytes"]),
+        )
+        for row in read("m4-options")["rows"]
+    ]
 
 
 def milliseconds(cycles: int) -> float:
@@ -307,21 +333,10 @@ def relative_change(of: int, base: int) -> str:
     return f"{percent:+.1f} %".replace("-", "−") if abs(percent) >= 0.05 else ""
 
 
-def options_table(options: Results, kind: str) -> list[str]:
+def options_table(choices: Sequence[Choice], key: str) -> list[str]:
     """Every choice in every preset; a preset's own values in bold, with nothing to change."""
-    prefix = f"ckks_encrypt_{kind}."
-    cycles_rows = {
-        (row["params"]["preset"], row["params"]["choice"]): name.removesuffix(".cycles")
-        for name, row in options.rows.items()
-        if name.startswith(prefix) and name.endswith(".cycles")
-    }
-    of_presets = ([choice for of, choice in cycles_rows if of == preset] for preset in PRESETS)
-    choices = max(of_presets, key=len)
-    base = {
-        preset: cost(options, name)
-        for (preset, _), name in cycles_rows.items()
-        if options.params(f"{name}.cycles")["own"]
-    }
+    found = {(of.preset, of.choice): of for of in choices if of.key == key}
+    base = {of.preset: of.cost for of in found.values() if of.own}
     header = ["Option"]
     first = ["*the preset*"]
     for preset, title in PRESETS.items():
@@ -329,25 +344,27 @@ def options_table(options: Results, kind: str) -> list[str]:
         header += [f"`{title}`: cycles", "RAM", "flash"]
         first += [f"{own.cycles:,}", f"{own.ram:,}", f"{own.flash:,}"]
     rows = [first]
-    for choice in choices:
+    of_presets = ([choice for of, choice in found if of == preset] for preset in PRESETS)
+    for choice in max(of_presets, key=len):
         row = [f"`{choice}`"]
         for preset in PRESETS:
-            name = cycles_rows.get((preset, choice))
-            if name is None:
-                row += ["refused", "", ""]
-                continue
-            params = options.params(f"{name}.cycles")
-            if params["own"]:
-                row += ["**its own**", "", ""]
-                continue
-            of, own = cost(options, name), base[preset]
-            row += [
-                relative_change(of.cycles, own.cycles) or "0",
-                change(of.ram, own.ram) or "0",
-                change(of.flash, own.flash) or "0",
-            ]
+            row += changes(found.get((preset, choice)), base[preset])
         rows.append(row)
     return table(header, rows)
+
+
+def changes(choice: Choice | None, base: Cost) -> list[str]:
+    """The three cells of a choice, None where config.h refuses it."""
+    if choice is None:
+        return ["refused", "", ""]
+    if choice.own:
+        return ["**its own**", "", ""]
+    of = choice.cost
+    return [
+        relative_change(of.cycles, base.cycles) or "0",
+        change(of.ram, base.ram) or "0",
+        change(of.flash, base.flash) or "0",
+    ]
 
 
 def microbit_table(microbit: Results) -> list[str]:
@@ -533,30 +550,35 @@ def plot_profile(m4: Results) -> str:
     return svg(figure)
 
 
-def tiles_of(options: Results, preset: str, kind: str) -> list[tuple[int, Cost, bool]]:
-    """(tiles, cost, whether they are the preset's own) by the number of tiles."""
-    found = []
-    for log2_tiles in range(5):
-        prefix = f"ckks_encrypt_{kind}.{preset}.CM_CONFIG_LOG2_TILES={log2_tiles}"
-        own = options.params(f"{prefix}.cycles")["own"]
-        found.append((1 << log2_tiles, cost(options, prefix), own))
-    return found
+def tiles_of(choices: Sequence[Choice], preset: str, key: str) -> list[tuple[int, Choice]]:
+    """The choices of a number of tiles, by that number."""
+    pattern = re.compile(r"CM_CONFIG_LOG2_TILES=(\d)")
+    numbered = ((pattern.fullmatch(of.choice), of) for of in choices)
+    return [
+        (1 << int(number[1]), of)
+        for number, of in numbered
+        if number and (of.preset, of.key) == (preset, key)
+    ]
 
 
-def draw_ours(axes: Axes, options: Results, kind: str) -> None:
+def draw_ours(axes: Axes, choices: Sequence[Choice], key: str) -> None:
     for preset, (colour, marker) in PRESET_STYLES.items():
-        points = tiles_of(options, preset, kind)
-        cycles = [of.cycles / 1e6 for _, of, _ in points]
-        rams = [of.ram / 1000 for _, of, _ in points]
+        points = tiles_of(choices, preset, key)
+        cycles = [of.cost.cycles / 1e6 for _, of in points]
+        rams = [of.cost.ram / 1000 for _, of in points]
         axes.plot(cycles, rams, color=colour, linewidth=1, marker=marker, markersize=4, zorder=2)
-        for (tiles, _, own), x, y in zip(points, cycles, rams, strict=True):
+        for (tiles, of), x, y in zip(points, cycles, rams, strict=True):
             left = preset == "fast"
             place = {"xytext": (-7 if left else 7, -2), "ha": "right" if left else "left", "va": "center"}
-            if own:
+            if of.own:
                 axes.plot(x, y, marker=marker, markersize=9, color=colour, zorder=3)
                 place.update(xytext=(-9, -4) if left else (9, 5))
-            label = PRESETS[preset] if own else str(tiles)
-            style = {"fontsize": 8 if own else 6.5, "weight": "bold" if own else "normal", "color": colour}
+            label = PRESETS[preset] if of.own else str(tiles)
+            style = {
+                "fontsize": 8 if of.own else 6.5,
+                "weight": "bold" if of.own else "normal",
+                "color": colour,
+            }
             axes.annotate(label, (x, y), textcoords="offset points", **place, **style)
 
 
@@ -577,13 +599,13 @@ def draw_theirs(axes: Axes, kind: str) -> None:
     axes.annotate("memory\nefficient", below, (-8, -4), textcoords="offset points", fontsize=7, ha="right")
 
 
-def plot_ram_against_time(options: Results) -> str:
+def plot_ram_against_time(choices: Sequence[Choice]) -> str:
     """Every preset at every number of tiles, for both kinds of key, with SEAL-Embedded's points."""
     figure, panels = pyplot.subplots(1, 2, figsize=(11, 5.4), sharex=True, sharey=True, layout="constrained")
     for axes, kind in zip(panels, KINDS, strict=True):
         axes.set_xscale("log")
         axes.set_yscale("log")
-        draw_ours(axes, options, kind)
+        draw_ours(axes, choices, kind)
         draw_theirs(axes, kind)
         axes.set_title(f"{kind}: numbers are tiles", fontsize=10, loc="left")
         axes.set_xlabel("million cycles, modelled (at 64 MHz, 64 are one second)", fontsize=8)
@@ -614,26 +636,24 @@ def with_block(text: str, name: str, lines: Sequence[str]) -> str:
     return pattern.sub(lambda found: "\n".join([begin, *lines, found[1] + end]), text)
 
 
-def check_same_code(m4: Results, options: Results) -> None:
+def check_same_code(m4: Results, choices: Sequence[Choice]) -> None:
     """The sweep starts from the presets, which both benches measure: ResultsError if they do not agree."""
-    for preset in PRESETS:
-        for kind in KINDS:
-            (own,) = (of for _, of, is_own in tiles_of(options, preset, kind) if is_own)
-            if own != cost(m4, f"ckks_encrypt_{kind}.{preset}"):
-                raise ResultsError(
-                    f"m4.json and m4-options.json are of different code ({preset}, {kind}): run "
-                    f"{RESULTS['m4']} and {RESULTS['m4-options']}."
-                )
+    for of in choices:
+        if of.own and of.cost != cost(m4, f"ckks_encrypt_{of.key}.{of.preset}"):
+            raise ResultsError(
+                f"m4.json and m4-options.json are of different code ({of.preset}, {of.key}): run "
+                f"{RESULTS['m4']} and {RESULTS['m4-options']}."
+            )
 
 
 def files() -> dict[Path, str]:
     """Each file that is written here, and what it has to hold."""
-    m4, options, client, avr = load("m4"), load("m4-options"), load("client"), load("avr")
-    check_same_code(m4, options)
+    m4, choices, client, avr = load("m4"), load_choices(), load("client"), load("avr")
+    check_same_code(m4, choices)
     with matplotlib.rc_context(
         {"svg.hashsalt": "ciphermote", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
     ):
-        plots = {"profile.svg": plot_profile(m4), "ram_against_time.svg": plot_ram_against_time(options)}
+        plots = {"profile.svg": plot_profile(m4), "ram_against_time.svg": plot_ram_against_time(choices)}
     documents: dict[str, dict[str, list[str]]] = {
         "README.md": {"summary": readme_summary(m4, client, avr)},
         "ports/README.md": {"microbit": microbit_table(load("microbit")), "demo": demo_table(load("demo"))},
@@ -643,7 +663,7 @@ def files() -> dict[Path, str]:
             "comparison": comparison_table(m4),
             "profile": profile_table(m4),
             "modules": module_table(m4),
-            **{f"options-{kind}": options_table(options, kind) for kind in KINDS},
+            **{f"options-{kind}": options_table(choices, kind) for kind in KINDS},
             "degrees": degree_table(m4),
             "client": client_table(client),
             "decryption": decryption_table(client),

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """What each option costs and buys: every preset with one option changed at a time.
 
-`make bench-m4-options` runs it all and writes bench/results/m4-options.json: cycles (modelled), RAM, code and
-tables of an encryption at n = 4096 with three primes. What config.h refuses to combine is left out.
+`make bench-m4-options` measures it all: cycles (modelled), RAM, code and tables of an encryption at n = 4096
+with three primes. bench/results/m4-options.json has a line for each choice and key, and the sweep in
+build/bench-m4/options.json the flags, instructions and parts of RAM too. What config.h refuses is left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ciphermote.results import Row, compiler_version, write_results
 from configurations import (
@@ -144,6 +147,27 @@ def _rows(
         yield from encryption_rows(name, configuration, kind, images[kind], plugin)
 
 
+def summarize(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One row for each preset, choice and key, with its figures, from the rows of the sweep."""
+    summary: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for row in rows:
+        preset, choice, own = (row["params"][name] for name in ("preset", "choice", "own"))
+        key = row["name"].partition(".")[0].removeprefix("ckks_encrypt_")
+        of_choice = {"preset": preset, "choice": choice, "key": key, "own": own}
+        figure = row["name"].rpartition(".")[2]
+        summary.setdefault((preset, choice, key), of_choice)[figure] = row["value"]
+    return list(summary.values())
+
+
+def write_summary(path: Path, sweep: Path) -> None:
+    """Replace the file at path by the sweep's summary, a line a row."""
+    content = json.loads(sweep.read_text(encoding="utf-8"))
+    lines = [json.dumps(row) for row in summarize(content.pop("rows"))]
+    head = json.dumps(content, indent=2).removesuffix("\n}")
+    rows = ",\n    ".join(lines)
+    path.write_text(f'{head},\n  "rows": [\n    {rows}\n  ]\n}}\n', encoding="utf-8")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--build", type=Path, default=ROOT / "build/bench-m4", help="where to build")
@@ -157,7 +181,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BenchError as error:
         print(error, file=sys.stderr)
         return 1
-    write_results(options.results, "make bench-m4-options", compiler_version("arm-none-eabi-gcc"), rows)
+    sweep = build / "options.json"
+    write_results(sweep, "make bench-m4-options", compiler_version("arm-none-eabi-gcc"), rows)
+    write_summary(options.results, sweep)
     return 0
 
 

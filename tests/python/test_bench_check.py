@@ -38,6 +38,13 @@ def test_each_difference_is_said(tool, fresh, said):
     assert list(tool.differences(results(a=1000, b=2), fresh)) == [said]
 
 
+def test_a_summary_is_compared_figure_by_figure(tool):
+    row = {"preset": "tiny", "choice": "-O3", "key": "symmetric", "own": False, "cycles": 9, "ram_bytes": 7}
+    old, new = ({"compiler": "gcc 12", "rows": [{**row, "cycles": cycles}]} for cycles in (9, 10))
+    assert list(tool.differences(old, old)) == []
+    assert list(tool.differences(old, new)) == ["tiny.-O3.symmetric.cycles: 10, and 9 is committed"]
+
+
 def test_a_bench_that_fails_is_a_difference(tool, tmp_path, monkeypatch):
     (tmp_path / "fails.py").write_text("raise SystemExit(3)")
     monkeypatch.setattr(tool, "ROOT", tmp_path)

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import generate_performance  # noqa: E402
+import options  # noqa: E402, which that puts in the path: bench/m4/options.py
 
 FILES = (
     "README.md",
@@ -96,6 +97,26 @@ def test_a_document_that_lost_its_markers_is_refused(tree: Path, capsys: pytest.
     rewrite(tree / "README.md", "<!-- end summary -->", "")
     assert generate_performance.main([]) == 1
     assert "markers of summary" in capsys.readouterr().err
+
+
+def test_the_sweep_of_options_is_committed_as_a_line_for_each_choice_and_key(tmp_path: Path) -> None:
+    params = {"preset": "tiny", "choice": "-O3", "own": False, "flags": "-O3 -DCM_CONFIG_ASM=1"}
+    figures = {"cycles": 9, "ram_bytes": 7, "code_bytes": 5, "table_bytes": 3}
+    rows = [
+        {"name": f"ckks_encrypt_{key}.tiny.-O3.{name}", "value": value, "unit": "", "params": params}
+        for key in ("symmetric", "asymmetric")
+        for name, value in figures.items()
+    ]
+    sweep, summary = tmp_path / "sweep.json", tmp_path / "summary.json"
+    sweep.write_text(json.dumps({"command": "make bench", "compiler": "gcc", "rows": rows}))
+    options.write_summary(summary, sweep)
+    text = summary.read_text()
+    assert json.loads(text)["compiler"] == "gcc"
+    assert json.loads(text)["rows"] == [
+        {"preset": "tiny", "choice": "-O3", "key": key, "own": False, **figures}
+        for key in ("symmetric", "asymmetric")
+    ]
+    assert sum("cycles" in line for line in text.splitlines()) == 2
 
 
 @pytest.mark.parametrize("kind", generate_performance.KINDS)
