@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
-"""Write tests/vectors/*.h from the golden model, or check with --check that they are what this writes.
+"""Write the C headers of tests/vectors from vectors/*.json, the pinned ciphertexts of every language.
 
-Each vector is a ciphertext whose inputs follow from its number by the rules below, so that
-tests/core/test_vectors.c makes the same ones; pinned are digests of the encoded coefficients and of the bytes
-emitted. The C library takes no part in this: a library that drifts from the specification fails its test.
+    tools/generate_vectors.py              the headers
+    tools/generate_vectors.py --check      whether they are what this writes
+    tools/generate_vectors.py --recompute  first the digests in the JSON files, by the golden model
+
+vectors/README.md has the fields and the rules that inputs are made by. The C library takes no part in this: a
+library that drifts from the specification fails its test.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import struct
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,174 +24,85 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "tests" / "python")]
 import golden  # noqa: E402
 from ciphermote import parameters  # noqa: E402
 
-FOLDER = ROOT / "tests" / "vectors"
+PINNED = ROOT / "vectors"
+HEADERS = ROOT / "tests" / "vectors"
 
 XOFS = {"blake2xb": golden.BLAKE2XB, "shake256": golden.SHAKE256, "chacha20": golden.CHACHA20}
-XOF_SYMBOLS = {"blake2xb": "CM_XOF_BLAKE2XB", "shake256": "CM_XOF_SHAKE256", "chacha20": "CM_XOF_CHACHA20"}
-NUMBER_SYMBOLS = {kind: f"CM_{kind.upper()}" for kind in ("float32", "int16", "int32", "uint16", "uint32")}
-SLOT_SYMBOLS = {"real": "CM_SLOTS_REAL", "complex": "CM_SLOTS_COMPLEX"}
-FORM_SYMBOLS = {
-    "frames": "CM_VECTOR_FRAMES",
-    "seal": "CM_VECTOR_SEAL",
-    "seal_seeded": "CM_VECTOR_SEAL_SEEDED",
-}
-
-RULES = """\
- * Vector number i (from 0) is made so:
- *   device secret        bytes 0, 1 .. 31
- *   random draw          bytes i, i + 1 .. i + 31, modulo 256
- *   counter              2^32 i + 2^32 - 1 - i
- *   key id               0x636970686572 + i
- *   secret key           cm_secret_key_generate from the seed 64, 65 .. 95
- *   public key           cm_zero_encryption from the seed 128, 129 .. 159
- *   numbers              x_1, x_2 .. of x_0 = i, x_{j+1} = 1664525 x_j + 1013904223 mod 2^32: int32 is x_j,
- *                        int16 its upper half; float32 has bit 31 as its sign, bits 22 .. 0 as its fraction,
- *                        and with h = bits 30 .. 27 the exponent field 127 - h, or 0 if h = 15 (a subnormal)
- *
- * Digests are chains of BLAKE2b-256 over pieces of 96 bytes: digest = BLAKE2b-256(digest || piece),
- * from 32 zeros on.
- * `coefficients` is that of the encoded polynomial without noise: at each data prime n residues as u32, in
- * coefficient order. `emitted` is that of the bytes that left the device."""
-
-
-BFV_RULES = """\
- * All inputs are made as in vectors.h, but for the numbers: with x_1, x_2 .. as there, a number is
- * floor(x_j t / 2^32), and a signed one floor((t - 1) / 2) less.
- *
- * `coefficients` is the digest of round(q m / t): at each data prime n residues as u32, in coefficient
- * order."""
 
 
 @dataclass(frozen=True)
 class Vector:
-    """One row of the table. ``xof`` None is an asymmetric ciphertext; ``count`` is of slots (None: all)."""
+    """An entry of a file of vectors/, without its fields' meaning, which vectors/README.md has."""
 
     parameters: str
     xof: str | None
-    precision: int
-    slots: str
     number: str
-    exponent: int
-    log2_scale: int
+    count: int
     form: str
-    count: int | None = None
+    coefficients: str
+    emitted: str
 
     @property
-    def slot_count(self) -> int:
-        return self.count or parameters.by_name(self.parameters).slots
+    def key_title(self) -> str:
+        return f"symmetric with {self.xof}" if self.xof else "asymmetric"
 
     @property
-    def title(self) -> str:
-        key = f"symmetric with {self.xof}" if self.xof else "asymmetric"
-        return (
-            f"{self.parameters}, {key}, {self.precision} bits, {self.slot_count} {self.slots} {self.number}, "
-            f"{self.form}"
-        )
-
-
-VECTORS = (
-    Vector("n1024_q26", "chacha20", 31, "real", "float32", 0, 20, "frames"),
-    Vector("n1024_q26", "shake256", 31, "real", "int16", -15, 20, "frames"),
-    Vector("n1024_q26", "blake2xb", 31, "real", "int32", -31, 22, "frames"),
-    Vector("n1024_q26", "chacha20", 63, "real", "float32", 0, 20, "frames"),
-    Vector("n1024_q26", "shake256", 63, "complex", "int16", -15, 20, "seal_seeded"),
-    Vector("n1024_q26", "blake2xb", 63, "complex", "int32", -31, 22, "seal_seeded"),
-    Vector("n1024_q26", "chacha20", 31, "complex", "float32", 0, 20, "seal"),
-    Vector("n1024_q26", None, 31, "real", "float32", 0, 20, "frames"),
-    Vector("n1024_q26", None, 63, "complex", "float32", 0, 20, "seal", 100),
-    Vector("n1024_q26", None, 31, "real", "int16", 0, 7, "frames", 1),
-    Vector("std2018_n1024_q27", "chacha20", 31, "complex", "int16", -15, 21, "frames", 511),
-    Vector("std2018_n1024_q27", None, 63, "real", "int32", -31, 22, "seal"),
-    Vector("n2048_q26_p27", "chacha20", 31, "real", "int16", -15, 22, "frames"),
-    Vector("n2048_q26_p27", "shake256", 63, "real", "float32", 0, 21, "seal_seeded"),
-    Vector("n2048_q26_p27", None, 31, "complex", "float32", 0, 21, "frames"),
-    Vector("n2048_q26_p27", None, 63, "real", "int32", -31, 22, "seal"),
-    Vector("std2018_n2048_q27_p27", "blake2xb", 31, "real", "float32", 0, 22, "seal_seeded"),
-    Vector("n4096_q26x3_p27", "chacha20", 31, "real", "float32", 0, 25, "frames"),
-    Vector("n4096_q26x3_p27", "shake256", 31, "real", "int16", -12, 25, "frames"),
-    Vector("n4096_q26x3_p27", "blake2xb", 31, "complex", "float32", 0, 25, "seal_seeded"),
-    Vector("n4096_q26x3_p27", "chacha20", 63, "real", "float32", 0, 35, "frames"),
-    Vector("n4096_q26x3_p27", "shake256", 63, "complex", "int32", -8, 34, "seal_seeded"),
-    Vector("n4096_q26x3_p27", "blake2xb", 63, "real", "int32", -8, 34, "frames"),
-    Vector("n4096_q26x3_p27", "chacha20", 63, "real", "int16", -20, 60, "frames", 3),
-    Vector("n4096_q26x3_p27", "chacha20", 31, "real", "int16", 0, 13, "seal", 17),
-    Vector("n4096_q26x3_p27", None, 31, "real", "float32", 0, 25, "frames"),
-    Vector("n4096_q26x3_p27", None, 31, "complex", "int16", -15, 25, "frames"),
-    Vector("n4096_q26x3_p27", None, 63, "real", "float32", 0, 35, "frames"),
-    Vector("n4096_q26x3_p27", None, 63, "complex", "int32", -31, 40, "seal"),
-    Vector("std2018_n4096_q27x3_p27", "chacha20", 31, "real", "float32", 0, 25, "frames"),
-    Vector("std2018_n4096_q27x3_p27", None, 63, "real", "int16", -15, 30, "seal"),
-    Vector("n8192_q26x7_p27", "chacha20", 31, "real", "float32", 0, 25, "frames"),
-    Vector("n8192_q26x7_p27", "shake256", 63, "real", "int32", -31, 45, "seal_seeded"),
-    Vector("n8192_q26x7_p27", None, 31, "real", "int16", -15, 25, "frames"),
-    Vector("n8192_q26x7_p27", None, 63, "complex", "float32", 0, 40, "seal"),
-    Vector("std2018_n8192_q27x7_p27", "blake2xb", 63, "complex", "int16", -15, 40, "frames"),
-    Vector("n16384_q26x15_p27", "chacha20", 31, "real", "float32", 0, 25, "frames"),
-    Vector("n16384_q26x15_p27", None, 63, "complex", "float32", 0, 50, "frames"),
-    Vector("std2018_n16384_q27x15_p27", "shake256", 63, "real", "int32", -31, 55, "seal_seeded"),
-)
+    def chain(self) -> golden.Chain:
+        chosen = parameters.by_name(self.parameters)
+        return golden.Chain(chosen.n, chosen.primes)
 
 
 @dataclass(frozen=True)
-class BfvVector:
-    """One row of BFV's table. ``xof`` None is an asymmetric ciphertext; ``count`` None is n values."""
+class CkksVector(Vector):
+    """An entry of vectors/ckks.json."""
 
-    parameters: str
-    xof: str | None
-    plain_modulus: int
-    encoding: str
-    width: int
-    number: str
-    domain: str
-    form: str
-    count: int | None = None
-
-    @property
-    def value_count(self) -> int:
-        return self.count or parameters.by_name(self.parameters).n
+    precision: int
+    slots: str
+    exponent: int
+    log2_scale: int
 
     @property
     def title(self) -> str:
-        key = f"symmetric with {self.xof}" if self.xof else "asymmetric"
         return (
-            f"{self.parameters}, {key}, t = {self.plain_modulus}, {self.value_count} {self.number}, "
+            f"{self.parameters}, {self.key_title}, {self.precision} bits, {self.count} {self.slots} "
+            f"{self.number}, {self.form}"
+        )
+
+
+@dataclass(frozen=True)
+class BfvVector(Vector):
+    """An entry of vectors/bfv.json."""
+
+    plain_modulus: int
+    encoding: str
+    width: int
+    domain: str
+
+    @property
+    def title(self) -> str:
+        return (
+            f"{self.parameters}, {self.key_title}, t = {self.plain_modulus}, {self.count} {self.number}, "
             f"{self.encoding} in {self.width} bits, {self.domain} form, {self.form}"
         )
 
 
-BFV_VECTORS = (
-    BfvVector("n1024_q26", "chacha20", 12289, "batch", 16, "int16", "ntt", "frames"),
-    BfvVector("n1024_q26", "shake256", 40961, "batch", 16, "uint16", "ntt", "seal_seeded"),
-    BfvVector("n1024_q26", "blake2xb", 40961, "batch", 32, "int32", "coefficient", "seal_seeded"),
-    BfvVector("n1024_q26", None, 40961, "batch", 16, "uint16", "ntt", "seal"),
-    BfvVector("n1024_q26", None, 12289, "batch", 32, "int16", "coefficient", "seal", 700),
-    BfvVector("n1024_q26", "chacha20", 2, "coefficients", 16, "uint16", "ntt", "seal"),
-    BfvVector("n1024_q26", "chacha20", 65536, "coefficients", 16, "uint32", "ntt", "seal"),
-    BfvVector("n1024_q26", None, 1000, "coefficients", 16, "int16", "coefficient", "frames", 1),
-    BfvVector("std2018_n1024_q27", "chacha20", 786433, "batch", 32, "int32", "ntt", "seal"),
-    BfvVector("n2048_q26_p27", "shake256", 65537, "batch", 32, "uint32", "coefficient", "seal_seeded"),
-    BfvVector("n2048_q26_p27", None, 12289, "batch", 16, "int16", "ntt", "seal"),
-    BfvVector("std2018_n2048_q27_p27", "blake2xb", 61441, "batch", 16, "uint16", "ntt", "seal_seeded", 1025),
-    BfvVector("n4096_q26x3_p27", "chacha20", 40961, "batch", 16, "uint16", "ntt", "frames"),
-    BfvVector("n4096_q26x3_p27", "chacha20", 40961, "batch", 16, "int16", "ntt", "seal"),
-    BfvVector("n4096_q26x3_p27", "shake256", 65537, "batch", 32, "uint32", "ntt", "seal_seeded"),
-    BfvVector(
-        "n4096_q26x3_p27", "blake2xb", 65535, "coefficients", 16, "int32", "coefficient", "seal_seeded"
-    ),
-    BfvVector("n4096_q26x3_p27", None, 40961, "batch", 16, "uint16", "ntt", "seal"),
-    BfvVector("n4096_q26x3_p27", None, 33538049, "batch", 32, "uint32", "ntt", "seal"),
-    BfvVector("n4096_q26x3_p27", None, 1 << 25, "coefficients", 32, "int32", "coefficient", "frames"),
-    BfvVector("std2018_n4096_q27x3_p27", "chacha20", 786433, "batch", 32, "int32", "coefficient", "seal"),
-    BfvVector("n8192_q26x7_p27", "chacha20", 65537, "batch", 32, "uint32", "ntt", "seal"),
-    BfvVector("n8192_q26x7_p27", None, 65537, "batch", 32, "int32", "coefficient", "seal", 4097),
-    BfvVector("std2018_n8192_q27x7_p27", None, 257, "coefficients", 16, "uint16", "ntt", "seal"),
-    BfvVector("n16384_q26x15_p27", "shake256", 65537, "batch", 32, "int32", "ntt", "seal_seeded"),
-    BfvVector("std2018_n16384_q27x15_p27", None, 786433, "batch", 32, "uint32", "ntt", "frames"),
-)
+def ckks_vectors() -> list[CkksVector]:
+    return [CkksVector(**entry) for entry in read("ckks")]
+
+
+def bfv_vectors() -> list[BfvVector]:
+    return [BfvVector(**entry) for entry in read("bfv")]
+
+
+def read(name: str) -> list[dict[str, object]]:
+    return json.loads((PINNED / f"{name}.json").read_text())["vectors"]
+
+
+# ---- the golden model ----
 
 
 def numbers_of(kind: str, state: int, count: int) -> list[int | float]:
-    """The first ``count`` numbers from x_0 = state, by the rules above."""
+    """The first ``count`` numbers from x_0 = state, by the rules of vectors/README.md."""
     numbers: list[int | float] = []
     for _ in range(count):
         state = (1664525 * state + 1013904223) % 2**32
@@ -204,7 +119,7 @@ def numbers_of(kind: str, state: int, count: int) -> list[int | float]:
 
 
 def integers_of(kind: str, state: int, count: int, t: int) -> list[int]:
-    """BFV's numbers, by the rules above."""
+    """BFV's numbers, by the rules of vectors/README.md."""
     numbers = []
     for _ in range(count):
         state = (1664525 * state + 1013904223) % 2**32
@@ -212,15 +127,13 @@ def integers_of(kind: str, state: int, count: int, t: int) -> list[int]:
     return numbers
 
 
-def emitted(
-    vector: Vector | BfvVector, index: int, chain: golden.Chain, m: list[int], **kind: int | bool
-) -> bytes:
+def emitted(vector: Vector, index: int, chain: golden.Chain, m: list[int], **kind: int | bool) -> bytes:
     """The bytes of the ciphertext of m. kind: BFV's plain modulus and form."""
     draw = bytes((index + i) % 256 for i in range(32))
     seeds = golden.derive_seeds(bytes(range(32)), draw, (index << 32) + 2**32 - 1 - index)
     secret = golden.ternary(bytes(range(64, 96)), chain.n)
     key_id = 0x636970686572 + index
-    log2_scale = vector.log2_scale if isinstance(vector, Vector) else 0
+    log2_scale = vector.log2_scale if isinstance(vector, CkksVector) else 0
     if vector.xof:
         ciphertext = golden.encrypt_symmetric(
             chain, secret, key_id, XOFS[vector.xof], m, log2_scale, seeds, **kind
@@ -233,84 +146,94 @@ def emitted(
     return golden.seal_bytes(ciphertext, seeded=vector.form == "seal_seeded")
 
 
-def digests(vector: Vector, index: int) -> tuple[bytes, bytes]:
-    """(of the encoded coefficients, of the bytes emitted), 32 bytes each."""
-    chosen = parameters.by_name(vector.parameters)
-    chain = golden.Chain(chosen.n, chosen.primes)
+def computed(vector: Vector, index: int) -> Vector:
+    """The vector with the digests that the golden model finds."""
+    if isinstance(vector, CkksVector):
+        m, kind = ckks_message(vector, index), {}
+    else:
+        m = bfv_message(vector, index)
+        kind = {"plain_modulus": vector.plain_modulus, "ntt_form": vector.domain == "ntt"}
+    coefficients = golden.coefficient_bytes(vector.chain, m)
+    data = emitted(vector, index, vector.chain, m, **kind)
+    return replace(
+        vector,
+        coefficients=golden.chained_digest(coefficients).hex(),
+        emitted=golden.chained_digest(data).hex(),
+    )
+
+
+def ckks_message(vector: CkksVector, index: int) -> list[int]:
     complex_slots = vector.slots == "complex"
-    m = golden.encode(
-        chain,
-        numbers_of(vector.number, index, vector.slot_count * (2 if complex_slots else 1)),
+    return golden.encode(
+        vector.chain,
+        numbers_of(vector.number, index, vector.count * (2 if complex_slots else 1)),
         complex_slots=complex_slots,
         exponent=vector.exponent,
         log2_scale=vector.log2_scale,
         precision=vector.precision,
     )
-    coefficients = golden.coefficient_bytes(chain, m)
-    return golden.chained_digest(coefficients), golden.chained_digest(emitted(vector, index, chain, m))
 
 
-def bfv_digests(vector: BfvVector, index: int) -> tuple[bytes, bytes]:
-    """(of the scaled coefficients, of the bytes emitted), 32 bytes each."""
-    chosen = parameters.by_name(vector.parameters)
-    chain = golden.Chain(chosen.n, chosen.primes)
-    t = vector.plain_modulus
+def bfv_message(vector: BfvVector, index: int) -> list[int]:
+    chain, t = vector.chain, vector.plain_modulus
     golden.check_plain_modulus(chain, t, public_key=vector.xof is None)
-    numbers = integers_of(vector.number, index, vector.value_count, t)
+    numbers = integers_of(vector.number, index, vector.count, t)
     signed, batch = vector.number.startswith("int"), vector.encoding == "batch"
-    m = golden.scale_up(chain, golden.encode_integers(chain, numbers, t, signed=signed, batch=batch), t)
-    data = emitted(vector, index, chain, m, plain_modulus=t, ntt_form=vector.domain == "ntt")
-    return golden.chained_digest(golden.coefficient_bytes(chain, m)), golden.chained_digest(data)
+    return golden.scale_up(chain, golden.encode_integers(chain, numbers, t, signed=signed, batch=batch), t)
 
 
-def row(vector: Vector, index: int) -> str:
-    """The initialiser of one vector."""
-    coefficients, emitted = digests(vector, index)
-    fields = [
-        f"&cm_{vector.parameters}",
-        XOF_SYMBOLS[vector.xof] if vector.xof else "CM_XOF_NONE",
-        f"CM_FIXED_{vector.precision}",
-        SLOT_SYMBOLS[vector.slots],
-        NUMBER_SYMBOLS[vector.number],
-        str(vector.exponent),
-        str(vector.log2_scale),
-        str(vector.slot_count),
-        FORM_SYMBOLS[vector.form],
-    ]
+def recompute() -> None:
+    """Replace the digests in vectors/*.json."""
+    for name, vectors in (("ckks", ckks_vectors()), ("bfv", bfv_vectors())):
+        fields = list(read(name)[0])
+        entries = [asdict(computed(vector, index)) for index, vector in enumerate(vectors)]
+        ordered = [{field: entry[field] for field in fields} for entry in entries]
+        (PINNED / f"{name}.json").write_text(json.dumps({"vectors": ordered}, indent=2) + "\n")
+
+
+# ---- the headers ----
+
+
+def initialiser(vector: Vector, symbols: list[str], in_first_line: int) -> str:
+    """Of one vector, in C. symbols: what stands between its title and its digests."""
     return "\n".join(
         [
             f'    {{"{vector.title}",',
-            f"     {', '.join(fields[:5])},",
-            f"     {', '.join(fields[5:])},",
-            f'     "{coefficients.hex()}",',
-            f'     "{emitted.hex()}"}},',
+            f"     {', '.join(symbols[:in_first_line])},",
+            f"     {', '.join(symbols[in_first_line:])},",
+            f'     "{vector.coefficients}",',
+            f'     "{vector.emitted}"}},',
         ]
     )
 
 
-def bfv_row(vector: BfvVector, index: int) -> str:
-    """The initialiser of one vector."""
-    coefficients, emitted_bytes = bfv_digests(vector, index)
-    fields = [
-        f"&cm_{vector.parameters}",
-        XOF_SYMBOLS[vector.xof] if vector.xof else "CM_XOF_NONE",
-        NUMBER_SYMBOLS[vector.number],
+def shared_symbols(vector: Vector) -> list[str]:
+    return [f"&cm_{vector.parameters}", f"CM_XOF_{vector.xof.upper() if vector.xof else 'NONE'}"]
+
+
+def ckks_row(vector: CkksVector) -> str:
+    symbols = [
+        *shared_symbols(vector),
+        f"CM_FIXED_{vector.precision}",
+        f"CM_SLOTS_{vector.slots.upper()}",
+        f"CM_{vector.number.upper()}",
+        *(str(vector.exponent), str(vector.log2_scale), str(vector.count)),
+        f"CM_VECTOR_{vector.form.upper()}",
+    ]
+    return initialiser(vector, symbols, 5)
+
+
+def bfv_row(vector: BfvVector) -> str:
+    symbols = [
+        *shared_symbols(vector),
+        f"CM_{vector.number.upper()}",
         f"CM_BFV_{vector.encoding.upper()}",
         f"CM_BFV_{vector.width}",
         "CM_DOMAIN_NTT" if vector.domain == "ntt" else "CM_DOMAIN_COEFFICIENTS",
-        str(vector.plain_modulus),
-        str(vector.value_count),
-        FORM_SYMBOLS[vector.form],
+        *(str(vector.plain_modulus), str(vector.count)),
+        f"CM_VECTOR_{vector.form.upper()}",
     ]
-    return "\n".join(
-        [
-            f'    {{"{vector.title}",',
-            f"     {', '.join(fields[:4])},",
-            f"     {', '.join(fields[4:])},",
-            f'     "{coefficients.hex()}",',
-            f'     "{emitted_bytes.hex()}"}},',
-        ]
-    )
+    return initialiser(vector, symbols, 4)
 
 
 def ckks_header() -> str:
@@ -319,9 +242,7 @@ def ckks_header() -> str:
         [
             "/*",
             " * Pinned ciphertexts, which every build and every back-end must match.",
-            " * Generated by tools/generate_vectors.py from tests/python/golden.py, not from the library.",
-            " *",
-            RULES,
+            " * Generated by tools/generate_vectors.py from vectors/ckks.json.",
             " */",
             "#ifndef CM_TESTS_VECTORS_H",
             "#define CM_TESTS_VECTORS_H",
@@ -350,7 +271,7 @@ def ckks_header() -> str:
             "} cm_vector;",
             "",
             "static const cm_vector cm_vectors[] = {",
-            *(row(vector, index) for index, vector in enumerate(VECTORS)),
+            *map(ckks_row, ckks_vectors()),
             "};",
             "",
             "#endif",
@@ -365,9 +286,7 @@ def bfv_header() -> str:
         [
             "/*",
             " * Pinned BFV ciphertexts, which every build and every back-end must match.",
-            " * Generated by tools/generate_vectors.py from tests/python/golden.py, not from the library.",
-            " *",
-            BFV_RULES,
+            " * Generated by tools/generate_vectors.py from vectors/bfv.json.",
             " */",
             "#ifndef CM_TESTS_BFV_VECTORS_H",
             "#define CM_TESTS_BFV_VECTORS_H",
@@ -390,7 +309,7 @@ def bfv_header() -> str:
             "} cm_bfv_vector;",
             "",
             "static const cm_bfv_vector cm_bfv_vectors[] = {",
-            *(bfv_row(vector, index) for index, vector in enumerate(BFV_VECTORS)),
+            *map(bfv_row, bfv_vectors()),
             "};",
             "",
             "#endif",
@@ -400,22 +319,24 @@ def bfv_header() -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write tests/vectors/*.h from the golden model.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file differs")
+    parser = argparse.ArgumentParser(description="Write tests/vectors/*.h from vectors/*.json.")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a header differs")
+    what.add_argument(
+        "--recompute", action="store_true", help="the digests in the JSON files first (minutes)"
+    )
     options = parser.parse_args(arguments)
+    if options.recompute:
+        recompute()
     differ = False
-    for path, text in ((FOLDER / "vectors.h", ckks_header()), (FOLDER / "bfv_vectors.h", bfv_header())):
+    for path, text in ((HEADERS / "vectors.h", ckks_header()), (HEADERS / "bfv_vectors.h", bfv_header())):
         if path.exists() and path.read_text() == text:
             continue
         name = path.relative_to(ROOT)
         if options.check:
             differ = True
-            print(
-                f"Not what tools/generate_vectors.py writes: {name}. If the specification changed, run it.",
-                file=sys.stderr,
-            )
+            print(f"Not what vectors/ says: {name}. Run tools/generate_vectors.py.", file=sys.stderr)
             continue
-        path.parent.mkdir(exist_ok=True)
         path.write_text(text)
         print(f"wrote {name}")
     return 1 if differ else 0

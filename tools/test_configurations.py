@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Build the C library with combinations of config.h's options: each gives the ciphertexts of tests/vectors.
+"""Build the C library with combinations of config.h's options: each gives the ciphertexts of vectors/.
 
     tools/test_configurations.py          a pairwise cover on this machine: any two values of any two options
                                           meet in a build, and all the C tests pass in it

@@ -1,10 +1,10 @@
 /*
- * The pinned ciphertexts of tests/vectors: what this build encodes and emits is what the golden model does, and what is
+ * The pinned ciphertexts of vectors/: what this build encodes and emits is what the golden model does, and what is
  * emitted decrypts to the values. What the build leaves out is refused.
  *
- * Inputs are made by the rules in vectors.h, bytes are digested as they leave, and the public key is computed
- * a prime at a time, so n = 16384 needs 2.3 MB and n = 4096 400 KB. -DCM_TEST_MAX_LOG2_N=12 leaves out
- * what is larger than 4096, and so on; -DCM_TEST_EVERY=6 checks only every sixth one beyond n = 1024.
+ * Inputs are made by the rules in vectors/README.md, bytes are digested as they leave, and the public key is
+ * computed a prime at a time, so n = 16384 needs 2.3 MB and n = 4096 400 KB. -DCM_TEST_MAX_LOG2_N=12 leaves
+ * out what is larger than 4096, and so on; -DCM_TEST_EVERY=6 checks only every sixth one beyond n = 1024.
  */
 #include <string.h>
 

@@ -2,7 +2,7 @@
 
 docs/encoding.md, docs/wire-format.md and docs/security.md as Python integers (numpy where it is exact: words
 of ChaCha20 and BLAKE2b, and products below 2^54). It shares no code with the C library and never calls it.
-tests/python/test_golden.py holds the library to it; tools/generate_vectors.py writes tests/vectors from it.
+tests/python/test_golden.py holds the library to it; vectors/ has its digests.
 
 A polynomial modulo q is an int64 array of n residues in 0 .. q - 1, one of coefficients a list of n integers,
 a ternary one an array of -1, 0 and 1.
@@ -714,7 +714,7 @@ def seal_bytes(ciphertext: Ciphertext, seeded: bool) -> bytes:
 
 
 def chained_digest(data: bytes) -> bytes:
-    """The digest of tests/vectors, made as bytes come: BLAKE2b-256 of (digest so far || next piece).
+    """The digest of vectors/, made as bytes come: BLAKE2b-256 of (digest so far || next piece).
 
     It starts from 32 zeros; pieces are of 96 bytes, the last one shorter: each step is one compression.
     """

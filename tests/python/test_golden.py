@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import shutil
 import sys
 from pathlib import Path
 
@@ -14,11 +14,12 @@ from ciphermote.core import core_params
 from ciphermote.errors import Error
 from ciphermote.parameters import ParameterSet
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import golden
-
 ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "python")]
+
+import generate_vectors  # noqa: E402
+import golden  # noqa: E402
+
 SETS = parameters.BUILTIN
 N1024, N4096 = SETS[0], SETS[2]
 DEVICE_SECRET = bytes(range(32))
@@ -329,8 +330,27 @@ def test_asymmetric_ciphertext(chosen: ParameterSet, reading: tuple, form: str) 
 # ---- the pinned vectors ----
 
 
-def test_committed_vectors_are_what_the_model_writes() -> None:
-    check = subprocess.run(
-        [sys.executable, ROOT / "tools/generate_vectors.py", "--check"], capture_output=True, text=True
-    )
-    assert check.returncode == 0, check.stderr
+def pinned() -> list[object]:
+    """All of vectors/; those of the largest rings take seconds."""
+    return [
+        pytest.param(vector, index, id=vector.title, marks=pytest.mark.slow if vector.chain.n > 8192 else ())
+        for vectors in (generate_vectors.ckks_vectors(), generate_vectors.bfv_vectors())
+        for index, vector in enumerate(vectors)
+    ]
+
+
+@pytest.mark.parametrize(("vector", "index"), pinned())
+def test_a_pinned_vector_is_the_models(vector: generate_vectors.Vector, index: int) -> None:
+    assert generate_vectors.computed(vector, index) == vector
+
+
+def test_a_pinned_digest_that_differs_makes_another_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ckks", "bfv"):
+        shutil.copy(ROOT / f"vectors/{name}.json", tmp_path)
+    monkeypatch.setattr(generate_vectors, "PINNED", tmp_path)
+    assert generate_vectors.main(["--check"]) == 0
+    pinned = tmp_path / "bfv.json"
+    pinned.write_text(pinned.read_text().replace("c74b4a18", "c74b4a19"))
+    assert generate_vectors.main(["--check"]) == 1
