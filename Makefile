@@ -2,16 +2,17 @@
 .DEFAULT_GOAL := help
 DEMOS := PYTHONPATH=examples:ports/host .venv/bin/python -m demos
 # Every goal that `help` lists, and what they share.
-.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' Makefile) setup-demo setup-test setup-rtl
+.PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' Makefile) setup-demo setup-uno setup-accelerator setup-test setup-rtl
 
 help: ## list the goals
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup-demo ## an encrypted reading, end to end: a simulated Cortex-M4, an engine without a key, the owner
-	$(MAKE) --no-print-directory -C ports firmware
-	$(DEMOS) smartwatch
+	@tools/quietly.sh build/demo-firmware.log "compiling the device's library" \
+	    $(MAKE) --no-print-directory -C ports firmware
+	.venv/bin/ciphermote demo
 
-demo-uno: setup-test ## eight simulated Arduino Unos encrypt demand curves, an engine adds them up without a key
+demo-uno: setup-uno ## eight simulated Arduino Unos encrypt demand curves, an engine adds them up without a key
 	.venv/bin/python ports/arduino/demo/run.py
 
 demo-client-aided: setup-demo ## a neural network in rounds: linear layers under encryption, ReLU on the Cortex-M4
@@ -72,7 +73,7 @@ bench-rtl: setup-rtl ## cycles of the hardware, from simulation
 rtl-synth: setup-rtl ## area of the hardware on three FPGA families, and its clock on one: about half an hour
 	.venv/bin/python bench/rtl/synthesis.py
 
-demo-accelerator: setup-rtl ## encryption with the simulated hardware and without: the same bytes, and the time of each step
+demo-accelerator: setup-accelerator ## encryption with the simulated hardware and without: the same bytes, and the time of each step
 	build/rtl-venv/bin/python rtl/tools/demo.py
 
 bench-demos: demo demo-client-aided demo-uno ## the demos, and what they print kept as figures
@@ -86,7 +87,7 @@ bench-check: setup-test setup-rtl ## fresh runs of the benches against the figur
 plots: setup-demo ## the tables and plots of docs/performance.md and the READMEs, from the benches' results
 	.venv/bin/python tools/generate_performance.py
 
-bench-avr: setup-test ## cycles, RAM and flash on an Arduino Uno and a Mega, and that no secret changes them
+bench-avr: setup-uno ## cycles, RAM and flash on an Arduino Uno and a Mega, and that no secret changes them
 	.venv/bin/python bench/avr/run.py
 
 format: setup-test ## format C and Python files in place
@@ -111,6 +112,12 @@ clean: ## remove everything that was built, the virtual environment included
 
 setup-demo:
 	@tools/setup.sh demo
+
+setup-uno:
+	@tools/setup.sh uno
+
+setup-accelerator:
+	@tools/setup.sh accelerator
 
 setup-test:
 	@tools/setup.sh test

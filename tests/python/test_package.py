@@ -35,6 +35,14 @@ def test_the_package_claims_types_only_if_it_ships_them() -> None:
     assert ("Typing :: Typed" in project["classifiers"]) == (PACKAGE / "py.typed").exists()
 
 
+def test_the_demos_run_with_the_versions_that_the_tests_run_with() -> None:
+    demo, every = (
+        set((ROOT / "requirements" / name).read_text(encoding="utf-8").splitlines()[1:])
+        for name in ("demo-lock.txt", "lock.txt")
+    )
+    assert demo < every
+
+
 def test_every_python_name_that_documents_and_headers_mention_exists() -> None:
     mentioned = {
         (path, *names)
