@@ -18,33 +18,40 @@ demo-uno: setup-uno ## eight simulated Arduino Unos encrypt demand curves, an en
 demo-client-aided: setup-demo ## a neural network in rounds: linear layers under encryption, ReLU on the Cortex-M4
 	$(DEMOS) client-aided
 
-test: lint test-c test-qemu test-avr test-python test-fuzz test-rtl ## the seven goals that follow
+test: lint test-c test-qemu test-avr test-python test-fuzz test-rtl ## what a change may break: these seven goals, minutes on two cores
+
+test-all: ALL := 1
+test-all: test test-configurations ## all that make test takes samples of: each C build, planted leak and bug, combination of options, slow test; hours
+
+# make test-all, and ALL=1 with any goal, leave nothing out.
+SAMPLE = $(if $(ALL),,--sample)
+PYTEST = .venv/bin/python -m pytest -n 2 $(if $(ALL),,-m "not slow")
 
 lint: setup-test ## formatting and static checks of C, Python and shell
 	tools/lint.sh
 
 test-c: setup-test ## the C tests: compilers, levels, sanitizers, one file, a back-end, constant time, planted leaks; a cover of the options
-	tools/test_matrix.py
-	tools/test_leaks.py --sample
-	.venv/bin/python tools/test_configurations.py
+	tools/test_matrix.py $(SAMPLE)
+	tools/test_leaks.py $(SAMPLE)
+	.venv/bin/python tools/test_configurations.py $(SAMPLE)
 
 test-qemu: setup-test ## the C tests on simulated Cortex-M0, M4 and M33 and RISC-V 32 cores; a sample of the options
-	$(MAKE) --no-print-directory -C ports test-qemu
+	$(MAKE) --no-print-directory -C ports -j 2 --output-sync=target test-qemu
 	.venv/bin/python tools/test_configurations.py --qemu
 
 test-avr: setup-test ## the AVR back-end and the Arduino library on simulated Unos and Megas
-	.venv/bin/python -m pytest tests/avr
+	$(PYTEST) --dist loadfile tests/avr
 
 test-python: setup-test ## the Python tests and the packaging tests
-	$(MAKE) --no-print-directory -C ports firmware
-	.venv/bin/python -m pytest -n 2 --ignore tests/avr
+	tools/quietly.sh build/ports-firmware.log "compiling the ports" $(MAKE) --no-print-directory -C ports firmware
+	$(PYTEST) --ignore tests/avr
 
-test-fuzz: setup-test ## ten seconds of each fuzz target, and bugs planted for them to find
-	.venv/bin/python tools/fuzz.py
-	.venv/bin/python tools/fuzz.py --planted
+test-fuzz: setup-test ## seconds of each fuzz target, and bugs planted for them to find
+	.venv/bin/python tools/fuzz.py $(if $(ALL),,--seconds 3)
+	.venv/bin/python tools/fuzz.py --planted $(SAMPLE)
 
 test-rtl: setup-rtl ## the hardware: lint, every module in simulation, the engine at n = 4096
-	$(MAKE) --no-print-directory -C rtl test
+	$(MAKE) --no-print-directory -C rtl test ALL=$(ALL)
 
 test-leaks: setup-test ## plant leaks of secrets in copies of the C library: the test of constant time finds each (minutes)
 	tools/test_leaks.py

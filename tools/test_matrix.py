@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Build the C library and its tests in every configuration that must work, and run them: one line each.
 
+    tools/test_matrix.py             all
+    tools/test_matrix.py --sample    those of `make test`: each compiler, level and kind of build once
+    tools/test_matrix.py gcc-O2      some by name
+
 Two configurations are under way at a time. A test program that has passed is not run again until it changes.
 """
 
@@ -21,6 +25,12 @@ MATRIX = REPOSITORY / "build" / "matrix"
 COMPILERS = ("gcc", "clang")
 LEVELS = ("O0", "O2", "O3", "Os")
 TIMEOUT_SECONDS = 600
+SAMPLE = (
+    *("clang-sanitizers", "gcc-O2", "clang-O3", "gcc-Os", "clang-one-file"),
+    *("gcc-back-end", "gcc-products", "gcc-tiny", "gcc-fast", "gcc-computed-roots"),
+    *("clang-valgrind-O2", "gcc-valgrind-O3", "clang-valgrind-tiny", "gcc-valgrind-fast"),
+    "gcc-valgrind-products",
+)
 
 
 @dataclass(frozen=True)
@@ -161,6 +171,7 @@ def build_and_test(configuration: Configuration, rerun: bool) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Build and run the C tests in every configuration.")
     parser.add_argument("names", nargs="*", help="only these, such as gcc-O2 (default: all)")
+    parser.add_argument("--sample", action="store_true", help="those that `make test` takes")
     parser.add_argument("--rerun", action="store_true", help="run unchanged programs that passed too")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at a time")
     arguments = parser.parse_args()
@@ -168,7 +179,7 @@ def main() -> int:
     unknown = [name for name in arguments.names if name not in known]
     if unknown:
         parser.error(f"no configuration {unknown[0]}; there are: {', '.join(known)}")
-    chosen = [known[name] for name in arguments.names or known]
+    chosen = [known[name] for name in arguments.names or (SAMPLE if arguments.sample else known)]
 
     failures = 0
     with ThreadPoolExecutor(arguments.jobs) as pool:

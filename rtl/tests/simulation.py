@@ -6,13 +6,18 @@ import inspect
 import json
 import os
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 from cocotb_tools.check_results import get_results
 from cocotb_tools.runner import get_runner
+
+slow = partial(pytest.param, marks=pytest.mark.slow)
+"""A parameter that make test leaves to make test-all."""
 
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"

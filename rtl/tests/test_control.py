@@ -6,7 +6,7 @@ import random
 import cocotb
 import pytest
 from cocotb.triggers import ReadOnly
-from simulation import cycles, settings, simulate, start_clock
+from simulation import cycles, settings, simulate, slow, start_clock
 
 JOBS = [(1, 0, 0), (0, 0, 1), (0, 1, 0), (1, 1, 1), (1, 0, 1), (1, 2, 1), (0, 2, 1), (1, 2, 0)]
 
@@ -129,7 +129,7 @@ DEEP = {"INPUT_LATENCY": 1, "ADD_LATENCY": 2, "MULTIPLY_LATENCY": 15}
 
 
 @pytest.mark.parametrize("pipeline", (SHALLOW, DEEP), ids=("shallow", "deep"))
-@pytest.mark.parametrize("log2_n, units", [(7, 0), (7, 2), (8, 4), (8, 6), (10, 5), (10, 6)])
+@pytest.mark.parametrize("log2_n, units", [slow(7, 0), (7, 2), (8, 4), slow(8, 6), slow(10, 5), slow(10, 6)])
 def test_control(log2_n, units, pipeline):
     rows = log2_n - units - 1
     shape = {"LOG2_N": log2_n, "LOG2_UNITS": units, "LOG2_PAGES": 1, "TABLE_BITS": rows + 4, **pipeline}

@@ -6,7 +6,7 @@ import cocotb
 import pytest
 from engine_driver import Engine
 from golden import Ring, random_prime
-from simulation import settings, simulate, start_clock
+from simulation import settings, simulate, slow, start_clock
 
 DEFAULTS = {
     "LOG2_N": 8,
@@ -101,12 +101,32 @@ SHAPES = [
     {"DEEP": 0},
     {"MULTIPLIER_WIDTH": 17},
     {"WIDTH": 22, "LOG2_UNITS": 1},
-    {"WIDTH": 40, "LOG2_UNITS": 1, "DEEP": 0, "LOG2_LANES": 1},
+    slow({"WIDTH": 40, "LOG2_UNITS": 1, "DEEP": 0, "LOG2_LANES": 1}),
     {"WIDTH": 40, "MULTIPLIER_WIDTH": 17, "LOG2_UNITS": 2},
     {"WIDTH": 27, "LOG2_UNITS": 3, "LOG2_LANES": 2, "LOG2_PAGES": 1, "OPERANDS": 2},
-    {"LOG2_UNITS": 3, "LOG2_LANES": 3, "LOG2_PAGES": 1, "LOG2_SETS": 1, "OPERANDS": 2, "DEEP": 0, "BLOCK": 0},
+    slow(
+        {
+            "LOG2_UNITS": 3,
+            "LOG2_LANES": 3,
+            "LOG2_PAGES": 1,
+            "LOG2_SETS": 1,
+            "OPERANDS": 2,
+            "DEEP": 0,
+            "BLOCK": 0,
+        }
+    ),
     {"GENERATE": 1},
-    {"GENERATE": 1, "WIDTH": 27, "LOG2_UNITS": 3, "LOG2_LANES": 2, "LOG2_PAGES": 1, "OPERANDS": 2, "DEEP": 0},
+    slow(
+        {
+            "GENERATE": 1,
+            "WIDTH": 27,
+            "LOG2_UNITS": 3,
+            "LOG2_LANES": 2,
+            "LOG2_PAGES": 1,
+            "OPERANDS": 2,
+            "DEEP": 0,
+        }
+    ),
 ]
 # Larger shapes run under Verilator (test_verilated.py).
 

@@ -37,6 +37,7 @@ def test_short_passes_with_gaps():
     assert taken["double_product"] < 2 * taken["product"]
 
 
+@pytest.mark.slow
 def test_an_accelerator_faster_than_its_streams_keeps_them_busy():
     shape = {"LOG2_N": 10, "WIDTH": 30, "LOG2_UNITS": 5, "LOG2_BEAT": 2, "DEEP": 0}
     taken = cycles("accelerator", "fast", shape, seed=3)

