@@ -59,6 +59,9 @@ test-leaks: setup-test ## plant leaks of secrets in copies of the C library: the
 test-configurations: setup-test ## every combination of the C library's options: half an hour and more; goes on where it stopped
 	.venv/bin/python tools/test_configurations.py --all
 
+coverage: setup-test ## which lines the C and the Python tests reach: a report in build/coverage
+	tools/coverage.sh
+
 fuzz: setup-test ## the fuzz targets for longer: make fuzz MINUTES=60
 	.venv/bin/python tools/fuzz.py --minutes $(or $(MINUTES),10)
 

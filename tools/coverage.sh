@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Which lines the tests reach: of the C library by its own tests, of the Python package by tests/python (and what is
+# given here goes to pytest). Reports for a browser lie in build/coverage.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly folder=build/coverage python=.venv/bin/python
+
+mkdir -p "$folder/c" "$folder/python"
+tools/quietly.sh "$folder/c/build.log" "compiling the C tests" bash -c "
+    cmake -S . -B $folder/c/build -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=None \
+        -DCMAKE_C_FLAGS='-O0 -g --coverage' && cmake --build $folder/c/build"
+find "$folder/c/build" -name '*.gcda' -delete # counts of earlier runs would add up
+tools/quietly.sh "$folder/c/tests.log" "running them" "$folder/c/build/tests/core/core_tests"
+"$python" -m gcovr --root . --filter core/ --html-details "$folder/c/index.html" --print-summary "$folder/c/build"
+
+rm -f "$folder"/python/data*
+status=0
+"$python" -m coverage run -m pytest -n 2 -m "not slow" "${@:-tests/python}" || status=$?
+"$python" -m coverage combine --quiet
+"$python" -m coverage html --quiet --directory "$folder/python"
+"$python" -m coverage report | tail -n 1
+echo "[coverage] $folder/c/index.html, $folder/python/index.html"
+exit "$status"
