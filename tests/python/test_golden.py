@@ -330,16 +330,14 @@ def test_asymmetric_ciphertext(chosen: ParameterSet, reading: tuple, form: str) 
 # ---- the pinned vectors ----
 
 
-def pinned() -> list[object]:
-    """All of vectors/; those of the largest rings take seconds."""
-    return [
-        pytest.param(vector, index, id=vector.title, marks=pytest.mark.slow if vector.chain.n > 8192 else ())
-        for vectors in (generate_vectors.ckks_vectors(), generate_vectors.bfv_vectors())
-        for index, vector in enumerate(vectors)
-    ]
+PINNED = [
+    pytest.param(vector, index, id=vector.title)
+    for vectors in (generate_vectors.ckks_vectors(), generate_vectors.bfv_vectors())
+    for index, vector in enumerate(vectors)
+]
 
 
-@pytest.mark.parametrize(("vector", "index"), pinned())
+@pytest.mark.parametrize(("vector", "index"), PINNED)
 def test_a_pinned_vector_is_the_models(vector: generate_vectors.Vector, index: int) -> None:
     assert generate_vectors.computed(vector, index) == vector
 

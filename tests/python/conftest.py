@@ -1,0 +1,14 @@
+"""What holds for every ring is shown for the smaller ones in make test, and for all in make test-all."""
+
+import re
+
+import pytest
+
+LARGE = re.compile(r"n16384|std2018_n8192")
+"""In the name of a test with a parameter set; the C tests have these rings in every build."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if LARGE.search(item.name):
+            item.add_marker(pytest.mark.slow)
