@@ -1,5 +1,6 @@
-# ciphermote_record_options(HEADER OPTIONS...): write to HEADER the value of each option of ciphermote/config.h under the
-# compiler's flags and these OPTIONS, NAME=VALUE each, so that what includes the header sees the library's options and no others.
+# ciphermote_record_options(HEADER OPTIONS...): write to HEADER the value of each option of ciphermote/config.h
+# under the compiler's flags and these OPTIONS, NAME=VALUE each, so that what includes the header sees the
+# library's options and no others.
 # What config.h has no option or value for stops the configuration.
 function(ciphermote_record_options header)
   set(core ${PROJECT_SOURCE_DIR}/core/include)
@@ -13,7 +14,8 @@ function(ciphermote_record_options header)
   list(TRANSFORM definitions PREPEND -D)
   foreach(option IN LISTS ARGN)
     if(NOT option MATCHES "^CM_CONFIG_[A-Za-z0-9_]*=[^ ]+$")
-      message(FATAL_ERROR "CIPHERMOTE_OPTIONS is a list of CM_CONFIG_NAME=VALUE, separated by semicolons, without -D; it contains \"${option}\".")
+      message(FATAL_ERROR "CIPHERMOTE_OPTIONS is a list of CM_CONFIG_NAME=VALUE, separated by semicolons, "
+                          "without -D; it contains \"${option}\".")
     endif()
   endforeach()
   set(options ${ARGN})
@@ -30,13 +32,15 @@ function(ciphermote_record_options header)
     string(APPEND probe "ciphermote_option \"${name}\" ${name}\n")
   endforeach()
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/options.c "${probe}")
-  execute_process(COMMAND ${CMAKE_C_COMPILER} ${flags} ${definitions} ${options} -I${core} -E ${CMAKE_CURRENT_BINARY_DIR}/options.c
+  execute_process(COMMAND ${CMAKE_C_COMPILER} ${flags} ${definitions} ${options} -I${core} -E
+                          ${CMAKE_CURRENT_BINARY_DIR}/options.c
                   OUTPUT_VARIABLE preprocessed ERROR_VARIABLE complaint RESULT_VARIABLE failed)
   if(failed)
     message(FATAL_ERROR "ciphermote/config.h refuses the options:\n${complaint}")
   endif()
 
-  set(content "/* Written by CMake: the options that this library was built with. A program that asks for others is refused. */\n")
+  string(CONCAT content "/* Written by CMake: the options that this library was built with. A program that "
+                        "asks for others is refused. */\n")
   string(REGEX MATCHALL "ciphermote_option \"[A-Z0-9_]+\" [^\n]*" recorded "${preprocessed}")
   foreach(line IN LISTS recorded)
     string(REGEX MATCH "\"([A-Z0-9_]+)\" *([^\n]*)" unused "${line}")
@@ -51,7 +55,8 @@ function(ciphermote_record_options header)
       set(word ${CMAKE_MATCH_1})
     endif()
     string(APPEND content "\n#ifndef ${name}\n#define ${name} ${value}\n#elif ${name} != ${value}\n"
-           "#error \"This library was built with ${name} = ${word}: leave the option out, or build the library with yours.\"\n"
+           "#error \"This library was built with ${name} = ${word}: leave the option out, or build the "
+           "library with yours.\"\n"
            "#endif\n")
   endforeach()
   file(CONFIGURE OUTPUT ${header} CONTENT "${content}" @ONLY)

@@ -14,7 +14,8 @@ RUN_ARM := timeout $(QEMU_TEST_SECONDS) $(QEMU) -display none -monitor none -ser
 
 # arm_tests TARGET, MACHINE, COMPILER'S FLAGS, DIRECTORY OF core_tests.ld
 define arm_tests
-$(1)_objects := $$(addprefix $$(BUILD)/$(1)/,$$(addsuffix .o,$$(core_names) $$(assembly_names) $$(m4_test_names) $$(test_names)))
+$(1)_objects := $$(core_names) $$(assembly_names) $$(m4_test_names) $$(test_names)
+$(1)_objects := $$(addprefix $$(BUILD)/$(1)/,$$(addsuffix .o,$$($(1)_objects)))
 
 $$(BUILD)/$(1)/%.o: $$(ROOT)/%.c
 	@mkdir -p $$(@D)

@@ -12,7 +12,8 @@ tools/quietly.sh "$folder/c/build.log" "compiling the C tests" bash -c "
         -DCMAKE_C_FLAGS='-O0 -g --coverage' && cmake --build $folder/c/build"
 find "$folder/c/build" -name '*.gcda' -delete # counts of earlier runs would add up
 tools/quietly.sh "$folder/c/tests.log" "running them" "$folder/c/build/tests/core/core_tests"
-"$python" -m gcovr --root . --filter core/ --html-details "$folder/c/index.html" --print-summary "$folder/c/build"
+"$python" -m gcovr --root . --filter core/ --print-summary \
+    --html-details "$folder/c/index.html" "$folder/c/build"
 
 rm -f "$folder"/python/data*
 status=0

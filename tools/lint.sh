@@ -12,7 +12,8 @@ files()
     for pattern in "$@"; do
         names+=(-o -name "$pattern")
     done
-    find . \( -path ./build -o -path ./.venv -o -path ./.git \) -prune -o -type f \( "${names[@]:1}" \) -print | sort
+    find . \( -path ./build -o -path ./.venv -o -path ./.git \) -prune -o -type f \( "${names[@]:1}" \) -print |
+        sort
 }
 
 # The files written by a generator are checked by it, byte by byte.
@@ -38,12 +39,13 @@ check()
 
 check "clang-format: ${#c_files[@]} files (make format mends)" \
     clang-format --dry-run -Werror --ferror-limit=5 "${c_files[@]}"
-# Not asked for: right shifts of negative numbers, arithmetic in every compiler we support (the C tests check it); the
-# linker's symbols in ports/, which cppcheck takes for separate objects; its legacy check, which uninitvar replaces.
-# The two macros name headers that a user may bring: there are none here. symbols.h pastes the options, some of which cppcheck
-# takes for empty.
+# Not asked for: right shifts of negative numbers, arithmetic in every compiler we support (the C tests check it);
+# the linker's symbols in ports/, which cppcheck takes for separate objects; its legacy check, which uninitvar
+# replaces. The two macros name headers that a user may bring: there are none here. symbols.h pastes the options,
+# some of which cppcheck takes for empty.
 mkdir -p build/cppcheck
-check "cppcheck: the C library and the ports" cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j 2 \
+check "cppcheck: the C library and the ports" \
+    cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j 2 \
     --cppcheck-build-dir=build/cppcheck --enable=warning,performance,portability \
     --suppress=preprocessorErrorDirective:core/include/ciphermote/symbols.h \
     --suppress=shiftTooManyBitsSigned '--suppress=comparePointers:ports/*' --suppress=legacyUninitvar \

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Resolve pyproject.toml's dependencies afresh and pin the outcome: in requirements/lock.txt with every extra but rtl,
-# in requirements/demo-lock.txt those of them that the demos need, and in requirements/rtl-lock.txt the hardware tools.
+# Resolve pyproject.toml's dependencies afresh and pin the outcome: in requirements/lock.txt with every extra but
+# rtl, in requirements/demo-lock.txt those of them that the demos need, and in requirements/rtl-lock.txt the
+# hardware tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -44,7 +45,8 @@ lock()
 
 lock_demo()
 {
-    lock demo requirements/demo-lock.txt "Those of lock.txt's packages that the demos run with" requirements/lock.txt
+    lock demo requirements/demo-lock.txt "Those of lock.txt's packages that the demos run with" \
+        requirements/lock.txt
 }
 
 lock_rtl()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prepare this machine: system packages, a virtual environment with pinned versions, and the Python package with its
-# C extension. Does only what is missing, so that a second call takes a moment.
+# Prepare this machine: system packages, a virtual environment with pinned versions, and the Python package with
+# its C extension. Does only what is missing, so that a second call takes a moment.
 #   tools/setup.sh demo          what `make demo` needs: .venv, and a simulated Cortex-M4
 #   tools/setup.sh uno           .venv, and simulated Arduinos
 #   tools/setup.sh accelerator   simulated hardware, in build/rtl-venv
@@ -37,14 +37,15 @@ missing_packages()
 {
     local package
     for package in "$@"; do
-        dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || echo "$package"
+        dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
+            echo "$package"
     done
 }
 
 install_system_packages()
 {
     command -v dpkg-query >/dev/null ||
-        fail "this is no Debian system. Install the counterparts of these packages, then see CONTRIBUTING.md: $*"
+        fail "this is no Debian system. Install the counterparts of these packages; see CONTRIBUTING.md: $*"
     local missing
     mapfile -t missing < <(missing_packages "$@")
     [ ${#missing[@]} -eq 0 ] && return
@@ -79,8 +80,8 @@ hash_of()
     sha256sum | cut -d ' ' -f 1
 }
 
-# install_requirements VENV LOCK...: a virtual environment with what the lock files pin. It is made anew for the first
-# of them, which pins the least; the others add to it.
+# install_requirements VENV LOCK...: a virtual environment with what the lock files pin. It is made anew for the
+# first of them, which pins the least; the others add to it.
 install_requirements()
 {
     local folder=$1 lock key first=yes
@@ -117,7 +118,8 @@ install_python()
     # An editable install sees edited Python files; only new ones, and C sources, need it again.
     package=$({
         find python -name '*.py' | sort
-        find core cmake python/src CMakeLists.txt pyproject.toml -type f -print0 | sort -z | xargs -0 sha256sum
+        find core cmake python/src CMakeLists.txt pyproject.toml -type f -print0 | sort -z |
+            xargs -0 sha256sum
     } | hash_of)
     run_unless_done "$venv/package.stamp" "$package" "building the Python package" install_package
 }
