@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
+import struct
 import sys
 from pathlib import Path
+from typing import Any
 
 import ciphermote_testing as testing
 import numpy as np
@@ -328,6 +332,42 @@ def test_asymmetric_ciphertext(chosen: ParameterSet, reading: tuple, form: str) 
 
 
 # ---- the pinned vectors ----
+
+
+COUNTING = bytes(range(256))
+KNOWN = json.loads((ROOT / "vectors" / "random.json").read_text())
+
+
+@pytest.mark.parametrize("known", KNOWN["chacha20"], ids=lambda known: known["source"])
+def test_the_models_chacha20_gives_the_known_answers(known: dict[str, Any]) -> None:
+    nonce = struct.unpack("<3I", bytes.fromhex(known["nonce"]))
+    output = bytes.fromhex(known["output"])
+    assert golden.chacha20(COUNTING[:32], nonce, known["counter"], len(output)) == output
+
+
+@pytest.mark.parametrize("known", KNOWN["seal"], ids=lambda known: known["xof"])
+def test_the_models_streams_are_seals(known: dict[str, Any]) -> None:
+    xof, seed = XOFS[known["xof"]], COUNTING[:64]
+    stream = golden.seal_stream(xof, seed, 3 * 4096)
+    assert hashlib.blake2b(stream, digest_size=32).hexdigest() == known["stream"]
+    (residues,) = golden.uniform(golden.Chain(1024, (67043329,)), xof, seed, 1)
+    assert hashlib.blake2b(residues.astype("<u4").tobytes(), digest_size=32).hexdigest() == known["residues"]
+
+
+@pytest.mark.parametrize("name", ["shake256", "blake2b", "blake2xb"])
+def test_hashes_that_the_model_uses_give_the_known_answers(name: str) -> None:
+    for known in KNOWN[name]:
+        key, message = COUNTING[: known["key_bytes"]], COUNTING[: known["message_bytes"]]
+        length, start = known["output_bytes"], known["offset"]
+        if name == "shake256":
+            output = hashlib.shake_256(message).digest(length)
+        elif name == "blake2b":
+            output = hashlib.blake2b(message, key=key, digest_size=length).digest()
+        elif length % 64 == 0:
+            output = golden.blake2xb(key, message, length)
+        else:
+            continue  # the model has no need of other lengths
+        assert output[start:].startswith(bytes.fromhex(known["output"]))
 
 
 PINNED = [
