@@ -34,6 +34,7 @@ TYPE_NAME = re.compile(r"^(?:typedef\b[^;{(]*\b|\}\s*)(\w+)\s*;", re.MULTILINE)
 TAG = re.compile(r"^(?:typedef\s+)?(?:struct|union|enum)\s+(\w+)\s*\{", re.MULTILINE)
 
 OPENING = """\
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ciphermote's C library in one file, written by tools/amalgamate.py: edit core/src instead.
  * Compile it with the folder of its headers: cc -c ciphermote.c -Iinclude

@@ -62,6 +62,7 @@ def document(content: dict[str, Any]) -> str:
 def header(content: dict[str, Any]) -> str:
     guard = "CM_RING_ARCH_ACCELERATOR_REGISTERS_H"
     lines = [
+        "/* SPDX-License-Identifier: Apache-2.0 */",
         f"/* Register map of the NTT accelerator. {NOTE}. */",
         f"#ifndef {guard}",
         f"#define {guard}",
@@ -73,6 +74,7 @@ def header(content: dict[str, Any]) -> str:
 
 def verilog(content: dict[str, Any]) -> str:
     lines = [
+        "// SPDX-License-Identifier: Apache-2.0",
         f"// Register map of the NTT accelerator. {NOTE}.",
         "// verilator lint_off UNUSEDPARAM",  # no module needs all of them
         *(f"localparam integer {name} = {value};" for name, value in constants(content)),

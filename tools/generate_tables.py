@@ -276,11 +276,13 @@ def slot_order_source() -> str:
 
 def generated_files() -> dict[Path, str]:
     """Every generated file of the tree, and what belongs in it."""
-    return {
-        ROOT / "core/src/params/sets.c": parameters.c_source(parameters.BUILTIN),
-        ROOT / "core/src/encode/roots.c": roots_source(),
-        ROOT / "core/src/encode/slot_order.c": slot_order_source(),
+    texts = {
+        "core/src/params/sets.c": parameters.c_source(parameters.BUILTIN),
+        "core/src/encode/roots.c": roots_source(),
+        "core/src/encode/slot_order.c": slot_order_source(),
     }
+    licence = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+    return {ROOT / name: licence + text for name, text in texts.items()}
 
 
 def differing(files: dict[Path, str]) -> list[Path]:

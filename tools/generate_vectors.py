@@ -409,7 +409,8 @@ def headers() -> dict[Path, str]:
         "bfv_vectors.h": bfv_header(),
         "random_vectors.h": random_header(),
     }
-    return {HEADERS / name: text for name, text in texts.items()}
+    licence = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+    return {HEADERS / name: licence + text for name, text in texts.items()}
 
 
 def main(arguments: list[str] | None = None) -> int:

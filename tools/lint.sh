@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check formatting and the usual mistakes in every language of the tree; `tools/lint.sh --fix` formats instead.
+# Check formatting and the usual mistakes in every language; `tools/lint.sh --fix` formats instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,8 +12,8 @@ files()
     for pattern in "$@"; do
         names+=(-o -name "$pattern")
     done
-    find . \( -path ./build -o -path ./.venv -o -path ./.git \) -prune -o -type f \( "${names[@]:1}" \) -print |
-        sort
+    find . \( -path ./build -o -path ./.venv -o -path ./.git \) -prune \
+        -o -type f \( "${names[@]:1}" \) -print | sort
 }
 
 # The files written by a generator are checked by it, byte by byte.
@@ -27,6 +27,21 @@ if [ "${1-}" = --fix ]; then
     exit
 fi
 
+# licensed: fail, and name them, if source files lack a line with their licence.
+# shellcheck disable=SC2317 # check calls it
+licensed()
+{
+    local file unlicensed=0
+    while read -r file; do
+        if ! head -n 2 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0'; then
+            echo "$file: no SPDX-License-Identifier: Apache-2.0 in its first lines" >&2
+            unlicensed=1
+        fi
+    done < <(files '*.c' '*.h' '*.cpp' '*.ino' '*.S' '*.inc' '*.ld' '*.sv' '*.svh' '*.py' '*.pyi' '*.sh' \
+        '*.mk' Makefile '*.cmake' CMakeLists.txt)
+    return "$unlicensed"
+}
+
 # check WHAT COMMAND...: run it, and go on to the next check whether or not it passes.
 status=0
 check()
@@ -39,10 +54,10 @@ check()
 
 check "clang-format: ${#c_files[@]} files (make format mends)" \
     clang-format --dry-run -Werror --ferror-limit=5 "${c_files[@]}"
-# Not asked for: right shifts of negative numbers, arithmetic in every compiler we support (the C tests check it);
+# Not asked for: right shifts of negative numbers, arithmetic in every compiler here (the C tests check it);
 # the linker's symbols in ports/, which cppcheck takes for separate objects; its legacy check, which uninitvar
-# replaces. The two macros name headers that a user may bring: there are none here. symbols.h pastes the options,
-# some of which cppcheck takes for empty.
+# replaces. The two macros name headers that a user may bring: there are none here. symbols.h pastes the
+# options, some of which cppcheck takes for empty.
 mkdir -p build/cppcheck
 check "cppcheck: the C library and the ports" \
     cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -j 2 \
@@ -51,6 +66,7 @@ check "cppcheck: the C library and the ports" \
     --suppress=shiftTooManyBitsSigned '--suppress=comparePointers:ports/*' --suppress=legacyUninitvar \
     -U CM_CONFIG_FILE -U CM_ARCH_HEADER \
     -I core/include -I core/src -I ports/app -I ports/health core/src ports
+check "licence: the first lines of each source name it" licensed
 check "the order of the C library's rooms" .venv/bin/python tools/check_rooms.py
 check "shellcheck: ${#shell_scripts[@]} scripts" shellcheck .ci/run "${shell_scripts[@]}"
 check "ruff: Python" "$ruff" check --quiet --output-format=concise .
