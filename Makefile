@@ -31,6 +31,7 @@ test-all: test test-configurations
 
 # make test-all, and ALL=1 with any goal, leave nothing out.
 SAMPLE = $(if $(ALL),,--sample)
+QEMU_TESTS = $(if $(ALL),test-qemu,test-qemu-m4 test-qemu-riscv32)
 PYTEST = .venv/bin/python -m pytest -n 2 $(if $(ALL),,-m "not slow")
 
 ## formatting and static checks of C, Python and shell
@@ -45,8 +46,8 @@ test-c: setup-test
 
 ## the C tests on simulated Cortex-M0, M4 and M33 and RISC-V 32 cores; a sample of the options
 test-qemu: setup-test
-	$(MAKE) --no-print-directory -C ports -j 2 --output-sync=target test-qemu
-	.venv/bin/python tools/test_configurations.py --qemu
+	$(MAKE) --no-print-directory -C ports -j 2 --output-sync=target $(QEMU_TESTS)
+	.venv/bin/python tools/test_configurations.py --qemu $(SAMPLE)
 
 ## the AVR back-end and the Arduino library on simulated Unos and Megas
 test-avr: setup-test

@@ -27,7 +27,7 @@ LEVELS = ("O0", "O2", "O3", "Os")
 TIMEOUT_SECONDS = 600
 SAMPLE = (
     *("clang-sanitizers", "gcc-O2", "clang-O3", "gcc-Os", "clang-one-file"),
-    *("gcc-back-end", "gcc-products", "gcc-tiny", "gcc-fast", "gcc-computed-roots"),
+    *("gcc-products", "gcc-tiny", "gcc-fast", "gcc-computed-roots"),
     *("clang-valgrind-O2", "gcc-valgrind-O3", "clang-valgrind-tiny", "gcc-valgrind-fast"),
     "gcc-valgrind-products",
 )

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-LARGE = re.compile(r"n16384|std2018_n8192")
+LARGE = re.compile(r"n16384|n8192")
 """In the name of a test with a parameter set; the C tests have these rings in every build."""
 
 
