@@ -13,31 +13,28 @@ from ciphermote import seal_bytes as sb
 from ciphermote.adapter import FrameSet
 from ciphermote.engine import open_engine
 
-CIPHERTEXTS = 200
 UNOS = 2
-EACH = CIPHERTEXTS // UNOS
 MASKS = [0x2A55, 0x1234]
 
 
-@pytest.fixture(scope="module")
-def ciphertexts() -> list[FrameSet]:
+def ciphertexts(each: int) -> list[FrameSet]:
     """From two Unos at once, which share the key."""
     image = uno_integers(1_000_000)
     with ProcessPoolExecutor(UNOS) as pool:
-        jobs = [pool.submit(uno_ciphertexts, image, MASKS[i], 1600 * i, EACH) for i in range(UNOS)]
+        jobs = [pool.submit(uno_ciphertexts, image, MASKS[i], 1600 * i, each) for i in range(UNOS)]
         return [found for job in jobs for found in job.result()]
 
 
-def test_seal_adds_200_ciphertexts_of_unos_and_the_sum_decrypts_exactly(
-    ciphertexts: list[FrameSet], tmp_path: Path
-) -> None:
-    assert len(ciphertexts) == CIPHERTEXTS
-    assert len({found.header.counter for found in ciphertexts}) == CIPHERTEXTS
-    assert len({found.seed for found in ciphertexts}) == CIPHERTEXTS
+@pytest.mark.parametrize("each", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_seal_adds_ciphertexts_of_two_unos_and_the_sum_decrypts_exactly(each: int, tmp_path: Path) -> None:
+    sent = ciphertexts(each)
+    assert len(sent) == UNOS * each
+    assert len({found.header.counter for found in sent}) == UNOS * each
+    assert len({found.seed for found in sent}) == UNOS * each
     with open_engine(PARAMETERS, plain_modulus=PLAIN_MODULUS) as engine:
-        total = engine.add(sb.write_ciphertext(found.seal_ciphertext()) for found in ciphertexts)
+        total = engine.add(sb.write_ciphertext(found.seal_ciphertext()) for found in sent)
     seal = SealDecryptor(fixed_secret_key(PARAMETERS), PLAIN_MODULUS, tmp_path)
     plain = seal.decrypt(total)
     found = np.array([plain[i] for i in range(plain.coeff_count())])
-    expected = sum(values for mask in MASKS for values in uno_values(mask, EACH)) % PLAIN_MODULUS
+    expected = sum(values for mask in MASKS for values in uno_values(mask, each)) % PLAIN_MODULUS
     assert np.array_equal(found, expected)
