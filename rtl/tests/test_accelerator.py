@@ -313,7 +313,7 @@ async def busy_cycles(dut):
 SHAPES = [
     {"LOG2_UNITS": 1, "LOG2_BEAT": 2, "WIDTH": 32, "DEEP": 1},
     slow({"LOG2_UNITS": 3, "LOG2_BEAT": 2, "WIDTH": 27, "DEEP": 0}),
-    {"LOG2_UNITS": 0, "LOG2_BEAT": 1, "WIDTH": 40, "DEEP": 0},
+    slow({"LOG2_UNITS": 0, "LOG2_BEAT": 1, "WIDTH": 40, "DEEP": 0}),
 ]
 
 
