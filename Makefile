@@ -1,5 +1,6 @@
 # `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
 .DEFAULT_GOAL := help
+DEMOS := PYTHONPATH=examples:ports/host .venv/bin/python -m demos
 # Every goal: none is a file.
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' Makefile)
 
@@ -12,7 +13,7 @@ help:
 demo: setup-demo
 	@tools/quietly.sh build/demo-firmware.log "compiling the device's library" \
 	    $(MAKE) --no-print-directory -C ports firmware
-	.venv/bin/ciphermote demo
+	@$(DEMOS) smartwatch
 
 ## eight simulated Arduino Unos encrypt demand curves, an engine adds them up without a key
 demo-uno: setup-uno
@@ -20,7 +21,7 @@ demo-uno: setup-uno
 
 ## a neural network in rounds: linear layers under encryption, ReLU on the Cortex-M4
 demo-client-aided: setup-demo
-	.venv/bin/ciphermote demo-client-aided
+	@$(DEMOS) client-aided
 
 ## what a change may break, in minutes on two cores: lint and the other six goals test-...
 test: lint test-c test-qemu test-avr test-python test-fuzz test-rtl

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Check that each room of the C library includes only itself and what stands before it: docs/architecture.md.
 
+arch/ has two places. What all rooms ask, arch/backends.h with the headers behind it, stands behind params/. A
+back-end's own C, arch/<target>.c, serves all rooms and stands behind them; no room includes its files.
+
 tools/check_rooms.py [CORE]      (default core/)
 """
 
@@ -12,7 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("common", "params", "ring", "random", "encode", "scheme", "wire", "protocol")
+ROOMS = ("common", "params", "arch", "ring", "random", "encode", "scheme", "wire", "protocol")
+BACK_ENDS = "arch/backends.h"
+BACK_END = re.compile(r"arch/\w+\.c")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
 
@@ -30,12 +35,19 @@ def faults(core: Path) -> Iterator[str]:
                 continue
             if other not in ROOMS:
                 yield f"{name}:{line}: {included} is in no room: name a file from core/src or ciphermote/."
-            elif ROOMS.index(other) > ROOMS.index(room):
+            elif _place(included) > _place(name.as_posix()):
                 yield f"{name}:{line}: {room} may not include {included}: {other} stands behind it."
+            elif other == "arch" != room and included != BACK_ENDS:
+                yield f"{name}:{line}: {room} may not include {included}: it knows {BACK_ENDS} alone."
     for path in sorted((core / "include").rglob("*.h")):
         for line, included in _includes(path):
             if not included.startswith("ciphermote/") and included != "arduino_config.h":
                 yield f"{path.relative_to(core)}:{line}: a public header may not include {included}."
+
+
+def _place(name: str) -> float:
+    """A file's, in the order of the rooms."""
+    return ROOMS.index("wire") + 0.5 if BACK_END.fullmatch(name) else ROOMS.index(name.partition("/")[0])
 
 
 def _includes(path: Path) -> Iterator[tuple[int, str]]:

@@ -59,7 +59,7 @@ BUGS = (
     Bug(
         "order",
         "decrypt",
-        "core/src/scheme/decrypt.c",
+        "core/src/scheme/decryption.c",
         "number_of(decryption, component, prime, tile) != decryption->next",
         "number_of(decryption, component, prime, tile) > 999u",
     ),

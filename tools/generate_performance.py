@@ -552,7 +552,7 @@ def plot_profile(m4: Results) -> str:
 
 def tiles_of(choices: Sequence[Choice], preset: str, key: str) -> list[tuple[int, Choice]]:
     """The choices of a number of tiles, by that number."""
-    pattern = re.compile(r"CM_CONFIG_LOG2_TILES=(\d)")
+    pattern = re.compile(r"log2_tiles=(\d)")
     numbered = ((pattern.fullmatch(of.choice), of) for of in choices)
     return [
         (1 << int(number[1]), of)

@@ -89,7 +89,7 @@ def main() -> int:
     files = {
         ROOT / "rtl/accelerator/registers.md": document(content),
         ROOT / "rtl/accelerator/cm_registers.svh": verilog(content),
-        ROOT / "core/src/ring/arch/accelerator/registers.h": header(content),
+        ROOT / "core/src/arch/accelerator/registers.h": header(content),
     }
     if sys.argv[1:] == ["--check"]:
         stale = [str(path.relative_to(ROOT)) for path, text in files.items() if not _is(path, text)]

@@ -176,13 +176,13 @@ def roots_source() -> str:
             "#if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH",
             "",
             "#if CM_CONFIG_PRECISION_31",
-            "const uint32_t cm_sine_31[CM_ROOTS] = {",
+            "const uint32_t cmi_sine_31[CM_ROOTS] = {",
             *table_rows(quarter_wave(31), 31, 8),
             "};",
             "#endif",
             "",
             "#if CM_CONFIG_PRECISION_63",
-            "const uint64_t cm_sine_63[CM_ROOTS] = {",
+            "const uint64_t cmi_sine_63[CM_ROOTS] = {",
             *table_rows(quarter_wave(63), 63, 4),
             "};",
             "#endif",
@@ -249,7 +249,7 @@ def slot_order_source() -> str:
             "#else",
         ]
         lines += [f"#define CM_FROM_{log2_n}(...)", "#endif"]
-    lines += ["", "const uint16_t cm_slot_cycles[] = {"]
+    lines += ["", "const uint16_t cmi_slot_cycles[] = {"]
     for log2_n in degrees:
         for complex_slots in (False, True):
             starts = cycle_starts(slot_positions(log2_n, complex_slots))
@@ -262,7 +262,7 @@ def slot_order_source() -> str:
         "#define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \\",
         "    " + ", ".join(f"CM_P(x{i})" for i in range(8)) + ", \\",
         "    " + ", ".join(f"CM_P(x{i})" for i in range(8, 16)) + ",",
-        "const uint16_t cm_slot_positions[(uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)] = {",
+        "const uint16_t cmi_slot_positions[(uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)] = {",
     ]
     positions = slot_positions(MAX_LOG2_N, complex_slots=False)
     for start in range(0, len(positions), 16):

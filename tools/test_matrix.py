@@ -83,7 +83,7 @@ def configurations() -> list[Configuration]:
     options = {
         "back-end": back_end,
         "no-int128": "-O2 -DCM_NO_INT128",
-        "sixteenths": "-O2 -DCM_CONFIG_LOG2_TILES=4 -DCM_CONFIG_STORE_NOISE=1",
+        "sixteenths": "-O2 -DCM_TEST_LOG2_TILES=4 -DCM_CONFIG_STORE_NOISE=1",
         "tiny": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY",
         "balanced": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED",
         "fast": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST",
@@ -106,7 +106,7 @@ def watched_configurations() -> list[Configuration]:
         "tiny": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY -DCM_CONFIG_SMALL=0 -DCM_NO_INT128",
         "balanced": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED",
         "fast": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST",
-        "sixteenths": "-O2 -DCM_CONFIG_LOG2_TILES=4",
+        "sixteenths": "-O2 -DCM_TEST_LOG2_TILES=4",
         "products": f"-O2 {arch_flags('declining')} -DCM_CONFIG_ACCELERATOR=1",
     }
     option = "CIPHERMOTE_CONSTANT_TIME"

@@ -25,20 +25,28 @@ DEVICE = (
     "-DCM_CONFIG_PRECISION_63=0",
     "-DCM_CONFIG_COMPLEX=0",
     "-DCM_CONFIG_SEAL_XOFS=0",
-    "-DCM_CONFIG_LOG2_TILES=3",
     "-DCM_CONFIG_TRANSFORMED_SECRET=1",
 )
 """What an Arduino Uno leaves out, and how it tiles."""
 
 OPTIMIZE = "-Os"
-WRAP = "-Wl,--wrap=cm_seeds_draw"
 SECTIONS = ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+
+
+def wrapped(compiler: str, *flags: str) -> str:
+    """The flag that puts encrypt_read.c's draw of seeds in the library's place; names end in the options."""
+    source = BUILD / "wrapped.c"
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text('#include "common/names.h"\ncmi_seeds_draw\n', encoding="ascii")
+    include = [f"-I{path}" for path in (ROOT / "core/include", CORE)]
+    name = run_tool([compiler, "-E", "-P", *include, *flags, source], "Reading a name of the library")
+    return f"-Wl,--wrap={name.split()[-1]}"
 
 
 def library(assembly: bool) -> list[Path]:
     """The library's sources."""
     sources = sorted(CORE.glob("*/*.c"))
-    return [*sources, *sorted(CORE.glob("*/arch/avr/*.S"))] if assembly else sources
+    return [*sources, *sorted(CORE.glob("arch/avr/*.S"))] if assembly else sources
 
 
 def transformed_secret(seed: int) -> bytes:
@@ -67,7 +75,9 @@ def _write_key() -> Path:
 def encryption_image() -> Path:
     """A device that encrypts once and sleeps."""
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=True)]
-    flags = [OPTIMIZE, "-DCM_CONFIG_ASM=1", f"-I{FIRMWARE}", *SECTIONS, WRAP, *DEVICE]
+    device = ("-DCM_CONFIG_ASM=1", *DEVICE)
+    wrap = wrapped("avr-gcc", f"-mmcu={MCU}", *device)
+    flags = [OPTIMIZE, f"-I{FIRMWARE}", *SECTIONS, wrap, *device]
     return build_image(BUILD / "encrypt_read.elf", sources, MCU, flags)
 
 
@@ -78,7 +88,8 @@ def encryption_on_host() -> bytes:
     include = [f"-I{path}" for path in (ROOT / "core/include", CORE, FIRMWARE)]
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=False)]
     run_tool(
-        ["gcc", "-std=c11", "-O1", *include, WRAP, *DEVICE, *sources, "-o", program], "Building for the host"
+        ["gcc", "-std=c11", "-O1", *include, wrapped("gcc", *DEVICE), *DEVICE, *sources, "-o", program],
+        "Building for the host",
     )
     emitted = BUILD / "encrypt_read.bin"
     run_tool([program, emitted], "Encrypting on the host")
@@ -94,7 +105,7 @@ def open_encryption() -> Machine:
 
 def open_kernels(name: str, *sources: Path) -> Machine:
     """A core that stands in main, with functions to call."""
-    flags = ["-O2", "-DCM_CONFIG_ASM=1", "-DCM_CONFIG_MAX_LOG2_N=10"]
+    flags = [OPTIMIZE, "-DCM_CONFIG_ASM=1", "-DCM_CONFIG_MAX_LOG2_N=10"]
     image = build_image(BUILD / f"{name}.elf", [FIRMWARE / "kernels.c", *sources], MCU, flags)
     machine = Machine(build_simulator(BUILD), image, MCU)
     machine.run_to("main")
@@ -104,19 +115,14 @@ def open_kernels(name: str, *sources: Path) -> Machine:
 @cache
 def arithmetic_sources() -> tuple[Path, ...]:
     """The transforms, and what they need."""
-    ring = CORE / "ring"
     names = (
-        "avr.c",
-        "prime.c",
-        "product.c",
-        "ring.c",
-        "arch/avr/ring26.S",
-        "arch/avr/ntt14.S",
+        "ring/prime.c",
+        "ring/product.c",
+        "ring/ring.c",
+        "arch/avr.c",
+        "arch/avr/chacha20.S",
         "arch/avr/product.S",
-        "arch/avr/ntt14_tables.c",
+        "arch/avr/ring.S",
+        "arch/avr/uniform.S",
     )
-    return (
-        *(ring / name for name in names),
-        CORE / "random/arch/avr/chacha20.S",
-        CORE / "random/arch/avr/uniform.S",
-    )
+    return (*(CORE / name for name in names), *sorted((HERE / "ntt14").glob("*.[cS]")))

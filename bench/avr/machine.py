@@ -281,10 +281,10 @@ class Machine:
 
 
 def read_symbols(image: Path) -> dict[str, int]:
-    """Addresses by name."""
+    """Addresses by name; without the options that the library's names carry."""
     lines = run_tool(["avr-nm", image], f"Reading the symbols of {image.name}").splitlines()
     fields = [line.split() for line in lines]
-    return {words[2]: int(words[0], 16) for words in fields if len(words) == 3}
+    return {words[2].partition("__small_")[0]: int(words[0], 16) for words in fields if len(words) == 3}
 
 
 def section_bytes(image: Path) -> dict[str, int]:

@@ -81,7 +81,7 @@ def kernel_rows() -> Iterator[Row]:
                 if n <= 256:
                     yield _product_row(machine, q, n, table)
         yield from _ring26_rows(machine)
-        counts = machine.call("cm_chacha20_blocks_avr", RAM_START, RAM_START + 0x180, CHACHA20_BLOCKS)
+        counts = machine.call("cmi_avr_chacha20_blocks", RAM_START, RAM_START + 0x180, CHACHA20_BLOCKS)
         length = CHACHA20_BLOCKS * BLOCK_BYTES
         yield Row(
             "chacha20.cycles_per_byte",
@@ -135,7 +135,7 @@ def _ring26_rows(machine: Machine) -> Iterator[Row]:
             "cycles",
             {"n": PARAMETERS.n, "q": q, "points": points, **MEASURED},
         )
-    counts = machine.call("cm_avr_multiply_add26", RAM_START, RAM_START + 64, RAM_START + 128, PRODUCTS)
+    counts = machine.call("cmi_avr_multiply_add26", RAM_START, RAM_START + 64, RAM_START + 128, PRODUCTS)
     yield Row(
         f"multiply_add.q{q}.cycles_per_product",
         round(counts.cycles / PRODUCTS, 1),

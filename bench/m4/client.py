@@ -50,12 +50,12 @@ SCHEMES = ("bfv", "ckks")
 ARRIVAL, END = 0, 1
 """Regions of firmware/decrypt.c."""
 ARRIVAL_PARTS = {
-    "input": r"^core/src/wire/",
+    "input": r"^core/src/wire/|^core/src/arch/.*/unpack",
     "products": r"^core/.*(multiply|take_off|take_residues)",
-    "scale": r"^core/src/scheme/.*sums",
-    "transform": r"^core/src/ring/(?!prime)",
+    "scale": r"^core/src/(scheme|arch)/.*sums",
+    "transform": r"^core/src/(ring|arch)/(?!prime)",
 }
-END_PARTS = {"scale": r"^core/src/scheme/.*sums", "decode": r"^core/src/(encode|ring)/"}
+END_PARTS = {"scale": r"^core/src/(scheme|arch)/.*sums", "decode": r"^core/src/(encode|ring|arch)/"}
 DECRYPTION_PARTS = ("input", "products", "transform", "scale", "decode", REST)
 """input: unpacking and checking frames. scale: from residues to what is decoded, and rounding."""
 

@@ -28,13 +28,13 @@ MODELLED = {"kind": "modelled", "model_error_percent": MODEL_ERROR_PERCENT}
 COUNTED = {"kind": "measured"}
 
 PARTS = {
-    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))|^core/src/ring/prime",
-    "streams": r"^core/src/random/.*(chacha20|keccak|blake2|seal_stream)",
-    "samplers": r"^core/src/random/.*(sample|cbd)(?!.*:.*fold)",
+    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))|^core/src/(ring/prime|arch/.*/(transform31|batch))",
+    "streams": r"^core/src/(random|arch)/.*(chacha20|keccak|blake2|seal_stream)",
+    "samplers": r"^core/src/(random|arch)/.*(sample|cbd|uniform)(?!.*:.*fold)",
     "fold": r"^core/.*(fold|noise)",
-    "transform": r"^core/src/ring/(?!.*:.*(multiply|product|add))",
-    "products": r"^core/src/ring/",
-    "output": r"^core/src/wire/|^firmware/workload",
+    "output": r"^core/src/wire/|^core/src/arch/.*/(un)?pack|^firmware/workload",
+    "transform": r"^core/src/(ring|arch)/(?!.*:.*(multiply|product|add))|^core/src/arch/.*ntt",
+    "products": r"^core/src/(ring|arch)/",
 }
 """Which functions, as file:symbol, make up a part of an encryption: the first that fits. All else is REST."""
 REST = "rest"

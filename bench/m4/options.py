@@ -51,8 +51,11 @@ def _numbered(option: str, *values: int, symmetric_only: bool = False) -> list[C
     return [Choice(f"{option}={value}", {option: value}, symmetric_only=symmetric_only) for value in values]
 
 
+LOG2_TILES = "WORKLOAD_LOG2_TILES"
+"""The firmware's macro for the encryptor's tiles; the preset's own where it is left out."""
+
 CHOICES: Sequence[Choice] = (
-    *_numbered("CM_CONFIG_LOG2_TILES", 0, 1, 2, 3, 4),
+    *(Choice(f"log2_tiles={log2_tiles}", {LOG2_TILES: log2_tiles}) for log2_tiles in range(5)),
     *_numbered("CM_CONFIG_STORE_NOISE", 0, 1),
     *_numbered("CM_CONFIG_TRANSFORMED_SECRET", 0, 1, symmetric_only=True),
     *_named("CM_CONFIG_CRC_TABLE", "NIBBLE", "WORD"),
@@ -78,6 +81,9 @@ CHOICES: Sequence[Choice] = (
 )
 
 
+DEFAULT_TILES = f"#ifndef {LOG2_TILES}\n#define {LOG2_TILES} CM_LOG2_TILES\n#endif\n"
+
+
 def configuration_of(preset: str, choice: Choice | None = None) -> Configuration | None:
     """The preset with this choice; None if config.h refuses the two."""
     optimize, options = PRESETS[preset]
@@ -98,7 +104,7 @@ def resolved(configuration: Configuration) -> str | None:
             *("arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-E", "-P", "-xc", "-"),
             *(f"-I{ROOT / 'core/include'}", *configuration.flags.split()),
         ],
-        input="#include <ciphermote/config.h>\n" + "\n".join(macros),
+        input=f"#include <ciphermote/config.h>\n{DEFAULT_TILES}" + "\n".join(macros),
         capture_output=True,
         text=True,
         timeout=60,

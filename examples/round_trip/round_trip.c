@@ -106,29 +106,39 @@ static void make_keys(void)
     check(cm_device_init(&device, device_secret, &platform), "device");
 }
 
-/* ---- one arena serves encryption and decryption in turn ---- */
+/* ---- one arena serves encryptors and decryptor in turn ---- */
 
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
+#define TILES CM_LOG2_TILES /* log2 of them; more take less RAM and more time */
 #define ENCRYPTION_BYTES \
-    LARGER(LARGER(CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_63), \
-                  CM_CKKS_ASYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_63)), \
-           LARGER(CM_BFV_SYMMETRIC_ARENA_BYTES(N, CM_BFV_16), CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16)))
+    LARGER(CM_CKKS_ASYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_63, TILES), \
+           CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_63, TILES))
 #define DECRYPTION_BYTES \
-    LARGER(CM_CKKS_DECRYPT_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_63, CM_CONFIG_LOG2_TILES), \
-           CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_32, CM_CONFIG_LOG2_TILES))
+    LARGER(CM_CKKS_DECRYPT_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_63, TILES), \
+           CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_32, TILES))
 static uint64_t arena[(LARGER(ENCRYPTION_BYTES, DECRYPTION_BYTES) + 7) / 8];
 
-/* Frames as they came, to a decryption that has begun; seeds are expanded on the way. */
-static void receive(cm_decryption *decryption)
+static cm_frame_writer frames;
+static cm_encryptor under_secret_key;
+static cm_encryptor under_public_key;
+static cm_decryptor decryptor;
+
+static void set_up(void)
 {
-    cm_seed_expander expander;
-    cm_frame_reader reader;
-    cm_seed_expander_init(&expander, &decryption->receiver);
-    cm_frame_reader_init(&reader, params, &expander.receiver);
-    check(cm_frame_reader_feed(&reader, sent, sent_bytes), "receive"); /* in pieces of any size */
+    static cm_seed_expander expander; /* what devices send under the secret key holds seeds */
+    const cm_decryptor_setup decryption = {.arena = arena, .arena_bytes = sizeof arena, .expander = &expander};
+    const cm_encryptor_setup setup = {.device = &device,
+                                      .emitter = &frames.emitter,
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena,
+                                      .log2_tiles = TILES};
+    cm_frame_writer_init(&frames, (cm_sink){transmit, NULL});
+    check(cm_encryptor_init_symmetric(&under_secret_key, &secret_key, &setup), "encryptor");
+    check(cm_encryptor_init_asymmetric(&under_public_key, &public_key, &setup), "encryptor");
+    check(cm_decryptor_init(&decryptor, &secret_key, &decryption), "decryptor");
 }
 
-static void send_temperatures(bool under_public_key)
+static void send_temperatures(const cm_encryptor *encryptor, const char *name)
 {
     static float temperatures[N / 2];
     const cm_ckks_values values = {.data = temperatures,
@@ -140,30 +150,23 @@ static void send_temperatures(bool under_public_key)
     const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL,
                                        .precision = CM_FIXED_63,
                                        .number = CM_FLOAT32,
-                                       .log2_tiles = CM_CONFIG_LOG2_TILES,
+                                       .log2_tiles = TILES,
                                        .largest = 60};
-    cm_frame_writer writer;
-    cm_decryption decryption;
     for (unsigned i = 0; i < N / 2; i++) {
         temperatures[i] = 21.0f + (float)(i % 10) / 10.0f;
     }
     sent_bytes = 0;
-    cm_frame_writer_init(&writer, (cm_sink){transmit, NULL});
-    check(under_public_key ? cm_ckks_encrypt_asymmetric(&device, &public_key, &values, arena, sizeof arena,
-                                                        &writer.emitter)
-                           : cm_ckks_encrypt_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena,
-                                                       sizeof arena, &writer.emitter),
-          "encrypt");
-    check(cm_ckks_decrypt_begin(&decryption, &secret_key, &expected, arena, sizeof arena), "decrypt");
-    receive(&decryption);
-    check(cm_ckks_decrypt_end(&decryption), "decrypt");
+    check(cm_ckks_encrypt(encryptor, &values), "encrypt");
+    check(cm_ckks_expect(&decryptor, &expected), "expect");
+    check(cm_decryptor_feed(&decryptor, sent, sent_bytes), "receive"); /* in pieces of any size */
+    check(cm_ckks_decrypt(&decryptor), "decrypt");
     const float *found = (const float *)(const void *)arena;
     printf("CKKS, %s key: %zu bytes sent; %.3f %.3f %.3f ... degrees\n",
-           under_public_key ? "public" : "secret", sent_bytes, (double)found[0], (double)found[1],
+           name, sent_bytes, (double)found[0], (double)found[1],
            (double)found[2]);
 }
 
-static void send_counts(bool under_public_key)
+static void send_counts(const cm_encryptor *encryptor, const char *name)
 {
     static uint16_t counts[N];
     const cm_bfv_values values = {.data = counts,
@@ -175,34 +178,28 @@ static void send_counts(bool under_public_key)
     const cm_bfv_expected expected = {.encoding = CM_BFV_BATCH,
                                       .number = CM_UINT16,
                                       .sums = CM_BFV_SUMS_32,
-                                      .log2_tiles = CM_CONFIG_LOG2_TILES,
+                                      .log2_tiles = TILES,
                                       .plain_modulus = T};
-    cm_frame_writer writer;
-    cm_decryption decryption;
     for (unsigned i = 0; i < N; i++) {
         counts[i] = (uint16_t)(100 + i % 1000);
     }
     sent_bytes = 0;
-    cm_frame_writer_init(&writer, (cm_sink){transmit, NULL});
-    check(under_public_key ? cm_bfv_encrypt_asymmetric(&device, &public_key, &values, CM_DOMAIN_NTT, arena,
-                                                       sizeof arena, &writer.emitter)
-                           : cm_bfv_encrypt_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values,
-                                                      CM_DOMAIN_NTT, arena, sizeof arena, &writer.emitter),
-          "encrypt");
-    check(cm_bfv_decrypt_begin(&decryption, &secret_key, &expected, arena, sizeof arena), "decrypt");
-    receive(&decryption);
-    check(cm_bfv_decrypt_end(&decryption), "decrypt");
+    check(cm_bfv_encrypt(encryptor, &values), "encrypt");
+    check(cm_bfv_expect(&decryptor, &expected), "expect");
+    check(cm_decryptor_feed(&decryptor, sent, sent_bytes), "receive"); /* in pieces of any size */
+    check(cm_bfv_decrypt(&decryptor), "decrypt");
     const uint16_t *found = (const uint16_t *)(const void *)arena;
     printf("BFV,  %s key: %zu bytes sent; %" PRIu16 " %" PRIu16 " %" PRIu16 " ... counts\n",
-           under_public_key ? "public" : "secret", sent_bytes, found[0], found[1], found[2]);
+           name, sent_bytes, found[0], found[1], found[2]);
 }
 
 int main(void)
 {
     make_keys();
-    send_temperatures(false);
-    send_temperatures(true);
-    send_counts(false);
-    send_counts(true);
+    set_up();
+    send_temperatures(&under_secret_key, "secret");
+    send_temperatures(&under_public_key, "public");
+    send_counts(&under_secret_key, "secret");
+    send_counts(&under_public_key, "public");
     return EXIT_SUCCESS;
 }

@@ -38,6 +38,11 @@
 #endif
 #endif
 
+/* Encryption works on n / 2^APP_LOG2_TILES coefficients at a time: the dial between RAM and time. */
+#ifndef APP_LOG2_TILES
+#define APP_LOG2_TILES CM_LOG2_TILES
+#endif
+
 #ifndef CM_PROVISIONED_SECRET_KEY
 #define CM_PROVISIONED_SECRET_KEY 0
 #endif
@@ -49,8 +54,10 @@
 #endif
 
 #define MESSAGE_BYTES CM_CKKS_MESSAGE_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31)
-#define SYMMETRIC_BYTES CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31)
-#define ASYMMETRIC_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31)
+#define SYMMETRIC_BYTES \
+    CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31, APP_LOG2_TILES)
+#define ASYMMETRIC_BYTES \
+    CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31, APP_LOG2_TILES)
 #define ENCRYPTION_BYTES (CM_PROVISIONED_PUBLIC_KEY ? ASYMMETRIC_BYTES : SYMMETRIC_BYTES)
 #if APP_AIDED
 #define ARENA_BYTES CM_AIDED_LARGER(ENCRYPTION_BYTES, ROUNDS_ARENA_BYTES(CM_PROVISIONED_N))
@@ -112,27 +119,33 @@ static int send_frame_bytes(void *context, const uint8_t *bytes, size_t length)
     return failed;
 }
 
-static cm_status encrypt_symmetric(uint8_t xof, const cm_ckks_values *values)
+/* A new ciphertext's frames go out as records. */
+static cm_encryptor_setup open_writer(cm_xof_kind xof)
 {
-#if CM_PROVISIONED_SECRET_KEY
-    return cm_ckks_encrypt_symmetric(&app.device, &cm_provisioned_secret_key, (cm_xof_kind)xof, values,
-                                     app.arena, sizeof app.arena, &app.writer.emitter);
-#else
-    (void)xof;
-    (void)values;
-    return CM_ERR_UNSUPPORTED;
-#endif
+    cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
+    return (cm_encryptor_setup){.device = &app.device,
+                                .emitter = &app.writer.emitter,
+                                .arena = app.arena,
+                                .arena_bytes = sizeof app.arena,
+                                .xof = xof,
+                                .log2_tiles = APP_LOG2_TILES};
 }
 
-static cm_status encrypt_asymmetric(const cm_ckks_values *values)
+/* CM_ERR_UNSUPPORTED if that kind of key is not compiled in. */
+static cm_status open_encryptor(const request *asked, cm_encryptor *encryptor)
 {
-#if CM_PROVISIONED_PUBLIC_KEY
-    return cm_ckks_encrypt_asymmetric(&app.device, &cm_provisioned_public_key, values, app.arena,
-                                      sizeof app.arena, &app.writer.emitter);
-#else
-    (void)values;
-    return CM_ERR_UNSUPPORTED;
+    const cm_encryptor_setup setup = open_writer((cm_xof_kind)asked->xof);
+#if CM_PROVISIONED_SECRET_KEY
+    if (asked->key == KEY_SYMMETRIC) {
+        return cm_encryptor_init_symmetric(encryptor, &cm_provisioned_secret_key, &setup);
+    }
 #endif
+#if CM_PROVISIONED_PUBLIC_KEY
+    if (asked->key == KEY_ASYMMETRIC) {
+        return cm_encryptor_init_asymmetric(encryptor, &cm_provisioned_public_key, &setup);
+    }
+#endif
+    return CM_ERR_UNSUPPORTED;
 }
 
 static bool key_fields_valid(const request *asked)
@@ -158,8 +171,9 @@ static cm_status encrypt(const request *asked, uint32_t count, int16_t log2_scal
                                    .slots = CM_SLOTS_REAL,
                                    .log2_scale = log2_scale,
                                    .precision = CM_FIXED_31};
-    cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
-    return asked->key == KEY_SYMMETRIC ? encrypt_symmetric(asked->xof, &values) : encrypt_asymmetric(&values);
+    cm_encryptor encryptor;
+    const cm_status status = open_encryptor(asked, &encryptor);
+    return status == CM_OK ? cm_ckks_encrypt(&encryptor, &values) : status;
 }
 
 #if APP_WINDOWS
@@ -238,19 +252,16 @@ static cm_status aided_begin(const request *asked)
     if (app.device_status != CM_OK) {
         return app.device_status;
     }
-    cm_status status = rounds_open(&app.rounds, &app.device, &cm_provisioned_secret_key, &aided_model,
-                                   (cm_scheme)asked->key, asked->length, app.arena, sizeof app.arena);
+    const cm_encryptor_setup setup = open_writer(CM_XOF_CHACHA20);
+    cm_status status = rounds_open(&app.rounds, &aided_model, (cm_scheme)asked->key, asked->length,
+                                   &cm_provisioned_secret_key, &setup);
     if (status == CM_OK) {
         status = show_classes(0);
     }
     if (status == CM_OK) {
         status = device_session_spend(cm_provisioned_secret_key.key_id, APP_SESSION_BUDGET);
     }
-    if (status == CM_OK) {
-        cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
-        status = rounds_send(&app.rounds, &app.writer.emitter);
-    }
-    return status;
+    return status == CM_OK ? rounds_send(&app.rounds) : status;
 }
 
 /* The next ciphertext; or after the last round nothing, for the classes are the owner's. */
@@ -259,8 +270,7 @@ static cm_status aided_answer(const request *asked)
     if (asked->length != 0) {
         return CM_ERR_FRAME_FIELD;
     }
-    cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
-    const cm_status status = rounds_answer(&app.rounds, &app.writer.emitter);
+    const cm_status status = rounds_answer(&app.rounds);
     return status == CM_OK && !app.rounds.awaiting ? show_classes(app.rounds.vectors) : status;
 }
 

@@ -127,13 +127,19 @@ static uint8_t largest(const uint8_t *values, uint32_t first, uint32_t count, bo
     return (uint8_t)place;
 }
 
+/* The vectors' place, and the scores'. */
+static uint8_t *arena_of(const rounds *self)
+{
+    return self->aided.encryptor.setup.arena;
+}
+
 static void find_classes(rounds *self)
 {
     const rounds_model *model = self->model;
     const uint32_t outputs = model->layers[model->count - 1u].outputs;
     for (uint32_t i = 0; i < self->vectors; i++) {
         self->classes[i] =
-            largest(self->arena, i << model->log2_stride, outputs, self->aided.plan.scheme == CM_BFV);
+            largest(arena_of(self), i << model->log2_stride, outputs, self->aided.plan.scheme == CM_BFV);
     }
 }
 
@@ -152,7 +158,6 @@ static cm_aided_plan plan_of(const rounds_model *model, cm_scheme scheme)
     const cm_aided_plan plan = {
         .scheme = scheme,
         .rounds = model->count,
-        .xof = CM_XOF_CHACHA20,
         .bfv = {CM_BFV_BATCH, CM_INT16, CM_BFV_SUMS_24, 0, model->plain_modulus},
         .ckks = {.slots = CM_SLOTS_REAL,
                  .precision = CM_FIXED_63,
@@ -174,8 +179,8 @@ static uint32_t slots_of(const cm_params *params, cm_scheme scheme)
     return (uint32_t)1 << (params->log2_n - (scheme == CM_BFV ? 0u : 1u));
 }
 
-cm_status rounds_open(rounds *self, cm_device *device, const cm_secret_key *key, const rounds_model *model,
-                      cm_scheme scheme, uint32_t length, void *arena, size_t arena_bytes)
+cm_status rounds_open(rounds *self, const rounds_model *model, cm_scheme scheme, uint32_t length,
+                      const cm_secret_key *key, const cm_encryptor_setup *setup)
 {
     const uint32_t vector_bytes = bytes_of_value(scheme) * model->layers[0].inputs;
     const cm_aided_plan plan = plan_of(model, scheme);
@@ -183,24 +188,23 @@ cm_status rounds_open(rounds *self, cm_device *device, const cm_secret_key *key,
         return CM_ERR_FRAME_FIELD;
     }
     const uint32_t vectors = length / vector_bytes;
-    if (vectors > slots_of(key->params, scheme) >> model->log2_stride || vectors > ROUNDS_MAX_VECTORS) {
+    const uint32_t slots = slots_of(key->params, scheme);
+    if (vectors > slots >> model->log2_stride || vectors > ROUNDS_MAX_VECTORS) {
         return CM_ERR_TOO_MANY;
     }
     self->model = model;
-    self->arena = arena;
-    self->arena_bytes = arena_bytes;
+    self->slots = slots;
     self->vectors = (uint16_t)vectors;
-    return cm_aided_begin(&self->aided, device, key, &plan, arena, arena_bytes);
+    return cm_aided_begin(&self->aided, key, &plan, setup);
 }
 
-cm_status rounds_send(rounds *self, cm_emitter *emitter)
+cm_status rounds_send(rounds *self)
 {
     const cm_scheme scheme = self->aided.plan.scheme;
-    const uint32_t slots = slots_of(self->aided.key.params, scheme);
     (void)phase_enter(PHASE_STEP);
-    spread(self->arena, bytes_of_value(scheme), slots, self->vectors, self->model);
+    spread(arena_of(self), bytes_of_value(scheme), self->slots, self->vectors, self->model);
     (void)phase_enter(PHASE_ENCRYPT);
-    const cm_status status = cm_aided_send(&self->aided, slots, emitter);
+    const cm_status status = cm_aided_send(&self->aided, self->slots);
     (void)phase_enter(PHASE_NONE);
     self->awaiting = status == CM_OK;
     return status;
@@ -214,7 +218,7 @@ cm_status rounds_feed(rounds *self, const uint8_t *bytes, size_t length)
     return status;
 }
 
-cm_status rounds_answer(rounds *self, cm_emitter *emitter)
+cm_status rounds_answer(rounds *self)
 {
     cm_status status;
     const bool last = self->aided.round + 1u == self->model->count;
@@ -225,9 +229,9 @@ cm_status rounds_answer(rounds *self, cm_emitter *emitter)
         if (status == CM_OK) {
             find_classes(self);
         }
-        wipe(self->arena, self->arena_bytes); /* the scores have served */
+        wipe(arena_of(self), self->aided.encryptor.setup.arena_bytes); /* the scores have served */
     } else {
-        status = cm_aided_answer(&self->aided, step, self, emitter);
+        status = cm_aided_answer(&self->aided, step, self);
     }
     (void)phase_enter(PHASE_NONE);
     self->awaiting = status == CM_OK && !last;

@@ -38,28 +38,26 @@ typedef struct rounds_model {
 typedef struct rounds {
     cm_aided aided;
     const rounds_model *model;
-    uint8_t *arena;
-    size_t arena_bytes;
+    uint32_t slots;   /* of a ciphertext */
     uint16_t vectors;
     bool awaiting;                       /* a result: the arena is in use */
     uint8_t classes[ROUNDS_MAX_VECTORS]; /* when the last round is over */
 } rounds;
 
 /*
- * Open a session on the vectors at the arena's start, length bytes of int16 (scheme CM_BFV) or float32 (CM_CKKS).
- * CM_ERR_FRAME_FIELD if length is no whole number of vectors; CM_ERR_TOO_MANY if blocks are too few.
+ * Open a session on the vectors at the start of the setup's arena, length bytes of int16 (scheme CM_BFV) or float32
+ * (CM_CKKS). CM_ERR_FRAME_FIELD if length is no whole number of vectors; CM_ERR_TOO_MANY if blocks are too few.
  */
-CM_MUST_CHECK cm_status rounds_open(rounds *self, cm_device *device, const cm_secret_key *key,
-                                    const rounds_model *model, cm_scheme scheme, uint32_t length, void *arena,
-                                    size_t arena_bytes);
+CM_MUST_CHECK cm_status rounds_open(rounds *self, const rounds_model *model, cm_scheme scheme, uint32_t length,
+                                    const cm_secret_key *key, const cm_encryptor_setup *setup);
 
 /* Spread the vectors over the blocks, encrypt them and send. */
-CM_MUST_CHECK cm_status rounds_send(rounds *self, cm_emitter *emitter);
+CM_MUST_CHECK cm_status rounds_send(rounds *self);
 
 CM_MUST_CHECK cm_status rounds_feed(rounds *self, const uint8_t *bytes, size_t length);
 
 /* After a result's last byte: the next ciphertext, or in the end the classes, a byte a vector. */
-CM_MUST_CHECK cm_status rounds_answer(rounds *self, cm_emitter *emitter);
+CM_MUST_CHECK cm_status rounds_answer(rounds *self);
 
 /* Forget the session, if there is one. */
 void rounds_stop(rounds *self);

@@ -2,7 +2,7 @@
 public key that a device made as SEAL's own.
 
 A device decrypts tile by tile and prime by prime, component 1 before component 0, in NTT form
-(core/include/ciphermote/decrypt.h); what SEAL computes is put in that form and order here. All of it is
+(core/include/ciphermote/decryptor.h); what SEAL computes is put in that form and order here. All of it is
 public: no secret key is needed.
 """
 

@@ -198,13 +198,13 @@ class Params
     {
         return size_t{1} << params_.log2_n;
     }
-    cm_ring ring(unsigned prime) const
+    cmi_ring ring(unsigned prime) const
     {
         if (prime >= primes_.size()) {
             throw nb::index_error("the parameter set has no such prime");
         }
-        cm_ring ring;
-        cm_ring_init(&ring, &primes_[prime], params_.log2_n, NULL);
+        cmi_ring ring;
+        cmi_ring_init(&ring, &primes_[prime], params_.log2_n, NULL);
         return ring;
     }
     const uint8_t *ternary(const nb::bytes &packed) const
@@ -328,10 +328,7 @@ class Device
     {
         const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
         const cm_secret_key key{params.get(), key_id, params.ternary(ternary)};
-        return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
-            return cm_ckks_encrypt_symmetric(&device_, &key, static_cast<cm_xof_kind>(xof), &values, arena,
-                                             bytes, emitter);
-        });
+        return encrypt(cm_encryptor_init_symmetric, key, xof_of(xof), cm_ckks_encrypt, values, format);
     }
 
     /* public_key: [data prime][component][n] residues. */
@@ -342,36 +339,28 @@ class Device
         const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
         cm_flat_public_key flat = flat_public_key(params, public_key);
         const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat, nullptr};
-        return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
-            return cm_ckks_encrypt_asymmetric(&device_, &key, &values, arena, bytes, emitter);
-        });
+        return encrypt(cm_encryptor_init_asymmetric, key, CM_XOF_NONE, cm_ckks_encrypt, values, format);
     }
 
     nb::bytes encrypt_bfv_symmetric(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof,
                                     const BfvValues &array, uint32_t plain_modulus, int encoding, int width,
                                     bool ntt_form, const std::string &format)
     {
-        const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
+        cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
+        values.domain = ntt_form ? CM_DOMAIN_NTT : CM_DOMAIN_COEFFICIENTS;
         const cm_secret_key key{params.get(), key_id, params.ternary(ternary)};
-        return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
-            return cm_bfv_encrypt_symmetric(&device_, &key, static_cast<cm_xof_kind>(xof), &values,
-                                            ntt_form ? CM_DOMAIN_NTT : CM_DOMAIN_COEFFICIENTS, arena, bytes,
-                                            emitter);
-        });
+        return encrypt(cm_encryptor_init_symmetric, key, xof_of(xof), cm_bfv_encrypt, values, format);
     }
 
     nb::bytes encrypt_bfv_asymmetric(const Params &params, const Words &public_key, uint64_t key_id,
                                      const BfvValues &array, uint32_t plain_modulus, int encoding, int width,
                                      bool ntt_form, const std::string &format)
     {
-        const cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
+        cm_bfv_values values = bfv_values_of(array, plain_modulus, encoding, width);
+        values.domain = ntt_form ? CM_DOMAIN_NTT : CM_DOMAIN_COEFFICIENTS;
         cm_flat_public_key flat = flat_public_key(params, public_key);
         const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat, nullptr};
-        return run(format, [&](void *arena, size_t bytes, cm_emitter *emitter) {
-            return cm_bfv_encrypt_asymmetric(&device_, &key, &values,
-                                             ntt_form ? CM_DOMAIN_NTT : CM_DOMAIN_COEFFICIENTS, arena, bytes,
-                                             emitter);
-        });
+        return encrypt(cm_encryptor_init_asymmetric, key, CM_XOF_NONE, cm_bfv_encrypt, values, format);
     }
 
     std::tuple<nb::bytes, uint64_t> make_secret_key(const Params &params)
@@ -382,22 +371,21 @@ class Device
         throw_again();
         check(status);
         auto made = std::make_tuple(to_bytes(ternary), key_id);
-        cm_wipe(ternary.data(), ternary.size());
+        cmi_wipe(ternary.data(), ternary.size());
         return made;
     }
 
     nb::bytes emit_public_key(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof)
     {
         const uint8_t *packed = params.ternary(ternary);
-        return run("frames", [&](void *arena, size_t bytes, cm_emitter *emitter) {
-            return cm_device_emit_public_key(&device_, params.get(), packed, key_id,
-                                             static_cast<cm_xof_kind>(xof), arena, bytes, emitter);
+        return run("frames", xof_of(xof), [&](const cm_encryptor_setup &setup) {
+            return cm_device_emit_public_key(&setup, params.get(), packed, key_id);
         });
     }
 
-    void end_shared(cm_decryption *decryption, unsigned log2_noise)
+    void decrypt_shared(cm_decryptor *decryptor, unsigned log2_noise)
     {
-        const cm_status status = cm_ckks_decrypt_end_shared(decryption, &device_, log2_noise);
+        const cm_status status = cm_ckks_decrypt_shared(decryptor, &device_, log2_noise);
         throw_again();
         check(status);
     }
@@ -424,12 +412,31 @@ class Device
         return {public_key.data(), static_cast<uint32_t>(params.n())};
     }
 
-    template <typename Encrypt> nb::bytes run(const std::string &format, Encrypt encrypt)
+    /* Python has a default of its own; C's, which is 0, is a mistake here. */
+    static cm_xof_kind xof_of(int xof)
+    {
+        const auto kind = static_cast<cm_xof_kind>(xof);
+        check(kind == CM_XOF_NONE ? CM_ERR_ARGUMENT : CM_OK);
+        return kind;
+    }
+
+    template <typename Init, typename Key, typename Encrypt, typename Values>
+    nb::bytes encrypt(Init init, const Key &key, cm_xof_kind xof, Encrypt encrypt, const Values &values,
+                      const std::string &format)
+    {
+        return run(format, xof, [&](const cm_encryptor_setup &setup) {
+            cm_encryptor encryptor;
+            const cm_status status = init(&encryptor, &key, &setup);
+            return status == CM_OK ? encrypt(&encryptor, &values) : status;
+        });
+    }
+
+    template <typename Encrypt> nb::bytes run(const std::string &format, cm_xof_kind xof, Encrypt encrypt)
     {
         std::vector<uint8_t> out;
-        std::vector<uint64_t> arena(
-            CM_CKKS_ASYMMETRIC_ARENA_BYTES(size_t{1} << CM_CONFIG_MAX_LOG2_N, CM_SLOTS_COMPLEX, CM_FIXED_63) /
-            8);
+        std::vector<uint64_t> arena(CM_CKKS_ASYMMETRIC_ARENA_BYTES(size_t{1} << CM_CONFIG_MAX_LOG2_N,
+                                                                   CM_SLOTS_COMPLEX, CM_FIXED_63, 0) /
+                                    8);
         const cm_sink sink{append, &out};
         cm_frame_writer frames;
         cm_seal_writer seal;
@@ -442,7 +449,8 @@ class Device
         } else {
             throw nb::value_error("the format is 'frames', 'seal' or 'seal_seeded'");
         }
-        const cm_status status = encrypt(arena.data(), arena.size() * 8, emitter);
+        const cm_encryptor_setup setup{&device_, emitter, arena.data(), arena.size() * 8, xof, 0};
+        const cm_status status = encrypt(setup);
         throw_again();
         check(status);
         return to_bytes(out);

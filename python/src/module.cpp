@@ -15,28 +15,28 @@ namespace
 
 NewWords ntt_forward(const Params &params, unsigned prime, const Words &a)
 {
-    const cm_ring ring = params.ring(prime);
+    const cmi_ring ring = params.ring(prime);
     params.expect_polynomial(a);
     std::vector<uint32_t> out(a.data(), a.data() + a.shape(0));
     for (uint32_t &x : out) {
-        x = cm_reduce(x, ring.prime);
+        x = cmi_reduce(x, ring.prime);
     }
-    cm_ntt_forward(out.data(), &ring);
+    cmi_ntt_forward(out.data(), &ring);
     for (uint32_t &x : out) {
-        x = cm_reduce(x, ring.prime);
+        x = cmi_reduce(x, ring.prime);
     }
     return new_array(std::move(out), {params.n()});
 }
 
 NewWords ntt_inverse(const Params &params, unsigned prime, const Words &a)
 {
-    const cm_ring ring = params.ring(prime);
+    const cmi_ring ring = params.ring(prime);
     params.expect_polynomial(a);
     std::vector<uint32_t> out(a.data(), a.data() + a.shape(0));
     for (uint32_t &x : out) {
-        x = cm_reduce(x, ring.prime);
+        x = cmi_reduce(x, ring.prime);
     }
-    cm_ntt_inverse(out.data(), &ring);
+    cmi_ntt_inverse(out.data(), &ring);
     return new_array(std::move(out), {params.n()});
 }
 
@@ -51,10 +51,10 @@ NewWords expand_seed(const Params &params, int xof, const nb::bytes &seed, unsig
     }
     const uint8_t *bytes = bytes_of(seed, length, "the seed");
     std::vector<uint32_t> out(primes * params.n());
-    cm_uniform uniform;
-    cm_uniform_init(&uniform, kind, bytes, params.get()->log2_n, primes);
+    cmi_uniform uniform;
+    cmi_uniform_init(&uniform, kind, bytes, params.get()->log2_n, primes);
     for (unsigned i = 0; i < primes; i++) {
-        cm_uniform_polynomial(&uniform, &params.get()->primes[i], i, out.data() + i * params.n());
+        cmi_uniform_polynomial(&uniform, &params.get()->primes[i], i, out.data() + i * params.n());
     }
     return new_array(std::move(out), {primes, params.n()});
 }
@@ -66,7 +66,7 @@ nb::bytes secret_key_generate(const Params &params, const nb::bytes &seed)
     std::vector<uint8_t> ternary(CM_TERNARY_BYTES(params.n()));
     check(cm_secret_key_generate(params.get(), bytes_of(seed, CM_SEED_BYTES, "the seed"), ternary.data()));
     nb::bytes result = to_bytes(ternary);
-    cm_wipe(ternary.data(), ternary.size());
+    cmi_wipe(ternary.data(), ternary.size());
     return result;
 }
 

@@ -22,9 +22,9 @@ nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const CkksValues &a
     const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
     const size_t n = params.n();
     std::vector<uint64_t> data(CM_CKKS_MESSAGE_BYTES(n, CM_SLOTS_COMPLEX, CM_FIXED_63) / 8);
-    cm_message message{};
+    cmi_message message{};
     message.data = data.data();
-    check(cm_encode(params.get(), &values, &message));
+    check(cmi_encode(params.get(), &values, &message));
     auto at = [&](size_t i) -> int64_t {
         return values.precision == CM_FIXED_31 ? static_cast<const int32_t *>(message.data)[i]
                                                : static_cast<const int64_t *>(message.data)[i];
@@ -57,20 +57,20 @@ std::tuple<NewWords, NewWords> bfv_encode(const Params &params, const BfvValues 
     const size_t n = params.n();
     const unsigned primes = params.get()->data_primes;
     std::vector<uint32_t> data(n);
-    cm_plain plain{};
-    cm_ring ring;
+    cmi_plain plain{};
+    cmi_ring ring;
     plain.data = data.data();
-    check(cm_plain_encode(params.get(), &values, &plain, &ring));
+    check(cmi_plain_encode(params.get(), &values, &plain, &ring));
     std::vector<uint32_t> m(n);
     for (size_t i = 0; i < n; i++) {
-        m[i] = cm_plain_residue(data.data(), plain.width, i, plain_modulus) % plain_modulus;
+        m[i] = cmi_plain_residue(data.data(), plain.width, i, plain_modulus) % plain_modulus;
     }
-    cm_plain_scale(params.get(), &plain);
+    cmi_plain_scale(params.get(), &plain);
     std::vector<uint32_t> scaled(primes * n);
     for (unsigned i = 0; i < primes; i++) {
-        const cm_ring at_prime = params.ring(i);
-        cm_plain_fold(&plain, &at_prime, scaled.data() + i * n);
-        cm_reduce_all(scaled.data() + i * n, static_cast<uint32_t>(n), at_prime.prime);
+        const cmi_ring at_prime = params.ring(i);
+        cmi_plain_fold(&plain, &at_prime, scaled.data() + i * n);
+        cmi_reduce_all(scaled.data() + i * n, static_cast<uint32_t>(n), at_prime.prime);
     }
     return std::make_tuple(new_array(std::move(m), {n}), new_array(std::move(scaled), {primes, n}));
 }
@@ -98,11 +98,10 @@ class Decryption
         const cm_bfv_expected expected{batch ? CM_BFV_BATCH : CM_BFV_COEFFICIENTS,
                                        static_cast<cm_number>(number), static_cast<cm_bfv_sums>(sums),
                                        static_cast<uint8_t>(log2_tiles), plain_modulus};
-        const cm_secret_key key = self->key(key_id);
+        self->start(key_id);
         self->number_ = expected.number;
         self->values_ = params.n();
-        self->begun(
-            cm_bfv_decrypt_begin(&self->decryption_, &key, &expected, self->arena_.data(), self->bytes_));
+        check(cm_bfv_expect(&self->decryptor_, &expected));
         return self;
     }
     static std::unique_ptr<Decryption> bfv_noise(const Params &params, const nb::bytes &ternary,
@@ -113,9 +112,8 @@ class Decryption
         }
         const size_t bytes = CM_BFV_NOISE_ARENA_BYTES(params.n(), params.get()->data_primes, log2_tiles);
         std::unique_ptr<Decryption> self(new Decryption(params, ternary, bytes));
-        const cm_secret_key key = self->key(key_id);
-        self->begun(cm_bfv_noise_begin(&self->decryption_, &key, plain_modulus, log2_tiles,
-                                       self->arena_.data(), self->bytes_));
+        self->start(key_id);
+        check(cm_bfv_expect_noise(&self->decryptor_, plain_modulus, log2_tiles));
         return self;
     }
     static std::unique_ptr<Decryption> ckks(const Params &params, const nb::bytes &ternary, uint64_t key_id,
@@ -134,40 +132,38 @@ class Decryption
                                         static_cast<int16_t>(exponent),
                                         static_cast<uint8_t>(log2_tiles),
                                         largest};
-        const cm_secret_key key = self->key(key_id);
+        self->start(key_id);
         self->number_ = expected.number;
         self->values_ = params.n() / (complex_slots ? 1 : 2);
-        self->begun(
-            cm_ckks_decrypt_begin(&self->decryption_, &key, &expected, self->arena_.data(), self->bytes_));
+        check(cm_ckks_expect(&self->decryptor_, &expected));
         return self;
     }
     ~Decryption()
     {
-        cm_wipe(arena_.data(), arena_.size() * 8);
-        cm_wipe(ternary_.data(), ternary_.size());
+        cmi_wipe(arena_.data(), arena_.size() * 8);
+        cmi_wipe(ternary_.data(), ternary_.size());
     }
     Decryption(const Decryption &) = delete;
     Decryption &operator=(const Decryption &) = delete;
 
     void feed(const nb::bytes &data)
     {
-        check(cm_frame_reader_feed(&reader_, static_cast<const uint8_t *>(data.data()), data.size()));
+        check(cm_decryptor_feed(&decryptor_, static_cast<const uint8_t *>(data.data()), data.size()));
     }
     Numbers end()
     {
-        check(decryption_.scheme == CM_BFV ? cm_bfv_decrypt_end(&decryption_)
-                                           : cm_ckks_decrypt_end(&decryption_));
+        check(decryptor_.decryption.scheme == CM_BFV ? cm_bfv_decrypt(&decryptor_) : cm_ckks_decrypt(&decryptor_));
         return values(values_);
     }
     Numbers end_shared(Device &device, unsigned log2_noise)
     {
-        device.end_shared(&decryption_, log2_noise);
+        device.decrypt_shared(&decryptor_, log2_noise);
         return values(values_);
     }
     unsigned noise_budget()
     {
         unsigned bits;
-        check(cm_bfv_noise_budget(&decryption_, &bits));
+        check(cm_bfv_noise_budget(&decryptor_, &bits));
         return bits;
     }
     nb::bytes arena() const
@@ -182,15 +178,11 @@ class Decryption
     {
         std::memcpy(ternary_.data(), params.ternary(ternary), ternary_.size());
     }
-    /* A reader takes a receiver that has begun. */
-    void begun(cm_status status)
+    void start(uint64_t key_id)
     {
-        check(status);
-        cm_frame_reader_init(&reader_, params_->get(), &decryption_.receiver);
-    }
-    cm_secret_key key(uint64_t key_id) const
-    {
-        return {params_->get(), key_id, ternary_.data()};
+        key_ = {params_->get(), key_id, ternary_.data()};
+        const cm_decryptor_setup setup{arena_.data(), bytes_, nullptr};
+        check(cm_decryptor_init(&decryptor_, &key_, &setup));
     }
     template <typename T> Numbers copied(size_t count) const
     {
@@ -220,15 +212,15 @@ class Decryption
     size_t bytes_;
     cm_number number_ = CM_UINT32;
     size_t values_ = 0;
-    cm_decryption decryption_{};
-    cm_frame_reader reader_{};
+    cm_secret_key key_{};
+    cm_decryptor decryptor_{};
 };
 
 std::tuple<nb::bytes, nb::bytes> derive_seeds(const nb::bytes &secret, const nb::bytes &randomness,
                                               uint64_t counter)
 {
-    cm_seeds seeds;
-    cm_seeds_derive(bytes_of(secret, CM_DEVICE_SECRET_BYTES, "the device secret"),
+    cmi_seeds seeds;
+    cmi_seeds_derive(bytes_of(secret, CM_DEVICE_SECRET_BYTES, "the device secret"),
                     bytes_of(randomness, 32, "the randomness"), counter, &seeds);
     return std::make_tuple(nb::bytes(seeds.public_seed, sizeof seeds.public_seed),
                            nb::bytes(seeds.secret_seed, sizeof seeds.secret_seed));

@@ -8,7 +8,7 @@
 
 #include "accelerator_model.h"
 #include "ring.h"
-#include "ring/arch/accelerator/registers.h"
+#include "arch/accelerator/registers.h"
 
 namespace
 {

@@ -72,7 +72,7 @@ int append(void *context, const uint8_t *bytes, size_t length)
 // The frames of one encryption, from the same random source every time.
 std::vector<uint8_t> encryption()
 {
-    alignas(8) static uint8_t arena[CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16)];
+    alignas(8) static uint8_t arena[CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16, 0)];
     static uint16_t numbers[N];
     test_platform platform{};
     cm_device device;
@@ -92,8 +92,14 @@ std::vector<uint8_t> encryption()
     bytes.reserve(64 * N);
     cm_frame_writer writer;
     cm_frame_writer_init(&writer, {append, &bytes});
-    must(cm_bfv_encrypt_asymmetric(&device, &key, &values, CM_DOMAIN_NTT, arena, sizeof arena,
-                                   &writer.emitter));
+    cm_encryptor_setup setup{};
+    setup.device = &device;
+    setup.emitter = &writer.emitter;
+    setup.arena = arena;
+    setup.arena_bytes = sizeof arena;
+    cm_encryptor encryptor;
+    must(cm_encryptor_init_asymmetric(&encryptor, &key, &setup));
+    must(cm_bfv_encrypt(&encryptor, &values));
     return bytes;
 }
 
@@ -160,20 +166,20 @@ void clear_costs()
 }
 
 // Both products of a prime, and both transforms, as portable C computes them.
-void software_products(const cm_ring &ring, const uint32_t *factors)
+void software_products(const cmi_ring &ring, const uint32_t *factors)
 {
     static uint32_t out0[N];
     static uint32_t out1[N];
     static uint8_t u[N / 4]; // all digits 0: time does not depend on them
-    cm_double_product(out0, out1, u, factors, factors + N, &ring);
+    cmi_double_product(out0, out1, u, factors, factors + N, &ring);
 }
 
-void software_transforms(const cm_ring &ring)
+void software_transforms(const cmi_ring &ring)
 {
     static uint32_t a[N];
     for (unsigned component = 0; component < 2; component++) {
         std::memset(a, 0, sizeof a);
-        cm_ntt_forward(a, &ring);
+        cmi_ntt_forward(a, &ring);
     }
 }
 
@@ -217,9 +223,9 @@ int main()
         bus->replay();
     }
 
-    std::vector<cm_ring> rings(PARAMS.data_primes);
+    std::vector<cmi_ring> rings(PARAMS.data_primes);
     for (unsigned i = 0; i < PARAMS.data_primes; i++) {
-        cm_ring_init(&rings[i], &PARAMS.primes[i], LOG2_N, NULL);
+        cmi_ring_init(&rings[i], &PARAMS.primes[i], LOG2_N, NULL);
     }
     timed plain_run([] { (void)encryption(); });
     timed driver_run([] { (void)encryption(); });
@@ -229,7 +235,7 @@ int main()
         }
     });
     timed transforms_run([&rings] {
-        for (const cm_ring &ring : rings) {
+        for (const cmi_ring &ring : rings) {
             software_transforms(ring);
         }
     });

@@ -139,7 +139,7 @@ polynomial random_polynomial(const ring &r)
     return a;
 }
 
-// R of cm_montgomery_multiply, modulo q.
+// R of cmi_montgomery_multiply, modulo q.
 word montgomery_r(const ring &r)
 {
     constexpr unsigned words = (WIDTH + LOG2_N) / (LOG2_N + 1);

@@ -11,7 +11,7 @@
 
 #include "accelerator_model.h"
 #include "ciphermote/accelerator.h"
-#include "ring/arch/accelerator/registers.h"
+#include "arch/accelerator/registers.h"
 
 class verilated_bus
 {

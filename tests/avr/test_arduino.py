@@ -128,7 +128,7 @@ def lowest(machine: Machine, symbol: str, calls: int) -> int:
 
 @pytest.mark.parametrize(
     ("board", "symbol", "calls", "pushed"),
-    [(UNO, "cm_chacha20_blocks_avr", 400, 22), (MEGA, "cm_product_signed", 4000, 17)],
+    [(UNO, "cmi_avr_chacha20_blocks", 400, 22), (MEGA, "cmi_product_signed", 4000, 17)],
     ids=["uno", "mega"],
 )
 def test_the_stack_is_wiped_as_deep_as_interrupts_save_secrets(
@@ -140,8 +140,8 @@ def test_the_stack_is_wiped_as_deep_as_interrupts_save_secrets(
         run_start(machine)
         run_regions(machine, 0 if board is UNO else 1, MEGA_CYCLES)  # real numbers take the most
         deepest = lowest(machine, symbol, calls) - pushed
-        machine.run_to("cm_wipe_stack")
-        wiped = lowest(machine, "cm_wipe", 1)
+        machine.run_to("cmi_wipe_stack")
+        wiped = lowest(machine, "cmi_wipe", 1)
     address = 3 if board is MEGA else 2
     first = wiped + address + 1
     assert first <= deepest - (address + SAVED_REGISTERS) + 1
@@ -150,10 +150,10 @@ def test_the_stack_is_wiped_as_deep_as_interrupts_save_secrets(
 def test_the_start_wipes_the_stack_that_it_used() -> None:
     """By ChaCha20, which is the deepest, with interrupts off."""
     with open_board(uno_integers(), UNO, counter_log(0)) as machine:
-        deepest = lowest(machine, "cm_chacha20_blocks_avr", GATHERED - 1) - 22
-        machine.run_to("cm_wipe_stack")
+        deepest = lowest(machine, "cmi_avr_chacha20_blocks", GATHERED - 1) - 22
+        machine.run_to("cmi_wipe_stack")
         assert len(machine.regions) == 0  # it is the start's
-        assert lowest(machine, "cm_wipe", 1) + 2 <= deepest
+        assert lowest(machine, "cmi_wipe", 1) + 2 <= deepest
 
 
 @pytest.fixture(scope="module")

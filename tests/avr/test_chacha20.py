@@ -49,7 +49,7 @@ def test_blocks_follow_the_counter_and_take_the_same_time() -> None:
             words[8] = 0xFFFFFFFF if run == 0 else words[8]
             next_words = [*words[:8], (words[8] + 1) & 0xFFFFFFFF, *words[9:]]
             machine.write(INPUT, struct.pack("<12I", *words))
-            counts = machine.call("cm_chacha20_blocks_avr", OUT, INPUT, 2)
+            counts = machine.call("cmi_avr_chacha20_blocks", OUT, INPUT, 2)
             seen.add((counts.cycles, counts.path, counts.addresses))
             assert machine.read(OUT, 128) == block(tuple(words)) + block(tuple(next_words))
             assert struct.unpack("<12I", machine.read(INPUT, 48))[8] == (words[8] + 2) & 0xFFFFFFFF

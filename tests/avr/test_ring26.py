@@ -67,7 +67,7 @@ def test_the_transform_takes_the_same_time_for_all_coefficients(machine: Machine
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize("name", ["cm_avr_multiply26", "cm_avr_multiply_add26"])
+@pytest.mark.parametrize("name", ["cmi_avr_multiply26", "cmi_avr_multiply_add26"])
 def test_products_are_residues_of_any_lazy_factor_in_constant_time(machine: Machine, name: str) -> None:
     random = np.random.default_rng(2)
     seen = set()
@@ -93,5 +93,5 @@ def test_residues_are_right_for_any_factor(machine: Machine) -> None:
     ]
     edges = [(a, b) for a in EDGES for b in (0, 1, 0xFFFF, 0x1FFFE0, 0x3EFFC0, Q - 1)]
     for a, b in edges + drawn:
-        machine.call("cm_avr_residue26", a >> 16, a & 0xFFFF, b >> 16, b & 0xFFFF)
+        machine.call("cmi_avr_residue26", a >> 16, a & 0xFFFF, b >> 16, b & 0xFFFF)
         assert int.from_bytes(machine.read(22, 4), "little") == a * b * R_INVERSE % Q, (a, b)

@@ -34,7 +34,7 @@ def test_fields_are_cut_and_rejected_as_the_string_of_bits_says(pending_bits: in
     with open_arithmetic() as machine:
         machine.write(IN, data)
         machine.write(PENDING, bytes([first, pending_bits]))
-        machine.call("cm_avr_uniform_26", OUT, IN, COUNT, PENDING)
+        machine.call("cmi_avr_uniform_26", OUT, IN, COUNT, PENDING)
         kept = wanted[wanted < Q]
         assert machine.result() == OUT + 4 * len(kept)
         assert np.array_equal(np.frombuffer(machine.read(OUT, 4 * len(kept)), dtype="<u4"), kept)

@@ -6,6 +6,12 @@ static void check_values(size_t words_of_values)
     CHECK(secret_words(arena, words_of_values) == words_of_values);
 }
 
+static void set_up(cm_decryptor *decryptor, const cm_secret_key *key)
+{
+    const cm_decryptor_setup setup = {.arena = arena, .arena_bytes = sizeof arena};
+    check_call(cm_decryptor_init(decryptor, key, &setup), CM_OK);
+}
+
 /* ---- BFV ---- */
 
 static void send_integers(const cm_params *params, cm_number number, uint32_t t)
@@ -13,8 +19,7 @@ static void send_integers(const cm_params *params, cm_number number, uint32_t t)
     const cm_secret_key key = secret_key_of(params);
     const cm_bfv_values values =
         draw_integers(params, number, CM_BFV_BATCH, t == LARGE_T ? CM_BFV_32 : CM_BFV_16, t);
-    check_call(cm_bfv_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, CM_DOMAIN_NTT, arena,
-                                        sizeof arena, open_cloud()),
+    check_call(test_bfv_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, open_cloud()),
                CM_OK);
 }
 
@@ -27,10 +32,11 @@ static void decrypt_integers(const cm_params *params, const cm_bfv_expected *exp
 {
     const cm_secret_key key = secret_key_of(params);
     const size_t n = (size_t)1 << params->log2_n;
-    cm_decryption decryption;
-    check_call(cm_bfv_decrypt_begin(&decryption, &key, expected, arena, sizeof arena), CM_OK);
-    check_call(decrypt_ciphertext(expected->log2_tiles, params->data_primes, &decryption), CM_OK);
-    check_call(cm_bfv_decrypt_end(&decryption), CM_OK);
+    cm_decryptor decryptor;
+    set_up(&decryptor, &key);
+    check_call(cm_bfv_expect(&decryptor, expected), CM_OK);
+    check_call(decrypt_ciphertext(expected->log2_tiles, params->data_primes, &decryptor), CM_OK);
+    check_call(cm_bfv_decrypt(&decryptor), CM_OK);
     check_values(is_narrow(expected->number) ? n / 2u : n);
 }
 
@@ -69,12 +75,13 @@ static void integers_are_decrypted_at_three_primes_in_constant_time(void)
 static void tell_noise(const cm_params *params, unsigned log2_tiles)
 {
     const cm_secret_key key = secret_key_of(params);
-    cm_decryption decryption;
+    cm_decryptor decryptor;
     uint32_t bits = 0;
+    set_up(&decryptor, &key);
     send_integers(params, CM_UINT16, SMALL_T);
-    check_call(cm_bfv_noise_begin(&decryption, &key, SMALL_T, log2_tiles, arena, sizeof arena), CM_OK);
-    check_call(decrypt_ciphertext(log2_tiles, params->data_primes, &decryption), CM_OK);
-    check_call(cm_bfv_noise_budget(&decryption, &bits), CM_OK);
+    check_call(cm_bfv_expect_noise(&decryptor, SMALL_T, log2_tiles), CM_OK);
+    check_call(decrypt_ciphertext(log2_tiles, params->data_primes, &decryptor), CM_OK);
+    check_call(cm_bfv_noise_budget(&decryptor, &bits), CM_OK);
     CHECK(secret_words(&bits, 1) == 1);
 }
 
@@ -94,7 +101,7 @@ static void send_reals(const cm_params *params, cm_slots slots, int log2_scale)
     cm_ckks_values values = draw_reals(params, CM_FLOAT32, slots, CM_FIXED_63, false);
     values.log2_scale = (int16_t)log2_scale;
     check_call(
-        cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, open_cloud()),
+        test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, open_cloud()),
         CM_OK);
 }
 
@@ -115,11 +122,11 @@ static cm_status decrypt_reals(const cm_params *params, unsigned primes, const c
                                unsigned log2_noise)
 {
     const cm_secret_key key = secret_key_of(params);
-    cm_decryption decryption;
-    check_call(cm_ckks_decrypt_begin(&decryption, &key, expected, arena, sizeof arena), CM_OK);
-    check_call(decrypt_ciphertext(expected->log2_tiles, primes, &decryption), CM_OK);
-    return log2_noise ? cm_ckks_decrypt_end_shared(&decryption, &device, log2_noise)
-                      : cm_ckks_decrypt_end(&decryption);
+    cm_decryptor decryptor;
+    set_up(&decryptor, &key);
+    check_call(cm_ckks_expect(&decryptor, expected), CM_OK);
+    check_call(decrypt_ciphertext(expected->log2_tiles, primes, &decryptor), CM_OK);
+    return log2_noise ? cm_ckks_decrypt_shared(&decryptor, &device, log2_noise) : cm_ckks_decrypt(&decryptor);
 }
 
 static void decrypt_every_real(const cm_params *params, unsigned primes, cm_precision precision,
@@ -209,12 +216,19 @@ static cm_status halve(void *context, unsigned round, void *values, uint32_t cou
 static void hold_session(const cm_aided_plan *plan, const void *values, size_t bytes, uint32_t count)
 {
     const cm_secret_key key = secret_key_of(&cm_n1024_q26);
+    cm_emitter *const cloud = open_cloud();
+    const cm_encryptor_setup setup = {.device = &device,
+                                      .emitter = cloud,
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena,
+                                      .log2_tiles = BUILD_LOG2_TILES};
     cm_aided aided;
     memcpy(arena, values, bytes);
-    check_call(cm_aided_begin(&aided, &device, &key, plan, arena, sizeof arena), CM_OK);
-    check_call(cm_aided_send(&aided, count, open_cloud()), CM_OK);
+    check_call(cm_aided_begin(&aided, &key, plan, &setup), CM_OK);
+    check_call(cm_aided_send(&aided, count), CM_OK);
     check_call(return_ciphertext(1, 1, feed_session, &aided), CM_OK);
-    check_call(cm_aided_answer(&aided, halve, &aided, open_cloud()), CM_OK);
+    (void)open_cloud();
+    check_call(cm_aided_answer(&aided, halve, &aided), CM_OK);
     check_call(return_ciphertext(1, 1, feed_session, &aided), CM_OK);
     check_call(cm_aided_finish(&aided), CM_OK);
     check_values(bytes / 4u);
@@ -228,7 +242,6 @@ static void a_session_of_integers_is_held_in_constant_time(void)
             draw_integers(&cm_n1024_q26, (cm_number)number, CM_BFV_BATCH, CM_BFV_32, SMALL_T);
         const cm_aided_plan plan = {.scheme = CM_BFV,
                                     .rounds = 2,
-                                    .xof = CM_XOF_CHACHA20,
                                     .bfv = {.encoding = CM_BFV_BATCH,
                                             .number = (cm_number)number,
                                             .sums = CM_BFV_SUMS_32,
@@ -245,7 +258,6 @@ static void a_session_of_reals_is_held_in_constant_time(void)
         const cm_ckks_values values = draw_reals(&cm_n1024_q26, CM_INT32, CM_SLOTS_REAL, precision, false);
         const cm_aided_plan plan = {.scheme = CM_CKKS,
                                     .rounds = 2,
-                                    .xof = CM_XOF_CHACHA20,
                                     .ckks = expect_reals(CM_SLOTS_REAL, precision, CM_INT32, 1),
                                     .precision = precision,
                                     .log2_scale = LOG2_SCALE};

@@ -9,10 +9,10 @@ static cm_status encrypt_reals(const cm_params *params, const cm_ckks_values *va
 {
     if (xof == CM_XOF_NONE) {
         const cm_public_key key = public_key_of(params);
-        return cm_ckks_encrypt_asymmetric(&device, &key, values, arena, sizeof arena, emitter);
+        return test_ckks_asymmetric(&device, &key, values, arena, sizeof arena, emitter);
     }
     const cm_secret_key key = secret_key_of(params);
-    return cm_ckks_encrypt_symmetric(&device, &key, xof, values, arena, sizeof arena, emitter);
+    return test_ckks_symmetric(&device, &key, xof, values, arena, sizeof arena, emitter);
 }
 
 /* Integers that a scale makes larger, and smaller: at 31 bits, they go different ways. */
@@ -94,15 +94,15 @@ static void a_real_is_refused_without_telling_which(void)
 
 /* ---- BFV ---- */
 
-static cm_status encrypt_integers(const cm_params *params, const cm_bfv_values *values, cm_domain domain,
-                                  cm_xof_kind xof, cm_emitter *emitter)
+static cm_status encrypt_integers(const cm_params *params, const cm_bfv_values *values, cm_xof_kind xof,
+                                  cm_emitter *emitter)
 {
     if (xof == CM_XOF_NONE) {
         const cm_public_key key = public_key_of(params);
-        return cm_bfv_encrypt_asymmetric(&device, &key, values, domain, arena, sizeof arena, emitter);
+        return test_bfv_asymmetric(&device, &key, values, arena, sizeof arena, emitter);
     }
     const cm_secret_key key = secret_key_of(params);
-    return cm_bfv_encrypt_symmetric(&device, &key, xof, values, domain, arena, sizeof arena, emitter);
+    return test_bfv_symmetric(&device, &key, xof, values, arena, sizeof arena, emitter);
 }
 
 static void encrypt_every_integer(const cm_params *params, cm_domain domain, cm_xof_kind xof)
@@ -112,9 +112,10 @@ static void encrypt_every_integer(const cm_params *params, cm_domain domain, cm_
             const cm_bfv_encoding encoding = way & 1u ? CM_BFV_COEFFICIENTS : CM_BFV_BATCH;
             const cm_bfv_width width = way & 2u ? CM_BFV_32 : CM_BFV_16;
             const bool large = width == CM_BFV_32 && xof != CM_XOF_NONE;
-            const cm_bfv_values values =
+            cm_bfv_values values =
                 draw_integers(params, (cm_number)number, encoding, width, large ? LARGE_T : SMALL_T);
-            check_call(encrypt_integers(params, &values, domain, xof, open_writer(FRAMES)), CM_OK);
+            values.domain = domain;
+            check_call(encrypt_integers(params, &values, xof, open_writer(FRAMES)), CM_OK);
         }
     }
 }
@@ -134,12 +135,10 @@ static void integers_are_encrypted_with_the_public_key_in_constant_time(void)
 
 static void integers_are_encrypted_into_coefficients_in_constant_time(void)
 {
-    if (build_has_domain(CM_DOMAIN_COEFFICIENTS)) {
-        make_public_key(&cm_n1024_q26);
-        encrypt_every_integer(&cm_n1024_q26, CM_DOMAIN_COEFFICIENTS, CM_XOF_CHACHA20);
-        encrypt_every_integer(&cm_n1024_q26, CM_DOMAIN_COEFFICIENTS, CM_XOF_SHAKE256);
-        encrypt_every_integer(&cm_n1024_q26, CM_DOMAIN_COEFFICIENTS, CM_XOF_NONE);
-    }
+    make_public_key(&cm_n1024_q26);
+    encrypt_every_integer(&cm_n1024_q26, CM_DOMAIN_COEFFICIENTS, CM_XOF_CHACHA20);
+    encrypt_every_integer(&cm_n1024_q26, CM_DOMAIN_COEFFICIENTS, CM_XOF_SHAKE256);
+    encrypt_every_integer(&cm_n1024_q26, CM_DOMAIN_COEFFICIENTS, CM_XOF_NONE);
 }
 
 static void integers_are_encrypted_at_three_primes_in_constant_time(void)
@@ -157,9 +156,8 @@ static void an_integer_is_refused_without_telling_which(void)
             cm_bfv_values values = draw_integers(&cm_n1024_q26, (cm_number)number, CM_BFV_COEFFICIENTS,
                                                  way & 1u ? CM_BFV_32 : CM_BFV_16, SMALL_T);
             values.plain_modulus = 2;
-            check_call(
-                encrypt_integers(&cm_n1024_q26, &values, CM_DOMAIN_NTT, CM_XOF_CHACHA20, open_writer(FRAMES)),
-                CM_ERR_VALUE_RANGE);
+            check_call(encrypt_integers(&cm_n1024_q26, &values, CM_XOF_CHACHA20, open_writer(FRAMES)),
+                       CM_ERR_VALUE_RANGE);
         }
     }
 }
@@ -180,8 +178,7 @@ static cm_status encrypt_readings(cm_xof_kind xof, uint32_t t)
         readings[i] = (uint16_t)(i * 37u % 30000u);
     }
     mark_secret(readings, sizeof readings);
-    return cm_bfv_encrypt_symmetric_read(&device, &key, xof, &reader, arena, sizeof arena,
-                                         open_writer(FRAMES));
+    return test_bfv_read(&device, &key, xof, &reader, arena, sizeof arena, open_writer(FRAMES));
 }
 
 static void readings_are_encrypted_in_constant_time(void)

@@ -27,10 +27,10 @@ static void an_address_by_a_secret_is_found(void)
 static void a_secret_given_to_a_function_for_public_data_is_found(void)
 {
     uint8_t seed[CM_SEED_BYTES];
-    cm_uniform uniform;
+    cmi_uniform uniform;
     draw_secret(seed, sizeof seed);
-    cm_uniform_init(&uniform, CM_XOF_CHACHA20, seed, 10, 1);
-    cm_uniform_polynomial(&uniform, cm_n1024_q26.primes, 0, words);
+    cmi_uniform_init(&uniform, CM_XOF_CHACHA20, seed, 10, 1);
+    cmi_uniform_polynomial(&uniform, cm_n1024_q26.primes, 0, words);
     CHECK(new_errors() > 0);
 }
 

@@ -231,16 +231,14 @@ cm_status return_ciphertext(unsigned log2_tiles, unsigned primes, feed_function 
     return feed(to, stream, stream_bytes);
 }
 
-static cm_status feed_reader(void *to, const uint8_t *bytes, size_t length)
+static cm_status feed_decryptor(void *to, const uint8_t *bytes, size_t length)
 {
-    return cm_frame_reader_feed((cm_frame_reader *)to, bytes, length);
+    return cm_decryptor_feed((cm_decryptor *)to, bytes, length);
 }
 
-cm_status decrypt_ciphertext(unsigned log2_tiles, unsigned primes, cm_decryption *decryption)
+cm_status decrypt_ciphertext(unsigned log2_tiles, unsigned primes, cm_decryptor *decryptor)
 {
-    cm_frame_reader reader;
-    cm_frame_reader_init(&reader, kept.emitter.info.params, &decryption->receiver);
-    return return_ciphertext(log2_tiles, primes, feed_reader, &reader);
+    return return_ciphertext(log2_tiles, primes, feed_decryptor, decryptor);
 }
 
 /* ---- values ---- */

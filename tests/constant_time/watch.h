@@ -16,6 +16,7 @@
 #include "build.h"
 #include "check.h"
 #include "ciphermote/ciphermote.h"
+#include "encrypting.h"
 #include "platform.h"
 
 #ifndef CM_TEST_CONSTANT_TIME
@@ -67,13 +68,13 @@ cm_emitter *open_writer(form_of_bytes form);
 /* An emitter that keeps a ciphertext, whose seed is expanded. */
 cm_emitter *open_cloud(void);
 
-/* What a decryption is fed with: cm_frame_reader_feed or cm_aided_feed. */
+/* cm_decryptor_feed or cm_aided_feed. */
 typedef cm_status feed_function(void *to, const uint8_t *bytes, size_t length);
 
 /* The ciphertext as the frames that a decryption takes, of so many tiles, at its first primes. */
 cm_status return_ciphertext(unsigned log2_tiles, unsigned primes, feed_function *feed, void *to);
-/* The same to a decryption that has begun. */
-cm_status decrypt_ciphertext(unsigned log2_tiles, unsigned primes, cm_decryption *decryption);
+/* The same to a decryptor that expects it. */
+cm_status decrypt_ciphertext(unsigned log2_tiles, unsigned primes, cm_decryptor *decryptor);
 
 /* The most tiles that a decryption of this build takes. */
 #define MOST_LOG2_TILES 4u

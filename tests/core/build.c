@@ -31,24 +31,20 @@ bool build_has_precision(cm_precision precision)
     return precision == CM_FIXED_31 ? CM_CONFIG_PRECISION_31 : CM_CONFIG_PRECISION_63;
 }
 
-bool build_has_domain(cm_domain domain)
-{
-    return domain == CM_DOMAIN_NTT || CM_CONFIG_LOG2_TILES == 0;
-}
-
 size_t build_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_slots slots, cm_precision precision)
 {
     const size_t n = (size_t)1 << log2_n;
-    return xof == CM_XOF_NONE ? CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, slots, precision)
-                              : CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, precision);
+    return xof == CM_XOF_NONE ? CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, slots, precision, BUILD_LOG2_TILES)
+                              : CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, precision, BUILD_LOG2_TILES);
 }
 
 size_t build_bfv_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_bfv_width width, cm_domain domain)
 {
     const size_t n = (size_t)1 << log2_n;
+    const unsigned log2_tiles = domain == CM_DOMAIN_NTT ? BUILD_LOG2_TILES : 0;
     if (xof == CM_XOF_NONE) {
-        return CM_BFV_ASYMMETRIC_ARENA_BYTES(n, width);
+        return CM_BFV_ASYMMETRIC_ARENA_BYTES(n, width, log2_tiles);
     }
-    return domain == CM_DOMAIN_NTT ? CM_BFV_SYMMETRIC_ARENA_BYTES(n, width)
+    return domain == CM_DOMAIN_NTT ? CM_BFV_SYMMETRIC_ARENA_BYTES(n, width, log2_tiles)
                                    : CM_BFV_COEFFICIENT_ARENA_BYTES(n, width);
 }

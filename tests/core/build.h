@@ -10,13 +10,21 @@
 /* A precision that the build has, where a test is not about precision. A constant. */
 #define BUILD_PRECISION (CM_CONFIG_PRECISION_31 ? CM_FIXED_31 : CM_FIXED_63)
 
+/* The tiles that tests encrypt in, log2; the vectors are tried with all. */
+#ifdef CM_TEST_LOG2_TILES
+#define BUILD_LOG2_TILES CM_TEST_LOG2_TILES
+#elif CM_CONFIG_ACCELERATOR
+#define BUILD_LOG2_TILES 0
+#else
+#define BUILD_LOG2_TILES CM_LOG2_TILES
+#endif
+
 bool build_has_set(const cm_params *params);
 /* The sets it has, in the order of cm_params_all, so that the last has the largest n; how many there are. */
 unsigned build_sets(const cm_params *sets[CM_PARAMS_COUNT]);
 bool build_has_xof(cm_xof_kind xof); /* CM_XOF_NONE: always */
 bool build_has_slots(cm_slots slots);
 bool build_has_precision(cm_precision precision);
-bool build_has_domain(cm_domain domain); /* of a BFV ciphertext */
 
 /* What an encryption at n needs of these options; a public key's if xof is CM_XOF_NONE, else a secret one's. */
 size_t build_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_slots slots, cm_precision precision);

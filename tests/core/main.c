@@ -10,6 +10,7 @@ void test_aided(void);
 void test_arch(void);
 void test_bfv(void);
 void test_decrypt(void);
+void test_decryptor(void);
 void test_encode(void);
 void test_keygen(void);
 void test_random(void);
@@ -27,7 +28,7 @@ typedef struct cm_test_topic {
 
 static const cm_test_topic topics[] = {
     {"ring", test_ring},     {"random", test_random},   {"encode", test_encode},
-    {"bfv", test_bfv},       {"scheme", test_scheme},   {"decrypt", test_decrypt},
+    {"bfv", test_bfv},       {"scheme", test_scheme},   {"decrypt", test_decrypt}, {"decryptor", test_decryptor},
     {"keygen", test_keygen}, {"wire", test_wire},       {"round trip", test_round_trip},
     {"aided", test_aided},   {"vectors", test_vectors}, {"stack", test_stack},
     {"arch", test_arch},

@@ -1,4 +1,7 @@
-/* A back-end for tests: compile with -DCM_ARCH_HEADER='"recording_arch.h"'. It takes some calls and declines others. */
+/*
+ * A back-end for tests: compile with -DCM_ARCH_HEADER='"recording_arch.h"'. It takes some calls and declines others, and is
+ * chosen at run time.
+ */
 #ifndef CM_TESTS_RECORDING_ARCH_H
 #define CM_TESTS_RECORDING_ARCH_H
 
@@ -10,8 +13,8 @@ typedef struct recording_calls {
 } recording_calls;
 
 extern recording_calls recorded;
-extern const cm_arch recording_arch;
+extern const cmi_arch *chosen_arch;
 
-#define CM_ARCH recording_arch
+#define CM_ARCH (*chosen_arch)
 
 #endif

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "build.h"
 #include "check.h"
 #include "ciphermote/ciphermote.h"
 #include "decrypt.h"
 #include "encode/encode.h"
 #include "encode/plain.h"
+#include "encrypting.h"
 #include "platform.h"
 #include "ring/prime.h"
 #include "roots.h"
@@ -18,7 +20,7 @@ enum { N = 1024 };
 static const cm_params *const params = &cm_n1024_q26;
 
 static uint64_t
-    arena[CM_BFV_COEFFICIENT_ARENA_BYTES(N, CM_BFV_32) / 8 + CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_32) / 8];
+    arena[CM_BFV_COEFFICIENT_ARENA_BYTES(N, CM_BFV_32) / 8 + CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_32, BUILD_LOG2_TILES) / 8];
 static uint32_t encoded[N];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static uint32_t public_words[2 * N];
@@ -51,12 +53,12 @@ static cm_bfv_values describe(const void *data, uint32_t count, cm_number number
 static cm_status encode(const cm_bfv_values *values)
 {
     static uint32_t data[N];
-    cm_plain plain = {0};
-    cm_ring ring;
+    cmi_plain plain = {0};
+    cmi_ring ring;
     plain.data = data;
-    const cm_status status = cm_plain_encode(params, values, &plain, &ring);
+    const cm_status status = cmi_plain_encode(params, values, &plain, &ring);
     for (unsigned i = 0; i < N && status == CM_OK; i++) {
-        encoded[i] = cm_plain_residue(data, plain.width, i, plain.modulus) % plain.modulus;
+        encoded[i] = cmi_plain_residue(data, plain.width, i, plain.modulus) % plain.modulus;
     }
     return status;
 }
@@ -170,10 +172,15 @@ static cm_status encrypt(bool with_public_key, const cm_bfv_values *values, cm_d
     cm_frame_writer_init(&writer, sink);
     bytes_emitted = 0;
     crc_emitted = 0;
-    return with_public_key ? cm_bfv_encrypt_asymmetric(&device, &public_key, values, domain, arena,
-                                                       arena_bytes, &writer.emitter)
-                           : cm_bfv_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, values, domain, arena,
-                                                      arena_bytes, &writer.emitter);
+    cm_bfv_values formed;
+    if (values) {
+        formed = *values;
+        formed.domain = domain;
+        values = &formed;
+    }
+    return with_public_key
+               ? test_bfv_asymmetric(&device, &public_key, values, arena, arena_bytes, &writer.emitter)
+               : test_bfv_symmetric(&device, &key, CM_XOF_CHACHA20, values, arena, arena_bytes, &writer.emitter);
 }
 
 static const int16_t small_values[] = {1, -2, 3};
@@ -253,7 +260,6 @@ static void a_choice_that_was_forgotten_is_refused(void)
     values = good;
     values.width = (cm_bfv_width)0;
     CHECK(encrypt(false, &values, CM_DOMAIN_NTT, sizeof arena) == CM_ERR_ARGUMENT);
-    CHECK(encrypt(false, &good, (cm_domain)0, sizeof arena) == CM_ERR_ARGUMENT);
     CHECK(bytes_emitted == 0);
 }
 
@@ -285,23 +291,53 @@ static void values_in_the_arena_may_be_as_wide_as_the_message_but_not_wider(void
 static void arenas_are_as_large_as_their_macros_say(void)
 {
     const cm_bfv_values values = describe(small_values, 3, CM_INT16, 12289);
-    const size_t symmetric = CM_BFV_SYMMETRIC_ARENA_BYTES(N, CM_BFV_16);
-    const size_t asymmetric = CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16);
+    const size_t symmetric = CM_BFV_SYMMETRIC_ARENA_BYTES(N, CM_BFV_16, BUILD_LOG2_TILES);
+    const size_t asymmetric = CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16, BUILD_LOG2_TILES);
     CHECK(encrypt(false, &values, CM_DOMAIN_NTT, symmetric - 1) == CM_ERR_ARENA);
     CHECK(encrypt(false, &values, CM_DOMAIN_NTT, symmetric) == CM_OK);
     CHECK(encrypt(true, &values, CM_DOMAIN_NTT, asymmetric - 1) == CM_ERR_ARENA);
     CHECK(encrypt(true, &values, CM_DOMAIN_NTT, asymmetric) == CM_OK);
 }
 
+static cm_status encrypt_coefficients(unsigned log2_tiles, bool with_public_key, size_t arena_bytes)
+{
+    const cm_bfv_values values = {.data = small_values,
+                                  .count = 3,
+                                  .number = CM_INT16,
+                                  .encoding = CM_BFV_BATCH,
+                                  .width = CM_BFV_16,
+                                  .plain_modulus = 12289,
+                                  .domain = CM_DOMAIN_COEFFICIENTS};
+    const cm_secret_key key = secret_key();
+    const cm_public_key public_key = {params, 42, cm_flat_public_key_polynomial, &flat_key, test_roots(params)};
+    test_platform platform = {0};
+    cm_frame_writer writer;
+    cm_device device;
+    cm_encryptor encryptor;
+    const cm_encryptor_setup setup = {.device = &device,
+                                      .emitter = &writer.emitter,
+                                      .arena = arena,
+                                      .arena_bytes = arena_bytes,
+                                      .log2_tiles = (uint8_t)log2_tiles};
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    cm_frame_writer_init(&writer, (cm_sink){count_bytes, NULL});
+    CHECK((with_public_key ? cm_encryptor_init_asymmetric(&encryptor, &public_key, &setup)
+                           : cm_encryptor_init_symmetric(&encryptor, &key, &setup)) == CM_OK);
+    return cm_bfv_encrypt(&encryptor, &values);
+}
+
 static void coefficient_form_needs_whole_polynomials(void)
 {
-    const cm_bfv_values values = describe(small_values, 3, CM_INT16, 12289);
     const size_t symmetric = CM_BFV_COEFFICIENT_ARENA_BYTES(N, CM_BFV_16);
-    const cm_status expected = CM_CONFIG_LOG2_TILES == 0 ? CM_OK : CM_ERR_UNSUPPORTED;
-    CHECK(encrypt(false, &values, CM_DOMAIN_COEFFICIENTS, symmetric - 1) == CM_ERR_ARENA);
-    CHECK(encrypt(false, &values, CM_DOMAIN_COEFFICIENTS, symmetric) == expected);
-    CHECK(encrypt(true, &values, CM_DOMAIN_COEFFICIENTS, CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16)) ==
-          expected);
+    const size_t asymmetric = CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16, 0);
+    CHECK(encrypt_coefficients(0, false, symmetric - 1) == CM_ERR_ARENA);
+    CHECK(encrypt_coefficients(0, false, symmetric) == CM_OK);
+    CHECK(encrypt_coefficients(0, true, asymmetric - 1) == CM_ERR_ARENA);
+    CHECK(encrypt_coefficients(0, true, asymmetric) == CM_OK);
+    if (!CM_CONFIG_ACCELERATOR) {
+        CHECK(encrypt_coefficients(1, false, symmetric) == CM_ERR_UNSUPPORTED);
+        CHECK(encrypt_coefficients(1, true, asymmetric) == CM_ERR_UNSUPPORTED);
+    }
 }
 
 /* ---- values that are read ---- */
@@ -322,7 +358,7 @@ static cm_status encrypt_read(const cm_bfv_reader *reader, size_t arena_bytes)
     cm_frame_writer_init(&writer, sink);
     bytes_emitted = 0;
     crc_emitted = 0;
-    return cm_bfv_encrypt_symmetric_read(&device, &key, CM_XOF_CHACHA20, reader, arena, arena_bytes,
+    return test_bfv_read(&device, &key, CM_XOF_CHACHA20, reader, arena, arena_bytes,
                                          &writer.emitter);
 }
 
@@ -332,8 +368,8 @@ static void a_plain_modulus_that_is_one_of_the_primes_is_refused(void)
     static const uint16_t values[N] = {1, 2, 3};
     static cm_prime primes[3];
     static const cm_params set = {"test", 0x74736574u, 10, 3, 2, 41, primes};
-    CHECK(cm_prime_init(&primes[0], params->primes[0].q, 10, NULL) &&
-          cm_prime_init(&primes[1], 40961, 10, NULL) && cm_prime_init(&primes[2], 134176769, 10, NULL));
+    CHECK(cmi_prime_init(&primes[0], params->primes[0].q, 10, NULL) &&
+          cmi_prime_init(&primes[1], 40961, 10, NULL) && cmi_prime_init(&primes[2], 134176769, 10, NULL));
     const cm_sink sink = {count_bytes, NULL};
     cm_secret_key key = secret_key();
     key.params = &set;
@@ -343,7 +379,7 @@ static void a_plain_modulus_that_is_one_of_the_primes_is_refused(void)
     CHECK(test_device_start(&device, &platform) == CM_OK);
     cm_frame_writer_init(&writer, sink);
     const cm_bfv_reader reader = {read_value, (void *)(uintptr_t)values, N, 40961};
-    CHECK(cm_bfv_encrypt_symmetric_read(&device, &key, CM_XOF_CHACHA20, &reader, arena, sizeof arena,
+    CHECK(test_bfv_read(&device, &key, CM_XOF_CHACHA20, &reader, arena, sizeof arena,
                                         &writer.emitter) == CM_ERR_PLAIN_MODULUS);
 }
 
@@ -362,7 +398,7 @@ static void values_that_are_read_give_the_ciphertext_of_those_that_are_held(void
         const unsigned length = bytes_emitted;
         const uint32_t crc = crc_emitted;
         const cm_bfv_reader reader = {read_value, values, count, t};
-        CHECK(encrypt_read(&reader, CM_BFV_READ_ARENA_BYTES(N)) == CM_OK);
+        CHECK(encrypt_read(&reader, CM_BFV_READ_ARENA_BYTES(N, BUILD_LOG2_TILES)) == CM_OK);
         CHECK(bytes_emitted == length && crc_emitted == crc);
     }
 }
@@ -388,9 +424,9 @@ static void readers_that_cannot_serve_are_refused(void)
     values[2] = 12289;
     CHECK(encrypt_read(&good, sizeof arena) == CM_ERR_VALUE_RANGE);
     values[2] = 12288;
-    CHECK(encrypt_read(&good, CM_BFV_READ_ARENA_BYTES(N) - 1) == CM_ERR_ARENA);
+    CHECK(encrypt_read(&good, CM_BFV_READ_ARENA_BYTES(N, BUILD_LOG2_TILES) - 1) == CM_ERR_ARENA);
     CHECK(bytes_emitted == 0);
-    CHECK(encrypt_read(&good, CM_BFV_READ_ARENA_BYTES(N)) == CM_OK && arena_is_wiped());
+    CHECK(encrypt_read(&good, CM_BFV_READ_ARENA_BYTES(N, BUILD_LOG2_TILES)) == CM_OK && arena_is_wiped());
 }
 
 void test_bfv(void)

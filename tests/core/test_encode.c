@@ -32,9 +32,9 @@ static cm_ckks_values real_floats(const float *data, uint32_t count, int log2_sc
 
 static cm_status encode_into(uint64_t *words, const cm_ckks_values *values)
 {
-    cm_message message;
+    cmi_message message;
     message.data = words;
-    return cm_encode(params, values, &message);
+    return cmi_encode(params, values, &message);
 }
 
 static cm_status encode(const cm_ckks_values *values)
@@ -106,13 +106,13 @@ static void values_too_large_for_the_precision_are_refused(void)
 /* One 26-bit prime leaves 2^23. */
 static void values_too_large_for_the_modulus_are_refused(void)
 {
-    cm_message message;
+    cmi_message message;
     message.data = message_words;
     floats[0] = 7.9f;
     const cm_ckks_values values = real_floats(floats, 1, 20, BUILD_PRECISION);
-    CHECK(cm_encode(&cm_n1024_q26, &values, &message) == CM_OK);
+    CHECK(cmi_encode(&cm_n1024_q26, &values, &message) == CM_OK);
     floats[0] = 8;
-    CHECK(cm_encode(&cm_n1024_q26, &values, &message) == CM_ERR_VALUE_RANGE);
+    CHECK(cmi_encode(&cm_n1024_q26, &values, &message) == CM_ERR_VALUE_RANGE);
 }
 
 static void a_refused_vector_leaves_zeros(void)
@@ -156,12 +156,12 @@ static void arguments_out_of_range_are_refused(void)
 static cm_status encode_at_scale(unsigned log2_q_data, int log2_scale)
 {
     cm_params some = cm_n1024_q26;
-    cm_message message;
+    cmi_message message;
     some.log2_q_data = (uint8_t)log2_q_data;
     message.data = message_words;
     floats[0] = 0;
     const cm_ckks_values values = real_floats(floats, 1, log2_scale, BUILD_PRECISION);
-    return cm_encode(&some, &values, &message);
+    return cmi_encode(&some, &values, &message);
 }
 
 /* SEAL decodes no scale of as many bits as the modulus: at one prime of 26 bits, 2^25 is the largest. */

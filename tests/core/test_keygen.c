@@ -3,6 +3,7 @@
 
 #include "build.h"
 #include "check.h"
+#include "encrypting.h"
 #include "platform.h"
 #include "random/sample.h"
 #include "ring/ring.h"
@@ -16,7 +17,7 @@ enum { N = 1024, PRIMES = 1 };
 static const cm_params *const params = &cm_n1024_q26;
 #endif
 
-static uint64_t arena[CM_PUBLIC_KEY_ARENA_BYTES(N) / 8 + 1];
+static uint64_t arena[CM_PUBLIC_KEY_ARENA_BYTES(N, BUILD_LOG2_TILES) / 8 + 1];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static uint32_t p0[PRIMES][N];
 static uint32_t a[N];
@@ -77,7 +78,7 @@ static void a_public_key_is_an_encryption_of_zero_at_every_prime(void)
     CHECK(cm_device_make_secret_key(&device, params, ternary, &key_id) == CM_OK && key_id != 0);
     for (unsigned x = 0; x < 3; x++) {
         cm_emitter emitter = {begin, keep, end, false, false, {0}};
-        const cm_status status = cm_device_emit_public_key(&device, params, ternary, key_id, xofs[x], arena,
+        const cm_status status = test_emit_public_key(&device, params, ternary, key_id, xofs[x], arena,
                                                            sizeof arena, &emitter);
         if (!build_has_xof(xofs[x])) {
             CHECK(status == CM_ERR_UNSUPPORTED);
@@ -86,20 +87,20 @@ static void a_public_key_is_an_encryption_of_zero_at_every_prime(void)
         CHECK(status == CM_OK);
         CHECK(arena_is_zero());
         CHECK(emitter.info.key_id == key_id && emitter.info.counter == ++counter);
-        cm_uniform uniform;
-        cm_uniform_init(&uniform, xofs[x], emitter.info.seed, params->log2_n, PRIMES);
+        cmi_uniform uniform;
+        cmi_uniform_init(&uniform, xofs[x], emitter.info.seed, params->log2_n, PRIMES);
         uint32_t wrong = 0;
         uint32_t zeros = 0;
         for (unsigned i = 0; i < PRIMES; i++) {
             const cm_prime *prime = &params->primes[i];
-            cm_ring ring;
-            cm_ring_init(&ring, prime, params->log2_n, NULL);
-            cm_uniform_polynomial(&uniform, prime, i, a);
+            cmi_ring ring;
+            cmi_ring_init(&ring, prime, params->log2_n, NULL);
+            cmi_uniform_polynomial(&uniform, prime, i, a);
             CHECK(cm_secret_key_residues(params, ternary, i, s) == CM_OK);
             for (uint32_t k = 0; k < N; k++) {
                 a[k] = (uint32_t)((p0[i][k] + (uint64_t)a[k] * s[k]) % prime->q);
             }
-            cm_ntt_inverse(a, &ring);
+            cmi_ntt_inverse(a, &ring);
             for (uint32_t k = 0; k < N; k++) {
                 const int32_t e = a[k] > prime->q / 2 ? (int32_t)a[k] - (int32_t)prime->q : (int32_t)a[k];
                 wrong += e > 21 || e < -21 || (i > 0 && e != noise[k]);
@@ -138,17 +139,17 @@ static void faults_leave_no_key_behind(void)
     CHECK(build_has_set(largest) ||
           cm_device_make_secret_key(&device, largest, ternary, &key_id) == CM_ERR_PARAMS);
     CHECK(cm_device_make_secret_key(&device, params, ternary, &key_id) == CM_OK);
-    CHECK(cm_device_emit_public_key(&device, params, NULL, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
+    CHECK(test_emit_public_key(&device, params, NULL, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
                                     &emitter) == CM_ERR_ARGUMENT);
-    CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_XOF_NONE, arena, sizeof arena,
-                                    &emitter) == CM_ERR_ARGUMENT);
-    CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena,
-                                    CM_PUBLIC_KEY_ARENA_BYTES(N) - 1, &emitter) == CM_ERR_ARENA);
-    CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
+    CHECK(test_emit_public_key(&device, params, ternary, key_id, (cm_xof_kind)9, arena, sizeof arena,
+                               &emitter) == CM_ERR_UNSUPPORTED);
+    CHECK(test_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena,
+                                    CM_PUBLIC_KEY_ARENA_BYTES(N, BUILD_LOG2_TILES) - 1, &emitter) == CM_ERR_ARENA);
+    CHECK(test_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
                                     &emitter) == CM_ERR_SINK);
     CHECK(arena_is_zero());
     platform.mode = RANDOM_FAILS;
-    CHECK(cm_device_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
+    CHECK(test_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
                                     &emitter) == CM_ERR_RANDOM);
     CHECK(cm_device_make_secret_key(&device, params, ternary, &key_id) == CM_ERR_RANDOM);
     uint8_t any = 0;

@@ -60,34 +60,34 @@ static void test_chacha20(void)
     uint8_t block[64];
     uint8_t expected[3 * 64];
     uint8_t read[sizeof expected];
-    cm_stream stream;
+    cmi_stream stream;
 
     BEHAVIOUR("ChaCha20 is RFC 8439's, as blocks and as a stream from block 0 on");
     for (size_t i = 0; i < sizeof cm_known_chacha20 / sizeof cm_known_chacha20[0]; i++) {
         const cm_known_stream *known = &cm_known_chacha20[i];
         const size_t length = strlen(known->output) / 2;
         for (uint32_t start = 0; start < length; start += 64) {
-            cm_chacha20_block(read + start, counting, known->nonce, known->counter + start / 64);
+            cmi_chacha20_block(read + start, counting, known->nonce, known->counter + start / 64);
         }
         CHECK_HEX(read, known->output);
-        cm_stream_init(&stream, counting, known->nonce);
+        cmi_stream_init(&stream, counting, known->nonce);
         for (uint32_t skipped = 0; skipped < known->counter; skipped++) {
-            cm_stream_read(&stream, read, 64);
+            cmi_stream_read(&stream, read, 64);
         }
-        cm_stream_read(&stream, read, length);
+        cmi_stream_read(&stream, read, length);
         CHECK_HEX(read, known->output);
     }
 
     const uint32_t *const nonce = cm_known_chacha20[1].nonce;
     BEHAVIOUR("a stream gives the same bytes in pieces of any size");
     for (uint32_t i = 0; i < 3; i++) {
-        cm_chacha20_block(expected + 64 * i, counting, nonce, i);
+        cmi_chacha20_block(expected + 64 * i, counting, nonce, i);
     }
     for (size_t piece = 1; piece <= sizeof read; piece++) {
-        cm_stream_init(&stream, counting, nonce);
+        cmi_stream_init(&stream, counting, nonce);
         memset(read, 0, sizeof read);
         for (size_t done = 0; done < sizeof read; done += piece) {
-            cm_stream_read(&stream, read + done, piece < sizeof read - done ? piece : sizeof read - done);
+            cmi_stream_read(&stream, read + done, piece < sizeof read - done ? piece : sizeof read - done);
         }
         CHECK_BYTES(read, expected, sizeof read);
     }
@@ -96,8 +96,8 @@ static void test_chacha20(void)
     for (size_t offset = 0; offset < 4; offset++) {
         uint8_t around[sizeof expected + 8];
         memset(around, 0x5A, sizeof around);
-        cm_stream_init(&stream, counting, nonce);
-        cm_stream_read(&stream, around + 1 + offset, sizeof expected);
+        cmi_stream_init(&stream, counting, nonce);
+        cmi_stream_read(&stream, around + 1 + offset, sizeof expected);
         CHECK_BYTES(around + 1 + offset, expected, sizeof expected);
         CHECK(around[offset] == 0x5A && around[sizeof expected + 1 + offset] == 0x5A);
     }
@@ -107,7 +107,7 @@ static void test_chacha20(void)
         uint32_t other[3];
         memcpy(other, nonce, sizeof other);
         other[word] ^= 1;
-        cm_chacha20_block(block, counting, other, 0);
+        cmi_chacha20_block(block, counting, other, 0);
         CHECK(memcmp(block, expected, 64) != 0);
     }
     CHECK(memcmp(expected + 64, expected, 64) != 0);
@@ -130,17 +130,17 @@ static void test_shake256(void)
         const cm_known_output *known = &cm_known_shake256[i];
         uint8_t out[501];
         memset(out, 0x5A, sizeof out);
-        cm_shake256(out, known->output_bytes, counting, known->message_bytes);
+        cmi_shake256(out, known->output_bytes, counting, known->message_bytes);
         check_known(known, out);
     }
 
     BEHAVIOUR("SHAKE256 writes exactly the length it is asked for");
     uint8_t long_out[300];
-    cm_shake256(long_out, sizeof long_out, counting, 72);
+    cmi_shake256(long_out, sizeof long_out, counting, 72);
     for (size_t length = 0; length < sizeof long_out; length += 17) {
         uint8_t out[sizeof long_out];
         memset(out, 0x5A, sizeof out);
-        cm_shake256(out, length, counting, 72);
+        cmi_shake256(out, length, counting, 72);
         CHECK_BYTES(out, long_out, length);
         CHECK(out[length] == 0x5A);
     }
@@ -156,7 +156,7 @@ static void test_blake2b(void)
     for (size_t i = 0; i < sizeof cm_known_blake2b / sizeof cm_known_blake2b[0]; i++) {
         const cm_known_output *known = &cm_known_blake2b[i];
         memset(digest, 0x5A, sizeof digest);
-        cm_blake2b(digest, known->output_bytes, known->key_bytes > 0 ? counting : NULL, known->key_bytes,
+        cmi_blake2b(digest, known->output_bytes, known->key_bytes > 0 ? counting : NULL, known->key_bytes,
                    known->message_bytes > 0 ? counting : NULL, known->message_bytes);
         check_known(known, digest);
     }
@@ -171,7 +171,7 @@ static void test_blake2xb(void)
     for (size_t i = 0; i < sizeof cm_known_blake2xb / sizeof cm_known_blake2xb[0]; i++) {
         const cm_known_output *known = &cm_known_blake2xb[i];
         memset(out, 0x5A, sizeof out);
-        cm_blake2xb(out, known->output_bytes, counting, known->key_bytes, counting, known->message_bytes);
+        cmi_blake2xb(out, known->output_bytes, counting, known->key_bytes, counting, known->message_bytes);
         check_known(known, out);
     }
 }
@@ -192,25 +192,25 @@ static void seal_block(uint8_t out[CM_SEAL_BLOCK_BYTES], cm_xof_kind kind, const
     store_word(message + 64, number, 8);
 #if CM_CONFIG_SEAL_XOFS
     if (kind == CM_XOF_SHAKE256) {
-        cm_shake256(out, CM_SEAL_BLOCK_BYTES, message, sizeof message);
+        cmi_shake256(out, CM_SEAL_BLOCK_BYTES, message, sizeof message);
     }
     if (kind == CM_XOF_BLAKE2XB) {
-        cm_blake2xb(out, CM_SEAL_BLOCK_BYTES, message, 64, message + 64, 8);
+        cmi_blake2xb(out, CM_SEAL_BLOCK_BYTES, message, 64, message + 64, 8);
     }
 #endif
 }
 
 static void test_seal_stream(cm_xof_kind kind, const char *digest_of_three_blocks)
 {
-    cm_seal_stream stream;
+    cmi_seal_stream stream;
     uint8_t digest[32];
 
     BEHAVIOUR("the first three blocks for seed 0, 1, 2 ... 63 are those that SEAL's generator gives");
-    cm_seal_stream_init(&stream, kind, counting, 0);
+    cmi_seal_stream_init(&stream, kind, counting, 0);
     for (size_t i = 0; i < sizeof buffer; i += 8) {
-        store_word(buffer + i, cm_seal_stream_next(&stream), 8);
+        store_word(buffer + i, cmi_seal_stream_next(&stream), 8);
     }
-    cm_blake2b(digest, sizeof digest, NULL, 0, buffer, sizeof buffer);
+    cmi_blake2b(digest, sizeof digest, NULL, 0, buffer, sizeof buffer);
     CHECK_HEX(digest, digest_of_three_blocks);
 
     BEHAVIOUR("each block is one call of the XOF on seed and block number");
@@ -225,18 +225,18 @@ static void test_seal_stream(cm_xof_kind kind, const char *digest_of_three_block
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
         uint8_t bytes[3 * 136];
         size_t length = sizeof buffer - starts[i] < sizeof bytes ? sizeof buffer - starts[i] : sizeof bytes;
-        cm_seal_stream_init(&stream, kind, counting, starts[i]);
+        cmi_seal_stream_init(&stream, kind, counting, starts[i]);
         for (size_t j = 0; j < length; j += 8) {
-            store_word(bytes + j, cm_seal_stream_next(&stream), 8);
+            store_word(bytes + j, cmi_seal_stream_next(&stream), 8);
         }
         CHECK_BYTES(bytes, buffer + starts[i], length);
     }
 
     BEHAVIOUR("block numbers beyond 32 bits count on");
     uint64_t far = (uint64_t)1 << 33;
-    cm_seal_stream_init(&stream, kind, counting, far * CM_SEAL_BLOCK_BYTES + 4088);
-    (void)cm_seal_stream_next(&stream);
-    store_word(digest, cm_seal_stream_next(&stream), 8);
+    cmi_seal_stream_init(&stream, kind, counting, far * CM_SEAL_BLOCK_BYTES + 4088);
+    (void)cmi_seal_stream_next(&stream);
+    store_word(digest, cmi_seal_stream_next(&stream), 8);
     seal_block(buffer, kind, counting, far + 1);
     CHECK_BYTES(digest, buffer, 8);
 }
@@ -276,20 +276,20 @@ static unsigned compare_with_seals_rule(cm_xof_kind kind, uint64_t limit)
     uint64_t replacement = (uint64_t)8 * n * REFERENCE_PRIMES;
     unsigned longest = 0;
     uint32_t wrong = 0;
-    cm_uniform uniform;
+    cmi_uniform uniform;
 
-    cm_uniform_init(&uniform, kind, counting, REFERENCE_LOG2_N, REFERENCE_PRIMES);
+    cmi_uniform_init(&uniform, kind, counting, REFERENCE_LOG2_N, REFERENCE_PRIMES);
     for (unsigned p = 0; p < REFERENCE_PRIMES; p++) {
         const cm_prime prime = make_prime(primes[p]);
         const uint64_t seals_limit = UINT64_MAX - UINT64_MAX % prime.q - 1;
-        cm_uniform_begin_prime(&uniform, &prime, p);
+        cmi_uniform_begin_prime(&uniform, &prime, p);
         CHECK(uniform.limit == seals_limit);
         if (limit != 0) {
             uniform.limit = limit;
         }
         for (uint32_t i = 0; i < n; i += CM_SAMPLE_BLOCK) {
             uint32_t residues[CM_SAMPLE_BLOCK];
-            cm_uniform_read(&uniform, residues);
+            cmi_uniform_read(&uniform, residues);
             for (uint32_t j = 0; j < CM_SAMPLE_BLOCK; j++) {
                 uint64_t x = seal_word_at(kind, (uint64_t)8 * (p * n + i + j), 0);
                 unsigned rejected = 0;
@@ -312,20 +312,20 @@ static void test_uniform_seal(cm_xof_kind kind, const char *digest_of_residues)
 {
     const uint32_t n = (uint32_t)1 << REFERENCE_LOG2_N;
     const cm_prime prime = make_prime(67043329u);
-    cm_uniform uniform;
+    cmi_uniform uniform;
     uint8_t digest[32];
 
     BEHAVIOUR("the residues for seed 0, 1, 2 ... 63, n = 1024, q = 67043329 are those that SEAL expands");
-    cm_uniform_init(&uniform, kind, counting, REFERENCE_LOG2_N, 1);
-    cm_uniform_begin_prime(&uniform, &prime, 0);
+    cmi_uniform_init(&uniform, kind, counting, REFERENCE_LOG2_N, 1);
+    cmi_uniform_begin_prime(&uniform, &prime, 0);
     for (uint32_t i = 0; i < n; i += CM_SAMPLE_BLOCK) {
         uint32_t residues[CM_SAMPLE_BLOCK];
-        cm_uniform_read(&uniform, residues);
+        cmi_uniform_read(&uniform, residues);
         for (uint32_t j = 0; j < CM_SAMPLE_BLOCK; j++) {
             store_word(buffer + 4 * (i + j), residues[j], 4);
         }
     }
-    cm_blake2b(digest, sizeof digest, NULL, 0, buffer, 4 * n);
+    cmi_blake2b(digest, sizeof digest, NULL, 0, buffer, 4 * n);
     CHECK_HEX(digest, digest_of_residues);
 
     BEHAVIOUR("residues over several primes follow SEAL's rule");
@@ -351,7 +351,7 @@ static uint32_t uniform_reference(uint32_t *residues, uint32_t count, uint32_t q
         uint32_t field = 0;
         for (unsigned bit = 0; bit < bits; bit++, next++) {
             if (next % 512 == 0) {
-                cm_chacha20_block(block, counting, nonce, next / 512);
+                cmi_chacha20_block(block, counting, nonce, next / 512);
             }
             field |= ((uint32_t)block[next % 512 / 8] >> next % 8 & 1u) << bit;
         }
@@ -375,22 +375,22 @@ static void test_uniform_chacha20(void)
     static const uint32_t pieces[] = {CM_SAMPLE_BLOCK, 1, 2, 31, 100, UNIFORM_N};
     static uint32_t residues[UNIFORM_N + 1];
     static uint32_t expected[UNIFORM_N];
-    cm_uniform uniform;
+    cmi_uniform uniform;
 
     BEHAVIOUR("ChaCha20's residues are the stream's fields, as wide as q, that are below q, none lost "
               "between reads of "
               "any length");
-    cm_uniform_init(&uniform, CM_XOF_CHACHA20, counting, 10, sizeof primes / sizeof primes[0]);
+    cmi_uniform_init(&uniform, CM_XOF_CHACHA20, counting, 10, sizeof primes / sizeof primes[0]);
     for (uint32_t p = 0; p < sizeof primes / sizeof primes[0]; p++) {
         const cm_prime prime = make_prime(primes[p].q);
         const uint32_t taken = uniform_reference(expected, UNIFORM_N, prime.q, primes[p].bits, p);
         CHECK(taken >= primes[p].least * primes[p].bits && taken < primes[p].most * primes[p].bits);
         for (unsigned i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
             memset(residues, 0x5A, sizeof residues);
-            cm_uniform_begin_prime(&uniform, &prime, p);
+            cmi_uniform_begin_prime(&uniform, &prime, p);
             for (uint32_t done = 0; done < UNIFORM_N; done += pieces[i]) {
                 const uint32_t left = UNIFORM_N - done;
-                cm_uniform_values(&uniform, residues + done, left < pieces[i] ? left : pieces[i]);
+                cmi_uniform_values(&uniform, residues + done, left < pieces[i] ? left : pieces[i]);
             }
             CHECK(memcmp(residues, expected, sizeof expected) == 0);
             CHECK(residues[UNIFORM_N] == 0x5A5A5A5Au);
@@ -407,13 +407,13 @@ static void test_uniform_spread(cm_xof_kind kind)
     const cm_prime prime = make_prime(67043329u);
     uint32_t counts[16] = {0};
     uint32_t too_large = 0;
-    cm_uniform uniform;
+    cmi_uniform uniform;
 
-    cm_uniform_init(&uniform, kind, counting, 14, 1);
-    cm_uniform_begin_prime(&uniform, &prime, 0);
+    cmi_uniform_init(&uniform, kind, counting, 14, 1);
+    cmi_uniform_begin_prime(&uniform, &prime, 0);
     for (uint32_t i = 0; i < 16384; i += CM_SAMPLE_BLOCK) {
         uint32_t residues[CM_SAMPLE_BLOCK];
-        cm_uniform_read(&uniform, residues);
+        cmi_uniform_read(&uniform, residues);
         for (unsigned j = 0; j < CM_SAMPLE_BLOCK; j++) {
             if (residues[j] >= prime.q) {
                 too_large++;
@@ -452,12 +452,12 @@ static void test_public_seeds(void)
  * The next bytes of a stream under the key 0, 1, 2 ... are those at this position of one with the same
  * nonce.
  */
-static void check_position(cm_stream *stream, const uint32_t nonce[3], uint32_t position)
+static void check_position(cmi_stream *stream, const uint32_t nonce[3], uint32_t position)
 {
     uint8_t next[8];
     uint8_t block[64];
-    cm_stream_read(stream, next, sizeof next);
-    cm_chacha20_block(block, counting, nonce, position / 64);
+    cmi_stream_read(stream, next, sizeof next);
+    cmi_chacha20_block(block, counting, nonce, position / 64);
     CHECK_BYTES(next, block + position % 64, sizeof next); /* positions here are multiples of 32 */
 }
 
@@ -486,12 +486,12 @@ static void test_ternary_edges(void)
     uint32_t wrong = 0;
     BEHAVIOUR("the words on both sides of each edge between two ternary values get the right digits");
     for (uint32_t v = 1; v < TRIT_VALUES; v += 10007) {
-        cm_stream stream = {.used = 48}; /* a block with two words left, which are these */
+        cmi_stream stream = {.used = 48}; /* a block with two words left, which are these */
         uint8_t packed[8];
         uint8_t trits[32];
         store_word(stream.block + 48, first_word_of(v), 8);
         store_word(stream.block + 56, first_word_of(v) - 1, 8);
-        cm_sample_ternary(&stream, packed, 32);
+        cmi_sample_ternary(&stream, packed, 32);
         for (uint32_t i = 16, left = v, less = v - 1; i-- > 0; left /= 3, less /= 3) {
             trits[i] = (uint8_t)(left % 3);
             trits[16 + i] = (uint8_t)(less % 3);
@@ -512,15 +512,15 @@ static void test_ternary(void)
     uint32_t pairs[9] = {0};
     uint32_t wrong = 0;
     unsigned previous = 0;
-    cm_stream stream;
+    cmi_stream stream;
 
     BEHAVIOUR("ternary coefficients are the base-3 digits of 64-bit words, four packed in a byte, the first "
               "lowest");
-    cm_stream_init(&stream, counting, nonce);
-    cm_stream_read(&stream, bytes, sizeof bytes);
-    cm_stream_init(&stream, counting, nonce);
+    cmi_stream_init(&stream, counting, nonce);
+    cmi_stream_read(&stream, bytes, sizeof bytes);
+    cmi_stream_init(&stream, counting, nonce);
     packed[TERNARY_N / 4] = 0x5A;
-    cm_sample_ternary(&stream, packed, TERNARY_N);
+    cmi_sample_ternary(&stream, packed, TERNARY_N);
     for (unsigned i = 0; i < TERNARY_N; i += 16) {
         uint64_t x = 0;
         uint8_t trits[16];
@@ -540,9 +540,9 @@ static void test_ternary(void)
 
     /* Chi-square exceeds these bounds once in 1000: 13.8 at 2 degrees of freedom, 26.1 at 8. */
     BEHAVIOUR("ternary coefficients are -1, 0 and 1 equally often, alone and after each other");
-    cm_stream_init(&stream, counting, nonce);
+    cmi_stream_init(&stream, counting, nonce);
     for (uint32_t done = 0; done < DRAWS; done += TERNARY_N) {
-        cm_sample_ternary(&stream, packed, TERNARY_N);
+        cmi_sample_ternary(&stream, packed, TERNARY_N);
         for (unsigned i = 0; i < TERNARY_N; i++) {
             unsigned trit = (unsigned)(packed[i / 4] >> (2 * (i % 4))) & 3u;
             counts[trit]++;
@@ -580,17 +580,17 @@ static void test_cbd(void)
     uint32_t out_of_range = 0;
     int32_t sum = 0;
     uint32_t sum_of_squares = 0;
-    cm_stream stream;
+    cmi_stream stream;
 
     BEHAVIOUR("noise coefficient j is the difference of the counts of bit j in 21 words and in 21 others");
-    cm_stream_init(&stream, counting, nonce);
+    cmi_stream_init(&stream, counting, nonce);
     for (unsigned block = 0; block < 64; block++) {
         int8_t around[CM_SAMPLE_BLOCK + 5];
         int8_t *start = around + 1 + block % 4;
-        cm_stream reader = stream;
+        cmi_stream reader = stream;
         memset(around, 0x5A, sizeof around);
-        cm_stream_read(&reader, bytes, sizeof bytes);
-        cm_sample_cbd(&stream, start);
+        cmi_stream_read(&reader, bytes, sizeof bytes);
+        cmi_sample_cbd(&stream, start);
         for (unsigned i = 0; i < CM_SAMPLE_BLOCK; i++) {
             wrong += start[i] != ones_in_column(bytes, i) - ones_in_column(bytes + 84, i);
         }
@@ -601,9 +601,9 @@ static void test_cbd(void)
     BEHAVIOUR("thirty-two noise coefficients take 168 bytes of the stream");
     check_position(&stream, nonce, 64 * 168);
 
-    cm_stream_init(&stream, counting, nonce);
+    cmi_stream_init(&stream, counting, nonce);
     for (uint32_t done = 0; done < DRAWS; done += CM_SAMPLE_BLOCK) {
-        cm_sample_cbd(&stream, noise);
+        cmi_sample_cbd(&stream, noise);
         for (unsigned i = 0; i < CM_SAMPLE_BLOCK; i++) {
             int value = noise[i];
             sum += value;
@@ -647,9 +647,9 @@ static void test_wipe(void)
     memset(memory, 0xA5, sizeof memory);
     memset(expected, 0xA5, sizeof expected);
     memset(expected + 3, 0, 30);
-    cm_wipe(memory + 3, 30);
+    cmi_wipe(memory + 3, 30);
     CHECK_BYTES(memory, expected, sizeof memory);
-    cm_wipe(memory, 0);
+    cmi_wipe(memory, 0);
     CHECK_BYTES(memory, expected, sizeof memory);
 }
 

@@ -15,15 +15,15 @@ static uint32_t c[N];
 static uint32_t d[N];
 
 /* A tile of a ring, with a table of its roots if the build takes them from one. */
-static void open_tile(cm_ring *ring, const cm_prime *prime, unsigned log2_n, unsigned log2_tiles,
+static void open_tile(cmi_ring *ring, const cm_prime *prime, unsigned log2_n, unsigned log2_tiles,
                       unsigned tile)
 {
     const cm_params set = {.log2_n = (uint8_t)log2_n, .data_primes = 1, .primes = prime};
-    cm_ring_init(ring, prime, log2_n, test_roots(&set));
-    cm_ring_select_tile(ring, log2_tiles, tile);
+    cmi_ring_init(ring, prime, log2_n, test_roots(&set));
+    cmi_ring_select_tile(ring, log2_tiles, tile);
 }
 
-static void open_ring(cm_ring *ring, const cm_prime *prime, unsigned log2_n)
+static void open_ring(cmi_ring *ring, const cm_prime *prime, unsigned log2_n)
 {
     open_tile(ring, prime, log2_n, 0, 0);
 }
@@ -82,32 +82,32 @@ static void transform_evaluates_at_the_odd_powers_of_psi(void)
             const cm_prime *prime = &params->primes[p];
             const uint32_t places[4] = {0, 1, n / 2 + 3, n - 1};
             uint32_t expected[4];
-            cm_ring ring;
+            cmi_ring ring;
             fill(a, n, prime->q, s + 1);
             for (unsigned i = 0; i < 4; i++) {
                 uint32_t x = power(prime->psi, 2 * bit_reversed(places[i], params->log2_n) + 1, prime->q);
                 expected[i] = evaluate(a, n, x, prime->q);
             }
             open_ring(&ring, prime, params->log2_n);
-            cm_ntt_forward(a, &ring);
+            cmi_ntt_forward(a, &ring);
             for (unsigned i = 0; i < 4; i++) {
-                CHECK(cm_reduce(a[places[i]], prime) == expected[i]);
+                CHECK(cmi_reduce(a[places[i]], prime) == expected[i]);
             }
         }
     }
 }
 
 /* Coefficient i of a tile is the sum of a[j n/T + i] r^j. */
-static void fold(uint32_t *out, const uint32_t *poly, const cm_ring *ring)
+static void fold(uint32_t *out, const uint32_t *poly, const cmi_ring *ring)
 {
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     int32_t powers[CM_MAX_TILES];
-    cm_ring_fold_powers(ring, ring->prime->r1, powers);
+    cmi_ring_fold_powers(ring, ring->prime->r1, powers);
     for (uint32_t i = 0; i < points; i++) {
         const int64_t q = ring->prime->q;
         int64_t sum = 0;
         for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
-            sum += cm_montgomery_reduce_signed((int64_t)poly[j * points + i] * powers[j], ring->prime);
+            sum += cmi_montgomery_reduce_signed((int64_t)poly[j * points + i] * powers[j], ring->prime);
         }
         out[i] = (uint32_t)((sum % q + q) % q);
     }
@@ -124,20 +124,20 @@ static void tiles_transform_to_slices_of_the_whole(void)
         const cm_params *params = sets[s];
         const cm_prime *prime = &params->primes[params->key_primes - 1];
         const uint32_t n = (uint32_t)1 << params->log2_n;
-        cm_ring ring;
+        cmi_ring ring;
         fill(a, n, prime->q, 31 + s);
         memcpy(whole, a, n * sizeof whole[0]);
         open_ring(&ring, prime, params->log2_n);
-        cm_ntt_forward(whole, &ring);
+        cmi_ntt_forward(whole, &ring);
         for (unsigned log2_tiles = 0; log2_tiles <= CM_MAX_LOG2_TILES; log2_tiles++) {
             const uint32_t points = n >> log2_tiles;
             uint32_t wrong = 0;
             for (unsigned tile = 0; tile < 1u << log2_tiles; tile += log2_tiles < 2 ? 1u : 3u) {
                 open_tile(&ring, prime, params->log2_n, log2_tiles, tile);
                 fold(tile_points, a, &ring);
-                cm_ntt_forward(tile_points, &ring);
+                cmi_ntt_forward(tile_points, &ring);
                 for (uint32_t i = 0; i < points; i++) {
-                    wrong += cm_reduce(tile_points[i], prime) != cm_reduce(whole[tile * points + i], prime);
+                    wrong += cmi_reduce(tile_points[i], prime) != cmi_reduce(whole[tile * points + i], prime);
                 }
             }
             CHECK(wrong == 0);
@@ -153,14 +153,14 @@ static void inverse_transform_undoes_the_forward_one(void)
         const cm_params *params = sets[s];
         const uint32_t n = (uint32_t)1 << params->log2_n;
         const cm_prime *prime = &params->primes[params->key_primes - 1];
-        cm_ring ring;
+        cmi_ring ring;
         open_ring(&ring, prime, params->log2_n);
         fill(a, n, prime->q, 77 + s);
-        cm_ntt_forward(a, &ring);
+        cmi_ntt_forward(a, &ring);
         for (uint32_t i = 0; i < n; i++) {
-            a[i] = cm_reduce(a[i], prime);
+            a[i] = cmi_reduce(a[i], prime);
         }
-        cm_ntt_inverse(a, &ring);
+        cmi_ntt_inverse(a, &ring);
         uint32_t seed = 77 + s;
         uint32_t wrong = 0;
         for (uint32_t i = 0; i < n; i++) {
@@ -181,7 +181,7 @@ static void tiles_transform_back_to_the_folded_coefficients(void)
     for (unsigned s = 0; s < count; s++) {
         const cm_params *params = sets[s];
         const cm_prime *prime = &params->primes[params->key_primes - 1];
-        cm_ring ring;
+        cmi_ring ring;
         fill(a, (uint32_t)1 << params->log2_n, prime->q, 131 + s);
         for (unsigned log2_tiles = 0; log2_tiles <= CM_MAX_LOG2_TILES; log2_tiles++) {
             const uint32_t points = (uint32_t)1 << (params->log2_n - log2_tiles);
@@ -190,13 +190,13 @@ static void tiles_transform_back_to_the_folded_coefficients(void)
                 open_tile(&ring, prime, params->log2_n, log2_tiles, tile);
                 fold(folded, a, &ring);
                 memcpy(exact, folded, points * sizeof exact[0]);
-                cm_ntt_forward(exact, &ring);
+                cmi_ntt_forward(exact, &ring);
                 for (uint32_t i = 0; i < points; i++) {
-                    exact[i] = cm_reduce(exact[i], prime) + (i % 2u ? prime->q : 0u);
+                    exact[i] = cmi_reduce(exact[i], prime) + (i % 2u ? prime->q : 0u);
                 }
                 memcpy(lazy, exact, points * sizeof lazy[0]);
-                cm_ntt_inverse(exact, &ring);
-                cm_ntt_inverse_lazy(lazy, &ring);
+                cmi_ntt_inverse(exact, &ring);
+                cmi_ntt_inverse_lazy(lazy, &ring);
                 for (uint32_t i = 0; i < points; i++) {
                     const int64_t found = (int32_t)lazy[i];
                     const int64_t scaled = (int64_t)folded[i] * points;
@@ -217,14 +217,14 @@ static void inverse_transform_takes_inputs_of_2q(void)
     const cm_params *params = sets[build_sets(sets) - 1u];
     const uint32_t n = (uint32_t)1 << params->log2_n;
     const cm_prime *prime = &params->primes[params->key_primes - 1];
-    cm_ring ring;
+    cmi_ring ring;
     open_ring(&ring, prime, params->log2_n);
     for (uint32_t i = 0; i < n; i++) {
         a[i] = 2u * prime->q;
         other[i] = 2u * prime->q - 1u;
     }
-    cm_ntt_inverse(a, &ring);
-    cm_ntt_inverse(other, &ring);
+    cmi_ntt_inverse(a, &ring);
+    cmi_ntt_inverse(other, &ring);
     uint32_t wrong = 0;
     for (uint32_t i = 0; i < n; i++) {
         wrong += a[i] != 0 || other[i] != (i == 0 ? prime->q - 1u : 0u);
@@ -239,7 +239,7 @@ static void forward_transform_takes_inputs_just_below_4q(void)
     const cm_params *params = sets[build_sets(sets) - 1u];
     const uint32_t n = (uint32_t)1 << params->log2_n;
     const cm_prime *prime = &params->primes[params->key_primes - 1];
-    cm_ring ring;
+    cmi_ring ring;
     open_ring(&ring, prime, params->log2_n);
     const uint32_t places[3] = {0, 5, n - 1};
     uint32_t expected[3];
@@ -253,9 +253,9 @@ static void forward_transform_takes_inputs_just_below_4q(void)
     for (uint32_t i = 0; i < n; i++) {
         a[i] += 3 * prime->q;
     }
-    cm_ntt_forward(a, &ring);
+    cmi_ntt_forward(a, &ring);
     for (unsigned i = 0; i < 3; i++) {
-        CHECK(cm_reduce(a[places[i]], prime) == expected[i]);
+        CHECK(cmi_reduce(a[places[i]], prime) == expected[i]);
     }
 }
 
@@ -266,7 +266,7 @@ static void reduction_covers_all_32_bits(void)
         const uint32_t q = prime->q;
         const uint32_t xs[] = {0, 1, q - 1, q, q + 1, 2 * q - 1, 2 * q, 31 * q, UINT32_MAX - 1, UINT32_MAX};
         for (unsigned i = 0; i < sizeof xs / sizeof xs[0]; i++) {
-            CHECK(cm_reduce(xs[i], prime) == xs[i] % q);
+            CHECK(cmi_reduce(xs[i], prime) == xs[i] % q);
         }
     }
 }
@@ -276,7 +276,7 @@ static void products_are_negacyclic(void)
 {
     const cm_prime *prime = &cm_n1024_q26.primes[0];
     const uint32_t q = prime->q;
-    cm_ring ring;
+    cmi_ring ring;
     open_ring(&ring, prime, 10);
     fill(a, N, q, 5);
     for (uint32_t i = 0; i < N; i++) {
@@ -294,13 +294,13 @@ static void products_are_negacyclic(void)
     for (uint32_t i = 0; i < N; i++) {
         a[i] = (uint32_t)((uint64_t)a[i] * prime->r1 % q);
     }
-    cm_ntt_forward(a, &ring);
-    cm_ntt_forward(b, &ring);
+    cmi_ntt_forward(a, &ring);
+    cmi_ntt_forward(b, &ring);
     for (uint32_t i = 0; i < N; i++) {
-        b[i] = cm_reduce(b[i], prime);
+        b[i] = cmi_reduce(b[i], prime);
     }
-    cm_multiply(c, a, b, N, prime);
-    cm_ntt_inverse(c, &ring);
+    cmi_multiply(c, a, b, N, prime);
+    cmi_ntt_inverse(c, &ring);
     CHECK_BYTES(c, d, sizeof c);
 }
 
@@ -328,13 +328,13 @@ static void products_are_residues_at_any_count(void)
                 c[i] = i < 3 ? 32u * q : next_random(&seed) % (32u * q) >> (i % 3u);
                 d[i] = c[i];
             }
-            cm_multiply_add(c, a, b, count, prime);
+            cmi_multiply_add(c, a, b, count, prime);
             for (uint32_t i = 0; i < MOST + GUARD; i++) {
                 const uint64_t sum = (uint64_t)(d[i] % q) * prime->r1 + (uint64_t)(a[i] % q) * b[i];
                 wrong += i < count ? !is_montgomery_quotient(c[i], sum, prime) : c[i] != d[i];
                 d[i] = a[i];
             }
-            cm_multiply(a, a, b, count, prime);
+            cmi_multiply(a, a, b, count, prime);
             for (uint32_t i = 0; i < MOST + GUARD; i++) {
                 const uint64_t product = (uint64_t)(d[i] % q) * b[i];
                 wrong += i < count ? !is_montgomery_quotient(a[i], product, prime) : a[i] != d[i];
@@ -351,7 +351,7 @@ static void double_product_transforms_u_and_multiplies(void)
     static uint32_t e[N];
     uint32_t seed = 9;
     uint32_t wrong = 0;
-    cm_ring ring;
+    cmi_ring ring;
     open_ring(&ring, prime, 10);
     for (unsigned i = 0; i < sizeof u; i++) {
         u[i] = 0;
@@ -361,11 +361,11 @@ static void double_product_transforms_u_and_multiplies(void)
     }
     fill(a, N, prime->q, 1);
     fill(b, N, prime->q, 2);
-    cm_double_product(c, d, u, a, b, &ring);
-    cm_ternary_fold(e, u, 1, &ring);
-    cm_ntt_forward(e, &ring);
+    cmi_double_product(c, d, u, a, b, &ring);
+    cmi_ternary_fold(e, u, 1, &ring);
+    cmi_ntt_forward(e, &ring);
     for (uint32_t i = 0; i < N; i++) {
-        const uint64_t x = cm_reduce(e[i], prime);
+        const uint64_t x = cmi_reduce(e[i], prime);
         wrong += c[i] != x * a[i] % prime->q;
         wrong += d[i] != x * b[i] % prime->q;
     }
@@ -376,15 +376,15 @@ static void ternary_digits_are_minus_one_zero_and_one(void)
 {
     const cm_prime *prime = &cm_n1024_q26.primes[0];
     static uint8_t u[N / 4];
-    cm_ring ring;
+    cmi_ring ring;
     open_ring(&ring, prime, 10);
     for (unsigned i = 0; i < sizeof u; i++) {
         u[i] = 0 | 1 << 2 | 2 << 4 | 0 << 6;
     }
-    cm_ternary_fold(a, u, 7, &ring);
+    cmi_ternary_fold(a, u, 7, &ring);
     const uint32_t expected[4] = {prime->q - 7, 0, 7, prime->q - 7};
     for (unsigned i = 0; i < N; i++) {
-        CHECK(a[i] < 4 * prime->q && cm_reduce(a[i], prime) == expected[i % 4]);
+        CHECK(a[i] < 4 * prime->q && cmi_reduce(a[i], prime) == expected[i % 4]);
     }
 }
 
@@ -394,7 +394,7 @@ static void constants_found_from_a_prime_are_those_of_its_table(void)
         const cm_params *params = cm_params_all[s];
         for (unsigned i = 0; i < params->key_primes; i++) {
             cm_prime found;
-            CHECK(cm_prime_init(&found, params->primes[i].q, params->log2_n, NULL));
+            CHECK(cmi_prime_init(&found, params->primes[i].q, params->log2_n, NULL));
             CHECK_BYTES(&found, &params->primes[i], sizeof found);
         }
     }
@@ -406,10 +406,10 @@ static void a_table_of_another_degree_is_not_taken(void)
     cm_prime smaller;
     cm_prime right;
     cm_prime found;
-    CHECK(cm_prime_init(&smaller, 40961, 10, NULL) && cm_prime_init(&right, 40961, 11, NULL));
+    CHECK(cmi_prime_init(&smaller, 40961, 10, NULL) && cmi_prime_init(&right, 40961, 11, NULL));
     const cm_root *const none = NULL;
     const cm_root_table tables[] = {{40961, smaller.psi, none}, {0, 0, none}};
-    CHECK(cm_prime_init(&found, 40961, 11, tables));
+    CHECK(cmi_prime_init(&found, 40961, 11, tables));
     CHECK_BYTES(&found, &right, sizeof found);
 }
 
@@ -421,7 +421,7 @@ static void quotients_are_those_of_division(void)
     for (unsigned i = 0; i < sizeof divisors / sizeof divisors[0]; i++) {
         for (unsigned j = 0; j < sizeof numbers / sizeof numbers[0]; j++) {
             uint32_t remainder;
-            CHECK(cm_quotient(numbers[j], divisors[i], &remainder) == numbers[j] / divisors[i]);
+            CHECK(cmi_quotient(numbers[j], divisors[i], &remainder) == numbers[j] / divisors[i]);
             CHECK(remainder == numbers[j] % divisors[i]);
         }
     }
@@ -433,10 +433,10 @@ static void numbers_without_a_transform_have_no_constants(void)
     const uint32_t refused[] = {0, 1, 2, 2047, 12281, 65521, 2049, 4097, 63489, 12289u * 10241u, 134246401};
     for (unsigned i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         cm_prime found;
-        CHECK(!cm_prime_init(&found, refused[i], 10, NULL));
+        CHECK(!cmi_prime_init(&found, refused[i], 10, NULL));
     }
     cm_prime found;
-    CHECK(cm_prime_init(&found, 40961, 12, NULL) && !cm_prime_init(&found, 40961, 13, NULL));
+    CHECK(cmi_prime_init(&found, 40961, 12, NULL) && !cmi_prime_init(&found, 40961, 13, NULL));
 }
 
 void test_ring(void)

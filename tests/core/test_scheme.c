@@ -3,6 +3,7 @@
 
 #include "build.h"
 #include "check.h"
+#include "encrypting.h"
 #include "encode/encode.h"
 #include "platform.h"
 #include "random/sample.h"
@@ -11,13 +12,13 @@
 #include "scheme/seeds.h"
 #include "secret_key.h"
 
-enum { N = 1024, SLOTS = N / 2, CALLS = 2 << CM_CONFIG_LOG2_TILES };
+enum { N = 1024, SLOTS = N / 2, CALLS = 2 << BUILD_LOG2_TILES };
 
 static const cm_params *const params = &cm_n1024_q26;
 static const cm_xof_kind xofs[] = {CM_XOF_CHACHA20, CM_XOF_SHAKE256, CM_XOF_BLAKE2XB};
 static const uint8_t key_seed[CM_SEED_BYTES] = {1, 2, 3, 4};
 
-static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION) / 8 + 1];
+static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_LOG2_TILES) / 8 + 1];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static uint32_t public_words[2 * N];
 static float floats[SLOTS];
@@ -113,18 +114,18 @@ static uint32_t largest_noise(const cm_ckks_values *values)
     static uint32_t s[N];
     static uint64_t message_words[SLOTS];
     const cm_prime *prime = &params->primes[0];
-    cm_message message;
-    cm_ring ring;
+    cmi_message message;
+    cmi_ring ring;
     message.data = message_words;
-    CHECK(cm_encode(params, values, &message) == CM_OK);
-    cm_ring_init(&ring, prime, params->log2_n, NULL);
+    CHECK(cmi_encode(params, values, &message) == CM_OK);
+    cmi_ring_init(&ring, prime, params->log2_n, NULL);
     CHECK(cm_secret_key_residues(params, ternary, 0, s) == CM_OK);
     for (unsigned i = 0; i < N; i++) {
         phase[i] =
             (uint32_t)((collected.residues[0][i] + (uint64_t)collected.residues[1][i] * s[i]) % prime->q);
     }
-    cm_ntt_inverse(phase, &ring);
-    cm_message_fold(&message, &ring, s);
+    cmi_ntt_inverse(phase, &ring);
+    cmi_message_fold(&message, &ring, s);
     uint32_t largest = 0;
     for (unsigned i = 0; i < N; i++) {
         const uint32_t difference = (phase[i] + 2u * prime->q - s[i]) % prime->q;
@@ -143,7 +144,7 @@ static void symmetric_ciphertexts_decrypt_to_the_message_and_21_units_of_noise_a
     CHECK(test_device_start(&device, &platform) == CM_OK);
     for (unsigned i = 0; i < 3; i++) {
         const cm_status expected = build_has_xof(xofs[i]) ? CM_OK : CM_ERR_UNSUPPORTED;
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, xofs[i], &values, arena, sizeof arena,
+        CHECK(test_ckks_symmetric(&device, &key, xofs[i], &values, arena, sizeof arena,
                                         new_collector()) == expected);
         if (expected != CM_OK) {
             CHECK(!collected.begun);
@@ -165,7 +166,7 @@ static void asymmetric_ciphertexts_decrypt_within_their_noise_in_either_order(vo
     for (unsigned order = 0; order < 2; order++) {
         cm_emitter *emitter = new_collector();
         emitter->component_major = order == 1;
-        CHECK(cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) == CM_OK);
+        CHECK(test_ckks_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) == CM_OK);
         CHECK(collected.ended && collected.calls == CALLS);
         const uint32_t noise = largest_noise(&values); /* deviation 3.24 sqrt(4n/3 + 1) = 120 */
         CHECK(noise > 200 && noise < 900);
@@ -183,7 +184,7 @@ static void the_two_orders_of_emission_give_the_same_ciphertext(void)
         CHECK(test_device_start(&device, &platform) == CM_OK);
         cm_emitter *emitter = new_collector();
         emitter->component_major = order == 1;
-        CHECK(cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) == CM_OK);
+        CHECK(test_ckks_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) == CM_OK);
         if (order == 0) {
             memcpy(first, collected.residues, sizeof first);
         }
@@ -209,14 +210,14 @@ static void the_arena_is_wiped_whatever_the_outcome(void)
     CHECK(test_device_start(&device, &platform) == CM_OK);
 
     memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_OK);
     CHECK(arena_is_wiped());
 
     memset(arena, 0x5A, sizeof arena);
     cm_emitter *emitter = new_collector();
     collected.fails_at = 1;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter) ==
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter) ==
           CM_ERR_SINK);
     CHECK(arena_is_wiped() && !collected.ended);
 
@@ -225,19 +226,29 @@ static void the_arena_is_wiped_whatever_the_outcome(void)
     emitter = new_collector();
     collected.fails_at = 1;
     collected.failure = CM_ERR_ARENA;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter) ==
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter) ==
           CM_ERR_ARENA);
     CHECK(arena_is_wiped());
 
     memset(arena, 0x5A, sizeof arena);
     floats[7] = 1000;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_VALUE_RANGE);
     CHECK(arena_is_wiped() && !collected.begun);
 }
 
-/* Refused calls too: the values may lie in the arena. */
-static void the_arena_is_wiped_by_calls_that_never_began(void)
+static bool arena_is_untouched(void)
+{
+    const uint8_t *bytes = (const uint8_t *)arena;
+    uint8_t any = 0;
+    for (size_t i = 0; i < sizeof arena; i++) {
+        any |= (uint8_t)(bytes[i] ^ 0x5A);
+    }
+    return any == 0;
+}
+
+/* The arena is not the encryptor's then. */
+static void a_setup_that_is_refused_leaves_the_arena_alone_and_encrypts_nothing(void)
 {
     const cm_secret_key key = secret_key();
     cm_secret_key no_params = key;
@@ -247,21 +258,54 @@ static void the_arena_is_wiped_by_calls_that_never_began(void)
     no_params.params = NULL;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, NULL, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARGUMENT);
-    CHECK(arena_is_wiped());
-    memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_UNSUPPORTED);
-    CHECK(arena_is_wiped());
-    memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &no_params, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_PARAMS);
-    CHECK(arena_is_wiped());
-    memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_asymmetric(&device, NULL, &values, arena, sizeof arena, new_collector()) ==
-          CM_ERR_ARGUMENT);
-    CHECK(arena_is_wiped());
+    const cm_encryptor_setup setup = {
+        .device = &device, .emitter = new_collector(), .arena = arena, .arena_bytes = sizeof arena};
+    cm_encryptor_setup wrong = setup;
+    cm_encryptor encryptor;
+    CHECK(cm_encryptor_init_symmetric(&encryptor, NULL, &setup) == CM_ERR_ARGUMENT);
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, NULL) == CM_ERR_ARGUMENT);
+    CHECK(cm_encryptor_init_symmetric(NULL, &key, &setup) == CM_ERR_ARGUMENT);
+    CHECK(cm_encryptor_init_asymmetric(&encryptor, NULL, &setup) == CM_ERR_ARGUMENT);
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &no_params, &setup) == CM_ERR_PARAMS);
+    wrong.xof = (cm_xof_kind)9;
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &wrong) == CM_ERR_UNSUPPORTED);
+    wrong = setup;
+    wrong.log2_tiles = CM_MAX_LOG2_TILES + 1;
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &wrong) == CM_ERR_UNSUPPORTED);
+    wrong = setup;
+    wrong.device = NULL;
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &wrong) == CM_ERR_ARGUMENT);
+    wrong = setup;
+    wrong.emitter = NULL;
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &wrong) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_encrypt(&encryptor, &values) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_encrypt(NULL, &values) == CM_ERR_ARGUMENT);
+    const cm_public_key public = public_key();
+    wrong = setup;
+    wrong.xof = CM_XOF_CHACHA20; /* nothing is seeded under a public key */
+    CHECK(cm_encryptor_init_asymmetric(&encryptor, &public, &wrong) == CM_ERR_ARGUMENT);
+    CHECK(arena_is_untouched() && !collected.begun);
+}
+
+static void one_encryptor_encrypts_again_and_again(void)
+{
+    const cm_secret_key key = secret_key();
+    const cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    const cm_encryptor_setup setup = {
+        .device = &device, .emitter = new_collector(), .arena = arena, .arena_bytes = sizeof arena,
+        .log2_tiles = BUILD_LOG2_TILES};
+    cm_encryptor encryptor;
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &setup) == CM_OK);
+    uint64_t counters[3];
+    for (unsigned i = 0; i < 3; i++) {
+        CHECK(cm_ckks_encrypt(&encryptor, &values) == CM_OK && collected.ended);
+        counters[i] = collected.emitter.info.counter;
+        CHECK(collected.emitter.info.xof == CM_XOF_CHACHA20);
+    }
+    CHECK(counters[1] == counters[0] + 1u && counters[2] == counters[1] + 1u);
 }
 
 static void values_inside_the_arena_but_not_at_its_start_are_refused(void)
@@ -272,31 +316,33 @@ static void values_inside_the_arena_but_not_at_its_start_are_refused(void)
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     values.data = (const uint8_t *)arena + 4;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
     memcpy(arena, floats, sizeof floats);
     values.data = arena;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_OK);
 }
 
-static void an_arena_too_small_or_misaligned_is_refused_and_not_touched(void)
+static void an_arena_too_small_or_misaligned_is_refused(void)
 {
     const cm_secret_key key = secret_key();
     const cm_ckks_values values = some_values();
-    const size_t needed = CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION);
+    const size_t needed = CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_LOG2_TILES);
     test_platform platform = {0};
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     memset(arena, 0x5A, sizeof arena);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, needed - 1,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, needed - 1,
                                     new_collector()) == CM_ERR_ARENA);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, (uint8_t *)arena + 4, needed,
+    CHECK(((uint8_t *)arena)[0] == 0 && ((uint8_t *)arena)[needed - 1] == 0x5A);
+    memset(arena, 0x5A, sizeof arena);
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, (uint8_t *)arena + 4, needed,
                                     new_collector()) == CM_ERR_ARENA);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, NULL, needed, new_collector()) ==
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, NULL, needed, new_collector()) ==
           CM_ERR_ARENA);
     CHECK(((uint8_t *)arena)[0] == 0x5A && ((uint8_t *)arena)[needed - 1] == 0x5A);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, needed,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, needed,
                                     new_collector()) == CM_OK);
 }
 
@@ -309,22 +355,20 @@ static void null_pointers_and_unknown_choices_are_refused(void)
     test_platform platform = {0};
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(cm_ckks_encrypt_symmetric(NULL, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(NULL, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, NULL, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, NULL, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &no_params, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &no_params, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_PARAMS);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, NULL, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, NULL, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, NULL) ==
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, NULL) ==
           CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_NONE, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARGUMENT);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_UNSUPPORTED);
     cm_device_wipe(&device);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
 }
 
@@ -344,10 +388,10 @@ static void a_secret_key_inside_the_arena_is_refused_and_kept(void)
     memcpy(within, from, bytes);
     key.ternary = within;
     key.transformed = (const uint32_t *)(const void *)within;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARENA);
     CHECK(!collected.begun && memcmp(within, from, bytes) == 0);
-    CHECK(cm_device_emit_public_key(&device, params, within, 42, CM_XOF_CHACHA20, arena, sizeof arena,
+    CHECK(test_emit_public_key(&device, params, within, 42, CM_XOF_CHACHA20, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARENA);
     CHECK(!collected.begun && memcmp(within, from, bytes) == 0);
 }
@@ -363,33 +407,33 @@ static void keys_that_were_never_filled_in_are_refused(void)
     for (unsigned component = 0; component < 2; component++) {
         (void)public_key();
         memset(public_words + component * N, 0, sizeof *public_words * N);
-        CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
+        CHECK(test_ckks_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
               CM_ERR_ARGUMENT);
         CHECK(!collected.ended);
     }
     (void)public_key();
     memset(public_words, 0xFF, sizeof *public_words * N); /* erased flash */
-    CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
+    CHECK(test_ckks_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
           CM_ERR_ARGUMENT);
     static const uint32_t erased[N] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
     cm_secret_key blank = secret_key();
     blank.ternary = (const uint8_t *)erased;
     blank.transformed = erased;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &blank, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &blank, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
     public = public_key();
     const cm_flat_public_key wider = {public_words, 2 * N};
     public.context = (void *)(uintptr_t)&wider;
-    CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
+    CHECK(test_ckks_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
           CM_ERR_ARGUMENT);
     public = public_key();
     public.key_id = 0;
-    CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
+    CHECK(test_ckks_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
           CM_ERR_ARGUMENT);
     key.key_id = 0;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
-    CHECK(cm_device_emit_public_key(&device, params, ternary, 0, CM_XOF_CHACHA20, arena, sizeof arena,
+    CHECK(test_emit_public_key(&device, params, ternary, 0, CM_XOF_CHACHA20, arena, sizeof arena,
                                     new_collector()) == CM_ERR_ARGUMENT);
 }
 
@@ -411,7 +455,7 @@ static void a_public_key_that_cannot_be_had_ends_the_encryption(void)
     for (unsigned order = 0; order < 2; order++) {
         cm_emitter *emitter = new_collector();
         emitter->component_major = order == 1;
-        CHECK(cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) ==
+        CHECK(test_ckks_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) ==
               CM_ERR_ARGUMENT);
         CHECK(collected.calls == 0 && !collected.ended);
     }
@@ -427,7 +471,7 @@ static void a_failing_or_stuck_random_source_is_refused_before_a_byte_leaves(voi
         cm_device device;
         platform.mode = modes[i];
         CHECK(test_device_start(&device, &platform) == CM_OK);
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+        CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                         new_collector()) == CM_ERR_RANDOM);
         CHECK(!collected.begun);
     }
@@ -436,13 +480,13 @@ static void a_failing_or_stuck_random_source_is_refused_before_a_byte_leaves(voi
 static void a_random_source_that_repeats_itself_is_refused_the_second_time(void)
 {
     test_platform platform = {0};
-    cm_seeds seeds;
+    cmi_seeds seeds;
     cm_device device;
     platform.mode = RANDOM_REPEATS;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(cm_seeds_draw(&device, &seeds) == CM_OK);
-    CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_RANDOM);
-    CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_RANDOM);
+    CHECK(cmi_seeds_draw(&device, &seeds) == CM_OK);
+    CHECK(cmi_seeds_draw(&device, &seeds) == CM_ERR_RANDOM);
+    CHECK(cmi_seeds_draw(&device, &seeds) == CM_ERR_RANDOM);
 }
 
 /* Every reset, at any moment, skips to counters that were never used; so even a repeating source repeats no seed. */
@@ -458,8 +502,8 @@ static void no_counter_and_no_public_seed_repeats_across_resets(void)
         platform.state = 1; /* the same randomness after each reset */
         CHECK(test_device_start(&device, &platform) == CM_OK);
         for (unsigned i = 0; i < 3; i++) {
-            cm_seeds seeds;
-            CHECK(cm_seeds_draw(&device, &seeds) == CM_OK);
+            cmi_seeds seeds;
+            CHECK(cmi_seeds_draw(&device, &seeds) == CM_OK);
             CHECK(count == 0 || seeds.counter > last);
             CHECK(seeds.counter < platform.stored);
             last = seeds.counter;
@@ -478,7 +522,7 @@ static void no_counter_and_no_public_seed_repeats_across_resets(void)
 static void a_counter_that_cannot_be_kept_is_refused(void)
 {
     test_platform platform = {0};
-    cm_seeds seeds;
+    cmi_seeds seeds;
     cm_device device;
     platform.read_fails = true;
     CHECK(test_device_start(&device, &platform) == CM_ERR_COUNTER);
@@ -486,18 +530,18 @@ static void a_counter_that_cannot_be_kept_is_refused(void)
 
     platform.write_fails = true;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_COUNTER);
+    CHECK(cmi_seeds_draw(&device, &seeds) == CM_ERR_COUNTER);
     platform.write_fails = false;
 
     platform.write_is_lost = true;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_COUNTER);
+    CHECK(cmi_seeds_draw(&device, &seeds) == CM_ERR_COUNTER);
     platform.write_is_lost = false;
-    CHECK(cm_seeds_draw(&device, &seeds) == CM_OK);
+    CHECK(cmi_seeds_draw(&device, &seeds) == CM_OK);
 
     platform.stored = UINT64_MAX - CM_CONFIG_COUNTER_RESERVE + 1;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(cm_seeds_draw(&device, &seeds) == CM_ERR_COUNTER);
+    CHECK(cmi_seeds_draw(&device, &seeds) == CM_ERR_COUNTER);
 }
 
 static void a_device_without_secret_or_platform_does_not_start(void)
@@ -524,24 +568,24 @@ static void public_and_secret_seed_are_separate_functions_of_secret_counter_and_
 {
     uint8_t secret[CM_DEVICE_SECRET_BYTES] = {1};
     uint8_t randomness[32] = {2};
-    cm_seeds base;
-    cm_seeds changed;
-    cm_seeds_derive(secret, randomness, 5, &base);
+    cmi_seeds base;
+    cmi_seeds changed;
+    cmi_seeds_derive(secret, randomness, 5, &base);
     CHECK(memcmp(base.public_seed, base.secret_seed, 32) != 0);
     CHECK(memcmp(base.public_seed + sizeof base.public_seed - 32, base.secret_seed, 32) != 0);
 
-    cm_seeds_derive(secret, randomness, 6, &changed);
+    cmi_seeds_derive(secret, randomness, 6, &changed);
     CHECK(memcmp(base.public_seed, changed.public_seed, sizeof base.public_seed) != 0);
     CHECK(memcmp(base.secret_seed, changed.secret_seed, 32) != 0);
-    cm_seeds_derive(secret, randomness, (uint64_t)5 << 32, &changed);
+    cmi_seeds_derive(secret, randomness, (uint64_t)5 << 32, &changed);
     CHECK(memcmp(base.public_seed, changed.public_seed, sizeof base.public_seed) != 0);
     randomness[31] = 1;
-    cm_seeds_derive(secret, randomness, 5, &changed);
+    cmi_seeds_derive(secret, randomness, 5, &changed);
     CHECK(memcmp(base.public_seed, changed.public_seed, sizeof base.public_seed) != 0);
     CHECK(memcmp(base.secret_seed, changed.secret_seed, 32) != 0);
     randomness[31] = 0;
     secret[31] = 1;
-    cm_seeds_derive(secret, randomness, 5, &changed);
+    cmi_seeds_derive(secret, randomness, 5, &changed);
     CHECK(memcmp(base.public_seed, changed.public_seed, sizeof base.public_seed) != 0);
     CHECK(memcmp(base.secret_seed, changed.secret_seed, 32) != 0);
 }
@@ -561,26 +605,26 @@ static void check_that_noise_is_not_sent(cm_xof_kind xof)
     int8_t noise[CM_SAMPLE_BLOCK];
     int8_t guess[CM_SAMPLE_BLOCK];
     const uint32_t nonce[3] = {CM_LABEL_NOISE, 0, 0};
-    cm_stream stream;
-    cm_seeds seeds;
+    cmi_stream stream;
+    cmi_seeds seeds;
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, xof, &values, arena, sizeof arena, new_collector()) ==
+    CHECK(test_ckks_symmetric(&device, &key, xof, &values, arena, sizeof arena, new_collector()) ==
           CM_OK);
 
     for (unsigned i = 0; i < sizeof secret; i++) {
         secret[i] = (uint8_t)(i + 1);
     }
     CHECK(test_random_bytes(&replay, randomness, sizeof randomness) == 0);
-    cm_seeds_derive(secret, randomness, collected.emitter.info.counter, &seeds);
+    cmi_seeds_derive(secret, randomness, collected.emitter.info.counter, &seeds);
     CHECK_BYTES(seeds.public_seed, collected.emitter.info.seed, cm_public_seed_bytes(xof));
-    cm_stream_init(&stream, seeds.secret_seed, nonce);
-    cm_sample_cbd(&stream, noise);
+    cmi_stream_init(&stream, seeds.secret_seed, nonce);
+    cmi_sample_cbd(&stream, noise);
     for (unsigned half = 0; half < cm_public_seed_bytes(xof) / 32u; half++) {
         for (unsigned label = 0; label < 16; label++) {
             const uint32_t guessed_nonce[3] = {label, 0, 0};
-            cm_stream_init(&stream, collected.emitter.info.seed + 32 * half, guessed_nonce);
-            cm_sample_cbd(&stream, guess);
+            cmi_stream_init(&stream, collected.emitter.info.seed + 32 * half, guessed_nonce);
+            cmi_sample_cbd(&stream, guess);
             CHECK(memcmp(guess, noise, sizeof noise) != 0);
         }
     }
@@ -620,9 +664,9 @@ static void check_that_a_set_is_refused(const cm_params *set)
     key.params = set;
     public.params = set;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     new_collector()) == CM_ERR_PARAMS);
-    CHECK(cm_ckks_encrypt_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
+    CHECK(test_ckks_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
           CM_ERR_PARAMS);
     CHECK(cm_secret_key_generate(set, key_seed, drawn) == CM_ERR_PARAMS);
     CHECK(cm_secret_key_residues(set, ternary, 0, public_words) == CM_ERR_PARAMS);
@@ -667,7 +711,7 @@ static void every_built_in_set_tells_the_bits_of_its_modulus(void)
 {
     for (unsigned s = 0; s < CM_PARAMS_COUNT; s++) {
         const cm_params *set = cm_params_all[s];
-        CHECK(cm_log2_of_product(set->primes, set->data_primes) == set->log2_q_data);
+        CHECK(cmi_log2_of_product(set->primes, set->data_primes) == set->log2_q_data);
     }
 }
 
@@ -698,9 +742,9 @@ static void keys_are_checked_and_generated_for_every_prime(void)
         for (uint32_t i = 0; i < n; i++) {
             words[3][i] = (uint32_t)((words[1][i] + (uint64_t)words[2][i] * words[0][i]) % prime->q);
         }
-        cm_ring ring;
-        cm_ring_init(&ring, prime, set->log2_n, NULL);
-        cm_ntt_inverse(words[3], &ring);
+        cmi_ring ring;
+        cmi_ring_init(&ring, prime, set->log2_n, NULL);
+        cmi_ntt_inverse(words[3], &ring);
         uint32_t largest = 0;
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t size = words[3][i] > prime->q / 2 ? prime->q - words[3][i] : words[3][i];
@@ -719,9 +763,10 @@ void test_scheme(void)
     RUN(asymmetric_ciphertexts_decrypt_within_their_noise_in_either_order);
     RUN(the_two_orders_of_emission_give_the_same_ciphertext);
     RUN(the_arena_is_wiped_whatever_the_outcome);
-    RUN(the_arena_is_wiped_by_calls_that_never_began);
+    RUN(a_setup_that_is_refused_leaves_the_arena_alone_and_encrypts_nothing);
+    RUN(one_encryptor_encrypts_again_and_again);
     RUN(values_inside_the_arena_but_not_at_its_start_are_refused);
-    RUN(an_arena_too_small_or_misaligned_is_refused_and_not_touched);
+    RUN(an_arena_too_small_or_misaligned_is_refused);
     RUN(null_pointers_and_unknown_choices_are_refused);
     RUN(a_secret_key_inside_the_arena_is_refused_and_kept);
     RUN(keys_that_were_never_filled_in_are_refused);

@@ -3,6 +3,7 @@
 
 #include "build.h"
 #include "check.h"
+#include "encrypting.h"
 #include "common/bytes.h"
 #include "platform.h"
 #include "secret_key.h"
@@ -10,7 +11,7 @@
 enum {
     N = 1024,
     FRAME_BYTES = CM_FRAME_HEADER_BYTES + N / 8 * 26 + CM_FRAME_CRC_BYTES,
-    TILE_OVERHEAD = ((1 << CM_CONFIG_LOG2_TILES) - 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES)
+    TILE_OVERHEAD = ((1 << BUILD_LOG2_TILES) - 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES)
 };
 
 /* One of SEAL's own, that the build has if it has any. */
@@ -157,7 +158,7 @@ static cm_status parse_changed(size_t offset, uint8_t value)
     cm_frame frame;
     memcpy(copy, bytes, sizeof copy);
     copy[offset] = value;
-    cm_store32(copy + sizeof copy - 4, cm_crc32c(0, copy, sizeof copy - 4));
+    cmi_store32(copy + sizeof copy - 4, cm_crc32c(0, copy, sizeof copy - 4));
     return cm_frame_parse(copy, sizeof copy, params, &frame);
 }
 
@@ -201,7 +202,7 @@ static void residues_not_below_the_prime_are_refused_and_zeroed(void)
     cm_frame frame;
     (void)send_one_frame(&writer);
     memset(bytes + CM_FRAME_HEADER_BYTES + 100, 0xFF, 8);
-    cm_store32(bytes + length - 4, cm_crc32c(0, bytes, length - 4));
+    cmi_store32(bytes + length - 4, cm_crc32c(0, bytes, length - 4));
     CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK);
     memset(back, 0x5A, sizeof back);
     CHECK(cm_frame_unpack(&frame, back) == CM_ERR_RESIDUE);
@@ -214,7 +215,7 @@ static void residues_not_below_the_prime_are_refused_and_zeroed(void)
 
 static void a_sink_that_fails_anywhere_ends_the_encryption(void)
 {
-    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION) / 8];
+    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_LOG2_TILES) / 8];
     static uint8_t ternary[CM_TERNARY_BYTES(N)];
     const uint8_t seed[CM_SEED_BYTES] = {1};
     const float one = 1;
@@ -238,32 +239,32 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
         cm_frame_writer frames;
         cm_frame_writer_init(&frames, sink);
         reset_sink(rooms[i]);
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+        CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                         &frames.emitter) == CM_ERR_SINK);
         cm_seal_writer seal;
         cm_seal_writer_init(&seal, CM_SEAL_FULL, sink);
         reset_sink(rooms[i]);
-        CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+        CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                         &seal.emitter) == CM_ERR_SINK);
     }
     cm_frame_writer frames;
     cm_frame_writer_init(&frames, sink);
     reset_sink(all);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     &frames.emitter) == CM_OK);
     CHECK(length == all);
 
     cm_seal_writer seal;
     cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
     reset_sink(sizeof bytes);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     &seal.emitter) == CM_ERR_UNSUPPORTED);
     CHECK(length == 0);
 }
 
 static void sizes_are_as_promised(void)
 {
-    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(4096, CM_SLOTS_REAL, BUILD_PRECISION) / 8];
+    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(4096, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_LOG2_TILES) / 8];
     static uint8_t ternary[CM_TERNARY_BYTES(4096)];
     const uint8_t seed[CM_SEED_BYTES] = {1};
     const float one = 1;
@@ -286,14 +287,14 @@ static void sizes_are_as_promised(void)
     cm_frame_writer frames;
     cm_frame_writer_init(&frames, sink);
     reset_sink(0);
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                                     &frames.emitter) == CM_OK);
     CHECK(length == 4 * 48 + 32 + 39936 + 3 * TILE_OVERHEAD);
     cm_seal_writer seal;
     cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
     reset_sink(0);
     const cm_status expected = CM_CONFIG_SEAL_XOFS ? CM_OK : CM_ERR_UNSUPPORTED;
-    CHECK(cm_ckks_encrypt_symmetric(&device, &key, CM_XOF_SHAKE256, &values, arena, sizeof arena,
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_SHAKE256, &values, arena, sizeof arena,
                                     &seal.emitter) == expected);
     CHECK(length == (expected == CM_OK ? 98490 : 0));
 }

@@ -25,7 +25,7 @@ static _Alignas(
                             CM_BFV_DECRYPT_ARENA_BYTES(LARGEST_N, CM_BFV_SUMS_32, 0))];
 static uint8_t ternary[LARGEST_N / 4];
 
-static cm_status begin(cm_decryption *decryption, const cm_secret_key *key, const request *wanted)
+static cm_status expect(cm_decryptor *decryptor, const request *wanted)
 {
     if (wanted->plain_modulus > 0) {
         const cm_bfv_expected expected = {.encoding = (cm_bfv_encoding)wanted->form,
@@ -33,7 +33,7 @@ static cm_status begin(cm_decryption *decryption, const cm_secret_key *key, cons
                                           .sums = (cm_bfv_sums)wanted->width,
                                           .log2_tiles = (uint8_t)wanted->log2_tiles,
                                           .plain_modulus = wanted->plain_modulus};
-        return cm_bfv_decrypt_begin(decryption, key, &expected, arena, sizeof arena);
+        return cm_bfv_expect(decryptor, &expected);
     }
     const cm_ckks_expected expected = {.slots = (cm_slots)wanted->form,
                                        .precision = (cm_precision)wanted->width,
@@ -41,17 +41,17 @@ static cm_status begin(cm_decryption *decryption, const cm_secret_key *key, cons
                                        .exponent = 0,
                                        .log2_tiles = (uint8_t)wanted->log2_tiles,
                                        .largest = 2};
-    return cm_ckks_decrypt_begin(decryption, key, &expected, arena, sizeof arena);
+    return cm_ckks_expect(decryptor, &expected);
 }
 
-static cm_status feed(cm_frame_reader *reader, int32_t file, uint32_t frame_bytes)
+static cm_status feed(cm_decryptor *decryptor, int32_t file, uint32_t frame_bytes)
 {
     uint8_t piece[100];
     cm_status status = CM_OK;
     while (frame_bytes > 0 && status == CM_OK) {
         const uint32_t length = frame_bytes < sizeof piece ? frame_bytes : (uint32_t)sizeof piece;
         status =
-            host_read(file, piece, length) ? cm_frame_reader_feed(reader, piece, length) : CM_ERR_FRAME_SHORT;
+            host_read(file, piece, length) ? cm_decryptor_feed(decryptor, piece, length) : CM_ERR_FRAME_SHORT;
         frame_bytes -= length;
     }
     return status;
@@ -59,18 +59,19 @@ static cm_status feed(cm_frame_reader *reader, int32_t file, uint32_t frame_byte
 
 static cm_status decrypt(const cm_params *params, const request *wanted, int32_t file)
 {
-    cm_decryption decryption;
-    cm_frame_reader reader;
+    cm_decryptor decryptor;
+    const cm_decryptor_setup setup = {.arena = arena, .arena_bytes = sizeof arena};
     const uint64_t key_id = (uint64_t)wanted->key_id[1] << 32 | wanted->key_id[0];
     const cm_secret_key key = {.params = params, .key_id = key_id, .ternary = ternary};
-    cm_status status = begin(&decryption, &key, wanted);
+    cm_status status = cm_decryptor_init(&decryptor, &key, &setup);
     if (status == CM_OK) {
-        cm_frame_reader_init(&reader, params, &decryption.receiver);
-        status = feed(&reader, file, wanted->frame_bytes);
+        status = expect(&decryptor, wanted);
     }
     if (status == CM_OK) {
-        status =
-            wanted->plain_modulus > 0 ? cm_bfv_decrypt_end(&decryption) : cm_ckks_decrypt_end(&decryption);
+        status = feed(&decryptor, file, wanted->frame_bytes);
+    }
+    if (status == CM_OK) {
+        status = wanted->plain_modulus > 0 ? cm_bfv_decrypt(&decryptor) : cm_ckks_decrypt(&decryptor);
     }
     return status;
 }

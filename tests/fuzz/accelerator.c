@@ -7,7 +7,7 @@
 #include "fuzz.h"
 
 #include "ciphermote/accelerator.h"
-#include "ring/arch/accelerator/registers.h"
+#include "arch/accelerator/registers.h"
 
 const size_t fuzz_choices = 2;
 
@@ -25,7 +25,7 @@ static uint32_t next_word(void)
     memcpy(bytes, bus_bytes, count);
     bus_bytes += count;
     bus_length -= count;
-    return cm_load32(bytes);
+    return cmi_load32(bytes);
 }
 
 static bool is_raw(void)
@@ -113,7 +113,7 @@ static void check_frames(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const cm_accelerator_bus bus = {bus_read, bus_write, bus_send, bus_receive, NULL};
-    static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(FUZZ_N, CM_SLOTS_REAL, CM_FIXED_31) / 8 + 1];
+    static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(FUZZ_N, CM_SLOTS_REAL, CM_FIXED_31, 0) / 8 + 1];
     static uint32_t public_key[2 * FUZZ_N];
     static const float values[4] = {1.0f, -2.0f, 0.25f, 30.0f};
     if (size <= fuzz_choices) {
@@ -139,12 +139,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cm_frame_writer writer;
     cm_frame_writer_init(&writer, (cm_sink){keep, NULL});
     length = 0;
-    const cm_status status = data[0] & 1
-                                 ? cm_ckks_encrypt_symmetric(fuzz_device(), &secret, CM_XOF_CHACHA20,
-                                                             &readings, arena, sizeof arena, &writer.emitter)
-                                 : cm_ckks_encrypt_asymmetric(fuzz_device(), &public, &readings, arena,
-                                                              sizeof arena, &writer.emitter);
-    fuzz_expect(status == CM_OK, "portable C does what an accelerator does not");
+    const cm_encryptor_setup setup = {.device = fuzz_device(),
+                                      .emitter = &writer.emitter,
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena};
+    cm_encryptor encryptor;
+    const cm_status status = data[0] & 1 ? cm_encryptor_init_symmetric(&encryptor, &secret, &setup)
+                                         : cm_encryptor_init_asymmetric(&encryptor, &public, &setup);
+    fuzz_expect(status == CM_OK, "an encryptor is set up");
+    fuzz_expect(cm_ckks_encrypt(&encryptor, &readings) == CM_OK, "portable C does what an accelerator does not");
     check_frames();
     return 0;
 }

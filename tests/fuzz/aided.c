@@ -34,7 +34,6 @@ static cm_aided_plan plan_of(uint8_t choice)
     const uint8_t log2_tiles = (uint8_t)fuzz_choice(choice >> 1, 3);
     return (cm_aided_plan){.scheme = choice & 1 ? CM_BFV : CM_CKKS,
                            .rounds = 2,
-                           .xof = CM_XOF_CHACHA20,
                            .bfv = {.encoding = CM_BFV_BATCH,
                                    .number = CM_INT16,
                                    .sums = CM_BFV_SUMS_24,
@@ -62,14 +61,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cm_aided aided;
     cm_frame_writer writer;
     cm_frame_writer_init(&writer, (cm_sink){discard, NULL});
-    fuzz_expect(cm_aided_begin(&aided, fuzz_device(), fuzz_key(), &plan, arena, bytes) == CM_OK &&
-                    cm_aided_send(&aided, 8, &writer.emitter) == CM_OK,
+    const cm_encryptor_setup setup = {.device = fuzz_device(),
+                                      .emitter = &writer.emitter,
+                                      .arena = arena,
+                                      .arena_bytes = bytes,
+                                      .log2_tiles = plan.bfv.log2_tiles};
+    fuzz_expect(cm_aided_begin(&aided, fuzz_key(), &plan, &setup) == CM_OK && cm_aided_send(&aided, 8) == CM_OK,
                 "a session begins");
     const uint8_t *stream = data + fuzz_choices;
     const size_t length = size - fuzz_choices;
     const size_t first = (size_t)data[2] * UNIT < length ? (size_t)data[2] * UNIT : length;
     if (fuzz_pieces(stream, first, data[1], feed, &aided) == CM_OK &&
-        cm_aided_answer(&aided, step, NULL, &writer.emitter) == CM_OK &&
+        cm_aided_answer(&aided, step, NULL) == CM_OK &&
         fuzz_pieces(stream + first, length - first, data[1], feed, &aided) == CM_OK &&
         cm_aided_finish(&aided) == CM_OK) {
         fuzz_expect(aided.round == 2, "a session that ends had its rounds");

@@ -8,7 +8,7 @@ const size_t fuzz_choices = 4;
 
 static cm_status feed(void *context, const uint8_t *bytes, size_t length)
 {
-    return cm_frame_reader_feed((cm_frame_reader *)context, bytes, length);
+    return cm_decryptor_feed((cm_decryptor *)context, bytes, length);
 }
 
 static bool wiped(const uint8_t *arena, size_t bytes)
@@ -53,19 +53,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         is_bfv ? CM_BFV_DECRYPT_ARENA_BYTES(FUZZ_N, (size_t)bfv.sums, bfv.log2_tiles)
                : CM_CKKS_DECRYPT_ARENA_BYTES(FUZZ_N, ckks.slots, ckks.precision, ckks.log2_tiles);
     uint8_t *arena = calloc(1, bytes);
-    cm_decryption decryption;
-    cm_status status = is_bfv ? cm_bfv_decrypt_begin(&decryption, fuzz_key(), &bfv, arena, bytes)
-                              : cm_ckks_decrypt_begin(&decryption, fuzz_key(), &ckks, arena, bytes);
+    cm_seed_expander expander;
+    cm_decryptor decryptor;
+    const cm_decryptor_setup setup = {
+        .arena = arena, .arena_bytes = bytes, .expander = expands ? &expander : NULL};
+    fuzz_expect(cm_decryptor_init(&decryptor, fuzz_key(), &setup) == CM_OK, "a decryptor is set up");
+    cm_status status = is_bfv ? cm_bfv_expect(&decryptor, &bfv) : cm_ckks_expect(&decryptor, &ckks);
     if (status == CM_OK) {
-        cm_seed_expander expander;
-        cm_frame_reader reader;
-        cm_seed_expander_init(&expander, &decryption.receiver);
-        cm_frame_reader_init(&reader, fuzz_params(), expands ? &expander.receiver : &decryption.receiver);
-        const cm_status fed = fuzz_pieces(data + fuzz_choices, size - fuzz_choices, data[3], feed, &reader);
+        const cm_status fed = fuzz_pieces(data + fuzz_choices, size - fuzz_choices, data[3], feed, &decryptor);
         fuzz_expect(fed == CM_OK || wiped(arena, bytes), "a fault leaves a wiped arena");
-        status = is_bfv ? cm_bfv_decrypt_end(&decryption) : cm_ckks_decrypt_end(&decryption);
+        status = is_bfv ? cm_bfv_decrypt(&decryptor) : cm_ckks_decrypt(&decryptor);
         fuzz_expect(fed == CM_OK || status != CM_OK, "there is no answer after a fault");
-        const cm_status again = is_bfv ? cm_bfv_decrypt_end(&decryption) : cm_ckks_decrypt_end(&decryption);
+        const cm_status again = is_bfv ? cm_bfv_decrypt(&decryptor) : cm_ckks_decrypt(&decryptor);
         fuzz_expect(again != CM_OK, "a decryption ends once");
     }
     fuzz_expect(status == CM_OK || wiped(arena, bytes), "an error leaves a wiped arena");

@@ -24,14 +24,14 @@ static void repair(uint8_t *bytes, size_t length, unsigned *seed)
         const bool spare = fuzz_chance(seed) % 64 == 0;
         if (!spare) {
             memcpy(bytes, "CM\1", 3);
-            cm_store32(bytes + 8, fuzz_params()->id);
-            cm_store32(bytes + 40, payload_bytes(bytes));
+            cmi_store32(bytes + 8, fuzz_params()->id);
+            cmi_store32(bytes + 40, payload_bytes(bytes));
         }
         const size_t room = length - CM_FRAME_HEADER_BYTES - CM_FRAME_CRC_BYTES;
-        const uint32_t claimed = cm_load32(bytes + 40);
+        const uint32_t claimed = cmi_load32(bytes + 40);
         const size_t covered = CM_FRAME_HEADER_BYTES + (claimed < room ? claimed : room);
         if (!spare) {
-            cm_store32(bytes + covered, cm_crc32c(0, bytes, covered));
+            cmi_store32(bytes + covered, cm_crc32c(0, bytes, covered));
         }
         bytes += covered + CM_FRAME_CRC_BYTES;
         length -= covered + CM_FRAME_CRC_BYTES;
@@ -52,7 +52,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
         size_t at = 0;
         for (unsigned skip = fuzz_chance(&seed) % 8; skip > 0 && at + CM_FRAME_HEADER_BYTES < last; skip--) {
             const size_t frame = CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES;
-            const size_t next = at + frame + cm_load32(data + fuzz_choices + at + 40) % (4u * FUZZ_N);
+            const size_t next = at + frame + cmi_load32(data + fuzz_choices + at + 40) % (4u * FUZZ_N);
             at = next + CM_FRAME_HEADER_BYTES < last ? next : at;
         }
         const size_t head = last - at < CM_FRAME_HEADER_BYTES ? last - at : CM_FRAME_HEADER_BYTES;

@@ -14,7 +14,7 @@ const cm_params *fuzz_params(void)
     const uint8_t seed[CM_SEED_BYTES] = {3, 1, 4};
     if (primes[0].q == 0) {
         for (unsigned i = 0; i <= FUZZ_PRIMES; i++) {
-            fuzz_expect(cm_prime_init(&primes[i], cm_n4096_q26x3_p27.primes[i].q, params.log2_n, NULL),
+            fuzz_expect(cmi_prime_init(&primes[i], cm_n4096_q26x3_p27.primes[i].q, params.log2_n, NULL),
                         "the primes serve n = 1024");
         }
         fuzz_expect(cm_secret_key_generate(&params, seed, ternary) == CM_OK, "a key is made");

@@ -37,9 +37,24 @@ def test_the_library_keeps_the_order() -> None:
             "ring/ring.c:1: ring may not include scheme/noise.h",
         ),
         (
-            "src/encode/arch/avr/x.S",
+            "src/encode/x.S",
             '\n#include "wire/frame.h"\n',
             "x.S:2: encode may not include wire/frame.h",
+        ),
+        (
+            "src/arch/api.h",
+            '#include "ring/ring.h"\n',
+            "arch/api.h:1: arch may not include ring/ring.h",
+        ),
+        (
+            "src/arch/avr.c",
+            '#include "protocol/aided.h"\n',
+            "arch/avr.c:1: arch may not include protocol/aided.h",
+        ),
+        (
+            "src/ring/ring.c",
+            '#include "arch/avr/arch.h"\n',
+            "ring/ring.c:1: ring may not include arch/avr/arch.h: it knows arch/backends.h alone",
         ),
         ("src/common/bytes.h", '# include "params/p.h"\n', "common may not include params/p.h"),
         ("src/attic/a.c", "", "attic is none of the rooms"),
@@ -57,3 +72,8 @@ def test_what_stands_before_a_room_may_be_included(tmp_path: Path) -> None:
     names = ("ciphermote/config.h", "common/bytes.h", "ring/ring.h", "wire/frame.h")
     content = "#include <string.h>\n" + "".join(f'#include "{name}"\n' for name in names)
     assert check(written(tmp_path, "src/wire/frame.c", content)).returncode == 0
+
+
+def test_a_back_end_includes_the_rooms_that_it_serves(tmp_path: Path) -> None:
+    content = "".join(f'#include "{name}"\n' for name in ("arch/api.h", "arch/avr/avr.h", "random/sample.h"))
+    assert check(written(tmp_path, "src/arch/avr.c", content)).returncode == 0

@@ -48,14 +48,14 @@ def test_every_combination_is_allowed_and_comes_once(tool):
 def test_an_object_is_used_again_only_where_no_option_that_its_text_names_differs(tool, tmp_path):
     header = tmp_path / "macros.h"
     header.write_text(
-        "#define TILES (1 << \\\n    CM_CONFIG_LOG2_TILES)\n#define UNUSED CM_CONFIG_MAX_LOG2_N\n"
+        "#define TILES (1 << \\\n    CM_CONFIG_NTT_ROOTS)\n#define UNUSED CM_CONFIG_MAX_LOG2_N\n"
     )
     source = tmp_path / "source.c"
     source.write_text(
         '#include "macros.h"\n/* CM_CONFIG_COMPLEX */\n'
         "#if CM_CONFIG_STORE_NOISE\nint tiles = TILES;\n#endif\n"
     )
-    assert tool.Source(source).relevant == {"CM_CONFIG_LOG2_TILES", "CM_CONFIG_STORE_NOISE"}
+    assert tool.Source(source).relevant == {"CM_CONFIG_NTT_ROOTS", "CM_CONFIG_STORE_NOISE"}
 
 
 def test_a_failure_is_told_in_its_first_complaint_and_its_end(tool):

@@ -435,7 +435,7 @@ def test_every_root_is_correctly_rounded_at_every_table_size(log2_n: int, tmp_pa
     entries = 2 ** (log2_n - 1) + 1
     wave = quarter_wave_by_rotation()[:: 2 ** (14 - log2_n)]
     assert len(wave) == entries
-    for bits, word, name in ((31, ctypes.c_uint32, "cm_sine_31"), (63, ctypes.c_uint64, "cm_sine_63")):
+    for bits, word, name in ((31, ctypes.c_uint32, "cmi_sine_31"), (63, ctypes.c_uint64, "cmi_sine_63")):
         table = list((word * entries).in_dll(library, with_options(library, name)))
         assert table[0] == 0
         assert table[-1] == 2**bits
@@ -492,8 +492,8 @@ def test_a_build_that_computes_its_roots_carries_an_eighth_of_the_table(tmp_path
 
 def test_a_build_of_one_precision_carries_one_table(tmp_path: Path) -> None:
     library = compile_c(tmp_path, ROOT / "core/src/encode/roots.c", options=("-DCM_CONFIG_PRECISION_63=0",))
-    assert with_options(library, "cm_sine_31")
-    assert not with_options(library, "cm_sine_63")
+    assert with_options(library, "cmi_sine_31")
+    assert not with_options(library, "cmi_sine_63")
 
 
 def test_the_check_notices_a_changed_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ static int emit(void *context, const uint8_t *bytes, size_t length)
     return fwrite(bytes, 1, length, (FILE *)context) == length ? 0 : -1;
 }
 
-static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31) / 8];
+static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31, 0) / 8];
 
 int main(void)
 {
@@ -102,16 +102,18 @@ int main(void)
     if (cm_device_init(&device, cm_provisioned_device_secret, &platform) != CM_OK) {
         return 1;
     }
+    const cm_encryptor_setup setup = {.device = &device, .emitter = &frames.emitter, .arena = arena,
+                                      .arena_bytes = sizeof arena};
+    cm_encryptor encryptor;
 #if CM_PROVISIONED_SECRET_KEY
-    if (cm_ckks_encrypt_symmetric(&device, &cm_provisioned_secret_key, CM_XOF_CHACHA20, &input, arena, sizeof
-    arena,
-                                  &frames.emitter) != CM_OK) {
+    if (cm_encryptor_init_symmetric(&encryptor, &cm_provisioned_secret_key, &setup) != CM_OK ||
+        cm_ckks_encrypt(&encryptor, &input) != CM_OK) {
         return 2;
     }
 #endif
 #if CM_PROVISIONED_PUBLIC_KEY
-    if (cm_ckks_encrypt_asymmetric(&device, &cm_provisioned_public_key, &input, arena, sizeof arena,
-                                   &frames.emitter) != CM_OK) {
+    if (cm_encryptor_init_asymmetric(&encryptor, &cm_provisioned_public_key, &setup) != CM_OK ||
+        cm_ckks_encrypt(&encryptor, &input) != CM_OK) {
         return 3;
     }
 #endif
@@ -196,14 +198,14 @@ ROOTS = """
 static int table_serves(const cm_prime *prime, unsigned log2_n, const cm_root_table *tables)
 {
     static uint32_t by_table[CM_PROVISIONED_N], computed[CM_PROVISIONED_N];
-    cm_ring ring;
+    cmi_ring ring;
     for (uint32_t i = 0; i < CM_PROVISIONED_N; i++) {
         by_table[i] = computed[i] = i * 7919u % prime->q;
     }
-    cm_ring_init(&ring, prime, log2_n, NULL);
-    cm_ntt_forward(computed, &ring);
-    cm_ring_init(&ring, prime, log2_n, tables);
-    cm_ntt_forward(by_table, &ring);
+    cmi_ring_init(&ring, prime, log2_n, NULL);
+    cmi_ntt_forward(computed, &ring);
+    cmi_ring_init(&ring, prime, log2_n, tables);
+    cmi_ntt_forward(by_table, &ring);
     for (uint32_t i = 0; i < CM_PROVISIONED_N; i++) {
         if (!ring.roots || ((uint64_t)64 * prime->q + by_table[i] - computed[i]) % prime->q != 0) {
             return 0;
@@ -225,7 +227,7 @@ int main(int count, char **arguments)
     }
     for (int i = 1; i < count; i++) {
         cm_prime plain;
-        if (!cm_prime_init(&plain, (uint32_t)atoi(arguments[i]), params->log2_n, NULL) ||
+        if (!cmi_prime_init(&plain, (uint32_t)atoi(arguments[i]), params->log2_n, NULL) ||
             !table_serves(&plain, params->log2_n, cm_provisioned_secret_key.roots)) {
             return 3;
         }

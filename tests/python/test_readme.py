@@ -62,7 +62,7 @@ int main(int count, char **arguments)
     const float *values = (const float *)(const void *)arena;
     cm_device device;
     if (cm_device_init(&device, cm_provisioned_device_secret, &platform) != CM_OK ||
-        send_readings(&device, readings, 2, (cm_sink){keep, NULL}) != CM_OK) {
+        set_up(&device, (cm_sink){keep, NULL}) != CM_OK || send_readings(readings, 2) != CM_OK) {
         return 1;
     }
     if (count > 1) {

@@ -11,6 +11,7 @@
 #include "workload.h"
 
 #define N 1024
+#define LOG2_TILES 3 /* on hosts too */
 #define PLAIN_MODULUS 40961u
 
 typedef struct bench_inputs {
@@ -22,7 +23,7 @@ typedef struct bench_inputs {
 
 volatile bench_inputs bench = {0x2A55, 0, 0, 0};
 
-static _Alignas(8) uint8_t arena[CM_BFV_READ_ARENA_BYTES(N)];
+static _Alignas(8) uint8_t arena[CM_BFV_READ_ARENA_BYTES(N, LOG2_TILES)];
 static cm_frame_writer writer;
 static cm_device device;
 static uint64_t counter;
@@ -63,12 +64,12 @@ static int send(void *context, const uint8_t *bytes, size_t length)
 }
 
 /* The linker's --wrap puts this in the place of the library's own. */
-cm_status __real_cm_seeds_draw(cm_device *from, cm_seeds *seeds);
-cm_status __wrap_cm_seeds_draw(cm_device *from, cm_seeds *seeds);
+cm_status __real_cmi_seeds_draw(cm_device *from, cmi_seeds *seeds);
+cm_status __wrap_cmi_seeds_draw(cm_device *from, cmi_seeds *seeds);
 
-cm_status __wrap_cm_seeds_draw(cm_device *from, cm_seeds *seeds)
+cm_status __wrap_cmi_seeds_draw(cm_device *from, cmi_seeds *seeds)
 {
-    const cm_status status = __real_cm_seeds_draw(from, seeds);
+    const cm_status status = __real_cmi_seeds_draw(from, seeds);
     if (bench.fixed) {
         memset(seeds->public_seed, 0, sizeof seeds->public_seed);
         memset(seeds->secret_seed, 0, sizeof seeds->secret_seed);
@@ -100,8 +101,12 @@ int main(int count, char **arguments)
     cm_frame_writer_init(&writer, (cm_sink){.write = send});
     board_mark_begin();
     if (status == CM_OK) {
-        status = cm_bfv_encrypt_symmetric_read(&device, &key, CM_XOF_CHACHA20, &reader, arena, sizeof arena,
-                                               &writer.emitter);
+        const cm_encryptor_setup setup = {.device = &device,
+                                          .emitter = &writer.emitter,
+                                          .arena = arena,
+                                          .arena_bytes = sizeof arena,
+                                          .log2_tiles = LOG2_TILES};
+        status = cm_bfv_encrypt_read(&key, &setup, &reader);
     }
     board_mark_end();
     board_stop(status);

@@ -3,20 +3,20 @@
 
 /* What sets.c has for n = 1024, here so that the image holds no other set. */
 static const cm_prime prime = {67043329u, 67043327u, 4194240u, 15994632u, 25439u, 66977857u};
-static cm_ring ring;
+static cmi_ring ring;
 
 void kernel_select_tile(uint16_t log2_n, uint16_t log2_tiles, uint16_t tile);
 void kernel_ntt_forward(uint32_t *a);
 
 void kernel_select_tile(uint16_t log2_n, uint16_t log2_tiles, uint16_t tile)
 {
-    cm_ring_init(&ring, &prime, log2_n, NULL);
-    cm_ring_select_tile(&ring, log2_tiles, tile);
+    cmi_ring_init(&ring, &prime, log2_n, NULL);
+    cmi_ring_select_tile(&ring, log2_tiles, tile);
 }
 
 void kernel_ntt_forward(uint32_t *a)
 {
-    cm_ntt_forward(a, &ring);
+    cmi_ntt_forward(a, &ring);
 }
 
 int main(void)

@@ -8,8 +8,8 @@
 
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
-const size_t SLOTS_BYTES = CM_BFV_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_BFV_16);
-const size_t REALS_BYTES = CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31);
+const size_t SLOTS_BYTES = CIPHERMOTE_BATCH_ARENA_BYTES(CM_PROVISIONED_N);
+const size_t REALS_BYTES = CIPHERMOTE_REALS_ARENA_BYTES(CM_PROVISIONED_N);
 alignas(8) static uint8_t arena[LARGER(SLOTS_BYTES, REALS_BYTES)];
 static Ciphermote ciphermote(arena, sizeof arena);
 
@@ -31,7 +31,7 @@ static void slots()
     for (uint16_t i = 0; i < CM_PROVISIONED_N; i++) {
         values[i] = i ^ mask;
     }
-    const cm_bfv_values numbers = {values, CM_PROVISIONED_N, CM_UINT16, CM_BFV_BATCH, CM_BFV_16, 12289};
+    const cm_bfv_values numbers = {values, CM_PROVISIONED_N, CM_UINT16, CM_BFV_BATCH, CM_BFV_16, 12289, CM_DOMAIN_NTT};
     GPIOR0 = 0x80;
     const cm_status status = ciphermote.encryptBatch(Serial, cm_provisioned_secret_key, numbers);
     GPIOR0 = 0;

@@ -23,12 +23,12 @@
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
 
 static _Alignas(
-    8) uint8_t arena[MOST(CM_BFV_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_BFV_16),
+    8) uint8_t arena[MOST(CM_BFV_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_BFV_16, WORKLOAD_LOG2_TILES),
                           CM_BFV_DECRYPT_ARENA_BYTES(WORKLOAD_N, WORKLOAD_SUMS, WORKLOAD_LOG2_FRAME_TILES))];
 static workload_sink sink;
 static cm_frame_writer writer;
 static cm_device device;
-static cm_decryption decryption;
+static cm_decryptor decryptor;
 static uint8_t stream[2u * WORKLOAD_PRIMES * TILES * FRAME_BYTES];
 static uint32_t received;
 static uint32_t c0[WORKLOAD_N];
@@ -48,20 +48,38 @@ static cm_status prepare_encryption(uint32_t run, bool framed)
     return status;
 }
 
+static cm_encryptor_setup setup_of(cm_xof_kind xof)
+{
+    return (cm_encryptor_setup){.device = &device,
+                                .emitter = &writer.emitter,
+                                .arena = arena,
+                                .arena_bytes = sizeof arena,
+                                .xof = xof,
+                                .log2_tiles = WORKLOAD_LOG2_TILES};
+}
+
+static cm_status encrypt(const cm_encryptor *encryptor)
+{
+    const cm_bfv_values values = workload_describe_integers(arena);
+    return cm_bfv_encrypt(encryptor, &values);
+}
+
 static cm_status encrypt_symmetric(void)
 {
     const cm_secret_key key = secrets_key();
-    const cm_bfv_values values = workload_describe_integers(arena);
-    return cm_bfv_encrypt_symmetric(&device, &key, WORKLOAD_XOF, &values, CM_DOMAIN_NTT, arena, sizeof arena,
-                                    &writer.emitter);
+    const cm_encryptor_setup setup = setup_of(WORKLOAD_XOF);
+    cm_encryptor encryptor;
+    const cm_status status = cm_encryptor_init_symmetric(&encryptor, &key, &setup);
+    return status == CM_OK ? encrypt(&encryptor) : status;
 }
 
 static cm_status encrypt_asymmetric(void)
 {
     const cm_public_key key = workload_public();
-    const cm_bfv_values values = workload_describe_integers(arena);
-    return cm_bfv_encrypt_asymmetric(&device, &key, &values, CM_DOMAIN_NTT, arena, sizeof arena,
-                                     &writer.emitter);
+    const cm_encryptor_setup setup = setup_of(CM_XOF_NONE);
+    cm_encryptor encryptor;
+    const cm_status status = cm_encryptor_init_asymmetric(&encryptor, &key, &setup);
+    return status == CM_OK ? encrypt(&encryptor) : status;
 }
 
 /* ---- ciphertexts to decrypt ---- */
@@ -81,11 +99,11 @@ static int keep(void *context, const uint8_t *bytes, size_t length)
 static cm_status write_prime(unsigned prime)
 {
     const cm_secret_key key = secrets_key();
-    cm_ring ring;
-    cm_ring_init(&ring, &WORKLOAD_PARAMS.primes[prime], WORKLOAD_LOG2_N, workload_roots);
+    cmi_ring ring;
+    cmi_ring_init(&ring, &WORKLOAD_PARAMS.primes[prime], WORKLOAD_LOG2_N, workload_roots);
     cm_status status = cm_zero_encryption(key.params, key.ternary, secrets_key_seed(), prime, c0, c1);
-    cm_ntt_forward(polynomial, &ring);
-    cm_add(polynomial, c0, WORKLOAD_N, ring.prime);
+    cmi_ntt_forward(polynomial, &ring);
+    cmi_add(polynomial, c0, WORKLOAD_N, ring.prime);
     for (unsigned tile = 0; tile < TILES && status == CM_OK; tile++) {
         const uint32_t start = tile * (WORKLOAD_N / TILES);
         status = writer.emitter.residues(&writer.emitter, 1, prime, tile, c1 + start);
@@ -110,35 +128,43 @@ static void open_stream(cm_scheme scheme, unsigned primes, uint64_t scale_or_t)
                                                .scale_or_t = scale_or_t};
 }
 
+static cm_status set_up_decryptor(void)
+{
+    static cm_secret_key key;
+    key = secrets_key();
+    const cm_decryptor_setup setup = {.arena = arena, .arena_bytes = sizeof arena};
+    return cm_decryptor_init(&decryptor, &key, &setup);
+}
+
 static cm_status begin_bfv(void)
 {
-    const cm_secret_key key = secrets_key();
+    const cm_status status = set_up_decryptor();
     const cm_bfv_expected expected = {.encoding = CM_BFV_BATCH,
                                       .number = CM_INT16,
                                       .sums = WORKLOAD_SUMS,
                                       .log2_tiles = WORKLOAD_LOG2_FRAME_TILES,
                                       .plain_modulus = WORKLOAD_T};
-    return cm_bfv_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena);
+    return status == CM_OK ? cm_bfv_expect(&decryptor, &expected) : status;
 }
 
 static cm_status prepare_bfv(uint32_t run)
 {
-    cm_ring ring;
-    cm_plain plain = {.data = arena, .tables = workload_roots};
+    cmi_ring ring;
+    cmi_plain plain = {.data = arena, .tables = workload_roots};
     cm_status status = secrets_draw(run);
     secrets_integers(arena, run);
     const cm_bfv_values values = workload_describe_integers(arena);
     if (status == CM_OK) {
-        status = cm_plain_encode(&WORKLOAD_PARAMS, &values, &plain, &ring);
+        status = cmi_plain_encode(&WORKLOAD_PARAMS, &values, &plain, &ring);
     }
     if (status != CM_OK) {
         return status;
     }
-    cm_plain_scale(&WORKLOAD_PARAMS, &plain);
+    cmi_plain_scale(&WORKLOAD_PARAMS, &plain);
     open_stream(CM_BFV, WORKLOAD_PRIMES, WORKLOAD_T);
     for (unsigned i = 0; i < WORKLOAD_PRIMES && status == CM_OK; i++) {
-        cm_ring_init(&ring, &WORKLOAD_PARAMS.primes[i], WORKLOAD_LOG2_N, workload_roots);
-        cm_plain_fold(&plain, &ring, polynomial);
+        cmi_ring_init(&ring, &WORKLOAD_PARAMS.primes[i], WORKLOAD_LOG2_N, workload_roots);
+        cmi_plain_fold(&plain, &ring, polynomial);
         status = write_prime(i);
     }
     return status == CM_OK ? begin_bfv() : status;
@@ -146,32 +172,32 @@ static cm_status prepare_bfv(uint32_t run)
 
 static cm_status begin_ckks(void)
 {
-    const cm_secret_key key = secrets_key();
+    const cm_status status = set_up_decryptor();
     const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL,
                                        .precision = CM_FIXED_31,
                                        .number = CM_FLOAT32,
                                        .log2_tiles = WORKLOAD_LOG2_FRAME_TILES,
                                        .largest = 8};
-    return cm_ckks_decrypt_begin(&decryption, &key, &expected, arena, sizeof arena);
+    return status == CM_OK ? cm_ckks_expect(&decryptor, &expected) : status;
 }
 
 static cm_status prepare_ckks(uint32_t run)
 {
-    cm_ring ring;
-    cm_message message = {.data = arena};
+    cmi_ring ring;
+    cmi_message message = {.data = arena};
     cm_status status = secrets_draw(run);
     secrets_values(arena, run);
     cm_ckks_values values = workload_describe(arena);
     values.log2_scale = LOG2_SCALE;
     if (status == CM_OK) {
-        status = cm_encode(&WORKLOAD_PARAMS, &values, &message);
+        status = cmi_encode(&WORKLOAD_PARAMS, &values, &message);
     }
     if (status != CM_OK) {
         return status;
     }
     open_stream(CM_CKKS, 1, (uint64_t)(1023 + LOG2_SCALE) << 52);
-    cm_ring_init(&ring, &WORKLOAD_PARAMS.primes[0], WORKLOAD_LOG2_N, workload_roots);
-    cm_message_fold(&message, &ring, polynomial);
+    cmi_ring_init(&ring, &WORKLOAD_PARAMS.primes[0], WORKLOAD_LOG2_N, workload_roots);
+    cmi_message_fold(&message, &ring, polynomial);
     status = write_prime(0);
     return status == CM_OK ? begin_ckks() : status;
 }
@@ -180,21 +206,19 @@ static cm_status prepare_ckks(uint32_t run)
 
 static cm_status end(void)
 {
-    return decryption.scheme == CM_BFV ? cm_bfv_decrypt_end(&decryption) : cm_ckks_decrypt_end(&decryption);
+    return decryptor.decryption.scheme == CM_BFV ? cm_bfv_decrypt(&decryptor) : cm_ckks_decrypt(&decryptor);
 }
 
 static cm_status decrypt_frames(void)
 {
-    cm_frame_reader frames;
-    cm_frame_reader_init(&frames, &WORKLOAD_PARAMS, &decryption.receiver);
-    const cm_status status = cm_frame_reader_feed(&frames, stream, received);
+    const cm_status status = cm_decryptor_feed(&decryptor, stream, received);
     return status == CM_OK ? end() : status;
 }
 
 /* As a reader hands them on, but all of a frame at once and without a check sum. */
 static cm_status decrypt_residues(void)
 {
-    cm_receiver *const receiver = &decryption.receiver;
+    cm_receiver *const receiver = &decryptor.decryption.receiver;
     cm_status status = CM_OK;
     for (size_t at = 0; at < received && status == CM_OK; at += FRAME_BYTES) {
         cm_frame frame;
@@ -228,8 +252,8 @@ static cm_status make_secret_key(void)
 
 static cm_status emit_public_key(void)
 {
-    return cm_device_emit_public_key(&device, &WORKLOAD_PARAMS, secrets_key().ternary, WORKLOAD_KEY_ID,
-                                     WORKLOAD_XOF, arena, sizeof arena, &writer.emitter);
+    const cm_encryptor_setup setup = setup_of(WORKLOAD_XOF);
+    return cm_device_emit_public_key(&setup, &WORKLOAD_PARAMS, secrets_key().ternary, WORKLOAD_KEY_ID);
 }
 
 int main(void)

@@ -7,7 +7,7 @@
 #include "report.h"
 #include "secrets.h"
 
-static _Alignas(8) uint8_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION)];
+static _Alignas(8) uint8_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_TILES)];
 static workload_sink sink;
 static cm_frame_writer writer;
 static cm_device device;
@@ -23,19 +23,38 @@ static cm_status prepare(uint32_t run, bool framed)
     return status;
 }
 
+static cm_encryptor_setup setup_of(cm_xof_kind xof)
+{
+    return (cm_encryptor_setup){.device = &device,
+                                .emitter = &writer.emitter,
+                                .arena = arena,
+                                .arena_bytes = sizeof arena,
+                                .xof = xof,
+                                .log2_tiles = WORKLOAD_LOG2_TILES};
+}
+
+static cm_status encrypt(const cm_encryptor *encryptor)
+{
+    const cm_ckks_values values = workload_describe(arena);
+    return cm_ckks_encrypt(encryptor, &values);
+}
+
 static cm_status encrypt_symmetric(void)
 {
     const cm_secret_key key = secrets_key();
-    const cm_ckks_values values = workload_describe(arena);
-    return cm_ckks_encrypt_symmetric(&device, &key, WORKLOAD_XOF, &values, arena, sizeof arena,
-                                     &writer.emitter);
+    const cm_encryptor_setup setup = setup_of(WORKLOAD_XOF);
+    cm_encryptor encryptor;
+    const cm_status status = cm_encryptor_init_symmetric(&encryptor, &key, &setup);
+    return status == CM_OK ? encrypt(&encryptor) : status;
 }
 
 static cm_status encrypt_asymmetric(void)
 {
     const cm_public_key key = workload_public();
-    const cm_ckks_values values = workload_describe(arena);
-    return cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, &writer.emitter);
+    const cm_encryptor_setup setup = setup_of(CM_XOF_NONE);
+    cm_encryptor encryptor;
+    const cm_status status = cm_encryptor_init_asymmetric(&encryptor, &key, &setup);
+    return status == CM_OK ? encrypt(&encryptor) : status;
 }
 
 int main(void)

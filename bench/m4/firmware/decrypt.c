@@ -25,10 +25,9 @@
 
 static _Alignas(8) uint8_t arena[ARENA_BYTES];
 static _Alignas(4) uint8_t piece[WORKLOAD_PIECE_BYTES];
-static cm_decryption decryption;
-static cm_frame_reader frames;
+static cm_decryptor decryptor;
 
-static cm_status begin(const cm_secret_key *key)
+static cm_status expect(void)
 {
 #if BENCH_BFV
     const cm_bfv_expected expected = {.encoding = CM_BFV_BATCH,
@@ -36,37 +35,40 @@ static cm_status begin(const cm_secret_key *key)
                                       .sums = WORKLOAD_SUMS,
                                       .log2_tiles = WORKLOAD_LOG2_FRAME_TILES,
                                       .plain_modulus = WORKLOAD_T};
-    return cm_bfv_decrypt_begin(&decryption, key, &expected, arena, sizeof arena);
+    return cm_bfv_expect(&decryptor, &expected);
 #else
     const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL,
                                        .precision = WORKLOAD_PRECISION,
                                        .number = CM_FLOAT32,
                                        .log2_tiles = WORKLOAD_LOG2_FRAME_TILES,
                                        .largest = 1};
-    return cm_ckks_decrypt_begin(&decryption, key, &expected, arena, sizeof arena);
+    return cm_ckks_expect(&decryptor, &expected);
 #endif
 }
 
 static cm_status end(void)
 {
 #if BENCH_BFV
-    return cm_bfv_decrypt_end(&decryption);
+    return cm_bfv_decrypt(&decryptor);
 #else
-    return cm_ckks_decrypt_end(&decryption);
+    return cm_ckks_decrypt(&decryptor);
 #endif
 }
 
 static cm_status decrypt(const cm_secret_key *key)
 {
+    const cm_decryptor_setup setup = {.arena = arena, .arena_bytes = sizeof arena};
     MARK_BEGIN(0);
-    cm_status status = begin(key);
-    cm_frame_reader_init(&frames, key->params, &decryption.receiver);
+    cm_status status = cm_decryptor_init(&decryptor, key, &setup);
+    if (status == CM_OK) {
+        status = expect();
+    }
     MARK_END(0);
     for (size_t at = 0; at < STREAM_BYTES && status == CM_OK; at += sizeof piece) {
         const size_t length = STREAM_BYTES - at < sizeof piece ? STREAM_BYTES - at : sizeof piece;
         memcpy(piece, STREAM + at, length);
         MARK_BEGIN(0);
-        status = cm_frame_reader_feed(&frames, piece, length);
+        status = cm_decryptor_feed(&decryptor, piece, length);
         MARK_END(0);
     }
     if (status != CM_OK) {

@@ -8,20 +8,43 @@
 #include "report.h"
 #include "workload.h"
 
+#ifndef BENCH_ASYMMETRIC
+#define BENCH_ASYMMETRIC 0
+#endif
+
 #if BENCH_BFV && BENCH_ASYMMETRIC
-#define ARENA_BYTES CM_BFV_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_BFV_16)
+#define ARENA_BYTES CM_BFV_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_BFV_16, WORKLOAD_LOG2_TILES)
 #elif BENCH_BFV
-#define ARENA_BYTES CM_BFV_SYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_BFV_16)
+#define ARENA_BYTES CM_BFV_SYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_BFV_16, WORKLOAD_LOG2_TILES)
 #elif BENCH_ASYMMETRIC
-#define ARENA_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION)
+#define ARENA_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_TILES)
 #else
-#define ARENA_BYTES CM_CKKS_SYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION)
+#define ARENA_BYTES CM_CKKS_SYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_TILES)
 #endif
 
 static _Alignas(8) uint8_t arena[ARENA_BYTES];
 static workload_sink sink;
 static cm_frame_writer writer;
 static cm_device device;
+
+static cm_status open_encryptor(cm_encryptor *encryptor)
+{
+    const cm_encryptor_setup setup = {.device = &device,
+                                      .emitter = &writer.emitter,
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena,
+                                      .xof = BENCH_ASYMMETRIC ? CM_XOF_NONE : WORKLOAD_XOF,
+                                      .log2_tiles = WORKLOAD_LOG2_TILES};
+#if BENCH_ASYMMETRIC
+    static cm_public_key key;
+    key = workload_public();
+    return cm_encryptor_init_asymmetric(encryptor, &key, &setup);
+#else
+    static cm_secret_key key;
+    key = workload_secret();
+    return cm_encryptor_init_symmetric(encryptor, &key, &setup);
+#endif
+}
 
 #if BENCH_BFV
 
@@ -30,17 +53,10 @@ static void make_values(void)
     workload_integers(arena, 1);
 }
 
-static cm_status encrypt(cm_emitter *emitter)
+static cm_status encrypt(const cm_encryptor *encryptor)
 {
     const cm_bfv_values values = workload_describe_integers(arena);
-#if BENCH_ASYMMETRIC
-    const cm_public_key key = workload_public();
-    return cm_bfv_encrypt_asymmetric(&device, &key, &values, CM_DOMAIN_NTT, arena, sizeof arena, emitter);
-#else
-    const cm_secret_key key = workload_secret();
-    return cm_bfv_encrypt_symmetric(&device, &key, WORKLOAD_XOF, &values, CM_DOMAIN_NTT, arena, sizeof arena,
-                                    emitter);
-#endif
+    return cm_bfv_encrypt(encryptor, &values);
 }
 
 #else
@@ -50,16 +66,10 @@ static void make_values(void)
     workload_values(arena, 1);
 }
 
-static cm_status encrypt(cm_emitter *emitter)
+static cm_status encrypt(const cm_encryptor *encryptor)
 {
     const cm_ckks_values values = workload_describe(arena);
-#if BENCH_ASYMMETRIC
-    const cm_public_key key = workload_public();
-    return cm_ckks_encrypt_asymmetric(&device, &key, &values, arena, sizeof arena, emitter);
-#else
-    const cm_secret_key key = workload_secret();
-    return cm_ckks_encrypt_symmetric(&device, &key, WORKLOAD_XOF, &values, arena, sizeof arena, emitter);
-#endif
+    return cm_ckks_encrypt(encryptor, &values);
 }
 
 #endif
@@ -73,7 +83,11 @@ int main(void)
     make_values();
     cm_frame_writer_init(&writer, workload_sink_open(&sink));
     MARK_BEGIN(0);
-    const cm_status status = encrypt(&writer.emitter);
+    cm_encryptor encryptor;
+    cm_status status = open_encryptor(&encryptor);
+    if (status == CM_OK) {
+        status = encrypt(&encryptor);
+    }
     MARK_END(0);
     report("status", (uint32_t)status);
     report("emitted", sink.received);

@@ -20,9 +20,9 @@ static cm_status measure_encode(void)
 {
     workload_values(values, 1);
     const cm_ckks_values described = workload_describe(values);
-    cm_message message = {.data = message_data};
+    cmi_message message = {.data = message_data};
     MARK_BEGIN(0);
-    const cm_status status = cm_encode(&WORKLOAD_PARAMS, &described, &message);
+    const cm_status status = cmi_encode(&WORKLOAD_PARAMS, &described, &message);
     MARK_END(0);
     return status;
 }
@@ -30,32 +30,32 @@ static cm_status measure_encode(void)
 /* What a prime's roots cost is counted with the transform. */
 static void measure_ntt(void)
 {
-    cm_ring ring;
+    cmi_ring ring;
     for (uint32_t i = 0; i < WORKLOAD_N; i++) {
         polynomial[i] = i;
     }
     MARK_BEGIN(1);
-    cm_ring_init(&ring, &WORKLOAD_PARAMS.primes[0], WORKLOAD_PARAMS.log2_n, workload_roots);
-    cm_ntt_forward(polynomial, &ring);
+    cmi_ring_init(&ring, &WORKLOAD_PARAMS.primes[0], WORKLOAD_PARAMS.log2_n, workload_roots);
+    cmi_ntt_forward(polynomial, &ring);
     MARK_END(1);
 }
 
 static void measure_uniform(void)
 {
-    cm_uniform uniform;
+    cmi_uniform uniform;
     MARK_BEGIN(2);
-    cm_uniform_init(&uniform, CM_XOF_CHACHA20, seed, WORKLOAD_PARAMS.log2_n, WORKLOAD_PRIMES);
-    cm_uniform_polynomial(&uniform, &WORKLOAD_PARAMS.primes[0], 0, polynomial);
+    cmi_uniform_init(&uniform, CM_XOF_CHACHA20, seed, WORKLOAD_PARAMS.log2_n, WORKLOAD_PRIMES);
+    cmi_uniform_polynomial(&uniform, &WORKLOAD_PARAMS.primes[0], 0, polynomial);
     MARK_END(2);
 }
 
 static void measure_ternary(void)
 {
     const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
-    cm_stream stream;
+    cmi_stream stream;
     MARK_BEGIN(3);
-    cm_stream_init(&stream, seed, nonce);
-    cm_sample_ternary(&stream, packed, WORKLOAD_N);
+    cmi_stream_init(&stream, seed, nonce);
+    cmi_sample_ternary(&stream, packed, WORKLOAD_N);
     MARK_END(3);
 }
 
@@ -63,11 +63,11 @@ static void measure_cbd(void)
 {
     const uint32_t nonce[3] = {CM_LABEL_NOISE, 0, 0};
     int8_t noise[CM_SAMPLE_BLOCK];
-    cm_stream stream;
+    cmi_stream stream;
     MARK_BEGIN(4);
-    cm_stream_init(&stream, seed, nonce);
+    cmi_stream_init(&stream, seed, nonce);
     for (uint32_t i = 0; i < WORKLOAD_N; i += CM_SAMPLE_BLOCK) {
-        cm_sample_cbd(&stream, noise);
+        cmi_sample_cbd(&stream, noise);
     }
     MARK_END(4);
 }
@@ -75,10 +75,10 @@ static void measure_cbd(void)
 static void measure_chacha20(void)
 {
     const uint32_t nonce[3] = {0, 0, 0};
-    cm_stream stream;
+    cmi_stream stream;
     MARK_BEGIN(5);
-    cm_stream_init(&stream, seed, nonce);
-    cm_stream_read(&stream, output, sizeof output);
+    cmi_stream_init(&stream, seed, nonce);
+    cmi_stream_read(&stream, output, sizeof output);
     MARK_END(5);
 }
 
@@ -86,14 +86,14 @@ static void measure_chacha20(void)
 static void measure_shake256(void)
 {
     MARK_BEGIN(6);
-    cm_shake256(output, sizeof output, seed, sizeof seed);
+    cmi_shake256(output, sizeof output, seed, sizeof seed);
     MARK_END(6);
 }
 
 static void measure_blake2xb(void)
 {
     MARK_BEGIN(7);
-    cm_blake2xb(output, sizeof output, seed, sizeof seed, seed, 8);
+    cmi_blake2xb(output, sizeof output, seed, sizeof seed, seed, 8);
     MARK_END(7);
 }
 #endif

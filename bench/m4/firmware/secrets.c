@@ -9,7 +9,8 @@
 #define STREAM_OF_SECRETS 0u
 #define STREAM_OF_VALUES 1u
 
-cm_status __wrap_cm_seeds_draw(cm_device *device, cm_seeds *seeds);
+#define __wrap_cmi_seeds_draw CM_SYMBOL(__wrap_cmi_seeds_draw)
+cm_status __wrap_cmi_seeds_draw(cm_device *device, cmi_seeds *seeds);
 
 /* What one run keeps secret. */
 typedef struct secrets {
@@ -24,10 +25,10 @@ static uint8_t ternary[CM_TERNARY_BYTES(WORKLOAD_N)];
 static uint32_t transformed[WORKLOAD_PRIMES][WORKLOAD_N];
 #endif
 
-cm_status __wrap_cm_seeds_draw(cm_device *unused, cm_seeds *seeds)
+cm_status __wrap_cmi_seeds_draw(cm_device *unused, cmi_seeds *seeds)
 {
     (void)unused;
-    cm_seeds_derive(current.device, current.randomness, 0, seeds);
+    cmi_seeds_derive(current.device, current.randomness, 0, seeds);
     memset(seeds->public_seed, 0x5A, sizeof seeds->public_seed);
     return CM_OK;
 }
@@ -36,9 +37,9 @@ static void draw(uint8_t *out, size_t length, uint32_t run, uint32_t purpose)
 {
     static const uint8_t test_key[32] = {1};
     const uint32_t nonce[3] = {run, purpose, 0};
-    cm_stream stream;
-    cm_stream_init(&stream, test_key, nonce);
-    cm_stream_read(&stream, out, length);
+    cmi_stream stream;
+    cmi_stream_init(&stream, test_key, nonce);
+    cmi_stream_read(&stream, out, length);
 }
 
 cm_status secrets_draw(uint32_t run)

@@ -1,6 +1,6 @@
 /*
  * What runs that differ in every secret and in nothing public are made of. The public seed steers the uniform sampler's
- * rejections, in public, so it has to stay the same while the noise changes. The linker wraps cm_seeds_draw (--wrap) for that:
+ * rejections, in public, so it has to stay the same while the noise changes. The linker wraps cmi_seeds_draw (--wrap) for that:
  * the derivation still takes place, from secrets of its own for each run, and then the public seed is set.
  */
 #ifndef SECRETS_H

@@ -26,6 +26,10 @@
 #else
 #error "WORKLOAD_LOG2_N is 12, 13 or 14: the bench has keys for no other degree."
 #endif
+/* The encryptor's. */
+#ifndef WORKLOAD_LOG2_TILES
+#define WORKLOAD_LOG2_TILES CM_LOG2_TILES
+#endif
 #ifndef WORKLOAD_XOF
 #define WORKLOAD_XOF CM_XOF_CHACHA20
 #endif

@@ -3,11 +3,11 @@
  * decrypts, applies what is not linear, and sends the values back encrypted anew, as often as agreed.
  *
  *     ... the first values lie at the arena's start ...
- *     status = cm_aided_begin(&aided, &device, &key, &plan, arena, sizeof arena);
- *     status = cm_aided_send(&aided, count, &writer.emitter);
+ *     status = cm_aided_begin(&aided, &key, &plan, &setup);
+ *     status = cm_aided_send(&aided, count);
  *     for (every round but the last) {
  *         ... status = cm_aided_feed(&aided, bytes, length); ...
- *         status = cm_aided_answer(&aided, step, context, &writer.emitter);
+ *         status = cm_aided_answer(&aided, step, context);
  *     }
  *     ... status = cm_aided_feed(&aided, bytes, length); ...
  *     status = cm_aided_finish(&aided); // the last result lies at the arena's start
@@ -29,7 +29,7 @@
 
 #include "ciphermote/bfv.h"
 #include "ciphermote/ckks.h"
-#include "ciphermote/decrypt.h"
+#include "ciphermote/decryptor.h"
 #include "ciphermote/device.h"
 #include "ciphermote/emitter.h"
 #include "ciphermote/frame.h"
@@ -49,7 +49,6 @@ CM_REFUSE_PACKING(aided);
 typedef struct cm_aided_plan {
     cm_scheme scheme; /* CM_BFV or CM_CKKS */
     uint8_t rounds;   /* results that the server may return: 1 .. 255 */
-    cm_xof_kind xof;
     cm_bfv_expected bfv;    /* BFV */
     cm_ckks_expected ckks;  /* CKKS */
     cm_precision precision; /* CKKS: of encryption; ckks.precision is of decryption */
@@ -59,13 +58,9 @@ typedef struct cm_aided_plan {
 /* Treat as opaque but round: the results taken so far. */
 typedef struct cm_aided {
     cm_receiver receiver; /* between the reader and the decryption: lets no other round's result pass */
-    cm_decryption decryption;
-    cm_frame_reader reader;
+    cm_decryptor decryptor;
+    cm_encryptor encryptor;
     cm_aided_plan plan;
-    cm_secret_key key;
-    cm_device *device;
-    void *arena;
-    size_t arena_bytes;
     uint64_t first;   /* counter of the session's first ciphertext */
     uint64_t awaited; /* of the one whose answer is due */
     uint8_t round;
@@ -75,9 +70,10 @@ typedef struct cm_aided {
 #define CM_AIDED_LARGER(a, b) ((a) > (b) ? (a) : (b))
 /* Bytes of the arena, for encryption and decryption in turn; width is the cm_bfv_width that the number takes. */
 #define CM_AIDED_BFV_ARENA_BYTES(n, width, sums, log2_tiles) \
-    CM_AIDED_LARGER(CM_BFV_SYMMETRIC_ARENA_BYTES(n, width), CM_BFV_DECRYPT_ARENA_BYTES(n, sums, log2_tiles))
+    CM_AIDED_LARGER(CM_BFV_SYMMETRIC_ARENA_BYTES(n, width, log2_tiles), \
+                    CM_BFV_DECRYPT_ARENA_BYTES(n, sums, log2_tiles))
 #define CM_AIDED_CKKS_ARENA_BYTES(n, slots, encrypt_precision, decrypt_precision, log2_tiles) \
-    CM_AIDED_LARGER(CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, encrypt_precision), \
+    CM_AIDED_LARGER(CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, encrypt_precision, log2_tiles), \
                     CM_CKKS_DECRYPT_ARENA_BYTES(n, slots, decrypt_precision, log2_tiles))
 
 /*
@@ -87,17 +83,18 @@ typedef struct cm_aided {
 typedef cm_status (*cm_aided_step)(void *context, unsigned round, void *values, uint32_t count);
 
 /*
- * Open a session. The arena is lent until it is over; nothing of it is touched. CM_ERR_ARGUMENT, and the errors of
- * beginning a decryption, so that a plan whose results could not be taken ends before anything is sent.
+ * Open a session. setup is as an encryptor's; its arena is lent until the session is over, and nothing of it is touched.
+ * CM_ERR_ARGUMENT, and the errors of expecting a ciphertext, so that a plan whose results could not be taken ends before
+ * anything is sent.
  */
-CM_MUST_CHECK cm_status cm_aided_begin(cm_aided *aided, cm_device *device, const cm_secret_key *key,
-                                       const cm_aided_plan *plan, void *arena, size_t arena_bytes);
+CM_MUST_CHECK cm_status cm_aided_begin(cm_aided *aided, const cm_secret_key *key, const cm_aided_plan *plan,
+                                       const cm_encryptor_setup *setup);
 
 /*
  * Encrypt the first count values, at the arena's start, and await the first result. Errors are those of encryption;
  * CM_ERR_ARGUMENT if the session is not at its start.
  */
-CM_MUST_CHECK cm_status cm_aided_send(cm_aided *aided, uint32_t count, cm_emitter *emitter);
+CM_MUST_CHECK cm_status cm_aided_send(cm_aided *aided, uint32_t count);
 
 /*
  * Take the next bytes of a result's frames, in pieces of any size. CM_ERR_FRAME_ORDER also for a result of an earlier round,
@@ -110,8 +107,7 @@ CM_MUST_CHECK cm_status cm_aided_feed(cm_aided *aided, const uint8_t *bytes, siz
  * After a result's last frame, in every round but the last (CM_ERR_ARGUMENT there): decrypt, step, encrypt all values
  * anew. Errors are those of decryption, of the step and of encryption.
  */
-CM_MUST_CHECK cm_status cm_aided_answer(cm_aided *aided, cm_aided_step step, void *context,
-                                        cm_emitter *emitter);
+CM_MUST_CHECK cm_status cm_aided_answer(cm_aided *aided, cm_aided_step step, void *context);
 
 /*
  * After the last round's last frame (CM_ERR_ARGUMENT before that round): decrypt. The values lie at the arena's start, for

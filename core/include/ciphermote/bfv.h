@@ -12,10 +12,7 @@
 #include <stdint.h>
 
 #include "ciphermote/config.h"
-#include "ciphermote/device.h"
-#include "ciphermote/emitter.h"
-#include "ciphermote/encryption.h"
-#include "ciphermote/keys.h"
+#include "ciphermote/encryptor.h"
 #include "ciphermote/params.h"
 #include "ciphermote/status.h"
 
@@ -37,9 +34,9 @@ typedef enum cm_bfv_width {
 
 /*
  * What a ciphertext's residues are. NTT form: SEAL adds it as it is, and transform_from_ntt readies it for all else.
- * Coefficient form is SEAL's own for BFV; it takes an inverse transform more and whole polynomials (CM_CONFIG_LOG2_TILES 0).
+ * Coefficient form is SEAL's own for BFV; it takes an inverse transform more, and an encryptor of whole polynomials.
  */
-typedef enum cm_domain { CM_DOMAIN_COEFFICIENTS = 1, CM_DOMAIN_NTT = 2 } cm_domain;
+typedef enum cm_domain { CM_DOMAIN_NTT = 0, CM_DOMAIN_COEFFICIENTS = 1 } cm_domain;
 
 /*
  * The values to encode, of which batching has two rows of n/2, as SEAL's BatchEncoder. Values from count on are zero. Signed
@@ -53,6 +50,7 @@ typedef struct cm_bfv_values {
     cm_bfv_encoding encoding;
     cm_bfv_width width;
     uint32_t plain_modulus; /* t: from 2 to below the smallest data prime */
+    cm_domain domain;       /* of the ciphertext; NTT form if it is left out */
 } cm_bfv_values;
 
 /*
@@ -73,41 +71,34 @@ typedef struct cm_bfv_reader {
  * the public key, which leaves room for six standard deviations.
  */
 
-/* Bytes of the arena; n is the ring degree, width a cm_bfv_width: integer constant expressions. */
+/* Bytes of an encryptor's arena; n is the ring degree, width a cm_bfv_width: integer constant expressions. */
 #define CM_BFV_MESSAGE_BYTES(n, width) ((size_t)(n) * ((width) == CM_BFV_16 ? 2u : 4u))
-#define CM_BFV_SYMMETRIC_ARENA_BYTES(n, width) (CM_BFV_MESSAGE_BYTES(n, width) + CM_SYMMETRIC_WORK_BYTES(n))
-#define CM_BFV_ASYMMETRIC_ARENA_BYTES(n, width) (CM_BFV_MESSAGE_BYTES(n, width) + CM_ASYMMETRIC_WORK_BYTES(n))
-/* Under the secret key into coefficient form. */
+#define CM_BFV_SYMMETRIC_ARENA_BYTES(n, width, log2_tiles) \
+    (CM_BFV_MESSAGE_BYTES(n, width) + CM_SYMMETRIC_WORK_BYTES(n, log2_tiles))
+#define CM_BFV_ASYMMETRIC_ARENA_BYTES(n, width, log2_tiles) \
+    (CM_BFV_MESSAGE_BYTES(n, width) + CM_ASYMMETRIC_WORK_BYTES(n, log2_tiles))
+/* Under the secret key into coefficient form, in whole polynomials. */
 #define CM_BFV_COEFFICIENT_ARENA_BYTES(n, width) \
-    (CM_BFV_SYMMETRIC_ARENA_BYTES(n, width) + (CM_CONFIG_TRANSFORMED_SECRET ? CM_TILE_BYTES(n) : 0u))
+    (CM_BFV_SYMMETRIC_ARENA_BYTES(n, width, 0) + (CM_CONFIG_TRANSFORMED_SECRET ? CM_TILE_BYTES(n, 0) : 0u))
+/* Under the secret key, values that are read: no message lies there. */
+#define CM_BFV_READ_ARENA_BYTES(n, log2_tiles) CM_SYMMETRIC_WORK_BYTES(n, log2_tiles)
 
 /*
- * Encrypt under the secret key: c0 = round(q m / t) + e - a s, c1 = a, and a is the expansion of a public seed by xof, taken
- * in the ciphertext's domain.
- * Errors: CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS, CM_ERR_VALUE_RANGE,
- * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_UNSUPPORTED, CM_ERR_SINK. All but the last come before the first byte is
- * emitted. The arena is wiped in every case but CM_ERR_ARENA, the values with it if they lie there.
+ * Encrypt integers: m is round(q m / t) in a ciphertext. Under the secret key, the seed's expansion is in the ciphertext's domain.
+ * Errors: CM_ERR_ARGUMENT (also a public key that has no polynomial to give, which may come to light midway), CM_ERR_ARENA if there is
+ * no room for the message, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS, CM_ERR_VALUE_RANGE, CM_ERR_RANDOM, CM_ERR_COUNTER,
+ * CM_ERR_UNSUPPORTED (coefficient form from tiles), CM_ERR_SINK and whatever else the emitter returns. All but these two come
+ * before the first byte is emitted. The arena is wiped in every case, the values with it if they lie there.
  */
-CM_MUST_CHECK cm_status cm_bfv_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                                                 const cm_bfv_values *values, cm_domain domain, void *arena,
-                                                 size_t arena_bytes, cm_emitter *emitter);
+CM_MUST_CHECK cm_status cm_bfv_encrypt(const cm_encryptor *encryptor, const cm_bfv_values *values);
 
 /*
- * The same for coefficients that are read, into NTT form: no message lies in the arena. Values are read once for each tile,
- * and once before to be checked; CM_ERR_VALUE_RANGE if one is not below t.
+ * The same for coefficients that are read, under the secret key and into NTT form, without an encryptor: for devices that
+ * have no RAM for values. Values are read once for each tile, and once before to be checked; CM_ERR_VALUE_RANGE if one is
+ * not below t. Errors are also those of cm_encryptor_init_symmetric, and leave the arena alone.
  */
-#define CM_BFV_READ_ARENA_BYTES(n) CM_SYMMETRIC_WORK_BYTES(n)
-CM_MUST_CHECK cm_status cm_bfv_encrypt_symmetric_read(cm_device *device, const cm_secret_key *key,
-                                                      cm_xof_kind xof, const cm_bfv_reader *reader,
-                                                      void *arena, size_t arena_bytes, cm_emitter *emitter);
-
-/*
- * Encrypt under the public key: c0 = u pk0 + e0 + round(q m / t), c1 = u pk1 + e1. Errors as above; CM_ERR_ARGUMENT also
- * if the key has no polynomial to give, which may happen midway.
- */
-CM_MUST_CHECK cm_status cm_bfv_encrypt_asymmetric(cm_device *device, const cm_public_key *key,
-                                                  const cm_bfv_values *values, cm_domain domain, void *arena,
-                                                  size_t arena_bytes, cm_emitter *emitter);
+CM_MUST_CHECK cm_status cm_bfv_encrypt_read(const cm_secret_key *key, const cm_encryptor_setup *setup,
+                                            const cm_bfv_reader *reader);
 
 #ifdef __cplusplus
 }

@@ -13,10 +13,7 @@
 #include <stdint.h>
 
 #include "ciphermote/config.h"
-#include "ciphermote/device.h"
-#include "ciphermote/emitter.h"
-#include "ciphermote/encryption.h"
-#include "ciphermote/keys.h"
+#include "ciphermote/encryptor.h"
 #include "ciphermote/params.h"
 #include "ciphermote/status.h"
 
@@ -52,31 +49,21 @@ typedef struct cm_ckks_values {
 
 /* The largest |value * scale| is further limited by the modulus: it must be below 2^(log2_q_data - 2). */
 
-/* Bytes of the arena; n is the ring degree, slots a cm_slots, precision a cm_precision: integer constant expressions. */
+/* Bytes of an encryptor's arena; n is the ring degree, slots a cm_slots, precision a cm_precision: integer constant expressions. */
 #define CM_CKKS_MESSAGE_BYTES(n, slots, precision) \
     ((size_t)(n) / 2u * ((slots) == CM_SLOTS_COMPLEX ? 2u : 1u) * ((precision) == CM_FIXED_31 ? 4u : 8u))
-#define CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, precision) \
-    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_SYMMETRIC_WORK_BYTES(n))
-#define CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, slots, precision) \
-    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_ASYMMETRIC_WORK_BYTES(n))
+#define CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, precision, log2_tiles) \
+    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_SYMMETRIC_WORK_BYTES(n, log2_tiles))
+#define CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, slots, precision, log2_tiles) \
+    (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_ASYMMETRIC_WORK_BYTES(n, log2_tiles))
 
 /*
- * Encrypt under the secret key: c0 = m + e - a s, c1 = a, and a is the expansion of a public seed by xof.
- * Errors: CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_SCALE, CM_ERR_TOO_MANY, CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE,
- * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_UNSUPPORTED, CM_ERR_SINK. All but the last come before the first byte is
- * emitted. The arena is wiped in every case but CM_ERR_ARENA, the values with it if they lie there.
+ * Encrypt a vector. Errors: CM_ERR_ARGUMENT (also a public key that has no polynomial to give, which may come to light midway),
+ * CM_ERR_ARENA if there is no room for the message, CM_ERR_SCALE, CM_ERR_TOO_MANY, CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE,
+ * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_UNSUPPORTED, CM_ERR_SINK and whatever else the emitter returns. All but these two
+ * come before the first byte is emitted. The arena is wiped in every case, the values with it if they lie there.
  */
-CM_MUST_CHECK cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key,
-                                                  cm_xof_kind xof, const cm_ckks_values *values, void *arena,
-                                                  size_t arena_bytes, cm_emitter *emitter);
-
-/*
- * Encrypt under the public key: c0 = u pk0 + e0 + m, c1 = u pk1 + e1. Errors as above; CM_ERR_ARGUMENT also if the
- * key has no polynomial to give, which may happen midway.
- */
-CM_MUST_CHECK cm_status cm_ckks_encrypt_asymmetric(cm_device *device, const cm_public_key *key,
-                                                   const cm_ckks_values *values, void *arena,
-                                                   size_t arena_bytes, cm_emitter *emitter);
+CM_MUST_CHECK cm_status cm_ckks_encrypt(const cm_encryptor *encryptor, const cm_ckks_values *values);
 
 #ifdef __cplusplus
 }

@@ -54,25 +54,34 @@
     "CM_CONFIG_PRESET must be CM_CONFIG_PRESET_NONE, CM_CONFIG_PRESET_TINY, CM_CONFIG_PRESET_BALANCED or CM_CONFIG_PRESET_FAST."
 #endif
 #if CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY
-#define CM_CONFIG_PRESET_LOG2_TILES 3
+#define CM_LOG2_TILES 3
 #define CM_CONFIG_PRESET_STORE_NOISE 0
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
 #elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_BALANCED
-#define CM_CONFIG_PRESET_LOG2_TILES 2
+#define CM_LOG2_TILES 2
 #define CM_CONFIG_PRESET_STORE_NOISE 1
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_WORD
 #elif CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST
-#define CM_CONFIG_PRESET_LOG2_TILES 1
+#define CM_LOG2_TILES 1
 #define CM_CONFIG_PRESET_STORE_NOISE 1
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 1
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_WORD
 #else
-#define CM_CONFIG_PRESET_LOG2_TILES 0
+#define CM_LOG2_TILES 0
 #define CM_CONFIG_PRESET_STORE_NOISE 0
 #define CM_CONFIG_PRESET_TRANSFORMED_SECRET 0
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
+#endif
+/*
+ * CM_LOG2_TILES is the preset's choice of tiles, n / 2^CM_LOG2_TILES coefficients each (cm_encryptor_setup.log2_tiles).
+ * Two of 4-byte words are held; smaller ones cost time, for the secret, the message and the noise are folded
+ * anew for each.
+ */
+#ifdef __AVR__
+#undef CM_LOG2_TILES
+#define CM_LOG2_TILES 3 /* whatever the preset: a board of 2 KB has room for no other code, nor memory */
 #endif
 /* Whether the slots' order is a const table (2^CM_CONFIG_MAX_LOG2_N bytes, for that n and all smaller ones) or computed. */
 #define CM_SLOT_ORDER_TABLE (CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST)
@@ -161,7 +170,7 @@
  * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they return. Default: 640, 4096
  *                      where pointers have 64 bits, 224 on AVR: what such a call itself may have used, so no stack is lost to it.
  *                      Tests show that nothing is left with 64-bit pointers alone; smaller depths are where secrets were
- *                      found to lie with small tiles (CM_CONFIG_LOG2_TILES 3), and with larger ones calls go deeper.
+ *                      found to lie with small tiles (8 of them), and with larger ones calls go deeper.
  */
 #ifndef CM_CONFIG_WIPE_STACK_BYTES
 #if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4
@@ -183,18 +192,6 @@
 #endif
 #if CM_CONFIG_COUNTER_RESERVE < 1 || CM_CONFIG_COUNTER_RESERVE > 65536
 #error "CM_CONFIG_COUNTER_RESERVE must be between 1 and 65536."
-#endif
-
-/*
- * CM_CONFIG_LOG2_TILES        An encryption works on a tile of n / 2^CM_CONFIG_LOG2_TILES coefficients at a time: 0 to 4. Two tiles
- *                      of 4-byte words are held; smaller ones cost time, for the secret, the message and the
- *                      noise are folded anew for each. Frames carry one tile each. Default: the preset's, else 0 (whole).
- */
-#ifndef CM_CONFIG_LOG2_TILES
-#define CM_CONFIG_LOG2_TILES CM_CONFIG_PRESET_LOG2_TILES
-#endif
-#if CM_CONFIG_LOG2_TILES < 0 || CM_CONFIG_LOG2_TILES > 4
-#error "CM_CONFIG_LOG2_TILES must be between 0 (whole polynomials) and 4 (sixteenths)."
 #endif
 
 /*
@@ -233,8 +230,8 @@
 /*
  * CM_CONFIG_ACCELERATOR       1: whole rings are transformed and multiplied by the hardware of rtl/
  *                      (accelerator.h); the application provides cm_accelerator_for. An asymmetric encryption
- *                      hands its two products over as one call, and takes 4n bytes more. Assembly for the
- *                      ring (CM_CONFIG_ASM) is not used then. Default: 0.
+ *                      hands its two products over as one call, and takes 4n bytes more. What it
+ *                      declines is left to assembly (CM_CONFIG_ASM) and portable C. Default: 0.
  */
 #ifndef CM_CONFIG_ACCELERATOR
 #define CM_CONFIG_ACCELERATOR 0
@@ -242,13 +239,9 @@
 #if !CM_SWITCH(CM_CONFIG_ACCELERATOR)
 #error "CM_CONFIG_ACCELERATOR must be 0 or 1."
 #endif
-#if CM_CONFIG_ACCELERATOR && CM_CONFIG_LOG2_TILES
-#error "CM_CONFIG_ACCELERATOR works on whole polynomials: set CM_CONFIG_LOG2_TILES to 0."
-#endif
-
 /*
  * CM_CONFIG_ASM               1: use hand-written assembly where the library has some for the target; the build must then
- *                      also compile core/src/<room>/arch/<target>/<file>.S. Results are the same, bit for bit. Targets:
+ *                      also compile core/src/arch/<target>/<file>.S. Results are the same, bit for bit. Targets:
  *                      ARMv7E-M and ARMv8-M with DSP (Cortex-M4, M7, M33); AVR with a multiplier (ATmega).
  *                      Default: 0 (portable C alone).
  */

@@ -39,12 +39,12 @@ size_t cm_public_seed_bytes(cm_xof_kind xof);
 /* What every frame of a ciphertext says about it. */
 typedef struct cm_ciphertext_info {
     const cm_params *params;
-    cm_scheme scheme;
+    cm_scheme scheme : 8;
     bool ntt_form;
     uint8_t components; /* 2 for a fresh ciphertext */
     uint8_t primes; /* how many residues each coefficient has: data_primes for a fresh ciphertext, key_primes for a key */
     uint8_t log2_tiles; /* residues come in 2^log2_tiles pieces of n >> log2_tiles */
-    cm_xof_kind xof;    /* CM_XOF_NONE, or what expands the seed in place of component 1 */
+    cm_xof_kind xof : 8; /* CM_XOF_NONE, or what expands the seed in place of component 1 */
     uint64_t key_id;
     uint64_t counter;
     uint64_t scale_or_t; /* CKKS: the scale as IEEE 754 binary64 bits; BFV: the plaintext modulus; key: 0 */

@@ -8,10 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ciphermote/device.h"
-#include "ciphermote/emitter.h"
-#include "ciphermote/encryption.h"
-#include "ciphermote/keys.h"
+#include "ciphermote/encryptor.h"
 #include "ciphermote/status.h"
 
 #ifdef __cplusplus
@@ -27,18 +24,17 @@ CM_MUST_CHECK cm_status cm_device_make_secret_key(cm_device *device, const cm_pa
                                                   uint8_t *ternary, uint64_t *key_id);
 
 /* Bytes of the arena; n is the ring degree: an integer constant expression. */
-#define CM_PUBLIC_KEY_ARENA_BYTES(n) (CM_WORKSPACE_BYTES + CM_TILE_BYTES(n))
+#define CM_PUBLIC_KEY_ARENA_BYTES(n, log2_tiles) (CM_WORKSPACE_BYTES + CM_TILE_BYTES(n, log2_tiles))
 
 /*
  * A public key for a secret one: p0 = e - a s, p1 = a at all primes of the set, the special one too, in NTT form; a is the
- * expansion of a public seed by xof. Each call makes another, as good. It goes to the emitter as a ciphertext would, with
- * CM_PUBLIC_KEY for its scheme; frames alone can say so. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_UNSUPPORTED,
+ * expansion of a public seed by setup->xof. Each call makes another, as good. It goes to the setup's emitter as a ciphertext would,
+ * with CM_PUBLIC_KEY for its scheme; frames alone can say so. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_UNSUPPORTED,
  * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_SINK. The arena is wiped once the call has begun to work in it; ternary may not
  * lie there (CM_ERR_ARENA).
  */
-CM_MUST_CHECK cm_status cm_device_emit_public_key(cm_device *device, const cm_params *params,
-                                                  const uint8_t *ternary, uint64_t key_id, cm_xof_kind xof,
-                                                  void *arena, size_t arena_bytes, cm_emitter *emitter);
+CM_MUST_CHECK cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_params *params,
+                                                  const uint8_t *ternary, uint64_t key_id);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /*
- * The receiver: how residue polynomials reach a decryption (decrypt.h), the counterpart of an emitter. frame.h has what
+ * The receiver: how residue polynomials reach a decryption (decryptor.h), the counterpart of an emitter. frame.h has what
  * hands them on.
  *
  * A sender calls begin for a polynomial (or a tile of one), residues until all of them are there, then end, once it

@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline uint32_t cm_load32(const uint8_t bytes[4])
+static inline uint32_t cmi_load32(const uint8_t bytes[4])
 {
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-static inline void cm_store32(uint8_t bytes[4], uint32_t word)
+static inline void cmi_store32(uint8_t bytes[4], uint32_t word)
 {
     bytes[0] = (uint8_t)word;
     bytes[1] = (uint8_t)(word >> 8);
@@ -18,22 +18,22 @@ static inline void cm_store32(uint8_t bytes[4], uint32_t word)
     bytes[3] = (uint8_t)(word >> 24);
 }
 
-static inline uint64_t cm_load64(const uint8_t bytes[8])
+static inline uint64_t cmi_load64(const uint8_t bytes[8])
 {
-    return cm_load32(bytes) | (uint64_t)cm_load32(bytes + 4) << 32;
+    return cmi_load32(bytes) | (uint64_t)cmi_load32(bytes + 4) << 32;
 }
 
-static inline void cm_store64(uint8_t bytes[8], uint64_t word)
+static inline void cmi_store64(uint8_t bytes[8], uint64_t word)
 {
-    cm_store32(bytes, (uint32_t)word);
-    cm_store32(bytes + 4, (uint32_t)(word >> 32));
+    cmi_store32(bytes, (uint32_t)word);
+    cmi_store32(bytes + 4, (uint32_t)(word >> 32));
 }
 
 /* The first count bytes of it, at most eight. */
-static inline void cm_store64_first(uint8_t *bytes, uint64_t word, size_t count)
+static inline void cmi_store64_first(uint8_t *bytes, uint64_t word, size_t count)
 {
     if (count >= 8u) {
-        cm_store64(bytes, word);
+        cmi_store64(bytes, word);
         return;
     }
     for (size_t i = 0; i < count; i++) {

@@ -12,7 +12,7 @@
 #include <valgrind/memcheck.h>
 #endif
 
-static inline void cm_declassify(const void *memory, size_t bytes)
+static inline void cmi_declassify(const void *memory, size_t bytes)
 {
 #ifdef CM_TEST_CONSTANT_TIME
     (void)VALGRIND_MAKE_MEM_DEFINED(memory, bytes);
@@ -21,9 +21,9 @@ static inline void cm_declassify(const void *memory, size_t bytes)
     (void)bytes;
 }
 
-static inline bool cm_declassified(bool known)
+static inline bool cmi_declassified(bool known)
 {
-    cm_declassify(&known, sizeof known);
+    cmi_declassify(&known, sizeof known);
     return known;
 }
 

@@ -8,7 +8,7 @@
  * All ones if x is negative. The compiler must not know that it is that or zero: clang 14 takes what follows from such
  * a mask for a choice, and branches.
  */
-static inline int32_t cm_mask_of_sign(int32_t x)
+static inline int32_t cmi_mask_of_sign(int32_t x)
 {
 #if defined(__GNUC__)
     int32_t mask = x >> 31;
@@ -20,9 +20,9 @@ static inline int32_t cm_mask_of_sign(int32_t x)
 }
 
 /* All ones if x is zero. */
-static inline uint32_t cm_mask_of_zero(uint32_t x)
+static inline uint32_t cmi_mask_of_zero(uint32_t x)
 {
-    return (uint32_t)cm_mask_of_sign((int32_t)(~x & (x - 1u)));
+    return (uint32_t)cmi_mask_of_sign((int32_t)(~x & (x - 1u)));
 }
 
 #endif

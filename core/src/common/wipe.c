@@ -6,7 +6,7 @@
 #include "ciphermote/config.h"
 #include "common/compiler.h"
 
-void cm_wipe(void *memory, size_t bytes)
+void cmi_wipe(void *memory, size_t bytes)
 {
 #if defined(__GNUC__)
     memset(memory, 0, bytes);
@@ -21,8 +21,8 @@ void cm_wipe(void *memory, size_t bytes)
 }
 
 /* Out of line, so that its buffer lies where the callees' frames lay. */
-CM_NOINLINE void cm_wipe_stack(void)
+CM_NOINLINE void cmi_wipe_stack(void)
 {
     unsigned char below[CM_CONFIG_WIPE_STACK_BYTES];
-    cm_wipe(below, sizeof below);
+    cmi_wipe(below, sizeof below);
 }

@@ -4,12 +4,18 @@
 
 #include <stddef.h>
 
-void cm_wipe(void *memory, size_t bytes);
+#include "common/names.h"
+
+CMI_HIDDEN_BEGIN
+
+void cmi_wipe(void *memory, size_t bytes);
 
 /*
  * Overwrite the stack below the caller, where the functions it called kept key streams and spilled keys. As deep as they
  * went (CM_CONFIG_WIPE_STACK_BYTES), so that it takes no stack that was not taken before.
  */
-void cm_wipe_stack(void);
+void cmi_wipe_stack(void);
+
+CMI_HIDDEN_END
 
 #endif

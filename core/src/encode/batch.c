@@ -4,41 +4,21 @@
  */
 #include <stddef.h>
 
+#include "arch/backends.h"
 #include "encode/plain.h"
 
 /*
  * The inverse transform in 16 bits, two levels of Gentleman-Sande butterflies at a time, the blocks backwards as in
- * cm_ntt_inverse. Numbers are signed: a product is reduced to within q/2 + 2 of 0, for its factors are below 2^19 and q, and
+ * cmi_ntt_inverse. Numbers are signed: a product is reduced to within q/2 + 2 of 0, for its factors are below 2^19 and q, and
  * so is a sum, as a product by one.
  */
 static inline int32_t product(int32_t a, int32_t b, const cm_prime *prime)
 {
-    return cm_montgomery_reduce_signed(cm_product_signed(a, b), prime);
+    return cmi_montgomery_reduce_signed(cmi_product_signed(a, b), prime);
 }
-
-/* What the butterflies of a pair of levels multiply by. arch/armv7em/batch16.S knows the order. */
-typedef struct factors {
-    int32_t inner[2]; /* the two blocks of the lower pair, of which the second stands first in memory */
-    int32_t outer;
-    int32_t sum;
-    uint32_t neg_q_inv;
-    uint32_t q;
-} factors;
-
-#if CM_ARMV7EM
-
-void cm_two_levels_16_armv7em(int16_t *at, const int16_t *end, size_t step, const factors *by);
-
-static void two_levels(int16_t *at, size_t half, const factors *by, const cm_prime *prime)
-{
-    (void)prime;
-    cm_two_levels_16_armv7em(at, at + half, half * sizeof *at, by);
-}
-
-#else
 
 /* Four numbers, half apart from each other. */
-static inline void butterflies(int16_t *at, size_t half, const factors *by, const cm_prime *prime)
+static inline void butterflies(int16_t *at, size_t half, const cmi_batch_factors *by, const cm_prime *prime)
 {
     const int32_t a = at[0];
     const int32_t b = at[half];
@@ -54,20 +34,21 @@ static inline void butterflies(int16_t *at, size_t half, const factors *by, cons
     at[3u * half] = (int16_t)product(high_turned - low_turned, by->outer, prime);
 }
 
-static void two_levels(int16_t *at, size_t half, const factors *by, const cm_prime *prime)
+static void two_levels(int16_t *at, size_t half, const cmi_batch_factors *by, const cm_prime *prime)
 {
+    if (CM_ARCH_TRY(batch_levels, at, half, by)) {
+        return;
+    }
     for (size_t j = 0; j < half; j++) {
         butterflies(at + j, half, by, prime);
     }
 }
 
-#endif
-
 /*
  * Levels level and level - 1, all times factor (Montgomery form). The twiddle of block i of a level is the square of that of
  * block 2i one level on.
  */
-static void transform_two_levels(int16_t *a, const cm_ring *ring, unsigned level, uint32_t factor)
+static void transform_two_levels(int16_t *a, const cmi_ring *ring, unsigned level, uint32_t factor)
 {
     const cm_prime prime = *ring->prime; /* a copy, which a cannot alias */
     const uint32_t blocks = (uint32_t)1 << (level - 1u);
@@ -75,23 +56,23 @@ static void transform_two_levels(int16_t *a, const cm_ring *ring, unsigned level
     uint32_t inner = ring->first[level];
     int16_t *at = a + 4u * half * blocks;
     for (uint32_t i = 0; i < blocks; i++) {
-        const uint32_t next = cm_montgomery_residue(inner, ring->step[0], &prime);
-        const uint32_t square = cm_montgomery_residue(inner, inner, &prime);
-        const uint32_t outer = level == 1u ? cm_montgomery_residue(square, factor, &prime) : square;
-        const factors by = {
+        const uint32_t next = cmi_montgomery_residue(inner, ring->step[0], &prime);
+        const uint32_t square = cmi_montgomery_residue(inner, inner, &prime);
+        const uint32_t outer = level == 1u ? cmi_montgomery_residue(square, factor, &prime) : square;
+        const cmi_batch_factors by = {
             {(int32_t)inner, (int32_t)next}, (int32_t)outer, (int32_t)factor, prime.neg_q_inv, prime.q};
         at -= 4u * half;
         two_levels(at, half, &by, &prime);
-        inner = cm_montgomery_residue(next, ring->step[cm_trailing_ones(i) + 1u], &prime);
+        inner = cmi_montgomery_residue(next, ring->step[cmi_trailing_ones(i) + 1u], &prime);
     }
 }
 
 /* Level 0 alone, times factor. */
-static void transform_last_level(int16_t *a, const cm_ring *ring, uint32_t factor)
+static void transform_last_level(int16_t *a, const cmi_ring *ring, uint32_t factor)
 {
     const cm_prime prime = *ring->prime;
     const size_t half = (size_t)1 << (ring->log2_n - 1u);
-    const int32_t outer = (int32_t)cm_montgomery_residue(ring->first[0], factor, &prime);
+    const int32_t outer = (int32_t)cmi_montgomery_residue(ring->first[0], factor, &prime);
     for (size_t j = 0; j < half; j++) {
         const int32_t x = a[j];
         const int32_t y = a[half + j];
@@ -100,10 +81,10 @@ static void transform_last_level(int16_t *a, const cm_ring *ring, uint32_t facto
     }
 }
 
-static void transform_16(int16_t *a, const cm_ring *ring)
+static void transform_16(int16_t *a, const cmi_ring *ring)
 {
     const cm_prime *prime = ring->prime;
-    const uint32_t n_inv = cm_montgomery_residue(prime->n_inv, prime->r2, prime);
+    const uint32_t n_inv = cmi_montgomery_residue(prime->n_inv, prime->r2, prime);
     unsigned level = ring->log2_n - 1u;
     for (; level > 1u; level -= 2u) {
         transform_two_levels(a, ring, level, prime->r1);
@@ -115,12 +96,12 @@ static void transform_16(int16_t *a, const cm_ring *ring)
     }
 }
 
-void cm_batch(void *data, cm_bfv_width width, const cm_ring *ring)
+void cmi_batch(void *data, cm_bfv_width width, const cmi_ring *ring)
 {
-    cm_slots_permute_columns(data, width, ring->log2_n);
+    cmi_slots_permute_columns(data, width, ring->log2_n);
     if (width == CM_BFV_16) {
         transform_16(data, ring);
     } else {
-        cm_ntt_inverse(data, ring);
+        cmi_ntt_inverse(data, ring);
     }
 }

@@ -25,20 +25,20 @@ static inline factor negative(factor a)
 }
 
 /* a b 2^124, the product of the low parts left out */
-static cm_wide128 product(factor a, factor b)
+static cmi_wide128 product(factor a, factor b)
 {
-    cm_wide128 whole = cm_wide128_product(a.high, b.high);
+    cmi_wide128 whole = cmi_wide128_product(a.high, b.high);
 #if CM_CONFIG_PRECISION_63
-    const int64_t cross = cm_wide128_high(cm_wide128_product(a.high, b.low), 64) +
-                          cm_wide128_high(cm_wide128_product(a.low, b.high), 64);
-    whole = cm_wide128_add(whole, cm_wide128_shifted(cross, 0));
+    const int64_t cross = cmi_wide128_high(cmi_wide128_product(a.high, b.low), 64) +
+                          cmi_wide128_high(cmi_wide128_product(a.low, b.high), 64);
+    whole = cmi_wide128_add(whole, cmi_wide128_shifted(cross, 0));
 #endif
     return whole;
 }
 
 typedef struct wide_root {
-    cm_wide128 cosine;
-    cm_wide128 sine;
+    cmi_wide128 cosine;
+    cmi_wide128 sine;
 } wide_root;
 
 #if CM_CONFIG_PRECISION_63
@@ -58,26 +58,26 @@ static wide_root root_at(uint32_t angle)
     const uint32_t start = coarse * CM_COARSE_STEP;
     const bool before = angle < start;
     const uint32_t fine = before ? start - angle : angle - start;
-    const factor sine_a = ENTRY(cm_coarse_sine, coarse);
-    const factor cosine_a = ENTRY(cm_coarse_sine, CM_COARSE_ROOTS - 1u - coarse);
-    const factor cosine_b = ENTRY(cm_fine_cosine, fine);
-    const factor size_b = ENTRY(cm_fine_sine, fine);
+    const factor sine_a = ENTRY(cmi_coarse_sine, coarse);
+    const factor cosine_a = ENTRY(cmi_coarse_sine, CM_COARSE_ROOTS - 1u - coarse);
+    const factor cosine_b = ENTRY(cmi_fine_cosine, fine);
+    const factor size_b = ENTRY(cmi_fine_sine, fine);
     const factor sine_b = before ? negative(size_b) : size_b;
     wide_root root;
-    root.cosine = cm_wide128_add(product(cosine_a, cosine_b), product(sine_a, negative(sine_b)));
-    root.sine = cm_wide128_add(product(sine_a, cosine_b), product(cosine_a, sine_b));
+    root.cosine = cmi_wide128_add(product(cosine_a, cosine_b), product(sine_a, negative(sine_b)));
+    root.sine = cmi_wide128_add(product(sine_a, cosine_b), product(cosine_a, sine_b));
     return root;
 }
 
 #if CM_CONFIG_PRECISION_31
 
 /* a / 2^93 to the nearest */
-static int32_t round_31(cm_wide128 a)
+static int32_t round_31(cmi_wide128 a)
 {
-    return (int32_t)cm_wide128_high(cm_wide128_add(a, cm_wide128_shifted((int64_t)1 << 40, 52)), 93);
+    return (int32_t)cmi_wide128_high(cmi_wide128_add(a, cmi_wide128_shifted((int64_t)1 << 40, 52)), 93);
 }
 
-void cm_computed_root_31(uint32_t angle, int32_t *cosine, int32_t *sine)
+void cmi_computed_root_31(uint32_t angle, int32_t *cosine, int32_t *sine)
 {
     const wide_root root = root_at(angle);
     *cosine = round_31(root.cosine);
@@ -89,15 +89,15 @@ void cm_computed_root_31(uint32_t angle, int32_t *cosine, int32_t *sine)
 #if CM_CONFIG_PRECISION_63
 
 /* a / 2^61 to the nearest, for a < 2^124 */
-static int64_t round_63(cm_wide128 a)
+static int64_t round_63(cmi_wide128 a)
 {
     for (unsigned i = 0; i < 3; i++) {
-        a = cm_wide128_add(a, a);
+        a = cmi_wide128_add(a, a);
     }
-    return cm_wide128_high(cm_wide128_add(a, cm_wide128_shifted(1, 63)), 64);
+    return cmi_wide128_high(cmi_wide128_add(a, cmi_wide128_shifted(1, 63)), 64);
 }
 
-void cm_computed_root_63(uint32_t angle, int64_t *cosine, int64_t *sine)
+void cmi_computed_root_63(uint32_t angle, int64_t *cosine, int64_t *sine)
 {
     const wide_root root = root_at(angle);
     *cosine = round_63(root.cosine);

@@ -27,14 +27,14 @@ static reciprocal reciprocal_of(uint64_t scale)
         return (reciprocal){(uint32_t)1 << 31, (divisor >> 32 ? -32 : -31) - exponent};
     }
     uint32_t rest;
-    const uint64_t quotient = cm_quotient(((uint64_t)1 << 63) + divisor / 2u, (uint32_t)divisor, &rest);
+    const uint64_t quotient = cmi_quotient(((uint64_t)1 << 63) + divisor / 2u, (uint32_t)divisor, &rest);
     return (reciprocal){(uint32_t)quotient, -32 - exponent};
 }
 
 /* All ones if x is negative, else zero. */
 static inline uint32_t sign_of(int32_t x)
 {
-    return (uint32_t)cm_mask_of_sign(x);
+    return (uint32_t)cmi_mask_of_sign(x);
 }
 
 /* magnitude 2^exponent and a sign, 2^63 <= magnitude < 2^64 or magnitude = 0 */
@@ -56,17 +56,17 @@ static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
     const uint64_t magnitude = ((uint64_t)x ^ sign) - sign;
     uint32_t high = (uint32_t)(magnitude >> 32);
     uint32_t low = (uint32_t)magnitude;
-    const uint32_t by_word = cm_mask_of_zero(high);
+    const uint32_t by_word = cmi_mask_of_zero(high);
     high |= low & by_word;
     low &= ~by_word;
     uint32_t zeros = 32u & by_word;
     for (uint32_t step = 16; step > 0; step >>= 1) {
-        const uint32_t places = step & cm_mask_of_zero(high >> (32u - step));
+        const uint32_t places = step & cmi_mask_of_zero(high >> (32u - step));
         high = high << places | low >> 1 >> (31u - places);
         low <<= places;
         zeros += places;
     }
-    const uint64_t product = cm_product(high, factor.multiplier);
+    const uint64_t product = cmi_product(high, factor.multiplier);
     const uint32_t place = ~sign_of((int32_t)(product >> 32));
     result.magnitude = product + (product & (uint64_t)(int64_t)(int32_t)place);
     result.exponent = exponent + factor.exponent + 32 - (int32_t)(zeros + (place & 1u));
@@ -79,7 +79,7 @@ static inline uint32_t float_of(divided x)
     const uint32_t significand =
         (uint32_t)(((x.magnitude >> 39) + 1u) >> 1); /* with its first bit, of 2^23 */
     const int32_t exponent = x.exponent + 63 + 126;
-    const uint32_t present = ~cm_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(exponent);
+    const uint32_t present = ~cmi_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(exponent);
     const uint32_t bits = ((uint32_t)exponent << 23) + significand;
     return ((bits & 0x7FFFFFFFu) | (x.negative & 0x80000000u)) & present;
 }
@@ -88,7 +88,7 @@ static inline uint32_t float_of(divided x)
 static inline uint32_t integer_of(divided x, int32_t exponent, uint32_t *too_large)
 {
     const int32_t right = exponent - x.exponent;
-    const uint32_t present = ~cm_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(64 - right);
+    const uint32_t present = ~cmi_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(64 - right);
     const uint32_t few = sign_of(right - 33);
     const uint32_t twice = (uint32_t)(x.magnitude >> 32) >> ((uint32_t)(right - 33) & 31u);
     const uint32_t rounded = (twice >> 1) + (twice & 1u);
@@ -123,7 +123,7 @@ static inline uint32_t beyond(divided x, int64_t limit)
 }
 
 /* By bytes, for words are written where wider numbers lie. */
-static inline int64_t number_at(const cm_message *message, size_t i)
+static inline int64_t number_at(const cmi_message *message, size_t i)
 {
     int64_t wide;
     int32_t narrow;
@@ -136,7 +136,7 @@ static inline int64_t number_at(const cm_message *message, size_t i)
 }
 
 /* Forwards, for what is written is no wider than what is read. */
-static cm_status convert(const cm_message *message, const cm_decoding *wanted)
+static cm_status convert(const cmi_message *message, const cmi_decoding *wanted)
 {
     const size_t count = (size_t)1 << (message->log2_n - (message->slots == CM_SLOTS_COMPLEX ? 0u : 1u));
     const int32_t guard = message->precision == CM_FIXED_31 ? CM_GUARD_BITS_31 : CM_GUARD_BITS_63;
@@ -159,26 +159,26 @@ static cm_status convert(const cm_message *message, const cm_decoding *wanted)
         }
     }
     /* The status tells whether any number is too large. */
-    return cm_declassified((too_large | past >> 31) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
+    return cmi_declassified((too_large | past >> 31) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
-static bool embed(const cm_message *message)
+static bool embed(const cmi_message *message)
 {
 #if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
-        return cm_embed_31(message->data, message->log2_n, message->slots);
+        return cmi_embed_31(message->data, message->log2_n, message->slots);
     }
 #endif
 #if CM_CONFIG_PRECISION_63
     if (message->precision == CM_FIXED_63) {
-        return cm_embed_63(message->data, message->log2_n, message->slots);
+        return cmi_embed_63(message->data, message->log2_n, message->slots);
     }
 #endif
     return false;
 }
 
 /* The transform has the conjugates of odd slots: see slots.c. */
-static void conjugate_odd_slots(const cm_message *message)
+static void conjugate_odd_slots(const cmi_message *message)
 {
     for (size_t i = 3; i < (size_t)1 << message->log2_n; i += 4u) {
         if (message->precision == CM_FIXED_31) {
@@ -189,15 +189,15 @@ static void conjugate_odd_slots(const cm_message *message)
     }
 }
 
-cm_status cm_decode(const cm_message *message, const cm_decoding *wanted)
+cm_status cmi_decode(const cmi_message *message, const cmi_decoding *wanted)
 {
     const bool is_complex = message->slots == CM_SLOTS_COMPLEX;
     const unsigned words = (message->precision == CM_FIXED_31 ? 1u : 2u) * (is_complex ? 2u : 1u);
     /* And here whether any value is. */
-    if (!cm_declassified(embed(message))) {
+    if (!cmi_declassified(embed(message))) {
         return CM_ERR_VALUE_RANGE;
     }
-    cm_slots_restore(message->data, words, message->log2_n, message->slots);
+    cmi_slots_restore(message->data, words, message->log2_n, message->slots);
     if (is_complex) {
         conjugate_odd_slots(message);
     }

@@ -10,67 +10,56 @@
 #include <stdint.h>
 
 #include "ciphermote/ckks.h"
+#include "common/names.h"
 #include "ring/ring.h"
 
-/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
-#define cm_encode CM_SYMBOL(cm_encode)
-#define cm_message_fold CM_SYMBOL(cm_message_fold)
-#define cm_message_keep_noise CM_SYMBOL(cm_message_keep_noise)
-#define cm_message_fold_noisy CM_SYMBOL(cm_message_fold_noisy)
-#define cm_decode CM_SYMBOL(cm_decode)
-#define cm_transform_31 CM_SYMBOL(cm_transform_31)
-#define cm_transform_63 CM_SYMBOL(cm_transform_63)
-#define cm_embed_31 CM_SYMBOL(cm_embed_31)
-#define cm_embed_63 CM_SYMBOL(cm_embed_63)
-#define cm_fold_31 CM_SYMBOL(cm_fold_31)
-#define cm_fold_63 CM_SYMBOL(cm_fold_63)
-#define cm_fold_noisy_31 CM_SYMBOL(cm_fold_noisy_31)
-#define cm_fold_noisy_63 CM_SYMBOL(cm_fold_noisy_63)
-#define cm_slots_permute CM_SYMBOL(cm_slots_permute)
+CMI_HIDDEN_BEGIN
 
 /* The encoded polynomial m, in the transform's own order (real: half of an antisymmetric polynomial). */
-typedef struct cm_message {
+typedef struct cmi_message {
     void *data; /* int32_t or int64_t, CM_CKKS_MESSAGE_BYTES */
     uint8_t log2_n;
     cm_slots slots;
     cm_precision precision;
-} cm_message;
+} cmi_message;
 
 /*
  * Encode values into message->data, which may be where the values lie.
  * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY before message is touched; CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE
  * when message is zeroed.
  */
-CM_MUST_CHECK cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message);
+CM_MUST_CHECK cm_status cmi_encode(const cm_params *params, const cm_ckks_values *values,
+                                   cmi_message *message);
 
 /* m at one prime, folded into the ring or tile: n/T values below 4q, in coefficient order. */
-void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out);
+void cmi_message_fold(const cmi_message *message, const cmi_ring *ring, uint32_t *out);
 
 #if CM_CONFIG_STORE_NOISE
 /*
  * Of n coefficients of noise, those from start on, CM_SAMPLE_BLOCK of them, to where the message wants them: kept holds n
  * bytes. start is a multiple of CM_SAMPLE_BLOCK.
  */
-void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8_t *block, int8_t *kept);
+void cmi_message_keep_noise(const cmi_message *message, uint32_t start, const int8_t *block, int8_t *kept);
 
 /* m + e, for noise so kept: folded together, below 4q. */
-void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out);
+void cmi_message_fold_noisy(const cmi_message *message, const int8_t *noise, const cmi_ring *ring,
+                            uint32_t *out);
 #endif
 
 /* What comes out of a decoding. */
-typedef struct cm_decoding {
+typedef struct cmi_decoding {
     uint64_t scale;   /* binary64 bits, at least 1 */
     cm_number number; /* CM_FLOAT32, or CM_INT32 in units of 2^exponent */
     int32_t exponent;
     uint32_t largest; /* each number is at most twice this in magnitude; 0: any is */
-} cm_decoding;
+} cmi_decoding;
 
 /*
- * From the numbers that cm_embed_31 or cm_embed_63 takes to n/2 slots, divided by the scale, in place at the start of data.
+ * From the numbers that cmi_embed_31 or cmi_embed_63 takes to n/2 slots, divided by the scale, in place at the start of data.
  * CM_ERR_VALUE_RANGE if a slot is larger than wanted, or too large for the precision or the number; data is
  * not wiped then.
  */
-CM_MUST_CHECK cm_status cm_decode(const cm_message *message, const cm_decoding *wanted);
+CM_MUST_CHECK cm_status cmi_decode(const cmi_message *message, const cmi_decoding *wanted);
 
 /* ---- the two precisions; fixed31.c and fixed63.c compile fixed_transform.h for each ---- */
 
@@ -80,30 +69,32 @@ CM_MUST_CHECK cm_status cm_decode(const cm_message *message, const cm_decoding *
 
 /*
  * The inverse of the canonical embedding. Input: n/2 real or complex numbers with guard bits, permuted by
- * cm_slots_permute. Output: the rounded coefficients, guard bits gone.
+ * cmi_slots_permute. Output: the rounded coefficients, guard bits gone.
  */
-void cm_transform_31(int32_t *data, unsigned log2_n, cm_slots slots);
-void cm_transform_63(int64_t *data, unsigned log2_n, cm_slots slots);
+void cmi_transform_31(int32_t *data, unsigned log2_n, cm_slots slots);
+void cmi_transform_63(int64_t *data, unsigned log2_n, cm_slots slots);
 
 /*
  * The canonical embedding, which undoes it. Input: coefficients with guard bits, each below 2^27 or 2^57 in magnitude, in
  * the transform's order (real slots: m[k] - m[n-k] for m[k]). Output: n/2 real or complex numbers with guard bits,
- * as cm_slots_permute left them. False if one of them may have been too large on its way: from 2^28 or 2^60 on.
+ * as cmi_slots_permute left them. False if one of them may have been too large on its way: from 2^28 or 2^60 on.
  */
-bool cm_embed_31(int32_t *data, unsigned log2_n, cm_slots slots);
-bool cm_embed_63(int64_t *data, unsigned log2_n, cm_slots slots);
+bool cmi_embed_31(int32_t *data, unsigned log2_n, cm_slots slots);
+bool cmi_embed_63(int64_t *data, unsigned log2_n, cm_slots slots);
 
-void cm_fold_31(const int32_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
-void cm_fold_63(const int64_t *data, cm_slots slots, const cm_ring *ring, uint32_t *out);
+void cmi_fold_31(const int32_t *data, cm_slots slots, const cmi_ring *ring, uint32_t *out);
+void cmi_fold_63(const int64_t *data, cm_slots slots, const cmi_ring *ring, uint32_t *out);
 
 #if CM_CONFIG_STORE_NOISE
-void cm_fold_noisy_31(const int32_t *data, const int8_t *noise, cm_slots slots, const cm_ring *ring,
-                      uint32_t *out);
-void cm_fold_noisy_63(const int64_t *data, const int8_t *noise, cm_slots slots, const cm_ring *ring,
-                      uint32_t *out);
+void cmi_fold_noisy_31(const int32_t *data, const int8_t *noise, cm_slots slots, const cmi_ring *ring,
+                       uint32_t *out);
+void cmi_fold_noisy_63(const int64_t *data, const int8_t *noise, cm_slots slots, const cmi_ring *ring,
+                       uint32_t *out);
 #endif
 
 /* Move slot j to where the transform expects it, in place; words of 4 bytes a slot, 1, 2 or 4. */
-void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots);
+void cmi_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots);
+
+CMI_HIDDEN_END
 
 #endif

@@ -3,6 +3,7 @@
 
 #if CM_CONFIG_PRECISION_31
 
+#include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
 #include "encode/encode.h"
@@ -14,31 +15,13 @@ typedef int64_t wide;
 
 #define FIXED_BITS 32
 #define GUARD_BITS CM_GUARD_BITS_31
-#define SINE cm_sine_31
-#define COMPUTED_ROOT cm_computed_root_31
-#define TRANSFORM cm_transform_31
-#define EMBED cm_embed_31
-#define FOLD cm_fold_31
-#define FOLD_NOISY cm_fold_noisy_31
-#define FIXED_ARMV7EM CM_ARMV7EM
-
-#if CM_ARMV7EM
-/* arch/armv7em/transform31.S; step is a distance in bytes */
-void cm_two_levels_31(int32_t *at, const int32_t *end, size_t step, const int32_t roots[4]);
-void cm_two_levels_middle_31(int32_t *at, const int32_t *end, size_t step, const int32_t roots[2]);
-void cm_two_levels_exact_31(int32_t *at, const int32_t *end, size_t step);
-void cm_split_real_31(int32_t *u, int32_t *v, const uint32_t *sine, size_t step);
-
-/* arch/armv7em/fold31.S */
-typedef struct fold_constants {
-    int32_t one;
-    int32_t minus_r;
-    uint32_t q;
-    uint32_t neg_q_inv;
-} fold_constants;
-void cm_fold_halves_31(uint32_t *forward, uint32_t *backward, const int32_t *data, const int8_t *noise,
-                       const fold_constants *constants);
-#endif
+#define SINE cmi_sine_31
+#define COMPUTED_ROOT cmi_computed_root_31
+#define TRANSFORM cmi_transform_31
+#define EMBED cmi_embed_31
+#define FOLD cmi_fold_31
+#define FOLD_NOISY cmi_fold_noisy_31
+#define TRY(step, ...) CM_ARCH_TRY(step##_31, __VA_ARGS__)
 
 /* a 2^31 */
 static inline wide wide_from(fixed a)
@@ -55,7 +38,7 @@ static inline wide wide_half(unsigned bits)
 /* Unsigned inside: a partial sum may wrap, the whole never does. */
 static inline wide multiply_add(wide sum, fixed a, fixed b)
 {
-    return (wide)((uint64_t)sum + (uint64_t)cm_product_signed(a, b));
+    return (wide)((uint64_t)sum + (uint64_t)cmi_product_signed(a, b));
 }
 
 /* sum + (x + y) b, where x + y may need 33 bits: two products of 32 bits are the cheaper ones. */
@@ -72,7 +55,7 @@ static inline fixed half_sum(fixed a, fixed b)
 
 static inline fixed shift_right(wide a, unsigned bits)
 {
-    return bits == 32u ? (fixed)cm_upper_word((uint64_t)a) : (fixed)(a >> bits);
+    return bits == 32u ? (fixed)cmi_upper_word((uint64_t)a) : (fixed)(a >> bits);
 }
 
 static inline wide wide_add(wide a, wide b)
@@ -95,7 +78,7 @@ static inline fixed drop_fraction(wide a)
 typedef struct residue_constants {
     int32_t q;
     int32_t half;    /* floor(q / 2) */
-    int32_t inverse; /* cm_prime_inverse */
+    int32_t inverse; /* cmi_prime_inverse */
 } residue_constants;
 
 /*
@@ -107,13 +90,13 @@ static inline residue_constants residue_constants_of(const cm_prime *prime)
     residue_constants constants;
     constants.q = (int32_t)prime->q;
     constants.half = (int32_t)(prime->q >> 1);
-    constants.inverse = cm_prime_inverse(prime);
+    constants.inverse = cmi_prime_inverse(prime);
     return constants;
 }
 
 static inline int32_t residue_of(fixed x, const residue_constants *constants)
 {
-    const int32_t quotient = (int32_t)(cm_product_signed(x + constants->half, constants->inverse) >> 32);
+    const int32_t quotient = (int32_t)(cmi_product_signed(x + constants->half, constants->inverse) >> 32);
     return x - quotient * constants->q;
 }
 
@@ -121,7 +104,7 @@ static inline int32_t residue_of(fixed x, const residue_constants *constants)
 static inline int64_t fold_add(int64_t sum, fixed x, int32_t power, const cm_prime *prime)
 {
     (void)prime;
-    return sum + cm_product_signed(x, power);
+    return sum + cmi_product_signed(x, power);
 }
 
 #include "encode/fixed_transform.h"

@@ -11,33 +11,33 @@
 
 typedef int64_t fixed;
 typedef uint64_t ufixed;
-typedef cm_wide128 wide;
+typedef cmi_wide128 wide;
 
 #define FIXED_BITS 64
 #define GUARD_BITS CM_GUARD_BITS_63
-#define SINE cm_sine_63
-#define COMPUTED_ROOT cm_computed_root_63
-#define TRANSFORM cm_transform_63
-#define EMBED cm_embed_63
-#define FOLD cm_fold_63
-#define FOLD_NOISY cm_fold_noisy_63
-#define FIXED_ARMV7EM 0
+#define SINE cmi_sine_63
+#define COMPUTED_ROOT cmi_computed_root_63
+#define TRANSFORM cmi_transform_63
+#define EMBED cmi_embed_63
+#define FOLD cmi_fold_63
+#define FOLD_NOISY cmi_fold_noisy_63
+#define TRY(step, ...) 0 /* no back-end has 63 bits */
 
 /* a 2^63 */
 static inline wide wide_from(fixed a)
 {
-    return cm_wide128_shifted(a, FIXED_BITS - 1);
+    return cmi_wide128_shifted(a, FIXED_BITS - 1);
 }
 
 /* What rounds a shift by so many bits to the nearest, halves up. */
 static inline wide wide_half(unsigned bits)
 {
-    return cm_wide128_shifted((int64_t)1 << (bits - FIXED_BITS), FIXED_BITS - 1);
+    return cmi_wide128_shifted((int64_t)1 << (bits - FIXED_BITS), FIXED_BITS - 1);
 }
 
 static inline wide multiply_add(wide sum, fixed a, fixed b)
 {
-    return cm_wide128_add(sum, cm_wide128_product(a, b));
+    return cmi_wide128_add(sum, cmi_wide128_product(a, b));
 }
 
 /* sum + (x + y) b; for |x|, |y| < 2^62 */
@@ -54,23 +54,23 @@ static inline fixed half_sum(fixed a, fixed b)
 
 static inline fixed shift_right(wide a, unsigned bits)
 {
-    return cm_wide128_high(a, bits);
+    return cmi_wide128_high(a, bits);
 }
 
 static inline wide wide_add(wide a, wide b)
 {
-    return cm_wide128_add(a, b);
+    return cmi_wide128_add(a, b);
 }
 
 static inline wide wide_subtract(wide a, wide b)
 {
-    return cm_wide128_subtract(a, b);
+    return cmi_wide128_subtract(a, b);
 }
 
 /* a / 2^63 to the nearest, halves up, for |a| < 2^126 */
 static inline fixed drop_fraction(wide a)
 {
-    return shift_right(cm_wide128_add(cm_wide128_add(a, a), wide_half(FIXED_BITS)), FIXED_BITS);
+    return shift_right(cmi_wide128_add(cmi_wide128_add(a, a), wide_half(FIXED_BITS)), FIXED_BITS);
 }
 
 /* The first q 2^i from 2^30 on. */
@@ -87,14 +87,14 @@ static inline uint32_t positive_multiple(const cm_prime *prime)
 static inline uint32_t lazy_residue(fixed x, const cm_prime *prime)
 {
     const uint32_t high = (uint32_t)(int32_t)(x >> 32) + positive_multiple(prime);
-    return cm_montgomery_multiply(high, prime->r2, prime) +
-           cm_montgomery_multiply((uint32_t)x, prime->r1, prime);
+    return cmi_montgomery_multiply(high, prime->r2, prime) +
+           cmi_montgomery_multiply((uint32_t)x, prime->r1, prime);
 }
 
 /* A lazy residue is below 2^29. */
 static inline int64_t fold_add(int64_t sum, fixed x, int32_t power, const cm_prime *prime)
 {
-    return sum + cm_product_signed((int32_t)lazy_residue(x, prime), power);
+    return sum + cmi_product_signed((int32_t)lazy_residue(x, prime), power);
 }
 
 typedef struct residue_constants {
@@ -108,7 +108,7 @@ static inline residue_constants residue_constants_of(const cm_prime *prime)
 
 static inline int32_t residue_of(fixed x, const residue_constants *constants)
 {
-    return (int32_t)cm_reduce(lazy_residue(x, constants->prime), constants->prime);
+    return (int32_t)cmi_reduce(lazy_residue(x, constants->prime), constants->prime);
 }
 
 #include "encode/fixed_transform.h"

@@ -6,7 +6,7 @@
  *     m[i] = data[2i], m[N-i] = data[2i+1], m[N+i] = -m[N-i], m[n-i] = -m[i],
  * and m[0] = data[0], m[M] = data[1], m[N] = 0, m[n-M] = -m[M]. Complex slots: m[i] = data[2i], m[N+i] = data[2i+1].
  *
- * Noise, if there is some, lies beside the data (cm_message_keep_noise): four bytes for each two numbers of real slots, in
+ * Noise, if there is some, lies beside the data (cmi_message_keep_noise): four bytes for each two numbers of real slots, in
  * the order m[i], m[N-i], m[N+i], m[n-i], the last two negated; two bytes for the two numbers of a complex slot.
  */
 #ifdef CM_ENCODE_FIXED_FOLD_H
@@ -19,7 +19,7 @@
 /* The noise beside data[2i] and data[2i + 1] of real slots, and each of its four bytes. */
 static CM_ALWAYS_INLINE uint32_t noise_beside(const int8_t *noise, bool noisy, size_t i)
 {
-    return noisy ? cm_load32((const uint8_t *)noise + 4u * i) : 0;
+    return noisy ? cmi_load32((const uint8_t *)noise + 4u * i) : 0;
 }
 
 static CM_ALWAYS_INLINE int32_t noise_part(uint32_t beside, unsigned part)
@@ -82,7 +82,7 @@ static inline int32_t negative(int32_t power)
 /* A sum of at most sixteen terms, each below 2^29.6 q / 2 in magnitude, to within 2q of 2q. */
 static inline uint32_t fold_reduce(int64_t sum, const cm_prime *prime)
 {
-    return (uint32_t)(cm_montgomery_reduce_signed(sum, prime) + 2 * (int32_t)prime->q);
+    return (uint32_t)(cmi_montgomery_reduce_signed(sum, prime) + 2 * (int32_t)prime->q);
 }
 
 /* x one + y minus_r */
@@ -93,23 +93,20 @@ static inline uint32_t fold_two(fixed x, int32_t one, fixed y, int32_t minus_r, 
 
 /* Halves: m[i] + r m[N+i] and m[N-i] + r m[n-i] are made of the same two numbers. */
 static CM_ALWAYS_INLINE void fold_halves_real(const fixed *data, const int8_t *noise, bool noisy,
-                                              const cm_ring *ring, const int32_t *powers, uint32_t *out)
+                                              const cmi_ring *ring, const int32_t *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime; /* a copy, which out cannot alias */
-    const size_t half = cm_ring_points(ring);
+    const size_t half = cmi_ring_points(ring);
     const int32_t one = powers[0];
     const int32_t minus_r = negative(powers[1]);
     const uint32_t beside = noise_beside(noise, noisy, 0);
     out[0] = fold_two(data[0] + noise_part(beside, 0), one, noise_part(beside, 2), minus_r, &prime);
     out[half / 2u] =
         fold_two(data[1] + noise_part(beside, 1), one, data[1] + noise_part(beside, 3), minus_r, &prime);
-#if FIXED_ARMV7EM
-    if (noisy) {
-        const fold_constants constants = {one, minus_r, prime.q, prime.neg_q_inv};
-        cm_fold_halves_31(out + 1, out + half - 1u, data + 2, noise + 4, &constants);
+    if (noisy && TRY(fold_halves, out + 1, out + half - 1u, data + 2, noise + 4,
+                     (&(const cmi_fold_constants){one, minus_r, prime.q, prime.neg_q_inv}))) {
         return;
     }
-#endif
     const uint32_t *const middle = out + half / 2u;
     uint32_t *backward = out + half - 1u;
     size_t i = 0;
@@ -138,11 +135,12 @@ static CM_ALWAYS_INLINE int64_t fold_places(int64_t sum, const fixed *forward, c
     return fold_add(sum, backward[1] + noise_part(noise_backward, 1), weights[1], prime);
 }
 
-static CM_ALWAYS_INLINE void fold_runs(const fixed *data, const int8_t *noise, bool noisy, const cm_ring *ring,
-                                       const int32_t *weights, unsigned runs, uint32_t *out)
+static CM_ALWAYS_INLINE void fold_runs(const fixed *data, const int8_t *noise, bool noisy,
+                                       const cmi_ring *ring, const int32_t *weights, unsigned runs,
+                                       uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     const size_t quarter = (size_t)points * runs;
     const fixed at_zero[2] = {data[0], 0};         /* m[0] and m[N] */
     const fixed at_middle[2] = {data[1], data[1]}; /* m[n-M] and m[M] */
@@ -163,7 +161,7 @@ static CM_ALWAYS_INLINE void fold_runs(const fixed *data, const int8_t *noise, b
 }
 
 static CM_ALWAYS_INLINE void fold_tiles_real(const fixed *data, const int8_t *noise, bool noisy,
-                                             const cm_ring *ring, const int32_t *powers, uint32_t *out)
+                                             const cmi_ring *ring, const int32_t *powers, uint32_t *out)
 {
     const unsigned runs = 1u << (ring->log2_tiles - 2u);
     int32_t weights[CM_MAX_TILES];
@@ -181,10 +179,10 @@ static CM_ALWAYS_INLINE void fold_tiles_real(const fixed *data, const int8_t *no
 }
 
 static CM_ALWAYS_INLINE void fold_tiles_complex(const fixed *data, const int8_t *noise, bool noisy,
-                                                const cm_ring *ring, const int32_t *powers, uint32_t *out)
+                                                const cmi_ring *ring, const int32_t *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     const unsigned runs = 1u << (ring->log2_tiles - 1u);
     for (uint32_t i = 0; i < points; i++) {
         int64_t sum = 0;
@@ -199,11 +197,11 @@ static CM_ALWAYS_INLINE void fold_tiles_complex(const fixed *data, const int8_t 
 
 /* sum of m[j n/T + i] r^j: each term is a number's product, or its residue's, by a power below q/2. */
 static CM_ALWAYS_INLINE void fold(const fixed *data, const int8_t *noise, bool noisy, cm_slots slots,
-                                  const cm_ring *ring, uint32_t *out)
+                                  const cmi_ring *ring, uint32_t *out)
 {
     const uint32_t n = (uint32_t)1 << ring->log2_n;
     int32_t powers[CM_MAX_TILES];
-    cm_ring_fold_powers(ring, ring->prime->r1, powers);
+    cmi_ring_fold_powers(ring, ring->prime->r1, powers);
     if (slots == CM_SLOTS_COMPLEX) {
         if (ring->log2_tiles == 0) {
             fold_whole_complex(data, noise, noisy, ring->prime, n, out);
@@ -219,14 +217,14 @@ static CM_ALWAYS_INLINE void fold(const fixed *data, const int8_t *noise, bool n
     }
 }
 
-void FOLD(const fixed *data, cm_slots slots, const cm_ring *ring, uint32_t *out)
+void FOLD(const fixed *data, cm_slots slots, const cmi_ring *ring, uint32_t *out)
 {
     fold(data, NULL, false, slots, ring, out);
 }
 
 #if CM_CONFIG_STORE_NOISE
 
-void FOLD_NOISY(const fixed *data, const int8_t *noise, cm_slots slots, const cm_ring *ring, uint32_t *out)
+void FOLD_NOISY(const fixed *data, const int8_t *noise, cm_slots slots, const cmi_ring *ring, uint32_t *out)
 {
     fold(data, noise, true, slots, ring, out);
 }

@@ -84,34 +84,6 @@ static inline void butterfly_exact(fixed *a, fixed *b, bool turned)
     a[1] = sum_im;
 }
 
-#if FIXED_ARMV7EM
-
-/* The same of arch/armv7em/transform31.S. */
-static void two_levels_exact(fixed *data, uint32_t points, unsigned level)
-{
-    cm_two_levels_exact_31(data, data + 2u * (size_t)points, (size_t)8 << level);
-}
-
-static void two_levels(fixed *data, uint32_t points, unsigned level)
-{
-    const fixed *const end = data + 2u * (size_t)points;
-    const uint32_t half = (uint32_t)1 << level;
-    const uint32_t unit = QUARTER >> level; /* j pi / 2h */
-    for (uint32_t j = 1; j < half; j++) {
-        const root second = root_in_quadrant(j * unit);
-        fixed *const at = data + 2u * (size_t)j;
-        if (2u * j == half) {
-            cm_two_levels_middle_31(at, end, (size_t)8 << level, (const fixed[2]){second.cosine, second.sine});
-        } else {
-            const root first = root_in_two_quadrants(2u * j * unit);
-            cm_two_levels_31(at, end, (size_t)8 << level,
-                             (const fixed[4]){second.cosine, second.sine, first.cosine, first.sine});
-        }
-    }
-}
-
-#else
-
 /* The butterflies of two levels upon four points a distance of 2 step apart; at the second, p[3] has the root -i w2. */
 typedef struct four_points {
     fixed p[4][2];
@@ -136,10 +108,12 @@ static inline void store_four(fixed *at, size_t step, const four_points *x)
 }
 
 /* Two levels at once, the first with h = 2^level: of every four points, those whose roots are 1 and -i. */
-static void two_levels_exact(fixed *data, uint32_t points, unsigned level)
+static void two_levels_exact(fixed *data, const fixed *end, size_t step)
 {
-    const size_t step = (size_t)2 << level;
-    for (fixed *at = data; at < data + 2u * (size_t)points; at += 4u * step) {
+    if (TRY(two_levels_exact, data, end, step)) {
+        return;
+    }
+    for (fixed *at = data; at < end; at += 4u * step) {
         four_points x = load_four(at, step);
         butterfly_exact(x.p[0], x.p[1], false);
         butterfly_exact(x.p[2], x.p[3], false);
@@ -150,17 +124,22 @@ static void two_levels_exact(fixed *data, uint32_t points, unsigned level)
 }
 
 /* The others: j = 1 .. h - 1, with the root at j of h points at the first level, of 2h at the second. */
-static void two_levels(fixed *data, uint32_t points, unsigned level)
+static void two_levels(fixed *data, const fixed *end, size_t step, uint32_t half, uint32_t unit)
 {
-    const size_t step = (size_t)2 << level;
-    const uint32_t half = (uint32_t)1 << level;
-    const uint32_t unit = QUARTER >> level; /* j pi / 2h */
     for (uint32_t j = 1; j < half; j++) {
         const bool middle = 2u * j == half;
         const root first = middle ? (root){0, 0} : root_in_two_quadrants(2u * j * unit);
         const root second = root_in_quadrant(j * unit);
         const root turned = {-second.sine, second.cosine};
-        for (fixed *at = data + 2u * (size_t)j; at < data + 2u * (size_t)points; at += 4u * step) {
+        fixed *at = data + 2u * (size_t)j;
+        if (middle && TRY(two_levels_middle, at, end, step, ((const fixed[2]){second.cosine, second.sine}))) {
+            continue;
+        }
+        if (!middle && TRY(two_levels, at, end, step,
+                           ((const fixed[4]){second.cosine, second.sine, first.cosine, first.sine}))) {
+            continue;
+        }
+        for (; at < end; at += 4u * step) {
             four_points x = load_four(at, step);
             if (middle) {
                 butterfly_exact(x.p[0], x.p[1], true);
@@ -176,20 +155,14 @@ static void two_levels(fixed *data, uint32_t points, unsigned level)
     }
 }
 
-#endif
-
-#if FIXED_ARMV7EM && CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH
-
-static void split_pairs(fixed *data, uint32_t points, uint32_t unit)
-{
-    cm_split_real_31(data + 2, data + 2u * ((size_t)points - 1u), SINE, sizeof(fixed) * unit);
-}
-
-#else
-
 /* k = 1 .. M/2, two places each. */
 static void split_pairs(fixed *data, uint32_t points, uint32_t unit)
 {
+#if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH
+    if (TRY(split_real, data + 2, data + 2u * ((size_t)points - 1u), SINE, unit)) {
+        return;
+    }
+#endif
     const unsigned shift = FIXED_BITS - 1u + 2u + GUARD_BITS;
     for (uint32_t k = 1; k <= points / 2u; k++) {
         fixed *u = data + 2u * (size_t)k;
@@ -227,8 +200,6 @@ static void split_pairs(fixed *data, uint32_t points, uint32_t unit)
     }
 }
 
-#endif
-
 /* The transform of 2^log2_points complex points divided by their number: bit-reversed order in, natural order out. */
 static void transform_points(fixed *data, unsigned log2_points)
 {
@@ -239,8 +210,10 @@ static void transform_points(fixed *data, unsigned log2_points)
         }
     }
     for (unsigned level = log2_points & 1u; level < log2_points; level += 2u) {
-        two_levels_exact(data, points, level);
-        two_levels(data, points, level);
+        const fixed *const end = data + 2u * (size_t)points;
+        const size_t step = (size_t)2 << level;
+        two_levels_exact(data, end, step);
+        two_levels(data, end, step, (uint32_t)1 << level, QUARTER >> level); /* j pi / 2h */
     }
 }
 

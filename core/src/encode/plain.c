@@ -50,9 +50,9 @@ static CM_ALWAYS_INLINE uint32_t convert(const cm_bfv_values *values, bool wide,
         const uint32_t shifted = x + lowest;
         wrong |= shifted | (t - 1u - shifted);
         if (width == CM_BFV_16) {
-            cm_plain_put(out, width, i, x - (lost & mask_of((t - 1u) / 2u - x)));
+            cmi_plain_put(out, width, i, x - (lost & mask_of((t - 1u) / 2u - x)));
         } else {
-            cm_plain_put(out, width, i, x + (gained & mask_of(x)));
+            cmi_plain_put(out, width, i, x + (gained & mask_of(x)));
         }
     }
     return wrong >> 31;
@@ -68,7 +68,7 @@ static uint32_t convert_all(const cm_bfv_values *values, void *out)
     return wide ? convert(values, true, CM_BFV_32, out) : convert(values, false, CM_BFV_32, out);
 }
 
-bool cm_below_every_prime(uint32_t t, const cm_params *params)
+bool cmi_below_every_prime(uint32_t t, const cm_params *params)
 {
     for (unsigned i = 0; i < params->data_primes; i++) {
         if (t >= params->primes[i].q) {
@@ -89,13 +89,14 @@ static cm_status check(const cm_params *params, const cm_bfv_values *values)
         return CM_ERR_TOO_MANY;
     }
     const uint32_t t = values->plain_modulus;
-    if (t < 2u || !cm_below_every_prime(t, params) || (values->width == CM_BFV_16 && t > 0x10000u)) {
+    if (t < 2u || !cmi_below_every_prime(t, params) || (values->width == CM_BFV_16 && t > 0x10000u)) {
         return CM_ERR_PLAIN_MODULUS;
     }
     return CM_OK;
 }
 
-cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, cm_plain *plain, cm_ring *ring)
+cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values, cmi_plain *plain,
+                           cmi_ring *ring)
 {
     cm_status status = check(params, values);
     if (status != CM_OK) {
@@ -103,7 +104,7 @@ cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, 
     }
     cm_prime prime;
     const bool batch = values->encoding == CM_BFV_BATCH;
-    if (batch && !cm_prime_init(&prime, values->plain_modulus, params->log2_n, plain->tables)) {
+    if (batch && !cmi_prime_init(&prime, values->plain_modulus, params->log2_n, plain->tables)) {
         return CM_ERR_PLAIN_MODULUS;
     }
     plain->modulus = values->plain_modulus;
@@ -116,13 +117,13 @@ cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, 
     const uint32_t wrong = convert_all(values, plain->data);
     memset((uint8_t *)plain->data + given, 0, total - given);
     /* The status tells whether any number is. */
-    if (cm_declassified(wrong != 0)) {
+    if (cmi_declassified(wrong != 0)) {
         memset(plain->data, 0, total);
         return CM_ERR_VALUE_RANGE;
     }
     if (batch) {
-        cm_ring_init(ring, &prime, params->log2_n, plain->tables);
-        cm_batch(plain->data, plain->width, ring);
+        cmi_ring_init(ring, &prime, params->log2_n, plain->tables);
+        cmi_batch(plain->data, plain->width, ring);
     }
     return CM_OK;
 }
@@ -133,34 +134,35 @@ cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, 
  * c m mod t for c < t and any m: with quotient = floor(2^32 c / t), m quotient / 2^32 is less than one below m c / t, and
  * rounded down less than two: what is left is below 2t. Then t is taken from those from t - half on.
  */
-static CM_ALWAYS_INLINE void scale(void *data, cm_bfv_width width, uint32_t n, const cm_plain_scaling *scaling)
+static CM_ALWAYS_INLINE void scale(void *data, cm_bfv_width width, uint32_t n,
+                                   const cmi_plain_scaling *scaling)
 {
     const uint32_t t = scaling->t;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t m = cm_plain_residue(data, width, i, t);
-        const uint32_t left = m * scaling->factor - cm_upper_word(cm_product(m, scaling->quotient)) * t;
-        cm_plain_put(data, width, i, cm_plain_shift(left, scaling) - scaling->half);
+        const uint32_t m = cmi_plain_residue(data, width, i, t);
+        const uint32_t left = m * scaling->factor - cmi_upper_word(cmi_product(m, scaling->quotient)) * t;
+        cmi_plain_put(data, width, i, cmi_plain_shift(left, scaling) - scaling->half);
     }
 }
 
-void cm_plain_scaling_init(cm_plain_scaling *scaling, const cm_params *params, uint32_t t)
+void cmi_plain_scaling_init(cmi_plain_scaling *scaling, const cm_params *params, uint32_t t)
 {
     uint32_t factor = 1; /* q mod t, all of it public */
     for (unsigned i = 0; i < params->data_primes; i++) {
-        (void)cm_quotient((uint64_t)factor * params->primes[i].q, t, &factor);
+        (void)cmi_quotient((uint64_t)factor * params->primes[i].q, t, &factor);
     }
     uint32_t rest;
     scaling->t = t;
     scaling->factor = factor;
-    scaling->quotient = (uint32_t)cm_quotient((uint64_t)factor << 32, t, &rest);
+    scaling->quotient = (uint32_t)cmi_quotient((uint64_t)factor << 32, t, &rest);
     scaling->half = (t + 1u) / 2u;
 }
 
-void cm_plain_scale(const cm_params *params, cm_plain *plain)
+void cmi_plain_scale(const cm_params *params, cmi_plain *plain)
 {
     const uint32_t n = (uint32_t)1 << plain->log2_n;
-    cm_plain_scaling scaling;
-    cm_plain_scaling_init(&scaling, params, plain->modulus);
+    cmi_plain_scaling scaling;
+    cmi_plain_scaling_init(&scaling, params, plain->modulus);
     if (plain->width == CM_BFV_16) {
         scale(plain->data, CM_BFV_16, n, &scaling);
     } else {
@@ -177,30 +179,30 @@ typedef struct fold_powers {
     int32_t noise[CM_MAX_TILES];  /* r^j, for 32 bits */
 } fold_powers;
 
-static CM_ALWAYS_INLINE int64_t fold_add(int64_t sum, const cm_plain *plain, cm_bfv_width width,
+static CM_ALWAYS_INLINE int64_t fold_add(int64_t sum, const cmi_plain *plain, cm_bfv_width width,
                                          const int8_t *noise, const fold_powers *powers, unsigned j, size_t at)
 {
-    const int32_t w = cm_plain_get_signed(plain->data, width, at);
+    const int32_t w = cmi_plain_get_signed(plain->data, width, at);
     if (!noise) {
-        return sum + cm_product_signed(w, powers->scaled[j]);
+        return sum + cmi_product_signed(w, powers->scaled[j]);
     }
     if (width == CM_BFV_16) {
-        return sum + cm_product_signed(w - (int32_t)plain->modulus * noise[at], powers->scaled[j]);
+        return sum + cmi_product_signed(w - (int32_t)plain->modulus * noise[at], powers->scaled[j]);
     }
-    return sum + cm_product_signed(w, powers->scaled[j]) + cm_product_signed(noise[at], powers->noise[j]);
+    return sum + cmi_product_signed(w, powers->scaled[j]) + cmi_product_signed(noise[at], powers->noise[j]);
 }
 
 /*
  * The sums of j over w[j n/T + i], and e there. At most sixteen terms, each below 2^26 q / 2 in magnitude, are reduced to
  * within q / 8 + q / 2 of 0; noise of 32 bits adds next to nothing.
  */
-static CM_ALWAYS_INLINE void fold_tiles(const cm_plain *plain, cm_bfv_width width, const int8_t *noise,
-                                        const cm_ring *ring, const fold_powers *powers, unsigned tiles,
+static CM_ALWAYS_INLINE void fold_tiles(const cmi_plain *plain, cm_bfv_width width, const int8_t *noise,
+                                        const cmi_ring *ring, const fold_powers *powers, unsigned tiles,
                                         uint32_t *out)
 {
-    const cm_plain source = *plain; /* copies, which out cannot alias */
+    const cmi_plain source = *plain; /* copies, which out cannot alias */
     const cm_prime prime = *ring->prime;
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     for (uint32_t i = 0; i < points; i++) {
         int64_t sum = 0;
         size_t at = i;
@@ -208,18 +210,18 @@ static CM_ALWAYS_INLINE void fold_tiles(const cm_plain *plain, cm_bfv_width widt
             sum = fold_add(sum, &source, width, noise, powers, j, at);
             at += points;
         }
-        out[i] = (uint32_t)(cm_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
+        out[i] = (uint32_t)(cmi_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
     }
 }
 
 #if CM_CONFIG_STORE_NOISE
 
 /* The same of halves with noise, in 16 bits: what a device in a hurry takes. */
-static void fold_halves_16(const cm_plain *plain, const int8_t *noise, const cm_ring *ring,
+static void fold_halves_16(const cmi_plain *plain, const int8_t *noise, const cmi_ring *ring,
                            const fold_powers *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     const int32_t t = (int32_t)plain->modulus;
     const int32_t one = powers->scaled[0];
     const int32_t r = powers->scaled[1];
@@ -231,27 +233,27 @@ static void fold_halves_16(const cm_plain *plain, const int8_t *noise, const cm_
     while (out < end) {
         const int32_t a = *low++ - t * *low_noise++;
         const int32_t b = *high++ - t * *high_noise++;
-        const int64_t sum = cm_product_signed(a, one) + cm_product_signed(b, r);
-        *out++ = (uint32_t)(cm_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
+        const int64_t sum = cmi_product_signed(a, one) + cmi_product_signed(b, r);
+        *out++ = (uint32_t)(cmi_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
     }
 }
 
 #endif
 
-uint32_t cm_plain_factor(uint32_t t, const cm_prime *prime)
+uint32_t cmi_plain_factor(uint32_t t, const cm_prime *prime)
 {
-    const uint32_t montgomery = cm_montgomery_residue(t, prime->r2, prime);
-    return prime->q - cm_montgomery_power(montgomery, prime->q - 2u, prime);
+    const uint32_t montgomery = cmi_montgomery_residue(t, prime->r2, prime);
+    return prime->q - cmi_montgomery_power(montgomery, prime->q - 2u, prime);
 }
 
-static CM_ALWAYS_INLINE void fold(const cm_plain *plain, cm_bfv_width width, const int8_t *noise,
-                                  const cm_ring *ring, uint32_t *out)
+static CM_ALWAYS_INLINE void fold(const cmi_plain *plain, cm_bfv_width width, const int8_t *noise,
+                                  const cmi_ring *ring, uint32_t *out)
 {
     const cm_prime *prime = ring->prime;
     fold_powers powers;
-    cm_ring_fold_powers(ring, cm_plain_factor(plain->modulus, prime), powers.scaled);
+    cmi_ring_fold_powers(ring, cmi_plain_factor(plain->modulus, prime), powers.scaled);
     if (noise && width == CM_BFV_32) {
-        cm_ring_fold_powers(ring, prime->r1, powers.noise);
+        cmi_ring_fold_powers(ring, prime->r1, powers.noise);
     }
     if (ring->log2_tiles == 0) {
         fold_tiles(plain, width, noise, ring, &powers, 1, out);
@@ -268,7 +270,7 @@ static CM_ALWAYS_INLINE void fold(const cm_plain *plain, cm_bfv_width width, con
     }
 }
 
-void cm_plain_fold(const cm_plain *plain, const cm_ring *ring, uint32_t *out)
+void cmi_plain_fold(const cmi_plain *plain, const cmi_ring *ring, uint32_t *out)
 {
     if (plain->width == CM_BFV_16) {
         fold(plain, CM_BFV_16, NULL, ring, out);
@@ -279,7 +281,7 @@ void cm_plain_fold(const cm_plain *plain, const cm_ring *ring, uint32_t *out)
 
 #if CM_CONFIG_STORE_NOISE
 
-void cm_plain_fold_noisy(const cm_plain *plain, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+void cmi_plain_fold_noisy(const cmi_plain *plain, const int8_t *noise, const cmi_ring *ring, uint32_t *out)
 {
     if (plain->width == CM_BFV_16) {
         fold(plain, CM_BFV_16, noise, ring, out);

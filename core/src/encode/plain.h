@@ -9,107 +9,102 @@
 #include <stdint.h>
 
 #include "ciphermote/bfv.h"
+#include "common/names.h"
 #include "ring/ring.h"
 
-/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
-#define cm_plain_encode CM_SYMBOL(cm_plain_encode)
-#define cm_plain_fold CM_SYMBOL(cm_plain_fold)
-#define cm_plain_fold_noisy CM_SYMBOL(cm_plain_fold_noisy)
-#define cm_reader_fold CM_SYMBOL(cm_reader_fold)
-#define cm_batch CM_SYMBOL(cm_batch)
-#define cm_slots_permute_columns CM_SYMBOL(cm_slots_permute_columns)
+CMI_HIDDEN_BEGIN
 
 /*
  * A polynomial modulo t, n coefficients. As encoded: in 16 bits, signed and at most t/2 + 2 in magnitude; in 32 bits, below t.
  * As scaled: signed and at most t/2 in magnitude.
  */
-typedef struct cm_plain {
+typedef struct cmi_plain {
     void *data;
     const cm_root_table *tables; /* of roots modulo t among others, or null */
     uint32_t modulus;            /* t */
     cm_bfv_width width;
     uint8_t log2_n;
-} cm_plain;
+} cmi_plain;
 
 /*
  * Encode values into plain->data, which may be where the values lie. ring is for the transform modulo t.
  * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS,
  * CM_ERR_VALUE_RANGE; the polynomial is zeroed then.
  */
-CM_MUST_CHECK cm_status cm_plain_encode(const cm_params *params, const cm_bfv_values *values, cm_plain *plain,
-                                        cm_ring *ring);
+CM_MUST_CHECK cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
+                                         cmi_plain *plain, cmi_ring *ring);
 
 /* t must be below every data prime: modulo one that it is a multiple of, values would vanish. */
-bool cm_below_every_prime(uint32_t t, const cm_params *params);
+bool cmi_below_every_prime(uint32_t t, const cm_params *params);
 
 /*
  * From m to what is left over when q m is divided by t and rounded, halves up: w = q m - t round(q m / t), q being the
  * product of the data primes. Modulo each of them, round(q m / t) is then -w / t.
  */
-void cm_plain_scale(const cm_params *params, cm_plain *plain);
+void cmi_plain_scale(const cm_params *params, cmi_plain *plain);
 
 /* round(q m / t) of a scaled polynomial, folded into the ring or tile: n/T values below 2q, in coefficient order. */
-void cm_plain_fold(const cm_plain *plain, const cm_ring *ring, uint32_t *out);
+void cmi_plain_fold(const cmi_plain *plain, const cmi_ring *ring, uint32_t *out);
 
 #if CM_CONFIG_STORE_NOISE
 /* The same plus n coefficients of noise. */
-void cm_plain_fold_noisy(const cm_plain *plain, const int8_t *noise, const cm_ring *ring, uint32_t *out);
+void cmi_plain_fold_noisy(const cmi_plain *plain, const int8_t *noise, const cmi_ring *ring, uint32_t *out);
 #endif
 
 /* What takes m to the left-over w. */
-typedef struct cm_plain_scaling {
+typedef struct cmi_plain_scaling {
     uint32_t t;
     uint32_t factor;   /* q mod t */
     uint32_t quotient; /* 2^32 factor / t, rounded down */
     uint32_t half;     /* (t + 1) / 2 */
-} cm_plain_scaling;
+} cmi_plain_scaling;
 
-void cm_plain_scaling_init(cm_plain_scaling *scaling, const cm_params *params, uint32_t t);
+void cmi_plain_scaling_init(cmi_plain_scaling *scaling, const cm_params *params, uint32_t t);
 
 /* w + half, below t, for a number below 2t that is w modulo t. */
-static inline uint32_t cm_plain_shift(uint32_t left, const cm_plain_scaling *scaling)
+static inline uint32_t cmi_plain_shift(uint32_t left, const cmi_plain_scaling *scaling)
 {
     const uint32_t t = scaling->t;
-    return cm_subtract_once(cm_subtract_once(left, t) + scaling->half, t);
+    return cmi_subtract_once(cmi_subtract_once(left, t) + scaling->half, t);
 }
 
 /* -1/t in Montgomery form. */
-uint32_t cm_plain_factor(uint32_t t, const cm_prime *prime);
+uint32_t cmi_plain_factor(uint32_t t, const cm_prime *prime);
 
 /*
  * The same of values that are read: check them once, CM_ERR_ARGUMENT, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS or
  * CM_ERR_VALUE_RANGE; then fold them into any ring or tile, with n coefficients of noise unless
  * that is null.
  */
-CM_MUST_CHECK cm_status cm_reader_check(const cm_params *params, const cm_bfv_reader *reader);
-void cm_reader_fold(const cm_bfv_reader *reader, const cm_plain_scaling *scaling, const int8_t *noise,
-                    const cm_ring *ring, uint32_t *out);
+CM_MUST_CHECK cm_status cmi_reader_check(const cm_params *params, const cm_bfv_reader *reader);
+void cmi_reader_fold(const cm_bfv_reader *reader, const cmi_plain_scaling *scaling, const int8_t *noise,
+                     const cmi_ring *ring, uint32_t *out);
 
 /* Batching in place: n slots in their order become coefficients, both as encoded. ring is the whole one modulo t. */
-void cm_batch(void *data, cm_bfv_width width, const cm_ring *ring);
+void cmi_batch(void *data, cm_bfv_width width, const cmi_ring *ring);
 
 /* Move the slots of two rows to the places of their roots of unity in the transform's order, in place. */
-void cm_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n);
+void cmi_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n);
 
 /* Functions of both widths are written once: where the compiler knows the width, it costs nothing. */
-static inline uint32_t cm_plain_get(const void *data, cm_bfv_width width, size_t i)
+static inline uint32_t cmi_plain_get(const void *data, cm_bfv_width width, size_t i)
 {
     return width == CM_BFV_16 ? ((const uint16_t *)data)[i] : ((const uint32_t *)data)[i];
 }
 
-static inline int32_t cm_plain_get_signed(const void *data, cm_bfv_width width, size_t i)
+static inline int32_t cmi_plain_get_signed(const void *data, cm_bfv_width width, size_t i)
 {
     return width == CM_BFV_16 ? ((const int16_t *)data)[i] : ((const int32_t *)data)[i];
 }
 
 /* A coefficient as encoded, below 2t. */
-static inline uint32_t cm_plain_residue(const void *data, cm_bfv_width width, size_t i, uint32_t t)
+static inline uint32_t cmi_plain_residue(const void *data, cm_bfv_width width, size_t i, uint32_t t)
 {
-    return width == CM_BFV_16 ? (uint32_t)cm_plain_get_signed(data, width, i) + t
-                              : cm_plain_get(data, width, i);
+    return width == CM_BFV_16 ? (uint32_t)cmi_plain_get_signed(data, width, i) + t
+                              : cmi_plain_get(data, width, i);
 }
 
-static inline void cm_plain_put(void *data, cm_bfv_width width, size_t i, uint32_t x)
+static inline void cmi_plain_put(void *data, cm_bfv_width width, size_t i, uint32_t x)
 {
     if (width == CM_BFV_16) {
         ((uint16_t *)data)[i] = (uint16_t)x;
@@ -117,5 +112,7 @@ static inline void cm_plain_put(void *data, cm_bfv_width width, size_t i, uint32
         ((uint32_t *)data)[i] = x;
     }
 }
+
+CMI_HIDDEN_END
 
 #endif

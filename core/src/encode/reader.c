@@ -1,7 +1,7 @@
 /* BFV's coefficients, read from the caller whenever they are needed: none is held. */
+#include "arch/backends.h"
 #include "common/declassify.h"
 #include "encode/plain.h"
-#include "ring/arch/avr/arch.h"
 
 /* Not zero if one of the values is not below t, after all of them. */
 static uint32_t any_too_large(const cm_bfv_reader *reader)
@@ -13,7 +13,7 @@ static uint32_t any_too_large(const cm_bfv_reader *reader)
     return wrong >> 31;
 }
 
-cm_status cm_reader_check(const cm_params *params, const cm_bfv_reader *reader)
+cm_status cmi_reader_check(const cm_params *params, const cm_bfv_reader *reader)
 {
     const uint32_t t = reader->plain_modulus;
     if (!reader->read || reader->count == 0) {
@@ -26,41 +26,28 @@ cm_status cm_reader_check(const cm_params *params, const cm_bfv_reader *reader)
         return CM_ERR_PLAIN_MODULUS;
     }
     /* The status tells whether any value is. */
-    return cm_declassified(any_too_large(reader) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
+    return cmi_declassified(any_too_large(reader) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
 /*
- * As cm_plain_scale does, in products of 16 bits: w + half, from 0 to 2^16 - 1 whatever is read. For m < 2^16, the upper 16
+ * As cmi_plain_scale does, in products of 16 bits: w + half, from 0 to 2^16 - 1 whatever is read. For m < 2^16, the upper 16
  * bits of the quotient leave less than 2t as well: m quotient / 2^16 lacks less than one, and rounding another.
  */
-typedef struct scaling_16 {
-    uint16_t factor;
-    uint16_t quotient;
-    uint16_t t;
-    uint16_t half;
-} scaling_16;
-
-#if CM_AVR
-
-/* As below. */
-void cm_avr_read_shifted(uint16_t *w, const cm_bfv_reader *reader, const scaling_16 *scaling, uint16_t at,
-                         uint16_t step, uint8_t terms);
-#define read_shifted cm_avr_read_shifted
-
-#else
-
-static uint16_t shifted(uint16_t m, const scaling_16 *scaling)
+static uint16_t shifted(uint16_t m, const cmi_read_scaling *scaling)
 {
     const uint32_t t = scaling->t;
     const uint32_t quotient = (uint32_t)m * scaling->quotient >> 16;
     const uint32_t left = (uint32_t)m * scaling->factor - quotient * t;
-    return (uint16_t)cm_subtract_once(cm_subtract_once(left, t) + scaling->half, t);
+    return (uint16_t)cmi_subtract_once(cmi_subtract_once(left, t) + scaling->half, t);
 }
 
 /* Those at `at`, at + step and so on. */
-static void read_shifted(uint16_t *w, const cm_bfv_reader *reader, const scaling_16 *scaling, uint16_t at,
-                         uint16_t step, uint8_t terms)
+static void read_shifted(uint16_t *w, const cm_bfv_reader *reader, const cmi_read_scaling *scaling,
+                         uint16_t at, uint16_t step, uint8_t terms)
 {
+    if (CM_ARCH_TRY(read_shifted, w, reader, scaling, at, step, terms)) {
+        return;
+    }
     for (uint8_t j = 0; j < terms; j++) {
         const uint16_t m = at < reader->count ? reader->read(reader->context, at) : 0;
         w[j] = shifted(m, scaling);
@@ -68,31 +55,27 @@ static void read_shifted(uint16_t *w, const cm_bfv_reader *reader, const scaling
     }
 }
 
-#endif
-
-#define MOST_TILES (1u << CM_CONFIG_LOG2_TILES)
-
 /* What a tile is folded by. */
 typedef struct fold_weights {
-    scaling_16 scaling;
-    int32_t values[MOST_TILES]; /* (-1/t) r^j */
-    int64_t start;              /* of the sum of (w + half) (-1/t) r^j, so that it is that of w alone */
+    cmi_read_scaling scaling;
+    int32_t values[CM_MAX_TILES]; /* (-1/t) r^j */
+    int64_t start;                /* of the sum of (w + half) (-1/t) r^j, so that it is that of w alone */
 #if CM_CONFIG_STORE_NOISE
-    int32_t noise[MOST_TILES]; /* r^j */
+    int32_t noise[CM_MAX_TILES]; /* r^j */
 #endif
 } fold_weights;
 
-static void open_weights(fold_weights *weights, const cm_plain_scaling *scaling, const cm_ring *ring)
+static void open_weights(fold_weights *weights, const cmi_plain_scaling *scaling, const cmi_ring *ring)
 {
-    weights->scaling = (scaling_16){(uint16_t)scaling->factor, (uint16_t)(scaling->quotient >> 16),
-                                    (uint16_t)scaling->t, (uint16_t)scaling->half};
-    cm_ring_fold_powers(ring, cm_plain_factor(scaling->t, ring->prime), weights->values);
+    weights->scaling = (cmi_read_scaling){(uint16_t)scaling->factor, (uint16_t)(scaling->quotient >> 16),
+                                          (uint16_t)scaling->t, (uint16_t)scaling->half};
+    cmi_ring_fold_powers(ring, cmi_plain_factor(scaling->t, ring->prime), weights->values);
     weights->start = 0;
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
-        weights->start -= cm_product_signed((int32_t)scaling->half, weights->values[j]);
+        weights->start -= cmi_product_signed((int32_t)scaling->half, weights->values[j]);
     }
 #if CM_CONFIG_STORE_NOISE
-    cm_ring_fold_powers(ring, ring->prime->r1, weights->noise);
+    cmi_ring_fold_powers(ring, ring->prime->r1, weights->noise);
 #endif
 }
 
@@ -100,24 +83,23 @@ static void open_weights(fold_weights *weights, const cm_plain_scaling *scaling,
 static int32_t reduced_sum(const uint16_t *w, const int32_t *weights, const int64_t *start, uint8_t terms,
                            const cm_prime *prime)
 {
-#if CM_AVR
-    if (prime->q == CM_AVR_Q) {
-        return cm_avr_dot26(w, weights, terms, start);
+    int32_t reduced;
+    if (CM_ARCH_TRY(dot, &reduced, w, weights, terms, start, prime)) {
+        return reduced;
     }
-#endif
     int64_t sum = *start;
     for (uint8_t j = 0; j < terms; j++) {
-        sum += cm_product_signed(w[j], weights[j]);
+        sum += cmi_product_signed(w[j], weights[j]);
     }
-    return cm_montgomery_reduce_signed(sum, prime);
+    return cmi_montgomery_reduce_signed(sum, prime);
 }
 
-void cm_reader_fold(const cm_bfv_reader *reader, const cm_plain_scaling *scaling, const int8_t *noise,
-                    const cm_ring *ring, uint32_t *out)
+void cmi_reader_fold(const cm_bfv_reader *reader, const cmi_plain_scaling *scaling, const int8_t *noise,
+                     const cmi_ring *ring, uint32_t *out)
 {
-    const uint16_t points = (uint16_t)cm_ring_points(ring);
+    const uint16_t points = (uint16_t)cmi_ring_points(ring);
     const uint8_t tiles = (uint8_t)(1u << ring->log2_tiles);
-    uint16_t w[MOST_TILES];
+    uint16_t w[CM_MAX_TILES];
     fold_weights weights;
     open_weights(&weights, scaling, ring);
     for (uint16_t i = 0; i < points; i++) {
@@ -125,7 +107,7 @@ void cm_reader_fold(const cm_bfv_reader *reader, const cm_plain_scaling *scaling
 #if CM_CONFIG_STORE_NOISE
         int64_t sum = weights.start;
         for (uint8_t j = 0; j < tiles; j++) {
-            sum += cm_product_signed(noise[i + j * points], weights.noise[j]);
+            sum += cmi_product_signed(noise[i + j * points], weights.noise[j]);
         }
         const int64_t *const start = &sum;
 #else

@@ -28,7 +28,7 @@
 #if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH
 
 #if CM_CONFIG_PRECISION_31
-const uint32_t cm_sine_31[CM_ROOTS] = {
+const uint32_t cmi_sine_31[CM_ROOTS] = {
 CM_ROW(0x00000000, 0x0006487f, 0x000c90fe, 0x0012d97c, 0x001921fb, 0x001f6a7a, 0x0025b2f8, 0x002bfb77,
        0x003243f5, 0x00388c74, 0x003ed4f2, 0x00451d70, 0x004b65ee, 0x0051ae6b, 0x0057f6e9, 0x005e3f66)
 CM_ROW(0x006487e3, 0x006ad060, 0x007118dc, 0x00776159, 0x007da9d4, 0x0083f250, 0x008a3acb, 0x00908346,
@@ -1058,7 +1058,7 @@ CM_ROW(0x7fffd886, 0x7fffdd4d, 0x7fffe1c6, 0x7fffe5f0, 0x7fffe9cb, 0x7fffed57, 0
 #endif
 
 #if CM_CONFIG_PRECISION_63
-const uint64_t cm_sine_63[CM_ROOTS] = {
+const uint64_t cmi_sine_63[CM_ROOTS] = {
 CM_ROW(0x0000000000000000, 0x0006487ed46bad5f, 0x000c90fda4f72753, 0x0012d97c6dc23a75,
        0x001921fb2aecb360, 0x001f6a79d8965eba, 0x0025b2f872df092e, 0x002bfb76f5e67f76,
        0x003243f55dcc8e5b, 0x00388c73a6b102b4, 0x003ed4f1ccb3a96d, 0x00451d6fcbf44f87,
@@ -3113,7 +3113,7 @@ CM_ROW(0x7fffd8858874074b, 0x7fffdd4d5cb6afa9, 0x7fffe1c63c1b9c5e, 0x7fffe5f026a
 
 #else
 
-const int64_t cm_coarse_sine[CM_COARSE_ROOTS] = {
+const int64_t cmi_coarse_sine[CM_COARSE_ROOTS] = {
 0x0000000000000000, 0x0323ecbe21bb027d, 0x0645e9af0a6d0af8, 0x0964083747309d11,
 0x0c7c5c1e34d3055b, 0x0f8cfcbd90af8d58, 0x1294062ed59f05a9, 0x158f9a75ab1fdcfe,
 0x187de2a6aea962d2, 0x1b5d1009e15cc02b, 0x1e2b5d3806f63b1e, 0x20e70f3245ffdb2d,
@@ -3124,7 +3124,7 @@ const int64_t cm_coarse_sine[CM_COARSE_ROOTS] = {
 0x3ec52f9feeb96056, 0x3f4eaafe114a2d43, 0x3fb11b47a24a4b3c, 0x3fec43c6f2dafbc7,
 0x4000000000000000,
 };
-const int64_t cm_fine_sine[CM_FINE_ROOTS] = {
+const int64_t cmi_fine_sine[CM_FINE_ROOTS] = {
 CM_ROW(0x0000000000000000, 0x0003243f6a35d6af, 0x0006487ed27b93aa, 0x00096cbe36e11d3a,
        0x000c90fd957659b0, 0x000fb53cec4b2f5d, 0x0012d97c396f8497, 0x0015fdbb7af33fbb,
        0x001921faaee6472e, 0x001c4639d358815a, 0x001f6a78e659d4b6, 0x00228eb7e5fa27c3,
@@ -3159,7 +3159,7 @@ CM_ROW(0x015fd4d21fab225e, 0x0162f8e1a35f368b, 0x01661cf04c1c5485, 0x016940fe17f
        0x018585522e356739, 0x0188a956ee7788a2, 0x018bcd5abc830c68, 0x018ef15d9667fd9a)
 0x0192155f7a3667e0
 };
-const int64_t cm_fine_cosine[CM_FINE_ROOTS] = {
+const int64_t cmi_fine_cosine[CM_FINE_ROOTS] = {
 CM_ROW(0x4000000000000000, 0x3fffffec42c33745, 0x3fffffb10b0ce943, 0x3fffff4e58dd3a80,
        0x3ffffec42c3467de, 0x3ffffe128512c698, 0x3ffffd396378c444, 0x3ffffc38c766e6d3,
        0x3ffffb10b0ddcc8d, 0x3ffff9c11fde2c19, 0x3ffff84a1468d474, 0x3ffff6ab8e7eacf7,
@@ -3195,7 +3195,7 @@ CM_ROW(0x3ffc38d0e196eec5, 0x3ffc2777e75766b4, 0x3ffc15f774fd9c2e, 0x3ffc044f8a9
 0x3ffb10c1099a1976
 };
 #if CM_CONFIG_PRECISION_63
-const int32_t cm_coarse_sine_low[CM_COARSE_ROOTS] = {
+const int32_t cmi_coarse_sine_low[CM_COARSE_ROOTS] = {
 0, -576168363, 1983499108, 805349530,
 634162177, -1541268027, -1245088530, 270791335,
 -1507567531, 1724225327, 227089724, 804644294,
@@ -3206,7 +3206,7 @@ const int32_t cm_coarse_sine_low[CM_COARSE_ROOTS] = {
 -2007193384, -88494235, 273564607, 1351066551,
 0,
 };
-const int32_t cm_fine_sine_low[CM_FINE_ROOTS] = {
+const int32_t cmi_fine_sine_low[CM_FINE_ROOTS] = {
 CM_ROW(0, 1925771611, -1635168908, 1849526489,
        820783869, -877996589, -341619916, 941125452,
        -2073344161, 35648541, 1927456461, 1519161491,
@@ -3241,7 +3241,7 @@ CM_ROW(-404038535, -313413512, -172810438, -318645795,
        -1453169430, 868186662, 547870779, 1707661590)
 -1819642916
 };
-const int32_t cm_fine_cosine_low[CM_FINE_ROOTS] = {
+const int32_t cmi_fine_cosine_low[CM_FINE_ROOTS] = {
 CM_ROW(0, 2081563156, 126704732, -398940103,
        -1840866291, -1473258162, -92369634, -2020954300,
        2066189213, 776079876, 644876448, 359705781,

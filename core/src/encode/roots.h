@@ -12,32 +12,29 @@
 #include <stdint.h>
 
 #include "ciphermote/config.h"
+#include "common/names.h"
 
-/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
-#define cm_sine_31 CM_SYMBOL(cm_sine_31)
-#define cm_sine_63 CM_SYMBOL(cm_sine_63)
-#define cm_computed_root_31 CM_SYMBOL(cm_computed_root_31)
-#define cm_computed_root_63 CM_SYMBOL(cm_computed_root_63)
+CMI_HIDDEN_BEGIN
 
 #if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH
 
 #define CM_ROOTS ((1u << (CM_CONFIG_MAX_LOG2_N - 1)) + 1u)
 
 #if CM_CONFIG_PRECISION_31
-extern const uint32_t cm_sine_31[CM_ROOTS];
+extern const uint32_t cmi_sine_31[CM_ROOTS];
 #endif
 #if CM_CONFIG_PRECISION_63
-extern const uint64_t cm_sine_63[CM_ROOTS];
+extern const uint64_t cmi_sine_63[CM_ROOTS];
 #endif
 
 #else
 
 /* cos(pi angle / 2^CM_CONFIG_MAX_LOG2_N) and the sine, as in the table, for angles between 0 and pi/2. */
 #if CM_CONFIG_PRECISION_31
-void cm_computed_root_31(uint32_t angle, int32_t *cosine, int32_t *sine);
+void cmi_computed_root_31(uint32_t angle, int32_t *cosine, int32_t *sine);
 #endif
 #if CM_CONFIG_PRECISION_63
-void cm_computed_root_63(uint32_t angle, int64_t *cosine, int64_t *sine);
+void cmi_computed_root_63(uint32_t angle, int64_t *cosine, int64_t *sine);
 #endif
 
 /*
@@ -49,15 +46,17 @@ void cm_computed_root_63(uint32_t angle, int64_t *cosine, int64_t *sine);
     ((uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 6)) /* in units of pi / 2^CM_CONFIG_MAX_LOG2_N */
 #define CM_FINE_ROOTS ((1u << (CM_CONFIG_MAX_LOG2_N - 7)) + 1u)
 
-extern const int64_t cm_coarse_sine[CM_COARSE_ROOTS];
-extern const int64_t cm_fine_sine[CM_FINE_ROOTS];
-extern const int64_t cm_fine_cosine[CM_FINE_ROOTS];
+extern const int64_t cmi_coarse_sine[CM_COARSE_ROOTS];
+extern const int64_t cmi_fine_sine[CM_FINE_ROOTS];
+extern const int64_t cmi_fine_cosine[CM_FINE_ROOTS];
 #if CM_CONFIG_PRECISION_63
-extern const int32_t cm_coarse_sine_low[CM_COARSE_ROOTS];
-extern const int32_t cm_fine_sine_low[CM_FINE_ROOTS];
-extern const int32_t cm_fine_cosine_low[CM_FINE_ROOTS];
+extern const int32_t cmi_coarse_sine_low[CM_COARSE_ROOTS];
+extern const int32_t cmi_fine_sine_low[CM_FINE_ROOTS];
+extern const int32_t cmi_fine_cosine_low[CM_FINE_ROOTS];
 #endif
 
 #endif
+
+CMI_HIDDEN_END
 
 #endif

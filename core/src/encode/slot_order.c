@@ -33,7 +33,7 @@
 #define CM_FROM_14(...)
 #endif
 
-const uint16_t cm_slot_cycles[] = {
+const uint16_t cmi_slot_cycles[] = {
 CM_FROM_10(1, 2, 3, 4, 5, 12, 27, 30, 31, 47, 70, 103, 106, 0,)
 CM_FROM_10(1, 2, 8, 34, 0,)
 CM_FROM_11(1, 2, 4, 5, 6, 9, 10, 13, 19, 109, 310, 670, 0,)
@@ -51,7 +51,7 @@ CM_FROM_14(1, 2, 4, 9, 10, 12, 30, 154, 623, 0,)
 #define CM_ROW(x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15) \
     CM_P(x0), CM_P(x1), CM_P(x2), CM_P(x3), CM_P(x4), CM_P(x5), CM_P(x6), CM_P(x7), \
     CM_P(x8), CM_P(x9), CM_P(x10), CM_P(x11), CM_P(x12), CM_P(x13), CM_P(x14), CM_P(x15),
-const uint16_t cm_slot_positions[(uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)] = {
+const uint16_t cmi_slot_positions[(uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)] = {
 CM_FROM_10(CM_ROW(0, 8191, 4096, 2047, 2560, 4351, 6976, 3823, 1432, 6349, 5478, 51, 4056, 5173, 7902, 2481))
 CM_FROM_10(CM_ROW(746, 7263, 4744, 1075, 2520, 4789, 6174, 3561, 1820, 6827, 6142, 513, 3326, 5697, 7454, 2985))
 CM_FROM_10(CM_ROW(380, 7715, 4428, 1559, 2914, 4565, 6846, 4065, 1046, 6627, 5268, 289, 3662, 5397, 8096, 2167))

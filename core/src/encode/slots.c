@@ -68,7 +68,7 @@ typedef struct slot_order {
 
 static inline uint32_t position_of(uint32_t slot, const slot_order *order, cm_slots slots)
 {
-    const uint32_t largest = cm_slot_positions[slot];
+    const uint32_t largest = cmi_slot_positions[slot];
     const uint32_t parity = largest & 1u;
     const uint32_t reversed = largest >> 1 >> order->lost;
     return slots == CM_SLOTS_COMPLEX ? parity << (order->bits - 1u) | reversed : reversed << 1 | parity;
@@ -101,17 +101,17 @@ static inline void follow_cycle(uint32_t *data, unsigned words, uint32_t start, 
     } while (position != start);
 }
 
-/* The starts of the cycles of a ring's slots: cm_slot_cycles has those of each ring and kind in turn. */
+/* The starts of the cycles of a ring's slots: cmi_slot_cycles has those of each ring and kind in turn. */
 static const uint16_t *first_cycle(unsigned log2_n, cm_slots slots)
 {
-    const uint16_t *start = cm_slot_cycles;
+    const uint16_t *start = cmi_slot_cycles;
     for (unsigned skip = 2u * (log2_n - 10u) + (slots == CM_SLOTS_COMPLEX ? 1u : 0u); skip > 0; start++) {
         skip -= *start == 0 ? 1u : 0u;
     }
     return start;
 }
 
-void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots)
+void cmi_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots)
 {
     const slot_order order = open_order(log2_n);
     for (const uint16_t *start = first_cycle(log2_n, slots); *start != 0; start++) {
@@ -132,9 +132,9 @@ void cm_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots 
 
 static inline void swap(void *data, cm_bfv_width width, size_t i, size_t j)
 {
-    const uint32_t x = cm_plain_get(data, width, i);
-    cm_plain_put(data, width, i, cm_plain_get(data, width, j));
-    cm_plain_put(data, width, j, x);
+    const uint32_t x = cmi_plain_get(data, width, i);
+    cmi_plain_put(data, width, i, cmi_plain_get(data, width, j));
+    cmi_plain_put(data, width, j, x);
 }
 
 /* With the second row backwards, a column is k and n - 1 - k. */
@@ -163,14 +163,14 @@ static inline void follow_columns(void *data, cm_bfv_width width, uint32_t n, ui
                                   const slot_order *order)
 {
     uint32_t position = start;
-    uint32_t first = cm_plain_get(data, width, start);
-    uint32_t second = cm_plain_get(data, width, n - 1u - start);
+    uint32_t first = cmi_plain_get(data, width, start);
+    uint32_t second = cmi_plain_get(data, width, n - 1u - start);
     do {
         position = position_of(position, order, CM_SLOTS_COMPLEX);
-        const uint32_t next_first = cm_plain_get(data, width, position);
-        const uint32_t next_second = cm_plain_get(data, width, n - 1u - position);
-        cm_plain_put(data, width, position, first);
-        cm_plain_put(data, width, n - 1u - position, second);
+        const uint32_t next_first = cmi_plain_get(data, width, position);
+        const uint32_t next_second = cmi_plain_get(data, width, n - 1u - position);
+        cmi_plain_put(data, width, position, first);
+        cmi_plain_put(data, width, n - 1u - position, second);
         first = next_first;
         second = next_second;
     } while (position != start);
@@ -186,7 +186,7 @@ static inline void permute_columns(void *data, cm_bfv_width width, unsigned log2
     }
 }
 
-void cm_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n)
+void cmi_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n)
 {
     if (width == CM_BFV_16) {
         permute_columns(data, CM_BFV_16, log2_n);
@@ -219,7 +219,7 @@ static inline void follow_cycle_back(uint32_t *data, unsigned words, uint32_t st
     }
 }
 
-void cm_slots_restore(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots)
+void cmi_slots_restore(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots)
 {
     const slot_order order = open_order(log2_n);
     for (const uint16_t *start = first_cycle(log2_n, slots); *start != 0; start++) {
@@ -234,18 +234,18 @@ void cm_slots_restore(uint32_t *data, unsigned words, unsigned log2_n, cm_slots 
 static inline void follow_columns_back(void *data, cm_bfv_width width, uint32_t n, uint32_t start,
                                        const slot_order *order)
 {
-    const uint32_t first = cm_plain_get(data, width, start);
-    const uint32_t second = cm_plain_get(data, width, n - 1u - start);
+    const uint32_t first = cmi_plain_get(data, width, start);
+    const uint32_t second = cmi_plain_get(data, width, n - 1u - start);
     uint32_t slot = start;
     uint32_t position = position_of(start, order, CM_SLOTS_COMPLEX);
     while (position != start) {
-        cm_plain_put(data, width, slot, cm_plain_get(data, width, position));
-        cm_plain_put(data, width, n - 1u - slot, cm_plain_get(data, width, n - 1u - position));
+        cmi_plain_put(data, width, slot, cmi_plain_get(data, width, position));
+        cmi_plain_put(data, width, n - 1u - slot, cmi_plain_get(data, width, n - 1u - position));
         slot = position;
         position = position_of(slot, order, CM_SLOTS_COMPLEX);
     }
-    cm_plain_put(data, width, slot, first);
-    cm_plain_put(data, width, n - 1u - slot, second);
+    cmi_plain_put(data, width, slot, first);
+    cmi_plain_put(data, width, n - 1u - slot, second);
 }
 
 static inline void restore_columns(void *data, cm_bfv_width width, unsigned log2_n)
@@ -258,7 +258,7 @@ static inline void restore_columns(void *data, cm_bfv_width width, unsigned log2
     restore_rows(data, width, n);
 }
 
-void cm_slots_restore_columns(void *data, cm_bfv_width width, unsigned log2_n)
+void cmi_slots_restore_columns(void *data, cm_bfv_width width, unsigned log2_n)
 {
     if (width == CM_BFV_16) {
         restore_columns(data, CM_BFV_16, log2_n);

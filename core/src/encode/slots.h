@@ -8,20 +8,21 @@
 #include <stdint.h>
 
 #include "ciphermote/config.h"
+#include "common/names.h"
 
-/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
-#define cm_slot_cycles CM_SYMBOL(cm_slot_cycles)
-#define cm_slot_positions CM_SYMBOL(cm_slot_positions)
+CMI_HIDDEN_BEGIN
 
 /*
  * For n = 2^10 .. 2^CM_CONFIG_MAX_LOG2_N, first for real, then for complex slots: the least slot of every cycle of more than
  * one, then 0 (slot 0 stays where it is).
  */
-extern const uint16_t cm_slot_cycles[];
+extern const uint16_t cmi_slot_cycles[];
 
 #if CM_SLOT_ORDER_TABLE
 /* Where slot j of 2^(CM_CONFIG_MAX_LOG2_N - 1) real ones goes. */
-extern const uint16_t cm_slot_positions[(uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)];
+extern const uint16_t cmi_slot_positions[(uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)];
 #endif
+
+CMI_HIDDEN_END
 
 #endif

@@ -170,8 +170,8 @@ typedef struct exact_number {
 static exact_number number_of_float(uint32_t bits, findings *found)
 {
     uint32_t exponent = bits >> 23 & 0xFFu;
-    uint32_t subnormal = cm_mask_of_zero(exponent);
-    found->not_finite |= cm_mask_of_zero(exponent ^ 0xFFu);
+    uint32_t subnormal = cmi_mask_of_zero(exponent);
+    found->not_finite |= cmi_mask_of_zero(exponent ^ 0xFFu);
     exact_number result;
     result.magnitude = (bits & 0x7FFFFFu) | (0x800000u & ~subnormal);
     result.negative = all_ones_if(bits >> 31);
@@ -191,8 +191,8 @@ static exact_number number_of_integer(int32_t value, int32_t exponent)
 /* x limited to 0 .. limit, for |x| by_word below 2^31. */
 static int32_t clamp(int32_t x, int32_t limit)
 {
-    x &= ~cm_mask_of_sign(x);
-    return limit + ((x - limit) & cm_mask_of_sign(x - limit));
+    x &= ~cmi_mask_of_sign(x);
+    return limit + ((x - limit) & cmi_mask_of_sign(x - limit));
 }
 
 /*
@@ -201,7 +201,7 @@ static int32_t clamp(int32_t x, int32_t limit)
  */
 static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
 {
-    const uint32_t by_word = (uint32_t)cm_mask_of_sign(31 - places);
+    const uint32_t by_word = (uint32_t)cmi_mask_of_sign(31 - places);
     const uint32_t within = (uint32_t)places & 31u;
     const uint32_t low = x << within;
     const uint32_t high = x >> 1 >> (31u - within);
@@ -213,7 +213,7 @@ static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
 static uint32_t shift_right_rounded(uint32_t x, int32_t places)
 {
     uint32_t none;
-    const uint32_t kept = x & ~(uint32_t)cm_mask_of_sign(32 - places); /* 33 places leave less than a half */
+    const uint32_t kept = x & ~(uint32_t)cmi_mask_of_sign(32 - places); /* 33 places leave less than a half */
     const uint64_t shifted = shift_left(kept, 32 - clamp(places, 32), &none);
     return (uint32_t)(shifted >> 32) + ((uint32_t)shifted >> 31);
 }
@@ -226,8 +226,8 @@ static int64_t to_fixed(exact_number value, int32_t shift, unsigned limit_bits, 
     const uint32_t whole = shift_right_rounded(value.magnitude, clamp(-shift, 33));
     const uint64_t magnitude = shift_left(whole, clamp(shift, 62), &lost);
     const uint64_t over = lost | magnitude >> limit_bits;
-    uint32_t beyond_shift = all_ones_if((uint32_t)(62 - shift) >> 31) & ~cm_mask_of_zero(value.magnitude);
-    found->too_large |= beyond_shift | ~cm_mask_of_zero((uint32_t)(over >> 32) | (uint32_t)over);
+    uint32_t beyond_shift = all_ones_if((uint32_t)(62 - shift) >> 31) & ~cmi_mask_of_zero(value.magnitude);
+    found->too_large |= beyond_shift | ~cmi_mask_of_zero((uint32_t)(over >> 32) | (uint32_t)over);
     const uint64_t sign = 0u - (uint64_t)(value.negative & 1u);
     return (int64_t)((magnitude ^ sign) - sign);
 }
@@ -274,7 +274,7 @@ static cm_status check(const cm_params *params, const cm_ckks_values *values)
 }
 
 /* Odd slots lie at exponents 3 mod 4, where the transform wants the conjugate: see slots.c. */
-static void conjugate_odd_slots(const cm_message *message, uint32_t count)
+static void conjugate_odd_slots(const cmi_message *message, uint32_t count)
 {
     for (uint32_t i = 3; i < 2u * count; i += 4u) {
         if (message->precision == CM_FIXED_31) {
@@ -285,16 +285,16 @@ static void conjugate_odd_slots(const cm_message *message, uint32_t count)
     }
 }
 
-static void transform(const cm_message *message)
+static void transform(const cmi_message *message)
 {
 #if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
-        cm_transform_31(message->data, message->log2_n, message->slots);
+        cmi_transform_31(message->data, message->log2_n, message->slots);
     }
 #endif
 #if CM_CONFIG_PRECISION_63
     if (message->precision == CM_FIXED_63) {
-        cm_transform_63(message->data, message->log2_n, message->slots);
+        cmi_transform_63(message->data, message->log2_n, message->slots);
     }
 #endif
 }
@@ -314,7 +314,7 @@ static findings convert(const cm_params *params, const cm_ckks_values *values, u
     return (findings){0, 0};
 }
 
-cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_message *message)
+cm_status cmi_encode(const cm_params *params, const cm_ckks_values *values, cmi_message *message)
 {
     cm_status status = check(params, values);
     if (status != CM_OK) {
@@ -331,29 +331,29 @@ cm_status cm_encode(const cm_params *params, const cm_ckks_values *values, cm_me
     const findings found = convert(params, values, values->count * parts, message->data);
     memset((uint8_t *)message->data + given, 0, total - given);
     /* The status tells whether any value was refused and why, not which: the conversions have taken all of them. */
-    const bool not_finite = cm_declassified(found.not_finite != 0);
-    if (not_finite || cm_declassified(found.too_large != 0)) {
+    const bool not_finite = cmi_declassified(found.not_finite != 0);
+    if (not_finite || cmi_declassified(found.too_large != 0)) {
         memset(message->data, 0, total);
         return not_finite ? CM_ERR_NOT_FINITE : CM_ERR_VALUE_RANGE;
     }
     if (parts == 2u) {
         conjugate_odd_slots(message, values->count);
     }
-    cm_slots_permute(message->data, (unsigned)(number_size / 4u) * parts, params->log2_n, values->slots);
+    cmi_slots_permute(message->data, (unsigned)(number_size / 4u) * parts, params->log2_n, values->slots);
     transform(message);
     return CM_OK;
 }
 
-void cm_message_fold(const cm_message *message, const cm_ring *ring, uint32_t *out)
+void cmi_message_fold(const cmi_message *message, const cmi_ring *ring, uint32_t *out)
 {
 #if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
-        cm_fold_31(message->data, message->slots, ring, out);
+        cmi_fold_31(message->data, message->slots, ring, out);
     }
 #endif
 #if CM_CONFIG_PRECISION_63
     if (message->precision == CM_FIXED_63) {
-        cm_fold_63(message->data, message->slots, ring, out);
+        cmi_fold_63(message->data, message->slots, ring, out);
     }
 #endif
 }
@@ -370,7 +370,7 @@ static inline uint32_t negate_bytes(uint32_t four, uint32_t mask)
  * fixed_fold.h has the order: with real slots a quarter of the coefficients has the same place in each four bytes, the
  * second and the last quarter from the end, and coefficient M goes with 0.
  */
-void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8_t *block, int8_t *kept)
+void cmi_message_keep_noise(const cmi_message *message, uint32_t start, const int8_t *block, int8_t *kept)
 {
     const uint32_t n = (uint32_t)1 << message->log2_n;
     if (message->slots == CM_SLOTS_COMPLEX) {
@@ -385,7 +385,7 @@ void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8
     const uint32_t negated = quarter < 2u ? 0 : ~(uint32_t)0;
     uint8_t *const places = (uint8_t *)kept + quarter;
     for (unsigned k = 0; k < CM_SAMPLE_BLOCK; k += 4u) {
-        const uint32_t four = negate_bytes(cm_load32((const uint8_t *)block + k), negated);
+        const uint32_t four = negate_bytes(cmi_load32((const uint8_t *)block + k), negated);
         const uint32_t c = from + k;
         if (quarter % 2u == 0) {
             uint8_t *const to = places + 4u * (size_t)c;
@@ -403,16 +403,17 @@ void cm_message_keep_noise(const cm_message *message, uint32_t start, const int8
     }
 }
 
-void cm_message_fold_noisy(const cm_message *message, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+void cmi_message_fold_noisy(const cmi_message *message, const int8_t *noise, const cmi_ring *ring,
+                            uint32_t *out)
 {
 #if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
-        cm_fold_noisy_31(message->data, noise, message->slots, ring, out);
+        cmi_fold_noisy_31(message->data, noise, message->slots, ring, out);
     }
 #endif
 #if CM_CONFIG_PRECISION_63
     if (message->precision == CM_FIXED_63) {
-        cm_fold_noisy_63(message->data, noise, message->slots, ring, out);
+        cmi_fold_noisy_63(message->data, noise, message->slots, ring, out);
     }
 #endif
 }

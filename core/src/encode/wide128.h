@@ -11,87 +11,87 @@
 
 #if defined(__SIZEOF_INT128__) && !defined(CM_NO_INT128)
 
-__extension__ typedef __int128 cm_wide128;
-__extension__ typedef unsigned __int128 cm_uwide128;
+__extension__ typedef __int128 cmi_wide128;
+__extension__ typedef unsigned __int128 cmi_uwide128;
 
-static inline cm_wide128 cm_wide128_add(cm_wide128 a, cm_wide128 b)
+static inline cmi_wide128 cmi_wide128_add(cmi_wide128 a, cmi_wide128 b)
 {
-    return (cm_wide128)((cm_uwide128)a + (cm_uwide128)b);
+    return (cmi_wide128)((cmi_uwide128)a + (cmi_uwide128)b);
 }
 
-static inline cm_wide128 cm_wide128_subtract(cm_wide128 a, cm_wide128 b)
+static inline cmi_wide128 cmi_wide128_subtract(cmi_wide128 a, cmi_wide128 b)
 {
-    return (cm_wide128)((cm_uwide128)a - (cm_uwide128)b);
+    return (cmi_wide128)((cmi_uwide128)a - (cmi_uwide128)b);
 }
 
-static inline cm_wide128 cm_wide128_product(int64_t a, int64_t b)
+static inline cmi_wide128 cmi_wide128_product(int64_t a, int64_t b)
 {
-    return (cm_wide128)a * b;
+    return (cmi_wide128)a * b;
 }
 
 /* a 2^bits, 0 <= bits < 64 */
-static inline cm_wide128 cm_wide128_shifted(int64_t a, unsigned bits)
+static inline cmi_wide128 cmi_wide128_shifted(int64_t a, unsigned bits)
 {
-    return (cm_wide128)((cm_uwide128)(cm_wide128)a << bits);
+    return (cmi_wide128)((cmi_uwide128)(cmi_wide128)a << bits);
 }
 
 /* a >> bits, 64 <= bits < 128 */
-static inline int64_t cm_wide128_high(cm_wide128 a, unsigned bits)
+static inline int64_t cmi_wide128_high(cmi_wide128 a, unsigned bits)
 {
     return (int64_t)(a >> bits);
 }
 
 #else
 
-typedef struct cm_wide128 {
+typedef struct cmi_wide128 {
     uint64_t low;
     int64_t high;
-} cm_wide128;
+} cmi_wide128;
 
 /* By words: where sum < a asks for the carry of 64 bits, gcc branches on it for a Cortex-M0. */
-static inline cm_wide128 cm_wide128_add(cm_wide128 a, cm_wide128 b)
+static inline cmi_wide128 cmi_wide128_add(cmi_wide128 a, cmi_wide128 b)
 {
     const uint64_t first = (uint64_t)(uint32_t)a.low + (uint32_t)b.low;
     const uint64_t second = (a.low >> 32) + (b.low >> 32) + (first >> 32);
-    cm_wide128 sum;
+    cmi_wide128 sum;
     sum.low = second << 32 | (uint32_t)first;
     sum.high = (int64_t)((uint64_t)a.high + (uint64_t)b.high + (second >> 32));
     return sum;
 }
 
 /* a - b is the complement of (-1 - a) + b. */
-static inline cm_wide128 cm_wide128_subtract(cm_wide128 a, cm_wide128 b)
+static inline cmi_wide128 cmi_wide128_subtract(cmi_wide128 a, cmi_wide128 b)
 {
-    const cm_wide128 sum = cm_wide128_add((cm_wide128){~a.low, ~a.high}, b);
-    return (cm_wide128){~sum.low, ~sum.high};
+    const cmi_wide128 sum = cmi_wide128_add((cmi_wide128){~a.low, ~a.high}, b);
+    return (cmi_wide128){~sum.low, ~sum.high};
 }
 
 /* Schoolbook on 32-bit halves; the signed product is the unsigned one less 2^64 b for a < 0 and 2^64 a for b < 0. */
-static inline cm_wide128 cm_wide128_product(int64_t a, int64_t b)
+static inline cmi_wide128 cmi_wide128_product(int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a;
     uint64_t y = (uint64_t)b;
-    uint64_t low = cm_product((uint32_t)x, (uint32_t)y);
-    uint64_t middle = cm_product((uint32_t)(x >> 32), (uint32_t)y) + (low >> 32);
-    uint64_t cross = cm_product((uint32_t)x, (uint32_t)(y >> 32)) + (uint32_t)middle;
-    uint64_t high = cm_product((uint32_t)(x >> 32), (uint32_t)(y >> 32)) + (middle >> 32) + (cross >> 32);
-    cm_wide128 product;
+    uint64_t low = cmi_product((uint32_t)x, (uint32_t)y);
+    uint64_t middle = cmi_product((uint32_t)(x >> 32), (uint32_t)y) + (low >> 32);
+    uint64_t cross = cmi_product((uint32_t)x, (uint32_t)(y >> 32)) + (uint32_t)middle;
+    uint64_t high = cmi_product((uint32_t)(x >> 32), (uint32_t)(y >> 32)) + (middle >> 32) + (cross >> 32);
+    cmi_wide128 product;
     product.low = cross << 32 | (low & 0xFFFFFFFFu);
     product.high = (int64_t)(high - (y & (uint64_t)(a >> 63)) - (x & (uint64_t)(b >> 63)));
     return product;
 }
 
 /* a 2^bits, 0 <= bits < 64 */
-static inline cm_wide128 cm_wide128_shifted(int64_t a, unsigned bits)
+static inline cmi_wide128 cmi_wide128_shifted(int64_t a, unsigned bits)
 {
-    cm_wide128 shifted;
+    cmi_wide128 shifted;
     shifted.low = (uint64_t)a << bits;
     shifted.high = bits == 0 ? a >> 63 : a >> (64u - bits);
     return shifted;
 }
 
 /* a >> bits, 64 <= bits < 128 */
-static inline int64_t cm_wide128_high(cm_wide128 a, unsigned bits)
+static inline int64_t cmi_wide128_high(cmi_wide128 a, unsigned bits)
 {
     return a.high >> (bits - 64u);
 }

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
 #include "random/blake2xb.h"
@@ -84,33 +85,6 @@ static CM_NOINLINE void blake2b_compress(uint64_t h[8], const uint64_t m[16], ui
     }
 }
 
-#if CM_ARMV7EM && CM_CONFIG_SEAL_XOFS && defined(__ARM_FP)
-
-#define BLAKE2B_SHORT 1 /* the assembly pays for any such block */
-
-/* arch/armv7em/blake2.S: a block whose words 8 to 15 are zero; last is all ones for the last one, else 0. */
-void cm_blake2b_compress_short(uint64_t h[8], const uint64_t m[8], uint32_t total, uint32_t last);
-
-static void blake2b_compress_short(uint64_t h[8], const uint64_t m[8], uint32_t total, int last)
-{
-    cm_blake2b_compress_short(h, m, total, last ? UINT32_MAX : 0);
-}
-
-#else
-
-#define BLAKE2B_SHORT 0
-
-#if CM_CONFIG_SEAL_XOFS
-static void blake2b_compress_short(uint64_t h[8], const uint64_t m[8], uint32_t total, int last)
-{
-    uint64_t block[16] = {0};
-    memcpy(block, m, 64);
-    blake2b_compress(h, block, total, last);
-}
-#endif
-
-#endif
-
 /* Compress a block of count <= 128 bytes, the rest zeros. */
 static void blake2b_absorb(uint64_t h[8], const uint8_t *bytes, size_t count, uint64_t total, int last)
 {
@@ -119,14 +93,12 @@ static void blake2b_absorb(uint64_t h[8], const uint8_t *bytes, size_t count, ui
         memcpy(m, bytes, count);
     }
     for (unsigned i = 0; i < 16; i++) {
-        m[i] = cm_load64((const uint8_t *)&m[i]);
+        m[i] = cmi_load64((const uint8_t *)&m[i]);
     }
-#if BLAKE2B_SHORT
-    if (count <= BLAKE2B_BLOCK_BYTES / 2 && total <= UINT32_MAX) {
-        blake2b_compress_short(h, m, (uint32_t)total, last);
+    if (count <= BLAKE2B_BLOCK_BYTES / 2 && total <= UINT32_MAX &&
+        CM_ARCH_TRY(blake2b_short, h, m, (uint32_t)total, last ? UINT32_MAX : 0)) {
         return;
     }
-#endif
     blake2b_compress(h, m, total, last);
 }
 
@@ -176,12 +148,12 @@ static void blake2b_hash(uint64_t h[8], const blake2b_parameters *p, const uint8
 static void blake2b_bytes(uint8_t *bytes, const uint64_t h[8], size_t count)
 {
     for (size_t i = 0; i < count; i += 8) {
-        cm_store64_first(bytes + i, h[i / 8], count - i);
+        cmi_store64_first(bytes + i, h[i / 8], count - i);
     }
 }
 
-void cm_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
-                const uint8_t *message, size_t message_bytes)
+void cmi_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
+                 const uint8_t *message, size_t message_bytes)
 {
     const blake2b_parameters p = {
         .digest_bytes = (uint8_t)digest_bytes, .key_bytes = (uint8_t)key_bytes, .fanout_and_depth = 1};
@@ -198,15 +170,15 @@ static inline uint32_t blake2xb_node_bytes(uint32_t index, uint32_t length)
     return left < CM_BLAKE2XB_NODE_BYTES ? left : CM_BLAKE2XB_NODE_BYTES;
 }
 
-void cm_blake2xb_root(uint64_t root[8], uint32_t length, const uint8_t *key, size_t key_bytes,
-                      const uint8_t *message, size_t message_bytes)
+void cmi_blake2xb_root(uint64_t root[8], uint32_t length, const uint8_t *key, size_t key_bytes,
+                       const uint8_t *message, size_t message_bytes)
 {
     const blake2b_parameters p = {
         .digest_bytes = 64, .key_bytes = (uint8_t)key_bytes, .fanout_and_depth = 1, .xof_length = length};
     blake2b_hash(root, &p, key, message, message_bytes);
 }
 
-void cm_blake2xb_node(uint64_t node[8], uint32_t index, uint32_t length, const uint64_t root[8])
+void cmi_blake2xb_node(uint64_t node[8], uint32_t index, uint32_t length, const uint64_t root[8])
 {
     const blake2b_parameters p = {
         .digest_bytes = (uint8_t)blake2xb_node_bytes(index, length),
@@ -215,17 +187,21 @@ void cm_blake2xb_node(uint64_t node[8], uint32_t index, uint32_t length, const u
         .xof_length = length,
     };
     blake2b_start(node, &p);
-    blake2b_compress_short(node, root, 64, 1);
+    if (!CM_ARCH_TRY(blake2b_short, node, root, 64, UINT32_MAX)) {
+        uint64_t block[16] = {0};
+        memcpy(block, root, 64);
+        blake2b_compress(node, block, 64, 1);
+    }
 }
 
-void cm_blake2xb(uint8_t *out, uint32_t length, const uint8_t *key, size_t key_bytes, const uint8_t *message,
-                 size_t message_bytes)
+void cmi_blake2xb(uint8_t *out, uint32_t length, const uint8_t *key, size_t key_bytes, const uint8_t *message,
+                  size_t message_bytes)
 {
     uint64_t root[8], node[8];
-    cm_blake2xb_root(root, length, key, key_bytes, message, message_bytes);
+    cmi_blake2xb_root(root, length, key, key_bytes, message, message_bytes);
     for (uint32_t done = 0; done < length; done += CM_BLAKE2XB_NODE_BYTES) {
         uint32_t index = done / CM_BLAKE2XB_NODE_BYTES;
-        cm_blake2xb_node(node, index, length, root);
+        cmi_blake2xb_node(node, index, length, root);
         blake2b_bytes(out + done, node, blake2xb_node_bytes(index, length));
     }
 }

@@ -8,13 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/names.h"
+
+CMI_HIDDEN_BEGIN
+
 #define CM_BLAKE2XB_NODE_BYTES 64
 
-/* The root of an output of length bytes, as little-endian words. Key and message as for cm_blake2xb. */
-void cm_blake2xb_root(uint64_t root[8], uint32_t length, const uint8_t *key, size_t key_bytes,
-                      const uint8_t *message, size_t message_bytes);
+/* The root of an output of length bytes, as little-endian words. Key and message as for cmi_blake2xb. */
+void cmi_blake2xb_root(uint64_t root[8], uint32_t length, const uint8_t *key, size_t key_bytes,
+                       const uint8_t *message, size_t message_bytes);
 
 /* Output node number index, as little-endian words; its first min(64, length - 64 index) bytes count. */
-void cm_blake2xb_node(uint64_t node[8], uint32_t index, uint32_t length, const uint64_t root[8]);
+void cmi_blake2xb_node(uint64_t node[8], uint32_t index, uint32_t length, const uint64_t root[8]);
+
+CMI_HIDDEN_END
 
 #endif

@@ -6,22 +6,10 @@
  */
 #include <string.h>
 
+#include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/wipe.h"
 #include "random/xof.h"
-
-/* Blocks of key stream, at least one, to any address; the counter in input is advanced. */
-#if CM_ARMV7EM
-
-void cm_chacha20_blocks_armv7em(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS], size_t blocks);
-#define chacha20_blocks cm_chacha20_blocks_armv7em
-
-#elif CM_AVR
-
-void cm_chacha20_blocks_avr(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS], size_t blocks);
-#define chacha20_blocks cm_chacha20_blocks_avr
-
-#else
 
 #define CHACHA20_DOUBLE_ROUNDS 10
 
@@ -61,25 +49,27 @@ static void chacha20_next_block(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_W
     }
     /* The first state is added from its sources, so that no second copy of it is held. */
     for (unsigned i = 0; i < 16; i++) {
-        cm_store32(out + 4 * i, x[i] + (i < 4 ? constants[i] : input[i - 4]));
+        cmi_store32(out + 4 * i, x[i] + (i < 4 ? constants[i] : input[i - 4]));
     }
     input[CM_CHACHA20_COUNTER]++;
 }
 
+/* Blocks of key stream, at least one, to any address; the counter in input is advanced. */
 static void chacha20_blocks(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS], size_t blocks)
 {
+    if (CM_ARCH_TRY(chacha20_blocks, out, input, blocks)) {
+        return;
+    }
     for (; blocks > 0; blocks--) {
         chacha20_next_block(out, input);
         out += CM_CHACHA20_BLOCK_BYTES;
     }
 }
 
-#endif
-
 static void set_key(uint32_t input[CM_CHACHA20_INPUT_WORDS], const uint8_t key[32])
 {
     for (unsigned i = 0; i < CM_CHACHA20_COUNTER; i++) {
-        input[i] = cm_load32(key + 4 * i);
+        input[i] = cmi_load32(key + 4 * i);
     }
 }
 
@@ -89,28 +79,28 @@ static void set_position(uint32_t input[CM_CHACHA20_INPUT_WORDS], const uint32_t
     memcpy(input + CM_CHACHA20_COUNTER + 1, nonce, 3 * sizeof *nonce);
 }
 
-void cm_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], const uint32_t nonce[3],
-                       uint32_t counter)
+void cmi_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], const uint32_t nonce[3],
+                        uint32_t counter)
 {
     uint32_t input[CM_CHACHA20_INPUT_WORDS];
     set_key(input, key);
     set_position(input, nonce, counter);
     chacha20_blocks(out, input, 1);
-    cm_wipe(input, sizeof input);
+    cmi_wipe(input, sizeof input);
 }
 
-void cm_stream_init(cm_stream *stream, const uint8_t key[32], const uint32_t nonce[3])
+void cmi_stream_init(cmi_stream *stream, const uint8_t key[32], const uint32_t nonce[3])
 {
-    cm_stream_set_key(stream, key);
-    cm_stream_restart(stream, nonce, 0);
+    cmi_stream_set_key(stream, key);
+    cmi_stream_restart(stream, nonce, 0);
 }
 
-void cm_stream_set_key(cm_stream *stream, const uint8_t key[32])
+void cmi_stream_set_key(cmi_stream *stream, const uint8_t key[32])
 {
     set_key(stream->input, key);
 }
 
-void cm_stream_restart(cm_stream *stream, const uint32_t nonce[3], uint32_t position)
+void cmi_stream_restart(cmi_stream *stream, const uint32_t nonce[3], uint32_t position)
 {
     set_position(stream->input, nonce, position / CM_CHACHA20_BLOCK_BYTES);
     stream->used = CM_CHACHA20_BLOCK_BYTES;
@@ -121,14 +111,14 @@ void cm_stream_restart(cm_stream *stream, const uint32_t nonce[3], uint32_t posi
 }
 
 /* At most what is left of the block. */
-static uint8_t *stream_take(cm_stream *stream, uint8_t *out, size_t length)
+static uint8_t *stream_take(cmi_stream *stream, uint8_t *out, size_t length)
 {
     memcpy(out, stream->block + stream->used, length);
     stream->used = (uint8_t)(stream->used + length);
     return out + length;
 }
 
-void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length)
+void cmi_stream_read(cmi_stream *stream, uint8_t *out, size_t length)
 {
     const size_t left = (size_t)CM_CHACHA20_BLOCK_BYTES - stream->used;
     if (length <= left) {
@@ -152,13 +142,13 @@ void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length)
     }
 }
 
-const uint8_t *cm_stream_view(cm_stream *stream, uint8_t *buffer, size_t length)
+const uint8_t *cmi_stream_view(cmi_stream *stream, uint8_t *buffer, size_t length)
 {
     const size_t used = stream->used;
     if (used + length <= CM_CHACHA20_BLOCK_BYTES) {
         stream->used = (uint8_t)(used + length);
         return stream->block + used;
     }
-    cm_stream_read(stream, buffer, length);
+    cmi_stream_read(stream, buffer, length);
     return buffer;
 }

@@ -61,7 +61,7 @@ static void keccak_round(uint64_t out[25], const uint64_t in[25], uint64_t round
     out[0] ^= round_constant;
 }
 
-void cm_keccak_permute(uint64_t state[25])
+void cmi_keccak_permute(uint64_t state[25])
 {
     static const uint64_t round_constants[KECCAK_ROUNDS] = {
         0x0000000000000001u, 0x0000000000008082u, 0x800000000000808Au, 0x8000000080008000u,
@@ -80,18 +80,18 @@ void cm_keccak_permute(uint64_t state[25])
 
 #endif
 
-void cm_keccak_f1600(uint64_t state[25])
+void cmi_keccak_f1600(uint64_t state[25])
 {
     for (unsigned i = 0; i < 25; i++) {
-        state[i] = cm_keccak_enter(state[i], i);
+        state[i] = cmi_keccak_enter(state[i], i);
     }
-    cm_keccak_permute(state);
+    cmi_keccak_permute(state);
     for (unsigned i = 0; i < 25; i++) {
-        state[i] = cm_keccak_leave(state[i], i);
+        state[i] = cmi_keccak_leave(state[i], i);
     }
 }
 
-void cm_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t message_bytes)
+void cmi_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t message_bytes)
 {
     uint64_t state[25] = {0};
     for (size_t i = 0; i < message_bytes; i++) {
@@ -101,14 +101,14 @@ void cm_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t mes
     state[message_bytes / 8] ^= (uint64_t)0x1F << (8 * (message_bytes % 8));
     state[SHAKE256_RATE_BYTES / 8 - 1] ^= (uint64_t)1 << 63;
     for (unsigned i = 0; i < SHAKE256_RATE_BYTES / 8; i++) {
-        state[i] = cm_keccak_enter(state[i], i);
+        state[i] = cmi_keccak_enter(state[i], i);
     }
 
     while (length > 0) {
-        cm_keccak_permute(state);
+        cmi_keccak_permute(state);
         for (unsigned i = 0; i < SHAKE256_RATE_BYTES / 8 && length > 0; i++) {
             const size_t bytes = length < 8 ? length : 8;
-            cm_store64_first(out, cm_keccak_leave(state[i], i), bytes);
+            cmi_store64_first(out, cmi_keccak_leave(state[i], i), bytes);
             out += bytes;
             length -= bytes;
         }

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
 #include "common/wipe.h"
@@ -30,8 +31,8 @@ size_t cm_public_seed_bytes(cm_xof_kind xof)
 
 /* ---- uniform ---- */
 
-void cm_uniform_init(cm_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n,
-                     unsigned primes)
+void cmi_uniform_init(cmi_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n,
+                      unsigned primes)
 {
     uniform->kind = kind;
     uniform->seed = seed;
@@ -52,7 +53,7 @@ static uint32_t bits_of(uint32_t q)
     return bits;
 }
 
-void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned index)
+void cmi_uniform_begin_prime(cmi_uniform *uniform, const cm_prime *prime, unsigned index)
 {
     uniform->prime = prime;
     uniform->bits = (uint8_t)bits_of(prime->q);
@@ -63,17 +64,17 @@ void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned
     uniform->limit = UINT64_MAX - prime->r2;
     if (uniform->kind != CM_XOF_CHACHA20) {
         /* 8 n is a multiple of 4096, so this is a block's edge, and starting there is free. */
-        cm_seal_stream_init(&uniform->stream.seal, uniform->kind, uniform->seed,
-                            ((uint64_t)index << uniform->log2_n) * 8);
+        cmi_seal_stream_init(&uniform->stream.seal, uniform->kind, uniform->seed,
+                             ((uint64_t)index << uniform->log2_n) * 8);
         return;
     }
 #endif
     const uint32_t nonce[3] = {CM_LABEL_UNIFORM, index, 0};
-    cm_stream_init(&uniform->stream.chacha, uniform->seed, nonce);
+    cmi_stream_init(&uniform->stream.chacha, uniform->seed, nonce);
 }
 
 /* How many words of key stream the next count fields need. */
-static uint32_t uniform_words(const cm_uniform *uniform, uint32_t count)
+static uint32_t uniform_words(const cmi_uniform *uniform, uint32_t count)
 {
     const uint32_t bits = count * uniform->bits;
     return bits <= uniform->pending_bits ? 0 : (bits - uniform->pending_bits + 31) / 32;
@@ -86,7 +87,7 @@ static uint32_t uniform_words(const cm_uniform *uniform, uint32_t count)
  * The words of the stream are drawn to the end of residues and cut up from there. A field takes no more than
  * a word, so there are never more words left than places, and no word is overwritten before it is read.
  */
-CM_NOINLINE static uint32_t uniform_fields(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+CM_NOINLINE static uint32_t uniform_fields(cmi_uniform *uniform, uint32_t *residues, uint32_t count)
 {
     const uint32_t q = uniform->prime->q;
     const uint32_t bits = uniform->bits;
@@ -97,14 +98,14 @@ CM_NOINLINE static uint32_t uniform_fields(cm_uniform *uniform, uint32_t *residu
     uint32_t pending = uniform->pending;
     uint32_t pending_bits = uniform->pending_bits;
     uint32_t *next = residues;
-    cm_stream_read(&uniform->stream.chacha, word, (size_t)words * 4);
+    cmi_stream_read(&uniform->stream.chacha, word, (size_t)words * 4);
     for (; count > 0; count--) {
         uint32_t field = pending & mask;
         if (pending_bits >= bits) {
             pending >>= bits;
             pending_bits -= bits;
         } else {
-            const uint32_t drawn = cm_load32(word);
+            const uint32_t drawn = cmi_load32(word);
             word += 4;
             field = (pending | drawn << pending_bits) & mask;
             pending_bits += kept;
@@ -120,71 +121,21 @@ CM_NOINLINE static uint32_t uniform_fields(cm_uniform *uniform, uint32_t *residu
     return (uint32_t)(next - residues);
 }
 
-#if CM_ARMV7EM
-
-/* arch/armv7em/uniform.S: whole groups of fields, at least one, whose words lie as uniform_fields draws them. */
-uint32_t *cm_uniform_26_armv7em(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
-uint32_t *cm_uniform_27_armv7em(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
-
-/* How many fields are left until one begins at a word. */
-static uint32_t uniform_fields_to_edge(const cm_uniform *uniform)
+static uint32_t uniform_accepted(cmi_uniform *uniform, uint32_t *residues, uint32_t count)
 {
-    uint32_t fields = 0;
-    for (uint32_t pending = uniform->pending_bits; pending != 0; fields++) {
-        pending += pending < uniform->bits ? 32u - uniform->bits : 0u - uniform->bits;
-    }
-    return fields;
-}
-
-/* At a word, all the groups there are: 16 fields of 26 bits or 32 of 27. Else the fields before. */
-static uint32_t uniform_accepted(cm_uniform *uniform, uint32_t *residues, uint32_t count)
-{
-    const unsigned log2_group = uniform->bits == 26u ? 4u : 5u;
-    const uint32_t before = uniform_fields_to_edge(uniform);
-    if ((uniform->bits != 26u && uniform->bits != 27u) || count < before + (1u << log2_group)) {
+    uint32_t bytes;
+    if (!CM_ARCH_TRY(uniform_draw, &count, &bytes, uniform->bits, uniform->prime->q, uniform->pending_bits)) {
         return uniform_fields(uniform, residues, count);
     }
-    if (before > 0) {
-        return uniform_fields(uniform, residues, before);
-    }
-    const uint32_t group_words = uniform->bits == 26u ? 13u : 27u;
-    uint32_t *const end = residues + count;
-    uint32_t *const words = end - (count >> log2_group) * group_words;
-    cm_stream_read(&uniform->stream.chacha, (uint8_t *)words, (size_t)(end - words) * 4);
-    const uint32_t q = uniform->prime->q;
-    return (uint32_t)((uniform->bits == 26u ? cm_uniform_26_armv7em(residues, words, q, end)
-                                            : cm_uniform_27_armv7em(residues, words, q, end)) -
-                      residues);
+    uint32_t accepted;
+    cmi_stream_read(&uniform->stream.chacha, (uint8_t *)(residues + count) - bytes, bytes);
+    (void)CM_ARCH_TRY(uniform_cut, residues, count, &accepted, bytes, uniform->bits, uniform->prime->q,
+                      &uniform->pending, &uniform->pending_bits);
+    return accepted;
 }
-
-#elif CM_AVR
-
-/* arch/avr/uniform.S: fields at 67043329, of bytes that lie as uniform_fields draws them. */
-uint32_t *cm_avr_uniform_26(uint32_t *next, const uint8_t *bytes, uint8_t count, uint8_t pending[2]);
-
-/* Bytes are drawn, not words: at most 6 bits are pending. */
-static uint32_t uniform_accepted(cm_uniform *uniform, uint32_t *residues, uint32_t count)
-{
-    if (uniform->prime->q != CM_AVR_Q) {
-        return uniform_fields(uniform, residues, count);
-    }
-    count = count < CM_SAMPLE_BLOCK ? count : CM_SAMPLE_BLOCK;
-    uint8_t pending[2] = {(uint8_t)uniform->pending, uniform->pending_bits};
-    const uint16_t length = (uint16_t)(((uint16_t)count * 26u - pending[1] + 7u) / 8u);
-    uint8_t *const bytes = (uint8_t *)(residues + count) - length;
-    cm_stream_read(&uniform->stream.chacha, bytes, length);
-    const uint32_t *const next = cm_avr_uniform_26(residues, bytes, (uint8_t)count, pending);
-    uniform->pending = pending[0];
-    uniform->pending_bits = pending[1];
-    return (uint32_t)(next - residues);
-}
-
-#else
-#define uniform_accepted uniform_fields
-#endif
 
 /* A rejection costs the bits of one residue, never a block. */
-static void uniform_values_chacha(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+static void uniform_values_chacha(cmi_uniform *uniform, uint32_t *residues, uint32_t count)
 {
     while (count > 0) {
         const uint32_t accepted = uniform_accepted(uniform, residues, count);
@@ -201,24 +152,24 @@ static void uniform_values_chacha(cm_uniform *uniform, uint32_t *residues, uint3
  */
 static uint32_t uniform_residue(uint64_t x, const cm_prime *prime)
 {
-    uint64_t sum = cm_product((uint32_t)(x >> 32), prime->r2) + cm_product((uint32_t)x, prime->r1);
-    uint32_t residue = cm_montgomery_reduce(sum, prime);
-    return cm_subtract_once(cm_subtract_once(residue, prime->q), prime->q);
+    uint64_t sum = cmi_product((uint32_t)(x >> 32), prime->r2) + cmi_product((uint32_t)x, prime->r1);
+    uint32_t residue = cmi_montgomery_reduce(sum, prime);
+    return cmi_subtract_once(cmi_subtract_once(residue, prime->q), prime->q);
 }
 
 /* Needed less than once in 2^37 words, so a stream of its own, opened for one word, is good enough. */
-static uint64_t uniform_replacement(cm_uniform *uniform)
+static uint64_t uniform_replacement(cmi_uniform *uniform)
 {
-    cm_seal_stream stream;
-    cm_seal_stream_init(&stream, uniform->kind, uniform->seed, uniform->replacements);
+    cmi_seal_stream stream;
+    cmi_seal_stream_init(&stream, uniform->kind, uniform->seed, uniform->replacements);
     uniform->replacements += 8;
-    return cm_seal_stream_next(&stream);
+    return cmi_seal_stream_next(&stream);
 }
 
-static void uniform_values_seal(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+static void uniform_values_seal(cmi_uniform *uniform, uint32_t *residues, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t x = cm_seal_stream_next(&uniform->stream.seal);
+        uint64_t x = cmi_seal_stream_next(&uniform->stream.seal);
         while (x >= uniform->limit) {
             x = uniform_replacement(uniform);
         }
@@ -228,7 +179,7 @@ static void uniform_values_seal(cm_uniform *uniform, uint32_t *residues, uint32_
 
 #endif
 
-void cm_uniform_values(cm_uniform *uniform, uint32_t *residues, uint32_t count)
+void cmi_uniform_values(cmi_uniform *uniform, uint32_t *residues, uint32_t count)
 {
 #if CM_CONFIG_SEAL_XOFS
     if (uniform->kind != CM_XOF_CHACHA20) {
@@ -283,8 +234,8 @@ static uint32_t ternary_fraction(uint32_t v)
  */
 static uint32_t ternary_trits(const uint8_t word[8])
 {
-    const uint32_t low = cm_load32(word);
-    const uint32_t high = cm_load32(word + 4);
+    const uint32_t low = cmi_load32(word);
+    const uint32_t high = cmi_load32(word + 4);
     uint32_t x[4] = {low & 0xFFFFu, low >> 16, high & 0xFFFFu, high >> 16};
     uint32_t fractions = ternary_fraction(ternary_value(x));
     fractions |= ternary_fraction(ternary_value(x)) << 16;
@@ -297,44 +248,25 @@ static uint32_t ternary_trits(const uint8_t word[8])
     return packed;
 }
 
-void cm_sample_ternary(cm_stream *stream, uint8_t *packed, uint32_t n)
+void cmi_sample_ternary(cmi_stream *stream, uint8_t *packed, uint32_t n)
 {
     uint8_t words[CM_CHACHA20_BLOCK_BYTES];
     uint32_t left = n / TERNARY_WORD_TRITS;
     while (left > 0) {
         const uint32_t take = left < sizeof words / 8 ? left : sizeof words / 8;
-        cm_stream_read(stream, words, 8 * (size_t)take);
+        cmi_stream_read(stream, words, 8 * (size_t)take);
         for (uint32_t i = 0; i < take; i++) {
-            cm_store32(packed, ternary_trits(words + 8 * i));
+            cmi_store32(packed, ternary_trits(words + 8 * i));
             packed += 4;
         }
         left -= take;
     }
-    cm_wipe(words, sizeof words);
+    cmi_wipe(words, sizeof words);
 }
 
 /* ---- centred binomial ---- */
 
-#define CBD_ETA 21
-#define CBD_WORDS (2 * CBD_ETA) /* for 32 coefficients: bit j of each word belongs to coefficient j */
-
-#if CM_ARMV7EM
-
-/* As below. */
-void cm_cbd_armv7em(uint8_t noise[CM_SAMPLE_BLOCK], uint32_t words[CBD_WORDS]);
-#define cbd_coefficients cm_cbd_armv7em
-
-#elif CM_AVR
-
-#define CBD_STEP 28 /* bytes, seven words */
-
-/* Seven words into the counters that noise holds meanwhile, inverted or not. */
-void cm_avr_cbd_count(int8_t *noise, const uint8_t words[CBD_STEP], uint8_t inversion);
-
-/* From counters to coefficients, less the centre. */
-void cm_avr_cbd_spread(int8_t *noise, uint8_t centre);
-
-#else
+#define CBD_WORDS (2 * CM_CBD_ETA) /* for 32 coefficients: bit j of each word belongs to coefficient j */
 
 #define CBD_COUNTER_BITS 6 /* counts to 42 */
 #define CBD_GROUP 4        /* words of each half that are added at a step, after the first one */
@@ -355,18 +287,18 @@ static inline uint32_t cbd_add(uint32_t *sum, uint32_t a, uint32_t b)
  */
 static void cbd_count(uint32_t counter[CBD_COUNTER_BITS], const uint8_t *plus)
 {
-    const uint8_t *minus = plus + 4 * CBD_ETA;
-    uint32_t ones = cm_load32(plus) ^ ~cm_load32(minus);
-    uint32_t twos = cm_load32(plus) & ~cm_load32(minus);
+    const uint8_t *minus = plus + 4 * CM_CBD_ETA;
+    uint32_t ones = cmi_load32(plus) ^ ~cmi_load32(minus);
+    uint32_t twos = cmi_load32(plus) & ~cmi_load32(minus);
     uint32_t fours = 0;
     counter[3] = counter[4] = counter[5] = 0;
-    for (unsigned i = 1; i < CBD_ETA; i += CBD_GROUP) {
+    for (unsigned i = 1; i < CM_CBD_ETA; i += CBD_GROUP) {
         const uint8_t *a = plus + 4 * i;
         const uint8_t *b = minus + 4 * i;
-        uint32_t two = cbd_add(&ones, cm_load32(a), cm_load32(a + 4));
-        const uint32_t four = cbd_add(&twos, two, cbd_add(&ones, cm_load32(a + 8), cm_load32(a + 12)));
-        two = cbd_add(&ones, ~cm_load32(b), ~cm_load32(b + 4));
-        two = cbd_add(&twos, two, cbd_add(&ones, ~cm_load32(b + 8), ~cm_load32(b + 12)));
+        uint32_t two = cbd_add(&ones, cmi_load32(a), cmi_load32(a + 4));
+        const uint32_t four = cbd_add(&twos, two, cbd_add(&ones, cmi_load32(a + 8), cmi_load32(a + 12)));
+        two = cbd_add(&ones, ~cmi_load32(b), ~cmi_load32(b + 4));
+        two = cbd_add(&twos, two, cbd_add(&ones, ~cmi_load32(b + 8), ~cmi_load32(b + 12)));
         uint32_t carry = cbd_add(&fours, four, two);
         for (unsigned k = 3; k < CBD_COUNTER_BITS; k++) {
             const uint32_t next = counter[k] & carry;
@@ -405,8 +337,11 @@ static void cbd_transpose(uint32_t rows[8])
 }
 
 /* Thirty-two coefficients, of which j takes bit j of each word, a byte each; the words are cleared. */
-static void cbd_coefficients(uint8_t noise[CM_SAMPLE_BLOCK], uint32_t words[CBD_WORDS])
+static void cbd_coefficients(int8_t noise[CM_SAMPLE_BLOCK], uint32_t words[CBD_WORDS])
 {
+    if (CM_ARCH_TRY(cbd, noise, words)) {
+        return;
+    }
     uint32_t rows[8] = {0}; /* of which CBD_COUNTER_BITS count */
     cbd_count(rows, (const uint8_t *)words);
     cbd_transpose(rows);
@@ -415,54 +350,35 @@ static void cbd_coefficients(uint8_t noise[CM_SAMPLE_BLOCK], uint32_t words[CBD_
      * next.
      */
     for (unsigned j = 0; j < 8; j++) {
-        const uint32_t four = (rows[j] + (128u - CBD_ETA) * 0x01010101u) ^ 0x80808080u;
+        const uint32_t four = (rows[j] + (128u - CM_CBD_ETA) * 0x01010101u) ^ 0x80808080u;
         for (unsigned lane = 0; lane < 4; lane++) {
-            noise[j + 8 * lane] = (uint8_t)(four >> 8 * lane);
+            ((uint8_t *)noise)[j + 8 * lane] = (uint8_t)(four >> 8 * lane);
         }
     }
-    cm_wipe(words, CBD_WORDS * sizeof *words);
+    cmi_wipe(words, CBD_WORDS * sizeof *words);
 }
 
-#endif
-
-#if CM_AVR
-
-/* The minus words are inverted: their zeros make the sum the coefficient plus 21. */
-void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK])
+void cmi_sample_cbd(cmi_stream *stream, int8_t noise[CM_SAMPLE_BLOCK])
 {
-    uint8_t words[CBD_STEP];
-    memset(noise, 0, CM_SAMPLE_BLOCK);
-    for (uint8_t step = 0; step < 4 * CBD_WORDS / CBD_STEP; step++) {
-        cm_avr_cbd_count(noise, cm_stream_view(stream, words, sizeof words),
-                         step < 4 * CBD_WORDS / CBD_STEP / 2 ? 0 : 255);
+    if (CM_ARCH_TRY(sample_cbd, stream, noise)) {
+        return;
     }
-    cm_avr_cbd_spread(noise, CBD_ETA);
-    cm_wipe(words, sizeof words);
-}
-
-void cm_sample_cbd_blocks(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK])
-{
-    for (uint8_t i = 0; i < CM_SAMPLE_BLOCKS; i++) {
-        cm_sample_cbd(stream, noise + (size_t)i * CM_SAMPLE_BLOCK);
-    }
-}
-
-#else
-
-void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK])
-{
     uint32_t words[CBD_WORDS];
-    cm_stream_read(stream, (uint8_t *)words, sizeof words);
-    cbd_coefficients((uint8_t *)noise, words);
+    cmi_stream_read(stream, (uint8_t *)words, sizeof words);
+    cbd_coefficients(noise, words);
 }
 
-void cm_sample_cbd_blocks(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK])
+void cmi_sample_cbd_blocks(cmi_stream *stream, int8_t noise[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK])
 {
+    if (CM_ARCH_TRY(sample_cbd, stream, noise)) {
+        for (unsigned i = 1; i < CM_SAMPLE_BLOCKS; i++) {
+            cmi_sample_cbd(stream, noise + i * CM_SAMPLE_BLOCK);
+        }
+        return;
+    }
     uint32_t words[CM_SAMPLE_BLOCKS][CBD_WORDS];
-    cm_stream_read(stream, (uint8_t *)words, sizeof words);
+    cmi_stream_read(stream, (uint8_t *)words, sizeof words);
     for (unsigned i = 0; i < CM_SAMPLE_BLOCKS; i++) {
-        cbd_coefficients((uint8_t *)noise + i * CM_SAMPLE_BLOCK, words[i]);
+        cbd_coefficients(noise + i * CM_SAMPLE_BLOCK, words[i]);
     }
 }
-
-#endif

@@ -9,15 +9,13 @@
 #include <stdint.h>
 
 #include "ciphermote/params.h"
+#include "common/names.h"
 #include "random/xof.h"
 
-/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
-#define cm_uniform_init CM_SYMBOL(cm_uniform_init)
-#define cm_uniform_begin_prime CM_SYMBOL(cm_uniform_begin_prime)
-#define cm_uniform_values CM_SYMBOL(cm_uniform_values)
+CMI_HIDDEN_BEGIN
 
 /* First nonce word of every ChaCha20 stream: no two uses of one key ever meet. */
-enum cm_label {
+enum cmi_label {
     CM_LABEL_UNIFORM = 1, /* key: public seed; second word: prime */
     CM_LABEL_TERNARY = 2, /* key: secret seed */
     CM_LABEL_NOISE = 3,   /* key: secret seed; second word: component */
@@ -41,8 +39,8 @@ enum cm_label {
  * SHAKE256, BLAKE2Xb: as SEAL expands them (8 bytes a residue, prime-major, x mod q; x >= limit is replaced by the
  * next 8 bytes after the 8 * n * primes bulk bytes of the polynomial).
  */
-typedef struct cm_uniform {
-    cm_xof_kind kind;
+typedef struct cmi_uniform {
+    cm_xof_kind kind : 8;
     const uint8_t *seed; /* the caller keeps it alive */
     uint8_t log2_n;
     const cm_prime *prime;
@@ -50,47 +48,50 @@ typedef struct cm_uniform {
     uint8_t pending_bits;
     uint32_t pending; /* ChaCha20: drawn but not used, pending_bits of it */
     union {
-        cm_stream chacha;
+        cmi_stream chacha;
 #if CM_CONFIG_SEAL_XOFS
-        cm_seal_stream seal;
+        cmi_seal_stream seal;
 #endif
     } stream;
 #if CM_CONFIG_SEAL_XOFS
     uint64_t limit;        /* reject x >= limit */
     uint64_t replacements; /* byte position of the next replacement */
 #endif
-} cm_uniform;
+} cmi_uniform;
 
 /* Start an expansion for polynomials of `primes` residues each. Then, for each prime in turn from 0: begin_prime, reads. */
-void cm_uniform_init(cm_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n,
-                     unsigned primes);
-void cm_uniform_begin_prime(cm_uniform *uniform, const cm_prime *prime, unsigned index);
+void cmi_uniform_init(cmi_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n,
+                      unsigned primes);
+void cmi_uniform_begin_prime(cmi_uniform *uniform, const cm_prime *prime, unsigned index);
 /* The next count residues. The more at a time, the fewer calls of the XOF; the sequence is the same. */
-void cm_uniform_values(cm_uniform *uniform, uint32_t *residues, uint32_t count);
+void cmi_uniform_values(cmi_uniform *uniform, uint32_t *residues, uint32_t count);
 
 /* The next CM_SAMPLE_BLOCK residues. */
-static inline void cm_uniform_read(cm_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK])
+static inline void cmi_uniform_read(cmi_uniform *uniform, uint32_t residues[CM_SAMPLE_BLOCK])
 {
-    cm_uniform_values(uniform, residues, CM_SAMPLE_BLOCK);
+    cmi_uniform_values(uniform, residues, CM_SAMPLE_BLOCK);
 }
 
 /* A whole polynomial at one prime: begin_prime and n residues. */
-static inline void cm_uniform_polynomial(cm_uniform *uniform, const cm_prime *prime, unsigned index,
-                                         uint32_t *residues)
+static inline void cmi_uniform_polynomial(cmi_uniform *uniform, const cm_prime *prime, unsigned index,
+                                          uint32_t *residues)
 {
-    cm_uniform_begin_prime(uniform, prime, index);
-    cm_uniform_values(uniform, residues, (uint32_t)1 << uniform->log2_n);
+    cmi_uniform_begin_prime(uniform, prime, index);
+    cmi_uniform_values(uniform, residues, (uint32_t)1 << uniform->log2_n);
 }
 
 /* n uniform ternary coefficients, packed as in ciphermote/keys.h. Reads n/2 bytes; docs/encoding.md, section 6. */
-void cm_sample_ternary(cm_stream *stream, uint8_t *packed, uint32_t n);
+void cmi_sample_ternary(cmi_stream *stream, uint8_t *packed, uint32_t n);
 
-/* CM_SAMPLE_BLOCK centred binomial coefficients, eta = 21. Reads so many bytes; docs/encoding.md, section 6. */
+/* CM_SAMPLE_BLOCK centred binomial coefficients. Reads so many bytes; docs/encoding.md, section 6. */
+#define CM_CBD_ETA 21
 #define CM_CBD_BLOCK_BYTES 168
-void cm_sample_cbd(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCK]);
+void cmi_sample_cbd(cmi_stream *stream, int8_t noise[CM_SAMPLE_BLOCK]);
 
 /* The same coefficients, so many blocks at once: less time and more stack. */
 #define CM_SAMPLE_BLOCKS 4
-void cm_sample_cbd_blocks(cm_stream *stream, int8_t noise[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK]);
+void cmi_sample_cbd_blocks(cmi_stream *stream, int8_t noise[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK]);
+
+CMI_HIDDEN_END
 
 #endif

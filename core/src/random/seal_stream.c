@@ -21,52 +21,52 @@
     17 /* SHAKE256's rate, 136 bytes: a whole number of words, so none straddles two squeezes */
 
 /* The state before the first permutation: seed and block number absorbed. */
-static void seal_keccak_absorb(cm_seal_stream *stream)
+static void seal_keccak_absorb(cmi_seal_stream *stream)
 {
     uint64_t *lanes = stream->words;
     memset(lanes, 0, sizeof stream->words);
     for (unsigned i = 0; i < SEAL_SEED_BYTES / 8; i++) {
-        lanes[i] = cm_keccak_enter(cm_load64(stream->seed + 8 * i), i);
+        lanes[i] = cmi_keccak_enter(cmi_load64(stream->seed + 8 * i), i);
     }
     unsigned i = SEAL_SEED_BYTES / 8;
-    lanes[i] = cm_keccak_enter(stream->block, i);
-    lanes[i + 1] = cm_keccak_enter(0x1F, i + 1);
-    lanes[SEAL_KECCAK_LANES - 1] = cm_keccak_enter((uint64_t)1 << 63, SEAL_KECCAK_LANES - 1);
+    lanes[i] = cmi_keccak_enter(stream->block, i);
+    lanes[i + 1] = cmi_keccak_enter(0x1F, i + 1);
+    lanes[SEAL_KECCAK_LANES - 1] = cmi_keccak_enter((uint64_t)1 << 63, SEAL_KECCAK_LANES - 1);
 }
 
 /* Make the next words, and say how many. */
-static unsigned seal_keccak_refill(cm_seal_stream *stream)
+static unsigned seal_keccak_refill(cmi_seal_stream *stream)
 {
     if (stream->made == 0) {
         seal_keccak_absorb(stream);
     }
-    cm_keccak_permute(stream->words);
+    cmi_keccak_permute(stream->words);
     uint32_t left = (CM_SEAL_BLOCK_BYTES - stream->made) / 8;
     return left < SEAL_KECCAK_LANES ? (unsigned)left : SEAL_KECCAK_LANES;
 }
 
-static unsigned seal_blake_refill(cm_seal_stream *stream)
+static unsigned seal_blake_refill(cmi_seal_stream *stream)
 {
     uint64_t *node = stream->words;
     uint64_t *root = stream->words + CM_BLAKE2XB_NODE_BYTES / 8;
     if (stream->made == 0) {
         uint8_t counter[8];
-        cm_store64(counter, stream->block);
-        cm_blake2xb_root(root, CM_SEAL_BLOCK_BYTES, stream->seed, SEAL_SEED_BYTES, counter, sizeof counter);
+        cmi_store64(counter, stream->block);
+        cmi_blake2xb_root(root, CM_SEAL_BLOCK_BYTES, stream->seed, SEAL_SEED_BYTES, counter, sizeof counter);
     }
-    cm_blake2xb_node(node, stream->made / CM_BLAKE2XB_NODE_BYTES, CM_SEAL_BLOCK_BYTES, root);
+    cmi_blake2xb_node(node, stream->made / CM_BLAKE2XB_NODE_BYTES, CM_SEAL_BLOCK_BYTES, root);
     return CM_BLAKE2XB_NODE_BYTES / 8;
 }
 
-static inline uint64_t seal_take(cm_seal_stream *stream)
+static inline uint64_t seal_take(cmi_seal_stream *stream)
 {
     unsigned i = stream->next++;
     uint64_t word = stream->words[i];
-    return stream->kind == CM_XOF_SHAKE256 ? cm_keccak_leave(word, i) : word;
+    return stream->kind == CM_XOF_SHAKE256 ? cmi_keccak_leave(word, i) : word;
 }
 
 /* Kept out of the caller, which then needs no stack frame for the other words. */
-static CM_NOINLINE uint64_t seal_refill_and_take(cm_seal_stream *stream)
+static CM_NOINLINE uint64_t seal_refill_and_take(cmi_seal_stream *stream)
 {
     if (stream->made == CM_SEAL_BLOCK_BYTES) {
         stream->made = 0;
@@ -80,7 +80,7 @@ static CM_NOINLINE uint64_t seal_refill_and_take(cm_seal_stream *stream)
     return seal_take(stream);
 }
 
-void cm_seal_stream_init(cm_seal_stream *stream, cm_xof_kind kind, const uint8_t seed[64], uint64_t position)
+void cmi_seal_stream_init(cmi_seal_stream *stream, cm_xof_kind kind, const uint8_t seed[64], uint64_t position)
 {
     stream->kind = kind;
     stream->next = 0;
@@ -90,11 +90,11 @@ void cm_seal_stream_init(cm_seal_stream *stream, cm_xof_kind kind, const uint8_t
     stream->made = 0;
     /* Within a block both kinds are read from its start: only replacements (random/sample.c) begin there. */
     for (uint64_t skipped = position % CM_SEAL_BLOCK_BYTES; skipped > 0; skipped -= 8) {
-        (void)cm_seal_stream_next(stream);
+        (void)cmi_seal_stream_next(stream);
     }
 }
 
-uint64_t cm_seal_stream_next(cm_seal_stream *stream)
+uint64_t cmi_seal_stream_next(cmi_seal_stream *stream)
 {
     return stream->next < stream->end ? seal_take(stream) : seal_refill_and_take(stream);
 }

@@ -10,37 +10,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/backends.h"
 #include "ciphermote/config.h"
 #include "ciphermote/emitter.h"
+#include "common/names.h"
+
+CMI_HIDDEN_BEGIN
 
 /* ---- ChaCha20 (RFC 8439): key of 32 bytes, nonce of 12, 32-bit block counter ---- */
 
 #define CM_CHACHA20_BLOCK_BYTES 64
 
 /* One key-stream block. nonce is three little-endian words. Constant-time. */
-void cm_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], const uint32_t nonce[3],
-                       uint32_t counter);
+void cmi_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], const uint32_t nonce[3],
+                        uint32_t counter);
 
 /* What a block is made of beside constants: the key, the block counter, the nonce. */
 #define CM_CHACHA20_INPUT_WORDS 12
 #define CM_CHACHA20_COUNTER 8
 
-/* A buffered ChaCha20 stream. Holds secrets: wipe with cm_wipe. */
-typedef struct cm_stream {
+/* A buffered ChaCha20 stream. Holds secrets: wipe with cmi_wipe. */
+struct cmi_stream {
     uint8_t block[CM_CHACHA20_BLOCK_BYTES];
     uint32_t input[CM_CHACHA20_INPUT_WORDS]; /* of the next block */
     uint8_t used;                            /* bytes of block already handed out */
-} cm_stream;
+};
 
-void cm_stream_init(cm_stream *stream, const uint8_t key[32], const uint32_t nonce[3]);
-/* Give a stream its key alone, for cm_stream_restart, which begins any of that key's streams at any byte. */
-void cm_stream_set_key(cm_stream *stream, const uint8_t key[32]);
-void cm_stream_restart(cm_stream *stream, const uint32_t nonce[3], uint32_t position);
+void cmi_stream_init(cmi_stream *stream, const uint8_t key[32], const uint32_t nonce[3]);
+/* Give a stream its key alone, for cmi_stream_restart, which begins any of that key's streams at any byte. */
+void cmi_stream_set_key(cmi_stream *stream, const uint8_t key[32]);
+void cmi_stream_restart(cmi_stream *stream, const uint32_t nonce[3], uint32_t position);
 /* The next bytes; whole blocks go straight to out. */
-void cm_stream_read(cm_stream *stream, uint8_t *out, size_t length);
+void cmi_stream_read(cmi_stream *stream, uint8_t *out, size_t length);
 
 /* The next bytes where they lie, or in buffer if they come from two blocks: at most a block. Valid until the next read. */
-const uint8_t *cm_stream_view(cm_stream *stream, uint8_t *buffer, size_t length);
+const uint8_t *cmi_stream_view(cmi_stream *stream, uint8_t *buffer, size_t length);
 
 /* ---- SHAKE256 (FIPS 202) and BLAKE2Xb, as SEAL's generators use them ---- */
 
@@ -51,7 +55,7 @@ const uint8_t *cm_stream_view(cm_stream *stream, uint8_t *buffer, size_t length)
  *   SHAKE256: SHAKE256(seed || u64 counter);  BLAKE2Xb: key = seed, message = u64 counter, output length 4096.
  * The state holds one permutation's (or one hash's) worth of output, never the 4096 bytes.
  */
-typedef struct cm_seal_stream {
+typedef struct cmi_seal_stream {
     cm_xof_kind kind;    /* CM_XOF_SHAKE256 or CM_XOF_BLAKE2XB */
     uint8_t next;        /* word of the state to hand out */
     uint8_t end;         /* words in the state */
@@ -59,23 +63,26 @@ typedef struct cm_seal_stream {
     uint64_t block;      /* which 4096-byte block */
     uint32_t made;       /* bytes of it, those in the state included */
     uint64_t words[25];  /* SHAKE256: its sponge; BLAKE2Xb: the current output node, then the root */
-} cm_seal_stream;
+} cmi_seal_stream;
 
 /* Start at byte position (any multiple of 8). */
-void cm_seal_stream_init(cm_seal_stream *stream, cm_xof_kind kind, const uint8_t seed[64], uint64_t position);
+void cmi_seal_stream_init(cmi_seal_stream *stream, cm_xof_kind kind, const uint8_t seed[64],
+                          uint64_t position);
 /* The next 8 bytes as a little-endian word. */
-uint64_t cm_seal_stream_next(cm_seal_stream *stream);
+uint64_t cmi_seal_stream_next(cmi_seal_stream *stream);
 
 /* ---- hashes used elsewhere ---- */
 
 /* BLAKE2b (RFC 7693) with digests of 1 to 64 bytes, optional key of up to 64 bytes (null and 0 for none). */
-void cm_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
-                const uint8_t *message, size_t message_bytes);
+void cmi_blake2b(uint8_t *digest, size_t digest_bytes, const uint8_t *key, size_t key_bytes,
+                 const uint8_t *message, size_t message_bytes);
 /* SHAKE256 of a short message (at most 135 bytes): out of any length. */
-void cm_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t message_bytes);
-void cm_keccak_f1600(uint64_t state[25]);
+void cmi_shake256(uint8_t *out, size_t length, const uint8_t *message, size_t message_bytes);
+void cmi_keccak_f1600(uint64_t state[25]);
 /* BLAKE2Xb: out of 1 .. 2^32-2 bytes. */
-void cm_blake2xb(uint8_t *out, uint32_t length, const uint8_t *key, size_t key_bytes, const uint8_t *message,
-                 size_t message_bytes);
+void cmi_blake2xb(uint8_t *out, uint32_t length, const uint8_t *key, size_t key_bytes, const uint8_t *message,
+                  size_t message_bytes);
+
+CMI_HIDDEN_END
 
 #endif

@@ -15,29 +15,29 @@ static bool is_root(const cm_prime *prime, unsigned log2_n)
 /* Whether psi^n = -1. */
 static bool is_root(const cm_prime *prime, unsigned log2_n)
 {
-    uint32_t power = cm_montgomery_residue(prime->psi, prime->r2, prime);
+    uint32_t power = cmi_montgomery_residue(prime->psi, prime->r2, prime);
     for (unsigned i = 0; i < log2_n; i++) {
-        power = cm_montgomery_residue(power, power, prime);
+        power = cmi_montgomery_residue(power, power, prime);
     }
     return power == prime->q - prime->r1;
 }
 
 #endif
 
-bool cm_prime_usable(const cm_prime *prime, unsigned log2_n)
+bool cmi_prime_usable(const cm_prime *prime, unsigned log2_n)
 {
     const uint32_t q = prime->q;
-    if (!cm_prime_in_range(q, log2_n) || q * prime->neg_q_inv != UINT32_MAX ||
-        prime->n_inv != cm_inverse_degree(q, log2_n) || prime->r1 >= q || prime->r2 >= q || prime->psi >= q) {
+    if (!cmi_prime_in_range(q, log2_n) || q * prime->neg_q_inv != UINT32_MAX ||
+        prime->n_inv != cmi_inverse_degree(q, log2_n) || prime->r1 >= q || prime->r2 >= q || prime->psi >= q) {
         return false;
     }
     /* A product with 1 takes a factor 2^32 off. */
-    return cm_montgomery_residue(prime->r1, 1, prime) == 1u &&
-           cm_montgomery_residue(prime->r2, 1, prime) == prime->r1 && is_root(prime, log2_n);
+    return cmi_montgomery_residue(prime->r1, 1, prime) == 1u &&
+           cmi_montgomery_residue(prime->r2, 1, prime) == prime->r1 && is_root(prime, log2_n);
 }
 
 /* The product is a significand of 32 bits, 2^31 for 1, and cut off: too small by less than 2^-26, and no product is so near. */
-unsigned cm_log2_of_product(const cm_prime *primes, unsigned count)
+unsigned cmi_log2_of_product(const cm_prime *primes, unsigned count)
 {
     uint32_t significand = (uint32_t)1 << 31;
     unsigned log2 = 0;
@@ -48,7 +48,7 @@ unsigned cm_log2_of_product(const cm_prime *primes, unsigned count)
             q <<= 1;
             places++;
         }
-        significand = (uint32_t)(cm_product(significand, q) >> 32);
+        significand = (uint32_t)(cmi_product(significand, q) >> 32);
         log2 += 31u - places + (significand >> 31);
         significand <<= 1u - (significand >> 31);
     }

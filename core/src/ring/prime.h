@@ -6,16 +6,19 @@
 #include <stdint.h>
 
 #include "ciphermote/params.h"
+#include "common/names.h"
+
+CMI_HIDDEN_BEGIN
 
 /* Whether q may be a prime of rings of this degree: below 2^27, and 1 mod 2n. */
-static inline bool cm_prime_in_range(uint32_t q, unsigned log2_n)
+static inline bool cmi_prime_in_range(uint32_t q, unsigned log2_n)
 {
     const uint32_t order = (uint32_t)2 << log2_n;
     return q >> 27 == 0 && q > order && (q & (order - 1u)) == 1u;
 }
 
 /* n^-1 mod q, for n (q - 1) / n = -1. */
-static inline uint32_t cm_inverse_degree(uint32_t q, unsigned log2_n)
+static inline uint32_t cmi_inverse_degree(uint32_t q, unsigned log2_n)
 {
     return q - ((q - 1u) >> log2_n);
 }
@@ -24,24 +27,26 @@ static inline uint32_t cm_inverse_degree(uint32_t q, unsigned log2_n)
  * False, and prime undefined, unless q is a prime below 2^27 and 1 mod 2n. psi comes from the table for q, if tables have one
  * for this degree. Time depends on q and n, and on whether they do.
  */
-bool cm_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n, const cm_root_table *tables);
+bool cmi_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n, const cm_root_table *tables);
 
 /*
  * Whether the constants of a prime that came from outside belong to it: its Montgomery arithmetic would be wrong in silence. That
  * q is prime, and psi the smallest of its roots, is for `ciphermote params` to see to; with CM_CONFIG_SMALL, psi altogether.
  */
-bool cm_prime_usable(const cm_prime *prime, unsigned log2_n);
+bool cmi_prime_usable(const cm_prime *prime, unsigned log2_n);
 
 /* The floor of log2 of the product of primes below 2^27, at most 255. */
-unsigned cm_log2_of_product(const cm_prime *primes, unsigned count);
+unsigned cmi_log2_of_product(const cm_prime *primes, unsigned count);
 
 /* base^exponent, base and result in Montgomery form. Time depends on the exponent. */
-uint32_t cm_montgomery_power(uint32_t base, uint32_t exponent, const cm_prime *prime);
+uint32_t cmi_montgomery_power(uint32_t base, uint32_t exponent, const cm_prime *prime);
 
 /*
  * x / divisor rounded down, for public numbers alone: time depends on them. The library divides nowhere else, and never by
  * an instruction, for those of many cores take a time that depends on their operands; so a count of them shows it.
  */
-uint64_t cm_quotient(uint64_t x, uint32_t divisor, uint32_t *remainder);
+uint64_t cmi_quotient(uint64_t x, uint32_t divisor, uint32_t *remainder);
+
+CMI_HIDDEN_END
 
 #endif

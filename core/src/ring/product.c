@@ -6,7 +6,7 @@
 #if CM_NO_LONG_PRODUCT && !CM_AVR
 
 /* No carry is lost, and none asked for: (2^16 - 1)^2 + 2^16 - 1 is below 2^32. */
-uint64_t cm_product(uint32_t a, uint32_t b)
+uint64_t cmi_product(uint32_t a, uint32_t b)
 {
     const uint32_t low = (a & 0xFFFFu) * (b & 0xFFFFu);
     const uint32_t middle = (a >> 16) * (b & 0xFFFFu) + (low >> 16);
@@ -16,10 +16,10 @@ uint64_t cm_product(uint32_t a, uint32_t b)
 }
 
 /* The unsigned product less 2^32 b for a < 0 and 2^32 a for b < 0. */
-int64_t cm_product_signed(int32_t a, int32_t b)
+int64_t cmi_product_signed(int32_t a, int32_t b)
 {
     const uint64_t excess = (uint64_t)((uint32_t)b & (uint32_t)(a >> 31)) << 32;
-    return (int64_t)((uint64_t)cm_product_mixed((uint32_t)a, b) - excess);
+    return (int64_t)((uint64_t)cmi_product_mixed((uint32_t)a, b) - excess);
 }
 
 #endif

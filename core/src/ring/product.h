@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#include "common/names.h"
+
+CMI_HIDDEN_BEGIN
+
 #if defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__) || defined(__AVR__)
 #define CM_NO_LONG_PRODUCT 1
 #else
@@ -13,28 +17,28 @@
 #if CM_NO_LONG_PRODUCT
 
 /* These cores have no long multiplication, and gcc's library function branches on a carry: see product.c, arch/avr. */
-uint64_t cm_product(uint32_t a, uint32_t b);
-int64_t cm_product_signed(int32_t a, int32_t b);
+uint64_t cmi_product(uint32_t a, uint32_t b);
+int64_t cmi_product_signed(int32_t a, int32_t b);
 
 /* The unsigned product less 2^32 a for b < 0. */
-static inline int64_t cm_product_mixed(uint32_t a, int32_t b)
+static inline int64_t cmi_product_mixed(uint32_t a, int32_t b)
 {
-    return (int64_t)(cm_product(a, (uint32_t)b) - ((uint64_t)(a & (uint32_t)(b >> 31)) << 32));
+    return (int64_t)(cmi_product(a, (uint32_t)b) - ((uint64_t)(a & (uint32_t)(b >> 31)) << 32));
 }
 
 #else
 
-static inline uint64_t cm_product(uint32_t a, uint32_t b)
+static inline uint64_t cmi_product(uint32_t a, uint32_t b)
 {
     return (uint64_t)a * b;
 }
 
-static inline int64_t cm_product_mixed(uint32_t a, int32_t b)
+static inline int64_t cmi_product_mixed(uint32_t a, int32_t b)
 {
     return (int64_t)a * b;
 }
 
-static inline int64_t cm_product_signed(int32_t a, int32_t b)
+static inline int64_t cmi_product_signed(int32_t a, int32_t b)
 {
     return (int64_t)a * b;
 }
@@ -42,7 +46,7 @@ static inline int64_t cm_product_signed(int32_t a, int32_t b)
 #endif
 
 /* x / 2^32, rounded down. AVR shifts bit by bit, and has no bits to align to. */
-static inline uint32_t cm_upper_word(uint64_t x)
+static inline uint32_t cmi_upper_word(uint64_t x)
 {
 #ifdef __AVR__
     const union {
@@ -54,5 +58,7 @@ static inline uint32_t cm_upper_word(uint64_t x)
     return (uint32_t)(x >> 32);
 #endif
 }
+
+CMI_HIDDEN_END
 
 #endif

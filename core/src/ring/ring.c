@@ -3,15 +3,13 @@
 
 #include <stddef.h>
 
-#include "ring/arch/api.h"
-#include "ring/arch/armv7em/arch.h"
-#include "ring/arch/avr/arch.h"
+#include "arch/backends.h"
 
 #ifdef __AVR__
 #include <avr/pgmspace.h>
 #endif
 
-const cm_root_table *cm_root_table_for(const cm_root_table *tables, uint32_t q)
+const cm_root_table *cmi_root_table_for(const cm_root_table *tables, uint32_t q)
 {
     if (!CM_CONFIG_NTT_ROOTS || !tables) {
         return NULL;
@@ -27,9 +25,9 @@ const cm_root_table *cm_root_table_for(const cm_root_table *tables, uint32_t q)
 /* Null for a table of another root or degree: entry n/2, the first of the last level, is psi itself. */
 static const cm_root *roots_for(const cm_root_table *tables, const cm_prime *prime, unsigned log2_n)
 {
-    const cm_root_table *table = cm_root_table_for(tables, prime->q);
+    const cm_root_table *table = cmi_root_table_for(tables, prime->q);
     const bool fits = table && table->psi == prime->psi &&
-                      table->roots[(size_t)1 << (log2_n - 1u)].root == cm_centred(prime->psi, prime->q);
+                      table->roots[(size_t)1 << (log2_n - 1u)].root == cmi_centred(prime->psi, prime->q);
     return fits ? table->roots : NULL;
 }
 
@@ -40,7 +38,7 @@ static const cm_root *roots_for(const cm_root_table *tables, const cm_prime *pri
  * t ones, its exponent grows by n / 2^(t+1) - (n - n / 2^t) = 3n / 2^(t+1) - n, and psi^n = -1: so one product by
  * step[t] = -psi^(3n / 2^(t+1)) = -first[t]^3 gives the next twiddle, and no table of n roots is needed.
  */
-void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n, const cm_root_table *tables)
+void cmi_ring_init(cmi_ring *ring, const cm_prime *prime, unsigned log2_n, const cm_root_table *tables)
 {
     ring->prime = prime;
     ring->log2_n = (uint8_t)log2_n;
@@ -49,47 +47,12 @@ void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n, const c
 #else
     (void)tables;
 #endif
-    cm_ring_select_tile(ring, 0, 0);
+    cmi_ring_select_tile(ring, 0, 0);
     for (unsigned level = 0; level < log2_n; level++) {
-        uint32_t square = cm_montgomery_residue(ring->first[level], ring->first[level], prime);
-        ring->step[level] = prime->q - cm_montgomery_residue(square, ring->first[level], prime);
+        uint32_t square = cmi_montgomery_residue(ring->first[level], ring->first[level], prime);
+        ring->step[level] = prime->q - cmi_montgomery_residue(square, ring->first[level], prime);
     }
 }
-
-#if CM_ARMV7EM && !CM_CONFIG_NTT_ROOTS
-
-/* step[p] sets bit p and clears all below. */
-void cm_ring_bits(const cm_ring *ring, unsigned count, uint32_t *bits, uint32_t *lower)
-{
-    lower[0] = ring->prime->r1;
-    for (unsigned p = 0; p < count; p++) {
-        bits[p] = cm_montgomery_residue(ring->step[p], lower[p], ring->prime);
-        lower[p + 1u] = cm_montgomery_residue(lower[p], bits[p], ring->prime);
-    }
-}
-
-static void scale_roots(uint32_t *out, const uint32_t *in, uint32_t count, uint32_t factor,
-                        const cm_prime *prime)
-{
-    if (count >= 4) {
-        cm_armv7em_scale(out, in, count, factor, prime);
-        return;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        out[i] = cm_montgomery_residue(in[i], factor, prime);
-    }
-}
-
-void cm_ring_first_roots(const cm_ring *ring, unsigned level, const uint32_t *bits, unsigned log2_count,
-                         uint32_t *roots)
-{
-    roots[0] = ring->first[level];
-    for (unsigned p = 0; p < log2_count; p++) {
-        scale_roots(roots + ((size_t)1 << p), roots, (uint32_t)1 << p, bits[p], ring->prime);
-    }
-}
-
-#endif
 
 /*
  * The first twiddle of a tile's blocks at the last level. At level l the tile's first block is number tile 2^(l-k), and
@@ -97,18 +60,18 @@ void cm_ring_first_roots(const cm_ring *ring, unsigned level, const uint32_t *bi
  */
 static uint32_t last_root(const cm_prime *prime, unsigned log2_tiles, unsigned tile)
 {
-    uint32_t square = cm_montgomery_residue(prime->psi, prime->r2, prime);
+    uint32_t square = cmi_montgomery_residue(prime->psi, prime->r2, prime);
     uint32_t root = square;
     for (unsigned b = log2_tiles; b-- > 0;) {
-        square = cm_montgomery_residue(square, square, prime);
+        square = cmi_montgomery_residue(square, square, prime);
         if (tile >> b & 1u) {
-            root = cm_montgomery_residue(root, square, prime);
+            root = cmi_montgomery_residue(root, square, prime);
         }
     }
     return root;
 }
 
-void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
+void cmi_ring_select_tile(cmi_ring *ring, unsigned log2_tiles, unsigned tile)
 {
     const cm_prime *prime = ring->prime;
     ring->log2_tiles = (uint8_t)log2_tiles;
@@ -116,25 +79,25 @@ void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile)
     uint32_t root = last_root(prime, log2_tiles, tile);
     for (unsigned level = ring->log2_n; level-- > log2_tiles;) {
         ring->first[level] = root;
-        root = cm_montgomery_residue(root, root, prime);
+        root = cmi_montgomery_residue(root, root, prime);
     }
 }
 
 /* The tile splits further as x^(n/T) - w^2 = (x^(n/2T) - w) (x^(n/2T) + w), w its twiddle: so r = w^2. */
-uint32_t cm_ring_fold_ratio(const cm_ring *ring)
+uint32_t cmi_ring_fold_ratio(const cmi_ring *ring)
 {
     const uint32_t w = ring->first[ring->log2_tiles];
-    return cm_montgomery_residue(w, w, ring->prime);
+    return cmi_montgomery_residue(w, w, ring->prime);
 }
 
-void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t *powers)
+void cmi_ring_fold_powers(const cmi_ring *ring, uint32_t factor, int32_t *powers)
 {
     const cm_prime *prime = ring->prime;
-    const uint32_t r = cm_ring_fold_ratio(ring);
+    const uint32_t r = cmi_ring_fold_ratio(ring);
     uint32_t power = factor;
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
-        powers[j] = cm_centred(power, prime->q);
-        power = cm_montgomery_residue(power, r, prime);
+        powers[j] = cmi_centred(power, prime->q);
+        power = cmi_montgomery_residue(power, r, prime);
     }
 }
 
@@ -144,7 +107,7 @@ static void transform_block(uint32_t *low, uint32_t half, uint32_t twiddle, cons
     const uint32_t twice_q = 2u * prime->q;
     uint32_t *high = low + half;
     for (uint32_t j = 0; j < half; j++) {
-        uint32_t product = cm_montgomery_multiply(high[j], twiddle, prime);
+        uint32_t product = cmi_montgomery_multiply(high[j], twiddle, prime);
         high[j] = low[j] + twice_q - product;
         low[j] += product;
     }
@@ -161,7 +124,7 @@ static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root
     const uint32_t q = prime->q;
     uint32_t *high = low + half;
     for (uint32_t j = 0; j < half; j++) {
-        const int64_t scaled = cm_product_mixed(high[j], root->quotient) + ((int64_t)1 << 31);
+        const int64_t scaled = cmi_product_mixed(high[j], root->quotient) + ((int64_t)1 << 31);
         uint32_t product = high[j] * (uint32_t)root->root - (uint32_t)(scaled >> 32) * q + q;
         high[j] = low[j] + 2u * q - product;
         low[j] += product;
@@ -170,14 +133,14 @@ static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root
 
 #endif
 
-static void transform_level(uint32_t *a, const cm_ring *ring, unsigned level)
+static void transform_level(uint32_t *a, const cmi_ring *ring, unsigned level)
 {
     const cm_prime *prime = ring->prime;
     const uint32_t blocks = (uint32_t)1 << (level - ring->log2_tiles);
     const uint32_t half = (uint32_t)1 << (ring->log2_n - level - 1u);
 #if CM_CONFIG_NTT_ROOTS
     if (ring->roots) {
-        const cm_root *roots = cm_ring_roots(ring, level);
+        const cm_root *roots = cmi_ring_roots(ring, level);
         for (uint32_t i = 0; i < blocks; i++) {
             transform_block_by(a + (size_t)i * 2u * half, half, roots + i, prime);
         }
@@ -187,12 +150,12 @@ static void transform_level(uint32_t *a, const cm_ring *ring, unsigned level)
     uint32_t twiddle = ring->first[level];
     for (uint32_t i = 0; i < blocks; i++) {
         transform_block(a + (size_t)i * 2u * half, half, twiddle, prime);
-        twiddle = cm_montgomery_residue(twiddle, ring->step[cm_trailing_ones(i)], prime);
+        twiddle = cmi_montgomery_residue(twiddle, ring->step[cmi_trailing_ones(i)], prime);
     }
 }
 
 /* Nothing is reduced: values grow by 2q a level, which 27-bit primes leave room for. */
-void cm_ntt_forward(uint32_t *a, const cm_ring *ring)
+void cmi_ntt_forward(uint32_t *a, const cmi_ring *ring)
 {
     if (CM_ARCH_TRY(ntt_forward, a, ring)) {
         return;
@@ -207,14 +170,14 @@ void cm_ntt_forward(uint32_t *a, const cm_ring *ring)
  * the forward twiddle of block m - 1 - i, for their exponents add up to n: that block lies in the tile across. So the
  * blocks are taken backwards, the roots of the other tile forwards, and the difference with its sign turned.
  */
-void cm_ntt_inverse_lazy(uint32_t *a, const cm_ring *ring)
+void cmi_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
 {
     if (CM_ARCH_TRY(ntt_inverse_lazy, a, ring)) {
         return;
     }
     const cm_prime *prime = ring->prime;
     const uint32_t twice_q = 2u * prime->q;
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     const unsigned across = (1u << ring->log2_tiles) - 1u - ring->tile;
     uint32_t root = last_root(prime, ring->log2_tiles, across);
     for (unsigned level = ring->log2_n; level-- > ring->log2_tiles;) {
@@ -227,84 +190,81 @@ void cm_ntt_inverse_lazy(uint32_t *a, const cm_ring *ring)
             uint32_t *low = high - half;
             for (uint32_t j = 0; j < half; j++) {
                 uint32_t difference = high[j] + twice_q - low[j];
-                low[j] = cm_subtract_once(low[j] + high[j], twice_q);
-                high[j] = cm_montgomery_multiply(difference, twiddle, prime);
+                low[j] = cmi_subtract_once(low[j] + high[j], twice_q);
+                high[j] = cmi_montgomery_multiply(difference, twiddle, prime);
             }
             high = low;
-            twiddle = cm_montgomery_residue(twiddle, ring->step[cm_trailing_ones(i)], prime);
+            twiddle = cmi_montgomery_residue(twiddle, ring->step[cmi_trailing_ones(i)], prime);
         }
-        root = cm_montgomery_residue(root, root, prime);
+        root = cmi_montgomery_residue(root, root, prime);
     }
 }
 
 /* T times n^-1 is the inverse of n/T; a few doublings, for q below 2^27. */
-void cm_ntt_inverse(uint32_t *a, const cm_ring *ring)
+void cmi_ntt_inverse(uint32_t *a, const cmi_ring *ring)
 {
     if (CM_ARCH_TRY(ntt_inverse, a, ring)) {
         return;
     }
     const cm_prime *prime = ring->prime;
-    const uint32_t points = cm_ring_points(ring);
-    const uint32_t inverse = cm_montgomery_residue(prime->n_inv << ring->log2_tiles, prime->r2, prime);
-    cm_ntt_inverse_lazy(a, ring);
+    const uint32_t points = cmi_ring_points(ring);
+    const uint32_t inverse = cmi_montgomery_residue(prime->n_inv << ring->log2_tiles, prime->r2, prime);
+    cmi_ntt_inverse_lazy(a, ring);
     for (uint32_t i = 0; i < points; i++) {
-        a[i] = cm_montgomery_residue(a[i] + 4u * prime->q, inverse, prime);
+        a[i] = cmi_montgomery_residue(a[i] + 4u * prime->q, inverse, prime);
     }
 }
 
-void cm_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count, const cm_prime *prime)
+void cmi_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count, const cm_prime *prime)
 {
     if (CM_ARCH_TRY(multiply, out, a, b, count, prime)) {
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        out[i] = cm_montgomery_residue(a[i], b[i], prime);
+        out[i] = cmi_montgomery_residue(a[i], b[i], prime);
     }
 }
 
 /* The sum of both products is below 2^32 q + 2^32 q, so its reduction is below 3q. */
-void cm_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
-                     const cm_prime *prime)
+void cmi_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                      const cm_prime *prime)
 {
     if (CM_ARCH_TRY(multiply_add, out, a, b, count, prime)) {
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t sum = cm_product(out[i], prime->r1) + cm_product(a[i], b[i]);
-        out[i] = cm_subtract_once(cm_subtract_once(cm_montgomery_reduce(sum, prime), prime->q), prime->q);
+        const uint64_t sum = cmi_product(out[i], prime->r1) + cmi_product(a[i], b[i]);
+        out[i] = cmi_subtract_once(cmi_subtract_once(cmi_montgomery_reduce(sum, prime), prime->q), prime->q);
     }
 }
 
-void cm_reduce_all(uint32_t *a, uint32_t count, const cm_prime *prime)
+void cmi_reduce_all(uint32_t *a, uint32_t count, const cm_prime *prime)
 {
     for (uint32_t i = 0; i < count; i++) {
-        a[i] = cm_reduce(a[i], prime);
+        a[i] = cmi_reduce(a[i], prime);
     }
 }
 
 #ifdef __AVR__
 
-void cm_multiply_add_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
-                           const cm_prime *prime)
+void cmi_multiply_add_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                            const cm_prime *prime)
 {
-#if CM_AVR
-    if (prime->q == CM_AVR_Q && count > 0) {
-        cm_avr_multiply_add26_flash(out, a, b, (uint16_t)count);
+    if (CM_ARCH_TRY(multiply_add_flash, out, a, b, count, prime)) {
         return;
     }
-#endif
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t word = pgm_read_dword(a + i);
-        cm_multiply_add(out + i, &word, b + i, 1, prime);
+        cmi_multiply_add(out + i, &word, b + i, 1, prime);
     }
 }
 
 #endif
 
-void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *prime)
+void cmi_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *prime)
 {
     for (uint32_t i = 0; i < count; i++) {
-        out[i] = cm_subtract_once(cm_reduce(out[i], prime) + b[i], prime->q);
+        out[i] = cmi_subtract_once(cmi_reduce(out[i], prime) + b[i], prime->q);
     }
 }
 
@@ -313,11 +273,11 @@ void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *pr
  * whatever its parts wrap round to. Half of T q makes it positive, for each p is below q/2. Four coefficients share a
  * byte.
  */
-static inline void fold_digits(uint32_t *a, const uint8_t *packed, const cm_ring *ring, const int32_t *powers,
-                               unsigned tiles)
+static inline void fold_digits(uint32_t *a, const uint8_t *packed, const cmi_ring *ring,
+                               const int32_t *powers, unsigned tiles)
 {
     const cm_prime *prime = ring->prime;
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     uint32_t start = tiles == 1 ? prime->q : tiles / 2u * prime->q;
     for (unsigned j = 0; j < tiles; j++) {
         start -= (uint32_t)powers[j];
@@ -333,15 +293,15 @@ static inline void fold_digits(uint32_t *a, const uint8_t *packed, const cm_ring
             next += points / 4u;
         }
         for (unsigned b = 0; b < 4; b++) {
-            a[i + b] = tiles <= 4 ? sums[b] : cm_montgomery_multiply(sums[b], prime->r1, prime);
+            a[i + b] = tiles <= 4 ? sums[b] : cmi_montgomery_multiply(sums[b], prime->r1, prime);
         }
     }
 }
 
-void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring)
+void cmi_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring)
 {
     int32_t powers[CM_MAX_TILES];
-    cm_ring_fold_powers(ring, factor, powers);
+    cmi_ring_fold_powers(ring, factor, powers);
     if (ring->log2_tiles == 0) {
         fold_digits(a, packed, ring, powers, 1);
     } else if (ring->log2_tiles == 1) {
@@ -351,23 +311,23 @@ void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const 
     }
 }
 
-void cm_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring)
+void cmi_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring)
 {
     if (CM_ARCH_TRY(ternary_transform, a, packed, factor, ring)) {
         return;
     }
-    cm_ternary_fold(a, packed, factor, ring);
-    cm_ntt_forward(a, ring);
+    cmi_ternary_fold(a, packed, factor, ring);
+    cmi_ntt_forward(a, ring);
 }
 
-void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
-                       const uint32_t *p1, const cm_ring *ring)
+void cmi_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
+                        const uint32_t *p1, const cmi_ring *ring)
 {
     if (CM_ARCH_TRY(double_product, out0, out1, u, p0, p1, ring)) {
         return;
     }
-    const uint32_t n = cm_ring_points(ring);
-    cm_ternary_transform(out1, u, ring->prime->r1, ring);
-    cm_multiply(out0, out1, p0, n, ring->prime);
-    cm_multiply(out1, out1, p1, n, ring->prime);
+    const uint32_t n = cmi_ring_points(ring);
+    cmi_ternary_transform(out1, u, ring->prime->r1, ring);
+    cmi_multiply(out0, out1, p0, n, ring->prime);
+    cmi_multiply(out1, out1, p1, n, ring->prime);
 }

@@ -14,31 +14,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/backends.h"
 #include "ciphermote/config.h"
 #include "ciphermote/params.h"
+#include "common/names.h"
 #include "ring/product.h"
 
-/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
-#define cm_ring_init CM_SYMBOL(cm_ring_init)
-#define cm_ring_select_tile CM_SYMBOL(cm_ring_select_tile)
-#define cm_ring_bits CM_SYMBOL(cm_ring_bits)
-#define cm_ring_first_roots CM_SYMBOL(cm_ring_first_roots)
-#define cm_ring_fold_ratio CM_SYMBOL(cm_ring_fold_ratio)
-#define cm_ring_fold_powers CM_SYMBOL(cm_ring_fold_powers)
-#define cm_ntt_forward CM_SYMBOL(cm_ntt_forward)
-#define cm_ntt_inverse_lazy CM_SYMBOL(cm_ntt_inverse_lazy)
-#define cm_ntt_inverse CM_SYMBOL(cm_ntt_inverse)
-#define cm_ternary_fold CM_SYMBOL(cm_ternary_fold)
-#define cm_ternary_transform CM_SYMBOL(cm_ternary_transform)
-#define cm_double_product CM_SYMBOL(cm_double_product)
-
-#if CM_AVR
-#define CM_AVR_Q 67043329u /* the prime that assembly is for */
-#endif
+CMI_HIDDEN_BEGIN
 
 /* AVR has no room for those that are not in use. */
 #ifdef __AVR__
-#define CM_MAX_LOG2_TILES CM_CONFIG_LOG2_TILES
+#define CM_MAX_LOG2_TILES 3
 #else
 #define CM_MAX_LOG2_TILES 4
 #endif
@@ -49,16 +35,16 @@
  * magnitude.
  */
 #if CM_CONFIG_NTT_ROOTS
-typedef cm_root cm_twiddle;
+typedef cm_root cmi_twiddle;
 #else
-typedef uint32_t cm_twiddle;
+typedef uint32_t cmi_twiddle;
 #endif
 
 /*
  * What arithmetic at one prime needs, for the whole ring (tile 0 of 1) or one tile. Twiddles are in Montgomery
  * form (times 2^32 mod q).
  */
-typedef struct cm_ring {
+struct cmi_ring {
     const cm_prime *prime;
     uint8_t log2_n;
     uint8_t log2_tiles;
@@ -68,45 +54,33 @@ typedef struct cm_ring {
 #if CM_CONFIG_NTT_ROOTS
     const cm_root *roots; /* of the whole ring: block i of level l has entry 2^l + i; null: they are computed */
 #endif
-} cm_ring;
+};
 
 /* The roots of a key (null on AVR, and wherever they are not used). */
 #if CM_CONFIG_NTT_ROOTS
-#define cm_roots_of(key) ((key)->roots)
+#define cmi_roots_of(key) ((key)->roots)
 #else
-#define cm_roots_of(key) NULL
+#define cmi_roots_of(key) NULL
 #endif
 
 /* The table for q, or null if there is none. tables may be null. */
-const cm_root_table *cm_root_table_for(const cm_root_table *tables, uint32_t q);
+const cm_root_table *cmi_root_table_for(const cm_root_table *tables, uint32_t q);
 
 /* The whole ring. tables: of the roots of rings of this degree, or null. */
-void cm_ring_init(cm_ring *ring, const cm_prime *prime, unsigned log2_n, const cm_root_table *tables);
+void cmi_ring_init(cmi_ring *ring, const cm_prime *prime, unsigned log2_n, const cm_root_table *tables);
 
 /* From now on, ring means this tile of 2^log2_tiles. */
-void cm_ring_select_tile(cm_ring *ring, unsigned log2_tiles, unsigned tile);
+void cmi_ring_select_tile(cmi_ring *ring, unsigned log2_tiles, unsigned tile);
 
 #if CM_CONFIG_NTT_ROOTS
 /* The roots of a level's blocks, from the tile's first block on, if there are roots. */
-static inline const cm_root *cm_ring_roots(const cm_ring *ring, unsigned level)
+static inline const cm_root *cmi_ring_roots(const cmi_ring *ring, unsigned level)
 {
     return ring->roots + ((size_t)1 << level) + ((size_t)ring->tile << (level - ring->log2_tiles));
 }
 #endif
 
-#if CM_ARMV7EM && !CM_CONFIG_NTT_ROOTS
-/*
- * Setting bit p of a block's number multiplies its twiddle by bits[p], for p < count; lower[p] is the product
- * bits[0] .. bits[p - 1], for p <= count.
- */
-void cm_ring_bits(const cm_ring *ring, unsigned count, uint32_t *bits, uint32_t *lower);
-
-/* The twiddles of the first 2^log2_count blocks of a level, as in a table, given that many bits. */
-void cm_ring_first_roots(const cm_ring *ring, unsigned level, const uint32_t *bits, unsigned log2_count,
-                         uint32_t *roots);
-#endif
-
-static inline unsigned cm_trailing_ones(uint32_t i)
+static inline unsigned cmi_trailing_ones(uint32_t i)
 {
     unsigned count = 0;
     while (i & 1u) {
@@ -117,137 +91,138 @@ static inline unsigned cm_trailing_ones(uint32_t i)
 }
 
 /* Coefficients, or outputs, of the ring or tile. */
-static inline uint32_t cm_ring_points(const cm_ring *ring)
+static inline uint32_t cmi_ring_points(const cmi_ring *ring)
 {
     return (uint32_t)1 << (ring->log2_n - ring->log2_tiles);
 }
 
 /* r of the ring or tile, x^(n/T) - r, in Montgomery form. */
-uint32_t cm_ring_fold_ratio(const cm_ring *ring);
+uint32_t cmi_ring_fold_ratio(const cmi_ring *ring);
 
 /*
  * powers[j] = factor r^j, below q / 2 in magnitude, for each of the 2^log2_tiles values of j: coefficient i of a
  * polynomial a in the tile is the sum of a[j n/T + i] r^j. A factor of r1 gives powers in Montgomery form.
  */
-void cm_ring_fold_powers(const cm_ring *ring, uint32_t factor, int32_t *powers);
+void cmi_ring_fold_powers(const cmi_ring *ring, uint32_t factor, int32_t *powers);
 
 /*
  * Montgomery reduction: x / 2^32 mod q, below x / 2^32 + q.
  * Proof: x + (x * -q^-1 mod 2^32) * q is divisible by 2^32 and below x + 2^32 q. It fits 64 bits if x < 2^64 - 2^32 q.
  */
-static inline uint32_t cm_montgomery_reduce(uint64_t x, const cm_prime *prime)
+static inline uint32_t cmi_montgomery_reduce(uint64_t x, const cm_prime *prime)
 {
     uint32_t m = (uint32_t)x * prime->neg_q_inv;
-    return cm_upper_word(x + cm_product(m, prime->q));
+    return cmi_upper_word(x + cmi_product(m, prime->q));
 }
 
 /*
  * The same of a signed number, to within q / 2 of x / 2^32: the multiple of q that is added has a signed factor. For
  * |x| < 2^63 - 2^31 q.
  */
-static inline int32_t cm_montgomery_reduce_signed(int64_t x, const cm_prime *prime)
+static inline int32_t cmi_montgomery_reduce_signed(int64_t x, const cm_prime *prime)
 {
     const int32_t m = (int32_t)((uint32_t)x * prime->neg_q_inv);
-    return (int32_t)cm_upper_word((uint64_t)(x + cm_product_signed(m, (int32_t)prime->q)));
+    return (int32_t)cmi_upper_word((uint64_t)(x + cmi_product_signed(m, (int32_t)prime->q)));
 }
 
 /* What is congruent to a residue, below q/2 in magnitude. The residue is public. */
-static inline int32_t cm_centred(uint32_t residue, uint32_t q)
+static inline int32_t cmi_centred(uint32_t residue, uint32_t q)
 {
     return (int32_t)residue - (residue > q / 2u ? (int32_t)q : 0);
 }
 
 /* 2^32 / q, to the nearest: 2^32 - r1 is a multiple of q, and r1 neg_q_inv mod 2^32 is the quotient. */
-static inline int32_t cm_prime_inverse(const cm_prime *prime)
+static inline int32_t cmi_prime_inverse(const cm_prime *prime)
 {
     return (int32_t)(prime->r1 * prime->neg_q_inv + (prime->r1 > prime->q / 2u ? 1u : 0u));
 }
 
 /* a b / 2^32 mod q, below 2q, for any 32-bit a and b <= q. */
-static inline uint32_t cm_montgomery_multiply(uint32_t a, uint32_t b, const cm_prime *prime)
+static inline uint32_t cmi_montgomery_multiply(uint32_t a, uint32_t b, const cm_prime *prime)
 {
-    return cm_montgomery_reduce(cm_product(a, b), prime);
+    return cmi_montgomery_reduce(cmi_product(a, b), prime);
 }
 
 /* x - q if x >= q, else x; without a branch. For x < 2^31 + q. */
-static inline uint32_t cm_subtract_once(uint32_t x, uint32_t q)
+static inline uint32_t cmi_subtract_once(uint32_t x, uint32_t q)
 {
     uint32_t d = x - q;
     return d + (q & (0u - (d >> 31)));
 }
 
-#if CM_AVR
-/* The same at 67043329. */
-uint32_t cm_avr_residue26(uint32_t a, uint32_t b);
-#endif
-
 /* a b / 2^32 mod q, a residue, for any 32-bit a and b <= q. */
-static inline uint32_t cm_montgomery_residue(uint32_t a, uint32_t b, const cm_prime *prime)
+static inline uint32_t cmi_montgomery_residue(uint32_t a, uint32_t b, const cm_prime *prime)
 {
 #if CM_AVR
     if (prime->q == CM_AVR_Q) {
-        return cm_avr_residue26(a, b);
+        return cmi_avr_residue26(a, b);
     }
 #endif
-    return cm_subtract_once(cm_montgomery_multiply(a, b, prime), prime->q);
+    return cmi_subtract_once(cmi_montgomery_multiply(a, b, prime), prime->q);
 }
 
 /* The residue of any 32-bit value. */
-static inline uint32_t cm_reduce(uint32_t x, const cm_prime *prime)
+static inline uint32_t cmi_reduce(uint32_t x, const cm_prime *prime)
 {
-    return cm_subtract_once(cm_montgomery_multiply(x, prime->r1, prime), prime->q);
+    return cmi_subtract_once(cmi_montgomery_multiply(x, prime->r1, prime), prime->q);
 }
 
 /*
  * Forward transform of the ring or tile in place: input below 4q, output lazy, for each of at most 14 levels adds
  * 2q, and 4q + 28q <= 2^32.
  */
-void cm_ntt_forward(uint32_t *a, const cm_ring *ring);
+void cmi_ntt_forward(uint32_t *a, const cmi_ring *ring);
 
 /*
  * Inverse transform of the ring or tile in place: input at most 2q; output n/T times the n/T folded coefficients, as signed
  * numbers (two's complement) within +-4q.
  */
-void cm_ntt_inverse_lazy(uint32_t *a, const cm_ring *ring);
+void cmi_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring);
 
 /* The same with residues as output, of the folded coefficients themselves. */
-void cm_ntt_inverse(uint32_t *a, const cm_ring *ring);
+void cmi_ntt_inverse(uint32_t *a, const cmi_ring *ring);
 
 /* out[i] = a[i] b[i] as residues, for lazy a (Montgomery form) and residues b. out may be either. */
-void cm_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count, const cm_prime *prime);
+void cmi_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count, const cm_prime *prime);
 
 /* out[i] += a[i] b[i], from lazy out to residues, for lazy a (Montgomery form) and residues b. */
-void cm_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
-                     const cm_prime *prime);
+void cmi_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                      const cm_prime *prime);
 
 /* From lazy values to residues. */
-void cm_reduce_all(uint32_t *a, uint32_t count, const cm_prime *prime);
+void cmi_reduce_all(uint32_t *a, uint32_t count, const cm_prime *prime);
 
 /* The same for a where constants lie. On AVR that is flash (PROGMEM), which plain pointers do not reach. */
 #ifdef __AVR__
-void cm_multiply_add_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
-                           const cm_prime *prime);
+void cmi_multiply_add_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                            const cm_prime *prime);
 #else
-#define cm_multiply_add_flash cm_multiply_add
+static inline void cmi_multiply_add_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                                          const cm_prime *prime)
+{
+    cmi_multiply_add(out, a, b, count, prime);
+}
 #endif
 
 /* out[i] += b[i], from lazy out to residues, for residues b. */
-void cm_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *prime);
+void cmi_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *prime);
 
 /*
  * A packed ternary polynomial (ciphermote/keys.h) times factor, a residue, folded into the ring or tile: n/T
  * values below 4q.
  */
-void cm_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring);
+void cmi_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring);
 
 /* The same, and transformed: n/T lazy values. */
-void cm_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cm_ring *ring);
+void cmi_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring);
 
 /*
  * u p0 and u p1 as residues in NTT form in the whole ring, for a ternary u (coefficients) and transformed p0, p1.
  * Neither output may overlap an input or the other.
  */
-void cm_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
-                       const uint32_t *p1, const cm_ring *ring);
+void cmi_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
+                        const uint32_t *p1, const cmi_ring *ring);
+
+CMI_HIDDEN_END
 
 #endif

@@ -10,8 +10,7 @@
 typedef struct bfv_source {
     cm_message_source source;
     const cm_bfv_values *values;
-    cm_plain plain;
-    bool public_key;
+    cmi_plain plain;
 } bfv_source;
 
 /* Whether q holds twice t times the largest noise: see ciphermote/bfv.h. Two primes, of 10 bits or more, always do for n. */
@@ -32,36 +31,38 @@ static bool overlaps(const cm_bfv_values *values, const void *arena)
     return values->data == arena && wide && values->width == CM_BFV_16;
 }
 
-static cm_status encode_integers(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring)
+static cm_status encode_integers(cm_message_source *self, const cm_params *params,
+                                 const cm_encryptor_setup *setup, cmi_ring *ring)
 {
     bfv_source *bfv = (bfv_source *)(void *)self;
-    if (!self->ntt_form && CM_CONFIG_LOG2_TILES != 0) {
+    if (!self->ntt_form && cmi_log2_tiles(setup) != 0) {
         return CM_ERR_UNSUPPORTED;
     }
-    if (overlaps(bfv->values, arena)) {
+    if (overlaps(bfv->values, setup->arena)) {
         return CM_ERR_ARGUMENT;
     }
-    if (!leaves_room(params, bfv->values->plain_modulus, bfv->public_key)) {
+    if (!leaves_room(params, bfv->values->plain_modulus, self->under_public_key)) {
         return CM_ERR_PLAIN_MODULUS;
     }
-    bfv->plain.data = arena;
-    bfv->plain.tables = self->tables;
-    const cm_status status = cm_plain_encode(params, bfv->values, &bfv->plain, ring);
+    setup->emitter->info.scale_or_t = bfv->values->plain_modulus;
+    bfv->plain.data = setup->arena;
+    bfv->plain.tables = cmi_source_tables(self);
+    const cm_status status = cmi_plain_encode(params, bfv->values, &bfv->plain, ring);
     if (status == CM_OK) {
-        cm_plain_scale(params, &bfv->plain);
+        cmi_plain_scale(params, &bfv->plain);
     }
     return status;
 }
 
-static void fold_integers(const cm_message_source *self, const int8_t *noise, const cm_ring *ring,
+static void fold_integers(const cm_message_source *self, const int8_t *noise, const cmi_ring *ring,
                           uint32_t *out)
 {
     const bfv_source *bfv = (const bfv_source *)(const void *)self;
 #if CM_CONFIG_STORE_NOISE
-    cm_plain_fold_noisy(&bfv->plain, noise, ring, out);
+    cmi_plain_fold_noisy(&bfv->plain, noise, ring, out);
 #else
     (void)noise;
-    cm_plain_fold(&bfv->plain, ring, out);
+    cmi_plain_fold(&bfv->plain, ring, out);
 #endif
 }
 
@@ -76,68 +77,64 @@ static void keep_noise_in_order(const cm_message_source *self, uint32_t start, c
 
 #endif
 
-static void open_source(bfv_source *bfv, const cm_bfv_values *values, cm_domain domain, bool public_key)
-{
-    memset(bfv, 0, sizeof *bfv);
-    bfv->source.encode = encode_integers;
-    bfv->source.fold = fold_integers;
-#if CM_CONFIG_STORE_NOISE
-    bfv->source.keep_noise = keep_noise_in_order;
-#endif
-    bfv->source.scheme = CM_BFV;
-    bfv->source.ntt_form = domain == CM_DOMAIN_NTT;
-    if (values && (domain == CM_DOMAIN_NTT || domain == CM_DOMAIN_COEFFICIENTS)) {
-        bfv->source.data = values->data;
-        bfv->source.bytes_per_coefficient = (uint8_t)CM_BFV_MESSAGE_BYTES(1, values->width);
-        bfv->source.scale_or_t = values->plain_modulus;
-    }
-    bfv->values = values;
-    bfv->public_key = public_key;
-}
-
-cm_status cm_bfv_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                                   const cm_bfv_values *values, cm_domain domain, void *arena,
-                                   size_t arena_bytes, cm_emitter *emitter)
+cm_status cm_bfv_encrypt(const cm_encryptor *encryptor, const cm_bfv_values *values)
 {
     bfv_source bfv;
-    open_source(&bfv, values, domain, false);
-    return cm_encrypt_symmetric(device, key, xof, &bfv.source, arena, arena_bytes, emitter);
+    memset(&bfv, 0, sizeof bfv);
+    bfv.source.encode = encode_integers;
+    bfv.source.fold = fold_integers;
+#if CM_CONFIG_STORE_NOISE
+    bfv.source.keep_noise = keep_noise_in_order;
+#endif
+    bfv.source.scheme = CM_BFV;
+    if (values && (values->domain == CM_DOMAIN_NTT || values->domain == CM_DOMAIN_COEFFICIENTS)) {
+        bfv.source.ntt_form = values->domain == CM_DOMAIN_NTT;
+        bfv.source.data = values->data;
+        bfv.source.bytes_per_coefficient = (uint8_t)CM_BFV_MESSAGE_BYTES(1, values->width);
+    }
+    bfv.values = values;
+    return cmi_encrypt(encryptor, &bfv.source);
 }
 
 /* ---- values that are read ---- */
 
 typedef struct reader_source {
-    cm_message_source source;
-    const cm_bfv_reader *reader;
-    cm_plain_scaling scaling;
+    cm_message_source source; /* its data is the reader */
+    cmi_plain_scaling scaling;
 } reader_source;
 
-static cm_status check_reader(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring)
+static const cm_bfv_reader *reader_of(const reader_source *read)
+{
+    return read->source.data;
+}
+
+static cm_status check_reader(cm_message_source *self, const cm_params *params,
+                              const cm_encryptor_setup *setup, cmi_ring *ring)
 {
     reader_source *read = (reader_source *)(void *)self;
-    (void)arena;
     (void)ring;
-    const cm_status status = cm_reader_check(params, read->reader);
+    const cm_status status = cmi_reader_check(params, reader_of(read));
     if (status != CM_OK) {
         return status;
     }
-    const uint32_t t = read->reader->plain_modulus;
-    if (!cm_below_every_prime(t, params) || !leaves_room(params, t, false)) {
+    const uint32_t t = reader_of(read)->plain_modulus;
+    if (!cmi_below_every_prime(t, params) || !leaves_room(params, t, false)) {
         return CM_ERR_PLAIN_MODULUS;
     }
-    cm_plain_scaling_init(&read->scaling, params, t);
+    setup->emitter->info.scale_or_t = t;
+    cmi_plain_scaling_init(&read->scaling, params, t);
     return CM_OK;
 }
 
-static void fold_reader(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+static void fold_reader(const cm_message_source *self, const int8_t *noise, const cmi_ring *ring,
+                        uint32_t *out)
 {
     const reader_source *read = (const reader_source *)(const void *)self;
-    cm_reader_fold(read->reader, &read->scaling, noise, ring, out);
+    cmi_reader_fold(reader_of(read), &read->scaling, noise, ring, out);
 }
 
-cm_status cm_bfv_encrypt_symmetric_read(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                                        const cm_bfv_reader *reader, void *arena, size_t arena_bytes,
-                                        cm_emitter *emitter)
+cm_status cm_bfv_encrypt_read(const cm_secret_key *key, const cm_encryptor_setup *setup,
+                              const cm_bfv_reader *reader)
 {
     reader_source read;
     memset(&read, 0, sizeof read);
@@ -149,15 +146,5 @@ cm_status cm_bfv_encrypt_symmetric_read(cm_device *device, const cm_secret_key *
     read.source.scheme = CM_BFV;
     read.source.ntt_form = true;
     read.source.data = reader;
-    read.source.scale_or_t = reader ? reader->plain_modulus : 0;
-    read.reader = reader;
-    return cm_encrypt_symmetric(device, key, xof, &read.source, arena, arena_bytes, emitter);
-}
-
-cm_status cm_bfv_encrypt_asymmetric(cm_device *device, const cm_public_key *key, const cm_bfv_values *values,
-                                    cm_domain domain, void *arena, size_t arena_bytes, cm_emitter *emitter)
-{
-    bfv_source bfv;
-    open_source(&bfv, values, domain, true);
-    return cm_encrypt_asymmetric(device, key, &bfv.source, arena, arena_bytes, emitter);
+    return cmi_encrypt_symmetric(key, setup, &read.source);
 }

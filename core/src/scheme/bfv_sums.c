@@ -1,18 +1,19 @@
 /* BFV decryption's sums: fractions x/q in fixed point, without big integers. Never branches on data. */
 #include "scheme/sums.h"
 
+#include "arch/backends.h"
 #include "common/bytes.h"
 #include "ring/prime.h"
 
 /* r^T = -1 makes r^-j = -r^(T-j). */
-void cm_sums_weights(const cm_ring *ring, uint32_t factor, uint32_t weights[CM_MAX_TILES])
+void cmi_sums_weights(const cmi_ring *ring, uint32_t factor, uint32_t weights[CM_MAX_TILES])
 {
     const cm_prime *prime = ring->prime;
     const unsigned tiles = 1u << ring->log2_tiles;
     int32_t powers[CM_MAX_TILES];
     const uint32_t scaled =
-        cm_montgomery_residue(factor, cm_montgomery_residue(prime->n_inv, prime->r2, prime), prime);
-    cm_ring_fold_powers(ring, scaled, powers);
+        cmi_montgomery_residue(factor, cmi_montgomery_residue(prime->n_inv, prime->r2, prime), prime);
+    cmi_ring_fold_powers(ring, scaled, powers);
     weights[0] = scaled;
     for (unsigned j = 1; j < tiles; j++) {
         const int32_t weight = -powers[tiles - j];
@@ -26,11 +27,11 @@ static uint32_t inverse_of_others(const cm_prime *prime, const cm_prime *primes,
     uint32_t others = prime->r1;
     for (unsigned i = 0; i < count; i++) {
         if (primes[i].q != prime->q) {
-            const uint32_t other = cm_montgomery_residue(cm_reduce(primes[i].q, prime), prime->r2, prime);
-            others = cm_montgomery_residue(others, other, prime);
+            const uint32_t other = cmi_montgomery_residue(cmi_reduce(primes[i].q, prime), prime->r2, prime);
+            others = cmi_montgomery_residue(others, other, prime);
         }
     }
-    return cm_montgomery_power(others, prime->q - 2u, prime);
+    return cmi_montgomery_power(others, prime->q - 2u, prime);
 }
 
 /* 2^64 w / q rounded down, as high 2^32 + low with a signed low part. */
@@ -46,7 +47,7 @@ typedef struct fraction {
 static fraction fraction_of(uint32_t w, const cm_prime *prime)
 {
     fraction f;
-    f.low = (int32_t)(cm_montgomery_residue(w, prime->r2, prime) * prime->neg_q_inv);
+    f.low = (int32_t)(cmi_montgomery_residue(w, prime->r2, prime) * prime->neg_q_inv);
     f.high = w * prime->neg_q_inv + ((uint32_t)f.low >> 31);
     return f;
 }
@@ -57,58 +58,46 @@ static fraction fraction_of(uint32_t w, const cm_prime *prime)
  */
 static inline uint32_t multiple(uint32_t x, fraction f)
 {
-    const int64_t low = cm_product_signed((int32_t)x, f.low) + ((int64_t)1 << 31);
+    const int64_t low = cmi_product_signed((int32_t)x, f.low) + ((int64_t)1 << 31);
     return x * f.high + (uint32_t)((uint64_t)low >> 32);
 }
-
-#if CM_ARMV7EM
-
-/* arch/armv7em/sums.S; count is a multiple of 4, not 0 */
-void cm_armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, uint32_t count, uint32_t high,
-                              int32_t low);
-
-static void add_32(uint8_t *sums, const uint32_t *tile, uint32_t points, fraction f)
-{
-    cm_armv7em_add_multiples((uint32_t *)(void *)sums, tile, points, f.high, f.low);
-}
-
-#else
 
 static void add_32(uint8_t *sums, const uint32_t *tile, uint32_t points, fraction f)
 {
     uint32_t *const out = (uint32_t *)(void *)sums;
+    if (CM_ARCH_TRY(add_multiples, out, tile, points, f.high, f.low)) {
+        return;
+    }
     for (uint32_t i = 0; i < points; i++) {
         out[i] += multiple(tile[i], f);
     }
 }
-
-#endif
 
 /* Four sums of 24 bits are three words. A sum is rounded to 24 bits whenever something is added. */
 static void add_24(uint8_t *sums, const uint32_t *tile, uint32_t points, fraction f)
 {
     const uint32_t half = 128u;
     for (uint32_t i = 0; i < points; i += 4u, sums += 12) {
-        const uint32_t a = cm_load32(sums);
-        const uint32_t b = cm_load32(sums + 4);
-        const uint32_t c = cm_load32(sums + 8);
+        const uint32_t a = cmi_load32(sums);
+        const uint32_t b = cmi_load32(sums + 4);
+        const uint32_t c = cmi_load32(sums + 8);
         const uint32_t s0 = (a << 8) + multiple(tile[i], f) + half;
         const uint32_t s1 = ((a >> 16 & 0xFF00u) | b << 16) + multiple(tile[i + 1u], f) + half;
         const uint32_t s2 = ((b >> 8 & 0xFFFF00u) | c << 24) + multiple(tile[i + 2u], f) + half;
         const uint32_t s3 = (c & 0xFFFFFF00u) + multiple(tile[i + 3u], f) + half;
-        cm_store32(sums, s0 >> 8 | (s1 >> 8) << 24);
-        cm_store32(sums + 4, s1 >> 16 | s2 >> 8 << 16);
-        cm_store32(sums + 8, s2 >> 24 | (s3 & 0xFFFFFF00u));
+        cmi_store32(sums, s0 >> 8 | (s1 >> 8) << 24);
+        cmi_store32(sums + 4, s1 >> 16 | s2 >> 8 << 16);
+        cmi_store32(sums + 8, s2 >> 24 | (s3 & 0xFFFFFF00u));
     }
 }
 
-void cm_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, const cm_ring *ring,
-                     const cm_prime *primes, unsigned count)
+void cmi_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, const cmi_ring *ring,
+                      const cm_prime *primes, unsigned count)
 {
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     const cm_prime *prime = ring->prime;
     uint32_t weights[CM_MAX_TILES];
-    cm_sums_weights(ring, prime->q - inverse_of_others(prime, primes, count), weights);
+    cmi_sums_weights(ring, prime->q - inverse_of_others(prime, primes, count), weights);
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         const fraction f = fraction_of(weights[j], prime);
         uint8_t *const part = sums + (size_t)j * points / 8u * (unsigned)bits;
@@ -124,7 +113,7 @@ void cm_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, cons
 static inline uint32_t load_sum(const uint8_t *sums, cm_bfv_sums bits, uint32_t i)
 {
     if (bits == CM_BFV_SUMS_32) {
-        return cm_load32(sums + (size_t)i * 4u);
+        return cmi_load32(sums + (size_t)i * 4u);
     }
     const uint8_t *at = sums + (size_t)i * 3u;
     return (uint32_t)at[0] << 8 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 24;
@@ -133,34 +122,23 @@ static inline uint32_t load_sum(const uint8_t *sums, cm_bfv_sums bits, uint32_t 
 /* A sum taken for a signed number gives one within t/2 of 0. */
 static inline uint32_t round_sum(uint32_t sum, uint32_t t)
 {
-    const int64_t product = cm_product_signed((int32_t)sum, (int32_t)t) + ((int64_t)1 << 31);
+    const int64_t product = cmi_product_signed((int32_t)sum, (int32_t)t) + ((int64_t)1 << 31);
     const uint32_t m = (uint32_t)((uint64_t)product >> 32);
     return m + (t & (0u - (m >> 31)));
 }
 
-#if CM_ARMV7EM
-
-/* arch/armv7em/sums.S; count is a multiple of 4, not 0 */
-void cm_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t);
-
 static void round_words(uint32_t *sums, uint32_t n, uint32_t t)
 {
-    cm_armv7em_round(sums, n, t);
-}
-
-#else
-
-static void round_words(uint32_t *sums, uint32_t n, uint32_t t)
-{
+    if (CM_ARCH_TRY(round_sums, sums, n, t)) {
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         sums[i] = round_sum(sums[i], t);
     }
 }
 
-#endif
-
 /* Forwards: numbers are no wider than their sums, so that none is overwritten before it is read. */
-void cm_bfv_sums_round(uint8_t *sums, cm_bfv_sums bits, cm_bfv_width width, uint32_t n, uint32_t t)
+void cmi_bfv_sums_round(uint8_t *sums, cm_bfv_sums bits, cm_bfv_width width, uint32_t n, uint32_t t)
 {
     if (width == CM_BFV_16) {
         for (uint32_t i = 0; i < n; i++) {

@@ -9,25 +9,28 @@
 typedef struct ckks_source {
     cm_message_source source;
     const cm_ckks_values *values;
-    cm_message message;
+    cmi_message message;
 } ckks_source;
 
-static cm_status encode_vector(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring)
+static cm_status encode_vector(cm_message_source *self, const cm_params *params,
+                               const cm_encryptor_setup *setup, cmi_ring *ring)
 {
     ckks_source *ckks = (ckks_source *)(void *)self;
     (void)ring;
-    ckks->message.data = arena;
-    return cm_encode(params, ckks->values, &ckks->message);
+    setup->emitter->info.scale_or_t = (uint64_t)((int32_t)1023 + ckks->values->log2_scale) << 52;
+    ckks->message.data = setup->arena;
+    return cmi_encode(params, ckks->values, &ckks->message);
 }
 
-static void fold_vector(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out)
+static void fold_vector(const cm_message_source *self, const int8_t *noise, const cmi_ring *ring,
+                        uint32_t *out)
 {
     const ckks_source *ckks = (const ckks_source *)(const void *)self;
 #if CM_CONFIG_STORE_NOISE
-    cm_message_fold_noisy(&ckks->message, noise, ring, out);
+    cmi_message_fold_noisy(&ckks->message, noise, ring, out);
 #else
     (void)noise;
-    cm_message_fold(&ckks->message, ring, out);
+    cmi_message_fold(&ckks->message, ring, out);
 #endif
 }
 
@@ -35,7 +38,7 @@ static void fold_vector(const cm_message_source *self, const int8_t *noise, cons
 
 static void keep_vector_noise(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept)
 {
-    cm_message_keep_noise(&((const ckks_source *)(const void *)self)->message, start, block, kept);
+    cmi_message_keep_noise(&((const ckks_source *)(const void *)self)->message, start, block, kept);
 }
 
 #endif
@@ -54,24 +57,13 @@ static void open_source(ckks_source *ckks, const cm_ckks_values *values)
         ckks->source.data = values->data;
         ckks->source.bytes_per_coefficient =
             (uint8_t)(CM_CKKS_MESSAGE_BYTES(2, values->slots, values->precision) / 2u);
-        ckks->source.scale_or_t = (uint64_t)((int32_t)1023 + values->log2_scale) << 52;
     }
     ckks->values = values;
 }
 
-cm_status cm_ckks_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                                    const cm_ckks_values *values, void *arena, size_t arena_bytes,
-                                    cm_emitter *emitter)
+cm_status cm_ckks_encrypt(const cm_encryptor *encryptor, const cm_ckks_values *values)
 {
     ckks_source ckks;
     open_source(&ckks, values);
-    return cm_encrypt_symmetric(device, key, xof, &ckks.source, arena, arena_bytes, emitter);
-}
-
-cm_status cm_ckks_encrypt_asymmetric(cm_device *device, const cm_public_key *key, const cm_ckks_values *values,
-                                     void *arena, size_t arena_bytes, cm_emitter *emitter)
-{
-    ckks_source ckks;
-    open_source(&ckks, values);
-    return cm_encrypt_asymmetric(device, key, &ckks.source, arena, arena_bytes, emitter);
+    return cmi_encrypt(encryptor, &ckks.source);
 }

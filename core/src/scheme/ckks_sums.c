@@ -22,53 +22,53 @@ static inline size_t complex_place(size_t k, size_t n)
  * Coefficient k = j n/T + i, i > 0, is subtracted at n - k, which is (T-1-j) n/T + (n/T - i): so one step adds both. At i = 0
  * the other one is (T-j) n/T, or none at all for k = 0.
  */
-static void add_real(uint32_t *sums, unsigned words, const uint32_t *tile, const cm_ring *ring,
+static void add_real(uint32_t *sums, unsigned words, const uint32_t *tile, const cmi_ring *ring,
                      const uint32_t *weights)
 {
     const cm_prime *prime = ring->prime;
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     const size_t n = (size_t)1 << ring->log2_n;
     const unsigned tiles = 1u << ring->log2_tiles;
     const unsigned rows = tiles == 1u ? 1u : tiles / 2u;
     const uint32_t end = tiles == 1u ? points / 2u : points;
-    const uint32_t first = cm_sums_lifted(tile[0], prime);
-    cm_sums_add(sums, cm_product(first, weights[0]), prime);
+    const uint32_t first = cmi_sums_lifted(tile[0], prime);
+    cmi_sums_add(sums, cmi_product(first, weights[0]), prime);
     for (unsigned j = 1; j < rows; j++) {
         const uint64_t products =
-            cm_product(first, weights[j]) + cm_product(first, prime->q - weights[tiles - j]);
-        cm_sums_add(sums + real_place((size_t)j * points, n) * words, products, prime);
+            cmi_product(first, weights[j]) + cmi_product(first, prime->q - weights[tiles - j]);
+        cmi_sums_add(sums + real_place((size_t)j * points, n) * words, products, prime);
     }
     for (unsigned j = 0; j < rows; j++) {
         const uint32_t plus = weights[j];
         const uint32_t minus = prime->q - weights[tiles - 1u - j];
         for (uint32_t i = 1; i < end; i++) {
-            const uint64_t products = cm_product(cm_sums_lifted(tile[i], prime), plus) +
-                                      cm_product(cm_sums_lifted(tile[points - i], prime), minus);
-            cm_sums_add(sums + real_place((size_t)j * points + i, n) * words, products, prime);
+            const uint64_t products = cmi_product(cmi_sums_lifted(tile[i], prime), plus) +
+                                      cmi_product(cmi_sums_lifted(tile[points - i], prime), minus);
+            cmi_sums_add(sums + real_place((size_t)j * points + i, n) * words, products, prime);
         }
     }
 }
 
-static void add_complex(uint32_t *sums, unsigned words, const uint32_t *tile, const cm_ring *ring,
+static void add_complex(uint32_t *sums, unsigned words, const uint32_t *tile, const cmi_ring *ring,
                         const uint32_t *weights)
 {
     const cm_prime *prime = ring->prime;
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     const size_t n = (size_t)1 << ring->log2_n;
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         for (uint32_t i = 0; i < points; i++) {
-            cm_sums_add(sums + complex_place((size_t)j * points + i, n) * words,
-                        cm_product(cm_sums_lifted(tile[i], prime), weights[j]), prime);
+            cmi_sums_add(sums + complex_place((size_t)j * points + i, n) * words,
+                         cmi_product(cmi_sums_lifted(tile[i], prime), weights[j]), prime);
         }
     }
 }
 
-void cm_ckks_sums_add(uint32_t *sums, cm_precision precision, cm_slots slots, const uint32_t *tile,
-                      const cm_ring *ring, unsigned index)
+void cmi_ckks_sums_add(uint32_t *sums, cm_precision precision, cm_slots slots, const uint32_t *tile,
+                       const cmi_ring *ring, unsigned index)
 {
     const unsigned words = precision == CM_FIXED_31 ? 1u : 2u;
     uint32_t weights[CM_MAX_TILES];
-    cm_sums_weights(ring, ring->prime->q - ring->prime->r1, weights);
+    cmi_sums_weights(ring, ring->prime->q - ring->prime->r1, weights);
     if (slots == CM_SLOTS_COMPLEX) {
         add_complex(sums + index, words, tile, ring, weights);
     } else {
@@ -95,23 +95,23 @@ static void join_63(uint32_t *sums, uint32_t count, const cm_prime *primes, unsi
 {
     const cm_prime *second = &primes[prime_count - 1u];
     const uint64_t modulus = prime_count == 1u ? second->q : (uint64_t)primes[0].q * second->q;
-    const uint32_t q0 = cm_reduce(primes[0].q, second);
+    const uint32_t q0 = cmi_reduce(primes[0].q, second);
     const uint32_t inverse =
-        cm_montgomery_power(cm_montgomery_residue(q0, second->r2, second), second->q - 2u, second);
+        cmi_montgomery_power(cmi_montgomery_residue(q0, second->r2, second), second->q - 2u, second);
     int64_t *const out = (int64_t *)(void *)sums;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t first = sums[2u * (size_t)i];
         uint64_t x = first;
         if (prime_count == 2u) {
             const uint32_t difference = sums[2u * (size_t)i + 1u] + 4u * second->q - first;
-            x += cm_product(primes[0].q, cm_montgomery_residue(difference, inverse, second));
+            x += cmi_product(primes[0].q, cmi_montgomery_residue(difference, inverse, second));
         }
         out[i] = (int64_t)((uint64_t)centred(x, modulus) << CM_GUARD_BITS_63);
     }
 }
 
-void cm_ckks_sums_join(uint32_t *sums, cm_precision precision, uint32_t count, const cm_prime *primes,
-                       unsigned prime_count)
+void cmi_ckks_sums_join(uint32_t *sums, cm_precision precision, uint32_t count, const cm_prime *primes,
+                        unsigned prime_count)
 {
     if (precision == CM_FIXED_31) {
         join_31(sums, count, primes[0].q);
@@ -120,13 +120,13 @@ void cm_ckks_sums_join(uint32_t *sums, cm_precision precision, uint32_t count, c
     }
 }
 
-void cm_ckks_sums_flood(uint64_t *sums, uint32_t count, cm_stream *stream, unsigned log2_noise)
+void cmi_ckks_sums_flood(uint64_t *sums, uint32_t count, cmi_stream *stream, unsigned log2_noise)
 {
     const uint64_t bound = (uint64_t)1 << log2_noise;
     for (uint32_t i = 0; i < count; i++) {
         uint8_t bytes[8];
-        cm_stream_read(stream, bytes, sizeof bytes);
-        const uint64_t noise = (cm_load64(bytes) & (2u * bound - 1u)) - bound;
+        cmi_stream_read(stream, bytes, sizeof bytes);
+        const uint64_t noise = (cmi_load64(bytes) & (2u * bound - 1u)) - bound;
         sums[i] += noise << CM_GUARD_BITS_63;
     }
 }

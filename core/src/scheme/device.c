@@ -12,15 +12,15 @@
 
 #define DRAW_BYTES 32
 
-static void keyed_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], enum cm_label label,
+static void keyed_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], enum cmi_label label,
                         uint64_t position)
 {
     const uint32_t nonce[3] = {(uint32_t)label, (uint32_t)(position >> 32), 0};
-    cm_chacha20_block(out, key, nonce, (uint32_t)position);
+    cmi_chacha20_block(out, key, nonce, (uint32_t)position);
 }
 
-void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t randomness[DRAW_BYTES],
-                     uint64_t counter, cm_seeds *seeds)
+void cmi_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t randomness[DRAW_BYTES],
+                      uint64_t counter, cmi_seeds *seeds)
 {
     keyed_block(seeds->block, secret, CM_LABEL_DERIVE, counter);
     for (unsigned i = 0; i < sizeof seeds->key; i++) {
@@ -31,8 +31,8 @@ void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t
     memcpy(seeds->public_seed, seeds->block, sizeof seeds->public_seed);
     keyed_block(seeds->block, seeds->key, CM_LABEL_SECRET_SEED, 0);
     memcpy(seeds->secret_seed, seeds->block, sizeof seeds->secret_seed);
-    cm_wipe(seeds->block, sizeof seeds->block);
-    cm_wipe(seeds->key, sizeof seeds->key);
+    cmi_wipe(seeds->block, sizeof seeds->block);
+    cmi_wipe(seeds->key, sizeof seeds->key);
 }
 
 /* Not zero if two stretches of bytes differ, in time that does not tell where. */
@@ -58,10 +58,10 @@ static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTE
     const bool same_halves = difference_of(randomness, randomness + DRAW_BYTES / 2, DRAW_BYTES / 2) == 0;
     const bool same_draw = difference_of(image, device->last_draw, sizeof device->last_draw) == 0;
     /* The call's status tells whether a draw was refused, not why. */
-    const bool refused = cm_declassified(same_bytes | same_halves | (same_draw & device->drawn));
+    const bool refused = cmi_declassified(same_bytes | same_halves | (same_draw & device->drawn));
     memcpy(device->last_draw, image, sizeof device->last_draw);
     device->drawn = true;
-    cm_wipe(image, CM_CHACHA20_BLOCK_BYTES);
+    cmi_wipe(image, CM_CHACHA20_BLOCK_BYTES);
     return refused ? CM_ERR_RANDOM : CM_OK;
 }
 
@@ -84,7 +84,7 @@ static cm_status take_counter(cm_device *device, uint64_t *counter)
     return CM_OK;
 }
 
-cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds)
+cm_status cmi_seeds_draw(cm_device *device, cmi_seeds *seeds)
 {
     if (!device || !device->ready) {
         return CM_ERR_ARGUMENT;
@@ -96,9 +96,9 @@ cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds)
         status = take_counter(device, &counter);
     }
     if (status == CM_OK) {
-        cm_seeds_derive(device->secret, randomness, counter, seeds);
+        cmi_seeds_derive(device->secret, randomness, counter, seeds);
     }
-    cm_wipe(randomness, sizeof randomness);
+    cmi_wipe(randomness, sizeof randomness);
     return status;
 }
 
@@ -110,7 +110,7 @@ CM_NOINLINE static bool never_filled_in(const uint8_t *secret)
         any |= secret[i] ^ secret[0];
     }
     /* The status tells whether it is one of the few secrets that are refused. */
-    return cm_declassified(any == 0);
+    return cmi_declassified(any == 0);
 }
 
 cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRET_BYTES],
@@ -124,7 +124,7 @@ cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRE
         return CM_ERR_ARGUMENT;
     }
     const bool refused = never_filled_in(secret);
-    cm_wipe_stack();
+    cmi_wipe_stack();
     if (refused) {
         return CM_ERR_ARGUMENT;
     }
@@ -143,6 +143,6 @@ cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRE
 void cm_device_wipe(cm_device *device)
 {
     if (device) {
-        cm_wipe(device, sizeof *device);
+        cmi_wipe(device, sizeof *device);
     }
 }

@@ -6,47 +6,90 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ciphermote/device.h"
-#include "ciphermote/emitter.h"
-#include "ciphermote/keys.h"
+#include "ciphermote/encryptor.h"
+#include "common/names.h"
 #include "ring/ring.h"
 
-/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
-#define cm_encrypt_symmetric CM_SYMBOL(cm_encrypt_symmetric)
-#define cm_encrypt_asymmetric CM_SYMBOL(cm_encrypt_asymmetric)
+CMI_HIDDEN_BEGIN
 
 /* A scheme's message, at the start of its own struct. */
 typedef struct cm_message_source cm_message_source;
 struct cm_message_source {
-    /* Check the values and encode them into the arena's first bytes. ring is idle. */
-    cm_status (*encode)(cm_message_source *self, const cm_params *params, void *arena, cm_ring *ring);
+    /*
+     * Check the values and encode them into the arena's first bytes. ring is idle. Leaves the scale, or t, in the
+     * emitter's info.
+     */
+    cm_status (*encode)(cm_message_source *self, const cm_params *params, const cm_encryptor_setup *setup,
+                        cmi_ring *ring);
     /* m at one prime, folded into the ring or tile: n/T values below 4q. With CM_CONFIG_STORE_NOISE, m + e of the noise kept. */
-    void (*fold)(const cm_message_source *self, const int8_t *noise, const cm_ring *ring, uint32_t *out);
+    void (*fold)(const cm_message_source *self, const int8_t *noise, const cmi_ring *ring, uint32_t *out);
     /*
      * With CM_CONFIG_STORE_NOISE: keep CM_SAMPLE_BLOCK coefficients of noise, those from start on, where fold wants them. start is a
      * multiple of CM_SAMPLE_BLOCK, and kept holds n bytes.
      */
+#if CM_CONFIG_STORE_NOISE
     void (*keep_noise)(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept);
+#endif
+#if CM_CONFIG_NTT_ROOTS
     const cm_root_table *tables; /* the key's */
+#endif
     const void *data; /* the caller's numbers, which may be at the arena's start; null is refused */
     uint8_t bytes_per_coefficient; /* of the message in the arena, 2, 4 or 8 */
-    cm_scheme scheme;
-    bool ntt_form;       /* what leaves the device */
-    uint64_t scale_or_t; /* as in cm_ciphertext_info */
+    uint8_t scheme; /* a cm_scheme */
+    bool ntt_form : 1; /* what leaves the device */
+    bool under_public_key : 1;
 };
 
-CM_MUST_CHECK cm_status cm_encrypt_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                                             cm_message_source *source, void *arena, size_t arena_bytes,
-                                             cm_emitter *emitter);
+static inline const cm_root_table *cmi_source_tables(const cm_message_source *source)
+{
+#if CM_CONFIG_NTT_ROOTS
+    return source->tables;
+#else
+    (void)source;
+    return NULL;
+#endif
+}
 
-CM_MUST_CHECK cm_status cm_encrypt_asymmetric(cm_device *device, const cm_public_key *key,
-                                              cm_message_source *source, void *arena, size_t arena_bytes,
-                                              cm_emitter *emitter);
+static inline void cmi_source_set_tables(cm_message_source *source, const cm_root_table *tables)
+{
+#if CM_CONFIG_NTT_ROOTS
+    source->tables = tables;
+#else
+    (void)source;
+    (void)tables;
+#endif
+}
+
+/* A constant where there is one choice: then loops over tiles are compiled for it. */
+static inline unsigned cmi_log2_tiles(const cm_encryptor_setup *setup)
+{
+#ifdef __AVR__
+    (void)setup;
+    return CM_LOG2_TILES;
+#else
+    return setup->log2_tiles;
+#endif
+}
+
+static inline bool cmi_tiles_supported(const cm_encryptor_setup *setup)
+{
+    return setup->log2_tiles <= CM_MAX_LOG2_TILES && setup->log2_tiles == cmi_log2_tiles(setup) &&
+           (!CM_CONFIG_ACCELERATOR || setup->log2_tiles == 0);
+}
+
+/* Encrypt a message. The arena is wiped, whatever the outcome, the values with it if they lie there. */
+CM_MUST_CHECK cm_status cmi_encrypt(const cm_encryptor *encryptor, cm_message_source *source);
+
+/* The same without an encryptor, under a secret key. A setup that is refused leaves the arena alone. */
+CM_MUST_CHECK cm_status cmi_encrypt_symmetric(const cm_secret_key *key, const cm_encryptor_setup *setup,
+                                             cm_message_source *source);
 
 /* Whether there is an emitter, and one that was initialised. */
-static inline bool cm_emitter_usable(const cm_emitter *emitter)
+static inline bool cmi_emitter_usable(const cm_emitter *emitter)
 {
     return emitter && emitter->begin && emitter->residues && emitter->end;
 }
+
+CMI_HIDDEN_END
 
 #endif

@@ -17,9 +17,9 @@
 #include "scheme/usable.h"
 
 typedef struct workspace {
-    cm_ring ring;
-    cm_uniform uniform;
-    cm_stream stream;
+    cmi_ring ring;
+    cmi_uniform uniform;
+    cmi_noise noise;
 } workspace;
 
 typedef char cm_keygen_workspace_fits[sizeof(workspace) <= CM_WORKSPACE_BYTES ? 1 : -1];
@@ -31,114 +31,128 @@ cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, 
         return CM_ERR_ARGUMENT;
     }
     *key_id = 0;
-    if (!cm_params_usable(params)) {
+    if (!cmi_params_usable(params)) {
         return CM_ERR_PARAMS;
     }
     memset(ternary, 0, CM_TERNARY_BYTES((size_t)1 << params->log2_n));
-    cm_seeds seeds;
-    cm_status status = cm_seeds_draw(device, &seeds);
+    cmi_seeds seeds;
+    cm_status status = cmi_seeds_draw(device, &seeds);
     if (status == CM_OK) {
         status = cm_secret_key_generate(params, seeds.secret_seed, ternary);
-        *key_id = cm_load64(seeds.public_seed);
-        cm_declassify(key_id, sizeof *key_id); /* it names the pair to everyone */
+        *key_id = cmi_load64(seeds.public_seed);
+        cmi_declassify(key_id, sizeof *key_id); /* it names the pair to everyone */
     }
-    cm_wipe(&seeds, sizeof seeds);
-    cm_wipe_stack();
+    cmi_wipe(&seeds, sizeof seeds);
+    cmi_wipe_stack();
     return status;
 }
 
 /* tile = (-s) a, with a expanded a block at a time: it comes in the order of the tiles. */
 CM_NOINLINE static void multiply_expansion(workspace *work, uint32_t *tile)
 {
-    const uint32_t points = cm_ring_points(&work->ring);
+    const uint32_t points = cmi_ring_points(&work->ring);
     uint32_t block[CM_SAMPLE_BLOCK];
     for (uint32_t i = 0; i < points; i += CM_SAMPLE_BLOCK) {
-        cm_uniform_read(&work->uniform, block);
-        cm_multiply(tile + i, tile + i, block, CM_SAMPLE_BLOCK, work->ring.prime);
+        cmi_uniform_read(&work->uniform, block);
+        cmi_multiply(tile + i, tile + i, block, CM_SAMPLE_BLOCK, work->ring.prime);
     }
 }
 
 static cm_status emit_tile(workspace *work, uint32_t *tile, const uint8_t *ternary, unsigned index,
                            cm_emitter *emitter)
 {
-    const cm_ring *ring = &work->ring;
+    const cmi_ring *ring = &work->ring;
     const cm_prime *prime = ring->prime;
-    const cm_noise noise = {&work->stream, NULL};
-    cm_ternary_fold(tile, ternary, prime->q - prime->r1, ring);
-    cm_ntt_forward(tile, ring);
+    cmi_ternary_fold(tile, ternary, prime->q - prime->r1, ring);
+    cmi_ntt_forward(tile, ring);
     multiply_expansion(work, tile);
-    cm_ntt_inverse(tile, ring);
-    cm_noise_add(&noise, 0, tile, ring);
-    cm_ntt_forward(tile, ring);
-    cm_reduce_all(tile, cm_ring_points(ring), prime);
+    cmi_ntt_inverse(tile, ring);
+    cmi_noise_add(&work->noise, 0, tile, ring);
+    cmi_ntt_forward(tile, ring);
+    cmi_reduce_all(tile, cmi_ring_points(ring), prime);
     return emitter->residues(emitter, 0, index, ring->tile, tile);
 }
 
-static cm_status begin_key(cm_device *device, const cm_params *params, uint64_t key_id, cm_xof_kind xof,
-                           workspace *work, uint32_t *tile, cm_emitter *emitter)
+/* Of the call under way. */
+typedef struct key_call {
+    const cm_encryptor_setup *setup;
+    const cm_params *params;
+    const uint8_t *ternary;
+    workspace *work;
+    uint32_t *tile;
+} key_call;
+
+static cm_status begin_key(const key_call *call, uint64_t key_id)
 {
+    cm_emitter *emitter = call->setup->emitter;
     cm_ciphertext_info *info = &emitter->info;
     memset(info, 0, sizeof *info);
-    info->xof = xof;
-    const cm_status status = cm_seeds_draw_into(device, tile, info, &work->stream); /* the tile is idle */
+    info->xof = call->setup->xof == CM_XOF_NONE ? CM_XOF_CHACHA20 : call->setup->xof;
+    call->work->noise.kept = NULL;
+    const cm_status status = cmi_seeds_draw_into(call->setup->device, call->tile, info,
+                                                 &call->work->noise.stream); /* the tile is idle */
     if (status != CM_OK) {
         return status;
     }
-    info->params = params;
+    info->params = call->params;
     info->scheme = CM_PUBLIC_KEY;
     info->ntt_form = true;
     info->components = 2;
-    info->primes = params->key_primes;
-    info->log2_tiles = CM_CONFIG_LOG2_TILES;
+    info->primes = call->params->key_primes;
+    info->log2_tiles = cmi_log2_tiles(call->setup);
     info->key_id = key_id;
     return emitter->begin(emitter, info);
 }
 
-static cm_status emit(const cm_params *params, const uint8_t *ternary, workspace *work, uint32_t *tile,
-                      cm_emitter *emitter)
+static cm_status emit(const key_call *call)
 {
+    const cm_params *params = call->params;
+    workspace *work = call->work;
+    cm_emitter *emitter = call->setup->emitter;
+    const unsigned log2_tiles = cmi_log2_tiles(call->setup);
     cm_status status = CM_OK;
-    cm_uniform_init(&work->uniform, emitter->info.xof, emitter->info.seed, params->log2_n, params->key_primes);
+    cmi_uniform_init(&work->uniform, emitter->info.xof, emitter->info.seed, params->log2_n,
+                     params->key_primes);
     for (unsigned i = 0; i < params->key_primes; i++) {
-        cm_ring_init(&work->ring, &params->primes[i], params->log2_n, NULL);
-        cm_uniform_begin_prime(&work->uniform, &params->primes[i], i);
-        for (unsigned t = 0; t < 1u << CM_CONFIG_LOG2_TILES && status == CM_OK; t++) {
-            cm_ring_select_tile(&work->ring, CM_CONFIG_LOG2_TILES, t);
-            status = emit_tile(work, tile, ternary, i, emitter);
+        cmi_ring_init(&work->ring, &params->primes[i], params->log2_n, NULL);
+        cmi_uniform_begin_prime(&work->uniform, &params->primes[i], i);
+        for (unsigned t = 0; t < 1u << log2_tiles && status == CM_OK; t++) {
+            cmi_ring_select_tile(&work->ring, log2_tiles, t);
+            status = emit_tile(work, call->tile, call->ternary, i, emitter);
         }
     }
     return status;
 }
 
-cm_status cm_device_emit_public_key(cm_device *device, const cm_params *params, const uint8_t *ternary,
-                                    uint64_t key_id, cm_xof_kind xof, void *arena, size_t arena_bytes,
-                                    cm_emitter *emitter)
+cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_params *params, const uint8_t *ternary,
+                                    uint64_t key_id)
 {
-    if (!ternary || key_id == 0 || !cm_emitter_usable(emitter)) {
+    if (!setup || !setup->device || !ternary || key_id == 0 || !cmi_emitter_usable(setup->emitter)) {
         return CM_ERR_ARGUMENT;
     }
-    if (!cm_params_usable(params)) {
+    if (!cmi_params_usable(params)) {
         return CM_ERR_PARAMS;
     }
-    cm_status status = cm_check_xof(xof);
-    if (status != CM_OK) {
-        return status;
+    if (!cmi_tiles_supported(setup) || (setup->xof != CM_XOF_NONE && cmi_check_xof(setup->xof) != CM_OK)) {
+        return CM_ERR_UNSUPPORTED;
     }
     const size_t n = (size_t)1 << params->log2_n;
-    if (!arena || (uintptr_t)arena % 8u != 0 || arena_bytes < CM_PUBLIC_KEY_ARENA_BYTES(n) ||
-        cm_in_arena(ternary, CM_TERNARY_BYTES(n), arena, arena_bytes)) {
+    uint8_t *arena = setup->arena;
+    if (!arena || (uintptr_t)arena % 8u != 0 ||
+        setup->arena_bytes < CM_PUBLIC_KEY_ARENA_BYTES(n, cmi_log2_tiles(setup)) ||
+        cmi_in_arena(ternary, CM_TERNARY_BYTES(n), arena, setup->arena_bytes)) {
         return CM_ERR_ARENA;
     }
-    workspace *work = arena;
-    uint32_t *const tile = (uint32_t *)(void *)((uint8_t *)arena + CM_WORKSPACE_BYTES);
-    status = begin_key(device, params, key_id, xof, work, tile, emitter);
+    const key_call call = {setup, params, ternary, (workspace *)(void *)arena,
+                           (uint32_t *)(void *)(arena + CM_WORKSPACE_BYTES)};
+    cm_status status = begin_key(&call, key_id);
     if (status == CM_OK) {
-        status = emit(params, ternary, work, tile, emitter);
+        status = emit(&call);
     }
     if (status == CM_OK) {
-        status = emitter->end(emitter);
+        status = setup->emitter->end(setup->emitter);
     }
-    cm_wipe(arena, arena_bytes);
-    cm_wipe_stack();
+    cmi_wipe(arena, setup->arena_bytes);
+    cmi_wipe_stack();
     return status;
 }

@@ -21,7 +21,7 @@ static cm_status check(const cm_params *params, const void *input, unsigned prim
     if (!params || !input || !output || prime >= params->key_primes) {
         return CM_ERR_ARGUMENT;
     }
-    return cm_params_usable(params) ? CM_OK : CM_ERR_PARAMS;
+    return cmi_params_usable(params) ? CM_OK : CM_ERR_PARAMS;
 }
 
 cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_SEED_BYTES], uint8_t *ternary)
@@ -31,11 +31,11 @@ cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_
         return status;
     }
     const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
-    cm_stream stream;
-    cm_stream_init(&stream, seed, nonce);
-    cm_sample_ternary(&stream, ternary, (uint32_t)1 << params->log2_n);
-    cm_wipe(&stream, sizeof stream);
-    cm_wipe_stack();
+    cmi_stream stream;
+    cmi_stream_init(&stream, seed, nonce);
+    cmi_sample_ternary(&stream, ternary, (uint32_t)1 << params->log2_n);
+    cmi_wipe(&stream, sizeof stream);
+    cmi_wipe_stack();
     return CM_OK;
 }
 
@@ -43,10 +43,10 @@ cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_
 static void transform_secret(const cm_params *params, const uint8_t *ternary, unsigned prime, uint32_t factor,
                              uint32_t *out)
 {
-    cm_ring ring;
-    cm_ring_init(&ring, &params->primes[prime], params->log2_n, NULL);
-    cm_ternary_transform(out, ternary, factor, &ring);
-    cm_reduce_all(out, cm_ring_points(&ring), ring.prime);
+    cmi_ring ring;
+    cmi_ring_init(&ring, &params->primes[prime], params->log2_n, NULL);
+    cmi_ternary_transform(out, ternary, factor, &ring);
+    cmi_reduce_all(out, cmi_ring_points(&ring), ring.prime);
 }
 
 cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime,
@@ -57,7 +57,7 @@ cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary
         return status;
     }
     transform_secret(params, ternary, prime, 1, residues);
-    cm_wipe_stack();
+    cmi_wipe_stack();
     return CM_OK;
 }
 
@@ -70,7 +70,7 @@ cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternar
     }
     const cm_prime *modulus = &params->primes[prime];
     transform_secret(params, ternary, prime, modulus->q - modulus->r1, transformed);
-    cm_wipe_stack();
+    cmi_wipe_stack();
     return CM_OK;
 }
 
@@ -86,30 +86,30 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     const uint32_t secret_part[3] = {CM_LABEL_KEY_SECRET, 0, 0};
     const cm_prime *modulus = &params->primes[prime];
     uint8_t block[CM_CHACHA20_BLOCK_BYTES];
-    cm_ring ring;
-    cm_uniform uniform;
-    cm_stream stream;
-    cm_ring_init(&ring, modulus, params->log2_n, NULL);
+    cmi_ring ring;
+    cmi_uniform uniform;
+    cmi_noise noise;
+    cmi_ring_init(&ring, modulus, params->log2_n, NULL);
 
-    cm_chacha20_block(block, seed, public_part, 0);
+    cmi_chacha20_block(block, seed, public_part, 0);
     /* A seed of a public polynomial, whose expansion rejects by its residues. */
-    cm_declassify(block, cm_public_seed_bytes(CM_XOF_CHACHA20));
-    cm_uniform_init(&uniform, CM_XOF_CHACHA20, block, params->log2_n, params->key_primes);
-    cm_uniform_polynomial(&uniform, modulus, prime, c1);
+    cmi_declassify(block, cm_public_seed_bytes(CM_XOF_CHACHA20));
+    cmi_uniform_init(&uniform, CM_XOF_CHACHA20, block, params->log2_n, params->key_primes);
+    cmi_uniform_polynomial(&uniform, modulus, prime, c1);
 
-    cm_ternary_transform(c0, ternary, modulus->q - modulus->r1, &ring);
-    cm_multiply(c0, c0, c1, cm_ring_points(&ring), modulus);
-    cm_ntt_inverse(c0, &ring);
+    cmi_ternary_transform(c0, ternary, modulus->q - modulus->r1, &ring);
+    cmi_multiply(c0, c0, c1, cmi_ring_points(&ring), modulus);
+    cmi_ntt_inverse(c0, &ring);
 
-    cm_chacha20_block(block, seed, secret_part, 0);
-    cm_stream_set_key(&stream, block);
-    const cm_noise noise = {&stream, NULL};
-    cm_noise_add(&noise, 0, c0, &ring);
-    cm_ntt_forward(c0, &ring);
-    cm_reduce_all(c0, cm_ring_points(&ring), modulus);
-    cm_wipe(block, sizeof block);
-    cm_wipe(&stream, sizeof stream);
-    cm_wipe(&uniform, sizeof uniform); /* c1 is published, its seed is not */
-    cm_wipe_stack();
+    cmi_chacha20_block(block, seed, secret_part, 0);
+    cmi_stream_set_key(&noise.stream, block);
+    noise.kept = NULL;
+    cmi_noise_add(&noise, 0, c0, &ring);
+    cmi_ntt_forward(c0, &ring);
+    cmi_reduce_all(c0, cmi_ring_points(&ring), modulus);
+    cmi_wipe(block, sizeof block);
+    cmi_wipe(&noise, sizeof noise);
+    cmi_wipe(&uniform, sizeof uniform); /* c1 is published, its seed is not */
+    cmi_wipe_stack();
     return CM_OK;
 }

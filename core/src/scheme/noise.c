@@ -5,28 +5,28 @@
 #include "common/compiler.h"
 #include "common/wipe.h"
 #include "random/sample.h"
-#include "ring/arch/api.h"
+#include "arch/backends.h"
 
 /* From this coefficient on, a multiple of CM_SAMPLE_BLOCK. */
-CM_NOINLINE static void open_stream(cm_stream *stream, unsigned component, uint32_t coefficient)
+CM_NOINLINE static void open_stream(cmi_stream *stream, unsigned component, uint32_t coefficient)
 {
     const uint32_t nonce[3] = {CM_LABEL_NOISE, component, 0};
-    cm_stream_restart(stream, nonce, coefficient / CM_SAMPLE_BLOCK * CM_CBD_BLOCK_BYTES);
+    cmi_stream_restart(stream, nonce, coefficient / CM_SAMPLE_BLOCK * CM_CBD_BLOCK_BYTES);
 }
 
 /* All but its key. */
-static void wipe_stream(cm_stream *stream)
+static void wipe_stream(cmi_stream *stream)
 {
-    cm_wipe(stream->block, sizeof stream->block);
+    cmi_wipe(stream->block, sizeof stream->block);
 }
 
 #if CM_KEPT_NOISE
 
-void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_KEPT_NOISE])
+void cmi_noise_keep_first(cmi_stream *stream, int8_t kept[CM_KEPT_NOISE])
 {
     open_stream(stream, 0, 0);
     for (uint32_t start = 0; start < CM_KEPT_NOISE; start += CM_SAMPLE_BLOCK) {
-        cm_sample_cbd(stream, kept + start);
+        cmi_sample_cbd(stream, kept + start);
     }
     wipe_stream(stream);
 }
@@ -35,65 +35,65 @@ void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_KEPT_NOISE])
 
 #if CM_CONFIG_STORE_NOISE
 
-void cm_noise_keep(const cm_noise *noise, int8_t *kept, uint32_t n)
+void cmi_noise_keep(cmi_noise *noise, int8_t *kept, uint32_t n)
 {
-    open_stream(noise->stream, 1, 0);
+    open_stream(&noise->stream, 1, 0);
     for (uint32_t start = 0; start < n; start += CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK) {
-        cm_sample_cbd_blocks(noise->stream, kept + start);
+        cmi_sample_cbd_blocks(&noise->stream, kept + start);
     }
-    wipe_stream(noise->stream);
+    wipe_stream(&noise->stream);
 }
 
-void cm_noise_keep_for(const cm_noise *noise, const cm_message_source *source, int8_t *kept, uint32_t n)
+void cmi_noise_keep_for(cmi_noise *noise, const cm_message_source *source, int8_t *kept, uint32_t n)
 {
     int8_t blocks[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK];
-    open_stream(noise->stream, 0, 0);
+    open_stream(&noise->stream, 0, 0);
     for (uint32_t start = 0; start < n; start += CM_SAMPLE_BLOCK) {
         const uint32_t within = start % sizeof blocks;
         if (within == 0) {
-            cm_sample_cbd_blocks(noise->stream, blocks);
+            cmi_sample_cbd_blocks(&noise->stream, blocks);
         }
         source->keep_noise(source, start, blocks + within, kept);
     }
-    cm_wipe(blocks, sizeof blocks);
-    wipe_stream(noise->stream);
+    cmi_wipe(blocks, sizeof blocks);
+    wipe_stream(&noise->stream);
 }
 
 /* Four coefficients of each stretch at a time. |e| < 32: what is reduced lies within q/4 + q/2 of 0. */
-static inline void fold_stretches(const int8_t *noise, const cm_ring *ring, const int32_t *powers,
+static inline void fold_stretches(const int8_t *noise, const cmi_ring *ring, const int32_t *powers,
                                   unsigned tiles, uint32_t *out)
 {
     const cm_prime prime = *ring->prime; /* a copy, which out cannot alias */
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     for (uint32_t i = 0; i < points; i += 4u) {
         int64_t sums[4] = {0, 0, 0, 0};
         const uint8_t *next = (const uint8_t *)noise + i;
         for (unsigned j = 0; j < tiles; j++) {
-            const uint32_t four = cm_load32(next);
+            const uint32_t four = cmi_load32(next);
             for (unsigned k = 0; k < 4u; k++) {
-                sums[k] += cm_product_signed((int8_t)(uint8_t)(four >> 8u * k), powers[j]);
+                sums[k] += cmi_product_signed((int8_t)(uint8_t)(four >> 8u * k), powers[j]);
             }
             next += points;
         }
         for (unsigned k = 0; k < 4u; k++) {
-            out[i + k] = (uint32_t)(cm_montgomery_reduce_signed(sums[k], &prime) + (int32_t)prime.q);
+            out[i + k] = (uint32_t)(cmi_montgomery_reduce_signed(sums[k], &prime) + (int32_t)prime.q);
         }
     }
 }
 
-static void fold_whole(const int8_t *noise, const cm_ring *ring, uint32_t *out)
+static void fold_whole(const int8_t *noise, const cmi_ring *ring, uint32_t *out)
 {
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     for (uint32_t i = 0; i < points; i++) {
         const int32_t e = noise[i];
         out[i] = ring->prime->q + (uint32_t)e;
     }
 }
 
-void cm_noise_fold(const int8_t *kept, const cm_ring *ring, uint32_t *out)
+void cmi_noise_fold(const int8_t *kept, const cmi_ring *ring, uint32_t *out)
 {
     int32_t powers[CM_MAX_TILES];
-    cm_ring_fold_powers(ring, ring->prime->r1, powers);
+    cmi_ring_fold_powers(ring, ring->prime->r1, powers);
     if (ring->log2_tiles == 0) {
         fold_whole(kept, ring, out);
     } else if (ring->log2_tiles == 1) {
@@ -105,13 +105,13 @@ void cm_noise_fold(const int8_t *kept, const cm_ring *ring, uint32_t *out)
     }
 }
 
-void cm_noise_transform(const int8_t *kept, const cm_ring *ring, uint32_t *out)
+void cmi_noise_transform(const int8_t *kept, const cmi_ring *ring, uint32_t *out)
 {
     if (CM_ARCH_TRY(noise_transform, out, kept, ring)) {
         return;
     }
-    cm_noise_fold(kept, ring, out);
-    cm_ntt_forward(out, ring);
+    cmi_noise_fold(kept, ring, out);
+    cmi_ntt_forward(out, ring);
 }
 
 #endif
@@ -120,18 +120,18 @@ void cm_noise_transform(const int8_t *kept, const cm_ring *ring, uint32_t *out)
 typedef struct stretch {
     int32_t power; /* r^j in Montgomery form */
     bool first;    /* r^0 = 1 */
-#if CM_AVR
+#if CM_NOISE_FACTORS
     uint32_t factor[2]; /* r^j and -21 r^j */
 #endif
 } stretch;
 
 CM_NOINLINE static void open_stretch(stretch *open, unsigned j, uint32_t power, const cm_prime *prime)
 {
-    open->power = cm_centred(power, prime->q);
+    open->power = cmi_centred(power, prime->q);
     open->first = j == 0;
-#if CM_AVR
-    open->factor[0] = cm_montgomery_residue(power, 1, prime);
-    open->factor[1] = cm_reduce(22u * prime->q - 21u * open->factor[0], prime);
+#if CM_NOISE_FACTORS
+    open->factor[0] = cmi_montgomery_residue(power, 1, prime);
+    open->factor[1] = cmi_reduce(22u * prime->q - 21u * open->factor[0], prime);
 #endif
 }
 
@@ -141,9 +141,8 @@ CM_NOINLINE static void open_stretch(stretch *open, unsigned j, uint32_t power, 
  */
 CM_NOINLINE static void add_block(uint32_t *a, const int8_t *block, const stretch *open, const cm_prime *prime)
 {
-#if CM_AVR
-    if (prime->q == CM_AVR_Q) {
-        cm_avr_noise_add26(a, block, CM_SAMPLE_BLOCK, open->factor);
+#if CM_NOISE_FACTORS
+    if (CM_ARCH_TRY(noise_add, a, block, CM_SAMPLE_BLOCK, open->factor, prime)) {
         return;
     }
 #endif
@@ -151,38 +150,38 @@ CM_NOINLINE static void add_block(uint32_t *a, const int8_t *block, const stretc
     for (uint32_t i = 0; i < CM_SAMPLE_BLOCK; i++) {
         const int32_t e = block[i];
         if (open->first) {
-            a[i] = cm_subtract_once(a[i], 2u * q) + q + (uint32_t)e;
+            a[i] = cmi_subtract_once(a[i], 2u * q) + q + (uint32_t)e;
         } else {
-            const int32_t folded = cm_montgomery_reduce_signed(cm_product_signed(e, open->power), prime);
-            a[i] = cm_subtract_once(a[i] + q + (uint32_t)folded, 2u * q);
+            const int32_t folded = cmi_montgomery_reduce_signed(cmi_product_signed(e, open->power), prime);
+            a[i] = cmi_subtract_once(a[i] + q + (uint32_t)folded, 2u * q);
         }
     }
 }
 
-CM_NOINLINE void cm_noise_add(const cm_noise *noise, unsigned component, uint32_t *a, const cm_ring *ring)
+CM_NOINLINE void cmi_noise_add(cmi_noise *noise, unsigned component, uint32_t *a, const cmi_ring *ring)
 {
-    const uint32_t points = cm_ring_points(ring);
-    const uint32_t r = cm_ring_fold_ratio(ring);
+    const uint32_t points = cmi_ring_points(ring);
+    const uint32_t r = cmi_ring_fold_ratio(ring);
     uint32_t power = ring->prime->r1;
     int8_t block[CM_SAMPLE_BLOCK];
     const uint32_t kept = component == 0 && noise->kept ? CM_KEPT_NOISE : 0u;
     uint32_t at = 0;
-    open_stream(noise->stream, component, kept);
+    open_stream(&noise->stream, component, kept);
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         stretch open;
         open_stretch(&open, j, power, ring->prime);
-        power = cm_montgomery_residue(power, r, ring->prime);
+        power = cmi_montgomery_residue(power, r, ring->prime);
         for (uint32_t start = 0; start < points; start += CM_SAMPLE_BLOCK) {
             const int8_t *next = block;
             if (at < kept) {
                 next = noise->kept + at;
             } else {
-                cm_sample_cbd(noise->stream, block);
+                cmi_sample_cbd(&noise->stream, block);
             }
             add_block(a + start, next, &open, ring->prime);
             at += CM_SAMPLE_BLOCK;
         }
     }
-    cm_wipe(block, sizeof block);
-    wipe_stream(noise->stream);
+    cmi_wipe(block, sizeof block);
+    wipe_stream(&noise->stream);
 }

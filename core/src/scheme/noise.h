@@ -5,43 +5,38 @@
 #include <stdint.h>
 
 #include "ciphermote/config.h"
+#include "common/names.h"
 #include "random/xof.h"
 #include "ring/ring.h"
 #include "scheme/encrypt.h"
 
-/* The names carry the options: objects that were compiled with others do not link (ciphermote/symbols.h). */
-#define cm_noise_keep_first CM_SYMBOL(cm_noise_keep_first)
-#define cm_noise_keep_for CM_SYMBOL(cm_noise_keep_for)
-#define cm_noise_keep CM_SYMBOL(cm_noise_keep)
-#define cm_noise_fold CM_SYMBOL(cm_noise_fold)
-#define cm_noise_transform CM_SYMBOL(cm_noise_transform)
-#define cm_noise_add CM_SYMBOL(cm_noise_add)
+CMI_HIDDEN_BEGIN
 
-typedef struct cm_noise {
-    cm_stream *stream;  /* its key is the secret seed */
+typedef struct cmi_noise {
+    cmi_stream stream;   /* its key is the secret seed */
     const int8_t *kept; /* the first CM_KEPT_NOISE coefficients of component 0; null if none are kept */
-} cm_noise;
+} cmi_noise;
 
 #if CM_KEPT_NOISE
 
 /* Sample the coefficients that are kept. */
-void cm_noise_keep_first(cm_stream *stream, int8_t kept[CM_KEPT_NOISE]);
+void cmi_noise_keep_first(cmi_stream *stream, int8_t kept[CM_KEPT_NOISE]);
 
 #endif
 
 #if CM_CONFIG_STORE_NOISE
 
 /* Sample the n coefficients of component 0, and keep them as the message wants them. */
-void cm_noise_keep_for(const cm_noise *noise, const cm_message_source *source, int8_t *kept, uint32_t n);
+void cmi_noise_keep_for(cmi_noise *noise, const cm_message_source *source, int8_t *kept, uint32_t n);
 
 /* Sample those of component 1, which has no message, and keep them in order. */
-void cm_noise_keep(const cm_noise *noise, int8_t *kept, uint32_t n);
+void cmi_noise_keep(cmi_noise *noise, int8_t *kept, uint32_t n);
 
 /* Noise kept in order, folded into the ring or tile: n/T values below 2q. */
-void cm_noise_fold(const int8_t *kept, const cm_ring *ring, uint32_t *out);
+void cmi_noise_fold(const int8_t *kept, const cmi_ring *ring, uint32_t *out);
 
 /* The same, and transformed: n/T lazy values. */
-void cm_noise_transform(const int8_t *kept, const cm_ring *ring, uint32_t *out);
+void cmi_noise_transform(const int8_t *kept, const cmi_ring *ring, uint32_t *out);
 
 #endif
 
@@ -49,6 +44,8 @@ void cm_noise_transform(const int8_t *kept, const cm_ring *ring, uint32_t *out);
  * Sample the noise polynomial of a component and add it, folded into the ring or tile, to a: n/T values below 4q, before
  * and after. The same key and component give the same noise at every prime and tile.
  */
-void cm_noise_add(const cm_noise *noise, unsigned component, uint32_t *a, const cm_ring *ring);
+void cmi_noise_add(cmi_noise *noise, unsigned component, uint32_t *a, const cmi_ring *ring);
+
+CMI_HIDDEN_END
 
 #endif

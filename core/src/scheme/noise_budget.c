@@ -1,6 +1,6 @@
 /*
  * How much noise a BFV ciphertext holds, exactly: the only place that needs numbers as large as q. For tests; see the warning in
- * ciphermote/decrypt.h. Never branches on data.
+ * ciphermote/decryptor.h. Never branches on data.
  */
 #include "common/masks.h"
 #include "ring/prime.h"
@@ -8,17 +8,17 @@
 
 enum { WORDS = (27 * CM_MAX_PRIMES + 31) / 32 }; /* of a number up to q */
 
-void cm_noise_sums_add(uint32_t *sums, uint32_t t, const uint32_t *tile, const cm_ring *ring, unsigned index)
+void cmi_noise_sums_add(uint32_t *sums, uint32_t t, const uint32_t *tile, const cmi_ring *ring, unsigned index)
 {
     const cm_prime *prime = ring->prime;
-    const uint32_t points = cm_ring_points(ring);
+    const uint32_t points = cmi_ring_points(ring);
     uint32_t weights[CM_MAX_TILES];
     uint32_t *at = sums + ((size_t)index << ring->log2_n);
-    const uint32_t factor = cm_montgomery_residue(cm_reduce(t, prime), prime->r2, prime);
-    cm_sums_weights(ring, prime->q - factor, weights);
+    const uint32_t factor = cmi_montgomery_residue(cmi_reduce(t, prime), prime->r2, prime);
+    cmi_sums_weights(ring, prime->q - factor, weights);
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         for (uint32_t i = 0; i < points; i++) {
-            cm_sums_add(at++, cm_product(cm_sums_lifted(tile[i], prime), weights[j]), prime);
+            cmi_sums_add(at++, cmi_product(cmi_sums_lifted(tile[i], prime), weights[j]), prime);
         }
     }
 }
@@ -28,7 +28,7 @@ static void multiply_add(uint32_t x[WORDS], uint32_t factor, uint32_t term)
 {
     uint64_t carry = term;
     for (unsigned i = 0; i < WORDS; i++) {
-        carry += cm_product(x[i], factor);
+        carry += cmi_product(x[i], factor);
         x[i] = (uint32_t)carry;
         carry >>= 32;
     }
@@ -43,7 +43,7 @@ static uint32_t subtract(uint32_t out[WORDS], const uint32_t a[WORDS], const uin
         out[i] = (uint32_t)difference;
         borrow = difference >> 63;
     }
-    return (uint32_t)cm_mask_of_sign(-(int32_t)borrow);
+    return (uint32_t)cmi_mask_of_sign(-(int32_t)borrow);
 }
 
 /* How many bits x has up to its first one. */
@@ -51,7 +51,7 @@ static unsigned significant_bits(const uint32_t x[WORDS])
 {
     uint32_t bits = 0;
     for (uint32_t i = 0; i < 32u * WORDS; i++) {
-        const uint32_t set = (uint32_t)cm_mask_of_sign((int32_t)(x[i / 32u] << (31u - i % 32u)));
+        const uint32_t set = (uint32_t)cmi_mask_of_sign((int32_t)(x[i / 32u] << (31u - i % 32u)));
         bits = (bits & ~set) | ((i + 1u) & set);
     }
     return bits;
@@ -69,7 +69,7 @@ typedef struct radix {
 static uint32_t base_at(const radix *r, unsigned j, unsigned i)
 {
     const cm_prime *prime = &r->primes[i];
-    return cm_montgomery_residue(cm_reduce(r->primes[j].q, prime), prime->r2, prime);
+    return cmi_montgomery_residue(cmi_reduce(r->primes[j].q, prime), prime->r2, prime);
 }
 
 static void open_radix(radix *r, const cm_prime *primes, unsigned count)
@@ -78,9 +78,9 @@ static void open_radix(radix *r, const cm_prime *primes, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         uint32_t product = primes[i].r1;
         for (unsigned j = 0; j < i; j++) {
-            product = cm_montgomery_residue(product, base_at(r, j, i), &primes[i]);
+            product = cmi_montgomery_residue(product, base_at(r, j, i), &primes[i]);
         }
-        r->inverses[i] = cm_montgomery_power(product, primes[i].q - 2u, &primes[i]);
+        r->inverses[i] = cmi_montgomery_power(product, primes[i].q - 2u, &primes[i]);
         multiply_add(r->modulus, primes[i].q, 0);
     }
 }
@@ -93,10 +93,10 @@ static void compose(const radix *r, const uint32_t *residues, size_t stride, uin
         const cm_prime *prime = &r->primes[i];
         uint32_t below = 0;
         for (unsigned j = i; j-- > 0;) {
-            below = cm_montgomery_residue(below, base_at(r, j, i), prime) + digits[j];
+            below = cmi_montgomery_residue(below, base_at(r, j, i), prime) + digits[j];
         }
-        const uint32_t rest = residues[i * stride] + prime->q - cm_reduce(below, prime);
-        digits[i] = cm_montgomery_residue(rest, r->inverses[i], prime);
+        const uint32_t rest = residues[i * stride] + prime->q - cmi_reduce(below, prime);
+        digits[i] = cmi_montgomery_residue(rest, r->inverses[i], prime);
     }
     for (unsigned i = 0; i < WORDS; i++) {
         x[i] = 0;
@@ -107,7 +107,7 @@ static void compose(const radix *r, const uint32_t *residues, size_t stride, uin
 }
 
 /* The bits that any magnitude has set have the length of the largest one's. */
-unsigned cm_noise_sums_budget(const uint32_t *sums, uint32_t n, const cm_prime *primes, unsigned count)
+unsigned cmi_noise_sums_budget(const uint32_t *sums, uint32_t n, const cm_prime *primes, unsigned count)
 {
     radix r;
     uint32_t any[WORDS] = {0};

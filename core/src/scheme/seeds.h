@@ -9,43 +9,48 @@
 #include "ciphermote/emitter.h"
 #include "ciphermote/keys.h"
 #include "common/declassify.h"
+#include "common/names.h"
 #include "common/wipe.h"
 #include "random/xof.h"
 
-typedef struct cm_seeds {
+CMI_HIDDEN_BEGIN
+
+typedef struct cmi_seeds {
     uint64_t counter;
     uint8_t public_seed[CM_MAX_PUBLIC_SEED_BYTES];
     uint8_t secret_seed[CM_SEED_BYTES];
     /* While they are drawn: here, for this may lie where memory is idle, and the stack is not. Wiped. */
     uint8_t block[CM_CHACHA20_BLOCK_BYTES];
     uint8_t key[32];
-} cm_seeds;
+} cmi_seeds;
 
 /* Take the next counter and fresh randomness. CM_ERR_ARGUMENT (device not ready), CM_ERR_COUNTER, CM_ERR_RANDOM. */
-CM_MUST_CHECK cm_status cm_seeds_draw(cm_device *device, cm_seeds *seeds);
+CM_MUST_CHECK cm_status cmi_seeds_draw(cm_device *device, cmi_seeds *seeds);
 
 /*
- * The same by way of memory that is idle, of sizeof(cm_seeds) bytes: the public half goes to info, whose xof says how long it
+ * The same by way of memory that is idle, of sizeof(cmi_seeds) bytes: the public half goes to info, whose xof says how long it
  * is, the other becomes the key of a stream.
  */
-CM_MUST_CHECK static inline cm_status cm_seeds_draw_into(cm_device *device, void *idle,
-                                                         cm_ciphertext_info *info, cm_stream *stream)
+CM_MUST_CHECK static inline cm_status cmi_seeds_draw_into(cm_device *device, void *idle,
+                                                          cm_ciphertext_info *info, cmi_stream *stream)
 {
-    cm_seeds *seeds = (cm_seeds *)idle;
-    const cm_status status = cm_seeds_draw(device, seeds);
+    cmi_seeds *seeds = (cmi_seeds *)idle;
+    const cm_status status = cmi_seeds_draw(device, seeds);
     if (status == CM_OK) {
         info->counter = seeds->counter;
         const size_t length = cm_public_seed_bytes(info->xof);
         memcpy(info->seed, seeds->public_seed, length);
-        cm_declassify(info->seed, length); /* it is sent, and its expansion rejects by its residues */
-        cm_stream_set_key(stream, seeds->secret_seed);
+        cmi_declassify(info->seed, length); /* it is sent, and its expansion rejects by its residues */
+        cmi_stream_set_key(stream, seeds->secret_seed);
     }
-    cm_wipe(seeds, sizeof *seeds);
+    cmi_wipe(seeds, sizeof *seeds);
     return status;
 }
 
 /* The derivation alone: a pure function of its inputs. */
-void cm_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t randomness[32],
-                     uint64_t counter, cm_seeds *seeds);
+void cmi_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_t randomness[32],
+                      uint64_t counter, cmi_seeds *seeds);
+
+CMI_HIDDEN_END
 
 #endif

@@ -10,7 +10,7 @@
 #include "common/declassify.h"
 #include "ring/prime.h"
 
-static inline bool cm_params_usable(const cm_params *params)
+static inline bool cmi_params_usable(const cm_params *params)
 {
     if (!params || params->log2_n < 10 || params->log2_n > CM_CONFIG_MAX_LOG2_N || params->data_primes < 1 ||
         params->key_primes > CM_MAX_PRIMES || !params->primes ||
@@ -18,15 +18,15 @@ static inline bool cm_params_usable(const cm_params *params)
         return false;
     }
     for (unsigned i = 0; i < params->key_primes; i++) {
-        if (!cm_prime_usable(&params->primes[i], params->log2_n)) {
+        if (!cmi_prime_usable(&params->primes[i], params->log2_n)) {
             return false;
         }
     }
-    return params->log2_q_data == cm_log2_of_product(params->primes, params->data_primes);
+    return params->log2_q_data == cmi_log2_of_product(params->primes, params->data_primes);
 }
 
 /* CM_XOF_NONE is one that was forgotten. */
-static inline cm_status cm_check_xof(cm_xof_kind xof)
+static inline cm_status cmi_check_xof(cm_xof_kind xof)
 {
     if (xof == CM_XOF_NONE) {
         return CM_ERR_ARGUMENT;
@@ -35,7 +35,7 @@ static inline cm_status cm_check_xof(cm_xof_kind xof)
 }
 
 /* Whether some of these bytes lie in the arena, which would overwrite and wipe them. */
-static inline bool cm_in_arena(const void *bytes, size_t length, const void *arena, size_t arena_bytes)
+static inline bool cmi_in_arena(const void *bytes, size_t length, const void *arena, size_t arena_bytes)
 {
     const uintptr_t from = (uintptr_t)bytes;
     const uintptr_t to = (uintptr_t)arena;
@@ -43,10 +43,10 @@ static inline bool cm_in_arena(const void *bytes, size_t length, const void *are
 }
 
 /* Whether the part of a secret key that calls read does. */
-static inline bool cm_key_in_arena(const cm_secret_key *key, const void *arena, size_t arena_bytes)
+static inline bool cmi_key_in_arena(const cm_secret_key *key, const void *arena, size_t arena_bytes)
 {
 #if !CM_CONFIG_TRANSFORMED_SECRET
-    return cm_in_arena(key->ternary, CM_TERNARY_BYTES((size_t)1 << key->params->log2_n), arena, arena_bytes);
+    return cmi_in_arena(key->ternary, CM_TERNARY_BYTES((size_t)1 << key->params->log2_n), arena, arena_bytes);
 #elif defined(__AVR__)
     (void)key;
     (void)arena;
@@ -54,7 +54,7 @@ static inline bool cm_key_in_arena(const cm_secret_key *key, const void *arena, 
     return false; /* flash has addresses of its own */
 #else
     const size_t bytes = (sizeof(uint32_t) * key->params->data_primes) << key->params->log2_n;
-    return cm_in_arena(key->transformed, bytes, arena, arena_bytes);
+    return cmi_in_arena(key->transformed, bytes, arena, arena_bytes);
 #endif
 }
 
@@ -62,17 +62,17 @@ static inline bool cm_key_in_arena(const cm_secret_key *key, const void *arena, 
  * Whether memory or flash holds a polynomial of residues, and not zeros or the ones of erased flash, with which one begins once
  * in 2^100 keys. What the result tells is public; hence one comparison, for what its parts tell is not.
  */
-static inline bool cm_filled_in(const uint32_t *residues)
+static inline bool cmi_filled_in(const uint32_t *residues)
 {
     uint32_t any = 0;
     for (unsigned i = 0; i < 4u; i++) {
         any |= residues[i];
     }
-    return cm_declassified((any - 1u) >> 27 == 0);
+    return cmi_declassified((any - 1u) >> 27 == 0);
 }
 
 /* The same for a ternary polynomial, whose digits are never 3. */
-static inline bool cm_filled_in_ternary(const uint8_t *ternary)
+static inline bool cmi_filled_in_ternary(const uint8_t *ternary)
 {
     uint32_t any = 0;
     uint32_t threes = 0;
@@ -80,11 +80,11 @@ static inline bool cm_filled_in_ternary(const uint8_t *ternary)
         any |= ternary[i];
         threes |= ternary[i] & (uint32_t)ternary[i] >> 1 & 0x55u;
     }
-    return cm_declassified(((any - 1u) >> 8 | threes) == 0);
+    return cmi_declassified(((any - 1u) >> 8 | threes) == 0);
 }
 
 /* What encryption reads of it, but for its parameter set. */
-static inline bool cm_secret_key_usable(const cm_secret_key *key)
+static inline bool cmi_secret_key_usable(const cm_secret_key *key)
 {
     if (!key || key->key_id == 0) {
         return false;
@@ -92,9 +92,9 @@ static inline bool cm_secret_key_usable(const cm_secret_key *key)
 #if CM_CONFIG_TRANSFORMED_SECRET && defined(__AVR__)
     return key->transformed; /* it lies in flash of its own addresses, where nobody forgets it */
 #elif CM_CONFIG_TRANSFORMED_SECRET
-    return key->transformed && cm_filled_in(key->transformed);
+    return key->transformed && cmi_filled_in(key->transformed);
 #else
-    return key->ternary && cm_filled_in_ternary(key->ternary);
+    return key->ternary && cmi_filled_in_ternary(key->ternary);
 #endif
 }
 

@@ -5,9 +5,8 @@
 #include "ciphermote/config.h"
 #include "ciphermote/frame.h"
 
+#include "arch/backends.h"
 #include "common/bytes.h"
-
-#if !(CM_AVR && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE) /* arch/avr has that one */
 
 /*
  * The check sum is linear: an entry is the sum of those for the single bits of its index. bit0 .. bit7 are the entries
@@ -61,58 +60,39 @@ static inline uint32_t add_word(uint32_t crc, uint32_t word)
     return crc;
 }
 
-#elif CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_BYTE
-
-static const uint32_t crc_of_byte[256] = {CM_ENTRIES_256(CM_CRC_SHIFT_1)};
-
-static inline uint32_t add_byte(uint32_t crc, uint8_t byte)
-{
-    return crc >> 8 ^ crc_of_byte[(crc ^ byte) & 255u];
-}
-
-static inline uint32_t add_word(uint32_t crc, uint32_t word)
-{
-    crc ^= word;
-    crc = crc >> 8 ^ crc_of_byte[crc & 255u];
-    crc = crc >> 8 ^ crc_of_byte[crc & 255u];
-    crc = crc >> 8 ^ crc_of_byte[crc & 255u];
-    return crc >> 8 ^ crc_of_byte[crc & 255u];
-}
-
 #else
 
-/* arch/armv7em/pack.S reads it too. */
-extern const uint32_t cm_crc32c_table[4][256];
-const uint32_t cm_crc32c_table[4][256] = {{CM_ENTRIES_256(CM_CRC_SHIFT_1)},
-                                          {CM_ENTRIES_256(CM_CRC_SHIFT_2)},
-                                          {CM_ENTRIES_256(CM_CRC_SHIFT_3)},
-                                          {CM_ENTRIES_256(CM_CRC_SHIFT_4)}};
+const uint32_t cmi_crc32c_table[4][256] = {{CM_ENTRIES_256(CM_CRC_SHIFT_1)},
+                                           {CM_ENTRIES_256(CM_CRC_SHIFT_2)},
+                                           {CM_ENTRIES_256(CM_CRC_SHIFT_3)},
+                                           {CM_ENTRIES_256(CM_CRC_SHIFT_4)}};
 
 static inline uint32_t add_byte(uint32_t crc, uint8_t byte)
 {
-    return crc >> 8 ^ cm_crc32c_table[0][(crc ^ byte) & 255u];
+    return crc >> 8 ^ cmi_crc32c_table[0][(crc ^ byte) & 255u];
 }
 
 /* The four bytes of a word do not wait for each other: each has the zero bytes behind it in its table. */
 static inline uint32_t add_word(uint32_t crc, uint32_t word)
 {
     crc ^= word;
-    return cm_crc32c_table[3][crc & 255u] ^ cm_crc32c_table[2][crc >> 8 & 255u] ^
-           cm_crc32c_table[1][crc >> 16 & 255u] ^ cm_crc32c_table[0][crc >> 24];
+    return cmi_crc32c_table[3][crc & 255u] ^ cmi_crc32c_table[2][crc >> 8 & 255u] ^
+           cmi_crc32c_table[1][crc >> 16 & 255u] ^ cmi_crc32c_table[0][crc >> 24];
 }
 
 #endif
 
 uint32_t cm_crc32c(uint32_t crc, const uint8_t *bytes, size_t length)
 {
+    if (CM_ARCH_TRY(crc32c, &crc, bytes, length)) {
+        return crc;
+    }
     crc = ~crc;
     for (; length >= 4u; length -= 4u, bytes += 4) {
-        crc = add_word(crc, cm_load32(bytes));
+        crc = add_word(crc, cmi_load32(bytes));
     }
     for (; length > 0; length--, bytes++) {
         crc = add_byte(crc, *bytes);
     }
     return ~crc;
 }
-
-#endif

@@ -6,7 +6,7 @@
 #include "common/bytes.h"
 #include "random/sample.h"
 
-typedef char cm_expander_state_fits[sizeof(cm_uniform) <= CM_EXPANDER_STATE_BYTES ? 1 : -1];
+typedef char cm_expander_state_fits[sizeof(cmi_uniform) <= CM_EXPANDER_STATE_BYTES ? 1 : -1];
 
 enum { NO_SEED, IN_SEED, EXPANDING }; /* cm_seed_expander.stage */
 
@@ -15,9 +15,9 @@ static cm_seed_expander *expander_of(cm_receiver *self)
     return (cm_seed_expander *)(void *)self;
 }
 
-static cm_uniform *uniform_of(cm_seed_expander *expander)
+static cmi_uniform *uniform_of(cm_seed_expander *expander)
 {
-    return (cm_uniform *)(void *)expander->state;
+    return (cmi_uniform *)(void *)expander->state;
 }
 
 static bool same_ciphertext(const cm_ciphertext_info *a, const cm_ciphertext_info *b)
@@ -42,15 +42,15 @@ static cm_status send_expansion(cm_seed_expander *expander, const cm_ciphertext_
                                 unsigned tile)
 {
     cm_receiver *next = expander->next;
-    cm_uniform *uniform = uniform_of(expander);
+    cmi_uniform *uniform = uniform_of(expander);
     cm_status status = next->begin(next, info, 1, prime, tile);
     if (status == CM_OK && tile == 0) {
-        cm_uniform_begin_prime(uniform, &info->params->primes[prime], prime);
+        cmi_uniform_begin_prime(uniform, &info->params->primes[prime], prime);
     }
     const uint32_t points = (uint32_t)1 << (info->params->log2_n - info->log2_tiles);
     for (uint32_t i = 0; i < points && status == CM_OK; i += CM_SAMPLE_BLOCK) {
         uint32_t residues[CM_SAMPLE_BLOCK];
-        cm_uniform_read(uniform, residues);
+        cmi_uniform_read(uniform, residues);
         status = next->residues(next, residues, CM_SAMPLE_BLOCK);
     }
     return status == CM_OK ? next->end(next) : status;
@@ -89,7 +89,7 @@ static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint
         return CM_ERR_ARGUMENT;
     }
     for (uint32_t i = 0; i < count; i++) {
-        cm_store32(expander->info.seed + 4u * i, residues[i]);
+        cmi_store32(expander->info.seed + 4u * i, residues[i]);
     }
     return CM_OK;
 }
@@ -102,7 +102,7 @@ static cm_status end_frame(cm_receiver *self)
         return expander->next->end(expander->next);
     }
     const cm_ciphertext_info *info = &expander->info;
-    cm_uniform_init(uniform_of(expander), info->xof, info->seed, info->params->log2_n, info->primes);
+    cmi_uniform_init(uniform_of(expander), info->xof, info->seed, info->params->log2_n, info->primes);
     expander->stage = EXPANDING;
     return CM_OK;
 }

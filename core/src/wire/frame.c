@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
 
@@ -57,15 +58,15 @@ static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned com
     header[AT_DOMAIN] = info->ntt_form ? 1 : 0;
     header[AT_COMPONENTS] = info->components;
     header[AT_PRIMES] = info->primes;
-    cm_store32(header + AT_PARAMS, info->params->id);
-    cm_store64(header + AT_KEY, info->key_id);
-    cm_store64(header + AT_COUNTER, info->counter);
-    cm_store64(header + AT_SCALE, info->scale_or_t);
+    cmi_store32(header + AT_PARAMS, info->params->id);
+    cmi_store64(header + AT_KEY, info->key_id);
+    cmi_store64(header + AT_COUNTER, info->counter);
+    cmi_store64(header + AT_SCALE, info->scale_or_t);
     header[AT_XOF] = (uint8_t)info->xof;
     header[AT_COMPONENT] = (uint8_t)component;
     header[AT_PRIME] = (uint8_t)prime;
     header[AT_TILES] = (uint8_t)tiles;
-    cm_store32(header + AT_LENGTH, payload_bytes);
+    cmi_store32(header + AT_LENGTH, payload_bytes);
     writer->crc = 0;
     fill(writer, header, header + CM_FRAME_HEADER_BYTES);
 }
@@ -74,7 +75,7 @@ static cm_status end_frame(cm_frame_writer *writer)
 {
     cm_status status = writer->filled ? send(writer) : CM_OK;
     if (status == CM_OK) {
-        cm_store32(writer->piece, writer->crc);
+        cmi_store32(writer->piece, writer->crc);
         writer->filled = CM_FRAME_CRC_BYTES;
         status = send(writer);
     }
@@ -128,7 +129,7 @@ static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_
         if (used < 32u) {
             continue;
         }
-        cm_store32(at, word);
+        cmi_store32(at, word);
         used -= 32u;
         word = residue >> (bits - used);
         at += 4;
@@ -146,80 +147,21 @@ static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_
     return CM_OK;
 }
 
-#if CM_ARMV7EM && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
-
-/* What arch/armv7em/pack.S works on; its offsets are known there. */
-typedef struct pack_state {
-    uint8_t *at;
-    uint32_t crc; /* inverted, as it is between bytes */
-    uint8_t *piece;
-    uint8_t *end;
-    cm_sink sink; /* gets each full piece */
-} pack_state;
-
-/* Groups of 16 residues of 26 bits, or 32 of 27: whole words. Not 0 if the sink refused a piece. */
-int cm_pack_26_armv7em(pack_state *state, const uint32_t *residues, uint32_t groups);
-int cm_pack_27_armv7em(pack_state *state, const uint32_t *residues, uint32_t groups);
-
 static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
 {
-    if (bits != 26u && bits != 27u) {
-        return pack(writer, residues, count, bits);
-    }
     uint8_t *const piece = writer->piece;
-    pack_state state = {piece + writer->filled, ~writer->crc, piece, piece + CM_FRAME_PIECE_BYTES,
-                        writer->sink};
-    const int refused = bits == 26u ? cm_pack_26_armv7em(&state, residues, count / 16u)
-                                    : cm_pack_27_armv7em(&state, residues, count / 32u);
-    writer->crc = ~state.crc;
-    writer->filled = (uint8_t)(state.at - piece);
-    return refused ? CM_ERR_SINK : CM_OK;
-}
-
-#elif CM_AVR
-
-#define GROUP 4 /* residues */
-#define GROUP_BYTES 13
-
-void cm_avr_pack26(uint8_t out[GROUP_BYTES], const uint32_t residues[GROUP]);
-
-static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
-{
-    if (bits != 26u) {
+    cmi_pack_state state = {.at = piece + writer->filled,
+                            .crc = writer->crc,
+                            .piece = piece,
+                            .end = piece + CM_FRAME_PIECE_BYTES,
+                            .sink = writer->sink};
+    if (!CM_ARCH_TRY(pack, &state, residues, count, bits)) {
         return pack(writer, residues, count, bits);
     }
-    uint8_t *const end = writer->piece + CM_FRAME_PIECE_BYTES;
-    uint8_t *at = writer->piece + writer->filled;
-    const uint8_t *from = at;
-    for (uint16_t left = (uint16_t)(count / GROUP); left > 0; left--) {
-        uint8_t bytes[GROUP_BYTES];
-        cm_avr_pack26(bytes, residues);
-        residues += GROUP;
-        for (uint8_t i = 0; i < GROUP_BYTES; i++) {
-            *at++ = bytes[i];
-            if (at == end) {
-                fill(writer, from, end);
-                const cm_status status = send(writer);
-                if (status != CM_OK) {
-                    return status;
-                }
-                at = writer->piece;
-                from = at;
-            }
-        }
-    }
-    fill(writer, from, at);
-    return CM_OK;
+    writer->crc = state.crc;
+    writer->filled = (uint8_t)(state.at - piece);
+    return state.refused ? CM_ERR_SINK : CM_OK;
 }
-
-#else
-
-static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
-{
-    return pack(writer, residues, count, bits);
-}
-
-#endif
 
 static cm_status write_residues(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
                                 const uint32_t *residues)
@@ -308,7 +250,7 @@ static bool readable(const cm_params *params)
 static cm_status parse_fields(const uint8_t *bytes, const cm_params *params, cm_frame *frame)
 {
     cm_ciphertext_info *info = &frame->info;
-    const uint32_t id = cm_load32(bytes + AT_PARAMS);
+    const uint32_t id = cmi_load32(bytes + AT_PARAMS);
     info->params = params ? params : cm_params_by_id(id);
     if (!info->params || info->params->id != id || !readable(info->params)) {
         return CM_ERR_PARAMS;
@@ -321,16 +263,16 @@ static cm_status parse_fields(const uint8_t *bytes, const cm_params *params, cm_
     info->ntt_form = bytes[AT_DOMAIN] == 1;
     info->components = bytes[AT_COMPONENTS];
     info->primes = bytes[AT_PRIMES];
-    info->key_id = cm_load64(bytes + AT_KEY);
-    info->counter = cm_load64(bytes + AT_COUNTER);
-    info->scale_or_t = cm_load64(bytes + AT_SCALE);
+    info->key_id = cmi_load64(bytes + AT_KEY);
+    info->counter = cmi_load64(bytes + AT_COUNTER);
+    info->scale_or_t = cmi_load64(bytes + AT_SCALE);
     info->xof = (cm_xof_kind)bytes[AT_XOF];
     frame->payload = (cm_payload)bytes[AT_PAYLOAD];
     frame->component = bytes[AT_COMPONENT];
     frame->prime = bytes[AT_PRIME];
     frame->log2_tiles = bytes[AT_TILES] & 15u;
     frame->tile = bytes[AT_TILES] >> 4;
-    frame->payload_bytes = cm_load32(bytes + AT_LENGTH);
+    frame->payload_bytes = cmi_load32(bytes + AT_LENGTH);
     return scheme_fields_valid(info) && shape_valid(frame) ? CM_OK : CM_ERR_FRAME_FIELD;
 }
 
@@ -382,7 +324,7 @@ cm_status cm_frame_parse(const uint8_t *bytes, size_t length, const cm_params *p
     const size_t covered = (size_t)CM_FRAME_HEADER_BYTES + frame->payload_bytes;
     if (length < frame->frame_bytes) {
         status = CM_ERR_FRAME_SHORT;
-    } else if (cm_crc32c(0, bytes, covered) != cm_load32(bytes + covered)) {
+    } else if (cm_crc32c(0, bytes, covered) != cmi_load32(bytes + covered)) {
         status = CM_ERR_FRAME_CRC;
     }
     if (status != CM_OK) {
@@ -477,7 +419,7 @@ static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32
         uint32_t residue = word;
         left -= (int)bits;
         if (left < 0) {
-            word = cm_load32(bytes);
+            word = cmi_load32(bytes);
             bytes += 4;
             residue |= word << (left + (int)bits);
             word >>= -left;
@@ -492,38 +434,16 @@ static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32
     return borrows >> 31 != 0;
 }
 
-#if CM_ARMV7EM && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
-
-/* arch/armv7em/unpack.S: not zero if all are below q. The check sum is inverted, as it is between bytes. */
-uint32_t cm_unpack_26_armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
-                              uint32_t *end);
-uint32_t cm_unpack_27_armv7em(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
-                              uint32_t *end);
-
 static bool unpack_summed(cm_frame_reader *reader, const uint8_t *bytes, uint32_t *residues)
 {
-    uint32_t *const end = residues + reader->group;
-    if (reader->bits != 26u && reader->bits != 27u) {
-        reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
-        return unpack_group(bytes, reader->bits, reader->prime, residues, reader->group);
+    bool below;
+    if (CM_ARCH_TRY(unpack, &below, residues, reader->group, bytes, reader->bits, reader->prime,
+                    &reader->crc)) {
+        return below;
     }
-    uint32_t crc = ~reader->crc;
-    const uint32_t right = reader->bits == 26u
-                               ? cm_unpack_26_armv7em(bytes, residues, reader->prime, &crc, end)
-                               : cm_unpack_27_armv7em(bytes, residues, reader->prime, &crc, end);
-    reader->crc = ~crc;
-    return right != 0;
-}
-
-#else
-
-static bool unpack_summed(cm_frame_reader *reader, const uint8_t *bytes, uint32_t *residues)
-{
     reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
     return unpack_group(bytes, reader->bits, reader->prime, residues, reader->group);
 }
-
-#endif
 
 static CM_NOINLINE cm_status take_group(cm_frame_reader *reader, const uint8_t *bytes)
 {
@@ -544,7 +464,7 @@ static CM_NOINLINE cm_status take_seed(cm_frame_reader *reader, const uint8_t *b
     const uint32_t count = reader->wanted / 4u;
     reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
     for (uint32_t i = 0; i < count; i++) {
-        words[i] = cm_load32(bytes + 4u * i);
+        words[i] = cmi_load32(bytes + 4u * i);
     }
     await(reader, PART_CRC, CM_FRAME_CRC_BYTES);
     return reader->receiver->residues(reader->receiver, words, count);
@@ -552,7 +472,7 @@ static CM_NOINLINE cm_status take_seed(cm_frame_reader *reader, const uint8_t *b
 
 static cm_status take_crc(cm_frame_reader *reader, const uint8_t *bytes)
 {
-    if (cm_load32(bytes) != reader->crc) {
+    if (cmi_load32(bytes) != reader->crc) {
         return CM_ERR_FRAME_CRC;
     }
     await(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);

@@ -21,7 +21,7 @@ static void put_object_header(uint8_t at[OBJECT_HEADER_BYTES], uint64_t object_b
     at[5] = 0; /* not compressed */
     at[6] = 0;
     at[7] = 0;
-    cm_store64(at + 8, object_bytes);
+    cmi_store64(at + 8, object_bytes);
 }
 
 /* SEAL's name for a set of parameters: BLAKE2b-256 of the words [scheme, n, q_0 .. , t], t = 0 for CKKS. */
@@ -29,15 +29,15 @@ static void parms_id(uint8_t id[32], const cm_ciphertext_info *info)
 {
     uint8_t words[8 * (3 + CM_MAX_PRIMES)];
     uint8_t *at = words;
-    cm_store64(at, (uint64_t)info->scheme);
-    cm_store64(at + 8, (uint64_t)1 << info->params->log2_n);
+    cmi_store64(at, (uint64_t)info->scheme);
+    cmi_store64(at + 8, (uint64_t)1 << info->params->log2_n);
     at += 16;
     for (unsigned i = 0; i < info->primes; i++, at += 8) {
-        cm_store64(at, info->params->primes[i].q);
+        cmi_store64(at, info->params->primes[i].q);
     }
-    cm_store64(at, info->scheme == CM_BFV ? info->scale_or_t : 0);
+    cmi_store64(at, info->scheme == CM_BFV ? info->scale_or_t : 0);
     at += 8;
-    cm_blake2b(id, 32, NULL, 0, words, (size_t)(at - words));
+    cmi_blake2b(id, 32, NULL, 0, words, (size_t)(at - words));
 }
 
 static uint64_t residue_words(const cm_params *params, unsigned primes, cm_seal_form form)
@@ -80,12 +80,12 @@ static cm_status write_fields(cm_emitter *self, const cm_ciphertext_info *info)
     put_object_header(fields, ciphertext_bytes(params, info->primes, writer->form));
     parms_id(fields + 16, info);
     fields[48] = info->ntt_form ? 1 : 0;
-    cm_store64(fields + 49, info->components);
-    cm_store64(fields + 57, (uint64_t)1 << params->log2_n);
-    cm_store64(fields + 65, info->primes);
-    cm_store64(fields + 73, info->scheme == CM_CKKS ? info->scale_or_t : one);
+    cmi_store64(fields + 49, info->components);
+    cmi_store64(fields + 57, (uint64_t)1 << params->log2_n);
+    cmi_store64(fields + 65, info->primes);
+    cmi_store64(fields + 73, info->scheme == CM_CKKS ? info->scale_or_t : one);
     put_object_header(fields + 81, OBJECT_HEADER_BYTES + 8u + 8u * words);
-    cm_store64(fields + 97, words);
+    cmi_store64(fields + 97, words);
     return send(writer, fields, sizeof fields);
 }
 
@@ -102,7 +102,7 @@ static cm_status write_words(cm_emitter *self, unsigned component, unsigned prim
     (void)tile;
     for (uint32_t i = 0; i < count && status == CM_OK; i += sizeof line / 8u) {
         for (uint32_t j = 0; j < sizeof line / 8u; j++) {
-            cm_store64(line + 8u * j, residues[i + j]);
+            cmi_store64(line + 8u * j, residues[i + j]);
         }
         status = send(writer, line, sizeof line);
     }

@@ -14,7 +14,8 @@ static int sendBytes(void *context, const uint8_t *bytes, size_t length)
 }
 
 Ciphermote::Ciphermote(void *arena, size_t arenaBytes, cm_counter_log counter)
-    : arena_(arena), arenaBytes_(arenaBytes), board_{counter, cm_generator()}, device_(), writer_()
+    : setup_{&device_, &writer_.emitter, arena, arenaBytes, CM_XOF_CHACHA20, CM_LOG2_TILES},
+      board_{counter, cm_generator()}, device_(), writer_()
 {
 }
 
@@ -70,13 +71,12 @@ void Ciphermote::stir(const void *bytes, size_t length)
     }
 }
 
-cm_emitter *Ciphermote::open(Print &to)
+void Ciphermote::open(Print &to)
 {
     cm_sink sink;
     sink.write = sendBytes;
     sink.context = &to;
     cm_frame_writer_init(&writer_, sink);
-    return &writer_.emitter;
 }
 
 /* No seed is drawn from the same numbers again, nor can what was drawn be found out from what is left. */
@@ -91,24 +91,28 @@ cm_status Ciphermote::encryptIntegers(Print &to, const cm_secret_key &key, const
     if (busy()) {
         return CM_ERR_ARGUMENT;
     }
-    return close(cm_bfv_encrypt_symmetric_read(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_,
-                                               open(to)));
+    open(to);
+    return close(cm_bfv_encrypt_read(&key, &setup_, &values));
 }
 
 cm_status Ciphermote::encryptBatch(Print &to, const cm_secret_key &key, const cm_bfv_values &values)
 {
+    cm_encryptor encryptor;
     if (busy()) {
         return CM_ERR_ARGUMENT;
     }
-    return close(cm_bfv_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, CM_DOMAIN_NTT, arena_,
-                                          arenaBytes_, open(to)));
+    open(to);
+    const cm_status status = cm_encryptor_init_symmetric(&encryptor, &key, &setup_);
+    return close(status == CM_OK ? cm_bfv_encrypt(&encryptor, &values) : status);
 }
 
 cm_status Ciphermote::encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values)
 {
+    cm_encryptor encryptor;
     if (busy()) {
         return CM_ERR_ARGUMENT;
     }
-    return close(
-        cm_ckks_encrypt_symmetric(&device_, &key, CM_XOF_CHACHA20, &values, arena_, arenaBytes_, open(to)));
+    open(to);
+    const cm_status status = cm_encryptor_init_symmetric(&encryptor, &key, &setup_);
+    return close(status == CM_OK ? cm_ckks_encrypt(&encryptor, &values) : status);
 }

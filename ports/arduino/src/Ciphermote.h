@@ -11,8 +11,11 @@
 #include "counter_log.h"
 #include "entropy.h"
 
-/* Bytes of the arena for encryptIntegers; encryptBatch and encryptReals take CM_BFV_SYMMETRIC_ARENA_BYTES and its like. */
-#define CIPHERMOTE_INTEGERS_ARENA_BYTES(n) CM_BFV_READ_ARENA_BYTES(n)
+/* Bytes of the arena: for encryptIntegers, for encryptBatch of integers of 16 bits and for encryptReals of slots real. */
+#define CIPHERMOTE_INTEGERS_ARENA_BYTES(n) CM_BFV_READ_ARENA_BYTES(n, CM_LOG2_TILES)
+#define CIPHERMOTE_BATCH_ARENA_BYTES(n) CM_BFV_SYMMETRIC_ARENA_BYTES(n, CM_BFV_16, CM_LOG2_TILES)
+#define CIPHERMOTE_REALS_ARENA_BYTES(n) \
+    CM_CKKS_SYMMETRIC_ARENA_BYTES(n, CM_SLOTS_REAL, CM_FIXED_31, CM_LOG2_TILES)
 
 /* What the library's platform stands on. The counter is first: counter_log.h's functions take a pointer to both. */
 struct CiphermoteBoard {
@@ -63,11 +66,10 @@ class Ciphermote
 
   private:
     bool busy() const;
-    cm_emitter *open(Print &to);
+    void open(Print &to);
     cm_status close(cm_status status);
 
-    void *arena_;
-    size_t arenaBytes_;
+    cm_encryptor_setup setup_;
     CiphermoteBoard board_;
     cm_device device_;
     union {

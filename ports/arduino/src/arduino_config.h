@@ -2,8 +2,7 @@
  * The options of ciphermote/config.h on Arduino boards, whose build passes no flags to libraries. A sketch cannot change them;
  * edit them here, in the library's folder.
  *
- * An ATmega with 2 KB of RAM (Uno, Nano) encrypts n = 1024 in tiles of 128 points. One with 8 KB (Mega 2560) encrypts n = 2048 in
- * tiles of 256.
+ * An ATmega with 2 KB of RAM (Uno, Nano) encrypts n = 1024. One with 8 KB (Mega 2560) encrypts n = 2048.
  */
 #ifndef CM_ARDUINO_CONFIG_H
 #define CM_ARDUINO_CONFIG_H
@@ -23,11 +22,9 @@
  */
 #if RAMEND < 0x1000
 #define CM_CONFIG_MAX_LOG2_N 10
-#define CM_CONFIG_LOG2_TILES 3
 #define CM_CONFIG_WIPE_STACK_BYTES 192
 #else
 #define CM_CONFIG_MAX_LOG2_N 11
-#define CM_CONFIG_LOG2_TILES 3
 #define CM_CONFIG_WIPE_STACK_BYTES 540
 #endif
 

@@ -21,7 +21,7 @@ static void mix(cm_generator *generator, const uint8_t *bytes, size_t length, cm
     for (size_t i = 0; i < length; i++) {
         work->block[i] ^= bytes[i];
     }
-    cm_chacha20_block(work->block, work->block, nonce, 0); /* it takes the key in before it writes */
+    cmi_chacha20_block(work->block, work->block, nonce, 0); /* it takes the key in before it writes */
     memcpy(generator->key, work->block, sizeof generator->key);
 }
 
@@ -45,8 +45,8 @@ void cm_generator_stir(cm_generator *generator, const uint8_t *bytes, size_t len
         bytes += piece;
         length -= piece;
     }
-    cm_wipe(work, sizeof *work);
-    cm_wipe_stack();
+    cmi_wipe(work, sizeof *work);
+    cmi_wipe_stack();
 }
 
 int cm_generator_draw(const cm_generator *generator, uint8_t *out, size_t length)
@@ -64,8 +64,8 @@ void cm_generator_forget(cm_generator *generator, cm_entropy_work *work)
     if (seeded(generator)) {
         mix(generator, generator->key, 0, work);
     }
-    cm_wipe(work, sizeof *work);
-    cm_wipe_stack();
+    cmi_wipe(work, sizeof *work);
+    cmi_wipe_stack();
 }
 
 /* ---- noise ---- */
@@ -114,9 +114,9 @@ bool cm_generator_seed(cm_generator *generator, const uint8_t salt[CM_SALT_BYTES
     const bool sound = cm_watchdog_start(&found) && gather(generator, work);
     cm_watchdog_stop(&found);
     if (!sound) {
-        cm_wipe(generator, sizeof *generator);
+        cmi_wipe(generator, sizeof *generator);
     }
-    cm_wipe(work, sizeof *work);
-    cm_wipe_stack();
+    cmi_wipe(work, sizeof *work);
+    cmi_wipe_stack();
     return sound;
 }

@@ -8,7 +8,7 @@
  * foretell them, with cutoffs that hold for a whole bit a sample. So a watchdog without jitter is refused; less than is counted on
  * may pass, for 256 samples prove nothing. docs/security.md says what is promised, and how to measure a board.
  *
- * Generator. Salt and periods go through ChaCha20, one after the other, as cm_seeds_derive mixes randomness in. A draw is
+ * Generator. Salt and periods go through ChaCha20, one after the other, as cmi_seeds_derive mixes randomness in. A draw is
  * the key; once it is used, the key goes through ChaCha20 again, which nobody can undo.
  */
 #ifndef CM_ENTROPY_H

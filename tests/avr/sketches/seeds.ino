@@ -10,7 +10,7 @@ extern "C" {
 
 static cm_counter_log counter = {8, 32};
 static cm_device device;
-static cm_seeds seeds;
+static cmi_seeds seeds;
 
 static int random_bytes(void *, uint8_t *out, size_t length)
 {
@@ -34,7 +34,7 @@ void setup()
 void loop()
 {
     Serial.write('D');
-    const cm_status status = cm_seeds_draw(&device, &seeds);
+    const cm_status status = cmi_seeds_draw(&device, &seeds);
     Serial.write(status);
     if (status != CM_OK) {
         Serial.flush();

@@ -13,8 +13,8 @@
 const uint16_t PLAIN_MODULUS = 12289; /* 1 mod 2 n, as slots need */
 
 /* Both kinds take turns in one arena, with the values at its start. */
-const size_t SLOTS_BYTES = CM_BFV_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_BFV_16);
-const size_t REALS_BYTES = CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31);
+const size_t SLOTS_BYTES = CIPHERMOTE_BATCH_ARENA_BYTES(CM_PROVISIONED_N);
+const size_t REALS_BYTES = CIPHERMOTE_REALS_ARENA_BYTES(CM_PROVISIONED_N);
 alignas(8) static uint8_t arena[SLOTS_BYTES > REALS_BYTES ? SLOTS_BYTES : REALS_BYTES];
 static Ciphermote ciphermote(arena, sizeof arena);
 
@@ -24,8 +24,8 @@ static cm_status sendSlots()
     for (uint16_t i = 0; i < CM_PROVISIONED_N; i++) {
         slots[i] = analogRead(A0);
     }
-    const cm_bfv_values values = {slots,        CM_PROVISIONED_N, CM_UINT16,
-                                  CM_BFV_BATCH, CM_BFV_16,        PLAIN_MODULUS};
+    const cm_bfv_values values = {slots,     CM_PROVISIONED_N, CM_UINT16,    CM_BFV_BATCH,
+                                  CM_BFV_16, PLAIN_MODULUS,    CM_DOMAIN_NTT};
     return ciphermote.encryptBatch(Serial, cm_provisioned_secret_key, values);
 }
 

@@ -1,0 +1,95 @@
+/*
+ * An encryptor: set up once with a device, a key, memory and the emitter that bytes leave by. From then on values go in, a call for
+ * each ciphertext: cm_ckks_encrypt (ckks.h), cm_bfv_encrypt (bfv.h).
+ *
+ *     cm_encryptor encryptor;
+ *     const cm_encryptor_setup setup = {.device = &device, .emitter = &frames.emitter, .arena = arena, .arena_bytes = sizeof arena};
+ *     status = cm_encryptor_init_symmetric(&encryptor, &cm_provisioned_secret_key, &setup);
+ *     ... status = cm_ckks_encrypt(&encryptor, &values); ...
+ *
+ * Nothing is allocated, and nothing whole is held: each residue polynomial, or tile of one, leaves as soon as it is made.
+ */
+#ifndef CIPHERMOTE_ENCRYPTOR_H
+#define CIPHERMOTE_ENCRYPTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/config.h"
+#include "ciphermote/device.h"
+#include "ciphermote/emitter.h"
+#include "ciphermote/keys.h"
+#include "ciphermote/status.h"
+
+#if SIZE_MAX < 0xFFFFFFFFu && CM_CONFIG_MAX_LOG2_N > 11
+#error \
+    "Sizes on this target have 16 bits, and arenas for n above 2048 have more: set CM_CONFIG_MAX_LOG2_N to 11 or less."
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+CM_REFUSE_PACKING(encryptor);
+
+/* The type of the caller's numbers. No type is 0, so that one that was forgotten is refused. */
+typedef enum cm_number {
+    CM_FLOAT32 = 1, /* IEEE 754 binary32; CKKS alone */
+    CM_INT16 = 2,
+    CM_INT32 = 3,
+    CM_UINT16 = 4, /* BFV alone */
+    CM_UINT32 = 5  /* BFV alone */
+} cm_number;
+
+/* What all encryptions have in common. What is pointed at must stay as long as the encryptor is used. */
+typedef struct cm_encryptor_setup {
+    cm_device *device;
+    cm_emitter *emitter; /* where ciphertexts go: a frame writer's (frame.h), or a SEAL writer's (seal.h) */
+    void *arena;         /* aligned to 8 bytes; the encryptor's own, wiped after each encryption */
+    size_t arena_bytes;  /* CM_CKKS_..._ARENA_BYTES or CM_BFV_..._ARENA_BYTES */
+    cm_xof_kind xof;     /* what expands the public seed, under a secret key alone; CM_XOF_NONE, 0: ChaCha20 */
+    uint8_t log2_tiles; /* works on n / 2^log2_tiles coefficients at a time: 0 .. 4, on AVR 3; CM_LOG2_TILES is the preset's choice */
+} cm_encryptor_setup;
+
+typedef struct cm_encryptor cm_encryptor;
+struct cm_message_source;
+
+/* Treat as opaque. It holds no secret, and may be copied. */
+struct cm_encryptor {
+    cm_status (*encrypt)(const void *key, const cm_encryptor_setup *setup, struct cm_message_source *source);
+    const void *key;
+    cm_encryptor_setup setup;
+};
+
+/*
+ * Encrypt under the secret key: c0 = m + e - a s, c1 = a, and a is the expansion of a public seed by xof. CM_ERR_ARGUMENT for what
+ * is missing, CM_ERR_PARAMS, CM_ERR_ARENA (also for a key inside it), CM_ERR_UNSUPPORTED for an XOF or tiles that the build leaves
+ * out: the encryptor refuses all encryptions then.
+ */
+CM_MUST_CHECK cm_status cm_encryptor_init_symmetric(cm_encryptor *encryptor, const cm_secret_key *key,
+                                                    const cm_encryptor_setup *setup);
+
+/* Encrypt under the public key: c0 = u pk0 + e0 + m, c1 = u pk1 + e1. Errors as above. */
+CM_MUST_CHECK cm_status cm_encryptor_init_asymmetric(cm_encryptor *encryptor, const cm_public_key *key,
+                                                     const cm_encryptor_setup *setup);
+
+/* What lies behind the message in the arena: workspace, two tiles, and what config.h and the kind of key ask for. */
+#if CM_CONFIG_SEAL_XOFS
+#define CM_WORKSPACE_BYTES 704u
+#elif defined(__AVR__)
+#define CM_WORKSPACE_BYTES (245u + 8u * CM_CONFIG_MAX_LOG2_N)
+#else
+#define CM_WORKSPACE_BYTES 512u
+#endif
+#define CM_TILE_BYTES(n, log2_tiles) (4u * (size_t)(n) >> (log2_tiles))
+#define CM_SYMMETRIC_WORK_BYTES(n, log2_tiles) \
+    (CM_WORKSPACE_BYTES + (CM_CONFIG_TRANSFORMED_SECRET ? 1u : 2u) * CM_TILE_BYTES(n, log2_tiles) + \
+     (CM_CONFIG_STORE_NOISE ? (size_t)(n) : CM_KEPT_NOISE))
+#define CM_ASYMMETRIC_WORK_BYTES(n, log2_tiles) \
+    (CM_WORKSPACE_BYTES + 2u * CM_TILE_BYTES(n, log2_tiles) + (size_t)(n) / 4u + \
+     (CM_CONFIG_STORE_NOISE ? 2u * (size_t)(n) : 0u) + (CM_CONFIG_ACCELERATOR ? 4u * (size_t)(n) : 0u))
+
+#ifdef __cplusplus
+}
+#endif
+#endif

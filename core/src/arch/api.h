@@ -1,0 +1,186 @@
+/*
+ * What a back-end (hand-written assembly, a vector unit, an accelerator on a bus) may take over from portable
+ * C, in any room.
+ *
+ * A back-end is a table of functions, cmi_arch; an entry that it lacks is null. A call that returns 1 has
+ * produced exactly what the portable code would: same bounds, same values, bit for bit (lazy ones may differ
+ * by multiples of q). One that returns 0 has declined, and written nothing: the portable code does the work.
+ * tests/vectors holds every back-end to that. Time may depend on lengths, on public numbers such as n, q and
+ * t, and on addresses, never on what lies there.
+ *
+ * What is as small as an instruction is chosen when the library is compiled, and only there: the 64-bit
+ * product (ring/product.h), AVR's product modulo q (ring/ring.h), the form of Keccak's state
+ * (random/keccak.h).
+ */
+#ifndef CM_ARCH_API_H
+#define CM_ARCH_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/bfv.h"
+#include "ciphermote/config.h"
+#include "ciphermote/emitter.h"
+#include "ciphermote/params.h"
+#include "common/names.h"
+
+typedef struct cmi_ring cmi_ring;     /* ring/ring.h */
+typedef struct cmi_stream cmi_stream; /* random/xof.h */
+
+/* ---- what entries are given; the assembly knows the order of the fields ---- */
+
+/* For folding halves. one is 1, minus_r is -r, both in Montgomery form and below q/2 in magnitude. */
+typedef struct cmi_fold_constants {
+    int32_t one;
+    int32_t minus_r;
+    uint32_t q;
+    uint32_t neg_q_inv;
+} cmi_fold_constants;
+
+/* What the butterflies of a pair of levels multiply by: residues in Montgomery form. */
+typedef struct cmi_batch_factors {
+    int32_t inner[2]; /* the two blocks of the lower pair, of which the second stands first in memory */
+    int32_t outer;
+    int32_t sum;
+    uint32_t neg_q_inv;
+    uint32_t q;
+} cmi_batch_factors;
+
+/* What takes a value m < t < 2^16 to w + half: see cmi_plain_scaling, in products of 16 bits. */
+typedef struct cmi_read_scaling {
+    uint16_t factor;
+    uint16_t quotient;
+    uint16_t t;
+    uint16_t half;
+} cmi_read_scaling;
+
+/* A frame's residues on their way into pieces. */
+typedef struct cmi_pack_state {
+    uint8_t *at;
+    uint32_t crc;
+    uint8_t *piece;
+    uint8_t *end;
+    cm_sink sink; /* gets each full piece */
+    bool refused; /* the sink has refused one: the rest is left */
+} cmi_pack_state;
+
+CMI_HIDDEN_BEGIN
+
+#if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
+/*
+ * What a byte becomes when it is shifted out of the check sum, with 0 to 3 zero bytes shifted in behind it.
+ */
+extern const uint32_t cmi_crc32c_table[4][256];
+#endif
+
+CMI_HIDDEN_END
+
+typedef struct cmi_arch {
+    /* The ring: as the functions of these names in ring/ring.h. */
+    int (*ntt_forward)(uint32_t *a, const cmi_ring *ring);
+    int (*ntt_inverse)(uint32_t *a, const cmi_ring *ring);
+    int (*ntt_inverse_lazy)(uint32_t *a, const cmi_ring *ring);
+    int (*multiply)(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                    const cm_prime *prime);
+    int (*multiply_add)(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                        const cm_prime *prime);
+    int (*multiply_add_flash)(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                              const cm_prime *prime);
+    int (*ternary_transform)(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring);
+    /*
+     * The transform of n noise coefficients, each within 21 of 0, folded into the ring or tile: lazy values.
+     */
+    int (*noise_transform)(uint32_t *a, const int8_t *noise, const cmi_ring *ring);
+    /* Whole products: an accelerator that holds u on chip saves two transfers and every intermediate. */
+    int (*double_product)(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
+                          const uint32_t *p1, const cmi_ring *ring);
+
+    /* Blocks of key stream, at least one, to any address; the counter in input is advanced. */
+    int (*chacha20_blocks)(uint8_t *out, uint32_t input[12], size_t blocks);
+    /*
+     * A block whose words 8 to 15 are zero; total: bytes up to here; last: all ones for the last block, else
+     * 0.
+     */
+    int (*blake2b_short)(uint64_t h[8], const uint64_t m[8], uint32_t total, uint32_t last);
+    /*
+     * Uniform residues from a ChaCha20 expansion, in two steps of which a back-end has both or none. `draw`:
+     * to cut *count fields, or fewer if it lowers *count, so many *bytes of the stream are wanted behind the
+     * bits that are pending. Where it declines, portable C cuts *count fields. `cut`: the bytes lie at the
+     * end of the count places from residues on; *accepted fields, those below q, go there in order. What is
+     * pending is brought up to date.
+     */
+    int (*uniform_draw)(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q, unsigned pending_bits);
+    int (*uniform_cut)(uint32_t *residues, uint32_t count, uint32_t *accepted, uint32_t bytes, unsigned bits,
+                       uint32_t q, uint32_t *pending, uint8_t *pending_bits);
+    /*
+     * Centred binomial coefficients of 42 words, of which number j takes bit j of each; the words are
+     * cleared.
+     */
+    int (*cbd)(int8_t noise[32], uint32_t words[42]);
+    /* The same, of the next 168 bytes of a stream. */
+    int (*sample_cbd)(cmi_stream *stream, int8_t noise[32]);
+
+    /*
+     * CKKS at 31 bits (encode/fixed_transform.h). Two levels of butterflies upon the four complex points that
+     * begin step numbers apart, at `at` and every 4 step numbers from there to below end. roots: of the
+     * second level, then of the first, cosine and sine each; `middle`: the first level's is -i; `exact`: all
+     * are 1.
+     */
+    int (*two_levels_31)(int32_t *at, const int32_t *end, size_t step, const int32_t roots[4]);
+    int (*two_levels_middle_31)(int32_t *at, const int32_t *end, size_t step, const int32_t roots[2]);
+    int (*two_levels_exact_31)(int32_t *at, const int32_t *end, size_t step);
+    /*
+     * The split of real samples from u = U[1] and v = U[M-1] to where they meet; unit: of pi/n in the table
+     * of sines.
+     */
+    int (*split_real_31)(int32_t *u, int32_t *v, const uint32_t *sine, size_t unit);
+    /*
+     * Real coefficients and their noise folded into halves, from data[2] on: out[1] up and out[n/2 - 1] down,
+     * until they meet (encode/fixed_fold.h).
+     */
+    int (*fold_halves_31)(uint32_t *forward, uint32_t *backward, const int32_t *data, const int8_t *noise,
+                          const cmi_fold_constants *constants);
+
+    /* BFV (encode/bfv_batch.c): half times four numbers, half apart, butterflied at two levels. */
+    int (*batch_levels)(int16_t *at, size_t half, const cmi_batch_factors *by);
+    /*
+     * Words below 2^31, a multiple of 4 and not 0, to residues in half the place; inverse: 2^32 / q to the
+     * nearest.
+     */
+    int (*narrow)(uint32_t *a, uint32_t count, uint32_t q, int32_t inverse);
+    /* w + half of the reader's values at `at`, at + step and so on; those from count on are zero. */
+    int (*read_shifted)(uint16_t *w, const cm_bfv_reader *reader, const cmi_read_scaling *scaling,
+                        uint16_t at, uint16_t step, uint8_t terms);
+    /*
+     * (start + the sum of w[j] weights[j]) / 2^32 mod q, within q of 0; the sum is below 2^46 in magnitude.
+     */
+    int (*dot)(int32_t *sum, const uint16_t *w, const int32_t *weights, uint8_t terms, const int64_t *start,
+               const cm_prime *prime);
+
+    /*
+     * a[i] += noise[i] p mod q, from below 4q to below 2q, for noise within 21 of 0; factor holds the
+     * residues of p and -21 p. Asked for with CM_NOISE_FACTORS alone.
+     */
+    int (*noise_add)(uint32_t *a, const int8_t *noise, uint8_t count, const uint32_t factor[2],
+                     const cm_prime *prime);
+
+    /* Decryption; count is a multiple of 4, not 0. tile[i] += q - residues[i]. */
+    int (*take_off)(uint32_t *tile, const uint32_t *residues, uint32_t count, uint32_t q);
+    /* sums[i] += x high + (x low + 2^31) / 2^32 modulo 2^32, for x = tile[i], signed, as low is. */
+    int (*add_multiples)(uint32_t *sums, const uint32_t *tile, uint32_t count, uint32_t high, int32_t low);
+    /* sums[i] = (sums[i] t + 2^31) / 2^32, for signed sums, and t more if that is negative. */
+    int (*round_sums)(uint32_t *sums, uint32_t count, uint32_t t);
+
+    /* Frames (wire/frame.c): as cm_crc32c. */
+    int (*crc32c)(uint32_t *crc, const uint8_t *bytes, size_t length);
+    /* Residues of so many bits, a multiple of 32 of them, on their way into pieces. */
+    int (*pack)(cmi_pack_state *state, const uint32_t *residues, uint32_t count, unsigned bits);
+    /*
+     * The way back: *below tells whether all are below q. The check sum of what they were packed in goes on.
+     */
+    int (*unpack)(bool *below, uint32_t *residues, uint32_t count, const uint8_t *bytes, unsigned bits,
+                  uint32_t q, uint32_t *crc);
+} cmi_arch;
+
+#endif

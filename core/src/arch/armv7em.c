@@ -1,0 +1,325 @@
+/*
+ * The back-end for ARMv7E-M around the assembly in arch/armv7em: which levels of a transform are taken
+ * together, and where their roots come from.
+ *
+ * Bounds. The transform's values are signed. A Montgomery product of |b| <= x q and a root of at most q in
+ * magnitude is at most |b| q / 2^32 + q / 2 <= (x / 32 + 1/2) q, for q < 2^27; with a quotient, at most (x /
+ * 64 + 1/2) q. From inputs below 4q, fourteen steps from x to x + x / 32 + 1/2 end below 15: so every value
+ * fits 31 bits and a sign, and the results lie between -11 q and 15 q. To lift them over 0, 12 q is added to
+ * the first coefficient alone, and through it to every result: the first value of a block is never
+ * multiplied, so it may exceed 31 bits.
+ */
+#include "arch/backends.h"
+
+#if CM_ARMV7EM
+
+#include "common/compiler.h"
+#include "ring/ring.h"
+
+CMI_HIDDEN_BEGIN
+
+/* Blocks of one level of the transform, and of the next. ntt.S and intt.S know the order of the fields. */
+typedef struct level_blocks {
+    uint32_t *a;              /* the first block */
+    const cmi_twiddle *outer; /* its root */
+    const cmi_twiddle *inner; /* its two roots at the next level */
+    const uint32_t *end;      /* behind the last block */
+    uint32_t half_bytes;      /* of half a block */
+    uint32_t q;
+    uint32_t neg_q_inv; /* of the inverse transform: 2^32 / q, to the nearest */
+} level_blocks;
+
+/* Two levels of blocks of four times as many coefficients as the name says. May advance outer and inner. */
+void cmi_armv7em_two_levels_1(level_blocks *blocks); /* of a multiple of 4 blocks */
+void cmi_armv7em_two_levels_4(level_blocks *blocks);
+void cmi_armv7em_two_levels_16(level_blocks *blocks);
+void cmi_armv7em_two_levels_64(level_blocks *blocks);
+void cmi_armv7em_two_levels_256(level_blocks *blocks);
+void cmi_armv7em_two_levels_1024(level_blocks *blocks); /* of one block */
+
+/* One level of one block. */
+void cmi_armv7em_one_level(level_blocks *blocks);
+
+#if CM_CONFIG_NTT_ROOTS
+/* The same of the inverse transform. outer and inner point behind the roots of the blocks across. */
+void cmi_armv7em_two_inverse_levels_1(level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_4(level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_16(level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_64(level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_256(level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_1024(level_blocks *blocks); /* of one block */
+void cmi_armv7em_one_inverse_level(level_blocks *blocks);
+#else
+/*
+ * out[i] = in[i] factor / 2^32 mod q, below q in magnitude, for factor <= q. count: a multiple of 4, not 0.
+ */
+void cmi_armv7em_scale(uint32_t *out, const uint32_t *in, uint32_t count, uint32_t factor,
+                       const cm_prime *prime);
+#endif
+
+/* For folding into two quarters at once: small_constants_of, below. quarter is n/4. */
+typedef struct small_constants {
+    int32_t powers[4]; /* factor w^j, below q/2 in magnitude */
+    uint32_t q;
+    int32_t inverse; /* of q, for quotients */
+} small_constants;
+
+void cmi_armv7em_fold_ternary(uint32_t *out, const uint8_t *packed, const small_constants *constants,
+                              uint32_t quarter);
+void cmi_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const small_constants *constants,
+                            uint32_t quarter);
+
+CMI_HIDDEN_END
+
+/* ---- roots ---- */
+
+#if !CM_CONFIG_NTT_ROOTS
+
+enum { LOG2_CHUNK = 4, CHUNK = 1 << LOG2_CHUNK };
+
+/* The roots of a chunk of blocks at a time; bits and lower as open_bits gives them. */
+typedef struct root_source {
+    const cmi_ring *ring;
+    uint32_t bits[LOG2_CHUNK + 1];
+    uint32_t lower[LOG2_CHUNK + 2];
+    uint32_t outer[CHUNK];
+    uint32_t inner[2 * CHUNK];
+} root_source;
+
+/*
+ * Setting bit p of a block's number multiplies its twiddle by bits[p]; lower[p] is the product bits[0] ..
+ * bits[p - 1]. step[p] sets bit p and clears all below.
+ */
+CM_NOINLINE static void open_bits(const cmi_ring *ring, unsigned count, uint32_t *bits, uint32_t *lower)
+{
+    lower[0] = ring->prime->r1;
+    for (unsigned p = 0; p < count; p++) {
+        bits[p] = cmi_montgomery_residue(ring->step[p], lower[p], ring->prime);
+        lower[p + 1u] = cmi_montgomery_residue(lower[p], bits[p], ring->prime);
+    }
+}
+
+static void scale_roots(uint32_t *out, const uint32_t *in, uint32_t count, uint32_t factor,
+                        const cm_prime *prime)
+{
+    if (count >= 4) {
+        cmi_armv7em_scale(out, in, count, factor, prime);
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = cmi_montgomery_residue(in[i], factor, prime);
+    }
+}
+
+/* The twiddles of the first 2^log2_count blocks of a level, as in a table. */
+CM_NOINLINE static void first_roots(const cmi_ring *ring, unsigned level, const uint32_t *bits,
+                                    unsigned log2_count, uint32_t *roots)
+{
+    roots[0] = ring->first[level];
+    for (unsigned p = 0; p < log2_count; p++) {
+        scale_roots(roots + ((size_t)1 << p), roots, (uint32_t)1 << p, bits[p], ring->prime);
+    }
+}
+
+static int open_roots(root_source *source, const cmi_ring *ring)
+{
+    source->ring = ring;
+    open_bits(ring, LOG2_CHUNK + 1u, source->bits, source->lower);
+    return 1;
+}
+
+/* From the roots of blocks i 2^log2_step + j of a level to those of blocks (i + 1) 2^log2_step + j. */
+static void advance_roots(const root_source *source, uint32_t *roots, uint32_t count, uint32_t i,
+                          unsigned log2_step)
+{
+    const cm_prime *prime = source->ring->prime;
+    const uint32_t step = source->ring->step[log2_step + cmi_trailing_ones(i)];
+    cmi_armv7em_scale(roots, roots, count, cmi_montgomery_residue(step, source->lower[log2_step], prime),
+                      prime);
+}
+
+/* Blocks of a level from number i 2^log2_count on. They are asked for in order. */
+static void point_to_roots(level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
+                           unsigned log2_count)
+{
+    if (i == 0) {
+        first_roots(source->ring, level, source->bits, LOG2_CHUNK, source->outer);
+        first_roots(source->ring, level + 1u, source->bits, LOG2_CHUNK + 1u, source->inner);
+    } else {
+        advance_roots(source, source->outer, CHUNK, i - 1u, log2_count);
+        advance_roots(source, source->inner, 2 * CHUNK, i - 1u, log2_count + 1u);
+    }
+    blocks->outer = source->outer;
+    blocks->inner = source->inner;
+}
+
+#else
+
+enum { LOG2_CHUNK = CM_CONFIG_MAX_LOG2_N };
+
+typedef const cmi_ring *root_source;
+
+static int open_roots(root_source *source, const cmi_ring *ring)
+{
+    *source = ring;
+    return ring->roots != NULL;
+}
+
+static void point_to_roots(level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
+                           unsigned log2_count)
+{
+    blocks->outer = cmi_ring_roots(*source, level) + ((size_t)i << log2_count);
+    blocks->inner = cmi_ring_roots(*source, level + 1u) + ((size_t)i << (log2_count + 1u));
+}
+
+#endif
+
+/* ---- levels ---- */
+
+typedef void levels_function(level_blocks *blocks);
+
+/* For 2, 4 .. 12 levels left. */
+static levels_function *const two_levels[] = {
+    cmi_armv7em_two_levels_1,  cmi_armv7em_two_levels_4,   cmi_armv7em_two_levels_16,
+    cmi_armv7em_two_levels_64, cmi_armv7em_two_levels_256, cmi_armv7em_two_levels_1024,
+};
+
+/* From this level on: one level if their number is odd or more than 12, else two. Returns how many. */
+static unsigned transform_levels(uint32_t *a, const cmi_ring *ring, root_source *source, unsigned level)
+{
+    const unsigned left = ring->log2_n - level;
+    const unsigned together = left % 2u || left > 12u ? 1u : 2u;
+    const unsigned log2_blocks = level - ring->log2_tiles;
+    const unsigned log2_most = together == 1u || left == 12u ? 0u : LOG2_CHUNK;
+    const unsigned log2_count = log2_blocks < log2_most ? log2_blocks : log2_most;
+    levels_function *const transform = together == 1u ? cmi_armv7em_one_level : two_levels[left / 2u - 1u];
+    const uint32_t words = (uint32_t)1 << (left + log2_count);
+    level_blocks blocks;
+    blocks.half_bytes = (uint32_t)2 << left;
+    blocks.q = ring->prime->q;
+    blocks.neg_q_inv = ring->prime->neg_q_inv;
+    for (uint32_t i = 0; i < (uint32_t)1 << (log2_blocks - log2_count); i++) {
+        blocks.a = a + (size_t)i * words;
+        blocks.end = blocks.a + words;
+        point_to_roots(&blocks, source, level, i, log2_count);
+        transform(&blocks);
+    }
+    return together;
+}
+
+static void transform_from(uint32_t *a, const cmi_ring *ring, root_source *source, unsigned level)
+{
+    const uint32_t points = cmi_ring_points(ring);
+    for (uint32_t first = 0; first < points; first += (uint32_t)1 << (ring->log2_n - level)) {
+        a[first] += 12u * ring->prime->q;
+    }
+    while (level < ring->log2_n) {
+        level += transform_levels(a, ring, source, level);
+    }
+}
+
+int cmi_armv7em_ntt_forward(uint32_t *a, const cmi_ring *ring)
+{
+    root_source source;
+    if (!open_roots(&source, ring)) {
+        return 0;
+    }
+    transform_from(a, ring, &source, ring->log2_tiles);
+    return 1;
+}
+
+/* ---- small polynomials ---- */
+
+/*
+ * A half of the ring, modulo x^(n/2) - w^2, splits by its first level into two quarters, modulo x^(n/4) - w
+ * and + w. With small coefficients, folding four stretches into both quarters costs no more than two into the
+ * half, so the level comes for nothing.
+ */
+static small_constants small_constants_of(const cmi_ring *ring, uint32_t factor)
+{
+    const cm_prime *prime = ring->prime;
+    small_constants constants = {{0}, prime->q, cmi_prime_inverse(prime)};
+    for (unsigned j = 0; j < 4; j++) {
+        constants.powers[j] = cmi_centred(factor, prime->q);
+        factor = cmi_montgomery_residue(factor, ring->first[ring->log2_tiles], prime);
+    }
+    return constants;
+}
+
+int cmi_armv7em_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring)
+{
+    root_source source;
+    if (ring->log2_tiles != 1 || !open_roots(&source, ring)) {
+        return 0;
+    }
+    const small_constants constants = small_constants_of(ring, factor);
+    cmi_armv7em_fold_ternary(a, packed, &constants, cmi_ring_points(ring) / 2u);
+    transform_from(a, ring, &source, ring->log2_tiles + 1u);
+    return 1;
+}
+
+int cmi_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cmi_ring *ring)
+{
+    root_source source;
+    if (ring->log2_tiles != 1 || !open_roots(&source, ring)) {
+        return 0;
+    }
+    const small_constants constants = small_constants_of(ring, 1);
+    cmi_armv7em_fold_noise(a, noise, &constants, cmi_ring_points(ring) / 2u);
+    transform_from(a, ring, &source, ring->log2_tiles + 1u);
+    return 1;
+}
+
+/* ---- the inverse transform ---- */
+
+#if CM_CONFIG_NTT_ROOTS
+
+/* For 2, 4 .. 12 levels done. */
+static levels_function *const two_inverse_levels[] = {
+    cmi_armv7em_two_inverse_levels_1,   cmi_armv7em_two_inverse_levels_4,
+    cmi_armv7em_two_inverse_levels_16,  cmi_armv7em_two_inverse_levels_64,
+    cmi_armv7em_two_inverse_levels_256, cmi_armv7em_two_inverse_levels_1024,
+};
+
+/* Behind the roots of a level's blocks in the tile across. */
+static const cm_root *end_across(const cmi_ring *ring, unsigned level)
+{
+    const size_t tiles = (size_t)1 << ring->log2_tiles;
+    return ring->roots + ((size_t)1 << level) + ((tiles - ring->tile) << (level - ring->log2_tiles));
+}
+
+/* From the smallest blocks on: two levels at a time up to twelve, then single ones, of one block. */
+int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
+{
+    const cm_prime *prime = ring->prime;
+    if (!ring->roots) {
+        return 0;
+    }
+    level_blocks blocks;
+    blocks.q = prime->q;
+    blocks.neg_q_inv = (uint32_t)cmi_prime_inverse(prime);
+    for (unsigned level = ring->log2_n; level > ring->log2_tiles;) {
+        const unsigned done = ring->log2_n - level;
+        const unsigned together = level - ring->log2_tiles >= 2u && done < 12u ? 2u : 1u;
+        level -= together;
+        blocks.outer = end_across(ring, level);
+        blocks.inner = end_across(ring, level + 1u);
+        if (together == 2u) {
+            blocks.a = a;
+            blocks.end = a + cmi_ring_points(ring);
+            two_inverse_levels[done / 2u](&blocks);
+        } else {
+            blocks.half_bytes = (uint32_t)4 << done;
+            for (uint32_t *block = a; block < a + cmi_ring_points(ring); block += (size_t)2 << done) {
+                blocks.a = block;
+                cmi_armv7em_one_inverse_level(&blocks);
+                blocks.outer--;
+            }
+        }
+    }
+    return 1;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,321 @@
+/* The back-end for ARMv7E-M, and for ARMv8-M with DSP: the assembly of this folder, and arch/armv7em.c. */
+#ifndef CM_ARCH_ARMV7EM_ARCH_H
+#define CM_ARCH_ARMV7EM_ARCH_H
+
+#include "arch/api.h"
+
+#if CM_ARMV7EM
+
+CMI_HIDDEN_BEGIN
+
+/* ---- as the entries of the table ---- */
+
+/* These two decline a count that is no multiple of 4, or 0. */
+int cmi_armv7em_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                         const cm_prime *prime);
+int cmi_armv7em_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                             const cm_prime *prime);
+
+/* These decline a transform whose roots should lie in a table and do not; */
+int cmi_armv7em_ntt_forward(uint32_t *a, const cmi_ring *ring);
+/* of the polynomials that are yet to be folded, all but halves as well; */
+int cmi_armv7em_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring);
+int cmi_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cmi_ring *ring);
+#if CM_CONFIG_NTT_ROOTS
+/* and the inverse one, which is made for such roots alone. */
+int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring);
+#endif
+
+/* ---- the same, of what never declines; step and length in bytes ---- */
+
+void cmi_armv7em_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t blocks);
+void cmi_armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint32_t total, uint32_t last);
+/* Whole groups of fields that begin at a word, up to end; behind the last that was accepted. */
+uint32_t *cmi_armv7em_uniform_26(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
+uint32_t *cmi_armv7em_uniform_27(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
+void cmi_armv7em_cbd(int8_t noise[32], uint32_t words[42]);
+void cmi_armv7em_two_levels_31(int32_t *at, const int32_t *end, size_t step, const int32_t roots[4]);
+void cmi_armv7em_two_levels_middle_31(int32_t *at, const int32_t *end, size_t step, const int32_t roots[2]);
+void cmi_armv7em_two_levels_exact_31(int32_t *at, const int32_t *end, size_t step);
+void cmi_armv7em_split_real_31(int32_t *u, int32_t *v, const uint32_t *sine, size_t unit);
+void cmi_armv7em_fold_halves_31(uint32_t *forward, uint32_t *backward, const int32_t *data,
+                                const int8_t *noise, const cmi_fold_constants *constants);
+void cmi_armv7em_batch_levels(int16_t *at, const int16_t *end, size_t step, const cmi_batch_factors *by);
+void cmi_armv7em_narrow(uint32_t *a, uint32_t count, uint32_t q, int32_t inverse);
+void cmi_armv7em_take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, uint32_t q);
+void cmi_armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, uint32_t count, uint32_t high,
+                               int32_t low);
+void cmi_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t);
+
+/*
+ * Groups of 16 residues of 26 bits, or 32 of 27: whole words. Not 0 if the sink refused a piece. The check
+ * sum is inverted.
+ */
+int cmi_armv7em_pack_26(cmi_pack_state *state, const uint32_t *residues, uint32_t groups);
+int cmi_armv7em_pack_27(cmi_pack_state *state, const uint32_t *residues, uint32_t groups);
+/* Not 0 if all are below q. The check sum is inverted. */
+uint32_t cmi_armv7em_unpack_26(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
+                               const uint32_t *end);
+uint32_t cmi_armv7em_unpack_27(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
+                               const uint32_t *end);
+
+/* ---- the entries that call them ---- */
+
+static inline int armv7em_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t blocks)
+{
+    cmi_armv7em_chacha20_blocks(out, input, blocks);
+    return 1;
+}
+
+/* Where there are registers for floats, which hold the state: the portable code is as good without. */
+#if CM_CONFIG_SEAL_XOFS && defined(__ARM_FP)
+static inline int armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint32_t total, uint32_t last)
+{
+    cmi_armv7em_blake2b_short(h, m, total, last);
+    return 1;
+}
+#endif
+
+/*
+ * At a word, all the groups there are: 16 fields of 26 bits or 32 of 27. Else portable C cuts the fields
+ * before.
+ */
+static inline int armv7em_uniform_draw(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
+                                       unsigned pending_bits)
+{
+    const unsigned log2_group = bits == 26u ? 4u : 5u;
+    uint32_t before = 0;
+    (void)q;
+    for (uint32_t pending = pending_bits; pending != 0; before++) {
+        pending += pending < bits ? 32u - bits : 0u - bits;
+    }
+    if ((bits != 26u && bits != 27u) || *count < before + (1u << log2_group)) {
+        return 0;
+    }
+    if (before > 0) {
+        *count = before;
+        return 0;
+    }
+    *bytes = (*count >> log2_group) * (bits == 26u ? 52u : 108u);
+    return 1;
+}
+
+static inline int armv7em_uniform_cut(uint32_t *residues, uint32_t count, uint32_t *accepted, uint32_t bytes,
+                                      unsigned bits, uint32_t q, uint32_t *pending, uint8_t *pending_bits)
+{
+    const uint32_t *const end = residues + count;
+    const uint32_t *const words = end - bytes / 4u;
+    (void)pending;
+    (void)pending_bits;
+    *accepted = (uint32_t)((bits == 26u ? cmi_armv7em_uniform_26(residues, words, q, end)
+                                        : cmi_armv7em_uniform_27(residues, words, q, end)) -
+                           residues);
+    return 1;
+}
+
+static inline int armv7em_cbd(int8_t noise[32], uint32_t words[42])
+{
+    cmi_armv7em_cbd(noise, words);
+    return 1;
+}
+
+static inline int armv7em_two_levels_31(int32_t *at, const int32_t *end, size_t step, const int32_t roots[4])
+{
+    cmi_armv7em_two_levels_31(at, end, 4u * step, roots);
+    return 1;
+}
+
+static inline int armv7em_two_levels_middle_31(int32_t *at, const int32_t *end, size_t step,
+                                               const int32_t roots[2])
+{
+    cmi_armv7em_two_levels_middle_31(at, end, 4u * step, roots);
+    return 1;
+}
+
+static inline int armv7em_two_levels_exact_31(int32_t *at, const int32_t *end, size_t step)
+{
+    cmi_armv7em_two_levels_exact_31(at, end, 4u * step);
+    return 1;
+}
+
+static inline int armv7em_split_real_31(int32_t *u, int32_t *v, const uint32_t *sine, size_t unit)
+{
+    cmi_armv7em_split_real_31(u, v, sine, 4u * unit);
+    return 1;
+}
+
+static inline int armv7em_fold_halves_31(uint32_t *forward, uint32_t *backward, const int32_t *data,
+                                         const int8_t *noise, const cmi_fold_constants *constants)
+{
+    cmi_armv7em_fold_halves_31(forward, backward, data, noise, constants);
+    return 1;
+}
+
+static inline int armv7em_batch_levels(int16_t *at, size_t half, const cmi_batch_factors *by)
+{
+    cmi_armv7em_batch_levels(at, at + half, half * sizeof *at, by);
+    return 1;
+}
+
+static inline int armv7em_narrow(uint32_t *a, uint32_t count, uint32_t q, int32_t inverse)
+{
+    cmi_armv7em_narrow(a, count, q, inverse);
+    return 1;
+}
+
+static inline int armv7em_take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, uint32_t q)
+{
+    cmi_armv7em_take_off(tile, residues, count, q);
+    return 1;
+}
+
+static inline int armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, uint32_t count, uint32_t high,
+                                        int32_t low)
+{
+    cmi_armv7em_add_multiples(sums, tile, count, high, low);
+    return 1;
+}
+
+static inline int armv7em_round_sums(uint32_t *sums, uint32_t count, uint32_t t)
+{
+    cmi_armv7em_round(sums, count, t);
+    return 1;
+}
+
+#if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
+
+static inline int armv7em_pack(cmi_pack_state *state, const uint32_t *residues, uint32_t count, unsigned bits)
+{
+    if (bits != 26u && bits != 27u) {
+        return 0;
+    }
+    state->crc = ~state->crc;
+    state->refused = (bits == 26u ? cmi_armv7em_pack_26(state, residues, count / 16u)
+                                  : cmi_armv7em_pack_27(state, residues, count / 32u)) != 0;
+    state->crc = ~state->crc;
+    return 1;
+}
+
+static inline int armv7em_unpack(bool *below, uint32_t *residues, uint32_t count, const uint8_t *bytes,
+                                 unsigned bits, uint32_t q, uint32_t *crc)
+{
+    if (bits != 26u && bits != 27u) {
+        return 0;
+    }
+    uint32_t inverted = ~*crc;
+    *below = (bits == 26u ? cmi_armv7em_unpack_26(bytes, residues, q, &inverted, residues + count)
+                          : cmi_armv7em_unpack_27(bytes, residues, q, &inverted, residues + count)) != 0;
+    *crc = ~inverted;
+    return 1;
+}
+#endif
+
+/* ---- Keccak's state (random/keccak.h) ---- */
+
+/* On 25 entered lanes. */
+void cmi_armv7em_keccak_permute(uint64_t state[25]);
+
+/*
+ * By how much the words of each lane are rotated to the right as it leaves: the even bits in the low byte,
+ * the odd ones in the high byte (arch/armv7em/keccak.S).
+ */
+extern const uint16_t cmi_armv7em_keccak_turns[25];
+
+static inline uint32_t armv7em_keccak_rotate32(uint32_t word, unsigned bits)
+{
+    return word >> (bits & 31) | word << ((0U - bits) & 31);
+}
+
+/* Exchange the bits of x at mask << shift for those of y at mask. */
+static inline void armv7em_keccak_exchange(uint32_t *x, uint32_t *y, unsigned shift, uint32_t mask)
+{
+    uint32_t difference = (*x >> shift ^ *y) & mask;
+    *y ^= difference;
+    *x ^= difference << shift;
+}
+
+/*
+ * A bit's place in a pair of words is 6 index bits, the word's number above 5 within it. Interleaving rotates
+ * the six by one place, which takes five exchanges of the topmost with another.
+ */
+static inline uint64_t armv7em_keccak_enter(uint64_t lane, unsigned index)
+{
+    uint32_t x = (uint32_t)lane;
+    uint32_t y = (uint32_t)(lane >> 32);
+    armv7em_keccak_exchange(&x, &y, 16, 0x0000FFFFu);
+    armv7em_keccak_exchange(&x, &y, 8, 0x00FF00FFu);
+    armv7em_keccak_exchange(&x, &y, 4, 0x0F0F0F0Fu);
+    armv7em_keccak_exchange(&x, &y, 2, 0x33333333u);
+    armv7em_keccak_exchange(&x, &y, 1, 0x55555555u);
+    unsigned turns = cmi_armv7em_keccak_turns[index];
+    x = armv7em_keccak_rotate32(x, 0U - turns);
+    y = armv7em_keccak_rotate32(y, 0U - (turns >> 8));
+    return x | (uint64_t)y << 32;
+}
+
+static inline uint64_t armv7em_keccak_leave(uint64_t entered, unsigned index)
+{
+    unsigned turns = cmi_armv7em_keccak_turns[index];
+    uint32_t x = armv7em_keccak_rotate32((uint32_t)entered, turns);
+    uint32_t y = armv7em_keccak_rotate32((uint32_t)(entered >> 32), turns >> 8);
+    armv7em_keccak_exchange(&x, &y, 1, 0x55555555u);
+    armv7em_keccak_exchange(&x, &y, 2, 0x33333333u);
+    armv7em_keccak_exchange(&x, &y, 4, 0x0F0F0F0Fu);
+    armv7em_keccak_exchange(&x, &y, 8, 0x00FF00FFu);
+    return (x & 0xFFFFu) | y << 16 | (uint64_t)(x >> 16 | (y & 0xFFFF0000u)) << 32;
+}
+
+CMI_HIDDEN_END
+
+/* ---- the entries ---- */
+
+#define CM_TARGET_ntt_forward cmi_armv7em_ntt_forward
+#define CM_TARGET_ntt_inverse CM_DECLINED
+#if CM_CONFIG_NTT_ROOTS
+#define CM_TARGET_ntt_inverse_lazy cmi_armv7em_ntt_inverse_lazy
+#else
+#define CM_TARGET_ntt_inverse_lazy CM_DECLINED
+#endif
+#define CM_TARGET_multiply cmi_armv7em_multiply
+#define CM_TARGET_multiply_add cmi_armv7em_multiply_add
+#define CM_TARGET_multiply_add_flash CM_DECLINED
+#define CM_TARGET_ternary_transform cmi_armv7em_ternary_transform
+#define CM_TARGET_noise_transform cmi_armv7em_noise_transform
+#define CM_TARGET_double_product CM_DECLINED
+#define CM_TARGET_chacha20_blocks armv7em_chacha20_blocks
+#if CM_CONFIG_SEAL_XOFS && defined(__ARM_FP)
+#define CM_TARGET_blake2b_short armv7em_blake2b_short
+#else
+#define CM_TARGET_blake2b_short CM_DECLINED
+#endif
+#define CM_TARGET_uniform_draw armv7em_uniform_draw
+#define CM_TARGET_uniform_cut armv7em_uniform_cut
+#define CM_TARGET_cbd armv7em_cbd
+#define CM_TARGET_sample_cbd CM_DECLINED
+#define CM_TARGET_two_levels_31 armv7em_two_levels_31
+#define CM_TARGET_two_levels_middle_31 armv7em_two_levels_middle_31
+#define CM_TARGET_two_levels_exact_31 armv7em_two_levels_exact_31
+#define CM_TARGET_split_real_31 armv7em_split_real_31
+#define CM_TARGET_fold_halves_31 armv7em_fold_halves_31
+#define CM_TARGET_batch_levels armv7em_batch_levels
+#define CM_TARGET_narrow armv7em_narrow
+#define CM_TARGET_read_shifted CM_DECLINED
+#define CM_TARGET_dot CM_DECLINED
+#define CM_TARGET_noise_add CM_DECLINED
+#define CM_TARGET_take_off armv7em_take_off
+#define CM_TARGET_add_multiples armv7em_add_multiples
+#define CM_TARGET_round_sums armv7em_round_sums
+#define CM_TARGET_crc32c CM_DECLINED
+#if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
+#define CM_TARGET_pack armv7em_pack
+#else
+#define CM_TARGET_pack CM_DECLINED
+#endif
+#if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
+#define CM_TARGET_unpack armv7em_unpack
+#else
+#define CM_TARGET_unpack CM_DECLINED
+#endif
+
+#endif
+#endif

@@ -1,0 +1,248 @@
+/*
+ * ChaCha20 key stream for ARMv7E-M: blocks of one stream, one after the other.
+ *
+ * Straight-line additions, exclusive ors and rotations; the only branches count rounds and blocks. Like
+ * compiled code, it leaves its frame on the stack for the caller to wipe.
+ *
+ * Rotations are delayed. A word b or d is kept unrotated, and each use of it takes the rotation as that of
+ * a second operand, which costs nothing: a quarter round is eight instructions. Between rounds each b still
+ * has to be rotated right by 25 and each d by 24.
+ *
+ * Registers. Twelve of the sixteen words stay where they are. x10 and x8 share r8, x11 and x9 share r9: a
+ * diagonal round meets the first of each pair first, a column round the second, so each round changes them
+ * over once.
+ *
+ * In the first column round three of four columns see nothing of the block counter: they are worked out
+ * once a call.
+ */
+#include "arch/armv7em/function.inc"
+
+#if CM_ARMV7EM
+
+/* Nine times a diagonal and a column round lie between the first column round and the last diagonal one. */
+#ifdef __OPTIMIZE_SIZE__
+#define UNROLLED 1
+#else
+#define UNROLLED 3
+#endif
+
+/* Stack frame, in bytes. The words x8 to x15 have a place each, in order. */
+#define SAVED(i) (4 * ((i) - 8))
+#define PAIRS_LEFT SAVED(13)     /* free until the last round */
+#define COLUMNS 32               /* after the first column round: x1-x3, x5-x7, x10, x11, x13-x15 */
+#define COLUMNS_X9 (COLUMNS + 44)
+#define SUM_X0_X4 (COLUMNS + 48) /* of the input */
+#define FRAME (COLUMNS + 52)
+#define OUT FRAME                /* the arguments, pushed */
+#define INPUT (FRAME + 4)
+#define BLOCKS (FRAME + 8)
+
+/* Input, in bytes. */
+#define KEY 0
+#define COUNTER 32
+#define NONCE 36
+
+/* "expand 32-byte k" */
+.macro constants a, b, c, d
+    movw \a, #0x7865
+    movt \a, #0x6170
+    movw \b, #0x646E
+    movt \b, #0x3320
+    movw \c, #0x2D32
+    movt \c, #0x7962
+    movw \d, #0x6574
+    movt \d, #0x6B20
+.endm
+
+/* A quarter round in three parts, so that loads and stores can go between: c is used in the middle one. */
+.macro quarter_begin a, b, d
+    add \a, \a, \b, ror #25
+    eor \d, \a, \d, ror #24
+.endm
+.macro quarter_middle a, b, c, d
+    add \c, \c, \d, ror #16
+    eor \b, \c, \b, ror #25
+    add \a, \a, \b, ror #20
+    eor \d, \a, \d, ror #16
+    add \c, \c, \d, ror #24
+.endm
+.macro quarter_end b, c
+    eor \b, \c, \b, ror #20
+.endm
+.macro quarter a, b, c, d
+    quarter_begin \a, \b, \d
+    quarter_middle \a, \b, \c, \d
+    quarter_end \b, \c
+.endm
+
+/* A quarter round on words that need no rotation yet, after the first addition. */
+.macro quarter_of_input a, b, c, d
+    eor \d, \d, \a
+    add \c, \c, \d, ror #16
+    eor \b, \b, \c
+    add \a, \a, \b, ror #20
+    eor \d, \a, \d, ror #16
+    add \c, \c, \d, ror #24
+    eor \b, \c, \b, ror #20
+.endm
+
+/* x10 and x11 make way for x8 and x9. */
+.macro diagonal_half
+    quarter r0, r5, r8, lr
+    quarter_begin r1, r6, r10
+    str r8, [sp, #SAVED(10)]
+    quarter_middle r1, r6, r9, r10
+    str r9, [sp, #SAVED(11)]
+    quarter_end r6, r9
+    ldr r8, [sp, #SAVED(8)]
+    ldr r9, [sp, #SAVED(9)]
+.endm
+
+/* x8 and x9 make way for x10 and x11. In between, \count tells the last round of a loop to count. */
+.macro column_round count
+    quarter r0, r4, r8, r10
+    str r8, [sp, #SAVED(8)]
+    quarter_begin r1, r5, r11
+    .if \count
+    ldr r8, [sp, #PAIRS_LEFT]
+    subs r8, r8, #UNROLLED
+    str r8, [sp, #PAIRS_LEFT]
+    .endif
+    quarter_middle r1, r5, r9, r11
+    str r9, [sp, #SAVED(9)]
+    quarter_end r5, r9
+    ldr r8, [sp, #SAVED(10)]
+    ldr r9, [sp, #SAVED(11)]
+    quarter r2, r6, r8, r12
+    quarter r3, r7, r9, lr
+.endm
+
+/*
+ * void cmi_armv7em_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t blocks)
+ * blocks is at least 1. out need not be aligned. The counter, input[8], is advanced.
+ */
+    function cmi_armv7em_chacha20_blocks
+    push {r0-r2, r4-r11, lr}
+    sub sp, sp, #FRAME
+
+    /* The three columns; x9 is in r10, for x10 and x11 have r8 and r9. */
+    add r10, r1, #KEY + 16
+    ldm r1, {r4-r7}
+    constants r0, r1, r2, r3
+    ldr r8, [r10, #8]
+    ldr r9, [r10, #12]
+    ldr r11, [r10, #NONCE - 16]
+    ldr r12, [r10, #NONCE - 12]
+    ldr lr, [r10, #NONCE - 8]
+    ldr r10, [r10, #4]
+    add r0, r0, r4
+    str r0, [sp, #SUM_X0_X4]
+    add r1, r1, r5
+    quarter_of_input r1, r5, r10, r11
+    str r10, [sp, #COLUMNS_X9]
+    add r2, r2, r6
+    quarter_of_input r2, r6, r8, r12
+    add r3, r3, r7
+    quarter_of_input r3, r7, r9, lr
+    add r0, sp, #COLUMNS
+    stm r0, {r1-r3, r5-r9, r11, r12, lr}
+
+.Lnext_block:
+    ldr r12, [sp, #INPUT]
+    ldr r0, [sp, #SUM_X0_X4]
+    ldr r9, [sp, #COLUMNS_X9]
+    ldr r4, [r12, #KEY]
+    ldr r8, [r12, #KEY + 16]
+    ldr r10, [r12, #COUNTER]
+    str r9, [sp, #SAVED(9)]
+    quarter_of_input r0, r4, r8, r10
+    str r8, [sp, #SAVED(8)]
+    mov r1, #9
+    add lr, sp, #COLUMNS
+    str r1, [sp, #PAIRS_LEFT]
+    ldm lr, {r1-r3, r5-r9, r11, r12, lr}
+
+    .balign 4
+.Lnext_rounds:
+    .rept UNROLLED - 1
+    diagonal_half
+    quarter r2, r7, r8, r11
+    quarter r3, r4, r9, r12
+    column_round 0
+    .endr
+    diagonal_half
+    quarter r2, r7, r8, r11
+    quarter r3, r4, r9, r12
+    column_round 1
+    bne .Lnext_rounds
+
+    /* The last diagonal round; what it is done with makes room. */
+    diagonal_half
+    quarter_begin r2, r7, r11
+    str r10, [sp, #SAVED(12)]
+    quarter_middle r2, r7, r8, r11
+    str lr, [sp, #SAVED(15)]
+    quarter_end r7, r8
+    quarter_begin r3, r4, r12
+    str r8, [sp, #SAVED(8)]
+    quarter_middle r3, r4, r9, r12
+    str r9, [sp, #SAVED(9)]
+    quarter_end r4, r9
+    str r11, [sp, #SAVED(13)]
+
+    /* Add the input, and do the rotations that are left. */
+    ldr lr, [sp, #OUT]
+    str r12, [sp, #SAVED(14)]
+    constants r8, r9, r10, r11
+    ldr r12, [sp, #INPUT]
+    add r0, r0, r8
+    str r0, [lr, #0]
+    add r1, r1, r9
+    str r1, [lr, #4]
+    add r2, r2, r10
+    str r2, [lr, #8]
+    add r3, r3, r11
+    str r3, [lr, #12]
+    ldm r12!, {r0-r3, r8-r11}
+    add r4, r0, r4, ror #25
+    str r4, [lr, #16]
+    add r5, r1, r5, ror #25
+    str r5, [lr, #20]
+    add r6, r2, r6, ror #25
+    str r6, [lr, #24]
+    add r7, r3, r7, ror #25
+    str r7, [lr, #28]
+    ldm sp, {r0-r7}
+    add r0, r0, r8
+    str r0, [lr, #32]
+    add r1, r1, r9
+    str r1, [lr, #36]
+    add r2, r2, r10
+    str r2, [lr, #40]
+    add r3, r3, r11
+    str r3, [lr, #44]
+    ldm r12, {r8-r11}
+    add r4, r8, r4, ror #24
+    str r4, [lr, #48]
+    add r8, r8, #1
+    str r8, [r12]
+    add r5, r9, r5, ror #24
+    str r5, [lr, #52]
+    add r6, r10, r6, ror #24
+    str r6, [lr, #56]
+    add r7, r11, r7, ror #24
+    str r7, [lr, #60]
+
+    ldr r0, [sp, #BLOCKS]
+    add lr, lr, #64
+    subs r0, r0, #1
+    str lr, [sp, #OUT]
+    it ne
+    strne r0, [sp, #BLOCKS]
+    bne .Lnext_block
+
+    add sp, sp, #FRAME + 12
+    pop {r4-r11, pc}
+    end_function cmi_armv7em_chacha20_blocks
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * Point-wise products in Z_q on ARMv7E-M; a count that is 0 or no multiple of four is declined. Signs choose what
+ * is added at the end, by masks, never by branches. Stores stand where no load or store would wait for them.
+ */
+#include "arch/armv7em/function.inc"
+
+#if CM_ARMV7EM
+
+/* The fields of cm_prime. */
+#define PRIME_Q 0
+#define PRIME_R1 8
+
+/* The fifth argument, behind the nine words that are pushed first. */
+#define PRIME 36
+
+out     .req r0
+left    .req r1
+right   .req r2
+q       .req r12
+neg_inv .req lr
+
+    .macro decline_but_multiples_of_4
+    cbz     r3, 3f
+    tst     r3, #3
+    beq     4f
+3:  mov     r0, #0
+    bx      lr
+4:
+    .endm
+
+/* value += q if it is negative. Spoils scratch. */
+    .macro add_if_negative value, scratch
+    and     \scratch, q, \value, asr #31
+    add     \value, \value, \scratch
+    .endm
+
+/*
+ * r11 = the residue of out0 r1 + a0 b0. Lazy values are at most 32 q: for q < 2^26 both products are below 2^31 q, and
+ * their sum reduced below 2q; otherwise it is below 3q. Spoils a0 and r10.
+ */
+    .macro residue out0, a0, b0, multiples
+    umull   r10, r11, \out0, r3
+    umlal   r10, r11, \a0, \b0
+    mul     \a0, r10, neg_inv
+    umlal   r10, r11, \a0, q
+    sub     r11, r11, q, lsl #\multiples - 1
+    add_if_negative r11, \a0
+    .if \multiples == 2
+    add_if_negative r11, \a0
+    .endif
+    .endm
+
+    .macro load_pair
+    ldr     r4, [out]
+    ldr     r5, [out, #4]
+    ldr     r6, [left], #4
+    ldr     r7, [left], #4
+    ldr     r8, [right], #4
+    ldr     r9, [right], #4
+    .endm
+
+    .macro multiply_add_pair multiples
+    residue r4, r6, r8, \multiples
+    str     r11, [out], #8
+    residue r5, r7, r9, \multiples
+    .endm
+
+    .macro multiply_add_all multiples
+    .balign 4
+1:  load_pair
+    multiply_add_pair \multiples
+    load_pair
+    str     r11, [out, #-4]
+    multiply_add_pair \multiples
+    ldr     r4, [sp]
+    str     r11, [out, #-4]
+    cmp     out, r4
+    bne     1b
+    pop     {r5}
+    mov     r0, #1
+    pop     {r4-r11, pc}
+    .endm
+
+    function cmi_armv7em_multiply_add
+    decline_but_multiples_of_4
+    push    {r4-r11, lr}
+    ldr     r4, [sp, #PRIME]
+    add     r5, out, r3, lsl #2
+    ldrd    q, neg_inv, [r4, #PRIME_Q]
+    ldr     r3, [r4, #PRIME_R1]
+    push    {r5}
+    cmp     q, #1 << 26
+    bhs     2f
+    multiply_add_all 1
+2:  multiply_add_all 2
+    end_function cmi_armv7em_multiply_add
+
+/* value = the residue of a0 b0, where value holds a0: reduced it is below 2q. */
+    .macro multiply value, b0
+    umull   r8, \value, \value, \b0
+    mul     r9, r8, neg_inv
+    umlal   r8, \value, r9, q
+    sub     \value, \value, q
+    add_if_negative \value, r9
+    .endm
+
+    function cmi_armv7em_multiply
+    decline_but_multiples_of_4
+    push    {r4-r11, lr}
+    ldr     r4, [sp, #PRIME]
+    add     r3, out, r3, lsl #2
+    ldrd    q, neg_inv, [r4, #PRIME_Q]
+    .balign 4
+1:  ldr     r4, [left], #4
+    ldr     r5, [left], #4
+    ldr     r6, [left], #4
+    ldr     r7, [left], #4
+    ldr     r10, [right], #4
+    ldr     r11, [right], #4
+    multiply r4, r10
+    multiply r5, r11
+    ldr     r10, [right], #4
+    ldr     r11, [right], #4
+    str     r4, [out], #4
+    multiply r6, r10
+    str     r5, [out], #4
+    multiply r7, r11
+    str     r6, [out], #8
+    cmp     out, r3
+    str     r7, [out, #-4]
+    bne     1b
+    mov     r0, #1
+    pop     {r4-r11, pc}
+    end_function cmi_armv7em_multiply
+
+#endif

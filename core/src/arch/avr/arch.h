@@ -1,0 +1,184 @@
+/*
+ * The back-end for AVR with a multiplier, at the prime 67043329 = 2^26 - 2^16 + 1: the assembly of this
+ * folder, and arch/avr.c.
+ */
+#ifndef CM_ARCH_AVR_ARCH_H
+#define CM_ARCH_AVR_ARCH_H
+
+#include "arch/api.h"
+
+#if CM_AVR
+
+#define CM_AVR_Q 67043329u
+
+CMI_HIDDEN_BEGIN
+
+/* ---- as the entries of the table; they decline other primes ---- */
+
+int cmi_avr_ntt_forward(uint32_t *a, const cmi_ring *ring);
+int cmi_avr_pack(cmi_pack_state *state, const uint32_t *residues, uint32_t count, unsigned bits);
+
+/* ---- the same, of that prime alone or of none, without a result of their own ---- */
+
+void cmi_avr_multiply26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count);
+void cmi_avr_multiply_add26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count);
+void cmi_avr_multiply_add26_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count);
+int32_t cmi_avr_dot26(const uint16_t *w, const int32_t *p, uint8_t terms, const int64_t *start);
+void cmi_avr_noise_add26(uint32_t *a, const int8_t *noise, uint8_t count, const uint32_t factor[2]);
+void cmi_avr_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t blocks);
+/* Fields of bytes; behind the last that was accepted. */
+uint32_t *cmi_avr_uniform_26(uint32_t *next, const uint8_t *bytes, uint8_t count, uint8_t pending[2]);
+void cmi_avr_sample_cbd(cmi_stream *stream, int8_t noise[32]);
+void cmi_avr_read_shifted(uint16_t *w, const cm_bfv_reader *reader, const cmi_read_scaling *scaling,
+                          uint16_t at, uint16_t step, uint8_t terms);
+uint32_t cmi_avr_crc32c(uint32_t crc, const uint8_t *bytes, size_t length);
+
+/* As cmi_montgomery_residue of ring/ring.h. */
+uint32_t cmi_avr_residue26(uint32_t a, uint32_t b);
+
+/* ---- the entries that call them ---- */
+
+static inline int avr_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                               const cm_prime *prime)
+{
+    if (prime->q != CM_AVR_Q || count == 0) {
+        return 0;
+    }
+    cmi_avr_multiply26(out, a, b, (uint16_t)count);
+    return 1;
+}
+
+static inline int avr_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                                   const cm_prime *prime)
+{
+    if (prime->q != CM_AVR_Q || count == 0) {
+        return 0;
+    }
+    cmi_avr_multiply_add26(out, a, b, (uint16_t)count);
+    return 1;
+}
+
+static inline int avr_multiply_add_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
+                                         const cm_prime *prime)
+{
+    if (prime->q != CM_AVR_Q || count == 0) {
+        return 0;
+    }
+    cmi_avr_multiply_add26_flash(out, a, b, (uint16_t)count);
+    return 1;
+}
+
+static inline int avr_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t blocks)
+{
+    cmi_avr_chacha20_blocks(out, input, blocks);
+    return 1;
+}
+
+/* Bytes are drawn, not words: at most 6 bits are pending. At most 32 fields at a time. */
+static inline int avr_uniform_draw(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
+                                   unsigned pending_bits)
+{
+    if (q != CM_AVR_Q) {
+        return 0;
+    }
+    *count = *count < 32u ? *count : 32u;
+    *bytes = (uint16_t)(((uint16_t)*count * bits - pending_bits + 7u) / 8u);
+    return 1;
+}
+
+static inline int avr_uniform_cut(uint32_t *residues, uint32_t count, uint32_t *accepted, uint32_t bytes,
+                                  unsigned bits, uint32_t q, uint32_t *pending, uint8_t *pending_bits)
+{
+    const uint8_t *const drawn = (uint8_t *)(residues + count) - (uint16_t)bytes;
+    uint8_t left[2] = {(uint8_t)*pending, *pending_bits};
+    (void)bits;
+    (void)q;
+    *accepted = (uint32_t)(cmi_avr_uniform_26(residues, drawn, (uint8_t)count, left) - residues);
+    *pending = left[0];
+    *pending_bits = left[1];
+    return 1;
+}
+
+static inline int avr_sample_cbd(cmi_stream *stream, int8_t noise[32])
+{
+    cmi_avr_sample_cbd(stream, noise);
+    return 1;
+}
+
+static inline int avr_read_shifted(uint16_t *w, const cm_bfv_reader *reader, const cmi_read_scaling *scaling,
+                                   uint16_t at, uint16_t step, uint8_t terms)
+{
+    cmi_avr_read_shifted(w, reader, scaling, at, step, terms);
+    return 1;
+}
+
+static inline int avr_dot(int32_t *sum, const uint16_t *w, const int32_t *weights, uint8_t terms,
+                          const int64_t *start, const cm_prime *prime)
+{
+    if (prime->q != CM_AVR_Q) {
+        return 0;
+    }
+    *sum = cmi_avr_dot26(w, weights, terms, start);
+    return 1;
+}
+
+static inline int avr_noise_add(uint32_t *a, const int8_t *noise, uint8_t count, const uint32_t factor[2],
+                                const cm_prime *prime)
+{
+    if (prime->q != CM_AVR_Q) {
+        return 0;
+    }
+    cmi_avr_noise_add26(a, noise, count, factor);
+    return 1;
+}
+
+#if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
+static inline int avr_crc32c(uint32_t *crc, const uint8_t *bytes, size_t length)
+{
+    *crc = cmi_avr_crc32c(*crc, bytes, length);
+    return 1;
+}
+#endif
+
+CMI_HIDDEN_END
+
+/* ---- the entries ---- */
+
+#define CM_TARGET_ntt_forward cmi_avr_ntt_forward
+#define CM_TARGET_ntt_inverse CM_DECLINED
+#define CM_TARGET_ntt_inverse_lazy CM_DECLINED
+#define CM_TARGET_multiply avr_multiply
+#define CM_TARGET_multiply_add avr_multiply_add
+#define CM_TARGET_multiply_add_flash avr_multiply_add_flash
+#define CM_TARGET_ternary_transform CM_DECLINED
+#define CM_TARGET_noise_transform CM_DECLINED
+#define CM_TARGET_double_product CM_DECLINED
+#define CM_TARGET_chacha20_blocks avr_chacha20_blocks
+#define CM_TARGET_blake2b_short CM_DECLINED
+#define CM_TARGET_uniform_draw avr_uniform_draw
+#define CM_TARGET_uniform_cut avr_uniform_cut
+#define CM_TARGET_cbd CM_DECLINED
+#define CM_TARGET_sample_cbd avr_sample_cbd
+#define CM_TARGET_two_levels_31 CM_DECLINED
+#define CM_TARGET_two_levels_middle_31 CM_DECLINED
+#define CM_TARGET_two_levels_exact_31 CM_DECLINED
+#define CM_TARGET_split_real_31 CM_DECLINED
+#define CM_TARGET_fold_halves_31 CM_DECLINED
+#define CM_TARGET_batch_levels CM_DECLINED
+#define CM_TARGET_narrow CM_DECLINED
+#define CM_TARGET_read_shifted avr_read_shifted
+#define CM_TARGET_dot avr_dot
+#define CM_TARGET_noise_add avr_noise_add
+#define CM_TARGET_take_off CM_DECLINED
+#define CM_TARGET_add_multiples CM_DECLINED
+#define CM_TARGET_round_sums CM_DECLINED
+#if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
+#define CM_TARGET_crc32c avr_crc32c
+#else
+#define CM_TARGET_crc32c CM_DECLINED
+#endif
+#define CM_TARGET_pack cmi_avr_pack
+#define CM_TARGET_unpack CM_DECLINED
+
+#endif
+#endif

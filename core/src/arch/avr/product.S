@@ -1,0 +1,95 @@
+/*
+ * 64-bit products on AVR (ring/product.h), a row of four bytes by one at a time, in constant time: gcc's library branches on
+ * carries.
+ */
+#include "arch/avr/function.inc"
+
+#if CM_AVR
+
+#define zero r27
+
+/* c5 .. c1 += a r25 .. r22 times a byte of b; c5 is new. */
+    .macro row b, c1, c2, c3, c4, c5
+    mul     r22, \b
+    movw    r28, r0
+    mul     r24, \b
+    movw    r30, r0
+    clr     \c5
+    mul     r23, \b
+    add     r29, r0
+    adc     r30, r1
+    adc     r31, zero
+    mul     r25, \b
+    add     r31, r0
+    adc     r1, zero
+    add     \c1, r28
+    adc     \c2, r29
+    adc     \c3, r30
+    adc     \c4, r31
+    adc     \c5, r1
+    .endm
+
+/* uint64_t cmi_product(uint32_t a, uint32_t b) */
+    function cmi_product
+    .irp n, 10, 11, 12, 13, 14, 15, 16, 17, 28, 29
+    push    r\n
+    .endr
+    clr     zero
+    .irp n, 10, 11, 12, 13
+    clr     r\n
+    .endr
+    row     r18, r10, r11, r12, r13, r14
+    row     r19, r11, r12, r13, r14, r15
+    row     r20, r12, r13, r14, r15, r16
+    row     r21, r13, r14, r15, r16, r17
+    clr     r1
+    movw    r18, r10
+    movw    r20, r12
+    movw    r22, r14
+    movw    r24, r16
+    .irp n, 29, 28, 17, 16, 15, 14, 13, 12, 11, 10
+    pop     r\n
+    .endr
+    ret
+    end_function cmi_product
+
+/* x &= all ones if the number whose uppermost byte this is was negative, else 0 */
+    .macro keep_if_negative top, x0, x1, x2, x3
+    mov     r26, \top
+    lsl     r26
+    sbc     r26, r26
+    and     \x0, r26
+    and     \x1, r26
+    and     \x2, r26
+    and     \x3, r26
+    .endm
+
+/* int64_t cmi_product_signed(int32_t a, int32_t b): the unsigned product less 2^32 b for a < 0 and 2^32 a for b < 0 */
+    function cmi_product_signed
+    push    r14
+    push    r15
+    push    r16
+    push    r17
+    movw    r14, r22
+    movw    r16, r24
+    movw    r30, r18
+    movw    r0, r20
+    keep_if_negative r25, r30, r31, r0, r1
+    keep_if_negative r21, r14, r15, r16, r17
+    add     r14, r30
+    adc     r15, r31
+    adc     r16, r0
+    adc     r17, r1
+    call    cmi_product
+    sub     r22, r14
+    sbc     r23, r15
+    sbc     r24, r16
+    sbc     r25, r17
+    pop     r17
+    pop     r16
+    pop     r15
+    pop     r14
+    ret
+    end_function cmi_product_signed
+
+#endif

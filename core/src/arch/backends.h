@@ -1,0 +1,75 @@
+/*
+ * The back-ends of this build: rooms ask them through CM_ARCH_TRY, as arch/api.h has it.
+ *
+ * Two back-ends are asked in turn:
+ * 1. The application's own, or the one for the hardware of rtl/ (CM_CONFIG_ACCELERATOR). For one's own,
+ *    CM_ARCH_HEADER names a header that declares it and defines CM_ARCH to it: a table, or `(*chosen)` where
+ *    a program finds out at run time which of several its processor can run, before the first call and for
+ *    good. One that takes whole products sets CM_CONFIG_ACCELERATOR as well.
+ * 2. The target's assembly, with CM_CONFIG_ASM. It has no table: arch/<target>/arch.h names a function for
+ *    each entry, or CM_DECLINED. So all calls are direct, and where an inline function always returns 1,
+ *    nothing of the portable code is linked.
+ */
+#ifndef CM_ARCH_BACKENDS_H
+#define CM_ARCH_BACKENDS_H
+
+#include "arch/api.h"
+
+#ifdef CM_ARCH_HEADER
+#include CM_ARCH_HEADER
+#elif CM_CONFIG_ACCELERATOR
+#include "arch/accelerator/arch.h"
+#define CM_ARCH cmi_accelerator
+#endif
+
+#define CM_DECLINED(...) 0
+
+#if CM_ARMV7EM
+#include "arch/armv7em/arch.h"
+#elif CM_AVR
+#include "arch/avr/arch.h"
+#else
+#define CM_TARGET_ntt_forward CM_DECLINED
+#define CM_TARGET_ntt_inverse CM_DECLINED
+#define CM_TARGET_ntt_inverse_lazy CM_DECLINED
+#define CM_TARGET_multiply CM_DECLINED
+#define CM_TARGET_multiply_add CM_DECLINED
+#define CM_TARGET_multiply_add_flash CM_DECLINED
+#define CM_TARGET_ternary_transform CM_DECLINED
+#define CM_TARGET_noise_transform CM_DECLINED
+#define CM_TARGET_double_product CM_DECLINED
+#define CM_TARGET_chacha20_blocks CM_DECLINED
+#define CM_TARGET_blake2b_short CM_DECLINED
+#define CM_TARGET_uniform_draw CM_DECLINED
+#define CM_TARGET_uniform_cut CM_DECLINED
+#define CM_TARGET_cbd CM_DECLINED
+#define CM_TARGET_sample_cbd CM_DECLINED
+#define CM_TARGET_two_levels_31 CM_DECLINED
+#define CM_TARGET_two_levels_middle_31 CM_DECLINED
+#define CM_TARGET_two_levels_exact_31 CM_DECLINED
+#define CM_TARGET_split_real_31 CM_DECLINED
+#define CM_TARGET_fold_halves_31 CM_DECLINED
+#define CM_TARGET_batch_levels CM_DECLINED
+#define CM_TARGET_narrow CM_DECLINED
+#define CM_TARGET_read_shifted CM_DECLINED
+#define CM_TARGET_dot CM_DECLINED
+#define CM_TARGET_noise_add CM_DECLINED
+#define CM_TARGET_take_off CM_DECLINED
+#define CM_TARGET_add_multiples CM_DECLINED
+#define CM_TARGET_round_sums CM_DECLINED
+#define CM_TARGET_crc32c CM_DECLINED
+#define CM_TARGET_pack CM_DECLINED
+#define CM_TARGET_unpack CM_DECLINED
+#endif
+
+#define CM_NOISE_FACTORS CM_AVR
+
+/* Whether a back-end has done it. Arguments may be evaluated twice. */
+#ifdef CM_ARCH
+#define CM_ARCH_TRY(entry, ...) \
+    ((CM_ARCH.entry && CM_ARCH.entry(__VA_ARGS__)) || CM_TARGET_##entry(__VA_ARGS__))
+#else
+#define CM_ARCH_TRY(entry, ...) CM_TARGET_##entry(__VA_ARGS__)
+#endif
+
+#endif

@@ -1,0 +1,89 @@
+/* A decryptor: a decryption behind a frame reader of its own, which begins anew with each ciphertext. */
+#include "ciphermote/decryptor.h"
+
+#include <string.h>
+
+#include "scheme/decryption.h"
+
+cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key, const cm_decryptor_setup *setup)
+{
+    if (!decryptor) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_decryptor_setup given = setup ? *setup : (cm_decryptor_setup){0};
+    memset(decryptor, 0, sizeof *decryptor);
+    decryptor->expander = given.expander;
+    return cmi_decryption_init(&decryptor->decryption, setup ? key : NULL, given.arena, given.arena_bytes);
+}
+
+/* The reader, for a decryption that has begun; one that could not begin refuses what it reads. */
+static cm_status await(cm_decryptor *decryptor, cm_status status)
+{
+    cm_receiver *receiver = &decryptor->decryption.receiver;
+    if (decryptor->expander) {
+        cm_seed_expander_init(decryptor->expander, receiver);
+        receiver = &decryptor->expander->receiver;
+    }
+    const cm_secret_key *key = decryptor->decryption.key;
+    cm_frame_reader_init(&decryptor->reader, key ? key->params : NULL, receiver);
+    return status;
+}
+
+cm_status cm_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length)
+{
+    if (!decryptor) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_status status = decryptor->decryption.status;
+    return status == CM_OK ? cm_frame_reader_feed(&decryptor->reader, bytes, length) : status;
+}
+
+void cm_decryptor_wipe(cm_decryptor *decryptor)
+{
+    if (decryptor) {
+        cmi_decryption_wipe(&decryptor->decryption);
+    }
+}
+
+/* ---- BFV ---- */
+
+cm_status cm_bfv_expect(cm_decryptor *decryptor, const cm_bfv_expected *expected)
+{
+    return decryptor ? await(decryptor, cmi_bfv_decryption_begin(&decryptor->decryption, expected)) : CM_ERR_ARGUMENT;
+}
+
+cm_status cm_bfv_decrypt(cm_decryptor *decryptor)
+{
+    return decryptor ? cmi_bfv_decryption_end(&decryptor->decryption) : CM_ERR_ARGUMENT;
+}
+
+cm_status cm_bfv_expect_noise(cm_decryptor *decryptor, uint32_t plain_modulus, unsigned log2_tiles)
+{
+    return decryptor ? await(decryptor, cmi_noise_begin(&decryptor->decryption, plain_modulus, log2_tiles))
+                     : CM_ERR_ARGUMENT;
+}
+
+cm_status cm_bfv_noise_budget(cm_decryptor *decryptor, unsigned *bits)
+{
+    if (!decryptor) {
+        return CM_ERR_ARGUMENT;
+    }
+    return cmi_noise_budget(&decryptor->decryption, bits);
+}
+
+/* ---- CKKS ---- */
+
+cm_status cm_ckks_expect(cm_decryptor *decryptor, const cm_ckks_expected *expected)
+{
+    return decryptor ? await(decryptor, cmi_ckks_decryption_begin(&decryptor->decryption, expected)) : CM_ERR_ARGUMENT;
+}
+
+cm_status cm_ckks_decrypt(cm_decryptor *decryptor)
+{
+    return decryptor ? cmi_ckks_decryption_end(&decryptor->decryption) : CM_ERR_ARGUMENT;
+}
+
+cm_status cm_ckks_decrypt_shared(cm_decryptor *decryptor, cm_device *device, unsigned log2_noise)
+{
+    return decryptor ? cmi_ckks_decryption_end_shared(&decryptor->decryption, device, log2_noise) : CM_ERR_ARGUMENT;
+}

@@ -1,0 +1,302 @@
+/* Encryptors and decryptors as an application uses them: many ciphertexts by one of each, and what they refuse. */
+#include <string.h>
+
+#include "build.h"
+#include "check.h"
+#include "ciphermote/ciphermote.h"
+#include "platform.h"
+#include "secret_key.h"
+
+enum {
+    N = 1024,
+    COUNT = 100,
+    KEY_ID = 7,
+    T = 12289,
+    LOG2_SCALE = 18,
+    /* c0 and a seed, in as many tiles as the build likes */
+    SENT_BYTES = N / 8 * 26 + ((1 << BUILD_LOG2_TILES) + 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES + 64)
+};
+
+static const cm_params *const params = &cm_n1024_q26;
+static test_platform platform;
+static cm_device device;
+static uint8_t ternary[CM_TERNARY_BYTES(N)];
+static cm_secret_key key;
+static uint8_t sent[SENT_BYTES];
+static size_t sent_bytes;
+static cm_frame_writer frames;
+static cm_encryptor encryptor;
+static uint64_t encryption_arena[BUILD_MOST_ARENA_BYTES(N) / 8];
+static uint64_t arena[(CM_CKKS_DECRYPT_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_63, BUILD_LOG2_TILES) +
+                       CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_32, BUILD_LOG2_TILES) +
+                       CM_BFV_NOISE_ARENA_BYTES(N, 1, BUILD_LOG2_TILES)) /
+                      8];
+static cm_seed_expander expander;
+static cm_decryptor decryptor;
+
+static const cm_bfv_expected integers = {.encoding = CM_BFV_COEFFICIENTS,
+                                         .number = CM_UINT16,
+                                         .sums = CM_BFV_SUMS_32,
+                                         .log2_tiles = BUILD_LOG2_TILES,
+                                         .plain_modulus = T};
+static const cm_ckks_expected reals = {.slots = CM_SLOTS_REAL,
+                                       .precision = BUILD_PRECISION,
+                                       .number = CM_FLOAT32,
+                                       .log2_tiles = BUILD_LOG2_TILES,
+                                       .largest = 30};
+
+static int transmit(void *context, const uint8_t *bytes, size_t length)
+{
+    (void)context;
+    if (length > sizeof sent - sent_bytes) {
+        return -1;
+    }
+    memcpy(sent + sent_bytes, bytes, length);
+    sent_bytes += length;
+    return 0;
+}
+
+static cm_decryptor_setup decryptor_setup(void)
+{
+    return (cm_decryptor_setup){.arena = arena, .arena_bytes = sizeof arena, .expander = &expander};
+}
+
+/* A device, its key, and an encryptor and a decryptor that are set up for good. */
+static void start(void)
+{
+    const uint8_t seed[CM_SEED_BYTES] = {4, 5, 6};
+    const cm_encryptor_setup encryption = {.device = &device,
+                                           .emitter = &frames.emitter,
+                                           .arena = encryption_arena,
+                                           .arena_bytes = sizeof encryption_arena,
+                                           .log2_tiles = BUILD_LOG2_TILES};
+    const cm_decryptor_setup decryption = decryptor_setup();
+    platform = (test_platform){.mode = RANDOM_GOOD};
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    CHECK(cm_secret_key_generate(params, seed, ternary) == CM_OK);
+    key = test_secret_key(params, KEY_ID, ternary);
+    cm_frame_writer_init(&frames, (cm_sink){transmit, NULL});
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &encryption) == CM_OK);
+    CHECK(cm_decryptor_init(&decryptor, &key, &decryption) == CM_OK);
+}
+
+static void send_integers(uint16_t first)
+{
+    uint16_t numbers[COUNT];
+    const cm_bfv_values values = {.data = numbers,
+                                  .count = COUNT,
+                                  .number = CM_UINT16,
+                                  .encoding = CM_BFV_COEFFICIENTS,
+                                  .width = CM_BFV_16,
+                                  .plain_modulus = T};
+    for (unsigned i = 0; i < COUNT; i++) {
+        numbers[i] = (uint16_t)(first + i);
+    }
+    sent_bytes = 0;
+    CHECK(cm_bfv_encrypt(&encryptor, &values) == CM_OK);
+}
+
+static void send_reals(float first)
+{
+    float numbers[COUNT];
+    const cm_ckks_values values = {.data = numbers,
+                                   .count = COUNT,
+                                   .number = CM_FLOAT32,
+                                   .slots = CM_SLOTS_REAL,
+                                   .log2_scale = LOG2_SCALE,
+                                   .precision = BUILD_PRECISION};
+    for (unsigned i = 0; i < COUNT; i++) {
+        numbers[i] = first + (float)i / 8.0f;
+    }
+    sent_bytes = 0;
+    CHECK(cm_ckks_encrypt(&encryptor, &values) == CM_OK);
+}
+
+static bool integers_came(uint16_t first)
+{
+    const uint16_t *found = (const uint16_t *)(const void *)arena;
+    for (unsigned i = 0; i < N; i++) {
+        if (found[i] != (i < COUNT ? first + i : 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool reals_came(float first)
+{
+    const float *found = (const float *)(const void *)arena;
+    for (unsigned i = 0; i < N / 2; i++) {
+        const float error = found[i] - (i < COUNT ? first + (float)i / 8.0f : 0.0f);
+        if (error > 0.05f || error < -0.05f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool arena_wiped(void)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < sizeof arena / 8; i++) {
+        any |= arena[i];
+    }
+    return any == 0;
+}
+
+static void one_encryptor_and_one_decryptor_serve_many_ciphertexts(void)
+{
+    start();
+    for (unsigned round = 0; round < 3; round++) {
+        send_integers((uint16_t)(100u * round));
+        CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+        CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes / 2) == CM_OK);
+        CHECK(cm_decryptor_feed(&decryptor, sent + sent_bytes / 2, sent_bytes - sent_bytes / 2) == CM_OK);
+        CHECK(cm_bfv_decrypt(&decryptor) == CM_OK);
+        CHECK(integers_came((uint16_t)(100u * round)));
+        send_reals((float)round);
+        CHECK(cm_ckks_expect(&decryptor, &reals) == CM_OK);
+        CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_OK);
+        CHECK(cm_ckks_decrypt(&decryptor) == CM_OK);
+        CHECK(reals_came((float)round));
+        CHECK(decryptor.decryption.counter == 2u * round + 1u);
+    }
+}
+
+static void a_fault_ends_one_ciphertext_and_not_the_next(void)
+{
+    start();
+    send_integers(5);
+    sent[sent_bytes - 1] ^= 1;
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_ERR_FRAME_CRC);
+    CHECK(arena_wiped());
+    CHECK(cm_decryptor_feed(&decryptor, sent, 1) == CM_ERR_FRAME_CRC);
+    CHECK(cm_bfv_decrypt(&decryptor) == CM_ERR_FRAME_CRC);
+    sent[sent_bytes - 1] ^= 1;
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_OK);
+    CHECK(cm_bfv_decrypt(&decryptor) == CM_OK);
+    CHECK(integers_came(5));
+}
+
+static void a_ciphertext_under_way_is_forgotten_for_another(void)
+{
+    cm_bfv_expected impossible = integers;
+    impossible.plain_modulus = 1;
+    start();
+    send_integers(5);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes / 2) == CM_OK);
+    CHECK(!arena_wiped());
+    CHECK(cm_bfv_expect(&decryptor, &impossible) == CM_ERR_PLAIN_MODULUS);
+    CHECK(arena_wiped());
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) != CM_OK);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_OK);
+    cm_decryptor_wipe(&decryptor);
+    CHECK(arena_wiped());
+    CHECK(cm_bfv_decrypt(&decryptor) == CM_ERR_ARGUMENT);
+}
+
+static void seeds_are_taken_with_memory_to_expand_them_alone(void)
+{
+    start();
+    send_integers(5);
+    cm_decryptor_setup setup = decryptor_setup();
+    setup.expander = NULL;
+    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_OK);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_ERR_FRAME_SEED);
+    CHECK(arena_wiped());
+}
+
+static void values_are_given_once_and_by_their_own_scheme_alone(void)
+{
+    unsigned bits = 1;
+    start();
+    send_integers(5);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_OK);
+    CHECK(cm_ckks_decrypt(&decryptor) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_noise_budget(&decryptor, &bits) == CM_ERR_ARGUMENT && bits == 0);
+    CHECK(cm_bfv_decrypt(&decryptor) == CM_OK);
+    CHECK(cm_bfv_decrypt(&decryptor) == CM_ERR_ARGUMENT);
+    CHECK(integers_came(5));
+    CHECK(cm_bfv_expect_noise(&decryptor, T, BUILD_LOG2_TILES) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_OK);
+    CHECK(cm_bfv_decrypt(&decryptor) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_noise_budget(&decryptor, &bits) == CM_OK);
+    CHECK(bits > 0 && bits < 26);
+}
+
+static void refused_everywhere(cm_decryptor *refused, cm_status status)
+{
+    unsigned bits;
+    CHECK(cm_decryptor_feed(refused, sent, 1) == status);
+    CHECK(cm_bfv_decrypt(refused) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_decrypt(refused) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_decrypt_shared(refused, &device, 16) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_noise_budget(refused, &bits) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_expect(refused, &integers) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_expect(refused, &reals) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_expect_noise(refused, T, 0) == CM_ERR_ARGUMENT);
+    CHECK(cm_decryptor_feed(refused, sent, 1) == CM_ERR_ARGUMENT);
+    cm_decryptor_wipe(refused);
+}
+
+static void a_decryptor_that_was_refused_takes_nothing(void)
+{
+    start();
+    const cm_secret_key nobodys = {0};
+    const cm_decryptor_setup good = decryptor_setup();
+    cm_decryptor_setup bad = good;
+    refused_everywhere(NULL, CM_ERR_ARGUMENT);
+    CHECK(cm_decryptor_init(NULL, &key, &good) == CM_ERR_ARGUMENT);
+    CHECK(cm_decryptor_init(&decryptor, &key, NULL) == CM_ERR_ARGUMENT);
+    refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
+    CHECK(cm_decryptor_init(&decryptor, NULL, &good) == CM_ERR_ARGUMENT);
+    refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
+    CHECK(cm_decryptor_init(&decryptor, &nobodys, &good) == CM_ERR_ARGUMENT);
+    refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
+    bad.arena = NULL;
+    CHECK(cm_decryptor_init(&decryptor, &key, &bad) == CM_ERR_ARENA);
+    refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
+    bad.arena = (uint8_t *)arena + 4;
+    CHECK(cm_decryptor_init(&decryptor, &key, &bad) == CM_ERR_ARENA);
+    refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
+}
+
+static void an_arena_too_small_is_refused_where_a_ciphertext_is_expected(void)
+{
+    start();
+    cm_decryptor_setup setup = decryptor_setup();
+    setup.arena_bytes = CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_32, BUILD_LOG2_TILES);
+    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_OK);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    setup.arena_bytes--;
+    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_OK);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_ERR_ARENA);
+    CHECK(cm_decryptor_feed(&decryptor, sent, 1) == CM_ERR_ARENA);
+}
+
+static void nothing_is_taken_before_a_ciphertext_is_expected(void)
+{
+    start();
+    send_integers(5);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_ERR_ARGUMENT);
+    CHECK(cm_bfv_decrypt(&decryptor) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_decrypt(&decryptor) == CM_ERR_ARGUMENT);
+}
+
+void test_decryptor(void)
+{
+    RUN(one_encryptor_and_one_decryptor_serve_many_ciphertexts);
+    RUN(a_fault_ends_one_ciphertext_and_not_the_next);
+    RUN(a_ciphertext_under_way_is_forgotten_for_another);
+    RUN(seeds_are_taken_with_memory_to_expand_them_alone);
+    RUN(values_are_given_once_and_by_their_own_scheme_alone);
+    RUN(a_decryptor_that_was_refused_takes_nothing);
+    RUN(an_arena_too_small_is_refused_where_a_ciphertext_is_expected);
+    RUN(nothing_is_taken_before_a_ciphertext_is_expected);
+}
