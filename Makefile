@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
 .DEFAULT_GOAL := help
 DEMOS := PYTHONPATH=examples:ports/host .venv/bin/python -m demos

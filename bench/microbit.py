@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The micro:bit's memory: flash, static data and stack of the port's firmware, as the device itself reports.
 
 `make bench-microbit` builds the firmware with fresh keys of each kind, has QEMU's micro:bit encrypt 2048 real

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # ciphermote_compile_options(TARGET): the warnings and sanitizers of every target that is ours.
 function(ciphermote_compile_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The extension modules: ciphermote._core, and ciphermote_testing for the tests alone, which no wheel has.
 enable_language(CXX)
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)

@@ -1,6 +1,7 @@
-# ciphermote_record_options(HEADER OPTIONS...): write to HEADER the value of each option of ciphermote/config.h
-# under the compiler's flags and these OPTIONS, NAME=VALUE each, so that what includes the header sees the
-# library's options and no others.
+# SPDX-License-Identifier: Apache-2.0
+# ciphermote_record_options(HEADER OPTIONS...): write to HEADER the value of each option of
+# ciphermote/config.h under the compiler's flags and these OPTIONS, NAME=VALUE each, so that what includes the
+# header sees the library's options and no others.
 # What config.h has no option or value for stops the configuration.
 function(ciphermote_record_options header)
   set(core ${PROJECT_SOURCE_DIR}/core/include)

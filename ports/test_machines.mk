@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The library's own tests on further simulated cores. Included by Makefile.
 #   test-qemu-m0         code for the Cortex-M0, on a Cortex-M3 that traps unaligned accesses, as an M0
 #                        does: QEMU has no M0 with enough RAM

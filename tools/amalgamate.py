@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write the one-file build of the C library: ciphermote.c, and the public headers beside it.
 
 First come the internal headers, each once, then the C files of the rooms in their order of dependency. A

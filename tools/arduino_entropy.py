@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Estimates the min-entropy of an Arduino board's noise, from what the example WatchdogNoise prints.
 
     tools/arduino_entropy.py FILE...

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Puts the Arduino library together: the C library's sources, the class over them, examples.
 
     tools/arduino_library.py [FOLDER]      (default build/arduino/Ciphermote)

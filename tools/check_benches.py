@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Run the benches afresh, and compare each figure with the one that is committed.
 
     tools/check_benches.py             those whose figures are exact: counted, or modelled by instruction

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lines of hand-written code have at most 110 columns, or an address of the web. Python has ruff for this."""
 
 from __future__ import annotations

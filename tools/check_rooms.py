@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Check that each room of the C library includes only itself and what stands before it: docs/architecture.md.
 
 arch/ has two places. What all rooms ask, arch/backends.h with the headers behind it, stands behind params/. A

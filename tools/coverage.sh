@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Which lines the tests reach: of the C library by its own tests, of the Python package by tests/python (and what is
-# given here goes to pytest). Reports for a browser lie in build/coverage.
+# SPDX-License-Identifier: Apache-2.0
+# Which lines the tests reach: of the C library by its own tests, of the Python package by tests/python (and
+# what is given here goes to pytest). Reports for a browser lie in build/coverage.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

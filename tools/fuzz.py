@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fuzz every parser of bytes from outside: the C library's, its application's and the Python package's.
 
     tools/fuzz.py                       10 seconds each, two at a time

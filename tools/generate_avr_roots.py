@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write bench/avr/ntt14/ntt14_tables.c: the roots of the AVR transforms at primes below 2^14."""
 
 from __future__ import annotations

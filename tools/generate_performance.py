@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write the tables of docs/performance.md and the READMEs and the plots in docs/images from bench/results.
 
     make bench-m4 bench-m4-options bench-client bench-microbit bench-avr plots

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write the accelerator's register map, as document, C header and SystemVerilog, from registers.json.
 
 tools/generate_registers.py            write the three files

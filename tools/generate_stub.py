@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write the types of the compiled module, python/ciphermote/_core.pyi, from the signatures that it states.
 
 tools/generate_stub.py            write the stub

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write the C library's generated tables, or check with --check that the committed ones are what this writes.
 
 core/src/params/sets.c    the parameter sets (python/ciphermote/parameters.py)

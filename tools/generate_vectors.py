@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Write the C headers of tests/vectors from vectors/*.json, what is pinned for every language.
 
     tools/generate_vectors.py              the headers

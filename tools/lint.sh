@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Check formatting and the usual mistakes in every language; `tools/lint.sh --fix` formats instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -67,6 +68,7 @@ check "cppcheck: the C library and the ports" \
     -U CM_CONFIG_FILE -U CM_ARCH_HEADER \
     -I core/include -I core/src -I ports/app -I ports/health core/src ports
 check "licence: the first lines of each source name it" licensed
+check "lines of at most 110 columns" .venv/bin/python tools/check_lines.py
 check "the order of the C library's rooms" .venv/bin/python tools/check_rooms.py
 check "shellcheck: ${#shell_scripts[@]} scripts" shellcheck .ci/run "${shell_scripts[@]}"
 check "ruff: Python" "$ruff" check --quiet --output-format=concise .

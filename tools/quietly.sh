@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Run a command whose output matters only if it fails: tools/quietly.sh LOG WHAT COMMAND...
 # LOG keeps what it prints; its end is shown on failure.
 set -euo pipefail

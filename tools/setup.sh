@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Prepare this machine: system packages, a virtual environment with pinned versions, and the Python package with
-# its C extension. Does only what is missing, so that a second call takes a moment.
+# SPDX-License-Identifier: Apache-2.0
+# Prepare this machine: system packages, a virtual environment with pinned versions, and the Python package
+# with its C extension. Does only what is missing, so that a second call takes a moment.
 #   tools/setup.sh demo          what `make demo` needs: .venv, and a simulated Cortex-M4
 #   tools/setup.sh uno           .venv, and simulated Arduinos
 #   tools/setup.sh accelerator   simulated hardware, in build/rtl-venv
@@ -80,8 +81,8 @@ hash_of()
     sha256sum | cut -d ' ' -f 1
 }
 
-# install_requirements VENV LOCK...: a virtual environment with what the lock files pin. It is made anew for the
-# first of them, which pins the least; the others add to it.
+# install_requirements VENV LOCK...: a virtual environment with what the lock files pin. It is made anew for
+# the first of them, which pins the least; the others add to it.
 install_requirements()
 {
     local folder=$1 lock key first=yes

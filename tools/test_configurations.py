@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Build the C library with combinations of config.h's options: each gives the ciphertexts of vectors/.
 
     tools/test_configurations.py          a pairwise cover on this machine: any two values of any two options

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Plant leaks in a copy of the C library, one at a time: the test of constant time must find each.
 
     tools/test_leaks.py             all of tests/constant_time/leaks.toml: a branch and an address each

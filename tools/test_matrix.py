@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Build the C library and its tests in every configuration that must work, and run them: one line each.
 
     tools/test_matrix.py             all

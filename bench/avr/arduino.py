@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds sketches as the Arduino IDE does: the core's sources, the board's flags, the library as shipped.
 
 Needs Debian's arduino-core-avr beside gcc-avr and avr-libc.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Boards with a sketch in flash and a counter in EEPROM, as an owner provisions them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The images that the AVR bench and the AVR tests run: the library's kernels, and a whole encryption."""
 
 from __future__ import annotations

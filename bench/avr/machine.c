@@ -1,9 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A simulated AVR for tests and benches: libsimavr with exact cycles by region or by call, the stack's lowest point,
- * UART text, and digests of the code that ran and of the addresses it touched. machine.py is its other half.
+ * A simulated AVR for tests and benches: libsimavr with exact cycles by region or by call, the stack's lowest
+ * point, UART text, and digests of the code that ran and of the addresses it touched. machine.py is its other
+ * half.
  *
- * Firmware marks regions by writes to GPIOR0: 0x80 | r begins region r, r ends it. Writes of 1 and 0 to GPIOR1 pause and
- * resume all counting, for waits that are no work, such as a UART's; machine_wait_in names a function that has such a loop.
+ * Firmware marks regions by writes to GPIOR0: 0x80 | r begins region r, r ends it. Writes of 1 and 0 to
+ * GPIOR1 pause and resume all counting, for waits that are no work, such as a UART's; machine_wait_in names a
+ * function that has such a loop.
  */
 #include <simavr/avr_eeprom.h>
 #include <simavr/avr_uart.h>
@@ -164,7 +167,8 @@ static uint32_t pair(const avr_t *avr, unsigned low)
     return (uint32_t)avr->data[low] | (uint32_t)avr->data[low + 1] << 8;
 }
 
-/* The address that an instruction will read or write; UINT32_MAX if none, or one that the code alone decides. */
+/* The address that an instruction will read or write; UINT32_MAX if none, or one that the code alone
+   decides. */
 static uint32_t data_address(const avr_t *avr, unsigned op)
 {
     enum { X = 26, Y = 28, Z = 30 };
@@ -233,8 +237,8 @@ static void follow_eeprom(machine *m, int begun)
 /* ---- the watchdog ---- */
 
 /*
- * In place of libsimavr's, whose WDIF cannot be cleared, and which has no jitter: the time that each period takes is given. A reset
- * or an interrupt ends the run: nothing here is meant to have one.
+ * In place of libsimavr's, whose WDIF cannot be cleared, and which has no jitter: the time that each period
+ * takes is given. A reset or an interrupt ends the run: nothing here is meant to have one.
  */
 static uint8_t watchdog_shift(const avr_t *avr)
 {
@@ -416,8 +420,8 @@ void machine_wait_in(machine *m, uint32_t start, uint32_t end)
 }
 
 /*
- * What successive time-outs of the watchdog take at its shortest time, as long as the array lives; then it stands still. Without it, what
- * the data sheet says, and no jitter at all.
+ * What successive time-outs of the watchdog take at its shortest time, as long as the array lives; then it
+ * stands still. Without it, what the data sheet says, and no jitter at all.
  */
 void machine_watchdog_periods(machine *m, const uint32_t *periods, size_t count)
 {
@@ -448,7 +452,8 @@ void machine_close(machine *m)
     free(m);
 }
 
-/* Run until the program counter is at stop (or the core sleeps for good, crashes, or cycles have passed). Returns 1 there. */
+/* Run until the program counter is at stop (or the core sleeps for good, crashes, or cycles have passed).
+   Returns 1 there. */
 int machine_run(machine *m, uint32_t stop, uint64_t cycles)
 {
     const avr_cycle_count_t end = m->avr->cycle + cycles;
@@ -463,8 +468,9 @@ int machine_run(machine *m, uint32_t stop, uint64_t cycles)
 }
 
 /*
- * Call the code at a flash address, arguments of 16 bits from r25:r24 downwards, and run to its return to `home`, with
- * the final ret counted and the call not. Returns 1, and the counts, if it came back with the stack as it was.
+ * Call the code at a flash address, arguments of 16 bits from r25:r24 downwards, and run to its return to
+ * `home`, with the final ret counted and the call not. Returns 1, and the counts, if it came back with the
+ * stack as it was.
  */
 int machine_call(machine *m, uint32_t code, uint32_t home, const uint16_t *arguments, unsigned count,
                  uint64_t cycles, counts *counted)

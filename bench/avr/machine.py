@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A simulated AVR as a Python object: machine.c over libsimavr, with exact cycles by call or by region.
 
 Needs Debian's gcc, avr-gcc, binutils-avr, libsimavr-dev and libelf-dev.

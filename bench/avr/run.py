@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The AVR bench: exact cycles, RAM and flash of the library on a simulated Arduino Uno and Mega.
 
 `make bench-avr` writes bench/results/avr.json. Encryptions under one public seed that differ in key, values

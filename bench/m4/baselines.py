@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SEAL-Embedded's figures, to set ours beside: n = 4096, three primes of 30 bits, 2048 values.
 
 Quoted: Natarajan and Dai, "SEAL-Embedded: A Homomorphic Encryption Library for the Internet of Things" (TCHES

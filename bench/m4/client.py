@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """All that a client does on a Cortex-M4, by phase: encode, encrypt, decrypt and decode BFV and CKKS.
 
 `make bench-client` runs it all and writes bench/results/client.json: cycles (modelled) and RAM with the fast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the bench builds and what its firmware encrypts: workloads, and the library's configurations."""
 
 from __future__ import annotations

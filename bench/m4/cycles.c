@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A QEMU plugin that models the cycles of an Arm Cortex-M4 whose memory never makes it wait, and counts its
  * instructions exactly. It never changes what the firmware does. README.md tells how far to trust it.

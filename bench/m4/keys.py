@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Keys and ciphertexts for the bench, made by the library from fixed seeds: for measuring, never for use."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The bench's rows: cycles (modelled), RAM, code and tables of encryptions and of their parts."""
 
 from __future__ import annotations

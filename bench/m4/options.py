@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What each option costs and buys: every preset with one option changed at a time.
 
 `make bench-m4-options` measures it all: cycles (modelled), RAM, code and tables of an encryption at n = 4096

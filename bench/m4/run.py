@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The Cortex-M4 bench: cycles (modelled), RAM, code and tables of encryptions and of their parts.
 
 `make bench-m4` runs it all, writes bench/results/m4.json and prints every figure beside SEAL-Embedded's.

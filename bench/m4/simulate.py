@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Building the bench's firmware, running it in QEMU under the cycle model, and reading what they say."""
 
 from __future__ import annotations

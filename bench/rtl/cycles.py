@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The hardware bench: cycles of transforms and products from simulation.
 
 `make bench-rtl` runs the named configurations (rtl/configurations.json) under Verilator, held to an

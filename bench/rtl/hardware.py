@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Calls the scripts of rtl/tools, which run in the hardware tools' own environment."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The hardware's area, and its clock where a free tool can place and route it.
 
 `make rtl-synth` synthesises the named configurations (rtl/configurations.json) with Yosys and writes

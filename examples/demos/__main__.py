@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """python -m demos smartwatch | client-aided: a failure is one sentence and exit code 1."""
 
 from __future__ import annotations

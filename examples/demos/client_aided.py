@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The client-aided demo's course: train, make keys, flash a device, take turns with the engine, compare.
 
 Who knows what: the device has the secret key, and what goes from layer to layer; the engine has Galois keys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's course: train, make keys, flash devices, encrypt, score under encryption, decrypt, compare.
 
 Who knows what: the owner has the key pair; the symmetric device has the secret key, the asymmetric one only

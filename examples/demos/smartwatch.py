@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's data and its classifier, in the clear: BasicMotions, its features, a linear model of them.
 
 BasicMotions (UCR/UEA archive, shipped with aeon): ten seconds of a smartwatch's accelerometer and gyroscope,

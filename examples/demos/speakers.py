@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The client-aided demo's data and network, in the clear: JapaneseVowels, a perceptron of two hidden layers.
 
 JapaneseVowels (UCR/UEA archive, shipped with aeon): a microphone's recordings of two vowels in a row, as 12

@@ -1,10 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encrypt, send and decrypt in one program: temperatures with CKKS and counts with BFV, each under the secret key and under the
- * public one. Use this approach to see the library work, and as a start for a program of your own.
+ * Encrypt, send and decrypt in one program: temperatures with CKKS and counts with BFV, each under the secret
+ * key and under the public one. Use this approach to see the library work, and as a start for a program of
+ * your own.
  *
- * A device and an owner share this program's memory, and the "radio" is a buffer. In the field, the owner makes the keys with
- * `ciphermote keygen` or the device makes its own (keygen.h), the counter lies where a power cut does not reach it, and the frames go
- * to a server that computes before anybody decrypts.
+ * A device and an owner share this program's memory, and the "radio" is a buffer. In the field, the owner
+ * makes the keys with `ciphermote keygen` or the device makes its own (keygen.h), the counter lies where a
+ * power cut does not reach it, and the frames go to a server that computes before anybody decrypts.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,7 +95,8 @@ static void make_keys(void)
     uint8_t secret_seed[CM_SEED_BYTES];
     uint8_t public_seed[CM_SEED_BYTES];
     if (draw(NULL, device_secret, sizeof device_secret) != 0 ||
-        draw(NULL, secret_seed, sizeof secret_seed) != 0 || draw(NULL, public_seed, sizeof public_seed) != 0) {
+        draw(NULL, secret_seed, sizeof secret_seed) != 0 ||
+        draw(NULL, public_seed, sizeof public_seed) != 0) {
         check(CM_ERR_RANDOM, "keys");
     }
     check(cm_secret_key_generate(params, secret_seed, ternary), "secret key");
@@ -126,7 +129,8 @@ static cm_decryptor decryptor;
 static void set_up(void)
 {
     static cm_seed_expander expander; /* what devices send under the secret key holds seeds */
-    const cm_decryptor_setup decryption = {.arena = arena, .arena_bytes = sizeof arena, .expander = &expander};
+    const cm_decryptor_setup decryption = {
+        .arena = arena, .arena_bytes = sizeof arena, .expander = &expander};
     const cm_encryptor_setup setup = {.device = &device,
                                       .emitter = &frames.emitter,
                                       .arena = arena,
@@ -161,9 +165,8 @@ static void send_temperatures(const cm_encryptor *encryptor, const char *name)
     check(cm_decryptor_feed(&decryptor, sent, sent_bytes), "receive"); /* in pieces of any size */
     check(cm_ckks_decrypt(&decryptor), "decrypt");
     const float *found = (const float *)(const void *)arena;
-    printf("CKKS, %s key: %zu bytes sent; %.3f %.3f %.3f ... degrees\n",
-           name, sent_bytes, (double)found[0], (double)found[1],
-           (double)found[2]);
+    printf("CKKS, %s key: %zu bytes sent; %.3f %.3f %.3f ... degrees\n", name, sent_bytes, (double)found[0],
+           (double)found[1], (double)found[2]);
 }
 
 static void send_counts(const cm_encryptor *encryptor, const char *name)
@@ -189,8 +192,8 @@ static void send_counts(const cm_encryptor *encryptor, const char *name)
     check(cm_decryptor_feed(&decryptor, sent, sent_bytes), "receive"); /* in pieces of any size */
     check(cm_bfv_decrypt(&decryptor), "decrypt");
     const uint16_t *found = (const uint16_t *)(const void *)arena;
-    printf("BFV,  %s key: %zu bytes sent; %" PRIu16 " %" PRIu16 " %" PRIu16 " ... counts\n",
-           name, sent_bytes, found[0], found[1], found[2]);
+    printf("BFV,  %s key: %zu bytes sent; %" PRIu16 " %" PRIu16 " %" PRIu16 " ... counts\n", name, sent_bytes,
+           found[0], found[1], found[2]);
 }
 
 int main(void)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests in, encrypted frames out. The keys and the model are compiled in from two generated headers, and
  * lie in flash; all memory that changes is in one static structure and on the stack.
@@ -223,8 +224,8 @@ _Static_assert(ROUNDS_MAX_VECTORS *CLASS_CHARACTERS <= RESULT_PIECE_BYTES,
                "the piece holds a line of classes");
 
 /*
- * Show the owner the classes of so many vectors. Three digits and a space each, whatever the class: how long it takes is seen
- * on the link.
+ * Show the owner the classes of so many vectors. Three digits and a space each, whatever the class: how long
+ * it takes is seen on the link.
  */
 static cm_status show_classes(uint32_t count)
 {

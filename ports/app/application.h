@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The smartwatch: it is given windows of motion samples, and what leaves is encrypted. The same on every
  * port.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Little-endian integers in byte strings, for records and files that outlive one machine. */
 #ifndef APP_BYTES_H
 #define APP_BYTES_H

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device keeps across resets, in one record: the counter of cm_device, and how many client-aided sessions its keys have
- * begun. It ends in a CRC-32C, so that a torn or damaged record is noticed instead of read as a smaller counter, which would
- * repeat seeds, or as fewer sessions.
+ * What a device keeps across resets, in one record: the counter of cm_device, and how many client-aided
+ * sessions its keys have begun. It ends in a CRC-32C, so that a torn or damaged record is noticed instead of
+ * read as a smaller counter, which would repeat seeds, or as fewer sessions.
  */
 #ifndef APP_DEVICE_RECORD_H
 #define APP_DEVICE_RECORD_H
@@ -35,8 +36,9 @@ int device_counter_read(void *context, uint64_t *value);
 int device_counter_write(void *context, uint64_t value);
 
 /*
- * Spend one of the sessions that a key has: CM_OK once that is stored for good, so that a session which begins then is counted
- * whatever happens. CM_ERR_SESSIONS if none is left; CM_ERR_COUNTER if the record cannot be read, written or verified.
+ * Spend one of the sessions that a key has: CM_OK once that is stored for good, so that a session which
+ * begins then is counted whatever happens. CM_ERR_SESSIONS if none is left; CM_ERR_COUNTER if the record
+ * cannot be read, written or verified.
  */
 CM_MUST_CHECK cm_status device_session_spend(uint64_t key_id, uint32_t budget);
 

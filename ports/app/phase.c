@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Phases as the cycle model sees them: reserved hints, which cost it nothing. */
 #include "phase.h"
 

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Phases of a device's work, for the simulator's cycle model (bench/m4) to tell apart; without APP_MARKS they are nothing. What
- * the link takes counts to none.
+ * Phases of a device's work, for the simulator's cycle model (bench/m4) to tell apart; without APP_MARKS they
+ * are nothing. What the link takes counts to none.
  */
 #ifndef APP_PHASE_H
 #define APP_PHASE_H

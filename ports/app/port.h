@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a port gives the application: a byte link, the platform of cm_device, and figures about its memory.
- * Each port implements every function here, the last three only for client-aided sessions; the application calls
- * nothing else outside the C language and the library.
+ * Each port implements every function here, the last three only for client-aided sessions; the application
+ * calls nothing else outside the C language and the library.
  */
 #ifndef PORT_H
 #define PORT_H
@@ -39,8 +40,8 @@ void port_stack_watch(void);
 size_t port_stack_used(void);
 
 /*
- * Read the device's record; zeros on a new device. Returns 0, or anything else if it is there but damaged: never
- * an older or an empty one then.
+ * Read the device's record; zeros on a new device. Returns 0, or anything else if it is there but damaged:
+ * never an older or an empty one then.
  */
 int port_record_read(device_record *record);
 
@@ -51,8 +52,8 @@ int port_record_read(device_record *record);
 int port_record_write(const device_record *record);
 
 /*
- * Show the owner a line of text, in place of the one before, or none if length is 0. Never over the link, which
- * anybody may read, nor where its length or its time tells others what it says. Returns 0 on success.
+ * Show the owner a line of text, in place of the one before, or none if length is 0. Never over the link,
+ * which anybody may read, nor where its length or its time tells others what it says. Returns 0 on success.
  */
 int port_show(const char *text, size_t length);
 

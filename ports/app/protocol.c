@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The link's records, read and written with the port's two functions. */
 #include "protocol.h"
 

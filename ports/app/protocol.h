@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The records of the link: requests in, replies out, each with a magic, its length and a CRC-32C.
  * ports/README.md specifies them. The CRC finds accidents; the link itself is neither secret nor

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rounds of a network: spreading vectors over blocks, ReLU, and which class scores most. */
 #include "rounds.h"
 

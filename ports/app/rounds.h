@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A neural network in client-aided rounds: the server computes its layers under encryption, here is what lies between. Many
- * vectors share a ciphertext, each in a block of slots. Neither a branch nor an address depends on a value.
+ * A neural network in client-aided rounds: the server computes its layers under encryption, here is what lies
+ * between. Many vectors share a ciphertext, each in a block of slots. Neither a branch nor an address depends
+ * on a value.
  */
 #ifndef APP_ROUNDS_H
 #define APP_ROUNDS_H
@@ -38,18 +40,20 @@ typedef struct rounds_model {
 typedef struct rounds {
     cm_aided aided;
     const rounds_model *model;
-    uint32_t slots;   /* of a ciphertext */
+    uint32_t slots; /* of a ciphertext */
     uint16_t vectors;
     bool awaiting;                       /* a result: the arena is in use */
     uint8_t classes[ROUNDS_MAX_VECTORS]; /* when the last round is over */
 } rounds;
 
 /*
- * Open a session on the vectors at the start of the setup's arena, length bytes of int16 (scheme CM_BFV) or float32
- * (CM_CKKS). CM_ERR_FRAME_FIELD if length is no whole number of vectors; CM_ERR_TOO_MANY if blocks are too few.
+ * Open a session on the vectors at the start of the setup's arena, length bytes of int16 (scheme CM_BFV) or
+ * float32 (CM_CKKS). CM_ERR_FRAME_FIELD if length is no whole number of vectors; CM_ERR_TOO_MANY if blocks
+ * are too few.
  */
-CM_MUST_CHECK cm_status rounds_open(rounds *self, const rounds_model *model, cm_scheme scheme, uint32_t length,
-                                    const cm_secret_key *key, const cm_encryptor_setup *setup);
+CM_MUST_CHECK cm_status rounds_open(rounds *self, const rounds_model *model, cm_scheme scheme,
+                                    uint32_t length, const cm_secret_key *key,
+                                    const cm_encryptor_setup *setup);
 
 /* Spread the vectors over the blocks, encrypt them and send. */
 CM_MUST_CHECK cm_status rounds_send(rounds *self);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A window's features, in place. Signs and sizes are taken from the bits of a float, so that no comparison is
  * needed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a window of sensor samples to the numbers that are encrypted. Floating point, but neither a branch nor
  * an address depends on a sample.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The repetition count test and the adaptive proportion test. */
 #include "health.h"
 

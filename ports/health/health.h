@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The continuous health tests of NIST SP 800-90B (4.4) for a source of bytes. A port's health_limits.h has the cutoffs for
- * the entropy that each byte of its source is held to: a source as good as that fails a test with a chance of at most 2^-30 (a
- * byte, a window), a better one practically never.
+ * The continuous health tests of NIST SP 800-90B (4.4) for a source of bytes. A port's health_limits.h has
+ * the cutoffs for the entropy that each byte of its source is held to: a source as good as that fails a test
+ * with a chance of at most 2^-30 (a byte, a window), a better one practically never.
  */
 #ifndef HEALTH_H
 #define HEALTH_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Devices on this machine, each behind a DeviceLink: a process (ports/linux), and a Cortex-M4
 (ports/mps2-an386) and a micro:bit (ports/microbit) that QEMU simulates.
 """

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The application as a Linux process: requests on standard input, replies on standard output, the device's
- * record in the file ciphermote-counter of the working directory, and in ciphermote-display what a device would
- * show its owner. One process at a time may use a directory: two would share counters.
+ * record in the file ciphermote-counter of the working directory, and in ciphermote-display what a device
+ * would show its owner. One process at a time may use a directory: two would share counters.
  */
 #define _GNU_SOURCE /* makecontext, getrandom, renameat */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The micro:bit: what start-up code and drivers offer to the rest of this port. Interrupts stay masked;
  * they only end a sleep.

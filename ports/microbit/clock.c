@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Timer 0 ticks every 10 ms, on the 16 MHz crystal, which the UART's rate needs too. (An nRF51's Cortex-M0
  * has no SysTick.)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The persistent counter: a log of records in two pages of flash, written one behind the other. A record is
  * the counter, its CRC-32C, and a last word that is programmed to zero when all before it reads back as it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The persistent counter's record. */
 #include "counter_record.h"
 

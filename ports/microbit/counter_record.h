@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counter of cm_device: 8 bytes and their CRC-32C, so that a torn or damaged record is noticed instead of read
- * as a smaller counter, which would repeat seeds. A micro:bit decrypts nothing, so it has no sessions to count
- * (app/device_record.h).
+ * The counter of cm_device: 8 bytes and their CRC-32C, so that a torn or damaged record is noticed instead of
+ * read as a smaller counter, which would repeat seeds. A micro:bit decrypts nothing, so it has no sessions to
+ * count (app/device_record.h).
  */
 #ifndef COUNTER_RECORD_H
 #define COUNTER_RECORD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Flash through the controller. The processor stands still while a word (46 us) or a page (21 ms) is busy. */
 #include "flash.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The two pages of flash that keep the counter. Erased bits read 1; programming turns ones into zeros. */
 #ifndef FLASH_H
 #define FLASH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The application on the micro:bit: port.h by this board's drivers. */
 #include "application.h"
 #include "board.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The micro:bit: BUILD/microbit/ciphermote.elf, and the same as .hex for its USB drive. Included by Makefile.
 .PHONY: microbit
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The random source: the nRF51's generator, thermal noise with its bias correction on, about 0.7 ms a byte.
  * Nordic documents such generators as fit for cryptography, without health tests of their own. So every byte

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From reset to main on the Cortex-M0, and from a fault back to reset: a fault ends whatever was under way,
  * and the host waits in vain for that answer. A stack that grows too deep leaves RAM, which is a fault.

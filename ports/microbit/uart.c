@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * UART 0, polled. Its receiver holds six bytes, so at 115200 baud the processor may look away for half a
  * millisecond.

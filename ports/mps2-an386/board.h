@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The simulated board: what start-up code, drivers and the host's services offer to the rest of this port.
  * Interrupts stay masked; everything is polled.

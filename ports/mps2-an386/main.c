@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The application on QEMU's mps2-an386: port.h by this board's drivers and the simulator's services. */
 #include "application.h"
 #include "board.h"

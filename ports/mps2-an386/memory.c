@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the memory is used for, and how deep the stack has been: unused stack is painted, and whatever is no
  * longer paint was used. The stack starts at stack_top and grows towards stack_limit.

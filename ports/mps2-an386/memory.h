@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Figures about a device's memory, from its linker script (sections.ld). The same on every Cortex-M here. */
 #ifndef MEMORY_H
 #define MEMORY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Semihosting: services of the machine that runs the simulator, as "Semihosting for AArch32 and AArch64"
  * defines them.

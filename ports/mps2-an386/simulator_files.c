@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * THE SIMULATOR'S persistent record and display: the files ciphermote-counter and ciphermote-display in QEMU's working
- * directory, through semihosting. The record is replaced by a rename, so that a simulation that is killed leaves the old one
- * or the new one. Semihosting cannot ask for fsync: a power cut of the host may lose the last records. A device keeps its
- * record in flash or FRAM.
+ * THE SIMULATOR'S persistent record and display: the files ciphermote-counter and ciphermote-display in
+ * QEMU's working directory, through semihosting. The record is replaced by a rename, so that a simulation
+ * that is killed leaves the old one or the new one. Semihosting cannot ask for fsync: a power cut of the host
+ * may lose the last records. A device keeps its record in flash or FRAM.
  */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The random source of cm_platform as the simulator's host serves it. It is for no real device. */
 #ifndef SIMULATOR_PLATFORM_H
 #define SIMULATOR_PLATFORM_H

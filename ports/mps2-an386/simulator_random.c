@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * THE SIMULATOR'S random source: the host's /dev/urandom, read through semihosting. It exists on no real
  * device. A device must read its own hardware generator here, test it for health, and fail when it fails.

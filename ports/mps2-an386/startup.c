@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From reset to main: vectors, initialised data, FPU. A fault ends the simulation with exit code 64 + the
  * exception's number (67: a hard fault, to which the others escalate). Made for the Cortex-M4F; the tests of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the C library (newlib) asks of a system, for the tests of the library alone: text goes to the UART,
  * the heap is what RAM is left, and there are no files.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UART 0 of the board (Arm CMSDK APB UART), polled. Between requests the processor sleeps. */
 #include "board.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the tests of the library need of QEMU's RISC-V machine `virt`: text goes to its UART (an NS16550A,
  * ready at reset, never full here), and its test device ends the simulation. picolibc starts the program.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ciphermote: a sensor encrypts, an untrusted cloud computes, only the owner reads.
 
     owner = ciphermote.Owner.generate()

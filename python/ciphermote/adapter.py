@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The adapter: a device's frames in, a SEAL ciphertext out, and every field checked before SEAL sees a byte.
 
 Frames of one ciphertext (a set) may come in any order, in any pieces and with anything between them

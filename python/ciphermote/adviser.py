@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The owner's adviser: which parameter set, scale and precision a CKKS computation needs.
 
 It predicts; it measures nothing. The model follows one ciphertext through the computation in this order:

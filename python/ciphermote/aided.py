@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Client-aided computing, the server's side: each round, a linear layer on what the device encrypted.
 
 A device sends a ciphertext, a server computes a layer on it and returns the result as frames that the device

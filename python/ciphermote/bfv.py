@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The owner's end of BFV: decrypt SEAL's ciphertext bytes to integers modulo t, by our own arithmetic.
 
 Results are exact while the noise leaves them room, and tell nothing of it; whether it does is the owner's to

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Names that people choose and that C shall read: refused where C, C++ or the library has the name already.
 
 A header with such a name would not compile, or not beside another header, and the compiler would complain

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Bytes that hold a ciphertext, frames as a device sends them or SEAL's with their label, and what they say
 of themselves.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The owner's end of CKKS: decrypt SEAL's ciphertext bytes and decode them, by our own arithmetic.
 
 Slot j of a polynomial m is m(zeta^(3^j)) / scale with zeta = exp(i pi / n), SEAL's order. Residues are

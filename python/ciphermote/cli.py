@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line: `ciphermote keygen | extend | provision | params | encrypt | adapt | add | infer |
 decrypt | inspect | advise`.
 

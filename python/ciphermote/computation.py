@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compute on ciphertexts without a secret key: sums, weighted sums, linear models and programs.
 
 Each call opens an engine (engine/), computes in its confined process, and closes it; whoever computes often

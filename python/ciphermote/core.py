@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The C library's view of parameter sets, made once for each."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decrypt to arrays: frames or ciphertexts, of either scheme, with the secret key."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Encrypt arrays, as a device does: by the C library, under either key, to frames.
 
 Where a device keeps one secret and counts, every call here draws a secret of its own, so that no seed comes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The exceptions of the package: each message is one clear sentence (what, where, what to do).
 
 There is one class for each thing a caller may want to handle apart, and no more.

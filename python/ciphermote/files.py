@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files from outside, read no further than one of their kind can be long: a device or pipe may never end."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole frames in a stream of bytes that may hold anything else besides.
 
 Every place that looks like a frame's beginning is followed up at once, so neither noise nor a length that

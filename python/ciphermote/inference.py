@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Linear inference on one encrypted vector: scores = W x + b for C classes over d packed features.
 
 The method is the hybrid diagonal one (Halevi and Shoup 2014; GAZELLE, Juvekar et al. 2018). With B the power

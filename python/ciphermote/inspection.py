@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a file says of itself, for `ciphermote inspect`: keys, frames, blobs, models, and objects in SEAL's
 bytes.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """JSON from outside: parsed, and its values taken only as what they must be.
 
 Every refusal is a ValueError without a sentence for people: the caller knows which file it reads.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The owner's keys: made by our own arithmetic, kept in a directory in SEAL's bytes, checked when they
 come back.
 

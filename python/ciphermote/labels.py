@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The label that follows SEAL's bytes in a file: which key, parameter set, scheme, and scale or plain modulus
 they are of, and which model's scores they hold.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ledger of readings that were taken in, so that frames played back are noticed.
 
 A device's counter never repeats, so a counter that comes again is a copy: an attacker's, or one's own file

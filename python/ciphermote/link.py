@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The host's side of the link to a device: requests out, encrypted frames back.
 
 The records are specified in ports/README.md. This module checks every record's form and CRC-32C, and leaves

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small neural networks, linear layers with ReLU between them, in floats and in integers modulo t.
 
 A client-aided inference (aided.py) computes them layer by layer: the linear parts under encryption, what lies

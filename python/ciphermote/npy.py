@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays in NumPy's .npy form, as numpy.load gives them, in no more memory than the bytes that are there:
 numpy allocates whatever shape a header claims.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The owner of keys: makes them, keeps them, hands out what others need, and reads the results."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameter sets: made, checked against the security tables, named, and written as C.
 
 Pure Python, with nothing but the standard library. The C library's own tables (core/src/params/sets.c) come

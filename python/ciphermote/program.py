@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What to compute on a ciphertext, as data: a short straight-line program over registers.
 
 A plan (inference.py) writes it, an engine runs it; neither needs to know the other. Register 0 holds the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Provisioning: what a device needs to encrypt, as a C header to compile in or as binary blobs to load.
 
 Every call draws a new device secret, for each device must have one of its own. What leaves here with a

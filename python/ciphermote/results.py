@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Files of measured figures: bench/results/<name>.json, in one form for every bench.
 
 A file says how it came about (command, date, compiler, machine) and holds rows {"name", "value", "unit",

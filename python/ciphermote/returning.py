@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The adapter's other ways: a SEAL ciphertext as the frames that a device decrypts, and the frames of a
 public key that a device made as SEAL's own.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The number-theoretic transform's roots of unity as C tables: what CM_CONFIG_NTT_ROOTS takes from a key."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Microsoft SEAL's bytes, read and written with numpy alone.
 
 Every field is checked before it is used, because SEAL itself checks too little: a scale of NaN, a zero second

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A serial port, as the pieces of bytes that come from it. Needs the extra `serial` (pyserial)."""
 
 from __future__ import annotations

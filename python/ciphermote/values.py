@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers in files: .npy, or text with commas, spaces or lines between them."""
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The C library for Python's modules, each of which includes this once. Thin by design: it checks shapes and lengths, calls
- * the library and turns statuses into exceptions; names and meanings are those of core/include/ciphermote.
+ * The C library for Python's modules, each of which includes this once. Thin by design: it checks shapes and
+ * lengths, calls the library and turns statuses into exceptions; names and meanings are those of
+ * core/include/ciphermote.
  */
 #ifndef CIPHERMOTE_PYTHON_LIBRARY_H
 #define CIPHERMOTE_PYTHON_LIBRARY_H
@@ -227,8 +229,8 @@ class Params
 /* ---- values ---- */
 
 /*
- * The caller's array as cm_ckks_values: 1-D float32, int16 or int32; complex slots as interleaved pairs. The library
- * judges exponent and scale; here they must only keep their value in its 16 bits.
+ * The caller's array as cm_ckks_values: 1-D float32, int16 or int32; complex slots as interleaved pairs. The
+ * library judges exponent and scale; here they must only keep their value in its 16 bits.
  */
 inline cm_ckks_values values_of(const CkksValues &array, bool complex_slots, int exponent, int log2_scale,
                                 int precision)
@@ -464,7 +466,8 @@ class Device
         }
     }
 
-    /* C must not see an exception pass: it is kept, the callback reports failure, and run() throws it again. */
+    /* C must not see an exception pass: it is kept, the callback reports failure, and run() throws it
+       again. */
     template <typename Call> static int guarded(void *context, Call call)
     {
         auto *self = static_cast<Device *>(context);

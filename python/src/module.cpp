@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ciphermote._core: what the package uses of the C library. */
 #include "library.h"
 
@@ -151,7 +152,8 @@ size_t frame_length(const Params &params, const nb::bytes &data)
     if (data.size() < CM_FRAME_HEADER_BYTES) {
         return 0;
     }
-    check(cm_frame_parse_header(static_cast<const uint8_t *>(data.data()), data.size(), params.get(), &frame));
+    check(
+        cm_frame_parse_header(static_cast<const uint8_t *>(data.data()), data.size(), params.get(), &frame));
     return frame.frame_bytes;
 }
 
@@ -195,8 +197,9 @@ NB_MODULE(_core, m)
     register_errors();
 
     nb::class_<Params>(m, "Params", "A parameter set as the C library sees it.")
-        .def(nb::init<std::string, uint32_t, unsigned, unsigned, unsigned, const std::vector<Params::Row> &>(),
-             "name"_a, "id"_a, "log2_n"_a, "data_primes"_a, "log2_q_data"_a, "rows"_a);
+        .def(
+            nb::init<std::string, uint32_t, unsigned, unsigned, unsigned, const std::vector<Params::Row> &>(),
+            "name"_a, "id"_a, "log2_n"_a, "data_primes"_a, "log2_q_data"_a, "rows"_a);
 
     m.def("ntt_forward", &ntt_forward, "params"_a, "prime"_a, "a"_a,
           "Residues of the transform, in SEAL's order.");

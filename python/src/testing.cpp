@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ciphermote_testing: what the tests alone use of the C library, on the parameter sets and devices of ciphermote._core.
- * It is no part of the package.
+ * ciphermote_testing: what the tests alone use of the C library, on the parameter sets and devices of
+ * ciphermote._core. It is no part of the package.
  */
 #include "library.h"
 
@@ -152,7 +153,8 @@ class Decryption
     }
     Numbers end()
     {
-        check(decryptor_.decryption.scheme == CM_BFV ? cm_bfv_decrypt(&decryptor_) : cm_ckks_decrypt(&decryptor_));
+        check(decryptor_.decryption.scheme == CM_BFV ? cm_bfv_decrypt(&decryptor_)
+                                                     : cm_ckks_decrypt(&decryptor_));
         return values(values_);
     }
     Numbers end_shared(Device &device, unsigned log2_noise)
@@ -221,7 +223,7 @@ std::tuple<nb::bytes, nb::bytes> derive_seeds(const nb::bytes &secret, const nb:
 {
     cmi_seeds seeds;
     cmi_seeds_derive(bytes_of(secret, CM_DEVICE_SECRET_BYTES, "the device secret"),
-                    bytes_of(randomness, 32, "the randomness"), counter, &seeds);
+                     bytes_of(randomness, 32, "the randomness"), counter, &seeds);
     return std::make_tuple(nb::bytes(seeds.public_seed, sizeof seeds.public_seed),
                            nb::bytes(seeds.secret_seed, sizeof seeds.secret_seed));
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The AXI4-Lite side of the accelerator: registers.md has the map. A read or write takes two cycles; there are no
 // errors on the bus, for unknown offsets read as zero. No output follows from an input within a cycle: an address and the data
 // of a write are taken as they come, each held until the other is there and the response before was taken.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The accelerator: commands and a prime through AXI4-Lite (registers.md), residues through AXI4-Streams.
 //
 // Commands are carried out in order, each with its packet of n residues. A job goes through three places: a set of pages

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes one packet of n residues from an AXI4-Stream, and hands on its words: LANES at a time, or one at a time for
 // a table. A word that is not below q, or a packet of another length, fails it: what is missing is not waited for, and
 // what is too much is thrown away up to the packet's end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sends packets of n residues to an AXI4-Stream, LANES at a time out of a memory that answers two cycles after it is
 // asked. Asks for no more than fits the queue of beats, so the stream may wait at any time.
 `default_nettype none

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A butterfly on a pair of residues, one a cycle: Cooley-Tukey (a + w b, a - w b), Gentleman-Sande with both results
 // halved ((a + b) / 2, (b - a) w / 2), or the bare product w b or w a.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A word some cycles later. Without reset, so that it may become a shift-register primitive.
 `default_nettype none
 module cm_delay #(

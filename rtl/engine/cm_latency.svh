@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constant functions that several modules need: how the Montgomery multiplier splits its operands, and in how many
 // cycles each part of the pipeline works. Included inside a module, because not every tool reads packages.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // a + b and a - b modulo q, for residues a and b below q. One cycle, or two (DEEP).
 `default_nettype none
 module cm_modular_add_subtract #(

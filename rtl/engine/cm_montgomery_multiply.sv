@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // a b / R modulo q, one product a cycle, for any prime q = 1 modulo 2^(LOG2_N + 1) of at most WIDTH bits that is chosen at
 // run time. R = 2^(iterations * word), the least such power that is not below 2^WIDTH.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One step of the word-level Montgomery reduction for a prime q = 1 modulo 2^WORD: t / 2^WORD modulo q.
 //
 // With l the lowest word of t, t - l q is divisible by 2^WORD, and as q = 1 + 2^WORD h the quotient is

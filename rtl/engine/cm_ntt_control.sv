@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of the engine's work: which row of the banks is read in which cycle, by which operation, and where what comes
 // of it is written LATENCY - 1 cycles later.
 //

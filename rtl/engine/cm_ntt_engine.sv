@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Negacyclic number-theoretic transforms and pointwise products modulo a prime chosen at run time, in place.
 //
 // 2^LOG2_UNITS butterflies, each with two banks of the data memory and a table of its own, work on a row at a time

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A memory with one write port and one read port, one cycle from address to data. Nobody may read a word in the cycle in
 // which it is written: what comes out then is not defined.
 `default_nettype none

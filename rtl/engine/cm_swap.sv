@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pairs (a, b) of two rows in, in consecutive cycles; out, a cycle later, the pair of both a and the pair of both b if
 // second_i is set with the second row, else the pairs as they were.
 `default_nettype none

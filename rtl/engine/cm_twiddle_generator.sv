@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The twiddles of one unit, made when they are needed: block RAM for a multiplier. Bits of a twiddle's number that do not
 // meet add up in the exponent: psi^bitrev(x + 2^LOW y) = psi^bitrev(x) psi^bitrev(2^LOW y). So two tables of about sqrt(n)
 // words, in look-up tables, and a product give them all.

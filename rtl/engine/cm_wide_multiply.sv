@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole product of two unsigned numbers from digit products of at most 17 bits, as hardware multipliers take them.
 //
 // Shallow: digit products in one cycle, their sum in the next. DEEP: registered operands, then one digit product a

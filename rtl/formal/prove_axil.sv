@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cm_axil_registers as AXI4-Lite asks: a response follows each address with its data and nothing else, stays until it is
 // taken, and read data do not change meanwhile. Ready says what is held, whatever is valid.
 `default_nettype none

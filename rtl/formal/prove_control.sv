@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cm_ntt_control at a small degree, from reset through any job and into the next one: no row is read while its last result
 // is under way, none is read and written in the same cycle, and a job ends, with nothing under way. All banks share the row's address, so this is
 // all that freedom from conflicts takes.

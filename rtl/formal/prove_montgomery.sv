@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cm_montgomery_multiply at a small width: for every q = 1 modulo 2^(LOG2_N + 1), all a, b < q, whatever went in before and
 // after, the product is below q and a b / R, and its half is one. The pipeline feeds forward only and starts here with
 // any contents, so its length bounds the proof.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cm_word_output as AXI4-Stream asks: a beat once offered stays as it is until it is taken; and each packet has its words,
 // all of them and in order, however long the stream waits. The memory's words are their own pages and
 // indices here, so that no two of the queue, shorter than usual, are the same.

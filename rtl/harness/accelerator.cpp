@@ -1,14 +1,15 @@
-// Runs cm_ntt_accelerator under Verilator: random jobs through its buses against an independent transform, the cycles of
-// each from the last beat in to the first beat out, and between jobs one after the other.
+/* SPDX-License-Identifier: Apache-2.0 */
+// Runs cm_ntt_accelerator under Verilator: random jobs through its buses against an independent transform,
+// the cycles of each from the last beat in to the first beat out, and between jobs one after the other.
 //
-// The shape of the hardware comes as macros (LOG2_N, WIDTH, LOG2_BEAT), random numbers from the seed in argv[1].
-// Prints one JSON object of cycles; stops with status 1 at the first difference.
+// The shape of the hardware comes as macros (LOG2_N, WIDTH, LOG2_BEAT), random numbers from the seed in
+// argv[1]. Prints one JSON object of cycles; stops with status 1 at the first difference.
 #include <memory>
 #include <utility>
 
 #include "accelerator_model.h"
-#include "ring.h"
 #include "arch/accelerator/registers.h"
+#include "ring.h"
 
 namespace
 {
@@ -93,7 +94,8 @@ bool leaves_transformed(const kind &k)
            k.command >> CM_NTT_COMMAND_TRANSFORMED_LOW != 0;
 }
 
-// Cycles from the last beat of a lone job's packet to the first beat out; and between the starts of such jobs in a row.
+// Cycles from the last beat of a lone job's packet to the first beat out; and between the starts of such jobs
+// in a row.
 struct times {
     uint64_t latency;
     double pace;
@@ -131,8 +133,8 @@ times run(host &h, const kind &k, const polynomial operands[2], const ring &r)
     return taken;
 }
 
-// Jobs of all kinds in a row, as many as the queue takes, while the streams wait at random: a packet must not overwrite what
-// has not left, whatever the orders of both.
+// Jobs of all kinds in a row, as many as the queue takes, while the streams wait at random: a packet must not
+// overwrite what has not left, whatever the orders of both.
 void run_mixed(host &h, const polynomial operands[2], const ring &r)
 {
     constexpr unsigned JOBS = 40;

@@ -1,5 +1,7 @@
-// cm_ntt_accelerator under Verilator behind a host's view of it: registers, packets to send, packets that came. Its buses
-// wait for the hardware alone, or at random too. LOG2_BEAT, at least 2, comes as a macro, and residues take 32 bits.
+/* SPDX-License-Identifier: Apache-2.0 */
+// cm_ntt_accelerator under Verilator behind a host's view of it: registers, packets to send, packets that
+// came. Its buses wait for the hardware alone, or at random too. LOG2_BEAT, at least 2, comes as a macro, and
+// residues take 32 bits.
 #ifndef CM_RTL_HARNESS_ACCELERATOR_MODEL_H
 #define CM_RTL_HARNESS_ACCELERATOR_MODEL_H
 

@@ -1,6 +1,7 @@
-// The C tests, those of the pinned ciphertexts among them, with the accelerator in the library's back-end. argv[1]: of so many
-// packets one is lost or garbled, which must change nothing but the time; 0 for none. The program fails unless the accelerator
-// took part.
+/* SPDX-License-Identifier: Apache-2.0 */
+// The C tests, those of the pinned ciphertexts among them, with the accelerator in the library's back-end.
+// argv[1]: of so many packets one is lost or garbled, which must change nothing but the time; 0 for none. The
+// program fails unless the accelerator took part.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

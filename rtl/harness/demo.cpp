@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Encryption under a public key with and without the accelerator: the same bytes, and the time of each step.
 //
-// Software's time is measured on this machine; with the accelerator, while the simulation's answers come from memory. The
-// accelerator's time is its simulated cycles at 200 MHz, and transfers are beats of 128 bits at 250 MHz, one after the
-// other: the clocks of Mert, Ozturk and Savas's Virtex-7 on PCI Express. Each prime has an accelerator, which keeps its
-// tables and the key from one encryption to the next.
+// Software's time is measured on this machine; with the accelerator, while the simulation's answers come from
+// memory. The accelerator's time is its simulated cycles at 200 MHz, and transfers are beats of 128 bits at
+// 250 MHz, one after the other: the clocks of Mert, Ozturk and Savas's Virtex-7 on PCI Express. Each prime
+// has an accelerator, which keeps its tables and the key from one encryption to the next.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -35,7 +36,7 @@ constexpr uint32_t PLAIN_MODULUS = 251; // of 8 bits
 std::vector<std::unique_ptr<verilated_bus>> buses; // of each data prime
 bool with_accelerator = false;
 
-// --- a key and a message ----------------------------------------------------------------------------------------------
+// --- a key and a message -----------------------------------------------------------------------------
 
 std::vector<uint32_t> key_words;
 cm_flat_public_key flat_key = {nullptr, static_cast<uint32_t>(N)};
@@ -103,7 +104,7 @@ std::vector<uint8_t> encryption()
     return bytes;
 }
 
-// --- time -------------------------------------------------------------------------------------------------------------
+// --- time --------------------------------------------------------------------------------------------
 
 double now_us()
 {

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // Runs cm_ntt_engine under Verilator: random jobs against an independent transform, and the cycles of each.
 //
-// The shape of the hardware comes as macros (LOG2_N, WIDTH, LOG2_LANES, PAGES), random numbers from the seed in argv[1].
-// Prints one JSON object of cycles; stops with status 1 at the first difference.
+// The shape of the hardware comes as macros (LOG2_N, WIDTH, LOG2_LANES, PAGES), random numbers from the seed
+// in argv[1]. Prints one JSON object of cycles; stops with status 1 at the first difference.
 #include <memory>
 #include <type_traits>
 
@@ -15,7 +16,8 @@ namespace
 
 constexpr unsigned LANES = 1u << LOG2_LANES;
 
-// --- the hardware ---------------------------------------------------------------------------------------------------
+// --- the hardware
+// ---------------------------------------------------------------------------------------------------
 
 struct job {
     bool forward;

@@ -1,5 +1,6 @@
-// Z_q[x]/(x^n + 1) by definition, for the harnesses: what the hardware must compute, in another structure than its
-// own. n = 2^LOG2_N and the width of the primes, WIDTH, come as macros.
+/* SPDX-License-Identifier: Apache-2.0 */
+// Z_q[x]/(x^n + 1) by definition, for the harnesses: what the hardware must compute, in another structure
+// than its own. n = 2^LOG2_N and the width of the primes, WIDTH, come as macros.
 #ifndef CM_RTL_HARNESS_RING_H
 #define CM_RTL_HARNESS_RING_H
 

@@ -1,5 +1,7 @@
-// The bus of ciphermote/accelerator.h to an accelerator that runs under Verilator in this process, and what each kind of
-// command cost: packets, beats, cycles. It can answer from memory too, as it answered before, to time the software alone.
+/* SPDX-License-Identifier: Apache-2.0 */
+// The bus of ciphermote/accelerator.h to an accelerator that runs under Verilator in this process, and what
+// each kind of command cost: packets, beats, cycles. It can answer from memory too, as it answered before, to
+// time the software alone.
 #ifndef CM_RTL_HARNESS_VERILATED_BUS_H
 #define CM_RTL_HARNESS_VERILATED_BUS_H
 
@@ -10,8 +12,8 @@
 #include <vector>
 
 #include "accelerator_model.h"
-#include "ciphermote/accelerator.h"
 #include "arch/accelerator/registers.h"
+#include "ciphermote/accelerator.h"
 
 class verilated_bus
 {
@@ -20,7 +22,8 @@ class verilated_bus
         uint64_t commands;
         uint64_t beats_in;
         uint64_t beats_out;
-        uint64_t computing; // cycles from the last beat in to the first beat out; of a table's packet, until it is stored
+        // Cycles from the last beat in to the first beat out; of a table's packet, until it is stored.
+        uint64_t computing;
     };
 
     static constexpr size_t KINDS = CM_NTT_CODE_DOUBLE_PRODUCT + 1u;

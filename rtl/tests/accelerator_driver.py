@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drives cm_ntt_accelerator through its buses: AXI4-Lite registers, AXI4-Stream packets, random waits."""
 
 from __future__ import annotations

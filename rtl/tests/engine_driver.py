@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drives cm_ntt_engine as its accelerator shell does: tables, words of a page, jobs."""
 
 from __future__ import annotations

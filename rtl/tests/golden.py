@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the hardware must compute, in plain integers: definitions, with nothing of the RTL's structure."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Build a module with parameters under Icarus Verilog and run the cocotb tests of a Python module on it."""
 
 from __future__ import annotations

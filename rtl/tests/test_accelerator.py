@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cm_ntt_accelerator through its buses: every command, waits at every moment, every error, resets, its
 pace."""
 

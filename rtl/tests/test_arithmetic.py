@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Adder, wide product, Montgomery multiplier and butterfly, at random primes of every width."""
 
 import random

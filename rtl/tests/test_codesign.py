@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The C library with the simulated accelerator in its back-end passes its own tests: the pinned ciphertexts
 come out the same, and packets that get lost or garbled change nothing."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cm_ntt_control alone, for many numbers of units: no row is read while its last result is under way, every
 pass reads every row once, and jobs take the cycles that the architecture promises."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The FuseSoC description names every source there is, and nothing else."""
 
 from tools import RTL

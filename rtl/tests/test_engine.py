@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """cm_ntt_engine against the golden model, for every kind of job and several shapes of hardware."""
 
 import random

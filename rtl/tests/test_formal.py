@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The proofs of rtl/formal hold."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The published cycles are within what the hardware was built for."""
 
 import json

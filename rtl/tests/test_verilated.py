@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What is too large for Icarus Verilog, under Verilator; cycles must not grow."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Encrypts with the accelerator and without, in simulation: the same bytes, and the time of each step."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Static checks of the hardware: Verible's style rules, Verilator's warnings, and that Yosys' own parser
 reads all of it."""
 

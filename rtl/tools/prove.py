@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the proofs of rtl/formal with SymbiYosys.
 
     python3 rtl/tools/prove.py            all of them

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Synthesises a configuration with Yosys, and places and routes it where there is a tool for that.
 
     python3 rtl/tools/synthesis.py cm_ntt_engine n1024_u8 xc7

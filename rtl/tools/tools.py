@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The hardware tools that tools/setup.sh puts into build/rtl-venv: where they are, how to call them."""
 
 from __future__ import annotations

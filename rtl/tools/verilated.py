@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Builds a harness for a configuration under Verilator, and runs it.
 
     python3 rtl/tools/verilated.py engine n1024_u8

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Says the versions of the Python packages named, as the benches write them beside their figures."""
 
 from __future__ import annotations

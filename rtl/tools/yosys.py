@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs Yosys passes, one an argument: what the executable does, for pyosys ships none."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the AVR tests share: the bench's simulated cores, and reference transforms."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Arduino library: its examples as the IDE builds them, and whole encryptions on simulated boards."""
 
 from __future__ import annotations

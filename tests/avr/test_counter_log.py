@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The counter in EEPROM: no seed is ever used twice, wherever the power is cut."""
 
 from __future__ import annotations

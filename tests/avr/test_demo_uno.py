@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Uno demo's parts: its data are whole numbers whose sums are exact, and it judges its own outcome."""
 
 from __future__ import annotations

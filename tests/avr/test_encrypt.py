@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A BFV encryption on a simulated ATmega328P: portable C's bytes, decryptable, in constant time."""
 
 from __future__ import annotations

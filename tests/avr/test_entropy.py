@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Entropy on simulated boards: the watchdog's periods decide the seeds, and without noise there are none.
 
 The periods are made up, and say nothing about a real board's.

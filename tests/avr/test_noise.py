@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The noise of Arduino boards: which is accepted, what becomes of it, and how the host's tool judges it."""
 
 from __future__ import annotations

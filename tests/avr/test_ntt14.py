@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The AVR transforms at primes below 2^14: right, and in the same time whatever the coefficients."""
 
 from __future__ import annotations

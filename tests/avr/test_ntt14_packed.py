@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The AVR transforms of 1024 packed residues: within 2 KB of RAM, right, and in constant time."""
 
 from __future__ import annotations

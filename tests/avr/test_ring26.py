@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The AVR back-end at q = 67043329: tiles of the transform, and point-wise products; in constant time."""
 
 from __future__ import annotations

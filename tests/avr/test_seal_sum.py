@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Unos send, added up by SEAL, decrypts exactly."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The expansion of public seeds on AVR: fields of 26 bits, of which those below q are kept."""
 
 from __future__ import annotations

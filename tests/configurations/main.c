@@ -1,4 +1,6 @@
-/* Runs the pinned vectors alone: what tools/test_configurations.py builds with each combination of options. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs the pinned vectors alone: what tools/test_configurations.py builds with each combination of
+   options. */
 #include "check.h"
 
 cm_checks cm_check_state;

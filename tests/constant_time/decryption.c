@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decryption of what the device encrypted, of every number and in every way, and client-aided sessions. */
 #include "watch.h"
 
@@ -176,7 +177,8 @@ static void reals_are_decrypted_for_others_in_constant_time(void)
     }
 }
 
-/* Under another key coefficients are of any size, which are too much for 31 bits; and 2^31 units of 2^-40 for an integer. */
+/* Under another key coefficients are of any size, which are too much for 31 bits; and 2^31 units of 2^-40 for
+   an integer. */
 static void a_real_too_large_is_refused_without_telling_which(void)
 {
     cm_ckks_expected expected = expect_reals(CM_SLOTS_COMPLEX, CM_FIXED_31, CM_FLOAT32, 0);

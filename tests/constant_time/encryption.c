@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Encryption of every kind of number, in both schemes, under both kinds of key, and what it refuses. */
 #include "watch.h"
 
@@ -172,7 +173,8 @@ static uint16_t read_secret(void *context, uint16_t index)
 static cm_status encrypt_readings(cm_xof_kind xof, uint32_t t)
 {
     static uint16_t readings[1000];
-    const cm_bfv_reader reader = {.read = read_secret, .context = readings, .count = 1000, .plain_modulus = t};
+    const cm_bfv_reader reader = {
+        .read = read_secret, .context = readings, .count = 1000, .plain_modulus = t};
     const cm_secret_key key = secret_key_of(&cm_n1024_q26);
     for (unsigned i = 0; i < 1000; i++) {
         readings[i] = (uint16_t)(i * 37u % 30000u);

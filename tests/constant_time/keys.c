@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices, seeds and keys. */
 #include "watch.h"
 

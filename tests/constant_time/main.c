@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The test of constant time (watch.h says how it works). Run it under valgrind: without an argument, all behaviours; with
- * their names, those alone; with "leaks", whether leaks are found.
+ * The test of constant time (watch.h says how it works). Run it under valgrind: without an argument, all
+ * behaviours; with their names, those alone; with "leaks", whether leaks are found.
  *
- * Divisions, and multiplications whose time varies, are beyond memcheck: see docs/security.md. tools/test_leaks.py plants
- * leaks in the library, to see that the behaviours find them.
+ * Divisions, and multiplications whose time varies, are beyond memcheck: see docs/security.md.
+ * tools/test_leaks.py plants leaks in the library, to see that the behaviours find them.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* Leaks in code of the test's own, which must be found: memcheck and the marks do what they are trusted with. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leaks in code of the test's own, which must be found: memcheck and the marks do what they are trusted
+   with. */
 #include "random/sample.h"
 #include "watch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of this test share: see watch.h. */
 #include "watch.h"
 

@@ -1,9 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Constant time, shown by valgrind: memcheck is told that every secret is uninitialised memory, and so reports each branch
- * and each address that depends on one. What a secret's consequences make public is declared so in two places: in the
- * library by common/declassify.h, where reasons stand, and here when residues leave and when a public key is published.
+ * Constant time, shown by valgrind: memcheck is told that every secret is uninitialised memory, and so
+ * reports each branch and each address that depends on one. What a secret's consequences make public is
+ * declared so in two places: in the library by common/declassify.h, where reasons stand, and here when
+ * residues leave and when a public key is published.
  *
- * Here is what all files of this test share: marks, secrets drawn, keys, a cloud that returns ciphertexts as they came.
+ * Here is what all files of this test share: marks, secrets drawn, keys, a cloud that returns ciphertexts as
+ * they came.
  */
 #ifndef CM_CONSTANT_TIME_WATCH_H
 #define CM_CONSTANT_TIME_WATCH_H
@@ -41,7 +44,8 @@ void mark_public(const void *memory, size_t bytes);
 size_t secret_words(const void *memory, size_t count);
 /* Errors that memcheck found since the last call. */
 unsigned new_errors(void);
-/* A call ended in this status, which no more than the declared consequences of secrets decided; memcheck found nothing. */
+/* A call ended in this status, which no more than the declared consequences of secrets decided; memcheck
+   found nothing. */
 void check_call(cm_status status, cm_status expected);
 
 /* ---- secrets ---- */
@@ -60,8 +64,8 @@ cm_public_key public_key_of(const cm_params *params);
 typedef enum form_of_bytes { FRAMES, SEAL_FULL, SEAL_SEEDED } form_of_bytes;
 
 /*
- * An emitter whose bytes go nowhere, but are checked to be public. Residues must follow from secrets, all but those of an
- * expanded public seed; as they are emitted they become public: they are the ciphertext.
+ * An emitter whose bytes go nowhere, but are checked to be public. Residues must follow from secrets, all but
+ * those of an expanded public seed; as they are emitted they become public: they are the ciphertext.
  */
 cm_emitter *open_writer(form_of_bytes form);
 
@@ -81,7 +85,8 @@ cm_status decrypt_ciphertext(unsigned log2_tiles, unsigned primes, cm_decryptor 
 
 /* ---- values ---- */
 
-/* Numbers of any sign and many sizes, below 2^3 in magnitude; a zero and a subnormal one among the floats. In place or apart. */
+/* Numbers of any sign and many sizes, below 2^3 in magnitude; a zero and a subnormal one among the floats. In
+   place or apart. */
 cm_ckks_values draw_reals(const cm_params *params, cm_number number, cm_slots slots, cm_precision precision,
                           bool in_place);
 
@@ -89,7 +94,8 @@ cm_ckks_values draw_reals(const cm_params *params, cm_number number, cm_slots sl
 cm_bfv_values draw_integers(const cm_params *params, cm_number number, cm_bfv_encoding encoding,
                             cm_bfv_width width, uint32_t t);
 
-/* Plaintext moduli for batching at n = 1024 and 4096: of 16 bits, and as large as 26 bits and the secret key allow. */
+/* Plaintext moduli for batching at n = 1024 and 4096: of 16 bits, and as large as 26 bits and the secret key
+   allow. */
 enum { SMALL_T = 40961, LARGE_T = 1032193 };
 
 /* ---- the behaviours, each named as a sentence; main.c lists them ---- */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "build.h"
 
 bool build_has_set(const cm_params *params)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What config.h left in the build: tests ask, and check that the rest is refused. */
 #ifndef CM_TESTS_BUILD_H
 #define CM_TESTS_BUILD_H
@@ -26,7 +27,8 @@ bool build_has_xof(cm_xof_kind xof); /* CM_XOF_NONE: always */
 bool build_has_slots(cm_slots slots);
 bool build_has_precision(cm_precision precision);
 
-/* What an encryption at n needs of these options; a public key's if xof is CM_XOF_NONE, else a secret one's. */
+/* What an encryption at n needs of these options; a public key's if xof is CM_XOF_NONE, else a secret
+   one's. */
 size_t build_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_slots slots, cm_precision precision);
 size_t build_bfv_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_bfv_width width, cm_domain domain);
 

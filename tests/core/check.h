@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The test harness: named behaviours, checks that count, and nothing but printf, so that the same tests run
  * on a desk and on bare metal. It never stops at a failure.

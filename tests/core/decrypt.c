@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "decrypt.h"
 
 #include <string.h>
@@ -120,7 +121,8 @@ void decrypt_open(const cm_params *set, const uint8_t *ternary, bool ntt_form)
     memset(phase, 0, sizeof phase);
 }
 
-void decrypt_residues(unsigned component, unsigned prime, size_t first, const uint32_t *residues, size_t count)
+void decrypt_residues(unsigned component, unsigned prime, size_t first, const uint32_t *residues,
+                      size_t count)
 {
     in_range = in_range && component < 2 && prime < params->data_primes && first + count <= ring_degree();
     if (!in_range) {
@@ -204,7 +206,8 @@ static test_complex product(test_complex a, test_complex b)
     return result;
 }
 
-/* exp(i pi exponent / n), for an exponent below 2n: the exponential series within a quadrant, then quarter turns. */
+/* exp(i pi exponent / n), for an exponent below 2n: the exponential series within a quadrant, then quarter
+   turns. */
 static test_complex root_of_unity(uint32_t exponent)
 {
     const uint32_t quadrant = (uint32_t)ring_degree() / 2;

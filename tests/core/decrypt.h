@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The owner's side of an encryption, for tests: transforms, residue numbers and slots by their definitions, with nothing
- * of the library but its parameter sets. One ciphertext at a time, in static memory.
+ * The owner's side of an encryption, for tests: transforms, residue numbers and slots by their definitions,
+ * with nothing of the library but its parameter sets. One ciphertext at a time, in static memory.
  */
 #ifndef CM_TESTS_DECRYPT_H
 #define CM_TESTS_DECRYPT_H
@@ -28,8 +29,8 @@ typedef struct test_complex {
 void decrypt_open(const cm_params *params, const uint8_t *ternary, bool ntt_form);
 
 /*
- * Take residues first .. first + count - 1 of a component (0 or 1) at a data prime, in any order; all n of them at once
- * unless they are in NTT form.
+ * Take residues first .. first + count - 1 of a component (0 or 1) at a data prime, in any order; all n of
+ * them at once unless they are in NTT form.
  */
 void decrypt_residues(unsigned component, unsigned prime, size_t first, const uint32_t *residues,
                       size_t count);
@@ -40,7 +41,8 @@ bool decrypt_close(void);
 /* A CKKS slot of that polynomial, in SEAL's order; the value times the scale. */
 test_complex decrypt_slot(uint32_t slot);
 
-/* BFV: the n coefficients modulo t which that polynomial is nearest to, times q / t; valid until the next call. */
+/* BFV: the n coefficients modulo t which that polynomial is nearest to, times q / t; valid until the next
+   call. */
 const uint32_t *decrypt_integers(uint32_t t);
 
 /* What n coefficients modulo t, a prime, hold in a slot of a batch, in SEAL's order. */

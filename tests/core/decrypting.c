@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "decrypting.h"
 
 cm_status test_bfv_begin(cm_decryption *decryption, const cm_secret_key *key, const cm_bfv_expected *expected,
@@ -7,8 +8,8 @@ cm_status test_bfv_begin(cm_decryption *decryption, const cm_secret_key *key, co
     return status == CM_OK ? cmi_bfv_decryption_begin(decryption, expected) : status;
 }
 
-cm_status test_ckks_begin(cm_decryption *decryption, const cm_secret_key *key, const cm_ckks_expected *expected,
-                          void *arena, size_t arena_bytes)
+cm_status test_ckks_begin(cm_decryption *decryption, const cm_secret_key *key,
+                          const cm_ckks_expected *expected, void *arena, size_t arena_bytes)
 {
     const cm_status status = cmi_decryption_init(decryption, key, arena, arena_bytes);
     return status == CM_OK ? cmi_ckks_decryption_begin(decryption, expected) : status;

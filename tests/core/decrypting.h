@@ -1,4 +1,6 @@
-/* A decryption with a key and an arena for itself alone: for tests that are about what a decryptor does between its frames. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A decryption with a key and an arena for itself alone: for tests that are about what a decryptor does
+   between its frames. */
 #ifndef CM_TESTS_DECRYPTING_H
 #define CM_TESTS_DECRYPTING_H
 
@@ -7,8 +9,8 @@
 /* The status of setting up or of beginning, whichever refuses. */
 cm_status test_bfv_begin(cm_decryption *decryption, const cm_secret_key *key, const cm_bfv_expected *expected,
                          void *arena, size_t arena_bytes);
-cm_status test_ckks_begin(cm_decryption *decryption, const cm_secret_key *key, const cm_ckks_expected *expected,
-                          void *arena, size_t arena_bytes);
+cm_status test_ckks_begin(cm_decryption *decryption, const cm_secret_key *key,
+                          const cm_ckks_expected *expected, void *arena, size_t arena_bytes);
 cm_status test_noise_begin(cm_decryption *decryption, const cm_secret_key *key, uint32_t plain_modulus,
                            unsigned log2_tiles, void *arena, size_t arena_bytes);
 

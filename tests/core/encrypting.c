@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "encrypting.h"
 
 #include "build.h"
@@ -21,7 +22,8 @@ static void whole_for_coefficients(cm_encryptor_setup *setup, const cm_bfv_value
 }
 
 cm_status test_ckks_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                              const cm_ckks_values *values, void *arena, size_t arena_bytes, cm_emitter *emitter)
+                              const cm_ckks_values *values, void *arena, size_t arena_bytes,
+                              cm_emitter *emitter)
 {
     const cm_encryptor_setup setup = setup_of(device, xof, arena, arena_bytes, emitter);
     cm_encryptor encryptor;
@@ -39,7 +41,8 @@ cm_status test_ckks_asymmetric(cm_device *device, const cm_public_key *key, cons
 }
 
 cm_status test_bfv_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
-                             const cm_bfv_values *values, void *arena, size_t arena_bytes, cm_emitter *emitter)
+                             const cm_bfv_values *values, void *arena, size_t arena_bytes,
+                             cm_emitter *emitter)
 {
     cm_encryptor_setup setup = setup_of(device, xof, arena, arena_bytes, emitter);
     whole_for_coefficients(&setup, values);
@@ -48,8 +51,8 @@ cm_status test_bfv_symmetric(cm_device *device, const cm_secret_key *key, cm_xof
     return status == CM_OK ? cm_bfv_encrypt(&encryptor, values) : status;
 }
 
-cm_status test_bfv_read(cm_device *device, const cm_secret_key *key, cm_xof_kind xof, const cm_bfv_reader *reader,
-                        void *arena, size_t arena_bytes, cm_emitter *emitter)
+cm_status test_bfv_read(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
+                        const cm_bfv_reader *reader, void *arena, size_t arena_bytes, cm_emitter *emitter)
 {
     const cm_encryptor_setup setup = setup_of(device, xof, arena, arena_bytes, emitter);
     return cm_bfv_encrypt_read(key, &setup, reader);
@@ -65,8 +68,9 @@ cm_status test_bfv_asymmetric(cm_device *device, const cm_public_key *key, const
     return status == CM_OK ? cm_bfv_encrypt(&encryptor, values) : status;
 }
 
-cm_status test_emit_public_key(cm_device *device, const cm_params *params, const uint8_t *ternary, uint64_t key_id,
-                               cm_xof_kind xof, void *arena, size_t arena_bytes, cm_emitter *emitter)
+cm_status test_emit_public_key(cm_device *device, const cm_params *params, const uint8_t *ternary,
+                               uint64_t key_id, cm_xof_kind xof, void *arena, size_t arena_bytes,
+                               cm_emitter *emitter)
 {
     const cm_encryptor_setup setup = setup_of(device, xof, arena, arena_bytes, emitter);
     return cm_device_emit_public_key(&setup, params, ternary, key_id);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs every C test. The last line says "N passed, N failed" (checks), and how many behaviours the build left
  * out; the exit code is nonzero if a check failed.
@@ -27,11 +28,13 @@ typedef struct cm_test_topic {
 } cm_test_topic;
 
 static const cm_test_topic topics[] = {
-    {"ring", test_ring},     {"random", test_random},   {"encode", test_encode},
-    {"bfv", test_bfv},       {"scheme", test_scheme},   {"decrypt", test_decrypt}, {"decryptor", test_decryptor},
-    {"keygen", test_keygen}, {"wire", test_wire},       {"round trip", test_round_trip},
-    {"aided", test_aided},   {"vectors", test_vectors}, {"stack", test_stack},
-    {"arch", test_arch},
+    {"ring", test_ring},           {"random", test_random},
+    {"encode", test_encode},       {"bfv", test_bfv},
+    {"scheme", test_scheme},       {"decrypt", test_decrypt},
+    {"decryptor", test_decryptor}, {"keygen", test_keygen},
+    {"wire", test_wire},           {"round trip", test_round_trip},
+    {"aided", test_aided},         {"vectors", test_vectors},
+    {"stack", test_stack},         {"arch", test_arch},
 };
 
 int main(void)

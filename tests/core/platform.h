@@ -1,4 +1,6 @@
-/* A platform for tests: a deterministic random source and a counter in memory, each of which can be made to fail. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A platform for tests: a deterministic random source and a counter in memory, each of which can be made to
+   fail. */
 #ifndef CM_TESTS_PLATFORM_H
 #define CM_TESTS_PLATFORM_H
 

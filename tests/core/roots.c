@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "roots.h"
 
 #include <stdbool.h>
@@ -17,7 +18,8 @@ static uint32_t bit_reversed(uint32_t x, unsigned bits)
     return reversed;
 }
 
-/* By division, in place of the library's own arithmetic. The quotient is rounded; what is divided is made positive. */
+/* By division, in place of the library's own arithmetic. The quotient is rounded; what is divided is made
+   positive. */
 static cm_root entry(uint32_t power, uint32_t q)
 {
     const int64_t root = power > q / 2u ? (int64_t)power - q : (int64_t)power;

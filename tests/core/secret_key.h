@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The secret key in the form that the build's options ask for. */
 #ifndef CM_TESTS_SECRET_KEY_H
 #define CM_TESTS_SECRET_KEY_H

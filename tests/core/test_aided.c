@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Client-aided sessions against a server that returns what it is sent: values survive the rounds, the step sees them between,
- * and a result of another round, another key or in pieces ends the session with a wiped arena.
+ * Client-aided sessions against a server that returns what it is sent: values survive the rounds, the step
+ * sees them between, and a result of another round, another key or in pieces ends the session with a wiped
+ * arena.
  */
 #include <string.h>
 
@@ -27,7 +29,8 @@ static const cm_params *const params = &cm_n1024_q26;
 #define LEAST_LOG2_TILES (BUILD_LOG2_TILES < 1 ? BUILD_LOG2_TILES : 1)
 static uint64_t
     arena[CM_AIDED_LARGER(CM_AIDED_BFV_ARENA_BYTES(N, CM_BFV_32, CM_BFV_SUMS_32, LEAST_LOG2_TILES),
-                          CM_AIDED_CKKS_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_PRECISION, LEAST_LOG2_TILES)) /
+                          CM_AIDED_CKKS_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_PRECISION,
+                                                    LEAST_LOG2_TILES)) /
               8 +
           1];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];

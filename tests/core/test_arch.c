@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The back-end interface: what a back-end takes is taken from it, what it declines the portable code does, and nothing
- * that is emitted changes. Built with CM_ARCH_HEADER, all other tests and the pinned vectors run through this back-end too.
+ * The back-end interface: what a back-end takes is taken from it, what it declines the portable code does,
+ * and nothing that is emitted changes. Built with CM_ARCH_HEADER, all other tests and the pinned vectors run
+ * through this back-end too.
  */
 #include "check.h"
 #include "ciphermote/ciphermote.h"
@@ -19,7 +21,8 @@ void test_arch(void)
 
 recording_calls recorded;
 
-/* Takes n = 1024 alone, and does it in another order than the portable code: one output of a level at a time. */
+/* Takes n = 1024 alone, and does it in another order than the portable code: one output of a level at a
+   time. */
 static int forward(uint32_t *a, const cmi_ring *ring)
 {
     if (ring->log2_n != 10 || ring->log2_tiles != 0) {

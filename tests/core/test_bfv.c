@@ -1,4 +1,6 @@
-/* BFV: what encodes to what, and what is refused before a byte leaves. tests/vectors pins whole ciphertexts. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BFV: what encodes to what, and what is refused before a byte leaves. tests/vectors pins whole
+   ciphertexts. */
 #include "ciphermote/bfv.h"
 
 #include <string.h>
@@ -19,8 +21,8 @@ enum { N = 1024 };
 
 static const cm_params *const params = &cm_n1024_q26;
 
-static uint64_t
-    arena[CM_BFV_COEFFICIENT_ARENA_BYTES(N, CM_BFV_32) / 8 + CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_32, BUILD_LOG2_TILES) / 8];
+static uint64_t arena[CM_BFV_COEFFICIENT_ARENA_BYTES(N, CM_BFV_32) / 8 +
+                      CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_32, BUILD_LOG2_TILES) / 8];
 static uint32_t encoded[N];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static uint32_t public_words[2 * N];
@@ -180,7 +182,8 @@ static cm_status encrypt(bool with_public_key, const cm_bfv_values *values, cm_d
     }
     return with_public_key
                ? test_bfv_asymmetric(&device, &public_key, values, arena, arena_bytes, &writer.emitter)
-               : test_bfv_symmetric(&device, &key, CM_XOF_CHACHA20, values, arena, arena_bytes, &writer.emitter);
+               : test_bfv_symmetric(&device, &key, CM_XOF_CHACHA20, values, arena, arena_bytes,
+                                    &writer.emitter);
 }
 
 static const int16_t small_values[] = {1, -2, 3};
@@ -309,7 +312,8 @@ static cm_status encrypt_coefficients(unsigned log2_tiles, bool with_public_key,
                                   .plain_modulus = 12289,
                                   .domain = CM_DOMAIN_COEFFICIENTS};
     const cm_secret_key key = secret_key();
-    const cm_public_key public_key = {params, 42, cm_flat_public_key_polynomial, &flat_key, test_roots(params)};
+    const cm_public_key public_key = {params, 42, cm_flat_public_key_polynomial, &flat_key,
+                                      test_roots(params)};
     test_platform platform = {0};
     cm_frame_writer writer;
     cm_device device;
@@ -358,8 +362,7 @@ static cm_status encrypt_read(const cm_bfv_reader *reader, size_t arena_bytes)
     cm_frame_writer_init(&writer, sink);
     bytes_emitted = 0;
     crc_emitted = 0;
-    return test_bfv_read(&device, &key, CM_XOF_CHACHA20, reader, arena, arena_bytes,
-                                         &writer.emitter);
+    return test_bfv_read(&device, &key, CM_XOF_CHACHA20, reader, arena, arena_bytes, &writer.emitter);
 }
 
 /* Modulo a prime that t is a multiple of, nothing would be left of the values. */
@@ -379,8 +382,8 @@ static void a_plain_modulus_that_is_one_of_the_primes_is_refused(void)
     CHECK(test_device_start(&device, &platform) == CM_OK);
     cm_frame_writer_init(&writer, sink);
     const cm_bfv_reader reader = {read_value, (void *)(uintptr_t)values, N, 40961};
-    CHECK(test_bfv_read(&device, &key, CM_XOF_CHACHA20, &reader, arena, sizeof arena,
-                                        &writer.emitter) == CM_ERR_PLAIN_MODULUS);
+    CHECK(test_bfv_read(&device, &key, CM_XOF_CHACHA20, &reader, arena, sizeof arena, &writer.emitter) ==
+          CM_ERR_PLAIN_MODULUS);
 }
 
 static void values_that_are_read_give_the_ciphertext_of_those_that_are_held(void)

@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decryption: what comes out of frames in pieces of any size, and that damaged, foreign, lost and disordered ones end in a
- * status and a wiped arena.
+ * Decryption: what comes out of frames in pieces of any size, and that damaged, foreign, lost and disordered
+ * ones end in a status and a wiped arena.
  */
 #include <string.h>
 
 #include "build.h"
 #include "check.h"
-#include "decrypting.h"
 #include "common/bytes.h"
+#include "decrypting.h"
 #include "platform.h"
 #include "ring/ring.h"
 #include "secret_key.h"
@@ -303,7 +304,8 @@ static void a_stream_cut_anywhere_is_short(void)
     CHECK(wrong == 0);
 }
 
-/* Feed the stream up to middle, end or forget the decryption, and feed the rest when the arena has something else. */
+/* Feed the stream up to middle, end or forget the decryption, and feed the rest when the arena has something
+   else. */
 static uint32_t changed_after_the_end(size_t middle, bool forget, const cm_bfv_expected *expected)
 {
     const uint8_t *const bytes = (const uint8_t *)arena;
@@ -613,8 +615,8 @@ static void shared_values_are_off_by_noise_of_the_size_asked_for(void)
             squares += (double)values[j] * (double)values[j];
         }
         /*
-         * The mean square is (n/12) 4^log2_noise in units of the scale, for complex slots twice that, and some of the
-         * ciphertext's own.
+         * The mean square is (n/12) 4^log2_noise in units of the scale, for complex slots twice that, and
+         * some of the ciphertext's own.
          */
         const double unit = (double)((uint64_t)1 << log2_noise);
         const double flooded = (slots == CM_SLOTS_COMPLEX ? 2.0 : 1.0) * N / 12 * unit * unit / 68719476736.0;
@@ -645,7 +647,8 @@ static void what_cannot_be_shared_is_refused_and_wiped(void)
     if (build_has_precision(CM_FIXED_63)) {
         for (unsigned i = 0; i < 4; i++) {
             feed_ckks(&decryption, &key, CM_SLOTS_REAL, CM_FIXED_63);
-            CHECK(cmi_ckks_decryption_end_shared(&decryption, &device, log2_noises[i]) == CM_ERR_SHARED_NOISE);
+            CHECK(cmi_ckks_decryption_end_shared(&decryption, &device, log2_noises[i]) ==
+                  CM_ERR_SHARED_NOISE);
             CHECK(arena_is_zero_from(0));
             CHECK(cmi_ckks_decryption_end_shared(&decryption, &device, 16) == CM_ERR_SHARED_NOISE);
         }
@@ -723,10 +726,9 @@ static void what_cannot_work_is_refused_at_once(void)
     CHECK(test_ckks_begin(&decryption, &key, NULL, arena, sizeof arena) == CM_ERR_ARGUMENT);
     cmi_decryption_wipe(&decryption);
     CHECK(test_bfv_begin(&decryption, &key, &good, NULL, sizeof arena) == CM_ERR_ARENA);
-    CHECK(test_bfv_begin(&decryption, &key, &good, (uint8_t *)arena + 4, sizeof arena - 4) ==
-          CM_ERR_ARENA);
+    CHECK(test_bfv_begin(&decryption, &key, &good, (uint8_t *)arena + 4, sizeof arena - 4) == CM_ERR_ARENA);
     CHECK(test_bfv_begin(&decryption, &key, &good, arena,
-                               CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_24, 0) - 1) == CM_ERR_ARENA);
+                         CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_24, 0) - 1) == CM_ERR_ARENA);
     bad.log2_tiles = 5;
     CHECK(test_bfv_begin(&decryption, &key, &bad, arena, sizeof arena) == CM_ERR_ARGUMENT);
     bad = good;

@@ -1,4 +1,6 @@
-/* Encryptors and decryptors as an application uses them: many ciphertexts by one of each, and what they refuse. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encryptors and decryptors as an application uses them: many ciphertexts by one of each, and what they
+   refuse. */
 #include <string.h>
 
 #include "build.h"
@@ -14,7 +16,8 @@ enum {
     T = 12289,
     LOG2_SCALE = 18,
     /* c0 and a seed, in as many tiles as the build likes */
-    SENT_BYTES = N / 8 * 26 + ((1 << BUILD_LOG2_TILES) + 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES + 64)
+    SENT_BYTES =
+        N / 8 * 26 + ((1 << BUILD_LOG2_TILES) + 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES + 64)
 };
 
 static const cm_params *const params = &cm_n1024_q26;

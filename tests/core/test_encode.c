@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Encoding: what is refused, what is rounded how, and that nothing of one call reaches the next. */
 #include <string.h>
 
@@ -85,7 +86,8 @@ static cm_status encode_one(float value, cm_precision precision)
     return encode(&values);
 }
 
-/* 2^29 at 31 bits and 2^58 at 63: the largest float below passes, the bound itself does not, whatever its sign. */
+/* 2^29 at 31 bits and 2^58 at 63: the largest float below passes, the bound itself does not, whatever its
+   sign. */
 static void values_too_large_for_the_precision_are_refused(void)
 {
     const cm_status passed_31 = if_built(CM_FIXED_31, CM_OK);
@@ -282,7 +284,8 @@ static void integers_with_an_exponent_equal_the_floats_they_stand_for(void)
     CHECK_BYTES(message_words, other_words, size);
 }
 
-/* A constant c encodes as c * scale in the first coefficient and nothing else, exactly, to the edge of the range. */
+/* A constant c encodes as c * scale in the first coefficient and nothing else, exactly, to the edge of the
+   range. */
 static void a_constant_vector_is_one_exact_coefficient(void)
 {
     for (unsigned i = 0; i < SLOTS; i++) {

@@ -1,4 +1,6 @@
-/* Keys made on the device: that a public key is an encryption of zero under its secret one, and what is refused. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys made on the device: that a public key is an encryption of zero under its secret one, and what is
+   refused. */
 #include <string.h>
 
 #include "build.h"
@@ -78,8 +80,8 @@ static void a_public_key_is_an_encryption_of_zero_at_every_prime(void)
     CHECK(cm_device_make_secret_key(&device, params, ternary, &key_id) == CM_OK && key_id != 0);
     for (unsigned x = 0; x < 3; x++) {
         cm_emitter emitter = {begin, keep, end, false, false, {0}};
-        const cm_status status = test_emit_public_key(&device, params, ternary, key_id, xofs[x], arena,
-                                                           sizeof arena, &emitter);
+        const cm_status status =
+            test_emit_public_key(&device, params, ternary, key_id, xofs[x], arena, sizeof arena, &emitter);
         if (!build_has_xof(xofs[x])) {
             CHECK(status == CM_ERR_UNSUPPORTED);
             continue;
@@ -140,17 +142,17 @@ static void faults_leave_no_key_behind(void)
           cm_device_make_secret_key(&device, largest, ternary, &key_id) == CM_ERR_PARAMS);
     CHECK(cm_device_make_secret_key(&device, params, ternary, &key_id) == CM_OK);
     CHECK(test_emit_public_key(&device, params, NULL, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
-                                    &emitter) == CM_ERR_ARGUMENT);
+                               &emitter) == CM_ERR_ARGUMENT);
     CHECK(test_emit_public_key(&device, params, ternary, key_id, (cm_xof_kind)9, arena, sizeof arena,
                                &emitter) == CM_ERR_UNSUPPORTED);
     CHECK(test_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena,
-                                    CM_PUBLIC_KEY_ARENA_BYTES(N, BUILD_LOG2_TILES) - 1, &emitter) == CM_ERR_ARENA);
+                               CM_PUBLIC_KEY_ARENA_BYTES(N, BUILD_LOG2_TILES) - 1, &emitter) == CM_ERR_ARENA);
     CHECK(test_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
-                                    &emitter) == CM_ERR_SINK);
+                               &emitter) == CM_ERR_SINK);
     CHECK(arena_is_zero());
     platform.mode = RANDOM_FAILS;
     CHECK(test_emit_public_key(&device, params, ternary, key_id, CM_XOF_CHACHA20, arena, sizeof arena,
-                                    &emitter) == CM_ERR_RANDOM);
+                               &emitter) == CM_ERR_RANDOM);
     CHECK(cm_device_make_secret_key(&device, params, ternary, &key_id) == CM_ERR_RANDOM);
     uint8_t any = 0;
     for (size_t i = 0; i < sizeof ternary; i++) {

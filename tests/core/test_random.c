@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * XOFs and samplers: known answers, the streams that other programs must reproduce, and the samplers'
  * distributions.
@@ -157,7 +158,7 @@ static void test_blake2b(void)
         const cm_known_output *known = &cm_known_blake2b[i];
         memset(digest, 0x5A, sizeof digest);
         cmi_blake2b(digest, known->output_bytes, known->key_bytes > 0 ? counting : NULL, known->key_bytes,
-                   known->message_bytes > 0 ? counting : NULL, known->message_bytes);
+                    known->message_bytes > 0 ? counting : NULL, known->message_bytes);
         check_known(known, digest);
     }
 }

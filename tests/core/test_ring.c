@@ -1,4 +1,6 @@
-/* Arithmetic at one prime: transforms against their definition, products against schoolbook ones, bounds at their edge. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arithmetic at one prime: transforms against their definition, products against schoolbook ones, bounds at
+   their edge. */
 #include <string.h>
 
 #include "build.h"
@@ -70,7 +72,8 @@ static uint32_t evaluate(const uint32_t *poly, uint32_t n, uint32_t x, uint32_t 
     return (uint32_t)value;
 }
 
-/* Output i is a(psi^(2 bitrev(i) + 1)), at every set and its first and last prime, looked at in a few places. */
+/* Output i is a(psi^(2 bitrev(i) + 1)), at every set and its first and last prime, looked at in a few
+   places. */
 static void transform_evaluates_at_the_odd_powers_of_psi(void)
 {
     const cm_params *sets[CM_PARAMS_COUNT];
@@ -78,7 +81,8 @@ static void transform_evaluates_at_the_odd_powers_of_psi(void)
     for (unsigned s = 0; s < count; s++) {
         const cm_params *params = sets[s];
         const uint32_t n = (uint32_t)1 << params->log2_n;
-        for (unsigned p = 0; p<params->key_primes; p += params->key_primes> 1 ? params->key_primes - 1u : 1u) {
+        for (unsigned p = 0;
+             p<params->key_primes; p += params->key_primes> 1 ? params->key_primes - 1u : 1u) {
             const cm_prime *prime = &params->primes[p];
             const uint32_t places[4] = {0, 1, n / 2 + 3, n - 1};
             uint32_t expected[4];
@@ -170,7 +174,8 @@ static void inverse_transform_undoes_the_forward_one(void)
     }
 }
 
-/* At every set and its last prime, for every tile of 2^k = 1 .. 16 that is the first, the last or a third one. */
+/* At every set and its last prime, for every tile of 2^k = 1 .. 16 that is the first, the last or a third
+   one. */
 static void tiles_transform_back_to_the_folded_coefficients(void)
 {
     static uint32_t folded[1 << CM_CONFIG_MAX_LOG2_N];
@@ -232,7 +237,8 @@ static void inverse_transform_takes_inputs_of_2q(void)
     CHECK(wrong == 0);
 }
 
-/* The largest input the contract allows, at the build's largest n and prime, must not overflow 32 bits on its way. */
+/* The largest input the contract allows, at the build's largest n and prime, must not overflow 32 bits on its
+   way. */
 static void forward_transform_takes_inputs_just_below_4q(void)
 {
     const cm_params *sets[CM_PARAMS_COUNT];

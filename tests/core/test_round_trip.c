@@ -1,14 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decryption takes what encryption gives: values go through the frames of each scheme and kind of key, and come back; what
- * cannot come back is refused by its own status.
+ * Decryption takes what encryption gives: values go through the frames of each scheme and kind of key, and
+ * come back; what cannot come back is refused by its own status.
  */
 #include <string.h>
 
 #include "build.h"
 #include "check.h"
+#include "common/bytes.h"
 #include "decrypting.h"
 #include "encrypting.h"
-#include "common/bytes.h"
 #include "platform.h"
 #include "ring/prime.h"
 #include "roots.h"
@@ -96,8 +97,7 @@ static cm_status encrypt_readings(cm_xof_kind xof, cm_precision precision, int l
     cm_frame_writer_init(&writer, sink);
     return xof == CM_XOF_NONE
                ? test_ckks_asymmetric(&device, &public, &values, arena, sizeof arena, &writer.emitter)
-               : test_ckks_symmetric(&device, &secret, xof, &values, arena, sizeof arena,
-                                           &writer.emitter);
+               : test_ckks_symmetric(&device, &secret, xof, &values, arena, sizeof arena, &writer.emitter);
 }
 
 static cm_status encrypt_integers(cm_xof_kind xof, cm_domain domain)
@@ -120,8 +120,9 @@ static cm_status encrypt_integers(cm_xof_kind xof, cm_domain domain)
                                   .domain = domain};
     length = 0;
     cm_frame_writer_init(&writer, sink);
-    return xof == CM_XOF_NONE ? test_bfv_asymmetric(&device, &public, &values, arena, sizeof arena, &writer.emitter)
-                              : test_bfv_symmetric(&device, &secret, xof, &values, arena, sizeof arena, &writer.emitter);
+    return xof == CM_XOF_NONE
+               ? test_bfv_asymmetric(&device, &public, &values, arena, sizeof arena, &writer.emitter)
+               : test_bfv_symmetric(&device, &secret, xof, &values, arena, sizeof arena, &writer.emitter);
 }
 
 static cm_decryption decryption;
@@ -217,7 +218,8 @@ static void integers_come_back_under_either_key_and_any_xof(void)
     }
 }
 
-/* 4 * 2^23 * 1.999... is just below the first prime; 4 * 2^24 is beyond it, whatever the values really are. */
+/* 4 * 2^23 * 1.999... is just below the first prime; 4 * 2^24 is beyond it, whatever the values really
+   are. */
 static void a_scale_without_room_for_the_largest_value_is_refused(void)
 {
     const cm_precision precision = BUILD_PRECISION;
@@ -362,7 +364,7 @@ static void use_the_front_of_the_arena(unsigned how)
         memset(arena, 0, 8); /* as the least of calls leaves it */
     } else if (how == 1) {
         CHECK(test_bfv_begin(&another, &key, &small, arena,
-                                   CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_24, LOG2_TILES)) == CM_OK);
+                             CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_24, LOG2_TILES)) == CM_OK);
     } else {
         CHECK(test_bfv_begin(&another, &key, &same, arena, sizeof arena) == CM_OK);
     }
@@ -401,13 +403,13 @@ static void a_public_key_inside_the_arena_is_refused_and_kept(void)
     cm_frame_writer frames;
     cm_frame_writer_init(&frames, sink);
     memset(arena, 0x5A, sizeof arena);
-    CHECK(test_bfv_asymmetric(&device, &inside, &values, arena, sizeof arena,
-                                    &frames.emitter) == CM_ERR_ARENA);
+    CHECK(test_bfv_asymmetric(&device, &inside, &values, arena, sizeof arena, &frames.emitter) ==
+          CM_ERR_ARENA);
     CHECK(within[0] == 0x5A5A5A5Au);
     /* Nor may it reach into the arena from before it. */
     flat.residues = (const uint32_t *)(const void *)arena;
-    CHECK(test_bfv_asymmetric(&device, &inside, &values, arena + 8, sizeof arena - 64,
-                                    &frames.emitter) == CM_ERR_ARENA);
+    CHECK(test_bfv_asymmetric(&device, &inside, &values, arena + 8, sizeof arena - 64, &frames.emitter) ==
+          CM_ERR_ARENA);
 }
 
 static void a_reader_of_other_primes_under_the_same_id_is_refused(void)
@@ -543,8 +545,7 @@ static cm_status encrypt_to(cm_emitter *emitter, const cm_secret_key *secret)
                                   .encoding = CM_BFV_BATCH,
                                   .width = CM_BFV_16,
                                   .plain_modulus = T};
-    return test_bfv_symmetric(&device, secret, CM_XOF_CHACHA20, &values, arena,
-                                    sizeof arena, emitter);
+    return test_bfv_symmetric(&device, secret, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter);
 }
 
 static void what_was_never_initialised_is_refused(void)

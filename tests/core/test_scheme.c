@@ -1,10 +1,12 @@
-/* Devices, seeds and encryption: what decrypts to what, what is refused before a byte leaves, and that seeds never repeat. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices, seeds and encryption: what decrypts to what, what is refused before a byte leaves, and that seeds
+   never repeat. */
 #include <string.h>
 
 #include "build.h"
 #include "check.h"
-#include "encrypting.h"
 #include "encode/encode.h"
+#include "encrypting.h"
 #include "platform.h"
 #include "random/sample.h"
 #include "ring/prime.h"
@@ -18,7 +20,8 @@ static const cm_params *const params = &cm_n1024_q26;
 static const cm_xof_kind xofs[] = {CM_XOF_CHACHA20, CM_XOF_SHAKE256, CM_XOF_BLAKE2XB};
 static const uint8_t key_seed[CM_SEED_BYTES] = {1, 2, 3, 4};
 
-static uint64_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_LOG2_TILES) / 8 + 1];
+static uint64_t
+    arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_LOG2_TILES) / 8 + 1];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static uint32_t public_words[2 * N];
 static float floats[SLOTS];
@@ -144,8 +147,8 @@ static void symmetric_ciphertexts_decrypt_to_the_message_and_21_units_of_noise_a
     CHECK(test_device_start(&device, &platform) == CM_OK);
     for (unsigned i = 0; i < 3; i++) {
         const cm_status expected = build_has_xof(xofs[i]) ? CM_OK : CM_ERR_UNSUPPORTED;
-        CHECK(test_ckks_symmetric(&device, &key, xofs[i], &values, arena, sizeof arena,
-                                        new_collector()) == expected);
+        CHECK(test_ckks_symmetric(&device, &key, xofs[i], &values, arena, sizeof arena, new_collector()) ==
+              expected);
         if (expected != CM_OK) {
             CHECK(!collected.begun);
             continue;
@@ -211,7 +214,7 @@ static void the_arena_is_wiped_whatever_the_outcome(void)
 
     memset(arena, 0x5A, sizeof arena);
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_OK);
+                              new_collector()) == CM_OK);
     CHECK(arena_is_wiped());
 
     memset(arena, 0x5A, sizeof arena);
@@ -233,7 +236,7 @@ static void the_arena_is_wiped_whatever_the_outcome(void)
     memset(arena, 0x5A, sizeof arena);
     floats[7] = 1000;
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_VALUE_RANGE);
+                              new_collector()) == CM_ERR_VALUE_RANGE);
     CHECK(arena_is_wiped() && !collected.begun);
 }
 
@@ -294,9 +297,11 @@ static void one_encryptor_encrypts_again_and_again(void)
     test_platform platform = {0};
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    const cm_encryptor_setup setup = {
-        .device = &device, .emitter = new_collector(), .arena = arena, .arena_bytes = sizeof arena,
-        .log2_tiles = BUILD_LOG2_TILES};
+    const cm_encryptor_setup setup = {.device = &device,
+                                      .emitter = new_collector(),
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena,
+                                      .log2_tiles = BUILD_LOG2_TILES};
     cm_encryptor encryptor;
     CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &setup) == CM_OK);
     uint64_t counters[3];
@@ -317,11 +322,11 @@ static void values_inside_the_arena_but_not_at_its_start_are_refused(void)
     CHECK(test_device_start(&device, &platform) == CM_OK);
     values.data = (const uint8_t *)arena + 4;
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARGUMENT);
+                              new_collector()) == CM_ERR_ARGUMENT);
     memcpy(arena, floats, sizeof floats);
     values.data = arena;
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_OK);
+                              new_collector()) == CM_OK);
 }
 
 static void an_arena_too_small_or_misaligned_is_refused(void)
@@ -333,17 +338,17 @@ static void an_arena_too_small_or_misaligned_is_refused(void)
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     memset(arena, 0x5A, sizeof arena);
-    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, needed - 1,
-                                    new_collector()) == CM_ERR_ARENA);
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, needed - 1, new_collector()) ==
+          CM_ERR_ARENA);
     CHECK(((uint8_t *)arena)[0] == 0 && ((uint8_t *)arena)[needed - 1] == 0x5A);
     memset(arena, 0x5A, sizeof arena);
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, (uint8_t *)arena + 4, needed,
-                                    new_collector()) == CM_ERR_ARENA);
+                              new_collector()) == CM_ERR_ARENA);
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, NULL, needed, new_collector()) ==
           CM_ERR_ARENA);
     CHECK(((uint8_t *)arena)[0] == 0x5A && ((uint8_t *)arena)[needed - 1] == 0x5A);
-    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, needed,
-                                    new_collector()) == CM_OK);
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, needed, new_collector()) ==
+          CM_OK);
 }
 
 static void null_pointers_and_unknown_choices_are_refused(void)
@@ -355,21 +360,21 @@ static void null_pointers_and_unknown_choices_are_refused(void)
     test_platform platform = {0};
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(test_ckks_symmetric(NULL, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARGUMENT);
+    CHECK(test_ckks_symmetric(NULL, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_ARGUMENT);
     CHECK(test_ckks_symmetric(&device, NULL, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARGUMENT);
+                              new_collector()) == CM_ERR_ARGUMENT);
     CHECK(test_ckks_symmetric(&device, &no_params, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_PARAMS);
-    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, NULL, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARGUMENT);
+                              new_collector()) == CM_ERR_PARAMS);
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, NULL, arena, sizeof arena, new_collector()) ==
+          CM_ERR_ARGUMENT);
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, NULL) ==
           CM_ERR_ARGUMENT);
-    CHECK(test_ckks_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_UNSUPPORTED);
+    CHECK(test_ckks_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena, new_collector()) ==
+          CM_ERR_UNSUPPORTED);
     cm_device_wipe(&device);
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARGUMENT);
+                              new_collector()) == CM_ERR_ARGUMENT);
 }
 
 static void a_secret_key_inside_the_arena_is_refused_and_kept(void)
@@ -389,10 +394,10 @@ static void a_secret_key_inside_the_arena_is_refused_and_kept(void)
     key.ternary = within;
     key.transformed = (const uint32_t *)(const void *)within;
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARENA);
+                              new_collector()) == CM_ERR_ARENA);
     CHECK(!collected.begun && memcmp(within, from, bytes) == 0);
     CHECK(test_emit_public_key(&device, params, within, 42, CM_XOF_CHACHA20, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARENA);
+                               new_collector()) == CM_ERR_ARENA);
     CHECK(!collected.begun && memcmp(within, from, bytes) == 0);
 }
 
@@ -420,7 +425,7 @@ static void keys_that_were_never_filled_in_are_refused(void)
     blank.ternary = (const uint8_t *)erased;
     blank.transformed = erased;
     CHECK(test_ckks_symmetric(&device, &blank, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARGUMENT);
+                              new_collector()) == CM_ERR_ARGUMENT);
     public = public_key();
     const cm_flat_public_key wider = {public_words, 2 * N};
     public.context = (void *)(uintptr_t)&wider;
@@ -432,9 +437,9 @@ static void keys_that_were_never_filled_in_are_refused(void)
           CM_ERR_ARGUMENT);
     key.key_id = 0;
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARGUMENT);
+                              new_collector()) == CM_ERR_ARGUMENT);
     CHECK(test_emit_public_key(&device, params, ternary, 0, CM_XOF_CHACHA20, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_ARGUMENT);
+                               new_collector()) == CM_ERR_ARGUMENT);
 }
 
 static const uint32_t *no_polynomial(void *context, unsigned component, unsigned prime)
@@ -455,8 +460,7 @@ static void a_public_key_that_cannot_be_had_ends_the_encryption(void)
     for (unsigned order = 0; order < 2; order++) {
         cm_emitter *emitter = new_collector();
         emitter->component_major = order == 1;
-        CHECK(test_ckks_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) ==
-              CM_ERR_ARGUMENT);
+        CHECK(test_ckks_asymmetric(&device, &key, &values, arena, sizeof arena, emitter) == CM_ERR_ARGUMENT);
         CHECK(collected.calls == 0 && !collected.ended);
     }
 }
@@ -472,7 +476,7 @@ static void a_failing_or_stuck_random_source_is_refused_before_a_byte_leaves(voi
         platform.mode = modes[i];
         CHECK(test_device_start(&device, &platform) == CM_OK);
         CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                        new_collector()) == CM_ERR_RANDOM);
+                                  new_collector()) == CM_ERR_RANDOM);
         CHECK(!collected.begun);
     }
 }
@@ -489,7 +493,8 @@ static void a_random_source_that_repeats_itself_is_refused_the_second_time(void)
     CHECK(cmi_seeds_draw(&device, &seeds) == CM_ERR_RANDOM);
 }
 
-/* Every reset, at any moment, skips to counters that were never used; so even a repeating source repeats no seed. */
+/* Every reset, at any moment, skips to counters that were never used; so even a repeating source repeats no
+   seed. */
 static void no_counter_and_no_public_seed_repeats_across_resets(void)
 {
     enum { RESETS = 40 };
@@ -591,8 +596,8 @@ static void public_and_secret_seed_are_separate_functions_of_secret_counter_and_
 }
 
 /*
- * Whoever takes everything that is sent for a key to the noise finds other noise: with the true secret seed the
- * ciphertext opens to the message exactly, with the public seed (either half) in its place it does not.
+ * Whoever takes everything that is sent for a key to the noise finds other noise: with the true secret seed
+ * the ciphertext opens to the message exactly, with the public seed (either half) in its place it does not.
  */
 static void check_that_noise_is_not_sent(cm_xof_kind xof)
 {
@@ -609,8 +614,7 @@ static void check_that_noise_is_not_sent(cm_xof_kind xof)
     cmi_seeds seeds;
     cm_device device;
     CHECK(test_device_start(&device, &platform) == CM_OK);
-    CHECK(test_ckks_symmetric(&device, &key, xof, &values, arena, sizeof arena, new_collector()) ==
-          CM_OK);
+    CHECK(test_ckks_symmetric(&device, &key, xof, &values, arena, sizeof arena, new_collector()) == CM_OK);
 
     for (unsigned i = 0; i < sizeof secret; i++) {
         secret[i] = (uint8_t)(i + 1);
@@ -665,7 +669,7 @@ static void check_that_a_set_is_refused(const cm_params *set)
     public.params = set;
     CHECK(test_device_start(&device, &platform) == CM_OK);
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    new_collector()) == CM_ERR_PARAMS);
+                              new_collector()) == CM_ERR_PARAMS);
     CHECK(test_ckks_asymmetric(&device, &public, &values, arena, sizeof arena, new_collector()) ==
           CM_ERR_PARAMS);
     CHECK(cm_secret_key_generate(set, key_seed, drawn) == CM_ERR_PARAMS);

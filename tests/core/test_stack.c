@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What calls leave on the stack: nothing that follows from a secret. Each call runs twice on a stack of the test's own, with
- * the same public inputs and other secrets - device secret, randomness, keys, values - and a byte that differs afterwards
- * follows from them. That takes a hosted system, and no sanitizer, which would keep frames elsewhere.
+ * What calls leave on the stack: nothing that follows from a secret. Each call runs twice on a stack of the
+ * test's own, with the same public inputs and other secrets - device secret, randomness, keys, values - and a
+ * byte that differs afterwards follows from them. That takes a hosted system, and no sanitizer, which would
+ * keep frames elsewhere.
  */
 #include "check.h"
 #include "decrypting.h"
@@ -200,14 +202,14 @@ static void make_key_from_a_stuck_source(void)
 
 static void export_key(void)
 {
-    outcome = test_emit_public_key(&device, params, ternary, KEY_ID, CM_XOF_CHACHA20, arena,
-                                        sizeof arena, open_writer(drop));
+    outcome = test_emit_public_key(&device, params, ternary, KEY_ID, CM_XOF_CHACHA20, arena, sizeof arena,
+                                   open_writer(drop));
 }
 
 static void export_key_to_a_full_sink(void)
 {
-    outcome = test_emit_public_key(&device, params, ternary, KEY_ID, CM_XOF_CHACHA20, arena,
-                                        sizeof arena, open_writer(refuse));
+    outcome = test_emit_public_key(&device, params, ternary, KEY_ID, CM_XOF_CHACHA20, arena, sizeof arena,
+                                   open_writer(refuse));
 }
 
 static cm_public_key public_key(void)
@@ -228,8 +230,8 @@ static cm_ckks_values real_values(cm_precision precision)
 static void encrypt_reals_to(cm_emitter *emitter, cm_precision precision)
 {
     const cm_ckks_values values = real_values(precision);
-    outcome = test_ckks_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                        emitter);
+    outcome =
+        test_ckks_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter);
 }
 
 static void encrypt_reals_at_31_bits(void)
@@ -259,7 +261,7 @@ static void encrypt_a_real_out_of_range(void)
     cm_ckks_values values = real_values(BUILD_PRECISION);
     values.log2_scale = 25; /* the modulus leaves room for 24 bits */
     outcome = test_ckks_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                        open_writer(drop));
+                                  open_writer(drop));
 }
 
 static cm_bfv_values integer_values(void)
@@ -276,7 +278,8 @@ static void encrypt_integers_to(cm_emitter *emitter, cm_domain domain)
 {
     cm_bfv_values values = integer_values();
     values.domain = domain;
-    outcome = test_bfv_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter);
+    outcome =
+        test_bfv_symmetric(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena, emitter);
 }
 
 static void encrypt_integers(void)
@@ -293,8 +296,7 @@ static void encrypt_integers_with_the_public_key(void)
 {
     const cm_bfv_values values = integer_values();
     const cm_public_key key = public_key();
-    outcome = test_bfv_asymmetric(&device, &key, &values, arena, sizeof arena,
-                                        open_writer(drop));
+    outcome = test_bfv_asymmetric(&device, &key, &values, arena, sizeof arena, open_writer(drop));
 }
 
 static uint16_t read_integer(void *context, uint16_t index)
@@ -305,8 +307,8 @@ static uint16_t read_integer(void *context, uint16_t index)
 static void encrypt_readings(void)
 {
     const cm_bfv_reader values = {.read = read_integer, .context = readings, .count = N, .plain_modulus = T};
-    outcome = test_bfv_read(&device, &secret_key, CM_XOF_CHACHA20, &values, arena,
-                                            sizeof arena, open_writer(drop));
+    outcome =
+        test_bfv_read(&device, &secret_key, CM_XOF_CHACHA20, &values, arena, sizeof arena, open_writer(drop));
 }
 
 /* ---- decryptions of what the server returned ---- */
@@ -372,7 +374,8 @@ static void tell_noise_budget(void)
 
 static cm_ckks_expected expected_reals(cm_precision precision, cm_number number)
 {
-    return (cm_ckks_expected){.slots = CM_SLOTS_REAL, .precision = precision, .number = number, .largest = 60};
+    return (cm_ckks_expected){
+        .slots = CM_SLOTS_REAL, .precision = precision, .number = number, .largest = 60};
 }
 
 static void begin_reals(cm_precision precision, cm_number number, int16_t exponent)

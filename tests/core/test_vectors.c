@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pinned ciphertexts of vectors/: what this build encodes and emits is what the golden model does, and what is
- * emitted decrypts to the values. What the build leaves out is refused.
+ * The pinned ciphertexts of vectors/: what this build encodes and emits is what the golden model does, and
+ * what is emitted decrypts to the values. What the build leaves out is refused.
  *
  * Inputs are made by the rules in vectors/README.md, bytes are digested as they leave, and the public key is
  * computed a prime at a time, so n = 16384 needs 2.3 MB and n = 4096 400 KB. -DCM_TEST_MAX_LOG2_N=12 leaves
@@ -12,11 +13,11 @@
 #include "../vectors/vectors.h"
 #include "build.h"
 #include "check.h"
-#include "encrypting.h"
 #include "common/bytes.h"
 #include "decrypt.h"
 #include "encode/encode.h"
 #include "encode/plain.h"
+#include "encrypting.h"
 #include "random/xof.h"
 #include "roots.h"
 #include "secret_key.h"
@@ -385,8 +386,7 @@ static cm_status encrypt_ckks(const void *pinned, unsigned index, cm_emitter *em
     if (vector->xof == CM_XOF_NONE) {
         return test_ckks_asymmetric(&setup.device, &setup.public_key, &values, arena, bytes, emitter);
     }
-    return test_ckks_symmetric(&setup.device, &setup.secret_key, vector->xof, &values, arena, bytes,
-                                     emitter);
+    return test_ckks_symmetric(&setup.device, &setup.secret_key, vector->xof, &values, arena, bytes, emitter);
 }
 
 static cm_status encrypt_bfv(const void *pinned, unsigned index, cm_emitter *emitter)
@@ -431,13 +431,15 @@ static double scaled_number(const cm_ckks_values *values, size_t i)
     int32_t wide = 0;
     memcpy(values->number == CM_INT16 ? (void *)&narrow : (void *)&wide, at,
            values->number == CM_INT16 ? 2 : 4);
-    return scaled((double)(values->number == CM_INT16 ? narrow : wide), values->exponent + values->log2_scale);
+    return scaled((double)(values->number == CM_INT16 ? narrow : wide),
+                  values->exponent + values->log2_scale);
 }
 
 /*
- * How far off a slot may be, squared. A coefficient's noise has the variance 10.5 of one sample, or with u and a
- * public key 10.5 (4n/3 + 1), and 1 covers its rounding; a slot sums n of them on the unit circle, so that either part
- * has n/2 times that. Seven deviations are allowed, and what multiplying and adding n doubles may lose.
+ * How far off a slot may be, squared. A coefficient's noise has the variance 10.5 of one sample, or with u
+ * and a public key 10.5 (4n/3 + 1), and 1 covers its rounding; a slot sums n of them on the unit circle, so
+ * that either part has n/2 times that. Seven deviations are allowed, and what multiplying and adding n
+ * doubles may lose.
  */
 static double allowance(const cm_vector *vector, const cm_ckks_values *values)
 {

@@ -1,10 +1,12 @@
-/* The wire: frames that come back as they were sent, hostile ones that do not, and the sizes that are promised. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wire: frames that come back as they were sent, hostile ones that do not, and the sizes that are
+   promised. */
 #include <string.h>
 
 #include "build.h"
 #include "check.h"
-#include "encrypting.h"
 #include "common/bytes.h"
+#include "encrypting.h"
 #include "platform.h"
 #include "secret_key.h"
 
@@ -215,7 +217,8 @@ static void residues_not_below_the_prime_are_refused_and_zeroed(void)
 
 static void a_sink_that_fails_anywhere_ends_the_encryption(void)
 {
-    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_LOG2_TILES) / 8];
+    static uint64_t
+        arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_LOG2_TILES) / 8];
     static uint8_t ternary[CM_TERNARY_BYTES(N)];
     const uint8_t seed[CM_SEED_BYTES] = {1};
     const float one = 1;
@@ -240,31 +243,32 @@ static void a_sink_that_fails_anywhere_ends_the_encryption(void)
         cm_frame_writer_init(&frames, sink);
         reset_sink(rooms[i]);
         CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                        &frames.emitter) == CM_ERR_SINK);
+                                  &frames.emitter) == CM_ERR_SINK);
         cm_seal_writer seal;
         cm_seal_writer_init(&seal, CM_SEAL_FULL, sink);
         reset_sink(rooms[i]);
         CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                        &seal.emitter) == CM_ERR_SINK);
+                                  &seal.emitter) == CM_ERR_SINK);
     }
     cm_frame_writer frames;
     cm_frame_writer_init(&frames, sink);
     reset_sink(all);
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    &frames.emitter) == CM_OK);
+                              &frames.emitter) == CM_OK);
     CHECK(length == all);
 
     cm_seal_writer seal;
     cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
     reset_sink(sizeof bytes);
-    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    &seal.emitter) == CM_ERR_UNSUPPORTED);
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, &seal.emitter) ==
+          CM_ERR_UNSUPPORTED);
     CHECK(length == 0);
 }
 
 static void sizes_are_as_promised(void)
 {
-    static uint64_t arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(4096, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_LOG2_TILES) / 8];
+    static uint64_t
+        arena[CM_CKKS_SYMMETRIC_ARENA_BYTES(4096, CM_SLOTS_REAL, BUILD_PRECISION, BUILD_LOG2_TILES) / 8];
     static uint8_t ternary[CM_TERNARY_BYTES(4096)];
     const uint8_t seed[CM_SEED_BYTES] = {1};
     const float one = 1;
@@ -288,14 +292,14 @@ static void sizes_are_as_promised(void)
     cm_frame_writer_init(&frames, sink);
     reset_sink(0);
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
-                                    &frames.emitter) == CM_OK);
+                              &frames.emitter) == CM_OK);
     CHECK(length == 4 * 48 + 32 + 39936 + 3 * TILE_OVERHEAD);
     cm_seal_writer seal;
     cm_seal_writer_init(&seal, CM_SEAL_SEEDED, sink);
     reset_sink(0);
     const cm_status expected = CM_CONFIG_SEAL_XOFS ? CM_OK : CM_ERR_UNSUPPORTED;
-    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_SHAKE256, &values, arena, sizeof arena,
-                                    &seal.emitter) == expected);
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_SHAKE256, &values, arena, sizeof arena, &seal.emitter) ==
+          expected);
     CHECK(length == (expected == CM_OK ? 98490 : 0));
 }
 

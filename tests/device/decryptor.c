@@ -1,11 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decryption on the simulated Cortex-M4 of what another library encrypted: reads a request and frames from the file "request"
- * (test_decryption.py writes it), and writes a status and the values to the file "values".
+ * Decryption on the simulated Cortex-M4 of what another library encrypted: reads a request and frames from
+ * the file "request" (test_decryption.py writes it), and writes a status and the values to the file "values".
  */
 #include "board.h"
 #include "ciphermote/ciphermote.h"
 
-/* As test_decryption.py packs it: 32-bit words, the low half of the key id first. The secret and the frames follow. */
+/* As test_decryption.py packs it: 32-bit words, the low half of the key id first. The secret and the frames
+   follow. */
 typedef struct request {
     uint32_t parameters; /* a cm_params id */
     uint32_t key_id[2];

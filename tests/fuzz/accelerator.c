@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encryption with an accelerator that answers anything: it ends, and every frame that leaves is sound, for a garbled word must not
- * spill into its neighbours. Choices: key. The stream is what the bus brings: words below the prime, unless its first bytes say
- * otherwise.
+ * Encryption with an accelerator that answers anything: it ends, and every frame that leaves is sound, for a
+ * garbled word must not spill into its neighbours. Choices: key. The stream is what the bus brings: words
+ * below the prime, unless its first bytes say otherwise.
  */
 #include "common/bytes.h"
 #include "fuzz.h"
 
-#include "ciphermote/accelerator.h"
 #include "arch/accelerator/registers.h"
+#include "ciphermote/accelerator.h"
 
 const size_t fuzz_choices = 2;
 
@@ -44,7 +45,8 @@ static uint32_t bus_read(void *context, uint32_t offset)
     case CM_NTT_ID_OFFSET:
         return 0x434D4E54u;
     case CM_NTT_SHAPE_OFFSET:
-        return 10u << CM_NTT_SHAPE_LOG2_N_LOW | 27u << CM_NTT_SHAPE_WIDTH_LOW | 28u << CM_NTT_SHAPE_LOG2_R_LOW;
+        return 10u << CM_NTT_SHAPE_LOG2_N_LOW | 27u << CM_NTT_SHAPE_WIDTH_LOW |
+               28u << CM_NTT_SHAPE_LOG2_R_LOW;
     case CM_NTT_STATUS_OFFSET:
         return 1u << CM_NTT_STATUS_IDLE_LOW;
     default:
@@ -139,15 +141,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cm_frame_writer writer;
     cm_frame_writer_init(&writer, (cm_sink){keep, NULL});
     length = 0;
-    const cm_encryptor_setup setup = {.device = fuzz_device(),
-                                      .emitter = &writer.emitter,
-                                      .arena = arena,
-                                      .arena_bytes = sizeof arena};
+    const cm_encryptor_setup setup = {
+        .device = fuzz_device(), .emitter = &writer.emitter, .arena = arena, .arena_bytes = sizeof arena};
     cm_encryptor encryptor;
     const cm_status status = data[0] & 1 ? cm_encryptor_init_symmetric(&encryptor, &secret, &setup)
                                          : cm_encryptor_init_asymmetric(&encryptor, &public, &setup);
     fuzz_expect(status == CM_OK, "an encryptor is set up");
-    fuzz_expect(cm_ckks_encrypt(&encryptor, &readings) == CM_OK, "portable C does what an accelerator does not");
+    fuzz_expect(cm_ckks_encrypt(&encryptor, &readings) == CM_OK,
+                "portable C does what an accelerator does not");
     check_frames();
     return 0;
 }

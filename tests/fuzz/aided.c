@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client-aided session of two rounds with a server that returns anything. Choices: scheme and tiles, lengths of pieces,
- * and how many of the stream's bytes (in units of 32) are of the first result.
+ * A client-aided session of two rounds with a server that returns anything. Choices: scheme and tiles,
+ * lengths of pieces, and how many of the stream's bytes (in units of 32) are of the first result.
  */
 #include "fuzz.h"
 
@@ -66,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                       .arena = arena,
                                       .arena_bytes = bytes,
                                       .log2_tiles = plan.bfv.log2_tiles};
-    fuzz_expect(cm_aided_begin(&aided, fuzz_key(), &plan, &setup) == CM_OK && cm_aided_send(&aided, 8) == CM_OK,
+    fuzz_expect(cm_aided_begin(&aided, fuzz_key(), &plan, &setup) == CM_OK &&
+                    cm_aided_send(&aided, 8) == CM_OK,
                 "a session begins");
     const uint8_t *stream = data + fuzz_choices;
     const size_t length = size - fuzz_choices;

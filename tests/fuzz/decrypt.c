@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A decryption of whatever comes, in both schemes, with and without the seed expander. Whatever goes wrong must leave a wiped
- * arena. Choices: scheme and expander, what is expected, tiles, lengths of pieces.
+ * A decryption of whatever comes, in both schemes, with and without the seed expander. Whatever goes wrong
+ * must leave a wiped arena. Choices: scheme and expander, what is expected, tiles, lengths of pieces.
  */
 #include "fuzz.h"
 
@@ -60,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_expect(cm_decryptor_init(&decryptor, fuzz_key(), &setup) == CM_OK, "a decryptor is set up");
     cm_status status = is_bfv ? cm_bfv_expect(&decryptor, &bfv) : cm_ckks_expect(&decryptor, &ckks);
     if (status == CM_OK) {
-        const cm_status fed = fuzz_pieces(data + fuzz_choices, size - fuzz_choices, data[3], feed, &decryptor);
+        const cm_status fed =
+            fuzz_pieces(data + fuzz_choices, size - fuzz_choices, data[3], feed, &decryptor);
         fuzz_expect(fed == CM_OK || wiped(arena, bytes), "a fault leaves a wiped arena");
         status = is_bfv ? cm_bfv_decrypt(&decryptor) : cm_ckks_decrypt(&decryptor);
         fuzz_expect(fed == CM_OK || status != CM_OK, "there is no answer after a fault");

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reference application behind its link: requests of every kind, sound ones and others. Whatever comes, each request is
- * answered by sound records that end in one end record. No choices.
+ * The reference application behind its link: requests of every kind, sound ones and others. Whatever comes,
+ * each request is answered by sound records that end in one end record. No choices.
  */
 #include "application.h"
 #include "bytes.h"
@@ -101,7 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Give the requests in the stream, one behind the other, a magic, a version, a length that fits and a check sum. */
+/* Give the requests in the stream, one behind the other, a magic, a version, a length that fits and a check
+   sum. */
 static void repair(uint8_t *bytes, size_t length, unsigned *seed)
 {
     while (length >= REQUEST_HEADER + CRC) {
@@ -139,7 +141,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
 static uint8_t stream[1 << 15];
 static size_t stream_length;
 
-static void ask(uint8_t kind, uint8_t key, uint8_t xof, uint8_t log2_scale, const void *payload, size_t length)
+static void ask(uint8_t kind, uint8_t key, uint8_t xof, uint8_t log2_scale, const void *payload,
+                size_t length)
 {
     uint8_t *at = stream + stream_length;
     memset(at, 0, REQUEST_HEADER);

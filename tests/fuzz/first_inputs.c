@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a target's first inputs into the directory of its corpus. */
 #include <stdio.h>
 

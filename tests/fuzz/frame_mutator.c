@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The mutator of targets whose inputs are choices and a stream of frames. */
 #include "common/bytes.h"
 #include "fuzz.h"
@@ -17,7 +18,8 @@ static uint32_t payload_bytes(const uint8_t *frame)
     return ((uint32_t)FUZZ_N >> (frame[39] & 7u)) / 8u * bits;
 }
 
-/* Give all frames in the stream, one behind the other, a start, a length and a check sum that fit. Some it leaves alone. */
+/* Give all frames in the stream, one behind the other, a start, a length and a check sum that fit. Some it
+   leaves alone. */
 static void repair(uint8_t *bytes, size_t length, unsigned *seed)
 {
     while (length > CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES) {

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole frames, and the same stream through the reader: both must find the same frames, and residues below their primes.
- * Choices: lengths of pieces.
+ * Whole frames, and the same stream through the reader: both must find the same frames, and residues below
+ * their primes. Choices: lengths of pieces.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the fuzz targets share: a small parameter set with keys, a device, and a mutator that knows frames. An input is a few
- * bytes of choices and a stream; the mutator mostly makes every frame in the stream sound again, so that what is behind
- * lengths and check sums is reached.
+ * What the fuzz targets share: a small parameter set with keys, a device, and a mutator that knows frames. An
+ * input is a few bytes of choices and a stream; the mutator mostly makes every frame in the stream sound
+ * again, so that what is behind lengths and check sums is reached.
  */
 #ifndef CM_TESTS_FUZZ_H
 #define CM_TESTS_FUZZ_H
@@ -59,7 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 typedef void (*fuzz_store)(const char *name, const uint8_t *bytes, size_t size);
 void fuzz_first_inputs(fuzz_store store);
 
-/* For first inputs: a ciphertext's frames behind choices. xof: CM_XOF_NONE puts them in the order of decryption. */
+/* For first inputs: a ciphertext's frames behind choices. xof: CM_XOF_NONE puts them in the order of
+   decryption. */
 size_t fuzz_frames(uint8_t *out, size_t capacity, const cm_params *params, cm_scheme scheme, cm_xof_kind xof,
                    unsigned log2_tiles, uint64_t counter);
 

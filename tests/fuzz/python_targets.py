@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fuzz targets of the Python package: what reads bytes from outside, each by its name.
 
     python tests/fuzz/python_targets.py NAME [libFuzzer's options and corpus directories]

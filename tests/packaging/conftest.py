@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The C library installed to a folder of its own, for the packaging tests."""
 
 from __future__ import annotations

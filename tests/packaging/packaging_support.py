@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the packaging tests share: where the tree is, and how to run a command in it."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The installed C library serves C and C++ programs, by CMake and by pkg-config."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The one-file build compiles by itself, keeps private names private, and refuses what it cannot join.
 
 That the core tests pass with it is the business of tools/test_matrix.py.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An application and its library share their options, or they do not come together.
 
 Each option is given to the library alone, and to the application alone, in a build from source. Then the link

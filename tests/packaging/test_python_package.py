@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`pip install .` gives a package that works away from the source tree, and whose types reach its users."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tools/check_rooms.py refuses includes against the order of the C library's rooms."""
 
 from __future__ import annotations

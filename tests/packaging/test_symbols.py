@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the linker sees of the C library: public names; its own, with cmi_ and the options, are hidden."""
 
 from __future__ import annotations

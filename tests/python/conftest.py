@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What holds for every ring is shown for the smaller ones in make test, and for all in make test-all."""
 
 import re

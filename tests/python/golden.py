@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The golden model: the whole encryption, slow and plain, from the specification alone.
 
 docs/encoding.md, docs/wire-format.md and docs/security.md as Python integers (numpy where it is exact: words

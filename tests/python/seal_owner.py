@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SEAL itself, as an owner of keys would use it: the ground truth of the tests that deal with SEAL."""
 
 from __future__ import annotations

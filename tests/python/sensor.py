@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A device in Python for the tests of the owner's side: the C library with the system's randomness and a
 counter in memory, holding the keys that an owner provisioned it with.
 """

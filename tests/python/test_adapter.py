@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Frames become SEAL ciphertexts, and whatever is wrong with them ends in a FrameError before SEAL sees a
 byte.
 """

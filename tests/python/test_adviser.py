@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The adviser: its predictions hold in SEAL, its sizes are the device's, its refusals help."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Client-aided rounds: the server's session, its plans, and a device and a server taking turns."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package's own names: values in, bytes between, values out, for an owner, a sender and a server."""
 
 from __future__ import annotations

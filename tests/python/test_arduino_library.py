@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tools/arduino_library.py replaces what it wrote itself, and nothing else."""
 
 from __future__ import annotations

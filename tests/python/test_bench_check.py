@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`make bench-check`: what differs from the committed figures is said, figure by figure."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The device library's BFV: its plaintexts are SEAL's, and SEAL decrypts and adds its ciphertexts, exactly.
 
 Every parameter set, both key kinds, both forms, all XOFs, and among the ciphertexts all forms of bytes.

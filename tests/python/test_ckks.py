@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decrypting and decoding by our own arithmetic, against SEAL's and against exact integers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line: a reading's whole way, help that teaches, and one sentence for each mistake."""
 
 from __future__ import annotations

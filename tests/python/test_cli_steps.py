@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The command line beyond a device's files: what --help shows runs, numbers are encrypted, sums need no key,
 keys are extended, and frames come in over a serial line.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Decryption on the device: what Microsoft SEAL encrypts and computes, decrypted by the device library."""
 
 from __future__ import annotations

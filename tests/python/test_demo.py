@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The demo's files: what holds keys is for their owner alone, and what holds figures says what they are of.
 
 The demo itself is `make demo`; tests/python/test_ports.py has the simulated device.

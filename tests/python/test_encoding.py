@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The fixed-point encoder against Microsoft SEAL's and the exact embedding, coefficient for coefficient."""
 
 from __future__ import annotations

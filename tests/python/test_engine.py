@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The SEAL engine: right scores, no secret key in its processes, failures told and cleaned up."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every failure of the C library reaches Python by name, with its sentence, as a class that callers catch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whole frames are found in whatever they come in, in bounded work and memory, and the rest is counted."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The library's outputs are the golden model's, bit for bit: encoding, seeds, samplers, keys, ciphertexts."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Linear inference: the plan computes W x + b, asks for the keys it needs, and refuses what cannot fit."""
 
 from __future__ import annotations

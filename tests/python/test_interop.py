@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the device library emits, decrypted by Microsoft SEAL itself, measured against SEAL's own encryption.
 
 Every parameter set, both key kinds, both precisions, all XOFs, real and complex slots, and among the

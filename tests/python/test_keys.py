@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The owner's keys: SEAL takes them for its own, files are guarded, and what is wrong with them is said."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Objects remember their key, set, scheme, and scale or plain modulus, and what does not belong together is
 refused where it meets, in the files of the command line and in memory.
 """

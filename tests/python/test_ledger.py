@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Readings are taken in once: replays are refused, and neither failures, crashes nor processes lose any."""
 
 from __future__ import annotations

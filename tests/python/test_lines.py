@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tools/check_lines.py: what it takes for too long, and where it looks."""
 
 from pathlib import Path

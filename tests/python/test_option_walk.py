@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The walk over the C library's options: its cover, its rules, and the objects that it uses again."""
 
 import itertools

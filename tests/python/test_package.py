@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the package says of itself, and what the documents say of it, is true."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameter sets: what the generator picks, what validation refuses and says, and what ends up in C."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures in documents are those of bench/results, and a figure that is not is found."""
 
 from __future__ import annotations

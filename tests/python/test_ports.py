@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ports: one application answers as a Linux process, and on a Cortex-M4 and a micro:bit in QEMU.
 
 Keys here are random bytes of the right form, so nothing is decrypted and frames are checked by their bytes;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a device is provisioned with: C that compiles and encrypts, blobs that come back whole or are
 refused.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of README.md do what it says, in a copy of the tree."""
 
 from __future__ import annotations

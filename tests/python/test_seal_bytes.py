@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """SEAL's bytes: what SEAL writes we read, what we write SEAL takes, hostile bytes end in one error."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A key's budget of client-aided sessions: what is spent stays spent, whatever happens to the device."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What others may see of a decryption: flooded values, from a server that computes honestly; and how one that
 does not takes the key, which is a limit that docs/security.md and docs/client-aided.md state."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The types that the package states of its compiled module are those that the module has."""
 
 from __future__ import annotations

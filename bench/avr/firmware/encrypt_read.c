@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A symmetric BFV encryption of n values that are read one by one: region 0. Frames leave on UART 0 as they are made; waits
- * for it are not counted. On a host the same program writes to a file, to be compared with.
+ * A symmetric BFV encryption of n values that are read one by one: region 0. Frames leave on UART 0 as they
+ * are made; waits for it are not counted. On a host the same program writes to a file, to be compared with.
  *
- * A simulator may write to `bench` before main runs: with fixed seeds, only secrets differ between encryptions.
+ * A simulator may write to `bench` before main runs: with fixed seeds, only secrets differ between
+ * encryptions.
  */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library's steps as functions that machine.py can call: 16-bit arguments, and a ring of their own. */
 #include "ring/ring.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What bench/avr gives its firmware: a key, and a board, which is an ATmega or the host. */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H

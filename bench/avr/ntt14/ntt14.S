@@ -1,17 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The negacyclic NTT of 64 to 512 points for primes q = 256 k + 1 below 2^14, on AVR: ntt14.h has the contracts.
+ * The negacyclic NTT of 64 to 512 points for primes q = 256 k + 1 below 2^14, on AVR: ntt14.h has the
+ * contracts.
  *
  * Values are signed words between levels. Registers hold four coefficients and two levels are taken together;
  * nothing but the length decides a branch or an address.
  *
- * Products. For signed b and a root w, |w| < q/2, in Montgomery form, b w = t3 t2 t1 t0. As q = 1 mod 256, t - t0 q
- * drops the lowest byte: t1 t2 t3 less k t0. A second such step with t1 taken as signed gives b w / 2^16, at most
- * |b| |w| / 2^16 + q/2 in magnitude. Its negative comes for free: muls leaves in the carry what a negative t1 adds.
+ * Products. For signed b and a root w, |w| < q/2, in Montgomery form, b w = t3 t2 t1 t0. As q = 1 mod 256, t
+ * - t0 q drops the lowest byte: t1 t2 t3 less k t0. A second such step with t1 taken as signed gives b w /
+ * 2^16, at most |b| |w| / 2^16 + q/2 in magnitude. Its negative comes for free: muls leaves in the carry what
+ * a negative t1 adds.
  *
- * Bounds, for q = 12289 (7681 has more room). quotient is the nearest integer to 2^16 / q, less than which the top byte
- * times quotient over 256 leaves |a| <= 1.15 q of any |a| < 2^15. Forward: from at most 2.57 q, a product is at most
- * 0.75 q; with c0 and c1 reduced, the first level ends below 1.9 q, the second below 2.57 q < 2^15. Inverse: from at
- * most 1.15 q, sums are at most 2.3 q, reduced 1.15 q, and a level later again; products are below 0.75 q.
+ * Bounds, for q = 12289 (7681 has more room). quotient is the nearest integer to 2^16 / q, less than which
+ * the top byte times quotient over 256 leaves |a| <= 1.15 q of any |a| < 2^15. Forward: from at most 2.57 q,
+ * a product is at most 0.75 q; with c0 and c1 reduced, the first level ends below 1.9 q, the second below
+ * 2.57 q < 2^15. Inverse: from at most 1.15 q, sums are at most 2.3 q, reduced 1.15 q, and a level later
+ * again; products are below 0.75 q.
  */
 #include "arch/avr/function.inc"
 
@@ -121,8 +125,9 @@
     .endm
 
 /*
- * a as a residue, from less than 2.57 q in magnitude: less an integer times q it lies within 0 .. 2q, for k / 256 off the
- * quotient covers its errors, and q is taken away once where that leaves no borrow. points holds 1.
+ * a as a residue, from less than 2.57 q in magnitude: less an integer times q it lies within 0 .. 2q, for k /
+ * 256 off the quotient covers its errors, and q is taken away once where that leaves no borrow. points holds
+ * 1.
  */
     .macro residue a_lo, a_hi
     sub     r0, k
@@ -181,7 +186,8 @@
     .endif
     .endm
 
-/* Four coefficients at a stride in bytes; ldd reaches the small ones without moving Y, which ends at c3 or where it was. */
+/* Four coefficients at a stride in bytes; ldd reaches the small ones without moving Y, which ends at c3 or
+   where it was. */
     .macro load_four stride
     .if \stride <= 16
     ldd     c0_lo, Y+0
@@ -374,7 +380,8 @@
 
 /* ---- inverse ---- */
 
-/* The blocks' roots are those of the forward transform from the table's end on, and a block's two halves change places. */
+/* The blocks' roots are those of the forward transform from the table's end on, and a block's two halves
+   change places. */
     .macro load_roots_before
     sbiw    r30, 6
     load_roots
@@ -441,8 +448,8 @@
     .endm
 
 /*
- * The last two levels of one block, whose outer root is 1/n times its own. Here -1/n takes X, which has pointed to the
- * coefficients.
+ * The last two levels of one block, whose outer root is 1/n times its own. Here -1/n takes X, which has
+ * pointed to the coefficients.
  */
     .macro inverse_last_pass count
     movw    r28, r26
@@ -545,7 +552,8 @@
 
 /* ---- products ---- */
 
-/* Of a b / 2^16 and 2^32 mod q, the second product's sign undoes the first one's. Factors below q are good enough. */
+/* Of a b / 2^16 and 2^32 mod q, the second product's sign undoes the first one's. Factors below q are good
+   enough. */
     function cm_avr_ntt14_multiply
     save_registers
     movw    r26, r24 /* a */
@@ -593,9 +601,9 @@
 /* ---- 1024 points in 1792 bytes ---- */
 
 /*
- * Four residues of 14 bits share seven bytes: their lower bytes, then the upper six bits of the first three, each under two
- * bits of the fourth's. A pass unpacks four groups into sixteen words on the stack, takes two levels of them, and packs the
- * residues again.
+ * Four residues of 14 bits share seven bytes: their lower bytes, then the upper six bits of the first three,
+ * each under two bits of the fourth's. A pass unpacks four groups into sixteen words on the stack, takes two
+ * levels of them, and packs the residues again.
  */
 #define LOG2_PACKED 10
 #define GROUP_BYTES 7

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The negacyclic NTT at primes q = 256 k + 1 below 2^14 (12289, 7681) in words of 16 bits, on AVR. Such primes are too small
- * for homomorphic encryption; ring-LWE schemes without it, and polynomial products, use them.
+ * The negacyclic NTT at primes q = 256 k + 1 below 2^14 (12289, 7681) in words of 16 bits, on AVR. Such
+ * primes are too small for homomorphic encryption; ring-LWE schemes without it, and polynomial products, use
+ * them.
  *
- * Order and root are those of ring/ring.h: output i is a(psi^(2 bitrev(i) + 1)), psi the smallest primitive 2n-th root
- * of unity. Residues go in and come out; time depends on n alone.
+ * Order and root are those of ring/ring.h: output i is a(psi^(2 bitrev(i) + 1)), psi the smallest primitive
+ * 2n-th root of unity. Residues go in and come out; time depends on n alone.
  */
 #ifndef CM_RING_ARCH_AVR_NTT14_H
 #define CM_RING_ARCH_AVR_NTT14_H
@@ -21,8 +23,9 @@ typedef struct cm_avr_ntt14 {
     uint8_t k;        /* q = 256 k + 1 */
     uint8_t quotient; /* 2^16 / q, rounded */
     uint8_t unused;
-    int16_t outer_over_n; /* the first root over n. All these are times 2^16 mod q, and below q/2 in magnitude */
-    int16_t minus_n_inv; /* -1/n */
+    int16_t outer_over_n; /* the first root over n. All these are times 2^16 mod q, and below q/2 in
+                             magnitude */
+    int16_t minus_n_inv;  /* -1/n */
 } cm_avr_ntt14;
 
 /* The header, and n - 1 roots in the order of their use: ntt14_tables.c has them. */
@@ -51,12 +54,14 @@ extern const cm_avr_ntt14_table_1024 cm_avr_ntt14_q12289_n1024;
 void cm_avr_ntt14_forward(uint16_t *a, const cm_avr_ntt14 *table);
 void cm_avr_ntt14_inverse(uint16_t *a, const cm_avr_ntt14 *table);
 
-/* a[i] = a[i] b[i], for transformed a and b of n = 64 to 512 residues: transform back, and a is the polynomials' product. */
+/* a[i] = a[i] b[i], for transformed a and b of n = 64 to 512 residues: transform back, and a is the
+   polynomials' product. */
 void cm_avr_ntt14_multiply(uint16_t *a, const uint16_t *b, const cm_avr_ntt14 *table);
 
 /*
- * The transforms of 1024 residues in 1792 bytes. Group i of four, a[4i] to a[4i + 3], has seven bytes: the lower bytes, then
- * the upper bits of the first three in bits 0 to 5, with those of the fourth, two by two from the lowest on, in bits 6 and 7.
+ * The transforms of 1024 residues in 1792 bytes. Group i of four, a[4i] to a[4i + 3], has seven bytes: the
+ * lower bytes, then the upper bits of the first three in bits 0 to 5, with those of the fourth, two by two
+ * from the lowest on, in bits 6 and 7.
  */
 #define CM_AVR_NTT14_PACKED_BYTES 1792
 void cm_avr_ntt14_forward_packed(uint8_t *a, const cm_avr_ntt14 *table);

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An Arduino Mega encrypts 2048 integers in slots (region 0) and 1024 real numbers (region 1), in turns, in one arena where the
- * values lie too. The start is region 2.
+ * An Arduino Mega encrypts 2048 integers in slots (region 0) and 1024 real numbers (region 1), in turns, in
+ * one arena where the values lie too. The start is region 2.
  */
 #include <Ciphermote.h>
 
@@ -31,14 +32,16 @@ static void slots()
     for (uint16_t i = 0; i < CM_PROVISIONED_N; i++) {
         values[i] = i ^ mask;
     }
-    const cm_bfv_values numbers = {values, CM_PROVISIONED_N, CM_UINT16, CM_BFV_BATCH, CM_BFV_16, 12289, CM_DOMAIN_NTT};
+    const cm_bfv_values numbers = {
+        values, CM_PROVISIONED_N, CM_UINT16, CM_BFV_BATCH, CM_BFV_16, 12289, CM_DOMAIN_NTT};
     GPIOR0 = 0x80;
     const cm_status status = ciphermote.encryptBatch(Serial, cm_provisioned_secret_key, numbers);
     GPIOR0 = 0;
     GPIOR2 = status;
 }
 
-/* Slot i has x = i ^ mask in a float's upper bits, from 1/64 to 4: put together as bits, in a time that x does not change. */
+/* Slot i has x = i ^ mask in a float's upper bits, from 1/64 to 4: put together as bits, in a time that x
+   does not change. */
 static void reals()
 {
     uint32_t *values = reinterpret_cast<uint32_t *>(arena);
@@ -46,7 +49,8 @@ static void reals()
         const uint16_t x = i ^ mask;
         values[i] = (uint32_t)(121 + (x & 7)) << 23 | (uint32_t)x << 11;
     }
-    const cm_ckks_values numbers = {values, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_SLOTS_REAL, 0, 18, CM_FIXED_31};
+    const cm_ckks_values numbers = {
+        values, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_SLOTS_REAL, 0, 18, CM_FIXED_31};
     GPIOR0 = 0x81;
     const cm_status status = ciphermote.encryptReals(Serial, cm_provisioned_secret_key, numbers);
     GPIOR0 = 1;

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BFV encryption, decryption of both schemes and key generation, as constant_time.c has CKKS encryption: runs that differ in
- * every secret. Ciphertexts under a run's own key are made here, outside the regions, as another's would come.
+ * BFV encryption, decryption of both schemes and key generation, as constant_time.c has CKKS encryption: runs
+ * that differ in every secret. Ciphertexts under a run's own key are made here, outside the regions, as
+ * another's would come.
  *
  *   with frames                              without
  *   0  BFV, symmetric                        4
@@ -95,7 +97,8 @@ static int keep(void *context, const uint8_t *bytes, size_t length)
     return 0;
 }
 
-/* The message's folded coefficients at a prime are in polynomial: component 1 before component 0, tile by tile. */
+/* The message's folded coefficients at a prime are in polynomial: component 1 before component 0, tile by
+   tile. */
 static cm_status write_prime(unsigned prime)
 {
     const cm_secret_key key = secrets_key();

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encryptions that differ in every secret and in nothing public: the runner checks that all take the same
  * instructions and cycles. Region 0 is symmetric, region 1 asymmetric encryption into frames. Frames have
@@ -7,7 +8,8 @@
 #include "report.h"
 #include "secrets.h"
 
-static _Alignas(8) uint8_t arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_TILES)];
+static _Alignas(8) uint8_t
+    arena[CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_TILES)];
 static workload_sink sink;
 static cm_frame_writer writer;
 static cm_device device;

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One decryption, measured: cycles from the first byte of the frames to the values, and RAM, all of which is static data and
- * stack here. BENCH_BFV chooses the scheme. Region 0 is what takes the frames, region 1 what makes values of the sums.
- * A transport fills a buffer with WORKLOAD_PIECE_BYTES at a time: that is its own work, and not counted.
+ * One decryption, measured: cycles from the first byte of the frames to the values, and RAM, all of which is
+ * static data and stack here. BENCH_BFV chooses the scheme. Region 0 is what takes the frames, region 1 what
+ * makes values of the sums. A transport fills a buffer with WORKLOAD_PIECE_BYTES at a time: that is its own
+ * work, and not counted.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One encryption, measured: cycles from the input values to the last packed byte in the sink, and RAM, all
- * of which is static data and stack here. BENCH_ASYMMETRIC and BENCH_BFV choose the kind of key and the scheme.
- * The values lie at the arena's start, where they are encoded in place.
+ * of which is static data and stack here. BENCH_ASYMMETRIC and BENCH_BFV choose the kind of key and the
+ * scheme. The values lie at the arena's start, where they are encoded in place.
  */
 #include "board.h"
 #include "mark.h"
@@ -17,9 +18,11 @@
 #elif BENCH_BFV
 #define ARENA_BYTES CM_BFV_SYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_BFV_16, WORKLOAD_LOG2_TILES)
 #elif BENCH_ASYMMETRIC
-#define ARENA_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_TILES)
+#define ARENA_BYTES \
+    CM_CKKS_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_TILES)
 #else
-#define ARENA_BYTES CM_CKKS_SYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_TILES)
+#define ARENA_BYTES \
+    CM_CKKS_SYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_SLOTS_REAL, WORKLOAD_PRECISION, WORKLOAD_LOG2_TILES)
 #endif
 
 static _Alignas(8) uint8_t arena[ARENA_BYTES];

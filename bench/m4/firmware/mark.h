@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Marks that ../cycles.c sees: the begin and the end of a region, numbered 0 to 31. Each is a reserved hint,
  * which a core takes for a NOP and the cycle model for nothing at all. Regions neither nest nor overlap.

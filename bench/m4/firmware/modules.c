@@ -1,4 +1,6 @@
-/* The parts of an encryption, each alone, for one prime, at 31 bits. run.py names the regions by their numbers. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of an encryption, each alone, for one prime, at 31 bits. run.py names the regions by their
+   numbers. */
 #include "encode/encode.h"
 #include "mark.h"
 #include "random/sample.h"

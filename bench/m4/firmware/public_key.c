@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public key as it lies in flash, apart from workload.c so that only what encrypts with it links it. */
 #include "workload.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of text without the C library's own, whose buffers would count as RAM. */
 #include "report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a firmware tells the runner, over the UART: lines of a name, a space and a decimal number. */
 #ifndef REPORT_H
 #define REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The secret key as it lies in flash, apart from workload.c so that only what uses it links it. */
 #include "workload.h"
 

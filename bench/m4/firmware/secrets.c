@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Secrets that a run number determines, and the draw of seeds that the linker puts in the library's place. */
 #include "secrets.h"
 

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What runs that differ in every secret and in nothing public are made of. The public seed steers the uniform sampler's
- * rejections, in public, so it has to stay the same while the noise changes. The linker wraps cmi_seeds_draw (--wrap) for that:
- * the derivation still takes place, from secrets of its own for each run, and then the public seed is set.
+ * What runs that differ in every secret and in nothing public are made of. The public seed steers the uniform
+ * sampler's rejections, in public, so it has to stay the same while the noise changes. The linker wraps
+ * cmi_seeds_draw (--wrap) for that: the derivation still takes place, from secrets of its own for each run,
+ * and then the public seed is set.
  */
 #ifndef SECRETS_H
 #define SECRETS_H
@@ -13,14 +15,16 @@
 
 #define RUNS 104u
 
-/* From now on, this run's secrets count: what ciphertexts and keys are derived from, and a secret key of its own. */
+/* From now on, this run's secrets count: what ciphertexts and keys are derived from, and a secret key of its
+   own. */
 cm_status secrets_draw(uint32_t run);
 
 /* The run's secret key, and its seed. */
 cm_secret_key secrets_key(void);
 const uint8_t *secrets_key_seed(void);
 
-/* WORKLOAD_VALUES values: the first runs have the ends of the range; the others values of any sign and size, subnormal too. */
+/* WORKLOAD_VALUES values: the first runs have the ends of the range; the others values of any sign and size,
+   subnormal too. */
 void secrets_values(uint8_t *out, uint32_t run);
 
 /* WORKLOAD_N integers below WORKLOAD_T: the first runs have 0 and t - 1 everywhere. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sequences whose cycles follow by hand from the manual's timing table and the constants of ../cycles.c; the
  * runner compares them with what the plugin counted.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs made by a linear congruential generator, and the smallest platform there is. */
 #include "workload.h"
 

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every firmware of the bench encrypts, n/2 real binary32 values or n integers, and decrypts; with all data
- * primes of a set, but CKKS decryption with the first alone. And the platform it runs on, whose random source and counter
- * cost next to nothing. A test load: none of it is random. Unless the compiler is told otherwise, n = 4096, with ChaCha20
- * and at 31 bits.
+ * What every firmware of the bench encrypts, n/2 real binary32 values or n integers, and decrypts; with all
+ * data primes of a set, but CKKS decryption with the first alone. And the platform it runs on, whose random
+ * source and counter cost next to nothing. A test load: none of it is random. Unless the compiler is told
+ * otherwise, n = 4096, with ChaCha20 and at 31 bits.
  */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
@@ -36,7 +37,8 @@
 #ifndef WORKLOAD_PRECISION
 #define WORKLOAD_PRECISION CM_FIXED_31
 #endif
-/* Decryption: in how many tiles ciphertexts come, how much at a time, and the bits of a coefficient's sum (cm_bfv_sums). */
+/* Decryption: in how many tiles ciphertexts come, how much at a time, and the bits of a coefficient's sum
+   (cm_bfv_sums). */
 #ifndef WORKLOAD_LOG2_FRAME_TILES
 #define WORKLOAD_LOG2_FRAME_TILES 0
 #endif
@@ -75,7 +77,8 @@ cm_sink workload_sink_open(workload_sink *sink);
 /* A device on a platform whose counter lies in RAM. */
 cm_status workload_device(cm_device *device);
 
-/* From the generated keys.c: the secret key, also transformed, and the public key, [data prime][component][n]. */
+/* From the generated keys.c: the secret key, also transformed, and the public key, [data
+   prime][component][n]. */
 #define WORKLOAD_KEY_ID 0x62656E6368u
 extern const uint8_t workload_ternary[CM_TERNARY_BYTES(WORKLOAD_N)];
 extern const uint32_t workload_transformed[WORKLOAD_PRIMES][WORKLOAD_N];

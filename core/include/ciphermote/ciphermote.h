@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything a user of the C library includes. */
 #ifndef CIPHERMOTE_CIPHERMOTE_H
 #define CIPHERMOTE_CIPHERMOTE_H

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ciphermote configuration: every compile-time option of the C library, its meaning and its default.
  *
- * Options are named CM_CONFIG_..., and nothing else is. To change one, define it on the compiler's command line, or name a header
- * of your own with -DCM_CONFIG_FILE='"my_config.h"', which is read first; its value is a plain number or a name from this file.
- * Options given nowhere take the defaults below. Combinations that cannot work stop the build with a sentence.
+ * Options are named CM_CONFIG_..., and nothing else is. To change one, define it on the compiler's command
+ * line, or name a header of your own with -DCM_CONFIG_FILE='"my_config.h"', which is read first; its value is
+ * a plain number or a name from this file. Options given nowhere take the defaults below. Combinations that
+ * cannot work stop the build with a sentence.
  *
  * An application sees the options of its library: an installed library carries them in build.h, and where
  * both are compiled from source, both get the same flags. If they differ in what changes a size or a layout,
@@ -12,7 +14,8 @@
 #ifndef CIPHERMOTE_CONFIG_H
 #define CIPHERMOTE_CONFIG_H
 
-/* The names that options may be set to; each is explained with its option. None is 0, which a misspelt name is to #if. */
+/* The names that options may be set to; each is explained with its option. None is 0, which a misspelt name
+   is to #if. */
 #define CM_CONFIG_PRESET_NONE 1
 #define CM_CONFIG_PRESET_TINY 2
 #define CM_CONFIG_PRESET_BALANCED 3
@@ -37,21 +40,22 @@
 #include "ciphermote/build.h"
 
 /*
- * CM_CONFIG_PRESET            A bundle of the options below for encryption at 31 bits; an option given by itself still wins.
- *                      CM_CONFIG_PRESET_TINY      least RAM: eighths of a polynomial, noise sampled anew for each
+ * CM_CONFIG_PRESET            A bundle of the options below for encryption at 31 bits; an option given by
+ *                      itself still wins.
+ *                      CM_CONFIG_PRESET_TINY      least RAM: eighths of a polynomial, noise sampled anew for
+ *                                                 each
  *                      CM_CONFIG_PRESET_BALANCED  quarters, stored noise, check sums by words
- *                      CM_CONFIG_PRESET_FAST      least time within 37 KB at n = 4096: halves, stored noise, check
- *                                          sums by words, and in flash the slots' order, the transformed secret key
- *                                          and, for assembly, the transform's roots
- *                      Where there is assembly for the target, set CM_CONFIG_ASM beside it: it more than halves the time.
- *                      Default: none of them (CM_CONFIG_PRESET_NONE).
+ *                      CM_CONFIG_PRESET_FAST      least time within 37 KB at n = 4096: halves, stored noise,
+ *                                          check sums by words, and in flash the slots' order, the
+ *                                          transformed secret key and, for assembly, the transform's roots
+ *                      Where there is assembly for the target, set CM_CONFIG_ASM beside it: it more than
+ *                      halves the time. Default: none of them (CM_CONFIG_PRESET_NONE).
  */
 #ifndef CM_CONFIG_PRESET
 #define CM_CONFIG_PRESET CM_CONFIG_PRESET_NONE
 #endif
 #if CM_CONFIG_PRESET < CM_CONFIG_PRESET_NONE || CM_CONFIG_PRESET > CM_CONFIG_PRESET_FAST
-#error \
-    "CM_CONFIG_PRESET must be CM_CONFIG_PRESET_NONE, CM_CONFIG_PRESET_TINY, CM_CONFIG_PRESET_BALANCED or CM_CONFIG_PRESET_FAST."
+#error "CM_CONFIG_PRESET must be CM_CONFIG_PRESET_NONE, ..._TINY, ..._BALANCED or ..._FAST."
 #endif
 #if CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY
 #define CM_LOG2_TILES 3
@@ -75,15 +79,16 @@
 #define CM_CONFIG_PRESET_CRC_TABLE CM_CONFIG_CRC_TABLE_NIBBLE
 #endif
 /*
- * CM_LOG2_TILES is the preset's choice of tiles, n / 2^CM_LOG2_TILES coefficients each (cm_encryptor_setup.log2_tiles).
- * Two of 4-byte words are held; smaller ones cost time, for the secret, the message and the noise are folded
- * anew for each.
+ * CM_LOG2_TILES is the preset's choice of tiles, n / 2^CM_LOG2_TILES coefficients each
+ * (cm_encryptor_setup.log2_tiles). Two of 4-byte words are held; smaller ones cost time, for the secret, the
+ * message and the noise are folded anew for each.
  */
 #ifdef __AVR__
 #undef CM_LOG2_TILES
 #define CM_LOG2_TILES 3 /* whatever the preset: a board of 2 KB has room for no other code, nor memory */
 #endif
-/* Whether the slots' order is a const table (2^CM_CONFIG_MAX_LOG2_N bytes, for that n and all smaller ones) or computed. */
+/* Whether the slots' order is a const table (2^CM_CONFIG_MAX_LOG2_N bytes, for that n and all smaller ones)
+   or computed. */
 #define CM_SLOT_ORDER_TABLE (CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST)
 
 /*
@@ -117,8 +122,7 @@
 #error "CM_CONFIG_PRECISION_63 must be 0 or 1."
 #endif
 #if !CM_CONFIG_PRECISION_31 && !CM_CONFIG_PRECISION_63
-#error \
-    "Set CM_CONFIG_PRECISION_31 or CM_CONFIG_PRECISION_63 (or both) to 1: without one, nothing can be encoded."
+#error "Set CM_CONFIG_PRECISION_31 or CM_CONFIG_PRECISION_63 (or both) to 1, or nothing can be encoded."
 #endif
 
 /*
@@ -132,8 +136,9 @@
 #endif
 
 /*
- * CM_CONFIG_SMALL      1: smaller structs for devices with little RAM: public seeds of 32 bytes, so ChaCha20 alone, and frames read
- *                      32 residues at a time instead of 128. Default: 1 on AVR and with CM_CONFIG_PRESET_TINY, else 0.
+ * CM_CONFIG_SMALL      1: smaller structs for devices with little RAM: public seeds of 32 bytes, so ChaCha20
+ *                      alone, and frames read 32 residues at a time instead of 128. Default: 1 on AVR and
+ *                      with CM_CONFIG_PRESET_TINY, else 0.
  */
 #ifndef CM_CONFIG_SMALL
 #if defined(__AVR__) || CM_CONFIG_PRESET == CM_CONFIG_PRESET_TINY
@@ -167,10 +172,11 @@
 #endif
 
 /*
- * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they return. Default: 640, 4096
- *                      where pointers have 64 bits, 224 on AVR: what such a call itself may have used, so no stack is lost to it.
- *                      Tests show that nothing is left with 64-bit pointers alone; smaller depths are where secrets were
- *                      found to lie with small tiles (8 of them), and with larger ones calls go deeper.
+ * CM_CONFIG_WIPE_STACK_BYTES  How deep calls that handle secrets clean the stack below them before they
+ *                      return. Default: 640, 4096 where pointers have 64 bits, 224 on AVR: what such a call
+ *                      itself may have used, so no stack is lost to it. Tests show that nothing is left with
+ *                      64-bit pointers alone; smaller depths are where secrets were found to lie with small
+ *                      tiles (8 of them), and with larger ones calls go deeper.
  */
 #ifndef CM_CONFIG_WIPE_STACK_BYTES
 #if defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4
@@ -183,8 +189,8 @@
 #endif
 
 /*
- * CM_CONFIG_COUNTER_RESERVE   How many ciphertexts one write of the persistent counter pays for (1 to 65536). After a
- *                      reset the unused part of a reservation is skipped, never reused. Larger values
+ * CM_CONFIG_COUNTER_RESERVE   How many ciphertexts one write of the persistent counter pays for (1 to 65536).
+ *                      After a reset the unused part of a reservation is skipped, never reused. Larger values
  *                      wear the storage less. Default: 16.
  */
 #ifndef CM_CONFIG_COUNTER_RESERVE
@@ -195,8 +201,9 @@
 #endif
 
 /*
- * CM_CONFIG_STORE_NOISE       1: sample the noise once and keep it, n bytes for a symmetric encryption and 2n for an
- *                      asymmetric one. 0: sample it again for each prime and tile. Default: the preset's, else 0.
+ * CM_CONFIG_STORE_NOISE       1: sample the noise once and keep it, n bytes for a symmetric encryption and 2n
+ *                      for an asymmetric one. 0: sample it again for each prime and tile. Default: the
+ *                      preset's, else 0.
  */
 #ifndef CM_CONFIG_STORE_NOISE
 #define CM_CONFIG_STORE_NOISE CM_CONFIG_PRESET_STORE_NOISE
@@ -216,9 +223,10 @@
 #endif
 
 /*
- * CM_CONFIG_TRANSFORMED_SECRET  1: a secret key lies in flash transformed, 4n bytes a data prime (cm_secret_key_transform), beside
- *                      its 2 bits a coefficient; a symmetric encryption holds one tile instead of two and
- *                      transforms half as often. Default: the preset's, else 0.
+ * CM_CONFIG_TRANSFORMED_SECRET  1: a secret key lies in flash transformed, 4n bytes a data prime
+ *                      (cm_secret_key_transform), beside its 2 bits a coefficient; a symmetric encryption
+ *                      holds one tile instead of two and transforms half as often. Default: the preset's,
+ *                      else 0.
  */
 #ifndef CM_CONFIG_TRANSFORMED_SECRET
 #define CM_CONFIG_TRANSFORMED_SECRET CM_CONFIG_PRESET_TRANSFORMED_SECRET
@@ -240,10 +248,10 @@
 #error "CM_CONFIG_ACCELERATOR must be 0 or 1."
 #endif
 /*
- * CM_CONFIG_ASM               1: use hand-written assembly where the library has some for the target; the build must then
- *                      also compile core/src/arch/<target>/<file>.S. Results are the same, bit for bit. Targets:
- *                      ARMv7E-M and ARMv8-M with DSP (Cortex-M4, M7, M33); AVR with a multiplier (ATmega).
- *                      Default: 0 (portable C alone).
+ * CM_CONFIG_ASM               1: use hand-written assembly where the library has some for the target; the
+ *                      build must then also compile core/src/arch/<target>/<file>.S. Results are the same,
+ *                      bit for bit. Targets: ARMv7E-M and ARMv8-M with DSP (Cortex-M4, M7, M33); AVR with a
+ *                      multiplier (ATmega). Default: 0 (portable C alone).
  */
 #ifndef CM_CONFIG_ASM
 #define CM_CONFIG_ASM 0
@@ -266,10 +274,13 @@
 #endif
 
 /*
- * CM_CONFIG_ENCODER_ROOTS     Where the encoder takes its sines and cosines from; results are the same, bit for bit:
- *                      CM_CONFIG_ENCODER_ROOTS_FLASH     a const table: 2^(CM_CONFIG_MAX_LOG2_N + 1) bytes for 31 bits, twice that for 63;
- *                      CM_CONFIG_ENCODER_ROOTS_COMPUTED  computed, a product of 128 bits each, from const tables of
- *                                                 2^(CM_CONFIG_MAX_LOG2_N - 3) + 280 bytes, and half that again with 63 bits.
+ * CM_CONFIG_ENCODER_ROOTS     Where the encoder takes its sines and cosines from; results are the same, bit
+ *                      for bit:
+ *                      CM_CONFIG_ENCODER_ROOTS_FLASH     a const table: 2^(CM_CONFIG_MAX_LOG2_N + 1) bytes
+ *                                                        for 31 bits, twice that for 63;
+ *                      CM_CONFIG_ENCODER_ROOTS_COMPUTED  computed, a product of 128 bits each, from const
+ *                                                 tables of 2^(CM_CONFIG_MAX_LOG2_N - 3) + 280 bytes, and
+ *                                                 half that again with 63 bits.
  *                      Default: CM_CONFIG_ENCODER_ROOTS_FLASH.
  */
 #ifndef CM_CONFIG_ENCODER_ROOTS

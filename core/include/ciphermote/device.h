@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The device: where seeds come from, and what keeps them from ever repeating.
  *
- * Each ciphertext takes a fresh 64-bit counter and 32 fresh random bytes. Its public seed (sent in place of the
- * second half of a symmetric ciphertext) and its secret seed (noise, and u of an asymmetric one) are separate
- * derivations of (device secret, counter, label) mixed with the randomness:
+ * Each ciphertext takes a fresh 64-bit counter and 32 fresh random bytes. Its public seed (sent in place of
+ * the second half of a symmetric ciphertext) and its secret seed (noise, and u of an asymmetric one) are
+ * separate derivations of (device secret, counter, label) mixed with the randomness:
  *     k    = ChaCha20 block (key = device secret, position = label "derive" and the counter)
  *     seed = ChaCha20 block (key = k xor randomness, position = label "public seed" or "secret seed")
- * As long as either the device secret or the randomness is unknown, the secret seed is; and two counters never
- * give one public seed, even with a random source that repeats. docs/security.md has the argument.
+ * As long as either the device secret or the randomness is unknown, the secret seed is; and two counters
+ * never give one public seed, even with a random source that repeats. docs/security.md has the argument.
  */
 #ifndef CIPHERMOTE_DEVICE_H
 #define CIPHERMOTE_DEVICE_H
@@ -27,7 +28,8 @@ CM_REFUSE_PACKING(device);
 
 #define CM_DEVICE_SECRET_BYTES 32
 
-/* What the platform gives. Each callback returns 0 on success and anything else on failure; context is handed back. */
+/* What the platform gives. Each callback returns 0 on success and anything else on failure; context is handed
+   back. */
 typedef struct cm_platform {
     /* Fill out[0 .. length) from a cryptographic random source. */
     int (*random)(void *context, uint8_t *out, size_t length);
@@ -51,7 +53,8 @@ typedef struct cm_device {
 
 /*
  * Start a device from its secret (unique to it, drawn by the owner at provisioning) and its platform.
- * Reads the counter. CM_ERR_ARGUMENT for null pointers or a secret whose bytes are all alike, CM_ERR_COUNTER if it cannot be read.
+ * Reads the counter. CM_ERR_ARGUMENT for null pointers or a secret whose bytes are all alike, CM_ERR_COUNTER
+ * if it cannot be read.
  */
 CM_MUST_CHECK cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRET_BYTES],
                                        const cm_platform *platform);

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The emitter: how residue polynomials leave the encryptor. frame.h and seal.h each provide one.
  *
- * The encryptor calls begin once, then residues for each polynomial, then end; an error returned by any of them ends
- * the encryption with that status.
+ * The encryptor calls begin once, then residues for each polynomial, then end; an error returned by any of
+ * them ends the encryption with that status.
  */
 #ifndef CIPHERMOTE_EMITTER_H
 #define CIPHERMOTE_EMITTER_H
@@ -42,8 +43,9 @@ typedef struct cm_ciphertext_info {
     cm_scheme scheme : 8;
     bool ntt_form;
     uint8_t components; /* 2 for a fresh ciphertext */
-    uint8_t primes; /* how many residues each coefficient has: data_primes for a fresh ciphertext, key_primes for a key */
-    uint8_t log2_tiles; /* residues come in 2^log2_tiles pieces of n >> log2_tiles */
+    uint8_t primes; /* how many residues each coefficient has: data_primes for a fresh ciphertext, key_primes
+                       for a key */
+    uint8_t log2_tiles;  /* residues come in 2^log2_tiles pieces of n >> log2_tiles */
     cm_xof_kind xof : 8; /* CM_XOF_NONE, or what expands the seed in place of component 1 */
     uint64_t key_id;
     uint64_t counter;
@@ -51,7 +53,8 @@ typedef struct cm_ciphertext_info {
     uint8_t seed[CM_MAX_PUBLIC_SEED_BYTES];
 } cm_ciphertext_info;
 
-/* An emitter of your own is compiled with the library's options: no symbol checks a file that calls none of its functions. */
+/* An emitter of your own is compiled with the library's options: no symbol checks a file that calls none of
+   its functions. */
 typedef struct cm_emitter cm_emitter;
 struct cm_emitter {
     cm_status (*begin)(cm_emitter *self, const cm_ciphertext_info *info);
@@ -59,8 +62,9 @@ struct cm_emitter {
     cm_status (*residues)(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
                           const uint32_t *residues);
     cm_status (*end)(cm_emitter *self);
-    bool component_major; /* wants component 0 at all primes, then component 1; otherwise 1 and 0 of each tile in turn */
-    bool expands_seed;       /* wants component 1 of a seeded ciphertext as residues too */
+    bool component_major; /* wants component 0 at all primes, then component 1; otherwise 1 and 0 of each tile
+                             in turn */
+    bool expands_seed;    /* wants component 1 of a seeded ciphertext as residues too */
     cm_ciphertext_info info; /* the encryptor's copy; begin's argument points here */
 };
 

@@ -1,13 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An encryptor: set up once with a device, a key, memory and the emitter that bytes leave by. From then on values go in, a call for
- * each ciphertext: cm_ckks_encrypt (ckks.h), cm_bfv_encrypt (bfv.h).
+ * An encryptor: set up once with a device, a key, memory and the emitter that bytes leave by. From then on
+ * values go in, a call for each ciphertext: cm_ckks_encrypt (ckks.h), cm_bfv_encrypt (bfv.h).
  *
  *     cm_encryptor encryptor;
- *     const cm_encryptor_setup setup = {.device = &device, .emitter = &frames.emitter, .arena = arena, .arena_bytes = sizeof arena};
- *     status = cm_encryptor_init_symmetric(&encryptor, &cm_provisioned_secret_key, &setup);
- *     ... status = cm_ckks_encrypt(&encryptor, &values); ...
+ *     const cm_encryptor_setup setup = {.device = &device, .emitter = &frames.emitter, .arena = arena,
+ *     .arena_bytes = sizeof arena}; status = cm_encryptor_init_symmetric(&encryptor,
+ *     &cm_provisioned_secret_key, &setup); ... status = cm_ckks_encrypt(&encryptor, &values); ...
  *
- * Nothing is allocated, and nothing whole is held: each residue polynomial, or tile of one, leaves as soon as it is made.
+ * Nothing is allocated, and nothing whole is held: each residue polynomial, or tile of one, leaves as soon as
+ * it is made.
  */
 #ifndef CIPHERMOTE_ENCRYPTOR_H
 #define CIPHERMOTE_ENCRYPTOR_H
@@ -23,7 +25,7 @@
 
 #if SIZE_MAX < 0xFFFFFFFFu && CM_CONFIG_MAX_LOG2_N > 11
 #error \
-    "Sizes on this target have 16 bits, and arenas for n above 2048 have more: set CM_CONFIG_MAX_LOG2_N to 11 or less."
+    "Sizes have 16 bits here, and arenas for n above 2048 have more: set CM_CONFIG_MAX_LOG2_N to 11 or less."
 #endif
 
 #ifdef __cplusplus
@@ -47,8 +49,10 @@ typedef struct cm_encryptor_setup {
     cm_emitter *emitter; /* where ciphertexts go: a frame writer's (frame.h), or a SEAL writer's (seal.h) */
     void *arena;         /* aligned to 8 bytes; the encryptor's own, wiped after each encryption */
     size_t arena_bytes;  /* CM_CKKS_..._ARENA_BYTES or CM_BFV_..._ARENA_BYTES */
-    cm_xof_kind xof;     /* what expands the public seed, under a secret key alone; CM_XOF_NONE, 0: ChaCha20 */
-    uint8_t log2_tiles; /* works on n / 2^log2_tiles coefficients at a time: 0 .. 4, on AVR 3; CM_LOG2_TILES is the preset's choice */
+    cm_xof_kind xof;     /* what expands the public seed, under a secret key alone; CM_XOF_NONE, 0:
+                            ChaCha20 */
+    uint8_t log2_tiles;  /* works on n / 2^log2_tiles coefficients at a time: 0 .. 4, on AVR 3; CM_LOG2_TILES
+                           is the preset's choice */
 } cm_encryptor_setup;
 
 typedef struct cm_encryptor cm_encryptor;
@@ -62,9 +66,10 @@ struct cm_encryptor {
 };
 
 /*
- * Encrypt under the secret key: c0 = m + e - a s, c1 = a, and a is the expansion of a public seed by xof. CM_ERR_ARGUMENT for what
- * is missing, CM_ERR_PARAMS, CM_ERR_ARENA (also for a key inside it), CM_ERR_UNSUPPORTED for an XOF or tiles that the build leaves
- * out: the encryptor refuses all encryptions then.
+ * Encrypt under the secret key: c0 = m + e - a s, c1 = a, and a is the expansion of a public seed by xof.
+ * CM_ERR_ARGUMENT for what is missing, CM_ERR_PARAMS, CM_ERR_ARENA (also for a key inside it),
+ * CM_ERR_UNSUPPORTED for an XOF or tiles that the build leaves out: the encryptor refuses all encryptions
+ * then.
  */
 CM_MUST_CHECK cm_status cm_encryptor_init_symmetric(cm_encryptor *encryptor, const cm_secret_key *key,
                                                     const cm_encryptor_setup *setup);
@@ -73,7 +78,8 @@ CM_MUST_CHECK cm_status cm_encryptor_init_symmetric(cm_encryptor *encryptor, con
 CM_MUST_CHECK cm_status cm_encryptor_init_asymmetric(cm_encryptor *encryptor, const cm_public_key *key,
                                                      const cm_encryptor_setup *setup);
 
-/* What lies behind the message in the arena: workspace, two tiles, and what config.h and the kind of key ask for. */
+/* What lies behind the message in the arena: workspace, two tiles, and what config.h and the kind of key ask
+   for. */
 #if CM_CONFIG_SEAL_XOFS
 #define CM_WORKSPACE_BYTES 704u
 #elif defined(__AVR__)

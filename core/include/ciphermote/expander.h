@@ -1,9 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seed expander: lets a device decrypt what a device encrypted under its secret key. Component 1 of such a ciphertext is
- * sent as a seed; the expander stands between frame reader and decryption and puts the seed's expansion in its place.
+ * The seed expander: lets a device decrypt what a device encrypted under its secret key. Component 1 of such
+ * a ciphertext is sent as a seed; the expander stands between frame reader and decryption and puts the seed's
+ * expansion in its place.
  *     cm_seed_expander_init(&expander, &decryption.receiver);
  *     cm_frame_reader_init(&reader, key.params, &expander.receiver);
- * Ciphertexts without a seed pass through unchanged, so it can always stand there. All that it holds is public.
+ * Ciphertexts without a seed pass through unchanged, so it can always stand there. All that it holds is
+ * public.
  */
 #ifndef CIPHERMOTE_EXPANDER_H
 #define CIPHERMOTE_EXPANDER_H
@@ -31,8 +34,9 @@ typedef struct cm_seed_expander {
 } cm_seed_expander;
 
 /*
- * next, a decryption's receiver, takes what is expanded. Beside next's own statuses the reader returns CM_ERR_FRAME_ORDER for
- * residues that come before their seed, or a second seed, and CM_ERR_FRAME_FOREIGN for residues of another ciphertext.
+ * next, a decryption's receiver, takes what is expanded. Beside next's own statuses the reader returns
+ * CM_ERR_FRAME_ORDER for residues that come before their seed, or a second seed, and CM_ERR_FRAME_FOREIGN for
+ * residues of another ciphertext.
  */
 void cm_seed_expander_init(cm_seed_expander *expander, cm_receiver *next);
 

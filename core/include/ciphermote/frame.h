@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Frames: the compact wire format, specified in docs/wire-format.md.
  *
- * One frame is a 44-byte header, a payload and a CRC-32C. A residue frame carries one component at one prime (or
- * one tile of it), packed to the prime's bits; a seed frame stands in place of component 1 of a symmetric ciphertext.
- * The CRC finds accidents, not attackers: send frames over an authenticated channel.
+ * One frame is a 44-byte header, a payload and a CRC-32C. A residue frame carries one component at one prime
+ * (or one tile of it), packed to the prime's bits; a seed frame stands in place of component 1 of a symmetric
+ * ciphertext. The CRC finds accidents, not attackers: send frames over an authenticated channel.
  */
 #ifndef CIPHERMOTE_FRAME_H
 #define CIPHERMOTE_FRAME_H
@@ -61,7 +62,8 @@ typedef struct cm_frame {
 CM_MUST_CHECK cm_status cm_frame_parse_header(const uint8_t *bytes, size_t length, const cm_params *params,
                                               cm_frame *frame);
 
-/* Check a whole frame: header, length, CRC. Trailing bytes are allowed; frame->frame_bytes says where it ends. */
+/* Check a whole frame: header, length, CRC. Trailing bytes are allowed; frame->frame_bytes says where it
+   ends. */
 CM_MUST_CHECK cm_status cm_frame_parse(const uint8_t *bytes, size_t length, const cm_params *params,
                                        cm_frame *frame);
 
@@ -69,8 +71,9 @@ CM_MUST_CHECK cm_status cm_frame_parse(const uint8_t *bytes, size_t length, cons
 CM_MUST_CHECK cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues);
 
 /*
- * Frames to a receiver, as they come, in pieces of any size: every residue is handed on once it is known to be below its
- * prime, and the frame's end once its check sum fits. After a fault the reader takes nothing more.
+ * Frames to a receiver, as they come, in pieces of any size: every residue is handed on once it is known to
+ * be below its prime, and the frame's end once its check sum fits. After a fault the reader takes nothing
+ * more.
  */
 #define CM_FRAME_GROUP (CM_CONFIG_SMALL ? 32u : 128u)        /* residues handed on at once, at most */
 #define CM_FRAME_GROUP_MAX_BYTES (CM_FRAME_GROUP / 8u * 27u) /* packed, at the largest prime's bits */
@@ -93,9 +96,10 @@ typedef struct cm_frame_reader {
 void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_receiver *receiver);
 
 /*
- * Take the next bytes of the stream. CM_OK as long as nothing was wrong; else the status of the first fault, the
- * reader's (CM_ERR_FRAME_*, CM_ERR_PARAMS, CM_ERR_RESIDUE; CM_ERR_UNSUPPORTED for the seed of an XOF that this build leaves out)
- * or the receiver's, in this call and in all that follow. CM_ERR_ARGUMENT for null bytes, which change nothing.
+ * Take the next bytes of the stream. CM_OK as long as nothing was wrong; else the status of the first fault,
+ * the reader's (CM_ERR_FRAME_*, CM_ERR_PARAMS, CM_ERR_RESIDUE; CM_ERR_UNSUPPORTED for the seed of an XOF that
+ * this build leaves out) or the receiver's, in this call and in all that follow. CM_ERR_ARGUMENT for null
+ * bytes, which change nothing.
  */
 CM_MUST_CHECK cm_status cm_frame_reader_feed(cm_frame_reader *reader, const uint8_t *bytes, size_t length);
 

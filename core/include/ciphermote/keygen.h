@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys made on the device: a secret key that never leaves it, and the public key that belongs to it, exported a tile of a
- * prime at a time. The owner's toolkit reads its frames (ciphermote.returning.read_public_key), and SEAL can use it.
+ * Keys made on the device: a secret key that never leaves it, and the public key that belongs to it, exported
+ * a tile of a prime at a time. The owner's toolkit reads its frames (ciphermote.returning.read_public_key),
+ * and SEAL can use it.
  */
 #ifndef CIPHERMOTE_KEYGEN_H
 #define CIPHERMOTE_KEYGEN_H
@@ -16,9 +18,9 @@ extern "C" {
 #endif
 
 /*
- * Draw a secret key: ternary holds CM_TERNARY_BYTES(n), for the caller to store where nobody else reads. *key_id, drawn
- * with it, names the pair. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_RANDOM, CM_ERR_COUNTER; the key id is 0 then, and
- * ternary zeroed if the set tells its size.
+ * Draw a secret key: ternary holds CM_TERNARY_BYTES(n), for the caller to store where nobody else reads.
+ * *key_id, drawn with it, names the pair. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_RANDOM, CM_ERR_COUNTER; the
+ * key id is 0 then, and ternary zeroed if the set tells its size.
  */
 CM_MUST_CHECK cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params,
                                                   uint8_t *ternary, uint64_t *key_id);
@@ -27,11 +29,12 @@ CM_MUST_CHECK cm_status cm_device_make_secret_key(cm_device *device, const cm_pa
 #define CM_PUBLIC_KEY_ARENA_BYTES(n, log2_tiles) (CM_WORKSPACE_BYTES + CM_TILE_BYTES(n, log2_tiles))
 
 /*
- * A public key for a secret one: p0 = e - a s, p1 = a at all primes of the set, the special one too, in NTT form; a is the
- * expansion of a public seed by setup->xof. Each call makes another, as good. It goes to the setup's emitter as a ciphertext would,
- * with CM_PUBLIC_KEY for its scheme; frames alone can say so. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_UNSUPPORTED,
- * CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_SINK. The arena is wiped once the call has begun to work in it; ternary may not
- * lie there (CM_ERR_ARENA).
+ * A public key for a secret one: p0 = e - a s, p1 = a at all primes of the set, the special one too, in NTT
+ * form; a is the expansion of a public seed by setup->xof. Each call makes another, as good. It goes to the
+ * setup's emitter as a ciphertext would, with CM_PUBLIC_KEY for its scheme; frames alone can say so.
+ * CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_UNSUPPORTED, CM_ERR_RANDOM, CM_ERR_COUNTER,
+ * CM_ERR_SINK. The arena is wiped once the call has begun to work in it; ternary may not lie there
+ * (CM_ERR_ARENA).
  */
 CM_MUST_CHECK cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_params *params,
                                                   const uint8_t *ternary, uint64_t key_id);

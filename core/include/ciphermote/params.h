@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parameter sets: a ring degree n and a chain of primes, all below 2^27 and 1 mod 2n.
  *
@@ -5,9 +6,9 @@
  * ciphertexts do not. A set with one prime has no key switching (additions and plain products only).
  * Sets hold 128-bit security by the 2024 guidelines (ePrint 2024/463, classical, ternary secret); those whose
  * names start with std2018_ hold it by the 2018 HomomorphicEncryption.org table alone.
- * Sets of one's own come from `ciphermote params`, which refuses insecure or invalid ones. Calls refuse (CM_ERR_PARAMS) a set
- * whose constants do not belong to its primes; that the primes are prime, differ and are secure they cannot see, nor, with
- * CM_CONFIG_SMALL, whether psi is a root.
+ * Sets of one's own come from `ciphermote params`, which refuses insecure or invalid ones. Calls refuse
+ * (CM_ERR_PARAMS) a set whose constants do not belong to its primes; that the primes are prime, differ and
+ * are secure they cannot see, nor, with CM_CONFIG_SMALL, whether psi is a root.
  */
 #ifndef CIPHERMOTE_PARAMS_H
 #define CIPHERMOTE_PARAMS_H
@@ -40,7 +41,8 @@ typedef struct cm_root {
 
 /*
  * The roots of rings modulo a prime of a set, or modulo BFV's plain modulus: n of them, psi^bitrev(i), bits
- * reversed over log2 n; entry 0 is unused. `ciphermote provision` writes them beside keys (CM_CONFIG_NTT_ROOTS).
+ * reversed over log2 n; entry 0 is unused. `ciphermote provision` writes them beside keys
+ * (CM_CONFIG_NTT_ROOTS).
  */
 typedef struct cm_root_table {
     uint32_t q; /* 0 behind the last table */
@@ -60,14 +62,16 @@ typedef struct cm_params {
 
 #define CM_MAX_PRIMES 17 /* the largest K of any set */
 
-/* 128-bit security by the 2024 guidelines. q26x3 reads: three data primes of 26 bits; p27: a special prime of 27. */
+/* 128-bit security by the 2024 guidelines. q26x3 reads: three data primes of 26 bits; p27: a special prime of
+   27. */
 extern const cm_params cm_n1024_q26;
 extern const cm_params cm_n2048_q26_p27;
 extern const cm_params cm_n4096_q26x3_p27;
 extern const cm_params cm_n8192_q26x7_p27;
 extern const cm_params cm_n16384_q26x15_p27;
 
-/* The papers' totals as near as 27-bit primes come (27, 54, 108, 216 and 432 bits): 128-bit by the 2018 table only. */
+/* The papers' totals as near as 27-bit primes come (27, 54, 108, 216 and 432 bits): 128-bit by the 2018 table
+   only. */
 extern const cm_params cm_std2018_n1024_q27;
 extern const cm_params cm_std2018_n2048_q27_p27;
 extern const cm_params cm_std2018_n4096_q27x3_p27;

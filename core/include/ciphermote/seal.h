@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Microsoft SEAL's own bytes, straight from the device (header version 3.6, which SEAL 3.6 to 4.x all load; no
- * compression). docs/wire-format.md has the layout.
+ * Microsoft SEAL's own bytes, straight from the device (header version 3.6, which SEAL 3.6 to 4.x all load;
+ * no compression). docs/wire-format.md has the layout.
  */
 #ifndef CIPHERMOTE_SEAL_H
 #define CIPHERMOTE_SEAL_H

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Status codes. Every call that can fail returns one, and a call that fails leaves no half result: what it began to write is
- * zeroed. Outputs of a call that refuses its arguments or parameter set are as they were, or zeroed.
+ * Status codes. Every call that can fail returns one, and a call that fails leaves no half result: what it
+ * began to write is zeroed. Outputs of a call that refuses its arguments or parameter set are as they were,
+ * or zeroed.
  */
 #ifndef CIPHERMOTE_STATUS_H
 #define CIPHERMOTE_STATUS_H
@@ -47,7 +49,8 @@ typedef enum cm_status {
     CM_ERR_SESSIONS = 24       /* of applications: the key has served all the client-aided sessions it may */
 } cm_status;
 
-/* Structs hold enums. ARM's ABI says how large these are, and symbols.h with it; elsewhere -fshort-enums is refused. */
+/* Structs hold enums. ARM's ABI says how large these are, and symbols.h with it; elsewhere -fshort-enums is
+   refused. */
 #ifndef __ARM_SIZEOF_MINIMAL_ENUM
 typedef char cm_enums_are_ints_build_without_short_enums[sizeof(cm_status) == sizeof(int) ? 1 : -1];
 #endif

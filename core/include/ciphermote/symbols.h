@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symbols of the functions that take structs or arenas whose size depends on options. They end in these options, so that an
- * application compiled with other options than its library does not link: the linker names the missing function with the options
- * that the application has, such as
+ * The symbols of the functions that take structs or arenas whose size depends on options. They end in these
+ * options, so that an application compiled with other options than its library does not link: the linker
+ * names the missing function with the options that the application has, such as
  *     undefined reference to `cm_device_init__small_0__max_log2_n_14__store_noise_1__...'
- * `nm` shows those of the library. Give both the same, and see ciphermote/config.h. A file that calls none of these functions is not
- * checked: compile all files of a program alike.
+ * `nm` shows those of the library. Give both the same, and see ciphermote/config.h. A file that calls none of
+ * these functions is not checked: compile all files of a program alike.
  */
 #ifndef CIPHERMOTE_SYMBOLS_H
 #define CIPHERMOTE_SYMBOLS_H

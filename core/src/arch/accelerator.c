@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The back-end for the hardware of rtl/: it keeps a prime, its twiddles and two factors in the accelerator as
  * long as they serve, and sends one packet of residues for a transform or a whole product. It takes whole

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a back-end (hand-written assembly, a vector unit, an accelerator on a bus) may take over from portable
  * C, in any room.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The back-end for ARMv7E-M around the assembly in arch/armv7em: which levels of a transform are taken
  * together, and where their roots come from.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The back-end for AVR around the assembly in arch/avr. */
 #include "arch/backends.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The back-ends of this build: rooms ask them through CM_ARCH_TRY, as arch/api.h has it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Little-endian words from and to bytes, on any machine; a compiler makes one access of each where it may. */
 #ifndef CM_COMMON_BYTES_H
 #define CM_COMMON_BYTES_H

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where something that follows from a secret becomes public: each call says why. It does nothing but in the test of constant
- * time (tests/constant_time), which lets valgrind know; there, all other branches and addresses by secrets are errors.
+ * Where something that follows from a secret becomes public: each call says why. It does nothing but in the
+ * test of constant time (tests/constant_time), which lets valgrind know; there, all other branches and
+ * addresses by secrets are errors.
  */
 #ifndef CM_COMMON_DECLASSIFY_H
 #define CM_COMMON_DECLASSIFY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Masks that choose without a branch. */
 #ifndef CM_COMMON_MASKS_H
 #define CM_COMMON_MASKS_H
@@ -5,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * All ones if x is negative. The compiler must not know that it is that or zero: clang 14 takes what follows from such
- * a mask for a choice, and branches.
+ * All ones if x is negative. The compiler must not know that it is that or zero: clang 14 takes what follows
+ * from such a mask for a choice, and branches.
  */
 static inline int32_t cmi_mask_of_sign(int32_t x)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The names that are the library's own, as the linker sees them. None can meet an application's: they begin
  * with cmi_, and no shared library exports them. All end in the options of ciphermote/symbols.h, so that an

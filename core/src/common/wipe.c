@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Overwriting secrets. Never reads what it overwrites. */
 #include "common/wipe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Overwrite secrets in a way no compiler removes. */
 #ifndef CM_COMMON_WIPE_H
 #define CM_COMMON_WIPE_H
@@ -11,8 +12,8 @@ CMI_HIDDEN_BEGIN
 void cmi_wipe(void *memory, size_t bytes);
 
 /*
- * Overwrite the stack below the caller, where the functions it called kept key streams and spilled keys. As deep as they
- * went (CM_CONFIG_WIPE_STACK_BYTES), so that it takes no stack that was not taken before.
+ * Overwrite the stack below the caller, where the functions it called kept key streams and spilled keys. As
+ * deep as they went (CM_CONFIG_WIPE_STACK_BYTES), so that it takes no stack that was not taken before.
  */
 void cmi_wipe_stack(void);
 

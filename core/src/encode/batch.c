@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batching: the slots are a polynomial's values at the 2n-th roots of unity modulo t, in SEAL's order; its coefficients
- * come from the inverse transform modulo t, in an array of 16 or 32 bits a number.
+ * Batching: the slots are a polynomial's values at the 2n-th roots of unity modulo t, in SEAL's order; its
+ * coefficients come from the inverse transform modulo t, in an array of 16 or 32 bits a number.
  */
 #include <stddef.h>
 
@@ -8,9 +9,9 @@
 #include "encode/plain.h"
 
 /*
- * The inverse transform in 16 bits, two levels of Gentleman-Sande butterflies at a time, the blocks backwards as in
- * cmi_ntt_inverse. Numbers are signed: a product is reduced to within q/2 + 2 of 0, for its factors are below 2^19 and q, and
- * so is a sum, as a product by one.
+ * The inverse transform in 16 bits, two levels of Gentleman-Sande butterflies at a time, the blocks backwards
+ * as in cmi_ntt_inverse. Numbers are signed: a product is reduced to within q/2 + 2 of 0, for its factors are
+ * below 2^19 and q, and so is a sum, as a product by one.
  */
 static inline int32_t product(int32_t a, int32_t b, const cm_prime *prime)
 {
@@ -45,8 +46,8 @@ static void two_levels(int16_t *at, size_t half, const cmi_batch_factors *by, co
 }
 
 /*
- * Levels level and level - 1, all times factor (Montgomery form). The twiddle of block i of a level is the square of that of
- * block 2i one level on.
+ * Levels level and level - 1, all times factor (Montgomery form). The twiddle of block i of a level is the
+ * square of that of block 2i one level on.
  */
 static void transform_two_levels(int16_t *a, const cmi_ring *ring, unsigned level, uint32_t factor)
 {

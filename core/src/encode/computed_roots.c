@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoder's roots computed (CM_CONFIG_ENCODER_ROOTS_COMPUTED): each is the product of one of few coarse roots and one of few
- * fine ones, so exact that rounding it gives what the table of all of them holds.
+ * The encoder's roots computed (CM_CONFIG_ENCODER_ROOTS_COMPUTED): each is the product of one of few coarse
+ * roots and one of few fine ones, so exact that rounding it gives what the table of all of them holds.
  */
 #include "encode/roots.h"
 
@@ -48,9 +49,9 @@ typedef struct wide_root {
 #endif
 
 /*
- * e^(i angle) 2^124. The fine angle is at most half a coarse step, to either side. Entries err by at most 2^-95 (2^-63 at
- * 31 bits), so results by less than 2^-92 (2^-60). No root comes so near to the middle between two results:
- * tools/generate_tables.py looks at every one.
+ * e^(i angle) 2^124. The fine angle is at most half a coarse step, to either side. Entries err by at most
+ * 2^-95 (2^-63 at 31 bits), so results by less than 2^-92 (2^-60). No root comes so near to the middle
+ * between two results: tools/generate_tables.py looks at every one.
  */
 static wide_root root_at(uint32_t angle)
 {

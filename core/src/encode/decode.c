@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a decrypted polynomial to the caller's numbers: the embedding, the slots' order, and the division by the scale, which is
- * public. Floats are put together by bit operations, and nothing branches on a value.
+ * From a decrypted polynomial to the caller's numbers: the embedding, the slots' order, and the division by
+ * the scale, which is public. Floats are put together by bit operations, and nothing branches on a value.
  */
 #include <stddef.h>
 #include <string.h>
@@ -45,8 +46,8 @@ typedef struct divided {
 } divided;
 
 /*
- * x 2^exponent times a reciprocal; of x, the 32 bits from its first one on count. Words are shifted: where 64 bits are two of
- * them, compilers make a branch of a shift by a variable amount.
+ * x 2^exponent times a reciprocal; of x, the 32 bits from its first one on count. Words are shifted: where 64
+ * bits are two of them, compilers make a branch of a shift by a variable amount.
  */
 static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
 {
@@ -73,7 +74,8 @@ static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
     return result;
 }
 
-/* The nearest binary32, halves away from zero; below the normal ones, 0. x is below 2^64, for no scale is below 1. */
+/* The nearest binary32, halves away from zero; below the normal ones, 0. x is below 2^64, for no scale is
+   below 1. */
 static inline uint32_t float_of(divided x)
 {
     const uint32_t significand =
@@ -84,7 +86,8 @@ static inline uint32_t float_of(divided x)
     return ((bits & 0x7FFFFFFFu) | (x.negative & 0x80000000u)) & present;
 }
 
-/* The nearest multiple of 2^exponent, halves away from zero. Below 2^31 are those alone that lose 33 places or more. */
+/* The nearest multiple of 2^exponent, halves away from zero. Below 2^31 are those alone that lose 33 places
+   or more. */
 static inline uint32_t integer_of(divided x, int32_t exponent, uint32_t *too_large)
 {
     const int32_t right = exponent - x.exponent;
@@ -102,7 +105,8 @@ static inline int64_t size_of(int32_t exponent, uint32_t high)
     return exponent * ((int64_t)1 << 32) + high;
 }
 
-/* Twice largest, which leaves room for noise: a value beyond it has wrapped around the modulus, or is of another key. */
+/* Twice largest, which leaves room for noise: a value beyond it has wrapped around the modulus, or is of
+   another key. */
 static int64_t limit_of(uint32_t largest)
 {
     if (largest == 0) {

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CKKS encoding in fixed point: a vector becomes the coefficients of a polynomial, in place.
  *
- * Nothing here depends on a value's magnitude or sign in time; the roundings are specified in docs/encoding.md, so that
- * every back-end gives the same bits.
+ * Nothing here depends on a value's magnitude or sign in time; the roundings are specified in
+ * docs/encoding.md, so that every back-end gives the same bits.
  */
 #ifndef CM_ENCODE_ENCODE_H
 #define CM_ENCODE_ENCODE_H
@@ -25,8 +26,8 @@ typedef struct cmi_message {
 
 /*
  * Encode values into message->data, which may be where the values lie.
- * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY before message is touched; CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE
- * when message is zeroed.
+ * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY before message is touched; CM_ERR_NOT_FINITE,
+ * CM_ERR_VALUE_RANGE when message is zeroed.
  */
 CM_MUST_CHECK cm_status cmi_encode(const cm_params *params, const cm_ckks_values *values,
                                    cmi_message *message);
@@ -36,8 +37,8 @@ void cmi_message_fold(const cmi_message *message, const cmi_ring *ring, uint32_t
 
 #if CM_CONFIG_STORE_NOISE
 /*
- * Of n coefficients of noise, those from start on, CM_SAMPLE_BLOCK of them, to where the message wants them: kept holds n
- * bytes. start is a multiple of CM_SAMPLE_BLOCK.
+ * Of n coefficients of noise, those from start on, CM_SAMPLE_BLOCK of them, to where the message wants them:
+ * kept holds n bytes. start is a multiple of CM_SAMPLE_BLOCK.
  */
 void cmi_message_keep_noise(const cmi_message *message, uint32_t start, const int8_t *block, int8_t *kept);
 
@@ -55,9 +56,9 @@ typedef struct cmi_decoding {
 } cmi_decoding;
 
 /*
- * From the numbers that cmi_embed_31 or cmi_embed_63 takes to n/2 slots, divided by the scale, in place at the start of data.
- * CM_ERR_VALUE_RANGE if a slot is larger than wanted, or too large for the precision or the number; data is
- * not wiped then.
+ * From the numbers that cmi_embed_31 or cmi_embed_63 takes to n/2 slots, divided by the scale, in place at
+ * the start of data. CM_ERR_VALUE_RANGE if a slot is larger than wanted, or too large for the precision or
+ * the number; data is not wiped then.
  */
 CM_MUST_CHECK cm_status cmi_decode(const cmi_message *message, const cmi_decoding *wanted);
 
@@ -75,9 +76,10 @@ void cmi_transform_31(int32_t *data, unsigned log2_n, cm_slots slots);
 void cmi_transform_63(int64_t *data, unsigned log2_n, cm_slots slots);
 
 /*
- * The canonical embedding, which undoes it. Input: coefficients with guard bits, each below 2^27 or 2^57 in magnitude, in
- * the transform's order (real slots: m[k] - m[n-k] for m[k]). Output: n/2 real or complex numbers with guard bits,
- * as cmi_slots_permute left them. False if one of them may have been too large on its way: from 2^28 or 2^60 on.
+ * The canonical embedding, which undoes it. Input: coefficients with guard bits, each below 2^27 or 2^57 in
+ * magnitude, in the transform's order (real slots: m[k] - m[n-k] for m[k]). Output: n/2 real or complex
+ * numbers with guard bits, as cmi_slots_permute left them. False if one of them may have been too large on
+ * its way: from 2^28 or 2^60 on.
  */
 bool cmi_embed_31(int32_t *data, unsigned log2_n, cm_slots slots);
 bool cmi_embed_63(int64_t *data, unsigned log2_n, cm_slots slots);

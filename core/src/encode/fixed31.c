@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The 31-bit encoder and decoder: 32-bit numbers, roots with 31 fractional bits, 64-bit accumulators. */
 #include "ciphermote/config.h"
 
@@ -47,7 +48,8 @@ static inline wide multiply_add_sum(wide sum, fixed x, fixed y, fixed b)
     return multiply_add(multiply_add(sum, x, b), y, b);
 }
 
-/* (a + b + 1) >> 1, where the sum may need 33 bits: bits that both have, and half of those that one has, rounded up. */
+/* (a + b + 1) >> 1, where the sum may need 33 bits: bits that both have, and half of those that one has,
+   rounded up. */
 static inline fixed half_sum(fixed a, fixed b)
 {
     return (a | b) - ((a ^ b) >> 1);
@@ -74,7 +76,8 @@ static inline fixed drop_fraction(wide a)
     return (fixed)(wide_add(a, wide_half(FIXED_BITS - 1)) >> (FIXED_BITS - 1));
 }
 
-/* For |x| < 2^30: x - q round(x / q), where the quotient comes from one product and is off by less than 5/8. */
+/* For |x| < 2^30: x - q round(x / q), where the quotient comes from one product and is off by less than
+   5/8. */
 typedef struct residue_constants {
     int32_t q;
     int32_t half;    /* floor(q / 2) */
@@ -82,8 +85,9 @@ typedef struct residue_constants {
 } residue_constants;
 
 /*
- * Proof of the 5/8: with |inverse - 2^32 / q| <= 1/2, (x + half) inverse / 2^32 lies within 2^31 / 2^33 = 1/4 of x / q + half / q, and for
- * |x + half| < 2^30 + 2^26 within 0.133; it is rounded down, so x minus q times it is between -0.64 q and 0.64 q.
+ * Proof of the 5/8: with |inverse - 2^32 / q| <= 1/2, (x + half) inverse / 2^32 lies within 2^31 / 2^33 = 1/4
+ * of x / q + half / q, and for |x + half| < 2^30 + 2^26 within 0.133; it is rounded down, so x minus q times
+ * it is between -0.64 q and 0.64 q.
  */
 static inline residue_constants residue_constants_of(const cm_prime *prime)
 {
@@ -100,7 +104,8 @@ static inline int32_t residue_of(fixed x, const residue_constants *constants)
     return x - quotient * constants->q;
 }
 
-/* Coefficients are below sqrt(2) 2^29, with noise below 2^29.6: the parts of a complex slot are below 2^29 each. */
+/* Coefficients are below sqrt(2) 2^29, with noise below 2^29.6: the parts of a complex slot are below 2^29
+   each. */
 static inline int64_t fold_add(int64_t sum, fixed x, int32_t power, const cm_prime *prime)
 {
     (void)prime;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The 63-bit encoder and decoder: 64-bit numbers, roots with 63 fractional bits, 128-bit accumulators. */
 #include "ciphermote/config.h"
 
@@ -83,7 +84,8 @@ static inline uint32_t positive_multiple(const cm_prime *prime)
     return multiple;
 }
 
-/* For |x| < 2^62, x = high 2^32 + low; adding a multiple of q of at least 2^30 makes high positive. Below 4q. */
+/* For |x| < 2^62, x = high 2^32 + low; adding a multiple of q of at least 2^30 makes high positive. Below
+   4q. */
 static inline uint32_t lazy_residue(fixed x, const cm_prime *prime)
 {
     const uint32_t high = (uint32_t)(int32_t)(x >> 32) + positive_multiple(prime);

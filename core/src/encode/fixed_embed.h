@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The canonical embedding in fixed point, in place: the inverse of fixed_transform.h, behind which fixed31.c and fixed63.c
- * include this. docs/encoding.md, section 8, specifies every rounding.
+ * The canonical embedding in fixed point, in place: the inverse of fixed_transform.h, behind which fixed31.c
+ * and fixed63.c include this. docs/encoding.md, section 8, specifies every rounding.
  *
- * With d the coefficients (real slots: d[k] = m[k] - m[n-k], d[0] = m[0], what the slots' real parts depend on), every step
- * undoes one of the encoder's: the split, then the butterflies from the last level to the first.
+ * With d the coefficients (real slots: d[k] = m[k] - m[n-k], d[0] = m[0], what the slots' real parts depend
+ * on), every step undoes one of the encoder's: the split, then the butterflies from the last level to the
+ * first.
  */
 #ifdef CM_ENCODE_FIXED_EMBED_H
 #error "fixed_embed.h is for one inclusion by each of fixed31.c and fixed63.c."
@@ -11,8 +13,8 @@
 #define CM_ENCODE_FIXED_EMBED_H
 
 /*
- * Its two uppermost bits are 0 if |x| < 2^(FIXED_BITS - 3), or x is that negative. Of numbers within, sums, differences and
- * rotated differences fit: so as long as no level finds another, none has wrapped round.
+ * Its two uppermost bits are 0 if |x| < 2^(FIXED_BITS - 3), or x is that negative. Of numbers within, sums,
+ * differences and rotated differences fit: so as long as no level finds another, none has wrapped round.
  */
 static inline ufixed beyond(fixed x)
 {
@@ -20,8 +22,8 @@ static inline ufixed beyond(fixed x)
 }
 
 /*
- * (a, b) -> (a + b, (a - b) conj w), w = cosine - i sine: undoes a butterfly but for its rounding. Each part is rounded
- * once, from its exact value, halves up.
+ * (a, b) -> (a + b, (a - b) conj w), w = cosine - i sine: undoes a butterfly but for its rounding. Each part
+ * is rounded once, from its exact value, halves up.
  */
 static inline void butterfly_back(fixed *a, fixed *b, root w)
 {

@@ -1,20 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoded polynomial, as fixed_transform.h leaves it, at one prime and folded into a tile; fixed31.c and fixed63.c
- * include this behind fixed_transform.h. Coefficients are taken in runs: no step asks where it is.
+ * The encoded polynomial, as fixed_transform.h leaves it, at one prime and folded into a tile; fixed31.c and
+ * fixed63.c include this behind fixed_transform.h. Coefficients are taken in runs: no step asks where it is.
  *
  * Real slots, with N = n/2 and M = n/4, for 0 < i < M:
  *     m[i] = data[2i], m[N-i] = data[2i+1], m[N+i] = -m[N-i], m[n-i] = -m[i],
- * and m[0] = data[0], m[M] = data[1], m[N] = 0, m[n-M] = -m[M]. Complex slots: m[i] = data[2i], m[N+i] = data[2i+1].
+ * and m[0] = data[0], m[M] = data[1], m[N] = 0, m[n-M] = -m[M]. Complex slots: m[i] = data[2i], m[N+i] =
+ * data[2i+1].
  *
- * Noise, if there is some, lies beside the data (cmi_message_keep_noise): four bytes for each two numbers of real slots, in
- * the order m[i], m[N-i], m[N+i], m[n-i], the last two negated; two bytes for the two numbers of a complex slot.
+ * Noise, if there is some, lies beside the data (cmi_message_keep_noise): four bytes for each two numbers of
+ * real slots, in the order m[i], m[N-i], m[N+i], m[n-i], the last two negated; two bytes for the two numbers
+ * of a complex slot.
  */
 #ifdef CM_ENCODE_FIXED_FOLD_H
 #error "fixed_fold.h is for one inclusion by each of fixed31.c and fixed63.c."
 #endif
 #define CM_ENCODE_FIXED_FOLD_H
 
-/* Each function is inlined with noise and without: whether there is some must not be asked at each coefficient. */
+/* Each function is inlined with noise and without: whether there is some must not be asked at each
+   coefficient. */
 
 /* The noise beside data[2i] and data[2i + 1] of real slots, and each of its four bytes. */
 static CM_ALWAYS_INLINE uint32_t noise_beside(const int8_t *noise, bool noisy, size_t i)
@@ -73,7 +77,8 @@ static CM_ALWAYS_INLINE void fold_whole_complex(const fixed *data, const int8_t 
     }
 }
 
-/* -power; unsigned inside, for a compiler widens the negation of a signed one, and then the products by it. */
+/* -power; unsigned inside, for a compiler widens the negation of a signed one, and then the products by
+   it. */
 static inline int32_t negative(int32_t power)
 {
     return (int32_t)(0u - (uint32_t)power);
@@ -121,9 +126,9 @@ static CM_ALWAYS_INLINE void fold_halves_real(const fixed *data, const int8_t *n
 }
 
 /*
- * T >= 4 tiles: with i below n/T, coefficient j n/T + i is in the quarter j / (T/4), and those at k = i + s n/T of the
- * four quarters lie in two places, k and M - k. weights has four for each s: the powers of r, those of the quarters
- * with negative signs negated.
+ * T >= 4 tiles: with i below n/T, coefficient j n/T + i is in the quarter j / (T/4), and those at k = i + s
+ * n/T of the four quarters lie in two places, k and M - k. weights has four for each s: the powers of r,
+ * those of the quarters with negative signs negated.
  */
 static CM_ALWAYS_INLINE int64_t fold_places(int64_t sum, const fixed *forward, const fixed *backward,
                                             uint32_t noise_forward, uint32_t noise_backward,

@@ -1,11 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inverse canonical embedding in fixed point, in place; fixed31.c and fixed63.c include this after they have said what
- * `fixed` and `wide` are. docs/encoding.md derives it and specifies every rounding.
+ * The inverse canonical embedding in fixed point, in place; fixed31.c and fixed63.c include this after they
+ * have said what `fixed` and `wide` are. docs/encoding.md derives it and specifies every rounding.
  *
  * With N = n/2, zeta = e^(i pi/n) and sample v the slot at zeta^(4v+1), the polynomial's coefficients are
  *     m[k] + i m[k+N] = c[k] = zeta^-k / N * sum_v sample[v] e^(-2 pi i k v / N),
- * a complex transform of N points and a twist. For real samples m[k+N] = -m[N-k]: the transform of N/2 points over
- * pairs of samples, split and twisted, gives m[0 .. N) (a DCT-II), and the other half is its mirror image.
+ * a complex transform of N points and a twist. For real samples m[k+N] = -m[N-k]: the transform of N/2 points
+ * over pairs of samples, split and twisted, gives m[0 .. N) (a DCT-II), and the other half is its mirror
+ * image.
  */
 #ifdef CM_ENCODE_FIXED_TRANSFORM_H
 #error "fixed_transform.h is for one inclusion by each of fixed31.c and fixed63.c."
@@ -22,8 +24,8 @@ typedef struct root {
     ((uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)) /* pi/2 in the table's unit of pi / 2^CM_CONFIG_MAX_LOG2_N */
 
 /*
- * For angles in the table's unit. None is a multiple of pi/2, whose sine or cosine of 1 does not fit: in the first
- * quadrant, in the first two, or within pi/2 of zero.
+ * For angles in the table's unit. None is a multiple of pi/2, whose sine or cosine of 1 does not fit: in the
+ * first quadrant, in the first two, or within pi/2 of zero.
  */
 static inline root root_in_quadrant(uint32_t angle)
 {
@@ -55,9 +57,9 @@ static inline root root_of_difference(uint32_t plus, uint32_t minus)
 }
 
 /*
- * One decimation-in-time butterfly: (a, b) -> ((a + w b) / 2, (a - w b) / 2), w = cosine - i sine. The sum is rounded
- * once, from its exact value, halves up; the difference is a minus the sum, which is the exact difference
- * rounded to nearest, halves down. Magnitudes of complex points never grow.
+ * One decimation-in-time butterfly: (a, b) -> ((a + w b) / 2, (a - w b) / 2), w = cosine - i sine. The sum is
+ * rounded once, from its exact value, halves up; the difference is a minus the sum, which is the exact
+ * difference rounded to nearest, halves down. Magnitudes of complex points never grow.
  */
 static inline void butterfly(fixed *a, fixed *b, root w)
 {
@@ -84,7 +86,8 @@ static inline void butterfly_exact(fixed *a, fixed *b, bool turned)
     a[1] = sum_im;
 }
 
-/* The butterflies of two levels upon four points a distance of 2 step apart; at the second, p[3] has the root -i w2. */
+/* The butterflies of two levels upon four points a distance of 2 step apart; at the second, p[3] has the root
+   -i w2. */
 typedef struct four_points {
     fixed p[4][2];
 } four_points;
@@ -200,7 +203,8 @@ static void split_pairs(fixed *data, uint32_t points, uint32_t unit)
     }
 }
 
-/* The transform of 2^log2_points complex points divided by their number: bit-reversed order in, natural order out. */
+/* The transform of 2^log2_points complex points divided by their number: bit-reversed order in, natural order
+   out. */
 static void transform_points(fixed *data, unsigned log2_points)
 {
     const uint32_t points = (uint32_t)1 << log2_points;
@@ -229,7 +233,8 @@ static void split_real(fixed *data, unsigned log2_n)
     const uint32_t points = (uint32_t)1 << (log2_n - 2u);
     const uint32_t unit = (uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - log2_n); /* pi / n */
 
-    /* k = 0: U[0] holds the two real sums whose sum is m[0] and whose difference, times cos(pi/4), is m[M]. */
+    /* k = 0: U[0] holds the two real sums whose sum is m[0] and whose difference, times cos(pi/4), is
+       m[M]. */
     const int64_t sum = (int64_t)data[0] + data[1];
     const fixed diagonal = root_in_quadrant(QUARTER / 2u).cosine;
     const wide difference = multiply_add_sum(wide_half(FIXED_BITS + GUARD_BITS), data[0], -data[1], diagonal);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* BFV's plaintexts: from the caller's integers to coefficients, and to round(q m / t) at a prime. */
 #include "encode/plain.h"
 
@@ -31,11 +32,12 @@ static inline uint32_t mask_of(uint32_t x)
 }
 
 /*
- * Backwards, so that narrow numbers can widen in place. A signed number is extended by its sign bit, and with lowest added the
- * right ones are 0 .. t - 1: the uppermost bit of one of two numbers tells any other. In 16 bits numbers above t/2 lose
- * t, in 32 bits those below 0 gain it. Not zero if any number is wrong.
+ * Backwards, so that narrow numbers can widen in place. A signed number is extended by its sign bit, and with
+ * lowest added the right ones are 0 .. t - 1: the uppermost bit of one of two numbers tells any other. In 16
+ * bits numbers above t/2 lose t, in 32 bits those below 0 gain it. Not zero if any number is wrong.
  */
-static CM_ALWAYS_INLINE uint32_t convert(const cm_bfv_values *values, bool wide, cm_bfv_width width, void *out)
+static CM_ALWAYS_INLINE uint32_t convert(const cm_bfv_values *values, bool wide, cm_bfv_width width,
+                                         void *out)
 {
     const uint32_t t = values->plain_modulus;
     const bool is_signed = values->number == CM_INT16 || values->number == CM_INT32;
@@ -131,8 +133,9 @@ cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
 /* ---- from m to round(q m / t) ---- */
 
 /*
- * c m mod t for c < t and any m: with quotient = floor(2^32 c / t), m quotient / 2^32 is less than one below m c / t, and
- * rounded down less than two: what is left is below 2t. Then t is taken from those from t - half on.
+ * c m mod t for c < t and any m: with quotient = floor(2^32 c / t), m quotient / 2^32 is less than one below
+ * m c / t, and rounded down less than two: what is left is below 2t. Then t is taken from those from t - half
+ * on.
  */
 static CM_ALWAYS_INLINE void scale(void *data, cm_bfv_width width, uint32_t n,
                                    const cmi_plain_scaling *scaling)
@@ -171,8 +174,8 @@ void cmi_plain_scale(const cm_params *params, cmi_plain *plain)
 }
 
 /*
- * A scaled coefficient w and noise e add w (-1/t) + e, times a power of r: in 16 bits, that is (w - t e) (-1/t), and at
- * most 2^21 (-1/t).
+ * A scaled coefficient w and noise e add w (-1/t) + e, times a power of r: in 16 bits, that is (w - t e)
+ * (-1/t), and at most 2^21 (-1/t).
  */
 typedef struct fold_powers {
     int32_t scaled[CM_MAX_TILES]; /* r^j (-1/t) */
@@ -180,7 +183,8 @@ typedef struct fold_powers {
 } fold_powers;
 
 static CM_ALWAYS_INLINE int64_t fold_add(int64_t sum, const cmi_plain *plain, cm_bfv_width width,
-                                         const int8_t *noise, const fold_powers *powers, unsigned j, size_t at)
+                                         const int8_t *noise, const fold_powers *powers, unsigned j,
+                                         size_t at)
 {
     const int32_t w = cmi_plain_get_signed(plain->data, width, at);
     if (!noise) {
@@ -193,8 +197,8 @@ static CM_ALWAYS_INLINE int64_t fold_add(int64_t sum, const cmi_plain *plain, cm
 }
 
 /*
- * The sums of j over w[j n/T + i], and e there. At most sixteen terms, each below 2^26 q / 2 in magnitude, are reduced to
- * within q / 8 + q / 2 of 0; noise of 32 bits adds next to nothing.
+ * The sums of j over w[j n/T + i], and e there. At most sixteen terms, each below 2^26 q / 2 in magnitude,
+ * are reduced to within q / 8 + q / 2 of 0; noise of 32 bits adds next to nothing.
  */
 static CM_ALWAYS_INLINE void fold_tiles(const cmi_plain *plain, cm_bfv_width width, const int8_t *noise,
                                         const cmi_ring *ring, const fold_powers *powers, unsigned tiles,

@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BFV encoding: integers modulo t become the coefficients of a polynomial, in place, and that is scaled to q / t.
+ * BFV encoding: integers modulo t become the coefficients of a polynomial, in place, and that is scaled to q
+ * / t.
  *
  * Nothing here depends on a value in time; docs/encoding.md has the specification.
  */
@@ -15,8 +17,8 @@
 CMI_HIDDEN_BEGIN
 
 /*
- * A polynomial modulo t, n coefficients. As encoded: in 16 bits, signed and at most t/2 + 2 in magnitude; in 32 bits, below t.
- * As scaled: signed and at most t/2 in magnitude.
+ * A polynomial modulo t, n coefficients. As encoded: in 16 bits, signed and at most t/2 + 2 in magnitude; in
+ * 32 bits, below t. As scaled: signed and at most t/2 in magnitude.
  */
 typedef struct cmi_plain {
     void *data;
@@ -38,12 +40,13 @@ CM_MUST_CHECK cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_v
 bool cmi_below_every_prime(uint32_t t, const cm_params *params);
 
 /*
- * From m to what is left over when q m is divided by t and rounded, halves up: w = q m - t round(q m / t), q being the
- * product of the data primes. Modulo each of them, round(q m / t) is then -w / t.
+ * From m to what is left over when q m is divided by t and rounded, halves up: w = q m - t round(q m / t), q
+ * being the product of the data primes. Modulo each of them, round(q m / t) is then -w / t.
  */
 void cmi_plain_scale(const cm_params *params, cmi_plain *plain);
 
-/* round(q m / t) of a scaled polynomial, folded into the ring or tile: n/T values below 2q, in coefficient order. */
+/* round(q m / t) of a scaled polynomial, folded into the ring or tile: n/T values below 2q, in coefficient
+   order. */
 void cmi_plain_fold(const cmi_plain *plain, const cmi_ring *ring, uint32_t *out);
 
 #if CM_CONFIG_STORE_NOISE
@@ -72,15 +75,16 @@ static inline uint32_t cmi_plain_shift(uint32_t left, const cmi_plain_scaling *s
 uint32_t cmi_plain_factor(uint32_t t, const cm_prime *prime);
 
 /*
- * The same of values that are read: check them once, CM_ERR_ARGUMENT, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS or
- * CM_ERR_VALUE_RANGE; then fold them into any ring or tile, with n coefficients of noise unless
+ * The same of values that are read: check them once, CM_ERR_ARGUMENT, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS
+ * or CM_ERR_VALUE_RANGE; then fold them into any ring or tile, with n coefficients of noise unless
  * that is null.
  */
 CM_MUST_CHECK cm_status cmi_reader_check(const cm_params *params, const cm_bfv_reader *reader);
 void cmi_reader_fold(const cm_bfv_reader *reader, const cmi_plain_scaling *scaling, const int8_t *noise,
                      const cmi_ring *ring, uint32_t *out);
 
-/* Batching in place: n slots in their order become coefficients, both as encoded. ring is the whole one modulo t. */
+/* Batching in place: n slots in their order become coefficients, both as encoded. ring is the whole one
+   modulo t. */
 void cmi_batch(void *data, cm_bfv_width width, const cmi_ring *ring);
 
 /* Move the slots of two rows to the places of their roots of unity in the transform's order, in place. */

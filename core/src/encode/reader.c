@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* BFV's coefficients, read from the caller whenever they are needed: none is held. */
 #include "arch/backends.h"
 #include "common/declassify.h"
@@ -30,8 +31,9 @@ cm_status cmi_reader_check(const cm_params *params, const cm_bfv_reader *reader)
 }
 
 /*
- * As cmi_plain_scale does, in products of 16 bits: w + half, from 0 to 2^16 - 1 whatever is read. For m < 2^16, the upper 16
- * bits of the quotient leave less than 2t as well: m quotient / 2^16 lacks less than one, and rounding another.
+ * As cmi_plain_scale does, in products of 16 bits: w + half, from 0 to 2^16 - 1 whatever is read. For m <
+ * 2^16, the upper 16 bits of the quotient leave less than 2t as well: m quotient / 2^16 lacks less than one,
+ * and rounding another.
  */
 static uint16_t shifted(uint16_t m, const cmi_read_scaling *scaling)
 {

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoder's roots, correctly rounded: by symmetry, sines of the first quadrant give those of every size. They are
- * public, and never indexed by data.
+ * The encoder's roots, correctly rounded: by symmetry, sines of the first quadrant give those of every size.
+ * They are public, and never indexed by data.
  *
- * In a table (CM_CONFIG_ENCODER_ROOTS_FLASH), entry i is round(sin(pi i / 2^CM_CONFIG_MAX_LOG2_N) * 2^31), or * 2^63, for i = 0 ..
- * 2^(CM_CONFIG_MAX_LOG2_N - 1): the last one is exactly 2^31, or 2^63. Written by tools/generate_tables.py.
+ * In a table (CM_CONFIG_ENCODER_ROOTS_FLASH), entry i is round(sin(pi i / 2^CM_CONFIG_MAX_LOG2_N) * 2^31), or
+ * * 2^63, for i = 0 .. 2^(CM_CONFIG_MAX_LOG2_N - 1): the last one is exactly 2^31, or 2^63. Written by
+ * tools/generate_tables.py.
  */
 #ifndef CM_ENCODE_ROOTS_H
 #define CM_ENCODE_ROOTS_H
@@ -38,8 +40,9 @@ void cmi_computed_root_63(uint32_t angle, int64_t *cosine, int64_t *sine);
 #endif
 
 /*
- * What they are computed from: sines of the multiples of pi/64 up to pi/2, sines and cosines of the multiples of
- * pi / 2^CM_CONFIG_MAX_LOG2_N up to pi/128; times 2^62, and at 63 bits the rest of them times 2^94. Generated too.
+ * What they are computed from: sines of the multiples of pi/64 up to pi/2, sines and cosines of the multiples
+ * of pi / 2^CM_CONFIG_MAX_LOG2_N up to pi/128; times 2^62, and at 63 bits the rest of them times 2^94.
+ * Generated too.
  */
 #define CM_COARSE_ROOTS 33u
 #define CM_COARSE_STEP \

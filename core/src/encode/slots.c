@@ -1,4 +1,6 @@
-/* The order of the slots: SEAL puts slot j at zeta^(3^j), the transform wants them in the order of the exponents. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of the slots: SEAL puts slot j at zeta^(3^j), the transform wants them in the order of the
+   exponents. */
 #include "encode/slots.h"
 
 #include <stddef.h>
@@ -8,9 +10,9 @@
 #include "encode/unbatch.h"
 
 /*
- * Slot j belongs to the exponents e = 3^j and -e; one of the two is 4v + 1, and the transform's sample v is the slot (its
- * conjugate, if 4v + 1 = -e: for every odd j). The transform reads samples in bit-reversed order: complex ones
- * singly, real ones in pairs that act as one complex sample.
+ * Slot j belongs to the exponents e = 3^j and -e; one of the two is 4v + 1, and the transform's sample v is
+ * the slot (its conjugate, if 4v + 1 = -e: for every odd j). The transform reads samples in bit-reversed
+ * order: complex ones singly, real ones in pairs that act as one complex sample.
  */
 
 #if !CM_SLOT_ORDER_TABLE
@@ -60,7 +62,8 @@ static inline slot_order open_order(unsigned log2_n)
 
 #else
 
-/* The table is for the largest ring. Modulo a smaller 2n, samples lose their upper bits: reversed, the lower ones. */
+/* The table is for the largest ring. Modulo a smaller 2n, samples lose their upper bits: reversed, the lower
+   ones. */
 typedef struct slot_order {
     uint8_t bits; /* of a real sample's number: log2 n - 1 */
     uint8_t lost;
@@ -124,10 +127,10 @@ void cmi_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots
 }
 
 /*
- * Batching has the slots j < n/2 at psi^(3^j), those of the second row at psi^(-3^j), and value k of the transform's order at
- * psi^(2 bitrev(k) + 1), over log2 n bits. With v the sample of slot j, 4v + 1 has place bitrev(2v), which is v
- * reversed over one bit less, as complex slots are; and -(4v + 1) has the place of the complement, n - 1 - k. Even
- * columns have their first row at 4v + 1, odd ones their second.
+ * Batching has the slots j < n/2 at psi^(3^j), those of the second row at psi^(-3^j), and value k of the
+ * transform's order at psi^(2 bitrev(k) + 1), over log2 n bits. With v the sample of slot j, 4v + 1 has place
+ * bitrev(2v), which is v reversed over one bit less, as complex slots are; and -(4v + 1) has the place of the
+ * complement, n - 1 - k. Even columns have their first row at 4v + 1, odd ones their second.
  */
 
 static inline void swap(void *data, cm_bfv_width width, size_t i, size_t j)

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The permutation of the slots, as tables: written to slot_order.c by tools/generate_tables.py. Positions are public:
- * they depend on the ring degree alone.
+ * The permutation of the slots, as tables: written to slot_order.c by tools/generate_tables.py. Positions are
+ * public: they depend on the ring degree alone.
  */
 #ifndef CM_ENCODE_SLOTS_H
 #define CM_ENCODE_SLOTS_H
@@ -13,8 +14,8 @@
 CMI_HIDDEN_BEGIN
 
 /*
- * For n = 2^10 .. 2^CM_CONFIG_MAX_LOG2_N, first for real, then for complex slots: the least slot of every cycle of more than
- * one, then 0 (slot 0 stays where it is).
+ * For n = 2^10 .. 2^CM_CONFIG_MAX_LOG2_N, first for real, then for complex slots: the least slot of every
+ * cycle of more than one, then 0 (slot 0 stays where it is).
  */
 extern const uint16_t cmi_slot_cycles[];
 

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inverse of batching: coefficients modulo t become the slots, the polynomial's values at the 2n-th roots of unity
- * modulo t, in place and in SEAL's order.
+ * The inverse of batching: coefficients modulo t become the slots, the polynomial's values at the 2n-th roots
+ * of unity modulo t, in place and in SEAL's order.
  */
 #include "encode/unbatch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From coefficients modulo t to slots; encode/plain.h has the way there. */
 #ifndef CM_ENCODE_UNBATCH_H
 #define CM_ENCODE_UNBATCH_H
@@ -17,7 +18,8 @@ CMI_HIDDEN_BEGIN
  */
 void cmi_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cmi_ring *ring);
 
-/* From the places of their roots of unity in the transform's order to slots of two rows: undoes cmi_slots_permute_columns. */
+/* From the places of their roots of unity in the transform's order to slots of two rows: undoes
+   cmi_slots_permute_columns. */
 void cmi_slots_restore_columns(void *data, cm_bfv_width width, unsigned log2_n);
 
 /* Undoes cmi_slots_permute. */

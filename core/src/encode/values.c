@@ -1,4 +1,6 @@
-/* From the caller's numbers to fixed point: floats are taken apart by bit operations, and nothing branches on them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the caller's numbers to fixed point: floats are taken apart by bit operations, and nothing branches on
+   them. */
 #include <string.h>
 
 #include "common/bytes.h"
@@ -85,9 +87,9 @@ static inline uint32_t shifted_right(uint32_t x, uint32_t places)
 }
 
 /*
- * Floats times 2^shift. With the 24-bit significand in bits 7 to 30, x = y / 2^(1 + right), and half of that is rounded
- * away after all but one place has been shifted out. Numbers below 1/2, the subnormal ones among them, have
- * shifted out at 31 places; a negative number of places is at least 2^30, and too large.
+ * Floats times 2^shift. With the 24-bit significand in bits 7 to 30, x = y / 2^(1 + right), and half of that
+ * is rounded away after all but one place has been shifted out. Numbers below 1/2, the subnormal ones among
+ * them, have shifted out at 31 places; a negative number of places is at least 2^30, and too large.
  */
 static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, int32_t shift, unsigned limit,
                                   int32_t *message)
@@ -110,7 +112,8 @@ static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, 
     return (findings){exponents & 0x100u, magnitudes >> limit};
 }
 
-/* Integers times 2^shift, shift >= 0: too large if the bits that leave, or stay above the limit, are not all zero. */
+/* Integers times 2^shift, shift >= 0: too large if the bits that leave, or stay above the limit, are not all
+   zero. */
 static findings convert_integers_31_up(const cm_ckks_values *values, uint32_t count, int32_t shift,
                                        unsigned limit, int32_t *message)
 {
@@ -196,8 +199,8 @@ static int32_t clamp(int32_t x, int32_t limit)
 }
 
 /*
- * x 2^places, 0 <= places < 64, and what goes beyond 64 bits. Words are shifted: where 64 bits are two of them, compilers
- * make a branch of a shift by a variable amount.
+ * x 2^places, 0 <= places < 64, and what goes beyond 64 bits. Words are shifted: where 64 bits are two of
+ * them, compilers make a branch of a shift by a variable amount.
  */
 static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
 {
@@ -218,7 +221,8 @@ static uint32_t shift_right_rounded(uint32_t x, int32_t places)
     return (uint32_t)(shifted >> 32) + ((uint32_t)shifted >> 31);
 }
 
-/* Round value * 2^shift to the nearest integer, halves away from zero; |result| < 2^limit_bits or it is too large. */
+/* Round value * 2^shift to the nearest integer, halves away from zero; |result| < 2^limit_bits or it is too
+   large. */
 static int64_t to_fixed(exact_number value, int32_t shift, unsigned limit_bits, findings *found)
 {
     shift += value.shift;
@@ -330,7 +334,8 @@ cm_status cmi_encode(const cm_params *params, const cm_ckks_values *values, cmi_
     const size_t given = number_size * parts * values->count;
     const findings found = convert(params, values, values->count * parts, message->data);
     memset((uint8_t *)message->data + given, 0, total - given);
-    /* The status tells whether any value was refused and why, not which: the conversions have taken all of them. */
+    /* The status tells whether any value was refused and why, not which: the conversions have taken all of
+       them. */
     const bool not_finite = cmi_declassified(found.not_finite != 0);
     if (not_finite || cmi_declassified(found.too_large != 0)) {
         memset(message->data, 0, total);
@@ -360,15 +365,16 @@ void cmi_message_fold(const cmi_message *message, const cmi_ring *ring, uint32_t
 
 #if CM_CONFIG_STORE_NOISE
 
-/* Four signed bytes, each above -128, negated where mask is all ones: 128 more than each is 1 .. 255, and no byte carries. */
+/* Four signed bytes, each above -128, negated where mask is all ones: 128 more than each is 1 .. 255, and no
+   byte carries. */
 static inline uint32_t negate_bytes(uint32_t four, uint32_t mask)
 {
     return ((((four ^ 0x80808080u) ^ mask) + (mask & 0x01010101u)) ^ 0x80808080u);
 }
 
 /*
- * fixed_fold.h has the order: with real slots a quarter of the coefficients has the same place in each four bytes, the
- * second and the last quarter from the end, and coefficient M goes with 0.
+ * fixed_fold.h has the order: with real slots a quarter of the coefficients has the same place in each four
+ * bytes, the second and the last quarter from the end, and coefficient M goes with 0.
  */
 void cmi_message_keep_noise(const cmi_message *message, uint32_t start, const int8_t *block, int8_t *kept)
 {

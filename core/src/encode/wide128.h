@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signed 128-bit accumulators for the 63-bit encoder: the compiler's own where it has one, else two halves. Both
- * give the same bits; define CM_NO_INT128 to test the second where the first exists.
+ * Signed 128-bit accumulators for the 63-bit encoder: the compiler's own where it has one, else two halves.
+ * Both give the same bits; define CM_NO_INT128 to test the second where the first exists.
  */
 #ifndef CM_ENCODE_WIDE128_H
 #define CM_ENCODE_WIDE128_H
@@ -66,7 +67,8 @@ static inline cmi_wide128 cmi_wide128_subtract(cmi_wide128 a, cmi_wide128 b)
     return (cmi_wide128){~sum.low, ~sum.high};
 }
 
-/* Schoolbook on 32-bit halves; the signed product is the unsigned one less 2^64 b for a < 0 and 2^64 a for b < 0. */
+/* Schoolbook on 32-bit halves; the signed product is the unsigned one less 2^64 b for a < 0 and 2^64 a for b
+   < 0. */
 static inline cmi_wide128 cmi_wide128_product(int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What each status says to people. Constant text only. */
 #include "ciphermote/status.h"
 

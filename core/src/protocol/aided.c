@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client-aided session: encryptions and decryptions in turn in one arena, each result held to the ciphertext that it answers.
+ * A client-aided session: encryptions and decryptions in turn in one arena, each result held to the
+ * ciphertext that it answers.
  */
 #include "ciphermote/aided.h"
 
@@ -100,8 +102,7 @@ static cm_status await(cm_aided *aided, uint64_t counter)
 
 static cm_status send_values(cm_aided *aided, uint32_t count)
 {
-    cm_status status = aided->plan.scheme == CM_BFV ? encrypt_bfv(aided, count)
-                                                    : encrypt_ckks(aided, count);
+    cm_status status = aided->plan.scheme == CM_BFV ? encrypt_bfv(aided, count) : encrypt_ckks(aided, count);
     if (status == CM_OK) {
         status = await(aided, aided->encryptor.setup.emitter->info.counter);
     }
@@ -114,8 +115,8 @@ static cm_status send_values(cm_aided *aided, uint32_t count)
 
 static cm_status take_result(cm_aided *aided)
 {
-    const cm_status status = aided->plan.scheme == CM_BFV ? cm_bfv_decrypt(&aided->decryptor)
-                                                          : cm_ckks_decrypt(&aided->decryptor);
+    const cm_status status =
+        aided->plan.scheme == CM_BFV ? cm_bfv_decrypt(&aided->decryptor) : cm_ckks_decrypt(&aided->decryptor);
     aided->round = (uint8_t)(aided->round + (status == CM_OK ? 1u : 0u));
     return status;
 }

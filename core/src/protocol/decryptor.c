@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A decryptor: a decryption behind a frame reader of its own, which begins anew with each ciphertext. */
 #include "ciphermote/decryptor.h"
 
@@ -5,7 +6,8 @@
 
 #include "scheme/decryption.h"
 
-cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key, const cm_decryptor_setup *setup)
+cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
+                            const cm_decryptor_setup *setup)
 {
     if (!decryptor) {
         return CM_ERR_ARGUMENT;
@@ -49,7 +51,8 @@ void cm_decryptor_wipe(cm_decryptor *decryptor)
 
 cm_status cm_bfv_expect(cm_decryptor *decryptor, const cm_bfv_expected *expected)
 {
-    return decryptor ? await(decryptor, cmi_bfv_decryption_begin(&decryptor->decryption, expected)) : CM_ERR_ARGUMENT;
+    return decryptor ? await(decryptor, cmi_bfv_decryption_begin(&decryptor->decryption, expected))
+                     : CM_ERR_ARGUMENT;
 }
 
 cm_status cm_bfv_decrypt(cm_decryptor *decryptor)
@@ -75,7 +78,8 @@ cm_status cm_bfv_noise_budget(cm_decryptor *decryptor, unsigned *bits)
 
 cm_status cm_ckks_expect(cm_decryptor *decryptor, const cm_ckks_expected *expected)
 {
-    return decryptor ? await(decryptor, cmi_ckks_decryption_begin(&decryptor->decryption, expected)) : CM_ERR_ARGUMENT;
+    return decryptor ? await(decryptor, cmi_ckks_decryption_begin(&decryptor->decryption, expected))
+                     : CM_ERR_ARGUMENT;
 }
 
 cm_status cm_ckks_decrypt(cm_decryptor *decryptor)
@@ -85,5 +89,6 @@ cm_status cm_ckks_decrypt(cm_decryptor *decryptor)
 
 cm_status cm_ckks_decrypt_shared(cm_decryptor *decryptor, cm_device *device, unsigned log2_noise)
 {
-    return decryptor ? cmi_ckks_decryption_end_shared(&decryptor->decryption, device, log2_noise) : CM_ERR_ARGUMENT;
+    return decryptor ? cmi_ckks_decryption_end_shared(&decryptor->decryption, device, log2_noise)
+                     : CM_ERR_ARGUMENT;
 }

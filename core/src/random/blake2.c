@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BLAKE2b (RFC 7693) and BLAKE2Xb on top of it. Whole messages only: there is no running state to misuse.
  *

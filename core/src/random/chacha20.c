@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ChaCha20 (RFC 8439) as a source of bytes: single key-stream blocks, and a buffered stream over them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The Keccak permutation and SHAKE256 (FIPS 202) of short messages. Lane (x, y) of the state is word x + 5 y.
  *

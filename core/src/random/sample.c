@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The samplers: uniform residues from public seeds, ternary and centred binomial coefficients from secret
  * streams.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samplers: uniform residues of a public seed, uniform ternary and centred binomial from a secret stream.
  *
@@ -28,16 +29,17 @@ enum cmi_label {
     CM_LABEL_FLOOD = 10       /* key: secret seed */
 };
 
-/* The largest prime's worth of residues is never held: they are read in blocks of this many. Divides every n. */
+/* The largest prime's worth of residues is never held: they are read in blocks of this many. Divides every
+   n. */
 #define CM_SAMPLE_BLOCK 32
 
 /*
  * The expansion of a public seed into uniform residues, prime after prime.
  *
- * ChaCha20: prime i's stream is (key = seed, nonce = {UNIFORM, i, 0}), a string of bits, low bits first; it is
- * cut into fields of as many bits as q has, and a field that is not below q is skipped.
- * SHAKE256, BLAKE2Xb: as SEAL expands them (8 bytes a residue, prime-major, x mod q; x >= limit is replaced by the
- * next 8 bytes after the 8 * n * primes bulk bytes of the polynomial).
+ * ChaCha20: prime i's stream is (key = seed, nonce = {UNIFORM, i, 0}), a string of bits, low bits first; it
+ * is cut into fields of as many bits as q has, and a field that is not below q is skipped.
+ * SHAKE256, BLAKE2Xb: as SEAL expands them (8 bytes a residue, prime-major, x mod q; x >= limit is replaced
+ * by the next 8 bytes after the 8 * n * primes bulk bytes of the polynomial).
  */
 typedef struct cmi_uniform {
     cm_xof_kind kind : 8;
@@ -59,7 +61,8 @@ typedef struct cmi_uniform {
 #endif
 } cmi_uniform;
 
-/* Start an expansion for polynomials of `primes` residues each. Then, for each prime in turn from 0: begin_prime, reads. */
+/* Start an expansion for polynomials of `primes` residues each. Then, for each prime in turn from 0:
+   begin_prime, reads. */
 void cmi_uniform_init(cmi_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n,
                       unsigned primes);
 void cmi_uniform_begin_prime(cmi_uniform *uniform, const cm_prime *prime, unsigned index);
@@ -80,7 +83,8 @@ static inline void cmi_uniform_polynomial(cmi_uniform *uniform, const cm_prime *
     cmi_uniform_values(uniform, residues, (uint32_t)1 << uniform->log2_n);
 }
 
-/* n uniform ternary coefficients, packed as in ciphermote/keys.h. Reads n/2 bytes; docs/encoding.md, section 6. */
+/* n uniform ternary coefficients, packed as in ciphermote/keys.h. Reads n/2 bytes; docs/encoding.md, section
+   6. */
 void cmi_sample_ternary(cmi_stream *stream, uint8_t *packed, uint32_t n);
 
 /* CM_SAMPLE_BLOCK centred binomial coefficients. Reads so many bytes; docs/encoding.md, section 6. */

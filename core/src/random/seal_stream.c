@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The byte streams that SEAL expands public seeds with, a word at a time.
  *
@@ -80,7 +81,8 @@ static CM_NOINLINE uint64_t seal_refill_and_take(cmi_seal_stream *stream)
     return seal_take(stream);
 }
 
-void cmi_seal_stream_init(cmi_seal_stream *stream, cm_xof_kind kind, const uint8_t seed[64], uint64_t position)
+void cmi_seal_stream_init(cmi_seal_stream *stream, cm_xof_kind kind, const uint8_t seed[64],
+                          uint64_t position)
 {
     stream->kind = kind;
     stream->next = 0;

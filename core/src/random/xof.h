@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Streams of pseudo-random bytes. Secret streams (noise, u, keys) are always ChaCha20; public seeds expand by
  * any of the three.
@@ -43,7 +44,8 @@ void cmi_stream_restart(cmi_stream *stream, const uint32_t nonce[3], uint32_t po
 /* The next bytes; whole blocks go straight to out. */
 void cmi_stream_read(cmi_stream *stream, uint8_t *out, size_t length);
 
-/* The next bytes where they lie, or in buffer if they come from two blocks: at most a block. Valid until the next read. */
+/* The next bytes where they lie, or in buffer if they come from two blocks: at most a block. Valid until the
+   next read. */
 const uint8_t *cmi_stream_view(cmi_stream *stream, uint8_t *buffer, size_t length);
 
 /* ---- SHAKE256 (FIPS 202) and BLAKE2Xb, as SEAL's generators use them ---- */
@@ -52,7 +54,8 @@ const uint8_t *cmi_stream_view(cmi_stream *stream, uint8_t *buffer, size_t lengt
 
 /*
  * The byte stream of SEAL's generators: blocks of 4096 bytes with counter 0, 1, 2 ...
- *   SHAKE256: SHAKE256(seed || u64 counter);  BLAKE2Xb: key = seed, message = u64 counter, output length 4096.
+ *   SHAKE256: SHAKE256(seed || u64 counter);  BLAKE2Xb: key = seed, message = u64 counter, output length
+ *   4096.
  * The state holds one permutation's (or one hash's) worth of output, never the 4096 bytes.
  */
 typedef struct cmi_seal_stream {

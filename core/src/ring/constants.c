@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whether a prime and its constants, which came from outside, belong together. Nothing here is secret. */
 #include "ring/prime.h"
 #include "ring/ring.h"
@@ -28,7 +29,8 @@ bool cmi_prime_usable(const cm_prime *prime, unsigned log2_n)
 {
     const uint32_t q = prime->q;
     if (!cmi_prime_in_range(q, log2_n) || q * prime->neg_q_inv != UINT32_MAX ||
-        prime->n_inv != cmi_inverse_degree(q, log2_n) || prime->r1 >= q || prime->r2 >= q || prime->psi >= q) {
+        prime->n_inv != cmi_inverse_degree(q, log2_n) || prime->r1 >= q || prime->r2 >= q ||
+        prime->psi >= q) {
         return false;
     }
     /* A product with 1 takes a factor 2^32 off. */
@@ -36,7 +38,8 @@ bool cmi_prime_usable(const cm_prime *prime, unsigned log2_n)
            cmi_montgomery_residue(prime->r2, 1, prime) == prime->r1 && is_root(prime, log2_n);
 }
 
-/* The product is a significand of 32 bits, 2^31 for 1, and cut off: too small by less than 2^-26, and no product is so near. */
+/* The product is a significand of 32 bits, 2^31 for 1, and cut off: too small by less than 2^-26, and no
+   product is so near. */
 unsigned cmi_log2_of_product(const cm_prime *primes, unsigned count)
 {
     uint32_t significand = (uint32_t)1 << 31;

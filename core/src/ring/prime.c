@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The constants of a prime, found from the prime alone. Nothing here is secret. */
 #include "ring/prime.h"
 
@@ -48,10 +49,10 @@ static bool negates_one(uint32_t root, const cm_prime *prime, unsigned log2_n)
 }
 
 /*
- * An x, in Montgomery form, with x^n = -1, or 0 if q is no prime. The power (q - 1) / 2n of any non-residue is one, and the
- * least non-residue of a prime below 2^27 is at most 67 (sequence A000229 of the OEIS). A composite q has none: modulo each
- * of its prime factors x would have order 2n, so all of them would be 1 mod 2048; but the smallest such prime is
- * 12289, and 12289^2 > 2^27.
+ * An x, in Montgomery form, with x^n = -1, or 0 if q is no prime. The power (q - 1) / 2n of any non-residue
+ * is one, and the least non-residue of a prime below 2^27 is at most 67 (sequence A000229 of the OEIS). A
+ * composite q has none: modulo each of its prime factors x would have order 2n, so all of them would be 1 mod
+ * 2048; but the smallest such prime is 12289, and 12289^2 > 2^27.
  */
 static uint32_t some_root(const cm_prime *prime, unsigned log2_n)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* 64-bit products where the core has none, of four smaller ones. */
 #include "ring/product.h"
 

@@ -1,4 +1,6 @@
-/* Portable C arithmetic in Z_q[x]/(x^n + 1): the reference that every back-end must match. Never branches on data. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Portable C arithmetic in Z_q[x]/(x^n + 1): the reference that every back-end must match. Never branches on
+   data. */
 #include "ring/ring.h"
 
 #include <stddef.h>
@@ -34,9 +36,10 @@ static const cm_root *roots_for(const cm_root_table *tables, const cm_prime *pri
 #endif
 
 /*
- * The twiddle of block i at level l is psi^bitrev(2^l + i), bits reversed over log2 n. From i to i + 1, where i ends in
- * t ones, its exponent grows by n / 2^(t+1) - (n - n / 2^t) = 3n / 2^(t+1) - n, and psi^n = -1: so one product by
- * step[t] = -psi^(3n / 2^(t+1)) = -first[t]^3 gives the next twiddle, and no table of n roots is needed.
+ * The twiddle of block i at level l is psi^bitrev(2^l + i), bits reversed over log2 n. From i to i + 1, where
+ * i ends in t ones, its exponent grows by n / 2^(t+1) - (n - n / 2^t) = 3n / 2^(t+1) - n, and psi^n = -1: so
+ * one product by step[t] = -psi^(3n / 2^(t+1)) = -first[t]^3 gives the next twiddle, and no table of n roots
+ * is needed.
  */
 void cmi_ring_init(cmi_ring *ring, const cm_prime *prime, unsigned log2_n, const cm_root_table *tables)
 {
@@ -55,8 +58,9 @@ void cmi_ring_init(cmi_ring *ring, const cm_prime *prime, unsigned log2_n, const
 }
 
 /*
- * The first twiddle of a tile's blocks at the last level. At level l the tile's first block is number tile 2^(l-k), and
- * bitrev(2^l + tile 2^(l-k)) is 1 + 2 bitrev_k(tile) at the last level, twice that at the one before it, and so on.
+ * The first twiddle of a tile's blocks at the last level. At level l the tile's first block is number tile
+ * 2^(l-k), and bitrev(2^l + tile 2^(l-k)) is 1 + 2 bitrev_k(tile) at the last level, twice that at the one
+ * before it, and so on.
  */
 static uint32_t last_root(const cm_prime *prime, unsigned log2_tiles, unsigned tile)
 {
@@ -116,8 +120,9 @@ static void transform_block(uint32_t *low, uint32_t half, uint32_t twiddle, cons
 #if CM_CONFIG_NTT_ROOTS
 
 /*
- * The same by Shoup's products. quotient / 2^32 is root / q to within 2^-33, so b quotient / 2^32 and b root / q
- * differ by less than 1/2. Rounded to h, by less than 1: b root - h q lies within +-q, and q more within 0 .. 2q.
+ * The same by Shoup's products. quotient / 2^32 is root / q to within 2^-33, so b quotient / 2^32 and b root
+ * / q differ by less than 1/2. Rounded to h, by less than 1: b root - h q lies within +-q, and q more within
+ * 0 .. 2q.
  */
 static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root, const cm_prime *prime)
 {
@@ -166,9 +171,10 @@ void cmi_ntt_forward(uint32_t *a, const cmi_ring *ring)
 }
 
 /*
- * Gentleman-Sande butterflies, all values below 2q. The inverse twiddle of block i at a level of m blocks is minus
- * the forward twiddle of block m - 1 - i, for their exponents add up to n: that block lies in the tile across. So the
- * blocks are taken backwards, the roots of the other tile forwards, and the difference with its sign turned.
+ * Gentleman-Sande butterflies, all values below 2q. The inverse twiddle of block i at a level of m blocks is
+ * minus the forward twiddle of block m - 1 - i, for their exponents add up to n: that block lies in the tile
+ * across. So the blocks are taken backwards, the roots of the other tile forwards, and the difference with
+ * its sign turned.
  */
 void cmi_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
 {
@@ -269,9 +275,9 @@ void cmi_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *p
 }
 
 /*
- * Digits are d = coefficient + 1: a sum of T terms (d - 1) p is minus the sum of p, which is public, plus that of d p,
- * whatever its parts wrap round to. Half of T q makes it positive, for each p is below q/2. Four coefficients share a
- * byte.
+ * Digits are d = coefficient + 1: a sum of T terms (d - 1) p is minus the sum of p, which is public, plus
+ * that of d p, whatever its parts wrap round to. Half of T q makes it positive, for each p is below q/2. Four
+ * coefficients share a byte.
  */
 static inline void fold_digits(uint32_t *a, const uint8_t *packed, const cmi_ring *ring,
                                const int32_t *powers, unsigned tiles)

@@ -1,11 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arithmetic in Z_q[x]/(x^n + 1) for one prime q < 2^27 at a time: Montgomery products and the negacyclic NTT.
+ * Arithmetic in Z_q[x]/(x^n + 1) for one prime q < 2^27 at a time: Montgomery products and the negacyclic
+ * NTT.
  *
  * After k Cooley-Tukey levels the ring is a product of T = 2^k rings Z_q[x]/(x^(n/T) - r), the tiles. Each is
  * transformed alone, from n/T folded coefficients to n/T contiguous outputs of the whole transform.
  *
- * Bounds are stated as multiples of q: a "lazy" value is at most 32 q, which is below 2^32, a "residue" is below
- * q. The transform's order is SEAL's: output i is a(psi^(2 bitrev(i) + 1)).
+ * Bounds are stated as multiples of q: a "lazy" value is at most 32 q, which is below 2^32, a "residue" is
+ * below q. The transform's order is SEAL's: output i is a(psi^(2 bitrev(i) + 1)).
  */
 #ifndef CM_RING_RING_H
 #define CM_RING_RING_H
@@ -31,8 +33,8 @@ CMI_HIDDEN_BEGIN
 #define CM_MAX_TILES (1 << CM_MAX_LOG2_TILES)
 
 /*
- * A twiddle, as the back-ends take it: from a table, or in Montgomery form (times 2^32 mod q), signed and below q in
- * magnitude.
+ * A twiddle, as the back-ends take it: from a table, or in Montgomery form (times 2^32 mod q), signed and
+ * below q in magnitude.
  */
 #if CM_CONFIG_NTT_ROOTS
 typedef cm_root cmi_twiddle;
@@ -41,18 +43,21 @@ typedef uint32_t cmi_twiddle;
 #endif
 
 /*
- * What arithmetic at one prime needs, for the whole ring (tile 0 of 1) or one tile. Twiddles are in Montgomery
- * form (times 2^32 mod q).
+ * What arithmetic at one prime needs, for the whole ring (tile 0 of 1) or one tile. Twiddles are in
+ * Montgomery form (times 2^32 mod q).
  */
 struct cmi_ring {
     const cm_prime *prime;
     uint8_t log2_n;
     uint8_t log2_tiles;
     uint8_t tile;
-    uint32_t first[CM_CONFIG_MAX_LOG2_N]; /* first twiddle of the tile's blocks at level log2_tiles .. log2_n - 1 */
-    uint32_t step[CM_CONFIG_MAX_LOG2_N]; /* from twiddle i to i + 1 of a level, i with t trailing ones: step[t] */
+    uint32_t first[CM_CONFIG_MAX_LOG2_N]; /* first twiddle of the tile's blocks at level log2_tiles .. log2_n
+                                             - 1 */
+    uint32_t step[CM_CONFIG_MAX_LOG2_N];  /* from twiddle i to i + 1 of a level, i with t trailing ones:
+                                            step[t] */
 #if CM_CONFIG_NTT_ROOTS
-    const cm_root *roots; /* of the whole ring: block i of level l has entry 2^l + i; null: they are computed */
+    const cm_root *roots; /* of the whole ring: block i of level l has entry 2^l + i; null: they are
+                             computed */
 #endif
 };
 
@@ -100,14 +105,16 @@ static inline uint32_t cmi_ring_points(const cmi_ring *ring)
 uint32_t cmi_ring_fold_ratio(const cmi_ring *ring);
 
 /*
- * powers[j] = factor r^j, below q / 2 in magnitude, for each of the 2^log2_tiles values of j: coefficient i of a
- * polynomial a in the tile is the sum of a[j n/T + i] r^j. A factor of r1 gives powers in Montgomery form.
+ * powers[j] = factor r^j, below q / 2 in magnitude, for each of the 2^log2_tiles values of j: coefficient i
+ * of a polynomial a in the tile is the sum of a[j n/T + i] r^j. A factor of r1 gives powers in Montgomery
+ * form.
  */
 void cmi_ring_fold_powers(const cmi_ring *ring, uint32_t factor, int32_t *powers);
 
 /*
  * Montgomery reduction: x / 2^32 mod q, below x / 2^32 + q.
- * Proof: x + (x * -q^-1 mod 2^32) * q is divisible by 2^32 and below x + 2^32 q. It fits 64 bits if x < 2^64 - 2^32 q.
+ * Proof: x + (x * -q^-1 mod 2^32) * q is divisible by 2^32 and below x + 2^32 q. It fits 64 bits if x < 2^64
+ * - 2^32 q.
  */
 static inline uint32_t cmi_montgomery_reduce(uint64_t x, const cm_prime *prime)
 {
@@ -116,8 +123,8 @@ static inline uint32_t cmi_montgomery_reduce(uint64_t x, const cm_prime *prime)
 }
 
 /*
- * The same of a signed number, to within q / 2 of x / 2^32: the multiple of q that is added has a signed factor. For
- * |x| < 2^63 - 2^31 q.
+ * The same of a signed number, to within q / 2 of x / 2^32: the multiple of q that is added has a signed
+ * factor. For |x| < 2^63 - 2^31 q.
  */
 static inline int32_t cmi_montgomery_reduce_signed(int64_t x, const cm_prime *prime)
 {
@@ -168,14 +175,14 @@ static inline uint32_t cmi_reduce(uint32_t x, const cm_prime *prime)
 }
 
 /*
- * Forward transform of the ring or tile in place: input below 4q, output lazy, for each of at most 14 levels adds
- * 2q, and 4q + 28q <= 2^32.
+ * Forward transform of the ring or tile in place: input below 4q, output lazy, for each of at most 14 levels
+ * adds 2q, and 4q + 28q <= 2^32.
  */
 void cmi_ntt_forward(uint32_t *a, const cmi_ring *ring);
 
 /*
- * Inverse transform of the ring or tile in place: input at most 2q; output n/T times the n/T folded coefficients, as signed
- * numbers (two's complement) within +-4q.
+ * Inverse transform of the ring or tile in place: input at most 2q; output n/T times the n/T folded
+ * coefficients, as signed numbers (two's complement) within +-4q.
  */
 void cmi_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring);
 
@@ -217,8 +224,8 @@ void cmi_ternary_fold(uint32_t *a, const uint8_t *packed, uint32_t factor, const
 void cmi_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring);
 
 /*
- * u p0 and u p1 as residues in NTT form in the whole ring, for a ternary u (coefficients) and transformed p0, p1.
- * Neither output may overlap an input or the other.
+ * u p0 and u p1 as residues in NTT form in the whole ring, for a ternary u (coefficients) and transformed p0,
+ * p1. Neither output may overlap an input or the other.
  */
 void cmi_double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
                         const uint32_t *p1, const cmi_ring *ring);

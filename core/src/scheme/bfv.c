@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* BFV: integers modulo t, encoded and scaled to q / t, as the message of an encryption. */
 #include "ciphermote/bfv.h"
 
@@ -13,7 +14,8 @@ typedef struct bfv_source {
     cmi_plain plain;
 } bfv_source;
 
-/* Whether q holds twice t times the largest noise: see ciphermote/bfv.h. Two primes, of 10 bits or more, always do for n. */
+/* Whether q holds twice t times the largest noise: see ciphermote/bfv.h. Two primes, of 10 bits or more,
+   always do for n. */
 static bool leaves_room(const cm_params *params, uint32_t t, bool public_key)
 {
     const uint32_t noise = public_key ? (uint32_t)45 << (params->log2_n + 1u) / 2u : 44u;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* BFV decryption's sums: fractions x/q in fixed point, without big integers. Never branches on data. */
 #include "scheme/sums.h"
 
@@ -21,7 +22,8 @@ void cmi_sums_weights(const cmi_ring *ring, uint32_t factor, uint32_t weights[CM
     }
 }
 
-/* (q_i/q) mod q_i in Montgomery form, q being the product of count primes and q_i the ring's. All of it is public. */
+/* (q_i/q) mod q_i in Montgomery form, q being the product of count primes and q_i the ring's. All of it is
+   public. */
 static uint32_t inverse_of_others(const cm_prime *prime, const cm_prime *primes, unsigned count)
 {
     uint32_t others = prime->r1;
@@ -41,8 +43,9 @@ typedef struct fraction {
 } fraction;
 
 /*
- * For w in Montgomery form. floor(2^32 y / q) is (2^32 y - z) / q for z = 2^32 y mod q, and modulo 2^32 that is -z / q: so
- * z times -q^-1. The upper half is this for y = w, where z is w in Montgomery form; the lower, for y that z.
+ * For w in Montgomery form. floor(2^32 y / q) is (2^32 y - z) / q for z = 2^32 y mod q, and modulo 2^32 that
+ * is -z / q: so z times -q^-1. The upper half is this for y = w, where z is w in Montgomery form; the lower,
+ * for y that z.
  */
 static fraction fraction_of(uint32_t w, const cm_prime *prime)
 {
@@ -53,8 +56,8 @@ static fraction fraction_of(uint32_t w, const cm_prime *prime)
 }
 
 /*
- * x w / q modulo 1 in units of 2^-32, for |x| up to 4q, to within 1/2 from rounding and 1/8 from f, which is less than one
- * unit of 2^-64 too small.
+ * x w / q modulo 1 in units of 2^-32, for |x| up to 4q, to within 1/2 from rounding and 1/8 from f, which is
+ * less than one unit of 2^-64 too small.
  */
 static inline uint32_t multiple(uint32_t x, fraction f)
 {

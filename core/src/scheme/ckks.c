@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CKKS: a vector, encoded in fixed point, as the message of an encryption. */
 #include "ciphermote/ckks.h"
 
@@ -36,7 +37,8 @@ static void fold_vector(const cm_message_source *self, const int8_t *noise, cons
 
 #if CM_CONFIG_STORE_NOISE
 
-static void keep_vector_noise(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept)
+static void keep_vector_noise(const cm_message_source *self, uint32_t start, const int8_t *block,
+                              int8_t *kept)
 {
     cmi_message_keep_noise(&((const ckks_source *)(const void *)self)->message, start, block, kept);
 }

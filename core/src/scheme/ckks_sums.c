@@ -1,10 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CKKS decryption's sums: residues of the coefficients that the slots depend on. Never branches on data. */
 #include "common/bytes.h"
 #include "encode/encode.h"
 #include "ring/prime.h"
 #include "scheme/sums.h"
 
-/* Where coefficient k stands among those of real slots, 0 <= k < n/2, and of complex ones (encode/fixed_fold.h). */
+/* Where coefficient k stands among those of real slots, 0 <= k < n/2, and of complex ones
+   (encode/fixed_fold.h). */
 static inline size_t real_place(size_t k, size_t n)
 {
     if (k < n / 4u) {
@@ -19,8 +21,8 @@ static inline size_t complex_place(size_t k, size_t n)
 }
 
 /*
- * Coefficient k = j n/T + i, i > 0, is subtracted at n - k, which is (T-1-j) n/T + (n/T - i): so one step adds both. At i = 0
- * the other one is (T-j) n/T, or none at all for k = 0.
+ * Coefficient k = j n/T + i, i > 0, is subtracted at n - k, which is (T-1-j) n/T + (n/T - i): so one step
+ * adds both. At i = 0 the other one is (T-j) n/T, or none at all for k = 0.
  */
 static void add_real(uint32_t *sums, unsigned words, const uint32_t *tile, const cmi_ring *ring,
                      const uint32_t *weights)

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decryption, a tile of a prime at a time. A tile of the secret is transformed (or lies in flash); component 1 is multiplied
- * into it and component 0 taken off as they arrive; the tile is transformed back, and what it tells of each
- * coefficient is added up (sums.h).
+ * Decryption, a tile of a prime at a time. A tile of the secret is transformed (or lies in flash); component
+ * 1 is multiplied into it and component 0 taken off as they arrive; the tile is transformed back, and what it
+ * tells of each coefficient is added up (sums.h).
  */
 #include "scheme/decryption.h"
 
@@ -121,8 +122,8 @@ static unsigned primes_used(const cm_decryption *decryption, unsigned primes)
 }
 
 /*
- * Whether scale times largest is below a quarter of the primes' product, which is below 2^54. Of the scale, from 1 to below 2^512,
- * the upper 24 bits count, rounded up: 2^(e - 23) significand.
+ * Whether scale times largest is below a quarter of the primes' product, which is below 2^54. Of the scale,
+ * from 1 to below 2^512, the upper 24 bits count, rounded up: 2^(e - 23) significand.
  */
 static bool scale_fits(const cm_decryption *decryption, const cm_ciphertext_info *info)
 {
@@ -205,7 +206,7 @@ static void open_ring(const cm_decryption *decryption, const layout *parts, unsi
     cmi_ring *ring = &parts->work->ring;
     if (tile == 0) {
         cmi_ring_init(ring, &decryption->key->params->primes[prime], decryption->key->params->log2_n,
-                     cmi_roots_of(decryption->key));
+                      cmi_roots_of(decryption->key));
     }
     cmi_ring_select_tile(ring, decryption->log2_tiles, tile);
 }
@@ -216,7 +217,8 @@ static const uint32_t *secret_tile(const cm_decryption *decryption, const layout
 #if CM_CONFIG_TRANSFORMED_SECRET
     const cmi_ring *ring = &parts->work->ring;
     const size_t prime = (size_t)(ring->prime - decryption->key->params->primes);
-    return decryption->key->transformed + (prime << ring->log2_n) + (size_t)ring->tile * cmi_ring_points(ring);
+    return decryption->key->transformed + (prime << ring->log2_n) +
+           (size_t)ring->tile * cmi_ring_points(ring);
 #else
     (void)decryption;
     return parts->tile;
@@ -280,8 +282,8 @@ static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, u
 }
 
 /*
- * Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption that ended in a frame's midst takes no more
- * of it: the arena is the caller's again.
+ * Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption that ended in a frame's
+ * midst takes no more of it: the arena is the caller's again.
  */
 /* Without a frame: after the first fault, or from a reader that was left over from another decryption. */
 static cm_status out_of_order(const cm_decryption *decryption)
@@ -384,7 +386,8 @@ void cmi_decryption_wipe(cm_decryption *decryption)
 
 /* ---- begin and end ---- */
 
-cm_status cmi_decryption_init(cm_decryption *decryption, const cm_secret_key *key, void *arena, size_t arena_bytes)
+cm_status cmi_decryption_init(cm_decryption *decryption, const cm_secret_key *key, void *arena,
+                              size_t arena_bytes)
 {
     memset(decryption, 0, sizeof *decryption);
     decryption->receiver = (cm_receiver){begin_frame, take_residues, end_frame, fail};
@@ -576,7 +579,7 @@ cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
     cmi_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->number_bits, inner, n, t);
     if (batch) {
         cmi_ring_init(&parts.work->ring, &parts.work->plain, decryption->key->params->log2_n,
-                     cmi_roots_of(decryption->key));
+                      cmi_roots_of(decryption->key));
         cmi_unbatch(parts.sums, inner, width, &parts.work->ring);
     }
     if (decryption->number == CM_INT16 || decryption->number == CM_INT32) {
@@ -612,8 +615,8 @@ cm_status cmi_noise_budget(cm_decryption *decryption, unsigned *bits)
         return status;
     }
     *bits = cmi_noise_sums_budget((const uint32_t *)(const void *)decryption->arena,
-                                 (uint32_t)ring_degree(decryption), decryption->key->params->primes,
-                                 decryption->primes);
+                                  (uint32_t)ring_degree(decryption), decryption->key->params->primes,
+                                  decryption->primes);
     return leave(decryption, 0);
 }
 
@@ -668,7 +671,7 @@ static cm_status end_ckks(cm_decryption *decryption, cmi_stream *stream, unsigne
     const size_t count = ring_degree(decryption) >> (slots == CM_SLOTS_COMPLEX ? 0u : 1u);
     uint32_t *const sums = (uint32_t *)(void *)parts.sums;
     cmi_ckks_sums_join(sums, precision, (uint32_t)count, decryption->key->params->primes,
-                      primes_used(decryption, decryption->primes));
+                       primes_used(decryption, decryption->primes));
     if (stream) {
         cmi_ckks_sums_flood((uint64_t *)(void *)sums, (uint32_t)count, stream, log2_noise);
     }
@@ -696,9 +699,10 @@ cm_status cmi_ckks_decryption_end(cm_decryption *decryption)
 }
 
 /*
- * Each part of a slot is a sum of coefficients times cosines whose squares add up to n/2 at most, so that at n = 2^14 noise of
- * 2^49 moves it by 2^54.8 rms. cmi_embed_63 has room for 2^58, of which a message takes q/4 < 2^52: 9.6 times the rms are left,
- * and as uniform numbers are strictly sub-Gaussian, less than one decryption in 2^50 is refused. With 2^50 one in fifty is.
+ * Each part of a slot is a sum of coefficients times cosines whose squares add up to n/2 at most, so that at
+ * n = 2^14 noise of 2^49 moves it by 2^54.8 rms. cmi_embed_63 has room for 2^58, of which a message takes q/4
+ * < 2^52: 9.6 times the rms are left, and as uniform numbers are strictly sub-Gaussian, less than one
+ * decryption in 2^50 is refused. With 2^50 one in fifty is.
  */
 static bool floods(const cm_decryption *decryption, unsigned log2_noise)
 {

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decryption of one ciphertext, residues in, values out: what a decryptor (ciphermote/decryptor.h) does between its
- * frames. Statuses are as there.
+ * The decryption of one ciphertext, residues in, values out: what a decryptor (ciphermote/decryptor.h) does
+ * between its frames. Statuses are as there.
  */
 #ifndef CM_SCHEME_DECRYPTION_H
 #define CM_SCHEME_DECRYPTION_H
@@ -12,23 +13,26 @@ CMI_HIDDEN_BEGIN
 
 /* Nothing is expected yet. */
 CM_MUST_CHECK cm_status cmi_decryption_init(cm_decryption *decryption, const cm_secret_key *key, void *arena,
-                                           size_t arena_bytes);
+                                            size_t arena_bytes);
 void cmi_decryption_wipe(cm_decryption *decryption);
 
 /* Whether a decryption could begin, without a touch of the arena. Nothing is expected then. */
 CM_MUST_CHECK cm_status cmi_bfv_decryption_check(cm_decryption *decryption, const cm_bfv_expected *expected);
-CM_MUST_CHECK cm_status cmi_ckks_decryption_check(cm_decryption *decryption, const cm_ckks_expected *expected);
+CM_MUST_CHECK cm_status cmi_ckks_decryption_check(cm_decryption *decryption,
+                                                  const cm_ckks_expected *expected);
 
 CM_MUST_CHECK cm_status cmi_bfv_decryption_begin(cm_decryption *decryption, const cm_bfv_expected *expected);
 CM_MUST_CHECK cm_status cmi_bfv_decryption_end(cm_decryption *decryption);
 
-CM_MUST_CHECK cm_status cmi_ckks_decryption_begin(cm_decryption *decryption, const cm_ckks_expected *expected);
+CM_MUST_CHECK cm_status cmi_ckks_decryption_begin(cm_decryption *decryption,
+                                                  const cm_ckks_expected *expected);
 CM_MUST_CHECK cm_status cmi_ckks_decryption_end(cm_decryption *decryption);
 CM_MUST_CHECK cm_status cmi_ckks_decryption_end_shared(cm_decryption *decryption, cm_device *device,
-                                                      unsigned log2_noise);
+                                                       unsigned log2_noise);
 
 /* In place of BFV's: what noise a ciphertext holds. */
-CM_MUST_CHECK cm_status cmi_noise_begin(cm_decryption *decryption, uint32_t plain_modulus, unsigned log2_tiles);
+CM_MUST_CHECK cm_status cmi_noise_begin(cm_decryption *decryption, uint32_t plain_modulus,
+                                        unsigned log2_tiles);
 CM_MUST_CHECK cm_status cmi_noise_budget(cm_decryption *decryption, unsigned *bits);
 
 CMI_HIDDEN_END

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The device's counter, its random draws and the derivation of seeds. Fails closed: no counter, no seed. */
 #include "ciphermote/device.h"
 
@@ -45,7 +46,8 @@ static uint8_t difference_of(const uint8_t *a, const uint8_t *b, size_t length)
     return difference;
 }
 
-/* A stuck source repeats a byte or a half within one draw, or a whole draw: each has a chance below 2^-119 otherwise. */
+/* A stuck source repeats a byte or a half within one draw, or a whole draw: each has a chance below 2^-119
+   otherwise. */
 static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTES],
                                  uint8_t image[CM_CHACHA20_BLOCK_BYTES])
 {

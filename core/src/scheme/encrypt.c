@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encryption, one tile of one prime at a time. A ciphertext is never held: residues are emitted as they are made. A tile of
- * the secret (or u) is transformed into U; then, for each component, a tile of m + e is folded and transformed into W,
- * the product of U and the public part is added to it, and W leaves.
+ * Encryption, one tile of one prime at a time. A ciphertext is never held: residues are emitted as they are
+ * made. A tile of the secret (or u) is transformed into U; then, for each component, a tile of m + e is
+ * folded and transformed into W, the product of U and the public part is added to it, and W leaves.
  */
 #include "scheme/encrypt.h"
 
@@ -55,8 +56,8 @@ static bool leaves_as_coefficients(const cm_message_source *source)
 }
 
 /*
- * Whether a symmetric encryption holds a second tile: for the transformed secret, or for the message where that is added in
- * coefficient form.
+ * Whether a symmetric encryption holds a second tile: for the transformed secret, or for the message where
+ * that is added in coefficient form.
  */
 static bool second_tile(const cm_message_source *source)
 {
@@ -70,7 +71,8 @@ static size_t work_bytes(const cm_encryptor_setup *setup, size_t n, unsigned com
                            : CM_ASYMMETRIC_WORK_BYTES(n, cmi_log2_tiles(setup));
 }
 
-/* Divide the arena. CM_ERR_ARENA if it does not hold the message, CM_ERR_ARGUMENT for values that lie in its midst. */
+/* Divide the arena. CM_ERR_ARENA if it does not hold the message, CM_ERR_ARGUMENT for values that lie in its
+   midst. */
 static cm_status divide_arena(const cm_encryptor_setup *setup, const cm_params *params,
                               const cm_message_source *source, unsigned components, layout *parts)
 {
@@ -104,7 +106,8 @@ static cm_status divide_arena(const cm_encryptor_setup *setup, const cm_params *
     return CM_OK;
 }
 
-/* Common to both kinds of key: encode, take the seeds, say what will come. xof: CM_XOF_NONE under a public key. */
+/* Common to both kinds of key: encode, take the seeds, say what will come. xof: CM_XOF_NONE under a public
+   key. */
 CM_NOINLINE static cm_status begin(const layout *parts, cm_message_source *source, const cm_params *params,
                                    uint64_t key_id, cm_xof_kind xof)
 {
@@ -118,7 +121,8 @@ CM_NOINLINE static cm_status begin(const layout *parts, cm_message_source *sourc
         return status;
     }
     info->xof = xof;
-    status = cmi_seeds_draw_into(parts->setup->device, parts->w, info, &work->noise.stream); /* the tile is idle */
+    status = cmi_seeds_draw_into(parts->setup->device, parts->w, info, &work->noise.stream); /* the tile is
+                                                                                                idle */
     if (status != CM_OK) {
         return status;
     }
@@ -231,7 +235,8 @@ static const uint32_t *symmetric_tile(const layout *parts, const uint32_t *secre
     return parts->w;
 }
 
-/* c0 = m + e + a (-s) in coefficient form, where a is expanded in that form, in u: a product needs its transform. */
+/* c0 = m + e + a (-s) in coefficient form, where a is expanded in that form, in u: a product needs its
+   transform. */
 static const uint32_t *symmetric_coefficients(const layout *parts, const uint32_t *secret)
 {
     workspace *work = parts->work;
@@ -280,8 +285,8 @@ static cm_status emit_symmetric(const layout *parts, const cm_secret_key *key)
         for (unsigned tile = 0; tile < tile_count(parts) && status == CM_OK; tile++) {
             cmi_ring_select_tile(&work->ring, cmi_log2_tiles(parts->setup), tile);
             const uint32_t *u = secret_tile(key, parts, i);
-            const uint32_t *c0 =
-                leaves_as_coefficients(parts->source) ? symmetric_coefficients(parts, u) : symmetric_tile(parts, u);
+            const uint32_t *c0 = leaves_as_coefficients(parts->source) ? symmetric_coefficients(parts, u)
+                                                                       : symmetric_tile(parts, u);
             status = emit(parts, 0, i, c0);
         }
     }
@@ -308,7 +313,8 @@ static cm_status emit_expansion(const layout *parts)
     return status;
 }
 
-static cm_status encrypt_symmetric(const void *with, const cm_encryptor_setup *setup, cm_message_source *source)
+static cm_status encrypt_symmetric(const void *with, const cm_encryptor_setup *setup,
+                                   cm_message_source *source)
 {
     const cm_secret_key *key = with;
     layout parts;
@@ -422,8 +428,10 @@ static cm_status emit_tile(const layout *parts, const cm_public_key *key, unsign
 
 #endif
 
-/* The components last .. first at one prime: 1 before 0, as decryption takes them. Together, they share the transforms of u. */
-static cm_status emit_prime(const layout *parts, const cm_public_key *key, unsigned index, const unsigned range[2])
+/* The components last .. first at one prime: 1 before 0, as decryption takes them. Together, they share the
+   transforms of u. */
+static cm_status emit_prime(const layout *parts, const cm_public_key *key, unsigned index,
+                            const unsigned range[2])
 {
     cmi_ring *ring = &parts->work->ring;
     open_ring(parts, &params_of(parts)->primes[index]);
@@ -455,7 +463,8 @@ static cm_status emit_asymmetric(const layout *parts, const cm_public_key *key)
     return status;
 }
 
-static cm_status encrypt_asymmetric(const void *with, const cm_encryptor_setup *setup, cm_message_source *source)
+static cm_status encrypt_asymmetric(const void *with, const cm_encryptor_setup *setup,
+                                    cm_message_source *source)
 {
     const cm_public_key *key = with;
     layout parts;
@@ -513,10 +522,12 @@ static cm_status check_asymmetric(const cm_public_key *key, const cm_encryptor_s
         return CM_ERR_ARGUMENT;
     }
     const cm_status status = check_setup(setup, key->params, 2);
-    return status == CM_OK && flat_key_in_arena(key, setup->arena, setup->arena_bytes) ? CM_ERR_ARENA : status;
+    return status == CM_OK && flat_key_in_arena(key, setup->arena, setup->arena_bytes) ? CM_ERR_ARENA
+                                                                                       : status;
 }
 
-typedef cm_status encrypt_function(const void *key, const cm_encryptor_setup *setup, cm_message_source *source);
+typedef cm_status encrypt_function(const void *key, const cm_encryptor_setup *setup,
+                                   cm_message_source *source);
 
 /* An encryptor that is refused refuses all encryptions. */
 static cm_status open(cm_encryptor *encryptor, cm_status status, encrypt_function *encrypt, const void *key,
@@ -534,7 +545,8 @@ static cm_status open(cm_encryptor *encryptor, cm_status status, encrypt_functio
 cm_status cm_encryptor_init_symmetric(cm_encryptor *encryptor, const cm_secret_key *key,
                                       const cm_encryptor_setup *setup)
 {
-    return encryptor ? open(encryptor, check_symmetric(key, setup), encrypt_symmetric, key, setup) : CM_ERR_ARGUMENT;
+    return encryptor ? open(encryptor, check_symmetric(key, setup), encrypt_symmetric, key, setup)
+                     : CM_ERR_ARGUMENT;
 }
 
 cm_status cm_encryptor_init_asymmetric(cm_encryptor *encryptor, const cm_public_key *key,
@@ -559,11 +571,13 @@ static inline cm_status run(encrypt_function *encrypt, const void *key, const cm
 
 cm_status cmi_encrypt(const cm_encryptor *encryptor, cm_message_source *source)
 {
-    return encryptor && encryptor->encrypt ? run(encryptor->encrypt, encryptor->key, &encryptor->setup, source)
-                                           : CM_ERR_ARGUMENT;
+    return encryptor && encryptor->encrypt
+               ? run(encryptor->encrypt, encryptor->key, &encryptor->setup, source)
+               : CM_ERR_ARGUMENT;
 }
 
-cm_status cmi_encrypt_symmetric(const cm_secret_key *key, const cm_encryptor_setup *setup, cm_message_source *source)
+cm_status cmi_encrypt_symmetric(const cm_secret_key *key, const cm_encryptor_setup *setup,
+                                cm_message_source *source)
 {
     const cm_status status = check_symmetric(key, setup);
     return status == CM_OK ? run(encrypt_symmetric, key, setup, source) : status;

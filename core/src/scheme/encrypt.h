@@ -1,4 +1,6 @@
-/* Encryption as all schemes share it: what they differ in is a message, which is encoded once and folded into tiles. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encryption as all schemes share it: what they differ in is a message, which is encoded once and folded into
+   tiles. */
 #ifndef CM_SCHEME_ENCRYPT_H
 #define CM_SCHEME_ENCRYPT_H
 
@@ -16,16 +18,17 @@ CMI_HIDDEN_BEGIN
 typedef struct cm_message_source cm_message_source;
 struct cm_message_source {
     /*
-     * Check the values and encode them into the arena's first bytes. ring is idle. Leaves the scale, or t, in the
-     * emitter's info.
+     * Check the values and encode them into the arena's first bytes. ring is idle. Leaves the scale, or t, in
+     * the emitter's info.
      */
     cm_status (*encode)(cm_message_source *self, const cm_params *params, const cm_encryptor_setup *setup,
                         cmi_ring *ring);
-    /* m at one prime, folded into the ring or tile: n/T values below 4q. With CM_CONFIG_STORE_NOISE, m + e of the noise kept. */
+    /* m at one prime, folded into the ring or tile: n/T values below 4q. With CM_CONFIG_STORE_NOISE, m + e of
+       the noise kept. */
     void (*fold)(const cm_message_source *self, const int8_t *noise, const cmi_ring *ring, uint32_t *out);
     /*
-     * With CM_CONFIG_STORE_NOISE: keep CM_SAMPLE_BLOCK coefficients of noise, those from start on, where fold wants them. start is a
-     * multiple of CM_SAMPLE_BLOCK, and kept holds n bytes.
+     * With CM_CONFIG_STORE_NOISE: keep CM_SAMPLE_BLOCK coefficients of noise, those from start on, where fold
+     * wants them. start is a multiple of CM_SAMPLE_BLOCK, and kept holds n bytes.
      */
 #if CM_CONFIG_STORE_NOISE
     void (*keep_noise)(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept);
@@ -35,8 +38,8 @@ struct cm_message_source {
 #endif
     const void *data; /* the caller's numbers, which may be at the arena's start; null is refused */
     uint8_t bytes_per_coefficient; /* of the message in the arena, 2, 4 or 8 */
-    uint8_t scheme; /* a cm_scheme */
-    bool ntt_form : 1; /* what leaves the device */
+    uint8_t scheme;                /* a cm_scheme */
+    bool ntt_form : 1;             /* what leaves the device */
     bool under_public_key : 1;
 };
 
@@ -82,7 +85,7 @@ CM_MUST_CHECK cm_status cmi_encrypt(const cm_encryptor *encryptor, cm_message_so
 
 /* The same without an encryptor, under a secret key. A setup that is refused leaves the arena alone. */
 CM_MUST_CHECK cm_status cmi_encrypt_symmetric(const cm_secret_key *key, const cm_encryptor_setup *setup,
-                                             cm_message_source *source);
+                                              cm_message_source *source);
 
 /* Whether there is an emitter, and one that was initialised. */
 static inline bool cmi_emitter_usable(const cm_emitter *emitter)

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key generation on the device, in one tile: the product of the secret's tile and the public part is transformed back, the
- * folded noise is added, and the sum is transformed again before it leaves.
+ * Key generation on the device, in one tile: the product of the secret's tile and the public part is
+ * transformed back, the folded noise is added, and the sum is transformed again before it leaves.
  */
 #include "ciphermote/keygen.h"
 
@@ -124,8 +125,8 @@ static cm_status emit(const key_call *call)
     return status;
 }
 
-cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_params *params, const uint8_t *ternary,
-                                    uint64_t key_id)
+cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_params *params,
+                                    const uint8_t *ternary, uint64_t key_id)
 {
     if (!setup || !setup->device || !ternary || key_id == 0 || !cmi_emitter_usable(setup->emitter)) {
         return CM_ERR_ARGUMENT;

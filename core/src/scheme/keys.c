@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Key generation, a prime at a time, and the keys' forms on the device. */
 #include "ciphermote/keys.h"
 
@@ -74,7 +75,8 @@ cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternar
     return CM_OK;
 }
 
-/* c0 = NTT(INTT(-a s) + e): the noise enters in coefficient form, so that two polynomials are all it takes. */
+/* c0 = NTT(INTT(-a s) + e): the noise enters in coefficient form, so that two polynomials are all it
+   takes. */
 cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
                              const uint8_t seed[CM_SEED_BYTES], unsigned prime, uint32_t *c0, uint32_t *c1)
 {

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Centred binomial noise: sampled, and added to a polynomial or folded. */
 #include "scheme/noise.h"
 
+#include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
 #include "common/wipe.h"
 #include "random/sample.h"
-#include "arch/backends.h"
 
 /* From this coefficient on, a multiple of CM_SAMPLE_BLOCK. */
 CM_NOINLINE static void open_stream(cmi_stream *stream, unsigned component, uint32_t coefficient)
@@ -136,10 +137,11 @@ CM_NOINLINE static void open_stretch(stretch *open, unsigned j, uint32_t power, 
 }
 
 /*
- * A sampled block of coefficients of a stretch. The first one takes a below 4q to less than 3q + 32; the others add less than
- * 3q/2 + 32, and take 2q away from 2q on.
+ * A sampled block of coefficients of a stretch. The first one takes a below 4q to less than 3q + 32; the
+ * others add less than 3q/2 + 32, and take 2q away from 2q on.
  */
-CM_NOINLINE static void add_block(uint32_t *a, const int8_t *block, const stretch *open, const cm_prime *prime)
+CM_NOINLINE static void add_block(uint32_t *a, const int8_t *block, const stretch *open,
+                                  const cm_prime *prime)
 {
 #if CM_NOISE_FACTORS
     if (CM_ARCH_TRY(noise_add, a, block, CM_SAMPLE_BLOCK, open->factor, prime)) {

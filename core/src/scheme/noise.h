@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Noise of one ciphertext: sampled once and kept, or regenerated from its seed wherever it is needed. */
 #ifndef CM_SCHEME_NOISE_H
 #define CM_SCHEME_NOISE_H
@@ -13,7 +14,7 @@
 CMI_HIDDEN_BEGIN
 
 typedef struct cmi_noise {
-    cmi_stream stream;   /* its key is the secret seed */
+    cmi_stream stream;  /* its key is the secret seed */
     const int8_t *kept; /* the first CM_KEPT_NOISE coefficients of component 0; null if none are kept */
 } cmi_noise;
 
@@ -41,8 +42,8 @@ void cmi_noise_transform(const int8_t *kept, const cmi_ring *ring, uint32_t *out
 #endif
 
 /*
- * Sample the noise polynomial of a component and add it, folded into the ring or tile, to a: n/T values below 4q, before
- * and after. The same key and component give the same noise at every prime and tile.
+ * Sample the noise polynomial of a component and add it, folded into the ring or tile, to a: n/T values below
+ * 4q, before and after. The same key and component give the same noise at every prime and tile.
  */
 void cmi_noise_add(cmi_noise *noise, unsigned component, uint32_t *a, const cmi_ring *ring);
 

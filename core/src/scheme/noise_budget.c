@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much noise a BFV ciphertext holds, exactly: the only place that needs numbers as large as q. For tests; see the warning in
- * ciphermote/decryptor.h. Never branches on data.
+ * How much noise a BFV ciphertext holds, exactly: the only place that needs numbers as large as q. For tests;
+ * see the warning in ciphermote/decryptor.h. Never branches on data.
  */
 #include "common/masks.h"
 #include "ring/prime.h"
@@ -8,7 +9,8 @@
 
 enum { WORDS = (27 * CM_MAX_PRIMES + 31) / 32 }; /* of a number up to q */
 
-void cmi_noise_sums_add(uint32_t *sums, uint32_t t, const uint32_t *tile, const cmi_ring *ring, unsigned index)
+void cmi_noise_sums_add(uint32_t *sums, uint32_t t, const uint32_t *tile, const cmi_ring *ring,
+                        unsigned index)
 {
     const cm_prime *prime = ring->prime;
     const uint32_t points = cmi_ring_points(ring);

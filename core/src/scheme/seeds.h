@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The seeds of one ciphertext, as ciphermote/device.h describes them. */
 #ifndef CM_SCHEME_SEEDS_H
 #define CM_SCHEME_SEEDS_H
@@ -24,12 +25,13 @@ typedef struct cmi_seeds {
     uint8_t key[32];
 } cmi_seeds;
 
-/* Take the next counter and fresh randomness. CM_ERR_ARGUMENT (device not ready), CM_ERR_COUNTER, CM_ERR_RANDOM. */
+/* Take the next counter and fresh randomness. CM_ERR_ARGUMENT (device not ready), CM_ERR_COUNTER,
+   CM_ERR_RANDOM. */
 CM_MUST_CHECK cm_status cmi_seeds_draw(cm_device *device, cmi_seeds *seeds);
 
 /*
- * The same by way of memory that is idle, of sizeof(cmi_seeds) bytes: the public half goes to info, whose xof says how long it
- * is, the other becomes the key of a stream.
+ * The same by way of memory that is idle, of sizeof(cmi_seeds) bytes: the public half goes to info, whose xof
+ * says how long it is, the other becomes the key of a stream.
  */
 CM_MUST_CHECK static inline cm_status cmi_seeds_draw_into(cm_device *device, void *idle,
                                                           cm_ciphertext_info *info, cmi_stream *stream)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What every call asks of a parameter set, which may be the user's own, and of a secret key. */
 #ifndef CM_SCHEME_USABLE_H
 #define CM_SCHEME_USABLE_H
@@ -59,8 +60,9 @@ static inline bool cmi_key_in_arena(const cm_secret_key *key, const void *arena,
 }
 
 /*
- * Whether memory or flash holds a polynomial of residues, and not zeros or the ones of erased flash, with which one begins once
- * in 2^100 keys. What the result tells is public; hence one comparison, for what its parts tell is not.
+ * Whether memory or flash holds a polynomial of residues, and not zeros or the ones of erased flash, with
+ * which one begins once in 2^100 keys. What the result tells is public; hence one comparison, for what its
+ * parts tell is not.
  */
 static inline bool cmi_filled_in(const uint32_t *residues)
 {

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CRC-32C (Castagnoli; reflected polynomial 0x82F63B78), with the table that CM_CONFIG_CRC_TABLE asks for. The tables are
- * never indexed by secrets: what is summed has left, or is about to.
+ * CRC-32C (Castagnoli; reflected polynomial 0x82F63B78), with the table that CM_CONFIG_CRC_TABLE asks for.
+ * The tables are never indexed by secrets: what is summed has left, or is about to.
  */
 #include "ciphermote/config.h"
 #include "ciphermote/frame.h"
@@ -9,8 +10,8 @@
 #include "common/bytes.h"
 
 /*
- * The check sum is linear: an entry is the sum of those for the single bits of its index. bit0 .. bit7 are the entries
- * 1, 2, 4 .. 128; the compiler does the rest.
+ * The check sum is linear: an entry is the sum of those for the single bits of its index. bit0 .. bit7 are
+ * the entries 1, 2, 4 .. 128; the compiler does the rest.
  */
 #define CM_BIT(index, bit, entry) (((index) >> (bit)&1u) * (entry))
 #define CM_ENTRY(i, bit0, bit1, bit2, bit3, bit4, bit5, bit6, bit7) \

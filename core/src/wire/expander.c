@@ -1,4 +1,6 @@
-/* Puts a seed's expansion where a decryption wants it: before each tile of component 0 comes that of component 1. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts a seed's expansion where a decryption wants it: before each tile of component 0 comes that of
+   component 1. */
 #include "ciphermote/expander.h"
 
 #include <string.h>

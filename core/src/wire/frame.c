@@ -1,4 +1,6 @@
-/* Frames: writing them piece by piece, and checking every byte of those that come in. docs/wire-format.md has the layout. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames: writing them piece by piece, and checking every byte of those that come in. docs/wire-format.md has
+   the layout. */
 #include "ciphermote/frame.h"
 #include "ciphermote/config.h"
 
@@ -112,8 +114,8 @@ static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
 }
 
 /*
- * Residues are packed low bits first, without gaps. Their number is a multiple of 32 and the header ends at a word,
- * so that everything is whole words, and a piece never ends inside one.
+ * Residues are packed low bits first, without gaps. Their number is a multiple of 32 and the header ends at a
+ * word, so that everything is whole words, and a piece never ends inside one.
  */
 static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
 {

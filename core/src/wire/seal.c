@@ -1,4 +1,6 @@
-/* Microsoft SEAL's Ciphertext bytes, written as the residues come: nothing is buffered but one line of words. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Microsoft SEAL's Ciphertext bytes, written as the residues come: nothing is buffered but one line of
+   words. */
 #include "ciphermote/seal.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The Uno demo's data: ItalyPowerDemand, days of hourly demand, dealt out to nodes as whole numbers.
 
 ItalyPowerDemand (UCR archive, shipped with aeon): the national demand of 1996 and 1997, 24 hours a curve,

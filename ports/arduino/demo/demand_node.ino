@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node of the demo: an Arduino Uno that has measured some days of demand, hour by hour, and sends them once, encrypted. The days
- * stand in flash, in place of a meter.
+ * A node of the demo: an Arduino Uno that has measured some days of demand, hour by hour, and sends them
+ * once, encrypted. The days stand in flash, in place of a meter.
  */
 #include <Ciphermote.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the Uno demo found, for people: a table, a plot and a file of figures; and its judgement."""
 
 from __future__ import annotations

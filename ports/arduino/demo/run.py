@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The Uno demo's course: make keys, provision Unos, let them encrypt, add up without a key, decrypt.
 
 `make demo-uno`. Who knows what: each Uno its own readings and the key under which it encrypts; the engine

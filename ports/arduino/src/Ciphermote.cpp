@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ciphermote for Arduino: what the C library's platform and sink are on a board. */
 #include "Ciphermote.h"
 
@@ -35,7 +36,8 @@ cm_status Ciphermote::createCounter()
     if (!cm_generator_seed(&generator, salt, &idle_)) {
         return CM_ERR_RANDOM;
     }
-    /* The counter first: it is what refuses where there is one already. Without the salt it is of no use yet. */
+    /* The counter first: it is what refuses where there is one already. Without the salt it is of no use
+       yet. */
     if (!cm_counter_log_create(&board_.counter) || !cm_salt_write(&board_.counter, generator.key)) {
         return CM_ERR_COUNTER;
     }

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of ciphermote/config.h on Arduino boards, whose build passes no flags to libraries. A sketch cannot change them;
- * edit them here, in the library's folder.
+ * The options of ciphermote/config.h on Arduino boards, whose build passes no flags to libraries. A sketch
+ * cannot change them; edit them here, in the library's folder.
  *
  * An ATmega with 2 KB of RAM (Uno, Nano) encrypts n = 1024. One with 8 KB (Mega 2560) encrypts n = 2048.
  */
@@ -17,8 +18,8 @@
 #define CM_CONFIG_ENCODER_ROOTS CM_CONFIG_ENCODER_ROOTS_COMPUTED
 
 /*
- * CM_CONFIG_WIPE_STACK_BYTES is what steps on secrets take with link-time optimisation, as the IDE builds it, and what an
- * interrupt of the core saves below them: registers.
+ * CM_CONFIG_WIPE_STACK_BYTES is what steps on secrets take with link-time optimisation, as the IDE builds it,
+ * and what an interrupt of the core saves below them: registers.
  */
 #if RAMEND < 0x1000
 #define CM_CONFIG_MAX_LOG2_N 10

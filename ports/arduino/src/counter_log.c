@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The counter in EEPROM: counter_log.h says how it survives power cuts. */
 #include "counter_log.h"
 
@@ -92,7 +93,8 @@ int cm_counter_log_write(void *context, uint64_t value)
     }
     const uint8_t newest = (uint8_t)(found.at & ~1u);
     const uint8_t next = (uint8_t)(newest + 2u);
-    /* A cut may have left the newest pair half written: it is made whole before another slot can become invalid. */
+    /* A cut may have left the newest pair half written: it is made whole before another slot can become
+       invalid. */
     return !pair_write(log, newest, found.newest) ||
            !pair_write(log, next < log->slots ? next : 0, (uint32_t)value);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Noise, its tests, and the generator: entropy.h says what is counted on. */
 #include "entropy.h"
 

@@ -1,15 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The board's random source: 128 bits from the watchdog's noise (watchdog.h) at each start, and a generator over them that
- * forgets what it gave.
+ * The board's random source: 128 bits from the watchdog's noise (watchdog.h) at each start, and a generator
+ * over them that forgets what it gave.
  *
- * Entropy. A sample is the difference of two successive periods of the watchdog, of 16 ms each, modulo 256. Half a bit of min-entropy
- * is counted on for each of 256: half of what the well-known Arduino library of this kind takes from periods that it counts
- * eight times as coarsely. The samples must pass the tests of SP 800-90B (4.4), and neither one of the 16 before nor 0 may
- * foretell them, with cutoffs that hold for a whole bit a sample. So a watchdog without jitter is refused; less than is counted on
- * may pass, for 256 samples prove nothing. docs/security.md says what is promised, and how to measure a board.
+ * Entropy. A sample is the difference of two successive periods of the watchdog, of 16 ms each, modulo 256.
+ * Half a bit of min-entropy is counted on for each of 256: half of what the well-known Arduino library of
+ * this kind takes from periods that it counts eight times as coarsely. The samples must pass the tests of SP
+ * 800-90B (4.4), and neither one of the 16 before nor 0 may foretell them, with cutoffs that hold for a whole
+ * bit a sample. So a watchdog without jitter is refused; less than is counted on may pass, for 256 samples
+ * prove nothing. docs/security.md says what is promised, and how to measure a board.
  *
- * Generator. Salt and periods go through ChaCha20, one after the other, as cmi_seeds_derive mixes randomness in. A draw is
- * the key; once it is used, the key goes through ChaCha20 again, which nobody can undo.
+ * Generator. Salt and periods go through ChaCha20, one after the other, as cmi_seeds_derive mixes randomness
+ * in. A draw is the key; once it is used, the key goes through ChaCha20 again, which nobody can undo.
  */
 #ifndef CM_ENTROPY_H
 #define CM_ENTROPY_H
@@ -42,7 +44,8 @@ typedef struct cm_entropy_work {
     uint8_t hits[CM_ENTROPY_LAGS + 1];
 } cm_entropy_work;
 
-/* Gather entropy, some 4 seconds with interrupts off, and begin with it and the salt. False if there is none: then draws fail. */
+/* Gather entropy, some 4 seconds with interrupts off, and begin with it and the salt. False if there is none:
+   then draws fail. */
 bool cm_generator_seed(cm_generator *generator, const uint8_t salt[CM_SALT_BYTES], cm_entropy_work *work);
 
 /* Mix further bytes in, random or not. Without effect before it is seeded. */

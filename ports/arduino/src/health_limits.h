@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The watchdog's periods are held to 1 bit a sample, twice what is counted on (entropy.h). */
 #ifndef HEALTH_LIMITS_H
 #define HEALTH_LIMITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The salt and its check sum, written once in a board's life. */
 #include "salt.h"
 

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A board's salt in EEPROM, behind its counter: what tells it from another with the same device secret, even should a start's
- * entropy be less than claimed. No secret, and restored with its EEPROM: alone it keeps no seeds apart.
+ * A board's salt in EEPROM, behind its counter: what tells it from another with the same device secret, even
+ * should a start's entropy be less than claimed. No secret, and restored with its EEPROM: alone it keeps no
+ * seeds apart.
  */
 #ifndef CM_SALT_H
 #define CM_SALT_H

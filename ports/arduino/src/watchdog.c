@@ -1,4 +1,6 @@
-/* The watchdog as a clock to be watched. Registers and bits are those of the ATmega328P's and 2560's data sheets. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The watchdog as a clock to be watched. Registers and bits are those of the ATmega328P's and 2560's data
+   sheets. */
 #include "watchdog.h"
 
 #include <avr/interrupt.h>

@@ -1,10 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An AVR's raw noise: how long the watchdog takes from one time-out to the next. Its oscillator is an RC circuit of its
- * own, near 128 kHz, whose period thermal noise disturbs; the time is counted by the clock of the core, in turns of a loop of
- * 8 cycles.
+ * An AVR's raw noise: how long the watchdog takes from one time-out to the next. Its oscillator is an RC
+ * circuit of its own, near 128 kHz, whose period thermal noise disturbs; the time is counted by the clock of
+ * the core, in turns of a loop of 8 cycles.
  *
- * The watchdog is watched, never heard: between start and stop interrupts are off, so that no vector is needed (a sketch may have
- * its own) and nothing else runs that would show in the counts. Timer, ADC and pins are left alone.
+ * The watchdog is watched, never heard: between start and stop interrupts are off, so that no vector is
+ * needed (a sketch may have its own) and nothing else runs that would show in the counts. Timer, ADC and pins
+ * are left alone.
  */
 #ifndef CM_WATCHDOG_H
 #define CM_WATCHDOG_H
@@ -23,12 +25,14 @@ typedef struct cm_watchdog {
 } cm_watchdog;
 
 /*
- * Turn interrupts off and let the watchdog time out every 16 ms, without a reset. False if it does not: its oscillator stands
- * still, or the fuse WDTON forbids it. Clears WDRF in MCUSR, which would force resets. Then, in any case, stop.
+ * Turn interrupts off and let the watchdog time out every 16 ms, without a reset. False if it does not: its
+ * oscillator stands still, or the fuse WDTON forbids it. Clears WDRF in MCUSR, which would force resets.
+ * Then, in any case, stop.
  */
 bool cm_watchdog_start(cm_watchdog *found);
 
-/* Turns of the loop until the next time-out, from the call on; 0 if it was late, or does not come within twice its time. */
+/* Turns of the loop until the next time-out, from the call on; 0 if it was late, or does not come within
+   twice its time. */
 uint16_t cm_watchdog_next(void);
 
 /* Watchdog and interrupts as they were, but that the sketch's own watchdog begins its time anew. */

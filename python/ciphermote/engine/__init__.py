@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Engines: whatever computes on ciphertexts, given evaluation keys and never a secret key.
 
 `open_engine` makes one. All bytes that go in and come out are SEAL's (seal_bytes.py), with their labels: an

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The SEAL engine: Microsoft SEAL, by way of TenSEAL's sealapi, in processes of its own (worker.py).
 
 sealapi holds Python's global lock, and is C++ that reads what strangers sent, so each worker is a process,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The SEAL engine's process: TenSEAL's sealapi behind a pipe.
 
 It runs as a script of its own and imports nothing of ciphermote. It is given parameters, evaluation keys,

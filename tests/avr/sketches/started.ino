@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A board that starts, and encrypts twice whatever came of it, as far as the seed: 'B', begin's status, WDTCSR before and after; then
- * twice 'E', the encryption's status, the bytes that it sent and their number.
+ * A board that starts, and encrypts twice whatever came of it, as far as the seed: 'B', begin's status,
+ * WDTCSR before and after; then twice 'E', the encryption's status, the bytes that it sent and their number.
  */
 #include <Ciphermote.h>
 #include <avr/wdt.h>

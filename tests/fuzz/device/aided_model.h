@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fuzzed device's network: 4 inputs, 4 hidden values, 3 classes. */
 #ifndef AIDED_MODEL_H
 #define AIDED_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fuzzed device's windows: two channels of four samples. */
 #ifndef APP_MODEL_H
 #define APP_MODEL_H

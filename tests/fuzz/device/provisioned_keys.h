@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of the fuzzed device, as `ciphermote provision` would write them; they protect nothing. */
 #ifndef CM_PROVISIONED_KEYS_H
 #define CM_PROVISIONED_KEYS_H

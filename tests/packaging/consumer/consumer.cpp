@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // The smallest C++ user of the library: prints the name of the first parameter set.
 #include <ciphermote/ciphermote.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program that type checkers accept: what an owner and a server do, and what each step gives."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A program that type checkers refuse: each comment names the error that its line must have."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The back-end for the hardware of rtl/: arch/accelerator.c. */
 #ifndef CM_ARCH_ACCELERATOR_ARCH_H
 #define CM_ARCH_ACCELERATOR_ARCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The back-end for ARMv7E-M, and for ARMv8-M with DSP: the assembly of this folder, and arch/armv7em.c. */
 #ifndef CM_ARCH_ARMV7EM_ARCH_H
 #define CM_ARCH_ARMV7EM_ARCH_H

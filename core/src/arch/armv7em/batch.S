@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batching's inner loop for ARMv7E-M: two levels of the inverse transform in 16 bits. encode/batch.c has the same in C.
+ * Batching's inner loop for ARMv7E-M: two levels of the inverse transform in 16 bits. encode/batch.c has the
+ * same in C.
  *
  * No branch, address or slow instruction depends on the data; long multiplications take one cycle on the
  * Cortex-M4 and M7 whatever they multiply.
@@ -18,8 +20,8 @@
 /*
  * void cmi_armv7em_batch_levels(int16_t *at, const int16_t *end, size_t step, const cmi_batch_factors *by)
  *
- * For at up to end: four numbers, step bytes apart. by: six words, the factors of the second and of the first pair's
- * difference, of the outer differences, of sums, then -1/q and q.
+ * For at up to end: four numbers, step bytes apart. by: six words, the factors of the second and of the first
+ * pair's difference, of the outer differences, of sums, then -1/q and q.
  */
     function cmi_armv7em_batch_levels
     push {r1, r4-r11, lr}

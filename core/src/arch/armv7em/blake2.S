@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * BLAKE2b's compression of a block with words 8 to 15 zero, for ARMv7E-M with a floating-point unit: the only
  * kind of block that BLAKE2Xb meets in its output nodes, and in SEAL's seeds and block numbers.

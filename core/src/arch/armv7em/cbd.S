@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Centred binomial noise for ARMv7E-M: 32 coefficients from 42 words of key stream, by the same full adders
  * and transposition as sample.c, whose comments explain them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ChaCha20 key stream for ARMv7E-M: blocks of one stream, one after the other.
  *

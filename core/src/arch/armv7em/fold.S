@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small polynomials folded into a half of the ring and taken one level further, for ARMv7E-M: armv7em.c says why that is
- * one pass. Of the four stretches of n/4 coefficients, with left = first + w^2 third and right = w second + w^3
- * fourth, the results are left + right and left - right. Nothing but n decides what is read and done.
+ * Small polynomials folded into a half of the ring and taken one level further, for ARMv7E-M: armv7em.c says
+ * why that is one pass. Of the four stretches of n/4 coefficients, with left = first + w^2 third and right =
+ * w second + w^3 fourth, the results are left + right and left - right. Nothing but n decides what is read
+ * and done.
  */
 #include "arch/armv7em/function.inc"
 
@@ -79,7 +81,8 @@ twice_q .req r10
     orr     \word, \word, left, lsl #1
     .endm
 
-/* void cmi_armv7em_fold_ternary(uint32_t *out, const uint8_t *packed, const small_constants *constants, uint32_t quarter) */
+/* void cmi_armv7em_fold_ternary(uint32_t *out, const uint8_t *packed, const small_constants *constants,
+   uint32_t quarter) */
     function cmi_armv7em_fold_ternary
     open    2
     ldr     twice_q, [r2, #constants_q]
@@ -112,7 +115,8 @@ twice_q .req r10
 q       .req r6
 inverse .req r10
 
-/* |value| < 2^31, less its rounded quotient by q times q: that is off by at most 1/2 + 2^31 / 2^33. Spoils t. */
+/* |value| < 2^31, less its rounded quotient by q times q: that is off by at most 1/2 + 2^31 / 2^33. Spoils
+   t. */
     .macro reduce value
     smmulr  t, \value, inverse
     mls     \value, t, q, \value
@@ -146,7 +150,8 @@ inverse .req r10
     close_unless_more
     .endm
 
-/* void cmi_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const small_constants *constants, uint32_t quarter) */
+/* void cmi_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const small_constants *constants, uint32_t
+   quarter) */
     function cmi_armv7em_fold_noise
     open    0
     ldrd    q, inverse, [r2, #constants_q]

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The 31-bit message and its noise folded into a half of the ring, for ARMv7E-M: fold_halves_real of fixed_fold.h has the
- * same in C. Nothing but their number decides which pairs are read and what is done with them.
+ * The 31-bit message and its noise folded into a half of the ring, for ARMv7E-M: fold_halves_real of
+ * fixed_fold.h has the same in C. Nothing but their number decides which pairs are read and what is done with
+ * them.
  */
 #include "arch/armv7em/function.inc"
 
@@ -25,7 +27,8 @@ value       .req r11
 low         .req r12
 high        .req lr
 
-/* high = the residue, between 0 and 4q, of (a + part_a) one + (b + part_b) minus_r; a part is a byte of beside. */
+/* high = the residue, between 0 and 4q, of (a + part_a) one + (b + part_b) minus_r; a part is a byte of
+   beside. */
 .macro fold_two a, part_a, b, part_b
     sxtab value, \a, beside, ror #8 * \part_a
     smull low, high, value, one
@@ -46,7 +49,8 @@ high        .req lr
 .endm
 
 /*
- * void cmi_armv7em_fold_halves_31(uint32_t *forward, uint32_t *backward, const int32_t *data, const int8_t *noise,
+ * void cmi_armv7em_fold_halves_31(uint32_t *forward, uint32_t *backward, const int32_t *data, const int8_t
+ * *noise,
  *                        const cmi_fold_constants *constants)
  * From the first pair on until forward and backward meet: an odd number of pairs.
  */

@@ -1,11 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Levels of the inverse NTT on ARMv7E-M with roots and quotients from flash: two at a time, or one.
- * arch/armv7em.c says what each function does. Every address and every branch follows from the number of points alone.
+ * arch/armv7em.c says what each function does. Every address and every branch follows from the number of
+ * points alone.
  *
- * The inverse root of a block is minus the root of the block across (ring.c): so roots are read backwards while blocks go
- * forwards, and differences are taken the other way round. Bounds, for q < 2^27: a product of |x| < 2^31 by a root is at
- * most (1/2 + |x| / 2^33) q in magnitude, and so is a sum that was reduced; from inputs up to 2q, a sum of four is at
- * most 8q < 2^30, so everything stored is a product, a reduced sum, or the sum of two products: below 3q/2.
+ * The inverse root of a block is minus the root of the block across (ring.c): so roots are read backwards
+ * while blocks go forwards, and differences are taken the other way round. Bounds, for q < 2^27: a product of
+ * |x| < 2^31 by a root is at most (1/2 + |x| / 2^33) q in magnitude, and so is a sum that was reduced; from
+ * inputs up to 2q, a sum of four is at most 8q < 2^30, so everything stored is a product, a reduced sum, or
+ * the sum of two products: below 3q/2.
  */
 #include "arch/armv7em/function.inc"
 
@@ -42,8 +45,8 @@ q       .req r9
 far     .req r1
 
 /*
- * Two levels of a column: the inner roots are in r12 and lr for values 0 and 1, in r10 and r11 for values 2 and 3, the
- * outer one in r2 and r3.
+ * Two levels of a column: the inner roots are in r12 and lr for values 0 and 1, in r10 and r11 for values 2
+ * and 3, the outer one in r2 and r3.
  */
     .macro column quarter, offset
     access  ldr, r4, 0, \quarter, \offset

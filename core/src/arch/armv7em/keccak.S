@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keccak-f[1600] for ARMv7E-M, on a state in the representation of random/keccak.h. Two rounds a pass, from
  * the state to the stack and back. Only exclusive ors, bit clears and constant rotations: time depends on

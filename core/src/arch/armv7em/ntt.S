@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Levels of the forward NTT on ARMv7E-M: two at a time, or one. arch/armv7em.c says what each function does, and
- * why the values, which are signed and never reduced, fit. Every address and every branch follows from the number
- * of points alone.
+ * Levels of the forward NTT on ARMv7E-M: two at a time, or one. arch/armv7em.c says what each function does,
+ * and why the values, which are signed and never reduced, fit. Every address and every branch follows from
+ * the number of points alone.
  *
- * A column, four coefficients a quarter of a block apart, stays in registers from one level to the next. A load or
- * store right behind a store waits for it, but a store behind a load does not: so stores stand between products,
- * and the last one of a column behind the loads of the next.
+ * A column, four coefficients a quarter of a block apart, stays in registers from one level to the next. A
+ * load or store right behind a store waits for it, but a store behind a load does not: so stores stand
+ * between products, and the last one of a column behind the loads of the next.
  */
 #include "arch/armv7em/function.inc"
 
@@ -186,8 +187,8 @@ q       .req r9
     .endm
 
 /*
- * The roots of block after block: r1 points to the first level's. The second's advance twice as fast, so that they
- * lie at 2 r1 and a constant, which the second word of the stack holds.
+ * The roots of block after block: r1 points to the first level's. The second's advance twice as fast, so that
+ * they lie at 2 r1 and a constant, which the second word of the stack holds.
  */
     .macro open_roots
     ldrd    r1, r3, [levels, #LEVELS_OUTER]

@@ -1,8 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Residues of 26 and 27 bits to words in pieces, check-summed on the way, for ARMv7E-M; wire/frame.c has the same in C.
+ * Residues of 26 and 27 bits to words in pieces, check-summed on the way, for ARMv7E-M; wire/frame.c has the
+ * same in C.
  *
- * Every shift is known in advance, over a group of residues that fills whole words, and a word is summed while it
- * is in a register. Table look-ups and branches depend on what is about to be sent, and on nothing else.
+ * Every shift is known in advance, over a group of residues that fills whole words, and a word is summed
+ * while it is in a register. Table look-ups and branches depend on what is about to be sent, and on nothing
+ * else.
  */
 #include "arch/armv7em/function.inc"
 
@@ -34,7 +37,8 @@ end         .req r12
     .set frame_groups, 0
     .set frame_state, 4
 
-/* Store a whole word and sum it; the residue that did not fit begins the next, and the one after it is fetched. */
+/* Store a whole word and sum it; the residue that did not fit begins the next, and the one after it is
+   fetched. */
 .macro  put_word bits, rest
     str word, [at], #4
     eor crc, crc, word

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Point-wise products in Z_q on ARMv7E-M; a count that is 0 or no multiple of four is declined. Signs choose what
- * is added at the end, by masks, never by branches. Stores stand where no load or store would wait for them.
+ * Point-wise products in Z_q on ARMv7E-M; a count that is 0 or no multiple of four is declined. Signs choose
+ * what is added at the end, by masks, never by branches. Stores stand where no load or store would wait for
+ * them.
  */
 #include "arch/armv7em/function.inc"
 
@@ -35,8 +37,8 @@ neg_inv .req lr
     .endm
 
 /*
- * r11 = the residue of out0 r1 + a0 b0. Lazy values are at most 32 q: for q < 2^26 both products are below 2^31 q, and
- * their sum reduced below 2q; otherwise it is below 3q. Spoils a0 and r10.
+ * r11 = the residue of out0 r1 + a0 b0. Lazy values are at most 32 q: for q < 2^26 both products are below
+ * 2^31 q, and their sum reduced below 2q; otherwise it is below 3q. Spoils a0 and r10.
  */
     .macro residue out0, a0, b0, multiples
     umull   r10, r11, \out0, r3

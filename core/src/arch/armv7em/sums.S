@@ -1,12 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decryption's innermost loops for ARMv7E-M, four numbers at a time; decrypt.c and bfv_sums.c have the same in C. Nothing
- * but the count decides a branch.
+ * Decryption's innermost loops for ARMv7E-M, four numbers at a time; decrypt.c and bfv_sums.c have the same
+ * in C. Nothing but the count decides a branch.
  */
 #include "arch/armv7em/function.inc"
 
 #if CM_ARMV7EM
 
-/* void cmi_armv7em_take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, uint32_t q): tile += q - residues */
+/* void cmi_armv7em_take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, uint32_t q): tile += q
+   - residues */
     function cmi_armv7em_take_off
     push    {r4-r11, lr}
     .balign 4
@@ -27,8 +29,8 @@
     end_function cmi_armv7em_take_off
 
 /*
- * void cmi_armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, uint32_t count, uint32_t high, int32_t low):
- * sums += tile high + tile low / 2^32, to the nearest
+ * void cmi_armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, uint32_t count, uint32_t high, int32_t
+ * low): sums += tile high + tile low / 2^32, to the nearest
  */
     function cmi_armv7em_add_multiples
     push    {r4-r11, lr}
@@ -51,8 +53,8 @@
     end_function cmi_armv7em_add_multiples
 
 /*
- * void cmi_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t): sums t / 2^32, signed and to the nearest, then t more if
- * that is negative
+ * void cmi_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t): sums t / 2^32, signed and to the
+ * nearest, then t more if that is negative
  */
     function cmi_armv7em_round
     push    {r4-r11, lr}

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The 31-bit encoder's inner loops for ARMv7E-M: the butterflies of two levels upon four points, and the split of real
- * samples. encode/fixed_transform.h has the same in C, and docs/encoding.md every rounding.
+ * The 31-bit encoder's inner loops for ARMv7E-M: the butterflies of two levels upon four points, and the
+ * split of real samples. encode/fixed_transform.h has the same in C, and docs/encoding.md every rounding.
  *
  * No branch, address or slow instruction depends on the data; long multiplications take one cycle on the
  * Cortex-M4 and M7 whatever they multiply.
@@ -10,8 +11,8 @@
 #if CM_ARMV7EM && CM_CONFIG_PRECISION_31
 
 /*
- * (a + w b) / 2 in (re, im), b becomes a - that; w = c - i s. A sum (a + 1) 2^31 + products, of which the upper word is
- * the result: (a + 1) 2^31 is the word (a + 1) >> 1 above its lost bit.
+ * (a + w b) / 2 in (re, im), b becomes a - that; w = c - i s. A sum (a + 1) 2^31 + products, of which the
+ * upper word is the result: (a + 1) 2^31 is the word (a + 1) >> 1 above its lost bit.
  */
 .macro butterfly a0, a1, b0, b1, c, s, re, im, t
     add \re, \a0, #1
@@ -81,9 +82,10 @@
 .endm
 
 /*
- * The last butterfly of a group, of points 1 (r6, r7) and 3 (r10, r11) with -i w (the product's parts are b1 c - b0 s and
- * -(b0 c + b1 s)), and the stores of all four, of which points 0 (r4, r5) and 2 (r12, r1) are done: one at a time, for a
- * store between other instructions takes one cycle. Then on to the next group; the flags say "lower" if there is one.
+ * The last butterfly of a group, of points 1 (r6, r7) and 3 (r10, r11) with -i w (the product's parts are b1
+ * c - b0 s and -(b0 c + b1 s)), and the stores of all four, of which points 0 (r4, r5) and 2 (r12, r1) are
+ * done: one at a time, for a store between other instructions takes one cycle. Then on to the next group; the
+ * flags say "lower" if there is one.
  */
 .macro finish
     add r8, r6, #1
@@ -151,8 +153,9 @@
 .endm
 
 /*
- * Four points each, step bytes apart, from at on to the end; the next four are 4 step further. The roots are cosines and
- * sines, of the second level (at j of 2h points, point 3 has -i times that) and of the first (at j of h).
+ * Four points each, step bytes apart, from at on to the end; the next four are 4 step further. The roots are
+ * cosines and sines, of the second level (at j of 2h points, point 3 has -i times that) and of the first (at
+ * j of h).
  */
 
 /* void cmi_armv7em_two_levels_31(int32_t *at, const int32_t *end, size_t step, const int32_t roots[4]) */
@@ -177,7 +180,8 @@
     close_function
     end_function cmi_armv7em_two_levels_31
 
-/* j = h / 2, whose root at the first level is -i. void cmi_armv7em_two_levels_middle_31(..., const int32_t roots[2]) */
+/* j = h / 2, whose root at the first level is -i. void cmi_armv7em_two_levels_middle_31(..., const int32_t
+   roots[2]) */
     function cmi_armv7em_two_levels_middle_31
     open_function
     ldm r3, {r4, r5}
@@ -196,7 +200,8 @@
     close_function
     end_function cmi_armv7em_two_levels_middle_31
 
-/* j = 0, whose roots are 1. void cmi_armv7em_two_levels_exact_31(int32_t *at, const int32_t *end, size_t step) */
+/* j = 0, whose roots are 1. void cmi_armv7em_two_levels_exact_31(int32_t *at, const int32_t *end, size_t
+   step) */
     function cmi_armv7em_two_levels_exact_31
     open_function
 1:
@@ -215,7 +220,8 @@
 
     .equ quarter, 4 << (CM_CONFIG_MAX_LOG2_N - 1) /* pi/2 in bytes of the table */
 
-/* With the index of a sine in bytes: its absolute value in place, and the sign mask's source kept in index. */
+/* With the index of a sine in bytes: its absolute value in place, and the sign mask's source kept in
+   index. */
 .macro absolute out, index
     eor \out, \index, \index, asr #31
     sub \out, \out, \index, asr #31
@@ -228,10 +234,12 @@
 
 /*
  * void cmi_armv7em_split_real_31(int32_t *u, int32_t *v, const uint32_t *sine, size_t step)
- * From k = 1, with u at U[1] and v at U[M-1], to where they meet; step is an angle of pi/n in bytes of the table.
+ * From k = 1, with u at U[1] and v at U[M-1], to where they meet; step is an angle of pi/n in bytes of the
+ * table.
  *
- * A number of 33 bits times a root is two products. Each sum of eight is (sum + 2^33) >> 34 of 64 bits, so its upper
- * word and 2, shifted by 2. Signs are changed on the way, where fewest have to be: of u once, of roots as needed.
+ * A number of 33 bits times a root is two products. Each sum of eight is (sum + 2^33) >> 34 of 64 bits, so
+ * its upper word and 2, shifted by 2. Signs are changed on the way, where fewest have to be: of u once, of
+ * roots as needed.
  */
     function cmi_armv7em_split_real_31
     push {r3-r11, lr}

@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uniform residues of 26 and 27 bits for ARMv7E-M, from a key stream that begins at a field: sample.c says how. Every
- * shift is known in advance, over a group of fields that fills whole words. What is rejected is public.
+ * Uniform residues of 26 and 27 bits for ARMv7E-M, from a key stream that begins at a field: sample.c says
+ * how. Every shift is known in advance, over a group of fields that fills whole words. What is rejected is
+ * public.
  */
 #include "arch/armv7em/function.inc"
 
@@ -13,7 +15,8 @@ end     .req r3
 word    .req r4
 field   .req r5
 
-/* The next field, the one that bits used of word precede, goes to out, which advances if that is a residue. */
+/* The next field, the one that bits used of word precede, goes to out, which advances if that is a
+   residue. */
 .macro take_field used, bits
 .if \used == 0
     ldr word, [words], #4
@@ -32,7 +35,8 @@ field   .req r5
     addlo out, out, #4
 .endm
 
-/* uint32_t *cmi_armv7em_uniform_...(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end) */
+/* uint32_t *cmi_armv7em_uniform_...(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t
+   *end) */
 .macro uniform_function name, bits, group
     function \name
     push {r4, r5}

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Residues of 26 and 27 bits, a multiple of 32, from packed bytes to words, check-summed and compared with their prime on the
- * way, for ARMv7E-M; wire/frame.c has the same in C. Table look-ups depend on what came over the wire, branches on
- * nothing.
+ * Residues of 26 and 27 bits, a multiple of 32, from packed bytes to words, check-summed and compared with
+ * their prime on the way, for ARMv7E-M; wire/frame.c has the same in C. Table look-ups depend on what came
+ * over the wire, branches on nothing.
  */
 #include "arch/armv7em/function.inc"
 
@@ -47,8 +48,8 @@ entry3      .req lr
 .endm
 
 /*
- * uint32_t cmi_armv7em_unpack_...(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc, const uint32_t *end): the
- * residues up to end, a group of a frame
+ * uint32_t cmi_armv7em_unpack_...(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc, const
+ * uint32_t *end): the residues up to end, a group of a frame
  */
 .macro unpack_function name, bits
     function \name

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Centred binomial noise on AVR: thirty-two coefficients at once, bit-sliced, seven words of key stream at a time. Nothing
- * depends on the bits but the outcome.
+ * Centred binomial noise on AVR: thirty-two coefficients at once, bit-sliced, seven words of key stream at a
+ * time. Nothing depends on the bits but the outcome.
  *
- * The counters lie in the last 24 bytes of the noise's own 32: six bytes, the bits of eight sums, for each lane of eight
- * coefficients. Spread out, lane after lane, the coefficients stay behind the counters that are still to come.
+ * The counters lie in the last 24 bytes of the noise's own 32: six bytes, the bits of eight sums, for each
+ * lane of eight coefficients. Spread out, lane after lane, the coefficients stay behind the counters that are
+ * still to come.
  */
 #include "arch/avr/function.inc"
 

@@ -1,12 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ChaCha20 key stream for AVR: blocks of one stream, one after the other. The block that is made is the work space, so
- * that nothing secret is left elsewhere but in registers.
+ * ChaCha20 key stream for AVR: blocks of one stream, one after the other. The block that is made is the work
+ * space, so that nothing secret is left elsewhere but in registers.
  *
- * Registers hold seven of the sixteen words, in slots of four. The quarter rounds are taken in an order in which each round's
- * first one finds all its words there, and each of the others one: x3 never leaves its slot, and eighteen words are
- * loaded and stored for a double round. Rotations by bytes are names: a quarter round leaves b and d with their first byte
- * in the second register, and with `turned` it takes them so. What is left of the rotations by 12 and 7 are those to the right by
- * 4 and 1.
+ * Registers hold seven of the sixteen words, in slots of four. The quarter rounds are taken in an order in
+ * which each round's first one finds all its words there, and each of the others one: x3 never leaves its
+ * slot, and eighteen words are loaded and stored for a double round. Rotations by bytes are names: a quarter
+ * round leaves b and d with their first byte in the second register, and with `turned` it takes them so. What
+ * is left of the rotations by 12 and 7 are those to the right by 4 and 1.
  */
 #include "arch/avr/function.inc"
 
@@ -138,7 +139,8 @@
     ldd     BYTE(\slot, \turned, 3), Z+4*(\word-4)+3
     .endm
 
-/* out = a slot's word + a constant, for slots that subi takes, where the word begins at the first register. */
+/* out = a slot's word + a constant, for slots that subi takes, where the word begins at the first
+   register. */
     .macro finish_constant slot, word, k0, k1, k2, k3
     subi    \slot, -(\k0)
     sbci    \slot+1, 255 - (\k1)

@@ -1,4 +1,6 @@
-/* CRC-32C on AVR (ciphermote/frame.h), with 128 bytes of tables in flash: what the halves of a byte become when shifted out. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CRC-32C on AVR (ciphermote/frame.h), with 128 bytes of tables in flash: what the halves of a byte become
+   when shifted out. */
 #include "arch/avr/function.inc"
 
 #if CM_AVR && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Residues of 26 bits on AVR, four in thirteen bytes, low bits first (wire/frame.c). */
 #include "arch/avr/function.inc"
 

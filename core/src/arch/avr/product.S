@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 64-bit products on AVR (ring/product.h), a row of four bytes by one at a time, in constant time: gcc's library branches on
- * carries.
+ * 64-bit products on AVR (ring/product.h), a row of four bytes by one at a time, in constant time: gcc's
+ * library branches on carries.
  */
 #include "arch/avr/function.inc"
 
@@ -64,7 +65,8 @@
     and     \x3, r26
     .endm
 
-/* int64_t cmi_product_signed(int32_t a, int32_t b): the unsigned product less 2^32 b for a < 0 and 2^32 a for b < 0 */
+/* int64_t cmi_product_signed(int32_t a, int32_t b): the unsigned product less 2^32 b for a < 0 and 2^32 a for
+   b < 0 */
     function cmi_product_signed
     push    r14
     push    r15

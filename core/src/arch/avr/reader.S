@@ -1,4 +1,6 @@
-/* BFV's coefficients on AVR, read and scaled (encode/reader.c): time depends on their number alone, and on the reader's. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BFV's coefficients on AVR, read and scaled (encode/reader.c): time depends on their number alone, and on
+   the reader's. */
 #include "arch/avr/function.inc"
 
 #if CM_AVR
@@ -38,10 +40,11 @@
     .endm
 
 /*
- * void cmi_avr_read_shifted(uint16_t *w, const cm_bfv_reader *reader, const cmi_read_scaling *scaling, uint16_t at,
+ * void cmi_avr_read_shifted(uint16_t *w, const cm_bfv_reader *reader, const cmi_read_scaling *scaling,
+ * uint16_t at,
  *                          uint16_t step, uint8_t terms)
- * For m read at `at`, at + step ...: with h = floor(m quotient / 2^16), m factor - h t lies within 0 .. 2t. Less t if it can
- * be, plus half, and once more less t if it can be.
+ * For m read at `at`, at + step ...: with h = floor(m quotient / 2^16), m factor - h t lies within 0 .. 2t.
+ * Less t if it can be, plus half, and once more less t if it can be.
  */
     function cmi_avr_read_shifted
     .irp n, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 28, 29

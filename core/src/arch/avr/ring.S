@@ -1,14 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arithmetic modulo q = 67043329 = 2^26 - 2^16 + 1 on AVR: a level of the forward transform, and point-wise products;
- * arch/api.h, arch.h and arch/avr.c have the contracts. Nothing but lengths decides a branch or an address.
+ * Arithmetic modulo q = 67043329 = 2^26 - 2^16 + 1 on AVR: a level of the forward transform, and point-wise
+ * products; arch/api.h, arch.h and arch/avr.c have the contracts. Nothing but lengths decides a branch or an
+ * address.
  *
- * Products. For signed b and a factor w < q, b w = t5 .. t0 2^0 + v5 .. v0 2^16, w's lower and upper half apart. As
- * q = 1 mod 2^16, t - m q for m = t1 t0 drops two bytes: what is left is t5 .. t2 + m - 2^10 m. It is added to v, where a second
- * such step, with m = v1 v0 as a signed number, leaves b w / 2^32 mod q, at most |b| q / 2^32 + q/2 in magnitude: for
- * |b| <= x q, (x / 64 + 1/2) q.
+ * Products. For signed b and a factor w < q, b w = t5 .. t0 2^0 + v5 .. v0 2^16, w's lower and upper half
+ * apart. As q = 1 mod 2^16, t - m q for m = t1 t0 drops two bytes: what is left is t5 .. t2 + m - 2^10 m. It
+ * is added to v, where a second such step, with m = v1 v0 as a signed number, leaves b w / 2^32 mod q, at
+ * most |b| q / 2^32 + q/2 in magnitude: for |b| <= x q, (x / 64 + 1/2) q.
  *
- * Bounds. The transform's values are signed. From inputs below 4q, eleven steps from x to x + x / 64 + 1/2 end below 11; for
- * x <= 31 nothing leaves 32 bits.
+ * Bounds. The transform's values are signed. From inputs below 4q, eleven steps from x to x + x / 64 + 1/2
+ * end below 11; for x <= 31 nothing leaves 32 bits.
  */
 #include "arch/avr/function.inc"
 
@@ -294,8 +296,8 @@
     .endm
 
 /*
- * A product of any unsigned b, which is folded first: one from 2^31 on would be a signed number beyond the bounds
- * above. It lies within 3q/5 of 0.
+ * A product of any unsigned b, which is folded first: one from 2^31 on would be a signed number beyond the
+ * bounds above. It lies within 3q/5 of 0.
  */
     .macro unsigned_product
     fold    sign
@@ -332,7 +334,8 @@
     return_registers
     end_function cmi_avr_residue26
 
-/* void cmi_avr_multiply26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count), for count > 0 */
+/* void cmi_avr_multiply26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count), for count >
+   0 */
     function cmi_avr_multiply26
     save_registers
     clr     zero
@@ -364,8 +367,8 @@
     end_function cmi_avr_multiply26
 
 /*
- * out + a b: out as less than 2q, the product as within 3q/5 of 0, and one q make less than 4q, which is folded once
- * more.
+ * out + a b: out as less than 2q, the product as within 3q/5 of 0, and one q make less than 4q, which is
+ * folded once more.
  */
     .macro multiply_add_next
     push    r26
@@ -398,7 +401,8 @@
     movw    r14, r24
     .endm
 
-/* void cmi_avr_multiply_add26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count), for count > 0 */
+/* void cmi_avr_multiply_add26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count), for count
+   > 0 */
     function cmi_avr_multiply_add26
     save_registers
     clr     zero
@@ -441,7 +445,8 @@
 
 /*
  * int32_t cmi_avr_dot26(const uint16_t *w, const int32_t *p, uint8_t terms, const int64_t *start)
- * (start + the sum of w[j] p[j]) / 2^32 mod q, start and the sum below 2^46 in magnitude; in r15:r10 meanwhile.
+ * (start + the sum of w[j] p[j]) / 2^32 mod q, start and the sum below 2^46 in magnitude; in r15:r10
+ * meanwhile.
  */
     function cmi_avr_dot26
     save_registers
@@ -485,7 +490,8 @@
 
 /*
  * void cmi_avr_noise_add26(uint32_t *a, const int8_t *noise, uint8_t count, const uint32_t *factor)
- * a + e p, for e + 21 from 0 to 42: factor[0] is p and factor[1] = -21 p, both residues. a is below 4q, then 2q.
+ * a + e p, for e + 21 from 0 to 42: factor[0] is p and factor[1] = -21 p, both residues. a is below 4q, then
+ * 2q.
  */
     function cmi_avr_noise_add26
     save_registers

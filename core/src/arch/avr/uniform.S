@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The expansion of a public seed on AVR at q = 67043329 (random/sample.h): fields of 26 bits of a string of bytes. What is rejected is
- * public, and so is the time it takes.
+ * The expansion of a public seed on AVR at q = 67043329 (random/sample.h): fields of 26 bits of a string of
+ * bytes. What is rejected is public, and so is the time it takes.
  *
- * Four fields are thirteen bytes. Between fields 0, 6, 4 or 2 bits of the last byte are pending, where they stood in it.
+ * Four fields are thirteen bytes. Between fields 0, 6, 4 or 2 bits of the last byte are pending, where they
+ * stood in it.
  */
 #include "arch/avr/function.inc"
 
@@ -24,7 +26,8 @@
     ror     f0
     .endm
 
-/* Three bytes behind those that are pending; the upper bits of the last one, as `left` says, are pending from then on. */
+/* Three bytes behind those that are pending; the upper bits of the last one, as `left` says, are pending from
+   then on. */
     .macro join left
     mov     f0, pending
     ld      f1, X+
@@ -34,7 +37,8 @@
     andi    pending, \left
     .endm
 
-/* Put the field, and take it back if it is not below q = 0x03FF0001. Out, with the number of pending bits, after the last. */
+/* Put the field, and take it back if it is not below q = 0x03FF0001. Out, with the number of pending bits,
+   after the last. */
     .macro put bits
     andi    f3, 3
     st      Y+, f0
@@ -58,7 +62,8 @@
 
 /*
  * uint32_t *cmi_avr_uniform_26(uint32_t *next, const uint8_t *bytes, uint8_t count, uint8_t pending[2])
- * Puts those of count > 0 fields that are below q to next, and returns where the next one goes. pending: the bits, and how many.
+ * Puts those of count > 0 fields that are below q to next, and returns where the next one goes. pending: the
+ * bits, and how many.
  */
     function cmi_avr_uniform_26
     push    r28

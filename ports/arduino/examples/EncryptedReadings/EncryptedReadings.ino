@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A day's 24 hourly readings, encrypted on an Arduino Uno and sent over USB as frames. A server that has many boards' frames adds them up;
- * only the owner of the key can read the sum.
+ * A day's 24 hourly readings, encrypted on an Arduino Uno and sent over USB as frames. A server that has many
+ * boards' frames adds them up; only the owner of the key can read the sum.
  *
- * Before the first time: write provisioned_keys.h into this folder, and run the sketch NewDevice with it once.
+ * Before the first time: write provisioned_keys.h into this folder, and run the sketch NewDevice with it
+ * once.
  *     ciphermote keygen keys --params n1024_q26
  *     ciphermote provision keys -o provisioned_keys.h
  */

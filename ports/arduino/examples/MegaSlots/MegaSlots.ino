@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On an Arduino Mega 2560: 2048 whole numbers in slots, and then 1024 real ones, encrypted and sent over USB. A server can multiply
- * slots by weights of its own, too, not only add them.
+ * On an Arduino Mega 2560: 2048 whole numbers in slots, and then 1024 real ones, encrypted and sent over USB.
+ * A server can multiply slots by weights of its own, too, not only add them.
  *
- * Before the first time: write provisioned_keys.h into this folder, and run the sketch NewDevice with it once.
+ * Before the first time: write provisioned_keys.h into this folder, and run the sketch NewDevice with it
+ * once.
  *     ciphermote keygen keys --params n2048_q26_p27
  *     ciphermote provision keys -o provisioned_keys.h
  */
@@ -35,14 +37,16 @@ static cm_status sendReals()
     for (uint16_t i = 0; i < CM_PROVISIONED_N / 2; i++) {
         volts[i] = analogRead(A0) * (5.0f / 1024);
     }
-    const cm_ckks_values values = {volts, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_SLOTS_REAL, 0, 18, CM_FIXED_31};
+    const cm_ckks_values values = {
+        volts, CM_PROVISIONED_N / 2, CM_FLOAT32, CM_SLOTS_REAL, 0, 18, CM_FIXED_31};
     return ciphermote.encryptReals(Serial, cm_provisioned_secret_key, values);
 }
 
 void setup()
 {
     Serial.begin(115200);
-    if (ciphermote.begin(cm_provisioned_device_secret) != CM_OK || sendSlots() != CM_OK || sendReals() != CM_OK) {
+    if (ciphermote.begin(cm_provisioned_device_secret) != CM_OK || sendSlots() != CM_OK ||
+        sendReals() != CM_OK) {
         pinMode(LED_BUILTIN, OUTPUT);
         digitalWrite(LED_BUILTIN, HIGH);
     }

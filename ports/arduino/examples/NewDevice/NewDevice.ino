@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Begins a board's counter in EEPROM and draws its salt: once in its life, after `ciphermote provision` has drawn a new device secret for it.
+ * Begins a board's counter in EEPROM and draws its salt: once in its life, after `ciphermote provision` has
+ * drawn a new device secret for it.
  *
- * Never for a board whose EEPROM was erased: its old secret with a new counter repeats seeds, which shows what it
- * encrypted. Provision it anew first.
+ * Never for a board whose EEPROM was erased: its old secret with a new counter repeats seeds, which shows
+ * what it encrypted. Provision it anew first.
  */
 #include <Ciphermote.h>
 
