@@ -147,12 +147,12 @@ def factors_source() -> Iterator[str]:
     tables = {name: [factor_words(value) for value in table] for name, table in factor_tables().items()}
     size = {name: f"CM_{name.split('_')[0].upper()}_ROOTS" for name in tables}
     for name, words in tables.items():
-        yield f"const int64_t cm_{name}[{size[name]}] = {{"
+        yield f"const int64_t cmi_{name}[{size[name]}] = {{"
         yield from factor_rows(name, [f"0x{high:016x}" for high, _ in words])
         yield "};"
     yield "#if CM_CONFIG_PRECISION_63"
     for name, words in tables.items():
-        yield f"const int32_t cm_{name}_low[{size[name]}] = {{"
+        yield f"const int32_t cmi_{name}_low[{size[name]}] = {{"
         yield from factor_rows(name, [str(low) for _, low in words])
         yield "};"
     yield "#endif"

@@ -83,8 +83,8 @@ OPTIONS = (
     option("CM_KEPT_NOISE", 0, 96, crossed=False),
     option("CM_TEST_LOG2_TILES", 0, 1, 2, 3, 4, crossed=False),
 )
-"""FAST alone brings what is no option, a table of the slots' order. CM_KEPT_NOISE is AVR's own; CM_TEST_LOG2_TILES are the
-tiles that the tests encrypt in."""
+"""FAST alone brings what is no option, a table of the slots' order. CM_KEPT_NOISE is AVR's own;
+CM_TEST_LOG2_TILES are the tiles that the tests encrypt in."""
 
 NOT_OPTIONS = {
     "CM_CONFIG_ASM": "the target's: --qemu builds with it and without",

@@ -104,7 +104,20 @@ def check_table(leaks: Sequence[Leak], without_secrets: set[str]) -> list[str]:
         *(f"{name} has a leak, and is listed as without_secrets" for name in calls & without_secrets),
         *(f"no leak is planted for {name}" for name in behaviours() - named),
         *(f"there is no behaviour {name}" for name in named - behaviours()),
+        *(str(failure) for leak in leaks if (failure := misplaced(leak))),
     ]
+
+
+def misplaced(leak: Leak) -> Failure | None:
+    """Why the leak cannot be planted, if it cannot."""
+    source = REPOSITORY / "core" / leak.file
+    if not source.exists():
+        return Failure(f"there is no core/{leak.file}: mend {TABLE.name}")
+    try:
+        leak.planted(source.read_text(), "branch")
+    except Failure as failure:
+        return failure
+    return None
 
 
 def run(command: Sequence[str | Path]) -> tuple[int, str]:

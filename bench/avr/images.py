@@ -120,7 +120,7 @@ def arithmetic_sources() -> tuple[Path, ...]:
         "ring/prime.c",
         "ring/product.c",
         "ring/ring.c",
-        "arch/avr.c",
+        "arch/avr_ring.c",
         "arch/avr/chacha20.S",
         "arch/avr/product.S",
         "arch/avr/ring.S",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import ciphermote_testing as testing
 import numpy as np
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
@@ -87,8 +88,8 @@ def ciphertexts(parameters: ParameterSet, log2_tiles: int) -> dict[str, Cipherte
     ckks = sb.read_ciphertext(
         device.encrypt_asymmetric(params, public, KEY_ID, reals, LOG2_SCALE, 31, False, 0, "seal"), parameters
     )
-    exact = _core.Decryption.bfv(params, ternary, KEY_ID, PLAIN_MODULUS, True, _UINT16, 32, log2_tiles)
-    near = _core.Decryption.ckks(params, ternary, KEY_ID, False, 31, _FLOAT32, 0, log2_tiles, 1)
+    exact = testing.Decryption.bfv(params, ternary, KEY_ID, PLAIN_MODULUS, True, _UINT16, 32, log2_tiles)
+    near = testing.Decryption.ckks(params, ternary, KEY_ID, False, 31, _FLOAT32, 0, log2_tiles, 1)
     made = {
         "bfv": _decrypted(exact, b"".join(device_frames(bfv, KEY_ID, 1, log2_tiles=log2_tiles))),
         "ckks": _decrypted(near, b"".join(device_frames(ckks, KEY_ID, 1, largest=1, log2_tiles=log2_tiles))),
@@ -98,7 +99,7 @@ def ciphertexts(parameters: ParameterSet, log2_tiles: int) -> dict[str, Cipherte
     return made
 
 
-def _decrypted(decryption: _core.Decryption, frames: bytes) -> Ciphertext:
+def _decrypted(decryption: testing.Decryption, frames: bytes) -> Ciphertext:
     decryption.feed(frames)
     return Ciphertext(frames, _core.crc32c(decryption.end().tobytes()))
 

@@ -184,7 +184,7 @@ def test_an_object_that_an_option_changes_links_with_no_objects_of_other_options
 # ---- installed ----
 
 FAST = "-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST;CM_CONFIG_MAX_LOG2_N=12"
-FLAGS = "-DCMAKE_C_FLAGS=-DCM_CONFIG_CRC_TABLE=CM_CONFIG_CRC_TABLE_WORD -DCM_CONFIG_STORE_NOISE=1 -DCM_CONFIG_SEAL_XOFS=0"
+FLAGS = "-DCMAKE_C_FLAGS=-DCM_CONFIG_COUNTER_RESERVE=4 -DCM_CONFIG_STORE_NOISE=1 -DCM_CONFIG_SEAL_XOFS=0"
 
 
 @pytest.fixture(
@@ -248,8 +248,14 @@ def test_a_program_that_asks_an_installed_library_for_other_options_is_refused(
         ("-DCIPHERMOTE_OPTIONS=-DCM_CONFIG_ASM=1", 'without -D; it contains "-DCM_CONFIG_ASM=1".'),
         ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_ASM=1 CM_CONFIG_COMPLEX=0", "separated by semicolons"),
         ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESET=FAST", "CM_CONFIG_PRESET must be CM_CONFIG_PRESET_NONE,"),
-        ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_MAX_LOG2_N=TWELVE", "CM_CONFIG_MAX_LOG2_N is TWELVE, which is neither"),
-        ("-DCMAKE_C_FLAGS=-DCM_CONFIG_MAX_LOG2_N=NONE", "CM_CONFIG_MAX_LOG2_N is NONE, which is neither"),
+        (
+            "-DCIPHERMOTE_OPTIONS=CM_CONFIG_WIPE_STACK_BYTES=ALL",
+            "CM_CONFIG_WIPE_STACK_BYTES is ALL, which is neither",
+        ),
+        (
+            "-DCMAKE_C_FLAGS=-DCM_CONFIG_WIPE_STACK_BYTES=NONE",
+            "CM_CONFIG_WIPE_STACK_BYTES is NONE, which is neither",
+        ),
     ],
 )
 def test_a_configuration_with_a_misspelt_option_is_refused(

@@ -257,7 +257,7 @@ def test_sizes_are_those_of_the_c_headers(tmp_path: Path) -> None:
     rows = [(n, key, precision) for n in (1024, 16384) for key in ("S", "A") for precision in (31, 63)]
     prints = "".join(
         f'    printf("%zu\\n", (size_t)CM_CKKS_{"SYMMETRIC" if key == "S" else "ASYMMETRIC"}_ARENA_BYTES('
-        f"{n}, CM_SLOTS_REAL, CM_FIXED_{precision}));\n"
+        f"{n}, CM_SLOTS_REAL, CM_FIXED_{precision}, 0));\n"
         for n, key, precision in rows
     )
     source.write_text(

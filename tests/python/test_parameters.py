@@ -37,12 +37,27 @@ class CParams(ctypes.Structure):
     ]
 
 
+SHOWN = ("-DCMI_HIDDEN_BEGIN=", "-DCMI_HIDDEN_END=")
+
+
 def compile_c(folder: Path, *sources: Path, options: tuple[str, ...] = ()) -> ctypes.CDLL:
-    """A shared object of these C files, loaded."""
+    """A shared object of these C files, loaded; it shows what the library hides."""
     library = folder / "tables.so"
     includes = [f"-I{ROOT / 'core/include'}", f"-I{ROOT / 'core/src'}"]
     warnings = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wpedantic", "-Werror"]
-    command = ["gcc", "-std=c11", *warnings, *includes, *options, "-shared", "-fPIC", "-o", library, *sources]
+    command = [
+        "gcc",
+        "-std=c11",
+        *warnings,
+        *includes,
+        *options,
+        *SHOWN,
+        "-shared",
+        "-fPIC",
+        "-o",
+        library,
+        *sources,
+    ]
     subprocess.run([str(part) for part in command], check=True)
     return ctypes.CDLL(str(library))
 
@@ -463,8 +478,8 @@ def test_every_computed_root_is_that_of_the_table(log2_n: int, option: str, tmp_
     for bits, word in ((31, ctypes.c_uint32), (63, ctypes.c_uint64)):
         if bits == 63 and option == "-DCM_CONFIG_PRECISION_63=0":
             continue
-        table = list((word * (quarter + 1)).in_dll(stored, with_options(stored, f"cm_sine_{bits}")))
-        compute = getattr(library, with_options(library, f"cm_computed_root_{bits}"))
+        table = list((word * (quarter + 1)).in_dll(stored, with_options(stored, f"cmi_sine_{bits}")))
+        compute = getattr(library, with_options(library, f"cmi_computed_root_{bits}"))
         cosine, sine = word(), word()
         for angle in range(1, quarter):
             compute(angle, ctypes.byref(cosine), ctypes.byref(sine))
@@ -487,7 +502,7 @@ def test_a_build_that_computes_its_roots_carries_an_eighth_of_the_table(tmp_path
                 ["nm", "-S", folder / "tables.so"], check=True, capture_output=True, text=True
             )
             lines = [line.split() for line in listed.stdout.splitlines()]
-            sizes.append(sum(int(line[1], 16) for line in lines if len(line) == 4 and line[3][:3] == "cm_"))
+            sizes.append(sum(int(line[1], 16) for line in lines if len(line) == 4 and line[3][:4] == "cmi_"))
         assert sizes[1] < most * sizes[0]
 
 

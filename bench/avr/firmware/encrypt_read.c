@@ -66,6 +66,8 @@ static int send(void *context, const uint8_t *bytes, size_t length)
 }
 
 /* The linker's --wrap puts this in the place of the library's own. */
+#define __real_cmi_seeds_draw CM_SYMBOL(__real_cmi_seeds_draw)
+#define __wrap_cmi_seeds_draw CM_SYMBOL(__wrap_cmi_seeds_draw)
 cm_status __real_cmi_seeds_draw(cm_device *from, cmi_seeds *seeds);
 cm_status __wrap_cmi_seeds_draw(cm_device *from, cmi_seeds *seeds);
 

@@ -203,21 +203,21 @@ static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts
 #endif
 }
 
-/* How many residues are expanded at once, on the stack: more where time counts, few where RAM does. */
+/* How many residues are expanded at once, on the stack: many where time counts, few where RAM does. */
+#define MANY_RESIDUES 512u
 #ifdef __AVR__
-#define EXPANSION_BLOCK 8u
+#define FEW_RESIDUES 8u
 #else
-#define EXPANSION_BLOCK (CM_CONFIG_SMALL ? 32u : 512u)
+#define FEW_RESIDUES 32u
 #endif
 
 /* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
-CM_NOINLINE static void add_expansion(const layout *parts, const uint32_t *u)
+static inline void add_blocks(const layout *parts, const uint32_t *u, uint32_t *block, uint32_t most)
 {
     workspace *work = parts->work;
     const uint32_t points = cmi_ring_points(&work->ring);
-    uint32_t block[EXPANSION_BLOCK];
-    for (uint32_t i = 0; i < points; i += EXPANSION_BLOCK) {
-        const uint32_t count = points - i < EXPANSION_BLOCK ? points - i : EXPANSION_BLOCK;
+    for (uint32_t i = 0; i < points; i += most) {
+        const uint32_t count = points - i < most ? points - i : most;
         cmi_uniform_values(&work->uniform, block, count);
 #if CM_CONFIG_TRANSFORMED_SECRET
         cmi_multiply_add_flash(parts->w + i, u + i, block, count, work->ring.prime);
@@ -226,6 +226,39 @@ CM_NOINLINE static void add_expansion(const layout *parts, const uint32_t *u)
 #endif
     }
 }
+
+CM_NOINLINE static void add_expansion_by_few(const layout *parts, const uint32_t *u)
+{
+    uint32_t block[FEW_RESIDUES];
+    add_blocks(parts, u, block, FEW_RESIDUES);
+}
+
+#if CM_CONFIG_SMALL
+
+static void add_expansion(const layout *parts, const uint32_t *u)
+{
+    add_expansion_by_few(parts, u);
+}
+
+#else
+
+CM_NOINLINE static void add_expansion_by_many(const layout *parts, const uint32_t *u)
+{
+    uint32_t block[MANY_RESIDUES];
+    add_blocks(parts, u, block, MANY_RESIDUES);
+}
+
+/* Whoever asks for eighths of a polynomial or less is short of RAM. */
+static void add_expansion(const layout *parts, const uint32_t *u)
+{
+    if (cmi_log2_tiles(parts->setup) < 3) {
+        add_expansion_by_many(parts, u);
+    } else {
+        add_expansion_by_few(parts, u);
+    }
+}
+
+#endif
 
 /* One tile of c0 = NTT(m + e) + a (-s), in w. */
 static const uint32_t *symmetric_tile(const layout *parts, const uint32_t *secret)

@@ -64,7 +64,7 @@ static inline void cmi_source_set_tables(cm_message_source *source, const cm_roo
 }
 
 /* A constant where there is one choice: then loops over tiles are compiled for it. */
-static inline unsigned cmi_log2_tiles(const cm_encryptor_setup *setup)
+static inline uint8_t cmi_log2_tiles(const cm_encryptor_setup *setup)
 {
 #ifdef __AVR__
     (void)setup;

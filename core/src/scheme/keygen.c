@@ -88,7 +88,8 @@ static cm_status begin_key(const key_call *call, uint64_t key_id)
     cm_emitter *emitter = call->setup->emitter;
     cm_ciphertext_info *info = &emitter->info;
     memset(info, 0, sizeof *info);
-    info->xof = call->setup->xof == CM_XOF_NONE ? CM_XOF_CHACHA20 : call->setup->xof;
+    const cm_xof_kind xof = call->setup->xof == CM_XOF_NONE ? CM_XOF_CHACHA20 : call->setup->xof;
+    info->xof = xof;
     call->work->noise.kept = NULL;
     const cm_status status = cmi_seeds_draw_into(call->setup->device, call->tile, info,
                                                  &call->work->noise.stream); /* the tile is idle */

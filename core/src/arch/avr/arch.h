@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The back-end for AVR with a multiplier, at the prime 67043329 = 2^26 - 2^16 + 1: the assembly of this
- * folder, and arch/avr.c.
+ * folder, and arch/avr_*.c.
  */
 #ifndef CM_ARCH_AVR_ARCH_H
 #define CM_ARCH_AVR_ARCH_H

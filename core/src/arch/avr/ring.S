@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arithmetic modulo q = 67043329 = 2^26 - 2^16 + 1 on AVR: a level of the forward transform, and point-wise
- * products; arch/api.h, arch.h and arch/avr.c have the contracts. Nothing but lengths decides a branch or an
- * address.
+ * products; arch/api.h, arch.h and arch/avr_ring.c have the contracts. Nothing but lengths decides a branch
+ * or an address.
  *
  * Products. For signed b and a factor w < q, b w = t5 .. t0 2^0 + v5 .. v0 2^16, w's lower and upper half
  * apart. As q = 1 mod 2^16, t - m q for m = t1 t0 drops two bytes: what is left is t5 .. t2 + m - 2^10 m. It
