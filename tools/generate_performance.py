@@ -45,6 +45,7 @@ RESULTS = {
     "client": "make bench-client",
     "microbit": "make bench-microbit",
     "demo": "make bench-demos",
+    "demo-uno": "make bench-demos",
     "avr": "make bench-avr",
 }
 """Files of bench/results, and what writes them."""

@@ -129,6 +129,9 @@ static uint32_t uniform_accepted(cmi_uniform *uniform, uint32_t *residues, uint3
         return uniform_fields(uniform, residues, count);
     }
     uint32_t accepted;
+#ifdef CM_ARCH
+    accepted = 0; /* a table might draw and not cut, as the compiler sees it */
+#endif
     cmi_stream_read(&uniform->stream.chacha, (uint8_t *)(residues + count) - bytes, bytes);
     (void)CM_ARCH_TRY(uniform_cut, residues, count, &accepted, bytes, uniform->bits, uniform->prime->q,
                       &uniform->pending, &uniform->pending_bits);
