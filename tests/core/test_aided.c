@@ -24,8 +24,7 @@ enum {
 
 static const cm_params *const params = &cm_n1024_q26;
 
-/* The larger of both schemes' arenas. */
-/* Results come in two tiles, whatever leaves. */
+/* The larger of both schemes' arenas. Results come in two tiles, whatever leaves. */
 #define LEAST_LOG2_TILES (BUILD_LOG2_TILES < 1 ? BUILD_LOG2_TILES : 1)
 static uint64_t
     arena[CM_AIDED_LARGER(CM_AIDED_BFV_ARENA_BYTES(N, CM_BFV_32, CM_BFV_SUMS_32, LEAST_LOG2_TILES),
