@@ -40,9 +40,9 @@ $(1): $$(BUILD)/$(1)/core_tests.elf
 endef
 
 # The assembly guards itself: on the M0 it is empty.
-M0_FLAGS := -mcpu=cortex-m0 -DCM_CONFIG_ASM=1
-M33_FLAGS := -mcpu=cortex-m33 -mfloat-abi=soft -DUART_BASE=0x50200000u -DCM_CONFIG_ASM=1
-M7_FLAGS := -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16 -DCM_CONFIG_ASM=1
+M0_FLAGS := -mcpu=cortex-m0
+M33_FLAGS := -mcpu=cortex-m33 -mfloat-abi=soft -DUART_BASE=0x50200000u
+M7_FLAGS := -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16
 
 $(eval $(call arm_tests,test-qemu-m0,mps2-an385,$(M0_FLAGS),mps2-an386))
 $(eval $(call arm_tests,test-qemu-m33,mps2-an505,$(M33_FLAGS),mps2-an505))

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the one-file build of the C library: ciphermote.c, and the public headers beside it.
+"""Write the one-file build of the C library: ciphermote.c, its assembly, and the public headers.
 
 First come the internal headers, each once, then the C files of the rooms in their order of dependency. A
 header without an include guard is a template: it is inlined wherever it is included. What a C file keeps
 to itself stays its own: its macros end with it, and a name that two files use each for itself is told apart
 by a macro around each of them. Where that could change the meaning of the code, the sources are refused.
+
+Assembly stays in files of its own, assembly/*.S, each with what it includes in place.
 """
 
 from __future__ import annotations
@@ -156,6 +158,16 @@ def amalgamate(core: Path) -> str:
     return "".join(parts)
 
 
+def assembly(core: Path) -> dict[str, str]:
+    """The text of each assembly file by its name, from core/src/arch."""
+    found = sorted((core / "src" / "arch").glob("*.S"))
+    return {path.name: _with_includes(path.read_text(), core / "src") for path in found}
+
+
+def _with_includes(text: str, folder: Path) -> str:
+    return INTERNAL_INCLUDE.sub(lambda include: _with_includes((folder / include[1]).read_text(), folder), text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write the one-file build of the C library.")
     parser.add_argument("--output", type=Path, default=DEFAULT_OUTPUT, help="folder to write")
@@ -168,6 +180,9 @@ def main() -> int:
         return 1
     arguments.output.mkdir(parents=True, exist_ok=True)
     (arguments.output / "ciphermote.c").write_text(text)
+    (arguments.output / "assembly").mkdir(exist_ok=True)
+    for name, content in assembly(arguments.core).items():
+        (arguments.output / "assembly" / name).write_text(content)
     shutil.copytree(arguments.core / "include", arguments.output / "include", dirs_exist_ok=True)
     return 0
 

@@ -47,7 +47,7 @@ def wrapped(compiler: str, *flags: str) -> str:
 def library(assembly: bool) -> list[Path]:
     """The library's sources."""
     sources = sorted(CORE.glob("*/*.c"))
-    return [*sources, *sorted(CORE.glob("arch/avr/*.S"))] if assembly else sources
+    return [*sources, *sorted(CORE.glob("arch/avr_*.S"))] if assembly else sources
 
 
 def transformed_secret(seed: int) -> bytes:
@@ -76,9 +76,8 @@ def _write_key() -> Path:
 def encryption_image() -> Path:
     """A device that encrypts once and sleeps."""
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=True)]
-    device = ("-DCM_CONFIG_ASM=1", *DEVICE)
-    wrap = wrapped("avr-gcc", f"-mmcu={MCU}", *device)
-    flags = [OPTIMIZE, f"-I{FIRMWARE}", *SECTIONS, wrap, *device]
+    wrap = wrapped("avr-gcc", f"-mmcu={MCU}", *DEVICE)
+    flags = [OPTIMIZE, f"-I{FIRMWARE}", *SECTIONS, wrap, *DEVICE]
     return build_image(BUILD / "encrypt_read.elf", sources, MCU, flags)
 
 
@@ -106,7 +105,7 @@ def open_encryption() -> Machine:
 
 def open_kernels(name: str, *sources: Path) -> Machine:
     """A core that stands in main, with functions to call."""
-    flags = [OPTIMIZE, "-DCM_CONFIG_ASM=1", "-DCM_CONFIG_MAX_LOG2_N=10"]
+    flags = [OPTIMIZE, "-DCM_CONFIG_MAX_LOG2_N=10"]
     image = build_image(BUILD / f"{name}.elf", [FIRMWARE / "kernels.c", *sources], MCU, flags)
     machine = Machine(build_simulator(BUILD), image, MCU)
     machine.run_to("main")
@@ -121,9 +120,9 @@ def arithmetic_sources() -> tuple[Path, ...]:
         "ring/product.c",
         "ring/ring.c",
         "arch/avr_ring.c",
-        "arch/avr/chacha20.S",
-        "arch/avr/product.S",
-        "arch/avr/ring.S",
-        "arch/avr/uniform.S",
+        "arch/avr_chacha20.S",
+        "arch/avr_product.S",
+        "arch/avr_residues.S",
+        "arch/avr_uniform.S",
     )
     return (*(CORE / name for name in names), *sorted((HERE / "ntt14").glob("*.[cS]")))

@@ -70,7 +70,7 @@ class Workload:
 
 
 def compiler_flags(optimize: str, options: Options) -> str:
-    """For the compiler's command line: "-O3 -DCM_CONFIG_ASM=1"."""
+    """For the compiler's command line: "-O3 -DCM_CONFIG_COMPLEX=0"."""
     defined = (f"-D{name}={value}" for name, value in options.items() if value is not None)
     return " ".join([f"-{optimize}", *defined])
 
@@ -105,12 +105,10 @@ def device(log2_n: int = 12) -> Options:
     }
 
 
-ASSEMBLY: Options = {"CM_CONFIG_ASM": 1}
-
 PRESETS: Mapping[str, tuple[str, Options]] = {
-    "tiny": ("O2", {**ASSEMBLY, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_TINY"}),
-    "balanced": ("O3", {**ASSEMBLY, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_BALANCED"}),
-    "fast": ("O3", {**ASSEMBLY, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST"}),
+    "tiny": ("O2", {"CM_CONFIG_PRESET": "CM_CONFIG_PRESET_TINY"}),
+    "balanced": ("O3", {"CM_CONFIG_PRESET": "CM_CONFIG_PRESET_BALANCED"}),
+    "fast": ("O3", {"CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST"}),
 }
 """(optimisation, options) of each."""
 
@@ -140,9 +138,9 @@ CLIENT_CONFIGURATIONS: Configurations = {
 """Of a device that encrypts and decrypts, in both schemes."""
 
 CONFIGURATIONS: Configurations = {
-    "default": Configuration(compiler_flags("O3", ASSEMBLY), xofs=True),
+    "default": Configuration(compiler_flags("O3", {}), xofs=True),
     "portable": Configuration(
-        compiler_flags("O3", {**device(), "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST"})
+        compiler_flags("O3", {**device(), "CM_CONFIG_ASM": 0, "CM_CONFIG_PRESET": "CM_CONFIG_PRESET_FAST"})
     ),
     "tiny": _preset("tiny", "memory efficient"),
     "balanced": _preset("balanced", "balanced"),

@@ -13,8 +13,9 @@ import numpy as np
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_params
-from ciphermote.keys import write_atomically
+from ciphermote.keys import SecretKey, write_atomically
 from ciphermote.parameters import ParameterSet
+from ciphermote.provision import Provision, to_c_header
 from ciphermote.returning import device_frames
 from ciphermote.roots import c_root_tables
 from configurations import PLAIN_MODULUS
@@ -35,6 +36,15 @@ def _public_key(parameters: ParameterSet, ternary: bytes) -> NDArray[np.uint32]:
     params = core_params(parameters)
     primes = range(len(parameters.data_primes))
     return np.stack([np.stack(_core.zero_encryption(params, ternary, PUBLIC_SEED, i)) for i in primes])
+
+
+def provisioned_header(parameters: ParameterSet) -> str:
+    """provisioned_keys.h as `ciphermote provision --key both` writes it."""
+    ternary = _core.secret_key_generate(core_params(parameters), SECRET_SEED)
+    secret = SecretKey(parameters, ternary, KEY_ID)
+    return to_c_header(
+        Provision(parameters, KEY_ID, SECRET_SEED, secret, _public_key(parameters, ternary))
+    )
 
 
 def write_keys(path: Path, parameters: ParameterSet, plain_moduli: Sequence[int] = ()) -> None:

@@ -29,11 +29,11 @@ MODELLED = {"kind": "modelled", "model_error_percent": MODEL_ERROR_PERCENT}
 COUNTED = {"kind": "measured"}
 
 PARTS = {
-    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))|^core/src/(ring/prime|arch/.*/(transform31|batch))",
+    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))|^core/src/(ring/prime|arch/armv7em_(transform31|batch))",
     "streams": r"^core/src/(random|arch)/.*(chacha20|keccak|blake2|seal_stream)",
     "samplers": r"^core/src/(random|arch)/.*(sample|cbd|uniform)(?!.*:.*fold)",
     "fold": r"^core/.*(fold|noise)",
-    "output": r"^core/src/wire/|^core/src/arch/.*/(un)?pack|^firmware/workload",
+    "output": r"^core/src/wire/|^core/src/arch/armv7em_(un)?pack|^firmware/workload",
     "transform": r"^core/src/(ring|arch)/(?!.*:.*(multiply|product|add))|^core/src/arch/.*ntt",
     "products": r"^core/src/(ring|arch)/",
 }

@@ -31,6 +31,7 @@ from measure import (
 )
 from rich.console import Console
 from rich.table import Table
+from user import rows as user_rows
 from simulate import (
     ROOT,
     BenchError,
@@ -282,6 +283,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rows = [row for name, of in configurations.items() for row in measure(name, of, build, plugin)]
             for name in configurations.keys() & {"fast", "portable"}:
                 rows += m33_rows(name, configurations[name], build, plugin)
+            if configurations is CONFIGURATIONS:
+                rows += user_rows(build, plugin)
             rows.append(builds_row())
             show(rows, configurations, console)
             if configurations is CONFIGURATIONS:

@@ -57,11 +57,18 @@ class Run:
         return sum(region.cycles for region in self.regions if region.number == number)
 
 
-def _run(command: Iterable[str | Path], what: str, seconds: int = SECONDS) -> str:
+def run_tool(command: Iterable[str | Path], what: str, cwd: Path | None = None) -> str:
+    """Standard output. BenchError if it fails or lasts too long."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(
-            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds, check=False
+            words,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BenchError(f"{what}: {error}") from error
@@ -73,7 +80,7 @@ def _run(command: Iterable[str | Path], what: str, seconds: int = SECONDS) -> st
 def build_plugin(build: Path, source: Path = HERE / "cycles.c") -> Path:
     """Compile a plugin, the model's own or one to compare it with."""
     plugin = build / f"{source.stem}.so"
-    _run(["make", "-C", HERE, f"SOURCE={source.resolve()}", plugin], f"Compiling {source}")
+    run_tool(["make", "-C", HERE, f"SOURCE={source.resolve()}", plugin], f"Compiling {source}")
     return plugin
 
 
@@ -95,7 +102,7 @@ def build_firmware(
     if any(name.endswith("_decrypt") for name in names):
         write_frames(frames, parameters, workload.log2_frame_tiles)
     images = {name: build / f"{name}.elf" for name in names}
-    _run(
+    run_tool(
         [
             "make",
             "-j2",
@@ -116,7 +123,7 @@ def build_firmware(
 def run_qemu(image: Path, plugin: Path, options: Mapping[str, str | int], core: str = "m4") -> str:
     """What the firmware says on its UART."""
     settings = "".join(f",{name}={value}" for name, value in options.items())
-    return _run(
+    return run_tool(
         [
             *("qemu-system-arm", "-M", MACHINES[core], "-display", "none", "-monitor", "none"),
             *("-serial", "stdio", "-semihosting-config", "enable=on,target=native"),
@@ -182,7 +189,7 @@ def profile(image: Path, plugin: Path, region: int) -> list[Spent]:
 
 def _code_symbols(image: Path) -> list[tuple[int, str]]:
     """(address, name) of functions, by address; without the options that some names carry."""
-    lines = _run(["arm-none-eabi-nm", image], f"Reading the symbols of {image.name}").splitlines()
+    lines = run_tool(["arm-none-eabi-nm", image], f"Reading the symbols of {image.name}").splitlines()
     fields = [line.split() for line in lines]
     return sorted(
         (int(words[0], 16) & ~1, words[2].partition("__small_")[0])

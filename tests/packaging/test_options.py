@@ -268,32 +268,24 @@ def test_a_configuration_with_a_misspelt_option_is_refused(
 
 
 @pytest.mark.parametrize(
-    "way",
+    ("setting", "present"),
     [
-        "-DCIPHERMOTE_OPTIONS=CM_CONFIG_ASM=1",
-        pytest.param("-DCMAKE_C_FLAGS=-DCM_CONFIG_ASM=1", marks=pytest.mark.slow),
+        ("CIPHERMOTE_ONE_FILE=OFF", True),
+        pytest.param("CIPHERMOTE_ONE_FILE=ON", True, marks=pytest.mark.slow),
+        ("CIPHERMOTE_OPTIONS=CM_CONFIG_ASM=0", False),
+        pytest.param("CMAKE_C_FLAGS=-mcpu=cortex-m4 -mthumb -DCM_CONFIG_ASM=0", False, marks=pytest.mark.slow),
     ],
 )
-def test_asking_for_assembly_is_enough_to_get_it(way: str, tmp_path: Path) -> None:
-    target = ("CMAKE_SYSTEM_NAME=Generic", "CMAKE_C_COMPILER=arm-none-eabi-gcc", "CIPHERMOTE_BUILD_TESTS=OFF")
-    core = "-mcpu=cortex-m4 -mthumb"
-    name, _, value = way.partition("=")
-    flags = f"{name}={core} {value}" if "C_FLAGS" in name else f"-DCMAKE_C_FLAGS={core}"
-    options = (*(f"-D{setting}" for setting in target), flags, way)
-    command = (
-        "cmake",
-        "-S",
-        REPOSITORY,
-        "-B",
-        tmp_path,
-        "-G",
-        "Ninja",
-        "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
+def test_assembly_is_built_unless_it_is_turned_off(setting: str, present: bool, tmp_path: Path) -> None:
+    settings = (
+        *("CMAKE_SYSTEM_NAME=Generic", "CMAKE_C_COMPILER=arm-none-eabi-gcc", "CIPHERMOTE_BUILD_TESTS=OFF"),
+        *("CMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", "CMAKE_C_FLAGS=-mcpu=cortex-m4 -mthumb", setting),
     )
-    run(*command, *(options if "OPTIONS" in name else options[:-1]))
+    run("cmake", "-S", REPOSITORY, "-B", tmp_path, "-G", "Ninja", *(f"-D{setting}" for setting in settings))
     run("cmake", "--build", tmp_path)
     symbols = run("arm-none-eabi-nm", *tmp_path.glob("**/libciphermote.a"))
-    assert " T cmi_armv7em_take_off" in symbols
+    assert (" T cmi_armv7em_take_off" in symbols) == present
+    assert (" U cmi_armv7em_take_off" in symbols) == present
 
 
 def test_short_enums_are_refused_where_no_abi_has_them() -> None:

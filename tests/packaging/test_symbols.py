@@ -22,9 +22,9 @@ TARGETS = {
     "armv7em": (
         "arm-none-eabi-gcc",
         "armv7em",
-        ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-DCM_CONFIG_ASM=1"),
+        ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"),
     ),
-    "avr": ("avr-gcc", "avr", ("-mmcu=atmega328p", "-DCM_CONFIG_ASM=1", "-DCM_CONFIG_MAX_LOG2_N=10")),
+    "avr": ("avr-gcc", "avr", ("-mmcu=atmega328p", "-DCM_CONFIG_MAX_LOG2_N=10")),
 }
 """Compiler, folder of assembly, flags."""
 OPTIONS = {
@@ -93,7 +93,7 @@ def sources_apart(sources: Iterable[Path], folder: Path) -> list[Path]:
 def compiled(target: str, options: Iterable[str], folder: Path) -> list[Path]:
     """The library's objects."""
     compiler, assembly, flags = TARGETS[target]
-    sources = [*sorted((CORE / "src").glob("*/*.c")), *sorted((CORE / "src/arch").glob(f"{assembly}/*.S"))]
+    sources = [*sorted((CORE / "src").glob("*/*.c")), *sorted((CORE / "src/arch").glob(f"{assembly}_*.S"))]
     include = (f"-I{CORE / 'include'}", f"-I{CORE / 'src'}")
     run(
         compiler,

@@ -20,66 +20,30 @@ ELSEWHERE = ("make ", "pip install ", "python3 -m venv ")
 """What continuous integration and the packaging tests run."""
 
 
-EXAMPLES_MAIN = r"""
+COMMANDS = [
+    line.strip()
+    for line in re.findall(
+        r"^    (\S.*)", re.sub(r"^```.*?^```$", "", README, flags=re.DOTALL | re.MULTILINE), re.MULTILINE
+    )
+]
+"""Its indented lines, outside blocks of code."""
+
+READ_RESULT = r"""
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-static uint8_t sent[65536], received[65536];
-static size_t length;
-
-static int keep(void *context, const uint8_t *bytes, size_t count)
+#include "sensor.c"
+%s
+int main(void)
 {
-    (void)context;
-    memcpy(sent + length, bytes, count);
-    length += count;
-    return 0;
-}
-
-static int draw(void *context, uint8_t *out, size_t count)
-{
-    (void)context;
-    while (count-- > 0) {
-        *out++ = (uint8_t)rand();
-    }
-    return 0;
-}
-
-static uint64_t stored;
-static int get(void *context, uint64_t *value) { (void)context; *value = stored; return 0; }
-static int put(void *context, uint64_t value) { (void)context; stored = value; return 0; }
-
-static size_t file(const char *path, const char *mode, uint8_t *bytes, size_t count)
-{
-    FILE *opened = fopen(path, mode);
-    count = mode[0] == 'r' ? fread(bytes, 1, count, opened) : fwrite(bytes, 1, count, opened);
-    return fclose(opened) == 0 ? count : 0;
-}
-
-int main(int count, char **arguments)
-{
-    const float readings[] = {21.4f, -27.0f};
-    const cm_platform platform = {draw, get, put, NULL};
-    const float *values = (const float *)(const void *)arena;
-    cm_device device;
-    if (cm_device_init(&device, cm_provisioned_device_secret, &platform) != CM_OK ||
-        set_up(&device, (cm_sink){keep, NULL}) != CM_OK || send_readings(readings, 2) != CM_OK) {
-        return 1;
-    }
-    if (count > 1) {
-        length = file(arguments[1], "rb", received, sizeof received);
-    } else {
-        memcpy(received, sent, length);
-        file("frames.bin", "wb", sent, length);
-    }
-    if (read_result(received, length) != CM_OK) {
-        return 1;
-    }
-    printf("%.1f %.1f %.1f\n", (double)values[0], (double)values[1], (double)values[2] + 0.01);
-    return 0;
+    static uint8_t received[65536];
+    const float *scores = (const float *)(const void *)room;
+    FILE *file = fopen("result.bin", "rb");
+    const cm_status status = read_result(received, fread(received, 1, sizeof received, file));
+    printf("%%d %%.1f %%.1f\n", (int)status, (double)scores[0], (double)scores[1]);
+    return fclose(file);
 }
 """
-"""Sends readings to frames.bin and reads them back, or reads the result in the file that it is given."""
+"""Decrypts what docs/client-aided.md makes of a result."""
 
 
 def found(pattern: str) -> tuple[str, ...]:
@@ -114,24 +78,48 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_reading_goes_the_way_that_the_readme_says_and_its_result_back(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A folder in which all commands of the two walks ran in their order, and what each printed."""
+    folder = tmp_path_factory.mktemp("walk")
+    (folder / "core").symlink_to(ROOT / "core")
+    for text, name in re.findall(r"^```c\n(/\* (\w+\.c) \*/\n.*?)^```$", README, re.DOTALL | re.MULTILINE):
+        (folder / name).write_text(text)
     (model,) = found(r"^```json\n(.*?)^```$")
-    (tmp_path / "model.json").write_text(model)
-    lines = [line.strip() for line in re.findall(r"^    (\S.*)", README, re.MULTILINE)]
-    commands = [line for line in lines if line.startswith("ciphermote ")]
-    names = [command.split()[1] for command in commands]
-    assert names[:5] == ["keygen", "provision", "adapt", "infer", "decrypt"]
-    shown = {}
-    for name, command in zip(names, commands, strict=True):
-        if name == "adapt":
-            assert compiled(tmp_path) == ["21.4", "-27.0", "0.0"]
-        shown[name] = shell(command, tmp_path)
-    assert re.search(r"rest\D+44\.7\d*\D+highest", shown["decrypt"]), shown["decrypt"]
-    assert re.search(r"walk\D+20\.9", shown["decrypt"]), shown["decrypt"]
+    (folder / "model.json").write_text(model)
+    commands = (command for command in COMMANDS if not command.startswith(ELSEWHERE))
+    return folder, {command: shell(command, folder) for command in commands}
+
+
+def test_the_owner_reads_what_the_sensor_sent(walked: tuple[Path, dict[str, str]]) -> None:
+    _, printed = walked
+    names = [" ".join(command.split()[:2]) for command in printed]
+    assert names[:6] == [
+        *("ciphermote keygen", "ciphermote provision", "cc main.c", "./sensor >", "ciphermote adapt"),
+        "ciphermote decrypt",
+    ]
+    readings = printed[list(printed)[5]]
+    assert re.search(r"0\s+│\s+21\.4", readings), readings
+    assert re.search(r"1\s+│\s+-27", readings), readings
+
+
+def test_its_readings_are_scored(walked: tuple[Path, dict[str, str]]) -> None:
+    folder, printed = walked
+    scores = next(text for command, text in printed.items() if "decrypt keys score.ct" in command)
+    assert re.search(r"rest\D+44\.7\d*\D+highest", scores), scores
+    assert re.search(r"walk\D+20\.9", scores), scores
     (lines_of_python,) = re.findall(r"^```python\n(.*?)^```$", ROUNDS, re.DOTALL | re.MULTILINE)
-    (tmp_path / "frames.py").write_text(lines_of_python)
-    shell("python frames.py", tmp_path)
-    assert shell("./example result.bin", tmp_path).split()[:2] == ["44.7", "20.9"]
+    (folder / "frames.py").write_text(lines_of_python)
+    shell("python frames.py", folder)
+    (read_result,) = re.findall(r"^```c\n(.*?)^```$", ROUNDS, re.DOTALL | re.MULTILINE)
+    (folder / "result.c").write_text(READ_RESULT % read_result)
+    shell("cc -w result.c core/src/*/*.c -Icore/include -Icore/src -o result", folder)
+    assert shell("./result", folder).split() == ["0", "44.7", "20.9"]
+
+
+def test_its_c_compiles_without_a_warning(walked: tuple[Path, dict[str, str]]) -> None:
+    folder, _ = walked
+    shell("cc -Wall -Wextra -Wconversion -Wshadow -Werror -c main.c -Icore/include -o /dev/null", folder)
 
 
 def test_its_lines_of_python_print_the_sum(tmp_path: Path) -> None:
@@ -141,21 +129,9 @@ def test_its_lines_of_python_print_the_sum(tmp_path: Path) -> None:
     assert [round(float(number), 1) for number in numbers] == [42.3, -53.5]
 
 
-def compiled(tmp_path: Path) -> list[str]:
-    """What the README's C prints, compiled with the provisioned header."""
-    (example,) = found(r"^```c\n(.*?)^```$")
-    (tmp_path / "example.c").write_text(example + EXAMPLES_MAIN)
-    sources = " ".join(shlex.quote(str(path)) for path in (ROOT / "core/src").glob("*/*.c"))
-    include = f"-I'{ROOT / 'core/include'}'"
-    shell(f"cc -std=c11 -Wall -Wextra -Werror -c example.c {include}", tmp_path)
-    shell(f"cc -std=c11 example.o {sources} {include} -I'{ROOT / 'core/src'}' -o example", tmp_path)
-    return shell("./example", tmp_path).split()
-
-
 def test_every_indented_line_is_a_command_that_something_runs() -> None:
-    prose = re.sub(r"^```.*?^```$", "", README, flags=re.DOTALL | re.MULTILINE)
-    lines = re.findall(r"^    (\S.*)", prose, re.MULTILINE)
-    assert all(line.startswith(("ciphermote ", *ELSEWHERE)) for line in lines), lines
+    known = ("ciphermote ", "cc ", "./sensor ", *ELSEWHERE)
+    assert all(command.startswith(known) for command in COMMANDS), COMMANDS
 
 
 def test_the_cmake_line_builds_and_installs_the_library(tree: Path) -> None:
@@ -167,11 +143,28 @@ def test_the_cmake_line_builds_and_installs_the_library(tree: Path) -> None:
 
 
 def test_the_one_file_line_writes_what_compiles_as_it_says(tree: Path) -> None:
-    command, file, option = found(r"^\* One file: `([^`]+)` writes `([^`]+)`; compile it with `([^`]+)`")
+    command, file, option, assembly = found(
+        r"^\* One file: `([^`]+)` writes `([^`]+)`; compile it with `([^`]+)`,\s+and for[^`]+`([^`]+)`"
+    )
     shell(command, tree)
-    shell(f"cc -std=c11 -c {file} {option} -o one-file.o", tree)
+    shell(f"cc -std=c11 -c {file} {option} -o one-file.o && rm one-file.o", tree)
+    shell(f"{CORTEX_M4} -c {file} {assembly} {option}", tree)
+    check_assembly_is_whole(tree)
+
+
+CORTEX_M4 = "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -std=c11"
+
+
+def check_assembly_is_whole(folder: Path) -> None:
+    """Objects in this folder call assembly, and have all that they call."""
+    shell("arm-none-eabi-ld -r *.o -o whole", folder)
+    symbols = shell("arm-none-eabi-nm whole", folder)
+    assert " t cmi_armv7em_two_levels_4" in symbols or " T cmi_armv7em_two_levels_4" in symbols
+    assert not re.findall(r" U (cm_\w+|cmi_\w+)", symbols)
 
 
 def test_the_copied_sources_compile_as_it_says(tree: Path) -> None:
     sources, options = found(r"^\* Copy `core/`; compile `([^`]+)` with `([^`]+)`")
-    shell(f"cc -std=c11 -c {sources} {options}", tree)
+    shell(f"cc -std=c11 -c {sources} {options} && rm *.o", tree)
+    shell(f"{CORTEX_M4} -c {sources} {options}", tree)
+    check_assembly_is_whole(tree)

@@ -102,13 +102,18 @@ static int counter_write(void *context, uint64_t value)
     return 0;
 }
 
-cm_status workload_device(cm_device *device)
+cm_platform workload_platform(void)
 {
     static platform_state state;
-    const cm_platform platform = {.random = random_bytes,
-                                  .counter_read = counter_read,
-                                  .counter_write = counter_write,
-                                  .context = &state};
+    return (cm_platform){.random = random_bytes,
+                         .counter_read = counter_read,
+                         .counter_write = counter_write,
+                         .context = &state};
+}
+
+cm_status workload_device(cm_device *device)
+{
+    const cm_platform platform = workload_platform();
     uint8_t secret[CM_DEVICE_SECRET_BYTES];
     for (unsigned i = 0; i < sizeof secret; i++) {
         secret[i] = (uint8_t)(i + 1);

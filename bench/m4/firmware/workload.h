@@ -74,7 +74,10 @@ typedef struct workload_sink {
 } workload_sink;
 cm_sink workload_sink_open(workload_sink *sink);
 
-/* A device on a platform whose counter lies in RAM. */
+/* Its counter lies in RAM. There is one. */
+cm_platform workload_platform(void);
+
+/* A device on that platform. */
 cm_status workload_device(cm_device *device);
 
 /* From the generated keys.c: the secret key, also transformed, and the public key, [data

@@ -48,8 +48,7 @@
  *                      CM_CONFIG_PRESET_FAST      least time within 37 KB at n = 4096: halves, stored noise,
  *                                          check sums by words, and in flash the slots' order, the
  *                                          transformed secret key and, for assembly, the transform's roots
- *                      Where there is assembly for the target, set CM_CONFIG_ASM beside it: it more than
- *                      halves the time. Default: none of them (CM_CONFIG_PRESET_NONE).
+ *                      Default: none of them (CM_CONFIG_PRESET_NONE).
  */
 #ifndef CM_CONFIG_PRESET
 #define CM_CONFIG_PRESET CM_CONFIG_PRESET_NONE
@@ -248,13 +247,15 @@
 #error "CM_CONFIG_ACCELERATOR must be 0 or 1."
 #endif
 /*
- * CM_CONFIG_ASM               1: use hand-written assembly where the library has some for the target; the
- *                      build must then also compile core/src/arch/<target>/<file>.S. Results are the same,
- *                      bit for bit. Targets: ARMv7E-M and ARMv8-M with DSP (Cortex-M4, M7, M33); AVR with a
- *                      multiplier (ATmega). Default: 0 (portable C alone).
+ * CM_CONFIG_ASM        1: use hand-written assembly where the library has some for the target: ARMv7E-M and
+ *                      ARMv8-M with DSP (Cortex-M4, M7, M33), and AVR with a multiplier (ATmega). It more
+ *                      than halves the time; results are the same, bit for bit. On these targets, compile
+ *                      core/src/arch/<target>_<name>.S too, with the same flags, or the linker misses
+ *                      functions named cmi_armv7em_... or cmi_avr_...; elsewhere these files are empty.
+ *                      0: portable C alone. Default: 1.
  */
 #ifndef CM_CONFIG_ASM
-#define CM_CONFIG_ASM 0
+#define CM_CONFIG_ASM 1
 #endif
 #if !CM_SWITCH(CM_CONFIG_ASM)
 #error "CM_CONFIG_ASM must be 0 or 1."

@@ -10,7 +10,6 @@
 
 #include <avr/io.h>
 
-#define CM_CONFIG_ASM 1
 #define CM_CONFIG_PRECISION_63 0
 #define CM_CONFIG_COMPLEX 0
 #define CM_CONFIG_SEAL_XOFS 0

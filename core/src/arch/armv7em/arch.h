@@ -218,7 +218,7 @@ void cmi_armv7em_keccak_permute(uint64_t state[25]);
 
 /*
  * By how much the words of each lane are rotated to the right as it leaves: the even bits in the low byte,
- * the odd ones in the high byte (arch/armv7em/keccak.S).
+ * the odd ones in the high byte (arch/armv7em_keccak.S).
  */
 extern const uint16_t cmi_armv7em_keccak_turns[25];
 

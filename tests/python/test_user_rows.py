@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The README tells its reader to build as the bench builds its user.* rows."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+sys.path.insert(0, str(ROOT / "bench/m4"))
+configurations = pytest.importorskip("configurations")
+
+
+@pytest.mark.parametrize("preset", ["fast", "tiny"])
+def test_the_readme_names_the_flags_of_its_rows(preset: str) -> None:
+    optimize, options = configurations.PRESETS[preset]
+    assert f"`{configurations.compiler_flags(optimize, options)}`" in README
+    assert f"Cortex-M4, 2048 real numbers, `{preset.upper()}`" in README
