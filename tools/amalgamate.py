@@ -161,11 +161,11 @@ def amalgamate(core: Path) -> str:
 def assembly(core: Path) -> dict[str, str]:
     """The text of each assembly file by its name, from core/src/arch."""
     found = sorted((core / "src" / "arch").glob("*.S"))
-    return {path.name: _with_includes(path.read_text(), core / "src") for path in found}
+    return {path.name: _with_includes(path, core / "src") for path in found}
 
 
-def _with_includes(text: str, folder: Path) -> str:
-    return INTERNAL_INCLUDE.sub(lambda include: _with_includes((folder / include[1]).read_text(), folder), text)
+def _with_includes(path: Path, source: Path) -> str:
+    return INTERNAL_INCLUDE.sub(lambda include: _with_includes(source / include[1], source), path.read_text())
 
 
 def main() -> int:

@@ -42,9 +42,7 @@ def provisioned_header(parameters: ParameterSet) -> str:
     """provisioned_keys.h as `ciphermote provision --key both` writes it."""
     ternary = _core.secret_key_generate(core_params(parameters), SECRET_SEED)
     secret = SecretKey(parameters, ternary, KEY_ID)
-    return to_c_header(
-        Provision(parameters, KEY_ID, SECRET_SEED, secret, _public_key(parameters, ternary))
-    )
+    return to_c_header(Provision(parameters, KEY_ID, SECRET_SEED, secret, _public_key(parameters, ternary)))
 
 
 def write_keys(path: Path, parameters: ParameterSet, plain_moduli: Sequence[int] = ()) -> None:

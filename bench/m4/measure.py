@@ -29,7 +29,7 @@ MODELLED = {"kind": "modelled", "model_error_percent": MODEL_ERROR_PERCENT}
 COUNTED = {"kind": "measured"}
 
 PARTS = {
-    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))|^core/src/(ring/prime|arch/armv7em_(transform31|batch))",
+    "encode": r"^core/src/encode/(?!.*:.*(fold|noise))|^core/src/(ring/prime|arch/\w+_(transform31|batch))",
     "streams": r"^core/src/(random|arch)/.*(chacha20|keccak|blake2|seal_stream)",
     "samplers": r"^core/src/(random|arch)/.*(sample|cbd|uniform)(?!.*:.*fold)",
     "fold": r"^core/.*(fold|noise)",

@@ -31,7 +31,6 @@ from measure import (
 )
 from rich.console import Console
 from rich.table import Table
-from user import rows as user_rows
 from simulate import (
     ROOT,
     BenchError,
@@ -41,6 +40,7 @@ from simulate import (
     run_qemu,
     simulate,
 )
+from user import rows as user_rows
 
 AGREEMENT = 0.01
 """How far the model may be from another one."""

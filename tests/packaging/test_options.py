@@ -22,6 +22,7 @@ import test_configurations as configurations
 
 EXAMPLE = REPOSITORY / "examples" / "round_trip"
 COMPILE = ("gcc", "-std=c11", "-fsanitize=address")
+CORTEX_M4 = "CMAKE_C_FLAGS=-mcpu=cortex-m4 -mthumb"
 RIGHT = ("21.000 21.100 21.200 ... degrees", "100 101 102 ... counts")
 
 OTHER_VALUES = {
@@ -273,13 +274,13 @@ def test_a_configuration_with_a_misspelt_option_is_refused(
         ("CIPHERMOTE_ONE_FILE=OFF", True),
         pytest.param("CIPHERMOTE_ONE_FILE=ON", True, marks=pytest.mark.slow),
         ("CIPHERMOTE_OPTIONS=CM_CONFIG_ASM=0", False),
-        pytest.param("CMAKE_C_FLAGS=-mcpu=cortex-m4 -mthumb -DCM_CONFIG_ASM=0", False, marks=pytest.mark.slow),
+        pytest.param(f"{CORTEX_M4} -DCM_CONFIG_ASM=0", False, marks=pytest.mark.slow),
     ],
 )
 def test_assembly_is_built_unless_it_is_turned_off(setting: str, present: bool, tmp_path: Path) -> None:
     settings = (
         *("CMAKE_SYSTEM_NAME=Generic", "CMAKE_C_COMPILER=arm-none-eabi-gcc", "CIPHERMOTE_BUILD_TESTS=OFF"),
-        *("CMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", "CMAKE_C_FLAGS=-mcpu=cortex-m4 -mthumb", setting),
+        *("CMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", CORTEX_M4, setting),
     )
     run("cmake", "-S", REPOSITORY, "-B", tmp_path, "-G", "Ninja", *(f"-D{setting}" for setting in settings))
     run("cmake", "--build", tmp_path)

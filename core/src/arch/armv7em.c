@@ -19,7 +19,8 @@
 
 CMI_HIDDEN_BEGIN
 
-/* Blocks of one level of the transform, and of the next. armv7em_ntt.S and armv7em_intt.S know the order of the fields. */
+/* Blocks of one level of the transform, and of the next. armv7em_ntt.S and armv7em_intt.S know the order of
+   the fields. */
 typedef struct level_blocks {
     uint32_t *a;              /* the first block */
     const cmi_twiddle *outer; /* its root */

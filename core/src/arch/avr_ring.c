@@ -18,8 +18,8 @@ void cmi_avr_forward_level26(uint32_t *a, uint16_t half, uint16_t blocks, const 
 CMI_HIDDEN_END
 
 /*
- * The assembly's values are signed, above -11 q (avr_residues.S). To lift them over 0, 12 q is added to the first
- * coefficient alone, and through it to every result: the first value of a block is never multiplied.
+ * The assembly's values are signed, above -11 q (avr_residues.S). To lift them over 0, 12 q is added to the
+ * first coefficient alone, and through it to every result: the first value of a block is never multiplied.
  */
 int cmi_avr_ntt_forward(uint32_t *a, const cmi_ring *ring)
 {
