@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the tables of docs/performance.md and the READMEs and the plots in docs/images from bench/results.
+"""Write the tables in docs/performance.md and the READMEs, and the plots in docs/images, from bench/results.
 
     make bench-m4 bench-m4-options bench-client bench-microbit bench-avr plots
 
-What stands between markers in those documents comes from here; --check writes nothing and fails if a document
-or a plot is not what the results say.
+Whatever is between markers in those pages is written here, and the rest by hand. --check writes nothing, and
+fails if a page or a plot differs from the results.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ PARTS = {
 }
 
 DECRYPTION_PARTS = {
-    "input": "take frames apart, check",
+    "input": "parse and check frames",
     "products": "products",
     "transform": "NTT",
     "scale": "scale and round",
@@ -77,7 +77,7 @@ DECRYPTION_PARTS = {
     "rest": "rest",
 }
 
-# Okabe and Ito's colours, which people who see few colours can tell apart.
+# Okabe and Ito's palette, which colour-blind readers can tell apart.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PINK = (
     *("#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"),
 )
@@ -96,12 +96,12 @@ PRESET_STYLES = {"tiny": (BLUE, "s"), "balanced": (GREEN, "D"), "fast": (RED, "o
 
 
 class ResultsError(Exception):
-    """One sentence for people."""
+    """One sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """Rows of one file of bench/results by name."""
+    """The rows of one file in bench/results, by name."""
 
     rows: Mapping[str, Mapping[str, Any]]
     compiler: str
@@ -175,7 +175,7 @@ def milliseconds(cycles: int) -> float:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """In Markdown; columns from the one numbered `left` on are aligned to the right."""
+    """In Markdown; columns from number `left` on are right-aligned."""
     rule = ["---" if column < left else "---:" for column in range(len(header))]
     return ["| " + " | ".join(row) + " |" for row in (header, rule, *rows)]
 
@@ -201,25 +201,33 @@ def preset_table(m4: Results) -> list[str]:
 
 
 def comparison_table(m4: Results) -> list[str]:
+    """With a sentence in front, which says the ratios' ranges."""
     header = (
         *("SEAL-Embedded", "key", "cycles, modelled", "cycles, quoted", "RAM: arena, measured"),
-        *("RAM, quoted", "beside", "cycles ratio", "RAM ratio"),
+        *("RAM, quoted", "compared with", "cycles ratio", "RAM ratio"),
     )
     rows = []
+    cycles, rams = [], []
     for preset, title in PRESETS.items():
         for kind in KINDS:
             theirs = ENCRYPTIONS[kind, COUNTERPARTS[preset]]
             ours = cost(m4, f"ckks_encrypt_{kind}.{preset}")
+            cycles.append(theirs.modelled_cycles / ours.cycles)
+            rams.append(theirs.arena_bytes / ours.ram)
             rows.append(
                 (
                     *(theirs.configuration, kind),
                     *(f"{theirs.modelled_cycles:,}", f"{theirs.quoted_cycles:,}"),
                     *(f"{theirs.arena_bytes:,}", f"{theirs.quoted_ram_kb} KB", f"`{title}`"),
-                    f"{theirs.modelled_cycles / ours.cycles:.1f}",
-                    f"{theirs.arena_bytes / ours.ram:.1f}",
+                    f"{cycles[-1]:.1f}",
+                    f"{rams[-1]:.1f}",
                 )
             )
-    return table(header, rows, 2)
+    says = (
+        f"Beside its counterpart, each preset takes {min(cycles):.1f} to {max(cycles):.1f} times fewer "
+        f"cycles and {min(rams):.1f} to {max(rams):.1f} times less RAM."
+    )
+    return [says, "", *table(header, rows, 2)]
 
 
 def module_table(m4: Results) -> list[str]:
@@ -238,8 +246,8 @@ def module_table(m4: Results) -> list[str]:
         rows.append(
             (title, f"{cycles:,}", f"{modelled:,}", f"{theirs.quoted_cycles:,}", f"{modelled / cycles:.1f}")
         )
-    for xof in ("chacha20", "shake256", "blake2xb"):
-        rows.append((f"{xof}, a byte", f"{m4[f'xof.{xof}.cycles_per_byte']:.1f}", "", "", ""))
+    for xof, name in {"chacha20": "ChaCha20", "shake256": "SHAKE256", "blake2xb": "BLAKE2Xb"}.items():
+        rows.append((f"{name}, per byte", f"{m4[f'xof.{xof}.cycles_per_byte']:.1f}", "", "", ""))
     header = ("Part", "cycles", "SEAL-Embedded, modelled", "SEAL-Embedded, quoted", "ratio")
     return table(header, rows)
 
@@ -254,7 +262,7 @@ def profile_table(m4: Results) -> list[str]:
             words += [f"{cycles:,}", f"{100 * cycles / m4[f'{prefix}.cycles']:.1f} %"]
         rows.append((title, *words))
     totals = [word for kind in KINDS for word in (f"{m4[f'ckks_encrypt_{kind}.fast.cycles']:,}", "")]
-    return table(("`FAST`", "symmetric", "", "asymmetric", ""), [*rows, ("all", *totals)])
+    return table(("`FAST`", "symmetric", "", "asymmetric", ""), [*rows, ("total", *totals)])
 
 
 def client_table(client: Results) -> list[str]:
@@ -289,14 +297,14 @@ def decryption_table(client: Results) -> list[str]:
             for word in (f"{count:,}", f"{100 * count / total:.1f} %")
         )
         rows.append((title, *words))
-    all_of_it = ("all", f"{totals[0]:,}", "", f"{totals[1]:,}", "")
-    return table(("`FAST`", "BFV", "", "CKKS", ""), [*rows, all_of_it])
+    last = ("total", f"{totals[0]:,}", "", f"{totals[1]:,}", "")
+    return table(("`FAST`", "BFV", "", "CKKS", ""), [*rows, last])
 
 
 def share_table(client: Results) -> list[str]:
     shares = {
-        "zero_encryption": ("bfv_encrypt_asymmetric", "zero encryption, of encryption"),
-        "delta_m": ("bfv_decrypt", "c0 + c1 s, of decryption"),
+        "zero_encryption": ("bfv_encrypt_asymmetric", "zero encryption, in encryption"),
+        "delta_m": ("bfv_decrypt", "c0 + c1 s, in decryption"),
     }
     rows = []
     for share, (operation, title) in shares.items():
@@ -325,7 +333,7 @@ def degree_table(m4: Results) -> list[str]:
 
 
 def change(of: int, base: int) -> str:
-    """With a sign; nothing where there is none."""
+    """With a sign; empty if there is no change."""
     return f"{of - base:+,}".replace("-", "−") if of != base else ""
 
 
@@ -335,7 +343,7 @@ def relative_change(of: int, base: int) -> str:
 
 
 def options_table(choices: Sequence[Choice], key: str) -> list[str]:
-    """Every choice in every preset; a preset's own values in bold, with nothing to change."""
+    """Every choice in every preset; where it is the preset's own value, words in place of figures."""
     found = {(of.preset, of.choice): of for of in choices if of.key == key}
     base = {of.preset: of.cost for of in found.values() if of.own}
     header = ["Option"]
@@ -359,7 +367,7 @@ def changes(choice: Choice | None, base: Cost) -> list[str]:
     if choice is None:
         return ["refused", "", ""]
     if choice.own:
-        return ["**its own**", "", ""]
+        return ["*preset*", "", ""]
     of = choice.cost
     return [
         relative_change(of.cycles, base.cycles) or "0",
@@ -370,10 +378,10 @@ def changes(choice: Choice | None, base: Cost) -> list[str]:
 
 def microbit_table(microbit: Results) -> list[str]:
     titles = {
-        "symmetric.chacha20": "symmetric key alone, ChaCha20",
+        "symmetric.chacha20": "secret key only, ChaCha20",
         "symmetric.shake256": "the same, SHAKE256",
         "symmetric.blake2xb": "the same, BLAKE2Xb",
-        "asymmetric.chacha20": "public key alone",
+        "asymmetric.chacha20": "public key only",
         "both.chacha20": "both keys, ChaCha20",
     }
     figures = ("flash", "arena", "static", "stack", "ram")
@@ -386,7 +394,7 @@ def microbit_table(microbit: Results) -> list[str]:
 
 
 def demo_table(demo: Results) -> list[str]:
-    titles = {"symmetric": "symmetric key alone, ChaCha20", "asymmetric": "public key alone"}
+    titles = {"symmetric": "secret key only, ChaCha20", "asymmetric": "public key only"}
     rows = []
     for kind, title in titles.items():
         parts = demo.params(f"demo.device_ram_bytes.{kind}")
@@ -410,12 +418,12 @@ def arduino_table(avr: Results) -> list[str]:
         rows.append((title, cells[0], seconds, *cells[1:]))
     start = avr["start.n1024.cycles"]
     ram = f"{avr['start.n1024.ram_bytes']:,}"
-    rows.append(("Uno: a start, for entropy", f"{start:,}", f"{start / ARDUINO_HZ:.2f}", "", ram, ""))
+    rows.append(("Uno: start-up, to gather entropy", f"{start:,}", f"{start / ARDUINO_HZ:.2f}", "", ram, ""))
     header = (
         "An encryption",
         "Cycles",
         "s at 16 MHz",
-        "Waits for 115,200 bit/s",
+        "Cycles waiting for the UART",
         "RAM, bytes",
         "Flash, bytes",
     )
@@ -450,9 +458,9 @@ def readme_summary(m4: Results, avr: Results, uno: Results) -> list[str]:
             f"{uno['demo_uno.sent_bytes'] / 1000:.1f} KB",
         ],
         [
-            "SEAL-Embedded on the Cortex-M4, the best of its configurations in each column",
+            "SEAL-Embedded on the Cortex-M4, its best configuration for each column",
             f"{quickest / 1e6:.1f} million",
-            f"{least_ram / 1000:.0f} KB, its arena alone",
+            f"{least_ram / 1000:.0f} KB, arena only",
             f"{SENT_BYTES / 1000:.0f} KB",
         ],
     ]
@@ -463,7 +471,7 @@ def readme_summary(m4: Results, avr: Results, uno: Results) -> list[str]:
 
 
 def svg(figure: Figure) -> str:
-    """The same text for the same figure, on every day."""
+    """The same text for the same figure, whenever it is written."""
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     pyplot.close(figure)
@@ -638,26 +646,26 @@ def plot_ram_against_time(choices: Sequence[Choice]) -> str:
 
 
 def with_block(text: str, name: str, lines: Sequence[str]) -> str:
-    """The text with these lines between the markers of this name, which it must hold once."""
+    """The text with these lines between the markers of this name, which must occur exactly once."""
     begin, end = f"<!-- begin {name}: make plots writes this -->", f"<!-- end {name} -->"
     pattern = re.compile(re.escape(begin) + r"\n(?:.*?\n)??( *)" + re.escape(end), re.DOTALL)
     if len(pattern.findall(text)) != 1:
-        raise ResultsError(f"The markers of {name} are not there once, in a document that make plots fills.")
+        raise ResultsError(f"A page that make plots fills must have the markers of {name} exactly once.")
     return pattern.sub(lambda found: "\n".join([begin, *lines, found[1] + end]), text)
 
 
 def check_same_code(m4: Results, choices: Sequence[Choice]) -> None:
-    """The sweep starts from the presets, which both benches measure: ResultsError if they do not agree."""
+    """Both benches measure the presets themselves: ResultsError if they disagree."""
     for of in choices:
         if of.own and of.cost != cost(m4, f"ckks_encrypt_{of.key}.{of.preset}"):
             raise ResultsError(
-                f"m4.json and m4-options.json are of different code ({of.preset}, {of.key}): run "
+                f"m4.json and m4-options.json come from different code ({of.preset}, {of.key}): run "
                 f"{RESULTS['m4']} and {RESULTS['m4-options']}."
             )
 
 
 def files() -> dict[Path, str]:
-    """Each file that is written here, and what it has to hold."""
+    """Each file written here, with the content it should have."""
     m4, choices, client, avr = load("m4"), load_choices(), load("client"), load("avr")
     check_same_code(m4, choices)
     with matplotlib.rc_context(
@@ -706,7 +714,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     if options.check:
         for path in stale:
-            print(f"Not what bench/results says: {path.relative_to(ROOT)}. Run make plots.", file=sys.stderr)
+            print(f"{path.relative_to(ROOT)} differs from bench/results: run make plots.", file=sys.stderr)
         return 1 if stale else 0
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
