@@ -57,6 +57,10 @@ COUNTERPARTS = {"tiny": "memory efficient", "balanced": "balanced", "fast": "hig
 
 ARDUINO_HZ = 16_000_000
 
+AVR_TRANSFORMS_QUOTED = {"n256.q7681": 193_731, "n512.q12289": 441_572}
+"""Cycles of a transform on an ATxmega128: Liu, Seo, Sinha Roy, Grossschaedl, Kim and Verbauwhede, "Efficient
+Ring-LWE Encryption on 8-bit AVR Processors", CHES 2015."""
+
 PARTS = {
     "encode": "encode",
     "streams": "ChaCha20",
@@ -183,21 +187,55 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
 def preset_table(m4: Results) -> list[str]:
     header = ("Preset", "key", "cycles", "ms at 64 MHz", "RAM", "code", "tables", "key in flash", "sent")
     rows = []
+    named = [(preset, f"`{title}`", kind) for preset, title in PRESETS.items() for kind in KINDS]
+    for preset, title, kind in (*named, ("fast.shake256", "`FAST`, SHAKE256", "symmetric")):
+        prefix = f"ckks_encrypt_{kind}.{preset}"
+        keys = m4.params(f"{prefix}.table_bytes")["keys"]
+        cycles = int(m4[f"{prefix}.cycles"])
+        numbers = (
+            m4[f"{prefix}.ram_bytes"],
+            m4[f"{prefix}.code_bytes"],
+            m4[f"{prefix}.table_bytes"] - keys,
+            keys,
+            m4.params(f"{prefix}.cycles")["emitted_bytes"],
+        )
+        words = (f"{cycles:,}", f"{milliseconds(cycles):.0f}", *(f"{number:,}" for number in numbers))
+        rows.append((title, kind, *words))
+    return table(header, rows, 2)
+
+
+def user_table(m4: Results) -> list[str]:
+    """The README's sensor with a preset and no other option."""
+    rows = []
     for preset, title in PRESETS.items():
         for kind in KINDS:
-            prefix = f"ckks_encrypt_{kind}.{preset}"
-            keys = m4.params(f"{prefix}.table_bytes")["keys"]
-            cycles = int(m4[f"{prefix}.cycles"])
-            numbers = (
-                m4[f"{prefix}.ram_bytes"],
-                m4[f"{prefix}.code_bytes"],
-                m4[f"{prefix}.table_bytes"] - keys,
-                keys,
-                m4.params(f"{prefix}.cycles")["emitted_bytes"],
-            )
-            words = (f"{cycles:,}", f"{milliseconds(cycles):.0f}", *(f"{number:,}" for number in numbers))
-            rows.append((f"`{title}`", kind, *words))
+            cycles = int(m4[f"user.{preset}.{kind}.cycles"])
+            ram = m4[f"user.{preset}.{kind}.ram_bytes"]
+            rows.append((f"`{title}`", kind, f"{cycles:,}", f"{milliseconds(cycles):.0f}", f"{ram:,}"))
+    return table(("Preset alone", "key", "cycles", "ms at 64 MHz", "RAM"), rows, 2)
+
+
+def precision_table(m4: Results) -> list[str]:
+    """What remains of a value, by scale and key."""
+    rows = []
+    for name in [name for name in m4.rows if name.startswith("precision.symmetric.")]:
+        _, _, precision, scale, _ = name.split(".")
+        both = [m4.params(f"precision.{kind}.{precision}.{scale}.bits") for kind in KINDS]
+        bits = [m4[f"precision.{kind}.{precision}.{scale}.bits"] for kind in KINDS]
+        words = (f"{number:.1f}, ±{of['largest_error']:.1g}" for number, of in zip(bits, both, strict=True))
+        largest = f"{both[0]['values_below']:,.0f}" if precision == "fixed_31" else "2^58 / scale"
+        rows.append((precision.removeprefix("fixed_"), f"2^{scale.removeprefix('scale_')}", largest, *words))
+    header = ("bits of the encoder", "scale", "values below", "symmetric: bits", "asymmetric: bits")
     return table(header, rows, 2)
+
+
+def avr_transform_table(avr: Results) -> list[str]:
+    rows = []
+    for name, theirs in AVR_TRANSFORMS_QUOTED.items():
+        ours = avr[f"ntt.{name}.cycles"]
+        n, q = (part[1:] for part in name.split("."))
+        rows.append((n, q, f"{ours:,}", f"{theirs:,}", f"{theirs / ours:.1f}"))
+    return table(("n", "q", "cycles", "Liu et al. 2015, quoted", "ratio"), rows, 2)
 
 
 def comparison_table(m4: Results) -> list[str]:
@@ -678,6 +716,9 @@ def files() -> dict[Path, str]:
         "ports/arduino/README.md": {"arduino": arduino_table(avr)},
         "docs/performance.md": {
             "presets": preset_table(m4),
+            "user": user_table(m4),
+            "precision": precision_table(m4),
+            "avr-transforms": avr_transform_table(avr),
             "comparison": comparison_table(m4),
             "profile": profile_table(m4),
             "modules": module_table(m4),

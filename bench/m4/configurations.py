@@ -125,6 +125,14 @@ def _tiny_of_degree(log2_n: int, kinds: tuple[str, ...]) -> Configuration:
     return Configuration(flags, None, workload, kinds, modules=False)
 
 
+def _fast_with(xof: str) -> Configuration:
+    """FAST with one of SEAL's own XOFs."""
+    optimize, options = PRESETS["fast"]
+    workload = Workload(xof=xof)
+    flags = compiler_flags(optimize, {**device(), "CM_CONFIG_SEAL_XOFS": 1, **options, **workload.options})
+    return Configuration(flags, None, workload, ("symmetric",), modules=False)
+
+
 def _client(name: str, workload: Workload) -> Configuration:
     optimize, options = PRESETS[name]
     flags = compiler_flags(optimize, {**device(), **options, **workload.options})
@@ -145,6 +153,7 @@ CONFIGURATIONS: Configurations = {
     "tiny": _preset("tiny", "memory efficient"),
     "balanced": _preset("balanced", "balanced"),
     "fast": _preset("fast", "high performance"),
+    "fast.shake256": _fast_with("shake256"),
     "n8192.tiny": _tiny_of_degree(13, KINDS),
     # A public key has 1.9 MB here: more than the flash of the microcontroller that the board stands in for.
     "n16384.tiny": _tiny_of_degree(14, ("symmetric",)),

@@ -31,7 +31,7 @@ _UINT16, _FLOAT32 = 4, 1
 _BATCH = 1
 
 
-def _public_key(parameters: ParameterSet, ternary: bytes) -> NDArray[np.uint32]:
+def public_key(parameters: ParameterSet, ternary: bytes) -> NDArray[np.uint32]:
     """[data prime][component][n], NTT form."""
     params = core_params(parameters)
     primes = range(len(parameters.data_primes))
@@ -42,7 +42,7 @@ def provisioned_header(parameters: ParameterSet) -> str:
     """provisioned_keys.h as `ciphermote provision --key both` writes it."""
     ternary = _core.secret_key_generate(core_params(parameters), SECRET_SEED)
     secret = SecretKey(parameters, ternary, KEY_ID)
-    return to_c_header(Provision(parameters, KEY_ID, SECRET_SEED, secret, _public_key(parameters, ternary)))
+    return to_c_header(Provision(parameters, KEY_ID, SECRET_SEED, secret, public_key(parameters, ternary)))
 
 
 def write_keys(path: Path, parameters: ParameterSet, plain_moduli: Sequence[int] = ()) -> None:
@@ -50,7 +50,7 @@ def write_keys(path: Path, parameters: ParameterSet, plain_moduli: Sequence[int]
     that are batched with, for the transform's roots."""
     params = core_params(parameters)
     ternary = _core.secret_key_generate(params, SECRET_SEED)
-    public = _public_key(parameters, ternary)
+    public = public_key(parameters, ternary)
     _write(
         path,
         "const uint8_t workload_ternary[CM_TERNARY_BYTES(WORKLOAD_N)] = {\n"
@@ -79,7 +79,7 @@ def ciphertexts(parameters: ParameterSet, log2_tiles: int) -> dict[str, Cipherte
     """One of each scheme, "bfv" and "ckks" (at one prime), under the bench's key; all slots full."""
     params = core_params(parameters)
     ternary = _core.secret_key_generate(params, SECRET_SEED)
-    public = _public_key(parameters, ternary).reshape(-1)
+    public = public_key(parameters, ternary).reshape(-1)
     rng = np.random.default_rng(1)
     counters = [0]
     device = _core.Device(SECRET_SEED, rng.bytes, lambda: counters[-1], counters.append)

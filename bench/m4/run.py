@@ -29,6 +29,7 @@ from measure import (
     measure,
     part_of,
 )
+from precision import rows as precision_rows
 from rich.console import Console
 from rich.table import Table
 from simulate import (
@@ -285,6 +286,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 rows += m33_rows(name, configurations[name], build, plugin)
             if configurations is CONFIGURATIONS:
                 rows += user_rows(build, plugin)
+                rows += precision_rows()
             rows.append(builds_row())
             show(rows, configurations, console)
             if configurations is CONFIGURATIONS:
