@@ -6,8 +6,9 @@
 #include "library.h"
 
 extern "C" {
-#include "encode/encode.h"
-#include "encode/plain.h"
+#include "encode/bfv.h"
+#include "encode/bfv_numbers.h"
+#include "encode/ckks.h"
 #include "scheme/seeds.h"
 }
 
@@ -23,9 +24,9 @@ nb::ndarray<nb::numpy, int64_t> encode(const Params &params, const CkksValues &a
     const cm_ckks_values values = values_of(array, complex_slots, exponent, log2_scale, precision);
     const size_t n = params.n();
     std::vector<uint64_t> data(CM_CKKS_MESSAGE_BYTES(n, CM_SLOTS_COMPLEX, CM_FIXED_63) / 8);
-    cmi_message message{};
+    cmi_ckks_message message{};
     message.data = data.data();
-    check(cmi_encode(params.get(), &values, &message));
+    check(cmi_ckks_encode(params.get(), &values, &message));
     auto at = [&](size_t i) -> int64_t {
         return values.precision == CM_FIXED_31 ? static_cast<const int32_t *>(message.data)[i]
                                                : static_cast<const int64_t *>(message.data)[i];

@@ -4,7 +4,7 @@
 
 #include "build.h"
 #include "check.h"
-#include "encode/encode.h"
+#include "encode/ckks.h"
 
 enum { LOG2_N = CM_CONFIG_MAX_LOG2_N < 12 ? CM_CONFIG_MAX_LOG2_N : 12, N = 1 << LOG2_N, SLOTS = N / 2 };
 
@@ -33,9 +33,9 @@ static cm_ckks_values real_floats(const float *data, uint32_t count, int log2_sc
 
 static cm_status encode_into(uint64_t *words, const cm_ckks_values *values)
 {
-    cmi_message message;
+    cmi_ckks_message message;
     message.data = words;
-    return cmi_encode(params, values, &message);
+    return cmi_ckks_encode(params, values, &message);
 }
 
 static cm_status encode(const cm_ckks_values *values)
@@ -108,13 +108,13 @@ static void values_too_large_for_the_precision_are_refused(void)
 /* One 26-bit prime leaves 2^23. */
 static void values_too_large_for_the_modulus_are_refused(void)
 {
-    cmi_message message;
+    cmi_ckks_message message;
     message.data = message_words;
     floats[0] = 7.9f;
     const cm_ckks_values values = real_floats(floats, 1, 20, BUILD_PRECISION);
-    CHECK(cmi_encode(&cm_n1024_q26, &values, &message) == CM_OK);
+    CHECK(cmi_ckks_encode(&cm_n1024_q26, &values, &message) == CM_OK);
     floats[0] = 8;
-    CHECK(cmi_encode(&cm_n1024_q26, &values, &message) == CM_ERR_VALUE_RANGE);
+    CHECK(cmi_ckks_encode(&cm_n1024_q26, &values, &message) == CM_ERR_VALUE_RANGE);
 }
 
 static void a_refused_vector_leaves_zeros(void)
@@ -158,12 +158,12 @@ static void arguments_out_of_range_are_refused(void)
 static cm_status encode_at_scale(unsigned log2_q_data, int log2_scale)
 {
     cm_params some = cm_n1024_q26;
-    cmi_message message;
+    cmi_ckks_message message;
     some.log2_q_data = (uint8_t)log2_q_data;
     message.data = message_words;
     floats[0] = 0;
     const cm_ckks_values values = real_floats(floats, 1, log2_scale, BUILD_PRECISION);
-    return cmi_encode(&some, &values, &message);
+    return cmi_ckks_encode(&some, &values, &message);
 }
 
 /* SEAL decodes no scale of as many bits as the modulus: at one prime of 26 bits, 2^25 is the largest. */

@@ -5,7 +5,7 @@
 
 #include "build.h"
 #include "check.h"
-#include "encode/encode.h"
+#include "encode/ckks.h"
 #include "encrypting.h"
 #include "platform.h"
 #include "random/sample.h"
@@ -117,10 +117,10 @@ static uint32_t largest_noise(const cm_ckks_values *values)
     static uint32_t s[N];
     static uint64_t message_words[SLOTS];
     const cm_prime *prime = &params->primes[0];
-    cmi_message message;
+    cmi_ckks_message message;
     cmi_ring ring;
     message.data = message_words;
-    CHECK(cmi_encode(params, values, &message) == CM_OK);
+    CHECK(cmi_ckks_encode(params, values, &message) == CM_OK);
     cmi_ring_init(&ring, prime, params->log2_n, NULL);
     CHECK(cm_secret_key_residues(params, ternary, 0, s) == CM_OK);
     for (unsigned i = 0; i < N; i++) {
@@ -128,7 +128,7 @@ static uint32_t largest_noise(const cm_ckks_values *values)
             (uint32_t)((collected.residues[0][i] + (uint64_t)collected.residues[1][i] * s[i]) % prime->q);
     }
     cmi_ntt_inverse(phase, &ring);
-    cmi_message_fold(&message, &ring, s);
+    cmi_ckks_message_fold(&message, &ring, s);
     uint32_t largest = 0;
     for (unsigned i = 0; i < N; i++) {
         const uint32_t difference = (phase[i] + 2u * prime->q - s[i]) % prime->q;

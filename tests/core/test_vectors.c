@@ -15,8 +15,8 @@
 #include "check.h"
 #include "common/bytes.h"
 #include "decrypt.h"
-#include "encode/encode.h"
-#include "encode/plain.h"
+#include "encode/bfv.h"
+#include "encode/ckks.h"
 #include "encrypting.h"
 #include "random/xof.h"
 #include "roots.h"
@@ -305,16 +305,16 @@ static void check_ckks_coefficients(const void *pinned, unsigned index)
     const cm_vector *const vector = pinned;
     chained_digest digest = {{0}, 0};
     cm_ckks_values values = make_values(vector, index);
-    cmi_message message;
+    cmi_ckks_message message;
     cmi_ring ring;
     message.data = arena;
-    if (!CHECK(cmi_encode(vector->params, &values, &message) == CM_OK)) {
+    if (!CHECK(cmi_ckks_encode(vector->params, &values, &message) == CM_OK)) {
         return;
     }
     for (unsigned prime = 0; prime < vector->params->data_primes; prime++) {
         cmi_ring_init(&ring, &vector->params->primes[prime], vector->params->log2_n,
                       test_roots(vector->params));
-        cmi_message_fold(&message, &ring, polynomials[0]);
+        cmi_ckks_message_fold(&message, &ring, polynomials[0]);
         digest_residues(&digest, polynomials[0], &ring);
     }
     CHECK_HEX(digest_end(&digest), vector->coefficients);

@@ -71,7 +71,9 @@ def with_options(library: ctypes.CDLL, name: str) -> str:
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    sources = [ROOT / "core/src" / name for name in ("params/sets.c", "params/status.c", "encode/roots.c")]
+    sources = [
+        ROOT / "core/src" / name for name in ("params/sets.c", "params/status.c", "encode/ckks_roots.c")
+    ]
     return compile_c(tmp_path_factory.mktemp("tables"), *sources)
 
 
@@ -446,7 +448,7 @@ def quarter_wave_by_rotation() -> list[Decimal]:
 @pytest.mark.parametrize("log2_n", [10, 11, 12, 13, 14])
 def test_every_root_is_correctly_rounded_at_every_table_size(log2_n: int, tmp_path: Path) -> None:
     library = compile_c(
-        tmp_path, ROOT / "core/src/encode/roots.c", options=(f"-DCM_CONFIG_MAX_LOG2_N={log2_n}",)
+        tmp_path, ROOT / "core/src/encode/ckks_roots.c", options=(f"-DCM_CONFIG_MAX_LOG2_N={log2_n}",)
     )
     entries = 2 ** (log2_n - 1) + 1
     wave = quarter_wave_by_rotation()[:: 2 ** (14 - log2_n)]
@@ -470,7 +472,7 @@ def test_every_computed_root_is_that_of_the_table(log2_n: int, option: str, tmp_
         f"-DCM_CONFIG_MAX_LOG2_N={log2_n}",
         "-DCM_CONFIG_ENCODER_ROOTS=CM_CONFIG_ENCODER_ROOTS_COMPUTED",
     )
-    sources = [ROOT / "core/src/encode" / name for name in ("roots.c", "computed_roots.c")]
+    sources = [ROOT / "core/src/encode" / name for name in ("ckks_roots.c", "ckks_computed_roots.c")]
     (tmp_path / "stored").mkdir()
     stored = compile_c(tmp_path / "stored", *sources, options=(size, option))
     library = compile_c(tmp_path, *sources, options=(size, option, computed))
@@ -487,7 +489,7 @@ def test_every_computed_root_is_that_of_the_table(log2_n: int, option: str, tmp_
 
 
 def test_a_build_that_computes_its_roots_carries_an_eighth_of_the_table(tmp_path: Path) -> None:
-    source = ROOT / "core/src/encode/roots.c"
+    source = ROOT / "core/src/encode/ckks_roots.c"
     for log2_n, most in ((14, 1 / 14), (12, 1 / 10), (11, 1 / 7)):
         sizes = []
         for roots in ("FLASH", "COMPUTED"):
@@ -507,7 +509,9 @@ def test_a_build_that_computes_its_roots_carries_an_eighth_of_the_table(tmp_path
 
 
 def test_a_build_of_one_precision_carries_one_table(tmp_path: Path) -> None:
-    library = compile_c(tmp_path, ROOT / "core/src/encode/roots.c", options=("-DCM_CONFIG_PRECISION_63=0",))
+    library = compile_c(
+        tmp_path, ROOT / "core/src/encode/ckks_roots.c", options=("-DCM_CONFIG_PRECISION_63=0",)
+    )
     assert with_options(library, "cmi_sine_31")
     assert not with_options(library, "cmi_sine_63")
 

@@ -14,8 +14,8 @@
  */
 #include <string.h>
 
-#include "encode/encode.h"
-#include "encode/plain.h"
+#include "encode/bfv.h"
+#include "encode/ckks.h"
 #include "report.h"
 #include "secrets.h"
 
@@ -187,20 +187,20 @@ static cm_status begin_ckks(void)
 static cm_status prepare_ckks(uint32_t run)
 {
     cmi_ring ring;
-    cmi_message message = {.data = arena};
+    cmi_ckks_message message = {.data = arena};
     cm_status status = secrets_draw(run);
     secrets_values(arena, run);
     cm_ckks_values values = workload_describe(arena);
     values.log2_scale = LOG2_SCALE;
     if (status == CM_OK) {
-        status = cmi_encode(&WORKLOAD_PARAMS, &values, &message);
+        status = cmi_ckks_encode(&WORKLOAD_PARAMS, &values, &message);
     }
     if (status != CM_OK) {
         return status;
     }
     open_stream(CM_CKKS, 1, (uint64_t)(1023 + LOG2_SCALE) << 52);
     cmi_ring_init(&ring, &WORKLOAD_PARAMS.primes[0], WORKLOAD_LOG2_N, workload_roots);
-    cmi_message_fold(&message, &ring, polynomial);
+    cmi_ckks_message_fold(&message, &ring, polynomial);
     status = write_prime(0);
     return status == CM_OK ? begin_ckks() : status;
 }

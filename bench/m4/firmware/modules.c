@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of an encryption, each alone, for one prime, at 31 bits. run.py names the regions by their
    numbers. */
-#include "encode/encode.h"
+#include "encode/ckks.h"
 #include "mark.h"
 #include "random/sample.h"
 #include "random/xof.h"
@@ -22,9 +22,9 @@ static cm_status measure_encode(void)
 {
     workload_values(values, 1);
     const cm_ckks_values described = workload_describe(values);
-    cmi_message message = {.data = message_data};
+    cmi_ckks_message message = {.data = message_data};
     MARK_BEGIN(0);
-    const cm_status status = cmi_encode(&WORKLOAD_PARAMS, &described, &message);
+    const cm_status status = cmi_ckks_encode(&WORKLOAD_PARAMS, &described, &message);
     MARK_END(0);
     return status;
 }

@@ -123,7 +123,7 @@ typedef struct cmi_arch {
     int (*sample_cbd)(cmi_stream *stream, int8_t noise[32]);
 
     /*
-     * CKKS at 31 bits (encode/fixed_transform.h). Two levels of butterflies upon the four complex points that
+     * CKKS at 31 bits (encode/ckks_transform.h). Two levels of butterflies upon the four complex points that
      * begin step numbers apart, at `at` and every 4 step numbers from there to below end. roots: of the
      * second level, then of the first, cosine and sine each; `middle`: the first level's is -i; `exact`: all
      * are 1.
@@ -138,7 +138,7 @@ typedef struct cmi_arch {
     int (*split_real_31)(int32_t *u, int32_t *v, const uint32_t *sine, size_t unit);
     /*
      * Real coefficients and their noise folded into halves, from data[2] on: out[1] up and out[n/2 - 1] down,
-     * until they meet (encode/fixed_fold.h).
+     * until they meet (encode/ckks_fold.h).
      */
     int (*fold_halves_31)(uint32_t *forward, uint32_t *backward, const int32_t *data, const int8_t *noise,
                           const cmi_fold_constants *constants);

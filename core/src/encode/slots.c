@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of the slots: SEAL puts slot j at zeta^(3^j), the transform wants them in the order of the
-   exponents. */
+/*
+ * The order of the slots: SEAL puts slot j at zeta^(3^j), the transform wants them in the order of the
+ * exponents.
+ */
 #include "encode/slots.h"
 
 #include <stddef.h>
 
-#include "encode/encode.h"
-#include "encode/plain.h"
-#include "encode/unbatch.h"
+#include "encode/bfv_numbers.h"
+#include "encode/slot_order.h"
 
 /*
  * Slot j belongs to the exponents e = 3^j and -e; one of the two is 4v + 1, and the transform's sample v is
@@ -62,8 +63,10 @@ static inline slot_order open_order(unsigned log2_n)
 
 #else
 
-/* The table is for the largest ring. Modulo a smaller 2n, samples lose their upper bits: reversed, the lower
-   ones. */
+/*
+ * The table is for the largest ring. Modulo a smaller 2n, samples lose their upper bits: reversed, the lower
+ * ones.
+ */
 typedef struct slot_order {
     uint8_t bits; /* of a real sample's number: log2 n - 1 */
     uint8_t lost;

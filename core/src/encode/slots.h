@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The permutation of the slots, as tables: written to slot_order.c by tools/generate_tables.py. Positions are
- * public: they depend on the ring degree alone.
+ * The order of the slots: SEAL puts slot j at zeta^(3^j), the transforms want them in the order of the
+ * exponents. Both schemes' encoders stand on this; it knows neither.
  */
 #ifndef CM_ENCODE_SLOTS_H
 #define CM_ENCODE_SLOTS_H
 
 #include <stdint.h>
 
-#include "ciphermote/config.h"
+#include "ciphermote/bfv.h"
+#include "ciphermote/ckks.h"
 #include "common/names.h"
 
 CMI_HIDDEN_BEGIN
 
 /*
- * For n = 2^10 .. 2^CM_CONFIG_MAX_LOG2_N, first for real, then for complex slots: the least slot of every
- * cycle of more than one, then 0 (slot 0 stays where it is).
+ * CKKS: move slot j to where the transform expects it, in place, and back; words of 4 bytes a slot, 1, 2 or
+ * 4.
  */
-extern const uint16_t cmi_slot_cycles[];
+void cmi_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots);
+void cmi_slots_restore(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots);
 
-#if CM_SLOT_ORDER_TABLE
-/* Where slot j of 2^(CM_CONFIG_MAX_LOG2_N - 1) real ones goes. */
-extern const uint16_t cmi_slot_positions[(uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1)];
-#endif
+/*
+ * BFV: move the slots of two rows to the places of their roots of unity in the transform's order, in place,
+ * and back.
+ */
+void cmi_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n);
+void cmi_slots_restore_columns(void *data, cm_bfv_width width, unsigned log2_n);
 
 CMI_HIDDEN_END
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "encode/plain.h"
+#include "encode/bfv.h"
 #include "random/sample.h"
 #include "scheme/encrypt.h"
 
@@ -14,8 +14,10 @@ typedef struct bfv_source {
     cmi_plain plain;
 } bfv_source;
 
-/* Whether q holds twice t times the largest noise: see ciphermote/bfv.h. Two primes, of 10 bits or more,
-   always do for n. */
+/*
+ * Whether q holds twice t times the largest noise: see ciphermote/bfv.h. Two primes, of 10 bits or more,
+ * always do for n.
+ */
 static bool leaves_room(const cm_params *params, uint32_t t, bool public_key)
 {
     const uint32_t noise = public_key ? (uint32_t)45 << (params->log2_n + 1u) / 2u : 44u;
@@ -115,7 +117,7 @@ static cm_status check_reader(cm_message_source *self, const cm_params *params,
 {
     reader_source *read = (reader_source *)(void *)self;
     (void)ring;
-    const cm_status status = cmi_reader_check(params, reader_of(read));
+    const cm_status status = cmi_bfv_reader_check(params, reader_of(read));
     if (status != CM_OK) {
         return status;
     }
@@ -132,7 +134,7 @@ static void fold_reader(const cm_message_source *self, const int8_t *noise, cons
                         uint32_t *out)
 {
     const reader_source *read = (const reader_source *)(const void *)self;
-    cmi_reader_fold(reader_of(read), &read->scaling, noise, ring, out);
+    cmi_bfv_reader_fold(reader_of(read), &read->scaling, noise, ring, out);
 }
 
 cm_status cm_bfv_encrypt_read(const cm_secret_key *key, const cm_encryptor_setup *setup,

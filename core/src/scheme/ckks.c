@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-#include "encode/encode.h"
+#include "encode/ckks.h"
 #include "scheme/encrypt.h"
 
 typedef struct ckks_source {
     cm_message_source source;
     const cm_ckks_values *values;
-    cmi_message message;
+    cmi_ckks_message message;
 } ckks_source;
 
 static cm_status encode_vector(cm_message_source *self, const cm_params *params,
@@ -20,7 +20,7 @@ static cm_status encode_vector(cm_message_source *self, const cm_params *params,
     (void)ring;
     setup->emitter->info.scale_or_t = (uint64_t)((int32_t)1023 + ckks->values->log2_scale) << 52;
     ckks->message.data = setup->arena;
-    return cmi_encode(params, ckks->values, &ckks->message);
+    return cmi_ckks_encode(params, ckks->values, &ckks->message);
 }
 
 static void fold_vector(const cm_message_source *self, const int8_t *noise, const cmi_ring *ring,
@@ -28,10 +28,10 @@ static void fold_vector(const cm_message_source *self, const int8_t *noise, cons
 {
     const ckks_source *ckks = (const ckks_source *)(const void *)self;
 #if CM_CONFIG_STORE_NOISE
-    cmi_message_fold_noisy(&ckks->message, noise, ring, out);
+    cmi_ckks_message_fold_noisy(&ckks->message, noise, ring, out);
 #else
     (void)noise;
-    cmi_message_fold(&ckks->message, ring, out);
+    cmi_ckks_message_fold(&ckks->message, ring, out);
 #endif
 }
 
@@ -40,7 +40,7 @@ static void fold_vector(const cm_message_source *self, const int8_t *noise, cons
 static void keep_vector_noise(const cm_message_source *self, uint32_t start, const int8_t *block,
                               int8_t *kept)
 {
-    cmi_message_keep_noise(&((const ckks_source *)(const void *)self)->message, start, block, kept);
+    cmi_ckks_message_keep_noise(&((const ckks_source *)(const void *)self)->message, start, block, kept);
 }
 
 #endif

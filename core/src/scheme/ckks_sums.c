@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CKKS decryption's sums: residues of the coefficients that the slots depend on. Never branches on data. */
 #include "common/bytes.h"
-#include "encode/encode.h"
+#include "encode/ckks_fixed.h"
 #include "ring/prime.h"
 #include "scheme/sums.h"
 
-/* Where coefficient k stands among those of real slots, 0 <= k < n/2, and of complex ones
-   (encode/fixed_fold.h). */
+/*
+ * Where coefficient k stands among those of real slots, 0 <= k < n/2, and of complex ones
+ * (encode/ckks_fold.h).
+ */
 static inline size_t real_place(size_t k, size_t n)
 {
     if (k < n / 4u) {

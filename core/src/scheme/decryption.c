@@ -13,8 +13,8 @@
 #include "common/compiler.h"
 #include "common/declassify.h"
 #include "common/wipe.h"
-#include "encode/encode.h"
-#include "encode/unbatch.h"
+#include "encode/bfv.h"
+#include "encode/ckks.h"
 #include "random/sample.h"
 #include "ring/prime.h"
 #include "scheme/seeds.h"
@@ -580,7 +580,7 @@ cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
     if (batch) {
         cmi_ring_init(&parts.work->ring, &parts.work->plain, decryption->key->params->log2_n,
                       cmi_roots_of(decryption->key));
-        cmi_unbatch(parts.sums, inner, width, &parts.work->ring);
+        cmi_bfv_unbatch(parts.sums, inner, width, &parts.work->ring);
     }
     if (decryption->number == CM_INT16 || decryption->number == CM_INT32) {
         centre(parts.sums, width, n, t);
@@ -675,13 +675,13 @@ static cm_status end_ckks(cm_decryption *decryption, cmi_stream *stream, unsigne
     if (stream) {
         cmi_ckks_sums_flood((uint64_t *)(void *)sums, (uint32_t)count, stream, log2_noise);
     }
-    const cmi_message message = {sums, decryption->key->params->log2_n, slots, precision};
+    const cmi_ckks_message message = {sums, decryption->key->params->log2_n, slots, precision};
     /* What floods a value may be larger than the value. */
-    const cmi_decoding wanted = {.scale = decryption->scale_or_t,
-                                 .number = (cm_number)decryption->number,
-                                 .exponent = decryption->exponent,
-                                 .largest = stream ? 0 : decryption->largest};
-    const cm_status status = cmi_decode(&message, &wanted);
+    const cmi_ckks_decoding wanted = {.scale = decryption->scale_or_t,
+                                      .number = (cm_number)decryption->number,
+                                      .exponent = decryption->exponent,
+                                      .largest = stream ? 0 : decryption->largest};
+    const cm_status status = cmi_ckks_decode(&message, &wanted);
     if (status != CM_OK) {
         fail(&decryption->receiver, status);
         return status;

@@ -68,15 +68,17 @@ unsigned cmi_noise_sums_budget(const uint32_t *sums, uint32_t n, const cm_prime 
 /* ---- CKKS ---- */
 
 /*
- * Sums are residues, in the order of an encoded polynomial (encode.h): m[k] - m[n-k] for real slots, m[k] for
- * complex ones. A place has one word, with 63 bits two: one a prime.
+ * Sums are residues, in the order of an encoded polynomial (encode/ckks.h): m[k] - m[n-k] for real slots,
+ * m[k] for complex ones. A place has one word, with 63 bits two: one a prime.
  * Adds -x for a tile as cmi_ntt_inverse_lazy leaves it, at prime number index.
  */
 void cmi_ckks_sums_add(uint32_t *sums, cm_precision precision, cm_slots slots, const uint32_t *tile,
                        const cmi_ring *ring, unsigned index);
 
-/* In place, from count places of residues at 1 or (63 bits) 2 primes to the numbers that cmi_embed_31 or
-   cmi_embed_63 takes. */
+/*
+ * In place, from count places of residues at 1 or (63 bits) 2 primes to the numbers that cmi_embed_31 or
+ * cmi_embed_63 takes.
+ */
 void cmi_ckks_sums_join(uint32_t *sums, cm_precision precision, uint32_t count, const cm_prime *primes,
                         unsigned prime_count);
 

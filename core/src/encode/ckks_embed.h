@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The canonical embedding in fixed point, in place: the inverse of fixed_transform.h, behind which fixed31.c
- * and fixed63.c include this. docs/encoding.md, section 8, specifies every rounding.
+ * The canonical embedding in fixed point, in place: the inverse of ckks_transform.h, behind which
+ * ckks_fixed31.c and ckks_fixed63.c include this. docs/encoding.md, section 8, specifies every rounding.
  *
  * With d the coefficients (real slots: d[k] = m[k] - m[n-k], d[0] = m[0], what the slots' real parts depend
  * on), every step undoes one of the encoder's: the split, then the butterflies from the last level to the
  * first.
  */
-#ifdef CM_ENCODE_FIXED_EMBED_H
-#error "fixed_embed.h is for one inclusion by each of fixed31.c and fixed63.c."
+#ifdef CM_ENCODE_CKKS_EMBED_H
+#error "ckks_embed.h is for one inclusion by each of ckks_fixed31.c and ckks_fixed63.c."
 #endif
-#define CM_ENCODE_FIXED_EMBED_H
+#define CM_ENCODE_CKKS_EMBED_H
 
 /*
  * Its two uppermost bits are 0 if |x| < 2^(FIXED_BITS - 3), or x is that negative. Of numbers within, sums,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inverse canonical embedding in fixed point, in place; fixed31.c and fixed63.c include this after they
- * have said what `fixed` and `wide` are. docs/encoding.md derives it and specifies every rounding.
+ * The inverse canonical embedding in fixed point, in place; ckks_fixed31.c and ckks_fixed63.c include this after
+ * they have said what `fixed` and `wide` are. docs/encoding.md derives it and specifies every rounding.
  *
  * With N = n/2, zeta = e^(i pi/n) and sample v the slot at zeta^(4v+1), the polynomial's coefficients are
  *     m[k] + i m[k+N] = c[k] = zeta^-k / N * sum_v sample[v] e^(-2 pi i k v / N),
@@ -9,10 +9,10 @@
  * over pairs of samples, split and twisted, gives m[0 .. N) (a DCT-II), and the other half is its mirror
  * image.
  */
-#ifdef CM_ENCODE_FIXED_TRANSFORM_H
-#error "fixed_transform.h is for one inclusion by each of fixed31.c and fixed63.c."
+#ifdef CM_ENCODE_CKKS_TRANSFORM_H
+#error "ckks_transform.h is for one inclusion by each of ckks_fixed31.c and ckks_fixed63.c."
 #endif
-#define CM_ENCODE_FIXED_TRANSFORM_H
+#define CM_ENCODE_CKKS_TRANSFORM_H
 
 /* e^(i pi index / n) */
 typedef struct root {
@@ -86,8 +86,10 @@ static inline void butterfly_exact(fixed *a, fixed *b, bool turned)
     a[1] = sum_im;
 }
 
-/* The butterflies of two levels upon four points a distance of 2 step apart; at the second, p[3] has the root
-   -i w2. */
+/*
+ * The butterflies of two levels upon four points a distance of 2 step apart; at the second, p[3] has the root
+ * -i w2.
+ */
 typedef struct four_points {
     fixed p[4][2];
 } four_points;
@@ -203,8 +205,10 @@ static void split_pairs(fixed *data, uint32_t points, uint32_t unit)
     }
 }
 
-/* The transform of 2^log2_points complex points divided by their number: bit-reversed order in, natural order
-   out. */
+/*
+ * The transform of 2^log2_points complex points divided by their number: bit-reversed order in, natural order
+ * out.
+ */
 static void transform_points(fixed *data, unsigned log2_points)
 {
     const uint32_t points = (uint32_t)1 << log2_points;
@@ -233,8 +237,10 @@ static void split_real(fixed *data, unsigned log2_n)
     const uint32_t points = (uint32_t)1 << (log2_n - 2u);
     const uint32_t unit = (uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - log2_n); /* pi / n */
 
-    /* k = 0: U[0] holds the two real sums whose sum is m[0] and whose difference, times cos(pi/4), is
-       m[M]. */
+    /*
+     * k = 0: U[0] holds the two real sums whose sum is m[0] and whose difference, times cos(pi/4), is
+     * m[M].
+     */
     const int64_t sum = (int64_t)data[0] + data[1];
     const fixed diagonal = root_in_quadrant(QUARTER / 2u).cosine;
     const wide difference = multiply_add_sum(wide_half(FIXED_BITS + GUARD_BITS), data[0], -data[1], diagonal);

@@ -8,8 +8,9 @@
 
 #include "common/declassify.h"
 #include "common/masks.h"
-#include "encode/encode.h"
-#include "encode/unbatch.h"
+#include "encode/ckks.h"
+#include "encode/ckks_fixed.h"
+#include "encode/slots.h"
 #include "ring/prime.h"
 
 /* 1 / scale as multiplier 2^exponent, 2^31 <= multiplier < 2^32. */
@@ -74,8 +75,10 @@ static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
     return result;
 }
 
-/* The nearest binary32, halves away from zero; below the normal ones, 0. x is below 2^64, for no scale is
-   below 1. */
+/*
+ * The nearest binary32, halves away from zero; below the normal ones, 0. x is below 2^64, for no scale is
+ * below 1.
+ */
 static inline uint32_t float_of(divided x)
 {
     const uint32_t significand =
@@ -86,8 +89,10 @@ static inline uint32_t float_of(divided x)
     return ((bits & 0x7FFFFFFFu) | (x.negative & 0x80000000u)) & present;
 }
 
-/* The nearest multiple of 2^exponent, halves away from zero. Below 2^31 are those alone that lose 33 places
-   or more. */
+/*
+ * The nearest multiple of 2^exponent, halves away from zero. Below 2^31 are those alone that lose 33 places
+ * or more.
+ */
 static inline uint32_t integer_of(divided x, int32_t exponent, uint32_t *too_large)
 {
     const int32_t right = exponent - x.exponent;
@@ -105,8 +110,10 @@ static inline int64_t size_of(int32_t exponent, uint32_t high)
     return exponent * ((int64_t)1 << 32) + high;
 }
 
-/* Twice largest, which leaves room for noise: a value beyond it has wrapped around the modulus, or is of
-   another key. */
+/*
+ * Twice largest, which leaves room for noise: a value beyond it has wrapped around the modulus, or is of
+ * another key.
+ */
 static int64_t limit_of(uint32_t largest)
 {
     if (largest == 0) {
@@ -127,7 +134,7 @@ static inline uint32_t beyond(divided x, int64_t limit)
 }
 
 /* By bytes, for words are written where wider numbers lie. */
-static inline int64_t number_at(const cmi_message *message, size_t i)
+static inline int64_t number_at(const cmi_ckks_message *message, size_t i)
 {
     int64_t wide;
     int32_t narrow;
@@ -140,7 +147,7 @@ static inline int64_t number_at(const cmi_message *message, size_t i)
 }
 
 /* Forwards, for what is written is no wider than what is read. */
-static cm_status convert(const cmi_message *message, const cmi_decoding *wanted)
+static cm_status convert(const cmi_ckks_message *message, const cmi_ckks_decoding *wanted)
 {
     const size_t count = (size_t)1 << (message->log2_n - (message->slots == CM_SLOTS_COMPLEX ? 0u : 1u));
     const int32_t guard = message->precision == CM_FIXED_31 ? CM_GUARD_BITS_31 : CM_GUARD_BITS_63;
@@ -166,7 +173,7 @@ static cm_status convert(const cmi_message *message, const cmi_decoding *wanted)
     return cmi_declassified((too_large | past >> 31) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
-static bool embed(const cmi_message *message)
+static bool embed(const cmi_ckks_message *message)
 {
 #if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
@@ -182,7 +189,7 @@ static bool embed(const cmi_message *message)
 }
 
 /* The transform has the conjugates of odd slots: see slots.c. */
-static void conjugate_odd_slots(const cmi_message *message)
+static void conjugate_odd_slots(const cmi_ckks_message *message)
 {
     for (size_t i = 3; i < (size_t)1 << message->log2_n; i += 4u) {
         if (message->precision == CM_FIXED_31) {
@@ -193,7 +200,7 @@ static void conjugate_odd_slots(const cmi_message *message)
     }
 }
 
-cm_status cmi_decode(const cmi_message *message, const cmi_decoding *wanted)
+cm_status cmi_ckks_decode(const cmi_ckks_message *message, const cmi_ckks_decoding *wanted)
 {
     const bool is_complex = message->slots == CM_SLOTS_COMPLEX;
     const unsigned words = (message->precision == CM_FIXED_31 ? 1u : 2u) * (is_complex ? 2u : 1u);

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoded polynomial, as fixed_transform.h leaves it, at one prime and folded into a tile; fixed31.c and
- * fixed63.c include this behind fixed_transform.h. Coefficients are taken in runs: no step asks where it is.
+ * The encoded polynomial, as ckks_transform.h leaves it, at one prime and folded into a tile; ckks_fixed31.c
+ * and ckks_fixed63.c include this behind ckks_transform.h. Coefficients are taken in runs: no step asks where
+ * it is.
  *
  * Real slots, with N = n/2 and M = n/4, for 0 < i < M:
  *     m[i] = data[2i], m[N-i] = data[2i+1], m[N+i] = -m[N-i], m[n-i] = -m[i],
  * and m[0] = data[0], m[M] = data[1], m[N] = 0, m[n-M] = -m[M]. Complex slots: m[i] = data[2i], m[N+i] =
  * data[2i+1].
  *
- * Noise, if there is some, lies beside the data (cmi_message_keep_noise): four bytes for each two numbers of
- * real slots, in the order m[i], m[N-i], m[N+i], m[n-i], the last two negated; two bytes for the two numbers
- * of a complex slot.
+ * Noise, if there is some, lies beside the data (cmi_ckks_message_keep_noise): four bytes for each two
+ * numbers of real slots, in the order m[i], m[N-i], m[N+i], m[n-i], the last two negated; two bytes for the
+ * two numbers of a complex slot.
  */
-#ifdef CM_ENCODE_FIXED_FOLD_H
-#error "fixed_fold.h is for one inclusion by each of fixed31.c and fixed63.c."
+#ifdef CM_ENCODE_CKKS_FOLD_H
+#error "ckks_fold.h is for one inclusion by each of ckks_fixed31.c and ckks_fixed63.c."
 #endif
-#define CM_ENCODE_FIXED_FOLD_H
+#define CM_ENCODE_CKKS_FOLD_H
 
-/* Each function is inlined with noise and without: whether there is some must not be asked at each
-   coefficient. */
+/*
+ * Each function is inlined with noise and without: whether there is some must not be asked at each
+ * coefficient.
+ */
 
 /* The noise beside data[2i] and data[2i + 1] of real slots, and each of its four bytes. */
 static CM_ALWAYS_INLINE uint32_t noise_beside(const int8_t *noise, bool noisy, size_t i)
@@ -77,8 +80,10 @@ static CM_ALWAYS_INLINE void fold_whole_complex(const fixed *data, const int8_t 
     }
 }
 
-/* -power; unsigned inside, for a compiler widens the negation of a signed one, and then the products by
-   it. */
+/*
+ * -power; unsigned inside, for a compiler widens the negation of a signed one, and then the products by
+ * it.
+ */
 static inline int32_t negative(int32_t power)
 {
     return (int32_t)(0u - (uint32_t)power);

@@ -7,8 +7,8 @@
  * * 2^63, for i = 0 .. 2^(CM_CONFIG_MAX_LOG2_N - 1): the last one is exactly 2^31, or 2^63. Written by
  * tools/generate_tables.py.
  */
-#ifndef CM_ENCODE_ROOTS_H
-#define CM_ENCODE_ROOTS_H
+#ifndef CM_ENCODE_CKKS_ROOTS_H
+#define CM_ENCODE_CKKS_ROOTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

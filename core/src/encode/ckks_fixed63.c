@@ -6,8 +6,8 @@
 
 #include "common/bytes.h"
 #include "common/compiler.h"
-#include "encode/encode.h"
-#include "encode/roots.h"
+#include "encode/ckks_fixed.h"
+#include "encode/ckks_roots.h"
 #include "encode/wide128.h"
 
 typedef int64_t fixed;
@@ -84,8 +84,10 @@ static inline uint32_t positive_multiple(const cm_prime *prime)
     return multiple;
 }
 
-/* For |x| < 2^62, x = high 2^32 + low; adding a multiple of q of at least 2^30 makes high positive. Below
-   4q. */
+/*
+ * For |x| < 2^62, x = high 2^32 + low; adding a multiple of q of at least 2^30 makes high positive. Below
+ * 4q.
+ */
 static inline uint32_t lazy_residue(fixed x, const cm_prime *prime)
 {
     const uint32_t high = (uint32_t)(int32_t)(x >> 32) + positive_multiple(prime);
@@ -113,11 +115,11 @@ static inline int32_t residue_of(fixed x, const residue_constants *constants)
     return (int32_t)cmi_reduce(lazy_residue(x, constants->prime), constants->prime);
 }
 
-#include "encode/fixed_transform.h"
+#include "encode/ckks_transform.h"
 
-#include "encode/fixed_embed.h"
+#include "encode/ckks_embed.h"
 
-#include "encode/fixed_fold.h"
+#include "encode/ckks_fold.h"
 
 #endif
 

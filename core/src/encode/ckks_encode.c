@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the caller's numbers to fixed point: floats are taken apart by bit operations, and nothing branches on
-   them. */
+/*
+ * From the caller's numbers to fixed point: floats are taken apart by bit operations, and nothing branches on
+ * them.
+ */
 #include <string.h>
 
 #include "common/bytes.h"
 #include "common/declassify.h"
 #include "common/masks.h"
-#include "encode/encode.h"
-#include "random/sample.h"
+#include "encode/ckks.h"
+#include "encode/ckks_fixed.h"
+#include "encode/slots.h"
 
 /* What the conversions of one vector found wrong, gathered without branching; not zero if anything was. */
 typedef struct findings {
@@ -112,8 +115,10 @@ static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, 
     return (findings){exponents & 0x100u, magnitudes >> limit};
 }
 
-/* Integers times 2^shift, shift >= 0: too large if the bits that leave, or stay above the limit, are not all
-   zero. */
+/*
+ * Integers times 2^shift, shift >= 0: too large if the bits that leave, or stay above the limit, are not all
+ * zero.
+ */
 static findings convert_integers_31_up(const cm_ckks_values *values, uint32_t count, int32_t shift,
                                        unsigned limit, int32_t *message)
 {
@@ -221,8 +226,10 @@ static uint32_t shift_right_rounded(uint32_t x, int32_t places)
     return (uint32_t)(shifted >> 32) + ((uint32_t)shifted >> 31);
 }
 
-/* Round value * 2^shift to the nearest integer, halves away from zero; |result| < 2^limit_bits or it is too
-   large. */
+/*
+ * Round value * 2^shift to the nearest integer, halves away from zero; |result| < 2^limit_bits or it is too
+ * large.
+ */
 static int64_t to_fixed(exact_number value, int32_t shift, unsigned limit_bits, findings *found)
 {
     shift += value.shift;
@@ -278,7 +285,7 @@ static cm_status check(const cm_params *params, const cm_ckks_values *values)
 }
 
 /* Odd slots lie at exponents 3 mod 4, where the transform wants the conjugate: see slots.c. */
-static void conjugate_odd_slots(const cmi_message *message, uint32_t count)
+static void conjugate_odd_slots(const cmi_ckks_message *message, uint32_t count)
 {
     for (uint32_t i = 3; i < 2u * count; i += 4u) {
         if (message->precision == CM_FIXED_31) {
@@ -289,7 +296,7 @@ static void conjugate_odd_slots(const cmi_message *message, uint32_t count)
     }
 }
 
-static void transform(const cmi_message *message)
+static void transform(const cmi_ckks_message *message)
 {
 #if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
@@ -318,7 +325,7 @@ static findings convert(const cm_params *params, const cm_ckks_values *values, u
     return (findings){0, 0};
 }
 
-cm_status cmi_encode(const cm_params *params, const cm_ckks_values *values, cmi_message *message)
+cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values, cmi_ckks_message *message)
 {
     cm_status status = check(params, values);
     if (status != CM_OK) {
@@ -334,8 +341,10 @@ cm_status cmi_encode(const cm_params *params, const cm_ckks_values *values, cmi_
     const size_t given = number_size * parts * values->count;
     const findings found = convert(params, values, values->count * parts, message->data);
     memset((uint8_t *)message->data + given, 0, total - given);
-    /* The status tells whether any value was refused and why, not which: the conversions have taken all of
-       them. */
+    /*
+     * The status tells whether any value was refused and why, not which: the conversions have taken all of
+     * them.
+     */
     const bool not_finite = cmi_declassified(found.not_finite != 0);
     if (not_finite || cmi_declassified(found.too_large != 0)) {
         memset(message->data, 0, total);
@@ -348,80 +357,3 @@ cm_status cmi_encode(const cm_params *params, const cm_ckks_values *values, cmi_
     transform(message);
     return CM_OK;
 }
-
-void cmi_message_fold(const cmi_message *message, const cmi_ring *ring, uint32_t *out)
-{
-#if CM_CONFIG_PRECISION_31
-    if (message->precision == CM_FIXED_31) {
-        cmi_fold_31(message->data, message->slots, ring, out);
-    }
-#endif
-#if CM_CONFIG_PRECISION_63
-    if (message->precision == CM_FIXED_63) {
-        cmi_fold_63(message->data, message->slots, ring, out);
-    }
-#endif
-}
-
-#if CM_CONFIG_STORE_NOISE
-
-/* Four signed bytes, each above -128, negated where mask is all ones: 128 more than each is 1 .. 255, and no
-   byte carries. */
-static inline uint32_t negate_bytes(uint32_t four, uint32_t mask)
-{
-    return ((((four ^ 0x80808080u) ^ mask) + (mask & 0x01010101u)) ^ 0x80808080u);
-}
-
-/*
- * fixed_fold.h has the order: with real slots a quarter of the coefficients has the same place in each four
- * bytes, the second and the last quarter from the end, and coefficient M goes with 0.
- */
-void cmi_message_keep_noise(const cmi_message *message, uint32_t start, const int8_t *block, int8_t *kept)
-{
-    const uint32_t n = (uint32_t)1 << message->log2_n;
-    if (message->slots == CM_SLOTS_COMPLEX) {
-        int8_t *to = start < n / 2u ? kept + 2u * start : kept + 2u * start - n + 1u;
-        for (unsigned k = 0; k < CM_SAMPLE_BLOCK; k++) {
-            to[2u * k] = block[k];
-        }
-        return;
-    }
-    const unsigned quarter = start >> (message->log2_n - 2u);
-    const uint32_t from = start & (n / 4u - 1u);
-    const uint32_t negated = quarter < 2u ? 0 : ~(uint32_t)0;
-    uint8_t *const places = (uint8_t *)kept + quarter;
-    for (unsigned k = 0; k < CM_SAMPLE_BLOCK; k += 4u) {
-        const uint32_t four = negate_bytes(cmi_load32((const uint8_t *)block + k), negated);
-        const uint32_t c = from + k;
-        if (quarter % 2u == 0) {
-            uint8_t *const to = places + 4u * (size_t)c;
-            to[0] = (uint8_t)four;
-            to[4] = (uint8_t)(four >> 8);
-            to[8] = (uint8_t)(four >> 16);
-            to[12] = (uint8_t)(four >> 24);
-        } else { /* coefficient c of the quarter is at (M - c) mod M */
-            uint8_t *const to = places + n - 4u * (size_t)c - 12u;
-            *(c == 0 ? places : to + 12) = (uint8_t)four;
-            to[8] = (uint8_t)(four >> 8);
-            to[4] = (uint8_t)(four >> 16);
-            to[0] = (uint8_t)(four >> 24);
-        }
-    }
-}
-
-void cmi_message_fold_noisy(const cmi_message *message, const int8_t *noise, const cmi_ring *ring,
-                            uint32_t *out)
-{
-#if CM_CONFIG_PRECISION_31
-    if (message->precision == CM_FIXED_31) {
-        cmi_fold_noisy_31(message->data, noise, message->slots, ring, out);
-    }
-#endif
-#if CM_CONFIG_PRECISION_63
-    if (message->precision == CM_FIXED_63) {
-        cmi_fold_noisy_63(message->data, noise, message->slots, ring, out);
-    }
-#endif
-}
-
-#endif

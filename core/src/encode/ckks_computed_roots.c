@@ -3,7 +3,7 @@
  * The encoder's roots computed (CM_CONFIG_ENCODER_ROOTS_COMPUTED): each is the product of one of few coarse
  * roots and one of few fine ones, so exact that rounding it gives what the table of all of them holds.
  */
-#include "encode/roots.h"
+#include "encode/ckks_roots.h"
 
 #if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_COMPUTED
 

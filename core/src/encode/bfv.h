@@ -5,8 +5,8 @@
  *
  * Nothing here depends on a value in time; docs/encoding.md has the specification.
  */
-#ifndef CM_ENCODE_PLAIN_H
-#define CM_ENCODE_PLAIN_H
+#ifndef CM_ENCODE_BFV_H
+#define CM_ENCODE_BFV_H
 
 #include <stdint.h>
 
@@ -45,8 +45,10 @@ bool cmi_below_every_prime(uint32_t t, const cm_params *params);
  */
 void cmi_plain_scale(const cm_params *params, cmi_plain *plain);
 
-/* round(q m / t) of a scaled polynomial, folded into the ring or tile: n/T values below 2q, in coefficient
-   order. */
+/*
+ * round(q m / t) of a scaled polynomial, folded into the ring or tile: n/T values below 2q, in coefficient
+ * order.
+ */
 void cmi_plain_fold(const cmi_plain *plain, const cmi_ring *ring, uint32_t *out);
 
 #if CM_CONFIG_STORE_NOISE
@@ -79,43 +81,21 @@ uint32_t cmi_plain_factor(uint32_t t, const cm_prime *prime);
  * or CM_ERR_VALUE_RANGE; then fold them into any ring or tile, with n coefficients of noise unless
  * that is null.
  */
-CM_MUST_CHECK cm_status cmi_reader_check(const cm_params *params, const cm_bfv_reader *reader);
-void cmi_reader_fold(const cm_bfv_reader *reader, const cmi_plain_scaling *scaling, const int8_t *noise,
-                     const cmi_ring *ring, uint32_t *out);
+CM_MUST_CHECK cm_status cmi_bfv_reader_check(const cm_params *params, const cm_bfv_reader *reader);
+void cmi_bfv_reader_fold(const cm_bfv_reader *reader, const cmi_plain_scaling *scaling, const int8_t *noise,
+                         const cmi_ring *ring, uint32_t *out);
 
-/* Batching in place: n slots in their order become coefficients, both as encoded. ring is the whole one
-   modulo t. */
-void cmi_batch(void *data, cm_bfv_width width, const cmi_ring *ring);
+/*
+ * Batching in place: n slots in their order become coefficients, both as encoded. ring is the whole one
+ * modulo t.
+ */
+void cmi_bfv_batch(void *data, cm_bfv_width width, const cmi_ring *ring);
 
-/* Move the slots of two rows to the places of their roots of unity in the transform's order, in place. */
-void cmi_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n);
-
-/* Functions of both widths are written once: where the compiler knows the width, it costs nothing. */
-static inline uint32_t cmi_plain_get(const void *data, cm_bfv_width width, size_t i)
-{
-    return width == CM_BFV_16 ? ((const uint16_t *)data)[i] : ((const uint32_t *)data)[i];
-}
-
-static inline int32_t cmi_plain_get_signed(const void *data, cm_bfv_width width, size_t i)
-{
-    return width == CM_BFV_16 ? ((const int16_t *)data)[i] : ((const int32_t *)data)[i];
-}
-
-/* A coefficient as encoded, below 2t. */
-static inline uint32_t cmi_plain_residue(const void *data, cm_bfv_width width, size_t i, uint32_t t)
-{
-    return width == CM_BFV_16 ? (uint32_t)cmi_plain_get_signed(data, width, i) + t
-                              : cmi_plain_get(data, width, i);
-}
-
-static inline void cmi_plain_put(void *data, cm_bfv_width width, size_t i, uint32_t x)
-{
-    if (width == CM_BFV_16) {
-        ((uint16_t *)data)[i] = (uint16_t)x;
-    } else {
-        ((uint32_t *)data)[i] = x;
-    }
-}
+/*
+ * The way back: n coefficients below t, as numbers of one width, become n slots below t of another, no wider,
+ * in place.
+ */
+void cmi_bfv_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cmi_ring *ring);
 
 CMI_HIDDEN_END
 

@@ -3,13 +3,13 @@
  * The inverse of batching: coefficients modulo t become the slots, the polynomial's values at the 2n-th roots
  * of unity modulo t, in place and in SEAL's order.
  */
-#include "encode/unbatch.h"
+#include "encode/bfv.h"
 
 #include <stddef.h>
 #include <string.h>
 
 #include "arch/backends.h"
-#include "encode/plain.h"
+#include "encode/slots.h"
 
 /* Cooley-Tukey butterflies as in cmi_ntt_forward, but every number is a residue, which 16 bits hold. */
 static void transform_16(uint16_t *a, const cmi_ring *ring)
@@ -60,7 +60,7 @@ static void transform_32_to_16(uint32_t *a, const cmi_ring *ring)
     narrow(a, cmi_ring_points(ring), ring->prime);
 }
 
-void cmi_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cmi_ring *ring)
+void cmi_bfv_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cmi_ring *ring)
 {
     if (from == CM_BFV_16) {
         transform_16(data, ring);

@@ -6,7 +6,8 @@
 #include <stddef.h>
 
 #include "arch/backends.h"
-#include "encode/plain.h"
+#include "encode/bfv.h"
+#include "encode/slots.h"
 
 /*
  * The inverse transform in 16 bits, two levels of Gentleman-Sande butterflies at a time, the blocks backwards
@@ -97,7 +98,7 @@ static void transform_16(int16_t *a, const cmi_ring *ring)
     }
 }
 
-void cmi_batch(void *data, cm_bfv_width width, const cmi_ring *ring)
+void cmi_bfv_batch(void *data, cm_bfv_width width, const cmi_ring *ring)
 {
     cmi_slots_permute_columns(data, width, ring->log2_n);
     if (width == CM_BFV_16) {

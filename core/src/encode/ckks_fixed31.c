@@ -7,8 +7,8 @@
 #include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
-#include "encode/encode.h"
-#include "encode/roots.h"
+#include "encode/ckks_fixed.h"
+#include "encode/ckks_roots.h"
 
 typedef int32_t fixed;
 typedef uint32_t ufixed;
@@ -48,8 +48,10 @@ static inline wide multiply_add_sum(wide sum, fixed x, fixed y, fixed b)
     return multiply_add(multiply_add(sum, x, b), y, b);
 }
 
-/* (a + b + 1) >> 1, where the sum may need 33 bits: bits that both have, and half of those that one has,
-   rounded up. */
+/*
+ * (a + b + 1) >> 1, where the sum may need 33 bits: bits that both have, and half of those that one has,
+ * rounded up.
+ */
 static inline fixed half_sum(fixed a, fixed b)
 {
     return (a | b) - ((a ^ b) >> 1);
@@ -76,8 +78,10 @@ static inline fixed drop_fraction(wide a)
     return (fixed)(wide_add(a, wide_half(FIXED_BITS - 1)) >> (FIXED_BITS - 1));
 }
 
-/* For |x| < 2^30: x - q round(x / q), where the quotient comes from one product and is off by less than
-   5/8. */
+/*
+ * For |x| < 2^30: x - q round(x / q), where the quotient comes from one product and is off by less than
+ * 5/8.
+ */
 typedef struct residue_constants {
     int32_t q;
     int32_t half;    /* floor(q / 2) */
@@ -104,19 +108,21 @@ static inline int32_t residue_of(fixed x, const residue_constants *constants)
     return x - quotient * constants->q;
 }
 
-/* Coefficients are below sqrt(2) 2^29, with noise below 2^29.6: the parts of a complex slot are below 2^29
-   each. */
+/*
+ * Coefficients are below sqrt(2) 2^29, with noise below 2^29.6: the parts of a complex slot are below 2^29
+ * each.
+ */
 static inline int64_t fold_add(int64_t sum, fixed x, int32_t power, const cm_prime *prime)
 {
     (void)prime;
     return sum + cmi_product_signed(x, power);
 }
 
-#include "encode/fixed_transform.h"
+#include "encode/ckks_transform.h"
 
-#include "encode/fixed_embed.h"
+#include "encode/ckks_embed.h"
 
-#include "encode/fixed_fold.h"
+#include "encode/ckks_fold.h"
 
 #endif
 

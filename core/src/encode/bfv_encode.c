@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BFV's plaintexts: from the caller's integers to coefficients, and to round(q m / t) at a prime. */
-#include "encode/plain.h"
+#include "encode/bfv.h"
 
 #include <string.h>
 
 #include "common/compiler.h"
 #include "common/declassify.h"
-#include "encode/encode.h"
+#include "encode/bfv_numbers.h"
 #include "ring/prime.h"
 
 /* Functions of both widths are inlined for each: the compiler knows which. */
@@ -125,7 +125,7 @@ cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
     }
     if (batch) {
         cmi_ring_init(ring, &prime, params->log2_n, plain->tables);
-        cmi_batch(plain->data, plain->width, ring);
+        cmi_bfv_batch(plain->data, plain->width, ring);
     }
     return CM_OK;
 }
@@ -172,126 +172,3 @@ void cmi_plain_scale(const cm_params *params, cmi_plain *plain)
         scale(plain->data, CM_BFV_32, n, &scaling);
     }
 }
-
-/*
- * A scaled coefficient w and noise e add w (-1/t) + e, times a power of r: in 16 bits, that is (w - t e)
- * (-1/t), and at most 2^21 (-1/t).
- */
-typedef struct fold_powers {
-    int32_t scaled[CM_MAX_TILES]; /* r^j (-1/t) */
-    int32_t noise[CM_MAX_TILES];  /* r^j, for 32 bits */
-} fold_powers;
-
-static CM_ALWAYS_INLINE int64_t fold_add(int64_t sum, const cmi_plain *plain, cm_bfv_width width,
-                                         const int8_t *noise, const fold_powers *powers, unsigned j,
-                                         size_t at)
-{
-    const int32_t w = cmi_plain_get_signed(plain->data, width, at);
-    if (!noise) {
-        return sum + cmi_product_signed(w, powers->scaled[j]);
-    }
-    if (width == CM_BFV_16) {
-        return sum + cmi_product_signed(w - (int32_t)plain->modulus * noise[at], powers->scaled[j]);
-    }
-    return sum + cmi_product_signed(w, powers->scaled[j]) + cmi_product_signed(noise[at], powers->noise[j]);
-}
-
-/*
- * The sums of j over w[j n/T + i], and e there. At most sixteen terms, each below 2^26 q / 2 in magnitude,
- * are reduced to within q / 8 + q / 2 of 0; noise of 32 bits adds next to nothing.
- */
-static CM_ALWAYS_INLINE void fold_tiles(const cmi_plain *plain, cm_bfv_width width, const int8_t *noise,
-                                        const cmi_ring *ring, const fold_powers *powers, unsigned tiles,
-                                        uint32_t *out)
-{
-    const cmi_plain source = *plain; /* copies, which out cannot alias */
-    const cm_prime prime = *ring->prime;
-    const uint32_t points = cmi_ring_points(ring);
-    for (uint32_t i = 0; i < points; i++) {
-        int64_t sum = 0;
-        size_t at = i;
-        for (unsigned j = 0; j < tiles; j++) {
-            sum = fold_add(sum, &source, width, noise, powers, j, at);
-            at += points;
-        }
-        out[i] = (uint32_t)(cmi_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
-    }
-}
-
-#if CM_CONFIG_STORE_NOISE
-
-/* The same of halves with noise, in 16 bits: what a device in a hurry takes. */
-static void fold_halves_16(const cmi_plain *plain, const int8_t *noise, const cmi_ring *ring,
-                           const fold_powers *powers, uint32_t *out)
-{
-    const cm_prime prime = *ring->prime;
-    const uint32_t points = cmi_ring_points(ring);
-    const int32_t t = (int32_t)plain->modulus;
-    const int32_t one = powers->scaled[0];
-    const int32_t r = powers->scaled[1];
-    const int16_t *low = plain->data;
-    const int16_t *high = low + points;
-    const int8_t *low_noise = noise;
-    const int8_t *high_noise = noise + points;
-    const uint32_t *const end = out + points;
-    while (out < end) {
-        const int32_t a = *low++ - t * *low_noise++;
-        const int32_t b = *high++ - t * *high_noise++;
-        const int64_t sum = cmi_product_signed(a, one) + cmi_product_signed(b, r);
-        *out++ = (uint32_t)(cmi_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
-    }
-}
-
-#endif
-
-uint32_t cmi_plain_factor(uint32_t t, const cm_prime *prime)
-{
-    const uint32_t montgomery = cmi_montgomery_residue(t, prime->r2, prime);
-    return prime->q - cmi_montgomery_power(montgomery, prime->q - 2u, prime);
-}
-
-static CM_ALWAYS_INLINE void fold(const cmi_plain *plain, cm_bfv_width width, const int8_t *noise,
-                                  const cmi_ring *ring, uint32_t *out)
-{
-    const cm_prime *prime = ring->prime;
-    fold_powers powers;
-    cmi_ring_fold_powers(ring, cmi_plain_factor(plain->modulus, prime), powers.scaled);
-    if (noise && width == CM_BFV_32) {
-        cmi_ring_fold_powers(ring, prime->r1, powers.noise);
-    }
-    if (ring->log2_tiles == 0) {
-        fold_tiles(plain, width, noise, ring, &powers, 1, out);
-#if CM_CONFIG_STORE_NOISE
-    } else if (ring->log2_tiles == 1 && width == CM_BFV_16 && noise) {
-        fold_halves_16(plain, noise, ring, &powers, out);
-#endif
-    } else if (ring->log2_tiles == 1) {
-        fold_tiles(plain, width, noise, ring, &powers, 2, out);
-    } else if (ring->log2_tiles == 2) {
-        fold_tiles(plain, width, noise, ring, &powers, 4, out);
-    } else {
-        fold_tiles(plain, width, noise, ring, &powers, 1u << ring->log2_tiles, out);
-    }
-}
-
-void cmi_plain_fold(const cmi_plain *plain, const cmi_ring *ring, uint32_t *out)
-{
-    if (plain->width == CM_BFV_16) {
-        fold(plain, CM_BFV_16, NULL, ring, out);
-    } else {
-        fold(plain, CM_BFV_32, NULL, ring, out);
-    }
-}
-
-#if CM_CONFIG_STORE_NOISE
-
-void cmi_plain_fold_noisy(const cmi_plain *plain, const int8_t *noise, const cmi_ring *ring, uint32_t *out)
-{
-    if (plain->width == CM_BFV_16) {
-        fold(plain, CM_BFV_16, noise, ring, out);
-    } else {
-        fold(plain, CM_BFV_32, noise, ring, out);
-    }
-}
-
-#endif

@@ -2,7 +2,7 @@
 /* BFV's coefficients, read from the caller whenever they are needed: none is held. */
 #include "arch/backends.h"
 #include "common/declassify.h"
-#include "encode/plain.h"
+#include "encode/bfv.h"
 
 /* Not zero if one of the values is not below t, after all of them. */
 static uint32_t any_too_large(const cm_bfv_reader *reader)
@@ -14,7 +14,7 @@ static uint32_t any_too_large(const cm_bfv_reader *reader)
     return wrong >> 31;
 }
 
-cm_status cmi_reader_check(const cm_params *params, const cm_bfv_reader *reader)
+cm_status cmi_bfv_reader_check(const cm_params *params, const cm_bfv_reader *reader)
 {
     const uint32_t t = reader->plain_modulus;
     if (!reader->read || reader->count == 0) {
@@ -96,8 +96,8 @@ static int32_t reduced_sum(const uint16_t *w, const int32_t *weights, const int6
     return cmi_montgomery_reduce_signed(sum, prime);
 }
 
-void cmi_reader_fold(const cm_bfv_reader *reader, const cmi_plain_scaling *scaling, const int8_t *noise,
-                     const cmi_ring *ring, uint32_t *out)
+void cmi_bfv_reader_fold(const cm_bfv_reader *reader, const cmi_plain_scaling *scaling, const int8_t *noise,
+                         const cmi_ring *ring, uint32_t *out)
 {
     const uint16_t points = (uint16_t)cmi_ring_points(ring);
     const uint8_t tiles = (uint8_t)(1u << ring->log2_tiles);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An encoded vector as an encryption takes it: at a prime, in a tile, with noise or without. */
+#include "common/bytes.h"
+#include "encode/ckks.h"
+#include "encode/ckks_fixed.h"
+#include "random/sample.h"
+
+void cmi_ckks_message_fold(const cmi_ckks_message *message, const cmi_ring *ring, uint32_t *out)
+{
+#if CM_CONFIG_PRECISION_31
+    if (message->precision == CM_FIXED_31) {
+        cmi_fold_31(message->data, message->slots, ring, out);
+    }
+#endif
+#if CM_CONFIG_PRECISION_63
+    if (message->precision == CM_FIXED_63) {
+        cmi_fold_63(message->data, message->slots, ring, out);
+    }
+#endif
+}
+
+#if CM_CONFIG_STORE_NOISE
+
+/*
+ * Four signed bytes, each above -128, negated where mask is all ones: 128 more than each is 1 .. 255, and no
+ * byte carries.
+ */
+static inline uint32_t negate_bytes(uint32_t four, uint32_t mask)
+{
+    return ((((four ^ 0x80808080u) ^ mask) + (mask & 0x01010101u)) ^ 0x80808080u);
+}
+
+/*
+ * ckks_fold.h has the order: with real slots a quarter of the coefficients has the same place in each four
+ * bytes, the second and the last quarter from the end, and coefficient M goes with 0.
+ */
+void cmi_ckks_message_keep_noise(const cmi_ckks_message *message, uint32_t start, const int8_t *block,
+                                 int8_t *kept)
+{
+    const uint32_t n = (uint32_t)1 << message->log2_n;
+    if (message->slots == CM_SLOTS_COMPLEX) {
+        int8_t *to = start < n / 2u ? kept + 2u * start : kept + 2u * start - n + 1u;
+        for (unsigned k = 0; k < CM_SAMPLE_BLOCK; k++) {
+            to[2u * k] = block[k];
+        }
+        return;
+    }
+    const unsigned quarter = start >> (message->log2_n - 2u);
+    const uint32_t from = start & (n / 4u - 1u);
+    const uint32_t negated = quarter < 2u ? 0 : ~(uint32_t)0;
+    uint8_t *const places = (uint8_t *)kept + quarter;
+    for (unsigned k = 0; k < CM_SAMPLE_BLOCK; k += 4u) {
+        const uint32_t four = negate_bytes(cmi_load32((const uint8_t *)block + k), negated);
+        const uint32_t c = from + k;
+        if (quarter % 2u == 0) {
+            uint8_t *const to = places + 4u * (size_t)c;
+            to[0] = (uint8_t)four;
+            to[4] = (uint8_t)(four >> 8);
+            to[8] = (uint8_t)(four >> 16);
+            to[12] = (uint8_t)(four >> 24);
+        } else { /* coefficient c of the quarter is at (M - c) mod M */
+            uint8_t *const to = places + n - 4u * (size_t)c - 12u;
+            *(c == 0 ? places : to + 12) = (uint8_t)four;
+            to[8] = (uint8_t)(four >> 8);
+            to[4] = (uint8_t)(four >> 16);
+            to[0] = (uint8_t)(four >> 24);
+        }
+    }
+}
+
+void cmi_ckks_message_fold_noisy(const cmi_ckks_message *message, const int8_t *noise, const cmi_ring *ring,
+                                 uint32_t *out)
+{
+#if CM_CONFIG_PRECISION_31
+    if (message->precision == CM_FIXED_31) {
+        cmi_fold_noisy_31(message->data, noise, message->slots, ring, out);
+    }
+#endif
+#if CM_CONFIG_PRECISION_63
+    if (message->precision == CM_FIXED_63) {
+        cmi_fold_noisy_63(message->data, noise, message->slots, ring, out);
+    }
+#endif
+}
+
+#endif
