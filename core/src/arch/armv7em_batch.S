@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batching's inner loop for ARMv7E-M: two levels of the inverse transform in 16 bits. encode/batch.c has the
- * same in C.
+ * Batching's inner loop for ARMv7E-M: two levels of the inverse transform in 16 bits. encode/bfv_batch.c has
+ * the same in C.
  *
  * No branch, address or slow instruction depends on the data; long multiplications take one cycle on the
  * Cortex-M4 and M7 whatever they multiply.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The 31-bit message and its noise folded into a half of the ring, for ARMv7E-M: fold_halves_real of
- * fixed_fold.h has the same in C. Nothing but their number decides which pairs are read and what is done with
+ * ckks_fold.h has the same in C. Nothing but their number decides which pairs are read and what is done with
  * them.
  */
 #include "arch/armv7em/function.inc"

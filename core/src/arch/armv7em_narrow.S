@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unbatching's last loop for ARMv7E-M: words to residues in half the place. encode/unbatch.c has the same in
- * C. Nothing but the count decides a branch.
+ * Unbatching's last loop for ARMv7E-M: words to residues in half the place. encode/bfv_unbatch.c has the same
+ * in C. Nothing but the count decides a branch.
  */
 #include "arch/armv7em/function.inc"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The 31-bit encoder's inner loops for ARMv7E-M: the butterflies of two levels upon four points, and the
- * split of real samples. encode/fixed_transform.h has the same in C, and docs/encoding.md every rounding.
+ * split of real samples. encode/ckks_transform.h has the same in C, and docs/encoding.md every rounding.
  *
  * No branch, address or slow instruction depends on the data; long multiplications take one cycle on the
  * Cortex-M4 and M7 whatever they multiply.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BFV's coefficients on AVR, read and scaled (encode/reader.c): time depends on their number alone, and on
-   the reader's. */
+/*
+ * BFV's coefficients on AVR, read and scaled (encode/bfv_reader.c): time depends on their number alone, and
+ * on the reader's.
+ */
 #include "arch/avr/function.inc"
 
 #if CM_AVR
