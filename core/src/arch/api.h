@@ -22,7 +22,7 @@
 
 #include "ciphermote/bfv.h"
 #include "ciphermote/config.h"
-#include "ciphermote/emitter.h"
+#include "ciphermote/frame.h"
 #include "ciphermote/params.h"
 #include "common/names.h"
 
@@ -55,16 +55,6 @@ typedef struct cmi_read_scaling {
     uint16_t t;
     uint16_t half;
 } cmi_read_scaling;
-
-/* A frame's residues on their way into pieces. */
-typedef struct cmi_pack_state {
-    uint8_t *at;
-    uint32_t crc;
-    uint8_t *piece;
-    uint8_t *end;
-    cm_sink sink; /* gets each full piece */
-    bool refused; /* the sink has refused one: the rest is left */
-} cmi_pack_state;
 
 CMI_HIDDEN_BEGIN
 
@@ -175,8 +165,12 @@ typedef struct cmi_arch {
 
     /* Frames (wire/frame.c): as cm_crc32c. */
     int (*crc32c)(uint32_t *crc, const uint8_t *bytes, size_t length);
-    /* Residues of so many bits, a multiple of 32 of them, on their way into pieces. */
-    int (*pack)(cmi_pack_state *state, const uint32_t *residues, uint32_t count, unsigned bits);
+    /*
+     * Residues of so many bits, a multiple of 32 of them, into the writer's pieces and to its sink:
+     * CM_ERR_SINK, or CM_OK.
+     */
+    int (*pack)(cm_status *status, cm_frame_writer *writer, const uint32_t *residues, uint32_t count,
+                unsigned bits);
     /*
      * The way back: *below tells whether all are below q. The check sum of what they were packed in goes on.
      */

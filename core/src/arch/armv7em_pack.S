@@ -25,7 +25,7 @@ entry2      .req r10
 entry3      .req r11
 end         .req r12
 
-/* cmi_pack_state */
+/* cmi_armv7em_packing */
     .set state_at, 0
     .set state_crc, 4
     .set state_piece, 8
@@ -64,7 +64,7 @@ end         .req r12
     bleq send_piece
 .endm
 
-/* int cmi_armv7em_pack_...(cmi_pack_state *state, const uint32_t *residues, uint32_t groups) */
+/* int cmi_armv7em_pack_...(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups) */
 .macro pack_function name, bits, group
     function \name
     push {r4-r11, lr}

@@ -220,5 +220,7 @@
 /* ---- wire ---- */
 
 #define cmi_crc32c_table CM_SYMBOL(cmi_crc32c_table)
+#define cmi_frame_fill CM_SYMBOL(cmi_frame_fill)
+#define cmi_frame_send CM_SYMBOL(cmi_frame_send)
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames: writing them piece by piece, and checking every byte of those that come in. docs/wire-format.md has
-   the layout. */
-#include "ciphermote/frame.h"
-#include "ciphermote/config.h"
+/*
+ * Frames: writing them piece by piece, and checking every byte of those that come in. docs/wire-format.md has
+ * the layout.
+ */
+#include "wire/frame.h"
 
 #include <string.h>
 
@@ -32,16 +33,14 @@ enum {
 
 /* ---- writing ---- */
 
-/* Send what the piece holds; it is in the check sum, or is the check sum. */
-static cm_status send(cm_frame_writer *writer)
+cm_status cmi_frame_send(cm_frame_writer *writer)
 {
     const size_t length = writer->filled;
     writer->filled = 0;
     return writer->sink.write(writer->sink.context, writer->piece, length) == 0 ? CM_OK : CM_ERR_SINK;
 }
 
-/* The piece is filled up to there, of which what lies behind `from` is new to the check sum. */
-static void fill(cm_frame_writer *writer, const uint8_t *from, const uint8_t *to)
+void cmi_frame_fill(cm_frame_writer *writer, const uint8_t *from, const uint8_t *to)
 {
     writer->crc = cm_crc32c(writer->crc, from, (size_t)(to - from));
     writer->filled = (uint8_t)(to - writer->piece);
@@ -70,16 +69,16 @@ static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned com
     header[AT_TILES] = (uint8_t)tiles;
     cmi_store32(header + AT_LENGTH, payload_bytes);
     writer->crc = 0;
-    fill(writer, header, header + CM_FRAME_HEADER_BYTES);
+    cmi_frame_fill(writer, header, header + CM_FRAME_HEADER_BYTES);
 }
 
 static cm_status end_frame(cm_frame_writer *writer)
 {
-    cm_status status = writer->filled ? send(writer) : CM_OK;
+    cm_status status = writer->filled ? cmi_frame_send(writer) : CM_OK;
     if (status == CM_OK) {
         cmi_store32(writer->piece, writer->crc);
         writer->filled = CM_FRAME_CRC_BYTES;
-        status = send(writer);
+        status = cmi_frame_send(writer);
     }
     return status;
 }
@@ -104,10 +103,10 @@ static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
         return CM_OK;
     }
     put_header(writer, CM_PAYLOAD_SEED, 1, 0, 0, (uint32_t)length);
-    cm_status status = send(writer);
+    cm_status status = cmi_frame_send(writer);
     if (status == CM_OK) {
         memcpy(writer->piece, info->seed, length);
-        fill(writer, writer->piece, writer->piece + length);
+        cmi_frame_fill(writer, writer->piece, writer->piece + length);
         status = end_frame(writer);
     }
     return status;
@@ -136,8 +135,8 @@ static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_
         word = residue >> (bits - used);
         at += 4;
         if (at == end) {
-            fill(writer, from, end);
-            const cm_status status = send(writer);
+            cmi_frame_fill(writer, from, end);
+            const cm_status status = cmi_frame_send(writer);
             if (status != CM_OK) {
                 return status;
             }
@@ -145,24 +144,8 @@ static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_
             from = at;
         }
     }
-    fill(writer, from, at);
+    cmi_frame_fill(writer, from, at);
     return CM_OK;
-}
-
-static cm_status pack_fast(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
-{
-    uint8_t *const piece = writer->piece;
-    cmi_pack_state state = {.at = piece + writer->filled,
-                            .crc = writer->crc,
-                            .piece = piece,
-                            .end = piece + CM_FRAME_PIECE_BYTES,
-                            .sink = writer->sink};
-    if (!CM_ARCH_TRY(pack, &state, residues, count, bits)) {
-        return pack(writer, residues, count, bits);
-    }
-    writer->crc = state.crc;
-    writer->filled = (uint8_t)(state.at - piece);
-    return state.refused ? CM_ERR_SINK : CM_OK;
 }
 
 static cm_status write_residues(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
@@ -174,7 +157,10 @@ static cm_status write_residues(cm_emitter *self, unsigned component, unsigned p
     const uint32_t count = (uint32_t)1 << (params->log2_n - log2_tiles);
     const unsigned bits = bits_of(params->primes[prime].q);
     put_header(writer, CM_PAYLOAD_RESIDUES, component, prime, log2_tiles | tile << 4, count / 8u * bits);
-    const cm_status status = pack_fast(writer, residues, count, bits);
+    cm_status status;
+    if (!CM_ARCH_TRY(pack, &status, writer, residues, count, bits)) {
+        status = pack(writer, residues, count, bits);
+    }
     return status == CM_OK ? end_frame(writer) : status;
 }
 

@@ -48,12 +48,18 @@ void cmi_armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, uint32_t co
                                int32_t low);
 void cmi_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t);
 
-/*
- * Groups of 16 residues of 26 bits, or 32 of 27: whole words. Not 0 if the sink refused a piece. The check
- * sum is inverted.
- */
-int cmi_armv7em_pack_26(cmi_pack_state *state, const uint32_t *residues, uint32_t groups);
-int cmi_armv7em_pack_27(cmi_pack_state *state, const uint32_t *residues, uint32_t groups);
+/* A frame's residues on their way into pieces; pack.S knows the order of the fields. */
+typedef struct cmi_armv7em_packing {
+    uint8_t *at;
+    uint32_t crc; /* inverted, as it is between bytes */
+    uint8_t *piece;
+    uint8_t *end;
+    cm_sink sink; /* gets each full piece */
+} cmi_armv7em_packing;
+
+/* Groups of 16 residues of 26 bits, or 32 of 27: whole words. Not 0 if the sink refused a piece. */
+int cmi_armv7em_pack_26(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups);
+int cmi_armv7em_pack_27(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups);
 /* Not 0 if all are below q. The check sum is inverted. */
 uint32_t cmi_armv7em_unpack_26(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
                                const uint32_t *end);
@@ -79,17 +85,14 @@ static inline int armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint
 
 /*
  * At a word, all the groups there are: 16 fields of 26 bits or 32 of 27. Else portable C cuts the fields
- * before.
+ * before: as many as take the pending bits off modulo 32, for 5 13 = 1 modulo 16 and 19 27 = 1 modulo 32.
  */
 static inline int armv7em_uniform_draw(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
                                        unsigned pending_bits)
 {
     const unsigned log2_group = bits == 26u ? 4u : 5u;
-    uint32_t before = 0;
+    const uint32_t before = bits == 26u ? 5u * pending_bits / 2u % 16u : 19u * pending_bits % 32u;
     (void)q;
-    for (uint32_t pending = pending_bits; pending != 0; before++) {
-        pending += pending < bits ? 32u - bits : 0u - bits;
-    }
     if ((bits != 26u && bits != 27u) || *count < before + (1u << log2_group)) {
         return 0;
     }
@@ -185,15 +188,20 @@ static inline int armv7em_round_sums(uint32_t *sums, uint32_t count, uint32_t t)
 
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 
-static inline int armv7em_pack(cmi_pack_state *state, const uint32_t *residues, uint32_t count, unsigned bits)
+static inline int armv7em_pack(cm_status *status, cm_frame_writer *writer, const uint32_t *residues,
+                               uint32_t count, unsigned bits)
 {
     if (bits != 26u && bits != 27u) {
         return 0;
     }
-    state->crc = ~state->crc;
-    state->refused = (bits == 26u ? cmi_armv7em_pack_26(state, residues, count / 16u)
-                                  : cmi_armv7em_pack_27(state, residues, count / 32u)) != 0;
-    state->crc = ~state->crc;
+    uint8_t *const piece = writer->piece;
+    cmi_armv7em_packing state = {piece + writer->filled, ~writer->crc, piece, piece + CM_FRAME_PIECE_BYTES,
+                                 writer->sink};
+    const int refused = bits == 26u ? cmi_armv7em_pack_26(&state, residues, count / 16u)
+                                    : cmi_armv7em_pack_27(&state, residues, count / 32u);
+    writer->crc = ~state.crc;
+    writer->filled = (uint8_t)(state.at - piece);
+    *status = refused ? CM_ERR_SINK : CM_OK;
     return 1;
 }
 

@@ -17,7 +17,8 @@ CMI_HIDDEN_BEGIN
 /* ---- as the entries of the table; they decline other primes ---- */
 
 int cmi_avr_ntt_forward(uint32_t *a, const cmi_ring *ring);
-int cmi_avr_pack(cmi_pack_state *state, const uint32_t *residues, uint32_t count, unsigned bits);
+int cmi_avr_pack(cm_status *status, cm_frame_writer *writer, const uint32_t *residues, uint32_t count,
+                 unsigned bits);
 
 /* ---- the same, of that prime alone or of none, without a result of their own ---- */
 
