@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encryption as all schemes share it: what they differ in is a message, which is encoded once and folded into
-   tiles. */
+/*
+ * Encryption as all schemes share it: what they differ in is a message, which is encoded once and folded into
+ * tiles.
+ */
 #ifndef CM_SCHEME_ENCRYPT_H
 #define CM_SCHEME_ENCRYPT_H
 
@@ -10,11 +12,13 @@
 
 #include "ciphermote/encryptor.h"
 #include "common/names.h"
+#include "encode/bfv.h"
+#include "encode/ckks.h"
 #include "ring/ring.h"
 
 CMI_HIDDEN_BEGIN
 
-/* A scheme's message, at the start of its own struct. */
+/* A message, and what its scheme does with it. */
 typedef struct cm_message_source cm_message_source;
 struct cm_message_source {
     /*
@@ -23,8 +27,10 @@ struct cm_message_source {
      */
     cm_status (*encode)(cm_message_source *self, const cm_params *params, const cm_encryptor_setup *setup,
                         cmi_ring *ring);
-    /* m at one prime, folded into the ring or tile: n/T values below 4q. With CM_CONFIG_STORE_NOISE, m + e of
-       the noise kept. */
+    /*
+     * m at one prime, folded into the ring or tile: n/T values below 4q. With CM_CONFIG_STORE_NOISE, m + e of
+     * the noise kept.
+     */
     void (*fold)(const cm_message_source *self, const int8_t *noise, const cmi_ring *ring, uint32_t *out);
     /*
      * With CM_CONFIG_STORE_NOISE: keep CM_SAMPLE_BLOCK coefficients of noise, those from start on, where fold
@@ -41,6 +47,17 @@ struct cm_message_source {
     uint8_t scheme;                /* a cm_scheme */
     bool ntt_form : 1;             /* what leaves the device */
     bool under_public_key : 1;
+    union {
+        struct {
+            const cm_ckks_values *values;
+            cmi_ckks_message message;
+        } ckks;
+        struct {
+            const cm_bfv_values *values;
+            cmi_plain plain;
+        } bfv;
+        cmi_plain_scaling read; /* of values that are read; data is the reader */
+    } of;
 };
 
 static inline const cm_root_table *cmi_source_tables(const cm_message_source *source)
