@@ -294,7 +294,7 @@ def test_short_enums_are_refused_where_no_abi_has_them() -> None:
     command = ["gcc", "-std=c11", "-fsyntax-only", f"-I{REPOSITORY / 'core/include'}", "-x", "c", str(header)]
     assert subprocess.run(command, capture_output=True, timeout=60).returncode == 0
     refused = subprocess.run([*command, "-fshort-enums"], capture_output=True, text=True, timeout=60)
-    assert "cm_enums_are_ints_build_without_short_enums" in refused.stderr
+    assert "build without -fshort-enums" in refused.stderr
 
 
 HEADERS = sorted((REPOSITORY / "core/include/ciphermote").glob("*.h"))
@@ -312,4 +312,4 @@ def test_packed_structs_are_refused_by_each_header(name: str, alignment: int, tm
     )
     command = ["gcc", "-std=c11", "-fsyntax-only", f"-I{REPOSITORY / 'core/include'}", str(source)]
     refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert f"cm_structs_of_{name}_are_aligned_include_it_without_packing" in refused.stderr
+    assert f"include ciphermote/{name}.h without packing" in "".join(refused.stderr.split('" "'))

@@ -20,6 +20,12 @@ extern "C" {
 #define CM_MUST_CHECK
 #endif
 
+#ifdef __cplusplus
+#define CM_STATIC_ASSERT(condition, sentence) static_assert(condition, sentence)
+#else
+#define CM_STATIC_ASSERT(condition, sentence) _Static_assert(condition, sentence)
+#endif
+
 /* The values are stable: they may cross a wire or a language border. */
 typedef enum cm_status {
     CM_OK = 0,
@@ -49,10 +55,13 @@ typedef enum cm_status {
     CM_ERR_SESSIONS = 24       /* of applications: the key has served all the client-aided sessions it may */
 } cm_status;
 
-/* Structs hold enums. ARM's ABI says how large these are, and symbols.h with it; elsewhere -fshort-enums is
-   refused. */
+/*
+ * Structs hold enums. ARM's ABI says how large these are, and symbols.h with it; elsewhere -fshort-enums is
+ * refused.
+ */
 #ifndef __ARM_SIZEOF_MINIMAL_ENUM
-typedef char cm_enums_are_ints_build_without_short_enums[sizeof(cm_status) == sizeof(int) ? 1 : -1];
+CM_STATIC_ASSERT(sizeof(cm_status) == sizeof(int),
+                 "Enums must be as large as ints: build without -fshort-enums.");
 #endif
 
 /* Packed structs would have other layouts than the library's: each header with structs asks for itself. */
@@ -68,8 +77,9 @@ typedef char cm_enums_are_ints_build_without_short_enums[sizeof(cm_status) == si
         char first; \
         uint64_t second; \
     } cm_unpacked_##header; \
-    typedef char cm_structs_of_##header##_are_aligned_include_it_without_packing \
-        [offsetof(cm_unpacked_##header, second) == CM_ALIGNMENT_OF_64_BITS ? 1 : -1]
+    CM_STATIC_ASSERT(offsetof(cm_unpacked_##header, second) == CM_ALIGNMENT_OF_64_BITS, \
+                     "Structs would be packed, and the library's are not: include ciphermote/" #header \
+                     ".h without packing.")
 
 /* One sentence for people: what happened and what to do. Never null; static storage. */
 const char *cm_status_text(cm_status status);

@@ -24,7 +24,6 @@ CM_NOINLINE int cmi_avr_pack(cm_status *status, cm_frame_writer *writer, const u
     }
     uint8_t *const end = writer->piece + CM_FRAME_PIECE_BYTES;
     uint8_t *at = writer->piece + writer->filled;
-    const uint8_t *from = at;
     for (uint16_t left = (uint16_t)count / GROUP; left > 0; left--) {
         uint8_t bytes[GROUP_BYTES];
         cmi_avr_pack26(bytes, residues);
@@ -32,17 +31,16 @@ CM_NOINLINE int cmi_avr_pack(cm_status *status, cm_frame_writer *writer, const u
         for (uint8_t i = 0; i < GROUP_BYTES; i++) {
             *at++ = bytes[i];
             if (at == end) {
-                cmi_frame_fill(writer, from, end);
+                cmi_frame_fill(writer, end);
                 *status = cmi_frame_send(writer);
                 if (*status != CM_OK) {
                     return 1;
                 }
                 at = writer->piece;
-                from = at;
             }
         }
     }
-    cmi_frame_fill(writer, from, at);
+    cmi_frame_fill(writer, at);
     *status = CM_OK;
     return 1;
 }

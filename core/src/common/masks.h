@@ -9,7 +9,7 @@
  * All ones if x is negative. The compiler must not know that it is that or zero: clang 14 takes what follows
  * from such a mask for a choice, and branches.
  */
-static inline int32_t cmi_mask_of_sign(int32_t x)
+static inline uint32_t cmi_mask_of_sign(int32_t x)
 {
 #if defined(__GNUC__)
     int32_t mask = x >> 31;
@@ -17,13 +17,48 @@ static inline int32_t cmi_mask_of_sign(int32_t x)
 #else
     const volatile int32_t mask = x >> 31;
 #endif
-    return mask;
+    return (uint32_t)mask;
+}
+
+/* All ones if the uppermost bit of x is set. */
+static inline uint32_t cmi_mask_of_top(uint32_t x)
+{
+    return cmi_mask_of_sign((int32_t)x);
+}
+
+/* All ones if a bit is set: 0 or 1. */
+static inline uint32_t cmi_mask_of_bit(uint32_t bit)
+{
+    return cmi_mask_of_top(bit << 31);
 }
 
 /* All ones if x is zero. */
 static inline uint32_t cmi_mask_of_zero(uint32_t x)
 {
-    return (uint32_t)cmi_mask_of_sign((int32_t)(~x & (x - 1u)));
+    return cmi_mask_of_top(~x & (x - 1u));
+}
+
+/* For numbers of 64 bits. */
+static inline uint64_t cmi_mask_twice(uint32_t mask)
+{
+    return (uint64_t)mask << 32 | mask;
+}
+
+/* x, negated where the mask is all ones. */
+static inline uint32_t cmi_negated(uint32_t x, uint32_t mask)
+{
+    return (x ^ mask) - mask;
+}
+
+static inline uint64_t cmi_negated_64(uint64_t x, uint32_t mask)
+{
+    return (x ^ cmi_mask_twice(mask)) - cmi_mask_twice(mask);
+}
+
+/* d + q if d is negative, else d. */
+static inline uint32_t cmi_add_if_negative(uint32_t d, uint32_t q)
+{
+    return d + (q & cmi_mask_of_top(d));
 }
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "common/compiler.h"
 #include "common/declassify.h"
+#include "common/masks.h"
 #include "encode/bfv_numbers.h"
 #include "ring/prime.h"
 
@@ -23,12 +24,6 @@ static inline uint32_t read_number(const void *data, bool wide, size_t i)
     }
     memcpy(&half, (const uint8_t *)data + i * sizeof half, sizeof half);
     return half;
-}
-
-/* All ones if the uppermost bit of x is set. */
-static inline uint32_t mask_of(uint32_t x)
-{
-    return 0u - (x >> 31);
 }
 
 /*
@@ -52,9 +47,9 @@ static CM_ALWAYS_INLINE uint32_t convert(const cm_bfv_values *values, bool wide,
         const uint32_t shifted = x + lowest;
         wrong |= shifted | (t - 1u - shifted);
         if (width == CM_BFV_16) {
-            cmi_plain_put(out, width, i, x - (lost & mask_of((t - 1u) / 2u - x)));
+            cmi_plain_put(out, width, i, x - (lost & cmi_mask_of_top((t - 1u) / 2u - x)));
         } else {
-            cmi_plain_put(out, width, i, x + (gained & mask_of(x)));
+            cmi_plain_put(out, width, i, x + (gained & cmi_mask_of_top(x)));
         }
     }
     return wrong >> 31;

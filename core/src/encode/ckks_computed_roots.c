@@ -108,5 +108,3 @@ void cmi_computed_root_63(uint32_t angle, int64_t *cosine, int64_t *sine)
 #endif
 
 #endif
-
-typedef int cm_computed_roots_is_never_an_empty_file;

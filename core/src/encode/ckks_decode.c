@@ -34,11 +34,6 @@ static reciprocal reciprocal_of(uint64_t scale)
 }
 
 /* All ones if x is negative, else zero. */
-static inline uint32_t sign_of(int32_t x)
-{
-    return (uint32_t)cmi_mask_of_sign(x);
-}
-
 /* magnitude 2^exponent and a sign, 2^63 <= magnitude < 2^64 or magnitude = 0 */
 typedef struct divided {
     uint64_t magnitude;
@@ -53,9 +48,8 @@ typedef struct divided {
 static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
 {
     divided result;
-    result.negative = sign_of((int32_t)(x >> 32));
-    const uint64_t sign = (uint64_t)(int64_t)(int32_t)result.negative;
-    const uint64_t magnitude = ((uint64_t)x ^ sign) - sign;
+    result.negative = cmi_mask_of_top((uint32_t)(x >> 32));
+    const uint64_t magnitude = cmi_negated_64((uint64_t)x, result.negative);
     uint32_t high = (uint32_t)(magnitude >> 32);
     uint32_t low = (uint32_t)magnitude;
     const uint32_t by_word = cmi_mask_of_zero(high);
@@ -69,8 +63,8 @@ static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
         zeros += places;
     }
     const uint64_t product = cmi_product(high, factor.multiplier);
-    const uint32_t place = ~sign_of((int32_t)(product >> 32));
-    result.magnitude = product + (product & (uint64_t)(int64_t)(int32_t)place);
+    const uint32_t place = ~cmi_mask_of_top((uint32_t)(product >> 32));
+    result.magnitude = product + (product & cmi_mask_twice(place));
     result.exponent = exponent + factor.exponent + 32 - (int32_t)(zeros + (place & 1u));
     return result;
 }
@@ -84,7 +78,7 @@ static inline uint32_t float_of(divided x)
     const uint32_t significand =
         (uint32_t)(((x.magnitude >> 39) + 1u) >> 1); /* with its first bit, of 2^23 */
     const int32_t exponent = x.exponent + 63 + 126;
-    const uint32_t present = ~cmi_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(exponent);
+    const uint32_t present = ~cmi_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~cmi_mask_of_sign(exponent);
     const uint32_t bits = ((uint32_t)exponent << 23) + significand;
     return ((bits & 0x7FFFFFFFu) | (x.negative & 0x80000000u)) & present;
 }
@@ -96,12 +90,12 @@ static inline uint32_t float_of(divided x)
 static inline uint32_t integer_of(divided x, int32_t exponent, uint32_t *too_large)
 {
     const int32_t right = exponent - x.exponent;
-    const uint32_t present = ~cmi_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~sign_of(64 - right);
-    const uint32_t few = sign_of(right - 33);
+    const uint32_t present = ~cmi_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~cmi_mask_of_sign(64 - right);
+    const uint32_t few = cmi_mask_of_sign(right - 33);
     const uint32_t twice = (uint32_t)(x.magnitude >> 32) >> ((uint32_t)(right - 33) & 31u);
     const uint32_t rounded = (twice >> 1) + (twice & 1u);
-    *too_large |= present & (few | sign_of((int32_t)rounded));
-    return ((rounded ^ x.negative) - x.negative) & present;
+    *too_large |= present & (few | cmi_mask_of_top(rounded));
+    return cmi_negated(rounded, x.negative) & present;
 }
 
 /* The exponent, then the upper half of the magnitude: ordered as what they stand for. */

@@ -26,11 +26,6 @@ static unsigned limit_bits(const cm_params *params, cm_precision precision)
     return modulus < encoder ? modulus : encoder;
 }
 
-static uint32_t all_ones_if(uint32_t bit)
-{
-    return 0u - bit;
-}
-
 static inline uint32_t read_word(const cm_ckks_values *values, uint32_t index)
 {
     uint32_t word;
@@ -58,11 +53,6 @@ static inline int32_t read_integer(const cm_ckks_values *values, uint32_t index)
 #define UNROLLED
 #endif
 
-static inline int32_t with_sign(uint32_t magnitude, uint32_t negative)
-{
-    return (int32_t)((magnitude ^ negative) - negative);
-}
-
 /* right, or 31 if it is more; any number up to 31 if it is negative. */
 static inline uint32_t at_most_31(int32_t right)
 {
@@ -71,7 +61,7 @@ static inline uint32_t at_most_31(int32_t right)
     __asm__("usat %0, #5, %1" : "=r"(places) : "r"(right));
     return places;
 #else
-    return ((uint32_t)((31 - right) >> 31) | (uint32_t)right) & 31u;
+    return (cmi_mask_of_sign(31 - right) | (uint32_t)right) & 31u;
 #endif
 }
 
@@ -79,11 +69,11 @@ static inline uint32_t at_most_31(int32_t right)
 static inline uint32_t shifted_right(uint32_t x, uint32_t places)
 {
 #if defined(__AVR__)
-    x ^= (x ^ x >> 16) & all_ones_if(places >> 4);
-    x ^= (x ^ x >> 8) & all_ones_if(places >> 3 & 1u);
-    x ^= (x ^ x >> 4) & all_ones_if(places >> 2 & 1u);
-    x ^= (x ^ x >> 2) & all_ones_if(places >> 1 & 1u);
-    return x ^ ((x ^ x >> 1) & all_ones_if(places & 1u));
+    x ^= (x ^ x >> 16) & cmi_mask_of_bit(places >> 4);
+    x ^= (x ^ x >> 8) & cmi_mask_of_bit(places >> 3 & 1u);
+    x ^= (x ^ x >> 4) & cmi_mask_of_bit(places >> 2 & 1u);
+    x ^= (x ^ x >> 2) & cmi_mask_of_bit(places >> 1 & 1u);
+    return x ^ ((x ^ x >> 1) & cmi_mask_of_bit(places & 1u));
 #else
     return x >> places;
 #endif
@@ -99,6 +89,7 @@ static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, 
 {
     uint32_t exponents = 0;
     uint32_t magnitudes = 0;
+    uint32_t rights = 0;
     UNROLLED
     for (uint32_t i = count; i-- > 0;) {
         const uint32_t bits = read_word(values, i);
@@ -108,11 +99,12 @@ static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, 
         const uint32_t significand = (bits << 8 | 0x80000000u) >> 1;
         const uint32_t magnitude = (shifted_right(significand, places) + 1u) >> 1;
         exponents |= exponent + 1u;
-        magnitudes |= magnitude | (uint32_t)(right >> 31);
-        message[i] = with_sign(magnitude, all_ones_if(bits >> 31));
+        magnitudes |= magnitude;
+        rights |= (uint32_t)right;
+        message[i] = (int32_t)cmi_negated(magnitude, cmi_mask_of_top(bits));
     }
     /* Only the exponent of what is not finite is 255. */
-    return (findings){exponents & 0x100u, magnitudes >> limit};
+    return (findings){exponents & 0x100u, magnitudes >> limit | rights >> 31};
 }
 
 /*
@@ -126,10 +118,10 @@ static findings convert_integers_31_up(const cm_ckks_values *values, uint32_t co
     uint32_t magnitudes = 0;
     for (uint32_t i = count; i-- > 0;) {
         const int32_t value = read_integer(values, i);
-        const uint32_t negative = all_ones_if((uint32_t)value >> 31);
-        const uint32_t magnitude = ((uint32_t)value ^ negative) - negative;
+        const uint32_t negative = cmi_mask_of_sign(value);
+        const uint32_t magnitude = cmi_negated((uint32_t)value, negative);
         magnitudes |= magnitude;
-        message[i] = with_sign(magnitude << left, negative);
+        message[i] = (int32_t)cmi_negated(magnitude << left, negative);
     }
     return (findings){0, magnitudes >> (left < limit ? limit - left : 0u)};
 }
@@ -142,11 +134,11 @@ static findings convert_integers_31_down(const cm_ckks_values *values, uint32_t 
     uint32_t magnitudes = 0;
     for (uint32_t i = count; i-- > 0;) {
         const int32_t value = read_integer(values, i);
-        const uint32_t negative = all_ones_if((uint32_t)value >> 31);
-        uint32_t magnitude = (((uint32_t)value ^ negative) - negative) & kept;
+        const uint32_t negative = cmi_mask_of_sign(value);
+        uint32_t magnitude = cmi_negated((uint32_t)value, negative) & kept;
         magnitude = ((magnitude >> (right & 31)) + 1u) >> 1;
         magnitudes |= magnitude;
-        message[i] = with_sign(magnitude, negative);
+        message[i] = (int32_t)cmi_negated(magnitude, negative);
     }
     return (findings){0, magnitudes >> limit};
 }
@@ -182,7 +174,7 @@ static exact_number number_of_float(uint32_t bits, findings *found)
     found->not_finite |= cmi_mask_of_zero(exponent ^ 0xFFu);
     exact_number result;
     result.magnitude = (bits & 0x7FFFFFu) | (0x800000u & ~subnormal);
-    result.negative = all_ones_if(bits >> 31);
+    result.negative = cmi_mask_of_top(bits);
     result.shift = (int32_t)(exponent - subnormal) - 150;
     return result;
 }
@@ -190,8 +182,8 @@ static exact_number number_of_float(uint32_t bits, findings *found)
 static exact_number number_of_integer(int32_t value, int32_t exponent)
 {
     exact_number result;
-    result.negative = all_ones_if((uint32_t)value >> 31);
-    result.magnitude = ((uint32_t)value ^ result.negative) - result.negative;
+    result.negative = cmi_mask_of_sign(value);
+    result.magnitude = cmi_negated((uint32_t)value, result.negative);
     result.shift = exponent;
     return result;
 }
@@ -199,8 +191,8 @@ static exact_number number_of_integer(int32_t value, int32_t exponent)
 /* x limited to 0 .. limit, for |x| by_word below 2^31. */
 static int32_t clamp(int32_t x, int32_t limit)
 {
-    x &= ~cmi_mask_of_sign(x);
-    return limit + ((x - limit) & cmi_mask_of_sign(x - limit));
+    x &= (int32_t)~cmi_mask_of_sign(x);
+    return limit + ((x - limit) & (int32_t)cmi_mask_of_sign(x - limit));
 }
 
 /*
@@ -209,7 +201,7 @@ static int32_t clamp(int32_t x, int32_t limit)
  */
 static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
 {
-    const uint32_t by_word = (uint32_t)cmi_mask_of_sign(31 - places);
+    const uint32_t by_word = cmi_mask_of_sign(31 - places);
     const uint32_t within = (uint32_t)places & 31u;
     const uint32_t low = x << within;
     const uint32_t high = x >> 1 >> (31u - within);
@@ -221,7 +213,7 @@ static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
 static uint32_t shift_right_rounded(uint32_t x, int32_t places)
 {
     uint32_t none;
-    const uint32_t kept = x & ~(uint32_t)cmi_mask_of_sign(32 - places); /* 33 places leave less than a half */
+    const uint32_t kept = x & ~cmi_mask_of_sign(32 - places); /* 33 places leave less than a half */
     const uint64_t shifted = shift_left(kept, 32 - clamp(places, 32), &none);
     return (uint32_t)(shifted >> 32) + ((uint32_t)shifted >> 31);
 }
@@ -237,10 +229,9 @@ static int64_t to_fixed(exact_number value, int32_t shift, unsigned limit_bits, 
     const uint32_t whole = shift_right_rounded(value.magnitude, clamp(-shift, 33));
     const uint64_t magnitude = shift_left(whole, clamp(shift, 62), &lost);
     const uint64_t over = lost | magnitude >> limit_bits;
-    uint32_t beyond_shift = all_ones_if((uint32_t)(62 - shift) >> 31) & ~cmi_mask_of_zero(value.magnitude);
+    uint32_t beyond_shift = cmi_mask_of_sign(62 - shift) & ~cmi_mask_of_zero(value.magnitude);
     found->too_large |= beyond_shift | ~cmi_mask_of_zero((uint32_t)(over >> 32) | (uint32_t)over);
-    const uint64_t sign = 0u - (uint64_t)(value.negative & 1u);
-    return (int64_t)((magnitude ^ sign) - sign);
+    return (int64_t)cmi_negated_64(magnitude, value.negative);
 }
 
 static findings convert_63(const cm_params *params, const cm_ckks_values *values, uint32_t count,

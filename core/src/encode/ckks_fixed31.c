@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The 31-bit encoder and decoder: 32-bit numbers, roots with 31 fractional bits, 64-bit accumulators. */
-#include "ciphermote/config.h"
-
-#if CM_CONFIG_PRECISION_31
-
 #include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
 #include "encode/ckks_fixed.h"
 #include "encode/ckks_roots.h"
+
+#if CM_CONFIG_PRECISION_31
 
 typedef int32_t fixed;
 typedef uint32_t ufixed;
@@ -125,5 +123,3 @@ static inline int64_t fold_add(int64_t sum, fixed x, int32_t power, const cm_pri
 #include "encode/ckks_fold.h"
 
 #endif
-
-typedef int cm_fixed31_is_never_an_empty_file;

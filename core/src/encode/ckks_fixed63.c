@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The 63-bit encoder and decoder: 64-bit numbers, roots with 63 fractional bits, 128-bit accumulators. */
-#include "ciphermote/config.h"
-
-#if CM_CONFIG_PRECISION_63
-
 #include "common/bytes.h"
 #include "common/compiler.h"
 #include "encode/ckks_fixed.h"
 #include "encode/ckks_roots.h"
 #include "encode/wide128.h"
+
+#if CM_CONFIG_PRECISION_63
 
 typedef int64_t fixed;
 typedef uint64_t ufixed;
@@ -122,5 +120,3 @@ static inline int32_t residue_of(fixed x, const residue_constants *constants)
 #include "encode/ckks_fold.h"
 
 #endif
-
-typedef int cm_fixed63_is_never_an_empty_file;

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "common/masks.h"
 #include "ring/product.h"
 
 #if defined(__SIZEOF_INT128__) && !defined(CM_NO_INT128)
@@ -67,8 +68,10 @@ static inline cmi_wide128 cmi_wide128_subtract(cmi_wide128 a, cmi_wide128 b)
     return (cmi_wide128){~sum.low, ~sum.high};
 }
 
-/* Schoolbook on 32-bit halves; the signed product is the unsigned one less 2^64 b for a < 0 and 2^64 a for b
-   < 0. */
+/*
+ * Schoolbook on 32-bit halves; the signed product is the unsigned one less 2^64 b for a < 0 and 2^64 a for
+ * b < 0.
+ */
 static inline cmi_wide128 cmi_wide128_product(int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a;
@@ -79,7 +82,9 @@ static inline cmi_wide128 cmi_wide128_product(int64_t a, int64_t b)
     uint64_t high = cmi_product((uint32_t)(x >> 32), (uint32_t)(y >> 32)) + (middle >> 32) + (cross >> 32);
     cmi_wide128 product;
     product.low = cross << 32 | (low & 0xFFFFFFFFu);
-    product.high = (int64_t)(high - (y & (uint64_t)(a >> 63)) - (x & (uint64_t)(b >> 63)));
+    const uint64_t a_negative = cmi_mask_twice(cmi_mask_of_top((uint32_t)(x >> 32)));
+    const uint64_t b_negative = cmi_mask_twice(cmi_mask_of_top((uint32_t)(y >> 32)));
+    product.high = (int64_t)(high - (y & a_negative) - (x & b_negative));
     return product;
 }
 

@@ -14,6 +14,7 @@
 #include "common/bytes.h"
 #include "common/compiler.h"
 #include "common/wipe.h"
+#include "ring/prime.h"
 #include "ring/ring.h"
 
 size_t cm_public_seed_bytes(cm_xof_kind xof)
@@ -45,19 +46,10 @@ void cmi_uniform_init(cmi_uniform *uniform, cm_xof_kind kind, const uint8_t *see
     uniform->log2_n = (uint8_t)log2_n;
 }
 
-static uint32_t bits_of(uint32_t q)
-{
-    uint32_t bits = 0;
-    while (q >> bits) {
-        bits++;
-    }
-    return bits;
-}
-
 void cmi_uniform_begin_prime(cmi_uniform *uniform, const cm_prime *prime, unsigned index)
 {
     uniform->prime = prime;
-    uniform->bits = (uint8_t)bits_of(prime->q);
+    uniform->bits = (uint8_t)cmi_bits_of(prime->q);
     uniform->pending = 0;
     uniform->pending_bits = 0;
 #if CM_CONFIG_SEAL_XOFS

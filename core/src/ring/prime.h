@@ -19,6 +19,16 @@ static inline bool cmi_prime_in_range(uint32_t q, unsigned log2_n)
     return q >> 27 == 0 && q > order && (q & (order - 1u)) == 1u;
 }
 
+/* How many bits a prime has. */
+static inline unsigned cmi_bits_of(uint32_t q)
+{
+    unsigned bits = 0;
+    while (q >> bits) {
+        bits++;
+    }
+    return bits;
+}
+
 /* n^-1 mod q, for n (q - 1) / n = -1. */
 static inline uint32_t cmi_inverse_degree(uint32_t q, unsigned log2_n)
 {

@@ -19,10 +19,8 @@ uint64_t cmi_product(uint32_t a, uint32_t b)
 /* The unsigned product less 2^32 b for a < 0 and 2^32 a for b < 0. */
 int64_t cmi_product_signed(int32_t a, int32_t b)
 {
-    const uint64_t excess = (uint64_t)((uint32_t)b & (uint32_t)(a >> 31)) << 32;
+    const uint64_t excess = (uint64_t)((uint32_t)b & cmi_mask_of_sign(a)) << 32;
     return (int64_t)((uint64_t)cmi_product_mixed((uint32_t)a, b) - excess);
 }
 
 #endif
-
-typedef int cm_product_is_never_an_empty_file;

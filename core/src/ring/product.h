@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "common/masks.h"
 #include "common/names.h"
 
 CMI_HIDDEN_BEGIN
@@ -26,7 +27,7 @@ int64_t cmi_product_signed(int32_t a, int32_t b);
 /* The unsigned product less 2^32 a for b < 0. */
 static inline int64_t cmi_product_mixed(uint32_t a, int32_t b)
 {
-    return (int64_t)(cmi_product(a, (uint32_t)b) - ((uint64_t)(a & (uint32_t)(b >> 31)) << 32));
+    return (int64_t)(cmi_product(a, (uint32_t)b) - ((uint64_t)(a & cmi_mask_of_sign(b)) << 32));
 }
 
 #else

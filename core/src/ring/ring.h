@@ -19,6 +19,7 @@
 #include "arch/backends.h"
 #include "ciphermote/config.h"
 #include "ciphermote/params.h"
+#include "common/masks.h"
 #include "common/names.h"
 #include "ring/product.h"
 
@@ -132,10 +133,10 @@ static inline int32_t cmi_montgomery_reduce_signed(int64_t x, const cm_prime *pr
     return (int32_t)cmi_upper_word((uint64_t)(x + cmi_product_signed(m, (int32_t)prime->q)));
 }
 
-/* What is congruent to a residue, below q/2 in magnitude. The residue is public. */
+/* What is congruent to a residue, at most q/2 in magnitude. */
 static inline int32_t cmi_centred(uint32_t residue, uint32_t q)
 {
-    return (int32_t)residue - (residue > q / 2u ? (int32_t)q : 0);
+    return (int32_t)(residue - (q & cmi_mask_of_top(q / 2u - residue)));
 }
 
 /* 2^32 / q, to the nearest: 2^32 - r1 is a multiple of q, and r1 neg_q_inv mod 2^32 is the quotient. */
@@ -153,8 +154,7 @@ static inline uint32_t cmi_montgomery_multiply(uint32_t a, uint32_t b, const cm_
 /* x - q if x >= q, else x; without a branch. For x < 2^31 + q. */
 static inline uint32_t cmi_subtract_once(uint32_t x, uint32_t q)
 {
-    uint32_t d = x - q;
-    return d + (q & (0u - (d >> 31)));
+    return cmi_add_if_negative(x - q, q);
 }
 
 /* a b / 2^32 mod q, a residue, for any 32-bit a and b <= q. */

@@ -127,7 +127,7 @@ static inline uint32_t round_sum(uint32_t sum, uint32_t t)
 {
     const int64_t product = cmi_product_signed((int32_t)sum, (int32_t)t) + ((int64_t)1 << 31);
     const uint32_t m = (uint32_t)((uint64_t)product >> 32);
-    return m + (t & (0u - (m >> 31)));
+    return cmi_add_if_negative(m, t);
 }
 
 static void round_words(uint32_t *sums, uint32_t n, uint32_t t)

@@ -80,17 +80,17 @@ void cmi_ckks_sums_add(uint32_t *sums, cm_precision precision, cm_slots slots, c
     }
 }
 
-/* The number congruent to x that is at most modulus/2 in magnitude. */
-static inline int64_t centred(uint64_t x, uint64_t modulus)
+/* As cmi_centred, for products of two primes. */
+static inline int64_t centred_64(uint64_t x, uint64_t modulus)
 {
-    return (int64_t)(x - (modulus & (0u - ((modulus / 2u - x) >> 63))));
+    const uint32_t mask = cmi_mask_of_top((uint32_t)((modulus / 2u - x) >> 32));
+    return (int64_t)(x - (modulus & cmi_mask_twice(mask)));
 }
 
 static void join_31(uint32_t *sums, uint32_t count, uint32_t q)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t x = sums[i] - (q & (0u - ((q / 2u - sums[i]) >> 31)));
-        sums[i] = x << CM_GUARD_BITS_31;
+        sums[i] = (uint32_t)cmi_centred(sums[i], q) << CM_GUARD_BITS_31;
     }
 }
 
@@ -110,7 +110,7 @@ static void join_63(uint32_t *sums, uint32_t count, const cm_prime *primes, unsi
             const uint32_t difference = sums[2u * (size_t)i + 1u] + 4u * second->q - first;
             x += cmi_product(primes[0].q, cmi_montgomery_residue(difference, inverse, second));
         }
-        out[i] = (int64_t)((uint64_t)centred(x, modulus) << CM_GUARD_BITS_63);
+        out[i] = (int64_t)((uint64_t)centred_64(x, modulus) << CM_GUARD_BITS_63);
     }
 }
 

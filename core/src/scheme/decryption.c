@@ -14,6 +14,7 @@
 #include "common/declassify.h"
 #include "common/wipe.h"
 #include "encode/bfv.h"
+#include "encode/bfv_numbers.h"
 #include "encode/ckks.h"
 #include "random/sample.h"
 #include "ring/prime.h"
@@ -30,7 +31,8 @@ typedef struct workspace {
 } workspace;
 #define ARENA_MARK 0x43694D6Fu
 
-typedef char cm_decrypt_workspace_fits[sizeof(workspace) <= CM_DECRYPT_WORKSPACE_BYTES ? 1 : -1];
+_Static_assert(sizeof(workspace) <= CM_DECRYPT_WORKSPACE_BYTES,
+               "CM_DECRYPT_WORKSPACE_BYTES has room for the workspace");
 
 /* The arena's parts. */
 typedef struct layout {
@@ -281,16 +283,16 @@ static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, u
     }
 }
 
-/*
- * Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption that ended in a frame's
- * midst takes no more of it: the arena is the caller's again.
- */
 /* Without a frame: after the first fault, or from a reader that was left over from another decryption. */
 static cm_status out_of_order(const cm_decryption *decryption)
 {
     return decryption->status != CM_OK ? decryption->status : CM_ERR_FRAME_ORDER;
 }
 
+/*
+ * Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption that ended in a frame's
+ * midst takes no more of it: the arena is the caller's again.
+ */
 static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
     cm_decryption *decryption = decryption_of(self);
@@ -550,13 +552,8 @@ cm_status cmi_bfv_decryption_begin(cm_decryption *decryption, const cm_bfv_expec
 static void centre(void *values, cm_bfv_width width, uint32_t n, uint32_t t)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (width == CM_BFV_16) {
-            uint16_t *const out = values;
-            out[i] = (uint16_t)(out[i] - (t & (0u - ((t / 2u - out[i]) >> 31))));
-        } else {
-            uint32_t *const out = values;
-            out[i] -= t & (0u - ((t / 2u - out[i]) >> 31));
-        }
+        const int32_t centred = cmi_centred(cmi_plain_get(values, width, i), t);
+        cmi_plain_put(values, width, i, (uint32_t)centred);
     }
 }
 

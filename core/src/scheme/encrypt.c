@@ -22,7 +22,7 @@ typedef struct workspace {
     cmi_uniform uniform;
 } workspace;
 
-typedef char cm_workspace_fits[sizeof(workspace) <= CM_WORKSPACE_BYTES ? 1 : -1];
+_Static_assert(sizeof(workspace) <= CM_WORKSPACE_BYTES, "CM_WORKSPACE_BYTES has room for the workspace");
 
 /* An encryption under way: whose it is, and the arena's parts in its order. */
 typedef struct layout {

@@ -23,7 +23,7 @@ typedef struct workspace {
     cmi_noise noise;
 } workspace;
 
-typedef char cm_keygen_workspace_fits[sizeof(workspace) <= CM_WORKSPACE_BYTES ? 1 : -1];
+_Static_assert(sizeof(workspace) <= CM_WORKSPACE_BYTES, "CM_WORKSPACE_BYTES has room for the workspace");
 
 cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, uint8_t *ternary,
                                     uint64_t *key_id)

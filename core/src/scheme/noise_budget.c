@@ -45,7 +45,7 @@ static uint32_t subtract(uint32_t out[WORDS], const uint32_t a[WORDS], const uin
         out[i] = (uint32_t)difference;
         borrow = difference >> 63;
     }
-    return (uint32_t)cmi_mask_of_sign(-(int32_t)borrow);
+    return cmi_mask_of_bit((uint32_t)borrow);
 }
 
 /* How many bits x has up to its first one. */
@@ -53,7 +53,7 @@ static unsigned significant_bits(const uint32_t x[WORDS])
 {
     uint32_t bits = 0;
     for (uint32_t i = 0; i < 32u * WORDS; i++) {
-        const uint32_t set = (uint32_t)cmi_mask_of_sign((int32_t)(x[i / 32u] << (31u - i % 32u)));
+        const uint32_t set = cmi_mask_of_top(x[i / 32u] << (31u - i % 32u));
         bits = (bits & ~set) | ((i + 1u) & set);
     }
     return bits;
@@ -126,5 +126,5 @@ unsigned cmi_noise_sums_budget(const uint32_t *sums, uint32_t n, const cm_prime 
         }
     }
     const uint32_t budget = significant_bits(r.modulus) - significant_bits(any) - 1u;
-    return budget & ~(0u - (budget >> 31));
+    return budget & ~cmi_mask_of_top(budget);
 }

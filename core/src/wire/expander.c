@@ -8,7 +8,8 @@
 #include "common/bytes.h"
 #include "random/sample.h"
 
-typedef char cm_expander_state_fits[sizeof(cmi_uniform) <= CM_EXPANDER_STATE_BYTES ? 1 : -1];
+_Static_assert(sizeof(cmi_uniform) <= CM_EXPANDER_STATE_BYTES,
+               "CM_EXPANDER_STATE_BYTES has room for an expansion");
 
 enum { NO_SEED, IN_SEED, EXPANDING }; /* cm_seed_expander.stage */
 

@@ -10,6 +10,7 @@
 #include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
+#include "ring/prime.h"
 
 enum {
     MAGIC_0 = 'C',
@@ -40,8 +41,9 @@ cm_status cmi_frame_send(cm_frame_writer *writer)
     return writer->sink.write(writer->sink.context, writer->piece, length) == 0 ? CM_OK : CM_ERR_SINK;
 }
 
-void cmi_frame_fill(cm_frame_writer *writer, const uint8_t *from, const uint8_t *to)
+void cmi_frame_fill(cm_frame_writer *writer, const uint8_t *to)
 {
+    const uint8_t *from = writer->piece + writer->filled;
     writer->crc = cm_crc32c(writer->crc, from, (size_t)(to - from));
     writer->filled = (uint8_t)(to - writer->piece);
 }
@@ -69,7 +71,8 @@ static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned com
     header[AT_TILES] = (uint8_t)tiles;
     cmi_store32(header + AT_LENGTH, payload_bytes);
     writer->crc = 0;
-    cmi_frame_fill(writer, header, header + CM_FRAME_HEADER_BYTES);
+    writer->filled = 0;
+    cmi_frame_fill(writer, header + CM_FRAME_HEADER_BYTES);
 }
 
 static cm_status end_frame(cm_frame_writer *writer)
@@ -81,15 +84,6 @@ static cm_status end_frame(cm_frame_writer *writer)
         status = cmi_frame_send(writer);
     }
     return status;
-}
-
-static unsigned bits_of(uint32_t q)
-{
-    unsigned bits = 0;
-    while (q >> bits) {
-        bits++;
-    }
-    return bits;
 }
 
 static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
@@ -106,7 +100,7 @@ static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
     cm_status status = cmi_frame_send(writer);
     if (status == CM_OK) {
         memcpy(writer->piece, info->seed, length);
-        cmi_frame_fill(writer, writer->piece, writer->piece + length);
+        cmi_frame_fill(writer, writer->piece + length);
         status = end_frame(writer);
     }
     return status;
@@ -120,7 +114,6 @@ static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_
 {
     uint8_t *const end = writer->piece + CM_FRAME_PIECE_BYTES;
     uint8_t *at = writer->piece + writer->filled;
-    const uint8_t *from = at;
     uint32_t word = 0;
     unsigned used = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -135,16 +128,15 @@ static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_
         word = residue >> (bits - used);
         at += 4;
         if (at == end) {
-            cmi_frame_fill(writer, from, end);
+            cmi_frame_fill(writer, end);
             const cm_status status = cmi_frame_send(writer);
             if (status != CM_OK) {
                 return status;
             }
             at = writer->piece;
-            from = at;
         }
     }
-    cmi_frame_fill(writer, from, at);
+    cmi_frame_fill(writer, at);
     return CM_OK;
 }
 
@@ -155,7 +147,7 @@ static cm_status write_residues(cm_emitter *self, unsigned component, unsigned p
     const cm_params *params = self->info.params;
     const unsigned log2_tiles = self->info.log2_tiles;
     const uint32_t count = (uint32_t)1 << (params->log2_n - log2_tiles);
-    const unsigned bits = bits_of(params->primes[prime].q);
+    const unsigned bits = cmi_bits_of(params->primes[prime].q);
     put_header(writer, CM_PAYLOAD_RESIDUES, component, prime, log2_tiles | tile << 4, count / 8u * bits);
     cm_status status;
     if (!CM_ARCH_TRY(pack, &status, writer, residues, count, bits)) {
@@ -287,7 +279,7 @@ cm_status cm_frame_parse_header(const uint8_t *bytes, size_t length, const cm_pa
         uint32_t expected = (uint32_t)cm_public_seed_bytes(frame->info.xof);
         if (frame->payload == CM_PAYLOAD_RESIDUES) {
             frame->residue_count = (uint32_t)1 << (frame->info.params->log2_n - frame->log2_tiles);
-            expected = frame->residue_count / 8u * bits_of(frame->info.params->primes[frame->prime].q);
+            expected = frame->residue_count / 8u * cmi_bits_of(frame->info.params->primes[frame->prime].q);
         }
         if (expected == 0) {
             status = CM_ERR_UNSUPPORTED; /* the seed of an XOF that this build leaves out */
@@ -332,7 +324,7 @@ cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues)
         return CM_ERR_ARGUMENT;
     }
     const uint32_t q = frame->info.params->primes[frame->prime].q;
-    const unsigned bits = bits_of(q);
+    const unsigned bits = cmi_bits_of(q);
     const uint32_t mask = ((uint32_t)1 << bits) - 1u;
     const uint8_t *next = frame->payload_data;
     uint64_t pending = 0;
@@ -387,7 +379,7 @@ static CM_NOINLINE cm_status take_header(cm_frame_reader *reader, const uint8_t 
         await(reader, PART_SEED, frame.payload_bytes);
     } else {
         reader->prime = reader->params->primes[frame.prime].q;
-        reader->bits = (uint8_t)bits_of(reader->prime);
+        reader->bits = (uint8_t)cmi_bits_of(reader->prime);
         reader->residues_left = (uint16_t)frame.residue_count;
         reader->group =
             (uint8_t)(frame.residue_count < CM_FRAME_GROUP ? frame.residue_count : CM_FRAME_GROUP);
