@@ -90,7 +90,8 @@ static inline int64_t centred_64(uint64_t x, uint64_t modulus)
 static void join_31(uint32_t *sums, uint32_t count, uint32_t q)
 {
     for (uint32_t i = 0; i < count; i++) {
-        sums[i] = (uint32_t)cmi_centred(sums[i], q) << CM_GUARD_BITS_31;
+        const int32_t x = cmi_centred(sums[i], q);
+        sums[i] = (uint32_t)x << CM_GUARD_BITS_31;
     }
 }
 
