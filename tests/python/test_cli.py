@@ -7,13 +7,15 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from ciphermote import __version__
+from ciphermote import __version__, cli
 from ciphermote.adapter import adapt
 from ciphermote.cli import app
 from ciphermote.core import core_params
@@ -145,6 +147,15 @@ def test_the_main_help_tells_the_way_and_names_every_command(run: Run) -> None:
 
 def test_the_version_is_printed(run: Run) -> None:
     assert run("--version") == f"ciphermote {__version__}\n"
+
+
+def test_the_package_runs_as_a_module() -> None:
+    command = [sys.executable, "-m", "ciphermote", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == f"ciphermote {__version__}\n"
+
+
+def test_each_command_is_found_by_its_name() -> None:
+    assert set(COMMANDS) <= {path.stem for path in Path(cli.__file__).parent.glob("*.py")}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: `ciphermote COMMAND`, a module here for each command, by its name.
+
+Results go to standard output, progress and errors to standard error. A user's mistake ends in one sentence
+and exit code 1 (2 for a wrong command line), never in a traceback. Modules that load slowly are imported
+by the command that needs them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ciphermote import __version__
+from ciphermote.cli import (
+    adapt,
+    add,
+    advise,
+    decrypt,
+    encrypt,
+    extend,
+    infer,
+    inspect,
+    keygen,
+    params,
+    provision,
+)
+from ciphermote.cli.console import fail
+from ciphermote.errors import Error
+
+
+class _SentencesOnly(TyperGroup):
+    """Turns the errors that users can cause into one sentence and exit code 1."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Error as error:
+            fail(str(error))
+        except BrokenPipeError:
+            raise  # Whoever reads our output has seen enough; typer ends quietly.
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            fail(f"{where}{error.strerror or error}.")
+
+
+app = typer.Typer(
+    cls=_SentencesOnly,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    help="""Homomorphic encryption for the smallest clients: the owner's toolkit.
+
+The path of two readings, a command for each step, to be run as they stand:
+
+    ciphermote keygen keys --public-to keys-public
+    printf '1 2\\n3 4\\n' | ciphermote encrypt keys-public - --rows -o frames.bin
+    ciphermote adapt keys-public frames.bin -o readings
+    ciphermote add readings/*.ct -o total.ct
+    ciphermote decrypt keys total.ct --count 2
+
+1. The owner makes keys. **keys/secret.key never leaves the owner's machine.**
+2. Whoever has the public key encrypts. A device does so by itself: `provision` writes the keys that it
+   compiles in, **secret**, and `adapt --port` listens to it.
+3. What came is checked, and made ciphertexts of.
+4. A server computes on them without any secret: adds them up, or scores each with a model (`infer`).
+5. The owner reads the result: 4 and 6, and some noise.""",
+)
+
+
+def main() -> None:
+    """The entry point of the `ciphermote` command."""
+    app()
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ciphermote {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+for _command in (
+    keygen.keygen,
+    extend.extend,
+    provision.provision,
+    params.params,
+    encrypt.encrypt,
+    adapt.adapt,
+    add.add,
+    infer.infer,
+    decrypt.decrypt,
+    inspect.inspect,
+    advise.advise,
+):
+    app.command()(_command)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people see: results on standard output, notes, errors and progress on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+
+def printable(text: str) -> str:
+    """The text without control characters, which in a file's words or name could command a terminal."""
+    return "".join(character for character in text if character.isprintable())
+
+
+def say(text: str) -> None:
+    Console().print(printable(text), markup=False, highlight=False, soft_wrap=True)
+
+
+def note(text: str) -> None:
+    errors = Console(stderr=True)
+    errors.print(f"note: {printable(text)}", markup=False, highlight=False, soft_wrap=True)
+
+
+def fail(sentence: str) -> None:
+    errors = Console(stderr=True)
+    errors.print("error:", style="bold red", end=" ", highlight=False)
+    errors.print(printable(sentence), markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(1)
+
+
+def add_row(table: Table, *cells: str) -> None:
+    """A row of plain text: brackets in it are no markup."""
+    table.add_row(*(Text(printable(cell)) for cell in cells))
+
+
+@contextlib.contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error, fed with (done, total)."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote encrypt`: numbers to frames."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ciphermote.cli.console import say
+from ciphermote.cli.files import FileKind, check_target, write
+from ciphermote.cli.options import IntegerPlaces, KeyKind, KeysArgument, places_of
+
+if TYPE_CHECKING:
+    from ciphermote.keys import SecretKey
+
+
+class Xof(StrEnum):
+    """What expands a public seed."""
+
+    BLAKE2XB = "blake2xb"
+    SHAKE256 = "shake256"
+    CHACHA20 = "chacha20"
+
+
+def _are_frames(data: bytes) -> bool:
+    from ciphermote.ciphertexts import are_frames
+
+    return are_frames(data)
+
+
+_FRAMES = FileKind("file of frames", _are_frames)
+
+
+def encrypt(
+    keys: KeysArgument,
+    values: Annotated[
+        Path,
+        typer.Argument(
+            metavar="VALUES",
+            help="Numbers: .npy, or text with commas, spaces or lines between (-: stdin).",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file of frames to write.")],
+    rows: Annotated[bool, typer.Option("--rows", help="Each row is a reading of its own.")] = False,
+    key: Annotated[
+        KeyKind,
+        typer.Option(help="asymmetric: the public key; symmetric: the secret key, half the bytes."),
+    ] = KeyKind.ASYMMETRIC,
+    log2_scale: Annotated[
+        int | None,
+        typer.Option(help="CKKS: log2 of the scale (default: 25, or what has room for values to 127)."),
+    ] = None,
+    plain_modulus: Annotated[
+        int,
+        typer.Option(metavar="T", min=0, help="Use BFV, integers modulo T (0: CKKS, real numbers)."),
+    ] = 0,
+    places: Annotated[
+        IntegerPlaces | None,
+        typer.Option("--as", help="BFV: put integers in slots (default, if T has them), or in coefficients."),
+    ] = None,
+    xof: Annotated[
+        Xof, typer.Option(help="symmetric: what expands the seed; SEAL itself knows all but chacha20.")
+    ] = Xof.CHACHA20,
+) -> None:
+    """Encrypt numbers to frames, as a device does.
+
+    **In:** numbers, and the directory of keys (its public part is enough, but for --key symmetric). **Out:**
+    the frames of one reading, or with --rows of each row, in one file: public. Each reading is numbered by
+    the clock. `adapt` takes them, as it takes a device's: where devices have the same keys, with a --device
+    name of their own, for a ledger takes lower numbers for old.
+
+    Example: `echo 21.4 -27 | ciphermote encrypt keys-public - -o frames.bin`
+    """
+    from ciphermote import encryption
+    from ciphermote.keys import KeyStore
+    from ciphermote.values import read_values
+
+    check_target(output, _FRAMES)
+    store = KeyStore.open(keys)
+    given: SecretKey | encryption.PublicKey
+    given = store.secret() if key is KeyKind.SYMMETRIC else encryption.PublicKey.load(keys)
+    frames = [
+        encryption.encrypt(
+            row,
+            given,
+            log2_scale=log2_scale,
+            plain_modulus=plain_modulus,
+            places=places_of(places),
+            xof=xof.value,
+        )
+        for row in read_values(values, rows=rows)
+    ]
+    write(output, b"".join(frames), _FRAMES)
+    one = len(frames) == 1
+    say(f"{len(frames)} reading{' is' if one else 's are'} in {output}: encrypted, for `ciphermote adapt`.")

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote infer`: encrypted readings, scored with a linear model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ciphermote.cli.console import note, progress_bar, say
+from ciphermote.cli.files import check_not_given, check_target, ciphertext_of, read_ciphertext, write
+from ciphermote.cli.options import BareOption, KeysArgument, ModulusOption
+from ciphermote.errors import Error, ParameterError
+
+
+def infer(
+    keys: KeysArgument,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A linear model, .json (as above) or .npz.")],
+    ciphertexts: Annotated[
+        list[Path], typer.Argument(metavar="CIPHERTEXTS...", help="Readings from `ciphermote adapt`.")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="The file to write; a directory if there are several readings."),
+    ],
+    workers: Annotated[int, typer.Option(min=1, help="Processes that compute.")] = 1,
+    feature_bound: Annotated[
+        float | None,
+        typer.Option(
+            help="The largest |feature| of any reading: set it to your readings' range, for beyond it scores "
+            "may come out wrong (default: 16; needed for BFV)."
+        ),
+    ] = None,
+    plain_modulus: ModulusOption = 0,
+    bare: BareOption = False,
+) -> None:
+    """Score encrypted readings with a linear model, on ciphertexts only.
+
+    **In:** the *public* part of the keys, a model, ciphertexts. **Out:** encrypted scores in Microsoft
+    SEAL's bytes with their label, which only the owner can read. The secret key is neither needed nor read.
+    Ciphertexts of another key are refused; scores of bare ones are bare.
+
+    A model of 2 classes over 3 features, as .json (labels may be []; .npz: LinearModel.save in Python):
+
+    `{"format": "ciphermote-linear-model", "version": 1, "labels": ["rest", "walk"],
+    "weights": [[0.5, -1.25, 2], [1, 0, -0.75]], "bias": [0.25, -0.5]}`
+
+    Score c is the sum of weights[c][i] * slot i of the reading, and bias[c]. BFV's readings, in slots, take
+    models of integers.
+
+    Example: `ciphermote infer keys-public model.json reading.ct -o score.ct`
+    """
+    from ciphermote.ciphertexts import stated_modulus
+    from ciphermote.computation import EvaluationKeys
+    from ciphermote.inference import LinearModel
+    from ciphermote.keys import GALOIS_FILE, KeyStore
+
+    store = KeyStore.open(keys)
+    if store.has_secret:
+        note(
+            f"{keys} holds the secret key; an engine's machine should have the public part only (`ciphermote "
+            "keygen --public-to`)."
+        )
+    loaded = LinearModel.load(model)
+    contents = [read_ciphertext(path) for path in ciphertexts]
+    several = len(contents) > 1 or output.is_dir()
+    names = [path.with_suffix(".ct").name for path in ciphertexts]
+    if several and len(set(names)) != len(names):
+        raise ParameterError(
+            "Two readings have the same file name, so their scores would too: score them apart."
+        )
+    kind = ciphertext_of(store.parameters)
+    targets = [output / name if several else output for name in names]
+    for target in targets:
+        check_target(target, kind)
+        check_not_given(target, ciphertexts)
+    evaluation = EvaluationKeys(store.parameters, store.public_bytes(GALOIS_FILE))
+    plain_modulus = stated_modulus(contents[0], store.parameters) or plain_modulus
+    with (
+        progress_bar("Scoring") as progress,
+        evaluation.engine(plain_modulus, bare=bare, workers=workers) as engine,
+    ):
+        if store.has_secret and "files" not in engine.confined:
+            note(
+                "this system has no Landlock, so nothing keeps the engine's processes from the secret key: a "
+                "ciphertext that takes over SEAL could read it."
+            )
+        results = engine.linear_all(contents, loaded, progress, feature_bound=feature_bound)
+    if several:
+        output.mkdir(parents=True, exist_ok=True)
+    failed: list[str] = []
+    for path, target, result in zip(ciphertexts, targets, results, strict=True):
+        if isinstance(result, Error):
+            failed.append(f"{path}: {result}")
+        else:
+            write(target, result, kind)
+    if failed:
+        more = f" ({len(failed) - 1} more failed.)" if len(failed) > 1 else ""
+        raise Error(failed[0] + more)
+    say(
+        f"{len(results)} encrypted score{'s are' if len(results) > 1 else ' is'} in {output}: the owner's "
+        "to decrypt."
+    )

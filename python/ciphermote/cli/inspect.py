@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote inspect`: what a file is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ciphermote.cli.console import add_row
+from ciphermote.cli.files import parameter_set
+from ciphermote.cli.options import SetOption
+
+
+def inspect(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file or a directory of keys.")],
+    params: SetOption = None,
+) -> None:
+    """Say what a file is: keys, frames, a provisioning blob, a model, a parameter set, or an object of SEAL.
+
+    **In:** any file that a command reads or writes, but not C headers. **Out:** a table of what it
+    says of itself. Secrets are never shown.
+
+    Example: `ciphermote inspect frames.bin`
+    """
+    from ciphermote.inspection import describe
+
+    rows = describe(path, parameter_set(params) if params else None)
+    table = Table("field", "value", show_header=False)
+    for name, value in rows:
+        add_row(table, name, value)
+    Console().print(table)

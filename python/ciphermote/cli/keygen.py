@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote keygen`: the owner's keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ciphermote.cli.console import note, progress_bar, say
+from ciphermote.cli.files import parameter_set, read
+from ciphermote.cli.options import ConjugationOption, ModelKeysOption, RotationsOption, numbers, steps_of
+from ciphermote.errors import ParameterError
+from ciphermote.parameters import DEFAULT_SET
+
+
+def keygen(
+    keys: Annotated[
+        Path,
+        typer.Argument(metavar="KEYS", help="The directory to make; it must not exist yet, or be empty."),
+    ],
+    params: Annotated[
+        str,
+        typer.Option(
+            "--params", help="A built-in set's name, or a .json file of `ciphermote params --json`."
+        ),
+    ] = DEFAULT_SET,
+    model: ModelKeysOption = None,
+    rotations: RotationsOption = "",
+    conjugation: ConjugationOption = False,
+    relin: Annotated[
+        bool | None,
+        typer.Option(
+            help="Make a relinearization key, for products of ciphertexts (default: if the set can)."
+        ),
+    ] = None,
+    import_secret: Annotated[
+        Path | None,
+        typer.Option(
+            help="Use this secret key, saved by SEAL for the same parameters, instead of drawing one."
+        ),
+    ] = None,
+    public_to: Annotated[
+        Path | None,
+        typer.Option(help="Also write all but the secret to this directory, for an engine's machine."),
+    ] = None,
+) -> None:
+    """Make the owner's keys.
+
+    **In:** nothing but the system's randomness. **Out:** a directory with `secret.key` (**secret**: mode
+    0600, never overwritten) and public.key, relin.keys, galois.keys, parameters.seal (public, in Microsoft
+    SEAL's bytes) and manifest.json.
+
+    Example: `ciphermote keygen keys --model model.json --public-to keys-public`
+    """
+    from ciphermote.keys import KeyStore, SecretKey, refuse_occupied
+
+    parameters = parameter_set(params)
+    steps = [*numbers(rotations, "--rotations"), *steps_of(model, parameters)]
+    secret = SecretKey.from_seal(read(import_secret), parameters) if import_secret else None
+    if public_to is not None:
+        if public_to.absolute() == keys.absolute():
+            raise ParameterError(f"{keys} cannot be both KEYS and --public-to: name two directories.")
+        refuse_occupied(public_to)
+    with progress_bar("Making keys") as progress:
+        store = KeyStore.create(
+            keys,
+            parameters,
+            galois_steps=steps,
+            conjugation=conjugation,
+            relin=relin,
+            secret=secret,
+            progress=progress,
+        )
+    say(f"Key {store.key_id:016x} of {parameters.name} is in {keys}; keep {keys / 'secret.key'} to yourself.")
+    if public_to is not None:
+        store.export_public(public_to)
+        say(f"The public part is in {public_to}: give that to the engine.")
+    if model is None and not steps:
+        note("no rotation keys: `infer` needs --model, here or in `extend`.")

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ciphermote.errors import ParameterError
+from ciphermote.parameters import ParameterSet
+
+if TYPE_CHECKING:
+    from ciphermote.bfv import Places
+
+KeysArgument = Annotated[
+    Path, typer.Argument(metavar="KEYS", help="A directory of keys, made by `ciphermote keygen`.")
+]
+SetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--params", help="A parameter set: a built-in name, or a .json file of `ciphermote params --json`."
+    ),
+]
+BareOption = Annotated[
+    bool,
+    typer.Option(
+        "--bare",
+        help="Accept ciphertexts without a label, as SEAL itself saves them. The label names key and model: "
+        "without it, you vouch for both.",
+    ),
+]
+ModulusOption = Annotated[
+    int,
+    typer.Option(
+        "--plain-modulus",
+        metavar="T",
+        min=0,
+        help="The ciphertexts are of BFV, integers modulo T; needed if they have no label.",
+    ),
+]
+ModelKeysOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        help="Make the rotation keys that this model needs (`ciphermote infer --help` shows one).",
+    ),
+]
+RotationsOption = Annotated[
+    str,
+    typer.Option(
+        "--rotations",
+        help="Make keys for these rotations too, such as 1,2,4 (to the left; negative: to the right).",
+    ),
+]
+ConjugationOption = Annotated[
+    bool, typer.Option("--conjugation", help="Make the key that conjugates complex slots.")
+]
+
+
+class KeyKind(StrEnum):
+    """Which key a device encrypts with."""
+
+    SYMMETRIC = "symmetric"
+    ASYMMETRIC = "asymmetric"
+
+
+class IntegerPlaces(StrEnum):
+    """Where the sender put BFV's integers: nothing in a ciphertext tells."""
+
+    SLOTS = "slots"
+    COEFFICIENTS = "coefficients"
+
+
+def places_of(places: IntegerPlaces | None) -> Places | None:
+    if places is None:
+        return None
+    return "slots" if places is IntegerPlaces.SLOTS else "coefficients"
+
+
+def numbers(text: str, what: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise ParameterError(
+            f"{what} is {text!r}: give whole numbers with commas between, such as 1,2,4."
+        ) from None
+
+
+def steps_of(model: Path | None, parameters: ParameterSet) -> tuple[int, ...]:
+    """The rotations that a model's scores take; none without a model."""
+    if model is None:
+        return ()
+    from ciphermote.inference import LinearModel, rotation_steps
+
+    return rotation_steps(LinearModel.load(model), parameters)

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote params`: parameter sets, built in and one's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from ciphermote import json_text
+from ciphermote.cli.console import add_row
+from ciphermote.cli.files import FileKind, check_target, write
+from ciphermote.cli.options import numbers
+from ciphermote.errors import Error, ParameterError
+from ciphermote.parameters import (
+    BUILTIN,
+    SECURITY_BOUNDS,
+    ParameterSet,
+    c_header,
+    from_primes,
+    generate,
+    is_c_header,
+)
+
+
+def _is_set(data: bytes) -> bool:
+    from ciphermote.keys import parameters_from_dict
+
+    try:
+        parameters_from_dict(json_text.parse(data), "")
+    except (ValueError, Error):
+        return False
+    return True
+
+
+_SET_HEADER = FileKind("C header of a parameter set", is_c_header)
+_SET_JSON = FileKind("parameter set", _is_set)
+
+
+def params(
+    n: Annotated[
+        int | None, typer.Option(help="Ring degree of your own set: 1024, 2048, 4096, 8192 or 16384.")
+    ] = None,
+    bits: Annotated[str, typer.Option(help="Bits of its primes, the special one last: 26,26,27.")] = "",
+    primes: Annotated[
+        str, typer.Option(help="The primes themselves, the special one last, instead of --bits.")
+    ] = "",
+    name: Annotated[
+        str | None, typer.Option(help="Its name (default: made from n and the primes' bits).")
+    ] = None,
+    standard: Annotated[
+        str | None,
+        typer.Option(help="The security table to hold it to: 2024 (default), or 2018 for older sets."),
+    ] = None,
+    header: Annotated[Path | None, typer.Option(help="Write a C header that defines it.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write a .json file for --params of other commands.")
+    ] = None,
+) -> None:
+    """List the parameter sets, or make and check one of your own.
+
+    **In:** nothing, or a ring degree and primes. **Out:** a table; a C header and a .json file if asked
+    for. All public. A set that is insecure or invalid is refused with the reason.
+
+    Example: `ciphermote params --n 4096 --bits 25,26,27 --header my_set.h --json my_set.json`
+    """
+    if n is None:
+        if bits or primes or header or json_file or name is not None or standard is not None:
+            raise ParameterError(
+                "Without --n the built-in sets are listed, and no other option counts: a set of your own "
+                "begins with its ring degree, --n 1024, 2048, 4096, 8192 or 16384."
+            )
+        _print_sets(BUILTIN)
+        return
+    if bool(bits) == bool(primes):
+        raise ParameterError(
+            "A set of your own needs its primes: give --bits 26,26,27 or --primes, and not both."
+        )
+    standard = standard or "2024"
+    if bits:
+        own = generate(n, numbers(bits, "--bits"), standard, name)
+    else:
+        own = from_primes(n, numbers(primes, "--primes"), standard, name)
+    wanted: list[tuple[Path, bytes, FileKind]] = []
+    if header is not None:
+        wanted.append((header, c_header(own).encode(), _SET_HEADER))
+    if json_file is not None:
+        from ciphermote.keys import parameters_to_dict
+
+        text = json.dumps(parameters_to_dict(own), indent=2) + "\n"
+        wanted.append((json_file, text.encode(), _SET_JSON))
+    for path, _, kind in wanted:
+        check_target(path, kind)
+    _print_sets([own])
+    for path, content, kind in wanted:
+        write(path, content, kind)
+
+
+def _print_sets(sets: Sequence[ParameterSet]) -> None:
+    table = Table(
+        Column("name", no_wrap=True, min_width=max(len(p.name) for p in sets)),
+        "n",
+        "slots",
+        "data primes",
+        "bits in all",
+        "bound",
+        "id",
+    )
+    for p in sets:
+        bound = f"{SECURITY_BOUNDS[p.standard][p.n]} ({p.standard})"
+        cells = p.name, str(p.n), str(p.slots), str(len(p.data_primes)), f"{p.log2_q:.2f}", bound
+        add_row(table, *cells, f"{p.id:08x}")
+    Console().print(table)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote provision`: one device's keys."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ciphermote.cli.console import say
+from ciphermote.cli.files import FileKind, check_target, write
+from ciphermote.cli.options import KeysArgument
+from ciphermote.errors import KeyFileError, ParameterError
+
+
+class BlobFormat(StrEnum):
+    """What provision writes."""
+
+    HEADER = "header"
+    BLOB = "blob"
+    PRIMES = "primes"
+
+
+class DeviceKey(StrEnum):
+    """Which keys a device is given."""
+
+    SYMMETRIC = "symmetric"
+    ASYMMETRIC = "asymmetric"
+    BOTH = "both"
+
+
+def _is_provision(data: bytes) -> bool:
+    from ciphermote.provision import is_blob, is_header
+
+    return is_blob(data) or is_header(data)
+
+
+_PROVISION = FileKind("device's keys", _is_provision)
+
+
+def provision(
+    keys: KeysArgument,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file to write (format primes: a directory).")
+    ],
+    key: Annotated[
+        DeviceKey,
+        typer.Option(help="symmetric: the secret key, smallest frames; asymmetric: the public key; or both."),
+    ] = DeviceKey.SYMMETRIC,
+    form: Annotated[
+        BlobFormat,
+        typer.Option(
+            "--format",
+            help="header: C to compile in; blob: one binary file; primes: the public key, one file for each "
+            "prime.",
+        ),
+    ] = BlobFormat.HEADER,
+    plain_modulus: Annotated[
+        list[int] | None,
+        typer.Option(
+            metavar="T",
+            min=2,
+            help="A modulus of BFV that the device batches with: its roots go into the header too, for "
+            "CM_CONFIG_NTT_ROOTS. May be repeated.",
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace what an earlier run wrote; that device's secret is then lost."),
+    ] = False,
+) -> None:
+    """Write one device's keys. Run it once for each device: every run draws a new device secret.
+
+    **In:** a directory of keys. **Out:** a C header or a binary blob, **secret** (mode 0600): it holds the
+    device's own secret, and with a symmetric key everything that is needed to decrypt. With --format primes a
+    directory: device.blob is that secret, prime0.blob and so on hold the public key and are public. What an
+    earlier run wrote is kept unless you say --force.
+
+    Example: `ciphermote provision keys -o provisioned_keys.h`
+    """
+    from dataclasses import replace
+
+    from ciphermote import provision as p
+    from ciphermote.keys import KeyStore
+
+    if plain_modulus and form is not BlobFormat.HEADER:
+        raise ParameterError("--plain-modulus is for --format header: blobs hold no roots.")
+    if form is BlobFormat.PRIMES and key is DeviceKey.SYMMETRIC:
+        raise ParameterError("Only a public key is split into primes: give --key asymmetric or both.")
+    primes = form is BlobFormat.PRIMES
+    store = KeyStore.open(keys)
+    count = len(store.parameters.data_primes)
+    parts = [output / "device.blob", *(output / f"prime{i}.blob" for i in range(count))]
+    for path in parts if primes else [output]:
+        check_target(path, _PROVISION)
+        if path.exists() and not force:
+            raise KeyFileError(
+                f"{path} exists, and may be all there is of a device's keys: name another file for this "
+                "device, or say --force to replace it."
+            )
+    given = p.provision(
+        store,
+        secret=key is not DeviceKey.ASYMMETRIC,
+        public=key is not DeviceKey.SYMMETRIC,
+        plain_moduli=plain_modulus or (),
+    )
+    if primes:
+        output.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write(parts[0], p.to_blob(replace(given, public_key=None)), _PROVISION, secret=True)
+        for path, blob in zip(parts[1:], p.to_prime_blobs(given), strict=True):
+            write(path, blob, _PROVISION)
+    else:
+        content = p.to_c_header(given).encode() if form is BlobFormat.HEADER else p.to_blob(given)
+        write(output, content, _PROVISION, secret=True)
+    say(f"A new device's keys are in {output}: secret, and for one device only.")
