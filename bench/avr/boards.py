@@ -13,7 +13,8 @@ from arduino import BUILD, MEGA, PORT_EXAMPLES, UNO, Board, build_sketch
 from ciphermote import _core
 from ciphermote.adapter import FrameReader, FrameSet
 from ciphermote.core import core_params
-from ciphermote.keys import SecretKey, write_atomically
+from ciphermote.files import write_atomically
+from ciphermote.keys import SecretKey
 from ciphermote.parameters import ParameterSet, by_name
 from ciphermote.provision import Provision, to_c_header
 from images import FIRMWARE, PARAMETERS

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from ciphermote import _core
 from ciphermote.core import core_params
-from ciphermote.keys import write_atomically
+from ciphermote.files import write_atomically
 from ciphermote.parameters import by_name
 from machine import HERE, ROOT, Machine, build_image, build_simulator, run_tool
 

@@ -13,7 +13,8 @@ import numpy as np
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_params
-from ciphermote.keys import SecretKey, write_atomically
+from ciphermote.files import write_atomically
+from ciphermote.keys import SecretKey
 from ciphermote.parameters import ParameterSet
 from ciphermote.provision import Provision, to_c_header
 from ciphermote.returning import device_frames

@@ -21,7 +21,8 @@ from ciphermote.adapter import read_sets
 from ciphermote.aided import Rounds, Session, plan_rounds
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import Error
-from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv, write_exclusively
+from ciphermote.files import write_exclusively
+from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv
 from ciphermote.link import DeviceLink, DeviceReport
 from ciphermote.network import IntegerNetwork, Network, quantise
 from ciphermote.parameters import ParameterSet, by_name

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,3 +42,40 @@ def read_bounded(path: Path, most: int | Callable[[bytes], int]) -> bytes:
             errno.EFBIG, f"it has more than {limit:,} bytes, which is more than such a file can have"
         )
     return b"".join(pieces)
+
+
+def write_exclusively(path: Path, content: bytes, mode: int) -> None:
+    """Write a file that must not exist yet, and have it on the disk when this returns. OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Write or replace a file: a reader sees the old content or the new one, whole, and the new one is on the
+    disk when this returns. OSError."""
+    directory = path.absolute().parent
+    descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=directory)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        os.replace(scratch, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(scratch)
+        raise
+    sync_directory(directory)
+
+
+def sync_directory(path: Path) -> None:
+    """Have a directory's names on the disk when this returns. OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -25,9 +25,10 @@ from ciphermote.files import (
 )
 from ciphermote.framing import HEADER_BYTES, MAGIC
 from ciphermote.inference import LinearModel
-from ciphermote.keys import MANIFEST_FILE, KeyStore, key_id_of, parameters_from_dict
+from ciphermote.keys import MANIFEST_FILE, KeyStore, key_id_of
 from ciphermote.labels import LABEL_BYTES, describe_scheme, detach
 from ciphermote.ledger import is_ledger
+from ciphermote.parameter_files import parameters_from_dict
 from ciphermote.parameters import BUILTIN, ParameterSet, by_id
 from ciphermote.provision import PublicKeyPrime, blob_parameters_id, is_blob, parse_blob
 

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ciphermote.errors import KeyFileError, ParameterError, ReplayError
-from ciphermote.keys import sync_directory
+from ciphermote.files import sync_directory
 
 if TYPE_CHECKING:
     from ciphermote.adapter import FrameSet

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from ciphermote.keys import write_atomically
+from ciphermote.files import write_atomically
 
 
 @dataclass(frozen=True)

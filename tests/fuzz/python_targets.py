@@ -41,6 +41,7 @@ with atheris.instrument_imports(include=["ciphermote"]):
     from ciphermote.errors import Error, FrameError, KeyFileError
     from ciphermote.framing import HEADER_BYTES
     from ciphermote.inference import LinearModel
+    from ciphermote.parameter_files import parameters_to_dict
     from ciphermote.parameters import ParameterSet, by_name
 
 SMALL = by_name("n1024_q26")
@@ -252,7 +253,7 @@ def first_json() -> Inputs:
     manifest = keys.Manifest(SMALL, KEY_ID, "2026-01-01T00:00:00+00:00", (1, -2), True, digests)
     return {
         "manifest": b"m" + manifest.to_json().encode(),
-        "parameters": b"p" + json.dumps(keys.parameters_to_dict(SMALL)).encode(),
+        "parameters": b"p" + json.dumps(parameters_to_dict(SMALL)).encode(),
         "model": b"w" + LinearModel([[1.0, -2.5]], [0.5], ("yes",)).to_json().encode(),
     }
 

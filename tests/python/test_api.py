@@ -369,8 +369,8 @@ def test_keys_whose_extension_is_cut_short_are_the_old_ones_or_the_new(
 
     with monkeypatch.context() as patched:
         for name in ("write_atomically", "sync_directory"):
-            patched.setattr(ciphermote.keys, name, power_cut(getattr(ciphermote.keys, name)))
-        patched.setattr(ciphermote.keys.os, "replace", power_cut(ciphermote.keys.os.replace))
+            patched.setattr(ciphermote.keys.store, name, power_cut(getattr(ciphermote.keys.store, name)))
+        patched.setattr(ciphermote.keys.store.os, "replace", power_cut(ciphermote.keys.store.os.replace))
         with contextlib.suppress(KeyboardInterrupt):
             store.extend(galois_steps=[2])
     found = KeyStore.open(store.path)

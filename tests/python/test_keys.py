@@ -221,8 +221,8 @@ def test_a_failure_midway_leaves_nothing_behind(tmp_path: Path, monkeypatch: pyt
             raise OSError(28, "No space left on device")
         real(path, content, mode)
 
-    real = keys.write_exclusively
-    monkeypatch.setattr(keys, "write_exclusively", full)
+    real = keys.store.write_exclusively
+    monkeypatch.setattr(keys.store, "write_exclusively", full)
     with pytest.raises(KeyFileError, match="No space left"):
         KeyStore.create(tmp_path / "keys", by_name("n1024_q26"))
     assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from ciphermote import parameters
 from ciphermote.errors import Error, ParameterError
-from ciphermote.keys import parameters_from_dict, parameters_to_dict
+from ciphermote.parameter_files import parameters_from_dict, parameters_to_dict
 from ciphermote.parameters import BUILTIN, CHEAP_PRIME, ParameterSet, from_primes, generate, validate
 
 ROOT = Path(__file__).resolve().parents[2]

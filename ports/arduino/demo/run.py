@@ -33,7 +33,8 @@ from ciphermote import bfv, provision  # noqa: E402
 from ciphermote.adapter import FrameSet, read_sets  # noqa: E402
 from ciphermote.engine import open_engine  # noqa: E402
 from ciphermote.errors import Error  # noqa: E402
-from ciphermote.keys import KeyStore, write_exclusively  # noqa: E402
+from ciphermote.files import write_exclusively  # noqa: E402
+from ciphermote.keys import KeyStore  # noqa: E402
 from ciphermote.parameters import by_name  # noqa: E402
 from demos.run import Stage  # noqa: E402
 from machine import MachineError, section_bytes  # noqa: E402

@@ -12,7 +12,7 @@ from ciphermote.cli.console import note, say
 from ciphermote.cli.files import ciphertext_of, read, write
 from ciphermote.cli.options import KeysArgument
 from ciphermote.errors import FrameError
-from ciphermote.files import MOST_FRAMES_BYTES
+from ciphermote.files import MOST_FRAMES_BYTES, sync_directory
 
 if TYPE_CHECKING:
     from ciphermote.adapter import FrameReader, FrameSet
@@ -85,7 +85,7 @@ def adapt(
     Example: `ciphermote adapt keys-public --port /dev/ttyUSB0 --baud 115200 -o reading.ct`
     """
     from ciphermote.adapter import FrameReader, read_sets
-    from ciphermote.keys import KeyStore, sync_directory
+    from ciphermote.keys import KeyStore
     from ciphermote.ledger import LEDGER_FILE, CounterLedger, check_device
     from ciphermote.seal_bytes import write_ciphertext
 

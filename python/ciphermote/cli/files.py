@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from ciphermote import json_text
 from ciphermote.errors import FrameError, KeyFileError, ParameterError
-from ciphermote.files import MOST_OBJECT_BYTES, read_bounded
+from ciphermote.files import MOST_OBJECT_BYTES, read_bounded, write_atomically
+from ciphermote.parameter_files import parameters_from_dict
 from ciphermote.parameters import ParameterSet, by_name
 
 
@@ -39,8 +40,6 @@ def parameter_set(name: str) -> ParameterSet:
     """A built-in set by name, or a user's own from a file."""
     if not name.endswith(".json"):
         return by_name(name)
-    from ciphermote.keys import parameters_from_dict
-
     try:
         fields = json_text.parse(read(Path(name)))
     except ValueError:
@@ -74,8 +73,6 @@ def ciphertext_of(parameters: ParameterSet) -> FileKind:
 
 
 def write(path: Path, content: bytes, kind: FileKind, *, secret: bool = False) -> None:
-    from ciphermote.keys import write_atomically
-
     check_target(path, kind)
     try:
         write_atomically(path, content, 0o600 if secret else 0o644)

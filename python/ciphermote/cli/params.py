@@ -17,6 +17,7 @@ from ciphermote.cli.console import add_row
 from ciphermote.cli.files import FileKind, check_target, write
 from ciphermote.cli.options import numbers
 from ciphermote.errors import Error, ParameterError
+from ciphermote.parameter_files import parameters_from_dict, parameters_to_dict
 from ciphermote.parameters import (
     BUILTIN,
     SECURITY_BOUNDS,
@@ -29,8 +30,6 @@ from ciphermote.parameters import (
 
 
 def _is_set(data: bytes) -> bool:
-    from ciphermote.keys import parameters_from_dict
-
     try:
         parameters_from_dict(json_text.parse(data), "")
     except (ValueError, Error):
@@ -90,8 +89,6 @@ def params(
     if header is not None:
         wanted.append((header, c_header(own).encode(), _SET_HEADER))
     if json_file is not None:
-        from ciphermote.keys import parameters_to_dict
-
         text = json.dumps(parameters_to_dict(own), indent=2) + "\n"
         wanted.append((json_file, text.encode(), _SET_JSON))
     for path, _, kind in wanted:

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making keys: the secret, the public key, and the keys that switch keys.
+
+A key-switch key is, for each data prime q_j, an encryption of zero over all primes with target * (P mod
+q_j) added to residue j of its first polynomial; P is the special prime. The target is s^2 for
+relinearization and s(x^g) for the Galois element g. Every encryption of zero takes a fresh seed from the
+operating system.
+
+Secrets live in Python's memory while they are used and cannot be wiped from it: make keys on the owner's
+machine only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ciphermote import _core
+from ciphermote import seal_bytes as sb
+from ciphermote.core import core_params
+from ciphermote.errors import FrameError, KeyFileError, ParameterError
+from ciphermote.parameters import ParameterSet
+
+Residues = NDArray[np.uint32]
+SEED_BYTES = 32
+
+
+@dataclass(frozen=True, eq=False)
+class SecretKey:
+    """A ternary secret. packed: n/4 bytes, four coefficients per byte, each as value + 1, the first lowest.
+
+    key_id: of its pair, or None until a store or a blob names it.
+    """
+
+    parameters: ParameterSet
+    packed: bytes = field(repr=False)
+    key_id: int | None = None
+
+    @classmethod
+    def generate(cls, parameters: ParameterSet) -> SecretKey:
+        """A fresh one from the operating system's randomness."""
+        return cls(parameters, _core.secret_key_generate(core_params(parameters), os.urandom(SEED_BYTES)))
+
+    @classmethod
+    def from_coefficients(cls, parameters: ParameterSet, coefficients: NDArray[Any]) -> SecretKey:
+        """From int [n] of -1, 0 and 1. KeyFileError for anything else, and for all zeros."""
+        c = np.asarray(coefficients)
+        if c.shape != (parameters.n,) or not np.isin(c, (-1, 0, 1)).all() or not c.any():
+            raise KeyFileError(
+                f"The secret key is not {parameters.n} coefficients of -1, 0 and 1, which is all that "
+                "Ciphermote uses: make a new key with `ciphermote keygen`."
+            )
+        digits = (c + 1).astype(np.uint8).reshape(-1, 4)
+        return cls(
+            parameters,
+            (digits << np.array([0, 2, 4, 6], dtype=np.uint8)).sum(axis=1, dtype=np.uint8).tobytes(),
+        )
+
+    @cached_property
+    def coefficients(self) -> NDArray[np.int8]:
+        """int8 [n]."""
+        packed = np.frombuffer(self.packed, dtype=np.uint8)
+        digits = packed[:, np.newaxis] >> np.array([0, 2, 4, 6], dtype=np.uint8) & 3
+        return digits.reshape(-1).astype(np.int8) - np.int8(1)
+
+    def residues(self, prime: int) -> Residues:
+        """uint32 [n]: NTT form at one prime (0 .. K-1)."""
+        return _core.secret_key_residues(core_params(self.parameters), self.packed, prime)
+
+    def transformed(self, prime: int) -> Residues:
+        """uint32 [n]: at one data prime as a device with CM_CONFIG_TRANSFORMED_SECRET holds it."""
+        return _core.secret_key_transform(core_params(self.parameters), self.packed, prime)
+
+    def to_seal(self) -> bytes:
+        """SEAL's own bytes of it."""
+        rows = [self.residues(i) for i in range(len(self.parameters.primes))]
+        return sb.write_secret_key(sb.SealSecretKey(self.parameters, np.stack(rows)))
+
+    @classmethod
+    def from_seal(cls, data: bytes, parameters: ParameterSet) -> SecretKey:
+        """From SEAL's bytes. KeyFileError if they are no ternary secret key of these parameters."""
+        try:
+            found = sb.read_secret_key(data, parameters)
+        except FrameError as error:
+            raise KeyFileError(f"The secret key cannot be used: {error}") from None
+        return cls._from_residues(parameters, found.residues)
+
+    @classmethod
+    def _from_residues(cls, parameters: ParameterSet, residues: Residues) -> SecretKey:
+        q = parameters.primes[0]
+        first = _core.ntt_inverse(core_params(parameters), 0, residues[0]).astype(np.int64)
+        key = cls.from_coefficients(parameters, np.where(first > q // 2, first - q, first))
+        if any(not np.array_equal(key.residues(i), residues[i]) for i in range(len(parameters.primes))):
+            raise KeyFileError(
+                "The secret key differs from prime to prime, so it is damaged: restore it from a copy or "
+                "make a new one."
+            )
+        return key
+
+
+def _zero_encryption(secret: SecretKey) -> Residues:
+    """uint32 [2, K, n], NTT form: an encryption of zero over all primes under a seed used once."""
+    seed = os.urandom(SEED_BYTES)
+    params = core_params(secret.parameters)
+    columns = [
+        _core.zero_encryption(params, secret.packed, seed, i) for i in range(len(secret.parameters.primes))
+    ]
+    return np.stack([np.stack(column) for column in columns], axis=1)
+
+
+def make_public_key(secret: SecretKey) -> sb.SealPublicKey:
+    """A public key over all primes."""
+    return _key_ciphertext(secret.parameters, _zero_encryption(secret))
+
+
+def make_relin_key(secret: SecretKey) -> sb.KeySwitchKey:
+    """The key that brings products back to two polynomials. ParameterError if the set has one prime."""
+    squares = [_multiply(s, s, q) for s, q in _data_residues(secret)]
+    return _key_switch_key(secret, squares)
+
+
+def make_galois_key(secret: SecretKey, element: int) -> sb.KeySwitchKey:
+    """The key that follows x -> x^element (odd, 3 .. 2n-1). ParameterError if the set has one prime."""
+    n = secret.parameters.n
+    if element % 2 == 0 or not 3 <= element < 2 * n:
+        raise ParameterError(f"{element} is no Galois element: it is odd and from 3 to {2 * n - 1}.")
+    exponent = np.arange(n, dtype=np.int64) * element % (2 * n)
+    moved = np.empty(n, dtype=np.int8)
+    moved[exponent % n] = np.where(exponent < n, secret.coefficients, -secret.coefficients)
+    return _key_switch_key(
+        secret, [s for s, _ in _data_residues(SecretKey.from_coefficients(secret.parameters, moved))]
+    )
+
+
+def _key_for_bfv(key: sb.KeySwitchKey, plain_modulus: int) -> sb.KeySwitchKey:
+    return tuple(replace(part, scheme=sb.Scheme.BFV, plain_modulus=plain_modulus) for part in key)
+
+
+def relin_keys_for_bfv(data: bytes, parameters: ParameterSet, plain_modulus: int) -> bytes:
+    """As galois_keys_for_bfv, of a relinearization key."""
+    found = sb.read_relin_keys(data, parameters)
+    key = _key_for_bfv(found.key, plain_modulus)
+    return sb.write_relin_keys(sb.SealRelinKeys(parameters, key, sb.Scheme.BFV, plain_modulus, found.key_id))
+
+
+def galois_keys_for_bfv(data: bytes, parameters: ParameterSet, plain_modulus: int) -> bytes:
+    """SEAL's bytes of Galois keys made for CKKS, as those of BFV modulo plain_modulus: the same key-switch
+    keys, which know nothing of a scheme, under the scheme's parms_id and of the same key. FrameError if data
+    holds none."""
+    found = sb.read_galois_keys(data, parameters)
+    keys = {element: _key_for_bfv(key, plain_modulus) for element, key in found.keys.items()}
+    return sb.write_galois_keys(
+        sb.SealGaloisKeys(parameters, keys, sb.Scheme.BFV, plain_modulus, found.key_id)
+    )
+
+
+def conjugation_element(n: int) -> int:
+    """The Galois element that conjugates every slot."""
+    return 2 * n - 1
+
+
+def galois_elements(parameters: ParameterSet, steps: Iterable[int], conjugation: bool) -> tuple[int, ...]:
+    slots = parameters.slots
+    elements = set()
+    for step in steps:
+        if not -slots < step < slots or step == 0:
+            raise ParameterError(
+                f"A rotation by {step} is none of {parameters.name}: give steps from 1 to {slots - 1}, or "
+                "negative for the other way."
+            )
+        elements.add(sb.galois_element(parameters.n, step))
+    if conjugation:
+        elements.add(conjugation_element(parameters.n))
+    if len(elements) > sb.MAX_GALOIS_KEYS:
+        raise ParameterError(
+            f"{len(elements)} Galois keys are asked for and a store holds {sb.MAX_GALOIS_KEYS}: make those "
+            "the computation needs, for a rotation can be made of several."
+        )
+    return tuple(sorted(elements))
+
+
+def _data_residues(secret: SecretKey) -> list[tuple[Residues, int]]:
+    return [(secret.residues(i), q) for i, q in enumerate(secret.parameters.data_primes)]
+
+
+def _multiply(a: Residues, b: Residues | int, q: int) -> Residues:
+    return (a.astype(np.uint64) * np.asarray(b, dtype=np.uint64) % np.uint64(q)).astype(np.uint32)
+
+
+def _key_switch_key(secret: SecretKey, targets: list[Residues]) -> sb.KeySwitchKey:
+    """One part for each data prime j, whose residue j hides targets[j] * P."""
+    parameters = secret.parameters
+    special = parameters.special_prime
+    if special is None:
+        raise ParameterError(
+            f"{parameters.name} has one prime and so no key switching: take a set with a special prime, "
+            "such as n4096_q26x3_p27."
+        )
+    parts = []
+    for j, target in enumerate(targets):
+        q = parameters.primes[j]
+        zero = _zero_encryption(secret)
+        zero[0, j] = (zero[0, j].astype(np.uint64) + _multiply(target, special % q, q)) % q
+        parts.append(_key_ciphertext(parameters, zero))
+    return tuple(parts)
+
+
+def _key_ciphertext(parameters: ParameterSet, residues: Residues) -> sb.SealCiphertext:
+    return sb.SealCiphertext(parameters, len(parameters.primes), True, 1.0, residues)
+
+
+def key_id_of(public_key: bytes) -> int:
+    """A key pair's name on the wire: the first 8 bytes, little-endian, of BLAKE2b-256 over SEAL's bytes."""
+    return int.from_bytes(hashlib.blake2b(public_key, digest_size=32).digest()[:8], "little")
+
+
+def belongs(secret: SecretKey, public: sb.SealPublicKey) -> bool:
+    """Whether pk0 + pk1 s is nothing but noise; a stranger's key gives a residue this small with chance
+    10^-6 or less per coefficient."""
+    q = secret.parameters.primes[0]
+    product = public.residues[1, 0].astype(np.uint64) * secret.residues(0) + public.residues[0, 0]
+    noise = _core.ntt_inverse(core_params(secret.parameters), 0, (product % q).astype(np.uint32)).astype(
+        np.int64
+    )
+    return int(np.minimum(noise, q - noise).max()) <= 64

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Key pairs, in memory and in a directory, checked when they come back."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ciphermote import seal_bytes as sb
+from ciphermote.errors import FrameError, KeyFileError
+from ciphermote.files import (
+    MOST_KEYS_BYTES,
+    MOST_OBJECT_BYTES,
+    read_bounded,
+    sync_directory,
+    write_atomically,
+    write_exclusively,
+)
+from ciphermote.keys.making import (
+    SecretKey,
+    belongs,
+    galois_elements,
+    key_id_of,
+    make_galois_key,
+    make_public_key,
+    make_relin_key,
+)
+from ciphermote.keys.manifest import GALOIS_FILE, PARAMETERS_FILE, PUBLIC_FILE, RELIN_FILE, Manifest
+from ciphermote.parameters import ParameterSet
+
+Progress = Callable[[int, int], None]
+"""Called with (key-switch keys made, key-switch keys in all)."""
+SECRET_FILE = "secret.key"
+MANIFEST_FILE = "manifest.json"
+_NEW = ".new"
+_MAX_MANIFEST_BYTES = 1 << 20
+
+
+class KeyPair(ABC):
+    """A key pair, wherever it is kept. manifest: what it says of itself."""
+
+    manifest: Manifest
+
+    @property
+    def parameters(self) -> ParameterSet:
+        return self.manifest.parameters
+
+    @property
+    def key_id(self) -> int:
+        """What the manifest says; see KeyStore.checked_key_id."""
+        return self.manifest.key_id
+
+    @abstractmethod
+    def secret(self) -> SecretKey:
+        """The secret key. KeyFileError if it is not there, or of no use."""
+
+    @abstractmethod
+    def public_key(self) -> sb.SealPublicKey:
+        """The public key. KeyFileError if it cannot be read."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeyContents(KeyPair):
+    """What a directory of keys holds, in memory. files: the public ones, by name; secret_key: None in the
+    public part."""
+
+    manifest: Manifest
+    files: Mapping[str, bytes] = field(repr=False)
+    secret_key: SecretKey | None = field(repr=False)
+
+    @classmethod
+    def make(
+        cls,
+        parameters: ParameterSet,
+        *,
+        galois_steps: Iterable[int] = (),
+        conjugation: bool = False,
+        relin: bool | None = None,
+        secret: SecretKey | None = None,
+        progress: Progress | None = None,
+    ) -> KeyContents:
+        """Make keys; KeyStore.create has the arguments and the errors."""
+        if relin is None:
+            relin = parameters.special_prime is not None
+        if secret is not None and secret.parameters != parameters:
+            raise KeyFileError(f"The secret key is of {secret.parameters.name}, not of {parameters.name}.")
+        steps = tuple(galois_steps)
+        galois_elements(parameters, steps, conjugation)
+        secret = secret or SecretKey.generate(parameters)
+        public = sb.write_public_key(make_public_key(secret))
+        files = {PUBLIC_FILE: public, PARAMETERS_FILE: sb.write_parameters(parameters)}
+        manifest = Manifest(
+            parameters=parameters,
+            key_id=key_id_of(public),
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            galois_steps=(),
+            conjugation=False,
+            digests={name: _digest(content) for name, content in files.items()},
+        )
+        bare = cls(manifest, files, replace(secret, key_id=manifest.key_id))
+        return bare.extended(galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress)
+
+    def extended(
+        self,
+        *,
+        galois_steps: Iterable[int] = (),
+        conjugation: bool = False,
+        relin: bool = False,
+        progress: Progress | None = None,
+    ) -> KeyContents:
+        """The same pair with the evaluation keys asked for, besides those that it has. ParameterError if the
+        set cannot have them, KeyFileError without the secret key."""
+        secret, parameters, key_id = self.secret(), self.parameters, self.key_id
+        steps = tuple(dict.fromkeys((*self.manifest.galois_steps, *galois_steps)))
+        conjugation = conjugation or self.manifest.conjugation
+        elements = galois_elements(parameters, steps, conjugation)
+        files = dict(self.files)
+        keys: dict[int, sb.KeySwitchKey] = {}
+        if GALOIS_FILE in files:
+            keys.update(sb.read_galois_keys(files[GALOIS_FILE], parameters).keys)
+        missing = [element for element in elements if element not in keys]
+        relin = relin and RELIN_FILE not in files
+        total = len(missing) + relin
+        report = progress or (lambda done, total: None)
+        report(0, total)
+        if relin:
+            relin_keys = sb.SealRelinKeys(parameters, make_relin_key(secret), key_id=key_id)
+            files[RELIN_FILE] = sb.write_relin_keys(relin_keys)
+            report(1, total)
+        for done, element in enumerate(missing, 1 + relin):
+            keys[element] = make_galois_key(secret, element)
+            report(done, total)
+        if missing:
+            files[GALOIS_FILE] = sb.write_galois_keys(sb.SealGaloisKeys(parameters, keys, key_id=key_id))
+        manifest = replace(
+            self.manifest,
+            galois_steps=steps,
+            conjugation=conjugation,
+            digests={name: _digest(content) for name, content in files.items()},
+        )
+        return KeyContents(manifest, files, secret)
+
+    def secret(self) -> SecretKey:
+        """The secret key. KeyFileError in the public part."""
+        if self.secret_key is None:
+            raise KeyFileError("The secret key is not among these keys: it stays with the owner.")
+        return self.secret_key
+
+    def public_key(self) -> sb.SealPublicKey:
+        return sb.read_public_key(self.files[PUBLIC_FILE], self.parameters)
+
+    def publish(self, path: str | Path) -> KeyStore:
+        """Write the directory, all or nothing. KeyFileError unless path does not exist yet, or is empty."""
+        path = Path(path)
+        refuse_occupied(path)
+        files = {**self.files, MANIFEST_FILE: self.manifest.to_json().encode()}
+        secret = None if self.secret_key is None else self.secret_key.to_seal()
+        _publish_directory(path, files, secret)
+        return KeyStore(path, self.manifest)
+
+
+class KeyStore(KeyPair):
+    """A directory of keys; open() one or create() one.
+
+    secret.key (mode 0600; only the owner's machine has it), public.key, relin.keys, galois.keys and
+    parameters.seal in SEAL's bytes, and manifest.json. Evaluation keys carry the key id in a label. Public
+    files are checked against the manifest when they are read.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+
+    @property
+    def galois_steps(self) -> tuple[int, ...]:
+        """The rotations there are keys for, as they were asked for."""
+        return self.manifest.galois_steps
+
+    @property
+    def has_secret(self) -> bool:
+        return (self.path / SECRET_FILE).exists()
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        parameters: ParameterSet,
+        *,
+        galois_steps: Iterable[int] = (),
+        conjugation: bool = False,
+        relin: bool | None = None,
+        secret: SecretKey | None = None,
+        progress: Progress | None = None,
+    ) -> KeyStore:
+        """Make keys and the directory, all or nothing.
+
+        relin: a relinearization key; None makes one if the set has key switching. secret: an imported key;
+        None draws one. The directory must not exist, or be empty. KeyFileError if it is in use or cannot
+        be written; ParameterError if the set cannot have the keys asked for.
+        """
+        refuse_occupied(Path(path))
+        made = KeyContents.make(
+            parameters,
+            galois_steps=galois_steps,
+            conjugation=conjugation,
+            relin=relin,
+            secret=secret,
+            progress=progress,
+        )
+        return made.publish(path)
+
+    @classmethod
+    def open(cls, path: str | Path) -> KeyStore:
+        """Open a directory of keys, with or without its secret. KeyFileError if it is none."""
+        path = Path(path)
+        where = path / MANIFEST_FILE
+        if not where.is_file():
+            raise KeyFileError(
+                f"{path} holds no keys ({MANIFEST_FILE} is not there): make some with `ciphermote keygen`."
+            )
+        return cls(path, Manifest.from_json(_read_file(where, _MAX_MANIFEST_BYTES), str(where)))
+
+    def secret(self) -> SecretKey:
+        """The secret key. KeyFileError if it is missing, readable by others, damaged, or another's."""
+        path = self.path / SECRET_FILE
+        key = SecretKey.from_seal(_read_secret_file(path), self.parameters)
+        if not belongs(key, self.public_key()):
+            raise KeyFileError(
+                f"{path} does not belong to {PUBLIC_FILE} beside it: restore both from one copy."
+            )
+        return replace(key, key_id=self.key_id)
+
+    def public_bytes(self, name: str) -> bytes:
+        """The content of PUBLIC_FILE and so on. KeyFileError if it is missing, or not as it was made."""
+        digest = self.manifest.digests.get(name)
+        path = self.path / name
+        if digest is None:
+            option = "--relin`" if name == RELIN_FILE else "--model` (or `--rotations`)"
+            raise KeyFileError(
+                f"These keys were made without {name}: have their owner make it with `ciphermote extend "
+                f"{option}; devices keep what they have."
+            )
+        cut_short = path.with_name(name + _NEW)  # extend left it
+        for candidate in (cut_short, path) if cut_short.exists() else (path,):
+            content = _read_file(candidate)
+            if _digest(content) == digest:
+                return content
+        raise KeyFileError(
+            f"{path} is damaged or was replaced (it is not what {MANIFEST_FILE} names): restore it."
+        )
+
+    def checked_key_id(self) -> int:
+        """The key id, once public.key has confirmed it. KeyFileError as public_key."""
+        self._checked_public_bytes()
+        return self.key_id
+
+    def _checked_public_bytes(self) -> bytes:
+        content = self.public_bytes(PUBLIC_FILE)
+        if key_id_of(content) != self.key_id:
+            raise KeyFileError(
+                f"{self.path / MANIFEST_FILE} names another key than {PUBLIC_FILE}: restore both."
+            )
+        return content
+
+    def public_key(self) -> sb.SealPublicKey:
+        """The public key. KeyFileError as public_bytes, or if the key id is not its own."""
+        content = self._checked_public_bytes()
+        try:
+            return sb.read_public_key(content, self.parameters)
+        except FrameError as error:
+            raise KeyFileError(f"{self.path / PUBLIC_FILE} cannot be used: {error}") from None
+
+    def export_public(self, path: str | Path) -> KeyStore:
+        """Copy everything but the secret to a new directory: what an engine may have. Returns it, opened."""
+        return self.contents(secret=False).publish(path)
+
+    def contents(self, *, secret: bool = True) -> KeyContents:
+        """All of it, or all but the secret. KeyFileError as secret and public_bytes."""
+        files = {name: self.public_bytes(name) for name in self.manifest.digests}
+        return KeyContents(self.manifest, files, self.secret() if secret else None)
+
+    def extend(
+        self,
+        *,
+        galois_steps: Iterable[int] = (),
+        conjugation: bool = False,
+        relin: bool = False,
+        progress: Progress | None = None,
+    ) -> KeyStore:
+        """Add evaluation keys, as KeyContents.extended; devices keep theirs, for the pair stays the same.
+        Returns the directory, opened anew."""
+        more = self.contents().extended(
+            galois_steps=galois_steps, conjugation=conjugation, relin=relin, progress=progress
+        )
+        before, after = self.manifest.digests, more.manifest.digests
+        changed = [name for name in after if after[name] != before.get(name)]
+        try:
+            # The manifest decides: until it is written the old keys count, then the new ones by either name.
+            for name in changed:
+                write_atomically(self.path / (name + _NEW), more.files[name])
+            write_atomically(self.path / MANIFEST_FILE, more.manifest.to_json().encode())
+            for name in changed:
+                os.replace(self.path / (name + _NEW), self.path / name)
+            sync_directory(self.path)
+        except OSError as error:
+            raise KeyFileError(f"{self.path} cannot be written: {error.strerror}.") from None
+        return KeyStore(self.path, more.manifest)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=32).hexdigest()
+
+
+def refuse_occupied(path: Path) -> None:
+    """KeyFileError unless keys can be written to path: it does not exist, or is an empty directory."""
+    if (path / SECRET_FILE).exists():
+        raise KeyFileError(
+            f"{path} already holds a secret key, which is never overwritten: choose another directory."
+        )
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise KeyFileError(f"{path} exists and is not an empty directory: choose another name for the keys.")
+
+
+def holds_keys(folder: Path) -> bool:
+    """Whether this is a directory of keys, whole or not: nothing else is written to it."""
+    return any((folder / name).exists() for name in (SECRET_FILE, PUBLIC_FILE))
+
+
+def _publish_directory(path: Path, files: Mapping[str, bytes], secret: bytes | None) -> None:
+    """Write all files to a hidden directory beside path, then rename it: path appears whole or not at all,
+    and the rename fails if something was put there meanwhile."""
+    target = path.absolute()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise KeyFileError(f"{path} cannot be made: {error.strerror}.") from None
+    try:
+        if secret is not None:
+            write_exclusively(scratch / SECRET_FILE, secret, 0o600)
+        for name, content in files.items():
+            write_exclusively(scratch / name, content, 0o644)
+        scratch.rename(target)
+        sync_directory(target.parent)
+    except OSError as error:
+        raise KeyFileError(f"{path} cannot be written: {error.strerror}.") from None
+    finally:
+        with contextlib.suppress(OSError):
+            shutil.rmtree(scratch)
+
+
+def _read_file(path: Path, limit: int = MOST_KEYS_BYTES) -> bytes:
+    try:
+        return read_bounded(path, limit)
+    except OSError as error:
+        raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _read_secret_file(path: Path) -> bytes:
+    """The content, if nobody but the owner may read it. One open: what is checked is what is read."""
+    try:
+        with path.open("rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & 0o077:
+                raise KeyFileError(
+                    f"{path} is open to others (mode {mode:04o}): run `chmod 600 {path}` and try again."
+                )
+            return file.read(MOST_OBJECT_BYTES)
+    except FileNotFoundError:
+        raise KeyFileError(
+            f"{path} is not here: the secret key stays with the owner, so run this on the owner's machine."
+        ) from None
+    except OSError as error:
+        raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameter sets as JSON: the files of `ciphermote params --json`, and a part of manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ciphermote.errors import KeyFileError
+from ciphermote.parameters import ParameterSet
+
+_PARAMETERS_FORMAT = "ciphermote-parameters"
+
+
+def parameters_to_dict(parameters: ParameterSet) -> dict[str, Any]:
+    """What a manifest and a parameter file say of a set."""
+    return {
+        "format": _PARAMETERS_FORMAT,
+        "name": parameters.name,
+        "n": parameters.n,
+        "primes": list(parameters.primes),
+        "standard": parameters.standard,
+    }
+
+
+def parameters_from_dict(fields: Any, where: str) -> ParameterSet:
+    """The set again, validated anew. KeyFileError if fields are none; ParameterError if it is weak."""
+    if not isinstance(fields, Mapping) or fields.get("format") != _PARAMETERS_FORMAT:
+        raise KeyFileError(f"{where} holds no parameter set: write one with `ciphermote params --json`.")
+    name, n, primes, standard = (fields.get(key) for key in ("name", "n", "primes", "standard"))
+    if (
+        not isinstance(name, str)
+        or not isinstance(standard, str)
+        or type(n) is not int
+        or not isinstance(primes, list)
+        or any(type(q) is not int for q in primes)
+    ):
+        raise KeyFileError(
+            f"{where} lacks the name, n, primes or standard of its parameter set, or they are no such values."
+        )
+    return ParameterSet(name, n, tuple(primes), standard)
