@@ -22,9 +22,10 @@ from ciphermote.adapter import adapt
 from ciphermote.engine import open_engine
 from ciphermote.errors import Error
 from ciphermote.files import write_exclusively
-from ciphermote.inference import LinearModel, plan_linear
+from ciphermote.inference import plan_linear
 from ciphermote.keys import GALOIS_FILE, KeyStore
 from ciphermote.ledger import CounterLedger
+from ciphermote.linear_model import LinearModel
 from ciphermote.link import DeviceReport
 from ciphermote.parameters import ParameterSet, by_name
 from local_devices import QemuDevice

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from ciphermote.aided import Rounds
-from ciphermote.inference import LinearModel
+from ciphermote.linear_model import LinearModel
 from ciphermote.network import IntegerNetwork, Network
 from numpy.typing import NDArray
 

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
         ReplayError,
         ValueRangeError,
     )
-    from ciphermote.inference import LinearModel
     from ciphermote.keys import SecretKey
+    from ciphermote.linear_model import LinearModel
     from ciphermote.owner import Owner
     from ciphermote.parameters import ParameterSet
 
@@ -63,7 +63,7 @@ if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
         "computation": ("EvaluationKeys", "Sum", "WeightedSum", "compute"),
         "decryption": ("decrypt",),
         "encryption": ("PublicKey", "encrypt"),
-        "inference": ("LinearModel",),
+        "linear_model": ("LinearModel",),
         "keys": ("SecretKey",),
         "owner": ("Owner",),
         "parameters": ("ParameterSet",),

@@ -21,15 +21,9 @@ from ciphermote import seal_bytes as sb
 from ciphermote.adapter import read_sets
 from ciphermote.engine import Engine
 from ciphermote.errors import EngineError, FrameError, ParameterError
-from ciphermote.inference import (
-    LinearModel,
-    LinearPlan,
-    check_chain,
-    check_feature_bound,
-    plan_exact,
-    plan_linear,
-)
+from ciphermote.inference import LinearPlan, check_feature_bound, plan_exact, plan_linear
 from ciphermote.labels import check_key
+from ciphermote.linear_model import LinearModel, check_chain
 from ciphermote.parameters import ParameterSet
 from ciphermote.returning import check_address, device_frames
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from ciphermote.ciphertexts import Bytes, as_seal, stated_modulus, stated_parameters
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import ParameterError
-from ciphermote.inference import LinearModel
 from ciphermote.keys import (
     GALOIS_FILE,
     RELIN_FILE,
@@ -26,6 +25,7 @@ from ciphermote.keys import (
     galois_keys_for_bfv,
     relin_keys_for_bfv,
 )
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
 

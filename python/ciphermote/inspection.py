@@ -24,10 +24,10 @@ from ciphermote.files import (
     read_bounded,
 )
 from ciphermote.framing import HEADER_BYTES, MAGIC
-from ciphermote.inference import LinearModel
 from ciphermote.keys import MANIFEST_FILE, KeyStore, key_id_of
 from ciphermote.labels import LABEL_BYTES, describe_scheme, detach
 from ciphermote.ledger import is_ledger
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameter_files import parameters_from_dict
 from ciphermote.parameters import BUILTIN, ParameterSet, by_id
 from ciphermote.provision import PublicKeyPrime, blob_parameters_id, is_blob, parse_blob

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ciphermote.errors import ParameterError
-from ciphermote.inference import LinearModel, check_chain
+from ciphermote.linear_model import LinearModel, check_chain
 
 SHIFT = 16
 """Integers are brought back to size by a multiplier of at most 2^SHIFT, and a shift by as much."""

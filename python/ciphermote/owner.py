@@ -11,8 +11,9 @@ from ciphermote.ciphertexts import Bytes
 from ciphermote.computation import EvaluationKeys
 from ciphermote.decryption import Numbers, decrypt
 from ciphermote.encryption import PublicKey, device_residues
-from ciphermote.inference import LinearModel, rotation_steps
+from ciphermote.inference import rotation_steps
 from ciphermote.keys import KeyContents, KeyStore, Progress, SecretKey
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import DEFAULT_SET, ParameterSet, by_name
 from ciphermote.provision import provision, to_c_header
 

@@ -40,7 +40,7 @@ with atheris.instrument_imports(include=["ciphermote"]):
     from ciphermote.engine import worker
     from ciphermote.errors import Error, FrameError, KeyFileError
     from ciphermote.framing import HEADER_BYTES
-    from ciphermote.inference import LinearModel
+    from ciphermote.linear_model import LinearModel
     from ciphermote.parameter_files import parameters_to_dict
     from ciphermote.parameters import ParameterSet, by_name
 

@@ -16,8 +16,9 @@ from ciphermote import provision
 from ciphermote.aided import Rounds, Session, plan_rounds
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import EngineError, Error, FrameError, ParameterError
-from ciphermote.inference import LinearModel, plan_exact, plan_linear
+from ciphermote.inference import plan_exact, plan_linear
 from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv
+from ciphermote.linear_model import LinearModel
 from ciphermote.link import DeviceLink, LinkError
 from ciphermote.network import IntegerNetwork, Network, quantise
 from ciphermote.parameters import by_name

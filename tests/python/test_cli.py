@@ -20,8 +20,8 @@ from ciphermote.adapter import adapt
 from ciphermote.cli import app
 from ciphermote.core import core_params
 from ciphermote.engine.seal import SealEngine
-from ciphermote.inference import LinearModel
 from ciphermote.keys import GALOIS_FILE, SECRET_FILE, KeyStore
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import by_name
 from ciphermote.provision import parse_blob, to_blob
 from seal_owner import SealOwner

@@ -23,7 +23,7 @@ import pytest
 from ciphermote import Owner, encrypt
 from ciphermote.cli import app
 from ciphermote.errors import ValueRangeError
-from ciphermote.inference import LinearModel
+from ciphermote.linear_model import LinearModel
 from ciphermote.values import parse_values
 from typer.testing import CliRunner
 

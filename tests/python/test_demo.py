@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from ciphermote.inference import LinearModel
 from ciphermote.keys import KeyStore
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import by_name
 from demos import report
 from demos.run import KINDS, KindOutcome, Outcome, flash_device

@@ -20,7 +20,8 @@ from ciphermote.engine import Engine, open_engine
 from ciphermote.engine import seal as seal_engine
 from ciphermote.engine.seal import SealEngine
 from ciphermote.errors import EngineError, Error, FrameError, ParameterError
-from ciphermote.inference import LinearModel, plan_linear
+from ciphermote.inference import plan_linear
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import by_name, generate
 from ciphermote.program import Constant, Program, Step
 from numpy.typing import NDArray

@@ -19,7 +19,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ciphermote.errors import Error, ParameterError
-from ciphermote.inference import LinearModel, LinearPlan, plan_linear
+from ciphermote.inference import LinearPlan, plan_linear
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import ParameterSet, by_name, generate
 from numpy.typing import NDArray
 
@@ -412,7 +413,7 @@ ARRAYS = {
 LOAD = """
 import sys
 from ciphermote.errors import ParameterError
-from ciphermote.inference import LinearModel
+from ciphermote.linear_model import LinearModel
 try:
     LinearModel.load(sys.argv[1])
 except ParameterError as error:

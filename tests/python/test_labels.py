@@ -22,8 +22,9 @@ from ciphermote.cli import app
 from ciphermote.core import core_params
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import FrameError, MismatchError
-from ciphermote.inference import LinearModel, plan_linear
+from ciphermote.inference import plan_linear
 from ciphermote.keys import GALOIS_FILE, PUBLIC_FILE, RELIN_FILE, KeyStore, SecretKey, galois_keys_for_bfv
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import by_name, generate
 from ciphermote.program import Program, Step
 from ciphermote.provision import Provision, parse_blob, provision, to_blob

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from ciphermote.bfv import Plain as BfvPlain
     from ciphermote.ckks import Plain as CkksPlain
-    from ciphermote.inference import LinearModel
     from ciphermote.keys import SecretKey
     from ciphermote.labels import Label
+    from ciphermote.linear_model import LinearModel
 
 
 def decrypt(
@@ -137,7 +137,7 @@ def _print_integers(
 
 def _scored(path: Path, label: Label | None) -> LinearModel:
     """The model in a file, of whose scores a ciphertext's label does not say that they are another's."""
-    from ciphermote.inference import LinearModel
+    from ciphermote.linear_model import LinearModel
 
     loaded = LinearModel.load(path)
     if label is not None:

@@ -53,8 +53,8 @@ def infer(
     """
     from ciphermote.ciphertexts import stated_modulus
     from ciphermote.computation import EvaluationKeys
-    from ciphermote.inference import LinearModel
     from ciphermote.keys import GALOIS_FILE, KeyStore
+    from ciphermote.linear_model import LinearModel
 
     store = KeyStore.open(keys)
     if store.has_secret:

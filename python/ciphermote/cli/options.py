@@ -93,6 +93,7 @@ def steps_of(model: Path | None, parameters: ParameterSet) -> tuple[int, ...]:
     """The rotations that a model's scores take; none without a model."""
     if model is None:
         return ()
-    from ciphermote.inference import LinearModel, rotation_steps
+    from ciphermote.inference import rotation_steps
+    from ciphermote.linear_model import LinearModel
 
     return rotation_steps(LinearModel.load(model), parameters)

@@ -15,14 +15,8 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from ciphermote.errors import EngineError, Error, MismatchError, ParameterError
-from ciphermote.inference import (
-    DEFAULT_FEATURE_BOUND,
-    LinearModel,
-    LinearPlan,
-    plan_exact,
-    plan_linear,
-    plan_weighted_sum,
-)
+from ciphermote.inference import LinearPlan, plan_exact, plan_linear, plan_weighted_sum
+from ciphermote.linear_model import DEFAULT_FEATURE_BOUND, LinearModel
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
 from ciphermote.seal_bytes import SealCiphertext

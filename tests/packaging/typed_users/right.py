@@ -10,8 +10,9 @@ from ciphermote import Owner, WeightedSum, bfv, ckks, compute, decrypt, encrypt
 from ciphermote.adapter import adapt
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import Error, FrameError
-from ciphermote.inference import LinearModel, plan_linear
+from ciphermote.inference import plan_linear
 from ciphermote.keys import GALOIS_FILE, KeyStore
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import ParameterSet, by_name
 from numpy.typing import NDArray
 

@@ -7,8 +7,8 @@ import ciphermote
 from ciphermote import _core, ckks
 from ciphermote.adapter import adapt
 from ciphermote.engine import open_engine
-from ciphermote.inference import LinearModel
 from ciphermote.keys import KeyStore
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import by_name
 
 
