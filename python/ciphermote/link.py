@@ -54,7 +54,7 @@ STATUS_NAMES = (
 """The C library's status codes, in order (core/include/ciphermote/status.h)."""
 
 _STATUS_SENTENCES = {
-    "CM_ERR_ARGUMENT": "give it one value or more",
+    "CM_ERR_ARGUMENT": "the request has no values: give one or more",
     "CM_ERR_PARAMS": "its firmware was built without the key's parameter set: build it again",
     "CM_ERR_ARENA": "its firmware was built for a smaller ring degree than its key has: build it again",
     "CM_ERR_TOO_MANY": "there are more values than slots: send fewer, or provision a larger ring degree",
@@ -67,14 +67,16 @@ _STATUS_SENTENCES = {
     "CM_ERR_FRAME_SHORT": "the request reached it incomplete: ask again",
     "CM_ERR_FRAME_MAGIC": "it received bytes that were no request: check what else writes to the link",
     "CM_ERR_FRAME_VERSION": "it speaks another protocol version: take firmware and host from one release",
-    "CM_ERR_FRAME_FIELD": "a field of the request, or the length of its payload, is not what it expects",
+    "CM_ERR_FRAME_FIELD": "it expects another form of request: take firmware and host from one release",
     "CM_ERR_FRAME_CRC": "the request, or a result's frame in it, was damaged on its way: ask again",
     "CM_ERR_RESIDUE": "a result holds numbers that no ciphertext has: check the server",
+    "CM_ERR_PLAIN_MODULUS": "its plain modulus does not suit its key: build its firmware with another",
     "CM_ERR_FRAME_ORDER": "a result's frame came twice, too early or too late: send the latest round's alone",
     "CM_ERR_FRAME_FOREIGN": "a result is not of the ciphertext that the device sent last: check the server",
     "CM_ERR_FRAME_SEED": "a result holds a seed instead of a component: take what device_frames makes",
     "CM_ERR_FRAME_DOMAIN": "a result is in coefficient form: take what device_frames makes",
     "CM_ERR_SCALE": "a scale is missing, or too large for primes and values: lower it, or check the plan",
+    "CM_ERR_SHARED_NOISE": "the noise asked for would not hide the decryption's own: ask for more",
     "CM_ERR_SESSIONS": "its key has served all the sessions that it may: make and provision new keys",
 }
 
@@ -103,7 +105,8 @@ DEFAULT_TIMEOUT = 60.0
 class LinkError(Error):
     """A device that refused, fell silent, ended, or sent bytes that are no reply.
 
-    status: the name of the device's status (one of STATUS_NAMES), or None if the link itself failed.
+    status: the name of the device's status (one of STATUS_NAMES), or None if it has none here, or the link
+    itself failed.
     """
 
     def __init__(self, message: str, status: str | None = None) -> None:
@@ -117,7 +120,8 @@ class DeviceReport:
 
     ``static_bytes`` is all static data, the arena and the sink buffer included (the values lie in the arena);
     ``stack_bytes`` the deepest its stack has been since it started, and ``total_bytes`` the sum of the two.
-    ``ram_bytes`` is what the port may use, 0 if it has no fixed limit. ``status`` is how its start went.
+    ``ram_bytes`` is what the port may use, 0 if it has no fixed limit. ``status`` is how its start went:
+    one of STATUS_NAMES, or "unknown".
     """
 
     version: str
@@ -171,8 +175,19 @@ def crc32c(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def _name_of(status: int) -> str:
-    return STATUS_NAMES[status] if status < len(STATUS_NAMES) else f"status {status}"
+def _name_of(status: int) -> str | None:
+    """None: of a release that this host does not know."""
+    return STATUS_NAMES[status] if status < len(STATUS_NAMES) else None
+
+
+def _refusal(status: int) -> LinkError:
+    name = _name_of(status)
+    if name is None:
+        return LinkError(
+            "The device refused for a reason that this host has no name for: its firmware is of another "
+            "release, so take firmware and host from one."
+        )
+    return LinkError(f"The device refused ({name}): {_STATUS_SENTENCES[name]}.", name)
 
 
 def _choice(value: str, choices: dict[str, int], what: str) -> int:
@@ -275,7 +290,7 @@ class DeviceLink:
             stack_bytes=stack,
             total_bytes=total,
             ram_bytes=ram,
-            status=_name_of(status),
+            status=_name_of(status) or "unknown",
         )
 
     def stop(self) -> None:
@@ -345,9 +360,7 @@ class DeviceLink:
             status, *figures = _END.unpack(payload)
             measurement = Measurement(*figures)
             if status != 0:
-                name = _name_of(status)
-                sentence = _STATUS_SENTENCES.get(name, "this host does not know why")
-                raise LinkError(f"The device refused ({name}): {sentence}.", name)
+                raise _refusal(status)
             if number != sequence:
                 continue
             if measurement.frame_bytes not in (0, len(data)):

@@ -927,6 +927,17 @@ def test_the_host_knows_every_status_by_its_name() -> None:
     assert tuple(re.findall(r"(CM_\w+) = \d+", header)) == link_module.STATUS_NAMES
 
 
+@pytest.mark.parametrize("name", link_module.STATUS_NAMES[1:])
+def test_each_refusal_of_a_device_says_its_status_by_name_and_what_to_do(
+    pipes: tuple[DeviceLink, int, int], name: str
+) -> None:
+    link, _, replies = pipes
+    os.write(replies, end(status=link_module.STATUS_NAMES.index(name)))
+    with pytest.raises(LinkError, match=rf"^The device refused \({name}\): [^0-9]+: .+\.$") as caught:
+        link.encrypt_values(values(3))
+    assert caught.value.status == name
+
+
 def test_missing_programs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (ProcessDevice, QemuDevice, MicrobitDevice):
         with (
@@ -989,7 +1000,7 @@ def end(frame_bytes: int = 0, status: int = 0, sequence: int = 1) -> bytes:
         (reply(3, b"abcd", version=2), r"version 2 of the protocol"),
         (reply(3, b"abcd"), r"end record has 4 bytes"),
         (reply(1, b"abcd") + end(5), r"Of 5 bytes of frames 4 came"),
-        (end(status=77), r"refused \(status 77\)"),
+        (end(status=77), r"has no name for: .* take firmware and host from one\.$"),
     ],
 )
 def test_answers_that_are_not_sound_end_in_a_sentence(
