@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files from outside, read no further than one of their kind can be long: a device or pipe may never end."""
+"""Files: read no further than one of their kind can be long, for a device or pipe may never end; written
+whole or not at all; and locked while a directory is changed."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import tempfile
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HEAD_BYTES = 128
@@ -25,6 +28,7 @@ MOST_KEYS_BYTES = 1 << 32
 """Galois keys, the largest of all, at n = 16384."""
 
 _PIECE = 1 << 16
+_BETWEEN_TRIES = 0.05
 
 
 def read_bounded(path: Path, most: int | Callable[[bytes], int]) -> bytes:
@@ -79,3 +83,30 @@ def sync_directory(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def lock(path: Path, seconds: float) -> Iterator[None]:
+    """Hold the lock of this name within the block: processes and threads that ask for it take turns.
+
+    The file is made if it is not there and stays, for whoever waits holds it open; a process that ends gives
+    its lock back. TimeoutError if another holds it for so many seconds; OSError.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        deadline = time.monotonic() + seconds
+        while not _locked(descriptor):
+            if time.monotonic() > deadline:
+                raise TimeoutError(errno.ETIMEDOUT, f"another process holds it for over {seconds:g} s")
+            time.sleep(_BETWEEN_TRIES)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

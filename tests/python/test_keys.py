@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import tenseal.sealapi as sealapi
 from ciphermote import ckks, keys
 from ciphermote import seal_bytes as sb
 from ciphermote.errors import Error, KeyFileError, ParameterError
+from ciphermote.files import lock
 from ciphermote.keys import (
     GALOIS_FILE,
     MANIFEST_FILE,
@@ -360,6 +363,55 @@ def test_progress_counts_the_keys(tmp_path: Path) -> None:
         progress=lambda done, total: seen.append((done, total)),
     )
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
+
+
+EXTEND = """
+import sys, time
+from pathlib import Path
+from ciphermote.keys import KeyStore
+keys, step, own, other = sys.argv[1:]
+def wait_for_the_other(done, total):
+    Path(own).touch()
+    deadline = time.monotonic() + 3
+    while not Path(other).exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+KeyStore.open(keys).extend(galois_steps=[int(step)], relin=step == "1", progress=wait_for_the_other)
+"""
+
+
+def test_processes_that_extend_the_same_keys_lose_none(tmp_path: Path) -> None:
+    """Each waits for the other, up to three seconds, between reading the keys and writing them."""
+    path, a, b = tmp_path / "keys", tmp_path / "a", tmp_path / "b"
+    KeyStore.create(path, PARMS, relin=False)
+    processes = [
+        subprocess.Popen([sys.executable, "-c", EXTEND, path, step, own, other])
+        for step, own, other in (("1", a, b), ("2", b, a))
+    ]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    found = KeyStore.open(path)
+    assert sorted(found.galois_steps) == [1, 2]
+    held = sb.read_galois_keys(found.public_bytes(GALOIS_FILE), PARMS).keys
+    assert set(held) == {sb.galois_element(PARMS.n, step) for step in (1, 2)}
+    assert found.public_bytes(RELIN_FILE)
+
+
+def test_who_waits_too_long_for_the_keys_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = KeyStore.create(tmp_path / "keys", by_name("n2048_q26_p27"), relin=False)
+    monkeypatch.setattr(keys.store, "_TURN_SECONDS", 0.1)
+    with (
+        lock(made.path / ".lock", 0),
+        pytest.raises(KeyFileError, match=r"Another process is adding keys .* wait until it has"),
+    ):
+        made.extend(relin=True)
+    assert RELIN_FILE in made.extend(relin=True).manifest.digests
+
+
+def test_no_lock_is_left_among_keys_without_the_secret(copy: KeyStore) -> None:
+    (copy.path / SECRET_FILE).unlink()
+    before = sorted(copy.path.iterdir())
+    with pytest.raises(KeyFileError, match="stays with the owner"):
+        copy.extend(galois_steps=[1])
+    assert sorted(copy.path.iterdir()) == before
 
 
 def test_two_keys_share_nothing(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import shutil
 import stat
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from ciphermote.errors import FrameError, KeyFileError
 from ciphermote.files import (
     MOST_KEYS_BYTES,
     MOST_OBJECT_BYTES,
+    lock,
     read_bounded,
     sync_directory,
     write_atomically,
@@ -42,6 +43,8 @@ Progress = Callable[[int, int], None]
 SECRET_FILE = "secret.key"
 MANIFEST_FILE = "manifest.json"
 _NEW = ".new"
+_LOCK = ".lock"
+_TURN_SECONDS = 60.0
 _MAX_MANIFEST_BYTES = 1 << 20
 
 
@@ -297,14 +300,39 @@ class KeyStore(KeyPair):
         progress: Progress | None = None,
     ) -> KeyStore:
         """Add evaluation keys, as KeyContents.extended; devices keep theirs, for the pair stays the same.
-        Returns the directory, opened anew."""
-        more = self.contents().extended(
-            galois_steps=galois_steps, conjugation=conjugation, relin=relin, progress=progress
-        )
-        before, after = self.manifest.digests, more.manifest.digests
-        changed = [name for name in after if after[name] != before.get(name)]
+        Returns the directory, opened anew.
+
+        Processes that extend one directory take turns, and each adds to what is there when its turn comes.
+        KeyFileError if it does not come within a minute.
+        """
+        self.secret()  # without it, nothing is written to the directory, not even a lock
+        with self._turn():
+            present = KeyStore.open(self.path)
+            more = present.contents().extended(
+                galois_steps=galois_steps, conjugation=conjugation, relin=relin, progress=progress
+            )
+            before, after = present.manifest.digests, more.manifest.digests
+            present._replace(more, [name for name in after if after[name] != before.get(name)])
+        return KeyStore(self.path, more.manifest)
+
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(lock(self.path / _LOCK, _TURN_SECONDS))
+            except TimeoutError:
+                raise KeyFileError(
+                    f"Another process is adding keys to {self.path} and has not ended within "
+                    f"{_TURN_SECONDS:g} s: wait until it has, then try again."
+                ) from None
+            except OSError as error:
+                raise self._unwritable(error) from None
+            yield
+
+    def _replace(self, more: KeyContents, changed: list[str]) -> None:
+        """Write the files that changed and the manifest, which decides: until it is written the old keys
+        count, then the new ones by either name."""
         try:
-            # The manifest decides: until it is written the old keys count, then the new ones by either name.
             for name in changed:
                 write_atomically(self.path / (name + _NEW), more.files[name])
             write_atomically(self.path / MANIFEST_FILE, more.manifest.to_json().encode())
@@ -312,8 +340,10 @@ class KeyStore(KeyPair):
                 os.replace(self.path / (name + _NEW), self.path / name)
             sync_directory(self.path)
         except OSError as error:
-            raise KeyFileError(f"{self.path} cannot be written: {error.strerror}.") from None
-        return KeyStore(self.path, more.manifest)
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> KeyFileError:
+        return KeyFileError(f"{self.path} cannot be written: {error.strerror}.")
 
 
 def _digest(content: bytes) -> str:
