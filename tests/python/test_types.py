@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types that the package states of its compiled module are those that the module has."""
+"""The types that are stated of the compiled modules are those that the modules have."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAIN_MODULUS = 12289
 SECRET = bytes(range(32))
 
 
-def test_the_stub_is_what_the_compiled_module_says_of_itself() -> None:
+def test_the_stubs_are_what_the_compiled_modules_say_of_themselves() -> None:
     command = [sys.executable, str(ROOT / "tools/generate_stub.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
