@@ -3,9 +3,9 @@
  * CKKS on the device: encode a vector and encrypt it, one prime at a time, into an emitter (frame.h, seal.h).
  *
  * Nothing is allocated: the caller lends an arena whose size is a compile-time constant, and gets it back
- * wiped. Nothing whole is held: each residue polynomial leaves through the emitter as soon as it is made.
- * Sources: CKKS (Cheon, Kim, Kim, Song 2017), full RNS (2018/931); the encoder's fixed-point transform and
- * its exact roundings are specified in docs/encoding.md.
+ * wiped. No ciphertext is ever held: each residue polynomial is emitted as soon as it is computed.
+ * Sources: CKKS (Cheon, Kim, Kim, Song 2017), full RNS (ePrint 2018/931); the encoder's fixed-point transform
+ * and its exact rounding are specified in docs/encoding.md.
  */
 #ifndef CIPHERMOTE_CKKS_H
 #define CIPHERMOTE_CKKS_H
@@ -30,29 +30,29 @@ typedef enum cm_slots {
 } cm_slots;
 
 typedef enum cm_precision {
-    CM_FIXED_31 = 31, /* |value * scale| < 2^29 (each part, if complex); 4 bytes a number in the arena */
-    CM_FIXED_63 = 63  /* |value * scale| < 2^58; 8 bytes a number in the arena */
+    CM_FIXED_31 = 31, /* |value * scale| < 2^29 (each part, if complex); 4 bytes per number in the arena */
+    CM_FIXED_63 = 63  /* |value * scale| < 2^58; 8 bytes per number in the arena */
 } cm_precision;
 
 /*
- * The vector to encode. Slots from count on are zero. data needs no alignment and may point at the arena's
- * first byte, nowhere else in it: then the values are encoded where they lie, and no second buffer is needed.
+ * The vector to encode. Slots from index count on are zero. data needs no alignment. It may point at the
+ * arena's first byte (and nowhere else in the arena): the values are then encoded in place.
  */
 typedef struct cm_ckks_values {
     const void *data;
-    uint32_t count;   /* slots given: 1 .. n/2 */
-    cm_number number; /* float32, int16 or int32; an integer counts times 2^exponent */
+    uint32_t count;   /* slots in data: 1 .. n/2 */
+    cm_number number; /* CM_FLOAT32, CM_INT16 or CM_INT32; an integer i stands for i * 2^exponent */
     cm_slots slots;
-    int16_t exponent;   /* of integers, -128 .. 127; ignored for floats */
-    int16_t log2_scale; /* the scale is 2^log2_scale; 1 .. 60, at most log2_q_data (SEAL decodes no larger
-                           one) */
+    int16_t exponent;   /* for integers, -128 .. 127; floats ignore it, but it must be in range */
+    int16_t log2_scale; /* the scale is 2^log2_scale; 1 .. 60, and at most the set's log2_q_data: SEAL
+                           decodes no larger one */
     cm_precision precision;
 } cm_ckks_values;
 
-/* The largest |value * scale| is further limited by the modulus: it must be below 2^(log2_q_data - 2). */
+/* |value * scale| must also be below 2^(log2_q_data - 2), which the modulus requires. */
 
-/* Bytes of an encryptor's arena; n is the ring degree, slots a cm_slots, precision a cm_precision: integer
-   constant expressions. */
+/* Bytes of an encryptor's arena: integer constant expressions. n is the ring degree, slots a cm_slots,
+   precision a cm_precision. */
 #define CM_CKKS_MESSAGE_BYTES(n, slots, precision) \
     ((size_t)(n) / 2u * ((slots) == CM_SLOTS_COMPLEX ? 2u : 1u) * ((precision) == CM_FIXED_31 ? 4u : 8u))
 #define CM_CKKS_SYMMETRIC_ARENA_BYTES(n, slots, precision, log2_tiles) \
@@ -61,11 +61,13 @@ typedef struct cm_ckks_values {
     (CM_CKKS_MESSAGE_BYTES(n, slots, precision) + CM_ASYMMETRIC_WORK_BYTES(n, log2_tiles))
 
 /*
- * Encrypt a vector. Errors: CM_ERR_ARGUMENT (also a public key that has no polynomial to give, which may come
- * to light midway), CM_ERR_ARENA if there is no room for the message, CM_ERR_SCALE, CM_ERR_TOO_MANY,
- * CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE, CM_ERR_RANDOM, CM_ERR_COUNTER, CM_ERR_UNSUPPORTED, CM_ERR_SINK and
- * whatever else the emitter returns. All but these two come before the first byte is emitted. The arena is
- * wiped in every case, the values with it if they lie there.
+ * Encrypt a vector.
+ *
+ * Errors before the first byte is emitted: CM_ERR_ARGUMENT, CM_ERR_ARENA if there is no room for the
+ * message, CM_ERR_SCALE, CM_ERR_TOO_MANY, CM_ERR_NOT_FINITE, CM_ERR_VALUE_RANGE, CM_ERR_RANDOM,
+ * CM_ERR_COUNTER, CM_ERR_UNSUPPORTED (a precision or slots that the build leaves out). Errors at any time:
+ * CM_ERR_SINK and any other status of the emitter, and CM_ERR_ARGUMENT for a public key that returns no
+ * polynomial. The encryptor's arena is wiped in every case, and with it the values, if they are there.
  */
 CM_MUST_CHECK cm_status cm_ckks_encrypt(const cm_encryptor *encryptor, const cm_ckks_values *values);
 

@@ -2,8 +2,8 @@
 /*
  * The emitter: how residue polynomials leave the encryptor. frame.h and seal.h each provide one.
  *
- * The encryptor calls begin once, then residues for each polynomial, then end; an error returned by any of
- * them ends the encryption with that status.
+ * For each ciphertext the encryptor calls begin once, then residues for each polynomial or tile, then end.
+ * Any status but CM_OK ends the encryption with that status.
  */
 #ifndef CIPHERMOTE_EMITTER_H
 #define CIPHERMOTE_EMITTER_H
@@ -22,10 +22,10 @@ extern "C" {
 
 CM_REFUSE_PACKING(emitter);
 
-/* BFV and CKKS as in SEAL's bytes. A public key is an encryption of zero at all primes, of no scheme. */
+/* With SEAL's numbers for BFV and CKKS. A public key is an encryption of zero, for either scheme. */
 typedef enum cm_scheme { CM_PUBLIC_KEY = 0, CM_BFV = 1, CM_CKKS = 2 } cm_scheme;
 
-/* What expands a public seed into a uniform polynomial. 1 and 2 are SEAL's own numbers and expansions. */
+/* What expands a public seed to a uniform polynomial. 1 and 2 are SEAL's numbers and expansions. */
 typedef enum cm_xof_kind {
     CM_XOF_NONE = 0, /* no seed: both components are sent */
     CM_XOF_BLAKE2XB = 1,
@@ -34,18 +34,18 @@ typedef enum cm_xof_kind {
 } cm_xof_kind;
 
 #define CM_MAX_PUBLIC_SEED_BYTES (CM_CONFIG_SMALL ? 32 : 64)
-/* 32 for ChaCha20, 64 for SEAL's two, 0 for none and for what is not built. */
+/* Bytes of a seed: 32 for ChaCha20, 64 for SEAL's two; 0 for none and for XOFs that the build leaves out. */
 size_t cm_public_seed_bytes(cm_xof_kind xof);
 
-/* What every frame of a ciphertext says about it. */
+/* What every frame says about its ciphertext. */
 typedef struct cm_ciphertext_info {
     const cm_params *params;
     cm_scheme scheme : 8;
     bool ntt_form;
     uint8_t components; /* 2 for a fresh ciphertext */
-    uint8_t primes; /* how many residues each coefficient has: data_primes for a fresh ciphertext, key_primes
-                       for a key */
-    uint8_t log2_tiles;  /* residues come in 2^log2_tiles pieces of n >> log2_tiles */
+    uint8_t primes; /* residues per coefficient: data_primes for a fresh ciphertext, key_primes for a public
+                       key */
+    uint8_t log2_tiles;  /* residues come in 2^log2_tiles tiles of n >> log2_tiles */
     cm_xof_kind xof : 8; /* CM_XOF_NONE, or what expands the seed in place of component 1 */
     uint64_t key_id;
     uint64_t counter;
@@ -53,8 +53,8 @@ typedef struct cm_ciphertext_info {
     uint8_t seed[CM_MAX_PUBLIC_SEED_BYTES];
 } cm_ciphertext_info;
 
-/* An emitter of your own is compiled with the library's options: no symbol checks a file that calls none of
-   its functions. */
+/* Compile an emitter of your own with the library's options: the linker does not check a file that calls none
+   of the functions in symbols.h. */
 typedef struct cm_emitter cm_emitter;
 struct cm_emitter {
     cm_status (*begin)(cm_emitter *self, const cm_ciphertext_info *info);
@@ -62,13 +62,13 @@ struct cm_emitter {
     cm_status (*residues)(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
                           const uint32_t *residues);
     cm_status (*end)(cm_emitter *self);
-    bool component_major; /* wants component 0 at all primes, then component 1; otherwise 1 and 0 of each tile
-                             in turn */
-    bool expands_seed;    /* wants component 1 of a seeded ciphertext as residues too */
-    cm_ciphertext_info info; /* the encryptor's copy; begin's argument points here */
+    bool component_major;    /* wants component 0 at all primes, then component 1; otherwise gets components 1
+                             and 0 of each tile in turn */
+    bool expands_seed;       /* wants component 1 of a symmetric ciphertext as residues too */
+    cm_ciphertext_info info; /* filled by the encryptor; begin's argument points here */
 };
 
-/* Where bytes go. Returns 0 when it took all of them; anything else ends the encryption with CM_ERR_SINK. */
+/* Where bytes go. write returns 0 if it took them all; anything else ends the encryption with CM_ERR_SINK. */
 typedef struct cm_sink {
     int (*write)(void *context, const uint8_t *bytes, size_t length);
     void *context;

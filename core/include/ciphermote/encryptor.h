@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An encryptor: set up once with a device, a key, memory and the emitter that bytes leave by. From then on
- * values go in, a call for each ciphertext: cm_ckks_encrypt (ckks.h), cm_bfv_encrypt (bfv.h).
+ * An encryptor is set up once with a device, a key, memory and the emitter that its output goes to. Then each
+ * call encrypts values to one ciphertext: cm_ckks_encrypt (ckks.h), cm_bfv_encrypt (bfv.h).
  *
  *     cm_encryptor encryptor;
- *     const cm_encryptor_setup setup = {.device = &device, .emitter = &frames.emitter, .arena = arena,
- *     .arena_bytes = sizeof arena}; status = cm_encryptor_init_symmetric(&encryptor,
- *     &cm_provisioned_secret_key, &setup); ... status = cm_ckks_encrypt(&encryptor, &values); ...
+ *     const cm_encryptor_setup setup = {.device = &device,
+ *                                       .emitter = &frames.emitter,
+ *                                       .arena = arena,
+ *                                       .arena_bytes = sizeof arena};
+ *     status = cm_encryptor_init_symmetric(&encryptor, &cm_provisioned_secret_key, &setup);
+ *     ... status = cm_ckks_encrypt(&encryptor, &values); ...
  *
- * Nothing is allocated, and nothing whole is held: each residue polynomial, or tile of one, leaves as soon as
- * it is made.
+ * Nothing is allocated, and no ciphertext is ever held: each residue polynomial, or tile of one, is emitted
+ * as soon as it is computed.
  */
 #ifndef CIPHERMOTE_ENCRYPTOR_H
 #define CIPHERMOTE_ENCRYPTOR_H
@@ -34,25 +37,25 @@ extern "C" {
 
 CM_REFUSE_PACKING(encryptor);
 
-/* The type of the caller's numbers. No type is 0, so that one that was forgotten is refused. */
+/* The type of the caller's numbers. No type is 0, so that a forgotten one is refused. */
 typedef enum cm_number {
-    CM_FLOAT32 = 1, /* IEEE 754 binary32; CKKS alone */
+    CM_FLOAT32 = 1, /* IEEE 754 binary32; CKKS only */
     CM_INT16 = 2,
     CM_INT32 = 3,
-    CM_UINT16 = 4, /* BFV alone */
-    CM_UINT32 = 5  /* BFV alone */
+    CM_UINT16 = 4, /* BFV only */
+    CM_UINT32 = 5  /* BFV only */
 } cm_number;
 
-/* What all encryptions have in common. What is pointed at must stay as long as the encryptor is used. */
+/* What all encryptions have in common. The objects pointed at must outlive the encryptor. */
 typedef struct cm_encryptor_setup {
     cm_device *device;
-    cm_emitter *emitter; /* where ciphertexts go: a frame writer's (frame.h), or a SEAL writer's (seal.h) */
-    void *arena;         /* aligned to 8 bytes; the encryptor's own, wiped after each encryption */
+    cm_emitter *emitter; /* where ciphertexts go: a frame writer's (frame.h) or a SEAL writer's (seal.h) */
+    void *arena;         /* aligned to 8 bytes; used and wiped by each encryption */
     size_t arena_bytes;  /* CM_CKKS_..._ARENA_BYTES or CM_BFV_..._ARENA_BYTES */
-    cm_xof_kind xof;     /* what expands the public seed, under a secret key alone; CM_XOF_NONE, 0:
-                            ChaCha20 */
-    uint8_t log2_tiles;  /* works on n / 2^log2_tiles coefficients at a time: 0 .. 4, on AVR 3; CM_LOG2_TILES
-                           is the preset's choice */
+    cm_xof_kind xof;     /* secret key: what expands the public seed; 0 (CM_XOF_NONE) means ChaCha20.
+                            Public key: leave it 0 */
+    uint8_t log2_tiles;  /* work in tiles of n / 2^log2_tiles coefficients: 0 .. 4, but 3 on AVR and 0
+                            with CM_CONFIG_ACCELERATOR; CM_LOG2_TILES is the preset's choice */
 } cm_encryptor_setup;
 
 typedef struct cm_encryptor cm_encryptor;
@@ -66,20 +69,21 @@ struct cm_encryptor {
 };
 
 /*
- * Encrypt under the secret key: c0 = m + e - a s, c1 = a, and a is the expansion of a public seed by xof.
- * CM_ERR_ARGUMENT for what is missing, CM_ERR_PARAMS, CM_ERR_ARENA (also for a key inside it),
- * CM_ERR_UNSUPPORTED for an XOF or tiles that the build leaves out: the encryptor refuses all encryptions
- * then.
+ * Encrypt under the secret key: c0 = m + e - a s, c1 = a, where a is the expansion of a public seed by xof.
+ * Errors: CM_ERR_ARGUMENT for null pointers or an incomplete key, CM_ERR_PARAMS, CM_ERR_ARENA (also if the
+ * key overlaps the arena), CM_ERR_UNSUPPORTED for an XOF or log2_tiles that the build leaves out. After an
+ * error the encryptor refuses all encryptions (CM_ERR_ARGUMENT).
  */
 CM_MUST_CHECK cm_status cm_encryptor_init_symmetric(cm_encryptor *encryptor, const cm_secret_key *key,
                                                     const cm_encryptor_setup *setup);
 
-/* Encrypt under the public key: c0 = u pk0 + e0 + m, c1 = u pk1 + e1. Errors as above. */
+/* Encrypt under the public key: c0 = u pk0 + e0 + m, c1 = u pk1 + e1. Errors as above; CM_ERR_ARGUMENT also
+   if setup->xof is not 0. */
 CM_MUST_CHECK cm_status cm_encryptor_init_asymmetric(cm_encryptor *encryptor, const cm_public_key *key,
                                                      const cm_encryptor_setup *setup);
 
-/* What lies behind the message in the arena: workspace, two tiles, and what config.h and the kind of key ask
-   for. */
+/* What follows the message in the arena: workspace, one or two tiles, and what the options and the kind of
+   key need. */
 #if CM_CONFIG_SEAL_XOFS
 #define CM_WORKSPACE_BYTES 704u
 #elif defined(__AVR__)

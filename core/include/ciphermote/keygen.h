@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys made on the device: a secret key that never leaves it, and the public key that belongs to it, exported
- * a tile of a prime at a time. The owner's toolkit reads its frames (ciphermote.returning.read_public_key),
- * and SEAL can use it.
+ * Keys made on the device: a secret key that never leaves it, and its public key, exported one tile of one
+ * prime at a time. The owner's toolkit reads the public key's frames (ciphermote.returning.read_public_key),
+ * and SEAL can use the key.
  */
 #ifndef CIPHERMOTE_KEYGEN_H
 #define CIPHERMOTE_KEYGEN_H
@@ -18,23 +18,24 @@ extern "C" {
 #endif
 
 /*
- * Draw a secret key: ternary holds CM_TERNARY_BYTES(n), for the caller to store where nobody else reads.
- * *key_id, drawn with it, names the pair. CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_RANDOM, CM_ERR_COUNTER; the
- * key id is 0 then, and ternary zeroed if the set tells its size.
+ * Draw a secret key into ternary, CM_TERNARY_BYTES(n) bytes, for the caller to store where nobody else can
+ * read them. *key_id, drawn with it, names the key pair. Errors: CM_ERR_ARGUMENT, CM_ERR_PARAMS,
+ * CM_ERR_RANDOM, CM_ERR_COUNTER. *key_id is then 0, and ternary is zeroed if the parameter set is valid,
+ * which gives its size.
  */
 CM_MUST_CHECK cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params,
                                                   uint8_t *ternary, uint64_t *key_id);
 
-/* Bytes of the arena; n is the ring degree: an integer constant expression. */
+/* Bytes of the arena: an integer constant expression. n is the ring degree. */
 #define CM_PUBLIC_KEY_ARENA_BYTES(n, log2_tiles) (CM_WORKSPACE_BYTES + CM_TILE_BYTES(n, log2_tiles))
 
 /*
- * A public key for a secret one: p0 = e - a s, p1 = a at all primes of the set, the special one too, in NTT
- * form; a is the expansion of a public seed by setup->xof. Each call makes another, as good. It goes to the
- * setup's emitter as a ciphertext would, with CM_PUBLIC_KEY for its scheme; frames alone can say so.
- * CM_ERR_ARGUMENT, CM_ERR_PARAMS, CM_ERR_ARENA, CM_ERR_UNSUPPORTED, CM_ERR_RANDOM, CM_ERR_COUNTER,
- * CM_ERR_SINK. The arena is wiped once the call has begun to work in it; ternary may not lie there
- * (CM_ERR_ARENA).
+ * Emit a public key for a secret key: p0 = e - a s, p1 = a at all primes of the set, the special one
+ * included, in NTT form; a is the expansion of a public seed by setup->xof. Each call makes a different,
+ * equally valid key. It goes to the setup's emitter like a ciphertext, with CM_PUBLIC_KEY as its scheme;
+ * only frames can express that (CM_ERR_UNSUPPORTED otherwise). Further errors: CM_ERR_ARGUMENT,
+ * CM_ERR_PARAMS, CM_ERR_ARENA (also if ternary overlaps the arena), CM_ERR_RANDOM, CM_ERR_COUNTER,
+ * CM_ERR_SINK. The arena is wiped if the call has used it.
  */
 CM_MUST_CHECK cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_params *params,
                                                   const uint8_t *ternary, uint64_t key_id);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Status codes. Every call that can fail returns one, and a call that fails leaves no half result: what it
- * began to write is zeroed. Outputs of a call that refuses its arguments or parameter set are as they were,
- * or zeroed.
+ * Status codes. Every call that can fail returns one. A call that fails leaves no partial result: what it
+ * began to write is zeroed. If it refuses its arguments or parameter set, its outputs are unchanged or
+ * zeroed.
  */
 #ifndef CIPHERMOTE_STATUS_H
 #define CIPHERMOTE_STATUS_H
@@ -29,42 +29,41 @@ extern "C" {
 /* The values are stable: they may cross a wire or a language border. */
 typedef enum cm_status {
     CM_OK = 0,
-    CM_ERR_ARGUMENT = 1,       /* a null pointer or a value outside its documented range */
-    CM_ERR_PARAMS = 2,         /* a parameter set that this build or this call cannot use */
-    CM_ERR_ARENA = 3,          /* the arena is too small, not aligned to 8 bytes or over the key; untouched */
-    CM_ERR_TOO_MANY = 4,       /* more values than slots */
-    CM_ERR_NOT_FINITE = 5,     /* an input is NaN or infinite */
-    CM_ERR_VALUE_RANGE = 6,    /* |value * scale| is too large for the precision or for the modulus */
-    CM_ERR_RANDOM = 7,         /* the random source failed, is stuck, or repeats itself */
-    CM_ERR_COUNTER = 8,        /* the persistent counter cannot be read, written or verified, or is used up */
-    CM_ERR_SINK = 9,           /* the sink refused bytes; what it took so far is no ciphertext */
-    CM_ERR_UNSUPPORTED = 10,   /* left out of this build by config.h, or not possible for this format */
-    CM_ERR_FRAME_SHORT = 11,   /* the bytes end before the frame or the ciphertext does */
-    CM_ERR_FRAME_MAGIC = 12,   /* the bytes are no Ciphermote frame */
+    CM_ERR_ARGUMENT = 1,     /* a null pointer, or a value outside its documented range */
+    CM_ERR_PARAMS = 2,       /* a parameter set that this build or this call cannot use */
+    CM_ERR_ARENA = 3,        /* the arena is too small, not aligned to 8 bytes or overlaps the key */
+    CM_ERR_TOO_MANY = 4,     /* more values than slots */
+    CM_ERR_NOT_FINITE = 5,   /* an input is NaN or infinite */
+    CM_ERR_VALUE_RANGE = 6,  /* a value is too large for the precision, the modulus, t or what is expected */
+    CM_ERR_RANDOM = 7,       /* the random source failed, is stuck, or repeats itself */
+    CM_ERR_COUNTER = 8,      /* the persistent counter cannot be read, written or verified, or is used up */
+    CM_ERR_SINK = 9,         /* the sink refused bytes; discard what it took so far */
+    CM_ERR_UNSUPPORTED = 10, /* left out of this build by config.h, or not possible for this format */
+    CM_ERR_FRAME_SHORT = 11, /* the bytes end before the frame or the ciphertext does */
+    CM_ERR_FRAME_MAGIC = 12, /* the bytes are not a Ciphermote frame */
     CM_ERR_FRAME_VERSION = 13, /* a frame version that this build does not know */
     CM_ERR_FRAME_FIELD = 14,   /* a header field holds a value that the specification forbids */
-    CM_ERR_FRAME_CRC = 15,     /* the check sum does not match: the frame was damaged on its way */
+    CM_ERR_FRAME_CRC = 15,     /* the checksum does not match: the frame was damaged in transit */
     CM_ERR_RESIDUE = 16,       /* a residue is not below its prime */
     CM_ERR_PLAIN_MODULUS = 17, /* the plain modulus does not suit the encoding or the parameter set */
-    CM_ERR_FRAME_ORDER = 18,   /* a frame came twice, too early or too late */
-    CM_ERR_FRAME_FOREIGN = 19, /* a frame of another key, kind or ciphertext than the one expected */
-    CM_ERR_FRAME_SEED = 20,    /* a frame whose other half is a seed, which nothing here expands */
-    CM_ERR_FRAME_DOMAIN = 21,  /* a frame in coefficient form, where only NTT form can be taken */
-    CM_ERR_SCALE = 22,         /* no scale, or one that does not fit the modulus and the largest value */
-    CM_ERR_SHARED_NOISE = 23,  /* noise that could not hide a shared decryption's own */
-    CM_ERR_SESSIONS = 24       /* of applications: the key has served all the client-aided sessions it may */
+    CM_ERR_FRAME_ORDER = 18,   /* a frame came twice, or too early or too late */
+    CM_ERR_FRAME_FOREIGN = 19, /* a frame of another key, kind or ciphertext than expected */
+    CM_ERR_FRAME_SEED = 20,    /* component 1 is a seed, and there is no expander */
+    CM_ERR_FRAME_DOMAIN = 21,  /* a frame in coefficient form where only NTT form is accepted */
+    CM_ERR_SCALE = 22,         /* no scale, or one too large for the modulus and the largest value */
+    CM_ERR_SHARED_NOISE = 23,  /* noise that cannot hide that of a shared decryption */
+    CM_ERR_SESSIONS = 24       /* for applications: the key's budget of client-aided sessions is spent */
 } cm_status;
 
-/*
- * Structs hold enums. ARM's ABI says how large these are, and symbols.h with it; elsewhere -fshort-enums is
- * refused.
- */
+/* Structs contain enums. On ARM the ABI decides their size, and symbols.h records it; elsewhere
+   -fshort-enums is refused. */
 #ifndef __ARM_SIZEOF_MINIMAL_ENUM
 CM_STATIC_ASSERT(sizeof(cm_status) == sizeof(int),
                  "Enums must be as large as ints: build without -fshort-enums.");
 #endif
 
-/* Packed structs would have other layouts than the library's: each header with structs asks for itself. */
+/* Packed structs would differ in layout from the library's: each header with structs checks that it is not
+   included with packing. */
 #if defined(__AVR__)
 #define CM_ALIGNMENT_OF_64_BITS 1
 #elif defined(__i386__)
@@ -81,7 +80,7 @@ CM_STATIC_ASSERT(sizeof(cm_status) == sizeof(int),
                      "Structs would be packed, and the library's are not: include ciphermote/" #header \
                      ".h without packing.")
 
-/* One sentence for people: what happened and what to do. Never null; static storage. */
+/* One sentence for users: what happened and what to do. Never null; static storage. */
 const char *cm_status_text(cm_status status);
 
 #ifdef __cplusplus

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symbols of the functions that take structs or arenas whose size depends on options. They end in these
- * options, so that an application compiled with other options than its library does not link: the linker
- * names the missing function with the options that the application has, such as
+ * Symbols of the functions whose structs or arenas have a size that depends on options. Their names end in
+ * these options, so that an application compiled with different options than its library does not link: the
+ * linker reports a missing function, with the application's options in its name, such as
  *     undefined reference to `cm_device_init__small_0__max_log2_n_14__store_noise_1__...'
- * `nm` shows those of the library. Give both the same, and see ciphermote/config.h. A file that calls none of
- * these functions is not checked: compile all files of a program alike.
+ * `nm` shows the library's. Give both the same options (ciphermote/config.h). Files that call none of
+ * these functions are not checked: compile all files of a program with the same options.
  */
 #ifndef CIPHERMOTE_SYMBOLS_H
 #define CIPHERMOTE_SYMBOLS_H
 
 #include "ciphermote/config.h"
 
-/* On ARM an ABI decides how large enums are, and with them structs. */
+/* On ARM the ABI decides the size of enums, and so of structs. */
 #ifdef __ARM_SIZEOF_MINIMAL_ENUM
 #define CM_SYMBOL_ENUM_BYTES __ARM_SIZEOF_MINIMAL_ENUM
 #else
