@@ -35,7 +35,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from steps import REPOSITORY, StepFailed, run
+
 OUTPUT = REPOSITORY / "build" / "configurations"
 CONFIG = REPOSITORY / "core" / "include" / "ciphermote" / "config.h"
 FOLDERS = ("core/include", "core/src", "tests/core", "tests")
@@ -43,7 +44,6 @@ COMPILE = (
     *("gcc", "-std=c11", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wstrict-prototypes"),
     *("-Werror", *(f"-I{REPOSITORY / folder}" for folder in FOLDERS)),
 )
-TIMEOUT_SECONDS = 600
 
 Combination = Mapping[str, str]
 """The value of each option, by name."""
@@ -149,38 +149,6 @@ MACHINES = (
 """Machines of ports/test_machines.mk and options; m4 and m33 run assembly unless it is turned off."""
 MACHINES_IN_SAMPLE = 3
 """The first ones."""
-
-
-class StepFailed(Exception):
-    """A step ended with an error; the message is what it printed."""
-
-    @property
-    def brief(self) -> str:
-        """The first complaint with the line after it, and how it ended."""
-        lines = str(self).splitlines()
-        first = next((i for i, line in enumerate(lines) if re.search(r"FAILED|error", line)), len(lines) - 1)
-        return "\n".join(f"    {line}" for line in [*lines[:-2][first : first + 2], *lines[-2:]])
-
-
-def run(command: Sequence[str | Path], **environment: str) -> str:
-    """What the command printed. Raises StepFailed with it when the command fails or takes too long."""
-    try:
-        done = subprocess.run(
-            [str(part) for part in command],
-            cwd=REPOSITORY,
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        raise StepFailed(f"{command[0]}: no end after {TIMEOUT_SECONDS} s") from None
-    if done.returncode != 0:
-        raise StepFailed(f"{done.stdout}{command[0]}: exit status {done.returncode}")
-    return done.stdout
 
 
 # ---- combinations ----

@@ -14,18 +14,17 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from steps import REPOSITORY, StepFailed, run
+
 MATRIX = REPOSITORY / "build" / "matrix"
 COMPILERS = ("gcc", "clang")
 LEVELS = ("O0", "O2", "O3", "Os")
-TIMEOUT_SECONDS = 600
 SAMPLE = (
     *("clang-sanitizers", "gcc-O2", "clang-O3", "gcc-Os", "clang-one-file"),
     *("gcc-products", "gcc-tiny", "gcc-fast", "gcc-computed-roots"),
@@ -116,30 +115,6 @@ def watched_configurations() -> list[Configuration]:
         for name in flags
         for compiler in COMPILERS
     ]
-
-
-class StepFailed(Exception):
-    """A step ended with an error; the message is what it printed."""
-
-
-def run(command: list[str]) -> str:
-    """What the command printed. Raises StepFailed with it when the command fails or takes too long."""
-    try:
-        done = subprocess.run(
-            command,
-            cwd=REPOSITORY,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        raise StepFailed(f"{' '.join(command)}: no end after {TIMEOUT_SECONDS} s") from None
-    if done.returncode != 0:
-        raise StepFailed(f"{done.stdout}{' '.join(command)}: exit status {done.returncode}")
-    return done.stdout
 
 
 def configure_once(configuration: Configuration) -> None:

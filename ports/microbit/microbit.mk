@@ -9,7 +9,7 @@ M0_APP_FLAGS += -DCM_CONFIG_MAX_LOG2_N=12 -DAPP_LOG2_TILES=3 -DAPP_WINDOWS=0 $(C
 M0_LINK := -nostartfiles -Lmicrobit -Lmps2-an386 -Wl,--gc-sections -Wl,--fatal-warnings \
     -Wl,--no-warn-rwx-segments
 
-m0_names := $(basename $(wildcard microbit/*.c)) health/health mps2-an386/memory \
+m0_names := $(basename $(wildcard microbit/*.c)) health/health mps2-an386/memory mps2-an386/port \
     $(filter-out app/window_features app/device_record,$(app_names))
 m0_objects := $(addprefix $(BUILD)/microbit/,$(addsuffix .o,$(core_names) $(m0_names)))
 m0_keyed := $(BUILD)/microbit/app/application.o

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The application on QEMU's mps2-an386: port.h by this board's drivers and the simulator's services. */
+/* The application on a Cortex-M: port.h by a board's UART and its linker script. The same on every board here. */
+#include "port.h"
+
 #include "application.h"
 #include "board.h"
-#include "port.h"
-#include "simulator_platform.h"
+#include "memory.h"
 
 size_t port_receive(uint8_t *out, size_t length, uint32_t patience_ms)
 {
@@ -14,14 +15,6 @@ int port_send(const uint8_t *bytes, size_t length)
 {
     uart_send(bytes, length);
     return 0;
-}
-
-const cm_platform *port_platform(void)
-{
-    static const cm_platform platform = {.random = simulator_random,
-                                         .counter_read = device_counter_read,
-                                         .counter_write = device_counter_write};
-    return &platform;
 }
 
 size_t port_static_bytes(void)
