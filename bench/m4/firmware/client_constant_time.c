@@ -16,6 +16,7 @@
 
 #include "encode/bfv.h"
 #include "encode/ckks.h"
+#include "encryptions.h"
 #include "report.h"
 #include "secrets.h"
 
@@ -27,9 +28,7 @@
 static _Alignas(
     8) uint8_t arena[MOST(CM_BFV_ASYMMETRIC_ARENA_BYTES(WORKLOAD_N, CM_BFV_16, WORKLOAD_LOG2_TILES),
                           CM_BFV_DECRYPT_ARENA_BYTES(WORKLOAD_N, WORKLOAD_SUMS, WORKLOAD_LOG2_FRAME_TILES))];
-static workload_sink sink;
 static cm_frame_writer writer;
-static cm_device device;
 static cm_decryptor decryptor;
 static uint8_t stream[2u * WORKLOAD_PRIMES * TILES * FRAME_BYTES];
 static uint32_t received;
@@ -39,50 +38,13 @@ static uint32_t polynomial[WORKLOAD_N];
 
 /* ---- encryption ---- */
 
-static cm_status prepare_encryption(uint32_t run, bool framed)
-{
-    const cm_status status = secrets_draw(run);
-    secrets_integers(arena, run);
-    cm_frame_writer_init(&writer, workload_sink_open(&sink));
-    if (!framed) {
-        writer.emitter.residues = discard_residues;
-    }
-    return status;
-}
-
-static cm_encryptor_setup setup_of(cm_xof_kind xof)
-{
-    return (cm_encryptor_setup){.device = &device,
-                                .emitter = &writer.emitter,
-                                .arena = arena,
-                                .arena_bytes = sizeof arena,
-                                .xof = xof,
-                                .log2_tiles = WORKLOAD_LOG2_TILES};
-}
-
 static cm_status encrypt(const cm_encryptor *encryptor)
 {
     const cm_bfv_values values = workload_describe_integers(arena);
     return cm_bfv_encrypt(encryptor, &values);
 }
 
-static cm_status encrypt_symmetric(void)
-{
-    const cm_secret_key key = secrets_key();
-    const cm_encryptor_setup setup = setup_of(WORKLOAD_XOF);
-    cm_encryptor encryptor;
-    const cm_status status = cm_encryptor_init_symmetric(&encryptor, &key, &setup);
-    return status == CM_OK ? encrypt(&encryptor) : status;
-}
-
-static cm_status encrypt_asymmetric(void)
-{
-    const cm_public_key key = workload_public();
-    const cm_encryptor_setup setup = setup_of(CM_XOF_NONE);
-    cm_encryptor encryptor;
-    const cm_status status = cm_encryptor_init_asymmetric(&encryptor, &key, &setup);
-    return status == CM_OK ? encrypt(&encryptor) : status;
-}
+static const encryptions bfv = {arena, sizeof arena, secrets_integers, encrypt};
 
 /* ---- ciphertexts to decrypt ---- */
 
@@ -250,31 +212,32 @@ static cm_status decrypt_residues(void)
 static cm_status make_secret_key(void)
 {
     uint64_t key_id;
-    return cm_device_make_secret_key(&device, &WORKLOAD_PARAMS, (uint8_t *)c0, &key_id);
+    return cm_device_make_secret_key(encryptions_setup(&bfv, WORKLOAD_XOF).device, &WORKLOAD_PARAMS,
+                                     (uint8_t *)c0, &key_id);
 }
 
 static cm_status emit_public_key(void)
 {
-    const cm_encryptor_setup setup = setup_of(WORKLOAD_XOF);
+    const cm_encryptor_setup setup = encryptions_setup(&bfv, WORKLOAD_XOF);
     return cm_device_emit_public_key(&setup, &WORKLOAD_PARAMS, secrets_key().ternary, WORKLOAD_KEY_ID);
 }
 
 int main(void)
 {
-    if (workload_device(&device) != CM_OK) {
+    if (encryptions_start() != CM_OK) {
         return 1;
     }
     for (uint32_t run = 0; run < RUNS; run++) {
-        MEASURE(0, prepare_encryption(run, true), encrypt_symmetric());
-        MEASURE(1, prepare_encryption(run, true), encrypt_asymmetric());
+        MEASURE(0, encryptions_prepare(&bfv, run, true), encryptions_symmetric(&bfv));
+        MEASURE(1, encryptions_prepare(&bfv, run, true), encryptions_asymmetric(&bfv));
         MEASURE(2, prepare_bfv(run), decrypt_frames());
         MEASURE(3, prepare_ckks(run), decrypt_frames());
-        MEASURE(4, prepare_encryption(run, false), encrypt_symmetric());
-        MEASURE(5, prepare_encryption(run, false), encrypt_asymmetric());
+        MEASURE(4, encryptions_prepare(&bfv, run, false), encryptions_symmetric(&bfv));
+        MEASURE(5, encryptions_prepare(&bfv, run, false), encryptions_asymmetric(&bfv));
         MEASURE(6, prepare_bfv(run), decrypt_residues());
         MEASURE(7, prepare_ckks(run), decrypt_residues());
-        MEASURE(8, prepare_encryption(run, false), make_secret_key());
-        MEASURE(9, prepare_encryption(run, false), emit_public_key());
+        MEASURE(8, encryptions_prepare(&bfv, run, false), make_secret_key());
+        MEASURE(9, encryptions_prepare(&bfv, run, false), emit_public_key());
     }
     report("runs", RUNS);
     return 0;

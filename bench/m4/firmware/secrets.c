@@ -98,14 +98,3 @@ void secrets_integers(uint8_t *out, uint32_t run)
         memcpy(out + 2u * i, &integer, sizeof integer);
     }
 }
-
-cm_status discard_residues(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
-                           const uint32_t *residues)
-{
-    (void)self;
-    (void)component;
-    (void)prime;
-    (void)tile;
-    (void)residues;
-    return CM_OK;
-}

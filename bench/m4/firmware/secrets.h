@@ -8,8 +8,6 @@
 #ifndef SECRETS_H
 #define SECRETS_H
 
-#include <stdbool.h>
-
 #include "mark.h"
 #include "workload.h"
 
@@ -29,10 +27,6 @@ void secrets_values(uint8_t *out, uint32_t run);
 
 /* WORKLOAD_N integers below WORKLOAD_T: the first runs have 0 and t - 1 everywhere. */
 void secrets_integers(uint8_t *out, uint32_t run);
-
-/* An emitter's residues, for where no frames are wanted. */
-cm_status discard_residues(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
-                           const uint32_t *residues);
 
 /* preparation and call: of a cm_status */
 #define MEASURE(region, preparation, call) \
