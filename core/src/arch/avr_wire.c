@@ -4,6 +4,8 @@
 
 #if CM_AVR
 
+#include <string.h>
+
 #include "common/compiler.h"
 #include "wire/frame.h"
 
@@ -22,26 +24,28 @@ CM_NOINLINE int cmi_avr_pack(cm_status *status, cm_frame_writer *writer, const u
     if (bits != 26u) {
         return 0;
     }
-    uint8_t *const end = writer->piece + CM_FRAME_PIECE_BYTES;
-    uint8_t *at = writer->piece + writer->filled;
+    *status = CM_OK;
+    uint8_t *const piece = writer->piece;
+    uint8_t filled = writer->filled;
     for (uint16_t left = (uint16_t)count / GROUP; left > 0; left--) {
         uint8_t bytes[GROUP_BYTES];
         cmi_avr_pack26(bytes, residues);
         residues += GROUP;
-        for (uint8_t i = 0; i < GROUP_BYTES; i++) {
-            *at++ = bytes[i];
-            if (at == end) {
-                cmi_frame_fill(writer, end);
-                *status = cmi_frame_send(writer);
-                if (*status != CM_OK) {
-                    return 1;
-                }
-                at = writer->piece;
+        const uint8_t room = (uint8_t)(CM_FRAME_PIECE_BYTES - filled);
+        const uint8_t fitting = room < GROUP_BYTES ? room : GROUP_BYTES;
+        memcpy(piece + filled, bytes, fitting);
+        filled = (uint8_t)(filled + fitting);
+        if (filled == CM_FRAME_PIECE_BYTES) {
+            cmi_frame_fill(writer, piece + filled);
+            if (cmi_frame_send(writer) != CM_OK) {
+                *status = CM_ERR_SINK;
+                return 1;
             }
+            filled = (uint8_t)(GROUP_BYTES - fitting);
+            memcpy(piece, bytes + fitting, filled);
         }
     }
-    cmi_frame_fill(writer, at);
-    *status = CM_OK;
+    cmi_frame_fill(writer, piece + filled);
     return 1;
 }
 

@@ -55,10 +55,23 @@ static inline uint64_t cmi_negated_64(uint64_t x, uint32_t mask)
     return (x ^ cmi_mask_twice(mask)) - cmi_mask_twice(mask);
 }
 
+/* x if d is negative, else 0. */
+static inline uint32_t cmi_if_negative(uint32_t d, uint32_t x)
+{
+#if defined(__thumb2__)
+    /* The same in one instruction, of which the compiler knows nothing either. */
+    uint32_t chosen;
+    __asm__("and %0, %1, %2, asr #31" : "=r"(chosen) : "r"(x), "r"(d));
+    return chosen;
+#else
+    return x & cmi_mask_of_top(d);
+#endif
+}
+
 /* d + q if d is negative, else d. */
 static inline uint32_t cmi_add_if_negative(uint32_t d, uint32_t q)
 {
-    return d + (q & cmi_mask_of_top(d));
+    return d + cmi_if_negative(d, q);
 }
 
 #endif

@@ -82,7 +82,8 @@ uint32_t cmi_plain_factor(uint32_t t, const cm_prime *prime);
  * that is null.
  */
 CM_MUST_CHECK cm_status cmi_bfv_reader_check(const cm_params *params, const cm_bfv_reader *reader);
-void cmi_bfv_reader_fold(const cm_bfv_reader *reader, const cmi_plain_scaling *scaling, const int8_t *noise,
+void cmi_bfv_reader_scaling_init(cmi_read_scaling *scaling, const cm_params *params, uint32_t t);
+void cmi_bfv_reader_fold(const cm_bfv_reader *reader, const cmi_read_scaling *scaling, const int8_t *noise,
                          const cmi_ring *ring, uint32_t *out);
 
 /*

@@ -47,9 +47,9 @@ static CM_ALWAYS_INLINE uint32_t convert(const cm_bfv_values *values, bool wide,
         const uint32_t shifted = x + lowest;
         wrong |= shifted | (t - 1u - shifted);
         if (width == CM_BFV_16) {
-            cmi_plain_put(out, width, i, x - (lost & cmi_mask_of_top((t - 1u) / 2u - x)));
+            cmi_plain_put(out, width, i, x - cmi_if_negative((t - 1u) / 2u - x, lost));
         } else {
-            cmi_plain_put(out, width, i, x + (gained & cmi_mask_of_top(x)));
+            cmi_plain_put(out, width, i, cmi_add_if_negative(x, gained));
         }
     }
     return wrong >> 31;

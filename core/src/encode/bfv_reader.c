@@ -30,6 +30,14 @@ cm_status cmi_bfv_reader_check(const cm_params *params, const cm_bfv_reader *rea
     return cmi_declassified(any_too_large(reader) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
+void cmi_bfv_reader_scaling_init(cmi_read_scaling *scaling, const cm_params *params, uint32_t t)
+{
+    cmi_plain_scaling whole;
+    cmi_plain_scaling_init(&whole, params, t);
+    *scaling = (cmi_read_scaling){(uint16_t)whole.factor, (uint16_t)(whole.quotient >> 16), (uint16_t)t,
+                                  (uint16_t)whole.half};
+}
+
 /*
  * As cmi_plain_scale does, in products of 16 bits: w + half, from 0 to 2^16 - 1 whatever is read. For m <
  * 2^16, the upper 16 bits of the quotient leave less than 2t as well: m quotient / 2^16 lacks less than one,
@@ -59,7 +67,6 @@ static void read_shifted(uint16_t *w, const cm_bfv_reader *reader, const cmi_rea
 
 /* What a tile is folded by. */
 typedef struct fold_weights {
-    cmi_read_scaling scaling;
     int32_t values[CM_MAX_TILES]; /* (-1/t) r^j */
     int64_t start;                /* of the sum of (w + half) (-1/t) r^j, so that it is that of w alone */
 #if CM_CONFIG_STORE_NOISE
@@ -67,14 +74,12 @@ typedef struct fold_weights {
 #endif
 } fold_weights;
 
-static void open_weights(fold_weights *weights, const cmi_plain_scaling *scaling, const cmi_ring *ring)
+static void open_weights(fold_weights *weights, const cmi_read_scaling *scaling, const cmi_ring *ring)
 {
-    weights->scaling = (cmi_read_scaling){(uint16_t)scaling->factor, (uint16_t)(scaling->quotient >> 16),
-                                          (uint16_t)scaling->t, (uint16_t)scaling->half};
     cmi_ring_fold_powers(ring, cmi_plain_factor(scaling->t, ring->prime), weights->values);
     weights->start = 0;
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
-        weights->start -= cmi_product_signed((int32_t)scaling->half, weights->values[j]);
+        weights->start -= cmi_product_signed(scaling->half, weights->values[j]);
     }
 #if CM_CONFIG_STORE_NOISE
     cmi_ring_fold_powers(ring, ring->prime->r1, weights->noise);
@@ -96,7 +101,7 @@ static int32_t reduced_sum(const uint16_t *w, const int32_t *weights, const int6
     return cmi_montgomery_reduce_signed(sum, prime);
 }
 
-void cmi_bfv_reader_fold(const cm_bfv_reader *reader, const cmi_plain_scaling *scaling, const int8_t *noise,
+void cmi_bfv_reader_fold(const cm_bfv_reader *reader, const cmi_read_scaling *scaling, const int8_t *noise,
                          const cmi_ring *ring, uint32_t *out)
 {
     const uint16_t points = (uint16_t)cmi_ring_points(ring);
@@ -105,7 +110,7 @@ void cmi_bfv_reader_fold(const cm_bfv_reader *reader, const cmi_plain_scaling *s
     fold_weights weights;
     open_weights(&weights, scaling, ring);
     for (uint16_t i = 0; i < points; i++) {
-        read_shifted(w, reader, &weights.scaling, i, points, tiles);
+        read_shifted(w, reader, scaling, i, points, tiles);
 #if CM_CONFIG_STORE_NOISE
         int64_t sum = weights.start;
         for (uint8_t j = 0; j < tiles; j++) {

@@ -136,7 +136,7 @@ static inline int32_t cmi_montgomery_reduce_signed(int64_t x, const cm_prime *pr
 /* What is congruent to a residue, at most q/2 in magnitude. */
 static inline int32_t cmi_centred(uint32_t residue, uint32_t q)
 {
-    return (int32_t)(residue - (q & cmi_mask_of_top(q / 2u - residue)));
+    return (int32_t)(residue - cmi_if_negative(q / 2u - residue, q));
 }
 
 /* 2^32 / q, to the nearest: 2^32 - r1 is a multiple of q, and r1 neg_q_inv mod 2^32 is the quotient. */

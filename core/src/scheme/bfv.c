@@ -113,7 +113,7 @@ static cm_status check_reader(cm_message_source *self, const cm_params *params,
         return CM_ERR_PLAIN_MODULUS;
     }
     setup->emitter->info.scale_or_t = t;
-    cmi_plain_scaling_init(&self->of.read, params, t);
+    cmi_bfv_reader_scaling_init(&self->of.read, params, t);
     return CM_OK;
 }
 

@@ -56,7 +56,7 @@ struct cm_message_source {
             const cm_bfv_values *values;
             cmi_plain plain;
         } bfv;
-        cmi_plain_scaling read; /* of values that are read; data is the reader */
+        cmi_read_scaling read; /* of values that are read; data is the reader */
     } of;
 };
 
