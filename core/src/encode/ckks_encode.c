@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "common/compiler.h"
 #include "common/declassify.h"
 #include "common/masks.h"
 #include "encode/ckks.h"
@@ -301,7 +302,8 @@ static void transform(const cmi_ckks_message *message)
 #endif
 }
 
-static findings convert(const cm_params *params, const cm_ckks_values *values, uint32_t count, void *message)
+CM_NOINLINE static findings convert(const cm_params *params, const cm_ckks_values *values, uint32_t count,
+                                    void *message)
 {
 #if CM_CONFIG_PRECISION_31
     if (values->precision == CM_FIXED_31) {

@@ -479,13 +479,19 @@ static cm_status emit_prime(const layout *parts, const cm_public_key *key, unsig
     return status;
 }
 
+/* Out of line: the nonce is gone before transforms need their stack. */
+CM_NOINLINE static void sample_u(const layout *parts)
+{
+    cmi_stream *stream = &parts->work->noise.stream;
+    const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
+    cmi_stream_restart(stream, nonce, 0);
+    cmi_sample_ternary(stream, parts->packed, (uint32_t)1 << params_of(parts)->log2_n);
+}
+
 static cm_status emit_asymmetric(const layout *parts, const cm_public_key *key)
 {
-    workspace *work = parts->work;
     const bool component_major = parts->setup->emitter->component_major;
-    const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
-    cmi_stream_restart(&work->noise.stream, nonce, 0);
-    cmi_sample_ternary(&work->noise.stream, parts->packed, (uint32_t)1 << params_of(parts)->log2_n);
+    sample_u(parts);
     cm_status status = CM_OK;
     for (unsigned pass = 0; pass < (component_major ? 2u : 1u); pass++) {
         const unsigned range[2] = {pass, component_major ? pass : 1u};

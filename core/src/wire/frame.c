@@ -112,8 +112,8 @@ static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
  */
 static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
 {
-    uint8_t *const end = writer->piece + CM_FRAME_PIECE_BYTES;
-    uint8_t *at = writer->piece + writer->filled;
+    uint8_t *const piece = writer->piece;
+    unsigned filled = writer->filled;
     uint32_t word = 0;
     unsigned used = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -123,20 +123,20 @@ static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_
         if (used < 32u) {
             continue;
         }
-        cmi_store32(at, word);
+        cmi_store32(piece + filled, word);
         used -= 32u;
         word = residue >> (bits - used);
-        at += 4;
-        if (at == end) {
-            cmi_frame_fill(writer, end);
+        filled += 4u;
+        if (filled == CM_FRAME_PIECE_BYTES) {
+            cmi_frame_fill(writer, piece + filled);
             const cm_status status = cmi_frame_send(writer);
             if (status != CM_OK) {
                 return status;
             }
-            at = writer->piece;
+            filled = 0;
         }
     }
-    cmi_frame_fill(writer, at);
+    cmi_frame_fill(writer, piece + filled);
     return CM_OK;
 }
 
