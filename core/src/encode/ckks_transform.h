@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inverse canonical embedding in fixed point, in place; ckks_fixed31.c and ckks_fixed63.c include this after
- * they have said what `fixed` and `wide` are. docs/encoding.md derives it and specifies every rounding.
+ * The inverse canonical embedding in fixed point, in place; ckks_fixed31.c and ckks_fixed63.c include this
+ * after they have said what `fixed` and `wide` are. docs/encoding.md derives it and specifies every rounding.
  *
  * With N = n/2, zeta = e^(i pi/n) and sample v the slot at zeta^(4v+1), the polynomial's coefficients are
  *     m[k] + i m[k+N] = c[k] = zeta^-k / N * sum_v sample[v] e^(-2 pi i k v / N),
