@@ -284,7 +284,10 @@ def _runs(
     computation: Computation, parameters: ParameterSet, precision: int, rescale_last: bool
 ) -> Iterator[_Run]:
     """Every scale, and every number of primes dropped a product, that works at this set and precision."""
+    rescales = computation.products if rescale_last else computation.products - 1
     for drop in (1, 2) if computation.products else (1,):
+        if rescales * drop >= len(parameters.data_primes):
+            return  # The primes run out, whatever the scale.
         for log2_scale in parameters.log2_scales:
             run = _run(computation, parameters, precision, log2_scale, drop, rescale_last)
             if run is not None:
@@ -299,7 +302,7 @@ def _run(
     drop: int,
     rescale_last: bool,
 ) -> _Run | None:
-    """Follow one ciphertext; None if it outgrows the precision or the modulus, or the primes run out."""
+    """Follow one ciphertext; None if it outgrows the precision or the modulus."""
     log2_message = log2_scale + math.log2(computation.magnitude)
     log2_q_data = parameters.data_modulus.bit_length() - 1
     if log2_message >= min(MESSAGE_LIMIT_BITS[precision], log2_q_data - 2):
@@ -320,8 +323,6 @@ def _run(
         return None
     for index in range(computation.products):
         rescales = rescale_last or index < computation.products - 1
-        if rescales and run.primes <= drop:
-            return None
         is_plain = index < computation.plain_products
         if not (_plain_product(run, index, drop, rescales) if is_plain else _ciphertext_product(run, index)):
             return None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import ciphermote_testing as testing
 import numpy as np
@@ -319,6 +320,22 @@ def test_the_depth_named_in_a_refusal_is_the_largest_that_fits() -> None:
     advise(replace(deep, ciphertext_products=int(found[1])))
     with pytest.raises(ParameterError):
         advise(replace(deep, ciphertext_products=int(found[1]) + 1))
+
+
+def test_what_no_set_has_primes_for_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted rather than timed: each run follows a ciphertext through the whole computation."""
+    runs = 0
+    follow = adviser._run
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal runs
+        runs += 1
+        return follow(*arguments)
+
+    monkeypatch.setattr(adviser, "_run", counted)
+    with pytest.raises(ParameterError, match="at most 15 fit"):
+        advise(Computation(1, 1e6, 100, plain_products=64, ciphertext_products=64))
+    assert runs < 2000
 
 
 @pytest.mark.parametrize(
