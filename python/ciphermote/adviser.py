@@ -17,13 +17,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from ciphermote.errors import ParameterError
+from ciphermote.noise import SIGMA, Key, encryption_sigma, rounding_sigma, special_ratio
 from ciphermote.parameters import BUILTIN, ParameterSet
-
-SIGMA = math.sqrt(21 / 2)
-"""Standard deviation of the centred binomial noise with eta = 21: 3.24."""
 
 TAIL = 6.0
 """Worst of all slots over the rms of one: a Gaussian exceeds it in 2 of 10^9 slots."""
@@ -46,7 +43,10 @@ _MOST_SUMMED = 2**64
 _SMALLEST_SCALE = 2.0**-400
 """A product and a rescaling take a scale of this size to 2^-860 or more, far above the smallest float."""
 
-Key = Literal["symmetric", "asymmetric"]
+_ENCRYPTION: dict[Key, str] = {
+    "symmetric": "sqrt(n/2) * 3.24 / scale",
+    "asymmetric": "sqrt(n/2) * 3.24 * sqrt(4n/3 + 1) / scale",
+}
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def advise(computation: Computation) -> Advice:
 
 def predicted_fresh_rms(parameters: ParameterSet, log2_scale: int, key: Key, precision: int = 63) -> float:
     """The predicted rms error of a real slot of a fresh ciphertext."""
-    sigma = _encryption_sigma(parameters.n, key)[0]
+    sigma = encryption_sigma(parameters.n, key)
     return _slot(parameters.n, math.hypot(sigma, ENCODER_ROUNDING[precision]), 2.0**log2_scale)
 
 
@@ -179,8 +179,12 @@ def frame_bytes(parameters: ParameterSet, key: Key, xof: str = "chacha20") -> in
 
 def arena_bytes(n: int, key: Key, precision: int = 31, parts: int = 1) -> int:
     """CM_CKKS_SYMMETRIC_ARENA_BYTES or CM_CKKS_ASYMMETRIC_ARENA_BYTES; parts is 2 for complex slots."""
-    message = n // 2 * parts * (4 if precision == 31 else 8)
-    return message + 8 * n + (n // 4 if key == "asymmetric" else 0) + WORKSPACE_BYTES
+    return n // 2 * parts * (4 if precision == 31 else 8) + work_bytes(n, key)
+
+
+def work_bytes(n: int, key: Key) -> int:
+    """CM_SYMMETRIC_WORK_BYTES or CM_ASYMMETRIC_WORK_BYTES: an arena without its message."""
+    return 8 * n + (n // 4 if key == "asymmetric" else 0) + WORKSPACE_BYTES
 
 
 def _require(condition: bool, sentence: str) -> None:
@@ -209,18 +213,6 @@ def _slot(n: int, coefficient_sigma: float, scale: float) -> float:
     return math.sqrt(n / 2) * coefficient_sigma / scale
 
 
-def _encryption_sigma(n: int, key: Key) -> tuple[float, str]:
-    """Standard deviation of a coefficient's encryption noise: e, or e u + e0 + e1 s with ternary u and s."""
-    if key == "symmetric":
-        return SIGMA, "sqrt(n/2) * 3.24 / scale"
-    return SIGMA * math.sqrt(4 * n / 3 + 1), "sqrt(n/2) * 3.24 * sqrt(4n/3 + 1) / scale"
-
-
-def _rounding_sigma(n: int) -> float:
-    """Rounding both components: variance 1/12 per coefficient, the second's times 2n/3 (a ternary secret)."""
-    return math.sqrt((2 * n / 3 + 1) / 12)
-
-
 def _switching_errors(parameters: ParameterSet, primes: int, scale: float) -> tuple[float, float]:
     """Key switching with so many data primes left: (rms over all slots, rms of the worst slot).
 
@@ -228,11 +220,9 @@ def _switching_errors(parameters: ParameterSet, primes: int, scale: float) -> tu
     every coefficient, and that gathers in the slots whose root zeta is near 1: |sum zeta^k| = 2/|1 - zeta| is
     2n/pi at zeta = e^(i pi/n), the first slot. Division by the special prime ends in one more rounding.
     """
-    n, special = parameters.n, parameters.special_prime
-    assert special is not None, "no key switching without a special prime"
-    ratios = math.sqrt(sum((q / special) ** 2 for q in parameters.data_primes[:primes]))
-    over_all = _slot(n, math.hypot(SIGMA * math.sqrt(n / 3) * ratios, _rounding_sigma(n)), scale)
-    worst = _slot(n, SIGMA * ratios / 2 * (2 * n / math.pi), scale)
+    n, ratio = parameters.n, special_ratio(parameters, primes)
+    over_all = _slot(n, math.hypot(SIGMA * math.sqrt(n / 3) * ratio, rounding_sigma(n)), scale)
+    worst = _slot(n, SIGMA * ratio / 2 * (2 * n / math.pi), scale)
     return over_all, worst
 
 
@@ -336,8 +326,8 @@ def _run(
 def _encrypt_and_sum(run: _Run) -> None:
     n, key, count = run.parameters.n, run.computation.key, math.sqrt(run.computation.summed)
     times = f" * sqrt({run.computation.summed})" if run.computation.summed > 1 else ""
-    sigma, formula = _encryption_sigma(n, key)
-    run.add(f"{key} encryption", formula + times, TAIL * count * _slot(n, sigma, run.scale))
+    fresh = _slot(n, encryption_sigma(n, key), run.scale)
+    run.add(f"{key} encryption", _ENCRYPTION[key] + times, TAIL * count * fresh)
     rounding = ENCODER_ROUNDING[run.precision]
     run.add(
         "rounding of the encoder",
@@ -428,7 +418,7 @@ def _rescale(run: _Run, drop: int) -> None:
     run.add(
         "rescaling",
         "sqrt(n/2) * sqrt((2n/3 + 1)/12) / scale after",
-        TAIL * _slot(run.parameters.n, _rounding_sigma(run.parameters.n), run.scale),
+        TAIL * _slot(run.parameters.n, rounding_sigma(run.parameters.n), run.scale),
     )
 
 

@@ -22,7 +22,7 @@ from ciphermote.core import core_params
 from ciphermote.errors import MismatchError, ParameterError
 from ciphermote.keys import SecretKey
 from ciphermote.labels import check_key
-from ciphermote.parameters import ParameterSet, is_prime, prime_constants
+from ciphermote.parameters import ParameterSet, batches, prime_constants
 
 Places = Literal["slots", "coefficients"]
 """Where BFV's integers are."""
@@ -110,11 +110,6 @@ def in_coefficients(ciphertext: sb.SealCiphertext) -> sb.SealCiphertext:
         for polynomial in expand_second(ciphertext)
     ]
     return replace(ciphertext, ntt_form=False, residues=np.array(rows, dtype=np.uint32), seed=None)
-
-
-def batches(plain_modulus: int, n: int) -> bool:
-    """Whether integers modulo plain_modulus are batched: it is a prime that is 1 modulo 2n."""
-    return plain_modulus % (2 * n) == 1 and plain_modulus < 1 << 31 and is_prime(plain_modulus)
 
 
 def batched(coefficients: NDArray[np.int64], plain_modulus: int) -> NDArray[np.int64]:

@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
-from ciphermote.bfv import Places, batches
+from ciphermote.bfv import Places
 from ciphermote.core import core_params
 from ciphermote.errors import KeyFileError, ParameterError, ValueRangeError
 from ciphermote.keys import KeyStore, SecretKey, key_id_of
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import ParameterSet, batches
 
 Xof = Literal["blake2xb", "shake256", "chacha20"]
 XOFS: dict[Xof, int] = {"blake2xb": 1, "shake256": 2, "chacha20": 3}

@@ -32,7 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote.errors import ParameterError
 from ciphermote.linear_model import DEFAULT_FEATURE_BOUND, LinearModel, real_numbers
-from ciphermote.parameters import ParameterSet, is_prime
+from ciphermote.noise import fewest_result_primes, holds_integers
+from ciphermote.parameters import ParameterSet, batches
 from ciphermote.program import Constant, Program, Step
 
 
@@ -223,9 +224,8 @@ def plan_exact(
 
     Weights and biases are integers. Every |feature| is at most feature_bound, and no sum may then leave
     +-(t - 1) / 2: this is checked, so results are exact. result_primes: what is left of the primes in the
-    end; they hold the noise of a switch (sixteen standard deviations, sqrt((1 + 2n/3) / 12) each, must be
-    below q / 2t), and few make the result small; None: the fewest that do. ParameterError if something does
-    not fit.
+    end; they hold the noise of a switch (noise.holds_integers), and few make the result small; None: the
+    fewest that do. ParameterError if something does not fit.
     """
     _check_rotations(parms)
     check_feature_bound(feature_bound)
@@ -236,14 +236,9 @@ def plan_exact(
     _check_integers(np.append(model.weights, model.bias), "The model has weights or biases")
     bound = model.score_bound(feature_bound)
     _check_exact(bound, plain_modulus)
-    switching_noise = 16 * math.sqrt((1 + 2 * parms.n / 3) / 12)
-
-    def has_room(primes: int) -> bool:
-        return switching_noise * 2 * plain_modulus < math.prod(parms.primes[:primes])
-
     if result_primes is None:
-        result_primes = next(filter(has_room, range(1, available)), available)
-    if not has_room(result_primes):
+        result_primes = fewest_result_primes(parms, plain_modulus)
+    if not holds_integers(parms, plain_modulus, result_primes):
         raise ParameterError(
             f"{result_primes} prime(s) have no room for noise beside integers modulo {plain_modulus}: keep "
             "more."
@@ -277,9 +272,7 @@ def _check_exact(bound: float, plain_modulus: int) -> None:
 
 
 def _check_batching(parms: ParameterSet, plain_modulus: int) -> None:
-    """A prime t has a root of unity of order 2n exactly where 2n divides t - 1."""
-    fits = plain_modulus < min(parms.primes) and plain_modulus % (2 * parms.n) == 1
-    if not (fits and is_prime(plain_modulus)):
+    if not (plain_modulus < min(parms.primes) and batches(plain_modulus, parms.n)):
         raise ParameterError(
             f"Batching at n = {parms.n} needs a plain modulus that is prime and 1 modulo {2 * parms.n}, which"
             f" {plain_modulus} is not: at n = 4096, 40961 and 65537 are."

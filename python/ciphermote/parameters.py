@@ -177,6 +177,12 @@ def is_prime(q: int) -> bool:
     return all(_passes_miller_rabin(q, base, odd, twos) for base in (2, 3, 5, 7))
 
 
+def batches(plain_modulus: int, n: int) -> bool:
+    """Whether BFV batches integers modulo plain_modulus in n slots: it is a prime that is 1 modulo 2n, and
+    then alone has roots of unity of order 2n."""
+    return plain_modulus % (2 * n) == 1 and plain_modulus < 1 << 31 and is_prime(plain_modulus)
+
+
 def _passes_miller_rabin(q: int, base: int, odd: int, twos: int) -> bool:
     x = pow(base, odd, q)
     if x in (1, q - 1):

@@ -39,12 +39,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import _core
-from ciphermote.bfv import batches
 from ciphermote.encryption import device_residues
 from ciphermote.errors import KeyFileError, MismatchError, ParameterError
 from ciphermote.keys import KeyPair, SecretKey
 from ciphermote.labels import check_key
-from ciphermote.parameters import BUILTIN, ParameterSet, c_definition
+from ciphermote.parameters import BUILTIN, ParameterSet, batches, c_definition
 from ciphermote.roots import c_root_tables
 
 DEVICE_SECRET_BYTES = 32

@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ciphermote import seal_bytes
-from ciphermote.bfv import batches, in_coefficients
+from ciphermote.bfv import in_coefficients
 from ciphermote.engine import Bytes, Engine, Progress, check_reading, describe_content
 from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
 from ciphermote.errors import EngineError, Error, MismatchError
 from ciphermote.labels import check_key, detach
-from ciphermote.parameters import ParameterSet
+from ciphermote.parameters import ParameterSet, batches
 from ciphermote.program import Program
 from ciphermote.seal_bytes import Scheme, SchemeOptions, SealCiphertext
 
