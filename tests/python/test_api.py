@@ -232,6 +232,16 @@ def test_a_weighted_sum_of_integers_is_exact(owner: Owner) -> None:
     assert found[:4].tolist() == (5 * INTEGERS).tolist()
 
 
+def test_a_negative_weight_makes_no_more_noise_than_a_positive_one() -> None:
+    """One prime has room for a weight of 20, and none for t - 20."""
+    owner = Owner.generate(by_name("n1024_q26"))
+    reading = encrypt(INTEGERS, owner.secret_key, plain_modulus=12289)
+    for weights in ([20, 15], [-20, -15], [20, -15]):
+        total = compute(WeightedSum(weights), [reading, reading], owner.parameters, bound=60)
+        found = owner.decrypt(total, places="slots", signed=True)
+        assert found[:4].tolist() == (sum(weights) * INTEGERS).tolist()
+
+
 @both_keys
 def test_a_model_scores_a_reading(owner: Owner, kind: str) -> None:
     result = compute(MODEL, encrypt(REALS, key_of(owner, kind)), owner.evaluation_keys, bound=60)

@@ -218,8 +218,11 @@ class Worker:
             )
         return [self.save(registers[result])]
 
-    def encode(self, position: int, argument: int, ciphertext: Any, scale: float | None) -> Any:
-        """The constant at the ciphertext's level, kept for the next one; scale None: the ciphertext's own."""
+    def encode(
+        self, position: int, argument: int, ciphertext: Any, scale: float | None, sign: int = 1
+    ) -> Any:
+        """The constant times sign at the ciphertext's level, kept for the next one; scale None: the
+        ciphertext's own."""
         values, own_scale = self.constants[argument]
         wanted = (tuple(ciphertext.parms_id()), ciphertext.scale if scale is None else own_scale)
         kept = self.encoded.get(position)
@@ -229,7 +232,8 @@ class Worker:
                 kind = self.seal.BatchEncoder if self.plain_modulus else self.seal.CKKSEncoder
                 self.encoder = kind(self.context)
             if self.plain_modulus:
-                self.encoder.encode([int(value) % self.plain_modulus for value in values], plaintext)
+                integers = [sign * int(value) % self.plain_modulus for value in values]
+                self.encoder.encode(integers, plaintext)
             else:
                 self.encoder.encode(values, list(wanted[0]), wanted[1], plaintext)
             kept = (wanted, plaintext)
@@ -237,12 +241,23 @@ class Worker:
         return kept[1]
 
     def do_multiply_plain(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:
-        plaintext = self.encode(position, argument, value, self.constants[argument][1])
+        sign = self.common_sign(argument)
+        plaintext = self.encode(position, argument, value, self.constants[argument][1], sign)
         if plaintext.is_zero():
             return None
         result = self.seal.Ciphertext()
         self.evaluator.multiply_plain(value, plaintext, result)
+        if sign < 0:
+            self.evaluator.negate_inplace(result)
         return result
+
+    def common_sign(self, argument: int) -> int:
+        """-1 for integers that are negative and all alike, which are one coefficient. SEAL centres the
+        coefficients of a factor if there are several; one it takes as it lies below t, so that a weight of
+        -1 would multiply the noise by t - 1."""
+        values, _ = self.constants[argument]
+        lowest = min(values, default=0)
+        return -1 if self.plain_modulus and lowest < 0 and lowest == max(values) else 1
 
     def do_add_plain(self, position: int, value: Any, argument: int, registers: dict[int, Any]) -> Any:
         result = self.seal.Ciphertext()
