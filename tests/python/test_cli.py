@@ -372,6 +372,14 @@ def test_advice_is_given(run: Run) -> None:
     assert "128-bit security" in output
 
 
+def test_advice_is_given_for_integers(run: Run) -> None:
+    sums = ["advise", "--magnitude", 60, "--max-error", 0, "--slots", 24, "--summed", 100]
+    output = run(*sums)
+    assert re.search(r"n1024_q26\b.*\n.*12289 .*\n.* slots ", output)
+    assert "65537" in run(*sums, "--plain-modulus", 65537, "--key", "asymmetric")
+    assert "n4096_q26x3_p27" in run(*sums, "--rotations", "--largest-weight", 9, "--largest-result", 10000)
+
+
 def test_everything_of_ours_can_be_inspected(house: Path, tmp_path: Path, run: Run) -> None:
     sensor = sensor_of(house, tmp_path, run, "both")
     (tmp_path / "frames.bin").write_bytes(
@@ -510,6 +518,12 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["advise", "--magnitude", 1, "--max-error", -1], "max_error"),
         (["advise", "--magnitude", 1, "--max-error", 1e-30], "."),
         (["advise", "--magnitude", "inf", "--max-error", 1], "a finite number above 0"),
+        (["advise", "--magnitude", "inf", "--max-error", 0], "asks for integers"),
+        (["advise", "--magnitude", 2.5, "--max-error", 0], "asks for integers"),
+        (["advise", "--magnitude", 2, "--max-error", 0, "--plain-products", 1], "is for CKKS"),
+        (["advise", "--magnitude", 2, "--max-error", 1, "--largest-weight", 1], "is for BFV"),
+        (["advise", "--magnitude", 2, "--max-error", 0, "--largest-weight", -1], "largest_weight"),
+        (["advise", "--magnitude", 9000, "--max-error", 0, "--plain-modulus", 12289], "hold up to"),
         (["advise", "--magnitude", 60, "--max-error", 0.01, "--ciphertext-products", 8], "products"),
         (["infer", house / "public", model, tmp_path, *out], f"give its files, {tmp_path}/*.ct"),
     ):

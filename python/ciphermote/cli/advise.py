@@ -3,69 +3,174 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from ciphermote.adviser import Advice, Computation
+from ciphermote.adviser import advise as advise_real
 from ciphermote.cli.console import add_row, say
 from ciphermote.cli.options import KeyKind
+from ciphermote.errors import ParameterError
+from ciphermote.exact_adviser import ExactAdvice, ExactComputation, advise_exact
+from ciphermote.noise import Key
 
 
 def advise(
     magnitude: Annotated[float, typer.Option(help="The largest |value| that a device encrypts.")],
-    max_error: Annotated[float, typer.Option(help="The absolute error the result may have.")],
-    slots: Annotated[int, typer.Option(help="Numbers in one ciphertext.")] = 1,
+    max_error: Annotated[
+        float,
+        typer.Option(
+            help="The absolute error that the result may have. 0: integers, computed exactly by BFV."
+        ),
+    ],
+    slots: Annotated[
+        int, typer.Option(help="Numbers in one ciphertext; BFV with --rotations: those added up.")
+    ] = 1,
+    summed: Annotated[int, typer.Option(help="How many fresh ciphertexts are added up.")] = 1,
+    rotations: Annotated[bool, typer.Option(help="Slots are moved or added up.")] = False,
     plain_products: Annotated[
-        int, typer.Option(help="Products with plaintexts, one after the other (a linear layer: 1).")
+        int, typer.Option(help="CKKS: products with plaintexts, one after the other (a linear model: 1).")
     ] = 0,
     ciphertext_products: Annotated[
-        int, typer.Option(help="Products of ciphertexts, one after the other (a square: 1).")
+        int, typer.Option(help="CKKS: products of ciphertexts, one after the other (a square: 1).")
     ] = 0,
-    rotations: Annotated[bool, typer.Option(help="Slots are moved or added up.")] = False,
-    summed: Annotated[int, typer.Option(help="How many fresh ciphertexts are added up.")] = 1,
+    weight_norm: Annotated[
+        float | None,
+        typer.Option(help="CKKS: the l2 norm (Euclidean length) of the last product's weights."),
+    ] = None,
+    largest_weight: Annotated[
+        int | None,
+        typer.Option(
+            help="BFV: the largest |weight|, of each ciphertext in a sum or, with --rotations, of each slot."
+        ),
+    ] = None,
+    largest_result: Annotated[
+        int | None,
+        typer.Option(help="BFV: the largest |result|, if you know it (default: what all this can make)."),
+    ] = None,
+    plain_modulus: Annotated[
+        int, typer.Option(metavar="T", min=0, help="BFV: hold this plain modulus to it (0: advise one).")
+    ] = 0,
     key: Annotated[
         KeyKind, typer.Option(help="What devices encrypt with: symmetric or asymmetric.")
     ] = KeyKind.SYMMETRIC,
-    weight_norm: Annotated[
-        float | None, typer.Option(help="The l2 norm (Euclidean length) of the last product's weights.")
-    ] = None,
     standard: Annotated[str, typer.Option(help="The security table: 2024 or 2018.")] = "2024",
 ) -> None:
-    """Say which parameter set, scale and precision a computation needs.
+    """Say which parameter set a computation needs: with scale and precision, or with a plain modulus.
 
-    **In:** what is to be computed, in numbers. **Out:** the smallest set that can, the error to expect,
-    and sizes. No keys.
+    **In:** what is to be computed, in numbers. **Out:** the smallest set that can, the error to expect (CKKS)
+    or the noise budget that is left (BFV), and sizes. No keys.
 
-    Example: `ciphermote advise --magnitude 8 --max-error 0.01 --slots 1200 --plain-products 1 --rotations`
+    A linear model of 1200 real features:
+
+    `ciphermote advise --magnitude 8 --max-error 0.01 --slots 1200 --plain-products 1 --rotations`
+
+    The exact sum of 100 meters' 24 hourly counts, each up to 60:
+
+    `ciphermote advise --magnitude 60 --max-error 0 --slots 24 --summed 100`
     """
-    from ciphermote import adviser
-
-    advice = adviser.advise(
-        adviser.Computation(
-            magnitude=magnitude,
-            max_error=max_error,
-            slots=slots,
-            plain_products=plain_products,
-            ciphertext_products=ciphertext_products,
-            rotations=rotations,
-            summed=summed,
-            key="asymmetric" if key is KeyKind.ASYMMETRIC else "symmetric",
-            weight_norm=weight_norm,
-            standard=standard,
+    kind: Key = "asymmetric" if key is KeyKind.ASYMMETRIC else "symmetric"
+    if max_error:
+        _refuse_given(
+            {
+                "--largest-weight": largest_weight,
+                "--largest-result": largest_result,
+                "--plain-modulus": plain_modulus,
+            },
+            "is for BFV, and --max-error 0 asks for that: leave it out, or allow no error",
+        )
+        _print_advice(
+            advise_real(
+                Computation(
+                    magnitude=magnitude,
+                    max_error=max_error,
+                    slots=slots,
+                    plain_products=plain_products,
+                    ciphertext_products=ciphertext_products,
+                    rotations=rotations,
+                    summed=summed,
+                    key=kind,
+                    weight_norm=weight_norm,
+                    standard=standard,
+                )
+            )
+        )
+        return
+    _refuse_given(
+        {
+            "--plain-products": plain_products,
+            "--ciphertext-products": ciphertext_products,
+            "--weight-norm": weight_norm,
+        },
+        "is for CKKS, and --max-error 0 asks for BFV, whose sums and linear models this advises on: give "
+        "--largest-weight for a product with weights, or allow an error",
+    )
+    if not magnitude.is_integer():
+        raise ParameterError(
+            f"--magnitude is {magnitude}, and --max-error 0 asks for integers: count in a smaller unit, or "
+            "allow an error."
+        )
+    _print_exact(
+        advise_exact(
+            ExactComputation(
+                magnitude=int(magnitude),
+                slots=slots,
+                summed=summed,
+                largest_weight=largest_weight,
+                rotations=rotations,
+                largest_result=largest_result,
+                plain_modulus=plain_modulus,
+                key=kind,
+                standard=standard,
+            )
         )
     )
+
+
+def _refuse_given(options: dict[str, float | None], why: str) -> None:
+    """ParameterError if one of them has a value."""
+    for name, value in options.items():
+        if value:
+            raise ParameterError(f"{name} {why}.")
+
+
+def _print_advice(advice: Advice) -> None:
+    _print(
+        (
+            ("parameter set", advice.parameters.name),
+            ("scale", f"2^{advice.log2_scale}"),
+            ("precision", f"{advice.precision} bits"),
+            ("levels used", str(advice.levels_used)),
+            ("error to expect", f"{advice.predicted_error:.2g}"),
+        ),
+        advice,
+    )
+
+
+def _print_exact(advice: ExactAdvice) -> None:
+    _print(
+        (
+            ("parameter set", advice.parameters.name),
+            ("plain modulus", str(advice.plain_modulus)),
+            ("integers are in", "slots" if advice.batched else "coefficients"),
+            ("largest result", str(advice.largest_result)),
+            ("noise budget left", f"{advice.noise_budget:.1f} bits"),
+        ),
+        advice,
+    )
+
+
+def _print(rows: Sequence[tuple[str, str]], advice: Advice | ExactAdvice) -> None:
     table = Table("field", "value", show_header=False)
-    for name, value in (
-        ("parameter set", advice.parameters.name),
-        ("scale", f"2^{advice.log2_scale}"),
-        ("precision", f"{advice.precision} bits"),
-        ("levels used", str(advice.levels_used)),
-        ("error to expect", f"{advice.predicted_error:.2g}"),
+    sizes = (
         ("bytes per reading on the wire", f"{advice.frame_bytes:,}"),
         ("bytes of arena on the device", f"{advice.arena_bytes:,}"),
-    ):
+    )
+    for name, value in (*rows, *sizes):
         add_row(table, name, value)
     Console().print(table)
     for sentence in advice.explanation:
