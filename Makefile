@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make` alone lists what there is. Each goal prepares the machine by itself (tools/setup.sh).
+# `make` alone lists the goals. Each goal prepares the machine by itself (tools/setup.sh).
 .DEFAULT_GOAL := help
 DEMOS := PYTHONPATH=examples:ports/host .venv/bin/python -m demos
-# Every goal: none is a file.
+# All goals: none of them is a file.
 .PHONY: $(shell sed -n 's/^\([a-z0-9-]*\):.*/\1/p' Makefile)
 
 ## list the goals
@@ -24,14 +24,14 @@ demo-uno: setup-uno
 demo-client-aided: setup-demo
 	@$(DEMOS) client-aided
 
-## what a change may break, in minutes on two cores: lint and the other six goals test-...
+## what a change may break, in minutes on two cores: lint and the six goals test-c to test-rtl
 test: lint test-c test-qemu test-avr test-python test-fuzz test-rtl
 
-## the same, and all that they take samples of: C builds, leaks, bugs, options, slow tests (hours)
+## the same without sampling: all C builds, leaks, bugs, options and slow tests (hours)
 test-all: ALL := 1
 test-all: test test-configurations
 
-# make test-all, and ALL=1 with any goal, leave nothing out.
+# make test-all, and ALL=1 with any goal, sample nothing.
 SAMPLE = $(if $(ALL),,--sample)
 QEMU_TESTS = $(if $(ALL),test-qemu,test-qemu-m4 test-qemu-riscv32)
 PYTEST = .venv/bin/python -m pytest -n 2 $(if $(ALL),,-m "not slow")
@@ -46,7 +46,7 @@ test-c: setup-test
 	tools/test_leaks.py $(SAMPLE)
 	.venv/bin/python tools/test_configurations.py $(SAMPLE)
 
-## the C tests on simulated Cortex-M0, M4 and M33 and RISC-V 32 cores; a sample of the options
+## the C tests on simulated Cortex-M0, M4, M33 and RISC-V 32 cores; a sample of the options
 test-qemu: setup-test
 	$(MAKE) --no-print-directory -C ports -j 2 --output-sync=target $(QEMU_TESTS)
 	.venv/bin/python tools/test_configurations.py --qemu $(SAMPLE)
@@ -61,7 +61,7 @@ test-python: setup-test
 	    $(MAKE) --no-print-directory -C ports firmware
 	$(PYTEST) --ignore tests/avr
 
-## seconds of each fuzz target, and bugs planted for them to find
+## each fuzz target for seconds, and planted bugs for them to find
 test-fuzz: setup-test
 	.venv/bin/python tools/fuzz.py $(if $(ALL),,--seconds 3)
 	.venv/bin/python tools/fuzz.py --planted $(SAMPLE)
@@ -70,15 +70,15 @@ test-fuzz: setup-test
 test-rtl: setup-rtl
 	$(MAKE) --no-print-directory -C rtl test ALL=$(ALL)
 
-## plant leaks of secrets in copies of the C library: the test of constant time finds each (minutes)
+## plant leaks of secrets in copies of the C library: the constant-time test finds each (minutes)
 test-leaks: setup-test
 	tools/test_leaks.py
 
-## every combination of the C library's options: half an hour and more; goes on where it stopped
+## every combination of the C library's options: half an hour or more; resumes where it stopped
 test-configurations: setup-test
 	.venv/bin/python tools/test_configurations.py --all
 
-## which lines the C and the Python tests reach: a report in build/coverage
+## which lines the C and Python tests reach: reports in build/coverage
 coverage: setup-test
 	tools/coverage.sh
 
@@ -86,15 +86,15 @@ coverage: setup-test
 fuzz: setup-test
 	.venv/bin/python tools/fuzz.py --minutes $(or $(MINUTES),10)
 
-## cycles, RAM and flash of an encryption on a Cortex-M4, and that no secret changes them
+## cycles, RAM and flash of an encryption on a Cortex-M4; checks that no secret changes them
 bench-m4: setup-demo
 	.venv/bin/python bench/m4/run.py
 
-## what each option costs and buys there (minutes)
+## what each option costs and buys on a Cortex-M4 (minutes)
 bench-m4-options: setup-demo
 	.venv/bin/python bench/m4/options.py
 
-## cycles and RAM of all that a client does there, encryption and decryption, by phase
+## cycles and RAM of encryption and decryption on a Cortex-M4, by phase
 bench-client: setup-demo
 	.venv/bin/python bench/m4/client.py
 
@@ -106,7 +106,7 @@ bench-microbit: setup-demo
 bench-rtl: setup-rtl
 	.venv/bin/python bench/rtl/cycles.py
 
-## area of the hardware on three FPGA families, and its clock on one: about half an hour
+## area of the hardware on three FPGA families, and its clock on one (about half an hour)
 rtl-synth: setup-rtl
 	.venv/bin/python bench/rtl/synthesis.py
 
@@ -114,13 +114,13 @@ rtl-synth: setup-rtl
 demo-accelerator: setup-accelerator
 	build/rtl-venv/bin/python rtl/tools/demo.py
 
-## the demos, and what they print kept as figures
+## run the demos, and keep their figures in bench/results
 bench-demos: demo demo-client-aided demo-uno
 	cp build/demo/demo.json bench/results/demo.json
 	cp build/demo-client-aided/demo.json bench/results/demo-client-aided.json
 	cp build/demo-uno/demo.json bench/results/demo-uno.json
 
-## fresh runs of the benches against the figures that are committed (half an hour)
+## compare new runs of the benches with the committed figures (half an hour)
 bench-check: setup-test setup-rtl
 	.venv/bin/python tools/check_benches.py
 
@@ -128,7 +128,7 @@ bench-check: setup-test setup-rtl
 plots: setup-demo
 	.venv/bin/python tools/generate_performance.py
 
-## cycles, RAM and flash on an Arduino Uno and a Mega, and that no secret changes them
+## cycles, RAM and flash on an Arduino Uno and a Mega; checks that no secret changes them
 bench-avr: setup-uno
 	.venv/bin/python bench/avr/run.py
 
@@ -142,7 +142,7 @@ install:
 	cmake --build build/release
 	cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
 
-## put the Arduino library together: build/arduino/Ciphermote
+## assemble the Arduino library: build/arduino/Ciphermote
 arduino-library:
 	tools/arduino_library.py
 
@@ -150,7 +150,7 @@ arduino-library:
 one-file:
 	tools/amalgamate.py
 
-## resolve the Python dependencies afresh into requirements/lock.txt
+## resolve the Python dependencies again into requirements/
 lock:
 	tools/lock_requirements.sh
 

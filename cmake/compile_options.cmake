@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ciphermote_compile_options(TARGET): the warnings and sanitizers of every target that is ours.
+# ciphermote_compile_options(TARGET): warnings and sanitizers for the project's own targets.
 function(ciphermote_compile_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wconversion -Wshadow
                          $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>)

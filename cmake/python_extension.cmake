@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The extension modules: ciphermote._core, and ciphermote_testing for the tests alone, which no wheel has.
+# The extension modules: ciphermote._core, and ciphermote_testing for the tests only, which wheels leave out.
 enable_language(CXX)
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
 execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# ciphermote_record_options(HEADER OPTIONS...): write to HEADER the value of each option of
-# ciphermote/config.h under the compiler's flags and these OPTIONS, NAME=VALUE each, so that what includes the
-# header sees the library's options and no others.
-# What config.h has no option or value for stops the configuration.
+# ciphermote_record_options(HEADER OPTIONS...): write to HEADER the value that each option in
+# ciphermote/config.h has with the compiler's flags and these OPTIONS (NAME=VALUE each), so that files that
+# include HEADER see the library's options and no others.
+# Unknown options and values stop the configuration.
 function(ciphermote_record_options header)
   set(core ${PROJECT_SOURCE_DIR}/core/include)
   file(STRINGS ${core}/ciphermote/config.h lines REGEX "^#(ifndef|if !defined\\() ?CM_CONFIG_")
@@ -23,7 +23,7 @@ function(ciphermote_record_options header)
   list(TRANSFORM options PREPEND -D)
   foreach(flag IN LISTS flags definitions options)
     if(flag MATCHES "^-D(CM_CONFIG_[A-Za-z0-9_]*)" AND NOT CMAKE_MATCH_1 IN_LIST names)
-      message(FATAL_ERROR "${CMAKE_MATCH_1} is no option of ciphermote/config.h, which lists them.")
+      message(FATAL_ERROR "${CMAKE_MATCH_1} is not an option of ciphermote/config.h, which lists them.")
     endif()
   endforeach()
 
@@ -40,15 +40,15 @@ function(ciphermote_record_options header)
     message(FATAL_ERROR "ciphermote/config.h refuses the options:\n${complaint}")
   endif()
 
-  string(CONCAT content "/* Written by CMake: the options that this library was built with. A program that "
-                        "asks for others is refused. */\n")
+  string(CONCAT content "/* Written by CMake: the options that this library was built with. Programs that "
+                        "ask for others do not compile. */\n")
   string(REGEX MATCHALL "ciphermote_option \"[A-Z0-9_]+\" [^\n]*" recorded "${preprocessed}")
   foreach(line IN LISTS recorded)
     string(REGEX MATCH "\"([A-Z0-9_]+)\" *([^\n]*)" unused "${line}")
     set(name ${CMAKE_MATCH_1})
     string(STRIP "${CMAKE_MATCH_2}" value)
     if(NOT value MATCHES "^[0-9]+$")
-      message(FATAL_ERROR "${name} is ${value}, which is neither a number nor a name of ciphermote/config.h.")
+      message(FATAL_ERROR "${name} is ${value}, which is neither a number nor a name in ciphermote/config.h.")
     endif()
     set(word ${value})
     file(STRINGS ${core}/ciphermote/config.h words REGEX "^#define ${name}_[A-Z0-9_]+ ${value}$")

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the one-file build of the C library: ciphermote.c, its assembly, and the public headers.
 
-First come the internal headers, each once, then the C files of the rooms in their order of dependency. A
-header without an include guard is a template: it is inlined wherever it is included. What a C file keeps
-to itself stays its own: its macros end with it, and a name that two files use each for itself is told apart
-by a macro around each of them. Where that could change the meaning of the code, the sources are refused.
+First come the internal headers, once each, then the C files of the rooms in order of dependency. A header
+without an include guard is a template, and is inlined wherever it is included. What is private to a C file
+stays private: its macros are undefined after it, and macros rename names that several files define for
+themselves. Sources in which that could change the meaning of the code are refused.
 
 Assembly stays in files of its own, assembly/*.S, each with what it includes in place.
 """
@@ -51,7 +51,7 @@ class AmalgamationError(Exception):
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One C file with its templates in place and its internal includes taken out."""
+    """One C file, with its templates inlined and its internal includes removed."""
 
     name: str
     text: str
@@ -70,7 +70,7 @@ class SourceFile:
 
 
 class Sources:
-    """Reads C files under one folder, and gathers the internal headers they need, in order of dependency."""
+    """Reads the C files of a folder, and collects the internal headers they need, in order of dependency."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,7 +86,7 @@ class Sources:
         return self.expand(path.read_text(), name)
 
     def expand(self, text: str, name: str) -> str:
-        """The text with templates inlined; includes of other internal headers are noted and taken out."""
+        """The text with templates inlined; includes of other internal headers are recorded and removed."""
 
         def replace(include: re.Match[str]) -> str:
             header = include[1]
@@ -101,12 +101,11 @@ class Sources:
         return INTERNAL_INCLUDE.sub(replace, text)
 
     def files(self) -> list[SourceFile]:
-        """All C files of the device's rooms."""
+        """All C files of the rooms."""
         unknown = {path.parent.name for path in self.folder.glob("*/*.c")} - {*ROOMS}
         if unknown:
             raise AmalgamationError(
-                f"{self.folder / min(unknown)} is in no known room: give it its place in "
-                "tools/check_rooms.py."
+                f"{self.folder / min(unknown)} is in no known room: add its room to tools/check_rooms.py."
             )
         names = [
             str(path.relative_to(self.folder))
@@ -119,7 +118,7 @@ class Sources:
 
 
 def shared_private_names(files: list[SourceFile], headers: str) -> set[str]:
-    """The names that several files define, each for itself. Refuses those that no macro can tell apart."""
+    """The names that several files define for themselves. Refuses those that no macro can rename."""
     uses = Counter(name for file in files for name in file.private_names)
     shared = {name for name, count in uses.items() if count > 1}
     for file in files:
@@ -128,14 +127,14 @@ def shared_private_names(files: list[SourceFile], headers: str) -> set[str]:
             if is_member and re.search(rf"\b{name}\b", headers):
                 others = " and ".join(f.name for f in files if f is not file and name in f.private_names)
                 raise AmalgamationError(
-                    f"{file.name} and {others} each define '{name}' for themselves, and {file.name} also "
+                    f"{file.name} and {others} each define their own '{name}', and {file.name} also "
                     f"uses a member '{name}' that a header declares: rename the one defined in {file.name}."
                 )
     return shared
 
 
 def section(file: SourceFile, shared: set[str]) -> Iterator[str]:
-    """The file's text, fenced so that nothing private leaks into the files after it."""
+    """The file's text, fenced so that nothing private affects the files after it."""
     stem = re.sub(r"\W", "_", file.name.removesuffix(".c"))
     renamed = sorted(shared & file.private_names)
     yield f"\n/* ==== {file.name} ==== */\n"
@@ -145,7 +144,7 @@ def section(file: SourceFile, shared: set[str]) -> Iterator[str]:
 
 
 def amalgamate(core: Path) -> str:
-    """The text of ciphermote.c from core/src; core/include is read to know the names of its members."""
+    """The text of ciphermote.c from core/src; core/include is read for the names of its members."""
     sources = Sources(core / "src")
     files = sources.files()
     headers = [*sources.headers.values()]

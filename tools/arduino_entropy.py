@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Estimates the min-entropy of an Arduino board's noise, from what the example WatchdogNoise prints.
+"""Estimate the min-entropy of an Arduino board's noise from the output of the example WatchdogNoise.
 
     tools/arduino_entropy.py FILE...
 
-Three estimates of NIST SP 800-90B for each of two readings of the periods, themselves and their differences
-(which a slow drift does not flatter); the lowest counts. It fails unless that is twice what the library
-counts on. An estimate is a ceiling: it finds what it looks for. For more, hand the samples to NIST's own
-ea_non_iid.
+Makes three estimates of NIST SP 800-90B, each of the periods and of their differences (which a slow drift
+does not flatter), and takes the lowest. Fails unless that is twice what the library assumes. An estimate is
+an upper bound: it only finds the regularities it looks for. For more, give the samples to NIST's ea_non_iid.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from itertools import pairwise
 from pathlib import Path
 
 COUNTED_ON, WANTED = 0.5, 1.0
-"""Bits a sample: what ports/arduino/src/entropy.h counts on, and what a board should show."""
+"""Bits per sample: what ports/arduino/src/entropy.h assumes, and what a board should show."""
 LEAST_SAMPLES = 4000
 GATHERING = re.compile(r"^gathered\n((?:\d+\n)+)end$", re.MULTILINE)
-"""A whole one: captures begin and end anywhere."""
+"""A complete one: captures may begin and end anywhere."""
 
 Z = 2.576
 """Of a normal distribution, for 99.5 %."""
@@ -34,15 +33,15 @@ ORDERS = 4
 
 
 class NoiseError(Exception):
-    """One sentence for people."""
+    """One sentence for the user."""
 
 
 def read(text: str) -> list[list[int]]:
-    """The periods of each gathering. NoiseError if there are none, or a watchdog was not heard."""
+    """The periods of each gathering. NoiseError if there are too few, or a watchdog did not time out."""
     found = [[int(word) for word in match[1].split()] for match in GATHERING.finditer(text.replace("\r", ""))]
     if sum(len(periods) - 1 for periods in found) < LEAST_SAMPLES:
         raise NoiseError(
-            f"There are fewer than {LEAST_SAMPLES} samples: let the example WatchdogNoise run for longer."
+            f"There are fewer than {LEAST_SAMPLES} samples: let the example WatchdogNoise run longer."
         )
     if any(0 in periods for periods in found):
         raise NoiseError("A period did not end: the watchdog stands still, or the fuse WDTON is programmed.")
@@ -50,18 +49,18 @@ def read(text: str) -> list[list[int]]:
 
 
 def bound(hits: int, total: int) -> float:
-    """The upper end of the 99 % confidence interval of a chance."""
+    """The upper end of the 99 % confidence interval of a probability."""
     share = hits / total
     return min(1.0, share + Z * math.sqrt(share * (1 - share) / (total - 1)))
 
 
 def most_common_value(samples: Sequence[int]) -> float:
-    """SP 800-90B 6.3.1, in bits a sample."""
+    """SP 800-90B 6.3.1, in bits per sample."""
     return -math.log2(bound(Counter(samples).most_common(1)[0][1], len(samples)))
 
 
 def prediction(hits: Sequence[bool], values: int) -> float:
-    """What a predictor's hits say (6.3.7 ff.): by their share, and by their longest run."""
+    """The estimate from a predictor's hits (6.3.7 ff.): by their share, and by their longest run."""
     total = len(hits)
     longest = max((len(run) for run in "".join("01"[hit] for hit in hits).split("0")), default=0)
     globally = bound(sum(hits), total) if any(hits) else 1 - 0.01 ** (1 / total)
@@ -69,7 +68,7 @@ def prediction(hits: Sequence[bool], values: int) -> float:
 
 
 def _of_run(length: int, total: int) -> float:
-    """The chance of a hit with which no run of this length is seen in 99 of 100 cases."""
+    """The hit probability at which no run of this length occurs in 99 of 100 cases."""
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2
@@ -91,7 +90,7 @@ def _log_without_run(chance: float, length: int, total: int) -> float:
 
 
 def lag(samples: Sequence[int]) -> float:
-    """6.3.8: the sample so many before, at the lag that did best so far."""
+    """6.3.8: predicts the sample a lag earlier, at the lag that has done best so far."""
     scores = [0] * LAGS
     winner = 0
     hits = []
@@ -106,7 +105,7 @@ def lag(samples: Sequence[int]) -> float:
 
 
 def markov(samples: Sequence[int]) -> float:
-    """6.3.9, of orders 1 to 4: what followed most often on the samples before, at the order that did best."""
+    """6.3.9, orders 1 to 4: predicts what most often followed the last samples, at the best order so far."""
     seen: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
     scores = [0] * ORDERS
     winner = 0
@@ -132,7 +131,7 @@ ESTIMATES: dict[str, Callable[[Sequence[int]], float]] = {
 
 
 def estimates(gatherings: Sequence[Sequence[int]]) -> Iterator[tuple[str, float]]:
-    """Bits a sample, by the estimate and what it was made of."""
+    """Bits per sample, by estimate and by what it was made from."""
     readings = {
         "periods": [x % 256 for periods in gatherings for x in periods],
         "differences": [(y - x) % 256 for periods in gatherings for x, y in pairwise(periods)],
@@ -159,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lowest = min(found.values())
     enough = lowest >= WANTED
     verdict = "" if enough else "NOT "
-    print(f"At most {lowest:.2f} bits a sample: {verdict}twice the {COUNTED_ON} that the library counts on.")
+    print(f"At most {lowest:.2f} bits per sample: {verdict}twice the {COUNTED_ON} that the library assumes.")
     return 0 if enough else 1
 
 

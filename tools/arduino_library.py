@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the Arduino library together: the C library's sources, the class over them, examples.
+"""Assemble the Arduino library: the C library's sources, the C++ class around them, and examples.
 
     tools/arduino_library.py [FOLDER]      (default build/arduino/Ciphermote)
 
-Copy the folder into the sketchbook's libraries folder, or name that place. Nothing in it is edited: what
-Arduino needs to differ stands in arduino_config.h. A folder that this tool wrote is replaced; one that holds
-anything else, or a file that was changed since, is left as it is.
+Copy the folder into the sketchbook's libraries folder, or name it there directly. The sources are not edited:
+arduino_config.h has everything that Arduino needs to be different. A folder that this tool wrote is replaced;
+one that holds anything else, or a file changed since, is left alone.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ PORT = ROOT / "ports/arduino"
 LEFT_OUT = ("arch/armv7em", "protocol")
 """Sources under core/src: other cores' assembly, and what a board with kilobytes cannot run."""
 MANIFEST = ".arduino_library.sha256"
-"""In the folder: each file that was written there, in sha256sum's format."""
+"""In the folder: the files that were written there, in sha256sum's format."""
 
 
 class LibraryError(Exception):
-    """One sentence for people."""
+    """One sentence for the user."""
 
 
 def _version() -> str:
@@ -64,7 +64,7 @@ def _write(folder: Path) -> None:
 
 
 def _manifest(folder: Path) -> Iterator[str]:
-    """A line for each file; a link is none."""
+    """A line for each file; links do not count."""
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink():
@@ -74,18 +74,18 @@ def _manifest(folder: Path) -> Iterator[str]:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """LibraryError unless all that is there was written by this tool."""
+    """LibraryError unless everything there was written by this tool."""
     if not folder.is_dir():
-        raise LibraryError(f"{folder} is no folder: name one that the library shall have for itself.")
+        raise LibraryError(f"{folder} is not a folder: name one for the library alone.")
     for name in _foreign(folder):
         raise LibraryError(
-            f"{folder} would be replaced, but its {name} was not written by this tool, or was changed since: "
+            f"{folder} would be replaced, but this tool did not write {name} in it, or it was changed since: "
             "name another folder, or move this one away."
         )
 
 
 def _foreign(folder: Path) -> Iterator[str]:
-    """Names of what this tool did not write; those at the top if it wrote nothing there."""
+    """Names of files that this tool did not write; if it wrote nothing there, of all at the top."""
     manifest = folder / MANIFEST
     if not manifest.is_file():
         yield from sorted(path.name for path in folder.iterdir())
@@ -95,14 +95,14 @@ def _foreign(folder: Path) -> Iterator[str]:
 
 
 def assemble(folder: Path) -> Path:
-    """Write the library's folder anew, and return it. LibraryError, and nothing is changed, if it holds
+    """Write the library's folder anew, and return it. LibraryError, with nothing changed, if it holds
     anything else."""
     folder = folder.resolve()
     old = folder.exists()
     if old:
         _refuse_foreign(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Beside it, so that the new one takes its place at once, whole.
+    # Beside it, so that the finished folder replaces the old one in one step.
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as beside:
         new = Path(beside) / "new"
         new.mkdir()
@@ -119,7 +119,7 @@ def main() -> int:
         "folder", type=Path, nargs="?", default=ROOT / "build/arduino/Ciphermote", help="where it shall lie"
     )
     try:
-        print(f"The Arduino library is {assemble(parser.parse_args().folder)}.")
+        print(f"The Arduino library is in {assemble(parser.parse_args().folder)}.")
     except LibraryError as error:
         print(error, file=sys.stderr)
         return 1

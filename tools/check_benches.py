@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run the benches afresh, and compare each figure with the one that is committed.
+"""Run the benches again, and compare each figure with the committed one.
 
-    tools/check_benches.py             those whose figures are exact: counted, or modelled by instruction
-    tools/check_benches.py m4 avr      these alone
+    tools/check_benches.py             those with exact figures: counted, or modelled by instruction
+    tools/check_benches.py m4 avr      only these
 
-Fresh results lie in build/bench-check. A difference is shown, and fails; another compiler is named.
+New results go to build/bench-check. Any difference is shown and is a failure; so is a different compiler.
 Wall-clock times (the demos) and synthesis (make rtl-synth) are left out.
 """
 
@@ -33,7 +33,7 @@ BENCHES = {
 
 
 def figures(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Each figure of a file by name: a row has one value, or is a line of a summary with several."""
+    """Each figure of a file, by name: a row has one value; a line of a summary has several."""
     found = {}
     for row in content["rows"]:
         if "value" in row:
@@ -45,35 +45,35 @@ def figures(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differences(committed: dict[str, Any], fresh: dict[str, Any]) -> Iterator[str]:
-    """A line for each figure that is not the same, and for each that one of them lacks."""
+    """A line for each figure that differs, and for each that one of them lacks."""
     if committed["compiler"] != fresh["compiler"]:
         yield f"the compiler is {fresh['compiler']}, and was {committed['compiler']}"
     old, new = figures(committed), figures(fresh)
     for name in sorted(old.keys() | new.keys()):
         if name not in new:
-            yield f"{name}: {old[name]:,} is committed, and no bench gives it"
+            yield f"{name}: {old[name]:,} is committed, but the bench no longer gives it"
         elif name not in old:
-            yield f"{name}: {new[name]:,}, which is not committed"
+            yield f"{name}: {new[name]:,} is new, and not committed"
         elif old[name] != new[name]:
-            yield f"{name}: {new[name]:,}, and {old[name]:,} is committed"
+            yield f"{name}: {new[name]:,}, but {old[name]:,} is committed"
 
 
 def check(name: str) -> list[str]:
-    """Run a bench; what differs."""
+    """Run a bench, and return the differences."""
     fresh = FRESH / f"{name}.json"
     log = FRESH / f"{name}.log"
     command = [sys.executable, ROOT / BENCHES[name], "--results", fresh]
     with log.open("w", encoding="utf-8") as output:
         done = subprocess.run(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, check=False)
     if done.returncode != 0:
-        return [f"the bench failed: {log.relative_to(ROOT)} says why"]
+        return [f"the bench failed: see {log.relative_to(ROOT)}"]
     committed = COMMITTED / f"{name}.json"
     return list(differences(json.loads(committed.read_text()), json.loads(fresh.read_text())))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description="Compare fresh runs of the benches with the committed figures."
+        description="Compare new runs of the benches with the committed figures."
     )
     parser.add_argument("names", nargs="*", choices=[*BENCHES, []], metavar="BENCH", help=", ".join(BENCHES))
     names = parser.parse_args().names or list(BENCHES)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of hand-written code have at most 110 columns, or an address of the web. Python has ruff for this."""
+"""Check that lines of hand-written code have at most 110 columns, or a URL. For Python, ruff does it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = {"CMakeLists.txt", "Makefile", "run"}
 
 
 def files() -> Iterator[Path]:
-    """Those of these kinds that git knows, or would; what a generator writes is as it writes it."""
+    """Files of these kinds that git tracks or would track, except generated ones."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for path in (ROOT / name for name in listed.splitlines()):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Check that each room of the C library includes only itself and what stands before it: docs/architecture.md.
+"""Check that each room of the C library includes only itself and rooms before it: docs/architecture.md.
 
-arch/ has two places. What all rooms ask, arch/backends.h with the headers behind it, stands behind params/. A
-back-end's own C, arch/<target>.c, serves all rooms and stands behind them; no room includes its files.
+arch/ has two places in the order. arch/backends.h, which the other rooms include, and the headers that it
+includes come after params/. A back-end's own C files, arch/<target>.c, come after wire/.
 
 tools/check_rooms.py [CORE]      (default core/)
 """
@@ -23,7 +23,7 @@ INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 
 
 def faults(core: Path) -> Iterator[str]:
-    """A sentence for each include against the order, and for each folder or include that is of no room."""
+    """A sentence for each include against the order, and for each folder or include outside all rooms."""
     for path in sorted((core / "src").rglob("*.[chS]")) + sorted((core / "src").rglob("*.inc")):
         name = path.relative_to(core / "src")
         room = name.parts[0]
@@ -37,9 +37,9 @@ def faults(core: Path) -> Iterator[str]:
             if other not in ROOMS:
                 yield f"{name}:{line}: {included} is in no room: name a file from core/src or ciphermote/."
             elif _place(included) > _place(name.as_posix()):
-                yield f"{name}:{line}: {room} may not include {included}: {other} stands behind it."
+                yield f"{name}:{line}: {room} may not include {included}: {other} comes after it."
             elif other == "arch" != room and included != BACK_ENDS:
-                yield f"{name}:{line}: {room} may not include {included}: it knows {BACK_ENDS} alone."
+                yield f"{name}:{line}: {room} may not include {included}: it may only include {BACK_ENDS}."
     for path in sorted((core / "include").rglob("*.h")):
         for line, included in _includes(path):
             if not included.startswith("ciphermote/") and included != "arduino_config.h":
@@ -47,7 +47,7 @@ def faults(core: Path) -> Iterator[str]:
 
 
 def _place(name: str) -> float:
-    """A file's, in the order of the rooms."""
+    """A file's place in the order of the rooms."""
     return ROOMS.index("wire") + 0.5 if BACK_END.fullmatch(name) else ROOMS.index(name.partition("/")[0])
 
 

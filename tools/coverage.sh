@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Which lines the tests reach: of the C library by its own tests, of the Python package by tests/python (and
-# what is given here goes to pytest). Reports for a browser lie in build/coverage.
+# Which lines the tests reach: the C library's by its own tests, the Python package's by tests/python, or by
+# what pytest is given here. HTML reports go to build/coverage.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ tools/quietly.sh "$folder/c/build.log" "compiling the C tests" bash -c "
     cmake -S . -B $folder/c/build -G Ninja -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=None \
         -DCMAKE_C_FLAGS='-O0 -g --coverage' && cmake --build $folder/c/build"
 find "$folder/c/build" -name '*.gcda' -delete # counts of earlier runs would add up
-tools/quietly.sh "$folder/c/tests.log" "running them" "$folder/c/build/tests/core/core_tests"
+tools/quietly.sh "$folder/c/tests.log" "running the C tests" "$folder/c/build/tests/core/core_tests"
 "$python" -m gcovr --root . --filter core/ --print-summary \
     --html-details "$folder/c/index.html" "$folder/c/build"
 

@@ -3,13 +3,13 @@
 """Fuzz every parser of bytes from outside: the C library's, its application's and the Python package's.
 
     tools/fuzz.py                       10 seconds each, two at a time
-    tools/fuzz.py --minutes 60          an hour of each core's time; or name the targets that shall have it
+    tools/fuzz.py --minutes 60          an hour of each core's time, shared by all targets or those named
     tools/fuzz.py --planted             plants bugs in copies, and fails unless the targets find them;
                                         --sample: two of them, one in C and one in Python
-    tools/fuzz.py --keep                adds what new inputs reach to tests/fuzz/corpus, as few as do
+    tools/fuzz.py --keep                adds the fewest inputs that reach new code to tests/fuzz/corpus
 
-Inputs start from tests/fuzz/corpus and gather in build/fuzz/corpus. An input that is a finding lies in
-build/fuzz/findings; give it to its target in place of a directory to see it again.
+Inputs start from tests/fuzz/corpus and accumulate in build/fuzz/corpus. Findings go to build/fuzz/findings;
+to reproduce one, give it to its target in place of a directory.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ PYTHON_TARGETS = (
 AT_ONCE = 2
 MOST_INPUT_BYTES = 1 << 15
 MOST_KEPT_BYTES = 1 << 15
-"""Of a target's corpus in the repository; the smallest inputs stay."""
+"""Limit of a target's corpus in the repository; the smallest inputs are kept."""
 PLANTED_SECONDS = 120
 OPTIONS = (f"-max_len={MOST_INPUT_BYTES}", "-timeout=20", "-rss_limit_mb=2048", "-print_final_stats=1")
 
 
 @dataclass(frozen=True)
 class Bug:
-    """A check that is dropped from a file, and the target that must notice."""
+    """A check that is removed from a file, and the target that must notice."""
 
     name: str
     target: str
@@ -74,7 +74,7 @@ BUGS = (
 
 
 def command(target: str, programs: Path) -> list[str]:
-    """What runs a target; programs: where the C ones are."""
+    """The command that runs a target; programs: where the C ones are."""
     if target in PYTHON_TARGETS:
         return [str(PYTHON), str(FUZZ / "python_targets.py"), target]
     return [str(programs / target)]
@@ -94,7 +94,7 @@ def run(arguments: list[str], **options: object) -> subprocess.CompletedProcess[
 
 
 def build(targets: list[str], programs: Path, *definitions: str) -> None:
-    """Compile C targets and the writers of their first inputs. SystemExit with what the compiler says."""
+    """Compile C targets and the writers of their first inputs. SystemExit with the compiler's output."""
     if not targets:
         return
     names = [name for target in targets for name in (target, f"{target}_first_inputs")]
@@ -109,7 +109,7 @@ def build(targets: list[str], programs: Path, *definitions: str) -> None:
 
 
 def first_inputs(target: str, programs: Path) -> Path:
-    """A directory with the target's first inputs, written anew: they follow changes of the formats."""
+    """A directory with the target's first inputs, regenerated so that they follow changes of the formats."""
     folder = BUILD / "first" / target
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -117,7 +117,7 @@ def first_inputs(target: str, programs: Path) -> Path:
     writer = [*writer, "--first-inputs"] if target in PYTHON_TARGETS else [f"{writer[0]}_first_inputs"]
     done = run([*writer, str(folder)])
     if done.returncode:
-        sys.exit(f"{done.stdout}\n[fuzz] error: {target}: its first inputs cannot be written")
+        sys.exit(f"{done.stdout}\n[fuzz] error: {target}: its first inputs could not be written")
     return folder
 
 
@@ -131,7 +131,7 @@ class Outcome:
 
 
 def fuzz(target: str, seconds: float, programs: Path, place: Path) -> Outcome:
-    """Run a target. place: inputs gather here, findings too; and a package with a bug in it, if any."""
+    """Run a target. place: for inputs and findings, and for a package with a planted bug, if any."""
     gathered, findings = place / "corpus" / target, place / "findings"
     for folder in (gathered, KEPT / target, findings):
         folder.mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,7 @@ def fuzz(target: str, seconds: float, programs: Path, place: Path) -> Outcome:
 
 
 def fuzz_all(targets: list[str], seconds: float) -> bool:
-    """Whether none of them found anything; a line each."""
+    """Whether none of them found anything; prints a line for each."""
     programs = BUILD / "c"
     build([target for target in targets if target in C_TARGETS], programs)
     total = 0
@@ -174,7 +174,7 @@ def fuzz_all(targets: list[str], seconds: float) -> bool:
 
 
 def copy_tree() -> None:
-    """A copy of what bugs are planted in, touching only files that differ, so that few are compiled anew."""
+    """A copy of the sources to plant bugs in; writes only files that differ, so that few are recompiled."""
     for top in ("core", "ports/app", "python/ciphermote"):
         for source in (ROOT / top).rglob("*"):
             copy = PLANTED / source.relative_to(ROOT)
@@ -190,7 +190,7 @@ def is_found(bug: Bug) -> bool:
     path = PLANTED / bug.file
     text = path.read_text(encoding="utf-8")
     if text.count(bug.check) != 1:
-        sys.exit(f"[fuzz] error: {bug.check!r} is not once in {bug.file}: name another check")
+        sys.exit(f"[fuzz] error: {bug.check!r} does not occur exactly once in {bug.file}: name another check")
     path.write_text(text.replace(bug.check, bug.dropped), encoding="utf-8")
     programs = PLANTED / "c"
     if bug.target in C_TARGETS:
@@ -207,7 +207,7 @@ def is_found(bug: Bug) -> bool:
 
 
 def keep(target: str) -> None:
-    """Merge what was gathered into the kept corpus, by what it reaches; the largest beyond the limit go."""
+    """Merge new inputs into the kept corpus by what they reach; the largest beyond the limit are dropped."""
     programs = BUILD / "c"
     merged = BUILD / "merged" / target
     shutil.rmtree(merged, ignore_errors=True)

@@ -33,8 +33,8 @@ def signed_montgomery(x: int, q: int) -> int:
 
 
 def table_order(log2_n: int) -> Iterator[int]:
-    """Entries 2^level + block. If the number of levels is odd, level 0; then, for each block of every other
-    level, its own entry and its two halves'."""
+    """Entries 2^level + block. If the number of levels is odd, level 0; then, for each block of every second
+    level, its own entry and those of its two halves."""
     level = log2_n % 2
     if level:
         yield 1
@@ -81,11 +81,11 @@ def content() -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only compare with what is there")
+    parser.add_argument("--check", action="store_true", help="only compare with the committed file")
     arguments = parser.parse_args()
     if arguments.check:
         if OUTPUT.read_text(encoding="utf-8") != content():
-            print(f"{OUTPUT} is not what this generator writes: run it.", file=sys.stderr)
+            print(f"{OUTPUT} differs from what this generator writes: run it.", file=sys.stderr)
             return 1
         return 0
     OUTPUT.write_text(content(), encoding="utf-8")

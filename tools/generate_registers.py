@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the accelerator's register map, as document, C header and SystemVerilog, from registers.json.
+"""Write the accelerator's register map, as a page, a C header and SystemVerilog, from registers.json.
 
 tools/generate_registers.py            write the three files
 tools/generate_registers.py --check    exit with 1 if one of them differs from what would be written
@@ -20,7 +20,7 @@ PREFIX = "CM_NTT"
 
 
 def constants(content: dict[str, Any]) -> list[tuple[str, int]]:
-    """Every name with its number: offsets, the place and size of each field, codes of commands."""
+    """Every name with its number: offsets, the position and size of each field, command codes."""
     named = []
     for register in content["registers"]:
         name = f"{PREFIX}_{register['name']}"

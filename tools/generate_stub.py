@@ -6,7 +6,7 @@ from the signatures that they state.
 tools/generate_stub.py            write the stubs
 tools/generate_stub.py --check    exit with 1 if they differ from what would be written
 
-It asks what is installed: after a change in python/src, `tools/setup.sh test` builds it anew.
+It reads the installed modules: after a change in python/src, rebuild them with `tools/setup.sh test`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Stub:
     def text(self) -> str:
         generator = StubGen(self.module, quiet=True)
         generator.put(self.module)
-        # No type checker reads an array's shape and order, and they hide the type.
+        # Type checkers ignore an array's shape and order, which hide its type.
         plain = re.sub(r"Annotated\[(NDArray\[\S+\]), dict\([^\]]*\)\]", r"\1", generator.get())
         tidy = self._ruff("check", "--fix", "--exit-zero", "--quiet", "--select=F401,I001", given=plain)
         note = (

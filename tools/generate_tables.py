@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the C library's generated tables, or check with --check that the committed ones are what this writes.
+"""Write the C library's generated tables; --check compares the committed ones with what would be written.
 
-core/src/params/sets.c        the parameter sets (python/ciphermote/parameters.py)
-core/src/encode/ckks_roots.c  the encoder's correctly rounded quarter wave, and what computes it
-core/src/encode/slot_order.c  the permutation of the slots
+core/src/params/sets.c         the parameter sets (python/ciphermote/parameters.py)
+core/src/encode/ckks_roots.c   the encoder's correctly rounded quarter wave, and the tables to compute it from
+core/src/encode/slot_order.c   the permutation of the slots
 
-Deterministic and in integers throughout: no result depends on the machine's floating point.
+Deterministic, and in integers throughout: nothing depends on the machine's floating point.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ ROW = 1 << (MAX_LOG2_N - MIN_LOG2_N)
 """Entries of the largest table for each one of the smallest."""
 
 GUARD_BITS = 192
-"""Fraction bits of the fixed-point arithmetic below; what is rounded has 63."""
+"""Fraction bits of the fixed-point arithmetic below; results are rounded to at most 63."""
 
 COMPUTED_BITS = {31: 60, 63: 92}
-"""By fraction bits of a root: what encode/ckks_computed_roots.c rounds is off by less than 2^-this."""
+"""By fraction bits of a root, b: what core/src/encode/ckks_computed_roots.c rounds errs by less than 2^-b."""
 
 LOG2_COARSE = 6
 """Coarse roots are multiples of pi / 2^LOG2_COARSE; fine ones reach half as far."""
@@ -39,7 +39,7 @@ HIGH_BITS, LOW_BITS = 62, 32
 
 
 def arctangent_of_inverse(x: int, one: int) -> int:
-    """atan(1/x) * one by its power series, each term rounded down: off by less than one unit a term."""
+    """atan(1/x) * one by its power series, each term rounded down: off by less than one unit per term."""
     total, power, k = 0, one // x, 0
     while power:
         total += (-1) ** k * (power // (2 * k + 1))
@@ -82,8 +82,9 @@ def quarter_wave(bits: int) -> list[int]:
 def round_correctly(value: int, bits: int) -> int:
     """value / 2^GUARD_BITS to `bits` fraction bits.
 
-    Fails if an error could change the result: that of value, below 2^16 units, for every series here has
-    fewer than 2^8 terms, each off by a few units; and the far larger one of encode/ckks_computed_roots.c.
+    Fails if an error could change the result: that of value, which is below 2^16 units because every series
+    here has fewer than 2^8 terms, each off by a few units; or the far larger one of
+    core/src/encode/ckks_computed_roots.c.
     """
     shift = GUARD_BITS - bits
     rounded = (value + (1 << (shift - 1))) >> shift
@@ -94,7 +95,7 @@ def round_correctly(value: int, bits: int) -> int:
 
 
 def row_macros() -> Iterator[str]:
-    """#defines of CM_ROW(16 entries): those that a table for CM_CONFIG_MAX_LOG2_N has, in order."""
+    """#defines of CM_ROW(16 entries): which of them a table for CM_CONFIG_MAX_LOG2_N has, in order."""
     names = [f"x{i}" for i in range(ROW)]
     for log2_n in range(MIN_LOG2_N, MAX_LOG2_N + 1):
         kept = names[:: 1 << (MAX_LOG2_N - log2_n)]
@@ -119,7 +120,7 @@ def rows(entries: list[str], per_line: int) -> Iterator[str]:
 
 
 def factor_tables() -> dict[str, list[int]]:
-    """What ckks_computed_roots.c multiplies, by the names of its tables, times 2^GUARD_BITS."""
+    """The factors that ckks_computed_roots.c multiplies, times 2^GUARD_BITS, by the names of its tables."""
     wave = exact_wave()
     step = 1 << (MAX_LOG2_N - LOG2_COARSE)
     nearest = slice(0, step // 2 + 1)
@@ -135,7 +136,7 @@ def factor_words(value: int) -> tuple[int, int]:
 
 
 def factor_rows(name: str, entries: list[str]) -> Iterator[str]:
-    """The body of a table: the fine ones have as many entries as CM_CONFIG_MAX_LOG2_N asks for."""
+    """The body of a table: the fine ones have as many entries as CM_CONFIG_MAX_LOG2_N needs."""
     if name.startswith("coarse"):
         yield from (", ".join(entries[i : i + 4]) + "," for i in range(0, len(entries), 4))
     else:
@@ -202,7 +203,7 @@ def roots_source() -> str:
 
 
 def reversed_bits(x: int, bits: int) -> int:
-    """x with its lowest `bits` bits in the opposite order."""
+    """x with its lowest `bits` bits reversed."""
     return sum((x >> i & 1) << (bits - 1 - i) for i in range(bits))
 
 
@@ -218,7 +219,7 @@ def slot_positions(log2_n: int, complex_slots: bool) -> list[int]:
 
 
 def cycle_starts(positions: list[int]) -> list[int]:
-    """The least member of every cycle of more than one."""
+    """The least member of every cycle longer than one."""
     starts, seen = [], [False] * len(positions)
     for start, position in enumerate(positions):
         if not seen[start] and position != start:
@@ -276,7 +277,7 @@ def slot_order_source() -> str:
 
 
 def generated_files() -> dict[Path, str]:
-    """Every generated file of the tree, and what belongs in it."""
+    """Every generated file, and what it should contain."""
     texts = {
         "core/src/params/sets.c": parameters.c_source(parameters.BUILTIN),
         "core/src/encode/ckks_roots.c": roots_source(),
@@ -287,7 +288,7 @@ def generated_files() -> dict[Path, str]:
 
 
 def differing(files: dict[Path, str]) -> list[Path]:
-    """The files that are missing or hold something else."""
+    """The files that are missing or differ."""
     return [path for path, text in files.items() if not path.exists() or path.read_text() != text]
 
 
@@ -302,7 +303,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.check and stale:
         names = " and ".join(str(path.relative_to(ROOT)) for path in stale)
         print(
-            f"Not what tools/generate_tables.py writes: {names}; run it and commit the result.",
+            f"{names}: differs from what tools/generate_tables.py writes; run it and commit the result.",
             file=sys.stderr,
         )
         return 1

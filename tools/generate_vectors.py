@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the C headers of tests/vectors from vectors/*.json, what is pinned for every language.
+"""Write the C headers in tests/vectors from vectors/*.json, the pinned values for every language.
 
-    tools/generate_vectors.py              the headers
-    tools/generate_vectors.py --check      whether they are what this writes
-    tools/generate_vectors.py --recompute  first the digests in the JSON files, by the golden model
+    tools/generate_vectors.py              write the headers
+    tools/generate_vectors.py --check      compare them with what would be written
+    tools/generate_vectors.py --recompute  first recompute the digests in the JSON files, by the golden model
 
-vectors/README.md has the fields and the rules that inputs are made by. The C library takes no part in this: a
+vectors/README.md describes the fields and how inputs are made. The C library takes no part in this, so a
 library that drifts from the specification fails its test.
 """
 
@@ -34,7 +34,7 @@ XOFS = {"blake2xb": golden.BLAKE2XB, "shake256": golden.SHAKE256, "chacha20": go
 
 @dataclass(frozen=True)
 class Vector:
-    """An entry of a file of vectors/, without its fields' meaning, which vectors/README.md has."""
+    """An entry of a file in vectors/; vectors/README.md describes its fields."""
 
     parameters: str
     xof: str | None
@@ -149,7 +149,7 @@ def emitted(vector: Vector, index: int, chain: golden.Chain, m: list[int], **kin
 
 
 def computed(vector: Vector, index: int) -> Vector:
-    """The vector with the digests that the golden model finds."""
+    """The vector, with the digests of the golden model."""
     if isinstance(vector, CkksVector):
         m, kind = ckks_message(vector, index), {}
     else:
@@ -197,7 +197,7 @@ def recompute() -> None:
 
 
 def initialiser(vector: Vector, symbols: list[str], in_first_line: int) -> str:
-    """Of one vector, in C. symbols: what stands between its title and its digests."""
+    """One vector, in C. symbols: the fields between its title and its digests."""
     return "\n".join(
         [
             f'    {{"{vector.title}",',
@@ -331,7 +331,7 @@ def known_expansion(entry: dict[str, Any]) -> str:
 
 
 def literal(digits: str) -> str:
-    """Hexadecimal digits as a string of C, in lines."""
+    """Hexadecimal digits as a C string, in several lines."""
     return "\n".join(f'     "{digits[i : i + 96]}"' for i in range(0, len(digits), 96))
 
 
@@ -431,7 +431,7 @@ def main(arguments: list[str] | None = None) -> int:
         name = path.relative_to(ROOT)
         if options.check:
             differ = True
-            print(f"Not what vectors/ says: {name}. Run tools/generate_vectors.py.", file=sys.stderr)
+            print(f"{name} differs from vectors/: run tools/generate_vectors.py.", file=sys.stderr)
             continue
         path.write_text(text)
         print(f"wrote {name}")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Resolve pyproject.toml's dependencies afresh and pin the outcome: in requirements/lock.txt with every extra
-# but rtl, in requirements/demo-lock.txt those of them that the demos need, and in requirements/rtl-lock.txt
-# the hardware tools.
+# Resolve pyproject.toml's dependencies again and pin the result: requirements/lock.txt has every extra except
+# rtl, requirements/demo-lock.txt the subset that the demos need, and requirements/rtl-lock.txt the hardware
+# tools.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

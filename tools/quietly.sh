@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Run a command whose output matters only if it fails: tools/quietly.sh LOG WHAT COMMAND...
-# LOG keeps what it prints; its end is shown on failure.
+# Its output goes to LOG; on failure the end of LOG is shown.
 set -euo pipefail
 
 readonly log=$1 what=$2

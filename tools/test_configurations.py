@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Build the C library with combinations of config.h's options: each gives the ciphertexts of vectors/.
+"""Build the C library with combinations of config.h's options: all must give the ciphertexts of vectors/.
 
-    tools/test_configurations.py          a pairwise cover on this machine: any two values of any two options
-                                          meet in a build, and all the C tests pass in it
-    tools/test_configurations.py --sample the same cover: the pinned vectors, each decrypted
-    tools/test_configurations.py --all    every combination there is: the pinned vectors, each decrypted
+    tools/test_configurations.py          pairwise coverage on this machine: any two values of any two options
+                                          occur together in a build, in which all C tests pass
+    tools/test_configurations.py --sample the same builds, but only the pinned vectors, each decrypted
+    tools/test_configurations.py --all    every combination: the pinned vectors, each decrypted
     tools/test_configurations.py --qemu   some on simulated microcontrollers, with assembly and without; with
                                           --sample fewer
 
-The vectors pin the bytes of CKKS for each XOF, precision and kind of key, and of BFV for batches and
-coefficients in 16 and 32 bits, whatever the other options are (tiles are joined first), so two builds that
-pass have sent the same. What config.h refuses must be refused in its words.
-An object is compiled once for all the combinations in which it is the same, and a program that has passed is
-not run again.
+The vectors pin the bytes of CKKS for each XOF, precision and kind of key, and of BFV for batching and
+coefficients in 16 and 32 bits, whatever the other options are (tiles are joined first). So all builds that
+pass send the same bytes. What config.h refuses must be refused with its own sentences.
+An object is compiled once for all combinations in which it is the same, and a program that has passed is not
+run again.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ Combination = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Option:
-    """An option and the values it is tried with, the first where the others are enough."""
+    """An option and the values to try; the first is used where it is not varied."""
 
     name: str
     values: tuple[str, ...]
     crossed: bool = True
-    """Whether --all crosses it with the others. What only sizes things is left to the pairwise cover."""
+    """Whether --all crosses it with the others. Options that only change sizes need pairwise coverage only."""
 
 
 def option(name: str, *values: int | str, crossed: bool = True) -> Option:
-    """Words are the ends of names: WORD of CM_CONFIG_CRC_TABLE is CM_CONFIG_CRC_TABLE_WORD."""
+    """Words are the ends of names: for CM_CONFIG_CRC_TABLE, WORD means CM_CONFIG_CRC_TABLE_WORD."""
     texts = (str(value) if isinstance(value, int) else f"{name}_{value}" for value in values)
     return Option(name, tuple(texts), crossed)
 
@@ -83,23 +83,23 @@ OPTIONS = (
     option("CM_KEPT_NOISE", 0, 96, crossed=False),
     option("CM_TEST_LOG2_TILES", 0, 1, 2, 3, 4, crossed=False),
 )
-"""FAST alone brings what is no option, a table of the slots' order. CM_KEPT_NOISE is AVR's own;
-CM_TEST_LOG2_TILES are the tiles that the tests encrypt in."""
+"""PRESET is among them because FAST also changes what no option does: it has a table of the slots' order.
+CM_KEPT_NOISE is set only on AVR otherwise; CM_TEST_LOG2_TILES are the tiles that the tests encrypt in."""
 
 NOT_OPTIONS = {
-    "CM_CONFIG_ASM": "the target's: --qemu builds with it and without",
-    "CM_CONFIG_ACCELERATOR": "needs one: rtl/tests/test_codesign.py builds with a simulated one",
+    "CM_CONFIG_ASM": "depends on the target: --qemu builds with it and without",
+    "CM_CONFIG_ACCELERATOR": "needs an accelerator: rtl/tests/test_codesign.py builds with a simulated one",
 }
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Combinations that config.h refuses. ``refuses`` takes the options' values in their order."""
+    """Combinations that config.h refuses. ``refuses`` takes the options' values in order."""
 
     options: tuple[str, ...]
     refuses: Callable[..., bool]
     sentence: str
-    """A part of what config.h says."""
+    """Part of config.h's sentence."""
 
 
 RULES = (
@@ -134,7 +134,7 @@ REFUSED = (
     ("-DCM_CONFIG_CRC_TABLE=4", "CM_CONFIG_CRC_TABLE must be"),
     ("-D__AVR__ -DCM_CONFIG_NTT_ROOTS=1", "CM_CONFIG_NTT_ROOTS must be 0 on AVR"),
 )
-"""Flags beyond the combinations that config.h refuses too, and a part of what it says."""
+"""Other flags that config.h refuses, and part of its sentence."""
 
 MACHINES = (
     ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY"),
@@ -155,7 +155,7 @@ MACHINES_IN_SAMPLE = 3
 
 
 def allowed(combination: Combination) -> bool:
-    """Whether no rule refuses the options given so far."""
+    """Whether no rule refuses the options so far."""
     return not any(
         rule.refuses(*(combination[name] for name in rule.options))
         for rule in RULES
@@ -164,9 +164,9 @@ def allowed(combination: Combination) -> bool:
 
 
 def every_combination() -> list[Combination]:
-    """All that config.h allows, of the options that are crossed; the others keep their first value.
+    """All combinations of crossed options that config.h allows; other options keep their first value.
 
-    Neighbours would fail together, so their order is shuffled, always the same way: a fault shows early.
+    Neighbours would fail together, so the order is shuffled, always in the same way: faults show early.
     """
     choices = [chosen.values if chosen.crossed else chosen.values[:1] for chosen in OPTIONS]
     names = [chosen.name for chosen in OPTIONS]
@@ -177,7 +177,7 @@ def every_combination() -> list[Combination]:
 
 
 def pairwise_cover() -> Iterator[Combination]:
-    """Combinations in which each allowed pair of two options' values occurs; greedy, and always the same."""
+    """Combinations in which each allowed pair of values of two options occurs; greedy and deterministic."""
     settings = [(chosen.name, value) for chosen in OPTIONS for value in chosen.values]
     missing = {
         frozenset(pair): None
@@ -202,7 +202,7 @@ def pairwise_cover() -> Iterator[Combination]:
 
 
 def flags(combination: Combination) -> list[str]:
-    """What the compiler is told."""
+    """The compiler's flags."""
     return [f"-D{name}={value}" for name, value in combination.items()]
 
 
@@ -221,7 +221,7 @@ def complaints(given: Iterable[str]) -> list[str]:
 
 
 def check_refusals() -> Iterator[str]:
-    """A line for each thing that is wrong with what config.h refuses, or with what this file knows of it."""
+    """A line for each disagreement between what config.h refuses and what this file expects."""
     text = CONFIG.read_text()
     unheard = set(re.findall(r'#error\s*(?:\\\s*)?"(.*)"', text))
     values = {chosen.name: chosen.values for chosen in OPTIONS}
@@ -232,7 +232,7 @@ def check_refusals() -> Iterator[str]:
             if rule.refuses(*chosen):
                 cases.append((given, rule.sentence))
             elif heard := complaints(given):
-                yield f"{shlex.join(given)}: refused, which no rule here says: {heard[0]}"
+                yield f"{shlex.join(given)}: refused, but no rule here expects it: {heard[0]}"
     for given, part in cases:
         heard = complaints(given)
         unheard -= set(heard)
@@ -241,7 +241,7 @@ def check_refusals() -> Iterator[str]:
     yield from (f"no case here makes config.h say: {sentence}" for sentence in sorted(unheard))
     for name in re.findall(r"^#(?:ifndef|if !defined\() ?(CM_\w+)", text, re.MULTILINE):
         if name not in values and name not in NOT_OPTIONS:
-            yield f"{name}: an option that no combination tries; give it a line in OPTIONS of {__file__}"
+            yield f"{name}: no combination tries this option; add it to OPTIONS in {__file__}"
 
 
 # ---- objects ----
@@ -255,7 +255,7 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Source:
-    """A C file: what it includes, and so which options can change its object."""
+    """A C file: what it includes, and hence which options can change its object."""
 
     path: Path
 
@@ -276,7 +276,7 @@ class Source:
 
     @cached_property
     def relevant(self) -> frozenset[str]:
-        """The options that the text names, itself or by macros that it uses, whatever conditionals say."""
+        """The options that the text uses, directly or through macros, regardless of conditionals."""
         macros: dict[str, set[str]] = {}
         words: set[str] = set()
         for path, text in self.files.items():
@@ -297,7 +297,7 @@ class Source:
         return hashlib.sha256("".join(texts).encode()).hexdigest()
 
     def flags(self, combination: Combination) -> list[str]:
-        """Only the relevant ones: the object is what they make it."""
+        """Only the relevant ones: no others change the object."""
         return flags({name: value for name, value in combination.items() if name in self.relevant})
 
     def preprocessed(self, combination: Combination, extra: Sequence[str]) -> str:
@@ -305,7 +305,7 @@ class Source:
 
 
 class Builder:
-    """Compiles each distinct object once, links programs of them, and remembers those that passed."""
+    """Compiles each distinct object once, links programs, and remembers those that passed."""
 
     def __init__(self, sources: Iterable[Path], extra: Sequence[str], rerun: bool) -> None:
         self.sources = [Source(path) for path in sources]
@@ -317,13 +317,13 @@ class Builder:
         (OUTPUT / "objects").mkdir(parents=True, exist_ok=True)
 
     def object_of(self, source: Source, combination: Combination) -> Path:
-        """Where the object is, or will be when compile has run."""
+        """Where compile puts the object."""
         key = repr((COMPILE, self.extra, source.flags(combination), source.path.name, source.digest))
         name = hashlib.sha256(key.encode()).hexdigest()[:32]
         return OUTPUT / "objects" / f"{source.path.stem}-{name}.o"
 
     def compile(self, source: Source, combination: Combination) -> Path:
-        """The object, compiled unless it is there. Raises StepFailed."""
+        """The object, compiled if necessary. Raises StepFailed."""
         path = self.object_of(source, combination)
         with self.lock:
             mine = path not in self.objects
@@ -365,7 +365,7 @@ class Builder:
             record.write(f"{key}\n")
 
     def check_relevance(self, source: Source) -> Iterator[str]:
-        """A line for each option that changes the preprocessed file though it was found to be irrelevant."""
+        """A line for each option that changes the preprocessed file although it was considered irrelevant."""
         first = {chosen.name: chosen.values[0] for chosen in OPTIONS}
         expected = source.preprocessed(first, self.extra)
         for chosen in OPTIONS:
@@ -381,7 +381,7 @@ class Builder:
 
 @dataclass
 class Progress:
-    """Counts what is done; a line of progress now and then, and one for each failure."""
+    """Counts results; prints progress now and then, and a line for each failure."""
 
     what: str
     total: int
@@ -409,7 +409,7 @@ class Progress:
         return "\r\033[K" if sys.stdout.isatty() else ""
 
     def finish(self) -> int:
-        """The last line; the program's exit code."""
+        """Print the last line; returns the exit code."""
         seconds = time.monotonic() - self.started
         passed = self.done - self.failures
         print(f"{self.erase}{passed} of {self.total} {self.what} passed ({seconds:.0f} s)", flush=True)
@@ -417,7 +417,7 @@ class Progress:
 
 
 def each(progress: Progress, jobs: int, titled: Iterator[tuple[str, Callable[[], object]]]) -> int:
-    """Do them all, some at a time. The exit code."""
+    """Do them all, some at a time; returns the exit code."""
     with ThreadPoolExecutor(jobs) as pool:
         running: dict[Future[object], str] = {}
         exhausted = False
@@ -437,7 +437,7 @@ def test_refusals() -> int:
     faults = list(check_refusals())
     for fault in faults:
         print(f"FAILED {fault}")
-    print(f"config.h refuses what it must, in its own words: {'no' if faults else 'yes'}", flush=True)
+    print(f"config.h refuses what it must, with its own sentences: {'no' if faults else 'yes'}", flush=True)
     return 1 if faults else 0
 
 
@@ -488,11 +488,11 @@ def test_machines(machines: Sequence[tuple[str, str]], jobs: int) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Test combinations of the C library's options.")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--all", action="store_true", help="every combination, not a pairwise cover")
+    what.add_argument("--all", action="store_true", help="every combination, not only pairwise coverage")
     what.add_argument("--qemu", action="store_true", help="some on simulated microcontrollers")
-    what.add_argument("--list", action="store_true", help="print the pairwise cover and do nothing")
-    parser.add_argument("--sample", action="store_true", help="the cover with the pinned vectors alone")
-    parser.add_argument("--rerun", action="store_true", help="run unchanged programs that passed too")
+    what.add_argument("--list", action="store_true", help="print the builds for pairwise coverage, and exit")
+    parser.add_argument("--sample", action="store_true", help="pairwise coverage, pinned vectors only")
+    parser.add_argument("--rerun", action="store_true", help="also run unchanged programs that have passed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at a time")
     arguments = parser.parse_args()
 

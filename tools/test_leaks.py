@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plant leaks in a copy of the C library, one at a time: the test of constant time must find each.
+"""Plant leaks in a copy of the C library, one at a time: the constant-time test must find each.
 
     tools/test_leaks.py             all of tests/constant_time/leaks.toml: a branch and an address each
-    tools/test_leaks.py --sample    those that are part of `make test`
-    tools/test_leaks.py flood       those whose call, file or secret has this in it
+    tools/test_leaks.py --sample    those that `make test` plants
+    tools/test_leaks.py flood       those whose call, file or secret contains this word
 
-A leak counts as found if memcheck reports it at its very line, and the behaviour fails for that and nothing
-else. The table must keep up with the library: a place that is gone, a behaviour that finds no leak, and a
-public function that is neither in the table nor in its list of those without secrets are failures.
+A leak counts as found if Memcheck reports exactly its line, and the behaviour fails for no other reason. The
+table must keep up with the library: a place that no longer exists, a behaviour that finds no leak, and a
+public function that is neither in the table nor in its list of functions without secrets are failures.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEADERS = REPOSITORY / "core" / "include" / "ciphermote"
 SUPPRESSIONS = REPOSITORY / "tests" / "constant_time" / "valgrind.supp"
 COPIED = ("CMakeLists.txt", "cmake", "core", "tests/core", "tests/constant_time")
 PLANTED = "planted.c"
-"""Its behaviours watch code of the test's own."""
+"""Its behaviours watch the test's own code."""
 PROGRAM = Path("tests") / "constant_time" / "constant_time_tests"
 MEMCHECK = ("valgrind", "--quiet", "--expensive-definedness-checks=yes", f"--suppressions={SUPPRESSIONS}")
 TIMEOUT_SECONDS = 600
@@ -48,12 +48,12 @@ static const volatile unsigned char planted_table[256];
 
 
 class Failure(Exception):
-    """A leak that was not found, or could not be planted: one sentence for people."""
+    """A leak was not found, or could not be planted: one sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Leak:
-    """An entry of the table; see there."""
+    """An entry of the table, where its fields are explained."""
 
     call: str
     behaviour: str
@@ -67,7 +67,7 @@ class Leak:
         """The source with the leak in it, and the line where it is. Raises Failure."""
         found = source.count(self.after)
         if found != 1:
-            raise Failure(f"core/{self.file} has `{self.after}` {found} times, not once: mend {TABLE.name}")
+            raise Failure(f"core/{self.file} has `{self.after}` {found} times, not once: fix {TABLE.name}")
         before, behind = source.split(self.after)
         before = f"{MACROS}{before}{self.after}"
         return f"{before} PLANTED_{kind.upper()}({self.secret});{behind}", before.count("\n") + 1
@@ -79,7 +79,7 @@ def read_table() -> tuple[list[Leak], set[str]]:
 
 
 def public_functions() -> set[str]:
-    """All that the public headers declare, but for their macros and callbacks."""
+    """The functions that the public headers declare, without macros and callbacks."""
     text = "\n".join(path.read_text() for path in HEADERS.glob("*.h"))
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
@@ -87,21 +87,21 @@ def public_functions() -> set[str]:
 
 
 def behaviours() -> set[str]:
-    """All that the test of constant time watches the library by."""
+    """The behaviours of the constant-time test."""
     text = "\n".join(path.read_text() for path in TABLE.parent.glob("*.c") if path.name != PLANTED)
     return set(re.findall(r"\bBEHAVIOUR_OF\((\w+)\)", text))
 
 
 def check_table(leaks: Sequence[Leak], without_secrets: set[str]) -> list[str]:
-    """What the table lacks, or has too much of, beside the library and its test."""
+    """Disagreements of the table with the library and its test."""
     functions = public_functions()
     calls = {leak.call for leak in leaks}
     named = {leak.behaviour for leak in leaks}
     neither = functions - calls - without_secrets
     return [
-        *(f"{name} has no leak: plant one, or list it as without_secrets" for name in neither),
-        *(f"{name} is no public function" for name in (calls | without_secrets) - functions),
-        *(f"{name} has a leak, and is listed as without_secrets" for name in calls & without_secrets),
+        *(f"{name} has no leak: plant one, or list it under without_secrets" for name in neither),
+        *(f"{name} is not a public function" for name in (calls | without_secrets) - functions),
+        *(f"{name} has a leak, but is listed under without_secrets" for name in calls & without_secrets),
         *(f"no leak is planted for {name}" for name in behaviours() - named),
         *(f"there is no behaviour {name}" for name in named - behaviours()),
         *(str(failure) for leak in leaks if (failure := misplaced(leak))),
@@ -109,10 +109,10 @@ def check_table(leaks: Sequence[Leak], without_secrets: set[str]) -> list[str]:
 
 
 def misplaced(leak: Leak) -> Failure | None:
-    """Why the leak cannot be planted, if it cannot."""
+    """Why the leak cannot be planted, or nothing."""
     source = REPOSITORY / "core" / leak.file
     if not source.exists():
-        return Failure(f"there is no core/{leak.file}: mend {TABLE.name}")
+        return Failure(f"there is no core/{leak.file}: fix {TABLE.name}")
     try:
         leak.planted(source.read_text(), "branch")
     except Failure as failure:
@@ -133,7 +133,7 @@ def run(command: Sequence[str | Path]) -> tuple[int, str]:
 
 
 class Tree:
-    """A copy of the library and its test of constant time, built."""
+    """A copy of the library and its constant-time test, built."""
 
     def __init__(self, configuration: test_matrix.Configuration, name: str) -> None:
         self.source = OUTPUT / name / "source"
@@ -144,12 +144,12 @@ class Tree:
 
     @staticmethod
     def options(configuration: test_matrix.Configuration) -> list[str]:
-        """Those of the matrix, without its folders and without errors for warnings."""
+        """The matrix's flags, without its folders, and with warnings not being errors."""
         words = configuration.configure_command()
         return [word for word in words if word.startswith("-D") and "WERROR" not in word]
 
     def copy(self) -> None:
-        """What has not changed keeps its time, so that it is not compiled again."""
+        """Unchanged files keep their time stamps, so that they are not recompiled."""
         for path in self.originals():
             copy = self.source / path.relative_to(REPOSITORY)
             if not copy.is_file() or copy.read_bytes() != path.read_bytes():
@@ -172,10 +172,10 @@ class Tree:
         return run([*MEMCHECK, self.build / PROGRAM, *behaviours])
 
     def check_unchanged(self, behaviours: set[str]) -> None:
-        """A leak shows nothing where the library alone fails."""
+        """Leaks show nothing if the unchanged library fails."""
         status, output = self.behave(*sorted(behaviours))
         if status != 0:
-            raise Failure(f"without a leak, the test of constant time fails\n{output}")
+            raise Failure(f"the constant-time test fails even without a leak\n{output}")
 
     def plant(self, leak: Leak, kind: str) -> None:
         """Raises Failure unless the leak is found."""
@@ -199,7 +199,7 @@ class Tree:
 
 
 def plant_all(configuration: test_matrix.Configuration, name: str, leaks: Sequence[Leak]) -> list[str]:
-    """A line for each leak that is not found, in a tree of its own."""
+    """A line for each leak that is not found, each in a tree of its own."""
     try:
         tree = Tree(configuration, name)
         tree.check_unchanged({leak.behaviour for leak in leaks})
@@ -216,7 +216,7 @@ def plant_all(configuration: test_matrix.Configuration, name: str, leaks: Sequen
 
 
 def jobs_for(leaks: Sequence[Leak], compiler: str, level: str, trees: int) -> list[Callable[[], list[str]]]:
-    """The leaks of each build, those of the level dealt to several trees."""
+    """The leaks for each build; those of the level are dealt to several trees."""
     known = {configuration.title: configuration for configuration in test_matrix.watched_configurations()}
     jobs = []
     for build in dict.fromkeys(leak.build for leak in leaks):
@@ -231,9 +231,9 @@ def jobs_for(leaks: Sequence[Leak], compiler: str, level: str, trees: int) -> li
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Plant leaks: the test of constant time must find each.")
+    parser = argparse.ArgumentParser(description="Plant leaks: the constant-time test must find each.")
     parser.add_argument("words", nargs="*", help="only leaks with one of these words in call, file or secret")
-    parser.add_argument("--sample", action="store_true", help="only the sample that `make test` takes")
+    parser.add_argument("--sample", action="store_true", help="only those that `make test` plants")
     parser.add_argument("--compiler", choices=test_matrix.COMPILERS, default="gcc")
     parser.add_argument("--level", choices=("O2", "O3", "Os"), default="O2")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many trees at a time")

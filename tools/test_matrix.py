@@ -4,9 +4,9 @@
 
     tools/test_matrix.py             all
     tools/test_matrix.py --sample    those of `make test`: each compiler, level and kind of build once
-    tools/test_matrix.py gcc-O2      some by name
+    tools/test_matrix.py gcc-O2      those named
 
-Two configurations are under way at a time. A test program that has passed is not run again until it changes.
+Two configurations run at a time. A test program that has passed is not run again until it changes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Configuration:
 
     @property
     def watched(self) -> bool:
-        """Whether valgrind watches the program: the test of constant time."""
+        """Whether the program runs under Valgrind: the constant-time test."""
         return "CIPHERMOTE_CONSTANT_TIME" in self.options
 
     def configure_command(self) -> list[str]:
@@ -75,7 +75,7 @@ class Configuration:
 
 
 def configurations() -> list[Configuration]:
-    """Every configuration, the slowest first, so that none of them is left for the end alone."""
+    """Every configuration, the slowest first, so that none of them runs alone at the end."""
     sanitized = [Configuration(c, "sanitizers", "-O1 -g", ("CIPHERMOTE_SANITIZE",)) for c in COMPILERS]
     levels = [Configuration(c, level, f"-{level}") for level in LEVELS for c in COMPILERS]
     one_file = [Configuration(c, "one-file", "-O2", ("CIPHERMOTE_ONE_FILE",)) for c in COMPILERS]
@@ -95,12 +95,12 @@ def configurations() -> list[Configuration]:
 
 
 def arch_flags(name: str) -> str:
-    """For a back-end of the tests'."""
+    """For one of the tests' own back-ends."""
     return f"-I{REPOSITORY / 'tests' / 'core'} -DCM_ARCH_HEADER='\"{name}_arch.h\"'"
 
 
 def watched_configurations() -> list[Configuration]:
-    """Those of the test of constant time, for rings up to the largest that it encrypts with."""
+    """For the constant-time test, up to the largest ring degree that it encrypts with."""
     flags = {level: f"-{level}" for level in ("O2", "O3", "Os")}
     flags |= {
         "tiny": "-O2 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY -DCM_CONFIG_SMALL=0 -DCM_NO_INT128",
@@ -118,7 +118,7 @@ def watched_configurations() -> list[Configuration]:
 
 
 def configure_once(configuration: Configuration) -> None:
-    """Let CMake write the build files, unless it has done so with the same command. Raises StepFailed."""
+    """Let CMake write the build files, unless it already has with the same command. Raises StepFailed."""
     command = configuration.configure_command()
     stamp = configuration.folder / "configured.txt"
     if stamp.is_file() and stamp.read_text() == repr(command):
@@ -147,8 +147,8 @@ def build_and_test(configuration: Configuration, rerun: bool) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Build and run the C tests in every configuration.")
     parser.add_argument("names", nargs="*", help="only these, such as gcc-O2 (default: all)")
-    parser.add_argument("--sample", action="store_true", help="those that `make test` takes")
-    parser.add_argument("--rerun", action="store_true", help="run unchanged programs that passed too")
+    parser.add_argument("--sample", action="store_true", help="those that `make test` runs")
+    parser.add_argument("--rerun", action="store_true", help="also run unchanged programs that have passed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at a time")
     arguments = parser.parse_args()
     known = {configuration.title: configuration for configuration in configurations()}

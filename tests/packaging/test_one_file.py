@@ -75,7 +75,7 @@ def test_a_private_name_that_is_also_a_member_is_refused_with_a_sentence(tmp_pat
     )
     done = amalgamate(core, tmp_path)
     assert done.returncode == 1
-    assert "ring/two.c and params/one.c each define 'value'" in done.stderr
+    assert "ring/two.c and params/one.c each define their own 'value'" in done.stderr
     assert "rename the one defined in ring/two.c" in done.stderr
 
 

@@ -29,9 +29,9 @@ def test_the_same_figures_are_no_difference(tool):
 @pytest.mark.parametrize(
     ("fresh", "said"),
     [
-        (results(a=1001, b=2), "a: 1,001, and 1,000 is committed"),
-        (results(b=2), "a: 1,000 is committed, and no bench gives it"),
-        (results(a=1000, b=2, c=3), "c: 3, which is not committed"),
+        (results(a=1001, b=2), "a: 1,001, but 1,000 is committed"),
+        (results(b=2), "a: 1,000 is committed, but the bench no longer gives it"),
+        (results(a=1000, b=2, c=3), "c: 3 is new, and not committed"),
         (results("gcc 13", a=1000, b=2), "the compiler is gcc 13, and was gcc 12"),
     ],
 )
@@ -43,7 +43,7 @@ def test_a_summary_is_compared_figure_by_figure(tool):
     row = {"preset": "tiny", "choice": "-O3", "key": "symmetric", "own": False, "cycles": 9, "ram_bytes": 7}
     old, new = ({"compiler": "gcc 12", "rows": [{**row, "cycles": cycles}]} for cycles in (9, 10))
     assert list(tool.differences(old, old)) == []
-    assert list(tool.differences(old, new)) == ["tiny.-O3.symmetric.cycles: 10, and 9 is committed"]
+    assert list(tool.differences(old, new)) == ["tiny.-O3.symmetric.cycles: 10, but 9 is committed"]
 
 
 def test_a_bench_that_fails_is_a_difference(tool, tmp_path, monkeypatch):
@@ -51,7 +51,7 @@ def test_a_bench_that_fails_is_a_difference(tool, tmp_path, monkeypatch):
     monkeypatch.setattr(tool, "ROOT", tmp_path)
     monkeypatch.setattr(tool, "FRESH", tmp_path)
     monkeypatch.setattr(tool, "BENCHES", {"some": "fails.py"})
-    assert tool.check("some") == ["the bench failed: some.log says why"]
+    assert tool.check("some") == ["the bench failed: see some.log"]
 
 
 def test_a_fresh_run_is_compared_with_the_committed_file(tool, tmp_path, monkeypatch):
@@ -67,7 +67,7 @@ def test_a_fresh_run_is_compared_with_the_committed_file(tool, tmp_path, monkeyp
     monkeypatch.setattr(tool, "COMMITTED", tmp_path)
     monkeypatch.setattr(tool, "FRESH", fresh)
     monkeypatch.setattr(tool, "BENCHES", {"some": "bench.py"})
-    assert tool.check("some") == ["a: 2, and 1 is committed"]
+    assert tool.check("some") == ["a: 2, but 1 is committed"]
 
 
 def test_every_bench_of_exact_figures_is_checked(tool):
