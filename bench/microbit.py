@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The micro:bit's memory: flash, static data and stack of the port's firmware, as the device itself reports.
+"""The micro:bit's memory: flash, static data and stack of the port's firmware, as reported by the device.
 
 `make bench-microbit` builds the firmware with fresh keys of each kind, has QEMU's micro:bit encrypt 2048 real
 values at n = 4096 with three primes, and writes bench/results/microbit.json. Nothing in it is modelled.
@@ -33,7 +33,7 @@ IMAGES: dict[str, tuple[str, ...]] = {
     "asymmetric": ("asymmetric",),
     "both": ("symmetric", "asymmetric"),
 }
-"""By the kinds of key in them."""
+"""By the kinds of key that they contain."""
 RUNS = (
     ("symmetric", "chacha20"),
     ("symmetric", "shake256"),

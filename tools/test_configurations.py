@@ -56,7 +56,7 @@ class Option:
     name: str
     values: tuple[str, ...]
     crossed: bool = True
-    """Whether --all crosses it with the others. Options that only change sizes need pairwise coverage only."""
+    """Whether --all crosses it with the others. Pairwise coverage is enough for sizes."""
 
 
 def option(name: str, *values: int | str, crossed: bool = True) -> Option:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds sketches as the Arduino IDE does: the core's sources, the board's flags, the library as shipped.
+"""Build sketches as the Arduino IDE does: the core's sources, the board's flags, the library as shipped.
 
-Needs Debian's arduino-core-avr beside gcc-avr and avr-libc.
+Needs Debian's arduino-core-avr, gcc-avr and avr-libc.
 """
 
 from __future__ import annotations
@@ -103,14 +103,14 @@ def _archive(name: str, board: Board, sources: Path, flags: Sequence[str], warni
 @cache
 def _core(board: Board) -> Path:
     if not PLATFORM.is_dir():
-        raise MachineError(f"{PLATFORM} is not there: install Debian's package arduino-core-avr.")
-    flags = (*_flags(board), "-DDECIMAL_DIG=__DECIMAL_DIG__")  # Debian's gcc 5 has none in C++ 11's float.h
+        raise MachineError(f"{PLATFORM} is missing: install Debian's arduino-core-avr.")
+    flags = (*_flags(board), "-DDECIMAL_DIG=__DECIMAL_DIG__")  # which Debian's gcc 5 lacks in C++11
     return _archive("core", board, PLATFORM / "cores/arduino", flags, ("-w",))
 
 
 @cache
 def library_folder() -> Path:
-    """The library as it is shipped."""
+    """The library as shipped."""
     return assemble(BUILD / "libraries/Ciphermote")
 
 
@@ -127,7 +127,7 @@ def build_sketch(
 ) -> Path:
     """Compile and link a sketch (.ino) for a board; include has its provisioned_keys.h.
 
-    name: of the folder that the image lands in; the sketch's, with its flags, unless given.
+    name: of the image's folder; by default the sketch's name with its flags.
     """
     name = name or "-".join((sketch.stem, *(flag.lstrip("-D") for flag in flags)))
     folder = BUILD / board.name / name

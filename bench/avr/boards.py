@@ -22,15 +22,15 @@ from machine import Counts, Machine, MachineError, build_simulator
 from numpy.typing import NDArray
 
 LOG_START, LOG_SLOTS, SLOT_BYTES, SALT_BYTES = 8, 32, 8, 16
-"""Where ports/arduino keeps the counter, and behind it the salt with its check sum."""
+"""Where ports/arduino keeps the counter, and after it the salt with its checksum."""
 LOG_BYTES = LOG_SLOTS * SLOT_BYTES
 
 GATHERED = 256 + 2
-"""Time-outs of the watchdog that a start waits for: samples are differences, and the first one is early."""
+"""Watchdog time-outs that a start waits for: samples are differences, and the first time-out is early."""
 LOOP_CYCLES = 8
-"""In which the firmware counts one."""
+"""Cycles per count of the firmware."""
 REAL_PERIOD, SHORT_PERIOD = 256_000, 16_000
-"""Cycles between time-outs by the data sheet; and of an oscillator 16 times as fast, which saves time."""
+"""Cycles between time-outs: by the data sheet, and with an oscillator 16 times as fast, which saves time."""
 
 RUN_CYCLES = 1_000_000
 
@@ -38,7 +38,7 @@ KEY_ID = 0x756E6F2D6B6579
 
 
 def fixed_secret_key(parameters: ParameterSet, seed: int = 1) -> SecretKey:
-    """A secret key for tests and benches: the same every time."""
+    """A secret key for tests and benches, always the same."""
     return SecretKey(parameters, _core.secret_key_generate(core_params(parameters), bytes([seed]) * 32))
 
 
@@ -54,7 +54,7 @@ def provision_folder(
 
 @cache
 def fixed_keys(parameters: ParameterSet) -> Path:
-    """The folder of the key that tests and benches share."""
+    """The folder with the key that tests and benches share."""
     return provision_folder(BUILD / "keys" / parameters.name, fixed_secret_key(parameters))
 
 
@@ -65,33 +65,33 @@ def slot(value: int) -> bytes:
 
 
 def counter_log(newest: int, pair: int = 0, step: int = 16) -> bytes:
-    """The log's bytes after many writes: the newest value in a pair, the older ones behind it."""
+    """The log's bytes after many writes: the newest value in a pair, older ones in the others."""
     pairs = LOG_SLOTS // 2
     values = [max(0, newest - step * ((pair - i) % pairs)) for i in range(pairs)]
     return b"".join(2 * slot(value) for value in values)
 
 
 def salt_record(salt: bytes = bytes(range(SALT_BYTES))) -> bytes:
-    """What salt.c writes behind the log."""
+    """What salt.c writes after the log."""
     return salt + struct.pack("<I", _core.crc32c(b"CMSA" + salt))
 
 
 def watchdog_jitter(
     label: str, period: int = SHORT_PERIOD, deviation: float = 3 * LOOP_CYCLES, count: int = 3 * GATHERED
 ) -> list[int]:
-    """Periods of a simulated watchdog, in cycles: the same for the same label. No measurement of anything.
+    """Periods of a simulated watchdog, in cycles: the same for the same label. They measure nothing real.
 
-    period: their mean. deviation: of each, normally distributed; no two depend on each other.
+    period: their mean. deviation: of each; they are normally distributed and independent.
     """
     rng = np.random.default_rng(list(label.encode()))
     return np.rint(rng.normal(period, deviation, count)).astype(int).tolist()
 
 
 def open_board(image: Path, board: Board, log: bytes | None, jitter: Sequence[int] | None = None) -> Machine:
-    """A board as it is when power comes, and what its watchdog will do.
+    """A board as it is at power-on, and what its watchdog will do.
 
-    log: the EEPROM's counter log, with salt_record() behind it unless it has its own; None for an
-    erased EEPROM. jitter: the watchdog's periods, watchdog_jitter's unless given; () for a stuck one.
+    log: the EEPROM's counter log, followed by salt_record() unless it has a salt; None for an erased
+    EEPROM. jitter: the watchdog's periods, by default watchdog_jitter's; () for a stuck one.
     """
     machine = Machine(build_simulator(BUILD.parent), image, board.mcu)
     machine.set_watchdog_periods(watchdog_jitter("board") if jitter is None else jitter)
@@ -106,7 +106,7 @@ def read_log(machine: Machine) -> bytes:
 
 
 def example(name: str, board: Board, parameters: ParameterSet) -> Path:
-    """An example of the library, built with the fixed key."""
+    """An example of the library, built with the shared key."""
     return build_sketch(PORT_EXAMPLES / name / f"{name}.ino", board, fixed_keys(parameters))
 
 
@@ -115,16 +115,16 @@ SERIAL_WRITE = "_ZN14HardwareSerial5writeEh"
 
 
 START_REGION = 2
-"""Of the sketches that mark it: begin, which gathers entropy."""
+"""The region of begin, which gathers entropy, in sketches that mark it."""
 
 
 def encryptions(machine: Machine) -> list[Counts]:
-    """The regions that have ended, but for the start."""
+    """The regions that have ended, except the start."""
     return [counts for counts in machine.regions if counts.region != START_REGION]
 
 
 def run_start(machine: Machine, cycles: int = 2 * GATHERED * SHORT_PERIOD) -> Counts:
-    """Run until the start has ended; MachineError if it does not within so many cycles."""
+    """Run until the start has ended; MachineError if it takes more cycles than this."""
     for _ in range(0, cycles, RUN_CYCLES):
         machine.run(RUN_CYCLES)
         if found := [counts for counts in machine.regions if counts.region == START_REGION]:
@@ -133,7 +133,7 @@ def run_start(machine: Machine, cycles: int = 2 * GATHERED * SHORT_PERIOD) -> Co
 
 
 def run_regions(machine: Machine, count: int, cycles: int) -> None:
-    """Run until so many encryptions have ended; MachineError if they do not within so many cycles."""
+    """Run until this many encryptions have ended; MachineError if they take more cycles than this."""
     for _ in range(0, cycles, RUN_CYCLES):
         if len(encryptions(machine)) >= count:
             return
@@ -142,18 +142,18 @@ def run_regions(machine: Machine, count: int, cycles: int) -> None:
 
 
 PLAIN_MODULUS = 40961
-"""Of the sketch that encrypts integers on an Uno."""
+"""For the sketch that encrypts integers on an Uno."""
 
 
 def uno_integers(bit_rate: int = 115_200) -> Path:
-    """The image of an Uno that encrypts n integers over and over."""
+    """The image for an Uno that encrypts n integers over and over."""
     sketch = FIRMWARE.parent / "sketches/uno_integers.ino"
     flags = (f"-DBIT_RATE={bit_rate}",)
     return build_sketch(sketch, UNO, fixed_keys(PARAMETERS), flags)
 
 
 def uno_values(first_mask: int, count: int) -> list[NDArray[np.int64]]:
-    """What it encrypts, one vector an encryption."""
+    """What it encrypts, one vector per encryption."""
     values = []
     mask = first_mask
     for _ in range(count):
@@ -163,7 +163,7 @@ def uno_values(first_mask: int, count: int) -> list[NDArray[np.int64]]:
 
 
 def uno_ciphertexts(image: Path, first_mask: int, counter: int, count: int) -> list[FrameSet]:
-    """What it sends: so many ciphertexts, from this counter on."""
+    """What it sends: this many ciphertexts, from this counter on."""
     with open_board(image, UNO, counter_log(counter)) as machine:
         machine.leave_out_digests()
         machine.run_to("main")
@@ -185,12 +185,12 @@ MEGA_CYCLES = 150_000_000
 
 
 def mega_both() -> Path:
-    """The image of a Mega that encrypts integers in slots and real numbers, in turns."""
+    """The image for a Mega that encrypts integers in slots and real numbers by turns."""
     return build_sketch(FIRMWARE.parent / "sketches/mega_both.ino", MEGA, fixed_keys(MEGA_PARAMETERS))
 
 
 SERIAL_BUFFER_CYCLES = 100_000
-"""In which the 64 bytes that the core buffers leave at 115,200 bit/s."""
+"""Cycles in which the core's 64 buffered bytes are sent at 115,200 bit/s."""
 
 
 def open_mega(mask: int) -> Machine:

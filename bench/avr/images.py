@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images that the AVR bench and the AVR tests run: the library's kernels, and a whole encryption."""
+"""The images that the AVR bench and tests run: the library's kernels, and a whole encryption."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUILD = ROOT / "build/avr"
 PARAMETERS = by_name("n1024_q26")
 MCU = "atmega328p"
 RAM_START = 0x200
-"""Behind the few variables of the kernels' image."""
+"""After the few variables of the kernels' image."""
 
 DEVICE = (
     "-DCM_CONFIG_MAX_LOG2_N=10",
@@ -28,14 +28,14 @@ DEVICE = (
     "-DCM_CONFIG_SEAL_XOFS=0",
     "-DCM_CONFIG_TRANSFORMED_SECRET=1",
 )
-"""What an Arduino Uno leaves out, and how it tiles."""
+"""What an Arduino Uno leaves out, and its tiles."""
 
 OPTIMIZE = "-Os"
 SECTIONS = ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
 
 
 def wrapped(compiler: str, *flags: str) -> str:
-    """The flag that puts encrypt_read.c's draw of seeds in the library's place; names end in the options."""
+    """The flag that replaces the library's draw of seeds by encrypt_read.c's; names end in the options."""
     source = BUILD / "wrapped.c"
     source.parent.mkdir(parents=True, exist_ok=True)
     source.write_text('#include "common/names.h"\ncmi_seeds_draw\n', encoding="ascii")
@@ -51,7 +51,7 @@ def library(assembly: bool) -> list[Path]:
 
 
 def transformed_secret(seed: int) -> bytes:
-    """A secret key as cm_secret_key_transform makes it, in little-endian words."""
+    """A secret key in the form of cm_secret_key_transform, in little-endian words."""
     params = core_params(PARAMETERS)
     ternary = _core.secret_key_generate(params, bytes([seed]) * 32)
     words = np.asarray(_core.secret_key_transform(params, ternary, 0))
@@ -83,7 +83,7 @@ def encryption_image() -> Path:
 
 @cache
 def encryption_on_host() -> bytes:
-    """What the same program emits when portable C makes it."""
+    """What the same program emits with portable C."""
     program = BUILD / "encrypt_read"
     include = [f"-I{path}" for path in (ROOT / "core/include", CORE, FIRMWARE)]
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=False)]
@@ -97,14 +97,14 @@ def encryption_on_host() -> bytes:
 
 
 def open_encryption() -> Machine:
-    """A device that stands before main."""
+    """A device that has stopped before main."""
     machine = Machine(build_simulator(BUILD), encryption_image(), MCU)
     machine.run_to("main")
     return machine
 
 
 def open_kernels(name: str, *sources: Path) -> Machine:
-    """A core that stands in main, with functions to call."""
+    """A core that has stopped in main, with functions to call."""
     flags = [OPTIMIZE, "-DCM_CONFIG_MAX_LOG2_N=10"]
     image = build_image(BUILD / f"{name}.elf", [FIRMWARE / "kernels.c", *sources], MCU, flags)
     machine = Machine(build_simulator(BUILD), image, MCU)

@@ -22,21 +22,21 @@ ROOT = HERE.parents[1]
 FREQUENCY = 16_000_000
 CALL_CYCLES = 2_000_000_000
 EECR, EEPE = 0x3F, 0x02
-"""EEPROM control (data and address registers behind it), and its bit for a write that is going on."""
+"""EEPROM control (followed by the data and address registers), and its bit for a write in progress."""
 DATA_SPACE = 0x800000
-"""Where the linker puts data addresses."""
+"""The linker's offset for data addresses."""
 
 
 class MachineError(Exception):
-    """One sentence for people."""
+    """One sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What one call or one passage through a region took.
+    """What one call, or one pass through a region, took.
 
-    path, addresses: digests of the code that ran and of the addresses it read and wrote.
-    stack_low: the lowest address that the stack pointer took; deepest: the instruction that took it there.
+    path, addresses: digests of the code that ran, and of the addresses that it read and wrote.
+    stack_low: the stack pointer's lowest value; deepest: the instruction that reached it.
     """
 
     region: int
@@ -66,7 +66,7 @@ class _Counts(ctypes.Structure):
 
 
 def run_tool(command: Sequence[str | Path], what: str, seconds: int = 300) -> str:
-    """What a command printed; MachineError with it if the command fails."""
+    """The output of a command; MachineError with it if the command fails."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(
@@ -153,32 +153,32 @@ class Machine:
     def run_to(self, symbol: str, cycles: int = CALL_CYCLES) -> None:
         """Run until the function of this name is entered."""
         if not self._api.machine_run(self._handle, self.symbols[symbol], cycles):
-            raise MachineError(f"The firmware does not reach {symbol} within {cycles:,} cycles.")
+            raise MachineError(f"The firmware did not reach {symbol} within {cycles:,} cycles.")
 
     def run(self, cycles: int) -> None:
-        """Run for so many cycles, or until the core sleeps for good."""
+        """Run for this many cycles, or until the core sleeps for good."""
         self._api.machine_run(self._handle, 0xFFFFFFFF, cycles)
 
     def run_to_change(self, cycles: int = CALL_CYCLES) -> bool:
-        """Run until a byte has left on UART 0, or an EEPROM write begins or ends; False if none does."""
+        """Run until UART 0 has sent a byte, or an EEPROM write begins or ends; False if neither happens."""
         return bool(self._api.machine_run_to_change(self._handle, cycles))
 
     def eeprom_write(self) -> tuple[int, int] | None:
-        """The address and the value that are being written to EEPROM; None if no write is going on."""
+        """The address and value of an EEPROM write in progress; None if there is none."""
         control, value, address = struct.unpack("<BBH", self.read(EECR, 4))
         return (address, value) if control & EEPE else None
 
     def call(self, symbol: str, *arguments: int, cycles: int = CALL_CYCLES) -> Counts:
-        """Call a function with arguments of 16 bits; the cycles are those of its body and its ret.
+        """Call a function with 16-bit arguments; the cycles are those of its body and its ret.
 
-        The core must stand in main, which it goes back to.
+        The core must have stopped in main, to which it returns.
         """
         words = (ctypes.c_uint16 * len(arguments))(*arguments)
         counts = _Counts()
         if not self._api.machine_call(
             self._handle, self.symbols[symbol], self.symbols["main"], words, len(arguments), cycles, counts
         ):
-            raise MachineError(f"{symbol} has not returned, with the stack as it was, in {cycles:,} cycles.")
+            raise MachineError(f"{symbol} has not returned and restored the stack in {cycles:,} cycles.")
         return counts.value()
 
     def result(self) -> int:
@@ -205,9 +205,9 @@ class Machine:
         return ctypes.addressof(memory(self._handle).contents) + address
 
     def set_watchdog_periods(self, cycles: Sequence[int]) -> None:
-        """What the watchdog's successive time-outs take at its shortest time; then it stands still.
+        """Set the watchdog's successive periods, at its shortest setting; afterwards it stands still.
 
-        Without this, what the data sheet says, and no jitter at all.
+        Without this call, periods are those of the data sheet, without any jitter.
         """
         self._periods = (ctypes.c_uint32 * len(cycles))(*cycles)
         self._api.machine_watchdog_periods(self._handle, self._periods, len(cycles))
@@ -218,15 +218,15 @@ class Machine:
 
     @property
     def watchdog_bit(self) -> bool:
-        """Whether the watchdog has reset the core, or called its vector: the run ended there."""
+        """Whether the run ended because the watchdog reset the core, or called its vector."""
         return bool(self._api.machine_watchdog_bit(self._handle))
 
     def leave_out_digests(self) -> None:
-        """Run faster: path and addresses of Counts say nothing then."""
+        """Run faster, without path and addresses in Counts."""
         self._api.machine_keep_digests(self._handle, 0)
 
     def leave_out_waits(self, symbol: str) -> None:
-        """Count what the loop of a function takes as paused: of one that has a single loop, to wait in."""
+        """Count cycles in a function's loop as paused; it must have exactly one loop, in which it waits."""
         start = self.symbols[symbol]
         end = min(address for address in self.symbols.values() if address > start)
         self._api.machine_wait_in(self._handle, start, end)
@@ -238,7 +238,7 @@ class Machine:
         return out.raw
 
     def write_eeprom(self, offset: int, content: bytes) -> None:
-        """Write to the EEPROM, as a programmer does."""
+        """Write to the EEPROM, as a programmer would."""
         self._api.machine_eeprom_write(self._handle, content, offset, len(content))
 
     def start_profile(self) -> None:
@@ -246,7 +246,7 @@ class Machine:
         self._api.machine_profile(self._handle, ctypes.c_size_t())
 
     def profile(self) -> list[tuple[str, int]]:
-        """(symbol, cycles) spent in it, its callees left out; the most first."""
+        """(symbol, cycles without its callees), the largest first."""
         words = ctypes.c_size_t()
         counts = self._api.machine_profile(self._handle, words)
         symbols = sorted(
@@ -268,7 +268,7 @@ class Machine:
 
     @property
     def regions(self) -> list[Counts]:
-        """The regions that have ended, in that order."""
+        """The regions that have ended, in order."""
         count = ctypes.c_size_t()
         regions = self._api.machine_regions(self._handle, count)
         return [regions[i].value() for i in range(count.value)]
@@ -282,7 +282,7 @@ class Machine:
 
 
 def read_symbols(image: Path) -> dict[str, int]:
-    """Addresses by name; without the options that the library's names carry."""
+    """Addresses by name, without the options in the library's names."""
     lines = run_tool(["avr-nm", image], f"Reading the symbols of {image.name}").splitlines()
     fields = [line.split() for line in lines]
     return {words[2].partition("__small_")[0]: int(words[0], 16) for words in fields if len(words) == 3}

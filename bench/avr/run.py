@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The AVR bench: exact cycles, RAM and flash of the library on a simulated Arduino Uno and Mega.
 
-`make bench-avr` writes bench/results/avr.json. Encryptions under one public seed that differ in key, values
-and noise are held to the same instructions and cycles.
+`make bench-avr` writes bench/results/avr.json. It fails unless encryptions under one public seed, with
+different keys, values and noise, take the same instructions and cycles.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ CONSTANT_TIME_RUNS = 100
 PUBLIC_SEED = 7
 BIT_RATE = 115_200
 RESERVE = 16
-"""Ciphertexts that one write of the counter pays for."""
+"""Ciphertexts per write of the counter."""
 CHACHA20_BLOCKS = 4
 BLOCK_BYTES = 64
 PRODUCTS = 16
@@ -108,7 +108,7 @@ def _product_row(machine: Machine, q: int, n: int, table: int) -> Row:
 
 
 def _packed_rows(machine: Machine) -> Iterator[Row]:
-    """n = 1024 in 1,792 bytes, which take the place of the image's variables: the last ones to be called."""
+    """n = 1024 in 1,792 bytes. They overwrite the image's variables, so these kernels are called last."""
     table = machine.symbols["cm_avr_ntt14_q12289_n1024"]
     for name, direction in (("ntt", "forward"), ("intt", "inverse")):
         machine.write(PACKED_START, bytes(PACKED_BYTES))
@@ -157,7 +157,7 @@ def _encrypt(machine: Machine) -> Counts:
 
 
 def check_bytes() -> None:
-    """MachineError unless a simulated ATmega328P emits what portable C emits on this machine."""
+    """MachineError unless a simulated ATmega328P emits the same as portable C on this machine."""
     with open_encryption() as machine:
         _encrypt(machine)
         if machine.text != encryption_on_host():
@@ -165,7 +165,7 @@ def check_bytes() -> None:
 
 
 def static_bytes(image: Path) -> int:
-    """RAM that is taken for good."""
+    """RAM that is permanently in use."""
     sections = section_bytes(image)
     return sections[".data"] + sections[".bss"]
 
@@ -173,7 +173,7 @@ def static_bytes(image: Path) -> int:
 def board_rows(
     prefix: str, machine: Machine, image: Path, found: list[Counts], params: dict[str, object]
 ) -> Iterator[Row]:
-    """Encryptions on a board under the Arduino core: the slowest, the deepest stack, the image."""
+    """Encryptions on a board with the Arduino core: the slowest, the deepest stack, the image."""
     slowest = max(found, key=lambda counts: counts.cycles)
     stack = machine.ram_end - min(counts.stack_low for counts in found)
     sections = section_bytes(image)
@@ -201,7 +201,7 @@ def board_rows(
 
 
 def uno_rows() -> Iterator[Row]:
-    """An Uno: as many encryptions as one write of the counter pays for."""
+    """An Uno: as many encryptions as there are per write of the counter."""
     params = {
         **board_params(UNO, PARAMETERS),
         "values": PARAMETERS.n,
@@ -230,7 +230,7 @@ def uno_rows() -> Iterator[Row]:
 
 
 def start_rows() -> Iterator[Row]:
-    """An Uno's start, with the watchdog's time-outs as far apart as the data sheet says."""
+    """An Uno's start, with the watchdog's period from the data sheet."""
     params = {
         **board_params(UNO, PARAMETERS),
         "sketch": "bench/avr/sketches/uno_integers.ino",
@@ -276,7 +276,7 @@ def board_params(board: Board, parameters: ParameterSet) -> dict[str, object]:
 
 
 def constant_time_rows() -> Iterator[Row]:
-    """How many encryptions with other keys, values and noise ran the same instructions in the same time."""
+    """How many encryptions with different keys, values and noise took the same instructions and time."""
     seen: set[tuple[int, int]] = set()
     for run in range(CONSTANT_TIME_RUNS):
         with open_encryption() as machine:
@@ -286,7 +286,7 @@ def constant_time_rows() -> Iterator[Row]:
             counts = _encrypt(machine)
         seen.add((counts.cycles, counts.path))
     if len(seen) != 1:
-        raise MachineError(f"Encryptions that differ in secrets alone took {len(seen)} paths or times.")
+        raise MachineError(f"Encryptions that differ only in secrets took {len(seen)} paths or times.")
     ((cycles, path),) = seen
     yield Row(
         "constant_time.bfv_encrypt_symmetric.n1024.runs",

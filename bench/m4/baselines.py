@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SEAL-Embedded's figures, to set ours beside: n = 4096, three primes of 30 bits, 2048 values.
+"""SEAL-Embedded's figures, for comparison: n = 4096, three primes of 30 bits, 2048 values.
 
 Quoted: Natarajan and Dai, "SEAL-Embedded: A Homomorphic Encryption Library for the Internet of Things" (TCHES
 2021), Tables 4 and 5: microseconds on a Cortex-M4 at 64 MHz. Modelled: the same library, compiled by gcc 12
@@ -46,7 +46,7 @@ class Module:
 
 
 SENT_BYTES = 98_304
-"""A ciphertext on the wire in every configuration: two components at three primes, 4 bytes a residue."""
+"""A ciphertext as sent in every configuration: two components at three primes, 4 bytes per residue."""
 
 ENCRYPTIONS = {
     ("symmetric", "high performance"): Encryption(
@@ -90,7 +90,7 @@ MODULES = {
 
 @dataclass(frozen=True)
 class Share:
-    """Of the time that SEAL takes on one core of a Cortex-A7, as quoted."""
+    """Share of the time that SEAL takes on one core of a Cortex-A7, as quoted."""
 
     percent: int
     source: str
@@ -102,4 +102,4 @@ _ENGINE = (
 )
 
 CLIENT_SHARES = {"zero_encryption": Share(81, _ENGINE), "delta_m": Share(57, _ENGINE)}
-"""Of BFV: encryption before the plaintext is added, and decryption up to c0 + c1 s, at n = 4096."""
+"""For BFV at n = 4096: encryption before the plaintext is added, and decryption up to c0 + c1 s."""

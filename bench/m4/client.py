@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""All that a client does on a Cortex-M4, by phase: encode, encrypt, decrypt and decode BFV and CKKS.
+"""Everything that a client does on a Cortex-M4, by phase: encode, encrypt, decrypt, decode; BFV and CKKS.
 
-`make bench-client` runs it all and writes bench/results/client.json: cycles (modelled) and RAM with the fast
-and the tiny preset, and the shares of zero encryption and of what comes before scaling in decryption, beside
-those quoted for a Cortex-A7. BFV encryptions, decryptions and key generations that differ in nothing but
-their secrets are held to the same instructions, cycles and addresses.
+`make bench-client` runs everything and writes bench/results/client.json: cycles (modelled) and RAM with the
+fast and tiny presets, and the shares of zero encryption and of decryption before scaling, compared with those
+quoted for a Cortex-A7. It fails unless BFV encryptions, decryptions and key generations that differ only in
+secrets take the same instructions, cycles and addresses.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ ARRIVAL_PARTS = {
 }
 END_PARTS = {"scale": r"^core/src/(scheme|arch)/.*sums", "decode": r"^core/src/(encode|ring|arch)/"}
 DECRYPTION_PARTS = ("input", "products", "transform", "scale", "decode", REST)
-"""input: unpacking and checking frames. scale: from residues to what is decoded, and rounding."""
+"""input: unpacking and checking frames. scale: from residues to what is decoded, with rounding."""
 
-# Folding adds the message with the noise, in one sum: its little counts here.
+# Folding adds message and noise in one sum; its small share counts here.
 ZERO_ENCRYPTION = tuple(part for part in PARTS if part not in ("encode", "output"))
 DELTA_M = ("products", "transform")
 
@@ -119,7 +119,7 @@ def _decryption(
     reported = run.reported
     expected = ciphertexts(workload.parameters, workload.log2_frame_tiles)[scheme]
     if reported["values_crc"] != expected.values_crc:
-        raise BenchError(f"{image}: what it decrypts is not what the library decrypts here.")
+        raise BenchError(f"{image} decrypts to other values than the library on this machine.")
     primes = len(workload.parameters.data_primes) if scheme == "bfv" else 1
     of_scheme = {"sums": workload.sums} if scheme == "bfv" else {}
     params = {
@@ -160,8 +160,8 @@ def _decryption(
 def _share(
     prefix: str, what: str, parts: Sequence[str], transport: str, spent: Counter[str], params: dict[str, Any]
 ) -> Row:
-    """The parts' share of what an encryption or decryption takes without packing or unpacking frames, which
-    the quoted shares have none of either."""
+    """The parts' share of an encryption or decryption without packing and unpacking frames, as in the quoted
+    shares."""
     base = sum(spent.values()) - spent[transport]
     quoted = {"quoted_percent": CLIENT_SHARES[what].percent} if prefix.startswith("bfv") else {}
     return Row(
@@ -173,7 +173,7 @@ def _share(
 
 
 def _constant_time(name: str, configuration: Configuration, run: Run) -> Iterator[Row]:
-    """How many runs with other secrets took the same path; BenchError unless all of them did."""
+    """How many runs with different secrets took the same path; BenchError unless all did."""
     for call, (framed_region, bare_region) in COUNTED_REGIONS.items():
         what = f"{call}, configuration {name}"
         exact = ("instructions", "cycles", "path")
@@ -202,7 +202,7 @@ def _constant_time(name: str, configuration: Configuration, run: Run) -> Iterato
 def phase_table(
     rows: dict[str, Row], name: str, what: str, calls: dict[str, str], parts: Iterable[str]
 ) -> Table:
-    """calls: the row's names by column."""
+    """calls: the rows' names, by column."""
     table = Table(title=f"{name}: {what}; n = 4096; cycles are modelled", title_justify="left")
     table.add_column("")
     for column in calls:
@@ -214,7 +214,7 @@ def phase_table(
 
 
 def show(rows: Sequence[Row], console: Console) -> None:
-    """A table for each configuration, and the sentences about shares and constant time."""
+    """A table for each configuration, and sentences about shares and constant time."""
     by_name = {row.name: row for row in rows}
 
     def say(text: str) -> None:
@@ -231,10 +231,10 @@ def show(rows: Sequence[Row], console: Console) -> None:
             if row.params["configuration"] != name:
                 continue
             if "quoted_percent" in row.params:
-                say(f"{row.name}: {row.value} %; quoted of a Cortex-A7: {row.params['quoted_percent']} %")
+                say(f"{row.name}: {row.value} %; quoted for a Cortex-A7: {row.params['quoted_percent']} %")
             if row.name.startswith("constant_time."):
                 say(
-                    f"{row.name}: {row.value} with other secrets took the same "
+                    f"{row.name}: {row.value} with different secrets took the same "
                     f"{row.params['instructions']:,} instructions, without a division"
                 )
     say(f"Quoted: {CLIENT_SHARES['delta_m'].source}.")

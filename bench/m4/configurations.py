@@ -10,24 +10,24 @@ from typing import Any
 from ciphermote.parameters import ParameterSet, by_name
 
 Options = Mapping[str, str | int | None]
-"""A macro's value, or None where the macro must not be defined."""
+"""A macro's value; None if it must not be defined."""
 
 KINDS = ("symmetric", "asymmetric")
 """Of keys."""
 
 PLAIN_MODULUS = 40961
-"""Of BFV's batches; as firmware/workload.h has it."""
+"""For BFV batching, as in firmware/workload.h."""
 
 _SETS = {12: "n4096_q26x3_p27", 13: "n8192_q26x7_p27", 14: "n16384_q26x15_p27"}
-"""As firmware/workload.h has them."""
+"""As in firmware/workload.h."""
 
 
 @dataclass(frozen=True)
 class Workload:
     """n/2 real binary32 values, or n integers, with all data primes of a set.
 
-    xof: of symmetric encryption. log2_frame_tiles: in how many tiles a ciphertext comes for decryption;
-    piece_bytes: how much of it at a time. sums: the bits that BFV decryption keeps of a coefficient.
+    xof: for symmetric encryption. log2_frame_tiles: log2 of the tiles that ciphertexts arrive in for
+    decryption; piece_bytes: how much arrives at a time. sums: bits that BFV decryption keeps per coefficient.
     batching: whether roots in flash include those of BFV's plain modulus.
     """
 
@@ -79,9 +79,9 @@ def compiler_flags(optimize: str, options: Options) -> str:
 class Configuration:
     """A way to build the library, and what it then encrypts.
 
-    counterpart: SEAL-Embedded's configuration that it is set beside, if any. modules: whether to measure the
-    parts and constant time as well. xofs: whether to measure the XOFs with the parts; their rows carry no
-    configuration's name.
+    counterpart: SEAL-Embedded's configuration to compare with, if any. modules: whether to measure the
+    parts and constant time as well. xofs: whether to measure the XOFs with the parts; their rows do not
+    name a configuration.
     """
 
     flags: str
@@ -96,7 +96,7 @@ Configurations = Mapping[str, Configuration]
 
 
 def device(log2_n: int = 12) -> Options:
-    """What a device that encrypts real vectors of this degree leaves out."""
+    """The options of a device that only encrypts real vectors of this degree."""
     return {
         "CM_CONFIG_MAX_LOG2_N": log2_n,
         "CM_CONFIG_PRECISION_63": 0,
@@ -155,6 +155,6 @@ CONFIGURATIONS: Configurations = {
     "fast": _preset("fast", "high performance"),
     "fast.shake256": _fast_with("shake256"),
     "n8192.tiny": _tiny_of_degree(13, KINDS),
-    # A public key has 1.9 MB here: more than the flash of the microcontroller that the board stands in for.
+    # No public key: it has 1.9 MB here, more than the flash of the microcontroller that the board represents.
     "n16384.tiny": _tiny_of_degree(14, ("symmetric",)),
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keys and ciphertexts for the bench, made by the library from fixed seeds: for measuring, never for use."""
+"""Keys and ciphertexts for the bench, made by the library from fixed seeds: for measuring only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PUBLIC_SEED = bytes(range(32, 64))
 NUMBERS_A_LINE = 16
 KEY_ID = 0x62656E6368
 LOG2_SCALE = 23
-"""Of what is decrypted: values up to 1 at one prime of 26 bits."""
+"""For what is decrypted: values up to 1 at one prime of 26 bits."""
 _UINT16, _FLOAT32 = 4, 1
 _BATCH = 1
 
@@ -47,8 +47,8 @@ def provisioned_header(parameters: ParameterSet) -> str:
 
 
 def write_keys(path: Path, parameters: ParameterSet, plain_moduli: Sequence[int] = ()) -> None:
-    """keys.c as firmware/workload.h declares it; left alone if it is there and the same. plain_moduli: those
-    that are batched with, for the transform's roots."""
+    """Write keys.c, declared in firmware/workload.h, unless it is up to date. plain_moduli: those used for
+    batching, for the transform's roots."""
     params = core_params(parameters)
     ternary = _core.secret_key_generate(params, SECRET_SEED)
     public = public_key(parameters, ternary)
@@ -69,7 +69,7 @@ def write_keys(path: Path, parameters: ParameterSet, plain_moduli: Sequence[int]
 
 @dataclass(frozen=True)
 class Ciphertext:
-    """frames: as a device takes them. values_crc: CRC-32C of what the library decrypts them to here."""
+    """frames: as a device accepts them. values_crc: CRC-32C of the values that the library decrypts here."""
 
     frames: bytes
     values_crc: int
@@ -104,7 +104,7 @@ def ciphertexts(parameters: ParameterSet, log2_tiles: int) -> dict[str, Cipherte
         "ckks": _decrypted(near, b"".join(device_frames(ckks, KEY_ID, 1, largest=1, log2_tiles=log2_tiles))),
     }
     if made["bfv"].values_crc != _core.crc32c(integers.tobytes()):
-        raise AssertionError("The library here does not decrypt what it encrypted.")
+        raise AssertionError("The library on this machine does not decrypt what it encrypted.")
     return made
 
 
@@ -114,7 +114,7 @@ def _decrypted(decryption: testing.Decryption, frames: bytes) -> Ciphertext:
 
 
 def write_frames(path: Path, parameters: ParameterSet, log2_tiles: int) -> None:
-    """frames.c as firmware/workload.h declares it; left alone if it is there and the same."""
+    """Write frames.c, declared in firmware/workload.h, unless it is up to date."""
     _write(
         path,
         "\n".join(
@@ -136,14 +136,14 @@ def _write(path: Path, definitions: str) -> None:
 def _transformed(
     parameters: ParameterSet, params: _core.Params, ternary: bytes
 ) -> Iterator[NDArray[np.uint64]]:
-    """At each data prime [n]: -s in NTT form times 2^32, as cm_secret_key_transform makes it."""
+    """At each data prime [n]: -s in NTT form times 2^32, as from cm_secret_key_transform."""
     for index, q in enumerate(parameters.data_primes):
         residues = _core.secret_key_residues(params, ternary, index).astype(np.uint64)
         yield (q - residues) * np.uint64(2**32 % q) % np.uint64(q)
 
 
 def _lines(numbers: NDArray[np.unsignedinteger]) -> str:
-    """Comma-separated, a few a line."""
+    """Comma-separated, a few per line."""
     words = [f"{number}," for number in numbers.tolist()]
     starts = range(0, len(words), NUMBERS_A_LINE)
     return "".join(" ".join(words[i : i + NUMBERS_A_LINE]) + "\n" for i in starts)

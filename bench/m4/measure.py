@@ -37,12 +37,12 @@ PARTS = {
     "transform": r"^core/src/(ring|arch)/(?!.*:.*(multiply|product|add))|^core/src/arch/.*ntt",
     "products": r"^core/src/(ring|arch)/",
 }
-"""Which functions, as file:symbol, make up a part of an encryption: the first that fits. All else is REST."""
+"""The functions of each part of an encryption, as file:symbol; the first match counts. Others are REST."""
 REST = "rest"
 
 
 def check_model(build: Path, plugin: Path) -> int:
-    """The model against sequences of known cycles; returns how many there are."""
+    """Check the model on sequences of known cycles; returns how many there are."""
     image = build_firmware(build / "selftest", Configuration("-O1"), ["selftest"])["selftest"]
     run = simulate(image, plugin)
     for region in run.regions:
@@ -51,7 +51,7 @@ def check_model(build: Path, plugin: Path) -> int:
         if counted != expected:
             raise BenchError(
                 f"The cycle model counts {counted} in sequence {region.number} of firmware/selftest.c, "
-                f"where {expected} is right."
+                f"where {expected} is correct."
             )
     return len(run.regions)
 
@@ -110,7 +110,7 @@ def profile_rows(
     total: int,
     scheme: str = "ckks",
 ) -> Iterator[Row]:
-    """Where one encryption's cycles go: they add up to its own, the total."""
+    """Where one encryption's cycles go; they add up to the total."""
     cycles = cycles_by_part(image, plugin, 0, PARTS)
     cycles[REST] = total - sum(cycles[part] for part in PARTS)
     params = {**_encryption_params(name, configuration, kind, scheme), **MODELLED}
@@ -119,7 +119,7 @@ def profile_rows(
 
 
 def cycles_by_part(image: Path, plugin: Path, region: int, parts: Mapping[str, str]) -> Counter[str]:
-    """Cycles of all passages through a region by part, of these or REST."""
+    """Cycles of all passes through a region, by part, of these or REST."""
     cycles: Counter[str] = Counter()
     for spent in profile(image, plugin, region):
         cycles[part_of(spent, parts)] += spent.cycles
@@ -145,7 +145,7 @@ def _encryption_params(
 
 
 def module_rows(name: str, configuration: Configuration, image: Path, plugin: Path) -> Iterator[Row]:
-    """Cycles of the parts, and cycles a byte of the XOFs."""
+    """Cycles of the parts, and cycles per byte of the XOFs."""
     run = simulate(image, plugin)
     params = {
         "n": configuration.workload.parameters.n,
@@ -173,7 +173,7 @@ def module_rows(name: str, configuration: Configuration, image: Path, plugin: Pa
 
 
 def constant_time_rows(name: str, configuration: Configuration, image: Path, plugin: Path) -> Iterator[Row]:
-    """How many encryptions with other secrets took the same path; BenchError unless all of them did."""
+    """How many encryptions with different secrets took the same path; BenchError unless all did."""
     run = simulate(image, plugin)
     for number, kind in enumerate(KINDS):
         what = f"{kind} encryption, configuration {name}"
@@ -202,36 +202,36 @@ def constant_time_rows(name: str, configuration: Configuration, image: Path, plu
 
 
 def one_of_many(run: Run, number: int, what: str, quantities: Sequence[str]) -> Region:
-    """A passage that stands for all through this region: BenchError if one of the quantities differs between
-    them, or if there are divisions, whose time depends on their operands."""
+    """One pass for all through this region: BenchError if one of the quantities differs between them, or if
+    there are divisions, whose time depends on their operands."""
     passages = [region for region in run.regions if region.number == number]
     if len(passages) != run.reported["runs"] or len(passages) < CONSTANT_TIME_RUNS:
-        raise BenchError(f"{what}: {len(passages)} runs were counted, {CONSTANT_TIME_RUNS} are needed.")
+        raise BenchError(f"{what}: {len(passages)} runs were counted, but {CONSTANT_TIME_RUNS} are needed.")
     for quantity in quantities:
         seen = {getattr(region, quantity) for region in passages}
         if len(seen) != 1:
             some = ", ".join(str(value) for value in sorted(seen)[:4])
             raise BenchError(
-                f"{what}: {quantity} depend on secrets; {len(seen)} different ones in {len(passages)} runs "
+                f"{what}: {quantity} depend on secrets: {len(seen)} different ones in {len(passages)} runs "
                 f"({some} ...). Find the branch, index or operand, and remove it."
             )
     if passages[0].divisions:
         raise BenchError(
             f"{what}: {passages[0].divisions} divisions, whose time depends on their operands. "
-            "Compute these quotients in another way."
+            "Compute these quotients some other way."
         )
     return passages[0]
 
 
 def builds_row() -> Row:
-    """How many libraries the options of config.h make: `make test-configurations` tests each."""
+    """How many libraries the options in config.h make; `make test-configurations` tests each."""
     builds = len(every_combination())
     crossed = [option.name for option in OPTIONS if option.crossed]
     return Row("options.builds", builds, "builds", {"crossed": crossed, **COUNTED})
 
 
 def m33_rows(name: str, configuration: Configuration, build: Path, plugin: Path) -> Iterator[Row]:
-    """Instructions of an encryption on a Cortex-M33, which runs the Cortex-M4's assembly; no cycles."""
+    """Instructions, not cycles, of an encryption on a Cortex-M33, which runs the Cortex-M4's assembly."""
     kinds = configuration.kinds
     images = build_firmware(build / f"m33-{name}", configuration, kinds, core="m33")
     for kind in kinds:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each option costs and buys: every preset with one option changed at a time.
 
-`make bench-m4-options` measures it all: cycles (modelled), RAM, code and tables of an encryption at n = 4096
-with three primes. bench/results/m4-options.json has a line for each choice and key, and the sweep in
-build/bench-m4/options.json the flags, instructions and parts of RAM too. What config.h refuses is left out.
+`make bench-m4-options` measures cycles (modelled), RAM, code and tables of an encryption at n = 4096 with
+three primes. bench/results/m4-options.json has a line for each choice and key; the full sweep in
+build/bench-m4/options.json also has flags, instructions and parts of RAM. What config.h refuses is left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from simulate import ROOT, BenchError, build_firmware, build_plugin
 
 @dataclass(frozen=True)
 class Choice:
-    """One value of an option. label: as a user writes it. symmetric_only: no public key's matter."""
+    """One value of an option. label: as a user writes it. symmetric_only: public keys do not use it."""
 
     label: str
     options: Options = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Choice:
 
 
 def _named(option: str, *values: str) -> list[Choice]:
-    """The values are macros that start with the option's name."""
+    """The choices of an option whose values are macros that start with its name."""
     return [Choice(f"{option}_{value}", {option: f"{option}_{value}"}) for value in values]
 
 
@@ -53,7 +53,7 @@ def _numbered(option: str, *values: int, symmetric_only: bool = False) -> list[C
 
 
 LOG2_TILES = "WORKLOAD_LOG2_TILES"
-"""The firmware's macro for the encryptor's tiles; the preset's own where it is left out."""
+"""The firmware's macro for the encryptor's tiles; the preset's, if undefined."""
 
 CHOICES: Sequence[Choice] = (
     *(Choice(f"log2_tiles={log2_tiles}", {LOG2_TILES: log2_tiles}) for log2_tiles in range(5)),
@@ -86,7 +86,7 @@ DEFAULT_TILES = f"#ifndef {LOG2_TILES}\n#define {LOG2_TILES} CM_LOG2_TILES\n#end
 
 
 def configuration_of(preset: str, choice: Choice | None = None) -> Configuration | None:
-    """The preset with this choice; None if config.h refuses the two."""
+    """The preset with this choice; None if config.h refuses the combination."""
     optimize, options = PRESETS[preset]
     if choice is None:
         return Configuration(compiler_flags(optimize, {**device(), **options}))
@@ -98,7 +98,7 @@ def configuration_of(preset: str, choice: Choice | None = None) -> Configuration
 
 
 def resolved(configuration: Configuration) -> str | None:
-    """What config.h makes of the flags: equal for equal configurations, None where it refuses them."""
+    """What config.h makes of the flags: equal for equal configurations; None if it refuses them."""
     macros = sorted({name for choice in CHOICES for name in choice.options})
     done = subprocess.run(
         [
@@ -120,7 +120,7 @@ def resolved(configuration: Configuration) -> str | None:
 
 
 def preset_rows(preset: str, build: Path, plugin: Path) -> Iterator[Row]:
-    """The preset with each choice in turn; where that is what the preset has, its figures again, as `own`."""
+    """The preset with each choice in turn; its own values are included, as `own`."""
     base = configuration_of(preset)
     if base is None:
         raise BenchError(f"config.h refuses the preset {preset}.")
@@ -132,7 +132,7 @@ def preset_rows(preset: str, build: Path, plugin: Path) -> Iterator[Row]:
         kinds = KINDS[:1] if choice.symmetric_only else KINDS
         name = f"{preset}.{choice.label}"
         is_own = resolved(configuration) == own
-        print(f"[options] {name}{' (its own)' if is_own else ''}", flush=True)
+        print(f"[options] {name}{' (preset)' if is_own else ''}", flush=True)
         if is_own:
             rows = [
                 replace(row, name=row.name.replace(f".{preset}.", f".{name}."))
@@ -155,7 +155,7 @@ def _rows(
 
 
 def summarize(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One row for each preset, choice and key, with its figures, from the rows of the sweep."""
+    """One row for each preset, choice and key, from the rows of the sweep."""
     summary: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in rows:
         preset, choice, own = (row["params"][name] for name in ("preset", "choice", "own"))
@@ -167,7 +167,7 @@ def summarize(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def write_summary(path: Path, sweep: Path) -> None:
-    """Replace the file at path by the sweep's summary, a line a row."""
+    """Replace the file at path by the sweep's summary, one line per row."""
     content = json.loads(sweep.read_text(encoding="utf-8"))
     lines = [json.dumps(row) for row in summarize(content.pop("rows"))]
     head = json.dumps(content, indent=2).removesuffix("\n}")

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Cortex-M4 bench: cycles (modelled), RAM, code and tables of encryptions and of their parts.
 
-`make bench-m4` runs it all, writes bench/results/m4.json and prints every figure beside SEAL-Embedded's.
-First the model is held to sequences whose cycles are known; in each configuration encryptions that differ in
-nothing but their secrets are held to the same instructions and cycles.
+`make bench-m4` runs everything, writes bench/results/m4.json and prints each figure next to SEAL-Embedded's.
+It first checks the model on sequences whose cycles are known. In each configuration it fails unless
+encryptions that differ only in secrets take the same instructions and cycles.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from simulate import (
 from user import rows as user_rows
 
 AGREEMENT = 0.01
-"""How far the model may be from another one."""
+"""By how much the model may differ from another one."""
 
 CUSTOM = "custom"
 """The name of a configuration given by --flags."""
@@ -136,12 +136,12 @@ def module_table(rows: dict[str, Row], name: str, counterpart: str) -> Table:
         )
     for xof in XOF_REGIONS:
         if (row := rows.get(f"xof.{xof}.cycles_per_byte")) and row.params["configuration"] == name:
-            table.add_row(f"{xof}, cycles a byte", _number(row.value))
+            table.add_row(f"{xof}, cycles per byte", _number(row.value))
     return table
 
 
 def degree_table(rows: dict[str, Row], name: str, configuration: Configuration) -> Table:
-    """An encryption of another degree, which stands beside nothing."""
+    """An encryption of another degree, which has no counterpart."""
     parameters = configuration.workload.parameters
     table = Table(
         title=f"{name}: encrypt {parameters.n // 2} real values, n = {parameters.n}, "
@@ -163,7 +163,7 @@ def say(console: Console, text: str) -> None:
 
 
 def show(rows: Sequence[Row], configurations: Configurations, console: Console) -> None:
-    """Tables of every configuration, and what the figures are."""
+    """Tables of every configuration, and what the figures mean."""
     by_name = {row.name: row for row in rows}
     for name, configuration in configurations.items():
         counterpart = configuration.counterpart
@@ -176,10 +176,10 @@ def show(rows: Sequence[Row], configurations: Configurations, console: Console) 
             row = by_name[f"constant_time.{kind}.{name}.runs"]
             say(
                 console,
-                f"{name}, {kind}: {row.value} runs with other keys, messages and noise took the same "
+                f"{name}, {kind}: {row.value} runs with different keys, messages and noise took the same "
                 f"{row.params['instructions']:,} instructions in the same order, and "
-                f"{row.params['modelled_cycles']:,} modelled cycles, without a division; the same addresses "
-                "too, up to the frames.",
+                f"{row.params['modelled_cycles']:,} modelled cycles, without a division; without frames, the "
+                "same addresses too.",
             )
     say(
         console,
@@ -215,10 +215,10 @@ _OTHER_REGION = re.compile(r"^region (\d+) .*?insns=(\d+) cycles=(\d+)", re.MULT
 def compare(
     source: Path, configurations: Configurations, build: Path, plugin: Path, console: Console
 ) -> None:
-    """Run the firmware under another plugin too, region by region; BenchError if cycles differ by over 1 %.
+    """Also run the firmware under another plugin; BenchError if a region's cycles differ by more than 1 %.
 
     The other plugin takes out=FILE and sees the same marks; it writes a line `region N ... insns=I cycles=C`
-    for each region, summed over its passages.
+    for each region, summed over its passes.
     """
     other = build_plugin(build / "other", source)
     images: list[Path] = []
@@ -274,7 +274,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         plugin = build_plugin(build)
         sequences = check_model(build, plugin)
-        say(console, f"The model is right on {sequences} sequences of known cycles.")
+        say(console, f"The model is correct on {sequences} sequences of known cycles.")
         if options.compare:
             compare(options.compare, configurations, build, plugin, console)
         elif options.profile:
@@ -292,7 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if configurations is CONFIGURATIONS:
                 write_results(options.results, "make bench-m4", compiler_version("arm-none-eabi-gcc"), rows)
             else:
-                say(console, f"A part of the bench: {options.results} is left as it is.")
+                say(console, f"This was only part of the bench: {options.results} is unchanged.")
     except BenchError as error:
         print(error, file=sys.stderr)
         return 1

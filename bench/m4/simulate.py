@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building the bench's firmware, running it in QEMU under the cycle model, and reading what they say."""
+"""Build the bench's firmware, run it in QEMU under the cycle model, and read their output."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SECONDS = 1200
 
 
 class BenchError(Exception):
-    """One sentence for people."""
+    """One sentence for the user."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """One passage through a region. path, addresses: digests of the code entered and the data accessed."""
+    """One pass through a region. path, addresses: digests of the code entered and the data accessed."""
 
     number: int
     instructions: int
@@ -46,14 +46,14 @@ class Run:
     regions: tuple[Region, ...]
 
     def region(self, number: int) -> Region:
-        """The only passage through a region."""
+        """The only pass through a region."""
         found = [region for region in self.regions if region.number == number]
         if len(found) != 1:
-            raise BenchError(f"Region {number} ended {len(found)} times; once was expected.")
+            raise BenchError(f"Region {number} ended {len(found)} times, not once.")
         return found[0]
 
     def cycles(self, number: int) -> int:
-        """Of all passages through a region."""
+        """The cycles of all passes through a region."""
         return sum(region.cycles for region in self.regions if region.number == number)
 
 
@@ -78,7 +78,7 @@ def run_tool(command: Iterable[str | Path], what: str, cwd: Path | None = None) 
 
 
 def build_plugin(build: Path, source: Path = HERE / "cycles.c") -> Path:
-    """Compile a plugin, the model's own or one to compare it with."""
+    """Compile a plugin: the model, or one to compare it with."""
     plugin = build / f"{source.stem}.so"
     run_tool(["make", "-C", HERE, f"SOURCE={source.resolve()}", plugin], f"Compiling {source}")
     return plugin
@@ -91,8 +91,8 @@ MACHINES = {"m4": "mps2-an386", "m33": "mps2-an505"}
 def build_firmware(
     build: Path, configuration: Configuration, names: Sequence[str], core: str = "m4"
 ) -> dict[str, Path]:
-    """Compile and link firmware by name; beside its folder lies one with what is generated for its degree:
-    keys.c, and frames for those that decrypt."""
+    """Compile and link firmware by name. A folder beside its own has the files generated for its degree:
+    keys.c, and frames for firmware that decrypts."""
     workload = configuration.workload
     parameters = workload.parameters
     generated = build.parent / (f"{parameters.name}.batching" if workload.batching else parameters.name)
@@ -121,7 +121,7 @@ def build_firmware(
 
 
 def run_qemu(image: Path, plugin: Path, options: Mapping[str, str | int], core: str = "m4") -> str:
-    """What the firmware says on its UART."""
+    """What the firmware prints on its UART."""
     settings = "".join(f",{name}={value}" for name, value in options.items())
     return run_tool(
         [
@@ -134,8 +134,7 @@ def run_qemu(image: Path, plugin: Path, options: Mapping[str, str | int], core: 
 
 
 def simulate(image: Path, plugin: Path, core: str = "m4", **options: str | int) -> Run:
-    """Run to the end under the cycle model, which is the Cortex-M4's; options are those of cycles.c without
-    `out`."""
+    """Run to the end under the Cortex-M4's cycle model; options are those of cycles.c without `out`."""
     out = image.with_suffix(".csv")
     said = run_qemu(image, plugin, {"out": out, **options}, core)
     reported = {name: int(value) for name, value in (line.split() for line in said.splitlines())}
@@ -157,7 +156,7 @@ def simulate(image: Path, plugin: Path, core: str = "m4", **options: str | int) 
 
 @dataclass(frozen=True)
 class Spent:
-    """What a function spent, its callees left out. file: its object, relative to the build's folder."""
+    """What a function spent, without its callees. file: its object, relative to the build's folder."""
 
     file: str
     symbol: str
@@ -166,7 +165,7 @@ class Spent:
 
 
 def profile(image: Path, plugin: Path, region: int) -> list[Spent]:
-    """Where the cycles of one region went; the most first."""
+    """Where the cycles of one region went, the largest first."""
     blocks = image.with_suffix(".profile.csv")
     simulate(image, plugin, profile=blocks, region=region)
     symbols = _code_symbols(image)
@@ -188,7 +187,7 @@ def profile(image: Path, plugin: Path, region: int) -> list[Spent]:
 
 
 def _code_symbols(image: Path) -> list[tuple[int, str]]:
-    """(address, name) of functions, by address; without the options that some names carry."""
+    """(address, name) of functions, by address, without the options in some names."""
     lines = run_tool(["arm-none-eabi-nm", image], f"Reading the symbols of {image.name}").splitlines()
     fields = [line.split() for line in lines]
     return sorted(
@@ -200,7 +199,7 @@ def _code_symbols(image: Path) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class Flash:
-    """Bytes of the library with what it takes from the compiler's own libraries, and of the keys."""
+    """Bytes of the library with what it uses of the compiler's libraries, and of the keys."""
 
     code: int
     tables: int
@@ -227,7 +226,7 @@ def _code_files(image: Path) -> list[tuple[int, str]]:
 
 
 def flash(image: Path) -> Flash:
-    """What belongs to the bench and its board does not count."""
+    """Files of the bench and its board do not count."""
     sizes: Counter[str] = Counter()
     for section, _, size, source in _placed(image):
         path = Path(source)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hardware bench: cycles of transforms and products from simulation.
 
-`make bench-rtl` runs the named configurations (rtl/configurations.json) under Verilator, held to an
-independent transform at random primes, and writes bench/results/rtl.json. Cycles of the engine count from the
-first read of the banks to the last write; those of the accelerator from the last beat of a packet in to the
-first beat out, and its pace is that of jobs in a row. Rates are at 200 MHz, the clock of Mert, Ozturk and
+`make bench-rtl` runs the named configurations (rtl/configurations.json) under Verilator, compares them with
+an independent transform at random primes, and writes bench/results/rtl.json. The engine's cycles count from
+the first read of the banks to the last write; the accelerator's from the last beat of a packet in to the
+first beat out, and its pace is for consecutive jobs. Rates are at 200 MHz, the clock of Mert, Ozturk and
 Savas.
 """
 
@@ -28,18 +28,18 @@ PARAMETRIC_NTT = {
     "n1024_u64": {"forward": 245, "inverse": 277},
     "n4096_u2_w40": {"forward": 12_485, "inverse": 14_551},
 }
-"""The open Verilog of papers/003's authors, by simulation: quoted."""
+"""The open Verilog of Mert, Ozturk and Savas, simulated: quoted."""
 
 
 def row_name(parameters: dict[str, int], job: str) -> str:
-    """Such as ntt.n1024.u8.cycles; widths other than 32 bits are named."""
+    """For example ntt.n1024.u8.cycles; widths other than 32 bits are included."""
     kind = {"forward": "ntt", "inverse": "ntt_inverse"}.get(job, f"engine_{job}")
     width = "" if parameters["WIDTH"] == 32 else f".w{parameters['WIDTH']}"
     return f"{kind}.n{1 << parameters['LOG2_N']}.u{1 << parameters['LOG2_UNITS']}{width}.cycles"
 
 
 def engine_rows(name: str, parameters: dict[str, int]) -> list[Row]:
-    """Cycles of each kind of job that the configuration offers."""
+    """Cycles of each kind of job that the configuration supports."""
     taken = json.loads(run_python("verilated.py", "engine", name))
     params = {
         "n": 1 << parameters["LOG2_N"],
@@ -65,7 +65,7 @@ PUBLISHED = {"product": {"paper_cycles": 250, "paper_rate": 800_000}}
 
 
 def accelerator_rows(name: str, parameters: dict[str, int]) -> list[Row]:
-    """Latency, pace and rate of each command through streams."""
+    """Latency, pace and rate of each command over the streams."""
     taken = json.loads(run_python("verilated.py", "accelerator", name))
     n, units, beat = (1 << parameters[key] for key in ("LOG2_N", "LOG2_UNITS", "LOG2_BEAT"))
     stem = f"n{n}.u{units}"

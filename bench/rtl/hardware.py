@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls the scripts of rtl/tools, which run in the hardware tools' own environment."""
+"""Call the scripts in rtl/tools, which run in the hardware tools' own environment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class BenchError(Exception):
 
 
 def run_python(script: str, *arguments: str) -> str:
-    """What a script of rtl/tools prints."""
+    """The output of a script in rtl/tools."""
     done = subprocess.run(
         [PYTHON, ROOT / "rtl/tools" / script, *arguments], capture_output=True, text=True, timeout=10_000
     )
@@ -26,5 +26,5 @@ def run_python(script: str, *arguments: str) -> str:
 
 
 def named_configurations() -> dict[str, dict[str, dict[str, int]]]:
-    """Parameters by name, of each top module."""
+    """Parameters by name, for each top module."""
     return json.loads((ROOT / "rtl/configurations.json").read_text(encoding="utf-8"))

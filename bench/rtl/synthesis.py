@@ -5,7 +5,7 @@
 `make rtl-synth` synthesises the named configurations (rtl/configurations.json) with Yosys and writes
 bench/results/rtl-synth.json: LUT, FF, DSP and block RAM on Xilinx 7, Spartan-6 and ECP5, and on the ECP5 the
 clock after nextpnr. Larger configurations are hierarchical sums, and their rows say so. It takes about half
-an hour, and goes on where it stopped.
+an hour, and resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PARAMETRIC_NTT: dict[tuple[str, str], dict[str, float]] = {
     ("n1024_u32", "xc7"): {"lut": 91_220, "ff": 35_547, "dsp": 224, "bram": 48},
     ("n4096_u2_w40", "xc7"): {"lut": 3_312, "ff": 4_207, "dsp": 34, "bram": 120},
 }
-"""The open Verilog of Mert, Ozturk and Savas under the same script, flattened: quoted."""
+"""The open Verilog of Mert, Ozturk and Savas, with the same script, flattened: quoted."""
 UNITS = {"lut": "LUT", "ff": "FF", "dsp": "DSP", "bram": "blocks", "fmax_mhz": "MHz"}
 
 
