@@ -243,7 +243,10 @@ def test_a_program_that_asks_an_installed_library_for_other_options_is_refused(
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ("-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESSET=CM_CONFIG_PRESET_FAST", "CM_CONFIG_PRESSET is not an option"),
+        (
+            "-DCIPHERMOTE_OPTIONS=CM_CONFIG_PRESSET=CM_CONFIG_PRESET_FAST",
+            "CM_CONFIG_PRESSET is not an option",
+        ),
         ("-DCMAKE_C_FLAGS=-DCM_CONFIG_MAX_LOG2=12", "CM_CONFIG_MAX_LOG2 is not an option"),
         ("-DCIPHERMOTE_OPTIONS=PRESET=CM_CONFIG_PRESET_FAST", 'contains "PRESET=CM_CONFIG_PRESET_FAST".'),
         ("-DCIPHERMOTE_OPTIONS=-DCM_CONFIG_ASM=1", 'without -D; it contains "-DCM_CONFIG_ASM=1".'),
