@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The application on a Cortex-M: port.h by a board's UART and its linker script. The same on every board here. */
+/* port.h on a Cortex-M, by a board's UART and its linker script: the same on every board here. */
 #include "port.h"
 
 #include "application.h"
