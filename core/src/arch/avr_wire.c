@@ -36,7 +36,7 @@ CM_NOINLINE int cmi_avr_pack(cm_status *status, cm_frame_writer *writer, const u
         memcpy(piece + filled, bytes, fitting);
         filled = (uint8_t)(filled + fitting);
         if (filled == CM_FRAME_PIECE_BYTES) {
-            cmi_frame_fill(writer, piece + filled);
+            cmi_frame_fill(writer, piece + writer->filled, piece + filled);
             if (cmi_frame_send(writer) != CM_OK) {
                 *status = CM_ERR_SINK;
                 return 1;
@@ -45,7 +45,7 @@ CM_NOINLINE int cmi_avr_pack(cm_status *status, cm_frame_writer *writer, const u
             memcpy(piece, bytes + fitting, filled);
         }
     }
-    cmi_frame_fill(writer, piece + filled);
+    cmi_frame_fill(writer, piece + writer->filled, piece + filled);
     return 1;
 }
 

@@ -41,9 +41,8 @@ cm_status cmi_frame_send(cm_frame_writer *writer)
     return writer->sink.write(writer->sink.context, writer->piece, length) == 0 ? CM_OK : CM_ERR_SINK;
 }
 
-void cmi_frame_fill(cm_frame_writer *writer, const uint8_t *to)
+void cmi_frame_fill(cm_frame_writer *writer, const uint8_t *from, const uint8_t *to)
 {
-    const uint8_t *from = writer->piece + writer->filled;
     writer->crc = cm_crc32c(writer->crc, from, (size_t)(to - from));
     writer->filled = (uint8_t)(to - writer->piece);
 }
@@ -71,8 +70,7 @@ static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned com
     header[AT_TILES] = (uint8_t)tiles;
     cmi_store32(header + AT_LENGTH, payload_bytes);
     writer->crc = 0;
-    writer->filled = 0;
-    cmi_frame_fill(writer, header + CM_FRAME_HEADER_BYTES);
+    cmi_frame_fill(writer, header, header + CM_FRAME_HEADER_BYTES);
 }
 
 static cm_status end_frame(cm_frame_writer *writer)
@@ -100,7 +98,7 @@ static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
     cm_status status = cmi_frame_send(writer);
     if (status == CM_OK) {
         memcpy(writer->piece, info->seed, length);
-        cmi_frame_fill(writer, writer->piece + length);
+        cmi_frame_fill(writer, writer->piece, writer->piece + length);
         status = end_frame(writer);
     }
     return status;
@@ -112,8 +110,9 @@ static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
  */
 static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
 {
-    uint8_t *const piece = writer->piece;
-    unsigned filled = writer->filled;
+    uint8_t *const end = writer->piece + CM_FRAME_PIECE_BYTES;
+    uint8_t *at = writer->piece + writer->filled;
+    const uint8_t *from = at;
     uint32_t word = 0;
     unsigned used = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -123,20 +122,21 @@ static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_
         if (used < 32u) {
             continue;
         }
-        cmi_store32(piece + filled, word);
+        cmi_store32(at, word);
         used -= 32u;
         word = residue >> (bits - used);
-        filled += 4u;
-        if (filled == CM_FRAME_PIECE_BYTES) {
-            cmi_frame_fill(writer, piece + filled);
+        at += 4;
+        if (at == end) {
+            cmi_frame_fill(writer, from, end);
             const cm_status status = cmi_frame_send(writer);
             if (status != CM_OK) {
                 return status;
             }
-            filled = 0;
+            at = writer->piece;
+            from = at;
         }
     }
-    cmi_frame_fill(writer, piece + filled);
+    cmi_frame_fill(writer, from, at);
     return CM_OK;
 }
 
