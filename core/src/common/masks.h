@@ -68,6 +68,18 @@ static inline uint32_t cmi_if_negative(uint32_t d, uint32_t x)
 #endif
 }
 
+static inline uint64_t cmi_if_negative_64(uint64_t d, uint64_t x)
+{
+#if defined(__AVR__) /* has few registers: a byte's mask, and its sign */
+    int8_t mask = (int8_t)((int8_t)(d >> 56) >> 7);
+    __asm__("" : "+r"(mask));
+    return x & (uint64_t)(int64_t)mask;
+#else
+    const uint32_t high = cmi_if_negative((uint32_t)(d >> 32), (uint32_t)(x >> 32));
+    return (uint64_t)high << 32 | cmi_if_negative((uint32_t)(d >> 32), (uint32_t)x);
+#endif
+}
+
 /* d + q if d is negative, else d. */
 static inline uint32_t cmi_add_if_negative(uint32_t d, uint32_t q)
 {

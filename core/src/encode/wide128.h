@@ -82,9 +82,7 @@ static inline cmi_wide128 cmi_wide128_product(int64_t a, int64_t b)
     uint64_t high = cmi_product((uint32_t)(x >> 32), (uint32_t)(y >> 32)) + (middle >> 32) + (cross >> 32);
     cmi_wide128 product;
     product.low = cross << 32 | (low & 0xFFFFFFFFu);
-    const uint64_t a_negative = cmi_mask_twice(cmi_mask_of_top((uint32_t)(x >> 32)));
-    const uint64_t b_negative = cmi_mask_twice(cmi_mask_of_top((uint32_t)(y >> 32)));
-    product.high = (int64_t)(high - (y & a_negative) - (x & b_negative));
+    product.high = (int64_t)(high - cmi_if_negative_64(x, y) - cmi_if_negative_64(y, x));
     return product;
 }
 

@@ -83,8 +83,7 @@ void cmi_ckks_sums_add(uint32_t *sums, cm_precision precision, cm_slots slots, c
 /* As cmi_centred, for products of two primes. */
 static inline int64_t centred_64(uint64_t x, uint64_t modulus)
 {
-    const uint32_t mask = cmi_mask_of_top((uint32_t)((modulus / 2u - x) >> 32));
-    return (int64_t)(x - (modulus & cmi_mask_twice(mask)));
+    return (int64_t)(x - cmi_if_negative_64(modulus / 2u - x, modulus));
 }
 
 static void join_31(uint32_t *sums, uint32_t count, uint32_t q)
