@@ -87,6 +87,44 @@ def test_the_steps_of_the_help_run_as_they_stand_in_a_terminal_of_80_columns(tmp
     assert np.abs(np.array(numbers) - [4, 6]).max() < 0.01
 
 
+EXAMPLES = (
+    *("keygen", "extend", "provision", "params", "encrypt", "adapt", "add", "infer", "decrypt", "inspect"),
+    "advise",
+)
+"""The commands, in an order in which each finds what its example takes."""
+
+
+def test_the_examples_of_every_command_run_as_they_stand_in_a_terminal_of_80_columns(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one folder, one after another, with the model that the help of infer shows."""
+    (model,) = re.findall(r'\{"format".*?\}', run("infer", "--help"), re.DOTALL)
+    (tmp_path / "model.json").write_text(model)
+    monkeypatch.setenv("COLUMNS", "80")
+    program = Path(sys.executable).with_name("ciphermote")
+    path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
+    for command in EXAMPLES:
+        shown = run(command, "--help")
+        examples = re.findall(rf"^ +((?:.* \| )?ciphermote {command} .*?) *$", shown, re.M)
+        assert examples, command
+        for example in examples:
+            if "/dev/ttyUSB0" in example:
+                continue  # a port has a test of its own
+            done = subprocess.run(
+                ["bash", "-ec", example],
+                cwd=tmp_path,
+                env={**os.environ, "PATH": path},
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
+            assert done.returncode == 0, (example, done.stdout, done.stderr)
+        if command == "adapt":
+            (tmp_path / "readings").mkdir()
+            (tmp_path / "readings/reading.ct").write_bytes((tmp_path / "reading.ct").read_bytes())
+    assert set(EXAMPLES) == {command.callback.__name__ for command in app.registered_commands}
+
+
 # --- encrypt and add ------------------------------------------------------------------------------
 
 
@@ -149,7 +187,7 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
         (["add", bare, "-o", frames], "say which (--params)"),
         (["add", bare, "-o", frames, "--params", "n4096_q26x3_p27"], "(--bare)"),
         (["add", tmp_path / "reading.ct", "-o", tmp_path / "reading.ct"], "would replace"),
-        (["extend", house / "keys"], "No key is asked for"),
+        (["extend", house / "keys"], "No keys are asked for"),
         (["extend", public, "--rotations", "1"], "stays with the owner"),
         (["adapt", public, "-o", frames], "or the --port"),
         (["adapt", public, text, "--port", "/dev/null", "-o", frames], "or the --port"),

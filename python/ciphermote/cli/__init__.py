@@ -54,7 +54,7 @@ app = typer.Typer(
     add_completion=False,
     help="""Homomorphic encryption for the smallest clients: the owner's toolkit.
 
-The path of two readings, a command for each step, to be run as they stand:
+The way of two readings, a command for each step; run them as they stand:
 
     ciphermote keygen keys --public-to keys-public
     printf '1 2\\n3 4\\n' | ciphermote encrypt keys-public - --rows -o frames.bin
@@ -63,11 +63,11 @@ The path of two readings, a command for each step, to be run as they stand:
     ciphermote decrypt keys total.ct --count 2
 
 1. The owner makes keys. **keys/secret.key never leaves the owner's machine.**
-2. Whoever has the public key encrypts. A device does so by itself: `provision` writes the keys that it
-   compiles in, **secret**, and `adapt --port` listens to it.
-3. What came is checked, and made ciphertexts of.
-4. A server computes on them without any secret: adds them up, or scores each with a model (`infer`).
-5. The owner reads the result: 4 and 6, and some noise.""",
+2. Anyone with the public key encrypts. A device does so itself, with the **secret** keys that `provision`
+   writes for it to compile in; `adapt --port` then listens to it.
+3. What arrives is checked and turned into ciphertexts.
+4. A server computes on them without any secret: it adds them up, or scores each with a model (`infer`).
+5. The owner reads the result: 4 and 6, give or take some noise.""",
 )
 
 

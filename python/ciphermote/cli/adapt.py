@@ -26,63 +26,66 @@ def adapt(
     ],
     frames: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FRAMES...]", help="Files of frames, in any order; or none, and --port."),
+        typer.Argument(metavar="FRAMES", help="Files of frames, in any order; none with --port."),
     ] = None,
     port: Annotated[
         str, typer.Option(metavar="DEVICE", help="Listen to this serial port instead, such as /dev/ttyUSB0.")
     ] = "",
-    baud: Annotated[int, typer.Option(min=1, help="With --port: its speed.")] = 115200,
+    baud: Annotated[int, typer.Option(min=1, help="With --port: its speed in baud.")] = 115200,
     readings: Annotated[
-        int, typer.Option("--readings", min=1, help="With --port: end after so many whole readings.")
+        int, typer.Option("--readings", min=1, help="With --port: stop after this many whole readings.")
     ] = 1,
     seeded: Annotated[
         bool,
         typer.Option(
-            help="Keep SHAKE256 and BLAKE2Xb seeds for SEAL to expand: half the size. SEAL has no "
-            "ChaCha20 and public-key ciphertexts no seed, so those stay whole."
+            help="Leave SHAKE256 and BLAKE2Xb seeds for SEAL to expand: half the size. SEAL has no ChaCha20, "
+            "and public-key ciphertexts have no seed, so those stay whole."
         ),
     ] = False,
     plain_modulus: Annotated[
         int,
         typer.Option(
-            metavar="T", min=0, help="The frames are of BFV, integers modulo T (0: of CKKS, real numbers)."
+            metavar="T", min=0, help="The frames are BFV's, integers modulo T (0: CKKS's, real numbers)."
         ),
     ] = 0,
     coefficients: Annotated[
         bool,
         typer.Option(
-            help="Bring BFV ciphertexts to coefficient form, which SEAL needs for all but additions."
+            help="Bring BFV ciphertexts to coefficient form, which SEAL needs for all but addition."
         ),
     ] = False,
     device: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="The device's name, if several share a key: each has a counter of its own."
+            metavar="NAME", help="The device's name, if several share a key: each has its own counter."
         ),
     ] = "",
     ledger: Annotated[
         Path | None,
         typer.Option(
-            help="The ledger of readings taken in (default: readings.ledger in KEYS). A replay is noticed "
-            "only by the ledger that took the first copy, so give all who adapt a key's frames the same one."
+            help="The ledger of accepted readings (default: readings.ledger in KEYS). Only the ledger that "
+            "took a reading notices its replay, so let all who adapt a key's frames use the same one."
         ),
     ] = None,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Accept readings that were taken in before, if they are identical."),
+        typer.Option(
+            "--again", help="Accept readings again that were accepted before, if they are identical."
+        ),
     ] = False,
 ) -> None:
     """Check a device's frames and turn them into SEAL ciphertexts.
 
-    **In:** frames as they came, and the directory of keys (its public part is enough). **Out:** one
-    ciphertext per reading in Microsoft SEAL's bytes, with a label that names its key. No secrets. Damaged,
-    missing, doubled or foreign frames are refused, and named; so are readings that came before, which a
-    ledger remembers once the ciphertexts are written. From a port, what is no whole frame is told and
-    passed over.
+    **In:** frames as they came, and the directory of keys (its public part is enough). **Out:** a
+    ciphertext for each reading, in Microsoft SEAL's bytes with a label that names its key. No secrets.
+    Damaged, missing, repeated or foreign frames are refused and named. So are readings that came before: a
+    ledger remembers them once their ciphertexts are written. What a port brings that is no whole frame is
+    reported and skipped.
 
-    Example: `ciphermote adapt keys-public frames.bin -o reading.ct`
+    Examples, from a file and from a serial port:
 
-    Example: `ciphermote adapt keys-public --port /dev/ttyUSB0 --baud 115200 -o reading.ct`
+        ciphermote adapt keys-public frames.bin -o reading.ct
+        ciphermote adapt keys-public --port /dev/ttyUSB0 -o reading.ct
     """
     from ciphermote.adapter import FrameReader, read_sets
     from ciphermote.keys import KeyStore
@@ -92,9 +95,7 @@ def adapt(
     check_device(device)
     store = KeyStore.open(keys)
     if bool(frames) == bool(port):
-        raise FrameError(
-            "Give the files that hold the frames, or the --port that they come from: one of both."
-        )
+        raise FrameError("Give either the files that hold the frames, or the --port that they come from.")
     if port:
         reader = FrameReader(store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
         sets = _listen(port, baud, reader, readings)
@@ -105,7 +106,9 @@ def adapt(
         raise FrameError("The files hold no frames: give what the device sent.")
     counters = [frames.header.counter for frames in sets]
     if len(set(counters)) != len(counters):
-        raise FrameError("The files hold two readings of one counter: adapt each device's frames apart.")
+        raise FrameError(
+            "The files hold two readings with one counter: adapt each device's frames by itself (--device)."
+        )
     prefix = f"{device}-" if device else ""
     kind = ciphertext_of(store.parameters)
     with (
@@ -129,8 +132,8 @@ def adapt(
         say(f"{len(sets)} readings, so {output} is a directory.")
     if seeded and whole:
         note(
-            f"--seeded changed nothing for reading {', '.join(whole)}: SEAL can expand SHAKE256 and BLAKE2Xb "
-            "seeds alone, in the form that the device sent."
+            f"--seeded changed nothing for reading {', '.join(whole)}: SEAL expands only SHAKE256 and "
+            "BLAKE2Xb seeds, and only in the form that the device sent."
         )
 
 

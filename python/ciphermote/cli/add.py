@@ -22,19 +22,22 @@ from ciphermote.cli.options import BareOption, ModulusOption, SetOption
 
 def add(
     ciphertexts: Annotated[
-        list[Path], typer.Argument(metavar="CIPHERTEXTS...", help="Readings, or the scores of one model.")
+        list[Path], typer.Argument(metavar="CIPHERTEXT", help="Readings, or the scores of one model.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
     params: SetOption = None,
     plain_modulus: ModulusOption = 0,
     bare: BareOption = False,
 ) -> None:
-    """Add up ciphertexts, slot by slot. It takes no key at all.
+    """Add up ciphertexts, slot by slot, without any key.
 
-    **In:** ciphertexts of one key, CKKS's of one scale or BFV's of one modulus. **Out:** their encrypted sum
-    in Microsoft SEAL's bytes with its label, which only the owner can read. A set of your own takes --params.
+    **In:** ciphertexts under one key: CKKS's of one scale, or BFV's of one modulus. **Out:** their encrypted
+    sum, in Microsoft SEAL's bytes with a label, for the owner alone to read. If the parameter set is your
+    own, name it (--params).
 
-    Example: `ciphermote add readings/*.ct -o total.ct`
+    Example:
+
+        ciphermote add readings/*.ct -o total.ct
     """
     from ciphermote.ciphertexts import stated_parameters
     from ciphermote.computation import Sum, compute
@@ -46,4 +49,4 @@ def add(
     check_not_given(output, ciphertexts)
     total = compute(Sum(), contents, parameters, plain_modulus=plain_modulus, bare=bare)
     write(output, total, kind)
-    say(f"The encrypted sum of {len(contents)} is in {output}: the owner's to decrypt.")
+    say(f"The encrypted sum of {len(contents)} is in {output}, for the owner to decrypt.")

@@ -65,13 +65,11 @@ def advise(
     **In:** what is to be computed, in numbers. **Out:** the smallest set that can, the error to expect (CKKS)
     or the noise budget that is left (BFV), and sizes. No keys.
 
-    A linear model of 1200 real features:
+    Examples: the sum of a ciphertext's 1200 real numbers, and the exact sum over 100 meters, each with 24
+    hourly counts of up to 60 (a linear model takes --plain-products 1 besides, or --largest-weight):
 
-    `ciphermote advise --magnitude 8 --max-error 0.01 --slots 1200 --plain-products 1 --rotations`
-
-    The exact sum of 100 meters' 24 hourly counts, each up to 60:
-
-    `ciphermote advise --magnitude 60 --max-error 0 --slots 24 --summed 100`
+        ciphermote advise --magnitude 8 --max-error 0.1 --slots 1200 --rotations
+        ciphermote advise --magnitude 60 --max-error 0 --slots 24 --summed 100
     """
     kind: Key = "asymmetric" if key is KeyKind.ASYMMETRIC else "symmetric"
     if max_error:

@@ -36,13 +36,16 @@ if TYPE_CHECKING:
 def decrypt(
     keys: KeysArgument,
     ciphertext: Annotated[
-        Path, typer.Argument(metavar="CIPHERTEXT", help="A ciphertext from `ciphermote infer` or `adapt`.")
+        Path,
+        typer.Argument(metavar="CIPHERTEXT", help="A ciphertext from `ciphermote infer`, `add` or `adapt`."),
     ],
-    count: Annotated[int, typer.Option(min=0, help="How many slots to show, from the first; 0 for all.")] = 8,
+    count: Annotated[
+        int, typer.Option(min=0, help="How many slots to show, from the first on (0: all).")
+    ] = 8,
     complex_slots: Annotated[bool, typer.Option("--complex", help="Show real and imaginary parts.")] = False,
     model: Annotated[
         Path | None,
-        typer.Option(help="Show the scores of this model's classes, the model that `infer` was given."),
+        typer.Option(help="Show the scores of this model's classes; `infer` was given it."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     plain_modulus: ModulusOption = 0,
@@ -50,8 +53,8 @@ def decrypt(
         IntegerPlaces | None,
         typer.Option(
             "--as",
-            help="Where a BFV sender put its integers: in slots (batching), or in coefficients, as an "
-            "Arduino Uno does. Nothing in a ciphertext tells, and the other gives other numbers.",
+            help="BFV: where the sender put its integers, in slots (batching) or in coefficients, as an "
+            "Arduino Uno does. The ciphertext does not tell, and the wrong choice shows wrong numbers.",
         ),
     ] = None,
     signed: Annotated[
@@ -61,11 +64,13 @@ def decrypt(
 ) -> None:
     """Decrypt and decode a ciphertext: the owner's step.
 
-    **In:** the directory with `secret.key` (**secret**), a ciphertext. **Out:** numbers, which are as
-    confidential as the readings; give others no more digits than they need. A ciphertext of another key is
-    refused, and so is one that decrypts to noise: tell nobody whether it did, for that tells about the key.
+    **In:** the directory with `secret.key` (**secret**), and a ciphertext. **Out:** numbers, as confidential
+    as the readings; give others no more digits than they need. A ciphertext under another key is refused,
+    and so is one that decrypts to noise: tell nobody which did, for that leaks information about the key.
 
-    Example: `ciphermote decrypt keys score.ct --model model.json`
+    Example:
+
+        ciphermote decrypt keys score.ct --model model.json
     """
     from ciphermote.keys import KeyStore
     from ciphermote.labels import detach

@@ -40,18 +40,20 @@ def encrypt(
         Path,
         typer.Argument(
             metavar="VALUES",
-            help="Numbers: .npy, or text with commas, spaces or lines between (-: stdin).",
+            help="Numbers: a .npy file, or text with commas, spaces or lines between (-: standard input).",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file of frames to write.")],
-    rows: Annotated[bool, typer.Option("--rows", help="Each row is a reading of its own.")] = False,
+    rows: Annotated[bool, typer.Option("--rows", help="Take each row for a reading of its own.")] = False,
     key: Annotated[
         KeyKind,
         typer.Option(help="asymmetric: the public key; symmetric: the secret key, half the bytes."),
     ] = KeyKind.ASYMMETRIC,
     log2_scale: Annotated[
         int | None,
-        typer.Option(help="CKKS: log2 of the scale (default: 25, or what has room for values to 127)."),
+        typer.Option(
+            help="CKKS: log2 of the scale (default: 25, or less where values up to 127 need the room)."
+        ),
     ] = None,
     plain_modulus: Annotated[
         int,
@@ -59,20 +61,23 @@ def encrypt(
     ] = 0,
     places: Annotated[
         IntegerPlaces | None,
-        typer.Option("--as", help="BFV: put integers in slots (default, if T has them), or in coefficients."),
+        typer.Option("--as", help="BFV: put integers in slots (default, if T has any), or in coefficients."),
     ] = None,
     xof: Annotated[
-        Xof, typer.Option(help="symmetric: what expands the seed; SEAL itself knows all but chacha20.")
+        Xof,
+        typer.Option(help="With --key symmetric: what expands the seed. SEAL itself knows all but chacha20."),
     ] = Xof.CHACHA20,
 ) -> None:
     """Encrypt numbers to frames, as a device does.
 
-    **In:** numbers, and the directory of keys (its public part is enough, but for --key symmetric). **Out:**
-    the frames of one reading, or with --rows of each row, in one file: public. Each reading is numbered by
-    the clock. `adapt` takes them, as it takes a device's: where devices have the same keys, with a --device
-    name of their own, for a ledger takes lower numbers for old.
+    **In:** numbers, and the directory of keys (all but --key symmetric needs its public part alone).
+    **Out:** the frames of one reading, or with --rows of one for each row, in a file: public. Each reading
+    is numbered by the clock. `adapt` takes them as it takes a device's. If devices have the same keys, give
+    these a --device name of their own there: beside the clock, a device's counter looks old.
 
-    Example: `echo 21.4 -27 | ciphermote encrypt keys-public - -o frames.bin`
+    Example:
+
+        echo 21.4 -27 3.5 | ciphermote encrypt keys-public - -o frames.bin
     """
     from ciphermote import encryption
     from ciphermote.keys import KeyStore
@@ -95,4 +100,4 @@ def encrypt(
     ]
     write(output, b"".join(frames), _FRAMES)
     one = len(frames) == 1
-    say(f"{len(frames)} reading{' is' if one else 's are'} in {output}: encrypted, for `ciphermote adapt`.")
+    say(f"{len(frames)} encrypted reading{' is' if one else 's are'} in {output}, for `ciphermote adapt`.")

@@ -30,27 +30,29 @@ def extend(
     ] = False,
     public_to: Annotated[
         Path | None,
-        typer.Option(help="Also write all but the secret to this new directory, for an engine's machine."),
+        typer.Option(help="Also write all but the secret key to this new directory, for whoever computes."),
     ] = None,
 ) -> None:
-    """Make further evaluation keys for the pair in KEYS: another model's, more rotations.
+    """Add evaluation keys to KEYS: for another model, or more rotations.
 
-    **In:** a directory with `secret.key` (**secret**). **Out:** the same directory with more in galois.keys
-    or relin.keys (public). The pair and its key id stay, so nothing is provisioned anew.
+    **In:** a directory with `secret.key` (**secret**). **Out:** the same directory, with more in galois.keys
+    or relin.keys (public). The key pair and its id stay, so no device is provisioned anew.
 
-    Example: `ciphermote extend keys --rotations 1,2,4 --public-to keys-public-2`
+    Example:
+
+        ciphermote extend keys --rotations 1,2,4 --public-to keys-public-2
     """
     from ciphermote.keys import KeyStore, refuse_occupied
 
     store = KeyStore.open(keys)
     steps = [*numbers(rotations, "--rotations"), *steps_of(model, store.parameters)]
     if not (steps or conjugation or relin):
-        raise ParameterError("No key is asked for: give --model, --rotations, --conjugation or --relin.")
+        raise ParameterError("No keys are asked for: give --model, --rotations, --conjugation or --relin.")
     if public_to is not None:
         refuse_occupied(public_to)
     with progress_bar("Making keys") as progress:
         store = store.extend(galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress)
-    say(f"Key {store.key_id:016x} in {keys} has the keys for what you asked; devices keep what they have.")
+    say(f"Key {store.key_id:016x} in {keys} has the evaluation keys asked for; devices keep what they have.")
     if public_to is not None:
         store.export_public(public_to)
-        say(f"The public part is in {public_to}: give that to the engine.")
+        say(f"The public part is in {public_to}: give that to whoever computes.")

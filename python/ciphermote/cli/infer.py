@@ -18,18 +18,18 @@ def infer(
     keys: KeysArgument,
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A linear model, .json (as above) or .npz.")],
     ciphertexts: Annotated[
-        list[Path], typer.Argument(metavar="CIPHERTEXTS...", help="Readings from `ciphermote adapt`.")
+        list[Path], typer.Argument(metavar="CIPHERTEXT", help="Readings from `ciphermote adapt`.")
     ],
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="The file to write; a directory if there are several readings."),
     ],
-    workers: Annotated[int, typer.Option(min=1, help="Processes that compute.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="How many processes compute.")] = 1,
     feature_bound: Annotated[
         float | None,
         typer.Option(
-            help="The largest |feature| of any reading: set it to your readings' range, for beyond it scores "
-            "may come out wrong (default: 16; needed for BFV)."
+            help="The largest |feature| of any reading. Beyond it scores may come out wrong, so give your "
+            "readings' range (default: 16; required for BFV)."
         ),
     ] = None,
     plain_modulus: ModulusOption = 0,
@@ -37,19 +37,22 @@ def infer(
 ) -> None:
     """Score encrypted readings with a linear model, on ciphertexts only.
 
-    **In:** the *public* part of the keys, a model, ciphertexts. **Out:** encrypted scores in Microsoft
-    SEAL's bytes with their label, which only the owner can read. The secret key is neither needed nor read.
-    Ciphertexts of another key are refused; scores of bare ones are bare.
+    **In:** the *public* part of the keys, a model, ciphertexts. **Out:** encrypted scores, in Microsoft
+    SEAL's bytes with a label, for the owner alone to read. The secret key is neither needed nor read.
+    Ciphertexts under another key are refused; what has no label (--bare) gets scores without one.
 
-    A model of 2 classes over 3 features, as .json (labels may be []; .npz: LinearModel.save in Python):
+    A model of 2 classes over 3 features, as .json (labels may be []; in Python, LinearModel.save also writes
+    .npz):
 
     `{"format": "ciphermote-linear-model", "version": 1, "labels": ["rest", "walk"],
     "weights": [[0.5, -1.25, 2], [1, 0, -0.75]], "bias": [0.25, -0.5]}`
 
-    Score c is the sum of weights[c][i] * slot i of the reading, and bias[c]. BFV's readings, in slots, take
-    models of integers.
+    Score c is bias[c] plus the sum of weights[c][i] times slot i of the reading. BFV takes models of
+    integers, and readings in slots.
 
-    Example: `ciphermote infer keys-public model.json reading.ct -o score.ct`
+    Example:
+
+        ciphermote infer keys-public model.json reading.ct -o score.ct
     """
     from ciphermote.ciphertexts import stated_modulus
     from ciphermote.computation import EvaluationKeys
@@ -59,8 +62,8 @@ def infer(
     store = KeyStore.open(keys)
     if store.has_secret:
         note(
-            f"{keys} holds the secret key; an engine's machine should have the public part only (`ciphermote "
-            "keygen --public-to`)."
+            f"{keys} holds the secret key: the machine that computes should have only the public part "
+            "(`ciphermote keygen --public-to`)."
         )
     loaded = LinearModel.load(model)
     contents = [read_ciphertext(path) for path in ciphertexts]
@@ -68,7 +71,7 @@ def infer(
     names = [path.with_suffix(".ct").name for path in ciphertexts]
     if several and len(set(names)) != len(names):
         raise ParameterError(
-            "Two readings have the same file name, so their scores would too: score them apart."
+            "Two readings have the same file name, and so would their scores: score them one by one."
         )
     kind = ciphertext_of(store.parameters)
     targets = [output / name if several else output for name in names]
@@ -99,6 +102,6 @@ def infer(
         more = f" ({len(failed) - 1} more failed.)" if len(failed) > 1 else ""
         raise Error(failed[0] + more)
     say(
-        f"{len(results)} encrypted score{'s are' if len(results) > 1 else ' is'} in {output}: the owner's "
+        f"{len(results)} encrypted score{'s are' if len(results) > 1 else ' is'} in {output}, for the owner "
         "to decrypt."
     )

@@ -16,15 +16,17 @@ from ciphermote.cli.options import SetOption
 
 
 def inspect(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file or a directory of keys.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, or a directory of keys.")],
     params: SetOption = None,
 ) -> None:
-    """Say what a file is: keys, frames, a provisioning blob, a model, a parameter set, or an object of SEAL.
+    """Say what a file is: keys, frames, a provisioning blob, a model, a parameter set, or a SEAL object.
 
-    **In:** any file that a command reads or writes, but not C headers. **Out:** a table of what it
-    says of itself. Secrets are never shown.
+    **In:** any file that a command reads or writes, except C headers. **Out:** a table of what it says
+    about itself. Secrets are never shown.
 
-    Example: `ciphermote inspect frames.bin`
+    Example:
+
+        ciphermote inspect frames.bin
     """
     from ciphermote.inspection import describe
 

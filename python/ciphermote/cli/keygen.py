@@ -18,12 +18,12 @@ from ciphermote.parameters import DEFAULT_SET
 def keygen(
     keys: Annotated[
         Path,
-        typer.Argument(metavar="KEYS", help="The directory to make; it must not exist yet, or be empty."),
+        typer.Argument(metavar="KEYS", help="The directory to make; it must not exist, or be empty."),
     ],
     params: Annotated[
         str,
         typer.Option(
-            "--params", help="A built-in set's name, or a .json file of `ciphermote params --json`."
+            "--params", help="A built-in set's name, or a .json file from `ciphermote params --json`."
         ),
     ] = DEFAULT_SET,
     model: ModelKeysOption = None,
@@ -32,27 +32,31 @@ def keygen(
     relin: Annotated[
         bool | None,
         typer.Option(
-            help="Make a relinearization key, for products of ciphertexts (default: if the set can)."
+            help="Make a relinearization key, for products of ciphertexts (default: if the set allows)."
         ),
     ] = None,
     import_secret: Annotated[
         Path | None,
         typer.Option(
-            help="Use this secret key, saved by SEAL for the same parameters, instead of drawing one."
+            help="Use this secret key, saved by SEAL for the same parameters, instead of a fresh one."
         ),
     ] = None,
     public_to: Annotated[
         Path | None,
-        typer.Option(help="Also write all but the secret to this directory, for an engine's machine."),
+        typer.Option(
+            help="Also write all but the secret key to this directory, for whoever encrypts or computes."
+        ),
     ] = None,
 ) -> None:
     """Make the owner's keys.
 
     **In:** nothing but the system's randomness. **Out:** a directory with `secret.key` (**secret**: mode
-    0600, never overwritten) and public.key, relin.keys, galois.keys, parameters.seal (public, in Microsoft
-    SEAL's bytes) and manifest.json.
+    0600, never overwritten) and what is public: public.key, relin.keys, galois.keys and parameters.seal, in
+    Microsoft SEAL's bytes, and manifest.json.
 
-    Example: `ciphermote keygen keys --model model.json --public-to keys-public`
+    Example:
+
+        ciphermote keygen keys --model model.json --public-to keys-public
     """
     from ciphermote.keys import KeyStore, SecretKey, refuse_occupied
 
@@ -76,6 +80,6 @@ def keygen(
     say(f"Key {store.key_id:016x} of {parameters.name} is in {keys}; keep {keys / 'secret.key'} to yourself.")
     if public_to is not None:
         store.export_public(public_to)
-        say(f"The public part is in {public_to}: give that to the engine.")
+        say(f"The public part is in {public_to}: give that to whoever encrypts or computes.")
     if model is None and not steps:
         note("no rotation keys: `infer` needs --model, here or in `extend`.")

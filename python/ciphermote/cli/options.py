@@ -21,15 +21,15 @@ KeysArgument = Annotated[
 SetOption = Annotated[
     str | None,
     typer.Option(
-        "--params", help="A parameter set: a built-in name, or a .json file of `ciphermote params --json`."
+        "--params", help="A parameter set: a built-in name, or a .json file from `ciphermote params --json`."
     ),
 ]
 BareOption = Annotated[
     bool,
     typer.Option(
         "--bare",
-        help="Accept ciphertexts without a label, as SEAL itself saves them. The label names key and model: "
-        "without it, you vouch for both.",
+        help="Accept ciphertexts without a label, as SEAL itself saves them. The label names their key and "
+        "model; without it, you vouch for both.",
     ),
 ]
 ModulusOption = Annotated[
@@ -38,21 +38,21 @@ ModulusOption = Annotated[
         "--plain-modulus",
         metavar="T",
         min=0,
-        help="The ciphertexts are of BFV, integers modulo T; needed if they have no label.",
+        help="The ciphertexts are BFV's, integers modulo T; say so if they have no label.",
     ),
 ]
 ModelKeysOption = Annotated[
     Path | None,
     typer.Option(
         "--model",
-        help="Make the rotation keys that this model needs (`ciphermote infer --help` shows one).",
+        help="Make the rotation keys that this model needs (`ciphermote infer --help` shows a model).",
     ),
 ]
 RotationsOption = Annotated[
     str,
     typer.Option(
         "--rotations",
-        help="Make keys for these rotations too, such as 1,2,4 (to the left; negative: to the right).",
+        help="Make keys for these rotations too: 1,2,4 turn slots to the left, -1 to the right.",
     ),
 ]
 ConjugationOption = Annotated[

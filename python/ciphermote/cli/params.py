@@ -54,24 +54,26 @@ def params(
     ] = None,
     standard: Annotated[
         str | None,
-        typer.Option(help="The security table to hold it to: 2024 (default), or 2018 for older sets."),
+        typer.Option(help="The security table it must meet: 2024 (default), or 2018 for older sets."),
     ] = None,
     header: Annotated[Path | None, typer.Option(help="Write a C header that defines it.")] = None,
     json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write a .json file for --params of other commands.")
+        Path | None, typer.Option("--json", help="Write a .json file, for --params of other commands.")
     ] = None,
 ) -> None:
     """List the parameter sets, or make and check one of your own.
 
-    **In:** nothing, or a ring degree and primes. **Out:** a table; a C header and a .json file if asked
-    for. All public. A set that is insecure or invalid is refused with the reason.
+    **In:** nothing, or a ring degree and primes. **Out:** a table, and a C header and a .json file if you
+    ask for them. All public. A set that is insecure or invalid is refused, with the reason.
 
-    Example: `ciphermote params --n 4096 --bits 25,26,27 --header my_set.h --json my_set.json`
+    Example:
+
+        ciphermote params --n 4096 --bits 25,26,27 --header own.h --json own.json
     """
     if n is None:
         if bits or primes or header or json_file or name is not None or standard is not None:
             raise ParameterError(
-                "Without --n the built-in sets are listed, and no other option counts: a set of your own "
+                "Without --n the built-in sets are listed, and no other option applies: a set of your own "
                 "begins with its ring degree, --n 1024, 2048, 4096, 8192 or 16384."
             )
         _print_sets(BUILTIN)

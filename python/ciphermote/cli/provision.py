@@ -43,17 +43,19 @@ _PROVISION = FileKind("device's keys", _is_provision)
 def provision(
     keys: KeysArgument,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file to write (format primes: a directory).")
+        Path, typer.Option("--output", "-o", help="The file to write; with --format primes, a directory.")
     ],
     key: Annotated[
         DeviceKey,
-        typer.Option(help="symmetric: the secret key, smallest frames; asymmetric: the public key; or both."),
+        typer.Option(
+            help="symmetric: the secret key, for the smallest frames; asymmetric: the public key; or both."
+        ),
     ] = DeviceKey.SYMMETRIC,
     form: Annotated[
         BlobFormat,
         typer.Option(
             "--format",
-            help="header: C to compile in; blob: one binary file; primes: the public key, one file for each "
+            help="header: C to compile in; blob: one binary file; primes: the public key, in a file for each "
             "prime.",
         ),
     ] = BlobFormat.HEADER,
@@ -62,23 +64,25 @@ def provision(
         typer.Option(
             metavar="T",
             min=2,
-            help="A modulus of BFV that the device batches with: its roots go into the header too, for "
-            "CM_CONFIG_NTT_ROOTS. May be repeated.",
+            help="A plain modulus that the device batches BFV's integers with: its roots go into the header "
+            "too, for CM_CONFIG_NTT_ROOTS. May be repeated.",
         ),
     ] = None,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Replace what an earlier run wrote; that device's secret is then lost."),
+        typer.Option("--force", help="Replace what an earlier run wrote, and lose that device's secret."),
     ] = False,
 ) -> None:
-    """Write one device's keys. Run it once for each device: every run draws a new device secret.
+    """Write one device's keys. Run it once for each device, for every run draws a new device secret.
 
     **In:** a directory of keys. **Out:** a C header or a binary blob, **secret** (mode 0600): it holds the
-    device's own secret, and with a symmetric key everything that is needed to decrypt. With --format primes a
-    directory: device.blob is that secret, prime0.blob and so on hold the public key and are public. What an
+    device's own secret and, with a symmetric key, all that it takes to decrypt. --format primes writes a
+    directory: device.blob is secret; prime0.blob and so on hold the public key and are public. What an
     earlier run wrote is kept unless you say --force.
 
-    Example: `ciphermote provision keys -o provisioned_keys.h`
+    Example:
+
+        ciphermote provision keys -o provisioned_keys.h
     """
     from dataclasses import replace
 
