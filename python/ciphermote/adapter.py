@@ -285,7 +285,7 @@ class FrameReader:
         self._bytes_dropped += left
         if may_begin:
             self._note(
-                f"{left} bytes at the end are no whole frame: the last one was cut short, or bytes were "
+                f"{left} bytes at the end are not a whole frame: the last one was cut short, or bytes were "
                 "added."
             )
         for frames in self._open.values():
@@ -321,7 +321,7 @@ class FrameReader:
             self._note(self._no_frame(gap.head))
         elif self._fault_count == 0:
             self._note(
-                f"Bytes that are no frame of {self.parameters.name} were skipped: the sender has other "
+                f"Bytes that are not a frame of {self.parameters.name} were skipped: the sender has other "
                 "parameters, its frames are damaged, or something else writes to the link."
             )
 
@@ -374,7 +374,7 @@ class FrameReader:
             raise FrameError(
                 f"Reading {found.counter} is a {SCHEME_NAMES[found.scheme]} ciphertext of "
                 f"{found.components} components and this reader accepts fresh {wanted.name} ciphertexts of "
-                "two."
+                "two: send those."
             )
         if found.plain_modulus != self.plain_modulus:
             raise FrameError(

@@ -73,8 +73,8 @@ def decrypt(data: bytes, secret: SecretKey, plain_modulus: int, *, bare: bool = 
     if 4 * noise > modulus:
         raise MismatchError(
             "The ciphertext decrypts to noise (its noise budget is 0): it or the evaluation keys that "
-            "computed it are of another key, or the computation was too deep; decrypt it with its own key, "
-            "or compute less."
+            "computed it are of another key, or the computation was too much for its parameters; decrypt it "
+            "with its own key, or compute less."
         )
     coefficients = np.array([m % plain_modulus for m in messages], dtype=np.int64)
     return Plain(

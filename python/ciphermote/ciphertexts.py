@@ -24,12 +24,15 @@ def stated_parameters(data: Bytes) -> ParameterSet:
     """The built-in set that a frame or a label names. ParameterError if it is none, or nothing names it."""
     if are_frames(data):
         if len(data) < HEADER_BYTES:
-            raise FrameError(f"{len(data)} bytes are fewer than a frame's header: they were cut short.")
+            raise FrameError(
+                f"{len(data)} bytes are fewer than a frame's header: they were cut short, so have them sent "
+                "again."
+            )
         return by_id(int.from_bytes(data[_PARAMETERS_AT], "little"))
     _, label = detach(data)
     if label is None:
         raise ParameterError(
-            "Nothing names the ciphertext's parameter set, for it has no label: say which (--params)."
+            "Nothing names the ciphertext's parameter set, for it has no label: name it (--params)."
         )
     return by_id(label.parameters_id)
 

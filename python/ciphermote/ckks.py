@@ -164,7 +164,7 @@ def phase(ciphertext: sb.SealCiphertext, secret: SecretKey) -> NDArray[np.uint32
     if ciphertext.parms != secret.parameters:
         raise MismatchError(
             f"The ciphertext is of {ciphertext.parms.name} and the secret key of {secret.parameters.name}: "
-            "bring together what is of one set."
+            "use the ciphertext and the key of one set."
         )
     params = core_params(secret.parameters)
     residues = transformed(ciphertext, ciphertext.primes)
@@ -240,7 +240,7 @@ def decode(coefficients: NDArray[Any], scale: float) -> NDArray[np.complex128]:
     n = len(c)
     if n < 4 or n & (n - 1) or not (math.isfinite(scale) and scale > 0):
         raise ParameterError(
-            f"{n} coefficients at scale {scale!r} are no CKKS polynomial: n is a power of two, the scale "
+            f"{n} coefficients at scale {scale!r} are not a CKKS polynomial: n is a power of two, the scale "
             "positive."
         )
     values = np.fft.ifft(c / scale * _twist(n), norm="forward")

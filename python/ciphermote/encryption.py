@@ -91,7 +91,7 @@ def encrypt(
     ParameterError, ValueRangeError; KeyFileError for a secret key that names no pair.
     """
     if key.key_id is None:
-        raise KeyFileError("The secret key names no pair: take the one of an Owner or of a KeyStore.")
+        raise KeyFileError("The secret key has no key id: take the one of an Owner or a KeyStore.")
     device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *_Counter(counter).callables)
     params = core_params(key.parameters)
     if plain_modulus:
@@ -150,7 +150,7 @@ def _one_dimension(values: ArrayLike, kinds: str, what: str) -> NDArray[Any]:
     found = np.asarray(values)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in kinds:
         raise ValueRangeError(
-            f"Values are one dimension of {what}, one or more, and not {found.dtype} {list(found.shape)}."
+            f"Values are an array [count] of {what}, not {found.dtype} {list(found.shape)}: give one or more."
         )
     return found
 

@@ -134,7 +134,7 @@ def plan_weighted_sum(
     """
     w = real_numbers(weights)
     if w.ndim != 1 or not np.isfinite(w).all() or not w.any():
-        raise ParameterError("Weights are one finite number for each ciphertext, and not all of them 0.")
+        raise ParameterError("Weights are not one finite number for each ciphertext, or all 0: give others.")
     check_feature_bound(bound)
     total = float(np.abs(w).sum() * bound)
     if plain_modulus:
@@ -241,7 +241,7 @@ def plan_exact(
     if not holds_integers(parms, plain_modulus, result_primes):
         raise ParameterError(
             f"{result_primes} prime(s) have no room for noise beside integers modulo {plain_modulus}: keep "
-            "more."
+            "more primes."
         )
     layout = _layout(model, parms, stride)
     after = [Step("keep_primes", _SUM, _SUM, result_primes)] if result_primes < available else []
@@ -260,7 +260,7 @@ def plan_exact(
 
 def _check_integers(numbers: NDArray[np.float64], who: str) -> None:
     if (numbers % 1).any():
-        raise ParameterError(f"{who} that are no integers, which BFV needs: quantise them first.")
+        raise ParameterError(f"{who} that are not integers, which BFV needs: quantise them first.")
 
 
 def _check_exact(bound: float, plain_modulus: int) -> None:
@@ -290,7 +290,9 @@ def _check_rotations(parms: ParameterSet) -> None:
 def check_feature_bound(feature_bound: float) -> None:
     """ParameterError unless it is a positive number."""
     if not (math.isfinite(feature_bound) and feature_bound > 0):
-        raise ParameterError(f"The feature bound {feature_bound!r} is no positive number.")
+        raise ParameterError(
+            f"The feature bound {feature_bound!r} is not a positive number: give the largest |feature|."
+        )
 
 
 @dataclass(frozen=True)

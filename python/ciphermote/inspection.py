@@ -85,8 +85,8 @@ def _most_bytes(head: bytes) -> int:
 
 def _unknown(path: Path, reason: str = "") -> KeyFileError:
     return KeyFileError(
-        f"{path} is none of Ciphermote's files{reason}: give a directory of keys, or a file of keys, frames, "
-        "a blob, a model, a parameter set or an object of SEAL."
+        f"{path} is not one of Ciphermote's files{reason}: give a directory of keys, or a file of keys, "
+        "frames, a blob, a model, a parameter set or a SEAL object."
     )
 
 
@@ -123,7 +123,10 @@ def _blob(data: bytes, parameters: ParameterSet) -> Rows:
 
 def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
     if len(data) < HEADER_BYTES:
-        raise FrameError(f"{len(data)} bytes are fewer than a frame's header: the file was cut short.")
+        raise FrameError(
+            f"{len(data)} bytes are fewer than a frame's header: the file was cut short, so have it sent "
+            "again."
+        )
     parameters = parameters or by_id(int.from_bytes(data[8:12], "little"))
     first, _ = parse_frame(data, parameters)
     reader = FrameReader(parameters, first.set.key_id, plain_modulus=first.set.plain_modulus)

@@ -77,18 +77,18 @@ class Label:
         differ."""
         if self.kind != kind:
             raise FrameError(
-                f"The label says {_NAMES[self.kind]}, and {_NAMES[kind]} must be here: give the right file."
+                f"By its label this is {_NAMES[self.kind]}, where {_NAMES[kind]} belongs: give the right "
+                "file."
             )
         if self.parameters_id != parameters.id:
             raise MismatchError(
-                f"The label of the {_NAMES[kind]} says parameter set 0x{self.parameters_id:08x}, and here is "
-                f"{parameters.name} (0x{parameters.id:08x}): bring together what is of one set."
+                f"The label of the {_NAMES[kind]} names the parameter set 0x{self.parameters_id:08x}, not "
+                f"{parameters.name} (0x{parameters.id:08x}): use files of one set."
             )
         if (self.scheme, self.plain_modulus) != (scheme, plain_modulus):
             raise MismatchError(
                 f"The label of the {_NAMES[kind]} says {describe_scheme(self.scheme, self.plain_modulus)}, "
-                f"and here is {describe_scheme(scheme, plain_modulus)}: bring together what is of one scheme "
-                "and plain modulus."
+                f"not {describe_scheme(scheme, plain_modulus)}: use files of one scheme and plain modulus."
             )
 
 
@@ -161,10 +161,10 @@ def check_key(what: str, key_id: int | None, against: str, other: int | None, *,
         if not bare:
             raise MismatchError(
                 f"Nothing names the key of {what if key_id is None else against}, for SEAL's own bytes have "
-                "no room for it: say bare (--bare) if you know that it is the right one."
+                "no room for it: accept that (--bare; in Python, bare) if you know that it is the right one."
             )
     elif key_id != other:
         raise MismatchError(
-            f"{what[0].upper()}{what[1:]} and {against} are of two keys, {key_id:016x} and {other:016x}: "
-            "bring together what is of one key."
+            f"{what[0].upper()}{what[1:]} and {against} belong to different keys, {key_id:016x} and "
+            f"{other:016x}: use files of one key."
         )

@@ -146,8 +146,8 @@ class CounterLedger:
             )
         if row is not None and not again:
             raise ReplayError(
-                f"The {who} came before: these frames may be a replay, so drop them; if you need what you "
-                "took in once more, say so (--again)."
+                f"The {who} came before: these frames may be a replay, so drop them; to take the same "
+                "reading in again, say so (--again)."
             )
         if row is not None:
             return
@@ -186,7 +186,7 @@ class CounterLedger:
         if version != _VERSION:
             raise KeyFileError(
                 f"The ledger {self._path} is of version {version} and this package reads {_VERSION}: update "
-                "it."
+                "the package."
             )
 
     @contextlib.contextmanager
@@ -195,18 +195,18 @@ class CounterLedger:
             yield
         except sqlite3.OperationalError as error:
             raise KeyFileError(
-                f"The ledger {self._path} cannot be used ({error}), and without it replays are not told: "
-                "make room or wait for other processes, or name one elsewhere (--ledger)."
+                f"The ledger {self._path} cannot be used ({error}), and without it replays go unnoticed: "
+                "make room, wait for other processes, or name another ledger (--ledger)."
             ) from None
         except OSError as error:
             raise KeyFileError(
-                f"The ledger {self._path} cannot be used ({error.strerror}), and without it replays are not "
-                "told: name one elsewhere (--ledger)."
+                f"The ledger {self._path} cannot be used ({error.strerror}), and without it replays go "
+                "unnoticed: name another ledger (--ledger)."
             ) from None
         except (sqlite3.DatabaseError, ValueError, TypeError):  # the last two: a counter that is no number
             raise KeyFileError(
-                f"The ledger {self._path} is damaged or none: restore it from a copy, or replays cannot be "
-                "told."
+                f"The ledger {self._path} is damaged, or is not a ledger: restore it from a copy, or "
+                "replays go unnoticed."
             ) from None
 
 

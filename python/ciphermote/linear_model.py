@@ -142,14 +142,14 @@ class LinearModel:
         try:
             found = json_text.parse(text)
         except ValueError as error:
-            raise ParameterError(f"The linear model is no JSON ({error}): {_HOW}.") from None
+            raise ParameterError(f"The linear model is not JSON ({error}): {_HOW}.") from None
         return cls.from_fields(found)
 
     @classmethod
     def from_fields(cls, fields: Any) -> LinearModel:
         """The model in what JSON of to_json holds. ParameterError if there is none."""
         if not isinstance(fields, dict):
-            raise ParameterError(f"The linear model is JSON, but no object: {_HOW}.")
+            raise ParameterError(f"The linear model is JSON, but not an object: {_HOW}.")
         if missing := [name for name in _ARRAYS if name not in fields]:
             raise ParameterError(f"The linear model lacks {', '.join(missing)}: {_HOW}.")
         _check_format(fields["format"], fields["version"])
@@ -160,7 +160,7 @@ class LinearModel:
             labels = tuple(json_text.string(label) for label in json_text.array(fields["labels"]))
         except (ValueError, OverflowError):
             raise ParameterError(
-                "The linear model's weights or bias are no tables of numbers, or its labels no list of "
+                "The linear model's weights or bias are not tables of numbers, or its labels not a list of "
                 f"names: {_HOW}."
             ) from None
         return cls(weights, bias, labels)
@@ -212,7 +212,8 @@ class LinearModel:
                 arrays = {name: _stored_array(archive, name) for name in _ARRAYS}
         except Exception as error:  # zipfile and numpy each have their own errors for damaged bytes
             raise ParameterError(
-                f"The linear model is damaged or no .npz of one ({error}): write it with LinearModel.save."
+                f"The linear model is damaged, or is not an .npz of one ({error}): write it with "
+                "LinearModel.save."
             ) from None
         _check_format(arrays["format"].item(), arrays["version"].item())
         return cls(arrays["weights"], arrays["bias"], tuple(arrays["labels"].tolist()))
@@ -220,7 +221,7 @@ class LinearModel:
 
 def _check_format(name: Any, version: Any) -> None:
     if name != _FORMAT or type(version) is not int or version != _FORMAT_VERSION:
-        raise ParameterError(f"The file is no linear model of version {_FORMAT_VERSION}: {_HOW}.")
+        raise ParameterError(f"The file is not a linear model of version {_FORMAT_VERSION}: {_HOW}.")
 
 
 def _check_labels(labels: tuple[str, ...]) -> None:
@@ -302,18 +303,19 @@ def _stored_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
         number = np.dtype(np.uint32).newbyteorder(dtype.byteorder)
         code_points = np.frombuffer(values, number, len(values) // 4)
         if (code_points > sys.maxunicode).any():
-            raise ValueError(f"{name} is no text, though numpy would make strings of it")
+            raise ValueError(f"{name} is not text, though numpy would make strings of it")
     return array
 
 
 def check_chain(layers: Sequence[LinearModel]) -> None:
     """ParameterError unless there is a layer, and each gives what the next one takes."""
     if not layers:
-        raise ParameterError("A network has one layer or more, and none is given.")
+        raise ParameterError("A network without layers is given: give one or more.")
     for place, (layer, following) in enumerate(pairwise(layers)):
         if layer.classes != following.features:
             raise ParameterError(
-                f"Layer {place} gives {layer.classes} values and the next takes {following.features}."
+                f"Layer {place} gives {layer.classes} values and the next takes {following.features}: give "
+                "layers that fit."
             )
 
 

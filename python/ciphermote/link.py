@@ -65,7 +65,7 @@ _STATUS_SENTENCES = {
     "CM_ERR_SINK": "it could not send all of the ciphertext: ask again",
     "CM_ERR_UNSUPPORTED": "its firmware has no key of that kind, or not that XOF: provision and build it so",
     "CM_ERR_FRAME_SHORT": "the request reached it incomplete: ask again",
-    "CM_ERR_FRAME_MAGIC": "it received bytes that were no request: check what else writes to the link",
+    "CM_ERR_FRAME_MAGIC": "it received bytes that are not a request: check what else writes to the link",
     "CM_ERR_FRAME_VERSION": "it speaks another protocol version: take firmware and host from one release",
     "CM_ERR_FRAME_FIELD": "it expects another form of request: take firmware and host from one release",
     "CM_ERR_FRAME_CRC": "the request, or a result's frame in it, was damaged on its way: ask again",
@@ -332,7 +332,7 @@ class DeviceLink:
             with np.errstate(over="ignore"):
                 numbers = np.asarray(values, dtype="<f4")
         except (TypeError, ValueError) as error:
-            raise LinkError(f"The values are no numbers: {error}.") from error
+            raise LinkError(f"The values are not numbers ({error}): give numbers.") from error
         if numbers.nbytes > _MAX_REQUEST_PAYLOAD:
             limit = _MAX_REQUEST_PAYLOAD // 4
             raise LinkError(f"{numbers.size} values do not fit one request: send at most {limit}.")
@@ -374,7 +374,7 @@ class DeviceLink:
         magic, version, kind, sequence, length = _REPLY.unpack(self._peek(_REPLY.size, deadline))
         known = kind in (_DATA, _REPORT_REPLY, _END_REPLY) and length <= _MAX_REPLY_PAYLOAD
         if magic != _REPLY_MAGIC or (version == _VERSION and not known):
-            raise self._fail("What came from the device is no reply: check that it runs this firmware.")
+            raise self._fail("What the device sent is not a reply: check that it runs this firmware.")
         if version != _VERSION:
             raise self._fail(
                 f"The device speaks version {version} of the protocol and this host version {_VERSION}: "

@@ -33,7 +33,9 @@ class Network:
     def __post_init__(self) -> None:
         check_chain(self.layers)
         if not (np.isfinite(self.cap) and self.cap > 0):
-            raise ParameterError(f"The cap {self.cap!r} is no positive number.")
+            raise ParameterError(
+                f"The cap {self.cap!r} is not a positive number: give the largest |value| that it lets pass."
+            )
 
     def inputs(self, x: ArrayLike) -> NDArray[np.float32]:
         """What a device is given: float32 [..., features], cut off."""
@@ -87,7 +89,9 @@ class IntegerNetwork:
     def __post_init__(self) -> None:
         check_chain(self.layers)
         if len(self.multipliers) != len(self.layers) - 1:
-            raise ParameterError("An integer network has a multiplier for each layer but the last.")
+            raise ParameterError(
+                "An integer network has a multiplier for each layer but the last: give as many."
+            )
         if any(not 0 < multiplier <= 1 << SHIFT for multiplier in self.multipliers):
             raise ParameterError(f"Multipliers are from 1 to 2^{SHIFT}.")
         _check_integers(self.plain_modulus, self.limit)
@@ -111,9 +115,9 @@ class IntegerNetwork:
 
 def _check_integers(plain_modulus: int, limit: int) -> None:
     if not (isinstance(plain_modulus, int | np.integer) and plain_modulus >= 3):
-        raise ParameterError(f"The plain modulus {plain_modulus!r} is no integer from 3 on.")
+        raise ParameterError(f"The plain modulus {plain_modulus!r} is not an integer: give one from 3 on.")
     if not (isinstance(limit, int | np.integer) and 1 <= limit <= MAX_LIMIT):
-        raise ParameterError(f"The limit {limit!r} is no integer from 1 to {MAX_LIMIT}, which int16 holds.")
+        raise ParameterError(f"The limit {limit!r} is not an integer from 1 to {MAX_LIMIT}, as int16 holds.")
 
 
 def _exact(layer: LinearModel, values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -132,7 +136,9 @@ def quantise(network: Network, x: ArrayLike, *, plain_modulus: int, limit: int) 
     calibration: NDArray[np.float64] = network.inputs(x).astype(np.float64)
     largest = float(np.abs(calibration).max(initial=0.0))
     if not largest > 0:
-        raise ParameterError("The inputs to calibrate with are none, all zero or not finite.")
+        raise ParameterError(
+            "The inputs to calibrate with are empty, all zero or not finite: give real readings."
+        )
     input_scale = scale = limit / largest
     passed = network.hidden(x)
     layers, multipliers = [], []

@@ -28,5 +28,5 @@ def make_array(
 ) -> NDArray[Any]:
     """The array over the bytes behind its header; dtype holds no objects. ValueError unless they fill it."""
     if dtype.itemsize == 0 or math.prod(shape) * dtype.itemsize != len(values):
-        raise ValueError(f"{name} has {len(values)} bytes, which are no {dtype} of shape {list(shape)}")
+        raise ValueError(f"{name} has {len(values)} bytes, which are not {dtype} of shape {list(shape)}")
     return np.ndarray(shape, dtype, values, order="F" if by_columns else "C")

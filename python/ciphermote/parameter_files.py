@@ -26,7 +26,9 @@ def parameters_to_dict(parameters: ParameterSet) -> dict[str, Any]:
 def parameters_from_dict(fields: Any, where: str) -> ParameterSet:
     """The set again, validated anew. KeyFileError if fields are none; ParameterError if it is weak."""
     if not isinstance(fields, Mapping) or fields.get("format") != _PARAMETERS_FORMAT:
-        raise KeyFileError(f"{where} holds no parameter set: write one with `ciphermote params --json`.")
+        raise KeyFileError(
+            f"{where} does not hold a parameter set: write one with `ciphermote params --json`."
+        )
     name, n, primes, standard = (fields.get(key) for key in ("name", "n", "primes", "standard"))
     if (
         not isinstance(name, str)
@@ -36,6 +38,7 @@ def parameters_from_dict(fields: Any, where: str) -> ParameterSet:
         or any(type(q) is not int for q in primes)
     ):
         raise KeyFileError(
-            f"{where} lacks the name, n, primes or standard of its parameter set, or they are no such values."
+            f"{where} lacks the name, n, primes or standard of a parameter set, or one is of another type: "
+            "write it with `ciphermote params --json`."
         )
     return ParameterSet(name, n, tuple(primes), standard)

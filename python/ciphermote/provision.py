@@ -292,7 +292,7 @@ def parse_blob(data: bytes, parameters: ParameterSet) -> Provision | PublicKeyPr
     """What to_blob or to_prime_blobs wrote. KeyFileError if it is damaged, or of other parameters."""
     if len(data) < _HEAD.size + _CRC_BYTES or not is_blob(data):
         raise KeyFileError(
-            "The bytes are no provisioning blob: write one with `ciphermote provision --format blob`."
+            "The bytes are not a provisioning blob: write one with `ciphermote provision --format blob`."
         )
     _, version, kind, content, params_id, key_id, log2_n, primes, prime, zero, length, reserved = (
         _HEAD.unpack_from(data)

@@ -63,7 +63,9 @@ def device_frames(
     kept = _primes_to_keep(ciphertext, largest, primes)
     for prime, q in enumerate(ciphertext.parms.primes[:kept]):
         if (ciphertext.residues[:, prime] >= q).any():
-            raise ParameterError(f"The ciphertext has a residue that is not below its prime {q}.")
+            raise ParameterError(
+                f"The ciphertext has a residue that is not below its prime {q}: it is damaged."
+            )
     return _frames(ciphertext, key_id, counter, log2_tiles, kept)
 
 
@@ -107,7 +109,7 @@ def check_address(key_id: int, counter: int, log2_tiles: int) -> None:
         if not 0 <= number < 1 << 64:
             raise ParameterError(f"The {name} {number} is not from 0 to 2^64 - 1, as frames have them.")
     if not 0 <= log2_tiles <= MAX_LOG2_TILES:
-        raise ParameterError(f"2^{log2_tiles} tiles are none that frames have: take log2_tiles from 0 to 4.")
+        raise ParameterError(f"Frames never have 2^{log2_tiles} tiles: take log2_tiles from 0 to 4.")
 
 
 def _frames(

@@ -394,7 +394,7 @@ def _read_level(reader: _Reader, parms: ParameterSet, levels: Mapping[bytes, int
     found = levels.get(bytes(reader.take(32)))
     if found is None:
         reader.fail(
-            f"the parms_id is none of parameter set {parms.name} here; use an object made with this set, "
+            f"the parms_id is not one of parameter set {parms.name}; use an object made with this set, "
             "scheme and plain modulus.",
             32,
         )

@@ -81,4 +81,6 @@ def _number(word: str) -> int | float:
     try:
         return float(word)
     except ValueError:
-        raise ValueRangeError(f"{word[:40]!r} is no number: give numbers alone, and no head line.") from None
+        raise ValueRangeError(
+            f"{word[:40]!r} is not a number: give numbers alone, without a header line."
+        ) from None

@@ -329,7 +329,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ParameterError, match="Scores reach 20488"):
         plan_exact(model, PARMS, T, feature_bound=2561)
     assert plan_exact(model, PARMS, T, feature_bound=2560).max_score == 20480
-    with pytest.raises(ParameterError, match="no integers"):
+    with pytest.raises(ParameterError, match="not integers"):
         plan_exact(LinearModel(np.full((1, 1), 0.5), np.zeros(1)), PARMS, T, feature_bound=1)
     with pytest.raises(ParameterError, match="no room for noise"):
         plan_exact(model, PARMS, 147457, feature_bound=1)
@@ -344,7 +344,7 @@ def test_what_does_not_fit_is_refused() -> None:
         plan_rounds([], PARMS, bound=1)
     for bound in (float("nan"), float("inf"), 0.0):
         for t in (0, T):
-            with pytest.raises(ParameterError, match="no positive number"):
+            with pytest.raises(ParameterError, match="not a positive number"):
                 plan_rounds([model], PARMS, bound=bound, plain_modulus=t)
     with pytest.raises(ParameterError, match="2\\^2000 is not within"):
         plan_rounds([model], PARMS, bound=1, log2_scale=2000)
@@ -398,7 +398,7 @@ def test_networks_that_are_none_are_refused(network: Network, integers: IntegerN
 def test_what_nothing_can_be_quantised_by_is_refused(network: Network, integers: IntegerNetwork) -> None:
     x = inputs_of(20)
     for modulus in (0, -7, 2):
-        with pytest.raises(ParameterError, match="no integer from 3"):
+        with pytest.raises(ParameterError, match="not an integer: give one from 3"):
             quantise(network, x, plain_modulus=modulus, limit=LIMIT)
     for limit in (0, -1, 1 << 15):
         with pytest.raises(ParameterError, match="from 1 to 32767"):

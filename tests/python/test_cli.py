@@ -200,7 +200,7 @@ def test_what_is_no_ordinary_file_is_never_replaced(house: Path, tmp_path: Path,
     special = [tmp_path / name for name in ("pipe", "link", "loose", "folder")]
     before = [path.lstat() for path in special]
     for path in (*special, "/dev/stdout", "/dev/null"):
-        assert "no ordinary file" in run("provision", house / "keys", "-o", path, code=1)
+        assert "not an ordinary file" in run("provision", house / "keys", "-o", path, code=1)
     after = [path.lstat() for path in special]
     assert [(s.st_ino, s.st_mode) for s in before] == [(s.st_ino, s.st_mode) for s in after]
     assert (tmp_path / "file").read_text() == "mine"
@@ -480,9 +480,9 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["keygen", keys], "never overwritten"),
         (["keygen", tmp_path / "new", "--params", "n1"], "There is no parameter set"),
         (["keygen", tmp_path / "new", "--params", nothing.with_suffix(".json")], "cannot be read"),
-        (["keygen", tmp_path / "new", "--params", tmp_path / "text.json"], "no JSON"),
-        (["keygen", tmp_path / "new", "--params", tmp_path / "deep.json"], "no JSON"),
-        (["keygen", tmp_path / "new", "--model", tmp_path / "deep.json"], "no JSON"),
+        (["keygen", tmp_path / "new", "--params", tmp_path / "text.json"], "not JSON"),
+        (["keygen", tmp_path / "new", "--params", tmp_path / "deep.json"], "not JSON"),
+        (["keygen", tmp_path / "new", "--model", tmp_path / "deep.json"], "not JSON"),
         (["keygen", tmp_path / "new", "--model", tmp_path / "large.json"], "tables of numbers"),
         (["keygen", tmp_path / "new", "--rotations", "one"], "whole numbers"),
         (["keygen", tmp_path / "new", "--import-secret", tmp_path / "text"], "secret key cannot be used"),
@@ -500,7 +500,7 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["params", "--n", 4096, "--bits", "27,27,27,27"], "2018"),
         (["params", "--n", 4096, "--bits", "27,27,27,27,27"], "bits"),
         (["adapt", keys, tmp_path / "short.bin", *out], "component 0, prime 2"),
-        (["adapt", keys, tmp_path / "text", *out], "no whole frame"),
+        (["adapt", keys, tmp_path / "text", *out], "not a whole frame"),
         (["adapt", keys, nothing, *out], "cannot be read"),
         (["infer", house / "public", nothing, tmp_path / "text", *out], "must end in"),
         (["infer", house / "public", model, tmp_path / "text", *out], "SEAL"),
@@ -509,9 +509,9 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["decrypt", keys, tmp_path / "short.bin", "--model", model, "--complex"], "leave --complex"),
         (["decrypt", house / "public", tmp_path / "text"], "stays with the owner"),
         (["decrypt", keys, tmp_path / "text"], "SEAL ciphertext"),
-        (["inspect", tmp_path / "deep.json"], "none of Ciphermote's files"),
-        (["inspect", tmp_path / "list.json"], "none of Ciphermote's files"),
-        (["inspect", tmp_path / "text"], "none of Ciphermote's files"),
+        (["inspect", tmp_path / "deep.json"], "one of Ciphermote's files"),
+        (["inspect", tmp_path / "list.json"], "one of Ciphermote's files"),
+        (["inspect", tmp_path / "text"], "one of Ciphermote's files"),
         (["inspect", tmp_path / "seal"], "damaged"),
         (["inspect", nothing], "cannot be read"),
         (["inspect", tmp_path], "holds no keys"),
@@ -559,7 +559,7 @@ def test_no_file_is_read_further_than_such_a_file_can_be(house: Path, tmp_path: 
         ["keygen", tmp_path / "new", "--import-secret", huge],
     ):
         assert "more than" in run(*arguments, code=1)
-    assert "none of Ciphermote's files" in run("inspect", "/dev/zero", code=1)
+    assert "one of Ciphermote's files" in run("inspect", "/dev/zero", code=1)
     assert "more than" in run("adapt", house / "public", "/dev/zero", *out, code=1)
 
 

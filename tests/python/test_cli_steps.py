@@ -178,13 +178,13 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
     bare.write_bytes((tmp_path / "reading.ct").read_bytes()[:-68])
     public = house / "public"
     for arguments, words in (
-        (["encrypt", public, text, "-o", frames], "'time' is no number"),
+        (["encrypt", public, text, "-o", frames], "'time' is not a number"),
         (["encrypt", public, tmp_path / "none", "-o", frames], "cannot be read"),
         (["encrypt", public, "-", "-o", frames], "no numbers"),
         (["encrypt", public, "-", "--key", "symmetric", "-o", frames], "stays with the owner"),
-        (["encrypt", public, "-", "-o", house / "model.json"], "is no file of frames"),
+        (["encrypt", public, "-", "-o", house / "model.json"], "is not a file of frames"),
         (["add", tmp_path / "other.bin", "-o", frames], "with `ciphermote adapt` first"),
-        (["add", bare, "-o", frames], "say which (--params)"),
+        (["add", bare, "-o", frames], "name it (--params)"),
         (["add", bare, "-o", frames, "--params", "n4096_q26x3_p27"], "(--bare)"),
         (["add", tmp_path / "reading.ct", "-o", tmp_path / "reading.ct"], "would replace"),
         (["extend", house / "keys"], "No keys are asked for"),
@@ -246,7 +246,7 @@ def test_a_shape_that_the_bytes_do_not_fill_allocates_nothing() -> None:
     content = io.BytesIO()
     shape = {"descr": "<f8", "fortran_order": False, "shape": (1 << 40, 1 << 20)}
     np.lib.format.write_array_header_1_0(content, shape)
-    with pytest.raises(ValueRangeError, match="no float64 of shape"):
+    with pytest.raises(ValueRangeError, match="not float64 of shape"):
         parse_values(content.getvalue() + bytes(8))
 
 

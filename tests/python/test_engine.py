@@ -396,7 +396,7 @@ def test_what_is_no_reply_is_not_read_and_ends_the_worker(
     )
     monkeypatch.setattr(seal_engine, "_WORKER", impostor)
     with SealEngine(PARMS, bare=True) as engine:
-        with pytest.raises(EngineError, match="sent what is no reply"):
+        with pytest.raises(EngineError, match="sent what is not a reply"):
             engine.add([owner.encrypt([1.0])])
         with pytest.raises(EngineError, match="ended by signal SIGKILL"):
             engine.add([owner.encrypt([1.0])])
@@ -411,7 +411,7 @@ def test_a_worker_that_does_not_say_what_confines_it_is_not_used(
     impostor = tmp_path / "impostor.py"
     impostor.write_text(f"import sys; sys.stdout.buffer.write({reply_of(first)!r})")
     monkeypatch.setattr(seal_engine, "_WORKER", impostor)
-    with pytest.raises(EngineError, match="sent what is no reply"):
+    with pytest.raises(EngineError, match="sent what is not a reply"):
         SealEngine(PARMS)
 
 

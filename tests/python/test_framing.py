@@ -106,7 +106,7 @@ def test_a_frame_whose_header_alone_was_cut_off_ends_with_the_stream() -> None:
     reader = FrameReader(SMALL, KEY_ID)
     assert reader.feed(lying_header() + SET[0][:100]).sets == []
     last = reader.finish()
-    assert "bytes at the end are no whole frame" in str(last.fault)
+    assert "bytes at the end are not a whole frame" in str(last.fault)
     assert reader.bytes_dropped == HEADER_BYTES + 100
     assert counters(reader.feed(b"".join(SET)).sets) == [0], "the reader serves the next stream"
 

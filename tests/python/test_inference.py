@@ -215,16 +215,16 @@ def test_a_model_that_is_none_is_refused_with_the_form_of_one(tmp_path: Path) ->
     good = json.loads(model_of(2, 3).to_json())
     path = tmp_path / "model.json"
     for content, reason in (
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ("[]", "no object"),
         ('{"weights": [[1, 2]]}', "lacks format, version, labels, bias"),
-        (json.dumps({**good, "version": 2}), "no linear model of version 1"),
-        (json.dumps({**good, "bias": "x"}), "no tables of numbers"),
+        (json.dumps({**good, "version": 2}), "not a linear model of version 1"),
+        (json.dumps({**good, "bias": "x"}), "not tables of numbers"),
         (json.dumps({**good, "labels": {"rest": 1, "walk": 2}}), "no list of names"),
-        (json.dumps({**good, "version": True}), "no linear model of version 1"),
-        (json.dumps({**good, "weights": {"0": [1, 2, 3], "1": [4, 5, 6]}}), "no tables of numbers"),
+        (json.dumps({**good, "version": True}), "not a linear model of version 1"),
+        (json.dumps({**good, "weights": {"0": [1, 2, 3], "1": [4, 5, 6]}}), "not tables of numbers"),
         *(
-            (json.dumps({**good, **change}), "no tables of numbers")
+            (json.dumps({**good, **change}), "not tables of numbers")
             for no_number in (True, False, "1", None, [1], {})
             for change in (
                 {"weights": [[1, 2, 3], [4, no_number, 6]]},
@@ -504,7 +504,7 @@ def test_labels_that_are_no_text_are_refused(tmp_path: Path, letter: bytes) -> N
     with zipfile.ZipFile(tmp_path / "good.npz") as good, zipfile.ZipFile(tmp_path / "bad.npz", "w") as bad:
         for name in good.namelist():
             bad.writestr(name, good.read(name).replace("s".encode("utf-32-le"), letter))
-    with pytest.raises(ParameterError, match="is no text"):
+    with pytest.raises(ParameterError, match="is not text"):
         LinearModel.load(tmp_path / "bad.npz")
 
 

@@ -326,7 +326,7 @@ def test_a_secret_key_decrypts_what_is_of_its_id_and_set(ours: House, theirs: Ho
     with pytest.raises(MismatchError, match="two keys"):
         ckks.phase(ciphertext, theirs.store.secret())
     other = generate(4096, [26, 26, 25, 27])
-    with pytest.raises(MismatchError, match="bring together what is of one set"):
+    with pytest.raises(MismatchError, match="use files of one set"):
         ckks.phase(replace(ciphertext, key_id=None), SecretKey.generate(other))
 
 

@@ -293,7 +293,7 @@ def test_adapt_after_a_failed_write_takes_the_frames_again(
 ) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "reading1.ct").mkdir()  # reading 0 is written, reading 1 cannot be
-    assert "no ordinary file" in run("adapt", keys, frames, "-o", tmp_path / "out", code=1)
+    assert "not an ordinary file" in run("adapt", keys, frames, "-o", tmp_path / "out", code=1)
     (tmp_path / "out" / "reading1.ct").rmdir()
     run("adapt", keys, frames, "-o", tmp_path / "out")
     assert "came before" in run("adapt", keys, frames, "-o", tmp_path / "out", code=1)

@@ -994,8 +994,8 @@ def end(frame_bytes: int = 0, status: int = 0, sequence: int = 1) -> bytes:
     [
         (b"", r"did not answer within 0.3 s"),
         (b"CMRP\x01", r"did not answer within 0.3 s"),
-        (b"Hello, this is a boot loader.", r"is no reply"),
-        (reply(9, b""), r"is no reply"),
+        (b"Hello, this is a boot loader.", r"is not a reply"),
+        (reply(9, b""), r"is not a reply"),
         (reply(1, b"abcd", damage=1), r"damaged on its way"),
         (reply(3, b"abcd", version=2), r"version 2 of the protocol"),
         (reply(3, b"abcd"), r"end record has 4 bytes"),
@@ -1091,7 +1091,7 @@ def test_impossible_requests_are_refused_before_they_are_sent(pipes: tuple[Devic
         (lambda: link.encrypt_values(values(20000)), "do not fit one request"),
         (lambda: link.encrypt_values(window()), "Values are an array"),
         (lambda: link.encrypt_window(values()), "A window is an array"),
-        (lambda: link.encrypt_values(["a"]), "are no numbers"),
+        (lambda: link.encrypt_values(["a"]), "are not numbers"),
     ):
         with pytest.raises(LinkError, match=sentence):
             wrong()

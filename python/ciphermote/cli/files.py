@@ -43,7 +43,7 @@ def parameter_set(name: str) -> ParameterSet:
     try:
         fields = json_text.parse(read(Path(name)))
     except ValueError:
-        raise KeyFileError(f"{name} is no JSON: write it with `ciphermote params --json`.") from None
+        raise KeyFileError(f"{name} is not JSON: write it with `ciphermote params --json`.") from None
     return parameters_from_dict(fields, name)
 
 
@@ -98,7 +98,8 @@ def check_target(path: Path, kind: FileKind) -> None:
         return  # Not there yet, or not reachable: writing it says so.
     if not stat.S_ISREG(mode):
         raise KeyFileError(
-            f"{path} exists and is no ordinary file (a directory, link, pipe or device): name another file."
+            f"{path} exists and is not an ordinary file (a directory, link, pipe or device): name "
+            "another file."
         )
     try:
         own = kind.has(read_bounded(path, MOST_OBJECT_BYTES))
@@ -106,8 +107,8 @@ def check_target(path: Path, kind: FileKind) -> None:
         own = False
     if not own:
         raise KeyFileError(
-            f"{path} exists and is no {kind.name}, which would replace it: name another file, or move that "
-            "one away."
+            f"{path} exists and is not a {kind.name}, which would replace it: name another file, or move "
+            "that one away."
         )
 
 

@@ -102,7 +102,7 @@ def provision(
         if path.exists() and not force:
             raise KeyFileError(
                 f"{path} exists, and may be all there is of a device's keys: name another file for this "
-                "device, or say --force to replace it."
+                "device, or give --force to replace it."
             )
     given = p.provision(
         store,

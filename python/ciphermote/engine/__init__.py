@@ -153,8 +153,8 @@ class Engine(ABC):
     def _bound(self, bound: float | None) -> float:
         if bound is None and self.plain_modulus:
             raise ParameterError(
-                "Integers that outgrow the modulus come out wrong without a sign: say how large a value may "
-                "be (bound, --feature-bound)."
+                "Integers that outgrow the modulus come out wrong without a warning: say how large a value "
+                "may be (bound, --feature-bound)."
             )
         return DEFAULT_FEATURE_BOUND if bound is None else bound
 
@@ -177,8 +177,8 @@ def check_reading(ciphertext: SealCiphertext) -> None:
     """MismatchError if it holds scores: those of scores would be shown under the model's classes."""
     if ciphertext.model_id is not None:
         raise MismatchError(
-            f"The ciphertext holds {describe_content(ciphertext)} already, and is no reading to score: give "
-            "the reading, as `ciphermote adapt` wrote it."
+            f"The ciphertext holds {describe_content(ciphertext)} already, and is not a reading to score: "
+            "give the reading, as `ciphermote adapt` wrote it."
         )
 
 

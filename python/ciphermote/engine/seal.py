@@ -112,7 +112,7 @@ class _Worker:
     def _nonsense(self) -> EngineError:
         self._process.kill()
         return EngineError(
-            "The SEAL worker process sent what is no reply, as if something had taken it over: close the "
+            "The SEAL worker process sent what is not a reply, as if something had taken it over: close the "
             "engine, and look at what it was given."
         )
 

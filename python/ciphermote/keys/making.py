@@ -130,7 +130,7 @@ def make_galois_key(secret: SecretKey, element: int) -> sb.KeySwitchKey:
     """The key that follows x -> x^element (odd, 3 .. 2n-1). ParameterError if the set has one prime."""
     n = secret.parameters.n
     if element % 2 == 0 or not 3 <= element < 2 * n:
-        raise ParameterError(f"{element} is no Galois element: it is odd and from 3 to {2 * n - 1}.")
+        raise ParameterError(f"{element} is not a Galois element, which is odd and from 3 to {2 * n - 1}.")
     exponent = np.arange(n, dtype=np.int64) * element % (2 * n)
     moved = np.empty(n, dtype=np.int8)
     moved[exponent % n] = np.where(exponent < n, secret.coefficients, -secret.coefficients)
@@ -172,7 +172,7 @@ def galois_elements(parameters: ParameterSet, steps: Iterable[int], conjugation:
     for step in steps:
         if not -slots < step < slots or step == 0:
             raise ParameterError(
-                f"A rotation by {step} is none of {parameters.name}: give steps from 1 to {slots - 1}, or "
+                f"{parameters.name} has no rotation by {step}: give steps from 1 to {slots - 1}, or "
                 "negative for the other way."
             )
         elements.add(sb.galois_element(parameters.n, step))

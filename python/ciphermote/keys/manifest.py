@@ -48,7 +48,7 @@ class Manifest:
     def from_json(cls, text: bytes, where: str) -> Manifest:
         """KeyFileError if it is none, or of another version."""
         damaged = KeyFileError(
-            f"{where} is damaged or no manifest of keys: restore the directory from a copy."
+            f"{where} is damaged, or is not a manifest of keys: restore the directory from a copy."
         )
         try:
             fields = json_text.parse(text)
@@ -58,7 +58,8 @@ class Manifest:
             raise damaged
         if fields.get("version") != _FORMAT_VERSION:
             raise KeyFileError(
-                f"{where} is of another version than {_FORMAT_VERSION}, which this package reads: update it."
+                f"{where} is of another version than {_FORMAT_VERSION}, which this package reads: update the "
+                "package."
             )
         parameters = parameters_from_dict(fields.get("parameters"), where)
         try:

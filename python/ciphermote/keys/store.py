@@ -95,7 +95,9 @@ class KeyContents(KeyPair):
         if relin is None:
             relin = parameters.special_prime is not None
         if secret is not None and secret.parameters != parameters:
-            raise KeyFileError(f"The secret key is of {secret.parameters.name}, not of {parameters.name}.")
+            raise KeyFileError(
+                f"The secret key is of {secret.parameters.name}, not of {parameters.name}: name its own set."
+            )
         steps = tuple(galois_steps)
         galois_elements(parameters, steps, conjugation)
         secret = secret or SecretKey.generate(parameters)
@@ -258,7 +260,8 @@ class KeyStore(KeyPair):
             if _digest(content) == digest:
                 return content
         raise KeyFileError(
-            f"{path} is damaged or was replaced (it is not what {MANIFEST_FILE} names): restore it."
+            f"{path} is damaged or was replaced (it is not what {MANIFEST_FILE} names): restore it from a "
+            "copy."
         )
 
     def checked_key_id(self) -> int:
@@ -270,7 +273,8 @@ class KeyStore(KeyPair):
         content = self.public_bytes(PUBLIC_FILE)
         if key_id_of(content) != self.key_id:
             raise KeyFileError(
-                f"{self.path / MANIFEST_FILE} names another key than {PUBLIC_FILE}: restore both."
+                f"{self.path / MANIFEST_FILE} names another key than {PUBLIC_FILE}: restore both from one "
+                "copy."
             )
         return content
 
@@ -373,7 +377,7 @@ def _publish_directory(path: Path, files: Mapping[str, bytes], secret: bytes | N
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     except OSError as error:
-        raise KeyFileError(f"{path} cannot be made: {error.strerror}.") from None
+        raise KeyFileError(f"{path} cannot be made ({error.strerror}): name another directory.") from None
     try:
         if secret is not None:
             write_exclusively(scratch / SECRET_FILE, secret, 0o600)
