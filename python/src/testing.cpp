@@ -62,7 +62,7 @@ std::tuple<NewWords, NewWords> bfv_encode(const Params &params, const BfvValues 
     cmi_plain plain{};
     cmi_ring ring;
     plain.data = data.data();
-    check(cmi_plain_encode(params.get(), &values, &plain, &ring));
+    check(cmi_plain_encode(params.get(), &values, nullptr, &plain, &ring));
     std::vector<uint32_t> m(n);
     for (size_t i = 0; i < n; i++) {
         m[i] = cmi_plain_residue(data.data(), plain.width, i, plain_modulus) % plain_modulus;

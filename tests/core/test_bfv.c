@@ -59,7 +59,7 @@ static cm_status encode(const cm_bfv_values *values)
     cmi_plain plain = {0};
     cmi_ring ring;
     plain.data = data;
-    const cm_status status = cmi_plain_encode(params, values, &plain, &ring);
+    const cm_status status = cmi_plain_encode(params, values, NULL, &plain, &ring);
     for (unsigned i = 0; i < N && status == CM_OK; i++) {
         encoded[i] = cmi_plain_residue(data, plain.width, i, plain.modulus) % plain.modulus;
     }

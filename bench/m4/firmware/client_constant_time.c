@@ -115,12 +115,12 @@ static cm_status begin_bfv(void)
 static cm_status prepare_bfv(uint32_t run)
 {
     cmi_ring ring;
-    cmi_plain plain = {.data = arena, .tables = workload_roots};
+    cmi_plain plain = {.data = arena};
     cm_status status = secrets_draw(run);
     secrets_integers(arena, run);
     const cm_bfv_values values = workload_describe_integers(arena);
     if (status == CM_OK) {
-        status = cmi_plain_encode(&WORKLOAD_PARAMS, &values, &plain, &ring);
+        status = cmi_plain_encode(&WORKLOAD_PARAMS, &values, workload_roots, &plain, &ring);
     }
     if (status != CM_OK) {
         return status;

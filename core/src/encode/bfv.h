@@ -22,19 +22,19 @@ CMI_HIDDEN_BEGIN
  */
 typedef struct cmi_plain {
     void *data;
-    const cm_root_table *tables; /* of roots modulo t among others, or null */
-    uint32_t modulus;            /* t */
+    uint32_t modulus; /* t */
     cm_bfv_width width;
     uint8_t log2_n;
 } cmi_plain;
 
 /*
- * Encode values into plain->data, which may be where the values lie. ring is for the transform modulo t.
+ * Encode values into plain->data, which may be where the values lie. ring is for the transform modulo t, of
+ * whose roots tables may have some; tables may be null.
  * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS,
  * CM_ERR_VALUE_RANGE; the polynomial is zeroed then.
  */
 CM_MUST_CHECK cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
-                                         cmi_plain *plain, cmi_ring *ring);
+                                         const cm_root_table *tables, cmi_plain *plain, cmi_ring *ring);
 
 /* t must be below every data prime: modulo one that it is a multiple of, values would vanish. */
 bool cmi_below_every_prime(uint32_t t, const cm_params *params);

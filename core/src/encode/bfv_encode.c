@@ -92,8 +92,8 @@ static cm_status check(const cm_params *params, const cm_bfv_values *values)
     return CM_OK;
 }
 
-cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values, cmi_plain *plain,
-                           cmi_ring *ring)
+cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values, const cm_root_table *tables,
+                           cmi_plain *plain, cmi_ring *ring)
 {
     cm_status status = check(params, values);
     if (status != CM_OK) {
@@ -101,7 +101,7 @@ cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
     }
     cm_prime prime;
     const bool batch = values->encoding == CM_BFV_BATCH;
-    if (batch && !cmi_prime_init(&prime, values->plain_modulus, params->log2_n, plain->tables)) {
+    if (batch && !cmi_prime_init(&prime, values->plain_modulus, params->log2_n, tables)) {
         return CM_ERR_PLAIN_MODULUS;
     }
     plain->modulus = values->plain_modulus;
@@ -119,7 +119,7 @@ cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
         return CM_ERR_VALUE_RANGE;
     }
     if (batch) {
-        cmi_ring_init(ring, &prime, params->log2_n, plain->tables);
+        cmi_ring_init(ring, &prime, params->log2_n, tables);
         cmi_bfv_batch(plain->data, plain->width, ring);
     }
     return CM_OK;

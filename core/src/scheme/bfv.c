@@ -44,8 +44,7 @@ static cm_status encode_integers(cm_message_source *self, const cm_params *param
     }
     setup->emitter->info.scale_or_t = values->plain_modulus;
     plain->data = setup->arena;
-    plain->tables = cmi_source_tables(self);
-    const cm_status status = cmi_plain_encode(params, values, plain, ring);
+    const cm_status status = cmi_plain_encode(params, values, cmi_source_tables(self), plain, ring);
     if (status == CM_OK) {
         cmi_plain_scale(params, plain);
     }
