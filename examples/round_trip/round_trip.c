@@ -137,6 +137,7 @@ static void set_up(void)
                                       .arena_bytes = sizeof arena,
                                       .log2_tiles = TILES};
     cm_frame_writer_init(&frames, (cm_sink){transmit, NULL});
+    cm_seed_expander_init(&expander);
     check(cm_encryptor_init_symmetric(&under_secret_key, &secret_key, &setup), "encryptor");
     check(cm_encryptor_init_asymmetric(&under_public_key, &public_key, &setup), "encryptor");
     check(cm_decryptor_init(&decryptor, &secret_key, &decryption), "decryptor");

@@ -49,7 +49,7 @@ _CLASSES: dict[str, type[Error]] = {
         ("CM_ERR_ARGUMENT", "CM_ERR_PARAMS", "CM_ERR_UNSUPPORTED", "CM_ERR_PLAIN_MODULUS", "CM_ERR_SCALE"),
         ParameterError,
     ),
-    "CM_ERR_SHARED_NOISE": ParameterError,
+    **dict.fromkeys(("CM_ERR_SHARED_NOISE", "CM_ERR_EXPANDER"), ParameterError),
     **dict.fromkeys(("CM_ERR_TOO_MANY", "CM_ERR_NOT_FINITE", "CM_ERR_VALUE_RANGE"), ValueRangeError),
     "CM_ERR_RESIDUE": FrameError,
 }

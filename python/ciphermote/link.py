@@ -50,6 +50,7 @@ STATUS_NAMES = (
     "CM_ERR_SCALE",
     "CM_ERR_SHARED_NOISE",
     "CM_ERR_SESSIONS",
+    "CM_ERR_EXPANDER",
 )
 """The C library's status codes, in order (core/include/ciphermote/status.h)."""
 

@@ -111,6 +111,7 @@ struct StatusError : std::runtime_error {
             CM_NAME(CM_ERR_SCALE)
             CM_NAME(CM_ERR_SHARED_NOISE)
             CM_NAME(CM_ERR_SESSIONS)
+            CM_NAME(CM_ERR_EXPANDER)
         }
 #undef CM_NAME
         return "";

@@ -61,6 +61,7 @@ static int transmit(void *context, const uint8_t *bytes, size_t length)
 
 static cm_decryptor_setup decryptor_setup(void)
 {
+    cm_seed_expander_init(&expander);
     return (cm_decryptor_setup){.arena = arena, .arena_bytes = sizeof arena, .expander = &expander};
 }
 
@@ -270,6 +271,22 @@ static void a_decryptor_that_was_refused_takes_nothing(void)
     refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
 }
 
+static void an_expander_that_was_not_set_up_is_refused_and_never_called(void)
+{
+    start();
+    send_integers(5);
+    cm_decryptor_setup setup = decryptor_setup();
+    memset(&expander, 0, sizeof expander);
+    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_ERR_EXPANDER);
+    refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
+    setup = decryptor_setup();
+    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_OK);
+    memset(&expander, 0, sizeof expander);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_ERR_FRAME_SEED);
+    CHECK(arena_wiped());
+}
+
 static void an_arena_too_small_is_refused_where_a_ciphertext_is_expected(void)
 {
     start();
@@ -300,6 +317,7 @@ void test_decryptor(void)
     RUN(seeds_are_taken_with_memory_to_expand_them_alone);
     RUN(values_are_given_once_and_by_their_own_scheme_alone);
     RUN(a_decryptor_that_was_refused_takes_nothing);
+    RUN(an_expander_that_was_not_set_up_is_refused_and_never_called);
     RUN(an_arena_too_small_is_refused_where_a_ciphertext_is_expected);
     RUN(nothing_is_taken_before_a_ciphertext_is_expected);
 }

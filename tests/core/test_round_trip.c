@@ -133,8 +133,7 @@ static cm_status read_stream(void)
 {
     cm_frame_reader reader;
     cm_status status = CM_OK;
-    cm_seed_expander_init(&expander, &decryption.receiver);
-    cm_frame_reader_init(&reader, &params, &expander.receiver);
+    cm_frame_reader_init(&reader, &params, cm_seed_expander_begin(&expander, &decryption.receiver));
     for (size_t at = 0; at < length && status == CM_OK; at += 1009) {
         status = cm_frame_reader_feed(&reader, stream + at, length - at < 1009 ? length - at : 1009);
     }
@@ -566,8 +565,7 @@ static void what_was_never_initialised_is_refused(void)
     memset(&decryption, 0, sizeof decryption);
     cm_frame_reader_init(&reader, &params, &decryption.receiver);
     CHECK(cm_frame_reader_feed(&reader, (const uint8_t *)"CM", 2) == CM_ERR_ARGUMENT);
-    cm_seed_expander_init(&expander, &decryption.receiver);
-    cm_frame_reader_init(&reader, &params, &expander.receiver);
+    cm_frame_reader_init(&reader, &params, cm_seed_expander_begin(&expander, &decryption.receiver));
     CHECK(cm_frame_reader_feed(&reader, (const uint8_t *)"CM", 2) == CM_ERR_ARGUMENT);
 }
 

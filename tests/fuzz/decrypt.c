@@ -56,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *arena = calloc(1, bytes);
     cm_seed_expander expander;
     cm_decryptor decryptor;
+    cm_seed_expander_init(&expander);
     const cm_decryptor_setup setup = {
         .arena = arena, .arena_bytes = bytes, .expander = expands ? &expander : NULL};
     fuzz_expect(cm_decryptor_init(&decryptor, fuzz_key(), &setup) == CM_OK, "a decryptor is set up");

@@ -127,3 +127,46 @@ def test_the_list_of_names_has_no_others() -> None:
     )
     assert len(names) > 100
     assert not [name for name in names if not re.search(rf"\b{name}\b", text)]
+
+
+READER = """
+#include "ciphermote/ciphermote.h"
+static uint64_t arena[4096];
+static cm_decryptor decryptor;
+static cm_seed_expander expander;
+int main(int count, char **arguments)
+{
+    cm_decryptor_setup setup = {.arena = arena, .arena_bytes = sizeof arena};
+    const cm_bfv_expected expected = {.plain_modulus = 65537};
+    static cm_secret_key key;
+    key.params = cm_params_by_id((uint32_t)count);
+    SET_UP;
+    cm_status status = cm_decryptor_init(&decryptor, &key, &setup);
+    if (status == CM_OK) {
+        status = cm_bfv_expect(&decryptor, &expected);
+    }
+    if (status == CM_OK) {
+        status = cm_decryptor_feed(&decryptor, (const uint8_t *)arguments[0], 1);
+    }
+    return status == CM_OK ? (int)cm_bfv_decrypt(&decryptor) : (int)status;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("set_up", "expands"),
+    [("(void)expander", False), ("cm_seed_expander_init(&expander); setup.expander = &expander", True)],
+)
+def test_seeds_are_expanded_by_code_of_those_alone_who_ask_for_it(
+    set_up: str, expands: bool, tmp_path: Path
+) -> None:
+    source = tmp_path / "reader.c"
+    source.write_text(READER.replace("SET_UP", set_up))
+    program = tmp_path / "reader"
+    flags = ("-std=c11", "-Os", "-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
+    includes = ("-I", CORE / "include", "-I", CORE / "src")
+    run("gcc", *flags, *includes, source, *sorted((CORE / "src").glob("*/*.c")), "-o", program)
+    linked = {SUFFIX.sub("", line.split()[-1]) for line in run("nm", program).splitlines()}
+    assert "cm_bfv_decrypt" in linked
+    expanding = {"cm_seed_expander_begin", "cmi_uniform_init", "cmi_uniform_values"}
+    assert linked & expanding == (expanding if expands else set())

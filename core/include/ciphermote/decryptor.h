@@ -48,8 +48,9 @@ CM_REFUSE_PACKING(decryptor);
 typedef struct cm_decryptor_setup {
     void *arena;                /* aligned to 8 bytes */
     size_t arena_bytes;         /* CM_BFV_DECRYPT_ARENA_BYTES or CM_CKKS_DECRYPT_ARENA_BYTES */
-    cm_seed_expander *expander; /* memory for expanding seeds, which ciphertexts from devices have; null: such
-                                   ciphertexts are refused */
+    cm_seed_expander *expander; /* set up with cm_seed_expander_init, for ciphertexts that hold a seed, as
+                                   devices send them; null: these are refused, and no code that expands
+                                   seeds is linked */
 } cm_decryptor_setup;
 
 /* The current ciphertext. Treat as opaque except counter and scale_or_t, which are valid once it has been
@@ -87,8 +88,9 @@ typedef struct cm_decryptor {
 
 /*
  * Set up. Errors: CM_ERR_ARGUMENT for null pointers or an incomplete key, CM_ERR_PARAMS, CM_ERR_ARENA for an
- * arena that is null, not aligned or overlaps the key. After an error the decryptor refuses all ciphertexts.
- * The arena's size is checked when a ciphertext is expected.
+ * arena that is null, not aligned or overlaps the key, CM_ERR_EXPANDER for a seed expander that was not set
+ * up. After an error the decryptor refuses all ciphertexts. The arena's size is checked when a ciphertext is
+ * expected.
  */
 CM_MUST_CHECK cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
                                           const cm_decryptor_setup *setup);

@@ -65,8 +65,7 @@ const char *cm_status_text(cm_status status)
                "expected: "
                "compare it with what the decryption was begun with, else have the right one sent.";
     case CM_ERR_FRAME_SEED:
-        return "The ciphertext's second half is a seed: put a cm_seed_expander between the frame reader and "
-               "the decryption.";
+        return "The ciphertext's second half is a seed: give cm_decryptor_setup a seed expander.";
     case CM_ERR_FRAME_DOMAIN:
         return "The frame is in coefficient form: encrypt with CM_DOMAIN_NTT, or have the host transform the "
                "ciphertext.";
@@ -80,6 +79,8 @@ const char *cm_status_text(cm_status status)
     case CM_ERR_SESSIONS:
         return "The key has served as many client-aided sessions as it may: make new keys and provision the "
                "device with them.";
+    case CM_ERR_EXPANDER:
+        return "The seed expander is not set up: call cm_seed_expander_init before cm_decryptor_init.";
     }
     return "This is no status of Ciphermote: the value was damaged or comes from another version.";
 }

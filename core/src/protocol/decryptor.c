@@ -13,18 +13,20 @@ cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
         return CM_ERR_ARGUMENT;
     }
     const cm_decryptor_setup given = setup ? *setup : (cm_decryptor_setup){0};
+    const bool expander_usable = !given.expander || given.expander->begin;
     memset(decryptor, 0, sizeof *decryptor);
     decryptor->expander = given.expander;
-    return cmi_decryption_init(&decryptor->decryption, setup ? key : NULL, given.arena, given.arena_bytes);
+    const cm_status status = cmi_decryption_init(
+        &decryptor->decryption, setup && expander_usable ? key : NULL, given.arena, given.arena_bytes);
+    return expander_usable ? status : CM_ERR_EXPANDER;
 }
 
 /* The reader, for a decryption that has begun; one that could not begin refuses what it reads. */
 static cm_status await(cm_decryptor *decryptor, cm_status status)
 {
     cm_receiver *receiver = &decryptor->decryption.receiver;
-    if (decryptor->expander) {
-        cm_seed_expander_init(decryptor->expander, receiver);
-        receiver = &decryptor->expander->receiver;
+    if (decryptor->expander && decryptor->expander->begin) {
+        receiver = decryptor->expander->begin(decryptor->expander, receiver);
     }
     const cm_secret_key *key = decryptor->decryption.key;
     cm_frame_reader_init(&decryptor->reader, key ? key->params : NULL, receiver);

@@ -116,12 +116,18 @@ static void hand_on_fault(cm_receiver *self, cm_status status)
     next->fail(next, status);
 }
 
-void cm_seed_expander_init(cm_seed_expander *expander, cm_receiver *next)
+void cm_seed_expander_init(cm_seed_expander *expander)
 {
     memset(expander, 0, sizeof *expander);
-    if (!next || !next->begin) {
-        return; /* a frame reader refuses the receiver then */
+    expander->begin = cm_seed_expander_begin;
+}
+
+cm_receiver *cm_seed_expander_begin(cm_seed_expander *expander, cm_receiver *next)
+{
+    cm_seed_expander_init(expander);
+    if (next && next->begin) { /* else a frame reader refuses the receiver */
+        expander->receiver = (cm_receiver){begin_frame, take_residues, end_frame, hand_on_fault};
+        expander->next = next;
     }
-    expander->receiver = (cm_receiver){begin_frame, take_residues, end_frame, hand_on_fault};
-    expander->next = next;
+    return &expander->receiver;
 }
