@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each status says to people. Constant text only. */
+/* What each status tells people. Constant text only. */
 #include "ciphermote/status.h"
 
 const char *cm_status_text(cm_status status)
@@ -8,79 +8,80 @@ const char *cm_status_text(cm_status status)
     case CM_OK:
         return "The call succeeded.";
     case CM_ERR_ARGUMENT:
-        return "An argument or a field is null, forgotten (0) or outside its range, or a struct was not "
-               "initialised: check each against the call's header.";
+        return "An argument or a field is null, missing or out of range, or a struct was not set up:"
+               " compare each with the call's header.";
     case CM_ERR_PARAMS:
-        return "This build or this call cannot use the parameter set, or a frame is of another set than its "
-               "reader: raise CM_CONFIG_MAX_LOG2_N, or give both sides one set.";
+        return "This build or this call cannot use the parameter set, or a frame has another set "
+               "than its reader: raise CM_CONFIG_MAX_LOG2_N, or give both sides the same set.";
     case CM_ERR_ARENA:
-        return "The arena is too small, not aligned to 8 bytes or holds the secret key: size it with the "
-               "CM_..._ARENA_BYTES macro, and keep keys elsewhere.";
+        return "The arena is too small, not aligned to 8 bytes or overlaps the secret key: size it "
+               "with the CM_..._ARENA_BYTES macro, and keep keys elsewhere.";
     case CM_ERR_TOO_MANY:
-        return "There are more values than slots: send the rest "
-               "in another ciphertext or take a larger n.";
+        return "There are more values than slots: send the rest in another ciphertext, or take a "
+               "larger n.";
     case CM_ERR_NOT_FINITE:
-        return "A value is NaN or infinite, which has no encryption: "
-               "check the sensor, or the arithmetic between it and the encryption.";
+        return "A value is NaN or infinite, which cannot be encrypted: check the sensor, or the "
+               "arithmetic between it and the encryption.";
     case CM_ERR_VALUE_RANGE:
-        return "A value is too large. Encrypting CKKS: times the scale it passes the precision or the "
-               "modulus; "
-               "take a smaller scale, 63 bits, or more primes. Decrypting CKKS: it is beyond twice the "
-               "largest "
-               "expected, or of another key. BFV: it is not below the plain modulus, or its half.";
+        return "A value is too large. Encrypting CKKS: times the scale, it exceeds the precision or "
+               "the modulus; take a smaller scale, 63 bits, or more primes. Decrypting CKKS: it is "
+               "more than twice the largest expected, or the ciphertext is of another key. BFV: it "
+               "is not below the plain modulus, or half of it.";
     case CM_ERR_RANDOM:
-        return "The random source failed, is stuck or repeats itself: "
-               "nothing was encrypted; repair it first.";
+        return "The random source failed, is stuck or repeats itself: nothing was encrypted; repair "
+               "it first.";
     case CM_ERR_COUNTER:
-        return "The persistent counter cannot be read, written or verified, or is used up: "
-               "nothing was encrypted; check the storage or provision the device anew.";
+        return "The persistent counter cannot be read, written or verified, or is used up: nothing "
+               "was encrypted; check the storage, or provision the device again.";
     case CM_ERR_SINK:
-        return "The sink refused bytes: drop what it took so far and encrypt again.";
+        return "The sink refused bytes: discard what it has taken so far, and encrypt again.";
     case CM_ERR_UNSUPPORTED:
-        return "This build leaves that out, or the format cannot "
-               "express it: see config.h and the call's header.";
+        return "This build leaves that out, or the format cannot express it: see config.h and the "
+               "call's header.";
     case CM_ERR_FRAME_SHORT:
-        return "The bytes end before the frame or the ciphertext does: wait for the rest, or have it sent "
-               "again.";
+        return "The bytes end before the frame or the ciphertext does: wait for the rest, or have it"
+               " sent again.";
     case CM_ERR_FRAME_MAGIC:
-        return "The bytes are no Ciphermote frame: look for the start of one.";
+        return "The bytes are not a Ciphermote frame: look for the start of one.";
     case CM_ERR_FRAME_VERSION:
-        return "This build does not know the frame's version: bring the receiver up to date.";
+        return "This build does not know the frame's version: update the receiver.";
     case CM_ERR_FRAME_FIELD:
-        return "A field of the frame's header holds a value that "
-               "the specification forbids: discard the frame.";
+        return "A field of the frame's header has a value that the specification forbids: discard "
+               "the frame.";
     case CM_ERR_FRAME_CRC:
-        return "The frame's check sum does not match, so it was damaged on its way: ask for it again.";
+        return "The frame's checksum does not match, so it was damaged in transit: have it sent "
+               "again.";
     case CM_ERR_RESIDUE:
         return "A residue is not below its prime: discard the frame.";
     case CM_ERR_PLAIN_MODULUS:
-        return "The plain modulus does not suit the encoding, the width or the number, or leaves no room for "
-               "noise: batching needs a prime that is 1 mod 2n, 16 bits one below 2^16; see the call's "
-               "header.";
+        return "The plain modulus does not suit the encoding, the width or the number type, or "
+               "leaves no room for noise: batching needs a prime that is 1 mod 2n, and 16 bits a "
+               "modulus below 2^16; see the call's header.";
     case CM_ERR_FRAME_ORDER:
-        return "A frame came twice, too early or too late: "
-               "have the whole ciphertext sent again, in the order that the decryption takes.";
+        return "A frame came twice, too early or too late: have the whole ciphertext sent again, in "
+               "the order that decryption needs.";
     case CM_ERR_FRAME_FOREIGN:
-        return "A frame is of another key, scheme, plain modulus, number of tiles or ciphertext than "
-               "expected: "
-               "compare it with what the decryption was begun with, else have the right one sent.";
+        return "A frame has another key, scheme, plain modulus or number of tiles than expected, or "
+               "is of another ciphertext: compare it with what the decryptor was told to expect, or "
+               "have the right one sent.";
     case CM_ERR_FRAME_SEED:
         return "The ciphertext's second half is a seed: give cm_decryptor_setup a seed expander.";
     case CM_ERR_FRAME_DOMAIN:
-        return "The frame is in coefficient form: encrypt with CM_DOMAIN_NTT, or have the host transform the "
-               "ciphertext.";
+        return "The frame is in coefficient form: encrypt with CM_DOMAIN_NTT, or have the host "
+               "transform the ciphertext.";
     case CM_ERR_SCALE:
-        return "The scale is missing or too large: the scale times the largest value must be below a quarter "
-               "of "
-               "the product of the primes in use; take a smaller scale, or 63 bits, which use two primes.";
+        return "The scale is missing or too large: scale times largest value must be below a quarter"
+               " of the product of the primes in use; take a smaller scale, or 63 bits, which use "
+               "two primes.";
     case CM_ERR_SHARED_NOISE:
-        return "Nothing was shared, for the noise would not hide the ciphertext's own: decrypt with 63 bits "
-               "and flood with 2^b, b from 1 to 49.";
+        return "Nothing was shared, because the noise would not hide that of the ciphertext: decrypt"
+               " with 63 bits, and flood with 2^b, b from 1 to 49.";
     case CM_ERR_SESSIONS:
-        return "The key has served as many client-aided sessions as it may: make new keys and provision the "
-               "device with them.";
+        return "The key has served as many client-aided sessions as it may: make new keys, and "
+               "provision the device with them.";
     case CM_ERR_EXPANDER:
-        return "The seed expander is not set up: call cm_seed_expander_init before cm_decryptor_init.";
+        return "The seed expander is not set up: call cm_seed_expander_init before "
+               "cm_decryptor_init.";
     }
-    return "This is no status of Ciphermote: the value was damaged or comes from another version.";
+    return "This is not a status of Ciphermote: the value was damaged, or comes from another version.";
 }
