@@ -161,7 +161,7 @@ def check_key(what: str, key_id: int | None, against: str, other: int | None, *,
         if not bare:
             raise MismatchError(
                 f"Nothing names the key of {what if key_id is None else against}, for SEAL's own bytes have "
-                "no room for it: accept that (--bare; in Python, bare) if you know that it is the right one."
+                "no room for it: take it without (--bare) if you know that its key is the right one."
             )
     elif key_id != other:
         raise MismatchError(

@@ -115,7 +115,7 @@ class IntegerNetwork:
 
 def _check_integers(plain_modulus: int, limit: int) -> None:
     if not (isinstance(plain_modulus, int | np.integer) and plain_modulus >= 3):
-        raise ParameterError(f"The plain modulus {plain_modulus!r} is not an integer: give one from 3 on.")
+        raise ParameterError(f"The plain modulus {plain_modulus!r} is not an integer from 3 on: give one.")
     if not (isinstance(limit, int | np.integer) and 1 <= limit <= MAX_LIMIT):
         raise ParameterError(f"The limit {limit!r} is not an integer from 1 to {MAX_LIMIT}, as int16 holds.")
 

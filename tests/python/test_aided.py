@@ -340,7 +340,7 @@ def test_what_does_not_fit_is_refused() -> None:
         plan_exact(model, PARMS, T, feature_bound=1, result_primes=4)
     with pytest.raises(ParameterError, match="gives 4 values and the next takes 8"):
         plan_rounds([model, model], PARMS, bound=1)
-    with pytest.raises(ParameterError, match="one layer or more"):
+    with pytest.raises(ParameterError, match="without layers"):
         plan_rounds([], PARMS, bound=1)
     for bound in (float("nan"), float("inf"), 0.0):
         for t in (0, T):
@@ -398,7 +398,7 @@ def test_networks_that_are_none_are_refused(network: Network, integers: IntegerN
 def test_what_nothing_can_be_quantised_by_is_refused(network: Network, integers: IntegerNetwork) -> None:
     x = inputs_of(20)
     for modulus in (0, -7, 2):
-        with pytest.raises(ParameterError, match="not an integer: give one from 3"):
+        with pytest.raises(ParameterError, match="not an integer from 3 on"):
             quantise(network, x, plain_modulus=modulus, limit=LIMIT)
     for limit in (0, -1, 1 << 15):
         with pytest.raises(ParameterError, match="from 1 to 32767"):
@@ -406,7 +406,7 @@ def test_what_nothing_can_be_quantised_by_is_refused(network: Network, integers:
     with pytest.raises(ParameterError, match="from 1 to 32767"):
         IntegerNetwork(integers.layers, 40000, 1.0, integers.multipliers, T)
     for none in (np.zeros((3, SHAPE[0])), np.zeros((0, SHAPE[0])), np.full((3, SHAPE[0]), np.nan)):
-        with pytest.raises(ParameterError, match="none, all zero or not finite"):
+        with pytest.raises(ParameterError, match="empty, all zero or not finite"):
             quantise(network, none, plain_modulus=T, limit=LIMIT)
 
 

@@ -216,11 +216,11 @@ def test_a_model_that_is_none_is_refused_with_the_form_of_one(tmp_path: Path) ->
     path = tmp_path / "model.json"
     for content, reason in (
         ("{", "not JSON"),
-        ("[]", "no object"),
+        ("[]", "not an object"),
         ('{"weights": [[1, 2]]}', "lacks format, version, labels, bias"),
         (json.dumps({**good, "version": 2}), "not a linear model of version 1"),
         (json.dumps({**good, "bias": "x"}), "not tables of numbers"),
-        (json.dumps({**good, "labels": {"rest": 1, "walk": 2}}), "no list of names"),
+        (json.dumps({**good, "labels": {"rest": 1, "walk": 2}}), "not a list of names"),
         (json.dumps({**good, "version": True}), "not a linear model of version 1"),
         (json.dumps({**good, "weights": {"0": [1, 2, 3], "1": [4, 5, 6]}}), "not tables of numbers"),
         *(

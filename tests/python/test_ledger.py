@@ -141,7 +141,7 @@ def test_a_ledger_whose_counters_are_no_numbers_is_damaged(tmp_path: Path, count
 
 
 def test_what_cannot_be_opened_is_a_sentence(tmp_path: Path) -> None:
-    with pytest.raises(KeyFileError, match="name one elsewhere"):
+    with pytest.raises(KeyFileError, match="name another ledger"):
         CounterLedger(tmp_path / "nowhere" / "ledger")
     with pytest.raises(KeyFileError, match="cannot be used"):
         CounterLedger(tmp_path)
