@@ -7,7 +7,8 @@
  *     const cm_encryptor_setup setup = {.device = &device,
  *                                       .emitter = &frames.emitter,
  *                                       .arena = arena,
- *                                       .arena_bytes = sizeof arena};
+ *                                       .arena_bytes = sizeof arena,
+ *                                       .log2_tiles = CM_LOG2_TILES};
  *     status = cm_encryptor_init_symmetric(&encryptor, &cm_provisioned_secret_key, &setup);
  *     ... status = cm_ckks_encrypt(&encryptor, &values); ...
  *

@@ -14,8 +14,9 @@ const char *cm_status_text(cm_status status)
         return "This build or this call cannot use the parameter set, or a frame has another set "
                "than its reader: raise CM_CONFIG_MAX_LOG2_N, or give both sides the same set.";
     case CM_ERR_ARENA:
-        return "The arena is too small, not aligned to 8 bytes or overlaps the secret key: size it "
-               "with the CM_..._ARENA_BYTES macro, and keep keys elsewhere.";
+        return "The arena is too small, not aligned to 8 bytes or overlaps the key: size it with the"
+               " CM_..._ARENA_BYTES macro of this scheme and kind of key, with the n, slots, "
+               "precision and log2_tiles of the call.";
     case CM_ERR_TOO_MANY:
         return "There are more values than slots: send the rest in another ciphertext, or take a "
                "larger n.";
@@ -23,10 +24,10 @@ const char *cm_status_text(cm_status status)
         return "A value is NaN or infinite, which cannot be encrypted: check the sensor, or the "
                "arithmetic between it and the encryption.";
     case CM_ERR_VALUE_RANGE:
-        return "A value is too large. Encrypting CKKS: times the scale, it exceeds the precision or "
-               "the modulus; take a smaller scale, 63 bits, or more primes. Decrypting CKKS: it is "
-               "more than twice the largest expected, or the ciphertext is of another key. BFV: it "
-               "is not below the plain modulus, or half of it.";
+        return "A value is too large. CKKS encryption: value times scale exceeds the precision (2^29"
+               " or 2^58) or the modulus; take a smaller scale or 63 bits. CKKS decryption: the "
+               "value exceeds twice the largest expected, or the key is wrong. BFV: the value is not"
+               " below t, or t/2 in magnitude if it is signed.";
     case CM_ERR_RANDOM:
         return "The random source failed, is stuck or repeats itself: nothing was encrypted; repair "
                "it first.";
@@ -55,8 +56,8 @@ const char *cm_status_text(cm_status status)
         return "A residue is not below its prime: discard the frame.";
     case CM_ERR_PLAIN_MODULUS:
         return "The plain modulus does not suit the encoding, the width or the number type, or "
-               "leaves no room for noise: batching needs a prime that is 1 mod 2n, and 16 bits a "
-               "modulus below 2^16; see the call's header.";
+               "leaves no room for noise: batching needs a prime that is 1 mod 2n, CM_BFV_16 one up "
+               "to 2^16; see the call's header.";
     case CM_ERR_FRAME_ORDER:
         return "A frame came twice, too early or too late: have the whole ciphertext sent again, in "
                "the order that decryption needs.";
@@ -70,9 +71,9 @@ const char *cm_status_text(cm_status status)
         return "The frame is in coefficient form: encrypt with CM_DOMAIN_NTT, or have the host "
                "transform the ciphertext.";
     case CM_ERR_SCALE:
-        return "The scale is missing or too large: scale times largest value must be below a quarter"
-               " of the product of the primes in use; take a smaller scale, or 63 bits, which use "
-               "two primes.";
+        return "The scale is missing, out of range (2^1 to 2^60) or too large for the modulus. "
+               "Decryption also needs scale times largest value below a quarter of the product of "
+               "the primes in use: one prime at 31 bits, two at 63.";
     case CM_ERR_SHARED_NOISE:
         return "Nothing was shared, because the noise would not hide that of the ciphertext: decrypt"
                " with 63 bits, and flood with 2^b, b from 1 to 49.";

@@ -46,7 +46,7 @@ static void open_source(cm_message_source *source, const cm_ckks_values *values)
 #endif
     source->scheme = CM_CKKS;
     source->ntt_form = true;
-    if (values) {
+    if (values && (values->precision == CM_FIXED_31 || values->precision == CM_FIXED_63)) {
         source->data = values->data;
         source->bytes_per_coefficient =
             (uint8_t)(CM_CKKS_MESSAGE_BYTES(2, values->slots, values->precision) / 2u);

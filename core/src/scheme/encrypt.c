@@ -524,7 +524,7 @@ static cm_status encrypt_asymmetric(const void *with, const cm_encryptor_setup *
 /* What both kinds of key ask of a setup. */
 static cm_status check_setup(const cm_encryptor_setup *setup, const cm_params *params, unsigned components)
 {
-    if (!setup->device || !cmi_emitter_usable(setup->emitter)) {
+    if (!setup->device || !cmi_emitter_usable(setup->emitter) || setup->log2_tiles > CM_MAX_LOG2_TILES) {
         return CM_ERR_ARGUMENT;
     }
     if (!cmi_params_usable(params)) {

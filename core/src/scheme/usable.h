@@ -29,7 +29,7 @@ static inline bool cmi_params_usable(const cm_params *params)
 /* CM_XOF_NONE is one that was forgotten. */
 static inline cm_status cmi_check_xof(cm_xof_kind xof)
 {
-    if (xof == CM_XOF_NONE) {
+    if (xof == CM_XOF_NONE || xof > CM_XOF_CHACHA20) {
         return CM_ERR_ARGUMENT;
     }
     return cm_public_seed_bytes(xof) > 0 ? CM_OK : CM_ERR_UNSUPPORTED;

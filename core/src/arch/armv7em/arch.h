@@ -62,9 +62,9 @@ int cmi_armv7em_pack_26(cmi_armv7em_packing *state, const uint32_t *residues, ui
 int cmi_armv7em_pack_27(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups);
 /* Not 0 if all are below q. The check sum is inverted. */
 uint32_t cmi_armv7em_unpack_26(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
-                               const uint32_t *end);
+                               uint32_t *end);
 uint32_t cmi_armv7em_unpack_27(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
-                               const uint32_t *end);
+                               uint32_t *end);
 
 /* ---- the entries that call them ---- */
 
