@@ -89,7 +89,7 @@ static void wipe_packet(const cm_accelerator *self)
 }
 
 /* Closes an accelerator that failed: 0, as the calls of a back-end say that they declined. */
-static int leave(cm_accelerator *self)
+static int close_failed(cm_accelerator *self)
 {
     wipe_packet(self);
     self->log2_n = 0;
@@ -158,14 +158,14 @@ static cm_accelerator *ready_for(const cmi_ring *ring)
         return NULL;
     }
     if (self->q != ring->prime->q && !load_ring(self, ring)) {
-        (void)leave(self);
+        (void)close_failed(self);
         return NULL;
     }
     return self;
 }
 
 /* A transform of residues; what lies in a stays there unless it succeeds. */
-static int transform(uint32_t *a, const cmi_ring *ring, uint32_t command)
+static int run_transform(uint32_t *a, const cmi_ring *ring, uint32_t command)
 {
     cm_accelerator *self = ready_for(ring);
     if (!self) {
@@ -176,7 +176,7 @@ static int transform(uint32_t *a, const cmi_ring *ring, uint32_t command)
         self->words[i] = cmi_reduce(a[i], ring->prime);
     }
     if (!send_packet(self, command) || !receive_packet(self, self->words) || !settled(self)) {
-        return leave(self);
+        return close_failed(self);
     }
     for (uint32_t i = 0; i < n; i++) {
         a[i] = self->words[i];
@@ -187,12 +187,12 @@ static int transform(uint32_t *a, const cmi_ring *ring, uint32_t command)
 
 int cmi_accelerator_ntt_forward(uint32_t *a, const cmi_ring *ring)
 {
-    return transform(a, ring, CM_NTT_CODE_FORWARD);
+    return run_transform(a, ring, CM_NTT_CODE_FORWARD);
 }
 
 int cmi_accelerator_ntt_inverse(uint32_t *a, const cmi_ring *ring)
 {
-    return transform(a, ring, CM_NTT_CODE_INVERSE);
+    return run_transform(a, ring, CM_NTT_CODE_INVERSE);
 }
 
 static bool is_held(const cm_accelerator *self, const uint32_t *held, const uint32_t *factor)
@@ -230,7 +230,7 @@ int cmi_accelerator_double_product(uint32_t *out0, uint32_t *out1, const uint8_t
         return 0;
     }
     if (!load_factor(self, 0, p0, ring) || !load_factor(self, 1, p1, ring)) {
-        return leave(self);
+        return close_failed(self);
     }
     self->holds_factors = true;
     cmi_ternary_fold(self->words, u, 1, ring);
@@ -238,7 +238,7 @@ int cmi_accelerator_double_product(uint32_t *out0, uint32_t *out1, const uint8_t
     const uint32_t command = CM_NTT_CODE_DOUBLE_PRODUCT | (uint32_t)1 << CM_NTT_COMMAND_TRANSFORMED_LOW;
     if (!send_packet(self, command) || !receive_packet(self, out0) || !receive_packet(self, out1) ||
         !settled(self)) {
-        return leave(self);
+        return close_failed(self);
     }
     wipe_packet(self);
     return 1;

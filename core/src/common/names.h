@@ -150,6 +150,7 @@
 #define cmi_bfv_reader_fold CM_SYMBOL(cmi_bfv_reader_fold)
 #define cmi_bfv_reader_scaling_init CM_SYMBOL(cmi_bfv_reader_scaling_init)
 #define cmi_bfv_unbatch CM_SYMBOL(cmi_bfv_unbatch)
+#define cmi_ckks_conjugate_odd_slots CM_SYMBOL(cmi_ckks_conjugate_odd_slots)
 #define cmi_ckks_decode CM_SYMBOL(cmi_ckks_decode)
 #define cmi_ckks_encode CM_SYMBOL(cmi_ckks_encode)
 #define cmi_ckks_message_fold CM_SYMBOL(cmi_ckks_message_fold)

@@ -14,7 +14,7 @@
  * as in cmi_ntt_inverse. Numbers are signed: a product is reduced to within q/2 + 2 of 0, for its factors are
  * below 2^19 and q, and so is a sum, as a product by one.
  */
-static inline int32_t product(int32_t a, int32_t b, const cm_prime *prime)
+static inline int32_t signed_residue(int32_t a, int32_t b, const cm_prime *prime)
 {
     return cmi_montgomery_reduce_signed(cmi_product_signed(a, b), prime);
 }
@@ -28,15 +28,15 @@ static inline void butterflies(int16_t *at, size_t half, const cmi_batch_factors
     const int32_t d = at[3u * half];
     const int32_t low = a + b;
     const int32_t high = c + d;
-    const int32_t low_turned = product(b - a, by->inner[1], prime);
-    const int32_t high_turned = product(d - c, by->inner[0], prime);
-    at[0] = (int16_t)product(low + high, by->sum, prime);
-    at[half] = (int16_t)product(low_turned + high_turned, by->sum, prime);
-    at[2u * half] = (int16_t)product(high - low, by->outer, prime);
-    at[3u * half] = (int16_t)product(high_turned - low_turned, by->outer, prime);
+    const int32_t low_turned = signed_residue(b - a, by->inner[1], prime);
+    const int32_t high_turned = signed_residue(d - c, by->inner[0], prime);
+    at[0] = (int16_t)signed_residue(low + high, by->sum, prime);
+    at[half] = (int16_t)signed_residue(low_turned + high_turned, by->sum, prime);
+    at[2u * half] = (int16_t)signed_residue(high - low, by->outer, prime);
+    at[3u * half] = (int16_t)signed_residue(high_turned - low_turned, by->outer, prime);
 }
 
-static void two_levels(int16_t *at, size_t half, const cmi_batch_factors *by, const cm_prime *prime)
+static void batch_two_levels(int16_t *at, size_t half, const cmi_batch_factors *by, const cm_prime *prime)
 {
     if (CM_ARCH_TRY(batch_levels, at, half, by)) {
         return;
@@ -64,7 +64,7 @@ static void transform_two_levels(int16_t *a, const cmi_ring *ring, unsigned leve
         const cmi_batch_factors by = {
             {(int32_t)inner, (int32_t)next}, (int32_t)outer, (int32_t)factor, prime.neg_q_inv, prime.q};
         at -= 4u * half;
-        two_levels(at, half, &by, &prime);
+        batch_two_levels(at, half, &by, &prime);
         inner = cmi_montgomery_residue(next, ring->step[cmi_trailing_ones(i) + 1u], &prime);
     }
 }
@@ -78,12 +78,12 @@ static void transform_last_level(int16_t *a, const cmi_ring *ring, uint32_t fact
     for (size_t j = 0; j < half; j++) {
         const int32_t x = a[j];
         const int32_t y = a[half + j];
-        a[j] = (int16_t)product(x + y, (int32_t)factor, &prime);
-        a[half + j] = (int16_t)product(y - x, outer, &prime);
+        a[j] = (int16_t)signed_residue(x + y, (int32_t)factor, &prime);
+        a[half + j] = (int16_t)signed_residue(y - x, outer, &prime);
     }
 }
 
-static void transform_16(int16_t *a, const cmi_ring *ring)
+static void inverse_transform_16(int16_t *a, const cmi_ring *ring)
 {
     const cm_prime *prime = ring->prime;
     const uint32_t n_inv = cmi_montgomery_residue(prime->n_inv, prime->r2, prime);
@@ -102,7 +102,7 @@ void cmi_bfv_batch(void *data, cm_bfv_width width, const cmi_ring *ring)
 {
     cmi_slots_permute_columns(data, width, ring->log2_n);
     if (width == CM_BFV_16) {
-        transform_16(data, ring);
+        inverse_transform_16(data, ring);
     } else {
         cmi_ntt_inverse(data, ring);
     }

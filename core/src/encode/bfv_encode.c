@@ -31,8 +31,8 @@ static inline uint32_t read_number(const void *data, bool wide, size_t i)
  * lowest added the right ones are 0 .. t - 1: the uppermost bit of one of two numbers tells any other. In 16
  * bits numbers above t/2 lose t, in 32 bits those below 0 gain it. Not zero if any number is wrong.
  */
-static CM_ALWAYS_INLINE uint32_t convert(const cm_bfv_values *values, bool wide, cm_bfv_width width,
-                                         void *out)
+static CM_ALWAYS_INLINE uint32_t convert_integers(const cm_bfv_values *values, bool wide, cm_bfv_width width,
+                                                  void *out)
 {
     const uint32_t t = values->plain_modulus;
     const bool is_signed = values->number == CM_INT16 || values->number == CM_INT32;
@@ -56,13 +56,15 @@ static CM_ALWAYS_INLINE uint32_t convert(const cm_bfv_values *values, bool wide,
 }
 
 /* From numbers of either size to either width. */
-static uint32_t convert_all(const cm_bfv_values *values, void *out)
+static uint32_t convert_any_integers(const cm_bfv_values *values, void *out)
 {
     const bool wide = values->number == CM_INT32 || values->number == CM_UINT32;
     if (values->width == CM_BFV_16) {
-        return wide ? convert(values, true, CM_BFV_16, out) : convert(values, false, CM_BFV_16, out);
+        return wide ? convert_integers(values, true, CM_BFV_16, out)
+                    : convert_integers(values, false, CM_BFV_16, out);
     }
-    return wide ? convert(values, true, CM_BFV_32, out) : convert(values, false, CM_BFV_32, out);
+    return wide ? convert_integers(values, true, CM_BFV_32, out)
+                : convert_integers(values, false, CM_BFV_32, out);
 }
 
 bool cmi_below_every_prime(uint32_t t, const cm_params *params)
@@ -75,7 +77,7 @@ bool cmi_below_every_prime(uint32_t t, const cm_params *params)
     return true;
 }
 
-static cm_status check(const cm_params *params, const cm_bfv_values *values)
+static cm_status check_integers(const cm_params *params, const cm_bfv_values *values)
 {
     if (!values->data || values->count == 0 || values->number < CM_INT16 || values->number > CM_UINT32 ||
         (values->encoding != CM_BFV_BATCH && values->encoding != CM_BFV_COEFFICIENTS) ||
@@ -95,7 +97,7 @@ static cm_status check(const cm_params *params, const cm_bfv_values *values)
 cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values, const cm_root_table *tables,
                            cmi_plain *plain, cmi_ring *ring)
 {
-    cm_status status = check(params, values);
+    cm_status status = check_integers(params, values);
     if (status != CM_OK) {
         return status;
     }
@@ -111,7 +113,7 @@ cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
     const size_t size = values->width == CM_BFV_16 ? 2u : 4u;
     const size_t total = size << params->log2_n;
     const size_t given = size * values->count;
-    const uint32_t wrong = convert_all(values, plain->data);
+    const uint32_t wrong = convert_any_integers(values, plain->data);
     memset((uint8_t *)plain->data + given, 0, total - given);
     /* The status tells whether any number is. */
     if (cmi_declassified(wrong != 0)) {

@@ -19,9 +19,9 @@ typedef struct fold_powers {
     int32_t noise[CM_MAX_TILES];  /* r^j, for 32 bits */
 } fold_powers;
 
-static CM_ALWAYS_INLINE int64_t fold_add(int64_t sum, const cmi_plain *plain, cm_bfv_width width,
-                                         const int8_t *noise, const fold_powers *powers, unsigned j,
-                                         size_t at)
+static CM_ALWAYS_INLINE int64_t fold_plain_add(int64_t sum, const cmi_plain *plain, cm_bfv_width width,
+                                               const int8_t *noise, const fold_powers *powers, unsigned j,
+                                               size_t at)
 {
     const int32_t w = cmi_plain_get_signed(plain->data, width, at);
     if (!noise) {
@@ -37,9 +37,9 @@ static CM_ALWAYS_INLINE int64_t fold_add(int64_t sum, const cmi_plain *plain, cm
  * The sums of j over w[j n/T + i], and e there. At most sixteen terms, each below 2^26 q / 2 in magnitude,
  * are reduced to within q / 8 + q / 2 of 0; noise of 32 bits adds next to nothing.
  */
-static CM_ALWAYS_INLINE void fold_tiles(const cmi_plain *plain, cm_bfv_width width, const int8_t *noise,
-                                        const cmi_ring *ring, const fold_powers *powers, unsigned tiles,
-                                        uint32_t *out)
+static CM_ALWAYS_INLINE void fold_plain_tiles(const cmi_plain *plain, cm_bfv_width width, const int8_t *noise,
+                                              const cmi_ring *ring, const fold_powers *powers, unsigned tiles,
+                                              uint32_t *out)
 {
     const cmi_plain source = *plain; /* copies, which out cannot alias */
     const cm_prime prime = *ring->prime;
@@ -48,7 +48,7 @@ static CM_ALWAYS_INLINE void fold_tiles(const cmi_plain *plain, cm_bfv_width wid
         int64_t sum = 0;
         size_t at = i;
         for (unsigned j = 0; j < tiles; j++) {
-            sum = fold_add(sum, &source, width, noise, powers, j, at);
+            sum = fold_plain_add(sum, &source, width, noise, powers, j, at);
             at += points;
         }
         out[i] = (uint32_t)(cmi_montgomery_reduce_signed(sum, &prime) + (int32_t)prime.q);
@@ -58,8 +58,8 @@ static CM_ALWAYS_INLINE void fold_tiles(const cmi_plain *plain, cm_bfv_width wid
 #if CM_CONFIG_STORE_NOISE
 
 /* The same of halves with noise, in 16 bits: what a device in a hurry takes. */
-static void fold_halves_16(const cmi_plain *plain, const int8_t *noise, const cmi_ring *ring,
-                           const fold_powers *powers, uint32_t *out)
+static void fold_plain_halves(const cmi_plain *plain, const int8_t *noise, const cmi_ring *ring,
+                              const fold_powers *powers, uint32_t *out)
 {
     const cm_prime prime = *ring->prime;
     const uint32_t points = cmi_ring_points(ring);
@@ -87,8 +87,8 @@ uint32_t cmi_plain_factor(uint32_t t, const cm_prime *prime)
     return prime->q - cmi_montgomery_power(montgomery, prime->q - 2u, prime);
 }
 
-static CM_ALWAYS_INLINE void fold(const cmi_plain *plain, cm_bfv_width width, const int8_t *noise,
-                                  const cmi_ring *ring, uint32_t *out)
+static CM_ALWAYS_INLINE void fold_plain(const cmi_plain *plain, cm_bfv_width width, const int8_t *noise,
+                                        const cmi_ring *ring, uint32_t *out)
 {
     const cm_prime *prime = ring->prime;
     fold_powers powers;
@@ -97,26 +97,26 @@ static CM_ALWAYS_INLINE void fold(const cmi_plain *plain, cm_bfv_width width, co
         cmi_ring_fold_powers(ring, prime->r1, powers.noise);
     }
     if (ring->log2_tiles == 0) {
-        fold_tiles(plain, width, noise, ring, &powers, 1, out);
+        fold_plain_tiles(plain, width, noise, ring, &powers, 1, out);
 #if CM_CONFIG_STORE_NOISE
     } else if (ring->log2_tiles == 1 && width == CM_BFV_16 && noise) {
-        fold_halves_16(plain, noise, ring, &powers, out);
+        fold_plain_halves(plain, noise, ring, &powers, out);
 #endif
     } else if (ring->log2_tiles == 1) {
-        fold_tiles(plain, width, noise, ring, &powers, 2, out);
+        fold_plain_tiles(plain, width, noise, ring, &powers, 2, out);
     } else if (ring->log2_tiles == 2) {
-        fold_tiles(plain, width, noise, ring, &powers, 4, out);
+        fold_plain_tiles(plain, width, noise, ring, &powers, 4, out);
     } else {
-        fold_tiles(plain, width, noise, ring, &powers, 1u << ring->log2_tiles, out);
+        fold_plain_tiles(plain, width, noise, ring, &powers, 1u << ring->log2_tiles, out);
     }
 }
 
 void cmi_plain_fold(const cmi_plain *plain, const cmi_ring *ring, uint32_t *out)
 {
     if (plain->width == CM_BFV_16) {
-        fold(plain, CM_BFV_16, NULL, ring, out);
+        fold_plain(plain, CM_BFV_16, NULL, ring, out);
     } else {
-        fold(plain, CM_BFV_32, NULL, ring, out);
+        fold_plain(plain, CM_BFV_32, NULL, ring, out);
     }
 }
 
@@ -125,9 +125,9 @@ void cmi_plain_fold(const cmi_plain *plain, const cmi_ring *ring, uint32_t *out)
 void cmi_plain_fold_noisy(const cmi_plain *plain, const int8_t *noise, const cmi_ring *ring, uint32_t *out)
 {
     if (plain->width == CM_BFV_16) {
-        fold(plain, CM_BFV_16, noise, ring, out);
+        fold_plain(plain, CM_BFV_16, noise, ring, out);
     } else {
-        fold(plain, CM_BFV_32, noise, ring, out);
+        fold_plain(plain, CM_BFV_32, noise, ring, out);
     }
 }
 

@@ -12,7 +12,7 @@
 #include "encode/slots.h"
 
 /* Cooley-Tukey butterflies as in cmi_ntt_forward, but every number is a residue, which 16 bits hold. */
-static void transform_16(uint16_t *a, const cmi_ring *ring)
+static void forward_transform_16(uint16_t *a, const cmi_ring *ring)
 {
     const cm_prime prime = *ring->prime; /* a copy, which a cannot alias */
     for (unsigned level = 0; level < ring->log2_n; level++) {
@@ -33,7 +33,7 @@ static void transform_16(uint16_t *a, const cmi_ring *ring)
     }
 }
 
-static void transform_32(uint32_t *a, const cmi_ring *ring)
+static void forward_transform_32(uint32_t *a, const cmi_ring *ring)
 {
     cmi_ntt_forward(a, ring);
     cmi_reduce_all(a, cmi_ring_points(ring), ring->prime);
@@ -54,7 +54,7 @@ static void narrow(uint32_t *a, uint32_t count, const cm_prime *prime)
 }
 
 /* A q of 16 bits: what the transform leaves is below 2^21. */
-static void transform_32_to_16(uint32_t *a, const cmi_ring *ring)
+static void forward_transform_32_to_16(uint32_t *a, const cmi_ring *ring)
 {
     cmi_ntt_forward(a, ring);
     narrow(a, cmi_ring_points(ring), ring->prime);
@@ -63,11 +63,11 @@ static void transform_32_to_16(uint32_t *a, const cmi_ring *ring)
 void cmi_bfv_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cmi_ring *ring)
 {
     if (from == CM_BFV_16) {
-        transform_16(data, ring);
+        forward_transform_16(data, ring);
     } else if (to == CM_BFV_16) {
-        transform_32_to_16(data, ring);
+        forward_transform_32_to_16(data, ring);
     } else {
-        transform_32(data, ring);
+        forward_transform_32(data, ring);
     }
     cmi_slots_restore_columns(data, to, ring->log2_n);
 }

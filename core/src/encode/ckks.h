@@ -32,6 +32,9 @@ typedef struct cmi_ckks_message {
 CM_MUST_CHECK cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values,
                                         cmi_ckks_message *message);
 
+/* Of the first count complex slots, the odd ones: where the transform has the conjugate. */
+void cmi_ckks_conjugate_odd_slots(const cmi_ckks_message *message, uint32_t count);
+
 /* m at one prime, folded into the ring or tile: n/T values below 4q, in coefficient order. */
 void cmi_ckks_message_fold(const cmi_ckks_message *message, const cmi_ring *ring, uint32_t *out);
 

@@ -20,13 +20,13 @@ static inline factor factor_of(int64_t high, int32_t low)
     return (factor){high, (int64_t)((uint64_t)(int64_t)low << 32)};
 }
 
-static inline factor negative(factor a)
+static inline factor negative_factor(factor a)
 {
     return (factor){-a.high, -a.low};
 }
 
 /* a b 2^124, the product of the low parts left out */
-static cmi_wide128 product(factor a, factor b)
+static cmi_wide128 factor_product(factor a, factor b)
 {
     cmi_wide128 whole = cmi_wide128_product(a.high, b.high);
 #if CM_CONFIG_PRECISION_63
@@ -63,10 +63,11 @@ static wide_root root_at(uint32_t angle)
     const factor cosine_a = ENTRY(cmi_coarse_sine, CM_COARSE_ROOTS - 1u - coarse);
     const factor cosine_b = ENTRY(cmi_fine_cosine, fine);
     const factor size_b = ENTRY(cmi_fine_sine, fine);
-    const factor sine_b = before ? negative(size_b) : size_b;
+    const factor sine_b = before ? negative_factor(size_b) : size_b;
     wide_root root;
-    root.cosine = cmi_wide128_add(product(cosine_a, cosine_b), product(sine_a, negative(sine_b)));
-    root.sine = cmi_wide128_add(product(sine_a, cosine_b), product(cosine_a, sine_b));
+    root.cosine =
+        cmi_wide128_add(factor_product(cosine_a, cosine_b), factor_product(sine_a, negative_factor(sine_b)));
+    root.sine = cmi_wide128_add(factor_product(sine_a, cosine_b), factor_product(cosine_a, sine_b));
     return root;
 }
 

@@ -122,7 +122,7 @@ static int64_t limit_of(uint32_t largest)
 }
 
 /* Its first bit tells whether x is beyond the limit. */
-static inline uint32_t beyond(divided x, int64_t limit)
+static inline uint32_t beyond_limit(divided x, int64_t limit)
 {
     return (uint32_t)((uint64_t)(limit - size_of(x.exponent, (uint32_t)(x.magnitude >> 32))) >> 32);
 }
@@ -141,7 +141,7 @@ static inline int64_t number_at(const cmi_ckks_message *message, size_t i)
 }
 
 /* Forwards, for what is written is no wider than what is read. */
-static cm_status convert(const cmi_ckks_message *message, const cmi_ckks_decoding *wanted)
+static cm_status convert_slots(const cmi_ckks_message *message, const cmi_ckks_decoding *wanted)
 {
     const size_t count = (size_t)1 << (message->log2_n - (message->slots == CM_SLOTS_COMPLEX ? 0u : 1u));
     const int32_t guard = message->precision == CM_FIXED_31 ? CM_GUARD_BITS_31 : CM_GUARD_BITS_63;
@@ -153,13 +153,13 @@ static cm_status convert(const cmi_ckks_message *message, const cmi_ckks_decodin
     if (wanted->number == CM_FLOAT32) {
         for (size_t i = 0; i < count; i++) {
             const divided x = divide(number_at(message, i), -guard, factor);
-            past |= beyond(x, limit);
+            past |= beyond_limit(x, limit);
             out[i] = float_of(x);
         }
     } else {
         for (size_t i = 0; i < count; i++) {
             const divided x = divide(number_at(message, i), -guard, factor);
-            past |= beyond(x, limit);
+            past |= beyond_limit(x, limit);
             out[i] = integer_of(x, wanted->exponent, &too_large);
         }
     }
@@ -182,18 +182,6 @@ static bool embed(const cmi_ckks_message *message)
     return false;
 }
 
-/* The transform has the conjugates of odd slots: see slots.c. */
-static void conjugate_odd_slots(const cmi_ckks_message *message)
-{
-    for (size_t i = 3; i < (size_t)1 << message->log2_n; i += 4u) {
-        if (message->precision == CM_FIXED_31) {
-            ((int32_t *)message->data)[i] = -((int32_t *)message->data)[i];
-        } else {
-            ((int64_t *)message->data)[i] = -((int64_t *)message->data)[i];
-        }
-    }
-}
-
 cm_status cmi_ckks_decode(const cmi_ckks_message *message, const cmi_ckks_decoding *wanted)
 {
     const bool is_complex = message->slots == CM_SLOTS_COMPLEX;
@@ -204,7 +192,7 @@ cm_status cmi_ckks_decode(const cmi_ckks_message *message, const cmi_ckks_decodi
     }
     cmi_slots_restore(message->data, words, message->log2_n, message->slots);
     if (is_complex) {
-        conjugate_odd_slots(message);
+        cmi_ckks_conjugate_odd_slots(message, (uint32_t)1 << (message->log2_n - 1u));
     }
-    return convert(message, wanted);
+    return convert_slots(message, wanted);
 }

@@ -252,7 +252,7 @@ static findings convert_63(const cm_params *params, const cm_ckks_values *values
 
 #endif
 
-static cm_status check(const cm_params *params, const cm_ckks_values *values)
+static cm_status check_values(const cm_params *params, const cm_ckks_values *values)
 {
     if (!values->data || values->count == 0 || values->exponent < -128 || values->exponent > 127 ||
         values->number < CM_FLOAT32 || values->number > CM_INT32 ||
@@ -276,19 +276,7 @@ static cm_status check(const cm_params *params, const cm_ckks_values *values)
     return CM_OK;
 }
 
-/* Odd slots lie at exponents 3 mod 4, where the transform wants the conjugate: see slots.c. */
-static void conjugate_odd_slots(const cmi_ckks_message *message, uint32_t count)
-{
-    for (uint32_t i = 3; i < 2u * count; i += 4u) {
-        if (message->precision == CM_FIXED_31) {
-            ((int32_t *)message->data)[i] = -((int32_t *)message->data)[i];
-        } else {
-            ((int64_t *)message->data)[i] = -((int64_t *)message->data)[i];
-        }
-    }
-}
-
-static void transform(const cmi_ckks_message *message)
+static void transform_message(const cmi_ckks_message *message)
 {
 #if CM_CONFIG_PRECISION_31
     if (message->precision == CM_FIXED_31) {
@@ -302,8 +290,8 @@ static void transform(const cmi_ckks_message *message)
 #endif
 }
 
-CM_NOINLINE static findings convert(const cm_params *params, const cm_ckks_values *values, uint32_t count,
-                                    void *message)
+CM_NOINLINE static findings convert_values(const cm_params *params, const cm_ckks_values *values,
+                                           uint32_t count, void *message)
 {
 #if CM_CONFIG_PRECISION_31
     if (values->precision == CM_FIXED_31) {
@@ -320,7 +308,7 @@ CM_NOINLINE static findings convert(const cm_params *params, const cm_ckks_value
 
 cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values, cmi_ckks_message *message)
 {
-    cm_status status = check(params, values);
+    cm_status status = check_values(params, values);
     if (status != CM_OK) {
         return status;
     }
@@ -332,7 +320,7 @@ cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values,
     const unsigned parts = values->slots == CM_SLOTS_COMPLEX ? 2u : 1u;
     const size_t total = number_size * parts << (params->log2_n - 1u);
     const size_t given = number_size * parts * values->count;
-    const findings found = convert(params, values, values->count * parts, message->data);
+    const findings found = convert_values(params, values, values->count * parts, message->data);
     memset((uint8_t *)message->data + given, 0, total - given);
     /*
      * The status tells whether any value was refused and why, not which: the conversions have taken all of
@@ -344,9 +332,9 @@ cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values,
         return not_finite ? CM_ERR_NOT_FINITE : CM_ERR_VALUE_RANGE;
     }
     if (parts == 2u) {
-        conjugate_odd_slots(message, values->count);
+        cmi_ckks_conjugate_odd_slots(message, values->count);
     }
     cmi_slots_permute(message->data, (unsigned)(number_size / 4u) * parts, params->log2_n, values->slots);
-    transform(message);
+    transform_message(message);
     return CM_OK;
 }

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An encoded vector as an encryption takes it: at a prime, in a tile, with noise or without. */
+/* An encoded vector: its slots' conjugates, and itself at a prime, in a tile, with noise or without. */
 #include "common/bytes.h"
 #include "encode/ckks.h"
 #include "encode/ckks_fixed.h"
 #include "random/sample.h"
+
+/* They lie at exponents 3 mod 4: see slots.c. */
+void cmi_ckks_conjugate_odd_slots(const cmi_ckks_message *message, uint32_t count)
+{
+    for (size_t i = 3; i < 2u * (size_t)count; i += 4u) {
+        if (message->precision == CM_FIXED_31) {
+            ((int32_t *)message->data)[i] = -((int32_t *)message->data)[i];
+        } else {
+            ((int64_t *)message->data)[i] = -((int64_t *)message->data)[i];
+        }
+    }
+}
 
 void cmi_ckks_message_fold(const cmi_ckks_message *message, const cmi_ring *ring, uint32_t *out)
 {

@@ -18,6 +18,9 @@
 
 CMI_HIDDEN_BEGIN
 
+/* pi/2 in the unit of angles, pi / 2^CM_CONFIG_MAX_LOG2_N. */
+#define CM_QUARTER_TURN ((uint32_t)1 << (CM_CONFIG_MAX_LOG2_N - 1))
+
 #if CM_CONFIG_ENCODER_ROOTS == CM_CONFIG_ENCODER_ROOTS_FLASH
 
 #define CM_ROOTS ((1u << (CM_CONFIG_MAX_LOG2_N - 1)) + 1u)

@@ -17,14 +17,14 @@ static cm_aided *aided_of(cm_receiver *self)
     return (cm_aided *)(void *)self;
 }
 
-static const cm_params *params_of(const cm_aided *aided)
+static const cm_params *aided_params(const cm_aided *aided)
 {
     return aided->decryptor.decryption.key->params;
 }
 
 /* ---- the receiver in between ---- */
 
-static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, unsigned component,
+static cm_status aided_begin(cm_receiver *self, const cm_ciphertext_info *info, unsigned component,
                              unsigned prime, unsigned tile)
 {
     cm_aided *aided = aided_of(self);
@@ -36,19 +36,19 @@ static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, 
     return next->begin(next, info, component, prime, tile);
 }
 
-static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
+static cm_status aided_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
     cm_receiver *next = &aided_of(self)->decryptor.decryption.receiver;
     return next->residues(next, residues, count);
 }
 
-static cm_status end_frame(cm_receiver *self)
+static cm_status aided_end(cm_receiver *self)
 {
     cm_receiver *next = &aided_of(self)->decryptor.decryption.receiver;
     return next->end(next);
 }
 
-static void hand_on_fault(cm_receiver *self, cm_status status)
+static void aided_fail(cm_receiver *self, cm_status status)
 {
     cm_receiver *next = &aided_of(self)->decryptor.decryption.receiver;
     next->fail(next, status);
@@ -90,13 +90,13 @@ static cm_status encrypt_ckks(const cm_aided *aided, uint32_t count)
     return cm_ckks_encrypt(&aided->encryptor, &values);
 }
 
-static cm_status await(cm_aided *aided, uint64_t counter)
+static cm_status await_result(cm_aided *aided, uint64_t counter)
 {
     const cm_aided_plan *plan = &aided->plan;
     aided->awaited = counter;
     const cm_status status = plan->scheme == CM_BFV ? cm_bfv_expect(&aided->decryptor, &plan->bfv)
                                                     : cm_ckks_expect(&aided->decryptor, &plan->ckks);
-    cm_frame_reader_init(&aided->decryptor.reader, params_of(aided), &aided->receiver);
+    cm_frame_reader_init(&aided->decryptor.reader, aided_params(aided), &aided->receiver);
     return status;
 }
 
@@ -104,7 +104,7 @@ static cm_status send_values(cm_aided *aided, uint32_t count)
 {
     cm_status status = aided->plan.scheme == CM_BFV ? encrypt_bfv(aided, count) : encrypt_ckks(aided, count);
     if (status == CM_OK) {
-        status = await(aided, aided->encryptor.setup.emitter->info.counter);
+        status = await_result(aided, aided->encryptor.setup.emitter->info.counter);
     }
     aided->state = AWAITING;
     if (status != CM_OK) {
@@ -124,7 +124,7 @@ static cm_status take_result(cm_aided *aided)
 /* BFV has n values, CKKS n/2 slots. */
 static uint32_t value_count(const cm_aided *aided)
 {
-    return (uint32_t)1 << (params_of(aided)->log2_n - (aided->plan.scheme == CM_CKKS ? 1u : 0u));
+    return (uint32_t)1 << (aided_params(aided)->log2_n - (aided->plan.scheme == CM_CKKS ? 1u : 0u));
 }
 
 static bool due(const cm_aided *aided, bool last)
@@ -157,7 +157,7 @@ cm_status cm_aided_begin(cm_aided *aided, const cm_secret_key *key, const cm_aid
     if (status != CM_OK) {
         return status;
     }
-    aided->receiver = (cm_receiver){begin_frame, take_residues, end_frame, hand_on_fault};
+    aided->receiver = (cm_receiver){aided_begin, aided_residues, aided_end, aided_fail};
     aided->plan = *plan;
     aided->state = AT_START;
     return CM_OK;

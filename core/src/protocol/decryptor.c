@@ -22,7 +22,7 @@ cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
 }
 
 /* The reader, for a decryption that has begun; one that could not begin refuses what it reads. */
-static cm_status await(cm_decryptor *decryptor, cm_status status)
+static cm_status open_reader(cm_decryptor *decryptor, cm_status status)
 {
     cm_receiver *receiver = &decryptor->decryption.receiver;
     if (decryptor->expander && decryptor->expander->begin) {
@@ -53,7 +53,7 @@ void cm_decryptor_wipe(cm_decryptor *decryptor)
 
 cm_status cm_bfv_expect(cm_decryptor *decryptor, const cm_bfv_expected *expected)
 {
-    return decryptor ? await(decryptor, cmi_bfv_decryption_begin(&decryptor->decryption, expected))
+    return decryptor ? open_reader(decryptor, cmi_bfv_decryption_begin(&decryptor->decryption, expected))
                      : CM_ERR_ARGUMENT;
 }
 
@@ -64,8 +64,9 @@ cm_status cm_bfv_decrypt(cm_decryptor *decryptor)
 
 cm_status cm_bfv_expect_noise(cm_decryptor *decryptor, uint32_t plain_modulus, unsigned log2_tiles)
 {
-    return decryptor ? await(decryptor, cmi_noise_begin(&decryptor->decryption, plain_modulus, log2_tiles))
-                     : CM_ERR_ARGUMENT;
+    return decryptor
+               ? open_reader(decryptor, cmi_noise_begin(&decryptor->decryption, plain_modulus, log2_tiles))
+               : CM_ERR_ARGUMENT;
 }
 
 cm_status cm_bfv_noise_budget(cm_decryptor *decryptor, unsigned *bits)
@@ -80,7 +81,7 @@ cm_status cm_bfv_noise_budget(cm_decryptor *decryptor, unsigned *bits)
 
 cm_status cm_ckks_expect(cm_decryptor *decryptor, const cm_ckks_expected *expected)
 {
-    return decryptor ? await(decryptor, cmi_ckks_decryption_begin(&decryptor->decryption, expected))
+    return decryptor ? open_reader(decryptor, cmi_ckks_decryption_begin(&decryptor->decryption, expected))
                      : CM_ERR_ARGUMENT;
 }
 

@@ -23,23 +23,23 @@
 #include "scheme/usable.h"
 
 /* What a decryption needs beside numbers; it lies at the arena's end. */
-typedef struct workspace {
+typedef struct decryption_workspace {
     uint32_t first; /* the arena's first word, xor the mark: if both are wiped, they do not fit */
     cmi_ring ring;
     cm_prime plain; /* BFV, batching: t */
     uint32_t mark;
-} workspace;
+} decryption_workspace;
 #define ARENA_MARK 0x43694D6Fu
 
-_Static_assert(sizeof(workspace) <= CM_DECRYPT_WORKSPACE_BYTES,
+_Static_assert(sizeof(decryption_workspace) <= CM_DECRYPT_WORKSPACE_BYTES,
                "CM_DECRYPT_WORKSPACE_BYTES has room for the workspace");
 
 /* The arena's parts. */
-typedef struct layout {
+typedef struct decryption_layout {
     uint8_t *sums;
     uint32_t *tile;
-    workspace *work;
-} layout;
+    decryption_workspace *work;
+} decryption_layout;
 
 static size_t ring_degree(const cm_decryption *decryption)
 {
@@ -66,12 +66,12 @@ static uint32_t mark_of(const cm_decryption *decryption)
  * The arena's first word is the mark until the first tile is added up, and sums after that: whoever else used
  * the arena began there, or reached the workspace behind.
  */
-static void keep_first(const cm_decryption *decryption, const layout *parts)
+static void keep_first(const cm_decryption *decryption, const decryption_layout *parts)
 {
     parts->work->first = cmi_load32(parts->sums) ^ mark_of(decryption);
 }
 
-static bool arena_kept(const cm_decryption *decryption, const layout *parts)
+static bool arena_kept(const cm_decryption *decryption, const decryption_layout *parts)
 {
     const uint32_t mark = mark_of(decryption);
     const uint32_t changed =
@@ -103,10 +103,10 @@ static uint32_t tile_points(const cm_decryption *decryption)
     return (uint32_t)(ring_degree(decryption) >> decryption->log2_tiles);
 }
 
-static layout layout_of(const cm_decryption *decryption)
+static decryption_layout layout_of(const cm_decryption *decryption)
 {
     uint32_t *const end = decryption->tile + tile_points(decryption);
-    return (layout){decryption->arena, decryption->tile, (workspace *)(void *)end};
+    return (decryption_layout){decryption->arena, decryption->tile, (decryption_workspace *)(void *)end};
 }
 
 /* ---- frames ---- */
@@ -203,7 +203,8 @@ static uint32_t number_of(const cm_decryption *decryption, unsigned component, u
     return (((uint32_t)prime << decryption->log2_tiles) + tile) * 2u + (1u - component);
 }
 
-static void open_ring(const cm_decryption *decryption, const layout *parts, unsigned prime, unsigned tile)
+static void open_decryption_ring(const cm_decryption *decryption, const decryption_layout *parts,
+                                 unsigned prime, unsigned tile)
 {
     cmi_ring *ring = &parts->work->ring;
     if (tile == 0) {
@@ -214,7 +215,7 @@ static void open_ring(const cm_decryption *decryption, const layout *parts, unsi
 }
 
 /* The tile of -s, transformed, in Montgomery form: from flash, or made where the tile lies. */
-static const uint32_t *secret_tile(const cm_decryption *decryption, const layout *parts)
+static const uint32_t *decryption_secret(const cm_decryption *decryption, const decryption_layout *parts)
 {
 #if CM_CONFIG_TRANSFORMED_SECRET
     const cmi_ring *ring = &parts->work->ring;
@@ -227,7 +228,7 @@ static const uint32_t *secret_tile(const cm_decryption *decryption, const layout
 #endif
 }
 
-static void prepare_secret(const cm_decryption *decryption, const layout *parts)
+static void prepare_secret(const cm_decryption *decryption, const decryption_layout *parts)
 {
 #if CM_CONFIG_TRANSFORMED_SECRET
     (void)decryption;
@@ -239,8 +240,8 @@ static void prepare_secret(const cm_decryption *decryption, const layout *parts)
 #endif
 }
 
-static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, unsigned component,
-                             unsigned prime, unsigned tile)
+static cm_status decryption_begin(cm_receiver *self, const cm_ciphertext_info *info, unsigned component,
+                                  unsigned prime, unsigned tile)
 {
     cm_decryption *decryption = decryption_of(self);
     if (decryption->status != CM_OK) {
@@ -261,12 +262,12 @@ static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, 
         decryption->position = CM_FRAME_LEFT_OUT;
         return CM_OK;
     }
-    const layout parts = layout_of(decryption);
+    const decryption_layout parts = layout_of(decryption);
     if (!arena_kept(decryption, &parts)) {
         return CM_ERR_ARENA;
     }
     if (component == 1) {
-        open_ring(decryption, &parts, prime, tile);
+        open_decryption_ring(decryption, &parts, prime, tile);
         prepare_secret(decryption, &parts);
     }
     decryption->position = 0;
@@ -293,7 +294,7 @@ static cm_status out_of_order(const cm_decryption *decryption)
  * Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption that ended in a frame's
  * midst takes no more of it: the arena is the caller's again.
  */
-static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
+static cm_status decryption_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
     cm_decryption *decryption = decryption_of(self);
     if (decryption->position == CM_FRAME_LEFT_OUT) {
@@ -302,7 +303,7 @@ static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint
     if (decryption->position == CM_NO_FRAME_OPEN) {
         return out_of_order(decryption);
     }
-    const layout parts = layout_of(decryption);
+    const decryption_layout parts = layout_of(decryption);
     if (!arena_kept(decryption, &parts)) {
         return CM_ERR_ARENA;
     }
@@ -312,7 +313,7 @@ static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint
     }
     uint32_t *const tile = parts.tile + decryption->position;
     if (decryption->next % 2u == 0) {
-        const uint32_t *secret = secret_tile(decryption, &parts);
+        const uint32_t *secret = decryption_secret(decryption, &parts);
         cmi_multiply(tile, secret + decryption->position, residues, count, prime);
     } else {
         take_off(tile, residues, count, prime->q);
@@ -321,7 +322,7 @@ static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint
     return CM_OK;
 }
 
-static void add_tile(const cm_decryption *decryption, const layout *parts)
+static void add_tile(const cm_decryption *decryption, const decryption_layout *parts)
 {
     const cmi_ring *ring = &parts->work->ring;
     const cm_prime *primes = decryption->key->params->primes;
@@ -341,14 +342,14 @@ static void add_tile(const cm_decryption *decryption, const layout *parts)
     keep_first(decryption, parts);
 }
 
-static cm_status end_frame(cm_receiver *self)
+static cm_status decryption_end(cm_receiver *self)
 {
     cm_decryption *decryption = decryption_of(self);
     if (decryption->position == CM_NO_FRAME_OPEN) {
         return out_of_order(decryption);
     }
     if (decryption->position != CM_FRAME_LEFT_OUT) {
-        const layout parts = layout_of(decryption);
+        const decryption_layout parts = layout_of(decryption);
         if (!arena_kept(decryption, &parts)) {
             return CM_ERR_ARENA;
         }
@@ -371,7 +372,7 @@ static void wipe_arena(const cm_decryption *decryption)
     cmi_wipe_stack();
 }
 
-static void fail(cm_receiver *self, cm_status status)
+static void decryption_fail(cm_receiver *self, cm_status status)
 {
     cm_decryption *decryption = decryption_of(self);
     if (decryption->status == CM_OK) {
@@ -383,7 +384,7 @@ static void fail(cm_receiver *self, cm_status status)
 
 void cmi_decryption_wipe(cm_decryption *decryption)
 {
-    fail(&decryption->receiver, CM_ERR_ARGUMENT);
+    decryption_fail(&decryption->receiver, CM_ERR_ARGUMENT);
 }
 
 /* ---- begin and end ---- */
@@ -392,7 +393,8 @@ cm_status cmi_decryption_init(cm_decryption *decryption, const cm_secret_key *ke
                               size_t arena_bytes)
 {
     memset(decryption, 0, sizeof *decryption);
-    decryption->receiver = (cm_receiver){begin_frame, take_residues, end_frame, fail};
+    decryption->receiver =
+        (cm_receiver){decryption_begin, decryption_residues, decryption_end, decryption_fail};
     decryption->status = CM_ERR_ARGUMENT;
     decryption->position = CM_NO_FRAME_OPEN;
     if (!cmi_secret_key_usable(key)) {
@@ -430,7 +432,7 @@ static cm_status start(cm_decryption *decryption, cm_scheme scheme, unsigned log
     return CM_OK;
 }
 
-static cm_status divide_arena(cm_decryption *decryption)
+static cm_status divide_decryption_arena(cm_decryption *decryption)
 {
     const size_t tile = CM_DECRYPT_TILE_BYTES(ring_degree(decryption), decryption->log2_tiles);
     if (decryption->arena_bytes < sums_bytes(decryption) + tile + CM_DECRYPT_WORKSPACE_BYTES) {
@@ -446,7 +448,7 @@ static cm_status take_arena(cm_decryption *decryption, cm_status status)
     decryption->status = status;
     if (status == CM_OK) {
         memset(decryption->arena, 0, sums_bytes(decryption));
-        const layout parts = layout_of(decryption);
+        const decryption_layout parts = layout_of(decryption);
         cmi_store32(parts.sums, mark_of(decryption));
         parts.work->mark = mark_of(decryption);
         keep_first(decryption, &parts);
@@ -462,19 +464,19 @@ static cm_status completeness(cm_decryption *decryption)
     }
     if (decryption->position != CM_NO_FRAME_OPEN || decryption->primes == 0 ||
         decryption->next != (uint32_t)decryption->primes << (decryption->log2_tiles + 1u)) {
-        fail(&decryption->receiver, CM_ERR_FRAME_SHORT);
+        decryption_fail(&decryption->receiver, CM_ERR_FRAME_SHORT);
         return CM_ERR_FRAME_SHORT;
     }
-    const layout parts = layout_of(decryption);
+    const decryption_layout parts = layout_of(decryption);
     if (!arena_kept(decryption, &parts)) {
-        fail(&decryption->receiver, CM_ERR_ARENA);
+        decryption_fail(&decryption->receiver, CM_ERR_ARENA);
         return CM_ERR_ARENA;
     }
     return CM_OK;
 }
 
 /* The values are what remains, and a decryption gives them once. */
-static cm_status leave(cm_decryption *decryption, size_t values_bytes)
+static cm_status leave_values(cm_decryption *decryption, size_t values_bytes)
 {
     cmi_wipe(decryption->arena + values_bytes, decryption->arena_bytes - values_bytes);
     cmi_wipe_stack();
@@ -529,7 +531,7 @@ static cm_status prepare_bfv(cm_decryption *decryption, const cm_bfv_expected *e
     decryption->number = (uint8_t)expected->number;
     decryption->number_bits = (uint8_t)expected->sums;
     decryption->scale_or_t = expected->plain_modulus;
-    return divide_arena(decryption);
+    return divide_decryption_arena(decryption);
 }
 
 cm_status cmi_bfv_decryption_check(cm_decryption *decryption, const cm_bfv_expected *expected)
@@ -566,7 +568,7 @@ cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
     if (status != CM_OK) {
         return status;
     }
-    const layout parts = layout_of(decryption);
+    const decryption_layout parts = layout_of(decryption);
     const uint32_t n = (uint32_t)ring_degree(decryption);
     const uint32_t t = (uint32_t)decryption->scale_or_t;
     const cm_bfv_width width = width_of(decryption->number);
@@ -582,7 +584,7 @@ cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
     if (decryption->number == CM_INT16 || decryption->number == CM_INT32) {
         centre(parts.sums, width, n, t);
     }
-    return leave(decryption, (size_t)n * (width == CM_BFV_16 ? 2u : 4u));
+    return leave_values(decryption, (size_t)n * (width == CM_BFV_16 ? 2u : 4u));
 }
 
 cm_status cmi_noise_begin(cm_decryption *decryption, uint32_t plain_modulus, unsigned log2_tiles)
@@ -594,7 +596,7 @@ cm_status cmi_noise_begin(cm_decryption *decryption, uint32_t plain_modulus, uns
         status = CM_ERR_PLAIN_MODULUS;
     }
     if (status == CM_OK) {
-        status = divide_arena(decryption);
+        status = divide_decryption_arena(decryption);
     }
     return take_arena(decryption, status);
 }
@@ -614,7 +616,7 @@ cm_status cmi_noise_budget(cm_decryption *decryption, unsigned *bits)
     *bits = cmi_noise_sums_budget((const uint32_t *)(const void *)decryption->arena,
                                   (uint32_t)ring_degree(decryption), decryption->key->params->primes,
                                   decryption->primes);
-    return leave(decryption, 0);
+    return leave_values(decryption, 0);
 }
 
 /* ---- CKKS ---- */
@@ -646,7 +648,7 @@ static cm_status prepare_ckks(cm_decryption *decryption, const cm_ckks_expected 
     decryption->number = (uint8_t)expected->number;
     decryption->exponent = (int8_t)expected->exponent;
     decryption->largest = expected->largest;
-    return divide_arena(decryption);
+    return divide_decryption_arena(decryption);
 }
 
 cm_status cmi_ckks_decryption_check(cm_decryption *decryption, const cm_ckks_expected *expected)
@@ -662,7 +664,7 @@ cm_status cmi_ckks_decryption_begin(cm_decryption *decryption, const cm_ckks_exp
 /* Everything but noise to flood with, for which stream is null or open. */
 static cm_status end_ckks(cm_decryption *decryption, cmi_stream *stream, unsigned log2_noise)
 {
-    const layout parts = layout_of(decryption);
+    const decryption_layout parts = layout_of(decryption);
     const cm_precision precision = precision_of(decryption);
     const cm_slots slots = slots_of(decryption);
     const size_t count = ring_degree(decryption) >> (slots == CM_SLOTS_COMPLEX ? 0u : 1u);
@@ -680,10 +682,10 @@ static cm_status end_ckks(cm_decryption *decryption, cmi_stream *stream, unsigne
                                       .largest = stream ? 0 : decryption->largest};
     const cm_status status = cmi_ckks_decode(&message, &wanted);
     if (status != CM_OK) {
-        fail(&decryption->receiver, status);
+        decryption_fail(&decryption->receiver, status);
         return status;
     }
-    return leave(decryption, 4u * count);
+    return leave_values(decryption, 4u * count);
 }
 
 cm_status cmi_ckks_decryption_end(cm_decryption *decryption)
@@ -730,7 +732,7 @@ cm_status cmi_ckks_decryption_end_shared(cm_decryption *decryption, cm_device *d
         status = end_flooded(decryption, device, log2_noise);
     }
     if (status != CM_OK) {
-        fail(&decryption->receiver, status);
+        decryption_fail(&decryption->receiver, status);
     }
     return status;
 }

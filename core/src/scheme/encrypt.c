@@ -16,19 +16,20 @@
 #include "scheme/usable.h"
 
 /* What an encryption needs beside polynomials; it lies in the arena, right behind the message. */
-typedef struct workspace {
+typedef struct encryption_workspace {
     cmi_noise noise;
     cmi_ring ring;
     cmi_uniform uniform;
-} workspace;
+} encryption_workspace;
 
-_Static_assert(sizeof(workspace) <= CM_WORKSPACE_BYTES, "CM_WORKSPACE_BYTES has room for the workspace");
+_Static_assert(sizeof(encryption_workspace) <= CM_WORKSPACE_BYTES,
+               "CM_WORKSPACE_BYTES has room for the workspace");
 
 /* An encryption under way: whose it is, and the arena's parts in its order. */
-typedef struct layout {
+typedef struct encryption_layout {
     const cm_encryptor_setup *setup;
     const cm_message_source *source; /* knows where the message lies */
-    workspace *work;
+    encryption_workspace *work;
     uint32_t *w; /* n/T words: the residues about to leave */
     uint32_t *u; /* n/T words: the transformed secret, or u; absent if the secret lies transformed in flash */
 #if CM_CONFIG_ACCELERATOR
@@ -36,10 +37,10 @@ typedef struct layout {
 #endif
     uint8_t *packed; /* n/4 bytes, with a public key: u */
     int8_t *noise;   /* n bytes a noisy component, with CM_CONFIG_STORE_NOISE; else CM_KEPT_NOISE */
-} layout;
+} encryption_layout;
 
 /* Those of the ciphertext that has begun. */
-static const cm_params *params_of(const layout *parts)
+static const cm_params *params_of(const encryption_layout *parts)
 {
     return parts->setup->emitter->info.params;
 }
@@ -73,8 +74,9 @@ static size_t work_bytes(const cm_encryptor_setup *setup, size_t n, unsigned com
 
 /* Divide the arena. CM_ERR_ARENA if it does not hold the message, CM_ERR_ARGUMENT for values that lie in its
    midst. */
-static cm_status divide_arena(const cm_encryptor_setup *setup, const cm_params *params,
-                              const cm_message_source *source, unsigned components, layout *parts)
+static cm_status divide_encryption_arena(const cm_encryptor_setup *setup, const cm_params *params,
+                                         const cm_message_source *source, unsigned components,
+                                         encryption_layout *parts)
 {
     const size_t n = (size_t)1 << params->log2_n;
     const size_t tile = CM_TILE_BYTES(n, cmi_log2_tiles(setup));
@@ -93,7 +95,7 @@ static cm_status divide_arena(const cm_encryptor_setup *setup, const cm_params *
     uint8_t *at = (uint8_t *)setup->arena + message;
     parts->setup = setup;
     parts->source = source;
-    parts->work = (workspace *)(void *)at;
+    parts->work = (encryption_workspace *)(void *)at;
     parts->w = (uint32_t *)(void *)(at + CM_WORKSPACE_BYTES);
     parts->u = parts->w + tile / sizeof(uint32_t);
     uint32_t *const behind_tiles = parts->u + tile / sizeof(uint32_t);
@@ -108,10 +110,10 @@ static cm_status divide_arena(const cm_encryptor_setup *setup, const cm_params *
 
 /* Common to both kinds of key: encode, take the seeds, say what will come. xof: CM_XOF_NONE under a public
    key. */
-CM_NOINLINE static cm_status begin(const layout *parts, cm_message_source *source, const cm_params *params,
-                                   uint64_t key_id, cm_xof_kind xof)
+CM_NOINLINE static cm_status begin(const encryption_layout *parts, cm_message_source *source,
+                                   const cm_params *params, uint64_t key_id, cm_xof_kind xof)
 {
-    workspace *work = parts->work;
+    encryption_workspace *work = parts->work;
     cm_emitter *emitter = parts->setup->emitter;
     cm_ciphertext_info *info = &emitter->info;
     memset(info, 0, sizeof *info);
@@ -149,13 +151,13 @@ CM_NOINLINE static cm_status begin(const layout *parts, cm_message_source *sourc
     return emitter->begin(emitter, info);
 }
 
-static void open_ring(const layout *parts, const cm_prime *prime)
+static void open_encryption_ring(const encryption_layout *parts, const cm_prime *prime)
 {
     cmi_ring_init(&parts->work->ring, prime, params_of(parts)->log2_n, cmi_source_tables(parts->source));
 }
 
 /* m + e for component 0, e for component 1, in the ring's tile: values below 4q. */
-static void fold_component(const layout *parts, unsigned component, uint32_t *out)
+static void fold_component(const encryption_layout *parts, unsigned component, uint32_t *out)
 {
     const cmi_ring *ring = &parts->work->ring;
 #if CM_CONFIG_STORE_NOISE
@@ -175,7 +177,7 @@ static void fold_component(const layout *parts, unsigned component, uint32_t *ou
 }
 
 /* w, transformed. */
-static void transform_component(const layout *parts, unsigned component)
+static void transform_component(const encryption_layout *parts, unsigned component)
 {
     const cmi_ring *ring = &parts->work->ring;
 #if CM_CONFIG_STORE_NOISE
@@ -191,7 +193,8 @@ static void transform_component(const layout *parts, unsigned component)
 /* ---- symmetric ---- */
 
 /* The tile of -s, transformed, in Montgomery form: from flash, or made in u. */
-static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts, unsigned index)
+static const uint32_t *encryption_secret(const cm_secret_key *key, const encryption_layout *parts,
+                                         unsigned index)
 {
     const cmi_ring *ring = &parts->work->ring;
 #if CM_CONFIG_TRANSFORMED_SECRET
@@ -212,9 +215,10 @@ static const uint32_t *secret_tile(const cm_secret_key *key, const layout *parts
 #endif
 
 /* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
-static inline void add_blocks(const layout *parts, const uint32_t *u, uint32_t *block, uint32_t most)
+static inline void add_blocks(const encryption_layout *parts, const uint32_t *u, uint32_t *block,
+                              uint32_t most)
 {
-    workspace *work = parts->work;
+    encryption_workspace *work = parts->work;
     const uint32_t points = cmi_ring_points(&work->ring);
     for (uint32_t i = 0; i < points; i += most) {
         const uint32_t count = points - i < most ? points - i : most;
@@ -227,7 +231,7 @@ static inline void add_blocks(const layout *parts, const uint32_t *u, uint32_t *
     }
 }
 
-CM_NOINLINE static void add_expansion_by_few(const layout *parts, const uint32_t *u)
+CM_NOINLINE static void add_expansion_by_few(const encryption_layout *parts, const uint32_t *u)
 {
     uint32_t block[FEW_RESIDUES];
     add_blocks(parts, u, block, FEW_RESIDUES);
@@ -235,21 +239,21 @@ CM_NOINLINE static void add_expansion_by_few(const layout *parts, const uint32_t
 
 #if CM_CONFIG_SMALL
 
-static void add_expansion(const layout *parts, const uint32_t *u)
+static void add_expansion(const encryption_layout *parts, const uint32_t *u)
 {
     add_expansion_by_few(parts, u);
 }
 
 #else
 
-CM_NOINLINE static void add_expansion_by_many(const layout *parts, const uint32_t *u)
+CM_NOINLINE static void add_expansion_by_many(const encryption_layout *parts, const uint32_t *u)
 {
     uint32_t block[MANY_RESIDUES];
     add_blocks(parts, u, block, MANY_RESIDUES);
 }
 
 /* Whoever asks for eighths of a polynomial or less is short of RAM. */
-static void add_expansion(const layout *parts, const uint32_t *u)
+static void add_expansion(const encryption_layout *parts, const uint32_t *u)
 {
     if (cmi_log2_tiles(parts->setup) < 3) {
         add_expansion_by_many(parts, u);
@@ -261,7 +265,7 @@ static void add_expansion(const layout *parts, const uint32_t *u)
 #endif
 
 /* One tile of c0 = NTT(m + e) + a (-s), in w. */
-static const uint32_t *symmetric_tile(const layout *parts, const uint32_t *secret)
+static const uint32_t *symmetric_tile(const encryption_layout *parts, const uint32_t *secret)
 {
     transform_component(parts, 0);
     add_expansion(parts, secret);
@@ -270,9 +274,9 @@ static const uint32_t *symmetric_tile(const layout *parts, const uint32_t *secre
 
 /* c0 = m + e + a (-s) in coefficient form, where a is expanded in that form, in u: a product needs its
    transform. */
-static const uint32_t *symmetric_coefficients(const layout *parts, const uint32_t *secret)
+static const uint32_t *symmetric_coefficients(const encryption_layout *parts, const uint32_t *secret)
 {
-    workspace *work = parts->work;
+    encryption_workspace *work = parts->work;
     const cmi_ring *ring = &work->ring;
     const cm_prime *prime = ring->prime;
     const uint32_t n = cmi_ring_points(ring);
@@ -287,13 +291,14 @@ static const uint32_t *symmetric_coefficients(const layout *parts, const uint32_
 }
 
 /* Residues on their way out. */
-static cm_status emit(const layout *parts, unsigned component, unsigned index, const uint32_t *residues)
+static cm_status emit_residues(const encryption_layout *parts, unsigned component, unsigned index,
+                               const uint32_t *residues)
 {
     cm_emitter *emitter = parts->setup->emitter;
     return emitter->residues(emitter, component, index, parts->work->ring.tile, residues);
 }
 
-static unsigned tile_count(const layout *parts)
+static unsigned tile_count(const encryption_layout *parts)
 {
     return 1u << cmi_log2_tiles(parts->setup);
 }
@@ -304,32 +309,32 @@ static cm_xof_kind xof_of(const cm_encryptor_setup *setup)
 }
 
 /* c0, a tile at a time. */
-static cm_status emit_symmetric(const layout *parts, const cm_secret_key *key)
+static cm_status emit_symmetric(const encryption_layout *parts, const cm_secret_key *key)
 {
-    workspace *work = parts->work;
+    encryption_workspace *work = parts->work;
     const cm_params *params = params_of(parts);
     const cm_ciphertext_info *info = &parts->setup->emitter->info;
     cm_status status = CM_OK;
     cmi_uniform_init(&work->uniform, info->xof, info->seed, params->log2_n, params->data_primes);
     for (unsigned i = 0; i < params->data_primes; i++) {
         const cm_prime *prime = &params->primes[i];
-        open_ring(parts, prime);
+        open_encryption_ring(parts, prime);
         cmi_uniform_begin_prime(&work->uniform, prime, i);
         for (unsigned tile = 0; tile < tile_count(parts) && status == CM_OK; tile++) {
             cmi_ring_select_tile(&work->ring, cmi_log2_tiles(parts->setup), tile);
-            const uint32_t *u = secret_tile(key, parts, i);
+            const uint32_t *u = encryption_secret(key, parts, i);
             const uint32_t *c0 = leaves_as_coefficients(parts->source) ? symmetric_coefficients(parts, u)
                                                                        : symmetric_tile(parts, u);
-            status = emit(parts, 0, i, c0);
+            status = emit_residues(parts, 0, i, c0);
         }
     }
     return status;
 }
 
 /* c1 = a, for emitters that cannot send its seed. */
-static cm_status emit_expansion(const layout *parts)
+static cm_status emit_expansion(const encryption_layout *parts)
 {
-    workspace *work = parts->work;
+    encryption_workspace *work = parts->work;
     const cm_params *params = params_of(parts);
     cm_emitter *emitter = parts->setup->emitter;
     const uint32_t points = (uint32_t)1 << (params->log2_n - cmi_log2_tiles(parts->setup));
@@ -350,9 +355,9 @@ static cm_status encrypt_symmetric(const void *with, const cm_encryptor_setup *s
                                    cm_message_source *source)
 {
     const cm_secret_key *key = with;
-    layout parts;
+    encryption_layout parts;
     cmi_source_set_tables(source, cmi_roots_of(key));
-    cm_status status = divide_arena(setup, key->params, source, 1, &parts);
+    cm_status status = divide_encryption_arena(setup, key->params, source, 1, &parts);
     if (status == CM_OK) {
         status = begin(&parts, source, key->params, key->key_id, xof_of(setup));
     }
@@ -393,18 +398,18 @@ static const uint32_t *polynomial_of(const cm_public_key *key, unsigned componen
 }
 
 /* w leaves, out of NTT form if that is asked for. */
-static cm_status emit_in_form(const layout *parts, unsigned component, unsigned index)
+static cm_status emit_in_form(const encryption_layout *parts, unsigned component, unsigned index)
 {
     if (leaves_as_coefficients(parts->source)) {
         cmi_ntt_inverse(parts->w, &parts->work->ring);
     }
-    return emit(parts, component, index, parts->w);
+    return emit_residues(parts, component, index, parts->w);
 }
 
 #if CM_CONFIG_ACCELERATOR
 
 /* u pk0 and u pk1 at once, as a back-end would rather compute them; emit_tile then only adds. */
-static cm_status prepare_prime(const layout *parts, const cm_public_key *key, unsigned index)
+static cm_status prepare_prime(const encryption_layout *parts, const cm_public_key *key, unsigned index)
 {
     const uint32_t *pk0 = polynomial_of(key, 0, index);
     const uint32_t *pk1 = polynomial_of(key, 1, index);
@@ -415,12 +420,13 @@ static cm_status prepare_prime(const layout *parts, const cm_public_key *key, un
     return CM_OK;
 }
 
-static void prepare_tile(const layout *parts)
+static void prepare_tile(const encryption_layout *parts)
 {
     (void)parts;
 }
 
-static cm_status emit_tile(const layout *parts, const cm_public_key *key, unsigned component, unsigned index)
+static cm_status emit_tile(const encryption_layout *parts, const cm_public_key *key, unsigned component,
+                           unsigned index)
 {
     const cmi_ring *ring = &parts->work->ring;
     (void)key;
@@ -431,7 +437,7 @@ static cm_status emit_tile(const layout *parts, const cm_public_key *key, unsign
 
 #else
 
-static cm_status prepare_prime(const layout *parts, const cm_public_key *key, unsigned index)
+static cm_status prepare_prime(const encryption_layout *parts, const cm_public_key *key, unsigned index)
 {
     (void)parts;
     (void)key;
@@ -439,14 +445,15 @@ static cm_status prepare_prime(const layout *parts, const cm_public_key *key, un
     return CM_OK;
 }
 
-static void prepare_tile(const layout *parts)
+static void prepare_tile(const encryption_layout *parts)
 {
     const cmi_ring *ring = &parts->work->ring;
     cmi_ternary_transform(parts->u, parts->packed, ring->prime->r1, ring);
 }
 
 /* One tile of one component: c0 = u pk0 + e0 + m, or c1 = u pk1 + e1. */
-static cm_status emit_tile(const layout *parts, const cm_public_key *key, unsigned component, unsigned index)
+static cm_status emit_tile(const encryption_layout *parts, const cm_public_key *key, unsigned component,
+                           unsigned index)
 {
     const cmi_ring *ring = &parts->work->ring;
     const uint32_t points = cmi_ring_points(ring);
@@ -463,11 +470,11 @@ static cm_status emit_tile(const layout *parts, const cm_public_key *key, unsign
 
 /* The components last .. first at one prime: 1 before 0, as decryption takes them. Together, they share the
    transforms of u. */
-static cm_status emit_prime(const layout *parts, const cm_public_key *key, unsigned index,
+static cm_status emit_prime(const encryption_layout *parts, const cm_public_key *key, unsigned index,
                             const unsigned range[2])
 {
     cmi_ring *ring = &parts->work->ring;
-    open_ring(parts, &params_of(parts)->primes[index]);
+    open_encryption_ring(parts, &params_of(parts)->primes[index]);
     cm_status status = prepare_prime(parts, key, index);
     for (unsigned tile = 0; tile < tile_count(parts); tile++) {
         cmi_ring_select_tile(ring, cmi_log2_tiles(parts->setup), tile);
@@ -480,7 +487,7 @@ static cm_status emit_prime(const layout *parts, const cm_public_key *key, unsig
 }
 
 /* Out of line: the nonce is gone before transforms need their stack. */
-CM_NOINLINE static void sample_u(const layout *parts)
+CM_NOINLINE static void sample_u(const encryption_layout *parts)
 {
     cmi_stream *stream = &parts->work->noise.stream;
     const uint32_t nonce[3] = {CM_LABEL_TERNARY, 0, 0};
@@ -488,7 +495,7 @@ CM_NOINLINE static void sample_u(const layout *parts)
     cmi_sample_ternary(stream, parts->packed, (uint32_t)1 << params_of(parts)->log2_n);
 }
 
-static cm_status emit_asymmetric(const layout *parts, const cm_public_key *key)
+static cm_status emit_asymmetric(const encryption_layout *parts, const cm_public_key *key)
 {
     const bool component_major = parts->setup->emitter->component_major;
     sample_u(parts);
@@ -506,10 +513,10 @@ static cm_status encrypt_asymmetric(const void *with, const cm_encryptor_setup *
                                     cm_message_source *source)
 {
     const cm_public_key *key = with;
-    layout parts;
+    encryption_layout parts;
     source->under_public_key = true;
     cmi_source_set_tables(source, cmi_roots_of(key));
-    cm_status status = divide_arena(setup, key->params, source, 2, &parts);
+    cm_status status = divide_encryption_arena(setup, key->params, source, 2, &parts);
     if (status == CM_OK) {
         status = begin(&parts, source, key->params, key->key_id, CM_XOF_NONE);
     }

@@ -17,13 +17,14 @@
 #include "scheme/seeds.h"
 #include "scheme/usable.h"
 
-typedef struct workspace {
+typedef struct keygen_workspace {
     cmi_ring ring;
     cmi_uniform uniform;
     cmi_noise noise;
-} workspace;
+} keygen_workspace;
 
-_Static_assert(sizeof(workspace) <= CM_WORKSPACE_BYTES, "CM_WORKSPACE_BYTES has room for the workspace");
+_Static_assert(sizeof(keygen_workspace) <= CM_WORKSPACE_BYTES,
+               "CM_WORKSPACE_BYTES has room for the workspace");
 
 cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, uint8_t *ternary,
                                     uint64_t *key_id)
@@ -49,7 +50,7 @@ cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, 
 }
 
 /* tile = (-s) a, with a expanded a block at a time: it comes in the order of the tiles. */
-CM_NOINLINE static void multiply_expansion(workspace *work, uint32_t *tile)
+CM_NOINLINE static void multiply_expansion(keygen_workspace *work, uint32_t *tile)
 {
     const uint32_t points = cmi_ring_points(&work->ring);
     uint32_t block[CM_SAMPLE_BLOCK];
@@ -59,8 +60,8 @@ CM_NOINLINE static void multiply_expansion(workspace *work, uint32_t *tile)
     }
 }
 
-static cm_status emit_tile(workspace *work, uint32_t *tile, const uint8_t *ternary, unsigned index,
-                           cm_emitter *emitter)
+static cm_status emit_key_tile(keygen_workspace *work, uint32_t *tile, const uint8_t *ternary, unsigned index,
+                               cm_emitter *emitter)
 {
     const cmi_ring *ring = &work->ring;
     const cm_prime *prime = ring->prime;
@@ -79,7 +80,7 @@ typedef struct key_call {
     const cm_encryptor_setup *setup;
     const cm_params *params;
     const uint8_t *ternary;
-    workspace *work;
+    keygen_workspace *work;
     uint32_t *tile;
 } key_call;
 
@@ -106,10 +107,10 @@ static cm_status begin_key(const key_call *call, uint64_t key_id)
     return emitter->begin(emitter, info);
 }
 
-static cm_status emit(const key_call *call)
+static cm_status emit_key(const key_call *call)
 {
     const cm_params *params = call->params;
-    workspace *work = call->work;
+    keygen_workspace *work = call->work;
     cm_emitter *emitter = call->setup->emitter;
     const unsigned log2_tiles = cmi_log2_tiles(call->setup);
     cm_status status = CM_OK;
@@ -120,7 +121,7 @@ static cm_status emit(const key_call *call)
         cmi_uniform_begin_prime(&work->uniform, &params->primes[i], i);
         for (unsigned t = 0; t < 1u << log2_tiles && status == CM_OK; t++) {
             cmi_ring_select_tile(&work->ring, log2_tiles, t);
-            status = emit_tile(work, call->tile, call->ternary, i, emitter);
+            status = emit_key_tile(work, call->tile, call->ternary, i, emitter);
         }
     }
     return status;
@@ -145,11 +146,11 @@ cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_pa
         cmi_in_arena(ternary, CM_TERNARY_BYTES(n), arena, setup->arena_bytes)) {
         return CM_ERR_ARENA;
     }
-    const key_call call = {setup, params, ternary, (workspace *)(void *)arena,
+    const key_call call = {setup, params, ternary, (keygen_workspace *)(void *)arena,
                            (uint32_t *)(void *)(arena + CM_WORKSPACE_BYTES)};
     cm_status status = begin_key(&call, key_id);
     if (status == CM_OK) {
-        status = emit(&call);
+        status = emit_key(&call);
     }
     if (status == CM_OK) {
         status = setup->emitter->end(setup->emitter);

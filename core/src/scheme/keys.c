@@ -17,7 +17,8 @@ const uint32_t *cm_flat_public_key_polynomial(void *context, unsigned component,
     return key->residues + ((size_t)prime * 2u + component) * key->n;
 }
 
-static cm_status check(const cm_params *params, const void *input, unsigned prime, const void *output)
+static cm_status check_key_call(const cm_params *params, const void *input, unsigned prime,
+                                const void *output)
 {
     if (!params || !input || !output || prime >= params->key_primes) {
         return CM_ERR_ARGUMENT;
@@ -27,7 +28,7 @@ static cm_status check(const cm_params *params, const void *input, unsigned prim
 
 cm_status cm_secret_key_generate(const cm_params *params, const uint8_t seed[CM_SEED_BYTES], uint8_t *ternary)
 {
-    const cm_status status = check(params, seed, 0, ternary);
+    const cm_status status = check_key_call(params, seed, 0, ternary);
     if (status != CM_OK) {
         return status;
     }
@@ -53,7 +54,7 @@ static void transform_secret(const cm_params *params, const uint8_t *ternary, un
 cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary, unsigned prime,
                                  uint32_t *residues)
 {
-    const cm_status status = check(params, ternary, prime, residues);
+    const cm_status status = check_key_call(params, ternary, prime, residues);
     if (status != CM_OK) {
         return status;
     }
@@ -65,7 +66,7 @@ cm_status cm_secret_key_residues(const cm_params *params, const uint8_t *ternary
 cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternary, unsigned prime,
                                   uint32_t *transformed)
 {
-    const cm_status status = check(params, ternary, prime, transformed);
+    const cm_status status = check_key_call(params, ternary, prime, transformed);
     if (status != CM_OK) {
         return status;
     }
@@ -80,7 +81,7 @@ cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternar
 cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
                              const uint8_t seed[CM_SEED_BYTES], unsigned prime, uint32_t *c0, uint32_t *c1)
 {
-    const cm_status status = check(params, ternary, prime, c0);
+    const cm_status status = check_key_call(params, ternary, prime, c0);
     if (status != CM_OK || !seed || !c1) {
         return status != CM_OK ? status : CM_ERR_ARGUMENT;
     }

@@ -26,7 +26,7 @@ void cmi_noise_sums_add(uint32_t *sums, uint32_t t, const uint32_t *tile, const 
 }
 
 /* x = x factor + term */
-static void multiply_add(uint32_t x[WORDS], uint32_t factor, uint32_t term)
+static void multiply_add_word(uint32_t x[WORDS], uint32_t factor, uint32_t term)
 {
     uint64_t carry = term;
     for (unsigned i = 0; i < WORDS; i++) {
@@ -83,7 +83,7 @@ static void open_radix(radix *r, const cm_prime *primes, unsigned count)
             product = cmi_montgomery_residue(product, base_at(r, j, i), &primes[i]);
         }
         r->inverses[i] = cmi_montgomery_power(product, primes[i].q - 2u, &primes[i]);
-        multiply_add(r->modulus, primes[i].q, 0);
+        multiply_add_word(r->modulus, primes[i].q, 0);
     }
 }
 
@@ -104,7 +104,7 @@ static void compose(const radix *r, const uint32_t *residues, size_t stride, uin
         x[i] = 0;
     }
     for (unsigned i = r->count; i-- > 0;) {
-        multiply_add(x, r->primes[i].q, digits[i]);
+        multiply_add_word(x, r->primes[i].q, digits[i]);
     }
 }
 

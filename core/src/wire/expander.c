@@ -59,8 +59,8 @@ static cm_status send_expansion(cm_seed_expander *expander, const cm_ciphertext_
     return status == CM_OK ? next->end(next) : status;
 }
 
-static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, unsigned component,
-                             unsigned prime, unsigned tile)
+static cm_status expander_begin(cm_receiver *self, const cm_ciphertext_info *info, unsigned component,
+                                unsigned prime, unsigned tile)
 {
     cm_seed_expander *expander = expander_of(self);
     cm_receiver *next = expander->next;
@@ -82,7 +82,7 @@ static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, 
     return status == CM_OK ? next->begin(next, &expanded, component, prime, tile) : status;
 }
 
-static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
+static cm_status expander_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
     cm_seed_expander *expander = expander_of(self);
     if (expander->stage != IN_SEED) {
@@ -98,7 +98,7 @@ static cm_status take_residues(cm_receiver *self, const uint32_t *residues, uint
 }
 
 /* A seed is used once its frame is known to be undamaged. */
-static cm_status end_frame(cm_receiver *self)
+static cm_status expander_end(cm_receiver *self)
 {
     cm_seed_expander *expander = expander_of(self);
     if (expander->stage != IN_SEED) {
@@ -110,7 +110,7 @@ static cm_status end_frame(cm_receiver *self)
     return CM_OK;
 }
 
-static void hand_on_fault(cm_receiver *self, cm_status status)
+static void expander_fail(cm_receiver *self, cm_status status)
 {
     cm_receiver *next = expander_of(self)->next;
     next->fail(next, status);
@@ -126,7 +126,7 @@ cm_receiver *cm_seed_expander_begin(cm_seed_expander *expander, cm_receiver *nex
 {
     cm_seed_expander_init(expander);
     if (next && next->begin) { /* else a frame reader refuses the receiver */
-        expander->receiver = (cm_receiver){begin_frame, take_residues, end_frame, hand_on_fault};
+        expander->receiver = (cm_receiver){expander_begin, expander_residues, expander_end, expander_fail};
         expander->next = next;
     }
     return &expander->receiver;

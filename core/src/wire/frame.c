@@ -73,7 +73,7 @@ static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned com
     cmi_frame_fill(writer, header, header + CM_FRAME_HEADER_BYTES);
 }
 
-static cm_status end_frame(cm_frame_writer *writer)
+static cm_status close_frame(cm_frame_writer *writer)
 {
     cm_status status = writer->filled ? cmi_frame_send(writer) : CM_OK;
     if (status == CM_OK) {
@@ -84,7 +84,7 @@ static cm_status end_frame(cm_frame_writer *writer)
     return status;
 }
 
-static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
+static cm_status write_seed_frame(cm_emitter *self, const cm_ciphertext_info *info)
 {
     cm_frame_writer *writer = (cm_frame_writer *)(void *)self;
     if (!writer->sink.write) {
@@ -99,7 +99,7 @@ static cm_status write_seed(cm_emitter *self, const cm_ciphertext_info *info)
     if (status == CM_OK) {
         memcpy(writer->piece, info->seed, length);
         cmi_frame_fill(writer, writer->piece, writer->piece + length);
-        status = end_frame(writer);
+        status = close_frame(writer);
     }
     return status;
 }
@@ -153,7 +153,7 @@ static cm_status write_residues(cm_emitter *self, unsigned component, unsigned p
     if (!CM_ARCH_TRY(pack, &status, writer, residues, count, bits)) {
         status = pack(writer, residues, count, bits);
     }
-    return status == CM_OK ? end_frame(writer) : status;
+    return status == CM_OK ? close_frame(writer) : status;
 }
 
 static cm_status write_nothing(cm_emitter *self)
@@ -165,7 +165,7 @@ static cm_status write_nothing(cm_emitter *self)
 void cm_frame_writer_init(cm_frame_writer *writer, cm_sink sink)
 {
     memset(writer, 0, sizeof *writer);
-    writer->emitter.begin = write_seed;
+    writer->emitter.begin = write_seed_frame;
     writer->emitter.residues = write_residues;
     writer->emitter.end = write_nothing;
     writer->sink = sink;
@@ -349,7 +349,7 @@ cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues)
 
 enum { PART_HEADER, PART_RESIDUES, PART_SEED, PART_CRC };
 
-static void await(cm_frame_reader *reader, unsigned part, unsigned bytes)
+static void await_part(cm_frame_reader *reader, unsigned part, unsigned bytes)
 {
     reader->part = (uint8_t)part;
     reader->wanted = (uint16_t)bytes;
@@ -362,7 +362,7 @@ void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_r
     reader->params = params;
     reader->receiver = receiver;
     reader->status = params && receiver && receiver->begin ? CM_OK : CM_ERR_ARGUMENT;
-    await(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
+    await_part(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
 }
 
 /* Each part out of line, so that none has the others' variables below it on the stack. */
@@ -376,14 +376,14 @@ static CM_NOINLINE cm_status take_header(cm_frame_reader *reader, const uint8_t 
     frame.info.log2_tiles = frame.log2_tiles;
     reader->crc = cm_crc32c(0, bytes, CM_FRAME_HEADER_BYTES);
     if (frame.payload == CM_PAYLOAD_SEED) {
-        await(reader, PART_SEED, frame.payload_bytes);
+        await_part(reader, PART_SEED, frame.payload_bytes);
     } else {
         reader->prime = reader->params->primes[frame.prime].q;
         reader->bits = (uint8_t)cmi_bits_of(reader->prime);
         reader->residues_left = (uint16_t)frame.residue_count;
         reader->group =
             (uint8_t)(frame.residue_count < CM_FRAME_GROUP ? frame.residue_count : CM_FRAME_GROUP);
-        await(reader, PART_RESIDUES, reader->group / 8u * reader->bits);
+        await_part(reader, PART_RESIDUES, reader->group / 8u * reader->bits);
     }
     return reader->receiver->begin(reader->receiver, &frame.info, frame.component, frame.prime, frame.tile);
 }
@@ -433,7 +433,7 @@ static CM_NOINLINE cm_status take_group(cm_frame_reader *reader, const uint8_t *
     }
     reader->residues_left = (uint16_t)(reader->residues_left - reader->group);
     if (reader->residues_left == 0) {
-        await(reader, PART_CRC, CM_FRAME_CRC_BYTES);
+        await_part(reader, PART_CRC, CM_FRAME_CRC_BYTES);
     }
     return reader->receiver->residues(reader->receiver, residues, reader->group);
 }
@@ -446,7 +446,7 @@ static CM_NOINLINE cm_status take_seed(cm_frame_reader *reader, const uint8_t *b
     for (uint32_t i = 0; i < count; i++) {
         words[i] = cmi_load32(bytes + 4u * i);
     }
-    await(reader, PART_CRC, CM_FRAME_CRC_BYTES);
+    await_part(reader, PART_CRC, CM_FRAME_CRC_BYTES);
     return reader->receiver->residues(reader->receiver, words, count);
 }
 
@@ -455,7 +455,7 @@ static cm_status take_crc(cm_frame_reader *reader, const uint8_t *bytes)
     if (cmi_load32(bytes) != reader->crc) {
         return CM_ERR_FRAME_CRC;
     }
-    await(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
+    await_part(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
     return reader->receiver->end(reader->receiver);
 }
 

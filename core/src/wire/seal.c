@@ -112,7 +112,7 @@ static cm_status write_words(cm_emitter *self, unsigned component, unsigned prim
 }
 
 /* A seeded ciphertext ends in SEAL's UniformRandomGeneratorInfo. */
-static cm_status write_seed(cm_emitter *self)
+static cm_status write_seed_info(cm_emitter *self)
 {
     cm_seal_writer *writer = (cm_seal_writer *)(void *)self;
     if (writer->form != CM_SEAL_SEEDED) {
@@ -130,7 +130,7 @@ void cm_seal_writer_init(cm_seal_writer *writer, cm_seal_form form, cm_sink sink
     memset(writer, 0, sizeof *writer);
     writer->emitter.begin = write_fields;
     writer->emitter.residues = write_words;
-    writer->emitter.end = write_seed;
+    writer->emitter.end = write_seed_info;
     writer->emitter.component_major = true;
     writer->emitter.expands_seed = form == CM_SEAL_FULL;
     writer->sink = sink;

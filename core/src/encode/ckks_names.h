@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What ckks_fixed31.c and ckks_fixed63.c define, and the templates that both include: to each name, PRECISE
+ * adds the bits, so that both fit into one file.
+ */
+#ifndef CM_ENCODE_CKKS_NAMES_H
+#define CM_ENCODE_CKKS_NAMES_H
+
+#define FX_BITS PRECISE(FX_BITS) /* of a number */
+#define FX_TRY PRECISE(FX_TRY)   /* a step of a back-end's */
+#define FX_GUARD_BITS PRECISE(CM_GUARD_BITS)
+#define FX_SINE PRECISE(cmi_sine)
+#define FX_COMPUTED_ROOT PRECISE(cmi_computed_root)
+#define FX_TRANSFORM PRECISE(cmi_transform)
+#define FX_EMBED PRECISE(cmi_embed)
+#define FX_FOLD PRECISE(cmi_fold)
+#define FX_FOLD_NOISY PRECISE(cmi_fold_noisy)
+
+#define fx_beyond PRECISE(fx_beyond)
+#define fx_butterfly PRECISE(fx_butterfly)
+#define fx_butterfly_back PRECISE(fx_butterfly_back)
+#define fx_butterfly_back_exact PRECISE(fx_butterfly_back_exact)
+#define fx_butterfly_exact PRECISE(fx_butterfly_exact)
+#define fx_drop_fraction PRECISE(fx_drop_fraction)
+#define fx_fold PRECISE(fx_fold)
+#define fx_fold_add PRECISE(fx_fold_add)
+#define fx_fold_halves_real PRECISE(fx_fold_halves_real)
+#define fx_fold_places PRECISE(fx_fold_places)
+#define fx_fold_reduce PRECISE(fx_fold_reduce)
+#define fx_fold_runs PRECISE(fx_fold_runs)
+#define fx_fold_tiles_complex PRECISE(fx_fold_tiles_complex)
+#define fx_fold_tiles_real PRECISE(fx_fold_tiles_real)
+#define fx_fold_two PRECISE(fx_fold_two)
+#define fx_fold_whole_complex PRECISE(fx_fold_whole_complex)
+#define fx_fold_whole_real PRECISE(fx_fold_whole_real)
+#define fx_four_points PRECISE(fx_four_points)
+#define fx_half_sum PRECISE(fx_half_sum)
+#define fx_int PRECISE(fx_int)
+#define fx_join_real PRECISE(fx_join_real)
+#define fx_level_back PRECISE(fx_level_back)
+#define fx_load_four PRECISE(fx_load_four)
+#define fx_multiply_add PRECISE(fx_multiply_add)
+#define fx_multiply_add_sum PRECISE(fx_multiply_add_sum)
+#define fx_negated PRECISE(fx_negated)
+#define fx_noise_at PRECISE(fx_noise_at)
+#define fx_noise_beside PRECISE(fx_noise_beside)
+#define fx_noise_part PRECISE(fx_noise_part)
+#define fx_points_back PRECISE(fx_points_back)
+#define fx_residue_constants PRECISE(fx_residue_constants)
+#define fx_residue_constants_of PRECISE(fx_residue_constants_of)
+#define fx_residue_of PRECISE(fx_residue_of)
+#define fx_root PRECISE(fx_root)
+#define fx_root_in_quadrant PRECISE(fx_root_in_quadrant)
+#define fx_root_in_two_quadrants PRECISE(fx_root_in_two_quadrants)
+#define fx_root_of_difference PRECISE(fx_root_of_difference)
+#define fx_shift_right PRECISE(fx_shift_right)
+#define fx_split_pairs PRECISE(fx_split_pairs)
+#define fx_split_real PRECISE(fx_split_real)
+#define fx_store_four PRECISE(fx_store_four)
+#define fx_transform_points PRECISE(fx_transform_points)
+#define fx_twist_complex PRECISE(fx_twist_complex)
+#define fx_two_levels PRECISE(fx_two_levels)
+#define fx_two_levels_exact PRECISE(fx_two_levels_exact)
+#define fx_uint PRECISE(fx_uint)
+#define fx_untwist_complex PRECISE(fx_untwist_complex)
+#define fx_wide PRECISE(fx_wide)
+#define fx_wide_add PRECISE(fx_wide_add)
+#define fx_wide_from PRECISE(fx_wide_from)
+#define fx_wide_half PRECISE(fx_wide_half)
+#define fx_wide_subtract PRECISE(fx_wide_subtract)
+
+#endif
