@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The 31-bit message and its noise folded into a half of the ring, for ARMv7E-M: fold_halves_real of
+ * The 31-bit message and its noise folded into a half of the ring, for ARMv7E-M: fx_fold_halves_real of
  * ckks_fold.h has the same in C. Nothing but their number decides which pairs are read and what is done with
  * them.
  */
