@@ -371,7 +371,12 @@ static void null_pointers_and_unknown_choices_are_refused(void)
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena, NULL) ==
           CM_ERR_ARGUMENT);
     CHECK(test_ckks_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena, new_collector()) ==
-          CM_ERR_UNSUPPORTED);
+          CM_ERR_ARGUMENT);
+    cm_ckks_values forgotten = values;
+    forgotten.precision = (cm_precision)0; /* and not CM_ERR_ARENA, for an arena of 31 bits */
+    const size_t smallest = CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_31, BUILD_LOG2_TILES);
+    CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &forgotten, arena, smallest, new_collector()) ==
+          CM_ERR_ARGUMENT);
     cm_device_wipe(&device);
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                               new_collector()) == CM_ERR_ARGUMENT);
