@@ -20,7 +20,10 @@ from simulate import HERE, ROOT, BenchError, run_tool, simulate
 README = ROOT / "README.md"
 PORT = ROOT / "ports/mps2-an386"
 CORTEX_M4 = ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16")
-LINK = ("-nostartfiles", f"-L{PORT}", "-Tapplication.ld", "-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments")
+SECTIONS = ("-ffunction-sections", "-fdata-sections")
+COLLECT = "-Wl,--gc-sections"
+LINK = ("-nostartfiles", f"-L{PORT}", "-Tapplication.ld", COLLECT, "-Wl,--no-warn-rwx-segments")
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
 PARAMETERS = by_name("n4096_q26x3_p27")
 PUBLIC_KEY = {
     "cm_encryptor_init_symmetric(": "cm_encryptor_init_asymmetric(",
@@ -58,7 +61,8 @@ def compiled(folder: Path, flags: str) -> list[Path]:
         raise BenchError("Two of the library's files have one name, so that one object replaces the other.")
 
     def compile_one(name: str, to: Path) -> None:
-        command = ("arm-none-eabi-gcc", *CORTEX_M4, "-std=c11", *flags.split(), *shlex.split(includes))
+        options = (*SECTIONS, *WARNINGS, *flags.split(), *shlex.split(includes))
+        command = ("arm-none-eabi-gcc", *CORTEX_M4, "-std=c11", *options)
         run_tool((*command, "-c", name, "-o", to), f"Compiling {name}", cwd=ROOT)
 
     with ThreadPoolExecutor(2) as pool:
@@ -76,13 +80,13 @@ def image(folder: Path, library: list[Path], flags: str, kind: str) -> Path:
     firmware = [HERE / "firmware" / f"{name}.c" for name in ("user", "report", "workload")]
     program = own / "user.elf"
     includes = (f"-I{ROOT / 'core/include'}", f"-I{own}", f"-I{PORT}", f"-I{HERE / 'firmware'}")
-    command = ("arm-none-eabi-gcc", *CORTEX_M4, "-std=c11", *flags.split(), *includes, *LINK)
+    command = ("arm-none-eabi-gcc", *CORTEX_M4, "-std=c11", *SECTIONS, *flags.split(), *includes, *LINK)
     run_tool((*command, *firmware, *board, *library, "-o", program), f"Linking {program}")
     return program
 
 
 def rows(build: Path, plugin: Path) -> Iterator[Row]:
-    """user.<preset>.<key>.cycles and .ram_bytes."""
+    """user.<preset>.<key>.cycles, .ram_bytes and .flash_bytes."""
     for preset, (optimize, options) in PRESETS.items():
         flags = compiler_flags(optimize, options)
         folder = build / "user" / preset
@@ -100,3 +104,6 @@ def _rows_of(name: str, program: Path, plugin: Path, flags: str) -> Iterator[Row
     yield Row(f"{name}.cycles", run.region(0).cycles, "cycles", {**params, **MODELLED})
     ram = run.reported["static"] + run.reported["stack"]
     yield Row(f"{name}.ram_bytes", ram, "bytes", {**params, **COUNTED, "stack": run.reported["stack"]})
+    sizes = run_tool(["arm-none-eabi-size", program], f"Measuring {program.name}").splitlines()[1].split()
+    flash = int(sizes[0]) + int(sizes[1])
+    yield Row(f"{name}.flash_bytes", flash, "bytes", {**params, **COUNTED, "of": "the program with its keys"})

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encrypt, send and decrypt in one program: temperatures with CKKS and counts with BFV, each under the secret
- * key and under the public one. Use this approach to see the library work, and as a start for a program of
- * your own.
+ * key and under the public one. Use this program to see the library work, and as a starting point for
+ * one of your own.
  *
  * A device and an owner share this program's memory, and the "radio" is a buffer. In the field, the owner
  * makes the keys with `ciphermote keygen` or the device makes its own (keygen.h), the counter lies where a

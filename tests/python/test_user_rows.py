@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
 sys.path.insert(0, str(ROOT / "bench/m4"))
 configurations = pytest.importorskip("configurations")
+user = pytest.importorskip("user")
 
 
 @pytest.mark.parametrize("preset", ["fast", "tiny"])
@@ -19,3 +20,7 @@ def test_the_readme_names_the_flags_of_its_rows(preset: str) -> None:
     optimize, options = configurations.PRESETS[preset]
     assert f"`{configurations.compiler_flags(optimize, options)}`" in README
     assert f"Cortex-M4, 2048 real numbers, `{preset.upper()}`" in README
+
+
+def test_the_readme_names_what_leaves_unused_code_out() -> None:
+    assert f"`{' '.join((*user.SECTIONS, user.COLLECT))}`" in README
