@@ -96,7 +96,7 @@ def plan_rounds(
     wanted = stride or max(_stride_of(layer) for layer in layers)
     if plain_modulus:
         plans = [
-            plan_exact(layer, parameters, plain_modulus, feature_bound=int(bound), stride=wanted)
+            plan_exact(layer, parameters, plain_modulus, feature_bound=bound, stride=wanted)
             for layer in layers
         ]
     else:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ciphermote.ciphertexts import Bytes, as_seal, stated_modulus, stated_parameters
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import ParameterError
+from ciphermote.inference import check_feature_bound
 from ciphermote.keys import (
     GALOIS_FILE,
     RELIN_FILE,
@@ -93,11 +94,15 @@ def compute(
     ciphertexts: frames as encrypt or a device gives them, or results; of one key, scheme, scale and level.
     keys: LinearModel needs Galois keys for its rotations (Owner.generate's model), a Program what its steps
     name. Sums need none: the parameter set is enough, and is known if it is a built-in one.
-    bound: the largest |value| of any ciphertext (WeightedSum, LinearModel): beyond it results may come out
-    wrong. None: 16, and BFV refuses.
+    bound: the largest |value| that any ciphertext may hold, required where there are weights (WeightedSum,
+    LinearModel): beyond it results come out wrong. A generous one costs little precision.
     plain_modulus, bare: as in decrypt.
     ParameterError, FrameError, MismatchError, EngineError.
     """
+    if isinstance(operation, WeightedSum | LinearModel):
+        bound = check_feature_bound(bound)
+    elif bound is not None:
+        raise ParameterError("bound is for weights, and this operation has none: leave it out.")
     given = [ciphertexts] if isinstance(ciphertexts, Bytes) else list(ciphertexts)
     if not given:
         raise ParameterError("There is no ciphertext to compute on: give one or more.")

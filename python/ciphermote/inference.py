@@ -31,10 +31,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ciphermote.errors import ParameterError
-from ciphermote.linear_model import DEFAULT_FEATURE_BOUND, LinearModel, real_numbers
+from ciphermote.linear_model import LinearModel, real_numbers
 from ciphermote.noise import fewest_result_primes, holds_integers
 from ciphermote.parameters import ParameterSet, batches
 from ciphermote.program import Constant, Program, Step
+from ciphermote.words import count_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +82,10 @@ class _Levels:
     rescale: bool
 
 
-_EXTRA_BITS = 10
+_EXTRA_BITS, _DROWNING_BITS = 10, 6
 _FEWEST_WEIGHT_BITS = 12
+_BEYOND_ALL = 2.0**600
+"""No modulus has room for such a score, and floats have for what is computed of it."""
 
 
 def _choose_levels(parms: ParameterSet, primes: int, scale: float, score_bound: float) -> _Levels:
@@ -95,26 +98,35 @@ def _choose_levels(parms: ParameterSet, primes: int, scale: float, score_bound: 
     data's noise, and so does the weights' rounding. Fewer primes make rotations cheaper, so no more are kept
     than that takes. Where a rescale leaves no room (two primes), none is made: the product's scale takes what
     the modulus offers, and 12 bits of weights is the least that is worth having.
+
+    A bit is left over where the rounding drowns without it, so that noise on the largest score does not reach
+    the quarter, and scores somewhat past their bound are right still, or are refused.
     """
     best: _Levels | None = None
     for kept in range(2, primes + 1):
-        room = math.prod(parms.primes[: kept - 1]) / (4 * scale * score_bound)
-        extra = min(_EXTRA_BITS, math.floor(math.log2(room)))
+        room = _bits_of_room(parms, kept - 1, scale, score_bound)
+        extra = min(_EXTRA_BITS, room - (room > _DROWNING_BITS))
         if extra >= 0:
             best = _Levels(kept, float(parms.primes[kept - 1]) * 2.0**extra, rescale=True)
-        if extra == _EXTRA_BITS:
+        if room >= _EXTRA_BITS:
             break
     if best is not None:
         return best
-    room = math.prod(parms.primes[:primes]) / (4 * scale * score_bound)
-    bits = min(26, math.floor(math.log2(room)))
+    room = _bits_of_room(parms, primes, scale, score_bound)
+    bits = min(26, room)
     if bits < _FEWEST_WEIGHT_BITS:
+        more = "" if len(parms.data_primes) > 2 else "a set with more data primes, "
         raise ParameterError(
             f"Scores up to {score_bound:.3g} at scale 2^{math.log2(scale):.4g} leave {max(bits, 0)} bits for "
-            f"the weights with {primes} data prime(s) of {parms.name}, too few to be useful: use a set "
-            "with more data primes (three suffice), a smaller scale, or smaller weights."
+            f"the weights with {count_of(primes, 'data prime')} of {parms.name}, too few to be useful: use "
+            f"{more}a smaller bound (--feature-bound), a smaller scale, or smaller weights."
         )
     return _Levels(primes, 2.0**bits, rescale=False)
+
+
+def _bits_of_room(parms: ParameterSet, primes: int, scale: float, score_bound: float) -> int:
+    """How many times scores at this scale may be doubled and stay below a quarter of the first primes."""
+    return math.floor(math.log2(math.prod(parms.primes[:primes]) / (4 * scale * score_bound)))
 
 
 def plan_weighted_sum(
@@ -144,7 +156,7 @@ def plan_weighted_sum(
         levels = _Levels(0, 1.0, rescale=False)
     else:
         available = len(parms.data_primes) if primes is None else primes
-        levels = _choose_levels(parms, available, scale, min(max(total, 2.0**-10), 2.0**100))
+        levels = _choose_levels(parms, available, scale, min(max(total, 2.0**-10), _BEYOND_ALL))
     before = (Step("keep_primes", _DATA, _DATA, levels.primes),) if levels.primes else ()
     # Rescaled at once: a product with a multiple of the dropped prime is zero there, and no result may be.
     after = (Step("rescale", _SUM, _SUM),) if levels.rescale else ()
@@ -168,8 +180,8 @@ def plan_linear(
     parms: ParameterSet,
     scale: float,
     *,
+    feature_bound: float,
     primes: int | None = None,
-    feature_bound: float = DEFAULT_FEATURE_BOUND,
     stride: int | None = None,
 ) -> LinearPlan:
     """Plan the scoring of ciphertexts of parms that have this scale and count of primes (None: fresh ones).
@@ -190,7 +202,7 @@ def plan_linear(
         )
     check_feature_bound(feature_bound)
     layout = _layout(model, parms, stride)
-    bound = min(max(model.score_bound(feature_bound), 2.0**-10), 2.0**100)
+    bound = min(max(model.score_bound(feature_bound), 2.0**-10), _BEYOND_ALL)
     levels = _choose_levels(parms, primes, scale, bound)
     result_primes = levels.primes - levels.rescale
     result_scale = scale * levels.weight_scale
@@ -240,8 +252,8 @@ def plan_exact(
         result_primes = fewest_result_primes(parms, plain_modulus)
     if not holds_integers(parms, plain_modulus, result_primes):
         raise ParameterError(
-            f"{result_primes} prime(s) have no room for noise beside integers modulo {plain_modulus}: keep "
-            "more primes."
+            f"There is no room for noise beside integers modulo {plain_modulus} in "
+            f"{count_of(result_primes, 'prime')}: keep more."
         )
     layout = _layout(model, parms, stride)
     after = [Step("keep_primes", _SUM, _SUM, result_primes)] if result_primes < available else []
@@ -287,12 +299,24 @@ def _check_rotations(parms: ParameterSet) -> None:
         )
 
 
-def check_feature_bound(feature_bound: float) -> None:
-    """ParameterError unless it is a positive number."""
-    if not (math.isfinite(feature_bound) and feature_bound > 0):
+def check_feature_bound(feature_bound: float | None) -> float:
+    """The bound. ParameterError unless it is a positive number."""
+    if feature_bound is None:
         raise ParameterError(
-            f"The feature bound {feature_bound!r} is not a positive number: give the largest |feature|."
+            "Weights need a bound: give the largest |value| that any reading may hold (--feature-bound; in "
+            "Python, bound), such as the sensor's full range; beyond it results come out wrong, and a "
+            "generous bound costs little precision."
         )
+    if (
+        isinstance(feature_bound, bool)
+        or not isinstance(feature_bound, int | float | np.integer | np.floating)
+        or not 0 < feature_bound < math.inf
+    ):
+        raise ParameterError(
+            f"The bound {feature_bound!r} is not a positive number: give the largest |value| that any "
+            "reading may hold (--feature-bound; in Python, bound)."
+        )
+    return float(feature_bound)
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,6 @@ from ciphermote.errors import ParameterError
 from ciphermote.files import MOST_JSON_BYTES, MOST_NPZ_BYTES, read_bounded
 from ciphermote.parameters import MOST_SLOTS
 
-DEFAULT_FEATURE_BOUND = 16.0
-"""The |feature| a plan leaves room for unless told: standardised features pass it practically never."""
 _FORMAT = "ciphermote-linear-model"
 _FORMAT_VERSION = 1
 _TEXT, _INTEGER, _REAL = "U", "iu", "fiu"
@@ -121,7 +119,7 @@ class LinearModel:
             )
         return np.asarray(values @ self.weights.T + self.bias)
 
-    def score_bound(self, feature_bound: float = DEFAULT_FEATURE_BOUND) -> float:
+    def score_bound(self, feature_bound: float) -> float:
         """What no |score| and no partial sum can pass while every |feature| is at most feature_bound."""
         return float((np.abs(self.weights).sum(axis=1) * feature_bound + np.abs(self.bias)).max())
 

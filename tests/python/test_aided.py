@@ -323,7 +323,7 @@ def test_blocks_hold_a_vectors_scores_each_and_none_of_their_neighbours(features
 def test_what_does_not_fit_is_refused() -> None:
     model = LinearModel(np.ones((4, 8)), np.zeros(4))
     with pytest.raises(ParameterError, match="power of two from 12"):
-        plan_linear(model, PARMS, 2.0**25, stride=8)
+        plan_linear(model, PARMS, 2.0**25, feature_bound=16, stride=8)
     with pytest.raises(ParameterError, match="power of two from 12"):
         plan_exact(model, PARMS, T, feature_bound=9, stride=24)
     with pytest.raises(ParameterError, match="Scores reach 20488"):

@@ -280,15 +280,15 @@ def test_what_cannot_be_computed_is_refused(owner: Owner) -> None:
         (ParameterError, "no ciphertext", lambda: compute(Sum(), [])),
         (MismatchError, "of one key", lambda: compute(Sum(), [real, stranger])),
         (MismatchError, "BFV", lambda: compute(Sum(), [real, whole])),
-        (ParameterError, "one at a time", lambda: compute(MODEL, [real, real], keys)),
-        (ParameterError, "2 weights are given for 1", lambda: compute(WeightedSum([1, 2]), real)),
-        (ParameterError, "or all 0", lambda: compute(WeightedSum([0]), real)),
-        (ParameterError, "how large a value", lambda: compute(WeightedSum([1]), whole)),
+        (ParameterError, "one at a time", lambda: compute(MODEL, [real, real], keys, bound=60)),
+        (ParameterError, "2 weights are given for 1", lambda: compute(WeightedSum([1, 2]), real, bound=60)),
+        (ParameterError, "or all 0", lambda: compute(WeightedSum([0]), real, bound=60)),
+        (ParameterError, "Weights need a bound", lambda: compute(WeightedSum([1]), whole)),
         (ParameterError, "not integers", lambda: compute(WeightedSum([0.5]), whole, bound=60)),
         (ParameterError, "Scores reach", lambda: compute(WeightedSum([1000]), whole, bound=60)),
         (ParameterError, "Batching", lambda: compute(WeightedSum([1]), odd, bound=60)),
-        (EngineError, "no Galois keys", lambda: compute(MODEL, real)),
-        (MismatchError, "different keys", lambda: compute(MODEL, stranger, keys)),
+        (EngineError, "no Galois keys", lambda: compute(MODEL, real, bound=60)),
+        (MismatchError, "different keys", lambda: compute(MODEL, stranger, keys, bound=60)),
     ]
     for kind, words, call in cases:
         with pytest.raises(kind, match=words):

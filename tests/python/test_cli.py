@@ -83,7 +83,16 @@ def test_a_reading_goes_all_the_way(house: Path, tmp_path: Path, run: Run, key: 
     own = ("--ledger", tmp_path / "ledger")
     output = run("adapt", house / "public", tmp_path / "frames.bin", "-o", tmp_path / "reading.ct", *own)
     assert f"Reading 0: {key}" in output
-    run("infer", house / "public", house / "model.json", tmp_path / "reading.ct", "-o", tmp_path / "score.ct")
+    run(
+        "infer",
+        "--feature-bound",
+        16,
+        house / "public",
+        house / "model.json",
+        tmp_path / "reading.ct",
+        "-o",
+        tmp_path / "score.ct",
+    )
     found = json.loads(
         run("decrypt", house / "keys", tmp_path / "score.ct", "--model", house / "model.json", "--json")
     )
@@ -101,7 +110,16 @@ def test_many_readings_go_to_a_directory(house: Path, tmp_path: Path, run: Run) 
     run("adapt", house / "public", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "readings", *own)
     readings = sorted((tmp_path / "readings").iterdir())
     assert [path.name for path in readings] == ["reading0.ct", "reading1.ct"]
-    run("infer", house / "public", house / "model.json", *readings, "-o", tmp_path / "scores")
+    run(
+        "infer",
+        "--feature-bound",
+        16,
+        house / "public",
+        house / "model.json",
+        *readings,
+        "-o",
+        tmp_path / "scores",
+    )
     for x, name in zip(FEATURES, ("reading0.ct", "reading1.ct"), strict=True):
         output = run("decrypt", house / "keys", tmp_path / "scores" / name, "--count", "3", "--json")
         assert np.abs(np.array(json.loads(output)["values"]) - MODEL.scores(x)).max() < 0.01
@@ -115,7 +133,16 @@ def test_tables_are_for_people(house: Path, tmp_path: Path, run: Run) -> None:
     assert re.search(r"1\.5|1\.49999", run("decrypt", house / "keys", tmp_path / "reading.ct"))
     assert "imaginary" in run("decrypt", house / "keys", tmp_path / "reading.ct", "--complex")
     model = house / "model.json"
-    run("infer", house / "public", model, tmp_path / "reading.ct", "-o", tmp_path / "score.ct")
+    run(
+        "infer",
+        "--feature-bound",
+        16,
+        house / "public",
+        model,
+        tmp_path / "reading.ct",
+        "-o",
+        tmp_path / "score.ct",
+    )
     assert "highest" in run("decrypt", house / "keys", tmp_path / "score.ct", "--model", model)
     assert "seeded" in run("inspect", tmp_path / "reading.ct")
 
@@ -224,7 +251,7 @@ def test_a_command_replaces_files_of_its_own_kind_alone(house: Path, tmp_path: P
     keys = [house / "keys" / name for name in ("secret.key", "manifest.json", "new.file")]
     commands: list[list[Any]] = [
         ["adapt", house / "public", frames, "--ledger", tmp_path / "readings.ledger", "-o"],
-        ["infer", house / "public", model, reading, "-o"],
+        ["infer", "--feature-bound", 16, house / "public", model, reading, "-o"],
         ["params", "--n", 4096, "--bits", "25,26,27", "--header"],
         ["params", "--n", 4096, "--bits", "25,26,27", "--json"],
         ["provision", house / "keys", "--force", "-o"],
@@ -236,8 +263,8 @@ def test_a_command_replaces_files_of_its_own_kind_alone(house: Path, tmp_path: P
                 continue
             sentence = run(*command, path, code=1)
             assert "which would replace it" in sentence or "would be among the keys" in sentence, sentence
-    run("infer", house / "public", model, reading, "-o", reading, code=1)
-    run("infer", house / "public", model, reading, "-o", tmp_path, code=1)
+    run("infer", "--feature-bound", 16, house / "public", model, reading, "-o", reading, code=1)
+    run("infer", "--feature-bound", 16, house / "public", model, reading, "-o", tmp_path, code=1)
     (tmp_path / "readings.ledger").unlink()
     assert contents(tmp_path) | contents(house) == before
     for command in commands:
@@ -278,7 +305,15 @@ def test_a_note_warns_when_the_engine_is_given_the_secret(
         monkeypatch.setattr(SealEngine, "confined", frozenset(confined))
         for keys in ("keys", "public"):
             output = run(
-                *("infer", house / keys, house / "model.json", tmp_path / "reading.ct", "--bare"),
+                *(
+                    "infer",
+                    "--feature-bound",
+                    16,
+                    house / keys,
+                    house / "model.json",
+                    tmp_path / "reading.ct",
+                    "--bare",
+                ),
                 *("-o", tmp_path / "score.ct"),
             )
             assert ("holds the secret key" in output) == (keys == "keys")
@@ -344,7 +379,15 @@ def test_keys_without_rotations_say_so_and_infer_names_the_cure(
     assert note not in run("keygen", tmp_path / "rotating", "--rotations", "1")
     sensor = sensor_of(house, tmp_path, run, "symmetric")
     (tmp_path / "reading.ct").write_bytes(sensor.symmetric(FEATURES[0], SHAKE256, "seal"))
-    arguments = ("infer", tmp_path / "public", house / "model.json", tmp_path / "reading.ct", "--bare")
+    arguments = (
+        "infer",
+        "--feature-bound",
+        16,
+        tmp_path / "public",
+        house / "model.json",
+        tmp_path / "reading.ct",
+        "--bare",
+    )
     sentence = run(*arguments, "-o", tmp_path / "score.ct", code=1)
     assert "have their owner make it with `ciphermote extend --model` (or `--rotations`)" in sentence
 
@@ -502,9 +545,12 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["adapt", keys, tmp_path / "short.bin", *out], "component 0, prime 2"),
         (["adapt", keys, tmp_path / "text", *out], "not a whole frame"),
         (["adapt", keys, nothing, *out], "cannot be read"),
-        (["infer", house / "public", nothing, tmp_path / "text", *out], "must end in"),
-        (["infer", house / "public", model, tmp_path / "text", *out], "SEAL"),
-        (["infer", house / "public", model, tmp_path / "short.bin", *out], "with `ciphermote adapt` first"),
+        (["infer", "--feature-bound", 16, house / "public", nothing, tmp_path / "text", *out], "must end in"),
+        (["infer", "--feature-bound", 16, house / "public", model, tmp_path / "text", *out], "SEAL"),
+        (
+            ["infer", "--feature-bound", 16, house / "public", model, tmp_path / "short.bin", *out],
+            "with `ciphermote adapt` first",
+        ),
         (["decrypt", keys, tmp_path / "short.bin"], "with `ciphermote adapt` first"),
         (["decrypt", keys, tmp_path / "short.bin", "--model", model, "--complex"], "leave --complex"),
         (["decrypt", house / "public", tmp_path / "text"], "stays with the owner"),
@@ -525,7 +571,10 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["advise", "--magnitude", 2, "--max-error", 0, "--largest-weight", -1], "largest_weight"),
         (["advise", "--magnitude", 9000, "--max-error", 0, "--plain-modulus", 12289], "hold up to"),
         (["advise", "--magnitude", 60, "--max-error", 0.01, "--ciphertext-products", 8], "products"),
-        (["infer", house / "public", model, tmp_path, *out], f"give its files, {tmp_path}/*.ct"),
+        (
+            ["infer", "--feature-bound", 16, house / "public", model, tmp_path, *out],
+            f"give its files, {tmp_path}/*.ct",
+        ),
     ):
         sentence = run(*arguments, code=1)
         assert words in sentence, (arguments, sentence)
@@ -551,8 +600,8 @@ def test_no_file_is_read_further_than_such_a_file_can_be(house: Path, tmp_path: 
     for arguments in (
         ["decrypt", keys, huge],
         ["decrypt", keys, huge, "--model", model],
-        ["infer", house / "public", model, huge, *out],
-        ["infer", house / "public", house / "model.json", huge, *out],
+        ["infer", "--feature-bound", 16, house / "public", model, huge, *out],
+        ["infer", "--feature-bound", 16, house / "public", house / "model.json", huge, *out],
         ["adapt", house / "public", tmp_path / "frames", *out],
         ["keygen", tmp_path / "new", "--params", model],
         ["keygen", tmp_path / "new", "--model", model],

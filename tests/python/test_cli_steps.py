@@ -104,7 +104,7 @@ def test_the_examples_of_every_command_run_as_they_stand_in_a_terminal_of_80_col
     program = Path(sys.executable).with_name("ciphermote")
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
     for command in EXAMPLES:
-        shown = run(command, "--help")
+        shown = re.sub(r" \\\s*\n +", " ", run(command, "--help"))
         examples = re.findall(rf"^ +((?:.* \| )?ciphermote {command} .*?) *$", shown, re.M)
         assert examples, command
         for example in examples:
@@ -209,11 +209,13 @@ def test_keys_for_a_further_model_leave_devices_as_they_are(tmp_path: Path, hous
     run("encrypt", keys, "-", "-o", frames, given="5 -7 9")
     run("adapt", keys, frames, "-o", reading)
     model = house / "model.json"
-    assert "ciphermote extend --model" in run("infer", keys, model, reading, "-o", score, code=1)
+    assert "ciphermote extend --model" in run(
+        "infer", "--feature-bound", 16, keys, model, reading, "-o", score, code=1
+    )
     secret = (keys / "secret.key").read_bytes()
     assert "devices keep" in run("extend", keys, "--model", model, "--public-to", tmp_path / "public")
     assert (keys / "secret.key").read_bytes() == secret
-    run("infer", tmp_path / "public", model, reading, "-o", score)
+    run("infer", "--feature-bound", 16, tmp_path / "public", model, reading, "-o", score)
     found = json.loads(run("decrypt", keys, score, "--model", model, "--json"))["scores"]
     assert np.abs(np.array(list(found.values())) - MODEL.scores([5, -7, 9])).max() < 0.01
 

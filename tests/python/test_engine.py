@@ -58,7 +58,7 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> SealOwner:
 
 @pytest.fixture(scope="module")
 def galois_keys(owner: SealOwner, model: LinearModel) -> bytes:
-    return owner.galois_keys(plan_linear(model, PARMS, SCALE).rotation_steps)
+    return owner.galois_keys(plan_linear(model, PARMS, SCALE, feature_bound=16).rotation_steps)
 
 
 @pytest.fixture(scope="module")
@@ -70,9 +70,9 @@ def engine(owner: SealOwner, galois_keys: bytes) -> Iterator[Engine]:
 
 
 def test_encrypted_scores_equal_the_plain_ones(owner: SealOwner, engine: Engine, model: LinearModel) -> None:
-    plan = plan_linear(model, PARMS, SCALE)
+    plan = plan_linear(model, PARMS, SCALE, feature_bound=16)
     for x, encrypt in zip(windows(4), (owner.encrypt, owner.encrypt_public) * 2, strict=True):
-        result = engine.linear(encrypt(x), model)
+        result = engine.linear(encrypt(x), model, feature_bound=16)
         slots = owner.decrypt(result)
         assert np.abs(plan.scores(slots) - model.scores(x)).max() < 1e-3
         assert np.abs(slots.reshape(-1, CLASSES) - model.scores(x)).max() < 1e-3
@@ -83,7 +83,7 @@ def test_encrypted_scores_equal_the_plain_ones(owner: SealOwner, engine: Engine,
 def test_results_are_of_the_version_that_loads_everywhere(
     owner: SealOwner, engine: Engine, model: LinearModel
 ) -> None:
-    assert engine.linear(owner.encrypt([1.0]), model)[3:6] == bytes([3, 6, 0])
+    assert engine.linear(owner.encrypt([1.0]), model, feature_bound=16)[3:6] == bytes([3, 6, 0])
 
 
 def test_many_keep_their_order_report_progress_and_a_bad_one_spoils_no_other(
@@ -93,7 +93,9 @@ def test_many_keep_their_order_report_progress_and_a_bad_one_spoils_no_other(
     ciphertexts: list[bytes] = [owner.encrypt(x) for x in data]
     ciphertexts[3] = ciphertexts[3][:-1]
     seen: list[tuple[int, int]] = []
-    results = engine.linear_all(ciphertexts, model, lambda done, total: seen.append((done, total)))
+    results = engine.linear_all(
+        ciphertexts, model, lambda done, total: seen.append((done, total)), feature_bound=16
+    )
     assert seen == [(done, 7) for done in range(1, 8)]
     assert isinstance(results[3], FrameError)
     for place, result in enumerate(results):
@@ -107,7 +109,8 @@ def test_another_level_and_scale_is_planned_for(owner: SealOwner, engine: Engine
     for scale in (2.0**22, 2.0**30):
         assert (
             np.abs(
-                owner.decrypt(engine.linear(owner.encrypt(x, scale), model))[:CLASSES] - model.scores(x)
+                owner.decrypt(engine.linear(owner.encrypt(x, scale), model, feature_bound=16))[:CLASSES]
+                - model.scores(x)
             ).max()
             < 1e-3
         )
@@ -116,10 +119,10 @@ def test_another_level_and_scale_is_planned_for(owner: SealOwner, engine: Engine
 def test_two_data_primes_are_enough_for_scores(tmp_path: Path, model: LinearModel) -> None:
     parms = generate(4096, [26, 26, 27])
     owner = SealOwner(parms, tmp_path)
-    plan = plan_linear(model, parms, SCALE)
+    plan = plan_linear(model, parms, SCALE, feature_bound=16)
     with open_engine(parms, galois_keys=owner.galois_keys(plan.rotation_steps), bare=True) as engine:
         x = windows(1)[0]
-        result = engine.linear(owner.encrypt(x), model)
+        result = engine.linear(owner.encrypt(x), model, feature_bound=16)
     assert np.abs(plan.scores(owner.decrypt(result)) - model.scores(x)).max() < 2e-2
 
 
@@ -129,10 +132,10 @@ def test_diagonals_that_vanish_are_zeros_and_a_model_that_vanishes_is_refused(
     weights = np.zeros((CLASSES, FEATURES))
     weights[0, 0] = 2.0
     sparse = LinearModel(weights, np.array([0.0, 1.0, 2.0, 3.0]))
-    scores = owner.decrypt(engine.linear(owner.encrypt([1.5]), sparse))[:CLASSES]
+    scores = owner.decrypt(engine.linear(owner.encrypt([1.5]), sparse, feature_bound=16))[:CLASSES]
     assert np.abs(scores - [3.0, 1.0, 2.0, 3.0]).max() < 1e-3
     with pytest.raises(EngineError, match="every weight vanishes"):
-        engine.linear(owner.encrypt([1.5]), LinearModel(weights * 0, np.ones(CLASSES)))
+        engine.linear(owner.encrypt([1.5]), LinearModel(weights * 0, np.ones(CLASSES)), feature_bound=16)
 
 
 def test_sums_are_right_and_want_one_scale(owner: SealOwner, engine: Engine) -> None:
@@ -177,7 +180,7 @@ def test_the_worker_is_sent_evaluation_keys_ciphertexts_and_weights_and_no_secre
     monkeypatch.setattr(seal_engine._Worker, "_send", recording_send)
     ciphertext = owner.encrypt(windows(1)[0])
     with open_engine(PARMS, galois_keys=galois_keys, bare=True) as engine:
-        engine.linear(ciphertext, model)
+        engine.linear(ciphertext, model, feature_bound=16)
         engine.add([ciphertext])
     assert [fields["request"] for fields, _ in sent] == ["open", "program", "evaluate", "accumulate", "total"]
     assert sent[0][1] == [galois_keys] and sent[2][1] == sent[3][1] == [ciphertext] and sent[4][1] == []
@@ -206,7 +209,7 @@ def test_the_worker_imports_nothing_that_knows_secret_keys() -> None:
 def test_missing_evaluation_keys_are_named(owner: SealOwner, model: LinearModel) -> None:
     with open_engine(PARMS, galois_keys=owner.galois_keys([1, 4]), bare=True) as engine:
         with pytest.raises(EngineError, match=r"rotations 8, 16, .* 1024"):
-            engine.linear(owner.encrypt([1.0]), model)
+            engine.linear(owner.encrypt([1.0]), model, feature_bound=16)
         with pytest.raises(EngineError, match="relinearization keys"):
             engine.evaluate(Program((Step("multiply", 1, 0, 0),), ()), owner.encrypt([1.0]))
 
@@ -219,7 +222,10 @@ def test_hostile_ciphertexts_never_reach_the_worker(
     zero_second_half = good[: 105 + 3 * 4096 * 8] + bytes(3 * 4096 * 8)
     other_set = SealOwner(generate(4096, [26, 25, 26, 27]), Path(owner.path).parent).encrypt([1.0])
     for bad in (b"", good[:-1], good + b"\0", zero_second_half, other_set):
-        for call in (lambda data: engine.linear(data, model), lambda data: engine.add([data])):
+        for call in (
+            lambda data: engine.linear(data, model, feature_bound=16),
+            lambda data: engine.add([data]),
+        ):
             with pytest.raises(Error):
                 call(bad)
 
@@ -244,13 +250,16 @@ def test_a_dead_worker_is_reported_and_the_other_goes_on(
         time.sleep(0.2)
         for _ in range(3):
             assert (
-                np.abs(owner.decrypt(engine.linear(ciphertext, model))[:CLASSES] - model.scores(x)).max()
+                np.abs(
+                    owner.decrypt(engine.linear(ciphertext, model, feature_bound=16))[:CLASSES]
+                    - model.scores(x)
+                ).max()
                 < 1e-3
             )
         os.kill(engine.process_ids[1], signal.SIGKILL)
         for _ in range(2):
             with pytest.raises(EngineError, match="ended by signal SIGKILL"):
-                engine.linear(ciphertext, model)
+                engine.linear(ciphertext, model, feature_bound=16)
 
 
 def test_close_ends_the_processes(owner: SealOwner, galois_keys: bytes) -> None:
@@ -421,4 +430,4 @@ def test_wrong_requests_are_sentences(owner: SealOwner, engine: Engine) -> None:
     with pytest.raises(EngineError, match="0 workers"):
         open_engine(PARMS, workers=0)
     with pytest.raises(ParameterError, match="scale"):
-        engine.linear(owner.encrypt([1.0], 4.0), LinearModel(np.ones((2, 2)), np.zeros(2)))
+        engine.linear(owner.encrypt([1.0], 4.0), LinearModel(np.ones((2, 2)), np.zeros(2)), feature_bound=16)

@@ -68,7 +68,7 @@ def run_in_the_clear(plan: LinearPlan, parms: ParameterSet, x: NDArray[np.float6
 def test_every_slot_holds_the_score_of_its_class(classes: int, features: int) -> None:
     model = model_of(classes, features)
     x = np.random.default_rng(2).normal(size=features)
-    plan = plan_linear(model, PARMS, SCALE)
+    plan = plan_linear(model, PARMS, SCALE, feature_bound=16)
     slots = run_in_the_clear(plan, PARMS, x)
     period = 1 << (classes - 1).bit_length()
     assert plan.period == period
@@ -81,7 +81,7 @@ def test_every_slot_holds_the_score_of_its_class(classes: int, features: int) ->
 def test_slots_past_the_features_do_not_touch_the_scores() -> None:
     model = model_of(3, 100)
     x = np.random.default_rng(3).normal(size=PARMS.slots)
-    slots = run_in_the_clear(plan_linear(model, PARMS, SCALE), PARMS, x)
+    slots = run_in_the_clear(plan_linear(model, PARMS, SCALE, feature_bound=16), PARMS, x)
     assert np.allclose(slots[:3], model.scores(x[:100]), atol=1e-9)
 
 
@@ -94,18 +94,18 @@ def test_slots_past_the_features_do_not_touch_the_scores() -> None:
     ],
 )
 def test_the_plan_names_the_rotations_it_needs(classes: int, steps: list[int]) -> None:
-    assert list(plan_linear(model_of(classes, 10), PARMS, SCALE).rotation_steps) == steps
+    assert list(plan_linear(model_of(classes, 10), PARMS, SCALE, feature_bound=16).rotation_steps) == steps
 
 
 def test_the_result_has_more_precision_than_the_data_where_the_modulus_allows() -> None:
-    plan = plan_linear(model_of(4, 1800), PARMS, SCALE)
-    assert (plan.result_primes, plan.result_scale) == (2, 2.0**35)
-    assert plan.max_score > model_of(4, 1800).score_bound()
+    plan = plan_linear(model_of(4, 1800), PARMS, SCALE, feature_bound=16)
+    assert (plan.result_primes, plan.result_scale) == (2, 2.0**34)
+    assert plan.max_score > model_of(4, 1800).score_bound(16)
 
 
 def test_large_sets_drop_the_primes_that_the_scores_do_not_need() -> None:
     parms = by_name("n8192_q26x7_p27")
-    plan = plan_linear(model_of(4, 1800), parms, SCALE)
+    plan = plan_linear(model_of(4, 1800), parms, SCALE, feature_bound=16)
     assert plan.program.steps[0].operation == "keep_primes" and plan.program.steps[0].argument == 3
     x = np.random.default_rng(4).normal(size=1800)
     assert np.allclose(plan.scores(run_in_the_clear(plan, parms, x)), model_of(4, 1800).scores(x), atol=1e-9)
@@ -114,7 +114,7 @@ def test_large_sets_drop_the_primes_that_the_scores_do_not_need() -> None:
 def test_two_data_primes_score_without_a_rescale() -> None:
     parms = generate(4096, [26, 26, 27])
     model = LinearModel(model_of(4, 1800).weights / 50, model_of(4, 1800).bias)
-    plan = plan_linear(model, parms, SCALE)
+    plan = plan_linear(model, parms, SCALE, feature_bound=16)
     assert plan.result_primes == 2 and all(step.operation != "rescale" for step in plan.program.steps)
     x = np.random.default_rng(4).normal(size=1800)
     assert np.allclose(plan.scores(run_in_the_clear(plan, parms, x)), model.scores(x), atol=1e-9)
@@ -123,22 +123,22 @@ def test_two_data_primes_score_without_a_rescale() -> None:
 def test_what_cannot_fit_is_refused_in_a_sentence() -> None:
     model = model_of(4, 100)
     with pytest.raises(ParameterError, match="no rotations"):
-        plan_linear(model, by_name("n1024_q26"), SCALE)
+        plan_linear(model, by_name("n1024_q26"), SCALE, feature_bound=16)
     with pytest.raises(ParameterError, match="more data primes"):
-        plan_linear(model, by_name("n2048_q26_p27"), SCALE)
+        plan_linear(model, by_name("n2048_q26_p27"), SCALE, feature_bound=16)
     with pytest.raises(ParameterError, match="2049 features"):
-        plan_linear(model_of(1, 2049), PARMS, SCALE)
+        plan_linear(model_of(1, 2049), PARMS, SCALE, feature_bound=16)
     with pytest.raises(ParameterError, match="3000 classes"):
-        plan_linear(model_of(3000, 2), PARMS, SCALE)
+        plan_linear(model_of(3000, 2), PARMS, SCALE, feature_bound=16)
     with pytest.raises(ParameterError, match="smaller weights"):
-        plan_linear(LinearModel(np.full((2, 2), 1e300), np.zeros(2)), PARMS, SCALE)
+        plan_linear(LinearModel(np.full((2, 2), 1e300), np.zeros(2)), PARMS, SCALE, feature_bound=16)
     for scale in (0.0, -1.0, float("nan"), float("inf"), 2.0**80):
         with pytest.raises(ParameterError, match="scale"):
-            plan_linear(model, PARMS, scale)
+            plan_linear(model, PARMS, scale, feature_bound=16)
     with pytest.raises(ParameterError, match="primes"):
-        plan_linear(model, PARMS, SCALE, primes=4)
+        plan_linear(model, PARMS, SCALE, primes=4, feature_bound=16)
     for bound in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(ParameterError, match="feature bound"):
+        with pytest.raises(ParameterError, match="bound"):
             plan_linear(model, PARMS, SCALE, feature_bound=bound)
 
 

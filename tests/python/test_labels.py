@@ -68,7 +68,7 @@ class House:
 
 
 def house(folder: Path) -> House:
-    steps = plan_linear(MODEL, PARMS, SCALE).rotation_steps
+    steps = plan_linear(MODEL, PARMS, SCALE, feature_bound=16).rotation_steps
     store = KeyStore.create(folder / "keys", PARMS, galois_steps=steps)
     store.export_public(folder / "public")
     MODEL.save(folder / "model.json")
@@ -115,12 +115,12 @@ def test_every_file_on_the_way_names_its_key_and_the_result_says_what_it_is_of(
     (tmp_path / "frames.bin").write_bytes(ours.sensor.symmetric(X))
     reading, score = tmp_path / "reading.ct", tmp_path / "score.ct"
     run("adapt", ours.public, tmp_path / "frames.bin", "-o", reading)
-    run("infer", ours.public, ours.folder / "model.json", reading, "-o", score)
+    run("infer", "--feature-bound", 16, ours.public, ours.folder / "model.json", reading, "-o", score)
     key_id = f"{ours.store.key_id:016x}"
     for path in (reading, score, ours.public / GALOIS_FILE, ours.public / RELIN_FILE):
         assert key_id in run("inspect", path), path
     found = json.loads(run("decrypt", ours.keys, score, "--json"))
-    scale = plan_linear(MODEL, PARMS, SCALE).result_scale
+    scale = plan_linear(MODEL, PARMS, SCALE, feature_bound=16).result_scale
     assert (found["key_id"], found["parameters"], found["scheme"]) == (key_id, PARMS.name, "CKKS")
     assert found["scale"] == pytest.approx(scale)
     scored = json.loads(run("decrypt", ours.keys, score, "--model", ours.folder / "model.json", "--json"))
@@ -134,8 +134,8 @@ def test_scores_are_shown_under_the_classes_of_their_own_model_alone(
     own, reading, score, total = (tmp_path / name for name in ("own.npz", "reading.ct", "score.ct", "sum.ct"))
     MODEL.save(own)
     reading.write_bytes(ours.reading())
-    run("infer", ours.public, own, reading, "-o", score)
-    scores = engine.linear(ours.reading(), MODEL)
+    run("infer", "--feature-bound", 16, ours.public, own, reading, "-o", score)
+    scores = engine.linear(ours.reading(), MODEL, feature_bound=16)
     total.write_bytes(engine.add([scores, scores]))
     shown = json.loads(run("decrypt", ours.keys, score, "--json", "--model", ours.folder / "model.json"))
     assert np.abs(np.array(list(shown["scores"].values())) - MODEL.scores(X)).max() < 0.01
@@ -163,31 +163,35 @@ def test_scores_are_not_scored_again(ours: House, tmp_path: Path, run: Run) -> N
     reading, score, again = (tmp_path / name for name in ("reading.ct", "score.ct", "again.ct"))
     reading.write_bytes(ours.reading())
     model = ours.folder / "model.json"
-    run("infer", ours.public, model, reading, "-o", score)
+    run("infer", "--feature-bound", 16, ours.public, model, reading, "-o", score)
     OTHER.save(tmp_path / "other.json")
     for chosen in (model, tmp_path / "other.json"):
         for more in (("--feature-bound", 1), ("--bare",), ()):
-            sentence = run("infer", ours.public, chosen, score, "-o", again, *more, code=1)
+            sentence = run(
+                "infer", "--feature-bound", 16, ours.public, chosen, score, "-o", again, *more, code=1
+            )
             assert f"{score}: The ciphertext holds scores of model {MODEL.id:016x} already" in sentence
             assert "`ciphermote adapt` wrote" in sentence
             assert not again.exists()
-    sentence = run("infer", ours.public, model, reading, score, "-o", tmp_path / "both", code=1)
+    sentence = run(
+        "infer", "--feature-bound", 16, ours.public, model, reading, score, "-o", tmp_path / "both", code=1
+    )
     assert str(score) in sentence
     assert [path.name for path in (tmp_path / "both").iterdir()] == [reading.name]
 
 
 def test_an_engine_scores_no_scores_and_adds_them_to_no_readings(ours: House, engine: Engine) -> None:
-    scores = engine.linear(ours.reading(), MODEL)
-    plan = plan_linear(MODEL, PARMS, SCALE)
+    scores = engine.linear(ours.reading(), MODEL, feature_bound=16)
+    plan = plan_linear(MODEL, PARMS, SCALE, feature_bound=16)
     already = f"holds scores of model {MODEL.id:016x} already"
     for bound in (1, 16):
         with pytest.raises(MismatchError, match=already):
             engine.linear(scores, MODEL, feature_bound=bound)
     with pytest.raises(MismatchError, match=already):
         engine.evaluate(plan.program, scores)
-    good, refused = engine.linear_all([ours.reading(), scores], MODEL)
+    good, refused = engine.linear_all([ours.reading(), scores], MODEL, feature_bound=16)
     assert isinstance(good, bytes) and isinstance(refused, MismatchError)
-    for mixed in ([ours.reading(), scores], [scores, engine.linear(ours.reading(), OTHER)]):
+    for mixed in ([ours.reading(), scores], [scores, engine.linear(ours.reading(), OTHER, feature_bound=16)]):
         with pytest.raises(MismatchError, match="Ciphertext 1 of the sum holds"):
             engine.add(mixed)
 
@@ -199,7 +203,9 @@ def test_files_of_two_keys_are_refused_where_they_meet(
     reading.write_bytes(ours.reading())
     model = ours.folder / "model.json"
     for bare in ((), ("--bare",)):
-        sentence = run("infer", theirs.public, model, reading, "-o", score, *bare, code=1)
+        sentence = run(
+            "infer", "--feature-bound", 16, theirs.public, model, reading, "-o", score, *bare, code=1
+        )
         assert f"different keys, {ours.store.key_id:016x} and {theirs.store.key_id:016x}" in sentence
         assert not score.exists()
         sentence = run("decrypt", theirs.keys, reading, *bare, code=1)
@@ -214,14 +220,16 @@ def test_what_seal_saved_is_taken_on_request_and_noise_is_recognised(
     seal, _ = labels.detach(ours.reading())
     reading.write_bytes(seal)
     model = ours.folder / "model.json"
-    assert "Nothing names the key" in run("infer", ours.public, model, reading, "-o", score, code=1)
+    assert "Nothing names the key" in run(
+        "infer", "--feature-bound", 16, ours.public, model, reading, "-o", score, code=1
+    )
     assert "Nothing names the key" in run("decrypt", ours.keys, reading, code=1)
-    run("infer", ours.public, model, reading, "-o", score, "--bare")
+    run("infer", "--feature-bound", 16, ours.public, model, reading, "-o", score, "--bare")
     assert "Nothing names the key" in run("decrypt", ours.keys, score, code=1), "a label is never made up"
     found = json.loads(run("decrypt", ours.keys, score, "--bare", "--json", "--count", 16))
     assert found["key_id"] is None
     assert np.abs(np.array(found["values"]) - MODEL.scores(X)).max() < 0.01
-    run("infer", theirs.public, model, reading, "-o", score, "--bare")
+    run("infer", "--feature-bound", 16, theirs.public, model, reading, "-o", score, "--bare")
     for path, keys in ((score, ours.keys), (score, theirs.keys), (reading, theirs.keys)):
         assert "decrypts to noise" in run("decrypt", keys, path, "--bare", code=1)
 
@@ -267,20 +275,20 @@ def test_an_engine_computes_on_its_own_key_alone_and_labels_the_result(
     assert engine.key_id == ours.store.key_id
     square = Program((Step("multiply", 1, 0, 0),), ())
     for result in (
-        engine.linear(ours.reading(), MODEL),
+        engine.linear(ours.reading(), MODEL, feature_bound=16),
         engine.evaluate(square, ours.reading()),
         engine.add([ours.reading(), ours.reading()]),
     ):
         assert ckks.decrypt(result, ours.store.secret()).key_id == ours.store.key_id
     for refused in (
-        lambda: engine.linear(theirs.reading(), MODEL),
+        lambda: engine.linear(theirs.reading(), MODEL, feature_bound=16),
         lambda: engine.evaluate(square, theirs.reading()),
         lambda: engine.add([ours.reading(), theirs.reading()]),
         lambda: engine.check(theirs.reading()),
     ):
         with pytest.raises(MismatchError, match="different keys"):
             refused()
-    (mixed,) = engine.linear_all([theirs.reading()], MODEL)
+    (mixed,) = engine.linear_all([theirs.reading()], MODEL, feature_bound=16)
     assert isinstance(mixed, MismatchError)
 
 
@@ -310,7 +318,7 @@ def test_a_sum_is_of_one_key_even_without_evaluation_keys(ours: House, theirs: H
 
 def test_bare_evaluation_keys_give_bare_results(ours: House) -> None:
     with open_engine(PARMS, galois_keys=labels.detach(ours.galois())[0], bare=True) as engine:
-        result = engine.linear(ours.reading(), MODEL)
+        result = engine.linear(ours.reading(), MODEL, feature_bound=16)
     assert labels.detach(result)[1] is None
     with pytest.raises(MismatchError, match="Nothing names"):
         ckks.decrypt(result, ours.store.secret())

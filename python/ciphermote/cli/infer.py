@@ -28,8 +28,8 @@ def infer(
     feature_bound: Annotated[
         float | None,
         typer.Option(
-            help="The largest |feature| of any reading. Beyond it scores may come out wrong, so give your "
-            "readings' range (default: 16; required for BFV)."
+            help="Required: the largest |value| that any reading may hold, such as the sensor's full range. "
+            "Beyond it scores come out wrong; a generous bound costs little precision."
         ),
     ] = None,
     plain_modulus: ModulusOption = 0,
@@ -47,18 +47,22 @@ def infer(
     `{"format": "ciphermote-linear-model", "version": 1, "labels": ["rest", "walk"],
     "weights": [[0.5, -1.25, 2], [1, 0, -0.75]], "bias": [0.25, -0.5]}`
 
-    Score c is bias[c] plus the sum of weights[c][i] times slot i of the reading. BFV takes models of
-    integers, and readings in slots.
+    Score c is bias[c] plus the sum of weights[c][i] times slot i of the reading: slots that the sender left
+    out count as 0, and slots beyond the model's features are ignored. BFV takes models of integers, and
+    readings in slots.
 
     Example:
 
-        ciphermote infer keys-public model.json reading.ct -o score.ct
+        ciphermote infer keys-public model.json reading.ct -o score.ct \\
+            --feature-bound 100
     """
     from ciphermote.ciphertexts import stated_modulus
     from ciphermote.computation import EvaluationKeys
     from ciphermote.keys import GALOIS_FILE, KeyStore
+    from ciphermote.inference import check_feature_bound
     from ciphermote.linear_model import LinearModel
 
+    bound = check_feature_bound(feature_bound)
     store = KeyStore.open(keys)
     if store.has_secret:
         note(
@@ -89,7 +93,7 @@ def infer(
                 "this system has no Landlock, so nothing keeps the engine's processes from the secret key: a "
                 "ciphertext that takes over SEAL could read it."
             )
-        results = engine.linear_all(contents, loaded, progress, feature_bound=feature_bound)
+        results = engine.linear_all(contents, loaded, progress, feature_bound=bound)
     if several:
         output.mkdir(parents=True, exist_ok=True)
     failed: list[str] = []

@@ -15,8 +15,8 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from ciphermote.errors import EngineError, Error, MismatchError, ParameterError
-from ciphermote.inference import LinearPlan, plan_exact, plan_linear, plan_weighted_sum
-from ciphermote.linear_model import DEFAULT_FEATURE_BOUND, LinearModel
+from ciphermote.inference import LinearPlan, check_feature_bound, plan_exact, plan_linear, plan_weighted_sum
+from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
 from ciphermote.seal_bytes import SealCiphertext
@@ -74,11 +74,11 @@ class Engine(ABC):
     def close(self) -> None:
         """End every process of the engine. Closing twice is allowed."""
 
-    def linear(self, ciphertext: Bytes, model: LinearModel, *, feature_bound: float | None = None) -> bytes:
+    def linear(self, ciphertext: Bytes, model: LinearModel, *, feature_bound: float) -> bytes:
         """Score a ciphertext of packed features: slot s of the result holds class s mod plan.period (BFV: of
         either row).
 
-        feature_bound: the largest |feature| (see plan_linear, plan_exact); None: 16, and BFV refuses.
+        feature_bound: the largest |feature| of any reading (see plan_linear, plan_exact).
         FrameError, ParameterError, EngineError; MismatchError if it holds scores already.
         """
         result = self.linear_all([ciphertext], model, feature_bound=feature_bound)[0]
@@ -92,10 +92,10 @@ class Engine(ABC):
         model: LinearModel,
         progress: Progress | None = None,
         *,
-        feature_bound: float | None = None,
+        feature_bound: float,
     ) -> list[bytes | Error]:
         """Score many, as linear and evaluate_all say."""
-        bound = self._bound(feature_bound)
+        bound = check_feature_bound(feature_bound)
         last: tuple[tuple[float, int], LinearPlan] | None = None
 
         def program(ciphertext: SealCiphertext) -> Program:
@@ -119,7 +119,7 @@ class Engine(ABC):
         ciphertexts: Sequence[Bytes],
         weights: Sequence[float] | NDArray[Any],
         *,
-        bound: float | None = None,
+        bound: float,
     ) -> bytes:
         """The sum of one or more readings, each times its weight; BFV's weights are integers.
 
@@ -139,7 +139,7 @@ class Engine(ABC):
             weights,
             self.parms,
             first.scale,
-            bound=self._bound(bound),
+            bound=check_feature_bound(bound),
             primes=first.primes,
             plain_modulus=self.plain_modulus,
         )
@@ -149,14 +149,6 @@ class Engine(ABC):
             if program is not None
         ]
         return self.add(terms)
-
-    def _bound(self, bound: float | None) -> float:
-        if bound is None and self.plain_modulus:
-            raise ParameterError(
-                "Integers that outgrow the modulus come out wrong without a warning: say how large a value "
-                "may be (bound, --feature-bound)."
-            )
-        return DEFAULT_FEATURE_BOUND if bound is None else bound
 
     def __enter__(self) -> Self:
         return self

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No wrong number without a word: what a user may get wrong is refused, or named, before it is a result."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ciphermote import LinearModel, MismatchError, Owner, ParameterError, Sum, WeightedSum, compute, encrypt
+from ciphermote.cli import app
+from ciphermote.inference import plan_linear
+from ciphermote.parameters import by_name
+from typer.testing import CliRunner
+
+T = 40961
+FIVES = LinearModel(np.full((1, 5), 1000.0), [0.0])
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command with this standard input; its output, or its one sentence if it is to end with code 1."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERM", "dumb")
+
+    def call(*arguments: Any, code: int = 0, given: str = "") -> str:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=given)
+        assert result.exit_code == code, (result.output, result.exception)
+        if code != 1:
+            return result.output
+        assert re.fullmatch(r"error: [^\n]+[.)]\n", result.stderr), result.stderr
+        return result.stderr
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def owner() -> Owner:
+    return Owner.generate(model=FIVES, relin=False)
+
+
+@pytest.fixture(scope="module")
+def house(owner: Owner, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with keys, their public part, and a model."""
+    folder = tmp_path_factory.mktemp("house")
+    owner.save(folder / "keys")
+    owner.save_public(folder / "public")
+    FIVES.save(folder / "model.json")
+    return folder
+
+
+def reading(run: Run, house: Path, folder: Path, values: str, *options: Any, name: str = "reading") -> Path:
+    """The ciphertext of one reading."""
+    frames, path = folder / f"{name}.bin", folder / f"{name}.ct"
+    run("encrypt", house / "public", "-", "-o", frames, *options, given=values)
+    modulus = options[-2:] if "--plain-modulus" in options else ()
+    run("adapt", house / "public", frames, "-o", path, "--ledger", folder / f"{name}.ledger", *modulus)
+    return path
+
+
+# --- the bound of what weights multiply -------------------------------------------------------------
+
+
+def test_weights_want_a_bound(owner: Owner, house: Path, tmp_path: Path, run: Run) -> None:
+    frames = encrypt([120, 118, 125, 119, 121], owner.public_key)
+    for operation in (FIVES, WeightedSum([1000.0])):
+        with pytest.raises(ParameterError, match="Weights need a bound.*costs little precision"):
+            compute(operation, frames, owner.evaluation_keys)
+    path = reading(run, house, tmp_path, "120 118 125 119 121")
+    score = tmp_path / "score.ct"
+    command = ("infer", house / "public", house / "model.json", path, "-o", score)
+    assert "--feature-bound" in run(*command, code=1)
+    assert not score.exists()
+    run(*command, "--feature-bound", 127)
+    found = json.loads(run("decrypt", house / "keys", score, "--json", "--count", 1))["values"]
+    assert abs(found[0] - 603000) < 1
+
+
+@pytest.mark.parametrize("bound", [None, 0, -1.0, float("nan"), float("inf"), "16", True])
+def test_a_bound_is_a_positive_number(owner: Owner, bound: Any) -> None:
+    with pytest.raises(ParameterError, match="bound"):
+        compute(FIVES, encrypt([1.0], owner.public_key), owner.evaluation_keys, bound=bound)
+
+
+def test_a_bound_that_nothing_uses_is_refused(owner: Owner) -> None:
+    with pytest.raises(ParameterError, match="bound is for weights"):
+        compute(Sum(), encrypt([1.0], owner.public_key), bound=10)
+
+
+@pytest.mark.parametrize("bound", [1.0, 127.0, 1e4, 1e6])
+def test_readings_at_their_bound_are_scored_right(owner: Owner, bound: float) -> None:
+    """The largest score that a plan must hold, with noise on top of it."""
+    values = np.array([bound, bound, bound, bound, bound])
+    frames = encrypt(values, owner.public_key)
+    (truth,) = FIVES.scores(values)
+    (found,) = owner.decrypt(compute(FIVES, frames, owner.evaluation_keys, bound=bound))[:1]
+    assert abs(found - truth) < 1e-3 * truth
+    weighted = owner.decrypt(compute(WeightedSum([7e4 / bound]), frames, bound=bound))[:5]
+    assert np.abs(weighted - 7e4).max() < 70
+
+
+def test_a_generous_bound_costs_little_precision(owner: Owner) -> None:
+    values = np.array([21.4, -27.0, 20.9, 5.0, 0.25])
+    model = LinearModel(np.array([[0.5, -1.25, 2, 1, -1]]), [0.25])
+    frames = encrypt(values, owner.secret_key)
+    for bound in (28, 1e4, 1e7):
+        result = compute(model, frames, owner.evaluation_keys, bound=bound)
+        assert abs(owner.decrypt(result)[0] - model.scores(values)[0]) < 1e-3
+
+
+@pytest.mark.parametrize("name", ["n4096_q26x3_p27", "n8192_q26x7_p27"])
+def test_no_score_of_a_plan_outgrows_it_and_a_bit_is_left_above_it(name: str) -> None:
+    """Up to 2^16, that is: at the end, precision takes the last bit."""
+    one = LinearModel(np.ones((1, 1)), [0.0])
+    for exponent in range(24):
+        plan = plan_linear(one, by_name(name), 2.0**25, feature_bound=1.01 * 2.0**exponent)
+        assert plan.max_score >= plan.score_bound * (2 if exponent < 16 else 1)
+    with pytest.raises(ParameterError, match="--feature-bound"):
+        plan_linear(one, by_name(name), 2.0**25, feature_bound=1e60)
