@@ -4,6 +4,11 @@
 There is one class for each thing a caller may want to handle apart, and no more.
 """
 
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
 
 class Error(Exception):
     """Base of all; catch it to report any failure of this package to people.
@@ -42,6 +47,17 @@ class KeyFileError(Error):
 
 class EngineError(Error):
     """An engine that is not available, failed, or cannot do what was asked."""
+
+
+@contextlib.contextmanager
+def about(what: object) -> Iterator[None]:
+    """Errors within the block begin with what they are about, such as a file's path, unless they name it."""
+    try:
+        yield
+    except Error as error:
+        if str(what) not in str(error):
+            error.args = (f"{what}: {error}",)
+        raise
 
 
 _CLASSES: dict[str, type[Error]] = {

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in files: .npy, or text with commas, spaces or lines between them."""
+"""Numbers in files: .npy, or text, separated by commas, tabs, spaces or newlines.
+
+A cell that is missing would move all numbers behind it to other slots, so none may be.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import npy
-from ciphermote.errors import ValueRangeError
+from ciphermote.errors import ValueRangeError, about
 from ciphermote.files import read_bounded
+from ciphermote.words import count_of
 
 MOST_VALUES_BYTES = 1 << 26
 _STDIN = Path("-")
 
 
 def read_values(path: Path, *, rows: bool = False) -> list[NDArray[Any]]:
-    """The numbers in a file (-: standard input) as one array, or with rows one for each row.
+    """The numbers in a file (-: standard input), line by line or row by row; rows: all must be of one length.
 
-    Text gives int64 where all are integers, else float64. ValueRangeError if there are none, or something
-    else is there.
+    Text gives int64 where all of a line are integers, else float64. ValueRangeError if there are none, or
+    something else is there.
     """
     try:
-        if path == _STDIN:
-            return parse_values(_bounded(sys.stdin.buffer), rows=rows)
-        return parse_values(read_bounded(path, MOST_VALUES_BYTES), rows=rows)
+        with about("standard input" if path == _STDIN else path):
+            if path == _STDIN:
+                return parse_values(_bounded(sys.stdin.buffer), rows=rows)
+            return parse_values(read_bounded(path, MOST_VALUES_BYTES), rows=rows)
     except OSError as error:
         raise ValueRangeError(f"{path} cannot be read: {error.strerror}.") from None
 
@@ -44,25 +49,45 @@ def _bounded(stream: IO[bytes]) -> bytes:
 def parse_values(content: bytes, *, rows: bool = False) -> list[NDArray[Any]]:
     """As read_values, of a file's content."""
     if content.startswith(npy.MAGIC):
-        found = _npy(content)
-        return list(np.atleast_2d(found)) if rows else [found.reshape(-1)]
-    lines = (re.split(r"[\s,;]+", line) for line in _text(content).splitlines())
-    numbers = ([_number(word) for word in words if word] for words in lines)
-    found_rows = [np.array(row) for row in numbers if row]
-    if not found_rows:
-        raise ValueRangeError("There are no numbers: give some, with commas, spaces or lines between.")
-    return found_rows if rows else [np.concatenate(found_rows)]
+        return list(np.atleast_2d(_npy(content)))
+    lines = _text(content).rstrip(" \r\n").splitlines()
+    if not lines:
+        raise ValueRangeError("There are no numbers: give some, separated by commas, spaces or newlines.")
+    found = [np.array(_numbers(text, line)) for line, text in enumerate(lines, 1)]
+    for line, row in enumerate(found, 1):
+        if rows and len(row) != len(found[0]):
+            raise ValueRangeError(
+                f"Row {line} has {count_of(len(row), 'number')} and row 1 has {len(found[0])}: with --rows, "
+                "give rows of one length."
+            )
+    return found
+
+
+def _numbers(text: str, line: int) -> list[int | float]:
+    """Those of one line of text. ValueRangeError for what is missing, or is none."""
+    if ";" in text:
+        raise ValueRangeError(
+            f"Line {line} has a semicolon: separate numbers by commas, spaces or newlines, and write their "
+            "fractions with a dot."
+        )
+    words = re.split(r" *[,\t] *| +", text.strip(" \r"))
+    return [_number(word, line, column) for column, word in enumerate(words, 1)]
 
 
 def _npy(content: bytes) -> NDArray[Any]:
     stream = io.BytesIO(content)
     try:
         shape, by_columns, dtype = npy.read_header(stream, "it")
-        if dtype.kind not in "fiuc" or len(shape) not in (1, 2) or 0 in shape:
-            raise ValueError(f"it holds {dtype} {list(shape)}, and not numbers in one dimension or two")
-        return npy.make_array(shape, by_columns, dtype, stream.read(), "it")
+        if dtype.kind in "fiuc" and len(shape) in (1, 2) and 0 not in shape:
+            return npy.make_array(shape, by_columns, dtype, stream.read(), "it")
     except Exception as error:  # numpy has several of its own for a damaged header
-        raise ValueRangeError(f"The .npy file has no values ({error}): save them with numpy.save.") from None
+        raise ValueRangeError(
+            f"The .npy file is damaged ({error}): save it again, with numpy.save."
+        ) from None
+    raise ValueRangeError(
+        f"The .npy file holds {dtype} of shape {list(shape)}: give real or complex numbers in one dimension "
+        "or two."
+    )
 
 
 def _text(content: bytes) -> str:
@@ -72,7 +97,11 @@ def _text(content: bytes) -> str:
         raise ValueRangeError("The values are neither a .npy file nor text: give one of these.") from None
 
 
-def _number(word: str) -> int | float:
+def _number(word: str, line: int, column: int) -> int | float:
+    if not word:
+        raise ValueRangeError(
+            f"Line {line}, column {column} is empty: give a number there, for what follows would move up."
+        )
     try:
         if abs(integer := int(word)) < 1 << 63:
             return integer
@@ -82,5 +111,6 @@ def _number(word: str) -> int | float:
         return float(word)
     except ValueError:
         raise ValueRangeError(
-            f"{word[:40]!r} is not a number: give numbers alone, without a header line."
+            f"{word[:40]!r} (line {line}, column {column}) is not a number: give numbers alone, without a "
+            "header line."
         ) from None

@@ -11,10 +11,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ciphermote import LinearModel, MismatchError, Owner, ParameterError, Sum, WeightedSum, compute, encrypt
+from ciphermote import (
+    LinearModel,
+    Owner,
+    ParameterError,
+    Sum,
+    ValueRangeError,
+    WeightedSum,
+    compute,
+    encrypt,
+)
 from ciphermote.cli import app
 from ciphermote.inference import plan_linear
 from ciphermote.parameters import by_name
+from ciphermote.values import parse_values
 from typer.testing import CliRunner
 
 T = 40961
@@ -69,7 +79,7 @@ def reading(run: Run, house: Path, folder: Path, values: str, *options: Any, nam
 def test_weights_want_a_bound(owner: Owner, house: Path, tmp_path: Path, run: Run) -> None:
     frames = encrypt([120, 118, 125, 119, 121], owner.public_key)
     for operation in (FIVES, WeightedSum([1000.0])):
-        with pytest.raises(ParameterError, match="Weights need a bound.*costs little precision"):
+        with pytest.raises(ParameterError, match=r"Weights need a bound.*costs little precision"):
             compute(operation, frames, owner.evaluation_keys)
     path = reading(run, house, tmp_path, "120 118 125 119 121")
     score = tmp_path / "score.ct"
@@ -122,3 +132,40 @@ def test_no_score_of_a_plan_outgrows_it_and_a_bit_is_left_above_it(name: str) ->
         assert plan.max_score >= plan.score_bound * (2 if exponent < 16 else 1)
     with pytest.raises(ParameterError, match="--feature-bound"):
         plan_linear(one, by_name(name), 2.0**25, feature_bound=1e60)
+
+
+# --- what is missing --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("21,,5", "Line 1, column 2 is empty"),
+        ("1,2\n3,\n", "Line 2, column 2 is empty"),
+        (",1,2", "Line 1, column 1 is empty"),
+        ("1\t\t3", "Line 1, column 2 is empty"),
+        ("21\n\n5\n", "Line 2, column 1 is empty"),
+        ("1;2", "semicolon"),
+        ("1,5;2,5", "semicolon"),
+        ("1,2\n3,x", r"'x' \(line 2, column 2\)"),
+    ],
+)
+def test_a_missing_cell_moves_nothing_to_another_slot(text: str, words: str) -> None:
+    for rows in (False, True):
+        with pytest.raises(ValueRangeError, match=words):
+            parse_values(text.encode(), rows=rows)
+
+
+def test_rows_have_one_length() -> None:
+    with pytest.raises(ValueRangeError, match="Row 2 has 1 number and row 1 has 2"):
+        parse_values(b"1,2\n3\n", rows=True)
+    assert [row.tolist() for row in parse_values(b"1,2\n3\n")] == [[1, 2], [3]]
+
+
+def test_a_table_without_rows_says_that_it_is_one_reading(house: Path, tmp_path: Path, run: Run) -> None:
+    frames = tmp_path / "frames.bin"
+    np.save(tmp_path / "x.npy", np.ones((2, 3)))
+    for source, given in (("-", "1 2 3\n4 5 6\n"), (tmp_path / "x.npy", "")):
+        said = run("encrypt", house / "public", source, "-o", frames, given=given)
+        assert "1 reading of 6 numbers (2 lines: --rows makes each line a reading)" in said
+    assert "lines" not in run("encrypt", house / "public", "-", "-o", frames, given="1 2 3\n")

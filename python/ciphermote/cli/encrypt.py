@@ -12,6 +12,7 @@ import typer
 from ciphermote.cli.console import say
 from ciphermote.cli.files import FileKind, check_target, write
 from ciphermote.cli.options import IntegerPlaces, KeyKind, KeysArgument, places_of
+from ciphermote.words import count_of
 
 if TYPE_CHECKING:
     from ciphermote.keys import SecretKey
@@ -40,7 +41,8 @@ def encrypt(
         Path,
         typer.Argument(
             metavar="VALUES",
-            help="Numbers: a .npy file, or text with commas, spaces or lines between (-: standard input).",
+            help="Numbers: a .npy file, or text, separated by commas, spaces or newlines (-: standard "
+            "input).",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The file of frames to write.")],
@@ -79,6 +81,8 @@ def encrypt(
 
         echo 21.4 -27 3.5 | ciphermote encrypt keys-public - -o frames.bin
     """
+    import numpy as np
+
     from ciphermote import encryption
     from ciphermote.keys import KeyStore
     from ciphermote.values import read_values
@@ -87,17 +91,21 @@ def encrypt(
     store = KeyStore.open(keys)
     given: SecretKey | encryption.PublicKey
     given = store.secret() if key is KeyKind.SYMMETRIC else encryption.PublicKey.load(keys)
+    lines = read_values(values, rows=rows)
+    readings = lines if rows else [np.concatenate(lines)]
     frames = [
         encryption.encrypt(
-            row,
+            reading,
             given,
             log2_scale=log2_scale,
             plain_modulus=plain_modulus,
             places=places_of(places),
             xof=xof.value,
         )
-        for row in read_values(values, rows=rows)
+        for reading in readings
     ]
     write(output, b"".join(frames), _FRAMES)
-    one = len(frames) == 1
-    say(f"{len(frames)} encrypted reading{' is' if one else 's are'} in {output}, for `ciphermote adapt`.")
+    what = f"{count_of(len(readings), 'reading')} of {count_of(len(readings[0]), 'number')}"
+    if len(lines) > len(readings):
+        what += f" ({len(lines)} lines: --rows makes each line a reading)"
+    say(f"{what} {'is' if len(readings) == 1 else 'are'} encrypted in {output}, for `ciphermote adapt`.")

@@ -58,8 +58,8 @@ def infer(
     """
     from ciphermote.ciphertexts import stated_modulus
     from ciphermote.computation import EvaluationKeys
-    from ciphermote.keys import GALOIS_FILE, KeyStore
     from ciphermote.inference import check_feature_bound
+    from ciphermote.keys import GALOIS_FILE, KeyStore
     from ciphermote.linear_model import LinearModel
 
     bound = check_feature_bound(feature_bound)
