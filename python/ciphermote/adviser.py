@@ -76,7 +76,7 @@ class Computation:
     ciphertext_products: int = 0
     rotations: bool = False
     summed: int = 1
-    key: Key = "symmetric"
+    key: Key = "asymmetric"
     weight_norm: float | None = None
     standard: str = "2024"
     xof: str = "chacha20"
@@ -435,13 +435,13 @@ def _advice(computation: Computation, run: _Run) -> Advice:
         f"Use {parameters.name}: n = {parameters.n} gives {parameters.slots} slots for your "
         f"{computation.slots}, and its {parameters.log2_q:.1f} bits of primes hold 128-bit security by the "
         f"{parameters.standard} table.",
-        f"Encrypt at scale 2^{run.log2_scale} with {run.precision}-bit precision: |value| up to "
-        f"{computation.magnitude:g} then stays below 2^{MESSAGE_LIMIT_BITS[run.precision]} on the device.",
+        f"Encrypt at scale 2^{run.log2_scale}, a device with {run.precision}-bit precision: |value| up to "
+        f"{computation.magnitude:g} then stays below 2^{MESSAGE_LIMIT_BITS[run.precision]} there.",
         _levels_sentence(parameters, levels, run),
         f"The predicted error is {run.predicted_error:.2g} in the worst slot, of {computation.max_error:g} "
         f"allowed; most of it comes from {dominant.source} ({dominant.formula}).",
         f"One {computation.key} ciphertext takes {wire:,} bytes on the wire, and {arena:,} bytes of memory "
-        "on the device while it is made.",
+        "on a device without a preset (CM_CONFIG_PRESET) while it is made; presets take less.",
     ]
     float_error = computation.magnitude * 2.0**-24
     if run.predicted_error < float_error:

@@ -67,7 +67,7 @@ class ExactComputation:
     rotations: bool = False
     largest_result: int | None = None
     plain_modulus: int = 0
-    key: Key = "symmetric"
+    key: Key = "asymmetric"
     standard: str = "2024"
     xof: str = "chacha20"
 
@@ -274,8 +274,8 @@ def _advice(fit: _Fit) -> ExactAdvice:
         "negative ones too.",
         f"At least {fit.noise_budget:.1f} bits of noise budget are left in the end, and 1 is needed; most of "
         f"the noise comes from {dominant.source} ({dominant.formula}).",
-        f"One {key} ciphertext takes {wire:,} bytes on the wire, and {arena:,} bytes of memory on the device "
-        "while it is made.",
+        f"One {key} ciphertext takes {wire:,} bytes on the wire, and {arena:,} bytes of memory on a device "
+        "without a preset (CM_CONFIG_PRESET) while it is made; presets take less.",
     ]
     return ExactAdvice(
         parameters=parameters,

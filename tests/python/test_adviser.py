@@ -20,7 +20,9 @@ from ciphermote.errors import ParameterError
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
 
 ROOT = Path(__file__).resolve().parents[2]
-LINEAR = Computation(magnitude=1, max_error=0.01, slots=2048, plain_products=1, rotations=True, weight_norm=3)
+LINEAR = Computation(
+    magnitude=1, max_error=0.01, slots=2048, plain_products=1, rotations=True, weight_norm=3, key="symmetric"
+)
 
 
 class Seal:
@@ -104,15 +106,17 @@ def measured_error(
 @pytest.mark.parametrize(
     "computation",
     [
-        Computation(magnitude=1, max_error=0.01, slots=512),
-        Computation(magnitude=0.5, max_error=1, slots=1024),
-        Computation(magnitude=3, max_error=0.01, slots=2048, summed=20),
-        Computation(magnitude=0.01, max_error=10, slots=2048, rotations=True),
-        Computation(magnitude=1, max_error=0.1, slots=512, plain_products=1),
+        Computation(magnitude=1, max_error=0.01, slots=512, key="symmetric"),
+        Computation(magnitude=0.5, max_error=1, slots=1024, key="symmetric"),
+        Computation(magnitude=3, max_error=0.01, slots=2048, summed=20, key="symmetric"),
+        Computation(magnitude=0.01, max_error=10, slots=2048, rotations=True, key="symmetric"),
+        Computation(magnitude=1, max_error=0.1, slots=512, plain_products=1, key="symmetric"),
         LINEAR,
         replace(LINEAR, weight_norm=None, max_error=1),
-        Computation(magnitude=1, max_error=0.01, slots=2048, ciphertext_products=1),
-        Computation(magnitude=2, max_error=1, slots=4096, plain_products=1, ciphertext_products=2),
+        Computation(magnitude=1, max_error=0.01, slots=2048, ciphertext_products=1, key="symmetric"),
+        Computation(
+            magnitude=2, max_error=1, slots=4096, plain_products=1, ciphertext_products=2, key="symmetric"
+        ),
     ],
     ids=[
         "fresh-n1024",
@@ -173,7 +177,7 @@ def test_a_linear_model_of_2048_features_fits_n_4096_at_31_bits() -> None:
 
 
 def test_the_smallest_set_that_serves_is_taken() -> None:
-    plain_sum = Computation(magnitude=1, max_error=0.01, slots=100, summed=10)
+    plain_sum = Computation(magnitude=1, max_error=0.01, slots=100, summed=10, key="symmetric")
     assert advise(plain_sum).parameters.name == "n1024_q26"
     assert advise(replace(plain_sum, slots=513)).parameters.n == 2048
     assert advise(replace(plain_sum, rotations=True)).parameters.n > 1024
@@ -181,7 +185,7 @@ def test_the_smallest_set_that_serves_is_taken() -> None:
 
 
 def test_63_bits_are_advised_only_when_31_do_not_reach_the_error() -> None:
-    fine = Computation(magnitude=1, max_error=1e-9, slots=2048)
+    fine = Computation(magnitude=1, max_error=1e-9, slots=2048, key="symmetric")
     assert advise(fine).precision == 63
     assert advise(replace(fine, max_error=1e-4)).precision == 31
     assert any("32-bit floats" in sentence for sentence in advise(fine).explanation)
@@ -190,7 +194,7 @@ def test_63_bits_are_advised_only_when_31_do_not_reach_the_error() -> None:
 @pytest.mark.parametrize("magnitude", [1e-3, 1, 7.9, 8, 1000, 2**20])
 @pytest.mark.parametrize("max_error", [1e-6, 0.1, 1000])
 def test_advised_scales_fit_the_precision_and_the_modulus(magnitude: float, max_error: float) -> None:
-    advice = advise(Computation(magnitude=magnitude, max_error=max_error, slots=2048))
+    advice = advise(Computation(magnitude=magnitude, max_error=max_error, slots=2048, key="symmetric"))
     largest = magnitude * 2.0**advice.log2_scale
     assert largest < 2 ** (29 if advice.precision == 31 else 58)
     assert largest < 2 ** (advice.parameters.data_modulus.bit_length() - 1 - 2)
@@ -210,6 +214,7 @@ def test_devices_encrypt_at_every_scale_that_is_advised(
                 max_error=error * magnitude,
                 plain_products=products,
                 rotations=products > 0,
+                key="symmetric",
             )
         )
         one = np.full(1, magnitude / 2, dtype=np.float32)
@@ -237,7 +242,7 @@ def test_error_parts_add_up_to_the_prediction_and_carry_formulas() -> None:
 
 
 def test_more_of_anything_never_lowers_the_error() -> None:
-    base = Computation(magnitude=1, max_error=1, slots=2048)
+    base = Computation(magnitude=1, max_error=1, slots=2048, key="symmetric")
     parameters = by_name("n8192_q26x7_p27")
 
     def error(**changes: object) -> float:
@@ -287,22 +292,28 @@ def test_frame_bytes_pack_residues_to_the_bits_of_each_prime() -> None:
     ("computation", "sentence"),
     [
         (
-            Computation(1, 0.1, 10000),
+            Computation(1, 0.1, 10000, key="symmetric"),
             "10000 slots do not fit .* largest has 8192: split .* over 2 ciphertexts",
         ),
         (
-            Computation(1, 1e-30, 100),
+            Computation(1, 1e-30, 100, key="symmetric"),
             r"reaches an error of 1e-30: the best, n\d+.* allow that much, or give up",
         ),
-        (Computation(1e30, 1, 100), "outgrow every modulus at every scale: scale them down or sum fewer"),
         (
-            Computation(1, 0.1, 100, ciphertext_products=30),
+            Computation(1e30, 1, 100, key="symmetric"),
+            "outgrow every modulus at every scale: scale them down or sum fewer",
+        ),
+        (
+            Computation(1, 0.1, 100, ciphertext_products=30, key="symmetric"),
             r"room for 30 products .* at most \d+ fit",
         ),
         # What is followed here outgrows a float: the values, the scale's inverse, the weights.
-        (Computation(60, 0.01, 1, ciphertext_products=8), r"room for 8 products .* at most \d+ fit"),
-        (Computation(2**30, 1e300, 1, ciphertext_products=15), r"room for 15 products"),
-        (Computation(4, 1, 1, plain_products=1, weight_norm=1.7e308), "room for 1 products"),
+        (
+            Computation(60, 0.01, 1, ciphertext_products=8, key="symmetric"),
+            r"room for 8 products .* at most \d+ fit",
+        ),
+        (Computation(2**30, 1e300, 1, ciphertext_products=15, key="symmetric"), r"room for 15 products"),
+        (Computation(4, 1, 1, plain_products=1, weight_norm=1.7e308, key="symmetric"), "room for 1 products"),
     ],
 )
 def test_the_impossible_is_refused_with_what_to_give_up(computation: Computation, sentence: str) -> None:
@@ -312,7 +323,7 @@ def test_the_impossible_is_refused_with_what_to_give_up(computation: Computation
 
 
 def test_the_depth_named_in_a_refusal_is_the_largest_that_fits() -> None:
-    deep = Computation(1, 1e6, 100, ciphertext_products=30)
+    deep = Computation(1, 1e6, 100, ciphertext_products=30, key="symmetric")
     with pytest.raises(ParameterError) as refusal:
         advise(deep)
     found = re.search(r"at most (\d+) fit", str(refusal.value))
@@ -334,7 +345,7 @@ def test_what_no_set_has_primes_for_is_refused_at_once(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(adviser, "_run", counted)
     with pytest.raises(ParameterError, match="at most 15 fit"):
-        advise(Computation(1, 1e6, 100, plain_products=64, ciphertext_products=64))
+        advise(Computation(1, 1e6, 100, plain_products=64, ciphertext_products=64, key="symmetric"))
     assert runs < 2000
 
 
@@ -372,6 +383,8 @@ def test_infinity_is_refused_for_what_it_is(name: str) -> None:
 
 @pytest.mark.parametrize("builtin", BUILTIN, ids=lambda builtin: builtin.name)
 def test_each_set_has_a_scale_for_values_up_to_one(builtin: ParameterSet) -> None:
-    computation = Computation(magnitude=1, max_error=0.1, slots=builtin.slots, standard=builtin.standard)
+    computation = Computation(
+        magnitude=1, max_error=0.1, slots=builtin.slots, standard=builtin.standard, key="symmetric"
+    )
     runs = list(adviser._runs(computation, builtin, 31, True))
     assert min(run.predicted_error for run in runs) < 0.1

@@ -134,7 +134,7 @@ def test_a_model_of_the_largest_weights_scores_exactly(key: Any, magnitude: int)
 
 
 def test_slots_are_added_up_exactly() -> None:
-    computation = ExactComputation(magnitude=10, slots=2048, rotations=True)
+    computation = ExactComputation(magnitude=10, slots=2048, rotations=True, key="symmetric")
     advice = advise_exact(computation)
     assert advice.parameters.name == "n4096_q26x3_p27"
     steps = [2**i for i in range(11)]
@@ -169,7 +169,7 @@ def test_fresh_noise_is_that_of_the_formulas() -> None:
 
 
 def test_the_largest_result_of_a_modulus_is_exact_and_one_more_refused() -> None:
-    computation = ExactComputation(magnitude=768, slots=8, summed=8, plain_modulus=T)
+    computation = ExactComputation(magnitude=768, slots=8, summed=8, plain_modulus=T, key="symmetric")
     advice = advise_exact(computation)
     assert computation.result_bound == advice.largest_result == (T - 1) // 2
     owner = Owner.generate(advice.parameters)
@@ -187,7 +187,7 @@ def test_the_largest_result_of_a_modulus_is_exact_and_one_more_refused() -> None
 
 @pytest.mark.parametrize("bound", [1, 6144, 6145, 20481, 10**6])
 def test_the_smallest_modulus_that_batches_and_holds_results_is_advised(bound: int) -> None:
-    advice = advise_exact(ExactComputation(bound, slots=10))
+    advice = advise_exact(ExactComputation(bound, slots=10, key="symmetric"))
     n, t = advice.parameters.n, advice.plain_modulus
     assert batches(t, n)
     assert bound <= advice.largest_result == (t - 1) // 2
@@ -196,7 +196,7 @@ def test_the_smallest_modulus_that_batches_and_holds_results_is_advised(bound: i
 
 
 def test_a_modulus_without_slots_serves_sums_alone() -> None:
-    computation = ExactComputation(100, slots=4, summed=3, plain_modulus=1000)
+    computation = ExactComputation(100, slots=4, summed=3, plain_modulus=1000, key="symmetric")
     advice = advise_exact(computation)
     assert not advice.batched
     assert "no slots" in advice.explanation[0]
@@ -212,7 +212,7 @@ def test_a_modulus_without_slots_serves_sums_alone() -> None:
 
 
 def test_the_smallest_set_that_serves_is_taken() -> None:
-    plain_sum = ExactComputation(magnitude=100, slots=100, summed=10)
+    plain_sum = ExactComputation(magnitude=100, slots=100, summed=10, key="symmetric")
     assert advise_exact(plain_sum).parameters.name == "n1024_q26"
     assert advise_exact(replace(plain_sum, slots=1025)).parameters.n == 2048
     assert advise_exact(replace(plain_sum, rotations=True)).parameters.n == 4096
@@ -222,7 +222,7 @@ def test_the_smallest_set_that_serves_is_taken() -> None:
 
 
 def test_more_of_anything_never_leaves_more_noise_budget() -> None:
-    base = ExactComputation(magnitude=5, slots=64)
+    base = ExactComputation(magnitude=5, slots=64, key="symmetric")
 
     def budget(**changes: Any) -> float:
         fit = exact_adviser._Fit(replace(base, **changes), by_name("n4096_q26x3_p27"), 65537)
@@ -235,7 +235,9 @@ def test_more_of_anything_never_leaves_more_noise_budget() -> None:
 
 
 def test_noise_parts_add_up_to_the_budget() -> None:
-    advice = advise_exact(ExactComputation(magnitude=5, slots=2000, summed=10, rotations=True))
+    advice = advise_exact(
+        ExactComputation(magnitude=5, slots=2000, summed=10, rotations=True, key="symmetric")
+    )
     total = sum(part.noise for part in advice.noise_parts)
     q, t = advice.parameters.data_modulus, advice.plain_modulus
     assert advice.noise_budget == pytest.approx(math.log2(q / (2 * t * total)))
@@ -316,5 +318,7 @@ def test_fields_out_of_range_are_refused_by_name(wrong: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("builtin", BUILTIN, ids=lambda builtin: builtin.name)
 def test_each_set_serves_a_sum(builtin: Any) -> None:
-    advice = advise_exact(ExactComputation(10, slots=builtin.n, summed=5, standard=builtin.standard))
+    advice = advise_exact(
+        ExactComputation(10, slots=builtin.n, summed=5, standard=builtin.standard, key="symmetric")
+    )
     assert advice.parameters.n == builtin.n

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -169,3 +170,34 @@ def test_a_table_without_rows_says_that_it_is_one_reading(house: Path, tmp_path:
         said = run("encrypt", house / "public", source, "-o", frames, given=given)
         assert "1 reading of 6 numbers (2 lines: --rows makes each line a reading)" in said
     assert "lines" not in run("encrypt", house / "public", "-", "-o", frames, given="1 2 3\n")
+
+
+# --- advice that is followed ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("request_", "values", "options"),
+    [
+        (("--magnitude", 100, "--max-error", 0.1, "--summed", 1000), "100 -100 0.5", ()),
+        (("--magnitude", 9, "--max-error", 0.1, "--slots", 20, "--rotations"), "9 -9 1", ()),
+        (("--magnitude", 1.5, "--max-error", 0.1, "--key", "symmetric"), "1.5 -1.5", ()),
+        (("--magnitude", 60, "--max-error", 0, "--slots", 24), "60 59 0", ("--as", "slots")),
+        (("--magnitude", 9, "--max-error", 0, "--plain-modulus", 100), "9 1", ()),
+    ],
+)
+def test_what_advise_prints_runs_and_keeps_its_promise(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, request_: Any, values: str, options: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "values.txt").write_text(values)
+    said = run("advise", *request_)
+    commands = [shlex.split(line)[1:] for line in re.findall(r"^ +(ciphermote .*)$", said, re.M)]
+    assert [command[0] for command in commands] == ["keygen", "provision", "encrypt"]
+    for command in commands:
+        run(*command)
+    modulus = re.search(r"--plain-modulus (\d+)", said)
+    run("adapt", "keys-public", "frames.bin", "-o", "x.ct", *(modulus[0].split() if modulus else ()))
+    found = json.loads(run("decrypt", "keys", "x.ct", "--json", *options))["values"]
+    error = re.search(r"error to expect\W+(\S+)", said)
+    wanted = [float(value) for value in values.split()]
+    assert np.abs(np.array(found[: len(wanted)]) - wanted).max() <= (float(error[1]) if error else 0)

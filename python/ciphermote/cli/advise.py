@@ -53,17 +53,18 @@ def advise(
         typer.Option(help="BFV: the largest |result|, if you know it (default: what all this can make)."),
     ] = None,
     plain_modulus: Annotated[
-        int, typer.Option(metavar="T", min=0, help="BFV: hold this plain modulus to it (0: advise one).")
+        int, typer.Option(metavar="T", min=0, help="BFV: check whether this plain modulus serves (0: advise one).")
     ] = 0,
     key: Annotated[
-        KeyKind, typer.Option(help="What devices encrypt with: symmetric or asymmetric.")
-    ] = KeyKind.SYMMETRIC,
+        KeyKind, typer.Option(help="What encrypts: the secret key (symmetric) or the public key.")
+    ] = KeyKind.ASYMMETRIC,
     standard: Annotated[str, typer.Option(help="The security table: 2024 or 2018.")] = "2024",
 ) -> None:
     """Say which parameter set a computation needs: with scale and precision, or with a plain modulus.
 
     **In:** what is to be computed, in numbers. **Out:** the smallest set that can, the error to expect (CKKS)
-    or the noise budget that is left (BFV), and sizes. No keys.
+    or the noise budget that is left (BFV), and sizes; and the commands that make such keys and use them. No
+    keys.
 
     Examples: the sum of a ciphertext's 1200 real numbers, and the exact sum over 100 meters, each with 24
     hourly counts of up to 60 (a linear model takes --plain-products 1 besides, or --largest-weight):
@@ -81,22 +82,21 @@ def advise(
             },
             "is for BFV, and --max-error 0 asks for that: leave it out, or allow no error",
         )
-        _print_advice(
-            advise_real(
-                Computation(
-                    magnitude=magnitude,
-                    max_error=max_error,
-                    slots=slots,
-                    plain_products=plain_products,
-                    ciphertext_products=ciphertext_products,
-                    rotations=rotations,
-                    summed=summed,
-                    key=kind,
-                    weight_norm=weight_norm,
-                    standard=standard,
-                )
-            )
+        computation = Computation(
+            magnitude=magnitude,
+            max_error=max_error,
+            slots=slots,
+            plain_products=plain_products,
+            ciphertext_products=ciphertext_products,
+            rotations=rotations,
+            summed=summed,
+            key=kind,
+            weight_norm=weight_norm,
+            standard=standard,
         )
+        advice = advise_real(computation)
+        _print_advice(advice)
+        _print_commands(computation, advice.parameters.name, f"--log2-scale {advice.log2_scale}")
         return
     _refuse_given(
         {
@@ -112,21 +112,22 @@ def advise(
             f"--magnitude is {magnitude}, and --max-error 0 asks for integers: count in a smaller unit, or "
             "allow an error."
         )
-    _print_exact(
-        advise_exact(
-            ExactComputation(
-                magnitude=int(magnitude),
-                slots=slots,
-                summed=summed,
-                largest_weight=largest_weight,
-                rotations=rotations,
-                largest_result=largest_result,
-                plain_modulus=plain_modulus,
-                key=kind,
-                standard=standard,
-            )
-        )
+    integers = ExactComputation(
+        magnitude=int(magnitude),
+        slots=slots,
+        summed=summed,
+        largest_weight=largest_weight,
+        rotations=rotations,
+        largest_result=largest_result,
+        plain_modulus=plain_modulus,
+        key=kind,
+        standard=standard,
     )
+    exact = advise_exact(integers)
+    _print_exact(exact)
+    places = "slots" if exact.batched else "coefficients"
+    modulus = f"--plain-modulus {exact.plain_modulus}"
+    _print_commands(integers, exact.parameters.name, f"{modulus} --as {places}")
 
 
 def _refuse_given(options: dict[str, float | None], why: str) -> None:
@@ -141,7 +142,7 @@ def _print_advice(advice: Advice) -> None:
         (
             ("parameter set", advice.parameters.name),
             ("scale", f"2^{advice.log2_scale}"),
-            ("precision", f"{advice.precision} bits"),
+            ("precision on a device", f"CM_FIXED_{advice.precision}"),
             ("levels used", str(advice.levels_used)),
             ("error to expect", f"{advice.predicted_error:.2g}"),
         ),
@@ -166,10 +167,29 @@ def _print(rows: Sequence[tuple[str, str]], advice: Advice | ExactAdvice) -> Non
     table = Table("field", "value", show_header=False)
     sizes = (
         ("bytes per reading on the wire", f"{advice.frame_bytes:,}"),
-        ("bytes of arena on the device", f"{advice.arena_bytes:,}"),
+        ("bytes of arena on a device", f"{advice.arena_bytes:,}, without a preset"),
     )
     for name, value in (*rows, *sizes):
         add_row(table, name, value)
     Console().print(table)
     for sentence in advice.explanation:
         say(f"- {sentence}")
+
+
+def _print_commands(computation: Computation | ExactComputation, parameters: str, options: str) -> None:
+    """What makes such keys, and what encrypts with them: for a device, and from numbers."""
+    key, steps = computation.key, ""
+    if computation.rotations:
+        steps = ",".join(str(1 << i) for i in range((computation.slots - 1).bit_length())) or "1"
+        steps = f" --rotations {steps}"
+    keys = "keys" if key == "symmetric" else "keys-public"
+    for what, command in (
+        ("The owner makes keys", f"keygen keys --params {parameters}{steps} --public-to keys-public"),
+        ("A device gets them", f"provision keys -o provisioned_keys.h --key {key}"),
+        (
+            "Or numbers in a file are encrypted",
+            f"encrypt {keys} values.txt -o frames.bin --key {key} {options}",
+        ),
+    ):
+        say(f"{what}:")
+        say(f"    ciphermote {command}")
