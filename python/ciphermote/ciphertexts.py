@@ -6,7 +6,8 @@ of themselves.
 from __future__ import annotations
 
 from ciphermote.adapter import SetHeader, adapt, parse_frame
-from ciphermote.errors import FrameError, ParameterError
+from ciphermote.arguments import plain_modulus
+from ciphermote.errors import FrameError, MismatchError, ParameterError
 from ciphermote.framing import HEADER_BYTES, MAGIC
 from ciphermote.labels import detach
 from ciphermote.parameters import ParameterSet, by_id
@@ -37,12 +38,21 @@ def stated_parameters(data: Bytes) -> ParameterSet:
     return by_id(label.parameters_id)
 
 
-def stated_modulus(data: Bytes, parameters: ParameterSet) -> int:
-    """BFV's t as a frame or a label says it; 0 for CKKS, or if there is no label."""
+def modulus_of(data: Bytes, parameters: ParameterSet, given: int = 0) -> int:
+    """BFV's t, 0 for CKKS, as a frame or a label says it; as given, if there is no label. MismatchError if
+    another one is given than is said."""
+    given = plain_modulus(given)
     if are_frames(data):
-        return _header(data, parameters).plain_modulus
-    _, label = detach(data)
-    return 0 if label is None else label.plain_modulus
+        stated = _header(data, parameters).plain_modulus
+    else:
+        _, label = detach(data)
+        stated = given if label is None else label.plain_modulus
+    if given not in (0, stated):
+        said = f"BFV's, modulo {stated}" if stated else "CKKS's, which has no plain modulus"
+        raise MismatchError(
+            f"The ciphertext is {said}, and {given} was given: leave the plain modulus (--plain-modulus) out."
+        )
+    return stated
 
 
 def as_seal(data: Bytes, parameters: ParameterSet) -> bytes:

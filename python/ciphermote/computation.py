@@ -14,7 +14,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ciphermote.ciphertexts import Bytes, as_seal, stated_modulus, stated_parameters
+from ciphermote.arguments import instance
+from ciphermote.ciphertexts import Bytes, as_seal, modulus_of, stated_parameters
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import ParameterError
 from ciphermote.inference import check_feature_bound
@@ -99,6 +100,12 @@ def compute(
     plain_modulus, bare: as in decrypt.
     ParameterError, FrameError, MismatchError, EngineError.
     """
+    instance(
+        operation,
+        (Sum, WeightedSum, LinearModel, Program),
+        "The operation",
+        "Sum(), WeightedSum(weights), a LinearModel or a Program",
+    )
     if isinstance(operation, WeightedSum | LinearModel):
         bound = check_feature_bound(bound)
     elif bound is not None:
@@ -109,7 +116,7 @@ def compute(
     keys = keys or stated_parameters(given[0])
     evaluation = EvaluationKeys(keys) if isinstance(keys, ParameterSet) else keys
     parameters = evaluation.parameters
-    modulus = stated_modulus(given[0], parameters) or plain_modulus
+    modulus = modulus_of(given[0], parameters, plain_modulus)
     if isinstance(operation, Sum | WeightedSum):
         evaluation = EvaluationKeys(parameters)  # which sums need no more of
     elif len(given) != 1:

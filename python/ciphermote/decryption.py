@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ciphermote import bfv, ckks
 from ciphermote.bfv import Places
-from ciphermote.ciphertexts import Bytes, as_seal, stated_modulus
+from ciphermote.ciphertexts import Bytes, as_seal, modulus_of
 from ciphermote.errors import ParameterError
 from ciphermote.keys import SecretKey
 
@@ -35,7 +35,7 @@ def decrypt(
     FrameError if data is no ciphertext; MismatchError if it is of another key or decrypts to noise, of which
     nobody but the owner may learn; ParameterError for options of the other scheme.
     """
-    plain_modulus = stated_modulus(data, key.parameters) or plain_modulus
+    plain_modulus = modulus_of(data, key.parameters, plain_modulus)
     seal = as_seal(data, key.parameters)
     if not plain_modulus:
         if places is not None or signed:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
+from ciphermote.arguments import choice
 from ciphermote.bfv import Places
 from ciphermote.core import core_params
 from ciphermote.errors import KeyFileError, ParameterError, ValueRangeError
@@ -27,8 +27,8 @@ from ciphermote.keys import KeyStore, SecretKey, key_id_of
 from ciphermote.parameters import ParameterSet, batches
 
 Xof = Literal["blake2xb", "shake256", "chacha20"]
-XOFS: dict[Xof, int] = {"blake2xb": 1, "shake256": 2, "chacha20": 3}
-_PLACES: dict[Places, int] = {"slots": 1, "coefficients": 2}
+XOFS: dict[str, int] = {"blake2xb": 1, "shake256": 2, "chacha20": 3}
+_PLACES: dict[str, int] = {"slots": 1, "coefficients": 2}
 _PRECISION = 63
 _DEVICE_SECRET_BYTES = 32
 _LARGEST_LOG2 = 100
@@ -94,13 +94,20 @@ def encrypt(
         raise KeyFileError("The secret key has no key id: take the one of an Owner or a KeyStore.")
     device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *_Counter(counter).callables)
     params = core_params(key.parameters)
+    code = choice(xof, XOFS, "xof (--xof)")
     if plain_modulus:
         if log2_scale is not None:
             raise ParameterError("BFV's integers have no scale: leave log2_scale (--log2-scale) out.")
         places = places or ("slots" if batches(plain_modulus, key.parameters.n) else "coefficients")
-        options = (_integers(values), plain_modulus, _choice(places, _PLACES, "places"), 32, True, "frames")
+        options = (
+            _integers(values),
+            plain_modulus,
+            choice(places, _PLACES, "places (--as)"),
+            32,
+            True,
+            "frames",
+        )
         if isinstance(key, SecretKey):
-            code = _choice(xof, XOFS, "XOF")
             return device.encrypt_bfv_symmetric(params, key.packed, key.key_id, code, *options)
         return device.encrypt_bfv_asymmetric(params, key.residues.reshape(-1), key.key_id, *options)
     if places is not None:
@@ -109,15 +116,8 @@ def encrypt(
     numbers, exponent, is_complex = _numbers(values)
     reals = (numbers, scale, _PRECISION, is_complex, exponent, "frames")
     if isinstance(key, SecretKey):
-        code = _choice(xof, XOFS, "XOF")
         return device.encrypt_symmetric(params, key.packed, key.key_id, code, *reals)
     return device.encrypt_asymmetric(params, key.residues.reshape(-1), key.key_id, *reals)
-
-
-def _choice(value: str, choices: Mapping[Any, int], what: str) -> int:
-    if value not in choices:
-        raise ParameterError(f"There are no {what} {value!r}: choose one of {', '.join(choices)}.")
-    return choices[value]
 
 
 class _Counter:

@@ -3,7 +3,15 @@
 
 from __future__ import annotations
 
+import math
+
 
 def count_of(count: int, noun: str) -> str:
     """As in 1 prime, 2 primes."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def scale_name(scale: float) -> str:
+    """As in 2^25, or 3.3e+07 for a scale that is no power of two."""
+    mantissa, exponent = math.frexp(scale)
+    return f"2^{exponent - 1}" if mantissa == 0.5 else f"{scale:.6g}"

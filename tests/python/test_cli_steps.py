@@ -197,7 +197,7 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
         assert words in sentence, (arguments, sentence)
         assert re.fullmatch(r"error: [^\n]+[.)]\n", sentence), sentence
     assert not frames.exists()
-    run("add", bare, bare, "-o", frames, "--params", "n4096_q26x3_p27", "--bare")
+    run("add", bare, bare, "-o", frames, "--params", "n4096_q26x3_p27", "--bare", "--repeated")
 
 
 # --- keys -----------------------------------------------------------------------------------------

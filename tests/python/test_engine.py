@@ -142,7 +142,7 @@ def test_sums_are_right_and_want_one_scale(owner: SealOwner, engine: Engine) -> 
     data = windows(35)
     total = engine.add(owner.encrypt(x) for x in data)
     assert np.abs(owner.decrypt(total)[:FEATURES] - data.sum(axis=0)).max() < 1e-3
-    with pytest.raises(EngineError, match="Ciphertext 1 of the sum has scale"):
+    with pytest.raises(EngineError, match="Ciphertext 2 of the sum: The ciphertext has scale"):
         engine.add([owner.encrypt([1.0]), owner.encrypt([1.0], 2.0**24)])
     with pytest.raises(FrameError):
         engine.add([*(owner.encrypt([1.0]) for _ in range(17)), b"not a ciphertext"])

@@ -192,7 +192,7 @@ def test_an_engine_scores_no_scores_and_adds_them_to_no_readings(ours: House, en
     good, refused = engine.linear_all([ours.reading(), scores], MODEL, feature_bound=16)
     assert isinstance(good, bytes) and isinstance(refused, MismatchError)
     for mixed in ([ours.reading(), scores], [scores, engine.linear(ours.reading(), OTHER, feature_bound=16)]):
-        with pytest.raises(MismatchError, match="Ciphertext 1 of the sum holds"):
+        with pytest.raises(MismatchError, match="Ciphertext 2 of the sum: The ciphertext holds"):
             engine.add(mixed)
 
 

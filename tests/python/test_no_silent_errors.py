@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from ciphermote import (
     LinearModel,
+    MismatchError,
     Owner,
     ParameterError,
     Sum,
@@ -201,3 +202,71 @@ def test_what_advise_prints_runs_and_keeps_its_promise(
     error = re.search(r"error to expect\W+(\S+)", said)
     wanted = [float(value) for value in values.split()]
     assert np.abs(np.array(found[: len(wanted)]) - wanted).max() <= (float(error[1]) if error else 0)
+
+
+# --- what is there twice, or contradicts ------------------------------------------------------------
+
+
+def test_a_directory_that_held_ciphertexts_is_told_of(house: Path, tmp_path: Path, run: Run) -> None:
+    readings = tmp_path / "readings"
+    for held in (0, 2):
+        frames = tmp_path / f"frames{held}.bin"
+        run("encrypt", house / "public", "-", "--rows", "-o", frames, given="1 2\n3 4\n")
+        said = run("adapt", house / "public", frames, "-o", readings, "--ledger", tmp_path / "ledger")
+        assert ("note:" in said) == (f"held {held} other ciphertexts before" in said) == bool(held)
+
+
+def test_a_ciphertext_counts_twice_on_request_alone(house: Path, tmp_path: Path, run: Run) -> None:
+    one = reading(run, house, tmp_path, "1 2")
+    copy, total = tmp_path / "copy.ct", tmp_path / "total.ct"
+    copy.write_bytes(one.read_bytes())
+    for other in (one, copy):
+        sentence = run("add", one, other, "-o", total, code=1)
+        assert f"{other} is the same ciphertext as {one}" in sentence
+        assert "--repeated" in sentence
+        assert not total.exists()
+    run("add", one, copy, "-o", total, "--repeated")
+    found = json.loads(run("decrypt", house / "keys", total, "--json"))["values"]
+    assert np.abs(np.array(found[:2]) - [2, 4]).max() < 0.01
+
+
+def test_the_help_says_that_sums_of_integers_wrap(run: Run) -> None:
+    assert "sums are modulo T" in run("add", "--help")
+
+
+@pytest.mark.parametrize("modulus", [0, T])
+def test_a_plain_modulus_that_contradicts_is_refused(
+    owner: Owner, house: Path, tmp_path: Path, run: Run, modulus: int
+) -> None:
+    stated = ("--plain-modulus", modulus) if modulus else ()
+    path = reading(run, house, tmp_path, "1 2", *stated)
+    out = tmp_path / "out.ct"
+    infer = ("infer", house / "public", house / "model.json", path, "-o", out, "--feature-bound", 2)
+    frames = (tmp_path / "reading.bin").read_bytes()
+    for given, kind in ((65537, MismatchError), (99999999999999999999999, ParameterError)):
+        for command in (("add", path, "-o", out), infer, ("decrypt", house / "keys", path)):
+            assert "--plain-modulus" in run(*command, "--plain-modulus", given, code=1), command
+        assert not out.exists()
+        for data in (path.read_bytes(), frames):
+            with pytest.raises(kind, match="--plain-modulus"):
+                owner.decrypt(data, plain_modulus=given, places="slots")
+            with pytest.raises(kind, match="--plain-modulus"):
+                compute(Sum(), data, plain_modulus=given)
+    run("add", path, "-o", out, *stated)
+
+
+@pytest.mark.parametrize("operation", [Sum, WeightedSum, "sum", None])
+def test_what_is_no_operation_is_refused(owner: Owner, operation: Any) -> None:
+    with pytest.raises(ParameterError, match=r"The operation is .* give Sum\(\)"):
+        compute(operation, encrypt([1.0], owner.public_key))
+
+
+def test_no_expander_of_another_name_is_taken_with_either_key(owner: Owner) -> None:
+    for key in (owner.public_key, owner.secret_key):
+        with pytest.raises(ParameterError, match=r"xof .*'foo'"):
+            encrypt([1.0], key, xof="foo")  # type: ignore[arg-type]
+
+
+def test_the_help_of_infer_says_what_becomes_of_missing_and_further_slots(run: Run) -> None:
+    said = run("infer", "--help")
+    assert "left out count as 0" in said and "are ignored" in said

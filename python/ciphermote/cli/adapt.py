@@ -13,6 +13,7 @@ from ciphermote.cli.files import ciphertext_of, read, write
 from ciphermote.cli.options import KeysArgument
 from ciphermote.errors import FrameError
 from ciphermote.files import MOST_FRAMES_BYTES, sync_directory
+from ciphermote.words import count_of
 
 if TYPE_CHECKING:
     from ciphermote.adapter import FrameReader, FrameSet
@@ -110,6 +111,7 @@ def adapt(
             "The files hold two readings with one counter: adapt each device's frames by itself (--device)."
         )
     prefix = f"{device}-" if device else ""
+    before = 0
     kind = ciphertext_of(store.parameters)
     with (
         CounterLedger(ledger or keys / LEDGER_FILE) as taken,
@@ -118,6 +120,7 @@ def adapt(
         several = len(sets) > 1 or output.is_dir()
         if several:
             output.mkdir(parents=True, exist_ok=True)
+            before = len(set(output.glob("*.ct")) - {output / f"{prefix}reading{c}.ct" for c in counters})
             sync_directory(output.absolute().parent)
         targets = [output / f"{prefix}reading{counter}.ct" if several else output for counter in counters]
         whole: list[str] = []
@@ -129,7 +132,12 @@ def adapt(
     for found, target in zip(sets, targets, strict=True):
         say(f"{_describe_set(found)} Written to {target}.")
     if len(sets) > 1:
-        say(f"{len(sets)} readings, so {output} is a directory.")
+        say(f"There are {len(sets)} readings, so they are in the directory {output}.")
+    if before:
+        note(
+            f"{output} held {count_of(before, 'other ciphertext')} before: {output}/*.ct names "
+            f"{'it' if before == 1 else 'them'} too."
+        )
     if seeded and whole:
         note(
             f"--seeded changed nothing for reading {', '.join(whole)}: SEAL expands only SHAKE256 and "

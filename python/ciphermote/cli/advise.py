@@ -53,7 +53,10 @@ def advise(
         typer.Option(help="BFV: the largest |result|, if you know it (default: what all this can make)."),
     ] = None,
     plain_modulus: Annotated[
-        int, typer.Option(metavar="T", min=0, help="BFV: check whether this plain modulus serves (0: advise one).")
+        int,
+        typer.Option(
+            metavar="T", min=0, help="BFV: check whether this plain modulus serves (0: advise one)."
+        ),
     ] = 0,
     key: Annotated[
         KeyKind, typer.Option(help="What encrypts: the secret key (symmetric) or the public key.")

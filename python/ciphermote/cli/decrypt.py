@@ -20,7 +20,7 @@ from ciphermote.cli.options import (
     ModulusOption,
     places_of,
 )
-from ciphermote.errors import MismatchError, ParameterError
+from ciphermote.errors import MismatchError, ParameterError, about
 
 if TYPE_CHECKING:
     import numpy as np
@@ -72,6 +72,7 @@ def decrypt(
 
         ciphermote decrypt keys score.ct --model model.json
     """
+    from ciphermote.ciphertexts import modulus_of
     from ciphermote.keys import KeyStore
     from ciphermote.labels import detach
 
@@ -79,9 +80,9 @@ def decrypt(
         raise ParameterError("A model's scores are real numbers: leave --complex or --model out.")
     secret = KeyStore.open(keys).secret()
     data = read_ciphertext(ciphertext)
-    _, label = detach(data)
-    if label is not None and not plain_modulus:
-        plain_modulus = label.plain_modulus
+    with about(ciphertext):
+        plain_modulus = modulus_of(data, secret.parameters, plain_modulus)
+        _, label = detach(data)
     if plain_modulus:
         if complex_slots:
             raise ParameterError("The ciphertext is BFV's, and --complex is for CKKS: leave it out.")

@@ -11,7 +11,7 @@ import typer
 from ciphermote.cli.console import note, progress_bar, say
 from ciphermote.cli.files import check_not_given, check_target, ciphertext_of, read_ciphertext, write
 from ciphermote.cli.options import BareOption, KeysArgument, ModulusOption
-from ciphermote.errors import Error, ParameterError
+from ciphermote.errors import Error, ParameterError, about
 
 
 def infer(
@@ -56,7 +56,7 @@ def infer(
         ciphermote infer keys-public model.json reading.ct -o score.ct \\
             --feature-bound 100
     """
-    from ciphermote.ciphertexts import stated_modulus
+    from ciphermote.ciphertexts import modulus_of
     from ciphermote.computation import EvaluationKeys
     from ciphermote.inference import check_feature_bound
     from ciphermote.keys import GALOIS_FILE, KeyStore
@@ -83,7 +83,10 @@ def infer(
         check_target(target, kind)
         check_not_given(target, ciphertexts)
     evaluation = EvaluationKeys(store.parameters, store.public_bytes(GALOIS_FILE))
-    plain_modulus = stated_modulus(contents[0], store.parameters) or plain_modulus
+    for path, content in zip(ciphertexts, contents, strict=True):
+        with about(path):
+            modulus_of(content, store.parameters, plain_modulus)
+    plain_modulus = modulus_of(contents[0], store.parameters, plain_modulus)
     with (
         progress_bar("Scoring") as progress,
         evaluation.engine(plain_modulus, bare=bare, workers=workers) as engine,

@@ -49,9 +49,10 @@ class Engine(ABC):
         MismatchError unless it is of the evaluation keys' key."""
 
     @abstractmethod
-    def add(self, ciphertexts: Iterable[Bytes]) -> bytes:
+    def add(self, ciphertexts: Iterable[Bytes], *, names: Sequence[object] = ()) -> bytes:
         """The sum of one or more ciphertexts of equal key, scale and level, which hold readings or one
-        model's scores. FrameError, MismatchError, EngineError."""
+        model's scores. names: of the ciphertexts, such as their files', for errors. FrameError,
+        MismatchError, EngineError."""
 
     @abstractmethod
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:

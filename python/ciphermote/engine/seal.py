@@ -28,11 +28,12 @@ from ciphermote import seal_bytes
 from ciphermote.bfv import in_coefficients
 from ciphermote.engine import Bytes, Engine, Progress, check_reading, describe_content
 from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
-from ciphermote.errors import EngineError, Error, MismatchError
+from ciphermote.errors import EngineError, Error, MismatchError, about
 from ciphermote.labels import check_key, detach
 from ciphermote.parameters import ParameterSet, batches
 from ciphermote.program import Program
 from ciphermote.seal_bytes import Scheme, SchemeOptions, SealCiphertext
+from ciphermote.words import scale_name
 
 _T = TypeVar("_T")
 _WORKER = Path(__file__).with_name("worker.py")
@@ -333,7 +334,7 @@ class SealEngine(Engine):
                 raise
         return results
 
-    def add(self, ciphertexts: Iterable[Bytes]) -> bytes:
+    def add(self, ciphertexts: Iterable[Bytes], *, names: Sequence[object] = ()) -> bytes:
         iterator = iter(ciphertexts)
         first: SealCiphertext | None = None
         place = 0
@@ -344,25 +345,10 @@ class SealEngine(Engine):
             try:
                 while batch := list(islice(iterator, _ADD_BATCH)):
                     for data in batch:
-                        ciphertext = self.check(data)
-                        first = first or ciphertext
-                        if ciphertext.key_id != first.key_id:
-                            raise MismatchError(
-                                f"Ciphertext {place} of the sum is of {_key_name(ciphertext)}, the first of "
-                                f"{_key_name(first)}: add up what is of one key."
-                            )
-                        if ciphertext.model_id != first.model_id:
-                            raise MismatchError(
-                                f"Ciphertext {place} of the sum holds {describe_content(ciphertext)}, "
-                                f"the first {describe_content(first)}: add up readings alone, or one model's "
-                                "scores."
-                            )
-                        if (ciphertext.scale, ciphertext.primes) != (first.scale, first.primes):
-                            raise EngineError(
-                                f"Ciphertext {place} of the sum has scale {ciphertext.scale:.6g} and "
-                                f"{ciphertext.primes} primes, the first {first.scale:.6g} and "
-                                f"{first.primes}: bring them to one scale and level."
-                            )
+                        with about(names[place] if names else f"Ciphertext {place + 1} of the sum"):
+                            ciphertext = self.check(data)
+                            first = first or ciphertext
+                            _check_addable(ciphertext, first)
                         place += 1
                     sent = True
                     worker.ask("accumulate", [detach(data)[0] for data in batch])
@@ -381,6 +367,24 @@ class SealEngine(Engine):
         self._closed = True
         for worker in self._workers:
             worker.close()
+
+
+def _check_addable(ciphertext: SealCiphertext, first: SealCiphertext) -> None:
+    if ciphertext.key_id != first.key_id:
+        raise MismatchError(
+            f"The ciphertext is of {_key_name(ciphertext)}, the first of {_key_name(first)}: add up what is "
+            "of one key."
+        )
+    if ciphertext.model_id != first.model_id:
+        raise MismatchError(
+            f"The ciphertext holds {describe_content(ciphertext)}, the first {describe_content(first)}: add "
+            "up readings alone, or one model's scores."
+        )
+    if (ciphertext.scale, ciphertext.primes) != (first.scale, first.primes):
+        raise EngineError(
+            f"The ciphertext has scale {scale_name(ciphertext.scale)} and {ciphertext.primes} primes, the "
+            f"first {scale_name(first.scale)} and {first.primes}: bring them to one scale and level."
+        )
 
 
 def _key_name(ciphertext: SealCiphertext) -> str:

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What callers give is checked where it comes in: types and ranges, in sentences that name the argument.
+
+Python takes truth values for integers, numpy text for numbers, and the compiled extension raises its own
+errors for what does not fit its types; none of that reaches users.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ciphermote.errors import ParameterError
+
+_T = TypeVar("_T")
+_MOST_LETTERS = 40
+LARGEST_PLAIN_MODULUS = 2**32 - 1
+
+
+def shown(value: object) -> str:
+    """For people, and of bounded length."""
+    text = repr(value)
+    return text if len(text) <= _MOST_LETTERS else text[:_MOST_LETTERS] + "..."
+
+
+def whole(value: Any, name: str, least: int, most: int, most_name: str = "") -> int:
+    """An integer from least to most, of Python's or numpy's types. ParameterError."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool | np.bool_) or not least <= number <= most:
+        raise ParameterError(
+            f"{name} is {shown(value)}: give a whole number from {least} to {most_name or most}."
+        )
+    return number
+
+
+def plain_modulus(value: Any) -> int:
+    """BFV's t, or 0 for CKKS. ParameterError."""
+    if isinstance(value, int) and not isinstance(value, bool) and value == 0:
+        return 0
+    return whole(value, "The plain modulus (--plain-modulus)", 2, LARGEST_PLAIN_MODULUS, "2^32 - 1")
+
+
+def choice(value: Any, choices: Mapping[str, _T], name: str) -> _T:
+    """What a name stands for. ParameterError."""
+    if not isinstance(value, str) or value not in choices:
+        raise ParameterError(f"{name} is {shown(value)}: choose one of {', '.join(choices)}.")
+    return choices[value]
+
+
+def instance(value: Any, kinds: type[_T] | tuple[type[_T], ...], name: str, wanted: str) -> _T:
+    """A value of one of these types. wanted: what to give, for people. ParameterError."""
+    if not isinstance(value, kinds):
+        what = f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+        raise ParameterError(f"{name} is {what}: give {wanted}.")
+    return value
+
+
+def each(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
+    """Several values, of an iterable that is no text. ParameterError."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise ParameterError(f"{name} is {shown(values)}: give {wanted}.")
+    return tuple(values)
