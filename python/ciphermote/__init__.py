@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from ciphermote.linear_model import LinearModel
     from ciphermote.owner import Owner
     from ciphermote.parameters import ParameterSet
+    from ciphermote.program import Constant, Program, Step
 
 __all__ = [
+    "Constant",
     "EngineError",
     "Error",
     "EvaluationKeys",
@@ -46,9 +48,11 @@ __all__ = [
     "Owner",
     "ParameterError",
     "ParameterSet",
+    "Program",
     "PublicKey",
     "ReplayError",
     "SecretKey",
+    "Step",
     "Sum",
     "ValueRangeError",
     "WeightedSum",
@@ -67,6 +71,7 @@ if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
         "keys": ("SecretKey",),
         "owner": ("Owner",),
         "parameters": ("ParameterSet",),
+        "program": ("Constant", "Program", "Step"),
     }
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -30,6 +30,7 @@ from ciphermote.errors import Error, FrameError
 from ciphermote.framing import HEADER_BYTES, MAGIC, FrameFinder, Gap
 from ciphermote.ledger import CounterLedger
 from ciphermote.parameters import ParameterSet
+from ciphermote.words import scale_name
 
 XOF_NAMES = {0: "none", 1: "BLAKE2Xb", 2: "SHAKE256", 3: "ChaCha20"}
 SCHEME_NAMES = {0: "public-key", 1: "BFV", 2: "CKKS"}
@@ -61,7 +62,7 @@ class SetHeader:
     @property
     def scale_or_modulus(self) -> str:
         """For people."""
-        return f"BFV modulo {self.plain_modulus}" if self.plain_modulus else f"scale {self.scale:.6g}"
+        return f"BFV modulo {self.plain_modulus}" if self.plain_modulus else f"scale {scale_name(self.scale)}"
 
 
 @dataclass(frozen=True)

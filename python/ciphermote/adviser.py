@@ -85,7 +85,7 @@ class Computation:
         for name in ("magnitude", "max_error"):
             _require(
                 0 < getattr(self, name) < math.inf,
-                f"{name} is {getattr(self, name)}: give a finite number above 0.",
+                f"{option(name)} is {getattr(self, name)}: give a finite number above 0.",
             )
         _require(self.slots >= 1, f"slots is {self.slots}: give at least 1.")
         _require(1 <= self.summed <= _MOST_SUMMED, f"summed is {self.summed}: give 1 to 2^64.")
@@ -185,6 +185,11 @@ def arena_bytes(n: int, key: Key, precision: int = 31, parts: int = 1) -> int:
 def work_bytes(n: int, key: Key) -> int:
     """CM_SYMMETRIC_WORK_BYTES or CM_ASYMMETRIC_WORK_BYTES: an arena without its message."""
     return 8 * n + (n // 4 if key == "asymmetric" else 0) + WORKSPACE_BYTES
+
+
+def option(name: str) -> str:
+    """A field with the option that gives it."""
+    return f"{name} (--{name.replace('_', '-')})"
 
 
 def _require(condition: bool, sentence: str) -> None:
@@ -486,8 +491,8 @@ def _refusal(computation: Computation, best: _Run | None) -> str:
         return (
             f"No parameter set reaches an error of {computation.max_error:g}: the best, "
             f"{best.parameters.name} at scale 2^{best.log2_scale}, is predicted to reach "
-            f"{best.predicted_error:.2g} on values up to {best.magnitude:.2g}; allow that much, or give up "
-            "products, rotations, or size of the values."
+            f"{best.predicted_error:.2g} on values up to {best.magnitude:.2g}; allow that much, or "
+            f"{_less(computation)}."
         )
     depth = _feasible_depth(computation)
     if depth is None:
@@ -499,6 +504,17 @@ def _refusal(computation: Computation, best: _Run | None) -> str:
         f"No parameter set has room for {computation.products} products one after the other on values this "
         f"large: at most {depth} fit; compute the rest after decryption, or scale the values down."
     )
+
+
+def _less(computation: Computation) -> str:
+    """What there is to give up, for people."""
+    ways = [
+        *(["sum fewer ciphertexts"] if computation.summed > 1 else []),
+        *(["give up products"] if computation.products else []),
+        *(["give up rotations"] if computation.rotations else []),
+        "encrypt smaller values",
+    ]
+    return ", ".join(ways[:-1]) + (" or " if len(ways) > 1 else "") + ways[-1]
 
 
 def _feasible_depth(computation: Computation) -> int | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -66,3 +67,8 @@ def each(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise ParameterError(f"{name} is {shown(values)}: give {wanted}.")
     return tuple(values)
+
+
+def path(value: Any, name: str = "The path") -> Path:
+    """A path of a file or directory. ParameterError."""
+    return Path(instance(value, (str, Path), name, "a path as text or as a Path"))

@@ -6,7 +6,7 @@ of themselves.
 from __future__ import annotations
 
 from ciphermote.adapter import SetHeader, adapt, parse_frame
-from ciphermote.arguments import plain_modulus
+from ciphermote.arguments import instance, plain_modulus
 from ciphermote.errors import FrameError, MismatchError, ParameterError
 from ciphermote.framing import HEADER_BYTES, MAGIC
 from ciphermote.labels import detach
@@ -14,6 +14,11 @@ from ciphermote.parameters import ParameterSet, by_id
 
 Bytes = bytes | bytearray | memoryview
 _PARAMETERS_AT = slice(8, 12)
+
+
+def check_bytes(data: object, name: str) -> None:
+    """ParameterError unless data are bytes."""
+    instance(data, (bytes, bytearray, memoryview), name, "the bytes of frames or of a ciphertext")
 
 
 def are_frames(data: Bytes) -> bool:

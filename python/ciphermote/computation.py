@@ -14,8 +14,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ciphermote.arguments import instance
-from ciphermote.ciphertexts import Bytes, as_seal, modulus_of, stated_parameters
+from ciphermote.arguments import each, instance
+from ciphermote.ciphertexts import Bytes, as_seal, check_bytes, modulus_of, stated_parameters
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import ParameterError
 from ciphermote.inference import check_feature_bound
@@ -27,7 +27,7 @@ from ciphermote.keys import (
     galois_keys_for_bfv,
     relin_keys_for_bfv,
 )
-from ciphermote.linear_model import LinearModel
+from ciphermote.linear_model import LinearModel, real_numbers
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
 
@@ -78,6 +78,11 @@ class WeightedSum:
 
     weights: Sequence[float] | NDArray[Any]
 
+    def __post_init__(self) -> None:
+        """ParameterError unless the weights are real numbers in one dimension."""
+        if real_numbers(self.weights, "Weights").ndim != 1:
+            raise ParameterError("Weights have one dimension, a number for each ciphertext: give a list.")
+
 
 def compute(
     operation: Sum | WeightedSum | LinearModel | Program,
@@ -110,7 +115,14 @@ def compute(
         bound = check_feature_bound(bound)
     elif bound is not None:
         raise ParameterError("bound is for weights, and this operation has none: leave it out.")
-    given = [ciphertexts] if isinstance(ciphertexts, Bytes) else list(ciphertexts)
+    several = "bytes, or a list of bytes"
+    given = (ciphertexts,) if isinstance(ciphertexts, Bytes) else each(ciphertexts, "ciphertexts", several)
+    for data in given:
+        check_bytes(data, "A ciphertext")
+    if keys is not None:
+        instance(
+            keys, (EvaluationKeys, ParameterSet), "keys", "an owner's evaluation_keys, or a ParameterSet"
+        )
     if not given:
         raise ParameterError("There is no ciphertext to compute on: give one or more.")
     keys = keys or stated_parameters(given[0])

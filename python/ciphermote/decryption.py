@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import bfv, ckks
+from ciphermote.arguments import instance
 from ciphermote.bfv import Places
-from ciphermote.ciphertexts import Bytes, as_seal, modulus_of
+from ciphermote.ciphertexts import Bytes, as_seal, check_bytes, modulus_of
 from ciphermote.errors import ParameterError
 from ciphermote.keys import SecretKey
 
@@ -35,6 +36,8 @@ def decrypt(
     FrameError if data is no ciphertext; MismatchError if it is of another key or decrypts to noise, of which
     nobody but the owner may learn; ParameterError for options of the other scheme.
     """
+    instance(key, SecretKey, "The key", "an owner's secret_key")
+    check_bytes(data, "The data")
     plain_modulus = modulus_of(data, key.parameters, plain_modulus)
     seal = as_seal(data, key.parameters)
     if not plain_modulus:

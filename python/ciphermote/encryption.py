@@ -7,9 +7,11 @@ twice, and takes the reading's number from the clock.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -17,19 +19,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ciphermote import _core
+from ciphermote import _core, arguments
 from ciphermote import seal_bytes as sb
-from ciphermote.arguments import choice
+from ciphermote.arguments import choice, instance, whole
 from ciphermote.bfv import Places
 from ciphermote.core import core_params
-from ciphermote.errors import KeyFileError, ParameterError, ValueRangeError
+from ciphermote.errors import Error, KeyFileError, ParameterError, ValueRangeError, of_status
 from ciphermote.keys import KeyStore, SecretKey, key_id_of
 from ciphermote.parameters import ParameterSet, batches
+from ciphermote.words import count_of
 
 Xof = Literal["blake2xb", "shake256", "chacha20"]
 XOFS: dict[str, int] = {"blake2xb": 1, "shake256": 2, "chacha20": 3}
 _PLACES: dict[str, int] = {"slots": 1, "coefficients": 2}
-_PRECISION = 63
+_PRECISION, _MESSAGE_BITS = 63, 58
 _DEVICE_SECRET_BYTES = 32
 _LARGEST_LOG2 = 100
 """No scale and modulus have room for values from 2^100 on."""
@@ -84,12 +87,14 @@ def encrypt(
     log2_scale (CKKS): the scale is 2^log2_scale; |value| times it must be below a quarter of the modulus and
     2^58. None: parameters.default_log2_scale. Ciphertexts that are to be added need one scale.
     plain_modulus: BFV's t, or 0 for CKKS. places (BFV): "slots", each added and multiplied for itself, or
-    "coefficients", which add up alike; None: slots if t has them.
+    "coefficients", for which addition works the same; None: slots if t has them.
     xof (secret key): what expands the public seed; SEAL itself knows all but "chacha20", the fastest.
     counter: the reading's number, from 0 to 2^64 - 1, by which readers tell readings of one key apart; None:
     nanoseconds since 1970.
     ParameterError, ValueRangeError; KeyFileError for a secret key that names no pair.
     """
+    instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
+    plain_modulus = arguments.plain_modulus(plain_modulus)
     if key.key_id is None:
         raise KeyFileError("The secret key has no key id: take the one of an Owner or a KeyStore.")
     device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *_Counter(counter).callables)
@@ -99,25 +104,77 @@ def encrypt(
         if log2_scale is not None:
             raise ParameterError("BFV's integers have no scale: leave log2_scale (--log2-scale) out.")
         places = places or ("slots" if batches(plain_modulus, key.parameters.n) else "coefficients")
-        options = (
-            _integers(values),
-            plain_modulus,
-            choice(places, _PLACES, "places (--as)"),
-            32,
-            True,
-            "frames",
-        )
-        if isinstance(key, SecretKey):
-            return device.encrypt_bfv_symmetric(params, key.packed, key.key_id, code, *options)
-        return device.encrypt_bfv_asymmetric(params, key.residues.reshape(-1), key.key_id, *options)
+        where = choice(places, _PLACES, "places (--as)")
+        integers = _integers(values)
+        options = (integers, plain_modulus, where, 32, True, "frames")
+        with _naming_values(integers, key.parameters, plain_modulus=plain_modulus):
+            if isinstance(key, SecretKey):
+                return device.encrypt_bfv_symmetric(params, key.packed, key.key_id, code, *options)
+            return device.encrypt_bfv_asymmetric(params, key.residues.reshape(-1), key.key_id, *options)
     if places is not None:
         raise ParameterError("CKKS's numbers are in slots: leave places (--as) out, or give a plain modulus.")
-    scale = key.parameters.default_log2_scale if log2_scale is None else log2_scale
+    scale = key.parameters.default_log2_scale
+    if log2_scale is not None:
+        steps = key.parameters.log2_scales
+        scale = whole(log2_scale, "log2_scale (--log2-scale)", steps[0], steps[-1])
     numbers, exponent, is_complex = _numbers(values)
     reals = (numbers, scale, _PRECISION, is_complex, exponent, "frames")
-    if isinstance(key, SecretKey):
-        return device.encrypt_symmetric(params, key.packed, key.key_id, code, *reals)
-    return device.encrypt_asymmetric(params, key.residues.reshape(-1), key.key_id, *reals)
+    with _naming_values(np.asarray(values), key.parameters, scale=scale):
+        if isinstance(key, SecretKey):
+            return device.encrypt_symmetric(params, key.packed, key.key_id, code, *reals)
+        return device.encrypt_asymmetric(params, key.residues.reshape(-1), key.key_id, *reals)
+
+
+@contextlib.contextmanager
+def _naming_values(
+    values: NDArray[Any], parameters: ParameterSet, *, scale: int = 0, plain_modulus: int = 0
+) -> Iterator[None]:
+    """What the library refuses about values, with the value, its place and the limit."""
+    try:
+        yield
+    except Error as error:
+        sentence = _about_values(str(error.status), values, parameters, scale, plain_modulus)
+        if sentence is None:
+            raise
+        raise of_status(str(error.status), sentence) from None
+
+
+def _about_values(
+    status: str, values: NDArray[Any], parameters: ParameterSet, scale: int, t: int
+) -> str | None:
+    """A sentence for a status, of BFV's integers modulo t or of CKKS's numbers at a scale, or None."""
+    if status == "CM_ERR_PLAIN_MODULUS":
+        return (
+            f"The plain modulus {t} has no slots at n = {parameters.n}, or leaves no room for noise: take a "
+            f"smaller one, for slots a prime that is 1 modulo {2 * parameters.n} (`ciphermote advise`)."
+        )
+    if status == "CM_ERR_TOO_MANY":
+        room = f"{parameters.n} integers" if t else f"{parameters.slots} numbers"
+        return (
+            f"{count_of(len(values), 'number')} are given, and a ciphertext of {parameters.name} holds "
+            f"{room}: send the rest in another one, or take a larger set."
+        )
+    if status == "CM_ERR_NOT_FINITE":
+        place = int(np.argmin(np.isfinite(values)))
+        return f"Number {place + 1} is {values[place]}, which cannot be encrypted: check where it comes from."
+    if status not in ("CM_ERR_VALUE_RANGE", "CM_ERR_SCALE"):
+        return None
+    if t:
+        signed = bool((values < 0).any())
+        place = int(np.argmax(np.abs(values.astype(np.int64)) if signed else values))
+        limit = (
+            f"half the plain modulus {t}, as integers with a sign are" if signed else f"the plain modulus {t}"
+        )
+        return (
+            f"{values[place]} (number {place + 1}) is not below {limit}: take a larger modulus "
+            "(`ciphermote advise`), or smaller integers."
+        )
+    place = int(np.argmax(np.maximum(np.abs(values.real), np.abs(values.imag))))
+    bits = min(_MESSAGE_BITS, parameters.data_modulus.bit_length() - 3)
+    return (
+        f"{values[place]} (number {place + 1}) times the scale 2^{scale} is not below 2^{bits}, the room in "
+        f"{parameters.name}: take a smaller scale (--log2-scale), or values in a larger unit."
+    )
 
 
 class _Counter:
@@ -127,9 +184,7 @@ class _Counter:
     _latest = -1
 
     def __init__(self, value: int | None) -> None:
-        if value is not None and not 0 <= value < 1 << 64:
-            raise ParameterError(f"The counter {value} is not from 0 to 2^64 - 1, as frames have them.")
-        self._value = self._next() if value is None else value
+        self._value = self._next() if value is None else whole(value, "counter", 0, 2**64 - 1, "2^64 - 1")
 
     @classmethod
     def _next(cls) -> int:
@@ -147,7 +202,10 @@ class _Counter:
 
 
 def _one_dimension(values: ArrayLike, kinds: str, what: str) -> NDArray[Any]:
-    found = np.asarray(values)
+    try:
+        found = np.asarray(values)
+    except ValueError:  # numpy's, of lists of unequal lengths
+        found = np.empty((0, 0))
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in kinds:
         raise ValueRangeError(
             f"Values are an array [count] of {what}, not {found.dtype} {list(found.shape)}: give one or more."

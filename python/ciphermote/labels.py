@@ -165,6 +165,6 @@ def check_key(what: str, key_id: int | None, against: str, other: int | None, *,
             )
     elif key_id != other:
         raise MismatchError(
-            f"{what[0].upper()}{what[1:]} and {against} belong to different keys, {key_id:016x} and "
-            f"{other:016x}: use files of one key."
+            f"{what[0].upper()}{what[1:]} and {against} belong to different keys ({key_id:016x}, "
+            f"{other:016x}): use the key directory it was encrypted for."
         )

@@ -141,13 +141,14 @@ class CounterLedger:
         ).fetchone()
         if row is not None and row[0] != digest:
             raise ReplayError(
-                f"Another {who} came before, and no device counts twice: if several devices share the key, "
-                "name each (--device); otherwise drop these frames."
+                f"Another {who} was taken in before, and no device counts twice: if several devices share the "
+                "key, name each (--device); if this device lost its counter, provision it anew; otherwise "
+                "drop these frames."
             )
         if row is not None and not again:
             raise ReplayError(
-                f"The {who} came before: these frames may be a replay, so drop them; to take the same "
-                "reading in again, say so (--again)."
+                f"{who[0].upper()}{who[1:]} was taken in before: these frames may be a replay, so drop them; "
+                "to take it in again, give --again."
             )
         if row is not None:
             return
@@ -155,7 +156,7 @@ class CounterLedger:
         if other is not None:
             name = f"device {other[0]}" if other[0] else "a device without a name"
             raise ReplayError(
-                f"The {who} came before from {name}: these frames may be a replay, so drop them, or name the "
+                f"{who[0].upper()}{who[1:]} was taken in before from {name}: these frames may be a replay, so drop them, or name the "
                 "device that they are of (--device)."
             )
         newest = self._database.execute(
@@ -164,8 +165,9 @@ class CounterLedger:
         highest = -1 if newest is None else int(newest, 16)
         if head.counter <= highest - self._window:
             raise ReplayError(
-                f"The {who} is {self._window} or more behind the newest ({highest}), too old to tell from a "
-                "replay: drop it, or take old files in with a ledger of their own (--ledger)."
+                f"{who[0].upper()}{who[1:]} is {self._window} or more behind the newest ({highest}), too old "
+                "to tell from a replay: adapt files oldest first, or give the sender a name of its own "
+                "(--device)."
             )
         self._database.execute("INSERT INTO readings VALUES (?, ?, ?, ?)", (*owner, counter, digest))
         oldest = max(head.counter, highest) - self._window

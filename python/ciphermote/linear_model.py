@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ciphermote import json_text, npy
-from ciphermote.errors import ParameterError
+from ciphermote import arguments, json_text, npy
+from ciphermote.errors import ParameterError, about
 from ciphermote.files import MOST_JSON_BYTES, MOST_NPZ_BYTES, read_bounded
 from ciphermote.parameters import MOST_SLOTS
 
@@ -78,11 +78,12 @@ class LinearModel:
             raise ParameterError(
                 "The linear model has a weight or a bias that is not finite: train it again."
             )
-        if len(self.labels) not in (0, len(weights)):
+        labels = arguments.each(self.labels, "labels", "a list of names")
+        if len(labels) not in (0, len(weights)):
             raise ParameterError(
-                f"{len(self.labels)} labels are given for {len(weights)} classes: give all or none."
+                f"{len(labels)} labels are given for {len(weights)} classes: give all or none."
             )
-        labels = tuple(str(label) for label in self.labels)
+        labels = tuple(str(label) for label in labels)
         _check_labels(labels)
         weights.setflags(write=False)
         bias.setflags(write=False)
@@ -112,7 +113,7 @@ class LinearModel:
 
     def scores(self, x: ArrayLike) -> NDArray[np.float64]:
         """Plain scores: x float [..., features] -> float64 [..., classes]. ParameterError for another d."""
-        values = np.asarray(x, dtype=np.float64)
+        values = real_numbers(x, "Features")
         if values.ndim == 0 or values.shape[-1] != self.features:
             raise ParameterError(
                 f"The model accepts {self.features} features but x has shape {list(values.shape)}."
@@ -191,7 +192,12 @@ class LinearModel:
     @classmethod
     def load(cls, path: str | Path) -> LinearModel:
         """The model that save wrote. ParameterError if it cannot be read or is none."""
-        path = Path(path)
+        path = arguments.path(path)
+        with about(path):
+            return cls._load(path)
+
+    @classmethod
+    def _load(cls, path: Path) -> LinearModel:
         suffix = _suffix(path)
         try:
             content = read_bounded(path, MOST_JSON_BYTES if suffix == ".json" else MOST_NPZ_BYTES)
@@ -244,7 +250,7 @@ def _check_labels(labels: tuple[str, ...]) -> None:
         )
 
 
-def real_numbers(values: ArrayLike) -> NDArray[np.float64]:
+def real_numbers(values: ArrayLike, what: str = "A linear model's weights and biases") -> NDArray[np.float64]:
     """A copy. ParameterError for truth values, text and complex numbers, of which numpy makes numbers too."""
     try:
         found = np.asarray(values)
@@ -253,8 +259,8 @@ def real_numbers(values: ArrayLike) -> NDArray[np.float64]:
     except ValueError:
         pass
     raise ParameterError(
-        "A linear model's weights and biases are tables of real numbers: give no truth values, text or "
-        "complex numbers, and rows of one length."
+        f"{what} are tables of real numbers: give no truth values, text or complex numbers, and rows of one "
+        "length."
     )
 
 

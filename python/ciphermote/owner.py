@@ -6,16 +6,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from ciphermote.arguments import each, instance, whole
 from ciphermote.bfv import Places
 from ciphermote.ciphertexts import Bytes
 from ciphermote.computation import EvaluationKeys
 from ciphermote.decryption import Numbers, decrypt
 from ciphermote.encryption import PublicKey, device_residues
+from ciphermote.errors import ParameterError
 from ciphermote.inference import rotation_steps
 from ciphermote.keys import KeyContents, KeyStore, Progress, SecretKey
 from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import DEFAULT_SET, ParameterSet, by_name
 from ciphermote.provision import provision, to_c_header
+
+
+def _steps(model: LinearModel | None, rotations: Iterable[int], parameters: ParameterSet) -> tuple[int, ...]:
+    """The rotations of a model and those asked for. ParameterError."""
+    if model is not None:
+        instance(model, LinearModel, "model", "a LinearModel")
+    asked = each(rotations, "rotations", "a list of whole numbers, such as [1, 2, 4]")
+    most = parameters.slots
+    steps = (whole(step, "A rotation", -most, most) for step in asked)
+    return (*(rotation_steps(model, parameters) if model else ()), *steps)
 
 
 class Owner:
@@ -48,7 +60,8 @@ class Owner:
         ParameterError if the set cannot have them.
         """
         chosen = by_name(parameters) if isinstance(parameters, str) else parameters
-        steps = (*(rotation_steps(model, chosen) if model else ()), *rotations)
+        instance(chosen, ParameterSet, "parameters", "a ParameterSet, or the name of a built-in one")
+        steps = _steps(model, rotations, chosen)
         return cls(
             KeyContents.make(
                 chosen, galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress
@@ -80,8 +93,11 @@ class Owner:
         progress: Progress | None = None,
     ) -> None:
         """Add evaluation keys, with generate's arguments. The pair stays the same, and with it all devices. A
-        directory saved before has them after KeyStore.extend (`ciphermote extend`)."""
-        steps = (*(rotation_steps(model, self.parameters) if model else ()), *rotations)
+        directory saved before has them after KeyStore.extend (`ciphermote extend`). ParameterError if nothing
+        is asked for."""
+        steps = _steps(model, rotations, self.parameters)
+        if not (steps or conjugation or relin):
+            raise ParameterError("No keys are asked for: give model, rotations, conjugation or relin.")
         self._contents = self._contents.extended(
             galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress
         )

@@ -416,7 +416,8 @@ def test_advice_is_given(run: Run) -> None:
 
 
 def test_advice_is_given_for_integers(run: Run) -> None:
-    sums = ["advise", "--magnitude", 60, "--max-error", 0, "--slots", 24, "--summed", 100, "--key", "symmetric"]
+    sums = ("advise", "--magnitude", 60, "--max-error", 0, "--slots", 24, "--summed", 100)
+    sums = (*sums, "--key", "symmetric")
     output = run(*sums)
     assert re.search(r"n1024_q26\b.*\n.*12289 .*\n.* slots ", output)
     assert "65537" in run(*sums, "--plain-modulus", 65537, "--key", "asymmetric")

@@ -213,7 +213,9 @@ def test_keys_for_a_further_model_leave_devices_as_they_are(tmp_path: Path, hous
         "infer", "--feature-bound", 16, keys, model, reading, "-o", score, code=1
     )
     secret = (keys / "secret.key").read_bytes()
-    assert "devices keep" in run("extend", keys, "--model", model, "--public-to", tmp_path / "public")
+    assert "devices need no change" in run(
+        "extend", keys, "--model", model, "--public-to", tmp_path / "public"
+    )
     assert (keys / "secret.key").read_bytes() == secret
     run("infer", "--feature-bound", 16, tmp_path / "public", model, reading, "-o", score)
     found = json.loads(run("decrypt", keys, score, "--model", model, "--json"))["scores"]
@@ -313,4 +315,4 @@ def test_without_pyserial_the_sentence_says_how_to_get_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "serial", None)
     said = run("adapt", house / "public", "--port", "/dev/ttyUSB0", "-o", tmp_path / "x.ct", code=1)
-    assert "pip install 'ciphermote[serial]'" in said
+    assert "pip install '.[serial]'" in said

@@ -43,7 +43,7 @@ class _SentencesOnly(TyperGroup):
             raise  # Whoever reads our output has seen enough; typer ends quietly.
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            fail(f"{where}{error.strerror or error}.")
+            fail(f"{where}{error.strerror or error}; name a file or directory that you may read and write.")
 
 
 app = typer.Typer(
@@ -63,8 +63,8 @@ The way of two readings, a command for each step; run them in an empty directory
     ciphermote decrypt keys total.ct --count 2
 
 1. The owner makes keys. **keys/secret.key never leaves the owner's machine.**
-2. Anyone with the public key encrypts. A device does so itself, with the **secret** keys that `provision`
-   writes for it to compile in; `adapt --port` then listens to it.
+2. Anyone with the public key encrypts. A device does so itself: `provision` writes the (**secret**) keys to
+   compile into it, and `adapt --port` listens to it.
 3. What arrives is checked and turned into ciphertexts.
 4. A server computes on them without any secret: it adds them up, or scores each with a model (`infer`).
 5. The owner reads the result: 4 and 6, give or take some noise.""",

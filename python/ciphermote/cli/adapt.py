@@ -11,7 +11,7 @@ import typer
 from ciphermote.cli.console import note, say
 from ciphermote.cli.files import ciphertext_of, read, write
 from ciphermote.cli.options import KeysArgument
-from ciphermote.errors import FrameError
+from ciphermote.errors import FrameError, about
 from ciphermote.files import MOST_FRAMES_BYTES, sync_directory
 from ciphermote.words import count_of
 
@@ -27,7 +27,10 @@ def adapt(
     ],
     frames: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="FRAMES", help="Files of frames, in any order; none with --port."),
+        typer.Argument(
+            metavar="FRAMES",
+            help="Files of frames: parts of one stream in their order, whole readings in any; none with --port.",
+        ),
     ] = None,
     port: Annotated[
         str, typer.Option(metavar="DEVICE", help="Listen to this serial port instead, such as /dev/ttyUSB0.")
@@ -79,9 +82,9 @@ def adapt(
 
     **In:** frames as they came, and the directory of keys (its public part is enough). **Out:** a
     ciphertext for each reading, in Microsoft SEAL's bytes with a label that names its key. No secrets.
-    Damaged, missing, repeated or foreign frames are refused and named. So are readings that came before: a
-    ledger remembers them once their ciphertexts are written. What a port brings that is no whole frame is
-    reported and skipped.
+    Damaged, missing, duplicate or foreign frames are refused and named. So are readings that were taken in
+    before: a ledger in KEYS remembers them once their ciphertexts are written. Their numbers rise, and may
+    skip some. On a port, anything that is not a whole frame is reported and skipped.
 
     Examples, from a file and from a serial port:
 
@@ -96,13 +99,17 @@ def adapt(
     check_device(device)
     store = KeyStore.open(keys)
     if bool(frames) == bool(port):
-        raise FrameError("Give either the files that hold the frames, or the --port that they come from.")
+        raise FrameError(
+            "Give the files that hold the frames or the --port that they come from, one or the other."
+        )
     if port:
         reader = FrameReader(store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
         sets = _listen(port, baud, reader, readings)
     else:
         pieces = (read(path, MOST_FRAMES_BYTES) for path in frames or ())
-        sets = read_sets(pieces, store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
+        with about(", ".join(map(str, frames or ()))):
+            sets = read_sets(pieces, store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
+    sets = sorted(sets, key=lambda found: found.header.counter)  # for the ledger forgets what is far behind
     if not sets:
         raise FrameError("The files hold no frames: give what the device sent.")
     counters = [frames.header.counter for frames in sets]
@@ -166,6 +173,6 @@ def _describe_set(frames: FrameSet) -> str:
     head = frames.header
     kind = "asymmetric" if head.xof == 0 else f"symmetric ({XOF_NAMES[head.xof]} seed)"
     return (
-        f"Reading {head.counter}: {kind}, {head.parameters.name}, {head.scale_or_modulus}, {head.primes} "
-        f"primes, {frames.frame_bytes:,} bytes of frames."
+        f"Reading {head.counter}: {kind}, {head.parameters.name}, {head.scale_or_modulus}, "
+        f"{count_of(head.primes, 'prime')}, {frames.frame_bytes:,} bytes of frames."
     )

@@ -75,6 +75,10 @@ def advise(
         ciphermote advise --magnitude 8 --max-error 0.1 --slots 1200 --rotations
         ciphermote advise --magnitude 60 --max-error 0 --slots 24 --summed 100
     """
+    if max_error < 0:
+        raise ParameterError(
+            f"--max-error is {max_error}: give 0 for exact integers, or a finite number above it."
+        )
     kind: Key = "asymmetric" if key is KeyKind.ASYMMETRIC else "symmetric"
     if max_error:
         _refuse_given(

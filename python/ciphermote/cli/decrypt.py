@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ciphermote.cli.console import add_row, say
+from ciphermote.cli.console import add_row, note, say
 from ciphermote.cli.files import read_ciphertext
 from ciphermote.cli.options import (
     BareOption,
@@ -21,6 +22,7 @@ from ciphermote.cli.options import (
     places_of,
 )
 from ciphermote.errors import MismatchError, ParameterError, about
+from ciphermote.words import scale_name
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,11 +35,15 @@ if TYPE_CHECKING:
     from ciphermote.linear_model import LinearModel
 
 
+_SCORE_DIGITS = 6
+"""Of the largest score: noise takes the places behind them, and often one or two of these."""
+
+
 def decrypt(
     keys: KeysArgument,
     ciphertext: Annotated[
         Path,
-        typer.Argument(metavar="CIPHERTEXT", help="A ciphertext from `ciphermote infer`, `add` or `adapt`."),
+        typer.Argument(metavar="CIPHERTEXT", help="A ciphertext from `ciphermote adapt`, `add` or `infer`."),
     ],
     count: Annotated[
         int, typer.Option(min=0, help="How many slots to show, from the first on (0: all).")
@@ -54,7 +60,7 @@ def decrypt(
         typer.Option(
             "--as",
             help="BFV: where the sender put its integers, in slots (batching) or in coefficients, as an "
-            "Arduino Uno does. The ciphertext does not tell, and the wrong choice shows wrong numbers.",
+            "Arduino Uno does. The ciphertext does not say which; the wrong choice shows wrong numbers.",
         ),
     ] = None,
     signed: Annotated[
@@ -66,7 +72,7 @@ def decrypt(
 
     **In:** the directory with `secret.key` (**secret**), and a ciphertext. **Out:** numbers, as confidential
     as the readings; give others no more digits than they need. A ciphertext under another key is refused,
-    and so is one that decrypts to noise: tell nobody which did, for that leaks information about the key.
+    and so is one that decrypts to noise: tell nobody whether it did: that reveals information about the key.
 
     Example:
 
@@ -86,7 +92,8 @@ def decrypt(
     if plain_modulus:
         if complex_slots:
             raise ParameterError("The ciphertext is BFV's, and --complex is for CKKS: leave it out.")
-        _print_integers(data, secret, plain_modulus, model, places, signed, bare, count, as_json)
+        with about(ciphertext):
+            _print_integers(data, secret, plain_modulus, model, places, signed, bare, count, as_json)
         return
     if places is not None or signed:
         raise ParameterError(
@@ -94,11 +101,13 @@ def decrypt(
         )
     from ciphermote import ckks
 
-    plain = ckks.decrypt(data, secret, bare=bare)
+    with about(ciphertext):
+        plain = ckks.decrypt(data, secret, bare=bare)
     origin = _origin(plain) | {"scheme": "CKKS", "scale": plain.scale}
     if model is not None:
         _print_scores(_scored(model, label), plain.slots(), origin, as_json)
         return
+    _note_count(count, plain.parameters.slots)
     slots = plain.complex_slots()[: count or None]
     if as_json:
         values = [[z.real, z.imag] for z in slots.tolist()] if complex_slots else slots.real.tolist()
@@ -108,6 +117,11 @@ def decrypt(
     for j, z in enumerate(slots.tolist()):
         add_row(table, str(j), f"{z.real:.6g}", *([f"{z.imag:.6g}"] if complex_slots else []))
     _print_of(origin, table)
+
+
+def _note_count(count: int, most: int) -> None:
+    if count > most:
+        note(f"--count asks for {count}, and the ciphertext holds {most}: all are shown.")
 
 
 def _print_integers(
@@ -131,6 +145,7 @@ def _print_integers(
         loaded = _scored(model, detach(data)[1])
         _print_scores(loaded, plain.integers("slots", signed=True).astype(float), origin, as_json)
         return
+    _note_count(count, plain.parameters.n)
     values = plain.integers(places_of(places), signed=signed)[: count or None].tolist()
     if as_json:
         typer.echo(json.dumps(origin | {"values": values}))
@@ -175,7 +190,7 @@ def _print_of(origin: dict[str, object], table: Table) -> None:
     """A table, and what it is of."""
     Console().print(table)
     modulus = origin.get("plain_modulus")
-    value = f"modulo {modulus}" if modulus else f"scale {origin['scale']:.6g}"
+    value = f"modulo {modulus}" if modulus else f"scale {scale_name(float(str(origin['scale'])))}"
     key = "a key that nothing names" if origin["key_id"] is None else f"key {origin['key_id']}"
     say(f"Of {key}, {origin['parameters']}, {origin['scheme']}, {value}.")
 
@@ -195,7 +210,9 @@ def _print_scores(
         found = {"label": labels[best], "scores": dict(zip(labels, scores, strict=True))}
         typer.echo(json.dumps(origin | found))
         return
+    largest = max(abs(score) for score in scores)
+    places = max(0, _SCORE_DIGITS - 1 - math.floor(math.log10(max(largest, 1))))
     table = Table("class", "score", "")
     for i, (label, score) in enumerate(zip(labels, scores, strict=True)):
-        add_row(table, label, f"{score:.4f}", "<- highest" if i == best else "")
+        add_row(table, label, f"{score:.{places}f}", "<- highest" if i == best else "")
     _print_of(origin, table)

@@ -72,10 +72,10 @@ def encrypt(
 ) -> None:
     """Encrypt numbers to frames, as a device does.
 
-    **In:** numbers, and the directory of keys (all but --key symmetric needs its public part alone).
+    **In:** numbers, and the directory of keys (its public part is enough, except with --key symmetric).
     **Out:** the frames of one reading, or with --rows of one for each row, in a file: public. Each reading
-    is numbered by the clock. `adapt` takes them as it takes a device's. If devices have the same keys, give
-    these a --device name of their own there: beside the clock, a device's counter looks old.
+    is numbered by the clock. `adapt` accepts them like a device's frames. If devices share these keys, give
+    each sender its own --device name there: otherwise the ledger takes lower numbers for old readings.
 
     Example:
 

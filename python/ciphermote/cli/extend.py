@@ -52,7 +52,9 @@ def extend(
         refuse_occupied(public_to)
     with progress_bar("Making keys") as progress:
         store = store.extend(galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress)
-    say(f"Key {store.key_id:016x} in {keys} has the evaluation keys asked for; devices keep what they have.")
+    say(
+        f"Key {store.key_id:016x} in {keys} now has the evaluation keys you asked for; devices need no change."
+    )
     if public_to is not None:
         store.export_public(public_to)
         say(f"The public part is in {public_to}: give that to whoever computes.")

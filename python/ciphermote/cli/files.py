@@ -75,10 +75,11 @@ def ciphertext_of(parameters: ParameterSet) -> FileKind:
 def write(path: Path, content: bytes, kind: FileKind, *, secret: bool = False) -> None:
     check_target(path, kind)
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content, 0o600 if secret else 0o644)
     except OSError as error:
         raise KeyFileError(
-            f"{path} cannot be written: {error.strerror}; check that its directory exists."
+            f"{path} cannot be written: {error.strerror}; name a place where you may write."
         ) from None
 
 

@@ -39,7 +39,7 @@ def infer(
 
     **In:** the *public* part of the keys, a model, ciphertexts. **Out:** encrypted scores, in Microsoft
     SEAL's bytes with a label, for the owner alone to read. The secret key is neither needed nor read.
-    Ciphertexts under another key are refused; what has no label (--bare) gets scores without one.
+    Ciphertexts under another key are refused; scores of unlabelled readings (--bare) are unlabelled too.
 
     A model of 2 classes over 3 features, as .json (labels may be []; in Python, LinearModel.save also writes
     .npz):

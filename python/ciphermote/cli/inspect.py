@@ -21,8 +21,8 @@ def inspect(
 ) -> None:
     """Say what a file is: keys, frames, a provisioning blob, a model, a parameter set, or a SEAL object.
 
-    **In:** any file that a command reads or writes, except C headers. **Out:** a table of what it says
-    about itself. Secrets are never shown.
+    **In:** any of Ciphermote's own files, except C headers; not files of numbers. **Out:** a table of what
+    the file says about itself. Secrets are never shown.
 
     Example:
 

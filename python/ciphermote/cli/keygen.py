@@ -51,8 +51,8 @@ def keygen(
     """Make the owner's keys.
 
     **In:** nothing but the system's randomness. **Out:** a directory with `secret.key` (**secret**: mode
-    0600, never overwritten) and what is public: public.key, relin.keys, galois.keys and parameters.seal, in
-    Microsoft SEAL's bytes, and manifest.json.
+    0600, never overwritten) and what is public: public.key, relin.keys and parameters.seal, in Microsoft
+    SEAL's bytes, galois.keys if --model, --rotations or --conjugation asks for it, and manifest.json.
 
     Example:
 
@@ -82,4 +82,4 @@ def keygen(
         store.export_public(public_to)
         say(f"The public part is in {public_to}: give that to whoever encrypts or computes.")
     if model is None and not steps:
-        note("no rotation keys: `infer` needs --model, here or in `extend`.")
+        note("these keys are enough for adding; scoring needs `ciphermote extend --model`.")

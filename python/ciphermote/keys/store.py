@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ciphermote import arguments
 from ciphermote import seal_bytes as sb
 from ciphermote.errors import FrameError, KeyFileError
 from ciphermote.files import (
@@ -165,7 +166,7 @@ class KeyContents(KeyPair):
 
     def publish(self, path: str | Path) -> KeyStore:
         """Write the directory, all or nothing. KeyFileError unless path does not exist yet, or is empty."""
-        path = Path(path)
+        path = arguments.path(path)
         refuse_occupied(path)
         files = {**self.files, MANIFEST_FILE: self.manifest.to_json().encode()}
         secret = None if self.secret_key is None else self.secret_key.to_seal()
@@ -226,7 +227,7 @@ class KeyStore(KeyPair):
     @classmethod
     def open(cls, path: str | Path) -> KeyStore:
         """Open a directory of keys, with or without its secret. KeyFileError if it is none."""
-        path = Path(path)
+        path = arguments.path(path)
         where = path / MANIFEST_FILE
         if not where.is_file():
             raise KeyFileError(
@@ -347,7 +348,9 @@ class KeyStore(KeyPair):
             raise self._unwritable(error) from None
 
     def _unwritable(self, error: OSError) -> KeyFileError:
-        return KeyFileError(f"{self.path} cannot be written: {error.strerror}.")
+        return KeyFileError(
+            f"{self.path} cannot be written ({error.strerror}): see that you may write there."
+        )
 
 
 def _digest(content: bytes) -> str:
@@ -386,7 +389,7 @@ def _publish_directory(path: Path, files: Mapping[str, bytes], secret: bytes | N
         scratch.rename(target)
         sync_directory(target.parent)
     except OSError as error:
-        raise KeyFileError(f"{path} cannot be written: {error.strerror}.") from None
+        raise KeyFileError(f"{path} cannot be written ({error.strerror}): name another directory.") from None
     finally:
         with contextlib.suppress(OSError):
             shutil.rmtree(scratch)
