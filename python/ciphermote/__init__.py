@@ -1,10 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ciphermote: a sensor encrypts, an untrusted cloud computes, only the owner reads.
 
-    owner = ciphermote.Owner.generate()
-    monday, tuesday = (ciphermote.encrypt(x, owner.public_key) for x in ([21.4, -27.0], [20.9, -26.5]))
-    total = ciphermote.compute(ciphermote.Sum(), [monday, tuesday])
-    print(owner.decrypt(total)[:2])
+Real numbers (CKKS), with some noise, and integers (BFV), exact modulo t:
+
+    >>> owner = ciphermote.Owner.generate()
+    >>> days = [ciphermote.encrypt(x, owner.public_key) for x in ([21.4, -27.0], [20.9, -26.5])]
+    >>> total = ciphermote.compute(ciphermote.Sum(), days)
+    >>> print(owner.decrypt(total)[:2].round(1))
+    [ 42.3 -53.5]
+    >>> counts = [ciphermote.encrypt(x, owner.public_key, plain_modulus=40961) for x in ([3, 5], [4, 6])]
+    >>> total = ciphermote.compute(ciphermote.Sum(), counts)
+    >>> print(owner.decrypt(total, places="slots")[:2])
+    [ 7 11]
+
+A mean is the sum over the count, or WeightedSum([1 / 4] * 4) of four.
+
+Owner           makes keys, saves and loads them, decrypts, provisions devices
+SecretKey       Owner.secret_key: encrypts (half the bytes) and decrypts
+PublicKey       Owner.public_key: encrypts
+EvaluationKeys  Owner.evaluation_keys: what rotations and products take; public
+encrypt         numbers to frames, as a device sends them
+compute         an operation on ciphertexts, without any secret
+Sum             of ciphertexts, slot by slot
+WeightedSum     the same, each ciphertext times its weight
+LinearModel     scores of one ciphertext: weights times its slots, plus a bias
+Program         any other computation, of a Step after another, with each Constant that they use
+decrypt         frames or results to numbers
+ParameterSet    ring degree, primes and scale (ciphermote.parameters has the built-in ones)
+Error           what all errors are: ParameterError, ValueRangeError, FrameError, MismatchError, ReplayError,
+                KeyFileError, EngineError
 
 Arrays go in and come out, and bytes go between; the modules have the rest. Importing the package loads
 nothing: each name brings in what it needs, so that ``ciphermote.parameters`` and ``ciphermote.adviser`` work

@@ -103,6 +103,17 @@ def compute(
     bound: the largest |value| that any ciphertext may hold, required where there are weights (WeightedSum,
     LinearModel): beyond it results come out wrong. A generous one costs little precision.
     plain_modulus, bare: as in decrypt.
+
+    A program moves slots and multiplies; owner and frames as in help(ciphermote). Here, the first slot
+    becomes the sum of the first two:
+
+    >>> owner = ciphermote.Owner.generate(rotations=[1])
+    >>> frames = ciphermote.encrypt([21.4, -27.0], owner.public_key)
+    >>> steps = ciphermote.Step("rotate", 1, 0, 1), ciphermote.Step("add", 1, 1, 0)
+    >>> result = ciphermote.compute(ciphermote.Program(steps, ()), frames, owner.evaluation_keys)
+    >>> print(owner.decrypt(result)[:1].round(1))
+    [-5.6]
+
     ParameterError, FrameError, MismatchError, EngineError.
     """
     instance(

@@ -147,7 +147,7 @@ def plan_weighted_sum(
     w = real_numbers(weights)
     if w.ndim != 1 or not np.isfinite(w).all() or not w.any():
         raise ParameterError("Weights are not one finite number for each ciphertext, or all 0: give others.")
-    check_feature_bound(bound)
+    bound = check_feature_bound(bound)
     total = float(np.abs(w).sum() * bound)
     if plain_modulus:
         _check_integers(w, "The weights have")

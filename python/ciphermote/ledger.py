@@ -141,8 +141,8 @@ class CounterLedger:
         ).fetchone()
         if row is not None and row[0] != digest:
             raise ReplayError(
-                f"Another {who} was taken in before, and no device counts twice: if several devices share the "
-                "key, name each (--device); if this device lost its counter, provision it anew; otherwise "
+                f"Another {who} was taken in before, and no device counts twice: if several devices share "
+                "the key, name each (--device); if this one lost its counter, provision it anew; otherwise "
                 "drop these frames."
             )
         if row is not None and not again:
@@ -156,8 +156,8 @@ class CounterLedger:
         if other is not None:
             name = f"device {other[0]}" if other[0] else "a device without a name"
             raise ReplayError(
-                f"{who[0].upper()}{who[1:]} was taken in before from {name}: these frames may be a replay, so drop them, or name the "
-                "device that they are of (--device)."
+                f"{who[0].upper()}{who[1:]} was taken in before from {name}: these frames may be a replay, "
+                "so drop them, or name the device that they are of (--device)."
             )
         newest = self._database.execute(
             "SELECT max(counter) FROM readings WHERE key_id = ? AND device = ?", owner

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ciphermote.arguments import each, instance, whole
+from ciphermote.arguments import each, instance, plain_modulus, whole
 from ciphermote.bfv import Places
 from ciphermote.ciphertexts import Bytes
 from ciphermote.computation import EvaluationKeys
@@ -159,4 +159,5 @@ class Owner:
         secret, public: with which keys, one or both. plain_moduli: those that it batches BFV's integers with.
         KeyFileError if neither key is asked for; ParameterError for a modulus without slots.
         """
-        return to_c_header(provision(self._contents, secret=secret, public=public, plain_moduli=plain_moduli))
+        moduli = [plain_modulus(t) for t in each(plain_moduli, "plain_moduli", "a list of moduli")]
+        return to_c_header(provision(self._contents, secret=secret, public=public, plain_moduli=moduli))

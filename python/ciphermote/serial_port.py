@@ -17,7 +17,8 @@ def pieces(port: str, baud: int) -> Iterator[bytes]:
         import serial
     except ModuleNotFoundError:
         raise EngineError(
-            "Serial ports need the package pyserial: install it with pip install '.[serial]' in Ciphermote's repository."
+            "Serial ports need the package pyserial: install it with pip install '.[serial]' in Ciphermote's "
+            "repository."
         ) from None
     try:
         with serial.Serial(port, baud, exclusive=True) as line:

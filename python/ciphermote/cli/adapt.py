@@ -29,7 +29,7 @@ def adapt(
         list[Path] | None,
         typer.Argument(
             metavar="FRAMES",
-            help="Files of frames: parts of one stream in their order, whole readings in any; none with --port.",
+            help="Files of frames, whole readings in any order, parts of one in theirs; none with --port.",
         ),
     ] = None,
     port: Annotated[

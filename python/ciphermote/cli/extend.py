@@ -53,7 +53,8 @@ def extend(
     with progress_bar("Making keys") as progress:
         store = store.extend(galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress)
     say(
-        f"Key {store.key_id:016x} in {keys} now has the evaluation keys you asked for; devices need no change."
+        f"Key {store.key_id:016x} in {keys} now has the evaluation keys you asked for; devices need no "
+        "change."
     )
     if public_to is not None:
         store.export_public(public_to)

@@ -279,8 +279,8 @@ class SealEngine(Engine):
         if missing:
             raise EngineError(
                 f"The engine has no Galois keys for the rotations {', '.join(map(str, missing))}: have the "
-                "owner make them (`ciphermote extend KEYS --model MODEL`; in Python, Owner.extend), and open the "
-                "engine with those."
+                "owner make them (`ciphermote extend KEYS --model MODEL`; in Python, Owner.extend), and compute "
+                "with those keys."
             )
         if not self._can_multiply and any(step.operation == "multiply" for step in program.steps):
             raise EngineError(
