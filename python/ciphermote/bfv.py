@@ -8,6 +8,7 @@ know alone (docs/security.md).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -58,8 +59,7 @@ def decrypt(data: bytes, secret: SecretKey, plain_modulus: int, *, bare: bool = 
 
     bare: take a ciphertext without a label, or a key without an id, for nothing names their key then.
     FrameError if they are no such ciphertext of the key's parameters and plain_modulus; MismatchError if it
-    is of another key, or its noise leaves less than one bit of budget. Under another key noise fills the
-    modulus, and the largest of n coefficients stays below half of it with chance 2^-n.
+    is of another key, or decrypts to noise (_is_noise).
     """
     ciphertext = sb.read_ciphertext(
         data, secret.parameters, sizes=(2, 3), scheme=sb.Scheme.BFV, plain_modulus=plain_modulus
@@ -69,8 +69,7 @@ def decrypt(data: bytes, secret: SecretKey, plain_modulus: int, *, bare: bool = 
     modulus = math.prod(primes)
     scaled = [plain_modulus * x for x in to_integers(*centred(phase(ciphertext, secret), primes), primes)]
     messages = [(2 * x + modulus) // (2 * modulus) for x in scaled]
-    noise = max(abs(x - modulus * m) for x, m in zip(scaled, messages, strict=True))
-    if 4 * noise > modulus:
+    if _is_noise([x - modulus * m for x, m in zip(scaled, messages, strict=True)], modulus):
         raise MismatchError(
             "The ciphertext decrypts to noise (its noise budget is 0): it or the evaluation keys that "
             "computed it are of another key, or the computation was too much for its parameters; decrypt it "
@@ -79,6 +78,21 @@ def decrypt(data: bytes, secret: SecretKey, plain_modulus: int, *, bare: bool = 
     coefficients = np.array([m % plain_modulus for m in messages], dtype=np.int64)
     return Plain(
         coefficients, plain_modulus, ciphertext.primes, secret.parameters, known_key(ciphertext, secret)
+    )
+
+
+def _is_noise(noise: Sequence[int], modulus: int) -> bool:
+    """Whether t times the noise of n coefficients is, or may be, too large to be told from the message.
+
+    A coefficient decrypts right while it is below half the modulus. So they all do if the largest leaves a
+    bit of budget; or if it leaves an eighth of the half and six standard deviations fit the half, which a
+    fresh ciphertext of every modulus does that a device accepts. Under another key, noise fills the modulus,
+    and passes either with chance (7/8)^n at most.
+    """
+    largest = max(map(abs, noise))
+    square = sum(x * x for x in noise)
+    return 4 * largest > modulus and (
+        16 * largest > 7 * modulus or 144 * square > len(noise) * modulus * modulus
     )
 
 

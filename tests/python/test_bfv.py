@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import ciphermote
 import ciphermote_testing as testing
 import golden
 import numpy as np
@@ -20,6 +21,7 @@ import tenseal.sealapi as sealapi
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import FrameReader, adapt, read_sets
+from ciphermote.bfv import _is_noise
 from ciphermote.core import core_params
 from ciphermote.encryption import device_residues
 from ciphermote.errors import Error, FrameError
@@ -325,3 +327,32 @@ def test_a_plain_modulus_without_room_is_a_parameter_error(tmp_path: Path) -> No
     with pytest.raises(Error, match="plain modulus"):
         owner.encrypt(values, 0, "frames")
     assert len(owner.encrypt(values, 3, "frames")) > 0
+
+
+@pytest.mark.parametrize("plain_modulus", [18433, 40961])
+def test_the_owner_decrypts_what_devices_may_encrypt_under_the_smallest_public_key(
+    plain_modulus: int,
+) -> None:
+    """Also where less than a bit of noise budget is left, as in a third of these at 40961."""
+    owner = ciphermote.Owner.generate("n1024_q26")
+    values = np.arange(1024) % plain_modulus
+    for _ in range(24):
+        sent = ciphermote.encrypt(
+            values, owner.public_key, plain_modulus=plain_modulus, places="coefficients"
+        )
+        assert (owner.decrypt(sent, places="coefficients", plain_modulus=plain_modulus) == values).all()
+
+
+@pytest.mark.parametrize("deviations", [2, 3.4, 5.7, 6.3, 12])
+def test_noise_is_told_by_its_deviation_where_its_largest_leaves_less_than_a_bit(deviations: float) -> None:
+    modulus = 1 << 40
+    noise = np.random.default_rng(1).normal(0, modulus / 2 / deviations, 1024)
+    assert _is_noise([int(x) for x in np.clip(noise, -modulus // 2, modulus // 2)], modulus) == (
+        deviations < 6
+    )
+
+
+def test_one_large_coefficient_is_noise() -> None:
+    modulus = 1 << 40
+    assert not _is_noise([7 * modulus // 16, *[0] * 1023], modulus)
+    assert _is_noise([7 * modulus // 16 + 1, *[0] * 1023], modulus)
