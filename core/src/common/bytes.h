@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Little-endian words from and to bytes, on any machine; a compiler makes one access of each where it may. */
+/*
+ * Loads and stores of little-endian words on any machine; where the target allows it, each compiles to one
+ * access.
+ */
 #ifndef CM_COMMON_BYTES_H
 #define CM_COMMON_BYTES_H
 
@@ -30,7 +33,7 @@ static inline void cmi_store64(uint8_t bytes[8], uint64_t word)
     cmi_store32(bytes + 4, (uint32_t)(word >> 32));
 }
 
-/* The first count bytes of it, at most eight. */
+/* Store the first count bytes of word, at most eight. */
 static inline void cmi_store64_first(uint8_t *bytes, uint64_t word, size_t count)
 {
     if (count >= 8u) {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What C11 has no word for. */
+/* Attributes that C11 lacks. */
 #ifndef CM_COMMON_COMPILER_H
 #define CM_COMMON_COMPILER_H
 
 #if defined(__GNUC__)
-/* For a function whose buffers should not lie in its caller's frame. */
+/* For a function whose buffers should not end up in its caller's stack frame. */
 #define CM_NOINLINE __attribute__((noinline))
-/* For a function of many variants: where the compiler knows the arguments that choose one, the choice costs
-   nothing. */
+/*
+ * For a function with many variants: where the arguments that choose one are known at compile time, the
+ * choice costs nothing.
+ */
 #define CM_ALWAYS_INLINE inline __attribute__((always_inline))
 #else
 #define CM_NOINLINE

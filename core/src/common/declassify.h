@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where something that follows from a secret becomes public: each call says why. It does nothing but in the
- * test of constant time (tests/constant_time), which lets valgrind know; there, all other branches and
- * addresses by secrets are errors.
+ * Marks where something derived from a secret becomes public; each call says why. It does nothing except in
+ * the constant-time tests (tests/constant_time), where it informs valgrind; there, any other branch or
+ * address that depends on a secret is an error.
  */
 #ifndef CM_COMMON_DECLASSIFY_H
 #define CM_COMMON_DECLASSIFY_H

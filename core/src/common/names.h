@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names that are the library's own, as the linker sees them. None can meet an application's: they begin
- * with cmi_, and no shared library exports them. All end in the options of ciphermote/symbols.h, so that an
- * object that was kept when the flags changed does not link with the others. A name that is missing here
- * fails tests/packaging/test_symbols.py.
+ * The library's internal names, as the linker sees them. None can clash with an application's: they begin
+ * with cmi_, and no shared library exports them. All end in the options of ciphermote/symbols.h, so that a
+ * stale object, built with other flags, does not link with the others. tests/packaging/test_symbols.py fails
+ * if a name is missing here.
  */
 #ifndef CM_COMMON_NAMES_H
 #define CM_COMMON_NAMES_H
 
 #include "ciphermote/config.h"
 
-/* Around the declarations in a header, behind its includes. Tests that want the names define both empty. */
+/*
+ * Placed around the declarations in a header, after its includes. Tests that need the names define both as
+ * empty.
+ */
 #if defined(CMI_HIDDEN_BEGIN)
 #elif defined(__GNUC__) && !defined(__cplusplus)
 #define CMI_HIDDEN_BEGIN _Pragma("GCC visibility push(hidden)")

@@ -11,7 +11,7 @@ void cmi_wipe(void *memory, size_t bytes)
 {
 #if defined(__GNUC__)
     memset(memory, 0, bytes);
-    /* The compiler must take this for a reader of the memory, so the zeros have to be there. */
+    /* To the compiler, this may read the memory, so the zeros must have been written. */
     __asm__ volatile("" : : "r"(memory) : "memory");
 #else
     volatile unsigned char *byte = memory;
@@ -21,7 +21,7 @@ void cmi_wipe(void *memory, size_t bytes)
 #endif
 }
 
-/* Out of line, so that its buffer lies where the callees' frames lay. */
+/* Out of line, so that its buffer covers the callees' frames. */
 CM_NOINLINE void cmi_wipe_stack(void)
 {
     unsigned char below[CM_CONFIG_WIPE_STACK_BYTES];

@@ -12,8 +12,8 @@ CMI_HIDDEN_BEGIN
 void cmi_wipe(void *memory, size_t bytes);
 
 /*
- * Overwrite the stack below the caller, where the functions it called kept key streams and spilled keys. As
- * deep as they went (CM_CONFIG_WIPE_STACK_BYTES), so that it takes no stack that was not taken before.
+ * Overwrite the stack below the caller, where the functions it called kept key streams and spilled keys. It
+ * reaches as deep as they did (CM_CONFIG_WIPE_STACK_BYTES), and so uses no stack that was not used before.
  */
 void cmi_wipe_stack(void);
 

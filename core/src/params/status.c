@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each status tells people. Constant text only. */
+/* The sentence for each status. Constant text only. */
 #include "ciphermote/status.h"
 
 const char *cm_status_text(cm_status status)
