@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BFV encoding: integers modulo t become the coefficients of a polynomial, in place, and that is scaled to q
- * / t.
+ * BFV encoding: integers modulo t become the coefficients of a polynomial, in place, which is then scaled by
+ * q / t.
  *
- * Nothing here depends on a value in time; docs/encoding.md has the specification.
+ * No time here depends on a value; docs/encoding.md is the specification.
  */
 #ifndef CM_ENCODE_BFV_H
 #define CM_ENCODE_BFV_H
@@ -17,8 +17,8 @@
 CMI_HIDDEN_BEGIN
 
 /*
- * A polynomial modulo t, n coefficients. As encoded: in 16 bits, signed and at most t/2 + 2 in magnitude; in
- * 32 bits, below t. As scaled: signed and at most t/2 in magnitude.
+ * A polynomial modulo t with n coefficients. As encoded: in 16 bits, signed and at most t/2 + 2 in magnitude;
+ * in 32 bits, below t. As scaled: signed and at most t/2 in magnitude.
  */
 typedef struct cmi_plain {
     void *data;
@@ -28,20 +28,20 @@ typedef struct cmi_plain {
 } cmi_plain;
 
 /*
- * Encode values into plain->data, which may be where the values lie. ring is for the transform modulo t, of
- * whose roots tables may have some; tables may be null.
- * CM_ERR_ARGUMENT, CM_ERR_UNSUPPORTED, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS,
- * CM_ERR_VALUE_RANGE; the polynomial is zeroed then.
+ * Encode values into plain->data, which may be where the values are stored. ring is workspace for the
+ * transform modulo t, whose roots tables may hold; tables may be null.
+ * CM_ERR_ARGUMENT, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS before the polynomial is touched; CM_ERR_VALUE_RANGE
+ * once it has been zeroed.
  */
 CM_MUST_CHECK cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
                                          const cm_root_table *tables, cmi_plain *plain, cmi_ring *ring);
 
-/* t must be below every data prime: modulo one that it is a multiple of, values would vanish. */
+/* t must be below every data prime: modulo a prime that divides t, values would vanish. */
 bool cmi_below_every_prime(uint32_t t, const cm_params *params);
 
 /*
- * From m to what is left over when q m is divided by t and rounded, halves up: w = q m - t round(q m / t), q
- * being the product of the data primes. Modulo each of them, round(q m / t) is then -w / t.
+ * Replace m by the remainder w = q m - t round(q m / t), where halves are rounded up and q is the product of
+ * the data primes. Modulo each of them, round(q m / t) is then -w / t.
  */
 void cmi_plain_scale(const cm_params *params, cmi_plain *plain);
 
@@ -56,7 +56,7 @@ void cmi_plain_fold(const cmi_plain *plain, const cmi_ring *ring, uint32_t *out)
 void cmi_plain_fold_noisy(const cmi_plain *plain, const int8_t *noise, const cmi_ring *ring, uint32_t *out);
 #endif
 
-/* What takes m to the left-over w. */
+/* The constants that take m to the remainder w. */
 typedef struct cmi_plain_scaling {
     uint32_t t;
     uint32_t factor;   /* q mod t */
@@ -66,7 +66,7 @@ typedef struct cmi_plain_scaling {
 
 void cmi_plain_scaling_init(cmi_plain_scaling *scaling, const cm_params *params, uint32_t t);
 
-/* w + half, below t, for a number below 2t that is w modulo t. */
+/* w + half, below t, from a number below 2t that is congruent to w modulo t. */
 static inline uint32_t cmi_plain_shift(uint32_t left, const cmi_plain_scaling *scaling)
 {
     const uint32_t t = scaling->t;
@@ -77,9 +77,9 @@ static inline uint32_t cmi_plain_shift(uint32_t left, const cmi_plain_scaling *s
 uint32_t cmi_plain_factor(uint32_t t, const cm_prime *prime);
 
 /*
- * The same of values that are read: check them once, CM_ERR_ARGUMENT, CM_ERR_TOO_MANY, CM_ERR_PLAIN_MODULUS
- * or CM_ERR_VALUE_RANGE; then fold them into any ring or tile, with n coefficients of noise unless
- * that is null.
+ * The same for values read through a callback: check them once (CM_ERR_ARGUMENT, CM_ERR_TOO_MANY,
+ * CM_ERR_PLAIN_MODULUS or CM_ERR_VALUE_RANGE), then fold them into any ring or tile, with n coefficients of
+ * noise unless noise is null.
  */
 CM_MUST_CHECK cm_status cmi_bfv_reader_check(const cm_params *params, const cm_bfv_reader *reader);
 void cmi_bfv_reader_scaling_init(cmi_read_scaling *scaling, const cm_params *params, uint32_t t);
@@ -87,14 +87,13 @@ void cmi_bfv_reader_fold(const cm_bfv_reader *reader, const cmi_read_scaling *sc
                          const cmi_ring *ring, uint32_t *out);
 
 /*
- * Batching in place: n slots in their order become coefficients, both as encoded. ring is the whole one
- * modulo t.
+ * Batching in place: n slots in order become coefficients, both as encoded. ring is the whole ring modulo t.
  */
 void cmi_bfv_batch(void *data, cm_bfv_width width, const cmi_ring *ring);
 
 /*
- * The way back: n coefficients below t, as numbers of one width, become n slots below t of another, no wider,
- * in place.
+ * The inverse, in place: n coefficients below t, of width from, become n slots below t, of width to, which is
+ * no wider.
  */
 void cmi_bfv_unbatch(void *data, cm_bfv_width from, cm_bfv_width to, const cmi_ring *ring);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Batching: the slots are a polynomial's values at the 2n-th roots of unity modulo t, in SEAL's order; its
- * coefficients come from the inverse transform modulo t, in an array of 16 or 32 bits a number.
+ * coefficients come from the inverse transform modulo t, in an array of 16-bit or 32-bit numbers.
  */
 #include <stddef.h>
 
@@ -10,16 +10,16 @@
 #include "encode/slots.h"
 
 /*
- * The inverse transform in 16 bits, two levels of Gentleman-Sande butterflies at a time, the blocks backwards
- * as in cmi_ntt_inverse. Numbers are signed: a product is reduced to within q/2 + 2 of 0, for its factors are
- * below 2^19 and q, and so is a sum, as a product by one.
+ * The inverse transform in 16 bits, two levels of Gentleman-Sande butterflies at a time, the blocks in
+ * descending order as in cmi_ntt_inverse. Numbers are signed: a product is reduced to within q/2 + 2 of 0,
+ * because its factors are below 2^19 and q; so is a sum, as a product by one.
  */
 static inline int32_t signed_residue(int32_t a, int32_t b, const cm_prime *prime)
 {
     return cmi_montgomery_reduce_signed(cmi_product_signed(a, b), prime);
 }
 
-/* Four numbers, half apart from each other. */
+/* Four numbers, half places apart. */
 static inline void butterflies(int16_t *at, size_t half, const cmi_batch_factors *by, const cm_prime *prime)
 {
     const int32_t a = at[0];
@@ -48,7 +48,7 @@ static void batch_two_levels(int16_t *at, size_t half, const cmi_batch_factors *
 
 /*
  * Levels level and level - 1, all times factor (Montgomery form). The twiddle of block i of a level is the
- * square of that of block 2i one level on.
+ * square of that of block 2i at the next level.
  */
 static void transform_two_levels(int16_t *a, const cmi_ring *ring, unsigned level, uint32_t factor)
 {

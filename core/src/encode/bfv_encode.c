@@ -10,7 +10,7 @@
 #include "encode/bfv_numbers.h"
 #include "ring/prime.h"
 
-/* Functions of both widths are inlined for each: the compiler knows which. */
+/* Functions for both widths are inlined once for each, with the width known at compile time. */
 
 /* ---- from numbers to residues modulo t ---- */
 
@@ -27,9 +27,10 @@ static inline uint32_t read_number(const void *data, bool wide, size_t i)
 }
 
 /*
- * Backwards, so that narrow numbers can widen in place. A signed number is extended by its sign bit, and with
- * lowest added the right ones are 0 .. t - 1: the uppermost bit of one of two numbers tells any other. In 16
- * bits numbers above t/2 lose t, in 32 bits those below 0 gain it. Not zero if any number is wrong.
+ * Backwards, so that narrow numbers can widen in place. A signed number is sign-extended, and with lowest
+ * added valid ones are 0 .. t - 1: for any other, the top bit of shifted or of t - 1 - shifted is set. In 16
+ * bits, t is subtracted from numbers above t/2; in 32 bits, it is added to negative ones. Nonzero if any
+ * number is out of range.
  */
 static CM_ALWAYS_INLINE uint32_t convert_integers(const cm_bfv_values *values, bool wide, cm_bfv_width width,
                                                   void *out)
@@ -115,7 +116,7 @@ cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
     const size_t given = size * values->count;
     const uint32_t wrong = convert_any_integers(values, plain->data);
     memset((uint8_t *)plain->data + given, 0, total - given);
-    /* The status tells whether any number is. */
+    /* The status reveals whether any number is out of range. */
     if (cmi_declassified(wrong != 0)) {
         memset(plain->data, 0, total);
         return CM_ERR_VALUE_RANGE;
@@ -130,9 +131,9 @@ cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_values *values,
 /* ---- from m to round(q m / t) ---- */
 
 /*
- * c m mod t for c < t and any m: with quotient = floor(2^32 c / t), m quotient / 2^32 is less than one below
- * m c / t, and rounded down less than two: what is left is below 2t. Then t is taken from those from t - half
- * on.
+ * c m mod t for c < t and any m: with quotient = floor(2^32 c / t), m quotient / 2^32 is less than 1 below m
+ * c / t, and less than 2 once rounded down, so the remainder is below 2t. It is reduced below t; then t is
+ * subtracted from remainders of t - half and above.
  */
 static CM_ALWAYS_INLINE void scale(void *data, cm_bfv_width width, uint32_t n,
                                    const cmi_plain_scaling *scaling)

@@ -11,8 +11,8 @@
 #include "ring/prime.h"
 
 /*
- * A scaled coefficient w and noise e add w (-1/t) + e, times a power of r: in 16 bits, that is (w - t e)
- * (-1/t), and at most 2^21 (-1/t).
+ * A scaled coefficient w with noise e contributes w (-1/t) + e, times a power of r. In 16 bits this is (w - t
+ * e) (-1/t), with |w - t e| at most 2^21.
  */
 typedef struct fold_powers {
     int32_t scaled[CM_MAX_TILES]; /* r^j (-1/t) */
@@ -34,8 +34,8 @@ static CM_ALWAYS_INLINE int64_t fold_plain_add(int64_t sum, const cmi_plain *pla
 }
 
 /*
- * The sums of j over w[j n/T + i], and e there. At most sixteen terms, each below 2^26 q / 2 in magnitude,
- * are reduced to within q / 8 + q / 2 of 0; noise of 32 bits adds next to nothing.
+ * The sums over j of the terms of w[j n/T + i], and of the noise there. At most sixteen terms, each below
+ * 2^26 q / 2 in magnitude, are reduced to within q / 8 + q / 2 of 0; in 32 bits, noise adds next to nothing.
  */
 static CM_ALWAYS_INLINE void fold_plain_tiles(const cmi_plain *plain, cm_bfv_width width, const int8_t *noise,
                                               const cmi_ring *ring, const fold_powers *powers, unsigned tiles,
@@ -57,7 +57,7 @@ static CM_ALWAYS_INLINE void fold_plain_tiles(const cmi_plain *plain, cm_bfv_wid
 
 #if CM_CONFIG_STORE_NOISE
 
-/* The same of halves with noise, in 16 bits: what a device in a hurry takes. */
+/* The same for two tiles with noise, in 16 bits: the case of a device that is set up for speed. */
 static void fold_plain_halves(const cmi_plain *plain, const int8_t *noise, const cmi_ring *ring,
                               const fold_powers *powers, uint32_t *out)
 {

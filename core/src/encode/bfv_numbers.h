@@ -8,7 +8,10 @@
 
 #include "ciphermote/bfv.h"
 
-/* Functions of both widths are written once: where the compiler knows the width, it costs nothing. */
+/*
+ * Functions for both widths are written once: where the width is known at compile time, the choice costs
+ * nothing.
+ */
 static inline uint32_t cmi_plain_get(const void *data, cm_bfv_width width, size_t i)
 {
     return width == CM_BFV_16 ? ((const uint16_t *)data)[i] : ((const uint32_t *)data)[i];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BFV's coefficients, read from the caller whenever they are needed: none is held. */
+/* BFV's coefficients, read from the caller whenever they are needed: none is stored. */
 #include "arch/backends.h"
 #include "common/declassify.h"
 #include "encode/bfv.h"
 
-/* Not zero if one of the values is not below t, after all of them. */
+/* Nonzero if any value is not below t. All of them are read in any case. */
 static uint32_t any_too_large(const cm_bfv_reader *reader)
 {
     uint32_t wrong = 0;
@@ -26,7 +26,7 @@ cm_status cmi_bfv_reader_check(const cm_params *params, const cm_bfv_reader *rea
     if (t < 2u || t > 0xFFFFu) {
         return CM_ERR_PLAIN_MODULUS;
     }
-    /* The status tells whether any value is. */
+    /* The status reveals whether any value is too large. */
     return cmi_declassified(any_too_large(reader) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
@@ -39,9 +39,9 @@ void cmi_bfv_reader_scaling_init(cmi_read_scaling *scaling, const cm_params *par
 }
 
 /*
- * As cmi_plain_scale does, in products of 16 bits: w + half, from 0 to 2^16 - 1 whatever is read. For m <
- * 2^16, the upper 16 bits of the quotient leave less than 2t as well: m quotient / 2^16 lacks less than one,
- * and rounding another.
+ * As cmi_plain_scale, with 16-bit factors: w + half, from 0 to 2^16 - 1 whatever is read. For m < 2^16, the
+ * upper 16 bits of the quotient also leave a remainder below 2t: m quotient / 2^16 falls short by less than
+ * 1, and rounding by less than another.
  */
 static uint16_t shifted(uint16_t m, const cmi_read_scaling *scaling)
 {
@@ -51,7 +51,7 @@ static uint16_t shifted(uint16_t m, const cmi_read_scaling *scaling)
     return (uint16_t)cmi_subtract_once(cmi_subtract_once(left, t) + scaling->half, t);
 }
 
-/* Those at `at`, at + step and so on. */
+/* w + half of the values at `at`, at + step and so on. */
 static void read_shifted(uint16_t *w, const cm_bfv_reader *reader, const cmi_read_scaling *scaling,
                          uint16_t at, uint16_t step, uint8_t terms)
 {
@@ -65,10 +65,10 @@ static void read_shifted(uint16_t *w, const cm_bfv_reader *reader, const cmi_rea
     }
 }
 
-/* What a tile is folded by. */
+/* The weights a tile is folded with. */
 typedef struct fold_weights {
     int32_t values[CM_MAX_TILES]; /* (-1/t) r^j */
-    int64_t start;                /* of the sum of (w + half) (-1/t) r^j, so that it is that of w alone */
+    int64_t start;                /* of the sum of (w + half) (-1/t) r^j: cancels half */
 #if CM_CONFIG_STORE_NOISE
     int32_t noise[CM_MAX_TILES]; /* r^j */
 #endif

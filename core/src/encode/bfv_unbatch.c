@@ -11,7 +11,7 @@
 #include "arch/backends.h"
 #include "encode/slots.h"
 
-/* Cooley-Tukey butterflies as in cmi_ntt_forward, but every number is a residue, which 16 bits hold. */
+/* Cooley-Tukey butterflies as in cmi_ntt_forward, but every number is kept a residue, which fits 16 bits. */
 static void forward_transform_16(uint16_t *a, const cmi_ring *ring)
 {
     const cm_prime prime = *ring->prime; /* a copy, which a cannot alias */
@@ -39,7 +39,7 @@ static void forward_transform_32(uint32_t *a, const cmi_ring *ring)
     cmi_reduce_all(a, cmi_ring_points(ring), ring->prime);
 }
 
-/* By bytes where a place holds numbers of both widths. */
+/* By memcpy, because the array holds numbers of both widths. */
 static void narrow(uint32_t *a, uint32_t count, const cm_prime *prime)
 {
     if (CM_ARCH_TRY(narrow, a, count, prime->q, cmi_prime_inverse(prime))) {
@@ -53,7 +53,7 @@ static void narrow(uint32_t *a, uint32_t count, const cm_prime *prime)
     }
 }
 
-/* A q of 16 bits: what the transform leaves is below 2^21. */
+/* q has 16 bits, so the transform's output is below 2^21. */
 static void forward_transform_32_to_16(uint32_t *a, const cmi_ring *ring)
 {
     cmi_ntt_forward(a, ring);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoder's roots computed (CM_CONFIG_ENCODER_ROOTS_COMPUTED): each is the product of one of few coarse
- * roots and one of few fine ones, so exact that rounding it gives what the table of all of them holds.
+ * The encoder's roots, computed (CM_CONFIG_ENCODER_ROOTS_COMPUTED): each is the product of a coarse and a
+ * fine root from two small tables, so exact that rounding it gives the full table's entry.
  */
 #include "encode/ckks_roots.h"
 
@@ -12,7 +12,7 @@
 /* A number of magnitude up to 1: high / 2^62 + low / 2^126. */
 typedef struct factor {
     int64_t high;
-    int64_t low; /* none, where 31 bits are all that is built */
+    int64_t low; /* 0 in builds for 31 bits alone */
 } factor;
 
 static inline factor factor_of(int64_t high, int32_t low)
@@ -50,8 +50,8 @@ typedef struct wide_root {
 
 /*
  * e^(i angle) 2^124. The fine angle is at most half a coarse step, to either side. Entries err by at most
- * 2^-95 (2^-63 at 31 bits), so results by less than 2^-92 (2^-60). No root comes so near to the middle
- * between two results: tools/generate_tables.py looks at every one.
+ * 2^-95 (2^-63 at 31 bits), so results by less than 2^-92 (2^-60). No root is that close to the midpoint
+ * between two results: tools/generate_tables.py checks every one.
  */
 static wide_root root_at(uint32_t angle)
 {
@@ -73,7 +73,7 @@ static wide_root root_at(uint32_t angle)
 
 #if CM_CONFIG_PRECISION_31
 
-/* a / 2^93 to the nearest */
+/* a / 2^93, rounded to nearest */
 static int32_t round_31(cmi_wide128 a)
 {
     return (int32_t)cmi_wide128_high(cmi_wide128_add(a, cmi_wide128_shifted((int64_t)1 << 40, 52)), 93);
@@ -90,7 +90,7 @@ void cmi_computed_root_31(uint32_t angle, int32_t *cosine, int32_t *sine)
 
 #if CM_CONFIG_PRECISION_63
 
-/* a / 2^61 to the nearest, for a < 2^124 */
+/* a / 2^61, rounded to nearest, for a < 2^124 */
 static int64_t round_63(cmi_wide128 a)
 {
     for (unsigned i = 0; i < 3; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a decrypted polynomial to the caller's numbers: the embedding, the slots' order, and the division by
- * the scale, which is public. Floats are put together by bit operations, and nothing branches on a value.
+ * the scale, which is public. Floats are assembled by bit operations, and nothing branches on a value.
  */
 #include <stddef.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct reciprocal {
     int32_t exponent;
 } reciprocal;
 
-/* A power of two is exact; of others, 32 bits are taken, and as many of the quotient. */
+/* Exact for a power of two; otherwise, the scale and the quotient are rounded to 32 bits. */
 static reciprocal reciprocal_of(uint64_t scale)
 {
     const int32_t exponent = (int32_t)(scale >> 52) - 1023;
@@ -33,7 +33,6 @@ static reciprocal reciprocal_of(uint64_t scale)
     return (reciprocal){(uint32_t)quotient, -32 - exponent};
 }
 
-/* All ones if x is negative, else zero. */
 /* magnitude 2^exponent and a sign, 2^63 <= magnitude < 2^64 or magnitude = 0 */
 typedef struct divided {
     uint64_t magnitude;
@@ -42,8 +41,8 @@ typedef struct divided {
 } divided;
 
 /*
- * x 2^exponent times a reciprocal; of x, the 32 bits from its first one on count. Words are shifted: where 64
- * bits are two of them, compilers make a branch of a shift by a variable amount.
+ * x 2^exponent times a reciprocal, from the 32 bits of x that start at its highest one. Words are shifted,
+ * because on 32-bit targets compilers turn a variable shift of 64 bits into a branch.
  */
 static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
 {
@@ -70,13 +69,13 @@ static inline divided divide(int64_t x, int32_t exponent, reciprocal factor)
 }
 
 /*
- * The nearest binary32, halves away from zero; below the normal ones, 0. x is below 2^64, for no scale is
- * below 1.
+ * The nearest binary32, halves away from zero; 0 for what is too small to be normal. x is below 2^64, because
+ * no scale is below 1.
  */
 static inline uint32_t float_of(divided x)
 {
     const uint32_t significand =
-        (uint32_t)(((x.magnitude >> 39) + 1u) >> 1); /* with its first bit, of 2^23 */
+        (uint32_t)(((x.magnitude >> 39) + 1u) >> 1); /* including its leading bit, 2^23 */
     const int32_t exponent = x.exponent + 63 + 126;
     const uint32_t present = ~cmi_mask_of_zero((uint32_t)(x.magnitude >> 32)) & ~cmi_mask_of_sign(exponent);
     const uint32_t bits = ((uint32_t)exponent << 23) + significand;
@@ -84,8 +83,8 @@ static inline uint32_t float_of(divided x)
 }
 
 /*
- * The nearest multiple of 2^exponent, halves away from zero. Below 2^31 are those alone that lose 33 places
- * or more.
+ * The nearest multiple of 2^exponent, halves away from zero. Only numbers shifted right by 33 places or more
+ * are below 2^31.
  */
 static inline uint32_t integer_of(divided x, int32_t exponent, uint32_t *too_large)
 {
@@ -98,15 +97,15 @@ static inline uint32_t integer_of(divided x, int32_t exponent, uint32_t *too_lar
     return cmi_negated(rounded, x.negative) & present;
 }
 
-/* The exponent, then the upper half of the magnitude: ordered as what they stand for. */
+/* The exponent, then the upper half of the magnitude: sizes compare as the numbers do. */
 static inline int64_t size_of(int32_t exponent, uint32_t high)
 {
     return exponent * ((int64_t)1 << 32) + high;
 }
 
 /*
- * Twice largest, which leaves room for noise: a value beyond it has wrapped around the modulus, or is of
- * another key.
+ * Twice largest, which leaves room for noise: a value beyond it has wrapped around the modulus, or is
+ * encrypted under another key.
  */
 static int64_t limit_of(uint32_t largest)
 {
@@ -121,13 +120,13 @@ static int64_t limit_of(uint32_t largest)
     return size_of(exponent, largest);
 }
 
-/* Its first bit tells whether x is beyond the limit. */
+/* Its top bit is set if x is beyond the limit. */
 static inline uint32_t beyond_limit(divided x, int64_t limit)
 {
     return (uint32_t)((uint64_t)(limit - size_of(x.exponent, (uint32_t)(x.magnitude >> 32))) >> 32);
 }
 
-/* By bytes, for words are written where wider numbers lie. */
+/* By memcpy, because words are written where wider numbers are stored. */
 static inline int64_t number_at(const cmi_ckks_message *message, size_t i)
 {
     int64_t wide;
@@ -140,7 +139,7 @@ static inline int64_t number_at(const cmi_ckks_message *message, size_t i)
     return wide;
 }
 
-/* Forwards, for what is written is no wider than what is read. */
+/* Forwards, because what is written is no wider than what is read. */
 static cm_status convert_slots(const cmi_ckks_message *message, const cmi_ckks_decoding *wanted)
 {
     const size_t count = (size_t)1 << (message->log2_n - (message->slots == CM_SLOTS_COMPLEX ? 0u : 1u));
@@ -163,7 +162,7 @@ static cm_status convert_slots(const cmi_ckks_message *message, const cmi_ckks_d
             out[i] = integer_of(x, wanted->exponent, &too_large);
         }
     }
-    /* The status tells whether any number is too large. */
+    /* The status reveals whether any number is too large. */
     return cmi_declassified((too_large | past >> 31) != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
@@ -186,7 +185,7 @@ cm_status cmi_ckks_decode(const cmi_ckks_message *message, const cmi_ckks_decodi
 {
     const bool is_complex = message->slots == CM_SLOTS_COMPLEX;
     const unsigned words = (message->precision == CM_FIXED_31 ? 1u : 2u) * (is_complex ? 2u : 1u);
-    /* And here whether any value is. */
+    /* It reveals the same here. */
     if (!cmi_declassified(embed(message))) {
         return CM_ERR_VALUE_RANGE;
     }

@@ -8,8 +8,9 @@
  * first.
  */
 /*
- * Its two uppermost bits are 0 if |x| < 2^(FX_BITS - 3), or x is that negative. Of numbers within, sums,
- * differences and rotated differences fit: so as long as no level finds another, none has wrapped round.
+ * Its top two bits are 0 if -2^(FX_BITS - 3) <= x < 2^(FX_BITS - 3). Sums, differences and rotated
+ * differences of numbers in this range fit, so as long as no level finds one outside it, none has wrapped
+ * round.
  */
 static inline fx_uint fx_beyond(fx_int x)
 {
@@ -17,8 +18,8 @@ static inline fx_uint fx_beyond(fx_int x)
 }
 
 /*
- * (a, b) -> (a + b, (a - b) conj w), w = cosine - i sine: undoes a butterfly but for its rounding. Each part
- * is rounded once, from its exact value, halves up.
+ * (a, b) -> (a + b, (a - b) conj w), w = cosine - i sine: undoes a butterfly except for its rounding. Each
+ * part is rounded once, from its exact value, halves up.
  */
 static inline void fx_butterfly_back(fx_int *a, fx_int *b, fx_root w)
 {
@@ -115,7 +116,7 @@ static void fx_join_real(fx_int *data, unsigned log2_n)
         o_re = fx_multiply_add(fx_multiply_add(o_re, v_re, -d.cosine), v_im, -d.sine);
         fx_wide o_im = fx_multiply_add(fx_multiply_add(zero, u_re, b.sine), u_im, -b.cosine);
         o_im = fx_multiply_add(fx_multiply_add(o_im, v_im, -d.cosine), v_re, d.sine);
-        /* At k = M/2, u and v are one place: what is written to u stays. */
+        /* At k = M/2, u and v are the same place: what is written to u stays. */
         v[0] = fx_shift_right(fx_wide_add(e_re, o_im), FX_BITS);
         v[1] = fx_shift_right(fx_wide_subtract(o_re, e_im), FX_BITS);
         u[0] = fx_shift_right(fx_wide_subtract(e_re, o_im), FX_BITS);

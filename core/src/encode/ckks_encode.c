@@ -13,13 +13,16 @@
 #include "encode/ckks_fixed.h"
 #include "encode/slots.h"
 
-/* What the conversions of one vector found wrong, gathered without branching; not zero if anything was. */
+/* What the conversions of one vector found wrong, gathered without branching; nonzero if anything was. */
 typedef struct findings {
     uint32_t not_finite;
     uint32_t too_large;
 } findings;
 
-/* The largest |value * scale|: the encoder's, or a quarter of the modulus, whichever is smaller. */
+/*
+ * The bits that |value * scale| may have: the encoder's limit or a quarter of the modulus, whichever is
+ * smaller.
+ */
 static unsigned limit_bits(const cm_params *params, cm_precision precision)
 {
     unsigned encoder = precision == CM_FIXED_31 ? 29u : 58u;
@@ -54,7 +57,7 @@ static inline int32_t read_integer(const cm_ckks_values *values, uint32_t index)
 #define UNROLLED
 #endif
 
-/* right, or 31 if it is more; any number up to 31 if it is negative. */
+/* right, or 31 if it is more; some number up to 31 if it is negative. */
 static inline uint32_t at_most_31(int32_t right)
 {
 #if CM_ARMV7EM
@@ -66,7 +69,7 @@ static inline uint32_t at_most_31(int32_t right)
 #endif
 }
 
-/* x / 2^places, in constant time where shifts take as long as they are far. places < 32. */
+/* x / 2^places, in constant time even where the time of a shift grows with its distance. places < 32. */
 static inline uint32_t shifted_right(uint32_t x, uint32_t places)
 {
 #if defined(__AVR__)
@@ -81,9 +84,9 @@ static inline uint32_t shifted_right(uint32_t x, uint32_t places)
 }
 
 /*
- * Floats times 2^shift. With the 24-bit significand in bits 7 to 30, x = y / 2^(1 + right), and half of that
- * is rounded away after all but one place has been shifted out. Numbers below 1/2, the subnormal ones among
- * them, have shifted out at 31 places; a negative number of places is at least 2^30, and too large.
+ * Floats times 2^shift. With the 24-bit significand y in bits 7 to 30, x = y / 2^(1 + right): y is shifted by
+ * all places but one, and then halved and rounded. Numbers below 1/2, subnormal ones included, are shifted
+ * out entirely by 31 places; a number for which right is negative is at least 2^30, and too large.
  */
 static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, int32_t shift, unsigned limit,
                                   int32_t *message)
@@ -104,13 +107,13 @@ static findings convert_floats_31(const cm_ckks_values *values, uint32_t count, 
         rights |= (uint32_t)right;
         message[i] = (int32_t)cmi_negated(magnitude, cmi_mask_of_top(bits));
     }
-    /* Only the exponent of what is not finite is 255. */
+    /* Only infinities and NaNs have the exponent 255. */
     return (findings){exponents & 0x100u, magnitudes >> limit | rights >> 31};
 }
 
 /*
- * Integers times 2^shift, shift >= 0: too large if the bits that leave, or stay above the limit, are not all
- * zero.
+ * Integers times 2^shift, shift >= 0: too large unless the bits shifted out, and those left above the limit,
+ * are all zero.
  */
 static findings convert_integers_31_up(const cm_ckks_values *values, uint32_t count, int32_t shift,
                                        unsigned limit, int32_t *message)
@@ -189,7 +192,7 @@ static exact_number number_of_integer(int32_t value, int32_t exponent)
     return result;
 }
 
-/* x limited to 0 .. limit, for |x| by_word below 2^31. */
+/* x limited to 0 .. limit, for |x| well below 2^31. */
 static int32_t clamp(int32_t x, int32_t limit)
 {
     x &= (int32_t)~cmi_mask_of_sign(x);
@@ -197,8 +200,8 @@ static int32_t clamp(int32_t x, int32_t limit)
 }
 
 /*
- * x 2^places, 0 <= places < 64, and what goes beyond 64 bits. Words are shifted: where 64 bits are two of
- * them, compilers make a branch of a shift by a variable amount.
+ * x 2^places, 0 <= places < 64, and what goes beyond 64 bits. Words are shifted, because on 32-bit targets
+ * compilers turn a variable shift of 64 bits into a branch.
  */
 static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
 {
@@ -214,14 +217,14 @@ static uint64_t shift_left(uint32_t x, int32_t places, uint32_t *beyond)
 static uint32_t shift_right_rounded(uint32_t x, int32_t places)
 {
     uint32_t none;
-    const uint32_t kept = x & ~cmi_mask_of_sign(32 - places); /* 33 places leave less than a half */
+    const uint32_t kept = x & ~cmi_mask_of_sign(32 - places); /* 33 places leave less than 1/2 */
     const uint64_t shifted = shift_left(kept, 32 - clamp(places, 32), &none);
     return (uint32_t)(shifted >> 32) + ((uint32_t)shifted >> 31);
 }
 
 /*
- * Round value * 2^shift to the nearest integer, halves away from zero; |result| < 2^limit_bits or it is too
- * large.
+ * Round value * 2^shift to the nearest integer, halves away from zero; too large unless |result| <
+ * 2^limit_bits.
  */
 static int64_t to_fixed(exact_number value, int32_t shift, unsigned limit_bits, findings *found)
 {
@@ -323,8 +326,8 @@ cm_status cmi_ckks_encode(const cm_params *params, const cm_ckks_values *values,
     const findings found = convert_values(params, values, values->count * parts, message->data);
     memset((uint8_t *)message->data + given, 0, total - given);
     /*
-     * The status tells whether any value was refused and why, not which: the conversions have taken all of
-     * them.
+     * The status reveals whether any value was refused, and why, but not which: all of them have been
+     * converted.
      */
     const bool not_finite = cmi_declassified(found.not_finite != 0);
     if (not_finite || cmi_declassified(found.too_large != 0)) {

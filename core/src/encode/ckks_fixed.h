@@ -29,8 +29,8 @@ void cmi_transform_63(int64_t *data, unsigned log2_n, cm_slots slots);
 /*
  * The canonical embedding, which undoes it. Input: coefficients with guard bits, each below 2^27 or 2^57 in
  * magnitude, in the transform's order (real slots: m[k] - m[n-k] for m[k]). Output: n/2 real or complex
- * numbers with guard bits, as cmi_slots_permute left them. False if one of them may have been too large on
- * its way: from 2^28 or 2^60 on.
+ * numbers with guard bits, as cmi_slots_permute left them. False if a number may have been too large at some
+ * level: 2^28 or 2^60 and above.
  */
 bool cmi_embed_31(int32_t *data, unsigned log2_n, cm_slots slots);
 bool cmi_embed_63(int64_t *data, unsigned log2_n, cm_slots slots);

@@ -23,26 +23,26 @@ static inline fx_wide fx_wide_from(fx_int a)
     return (fx_wide)((uint64_t)(int64_t)a << (FX_BITS - 1));
 }
 
-/* What rounds a shift by so many bits to the nearest, halves up. */
+/* Added before a right shift by this many bits, it rounds to nearest, halves up. */
 static inline fx_wide fx_wide_half(unsigned bits)
 {
     return (fx_wide)1 << (bits - 1u);
 }
 
-/* Unsigned inside: a partial sum may wrap, the whole never does. */
+/* Computed unsigned: a partial sum may wrap, the total never does. */
 static inline fx_wide fx_multiply_add(fx_wide sum, fx_int a, fx_int b)
 {
     return (fx_wide)((uint64_t)sum + (uint64_t)cmi_product_signed(a, b));
 }
 
-/* sum + (x + y) b, where x + y may need 33 bits: two products of 32 bits are the cheaper ones. */
+/* sum + (x + y) b, where x + y may need 33 bits: two 32-bit products are cheaper. */
 static inline fx_wide fx_multiply_add_sum(fx_wide sum, fx_int x, fx_int y, fx_int b)
 {
     return fx_multiply_add(fx_multiply_add(sum, x, b), y, b);
 }
 
 /*
- * (a + b + 1) >> 1, where the sum may need 33 bits: bits that both have, and half of those that one has,
+ * (a + b + 1) >> 1, where the sum may need 33 bits: the bits both have, and half of those only one has,
  * rounded up.
  */
 static inline fx_int fx_half_sum(fx_int a, fx_int b)
@@ -72,8 +72,7 @@ static inline fx_int fx_drop_fraction(fx_wide a)
 }
 
 /*
- * For |x| < 2^30: x - q round(x / q), where the quotient comes from one product and is off by less than
- * 5/8.
+ * For |x| < 2^30: x - q round(x / q), where the quotient comes from one product and is off by less than 0.64.
  */
 typedef struct fx_residue_constants {
     int32_t q;
@@ -82,9 +81,9 @@ typedef struct fx_residue_constants {
 } fx_residue_constants;
 
 /*
- * Proof of the 5/8: with |inverse - 2^32 / q| <= 1/2, (x + half) inverse / 2^32 lies within 2^31 / 2^33 = 1/4
- * of x / q + half / q, and for |x + half| < 2^30 + 2^26 within 0.133; it is rounded down, so x minus q times
- * it is between -0.64 q and 0.64 q.
+ * Proof of the 0.64: with |inverse - 2^32 / q| <= 1/2, (x + half) inverse / 2^32 lies within 2^31 / 2^33 =
+ * 1/4 of x / q + half / q, and for |x + half| < 2^30 + 2^26 within 0.133; it is rounded down, so x minus q
+ * times it is between -0.64 q and 0.64 q.
  */
 static inline fx_residue_constants fx_residue_constants_of(const cm_prime *prime)
 {

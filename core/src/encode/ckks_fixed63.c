@@ -23,7 +23,7 @@ static inline fx_wide fx_wide_from(fx_int a)
     return cmi_wide128_shifted(a, FX_BITS - 1);
 }
 
-/* What rounds a shift by so many bits to the nearest, halves up. */
+/* Added before a right shift by this many bits, it rounds to nearest, halves up. */
 static inline fx_wide fx_wide_half(unsigned bits)
 {
     return cmi_wide128_shifted((int64_t)1 << (bits - FX_BITS), FX_BITS - 1);
@@ -67,7 +67,7 @@ static inline fx_int fx_drop_fraction(fx_wide a)
     return fx_shift_right(cmi_wide128_add(cmi_wide128_add(a, a), fx_wide_half(FX_BITS)), FX_BITS);
 }
 
-/* The first q 2^i from 2^30 on. */
+/* The least q 2^i that is at least 2^30. */
 static inline uint32_t positive_multiple(const cm_prime *prime)
 {
     uint32_t multiple = prime->q;
@@ -78,8 +78,8 @@ static inline uint32_t positive_multiple(const cm_prime *prime)
 }
 
 /*
- * For |x| < 2^62, x = high 2^32 + low; adding a multiple of q of at least 2^30 makes high positive. Below
- * 4q.
+ * For |x| < 2^62, x = high 2^32 + low; adding a multiple of q of at least 2^30 makes high positive. The
+ * result is below 4q.
  */
 static inline uint32_t lazy_residue(fx_int x, const cm_prime *prime)
 {

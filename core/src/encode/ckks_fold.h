@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The encoded polynomial, as ckks_transform.h leaves it, at one prime and folded into a tile; ckks_fixed31.c
- * and ckks_fixed63.c include this behind ckks_transform.h. Coefficients are taken in runs: no step asks where
- * it is.
+ * and ckks_fixed63.c include this behind ckks_transform.h. Coefficients are processed in runs, so that no
+ * step has to test where it is.
  *
  * Real slots, with N = n/2 and M = n/4, for 0 < i < M:
  *     m[i] = data[2i], m[N-i] = data[2i+1], m[N+i] = -m[N-i], m[n-i] = -m[i],
  * and m[0] = data[0], m[M] = data[1], m[N] = 0, m[n-M] = -m[M]. Complex slots: m[i] = data[2i], m[N+i] =
  * data[2i+1].
  *
- * Noise, if there is some, lies beside the data (cmi_ckks_message_keep_noise): four bytes for each two
- * numbers of real slots, in the order m[i], m[N-i], m[N+i], m[n-i], the last two negated; two bytes for the
- * two numbers of a complex slot.
+ * Noise, if any, is stored beside the data (cmi_ckks_message_keep_noise): four bytes for each two numbers of
+ * real slots, in the order m[i], m[N-i], m[N+i], m[n-i], the last two negated; two bytes for the two numbers
+ * of a complex slot.
  */
-/*
- * Each function is inlined with noise and without: whether there is some must not be asked at each
- * coefficient.
- */
+/* Each function is inlined once with noise and once without, so that no coefficient has to test for it. */
 
 /* The noise beside data[2i] and data[2i + 1] of real slots, and each of its four bytes. */
 static CM_ALWAYS_INLINE uint32_t fx_noise_beside(const int8_t *noise, bool noisy, size_t i)
@@ -75,10 +72,7 @@ static CM_ALWAYS_INLINE void fx_fold_whole_complex(const fx_int *data, const int
     }
 }
 
-/*
- * -power; unsigned inside, for a compiler widens the negation of a signed one, and then the products by
- * it.
- */
+/* -power, computed unsigned: compilers widen the negation of a signed number, and then the products by it. */
 static inline int32_t fx_negated(int32_t power)
 {
     return (int32_t)(0u - (uint32_t)power);
@@ -96,7 +90,7 @@ static inline uint32_t fx_fold_two(fx_int x, int32_t one, fx_int y, int32_t minu
     return fx_fold_reduce(fx_fold_add(fx_fold_add(0, x, one, prime), y, minus_r, prime), prime);
 }
 
-/* Halves: m[i] + r m[N+i] and m[N-i] + r m[n-i] are made of the same two numbers. */
+/* Two tiles: m[i] + r m[N+i] and m[N-i] + r m[n-i] come from the same two numbers. */
 static CM_ALWAYS_INLINE void fx_fold_halves_real(const fx_int *data, const int8_t *noise, bool noisy,
                                                  const cmi_ring *ring, const int32_t *powers, uint32_t *out)
 {
@@ -128,7 +122,7 @@ static CM_ALWAYS_INLINE void fx_fold_halves_real(const fx_int *data, const int8_
 
 /*
  * T >= 4 tiles: with i below n/T, coefficient j n/T + i is in the quarter j / (T/4), and those at k = i + s
- * n/T of the four quarters lie in two places, k and M - k. weights has four for each s: the powers of r,
+ * n/T of the four quarters are in two places, k and M - k. weights has four for each s: the powers of r,
  * those of the quarters with negative signs negated.
  */
 static CM_ALWAYS_INLINE int64_t fx_fold_places(int64_t sum, const fx_int *forward, const fx_int *backward,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An encoded vector: its slots' conjugates, and itself at a prime, in a tile, with noise or without. */
+/* An encoded vector: conjugating its slots, and folding it at a prime into a tile, with noise or without. */
 #include "common/bytes.h"
 #include "encode/ckks.h"
 #include "encode/ckks_fixed.h"
 #include "random/sample.h"
 
-/* They lie at exponents 3 mod 4: see slots.c. */
+/* Their exponents are 3 mod 4: see slots.c. */
 void cmi_ckks_conjugate_odd_slots(const cmi_ckks_message *message, uint32_t count)
 {
     for (size_t i = 3; i < 2u * (size_t)count; i += 4u) {
@@ -43,8 +43,8 @@ static inline uint32_t negate_bytes(uint32_t four, uint32_t mask)
 }
 
 /*
- * ckks_fold.h has the order: with real slots a quarter of the coefficients has the same place in each four
- * bytes, the second and the last quarter from the end, and coefficient M goes with 0.
+ * ckks_fold.h gives the order: with real slots, each quarter of the coefficients has its own byte in every
+ * group of four; the second and the last quarter run backwards, and coefficient M goes with 0.
  */
 void cmi_ckks_message_keep_noise(const cmi_ckks_message *message, uint32_t start, const int8_t *block,
                                  int8_t *kept)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ckks_fixed31.c and ckks_fixed63.c define, and the templates that both include: to each name, PRECISE
- * adds the bits, so that both fit into one file.
+ * The names that ckks_fixed31.c, ckks_fixed63.c and the templates they both include define: PRECISE appends
+ * the bits to each, so that both fit into one translation unit.
  */
 #ifndef CM_ENCODE_CKKS_NAMES_H
 #define CM_ENCODE_CKKS_NAMES_H
 
 #define FX_BITS PRECISE(FX_BITS) /* of a number */
-#define FX_TRY PRECISE(FX_TRY)   /* a step of a back-end's */
+#define FX_TRY PRECISE(FX_TRY)   /* a back-end's step */
 #define FX_GUARD_BITS PRECISE(CM_GUARD_BITS)
 #define FX_SINE PRECISE(cmi_sine)
 #define FX_COMPUTED_ROOT PRECISE(cmi_computed_root)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The encoder's roots, correctly rounded: by symmetry, sines of the first quadrant give those of every size.
- * They are public, and never indexed by data.
+ * The encoder's roots, correctly rounded: by symmetry, sines of the first quadrant give the roots for every
+ * ring degree. They are public, and never indexed by data.
  *
  * In a table (CM_CONFIG_ENCODER_ROOTS_FLASH), entry i is round(sin(pi i / 2^CM_CONFIG_MAX_LOG2_N) * 2^31), or
  * * 2^63, for i = 0 .. 2^(CM_CONFIG_MAX_LOG2_N - 1): the last one is exactly 2^31, or 2^63. Written by
@@ -43,9 +43,9 @@ void cmi_computed_root_63(uint32_t angle, int64_t *cosine, int64_t *sine);
 #endif
 
 /*
- * What they are computed from: sines of the multiples of pi/64 up to pi/2, sines and cosines of the multiples
- * of pi / 2^CM_CONFIG_MAX_LOG2_N up to pi/128; times 2^62, and at 63 bits the rest of them times 2^94.
- * Generated too.
+ * The tables they are computed from: sines of the multiples of pi/64 up to pi/2, sines and cosines of the
+ * multiples of pi / 2^CM_CONFIG_MAX_LOG2_N up to pi/128; times 2^62, and at 63 bits the remainder times 2^94.
+ * These are generated too.
  */
 #define CM_COARSE_ROOTS 33u
 #define CM_COARSE_STEP \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The inverse canonical embedding in fixed point, in place; ckks_fixed31.c and ckks_fixed63.c include this
- * after they have said what fx_int and fx_wide are. docs/encoding.md derives it and specifies every rounding.
+ * after defining fx_int and fx_wide. docs/encoding.md derives it and specifies every rounding.
  *
  * With N = n/2, zeta = e^(i pi/n) and sample v the slot at zeta^(4v+1), the polynomial's coefficients are
  *     m[k] + i m[k+N] = c[k] = zeta^-k / N * sum_v sample[v] e^(-2 pi i k v / N),
@@ -16,8 +16,8 @@ typedef struct fx_root {
 } fx_root;
 
 /*
- * For angles in the table's unit. None is a multiple of pi/2, whose sine or cosine of 1 does not fit: in the
- * first quadrant, in the first two, or within pi/2 of zero.
+ * These take angles in the table's unit: in the first quadrant, in the first two, or within pi/2 of zero.
+ * None is a multiple of pi/2, whose sine or cosine of 1 would not fit.
  */
 static inline fx_root fx_root_in_quadrant(uint32_t angle)
 {
@@ -79,10 +79,7 @@ static inline void fx_butterfly_exact(fx_int *a, fx_int *b, bool turned)
     a[1] = sum_im;
 }
 
-/*
- * The butterflies of two levels upon four points a distance of 2 step apart; at the second, p[3] has the root
- * -i w2.
- */
+/* The butterflies of two levels on four points 2 step apart; at the second, p[3] has the root -i w2. */
 typedef struct fx_four_points {
     fx_int p[4][2];
 } fx_four_points;
@@ -183,7 +180,7 @@ static void fx_split_pairs(fx_int *data, uint32_t points, uint32_t unit)
         im = fx_multiply_add_sum(im, u_im, -v_im, c.cosine);
         im = fx_multiply_add_sum(im, u_im, v_im, -d.sine);
         im = fx_multiply_add_sum(im, u_re, -v_re, d.cosine);
-        /* At k = M/2, u and v are one place: what is written to u stays. */
+        /* At k = M/2, u and v are the same place: what is written to u stays. */
         v[0] = fx_shift_right(re, shift);
         v[1] = fx_shift_right(im, shift);
         re = fx_multiply_add_sum(fx_wide_half(shift), u_re, v_re, a.cosine);

@@ -15,7 +15,7 @@ CMI_HIDDEN_BEGIN
 
 /*
  * For n = 2^10 .. 2^CM_CONFIG_MAX_LOG2_N, first for real, then for complex slots: the least slot of every
- * cycle of more than one, then 0 (slot 0 stays where it is).
+ * cycle longer than one, then 0 (slot 0 stays where it is).
  */
 extern const uint16_t cmi_slot_cycles[];
 

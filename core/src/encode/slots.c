@@ -64,8 +64,8 @@ static inline slot_order open_order(unsigned log2_n)
 #else
 
 /*
- * The table is for the largest ring. Modulo a smaller 2n, samples lose their upper bits: reversed, the lower
- * ones.
+ * The table is for the largest ring. Modulo a smaller 2n, sample numbers lose their upper bits, which are the
+ * lower ones once reversed.
  */
 typedef struct slot_order {
     uint8_t bits; /* of a real sample's number: log2 n - 1 */
@@ -87,7 +87,7 @@ static inline slot_order open_order(unsigned log2_n)
 
 #endif
 
-/* Each slot of a cycle takes the place of the next; words of 4 bytes a slot, at most 4. */
+/* Each slot of a cycle takes the place of the next; a slot has `words` words of 4 bytes, at most 4. */
 static inline void follow_cycle(uint32_t *data, unsigned words, uint32_t start, const slot_order *order,
                                 cm_slots slots)
 {
@@ -203,7 +203,7 @@ void cmi_slots_permute_columns(void *data, cm_bfv_width width, unsigned log2_n)
 
 /* ---- and back ---- */
 
-/* Each slot of a cycle takes what the place of its own position holds. */
+/* Each slot of a cycle takes what is at its own position. */
 static inline void follow_cycle_back(uint32_t *data, unsigned words, uint32_t start, const slot_order *order,
                                      cm_slots slots)
 {

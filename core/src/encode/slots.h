@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of the slots: SEAL puts slot j at zeta^(3^j), the transforms want them in the order of the
- * exponents. Both schemes' encoders stand on this; it knows neither.
+ * exponents. Both schemes' encoders build on this; it knows neither of them.
  */
 #ifndef CM_ENCODE_SLOTS_H
 #define CM_ENCODE_SLOTS_H
@@ -15,8 +15,8 @@
 CMI_HIDDEN_BEGIN
 
 /*
- * CKKS: move slot j to where the transform expects it, in place, and back; words of 4 bytes a slot, 1, 2 or
- * 4.
+ * CKKS: move slot j to where the transform expects it, in place, and back; a slot has `words` words of 4
+ * bytes: 1, 2 or 4.
  */
 void cmi_slots_permute(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots);
 void cmi_slots_restore(uint32_t *data, unsigned words, unsigned log2_n, cm_slots slots);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signed 128-bit accumulators for the 63-bit encoder: the compiler's own where it has one, else two halves.
- * Both give the same bits; define CM_NO_INT128 to test the second where the first exists.
+ * Signed 128-bit accumulators for the 63-bit encoder: the compiler's own type where it has one, else two
+ * halves. Both give the same bits; define CM_NO_INT128 to test the second where the first exists.
  */
 #ifndef CM_ENCODE_WIDE128_H
 #define CM_ENCODE_WIDE128_H
@@ -50,7 +50,7 @@ typedef struct cmi_wide128 {
     int64_t high;
 } cmi_wide128;
 
-/* By words: where sum < a asks for the carry of 64 bits, gcc branches on it for a Cortex-M0. */
+/* By words: for a Cortex-M0, gcc branches on a 64-bit carry that is computed as sum < a. */
 static inline cmi_wide128 cmi_wide128_add(cmi_wide128 a, cmi_wide128 b)
 {
     const uint64_t first = (uint64_t)(uint32_t)a.low + (uint32_t)b.low;
