@@ -33,13 +33,15 @@ bool cmi_prime_usable(const cm_prime *prime, unsigned log2_n)
         prime->psi >= q) {
         return false;
     }
-    /* A product with 1 takes a factor 2^32 off. */
+    /* A product with 1 removes a factor of 2^32. */
     return cmi_montgomery_residue(prime->r1, 1, prime) == 1u &&
            cmi_montgomery_residue(prime->r2, 1, prime) == prime->r1 && is_root(prime, log2_n);
 }
 
-/* The product is a significand of 32 bits, 2^31 for 1, and cut off: too small by less than 2^-26, and no
-   product is so near. */
+/*
+ * The product is kept as a 32-bit significand (2^31 stands for 1) and truncated: its relative error is below
+ * 2^-26, and no product is that close to a power of two.
+ */
 unsigned cmi_log2_of_product(const cm_prime *primes, unsigned count)
 {
     uint32_t significand = (uint32_t)1 << 31;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The constants of a prime, found from the prime alone. Nothing here is secret. */
+/* The constants of a prime, computed from the prime alone. Nothing here is secret. */
 #include "ring/prime.h"
 
 #include "ring/ring.h"
@@ -16,7 +16,7 @@ uint32_t cmi_montgomery_power(uint32_t base, uint32_t exponent, const cm_prime *
     return power;
 }
 
-/* Digit by digit. x gives way to the quotient. */
+/* Bit by bit. The quotient replaces x. */
 uint64_t cmi_quotient(uint64_t x, uint32_t divisor, uint32_t *remainder)
 {
     uint64_t rest = 0;
@@ -32,7 +32,7 @@ uint64_t cmi_quotient(uint64_t x, uint32_t divisor, uint32_t *remainder)
     return x;
 }
 
-/* An odd q is its own inverse modulo 8, and each step doubles the bits that are right. */
+/* An odd q is its own inverse modulo 8, and each step doubles the number of correct bits. */
 static uint32_t negated_inverse(uint32_t q)
 {
     uint32_t inverse = q;
@@ -49,10 +49,10 @@ static bool negates_one(uint32_t root, const cm_prime *prime, unsigned log2_n)
 }
 
 /*
- * An x, in Montgomery form, with x^n = -1, or 0 if q is no prime. The power (q - 1) / 2n of any non-residue
- * is one, and the least non-residue of a prime below 2^27 is at most 67 (sequence A000229 of the OEIS). A
- * composite q has none: modulo each of its prime factors x would have order 2n, so all of them would be 1 mod
- * 2048; but the smallest such prime is 12289, and 12289^2 > 2^27.
+ * An x, in Montgomery form, with x^n = -1, or 0 if q is not prime. The power (q - 1) / 2n of any quadratic
+ * non-residue is one, and the least non-residue of a prime below 2^27 is at most 67 (sequence A000229 of the
+ * OEIS). A composite q has none: modulo each of its prime factors x would have order 2n, so all of them would
+ * be 1 mod 2048; but the smallest such prime is 12289, and 12289^2 > 2^27.
  */
 static uint32_t some_root(const cm_prime *prime, unsigned log2_n)
 {
@@ -81,7 +81,7 @@ static uint32_t smallest_root(uint32_t root, const cm_prime *prime, unsigned log
     return smallest;
 }
 
-/* x 2^bits mod q, for x < q: without a division. */
+/* x 2^bits mod q, for x < q, without a division. */
 static uint32_t doubled(uint32_t x, unsigned bits, uint32_t q)
 {
     while (bits-- > 0) {
@@ -94,7 +94,7 @@ static uint32_t find_root(const cm_prime *prime, unsigned log2_n, const cm_root_
 {
     const cm_root_table *table = cmi_root_table_for(tables, prime->q);
     if (table && negates_one(cmi_montgomery_residue(table->psi, prime->r2, prime), prime, log2_n)) {
-        return table->psi; /* else the tables are of another degree */
+        return table->psi; /* else the tables are for another degree */
     }
     const uint32_t root = some_root(prime, log2_n);
     return root == 0 ? 0 : smallest_root(root, prime, log2_n);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The constants of a prime that no parameter set lists, such as BFV's plain modulus: found when they are
-   needed. */
+/* The constants of a prime that no parameter set lists, such as BFV's plain modulus: computed when needed. */
 #ifndef CM_RING_PRIME_H
 #define CM_RING_PRIME_H
 
@@ -29,7 +28,7 @@ static inline unsigned cmi_bits_of(uint32_t q)
     return bits;
 }
 
-/* n^-1 mod q, for n (q - 1) / n = -1. */
+/* n^-1 mod q, because n (q - 1) / n = -1. */
 static inline uint32_t cmi_inverse_degree(uint32_t q, unsigned log2_n)
 {
     return q - ((q - 1u) >> log2_n);
@@ -37,14 +36,14 @@ static inline uint32_t cmi_inverse_degree(uint32_t q, unsigned log2_n)
 
 /*
  * False, and prime undefined, unless q is a prime below 2^27 and 1 mod 2n. psi comes from the table for q, if
- * tables have one for this degree. Time depends on q and n, and on whether they do.
+ * tables has one for this degree. Time depends on q and n, and on whether it does.
  */
 bool cmi_prime_init(cm_prime *prime, uint32_t q, unsigned log2_n, const cm_root_table *tables);
 
 /*
- * Whether the constants of a prime that came from outside belong to it: its Montgomery arithmetic would be
- * wrong in silence. That q is prime, and psi the smallest of its roots, is for `ciphermote params` to see to;
- * with CM_CONFIG_SMALL, psi altogether.
+ * Whether the constants of a prime from outside belong to it: otherwise its Montgomery arithmetic would be
+ * silently wrong. That q is prime, and psi the smallest of its roots, is left to `ciphermote params`; with
+ * CM_CONFIG_SMALL, so is all of psi but its range.
  */
 bool cmi_prime_usable(const cm_prime *prime, unsigned log2_n);
 
@@ -55,9 +54,9 @@ unsigned cmi_log2_of_product(const cm_prime *primes, unsigned count);
 uint32_t cmi_montgomery_power(uint32_t base, uint32_t exponent, const cm_prime *prime);
 
 /*
- * x / divisor rounded down, for public numbers alone: time depends on them. The library divides nowhere else,
- * and never by an instruction, for those of many cores take a time that depends on their operands; so a count
- * of them shows it.
+ * x / divisor rounded down, for public numbers only: time depends on them. The library divides nowhere else,
+ * and never with a divide instruction, because on many cores its time depends on the operands; so counting
+ * divide instructions shows it.
  */
 uint64_t cmi_quotient(uint64_t x, uint32_t divisor, uint32_t *remainder);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* 64-bit products where the core has none, of four smaller ones. */
+/* 64-bit products for cores without them, from four smaller ones. */
 #include "ring/product.h"
 
 #include "ciphermote/config.h"
 
 #if CM_NO_LONG_PRODUCT && !CM_AVR
 
-/* No carry is lost, and none asked for: (2^16 - 1)^2 + 2^16 - 1 is below 2^32. */
+/* No carry is lost, and none has to be tested: (2^16 - 1)^2 + 2^16 - 1 is below 2^32. */
 uint64_t cmi_product(uint32_t a, uint32_t b)
 {
     const uint32_t low = (a & 0xFFFFu) * (b & 0xFFFFu);

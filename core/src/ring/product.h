@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The 64-bit product of two words, in time that depends on neither where the core's own instructions take
-   such time. */
+/*
+ * The 64-bit product of two words, in time that depends on neither, provided that the core's own
+ * multiplications are constant-time.
+ */
 #ifndef CM_RING_PRODUCT_H
 #define CM_RING_PRODUCT_H
 
@@ -19,8 +21,10 @@ CMI_HIDDEN_BEGIN
 
 #if CM_NO_LONG_PRODUCT
 
-/* These cores have no long multiplication, and gcc's library function branches on a carry: see product.c,
-   arch/avr. */
+/*
+ * These cores have no multiplication with a 64-bit result, and gcc's library function branches on a carry:
+ * see product.c, arch/avr.
+ */
 uint64_t cmi_product(uint32_t a, uint32_t b);
 int64_t cmi_product_signed(int32_t a, int32_t b);
 

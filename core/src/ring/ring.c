@@ -120,9 +120,9 @@ static void transform_block(uint32_t *low, uint32_t half, uint32_t twiddle, cons
 #if CM_CONFIG_NTT_ROOTS
 
 /*
- * The same by Shoup's products. quotient / 2^32 is root / q to within 2^-33, so b quotient / 2^32 and b root
- * / q differ by less than 1/2. Rounded to h, by less than 1: b root - h q lies within +-q, and q more within
- * 0 .. 2q.
+ * The same with Shoup's products. quotient / 2^32 is root / q to within 2^-33, so b quotient / 2^32 and b
+ * root / q differ by less than 1/2. Rounded to h, the first differs by less than 1: b root - h q lies within
+ * +-q, and with q added within 0 .. 2q.
  */
 static void transform_block_by(uint32_t *low, uint32_t half, const cm_root *root, const cm_prime *prime)
 {
@@ -172,9 +172,9 @@ void cmi_ntt_forward(uint32_t *a, const cmi_ring *ring)
 
 /*
  * Gentleman-Sande butterflies, all values below 2q. The inverse twiddle of block i at a level of m blocks is
- * minus the forward twiddle of block m - 1 - i, for their exponents add up to n: that block lies in the tile
- * across. So the blocks are taken backwards, the roots of the other tile forwards, and the difference with
- * its sign turned.
+ * minus the forward twiddle of block m - 1 - i, because their exponents add up to n; that block is in the
+ * opposite tile. So the blocks are taken backwards, the opposite tile's roots forwards, and the difference is
+ * negated.
  */
 void cmi_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
 {
@@ -276,8 +276,8 @@ void cmi_add(uint32_t *out, const uint32_t *b, uint32_t count, const cm_prime *p
 
 /*
  * Digits are d = coefficient + 1: a sum of T terms (d - 1) p is minus the sum of p, which is public, plus
- * that of d p, whatever its parts wrap round to. Half of T q makes it positive, for each p is below q/2. Four
- * coefficients share a byte.
+ * that of d p; partial sums may wrap round. Adding T q / 2 makes it positive, because each p is below q/2 in
+ * magnitude. Four coefficients share a byte.
  */
 static inline void fold_digits(uint32_t *a, const uint8_t *packed, const cmi_ring *ring,
                                const int32_t *powers, unsigned tiles)

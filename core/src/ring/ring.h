@@ -25,7 +25,7 @@
 
 CMI_HIDDEN_BEGIN
 
-/* AVR has no room for those that are not in use. */
+/* Arrays have an entry for each tile: AVR has no RAM for entries that it does not use. */
 #ifdef __AVR__
 #define CM_MAX_LOG2_TILES 3
 #else
@@ -62,7 +62,7 @@ struct cmi_ring {
 #endif
 };
 
-/* The roots of a key (null on AVR, and wherever they are not used). */
+/* A key's roots (null on AVR, and wherever roots are not used). */
 #if CM_CONFIG_NTT_ROOTS
 #define cmi_roots_of(key) ((key)->roots)
 #else
@@ -72,10 +72,10 @@ struct cmi_ring {
 /* The table for q, or null if there is none. tables may be null. */
 const cm_root_table *cmi_root_table_for(const cm_root_table *tables, uint32_t q);
 
-/* The whole ring. tables: of the roots of rings of this degree, or null. */
+/* The whole ring. tables: the roots for rings of this degree, or null. */
 void cmi_ring_init(cmi_ring *ring, const cm_prime *prime, unsigned log2_n, const cm_root_table *tables);
 
-/* From now on, ring means this tile of 2^log2_tiles. */
+/* Make ring this tile, one of 2^log2_tiles. */
 void cmi_ring_select_tile(cmi_ring *ring, unsigned log2_tiles, unsigned tile);
 
 #if CM_CONFIG_NTT_ROOTS
@@ -124,7 +124,7 @@ static inline uint32_t cmi_montgomery_reduce(uint64_t x, const cm_prime *prime)
 }
 
 /*
- * The same of a signed number, to within q / 2 of x / 2^32: the multiple of q that is added has a signed
+ * The same for a signed number, to within q / 2 of x / 2^32: the multiple of q that is added has a signed
  * factor. For |x| < 2^63 - 2^31 q.
  */
 static inline int32_t cmi_montgomery_reduce_signed(int64_t x, const cm_prime *prime)
@@ -133,7 +133,7 @@ static inline int32_t cmi_montgomery_reduce_signed(int64_t x, const cm_prime *pr
     return (int32_t)cmi_upper_word((uint64_t)(x + cmi_product_signed(m, (int32_t)prime->q)));
 }
 
-/* What is congruent to a residue, at most q/2 in magnitude. */
+/* The number congruent to a residue that is at most q/2 in magnitude. */
 static inline int32_t cmi_centred(uint32_t residue, uint32_t q)
 {
     return (int32_t)(residue - cmi_if_negative(q / 2u - residue, q));
@@ -175,8 +175,8 @@ static inline uint32_t cmi_reduce(uint32_t x, const cm_prime *prime)
 }
 
 /*
- * Forward transform of the ring or tile in place: input below 4q, output lazy, for each of at most 14 levels
- * adds 2q, and 4q + 28q <= 2^32.
+ * Forward transform of the ring or tile in place: input below 4q, output lazy, because each of at most 14
+ * levels adds 2q, and 4q + 28q <= 2^32.
  */
 void cmi_ntt_forward(uint32_t *a, const cmi_ring *ring);
 
@@ -186,20 +186,23 @@ void cmi_ntt_forward(uint32_t *a, const cmi_ring *ring);
  */
 void cmi_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring);
 
-/* The same with residues as output, of the folded coefficients themselves. */
+/* The same, but the output is the folded coefficients themselves, as residues. */
 void cmi_ntt_inverse(uint32_t *a, const cmi_ring *ring);
 
-/* out[i] = a[i] b[i] as residues, for lazy a (Montgomery form) and residues b. out may be either. */
+/* out[i] = a[i] b[i] as residues, for lazy a (Montgomery form) and residues b. out may be a or b. */
 void cmi_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count, const cm_prime *prime);
 
 /* out[i] += a[i] b[i], from lazy out to residues, for lazy a (Montgomery form) and residues b. */
 void cmi_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
                       const cm_prime *prime);
 
-/* From lazy values to residues. */
+/* Reduce lazy values to residues. */
 void cmi_reduce_all(uint32_t *a, uint32_t count, const cm_prime *prime);
 
-/* The same for a where constants lie. On AVR that is flash (PROGMEM), which plain pointers do not reach. */
+/*
+ * The same for an a that is stored with the constants. On AVR that is flash (PROGMEM), which plain pointers
+ * do not reach.
+ */
 #ifdef __AVR__
 void cmi_multiply_add_flash(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
                             const cm_prime *prime);
