@@ -54,9 +54,9 @@ static inline void blake2b_mix(uint64_t v[16], unsigned a, unsigned b, unsigned 
 }
 
 /*
- * Compress one block; total is the number of input bytes up to here, a key's padding included (and the
- * block's own zeros not, unless it is the key's). Not inlined: callers that never get here should not pay its
- * stack.
+ * Compress one block; total is the number of input bytes up to here, a key's padding included (but not the
+ * block's own zeros, unless it is the key's). Not inlined, so that callers that never get here do not pay for
+ * its stack.
  */
 static CM_NOINLINE void blake2b_compress(uint64_t h[8], const uint64_t m[16], uint64_t total, int last)
 {
@@ -103,7 +103,7 @@ static void blake2b_absorb(uint64_t h[8], const uint8_t *bytes, size_t count, ui
     blake2b_compress(h, m, total, last);
 }
 
-/* What sets one use of BLAKE2b apart from another: the fields of RFC 7693's parameter block that we need. */
+/* The fields of RFC 7693's parameter block that the uses of BLAKE2b here differ in. */
 typedef struct blake2b_parameters {
     uint8_t digest_bytes;
     uint8_t key_bytes;

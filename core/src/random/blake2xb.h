@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The two halves of BLAKE2Xb ("BLAKE2X", Aumasson, Neves, O'Hearn, Wilcox-O'Hearn 2016): one root hash, then
- * output nodes of 64 bytes, each from the root alone. A reader can so make any node without its neighbours.
+ * output nodes of 64 bytes, each from the root alone. Any node can be computed without its neighbours.
  */
 #ifndef CM_RANDOM_BLAKE2XB_H
 #define CM_RANDOM_BLAKE2XB_H

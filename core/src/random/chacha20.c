@@ -2,8 +2,8 @@
 /*
  * ChaCha20 (RFC 8439) as a source of bytes: single key-stream blocks, and a buffered stream over them.
  *
- * Only additions, exclusive ors and rotations by constants: nothing here depends on the key's value in time,
- * and no byte of key stream is ever handed out twice.
+ * Only additions, exclusive ors and rotations by constants: no time here depends on the key's value. No byte
+ * of key stream is ever handed out twice.
  */
 #include <string.h>
 
@@ -48,14 +48,14 @@ static void chacha20_next_block(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_W
         chacha20_quarter_round(x, 2, 7, 8, 13);
         chacha20_quarter_round(x, 3, 4, 9, 14);
     }
-    /* The first state is added from its sources, so that no second copy of it is held. */
+    /* The initial state is added from its sources, so that no second copy of it is kept. */
     for (unsigned i = 0; i < 16; i++) {
         cmi_store32(out + 4 * i, x[i] + (i < 4 ? constants[i] : input[i - 4]));
     }
     input[CM_CHACHA20_COUNTER]++;
 }
 
-/* Blocks of key stream, at least one, to any address; the counter in input is advanced. */
+/* Write blocks of key stream, at least one, to any address; the counter in input is advanced. */
 static void chacha20_blocks(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS], size_t blocks)
 {
     if (CM_ARCH_TRY(chacha20_blocks, out, input, blocks)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Keccak permutation on a state kept in the form it likes best: portable C keeps lanes as they are,
+ * The Keccak permutation on a state in the form that suits it best: portable C keeps lanes as they are,
  * assembly for 32-bit machines bit-interleaves and rotates them. A sponge enters and leaves only the lanes of
  * its rate.
  */

@@ -3,8 +3,8 @@
  * The samplers: uniform residues from public seeds, ternary and centred binomial coefficients from secret
  * streams.
  *
- * The uniform one branches on what it reads, which is public. The other two never do: they read a fixed
- * number of bytes and use additions, shifts and masks alone.
+ * The uniform sampler branches on what it reads, which is public. The other two never branch on data: they
+ * read a fixed number of bytes and use additions, shifts and masks alone.
  */
 #include "random/sample.h"
 
@@ -56,7 +56,7 @@ void cmi_uniform_begin_prime(cmi_uniform *uniform, const cm_prime *prime, unsign
     /* SEAL's bound, (2^64 - 1) - ((2^64 - 1) mod q) - 1; and (2^64 - 1) mod q = r2 - 1, as r2 > 0. */
     uniform->limit = UINT64_MAX - prime->r2;
     if (uniform->kind != CM_XOF_CHACHA20) {
-        /* 8 n is a multiple of 4096, so this is a block's edge, and starting there is free. */
+        /* 8 n is a multiple of 4096, so this is a block boundary, and starting there is free. */
         cmi_seal_stream_init(&uniform->stream.seal, uniform->kind, uniform->seed,
                              ((uint64_t)index << uniform->log2_n) * 8);
         return;
@@ -77,8 +77,9 @@ static uint32_t uniform_words(const cmi_uniform *uniform, uint32_t count)
  * The next count fields of the key stream, taken as a string of bits, low bits first; returns how many were
  * accepted.
  *
- * The words of the stream are drawn to the end of residues and cut up from there. A field takes no more than
- * a word, so there are never more words left than places, and no word is overwritten before it is read.
+ * The words of the stream are drawn into the end of residues and cut into fields from there. A field takes no
+ * more than a word, so there are never more words left than places, and no word is overwritten before it is
+ * read.
  */
 CM_NOINLINE static uint32_t uniform_fields(cmi_uniform *uniform, uint32_t *residues, uint32_t count)
 {
@@ -122,7 +123,7 @@ static uint32_t uniform_accepted(cmi_uniform *uniform, uint32_t *residues, uint3
     }
     uint32_t accepted;
 #ifdef CM_ARCH
-    accepted = 0; /* a table might draw and not cut, as the compiler sees it */
+    accepted = 0; /* for the compiler, a back-end might draw without cutting */
 #endif
     cmi_stream_read(&uniform->stream.chacha, (uint8_t *)(residues + count) - bytes, bytes);
     (void)CM_ARCH_TRY(uniform_cut, residues, count, &accepted, bytes, uniform->bits, uniform->prime->q,
@@ -153,7 +154,7 @@ static uint32_t uniform_residue(uint64_t x, const cm_prime *prime)
     return cmi_subtract_once(cmi_subtract_once(residue, prime->q), prime->q);
 }
 
-/* Needed less than once in 2^37 words, so a stream of its own, opened for one word, is good enough. */
+/* Needed less than once in 2^37 words, so a stream that is opened for a single word is good enough. */
 static uint64_t uniform_replacement(cmi_uniform *uniform)
 {
     cmi_seal_stream stream;
@@ -192,7 +193,8 @@ void cmi_uniform_values(cmi_uniform *uniform, uint32_t *residues, uint32_t count
 #define TERNARY_VALUES ((uint32_t)6561) /* 3^8 */
 
 /*
- * The integer part of 3^8 x / 2^64, less than 3^8; the rest stays in x, limbs of 16 bits, the lowest first.
+ * The integer part of 3^8 x / 2^64, less than 3^8; the fraction stays in x, limbs of 16 bits, the lowest
+ * first.
  */
 static uint32_t ternary_value(uint32_t x[4])
 {
@@ -205,9 +207,9 @@ static uint32_t ternary_value(uint32_t x[4])
 }
 
 /*
- * A fraction f / 2^14 that has the eight base-3 digits of v / 3^8, which is to say with
- * v <= 3^8 f / 2^14 < v + 1. Let r = 2^14 / 3^8 = 2.49718... As r <= 10229 / 2^12 < r + 0.00014, f > v r, and
- * f < v r + 6560 * 0.00014 + 1 < (v + 1) r.
+ * A fraction f / 2^14 with the same first eight base-3 digits as v / 3^8, that is, with v <= 3^8 f / 2^14 < v
+ * + 1. Let r = 2^14 / 3^8 = 2.49718... As r <= 10229 / 2^12 < r + 0.00014, f > v r, and f < v r + 6560 *
+ * 0.00014 + 1 < (v + 1) r.
  */
 static uint32_t ternary_fraction(uint32_t v)
 {
@@ -215,18 +217,18 @@ static uint32_t ternary_fraction(uint32_t v)
 }
 
 /*
- * Sixteen trits from a uniform 64-bit word x: the base-3 digits, first one highest, of v = floor(x M /
- * 2^64), M = 3^16.
+ * Sixteen trits from a uniform 64-bit word x: the base-3 digits, first one highest, of v = floor(x M / 2^64),
+ * M = 3^16.
  *
- * Distance from uniform. The x that give one v are an interval of floor(2^64 / M) or one more integers, and
- * r = 2^64 mod M of the M values of v get the one more. So v (all sixteen trits jointly) is at statistical
+ * Distance from uniform. The x that give one v are an interval of floor(2^64 / M) or one more integers, and r
+ * = 2^64 mod M of the M values of v get the one more. So v (all sixteen trits jointly) is at statistical
  * distance
  *     1/2 sum_v |P(v) - 1/M| = r (M - r) / (M 2^64) <= M / (4 * 2^64) < 2^(25.4 - 66) < 2^-40
  * from uniform; each coefficient alone is no farther.
  *
- * v is taken in two halves of eight digits, with products that fit 32 bits, for wide ones are slow or of
- * varying time on some cores. A fraction for each half then lies in half a word. Tripled, its integer part
- * is the next digit, and it fits 16 bits, so neither half disturbs the other.
+ * v is taken in two halves of eight digits, with products that fit 32 bits, because wide ones are slow or
+ * take a varying time on some cores. The fraction of each half then takes half a word. Tripled, its integer
+ * part is the next digit, and it fits 16 bits, so neither half disturbs the other.
  */
 static uint32_t ternary_trits(const uint8_t word[8])
 {
@@ -265,9 +267,9 @@ void cmi_sample_ternary(cmi_stream *stream, uint8_t *packed, uint32_t n)
 #define CBD_WORDS (2 * CM_CBD_ETA) /* for 32 coefficients: bit j of each word belongs to coefficient j */
 
 #define CBD_COUNTER_BITS 6 /* counts to 42 */
-#define CBD_GROUP 4        /* words of each half that are added at a step, after the first one */
+#define CBD_GROUP 4        /* words of each half added at a step, after the first word */
 
-/* A full adder in each bit: the sum with two more summands stays, the carry is returned. */
+/* A full adder in each bit: adds two summands to *sum and returns the carry. */
 static inline uint32_t cbd_add(uint32_t *sum, uint32_t a, uint32_t b)
 {
     const uint32_t difference = a ^ b;
@@ -278,8 +280,8 @@ static inline uint32_t cbd_add(uint32_t *sum, uint32_t a, uint32_t b)
 
 /*
  * Thirty-two sums of 42 bits at once: counter[k] holds bit k of every sum. Carries of the same weight are
- * saved until there are two, so that a full adder takes both. The minus words are inverted: ones + (21 -
- * ones of the other half) is the coefficient plus 21.
+ * kept until there are two, for one full adder. The minus words are inverted: ones + (21 - ones of the other
+ * half) is the coefficient plus 21.
  */
 static void cbd_count(uint32_t counter[CBD_COUNTER_BITS], const uint8_t *plus)
 {
@@ -316,8 +318,8 @@ static inline void cbd_exchange(uint32_t *a, uint32_t *b, unsigned shift, uint32
 }
 
 /*
- * Transpose the four squares of eight by eight bits: what was bit j of each byte of row k is bit k of each
- * byte of row j. Rows and their columns change places by halves, quarters and single ones.
+ * Transpose the four squares of eight by eight bits: bit j of each byte of row k becomes bit k of each byte
+ * of row j. Halves, then quarters, then single rows and columns are exchanged.
  */
 static void cbd_transpose(uint32_t rows[8])
 {
@@ -332,13 +334,13 @@ static void cbd_transpose(uint32_t rows[8])
     }
 }
 
-/* Thirty-two coefficients, of which j takes bit j of each word, a byte each; the words are cleared. */
+/* Thirty-two coefficients, a byte each: coefficient j takes bit j of each word. The words are cleared. */
 static void cbd_coefficients(int8_t noise[CM_SAMPLE_BLOCK], uint32_t words[CBD_WORDS])
 {
     if (CM_ARCH_TRY(cbd, noise, words)) {
         return;
     }
-    uint32_t rows[8] = {0}; /* of which CBD_COUNTER_BITS count */
+    uint32_t rows[8] = {0}; /* CBD_COUNTER_BITS of them are used */
     cbd_count(rows, (const uint8_t *)words);
     cbd_transpose(rows);
     /*

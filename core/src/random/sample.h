@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samplers: uniform residues of a public seed, uniform ternary and centred binomial from a secret stream.
+ * Samplers: uniform residues from a public seed, uniform ternary and centred binomial coefficients from a
+ * secret stream.
  *
  * The secret ones read a fixed number of bytes and run in time that depends on nothing but the length.
  */
@@ -15,7 +16,7 @@
 
 CMI_HIDDEN_BEGIN
 
-/* First nonce word of every ChaCha20 stream: no two uses of one key ever meet. */
+/* First nonce word of every ChaCha20 stream: no two uses of one key ever share a stream. */
 enum cmi_label {
     CM_LABEL_UNIFORM = 1, /* key: public seed; second word: prime */
     CM_LABEL_TERNARY = 2, /* key: secret seed */
@@ -29,8 +30,10 @@ enum cmi_label {
     CM_LABEL_FLOOD = 10       /* key: secret seed */
 };
 
-/* The largest prime's worth of residues is never held: they are read in blocks of this many. Divides every
-   n. */
+/*
+ * A whole polynomial of residues need not be held: they are read in blocks of this many, which divides every
+ * n.
+ */
 #define CM_SAMPLE_BLOCK 32
 
 /*
@@ -66,7 +69,7 @@ typedef struct cmi_uniform {
 void cmi_uniform_init(cmi_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n,
                       unsigned primes);
 void cmi_uniform_begin_prime(cmi_uniform *uniform, const cm_prime *prime, unsigned index);
-/* The next count residues. The more at a time, the fewer calls of the XOF; the sequence is the same. */
+/* The next count residues. More at a time take fewer calls of the XOF; the sequence is the same. */
 void cmi_uniform_values(cmi_uniform *uniform, uint32_t *residues, uint32_t count);
 
 /* The next CM_SAMPLE_BLOCK residues. */
@@ -87,12 +90,14 @@ static inline void cmi_uniform_polynomial(cmi_uniform *uniform, const cm_prime *
    6. */
 void cmi_sample_ternary(cmi_stream *stream, uint8_t *packed, uint32_t n);
 
-/* CM_SAMPLE_BLOCK centred binomial coefficients. Reads so many bytes; docs/encoding.md, section 6. */
+/*
+ * CM_SAMPLE_BLOCK centred binomial coefficients, from CM_CBD_BLOCK_BYTES bytes; docs/encoding.md, section 6.
+ */
 #define CM_CBD_ETA 21
 #define CM_CBD_BLOCK_BYTES 168
 void cmi_sample_cbd(cmi_stream *stream, int8_t noise[CM_SAMPLE_BLOCK]);
 
-/* The same coefficients, so many blocks at once: less time and more stack. */
+/* The same coefficients, CM_SAMPLE_BLOCKS blocks at once: less time and more stack. */
 #define CM_SAMPLE_BLOCKS 4
 void cmi_sample_cbd_blocks(cmi_stream *stream, int8_t noise[CM_SAMPLE_BLOCKS * CM_SAMPLE_BLOCK]);
 

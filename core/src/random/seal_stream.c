@@ -3,8 +3,7 @@
  * The byte streams that SEAL expands public seeds with, a word at a time.
  *
  * A 4096-byte block is never held: SHAKE256 keeps its sponge, BLAKE2Xb its root and one node of 64 bytes.
- * Output is made when it is asked for, so a stream that starts at a block's edge costs nothing until it is
- * read.
+ * Output is computed on demand, so a stream that starts at a block boundary costs nothing until it is read.
  */
 #include <string.h>
 
@@ -35,7 +34,7 @@ static void seal_keccak_absorb(cmi_seal_stream *stream)
     lanes[SEAL_KECCAK_LANES - 1] = cmi_keccak_enter((uint64_t)1 << 63, SEAL_KECCAK_LANES - 1);
 }
 
-/* Make the next words, and say how many. */
+/* Compute the next words, and return how many. */
 static unsigned seal_keccak_refill(cmi_seal_stream *stream)
 {
     if (stream->made == 0) {
@@ -66,7 +65,7 @@ static inline uint64_t seal_take(cmi_seal_stream *stream)
     return stream->kind == CM_XOF_SHAKE256 ? cmi_keccak_leave(word, i) : word;
 }
 
-/* Kept out of the caller, which then needs no stack frame for the other words. */
+/* Out of line, so that the caller needs no stack frame for the words that are at hand. */
 static CM_NOINLINE uint64_t seal_refill_and_take(cmi_seal_stream *stream)
 {
     if (stream->made == CM_SEAL_BLOCK_BYTES) {
@@ -90,7 +89,7 @@ void cmi_seal_stream_init(cmi_seal_stream *stream, cm_xof_kind kind, const uint8
     stream->seed = seed;
     stream->block = position / CM_SEAL_BLOCK_BYTES;
     stream->made = 0;
-    /* Within a block both kinds are read from its start: only replacements (random/sample.c) begin there. */
+    /* Both kinds are read from the start of a block: only replacements (random/sample.c) begin within one. */
     for (uint64_t skipped = position % CM_SEAL_BLOCK_BYTES; skipped > 0; skipped -= 8) {
         (void)cmi_seal_stream_next(stream);
     }

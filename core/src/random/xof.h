@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Streams of pseudo-random bytes. Secret streams (noise, u, keys) are always ChaCha20; public seeds expand by
- * any of the three.
+ * Streams of pseudo-random bytes. Secret streams (noise, u, keys) are always ChaCha20; public seeds are
+ * expanded with any of the three.
  *
  * Each public expansion is a function of (seed, absolute position), so that it can start at any prime.
  */
@@ -26,7 +26,7 @@ CMI_HIDDEN_BEGIN
 void cmi_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], const uint32_t nonce[3],
                         uint32_t counter);
 
-/* What a block is made of beside constants: the key, the block counter, the nonce. */
+/* The input of a block besides constants: the key, the block counter, the nonce. */
 #define CM_CHACHA20_INPUT_WORDS 12
 #define CM_CHACHA20_COUNTER 8
 
@@ -38,14 +38,16 @@ struct cmi_stream {
 };
 
 void cmi_stream_init(cmi_stream *stream, const uint8_t key[32], const uint32_t nonce[3]);
-/* Give a stream its key alone, for cmi_stream_restart, which begins any of that key's streams at any byte. */
+/* Set a stream's key only. cmi_stream_restart then begins any of that key's streams, at any byte. */
 void cmi_stream_set_key(cmi_stream *stream, const uint8_t key[32]);
 void cmi_stream_restart(cmi_stream *stream, const uint32_t nonce[3], uint32_t position);
 /* The next bytes; whole blocks go straight to out. */
 void cmi_stream_read(cmi_stream *stream, uint8_t *out, size_t length);
 
-/* The next bytes where they lie, or in buffer if they come from two blocks: at most a block. Valid until the
-   next read. */
+/*
+ * The next bytes in place, or in buffer if they come from two blocks; at most a block. Valid until the next
+ * read.
+ */
 const uint8_t *cmi_stream_view(cmi_stream *stream, uint8_t *buffer, size_t length);
 
 /* ---- SHAKE256 (FIPS 202) and BLAKE2Xb, as SEAL's generators use them ---- */
