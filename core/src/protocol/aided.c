@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client-aided session: encryptions and decryptions in turn in one arena, each result held to the
+ * A client-aided session: encryptions and decryptions in turn in one arena, each result checked against the
  * ciphertext that it answers.
  */
 #include "ciphermote/aided.h"
@@ -54,7 +54,7 @@ static void aided_fail(cm_receiver *self, cm_status status)
     next->fail(next, status);
 }
 
-/* What fed the session left secrets on the stack, too. */
+/* The calls that fed the session left secrets on the stack, too. */
 static void end_session(cm_aided *aided)
 {
     aided->state = OVER;

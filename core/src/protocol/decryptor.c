@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A decryptor: a decryption behind a frame reader of its own, which begins anew with each ciphertext. */
+/* A decryptor: a decryption behind its own frame reader, which starts afresh for each ciphertext. */
 #include "ciphermote/decryptor.h"
 
 #include <string.h>

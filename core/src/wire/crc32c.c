@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CRC-32C (Castagnoli; reflected polynomial 0x82F63B78), with the table that CM_CONFIG_CRC_TABLE asks for.
- * The tables are never indexed by secrets: what is summed has left, or is about to.
+ * The tables are never indexed by secrets: whatever is summed has been sent, or is about to be.
  */
 #include "ciphermote/config.h"
 #include "ciphermote/frame.h"
@@ -10,8 +10,8 @@
 #include "common/bytes.h"
 
 /*
- * The check sum is linear: an entry is the sum of those for the single bits of its index. bit0 .. bit7 are
- * the entries 1, 2, 4 .. 128; the compiler does the rest.
+ * The checksum is linear: an entry is the exclusive or of those for the single bits of its index. bit0 ..
+ * bit7 are the entries 1, 2, 4 .. 128; the compiler does the rest.
  */
 #define CM_BIT(index, bit, entry) (((index) >> (bit)&1u) * (entry))
 #define CM_ENTRY(i, bit0, bit1, bit2, bit3, bit4, bit5, bit6, bit7) \
@@ -30,7 +30,7 @@
     CM_ENTRIES_64(0u, __VA_ARGS__), CM_ENTRIES_64(64u, __VA_ARGS__), CM_ENTRIES_64(128u, __VA_ARGS__), \
         CM_ENTRIES_64(192u, __VA_ARGS__)
 
-/* What a byte becomes when it is shifted out; and with one, two, three zero bytes shifted in behind it. */
+/* What a byte becomes when it is shifted out; and when one, two or three zero bytes follow it. */
 #define CM_CRC_SHIFT_1 \
     0xF26B8303u, 0xE13B70F7u, 0xC79A971Fu, 0x8AD958CFu, 0x105EC76Fu, 0x20BD8EDEu, 0x417B1DBCu, 0x82F63B78u
 #define CM_CRC_SHIFT_2 \
@@ -73,7 +73,7 @@ static inline uint32_t add_byte(uint32_t crc, uint8_t byte)
     return crc >> 8 ^ cmi_crc32c_table[0][(crc ^ byte) & 255u];
 }
 
-/* The four bytes of a word do not wait for each other: each has the zero bytes behind it in its table. */
+/* The four bytes of a word do not wait for each other: each table accounts for the zero bytes that follow. */
 static inline uint32_t add_word(uint32_t crc, uint32_t word)
 {
     crc ^= word;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts a seed's expansion where a decryption wants it: before each tile of component 0 comes that of
-   component 1. */
+/*
+ * Puts a seed's expansion where a decryption needs it: each tile of component 1 comes before that of
+ * component 0.
+ */
 #include "ciphermote/expander.h"
 
 #include <string.h>
@@ -40,7 +42,7 @@ static cm_status begin_seed(cm_seed_expander *expander, const cm_ciphertext_info
     return CM_OK;
 }
 
-/* All of component 1's tile, as its own frame would bring it. */
+/* Component 1's whole tile, as its own frame would deliver it. */
 static cm_status send_expansion(cm_seed_expander *expander, const cm_ciphertext_info *info, unsigned prime,
                                 unsigned tile)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames: writing them piece by piece, and checking every byte of those that come in. docs/wire-format.md has
- * the layout.
+ * Frames: writing them piece by piece, and checking every byte of those received. docs/wire-format.md has the
+ * layout.
  */
 #include "wire/frame.h"
 
@@ -105,8 +105,8 @@ static cm_status write_seed_frame(cm_emitter *self, const cm_ciphertext_info *in
 }
 
 /*
- * Residues are packed low bits first, without gaps. Their number is a multiple of 32 and the header ends at a
- * word, so that everything is whole words, and a piece never ends inside one.
+ * Residues are packed low bits first, without gaps. Their number is a multiple of 32 and the header ends on a
+ * word boundary, so everything is in whole words, and a piece never ends inside one.
  */
 static cm_status pack(cm_frame_writer *writer, const uint32_t *residues, uint32_t count, unsigned bits)
 {
@@ -173,7 +173,7 @@ void cm_frame_writer_init(cm_frame_writer *writer, cm_sink sink)
 
 /* ---- reading ---- */
 
-/* A finite, positive, normal binary64 whose value is from 1 to below 2^512. */
+/* Whether this is a binary64 from 1 to below 2^512. */
 static bool scale_valid(uint64_t bits)
 {
     const uint64_t exponent = bits >> 52;
@@ -213,7 +213,10 @@ static bool shape_valid(const cm_frame *frame)
     return frame->payload == CM_PAYLOAD_RESIDUES && (info->xof == CM_XOF_NONE || frame->component == 0);
 }
 
-/* What sizes rest on: what a set of the user's own may have wrong else, wrong residues show. */
+/*
+ * Whether the fields that sizes are computed from are in range. Any other fault in a user's own set shows as
+ * wrong residues.
+ */
 static bool readable(const cm_params *params)
 {
     if (!params->primes || params->log2_n < 10 || params->log2_n > 14 || params->key_primes > CM_MAX_PRIMES ||
@@ -365,7 +368,7 @@ void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_r
     await_part(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
 }
 
-/* Each part out of line, so that none has the others' variables below it on the stack. */
+/* Each part is out of line, so that none pays for the others' variables on the stack. */
 static CM_NOINLINE cm_status take_header(cm_frame_reader *reader, const uint8_t *bytes)
 {
     cm_frame frame;
@@ -388,7 +391,7 @@ static CM_NOINLINE cm_status take_header(cm_frame_reader *reader, const uint8_t 
     return reader->receiver->begin(reader->receiver, &frame.info, frame.component, frame.prime, frame.tile);
 }
 
-/* A group of residues, a multiple of 32, is whole words. Tells whether all are below q. */
+/* A group of residues, a multiple of 32, is whole words. Returns whether all are below q. */
 static bool unpack_group(const uint8_t *bytes, unsigned bits, uint32_t q, uint32_t *residues, unsigned count)
 {
     const uint32_t mask = ((uint32_t)1 << bits) - 1u;
@@ -470,7 +473,7 @@ static cm_status take(cm_frame_reader *reader, const uint8_t *bytes)
     return reader->part == PART_HEADER ? take_header(reader, bytes) : take_seed(reader, bytes);
 }
 
-/* Parts that are whole in bytes are used where they lie; others are gathered in piece. */
+/* A part that is complete in bytes is used in place; others are gathered in piece. */
 cm_status cm_frame_reader_feed(cm_frame_reader *reader, const uint8_t *bytes, size_t length)
 {
     if (!reader || reader->wanted == 0 || (!bytes && length > 0)) {

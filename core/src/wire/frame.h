@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How frames leave: for what packs residues. */
+/* Sending frames, for the code that packs residues. */
 #ifndef CM_WIRE_FRAME_H
 #define CM_WIRE_FRAME_H
 
@@ -10,10 +10,10 @@
 
 CMI_HIDDEN_BEGIN
 
-/* The piece is filled up to there, of which what lies behind `from` is new to the check sum. */
+/* The piece is filled up to `to`; the bytes from `from` on are new to the checksum. */
 void cmi_frame_fill(cm_frame_writer *writer, const uint8_t *from, const uint8_t *to);
 
-/* Send what the piece holds; it is in the check sum, or is the check sum. */
+/* Send what the piece holds, which is already in the checksum, or is the checksum. */
 CM_MUST_CHECK cm_status cmi_frame_send(cm_frame_writer *writer);
 
 CMI_HIDDEN_END

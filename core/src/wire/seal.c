@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Microsoft SEAL's Ciphertext bytes, written as the residues come: nothing is buffered but one line of
-   words. */
+/* Microsoft SEAL's Ciphertext bytes, written as the residues arrive: only one line of words is buffered. */
 #include "ciphermote/seal.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@
 #define FIELDS_BYTES 105 /* object header, fields, array header and array count: where the residues begin */
 #define SEED_INFO_BYTES (OBJECT_HEADER_BYTES + 1 + 64)
 
-/* SEAL 3.6 to 4.x load a 3.6 header; a 4.x one loads in its own minor version alone. */
+/* SEAL 3.6 to 4.x load a 3.6 header; a 4.x header is loaded by its own minor version only. */
 static void put_object_header(uint8_t at[OBJECT_HEADER_BYTES], uint64_t object_bytes)
 {
     at[0] = 0x5E;
@@ -26,7 +25,10 @@ static void put_object_header(uint8_t at[OBJECT_HEADER_BYTES], uint64_t object_b
     cmi_store64(at + 8, object_bytes);
 }
 
-/* SEAL's name for a set of parameters: BLAKE2b-256 of the words [scheme, n, q_0 .. , t], t = 0 for CKKS. */
+/*
+ * SEAL's identifier for a set of parameters: BLAKE2b-256 of the words [scheme, n, q_0 .. , t], t = 0 for
+ * CKKS.
+ */
 static void parms_id(uint8_t id[32], const cm_ciphertext_info *info)
 {
     uint8_t words[8 * (3 + CM_MAX_PRIMES)];
