@@ -8,8 +8,8 @@
 #include "scheme/encrypt.h"
 
 /*
- * Whether q holds twice t times the largest noise: see ciphermote/bfv.h. Two primes, of 10 bits or more,
- * always do for n.
+ * Whether q holds twice t times the largest noise: see ciphermote/bfv.h. Two primes always suffice: t must be
+ * below the one, and the noise is below 2n, and so below the other.
  */
 static bool leaves_room(const cm_params *params, uint32_t t, bool public_key)
 {
@@ -21,7 +21,7 @@ static bool leaves_room(const cm_params *params, uint32_t t, bool public_key)
     return (uint64_t)noise * t <= q;
 }
 
-/* Numbers that are wider than the message would lie over what is behind it. */
+/* In place, numbers that are wider than the message would overlap what follows it. */
 static bool overlaps(const cm_bfv_values *values, const void *arena)
 {
     const bool wide = values->number == CM_INT32 || values->number == CM_UINT32;

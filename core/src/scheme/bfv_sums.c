@@ -44,8 +44,8 @@ typedef struct fraction {
 
 /*
  * For w in Montgomery form. floor(2^32 y / q) is (2^32 y - z) / q for z = 2^32 y mod q, and modulo 2^32 that
- * is -z / q: so z times -q^-1. The upper half is this for y = w, where z is w in Montgomery form; the lower,
- * for y that z.
+ * is -z / q, which is z times -q^-1. The upper half is this for y = w, where z is w in Montgomery form; the
+ * lower half is this for y = that z.
  */
 static fraction fraction_of(uint32_t w, const cm_prime *prime)
 {
@@ -122,7 +122,7 @@ static inline uint32_t load_sum(const uint8_t *sums, cm_bfv_sums bits, uint32_t 
     return (uint32_t)at[0] << 8 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 24;
 }
 
-/* A sum taken for a signed number gives one within t/2 of 0. */
+/* A sum taken as a signed number gives a result within t/2 of 0. */
 static inline uint32_t round_sum(uint32_t sum, uint32_t t)
 {
     const int64_t product = cmi_product_signed((int32_t)sum, (int32_t)t) + ((int64_t)1 << 31);

@@ -23,8 +23,8 @@ static inline size_t complex_place(size_t k, size_t n)
 }
 
 /*
- * Coefficient k = j n/T + i, i > 0, is subtracted at n - k, which is (T-1-j) n/T + (n/T - i): so one step
- * adds both. At i = 0 the other one is (T-j) n/T, or none at all for k = 0.
+ * Coefficient k = j n/T + i, i > 0, is subtracted at n - k, which is (T-1-j) n/T + (n/T - i), so one step
+ * handles both. At i = 0 the other one is (T-j) n/T, or none at all for k = 0.
  */
 static void add_real(uint32_t *sums, unsigned words, const uint32_t *tile, const cmi_ring *ring,
                      const uint32_t *weights)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decryption, a tile of a prime at a time. A tile of the secret is transformed (or lies in flash); component
- * 1 is multiplied into it and component 0 taken off as they arrive; the tile is transformed back, and what it
- * tells of each coefficient is added up (sums.h).
+ * Decryption, one tile of one prime at a time. A tile of the secret is transformed (or stored transformed in
+ * flash); component 1 is multiplied into it and component 0 subtracted as they arrive; the tile is
+ * transformed back, and its contribution to each coefficient is added up (sums.h).
  */
 #include "scheme/decryption.h"
 
@@ -22,9 +22,9 @@
 #include "scheme/sums.h"
 #include "scheme/usable.h"
 
-/* What a decryption needs beside numbers; it lies at the arena's end. */
+/* What a decryption needs besides numbers, after them in the arena. */
 typedef struct decryption_workspace {
-    uint32_t first; /* the arena's first word, xor the mark: if both are wiped, they do not fit */
+    uint32_t first; /* the arena's first word, xor the mark: no match if both are wiped */
     cmi_ring ring;
     cm_prime plain; /* BFV, batching: t */
     uint32_t mark;
@@ -63,7 +63,7 @@ static uint32_t mark_of(const cm_decryption *decryption)
 }
 
 /*
- * The arena's first word is the mark until the first tile is added up, and sums after that: whoever else used
+ * The arena's first word is the mark until the first tile is added up, and a sum after that: any other use of
  * the arena began there, or reached the workspace behind.
  */
 static void keep_first(const cm_decryption *decryption, const decryption_layout *parts)
@@ -76,10 +76,10 @@ static bool arena_kept(const cm_decryption *decryption, const decryption_layout 
     const uint32_t mark = mark_of(decryption);
     const uint32_t changed =
         (parts->work->mark ^ mark) | (parts->work->first ^ cmi_load32(parts->sums) ^ mark);
-    return cmi_declassified(changed == 0); /* sums are secret; whether somebody changed them is not */
+    return cmi_declassified(changed == 0); /* sums are secret; whether they were overwritten is not */
 }
 
-/* Of a decryption that tells of noise, in place of the bits of its sums. */
+/* A decryption that measures noise has this in place of the bits of its sums. */
 enum { NOISE_ALONE = 1 };
 
 static bool noise_alone(const cm_decryption *decryption)
@@ -116,7 +116,7 @@ static cm_decryption *decryption_of(cm_receiver *self)
     return (cm_decryption *)(void *)self;
 }
 
-/* At how many primes a ciphertext is decrypted: BFV's at all, CKKS's at as many as the sums hold. */
+/* At how many primes a ciphertext is decrypted: for BFV at all, for CKKS at as many as the sums hold. */
 static unsigned primes_used(const cm_decryption *decryption, unsigned primes)
 {
     const unsigned most = decryption->number_bits == CM_FIXED_31 ? 1u : 2u;
@@ -124,8 +124,8 @@ static unsigned primes_used(const cm_decryption *decryption, unsigned primes)
 }
 
 /*
- * Whether scale times largest is below a quarter of the primes' product, which is below 2^54. Of the scale,
- * from 1 to below 2^512, the upper 24 bits count, rounded up: 2^(e - 23) significand.
+ * Whether scale times largest is below a quarter of the primes' product, which is below 2^54. The scale, from
+ * 1 to below 2^512, is rounded up to 24 bits: 2^(e - 23) significand.
  */
 static bool scale_fits(const cm_decryption *decryption, const cm_ciphertext_info *info)
 {
@@ -142,7 +142,7 @@ static bool scale_fits(const cm_decryption *decryption, const cm_ciphertext_info
     return e < 21u + 54u && product <= (q - 1u) >> (e - 21u);
 }
 
-/* The reader was given a set of its own, which may have this id all the same. */
+/* The reader was given its own set, which may be another one with the same id. */
 static bool same_set(const cm_params *a, const cm_params *b)
 {
     if (a->id != b->id || a->log2_n != b->log2_n || a->data_primes != b->data_primes) {
@@ -180,7 +180,7 @@ static CM_NOINLINE cm_status check_kind(const cm_decryption *decryption, const c
     return CM_OK;
 }
 
-/* The first frame settles which ciphertext it is; the others are held to it. */
+/* The first frame settles which ciphertext this is; the others must match it. */
 static CM_NOINLINE cm_status check_ciphertext(cm_decryption *decryption, const cm_ciphertext_info *info)
 {
     if (decryption->primes != 0) {
@@ -197,7 +197,7 @@ static CM_NOINLINE cm_status check_ciphertext(cm_decryption *decryption, const c
     return CM_OK;
 }
 
-/* The frame's number in the order that a decryption takes. */
+/* The frame's number in the order in which a decryption takes them. */
 static uint32_t number_of(const cm_decryption *decryption, unsigned component, unsigned prime, unsigned tile)
 {
     return (((uint32_t)prime << decryption->log2_tiles) + tile) * 2u + (1u - component);
@@ -214,7 +214,7 @@ static void open_decryption_ring(const cm_decryption *decryption, const decrypti
     cmi_ring_select_tile(ring, decryption->log2_tiles, tile);
 }
 
-/* The tile of -s, transformed, in Montgomery form: from flash, or made where the tile lies. */
+/* The tile of -s, transformed, in Montgomery form: from flash, or computed in the tile itself. */
 static const uint32_t *decryption_secret(const cm_decryption *decryption, const decryption_layout *parts)
 {
 #if CM_CONFIG_TRANSFORMED_SECRET
@@ -284,15 +284,17 @@ static void take_off(uint32_t *tile, const uint32_t *residues, uint32_t count, u
     }
 }
 
-/* Without a frame: after the first fault, or from a reader that was left over from another decryption. */
+/*
+ * Residues without an open frame: after the first fault, or from a reader left over from another decryption.
+ */
 static cm_status out_of_order(const cm_decryption *decryption)
 {
     return decryption->status != CM_OK ? decryption->status : CM_ERR_FRAME_ORDER;
 }
 
 /*
- * Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption that ended in a frame's
- * midst takes no more of it: the arena is the caller's again.
+ * Component 1: tile = c1 (-s), residues. Component 0: less c0, plus q. A decryption that ended in the middle
+ * of a frame takes no more of it: the arena is the caller's again.
  */
 static cm_status decryption_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
 {
@@ -412,7 +414,7 @@ cm_status cmi_decryption_init(cm_decryption *decryption, const cm_secret_key *ke
     return CM_OK;
 }
 
-/* Whatever fails in begin, the decryption is one that takes nothing. */
+/* Whatever fails in begin, the decryption then accepts nothing. */
 static cm_status start(cm_decryption *decryption, cm_scheme scheme, unsigned log2_tiles)
 {
     cmi_decryption_wipe(decryption);
@@ -442,7 +444,10 @@ static cm_status divide_decryption_arena(cm_decryption *decryption)
     return CM_OK;
 }
 
-/* The last step of begin: from here on the arena is ours, or all that comes is told why it is not. */
+/*
+ * The last step of begin: from here on the arena is ours, or every frame is refused with the status that says
+ * why not.
+ */
 static cm_status take_arena(cm_decryption *decryption, cm_status status)
 {
     decryption->status = status;
@@ -456,7 +461,7 @@ static cm_status take_arena(cm_decryption *decryption, cm_status status)
     return status;
 }
 
-/* The first fault; or that frames are missing. Either way, nothing is left. */
+/* The first fault, or that frames are missing. In either case, nothing is left in the arena. */
 static cm_status completeness(cm_decryption *decryption)
 {
     if (decryption->status != CM_OK) {
@@ -475,7 +480,7 @@ static cm_status completeness(cm_decryption *decryption)
     return CM_OK;
 }
 
-/* The values are what remains, and a decryption gives them once. */
+/* Only the values remain, and a decryption returns them once. */
 static cm_status leave_values(cm_decryption *decryption, size_t values_bytes)
 {
     cmi_wipe(decryption->arena + values_bytes, decryption->arena_bytes - values_bytes);
@@ -511,7 +516,7 @@ static cm_status check_bfv(const cm_params *params, const cm_bfv_expected *expec
     return CM_OK;
 }
 
-/* All of begin but taking the arena; plain: batching's modulus. */
+/* All of begin except taking the arena; plain receives batching's modulus. */
 static cm_status prepare_bfv(cm_decryption *decryption, const cm_bfv_expected *expected, cm_prime *plain)
 {
     const cm_secret_key *key = decryption->key;
@@ -661,7 +666,7 @@ cm_status cmi_ckks_decryption_begin(cm_decryption *decryption, const cm_ckks_exp
     return take_arena(decryption, prepare_ckks(decryption, expected));
 }
 
-/* Everything but noise to flood with, for which stream is null or open. */
+/* Everything except opening the stream of flooding noise, which is null for none. */
 static cm_status end_ckks(cm_decryption *decryption, cmi_stream *stream, unsigned log2_noise)
 {
     const decryption_layout parts = layout_of(decryption);
@@ -675,7 +680,7 @@ static cm_status end_ckks(cm_decryption *decryption, cmi_stream *stream, unsigne
         cmi_ckks_sums_flood((uint64_t *)(void *)sums, (uint32_t)count, stream, log2_noise);
     }
     const cmi_ckks_message message = {sums, decryption->key->params->log2_n, slots, precision};
-    /* What floods a value may be larger than the value. */
+    /* Flooding noise may be larger than the value. */
     const cmi_ckks_decoding wanted = {.scale = decryption->scale_or_t,
                                       .number = (cm_number)decryption->number,
                                       .exponent = decryption->exponent,
@@ -700,8 +705,8 @@ cm_status cmi_ckks_decryption_end(cm_decryption *decryption)
 /*
  * Each part of a slot is a sum of coefficients times cosines whose squares add up to n/2 at most, so that at
  * n = 2^14 noise of 2^49 moves it by 2^54.8 rms. cmi_embed_63 has room for 2^58, of which a message takes q/4
- * < 2^52: 9.6 times the rms are left, and as uniform numbers are strictly sub-Gaussian, less than one
- * decryption in 2^50 is refused. With 2^50 one in fifty is.
+ * < 2^52: 9.6 times the rms are left, and because uniform numbers are strictly sub-Gaussian, fewer than one
+ * decryption in 2^50 is refused. With 2^50, one in fifty is.
  */
 static bool floods(const cm_decryption *decryption, unsigned log2_noise)
 {

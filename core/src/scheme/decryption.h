@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The decryption of one ciphertext, residues in, values out: what a decryptor (ciphermote/decryptor.h) does
- * between its frames. Statuses are as there.
+ * between its frames, with the same statuses.
  */
 #ifndef CM_SCHEME_DECRYPTION_H
 #define CM_SCHEME_DECRYPTION_H
@@ -16,7 +16,7 @@ CM_MUST_CHECK cm_status cmi_decryption_init(cm_decryption *decryption, const cm_
                                             size_t arena_bytes);
 void cmi_decryption_wipe(cm_decryption *decryption);
 
-/* Whether a decryption could begin, without a touch of the arena. Nothing is expected then. */
+/* Whether a decryption could begin, without touching the arena. Afterwards, nothing is expected. */
 CM_MUST_CHECK cm_status cmi_bfv_decryption_check(cm_decryption *decryption, const cm_bfv_expected *expected);
 CM_MUST_CHECK cm_status cmi_ckks_decryption_check(cm_decryption *decryption,
                                                   const cm_ckks_expected *expected);
@@ -30,7 +30,7 @@ CM_MUST_CHECK cm_status cmi_ckks_decryption_end(cm_decryption *decryption);
 CM_MUST_CHECK cm_status cmi_ckks_decryption_end_shared(cm_decryption *decryption, cm_device *device,
                                                        unsigned log2_noise);
 
-/* In place of BFV's: what noise a ciphertext holds. */
+/* In place of BFV's: measures the noise of a ciphertext. */
 CM_MUST_CHECK cm_status cmi_noise_begin(cm_decryption *decryption, uint32_t plain_modulus,
                                         unsigned log2_tiles);
 CM_MUST_CHECK cm_status cmi_noise_budget(cm_decryption *decryption, unsigned *bits);

@@ -36,7 +36,7 @@ void cmi_seeds_derive(const uint8_t secret[CM_DEVICE_SECRET_BYTES], const uint8_
     cmi_wipe(seeds->key, sizeof seeds->key);
 }
 
-/* Not zero if two stretches of bytes differ, in time that does not tell where. */
+/* Nonzero if two byte strings differ, in time that does not depend on where. */
 static uint8_t difference_of(const uint8_t *a, const uint8_t *b, size_t length)
 {
     uint8_t difference = 0;
@@ -46,8 +46,10 @@ static uint8_t difference_of(const uint8_t *a, const uint8_t *b, size_t length)
     return difference;
 }
 
-/* A stuck source repeats a byte or a half within one draw, or a whole draw: each has a chance below 2^-119
-   otherwise. */
+/*
+ * A stuck source repeats a byte or a half within one draw, or a whole draw; by chance, each happens with
+ * probability below 2^-119.
+ */
 static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTES],
                                  uint8_t image[CM_CHACHA20_BLOCK_BYTES])
 {
@@ -59,7 +61,7 @@ static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTE
     const bool same_bytes = difference_of(randomness, randomness + 1, DRAW_BYTES - 1u) == 0;
     const bool same_halves = difference_of(randomness, randomness + DRAW_BYTES / 2, DRAW_BYTES / 2) == 0;
     const bool same_draw = difference_of(image, device->last_draw, sizeof device->last_draw) == 0;
-    /* The call's status tells whether a draw was refused, not why. */
+    /* The call's status reveals whether a draw was refused, but not why. */
     const bool refused = cmi_declassified(same_bytes | same_halves | (same_draw & device->drawn));
     memcpy(device->last_draw, image, sizeof device->last_draw);
     device->drawn = true;
@@ -67,7 +69,7 @@ static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTE
     return refused ? CM_ERR_RANDOM : CM_OK;
 }
 
-/* The reservation is on record, and read back, before the first counter in it is used. */
+/* The reservation is stored, and read back, before its first counter is used. */
 static cm_status take_counter(cm_device *device, uint64_t *counter)
 {
     if (device->counter == device->reserved) {
@@ -111,7 +113,7 @@ CM_NOINLINE static bool never_filled_in(const uint8_t *secret)
     for (unsigned i = 1; i < CM_DEVICE_SECRET_BYTES; i++) {
         any |= secret[i] ^ secret[0];
     }
-    /* The status tells whether it is one of the few secrets that are refused. */
+    /* The status reveals whether it is one of the few secrets that are refused. */
     return cmi_declassified(any == 0);
 }
 

@@ -15,7 +15,7 @@
 #include "scheme/seeds.h"
 #include "scheme/usable.h"
 
-/* What an encryption needs beside polynomials; it lies in the arena, right behind the message. */
+/* What an encryption needs besides polynomials; in the arena, it follows the message directly. */
 typedef struct encryption_workspace {
     cmi_noise noise;
     cmi_ring ring;
@@ -25,13 +25,13 @@ typedef struct encryption_workspace {
 _Static_assert(sizeof(encryption_workspace) <= CM_WORKSPACE_BYTES,
                "CM_WORKSPACE_BYTES has room for the workspace");
 
-/* An encryption under way: whose it is, and the arena's parts in its order. */
+/* An encryption in progress: its setup and message, and the arena's parts in order. */
 typedef struct encryption_layout {
     const cm_encryptor_setup *setup;
-    const cm_message_source *source; /* knows where the message lies */
+    const cm_message_source *source; /* knows where the message is */
     encryption_workspace *work;
     uint32_t *w; /* n/T words: the residues about to leave */
-    uint32_t *u; /* n/T words: the transformed secret, or u; absent if the secret lies transformed in flash */
+    uint32_t *u; /* n/T words: the transformed secret, or u; absent if the secret is transformed in flash */
 #if CM_CONFIG_ACCELERATOR
     uint32_t *b; /* n words, with a public key: u pk1 */
 #endif
@@ -39,13 +39,13 @@ typedef struct encryption_layout {
     int8_t *noise;   /* n bytes a noisy component, with CM_CONFIG_STORE_NOISE; else CM_KEPT_NOISE */
 } encryption_layout;
 
-/* Those of the ciphertext that has begun. */
+/* The parameters of the ciphertext that has begun. */
 static const cm_params *params_of(const encryption_layout *parts)
 {
     return parts->setup->emitter->info.params;
 }
 
-/* Coefficients leave with whole polynomials alone, which AVR has not: encode has seen to it. */
+/* Coefficient form needs whole polynomials, which AVR builds do not have: encode has refused it. */
 static bool leaves_as_coefficients(const cm_message_source *source)
 {
 #ifdef __AVR__
@@ -57,8 +57,8 @@ static bool leaves_as_coefficients(const cm_message_source *source)
 }
 
 /*
- * Whether a symmetric encryption holds a second tile: for the transformed secret, or for the message where
- * that is added in coefficient form.
+ * Whether a symmetric encryption needs a second tile: for the transformed secret, or for a message that is
+ * added in coefficient form.
  */
 static bool second_tile(const cm_message_source *source)
 {
@@ -72,8 +72,10 @@ static size_t work_bytes(const cm_encryptor_setup *setup, size_t n, unsigned com
                            : CM_ASYMMETRIC_WORK_BYTES(n, cmi_log2_tiles(setup));
 }
 
-/* Divide the arena. CM_ERR_ARENA if it does not hold the message, CM_ERR_ARGUMENT for values that lie in its
-   midst. */
+/*
+ * Divide the arena. CM_ERR_ARENA if it is too small for the message, CM_ERR_ARGUMENT for values inside it but
+ * not at its start.
+ */
 static cm_status divide_encryption_arena(const cm_encryptor_setup *setup, const cm_params *params,
                                          const cm_message_source *source, unsigned components,
                                          encryption_layout *parts)
@@ -108,8 +110,10 @@ static cm_status divide_encryption_arena(const cm_encryptor_setup *setup, const 
     return CM_OK;
 }
 
-/* Common to both kinds of key: encode, take the seeds, say what will come. xof: CM_XOF_NONE under a public
-   key. */
+/*
+ * Common to both kinds of key: encode, draw the seeds, announce the ciphertext. xof: CM_XOF_NONE under a
+ * public key.
+ */
 CM_NOINLINE static cm_status begin(const encryption_layout *parts, cm_message_source *source,
                                    const cm_params *params, uint64_t key_id, cm_xof_kind xof)
 {
@@ -206,7 +210,7 @@ static const uint32_t *encryption_secret(const cm_secret_key *key, const encrypt
 #endif
 }
 
-/* How many residues are expanded at once, on the stack: many where time counts, few where RAM does. */
+/* How many residues are expanded at once, on the stack: many where time matters, few where RAM does. */
 #define MANY_RESIDUES 512u
 #ifdef __AVR__
 #define FEW_RESIDUES 8u
@@ -214,7 +218,7 @@ static const uint32_t *encryption_secret(const cm_secret_key *key, const encrypt
 #define FEW_RESIDUES 32u
 #endif
 
-/* w += u a, with a expanded from its seed a block at a time: it comes in the order of the tiles. */
+/* w += u a, with a expanded from its seed a block at a time, in the order of the tiles. */
 static inline void add_blocks(const encryption_layout *parts, const uint32_t *u, uint32_t *block,
                               uint32_t most)
 {
@@ -252,7 +256,7 @@ CM_NOINLINE static void add_expansion_by_many(const encryption_layout *parts, co
     add_blocks(parts, u, block, MANY_RESIDUES);
 }
 
-/* Whoever asks for eighths of a polynomial or less is short of RAM. */
+/* A caller that asks for eighths of a polynomial or less is short of RAM. */
 static void add_expansion(const encryption_layout *parts, const uint32_t *u)
 {
     if (cmi_log2_tiles(parts->setup) < 3) {
@@ -272,8 +276,9 @@ static const uint32_t *symmetric_tile(const encryption_layout *parts, const uint
     return parts->w;
 }
 
-/* c0 = m + e + a (-s) in coefficient form, where a is expanded in that form, in u: a product needs its
-   transform. */
+/*
+ * c0 = m + e + a (-s) in coefficient form, where a is expanded in that form: its product needs its transform.
+ */
 static const uint32_t *symmetric_coefficients(const encryption_layout *parts, const uint32_t *secret)
 {
     encryption_workspace *work = parts->work;
@@ -290,7 +295,7 @@ static const uint32_t *symmetric_coefficients(const encryption_layout *parts, co
     return parts->u;
 }
 
-/* Residues on their way out. */
+/* Hand residues to the emitter. */
 static cm_status emit_residues(const encryption_layout *parts, unsigned component, unsigned index,
                                const uint32_t *residues)
 {
@@ -372,7 +377,7 @@ static cm_status encrypt_symmetric(const void *with, const cm_encryptor_setup *s
 
 /* ---- asymmetric ---- */
 
-/* The key that lies in memory whole, or null if its polynomials come from elsewhere. */
+/* The key that is in memory as a whole, or null if its polynomials come from elsewhere. */
 static const cm_flat_public_key *flat_key(const cm_public_key *key)
 {
     return key->polynomial == cm_flat_public_key_polynomial ? key->context : NULL;
@@ -386,7 +391,7 @@ static bool flat_key_in_arena(const cm_public_key *key, const void *arena, size_
            cmi_in_arena(flat->residues, 2u * polynomial * key->params->data_primes, arena, arena_bytes);
 }
 
-/* Null if the key cannot give it, never had one, or has those of another degree. */
+/* Null if the key cannot provide it, was never filled in, or is of another degree. */
 static const uint32_t *polynomial_of(const cm_public_key *key, unsigned component, unsigned index)
 {
     const cm_flat_public_key *flat = flat_key(key);
@@ -397,7 +402,7 @@ static const uint32_t *polynomial_of(const cm_public_key *key, unsigned componen
     return pk && cmi_filled_in(pk) ? pk : NULL;
 }
 
-/* w leaves, out of NTT form if that is asked for. */
+/* Emit w, in coefficient form if that is asked for. */
 static cm_status emit_in_form(const encryption_layout *parts, unsigned component, unsigned index)
 {
     if (leaves_as_coefficients(parts->source)) {
@@ -408,7 +413,7 @@ static cm_status emit_in_form(const encryption_layout *parts, unsigned component
 
 #if CM_CONFIG_ACCELERATOR
 
-/* u pk0 and u pk1 at once, as a back-end would rather compute them; emit_tile then only adds. */
+/* u pk0 and u pk1 at once, as a back-end prefers to compute them; emit_tile then only adds. */
 static cm_status prepare_prime(const encryption_layout *parts, const cm_public_key *key, unsigned index)
 {
     const uint32_t *pk0 = polynomial_of(key, 0, index);
@@ -468,8 +473,10 @@ static cm_status emit_tile(const encryption_layout *parts, const cm_public_key *
 
 #endif
 
-/* The components last .. first at one prime: 1 before 0, as decryption takes them. Together, they share the
-   transforms of u. */
+/*
+ * The components last .. first at one prime: 1 before 0, in the order of decryption. Together, they share the
+ * transforms of u.
+ */
 static cm_status emit_prime(const encryption_layout *parts, const cm_public_key *key, unsigned index,
                             const unsigned range[2])
 {
@@ -486,7 +493,7 @@ static cm_status emit_prime(const encryption_layout *parts, const cm_public_key 
     return status;
 }
 
-/* Out of line: the nonce is gone before transforms need their stack. */
+/* Out of line, so that the nonce is off the stack before the transforms need it. */
 CM_NOINLINE static void sample_u(const encryption_layout *parts)
 {
     cmi_stream *stream = &parts->work->noise.stream;
@@ -528,7 +535,7 @@ static cm_status encrypt_asymmetric(const void *with, const cm_encryptor_setup *
 
 /* ---- the calls ---- */
 
-/* What both kinds of key ask of a setup. */
+/* What both kinds of key require of a setup. */
 static cm_status check_setup(const cm_encryptor_setup *setup, const cm_params *params, unsigned components)
 {
     if (!setup->device || !cmi_emitter_usable(setup->emitter) || setup->log2_tiles > CM_MAX_LOG2_TILES) {
@@ -575,7 +582,7 @@ static cm_status check_asymmetric(const cm_public_key *key, const cm_encryptor_s
 typedef cm_status encrypt_function(const void *key, const cm_encryptor_setup *setup,
                                    cm_message_source *source);
 
-/* An encryptor that is refused refuses all encryptions. */
+/* If the setup is refused, the encryptor refuses every encryption. */
 static cm_status open(cm_encryptor *encryptor, cm_status status, encrypt_function *encrypt, const void *key,
                       const cm_encryptor_setup *setup)
 {
@@ -602,7 +609,7 @@ cm_status cm_encryptor_init_asymmetric(cm_encryptor *encryptor, const cm_public_
                      : CM_ERR_ARGUMENT;
 }
 
-/* Inlined with encrypt by its name, which link-time optimisation sees through. */
+/* Inlined with encrypt as a constant, which link-time optimisation can resolve. */
 static inline cm_status run(encrypt_function *encrypt, const void *key, const cm_encryptor_setup *setup,
                             cm_message_source *source)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encryption as all schemes share it: what they differ in is a message, which is encoded once and folded into
+ * The encryption that all schemes share: they differ in the message, which is encoded once and folded into
  * tiles.
  */
 #ifndef CM_SCHEME_ENCRYPT_H
@@ -22,19 +22,19 @@ CMI_HIDDEN_BEGIN
 typedef struct cm_message_source cm_message_source;
 struct cm_message_source {
     /*
-     * Check the values and encode them into the arena's first bytes. ring is idle. Leaves the scale, or t, in
-     * the emitter's info.
+     * Check the values and encode them into the arena's first bytes. ring is free to use. Leaves the scale,
+     * or t, in the emitter's info.
      */
     cm_status (*encode)(cm_message_source *self, const cm_params *params, const cm_encryptor_setup *setup,
                         cmi_ring *ring);
     /*
-     * m at one prime, folded into the ring or tile: n/T values below 4q. With CM_CONFIG_STORE_NOISE, m + e of
-     * the noise kept.
+     * m at one prime, folded into the ring or tile: n/T values below 4q. With CM_CONFIG_STORE_NOISE, m + e,
+     * for the noise kept.
      */
     void (*fold)(const cm_message_source *self, const int8_t *noise, const cmi_ring *ring, uint32_t *out);
     /*
      * With CM_CONFIG_STORE_NOISE: keep CM_SAMPLE_BLOCK coefficients of noise, those from start on, where fold
-     * wants them. start is a multiple of CM_SAMPLE_BLOCK, and kept holds n bytes.
+     * needs them. start is a multiple of CM_SAMPLE_BLOCK, and kept holds n bytes.
      */
 #if CM_CONFIG_STORE_NOISE
     void (*keep_noise)(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept);
@@ -80,7 +80,7 @@ static inline void cmi_source_set_tables(cm_message_source *source, const cm_roo
 #endif
 }
 
-/* A constant where there is one choice: then loops over tiles are compiled for it. */
+/* A constant where there is only one choice, so that loops over tiles are compiled for it. */
 static inline uint8_t cmi_log2_tiles(const cm_encryptor_setup *setup)
 {
 #ifdef __AVR__
@@ -97,7 +97,7 @@ static inline bool cmi_tiles_supported(const cm_encryptor_setup *setup)
            (!CM_CONFIG_ACCELERATOR || setup->log2_tiles == 0);
 }
 
-/* Encrypt a message. The arena is wiped, whatever the outcome, the values with it if they lie there. */
+/* Encrypt a message. Whatever the outcome, the arena is wiped, together with the values if they are in it. */
 CM_MUST_CHECK cm_status cmi_encrypt(const cm_encryptor *encryptor, cm_message_source *source);
 
 /* The same without an encryptor, under a secret key. A setup that is refused leaves the arena alone. */

@@ -42,14 +42,14 @@ cm_status cm_device_make_secret_key(cm_device *device, const cm_params *params, 
     if (status == CM_OK) {
         status = cm_secret_key_generate(params, seeds.secret_seed, ternary);
         *key_id = cmi_load64(seeds.public_seed);
-        cmi_declassify(key_id, sizeof *key_id); /* it names the pair to everyone */
+        cmi_declassify(key_id, sizeof *key_id); /* the key pair's public name */
     }
     cmi_wipe(&seeds, sizeof seeds);
     cmi_wipe_stack();
     return status;
 }
 
-/* tile = (-s) a, with a expanded a block at a time: it comes in the order of the tiles. */
+/* tile = (-s) a, with a expanded a block at a time, in the order of the tiles. */
 CM_NOINLINE static void multiply_expansion(keygen_workspace *work, uint32_t *tile)
 {
     const uint32_t points = cmi_ring_points(&work->ring);
@@ -75,7 +75,7 @@ static cm_status emit_key_tile(keygen_workspace *work, uint32_t *tile, const uin
     return emitter->residues(emitter, 0, index, ring->tile, tile);
 }
 
-/* Of the call under way. */
+/* The call in progress. */
 typedef struct key_call {
     const cm_encryptor_setup *setup;
     const cm_params *params;

@@ -76,8 +76,10 @@ cm_status cm_secret_key_transform(const cm_params *params, const uint8_t *ternar
     return CM_OK;
 }
 
-/* c0 = NTT(INTT(-a s) + e): the noise enters in coefficient form, so that two polynomials are all it
-   takes. */
+/*
+ * c0 = NTT(INTT(-a s) + e): the noise is added in coefficient form, so that two polynomials of memory
+ * suffice.
+ */
 cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
                              const uint8_t seed[CM_SEED_BYTES], unsigned prime, uint32_t *c0, uint32_t *c1)
 {
@@ -95,7 +97,7 @@ cm_status cm_zero_encryption(const cm_params *params, const uint8_t *ternary,
     cmi_ring_init(&ring, modulus, params->log2_n, NULL);
 
     cmi_chacha20_block(block, seed, public_part, 0);
-    /* A seed of a public polynomial, whose expansion rejects by its residues. */
+    /* The seed of a public polynomial, whose expansion branches on its residues. */
     cmi_declassify(block, cm_public_seed_bytes(CM_XOF_CHACHA20));
     cmi_uniform_init(&uniform, CM_XOF_CHACHA20, block, params->log2_n, params->key_primes);
     cmi_uniform_polynomial(&uniform, modulus, prime, c1);

@@ -8,14 +8,14 @@
 #include "common/wipe.h"
 #include "random/sample.h"
 
-/* From this coefficient on, a multiple of CM_SAMPLE_BLOCK. */
+/* Start the stream at this coefficient, a multiple of CM_SAMPLE_BLOCK. */
 CM_NOINLINE static void open_stream(cmi_stream *stream, unsigned component, uint32_t coefficient)
 {
     const uint32_t nonce[3] = {CM_LABEL_NOISE, component, 0};
     cmi_stream_restart(stream, nonce, coefficient / CM_SAMPLE_BLOCK * CM_CBD_BLOCK_BYTES);
 }
 
-/* All but its key. */
+/* Wipe the key stream in it; the key stays. */
 static void wipe_stream(cmi_stream *stream)
 {
     cmi_wipe(stream->block, sizeof stream->block);
@@ -60,7 +60,7 @@ void cmi_noise_keep_for(cmi_noise *noise, const cm_message_source *source, int8_
     wipe_stream(&noise->stream);
 }
 
-/* Four coefficients of each stretch at a time. |e| < 32: what is reduced lies within q/4 + q/2 of 0. */
+/* Four coefficients of each stretch at a time. |e| < 32: the reduced sums are within q/4 + q/2 of 0. */
 static inline void fold_stretches(const int8_t *noise, const cmi_ring *ring, const int32_t *powers,
                                   unsigned tiles, uint32_t *out)
 {
@@ -138,7 +138,7 @@ CM_NOINLINE static void open_stretch(stretch *open, unsigned j, uint32_t power, 
 
 /*
  * A sampled block of coefficients of a stretch. The first one takes a below 4q to less than 3q + 32; the
- * others add less than 3q/2 + 32, and take 2q away from 2q on.
+ * others add less than 3q/2 + 32, and subtract 2q from sums of 2q and above.
  */
 CM_NOINLINE static void add_block(uint32_t *a, const int8_t *block, const stretch *open,
                                   const cm_prime *prime)

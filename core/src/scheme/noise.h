@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Noise of one ciphertext: sampled once and kept, or regenerated from its seed wherever it is needed. */
+/* The noise of one ciphertext: sampled once and kept, or regenerated from its seed wherever it is needed. */
 #ifndef CM_SCHEME_NOISE_H
 #define CM_SCHEME_NOISE_H
 
@@ -27,7 +27,7 @@ void cmi_noise_keep_first(cmi_stream *stream, int8_t kept[CM_KEPT_NOISE]);
 
 #if CM_CONFIG_STORE_NOISE
 
-/* Sample the n coefficients of component 0, and keep them as the message wants them. */
+/* Sample the n coefficients of component 0, and keep them where the message needs them. */
 void cmi_noise_keep_for(cmi_noise *noise, const cm_message_source *source, int8_t *kept, uint32_t n);
 
 /* Sample those of component 1, which has no message, and keep them in order. */

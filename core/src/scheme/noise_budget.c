@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much noise a BFV ciphertext holds, exactly: the only place that needs numbers as large as q. For tests;
- * see the warning in ciphermote/decryptor.h. Never branches on data.
+ * The exact noise budget of a BFV ciphertext: the only code that needs numbers as large as q. For tests; see
+ * the warning in ciphermote/decryptor.h. Never branches on data.
  */
 #include "common/masks.h"
 #include "ring/prime.h"
@@ -48,7 +48,7 @@ static uint32_t subtract(uint32_t out[WORDS], const uint32_t a[WORDS], const uin
     return cmi_mask_of_bit((uint32_t)borrow);
 }
 
-/* How many bits x has up to its first one. */
+/* The bit length of x. */
 static unsigned significant_bits(const uint32_t x[WORDS])
 {
     uint32_t bits = 0;
@@ -108,7 +108,7 @@ static void compose(const radix *r, const uint32_t *residues, size_t stride, uin
     }
 }
 
-/* The bits that any magnitude has set have the length of the largest one's. */
+/* The union of all magnitudes' bits is as long as the largest magnitude. */
 unsigned cmi_noise_sums_budget(const uint32_t *sums, uint32_t n, const cm_prime *primes, unsigned count)
 {
     radix r;

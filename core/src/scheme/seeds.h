@@ -20,7 +20,9 @@ typedef struct cmi_seeds {
     uint64_t counter;
     uint8_t public_seed[CM_MAX_PUBLIC_SEED_BYTES];
     uint8_t secret_seed[CM_SEED_BYTES];
-    /* While they are drawn: here, for this may lie where memory is idle, and the stack is not. Wiped. */
+    /*
+     * Used while drawing: these are here because this struct may be in idle memory, which saves stack. Wiped.
+     */
     uint8_t block[CM_CHACHA20_BLOCK_BYTES];
     uint8_t key[32];
 } cmi_seeds;
@@ -30,8 +32,8 @@ typedef struct cmi_seeds {
 CM_MUST_CHECK cm_status cmi_seeds_draw(cm_device *device, cmi_seeds *seeds);
 
 /*
- * The same by way of memory that is idle, of sizeof(cmi_seeds) bytes: the public half goes to info, whose xof
- * says how long it is, the other becomes the key of a stream.
+ * The same by way of idle memory of sizeof(cmi_seeds) bytes: the public half goes to info, whose xof says how
+ * long it is, and the secret half becomes the key of a stream.
  */
 CM_MUST_CHECK static inline cm_status cmi_seeds_draw_into(cm_device *device, void *idle,
                                                           cm_ciphertext_info *info, cmi_stream *stream)
@@ -42,7 +44,7 @@ CM_MUST_CHECK static inline cm_status cmi_seeds_draw_into(cm_device *device, voi
         info->counter = seeds->counter;
         const size_t length = cm_public_seed_bytes(info->xof);
         memcpy(info->seed, seeds->public_seed, length);
-        cmi_declassify(info->seed, length); /* it is sent, and its expansion rejects by its residues */
+        cmi_declassify(info->seed, length); /* it is sent, and its expansion branches on its residues */
         cmi_stream_set_key(stream, seeds->secret_seed);
     }
     cmi_wipe(seeds, sizeof *seeds);

@@ -3,7 +3,8 @@
  * What a decryption keeps of a ciphertext: for each coefficient a sum of a few bytes, to which every tile at
  * every prime adds. A tile's coefficients t[i], of the polynomial's x folded, give back the polynomial as
  *     x[j n/T + i] = 1/T sum over the tiles of t[i] r^-j,
- * for the T tiles' r are the roots of r^T = -1. So a tile adds to all coefficients as soon as it is there.
+ * because the T tiles' r are the roots of r^T = -1. So a tile is added to all coefficients as soon as it is
+ * complete.
  */
 #ifndef CM_SCHEME_SUMS_H
 #define CM_SCHEME_SUMS_H
@@ -18,8 +19,8 @@
 CMI_HIDDEN_BEGIN
 
 /*
- * factor / n r^-j for each j below 2^log2_tiles, as residues in Montgomery form, as factor is: what a tile's
- * coefficients times n/T, as cmi_ntt_inverse_lazy leaves them, count for in coefficient j n/T + i.
+ * factor / n r^-j for each j below 2^log2_tiles, as residues in Montgomery form, as factor is: the weights in
+ * coefficient j n/T + i of a tile's coefficients times n/T, as cmi_ntt_inverse_lazy leaves them.
  */
 void cmi_sums_weights(const cmi_ring *ring, uint32_t factor, uint32_t weights[CM_MAX_TILES]);
 
@@ -40,8 +41,8 @@ static inline void cmi_sums_add(uint32_t *sum, uint64_t product, const cm_prime 
 
 /*
  * A sum of n numbers of 24 or 32 bits is x/q modulo 1 in units of 2^-bits, q the product of all primes: x is
- * sum x_i (q_i/q mod q_i) q/q_i, so x/q is sum (x_i (q_i/q mod q_i) mod q_i) / q_i but for whole numbers.
- * Wrapping round takes those off, and no number larger than a word is needed.
+ * sum x_i (q_i/q mod q_i) q/q_i, so x/q is sum (x_i (q_i/q mod q_i) mod q_i) / q_i up to an integer. Wrapping
+ * round removes that integer, and no number larger than a word is needed.
  * Adds -x for a tile as cmi_ntt_inverse_lazy leaves it, at one of the ciphertext's primes.
  */
 void cmi_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, const cmi_ring *ring,
@@ -84,7 +85,7 @@ void cmi_ckks_sums_join(uint32_t *sums, cm_precision precision, uint32_t count, 
 
 /*
  * Add uniform noise from -2^log2_noise to 2^log2_noise - 1, in units of one coefficient, to each of count
- * such numbers of 63 bits.
+ * such 63-bit numbers.
  */
 void cmi_ckks_sums_flood(uint64_t *sums, uint32_t count, cmi_stream *stream, unsigned log2_noise);
 

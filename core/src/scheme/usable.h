@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every call asks of a parameter set, which may be the user's own, and of a secret key. */
+/* What every call requires of a parameter set, which may be the user's own, and of a secret key. */
 #ifndef CM_SCHEME_USABLE_H
 #define CM_SCHEME_USABLE_H
 
@@ -26,7 +26,7 @@ static inline bool cmi_params_usable(const cm_params *params)
     return params->log2_q_data == cmi_log2_of_product(params->primes, params->data_primes);
 }
 
-/* CM_XOF_NONE is one that was forgotten. */
+/* CM_XOF_NONE means that the caller has not set it. */
 static inline cm_status cmi_check_xof(cm_xof_kind xof)
 {
     if (xof == CM_XOF_NONE || xof > CM_XOF_CHACHA20) {
@@ -35,7 +35,7 @@ static inline cm_status cmi_check_xof(cm_xof_kind xof)
     return cm_public_seed_bytes(xof) > 0 ? CM_OK : CM_ERR_UNSUPPORTED;
 }
 
-/* Whether some of these bytes lie in the arena, which would overwrite and wipe them. */
+/* Whether some of these bytes are in the arena, and would be overwritten and wiped. */
 static inline bool cmi_in_arena(const void *bytes, size_t length, const void *arena, size_t arena_bytes)
 {
     const uintptr_t from = (uintptr_t)bytes;
@@ -43,7 +43,7 @@ static inline bool cmi_in_arena(const void *bytes, size_t length, const void *ar
     return from < to + arena_bytes && to < from + length;
 }
 
-/* Whether the part of a secret key that calls read does. */
+/* The same for the part of a secret key that calls read. */
 static inline bool cmi_key_in_arena(const cm_secret_key *key, const void *arena, size_t arena_bytes)
 {
 #if !CM_CONFIG_TRANSFORMED_SECRET
@@ -60,9 +60,9 @@ static inline bool cmi_key_in_arena(const cm_secret_key *key, const void *arena,
 }
 
 /*
- * Whether memory or flash holds a polynomial of residues, and not zeros or the ones of erased flash, with
- * which one begins once in 2^100 keys. What the result tells is public; hence one comparison, for what its
- * parts tell is not.
+ * Whether memory or flash holds a polynomial of residues, rather than zeros or the ones of erased flash, with
+ * which a real one begins once in 2^100 keys. The result is public, but what its parts reveal is not; hence a
+ * single comparison.
  */
 static inline bool cmi_filled_in(const uint32_t *residues)
 {
@@ -85,14 +85,14 @@ static inline bool cmi_filled_in_ternary(const uint8_t *ternary)
     return cmi_declassified(((any - 1u) >> 8 | threes) == 0);
 }
 
-/* What encryption reads of it, but for its parameter set. */
+/* Whether what encryption reads of it is there, apart from its parameter set. */
 static inline bool cmi_secret_key_usable(const cm_secret_key *key)
 {
     if (!key || key->key_id == 0) {
         return false;
     }
 #if CM_CONFIG_TRANSFORMED_SECRET && defined(__AVR__)
-    return key->transformed; /* it lies in flash of its own addresses, where nobody forgets it */
+    return key->transformed; /* in flash, a separate address space: not inspected */
 #elif CM_CONFIG_TRANSFORMED_SECRET
     return key->transformed && cmi_filled_in(key->transformed);
 #else
