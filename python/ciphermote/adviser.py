@@ -87,8 +87,8 @@ class Computation:
                 0 < getattr(self, name) < math.inf,
                 f"{option(name)} is {getattr(self, name)}: give a finite number above 0.",
             )
-        _require(self.slots >= 1, f"slots is {self.slots}: give at least 1.")
-        _require(1 <= self.summed <= _MOST_SUMMED, f"summed is {self.summed}: give 1 to 2^64.")
+        _require(self.slots >= 1, f"{option('slots')} is {self.slots}: give at least 1.")
+        _require(1 <= self.summed <= _MOST_SUMMED, f"{option('summed')} is {self.summed}: give 1 to 2^64.")
         for name in ("plain_products", "ciphertext_products"):
             _require(0 <= getattr(self, name) <= 64, f"{name} is {getattr(self, name)}: give 0 to 64.")
         _require(

@@ -38,7 +38,8 @@ def stated_parameters(data: Bytes) -> ParameterSet:
     _, label = detach(data)
     if label is None:
         raise ParameterError(
-            "Nothing names the ciphertext's parameter set, for it has no label: name it (--params)."
+            "Nothing names the ciphertext's parameter set, for it has no label: if it is a ciphertext that "
+            "SEAL itself saved, and not a key, name it (--params)."
         )
     return by_id(label.parameters_id)
 

@@ -24,7 +24,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ciphermote.adviser import SEED_BYTES, frame_bytes, work_bytes
+from ciphermote.adviser import SEED_BYTES, frame_bytes, option, work_bytes
 from ciphermote.errors import ParameterError
 from ciphermote.noise import (
     EXACT_TAIL,
@@ -75,10 +75,11 @@ class ExactComputation:
         for name in ("magnitude", "slots", "summed", "largest_weight", "largest_result"):
             value = getattr(self, name)
             if value is not None and not (type(value) is int and 1 <= value <= _MOST):
-                raise ParameterError(f"{name} is {value}: give a whole number from 1 to 2^64.")
+                raise ParameterError(f"{option(name)} is {value}: give a whole number from 1 to 2^64.")
         if type(self.plain_modulus) is not int or self.plain_modulus < 0 or self.plain_modulus == 1:
             raise ParameterError(
-                f"plain_modulus is {self.plain_modulus}: give a whole number from 2 on, or 0 for advice."
+                f"{option('plain_modulus')} is {self.plain_modulus}: give a whole number from 2 on, or 0 "
+                "for advice."
             )
         for name, known in (("key", ("symmetric", "asymmetric")), ("standard", SECURITY_BOUNDS)):
             if getattr(self, name) not in known:

@@ -151,6 +151,12 @@ def _reading(frames: FrameSet) -> str:
 
 
 def _seal(data: bytes, candidates: Iterable[ParameterSet]) -> Rows:
+    claimed = int.from_bytes(data[8:16], "little")
+    if len(data) < claimed:
+        raise FrameError(
+            f"The SEAL object is cut short: it has {len(data):,} bytes, and its header says {claimed:,}; "
+            "have it sent again."
+        )
     try:
         found = sb.read_parameters(data)
     except FrameError:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import re
 import subprocess

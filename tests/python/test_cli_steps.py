@@ -184,7 +184,7 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
         (["encrypt", public, "-", "--key", "symmetric", "-o", frames], "stays with the owner"),
         (["encrypt", public, "-", "-o", house / "model.json"], "is not a file of frames"),
         (["add", tmp_path / "other.bin", "-o", frames], "with `ciphermote adapt` first"),
-        (["add", bare, "-o", frames], "name it (--params)"),
+        (["add", bare, "-o", frames], "and not a key, name it (--params)"),
         (["add", bare, "-o", frames, "--params", "n4096_q26x3_p27"], "(--bare)"),
         (["add", tmp_path / "reading.ct", "-o", tmp_path / "reading.ct"], "would replace"),
         (["extend", house / "keys"], "No keys are asked for"),

@@ -270,3 +270,66 @@ def test_no_expander_of_another_name_is_taken_with_either_key(owner: Owner) -> N
 def test_the_help_of_infer_says_what_becomes_of_missing_and_further_slots(run: Run) -> None:
     said = run("infer", "--help")
     assert "left out count as 0" in said and "are ignored" in said
+
+
+# --- the file that is at fault ----------------------------------------------------------------------
+
+
+def test_every_refusal_names_its_file_and_what_to_do(house: Path, tmp_path: Path, run: Run) -> None:
+    good = reading(run, house, tmp_path, "1 2")
+    frames, out = tmp_path / "reading.bin", tmp_path / "out.ct"
+    whole = reading(run, house, tmp_path, "1 2", "--plain-modulus", T, name="whole")
+    content, damaged, cut, empty = frames.read_bytes(), *(tmp_path / name for name in ("bad", "cut", "empty"))
+    damaged.write_bytes(content[:5000] + bytes([content[5000] ^ 1]) + content[5001:])
+    cut.write_bytes(content[:-100])
+    empty.write_bytes(b"")
+    flipped, short = tmp_path / "flipped.ct", tmp_path / "short.ct"
+    flipped.write_bytes(good.read_bytes()[:-1] + b"x")
+    short.write_bytes(good.read_bytes()[:-1000])
+    values = tmp_path / "values.csv"
+    values.write_text("1,2\nnan,4\n")
+    keys, public = house / "keys", house / "public"
+    for arguments, path, words in (
+        (("adapt", public, damaged, "-o", out), damaged, "sent again"),
+        (("adapt", public, cut, "-o", out), cut, "ask for them again|cut short"),
+        (("adapt", public, values, "-o", out), values, "frame"),
+        (("add", good, flipped, "-o", out), flipped, "sent again"),
+        (("add", good, whole, "-o", out), whole, "BFV"),
+        (("add", keys / "public.key", "-o", out), keys / "public.key", "and not a key"),
+        (("decrypt", keys, house / "model.json"), house / "model.json", ""),
+        (("decrypt", keys, keys / "secret.key"), keys / "secret.key", ""),
+        (("decrypt", keys, empty), empty, ""),
+        (("inspect", short), short, "cut short"),
+        (("encrypt", public, values, "--rows", "-o", tmp_path / "x.bin"), values, "row 2: Number 1 is nan"),
+    ):
+        sentence = run(*arguments, code=1)
+        assert str(path) in sentence and re.search(words, sentence), (arguments, sentence)
+        assert "public key" not in sentence
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("option", ["--plain-modulus", "--log2-scale"])
+@pytest.mark.parametrize("value", ["4294967296", "100000000000", "99999999999999999999999", "80"])
+def test_numbers_of_any_size_end_in_a_sentence(
+    house: Path, tmp_path: Path, run: Run, option: str, value: str
+) -> None:
+    if (option, value) != ("--plain-modulus", "80"):
+        run("encrypt", house / "public", "-", option, value, "-o", tmp_path / "x.bin", given="1", code=1)
+
+
+def test_files_are_taken_in_by_their_numbers(house: Path, tmp_path: Path, run: Run) -> None:
+    older, newer = tmp_path / "older.bin", tmp_path / "newer.bin"
+    for path in (older, newer):
+        run("encrypt", house / "public", "-", "-o", path, given="1")
+    ledger = ("--ledger", tmp_path / "ledger")
+    run("adapt", house / "public", newer, older, "-o", tmp_path / "readings", *ledger)
+    run("encrypt", house / "public", "-", "-o", newer, given="1")
+    old = encrypt([1.0], Owner.load(house / "keys").public_key, counter=5)
+    older.write_bytes(old)
+    assert "oldest first" in run("adapt", house / "public", older, "-o", tmp_path / "x.ct", *ledger, code=1)
+
+
+def test_more_numbers_than_there_are_are_told_of(house: Path, tmp_path: Path, run: Run) -> None:
+    path = reading(run, house, tmp_path, "1 2")
+    said = run("decrypt", house / "keys", path, "--count", 5000)
+    assert "the ciphertext holds 2048" in said and "scale 2^25" in said

@@ -12,6 +12,7 @@ import typer
 from ciphermote.cli.console import say
 from ciphermote.cli.files import FileKind, check_target, write
 from ciphermote.cli.options import IntegerPlaces, KeyKind, KeysArgument, places_of
+from ciphermote.errors import about
 from ciphermote.words import count_of
 
 if TYPE_CHECKING:
@@ -93,17 +94,19 @@ def encrypt(
     given = store.secret() if key is KeyKind.SYMMETRIC else encryption.PublicKey.load(keys)
     lines = read_values(values, rows=rows)
     readings = lines if rows else [np.concatenate(lines)]
-    frames = [
-        encryption.encrypt(
-            reading,
-            given,
-            log2_scale=log2_scale,
-            plain_modulus=plain_modulus,
-            places=places_of(places),
-            xof=xof.value,
-        )
-        for reading in readings
-    ]
+    frames = []
+    for row, reading in enumerate(readings, 1):
+        with about(f"{values}, row {row}" if rows else values):
+            frames.append(
+                encryption.encrypt(
+                    reading,
+                    given,
+                    log2_scale=log2_scale,
+                    plain_modulus=plain_modulus,
+                    places=places_of(places),
+                    xof=xof.value,
+                )
+            )
     write(output, b"".join(frames), _FRAMES)
     what = f"{count_of(len(readings), 'reading')} of {count_of(len(readings[0]), 'number')}"
     if len(lines) > len(readings):

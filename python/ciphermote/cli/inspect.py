@@ -13,6 +13,7 @@ from rich.table import Table
 from ciphermote.cli.console import add_row
 from ciphermote.cli.files import parameter_set
 from ciphermote.cli.options import SetOption
+from ciphermote.errors import about
 
 
 def inspect(
@@ -30,7 +31,9 @@ def inspect(
     """
     from ciphermote.inspection import describe
 
-    rows = describe(path, parameter_set(params) if params else None)
+    parameters = parameter_set(params) if params else None
+    with about(path):
+        rows = describe(path, parameters)
     table = Table("field", "value", show_header=False)
     for name, value in rows:
         add_row(table, name, value)

@@ -279,8 +279,7 @@ class SealEngine(Engine):
         if missing:
             raise EngineError(
                 f"The engine has no Galois keys for the rotations {', '.join(map(str, missing))}: have the "
-                "owner make them (`ciphermote extend KEYS --model MODEL`; in Python, Owner.extend), and compute "
-                "with those keys."
+                "owner make them (`ciphermote extend KEYS --model MODEL`; in Python, Owner.extend)."
             )
         if not self._can_multiply and any(step.operation == "multiply" for step in program.steps):
             raise EngineError(
