@@ -511,8 +511,8 @@ def readme_summary(m4: Results, avr: Results, uno: Results) -> list[str]:
     header = ("An encryption under the secret key", "Cycles", "RAM, stack included", "Flash", "Sent")
     smallest = (cost(m4, f"ckks_encrypt_symmetric.{preset}").flash for preset in ("fast", "tiny"))
     fast, tiny = (f"{flash / 1000:.0f} KB" for flash in smallest)
-    says = f"Options that leave out what a sensor does not use bring `FAST` to {fast} of flash, `TINY` to {tiny}."
-    return [*table(header, rows), "", says]
+    says = "Options that leave out what a sensor does not use bring"
+    return [*table(header, rows), "", f"{says} `FAST` to {fast} of flash, `TINY` to {tiny}."]
 
 
 # --- plots ----------------------------------------------------------------------------------------
