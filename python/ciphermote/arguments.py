@@ -71,4 +71,6 @@ def each(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
 
 def path(value: Any, name: str = "The path") -> Path:
     """A path of a file or directory. ParameterError."""
-    return Path(instance(value, (str, Path), name, "a path as text or as a Path"))
+    if not isinstance(value, str | Path):
+        raise ParameterError(f"{name} is {shown(value)}: give a path as text or as a Path.")
+    return Path(value)

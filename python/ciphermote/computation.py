@@ -122,9 +122,8 @@ def compute(
         "The operation",
         "Sum(), WeightedSum(weights), a LinearModel or a Program",
     )
-    if isinstance(operation, WeightedSum | LinearModel):
-        bound = check_feature_bound(bound)
-    elif bound is not None:
+    limit = check_feature_bound(bound) if isinstance(operation, WeightedSum | LinearModel) else 0.0
+    if not limit and bound is not None:
         raise ParameterError("bound is for weights, and this operation has none: leave it out.")
     several = "bytes, or a list of bytes"
     given = (ciphertexts,) if isinstance(ciphertexts, Bytes) else each(ciphertexts, "ciphertexts", several)
@@ -153,8 +152,8 @@ def compute(
             case Sum():
                 return engine.add(seal)
             case WeightedSum(weights):
-                return engine.weighted_sum(seal, weights, bound=bound)
+                return engine.weighted_sum(seal, weights, bound=limit)
             case LinearModel():
-                return engine.linear(seal[0], operation, feature_bound=bound)
+                return engine.linear(seal[0], operation, feature_bound=limit)
             case Program():
                 return engine.evaluate(operation, seal[0])

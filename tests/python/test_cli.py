@@ -374,7 +374,7 @@ def test_the_built_in_sets_are_listed(run: Run) -> None:
 def test_keys_without_rotations_say_so_and_infer_names_the_cure(
     house: Path, tmp_path: Path, run: Run
 ) -> None:
-    note = "no rotation keys: `infer` needs --model"
+    note = "enough for adding; scoring needs `ciphermote extend --model`"
     assert note in run("keygen", tmp_path / "keys", "--public-to", tmp_path / "public")
     assert note not in run("keygen", tmp_path / "rotating", "--rotations", "1")
     sensor = sensor_of(house, tmp_path, run, "symmetric")
@@ -562,7 +562,7 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
         (["inspect", tmp_path / "seal"], "damaged"),
         (["inspect", nothing], "cannot be read"),
         (["inspect", tmp_path], "holds no keys"),
-        (["advise", "--magnitude", 1, "--max-error", -1], "max_error"),
+        (["advise", "--magnitude", 1, "--max-error", -1], "--max-error is -1.0: give 0 for exact integers"),
         (["advise", "--magnitude", 1, "--max-error", 1e-30], "."),
         (["advise", "--magnitude", "inf", "--max-error", 1], "a finite number above 0"),
         (["advise", "--magnitude", "inf", "--max-error", 0], "asks for integers"),

@@ -75,7 +75,8 @@ def ciphertext_of(parameters: ParameterSet) -> FileKind:
 def write(path: Path, content: bytes, kind: FileKind, *, secret: bool = False) -> None:
     check_target(path, kind)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if not secret:  # whose directory the user is to choose, with its mode
+            path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, content, 0o600 if secret else 0o644)
     except OSError as error:
         raise KeyFileError(
