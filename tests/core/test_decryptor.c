@@ -100,20 +100,25 @@ static void send_integers(uint16_t first)
     CHECK(cm_bfv_encrypt(&encryptor, &values) == CM_OK);
 }
 
-static void send_reals(float first)
+static void send_floats(const float numbers[COUNT])
 {
-    float numbers[COUNT];
     const cm_ckks_values values = {.data = numbers,
                                    .count = COUNT,
                                    .number = CM_FLOAT32,
                                    .slots = CM_SLOTS_REAL,
                                    .log2_scale = LOG2_SCALE,
                                    .precision = BUILD_PRECISION};
+    sent_bytes = 0;
+    CHECK(cm_ckks_encrypt(&encryptor, &values) == CM_OK);
+}
+
+static void send_reals(float first)
+{
+    float numbers[COUNT];
     for (unsigned i = 0; i < COUNT; i++) {
         numbers[i] = first + (float)i / 8.0f;
     }
-    sent_bytes = 0;
-    CHECK(cm_ckks_encrypt(&encryptor, &values) == CM_OK);
+    send_floats(numbers);
 }
 
 static bool integers_came(uint16_t first)
@@ -283,8 +288,69 @@ static void an_expander_that_was_not_set_up_is_refused_and_never_called(void)
     CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_OK);
     memset(&expander, 0, sizeof expander);
     CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
-    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_ERR_FRAME_SEED);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_ERR_EXPANDER);
     CHECK(arena_wiped());
+}
+
+static void an_expander_serves_one_decryptor(void)
+{
+    static uint64_t other_arena[sizeof arena / sizeof(uint64_t)];
+    cm_decryptor other;
+    start();
+    send_integers(5);
+    const cm_decryptor_setup setup = {.arena = other_arena, .arena_bytes = sizeof other_arena, &expander};
+    CHECK(cm_decryptor_init(&other, &key, &setup) == CM_OK);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    CHECK(cm_bfv_expect(&other, &integers) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_ERR_EXPANDER);
+    CHECK(cm_bfv_decrypt(&decryptor) == CM_ERR_EXPANDER);
+    CHECK(arena_wiped());
+    CHECK(cm_bfv_decrypt(&other) == CM_ERR_FRAME_SHORT);
+}
+
+/* One sum alone is 0 in many a ciphertext of zeros, as a wiped word is. */
+static void a_wiped_start_of_the_arena_is_noticed(void)
+{
+    const float zeros[COUNT] = {0};
+    start();
+    for (unsigned run = 0; run < 64; run++) {
+        send_floats(zeros);
+        CHECK(cm_ckks_expect(&decryptor, &reals) == CM_OK);
+        CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_OK);
+        memset(arena, 0, 64);
+        CHECK(cm_ckks_decrypt(&decryptor) == CM_ERR_ARENA);
+    }
+}
+
+static void wiping_takes_the_values_of_a_finished_decryption(void)
+{
+    start();
+    send_integers(5);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_OK);
+    CHECK(cm_bfv_decrypt(&decryptor) == CM_OK);
+    CHECK(integers_came(5));
+    cm_decryptor_wipe(&decryptor);
+    CHECK(arena_wiped());
+}
+
+/* With the check sum that belongs to it: the seed's frame of another key, counter or scale. */
+static void a_seed_of_another_ciphertext_is_foreign(void)
+{
+    const size_t length = CM_FRAME_HEADER_BYTES + 32u; /* ChaCha20's seed */
+    const size_t fields[] = {12, 20, 28};
+    start();
+    for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        send_integers(5);
+        sent[fields[i] + 1] ^= 1;
+        const uint32_t crc = cm_crc32c(0, sent, length);
+        for (unsigned byte = 0; byte < 4; byte++) {
+            sent[length + byte] = (uint8_t)(crc >> 8u * byte);
+        }
+        CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+        CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_ERR_FRAME_FOREIGN);
+        CHECK(cm_bfv_decrypt(&decryptor) == CM_ERR_FRAME_FOREIGN);
+    }
 }
 
 static void an_arena_too_small_is_refused_where_a_ciphertext_is_expected(void)
@@ -318,6 +384,10 @@ void test_decryptor(void)
     RUN(values_are_given_once_and_by_their_own_scheme_alone);
     RUN(a_decryptor_that_was_refused_takes_nothing);
     RUN(an_expander_that_was_not_set_up_is_refused_and_never_called);
+    RUN(an_expander_serves_one_decryptor);
+    RUN(a_wiped_start_of_the_arena_is_noticed);
+    RUN(wiping_takes_the_values_of_a_finished_decryption);
+    RUN(a_seed_of_another_ciphertext_is_foreign);
     RUN(an_arena_too_small_is_refused_where_a_ciphertext_is_expected);
     RUN(nothing_is_taken_before_a_ciphertext_is_expected);
 }

@@ -49,8 +49,8 @@ typedef struct cm_decryptor_setup {
     void *arena;                /* aligned to 8 bytes */
     size_t arena_bytes;         /* CM_BFV_DECRYPT_ARENA_BYTES or CM_CKKS_DECRYPT_ARENA_BYTES */
     cm_seed_expander *expander; /* set up with cm_seed_expander_init, for ciphertexts that hold a seed, as
-                                   devices send them; null: these are refused, and no code that expands
-                                   seeds is linked */
+                                   devices send them, and for this decryptor alone; null: these are
+                                   refused, and no code that expands seeds is linked */
 } cm_decryptor_setup;
 
 /* The current ciphertext. Treat as opaque except counter and scale_or_t, which are valid once it has been
@@ -99,12 +99,16 @@ CM_MUST_CHECK cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secr
  * Take the next bytes of the expected ciphertext's frames. Errors: those of cm_frame_reader_feed (frame.h);
  * CM_ERR_FRAME_FOREIGN if a frame's key or kind is not the expected one, or it belongs to another ciphertext
  * than the first frame; CM_ERR_FRAME_ORDER if it is not the next one in order; CM_ERR_FRAME_SEED for a seed
- * without an expander; CM_ERR_FRAME_DOMAIN for coefficient form; CM_ERR_SCALE as below; CM_ERR_ARGUMENT if no
- * ciphertext is expected.
+ * without an expander; CM_ERR_EXPANDER if another decryptor has begun with the same expander;
+ * CM_ERR_FRAME_DOMAIN for coefficient form; CM_ERR_SCALE as below; CM_ERR_ARGUMENT if no ciphertext is
+ * expected.
  */
 CM_MUST_CHECK cm_status cm_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length);
 
-/* Abandon the current ciphertext and wipe the arena. Safe at any time after cm_decryptor_init. */
+/*
+ * Abandon the current ciphertext and wipe the whole arena, the values of a finished decryption included. Safe
+ * at any time after cm_decryptor_init, unless an encryption in the same arena is under way.
+ */
 void cm_decryptor_wipe(cm_decryptor *decryptor);
 
 /* ---- BFV ---- */

@@ -47,7 +47,12 @@ typedef enum cm_number {
     CM_UINT32 = 5  /* BFV only */
 } cm_number;
 
-/* What all encryptions have in common. The objects pointed at must outlive the encryptor. */
+/*
+ * What all encryptions have in common. The objects pointed at, the key and the arrays that it points at must
+ * stay, unchanged, as long as the encryptor is used: under a key that was wiped, anyone can read what is sent.
+ * While an encryption runs, nothing else may use its arena, device or emitter: no sink, interrupt or other
+ * task may encrypt or decrypt in the same arena.
+ */
 typedef struct cm_encryptor_setup {
     cm_device *device;
     cm_emitter *emitter; /* where ciphertexts go: a frame writer's (frame.h) or a SEAL writer's (seal.h) */

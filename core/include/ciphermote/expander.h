@@ -6,7 +6,7 @@
  *     cm_seed_expander_init(&expander);
  *     const cm_decryptor_setup setup = {..., .expander = &expander};
  * Where none is set up, none of its code is linked. Ciphertexts without a seed pass through unchanged, so it
- * can always be there. It holds no secrets.
+ * can always be there. Each decryptor needs one of its own. It holds no secrets.
  */
 #ifndef CIPHERMOTE_EXPANDER_H
 #define CIPHERMOTE_EXPANDER_H

@@ -53,7 +53,7 @@ typedef enum cm_status {
     CM_ERR_SCALE = 22,         /* no scale, or one too large for the modulus and the largest value */
     CM_ERR_SHARED_NOISE = 23,  /* noise that cannot hide that of a shared decryption */
     CM_ERR_SESSIONS = 24,      /* for applications: the key's budget of client-aided sessions is spent */
-    CM_ERR_EXPANDER = 25       /* a seed expander that cm_seed_expander_init has not set up */
+    CM_ERR_EXPANDER = 25       /* a seed expander that is not set up, or that another decryptor uses */
 } cm_status;
 
 /* Structs contain enums. On ARM the ABI decides their size, and symbols.h records it; elsewhere

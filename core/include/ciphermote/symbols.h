@@ -46,6 +46,7 @@
 #define cm_frame_reader_feed CM_SYMBOL(cm_frame_reader_feed)
 #define cm_seal_writer_init CM_SYMBOL(cm_seal_writer_init)
 #define cm_seed_expander_init CM_SYMBOL(cm_seed_expander_init)
+#define cm_seed_expander_begin CM_SYMBOL(cm_seed_expander_begin)
 #define cm_decryptor_init CM_SYMBOL(cm_decryptor_init)
 #define cm_decryptor_feed CM_SYMBOL(cm_decryptor_feed)
 #define cm_decryptor_wipe CM_SYMBOL(cm_decryptor_wipe)

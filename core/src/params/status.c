@@ -81,8 +81,8 @@ const char *cm_status_text(cm_status status)
         return "The key has served as many client-aided sessions as it may: make new keys, and "
                "provision the device with them.";
     case CM_ERR_EXPANDER:
-        return "The seed expander is not set up: call cm_seed_expander_init before "
-               "cm_decryptor_init.";
+        return "The seed expander is not set up, or another decryptor has begun to use it: call "
+               "cm_seed_expander_init before cm_decryptor_init, and give each decryptor its own.";
     }
     return "This is not a status of Ciphermote: the value was damaged, or comes from another version.";
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "common/wipe.h"
 #include "scheme/decryption.h"
 
 cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
@@ -39,13 +40,24 @@ cm_status cm_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_
         return CM_ERR_ARGUMENT;
     }
     const cm_status status = decryptor->decryption.status;
-    return status == CM_OK ? cm_frame_reader_feed(&decryptor->reader, bytes, length) : status;
+    if (status != CM_OK) {
+        return status;
+    }
+    cm_receiver *const receiver = &decryptor->decryption.receiver;
+    if (decryptor->expander && decryptor->expander->next != receiver) {
+        receiver->fail(receiver, CM_ERR_EXPANDER); /* another decryptor has begun with it */
+        return CM_ERR_EXPANDER;
+    }
+    return cm_frame_reader_feed(&decryptor->reader, bytes, length);
 }
 
 void cm_decryptor_wipe(cm_decryptor *decryptor)
 {
     if (decryptor) {
         cmi_decryption_wipe(&decryptor->decryption);
+        if (decryptor->decryption.arena) { /* the values too, of a decryption that is over */
+            cmi_wipe(decryptor->decryption.arena, decryptor->decryption.arena_bytes);
+        }
     }
 }
 

@@ -24,7 +24,7 @@
 
 /* What a decryption needs besides numbers, after them in the arena. */
 typedef struct decryption_workspace {
-    uint32_t first; /* the arena's first word, xor the mark: no match if both are wiped */
+    uint32_t first; /* what the arena's first words amount to, xor the mark: no match if all are wiped */
     cmi_ring ring;
     cm_prime plain; /* BFV, batching: t */
     uint32_t mark;
@@ -63,19 +63,28 @@ static uint32_t mark_of(const cm_decryption *decryption)
 }
 
 /*
- * The arena's first word is the mark until the first tile is added up, and a sum after that: any other use of
- * the arena began there, or reached the workspace behind.
+ * The arena's first words are the mark and zeros until the first tile is added up, and sums after that: any
+ * other use of the arena began there, or reached the workspace behind. Sixteen words, because one sum alone is
+ * often 0, as a wiped word is.
  */
+static uint32_t first_words(const decryption_layout *parts)
+{
+    uint32_t found = 0;
+    for (unsigned i = 0; i < 16; i++) {
+        found = (found << 5 | found >> 27) ^ cmi_load32(parts->sums + 4u * i);
+    }
+    return found;
+}
+
 static void keep_first(const cm_decryption *decryption, const decryption_layout *parts)
 {
-    parts->work->first = cmi_load32(parts->sums) ^ mark_of(decryption);
+    parts->work->first = first_words(parts) ^ mark_of(decryption);
 }
 
 static bool arena_kept(const cm_decryption *decryption, const decryption_layout *parts)
 {
     const uint32_t mark = mark_of(decryption);
-    const uint32_t changed =
-        (parts->work->mark ^ mark) | (parts->work->first ^ cmi_load32(parts->sums) ^ mark);
+    const uint32_t changed = (parts->work->mark ^ mark) | (parts->work->first ^ first_words(parts) ^ mark);
     return cmi_declassified(changed == 0); /* sums are secret; whether they were overwritten is not */
 }
 
