@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The back-end for the hardware of rtl/: it keeps a prime, its twiddles and two factors in the accelerator as
- * long as they serve, and sends one packet of residues for a transform or a whole product. It takes whole
- * rings alone.
+ * The back-end for the hardware of rtl/: it keeps a prime, its twiddles and two factors in the accelerator
+ * for as long as they can be used, and sends one packet of residues for a transform or a whole product. It
+ * handles whole rings only.
  *
- * The hardware's products are a b / R. Twiddles and factors go to it times R, so what comes back is exact.
- * Time depends on n, q and on what the accelerator holds, never on the data.
+ * The hardware's products are a b / R. Twiddles and factors are sent times R, so the results are exact. Time
+ * depends on n, q and on what the accelerator holds, never on the data.
  */
 #include "ciphermote/accelerator.h"
 
@@ -17,7 +17,7 @@
 #include "common/declassify.h"
 #include "ring/ring.h"
 
-#define IDENTITY 0x434D4E54u /* what ID reads as */
+#define IDENTITY 0x434D4E54u /* the value of the ID register */
 
 enum { PRIME_BITS = 27, MOST_POLLS = 30000 };
 
@@ -67,7 +67,7 @@ cm_status cm_accelerator_open(cm_accelerator *accelerator, const cm_accelerator_
     return CM_OK;
 }
 
-/* Whether all commands have ended, and none in error. */
+/* Whether all commands have ended, none of them in error. */
 static bool settled(const cm_accelerator *self)
 {
     for (unsigned polls = 0; polls < MOST_POLLS; polls++) {
@@ -79,7 +79,7 @@ static bool settled(const cm_accelerator *self)
     return false;
 }
 
-/* Nothing secret stays in the words of a packet. */
+/* Leave nothing secret in the words of a packet. */
 static void wipe_packet(const cm_accelerator *self)
 {
     volatile uint32_t *words = self->words;
@@ -88,7 +88,7 @@ static void wipe_packet(const cm_accelerator *self)
     }
 }
 
-/* Closes an accelerator that failed: 0, as the calls of a back-end say that they declined. */
+/* Close an accelerator that failed. Returns 0, with which a back-end's call declines. */
 static int close_failed(cm_accelerator *self)
 {
     wipe_packet(self);
@@ -102,7 +102,10 @@ static bool send_packet(const cm_accelerator *self, uint32_t command)
     return self->bus.send(self->bus.context, self->words, (size_t)1 << self->log2_n) == 0;
 }
 
-/* A bus may garble what it brings: a word that is no residue would spill into its neighbours in a frame. */
+/*
+ * A bus may corrupt what it delivers, and a word that is not a residue would spill into its neighbours in a
+ * frame.
+ */
 static bool receive_packet(const cm_accelerator *self, uint32_t *words)
 {
     const size_t n = (size_t)1 << self->log2_n;
@@ -164,7 +167,7 @@ static cm_accelerator *ready_for(const cmi_ring *ring)
     return self;
 }
 
-/* A transform of residues; what lies in a stays there unless it succeeds. */
+/* A transform of residues; a is unchanged unless it succeeds. */
 static int run_transform(uint32_t *a, const cmi_ring *ring, uint32_t command)
 {
     cm_accelerator *self = ready_for(ring);

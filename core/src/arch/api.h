@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a back-end (hand-written assembly, a vector unit, an accelerator on a bus) may take over from portable
- * C, in any room.
+ * C, in every folder of core/src.
  *
- * A back-end is a table of functions, cmi_arch; an entry that it lacks is null. A call that returns 1 has
+ * A back-end is a table of functions, cmi_arch; entries that it lacks are null. A call that returns 1 has
  * produced exactly what the portable code would: same bounds, same values, bit for bit (lazy ones may differ
- * by multiples of q). One that returns 0 has declined, and written nothing: the portable code does the work.
- * tests/vectors holds every back-end to that. Time may depend on lengths, on public numbers such as n, q and
- * t, and on addresses, never on what lies there.
+ * by multiples of q). One that returns 0 has declined and written nothing: the portable code does the work.
+ * tests/vectors holds every back-end to this. Time may depend on lengths, on public numbers such as n, q and
+ * t, and on addresses, never on what is stored there.
  *
- * What is as small as an instruction is chosen when the library is compiled, and only there: the 64-bit
- * product (ring/product.h), AVR's product modulo q (ring/ring.h), the form of Keccak's state
- * (random/keccak.h).
+ * Steps as small as an instruction are chosen when the library is compiled, and only then: the 64-bit product
+ * (ring/product.h), AVR's product modulo q (ring/ring.h), the form of Keccak's state (random/keccak.h).
  */
 #ifndef CM_ARCH_API_H
 #define CM_ARCH_API_H
@@ -29,9 +28,9 @@
 typedef struct cmi_ring cmi_ring;     /* ring/ring.h */
 typedef struct cmi_stream cmi_stream; /* random/xof.h */
 
-/* ---- what entries are given; the assembly knows the order of the fields ---- */
+/* ---- what entries are given; the assembly depends on the order of the fields ---- */
 
-/* For folding halves. one is 1, minus_r is -r, both in Montgomery form and below q/2 in magnitude. */
+/* For folding into halves. one is 1, minus_r is -r, both in Montgomery form and below q/2 in magnitude. */
 typedef struct cmi_fold_constants {
     int32_t one;
     int32_t minus_r;
@@ -41,14 +40,14 @@ typedef struct cmi_fold_constants {
 
 /* What the butterflies of a pair of levels multiply by: residues in Montgomery form. */
 typedef struct cmi_batch_factors {
-    int32_t inner[2]; /* the two blocks of the lower pair, of which the second stands first in memory */
+    int32_t inner[2]; /* the two blocks of the lower pair, the second of which comes first in memory */
     int32_t outer;
     int32_t sum;
     uint32_t neg_q_inv;
     uint32_t q;
 } cmi_batch_factors;
 
-/* What takes a value m < t < 2^16 to w + half: see cmi_plain_scaling, in products of 16 bits. */
+/* Takes a value m < t < 2^16 to w + half: cmi_plain_scaling with 16-bit factors. */
 typedef struct cmi_read_scaling {
     uint16_t factor;
     uint16_t quotient;
@@ -59,16 +58,14 @@ typedef struct cmi_read_scaling {
 CMI_HIDDEN_BEGIN
 
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
-/*
- * What a byte becomes when it is shifted out of the check sum, with 0 to 3 zero bytes shifted in behind it.
- */
+/* What a byte becomes when it is shifted out of the checksum and 0 to 3 zero bytes follow it. */
 extern const uint32_t cmi_crc32c_table[4][256];
 #endif
 
 CMI_HIDDEN_END
 
 typedef struct cmi_arch {
-    /* The ring: as the functions of these names in ring/ring.h. */
+    /* The ring: as the functions with these names in ring/ring.h. */
     int (*ntt_forward)(uint32_t *a, const cmi_ring *ring);
     int (*ntt_inverse)(uint32_t *a, const cmi_ring *ring);
     int (*ntt_inverse_lazy)(uint32_t *a, const cmi_ring *ring);
@@ -95,25 +92,24 @@ typedef struct cmi_arch {
      */
     int (*blake2b_short)(uint64_t h[8], const uint64_t m[8], uint32_t total, uint32_t last);
     /*
-     * Uniform residues from a ChaCha20 expansion, in two steps of which a back-end has both or none. `draw`:
-     * to cut *count fields, or fewer if it lowers *count, so many *bytes of the stream are wanted behind the
-     * bits that are pending. Where it declines, portable C cuts *count fields. `cut`: the bytes lie at the
-     * end of the count places from residues on; *accepted fields, those below q, go there in order. What is
-     * pending is brought up to date.
+     * Uniform residues from a ChaCha20 expansion, in two steps, of which a back-end has both or neither.
+     * `draw`: to cut *count fields, or fewer if it lowers *count, *bytes of the stream are needed after the
+     * bits that are pending. Where it declines, portable C cuts *count fields. `cut`: the bytes are at the
+     * end of the count places from residues on; *accepted fields, those below q, are stored there in order,
+     * and the pending bits are updated.
      */
     int (*uniform_draw)(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q, unsigned pending_bits);
     int (*uniform_cut)(uint32_t *residues, uint32_t count, uint32_t *accepted, uint32_t bytes, unsigned bits,
                        uint32_t q, uint32_t *pending, uint8_t *pending_bits);
     /*
-     * Centred binomial coefficients of 42 words, of which number j takes bit j of each; the words are
-     * cleared.
+     * Centred binomial coefficients from 42 words: coefficient j takes bit j of each. The words are cleared.
      */
     int (*cbd)(int8_t noise[32], uint32_t words[42]);
-    /* The same, of the next 168 bytes of a stream. */
+    /* The same from the next 168 bytes of a stream. */
     int (*sample_cbd)(cmi_stream *stream, int8_t noise[32]);
 
     /*
-     * CKKS at 31 bits (encode/ckks_transform.h). Two levels of butterflies upon the four complex points that
+     * CKKS at 31 bits (encode/ckks_transform.h). Two levels of butterflies on the four complex points that
      * begin step numbers apart, at `at` and every 4 step numbers from there to below end. roots: of the
      * second level, then of the first, cosine and sine each; `middle`: the first level's is -i; `exact`: all
      * are 1.
@@ -122,25 +118,28 @@ typedef struct cmi_arch {
     int (*two_levels_middle_31)(int32_t *at, const int32_t *end, size_t step, const int32_t roots[2]);
     int (*two_levels_exact_31)(int32_t *at, const int32_t *end, size_t step);
     /*
-     * The split of real samples from u = U[1] and v = U[M-1] to where they meet; unit: of pi/n in the table
-     * of sines.
+     * The split of real samples from u = U[1] and v = U[M-1] to where they meet; unit: pi/n as an index into
+     * the table of sines.
      */
     int (*split_real_31)(int32_t *u, int32_t *v, const uint32_t *sine, size_t unit);
     /*
-     * Real coefficients and their noise folded into halves, from data[2] on: out[1] up and out[n/2 - 1] down,
-     * until they meet (encode/ckks_fold.h).
+     * Real coefficients and their noise folded into halves, from data[2] on: upwards from out[1] and
+     * downwards from out[n/2 - 1], until they meet (encode/ckks_fold.h).
      */
     int (*fold_halves_31)(uint32_t *forward, uint32_t *backward, const int32_t *data, const int8_t *noise,
                           const cmi_fold_constants *constants);
 
-    /* BFV (encode/bfv_batch.c): half times four numbers, half apart, butterflied at two levels. */
+    /*
+     * BFV (encode/bfv_batch.c): half times two levels of butterflies on four numbers that are half places
+     * apart.
+     */
     int (*batch_levels)(int16_t *at, size_t half, const cmi_batch_factors *by);
     /*
-     * Words below 2^31, a multiple of 4 and not 0, to residues in half the place; inverse: 2^32 / q to the
-     * nearest.
+     * Words below 2^31 to residues in half the space; count is a multiple of 4, not 0. inverse: 2^32 / q,
+     * rounded to nearest.
      */
     int (*narrow)(uint32_t *a, uint32_t count, uint32_t q, int32_t inverse);
-    /* w + half of the reader's values at `at`, at + step and so on; those from count on are zero. */
+    /* w + half of the reader's values at `at`, at + step and so on; values from count on are zero. */
     int (*read_shifted)(uint16_t *w, const cm_bfv_reader *reader, const cmi_read_scaling *scaling,
                         uint16_t at, uint16_t step, uint8_t terms);
     /*
@@ -151,7 +150,7 @@ typedef struct cmi_arch {
 
     /*
      * a[i] += noise[i] p mod q, from below 4q to below 2q, for noise within 21 of 0; factor holds the
-     * residues of p and -21 p. Asked for with CM_NOISE_FACTORS alone.
+     * residues of p and -21 p. Only called with CM_NOISE_FACTORS.
      */
     int (*noise_add)(uint32_t *a, const int8_t *noise, uint8_t count, const uint32_t factor[2],
                      const cm_prime *prime);
@@ -166,14 +165,12 @@ typedef struct cmi_arch {
     /* Frames (wire/frame.c): as cm_crc32c. */
     int (*crc32c)(uint32_t *crc, const uint8_t *bytes, size_t length);
     /*
-     * Residues of so many bits, a multiple of 32 of them, into the writer's pieces and to its sink:
-     * CM_ERR_SINK, or CM_OK.
+     * Pack residues of `bits` bits, a multiple of 32 of them, into the writer's pieces and send these to its
+     * sink: CM_ERR_SINK, or CM_OK.
      */
     int (*pack)(cm_status *status, cm_frame_writer *writer, const uint32_t *residues, uint32_t count,
                 unsigned bits);
-    /*
-     * The way back: *below tells whether all are below q. The check sum of what they were packed in goes on.
-     */
+    /* The inverse: *below says whether all are below q. The checksum is updated by the packed bytes. */
     int (*unpack)(bool *below, uint32_t *residues, uint32_t count, const uint8_t *bytes, unsigned bits,
                   uint32_t q, uint32_t *crc);
 } cmi_arch;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The back-end for ARMv7E-M around the assembly in arch/armv7em: which levels of a transform are taken
- * together, and where their roots come from.
+ * The back-end for ARMv7E-M around the assembly in arch/armv7em: which levels of a transform are combined,
+ * and where their roots come from.
  *
  * Bounds. The transform's values are signed. A Montgomery product of |b| <= x q and a root of at most q in
  * magnitude is at most |b| q / 2^32 + q / 2 <= (x / 32 + 1/2) q, for q < 2^27; with a quotient, at most (x /
  * 64 + 1/2) q. From inputs below 4q, fourteen steps from x to x + x / 32 + 1/2 end below 15: so every value
- * fits 31 bits and a sign, and the results lie between -11 q and 15 q. To lift them over 0, 12 q is added to
- * the first coefficient alone, and through it to every result: the first value of a block is never
+ * fits 31 bits and a sign, and the results lie between -11 q and 15 q. To make them positive, 12 q is added
+ * to the first coefficient alone, and through it to every result: the first value of a block is never
  * multiplied, so it may exceed 31 bits.
  */
 #include "arch/backends.h"
@@ -19,16 +19,18 @@
 
 CMI_HIDDEN_BEGIN
 
-/* Blocks of one level of the transform, and of the next. armv7em_ntt.S and armv7em_intt.S know the order of
-   the fields. */
+/*
+ * Blocks of one level of the transform, and of the next. armv7em_ntt.S and armv7em_intt.S depend on the order
+ * of the fields.
+ */
 typedef struct level_blocks {
     uint32_t *a;              /* the first block */
     const cmi_twiddle *outer; /* its root */
     const cmi_twiddle *inner; /* its two roots at the next level */
-    const uint32_t *end;      /* behind the last block */
+    const uint32_t *end;      /* past the last block */
     uint32_t half_bytes;      /* of half a block */
     uint32_t q;
-    uint32_t neg_q_inv; /* of the inverse transform: 2^32 / q, to the nearest */
+    uint32_t neg_q_inv; /* for the inverse transform: 2^32 / q, rounded to nearest */
 } level_blocks;
 
 /* Two levels of blocks of four times as many coefficients as the name says. May advance outer and inner. */
@@ -43,7 +45,7 @@ void cmi_armv7em_two_levels_1024(level_blocks *blocks); /* of one block */
 void cmi_armv7em_one_level(level_blocks *blocks);
 
 #if CM_CONFIG_NTT_ROOTS
-/* The same of the inverse transform. outer and inner point behind the roots of the blocks across. */
+/* The same for the inverse transform. outer and inner point past the roots of the opposite blocks. */
 void cmi_armv7em_two_inverse_levels_1(level_blocks *blocks);
 void cmi_armv7em_two_inverse_levels_4(level_blocks *blocks);
 void cmi_armv7em_two_inverse_levels_16(level_blocks *blocks);
@@ -59,7 +61,7 @@ void cmi_armv7em_scale(uint32_t *out, const uint32_t *in, uint32_t count, uint32
                        const cm_prime *prime);
 #endif
 
-/* For folding into two quarters at once: small_constants_of, below. quarter is n/4. */
+/* For folding into two quarters at once: see small_constants_of below. quarter is n/4. */
 typedef struct small_constants {
     int32_t powers[4]; /* factor w^j, below q/2 in magnitude */
     uint32_t q;
@@ -90,7 +92,7 @@ typedef struct root_source {
 
 /*
  * Setting bit p of a block's number multiplies its twiddle by bits[p]; lower[p] is the product bits[0] ..
- * bits[p - 1]. step[p] sets bit p and clears all below.
+ * bits[p - 1]. step[p] sets bit p and clears all bits below it.
  */
 CM_NOINLINE static void open_bits(const cmi_ring *ring, unsigned count, uint32_t *bits, uint32_t *lower)
 {
@@ -140,7 +142,7 @@ static void advance_roots(const root_source *source, uint32_t *roots, uint32_t c
                       prime);
 }
 
-/* Blocks of a level from number i 2^log2_count on. They are asked for in order. */
+/* Blocks of a level from number i 2^log2_count on. They must be requested in order. */
 static void point_to_roots(level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
                            unsigned log2_count)
 {
@@ -186,7 +188,7 @@ static levels_function *const two_levels[] = {
     cmi_armv7em_two_levels_64, cmi_armv7em_two_levels_256, cmi_armv7em_two_levels_1024,
 };
 
-/* From this level on: one level if their number is odd or more than 12, else two. Returns how many. */
+/* Starting at this level: one level if the number left is odd or more than 12, else two. Returns how many. */
 static unsigned transform_levels(uint32_t *a, const cmi_ring *ring, root_source *source, unsigned level)
 {
     const unsigned left = ring->log2_n - level;
@@ -234,8 +236,8 @@ int cmi_armv7em_ntt_forward(uint32_t *a, const cmi_ring *ring)
 
 /*
  * A half of the ring, modulo x^(n/2) - w^2, splits by its first level into two quarters, modulo x^(n/4) - w
- * and + w. With small coefficients, folding four stretches into both quarters costs no more than two into the
- * half, so the level comes for nothing.
+ * and + w. With small coefficients, folding four stretches into both quarters costs no more than folding two
+ * into the half, so the level comes for free.
  */
 static small_constants small_constants_of(const cmi_ring *ring, uint32_t factor)
 {
@@ -283,14 +285,14 @@ static levels_function *const two_inverse_levels[] = {
     cmi_armv7em_two_inverse_levels_256, cmi_armv7em_two_inverse_levels_1024,
 };
 
-/* Behind the roots of a level's blocks in the tile across. */
+/* Past the roots of a level's blocks in the opposite tile. */
 static const cm_root *end_across(const cmi_ring *ring, unsigned level)
 {
     const size_t tiles = (size_t)1 << ring->log2_tiles;
     return ring->roots + ((size_t)1 << level) + ((tiles - ring->tile) << (level - ring->log2_tiles));
 }
 
-/* From the smallest blocks on: two levels at a time up to twelve, then single ones, of one block. */
+/* From the smallest blocks up: two levels at a time for up to twelve, then single levels of one block. */
 int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
 {
     const cm_prime *prime = ring->prime;

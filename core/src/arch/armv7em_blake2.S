@@ -32,7 +32,7 @@ t       .req    r12
 u       .req    lr
 
 /*
- * Floating-point registers hold lanes 4 to 7 and 12 to 15 (each in the d register of its number) and the
+ * Floating-point registers hold lanes 4 to 7 and 12 to 15 (each in the d register with its number) and the
  * message's words (d0 to d3, d8 to d11); the stack holds lanes 2, 3 and 8 to 11.
  */
         .set .Lstack2, 0
@@ -62,7 +62,10 @@ u       .req    lr
 .endif
 .endm
 
-/* The arithmetic of a mixing with a in lo:hi. Between its halves b's words lag: rotated to the right by 8. */
+/*
+ * The arithmetic of a mixing with a in lo:hi. Between its halves, b's words are left rotated to the right by
+ * 8.
+ */
 .macro  mix_in  lo, hi, a, b, c, d, x, y
         adds    \lo, \lo, b_lo
         adcs    \hi, \hi, b_hi
@@ -102,7 +105,7 @@ u       .req    lr
 .endm
 
 /*
- * One mixing. here: the operand (b or d) that the mixing before left in place; stays: the one left for the
+ * One mixing. here: the operand (b or d) that the previous mixing left in place; stays: the one left for the
  * next.
  */
 .macro  mix     a, b, c, d, x, y, here, stays
@@ -146,7 +149,7 @@ u       .req    lr
         mix     3, 4, 9, 14, \s14, \s15, stays=b
 .endm
 
-/* A word of the chaining value at r0 takes in lo:hi and t:u; lo and hi are lost. */
+/* Exclusive or of lo:hi and t:u into a word of the chaining value at r0; spoils lo and hi. */
 .macro  chain   lo, hi, turn=0
         eor     \lo, \lo, t, ror #\turn
         eor     \hi, \hi, u, ror #\turn

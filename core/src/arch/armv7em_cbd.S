@@ -9,7 +9,7 @@
 
 #if CM_ARMV7EM
 
-/* A full adder: sum keeps the sum with a and b, a becomes the carry; b and t are lost. */
+/* A full adder: adds a and b to sum, and leaves the carry in a; spoils b and t. */
 .macro add_words sum, a, b, t
     eor \t, \a, \b
     and \a, \a, \b
@@ -35,17 +35,16 @@
     eor \a, \a, lr, lsl #\shift
 .endm
 
-/*
- * Four coefficients of 21 more than their values: subtract 21, with 128 more in between so that none
- * borrows.
- */
+/* Four coefficients that are 21 too large: subtract 21, with 128 added meanwhile so that none borrows. */
 .macro store_four word, offset
     add \word, \word, #0x6B6B6B6B
     eor \word, \word, #0x80808080
     str \word, [r0, #\offset]
 .endm
 
-/* Bytes of four rows into words of coefficients 8 apart. */
+/*
+ * Transpose the bytes of four rows into words of neighbouring coefficients, which are stored 8 bytes apart.
+ */
 .macro store_rows a, b, c, d, offset
     pkhbt r11, \a, \c, lsl #16
     pkhtb \c, \c, \a, asr #16

@@ -5,22 +5,22 @@
  * Straight-line additions, exclusive ors and rotations; the only branches count rounds and blocks. Like
  * compiled code, it leaves its frame on the stack for the caller to wipe.
  *
- * Rotations are delayed. A word b or d is kept unrotated, and each use of it takes the rotation as that of
- * a second operand, which costs nothing: a quarter round is eight instructions. Between rounds each b still
- * has to be rotated right by 25 and each d by 24.
+ * Rotations are delayed. A word b or d is kept unrotated, and each use of it takes the rotation as that of a
+ * second operand, which costs nothing: a quarter round is eight instructions. Between rounds each b still has
+ * to be rotated right by 25 and each d by 24.
  *
  * Registers. Twelve of the sixteen words stay where they are. x10 and x8 share r8, x11 and x9 share r9: a
- * diagonal round meets the first of each pair first, a column round the second, so each round changes them
- * over once.
+ * diagonal round meets the first of each pair first, a column round the second, so each round swaps them
+ * once.
  *
- * In the first column round three of four columns see nothing of the block counter: they are worked out
- * once a call.
+ * In the first column round, three of the four columns do not depend on the block counter: they are computed
+ * once per call.
  */
 #include "arch/armv7em/function.inc"
 
 #if CM_ARMV7EM
 
-/* Nine times a diagonal and a column round lie between the first column round and the last diagonal one. */
+/* Nine times a diagonal and a column round, between the first column round and the last diagonal round. */
 #ifdef __OPTIMIZE_SIZE__
 #define UNROLLED 1
 #else
@@ -55,7 +55,7 @@
     movt \d, #0x6B20
 .endm
 
-/* A quarter round in three parts, so that loads and stores can go between: c is used in the middle one. */
+/* A quarter round in three parts, so that loads and stores can go in between: c is used in the middle one. */
 .macro quarter_begin a, b, d
     add \a, \a, \b, ror #25
     eor \d, \a, \d, ror #24
@@ -126,7 +126,7 @@
     push {r0-r2, r4-r11, lr}
     sub sp, sp, #FRAME
 
-    /* The three columns; x9 is in r10, for x10 and x11 have r8 and r9. */
+    /* The three columns; x9 is in r10, because x10 and x11 take r8 and r9. */
     add r10, r1, #KEY + 16
     ldm r1, {r4-r7}
     constants r0, r1, r2, r3
@@ -177,7 +177,7 @@
     column_round 1
     bne .Lnext_rounds
 
-    /* The last diagonal round; what it is done with makes room. */
+    /* The last diagonal round; registers are freed as it finishes with them. */
     diagonal_half
     quarter_begin r2, r7, r11
     str r10, [sp, #SAVED(12)]
@@ -191,7 +191,7 @@
     quarter_end r4, r9
     str r11, [sp, #SAVED(13)]
 
-    /* Add the input, and do the rotations that are left. */
+    /* Add the input, and do the remaining rotations. */
     ldr lr, [sp, #OUT]
     str r12, [sp, #SAVED(14)]
     constants r8, r9, r10, r11

@@ -2,8 +2,8 @@
 /*
  * Small polynomials folded into a half of the ring and taken one level further, for ARMv7E-M: armv7em.c says
  * why that is one pass. Of the four stretches of n/4 coefficients, with left = first + w^2 third and right =
- * w second + w^3 fourth, the results are left + right and left - right. Nothing but n decides what is read
- * and done.
+ * w second + w^3 fourth, the results are left + right and left - right. What is read and done depends on n
+ * alone.
  */
 #include "arch/armv7em/function.inc"
 
@@ -115,8 +115,10 @@ twice_q .req r10
 q       .req r6
 inverse .req r10
 
-/* |value| < 2^31, less its rounded quotient by q times q: that is off by at most 1/2 + 2^31 / 2^33. Spoils
-   t. */
+/*
+ * Subtract from a |value| < 2^31 its rounded quotient by q, times q: the quotient is off by at most 1/2 +
+ * 2^31 / 2^33. Spoils t.
+ */
     .macro reduce value
     smmulr  t, \value, inverse
     mls     \value, t, q, \value

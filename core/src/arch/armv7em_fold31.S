@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The 31-bit message and its noise folded into a half of the ring, for ARMv7E-M: fx_fold_halves_real of
- * ckks_fold.h has the same in C. Nothing but their number decides which pairs are read and what is done with
- * them.
+ * ckks_fold.h has the same in C. Which pairs are read, and what is done with them, depends on their number
+ * alone.
  */
 #include "arch/armv7em/function.inc"
 
@@ -27,8 +27,10 @@ value       .req r11
 low         .req r12
 high        .req lr
 
-/* high = the residue, between 0 and 4q, of (a + part_a) one + (b + part_b) minus_r; a part is a byte of
-   beside. */
+/*
+ * high = the residue, between 0 and 4q, of (a + part_a) one + (b + part_b) minus_r; a part is a byte of
+ * `beside`.
+ */
 .macro fold_two a, part_a, b, part_b
     sxtab value, \a, beside, ror #8 * \part_a
     smull low, high, value, one

@@ -4,11 +4,11 @@
  * arch/armv7em.c says what each function does. Every address and every branch follows from the number of
  * points alone.
  *
- * The inverse root of a block is minus the root of the block across (ring.c): so roots are read backwards
- * while blocks go forwards, and differences are taken the other way round. Bounds, for q < 2^27: a product of
- * |x| < 2^31 by a root is at most (1/2 + |x| / 2^33) q in magnitude, and so is a sum that was reduced; from
- * inputs up to 2q, a sum of four is at most 8q < 2^30, so everything stored is a product, a reduced sum, or
- * the sum of two products: below 3q/2.
+ * The inverse root of a block is minus the root of the opposite block (ring.c): so roots are read backwards
+ * while blocks go forwards, and differences are reversed. Bounds, for q < 2^27: a product of |x| < 2^31 by a
+ * root is at most (1/2 + |x| / 2^33) q in magnitude, and so is a sum that was reduced; from inputs up to 2q,
+ * a sum of four is at most 8q < 2^30, so everything stored is a product, a reduced sum, or the sum of two
+ * products: below 3q/2.
  */
 #include "arch/armv7em/function.inc"
 
@@ -41,7 +41,7 @@ q       .req r9
     mls     \x, \spare, q, \x
     .endm
 
-/* With quarters of 4096 bytes q_inverse gives way to a second address: column.inc. */
+/* With quarters of 4096 bytes, a second address takes q_inverse's register: column.inc. */
 far     .req r1
 
 /*

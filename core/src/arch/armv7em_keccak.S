@@ -6,8 +6,8 @@
  *
  * Lanes are bit-interleaved: word 0 has the even bits, word 1 the odd ones, so that a lane's rotation is one
  * of each word. And no instruction is spent on a rotation. A lane is kept rotated to the right by its "lag",
- * a constant, and so each of its words by a "turn"; where two words meet, the barrel shifter turns the second
- * operand by the difference. The lags are the same after every round, for:
+ * a constant, and so each of its words by a "turn"; where two words are combined, the barrel shifter rotates
+ * the second operand by the difference. The lags are the same after every round, because:
  *  - a lane that lags by w still does after theta; rho makes that w + rho (mod 64), and pi moves the lane;
  *  - chi's b0 ^ (~b1 & b2) lags as b0 or as b2, whichever is made the first operand of the exclusive or;
  *  - with b0 always, the lags would add up to 2600 = 40 mod 64 along pi's cycle of 24 lanes, a contradiction.
@@ -55,7 +55,7 @@
         lane 2, 3, 1, 2, 15
         lane 3, 3, 2, 3, 21
 
-/* A row in the making, one half of it, and the five column parities of the result's same half. */
+/* One half of a row being computed, and the five column parities of the result's same half. */
 b0      .req    r1
 b1      .req    r2
 b2      .req    r3
@@ -163,7 +163,9 @@ keep2   .req    lr
         .set .Lturn_b\y, (.Llag\x\y + .Lrho\x\y + 1 - \half) >> 1
 .endm
 
-/* Add theta's word: from a slot (no name), keep1 or keep2, or from a slot and to be kept (a name, "new"). */
+/*
+ * Add theta's word: from a slot (no name), from keep1 or keep2, or from a slot and then kept (a name, "new").
+ */
 .macro  add_theta_word x, y, half, keep, new
 .ifb \keep
 .if \half
@@ -213,8 +215,8 @@ keep2   .req    lr
 .endm
 
 /*
- * Lane (0, 0) is its row's last: b3 and b4 are free. Nothing changes the flags between here and the pass's
- * end.
+ * Lane (0, 0) is its row's last: b3 and b4 are free. Nothing changes the flags between here and the end of
+ * the pass.
  */
 .macro  iota    half
         fetch   b3, 15
@@ -373,7 +375,10 @@ keep2   .req    lr
 .Lconstants_end:
     end_function cmi_armv7em_keccak_permute
 
-/* By how much a lane's words are rotated to the right as it leaves: two bytes each, for random/keccak.h. */
+/*
+ * By how much a lane's words are rotated to the right when it leaves the state: two bytes each, for
+ * random/keccak.h.
+ */
         .section .rodata.cmi_armv7em_keccak_turns, "a", %progbits
         .balign 2
         .global cmi_armv7em_keccak_turns

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unbatching's last loop for ARMv7E-M: words to residues in half the place. encode/bfv_unbatch.c has the same
- * in C. Nothing but the count decides a branch.
+ * Unbatching's last loop for ARMv7E-M: words to residues in half the space. encode/bfv_unbatch.c has the same
+ * in C. Branches depend on the count alone.
  */
 #include "arch/armv7em/function.inc"
 
@@ -14,8 +14,8 @@ inverse .req r3
 out     .req r12
 
 /*
- * x less q times the nearest quotient, within q/2 + 1 of 0, then q more if that is negative. The quotient
- * errs by x / 2^33 at most, for 2^32 / q does by 1/2.
+ * x less q times the nearest quotient, within q/2 + 1 of 0, then q more if that is negative. The quotient is
+ * off by at most x / 2^33, because 2^32 / q is by at most 1/2.
  */
     .macro  residue x, spare
     smmulr  \spare, \x, inverse

@@ -5,8 +5,8 @@
  * the number of points alone.
  *
  * A column, four coefficients a quarter of a block apart, stays in registers from one level to the next. A
- * load or store right behind a store waits for it, but a store behind a load does not: so stores stand
- * between products, and the last one of a column behind the loads of the next.
+ * load or store right after a store waits for it, but a store after a load does not: so stores are placed
+ * between products, and the last one of a column after the loads of the next.
  */
 #include "arch/armv7em/function.inc"
 
@@ -156,7 +156,7 @@ q       .req r9
     access  str, \x3, 3, \quarter, \offset
     .endm
 
-/* The four columns at at. r7 and r8 take turns: one waits to be stored while the next column comes in. */
+/* The four columns at at. r7 and r8 alternate: one waits to be stored while the next column is loaded. */
     .macro four_columns quarter
     load    r7, \quarter, 0
     transform r7, r8, \quarter, 0
@@ -187,8 +187,8 @@ q       .req r9
     .endm
 
 /*
- * The roots of block after block: r1 points to the first level's. The second's advance twice as fast, so that
- * they lie at 2 r1 and a constant, which the second word of the stack holds.
+ * The roots of block after block: r1 points to the first level's. The second level's advance twice as fast,
+ * so they are at 2 r1 plus a constant, which is the second word of the stack.
  */
     .macro open_roots
     ldrd    r1, r3, [levels, #LEVELS_OUTER]

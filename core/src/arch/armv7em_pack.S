@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Residues of 26 and 27 bits to words in pieces, check-summed on the way, for ARMv7E-M; wire/frame.c has the
- * same in C.
+ * Packs residues of 26 and 27 bits into words in pieces, and updates the checksum on the way, for ARMv7E-M;
+ * wire/frame.c has the same in C.
  *
  * Every shift is known in advance, over a group of residues that fills whole words, and a word is summed
- * while it is in a register. Table look-ups and branches depend on what is about to be sent, and on nothing
- * else.
+ * while it is in a register. Table look-ups and branches depend on nothing but what is about to be sent.
  */
 #include "arch/armv7em/function.inc"
 
@@ -112,7 +111,9 @@ end         .req r12
     pack_function cmi_armv7em_pack_26, 26, 16
     pack_function cmi_armv7em_pack_27, 27, 32
 
-/* The piece is full: the sink gets it, and it starts anew. If the sink fails, the pack_function returns 1. */
+/*
+ * The piece is full: pass it to the sink and start it again. If the sink fails, the pack_function returns 1.
+ */
     .section .text.cmi_armv7em_send_piece, "ax", %progbits
     .align 2
     .type send_piece, %function

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Point-wise products in Z_q on ARMv7E-M; a count that is 0 or no multiple of four is declined. Signs choose
- * what is added at the end, by masks, never by branches. Stores stand where no load or store would wait for
- * them.
+ * Point-wise products in Z_q on ARMv7E-M; a count that is 0 or not a multiple of 4 is declined. Signs select
+ * what is added at the end, by masks, never by branches. Stores are placed where no load or store would wait
+ * for them.
  */
 #include "arch/armv7em/function.inc"
 
@@ -12,7 +12,7 @@
 #define PRIME_Q 0
 #define PRIME_R1 8
 
-/* The fifth argument, behind the nine words that are pushed first. */
+/* The fifth argument, above the nine words that are pushed first. */
 #define PRIME 36
 
 out     .req r0
@@ -97,7 +97,7 @@ neg_inv .req lr
 2:  multiply_add_all 2
     end_function cmi_armv7em_multiply_add
 
-/* value = the residue of a0 b0, where value holds a0: reduced it is below 2q. */
+/* value = the residue of a0 b0, where value holds a0: the reduced product is below 2q. */
     .macro multiply value, b0
     umull   r8, \value, \value, \b0
     mul     r9, r8, neg_inv

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decryption's innermost loops for ARMv7E-M, four numbers at a time; decrypt.c and bfv_sums.c have the same
- * in C. Nothing but the count decides a branch.
+ * Decryption's innermost loops for ARMv7E-M, four numbers at a time; decryption.c and bfv_sums.c have the
+ * same in C. Branches depend on the count alone.
  */
 #include "arch/armv7em/function.inc"
 

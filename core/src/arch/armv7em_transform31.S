@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The 31-bit encoder's inner loops for ARMv7E-M: the butterflies of two levels upon four points, and the
- * split of real samples. encode/ckks_transform.h has the same in C, and docs/encoding.md every rounding.
+ * The 31-bit encoder's inner loops for ARMv7E-M: the butterflies of two levels on four points, and the split
+ * of real samples. encode/ckks_transform.h has the same in C; docs/encoding.md specifies every rounding.
  *
  * No branch, address or slow instruction depends on the data; long multiplications take one cycle on the
  * Cortex-M4 and M7 whatever they multiply.
@@ -30,7 +30,9 @@
     sub \b1, \a1, \im
 .endm
 
-/* The same with w = 1. (a + b + 1) >> 1 is the bits of both, and half of those of one alone, rounded up. */
+/*
+ * The same with w = 1. (a + b + 1) >> 1 is the bits both have, plus half of those only one has, rounded up.
+ */
 .macro butterfly_exact a0, a1, b0, b1, re, im, t
     orr \re, \a0, \b0
     eor \t, \a0, \b0
@@ -84,8 +86,8 @@
 /*
  * The last butterfly of a group, of points 1 (r6, r7) and 3 (r10, r11) with -i w (the product's parts are b1
  * c - b0 s and -(b0 c + b1 s)), and the stores of all four, of which points 0 (r4, r5) and 2 (r12, r1) are
- * done: one at a time, for a store between other instructions takes one cycle. Then on to the next group; the
- * flags say "lower" if there is one.
+ * done: one at a time, because a store between other instructions takes one cycle. Then on to the next group;
+ * the flags say "lower" if there is one.
  */
 .macro finish
     add r8, r6, #1
@@ -220,8 +222,10 @@
 
     .equ quarter, 4 << (CM_CONFIG_MAX_LOG2_N - 1) /* pi/2 in bytes of the table */
 
-/* With the index of a sine in bytes: its absolute value in place, and the sign mask's source kept in
-   index. */
+/*
+ * With the index of a sine in bytes: its absolute value in place; index keeps what the sign mask is made
+ * from.
+ */
 .macro absolute out, index
     eor \out, \index, \index, asr #31
     sub \out, \out, \index, asr #31
@@ -233,12 +237,11 @@
 .endm
 
 /*
- * void cmi_armv7em_split_real_31(int32_t *u, int32_t *v, const uint32_t *sine, size_t step)
- * From k = 1, with u at U[1] and v at U[M-1], to where they meet; step is an angle of pi/n in bytes of the
- * table.
+ * void cmi_armv7em_split_real_31(int32_t *u, int32_t *v, const uint32_t *sine, size_t step) From k = 1, with
+ * u at U[1] and v at U[M-1], to where they meet; step is an angle of pi/n in bytes of the table.
  *
  * A number of 33 bits times a root is two products. Each sum of eight is (sum + 2^33) >> 34 of 64 bits, so
- * its upper word and 2, shifted by 2. Signs are changed on the way, where fewest have to be: of u once, of
+ * its upper word and 2, shifted by 2. Signs are changed where fewest have to be: those of u once, those of
  * roots as needed.
  */
     function cmi_armv7em_split_real_31

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Uniform residues of 26 and 27 bits for ARMv7E-M, from a key stream that begins at a field: sample.c says
- * how. Every shift is known in advance, over a group of fields that fills whole words. What is rejected is
- * public.
+ * how. Every shift is known in advance, over a group of fields that fills whole words. Which fields are
+ * rejected is public.
  */
 #include "arch/armv7em/function.inc"
 
@@ -15,8 +15,10 @@ end     .req r3
 word    .req r4
 field   .req r5
 
-/* The next field, the one that bits used of word precede, goes to out, which advances if that is a
-   residue. */
+/*
+ * Store the next field, which follows the `used` bits of word, at out, which advances if the field is a
+ * residue.
+ */
 .macro take_field used, bits
 .if \used == 0
     ldr word, [words], #4

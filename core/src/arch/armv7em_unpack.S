@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Residues of 26 and 27 bits, a multiple of 32, from packed bytes to words, check-summed and compared with
- * their prime on the way, for ARMv7E-M; wire/frame.c has the same in C. Table look-ups depend on what came
- * over the wire, branches on nothing.
+ * Residues of 26 and 27 bits, a multiple of 32, from packed bytes to words, with the checksum updated and
+ * each compared with its prime on the way, for ARMv7E-M; wire/frame.c has the same in C. Table look-ups
+ * depend on what came over the wire, branches on lengths alone.
  */
 #include "arch/armv7em/function.inc"
 
@@ -23,14 +23,14 @@ entry1      .req r11
 entry2      .req r12
 entry3      .req lr
 
-/* The residue is whole. */
+/* Store a complete residue. */
 .macro  put_residue
     str residue, [residues], #4
     sub residue, residue, prime
     and borrows, borrows, residue
 .endm
 
-/* The next word, into the check sum too; what is left of the residue before lies in residue. */
+/* Load the next word and add it to the checksum; residue holds the bits left over from the last word. */
 .macro  get_word
     ldr word, [bytes], #4
     eor crc, crc, word

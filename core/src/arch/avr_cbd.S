@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Centred binomial noise on AVR: thirty-two coefficients at once, bit-sliced, seven words of key stream at a
- * time. Nothing depends on the bits but the outcome.
+ * time. Nothing but the result depends on the bits.
  *
- * The counters lie in the last 24 bytes of the noise's own 32: six bytes, the bits of eight sums, for each
- * lane of eight coefficients. Spread out, lane after lane, the coefficients stay behind the counters that are
- * still to come.
+ * The counters are in the last 24 bytes of the noise's own 32: six bytes, the bits of eight sums, for each
+ * lane of eight coefficients. Spread out lane after lane, the coefficients never overtake the counters that
+ * are still to be read.
  */
 #include "arch/avr/function.inc"
 
@@ -14,7 +14,7 @@
 #define COUNTERS 8
 #define LANES 4
 
-/* The sum stays in c, the carry in a. Spoils b and r0. */
+/* Leaves the sum in c, the carry in a. Spoils b and r0. */
     .macro full_add a, b, c
     eor     \b, \a
     mov     r0, \c

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ChaCha20 key stream for AVR: blocks of one stream, one after the other. The block that is made is the work
- * space, so that nothing secret is left elsewhere but in registers.
+ * ChaCha20 key stream for AVR: blocks of one stream, one after the other. The output block is the workspace,
+ * so that nothing secret is left anywhere else but in registers.
  *
- * Registers hold seven of the sixteen words, in slots of four. The quarter rounds are taken in an order in
- * which each round's first one finds all its words there, and each of the others one: x3 never leaves its
- * slot, and eighteen words are loaded and stored for a double round. Rotations by bytes are names: a quarter
- * round leaves b and d with their first byte in the second register, and with `turned` it takes them so. What
- * is left of the rotations by 12 and 7 are those to the right by 4 and 1.
+ * Registers hold seven of the sixteen words, in slots of four. The quarter rounds are ordered so that the
+ * first of each round finds all of its words there, and each of the others one: x3 never leaves its slot, and
+ * eighteen words are loaded and stored for a double round. Rotations by bytes only rename registers: a
+ * quarter round leaves b and d with their first byte in the second register, and with `turned` it takes them
+ * so. Of the rotations by 12 and 7, only those to the right by 4 and 1 remain.
  */
 #include "arch/avr/function.inc"
 
@@ -91,7 +91,7 @@
     bld     BYTE(\slot, \turned, 3), 7
     .endm
 
-/* b and d begin at their register `turned` of theirs, and end at the next one. 57 cycles. */
+/* b and d begin at register `turned` of their slots, and end at the next one. 57 cycles. */
     .macro quarter_round a, b, b_turned, c, d, d_turned
     sum     \a, \b, \b_turned
     mix     \d, \d_turned, \a
@@ -116,7 +116,7 @@
     std     Y+4*\word+3, r16
     .endm
 
-/* A slot that ldi takes. */
+/* For slots that ldi can address. */
     .macro set_slot slot, k0, k1, k2, k3
     ldi     \slot, \k0
     ldi     \slot+1, \k1
@@ -124,7 +124,7 @@
     ldi     \slot+3, \k3
     .endm
 
-/* The input's, from Z: to the block, and to a slot. */
+/* Words of the input, from Z: to the block, and to a slot. */
     .macro copy_word word
     .irp byte, 0, 1, 2, 3
     ldd     r16, Z+4*(\word-4)+\byte
@@ -139,8 +139,10 @@
     ldd     BYTE(\slot, \turned, 3), Z+4*(\word-4)+3
     .endm
 
-/* out = a slot's word + a constant, for slots that subi takes, where the word begins at the first
-   register. */
+/*
+ * out = a slot's word + a constant, for slots that subi can address, where the word begins at the first
+ * register.
+ */
     .macro finish_constant slot, word, k0, k1, k2, k3
     subi    \slot, -(\k0)
     sbci    \slot+1, 255 - (\k1)
@@ -180,7 +182,7 @@
     push    r22
     push    r23
     movw    r30, r22
-    /* What slots hold at first is stored before it is loaded. */
+    /* Words that slots start with need no copy: they are stored here before they are loaded. */
     .irp word, 4, 6, 8, 9, 12, 13, 14
     copy_word \word
     .endr

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CRC-32C on AVR (ciphermote/frame.h), with 128 bytes of tables in flash: what the halves of a byte become
-   when shifted out. */
+/*
+ * CRC-32C on AVR (ciphermote/frame.h), with 128 bytes of tables in flash: what each half of a byte becomes
+ * when shifted out.
+ */
 #include "arch/avr/function.inc"
 
 #if CM_AVR && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE

@@ -20,7 +20,7 @@
     .endr
     .endm
 
-/* Its first byte joins the bits that are left over in r22; its last one becomes what is left over. */
+/* The residue's first byte joins the bits left over in r22; its last byte becomes the new left-over. */
     .macro put_residue
     or      r18, r22
     st      X+, r18

@@ -11,7 +11,7 @@
 
 CMI_HIDDEN_BEGIN
 
-/* Seven words into the counters that noise holds meanwhile, inverted or not. */
+/* Add seven words, inverted or not, to the counters that noise holds meanwhile. */
 #define CBD_STEP 28
 void cmi_avr_cbd_count(int8_t *noise, const uint8_t words[CBD_STEP], uint8_t inversion);
 /* From counters to coefficients, less the centre. */

@@ -46,7 +46,7 @@
  * uint16_t at,
  *                          uint16_t step, uint8_t terms)
  * For m read at `at`, at + step ...: with h = floor(m quotient / 2^16), m factor - h t lies within 0 .. 2t.
- * Less t if it can be, plus half, and once more less t if it can be.
+ * Subtract t if that is not negative, add half, and again subtract t if that is not negative.
  */
     function cmi_avr_read_shifted
     .irp n, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 28, 29

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arithmetic modulo q = 67043329 = 2^26 - 2^16 + 1 on AVR: a level of the forward transform, and point-wise
- * products; arch/api.h, arch.h and arch/avr_ring.c have the contracts. Nothing but lengths decides a branch
- * or an address.
+ * products; arch/api.h, arch.h and arch/avr_ring.c have the contracts. Branches and addresses depend on
+ * lengths alone.
  *
- * Products. For signed b and a factor w < q, b w = t5 .. t0 2^0 + v5 .. v0 2^16, w's lower and upper half
- * apart. As q = 1 mod 2^16, t - m q for m = t1 t0 drops two bytes: what is left is t5 .. t2 + m - 2^10 m. It
- * is added to v, where a second such step, with m = v1 v0 as a signed number, leaves b w / 2^32 mod q, at
- * most |b| q / 2^32 + q/2 in magnitude: for |b| <= x q, (x / 64 + 1/2) q.
+ * Products. For signed b and a factor w < q, b w = t5 .. t0 2^0 + v5 .. v0 2^16, with w's lower and upper
+ * half kept apart. As q = 1 mod 2^16, t - m q for m = t1 t0 drops two bytes: what is left is t5 .. t2 + m -
+ * 2^10 m. It is added to v, where a second such step, with m = v1 v0 as a signed number, leaves b w / 2^32
+ * mod q, at most |b| q / 2^32 + q/2 in magnitude: for |b| <= x q, (x / 64 + 1/2) q.
  *
  * Bounds. The transform's values are signed. From inputs below 4q, eleven steps from x to x + x / 64 + 1/2
- * end below 11; for x <= 31 nothing leaves 32 bits.
+ * end below 11; for x <= 31, everything fits 32 bits.
  */
 #include "arch/avr/function.inc"
 
@@ -227,7 +227,9 @@
     rjmp    .Lforward_butterfly
 .Lforward_block_done:
     movw    r28, r30
-    /* The next root is this one times the step of as many as the block's number has trailing ones. */
+    /*
+     * The next root is this one times step[t], where t is the number of trailing ones of the block's number.
+     */
     pop     r13
     pop     r12
     pop     r11
@@ -296,7 +298,7 @@
     .endm
 
 /*
- * A product of any unsigned b, which is folded first: one from 2^31 on would be a signed number beyond the
+ * A product of any unsigned b, which is folded first: 2^31 and above would be signed numbers beyond the
  * bounds above. It lies within 3q/5 of 0.
  */
     .macro unsigned_product
@@ -441,7 +443,7 @@
     return_registers
     end_function cmi_avr_multiply_add26_flash
 
-/* ---- what tiles are folded by ---- */
+/* ---- folding into tiles ---- */
 
 /*
  * int32_t cmi_avr_dot26(const uint16_t *w, const int32_t *p, uint8_t terms, const int64_t *start)

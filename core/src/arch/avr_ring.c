@@ -10,7 +10,7 @@ CMI_HIDDEN_BEGIN
 
 /*
  * A level of the forward transform: blocks of 2 half signed values. *first is the first block's root; step[t]
- * leads from the root of block i to that of block i + 1, where i ends in t ones.
+ * takes the root of block i to that of block i + 1, where i ends in t ones.
  */
 void cmi_avr_forward_level26(uint32_t *a, uint16_t half, uint16_t blocks, const uint32_t *first,
                              const uint32_t *step);
@@ -18,7 +18,7 @@ void cmi_avr_forward_level26(uint32_t *a, uint16_t half, uint16_t blocks, const 
 CMI_HIDDEN_END
 
 /*
- * The assembly's values are signed, above -11 q (avr_residues.S). To lift them over 0, 12 q is added to the
+ * The assembly's values are signed, above -11 q (avr_residues.S). To make them positive, 12 q is added to the
  * first coefficient alone, and through it to every result: the first value of a block is never multiplied.
  */
 int cmi_avr_ntt_forward(uint32_t *a, const cmi_ring *ring)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The expansion of a public seed on AVR at q = 67043329 (random/sample.h): fields of 26 bits of a string of
- * bytes. What is rejected is public, and so is the time it takes.
+ * bytes. Which fields are rejected is public, and so is the time this takes.
  *
- * Four fields are thirteen bytes. Between fields 0, 6, 4 or 2 bits of the last byte are pending, where they
- * stood in it.
+ * Four fields are thirteen bytes. Between fields, 0, 6, 4 or 2 bits of the last byte are pending, in their
+ * places within it.
  */
 #include "arch/avr/function.inc"
 
 #if CM_AVR
 
-/* The field, its first byte first; the pending bits lie in the byte before. */
+/* The field, its first byte first; the pending bits are in the byte before. */
 #define f0 r18
 #define f1 r19
 #define f2 r22
@@ -26,8 +26,10 @@
     ror     f0
     .endm
 
-/* Three bytes behind those that are pending; the upper bits of the last one, as `left` says, are pending from
-   then on. */
+/*
+ * Three bytes after the pending bits; the upper bits of the last one, as masked by `left`, are pending from
+ * then on.
+ */
     .macro join left
     mov     f0, pending
     ld      f1, X+
@@ -37,8 +39,10 @@
     andi    pending, \left
     .endm
 
-/* Put the field, and take it back if it is not below q = 0x03FF0001. Out, with the number of pending bits,
-   after the last. */
+/*
+ * Store the field, and drop it again if it is not below q = 0x03FF0001. After the last field, leave with the
+ * number of pending bits.
+ */
     .macro put bits
     andi    f3, 3
     st      Y+, f0

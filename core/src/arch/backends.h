@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The back-ends of this build: rooms ask them through CM_ARCH_TRY, as arch/api.h has it.
+ * The back-ends of this build, which the portable code asks through CM_ARCH_TRY, as arch/api.h describes.
  *
  * Two back-ends are asked in turn:
  * 1. The application's own, or the one for the hardware of rtl/ (CM_CONFIG_ACCELERATOR). For one's own,
@@ -65,7 +65,7 @@
 
 #define CM_NOISE_FACTORS CM_AVR
 
-/* Whether a back-end has done it. Arguments may be evaluated twice. */
+/* Whether a back-end has done the work. Arguments may be evaluated twice. */
 #ifdef CM_ARCH
 #define CM_ARCH_TRY(entry, ...) \
     ((CM_ARCH.entry && CM_ARCH.entry(__VA_ARGS__)) || CM_TARGET_##entry(__VA_ARGS__))

@@ -9,7 +9,7 @@
 
 CMI_HIDDEN_BEGIN
 
-/* ---- as the entries of the table ---- */
+/* ---- with the signatures of the table's entries ---- */
 
 /* These two decline a count that is no multiple of 4, or 0. */
 int cmi_armv7em_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
@@ -17,21 +17,23 @@ int cmi_armv7em_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, ui
 int cmi_armv7em_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
                              const cm_prime *prime);
 
-/* These decline a transform whose roots should lie in a table and do not; */
+/* These decline a transform whose roots should be in a table and are not; */
 int cmi_armv7em_ntt_forward(uint32_t *a, const cmi_ring *ring);
-/* of the polynomials that are yet to be folded, all but halves as well; */
+/* those that fold a polynomial first decline all tiles but halves as well; */
 int cmi_armv7em_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring);
 int cmi_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cmi_ring *ring);
 #if CM_CONFIG_NTT_ROOTS
-/* and the inverse one, which is made for such roots alone. */
+/* and the inverse transform, which exists for roots in a table only. */
 int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring);
 #endif
 
-/* ---- the same, of what never declines; step and length in bytes ---- */
+/* ---- functions that never decline; step and length in bytes ---- */
 
 void cmi_armv7em_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t blocks);
 void cmi_armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint32_t total, uint32_t last);
-/* Whole groups of fields that begin at a word, up to end; behind the last that was accepted. */
+/*
+ * Whole groups of fields that begin at a word, up to end. Returns the place after the last residue accepted.
+ */
 uint32_t *cmi_armv7em_uniform_26(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
 uint32_t *cmi_armv7em_uniform_27(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
 void cmi_armv7em_cbd(int8_t noise[32], uint32_t words[42]);
@@ -48,7 +50,7 @@ void cmi_armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, uint32_t co
                                int32_t low);
 void cmi_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t);
 
-/* A frame's residues on their way into pieces; pack.S knows the order of the fields. */
+/* The state of packing a frame's residues into pieces; armv7em_pack.S depends on the order of the fields. */
 typedef struct cmi_armv7em_packing {
     uint8_t *at;
     uint32_t crc; /* inverted, as it is between bytes */
@@ -57,10 +59,10 @@ typedef struct cmi_armv7em_packing {
     cm_sink sink; /* gets each full piece */
 } cmi_armv7em_packing;
 
-/* Groups of 16 residues of 26 bits, or 32 of 27: whole words. Not 0 if the sink refused a piece. */
+/* Groups of 16 residues of 26 bits, or 32 of 27: whole words. Nonzero if the sink refused a piece. */
 int cmi_armv7em_pack_26(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups);
 int cmi_armv7em_pack_27(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups);
-/* Not 0 if all are below q. The check sum is inverted. */
+/* Nonzero if all are below q. The checksum is inverted. */
 uint32_t cmi_armv7em_unpack_26(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
                                uint32_t *end);
 uint32_t cmi_armv7em_unpack_27(const uint8_t *bytes, uint32_t *residues, uint32_t q, uint32_t *crc,
@@ -74,7 +76,7 @@ static inline int armv7em_chacha20_blocks(uint8_t *out, uint32_t input[12], size
     return 1;
 }
 
-/* Where there are registers for floats, which hold the state: the portable code is as good without. */
+/* Only with floating-point registers, which hold the state: without them, the portable code is as good. */
 #if CM_CONFIG_SEAL_XOFS && defined(__ARM_FP)
 static inline int armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint32_t total, uint32_t last)
 {
@@ -84,8 +86,9 @@ static inline int armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint
 #endif
 
 /*
- * At a word, all the groups there are: 16 fields of 26 bits or 32 of 27. Else portable C cuts the fields
- * before: as many as take the pending bits off modulo 32, for 5 13 = 1 modulo 16 and 19 27 = 1 modulo 32.
+ * At a word boundary, all whole groups: 16 fields of 26 bits or 32 of 27. Elsewhere, portable C cuts the
+ * fields up to the next boundary: as many as use up the pending bits modulo 32, for 5 13 = 1 modulo 16 and 19
+ * 27 = 1 modulo 32.
  */
 static inline int armv7em_uniform_draw(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
                                        unsigned pending_bits)
@@ -244,8 +247,8 @@ static inline void armv7em_keccak_exchange(uint32_t *x, uint32_t *y, unsigned sh
 }
 
 /*
- * A bit's place in a pair of words is 6 index bits, the word's number above 5 within it. Interleaving rotates
- * the six by one place, which takes five exchanges of the topmost with another.
+ * A bit's place in a pair of words has a 6-bit index: the word's number, then 5 bits within the word.
+ * Interleaving rotates the six by one place, which takes five exchanges of the top one with another.
  */
 static inline uint64_t armv7em_keccak_enter(uint64_t lane, unsigned index)
 {

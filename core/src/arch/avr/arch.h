@@ -14,13 +14,13 @@
 
 CMI_HIDDEN_BEGIN
 
-/* ---- as the entries of the table; they decline other primes ---- */
+/* ---- with the signatures of the table's entries; they decline other primes ---- */
 
 int cmi_avr_ntt_forward(uint32_t *a, const cmi_ring *ring);
 int cmi_avr_pack(cm_status *status, cm_frame_writer *writer, const uint32_t *residues, uint32_t count,
                  unsigned bits);
 
-/* ---- the same, of that prime alone or of none, without a result of their own ---- */
+/* ---- functions for that prime alone, or for none, that never decline ---- */
 
 void cmi_avr_multiply26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count);
 void cmi_avr_multiply_add26(uint32_t *out, const uint32_t *a, const uint32_t *b, uint16_t count);
@@ -28,7 +28,7 @@ void cmi_avr_multiply_add26_flash(uint32_t *out, const uint32_t *a, const uint32
 int32_t cmi_avr_dot26(const uint16_t *w, const int32_t *p, uint8_t terms, const int64_t *start);
 void cmi_avr_noise_add26(uint32_t *a, const int8_t *noise, uint8_t count, const uint32_t factor[2]);
 void cmi_avr_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t blocks);
-/* Fields of bytes; behind the last that was accepted. */
+/* Fields from bytes. Returns the place after the last residue accepted. */
 uint32_t *cmi_avr_uniform_26(uint32_t *next, const uint8_t *bytes, uint8_t count, uint8_t pending[2]);
 void cmi_avr_sample_cbd(cmi_stream *stream, int8_t noise[32]);
 void cmi_avr_read_shifted(uint16_t *w, const cm_bfv_reader *reader, const cmi_read_scaling *scaling,
@@ -76,7 +76,7 @@ static inline int avr_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t b
     return 1;
 }
 
-/* Bytes are drawn, not words: at most 6 bits are pending. At most 32 fields at a time. */
+/* Bytes are drawn, not words, so at most 6 bits are pending. At most 32 fields at a time. */
 static inline int avr_uniform_draw(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
                                    unsigned pending_bits)
 {
