@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Requests in, encrypted frames out. The keys and the model are compiled in from two generated headers, and
- * lie in flash; all memory that changes is in one static structure and on the stack.
+ * stay in flash; all memory that changes is in one static structure and on the stack.
  */
 #include "application.h"
 
@@ -15,7 +15,7 @@
 #include "protocol.h"
 #include "provisioned_keys.h"
 
-/* 0: the port takes values alone; no model is compiled in, and no floating-point arithmetic. */
+/* 0: the port takes values only; neither a model nor floating-point arithmetic is compiled in. */
 #ifndef APP_WINDOWS
 #define APP_WINDOWS 1
 #endif
@@ -33,7 +33,7 @@
 #include "device_record.h"
 #include "rounds.h"
 
-/* Client-aided sessions that a key serves before it is replaced; why so few, docs/client-aided.md says. */
+/* Client-aided sessions that a key serves before it is replaced; docs/client-aided.md says why so few. */
 #ifndef APP_SESSION_BUDGET
 #define APP_SESSION_BUDGET 256u
 #endif
@@ -72,14 +72,14 @@ _Static_assert(ASYMMETRIC_BYTES >= SYMMETRIC_BYTES, "one arena serves both kinds
 _Static_assert(CM_FRAME_PIECE_BYTES <= REPLY_MAX_PAYLOAD, "what the frame writer hands over fits a record");
 
 static struct {
-    /* A request's values arrive in the arena's first MESSAGE_BYTES, and are encrypted where they lie. */
+    /* A request's values arrive in the arena's first MESSAGE_BYTES, and are encrypted in place. */
     uint64_t arena[(ARENA_BYTES + 7u) / 8u];
     cm_device device;
     cm_frame_writer writer;
-    cm_status device_status; /* what cm_device_init said; nothing is encrypted unless it is CM_OK */
-    uint32_t frame_bytes;    /* that left for the request at hand */
+    cm_status device_status; /* from cm_device_init; nothing is encrypted unless it is CM_OK */
+    uint32_t frame_bytes;    /* sent for the current request */
     uint32_t deepest_stack;  /* since the start */
-    uint16_t sequence;       /* of the request at hand */
+    uint16_t sequence;       /* of the current request */
     bool link_broken;
 #if APP_AIDED
     rounds rounds;
@@ -100,7 +100,7 @@ static void wipe(volatile uint8_t *bytes, size_t count)
     }
 }
 
-/* Values that were not encrypted stay nowhere. */
+/* Leave no values behind that were not encrypted. */
 static void wipe_message(void)
 {
     wipe(message(), MESSAGE_BYTES);
@@ -120,7 +120,7 @@ static int send_frame_bytes(void *context, const uint8_t *bytes, size_t length)
     return failed;
 }
 
-/* A new ciphertext's frames go out as records. */
+/* A new ciphertext's frames are sent as records. */
 static cm_encryptor_setup open_writer(cm_xof_kind xof)
 {
     cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
@@ -224,8 +224,8 @@ _Static_assert(ROUNDS_MAX_VECTORS *CLASS_CHARACTERS <= RESULT_PIECE_BYTES,
                "the piece holds a line of classes");
 
 /*
- * Show the owner the classes of so many vectors. Three digits and a space each, whatever the class: how long
- * it takes is seen on the link.
+ * Show the owner the classes of count vectors. Three digits and a space each, whatever the class, because the
+ * time this takes can be seen on the link.
  */
 static cm_status show_classes(uint32_t count)
 {
@@ -265,7 +265,7 @@ static cm_status aided_begin(const request *asked)
     return status == CM_OK ? rounds_send(&app.rounds) : status;
 }
 
-/* The next ciphertext; or after the last round nothing, for the classes are the owner's. */
+/* The next ciphertext; after the last round nothing, because the classes are for the owner only. */
 static cm_status aided_answer(const request *asked)
 {
     if (asked->length != 0) {
@@ -289,7 +289,7 @@ static cm_status answer_aided(const request *asked)
     return CM_ERR_FRAME_FIELD;
 }
 
-/* The arena holds a decryption under way. */
+/* Whether the arena holds a decryption in progress. */
 static bool busy(void)
 {
     return app.rounds.awaiting;
@@ -302,7 +302,7 @@ static bool receive(request *asked, cm_status *status)
                   : protocol_receive(asked, message(), MESSAGE_BYTES, status);
 }
 
-/* After an answer: nothing stays but a decryption under way. */
+/* After an answer, nothing is kept but a decryption in progress. */
 static void settle(const request *asked, cm_status status)
 {
     if (status != CM_OK || asked->kind == REQUEST_STOP || !busy()) {
@@ -438,7 +438,7 @@ int application_run(void)
         stop = status == CM_OK && asked.kind == REQUEST_STOP;
         port_stack_watch();
     }
-    /* A link that closed may have left a decryption under way. */
+    /* A link that closed may have left a decryption in progress. */
     settle(&(request){.kind = REQUEST_STOP}, CM_OK);
     cm_device_wipe(&app.device);
     return app.link_broken ? 1 : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The smartwatch: it is given windows of motion samples, and what leaves is encrypted. The same on every
- * port.
+ * The smartwatch: it takes windows of motion samples, and everything it sends about them is encrypted. The
+ * same on every port.
  */
 #ifndef APPLICATION_H
 #define APPLICATION_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Little-endian integers in byte strings, for records and files that outlive one machine. */
+/* Little-endian integers in byte strings, for records and files that are read on other machines. */
 #ifndef APP_BYTES_H
 #define APP_BYTES_H
 

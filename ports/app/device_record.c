@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The record that survives resets. Every change writes all of it, by the port's one atomic step. */
+/* The record that survives resets. Every change writes all of it, in the port's single atomic step. */
 #include "device_record.h"
 
 #include <string.h>
@@ -54,8 +54,10 @@ int device_counter_write(void *context, uint64_t value)
     return port_record_write(&record);
 }
 
-/* The key's sessions, moved to the front; of a key that is not there, none, in place of the one in use
-   longest ago. */
+/*
+ * The key's sessions, moved to the front. A key that is not in the record starts with none, in place of the
+ * least recently used one.
+ */
 static key_sessions *sessions_of(device_record *record, uint64_t key_id)
 {
     key_sessions found = {.key_id = key_id};

@@ -12,7 +12,7 @@
 
 #include "ciphermote/status.h"
 
-/* Enough for a device that goes back to a key after three others: it has the budget that was left. */
+/* Enough for a device that goes back to a key after three others to find the budget that was left. */
 #define DEVICE_RECORD_KEYS 4u
 #define DEVICE_RECORD_BYTES (8u + 12u * DEVICE_RECORD_KEYS + 4u)
 
@@ -23,22 +23,22 @@ typedef struct key_sessions {
 
 typedef struct device_record {
     uint64_t counter;
-    key_sessions keys[DEVICE_RECORD_KEYS]; /* the one in use last is first */
+    key_sessions keys[DEVICE_RECORD_KEYS]; /* most recently used first */
 } device_record;
 
 void device_record_pack(uint8_t bytes[DEVICE_RECORD_BYTES], const device_record *record);
 
-/* False, and a record of zeros, if the bytes are damaged. */
+/* False, with a record of zeros, if the bytes are damaged. */
 bool device_record_unpack(const uint8_t bytes[DEVICE_RECORD_BYTES], device_record *record);
 
-/* The counter's callbacks of cm_platform, for ports that have port_record_read and port_record_write. */
+/* cm_platform's counter callbacks, for ports that have port_record_read and port_record_write. */
 int device_counter_read(void *context, uint64_t *value);
 int device_counter_write(void *context, uint64_t value);
 
 /*
- * Spend one of the sessions that a key has: CM_OK once that is stored for good, so that a session which
- * begins then is counted whatever happens. CM_ERR_SESSIONS if none is left; CM_ERR_COUNTER if the record
- * cannot be read, written or verified.
+ * Spend one of a key's sessions: CM_OK once that is stored for good, so that a session begun afterwards is
+ * counted whatever happens. CM_ERR_SESSIONS if none is left; CM_ERR_COUNTER if the record cannot be read,
+ * written or verified.
  */
 CM_MUST_CHECK cm_status device_session_spend(uint64_t key_id, uint32_t budget);
 

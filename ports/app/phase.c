@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Phases as the cycle model sees them: reserved hints, which cost it nothing. */
+/* Phases as marks for the cycle model: reserved hints, which it counts as free. */
 #include "phase.h"
 
 #if APP_MARKS

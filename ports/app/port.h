@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a port gives the application: a byte link, the platform of cm_device, and figures about its memory.
- * Each port implements every function here, the last three only for client-aided sessions; the application
- * calls nothing else outside the C language and the library.
+ * What a port provides for the application: a byte link, the platform of cm_device, and figures about its
+ * memory. Each port implements every function here, the last three only for client-aided sessions; the
+ * application calls nothing else outside the C standard library and Ciphermote.
  */
 #ifndef PORT_H
 #define PORT_H
@@ -17,7 +17,7 @@
 
 /*
  * Read exactly length bytes from the link. Returns how many came: fewer only if none arrived for patience_ms
- * in a row (PORT_NO_LIMIT: wait for ever) or the link was closed.
+ * in a row (PORT_NO_LIMIT: wait forever) or the link was closed.
  */
 size_t port_receive(uint8_t *out, size_t length, uint32_t patience_ms);
 
@@ -27,33 +27,33 @@ int port_send(const uint8_t *bytes, size_t length);
 /* The random source and the persistent counter. Static storage. */
 const cm_platform *port_platform(void);
 
-/* .data and .bss: all memory that is taken for good. The stack is not in it. */
+/* .data and .bss: all memory that is permanently in use. The stack is not included. */
 size_t port_static_bytes(void);
 
 /* The memory the port may use for static data and stack; 0 if there is no fixed limit. */
 size_t port_ram_bytes(void);
 
-/* Forget the stack's deepest point, and measure it anew from here on. */
+/* Forget the stack's deepest point, and measure it again from here on. */
 void port_stack_watch(void);
 
 /* The deepest the stack has been since port_stack_watch, in bytes from its top. */
 size_t port_stack_used(void);
 
 /*
- * Read the device's record; zeros on a new device. Returns 0, or anything else if it is there but damaged:
- * never an older or an empty one then.
+ * Read the device's record; zeros on a new device. Returns 0, or anything else if it is there but damaged: it
+ * must never return an older or an empty record instead.
  */
 int port_record_read(device_record *record);
 
 /*
- * Store the record; 0 only when it would survive a power cut. A cut before that leaves the old one or the new
- * one, whole.
+ * Store the record; 0 only when it would survive a power cut. A cut before that leaves either the old or the
+ * new record complete.
  */
 int port_record_write(const device_record *record);
 
 /*
  * Show the owner a line of text, in place of the one before, or none if length is 0. Never over the link,
- * which anybody may read, nor where its length or its time tells others what it says. Returns 0 on success.
+ * which anybody may read, nor where its length or timing would reveal its content. Returns 0 on success.
  */
 int port_show(const char *text, size_t length);
 

@@ -35,9 +35,9 @@ static const uint8_t reply_magic[MAGIC_BYTES] = {'C', 'M', 'R', 'P'};
 typedef enum found { FOUND_MAGIC, FOUND_NOTHING, FOUND_END } found;
 
 /*
- * Skip to just behind the next magic. FOUND_NOTHING after other bytes and a silence, FOUND_END if the link
- * closed before any byte came. No proper prefix of the magic is a suffix of another one but the empty one, so
- * a mismatch can only be a new 'C'.
+ * Skip to just after the next magic. FOUND_NOTHING after other bytes followed by silence, FOUND_END if the
+ * link closed before any byte came. No proper prefix of the magic is a suffix of another one but the empty
+ * one, so a mismatch can only be a new 'C'.
  */
 static found find_magic(void)
 {
@@ -58,7 +58,7 @@ static found find_magic(void)
     return FOUND_MAGIC;
 }
 
-/* Read length bytes and continue the CRC over them; what does not fit into capacity is not kept. */
+/* Read length bytes and continue the CRC over them; bytes beyond capacity are not kept. */
 static cm_status receive_payload(uint8_t *buffer, size_t capacity, uint32_t length, uint32_t *crc)
 {
     uint8_t discarded[DISCARD_BYTES];
@@ -86,7 +86,7 @@ static void parse_header(const uint8_t *header, request *out)
     out->length = load32(header + REQUEST_AT_LENGTH);
 }
 
-/* The rest of a request, behind its magic. */
+/* The rest of a request, after its magic. */
 static cm_status receive_request(request *out, uint8_t *buffer, size_t capacity)
 {
     uint8_t header[REQUEST_HEADER_BYTES];

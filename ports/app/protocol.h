@@ -35,7 +35,7 @@ typedef enum reply_kind { REPLY_DATA = 1, REPLY_REPORT = 2, REPLY_END = 3 } repl
 #define REPLY_MAX_PAYLOAD 64
 
 /*
- * A request's header as it came; only kind .. log2_scale are unchecked, for their meaning is the
+ * A request's header as it came; only kind .. log2_scale are unchecked, because their meaning is the
  * application's.
  */
 typedef struct request {
@@ -48,11 +48,11 @@ typedef struct request {
 } request;
 
 /*
- * Wait for a request and put its payload at buffer. Bytes that are no request are skipped. Returns false when
- * the link is closed, else true with a status: CM_OK; CM_ERR_TOO_MANY if the payload passes capacity (all of
- * it has been read); CM_ERR_FRAME_MAGIC after bytes that were no request, when the line falls silent;
- * CM_ERR_FRAME_VERSION, CM_ERR_FRAME_FIELD (length), CM_ERR_FRAME_SHORT, CM_ERR_FRAME_CRC as their names say.
- * What buffer holds after an error is unspecified.
+ * Wait for a request and put its payload at buffer. Bytes that are not a request are skipped. Returns false
+ * when the link is closed, else true with a status: CM_OK; CM_ERR_TOO_MANY if the payload exceeds capacity
+ * (all of it has been read); CM_ERR_FRAME_MAGIC after bytes that were not a request, when the line falls
+ * silent; CM_ERR_FRAME_VERSION, CM_ERR_FRAME_FIELD (length), CM_ERR_FRAME_SHORT, CM_ERR_FRAME_CRC as their
+ * names say. After an error, the contents of buffer are unspecified.
  */
 bool protocol_receive(request *out, uint8_t *buffer, size_t capacity, cm_status *status);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounds of a network: spreading vectors over blocks, ReLU, and which class scores most. */
+/* Rounds of a network: spreading vectors over blocks, ReLU, and finding the class with the highest score. */
 #include "rounds.h"
 
 #include <string.h>
@@ -51,13 +51,13 @@ static int32_t activated_int16(int32_t z, const rounds_layer *layer, uint32_t li
     return (int32_t)smaller((positive * layer->multiplier + 0x8000u) >> 16, limit);
 }
 
-/* Floats that are not negative order as their bits do. */
+/* Floats that are not negative compare as their bits do. */
 static uint32_t activated_bits(uint32_t bits, uint32_t cap_bits)
 {
     return smaller(bits & ~if_negative((int32_t)bits), cap_bits);
 }
 
-/* An integer that orders as the float does. */
+/* An integer that compares as the float does. */
 static int32_t ordered(uint32_t bits)
 {
     return (int32_t)(bits ^ (if_negative((int32_t)bits) >> 1));
@@ -70,9 +70,7 @@ static uint32_t slot_of_block(const rounds_model *model, uint32_t slot)
     return slot & (((uint32_t)1 << model->log2_stride) - 1u);
 }
 
-/*
- * From vectors end to end to vectors in blocks, in place: a value never moves down, so the last goes first.
- */
+/* From contiguous vectors to vectors in blocks, in place: no value moves down, so the last is moved first. */
 static void spread(uint8_t *values, unsigned bytes, uint32_t slots, uint32_t vectors,
                    const rounds_model *model)
 {
@@ -89,7 +87,7 @@ static void spread(uint8_t *values, unsigned bytes, uint32_t slots, uint32_t vec
     }
 }
 
-/* Outputs of one layer, activated, to where the next one wants them; all other slots become zero. */
+/* Move the activated outputs of one layer to where the next one needs them; all other slots become zero. */
 static cm_status step(void *context, unsigned round, void *values, uint32_t count)
 {
     const rounds *self = (const rounds *)context;
@@ -128,7 +126,7 @@ static uint8_t largest(const uint8_t *values, uint32_t first, uint32_t count, bo
     return (uint8_t)place;
 }
 
-/* The vectors' place, and the scores'. */
+/* Where the vectors are, and the scores. */
 static uint8_t *arena_of(const rounds *self)
 {
     return self->aided.encryptor.setup.arena;
@@ -230,7 +228,7 @@ cm_status rounds_answer(rounds *self)
         if (status == CM_OK) {
             find_classes(self);
         }
-        wipe(arena_of(self), self->aided.encryptor.setup.arena_bytes); /* the scores have served */
+        wipe(arena_of(self), self->aided.encryptor.setup.arena_bytes); /* the scores are no longer needed */
     } else {
         status = cm_aided_answer(&self->aided, step, self);
     }

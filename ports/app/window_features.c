@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A window's features, in place. Signs and sizes are taken from the bits of a float, so that no comparison is
- * needed.
+ * A window's features, in place. Signs and magnitudes are taken from a float's bits, so that no
+ * floating-point comparison is needed.
  */
 #include "window_features.h"
 
@@ -52,9 +52,7 @@ static float clip(float value, uint32_t limit)
     return float_of(bits ^ ((magnitude ^ limit) & above(magnitude, limit)));
 }
 
-/*
- * The magnitudes behind the samples, and the steps behind those. Returns nonzero if a sample is not finite.
- */
+/* Append the magnitudes to the samples, and the steps to those. Returns nonzero if a sample is not finite. */
 static uint32_t derive(uint8_t *data, uint32_t channels, uint32_t samples)
 {
     const uint32_t count = channels * samples;

@@ -22,8 +22,8 @@ typedef struct standardisation {
 /*
  * Turn channels * samples float32 values x[channel][t] at data into 3 * channels * samples features in the
  * same place: first all x, then all |x|, then all |x[t] - x[t-1]| (0 at t = 0), each block in the window's
- * order; all standardised. data needs no alignment. CM_ERR_NOT_FINITE if a sample is NaN or infinite; data is
- * then zeroed as far as the features reach.
+ * order, and all standardised. data needs no alignment. CM_ERR_NOT_FINITE if a sample is NaN or infinite;
+ * data is then zeroed over the length of the features.
  */
 CM_MUST_CHECK cm_status features_compute(uint8_t *data, uint32_t channels, uint32_t samples,
                                          const standardisation *rule);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The continuous health tests of NIST SP 800-90B (4.4) for a source of bytes. A port's health_limits.h has
- * the cutoffs for the entropy that each byte of its source is held to: a source as good as that fails a test
- * with a chance of at most 2^-30 (a byte, a window), a better one practically never.
+ * the cutoffs for the entropy that its source must have per byte: a source with that much fails a test with
+ * probability at most 2^-30 (per byte, per window), a better one practically never.
  */
 #ifndef HEALTH_H
 #define HEALTH_H
@@ -20,11 +20,11 @@ typedef struct health {
     uint8_t repeats;  /* of the last sample in a row */
     uint8_t watched;  /* the window's first sample */
     uint16_t seen;    /* samples of the window */
-    uint16_t matches; /* of them, equal to the watched one */
+    uint16_t matches; /* of these, equal to the watched one */
     bool failed;      /* for good */
 } health;
 
-/* Take one sample in. False if it, or one before it, fails a test. */
+/* Take one sample. False if it, or an earlier one, failed a test. */
 bool health_accepts(health *state, uint8_t sample);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The application as a Linux process: requests on standard input, replies on standard output, the device's
- * record in the file ciphermote-counter of the working directory, and in ciphermote-display what a device
- * would show its owner. One process at a time may use a directory: two would share counters.
+ * record in the file ciphermote-counter in the working directory, and what a device would show its owner in
+ * ciphermote-display. Only one process at a time may use a directory: two would share counters.
  */
 #define _GNU_SOURCE /* makecontext, getrandom, renameat */
 #include <errno.h>
@@ -62,7 +62,7 @@ size_t port_receive(uint8_t *out, size_t length, uint32_t patience_ms)
     return received;
 }
 
-/* Write all bytes, whatever a single write takes. */
+/* Write all bytes, however few a single write takes. */
 static int write_all(int file, const uint8_t *bytes, size_t length)
 {
     while (length > 0) {
@@ -125,8 +125,8 @@ static int write_durably(const char *name, const uint8_t *bytes, size_t length)
 }
 
 /*
- * At any moment of a power cut the directory names a whole record: the old one, or the new one once it is on
- * the disk.
+ * Whenever the power is cut, the directory names a complete record: the old one, or the new one once it is on
+ * disk.
  */
 int port_record_write(const device_record *record)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The micro:bit: what start-up code and drivers offer to the rest of this port. Interrupts stay masked;
- * they only end a sleep.
+ * The micro:bit: what start-up code and drivers offer the rest of this port. Interrupts stay masked; they
+ * only end a sleep.
  */
 #ifndef BOARD_H
 #define BOARD_H

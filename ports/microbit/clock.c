@@ -33,9 +33,9 @@ bool clock_ticked(void)
 }
 
 /*
- * The interrupts are masked, so they are never taken, but pending they end the sleep, even one that became
- * pending just before it. Callers look at the events after this has cleared the pending bits: an event before
- * that is seen then, and a later one sets its bit again.
+ * The interrupts are masked, so they are never taken, but a pending one ends the sleep, even if it became
+ * pending just before it. Callers look at the events after this has cleared the pending bits: an earlier
+ * event is seen then, and a later one sets its bit again.
  */
 void sleep_until_event(void)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The persistent counter: a log of records in two pages of flash, written one behind the other. A record is
+ * The persistent counter: a log of records in two pages of flash, written one after the other. A record is
  * the counter, its CRC-32C, and a last word that is programmed to zero when all before it reads back as it
  * should. Why no power cut loses or repeats a counter:
  *
  * - A record counts once its last word is zero. One without it was torn: it was never reported as stored, it
- *   is skipped, and the next goes behind it. A last word that is only half programmed may read either way
+ *   is skipped, and the next goes after it. A last word that is only half programmed may read either way
  *   until then, and either way no counter above the record before has been used: the library stores a new
  *   record, in full, before the first counter after a start.
  * - A page is erased only when the other one is full, so its records are all older. It is marked first, with
  *   128 zero bits; a page with a single zero among them does not count, whatever an interrupted erasure left.
- * - A zero last word behind anything but a sound record is damage, and so is a mark without a page of newer
+ * - A zero last word after anything but a sound record is damage, and so is a mark without a page of newer
  *   records: then there is no counter, rather than a smaller one.
  *
- * Both pages blank are a new device. A page is erased once in 126 records.
+ * Two blank pages mean a new device. A page is erased once in 126 records.
  */
 #include <stdbool.h>
 
@@ -33,7 +33,7 @@ _Static_assert(COUNTER_RECORD_BYTES == 4u * LAST_WORD, "the record fills the wor
 typedef enum slot { SLOT_BLANK, SLOT_TORN, SLOT_SOUND, SLOT_DAMAGED } slot;
 
 typedef struct log_page {
-    uint64_t value; /* of its last sound record */
+    uint64_t value; /* of the last sound record */
     unsigned next;  /* where the next record may go; RECORDS if nowhere */
     bool sound;     /* it has a sound record */
     bool damaged;

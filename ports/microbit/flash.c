@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Flash through the controller. The processor stands still while a word (46 us) or a page (21 ms) is busy. */
+/*
+ * Flash through the controller. The processor is halted while a word is programmed (46 us) or a page erased
+ * (21 ms).
+ */
 #include "flash.h"
 
 #include "nrf51.h"

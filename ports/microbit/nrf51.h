@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The registers of the nRF51822 that this port uses, from the nRF51 Series Reference Manual 3.0. A task
- * starts when 1 is written to it; an event reads 1 once it has happened, until 0 is written.
+ * The registers of the nRF51822 that this port uses, from the nRF51 Series Reference Manual 3.0. Writing 1
+ * starts a task; an event reads 1 from when it happens until 0 is written.
  */
 #ifndef NRF51_H
 #define NRF51_H

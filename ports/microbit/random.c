@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The random source: the nRF51's generator, thermal noise with its bias correction on, about 0.7 ms a byte.
- * Nordic documents such generators as fit for cryptography, without health tests of their own. So every byte
- * passes those of health.c, 1024 bytes are tested and thrown away after each start, and a failure lasts until
- * the next start. None of this is certified: the device secret stays the second thing that seeds are made
- * from (docs/security.md).
+ * The random source: the nRF51's generator, thermal noise with bias correction on, about 0.7 ms per byte.
+ * Nordic documents such generators as suitable for cryptography, without health tests of their own. So every
+ * byte goes through the tests of health.c, 1024 bytes are tested and discarded after each start, and a
+ * failure lasts until the next start. None of this is certified: seeds are also derived from the device
+ * secret (docs/security.md).
  */
 #include "board.h"
 #include "health.h"

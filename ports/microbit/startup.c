@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From reset to main on the Cortex-M0, and from a fault back to reset: a fault ends whatever was under way,
- * and the host waits in vain for that answer. A stack that grows too deep leaves RAM, which is a fault.
+ * From reset to main on the Cortex-M0, and from a fault back to reset: a fault ends whatever was in progress,
+ * and the host never gets that answer. A stack that grows too deep leaves RAM, which is a fault.
  */
 #include <stdint.h>
 #include <string.h>
@@ -31,7 +31,7 @@ typedef union vector {
     void (*handler)(void);
 } vector;
 
-/* The 16 of the architecture; no peripheral's interrupt is ever taken. */
+/* The architecture's 16; no peripheral interrupt is ever taken. */
 __attribute__((section(".vectors"), used)) static const vector vectors[16] = {
     {.stack = stack_top}, {.handler = reset}, {.handler = fault}, {.handler = fault},
     {.handler = fault},   {.handler = fault}, {.handler = fault}, {.handler = fault},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UART 0, polled. Its receiver holds six bytes, so at 115200 baud the processor may look away for half a
- * millisecond.
+ * UART 0, polled. Its receiver holds six bytes, so at 115200 baud the processor must poll it at least every
+ * half millisecond.
  */
 #include "board.h"
 #include "nrf51.h"
@@ -45,7 +45,7 @@ size_t uart_receive(uint8_t *out, size_t length, uint32_t patience_ms)
         if (!wait_for_byte(patience_ms)) {
             return i;
         }
-        UART_RECEIVED = 0; /* before the byte is taken: the next one may come at once */
+        UART_RECEIVED = 0; /* before the byte is read: the next may come at once */
         out[i] = (uint8_t)UART_RXD;
     }
     return length;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The simulated board: what start-up code, drivers and the host's services offer to the rest of this port.
+ * The simulated board: what start-up code, drivers and the host's services offer the rest of this port.
  * Interrupts stay masked; everything is polled.
  */
 #ifndef BOARD_H
@@ -23,7 +23,7 @@ bool host_read(int32_t handle, uint8_t *out, size_t length);
 bool host_write(int32_t handle, const uint8_t *bytes, size_t length);
 bool host_close(int32_t handle);
 bool host_rename(const char *from, const char *to);
-/* Of the call that failed last: the host's errno. */
+/* The host's errno of the last call that failed. */
 int32_t host_errno(void);
 /* End the simulation; code becomes QEMU's exit code. */
 _Noreturn void host_exit(int code);

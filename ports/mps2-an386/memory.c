@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the memory is used for, and how deep the stack has been: unused stack is painted, and whatever is no
- * longer paint was used. The stack starts at stack_top and grows towards stack_limit.
+ * What the memory is used for, and how deep the stack has been: unused stack is painted, and wherever the
+ * paint is gone, it was used. The stack starts at stack_top and grows towards stack_limit.
  */
 #include "memory.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The platform on QEMU's mps2-an386, by the simulator's services; port.c has the rest of port.h. */
+/* The platform on QEMU's mps2-an386, through the simulator's services; port.c has the rest of port.h. */
 #include "board.h"
 #include "port.h"
 #include "simulator_platform.h"

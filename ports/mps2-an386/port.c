@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* port.h on a Cortex-M, by a board's UART and its linker script: the same on every board here. */
+/* port.h on a Cortex-M, with a board's UART and linker script: the same on every board here. */
 #include "port.h"
 
 #include "application.h"

@@ -2,8 +2,8 @@
 /*
  * THE SIMULATOR'S persistent record and display: the files ciphermote-counter and ciphermote-display in
  * QEMU's working directory, through semihosting. The record is replaced by a rename, so that a simulation
- * that is killed leaves the old one or the new one. Semihosting cannot ask for fsync: a power cut of the host
- * may lose the last records. A device keeps its record in flash or FRAM.
+ * that is killed leaves the old one or the new one. Semihosting cannot ask for fsync: a power cut on the host
+ * may lose the last records. A real device keeps its record in flash or FRAM.
  */
 #include <string.h>
 

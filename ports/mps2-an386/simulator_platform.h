@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The random source of cm_platform as the simulator's host serves it. It is for no real device. */
+/* cm_platform's random source, served by the simulator's host. Not for real devices. */
 #ifndef SIMULATOR_PLATFORM_H
 #define SIMULATOR_PLATFORM_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * THE SIMULATOR'S random source: the host's /dev/urandom, read through semihosting. It exists on no real
- * device. A device must read its own hardware generator here, test it for health, and fail when it fails.
+ * THE SIMULATOR'S random source: the host's /dev/urandom, read through semihosting. No real device has it. A
+ * device must read its own hardware generator here, run health tests on it, and fail when it fails.
  */
 #include "simulator_platform.h"
 

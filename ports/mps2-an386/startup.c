@@ -34,7 +34,7 @@ static __attribute__((used)) _Noreturn void end_by_fault(uint32_t exception)
     host_exit(FAULT_EXIT_CODE + (int)exception);
 }
 
-/* The stack may be what failed: it starts anew. */
+/* The stack may be what failed, so it is reset. */
 static __attribute__((naked)) void fault(void)
 {
     __asm__("ldr r0, =stack_top\n\t"
@@ -49,7 +49,7 @@ typedef union vector {
     void (*handler)(void);
 } vector;
 
-/* The 16 of the architecture; no peripheral's interrupt is ever taken. */
+/* The architecture's 16; no peripheral interrupt is ever taken. */
 __attribute__((section(".vectors"), used)) static const vector vectors[16] = {
     {.stack = stack_top}, {.handler = reset}, {.handler = fault}, {.handler = fault},
     {.handler = fault},   {.handler = fault}, {.handler = fault}, {.handler = fault},
@@ -65,7 +65,10 @@ static void guard_stack(void)
 
 #else
 
-/* The simulator ignores writes to where there is no memory, so the MPU makes those below the stack fault. */
+/*
+ * The simulator ignores writes where there is no memory, so the MPU is set to make those below the stack
+ * fault.
+ */
 static void guard_stack(void)
 {
     MPU_NUMBER = 0;
@@ -86,7 +89,7 @@ _Noreturn void reset(void)
     CPACR |= CPACR_FPU_FULL_ACCESS;
     guard_stack();
 #ifdef __ARM_ARCH_6M__
-    CCR |= CCR_UNALIGNED_TRAP; /* the larger core that runs this then traps as an ARMv6-M core does */
+    CCR |= CCR_UNALIGNED_TRAP; /* larger cores that run this then trap as an ARMv6-M core does */
 #endif
     __asm__ volatile("dsb\n isb" ::: "memory");
     memcpy(data_start, data_in_flash, (size_t)(data_end - data_start));

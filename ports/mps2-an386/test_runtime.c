@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the C library (newlib) asks of a system, for the tests of the library alone: text goes to the UART,
- * the heap is what RAM is left, and there are no files.
+ * What the C library (newlib) requires of a system, for the library's tests only: text goes to the UART, the
+ * heap is the remaining RAM, and there are no files.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@ typedef struct cmsdk_uart {
     volatile uint32_t data;
     volatile uint32_t state;
     volatile uint32_t control;
-    volatile uint32_t interrupt; /* reads the status; a 1 written clears */
+    volatile uint32_t interrupt; /* reads the status; writing 1 clears */
     volatile uint32_t baud_divider;
 } cmsdk_uart;
 
@@ -47,9 +47,9 @@ void uart_init(void)
 }
 
 /*
- * Sleep until a byte comes or the tick passes. The interrupts are masked, so they are never taken, but
- * pending they end the sleep, even one that became pending just before it. Cleared in this order no byte goes
- * unnoticed: the pending bit first, then the UART's request, whose next rise sets the pending bit again.
+ * Sleep until a byte comes or the tick passes. The interrupts are masked, so they are never taken, but a
+ * pending one ends the sleep, even if it became pending just before it. Clearing in this order misses no
+ * byte: the pending bit first, then the UART's request, whose next rise sets the pending bit again.
  */
 static void sleep_until_event(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the tests of the library need of QEMU's RISC-V machine `virt`: text goes to its UART (an NS16550A,
- * ready at reset, never full here), and its test device ends the simulation. picolibc starts the program.
+ * What the library's tests need on QEMU's RISC-V machine `virt`: text goes to its UART (an NS16550A, ready at
+ * reset, never full here), and its test device ends the simulation. picolibc starts the program.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A node of the demo: an Arduino Uno that has measured some days of demand, hour by hour, and sends them
- * once, encrypted. The days stand in flash, in place of a meter.
+ * once, encrypted. The days are in flash, in place of a meter.
  */
 #include <Ciphermote.h>
 
@@ -21,7 +21,7 @@ void setup()
     Serial.begin(115200);
     cm_status status = ciphermote.begin(cm_provisioned_device_secret);
     const cm_bfv_reader values = {reading, nullptr, DEMAND_READINGS, DEMAND_PLAIN_MODULUS};
-    GPIOR0 = 0x80; /* a mark for the simulator, as that in GPIOR2 */
+    GPIOR0 = 0x80; /* a mark for the simulator, as is GPIOR2 */
     if (status == CM_OK) {
         status = ciphermote.encryptIntegers(Serial, cm_provisioned_secret_key, values);
     }

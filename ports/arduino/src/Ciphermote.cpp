@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ciphermote for Arduino: what the C library's platform and sink are on a board. */
+/* Ciphermote for Arduino: the C library's platform and sink on a board. */
 #include "Ciphermote.h"
 
 #include <avr/pgmspace.h>
@@ -20,7 +20,7 @@ Ciphermote::Ciphermote(void *arena, size_t arenaBytes, cm_counter_log counter)
 {
 }
 
-/* Within an encryption, that is in a callback of it, the writer is not idle. Wiped, it has no begin. */
+/* During an encryption, that is, in one of its callbacks, the writer is in use. Wiped, it has no begin. */
 bool Ciphermote::busy() const
 {
     return writer_.emitter.begin != nullptr;
@@ -36,8 +36,7 @@ cm_status Ciphermote::createCounter()
     if (!cm_generator_seed(&generator, salt, &idle_)) {
         return CM_ERR_RANDOM;
     }
-    /* The counter first: it is what refuses where there is one already. Without the salt it is of no use
-       yet. */
+    /* The counter first: this refuses if there is one already. Without the salt, it cannot be used yet. */
     if (!cm_counter_log_create(&board_.counter) || !cm_salt_write(&board_.counter, generator.key)) {
         return CM_ERR_COUNTER;
     }
@@ -81,7 +80,7 @@ void Ciphermote::open(Print &to)
     cm_frame_writer_init(&writer_, sink);
 }
 
-/* No seed is drawn from the same numbers again, nor can what was drawn be found out from what is left. */
+/* No seed is drawn from the same numbers again, and what was drawn cannot be derived from what is left. */
 cm_status Ciphermote::close(cm_status status)
 {
     cm_generator_forget(&board_.generator, &idle_);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ciphermote for Arduino: a thin class over the C library (ciphermote/bfv.h, ciphermote/ckks.h), with the
- * board's counter in EEPROM and its frames out over any Print, such as Serial.
+ * board's counter in EEPROM, and its frames sent over any Print, such as Serial.
  */
 #ifndef CIPHERMOTE_ARDUINO_H
 #define CIPHERMOTE_ARDUINO_H
@@ -12,15 +12,19 @@
 #include "counter_log.h"
 #include "entropy.h"
 
-/* Bytes of the arena: for encryptIntegers, for encryptBatch of integers of 16 bits and for encryptReals of
-   slots real. */
+/*
+ * Bytes of the arena: for encryptIntegers, for encryptBatch of 16-bit integers and for encryptReals of real
+ * slots.
+ */
 #define CIPHERMOTE_INTEGERS_ARENA_BYTES(n) CM_BFV_READ_ARENA_BYTES(n, CM_LOG2_TILES)
 #define CIPHERMOTE_BATCH_ARENA_BYTES(n) CM_BFV_SYMMETRIC_ARENA_BYTES(n, CM_BFV_16, CM_LOG2_TILES)
 #define CIPHERMOTE_REALS_ARENA_BYTES(n) \
     CM_CKKS_SYMMETRIC_ARENA_BYTES(n, CM_SLOTS_REAL, CM_FIXED_31, CM_LOG2_TILES)
 
-/* What the library's platform stands on. The counter is first: counter_log.h's functions take a pointer to
-   both. */
+/*
+ * What the library's platform is built on. The counter is first: counter_log.h's functions take a pointer to
+ * both.
+ */
 struct CiphermoteBoard {
     cm_counter_log counter;
     cm_generator generator;
@@ -30,44 +34,48 @@ class Ciphermote
 {
   public:
     /*
-     * An arena is lent for good, aligned to 8 bytes. The counter takes counter.slots * 8 bytes of EEPROM from
-     * counter.start on, and the board's salt CM_SALT_RECORD_BYTES behind them: the same place for every
-     * object and every sketch that has this device secret, for of two counters each repeats the other's
-     * values.
+     * The arena is lent permanently, and aligned to 8 bytes. The counter takes counter.slots * 8 bytes of
+     * EEPROM from counter.start on, and the board's salt the CM_SALT_RECORD_BYTES after them. Use the same
+     * place in every object and every sketch that has this device secret: two counters would repeat each
+     * other's values.
      */
     Ciphermote(void *arena, size_t arenaBytes, cm_counter_log counter = {8, 32});
 
-    /* Not to be copied, nor passed by value: a copy would use the counters that the original has reserved. */
+    /* Must not be copied or passed by value: a copy would use the counters that the original has reserved. */
     Ciphermote(const Ciphermote &) = delete;
     Ciphermote &operator=(const Ciphermote &) = delete;
 
     /*
      * Begin this board's counter at 0, and draw its salt: once in its life, with a new device secret.
-     * CM_ERR_COUNTER where there is a counter already, or the EEPROM fails; CM_ERR_RANDOM as begin. Takes as
-     * long as begin.
+     * CM_ERR_COUNTER if there is a counter already, or the EEPROM fails; CM_ERR_RANDOM as from begin. Takes
+     * as long as begin.
      */
     CM_MUST_CHECK cm_status createCounter();
 
     /*
      * Start with the device secret, CM_DEVICE_SECRET_BYTES in flash (PROGMEM), and gather the entropy of all
-     * seeds until the next start: some 4 s with interrupts off, in which millis() stands still and Serial
-     * hears nothing. The sketch's own watchdog rests meanwhile. Unless it returns CM_OK, nothing is ever
-     * encrypted: CM_ERR_COUNTER if the EEPROM holds no sound counter and salt, CM_ERR_RANDOM if the watchdog
-     * gives no noise, or the fuse WDTON forbids to listen (entropy.h).
+     * seeds until the next start: about 4 s with interrupts off, during which millis() stands still and
+     * Serial receives nothing. The sketch's own watchdog is suspended meanwhile. Unless this returns CM_OK,
+     * nothing is ever encrypted: CM_ERR_COUNTER if the EEPROM holds no valid counter and salt, CM_ERR_RANDOM
+     * if the watchdog gives no noise, or the fuse WDTON rules out using it (entropy.h).
      */
     CM_MUST_CHECK cm_status begin(const uint8_t *secretInFlash);
 
     /*
-     * After begin, and not while a reading is asked for: mix in what else the sketch has that nobody can
-     * foretell, such as an ADC's noise. Never does harm.
+     * After begin, and not from the reading callback: mix in anything else unpredictable that the sketch has,
+     * such as an ADC's noise. It never does harm.
      */
     void stir(const void *bytes, size_t length);
 
-    /* Encrypt whole numbers that are read when needed (BFV's coefficients); frames leave as they are made. */
+    /*
+     * Encrypt whole numbers that are read when needed (BFV's coefficients); frames are sent as they are made.
+     */
     CM_MUST_CHECK cm_status encryptIntegers(Print &to, const cm_secret_key &key, const cm_bfv_reader &values);
 
-    /* Encrypt whole numbers in slots, or any that lie in memory, and real numbers: for boards with 8 KB of
-       RAM. */
+    /*
+     * Encrypt whole numbers in slots, or any that are in memory, and real numbers: for boards with 8 KB of
+     * RAM.
+     */
     CM_MUST_CHECK cm_status encryptBatch(Print &to, const cm_secret_key &key, const cm_bfv_values &values);
     CM_MUST_CHECK cm_status encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values);
 
@@ -81,7 +89,7 @@ class Ciphermote
     cm_device device_;
     union {
         cm_frame_writer writer_;
-        cm_entropy_work idle_; /* where the writer lies, between encryptions */
+        cm_entropy_work idle_; /* shares the writer's memory, between encryptions */
     };
 };
 

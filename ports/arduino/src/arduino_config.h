@@ -17,8 +17,8 @@
 #define CM_CONFIG_ENCODER_ROOTS CM_CONFIG_ENCODER_ROOTS_COMPUTED
 
 /*
- * CM_CONFIG_WIPE_STACK_BYTES is what steps on secrets take with link-time optimisation, as the IDE builds it,
- * and what an interrupt of the core saves below them: registers.
+ * CM_CONFIG_WIPE_STACK_BYTES is the stack that code handling secrets takes with link-time optimisation, as
+ * the IDE builds it, plus the registers that an interrupt of the core saves below it.
  */
 #if RAMEND < 0x1000
 #define CM_CONFIG_MAX_LOG2_N 10

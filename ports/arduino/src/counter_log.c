@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counter in EEPROM: counter_log.h says how it survives power cuts. */
+/* The counter in EEPROM: counter_log.h explains how it survives power cuts. */
 #include "counter_log.h"
 
 #include <avr/eeprom.h>
@@ -7,9 +7,9 @@
 #include "ciphermote/frame.h"
 
 #define VALUE_BYTES 4
-#define CHECK_START 0x8280A990u /* the check sum of "CMCL", so that an erased slot is not valid */
+#define CHECK_START 0x8280A990u /* the checksum of "CMCL", so that an erased slot is not valid */
 
-/* What a log holds. */
+/* The contents of a log. */
 typedef struct summary {
     uint32_t newest; /* the largest valid value */
     uint8_t at;      /* its slot */
@@ -43,7 +43,7 @@ static bool slot_write(const cm_counter_log *log, uint8_t slot, uint32_t value)
     return slot_read(log, slot, &stored) && stored == value;
 }
 
-/* From its first slot on; what holds the value already is not written. */
+/* Write a pair from its first slot on; a slot that already holds the value is not written again. */
 static bool pair_write(const cm_counter_log *log, uint8_t slot, uint32_t value)
 {
     return slot_write(log, slot, value) && slot_write(log, (uint8_t)(slot + 1u), value);
@@ -93,8 +93,10 @@ int cm_counter_log_write(void *context, uint64_t value)
     }
     const uint8_t newest = (uint8_t)(found.at & ~1u);
     const uint8_t next = (uint8_t)(newest + 2u);
-    /* A cut may have left the newest pair half written: it is made whole before another slot can become
-       invalid. */
+    /*
+     * A power cut may have left the newest pair half written: it is completed before another slot can become
+     * invalid.
+     */
     return !pair_write(log, newest, found.newest) ||
            !pair_write(log, next < log->slots ? next : 0, (uint32_t)value);
 }

@@ -3,11 +3,11 @@
  * The persistent counter of cm_device (ciphermote/device.h) in an AVR's EEPROM: wear-levelled, and safe
  * against power cuts.
  *
- * Slots of 8 bytes, a 32-bit value and its check sum, make a ring of pairs. The newest pair is made whole;
- * then a value is written to both slots of the pair behind it, read back, and only then used. So a power cut,
- * even within a byte, leaves at most one slot invalid, and the newest value that was ever used stands in two.
- * The counter is the largest valid value; two invalid slots are damage that no cut explains, and the counter
- * refuses to be read rather than go back.
+ * Slots of 8 bytes, a 32-bit value and its checksum, form a ring of pairs. First the newest pair is
+ * completed; then a value is written to both slots of the next pair, read back, and only then used. So a
+ * power cut, even within a byte, leaves at most one slot invalid, and the newest value that was ever used is
+ * in two slots. The counter is the largest valid value; two invalid slots are damage that no power cut
+ * explains, and the counter then cannot be read, rather than going back.
  */
 #ifndef CM_COUNTER_LOG_H
 #define CM_COUNTER_LOG_H
@@ -22,9 +22,9 @@ extern "C" {
 #define CM_COUNTER_LOG_SLOT_BYTES 8
 
 /*
- * Where a log lies. It takes slots * CM_COUNTER_LOG_SLOT_BYTES bytes of EEPROM, which nothing else may write
- * to. A log that has counted stays as it is: through another start, or with fewer slots, older values pass
- * for the newest.
+ * Where a log is. It takes slots * CM_COUNTER_LOG_SLOT_BYTES bytes of EEPROM, which nothing else may write
+ * to. These must not change once a log has counted: with another start, or fewer slots, older values would be
+ * taken for the newest.
  */
 typedef struct cm_counter_log {
     uint16_t start; /* its first byte; not 0, the byte that a failing supply damages first */
@@ -32,13 +32,15 @@ typedef struct cm_counter_log {
 } cm_counter_log;
 
 /*
- * Begin a new log at 0, once in a device's life. False, and nothing is written, where a log lies that has
- * counted. With the device secret of an erased log, a new one repeats its seeds: give the device a new
+ * Begin a new log at 0, once in a device's life. False, and nothing is written, if there is a log that has
+ * counted. After an erasure, a new log with the same device secret repeats seeds: give the device a new
  * secret.
  */
 bool cm_counter_log_create(const cm_counter_log *log);
 
-/* For cm_platform; context is a cm_counter_log. 0, or not 0 if there is no sound log, or the write failed. */
+/*
+ * For cm_platform; context is a cm_counter_log. 0, or nonzero if there is no valid log, or the write failed.
+ */
 int cm_counter_log_read(void *context, uint64_t *value);
 int cm_counter_log_write(void *context, uint64_t value);
 

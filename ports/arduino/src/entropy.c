@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Noise, its tests, and the generator: entropy.h says what is counted on. */
+/* Noise, its tests, and the generator: entropy.h says what is assumed. */
 #include "entropy.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static void mix(cm_generator *generator, const uint8_t *bytes, size_t length, cm
     for (size_t i = 0; i < length; i++) {
         work->block[i] ^= bytes[i];
     }
-    cmi_chacha20_block(work->block, work->block, nonce, 0); /* it takes the key in before it writes */
+    cmi_chacha20_block(work->block, work->block, nonce, 0); /* it reads the key before it writes */
     memcpy(generator->key, work->block, sizeof generator->key);
 }
 
@@ -71,7 +71,10 @@ void cm_generator_forget(cm_generator *generator, cm_entropy_work *work)
 
 /* ---- noise ---- */
 
-/* Whether no guess foretells samples, as some do where there is no jitter: counts then come in cycles. */
+/*
+ * Whether no guess predicts the samples. Without jitter some guess does, because counts then repeat in
+ * cycles.
+ */
 static bool guesses_accept(cm_entropy_work *work, uint8_t sample)
 {
     bool accepted = true;
@@ -80,7 +83,7 @@ static bool guesses_accept(cm_entropy_work *work, uint8_t sample)
         work->hits[i] += (uint8_t)((uint16_t)(difference - 1) >> 15);
         accepted &= work->hits[i] < HIT_CUTOFF;
     }
-    memmove(work->guesses + 1, work->guesses, CM_ENTROPY_LAGS - 1); /* the last one stays 0 */
+    memmove(work->guesses + 1, work->guesses, CM_ENTROPY_LAGS - 1); /* the last entry stays 0 */
     work->guesses[0] = sample;
     return accepted;
 }
@@ -91,7 +94,7 @@ static bool sample_accepted(cm_entropy_work *work, uint8_t sample)
     return guesses_accept(work, sample) && standard;
 }
 
-/* Mix a start's periods in. False if one does not end, or a difference fails a test. */
+/* Mix in the periods of a start. False if one does not end, or a difference fails a test. */
 static bool gather(cm_generator *generator, cm_entropy_work *work)
 {
     uint16_t before = cm_watchdog_next();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The watchdog's periods are held to 1 bit a sample, twice what is counted on (entropy.h). */
+/* The watchdog's periods are tested for 1 bit per sample, twice what is assumed (entropy.h). */
 #ifndef HEALTH_LIMITS_H
 #define HEALTH_LIMITS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The salt and its check sum, written once in a board's life. */
+/* The salt and its checksum, written once in a board's life. */
 #include "salt.h"
 
 #include <avr/eeprom.h>
@@ -7,7 +7,7 @@
 
 #include "ciphermote/frame.h"
 
-#define CHECK_START 0x026D14C2u /* the check sum of "CMSA", so that an erased record is not valid */
+#define CHECK_START 0x026D14C2u /* the checksum of "CMSA", so that an erased record is not valid */
 
 static uint16_t address_of(const cm_counter_log *log)
 {

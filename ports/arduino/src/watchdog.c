@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The watchdog as a clock to be watched. Registers and bits are those of the ATmega328P's and 2560's data
-   sheets. */
+/*
+ * The watchdog as a noise source. Registers and bits are as in the data sheets of the ATmega328P and the
+ * ATmega2560.
+ */
 #include "watchdog.h"
 
 #include <avr/interrupt.h>
@@ -14,7 +16,7 @@
 #define CHANGE_ENABLE (_BV(WDCE) | _BV(WDE))
 #define TIME_OUTS_ALONE _BV(WDIE) /* after the shortest time, 2048 cycles of its oscillator; no reset */
 
-/* The second write must follow the first within four cycles, whatever the optimiser does. */
+/* The second write must follow the first within four cycles, however the compiler optimises. */
 static void configure(uint8_t control)
 {
     __asm__ volatile("sts %0, %1\n\tsts %0, %2"

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A day's 24 hourly readings, encrypted on an Arduino Uno and sent over USB as frames. A server that has many
- * boards' frames adds them up; only the owner of the key can read the sum.
+ * A day's 24 hourly readings, encrypted on an Arduino Uno and sent over USB as frames. A server adds up the
+ * frames of many boards; only the owner of the key can read the sum.
  *
- * Before the first time: write provisioned_keys.h into this folder, and run the sketch NewDevice with it
- * once.
+ * Before the first run, write provisioned_keys.h into this folder, and run the sketch NewDevice with it once.
  *     ciphermote keygen keys --params n1024_q26
  *     ciphermote provision keys -o provisioned_keys.h
  */
@@ -19,7 +18,7 @@ alignas(8) static uint8_t arena[CIPHERMOTE_INTEGERS_ARENA_BYTES(CM_PROVISIONED_N
 static Ciphermote ciphermote(arena, sizeof arena);
 static uint16_t readings[HOURS];
 
-/* The same value for the same index as long as an encryption lasts. */
+/* Must return the same value for the same index throughout an encryption. */
 static uint16_t reading(void *, uint16_t hour)
 {
     return readings[hour];
@@ -37,7 +36,7 @@ void setup()
 {
     Serial.begin(115200);
     if (ciphermote.begin(cm_provisioned_device_secret) != CM_OK) {
-        halt(); /* no counter: run NewDevice; no noise: WatchdogNoise shows what there is */
+        halt(); /* no counter: run NewDevice; no noise: see WatchdogNoise */
     }
 }
 
@@ -45,7 +44,7 @@ void loop()
 {
     for (uint8_t hour = 0; hour < HOURS; hour++) {
         readings[hour] = analogRead(A0);
-        delay(100); /* an hour, in a hurry */
+        delay(100); /* stands for an hour */
     }
     const cm_bfv_reader values = {reading, nullptr, HOURS, PLAIN_MODULUS};
     if (ciphermote.encryptIntegers(Serial, cm_provisioned_secret_key, values) != CM_OK) {

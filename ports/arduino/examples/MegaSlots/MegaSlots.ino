@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * On an Arduino Mega 2560: 2048 whole numbers in slots, and then 1024 real ones, encrypted and sent over USB.
- * A server can multiply slots by weights of its own, too, not only add them.
+ * A server can not only add slots, but also multiply them by weights of its own.
  *
- * Before the first time: write provisioned_keys.h into this folder, and run the sketch NewDevice with it
- * once.
+ * Before the first run, write provisioned_keys.h into this folder, and run the sketch NewDevice with it once.
  *     ciphermote keygen keys --params n2048_q26_p27
  *     ciphermote provision keys -o provisioned_keys.h
  */
@@ -14,7 +13,7 @@
 
 const uint16_t PLAIN_MODULUS = 12289; /* 1 mod 2 n, as slots need */
 
-/* Both kinds take turns in one arena, with the values at its start. */
+/* Both kinds alternate in one arena, with the values at its start. */
 const size_t SLOTS_BYTES = CIPHERMOTE_BATCH_ARENA_BYTES(CM_PROVISIONED_N);
 const size_t REALS_BYTES = CIPHERMOTE_REALS_ARENA_BYTES(CM_PROVISIONED_N);
 alignas(8) static uint8_t arena[SLOTS_BYTES > REALS_BYTES ? SLOTS_BYTES : REALS_BYTES];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Begins a board's counter in EEPROM and draws its salt: once in its life, after `ciphermote provision` has
- * drawn a new device secret for it.
+ * Begins a board's counter in EEPROM and draws its salt. Run it once in a board's life, after `ciphermote
+ * provision` has drawn a new device secret for it.
  *
- * Never for a board whose EEPROM was erased: its old secret with a new counter repeats seeds, which shows
- * what it encrypted. Provision it anew first.
+ * Never run it on a board whose EEPROM was erased: its old secret with a new counter repeats seeds, which
+ * reveals what it encrypted. Provision it again first.
  */
 #include <Ciphermote.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints the raw noise that the library's entropy is gathered from, as it is gathered: how long the watchdog
- * took, in turns of a loop of 8 cycles. No secrets, no keys.
+ * Prints the raw noise that the library's entropy is gathered from, as it is gathered: how long each watchdog
+ * period took, in iterations of an 8-cycle loop. No secrets, no keys.
  *
- * Let it run for ten minutes, better for hours and from several starts, each in a file, and have them judged:
+ * Let it run for ten minutes, or better for hours and from several starts, each in its own file, and assess
+ * them:
  *     stty -F /dev/ttyACM0 115200 raw && timeout 600 cat /dev/ttyACM0 > noise.txt
  *     tools/arduino_entropy.py noise.txt
  */
