@@ -5,8 +5,8 @@
  * half.
  *
  * Firmware marks regions by writes to GPIOR0: 0x80 | r begins region r, r ends it. Writes of 1 and 0 to
- * GPIOR1 pause and resume all counting, for waits that are no work, such as a UART's; machine_wait_in names a
- * function that has such a loop.
+ * GPIOR1 pause and resume all counting, for waits that are not work, such as a UART's; machine_wait_in names
+ * a function that contains such a loop.
  */
 #include <simavr/avr_eeprom.h>
 #include <simavr/avr_uart.h>
@@ -59,7 +59,7 @@ typedef struct counts {
     uint32_t deepest; /* the instruction that took it there */
 } counts;
 
-/* A function that waits in a loop: what passes between the first jump back and the last one is no work. */
+/* A function that waits in a loop: the time between the first jump back and the last is not work. */
 typedef struct wait {
     uint32_t start; /* of its code; 0 if there is none */
     uint32_t end;
@@ -71,7 +71,7 @@ typedef struct wait {
 } wait;
 
 typedef struct watchdog {
-    const uint32_t *periods; /* of successive time-outs, in cycles; null for what the data sheet says */
+    const uint32_t *periods; /* of successive time-outs, in cycles; null for the data sheet's */
     size_t count;
     size_t used;
     avr_cycle_count_t next;         /* time-out; 0 if it does not run */
@@ -167,8 +167,10 @@ static uint32_t pair(const avr_t *avr, unsigned low)
     return (uint32_t)avr->data[low] | (uint32_t)avr->data[low + 1] << 8;
 }
 
-/* The address that an instruction will read or write; UINT32_MAX if none, or one that the code alone
-   decides. */
+/*
+ * The address that an instruction will read or write; UINT32_MAX if none, or one that the code alone
+ * determines.
+ */
 static uint32_t data_address(const avr_t *avr, unsigned op)
 {
     enum { X = 26, Y = 28, Z = 30 };
@@ -221,7 +223,7 @@ static void follow_wait(machine *m)
     w->at = avr->pc;
 }
 
-/* libsimavr writes to EEPROM in no time: keep EEPE set for as long as the data sheet says. */
+/* libsimavr writes to EEPROM instantly: keep EEPE set for as long as the data sheet says. */
 static void follow_eeprom(machine *m, int begun)
 {
     avr_t *avr = m->avr;
@@ -237,8 +239,8 @@ static void follow_eeprom(machine *m, int begun)
 /* ---- the watchdog ---- */
 
 /*
- * In place of libsimavr's, whose WDIF cannot be cleared, and which has no jitter: the time that each period
- * takes is given. A reset or an interrupt ends the run: nothing here is meant to have one.
+ * Replaces libsimavr's watchdog, whose WDIF cannot be cleared and which has no jitter: here each period's
+ * length is given. A reset or an interrupt ends the run: nothing here is meant to have one.
  */
 static uint8_t watchdog_shift(const avr_t *avr)
 {
@@ -345,7 +347,7 @@ static int step(machine *m)
     if (m->profile && !m->paused) {
         m->profile[at >> 1] += avr->cycle - before;
     }
-    /* Between the writes of its upper and its lower byte the stack pointer is neither value. */
+    /* Between the writes of its upper and its lower byte, the stack pointer has neither value. */
     if ((op & 0xFE0Fu) == OUT_SPH) {
         m->torn_sp = 1;
     } else if ((op & 0xFE0Fu) == OUT_SPL) {
@@ -413,15 +415,15 @@ void machine_keep_digests(machine *m, int keep)
     m->digests = keep;
 }
 
-/* The code of a function that waits. */
+/* Set the code of the function that waits. */
 void machine_wait_in(machine *m, uint32_t start, uint32_t end)
 {
     m->waits = (wait){.start = start, .end = end};
 }
 
 /*
- * What successive time-outs of the watchdog take at its shortest time, as long as the array lives; then it
- * stands still. Without it, what the data sheet says, and no jitter at all.
+ * The lengths of successive watchdog time-outs at its shortest setting, as far as the array goes; then it
+ * stands still. Without this, the data sheet's, and no jitter at all.
  */
 void machine_watchdog_periods(machine *m, const uint32_t *periods, size_t count)
 {
@@ -430,7 +432,7 @@ void machine_watchdog_periods(machine *m, const uint32_t *periods, size_t count)
     m->dog.used = 0;
 }
 
-/* Program the fuse WDTON: resets alone, for good. */
+/* Program the fuse WDTON: permanently in reset-only mode. */
 void machine_watchdog_always_on(machine *m)
 {
     m->dog.always_on = 1;
@@ -452,8 +454,10 @@ void machine_close(machine *m)
     free(m);
 }
 
-/* Run until the program counter is at stop (or the core sleeps for good, crashes, or cycles have passed).
-   Returns 1 there. */
+/*
+ * Run until the program counter is at stop (or the core sleeps forever, crashes, or cycles have passed).
+ * Returns 1 at stop.
+ */
 int machine_run(machine *m, uint32_t stop, uint64_t cycles)
 {
     const avr_cycle_count_t end = m->avr->cycle + cycles;
@@ -469,8 +473,8 @@ int machine_run(machine *m, uint32_t stop, uint64_t cycles)
 
 /*
  * Call the code at a flash address, arguments of 16 bits from r25:r24 downwards, and run to its return to
- * `home`, with the final ret counted and the call not. Returns 1, and the counts, if it came back with the
- * stack as it was.
+ * `home`, counting the final ret but not the call. Returns 1, and the counts, if it came back with the stack
+ * as it was.
  */
 int machine_call(machine *m, uint32_t code, uint32_t home, const uint16_t *arguments, unsigned count,
                  uint64_t cycles, counts *counted)
@@ -498,7 +502,7 @@ int machine_call(machine *m, uint32_t code, uint32_t home, const uint16_t *argum
     return 1;
 }
 
-/* Count cycles by instruction from now on: an array with a place for each word of flash. */
+/* Count cycles by instruction from now on: an array with an entry for each word of flash. */
 const uint64_t *machine_profile(machine *m, size_t *words)
 {
     *words = (m->avr->flashend + 1) / 2;
@@ -558,7 +562,7 @@ const char *machine_text(const machine *m, size_t *length)
     return m->text;
 }
 
-/* Read or write EEPROM bytes as a programmer does: at once. */
+/* Read or write EEPROM bytes as a programmer does: instantly. */
 void machine_eeprom_read(machine *m, uint8_t *out, uint16_t offset, uint32_t size)
 {
     avr_eeprom_desc_t at = {.ee = out, .offset = offset, .size = size};

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A QEMU plugin that models the cycles of an Arm Cortex-M4 whose memory never makes it wait, and counts its
- * instructions exactly. It never changes what the firmware does. README.md tells how far to trust it.
+ * A QEMU plugin that models the cycles of an Arm Cortex-M4 with zero-wait-state memory, and counts its
+ * instructions exactly. It never changes what the firmware does. README.md says how far to trust it.
  *
  * Timings are those of Arm's Cortex-M4 Technical Reference Manual, section 3.3, with P = 2 for the refill
  * after a taken branch. Firmware marks regions with reserved hints (firmware/mark.h), which cost nothing
  * here; regions neither nest nor overlap.
  *
- * Options, name=value, of which only out is needed:
+ * Options, name=value, of which only out is required:
  *   out      CSV: region, instructions, cycles, divisions, path, addresses; a line each time a region ends,
  *            -1 for the whole run. The last two are digests of the region so far: of every block of code
  *            entered, and of every address read or written
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is used of QEMU's plugin interface, version 1; Debian packages no header of it ---- */
+/* ---- the part of QEMU's plugin interface, version 1, that is used; Debian packages no header for it ---- */
 
 typedef uint64_t qemu_plugin_id_t;
 struct qemu_info_t;
@@ -56,12 +56,12 @@ EXPORTED int qemu_plugin_version = 1;
 
 enum {
     REFILL = 2,           /* after a taken branch */
-    UNALIGNED_TARGET = 1, /* more, if a wide instruction there straddles two words */
+    UNALIGNED_TARGET = 1, /* extra, if a wide instruction there straddles two words */
     FLASH_READ = 1,       /* a read of data from where code is fetched */
     AFTER_STORE = 1,      /* a single load or store right after a single store */
-    DIVISION = 6,         /* 2 to 12 by the operands: `divisions` tells whether any took part */
+    DIVISION = 6,         /* 2 to 12, by operands: `divisions` shows whether there were any */
     FLOAT_DIVISION = 14,  /* and square roots */
-    FLOAT_DEPENDENT = 1   /* a result that the next instruction wants */
+    FLOAT_DEPENDENT = 1   /* a result that the next instruction needs */
 };
 #define RAM_START 0x20000000u
 
@@ -387,7 +387,7 @@ static counts difference(const counts *a, const counts *b)
     return (counts){a->instructions - b->instructions, a->cycles - b->cycles, a->divisions - b->divisions};
 }
 
-/* The block was counted whole on entry; what lies behind the mark is taken off again. */
+/* The block was counted whole on entry; what comes after the mark is subtracted again. */
 static void reach_mark(unsigned cpu, void *data)
 {
     (void)cpu;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A symmetric BFV encryption of n values that are read one by one: region 0. Frames leave on UART 0 as they
- * are made; waits for it are not counted. On a host the same program writes to a file, to be compared with.
+ * A symmetric BFV encryption of n values that are read one by one: region 0. Frames are sent on UART 0 as
+ * they are made; waits for it are not counted. On a host the same program writes to a file, for comparison.
  *
  * A simulator may write to `bench` before main runs: with fixed seeds, only secrets differ between
  * encryptions.
@@ -18,7 +18,7 @@
 
 typedef struct bench_inputs {
     uint16_t mask;       /* value i is i ^ mask, below t for any mask of 15 bits */
-    uint8_t fixed;       /* whether the seeds below are taken */
+    uint8_t fixed;       /* whether the seeds below are used */
     uint8_t public_seed; /* its first byte; the rest is 0 */
     uint8_t secret_seed; /* the same */
 } bench_inputs;
@@ -65,7 +65,7 @@ static int send(void *context, const uint8_t *bytes, size_t length)
     return 0;
 }
 
-/* The linker's --wrap puts this in the place of the library's own. */
+/* The linker's --wrap puts this in place of the library's own. */
 #define __real_cmi_seeds_draw CM_SYMBOL(__real_cmi_seeds_draw)
 #define __wrap_cmi_seeds_draw CM_SYMBOL(__wrap_cmi_seeds_draw)
 cm_status __real_cmi_seeds_draw(cm_device *from, cmi_seeds *seeds);
@@ -83,7 +83,7 @@ cm_status __wrap_cmi_seeds_draw(cm_device *from, cmi_seeds *seeds)
     return status;
 }
 
-/* Out of line: what it needs is not on the stack while values are encrypted. */
+/* Out of line, so that its frame is not on the stack while values are encrypted. */
 __attribute__((noinline)) static cm_status start_device(void)
 {
     const cm_platform platform = {random_bytes, counter_read, counter_write, NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's steps as functions that machine.py can call: 16-bit arguments, and a ring of their own. */
+/* The library's steps as functions that machine.py can call: 16-bit arguments, and their own ring. */
 #include "ring/ring.h"
 
 /* What sets.c has for n = 1024, here so that the image holds no other set. */

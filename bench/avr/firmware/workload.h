@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench/avr gives its firmware: a key, and a board, which is an ATmega or the host. */
+/* What bench/avr provides for its firmware: a key, and a board, which is an ATmega or the host. */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
 
@@ -43,7 +43,7 @@ static inline void board_send(const uint8_t *bytes, size_t length)
     }
 }
 
-/* Sleep for good, which ends the simulation, with the outcome in GPIOR2. */
+/* Sleep forever, which ends the simulation, with the outcome in GPIOR2. */
 static inline void board_stop(int status)
 {
     while (!(UCSR0A & 1 << UDRE0)) {

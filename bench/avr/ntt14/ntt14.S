@@ -3,8 +3,8 @@
  * The negacyclic NTT of 64 to 512 points for primes q = 256 k + 1 below 2^14, on AVR: ntt14.h has the
  * contracts.
  *
- * Values are signed words between levels. Registers hold four coefficients and two levels are taken together;
- * nothing but the length decides a branch or an address.
+ * Values are signed words between levels. Registers hold four coefficients, and two levels are combined;
+ * branches and addresses depend on the length alone.
  *
  * Products. For signed b and a root w, |w| < q/2, in Montgomery form, b w = t3 t2 t1 t0. As q = 1 mod 256, t
  * - t0 q drops the lowest byte: t1 t2 t3 less k t0. A second such step with t1 taken as signed gives b w /
@@ -34,7 +34,7 @@
 #define t1 r24
 #define k r25
 
-/* The pairs that only a product's operands may take (mulsu): c1, c2, c3 and w. */
+/* The register pairs that a product's operands must be in (mulsu): c1, c2, c3 and w. */
 #define c1_lo r16
 #define c1_hi r17
 #define c2_lo r18
@@ -213,7 +213,7 @@
     .endif
     .endm
 
-/* The reverse; Y ends behind c0. */
+/* The reverse; Y ends past c0. */
     .macro store_four stride
     .if \stride == 2
     st      Y+, c0_lo
@@ -248,7 +248,7 @@
     .endif
     .endm
 
-/* The number of blocks of a pass lies on the stack. */
+/* The number of blocks of a pass is on the stack. */
     .macro next_pass_has_four_times_the_blocks
     lsl     blocks
     lsl     blocks
@@ -290,7 +290,7 @@
     next_pass_has_four_times_the_blocks
     .endm
 
-/* The last two, with residues as the outcome. */
+/* The last two levels, with residues as output. */
     .macro forward_last_pass
     movw    r28, r26
     clr     points
@@ -310,7 +310,7 @@
 2:
     .endm
 
-/* What both transforms begin with: X = a, Z = the table behind its first six bytes, and t1 = log2 n. */
+/* What both transforms begin with: X = a, Z = the table past its first six bytes, and t1 = log2 n. */
     .macro enter
     save_registers
     movw    r26, r24
@@ -380,15 +380,17 @@
 
 /* ---- inverse ---- */
 
-/* The blocks' roots are those of the forward transform from the table's end on, and a block's two halves
-   change places. */
+/*
+ * The blocks' roots are those of the forward transform, backwards from the table's end, and a block's two
+ * halves are swapped.
+ */
     .macro load_roots_before
     sbiw    r30, 6
     load_roots
     sbiw    r30, 6
     .endm
 
-/* Both halves, and what both last levels begin with. */
+/* Both halves, and the beginning of both last levels. */
     .macro inverse_inner_level
     movw    w_lo, inner_b
     inverse_butterfly c0_lo, c0_hi, c1_lo, c1_hi
@@ -552,8 +554,7 @@
 
 /* ---- products ---- */
 
-/* Of a b / 2^16 and 2^32 mod q, the second product's sign undoes the first one's. Factors below q are good
-   enough. */
+/* Of a b / 2^16 and 2^32 mod q, the second product's sign undoes the first one's. Factors below q suffice. */
     function cm_avr_ntt14_multiply
     save_registers
     movw    r26, r24 /* a */
@@ -641,7 +642,7 @@
 
     .section .text.cm_avr_ntt14_packed, "ax", @progbits
 
-/* From a group at X to four words at Y; both move behind them. */
+/* From a group at X to four words at Y; both advance past them. */
 .Lunpack:
     .irp n, 16, 17, 18, 19, 20, 21, 22
     ld      r\n, X+
@@ -688,7 +689,7 @@
     out     0x3D, r28
     .endm
 
-/* Z ends behind the table's header. */
+/* Z ends past the table's header. */
     .macro enter_packed
     save_registers
     movw    r26, r24
@@ -718,7 +719,7 @@
     return_registers
     .endm
 
-/* Four groups at a stride, the first one AT; Y is where it was. */
+/* Four groups at a stride, the first at AT; Y is unchanged. */
     .macro four_groups routine
     load_variable r26, r27, AT
     load_variable r10, r11, STRIDE

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The negacyclic NTT at primes q = 256 k + 1 below 2^14 (12289, 7681) in words of 16 bits, on AVR. Such
- * primes are too small for homomorphic encryption; ring-LWE schemes without it, and polynomial products, use
- * them.
+ * primes are too small for homomorphic encryption; other ring-LWE schemes, and polynomial products, use them.
  *
  * Order and root are those of ring/ring.h: output i is a(psi^(2 bitrev(i) + 1)), psi the smallest primitive
- * 2n-th root of unity. Residues go in and come out; time depends on n alone.
+ * 2n-th root of unity. Residues in, residues out; time depends on n alone.
  */
 #ifndef CM_RING_ARCH_AVR_NTT14_H
 #define CM_RING_ARCH_AVR_NTT14_H
@@ -16,7 +15,7 @@
 
 #if CM_AVR
 
-/* What a transform of n points takes from flash. ntt14.S knows the order of the fields. */
+/* What a transform of n points reads from flash. ntt14.S depends on the order of the fields. */
 typedef struct cm_avr_ntt14 {
     int16_t r2; /* 2^32 mod q, below q/2 in magnitude */
     uint8_t log2_n;
@@ -50,12 +49,14 @@ extern const cm_avr_ntt14_table_256 cm_avr_ntt14_q12289_n256;
 extern const cm_avr_ntt14_table_512 cm_avr_ntt14_q12289_n512;
 extern const cm_avr_ntt14_table_1024 cm_avr_ntt14_q12289_n1024;
 
-/* In place, of n = 64 to 512 residues; table: the header of one of the above, in flash. */
+/* Transform n = 64 to 512 residues in place; table: the header of one of the above, in flash. */
 void cm_avr_ntt14_forward(uint16_t *a, const cm_avr_ntt14 *table);
 void cm_avr_ntt14_inverse(uint16_t *a, const cm_avr_ntt14 *table);
 
-/* a[i] = a[i] b[i], for transformed a and b of n = 64 to 512 residues: transform back, and a is the
-   polynomials' product. */
+/*
+ * a[i] = a[i] b[i], for transformed a and b of n = 64 to 512 residues: transformed back, a is the
+ * polynomials' product.
+ */
 void cm_avr_ntt14_multiply(uint16_t *a, const uint16_t *b, const cm_avr_ntt14 *table);
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An Arduino Mega encrypts 2048 integers in slots (region 0) and 1024 real numbers (region 1), in turns, in
- * one arena where the values lie too. The start is region 2.
+ * An Arduino Mega encrypts 2048 integers in slots (region 0) and 1024 real numbers (region 1), alternately,
+ * in one arena that also holds the values. The start is region 2.
  */
 #include <Ciphermote.h>
 
@@ -40,8 +40,10 @@ static void slots()
     GPIOR2 = status;
 }
 
-/* Slot i has x = i ^ mask in a float's upper bits, from 1/64 to 4: put together as bits, in a time that x
-   does not change. */
+/*
+ * Slot i has x = i ^ mask in a float's upper bits, from 1/64 to 4: assembled from bits, in time that does not
+ * depend on x.
+ */
 static void reals()
 {
     uint32_t *values = reinterpret_cast<uint32_t *>(arena);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An Arduino Uno encrypts n = 1024 integers over and over (region 0), as a sketch does: the core's timer
- * ticks, Serial has its interrupt and its buffers. The start is region 2.
+ * ticks, and Serial has its interrupt and buffers. The start is region 2.
  *
  * A simulator writes the values' mask to `mask`, and the counter to the EEPROM.
  */

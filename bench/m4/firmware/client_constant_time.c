@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BFV encryption, decryption of both schemes and key generation, as constant_time.c has CKKS encryption: runs
- * that differ in every secret. Ciphertexts under a run's own key are made here, outside the regions, as
- * another's would come.
+ * BFV encryption, decryption of both schemes and key generation, tested as constant_time.c tests CKKS
+ * encryption: by runs that differ in every secret. Ciphertexts under a run's own key are made here, outside
+ * the regions, as if received.
  *
  *   with frames                              without
  *   0  BFV, symmetric                        4
@@ -180,7 +180,7 @@ static cm_status decrypt_frames(void)
     return status == CM_OK ? end() : status;
 }
 
-/* As a reader hands them on, but all of a frame at once and without a check sum. */
+/* As a reader passes them on, but a whole frame at once and without a checksum. */
 static cm_status decrypt_residues(void)
 {
     cm_receiver *const receiver = &decryptor.decryption.receiver;

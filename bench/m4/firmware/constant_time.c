@@ -2,7 +2,7 @@
 /*
  * Encryptions that differ in every secret and in nothing public: the runner checks that all take the same
  * instructions and cycles. Region 0 is symmetric, region 1 asymmetric encryption into frames. Frames have
- * check sums, computed by tables that the ciphertext indexes, which is public; regions 2 and 3 leave the
+ * checksums, computed with tables that the ciphertext, which is public, indexes; regions 2 and 3 leave the
  * frames out, and there no address may differ either.
  */
 #include "encryptions.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One decryption, measured: cycles from the first byte of the frames to the values, and RAM, all of which is
- * static data and stack here. BENCH_BFV chooses the scheme. Region 0 is what takes the frames, region 1 what
- * makes values of the sums. A transport fills a buffer with WORKLOAD_PIECE_BYTES at a time: that is its own
- * work, and not counted.
+ * static data and stack here. BENCH_BFV chooses the scheme. Region 0 reads the frames, region 1 turns the
+ * sums into values. A transport fills a buffer with WORKLOAD_PIECE_BYTES at a time: that is its own work, and
+ * is not counted.
  */
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One encryption, measured: cycles from the input values to the last packed byte in the sink, and RAM, all
- * of which is static data and stack here. BENCH_ASYMMETRIC and BENCH_BFV choose the kind of key and the
- * scheme. The values lie at the arena's start, where they are encoded in place.
+ * One encryption, measured: cycles from the input values to the last packed byte in the sink, and RAM, all of
+ * which is static data and stack here. BENCH_ASYMMETRIC and BENCH_BFV choose the kind of key and the scheme.
+ * The values are at the arena's start, where they are encoded in place.
  */
 #include "board.h"
 #include "mark.h"

@@ -9,7 +9,7 @@
 
 #include "workload.h"
 
-/* What is encrypted, in place. make: fills the arena's start; encrypt: describes what lies there. */
+/* What is encrypted, in place. make: fills the arena's start; encrypt: describes what is there. */
 typedef struct encryptions {
     uint8_t *arena;
     size_t arena_bytes;
@@ -20,7 +20,7 @@ typedef struct encryptions {
 /* Start the device. Once. */
 cm_status encryptions_start(void);
 
-/* Draw the run's secrets and make its values. framed: whether there will be frames. */
+/* Draw the run's secrets and make its values. framed: whether frames are made. */
 cm_status encryptions_prepare(const encryptions *of, uint32_t run, bool framed);
 
 cm_encryptor_setup encryptions_setup(const encryptions *of, cm_xof_kind xof);

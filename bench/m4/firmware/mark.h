@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Marks that ../cycles.c sees: the begin and the end of a region, numbered 0 to 31. Each is a reserved hint,
- * which a core takes for a NOP and the cycle model for nothing at all. Regions neither nest nor overlap.
+ * Marks that ../cycles.c sees: the beginning and the end of a region, numbered 0 to 31. Each is a reserved
+ * hint, which a core executes as a NOP and the cycle model counts as free. Regions neither nest nor overlap.
  */
 #ifndef MARK_H
 #define MARK_H

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of an encryption, each alone, for one prime, at 31 bits. run.py names the regions by their
-   numbers. */
+/*
+ * The parts of an encryption, each on its own, for one prime, at 31 bits. run.py names the regions by their
+ * numbers.
+ */
 #include "encode/ckks.h"
 #include "mark.h"
 #include "random/sample.h"
@@ -29,7 +31,7 @@ static cm_status measure_encode(void)
     return status;
 }
 
-/* What a prime's roots cost is counted with the transform. */
+/* The cost of a prime's roots is counted with the transform. */
 static void measure_ntt(void)
 {
     cmi_ring ring;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public key as it lies in flash, apart from workload.c so that only what encrypts with it links it. */
+/* The public key in flash, separate from workload.c so that only firmware that encrypts with it links it. */
 #include "workload.h"
 
-/* The encryptor only reads what the context points at. */
+/* The encryptor only reads what the context points to. */
 cm_public_key workload_public(void)
 {
     static const cm_flat_public_key key = {.residues = &workload_public_key[0][0][0], .n = WORKLOAD_N};

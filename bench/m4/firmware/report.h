@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a firmware tells the runner, over the UART: lines of a name, a space and a decimal number. */
+/* What firmware reports to the runner, over the UART: lines of a name, a space and a decimal number. */
 #ifndef REPORT_H
 #define REPORT_H
 

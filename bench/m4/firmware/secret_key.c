@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The secret key as it lies in flash, apart from workload.c so that only what uses it links it. */
+/* The secret key in flash, separate from workload.c so that only firmware that uses it links it. */
 #include "workload.h"
 
 cm_secret_key workload_secret(void)

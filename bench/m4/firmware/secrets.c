@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Secrets that a run number determines, and the draw of seeds that the linker puts in the library's place. */
+/*
+ * Secrets determined by a run number, and the draw of seeds that the linker puts in place of the library's.
+ */
 #include "secrets.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What runs that differ in every secret and in nothing public are made of. The public seed steers the uniform
- * sampler's rejections, in public, so it has to stay the same while the noise changes. The linker wraps
- * cmi_seeds_draw (--wrap) for that: the derivation still takes place, from secrets of its own for each run,
- * and then the public seed is set.
+ * Secrets for runs that differ in every secret and in nothing public. The public seed determines the uniform
+ * sampler's rejections, which are public, so it has to stay the same while the noise changes. The linker
+ * wraps cmi_seeds_draw (--wrap) for that: the derivation still takes place, from each run's own secrets, and
+ * then the public seed is set.
  */
 #ifndef SECRETS_H
 #define SECRETS_H
@@ -13,8 +13,7 @@
 
 #define RUNS 104u
 
-/* From now on, this run's secrets count: what ciphertexts and keys are derived from, and a secret key of its
-   own. */
+/* Switch to this run's secrets: what ciphertexts and keys are derived from, and its own secret key. */
 cm_status secrets_draw(uint32_t run);
 
 /* The run's secret key, and its seed. */
@@ -28,7 +27,7 @@ void secrets_values(uint8_t *out, uint32_t run);
 /* WORKLOAD_N integers below WORKLOAD_T: the first runs have 0 and t - 1 everywhere. */
 void secrets_integers(uint8_t *out, uint32_t run);
 
-/* preparation and call: of a cm_status */
+/* preparation and call: each returns a cm_status */
 #define MEASURE(region, preparation, call) \
     do { \
         if ((preparation) != CM_OK) { \

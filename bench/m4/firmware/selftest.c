@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sequences whose cycles follow by hand from the manual's timing table and the constants of ../cycles.c; the
- * runner compares them with what the plugin counted.
+ * Sequences whose cycles are worked out by hand from the manual's timing table and the constants of
+ * ../cycles.c; the runner compares them with what the plugin counted.
  */
 #include "mark.h"
 #include "report.h"
@@ -29,7 +29,7 @@ static const uint32_t flash_words[4] = {1, 2, 3, 4};
 int main(void)
 {
     SEQUENCE(0, 10, 10, ".rept 10\n nop\n .endr");
-    /* A loop of 100 turns: 2 each, and 2 to refill after all but the last. */
+    /* A loop of 100 iterations: 2 each, and 2 to refill after all but the last. */
     SEQUENCE(1, 201, 1 + 200 + 99 * 2, "movs.w r2, #100\n 1: subs.w r2, r2, #1\n bne 1b");
     /* Its first instruction straddles two words: 1 more each time it is branched to. */
     SEQUENCE(2, 201, 1 + 200 + 99 * 3, "movs r2, #100\n 1: subs.w r2, r2, #1\n bne 1b");
@@ -53,7 +53,7 @@ int main(void)
     SEQUENCE(12, 4, 3 * (1 + 2) + 1, "bl 1f\n b 2f\n 1: bx lr\n 2: nop");
     /* A condition folds into a narrow instruction before it. */
     SEQUENCE(13, 3, 2, "cmp r0, r1\n it eq\n moveq r2, r3");
-    /* Single precision: a result wanted at once costs 1 more; products with a sum take 3. */
+    /* Single precision: a result needed at once costs 1 more; products with a sum take 3. */
     SEQUENCE(14, 3, 1 + 2 + 4, "vmul.f32 s0, s0, s0\n vadd.f32 s1, s0, s0\n vmla.f32 s0, s1, s1");
     return 0;
 }

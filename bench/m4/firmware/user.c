@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The README's sensor.c, measured: cycles of sensor_send, and the RAM of all of it. What is sent lies at the
+ * The README's sensor.c, measured: cycles of sensor_send, and the RAM of all of it. What is sent is at the
  * start of the sensor's own arena, where it is encoded in place.
  */
 #include "sensor.c"

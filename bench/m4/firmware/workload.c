@@ -51,7 +51,7 @@ cm_bfv_values workload_describe_integers(const void *data)
                            .plain_modulus = WORKLOAD_T};
 }
 
-/* A whole piece is copied by words, as a driver would that fills a buffer for DMA; pieces begin at a word. */
+/* A whole piece is copied by words, as a driver that fills a DMA buffer would; pieces are word-aligned. */
 static int write_to_sink(void *context, const uint8_t *bytes, size_t length)
 {
     workload_sink *sink = context;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What every firmware of the bench encrypts, n/2 real binary32 values or n integers, and decrypts; with all
- * data primes of a set, but CKKS decryption with the first alone. And the platform it runs on, whose random
- * source and counter cost next to nothing. A test load: none of it is random. Unless the compiler is told
- * otherwise, n = 4096, with ChaCha20 and at 31 bits.
+ * data primes of a set, except that CKKS decryption uses the first alone. And the platform that this runs on,
+ * whose random source and counter cost next to nothing. This is a test load: none of it is random. By default
+ * n = 4096, with ChaCha20 and at 31 bits.
  */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
