@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the pinned vectors alone: what tools/test_configurations.py builds with each combination of
-   options. */
+/* Runs the pinned vectors only: tools/test_configurations.py builds this with each combination of options. */
 #include "check.h"
 
 cm_checks cm_check_state;

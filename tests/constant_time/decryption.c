@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decryption of what the device encrypted, of every number and in every way, and client-aided sessions. */
+/*
+ * Decryption of what the device encrypted, for every kind of number and in every way, and client-aided
+ * sessions.
+ */
 #include "watch.h"
 
 static void check_values(size_t words_of_values)
@@ -118,7 +121,7 @@ static cm_ckks_expected expect_reals(cm_slots slots, cm_precision precision, cm_
     return expected;
 }
 
-/* log2_noise: of what drowns the ciphertext's own, for others to see; 0 for none */
+/* log2_noise: of the noise that floods the ciphertext's, for sharing; 0 for none */
 static cm_status decrypt_reals(const cm_params *params, unsigned primes, const cm_ckks_expected *expected,
                                unsigned log2_noise)
 {
@@ -177,8 +180,10 @@ static void reals_are_decrypted_for_others_in_constant_time(void)
     }
 }
 
-/* Under another key coefficients are of any size, which are too much for 31 bits; and 2^31 units of 2^-40 for
-   an integer. */
+/*
+ * Under another key, coefficients are of any size, which is too much for 31 bits; and in units of 2^-40, 2^31
+ * is too much for an integer.
+ */
 static void a_real_too_large_is_refused_without_telling_which(void)
 {
     cm_ckks_expected expected = expect_reals(CM_SLOTS_COMPLEX, CM_FIXED_31, CM_FLOAT32, 0);

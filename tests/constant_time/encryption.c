@@ -16,7 +16,7 @@ static cm_status encrypt_reals(const cm_params *params, const cm_ckks_values *va
     return test_ckks_symmetric(&device, &key, xof, values, arena, sizeof arena, emitter);
 }
 
-/* Integers that a scale makes larger, and smaller: at 31 bits, they go different ways. */
+/* Integers that a scale makes larger, and smaller: at 31 bits, they take different code paths. */
 static void encrypt_every_real_number(const cm_params *params, cm_xof_kind xof)
 {
     static const cm_precision precisions[] = {CM_FIXED_31, CM_FIXED_63};
@@ -58,7 +58,7 @@ static void reals_are_encrypted_at_three_primes_in_constant_time(void)
     }
 }
 
-/* SEAL expands no seed of ChaCha20, and takes no seed where there is none. */
+/* SEAL cannot expand ChaCha20 seeds, and accepts no seed where there is none. */
 static void every_xof_and_emitter_is_served_in_constant_time(void)
 {
     make_public_key(&cm_n1024_q26);
@@ -74,7 +74,7 @@ static void every_xof_and_emitter_is_served_in_constant_time(void)
     }
 }
 
-/* A refusal may tell that there was one, and nothing more. */
+/* A refusal may reveal that it happened, and nothing more. */
 static void a_real_is_refused_without_telling_which(void)
 {
     static const uint32_t not_a_number = 0x7FC00000u;
@@ -124,7 +124,7 @@ static void encrypt_every_integer(const cm_params *params, cm_domain domain, cm_
 static void integers_are_encrypted_with_the_secret_key_in_constant_time(void)
 {
     encrypt_every_integer(&cm_n1024_q26, CM_DOMAIN_NTT, CM_XOF_CHACHA20);
-    make_secret_key(&cm_n2048_q26_p27); /* batches of an odd log2(n) end in a level of their own */
+    make_secret_key(&cm_n2048_q26_p27); /* batches with an odd log2(n) end in a single level */
     encrypt_every_integer(&cm_n2048_q26_p27, CM_DOMAIN_NTT, CM_XOF_CHACHA20);
 }
 

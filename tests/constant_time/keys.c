@@ -26,7 +26,7 @@ static void an_encryption_of_zero_is_made_in_constant_time(void)
     make_public_key(&cm_n4096_q26x3_p27);
 }
 
-/* Whether a draw is refused is public, by whatever check. */
+/* Whether a draw is refused is public, whichever check refuses it. */
 static void a_random_source_is_checked_in_constant_time(void)
 {
     uint64_t key_id;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The test of constant time (watch.h says how it works). Run it under valgrind: without an argument, all
- * behaviours; with their names, those alone; with "leaks", whether leaks are found.
+ * The constant-time test (watch.h explains how it works). Run it under valgrind: without arguments, all
+ * behaviours; with names, those only; with "leaks", whether leaks are found.
  *
  * Divisions, and multiplications whose time varies, are beyond memcheck: see docs/security.md.
- * tools/test_leaks.py plants leaks in the library, to see that the behaviours find them.
+ * tools/test_leaks.py plants leaks in the library, to check that the behaviours find them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void visit_all(visit *each)
     }
 }
 
-/* Behaviours do not build on one another: each begins with a device and a key of its own. */
+/* Behaviours do not depend on one another: each begins with its own device and key. */
 static void run(const behaviour *one)
 {
     BEHAVIOUR(one->name);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leaks in code of the test's own, which must be found: memcheck and the marks do what they are trusted
-   with. */
+/* Leaks in the test's own code, which must be found: they show that memcheck and the marks work. */
 #include "random/sample.h"
 #include "watch.h"
 
@@ -25,7 +24,7 @@ static void an_address_by_a_secret_is_found(void)
     CHECK(new_errors() > 0);
 }
 
-/* The sampler of public residues rejects by what it reads. */
+/* The sampler of public residues branches on what it reads. */
 static void a_secret_given_to_a_function_for_public_data_is_found(void)
 {
     uint8_t seed[CM_SEED_BYTES];

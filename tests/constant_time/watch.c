@@ -286,7 +286,7 @@ cm_bfv_values draw_integers(const cm_params *params, cm_number number, cm_bfv_en
                                   .encoding = encoding,
                                   .width = width,
                                   .plain_modulus = t};
-    const uint32_t most = t / 2u < 0x7FFFu ? t / 2u : 0x7FFFu; /* of either size and sign */
+    const uint32_t most = t / 2u < 0x7FFFu ? t / 2u : 0x7FFFu; /* fits both widths, signed or not */
     const size_t size = number == CM_INT16 || number == CM_UINT16 ? 2u : 4u;
     for (uint32_t i = 0; i < values.count; i++) {
         const uint32_t word = next_random() >> 8 & most >> 1;

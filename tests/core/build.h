@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What config.h left in the build: tests ask, and check that the rest is refused. */
+/* What config.h leaves in the build: tests use this, and check that the rest is refused. */
 #ifndef CM_TESTS_BUILD_H
 #define CM_TESTS_BUILD_H
 
@@ -11,7 +11,7 @@
 /* A precision that the build has, where a test is not about precision. A constant. */
 #define BUILD_PRECISION (CM_CONFIG_PRECISION_31 ? CM_FIXED_31 : CM_FIXED_63)
 
-/* The tiles that tests encrypt in, log2; the vectors are tried with all. */
+/* The tiles that tests encrypt in, log2; the vectors are tested with every number of tiles. */
 #ifdef CM_TEST_LOG2_TILES
 #define BUILD_LOG2_TILES CM_TEST_LOG2_TILES
 #elif CM_CONFIG_ACCELERATOR
@@ -21,14 +21,16 @@
 #endif
 
 bool build_has_set(const cm_params *params);
-/* The sets it has, in the order of cm_params_all, so that the last has the largest n; how many there are. */
+/* The build's sets, in the order of cm_params_all, so that the last has the largest n; returns how many. */
 unsigned build_sets(const cm_params *sets[CM_PARAMS_COUNT]);
 bool build_has_xof(cm_xof_kind xof); /* CM_XOF_NONE: always */
 bool build_has_slots(cm_slots slots);
 bool build_has_precision(cm_precision precision);
 
-/* What an encryption at n needs of these options; a public key's if xof is CM_XOF_NONE, else a secret
-   one's. */
+/*
+ * The arena that an encryption at n needs with these options: under a public key if xof is CM_XOF_NONE, else
+ * under a secret key.
+ */
 size_t build_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_slots slots, cm_precision precision);
 size_t build_bfv_arena_bytes(unsigned log2_n, cm_xof_kind xof, cm_bfv_width width, cm_domain domain);
 

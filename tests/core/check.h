@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The test harness: named behaviours, checks that count, and nothing but printf, so that the same tests run
- * on a desk and on bare metal. It never stops at a failure.
+ * The test harness: named behaviours, counted checks, and nothing but printf, so that the same tests run on a
+ * desktop and on bare metal. It never stops at a failure.
  *
  * A test file defines void test_<topic>(void), which opens each behaviour with BEHAVIOUR("...") and checks
  * it; main.c lists the topics. A failed check prints the behaviour it belongs to.
@@ -20,18 +20,18 @@ typedef struct cm_checks {
     const char *behaviour;
     unsigned long passed;
     unsigned long failed;
-    unsigned long left_out; /* behaviours that the build cannot show */
+    unsigned long left_out; /* behaviours that the build does not support */
 } cm_checks;
 
 extern cm_checks cm_check_state; /* in main.c */
 
-/* What the checks that follow are about: a sentence that is true when they pass. */
+/* The behaviour that the following checks test: a sentence that is true if they pass. */
 #define BEHAVIOUR(sentence) (cm_check_state.behaviour = (sentence))
 
 /* Run a function that is named after the behaviour it checks. */
 #define RUN(function) (BEHAVIOUR(#function), (function)())
 
-/* The same where the build allows it; main.c counts the behaviours that it does not. */
+/* The same if the build supports it; main.c counts the behaviours that it does not support. */
 #define RUN_IF(condition, function) \
     do { \
         if (condition) { \
@@ -68,7 +68,7 @@ static inline bool cm_check(bool passed, const char *what, const char *file, int
     return passed;
 }
 
-/* Print the last line; the program's exit code. */
+/* Print the last line; returns the program's exit code. */
 static inline int cm_check_summary(void)
 {
     printf("%lu passed, %lu failed", cm_check_state.passed, cm_check_state.failed);

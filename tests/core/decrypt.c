@@ -9,7 +9,7 @@
 static uint32_t phase[MOST_PRIMES * TEST_N]; /* [prime][n]: c0 + c1 s, in NTT form */
 static uint32_t secret[TEST_N];              /* s at secret_prime, in NTT form */
 static uint32_t roots[TEST_N];               /* roots[i] = psi^bitrev(i) at that prime */
-static uint32_t terms[TEST_N];               /* residues under way */
+static uint32_t terms[TEST_N];               /* intermediate residues */
 static double coefficients[TEST_N];
 static uint32_t integers[TEST_N];
 
@@ -78,7 +78,10 @@ static void transform(uint32_t *a, uint32_t q)
     }
 }
 
-/* The same steps backwards. As psi^n = -1, the root of a level's block from its end is minus the inverse. */
+/*
+ * The same steps backwards. As psi^n = -1, minus the inverse of a block's root is the root of the block at
+ * the same distance from the level's end.
+ */
 static void transform_back(uint32_t *a, uint32_t q)
 {
     const size_t n = ring_degree();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The owner's side of an encryption, for tests: transforms, residue numbers and slots by their definitions,
- * with nothing of the library but its parameter sets. One ciphertext at a time, in static memory.
+ * using nothing of the library but its parameter sets. One ciphertext at a time, in static memory.
  */
 #ifndef CM_TESTS_DECRYPT_H
 #define CM_TESTS_DECRYPT_H
@@ -35,17 +35,19 @@ void decrypt_open(const cm_params *params, const uint8_t *ternary, bool ntt_form
 void decrypt_residues(unsigned component, unsigned prime, size_t first, const uint32_t *residues,
                       size_t count);
 
-/* Compute the polynomial c0 + c1 s. False if the residues were not all there, each below its prime. */
+/* Compute the polynomial c0 + c1 s. False unless all residues were given, each below its prime. */
 bool decrypt_close(void);
 
 /* A CKKS slot of that polynomial, in SEAL's order; the value times the scale. */
 test_complex decrypt_slot(uint32_t slot);
 
-/* BFV: the n coefficients modulo t which that polynomial is nearest to, times q / t; valid until the next
-   call. */
+/*
+ * BFV: the n coefficients modulo t that, times q / t, are nearest to that polynomial; valid until the next
+ * call.
+ */
 const uint32_t *decrypt_integers(uint32_t t);
 
-/* What n coefficients modulo t, a prime, hold in a slot of a batch, in SEAL's order. */
+/* The value of a slot, in SEAL's order, of the batch that n coefficients modulo the prime t encode. */
 uint32_t batched_value(const uint32_t *coefficients, unsigned log2_n, uint32_t slot, uint32_t t);
 
 #endif

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One encryption each, by an encryptor that is set up for it alone: for tests that are not about the
- * encryptor itself. Tiles are BUILD_LOG2_TILES, but coefficient form and accelerators take whole polynomials.
+ * One encryption each, by an encryptor that is set up just for it: for tests that are not about the encryptor
+ * itself. Tiles are BUILD_LOG2_TILES, except that coefficient form and accelerators take whole polynomials.
  */
 #ifndef CM_TESTS_ENCRYPTING_H
 #define CM_TESTS_ENCRYPTING_H
 
 #include "ciphermote/ciphermote.h"
 
-/* The status of setting up or of encrypting, whichever refuses. The arena, if there is one, is as that left
-   it. */
+/*
+ * The status of the setup or of the encryption, whichever refuses. The arena, if there is one, is left as
+ * that call left it.
+ */
 cm_status test_ckks_symmetric(cm_device *device, const cm_secret_key *key, cm_xof_kind xof,
                               const cm_ckks_values *values, void *arena, size_t arena_bytes,
                               cm_emitter *emitter);

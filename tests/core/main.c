@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs every C test. The last line says "N passed, N failed" (checks), and how many behaviours the build left
- * out; the exit code is nonzero if a check failed.
+ * Runs every C test. The last line says "N passed, N failed" (checks), and how many behaviours the build
+ * leaves out; the exit code is nonzero if a check failed.
  */
 #include "check.h"
 

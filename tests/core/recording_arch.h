@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A back-end for tests: compile with -DCM_ARCH_HEADER='"recording_arch.h"'. It takes some calls and declines
- * others, and is chosen at run time.
+ * A back-end for tests: compile with -DCM_ARCH_HEADER='"recording_arch.h"'. It accepts some calls and
+ * declines others, and is chosen at run time.
  */
 #ifndef CM_TESTS_RECORDING_ARCH_H
 #define CM_TESTS_RECORDING_ARCH_H

@@ -18,8 +18,10 @@ static uint32_t bit_reversed(uint32_t x, unsigned bits)
     return reversed;
 }
 
-/* By division, in place of the library's own arithmetic. The quotient is rounded; what is divided is made
-   positive. */
+/*
+ * By division, instead of the library's own arithmetic. The quotient is rounded; the dividend is made
+ * positive.
+ */
 static cm_root entry(uint32_t power, uint32_t q)
 {
     const int64_t root = power > q / 2u ? (int64_t)power - q : (int64_t)power;
@@ -27,7 +29,7 @@ static cm_root entry(uint32_t power, uint32_t q)
     return (cm_root){(int32_t)root, (int32_t)((int64_t)((positive + q) / (2u * q)) - ((int64_t)1 << 32))};
 }
 
-/* Whether the tables are the set's already. */
+/* Whether the tables are already those of the set. */
 static bool filled_for(const cm_params *params)
 {
     static uint8_t log2_n;

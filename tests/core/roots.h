@@ -6,8 +6,10 @@
 #include "ciphermote/config.h"
 #include "ciphermote/params.h"
 
-/* Those at the data primes, until the next call for another set; null if the build or the set is to compute
-   them. */
+/*
+ * The roots at the data primes, valid until the next call for another set; null if the build or the set is to
+ * compute them.
+ */
 const cm_root_table *test_roots(const cm_params *params);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "ciphermote/keys.h"
 
-/* ternary stays the caller's; a transformed key lies in static memory until the next call. */
+/* ternary remains the caller's; a transformed key is in static memory, valid until the next call. */
 cm_secret_key test_secret_key(const cm_params *params, uint64_t key_id, const uint8_t *ternary);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Client-aided sessions against a server that returns what it is sent: values survive the rounds, the step
- * sees them between, and a result of another round, another key or in pieces ends the session with a wiped
- * arena.
+ * sees them in between, and a result that is incomplete or of another round or key ends the session with a
+ * wiped arena.
  */
 #include <string.h>
 
@@ -24,7 +24,7 @@ enum {
 
 static const cm_params *const params = &cm_n1024_q26;
 
-/* The larger of both schemes' arenas. Results come in two tiles, whatever leaves. */
+/* The larger of both schemes' arenas. Results come in two tiles, whatever was sent. */
 #define LEAST_LOG2_TILES (BUILD_LOG2_TILES < 1 ? BUILD_LOG2_TILES : 1)
 static uint64_t
     arena[CM_AIDED_LARGER(CM_AIDED_BFV_ARENA_BYTES(N, CM_BFV_32, CM_BFV_SUMS_32, LEAST_LOG2_TILES),
@@ -133,7 +133,7 @@ static cm_aided_plan ckks_plan(void)
 
 static cm_status begin_session(cm_aided *session, const cm_aided_plan *plan, size_t arena_bytes)
 {
-    static cm_secret_key key; /* a decryption goes on without this function */
+    static cm_secret_key key; /* the decryption outlives this function */
     key = test_secret_key(params, KEY_ID, ternary);
     const cm_encryptor_setup setup = {.device = &device,
                                       .emitter = &cloud.emitter,
@@ -181,7 +181,7 @@ static bool arena_is_zero(void)
     return any == 0;
 }
 
-/* What the step was told, and what it shall return. */
+/* What the step was called with, and what it is to return. */
 typedef struct seen {
     unsigned calls;
     unsigned round;
@@ -289,7 +289,7 @@ static uint64_t second_round(void)
     return first;
 }
 
-/* Whatever ended it, a session takes and gives nothing more. */
+/* However it ended, a session accepts and returns nothing more. */
 static void check_over(void)
 {
     seen told = {0, 0, 0, CM_OK};
@@ -427,7 +427,7 @@ static void a_session_that_fails_for_its_caller_leaves_nothing_either(void)
     CHECK(cm_aided_feed(&aided, cloud.stream, cloud.length / 2) == CM_OK);
     CHECK(cm_aided_feed(&aided, NULL, 1) == CM_ERR_ARGUMENT);
     check_over();
-    /* Enough for its results, and in builds with large tiles not for what it encrypts. */
+    /* Enough for its results, but in builds with large tiles not for its encryptions. */
     const size_t few = CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_24, plan.bfv.log2_tiles);
     if (few >= build_bfv_arena_bytes(params->log2_n, CM_XOF_CHACHA20, CM_BFV_16, CM_DOMAIN_NTT)) {
         return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The back-end interface: what a back-end takes is taken from it, what it declines the portable code does,
- * and nothing that is emitted changes. Built with CM_ARCH_HEADER, all other tests and the pinned vectors run
- * through this back-end too.
+ * The back-end interface: where a back-end accepts, its result is used; where it declines, the portable code
+ * does the work; and the output never changes. Built with CM_ARCH_HEADER, all other tests and the pinned
+ * vectors run through this back-end too.
  */
 #include "check.h"
 #include "ciphermote/ciphermote.h"
@@ -21,8 +21,9 @@ void test_arch(void)
 
 recording_calls recorded;
 
-/* Takes n = 1024 alone, and does it in another order than the portable code: one output of a level at a
-   time. */
+/*
+ * Accepts n = 1024 only, and works in another order than the portable code: one output of a level at a time.
+ */
 static int forward(uint32_t *a, const cmi_ring *ring)
 {
     if (ring->log2_n != 10 || ring->log2_tiles != 0) {
@@ -53,7 +54,7 @@ static int forward(uint32_t *a, const cmi_ring *ring)
     return 1;
 }
 
-/* Takes every second product. */
+/* Accepts every second product. */
 static int double_product(uint32_t *out0, uint32_t *out1, const uint8_t *u, const uint32_t *p0,
                           const uint32_t *p1, const cmi_ring *ring)
 {

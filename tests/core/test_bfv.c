@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BFV: what encodes to what, and what is refused before a byte leaves. tests/vectors pins whole
-   ciphertexts. */
+/*
+ * BFV: what encodes to what, and what is refused before a byte is sent. tests/vectors pins whole ciphertexts.
+ */
 #include "ciphermote/bfv.h"
 
 #include <string.h>
@@ -251,7 +252,7 @@ static void choices_that_do_not_exist_are_refused(void)
     CHECK(encrypt(false, &good, CM_DOMAIN_NTT, sizeof arena) == CM_OK && bytes_emitted > 0);
 }
 
-/* A forgotten choice is no choice: none of them is 0. */
+/* A choice that was left out is refused: no valid choice is 0. */
 static void a_choice_that_was_forgotten_is_refused(void)
 {
     const cm_bfv_values good = describe(small_values, 3, CM_INT16, 12289);
@@ -291,7 +292,7 @@ static void values_in_the_arena_may_be_as_wide_as_the_message_but_not_wider(void
     CHECK(bytes_emitted == 0 && arena_is_wiped());
 }
 
-/* The bytes that a call needs, by the macros, and none fewer. */
+/* A call needs the bytes that the macros say, and does not work with fewer. */
 static void arenas_are_as_large_as_their_macros_say(void)
 {
     const cm_bfv_values values = describe(small_values, 3, CM_INT16, 12289);
@@ -366,7 +367,7 @@ static cm_status encrypt_read(const cm_bfv_reader *reader, size_t arena_bytes)
     return test_bfv_read(&device, &key, CM_XOF_CHACHA20, reader, arena, arena_bytes, &writer.emitter);
 }
 
-/* Modulo a prime that t is a multiple of, nothing would be left of the values. */
+/* Modulo a prime that divides t, the values would vanish. */
 static void a_plain_modulus_that_is_one_of_the_primes_is_refused(void)
 {
     static const uint16_t values[N] = {1, 2, 3};

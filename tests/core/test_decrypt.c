@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decryption: what comes out of frames in pieces of any size, and that damaged, foreign, lost and disordered
- * ones end in a status and a wiped arena.
+ * Decryption: the values of frames that arrive in pieces of any size; damaged, foreign, lost and out-of-order
+ * frames end in a status and a wiped arena.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ enum {
     STREAM_BYTES = 2 * N / 8 * 26 + MAX_FRAMES * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES)
 };
 
-/* Where there is time, every byte of a stream is damaged in turn; elsewhere some. */
+/* Where there is time, every byte of a stream is damaged in turn; elsewhere only some. */
 #ifdef __linux__
 enum { DAMAGE_STEP = 1 };
 #else
@@ -133,7 +133,7 @@ static cm_bfv_expected expected_bfv(cm_number number, cm_bfv_sums sums, unsigned
 
 static void open_bfv(cm_decryption *decryption, cm_frame_reader *reader, const cm_bfv_expected *expected)
 {
-    static cm_secret_key key; /* a decryption goes on without this function */
+    static cm_secret_key key; /* the decryption outlives this function */
     key = test_secret_key(params, KEY_ID, ternary);
     memset(arena, 0xA5, sizeof arena);
     CHECK(test_bfv_begin(decryption, &key, expected, arena, sizeof arena) == CM_OK);
@@ -203,7 +203,7 @@ static void bfv_comes_out_exactly_in_tiles_of_any_size_and_pieces_of_any_length(
     }
 }
 
-/* x so that t x differs from q m by q/3 and no more, above or below. */
+/* x such that t x differs from q m by q/3 at most, above or below. */
 static uint32_t nearly_wrong(uint64_t m, bool above, uint32_t t)
 {
     const uint64_t q = params->primes[0].q;
@@ -250,7 +250,10 @@ static void noise_of_a_third_of_what_a_value_has_changes_none(void)
     }
 }
 
-/* Feed bytes that are not all right: the first status that is not CM_OK, from the reader or the end. */
+/*
+ * Feed bytes that are partly wrong: returns the first status that is not CM_OK, from the reader or from the
+ * end.
+ */
 static cm_status outcome_of(const uint8_t *bytes, size_t count, const cm_bfv_expected *expected)
 {
     cm_decryption decryption;
@@ -304,8 +307,10 @@ static void a_stream_cut_anywhere_is_short(void)
     CHECK(wrong == 0);
 }
 
-/* Feed the stream up to middle, end or forget the decryption, and feed the rest when the arena has something
-   else. */
+/*
+ * Feed the stream up to middle, end or wipe the decryption, and feed the rest once the arena holds something
+ * else.
+ */
 static uint32_t changed_after_the_end(size_t middle, bool forget, const cm_bfv_expected *expected)
 {
     const uint8_t *const bytes = (const uint8_t *)arena;
@@ -372,7 +377,7 @@ static void frames_that_are_lost_doubled_or_swapped_are_out_of_order(void)
     CHECK(outcome_of_order(right, 4, &expected) == CM_OK);
 }
 
-/* Set a byte of one frame's header and mend its check sum. */
+/* Set a byte of one frame's header and correct its checksum. */
 static void forge(unsigned frame, size_t at, uint8_t value)
 {
     uint8_t *const start = stream + frame_ends[frame];
@@ -404,7 +409,7 @@ static void well_formed_frames_of_something_else_are_foreign(void)
         CHECK(outcome_of_forgery(frame, 8, 0) == CM_ERR_PARAMS);
         CHECK(outcome_of_forgery(frame, 40, 0) == CM_ERR_FRAME_FIELD); /* length */
     }
-    /* The first frame says what counter the others must have. */
+    /* The first frame determines the counter that the others must have. */
     CHECK(outcome_of_forgery(0, 20, 8) == CM_ERR_FRAME_FOREIGN);
     CHECK(outcome_of_forgery(3, 20, 8) == CM_ERR_FRAME_FOREIGN);
     const cm_bfv_expected expected = expected_bfv(CM_UINT16, CM_BFV_SUMS_24, 1);
@@ -489,7 +494,7 @@ static void ckks_comes_out_as_floats_and_as_integers_with_an_exponent(void)
     static uint32_t coefficients[N];
     const uint32_t q = params->primes[0].q;
     (void)secret_key();
-    /* 3 in all slots but for x^(n/2), which none of them shows: i in some, -i in others. */
+    /* 3 in all slots, except for x^(n/2), which real slots do not show: i in some, -i in others. */
     memset(coefficients, 0, sizeof coefficients);
     coefficients[0] = 3u << 18;
     coefficients[N / 2] = q - (1u << 18);
@@ -615,7 +620,7 @@ static void shared_values_are_off_by_noise_of_the_size_asked_for(void)
             squares += (double)values[j] * (double)values[j];
         }
         /*
-         * The mean square is (n/12) 4^log2_noise in units of the scale, for complex slots twice that, and
+         * The mean square is (n/12) 4^log2_noise in units of the scale, for complex slots twice that, plus
          * some of the ciphertext's own.
          */
         const double unit = (double)((uint64_t)1 << log2_noise);
@@ -660,7 +665,7 @@ static void what_cannot_be_shared_is_refused_and_wiped(void)
         CHECK(cmi_ckks_decryption_end_shared(&decryption, &device, 16) == CM_ERR_RANDOM);
         CHECK(arena_is_zero_from(0));
     }
-    /* What was over before is the caller's. */
+    /* After a decryption has ended, the arena is the caller's. */
     memset(arena, 0x5A, sizeof arena);
     CHECK(cmi_ckks_decryption_end_shared(&decryption, &device, 0) != CM_OK);
     CHECK(arena[0] == 0x5A5A5A5A5A5A5A5Au);

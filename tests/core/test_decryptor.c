@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encryptors and decryptors as an application uses them: many ciphertexts by one of each, and what they
-   refuse. */
+/*
+ * Encryptors and decryptors as an application uses them: many ciphertexts with one of each, and what they
+ * refuse.
+ */
 #include <string.h>
 
 #include "build.h"
@@ -15,7 +17,7 @@ enum {
     KEY_ID = 7,
     T = 12289,
     LOG2_SCALE = 18,
-    /* c0 and a seed, in as many tiles as the build likes */
+    /* c0 and a seed, in whatever tiles the build uses */
     SENT_BYTES =
         N / 8 * 26 + ((1 << BUILD_LOG2_TILES) + 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES + 64)
 };
@@ -65,7 +67,7 @@ static cm_decryptor_setup decryptor_setup(void)
     return (cm_decryptor_setup){.arena = arena, .arena_bytes = sizeof arena, .expander = &expander};
 }
 
-/* A device, its key, and an encryptor and a decryptor that are set up for good. */
+/* A device, its key, and an encryptor and a decryptor that are set up once. */
 static void start(void)
 {
     const uint8_t seed[CM_SEED_BYTES] = {4, 5, 6};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encoding: what is refused, what is rounded how, and that nothing of one call reaches the next. */
+/* Encoding: what is refused, how values are rounded, and that nothing of one call reaches the next. */
 #include <string.h>
 
 #include "build.h"
@@ -11,7 +11,7 @@ enum { LOG2_N = CM_CONFIG_MAX_LOG2_N < 12 ? CM_CONFIG_MAX_LOG2_N : 12, N = 1 << 
 static const cm_precision precisions[] = {CM_FIXED_31, CM_FIXED_63};
 enum { PRECISIONS = sizeof precisions / sizeof precisions[0] };
 
-static cm_params three_primes; /* those of n = 4096, at the largest n up to it that the build holds */
+static cm_params three_primes; /* those of n = 4096, at the largest n up to 4096 that the build supports */
 static const cm_params *const params = &three_primes;
 
 static uint64_t message_words[N];
@@ -43,7 +43,7 @@ static cm_status encode(const cm_ckks_values *values)
     return encode_into(message_words, values);
 }
 
-/* An answer about values: what is not built answers so before it looks at them. */
+/* The status expected for values: what is not built is refused before it looks at them. */
 static cm_status if_built(cm_precision precision, cm_status status)
 {
     return build_has_precision(precision) ? status : CM_ERR_UNSUPPORTED;
@@ -166,7 +166,10 @@ static cm_status encode_at_scale(unsigned log2_q_data, int log2_scale)
     return cmi_ckks_encode(&some, &values, &message);
 }
 
-/* SEAL decodes no scale of as many bits as the modulus: at one prime of 26 bits, 2^25 is the largest. */
+/*
+ * SEAL does not decode a scale with as many bits as the modulus: at one prime of 26 bits, 2^25 is the
+ * largest.
+ */
 static void a_scale_that_is_missing_or_that_seal_cannot_decode_is_refused(void)
 {
     CHECK(encode_at_scale(25, 0) == CM_ERR_SCALE);
@@ -194,7 +197,7 @@ static void choices_that_were_forgotten_are_refused(void)
     CHECK(encode(&values) == CM_ERR_ARGUMENT);
 }
 
-/* In 63 bits they pass the signed range on their way: nothing of it may be undefined. */
+/* At 63 bits, intermediate results leave the signed range: none of this may be undefined behaviour. */
 static void negative_values_far_out_of_range_are_refused_as_positive_ones(void)
 {
     const cm_status refused = if_built(CM_FIXED_63, CM_ERR_VALUE_RANGE);
@@ -218,7 +221,7 @@ static void complex_slots_are_encoded_or_refused(void)
     CHECK(encode(&values) == (build_has_slots(CM_SLOTS_COMPLEX) ? CM_OK : CM_ERR_UNSUPPORTED));
 }
 
-/* Slots that are not given are zero, not what the call before left. */
+/* Slots that are not given are zero, not what the previous call left. */
 static void a_short_vector_does_not_see_the_call_before(void)
 {
     for (unsigned i = 0; i < SLOTS; i++) {
@@ -284,8 +287,10 @@ static void integers_with_an_exponent_equal_the_floats_they_stand_for(void)
     CHECK_BYTES(message_words, other_words, size);
 }
 
-/* A constant c encodes as c * scale in the first coefficient and nothing else, exactly, to the edge of the
-   range. */
+/*
+ * A constant c encodes as c * scale in the first coefficient and nothing else, exactly, up to the limits of
+ * the range.
+ */
 static void a_constant_vector_is_one_exact_coefficient(void)
 {
     for (unsigned i = 0; i < SLOTS; i++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys made on the device: that a public key is an encryption of zero under its secret one, and what is
-   refused. */
+/*
+ * Keys made on the device: that a public key is an encryption of zero under its secret key, and what is
+ * refused.
+ */
 #include <string.h>
 
 #include "build.h"

@@ -3,8 +3,8 @@
  * XOFs and samplers: known answers, the streams that other programs must reproduce, and the samplers'
  * distributions.
  *
- * Every seed is fixed, so a statistical check gives the same figure on each run: it passes always or never.
- * Known answers are those of vectors/random.json, which says where they come from.
+ * Every seed is fixed, so a statistical check gives the same figure on each run: it always passes or always
+ * fails. Known answers are those of vectors/random.json, which says where they come from.
  */
 #include "check.h"
 
@@ -33,7 +33,7 @@ static void store_word(uint8_t *out, uint64_t word, unsigned bytes)
 
 static cm_prime make_prime(uint32_t q)
 {
-    uint32_t inverse = q; /* right in three bits for odd q; each step doubles them */
+    uint32_t inverse = q; /* correct in three bits for odd q; each step doubles them */
     for (unsigned i = 0; i < 4; i++) {
         inverse *= 2 - q * inverse;
     }
@@ -116,7 +116,7 @@ static void test_chacha20(void)
 
 /* ---- hashes ---- */
 
-/* What a hash wrote is what is known of it, and nothing behind its length. */
+/* Check that a hash wrote the known output, and nothing beyond its length. */
 static void check_known(const cm_known_output *known, const uint8_t *out)
 {
     CHECK_HEX(out + known->offset, known->output);
@@ -242,7 +242,7 @@ static void test_seal_stream(cm_xof_kind kind, const char *digest_of_three_block
     CHECK_BYTES(digest, buffer, 8);
 }
 
-/* ---- uniform residues by SEAL's rule, beside a slow and plain reading of that rule ---- */
+/* ---- uniform residues by SEAL's rule, compared with a slow and literal implementation of that rule ---- */
 
 /* The word at a byte position; two blocks are kept, as the rule reads in two places. */
 static uint64_t seal_word_at(cm_xof_kind kind, uint64_t position, unsigned place)
@@ -400,8 +400,8 @@ static void test_uniform_chacha20(void)
 }
 
 /*
- * Below q always; and spread evenly over 16 parts: chi-square at 15 degrees of freedom exceeds 37.7 once in
- * 1000.
+ * Always below q, and spread evenly over 16 intervals: chi-square at 15 degrees of freedom exceeds 37.7 once
+ * in 1000.
  */
 static void test_uniform_spread(cm_xof_kind kind)
 {
@@ -481,7 +481,7 @@ static uint64_t first_word_of(uint32_t v)
     return (high << 32 | low / TRIT_VALUES) + (low % TRIT_VALUES != 0);
 }
 
-/* Every bit of a word matters only at the edge between two values, where random words never come. */
+/* All bits of a word matter only at the boundary between two values, which random words never hit. */
 static void test_ternary_edges(void)
 {
     uint32_t wrong = 0;
@@ -615,7 +615,7 @@ static void test_cbd(void)
         }
     }
 
-    /* P(k) = C(42, 21 + k) / 2^42: the centred binomial of 21 is a binomial of 42 moved by 21. */
+    /* P(k) = C(42, 21 + k) / 2^42: the centred binomial of 21 is a binomial of 42 shifted by 21. */
     double probability = 1.0 / 4398046511104.0;
     for (int k = -21; k <= 21; k++) {
         int bin = k > CBD_TAIL ? CBD_TAIL : k < -CBD_TAIL ? -CBD_TAIL : k;

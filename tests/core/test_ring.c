@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arithmetic at one prime: transforms against their definition, products against schoolbook ones, bounds at
-   their edge. */
+/*
+ * Arithmetic at one prime: transforms against their definition, products against schoolbook ones, and bounds
+ * at their limits.
+ */
 #include <string.h>
 
 #include "build.h"
@@ -16,7 +18,7 @@ static uint32_t b[N];
 static uint32_t c[N];
 static uint32_t d[N];
 
-/* A tile of a ring, with a table of its roots if the build takes them from one. */
+/* A tile of a ring, with a table of its roots if the build uses one. */
 static void open_tile(cmi_ring *ring, const cm_prime *prime, unsigned log2_n, unsigned log2_tiles,
                       unsigned tile)
 {
@@ -72,8 +74,7 @@ static uint32_t evaluate(const uint32_t *poly, uint32_t n, uint32_t x, uint32_t 
     return (uint32_t)value;
 }
 
-/* Output i is a(psi^(2 bitrev(i) + 1)), at every set and its first and last prime, looked at in a few
-   places. */
+/* Output i is a(psi^(2 bitrev(i) + 1)), at every set's first and last prime, checked in a few places. */
 static void transform_evaluates_at_the_odd_powers_of_psi(void)
 {
     const cm_params *sets[CM_PARAMS_COUNT];
@@ -117,7 +118,7 @@ static void fold(uint32_t *out, const uint32_t *poly, const cmi_ring *ring)
     }
 }
 
-/* At every set and its last prime; the tiles of 2^k = 1 .. 16 come one after the other. */
+/* At every set's last prime; the tiles of 2^k = 1 .. 16 come one after the other. */
 static void tiles_transform_to_slices_of_the_whole(void)
 {
     static uint32_t whole[1 << CM_CONFIG_MAX_LOG2_N];
@@ -174,8 +175,10 @@ static void inverse_transform_undoes_the_forward_one(void)
     }
 }
 
-/* At every set and its last prime, for every tile of 2^k = 1 .. 16 that is the first, the last or a third
-   one. */
+/*
+ * At every set's last prime, with 2^k = 1 .. 16 tiles: all of one or two, else every third, from the first
+ * on.
+ */
 static void tiles_transform_back_to_the_folded_coefficients(void)
 {
     static uint32_t folded[1 << CM_CONFIG_MAX_LOG2_N];
@@ -214,7 +217,7 @@ static void tiles_transform_back_to_the_folded_coefficients(void)
     }
 }
 
-/* The greatest sums that inputs of the contract give, at the build's largest n and prime. */
+/* The largest sums that inputs within the contract give, at the build's largest n and prime. */
 static void inverse_transform_takes_inputs_of_2q(void)
 {
     static uint32_t other[1 << CM_CONFIG_MAX_LOG2_N];
@@ -237,8 +240,10 @@ static void inverse_transform_takes_inputs_of_2q(void)
     CHECK(wrong == 0);
 }
 
-/* The largest input the contract allows, at the build's largest n and prime, must not overflow 32 bits on its
-   way. */
+/*
+ * The largest input the contract allows, at the build's largest n and prime, must not overflow 32 bits at any
+ * level.
+ */
 static void forward_transform_takes_inputs_just_below_4q(void)
 {
     const cm_params *sets[CM_PARAMS_COUNT];
@@ -310,13 +315,13 @@ static void products_are_negacyclic(void)
     CHECK_BYTES(c, d, sizeof c);
 }
 
-/* Is x 2^32 = y mod q, for a residue x? */
+/* Whether x 2^32 = y mod q, for a residue x. */
 static bool is_montgomery_quotient(uint32_t x, uint64_t y, const cm_prime *prime)
 {
     return x < prime->q && (uint64_t)x * prime->r1 % prime->q == y % prime->q;
 }
 
-/* Lazy values of every size times residues, the greatest of both first, at counts of every parity. */
+/* Lazy values of every size times residues, the largest of both first, at odd and even counts. */
 static void products_are_residues_at_any_count(void)
 {
     enum { MOST = 37, GUARD = 4 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decryption takes what encryption gives: values go through the frames of each scheme and kind of key, and
- * come back; what cannot come back is refused by its own status.
+ * Decryption accepts what encryption produces: values go through the frames of each scheme and kind of key,
+ * and come back; what cannot come back is refused with its own status.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ enum {
         2 * PRIMES * N / 8 * 27 + MOST_FRAMES * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES) + SEED_FRAME_MAX
 };
 
-/* Three data primes, which is not secure at this n: for tests alone. */
+/* Three data primes, which is not secure at this n: for tests only. */
 static cm_prime primes[PRIMES + 1];
 static cm_params params = {"test", 0x74736574u, 10, PRIMES + 1, PRIMES, 77, primes};
 
@@ -128,7 +128,7 @@ static cm_status encrypt_integers(cm_xof_kind xof, cm_domain domain)
 static cm_decryption decryption;
 static cm_seed_expander expander;
 
-/* Through an expander, in pieces that fit nothing. */
+/* Through an expander, in pieces that match no boundary. */
 static cm_status read_stream(void)
 {
     cm_frame_reader reader;
@@ -140,7 +140,7 @@ static cm_status read_stream(void)
     return status;
 }
 
-/* Integers count tenths of a reading, roughly: units of 2^-4. */
+/* Integers are in units of 2^-4, roughly tenths of a reading. */
 static cm_status begin_numbers(cm_precision precision, cm_number number, uint32_t largest,
                                const uint8_t *secret_ternary)
 {
@@ -276,7 +276,7 @@ static void what_another_key_of_the_same_id_encrypted_is_refused(void)
     CHECK(cm_secret_key_generate(&params, seed, other) == CM_OK);
     for (unsigned i = 0; i < 4; i++) {
         const cm_precision precision = precisions[i / 2];
-        /* Nearly as large as the scale allows: what is noise is beyond even that. */
+        /* Nearly as large as the scale allows: noise exceeds even that. */
         const uint32_t most = precision == CM_FIXED_31 ? 63 : 65000;
         CHECK(!build_has_precision(precision) ||
               outcome_of_readings(precision, numbers[i % 2], most, other) == CM_ERR_VALUE_RANGE);
@@ -341,7 +341,7 @@ static void an_arena_that_served_something_else_meanwhile_is_noticed(void)
         CHECK(begin_integers() == CM_OK);
         cm_frame_reader_init(&reader, &params, &decryption.receiver);
         CHECK(feed_part(&reader, 0, cut) == CM_OK);
-        memset(arena, 0, sizeof arena); /* as any other call leaves it */
+        memset(arena, 0, sizeof arena); /* as any other call might leave it */
         CHECK(feed_part(&reader, cut, length) == (cut < length ? CM_ERR_ARENA : CM_OK));
         CHECK(cmi_bfv_decryption_end(&decryption) == CM_ERR_ARENA);
     }
@@ -360,7 +360,7 @@ static void use_the_front_of_the_arena(unsigned how)
     same.sums = CM_BFV_SUMS_32;
     cm_decryption another;
     if (how == 0) {
-        memset(arena, 0, 8); /* as the least of calls leaves it */
+        memset(arena, 0, 8); /* as the smallest call might leave it */
     } else if (how == 1) {
         CHECK(test_bfv_begin(&another, &key, &small, arena,
                              CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_24, LOG2_TILES)) == CM_OK);
@@ -405,7 +405,7 @@ static void a_public_key_inside_the_arena_is_refused_and_kept(void)
     CHECK(test_bfv_asymmetric(&device, &inside, &values, arena, sizeof arena, &frames.emitter) ==
           CM_ERR_ARENA);
     CHECK(within[0] == 0x5A5A5A5Au);
-    /* Nor may it reach into the arena from before it. */
+    /* Nor may it extend into the arena from before its start. */
     flat.residues = (const uint32_t *)(const void *)arena;
     CHECK(test_bfv_asymmetric(&device, &inside, &values, arena + 8, sizeof arena - 64, &frames.emitter) ==
           CM_ERR_ARENA);
@@ -426,7 +426,7 @@ static void a_reader_of_other_primes_under_the_same_id_is_refused(void)
     CHECK(feed_part(&reader, 0, length) == CM_ERR_FRAME_FOREIGN);
 }
 
-/* The scale of a ciphertext comes from outside: set it in every frame, with its check sum. */
+/* The scale of a ciphertext comes from outside: set it in every frame, and correct the checksum. */
 static void set_scale(uint64_t bits)
 {
     for (size_t at = 0; at < length;) {
@@ -569,7 +569,7 @@ static void what_was_never_initialised_is_refused(void)
     CHECK(cm_frame_reader_feed(&reader, (const uint8_t *)"CM", 2) == CM_ERR_ARGUMENT);
 }
 
-/* Under a key of zeros, anybody reads the message. */
+/* Under a key of zeros, anybody can read the message. */
 static void a_key_that_was_never_filled_in_is_refused(void)
 {
     static const uint32_t zeros[PRIMES * N];

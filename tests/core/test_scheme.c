@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Devices, seeds and encryption: what decrypts to what, what is refused before a byte leaves, and that seeds
-   never repeat. */
+/*
+ * Devices, seeds and encryption: what decrypts to what, what is refused before a byte is sent, and that seeds
+ * never repeat.
+ */
 #include <string.h>
 
 #include "build.h"
@@ -26,7 +28,7 @@ static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static uint32_t public_words[2 * N];
 static float floats[SLOTS];
 
-/* An emitter that keeps what it gets, and can fail after some calls. */
+/* An emitter that keeps what it receives, and can fail after some calls. */
 typedef struct collector {
     cm_emitter emitter;
     uint32_t residues[2][N];
@@ -110,7 +112,7 @@ static cm_public_key public_key(void)
     return key;
 }
 
-/* The largest |c0 + c1 s - m|, as an exact integer; the phase of what was collected. */
+/* The largest |c0 + c1 s - m|, as an exact integer; leaves the phase of what was collected. */
 static uint32_t largest_noise(const cm_ckks_values *values)
 {
     static uint32_t phase[N];
@@ -224,7 +226,7 @@ static void the_arena_is_wiped_whatever_the_outcome(void)
           CM_ERR_SINK);
     CHECK(arena_is_wiped() && !collected.ended);
 
-    /* The emitter's own, not the encryption's refusal of the arena. */
+    /* The emitter refuses the arena here, not the encryption. */
     memset(arena, 0x5A, sizeof arena);
     emitter = new_collector();
     collected.fails_at = 1;
@@ -250,7 +252,7 @@ static bool arena_is_untouched(void)
     return any == 0;
 }
 
-/* The arena is not the encryptor's then. */
+/* The arena then does not belong to the encryptor. */
 static void a_setup_that_is_refused_leaves_the_arena_alone_and_encrypts_nothing(void)
 {
     const cm_secret_key key = secret_key();
@@ -373,7 +375,7 @@ static void null_pointers_and_unknown_choices_are_refused(void)
     CHECK(test_ckks_symmetric(&device, &key, (cm_xof_kind)9, &values, arena, sizeof arena, new_collector()) ==
           CM_ERR_ARGUMENT);
     cm_ckks_values forgotten = values;
-    forgotten.precision = (cm_precision)0; /* and not CM_ERR_ARENA, for an arena of 31 bits */
+    forgotten.precision = (cm_precision)0; /* not CM_ERR_ARENA, with an arena for 31 bits */
     const size_t smallest = CM_CKKS_SYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_31, BUILD_LOG2_TILES);
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &forgotten, arena, smallest, new_collector()) ==
           CM_ERR_ARGUMENT);
@@ -498,8 +500,10 @@ static void a_random_source_that_repeats_itself_is_refused_the_second_time(void)
     CHECK(cmi_seeds_draw(&device, &seeds) == CM_ERR_RANDOM);
 }
 
-/* Every reset, at any moment, skips to counters that were never used; so even a repeating source repeats no
-   seed. */
+/*
+ * Every reset, at any moment, skips to counters that were never used, so even a source that repeats itself
+ * repeats no seed.
+ */
 static void no_counter_and_no_public_seed_repeats_across_resets(void)
 {
     enum { RESETS = 40 };
@@ -573,7 +577,7 @@ static void a_device_without_secret_or_platform_does_not_start(void)
     CHECK(cm_device_init(&device, NULL, &platform) == CM_ERR_ARGUMENT);
 }
 
-/* Either input alone moves both seeds, and neither seed is the other's beginning. */
+/* Either input alone changes both seeds, and neither seed is a prefix of the other. */
 static void public_and_secret_seed_are_separate_functions_of_secret_counter_and_randomness(void)
 {
     uint8_t secret[CM_DEVICE_SECRET_BYTES] = {1};
@@ -601,8 +605,8 @@ static void public_and_secret_seed_are_separate_functions_of_secret_counter_and_
 }
 
 /*
- * Whoever takes everything that is sent for a key to the noise finds other noise: with the true secret seed
- * the ciphertext opens to the message exactly, with the public seed (either half) in its place it does not.
+ * The public seed, which is sent, is not a key to the noise: with the true secret seed the ciphertext opens
+ * to the message exactly, with either half of the public seed in its place it does not.
  */
 static void check_that_noise_is_not_sent(cm_xof_kind xof)
 {
@@ -648,7 +652,7 @@ static void nothing_that_is_sent_determines_the_noise(void)
     }
 }
 
-/* A ring context holds CM_CONFIG_MAX_LOG2_N levels, and no more may be written to it. */
+/* A ring context has room for CM_CONFIG_MAX_LOG2_N levels, and no more may be written to it. */
 static void keys_of_rings_beyond_the_build_are_refused(void)
 {
     uint32_t words[2];
@@ -689,7 +693,7 @@ static void parameter_sets_with_constants_of_other_primes_are_refused(void)
     cm_params set = *params;
     uint32_t *const constants[] = {&prime.q,  &prime.neg_q_inv, &prime.r1,
                                    &prime.r2, &prime.n_inv,     &prime.psi};
-    const unsigned count = CM_CONFIG_SMALL ? 5 : 6; /* psi is not looked at there */
+    const unsigned count = CM_CONFIG_SMALL ? 5 : 6; /* psi is not checked there */
     set.primes = NULL;
     check_that_a_set_is_refused(&set);
     set.primes = &prime;

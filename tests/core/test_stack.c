@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What calls leave on the stack: nothing that follows from a secret. Each call runs twice on a stack of the
- * test's own, with the same public inputs and other secrets - device secret, randomness, keys, values - and a
- * byte that differs afterwards follows from them. That takes a hosted system, and no sanitizer, which would
- * keep frames elsewhere.
+ * Calls leave nothing on the stack that depends on a secret. Each call runs twice on the test's own stack,
+ * with the same public inputs and different secrets - device secret, randomness, keys, values - and any byte
+ * that differs afterwards depends on them. This needs a hosted system, and no sanitizer, which would keep
+ * frames elsewhere.
  */
 #include "check.h"
 #include "decrypting.h"
@@ -37,7 +37,7 @@ enum { N = 1024, T = 12289, KEY_ID = 1, LOG2_SCALE = 18, STACK_BYTES = 256 * 102
 
 static const cm_params *const params = &cm_n1024_q26;
 
-/* What calls work on lies outside the stack, so that its own bytes do not count. */
+/* What calls work on is outside the stack, so that its own bytes do not count. */
 static uint64_t arena[BUILD_MOST_ARENA_BYTES(N) / 8];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
 static uint32_t public_words[2 * N];
@@ -88,7 +88,7 @@ static cm_emitter *open_writer(int (*write)(void *, const uint8_t *, size_t))
 
 static uint8_t sent[8 * N + 256];
 static size_t sent_bytes;
-static cm_emitter server; /* takes what a session sends, and keeps none of it */
+static cm_emitter server; /* takes what a session sends, and discards it */
 
 static cm_status take_ciphertext(cm_emitter *self, const cm_ciphertext_info *info)
 {
@@ -154,7 +154,7 @@ static void return_result(cm_scheme scheme, uint64_t counter)
     }
 }
 
-/* ---- the calls, each as it runs on the stack that is looked at ---- */
+/* ---- the calls, each as it runs on the stack that is inspected ---- */
 
 static void start_device(void)
 {
@@ -521,7 +521,7 @@ static uint8_t stack[STACK_BYTES];
 static ucontext_t test_context;
 static ucontext_t call_context;
 
-/* Other secrets. */
+/* Switch to other secrets. */
 static void enter_world(unsigned number)
 {
     for (uint32_t i = 0; i < N; i++) {
@@ -543,7 +543,7 @@ static void enter_world(unsigned number)
     secret_key = test_secret_key(params, KEY_ID, ternary);
 }
 
-/* From the same registers each time, for a call may save some that are not its own. */
+/* From the same register contents each time, because a call may save its caller's registers. */
 static void run_on_stack(call_function *call)
 {
     static ucontext_t first_context;
@@ -674,7 +674,7 @@ static void sessions_leave_no_trace_on_the_stack(void)
     CHECK_CALLS(calls, CM_BFV);
 }
 
-/* ---- traces that must be found ---- */
+/* ---- planted traces that must be found ---- */
 
 static CM_NOINLINE void leave_a_copy(void)
 {

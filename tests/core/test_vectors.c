@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pinned ciphertexts of vectors/: what this build encodes and emits is what the golden model does, and
- * what is emitted decrypts to the values. What the build leaves out is refused.
+ * The pinned ciphertexts of vectors/: this build encodes and emits what the golden model does, and what it
+ * emits decrypts to the values. What the build leaves out is refused.
  *
- * Inputs are made by the rules in vectors/README.md, bytes are digested as they leave, and the public key is
- * computed a prime at a time, so n = 16384 needs 2.3 MB and n = 4096 400 KB. -DCM_TEST_MAX_LOG2_N=12 leaves
- * out what is larger than 4096, and so on; -DCM_TEST_EVERY=6 checks only every sixth one beyond n = 1024.
+ * Inputs are made by the rules in vectors/README.md, bytes are digested as they are emitted, and the public
+ * key is computed a prime at a time, so n = 16384 needs 2.3 MB and n = 4096 400 KB. -DCM_TEST_MAX_LOG2_N=12
+ * leaves out rings larger than 4096, and so on; -DCM_TEST_EVERY=6 checks only every sixth one beyond n =
+ * 1024.
  */
 #include <string.h>
 
@@ -120,7 +121,7 @@ static void put_number(size_t i, bool wide, uint32_t number)
     }
 }
 
-/* The numbers of a vector, written to the start of the arena: they are encoded where they lie. */
+/* The numbers of a vector, written to the start of the arena: they are encoded in place. */
 static cm_ckks_values make_values(const cm_vector *vector, unsigned index)
 {
     uint32_t count = vector->slots == CM_SLOTS_COMPLEX ? 2 * vector->count : vector->count;
@@ -145,7 +146,7 @@ static cm_ckks_values make_values(const cm_vector *vector, unsigned index)
     return values;
 }
 
-/* BFV's, where they are encoded in place if they can be; others lie in the memory of a polynomial. */
+/* BFV's, there too if they can be encoded in place; others are in a polynomial's memory. */
 static cm_bfv_values make_bfv_values(const cm_bfv_vector *vector, unsigned index)
 {
     const bool wide = vector->number == CM_INT32 || vector->number == CM_UINT32;
@@ -195,9 +196,9 @@ static const uint32_t *computed_key_polynomial(void *context, unsigned component
     return polynomials[key->computed % 2u * 2u + component];
 }
 
-/* ---- the way out: a witness who decrypts, then a writer, then for frames of tiles a rejoiner ---- */
+/* ---- the output path: a witness that decrypts, then a writer, then for frames of tiles a rejoiner ---- */
 
-/* Hands on what it gets, and gives both components to the owner. */
+/* Passes on what it receives, and gives both components to the owner. */
 typedef struct witness {
     cm_emitter emitter;
     cm_emitter *next;
@@ -238,11 +239,11 @@ static void witness_init(witness *self, cm_emitter *next)
     self->next = next;
 }
 
-/* Takes frames of tiles, as a gateway would, and writes those that a build without tiles sends. */
+/* Takes frames of tiles, as a gateway would, and writes the frames that a build without tiles sends. */
 typedef struct rejoiner {
     cm_frame_writer whole;
     bool begun;
-    size_t filled; /* bytes of the frame under way */
+    size_t filled; /* bytes of the current frame */
 } rejoiner;
 
 static uint8_t frame_bytes[4 * N];
@@ -290,7 +291,7 @@ static int rejoin_write(void *context, const uint8_t *bytes, size_t length)
 
 /* ---- outputs ---- */
 
-/* A polynomial at one prime into the digest. */
+/* Add a polynomial at one prime to the digest. */
 static void digest_residues(chained_digest *digest, const uint32_t *lazy, const cmi_ring *ring)
 {
     for (size_t i = 0; i < cmi_ring_points(ring); i++) {
@@ -341,7 +342,7 @@ static void check_bfv_coefficients(const void *pinned, unsigned index)
     CHECK_HEX(digest_end(&digest), vector->coefficients);
 }
 
-/* What an encryption of vector number index has beside its values. */
+/* What an encryption of vector number index needs besides its values. */
 typedef struct vector_setup {
     vector_platform state;
     cm_device device;
@@ -437,7 +438,7 @@ static double scaled_number(const cm_ckks_values *values, size_t i)
 /*
  * How far off a slot may be, squared. A coefficient's noise has the variance 10.5 of one sample, or with u
  * and a public key 10.5 (4n/3 + 1), and 1 covers its rounding; a slot sums n of them on the unit circle, so
- * that either part has n/2 times that. Seven deviations are allowed, and what multiplying and adding n
+ * that either part has n/2 times that. Seven deviations are allowed, plus what multiplying and adding n
  * doubles may lose.
  */
 static double allowance(const cm_vector *vector, const cm_ckks_values *values)
@@ -489,7 +490,7 @@ static uint32_t residue_of_number(const cm_bfv_values *values, size_t i)
     return is_signed && number >> 31 ? number + values->plain_modulus : number;
 }
 
-/* The first and last given values, one between, and the last of all: exactly what they were. */
+/* The first and last given values, one between, and the last of all: exactly as they were. */
 static void check_bfv_decrypted(const void *pinned, unsigned index)
 {
     const cm_bfv_vector *const vector = pinned;
@@ -523,7 +524,7 @@ typedef struct pinned_vector {
     void (*check_decrypted)(const void *pinned, unsigned index);
 } pinned_vector;
 
-/* Bytes leave with tiles as without them: SEAL's at once, frames when a gateway has joined them. */
+/* The bytes are the same with tiles as without: SEAL's directly, frames once a gateway has joined them. */
 static cm_status emit(const pinned_vector *pinned, chained_digest *digest)
 {
     const cm_sink digest_sink = {digest_write, digest};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wire: frames that come back as they were sent, hostile ones that do not, and the sizes that are
-   promised. */
+/* The wire: frames are read back as they were sent, hostile ones are refused, and sizes are as promised. */
 #include <string.h>
 
 #include "build.h"
@@ -16,7 +15,7 @@ enum {
     TILE_OVERHEAD = ((1 << BUILD_LOG2_TILES) - 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES)
 };
 
-/* One of SEAL's own, that the build has if it has any. */
+/* One of SEAL's own, which the build has if it has any. */
 
 static const cm_params *const params = &cm_n1024_q26;
 
@@ -153,7 +152,7 @@ static void every_flipped_bit_is_noticed(void)
     CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK);
 }
 
-/* With the check sum made right again, as an attacker would. */
+/* With a corrected checksum, as an attacker would send it. */
 static cm_status parse_changed(size_t offset, uint8_t value)
 {
     static uint8_t copy[FRAME_BYTES];
@@ -186,7 +185,7 @@ static void fields_that_the_format_forbids_are_refused_whatever_the_check_sum(vo
     CHECK(parse_changed(35, 0xC1) == CM_ERR_FRAME_FIELD); /* a negative scale */
     CHECK(parse_changed(35, 0x40) == CM_OK);
     CHECK(parse_changed(35, 0x3F) == CM_ERR_FRAME_FIELD); /* below 1 */
-    CHECK(parse_changed(36, 3) == CM_ERR_FRAME_FIELD);    /* component 1 beside a seed */
+    CHECK(parse_changed(36, 3) == CM_ERR_FRAME_FIELD);    /* component 1 besides a seed */
     CHECK(parse_changed(36, 4) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(37, 2) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(38, 1) == CM_ERR_FRAME_FIELD);
@@ -314,7 +313,7 @@ static void every_status_has_a_sentence_of_its_own(void)
     CHECK(cm_status_text((cm_status)999) != NULL);
 }
 
-/* Sizes rest on them: a residue of 31 bits would not fit the reader's piece. */
+/* Sizes depend on them: a residue of 31 bits would not fit the reader's piece. */
 static void a_reader_refuses_a_set_whose_primes_or_degree_are_none(void)
 {
     cm_prime prime = params->primes[0];
@@ -329,7 +328,7 @@ static void a_reader_refuses_a_set_whose_primes_or_degree_are_none(void)
         prime.q = wrong[i];
         CHECK(cm_frame_parse(bytes, length, &set, &frame) == CM_ERR_PARAMS);
     }
-    /* The special prime sizes the frames of public keys. */
+    /* The special prime determines the size of public keys' frames. */
     cm_prime primes[2] = {params->primes[0], params->primes[0]};
     set.primes = primes;
     set.key_primes = 2;

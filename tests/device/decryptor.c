@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decryption on the simulated Cortex-M4 of what another library encrypted: reads a request and frames from
+ * Decryption, on the simulated Cortex-M4, of what another library encrypted: reads a request and frames from
  * the file "request" (test_decryption.py writes it), and writes a status and the values to the file "values".
  */
 #include "board.h"

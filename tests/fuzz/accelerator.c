@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Encryption with an accelerator that answers anything: it ends, and every frame that leaves is sound, for a
- * garbled word must not spill into its neighbours. Choices: key. The stream is what the bus brings: words
+ * Encryption with an accelerator that may answer anything: it ends, and every frame sent is valid, because a
+ * corrupted word must not spill into its neighbours. Choices: key. The stream is what the bus delivers: words
  * below the prime, unless its first bytes say otherwise.
  */
 #include "common/bytes.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A client-aided session of two rounds with a server that returns anything. Choices: scheme and tiles,
- * lengths of pieces, and how many of the stream's bytes (in units of 32) are of the first result.
+ * lengths of pieces, and how many of the stream's bytes (in units of 32) belong to the first result.
  */
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reference application behind its link: requests of every kind, sound ones and others. Whatever comes,
- * each request is answered by sound records that end in one end record. No choices.
+ * The reference application behind its link: requests of every kind, valid and invalid. Whatever arrives,
+ * each request is answered by valid records, the last of them an end record. No choices.
  */
 #include "application.h"
 #include "bytes.h"
@@ -102,8 +102,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Give the requests in the stream, one behind the other, a magic, a version, a length that fits and a check
-   sum. */
+/*
+ * Give the requests in the stream, one after the other, a magic, a version, a matching length and a checksum.
+ */
 static void repair(uint8_t *bytes, size_t length, unsigned *seed)
 {
     while (length >= REQUEST_HEADER + CRC) {

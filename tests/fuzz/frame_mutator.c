@@ -4,7 +4,7 @@
 #include "fuzz.h"
 #include "random/sample.h"
 
-/* Bytes that the payload of a frame with these fields must have, if fields can be right at all. */
+/* The length that the payload of a frame with these fields must have, if the fields can be valid at all. */
 static uint32_t payload_bytes(const uint8_t *frame)
 {
     if (frame[3] == CM_PAYLOAD_SEED) {
@@ -18,8 +18,10 @@ static uint32_t payload_bytes(const uint8_t *frame)
     return ((uint32_t)FUZZ_N >> (frame[39] & 7u)) / 8u * bits;
 }
 
-/* Give all frames in the stream, one behind the other, a start, a length and a check sum that fit. Some it
-   leaves alone. */
+/*
+ * Give the frames in the stream, one after the other, a matching magic, length and checksum. Some are left
+ * alone.
+ */
 static void repair(uint8_t *bytes, size_t length, unsigned *seed)
 {
     while (length > CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES) {
@@ -49,7 +51,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     case 0:
         (void)LLVMFuzzerMutate(data, fuzz_choices, fuzz_choices);
         break;
-    case 1: { /* the header of any frame, which are short against what they head */
+    case 1: { /* the header of any frame: headers are short compared with what follows them */
         const size_t last = size - fuzz_choices;
         size_t at = 0;
         for (unsigned skip = fuzz_chance(&seed) % 8; skip > 0 && at + CM_FRAME_HEADER_BYTES < last; skip--) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Draws seeds for ever, as encryptions do, and sends each one's counter and public seed. What follows the
- * byte 'S' of a start is its status, and after 'D', a draw's.
+ * Draws seeds forever, as encryptions do, and sends each one's counter and public seed. The byte 'S' is
+ * followed by the status of a start, 'D' by that of a draw.
  */
 #include <Ciphermote.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A board that starts, and encrypts twice whatever came of it, as far as the seed: 'B', begin's status,
- * WDTCSR before and after; then twice 'E', the encryption's status, the bytes that it sent and their number.
+ * A board that starts, and then, whatever the outcome, encrypts twice as far as the seed: 'B', begin's
+ * status, WDTCSR before and after; then twice 'E', the encryption's status, the bytes that it sent and their
+ * number.
  */
 #include <Ciphermote.h>
 #include <avr/wdt.h>
@@ -30,7 +31,7 @@ static Ciphermote ciphermote(arena, sizeof arena);
 
 static uint16_t value(void *, uint16_t index)
 {
-    ciphermote.stir(&index, sizeof index); /* where it must not: it has no effect, and does no harm */
+    ciphermote.stir(&index, sizeof index); /* where it is not allowed: no effect, and no harm */
     return index;
 }
 
