@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The AXI4-Lite side of the accelerator: registers.md has the map. A read or write takes two cycles; there are no
-// errors on the bus, for unknown offsets read as zero. No output follows from an input within a cycle: an address and the data
-// of a write are taken as they come, each held until the other is there and the response before was taken.
+// The AXI4-Lite side of the accelerator: registers.md has the map. A read or write takes two cycles; there are no bus
+// errors: unknown offsets read as zero. No output depends combinationally on an input: the address and the data of a
+// write are accepted as they come, and each is held until the other is there and the previous response was taken.
 `default_nettype none
 module cm_axil_registers #(
     parameter integer WIDTH = 32,
@@ -31,9 +31,9 @@ module cm_axil_registers #(
     output reg  [5:0]       command_o,       // TRANSFORMED, OPERAND, CODE
     output reg              prime_valid_o,   // for one cycle: prime_o is to be set
     output wire [63:0]      prime_o,
-    input  wire [WIDTH-1:0] prime_i,         // the one that is set
+    input  wire [WIDTH-1:0] prime_i,         // the current prime
     input  wire [31:0]      status_i,
-    input  wire [6:0]       errors_i,        // that happen in this cycle, by bit of ERRORS
+    input  wire [6:0]       errors_i,        // raised in this cycle, by bit of ERRORS
     input  wire             job_done_i
 );
     `include "cm_registers.svh"

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The accelerator: commands and a prime through AXI4-Lite (registers.md), residues through AXI4-Streams.
 //
-// Commands are carried out in order, each with its packet of n residues. A job goes through three places: a set of pages
-// receives its packet, the engine works on that set, its result leaves. There are two sets, so a packet arrives and
-// another leaves while the engine works; a set may be refilled behind the words that leave it.
-// A job that fails (ERRORS says why) takes its packet and sends zeros of the right length: nothing waits for ever.
-// The time of a job never depends on data.
+// Commands are executed in order, each with its packet of n residues. A job goes through three stages: a set of pages
+// receives its packet, the engine works on that set, and its result is sent. There are two sets, so one packet arrives
+// and another is sent while the engine works; a set may be refilled behind the words that leave it.
+// A job that fails (ERRORS says why) takes its packet and sends zeros of the right length: nothing waits forever. The
+// time of a job never depends on data.
 `default_nettype none
 module cm_ntt_accelerator #(
     parameter integer LOG2_N = 10,
     parameter integer WIDTH = 32,
     parameter integer LOG2_UNITS = 0,
     parameter integer LOG2_BEAT = 2, // residues in a beat of the streams, 32 bits each or, above 32 bits, 64
-    parameter integer GENERATE = 0, // 1: twiddles are made, not stored
+    parameter integer GENERATE = 0, // 1: twiddles are computed, not stored
     parameter integer DEEP = 1,
     parameter integer MULTIPLIER_WIDTH = 24,
     parameter integer BLOCK = 1,
-    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // not to be set
+    parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // must not be set
 ) (
     input  wire                           clk_i,
     input  wire                           rst_i,
@@ -137,7 +137,7 @@ module cm_ntt_accelerator #(
 
     // --- arrival ----------------------------------------------------------------------------------------------------
 
-    // Of each set: a job that waits for the engine, one on which it works, one whose result waits or leaves.
+    // For each set: a job waits for the engine, the engine works on it, its result waits or is being sent.
     reg [1:0] loaded;
     reg [1:0] working;
     reg [1:0] computed;
@@ -145,13 +145,13 @@ module cm_ntt_accelerator #(
     reg       work_set;
     reg       leave_set;
 
-    reg       table_arrives;  // the command under way
+    reg       table_arrives;  // the current command
     reg       twiddles_arrive;
     reg       arriving_operand;
     reg       job_unset;
     // Of each set's job:
     reg [1:0] job_forward, job_inverse, job_multiplies, job_double, job_operand, job_failed;
-    reg [1:0] job_page;       // where its packet arrives, and its first result lies
+    reg [1:0] job_page;       // where its packet arrives, and its first result is
     reg       follows_double; // the job that arrives: in its set
 
     wire arrival_busy, arrival_done, arrival_length, arrival_range;
@@ -164,8 +164,8 @@ module cm_ntt_accelerator #(
     reg  leave_transformed;
     reg  leave_first_page;
 
-    // A set may be refilled while its result leaves: into the page that no result takes, or, if there are two, into the
-    // one that leaves first, once it has left.
+    // A set may be refilled while its result is sent: into the page that holds no result, or, if there are two results,
+    // into the first one's page once that has been sent.
     wire leaves_here = leave_busy && leave_set == arrival_set;
     wire arrives_transformed = !job_forward[arrival_set];
     wire place_free = !computed[arrival_set] || !follows_double || (leaves_here && leave_page);
@@ -292,7 +292,7 @@ module cm_ntt_accelerator #(
 
     // --- departure --------------------------------------------------------------------------------------------------
 
-    // The next result leaves when it is there, at once after the one before.
+    // The next result is sent as soon as it is there, immediately after the previous one.
     wire result_ready = computed[leave_set] || (engine_done && working[leave_set]);
     wire leave_starts = result_ready && !leave_busy;
     always_ff @(posedge clk_i) begin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes one packet of n residues from an AXI4-Stream, and hands on its words: LANES at a time, or one at a time for
-// a table. A word that is not below q, or a packet of another length, fails it: what is missing is not waited for, and
-// what is too much is thrown away up to the packet's end.
+// Takes one packet of n residues from an AXI4-Stream, and passes on its words: LANES at a time, or one at a time for a
+// table. A word that is not below q, or a packet of another length, makes it fail: missing words are not waited for,
+// and surplus ones are discarded up to the packet's end.
 `default_nettype none
 module cm_word_input #(
     parameter integer LOG2_N = 10,
@@ -23,7 +23,7 @@ module cm_word_input #(
     output wire                             valid_o,          // words, taken in the same cycle if ready_i
     input  wire                             ready_i,
     output wire [LOG2_N-1:0]                index_o,
-    output wire [(WIDTH << LOG2_LANES)-1:0] words_o,          // the lowest alone for a table
+    output wire [(WIDTH << LOG2_LANES)-1:0] words_o,          // for a table, the lowest only
     output reg                              done_o,           // for one cycle, when busy_o has fallen
     output reg                              length_o,         // with done_o: it was too short or too long
     output reg                              range_o           // with done_o: a word was not below q

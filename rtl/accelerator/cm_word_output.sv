@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends packets of n residues to an AXI4-Stream, LANES at a time out of a memory that answers two cycles after it is
-// asked. Asks for no more than fits the queue of beats, so the stream may wait at any time.
+// Sends packets of n residues to an AXI4-Stream, LANES at a time, out of a memory with a read latency of two cycles.
+// Requests no more than fits the queue of beats, so the stream may wait at any time.
 `default_nettype none
 module cm_word_output #(
     parameter integer LOG2_N = 10,
@@ -16,7 +16,7 @@ module cm_word_output #(
     input  wire                             two_i,     // two packets: pages 0 and 1
     input  wire                             zero_i,    // send zeros
     output wire                             busy_o,    // words are still to be read
-    output wire                             empty_o,   // nothing waits to be sent
+    output wire                             empty_o,   // nothing is waiting to be sent
     output wire                             page_o,
     output wire [LOG2_N-1:0]                index_o,   // of the words wanted, if reads_o
     output wire                             reads_o,
@@ -39,7 +39,7 @@ module cm_word_output #(
     reg              two;
     reg              zero;
     reg [LOG2_N-1:0] index;
-    reg [LOG2_DEPTH:0] reserved; // beats asked for or queued
+    reg [LOG2_DEPTH:0] reserved; // beats requested or queued
 
     wire [LOG2_N-1:0] next_index = index + LANES[LOG2_N-1:0];
     wire beat_begins = (index & {{(LOG2_N - LOG2_BEAT){1'b0}}, {LOG2_BEAT{1'b1}}}) == {LOG2_N{1'b0}};
@@ -77,7 +77,7 @@ module cm_word_output #(
 
     // --- beats ------------------------------------------------------------------------------------------------------
 
-    // What belongs to the words that arrive now: asked for two cycles ago.
+    // What belongs to the words that arrive now, which were requested two cycles ago.
     reg [1:0] arrives;
     reg [1:0] ends_beat;
     reg [1:0] ends_packet;

@@ -2,9 +2,9 @@
 // A butterfly on a pair of residues, one a cycle: Cooley-Tukey (a + w b, a - w b), Gentleman-Sande with both results
 // halved ((a + b) / 2, (b - a) w / 2), or the bare product w b or w a.
 //
-// One adder-subtractor, one multiplier and one delay line as long as the multiplier serve all of them. Cooley-Tukey
-// sends b through the multiplier and a along the line, then adds; Gentleman-Sande adds first. So a Cooley-Tukey pair must
-// not enter add_latency after, nor a Gentleman-Sande pair multiply_latency after, one of the other kind.
+// All of them share one adder-subtractor, one multiplier and one delay line as long as the multiplier. Cooley-Tukey
+// sends b through the multiplier and a along the line, then adds; Gentleman-Sande adds first. So a Cooley-Tukey pair
+// must not enter add_latency after, nor a Gentleman-Sande pair multiply_latency after, one of the other kind.
 // Results leave multiply_latency + add_latency after the pair entered. Its twiddle w enters with it, or with
 // Gentleman-Sande add_latency later.
 `default_nettype none
@@ -23,7 +23,7 @@ module cm_butterfly #(
     input  wire             sande_i,           // Gentleman-Sande
     input  wire             product_i,         // bare product
     input  wire             product_of_a_i,
-    // How far a Gentleman-Sande pair is:
+    // The progress of a Gentleman-Sande pair:
     input  wire             sande_multiply_i,  // add_latency after it entered
     input  wire             sande_halve_i,     // one cycle before its results leave
     input  wire             sande_leave_i,     // when they leave

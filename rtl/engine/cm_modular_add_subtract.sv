@@ -21,7 +21,7 @@ module cm_modular_add_subtract #(
         .clk_i(clk_i), .data_i({raw_sum, raw_difference}), .data_o({sum, difference})
     );
 
-    // raw_sum - q is in -q .. q - 1, and its sign tells which of the two is the residue.
+    // raw_sum - q is in -q .. q - 1, and its sign selects the residue of the two.
     wire [WIDTH+1:0]   reduced = {1'b0, sum} - {2'b00, q_i};
     wire [WIDTH-1:0] correction = difference[WIDTH] ? q_i : {WIDTH{1'b0}};
     always_ff @(posedge clk_i) begin

@@ -10,7 +10,7 @@ module cm_montgomery_reduce #(
     parameter integer OUTPUT_WIDTH = 54, // signed
     parameter integer WORD = 11,
     parameter integer FACTOR_WIDTH = 22, // of -h, signed
-    parameter integer PARTS = 1,         // -h in so many parts
+    parameter integer PARTS = 1,         // number of parts of -h
     parameter integer MULTIPLIER_WIDTH = 24,
     parameter integer DEEP = 0
 ) (

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order of the engine's work: which row of the banks is read in which cycle, by which operation, and where what comes
-// of it is written LATENCY - 1 cycles later.
+// The order of the engine's work: which row of the banks is read in which cycle, by which operation, and where the
+// result is written LATENCY - 1 cycles later.
 //
-// A job is a forward transform, one or two pointwise products, an inverse transform, or some of these in this order. Each
-// of its passes reads every row once (a product twice, once for each half of the multipliers' pairs) and writes it
-// back in place. Passes overlap: the next starts while the last results of the one before are still under way.
+// A job is a forward transform, one or two pointwise products, an inverse transform, or some of these in this order.
+// Each of its passes reads every row once (a product twice, once for each half of the multipliers' pairs) and writes it
+// back in place. Passes overlap: the next starts while the last results of the previous one are still in the pipeline.
 //
-// Rows and index bits. A row holds 2^(LOG2_UNITS + 1) residues, two for each unit. A coefficient's index has its top bit in
-// the unit's half, the next ROW_BITS bits in the row and the rest in the unit's number. A pass works on the
-// bit in the half. Then its successor must come there: out of the row by swapping halves between two rows that are read
-// one after the other (cm_swap), out of the unit's number by rotating it with the half (fixed wires). So after a
-// forward transform index = {row, unit, half}, and an inverse one leads back.
+// Rows and index bits. A row holds 2^(LOG2_UNITS + 1) residues, two for each unit. A coefficient's index has its top
+// bit in the unit's half, the next ROW_BITS bits in the row and the rest in the unit's number. A pass works on the bit
+// in the half. Then the next bit must get there: from the row by swapping halves between two rows that are read one
+// after the other (cm_swap), from the unit's number by rotating it with the half (fixed wires). So after a forward
+// transform index = {row, unit, half}, and an inverse one restores the original order.
 //
-// Order. A pass that swaps on bit j of the row must read pairs of rows that differ in j. Its order is that of the pass before
-// with bit j moved from its place p in the counter to the lowest place, so a row comes at most 2^p - 1 cycles earlier
-// in its pass than in the one before. A row read in cycle t can be read again from t + LATENCY on. So the start of a
-// pass must follow that of the one before by LATENCY + 2^p - 1 cycles: where a pass is shorter than that, a gap follows it.
+// Order. A pass that swaps on bit j of the row must read pairs of rows that differ in j. Its order is that of the pass
+// before with bit j moved from its place p in the counter to the lowest place, so a row comes at most 2^p - 1 cycles
+// earlier in its pass than in the one before. A row read in cycle t can be read again from t + LATENCY on. So the start
+// of a pass must follow that of the one before by LATENCY + 2^p - 1 cycles: where a pass is shorter than that, a gap
+// follows it.
 `default_nettype none
 module cm_ntt_control #(
     parameter integer LOG2_N = 10,
@@ -35,7 +36,7 @@ module cm_ntt_control #(
     input  wire [1:0]                     products_i, // none, one, or two: page 0 times operand 1 into page 1 first
     input  wire                           operand_i,  // of a single product
     input  wire                           inverse_i,  // of both pages after two products
-    input  wire                           page_i,     // that is page 0 of the job; the other one is page 1
+    input  wire                           page_i,     // the page that is the job's page 0; the other one is page 1
     output wire                           busy_o,
     output reg                            done_o,     // with the last cycle in which busy_o is set
     // A read of the banks, and the address of the twiddle or operand that a multiplier needs as late as that read's row.
@@ -60,7 +61,7 @@ module cm_ntt_control #(
     localparam integer LEAVE = ENTER + ADD_LATENCY + MULTIPLY_LATENCY;
     localparam integer WRITE = LEAVE + 1;
     localparam integer LATENCY = WRITE + 1;
-    localparam integer ISSUE = 2; // from the counters to the read: addresses take their time
+    localparam integer ISSUE = 2; // from the counters to the read: the addresses take this long
     localparam integer ROWS = 1 << ROW_BITS;
     localparam integer COUNT_BITS = ROW_BITS + 1;
     localparam integer LAST_STAGE = LOG2_N - 1;

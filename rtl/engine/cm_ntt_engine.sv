@@ -3,13 +3,13 @@
 //
 // 2^LOG2_UNITS butterflies, each with two banks of the data memory and a table of its own, work on a row at a time
 // (cm_ntt_control has the order). Residues below q in, residues below q out. Conventions are those of the software:
-// output i of the transform is a(psi^(2 bitrev(i) + 1)), and twiddle 2^s + i, of block i in stage s, is
-// psi^bitrev(2^s + i). Twiddles are stored times R (cm_montgomery_multiply), or made from few (cm_twiddle_generator); a
-// product is a b / R.
+// output i of the transform is a(psi^(2 bitrev(i) + 1)), and twiddle 2^s + i, of block i in stage s, is psi^bitrev(2^s
+// + i). Twiddles are stored times R (cm_montgomery_multiply), or computed from a few (cm_twiddle_generator); a product
+// is a b / R.
 //
 // The host reads and writes words of a page: LANES neighbours at a time, index of the first a multiple of LANES. With
-// two sets of pages it has the one on which no job works; with one it must wait for the end of the job. It may read and
-// write at once, other rows.
+// two sets of pages it has the one that no job works on; with one it must wait for the end of the job. It may read and
+// write at the same time, in different rows.
 `default_nettype none
 module cm_ntt_engine #(
     parameter integer LOG2_N = 10,            // 8 .. 14
@@ -19,7 +19,7 @@ module cm_ntt_engine #(
     parameter integer LOG2_PAGES = 0,         // polynomials in a set: 1, or 2 for double products (1)
     parameter integer LOG2_SETS = 0,          // 1: the host works on one set while a job works on the other
     parameter integer OPERANDS = 1,           // stored factors of pointwise products: 0, 1, 2
-    parameter integer GENERATE = 0,           // 1: twiddles are made, not stored: block RAM for a multiplier a unit
+    parameter integer GENERATE = 0,           // 1: twiddles are computed: block RAM for a multiplier per unit
     parameter integer DEEP = 1,               // a longer pipeline for a higher clock
     parameter integer MULTIPLIER_WIDTH = 24,  // cm_montgomery_multiply
     parameter integer BLOCK = 1               // data memory in block RAM
@@ -173,7 +173,7 @@ module cm_ntt_engine #(
         end
     endgenerate
 
-    // The host's words out of a row, a cycle after it was read.
+    // The host's words from a row, a cycle after it was read.
     reg                            was_transformed;
     reg [LOG2_UNITS:0]             was_column;
     reg [(WIDTH << LOG2_LANES)-1:0] host_words;
@@ -184,7 +184,7 @@ module cm_ntt_engine #(
     genvar w;
     generate
         for (w = 0; w < LANES; w = w + 1) begin : g_word
-            // Lane w of each group of LANES columns; of each group of LANES units the half asked for.
+            // Lane w of each group of LANES columns; of each group of LANES units, the half requested.
             localparam integer GROUPS = COLUMNS >> LOG2_LANES;
             wire [WIDTH*GROUPS-1:0] outputs;
             wire [WIDTH*GROUPS-1:0] coefficients;
@@ -252,7 +252,7 @@ module cm_ntt_engine #(
         end
     end
 
-    // With GENERATE, operands alone are stored.
+    // With GENERATE, only operands are stored.
     localparam integer STORED_FROM = (GENERATE != 0) ? TWIDDLE_WORDS : 0;
     localparam integer TABLE_WORDS = (GENERATE != 0 && OPERANDS == 0) ? 1
         : TWIDDLE_WORDS + (2 * OPERANDS << ROW_BITS) - STORED_FROM;
@@ -315,7 +315,8 @@ module cm_ntt_engine #(
             ) u_butterfly (
                 .clk_i(clk_i), .q_i(q_i),
                 .a_i(row[WIDTH*(2*v) +: WIDTH]), .b_i(row[WIDTH*(2*v+1) +: WIDTH]),
-                // The block with every bit inverted is at home in the unit with every bit inverted.
+                // The block whose number has every bit inverted belongs to the unit whose number has every bit
+                // inverted.
                 .w_i(sande_multiply ? factors[WIDTH*(UNITS-1-v) +: WIDTH] : factors[WIDTH*v +: WIDTH]),
                 .sande_i(sande), .product_i(product), .product_of_a_i(product_of_a),
                 .sande_multiply_i(sande_multiply), .sande_halve_i(sande_halve), .sande_leave_i(sande_leave),

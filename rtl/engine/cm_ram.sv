@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory with one write port and one read port, one cycle from address to data. Nobody may read a word in the cycle in
-// which it is written: what comes out then is not defined.
+// A memory with one write port and one read port, one cycle from address to data. A word must not be read in the cycle
+// in which it is written: the output is then undefined.
 `default_nettype none
 module cm_ram #(
     parameter integer WIDTH = 32,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole product of two unsigned numbers from digit products of at most 17 bits, as hardware multipliers take them.
+// The whole product of two unsigned numbers from products of digits of at most 17 bits, as hardware multipliers take
+// them.
 //
 // Shallow: digit products in one cycle, their sum in the next. DEEP: registered operands, then one digit product a
-// cycle is added, lightest first; after the last of a weight the sum's lowest digit is final. Each step is a multiplier, a
-// register, an adder and a register, which a DSP block holds whole.
+// cycle is added, lightest first; after the last of a weight the sum's lowest digit is final. Each step is a
+// multiplier, a register, an adder and a register, which fit into one DSP block.
 `default_nettype none
 module cm_wide_multiply #(
     parameter integer WIDTH = 32,

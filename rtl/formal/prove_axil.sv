@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_axil_registers as AXI4-Lite asks: a response follows each address with its data and nothing else, stays until it is
-// taken, and read data do not change meanwhile. Ready says what is held, whatever is valid.
+// cm_axil_registers obeys AXI4-Lite: a response follows each address with its data and nothing else, stays until it is
+// taken, and read data do not change meanwhile. Ready reflects what is held, whatever is valid.
 `default_nettype none
 module prove_axil (
     input wire clk_i
@@ -37,9 +37,9 @@ module prove_axil (
     reg [1:0] addresses = 2'd0;
     reg [1:0] words = 2'd0;
     reg read_open = 1'b0;
-    reg was_waiting = 1'b0; // read data were offered and not taken
+    reg was_waiting = 1'b0; // read data were offered but not taken
     reg write_waiting = 1'b0;
-    reg write_ready = 1'b0; // an address and its data were held, and no response stood in the way
+    reg write_ready = 1'b0; // an address and its data were held, and no response was pending
     reg [31:0] data;
     always_ff @(posedge clk_i) begin
         addresses <= addresses + {1'b0, awvalid && awready} - {1'b0, bvalid && bready};

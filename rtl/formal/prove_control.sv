@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_ntt_control at a small degree, from reset through any job and into the next one: no row is read while its last result
-// is under way, none is read and written in the same cycle, and a job ends, with nothing under way. All banks share the row's address, so this is
-// all that freedom from conflicts takes.
+// cm_ntt_control at a small degree, from reset through any job and into the next one: no row is read while its last
+// result is in the pipeline, none is read and written in the same cycle, and a job ends with the pipeline empty. All
+// banks share the row's address, so this is all that freedom from conflicts requires.
 `default_nettype none
 module prove_control #(
     parameter integer LOG2_N = 3,
@@ -36,8 +36,8 @@ module prove_control #(
         .rotate_left_o(), .rotate_right_o()
     );
 
-    // Any one row, of either page. What is written comes from a read WRITE cycles before, and from then on nobody has read
-    // the row: but for a product, which reads it in two cycles and writes it once.
+    // Any one row, of either page. What is written comes from a read WRITE cycles before, and the row has not been read
+    // since: except by a product, which reads it in two cycles and writes it once.
     localparam integer WRITE = 1 + 1 + MULTIPLY_LATENCY + 1;
     (* anyconst *) reg [ROW_BITS:0] watched;
     reg [WRITE:1] has_read = {WRITE{1'b0}}; // so many cycles ago

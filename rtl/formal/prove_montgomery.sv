@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_montgomery_multiply at a small width: for every q = 1 modulo 2^(LOG2_N + 1), all a, b < q, whatever went in before and
-// after, the product is below q and a b / R, and its half is one. The pipeline feeds forward only and starts here with
-// any contents, so its length bounds the proof.
+// cm_montgomery_multiply at a small width: for every q = 1 modulo 2^(LOG2_N + 1), all a, b < q, whatever enters before
+// and after, the product is below q and equals a b / R, and the halved product is half of it modulo q. The pipeline
+// only feeds forward and starts here with arbitrary contents, so its length bounds the proof.
 `default_nettype none
 module prove_montgomery #(
     parameter integer WIDTH = 8,
@@ -39,7 +39,7 @@ module prove_montgomery #(
         .halve_i(nears ? halve : other_halve), .product_o(product)
     );
 
-    // What comes out, times R and twice itself if it is a half, must be a b.
+    // The output, times R and doubled if it is a half, must be a b.
     wire [WIDTH-1:0] result = halve ? product[WIDTH:1] : product[WIDTH-1:0];
     wire [WIDE:0]    scaled = {{(WIDE - WIDTH + 1){1'b0}}, result} << (LOG2_R + halve);
     always_ff @(posedge clk_i) begin

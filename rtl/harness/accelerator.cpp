@@ -69,7 +69,7 @@ constexpr kind KINDS[] = {
     {"double_product_transformed", CM_NTT_CODE_DOUBLE_PRODUCT | 1u << CM_NTT_COMMAND_TRANSFORMED_LOW},
 };
 
-// What makes a job's packets right: the transform of each.
+// The expected packets of a job: the transform of each.
 std::vector<polynomial> expected(const kind &k, const polynomial &a, const polynomial operands[2],
                                  const ring &r)
 {
@@ -133,8 +133,8 @@ times run(host &h, const kind &k, const polynomial operands[2], const ring &r)
     return taken;
 }
 
-// Jobs of all kinds in a row, as many as the queue takes, while the streams wait at random: a packet must not
-// overwrite what has not left, whatever the orders of both.
+// Jobs of all kinds in a row, as many as the queue takes, while the streams wait at random: whatever the
+// order of both, a packet must not overwrite what has not been sent.
 void run_mixed(host &h, const polynomial operands[2], const ring &r)
 {
     constexpr unsigned JOBS = 40;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// cm_ntt_accelerator under Verilator behind a host's view of it: registers, packets to send, packets that
-// came. Its buses wait for the hardware alone, or at random too. LOG2_BEAT, at least 2, comes as a macro, and
+// cm_ntt_accelerator under Verilator, as a host sees it: registers, packets to send, packets received. Its
+// buses wait for the hardware only, or at random as well. LOG2_BEAT, at least 2, comes as a macro, and
 // residues take 32 bits.
 #ifndef CM_RTL_HARNESS_ACCELERATOR_MODEL_H
 #define CM_RTL_HARNESS_ACCELERATOR_MODEL_H
@@ -68,7 +68,7 @@ class accelerator_model
         top.s_axil_awaddr_i = static_cast<uint8_t>(offset);
         top.s_axil_wdata_i = value;
         top.s_axil_awvalid_i = top.s_axil_wvalid_i = 1;
-        tick(); // ready at once: no response is left to be taken
+        tick(); // ready at once: no response is pending
         top.s_axil_awvalid_i = top.s_axil_wvalid_i = 0;
         top.s_axil_bready_i = 1;
         tick();
@@ -100,7 +100,7 @@ class accelerator_model
         }
     }
 
-    // Let what is under way come out, and drop it.
+    // Let what is in progress come out, and drop it.
     void forget()
     {
         waiting.clear();
@@ -118,7 +118,7 @@ class accelerator_model
         return waiting.empty();
     }
 
-    // The next packet, or an empty one if it does not come within so many cycles.
+    // The next packet, or an empty one if none comes within `patience` cycles.
     packet receive(uint64_t patience)
     {
         for (uint64_t waited = 0; received.empty() && waited < patience; waited++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // The C tests, those of the pinned ciphertexts among them, with the accelerator in the library's back-end.
-// argv[1]: of so many packets one is lost or garbled, which must change nothing but the time; 0 for none. The
-// program fails unless the accelerator took part.
+// argv[1]: one in this many packets is lost or corrupted, which must change nothing but the time; 0 for none.
+// The program fails if the accelerator was not used.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

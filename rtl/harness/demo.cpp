@@ -112,7 +112,7 @@ double now_us()
         .count();
 }
 
-// Keeps the shortest of its runs.
+// Keeps the time of its shortest run.
 class timed
 {
   public:
@@ -143,7 +143,7 @@ struct step_times {
     }
 };
 
-// What the commands of these codes took since the costs were cleared.
+// What the commands with these codes took since the costs were cleared.
 step_times hardware_us(const std::vector<uint32_t> &codes)
 {
     step_times times{};
@@ -240,7 +240,7 @@ int main()
             software_transforms(ring);
         }
     });
-    for (unsigned i = 0; i < ROUNDS; i++) { // in turn, so that a busy machine slows all of them
+    for (unsigned i = 0; i < ROUNDS; i++) { // alternately, so that a busy machine slows all of them
         with_accelerator = true;
         driver_run.run();
         with_accelerator = false;

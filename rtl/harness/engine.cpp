@@ -209,7 +209,7 @@ int main(int argc, char **argv)
         const uint64_t inverse = hardware->run({false, 0, true});
         require(hardware->read(false) == a, "inverse transform");
 
-        // Transform both factors apart: the product's transform is their pointwise product.
+        // Transform both factors separately: the product's transform is their pointwise product.
         const polynomial b = random_polynomial(r);
         const polynomial c = random_polynomial(r);
         hardware->load_operand(0, transform(b, r));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Z_q[x]/(x^n + 1) by definition, for the harnesses: what the hardware must compute, in another structure
-// than its own. n = 2^LOG2_N and the width of the primes, WIDTH, come as macros.
+// Z_q[x]/(x^n + 1) by definition, for the harnesses: what the hardware must compute, by a different
+// algorithm. n = 2^LOG2_N and the width of the primes, WIDTH, come as macros.
 #ifndef CM_RTL_HARNESS_RING_H
 #define CM_RTL_HARNESS_RING_H
 
@@ -86,7 +86,7 @@ unsigned bit_reverse(unsigned i)
     return reversed;
 }
 
-// Cyclic transform by decimation in time of a(psi x): another structure than the hardware's.
+// Cyclic transform by decimation in time of a(psi x): a different algorithm from the hardware's.
 polynomial transform(const polynomial &a, const ring &r)
 {
     polynomial x(N);

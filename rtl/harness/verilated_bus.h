@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // The bus of ciphermote/accelerator.h to an accelerator that runs under Verilator in this process, and what
-// each kind of command cost: packets, beats, cycles. It can answer from memory too, as it answered before, to
-// time the software alone.
+// each kind of command cost: packets, beats, cycles. It can also replay its answers from memory, to time the
+// software alone.
 #ifndef CM_RTL_HARNESS_VERILATED_BUS_H
 #define CM_RTL_HARNESS_VERILATED_BUS_H
 
@@ -31,7 +31,7 @@ class verilated_bus
     accelerator_model hardware;
     std::array<cost, KINDS> costs{}; // by command code
     uint64_t fails_every =
-        0; // so many packets, one is lost, or has a word that is no residue, in turn; 0: none
+        0; // so many packets, one is lost, or has a word that is not a residue, in turn; 0: none
 
     // Opens the accelerator on this bus.
     explicit verilated_bus(unsigned log2_n) : words(CM_ACCELERATOR_WORDS(size_t{1} << log2_n))
@@ -54,14 +54,14 @@ class verilated_bus
         return cm_accelerator_open(&client, &functions, words.data(), words.size()) == CM_OK;
     }
 
-    // From now on the packets of this round come again and again, in their order, and no cycle passes.
+    // From now on, the packets of this round are repeated in order, and no cycle passes.
     void replay()
     {
         replays = true;
         next = 0;
     }
 
-    // A round begins: what comes from now on is what replay() answers.
+    // Begin a round: what is received from now on is what replay() returns.
     void record()
     {
         recorded.clear();
