@@ -74,7 +74,7 @@ def product(matrix: np.ndarray, a: np.ndarray, q: int) -> np.ndarray:
 
 
 def edge_vectors(q: int, n: int) -> list[np.ndarray]:
-    """All 0, all q - 1, and both in turn."""
+    """All 0, all q - 1, and both alternately."""
     return [
         np.zeros(n, dtype=np.int64),
         np.full(n, q - 1, dtype=np.int64),
@@ -84,7 +84,7 @@ def edge_vectors(q: int, n: int) -> list[np.ndarray]:
 
 
 class SealDecryptor:
-    """SEAL with the key of boards, for BFV ciphertexts in NTT form. folder: for SEAL's files."""
+    """SEAL with the boards' key, for BFV ciphertexts in NTT form. folder: for SEAL's files."""
 
     def __init__(self, secret: SecretKey, plain_modulus: int, folder: Path) -> None:
         parameters = secret.parameters
@@ -106,7 +106,7 @@ class SealDecryptor:
         return thing
 
     def decrypt(self, data: bytes) -> Any:
-        """The plaintext of SEAL's bytes of a ciphertext."""
+        """The plaintext of a ciphertext in SEAL's bytes."""
         ciphertext = self._load(sealapi.Ciphertext, data)
         assert ciphertext.is_ntt_form()
         sealapi.Evaluator(self.context).transform_from_ntt_inplace(ciphertext)
@@ -115,5 +115,5 @@ class SealDecryptor:
         return plain
 
     def slots(self, data: bytes) -> np.ndarray:
-        """The slots of the same."""
+        """The slots of a ciphertext in SEAL's bytes."""
         return np.array(sealapi.BatchEncoder(self.context).decode_uint64(self.decrypt(data)), dtype=np.int64)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the bench's modules, simulated cores and their images, where the AVR tests find them.
 
-Each of several processes builds images in a folder of its own.
+With several processes, each builds images in its own folder.
 """
 
 import os

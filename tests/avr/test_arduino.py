@@ -118,7 +118,7 @@ def test_core_buffers_library_and_stack_leave_the_sketch_256_bytes(uno: Machine)
 
 
 def lowest(machine: Machine, symbol: str, calls: int) -> int:
-    """The lowest stack pointer with which a function is entered, in so many calls."""
+    """The lowest stack pointer with which a function is entered, in that many calls."""
     pointers = []
     for _ in range(calls):
         machine.run_to(symbol)
@@ -135,7 +135,7 @@ def lowest(machine: Machine, symbol: str, calls: int) -> int:
 def test_the_stack_is_wiped_as_deep_as_interrupts_save_secrets(
     board: Board, symbol: str, calls: int, pushed: int
 ) -> None:
-    """symbol: the deepest of the steps on secrets; pushed: what it saves, its callee included."""
+    """symbol: the deepest function that handles secrets; pushed: bytes it saves, with its callee."""
     image = uno_integers() if board is UNO else mega_both()
     with open_board(image, board, counter_log(0)) as machine:
         run_start(machine)
@@ -149,7 +149,7 @@ def test_the_stack_is_wiped_as_deep_as_interrupts_save_secrets(
 
 
 def test_the_start_wipes_the_stack_that_it_used() -> None:
-    """By ChaCha20, which is the deepest, with interrupts off."""
+    """ChaCha20 is the deepest, and runs with interrupts off."""
     with open_board(uno_integers(), UNO, counter_log(0)) as machine:
         deepest = lowest(machine, "cmi_avr_chacha20_blocks", GATHERED - 1) - 22
         machine.run_to("cmi_wipe_stack")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ChaCha20 on AVR: RFC 8439's blocks, one after the other, in constant time."""
+"""ChaCha20 on AVR: RFC 8439's blocks, in sequence, in constant time."""
 
 from __future__ import annotations
 

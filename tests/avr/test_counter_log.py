@@ -41,7 +41,7 @@ def start(log: bytes | None) -> Machine:
 
 
 def seeds_of(text: bytes) -> list[bytes]:
-    """The counters of the draws that have left whole. Until the next one, the EEPROM is not written."""
+    """The counters of the draws sent completely. The EEPROM is not written until the next one."""
     return [seed[:8] for seed in whole_seeds(text)]
 
 
@@ -59,7 +59,7 @@ def first_seeds(log: bytes | None, count: int) -> list[bytes]:
 
 
 def torn(old: int, new: int, rng: random.Random) -> set[int]:
-    """What a byte may hold when its write is cut: erased, programmed, and between."""
+    """What a byte may hold when its write is cut short: erased, programmed, or in between."""
     return {old, new, 0xFF, old & new, old | rng.randrange(256), new | rng.randrange(256), rng.randrange(256)}
 
 
@@ -94,7 +94,7 @@ def test_no_seed_is_used_twice_wherever_the_power_is_cut(pair: int) -> None:
     rng = random.Random(pair)
     log = counter_log(5000, pair)
     states = states_with_power_cut(log, RESERVE + 2, rng)
-    assert len(states) > 2 * 2 * SLOT_BYTES  # two updates of two slots, of whose bytes some change
+    assert len(states) > 2 * 2 * SLOT_BYTES  # two updates of two slots, some of whose bytes change
     for state, used in states.items():
         drawn = first_seeds(state, 1)
         assert len(drawn) == 1, "a cut left a counter that is refused"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The noise of Arduino boards: which is accepted, what becomes of it, and how the host's tool judges it."""
+"""The noise of Arduino boards: which is accepted, how it is used, and how the host's tool assesses it."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_jitter_far_below_a_count_is_refused(noise: Noise) -> None:
 
 
 def test_two_values_of_which_one_is_rare_are_refused(noise: Noise) -> None:
-    """0.15 bits a sample; at 0.5, as counted on, a start may pass or not."""
+    """0.15 bits a sample; at the assumed 0.5, a start may pass or not."""
     rng = np.random.default_rng(6)
     assert not any(noise.key(32_000 + (rng.random(SAMPLES + 1) < 0.1)) for _ in range(500))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The AVR transforms at primes below 2^14: right, and in the same time whatever the coefficients."""
+"""The AVR transforms at primes below 2^14: correct, and in the same time whatever the coefficients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def machine() -> Iterator[Machine]:
 
 
 def call(machine: Machine, direction: str, q: int, a: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int]]:
-    """The outcome, and what must not depend on a: cycles, path and addresses."""
+    """The result, and what must not depend on a: cycles, path and addresses."""
     machine.write(RAM_START, a.astype("<u2").tobytes())
     table = machine.symbols[f"cm_avr_ntt14_q{q}_n{len(a)}"]
     counts = machine.call(f"cm_avr_ntt14_{direction}", RAM_START, table)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The AVR transforms of 1024 packed residues: within 2 KB of RAM, right, and in constant time."""
+"""The AVR transforms of 1024 packed residues: within 2 KB of RAM, correct, and in constant time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def unpack(packed: bytes) -> np.ndarray:
 
 
 def call(machine: Machine, direction: str, a: np.ndarray) -> tuple[np.ndarray, tuple[int, int, int], int]:
-    """The outcome; cycles, path and addresses; the lowest address of the stack."""
+    """The result; cycles, path and addresses; the lowest address of the stack."""
     machine.write(START, pack(a))
     counts = machine.call(
         f"cm_avr_ntt14_{direction}_packed", START, machine.symbols[f"cm_avr_ntt14_q{Q}_n{N}"]

@@ -19,7 +19,7 @@ MASKS = [0x2A55, 0x1234]
 
 
 def ciphertexts(each: int) -> list[FrameSet]:
-    """From two Unos at once, which share the key."""
+    """From two Unos that share the key."""
     image = uno_integers(1_000_000)
     with ProcessPoolExecutor(UNOS) as pool:
         jobs = [pool.submit(uno_ciphertexts, image, MASKS[i], 1600 * i, each) for i in range(UNOS)]

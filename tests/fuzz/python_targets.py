@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fuzz targets of the Python package: what reads bytes from outside, each by its name.
+"""The fuzz targets of the Python package: code that reads bytes from outside, each target by name.
 
     python tests/fuzz/python_targets.py NAME [libFuzzer's options and corpus directories]
     python tests/fuzz/python_targets.py NAME --first-inputs DIRECTORY
 
-A finding is whatever leaves a parser but its own kind of error, and what a target asserts. The mutators make
-lengths and check sums fit again, so that what is behind them is reached. tools/fuzz.py runs them all.
+A finding is any error of a parser that is not of its own kind, or a target's failed assertion. Mutators make
+lengths and checksums match again, so that the code behind them is reached. tools/fuzz.py runs them all.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ CKKS, BFV = {"scheme": sb.Scheme.CKKS}, {"scheme": sb.Scheme.BFV, "plain_modulus
 
 Inputs = dict[str, bytes]
 Mutator = Callable[[bytearray, random.Random], None]
-"""Changes bytes in place so that lengths and check sums fit."""
+"""Changes bytes in place so that lengths and checksums match."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Target:
 
 
 def refuses(error: type[Exception] | tuple[type[Exception], ...], call: Callable[[], object]) -> bool:
-    """Whether the call ends in such an error; any other is a finding."""
+    """Whether the call raises such an error; any other is a finding."""
     try:
         call()
     except error:
@@ -181,7 +181,7 @@ def read_object(data: bytes) -> None:
 
 
 def ramp(parms: ParameterSet, rows: int, primes: int) -> np.ndarray:
-    """Residues that pack well, for the repository's sake, but not too well to be read."""
+    """Residues that compress well, to keep the repository small, but not too well to be read."""
     count = rows * primes * parms.n
     return (np.arange(1, count + 1, dtype=np.uint32) * 40503 % 12289).reshape(rows, primes, parms.n)
 
@@ -342,7 +342,7 @@ def first_values() -> Inputs:
 
 
 def repair_model(data: bytearray, chance: random.Random) -> None:
-    """The members as they were changed, in an archive whose directory and check sums fit them."""
+    """The members as they were changed, in an archive whose directory and checksums match."""
     starts = [at for at in range(len(data) - 30) if data[at : at + 4] == b"PK\x03\x04"]
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
@@ -377,7 +377,7 @@ def repair_file(data: bytearray, chance: random.Random) -> None:
 
 
 def read_reply(data: bytes) -> None:
-    """What a worker that was taken over may answer."""
+    """What a compromised worker may answer."""
     refuses(ValueError, lambda: worker.read_message(io.BytesIO(data), 1 << 12, 1 << 16))
 
 

@@ -10,7 +10,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def run(*command: object, cwd: Path = REPOSITORY, env: dict[str, str] | None = None) -> str:
-    """The command's standard output. When the command fails, so does the test, with all that was printed."""
+    """The command's standard output. If the command fails, so does the test, with all that was printed."""
     arguments = [str(word) for word in command]
     done = subprocess.run(
         arguments, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300

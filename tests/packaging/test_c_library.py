@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The installed C library serves C and C++ programs, by CMake and by pkg-config."""
+"""The installed C library works for C and C++ programs, with CMake and with pkg-config."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_each_internal_header_compiles_alone(tmp_path: Path) -> None:
     source_folder = REPOSITORY / "core/src"
     for header in sorted(source_folder.rglob("*.h")):
         if "#ifndef" not in header.read_text():
-            continue  # a template: the file that includes it prepares its ground
+            continue  # a template: the file that includes it defines what it needs
         source = tmp_path / "alone.c"
         source.write_text(f'#include "{header.relative_to(source_folder)}"\n')
         includes = ("-I", REPOSITORY / "core/include", "-I", source_folder)

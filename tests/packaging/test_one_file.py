@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one-file build compiles by itself, and the compiler refuses a name that two of its files have.
 
-That the core tests pass with it is the business of tools/test_matrix.py.
+tools/test_matrix.py checks that the core tests pass with it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ AVR = "avr-gcc -mmcu=atmega328p -DCM_CONFIG_ASM=1 -DCM_CONFIG_MAX_LOG2_N=10"
 def test_the_one_file_build_compiles_with_nothing_beside_it_but_its_headers(
     compiler: str, options: str, tmp_path: Path
 ) -> None:
-    """Without a warning: macros of one name would give one."""
+    """Without warnings: two macros of the same name would cause one."""
     assert amalgamate(REPOSITORY / "core", tmp_path).returncode == 0
     flags = ("-std=c11", "-Wall", "-Wextra", "-Wno-unused-function", "-Werror", "-Iinclude")
     run(*compiler.split(), *flags, *options.split(), "-c", "ciphermote.c", cwd=tmp_path)

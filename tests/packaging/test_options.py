@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application and its library share their options, or they do not come together.
+"""An application and its library share their options, or they do not link.
 
-Each option is given to the library alone, and to the application alone, in a build from source. Then the link
+Each option is set for the library alone, and for the application alone, in a build from source. Then the link
 fails and names the options, or the program is right: examples/round_trip, under AddressSanitizer.
 """
 
@@ -168,7 +168,7 @@ SUFFIX = re.compile(r"__small_\d\w*?__enum_bytes_\d+")
 def test_an_object_that_an_option_changes_links_with_no_objects_of_other_options(
     source: Path, tmp_path: Path
 ) -> None:
-    """Such as one that a makefile kept when the flags changed: a name of each carries the options."""
+    """Such as a stale one that a makefile kept when the flags changed: a name in each carries the options."""
     command = ("gcc", "-std=c11", *(f"-I{REPOSITORY / 'core' / folder}" for folder in ("include", "src")))
 
     def without_suffixes(*flags: str) -> str:
@@ -307,7 +307,7 @@ WITH_STRUCTS = [path.stem for path in HEADERS if re.search(r"^(typedef )?struct 
 @pytest.mark.parametrize("alignment", [1, 2, 4])
 @pytest.mark.parametrize("name", WITH_STRUCTS)
 def test_packed_structs_are_refused_by_each_header(name: str, alignment: int, tmp_path: Path) -> None:
-    """Also where another header, which is not packed, was included before."""
+    """Also if another header, which is not packed, was included before."""
     source = tmp_path / "packed.c"
     source.write_text(
         f'#include "ciphermote/status.h"\n#pragma pack(push, {alignment})\n'

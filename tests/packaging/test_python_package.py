@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`pip install .` gives a package that works away from the source tree, and whose types reach its users."""
+"""`pip install .` gives a package that works outside the source tree, and whose types reach its users."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_installed_package_works(wheel: Path, environment: Path, tmp_path: P
 
 
 def test_the_installed_package_goes_from_values_to_their_sum(environment: Path, tmp_path: Path) -> None:
-    """The lines of its own documentation, without what the wheel leaves out."""
+    """The lines of its own documentation, except what the wheel leaves out."""
     code = (
         "import ciphermote, sys, textwrap\n"
         "sys.modules.update(dict.fromkeys(('ciphermote_testing', 'local_devices', 'demos')))\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/check_rooms.py refuses includes against the order of the C library's rooms."""
+"""tools/check_rooms.py refuses includes that violate the order of the C library's folders."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_an_application_may_have_functions_of_any_other_name(prefix: Path, tmp_p
 
 
 def sources_apart(sources: Iterable[Path], folder: Path) -> list[Path]:
-    """Copies under names of their own, for the compiler puts all objects into one folder."""
+    """Copies with distinct names, because the compiler puts all objects into one folder."""
     copies = []
     for source in sources:
         copy = folder / "_".join(source.relative_to(CORE / "src").parts)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The golden model: the whole encryption, slow and plain, from the specification alone.
+"""The golden model: the whole encryption, slow and simple, from the specification alone.
 
 docs/encoding.md, docs/wire-format.md and docs/security.md as Python integers (numpy where it is exact: words
 of ChaCha20 and BLAKE2b, and products below 2^54). It shares no code with the C library and never calls it.
-tests/python/test_golden.py holds the library to it; vectors/ has its digests.
+tests/python/test_golden.py checks the library against it; vectors/ has its digests.
 
 A polynomial modulo q is an int64 array of n residues in 0 .. q - 1, one of coefficients a list of n integers,
 a ternary one an array of -1, 0 and 1.
@@ -50,7 +50,7 @@ class Chain:
         return hash_words([self.n, *self.primes])[:4]
 
     def parms_id(self, plain_modulus: int = 0) -> bytes:
-        """SEAL's 32-byte name of the level of a fresh ciphertext: BFV's modulo t, or CKKS's for t = 0."""
+        """SEAL's 32-byte identifier of a fresh ciphertext's level: BFV's modulo t, or CKKS's for t = 0."""
         scheme = BFV if plain_modulus else CKKS
         return hash_words([scheme, self.n, *self.data_primes, plain_modulus])
 
@@ -111,7 +111,7 @@ BLAKE2B_SIGMA = (
 
 
 def blake2xb_nodes(root: bytes, length: int) -> bytes:
-    """The output nodes of BLAKE2Xb: 64 bytes each, ``length`` (a multiple of 64) in all.
+    """The output nodes of BLAKE2Xb: 64 bytes each, ``length`` bytes (a multiple of 64) in total.
 
     Node i is BLAKE2b of the root with the parameters digest 64, key, fanout and depth 0, leaf length 64, node
     offset i, output length, node depth 0, inner length 64. hashlib refuses depth 0, so its one compression
@@ -283,7 +283,7 @@ def ntt(a: Residues | Sequence[int], q: int) -> Residues:
 
 
 def _evaluate(a: Residues, roots: Residues, q: int) -> Residues:
-    """a at every power of a root of unity of order len(a), all of them given: even and odd terms apart."""
+    """a at every power of a root of unity of order len(a), all given: even and odd terms separately."""
     if len(a) <= 32:
         exponents = np.arange(len(a))[:, None] * np.arange(len(a)) % len(a)
         return (roots[exponents] * a % q).sum(axis=1) % q
@@ -495,7 +495,7 @@ def check_plain_modulus(chain: Chain, t: int, *, public_key: bool) -> None:
 def encode_integers(chain: Chain, numbers: Sequence[int], t: int, *, signed: bool, batch: bool) -> list[int]:
     """The n coefficients, in [0, t), of the encoded polynomial.
 
-    Raises ValueRangeError for a number that is none modulo t, and PlainModulusError for a t that batching
+    Raises ValueRangeError for a number out of range modulo t, and PlainModulusError for a t that batching
     cannot have.
     """
     n = chain.n
@@ -715,7 +715,7 @@ def seal_bytes(ciphertext: Ciphertext, seeded: bool) -> bytes:
 
 
 def chained_digest(data: bytes) -> bytes:
-    """The digest of vectors/, made as bytes come: BLAKE2b-256 of (digest so far || next piece).
+    """The digest of vectors/, computed as bytes come: BLAKE2b-256 of (digest so far || next piece).
 
     It starts from 32 zeros; pieces are of 96 bytes, the last one shorter: each step is one compression.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SEAL itself, as an owner of keys would use it: the ground truth of the tests that deal with SEAL."""
+"""SEAL itself, as an owner of keys would use it: the ground truth for the tests that involve SEAL."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def split(frames: bytes) -> list[bytes]:
 
 
 def patched(frame: bytes, at: int, content: bytes) -> bytes:
-    """The frame with other bytes at a place, and a check sum that fits again: what a hostile sender can
+    """The frame with other bytes at an offset, and a matching checksum: what a hostile sender can
     make.
     """
     body = frame[:at] + content + frame[at + len(content) : -CRC_BYTES]

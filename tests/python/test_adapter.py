@@ -323,7 +323,7 @@ def test_a_claimed_length_allocates_nothing(store: KeyStore) -> None:
     ids=["magic", "version", "parameters"],
 )
 def test_junk_that_looks_like_frames_costs_little_time(store: KeyStore, junk: bytes, seconds: float) -> None:
-    """A quarter of a megabyte. The bounds leave room for a machine ten times as slow."""
+    """A quarter of a megabyte. The bounds allow for a machine that is ten times slower."""
     reader = FrameReader(PARMS, store.key_id)
     start = time.process_time()
     assert reader.feed(junk * ((1 << 18) // len(junk))).fault is not None

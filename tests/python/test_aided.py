@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Client-aided rounds: the server's session, its plans, and a device and a server taking turns."""
+"""Client-aided rounds: the server's session, its plans, and a device and a server alternating."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_the_owner_alone_sees_classes(
     integers: IntegerNetwork,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whatever the classes are, the link has the same bytes but for counts and what is encrypted."""
+    """Whatever the classes, the link carries the same bytes except for counts and ciphertexts."""
     shown, last = [], []
     for vector in (0, 1, 2):
         session = Session(engines[scheme], rounds[scheme], store.key_id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package's own names: values in, bytes between, values out, for an owner, a sender and a server."""
+"""The package's own names: values in, bytes in between, values out, for an owner, a sender and a server."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_a_weighted_sum_of_integers_is_exact(owner: Owner) -> None:
 
 
 def test_a_negative_weight_makes_no_more_noise_than_a_positive_one() -> None:
-    """One prime has room for a weight of 20, and none for t - 20."""
+    """One prime has room for a weight of 20, but not for one of t - 20."""
     owner = Owner.generate(by_name("n1024_q26"))
     reading = encrypt(INTEGERS, owner.secret_key, plain_modulus=12289)
     for weights in ([20, 15], [-20, -15], [20, -15]):

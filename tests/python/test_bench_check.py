@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make bench-check`: what differs from the committed figures is said, figure by figure."""
+"""`make bench-check`: differences from the committed figures are reported figure by figure."""
 
 import json
 from pathlib import Path

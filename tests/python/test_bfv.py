@@ -41,7 +41,7 @@ by_form = pytest.mark.parametrize("ntt_form", [True, False], ids=["ntt", "coeffi
 
 
 def batching_moduli(parameters: ParameterSet) -> list[tuple[int, int]]:
-    """(t, width): what serves both kinds of key, in 16 bits if that is possible, and in 32 bits."""
+    """(t, width): what works for both kinds of key, in 16 bits if possible, and in 32 bits."""
     if len(parameters.data_primes) == 1:
         return [(12289, 16), (12289, 32)]
     return [(40961, 16), (786433, 32)] if parameters.n == 4096 else [(65537, 32), (786433, 32)]
@@ -85,7 +85,7 @@ class Owner:
         return self.seal.load(sealapi.Ciphertext, data)
 
     def coefficients(self, ciphertext: Any) -> NDArray[np.uint32]:
-        """What SEAL decrypts, [n]; NTT form is brought out of it first."""
+        """What SEAL decrypts, [n]; from NTT form, after an inverse transform."""
         if ciphertext.is_ntt_form():
             self.evaluator.transform_from_ntt_inplace(ciphertext)
         plain = sealapi.Plaintext()

@@ -38,7 +38,7 @@ def test_the_reference_encoder_gives_seals_coefficients(seal: SealOwner) -> None
     for i, q in enumerate(PARMS.data_primes):
         coefficients = _inverse(plain.values[i], i)
         centred = np.where(coefficients > q // 2, coefficients - q, coefficients)
-        # Two ways through double precision may differ on a tie; SEAL's own FFT is off by less than one unit.
+        # Two double-precision computations may differ on a tie; SEAL's own FFT is off by less than one unit.
         assert np.abs(centred - expected).max() <= 1
         assert (centred != expected).mean() < 1e-3
 
@@ -143,7 +143,7 @@ def test_another_key_finds_only_noise_which_is_refused(seal: SealOwner) -> None:
 
 
 def test_values_that_outgrow_the_modulus_are_refused(seal: SealOwner, secret: SecretKey) -> None:
-    """Values times the scale stay below a quarter of the primes' product, or nobody knows what they were."""
+    """Values times the scale must stay below a quarter of the primes' product, or they are lost."""
     room = prod(PARMS.data_primes) / 4
     assert np.abs(ckks.decrypt(seal.encrypt([0.9, -0.9], room), secret, bare=True).slots()[0] - 0.9) < 1e-9
     for scale in (room * 1.2, room * 1.9):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: a reading's whole way, help that teaches, and one sentence for each mistake."""
+"""The command line: a reading from end to end, helpful help, and one sentence for each mistake."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 
 def test_a_command_replaces_files_of_its_own_kind_alone(house: Path, tmp_path: Path, run: Run) -> None:
-    """Never keys, whatever their folder, nor a file that the user wrote."""
+    """Never keys, in whatever folder, nor a file that the user wrote."""
     sensor = sensor_of(house, tmp_path, run, "both")
     frames, reading, model = tmp_path / "frames.bin", tmp_path / "reading.ct", house / "model.json"
     frames.write_bytes(sensor.symmetric(FEATURES[0]))
@@ -584,7 +584,7 @@ def test_mistakes_end_in_one_sentence(house: Path, tmp_path: Path, run: Run) -> 
 
 
 def test_no_file_is_read_further_than_such_a_file_can_be(house: Path, tmp_path: Path, run: Run) -> None:
-    """A terabyte, of zeros behind each beginning, or a device that never ends."""
+    """A terabyte, of zeros after each beginning, or a device that never ends."""
     keys, out = house / "keys", ["-o", tmp_path / "out"]
     for name, head in (
         ("frames", b"CM"),
@@ -620,7 +620,7 @@ def test_an_open_secret_is_refused_with_the_command_that_mends_it(tmp_path: Path
 
 
 def adapted_integers(house: Path, folder: Path, run: Run, encoding: int, plain_modulus: int) -> Path:
-    """21, 22 and 23 of BFV under the secret key, as adapt writes them; encoding: 1 for slots, 2 for
+    """21, 22 and 23 in BFV under the secret key, as adapt writes them; encoding: 1 for slots, 2 for
     coefficients."""
     sensor = sensor_of(house, folder, run, "symmetric")
     secret = sensor.provisioned.secret_key

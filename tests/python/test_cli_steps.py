@@ -91,7 +91,7 @@ EXAMPLES = (
     *("keygen", "extend", "provision", "params", "encrypt", "adapt", "add", "infer", "decrypt", "inspect"),
     "advise",
 )
-"""The commands, in an order in which each finds what its example takes."""
+"""The commands, in an order in which each finds what its example needs."""
 
 
 def test_the_examples_of_every_command_run_as_they_stand_in_a_terminal_of_80_columns(
@@ -282,7 +282,7 @@ def test_readings_come_in_over_a_serial_port(
     stream = b"".join(b"boot 1.0\r\n" + encrypt([value], key) for value in (1.5, 2.5, 3.5))
 
     def send() -> None:
-        """Over and over, for what came before the port was open is lost."""
+        """Over and over, because what comes before the port is open is lost."""
         with contextlib.suppress(OSError):
             for at in itertools.cycle(range(0, len(stream), 1000)):
                 os.write(device, stream[at : at + 1000])

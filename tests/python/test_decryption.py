@@ -36,7 +36,7 @@ parameter_sets = pytest.mark.parametrize("parameters", BUILTIN, ids=lambda p: p.
 
 
 def plain_modulus_of(parameters: ParameterSet) -> int:
-    """A prime for batching, of 16 bits where there is one; n = 1024 has room for few."""
+    """A prime for batching, of 16 bits where there is one; n = 1024 has room for few bits."""
     return {1024: 12289, 2048: 12289, 4096: 40961, 8192: 65537, 16384: 65537}[parameters.n]
 
 

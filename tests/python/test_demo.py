@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's files: what holds keys is for their owner alone, and what holds figures says what they are of.
+"""The demo's files: those with keys are for their owner only, and those with figures say what they measure.
 
 The demo itself is `make demo`; tests/python/test_ports.py has the simulated device.
 """

@@ -33,7 +33,7 @@ def signals(slots: int) -> dict[str, np.ndarray]:
 
 
 def seal_coefficients(values: np.ndarray, parameters: ParameterSet, log2_scale: int) -> np.ndarray:
-    """int64 [n]: what SEAL's encoder makes of the values."""
+    """int64 [n]: what SEAL's encoder returns for the values."""
     parms = seal.EncryptionParameters(seal.SCHEME_TYPE.CKKS)
     parms.set_poly_modulus_degree(parameters.n)
     parms.set_coeff_modulus([seal.Modulus(q) for q in parameters.primes])

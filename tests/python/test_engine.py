@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SEAL engine: right scores, no secret key in its processes, failures told and cleaned up."""
+"""The SEAL engine: correct scores, no secret key in its processes, failures reported and cleaned up."""
 
 from __future__ import annotations
 
@@ -322,7 +322,7 @@ class Ciphertext:
 
 
 def harm_done(monkeypatch: pytest.MonkeyPatch, folder: Path, ciphertext: bytes) -> tuple[set[str], frozenset]:
-    """What a SEAL that was taken over could do, and what the engine says that it cannot reach."""
+    """What a compromised SEAL could do, and what the engine claims it cannot reach."""
     secret = folder / "secret.key"
     secret.write_text("secret")
     (folder / "tenseal").mkdir()
@@ -354,13 +354,13 @@ def test_a_seal_that_was_taken_over_reaches_nothing(
 def test_an_engine_says_so_when_nothing_confines_it(
     owner: SealOwner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A second thread would stay outside: such a worker does not claim what does not hold."""
+    """A second thread would stay unconfined: such a worker claims no confinement."""
     second = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
     (tmp_path / "sitecustomize.py").write_text(second)
     done, confined = harm_done(monkeypatch, tmp_path, owner.encrypt([1.0]))
     assert not confined
     harm = {"read", "write", "truncate", "make", "remove", "list", "execute", "connect", "listen", "signal"}
-    assert done - {"trace"} == harm  # who may trace whom is the system's to say
+    assert done - {"trace"} == harm  # who may trace whom depends on the system
 
 
 def test_a_worker_gains_no_rights_and_dumps_no_core(engine: Engine) -> None:

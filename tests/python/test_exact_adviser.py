@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adviser for exact integers: up to the edge of what it allows results are right; past it, it refuses."""
+"""The adviser for exact integers: up to the limit that it allows, results are exact; beyond, it refuses."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_the_largest_weight_that_one_prime_is_advised_for_is_exact(key: Any) -> 
 @both_keys
 @pytest.mark.parametrize("magnitude", [127, 1000])
 def test_a_model_of_the_largest_weights_scores_exactly(key: Any, magnitude: int) -> None:
-    """Its weights and features are all as large as they may be, so scores reach the edge of the modulus."""
+    """Its weights and features are all as large as they may be, so scores reach the limit of the modulus."""
     computation = ExactComputation(magnitude, slots=64, largest_weight=127, rotations=True, key=key)
     advice = advise_exact(computation)
     signs = RANDOM.choice([-1, 1], (3, 64))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole frames are found in whatever they come in, in bounded work and memory, and the rest is counted."""
+"""Complete frames are found in any stream, with bounded work and memory, and the rest is counted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def whole_set(counter: int) -> list[bytes]:
 
 
 def lying_header(parameters: ParameterSet = SMALL) -> bytes:
-    """The header of a frame of which no more comes."""
+    """The header of a frame whose remainder never comes."""
     return frame(parameters, 0)[:HEADER_BYTES]
 
 
@@ -119,7 +119,7 @@ def headers_in_a_row(parameters: ParameterSet, count: int) -> bytes:
 def test_work_and_memory_a_byte_are_bounded_whatever_the_bytes(
     parameters: ParameterSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Counted, not timed: the bytes that are summed, and the headers that are looked at."""
+    """Counted, not timed: the bytes summed, and the headers inspected."""
     summed = headers = 0
     sum_bytes, length_of = _core.crc32c, _core.frame_length
 
@@ -179,7 +179,7 @@ def count_lines(run: Callable[[], object], most: int) -> int:
 
 @pytest.mark.parametrize("parameters", [SMALL, LARGE], ids=lambda p: p.name)
 def test_headers_that_lie_cost_no_more_work_a_byte_in_single_bytes(parameters: ParameterSet) -> None:
-    """Each leaves a place where a frame may begin yet: no byte may go through all of those."""
+    """Each leaves another place where a frame may begin: no byte may be checked against all of them."""
     stream = lying_header(parameters) * 300
     finder = FrameFinder(parameters)
 

@@ -367,7 +367,7 @@ def test_hashes_that_the_model_uses_give_the_known_answers(name: str) -> None:
         elif length % 64 == 0:
             output = golden.blake2xb(key, message, length)
         else:
-            continue  # the model has no need of other lengths
+            continue  # the model needs no other lengths
         assert output[start:].startswith(bytes.fromhex(known["output"]))
 
 

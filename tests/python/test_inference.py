@@ -34,7 +34,7 @@ def model_of(classes: int, features: int, seed: int = 1) -> LinearModel:
 
 
 def run_in_the_clear(plan: LinearPlan, parms: ParameterSet, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The plan's program on plain slots, with its scales and levels followed as SEAL would."""
+    """The plan's program on plain slots, with its scales and levels tracked as SEAL would."""
     primes, scale = len(parms.data_primes), SCALE
     values = np.zeros(parms.slots)
     values[: x.size] = x
@@ -422,14 +422,14 @@ except ParameterError as error:
 
 
 def load_elsewhere(path: Path) -> str:
-    """The refusal of a process of its own, which may crash."""
+    """The refusal from a separate process, which may crash."""
     loader = subprocess.run([sys.executable, "-c", LOAD, path], capture_output=True, text=True, check=False)
     assert loader.returncode == 0, (loader.returncode, loader.stderr[-300:])
     return loader.stdout
 
 
 def write_npz(path: Path, arrays: dict[str, NDArray[np.generic]], retyped: str = "", descr: str = "") -> None:
-    """The arrays as numpy saves them, but for the type that the header of one claims."""
+    """The arrays as numpy saves them, except for the type that the header of one claims."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in arrays.items():
             content = io.BytesIO()

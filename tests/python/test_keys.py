@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The owner's keys: SEAL takes them for its own, files are guarded, and what is wrong with them is said."""
+"""The owner's keys: SEAL accepts them as its own, files are protected, and their faults are reported."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_an_open_secret_is_refused_with_the_command_that_mends_it(store: KeyStor
 
 @pytest.fixture
 def copy(store: KeyStore, tmp_path: Path) -> KeyStore:
-    """A store of its own to damage, of a small set."""
+    """A separate store to damage, with a small set."""
     return KeyStore.create(tmp_path / "copy", by_name("n1024_q26"))
 
 

@@ -215,7 +215,7 @@ def test_files_of_two_keys_are_refused_where_they_meet(
 def test_what_seal_saved_is_taken_on_request_and_noise_is_recognised(
     ours: House, theirs: House, tmp_path: Path, run: Run
 ) -> None:
-    """As a cloud that runs SEAL gives it back: without a label."""
+    """As a cloud that runs SEAL returns it: without a label."""
     reading, score = tmp_path / "reading.ct", tmp_path / "score.ct"
     seal, _ = labels.detach(ours.reading())
     reading.write_bytes(seal)
@@ -449,7 +449,7 @@ def test_a_label_of_other_bytes_is_refused(ours: House) -> None:
 
 @pytest.mark.parametrize("name", ["n1024_q26", "n4096_q26x3_p27", "n16384_q26x15_p27"])
 def test_noise_is_told_from_every_message_within_bounds(name: str) -> None:
-    """What comes closest to each other: uniform noise, and slots at the edge of the modulus."""
+    """The closest cases: uniform noise, and slots at the limit of the modulus."""
     primes = by_name(name).data_primes
     n, modulus = by_name(name).n, float(np.prod([float(q) for q in primes]))
     random = np.random.default_rng(1)
@@ -465,7 +465,7 @@ def test_noise_is_told_from_every_message_within_bounds(name: str) -> None:
     ):
         scaled = ckks.encode_reference(slots * (2.0**60 / edge), 1.0, n) / 2.0**60 * edge
         ckks.refuse_noise(scaled, primes)
-    for part in (1.0, -1.0, 1j, -1j):  # one slot that outgrows the modulus, and all others empty
+    for part in (1.0, -1.0, 1j, -1j):  # one slot that exceeds the modulus, and all others empty
         scaled = ckks.encode_reference([0.0, part * 2.0**60], 1.0, n) / 2.0**60 * modulus / 4 * (1 + 1e-9)
         with pytest.raises(MismatchError, match="outgrew its modulus"):
             ckks.refuse_noise(scaled, primes)

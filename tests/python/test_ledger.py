@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readings are taken in once: replays are refused, and neither failures, crashes nor processes lose any."""
+"""Readings are accepted once: replays are refused, and neither failures, crashes nor concurrency lose any."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def worker(path: Path, counters: list[int]) -> subprocess.Popen[str]:
 
 
 def test_processes_lose_no_entry_and_take_nothing_twice(tmp_path: Path) -> None:
-    """They begin without a ledger, so they also make it at the same time; 900 .. are wanted by all."""
+    """They begin without a ledger, so they also create it at the same time; all want 900 and above."""
     path = tmp_path / "ledger"
     shared = list(range(900, 920))
     processes = [worker(path, [*range(20 * i, 20 * i + 20), *shared]) for i in range(4)]
@@ -331,7 +331,7 @@ def test_the_ledger_lies_where_one_says(keys: Path, frames: Path, tmp_path: Path
 def test_a_ledger_that_is_refused_is_closed(
     content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An open one could keep a lock, for which the next waits a minute."""
+    """An open one could keep a lock, for which the next process waits a minute."""
     opened: list[sqlite3.Connection] = []
     connect = sqlite3.connect
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/check_lines.py: what it takes for too long, and where it looks."""
+"""tools/check_lines.py: which lines it finds too long, and where it looks."""
 
 from pathlib import Path
 from types import ModuleType

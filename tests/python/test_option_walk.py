@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The walk over the C library's options: its cover, its rules, and the objects that it uses again."""
+"""The walk over the C library's options: its coverage, its rules, and the objects that it reuses."""
 
 import itertools
 import json

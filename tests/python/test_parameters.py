@@ -271,7 +271,7 @@ def test_an_insecure_set_is_refused_with_bound_total_excess_and_a_way_out() -> N
 
 
 def test_the_bound_is_on_the_exact_product() -> None:
-    """26 bits are allowed at n = 1024: a product of 26.0000 bits passes, one a hair over 2^26 does not."""
+    """26 bits are allowed at n = 1024: a product of 26.0000 bits passes, one just over 2^26 does not."""
     over = next(q for q in range(2**26 + 1, 2**27, 2048) if parameters.is_prime(q))
     with pytest.raises(ParameterError, match="2018 table only"):
         validate(1024, (over,))
@@ -346,7 +346,7 @@ TAKEN_NAMES = {
 
 
 def test_a_built_in_name_is_its_own_sets_alone() -> None:
-    """Two sets of one name, with other ids and other keys, would be taken for each other."""
+    """Two sets with one name but different ids and keys would be mistaken for each other."""
     name = BUILTIN[2].name
     other = generate(4096, [25, 25, 25, 26]).primes
     same_bits = (

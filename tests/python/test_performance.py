@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures in documents are those of bench/results, and a figure that is not is found."""
+"""The figures in documents are those of bench/results, and any that are not are found."""
 
 from __future__ import annotations
 

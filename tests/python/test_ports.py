@@ -2,7 +2,7 @@
 """The ports: one application answers as a Linux process, and on a Cortex-M4 and a micro:bit in QEMU.
 
 Keys here are random bytes of the right form, so nothing is decrypted and frames are checked by their bytes;
-but the micro:bit's are real, and its ciphertexts are decrypted.
+only the micro:bit's are real, and its ciphertexts are decrypted.
 """
 
 from __future__ import annotations
@@ -361,7 +361,7 @@ def test_fields_and_lengths_that_do_not_fit_are_refused(started: DeviceLink) -> 
 
 
 def record(payload: bytes = b"", **changed: int) -> bytes:
-    """A request of the report kind, correct but for what is changed."""
+    """A request of the report kind, correct except for what is changed."""
     fields = {"version": 1, "kind": 3, "zero": 0, "length": len(payload), "damage": 0} | changed
     header = struct.pack(
         "<4s6BHI", b"CMRQ", fields["version"], fields["kind"], 0, 0, 0, fields["zero"], 500, fields["length"]
@@ -542,7 +542,7 @@ FAILING_GETRANDOM = """
 
 
 def preload(source: str, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let devices started from here on find functions of source in place of the C library's."""
+    """Let devices started from here on find source's functions instead of the C library's."""
     directory.mkdir()
     (directory / "instead.c").write_text(textwrap.dedent(source))
     library = directory / "instead.so"

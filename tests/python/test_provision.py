@@ -143,7 +143,7 @@ def compiled(folder: Path, provisioned: Provision, library: Path) -> bytes:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The C library, compiled once in the plainest way."""
+    """The C library, compiled once in the simplest way."""
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
     folder = tmp_path_factory.mktemp("library")
@@ -346,8 +346,8 @@ def test_a_flip_of_any_header_bit_is_refused_even_under_a_fitting_check_sum(stor
                 body = blob[:at] + bytes([blob[at] ^ 1 << bit]) + blob[at + 1 : -4]
                 with pytest.raises(KeyFileError):
                     parse_blob(body + blob[-4:], PARMS)
-                # The key id and which of the primes it is stand for themselves: there a flip gives another
-                # valid blob.
+                # The key id and the prime's number are checked against nothing else: a flip in them gives
+                # another valid blob.
                 if not (12 <= at < 20 or at == 22):
                     with pytest.raises(KeyFileError):
                         parse_blob(body + struct.pack("<I", _core.crc32c(body)), PARMS)

@@ -53,7 +53,7 @@ def found(pattern: str) -> tuple[str, ...]:
 
 
 def shell(command: str, folder: Path, **variables: str) -> str:
-    """Standard output of what the shell makes of a command, with the tests' own Python first in PATH."""
+    """The standard output of a shell command, with the tests' own Python first in PATH."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "-ec", command],
@@ -79,7 +79,7 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder in which all commands of the two walks ran in their order, and what each printed."""
+    """A folder in which all commands of the two walkthroughs ran in order, and what each printed."""
     folder = tmp_path_factory.mktemp("walk")
     (folder / "core").symlink_to(ROOT / "core")
     for text, name in re.findall(r"^```c\n(/\* (\w+\.c) \*/\n.*?)^```$", README, re.DOTALL | re.MULTILINE):
@@ -155,7 +155,7 @@ CORTEX_M4 = "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -std=c11"
 
 
 def check_assembly_is_whole(folder: Path) -> None:
-    """Objects in this folder call assembly, and have all that they call."""
+    """Objects in this folder call assembly, and all that they call is there."""
     shell("arm-none-eabi-ld -r *.o -o whole", folder)
     symbols = shell("arm-none-eabi-nm whole", folder)
     assert " t cmi_armv7em_two_levels_4" in symbols or " T cmi_armv7em_two_levels_4" in symbols

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SEAL's bytes: what SEAL writes we read, what we write SEAL takes, hostile bytes end in one error."""
+"""SEAL's bytes: we read what SEAL writes, SEAL reads what we write, and hostile bytes end in one error."""
 
 from __future__ import annotations
 
@@ -331,7 +331,7 @@ def test_trailing_bytes_are_refused_whatever_the_header_says(seeded: bool) -> No
 
 
 def bomb(start: bytes, filler: bytes, mode: int, packed_bytes: int) -> bytes:
-    """An object that goes on with filler behind start, packed into about so many bytes."""
+    """An object that continues with filler after start, compressed into about that many bytes."""
     packer = zlib.compressobj() if mode == 1 else zstandard.ZstdCompressor().compressobj()
     body = packer.compress(start[16:])
     while len(body) < packed_bytes:
@@ -398,7 +398,7 @@ def test_damaged_or_cut_compressed_bodies_are_frame_errors(ciphertext: SealCiphe
     for place in range(16, min(len(data), 3000), 7):
         flipped = bytearray(data)
         flipped[place] ^= 0x55
-        with suppress(FrameError):  # zstd without a check sum may yield other, valid residues
+        with suppress(FrameError):  # zstd without a checksum may yield other, valid residues
             read_ciphertext(flipped, SMALL)
 
 

@@ -37,7 +37,7 @@ VECTORS = np.ones((1, 4), dtype=np.int16)
 
 
 def record_of(folder: Path) -> tuple[int, list[tuple[int, int]]]:
-    """Counter, and (key id, sessions) of each key."""
+    """The counter, and (key id, sessions) of each key."""
     data = (folder / RECORD_FILE).read_bytes()
     counter, *keys, crc = RECORD.unpack(data)
     assert crc == crc32c(data[:-4])
@@ -223,7 +223,7 @@ def power_cuts(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 
 def begin_once(program: Path, folder: Path, cut_after: int) -> tuple[bool, bool]:
-    """Ask a process for one session: whether its power was cut, and whether bytes of a ciphertext left."""
+    """Ask a process for one session: whether its power was cut, and whether ciphertext bytes were sent."""
     payload = VECTORS.tobytes()
     request = struct.pack("<4s6BHI", b"CMRQ", 1, 5, 1, 0, 0, 0, 1, len(payload)) + payload
     environment = os.environ | {"CUT_AFTER": str(cut_after)}

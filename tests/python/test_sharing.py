@@ -79,7 +79,7 @@ def coefficients_of(slots: NDArray[np.complex64]) -> NDArray[np.float64]:
 def test_one_shared_decryption_gives_a_server_that_cheats_the_whole_key(
     device: _core.Device, log2_c1: int, log2_noise: int
 ) -> None:
-    """Should this fail, the pages that the module names are to be changed."""
+    """If this fails, the pages that the module names must be changed."""
     secret = SecretKey.generate(by_name("n4096_q26x3_p27"))
     slots = shared(device, secret, 1 << log2_c1, log2_noise).view(np.complex64)
     stolen = np.rint(coefficients_of(slots) / 2**log2_c1)

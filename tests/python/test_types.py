@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The types that are stated of the compiled modules are those that the modules have."""
+"""The stated types of the compiled modules are those that the modules have."""
 
 from __future__ import annotations
 

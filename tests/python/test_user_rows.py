@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README tells its reader to build as the bench builds its user.* rows."""
+"""The README tells its readers to build as the bench builds its user.* rows."""
 
 from __future__ import annotations
 

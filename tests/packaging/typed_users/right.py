@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program that type checkers accept: what an owner and a server do, and what each step gives."""
+"""A program that type checkers accept: what an owner and a server do, and what each step returns."""
 
 from pathlib import Path
 from typing import assert_type
