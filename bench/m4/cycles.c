@@ -233,7 +233,7 @@ static instruction decode_single(uint32_t code)
 #define MARK_MASK 0xFFFFFFC0u
 #define MARK_CODE (HINT_CODE | 0x40u)
 
-/* The 32-bit encodings, first half-word uppermost. */
+/* The 32-bit encodings, first half-word in the upper bits. */
 static instruction decode_wide(uint32_t code)
 {
     if (field(code, 26, 2) == 3) {

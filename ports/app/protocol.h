@@ -16,7 +16,7 @@
 #define PROTOCOL_VERSION 1
 #define PROTOCOL_PATIENCE_MS 2000 /* how long the line may fall silent within a request */
 #define PROTOCOL_MAX_PAYLOAD 65536u
-#define PROTOCOL_NO_SEQUENCE 0xFFFFu /* of a reply to bytes that were no whole request */
+#define PROTOCOL_NO_SEQUENCE 0xFFFFu /* of a reply to bytes that were not a whole request */
 
 typedef enum request_kind {
     REQUEST_ENCRYPT_WINDOW = 1,

@@ -39,7 +39,8 @@ module cm_ntt_control #(
     input  wire                           page_i,     // the page that is the job's page 0; the other one is page 1
     output wire                           busy_o,
     output reg                            done_o,     // with the last cycle in which busy_o is set
-    // A read of the banks, and the address of the twiddle or operand that a multiplier needs as late as that read's row.
+    // A read of the banks, and the address of the twiddle or operand that a multiplier needs together with that read's
+    // row.
     output wire                           read_o,
     output wire [LOG2_PAGES+ROW_BITS-1:0] read_address_o,
     output wire [TABLE_BITS-1:0]          table_address_o,
@@ -97,8 +98,8 @@ module cm_ntt_control #(
     localparam [GAP_BITS*LOG2_N-1:0] FORWARD_GAPS = gaps(0, ROWS);
     localparam [GAP_BITS*LOG2_N-1:0] INVERSE_GAPS = gaps(1, ROWS);
     localparam [GAP_BITS*LOG2_N-1:0] INVERSE_GAPS_OF_TWO = gaps(1, 2 * ROWS);
-    // From Cooley-Tukey and products to Gentleman-Sande: the adders are free MULTIPLY_LATENCY later. A product writes row r
-    // 2 r + 1 + LATENCY after its start, and 2 ROWS and the gap later the inverse reads it.
+    // From Cooley-Tukey and products to Gentleman-Sande: the adders are free MULTIPLY_LATENCY later. A product writes
+    // row r 2 r + 1 + LATENCY cycles after its start, and the inverse reads it 2 ROWS and the gap later.
     localparam integer TURN_GAP = (LATENCY - ROWS > MULTIPLY_LATENCY) ? LATENCY - ROWS : MULTIPLY_LATENCY;
 
     localparam integer DRAIN_GAP = LATENCY + ISSUE;
@@ -186,7 +187,7 @@ module cm_ntt_control #(
     wire swap = state == FORWARD ? stage < ROW_BITS[STAGE_BITS-1:0]
               : is_inverse && stage >= LOG2_UNITS[STAGE_BITS-1:0] && !last_stage;
 
-    // Bit i of the row of a forward pass that swaps on bit ROW_BITS - 1 - s, then of an inverse one that swaps on bit j.
+    // Bit i of the row of a forward pass that swaps on bit ROW_BITS - 1 - s, then of an inverse one that swaps on j.
     function automatic [ROW_BITS-1:0] forward_row(input [ROW_BITS-1:0] c, input integer s);
         integer i;
         for (i = 0; i < ROW_BITS; i = i + 1) begin
@@ -242,8 +243,8 @@ module cm_ntt_control #(
 
     // --- tables -----------------------------------------------------------------------------------------------------
 
-    // Twiddle 2^s + i of stage s and block i lies at 2^s + i, the same for all units, while i is within the row's bits; then
-    // at {1 + s - ROW_BITS, row}, different by unit. The inverse of a block's twiddle is minus that of the block
+    // Twiddle 2^s + i of stage s and block i is at 2^s + i, the same for all units, while i is within the row's bits;
+    // then at {1 + s - ROW_BITS, row}, different by unit. The inverse of a block's twiddle is minus that of the block
     // whose number has every bit inverted: psi^-k = -psi^(n - k).
     wire [ROW_BITS-1:0]   twiddle_row = issued_inverse ? ~issued_row : issued_row;
     wire [ROW_BITS:0]     common_twiddle = {1'b1, twiddle_row} >> (ROW_BITS[STAGE_BITS-1:0] - issued_level);

@@ -125,9 +125,9 @@
     .endm
 
 /*
- * a as a residue, from less than 2.57 q in magnitude: less an integer times q it lies within 0 .. 2q, for k /
- * 256 off the quotient covers its errors, and q is taken away once where that leaves no borrow. points holds
- * 1.
+ * a as a residue, from less than 2.57 q in magnitude: subtracting an integer times q leaves 0 .. 2q, because
+ * taking k / 256 off the quotient covers its errors, and then q is subtracted once where that leaves no
+ * borrow. points holds 1.
  */
     .macro residue a_lo, a_hi
     sub     r0, k

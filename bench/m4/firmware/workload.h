@@ -55,7 +55,7 @@
 /* Write WORKLOAD_VALUES values, |value| < 8 and of many magnitudes, to where no alignment is needed. */
 void workload_values(uint8_t *out, uint32_t seed);
 
-/* The values as an encoder wants them. */
+/* The values as an encoder takes them. */
 cm_ckks_values workload_describe(const void *data);
 
 /* The same of WORKLOAD_N unsigned integers of 16 bits, below WORKLOAD_T, a prime for batching. */
@@ -74,7 +74,7 @@ typedef struct workload_sink {
 } workload_sink;
 cm_sink workload_sink_open(workload_sink *sink);
 
-/* Its counter lies in RAM. There is one. */
+/* Its counter is in RAM. There is only one. */
 cm_platform workload_platform(void);
 
 /* A device on that platform. */

@@ -54,7 +54,7 @@
     ret
     end_function cmi_product
 
-/* x &= all ones if the number whose uppermost byte this is was negative, else 0 */
+/* x &= all ones if the number with this top byte was negative, else 0 */
     .macro keep_if_negative top, x0, x1, x2, x3
     mov     r26, \top
     lsl     r26

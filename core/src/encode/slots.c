@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of the slots: SEAL puts slot j at zeta^(3^j), the transform wants them in the order of the
+ * The order of the slots: SEAL puts slot j at zeta^(3^j), the transform needs them in the order of the
  * exponents.
  */
 #include "encode/slots.h"

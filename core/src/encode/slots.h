@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of the slots: SEAL puts slot j at zeta^(3^j), the transforms want them in the order of the
+ * The order of the slots: SEAL puts slot j at zeta^(3^j), the transforms need them in the order of the
  * exponents. Both schemes' encoders build on this; it knows neither of them.
  */
 #ifndef CM_ENCODE_SLOTS_H
