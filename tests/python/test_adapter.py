@@ -212,7 +212,7 @@ def test_frames_of_another_set_are_refused(store: KeyStore, frames: list[bytes])
 
 def test_trailing_bytes_are_refused(store: KeyStore, frames: list[bytes]) -> None:
     assert "bytes at the end" in refused([*frames, b"\x00"], store)
-    assert "no Ciphermote frame" in refused([*frames, bytes(100)], store)
+    assert "not a Ciphermote frame" in refused([*frames, bytes(100)], store)
 
 
 def test_two_readings_are_not_one(store: KeyStore, sensor: Sensor) -> None:

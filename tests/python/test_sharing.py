@@ -102,5 +102,5 @@ def test_every_set_shares_with_the_least_and_the_most_noise_that_the_header_name
 @pytest.mark.parametrize(("precision", "log2_noise"), [(63, 0), (63, MAX_LOG2_NOISE + 1), (31, 1), (31, 24)])
 def test_noise_that_hides_nothing_is_refused(device: _core.Device, precision: int, log2_noise: int) -> None:
     secret = SecretKey.generate(by_name("n1024_q26"))
-    with pytest.raises(Error, match="Nothing was shared, for the noise would not hide"):
+    with pytest.raises(Error, match="Nothing was shared, because the noise would not hide"):
         shared(device, secret, 0, log2_noise, precision=precision)
