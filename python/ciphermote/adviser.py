@@ -99,7 +99,7 @@ class Computation:
         if self.weight_norm is not None:
             _require(
                 0 < self.weight_norm < math.inf,
-                f"weight_norm is {self.weight_norm}: give a finite number above 0.",
+                f"{option('weight_norm')} is {self.weight_norm}: give a finite number above 0.",
             )
             _require(
                 self.plain_products > 0, "weight_norm speaks of a product with weights: give plain_products."

@@ -206,10 +206,10 @@ def test_files_of_two_keys_are_refused_where_they_meet(
         sentence = run(
             "infer", "--feature-bound", 16, theirs.public, model, reading, "-o", score, *bare, code=1
         )
-        assert f"different keys, {ours.store.key_id:016x} and {theirs.store.key_id:016x}" in sentence
+        assert f"different keys ({ours.store.key_id:016x}, {theirs.store.key_id:016x})" in sentence
         assert not score.exists()
         sentence = run("decrypt", theirs.keys, reading, *bare, code=1)
-        assert f"different keys, {ours.store.key_id:016x} and {theirs.store.key_id:016x}" in sentence
+        assert f"different keys ({ours.store.key_id:016x}, {theirs.store.key_id:016x})" in sentence
 
 
 def test_what_seal_saved_is_taken_on_request_and_noise_is_recognised(
@@ -247,7 +247,7 @@ def test_integers_are_decrypted_and_their_noise_is_recognised(
     assert found["key_id"] == f"{ours.store.key_id:016x}"
     assert f"BFV, modulo {T}" in run("decrypt", ours.keys, path, *slots)
     assert "different keys" in run("decrypt", theirs.keys, path, code=1)
-    assert f"BFV modulo {T}, not BFV modulo 65537" in run(
+    assert f"BFV's, modulo {T}, and 65537 was given" in run(
         "decrypt", ours.keys, path, "--plain-modulus", 65537, code=1
     )
     path.write_bytes(labels.detach(path.read_bytes())[0])
