@@ -22,8 +22,8 @@ LARGEST_PLAIN_MODULUS = 2**32 - 1
 
 
 def shown(value: object) -> str:
-    """For people, and of bounded length."""
-    text = repr(value)
+    """For people: on one line, and of bounded length."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= _MOST_LETTERS else text[:_MOST_LETTERS] + "..."
 
 

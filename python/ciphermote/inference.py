@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ciphermote.arguments import shown
 from ciphermote.errors import ParameterError
 from ciphermote.linear_model import LinearModel, real_numbers
 from ciphermote.noise import fewest_result_primes, holds_integers
@@ -313,7 +314,7 @@ def check_feature_bound(feature_bound: float | None) -> float:
         or not 0 < feature_bound < math.inf
     ):
         raise ParameterError(
-            f"The bound {feature_bound!r} is not a positive number: give the largest |value| that any "
+            f"The bound {shown(feature_bound)} is not a positive number: give the largest |value| that any "
             "reading may hold (--feature-bound; in Python, bound)."
         )
     return float(feature_bound)

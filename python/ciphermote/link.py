@@ -79,6 +79,7 @@ _STATUS_SENTENCES = {
     "CM_ERR_SCALE": "a scale is missing, or too large for primes and values: lower it, or check the plan",
     "CM_ERR_SHARED_NOISE": "the noise asked for would not hide the decryption's own: ask for more",
     "CM_ERR_SESSIONS": "its key has served all the sessions that it may: make and provision new keys",
+    "CM_ERR_EXPANDER": "its firmware has not set up a seed expander, or gave two decryptors one: mend it",
 }
 
 _VERSION = 1

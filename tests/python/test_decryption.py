@@ -450,7 +450,7 @@ def test_a_result_whose_scale_leaves_no_room_is_refused_by_the_device(tmp_path):
         )
         for precision in (31, 63)
     )
-    with pytest.raises(Error, match="The scale is missing or too large"):
+    with pytest.raises(Error, match="The scale is missing, out of range"):
         feed(narrow, sent)
     feed(wide, sent)
     assert np.abs(wide.end() - 21.4).max() < 0.01

@@ -49,7 +49,7 @@ typedef enum cm_number {
 
 /*
  * What all encryptions have in common. The objects pointed at, the key and the arrays that it points at must
- * stay, unchanged, as long as the encryptor is used: under a key that was wiped, anyone can read what is sent.
+ * stay, unchanged, as long as the encryptor is used: anyone can read what is sent under a key that was wiped.
  * While an encryption runs, nothing else may use its arena, device or emitter: no sink, interrupt or other
  * task may encrypt or decrypt in the same arena.
  */

@@ -64,7 +64,7 @@ static uint32_t mark_of(const cm_decryption *decryption)
 
 /*
  * The arena's first words are the mark and zeros until the first tile is added up, and sums after that: any
- * other use of the arena began there, or reached the workspace behind. Sixteen words, because one sum alone is
+ * other use of the arena began there, or reached the workspace behind. Sixteen words, because a single sum is
  * often 0, as a wiped word is.
  */
 static uint32_t first_words(const decryption_layout *parts)
