@@ -40,11 +40,18 @@ def whole(value: Any, name: str, least: int, most: int, most_name: str = "") -> 
     return number
 
 
-def plain_modulus(value: Any) -> int:
+def modulus(value: Any) -> int:
     """BFV's t, or 0 for CKKS. ParameterError."""
     if isinstance(value, int) and not isinstance(value, bool) and value == 0:
         return 0
     return whole(value, "The plain modulus (--plain-modulus)", 2, LARGEST_PLAIN_MODULUS, "2^32 - 1")
+
+
+def flag(value: Any, name: str) -> bool:
+    """A truth value, not what Python would take for one. ParameterError."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{name} is {shown(value)}: give True or False.")
+    return bool(value)
 
 
 def choice(value: Any, choices: Mapping[str, _T], name: str) -> _T:

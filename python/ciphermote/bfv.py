@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
+from ciphermote.arguments import shown
 from ciphermote.ckks import centred, expand_second, known_key, phase, to_integers
 from ciphermote.core import core_params
 from ciphermote.errors import MismatchError, ParameterError
@@ -99,8 +100,8 @@ def _is_noise(noise: Sequence[int], modulus: int) -> bool:
 def places_of(plain_modulus: int, n: int, places: Places | None) -> Places:
     """Where integers are: as said, or in coefficients if the modulus leaves no choice. ParameterError if it
     leaves one and nothing is said, or has no slots."""
-    if places not in (None, "slots", "coefficients"):
-        raise ParameterError(f"There are no places {places!r}: say slots or coefficients.")
+    if not (places is None or (isinstance(places, str) and places in ("slots", "coefficients"))):
+        raise ParameterError(f"There are no places {shown(places)}: say slots or coefficients.")
     batch = batches(plain_modulus, n)
     if batch and places is None:
         raise ParameterError(

@@ -6,7 +6,7 @@ of themselves.
 from __future__ import annotations
 
 from ciphermote.adapter import SetHeader, adapt, parse_frame
-from ciphermote.arguments import instance, plain_modulus
+from ciphermote.arguments import instance, modulus
 from ciphermote.errors import FrameError, MismatchError, ParameterError
 from ciphermote.framing import HEADER_BYTES, MAGIC
 from ciphermote.labels import detach
@@ -47,7 +47,7 @@ def stated_parameters(data: Bytes) -> ParameterSet:
 def modulus_of(data: Bytes, parameters: ParameterSet, given: int = 0) -> int:
     """BFV's t, 0 for CKKS, as a frame or a label says it; as given, if there is no label. MismatchError if
     another one is given than is said."""
-    given = plain_modulus(given)
+    given = modulus(given)
     if are_frames(data):
         stated = _header(data, parameters).plain_modulus
     else:

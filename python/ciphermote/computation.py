@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ciphermote.arguments import each, instance
+from ciphermote.arguments import each, flag, instance, modulus
 from ciphermote.ciphertexts import Bytes, as_seal, check_bytes, modulus_of, stated_parameters
 from ciphermote.engine import Engine, open_engine
 from ciphermote.errors import ParameterError
@@ -54,7 +54,7 @@ class EvaluationKeys:
     def engine(self, plain_modulus: int = 0, *, bare: bool = False, workers: int = 1) -> Engine:
         """Open an engine with these keys, of CKKS or of BFV modulo plain_modulus, as open_engine does."""
         galois, relin = self.galois, self.relin
-        if plain_modulus:
+        if plain_modulus := modulus(plain_modulus):
             galois = galois and galois_keys_for_bfv(galois, self.parameters, plain_modulus)
             relin = relin and relin_keys_for_bfv(relin, self.parameters, plain_modulus)
         return open_engine(
@@ -125,6 +125,7 @@ def compute(
     limit = check_feature_bound(bound) if isinstance(operation, WeightedSum | LinearModel) else 0.0
     if not limit and bound is not None:
         raise ParameterError("bound is for weights, and this operation has none: leave it out.")
+    bare = flag(bare, "bare (--bare)")
     several = "bytes, or a list of bytes"
     given = (ciphertexts,) if isinstance(ciphertexts, Bytes) else each(ciphertexts, "ciphertexts", several)
     for data in given:
@@ -138,7 +139,7 @@ def compute(
     keys = keys or stated_parameters(given[0])
     evaluation = EvaluationKeys(keys) if isinstance(keys, ParameterSet) else keys
     parameters = evaluation.parameters
-    modulus = modulus_of(given[0], parameters, plain_modulus)
+    plain_modulus = modulus_of(given[0], parameters, plain_modulus)
     if isinstance(operation, Sum | WeightedSum):
         evaluation = EvaluationKeys(parameters)  # which sums need no more of
     elif len(given) != 1:
@@ -147,7 +148,7 @@ def compute(
             "engine of its own for many (EvaluationKeys.engine)."
         )
     seal = [as_seal(data, parameters) for data in given]
-    with evaluation.engine(modulus, bare=bare) as engine:
+    with evaluation.engine(plain_modulus, bare=bare) as engine:
         match operation:
             case Sum():
                 return engine.add(seal)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import bfv, ckks
-from ciphermote.arguments import instance
+from ciphermote.arguments import flag, instance
 from ciphermote.bfv import Places
 from ciphermote.ciphertexts import Bytes, as_seal, check_bytes, modulus_of
 from ciphermote.errors import ParameterError
@@ -38,6 +38,9 @@ def decrypt(
     """
     instance(key, SecretKey, "The key", "an owner's secret_key")
     check_bytes(data, "The data")
+    complex_slots = flag(complex_slots, "complex_slots (--complex)")
+    signed = flag(signed, "signed (--signed)")
+    bare = flag(bare, "bare (--bare)")
     plain_modulus = modulus_of(data, key.parameters, plain_modulus)
     seal = as_seal(data, key.parameters)
     if not plain_modulus:

@@ -94,7 +94,7 @@ def encrypt(
     ParameterError, ValueRangeError; KeyFileError for a secret key that names no pair.
     """
     instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
-    plain_modulus = arguments.plain_modulus(plain_modulus)
+    plain_modulus = arguments.modulus(plain_modulus)
     if key.key_id is None:
         raise KeyFileError("The secret key has no key id: take the one of an Owner or a KeyStore.")
     device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *_Counter(counter).callables)

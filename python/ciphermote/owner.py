@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ciphermote.arguments import each, instance, plain_modulus, whole
+from ciphermote.arguments import each, flag, instance, modulus, whole
 from ciphermote.bfv import Places
 from ciphermote.ciphertexts import Bytes
 from ciphermote.computation import EvaluationKeys
@@ -62,6 +62,8 @@ class Owner:
         chosen = by_name(parameters) if isinstance(parameters, str) else parameters
         instance(chosen, ParameterSet, "parameters", "a ParameterSet, or the name of a built-in one")
         steps = _steps(model, rotations, chosen)
+        conjugation = flag(conjugation, "conjugation")
+        relin = None if relin is None else flag(relin, "relin")
         return cls(
             KeyContents.make(
                 chosen, galois_steps=steps, conjugation=conjugation, relin=relin, progress=progress
@@ -96,6 +98,7 @@ class Owner:
         directory saved before has them after KeyStore.extend (`ciphermote extend`). ParameterError if nothing
         is asked for."""
         steps = _steps(model, rotations, self.parameters)
+        conjugation, relin = flag(conjugation, "conjugation"), flag(relin, "relin")
         if not (steps or conjugation or relin):
             raise ParameterError("No keys are asked for: give model, rotations, conjugation or relin.")
         self._contents = self._contents.extended(
@@ -159,5 +162,6 @@ class Owner:
         secret, public: with which keys, one or both. plain_moduli: those that it batches BFV's integers with.
         KeyFileError if neither key is asked for; ParameterError for a modulus without slots.
         """
-        moduli = [plain_modulus(t) for t in each(plain_moduli, "plain_moduli", "a list of moduli")]
+        secret, public = flag(secret, "secret"), flag(public, "public")
+        moduli = [modulus(t) for t in each(plain_moduli, "plain_moduli", "a list of moduli")]
         return to_c_header(provision(self._contents, secret=secret, public=public, plain_moduli=moduli))

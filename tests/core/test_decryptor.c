@@ -278,14 +278,38 @@ static void a_decryptor_that_was_refused_takes_nothing(void)
     refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
 }
 
+static void an_object_of_the_setup_inside_the_arena_is_refused(void)
+{
+    static uint64_t larger[sizeof decryptor / 8 + sizeof expander / 8 + sizeof key / 8 + 64];
+    start();
+    const cm_decryptor_setup good = decryptor_setup();
+    cm_decryptor_setup bad = {.arena = larger, .arena_bytes = sizeof larger};
+    cm_decryptor *const within = (cm_decryptor *)(void *)(larger + 8);
+    CHECK(cm_decryptor_init(within, &key, &good) == CM_OK);
+    CHECK(cm_decryptor_init(within, &key, &bad) == CM_ERR_ARENA);
+    refused_everywhere(within, CM_ERR_ARGUMENT);
+    bad.expander = (cm_seed_expander *)(void *)(larger + 8);
+    cm_seed_expander_init(bad.expander);
+    CHECK(cm_decryptor_init(&decryptor, &key, &bad) == CM_ERR_ARENA);
+    refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
+    bad.expander = NULL;
+    cm_secret_key *const inner = (cm_secret_key *)(void *)(larger + 8);
+    *inner = key;
+    CHECK(cm_decryptor_init(&decryptor, inner, &bad) == CM_ERR_ARENA);
+    refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
+    CHECK(inner->params == key.params);
+}
+
 static void an_expander_that_was_not_set_up_is_refused_and_never_called(void)
 {
     start();
     send_integers(5);
     cm_decryptor_setup setup = decryptor_setup();
-    memset(&expander, 0, sizeof expander);
-    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_ERR_EXPANDER);
-    refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
+    for (unsigned i = 0; i < 2; i++) {
+        memset(&expander, i == 0 ? 0 : 0xA5, sizeof expander); /* static memory, or a stack's */
+        CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_ERR_EXPANDER);
+        refused_everywhere(&decryptor, CM_ERR_ARGUMENT);
+    }
     setup = decryptor_setup();
     CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_OK);
     memset(&expander, 0, sizeof expander);
@@ -385,6 +409,7 @@ void test_decryptor(void)
     RUN(seeds_are_taken_with_memory_to_expand_them_alone);
     RUN(values_are_given_once_and_by_their_own_scheme_alone);
     RUN(a_decryptor_that_was_refused_takes_nothing);
+    RUN(an_object_of_the_setup_inside_the_arena_is_refused);
     RUN(an_expander_that_was_not_set_up_is_refused_and_never_called);
     RUN(an_expander_serves_one_decryptor);
     RUN(a_wiped_start_of_the_arena_is_noticed);

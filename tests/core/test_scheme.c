@@ -315,6 +315,113 @@ static void one_encryptor_encrypts_again_and_again(void)
     CHECK(counters[1] == counters[0] + 1u && counters[2] == counters[1] + 1u);
 }
 
+static void a_key_wiped_after_the_setup_is_refused(void)
+{
+    cm_secret_key key = secret_key();
+    static uint32_t words[N]; /* of either form */
+    const cm_ckks_values values = some_values();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    const cm_encryptor_setup setup = {.device = &device,
+                                      .emitter = new_collector(),
+                                      .arena = arena,
+                                      .arena_bytes = sizeof arena,
+                                      .log2_tiles = BUILD_LOG2_TILES};
+    memcpy(words, CM_CONFIG_TRANSFORMED_SECRET ? (const void *)key.transformed : key.ternary,
+           CM_CONFIG_TRANSFORMED_SECRET ? sizeof words : sizeof ternary);
+    key.transformed = words;
+    key.ternary = (const uint8_t *)words;
+    cm_encryptor encryptor;
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &setup) == CM_OK);
+    CHECK(cm_ckks_encrypt(&encryptor, &values) == CM_OK);
+    memset(words, 0, sizeof words);
+    (void)new_collector();
+    CHECK(cm_ckks_encrypt(&encryptor, &values) == CM_ERR_ARGUMENT && !collected.begun);
+    CHECK(test_emit_public_key(&device, params, key.ternary, 42, CM_XOF_CHACHA20, arena, sizeof arena,
+                               new_collector()) == CM_ERR_ARGUMENT);
+    CHECK(!collected.begun);
+}
+
+/* An emitter whose sink encrypts in the same arena, once: in begin, or with the first, second, ... tile. */
+typedef struct arena_taker {
+    cm_emitter emitter;
+    cm_device device;
+    cm_secret_key key;
+    cm_ckks_values values;
+    size_t bytes; /* of the arena */
+    unsigned calls;
+    unsigned takes_at; /* 0: in begin */
+    bool ended;
+} arena_taker;
+
+static cm_status take_arena(arena_taker *taker)
+{
+    if (taker->calls++ == taker->takes_at) {
+        CHECK(test_ckks_symmetric(&taker->device, &taker->key, CM_XOF_CHACHA20, &taker->values, arena,
+                                  taker->bytes, new_collector()) == CM_OK);
+    }
+    return CM_OK;
+}
+
+static cm_status take_in_begin(cm_emitter *self, const cm_ciphertext_info *info)
+{
+    (void)info;
+    return take_arena((arena_taker *)(void *)self);
+}
+
+static cm_status take_in_residues(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
+                                  const uint32_t *residues)
+{
+    (void)component;
+    (void)prime;
+    (void)tile;
+    (void)residues;
+    return take_arena((arena_taker *)(void *)self);
+}
+
+static cm_status note_the_end(cm_emitter *self)
+{
+    ((arena_taker *)(void *)self)->ended = true;
+    return CM_OK;
+}
+
+/* The noise would come from a wiped key, and whoever knows the noise learns the secret key. */
+static void a_sink_that_encrypts_in_the_same_arena_ends_the_encryption(void)
+{
+    enum { SYMMETRIC, ASYMMETRIC, PUBLIC_KEY, KINDS };
+    const cm_secret_key key = secret_key();
+    const cm_public_key public = public_key();
+    const cm_ckks_values values = some_values();
+    test_platform platforms[2] = {{.state = 1}, {.state = 2}};
+    cm_device device;
+    CHECK(test_device_start(&device, &platforms[0]) == CM_OK);
+    for (unsigned kind = SYMMETRIC; kind < KINDS; kind++) {
+        for (unsigned takes_at = 0; takes_at <= 2; takes_at++) {
+            arena_taker taker = {.emitter = {.begin = take_in_begin,
+                                             .residues = take_in_residues,
+                                             .end = note_the_end,
+                                             .expands_seed = true},
+                                 .key = key,
+                                 .values = values,
+                                 .bytes = sizeof arena,
+                                 .takes_at = takes_at};
+            CHECK(test_device_start(&taker.device, &platforms[1]) == CM_OK);
+            const cm_status status =
+                kind == SYMMETRIC ? test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena,
+                                                        sizeof arena, &taker.emitter)
+                : kind == ASYMMETRIC
+                    ? test_ckks_asymmetric(&device, &public, &values, arena, sizeof arena, &taker.emitter)
+                    : test_emit_public_key(&device, params, ternary, 42, CM_XOF_CHACHA20, arena, sizeof arena,
+                                           &taker.emitter);
+            const bool last = kind == PUBLIC_KEY && takes_at == 2 && BUILD_LOG2_TILES == 0;
+            CHECK(status == (last ? CM_OK : CM_ERR_ARENA));
+            CHECK(taker.calls == (last ? 2 : takes_at + 1) && taker.ended == last);
+            CHECK(arena_is_wiped());
+        }
+    }
+}
+
 static void values_inside_the_arena_but_not_at_its_start_are_refused(void)
 {
     const cm_secret_key key = secret_key();
@@ -403,9 +510,46 @@ static void a_secret_key_inside_the_arena_is_refused_and_kept(void)
     CHECK(test_ckks_symmetric(&device, &key, CM_XOF_CHACHA20, &values, arena, sizeof arena,
                               new_collector()) == CM_ERR_ARENA);
     CHECK(!collected.begun && memcmp(within, from, bytes) == 0);
+    memcpy(within, ternary, sizeof ternary);
     CHECK(test_emit_public_key(&device, params, within, 42, CM_XOF_CHACHA20, arena, sizeof arena,
                                new_collector()) == CM_ERR_ARENA);
-    CHECK(!collected.begun && memcmp(within, from, bytes) == 0);
+    CHECK(!collected.begun && memcmp(within, ternary, sizeof ternary) == 0);
+}
+
+static void an_object_of_the_setup_inside_the_arena_is_refused(void)
+{
+    const cm_secret_key key = secret_key();
+    const cm_public_key public = public_key();
+    test_platform platform = {0};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    const cm_encryptor_setup good = {.device = &device,
+                                     .emitter = new_collector(),
+                                     .arena = arena,
+                                     .arena_bytes = sizeof arena,
+                                     .log2_tiles = BUILD_LOG2_TILES};
+    void *const within = (uint8_t *)arena + sizeof arena - 512;
+    _Static_assert(sizeof device <= 512 && sizeof key <= 512 && sizeof public <= 512, "they fit");
+    cm_encryptor encryptor;
+    cm_encryptor_setup bad = good;
+    bad.device = within;
+    memcpy(within, &device, sizeof device);
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &bad) == CM_ERR_ARENA);
+    CHECK(cm_encryptor_init_asymmetric(&encryptor, &public, &bad) == CM_ERR_ARENA);
+    CHECK(cm_device_emit_public_key(&bad, params, ternary, 42) == CM_ERR_ARENA);
+    CHECK(memcmp(within, &device, sizeof device) == 0);
+    bad = good;
+    bad.emitter = within;
+    memcpy(within, good.emitter, sizeof *good.emitter);
+    CHECK(cm_encryptor_init_symmetric(&encryptor, &key, &bad) == CM_ERR_ARENA);
+    CHECK(cm_encryptor_init_asymmetric(&encryptor, &public, &bad) == CM_ERR_ARENA);
+    CHECK(cm_device_emit_public_key(&bad, params, ternary, 42) == CM_ERR_ARENA);
+    CHECK(memcmp(within, good.emitter, sizeof *good.emitter) == 0);
+    memcpy(within, &key, sizeof key);
+    CHECK(cm_encryptor_init_symmetric(&encryptor, within, &good) == CM_ERR_ARENA);
+    memcpy(within, &public, sizeof public);
+    CHECK(cm_encryptor_init_asymmetric(&encryptor, within, &good) == CM_ERR_ARENA);
+    CHECK(!collected.begun);
 }
 
 static void keys_that_were_never_filled_in_are_refused(void)
@@ -778,10 +922,13 @@ void test_scheme(void)
     RUN(the_arena_is_wiped_whatever_the_outcome);
     RUN(a_setup_that_is_refused_leaves_the_arena_alone_and_encrypts_nothing);
     RUN(one_encryptor_encrypts_again_and_again);
+    RUN(a_key_wiped_after_the_setup_is_refused);
+    RUN(a_sink_that_encrypts_in_the_same_arena_ends_the_encryption);
     RUN(values_inside_the_arena_but_not_at_its_start_are_refused);
     RUN(an_arena_too_small_or_misaligned_is_refused);
     RUN(null_pointers_and_unknown_choices_are_refused);
     RUN(a_secret_key_inside_the_arena_is_refused_and_kept);
+    RUN(an_object_of_the_setup_inside_the_arena_is_refused);
     RUN(keys_that_were_never_filled_in_are_refused);
     RUN(a_public_key_that_cannot_be_had_ends_the_encryption);
     RUN(a_failing_or_stuck_random_source_is_refused_before_a_byte_leaves);

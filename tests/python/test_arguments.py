@@ -74,7 +74,8 @@ def sentence_or_nothing(call: Callable[[], object]) -> None:
         assert re.fullmatch(r"[^\n]+[.)]", str(error)), str(error)
 
 
-quickly = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = 60 if settings().derandomize else settings().max_examples
+quickly = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @quickly
@@ -99,7 +100,7 @@ def test_decrypt_takes_or_refuses_anything(value: Any, name: str) -> None:
         sentence_or_nothing(partial(decrypt, **arguments))
 
 
-@settings(quickly, max_examples=25)
+@settings(quickly, max_examples=EXAMPLES // 2)
 @given(anything, st.sampled_from(["operation", "ciphertexts", "keys", "bound", "plain_modulus", "bare"]))
 def test_compute_takes_or_refuses_anything(value: Any, name: str) -> None:
     for operation, bound in ((Sum(), None), (WeightedSum([2]), 3)):
@@ -111,11 +112,16 @@ def test_compute_takes_or_refuses_anything(value: Any, name: str) -> None:
 @given(anything)
 def test_what_an_owner_is_given_is_taken_or_refused(value: Any) -> None:
     short = isinstance(value, list)
+    few = type(value) in (int, np.int64) and 1 <= value <= 64
     if isinstance(value, str) and not value.isprintable():
         return
     for call in (
         lambda: OWNER.extend(rotations=value),
         lambda: OWNER.extend(model=value),
+        lambda: OWNER.extend(conjugation=value) if value is not True else None,
+        lambda: OWNER.evaluation_keys.engine(value).close(),
+        lambda: OWNER.evaluation_keys.engine(bare=value).close(),
+        lambda: OWNER.evaluation_keys.engine(workers=value).close() if not few else None,
         lambda: Owner.generate(value) if not isinstance(value, ciphermote.ParameterSet) else None,
         lambda: Owner.load(value),
         lambda: EvaluationKeys.load(value),
@@ -126,6 +132,7 @@ def test_what_an_owner_is_given_is_taken_or_refused(value: Any) -> None:
         lambda: LinearModel.load(value),
         lambda: MODEL.scores(value),
         lambda: OWNER.provisioned_header(public=True, plain_moduli=value) if short else None,
+        lambda: OWNER.provisioned_header(public=value),
     ):
         sentence_or_nothing(call)
 

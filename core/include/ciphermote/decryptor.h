@@ -88,8 +88,8 @@ typedef struct cm_decryptor {
 
 /*
  * Set up. Errors: CM_ERR_ARGUMENT for null pointers or an incomplete key, CM_ERR_PARAMS, CM_ERR_ARENA for an
- * arena that is null, not aligned or overlaps the key, CM_ERR_EXPANDER for a seed expander that was not set
- * up. After an error the decryptor refuses all ciphertexts. The arena's size is checked when a ciphertext is
+ * arena that is null, not aligned or overlaps the decryptor, the key or the expander, CM_ERR_EXPANDER for a
+ * seed expander that was not set up. After an error the decryptor refuses all ciphertexts. The arena's size is checked when a ciphertext is
  * expected.
  */
 CM_MUST_CHECK cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,

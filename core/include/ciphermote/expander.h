@@ -28,7 +28,8 @@ CM_REFUSE_PACKING(expander);
 typedef struct cm_seed_expander cm_seed_expander;
 struct cm_seed_expander {
     cm_receiver receiver; /* first: what a frame reader hands residues to */
-    cm_receiver *(*begin)(cm_seed_expander *self, cm_receiver *next); /* null until it is set up */
+    cm_receiver *(*begin)(cm_seed_expander *self, cm_receiver *next);
+    const cm_seed_expander *self; /* its own address, once it is set up */
     cm_receiver *next;
     cm_ciphertext_info info; /* of the seed, once it has come */
     uint8_t stage;

@@ -34,7 +34,7 @@ CM_MUST_CHECK cm_status cm_device_make_secret_key(cm_device *device, const cm_pa
  * included, in NTT form; a is the expansion of a public seed by setup->xof. Each call makes a different,
  * equally valid key. It goes to the setup's emitter like a ciphertext, with CM_PUBLIC_KEY as its scheme;
  * only frames can express that (CM_ERR_UNSUPPORTED otherwise). Further errors: CM_ERR_ARGUMENT,
- * CM_ERR_PARAMS, CM_ERR_ARENA (also if ternary overlaps the arena), CM_ERR_RANDOM, CM_ERR_COUNTER,
+ * CM_ERR_PARAMS, CM_ERR_ARENA (also if the arena overlaps ternary), CM_ERR_RANDOM, CM_ERR_COUNTER,
  * CM_ERR_SINK. The arena is wiped if the call has used it.
  */
 CM_MUST_CHECK cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_params *params,

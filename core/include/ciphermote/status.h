@@ -31,7 +31,8 @@ typedef enum cm_status {
     CM_OK = 0,
     CM_ERR_ARGUMENT = 1,     /* a null pointer, or a value outside its documented range */
     CM_ERR_PARAMS = 2,       /* a parameter set that this build or this call cannot use */
-    CM_ERR_ARENA = 3,        /* the arena is too small, not aligned to 8 bytes or overlaps the key */
+    CM_ERR_ARENA = 3,        /* the arena is too small, not aligned to 8 bytes, overlaps an object of
+                                the setup, or a sink used it meanwhile */
     CM_ERR_TOO_MANY = 4,     /* more values than slots */
     CM_ERR_NOT_FINITE = 5,   /* an input is NaN or infinite */
     CM_ERR_VALUE_RANGE = 6,  /* a value is too large for the precision, the modulus, t or what is expected */

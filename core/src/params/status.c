@@ -14,9 +14,10 @@ const char *cm_status_text(cm_status status)
         return "This build or this call cannot use the parameter set, or a frame has another set "
                "than its reader: raise CM_CONFIG_MAX_LOG2_N, or give both sides the same set.";
     case CM_ERR_ARENA:
-        return "The arena is too small, not aligned to 8 bytes or overlaps the key: size it with the"
-               " CM_..._ARENA_BYTES macro of this scheme and kind of key, with the n, slots, "
-               "precision and log2_tiles of the call.";
+        return "The arena is too small, not aligned to 8 bytes, overlaps the key or another object of "
+               "the setup, or a sink used it meanwhile: size it with the CM_..._ARENA_BYTES macro of "
+               "this scheme and kind of key, with the n, slots, precision and log2_tiles of the call, "
+               "and leave it to one call at a time.";
     case CM_ERR_TOO_MANY:
         return "There are more values than slots: send the rest in another ciphertext, or take a "
                "larger n.";

@@ -6,6 +6,12 @@
 
 #include "common/wipe.h"
 #include "scheme/decryption.h"
+#include "scheme/usable.h"
+
+static bool is_set_up(const cm_seed_expander *expander)
+{
+    return expander->self == expander;
+}
 
 cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
                             const cm_decryptor_setup *setup)
@@ -13,10 +19,14 @@ cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
     if (!decryptor) {
         return CM_ERR_ARGUMENT;
     }
-    const cm_decryptor_setup given = setup ? *setup : (cm_decryptor_setup){0};
-    const bool expander_usable = !given.expander || given.expander->begin;
+    cm_decryptor_setup given = setup ? *setup : (cm_decryptor_setup){0};
+    const bool expander_usable = !given.expander || is_set_up(given.expander);
     memset(decryptor, 0, sizeof *decryptor);
     decryptor->expander = given.expander;
+    if (given.expander &&
+        cmi_in_arena(given.expander, sizeof *given.expander, given.arena, given.arena_bytes)) {
+        given.arena = NULL; /* which is refused */
+    }
     const cm_status status = cmi_decryption_init(
         &decryptor->decryption, setup && expander_usable ? key : NULL, given.arena, given.arena_bytes);
     return expander_usable ? status : CM_ERR_EXPANDER;
@@ -26,7 +36,7 @@ cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
 static cm_status open_reader(cm_decryptor *decryptor, cm_status status)
 {
     cm_receiver *receiver = &decryptor->decryption.receiver;
-    if (decryptor->expander && decryptor->expander->begin) {
+    if (decryptor->expander && is_set_up(decryptor->expander)) {
         receiver = decryptor->expander->begin(decryptor->expander, receiver);
     }
     const cm_secret_key *key = decryptor->decryption.key;

@@ -414,7 +414,8 @@ cm_status cmi_decryption_init(cm_decryption *decryption, const cm_secret_key *ke
     if (!cmi_params_usable(key->params)) {
         return CM_ERR_PARAMS;
     }
-    if (!arena || (uintptr_t)arena % 8u != 0 || cmi_key_in_arena(key, arena, arena_bytes)) {
+    if (!arena || (uintptr_t)arena % 8u != 0 || cmi_key_in_arena(key, arena, arena_bytes) ||
+        cmi_in_arena(decryption, sizeof *decryption, arena, arena_bytes)) {
         return CM_ERR_ARENA;
     }
     decryption->key = key;

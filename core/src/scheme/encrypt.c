@@ -15,10 +15,14 @@
 #include "scheme/seeds.h"
 #include "scheme/usable.h"
 
-/* What an encryption needs besides polynomials; in the arena, it follows the message directly. */
+/*
+ * What an encryption needs besides polynomials; in the arena, it follows the message directly. The ring comes
+ * first: whatever wipes the arena from its start on to the noise's key takes the ring's prime, which is
+ * checked (cmi_unless_taken).
+ */
 typedef struct encryption_workspace {
-    cmi_noise noise;
     cmi_ring ring;
+    cmi_noise noise;
     cmi_uniform uniform;
 } encryption_workspace;
 
@@ -152,7 +156,8 @@ CM_NOINLINE static cm_status begin(const encryption_layout *parts, cm_message_so
     info->primes = params->data_primes;
     info->log2_tiles = cmi_log2_tiles(parts->setup);
     info->key_id = key_id;
-    return emitter->begin(emitter, info);
+    work->ring.prime = params->primes;
+    return cmi_unless_taken(&work->ring, params->primes, emitter->begin(emitter, info));
 }
 
 static void open_encryption_ring(const encryption_layout *parts, const cm_prime *prime)
@@ -297,10 +302,12 @@ static const uint32_t *symmetric_coefficients(const encryption_layout *parts, co
 
 /* Hand residues to the emitter. */
 static cm_status emit_residues(const encryption_layout *parts, unsigned component, unsigned index,
-                               const uint32_t *residues)
+                               unsigned tile, const uint32_t *residues)
 {
     cm_emitter *emitter = parts->setup->emitter;
-    return emitter->residues(emitter, component, index, parts->work->ring.tile, residues);
+    const cm_prime *const prime = parts->work->ring.prime;
+    return cmi_unless_taken(&parts->work->ring, prime,
+                            emitter->residues(emitter, component, index, tile, residues));
 }
 
 static unsigned tile_count(const encryption_layout *parts)
@@ -330,7 +337,7 @@ static cm_status emit_symmetric(const encryption_layout *parts, const cm_secret_
             const uint32_t *u = encryption_secret(key, parts, i);
             const uint32_t *c0 = leaves_as_coefficients(parts->source) ? symmetric_coefficients(parts, u)
                                                                        : symmetric_tile(parts, u);
-            status = emit_residues(parts, 0, i, c0);
+            status = emit_residues(parts, 0, i, tile, c0);
         }
     }
     return status;
@@ -350,7 +357,7 @@ static cm_status emit_expansion(const encryption_layout *parts)
         cmi_uniform_begin_prime(&work->uniform, &params->primes[i], i);
         for (unsigned tile = 0; tile < tile_count(parts) && status == CM_OK; tile++) {
             cmi_uniform_values(&work->uniform, parts->w, points);
-            status = emitter->residues(emitter, 1, i, tile, parts->w);
+            status = emit_residues(parts, 1, i, tile, parts->w);
         }
     }
     return status;
@@ -361,6 +368,9 @@ static cm_status encrypt_symmetric(const void *with, const cm_encryptor_setup *s
 {
     const cm_secret_key *key = with;
     encryption_layout parts;
+    if (!cmi_secret_key_usable(key)) { /* any more */
+        return CM_ERR_ARGUMENT;
+    }
     cmi_source_set_tables(source, cmi_roots_of(key));
     cm_status status = divide_encryption_arena(setup, key->params, source, 1, &parts);
     if (status == CM_OK) {
@@ -383,12 +393,13 @@ static const cm_flat_public_key *flat_key(const cm_public_key *key)
     return key->polynomial == cm_flat_public_key_polynomial ? key->context : NULL;
 }
 
-static bool flat_key_in_arena(const cm_public_key *key, const void *arena, size_t arena_bytes)
+static bool public_key_in_arena(const cm_public_key *key, const void *arena, size_t arena_bytes)
 {
     const cm_flat_public_key *flat = flat_key(key);
     const size_t polynomial = sizeof(uint32_t) << key->params->log2_n;
-    return flat &&
-           cmi_in_arena(flat->residues, 2u * polynomial * key->params->data_primes, arena, arena_bytes);
+    return cmi_in_arena(key, sizeof *key, arena, arena_bytes) ||
+           (flat &&
+            cmi_in_arena(flat->residues, 2u * polynomial * key->params->data_primes, arena, arena_bytes));
 }
 
 /* Null if the key cannot provide it, was never filled in, or is of another degree. */
@@ -408,7 +419,7 @@ static cm_status emit_in_form(const encryption_layout *parts, unsigned component
     if (leaves_as_coefficients(parts->source)) {
         cmi_ntt_inverse(parts->w, &parts->work->ring);
     }
-    return emit_residues(parts, component, index, parts->w);
+    return emit_residues(parts, component, index, parts->work->ring.tile, parts->w);
 }
 
 #if CM_CONFIG_ACCELERATOR
@@ -483,7 +494,7 @@ static cm_status emit_prime(const encryption_layout *parts, const cm_public_key 
     cmi_ring *ring = &parts->work->ring;
     open_encryption_ring(parts, &params_of(parts)->primes[index]);
     cm_status status = prepare_prime(parts, key, index);
-    for (unsigned tile = 0; tile < tile_count(parts); tile++) {
+    for (unsigned tile = 0; tile < tile_count(parts) && status == CM_OK; tile++) {
         cmi_ring_select_tile(ring, cmi_log2_tiles(parts->setup), tile);
         prepare_tile(parts);
         for (unsigned component = range[1] + 1u; component-- > range[0] && status == CM_OK;) {
@@ -548,7 +559,8 @@ static cm_status check_setup(const cm_encryptor_setup *setup, const cm_params *p
         return CM_ERR_UNSUPPORTED;
     }
     if (!setup->arena || (uintptr_t)setup->arena % 8u != 0 ||
-        setup->arena_bytes < work_bytes(setup, (size_t)1 << params->log2_n, components)) {
+        setup->arena_bytes < work_bytes(setup, (size_t)1 << params->log2_n, components) ||
+        cmi_setup_in_arena(setup)) {
         return CM_ERR_ARENA;
     }
     return CM_OK;
@@ -575,8 +587,8 @@ static cm_status check_asymmetric(const cm_public_key *key, const cm_encryptor_s
         return CM_ERR_ARGUMENT;
     }
     const cm_status status = check_setup(setup, key->params, 2);
-    return status == CM_OK && flat_key_in_arena(key, setup->arena, setup->arena_bytes) ? CM_ERR_ARENA
-                                                                                       : status;
+    return status == CM_OK && public_key_in_arena(key, setup->arena, setup->arena_bytes) ? CM_ERR_ARENA
+                                                                                         : status;
 }
 
 typedef cm_status encrypt_function(const void *key, const cm_encryptor_setup *setup,

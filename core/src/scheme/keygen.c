@@ -72,7 +72,7 @@ static cm_status emit_key_tile(keygen_workspace *work, uint32_t *tile, const uin
     cmi_noise_add(&work->noise, 0, tile, ring);
     cmi_ntt_forward(tile, ring);
     cmi_reduce_all(tile, cmi_ring_points(ring), prime);
-    return emitter->residues(emitter, 0, index, ring->tile, tile);
+    return cmi_unless_taken(ring, prime, emitter->residues(emitter, 0, index, ring->tile, tile));
 }
 
 /* The call in progress. */
@@ -104,7 +104,8 @@ static cm_status begin_key(const key_call *call, uint64_t key_id)
     info->primes = call->params->key_primes;
     info->log2_tiles = cmi_log2_tiles(call->setup);
     info->key_id = key_id;
-    return emitter->begin(emitter, info);
+    call->work->ring.prime = call->params->primes;
+    return cmi_unless_taken(&call->work->ring, call->params->primes, emitter->begin(emitter, info));
 }
 
 static cm_status emit_key(const key_call *call)
@@ -130,7 +131,8 @@ static cm_status emit_key(const key_call *call)
 cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_params *params,
                                     const uint8_t *ternary, uint64_t key_id)
 {
-    if (!setup || !setup->device || !ternary || key_id == 0 || !cmi_emitter_usable(setup->emitter)) {
+    if (!setup || !setup->device || !ternary || key_id == 0 || !cmi_emitter_usable(setup->emitter) ||
+        !cmi_filled_in_ternary(ternary)) {
         return CM_ERR_ARGUMENT;
     }
     if (!cmi_params_usable(params)) {
@@ -143,7 +145,7 @@ cm_status cm_device_emit_public_key(const cm_encryptor_setup *setup, const cm_pa
     uint8_t *arena = setup->arena;
     if (!arena || (uintptr_t)arena % 8u != 0 ||
         setup->arena_bytes < CM_PUBLIC_KEY_ARENA_BYTES(n, cmi_log2_tiles(setup)) ||
-        cmi_in_arena(ternary, CM_TERNARY_BYTES(n), arena, setup->arena_bytes)) {
+        cmi_in_arena(ternary, CM_TERNARY_BYTES(n), arena, setup->arena_bytes) || cmi_setup_in_arena(setup)) {
         return CM_ERR_ARENA;
     }
     const key_call call = {setup, params, ternary, (keygen_workspace *)(void *)arena,

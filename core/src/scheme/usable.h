@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every call requires of a parameter set, which may be the user's own, and of a secret key. */
+/* What every call requires of a parameter set, which may be the user's own, of a secret key and of
+   the arena. */
 #ifndef CM_SCHEME_USABLE_H
 #define CM_SCHEME_USABLE_H
 
 #include <stdbool.h>
 
 #include "ciphermote/emitter.h"
+#include "ciphermote/encryptor.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
 #include "common/declassify.h"
 #include "ring/prime.h"
+#include "ring/ring.h"
 
 static inline bool cmi_params_usable(const cm_params *params)
 {
@@ -43,20 +46,36 @@ static inline bool cmi_in_arena(const void *bytes, size_t length, const void *ar
     return from < to + arena_bytes && to < from + length;
 }
 
-/* The same for the part of a secret key that calls read. */
+/* The same for what a setup points at. Of the emitter, it is the part that encryption reads. */
+static inline bool cmi_setup_in_arena(const cm_encryptor_setup *setup)
+{
+    return cmi_in_arena(setup->device, sizeof *setup->device, setup->arena, setup->arena_bytes) ||
+           cmi_in_arena(setup->emitter, sizeof *setup->emitter, setup->arena, setup->arena_bytes);
+}
+
+/* The same for a secret key, with the polynomial that calls read. */
 static inline bool cmi_key_in_arena(const cm_secret_key *key, const void *arena, size_t arena_bytes)
 {
+    if (cmi_in_arena(key, sizeof *key, arena, arena_bytes)) {
+        return true;
+    }
 #if !CM_CONFIG_TRANSFORMED_SECRET
     return cmi_in_arena(key->ternary, CM_TERNARY_BYTES((size_t)1 << key->params->log2_n), arena, arena_bytes);
 #elif defined(__AVR__)
-    (void)key;
-    (void)arena;
-    (void)arena_bytes;
-    return false; /* flash has addresses of its own */
+    return false; /* the polynomial is in flash, which has addresses of its own */
 #else
     const size_t bytes = (sizeof(uint32_t) * key->params->data_primes) << key->params->log2_n;
     return cmi_in_arena(key->transformed, bytes, arena, arena_bytes);
 #endif
+}
+
+/*
+ * What an emitter answered; but CM_ERR_ARENA if its sink let something else use the arena, which wiped the
+ * ring's prime: with the noise's key wiped too, anyone would know the noise.
+ */
+static inline cm_status cmi_unless_taken(const cmi_ring *ring, const cm_prime *prime, cm_status answer)
+{
+    return answer == CM_OK && ring->prime != prime ? CM_ERR_ARENA : answer;
 }
 
 /*

@@ -122,6 +122,7 @@ void cm_seed_expander_init(cm_seed_expander *expander)
 {
     memset(expander, 0, sizeof *expander);
     expander->begin = cm_seed_expander_begin;
+    expander->self = expander;
 }
 
 cm_receiver *cm_seed_expander_begin(cm_seed_expander *expander, cm_receiver *next)

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ciphermote import seal_bytes
+from ciphermote.arguments import flag, modulus, whole
 from ciphermote.bfv import in_coefficients
 from ciphermote.engine import Bytes, Engine, Progress, check_reading, describe_content
 from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
@@ -38,6 +39,7 @@ from ciphermote.words import scale_name
 _T = TypeVar("_T")
 _WORKER = Path(__file__).with_name("worker.py")
 _CLOSE_SECONDS = 5.0
+_MOST_WORKERS = 64
 _ADD_BATCH = 16
 """Ciphertexts in one message of a sum: some 10 ms of work against 0.1 ms of pipe."""
 
@@ -169,8 +171,8 @@ class SealEngine(Engine):
 
     galois_keys, relin_keys: SEAL's bytes of the owner's evaluation keys, checked here; whatever is not such
     keys (a secret key, say) is refused. plain_modulus: BFV's t, or 0 for CKKS; keys and ciphertexts are of
-    that scheme. bare: as open_engine says. workers: processes, 1 to 64; each holds the keys. FrameError,
-    MismatchError, EngineError.
+    that scheme. bare: as open_engine says. workers: processes, 1 to 64, best one a core; each holds the
+    keys. ParameterError, FrameError, MismatchError, EngineError.
     """
 
     def __init__(
@@ -184,16 +186,15 @@ class SealEngine(Engine):
         workers: int = 1,
     ) -> None:
         self.parms = parms
-        self.plain_modulus = plain_modulus
-        self._bare = bare
+        plain_modulus = self.plain_modulus = modulus(plain_modulus)
+        self._bare = flag(bare, "bare (--bare)")
         self._scheme: SchemeOptions = {
             "scheme": Scheme.BFV if plain_modulus else Scheme.CKKS,
             "plain_modulus": plain_modulus,
         }
         self._closed = False
         self._workers: list[_Worker] = []
-        if not 1 <= workers <= 64:
-            raise EngineError(f"{workers} workers are asked for; give 1 to 64, best one a core.")
+        whole(workers, "workers (--workers)", 1, _MOST_WORKERS)
         if importlib.util.find_spec("tenseal") is None:
             raise EngineError(
                 "The SEAL engine needs the package tenseal: install it with pip install tenseal."
