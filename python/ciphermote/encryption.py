@@ -103,7 +103,8 @@ def encrypt(
     if plain_modulus:
         if log2_scale is not None:
             raise ParameterError("BFV's integers have no scale: leave log2_scale (--log2-scale) out.")
-        places = places or ("slots" if batches(plain_modulus, key.parameters.n) else "coefficients")
+        if places is None:
+            places = "slots" if batches(plain_modulus, key.parameters.n) else "coefficients"
         where = choice(places, _PLACES, "places (--as)")
         integers = _integers(values)
         options = (integers, plain_modulus, where, 32, True, "frames")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import io
 import os
 import tempfile
 import time
@@ -34,18 +35,17 @@ _BETWEEN_TRIES = 0.05
 def read_bounded(path: Path, most: int | Callable[[bytes], int]) -> bytes:
     """All of a file of at most so many bytes, or so many as `most` makes of its first HEAD_BYTES. OSError, if
     it is longer too."""
+    content = io.BytesIO()  # gives its bytes away without a copy
     with path.open("rb") as file:
-        pieces = [file.read(HEAD_BYTES)]
-        limit = most if isinstance(most, int) else most(pieces[0])
-        size = len(pieces[0])
-        while size <= limit and (piece := file.read(min(_PIECE, limit + 1 - size))):
-            pieces.append(piece)
-            size += len(piece)
-    if size > limit:
+        content.write(head := file.read(HEAD_BYTES))
+        limit = most if isinstance(most, int) else most(head)
+        while content.tell() <= limit and (piece := file.read(min(_PIECE, limit + 1 - content.tell()))):
+            content.write(piece)
+    if content.tell() > limit:
         raise OSError(
             errno.EFBIG, f"it has more than {limit:,} bytes, which is more than such a file can have"
         )
-    return b"".join(pieces)
+    return content.getvalue()
 
 
 def write_exclusively(path: Path, content: bytes, mode: int) -> None:

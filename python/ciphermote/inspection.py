@@ -7,7 +7,7 @@ It shows public facts alone: of a secret it tells that it is one, never what it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from ciphermote.files import (
 )
 from ciphermote.framing import HEADER_BYTES, MAGIC
 from ciphermote.keys import MANIFEST_FILE, KeyStore, key_id_of
-from ciphermote.labels import LABEL_BYTES, describe_scheme, detach
+from ciphermote.labels import LABEL_BYTES, Kind, describe_scheme, detach
 from ciphermote.ledger import is_ledger
 from ciphermote.linear_model import LinearModel
 from ciphermote.parameter_files import parameters_from_dict
@@ -59,7 +59,7 @@ def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
     if data[:2] == MAGIC:
         return _frames(data, parameters)
     if data[:2] == _SEAL_MAGIC:
-        return _seal(data, [parameters] if parameters else BUILTIN)
+        return _seal(data, parameters)
     if is_ledger(data):
         return [("what", "a ledger of readings taken in")]
     if data.startswith(_ZIP_MAGIC):
@@ -150,7 +150,7 @@ def _reading(frames: FrameSet) -> str:
     return f"{seed}, {head.scale_or_modulus}, {head.primes} primes, {frames.frame_bytes:,} bytes"
 
 
-def _seal(data: bytes, candidates: Iterable[ParameterSet]) -> Rows:
+def _seal(data: bytes, parameters: ParameterSet | None) -> Rows:
     claimed = int.from_bytes(data[8:16], "little")
     if len(data) < claimed:
         raise FrameError(
@@ -168,27 +168,34 @@ def _seal(data: bytes, candidates: Iterable[ParameterSet]) -> Rows:
             ("n", str(found.n)),
             ("primes", primes),
         ]
+    labelled = {
+        Kind.CIPHERTEXT: _seal_ciphertext,
+        Kind.RELIN_KEYS: _seal_relin_keys,
+        Kind.GALOIS_KEYS: _seal_galois_keys,
+    }
+    _, label = detach(data)
+    if label is not None:
+        parameters = parameters or by_id(label.parameters_id)
+        return _sized(labelled[label.kind](data, parameters), data, parameters)
     reasons: list[str] = []
-    for parameters in candidates:
-        for describe_as in (
-            _seal_public_key,
-            _seal_secret_key,
-            _seal_ciphertext,
-            _seal_relin_keys,
-            _seal_galois_keys,
-        ):
+    for candidate in [parameters] if parameters else BUILTIN:
+        for describe_as in (_seal_public_key, _seal_secret_key, *labelled.values()):
             try:
-                rows = describe_as(data, parameters)
+                rows = describe_as(data, candidate)
             except FrameError as error:
                 reasons.append(str(error))
             else:
-                return [*rows, _set_row(parameters), ("bytes", f"{len(data):,}")]
+                return _sized(rows, data, candidate)
     # The reader that got farthest knows best what is wrong.
     best = max(reasons, key=_byte_position)
     raise FrameError(
         "The SEAL object is damaged, or of a parameter set that is not built in: if the set is your own, "
         f"name its file with --params. ({best})"
     )
+
+
+def _sized(rows: Rows, data: bytes, parameters: ParameterSet) -> Rows:
+    return [*rows, _set_row(parameters), ("bytes", f"{len(data):,}")]
 
 
 def _byte_position(reason: str) -> int:

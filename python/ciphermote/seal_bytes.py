@@ -10,7 +10,6 @@ layout. Ciphertexts and evaluation keys of a known key carry it in a label behin
 
 from __future__ import annotations
 
-import math
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping
@@ -407,9 +406,9 @@ def _read_scale(reader: _Reader, is_one: bool) -> float:
         reader.fail(
             f"the scale is {scale!r} but must be 1 here; the bytes are damaged or of another kind.", 8
         )
-    if not (math.isfinite(scale) and 0.0 < scale < MAX_SCALE):
+    if not 1.0 <= scale < MAX_SCALE:  # NaN neither
         reader.fail(
-            f"the scale is {scale!r} but must be above 0 and below 2^200; encrypt again with a usual scale.",
+            f"the scale is {scale!r} but must be at least 1 and below 2^200; encrypt with a usual scale.",
             8,
         )
     return scale

@@ -242,6 +242,21 @@ def test_an_open_secret_is_refused_with_the_command_that_mends_it(store: KeyStor
     assert store.secret()
 
 
+def test_a_pipe_in_the_place_of_the_secret_is_refused_at_once(store: KeyStore) -> None:
+    path = store.path / SECRET_FILE
+    content = path.read_bytes()
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    try:
+        with pytest.raises(KeyFileError, match="not an ordinary file"):
+            store.secret()
+    finally:
+        path.unlink()
+        path.write_bytes(content)
+        path.chmod(0o600)
+    assert store.secret()
+
+
 @pytest.fixture
 def copy(store: KeyStore, tmp_path: Path) -> KeyStore:
     """A separate store to damage, with a small set."""

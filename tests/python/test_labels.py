@@ -212,6 +212,18 @@ def test_files_of_two_keys_are_refused_where_they_meet(
         assert f"different keys ({ours.store.key_id:016x}, {theirs.store.key_id:016x})" in sentence
 
 
+def test_inspect_goes_by_the_label(ours: House, tmp_path: Path, run: Run) -> None:
+    seal, label = labels.detach(ours.reading())
+    assert label
+    path = tmp_path / "lying.ct"
+    path.write_bytes(labels.attach(bytes(seal), replace(label, kind=labels.Kind.GALOIS_KEYS)))
+    sentence = run("inspect", path, code=1)
+    assert "SEAL Galois keys" in sentence
+    assert "not built in" not in sentence
+    path.write_bytes(labels.attach(bytes(seal), replace(label, parameters_id=SMALL.id)))
+    assert "SEAL ciphertext, byte 0" in run("inspect", path, code=1)
+
+
 def test_what_seal_saved_is_taken_on_request_and_noise_is_recognised(
     ours: House, theirs: House, tmp_path: Path, run: Run
 ) -> None:

@@ -90,7 +90,7 @@ def test_weights_want_a_bound(owner: Owner, house: Path, tmp_path: Path, run: Ru
     assert not score.exists()
     run(*command, "--feature-bound", 127)
     found = json.loads(run("decrypt", house / "keys", score, "--json", "--count", 1))["values"]
-    assert abs(found[0] - 603000) < 6  # noise of sigma 0.7
+    assert abs(found[0] - 603000) < 8  # noise of sigma 0.76, with an exponential tail
 
 
 @pytest.mark.parametrize("bound", [None, 0, -1.0, float("nan"), float("inf"), "16", True])

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import tenseal.sealapi as sealapi
 import zstandard
-from ciphermote import seal_bytes
+from ciphermote import inspection, seal_bytes
 from ciphermote.errors import Error, FrameError
 from ciphermote.parameters import by_name, generate
 from ciphermote.seal_bytes import (
@@ -258,7 +258,7 @@ def test_a_flipped_bit_in_a_header_field_is_refused_unless_the_field_stays_valid
             found = read_ciphertext(flipped, SMALL)
         except FrameError:
             continue
-        assert (found.residues == good.residues).all() and 0 < found.scale < 2.0**200
+        assert (found.residues == good.residues).all() and 1 <= found.scale < 2.0**200
         passed.add(bit // 8)
     assert passed <= set(range(SCALE_AT, SCALE_AT + 8)), "only another scale may pass"
 
@@ -273,7 +273,7 @@ def test_a_flipped_bit_in_a_seeds_header_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "scale", [float("nan"), float("inf"), -(2.0**25), 0.0, -0.0, 2.0**300, 2.0**200, -1e-300]
+    "scale", [float("nan"), float("inf"), -(2.0**25), 0.0, -0.0, 2.0**300, 2.0**200, -1e-300, 1e-300, 0.99]
 )
 def test_a_scale_that_is_no_scale_is_refused(scale: float) -> None:
     with pytest.raises(FrameError, match="scale"):
@@ -375,6 +375,20 @@ try:
 except errors.FrameError as error:
     print(error)
 """
+
+
+def test_a_file_is_read_into_one_copy(tmp_path: Path) -> None:
+    path = tmp_path / "sparse"
+    with path.open("wb") as file:
+        file.write(write_ciphertext(small_ciphertext())[:8] + struct.pack("<Q", 64 << 20))
+        file.truncate(64 << 20)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FrameError, match="damaged, or of a parameter set"):
+            inspection.describe(path)
+        assert tracemalloc.get_traced_memory()[1] < 96 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("mode", [1, 2])

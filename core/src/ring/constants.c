@@ -40,7 +40,8 @@ bool cmi_prime_usable(const cm_prime *prime, unsigned log2_n)
 
 /*
  * The product is kept as a 32-bit significand (2^31 stands for 1) and truncated: its relative error is below
- * 2^-26, and no product is that close to a power of two.
+ * 2^-25. A product that is less than this above a power of two may seem to be below it; such a set is then
+ * refused, for it states another log2_q_data. No built-in set is (test_scheme.c).
  */
 unsigned cmi_log2_of_product(const cm_prime *primes, unsigned count)
 {

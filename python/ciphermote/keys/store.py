@@ -403,10 +403,14 @@ def _read_file(path: Path, limit: int = MOST_KEYS_BYTES) -> bytes:
 
 
 def _read_secret_file(path: Path) -> bytes:
-    """The content, if nobody but the owner may read it. One open: what is checked is what is read."""
+    """The content, if nobody but the owner may read it. One open: what is checked is what is read, and a pipe
+    without a writer is not waited for."""
     try:
-        with path.open("rb") as file:
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise KeyFileError(f"{path} is not an ordinary file: put the secret key's file there.")
+            mode = stat.S_IMODE(status.st_mode)
             if mode & 0o077:
                 raise KeyFileError(
                     f"{path} is open to others (mode {mode:04o}): run `chmod 600 {path}` and try again."
