@@ -284,7 +284,8 @@ def test_every_refusal_names_its_file_and_what_to_do(house: Path, tmp_path: Path
     cut.write_bytes(content[:-100])
     empty.write_bytes(b"")
     flipped, short = tmp_path / "flipped.ct", tmp_path / "short.ct"
-    flipped.write_bytes(good.read_bytes()[:-1] + b"x")
+    whole_bytes = good.read_bytes()
+    flipped.write_bytes(whole_bytes[:-1] + bytes([whole_bytes[-1] ^ 1]))
     short.write_bytes(good.read_bytes()[:-1000])
     values = tmp_path / "values.csv"
     values.write_text("1,2\nnan,4\n")
