@@ -85,8 +85,9 @@ def test_an_asymmetric_reading_decrypts_by_us_and_by_seal(
     store: KeyStore, sensor: Sensor, seal: SealOwner
 ) -> None:
     data = adapt(sensor.asymmetric(X), PARMS, store.key_id)
-    assert np.abs(ckks.decrypt(data, store.secret()).slots() - X).max() < 5e-3
-    assert np.abs(seal.decrypt(data) - X).max() < 5e-3
+    bound = 6e-3  # 18 sigma, with exponential tails
+    assert np.abs(ckks.decrypt(data, store.secret()).slots() - X).max() < bound
+    assert np.abs(seal.decrypt(data) - X).max() < bound
 
 
 @pytest.mark.parametrize("form", ["seal", "seal_seeded"])

@@ -122,9 +122,8 @@ def test_complex_slots_decrypt(seal: SealOwner, secret: SecretKey) -> None:
     plaintext, ciphertext = sealapi.Plaintext(), sealapi.Ciphertext()
     seal.encoder.encode(z.tolist(), SCALE, plaintext)
     seal.encryptor.encrypt(plaintext, ciphertext)
-    assert (
-        np.abs(ckks.decrypt(seal.save(ciphertext), secret, bare=True).complex_slots()[:512] - z).max() < 2e-4
-    )
+    found = ckks.decrypt(seal.save(ciphertext), secret, bare=True).complex_slots()
+    assert np.abs(found[:512] - z).max() < 5e-4  # 17 sigma, with exponential tails
 
 
 def test_fifteen_primes_decrypt(tmp_path: Path) -> None:

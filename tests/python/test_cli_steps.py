@@ -219,7 +219,8 @@ def test_keys_for_a_further_model_leave_devices_as_they_are(tmp_path: Path, hous
     assert (keys / "secret.key").read_bytes() == secret
     run("infer", "--feature-bound", 16, tmp_path / "public", model, reading, "-o", score)
     found = json.loads(run("decrypt", keys, score, "--model", model, "--json"))["scores"]
-    assert np.abs(np.array(list(found.values())) - MODEL.scores([5, -7, 9])).max() < 0.01
+    # 14 sigma of 1.4e-3, for under the public key tails are exponential.
+    assert np.abs(np.array(list(found.values())) - MODEL.scores([5, -7, 9])).max() < 0.02
 
 
 # --- values ---------------------------------------------------------------------------------------

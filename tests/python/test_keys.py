@@ -65,8 +65,9 @@ def evaluated(seal: SealOwner, operation: str, data: bytes, *arguments: object) 
 
 def test_seal_encrypts_with_our_public_key_and_both_decrypt(store: KeyStore, seal: SealOwner) -> None:
     ciphertext = seal.encrypt_public(X)
-    assert np.abs(seal.decrypt(ciphertext) - X).max() < 2e-4
-    assert np.abs(ckks.decrypt(ciphertext, store.secret(), bare=True).slots() - X).max() < 2e-4
+    bound = 5e-4  # 24 sigma: a product with the key has exponential tails, and the worst of 2048 has 6
+    assert np.abs(seal.decrypt(ciphertext) - X).max() < bound
+    assert np.abs(ckks.decrypt(ciphertext, store.secret(), bare=True).slots() - X).max() < bound
 
 
 def test_seal_encrypts_with_our_secret_key_and_both_decrypt(store: KeyStore, seal: SealOwner) -> None:

@@ -106,14 +106,15 @@ def test_a_bound_that_nothing_uses_is_refused(owner: Owner) -> None:
 
 @pytest.mark.parametrize("bound", [1.0, 127.0, 1e4, 1e6])
 def test_readings_at_their_bound_are_scored_right(owner: Owner, bound: float) -> None:
-    """The largest score that a plan must hold, with noise on top of it."""
+    """The largest score that a plan must hold, with noise on top of it: at 1, a standard deviation of 0.7 in
+    5000 and of 23 in 70000, with exponential tails. What wraps around is off by more than itself."""
     values = np.array([bound, bound, bound, bound, bound])
     frames = encrypt(values, owner.public_key)
     (truth,) = FIVES.scores(values)
     (found,) = owner.decrypt(compute(FIVES, frames, owner.evaluation_keys, bound=bound))[:1]
-    assert abs(found - truth) < 1e-3 * truth
+    assert abs(found - truth) < 1e-2 * truth
     weighted = owner.decrypt(compute(WeightedSum([7e4 / bound]), frames, bound=bound))[:5]
-    assert np.abs(weighted - 7e4).max() < 70
+    assert np.abs(weighted - 7e4).max() < 700
 
 
 def test_a_generous_bound_costs_little_precision(owner: Owner) -> None:
