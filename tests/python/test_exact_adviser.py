@@ -160,7 +160,8 @@ def test_fresh_noise_is_that_of_the_formulas() -> None:
         )
         primes = owner.parameters.data_primes
         noise = np.array(to_integers(*centred(phase(ciphertext, owner.secret_key), primes), primes), float)
-        assert np.sqrt(np.mean(noise**2)) == pytest.approx(encryption_sigma(4096, key), rel=0.1)
+        # One ciphertext's scatters by 1.7 %; without one of its products it would be 0.71 of this.
+        assert np.sqrt(np.mean(noise**2)) == pytest.approx(encryption_sigma(4096, key), rel=0.15)
         if key == "symmetric":
             assert abs(noise).max() <= LARGEST
 

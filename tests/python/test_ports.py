@@ -650,7 +650,8 @@ def test_a_microbit_encrypts_what_the_owner_decrypts(
         errors = microbits.decrypt(link.encrypt_values(readings, log2_scale=25, key=kind)) - readings
         report = link.report()
     expected = deviation * 2048**0.5 / 2.0**25
-    assert 0.9 * expected < errors.std() < 1.1 * expected
+    # It scatters by 1.6 and 2.1 %; without one of its products the asymmetric one is 0.71.
+    assert 0.8 * expected < errors.std() < 1.2 * expected
     assert report.total_bytes <= MICROBIT_LIMIT
     assert report.ram_bytes == 16 * 1024
 
