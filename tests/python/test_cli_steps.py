@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import threading
@@ -281,18 +281,27 @@ def test_readings_come_in_over_a_serial_port(
     device, port = serial_line
     key = Owner.load(house / "keys").public_key
     stream = b"".join(b"boot 1.0\r\n" + encrypt([value], key) for value in (1.5, 2.5, 3.5))
+    stop = threading.Event()
+    os.set_blocking(device, False)
 
     def send() -> None:
         """Over and over, because what comes before the port is open is lost."""
-        with contextlib.suppress(OSError):
-            for at in itertools.cycle(range(0, len(stream), 1000)):
-                os.write(device, stream[at : at + 1000])
+        at = 0
+        while not stop.is_set():
+            if select.select([], [device], [], 0.1)[1]:
+                with contextlib.suppress(BlockingIOError):
+                    at = (at + os.write(device, stream[at : at + 1000])) % len(stream)
 
-    threading.Thread(target=send, daemon=True).start()
-    output = run(
-        *("adapt", house / "public", "--port", port, "--baud", 115200, "--readings", 2),
-        *("-o", tmp_path / "readings", "--ledger", tmp_path / "ledger"),
-    )
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        output = run(
+            *("adapt", house / "public", "--port", port, "--baud", 115200, "--readings", 2),
+            *("-o", tmp_path / "readings", "--ledger", tmp_path / "ledger"),
+        )
+    finally:
+        stop.set()
+        sender.join()  # or it may write into a file of the next test that gets the device's number
     assert "note:" in output
     found = sorted((tmp_path / "readings").iterdir())
     values = [decrypted(run, house, path, "--count", 1)[0] for path in found]
