@@ -8,7 +8,6 @@ import resource
 import signal
 import socket
 import struct
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -247,7 +246,7 @@ def test_a_dead_worker_is_reported_and_the_other_goes_on(
     with open_engine(PARMS, galois_keys=galois_keys, bare=True, workers=2) as engine:
         assert isinstance(engine, SealEngine)
         os.kill(engine.process_ids[0], signal.SIGKILL)
-        time.sleep(0.2)
+        os.waitid(os.P_PID, engine.process_ids[0], os.WEXITED | os.WNOWAIT)  # the engine reaps it
         for _ in range(3):
             assert (
                 np.abs(
