@@ -3,7 +3,7 @@
 
 Frames of one ciphertext (a set) may come in any order, in any pieces and with anything between them
 (framing.py). A FrameReader keeps what it has unpacked of a few sets and at most one frame of raw bytes, so a
-sender cannot fill its memory. The check sum of a frame finds accidents; that the frames come from the right
+sender cannot fill its memory. The checksum of a frame finds accidents; that the frames come from the right
 device is the transport's to prove, and that they come for the first time a ledger's (ledger.py).
 docs/wire-format.md has the layout.
 """
@@ -330,7 +330,7 @@ class FrameReader:
         """Why no whole frame begins with this header."""
         try:
             if _core.frame_length(core_params(self.parameters), head):
-                return _about(head) + "it is cut short, or its check sum does not match: have it sent again."
+                return _about(head) + "it is cut short, or its checksum does not match: have it sent again."
         except Error as error:
             return _refusal(error, head, self.parameters)
         return (

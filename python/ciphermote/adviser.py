@@ -125,7 +125,7 @@ class Advice:
 
     levels_used: data primes that rescaling drops. log2_weight_scales: log2 of the scale at which the
     plaintext of each product with one is best encoded, in order. predicted_error: worst absolute error of
-    any slot of the result. frame_bytes: one fresh ciphertext on the wire, headers and check sums included.
+    any slot of the result. frame_bytes: one fresh ciphertext on the wire, headers and checksums included.
     arena_bytes: the memory that the device lends to one encryption of real numbers. explanation: sentences
     for people.
     """

@@ -116,7 +116,7 @@ class ExactAdvice:
 
     plain_modulus: t. batched: integers are in slots; else t has none, and they are in coefficients.
     largest_result: no |result| may pass it. noise_budget: bits that are left in the end, at least.
-    frame_bytes: one fresh ciphertext on the wire, headers and check sums included. arena_bytes: the memory
+    frame_bytes: one fresh ciphertext on the wire, headers and checksums included. arena_bytes: the memory
     that the device lends to one encryption. explanation: sentences for people.
     """
 

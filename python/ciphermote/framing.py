@@ -3,7 +3,7 @@
 
 Every place that looks like a frame's beginning is followed up at once, so neither noise nor a length that
 lies can hide the whole frames beside it or within it. Each byte is summed once, whatever looks like a frame:
-a check sum between two places follows from those of the stream up to them (CRC-32C is linear). What is kept
+a checksum between two places follows from those of the stream up to them (CRC-32C is linear). What is kept
 is less than the largest frame, and one step's bytes.
 """
 
@@ -48,7 +48,7 @@ def _times(a: int, b: int) -> int:
 
 @cache
 def _behind(count: int) -> int:
-    """x^(8 count): what a check sum is multiplied by when so many bytes follow."""
+    """x^(8 count): what a checksum is multiplied by when so many bytes follow."""
     power, square = _ONE, _X8
     while count:
         if count & 1:
@@ -76,7 +76,7 @@ class _Candidate(NamedTuple):
 class FrameFinder:
     """Takes a stream in pieces of any size and gives its whole frames, and the gaps between them, in order.
 
-    A whole frame has a header that fits the parameters and a check sum that fits the frame; nothing else of
+    A whole frame has a header that fits the parameters and a checksum that fits the frame; nothing else of
     it is looked at.
     """
 
@@ -90,7 +90,7 @@ class FrameFinder:
         self._summed, self._sum = 0, 0
         self._candidates: list[_Candidate] = []
         self._sums: OrderedDict[int, int] = OrderedDict()
-        """By each candidate's start, ascending: the stream's check sum up to it."""
+        """By each candidate's start, ascending: the stream's checksum up to it."""
         self._aligned = True
         """A frame is to begin where the buffer begins."""
 
@@ -176,7 +176,7 @@ class FrameFinder:
         self._summed = position
 
     def _sound(self, candidate: _Candidate, sum_before: int, next_start: int) -> bool:
-        """Whether its check sum fits, the stream's up to it being sum_before; that one stays before
+        """Whether its checksum fits, the stream's up to it being sum_before; that one stays before
         next_start, which may need it yet."""
         check_sum_at = candidate.end - _CRC_BYTES
         self._sum_to(min(check_sum_at, next_start))

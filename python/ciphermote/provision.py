@@ -308,7 +308,7 @@ def parse_blob(data: bytes, parameters: ParameterSet) -> Provision | PublicKeyPr
         )
     if int.from_bytes(data[-_CRC_BYTES:], "little") != _core.crc32c(data[:-_CRC_BYTES]):
         raise KeyFileError(
-            "The provisioning blob's check sum does not match, so it was damaged: copy it anew."
+            "The provisioning blob's checksum does not match, so it was damaged: copy it anew."
         )
     if params_id != parameters.id:
         raise KeyFileError(

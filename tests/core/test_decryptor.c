@@ -360,7 +360,7 @@ static void wiping_takes_the_values_of_a_finished_decryption(void)
     CHECK(arena_wiped());
 }
 
-/* With the check sum that belongs to it: the seed's frame of another key, counter or scale. */
+/* With the checksum that belongs to it: the seed's frame of another key, counter or scale. */
 static void a_seed_of_another_ciphertext_is_foreign(void)
 {
     const size_t length = CM_FRAME_HEADER_BYTES + 32u; /* ChaCha20's seed */

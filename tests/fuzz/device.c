@@ -32,7 +32,7 @@ int port_send(const uint8_t *bytes, size_t length)
     fuzz_expect(load32(bytes + 8) == length - REPLY_HEADER - CRC && load32(bytes + 8) <= REPLY_MAX_PAYLOAD,
                 "a reply is as long as it says");
     fuzz_expect(load32(bytes + length - CRC) == cm_crc32c(0, bytes, length - CRC),
-                "a reply has its check sum");
+                "a reply has its checksum");
     fuzz_expect(bytes[5] != REPLY_END || load32(bytes + REPLY_HEADER) <= CM_ERR_EXPANDER,
                 "a status is one of ours");
     return 0;

@@ -256,7 +256,7 @@ def test_a_flip_in_the_payload_or_check_sum_is_refused_and_named(
     flipped[at] ^= 0x10
     sentence = refused([*frames[:2], bytes(flipped), frames[3]], store)
     assert "component 0, prime 1" in sentence
-    assert "check sum" in sentence
+    assert "checksum" in sentence
 
 
 def test_a_residue_that_is_not_below_its_prime_is_refused(store: KeyStore, frames: list[bytes]) -> None:
@@ -369,7 +369,7 @@ def test_a_fault_costs_no_other_reading(store: KeyStore, sensor: Sensor) -> None
     reader = FrameReader(PARMS, store.key_id)
     noise = b"noise on the line"
     received = reader.feed(b"".join([*good, bad[0], bytes(damaged), *bad[2:], noise, *after]))
-    assert "check sum" in str(received.fault)
+    assert "checksum" in str(received.fault)
     assert f"({len(damaged) + len(noise):,} bytes were dropped. 1 more fault followed.)" in str(
         received.fault
     )

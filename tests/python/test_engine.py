@@ -426,7 +426,7 @@ def test_a_worker_that_does_not_say_what_confines_it_is_not_used(
 def test_wrong_requests_are_sentences(owner: SealOwner, engine: Engine) -> None:
     with pytest.raises(EngineError, match="no engine 'abacus'"):
         open_engine(PARMS, name="abacus")
-    with pytest.raises(ParameterError, match="workers .* is 0"):
+    with pytest.raises(ParameterError, match=r"workers .* is 0"):
         open_engine(PARMS, workers=0)
     with pytest.raises(ParameterError, match="scale"):
         engine.linear(owner.encrypt([1.0], 4.0), LinearModel(np.ones((2, 2)), np.zeros(2)), feature_bound=16)

@@ -44,9 +44,9 @@
  *                      itself still wins.
  *                      CM_CONFIG_PRESET_TINY      least RAM: eighths of a polynomial, noise sampled anew for
  *                                                 each
- *                      CM_CONFIG_PRESET_BALANCED  quarters, stored noise, check sums by words
+ *                      CM_CONFIG_PRESET_BALANCED  quarters, stored noise, checksums by words
  *                      CM_CONFIG_PRESET_FAST      least time within 37 KB at n = 4096: halves, stored noise,
- *                                          check sums by words, and in flash the slots' order, the
+ *                                          checksums by words, and in flash the slots' order, the
  *                                          transformed secret key and, for assembly, the transform's roots
  *                      Default: none of them (CM_CONFIG_PRESET_NONE).
  */

@@ -89,8 +89,8 @@ typedef struct cm_decryptor {
 /*
  * Set up. Errors: CM_ERR_ARGUMENT for null pointers or an incomplete key, CM_ERR_PARAMS, CM_ERR_ARENA for an
  * arena that is null, not aligned or overlaps the decryptor, the key or the expander, CM_ERR_EXPANDER for a
- * seed expander that was not set up. After an error the decryptor refuses all ciphertexts. The arena's size is checked when a ciphertext is
- * expected.
+ * seed expander that was not set up. After an error the decryptor refuses all ciphertexts. The arena's size
+ * is checked when a ciphertext is expected.
  */
 CM_MUST_CHECK cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
                                           const cm_decryptor_setup *setup);
@@ -99,9 +99,9 @@ CM_MUST_CHECK cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secr
  * Take the next bytes of the expected ciphertext's frames. Errors: those of cm_frame_reader_feed (frame.h);
  * CM_ERR_FRAME_FOREIGN if a frame's key or kind is not the expected one, or it belongs to another ciphertext
  * than the first frame; CM_ERR_FRAME_ORDER if it is not the next one in order; CM_ERR_FRAME_SEED for a seed
- * without an expander; CM_ERR_EXPANDER if another decryptor has begun with the same expander;
- * CM_ERR_FRAME_DOMAIN for coefficient form; CM_ERR_SCALE as below; CM_ERR_ARGUMENT if no ciphertext is
- * expected.
+ * without an expander; CM_ERR_EXPANDER if another decryptor has begun with the same expander, or it was
+ * overwritten; CM_ERR_FRAME_DOMAIN for coefficient form; CM_ERR_SCALE as below; CM_ERR_ARGUMENT if no
+ * ciphertext is expected.
  */
 CM_MUST_CHECK cm_status cm_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length);
 

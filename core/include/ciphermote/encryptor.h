@@ -51,8 +51,8 @@ typedef enum cm_number {
  * What all encryptions have in common. The objects pointed at, the key and the arrays that it points at must
  * stay, unchanged and outside the arena, as long as the encryptor is used; a secret key that was wiped is
  * refused (CM_ERR_ARGUMENT). While an encryption runs, nothing else may use its arena, device or emitter: no
- * sink, interrupt or other task may encrypt or decrypt in the same arena. A sink that does ends the encryption
- * with CM_ERR_ARENA; another task that does may go unnoticed.
+ * sink, interrupt or other task may encrypt or decrypt in the same arena. A sink that does ends the
+ * encryption with CM_ERR_ARENA; another task that does may go unnoticed.
  */
 typedef struct cm_encryptor_setup {
     cm_device *device;
@@ -78,8 +78,9 @@ struct cm_encryptor {
 /*
  * Encrypt under the secret key: c0 = m + e - a s, c1 = a, where a is the expansion of a public seed by xof.
  * Errors: CM_ERR_ARGUMENT for null pointers or an incomplete key, CM_ERR_PARAMS, CM_ERR_ARENA (also if the
- * arena overlaps the key, the device or the emitter), CM_ERR_UNSUPPORTED for an XOF or log2_tiles that the
- * build leaves out. After an error the encryptor refuses all encryptions (CM_ERR_ARGUMENT).
+ * arena overlaps the key, the device or the emitter; on AVR, of the key only what it points at is compared),
+ * CM_ERR_UNSUPPORTED for an XOF or log2_tiles that the build leaves out. After an error the encryptor refuses
+ * all encryptions (CM_ERR_ARGUMENT).
  */
 CM_MUST_CHECK cm_status cm_encryptor_init_symmetric(cm_encryptor *encryptor, const cm_secret_key *key,
                                                     const cm_encryptor_setup *setup);
