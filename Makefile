@@ -98,6 +98,10 @@ bench-m4-options: setup-demo
 bench-client: setup-demo
 	.venv/bin/python bench/m4/client.py
 
+## the evaluator beside an installed Microsoft SEAL, which CMAKE_PREFIX_PATH may name (a minute)
+bench-evaluator: setup-demo
+	.venv/bin/python bench/evaluator/run.py
+
 ## flash and RAM of the micro:bit's firmware
 bench-microbit: setup-demo
 	.venv/bin/python bench/microbit.py

@@ -16,5 +16,9 @@ endfunction()
 add_python_module(_core python/src/module.cpp)
 install(TARGETS _core LIBRARY DESTINATION ciphermote COMPONENT python)
 
+add_python_module(_evaluator python/src/evaluator.cpp)
+target_link_libraries(_evaluator PRIVATE ciphermote::host)
+install(TARGETS _evaluator LIBRARY DESTINATION ciphermote COMPONENT python)
+
 add_python_module(ciphermote_testing python/src/testing.cpp)
 install(TARGETS ciphermote_testing LIBRARY DESTINATION . COMPONENT python_testing)

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Check that each room of the C library includes only itself and rooms before it: docs/architecture.md.
+"""Check that each room of the C library and of the hosted library includes only itself and rooms before it:
+docs/architecture.md.
 
 arch/ has two places in the order. arch/backends.h, which the other rooms include, and the headers that it
 includes come after params/. A back-end's own C files, arch/<target>.c, come after wire/.
 
-tools/check_rooms.py [CORE]      (default core/)
+In host/, evaluate/ stands on arch/ and on the C library's rooms up to ring/; the rooms that have a secret
+key, scheme/ among them, are closed to it.
+
+tools/check_rooms.py [CORE]      (default core/; the hosted library's place is beside it)
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("common", "params", "arch", "ring", "random", "encode", "scheme", "wire", "protocol")
+HOST_ROOMS = ("arch", "evaluate")
+OPEN_TO_HOST = ("common", "params", "ring")
 BACK_ENDS = "arch/backends.h"
 BACK_END = re.compile(r"arch/\w+\.c")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
@@ -46,6 +52,23 @@ def faults(core: Path) -> Iterator[str]:
                 yield f"{path.relative_to(core)}:{line}: a public header may not include {included}."
 
 
+def host_faults(host: Path) -> Iterator[str]:
+    """The same for the hosted library."""
+    for path in sorted((host / "src").rglob("*.cpp")) + sorted((host / "src").rglob("*.h")):
+        name = path.relative_to(host / "src")
+        room = name.parts[0]
+        if len(name.parts) > 1 and room not in HOST_ROOMS:
+            yield f"host/{name}: {room} is none of the rooms {', '.join(HOST_ROOMS)}."
+            continue
+        for line, included in _includes(path):
+            other, slash, _ = included.partition("/")
+            if not slash or other in ("ciphermote", room):
+                continue
+            before = HOST_ROOMS[: HOST_ROOMS.index(room)] if room in HOST_ROOMS else ()
+            if other not in (*before, *OPEN_TO_HOST):
+                yield f"host/{name}:{line}: {room} may not include {included}."
+
+
 def _place(name: str) -> float:
     """A file's place in the order of the rooms."""
     return ROOMS.index("wire") + 0.5 if BACK_END.fullmatch(name) else ROOMS.index(name.partition("/")[0])
@@ -58,7 +81,8 @@ def _includes(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def main() -> int:
-    found = list(faults(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "core"))
+    core = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "core"
+    found = [*faults(core), *host_faults(core.parent / "host")]
     print("".join(f"{fault}\n" for fault in found), end="")
     return 1 if found else 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the types of the compiled modules, python/ciphermote/_core.pyi and python/ciphermote_testing.pyi,
-from the signatures that they state.
+"""Write the types of the compiled modules, python/ciphermote/_core.pyi, _evaluator.pyi and
+python/ciphermote_testing.pyi, from the signatures that they state.
 
 tools/generate_stub.py            write the stubs
 tools/generate_stub.py --check    exit with 1 if they differ from what would be written
@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 import ciphermote_testing
-from ciphermote import _core
+from ciphermote import _core, _evaluator
 from nanobind.stubgen import StubGen
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,6 +54,7 @@ class Stub:
 
 STUBS = (
     Stub(_core, ROOT / "python/ciphermote/_core.pyi", "python/src/module.cpp"),
+    Stub(_evaluator, ROOT / "python/ciphermote/_evaluator.pyi", "python/src/evaluator.cpp"),
     Stub(ciphermote_testing, ROOT / "python/ciphermote_testing.pyi", "python/src/testing.cpp"),
 )
 

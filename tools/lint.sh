@@ -69,7 +69,7 @@ check "cppcheck: the C library and the ports" \
     -I core/include -I core/src -I ports/app -I ports/health core/src ports
 check "licence: named in the first lines of each source" licensed
 check "lines of at most 110 columns" .venv/bin/python tools/check_lines.py
-check "the order of the C library's rooms" .venv/bin/python tools/check_rooms.py
+check "the order of the libraries' rooms" .venv/bin/python tools/check_rooms.py
 check "shellcheck: ${#shell_scripts[@]} scripts" shellcheck .ci/run "${shell_scripts[@]}"
 check "ruff: Python" "$ruff" check --quiet --output-format=concise .
 check "ruff: Python format (make format fixes it)" "$ruff" format --check --quiet \

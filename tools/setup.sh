@@ -107,7 +107,8 @@ install_lock()
 install_package()
 {
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-        --config-settings=build-dir=build/python --config-settings='build.targets=_core;ciphermote_testing' \
+        --config-settings=build-dir=build/python \
+        --config-settings='build.targets=_core;_evaluator;ciphermote_testing' \
         --config-settings='install.components=python;python_testing' --editable .
 }
 
@@ -119,7 +120,7 @@ install_python()
     # An editable install follows edited Python files; only new files and C sources need another install.
     package=$({
         find python -name '*.py' | sort
-        find core cmake python/src CMakeLists.txt pyproject.toml -type f -print0 | sort -z |
+        find core cmake host python/src CMakeLists.txt pyproject.toml -type f -print0 | sort -z |
             xargs -0 sha256sum
     } | hash_of)
     run_unless_done "$venv/package.stamp" "$package" "building the Python package" install_package

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "key_switching.h"
+
+namespace ciphermote
+{
+
+namespace
+{
+
+void check_alike(const Ciphertext &a, const Ciphertext &b)
+{
+    if (a.context() != b.context()) {
+        throw Error("The ciphertexts are of two contexts: make both with one.");
+    }
+    if (a.primes() != b.primes()) {
+        throw Error("The ciphertexts have " + std::to_string(a.primes()) + " and " +
+                    std::to_string(b.primes()) + " primes: drop the last ones of the longer (drop_primes).");
+    }
+}
+
+// Scales that differ by rounding alone are one scale.
+void check_scales(const Ciphertext &a, const Ciphertext &b)
+{
+    if (std::abs(a.scale() / b.scale() - 1) > 0x1p-40) {
+        throw Error("The ciphertexts have the scales 2^" + std::to_string(std::log2(a.scale())) + " and 2^" +
+                    std::to_string(std::log2(b.scale())) + ": sums need one scale.");
+    }
+}
+
+void check_pair(const Ciphertext &a, const char *what)
+{
+    if (a.components() != 2) {
+        throw Error(std::string("A product of three polynomials is to be ") + what +
+                    ": relinearize it first.");
+    }
+}
+
+void check_context(const Ciphertext &a, const EvaluationKeys &keys)
+{
+    if (a.context() != keys.context()) {
+        throw Error("Ciphertext and keys are of two contexts: make both with one.");
+    }
+}
+
+template <class Operation>
+Ciphertext sum(const Ciphertext &a, const Ciphertext &b, Operation operation, bool negated)
+{
+    check_alike(a, b);
+    check_scales(a, b);
+    const Context::Tables &t = a.context()->tables();
+    const Ciphertext &longer = a.components() >= b.components() ? a : b;
+    Ciphertext out(a.context(), longer.components(), a.primes(), a.scale());
+    for (unsigned component = 0; component < out.components(); component++) {
+        for (unsigned m = 0; m < out.primes(); m++) {
+            std::uint32_t *to = out.polynomial(component, m);
+            const bool in_a = component < a.components(), in_b = component < b.components();
+            if (in_a && in_b) {
+                operation(to, a.polynomial(component, m), b.polynomial(component, m), t.prime(m));
+            } else if (in_a || !negated) {
+                std::copy_n(longer.polynomial(component, m), t.n(), to);
+            } else {
+                t.kernels->negate(to, b.polynomial(component, m), t.prime(m));
+            }
+        }
+    }
+    return out;
+}
+
+} // namespace
+
+Ciphertext add(const Ciphertext &a, const Ciphertext &b)
+{
+    return sum(a, b, a.context()->tables().kernels->add, false);
+}
+
+Ciphertext subtract(const Ciphertext &a, const Ciphertext &b)
+{
+    return sum(a, b, a.context()->tables().kernels->subtract, true);
+}
+
+Ciphertext negate(const Ciphertext &a)
+{
+    const Context::Tables &t = a.context()->tables();
+    Ciphertext out(a.context(), a.components(), a.primes(), a.scale());
+    for (unsigned component = 0; component < out.components(); component++) {
+        for (unsigned m = 0; m < out.primes(); m++) {
+            t.kernels->negate(out.polynomial(component, m), a.polynomial(component, m), t.prime(m));
+        }
+    }
+    return out;
+}
+
+Ciphertext multiply(const Ciphertext &a, const Ciphertext &b)
+{
+    check_alike(a, b);
+    check_pair(a, "multiplied");
+    check_pair(b, "multiplied");
+    const Context::Tables &t = a.context()->tables();
+    const double scale = a.scale() * b.scale();
+    double log2_modulus = 0;
+    for (unsigned m = 0; m < a.primes(); m++) {
+        log2_modulus += std::log2(t.moduli[m].q());
+    }
+    if (std::log2(scale) >= log2_modulus) {
+        throw Error("The product's scale of 2^" + std::to_string(std::log2(scale)) +
+                    " is not below the modulus, 2^" + std::to_string(log2_modulus) +
+                    ": rescale the operands, or encrypt at a smaller scale.");
+    }
+    Ciphertext out(a.context(), 3, a.primes(), scale);
+    for (unsigned m = 0; m < out.primes(); m++) {
+        std::uint32_t *const to[3] = {out.polynomial(0, m), out.polynomial(1, m), out.polynomial(2, m)};
+        const std::uint32_t *const left[2] = {a.polynomial(0, m), a.polynomial(1, m)};
+        const std::uint32_t *const right[2] = {b.polynomial(0, m), b.polynomial(1, m)};
+        t.kernels->tensor(to, left, right, t.prime(m));
+    }
+    return out;
+}
+
+Ciphertext relinearize(const Ciphertext &a, const EvaluationKeys &keys)
+{
+    check_context(a, keys);
+    if (a.components() == 2) {
+        return a;
+    }
+    Ciphertext out(a.context(), 2, a.primes(), a.scale());
+    const Switching switching{&keys.relinearization(),
+                              {a.polynomial(0, 0), a.polynomial(1, 0)},
+                              {out.polynomial(0, 0), out.polynomial(1, 0)}};
+    switch_keys(a.context()->tables(), a.polynomial(2, 0), a.primes(), {&switching, 1});
+    return out;
+}
+
+Ciphertext rescale(const Ciphertext &a, unsigned count)
+{
+    const Context::Tables &t = a.context()->tables();
+    if (count < 1 || count > most_group_primes || count >= a.primes()) {
+        throw Error("The ciphertext has " + std::to_string(a.primes()) +
+                    " primes, and it is to be rescaled by " + std::to_string(count) +
+                    ": one must be left, and 4 go at once at most.");
+    }
+    const unsigned left = a.primes() - count;
+    const Group last(t.moduli, left, count);
+    double divisor = 1;
+    for (unsigned i = 0; i < count; i++) {
+        divisor *= t.moduli[left + i].q();
+    }
+    if (a.scale() / divisor < 1) {
+        throw Error("The scale would be " + std::to_string(a.scale() / divisor) +
+                    ": multiply before rescaling, or drop the primes (drop_primes).");
+    }
+    Ciphertext out(a.context(), a.components(), left, a.scale() / divisor);
+    words digits(count * t.n()), lifted(t.n());
+    for (unsigned component = 0; component < a.components(); component++) {
+        std::uint32_t *parts[most_group_primes];
+        for (unsigned i = 0; i < count; i++) {
+            parts[i] = digits.data() + i * t.n();
+            std::copy_n(a.polynomial(component, left + i), t.n(), parts[i]);
+            t.kernels->ntt_inverse(parts[i], t.prime(left + i));
+        }
+        last.to_digits(*t.kernels, parts, count);
+        for (unsigned m = 0; m < left; m++) {
+            last.lift(*t.kernels, lifted.data(), parts, count, m);
+            t.kernels->ntt_forward_lazy(lifted.data(), t.prime(m));
+            const arch::factor by = t.moduli[m].factor(t.moduli[m].inverse(last.product(m)));
+            t.kernels->subtract_scale(out.polynomial(component, m), a.polynomial(component, m), lifted.data(),
+                                      by, t.prime(m));
+        }
+    }
+    return out;
+}
+
+Ciphertext drop_primes(const Ciphertext &a, unsigned count)
+{
+    if (count >= a.primes()) {
+        throw Error("The ciphertext has " + std::to_string(a.primes()) + " primes, and " +
+                    std::to_string(count) + " are to be dropped: one must be left.");
+    }
+    Ciphertext out(a.context(), a.components(), a.primes() - count, a.scale());
+    for (unsigned component = 0; component < a.components(); component++) {
+        std::copy_n(a.polynomial(component, 0), out.primes() * a.context()->n(),
+                    out.polynomial(component, 0));
+    }
+    return out;
+}
+
+std::uint32_t galois_element(const Context &context, int step)
+{
+    const std::int64_t slots = static_cast<std::int64_t>(context.n() / 2), order = 4 * slots;
+    if (step <= -slots || step >= slots) {
+        throw Error("The rotation is by " + std::to_string(step) + " slots, and there are " +
+                    std::to_string(slots) + ": give a smaller step.");
+    }
+    std::int64_t element = 1;
+    for (std::int64_t i = (step + slots) % slots; i > 0; i--) {
+        element = element * 3 % order;
+    }
+    return static_cast<std::uint32_t>(element);
+}
+
+namespace
+{
+
+std::vector<Ciphertext> apply(const Ciphertext &a, std::span<const std::uint32_t> elements,
+                              const EvaluationKeys &keys)
+{
+    check_context(a, keys);
+    check_pair(a, "rotated");
+    std::vector<Ciphertext> out;
+    std::vector<Switching> switchings;
+    out.reserve(elements.size());
+    for (const std::uint32_t element : elements) {
+        if (element == 1) {
+            out.push_back(a);
+            continue;
+        }
+        const EvaluationKeys::Key &key = keys.galois(element);
+        Ciphertext &result = out.emplace_back(a.context(), 2u, a.primes(), a.scale());
+        switchings.push_back(
+            {&key, {a.polynomial(0, 0), nullptr}, {result.polynomial(0, 0), result.polynomial(1, 0)}});
+    }
+    if (!switchings.empty()) {
+        switch_keys(a.context()->tables(), a.polynomial(1, 0), a.primes(), switchings);
+    }
+    return out;
+}
+
+} // namespace
+
+std::vector<Ciphertext> rotate_hoisted(const Ciphertext &a, std::span<const int> steps,
+                                       const EvaluationKeys &keys)
+{
+    std::vector<std::uint32_t> elements;
+    for (const int step : steps) {
+        elements.push_back(galois_element(*a.context(), step));
+    }
+    return apply(a, elements, keys);
+}
+
+Ciphertext rotate(const Ciphertext &a, int step, const EvaluationKeys &keys)
+{
+    const std::uint32_t element = galois_element(*a.context(), step);
+    return std::move(apply(a, {&element, 1}, keys).front());
+}
+
+Ciphertext conjugate(const Ciphertext &a, const EvaluationKeys &keys)
+{
+    const std::uint32_t element = static_cast<std::uint32_t>(2 * a.context()->n() - 1);
+    return std::move(apply(a, {&element, 1}, keys).front());
+}
+
+} // namespace ciphermote

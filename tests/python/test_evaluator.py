@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The evaluator computes what SEAL does, alike on each instruction set, and refuses what does not fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tenseal.sealapi as sealapi
+from ciphermote import _evaluator as ev
+from ciphermote import seal_bytes as sb
+from ciphermote.errors import EngineError
+from ciphermote.parameters import BUILTIN, ParameterSet, prime_constants
+from numpy.typing import NDArray
+from seal_owner import SealOwner
+
+SETS = [parameters for parameters in BUILTIN if parameters.special_prime]
+Words = NDArray[np.uint32]
+
+
+@cache
+def isas() -> tuple[str, ...]:
+    """The instruction sets of this machine; portable C++ is always one."""
+    found = []
+    for isa in ("portable", "avx2", "avx512"):
+        try:
+            ev.Context(10, [12289], [], 1, isa)
+        except EngineError as error:
+            assert isa != "portable", error
+        else:
+            found.append(isa)
+    return tuple(found)
+
+
+# --- beside SEAL ------------------------------------------------------------------------------------
+
+
+class Beside:
+    """SEAL with fresh keys, and the evaluator with the same ones, on each instruction set."""
+
+    def __init__(self, parameters: ParameterSet, folder: Path, steps: tuple[int, ...]) -> None:
+        self.parameters, self.steps = parameters, steps
+        self.seal = SealOwner(parameters, folder)
+        self.evaluator = sealapi.Evaluator(self.seal.context)
+        galois, relin = self.seal.galois_keys(steps), self.seal.relin_keys()
+        self.seal_galois = self.seal.load(sealapi.GaloisKeys, galois)
+        self.seal_relin = self.seal.load(sealapi.RelinKeys, relin)
+        self.galois = sb.read_galois_keys(galois, parameters).keys
+        self.relin = sb.read_relin_keys(relin, parameters).key
+        self.scale = 2.0 ** (18 if parameters.n == 2048 else 35 if len(parameters.data_primes) > 3 else 25)
+
+    def contexts(self) -> Iterator[tuple[ev.Context, ev.EvaluationKeys]]:
+        p = self.parameters
+        assert p.special_prime
+        for isa in isas():
+            context = ev.Context(p.log2_n, list(p.data_primes), [p.special_prime], 1, isa)
+            keys = ev.EvaluationKeys(context)
+            keys.add_relinearization(np.stack([part.residues for part in self.relin]))
+            for element, key in self.galois.items():
+                keys.add_galois(element, np.stack([part.residues for part in key]))
+            yield context, keys
+
+    def encrypt(self, values: NDArray[np.float64]) -> tuple[Any, sb.SealCiphertext]:
+        """SEAL's object, and its residues."""
+        data = self.seal.encrypt_public(values, self.scale)
+        return self.seal.load(sealapi.Ciphertext, data), sb.read_ciphertext(data, self.parameters)
+
+    def decrypt(self, found: ev.Ciphertext) -> NDArray[np.float64]:
+        residues = found.residues()
+        return self.seal.decrypt(
+            sb.write_ciphertext(sb.SealCiphertext(self.parameters, found.primes, True, found.scale, residues))
+        )
+
+    def decrypted_by_seal(self, result: Any) -> NDArray[np.float64]:
+        if callable(result):
+            out = sealapi.Ciphertext()
+            result(out)
+            result = out
+        return self.seal.decrypt(self.seal.save(result))
+
+
+@pytest.fixture(scope="module", params=SETS, ids=lambda parameters: parameters.name)
+def beside(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Beside:
+    return Beside(request.param, tmp_path_factory.mktemp("seal"), (1, -3, 500))
+
+
+def rms(found: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
+    return float(np.sqrt(np.mean((found - truth) ** 2)))
+
+
+def test_every_operation_is_as_exact_as_seals(beside: Beside) -> None:
+    random = np.random.default_rng(1)
+    x, y = random.uniform(-1, 1, (2, beside.parameters.slots))
+    (seal_x, own_x), (seal_y, own_y) = beside.encrypt(x), beside.encrypt(y)
+    run = beside.evaluator
+    results: dict[str, list[Words]] = {}
+
+    def compare(what: str, found: ev.Ciphertext, truth: NDArray[np.float64], theirs: Any) -> None:
+        """theirs: SEAL's result, or what calls SEAL with where to put it."""
+        seal_error = rms(beside.decrypted_by_seal(theirs), truth)
+        assert rms(beside.decrypt(found), truth) < 1.05 * seal_error, what
+        results.setdefault(what, []).append(found.residues())
+
+    seal_product = sealapi.Ciphertext()
+    multiplies = len(beside.parameters.data_primes) > 1
+    if multiplies:
+        run.multiply(seal_x, seal_y, seal_product)
+        run.relinearize_inplace(seal_product, beside.seal_relin)
+    for context, keys in beside.contexts():
+        a = ev.Ciphertext(context, own_x.residues, own_x.scale)
+        b = ev.Ciphertext(context, own_y.residues, own_y.scale)
+        compare("add", ev.add(a, b), x + y, partial(run.add, seal_x, seal_y))
+        compare("subtract", ev.subtract(a, b), x - y, partial(run.sub, seal_x, seal_y))
+        compare("negate", ev.negate(a), -x, partial(run.negate, seal_x))
+        hoisted = ev.rotate_hoisted(a, list(beside.steps), keys)
+        for step, found in zip(beside.steps, hoisted, strict=True):
+            rotated = ev.rotate(a, step, keys)
+            assert (found.residues() == rotated.residues()).all()
+            compare(
+                f"rotate {step}",
+                rotated,
+                np.roll(x, -step),
+                partial(run.rotate_vector, seal_x, step, beside.seal_galois),
+            )
+        if multiplies:
+            product = ev.relinearize(ev.multiply(a, b), keys)
+            compare("relinearize", product, x * y, seal_product)
+            compare("rescale", ev.rescale(product), x * y, partial(run.rescale_to_next, seal_product))
+            results.setdefault("drop", []).append(ev.drop_primes(product).residues())
+    for what, found in results.items():
+        assert len(found) == len(isas())
+        for residues in found[1:]:
+            assert (residues == found[0]).all(), f"{what} differs between instruction sets"
+
+
+# --- other chains -----------------------------------------------------------------------------------
+
+N = 1024
+
+
+def primes_below(bound: int, count: int, n: int = N) -> list[int]:
+    """The largest primes below the bound that are 1 modulo 2n."""
+    found: list[int] = []
+    q = bound // (2 * n) * 2 * n + 1
+    while len(found) < count:
+        q -= 2 * n
+        if all(q % d for d in range(3, math.isqrt(q) + 1, 2)):
+            found.append(q)
+    return found
+
+
+@cache
+def matrix(q: int) -> NDArray[np.int64]:
+    """The transform by its definition: value i is the polynomial at psi^(2 bitrev(i) + 1). Sums of 2^10
+    products below 2^52 fit int64."""
+    psi = prime_constants(N, q).psi
+    powers = np.array([pow(psi, i, q) for i in range(2 * N)])
+    places = np.array([int(f"{i:010b}"[::-1], 2) for i in range(N)])
+    return powers[np.outer(2 * places + 1, np.arange(N)) % (2 * N)]
+
+
+def values_of(coefficients: NDArray[np.int64], q: int) -> NDArray[np.int64]:
+    return matrix(q) @ (coefficients % q) % q
+
+
+class Hybrid:
+    """An owner of a chain with any special primes and digits, whose keys have no noise: so all error that is
+    left is key switching's own."""
+
+    def __init__(self, data: int, special: int, digit: int) -> None:
+        primes = primes_below(1 << 26, data + special)
+        self.data, self.special, self.digit = primes[:data], primes[data:], digit
+        self.random = np.random.default_rng(data * 100 + special * 10 + digit)
+        self.secret = self.random.integers(-1, 2, N)
+
+    @property
+    def all(self) -> list[int]:
+        return self.data + self.special
+
+    def key(self, target: NDArray[np.int64]) -> Words:
+        """uint32 [digits, 2, data + special, n] for a target, coefficients."""
+        product = math.prod(self.special)
+        digits = -(-len(self.data) // self.digit)
+        key = np.zeros((digits, 2, len(self.all), N), np.uint32)
+        for j in range(digits):
+            for m, q in enumerate(self.all):
+                a = self.random.integers(0, q, N)
+                own = j * self.digit <= m < min((j + 1) * self.digit, len(self.data))
+                message = values_of(target, q) * (product % q) % q if own else 0
+                key[j, 0, m] = (message - a * values_of(self.secret, q)) % q
+                key[j, 1, m] = a
+        return key
+
+    def contexts(self) -> Iterator[ev.Context]:
+        for isa in isas():
+            yield ev.Context(10, self.data, self.special, self.digit, isa)
+
+    def phase(self, found: Words) -> list[int]:
+        """c0 + c1 s + c2 s^2 modulo the first primes, centred."""
+        count = found.shape[1]
+        modulus = math.prod(self.data[:count])
+        total = [0] * N
+        for m, q in enumerate(self.data[:count]):
+            s, power, value = values_of(self.secret, q), 1, np.zeros(N, np.int64)
+            for component in found:
+                value = (value + component[m].astype(np.int64) * power) % q
+                power = power * s % q
+            coefficients = back(value, q)
+            weight = modulus // q * pow(modulus // q, -1, q)
+            total = [t + int(c) * weight for t, c in zip(total, coefficients, strict=True)]
+        return [(t + modulus // 2) % modulus - modulus // 2 for t in total]
+
+
+def back(values: NDArray[np.int64], q: int) -> NDArray[np.int64]:
+    """Coefficients: coefficient i is 1/n times the sum of value j psi^(-i (2 bitrev(j) + 1))."""
+    psi_inverse = pow(prime_constants(N, q).psi, -1, q)
+    powers = np.array([pow(psi_inverse, i, q) for i in range(2 * N)])
+    places = np.array([int(f"{i:010b}"[::-1], 2) for i in range(N)])
+    inverse = powers[np.outer(np.arange(N), 2 * places + 1) % (2 * N)]
+    return inverse @ values % q * pow(N, -1, q) % q
+
+
+@pytest.mark.parametrize(
+    ("data", "special", "digit"), [(3, 1, 1), (5, 2, 2), (7, 3, 3), (6, 4, 4), (2, 2, 1)]
+)
+def test_digits_and_special_primes_of_any_number_switch_exactly(data: int, special: int, digit: int) -> None:
+    """Division by P leaves less than 1/2 in each component: 1/2 (1 + |s|_1) in the phase; and at most so much
+    more as the digits' own rounding, which is none."""
+    owner = Hybrid(data, special, digit)
+    square = np.zeros(N, np.int64)
+    full = np.convolve(owner.secret, owner.secret)
+    square += full[:N]
+    square[: N - 1] -= full[N:]
+    moved = np.zeros(N, np.int64)
+    element = 3
+    for i in range(N):
+        place = i * element % (2 * N)
+        moved[place % N] += owner.secret[i] * (1 if place < N else -1)
+    relin, galois = owner.key(square), owner.key(moved)
+    results: list[list[Words]] = []
+    for context in owner.contexts():
+        keys = ev.EvaluationKeys(context)
+        keys.add_relinearization(relin)
+        keys.add_galois(element, galois)
+        found: list[Words] = []
+        for primes in range(1, data + 1):
+            random = np.random.default_rng(primes)
+            high = np.array(owner.data[:primes])[None, :, None]
+            residues = random.integers(0, high, (3, primes, N)).astype(np.uint32)
+            product = ev.Ciphertext(context, residues, 2.0)
+            switched = ev.relinearize(product, keys).residues()
+            rotated = ev.rotate(ev.Ciphertext(context, residues[:2], 2.0), 1, keys).residues()
+            found += [switched, rotated]
+            if not results:
+                modulus = math.prod(owner.data[:primes])
+                bound = (1 + np.abs(owner.secret).sum()) / 2
+                before, after = owner.phase(residues), owner.phase(switched)
+                assert max(distances(before, after, modulus)) <= bound
+                assert (
+                    max(
+                        distances(
+                            automorphism(owner.phase(residues[:2]), element), owner.phase(rotated), modulus
+                        )
+                    )
+                    <= bound
+                )
+        results.append(found)
+    for found in results[1:]:
+        assert all((a == b).all() for a, b in zip(found, results[0], strict=True))
+
+
+def distances(a: list[int], b: list[int], modulus: int) -> list[int]:
+    return [abs((x - y + modulus // 2) % modulus - modulus // 2) for x, y in zip(a, b, strict=True)]
+
+
+def automorphism(a: list[int], element: int) -> list[int]:
+    out = [0] * N
+    for i, x in enumerate(a):
+        place = i * element % (2 * N)
+        out[place % N] += x if place < N else -x
+    return out
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_rescaling_by_several_primes_rounds_once(count: int) -> None:
+    owner = Hybrid(6, 1, 1)
+    random = np.random.default_rng(count)
+    residues = random.integers(0, np.array(owner.data)[None, :, None], (2, 6, N)).astype(np.uint32)
+    divisor, left = math.prod(owner.data[6 - count :]), 6 - count
+    modulus = math.prod(owner.data[:left])
+    found = [ev.rescale(ev.Ciphertext(c, residues, 2.0**110), count).residues() for c in owner.contexts()]
+    for component in range(2):
+        whole = crt(residues[component], owner.data)
+        rounded = [(2 * x + divisor) // (2 * divisor) % modulus for x in whole]
+        assert crt(found[0][component], owner.data[:left]) == rounded
+    assert all((other == found[0]).all() for other in found)
+
+
+def crt(residues: Words, primes: list[int]) -> list[int]:
+    """The coefficients behind values modulo primes."""
+    modulus = math.prod(primes)
+    total = [0] * N
+    for values, q in zip(residues, primes, strict=True):
+        weight = modulus // q * pow(modulus // q, -1, q)
+        total = [t + int(c) * weight for t, c in zip(total, back(values.astype(np.int64), q), strict=True)]
+    return [t % modulus for t in total]
+
+
+@pytest.mark.parametrize("fill", ["zeros", "largest", "alternating"])
+@pytest.mark.parametrize("log2_n", [10, 13, 14, 15])
+def test_extreme_residues_give_the_same_on_every_instruction_set(log2_n: int, fill: str) -> None:
+    """With the largest primes, for which transforms must stay in a word."""
+    n = 1 << log2_n
+    primes = primes_below(1 << 27, 4, n)
+    shape = (2, 3, n)
+    residues = np.zeros(shape, np.uint32)
+    for m in range(3):
+        residues[:, m] = {"zeros": 0, "largest": primes[m] - 1}.get(fill, 0)
+        if fill == "alternating":
+            residues[:, m, ::2] = primes[m] - 1
+    key = np.zeros((3, 2, 4, n), np.uint32)
+    for m in range(4):
+        key[:, :, m] = primes[m] - 1
+    results = []
+    for isa in isas():
+        context = ev.Context(log2_n, primes[:3], primes[3:], 1, isa)
+        keys = ev.EvaluationKeys(context)
+        keys.add_relinearization(key)
+        a = ev.Ciphertext(context, residues, 2.0**30)
+        results.append(
+            [c.residues() for c in (ev.relinearize(ev.multiply(a, a), keys), ev.rescale(a), ev.negate(a))]
+        )
+    for found in results[1:]:
+        assert all((x == y).all() for x, y in zip(found, results[0], strict=True))
+
+
+# --- refusals ---------------------------------------------------------------------------------------
+
+
+def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
+    primes = primes_below(1 << 26, 4)
+    context = ev.Context(10, primes[:3], primes[3:])
+    other = ev.Context(10, primes[:3], primes[3:])
+    keys = ev.EvaluationKeys(context)
+    residues = np.ones((2, 3, N), np.uint32)
+    a = ev.Ciphertext(context, residues, 2.0**20)
+    damaged = residues.copy()
+    damaged[1, 2, 5] = primes[2]
+    key = np.ones((3, 2, 4, N), np.uint32)
+    for call, words in {
+        "no prime": (lambda: ev.Context(10, [12289, 12291], []), "12291 is no prime"),
+        "twice": (lambda: ev.Context(10, [12289, 12289], []), "twice"),
+        "degree": (lambda: ev.Context(9, [12289], []), "log2_n from 10 to 15"),
+        "isa": (lambda: ev.Context(10, [12289], [], 1, "sse9"), "no sse9"),
+        "digits": (lambda: ev.Context(10, primes, [], 5), "digits of 1 to 4"),
+        "residue": (lambda: ev.Ciphertext(context, damaged, 2.0), "not below its prime"),
+        "shape": (lambda: ev.Ciphertext(context, residues[:, :, :512], 2.0), "another shape"),
+        "scale": (lambda: ev.Ciphertext(context, residues, 0.5), "at least 1"),
+        "infinite": (lambda: ev.Ciphertext(context, residues, math.inf), "finite"),
+        "no relin": (lambda: ev.relinearize(ev.multiply(a, a), keys), "no relinearization key"),
+        "no galois": (lambda: ev.rotate(a, 1, keys), "no Galois key for the element 3"),
+        "step": (lambda: ev.rotate(a, 512, keys), "there are 512"),
+        "element": (lambda: keys.add_galois(4, key), "odd, from 3 to 2047"),
+        "key": (lambda: keys.add_galois(3, key[:2]), "a key of this chain has"),
+        "contexts": (lambda: ev.add(a, ev.Ciphertext(other, residues, 2.0**20)), "two contexts"),
+        "keys": (lambda: ev.rotate(a, 1, ev.EvaluationKeys(other)), "two contexts"),
+        "primes": (lambda: ev.add(a, ev.drop_primes(a)), "3 and 2 primes"),
+        "scales": (lambda: ev.add(a, ev.Ciphertext(context, residues, 2.0**21)), "sums need one scale"),
+        "product": (lambda: ev.multiply(ev.multiply(a, a), a), "relinearize it first"),
+        "modulus": (lambda: ev.multiply(ev.drop_primes(a, 2), ev.drop_primes(a, 2)), "not below the modulus"),
+        "rescale": (lambda: ev.rescale(a), "The scale would be"),
+        "last": (lambda: ev.rescale(a, 3), "one must be left"),
+        "drop": (lambda: ev.drop_primes(a, 3), "one must be left"),
+    }.values():
+        with pytest.raises(EngineError, match=words) as refusal:
+            call()
+        assert str(refusal.value)[-1] == "."
+
+
+def test_a_chain_without_special_prime_adds_and_multiplies_alone() -> None:
+    context = ev.Context(10, primes_below(1 << 26, 2), [])
+    a = ev.Ciphertext(context, np.ones((2, 2, N), np.uint32), 2.0)
+    assert (ev.add(a, a).residues() == 2).all()
+    with pytest.raises(EngineError, match="no special prime"):
+        ev.EvaluationKeys(context).add_relinearization(np.ones((2, 2, 2, N), np.uint32))
