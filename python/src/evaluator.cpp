@@ -2,11 +2,13 @@
 /* ciphermote._evaluator: the hosted library's evaluator (host/include/ciphermote/evaluate.h) for Python. */
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/complex.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <complex>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +23,7 @@ namespace
 {
 
 using Residues = nb::ndarray<const uint32_t, nb::c_contig, nb::device::cpu>;
+using ComplexValues = nb::ndarray<const std::complex<double>, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using SharedContext = std::shared_ptr<const Context>;
 
 std::span<const uint32_t> words_of(const Residues &array)
@@ -37,13 +40,24 @@ Ciphertext ciphertext(const SharedContext &context, const Residues &residues, do
                       static_cast<unsigned>(residues.shape(1)), scale, words_of(residues));
 }
 
-nb::ndarray<nb::numpy, uint32_t, nb::ndim<3>> residues_of(const Ciphertext &c)
+template <size_t dimensions>
+nb::ndarray<nb::numpy, uint32_t, nb::ndim<dimensions>> copy_of(std::span<const uint32_t> words,
+                                                               const size_t (&shape)[dimensions])
 {
-    const std::span<const uint32_t> words = c.residues();
     auto *copy = new uint32_t[words.size()];
     std::copy(words.begin(), words.end(), copy);
     nb::capsule owner(copy, [](void *p) noexcept { delete[] static_cast<uint32_t *>(p); });
-    return {copy, {c.components(), c.primes(), c.context()->n()}, owner};
+    return {copy, dimensions, shape, owner};
+}
+
+nb::ndarray<nb::numpy, uint32_t, nb::ndim<3>> residues_of(const Ciphertext &c)
+{
+    return copy_of<3>(c.residues(), {c.components(), c.primes(), c.context()->n()});
+}
+
+nb::ndarray<nb::numpy, uint32_t, nb::ndim<2>> plain_residues(const Plaintext &p)
+{
+    return copy_of<2>(p.residues(), {p.primes(), p.context()->n()});
 }
 
 /* The evaluator's errors become the package's. */
@@ -92,6 +106,20 @@ NB_MODULE(_evaluator, m)
         .def_prop_ro("primes", &Ciphertext::primes)
         .def_prop_ro("scale", &Ciphertext::scale);
 
+    nb::class_<Plaintext>(m, "Plaintext", "Encoded numbers.")
+        .def(
+            "__init__",
+            [](Plaintext *self, const std::shared_ptr<Context> &context, const ComplexValues &values,
+               double scale, unsigned primes) {
+                new (self)
+                    Plaintext(context, std::span<const std::complex<double>>(values.data(), values.size()),
+                              scale, primes);
+            },
+            "context"_a, "values"_a, "scale"_a, "primes"_a)
+        .def_prop_ro("primes", &Plaintext::primes)
+        .def_prop_ro("scale", &Plaintext::scale)
+        .def("residues", &plain_residues, "uint32 [primes, n], a copy.");
+
     nb::class_<EvaluationKeys>(m, "EvaluationKeys", "Relinearization and Galois keys, prepared.")
         .def(
             "__init__",
@@ -117,6 +145,8 @@ NB_MODULE(_evaluator, m)
     m.def("subtract", &subtract, "a"_a, "b"_a, Release());
     m.def("negate", &negate, "a"_a, Release());
     m.def("multiply", &multiply, "a"_a, "b"_a, Release());
+    m.def("add_plain", &add_plain, "a"_a, "b"_a, Release());
+    m.def("multiply_plain", &multiply_plain, "a"_a, "b"_a, Release());
     m.def("relinearize", &relinearize, "a"_a, "keys"_a, Release());
     m.def("rescale", &rescale, "a"_a, "count"_a = 1, Release());
     m.def("drop_primes", &drop_primes, "a"_a, "count"_a = 1, Release());

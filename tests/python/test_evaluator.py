@@ -106,6 +106,7 @@ def test_every_operation_is_as_exact_as_seals(beside: Beside) -> None:
         assert rms(beside.decrypt(found), truth) < 1.05 * seal_error, what
         results.setdefault(what, []).append(found.residues())
 
+    seal_plain = beside.seal.plaintext(y, beside.scale)
     seal_product = sealapi.Ciphertext()
     multiplies = len(beside.parameters.data_primes) > 1
     if multiplies:
@@ -117,6 +118,11 @@ def test_every_operation_is_as_exact_as_seals(beside: Beside) -> None:
         compare("add", ev.add(a, b), x + y, partial(run.add, seal_x, seal_y))
         compare("subtract", ev.subtract(a, b), x - y, partial(run.sub, seal_x, seal_y))
         compare("negate", ev.negate(a), -x, partial(run.negate, seal_x))
+        plain = ev.Plaintext(context, y.astype(complex), beside.scale, a.primes)
+        compare("add plain", ev.add_plain(a, plain), x + y, partial(run.add_plain, seal_x, seal_plain))
+        if multiplies:
+            scaled = ev.multiply_plain(a, plain)
+            compare("multiply plain", scaled, x * y, partial(run.multiply_plain, seal_x, seal_plain))
         hoisted = ev.rotate_hoisted(a, list(beside.steps), keys)
         for step, found in zip(beside.steps, hoisted, strict=True):
             rotated = ev.rotate(a, step, keys)
@@ -339,6 +345,33 @@ def test_extreme_residues_give_the_same_on_every_instruction_set(log2_n: int, fi
         assert all((x == y).all() for x, y in zip(found, results[0], strict=True))
 
 
+# --- encoding ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("log2_scale", [12, 20, 45])
+def test_slots_are_the_polynomial_at_powers_of_three(log2_scale: int) -> None:
+    owner = Hybrid(3, 1, 1)
+    random = np.random.default_rng(log2_scale)
+    z = random.uniform(-1, 1, N // 2) + 1j * random.uniform(-1, 1, N // 2)
+    rows = [ev.Plaintext(c, z, 2.0**log2_scale, 2).residues() for c in owner.contexts()]
+    assert all((row == rows[0]).all() for row in rows)
+    modulus = math.prod(owner.data[:2])
+    whole = [(c + modulus // 2) % modulus - modulus // 2 for c in crt(rows[0], owner.data[:2])]
+    exponents = np.array([pow(3, j, 2 * N) for j in range(N // 2)])
+    powers = np.exp(1j * np.pi * (np.outer(exponents, np.arange(N)) % (2 * N)) / N)
+    found = powers @ np.array(whole, dtype=float) / 2.0**log2_scale
+    rounding = math.sqrt(N / 12) / 2.0**log2_scale  # of a slot: of N coefficients, each by a uniform error
+    assert 0.9 * rounding < math.sqrt(np.mean(np.abs(found - z) ** 2)) < 1.1 * rounding + 1e-13
+
+
+def test_fewer_values_leave_zeros() -> None:
+    context = ev.Context(10, primes_below(1 << 26, 2), [])
+    some = ev.Plaintext(context, np.array([1.5, -2 + 1j]), 2.0**30, 2).residues()
+    padded = np.zeros(N // 2, complex)
+    padded[:2] = 1.5, -2 + 1j
+    assert (some == ev.Plaintext(context, padded, 2.0**30, 2).residues()).all()
+
+
 # --- refusals ---------------------------------------------------------------------------------------
 
 
@@ -352,6 +385,7 @@ def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
     damaged = residues.copy()
     damaged[1, 2, 5] = primes[2]
     key = np.ones((3, 2, 4, N), np.uint32)
+    one = np.ones(1, complex) * (N // 2)
     for call, words in {
         "no prime": (lambda: ev.Context(10, [12289, 12291], []), "12291 is no prime"),
         "twice": (lambda: ev.Context(10, [12289, 12289], []), "twice"),
@@ -373,6 +407,16 @@ def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
         "scales": (lambda: ev.add(a, ev.Ciphertext(context, residues, 2.0**21)), "sums need one scale"),
         "product": (lambda: ev.multiply(ev.multiply(a, a), a), "relinearize it first"),
         "modulus": (lambda: ev.multiply(ev.drop_primes(a, 2), ev.drop_primes(a, 2)), "not below the modulus"),
+        "plain primes": (
+            lambda: ev.add_plain(a, ev.Plaintext(context, one, 2.0**20, 2)),
+            "The plaintext has 2 primes and the ciphertext 3",
+        ),
+        "plain scale": (lambda: ev.add_plain(a, ev.Plaintext(context, one, 2.0**21, 3)), "need one scale"),
+        "plain context": (lambda: ev.add_plain(a, ev.Plaintext(other, one, 2.0**20, 3)), "two contexts"),
+        "slots": (lambda: ev.Plaintext(context, np.ones(513, complex), 2.0, 1), "has 512 slots"),
+        "no primes": (lambda: ev.Plaintext(context, one, 2.0, 4), "give 1 to 3"),
+        "plain modulus": (lambda: ev.Plaintext(context, one, 2.0**25, 1), "half the modulus"),
+        "not finite": (lambda: ev.Plaintext(context, one * math.nan, 2.0, 1), "not finite"),
         "rescale": (lambda: ev.rescale(a), "The scale would be"),
         "last": (lambda: ev.rescale(a, 3), "one must be left"),
         "drop": (lambda: ev.drop_primes(a, 3), "one must be left"),

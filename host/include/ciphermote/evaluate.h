@@ -16,6 +16,7 @@
 #ifndef CIPHERMOTE_EVALUATE_H
 #define CIPHERMOTE_EVALUATE_H
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -113,6 +114,44 @@ class Ciphertext
     std::unique_ptr<Body> body_;
 };
 
+// Encoded numbers: uint32 [primes][n], values in SEAL's order. With n/2 slots, slot j is the polynomial at
+// psi^(3^j), over the scale.
+class Plaintext
+{
+  public:
+    // Error unless there are at most n/2 finite values, 1 .. data primes, a scale of at least 1, and every
+    // rounded coefficient is below 2^62 and half the modulus.
+    Plaintext(std::shared_ptr<const Context> context, std::span<const double> values, double scale,
+              unsigned primes);
+    Plaintext(std::shared_ptr<const Context> context, std::span<const std::complex<double>> values,
+              double scale, unsigned primes);
+    ~Plaintext();
+    Plaintext(Plaintext &&) noexcept;
+    Plaintext &operator=(Plaintext &&) noexcept;
+
+    const std::shared_ptr<const Context> &context() const
+    {
+        return context_;
+    }
+    unsigned primes() const
+    {
+        return primes_;
+    }
+    double scale() const
+    {
+        return scale_;
+    }
+    std::span<const std::uint32_t> residues() const;
+    const std::uint32_t *polynomial(unsigned prime) const; // for the library's own files
+
+  private:
+    struct Body;
+    std::shared_ptr<const Context> context_;
+    unsigned primes_;
+    double scale_;
+    std::unique_ptr<Body> body_;
+};
+
 // Keys that switch products and rotated ciphertexts back to the secret key.
 class EvaluationKeys
 {
@@ -148,6 +187,9 @@ class EvaluationKeys
 Ciphertext add(const Ciphertext &a, const Ciphertext &b);
 Ciphertext subtract(const Ciphertext &a, const Ciphertext &b);
 Ciphertext negate(const Ciphertext &a);
+// The plaintext has at least as many primes; sums also need one scale.
+Ciphertext add_plain(const Ciphertext &a, const Plaintext &b);
+Ciphertext multiply_plain(const Ciphertext &a, const Plaintext &b);
 // Three components: relinearize before anything but sums. Error if the product's scale is not below the
 // modulus.
 Ciphertext multiply(const Ciphertext &a, const Ciphertext &b);

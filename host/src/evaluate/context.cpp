@@ -255,6 +255,7 @@ std::unique_ptr<const Context::Tables> make_tables(Chain chain, const std::strin
             t->p_inverse.push_back(t->moduli[m].inverse(t->special->product(m)));
         }
     }
+    t->slots = std::make_unique<SlotTransform>(t->chain.log2_n);
     set_reductions(*t);
     return t;
 }

@@ -22,13 +22,41 @@ void check_alike(const Ciphertext &a, const Ciphertext &b)
     }
 }
 
-// Scales that differ by rounding alone are one scale.
-void check_scales(const Ciphertext &a, const Ciphertext &b)
+void check_plain(const Ciphertext &a, const Plaintext &b)
 {
-    if (std::abs(a.scale() / b.scale() - 1) > 0x1p-40) {
-        throw Error("The ciphertexts have the scales 2^" + std::to_string(std::log2(a.scale())) + " and 2^" +
-                    std::to_string(std::log2(b.scale())) + ": sums need one scale.");
+    if (a.context() != b.context()) {
+        throw Error("Ciphertext and plaintext are of two contexts: make both with one.");
     }
+    if (b.primes() < a.primes()) {
+        throw Error("The plaintext has " + std::to_string(b.primes()) + " primes and the ciphertext " +
+                    std::to_string(a.primes()) + ": encode at as many.");
+    }
+}
+
+// Scales that differ by rounding alone are one scale.
+void check_scales(double a, double b)
+{
+    if (std::abs(a / b - 1) > 0x1p-40) {
+        throw Error("The scales are 2^" + std::to_string(std::log2(a)) + " and 2^" +
+                    std::to_string(std::log2(b)) + ": sums need one scale.");
+    }
+}
+
+// Of a product with something of another scale. Error if it is not below the modulus.
+double product_scale(const Ciphertext &a, double other)
+{
+    const Context::Tables &t = a.context()->tables();
+    double log2_modulus = 0;
+    for (unsigned m = 0; m < a.primes(); m++) {
+        log2_modulus += std::log2(t.moduli[m].q());
+    }
+    const double scale = a.scale() * other;
+    if (std::log2(scale) >= log2_modulus) {
+        throw Error("The product's scale of 2^" + std::to_string(std::log2(scale)) +
+                    " is not below the modulus, 2^" + std::to_string(log2_modulus) +
+                    ": rescale the operands, or encrypt at a smaller scale.");
+    }
+    return scale;
 }
 
 void check_pair(const Ciphertext &a, const char *what)
@@ -50,7 +78,7 @@ template <class Operation>
 Ciphertext sum(const Ciphertext &a, const Ciphertext &b, Operation operation, bool negated)
 {
     check_alike(a, b);
-    check_scales(a, b);
+    check_scales(a.scale(), b.scale());
     const Context::Tables &t = a.context()->tables();
     const Ciphertext &longer = a.components() >= b.components() ? a : b;
     Ciphertext out(a.context(), longer.components(), a.primes(), a.scale());
@@ -94,22 +122,39 @@ Ciphertext negate(const Ciphertext &a)
     return out;
 }
 
+Ciphertext add_plain(const Ciphertext &a, const Plaintext &b)
+{
+    check_plain(a, b);
+    check_scales(a.scale(), b.scale());
+    const Context::Tables &t = a.context()->tables();
+    Ciphertext out = a;
+    for (unsigned m = 0; m < a.primes(); m++) {
+        t.kernels->add(out.polynomial(0, m), a.polynomial(0, m), b.polynomial(m), t.prime(m));
+    }
+    return out;
+}
+
+Ciphertext multiply_plain(const Ciphertext &a, const Plaintext &b)
+{
+    check_plain(a, b);
+    const Context::Tables &t = a.context()->tables();
+    Ciphertext out(a.context(), a.components(), a.primes(), product_scale(a, b.scale()));
+    for (unsigned component = 0; component < a.components(); component++) {
+        for (unsigned m = 0; m < a.primes(); m++) {
+            t.kernels->multiply(out.polynomial(component, m), a.polynomial(component, m), b.polynomial(m),
+                                t.prime(m));
+        }
+    }
+    return out;
+}
+
 Ciphertext multiply(const Ciphertext &a, const Ciphertext &b)
 {
     check_alike(a, b);
     check_pair(a, "multiplied");
     check_pair(b, "multiplied");
     const Context::Tables &t = a.context()->tables();
-    const double scale = a.scale() * b.scale();
-    double log2_modulus = 0;
-    for (unsigned m = 0; m < a.primes(); m++) {
-        log2_modulus += std::log2(t.moduli[m].q());
-    }
-    if (std::log2(scale) >= log2_modulus) {
-        throw Error("The product's scale of 2^" + std::to_string(std::log2(scale)) +
-                    " is not below the modulus, 2^" + std::to_string(log2_modulus) +
-                    ": rescale the operands, or encrypt at a smaller scale.");
-    }
+    const double scale = product_scale(a, b.scale());
     Ciphertext out(a.context(), 3, a.primes(), scale);
     for (unsigned m = 0; m < out.primes(); m++) {
         std::uint32_t *const to[3] = {out.polynomial(0, m), out.polynomial(1, m), out.polynomial(2, m)};

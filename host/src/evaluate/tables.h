@@ -4,6 +4,7 @@
 #define CM_HOST_EVALUATE_TABLES_H
 
 #include <array>
+#include <complex>
 #include <memory>
 #include <vector>
 
@@ -83,12 +84,34 @@ class Group
     std::vector<std::array<arch::factor, most_group_primes>> weights_; // by target
 };
 
+/*
+ * From slots to coefficients: the inverse of evaluating a real polynomial at psi^(3^j), j < n/2. Where 3^j
+ * is 3 modulo 4, its conjugate psi^-(3^j) stands for it; then all exponents are 1 modulo 4, which are the
+ * powers of 5, and X^(n/2) is i at all of them: coefficients k and k + n/2 are the real and imaginary part
+ * of one complex coefficient. The transform of n/2 points is that of Cheon, Han, Kim, Kim and Song,
+ * "Bootstrapping for approximate homomorphic encryption" (2018), section 5.
+ */
+class SlotTransform
+{
+  public:
+    explicit SlotTransform(unsigned log2_n);
+    // slots[n/2] to complex coefficients, in place.
+    void to_coefficients(std::vector<std::complex<double>> &slots) const;
+
+  private:
+    unsigned log2_n_;
+    std::vector<std::complex<double>> roots_; // exp(i pi k / n), k < 2n
+    std::vector<std::uint32_t> powers_;       // 5^k mod 2n
+    std::vector<std::uint32_t> places_;       // of slot j, among the powers of 5
+};
+
 struct Context::Tables {
     Chain chain;
     const arch::kernels *kernels;
     std::vector<Modulus> moduli; // the data primes, then the special ones
     std::vector<Group> digits;
-    std::unique_ptr<Group> special;       // null without special primes
+    std::unique_ptr<Group> special; // null without special primes
+    std::unique_ptr<SlotTransform> slots;
     std::vector<std::uint32_t> p_inverse; // 1/P modulo each data prime
 
     std::size_t n() const
