@@ -21,4 +21,6 @@ target_link_libraries(_evaluator PRIVATE ciphermote::host)
 install(TARGETS _evaluator LIBRARY DESTINATION ciphermote COMPONENT python)
 
 add_python_module(ciphermote_testing python/src/testing.cpp)
+target_link_libraries(ciphermote_testing PRIVATE ciphermote::host)
+target_include_directories(ciphermote_testing PRIVATE host/src)
 install(TARGETS ciphermote_testing LIBRARY DESTINATION . COMPONENT python_testing)

@@ -28,6 +28,11 @@ def bfv_encode(
     (the n coefficients of the encoded polynomial, round(q m / t) at each data prime), uint32.
     """
 
+def host_transform(
+    isa: str, q: int, log2_n: int, coefficients: NDArray[numpy.int32], reduces: bool
+) -> NDArray[numpy.uint32]:
+    """The evaluator's forward transform of int32 coefficients."""
+
 def derive_seeds(secret: bytes, randomness: bytes, counter: int) -> tuple[bytes, bytes]:
     """(public seed, secret seed)."""
 

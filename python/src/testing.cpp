@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ciphermote_testing: what the tests alone use of the C library, on the parameter sets and devices of
- * ciphermote._core. It is no part of the package.
+ * ciphermote._core, and of the hosted library. It is no part of the package.
  */
 #include "library.h"
+
+#include "evaluate/tables.h"
 
 extern "C" {
 #include "encode/bfv.h"
@@ -229,6 +231,27 @@ std::tuple<nb::bytes, nb::bytes> derive_seeds(const nb::bytes &secret, const nb:
                            nb::bytes(seeds.secret_seed, sizeof seeds.secret_seed));
 }
 
+/* The evaluator's forward transform of coefficients, on an instruction set; reduces: halfway. */
+NewWords
+host_transform(const std::string &isa, uint32_t q, unsigned log2_n,
+               const nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> &coefficients,
+               bool reduces)
+{
+    const arch::kernels *kernels = arch::kernels_by_name(isa.c_str());
+    const size_t n = size_t{1} << log2_n;
+    if (!kernels || coefficients.size() != n) {
+        throw std::invalid_argument("no such instruction set, or not n coefficients");
+    }
+    Modulus modulus(q, log2_n, kernels->lanes);
+    if (reduces) {
+        modulus.reduce_halfway();
+    }
+    words values(n);
+    std::copy_n(coefficients.data(), n, reinterpret_cast<int32_t *>(values.data()));
+    kernels->ntt_forward(values.data(), modulus.prime());
+    return new_array(std::vector<uint32_t>(values.begin(), values.end()), {n});
+}
+
 } // namespace
 
 NB_MODULE(ciphermote_testing, m)
@@ -243,6 +266,8 @@ NB_MODULE(ciphermote_testing, m)
           "precision"_a, "The n coefficients of the encoded polynomial, int64.");
     m.def("bfv_encode", &bfv_encode, "params"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a,
           "(the n coefficients of the encoded polynomial, round(q m / t) at each data prime), uint32.");
+    m.def("host_transform", &host_transform, "isa"_a, "q"_a, "log2_n"_a, "coefficients"_a, "reduces"_a,
+          "The evaluator's forward transform of int32 coefficients.");
     m.def("derive_seeds", &derive_seeds, "secret"_a, "randomness"_a, "counter"_a,
           "(public seed, secret seed).");
     m.def("make_secret_key", &Device::make_secret_key, "device"_a, "params"_a, "(packed ternary, key id).");

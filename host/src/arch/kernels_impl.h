@@ -37,14 +37,12 @@ inline simd subtract_once(simd x, simd q)
     return simd::least(x, x - q);
 }
 
-// Barrett's reduction of a sum below 2 q^2. The estimate floor((z >> (bits - 2)) factor / 2^33), with
-// factor = floor(2^(bits + 31) / q), loses less than 1 to the shift, less than 1 to the factor's rounding
-// and less than 1 to its own, so the remainder is below 4q.
+// Barrett's reduction of a sum below 2 q^2, by the estimate floor((z >> (bits - 2)) factor / 2^33) of z / q
+// with factor = floor(2^(bits + 31) / q). The shift loses less than 1/2, the factor's rounding less than
+// 2^(bits - 30) <= 1/8, and the last rounding less than 1: the remainder is below 2q.
 inline simd barrett(wide z, const prime &p, simd q)
 {
-    simd x = z.low() - simd::low(wide::estimate(z, p.shift, broadcast(p.barrett)), q);
-    x = simd::least(x, x - q - q);
-    return subtract_once(x, q);
+    return subtract_once(z.low() - simd::low(wide::estimate(z, p.shift, broadcast(p.barrett)), q), q);
 }
 
 void add(std::uint32_t *out, const std::uint32_t *a, const std::uint32_t *b, const prime &p)
