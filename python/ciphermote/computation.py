@@ -51,7 +51,9 @@ class EvaluationKeys:
         """From a directory of keys, or its public part. KeyFileError if it holds none."""
         return cls.of(KeyStore.open(path).contents(secret=False))
 
-    def engine(self, plain_modulus: int = 0, *, bare: bool = False, workers: int = 1) -> Engine:
+    def engine(
+        self, plain_modulus: int = 0, *, bare: bool = False, workers: int = 1, name: str = "seal"
+    ) -> Engine:
         """Open an engine with these keys, of CKKS or of BFV modulo plain_modulus, as open_engine does."""
         galois, relin = self.galois, self.relin
         if plain_modulus := modulus(plain_modulus):
@@ -64,6 +66,7 @@ class EvaluationKeys:
             plain_modulus=plain_modulus,
             bare=bare,
             workers=workers,
+            name=name,
         )
 
 

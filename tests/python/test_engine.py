@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SEAL engine: correct scores, no secret key in its processes, failures reported and cleaned up."""
+"""The engines: correct scores, no secret key in its processes, failures reported and cleaned up."""
 
 from __future__ import annotations
 
@@ -60,10 +60,15 @@ def galois_keys(owner: SealOwner, model: LinearModel) -> bytes:
     return owner.galois_keys(plan_linear(model, PARMS, SCALE, feature_bound=16).rotation_steps)
 
 
-@pytest.fixture(scope="module")
-def engine(owner: SealOwner, galois_keys: bytes) -> Iterator[Engine]:
+@pytest.fixture(scope="module", params=["seal", "native"])
+def engine(owner: SealOwner, galois_keys: bytes, request: pytest.FixtureRequest) -> Iterator[Engine]:
     with open_engine(
-        PARMS, galois_keys=galois_keys, relin_keys=owner.relin_keys(), bare=True, workers=2
+        PARMS,
+        galois_keys=galois_keys,
+        relin_keys=owner.relin_keys(),
+        bare=True,
+        workers=2,
+        name=request.param,
     ) as opened:
         yield opened
 
@@ -229,6 +234,7 @@ def test_hostile_ciphertexts_never_reach_the_worker(
                 call(bad)
 
 
+@pytest.mark.parametrize("engine", ["seal"], indirect=True)
 def test_what_seal_refuses_comes_back_as_a_sentence_and_the_worker_lives_on(
     owner: SealOwner, engine: Engine
 ) -> None:
@@ -362,6 +368,7 @@ def test_an_engine_says_so_when_nothing_confines_it(
     assert done - {"trace"} == harm  # who may trace whom depends on the system
 
 
+@pytest.mark.parametrize("engine", ["seal"], indirect=True)
 def test_a_worker_gains_no_rights_and_dumps_no_core(engine: Engine) -> None:
     assert isinstance(engine, SealEngine)
     for process in engine.process_ids:

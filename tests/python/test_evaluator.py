@@ -13,8 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 import tenseal.sealapi as sealapi
+from ciphermote import LinearModel, Owner, encrypt
 from ciphermote import _evaluator as ev
 from ciphermote import seal_bytes as sb
+from ciphermote.ciphertexts import as_seal
+from ciphermote.engine.native import NativeEngine
 from ciphermote.errors import EngineError
 from ciphermote.parameters import BUILTIN, ParameterSet, prime_constants
 from ciphermote_testing import host_transform
@@ -468,3 +471,24 @@ def test_a_chain_without_special_prime_adds_and_multiplies_alone() -> None:
     assert (ev.add(a, a).residues() == 2).all()
     with pytest.raises(EngineError, match="no special prime"):
         ev.EvaluationKeys(context).add_relinearization(np.ones((2, 2, 2, N), np.uint32))
+
+
+# --- as an engine ------------------------------------------------------------------------------------
+
+
+def test_the_native_engine_is_opened_by_name_for_ckks_alone() -> None:
+    model = LinearModel(np.array([[0.5, -1.25]]), [0.25])
+    owner = Owner.generate(model=model, relin=False)
+    frames = encrypt([1.5, -2.0], owner.public_key)
+    with owner.evaluation_keys.engine(name="native") as engine:
+        assert isinstance(engine, NativeEngine)
+        seal = as_seal(frames, owner.parameters)
+        found = owner.decrypt(engine.linear(seal, model, feature_bound=3))[0]
+        assert abs(found - 3.5) < 0.02
+        assert abs(owner.decrypt(engine.add([seal, seal]))[1] + 4) < 0.02
+    with pytest.raises(EngineError, match="is closed"):
+        engine.add([seal])
+    with pytest.raises(EngineError, match="computes CKKS alone"):
+        owner.evaluation_keys.engine(40961, name="native")
+    with pytest.raises(EngineError, match="the engines are: seal, native"):
+        owner.evaluation_keys.engine(name="abacus")

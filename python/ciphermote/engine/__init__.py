@@ -185,19 +185,24 @@ def open_engine(
     workers: int = 1,
     name: str = "seal",
 ) -> Engine:
-    """Open the engine of this name ("seal") with SEAL's bytes of evaluation keys.
+    """Open the engine of this name with SEAL's bytes of evaluation keys: "seal", Microsoft SEAL in processes
+    of its own; or "native", Ciphermote's own evaluator, CKKS alone, in threads of this process.
 
     plain_modulus: BFV's t, or 0 for CKKS; the keys are of that scheme (keys.galois_keys_for_bfv). bare: take
     keys and ciphertexts without labels, as SEAL itself saves them; a result has a label only if all that made
     it had one.
     FrameError if the keys are not of parms; MismatchError if they are of two keys; EngineError if there is no
-    such engine or it cannot start.
+    such engine, it cannot start, or it is native and plain_modulus is given.
     """
-    if name != "seal":
-        raise EngineError(f"There is no engine {name!r}; the engines are: seal.")
-    from ciphermote.engine.seal import SealEngine
-
-    return SealEngine(
+    kind: Callable[..., Engine]
+    match name:
+        case "seal":
+            from ciphermote.engine.seal import SealEngine as kind
+        case "native":
+            from ciphermote.engine.native import NativeEngine as kind
+        case _:
+            raise EngineError(f"There is no engine {name!r}; the engines are: seal, native.")
+    return kind(
         parms,
         galois_keys=galois_keys,
         relin_keys=relin_keys,

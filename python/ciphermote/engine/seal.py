@@ -19,22 +19,21 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import replace
-from itertools import combinations_with_replacement, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ciphermote import seal_bytes
-from ciphermote.arguments import flag, modulus, whole
+from ciphermote.arguments import whole
 from ciphermote.bfv import in_coefficients
-from ciphermote.engine import Bytes, Engine, Progress, check_reading, describe_content
+from ciphermote.engine import Bytes, Progress, check_reading
+from ciphermote.engine.keyed import KeyedEngine, check_addable
 from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
-from ciphermote.errors import EngineError, Error, MismatchError, about
-from ciphermote.labels import check_key, detach
-from ciphermote.parameters import ParameterSet, batches
+from ciphermote.errors import EngineError, Error, about
+from ciphermote.labels import detach
+from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
-from ciphermote.seal_bytes import Scheme, SchemeOptions, SealCiphertext
-from ciphermote.words import scale_name
+from ciphermote.seal_bytes import SealCiphertext
 
 _T = TypeVar("_T")
 _WORKER = Path(__file__).with_name("worker.py")
@@ -166,7 +165,7 @@ class _Worker:
             self._process.stdout.close()
 
 
-class SealEngine(Engine):
+class SealEngine(KeyedEngine):
     """SEAL behind one or more worker processes.
 
     galois_keys, relin_keys: SEAL's bytes of the owner's evaluation keys, checked here; whatever is not such
@@ -185,13 +184,6 @@ class SealEngine(Engine):
         bare: bool = False,
         workers: int = 1,
     ) -> None:
-        self.parms = parms
-        plain_modulus = self.plain_modulus = modulus(plain_modulus)
-        self._bare = flag(bare, "bare (--bare)")
-        self._scheme: SchemeOptions = {
-            "scheme": Scheme.BFV if plain_modulus else Scheme.CKKS,
-            "plain_modulus": plain_modulus,
-        }
         self._closed = False
         self._workers: list[_Worker] = []
         whole(workers, "workers (--workers)", 1, _MOST_WORKERS)
@@ -199,21 +191,9 @@ class SealEngine(Engine):
             raise EngineError(
                 "The SEAL engine needs the package tenseal: install it with pip install tenseal."
             )
-        self._rotations: frozenset[int] = frozenset()
-        named: dict[str, int | None] = {}
-        if galois_keys is not None:
-            galois = seal_bytes.read_galois_keys(galois_keys, parms, **self._scheme)
-            self._rotations = frozenset(galois.keys)
-            named["the Galois keys"] = galois.key_id
-        if relin_keys is not None:
-            relin = seal_bytes.read_relin_keys(relin_keys, parms, **self._scheme)
-            named["the relinearization keys"] = relin.key_id
-        self._can_multiply = relin_keys is not None
-        self._has_keys = bool(named)
-        self._all_named = None not in named.values()
-        for (what, key_id), (other, other_id) in combinations_with_replacement(named.items(), 2):
-            check_key(what, key_id, other, other_id, bare=bare)
-        self.key_id = next((key_id for key_id in named.values() if key_id is not None), None)
+        super().__init__(
+            parms, galois_keys=galois_keys, relin_keys=relin_keys, plain_modulus=plain_modulus, bare=bare
+        )
         most_bytes = seal_bytes.most_ciphertext_bytes(parms)
         try:
             for _ in range(workers):
@@ -224,7 +204,7 @@ class SealEngine(Engine):
                     [detach(keys)[0] for keys in (galois_keys, relin_keys) if keys is not None],
                     n=parms.n,
                     primes=list(parms.primes),
-                    plain_modulus=plain_modulus,
+                    plain_modulus=self.plain_modulus,
                     galois_keys=galois_keys is not None,
                     relin_keys=relin_keys is not None,
                 )
@@ -245,12 +225,6 @@ class SealEngine(Engine):
         """What no worker can reach any more, of files, truncation, tcp and processes (worker.confine)."""
         return frozenset.intersection(*(worker.confined for worker in self._workers))
 
-    def check(self, ciphertext: Bytes) -> SealCiphertext:
-        found = seal_bytes.read_ciphertext(ciphertext, self.parms, **self._scheme)
-        wanted = self.key_id if self._has_keys else found.key_id
-        check_key("the ciphertext", found.key_id, "the evaluation keys", wanted, bare=self._bare)
-        return found
-
     def _run(self, task: Callable[[_Worker], _T]) -> _T:
         """Run task on the next idle worker."""
         if self._closed:
@@ -262,42 +236,14 @@ class SealEngine(Engine):
         finally:
             self._idle.put(worker)
 
-    def _check_program(self, program: Program) -> None:
-        if self.plain_modulus and any(step.operation == "rescale" for step in program.steps):
-            raise EngineError(
-                "The program rescales, which is CKKS's alone: plan it for BFV (plan_linear's plain_modulus)."
-            )
-        if self.plain_modulus and program.constants and not batches(self.plain_modulus, self.parms.n):
-            raise EngineError(
-                f"Integers modulo {self.plain_modulus} are not batched at n = {self.parms.n}, which the "
-                "program's constants need: take a prime that is 1 modulo 2n."
-            )
-        missing = [
-            step
-            for step in program.rotation_steps
-            if seal_bytes.galois_element(self.parms.n, step) not in self._rotations
-        ]
-        if missing:
-            raise EngineError(
-                f"The engine has no Galois keys for the rotations {', '.join(map(str, missing))}: have the "
-                "owner make them (`ciphermote extend KEYS --model MODEL`; in Python, Owner.extend)."
-            )
-        if not self._can_multiply and any(step.operation == "multiply" for step in program.steps):
-            raise EngineError(
-                "The engine has no relinearization keys, which multiply needs: open it with them."
-            )
-
     def _result(self, data: bytes, key_id: int | None, model_id: int | None = None) -> bytes:
-        """The worker's result, checked and in the version that loads everywhere; of key_id, its source's, if
-        that of the evaluation keys is known too. model_id: of the model whose scores it holds."""
-        found = seal_bytes.read_ciphertext(data, self.parms, **self._scheme)
-        known = key_id if self._all_named else None
-        return seal_bytes.write_ciphertext(replace(found, key_id=known, model_id=model_id))
+        """The worker's result, checked and in the version that loads everywhere."""
+        return self.named(seal_bytes.read_ciphertext(data, self.parms, **self._scheme), key_id, model_id)
 
     def _evaluated(self, program: Program, ciphertext: Bytes, checked: SealCiphertext) -> bytes:
         if program.model_id is not None:
             check_reading(checked)
-        self._check_program(program)
+        self.check_program(program)
         if self.plain_modulus:  # SEAL adds in either form, and does all else in this one
             ciphertext = seal_bytes.write_ciphertext(in_coefficients(checked))
         seal, _ = detach(ciphertext)
@@ -349,7 +295,7 @@ class SealEngine(Engine):
                         with about(names[place] if names else f"Ciphertext {place + 1} of the sum"):
                             ciphertext = self.check(data)
                             first = first or ciphertext
-                            _check_addable(ciphertext, first)
+                            check_addable(ciphertext, first)
                         place += 1
                     sent = True
                     worker.ask("accumulate", [detach(data)[0] for data in batch])
@@ -368,28 +314,6 @@ class SealEngine(Engine):
         self._closed = True
         for worker in self._workers:
             worker.close()
-
-
-def _check_addable(ciphertext: SealCiphertext, first: SealCiphertext) -> None:
-    if ciphertext.key_id != first.key_id:
-        raise MismatchError(
-            f"The ciphertext is of {_key_name(ciphertext)}, the first of {_key_name(first)}: add up what is "
-            "of one key."
-        )
-    if ciphertext.model_id != first.model_id:
-        raise MismatchError(
-            f"The ciphertext holds {describe_content(ciphertext)}, the first {describe_content(first)}: add "
-            "up readings alone, or one model's scores."
-        )
-    if (ciphertext.scale, ciphertext.primes) != (first.scale, first.primes):
-        raise EngineError(
-            f"The ciphertext has scale {scale_name(ciphertext.scale)} and {ciphertext.primes} primes, the "
-            f"first {scale_name(first.scale)} and {first.primes}: bring them to one scale and level."
-        )
-
-
-def _key_name(ciphertext: SealCiphertext) -> str:
-    return "an unknown key" if ciphertext.key_id is None else f"key {ciphertext.key_id:016x}"
 
 
 def _outcome(future: Future[bytes]) -> bytes | Error:
