@@ -1,5 +1,5 @@
-# SPDX-License-Identifier: Apache-2.0
-# The extension modules: ciphermote._core, and ciphermote_testing for the tests only, which wheels leave out.
+# SPDX-License-Identifier: Apache-2.0 The extension modules: ciphermote._core, _evaluator and _owner, and
+# ciphermote_testing for the tests only, which wheels leave out.
 enable_language(CXX)
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module)
 execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir
@@ -19,6 +19,10 @@ install(TARGETS _core LIBRARY DESTINATION ciphermote COMPONENT python)
 add_python_module(_evaluator python/src/evaluator.cpp)
 target_link_libraries(_evaluator PRIVATE ciphermote::host)
 install(TARGETS _evaluator LIBRARY DESTINATION ciphermote COMPONENT python)
+
+add_python_module(_owner python/src/owner.cpp)
+target_link_libraries(_owner PRIVATE ciphermote::host)
+install(TARGETS _owner LIBRARY DESTINATION ciphermote COMPONENT python)
 
 add_python_module(ciphermote_testing python/src/testing.cpp)
 target_link_libraries(ciphermote_testing PRIVATE ciphermote::host)

@@ -24,6 +24,8 @@ namespace
 
 using Residues = nb::ndarray<const uint32_t, nb::c_contig, nb::device::cpu>;
 using ComplexValues = nb::ndarray<const std::complex<double>, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Table = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Integers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using SharedContext = std::shared_ptr<const Context>;
 
 std::span<const uint32_t> words_of(const Residues &array)
@@ -31,13 +33,13 @@ std::span<const uint32_t> words_of(const Residues &array)
     return {array.data(), array.size()};
 }
 
-Ciphertext ciphertext(const SharedContext &context, const Residues &residues, double scale)
+Ciphertext ciphertext(const SharedContext &context, const Residues &residues, double scale, Form form)
 {
     if (residues.ndim() != 3 || residues.shape(2) != context->n()) {
         throw Error("The residues have another shape: give uint32 [components, primes, n].");
     }
     return Ciphertext(context, static_cast<unsigned>(residues.shape(0)),
-                      static_cast<unsigned>(residues.shape(1)), scale, words_of(residues));
+                      static_cast<unsigned>(residues.shape(1)), scale, words_of(residues), form);
 }
 
 template <size_t dimensions>
@@ -55,9 +57,80 @@ nb::ndarray<nb::numpy, uint32_t, nb::ndim<3>> residues_of(const Ciphertext &c)
     return copy_of<3>(c.residues(), {c.components(), c.primes(), c.context()->n()});
 }
 
+nb::ndarray<nb::numpy, uint32_t, nb::ndim<3>> coefficients_of(const Ciphertext &c)
+{
+    return copy_of<3>(c.coefficients(), {c.components(), c.primes(), c.context()->n()});
+}
+
 nb::ndarray<nb::numpy, uint32_t, nb::ndim<2>> plain_residues(const Plaintext &p)
 {
     return copy_of<2>(p.residues(), {p.primes(), p.context()->n()});
+}
+
+template <class T> std::span<const T> numbers_of(const Table<T> &table)
+{
+    return {table.data(), table.size()};
+}
+
+using Bytes = nb::bytes;
+
+std::span<const uint8_t> bytes_of(const Bytes &bytes)
+{
+    return {static_cast<const uint8_t *>(bytes.data()), bytes.size()};
+}
+
+Seeded seeded(int xof, const Bytes &seed, double scale, Form form)
+{
+    if (xof < 0 || xof > 255) {
+        xof = 0;
+    }
+    return {static_cast<Xof>(xof), bytes_of(seed), scale, form};
+}
+
+void add_residues(Sum &sum, const Residues &residues, double scale, Form form)
+{
+    const size_t components = residues.ndim() == 3 ? residues.shape(0) : 0;
+    if (components < 2 || components > 3) {
+        throw Error("The residues have another shape: give uint32 [2 or 3, primes, n].");
+    }
+    nb::gil_scoped_release released;
+    sum.add(static_cast<unsigned>(components), words_of(residues), scale, form);
+}
+
+void add_seeded(Sum &sum, int xof, const Bytes &seed, const Residues &residues, double scale, Form form)
+{
+    const Seeded given = seeded(xof, seed, scale, form);
+    nb::gil_scoped_release released;
+    sum.add(given, words_of(residues));
+}
+
+void add_packed(Sum &sum, int xof, const Bytes &seed, const std::vector<Bytes> &packed, double scale,
+                Form form)
+{
+    const Seeded given = seeded(xof, seed, scale, form);
+    std::vector<std::span<const uint8_t>> primes;
+    for (const Bytes &prime : packed) {
+        primes.push_back(bytes_of(prime));
+    }
+    nb::gil_scoped_release released;
+    sum.add(given, primes);
+}
+
+template <class T> using Numbers = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void add_window(CompactSum &sum, const Bytes &seed, const Numbers<uint32_t> &positions,
+                const Numbers<uint64_t> &payload, unsigned dropped_bits, int64_t weight)
+{
+    const std::span<const uint8_t> bytes = bytes_of(seed);
+    const nb::gil_scoped_release released;
+    sum.add(bytes, {positions.data(), positions.size()}, {payload.data(), payload.size()}, dropped_bits,
+            weight);
+}
+
+nb::ndarray<nb::numpy, uint32_t, nb::ndim<3>> compact_residues(const CompactSum &sum)
+{
+    const std::vector<uint32_t> residues = sum.residues();
+    return copy_of<3>(residues, {2, sum.primes(), residues.size() / 2 / sum.primes()});
 }
 
 /* The evaluator's errors become the package's. */
@@ -88,20 +161,26 @@ NB_MODULE(_evaluator, m)
         .def(
             "__init__",
             [](Context *self, unsigned log2_n, std::vector<uint32_t> data, std::vector<uint32_t> special,
-               unsigned digit_primes, const std::string &isa) {
-                new (self) Context({log2_n, std::move(data), std::move(special), digit_primes}, isa);
+               unsigned digit_primes, uint32_t plain_modulus, const std::string &isa) {
+                new (self)
+                    Context({log2_n, std::move(data), std::move(special), digit_primes, plain_modulus}, isa);
             },
-            "log2_n"_a, "data"_a, "special"_a, "digit_primes"_a = 1, "isa"_a = "")
+            "log2_n"_a, "data"_a, "special"_a, "digit_primes"_a = 1, "plain_modulus"_a = 0, "isa"_a = "")
         .def_prop_ro("n", &Context::n)
         .def_prop_ro("isa", &Context::isa);
+
+    nb::enum_<Form>(m, "Form").value("values", Form::values).value("coefficients", Form::coefficients);
+    nb::enum_<Places>(m, "Places").value("slots", Places::slots).value("coefficients", Places::coefficients);
 
     nb::class_<Ciphertext>(m, "Ciphertext", "Residues [components, primes, n] and a scale.")
         .def(
             "__init__",
             [](Ciphertext *self, const std::shared_ptr<Context> &context, const Residues &residues,
-               double scale) { new (self) Ciphertext(ciphertext(context, residues, scale)); },
-            "context"_a, "residues"_a, "scale"_a)
-        .def("residues", &residues_of, "uint32 [components, primes, n], a copy.")
+               double scale,
+               Form form) { new (self) Ciphertext(ciphertext(context, residues, scale, form)); },
+            "context"_a, "residues"_a, "scale"_a, "form"_a = Form::values)
+        .def("residues", &residues_of, "Values: uint32 [components, primes, n], a copy.")
+        .def("coefficients", &coefficients_of, "uint32 [components, primes, n].")
         .def_prop_ro("components", &Ciphertext::components)
         .def_prop_ro("primes", &Ciphertext::primes)
         .def_prop_ro("scale", &Ciphertext::scale);
@@ -116,6 +195,26 @@ NB_MODULE(_evaluator, m)
                               scale, primes);
             },
             "context"_a, "values"_a, "scale"_a, "primes"_a)
+        .def(
+            "__init__",
+            [](Plaintext *self, const std::shared_ptr<Context> &context, const Integers &integers,
+               Places places, unsigned primes) {
+                new (self) Plaintext(context, std::span<const int64_t>(integers.data(), integers.size()),
+                                     places, primes);
+            },
+            "context"_a, "integers"_a, "places"_a, "primes"_a)
+        .def_static(
+            "constant",
+            [](const std::shared_ptr<Context> &context, double value, double scale, unsigned primes) {
+                return Plaintext::constant(context, value, scale, primes);
+            },
+            "context"_a, "value"_a, "scale"_a, "primes"_a)
+        .def_static(
+            "constant_integer",
+            [](const std::shared_ptr<Context> &context, int64_t integer, unsigned primes) {
+                return Plaintext::constant(context, integer, primes);
+            },
+            "context"_a, "integer"_a, "primes"_a)
         .def_prop_ro("primes", &Plaintext::primes)
         .def_prop_ro("scale", &Plaintext::scale)
         .def("residues", &plain_residues, "uint32 [primes, n], a copy.");
@@ -141,15 +240,53 @@ NB_MODULE(_evaluator, m)
             "element"_a, "residues"_a)
         .def_prop_ro("bytes", &EvaluationKeys::bytes);
 
+    nb::class_<Sum>(m, "Sum",
+                    "A sum of ciphertexts that are added as they come, in memory that does not grow.")
+        .def(
+            "__init__", [](Sum *self, const std::shared_ptr<Context> &context) { new (self) Sum(context); },
+            "context"_a)
+        .def("add", nb::overload_cast<const Ciphertext &>(&Sum::add), "ciphertext"_a, Release())
+        .def("add_residues", &add_residues, "residues"_a, "scale"_a, "form"_a = Form::values,
+             "uint32 [2 or 3, primes, n].")
+        .def(
+            "add_seeded", &add_seeded, "xof"_a, "seed"_a, "residues"_a, "scale"_a, "form"_a = Form::values,
+            "A first polynomial, uint32 [primes, n], and the seed of the second; xof as on the wire: 1, 2 or "
+            "3.")
+        .def("add_packed", &add_packed, "xof"_a, "seed"_a, "packed"_a, "scale"_a, "form"_a = Form::values,
+             "The same; for each prime, its residues as a frame packs them.")
+        .def_prop_ro("count", &Sum::count)
+        .def("total", &Sum::total, Release())
+        .def("mean", &Sum::mean, Release(), "The total at a scale as many times as large; CKKS alone.");
+
+    nb::class_<CompactSum>(m, "CompactSum", "A weighted sum of the compact lane's windows.")
+        .def(
+            "__init__",
+            [](CompactSum *self, const std::shared_ptr<Context> &context) { new (self) CompactSum(context); },
+            "context"_a)
+        .def("add", &add_window, "seed"_a, "positions"_a, "payload"_a, "dropped_bits"_a, "weight"_a,
+             "seed: 32 bytes; positions: uint32, ascending; payload: uint64, coefficients without low bits.")
+        .def("residues", &compact_residues, "uint32 [2, primes, n], coefficients.");
+
+    nb::class_<RekeyKey>(m, "RekeyKey", "Brings ciphertexts under a device's own key under the owner's.")
+        .def(
+            "__init__",
+            [](RekeyKey *self, const std::shared_ptr<Context> &context, const Residues &residues) {
+                new (self) RekeyKey(context, words_of(residues));
+            },
+            "context"_a, "residues"_a, "uint32 [digits, 2, data + special primes, n].");
+    m.def("rekey", &rekey, "a"_a, "key"_a, Release());
+
     m.def("add", &add, "a"_a, "b"_a, Release());
     m.def("subtract", &subtract, "a"_a, "b"_a, Release());
     m.def("negate", &negate, "a"_a, Release());
-    m.def("multiply", &multiply, "a"_a, "b"_a, Release());
+    m.def("multiply", nb::overload_cast<const Ciphertext &, const Ciphertext &>(&multiply), "a"_a, "b"_a,
+          Release());
+    m.def("square", &square, "a"_a, Release());
     m.def("add_plain", &add_plain, "a"_a, "b"_a, Release());
     m.def("multiply_plain", &multiply_plain, "a"_a, "b"_a, Release());
     m.def("relinearize", &relinearize, "a"_a, "keys"_a, Release());
     m.def("rescale", &rescale, "a"_a, "count"_a = 1, Release());
-    m.def("drop_primes", &drop_primes, "a"_a, "count"_a = 1, Release());
+    m.def("mod_switch", &mod_switch, "a"_a, "count"_a = 1, Release());
     m.def("rotate", &rotate, "a"_a, "step"_a, "keys"_a, Release());
     m.def("conjugate", &conjugate, "a"_a, "keys"_a, Release());
     m.def(
@@ -158,4 +295,45 @@ NB_MODULE(_evaluator, m)
             return rotate_hoisted(a, steps, keys);
         },
         "a"_a, "steps"_a, "keys"_a, Release());
+
+    nb::class_<Matrix>(m, "Matrix", "A matrix in the clear.")
+        .def(
+            "__init__",
+            [](Matrix *self, const std::shared_ptr<Context> &context, const Table<double> &numbers,
+               double scale, unsigned primes) {
+                new (self)
+                    Matrix(context, numbers_of(numbers), numbers.shape(0), numbers.shape(1), scale, primes);
+            },
+            "context"_a, "numbers"_a, "scale"_a, "primes"_a)
+        .def(
+            "__init__",
+            [](Matrix *self, const std::shared_ptr<Context> &context, const Table<int64_t> &integers,
+               unsigned primes) {
+                new (self)
+                    Matrix(context, numbers_of(integers), integers.shape(0), integers.shape(1), primes);
+            },
+            "context"_a, "integers"_a, "primes"_a)
+        .def_prop_ro(
+            "steps", [](const Matrix &self) { return self.steps(); }, "The rotations it takes.");
+    m.def(
+        "multiply_matrix",
+        [](const Matrix &matrix, const Ciphertext &a, const EvaluationKeys &keys) {
+            return multiply(matrix, a, keys);
+        },
+        "matrix"_a, "a"_a, "keys"_a, Release());
+    m.def("inner_sum", &inner_sum, "a"_a, "count"_a, "keys"_a, Release());
+    m.def("inner_sum_steps", &inner_sum_steps, "context"_a, "count"_a);
+    m.def(
+        "evaluate_polynomial",
+        [](const Ciphertext &a, const std::vector<double> &coefficients, const EvaluationKeys &keys,
+           unsigned primes_per_level) {
+            return evaluate_polynomial(a, coefficients, keys, primes_per_level);
+        },
+        "a"_a, "coefficients"_a, "keys"_a, "primes_per_level"_a = 1, Release());
+    m.def(
+        "evaluate_integer_polynomial",
+        [](const Ciphertext &a, const std::vector<int64_t> &coefficients, const EvaluationKeys &keys) {
+            return evaluate_polynomial(a, coefficients, keys);
+        },
+        "a"_a, "coefficients"_a, "keys"_a, Release());
 }

@@ -112,6 +112,7 @@ struct StatusError : std::runtime_error {
             CM_NAME(CM_ERR_SHARED_NOISE)
             CM_NAME(CM_ERR_SESSIONS)
             CM_NAME(CM_ERR_EXPANDER)
+            CM_NAME(CM_ERR_FRAME_TAG)
         }
 #undef CM_NAME
         return "";
@@ -302,19 +303,91 @@ inline int append(void *context, const uint8_t *bytes, size_t length)
     return 0;
 }
 
-/* A device whose random source and persistent counter are Python callables. */
-class Device
+/* A platform whose random source and persistent counter are Python callables. */
+class Platform
 {
   public:
     using Random = nb::typed<nb::callable, nb::bytes(size_t)>;
     using CounterRead = nb::typed<nb::callable, uint64_t()>;
     using CounterWrite = nb::typed<nb::callable, nb::object(uint64_t)>;
 
-    Device(const nb::bytes &secret, Random random, CounterRead counter_read, CounterWrite counter_write)
+    Platform(Random random, CounterRead counter_read, CounterWrite counter_write)
         : random_(std::move(random)), counter_read_(std::move(counter_read)),
           counter_write_(std::move(counter_write))
     {
-        const cm_platform platform{draw, read, write, this};
+    }
+    Platform(const Platform &) = delete;
+    Platform &operator=(const Platform &) = delete;
+
+    cm_platform callbacks()
+    {
+        return {draw, read, write, this};
+    }
+    /* A callable's exception becomes the call's. */
+    void throw_again()
+    {
+        if (error_) {
+            std::exception_ptr error = std::exchange(error_, nullptr);
+            std::rethrow_exception(error);
+        }
+    }
+    /* For Python's garbage collector: the callables often refer to the device again. */
+    int traverse(visitproc visit, void *arg) const
+    {
+        Py_VISIT(random_.ptr());
+        Py_VISIT(counter_read_.ptr());
+        Py_VISIT(counter_write_.ptr());
+        return 0;
+    }
+    void forget_callables()
+    {
+        random_ = counter_read_ = counter_write_ = nb::object();
+    }
+
+  private:
+    /* C must not see an exception pass: it is kept, the callback reports failure, and throw_again throws
+       it. */
+    template <typename Call> static int guarded(void *context, Call call)
+    {
+        auto *self = static_cast<Platform *>(context);
+        try {
+            call(self);
+            return 0;
+        } catch (...) {
+            self->error_ = std::current_exception();
+            return -1;
+        }
+    }
+    static int draw(void *context, uint8_t *out, size_t length)
+    {
+        return guarded(context, [&](Platform *self) {
+            const auto bytes = nb::cast<nb::bytes>(self->random_(length));
+            std::memcpy(out, bytes_of(bytes, length, "what the random source returns"), length);
+        });
+    }
+    static int read(void *context, uint64_t *value)
+    {
+        return guarded(context, [&](Platform *self) { *value = nb::cast<uint64_t>(self->counter_read_()); });
+    }
+    static int write(void *context, uint64_t value)
+    {
+        return guarded(context, [&](Platform *self) { self->counter_write_(value); });
+    }
+
+    nb::object random_;
+    nb::object counter_read_;
+    nb::object counter_write_;
+    std::exception_ptr error_;
+};
+
+/* A device on a platform of Python callables. */
+class Device : public Platform
+{
+  public:
+    Device(const nb::bytes &secret, Random random, CounterRead counter_read, CounterWrite counter_write)
+        : Platform(std::move(random), std::move(counter_read), std::move(counter_write))
+    {
+        const cm_platform platform = callbacks();
         check(cm_device_init(&device_, bytes_of(secret, CM_DEVICE_SECRET_BYTES, "the device secret"),
                              &platform));
     }
@@ -322,8 +395,6 @@ class Device
     {
         cm_device_wipe(&device_);
     }
-    Device(const Device &) = delete;
-    Device &operator=(const Device &) = delete;
 
     nb::bytes encrypt_symmetric(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof,
                                 const CkksValues &array, int log2_scale, int precision, bool complex_slots,
@@ -393,19 +464,6 @@ class Device
         check(status);
     }
 
-    /* For Python's garbage collector: the callables often refer to the device again. */
-    int traverse(visitproc visit, void *arg) const
-    {
-        Py_VISIT(random_.ptr());
-        Py_VISIT(counter_read_.ptr());
-        Py_VISIT(counter_write_.ptr());
-        return 0;
-    }
-    void forget_callables()
-    {
-        random_ = counter_read_ = counter_write_ = nb::object();
-    }
-
   private:
     static cm_flat_public_key flat_public_key(const Params &params, const Words &public_key)
     {
@@ -459,48 +517,7 @@ class Device
         return to_bytes(out);
     }
 
-    void throw_again()
-    {
-        if (error_) {
-            std::exception_ptr error = std::exchange(error_, nullptr);
-            std::rethrow_exception(error);
-        }
-    }
-
-    /* C must not see an exception pass: it is kept, the callback reports failure, and run() throws it
-       again. */
-    template <typename Call> static int guarded(void *context, Call call)
-    {
-        auto *self = static_cast<Device *>(context);
-        try {
-            call(self);
-            return 0;
-        } catch (...) {
-            self->error_ = std::current_exception();
-            return -1;
-        }
-    }
-    static int draw(void *context, uint8_t *out, size_t length)
-    {
-        return guarded(context, [&](Device *self) {
-            const auto bytes = nb::cast<nb::bytes>(self->random_(length));
-            std::memcpy(out, bytes_of(bytes, length, "what the random source returns"), length);
-        });
-    }
-    static int read(void *context, uint64_t *value)
-    {
-        return guarded(context, [&](Device *self) { *value = nb::cast<uint64_t>(self->counter_read_()); });
-    }
-    static int write(void *context, uint64_t value)
-    {
-        return guarded(context, [&](Device *self) { self->counter_write_(value); });
-    }
-
     cm_device device_{};
-    nb::object random_;
-    nb::object counter_read_;
-    nb::object counter_write_;
-    std::exception_ptr error_;
 };
 
 } // namespace ciphermote

@@ -95,20 +95,21 @@ std::tuple<NewWords, NewWords> zero_encryption(const Params &params, const nb::b
     return std::make_tuple(new_array(std::move(c0), {params.n()}), new_array(std::move(c1), {params.n()}));
 }
 
-int device_traverse(PyObject *self, visitproc visit, void *arg)
+template <class T> int device_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(self));
-    return nb::inst_ready(self) ? nb::inst_ptr<Device>(self)->traverse(visit, arg) : 0;
+    return nb::inst_ready(self) ? nb::inst_ptr<T>(self)->traverse(visit, arg) : 0;
 }
 
-int device_clear(PyObject *self)
+template <class T> int device_clear(PyObject *self)
 {
-    nb::inst_ptr<Device>(self)->forget_callables();
+    nb::inst_ptr<T>(self)->forget_callables();
     return 0;
 }
 
-PyType_Slot device_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(device_traverse)},
-                              {Py_tp_clear, reinterpret_cast<void *>(device_clear)},
+template <class T>
+PyType_Slot device_slots[] = {{Py_tp_traverse, reinterpret_cast<void *>(device_traverse<T>)},
+                              {Py_tp_clear, reinterpret_cast<void *>(device_clear<T>)},
                               {0, nullptr}};
 
 /* ---- frames ---- */
@@ -183,6 +184,125 @@ nb::bytes write_frame(const Params &params, int scheme, unsigned primes, unsigne
     return to_bytes(out);
 }
 
+/* ---- the compact lane ---- */
+
+using Values16 = nb::ndarray<const uint16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/* A device of the compact lane, with its own copy of its keys. */
+class CompactDevice : public Platform
+{
+  public:
+    CompactDevice(unsigned set, const nb::bytes &ternary, const nb::bytes &material, uint32_t device,
+                  uint16_t epoch, uint16_t largest_value, uint16_t packet_bytes, Random random,
+                  CounterRead counter_read, CounterWrite counter_write)
+        : Platform(std::move(random), std::move(counter_read), std::move(counter_write))
+    {
+        const cm_compact_set *found = set < 256 ? cm_compact_set_by_id(static_cast<uint8_t>(set)) : nullptr;
+        check(found ? CM_OK : CM_ERR_PARAMS);
+        const size_t n = size_t{1} << found->log2_n;
+        ternary_.resize(CM_TERNARY_BYTES(n));
+        std::memcpy(ternary_.data(), bytes_of(ternary, ternary_.size(), "the secret key"), ternary_.size());
+        std::memcpy(material_, bytes_of(material, sizeof material_, "the key material"), sizeof material_);
+        key_ = {found, ternary_.data(), material_, device, epoch, largest_value};
+        arena_.resize((CM_COMPACT_TRANSFORM_ARENA_BYTES(n, size_t{found->prime_count}, n, packet_bytes) + 7) /
+                      8);
+        const cm_platform platform = callbacks();
+        const cm_status status = cm_counter_init(&counter_, &platform);
+        throw_again();
+        check(status);
+        const cm_compact_setup setup{&counter_,         {take, &packets_}, arena_.data(),
+                                     arena_.size() * 8, packet_bytes,      nullptr};
+        check(cm_compact_init(&encryptor_, &key_, &setup));
+    }
+    ~CompactDevice()
+    {
+        cmi_wipe(ternary_.data(), ternary_.size());
+        cmi_wipe(material_, sizeof material_);
+    }
+
+    /* (the packets, the window's number) */
+    std::tuple<std::vector<nb::bytes>, uint64_t> encrypt(const Values16 &values, size_t first,
+                                                         uint64_t window)
+    {
+        if (values.shape(0) > UINT16_MAX || first > UINT16_MAX) {
+            throw StatusError(CM_ERR_TOO_MANY);
+        }
+        static const uint16_t nothing = 0;
+        packets_.clear();
+        const cm_status status =
+            cm_compact_encrypt(&encryptor_, values.shape(0) ? values.data() : &nothing,
+                               static_cast<uint16_t>(first), static_cast<uint16_t>(values.shape(0)), &window);
+        throw_again();
+        check(status);
+        std::vector<nb::bytes> packets;
+        for (const std::vector<uint8_t> &packet : packets_) {
+            packets.push_back(to_bytes(packet));
+        }
+        return {std::move(packets), window};
+    }
+
+  private:
+    static int take(void *context, const uint8_t *bytes, size_t length)
+    {
+        static_cast<std::vector<std::vector<uint8_t>> *>(context)->emplace_back(bytes, bytes + length);
+        return 0;
+    }
+
+    std::vector<uint8_t> ternary_;
+    uint8_t material_[CM_COMPACT_MATERIAL_BYTES];
+    cm_compact_key key_{};
+    std::vector<uint64_t> arena_;
+    std::vector<std::vector<uint8_t>> packets_;
+    cm_counter counter_{};
+    cm_compact_encryptor encryptor_{};
+};
+
+/* A compact packet whose fields are valid, with bytes of its own. Its tag is still to be checked. */
+struct CompactPacket {
+    std::vector<uint8_t> bytes;
+    cm_compact_frame frame{};
+
+    explicit CompactPacket(const nb::bytes &data)
+    {
+        const auto *begin = static_cast<const uint8_t *>(data.data());
+        bytes.assign(begin, begin + data.size());
+        const nb::gil_scoped_release released;
+        check(cm_compact_frame_parse(bytes.data(), bytes.size(), &frame));
+    }
+    /* Whether the tag is that of the whole counter, of which counter_high is the upper half. */
+    bool verify(const nb::bytes &tag_key, uint32_t counter_high) const
+    {
+        const uint8_t *key = bytes_of(tag_key, CM_TAG_KEY_BYTES, "the tag key");
+        const nb::gil_scoped_release released;
+        const cm_status status = cm_compact_frame_verify(&frame, key, counter_high);
+        check(status == CM_ERR_FRAME_TAG ? CM_OK : status);
+        return status == CM_OK;
+    }
+    nb::ndarray<nb::numpy, uint64_t> values() const
+    {
+        std::vector<uint64_t> out(frame.count);
+        {
+            const nb::gil_scoped_release released;
+            cm_compact_frame_values(&frame, out.data());
+        }
+        return new_array(std::move(out), {frame.count});
+    }
+};
+
+/* What a window's second polynomial is expanded from: the lane key's stream at counter and random bytes. */
+nb::bytes compact_seed(const nb::bytes &lane_key, uint64_t counter, const nb::bytes &random)
+{
+    const uint8_t *bytes = bytes_of(random, 8, "a window's random bytes");
+    uint32_t position[4] = {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32)};
+    for (unsigned i = 0; i < 8; i++) {
+        position[2 + i / 4] |= uint32_t{bytes[i]} << 8 * (i % 4);
+    }
+    cmi_stream stream;
+    cmi_stream_set_key(&stream, bytes_of(lane_key, 32, "the lane key"));
+    cmi_stream_at(&stream, position);
+    return nb::bytes(stream.block, 32);
+}
+
 uint32_t crc32c(const nb::bytes &data, uint32_t crc)
 {
     return cm_crc32c(crc, static_cast<const uint8_t *>(data.data()), data.size());
@@ -219,7 +339,7 @@ NB_MODULE(_core, m)
           "Bytes of the frame that begins here, from its header; 0 if the header is not whole yet.");
 
     nb::class_<Device>(m, "Device", "A device whose platform is Python callables.",
-                       nb::type_slots(device_slots))
+                       nb::type_slots(device_slots<Device>))
         .def(nb::init<const nb::bytes &, Device::Random, Device::CounterRead, Device::CounterWrite>(),
              "secret"_a, "random"_a, "counter_read"_a, "counter_write"_a)
         .def("encrypt_symmetric", &Device::encrypt_symmetric, "params"_a, "ternary"_a, "key_id"_a, "xof"_a,
@@ -258,4 +378,29 @@ NB_MODULE(_core, m)
         .def_prop_ro("log2_tiles", [](const Frame &f) { return f.frame.log2_tiles; })
         .def_prop_ro("tile", [](const Frame &f) { return f.frame.tile; })
         .def_prop_ro("length", [](const Frame &f) { return f.frame.frame_bytes; });
+
+    nb::class_<CompactDevice>(m, "CompactDevice", "A device of the compact lane.",
+                              nb::type_slots(device_slots<CompactDevice>))
+        .def(nb::init<unsigned, const nb::bytes &, const nb::bytes &, uint32_t, uint16_t, uint16_t, uint16_t,
+                      Platform::Random, Platform::CounterRead, Platform::CounterWrite>(),
+             "set"_a, "ternary"_a, "material"_a, "device"_a, "epoch"_a, "largest_value"_a, "packet_bytes"_a,
+             "random"_a, "counter_read"_a, "counter_write"_a)
+        .def("encrypt", &CompactDevice::encrypt, "values"_a.noconvert(), "first"_a = 0,
+             "window"_a = CM_NEW_WINDOW, "(the packets, the window's number); values: uint16.");
+    nb::class_<CompactPacket>(m, "CompactPacket", "A compact packet whose fields are valid, not yet its tag.")
+        .def(nb::init<const nb::bytes &>(), "data"_a)
+        .def("verify", &CompactPacket::verify, "tag_key"_a, "counter_high"_a,
+             "Whether the tag is that of the counter whose upper half this is.")
+        .def("values", &CompactPacket::values, "uint64 [count]: coefficients without their low bits.")
+        .def_prop_ro("set", [](const CompactPacket &p) { return p.frame.set->id; })
+        .def_prop_ro("epoch", [](const CompactPacket &p) { return p.frame.epoch; })
+        .def_prop_ro("device", [](const CompactPacket &p) { return p.frame.device; })
+        .def_prop_ro("counter_low", [](const CompactPacket &p) { return p.frame.counter_low; })
+        .def_prop_ro("since_window", [](const CompactPacket &p) { return p.frame.since_window; })
+        .def_prop_ro("random",
+                     [](const CompactPacket &p) { return nb::bytes(p.frame.random, sizeof p.frame.random); })
+        .def_prop_ro("first", [](const CompactPacket &p) { return p.frame.first; })
+        .def_prop_ro("count", [](const CompactPacket &p) { return p.frame.count; });
+    m.def("compact_seed", &compact_seed, "lane_key"_a, "counter"_a, "random"_a,
+          "The seed of a window's second polynomial: 32 bytes.");
 }

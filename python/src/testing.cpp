@@ -5,7 +5,7 @@
  */
 #include "library.h"
 
-#include "evaluate/tables.h"
+#include "rns/tables.h"
 
 extern "C" {
 #include "encode/bfv.h"
@@ -237,19 +237,52 @@ host_transform(const std::string &isa, uint32_t q, unsigned log2_n,
                const nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> &coefficients,
                bool reduces)
 {
-    const arch::kernels *kernels = arch::kernels_by_name(isa.c_str());
+    const arch::kernels *kernels = arch::kernels_by_name(isa);
     const size_t n = size_t{1} << log2_n;
     if (!kernels || coefficients.size() != n) {
         throw std::invalid_argument("no such instruction set, or not n coefficients");
     }
-    Modulus modulus(q, log2_n, kernels->lanes);
-    if (reduces) {
-        modulus.reduce_halfway();
-    }
+    const Modulus modulus(q, log2_n, *kernels);
+    arch::prime prime = modulus.prime();
+    prime.reduces = reduces;
     words values(n);
     std::copy_n(coefficients.data(), n, reinterpret_cast<int32_t *>(values.data()));
-    kernels->ntt_forward(values.data(), modulus.prime());
+    kernels->ntt_forward(values.data(), prime);
     return new_array(std::vector<uint32_t>(values.begin(), values.end()), {n});
+}
+
+/* Key switching's sums of digits [count, n] with one key of the same shape, centred: times 2^-32. */
+NewWords host_key_sums(const std::string &isa, uint32_t q, unsigned log2_n,
+                       const nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> &digits,
+                       const nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> &key,
+                       bool small)
+{
+    const arch::kernels *kernels = arch::kernels_by_name(isa.c_str());
+    const size_t n = size_t{1} << log2_n, count = digits.shape(0);
+    if (!kernels || digits.shape(1) != n || key.shape(0) != count || key.shape(1) != n || count > 31) {
+        throw std::invalid_argument("no such instruction set, or not n values");
+    }
+    Modulus modulus(q, log2_n, *kernels);
+    if (small) {
+        modulus.expect_small_sums();
+    }
+    words copies(count * n), arranged(2 * count * n), sums(2 * n);
+    std::copy_n(digits.data(), count * n, reinterpret_cast<int32_t *>(copies.data()));
+    const uint32_t *pointers[31];
+    const size_t lanes = kernels->lanes;
+    for (size_t j = 0; j < count; j++) {
+        pointers[j] = copies.data() + j * n;
+        for (size_t i = 0; i < n; i++) {
+            for (size_t c = 0; c < 2; c++) {
+                arranged[((i / lanes * count + j) * 2 + c) * lanes + i % lanes] =
+                    static_cast<uint32_t>(key(j, i));
+            }
+        }
+    }
+    uint32_t *const out[2] = {sums.data(), sums.data() + n};
+    const auto length = static_cast<unsigned>(count);
+    kernels->key_sums(out, {pointers, length, arranged.data(), length}, modulus.prime());
+    return new_array(std::vector<uint32_t>(sums.begin(), sums.end()), {2, n});
 }
 
 } // namespace
@@ -268,6 +301,8 @@ NB_MODULE(ciphermote_testing, m)
           "(the n coefficients of the encoded polynomial, round(q m / t) at each data prime), uint32.");
     m.def("host_transform", &host_transform, "isa"_a, "q"_a, "log2_n"_a, "coefficients"_a, "reduces"_a,
           "The evaluator's forward transform of int32 coefficients.");
+    m.def("host_key_sums", &host_key_sums, "isa"_a, "q"_a, "log2_n"_a, "digits"_a, "key"_a, "small"_a,
+          "Both of key switching's sums of int32 digits with one int32 key, times 2^-32.");
     m.def("derive_seeds", &derive_seeds, "secret"_a, "randomness"_a, "counter"_a,
           "(public seed, secret seed).");
     m.def("make_secret_key", &Device::make_secret_key, "device"_a, "params"_a, "(packed ternary, key id).");

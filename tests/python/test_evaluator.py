@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -18,28 +18,17 @@ from ciphermote import _evaluator as ev
 from ciphermote import seal_bytes as sb
 from ciphermote.ciphertexts import as_seal
 from ciphermote.engine.native import NativeEngine
+from ciphermote.engine.seal import SealEngine
 from ciphermote.errors import EngineError
-from ciphermote.parameters import BUILTIN, ParameterSet, prime_constants
-from ciphermote_testing import host_transform
+from ciphermote.parameters import BUILTIN, ParameterSet, by_name, prime_constants
+from ciphermote.program import Constant, Program, Step
+from ciphermote_testing import host_key_sums, host_transform
+from evaluator_support import isas
 from numpy.typing import NDArray
 from seal_owner import SealOwner
 
 SETS = [parameters for parameters in BUILTIN if parameters.special_prime]
 Words = NDArray[np.uint32]
-
-
-@cache
-def isas() -> tuple[str, ...]:
-    """The instruction sets of this machine; portable C++ is always one."""
-    found = []
-    for isa in ("portable", "avx2", "avx512"):
-        try:
-            ev.Context(10, [12289], [], 1, isa)
-        except EngineError as error:
-            assert isa != "portable", error
-        else:
-            found.append(isa)
-    return tuple(found)
 
 
 # --- beside SEAL ------------------------------------------------------------------------------------
@@ -63,7 +52,7 @@ class Beside:
         p = self.parameters
         assert p.special_prime
         for isa in isas():
-            context = ev.Context(p.log2_n, list(p.data_primes), [p.special_prime], 1, isa)
+            context = ev.Context(p.log2_n, list(p.data_primes), [p.special_prime], 1, isa=isa)
             keys = ev.EvaluationKeys(context)
             keys.add_relinearization(np.stack([part.residues for part in self.relin]))
             for element, key in self.galois.items():
@@ -145,7 +134,7 @@ def test_every_operation_is_as_exact_as_seals(beside: Beside) -> None:
             product = ev.relinearize(ev.multiply(a, b), keys)
             compare("relinearize", product, x * y, seal_product)
             compare("rescale", ev.rescale(product), x * y, partial(run.rescale_to_next, seal_product))
-            results.setdefault("drop", []).append(ev.drop_primes(product).residues())
+            results.setdefault("drop", []).append(ev.mod_switch(product).residues())
     for what, found in results.items():
         assert len(found) == len(isas())
         for residues in found[1:]:
@@ -208,7 +197,7 @@ class Hybrid:
 
     def contexts(self) -> Iterator[ev.Context]:
         for isa in isas():
-            yield ev.Context(10, self.data, self.special, self.digit, isa)
+            yield ev.Context(10, self.data, self.special, self.digit, isa=isa)
 
     def phase(self, found: Words) -> list[int]:
         """c0 + c1 s + c2 s^2 modulo the first primes, centred."""
@@ -306,7 +295,7 @@ def test_products_are_exact_for_primes_of_every_size() -> None:
         a, b = (random.integers(low, moduli, (2, len(primes), N)) for _ in range(2))
         truth = a[0] * b[0], a[0] * b[1] + a[1] * b[0], a[1] * b[1]
         for isa in isas():
-            context = ev.Context(10, primes, [], 1, isa)
+            context = ev.Context(10, primes, [], 1, isa=isa)
             x, y = (ev.Ciphertext(context, c.astype(np.uint32), 2.0) for c in (a, b))
             found = ev.multiply(x, y).residues()
             assert all((found[i] == truth[i] % moduli[0]).all() for i in range(3)), isa
@@ -354,7 +343,7 @@ def test_extreme_residues_give_the_same_on_every_instruction_set(log2_n: int, fi
         key[:, :, m] = primes[m] - 1
     results = []
     for isa in isas():
-        context = ev.Context(log2_n, primes[:3], primes[3:], 1, isa)
+        context = ev.Context(log2_n, primes[:3], primes[3:], 1, isa=isa)
         keys = ev.EvaluationKeys(context)
         keys.add_relinearization(key)
         a = ev.Ciphertext(context, residues, 2.0**30)
@@ -382,6 +371,24 @@ def test_the_largest_lifts_stay_in_a_word(log2_n: int, sign: int) -> None:
         assert host_transform(isa, q, log2_n, coefficients.astype(np.int32), True)[0] == truth, isa
         alone = host_transform(isa, q, log2_n, coefficients.astype(np.int32), False)[0]
         assert (alone == truth) == (sign < 0), "the bound is reached"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("count", "small", "fits"), [(6, True, True), (7, True, False), (31, False, True)])
+def test_the_largest_sums_of_key_switching_are_reduced(
+    count: int, small: bool, fits: bool, sign: int
+) -> None:
+    """Six products of a word and half a prime are just within 3/2 q 2^32, where one correction serves."""
+    q = primes_below(1 << 27, 1)[0]
+    random = np.random.default_rng(count)
+    digits = random.integers((1 << 31) - (1 << 16), 1 << 31, (count, N)).astype(np.int32)
+    key = np.full((count, N), sign * (q // 2), np.int32)
+    sums = (digits.astype(np.int64) * key).sum(axis=0)
+    truth = sums % q * pow(1 << 32, -1, q) % q
+    for isa in isas():
+        found = host_key_sums(isa, q, 10, digits, key, small)
+        assert (found[0] == found[1]).all()
+        assert (found[0] == truth).all() == fits, isa
 
 
 # --- encoding ---------------------------------------------------------------------------------------
@@ -429,36 +436,36 @@ def test_what_does_not_fit_is_refused_with_a_sentence() -> None:
         "no prime": (lambda: ev.Context(10, [12289, 12291], []), "12291 is no prime"),
         "twice": (lambda: ev.Context(10, [12289, 12289], []), "twice"),
         "degree": (lambda: ev.Context(9, [12289], []), "log2_n from 10 to 15"),
-        "isa": (lambda: ev.Context(10, [12289], [], 1, "sse9"), "no sse9"),
+        "isa": (lambda: ev.Context(10, [12289], [], 1, isa="sse9"), "no sse9"),
         "digits": (lambda: ev.Context(10, primes, [], 5), "digits of 1 to 4"),
         "residue": (lambda: ev.Ciphertext(context, damaged, 2.0), "not below its prime"),
         "shape": (lambda: ev.Ciphertext(context, residues[:, :, :512], 2.0), "another shape"),
         "scale": (lambda: ev.Ciphertext(context, residues, 0.5), "at least 1"),
         "infinite": (lambda: ev.Ciphertext(context, residues, math.inf), "finite"),
         "no relin": (lambda: ev.relinearize(ev.multiply(a, a), keys), "no relinearization key"),
-        "no galois": (lambda: ev.rotate(a, 1, keys), "no Galois key for the element 3"),
+        "no galois": (lambda: ev.rotate(a, 1, keys), r"rotation by 1 slots, or by -511 \(element 3\)"),
         "step": (lambda: ev.rotate(a, 512, keys), "there are 512"),
         "element": (lambda: keys.add_galois(4, key), "odd, from 3 to 2047"),
         "key": (lambda: keys.add_galois(3, key[:2]), "a key of this chain has"),
         "contexts": (lambda: ev.add(a, ev.Ciphertext(other, residues, 2.0**20)), "two contexts"),
         "keys": (lambda: ev.rotate(a, 1, ev.EvaluationKeys(other)), "two contexts"),
-        "primes": (lambda: ev.add(a, ev.drop_primes(a)), "3 and 2 primes"),
+        "primes": (lambda: ev.add(a, ev.mod_switch(a)), "3 and 2 primes"),
         "scales": (lambda: ev.add(a, ev.Ciphertext(context, residues, 2.0**21)), "sums need one scale"),
         "product": (lambda: ev.multiply(ev.multiply(a, a), a), "relinearize it first"),
-        "modulus": (lambda: ev.multiply(ev.drop_primes(a, 2), ev.drop_primes(a, 2)), "not below the modulus"),
+        "modulus": (lambda: ev.multiply(ev.mod_switch(a, 2), ev.mod_switch(a, 2)), "not below the modulus"),
         "plain primes": (
             lambda: ev.add_plain(a, ev.Plaintext(context, one, 2.0**20, 2)),
             "The plaintext has 2 primes and the ciphertext 3",
         ),
         "plain scale": (lambda: ev.add_plain(a, ev.Plaintext(context, one, 2.0**21, 3)), "need one scale"),
         "plain context": (lambda: ev.add_plain(a, ev.Plaintext(other, one, 2.0**20, 3)), "two contexts"),
-        "slots": (lambda: ev.Plaintext(context, np.ones(513, complex), 2.0, 1), "has 512 slots"),
+        "slots": (lambda: ev.Plaintext(context, np.ones(513, complex), 2.0, 1), "has room for 512"),
         "no primes": (lambda: ev.Plaintext(context, one, 2.0, 4), "give 1 to 3"),
         "plain modulus": (lambda: ev.Plaintext(context, one, 2.0**25, 1), "half the modulus"),
         "not finite": (lambda: ev.Plaintext(context, one * math.nan, 2.0, 1), "not finite"),
         "rescale": (lambda: ev.rescale(a), "The scale would be"),
         "last": (lambda: ev.rescale(a, 3), "one must be left"),
-        "drop": (lambda: ev.drop_primes(a, 3), "one must be left"),
+        "drop": (lambda: ev.mod_switch(a, 3), "one must be left"),
     }.values():
         with pytest.raises(EngineError, match=words) as refusal:
             call()
@@ -476,19 +483,53 @@ def test_a_chain_without_special_prime_adds_and_multiplies_alone() -> None:
 # --- as an engine ------------------------------------------------------------------------------------
 
 
-def test_the_native_engine_is_opened_by_name_for_ckks_alone() -> None:
+def test_engines_are_opened_by_name_and_ours_by_default() -> None:
     model = LinearModel(np.array([[0.5, -1.25]]), [0.25])
     owner = Owner.generate(model=model, relin=False)
-    frames = encrypt([1.5, -2.0], owner.public_key)
-    with owner.evaluation_keys.engine(name="native") as engine:
-        assert isinstance(engine, NativeEngine)
-        seal = as_seal(frames, owner.parameters)
-        found = owner.decrypt(engine.linear(seal, model, feature_bound=3))[0]
-        assert abs(found - 3.5) < 0.02
-        assert abs(owner.decrypt(engine.add([seal, seal]))[1] + 4) < 0.02
-    with pytest.raises(EngineError, match="is closed"):
-        engine.add([seal])
-    with pytest.raises(EngineError, match="computes CKKS alone"):
-        owner.evaluation_keys.engine(40961, name="native")
-    with pytest.raises(EngineError, match="the engines are: seal, native"):
-        owner.evaluation_keys.engine(name="abacus")
+    seal = as_seal(encrypt([1.5, -2.0], owner.public_key), owner.parameters)
+    keys = owner.evaluation_keys
+    for opened, kind in (
+        (keys.engine(), NativeEngine),
+        (keys.engine(name="native"), NativeEngine),
+        (keys.engine(name="seal"), SealEngine),
+    ):
+        with opened as engine:
+            assert isinstance(engine, kind)
+            found = owner.decrypt(engine.linear(seal, model, feature_bound=3))[0]
+            assert abs(found - 3.5) < 0.02
+            assert abs(owner.decrypt(engine.add([seal, seal]))[1] + 4) < 0.02
+        with pytest.raises(EngineError, match="is closed"):
+            engine.add([seal])
+    with pytest.raises(EngineError, match="the engines are: native, seal"):
+        keys.engine(name="abacus")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["native", "seal"])
+def test_engines_compute_bfv(name: Literal["native", "seal"]) -> None:
+    t = 786433
+    model = LinearModel(np.array([[3, -2, 7], [0, 1, -1], [-4, 0, 0]]), np.array([5, -6, 0]))
+    owner = Owner.generate(by_name("n8192_q26x7_p27"), model=model)
+    x, y = np.array([12, -5, 9]), np.array([-3, 4, 11])
+    frames = [encrypt(values, owner.public_key, plain_modulus=t) for values in (x, y)]
+    first, second = (as_seal(frame, owner.parameters) for frame in frames)
+    steps = (
+        Step("multiply", 1, 0, 0),
+        Step("rotate", 2, 1, 1),
+        Step("add", 3, 1, 2),
+        Step("keep_primes", 4, 3, 2),
+    )
+
+    def slots(data: bytes) -> list[int]:
+        found = owner.decrypt(data, plain_modulus=t, places="slots")
+        return [int(value) - (t if value > t // 2 else 0) for value in found[:3]]
+
+    with owner.evaluation_keys.engine(t, name=name) as engine:
+        assert slots(engine.linear(first, model, feature_bound=20)) == list(model.weights @ x + model.bias)
+        assert slots(engine.add([first, second])) == list(x + y)
+        assert slots(engine.add([engine.add([first]), second])) == list(x + y)
+        assert slots(engine.weighted_sum([first, second], [2, -9], bound=20)) == list(2 * x - 9 * y)
+        result = engine.evaluate(Program(steps, ()), first)
+        assert slots(result)[:2] == [144 + 25, 25 + 81]
+        assert sb.read_ciphertext(result, owner.parameters, scheme=sb.Scheme.BFV, plain_modulus=t).primes == 2
+        with pytest.raises(EngineError, match="zero in the clear"):
+            engine.evaluate(Program((Step("multiply_plain", 1, 0, 0),), (Constant(np.zeros(3)),)), first)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The evaluator: it computes on CKKS ciphertexts, and never sees a secret key.
+ * The evaluator: it computes on ciphertexts, CKKS's and BFV's, and never sees a secret key.
  *
  *     auto context = std::make_shared<const ciphermote::Context>(chain);
  *     ciphermote::EvaluationKeys keys(context);
@@ -8,149 +8,28 @@
  *     ciphermote::Ciphertext sum = ciphermote::add(a, b);
  *     ciphermote::Ciphertext rotated = ciphermote::rotate(a, 1, keys);
  *
- * Contexts, keys and ciphertexts that are not being changed may be shared between threads.
+ * Contexts, keys, ciphertexts, plaintexts and matrices that are not being changed may be shared between
+ * threads.
  *
  * Errors are exceptions, all of them ciphermote::Error, with one sentence that says what is wrong and what to
- * do.
+ * do: so are null contexts, missing keys, and objects that were moved from.
  */
 #ifndef CIPHERMOTE_EVALUATE_H
 #define CIPHERMOTE_EVALUATE_H
 
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
-#include <stdexcept>
-#include <string>
 #include <vector>
+
+#include "ciphermote/ciphertext.h"
+#include "ciphermote/context.h"
+#include "ciphermote/seeded_key.h"
 
 namespace ciphermote
 {
-
-class Error : public std::runtime_error
-{
-  public:
-    using std::runtime_error::runtime_error;
-};
-
-// A ring degree and its primes, each below 2^27 and 1 mod 2n. Ciphertexts are modulo the first data primes;
-// key switching raises them to the special primes as well, in digits of so many data primes. SEAL's key
-// switching is that with one special prime and digits of one.
-struct Chain {
-    unsigned log2_n = 0; // 10 .. 15
-    std::vector<std::uint32_t> data;
-    std::vector<std::uint32_t> special;
-    unsigned digit_primes = 1; // 1 .. 4
-};
-
-// What a chain's arithmetic needs. Immutable.
-class Context
-{
-  public:
-    // isa: "portable", "avx2" or "avx512"; empty: the fastest that this machine runs. Error for primes that
-    // are none, repeated or too large for the degree's lazy arithmetic, and for an isa that is not here.
-    explicit Context(Chain chain, const std::string &isa = "");
-    ~Context();
-    Context(const Context &) = delete;
-    Context &operator=(const Context &) = delete;
-
-    const Chain &chain() const;
-    std::size_t n() const;
-    const char *isa() const;
-
-    struct Tables; // for the library's own files
-    const Tables &tables() const
-    {
-        return *tables_;
-    }
-
-  private:
-    std::unique_ptr<const Tables> tables_;
-};
-
-// Residues: uint32 [components][primes][n], values in SEAL's order (after its transform).
-class Ciphertext
-{
-  public:
-    // Error unless there are 2 or 3 components of 1 .. data primes, every residue is below its prime, and the
-    // scale is at least 1 and finite.
-    Ciphertext(std::shared_ptr<const Context> context, unsigned components, unsigned primes, double scale,
-               std::span<const std::uint32_t> residues);
-    ~Ciphertext();
-    Ciphertext(const Ciphertext &);
-    Ciphertext(Ciphertext &&) noexcept;
-    Ciphertext &operator=(const Ciphertext &);
-    Ciphertext &operator=(Ciphertext &&) noexcept;
-
-    const std::shared_ptr<const Context> &context() const
-    {
-        return context_;
-    }
-    unsigned components() const
-    {
-        return components_;
-    }
-    unsigned primes() const
-    {
-        return primes_;
-    }
-    double scale() const
-    {
-        return scale_;
-    }
-    std::span<const std::uint32_t> residues() const;
-
-    struct Body; // for the library's own files
-    Ciphertext(std::shared_ptr<const Context> context, unsigned components, unsigned primes, double scale);
-    std::uint32_t *polynomial(unsigned component, unsigned prime);
-    const std::uint32_t *polynomial(unsigned component, unsigned prime) const;
-
-  private:
-    std::shared_ptr<const Context> context_;
-    unsigned components_, primes_;
-    double scale_;
-    std::unique_ptr<Body> body_;
-};
-
-// Encoded numbers: uint32 [primes][n], values in SEAL's order. With n/2 slots, slot j is the polynomial at
-// psi^(3^j), over the scale.
-class Plaintext
-{
-  public:
-    // Error unless there are at most n/2 finite values, 1 .. data primes, a scale of at least 1, and every
-    // rounded coefficient is below 2^62 and half the modulus.
-    Plaintext(std::shared_ptr<const Context> context, std::span<const double> values, double scale,
-              unsigned primes);
-    Plaintext(std::shared_ptr<const Context> context, std::span<const std::complex<double>> values,
-              double scale, unsigned primes);
-    ~Plaintext();
-    Plaintext(Plaintext &&) noexcept;
-    Plaintext &operator=(Plaintext &&) noexcept;
-
-    const std::shared_ptr<const Context> &context() const
-    {
-        return context_;
-    }
-    unsigned primes() const
-    {
-        return primes_;
-    }
-    double scale() const
-    {
-        return scale_;
-    }
-    std::span<const std::uint32_t> residues() const;
-    const std::uint32_t *polynomial(unsigned prime) const; // for the library's own files
-
-  private:
-    struct Body;
-    std::shared_ptr<const Context> context_;
-    unsigned primes_;
-    double scale_;
-    std::unique_ptr<Body> body_;
-};
 
 // Keys that switch products and rotated ciphertexts back to the secret key.
 class EvaluationKeys
@@ -166,10 +45,14 @@ class EvaluationKeys
     void add_relinearization(std::span<const std::uint32_t> residues);
     // For the automorphism X -> X^element, element odd in 3 .. 2n - 1.
     void add_galois(std::uint32_t element, std::span<const std::uint32_t> residues);
+    // The same from seeds, expanded a polynomial at a time: beside the key that stays, the memory of four
+    // polynomials. Error unless of this very context, and a key that switches keys.
+    void add_relinearization(const SeededKey &key);
+    void add_galois(std::uint32_t element, const SeededKey &key);
 
     const std::shared_ptr<const Context> &context() const
     {
-        return context_;
+        return held(context_);
     }
     std::size_t bytes() const; // of memory
 
@@ -183,27 +66,181 @@ class EvaluationKeys
     std::map<std::uint32_t, std::unique_ptr<Key>> galois_;
 };
 
-// Operands are of one context, and have equally many primes; sums also need one scale. Error otherwise.
+// Brings ciphertexts under a device's own key under the owner's, who makes it (owner.h: make_rekey_key).
+// Nothing here names keys: which one a ciphertext is under, and which one this leads to, is for the caller to
+// know.
+class RekeyKey
+{
+  public:
+    // residues: as EvaluationKeys takes them.
+    RekeyKey(std::shared_ptr<const Context> context, std::span<const std::uint32_t> residues);
+    ~RekeyKey();
+    RekeyKey(RekeyKey &&) noexcept;
+    RekeyKey &operator=(RekeyKey &&) noexcept;
+
+    const std::shared_ptr<const Context> &context() const
+    {
+        return held(context_);
+    }
+    const EvaluationKeys::Key &key() const // for the library's own files
+    {
+        return *held(key_);
+    }
+
+  private:
+    std::shared_ptr<const Context> context_;
+    std::unique_ptr<EvaluationKeys::Key> key_;
+};
+
+// Operands are of one context, and have equally many primes; CKKS's sums also need one scale. Error
+// otherwise.
+//
+// Nothing here sees values, so nothing says when CKKS's outgrow the modulus and wrap around: |value| times
+// the scale must stay below a quarter of it (owner.h: decrypt). Rotations, conjugation, inner sums, matrices
+// and polynomials are of slots: Error if BFV's t has none, because it is no prime that is 1 modulo 2n.
 Ciphertext add(const Ciphertext &a, const Ciphertext &b);
 Ciphertext subtract(const Ciphertext &a, const Ciphertext &b);
 Ciphertext negate(const Ciphertext &a);
-// The plaintext has at least as many primes; sums also need one scale.
+// The plaintext has at least as many primes; CKKS's sums also need one scale.
 Ciphertext add_plain(const Ciphertext &a, const Plaintext &b);
 Ciphertext multiply_plain(const Ciphertext &a, const Plaintext &b);
-// Three components: relinearize before anything but sums. Error if the product's scale is not below the
-// modulus.
+// Three components: relinearize before anything but sums. Slot by slot; BFV's where t has no slots: of the
+// polynomials modulo X^n + 1. Error if CKKS's scale of the product is not below the modulus.
 Ciphertext multiply(const Ciphertext &a, const Ciphertext &b);
+Ciphertext square(const Ciphertext &a);
 Ciphertext relinearize(const Ciphertext &a, const EvaluationKeys &keys);
-// Divide by the last `count` primes, 1 to 4, and round; the scale is divided too.
+// The same content under the key's owner. Error for three components.
+Ciphertext rekey(const Ciphertext &a, const RekeyKey &key);
+// CKKS: divide by the last `count` primes, 1 to 4, and round; the scale is divided too.
 Ciphertext rescale(const Ciphertext &a, unsigned count = 1);
-// Leave the last `count` primes out; the scale stays.
-Ciphertext drop_primes(const Ciphertext &a, unsigned count = 1);
-// Slot i of the result is slot i + step of a, for steps below n/2 in magnitude.
+// Without the last `count` primes, and of unchanged content: CKKS leaves them out, BFV divides by them. Error
+// if CKKS's scale is not below the modulus that is left.
+Ciphertext mod_switch(const Ciphertext &a, unsigned count = 1);
+// Slot i of the result is slot i + step of a, for steps below n/2 in magnitude; BFV: in both rows.
 Ciphertext rotate(const Ciphertext &a, int step, const EvaluationKeys &keys);
+// BFV: the rows change places.
 Ciphertext conjugate(const Ciphertext &a, const EvaluationKeys &keys);
 // Several rotations of one ciphertext, whose digits are transformed once.
 std::vector<Ciphertext> rotate_hoisted(const Ciphertext &a, std::span<const int> steps,
                                        const EvaluationKeys &keys);
+// Slot i of the result is the sum of slots i .. i + count - 1 of a, count 1 .. n/2; BFV: in both rows.
+// The keys are for inner_sum_steps.
+Ciphertext inner_sum(const Ciphertext &a, std::size_t count, const EvaluationKeys &keys);
+std::vector<int> inner_sum_steps(const Context &context, std::size_t count);
+
+// A matrix in the clear, row by row; at most n/2 rows and columns, not all entries 0 at the scale.
+class Matrix
+{
+  public:
+    // CKKS: encoded at a scale, for ciphertexts of at most so many primes.
+    Matrix(std::shared_ptr<const Context> context, std::span<const double> numbers, std::size_t rows,
+           std::size_t columns, double scale, unsigned primes);
+    // BFV, modulo t: both rows of a ciphertext are multiplied.
+    Matrix(std::shared_ptr<const Context> context, std::span<const std::int64_t> integers, std::size_t rows,
+           std::size_t columns, unsigned primes);
+    ~Matrix();
+    Matrix(Matrix &&) noexcept;
+    Matrix &operator=(Matrix &&) noexcept;
+
+    const std::vector<int> &steps() const; // the rotations that the product takes
+
+    struct Body; // for the library's own files
+    const Body &body() const
+    {
+        return *held(body_);
+    }
+
+  private:
+    std::unique_ptr<const Body> body_;
+};
+
+// Slot i of the result is row i times the first slots of a; slots beyond the rows are 0. CKKS: of both
+// scales' product.
+Ciphertext multiply(const Matrix &matrix, const Ciphertext &a, const EvaluationKeys &keys);
+
+// p(a) in every slot, coefficients from the constant one up; not constant, degree d. CKKS: at a's scale s,
+// after ceil(log2(d + 1)) levels of so many primes, the fewest that there can be. Each level rounds, with an
+// error of about n/6 over s in a slot. Powers of a are near the scale q that a level divides by, so s may be
+// any up to about q. Error for powers at scales above 32 q, which s above 2 q soon leads to; and if s is not
+// below the modulus that is left.
+Ciphertext evaluate_polynomial(const Ciphertext &a, std::span<const double> coefficients,
+                               const EvaluationKeys &keys, unsigned primes_per_level = 1);
+// BFV: modulo t.
+Ciphertext evaluate_polynomial(const Ciphertext &a, std::span<const std::int64_t> coefficients,
+                               const EvaluationKeys &keys);
+
+// What expands a public seed, numbered as on the wire (docs/wire-format.md).
+enum class Xof : std::uint8_t { blake2xb = 1, shake256 = 2, chacha20 = 3 };
+
+// What a symmetric ciphertext says of itself besides its first polynomial: the second one is the seed's
+// expansion, in the same form.
+struct Seeded {
+    Xof xof;
+    std::span<const std::uint8_t> seed; // 32 bytes for ChaCha20, 64 for the others
+    double scale = 1;                   // BFV: 1
+    Form form = Form::values;
+};
+
+// A sum of ciphertexts that are added as they come, thousands of them: it keeps no more than a sum and a
+// polynomial. All are of one context, level, scale and form, and residues below their primes. Error
+// otherwise, and the sum stays as it was. Threads may share one, and take turns.
+class Sum
+{
+  public:
+    explicit Sum(std::shared_ptr<const Context> context);
+    ~Sum();
+    Sum(Sum &&) noexcept;
+    Sum &operator=(Sum &&) noexcept;
+
+    void add(const Ciphertext &ciphertext);
+    // residues: uint32 [components][primes][n], 2 or 3 components.
+    void add(unsigned components, std::span<const std::uint32_t> residues, double scale, Form form);
+    // residues: uint32 [primes][n] of the first polynomial.
+    void add(const Seeded &seeded, std::span<const std::uint32_t> residues);
+    // packed: for each prime, its n residues in as many bits each as it has, low bits first: a frame's
+    // payload, or those of its tiles one after the other.
+    void add(const Seeded &seeded, std::span<const std::span<const std::uint8_t>> packed);
+
+    std::uint64_t count() const; // of what was added
+    // Error if nothing was added.
+    Ciphertext total() const;
+    // CKKS: the total at a scale as many times as large. Error as total's, if that scale is not below the
+    // modulus, and for BFV.
+    Ciphertext mean() const;
+
+  private:
+    struct Body;
+    std::unique_ptr<Body> body_;
+};
+
+// A weighted sum of the compact lane's windows (ciphermote/compact.h), each of which has sent some
+// coefficients of its first polynomial, and a seed stands for its second one. It keeps the sum and a
+// polynomial. All windows of a sum have sent the same coefficients, or what it decrypts to there is noise:
+// that is the caller's to see to. Threads may share one, and take turns.
+class CompactSum
+{
+  public:
+    // Of the chain's data primes: 1 or 2.
+    explicit CompactSum(std::shared_ptr<const Context> context);
+    ~CompactSum();
+    CompactSum(CompactSum &&) noexcept;
+    CompactSum &operator=(CompactSum &&) noexcept;
+
+    // Add weight times a window. seed: 32 bytes. payload: coefficients modulo the primes' product Q at
+    // positions, without their low bits, of which the middle is taken. Error unless there are as many of
+    // both, positions go up and are below n, no value is above (Q - 1) >> dropped_bits, and those are fewer
+    // than Q's; the sum stays as it was then.
+    void add(std::span<const std::uint8_t> seed, std::span<const std::uint32_t> positions,
+             std::span<const std::uint64_t> payload, unsigned dropped_bits, std::int64_t weight);
+    unsigned primes() const;
+    // uint32 [2][primes][n], coefficients.
+    std::vector<std::uint32_t> residues() const;
+
+  private:
+    struct Body;
+    std::unique_ptr<Body> body_;
+};
+
 // X -> X^element
 std::uint32_t galois_element(const Context &context, int step);
 

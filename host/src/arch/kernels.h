@@ -9,12 +9,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <string>
 
 namespace ciphermote::arch
 {
 
-// A residue w modulo q, centred, and round(w 2^32 / q): what a signed lazy product needs (Harvey, "Faster
-// arithmetic for number-theoretic transforms", 2014).
+// A residue w modulo q, centred, and round(w 2^32 / q), or round(w 2^31 / q) for back-ends that want that:
+// what a signed lazy product needs (Harvey, "Faster arithmetic for number-theoretic transforms", 2014).
 struct factor {
     std::int32_t value;
     std::int32_t quotient;
@@ -27,7 +29,8 @@ struct prime {
     std::uint32_t q_inv;   // mod 2^32
     unsigned shift;        // of Barrett's estimate: the bits of q, less 2
     std::uint32_t barrett; // floor(2^(bits + 31) / q)
-    bool reduces;          // forward transforms halfway, because coefficients would grow out of a word
+    bool reduces;          // forward transforms after three levels: coefficients would grow out of a word
+    bool small_sums;       // key switching's sums are within 3/2 q 2^32
     factor one;
     factor n_inverse;
     factor last;                 // the root of the last level of the inverse, times 1/n
@@ -41,20 +44,21 @@ struct prime {
 struct key_sums {
     const std::uint32_t *const *digits; // [digits]
     unsigned count;
-    const std::uint32_t *key; // [n / lanes][stride][2][lanes], Montgomery form
+    const std::uint32_t *key; // [n / lanes][stride][2][lanes], Montgomery form, centred
     unsigned stride;          // digits in the key
 };
 
 // The last step of key switching at a data prime: the rounding of the division by P, and what is added.
 struct key_correction {
     const std::uint32_t *remainder[2]; // lazy values of the sum modulo P, centred
-    std::uint32_t factor;              // -1/P in Montgomery form
+    std::int32_t factor;               // -1/P in Montgomery form, centred
     const std::uint32_t *addend[2];    // or null
 };
 
 struct kernels {
     const char *name;
     unsigned lanes;
+    unsigned quotient_bits; // of factors: 32 or 31
 
     // Coefficients to values and back, in place. Forward: see context.cpp for how large coefficients may be.
     void (*ntt_forward)(std::uint32_t *a, const prime &p);
@@ -74,16 +78,30 @@ struct kernels {
     void (*tensor)(std::uint32_t *const out[3], const std::uint32_t *const a[2],
                    const std::uint32_t *const b[2], const prime &p);
 
-    // Mixed radix: centred digits v[0] .. v[count - 1] of the number with these residues, in their place.
-    // radix[i][j]: 1/q_j modulo q_i.
-    void (*garner)(std::uint32_t *const *v, unsigned count, const prime *const *primes,
-                   const factor (*radix)[4]);
-    // v[0] + v[1] weights[0] + v[2] weights[1] + ..., modulo q, signed and lazy: each product is within
-    // (-q / 32, 33/32 q).
-    void (*lift)(std::uint32_t *out, const std::uint32_t *const *v, unsigned count, const factor *weights,
-                 const prime &p);
+    // [0, q) to (-q/2, q/2], signed, in place.
+    void (*centre)(std::uint32_t *a, const prime &p);
+    // Near v[0] / q_0 + v[1] / q_1 + ..., rounded, for up to 33 canonical v of any primes q_k and
+    // reciprocals[k] = floor(2^(32 + bits) / q_k) below 2^31: the sum is short by at most count 2^-bits.
+    void (*quotients)(std::uint32_t *out, const std::uint32_t *const *v, unsigned count,
+                      const std::uint32_t *reciprocals, unsigned bits, std::size_t n);
+    // For each target prime, v[0] weights[0] + v[1] weights[1] + ..., for up to 40 canonical v of any primes.
+    // weights: [targets][count], modulo the target and in Montgomery form.
+    void (*combine)(std::uint32_t *const *out, const prime *const *primes, unsigned targets,
+                    const std::uint32_t *const *v, unsigned count, const std::uint32_t *weights);
+    // a by - b, for lazy b.
+    void (*scale_subtract)(std::uint32_t *out, const std::uint32_t *a, factor by, const std::uint32_t *b,
+                           const prime &p);
 
-    // Key switching: both components' sums.
+    // Values to coefficients: of the number's centred mixed-radix digit v[count], given the ones before.
+    // radix[j]: 1 / (the prime of v[j]), modulo this one. out may be values.
+    void (*inverse_to_digit)(std::uint32_t *out, const std::uint32_t *values, const std::uint32_t *const *v,
+                             unsigned count, const factor *radix, const prime &p);
+    // The lazy values of v[0] + v[1] weights[0] + v[2] weights[1] + ..., modulo q; each product is below
+    // 33/32 q in magnitude. out is none of v.
+    void (*lift_to_values)(std::uint32_t *out, const std::uint32_t *const *v, unsigned count,
+                           const factor *weights, const prime &p);
+
+    // Key switching: both components' sums. key_finish's out may be the remainders.
     void (*key_sums)(std::uint32_t *const out[2], const struct key_sums &sums, const prime &p);
     void (*key_finish)(std::uint32_t *const out[2], const struct key_sums &sums,
                        const key_correction &correction, const prime &p);
@@ -92,16 +110,31 @@ struct kernels {
     // in-vector permutations, [lanes][lanes].
     void (*permute)(std::uint32_t *out, const std::uint32_t *a, const std::uint32_t *vectors,
                     const std::uint32_t *in_vector, std::size_t n);
+
+    // Residues that are packed in as many bits each as q has, low bits first, in words of which packed_slack
+    // more can be read. False if one of them is not below q.
+    bool (*unpack)(std::uint32_t *out, const std::uint32_t *packed, const prime &p);
+    // What a public seed of 32 bytes expands to by ChaCha20, in its stream number `index`
+    // (docs/wire-format.md). Time depends on the residues, which are public.
+    void (*uniform)(std::uint32_t *out, const std::uint32_t seed[8], std::uint32_t index, const prime &p);
+    // The same of a seed of 64 bytes as SEAL expands it, by SHAKE256 or BLAKE2Xb, from block `first` of its
+    // stream on. False, about once in 2^37 residues, if SEAL would draw one of them again.
+    bool (*uniform_of_seal)(std::uint32_t *out, bool shake256, const std::uint64_t seed[8],
+                            std::uint64_t first, const prime &p);
 };
+
+extern const kernels portable, avx2, avx512, neon, wasm; // a build has those of its processor
+constexpr std::size_t packed_slack = 17;                 // the most lanes, and one
 
 extern const kernels portable;
 #if defined(__x86_64__)
 extern const kernels avx2, avx512;
 #endif
 
-// The fastest that this machine can run; or the one of this name, null if there is none.
-const kernels &best_kernels();
-const kernels *kernels_by_name(const char *name);
+// What this machine can run, the fastest first; portable C++ is the last.
+std::span<const kernels *const> usable_kernels();
+// The one of this name; null if there is none.
+const kernels *kernels_by_name(const std::string &name);
 
 } // namespace ciphermote::arch
 

@@ -11,6 +11,7 @@ namespace
 
 struct simd {
     static constexpr unsigned lanes = 8;
+    static constexpr unsigned quotient_bits = 32;
     __m256i v;
 
     static simd load(const void *at)
@@ -37,6 +38,40 @@ struct simd {
     friend simd operator-(simd a, simd b)
     {
         return {_mm256_sub_epi32(a.v, b.v)};
+    }
+    friend simd operator^(simd a, simd b)
+    {
+        return {_mm256_xor_si256(a.v, b.v)};
+    }
+    friend simd operator&(simd a, simd b)
+    {
+        return {_mm256_and_si256(a.v, b.v)};
+    }
+    // Each lane rotated to the left.
+    template <int bits> static simd rotate(simd x)
+    {
+        if constexpr (bits == 16) {
+            return {_mm256_shuffle_epi8(x.v, _mm256_set_epi8(13, 12, 15, 14, 9, 8, 11, 10, 5, 4, 7, 6, 1, 0,
+                                                             3, 2, 13, 12, 15, 14, 9, 8, 11, 10, 5, 4, 7, 6,
+                                                             1, 0, 3, 2))};
+        } else if constexpr (bits == 8) {
+            return {_mm256_shuffle_epi8(x.v, _mm256_set_epi8(14, 13, 12, 15, 10, 9, 8, 11, 6, 5, 4, 7, 2, 1,
+                                                             0, 3, 14, 13, 12, 15, 10, 9, 8, 11, 6, 5, 4, 7,
+                                                             2, 1, 0, 3))};
+        } else {
+            return {_mm256_or_si256(_mm256_slli_epi32(x.v, bits), _mm256_srli_epi32(x.v, 32 - bits))};
+        }
+    }
+    // The 32 bits of low + 2^32 high from bit `from` of each lane on, for lanes of from below 32.
+    static simd window(simd low, simd high, simd from)
+    {
+        const __m256i left = _mm256_sub_epi32(_mm256_set1_epi32(32), from.v);
+        return {_mm256_or_si256(_mm256_srlv_epi32(low.v, from.v), _mm256_sllv_epi32(high.v, left))};
+    }
+    // Lane i's top bit is bit i.
+    static unsigned signs(simd x)
+    {
+        return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(x.v)));
     }
     static simd least(simd a, simd b)
     {
@@ -85,8 +120,10 @@ struct simd {
             u[4 * i + 3] = _mm256_unpackhi_epi64(t[4 * i + 1], t[4 * i + 3]);
         }
         for (int i = 0; i < 4; i++) {
-            x[i].v = _mm256_permute2x128_si256(u[i], u[4 + i], 0x20);
-            x[4 + i].v = _mm256_permute2x128_si256(u[i], u[4 + i], 0x31);
+            // Half as many shuffles across halves as by exchanging them, and cheap blends.
+            const __m256i middle = _mm256_permute2x128_si256(u[i], u[4 + i], 0x21);
+            x[i].v = _mm256_blend_epi32(u[i], middle, 0xF0);
+            x[4 + i].v = _mm256_blend_epi32(middle, u[4 + i], 0xF0);
         }
     }
 };
@@ -103,7 +140,7 @@ struct wide {
     {
         return _mm256_srli_epi64(x, 32);
     }
-    static wide product(simd a, simd b)
+    static wide product(simd a, simd b, unsigned = 0)
     {
         return {_mm256_mul_epu32(a.v, b.v), _mm256_mul_epu32(second(a.v), second(b.v))};
     }

@@ -11,6 +11,7 @@ namespace
 
 struct simd {
     static constexpr unsigned lanes = 16;
+    static constexpr unsigned quotient_bits = 32;
     __m512i v;
 
     static simd load(const void *at)
@@ -37,6 +38,30 @@ struct simd {
     friend simd operator-(simd a, simd b)
     {
         return {_mm512_sub_epi32(a.v, b.v)};
+    }
+    friend simd operator^(simd a, simd b)
+    {
+        return {_mm512_xor_si512(a.v, b.v)};
+    }
+    friend simd operator&(simd a, simd b)
+    {
+        return {_mm512_and_si512(a.v, b.v)};
+    }
+    // Each lane rotated to the left.
+    template <int bits> static simd rotate(simd x)
+    {
+        return {_mm512_rol_epi32(x.v, bits)};
+    }
+    // The 32 bits of low + 2^32 high from bit `from` of each lane on, for lanes of from below 32.
+    static simd window(simd low, simd high, simd from)
+    {
+        const __m512i left = _mm512_sub_epi32(_mm512_set1_epi32(32), from.v);
+        return {_mm512_or_si512(_mm512_srlv_epi32(low.v, from.v), _mm512_sllv_epi32(high.v, left))};
+    }
+    // Lane i's top bit is bit i.
+    static unsigned signs(simd x)
+    {
+        return _mm512_cmplt_epi32_mask(x.v, _mm512_setzero_si512());
     }
     static simd least(simd a, simd b)
     {
@@ -112,7 +137,7 @@ struct wide {
     {
         return _mm512_srli_epi64(x, 32);
     }
-    static wide product(simd a, simd b)
+    static wide product(simd a, simd b, unsigned = 0)
     {
         return {_mm512_mul_epu32(a.v, b.v), _mm512_mul_epu32(second(a.v), second(b.v))};
     }

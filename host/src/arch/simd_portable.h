@@ -10,6 +10,7 @@ namespace
 
 struct simd {
     static constexpr unsigned lanes = 1;
+    static constexpr unsigned quotient_bits = 32;
     std::uint32_t v;
 
     static simd load(const std::int32_t *at)
@@ -39,6 +40,29 @@ struct simd {
     friend simd operator-(simd a, simd b)
     {
         return {a.v - b.v};
+    }
+    friend simd operator^(simd a, simd b)
+    {
+        return {a.v ^ b.v};
+    }
+    friend simd operator&(simd a, simd b)
+    {
+        return {a.v & b.v};
+    }
+    // Each lane rotated to the left.
+    template <int bits> static simd rotate(simd x)
+    {
+        return {x.v << bits | x.v >> (32 - bits)};
+    }
+    // The 32 bits of low + 2^32 high from bit `from` of each lane on, for lanes of from below 32.
+    static simd window(simd low, simd high, simd from)
+    {
+        return {static_cast<std::uint32_t>((std::uint64_t{high.v} << 32 | low.v) >> from.v)};
+    }
+    // Lane i's top bit is bit i.
+    static unsigned signs(simd x)
+    {
+        return x.v >> 31;
     }
     static simd least(simd a, simd b)
     {
@@ -80,7 +104,7 @@ struct wide {
     {
         return {0};
     }
-    static wide product(simd a, simd b)
+    static wide product(simd a, simd b, unsigned = 0)
     {
         return {std::uint64_t{a.v} * b.v};
     }

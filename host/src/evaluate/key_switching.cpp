@@ -2,7 +2,11 @@
 #include "key_switching.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
+
+#include "evaluate/scratch.h"
+#include "rns/bits.h"
 
 namespace ciphermote
 {
@@ -11,15 +15,6 @@ namespace ciphermote
 
 namespace
 {
-
-std::size_t bit_reversed(std::size_t x, unsigned bits)
-{
-    std::size_t reversed = 0;
-    for (unsigned i = 0; i < bits; i++) {
-        reversed |= (x >> i & 1) << (bits - 1 - i);
-    }
-    return reversed;
-}
 
 /*
  * The automorphism X -> X^element on values: value i is the polynomial at psi^e(i), e(i) = 2 bitrev(i) + 1,
@@ -59,26 +54,36 @@ std::uint32_t inverse_element(std::uint32_t element, std::size_t order)
     return static_cast<std::uint32_t>(inverse % order);
 }
 
-// The residues as key switching reads them. element: 1 for relinearization.
-std::unique_ptr<EvaluationKeys::Key> prepared(const Context::Tables &t, std::uint32_t element,
-                                              std::span<const std::uint32_t> given)
+void check_switching(const Context::Tables &t)
 {
-    const std::size_t n = t.n(), lanes = t.kernels->lanes, digits = t.digits.size();
     if (!t.special) {
         throw Error("This chain has no special prime, and so no key switching: take a chain that has one.");
     }
-    if (given.size() != digits * 2 * t.all() * n) {
-        throw Error(std::to_string(given.size()) + " residues are given, and a key of this chain has " +
-                    std::to_string(digits * 2 * t.all() * n) +
-                    ": give [digits][2][data + special primes][n] of them.");
+}
+
+void check_element(std::uint32_t element, std::size_t n)
+{
+    if (element % 2 == 0 || element < 3 || element >= 2 * n) {
+        throw Error("The Galois element " + std::to_string(element) + " is given: they are odd, from 3 to " +
+                    std::to_string(2 * n - 1) + ".");
     }
+}
+
+// Polynomial `part` at a modulus, n residues that stay until the next call; part: 2 digit + component.
+using Source = std::function<const std::uint32_t *(std::size_t part, unsigned modulus)>;
+
+// The key as key switching reads it. element: 1 for relinearization.
+std::unique_ptr<EvaluationKeys::Key> prepared(const Context::Tables &t, std::uint32_t element,
+                                              const Source &polynomial)
+{
+    const std::size_t n = t.n(), lanes = t.kernels->lanes, digits = t.digits.size();
     auto key = std::make_unique<EvaluationKeys::Key>();
     words backward, backward_lanes;
     if (element != 1) {
         set_permutation(t, element, key->vectors, key->in_vector);
         set_permutation(t, inverse_element(element, 2 * n), backward, backward_lanes);
     }
-    key->residues.resize(given.size());
+    key->residues.resize(digits * 2 * t.all() * n);
     words moved(n), scaled(n);
     for (unsigned m = 0; m < t.all(); m++) {
         const Modulus &modulus = t.moduli[m];
@@ -86,7 +91,7 @@ std::unique_ptr<EvaluationKeys::Key> prepared(const Context::Tables &t, std::uin
         const arch::factor by =
             modulus.factor(m < t.data() ? modulus.multiply(montgomery, t.p_inverse[m]) : montgomery);
         for (std::size_t part = 0; part < 2 * digits; part++) {
-            const std::uint32_t *from = given.data() + (part * t.all() + m) * n;
+            const std::uint32_t *from = polynomial(part, m);
             if (*std::max_element(from, from + n) >= modulus.q()) {
                 throw Error("A key's residue is not below its prime " + std::to_string(modulus.q()) +
                             ": the key is damaged, or of another chain.");
@@ -98,17 +103,57 @@ std::unique_ptr<EvaluationKeys::Key> prepared(const Context::Tables &t, std::uin
                 source = moved.data();
             }
             for (std::size_t v = 0; v < n / lanes; v++) {
-                std::copy_n(source + v * lanes, lanes,
-                            key->residues.data() + ((m * (n / lanes) + v) * 2 * digits + part) * lanes);
+                std::uint32_t *to =
+                    key->residues.data() + ((m * (n / lanes) + v) * 2 * digits + part) * lanes;
+                std::transform(source + v * lanes, source + (v + 1) * lanes, to,
+                               [&](std::uint32_t x) { return x > modulus.q() / 2 ? x - modulus.q() : x; });
             }
         }
     }
     return key;
 }
 
+std::unique_ptr<EvaluationKeys::Key> prepared(const Context::Tables &t, std::uint32_t element,
+                                              std::span<const std::uint32_t> given)
+{
+    check_switching(t);
+    const std::size_t expected = t.digits.size() * 2 * t.all() * t.n();
+    if (given.size() != expected) {
+        throw Error(std::to_string(given.size()) + " residues are given, and a key of this chain has " +
+                    std::to_string(expected) + ": give [digits][2][data + special primes][n] of them.");
+    }
+    return prepared(t, element, [&](std::size_t part, unsigned m) {
+        return given.data() + (part * t.all() + m) * t.n();
+    });
+}
+
+// Never expanded as a whole: that would take as much memory again as the key that stays.
+std::unique_ptr<EvaluationKeys::Key> prepared(const std::shared_ptr<const Context> &context,
+                                              std::uint32_t element, const SeededKey &given)
+{
+    const Context::Tables &t = context->tables();
+    check_switching(t);
+    if (given.context() != context) {
+        throw Error("The seeded key is of another context: make both with one context.");
+    }
+    if (given.pairs() != t.digits.size()) {
+        throw Error("The seeded key is a public key, which encrypts: give one that switches keys, with " +
+                    std::to_string(t.digits.size()) + " pairs.");
+    }
+    words second(t.n());
+    return prepared(t, element, [&](std::size_t part, unsigned m) -> const std::uint32_t * {
+        const unsigned pair = static_cast<unsigned>(part / 2);
+        if (part % 2 == 0) {
+            return given.first().data() + (std::size_t{pair} * t.all() + m) * t.n();
+        }
+        given.expand(pair, m, second.data());
+        return second.data();
+    });
+}
+
 } // namespace
 
-EvaluationKeys::EvaluationKeys(std::shared_ptr<const Context> context) : context_(std::move(context))
+EvaluationKeys::EvaluationKeys(std::shared_ptr<const Context> context) : context_(held(context))
 {
 }
 EvaluationKeys::~EvaluationKeys() = default;
@@ -117,16 +162,24 @@ EvaluationKeys &EvaluationKeys::operator=(EvaluationKeys &&) noexcept = default;
 
 void EvaluationKeys::add_relinearization(std::span<const std::uint32_t> residues)
 {
-    relinearization_ = prepared(context_->tables(), 1, residues);
+    relinearization_ = prepared(context()->tables(), 1, residues);
+}
+
+void EvaluationKeys::add_relinearization(const SeededKey &key)
+{
+    relinearization_ = prepared(context_, 1, key);
 }
 
 void EvaluationKeys::add_galois(std::uint32_t element, std::span<const std::uint32_t> residues)
 {
-    if (element % 2 == 0 || element < 3 || element >= 2 * context_->n()) {
-        throw Error("The Galois element " + std::to_string(element) + " is given: they are odd, from 3 to " +
-                    std::to_string(2 * context_->n() - 1) + ".");
-    }
+    check_element(element, context()->n());
     galois_[element] = prepared(context_->tables(), element, residues);
+}
+
+void EvaluationKeys::add_galois(std::uint32_t element, const SeededKey &key)
+{
+    check_element(element, context()->n());
+    galois_[element] = prepared(context_, element, key);
 }
 
 std::size_t EvaluationKeys::bytes() const
@@ -141,20 +194,55 @@ std::size_t EvaluationKeys::bytes() const
     return total;
 }
 
+RekeyKey::RekeyKey(std::shared_ptr<const Context> context, std::span<const std::uint32_t> residues)
+    : context_(held(context)), key_(prepared(context_->tables(), 1, residues))
+{
+}
+RekeyKey::~RekeyKey() = default;
+RekeyKey::RekeyKey(RekeyKey &&) noexcept = default;
+RekeyKey &RekeyKey::operator=(RekeyKey &&) noexcept = default;
+
 const EvaluationKeys::Key &EvaluationKeys::relinearization() const
 {
     if (!relinearization_) {
-        throw Error("There is no relinearization key: have the owner make one.");
+        check_switching(context()->tables());
+        throw Error("There is no relinearization key: have the owner make one (make_relinearization_key; in "
+                    "Python, Owner.extend(relin=True)).");
     }
     return *relinearization_;
 }
+
+namespace
+{
+
+// What the automorphism does to slots, and how to get its key.
+std::string automorphism(const Context &context, std::uint32_t element)
+{
+    const std::string number = " (element " + std::to_string(element) +
+                               "): have the owner make it (make_galois_key; in Python, Owner.extend";
+    if (element == 2 * context.n() - 1) {
+        const char *const what = context.tables().integers ? "the exchange of the rows" : "the conjugation";
+        return what + number + "(conjugation=True)";
+    }
+    const int slots = static_cast<int>(context.n() / 2);
+    std::size_t power = 3;
+    for (int step = 1; step < slots; step++, power = power * 3 % (2 * context.n())) {
+        if (power == element) {
+            return "the rotation by " + std::to_string(step) + " slots, or by " +
+                   std::to_string(step - slots) + number + "(rotations=[" + std::to_string(step) + "])";
+        }
+    }
+    return "the automorphism" + number;
+}
+
+} // namespace
 
 const EvaluationKeys::Key &EvaluationKeys::galois(std::uint32_t element) const
 {
     const auto found = galois_.find(element);
     if (found == galois_.end()) {
-        throw Error("There is no Galois key for the element " + std::to_string(element) +
-                    ": have the owner make the keys for the rotations that you need.");
+        check_switching(context()->tables());
+        throw Error("There is no Galois key for " + automorphism(*context(), element) + ").");
     }
     return *found->second;
 }
@@ -163,32 +251,6 @@ const EvaluationKeys::Key &EvaluationKeys::galois(std::uint32_t element) const
 
 namespace
 {
-
-// Polynomials of a call in progress. A thread keeps its memory for the next one.
-class Scratch
-{
-  public:
-    Scratch(std::size_t polynomials, std::size_t n) : n_(n)
-    {
-        if (memory().size() < polynomials * n) {
-            memory().resize(polynomials * n);
-        }
-    }
-    std::uint32_t *take(std::size_t polynomials = 1)
-    {
-        std::uint32_t *taken = memory().data() + used_;
-        used_ += polynomials * n_;
-        return taken;
-    }
-
-  private:
-    static words &memory()
-    {
-        thread_local words own;
-        return own;
-    }
-    std::size_t n_, used_ = 0;
-};
 
 class Switcher
 {
@@ -216,9 +278,6 @@ class Switcher
                 finish(r, m);
             }
         }
-        for (const Switching &switching : switchings_) {
-            permute(switching);
-        }
     }
 
   private:
@@ -231,17 +290,15 @@ class Switcher
 
     void take_digits()
     {
-        std::copy_n(c_, primes_ * n_, coefficients_);
-        for (unsigned m = 0; m < primes_; m++) {
-            t_.kernels->ntt_inverse(coefficients_ + m * n_, t_.prime(m));
-        }
         for (unsigned digit = 0; digit < digits_; digit++) {
             const Group &group = t_.digits[digit];
-            std::uint32_t *residues[most_group_primes];
+            std::uint32_t *parts[most_group_primes];
+            const std::uint32_t *values[most_group_primes];
             for (unsigned i = 0; i < count_of(digit); i++) {
-                residues[i] = coefficients_ + (group.first() + i) * n_;
+                parts[i] = coefficients_[group.first() + i];
+                values[i] = c_ + (group.first() + i) * n_;
             }
-            group.to_digits(*t_.kernels, residues, count_of(digit));
+            group.values_to_digits(*t_.kernels, parts, values, count_of(digit));
         }
     }
 
@@ -254,13 +311,12 @@ class Switcher
                 values_[digit] = c_ + modulus * n_;
                 continue;
             }
-            std::uint32_t *out = transformed_ + digit * n_;
+            std::uint32_t *out = transformed_[digit];
             const std::uint32_t *parts[most_group_primes];
             for (unsigned i = 0; i < count_of(digit); i++) {
-                parts[i] = coefficients_ + (group.first() + i) * n_;
+                parts[i] = coefficients_[group.first() + i];
             }
-            group.lift(*t_.kernels, out, parts, count_of(digit), modulus);
-            t_.kernels->ntt_forward_lazy(out, t_.prime(modulus));
+            group.lift_to_values(*t_.kernels, out, parts, count_of(digit), modulus);
             values_[digit] = out;
         }
     }
@@ -274,7 +330,7 @@ class Switcher
 
     std::uint32_t *special_sum(std::size_t switching, unsigned component, unsigned special) const
     {
-        return sums_ + ((switching * 2 + component) * t_.special->count() + special) * n_;
+        return sums_[(switching * 2 + component) * t_.special->count() + special];
     }
 
     void sum_at_special(unsigned special)
@@ -284,8 +340,6 @@ class Switcher
         for (unsigned r = 0; r < switchings_.size(); r++) {
             std::uint32_t *const out[2] = {special_sum(r, 0, special), special_sum(r, 1, special)};
             t_.kernels->key_sums(out, sums_of(switchings_[r], modulus), t_.prime(modulus));
-            t_.kernels->ntt_inverse(out[0], t_.prime(modulus));
-            t_.kernels->ntt_inverse(out[1], t_.prime(modulus));
         }
     }
 
@@ -294,11 +348,11 @@ class Switcher
     {
         for (unsigned r = 0; r < switchings_.size(); r++) {
             for (unsigned component = 0; component < 2; component++) {
-                std::uint32_t *residues[most_group_primes];
+                std::uint32_t *sums[most_group_primes];
                 for (unsigned s = 0; s < t_.special->count(); s++) {
-                    residues[s] = special_sum(r, component, s);
+                    sums[s] = special_sum(r, component, s);
                 }
-                t_.special->to_digits(*t_.kernels, residues, t_.special->count());
+                t_.special->values_to_digits(*t_.kernels, sums, sums, t_.special->count());
             }
         }
     }
@@ -313,29 +367,24 @@ class Switcher
             for (unsigned s = 0; s < t_.special->count(); s++) {
                 parts[s] = special_sum(r, component, s);
             }
-            std::uint32_t *remainder = remainder_ + component * n_;
-            t_.special->lift(*t_.kernels, remainder, parts, t_.special->count(), modulus);
-            t_.kernels->ntt_forward_lazy(remainder, at.prime());
+            std::uint32_t *remainder = remainder_[component];
+            t_.special->lift_to_values(*t_.kernels, remainder, parts, t_.special->count(), modulus);
             correction.remainder[component] = remainder;
             correction.addend[component] =
                 switching.addend[component] ? switching.addend[component] + modulus * n_ : nullptr;
         }
-        correction.factor = at.multiply(at.residue(std::uint64_t{1} << 32), at.q() - t_.p_inverse[modulus]);
+        correction.factor =
+            at.factor(at.multiply(at.residue(std::uint64_t{1} << 32), at.q() - t_.p_inverse[modulus])).value;
         std::uint32_t *const out[2] = {switching.out[0] + modulus * n_, switching.out[1] + modulus * n_};
-        t_.kernels->key_finish(out, sums_of(switching, modulus), correction, at.prime());
-    }
-
-    void permute(const Switching &switching)
-    {
         if (switching.key->vectors.empty()) {
+            t_.kernels->key_finish(out, sums_of(switching, modulus), correction, at.prime());
             return;
         }
-        for (std::uint32_t *const out : switching.out) {
-            for (unsigned m = 0; m < primes_; m++) {
-                t_.kernels->permute(remainder_, out + m * n_, switching.key->vectors.data(),
-                                    switching.key->in_vector.data(), n_);
-                std::copy_n(remainder_, n_, out + m * n_);
-            }
+        std::uint32_t *const before[2] = {remainder_[0], remainder_[1]};
+        t_.kernels->key_finish(before, sums_of(switching, modulus), correction, at.prime());
+        for (unsigned component = 0; component < 2; component++) {
+            t_.kernels->permute(out[component], before[component], switching.key->vectors.data(),
+                                switching.key->in_vector.data(), n_);
         }
     }
 
@@ -346,7 +395,7 @@ class Switcher
     std::size_t n_;
     unsigned digits_;
     Scratch scratch_;
-    std::uint32_t *coefficients_, *transformed_, *sums_, *remainder_;
+    Polynomials coefficients_, transformed_, sums_, remainder_;
     const std::uint32_t *values_[32];
 };
 

@@ -5,15 +5,17 @@
 
 #include <span>
 
-#include "tables.h"
+#include "ciphermote/evaluate.h"
+#include "rns/memory.h"
+#include "rns/tables.h"
 
 namespace ciphermote
 {
 
 /*
- * A key as key switching reads it: [modulus][n / lanes][digits][2][lanes], Montgomery form. At data primes it
- * is multiplied by 1/P, which key switching would divide by in the end. A Galois key is permuted by the
- * inverse automorphism, so that digits are those of the ciphertext as it is; the sum is permuted instead.
+ * A key as key switching reads it: [modulus][n / lanes][digits][2][lanes], Montgomery form, centred. At data
+ * primes it is multiplied by 1/P, which key switching would divide by in the end. A Galois key is permuted by
+ * the inverse automorphism, so that digits are those of the ciphertext as it is; the sum is permuted instead.
  */
 struct EvaluationKeys::Key {
     words residues;

@@ -3,10 +3,31 @@
 #include <cmath>
 #include <string>
 
-#include "key_switching.h"
+#include "evaluate/addable.h"
+#include "evaluate/integer_product.h"
+#include "evaluate/key_switching.h"
+#include "evaluate/scratch.h"
+#include "rns/level.h"
+#include "rns/words.h"
 
 namespace ciphermote
 {
+
+void check_primes(unsigned a, unsigned b)
+{
+    if (a != b) {
+        throw Error("The ciphertexts have " + std::to_string(a) + " and " + std::to_string(b) +
+                    " primes: drop the last ones of the longer (mod_switch).");
+    }
+}
+
+void check_scales(double a, double b)
+{
+    if (std::abs(a / b - 1) > 0x1p-40) {
+        throw Error("The scales are 2^" + std::to_string(std::log2(a)) + " and 2^" +
+                    std::to_string(std::log2(b)) + ": sums need one scale.");
+    }
+}
 
 namespace
 {
@@ -16,10 +37,7 @@ void check_alike(const Ciphertext &a, const Ciphertext &b)
     if (a.context() != b.context()) {
         throw Error("The ciphertexts are of two contexts: make both with one.");
     }
-    if (a.primes() != b.primes()) {
-        throw Error("The ciphertexts have " + std::to_string(a.primes()) + " and " +
-                    std::to_string(b.primes()) + " primes: drop the last ones of the longer (drop_primes).");
-    }
+    check_primes(a.primes(), b.primes());
 }
 
 void check_plain(const Ciphertext &a, const Plaintext &b)
@@ -28,17 +46,8 @@ void check_plain(const Ciphertext &a, const Plaintext &b)
         throw Error("Ciphertext and plaintext are of two contexts: make both with one.");
     }
     if (b.primes() < a.primes()) {
-        throw Error("The plaintext has " + std::to_string(b.primes()) + " primes and the ciphertext " +
+        throw Error("The plaintext has " + primes_of(b.primes()) + " and the ciphertext " +
                     std::to_string(a.primes()) + ": encode at as many.");
-    }
-}
-
-// Scales that differ by rounding alone are one scale.
-void check_scales(double a, double b)
-{
-    if (std::abs(a / b - 1) > 0x1p-40) {
-        throw Error("The scales are 2^" + std::to_string(std::log2(a)) + " and 2^" +
-                    std::to_string(std::log2(b)) + ": sums need one scale.");
     }
 }
 
@@ -46,17 +55,11 @@ void check_scales(double a, double b)
 double product_scale(const Ciphertext &a, double other)
 {
     const Context::Tables &t = a.context()->tables();
-    double log2_modulus = 0;
-    for (unsigned m = 0; m < a.primes(); m++) {
-        log2_modulus += std::log2(t.moduli[m].q());
+    if (t.integers) {
+        return 1;
     }
-    const double scale = a.scale() * other;
-    if (std::log2(scale) >= log2_modulus) {
-        throw Error("The product's scale of 2^" + std::to_string(std::log2(scale)) +
-                    " is not below the modulus, 2^" + std::to_string(log2_modulus) +
-                    ": rescale the operands, or encrypt at a smaller scale.");
-    }
-    return scale;
+    check_scale_fits(t, a.primes(), a.scale() * other);
+    return a.scale() * other;
 }
 
 void check_pair(const Ciphertext &a, const char *what)
@@ -67,7 +70,7 @@ void check_pair(const Ciphertext &a, const char *what)
     }
 }
 
-void check_context(const Ciphertext &a, const EvaluationKeys &keys)
+template <class Keys> void check_context(const Ciphertext &a, const Keys &keys)
 {
     if (a.context() != keys.context()) {
         throw Error("Ciphertext and keys are of two contexts: make both with one.");
@@ -128,8 +131,10 @@ Ciphertext add_plain(const Ciphertext &a, const Plaintext &b)
     check_scales(a.scale(), b.scale());
     const Context::Tables &t = a.context()->tables();
     Ciphertext out = a;
+    words scratch(b.addend_words(a.primes()));
+    const std::uint32_t *const addend = b.addend(a.primes(), scratch.data());
     for (unsigned m = 0; m < a.primes(); m++) {
-        t.kernels->add(out.polynomial(0, m), a.polynomial(0, m), b.polynomial(m), t.prime(m));
+        t.kernels->add(out.polynomial(0, m), a.polynomial(0, m), addend + m * t.n(), t.prime(m));
     }
     return out;
 }
@@ -156,6 +161,10 @@ Ciphertext multiply(const Ciphertext &a, const Ciphertext &b)
     const Context::Tables &t = a.context()->tables();
     const double scale = product_scale(a, b.scale());
     Ciphertext out(a.context(), 3, a.primes(), scale);
+    if (t.integers) {
+        multiply_integers(out, a, b);
+        return out;
+    }
     for (unsigned m = 0; m < out.primes(); m++) {
         std::uint32_t *const to[3] = {out.polynomial(0, m), out.polynomial(1, m), out.polynomial(2, m)};
         const std::uint32_t *const left[2] = {a.polynomial(0, m), a.polynomial(1, m)};
@@ -179,51 +188,91 @@ Ciphertext relinearize(const Ciphertext &a, const EvaluationKeys &keys)
     return out;
 }
 
-Ciphertext rescale(const Ciphertext &a, unsigned count)
+Ciphertext rekey(const Ciphertext &a, const RekeyKey &key)
+{
+    check_context(a, key);
+    check_pair(a, "rekeyed");
+    Ciphertext out(a.context(), 2, a.primes(), a.scale());
+    const Switching switching{
+        &key.key(), {a.polynomial(0, 0), nullptr}, {out.polynomial(0, 0), out.polynomial(1, 0)}};
+    switch_keys(a.context()->tables(), a.polynomial(1, 0), a.primes(), {&switching, 1});
+    return out;
+}
+
+Ciphertext square(const Ciphertext &a)
+{
+    return multiply(a, a);
+}
+
+namespace
+{
+
+// Divide by the last `count` primes and round.
+Ciphertext divide(const Ciphertext &a, unsigned count, double scale)
 {
     const Context::Tables &t = a.context()->tables();
-    if (count < 1 || count > most_group_primes || count >= a.primes()) {
-        throw Error("The ciphertext has " + std::to_string(a.primes()) +
-                    " primes, and it is to be rescaled by " + std::to_string(count) +
-                    ": one must be left, and 4 go at once at most.");
-    }
     const unsigned left = a.primes() - count;
-    const Group last(t.moduli, left, count);
-    double divisor = 1;
-    for (unsigned i = 0; i < count; i++) {
-        divisor *= t.moduli[left + i].q();
-    }
-    if (a.scale() / divisor < 1) {
-        throw Error("The scale would be " + std::to_string(a.scale() / divisor) +
-                    ": multiply before rescaling, or drop the primes (drop_primes).");
-    }
-    Ciphertext out(a.context(), a.components(), left, a.scale() / divisor);
-    words digits(count * t.n()), lifted(t.n());
+    const Divisor &last = t.divisors[count - 1][left - 1];
+    Ciphertext out(a.context(), a.components(), left, scale);
+    Scratch scratch(count + 1, t.n());
+    const Polynomials digits = scratch.take(count);
+    std::uint32_t *const lifted = scratch.take(1)[0];
     for (unsigned component = 0; component < a.components(); component++) {
         std::uint32_t *parts[most_group_primes];
+        const std::uint32_t *values[most_group_primes];
         for (unsigned i = 0; i < count; i++) {
-            parts[i] = digits.data() + i * t.n();
-            std::copy_n(a.polynomial(component, left + i), t.n(), parts[i]);
-            t.kernels->ntt_inverse(parts[i], t.prime(left + i));
+            parts[i] = digits[i];
+            values[i] = a.polynomial(component, left + i);
         }
-        last.to_digits(*t.kernels, parts, count);
+        last.primes.values_to_digits(*t.kernels, parts, values, count);
         for (unsigned m = 0; m < left; m++) {
-            last.lift(*t.kernels, lifted.data(), parts, count, m);
-            t.kernels->ntt_forward_lazy(lifted.data(), t.prime(m));
-            const arch::factor by = t.moduli[m].factor(t.moduli[m].inverse(last.product(m)));
-            t.kernels->subtract_scale(out.polynomial(component, m), a.polynomial(component, m), lifted.data(),
-                                      by, t.prime(m));
+            last.primes.lift_to_values(*t.kernels, lifted, parts, count, m);
+            t.kernels->subtract_scale(out.polynomial(component, m), a.polynomial(component, m), lifted,
+                                      last.inverse[m], t.prime(m));
         }
     }
     return out;
 }
 
-Ciphertext drop_primes(const Ciphertext &a, unsigned count)
+} // namespace
+
+Ciphertext rescale(const Ciphertext &a, unsigned count)
+{
+    const Context::Tables &t = a.context()->tables();
+    if (t.integers) {
+        throw Error("A BFV ciphertext has no scale to rescale: to bring it to fewer primes, use mod_switch.");
+    }
+    if (count < 1 || count > most_group_primes || count >= a.primes()) {
+        throw Error("The ciphertext has " + primes_of(a.primes()) + ", and it is to be rescaled by " +
+                    std::to_string(count) + ": one must be left, and 4 go at once at most.");
+    }
+    double divisor = 1;
+    for (unsigned m = a.primes() - count; m < a.primes(); m++) {
+        divisor *= t.moduli[m].q();
+    }
+    if (a.scale() / divisor < 1) {
+        throw Error("The scale would be " + std::to_string(a.scale() / divisor) +
+                    ": multiply before rescaling, or leave the primes out (mod_switch).");
+    }
+    return divide(a, count, a.scale() / divisor);
+}
+
+Ciphertext mod_switch(const Ciphertext &a, unsigned count)
 {
     if (count >= a.primes()) {
-        throw Error("The ciphertext has " + std::to_string(a.primes()) + " primes, and " +
-                    std::to_string(count) + " are to be dropped: one must be left.");
+        throw Error("The ciphertext has " + primes_of(a.primes()) + " and is to lose " +
+                    std::to_string(count) + ": one must be left.");
     }
+    if (a.context()->tables().integers) {
+        Ciphertext divided = a;
+        while (count > 0) {
+            const unsigned at_once = std::min(count, most_group_primes);
+            divided = divide(divided, at_once, 1);
+            count -= at_once;
+        }
+        return divided;
+    }
+    check_scale_fits(a.context()->tables(), a.primes() - count, a.scale());
     Ciphertext out(a.context(), a.components(), a.primes() - count, a.scale());
     for (unsigned component = 0; component < a.components(); component++) {
         std::copy_n(a.polynomial(component, 0), out.primes() * a.context()->n(),
@@ -254,6 +303,7 @@ std::vector<Ciphertext> apply(const Ciphertext &a, std::span<const std::uint32_t
 {
     check_context(a, keys);
     check_pair(a, "rotated");
+    check_batches(a.context()->tables(), "rotations");
     std::vector<Ciphertext> out;
     std::vector<Switching> switchings;
     out.reserve(elements.size());

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from ciphermote.choices import EngineName
 from ciphermote.errors import EngineError, Error, MismatchError, ParameterError
 from ciphermote.inference import LinearPlan, check_feature_bound, plan_exact, plan_linear, plan_weighted_sum
 from ciphermote.linear_model import LinearModel
@@ -183,25 +184,25 @@ def open_engine(
     plain_modulus: int = 0,
     bare: bool = False,
     workers: int = 1,
-    name: str = "seal",
+    name: EngineName = "native",
 ) -> Engine:
-    """Open the engine of this name with SEAL's bytes of evaluation keys: "seal", Microsoft SEAL in processes
-    of its own; or "native", Ciphermote's own evaluator, CKKS alone, in threads of this process.
+    """Open an engine with SEAL's bytes of evaluation keys: "native", Ciphermote's own evaluator, in threads
+    of this process; or "seal", Microsoft SEAL in processes of its own, which needs the package tenseal.
 
     plain_modulus: BFV's t, or 0 for CKKS; the keys are of that scheme (keys.galois_keys_for_bfv). bare: take
     keys and ciphertexts without labels, as SEAL itself saves them; a result has a label only if all that made
     it had one.
     FrameError if the keys are not of parms; MismatchError if they are of two keys; EngineError if there is no
-    such engine, it cannot start, or it is native and plain_modulus is given.
+    such engine, or it cannot start.
     """
     kind: Callable[..., Engine]
     match name:
-        case "seal":
-            from ciphermote.engine.seal import SealEngine as kind
         case "native":
             from ciphermote.engine.native import NativeEngine as kind
+        case "seal":
+            from ciphermote.engine.seal import SealEngine as kind
         case _:
-            raise EngineError(f"There is no engine {name!r}; the engines are: seal, native.")
+            raise EngineError(f"There is no engine {name!r}; the engines are: native, seal.")
     return kind(
         parms,
         galois_keys=galois_keys,

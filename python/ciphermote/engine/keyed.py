@@ -3,60 +3,87 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from abc import abstractmethod
+from collections.abc import Sequence
 from itertools import combinations_with_replacement
 
-from ciphermote import seal_bytes
-from ciphermote.arguments import flag, modulus
+from ciphermote import seal_bytes, seeded_keys
+from ciphermote.arguments import flag, modulus, whole
 from ciphermote.engine import Bytes, Engine, describe_content
 from ciphermote.errors import EngineError, MismatchError
 from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet, batches
 from ciphermote.program import Program
-from ciphermote.seal_bytes import Scheme, SchemeOptions, SealCiphertext, SealGaloisKeys, SealRelinKeys
-from ciphermote.words import scale_name
+from ciphermote.seal_bytes import SealCiphertext, SealGaloisKeys, SealRelinKeys, scheme_options
+from ciphermote.seeded_keys import KeyKind, SeededKeys, are_seeded
+from ciphermote.words import count_of, scale_name
+
+MOST_WORKERS = 64
+
+ZERO_RESULT = (
+    "The result would be zero in the clear, because every weight vanishes at its scale: scale the weights up."
+)
 
 
 class KeyedEngine(Engine):
-    """An engine with an owner's evaluation keys, checked here: whatever is not such keys (a secret key, say)
-    is refused. FrameError, MismatchError, ParameterError."""
+    """An engine with an owner's evaluation keys.
+
+    galois_keys, relin_keys: their bytes, SEAL's or seeded, checked here: whatever is not such keys (a secret
+    key, say) is refused. plain_modulus: BFV's t, or 0 for CKKS; keys and ciphertexts are of that scheme.
+    bare: as open_engine says. workers: 1 to 64, best one a core. FrameError, MismatchError, ParameterError,
+    and the EngineError of its start.
+    """
 
     def __init__(
         self,
         parms: ParameterSet,
         *,
-        galois_keys: Bytes | None,
-        relin_keys: Bytes | None,
-        plain_modulus: int,
-        bare: bool,
+        galois_keys: Bytes | None = None,
+        relin_keys: Bytes | None = None,
+        plain_modulus: int = 0,
+        bare: bool = False,
+        workers: int = 1,
     ) -> None:
+        workers = whole(workers, "workers (--workers)", 1, MOST_WORKERS)
         self.parms = parms
         self.plain_modulus = modulus(plain_modulus)
         self._bare = flag(bare, "bare (--bare)")
-        self._scheme: SchemeOptions = {
-            "scheme": Scheme.BFV if self.plain_modulus else Scheme.CKKS,
-            "plain_modulus": self.plain_modulus,
-        }
-        self._galois: SealGaloisKeys | None = None
-        self._relin: SealRelinKeys | None = None
+        self._scheme = scheme_options(self.plain_modulus)
+        self._galois: SealGaloisKeys | SeededKeys | None = None
+        self._relin: SealRelinKeys | SeededKeys | None = None
         named: dict[str, int | None] = {}
         if galois_keys is not None:
-            self._galois = seal_bytes.read_galois_keys(galois_keys, parms, **self._scheme)
+            if are_seeded(galois_keys):
+                self._galois = seeded_keys.read(galois_keys, parms, KeyKind.GALOIS)
+            else:
+                self._galois = seal_bytes.read_galois_keys(galois_keys, parms, **self._scheme)
             named["the Galois keys"] = self._galois.key_id
         if relin_keys is not None:
-            self._relin = seal_bytes.read_relin_keys(relin_keys, parms, **self._scheme)
+            if are_seeded(relin_keys):
+                self._relin = seeded_keys.read(relin_keys, parms, KeyKind.RELINEARIZATION)
+            else:
+                self._relin = seal_bytes.read_relin_keys(relin_keys, parms, **self._scheme)
             named["the relinearization keys"] = self._relin.key_id
         self._has_keys = bool(named)
         self._all_named = None not in named.values()
         for (what, key_id), (other, other_id) in combinations_with_replacement(named.items(), 2):
             check_key(what, key_id, other, other_id, bare=self._bare)
         self.key_id = next((key_id for key_id in named.values() if key_id is not None), None)
+        self._start([keys for keys in (galois_keys, relin_keys) if keys is not None], workers)
+
+    @abstractmethod
+    def _start(self, keys: Sequence[Bytes], workers: int) -> None:
+        """Make ready to compute. keys: the bytes that _galois and _relin were read from. EngineError."""
 
     def check(self, ciphertext: Bytes) -> SealCiphertext:
         found = seal_bytes.read_ciphertext(ciphertext, self.parms, **self._scheme)
-        wanted = self.key_id if self._has_keys else found.key_id
-        check_key("the ciphertext", found.key_id, "the evaluation keys", wanted, bare=self._bare)
+        self.check_key_of(found.key_id)
         return found
+
+    def check_key_of(self, key_id: int | None) -> None:
+        """MismatchError unless a ciphertext of this key, None: of an unknown one, may be computed on."""
+        wanted = self.key_id if self._has_keys else key_id
+        check_key("the ciphertext", key_id, "the evaluation keys", wanted, bare=self._bare)
 
     def check_program(self, program: Program) -> None:
         """EngineError for what the scheme, the set or the keys do not have."""
@@ -64,10 +91,11 @@ class KeyedEngine(Engine):
             raise EngineError(
                 "The program rescales, which is CKKS's alone: plan it for BFV (plan_linear's plain_modulus)."
             )
-        if self.plain_modulus and program.constants and not batches(self.plain_modulus, self.parms.n):
+        slotted = program.constants or program.rotation_steps
+        if self.plain_modulus and slotted and not batches(self.plain_modulus, self.parms.n):
             raise EngineError(
                 f"Integers modulo {self.plain_modulus} are not batched at n = {self.parms.n}, which the "
-                "program's constants need: take a prime that is 1 modulo 2n."
+                "program's constants and rotations need: take a prime that is 1 modulo 2n."
             )
         elements = self._galois.keys if self._galois else {}
         missing = [
@@ -76,20 +104,22 @@ class KeyedEngine(Engine):
             if seal_bytes.galois_element(self.parms.n, step) not in elements
         ]
         if missing:
+            rotations = ", ".join(map(str, missing))
+            option, argument = f"--rotations={','.join(map(str, missing))}", f"rotations=[{rotations}]"
+            if program.model_id is not None:
+                option, argument = "--model MODEL", "model=..."
             raise EngineError(
-                f"The engine has no Galois keys for the rotations {', '.join(map(str, missing))}: have the "
-                "owner make them (`ciphermote extend KEYS --model MODEL`; in Python, Owner.extend)."
+                f"The engine has no Galois keys for the rotations {rotations}: have the owner make them "
+                f"(`ciphermote extend KEYS {option}`; in Python, Owner.extend({argument}))."
             )
         if self._relin is None and any(step.operation == "multiply" for step in program.steps):
             raise EngineError(
                 "The engine has no relinearization keys, which multiply needs: open it with them."
             )
 
-    def named(self, result: SealCiphertext, key_id: int | None, model_id: int | None = None) -> bytes:
-        """A result as bytes: of key_id, its source's, if that of the evaluation keys is known too. model_id:
-        of the model whose scores it holds."""
-        known = key_id if self._all_named else None
-        return seal_bytes.write_ciphertext(replace(result, key_id=known, model_id=model_id))
+    def known(self, key_id: int | None) -> int | None:
+        """A result's key: its source's, if that of the evaluation keys is known too."""
+        return key_id if self._all_named else None
 
 
 def check_addable(ciphertext: SealCiphertext, first: SealCiphertext) -> None:
@@ -106,7 +136,8 @@ def check_addable(ciphertext: SealCiphertext, first: SealCiphertext) -> None:
         )
     if (ciphertext.scale, ciphertext.primes) != (first.scale, first.primes):
         raise EngineError(
-            f"The ciphertext has scale {scale_name(ciphertext.scale)} and {ciphertext.primes} primes, the "
+            f"The ciphertext has scale {scale_name(ciphertext.scale)} and "
+            f"{count_of(ciphertext.primes, 'prime')}, the "
             f"first {scale_name(first.scale)} and {first.primes}: bring them to one scale and level."
         )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ciphermote's own evaluator behind the Engine interface, in this process: CKKS alone.
+"""Ciphermote's own evaluator behind the Engine interface, in threads of this process.
 
 Its native code reads checked residues only, never bytes from outside, so it needs no process of its own.
 """
@@ -10,52 +10,79 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import _evaluator as native
-from ciphermote import seal_bytes
-from ciphermote.arguments import whole
+from ciphermote import _owner, seal_bytes
 from ciphermote.ckks import expand_second
 from ciphermote.engine import Bytes, Progress, check_reading
-from ciphermote.engine.keyed import KeyedEngine, check_addable
-from ciphermote.errors import EngineError, Error, about
+from ciphermote.engine.keyed import ZERO_RESULT, KeyedEngine
+from ciphermote.engine.summation import Summand, summed
+from ciphermote.errors import EngineError, Error
+from ciphermote.hosted import context_of
 from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
-from ciphermote.seal_bytes import SealCiphertext
+from ciphermote.seal_bytes import Scheme, SealCiphertext
+from ciphermote.seeded_keys import SeededKey
 
-MOST_WORKERS = 64
+
+def opened(ciphertext: SealCiphertext, context: native.Context) -> native.Ciphertext:
+    """What SEAL's bytes hold, as the evaluator takes it."""
+    residues = np.ascontiguousarray(expand_second(ciphertext), dtype=np.uint32)
+    form = native.Form.values if ciphertext.ntt_form else native.Form.coefficients
+    return native.Ciphertext(context, residues, ciphertext.scale, form)
+
+
+def saved(
+    result: native.Ciphertext,
+    parameters: ParameterSet,
+    plain_modulus: int,
+    *,
+    key_id: int | None,
+    model_id: int | None = None,
+    ntt_form: bool | None = None,
+) -> bytes:
+    """SEAL's bytes with a label. ntt_form: as SEAL wants it for all but additions, unless said.
+    EngineError for what is no encryption."""
+    in_ntt_form = not plain_modulus if ntt_form is None else ntt_form
+    residues = result.residues() if in_ntt_form else result.coefficients()
+    if not residues[1].any(axis=-1).all():
+        raise EngineError(
+            "The result is in the clear, for its second polynomial is zero at a prime, as when a ciphertext "
+            "is subtracted from itself: there is nothing to decrypt."
+        )
+    return seal_bytes.write_ciphertext(
+        SealCiphertext(
+            parameters,
+            result.primes,
+            in_ntt_form,
+            result.scale,
+            residues,
+            scheme=Scheme.BFV if plain_modulus else Scheme.CKKS,
+            plain_modulus=plain_modulus,
+            key_id=key_id,
+            model_id=model_id,
+        )
+    )
 
 
 class NativeEngine(KeyedEngine):
-    """The evaluator, with a thread for each worker; keys are shared. ParameterError for workers outside 1 to
-    64; EngineError for a plain modulus."""
+    """The evaluator, with a thread for each worker; keys are shared."""
 
-    def __init__(
-        self,
-        parms: ParameterSet,
-        *,
-        galois_keys: Bytes | None = None,
-        relin_keys: Bytes | None = None,
-        plain_modulus: int = 0,
-        bare: bool = False,
-        workers: int = 1,
-    ) -> None:
-        self._workers = whole(workers, "workers (--workers)", 1, MOST_WORKERS)
-        super().__init__(
-            parms, galois_keys=galois_keys, relin_keys=relin_keys, plain_modulus=plain_modulus, bare=bare
-        )
-        if self.plain_modulus:
-            raise EngineError("The native engine computes CKKS alone: take the engine seal for BFV.")
-        special = [] if parms.special_prime is None else [parms.special_prime]
-        self._context = native.Context(parms.log2_n, list(parms.data_primes), special)
-        self._keys = native.EvaluationKeys(self._context)
+    keys: native.EvaluationKeys
+
+    def _start(self, keys: Sequence[Bytes], workers: int) -> None:
+        self._workers = workers
+        self._context = context_of(self.parms, self.plain_modulus)
+        self.keys = native.EvaluationKeys(self._context)
         if self._relin is not None:
-            self._keys.add_relinearization(_key(self._relin.key))
+            self.keys.add_relinearization(expanded(self._relin.key, self._context))
         if self._galois is not None:
             for element, key in self._galois.keys.items():
-                self._keys.add_galois(element, _key(key))
+                self.keys.add_galois(element, expanded(key, self._context))
         self._closed = False
         # The digest of the last program, and its constants by number, scale and primes: swapped as one, for
         # threads may run two programs.
@@ -65,27 +92,28 @@ class NativeEngine(KeyedEngine):
         self._closed = True
 
     def _open(self, ciphertext: SealCiphertext) -> native.Ciphertext:
-        residues = np.ascontiguousarray(expand_second(ciphertext), dtype=np.uint32)
-        return native.Ciphertext(self._context, residues, ciphertext.scale)
+        return opened(ciphertext, self._context)
 
-    def _save(self, result: native.Ciphertext, key_id: int | None, model_id: int | None) -> bytes:
-        found = SealCiphertext(self.parms, result.primes, True, result.scale, result.residues())
-        return self.named(found, key_id, model_id)
+    def _save(
+        self,
+        result: native.Ciphertext,
+        key_id: int | None,
+        model_id: int | None,
+        ntt_form: bool | None = None,
+    ) -> bytes:
+        return saved(
+            result,
+            self.parms,
+            self.plain_modulus,
+            key_id=self.known(key_id),
+            model_id=model_id,
+            ntt_form=ntt_form,
+        )
 
     def add(self, ciphertexts: Iterable[Bytes], *, names: Sequence[object] = ()) -> bytes:
         self._check_open()
-        first: SealCiphertext | None = None
-        total: native.Ciphertext | None = None
-        for place, data in enumerate(ciphertexts):
-            with about(names[place] if names else f"Ciphertext {place + 1} of the sum"):
-                ciphertext = self.check(data)
-                first = first or ciphertext
-                check_addable(ciphertext, first)
-                opened = self._open(ciphertext)
-            total = opened if total is None else native.add(total, opened)
-        if first is None or total is None:
-            raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
-        return self._save(total, first.key_id, None)
+        total, _ = summed(ciphertexts, lambda data: Summand.of(self.check(data)), names)
+        return seal_bytes.write_ciphertext(replace(total, key_id=self.known(total.key_id)))
 
     def evaluate(self, program: Program, ciphertext: Bytes) -> bytes:
         return self._evaluated(program, self.check(ciphertext))
@@ -127,10 +155,7 @@ class NativeEngine(KeyedEngine):
         self.check_program(program)
         result = self._run(program, self._open(checked))
         if result is None:
-            raise EngineError(
-                "The result would be zero in the clear, because every weight vanishes at its scale: scale "
-                "the weights up."
-            )
+            raise EngineError(ZERO_RESULT)
         return self._save(result, checked.key_id, program.model_id)
 
     def _run(self, program: Program, given: native.Ciphertext) -> native.Ciphertext | None:
@@ -167,15 +192,13 @@ class NativeEngine(KeyedEngine):
                 return native.add(value, other)
             case "multiply":
                 assert other is not None
-                return native.relinearize(native.multiply(value, other), self._keys)
+                return native.relinearize(native.multiply(value, other), self.keys)
             case "rotate":
-                return native.rotate(value, argument, self._keys)
+                return native.rotate(value, argument, self.keys)
             case "rescale":
                 return native.rescale(value)
             case "keep_primes":
-                return (
-                    native.drop_primes(value, value.primes - argument) if value.primes > argument else value
-                )
+                return native.mod_switch(value, value.primes - argument) if value.primes > argument else value
             case _:
                 raise EngineError(f"The program has an unknown operation {operation!r}: plan it anew.")
 
@@ -187,10 +210,19 @@ class NativeEngine(KeyedEngine):
             self._encoded_last = program.digest, kept
         found = kept.get((number, scale, primes))
         if found is None:
-            values = program.constants[number].values.astype(complex)
-            found = kept[number, scale, primes] = native.Plaintext(self._context, values, scale, primes)
+            found = kept[number, scale, primes] = self._encode(
+                program.constants[number].values, scale, primes
+            )
         return found
 
+    def _encode(self, values: NDArray[np.float64], scale: float, primes: int) -> native.Plaintext:
+        if self.plain_modulus:
+            return native.Plaintext(self._context, values.astype(np.int64), native.Places.slots, primes)
+        return native.Plaintext(self._context, values.astype(complex), scale, primes)
 
-def _key(key: seal_bytes.KeySwitchKey) -> NDArray[np.uint32]:
+
+def expanded(key: seal_bytes.KeySwitchKey | SeededKey, context: native.Context) -> NDArray[np.uint32]:
+    """uint32 [digits, 2, data + special primes, n]."""
+    if isinstance(key, SeededKey):
+        return _owner.SeededKey(context, key.seed, key.first).expanded()
     return np.stack([part.residues for part in key])

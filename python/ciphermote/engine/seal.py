@@ -19,26 +19,26 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ciphermote import seal_bytes
-from ciphermote.arguments import whole
 from ciphermote.bfv import in_coefficients
 from ciphermote.engine import Bytes, Progress, check_reading
-from ciphermote.engine.keyed import KeyedEngine, check_addable
+from ciphermote.engine.keyed import ZERO_RESULT, KeyedEngine, check_addable
+from ciphermote.engine.summation import summand_name
 from ciphermote.engine.worker import FILES, PROCESSES, TCP, TRUNCATION, read_message, write_message
 from ciphermote.errors import EngineError, Error, about
 from ciphermote.labels import detach
-from ciphermote.parameters import ParameterSet
 from ciphermote.program import Program
 from ciphermote.seal_bytes import SealCiphertext
+from ciphermote.seeded_keys import are_seeded
 
 _T = TypeVar("_T")
 _WORKER = Path(__file__).with_name("worker.py")
 _CLOSE_SECONDS = 5.0
-_MOST_WORKERS = 64
 _ADD_BATCH = 16
 """Ciphertexts in one message of a sum: some 10 ms of work against 0.1 ms of pipe."""
 
@@ -149,7 +149,10 @@ class _Worker:
                 scales=[constant.scale for constant in program.constants],
             )
             self._program = program.digest
-        return self.ask("evaluate", [ciphertext])[0]
+        results = self.ask("evaluate", [ciphertext])
+        if not results:
+            raise EngineError(ZERO_RESULT)
+        return results[0]
 
     def close(self) -> None:
         """End the process, gently and then by force."""
@@ -166,47 +169,33 @@ class _Worker:
 
 
 class SealEngine(KeyedEngine):
-    """SEAL behind one or more worker processes.
+    """SEAL behind worker processes, each of which holds the keys."""
 
-    galois_keys, relin_keys: SEAL's bytes of the owner's evaluation keys, checked here; whatever is not such
-    keys (a secret key, say) is refused. plain_modulus: BFV's t, or 0 for CKKS; keys and ciphertexts are of
-    that scheme. bare: as open_engine says. workers: processes, 1 to 64, best one a core; each holds the
-    keys. ParameterError, FrameError, MismatchError, EngineError.
-    """
-
-    def __init__(
-        self,
-        parms: ParameterSet,
-        *,
-        galois_keys: Bytes | None = None,
-        relin_keys: Bytes | None = None,
-        plain_modulus: int = 0,
-        bare: bool = False,
-        workers: int = 1,
-    ) -> None:
+    def _start(self, keys: Sequence[Bytes], workers: int) -> None:
         self._closed = False
         self._workers: list[_Worker] = []
-        whole(workers, "workers (--workers)", 1, _MOST_WORKERS)
         if importlib.util.find_spec("tenseal") is None:
             raise EngineError(
-                "The SEAL engine needs the package tenseal: install it with pip install tenseal."
+                "The SEAL engine needs the package tenseal: install it with pip install tenseal==0.3.18."
             )
-        super().__init__(
-            parms, galois_keys=galois_keys, relin_keys=relin_keys, plain_modulus=plain_modulus, bare=bare
-        )
-        most_bytes = seal_bytes.most_ciphertext_bytes(parms)
+        if any(map(are_seeded, keys)):
+            raise EngineError(
+                f"The evaluation keys of {self.parms.name} have several special primes or digits of several "
+                "primes, and SEAL has neither: compute with the native engine (--engine native)."
+            )
+        most_bytes = seal_bytes.most_ciphertext_bytes(self.parms)
         try:
             for _ in range(workers):
                 self._workers.append(_Worker(most_bytes))
             for worker in self._workers:
                 worker.ask(
                     "open",
-                    [detach(keys)[0] for keys in (galois_keys, relin_keys) if keys is not None],
-                    n=parms.n,
-                    primes=list(parms.primes),
+                    [detach(key)[0] for key in keys],
+                    n=self.parms.n,
+                    primes=list(self.parms.primes),
                     plain_modulus=self.plain_modulus,
-                    galois_keys=galois_keys is not None,
-                    relin_keys=relin_keys is not None,
+                    galois_keys=self._galois is not None,
+                    relin_keys=self._relin is not None,
                 )
         except BaseException:
             self.close()
@@ -238,7 +227,8 @@ class SealEngine(KeyedEngine):
 
     def _result(self, data: bytes, key_id: int | None, model_id: int | None = None) -> bytes:
         """The worker's result, checked and in the version that loads everywhere."""
-        return self.named(seal_bytes.read_ciphertext(data, self.parms, **self._scheme), key_id, model_id)
+        found = seal_bytes.read_ciphertext(data, self.parms, **self._scheme)
+        return seal_bytes.write_ciphertext(replace(found, key_id=self.known(key_id), model_id=model_id))
 
     def _evaluated(self, program: Program, ciphertext: Bytes, checked: SealCiphertext) -> bytes:
         if program.model_id is not None:
@@ -292,7 +282,7 @@ class SealEngine(KeyedEngine):
             try:
                 while batch := list(islice(iterator, _ADD_BATCH)):
                     for data in batch:
-                        with about(names[place] if names else f"Ciphertext {place + 1} of the sum"):
+                        with about(summand_name(place, names)):
                             ciphertext = self.check(data)
                             first = first or ciphertext
                             check_addable(ciphertext, first)

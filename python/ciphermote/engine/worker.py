@@ -126,6 +126,7 @@ class Worker:
     """SEAL's state: context, evaluation keys, one program with its encoded constants, one running sum.
 
     A register of None is zero: a product with a zero plaintext, a transparent ciphertext, which SEAL refuses.
+    A result of None is no bytes.
     """
 
     def __init__(self) -> None:
@@ -211,12 +212,7 @@ class Worker:
                 value = getattr(self, "do_" + operation)(position, value, argument, registers)
             registers[target] = value
             result = target
-        if registers[result] is None:
-            raise Refusal(
-                "The result would be zero in the clear, because every weight vanishes at its scale: scale "
-                "the weights up."
-            )
-        return [self.save(registers[result])]
+        return [] if registers[result] is None else [self.save(registers[result])]
 
     def encode(
         self, position: int, argument: int, ciphertext: Any, scale: float | None, sign: int = 1

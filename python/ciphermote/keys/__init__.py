@@ -10,6 +10,7 @@ from ciphermote.keys.making import (
     make_public_key,
     make_relin_key,
     relin_keys_for_bfv,
+    seal_has_keys,
 )
 from ciphermote.keys.manifest import GALOIS_FILE, PARAMETERS_FILE, PUBLIC_FILE, RELIN_FILE, Manifest
 from ciphermote.keys.store import (
@@ -44,4 +45,5 @@ __all__ = [
     "make_relin_key",
     "refuse_occupied",
     "relin_keys_for_bfv",
+    "seal_has_keys",
 ]

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Making keys: the secret, the public key, and the keys that switch keys.
 
-A key-switch key is, for each data prime q_j, an encryption of zero over all primes with target * (P mod
-q_j) added to residue j of its first polynomial; P is the special prime. The target is s^2 for
-relinearization and s(x^g) for the Galois element g. Every encryption of zero takes a fresh seed from the
-operating system.
+The hosted library makes them (host/include/ciphermote/owner.h), each from a fresh seed of the operating
+system.
 
 Secrets live in Python's memory while they are used and cannot be wiped from it: make keys on the owner's
 machine only.
@@ -22,11 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote import _core
+from ciphermote import _core, _owner
 from ciphermote import seal_bytes as sb
 from ciphermote.core import core_params
 from ciphermote.errors import FrameError, KeyFileError, ParameterError
+from ciphermote.hosted import context_of
 from ciphermote.parameters import ParameterSet
+from ciphermote.seeded_keys import SeededKey
 
 Residues = NDArray[np.uint32]
 SEED_BYTES = 32
@@ -70,6 +70,11 @@ class SecretKey:
         digits = packed[:, np.newaxis] >> np.array([0, 2, 4, 6], dtype=np.uint8) & 3
         return digits.reshape(-1).astype(np.int8) - np.int8(1)
 
+    @cached_property
+    def hosted(self) -> _owner.SecretKey:
+        """As the hosted library holds it."""
+        return _owner.SecretKey(context_of(self.parameters), self.coefficients)
+
     def residues(self, prime: int) -> Residues:
         """uint32 [n]: NTT form at one prime (0 .. K-1)."""
         return _core.secret_key_residues(core_params(self.parameters), self.packed, prime)
@@ -80,8 +85,8 @@ class SecretKey:
 
     def to_seal(self) -> bytes:
         """SEAL's own bytes of it."""
-        rows = [self.residues(i) for i in range(len(self.parameters.primes))]
-        return sb.write_secret_key(sb.SealSecretKey(self.parameters, np.stack(rows)))
+        residues = _known_primes(self.parameters, self.hosted.residues())
+        return sb.write_secret_key(sb.SealSecretKey(self.parameters, residues))
 
     @classmethod
     def from_seal(cls, data: bytes, parameters: ParameterSet) -> SecretKey:
@@ -97,7 +102,7 @@ class SecretKey:
         q = parameters.primes[0]
         first = _core.ntt_inverse(core_params(parameters), 0, residues[0]).astype(np.int64)
         key = cls.from_coefficients(parameters, np.where(first > q // 2, first - q, first))
-        if any(not np.array_equal(key.residues(i), residues[i]) for i in range(len(parameters.primes))):
+        if not np.array_equal(_known_primes(parameters, key.hosted.residues()), residues):
             raise KeyFileError(
                 "The secret key differs from prime to prime, so it is damaged: restore it from a copy or "
                 "make a new one."
@@ -105,38 +110,51 @@ class SecretKey:
         return key
 
 
-def _zero_encryption(secret: SecretKey) -> Residues:
-    """uint32 [2, K, n], NTT form: an encryption of zero over all primes under a seed used once."""
-    seed = os.urandom(SEED_BYTES)
-    params = core_params(secret.parameters)
-    columns = [
-        _core.zero_encryption(params, secret.packed, seed, i) for i in range(len(secret.parameters.primes))
-    ]
-    return np.stack([np.stack(column) for column in columns], axis=1)
+def _known_primes(parameters: ParameterSet, residues: Residues) -> Residues:
+    """[.., primes, n]: without those at further special primes, which devices and SEAL do not know."""
+    return np.ascontiguousarray(residues[..., : len(parameters.primes), :])
+
+
+def _entropy() -> _owner.Entropy:
+    return _owner.Entropy(os.urandom(SEED_BYTES))
 
 
 def make_public_key(secret: SecretKey) -> sb.SealPublicKey:
     """A public key over all primes."""
-    return _key_ciphertext(secret.parameters, _zero_encryption(secret))
+    residues = _owner.make_public_key(secret.hosted, _entropy()).expanded()[0]
+    return _key_ciphertext(secret.parameters, _known_primes(secret.parameters, residues))
 
 
-def make_relin_key(secret: SecretKey) -> sb.KeySwitchKey:
+EvaluationKey = sb.KeySwitchKey | SeededKey
+"""As SEAL has it; or seeded, for sets whose keys SEAL does not have."""
+
+
+def seal_has_keys(parameters: ParameterSet) -> bool:
+    """SEAL's key switching has one special prime, and digits of one."""
+    return not parameters.further_special and parameters.digit_primes == 1
+
+
+def make_relin_key(secret: SecretKey) -> EvaluationKey:
     """The key that brings products back to two polynomials. ParameterError if the set has one prime."""
-    squares = [_multiply(s, s, q) for s, q in _data_residues(secret)]
-    return _key_switch_key(secret, squares)
+    _check_key_switching(secret.parameters)
+    return _kept(secret, _owner.make_relinearization_key(secret.hosted, _entropy()))
 
 
-def make_galois_key(secret: SecretKey, element: int) -> sb.KeySwitchKey:
+def make_rekey_key(owner: SecretKey, device: SecretKey) -> SeededKey:
+    """The key that brings ciphertexts under a device's own key under the owner's. ParameterError if the set
+    has one prime."""
+    _check_key_switching(owner.parameters)
+    key = _owner.make_rekey_key(owner.hosted, device.hosted, _entropy())
+    return SeededKey(key.seed, key.first())
+
+
+def make_galois_key(secret: SecretKey, element: int) -> EvaluationKey:
     """The key that follows x -> x^element (odd, 3 .. 2n-1). ParameterError if the set has one prime."""
     n = secret.parameters.n
     if element % 2 == 0 or not 3 <= element < 2 * n:
         raise ParameterError(f"{element} is not a Galois element, which is odd and from 3 to {2 * n - 1}.")
-    exponent = np.arange(n, dtype=np.int64) * element % (2 * n)
-    moved = np.empty(n, dtype=np.int8)
-    moved[exponent % n] = np.where(exponent < n, secret.coefficients, -secret.coefficients)
-    return _key_switch_key(
-        secret, [s for s, _ in _data_residues(SecretKey.from_coefficients(secret.parameters, moved))]
-    )
+    _check_key_switching(secret.parameters)
+    return _kept(secret, _owner.make_galois_key(secret.hosted, element, _entropy()))
 
 
 def _key_for_bfv(key: sb.KeySwitchKey, plain_modulus: int) -> sb.KeySwitchKey:
@@ -186,30 +204,18 @@ def galois_elements(parameters: ParameterSet, steps: Iterable[int], conjugation:
     return tuple(sorted(elements))
 
 
-def _data_residues(secret: SecretKey) -> list[tuple[Residues, int]]:
-    return [(secret.residues(i), q) for i, q in enumerate(secret.parameters.data_primes)]
-
-
-def _multiply(a: Residues, b: Residues | int, q: int) -> Residues:
-    return (a.astype(np.uint64) * np.asarray(b, dtype=np.uint64) % np.uint64(q)).astype(np.uint32)
-
-
-def _key_switch_key(secret: SecretKey, targets: list[Residues]) -> sb.KeySwitchKey:
-    """One part for each data prime j, whose residue j hides targets[j] * P."""
-    parameters = secret.parameters
-    special = parameters.special_prime
-    if special is None:
+def _check_key_switching(parameters: ParameterSet) -> None:
+    if parameters.special_prime is None:
         raise ParameterError(
             f"{parameters.name} has one prime and so no key switching: take a set with a special prime, "
             "such as n4096_q26x3_p27."
         )
-    parts = []
-    for j, target in enumerate(targets):
-        q = parameters.primes[j]
-        zero = _zero_encryption(secret)
-        zero[0, j] = (zero[0, j].astype(np.uint64) + _multiply(target, special % q, q)) % q
-        parts.append(_key_ciphertext(parameters, zero))
-    return tuple(parts)
+
+
+def _kept(secret: SecretKey, key: _owner.SeededKey) -> EvaluationKey:
+    if not seal_has_keys(secret.parameters):
+        return SeededKey(key.seed, key.first())
+    return tuple(_key_ciphertext(secret.parameters, part) for part in key.expanded())
 
 
 def _key_ciphertext(parameters: ParameterSet, residues: Residues) -> sb.SealCiphertext:

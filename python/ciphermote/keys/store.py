@@ -27,7 +27,9 @@ from ciphermote.files import (
     write_atomically,
     write_exclusively,
 )
+from ciphermote.keys.formats import read_galois, write_galois, write_relin
 from ciphermote.keys.making import (
+    EvaluationKey,
     SecretKey,
     belongs,
     galois_elements,
@@ -130,23 +132,22 @@ class KeyContents(KeyPair):
         conjugation = conjugation or self.manifest.conjugation
         elements = galois_elements(parameters, steps, conjugation)
         files = dict(self.files)
-        keys: dict[int, sb.KeySwitchKey] = {}
+        keys: dict[int, EvaluationKey] = {}
         if GALOIS_FILE in files:
-            keys.update(sb.read_galois_keys(files[GALOIS_FILE], parameters).keys)
+            keys.update(read_galois(files[GALOIS_FILE], parameters))
         missing = [element for element in elements if element not in keys]
         relin = relin and RELIN_FILE not in files
         total = len(missing) + relin
         report = progress or (lambda done, total: None)
         report(0, total)
         if relin:
-            relin_keys = sb.SealRelinKeys(parameters, make_relin_key(secret), key_id=key_id)
-            files[RELIN_FILE] = sb.write_relin_keys(relin_keys)
+            files[RELIN_FILE] = write_relin(parameters, make_relin_key(secret), key_id)
             report(1, total)
         for done, element in enumerate(missing, 1 + relin):
             keys[element] = make_galois_key(secret, element)
             report(done, total)
         if missing:
-            files[GALOIS_FILE] = sb.write_galois_keys(sb.SealGaloisKeys(parameters, keys, key_id=key_id))
+            files[GALOIS_FILE] = write_galois(parameters, keys, key_id)
         manifest = replace(
             self.manifest,
             galois_steps=steps,
@@ -178,7 +179,8 @@ class KeyStore(KeyPair):
     """A directory of keys; open() one or create() one.
 
     secret.key (mode 0600; only the owner's machine has it), public.key, relin.keys, galois.keys and
-    parameters.seal in SEAL's bytes, and manifest.json. Evaluation keys carry the key id in a label. Public
+    parameters.seal in SEAL's bytes, and manifest.json. Evaluation keys carry the key id in a label; those of
+    several special primes, which SEAL does not have, are in Ciphermote's own format (seeded_keys). Public
     files are checked against the manifest when they are read.
     """
 
@@ -238,7 +240,7 @@ class KeyStore(KeyPair):
     def secret(self) -> SecretKey:
         """The secret key. KeyFileError if it is missing, readable by others, damaged, or another's."""
         path = self.path / SECRET_FILE
-        key = SecretKey.from_seal(_read_secret_file(path), self.parameters)
+        key = SecretKey.from_seal(read_secret_file(path), self.parameters)
         if not belongs(key, self.public_key()):
             raise KeyFileError(
                 f"{path} does not belong to {PUBLIC_FILE} beside it: restore both from one copy."
@@ -402,9 +404,12 @@ def _read_file(path: Path, limit: int = MOST_KEYS_BYTES) -> bytes:
         raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
 
 
-def _read_secret_file(path: Path) -> bytes:
+def read_secret_file(
+    path: Path,
+    absent: str = "the secret key stays with the owner, so run this on the owner's machine",
+) -> bytes:
     """The content, if nobody but the owner may read it. One open: what is checked is what is read, and a pipe
-    without a writer is not waited for."""
+    without a writer is not waited for. KeyFileError; absent: what it says of a file that is not there."""
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             status = os.fstat(file.fileno())
@@ -417,8 +422,6 @@ def _read_secret_file(path: Path) -> bytes:
                 )
             return file.read(MOST_OBJECT_BYTES)
     except FileNotFoundError:
-        raise KeyFileError(
-            f"{path} is not here: the secret key stays with the owner, so run this on the owner's machine."
-        ) from None
+        raise KeyFileError(f"{path} is not here: {absent}.") from None
     except OSError as error:
         raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Arrays of words aligned to 64 bytes, as the back-ends want them.
-#ifndef CM_HOST_ALIGNED_H
-#define CM_HOST_ALIGNED_H
+#ifndef CM_HOST_RNS_MEMORY_H
+#define CM_HOST_RNS_MEMORY_H
 
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,8 @@
 
 namespace ciphermote
 {
+
+constexpr std::align_val_t alignment{64};
 
 /*
  * Memory that a thread gave back is taken again: fresh pages from the system cost more than a sum of two
@@ -48,7 +50,23 @@ template <class T> struct aligned_allocator {
     }
 };
 
+// Memory that goes back to the system at once: of keys, which are large and come seldom.
+struct key_allocator : aligned_allocator<std::uint32_t> {
+    template <class U> struct rebind {
+        using other = key_allocator;
+    };
+    std::uint32_t *allocate(std::size_t count)
+    {
+        return static_cast<std::uint32_t *>(::operator new(count * sizeof(std::uint32_t), alignment));
+    }
+    void deallocate(std::uint32_t *p, std::size_t) noexcept
+    {
+        ::operator delete(p, alignment);
+    }
+};
+
 using words = std::vector<std::uint32_t, aligned_allocator<std::uint32_t>>;
+using key_words = std::vector<std::uint32_t, key_allocator>;
 using signed_words = std::vector<std::int32_t, aligned_allocator<std::int32_t>>;
 
 } // namespace ciphermote

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "aligned.h"
+#include "rns/memory.h"
 
+#include <algorithm>
 #include <map>
 
 namespace ciphermote
@@ -9,19 +10,19 @@ namespace ciphermote
 namespace
 {
 
-constexpr std::align_val_t alignment{64};
 constexpr std::size_t most_kept_bytes = 64u << 20;
 constexpr std::size_t least_kept_bytes = 1u << 14; // the system's allocator is good at less
 
-// A thread's memory to be taken again, by size.
+// A thread's memory to be taken again, by size. What was given back longest ago makes room for more: it may
+// be of sizes that nobody asks for any longer.
 class Kept
 {
   public:
     ~Kept()
     {
         gone() = true;
-        for (const auto &[bytes, memory] : kept_) {
-            ::operator delete(memory, alignment);
+        while (!kept_.empty()) {
+            let_go(kept_.begin());
         }
     }
 
@@ -31,7 +32,7 @@ class Kept
         if (found == kept_.end()) {
             return nullptr;
         }
-        void *memory = found->second;
+        void *memory = found->second.memory;
         kept_.erase(found);
         bytes_ -= bytes;
         return memory;
@@ -39,11 +40,16 @@ class Kept
 
     bool give(void *memory, std::size_t bytes) noexcept
     {
-        if (bytes < least_kept_bytes || bytes_ + bytes > most_kept_bytes) {
+        if (bytes < least_kept_bytes || bytes > most_kept_bytes) {
             return false;
         }
+        while (bytes_ + bytes > most_kept_bytes) {
+            let_go(std::min_element(kept_.begin(), kept_.end(), [](const auto &a, const auto &b) {
+                return a.second.given < b.second.given;
+            }));
+        }
         try {
-            kept_.emplace(bytes, memory);
+            kept_.emplace(bytes, Block{memory, given_++});
         } catch (const std::bad_alloc &) {
             return false;
         }
@@ -59,14 +65,28 @@ class Kept
     }
 
   private:
+    struct Block {
+        void *memory;
+        std::uint64_t given; // when, in blocks
+    };
+    using Blocks = std::multimap<std::size_t, Block>;
+
+    void let_go(Blocks::iterator block) noexcept
+    {
+        ::operator delete(block->second.memory, alignment);
+        bytes_ -= block->first;
+        kept_.erase(block);
+    }
+
     static bool &gone()
     {
         thread_local bool is_gone = false;
         return is_gone;
     }
 
-    std::multimap<std::size_t, void *> kept_;
+    Blocks kept_;
     std::size_t bytes_ = 0;
+    std::uint64_t given_ = 0;
 };
 
 } // namespace

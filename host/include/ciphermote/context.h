@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters, and what their arithmetic needs.
+#ifndef CIPHERMOTE_CONTEXT_H
+#define CIPHERMOTE_CONTEXT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace ciphermote
+{
+
+class Error : public std::runtime_error
+{
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+// For the library's own files: a pointer that is not null.
+template <class Pointer> const Pointer &held(const Pointer &pointer)
+{
+    if (!pointer) {
+        throw Error("The context is a null pointer, or an object that was moved from is used: give a context "
+                    "that was made, and use the object that was moved to.");
+    }
+    return pointer;
+}
+
+// A ring degree and its primes, each below 2^27 and 1 mod 2n. Ciphertexts are modulo the first data primes;
+// key switching raises them to the special primes as well, in digits of so many data primes. SEAL's key
+// switching is that with one special prime and digits of one.
+//
+// Nothing here checks that a chain is secure: the product of all primes, the special ones too, may only have
+// so many bits, for instance 26 at n = 1024 and 214 at 8192 (docs/security.md). Python checks its sets.
+struct Chain {
+    unsigned log2_n = 0;                // 10 .. 15
+    std::vector<std::uint32_t> data;    // 1 .. 32 of them
+    std::vector<std::uint32_t> special; // up to 4; none: no key switching
+    unsigned digit_primes = 1;          // 1 .. 4
+    std::uint32_t plain_modulus = 0;    // BFV's t, at least 2; or 0: CKKS
+};
+
+// What a chain's arithmetic needs. Immutable. What is computed together has one context, the same object: two
+// of one chain are two.
+class Context
+{
+  public:
+    // isa: "portable", "avx2", "avx512", "neon" or "wasm"; empty: the fastest that this machine runs. Error
+    // for primes that are none or repeated, special primes whose product is more than digit_primes bits below
+    // that of a digit, more than 30 digits, a plain modulus that is not below the data primes' product or is
+    // a multiple of one, and for an isa that is not here.
+    explicit Context(Chain chain, const std::string &isa = "");
+    ~Context();
+    Context(const Context &) = delete;
+    Context &operator=(const Context &) = delete;
+
+    const Chain &chain() const;
+    std::size_t n() const;
+    const char *isa() const;
+
+    struct Tables; // for the library's own files
+    const Tables &tables() const
+    {
+        return *tables_;
+    }
+
+  private:
+    std::unique_ptr<const Tables> tables_;
+};
+
+} // namespace ciphermote
+
+#endif

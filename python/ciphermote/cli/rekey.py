@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote rekey`: what a device with a key of its own sent, under the owner's key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ciphermote.cli.files import ciphertext_of, read
+from ciphermote.cli.options import KeysArgument, ModulusOption
+from ciphermote.cli.readings import AgainOption, LedgerOption, OutputOption, in_order, sets_of, take_in
+from ciphermote.errors import about
+from ciphermote.files import MOST_FRAMES_BYTES
+
+if TYPE_CHECKING:
+    from ciphermote.adapter import FrameSet
+
+
+def rekey(
+    keys: KeysArgument,
+    rekey_key: Annotated[
+        Path, typer.Argument(metavar="REKEY_KEY", help="From `ciphermote provision --own-key`.")
+    ],
+    frames: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FRAMES",
+            help="Files of what the device sent, whole readings in any order, parts of one in theirs.",
+        ),
+    ],
+    output: OutputOption,
+    plain_modulus: ModulusOption = 0,
+    device: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The device's name, for the names of files in a directory (default: the id of its key).",
+        ),
+    ] = "",
+    ledger: LedgerOption = None,
+    again: AgainOption = False,
+) -> None:
+    """Bring a device's readings under the owner's key, without any secret.
+
+    **In:** the *public* part of the owner's keys, the device's rekey key (public), and the frames that the
+    device sent under a secret key of its own. **Out:** for each reading a ciphertext of the same content
+    under the owner's key, in Microsoft SEAL's bytes with a label: `add`, `infer` and `decrypt` take it.
+    Frames are checked as `adapt` checks them, and readings that were taken in before are refused, by the same
+    ledger. `ciphermote provision keys --own-key device7.rekey` gave the device its key.
+
+    Example:
+
+        ciphermote rekey keys-public device7.rekey device7.bin -o reading7.ct
+    """
+    from ciphermote.ciphertexts import modulus_of
+    from ciphermote.computation import EvaluationKeys
+    from ciphermote.evaluator import Evaluator
+    from ciphermote.keys import KeyStore
+    from ciphermote.ledger import LEDGER_FILE, check_device
+
+    check_device(device)
+    store = KeyStore.open(keys)
+    with about(frames[0]):
+        modulus = modulus_of(read(frames[0], MOST_FRAMES_BYTES), store.parameters, plain_modulus)
+    evaluator = Evaluator(EvaluationKeys(store.parameters), modulus)
+    with about(rekey_key):
+        key = evaluator.rekey_key(read(rekey_key), owner_id=store.checked_key_id())
+    sets = in_order(sets_of(frames, store.parameters, key.source_id, modulus))
+
+    def content(found: FrameSet) -> bytes:
+        return bytes(evaluator.rekey(found.to_seal(), key))
+
+    take_in(
+        sets,
+        ledger or keys / LEDGER_FILE,
+        device,
+        again,
+        to=output,
+        prefix=f"{device or f'{key.source_id:016x}'}-",
+        kind=ciphertext_of(store.parameters),
+        content=content,
+    )

@@ -1,0 +1,490 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The evaluator for arrays: ciphertexts as objects, computed on by Ciphermote's own native code.
+
+    >>> owner = ciphermote.Owner.generate(rotations=[1])
+    >>> evaluator = ciphermote.Evaluator(owner.evaluation_keys)
+    >>> x = evaluator.load(ciphermote.encrypt([0.5, -1.25, 2.0], owner.public_key))
+    >>> y = evaluator.rescale(evaluator.multiply(x, x)) + 1
+    >>> print(owner.decrypt(bytes(y))[:3].round(2))
+    [1.25 2.56 5.  ]
+    >>> print(owner.decrypt(bytes(evaluator.rotate(x, 1) - x))[:2].round(2))
+    [-1.75  3.25]
+
+It holds no secret. Methods release the interpreter's lock while they compute, and may run in several threads.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ciphermote import _evaluator as native
+from ciphermote.arguments import instance, stream, whole
+from ciphermote.ciphertexts import Bytes, as_seal, check_bytes
+from ciphermote.computation import EvaluationKeys
+from ciphermote.engine.native import NativeEngine, expanded, opened, saved
+from ciphermote.errors import EngineError, MismatchError, ParameterError
+from ciphermote.hosted import context_of
+from ciphermote.labels import check_key
+from ciphermote.parameters import ParameterSet, batches
+from ciphermote.rekeying import read_rekey_key
+from ciphermote.seal_bytes import Scheme, SealCiphertext, read_ciphertext
+from ciphermote.words import count_of
+
+_T = TypeVar("_T")
+_A_SET = "a ParameterSet (ciphermote.parameters.by_name, Owner.parameters)"
+
+
+class Ciphertext:
+    """A ciphertext that computes: sums of two, and sums and products with numbers in the clear, need no key.
+
+    x + y, x - y, -x; x + 2.5, x - [1, 2], 3 * x. Numbers are a single one, for all slots, or at most as many
+    as there are slots. Of two ciphertexts at different levels the one with more primes is brought to the
+    other's. CKKS: a product with an int keeps the scale. One with anything else multiplies it by the last
+    prime, and rescale brings it back; match brings a ciphertext to the scale and level of another. Nothing
+    sees values, so nothing says when they outgrow the modulus: keep them below bound.
+    BFV, where t has no slots: a product is of the polynomials modulo X^n + 1, or of one and an int; a number
+    cannot be added.
+
+    bytes(x) gives SEAL's bytes with a label, which decrypt takes. Pickles as those bytes.
+    EngineError if scales, parameters or schemes differ; MismatchError for two keys.
+    """
+
+    __slots__ = ("_key_id", "_native", "parameters", "plain_modulus")
+
+    def __init__(
+        self,
+        parameters: ParameterSet,
+        plain_modulus: int,
+        key_id: int | None,
+        content: native.Ciphertext,
+    ) -> None:
+        """Evaluator.load makes them."""
+        self.parameters = parameters
+        self.plain_modulus = plain_modulus
+        self._key_id = key_id
+        self._native = content
+
+    @classmethod
+    def from_bytes(cls, data: Bytes, parameters: ParameterSet, plain_modulus: int = 0) -> Ciphertext:
+        """From frames, or SEAL's bytes. FrameError."""
+        check_bytes(data, "The input")
+        instance(parameters, ParameterSet, "parameters", _A_SET)
+        seal = as_seal(data, parameters)
+        scheme = Scheme.BFV if plain_modulus else Scheme.CKKS
+        found = read_ciphertext(seal, parameters, sizes=(2, 3), scheme=scheme, plain_modulus=plain_modulus)
+        return cls._of(found)
+
+    @classmethod
+    def _of(cls, found: SealCiphertext) -> Ciphertext:
+        content = opened(found, context_of(found.parms, found.plain_modulus))
+        return cls(found.parms, found.plain_modulus, found.key_id, content)
+
+    def __bytes__(self) -> bytes:
+        return saved(self._native, self.parameters, self.plain_modulus, key_id=self._key_id)
+
+    def __reduce__(self) -> tuple[Callable[..., Ciphertext], tuple[Any, ...]]:
+        return Ciphertext.from_bytes, (bytes(self), self.parameters, self.plain_modulus)
+
+    @property
+    def scale(self) -> float:
+        """CKKS's; 1 for BFV."""
+        return self._native.scale
+
+    @property
+    def primes(self) -> int:
+        """Residues a coefficient: its level."""
+        return self._native.primes
+
+    @property
+    def bound(self) -> float:
+        """CKKS: what |values| must stay below: a quarter of the modulus, over the scale. Those beyond are
+        refused when they are decrypted, but not if they wrap around to near 0: at a bound of 1/2, 2 decrypts
+        to 0. BFV: t / 2."""
+        if self.plain_modulus:
+            return self.plain_modulus / 2
+        return math.prod(self.parameters.primes[: self.primes]) / 4 / self.scale
+
+    @property
+    def key_id(self) -> int | None:
+        """Of the key that it is under, if it is known."""
+        return self._key_id
+
+    def __repr__(self) -> str:
+        of = f"modulo {self.plain_modulus}" if self.plain_modulus else f"at scale 2^{np.log2(self.scale):.4g}"
+        return f"<Ciphertext of {self.parameters.name}, {of}, {count_of(self.primes, 'prime')}>"
+
+    def match(self, other: Ciphertext) -> Ciphertext:
+        """At the scale and level of the other one, so that the two can be added. CKKS: needs a prime more
+        than the other has; BFV's ciphertexts match without this. EngineError."""
+        instance(other, Ciphertext, "What is to be matched", "a Ciphertext (Evaluator.load)")
+        if self.plain_modulus or (self.scale, self.primes) == (other.scale, other.primes):
+            return self
+        if self.primes <= other.primes:
+            raise EngineError(
+                f"A ciphertext of {count_of(self.primes, 'prime')} is to match one of {other.primes}, and "
+                "that takes a prime more: compute the other one further, or match that one to this."
+            )
+        above = self._native
+        if self.primes > other.primes + 1:
+            above = native.mod_switch(above, self.primes - other.primes - 1)
+        scale = other.scale * self.parameters.primes[other.primes] / self.scale
+        one = native.Plaintext.constant(context_of(self.parameters), 1.0, scale, above.primes)
+        return self._made(native.rescale(native.multiply_plain(above, one)))
+
+    def _made(self, content: native.Ciphertext, *others: Ciphertext) -> Ciphertext:
+        key_id = self._key_id if all(other._key_id is not None for other in others) else None
+        return Ciphertext(self.parameters, self.plain_modulus, key_id, content)
+
+    def _level_with(self, other: Ciphertext) -> tuple[native.Ciphertext, native.Ciphertext]:
+        """Both at the level of the shorter one."""
+        if (self.parameters, self.plain_modulus) != (other.parameters, other.plain_modulus):
+            raise EngineError(
+                f"{self!r} and {other!r} do not go together: take ciphertexts of one set and scheme."
+            )
+        check_key("the first ciphertext", self._key_id, "the second one", other._key_id, bare=True)
+        primes = min(self.primes, other.primes)
+        first, second = (
+            native.mod_switch(x._native, x.primes - primes) if x.primes > primes else x._native
+            for x in (self, other)
+        )
+        return first, second
+
+    def _plain(self, numbers: ArrayLike, scale: float) -> native.Plaintext:
+        return encoded(self.parameters, self.plain_modulus, numbers, scale, self.primes)
+
+    def _factor(self, numbers: ArrayLike) -> native.Plaintext:
+        integer = isinstance(numbers, int | np.integer) and not isinstance(numbers, bool)
+        scale = 1.0 if integer else self._last_prime()
+        plain = self._plain(numbers, scale)
+        present = plain.residues().any(axis=1)
+        if not present.any():
+            raise EngineError("The product would be zero in the clear: multiply by numbers other than 0.")
+        if not present.all() and not self.plain_modulus:
+            # A multiple of a prime would leave nothing at it, which no ciphertext may be: the next integer.
+            plain = self._plain(np.asarray(numbers) + 1 / scale, scale)
+        return plain
+
+    def __add__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            return self._made(native.add(*self._level_with(other)), other)
+        if self.plain_modulus and not batches(self.plain_modulus, self.parameters.n):
+            raise EngineError(
+                f"The plain modulus {self.plain_modulus} has no slots at n = {self.parameters.n}, to which "
+                f"numbers are added: take a prime that is 1 modulo {2 * self.parameters.n}."
+            )
+        return self._made(native.add_plain(self._native, self._plain(other, self.scale)))
+
+    def __radd__(self, other: ArrayLike) -> Ciphertext:
+        return self + other
+
+    def __neg__(self) -> Ciphertext:
+        return self._made(native.negate(self._native))
+
+    def __sub__(self, other: Ciphertext | ArrayLike) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            return self._made(native.subtract(*self._level_with(other)), other)
+        return -(-self + other)  # numbers of unsigned types cannot be negated
+
+    def __rsub__(self, other: ArrayLike) -> Ciphertext:
+        return -self + other
+
+    def __mul__(self, other: ArrayLike) -> Ciphertext:
+        if isinstance(other, Ciphertext):
+            raise EngineError(
+                "A product of ciphertexts takes evaluation keys: use Evaluator.multiply, or square."
+            )
+        return self._made(native.multiply_plain(self._native, self._factor(other)))
+
+    def __rmul__(self, other: ArrayLike) -> Ciphertext:
+        return self * other
+
+    __array_ufunc__ = None  # so that numpy leaves array * ciphertext to __rmul__
+
+    def _last_prime(self) -> float:
+        return 1.0 if self.plain_modulus else float(self.parameters.primes[self.primes - 1])
+
+
+def encoded(
+    parameters: ParameterSet, plain_modulus: int, numbers: ArrayLike, scale: float, primes: int
+) -> native.Plaintext:
+    """One number for all slots, or up to as many as there are. ParameterError, EngineError."""
+    given = np.asarray(numbers)
+    context = context_of(parameters, plain_modulus)
+    if given.ndim > 1 or given.dtype.kind not in ("biu" if plain_modulus else "biufc") or not given.size:
+        kind = "integers" if plain_modulus else "real or complex numbers"
+        odd = "Integers beyond 64 bits, or what are no numbers," if given.dtype == object else "Numbers"
+        raise ParameterError(
+            f"{odd} of type {given.dtype} and shape {list(given.shape)} are given: give one of {kind}, or "
+            "several in one dimension."
+        )
+    if plain_modulus:
+        reduced = np.array(given.astype(object) % plain_modulus, dtype=np.int64)
+        if given.ndim == 0:
+            return native.Plaintext.constant_integer(context, int(reduced), primes)
+        return native.Plaintext(context, reduced, native.Places.slots, primes)
+    if given.ndim == 0 and given.dtype.kind != "c":
+        return native.Plaintext.constant(context, float(given), scale, primes)
+    slots = np.full(parameters.slots, given) if given.ndim == 0 else given
+    return native.Plaintext(context, slots.astype(complex), scale, primes)
+
+
+def _coefficients(given: ArrayLike, kinds: str, wanted: str) -> NDArray[Any]:
+    found = np.asarray(given)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in kinds):
+        raise ParameterError(
+            f"Coefficients of type {found.dtype} and shape {list(found.shape)} are given: give {wanted} in "
+            "one dimension."
+        )
+    return found
+
+
+class Matrix:
+    """A matrix in the clear, [rows, columns], ready to multiply ciphertexts of at most so many primes.
+
+    steps: the rotations whose Galois keys the product takes (Owner.generate's rotations).
+    """
+
+    __slots__ = ("_native", "parameters", "plain_modulus")
+
+    def __init__(
+        self,
+        parameters: ParameterSet,
+        numbers: ArrayLike,
+        *,
+        plain_modulus: int = 0,
+        primes: int | None = None,
+        scale: float | None = None,
+    ) -> None:
+        """primes: all data primes, unless said. scale: the last one of them, so that rescaling restores the
+        ciphertext's. ParameterError, EngineError."""
+        instance(parameters, ParameterSet, "parameters", _A_SET)
+        table = np.asarray(numbers)
+        kinds = "biu" if plain_modulus else "biuf"
+        if table.ndim != 2 or table.dtype.kind not in kinds:
+            raise ParameterError(
+                f"The matrix has type {table.dtype} and shape {list(table.shape)}: give "
+                f"{'integers' if plain_modulus else 'real numbers'} in two dimensions."
+            )
+        self.parameters, self.plain_modulus = parameters, plain_modulus
+        most = len(parameters.data_primes)
+        count = most if primes is None else whole(primes, "primes", 1, most)
+        context = context_of(parameters, plain_modulus)
+        if plain_modulus:
+            reduced = np.array(table.astype(object) % plain_modulus, dtype=np.int64)
+            self._native = native.Matrix(context, reduced, count)
+        else:
+            wanted = float(parameters.primes[count - 1]) if scale is None else scale
+            self._native = native.Matrix(context, table.astype(np.float64), wanted, count)
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        return tuple(self._native.steps)
+
+
+def inner_sum_steps(parameters: ParameterSet, count: int) -> tuple[int, ...]:
+    """The rotations that Evaluator.inner_sum of so many slots takes."""
+    return tuple(native.inner_sum_steps(context_of(parameters, 0), count))
+
+
+@dataclass(frozen=True, eq=False)
+class RekeyKey:
+    """What brings ciphertexts of the key source_id under the key key_id (Evaluator.rekey_key)."""
+
+    source_id: int
+    key_id: int
+    _native: native.RekeyKey
+
+    def __repr__(self) -> str:
+        return f"<RekeyKey from key {self.source_id:016x} to key {self.key_id:016x}>"
+
+
+class Evaluator:
+    """Computes with an owner's evaluation keys, or with the parameter set alone where no keys are needed.
+
+    plain_modulus: BFV's t, or 0 for CKKS. bare: take ciphertexts and keys without labels, whose key nothing
+    names. Ciphertexts go in as Ciphertext, as frames, or as SEAL's bytes; Ciphertext comes out.
+    FrameError, ParameterError, MismatchError; EngineError for missing keys, levels and scales, and where
+    t has none of the slots that rotations, inner sums, matrices and polynomials are of.
+    """
+
+    def __init__(
+        self, keys: EvaluationKeys | ParameterSet, plain_modulus: int = 0, *, bare: bool = False
+    ) -> None:
+        instance(keys, (EvaluationKeys, ParameterSet), "keys", f"an owner's evaluation_keys, or {_A_SET}")
+        given = EvaluationKeys(keys) if isinstance(keys, ParameterSet) else keys
+        engine = given.engine(plain_modulus, bare=bare, name="native")
+        assert isinstance(engine, NativeEngine)
+        self._engine = engine
+        self._keys = engine.keys
+
+    @property
+    def parameters(self) -> ParameterSet:
+        return self._engine.parms
+
+    @property
+    def plain_modulus(self) -> int:
+        return self._engine.plain_modulus
+
+    def load(self, data: Bytes | Ciphertext) -> Ciphertext:
+        """A ciphertext, checked: of this set and scheme, and under the evaluation keys' key."""
+        if isinstance(data, Ciphertext):
+            if (data.parameters, data.plain_modulus) != (self.parameters, self.plain_modulus):
+                raise EngineError(
+                    f"{data!r} is not of this evaluator's set and scheme: make an evaluator for it."
+                )
+            self._engine.check_key_of(data.key_id)
+            given = data
+        else:
+            check_bytes(data, "The input")
+            given = Ciphertext._of(self._engine.check(as_seal(data, self.parameters)))
+        # What unnamed evaluation keys compute is under a key that nothing names.
+        known = self._engine.known(given.key_id)
+        return Ciphertext(self.parameters, self.plain_modulus, known, given._native)
+
+    def sum(self, ciphertexts: Iterable[Bytes | Ciphertext]) -> Ciphertext:
+        """Of one or more, of one scale and level. However many there are, memory does not grow."""
+        total: Ciphertext | None = None
+        for data in stream(ciphertexts, "ciphertexts", "a list of ciphertexts"):
+            term = self.load(data)
+            total = term if total is None else total + term
+        if total is None:
+            raise EngineError("A sum of no ciphertexts was asked for: give at least one.")
+        return total
+
+    def multiply(self, a: Bytes | Ciphertext, b: Bytes | Ciphertext) -> Ciphertext:
+        """The product, relinearized. CKKS: of the scales' product; rescale before going on."""
+        first, second = self.load(a), self.load(b)
+        if a is b:
+            return self.square(first)
+        product = native.multiply(*first._level_with(second))
+        return first._made(native.relinearize(product, self._keys), second)
+
+    def square(self, a: Bytes | Ciphertext) -> Ciphertext:
+        """As multiply, but faster."""
+        given = self.load(a)
+        return given._made(native.relinearize(native.square(given._native), self._keys))
+
+    def rekey_key(self, data: Bytes, *, owner_id: int | None = None) -> RekeyKey:
+        """From DeviceKeys.rekey_key. owner_id: of the owner's key, if there are no evaluation keys that name
+        it. FrameError; MismatchError if it leads to another key, such as from the owner's to a device's."""
+        owner = self._engine.key_id if owner_id is None else owner_id
+        if owner is None:
+            raise MismatchError(
+                "Nothing names the owner's key that ciphertexts are to be brought under: give owner_id, or "
+                "an evaluator with the owner's evaluation keys."
+            )
+        found = read_rekey_key(data, self.parameters, owner)
+        context = context_of(self.parameters, self.plain_modulus)
+        residues = expanded(found.key, context)
+        return RekeyKey(found.source_id, found.key_id, native.RekeyKey(context, residues))
+
+    def rekey(self, a: Bytes | Ciphertext, key: RekeyKey) -> Ciphertext:
+        """A device's ciphertext, under its own key, brought under the owner's; content and scale unchanged.
+        MismatchError if it is of another key than key leads from, or key leads to another than the evaluation
+        keys are of."""
+        instance(key, RekeyKey, "key", "what Evaluator.rekey_key makes of a rekey key's bytes")
+        if self._engine.key_id is not None:
+            check_key("the rekey key's owner", key.key_id, "the evaluation keys", self._engine.key_id)
+        if not isinstance(a, Ciphertext):
+            check_bytes(a, "The input")
+        given = (
+            a if isinstance(a, Ciphertext) else Ciphertext.from_bytes(a, self.parameters, self.plain_modulus)
+        )
+        check_key(
+            "the ciphertext",
+            given.key_id,
+            "the rekey key's device",
+            key.source_id,
+            advice="give the rekey key of the device that sent it",
+        )
+        content = native.rekey(given._native, key._native)
+        return Ciphertext(self.parameters, self.plain_modulus, key.key_id, content)
+
+    def rescale(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
+        """CKKS: divide values' scale and modulus by the last count primes, 1 to 4."""
+        given = self.load(a)
+        return given._made(native.rescale(given._native, whole(count, "count", 1, 4)))
+
+    def mod_switch(self, a: Bytes | Ciphertext, count: int = 1) -> Ciphertext:
+        """To count primes fewer, content and scale unchanged. CKKS: bound is less; what is beyond wraps
+        around."""
+        given = self.load(a)
+        most = len(self.parameters.data_primes)
+        return given._made(native.mod_switch(given._native, whole(count, "count", 1, most)))
+
+    def rotate(self, a: Bytes | Ciphertext, step: int) -> Ciphertext:
+        """Slot i of the result is slot i + step; BFV: in both rows."""
+        given = self.load(a)
+        return given._made(native.rotate(given._native, self._step(step), self._keys))
+
+    def rotate_many(self, a: Bytes | Ciphertext, steps: Iterable[int]) -> list[Ciphertext]:
+        """Several rotations of one ciphertext, faster than one by one."""
+        given = self.load(a)
+        checked = [self._step(step) for step in stream(steps, "steps", "a list of whole numbers")]
+        return [given._made(x) for x in native.rotate_hoisted(given._native, checked, self._keys)]
+
+    def conjugate(self, a: Bytes | Ciphertext) -> Ciphertext:
+        """CKKS: complex conjugates. BFV: the rows change places."""
+        given = self.load(a)
+        return given._made(native.conjugate(given._native, self._keys))
+
+    def inner_sum(self, a: Bytes | Ciphertext, count: int) -> Ciphertext:
+        """Slot i of the result is the sum of slots i to i + count - 1; BFV: in both rows. Takes the rotations
+        of inner_sum_steps."""
+        given = self.load(a)
+        checked = whole(count, "count", 1, self.parameters.slots)
+        return given._made(native.inner_sum(given._native, checked, self._keys))
+
+    def matmul(self, matrix: Matrix, a: Bytes | Ciphertext) -> Ciphertext:
+        """The matrix times the vector in the first slots. CKKS: of the scales' product."""
+        instance(matrix, Matrix, "matrix", "a Matrix")
+        given = self.load(a)
+        if (matrix.parameters, matrix.plain_modulus) != (self.parameters, self.plain_modulus):
+            raise EngineError("The matrix is of another set or scheme: make it for this one.")
+        return given._made(native.multiply_matrix(matrix._native, given._native, self._keys))
+
+    def polynomial(
+        self, a: Bytes | Ciphertext, coefficients: Sequence[float], *, primes_per_level: int = 1
+    ) -> Ciphertext:
+        """The polynomial of each slot, coefficients from the constant one up.
+
+        CKKS: at a's scale, after ceil(log2(degree + 1)) levels, the fewest there can be; primes_per_level:
+        that each level rescales by. The scale may be any up to about their product; a smaller one costs
+        precision (each level rounds by about n/6 over the scale), and a larger one is soon refused. Values of
+        a, of its powers and of parts of the sum must stay below the bound of their level. BFV: modulo t.
+        """
+        given = self.load(a)
+        if self.plain_modulus:
+            reduced = [int(c) % self.plain_modulus for c in _coefficients(coefficients, "biu", "integers")]
+            return given._made(native.evaluate_integer_polynomial(given._native, reduced, self._keys))
+        checked = whole(primes_per_level, "primes_per_level", 1, 4)
+        reals = [float(c) for c in _coefficients(coefficients, "biuf", "real numbers")]
+        return given._made(native.evaluate_polynomial(given._native, reals, self._keys, checked))
+
+    def map(
+        self,
+        operation: Callable[[Ciphertext], _T],
+        ciphertexts: Iterable[Bytes | Ciphertext],
+        *,
+        workers: int | None = None,
+    ) -> list[_T]:
+        """The operation on each ciphertext, in so many threads (one a core, unless said), in order."""
+        count = (os.cpu_count() or 1) if workers is None else whole(workers, "workers", 1, 64)
+        with ThreadPoolExecutor(count) as pool:
+            given = stream(ciphertexts, "ciphertexts", "a list of ciphertexts")
+            return list(pool.map(lambda data: operation(self.load(data)), given))
+
+    def _step(self, step: int) -> int:
+        most = self.parameters.slots - 1
+        return whole(step, "The step", -most, most)
+
+
+__all__ = ["Ciphertext", "Evaluator", "Matrix", "RekeyKey", "inner_sum_steps"]

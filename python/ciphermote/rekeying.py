@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices with a secret key of their own, whose ciphertexts a server brings under the owner's key.
+
+With one secret key for all, whoever captures a device reads what all of them send. A key of its own lets a
+captured device read its own frames alone. The owner makes it, with a rekey key for the server, which is
+public. It leads from the device to the owner; none leads the other way, for whoever has a device and such a
+key reads what the owner reads. docs/security.md says what changes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ciphermote import seeded_keys
+from ciphermote.errors import FrameError, MismatchError
+from ciphermote.keys.making import SecretKey, make_rekey_key
+from ciphermote.parameters import ParameterSet
+from ciphermote.provision import Provision, check_plain_moduli, new_device_secret
+from ciphermote.seeded_keys import Bytes, KeyKind, SeededKeys
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceKeys:
+    """One device's. secret_key: for it alone. rekey_key: bytes for the server, public."""
+
+    secret_key: SecretKey = field(repr=False)
+    rekey_key: bytes = field(repr=False)
+
+    @classmethod
+    def make(cls, owner: SecretKey) -> DeviceKeys:
+        """ParameterError if the set has no key switching (n = 1024); MismatchError for an owner's key that
+        names no pair."""
+        if owner.key_id is None:
+            raise MismatchError("The owner's secret key names no pair: load it with its directory of keys.")
+        device = replace(SecretKey.generate(owner.parameters), key_id=_new_key_id())
+        assert device.key_id is not None
+        key = make_rekey_key(owner, device)
+        keys = SeededKeys(owner.parameters, KeyKind.REKEY, owner.key_id, {0: key}, device.key_id)
+        return cls(device, seeded_keys.write(keys))
+
+    def provision(self, plain_moduli: Sequence[int] = ()) -> Provision:
+        """What the device gets, with a new device secret. ParameterError for a modulus without slots."""
+        parameters, key_id = self.secret_key.parameters, self.secret_key.key_id
+        assert key_id is not None
+        check_plain_moduli(plain_moduli, parameters)
+        return Provision(parameters, key_id, new_device_secret(), self.secret_key, None, tuple(plain_moduli))
+
+
+def read_rekey_key(data: Bytes, parameters: ParameterSet, owner_id: int) -> SeededKeys:
+    """owner_id: of the key that ciphertexts are to be brought under. FrameError; MismatchError for a key that
+    leads elsewhere."""
+    if not seeded_keys.are_seeded(data) or seeded_keys.stated_kind(data) is not KeyKind.REKEY:
+        raise FrameError(
+            "These bytes are no rekey key: give the file that `ciphermote provision --own-key` wrote for the "
+            "device (in Python DeviceKeys.rekey_key)."
+        )
+    found = seeded_keys.read(data, parameters, KeyKind.REKEY)
+    if found.key_id != owner_id:
+        raise MismatchError(
+            f"The rekey key leads from key {found.source_id:016x} to key {found.key_id:016x}, and not to the "
+            f"owner's, {owner_id:016x}: use the one that the owner made for this device."
+        )
+    return found
+
+
+def _new_key_id() -> int:
+    """A name on the wire, which no two keys share but by a chance of 2^-64."""
+    return int.from_bytes(os.urandom(8), "little") or 1
+
+
+__all__ = ["DeviceKeys", "read_rekey_key"]
