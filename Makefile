@@ -98,9 +98,13 @@ bench-m4-options: setup-demo
 bench-client: setup-demo
 	.venv/bin/python bench/m4/client.py
 
-## the evaluator beside an installed Microsoft SEAL, which CMAKE_PREFIX_PATH may name (a minute)
+## every operation and memory beside an installed SEAL, or several that CMAKE_PREFIX_PATH names (15 minutes)
 bench-evaluator: setup-demo
 	.venv/bin/python bench/evaluator/run.py
+
+## its instructions on 32-bit ARM beside those of a SEAL built for armhf, which CMAKE_PREFIX_PATH names
+bench-evaluator-armhf: setup-test
+	.venv/bin/python bench/evaluator/armhf.py
 
 ## flash and RAM of the micro:bit's firmware
 bench-microbit: setup-demo

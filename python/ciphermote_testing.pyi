@@ -33,6 +33,13 @@ def host_transform(
 ) -> NDArray[numpy.uint32]:
     """The evaluator's forward transform of int32 coefficients."""
 
+def host_key_sums(
+    isa: str, q: int, log2_n: int, digits: NDArray[numpy.int32], key: NDArray[numpy.int32], small: bool
+) -> NDArray[numpy.uint32]:
+    """
+    Both of key switching's sums of int32 digits with one int32 key, times 2^-32.
+    """
+
 def derive_seeds(secret: bytes, randomness: bytes, counter: int) -> tuple[bytes, bytes]:
     """(public seed, secret seed)."""
 

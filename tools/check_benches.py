@@ -6,7 +6,8 @@
     tools/check_benches.py m4 avr      only these
 
 New results go to build/bench-check. Any difference is shown and is a failure; so is a different compiler.
-Wall-clock times (the demos, the evaluator) and synthesis (make rtl-synth) are left out.
+Wall-clock times (the demos, the evaluator), what needs a SEAL built for ARM (make bench-evaluator-armhf) and
+synthesis (make rtl-synth) are left out.
 """
 
 from __future__ import annotations

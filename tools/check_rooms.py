@@ -6,8 +6,8 @@ docs/architecture.md.
 arch/ has two places in the order. arch/backends.h, which the other rooms include, and the headers that it
 includes come after params/. A back-end's own C files, arch/<target>.c, come after wire/.
 
-In host/, evaluate/ stands on arch/ and on the C library's rooms up to ring/; the rooms that have a secret
-key, scheme/ among them, are closed to it.
+In host/, evaluate/ and owner/ stand on rns/ and arch/, and never on each other. The C library's rooms that
+have a secret key are open to owner/ alone; its random streams also to rns/, which expands public seeds.
 
 tools/check_rooms.py [CORE]      (default core/; the hosted library's place is beside it)
 """
@@ -21,8 +21,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("common", "params", "arch", "ring", "random", "encode", "scheme", "wire", "protocol")
-HOST_ROOMS = ("arch", "evaluate")
+HOST_ROOMS = {"arch": (), "rns": ("arch",), "evaluate": ("rns", "arch"), "owner": ("rns", "arch")}
 OPEN_TO_HOST = ("common", "params", "ring")
+CORE_ROOMS = {
+    "arch": OPEN_TO_HOST,
+    "rns": (*OPEN_TO_HOST, "random"),
+    "evaluate": OPEN_TO_HOST,
+    "owner": ROOMS,
+}
 BACK_ENDS = "arch/backends.h"
 BACK_END = re.compile(r"arch/\w+\.c")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
@@ -57,15 +63,14 @@ def host_faults(host: Path) -> Iterator[str]:
     for path in sorted((host / "src").rglob("*.cpp")) + sorted((host / "src").rglob("*.h")):
         name = path.relative_to(host / "src")
         room = name.parts[0]
-        if len(name.parts) > 1 and room not in HOST_ROOMS:
+        if room not in HOST_ROOMS:
             yield f"host/{name}: {room} is none of the rooms {', '.join(HOST_ROOMS)}."
             continue
         for line, included in _includes(path):
             other, slash, _ = included.partition("/")
             if not slash or other in ("ciphermote", room):
                 continue
-            before = HOST_ROOMS[: HOST_ROOMS.index(room)] if room in HOST_ROOMS else ()
-            if other not in (*before, *OPEN_TO_HOST):
+            if other not in (*HOST_ROOMS[room], *CORE_ROOMS[room]):
                 yield f"host/{name}:{line}: {room} may not include {included}."
 
 

@@ -29,10 +29,10 @@ ROOT = Path(__file__).resolve().parents[1]
 FUZZ, BUILD = ROOT / "tests/fuzz", ROOT / "build/fuzz"
 KEPT, PLANTED = FUZZ / "corpus", BUILD / "planted"
 PYTHON = ROOT / ".venv/bin/python"
-C_TARGETS = ("frames", "decrypt", "aided", "device", "accelerator")
+C_TARGETS = ("frames", "compact", "decrypt", "aided", "device", "accelerator")
 PYTHON_TARGETS = (
     *("py-frames", "py-public-key", "py-seal", "py-label", "py-blob", "py-json", "py-model", "py-ledger"),
-    *("py-inspect", "py-reply", "py-link", "py-values"),
+    *("py-inspect", "py-reply", "py-link", "py-values", "py-seeded-keys"),
 )
 AT_ONCE = 2
 MOST_INPUT_BYTES = 1 << 15
@@ -58,6 +58,11 @@ BUGS = (
     Bug("length", "frames", "core/src/wire/frame.c", "length < frame->frame_bytes", "false", sample=True),
     Bug("residue", "frames", "core/src/wire/frame.c", "return borrows >> 31 != 0;", "return borrows != 1u;"),
     Bug(
+        *("positions", "compact", "core/src/wire/packet.c"),
+        *("(uint32_t)found.first + found.count > (uint32_t)1 << found.set->log2_n", "false"),
+        sample=True,
+    ),
+    Bug(
         "order",
         "decrypt",
         "core/src/scheme/decryption.c",
@@ -65,6 +70,13 @@ BUGS = (
         "number_of(decryption, component, prime, tile) > 999u",
     ),
     Bug("payload", "device", "ports/app/protocol.c", "length <= capacity", "capacity > 0"),
+    Bug(
+        "keys",
+        "py-seeded-keys",
+        "python/ciphermote/seeded_keys.py",
+        "if count > MOST_KEYS or len(view)",
+        "if False and len(view)",
+    ),
     Bug("count", "py-seal", "python/ciphermote/seal_bytes.py", "if count > self.left:", "if False:"),
     Bug(
         *("end", "py-link", "python/ciphermote/link.py", "if len(payload) != _END.size:", "if False:"),

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the tables in docs/performance.md and the READMEs, and the plots in docs/images, from bench/results.
+"""Write the tables in docs/performance.md, docs/evaluator.md and the READMEs, and the plots in docs/images,
+from bench/results.
 
     make bench-m4 bench-m4-options bench-client bench-microbit bench-avr plots
+    make bench-evaluator bench-evaluator-armhf plots
 
 Whatever is between markers in those pages is written here, and the rest by hand. --check writes nothing, and
 fails if a page or a plot differs from the results.
@@ -21,9 +23,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "bench" / "m4"))
+sys.path[:0] = [str(ROOT / "bench" / "m4"), str(ROOT / "bench" / "evaluator")]
 
 import matplotlib  # noqa: E402
+import paper  # noqa: E402
 from baselines import (  # noqa: E402
     CLIENT_SHARES,
     ENCRYPTIONS,
@@ -47,6 +50,8 @@ RESULTS = {
     "demo": "make bench-demos",
     "demo-uno": "make bench-demos",
     "avr": "make bench-avr",
+    "evaluator": "make bench-evaluator",
+    "evaluator_armhf": "make bench-evaluator-armhf",
 }
 """Files of bench/results, and what writes them."""
 
@@ -71,6 +76,34 @@ PARTS = {
     "output": "pack, check, send",
     "rest": "rest",
 }
+
+DEGREES = (1024, 2048, 4096, 8192, 16384, 32768)
+ISAS = {"avx2": "AVX2", "avx512": "AVX-512"}
+SCHEMES = {"ckks": "CKKS", "bfv": "BFV"}
+OPERATIONS = {
+    "batch": "batch (encode)",
+    "unbatch": "unbatch (decode)",
+    "encrypt": "encrypt, public key",
+    "encrypt_symmetric": "encrypt, secret key",
+    "decrypt": "decrypt",
+    "decrypt_unbatch": "decrypt and unbatch",
+    "add": "add",
+    "multiply": "multiply",
+    "square": "square",
+    "multiply_plain": "multiply plain",
+    "multiply_plain_prepared": "multiply plain, prepared",
+    "relinearize": "relinearize",
+    "rescale": "rescale",
+    "mod_switch": "modulus switch",
+    "rotate": "rotate, 1 step",
+    "rotate_random": "rotate, random step",
+    "conjugate": "conjugate",
+    "rotate_columns": "rotate columns",
+}
+"""Of the evaluator's bench."""
+
+PI_4_BYTES = 4e9
+LARGE_SPREAD = 0.3
 
 DECRYPTION_PARTS = {
     "input": "parse and check frames",
@@ -515,15 +548,169 @@ def readme_summary(m4: Results, avr: Results, uno: Results) -> list[str]:
     return [*table(header, rows), "", f"{says} `FAST` to {fast} of flash, `TINY` to {tiny}."]
 
 
+def ratios(evaluator: Results, scheme: str, operation: str, isa: str) -> dict[int, float]:
+    """SEAL's time over ours, by degree."""
+    names = {n: f"{scheme}.n{n}.{operation}.{isa}.ratio_to_seal" for n in DEGREES}
+    return {n: evaluator[name] for n, name in names.items() if name in evaluator.rows}
+
+
+def measured_isas(evaluator: Results) -> list[str]:
+    return [isa for isa in ISAS if ratios(evaluator, "ckks", "add", isa)]
+
+
+def measured_operations(evaluator: Results, scheme: str) -> list[str]:
+    isa = measured_isas(evaluator)[0]
+    return [operation for operation in OPERATIONS if ratios(evaluator, scheme, operation, isa)]
+
+
+def ratio_table(evaluator: Results, scheme: str) -> list[str]:
+    """A cell has a ratio for each instruction set."""
+    isas = measured_isas(evaluator)
+    rows = []
+    for operation in measured_operations(evaluator, scheme):
+        found = [ratios(evaluator, scheme, operation, isa) for isa in isas]
+        words = (", ".join(f"{of[n]:.1f}" for of in found if n in of) for n in DEGREES)
+        rows.append((OPERATIONS[operation], *words))
+    title = f"{SCHEMES[scheme]}, {' and '.join(ISAS[isa] for isa in isas)}"
+    return table((title, *(f"n = {n:,}" for n in DEGREES)), rows)
+
+
+def three_digits(ms: float | None) -> str:
+    if ms is None:
+        return "–"
+    return f"{ms:,.0f}" if ms >= 100 else f"{ms:.3g}"
+
+
+def paper_table(evaluator: Results, scheme: str) -> list[str]:
+    """Our milliseconds with the last instruction set, and the paper's on its fastest and smallest machine."""
+    isa = measured_isas(evaluator)[-1]
+    rows = []
+    for operation in measured_operations(evaluator, scheme):
+        quoted = [paper.quoted(of[scheme], operation) for of in (paper.C5N_LARGE, paper.PI_4)]
+        words = []
+        for column, n in enumerate(paper.DEGREES):
+            name = f"{scheme}.n{n}.{operation}.{isa}.ratio_to_seal"
+            theirs = [of[column] for of in quoted]
+            ours = evaluator.params(name)["us"] / 1000 if name in evaluator.rows else None
+            words.append(", ".join(three_digits(ms) for ms in (ours, *theirs)) if ours else "")
+        if any(of != (None,) * len(paper.DEGREES) for of in quoted):
+            rows.append((OPERATIONS[operation], *words))
+    return table((f"{SCHEMES[scheme]}, ms", *(f"n = {n:,}" for n in paper.DEGREES)), rows)
+
+
+def chain_table(evaluator: Results) -> list[str]:
+    """Bits of the moduli that are compared."""
+    rows = []
+    for n in DEGREES:
+        ours = evaluator.params(f"ckks.n{n}.data_bits")
+        bits = (evaluator[f"ckks.n{n}.data_bits"], ours["total_bits"])
+        seal = (
+            evaluator[f"ckks.n{n}.seal_data_bits"],
+            evaluator.params(f"ckks.n{n}.seal_data_bits")["total_bits"],
+        )
+        digit = str(ours["digit_primes"]) if ours["special_bits"] else ""
+        difference = f"{100 * (bits[0] / seal[0] - 1):+.0f} %".replace("+0 %", "0 %").replace("-0 %", "0 %")
+        rows.append((f"{n:,}", *(f"{number:.0f}" for number in (*bits, *seal)), difference, digit))
+    ours_and_seals = ("data bits", "with special primes", "SEAL's data bits", "SEAL's with special primes")
+    return table(("n", *ours_and_seals, "difference", "primes a digit"), rows)
+
+
+def sum_sentence(evaluator: Results) -> list[str]:
+    isa = measured_isas(evaluator)[-1]
+    name = f"sum1000.{isa}.ratio_to_seal"
+    ours, theirs = (three_digits(evaluator.params(name)[side]) for side in ("us", "seal_us"))
+    return [
+        f"With {ISAS[isa]} ours takes {ours} microseconds a ciphertext and SEAL {theirs}, "
+        f"{evaluator[name]:.1f} times as long."
+    ]
+
+
+def spread_sentence(evaluator: Results) -> list[str]:
+    """Of what the rounds of each row gave: the largest less the smallest, over what the row shows."""
+    spreads = {
+        name: row["params"]["spread"] for name, row in evaluator.rows.items() if "spread" in row["params"]
+    }
+    widest = max(spreads, key=lambda name: spreads[name])
+    large = sum(spread > LARGE_SPREAD for spread in spreads.values())
+    return [
+        "Each ratio is the median of several rounds. The largest and the smallest round are more than "
+        f"{100 * LARGE_SPREAD:.0f} % apart in",
+        f"{large} of {len(spreads)} rows, and at most {100 * spreads[widest]:.0f} % "
+        f"(`{widest.removesuffix('.ratio_to_seal')}`).",
+    ]
+
+
+def peak_sentence(evaluator: Results) -> list[str]:
+    n = DEGREES[-1]
+    peaks = [f"{scheme}.n{n}.peak_bytes" for scheme in SCHEMES]
+    ours = [
+        f"{evaluator[name] / 1e6:,.0f} MB for {title}"
+        for name, title in zip(peaks, SCHEMES.values(), strict=True)
+    ]
+    theirs = [f"{evaluator.params(name)['seal_bytes'] / 1e6:,.0f}" for name in peaks]
+    return [f"At n = {n:,} it takes {' and '.join(ours)}; SEAL takes {' and '.join(theirs)} MB."]
+
+
+def resources_table(evaluator: Results) -> list[str]:
+    """Peak memory and the processor's share."""
+    isa = measured_isas(evaluator)[-1]
+    rows = []
+    for n in DEGREES:
+        words = []
+        for scheme in SCHEMES:
+            peak = f"{scheme}.n{n}.peak_bytes"
+            words += [
+                f"{bytes_ / 1e6:,.0f}" for bytes_ in (evaluator[peak], evaluator.params(peak)["seal_bytes"])
+            ]
+        for scheme in SCHEMES:
+            share = f"{scheme}.n{n}.cpu_share.{isa}"
+            words += [f"{100 * of:.0f} %" for of in (evaluator[share], evaluator.params(share)["seal"])]
+        rows.append((f"{n:,}", *words))
+    header = [
+        f"{of}, {title}{whose}"
+        for of in ("MB", "CPU")
+        for title in SCHEMES.values()
+        for whose in ("", ": SEAL")
+    ]
+    return table(("n", *header), rows)
+
+
+def armhf_table(armhf: Results) -> list[str]:
+    names = list(armhf.rows)
+    sides = {"neon": "NEON", "portable": "portable C++", "seal": "SEAL"}
+    rows = [
+        (title, *(three_digits(armhf.params(name)[side] / 1e6) for name in names))
+        for side, title in sides.items()
+    ]
+    rows.append(("NEON over SEAL", *(f"{armhf[name]:.3f}" for name in names)))
+    return table(("Millions of instructions", *(OPERATIONS[name.split(".")[2]] for name in names)), rows)
+
+
+def evaluator_setting() -> list[str]:
+    content = read("evaluator")
+    builds = " and ".join(f"SEAL {build}" for build in content["seal"])
+    lacks = [title for isa, title in ISAS.items() if isa not in measured_isas(load("evaluator"))]
+    without = f" It has no {' and no '.join(lacks)}." if lacks else ""
+    return [
+        f"Machine: {content['machine']}.{without}",
+        f"Compiler: {content['compiler']}.",
+        f"Beside {builds}, {content['date']}.",
+    ]
+
+
 # --- plots ----------------------------------------------------------------------------------------
 
 
 def svg(figure: Figure) -> str:
-    """The same text for the same figure, whenever it is written."""
+    """The same text for the same figure, whenever and wherever it is written: Matplotlib names clip paths
+    by a hash of numbers whose last bits depend on the processor, so they are counted instead."""
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     pyplot.close(figure)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+    text = file.getvalue()
+    for number, name in enumerate(re.findall(r'<clipPath id="(p[0-9a-f]{10})">', text), 1):
+        text = text.replace(name, f"clip{number}")
+    return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
 def plain(axes: Axes) -> None:
@@ -690,6 +877,69 @@ def plot_ram_against_time(choices: Sequence[Choice]) -> str:
     return svg(figure)
 
 
+PLOTTED = {
+    "multiply": (RED, "o"),
+    "relinearize": (BLUE, "s"),
+    "rotate_random": (SKY, "v"),
+    "rescale": (GREEN, "D"),
+    "mod_switch": (GREEN, "D"),
+    "multiply_plain": (ORANGE, "^"),
+    "add": (PINK, "P"),
+    "encrypt": (BLACK, "x"),
+    "decrypt": (GREY, "*"),
+    "decrypt_unbatch": (GREY, "*"),
+}
+
+
+def degree_axis(axes: Axes) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(DEGREES, [f"{n:,}" for n in DEGREES])
+    axes.set_xlabel("n", fontsize=8)
+    axes.minorticks_off()
+    axes.grid(color="#E5E5E5", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.tick_params(labelsize=8)
+    plain(axes)
+
+
+def plot_speed_up(evaluator: Results) -> str:
+    """SEAL's time over ours with the last instruction set, by degree."""
+    isa = measured_isas(evaluator)[-1]
+    figure, panels = pyplot.subplots(1, 2, figsize=(11, 5), sharey=True, layout="constrained")
+    for axes, (scheme, title) in zip(panels, SCHEMES.items(), strict=True):
+        for operation, (colour, marker) in PLOTTED.items():
+            found = ratios(evaluator, scheme, operation, isa)
+            if found:
+                label = OPERATIONS[operation]
+                axes.plot(found.keys(), found.values(), color=colour, marker=marker, linewidth=1, label=label)
+        axes.set_yscale("log", base=2)
+        degree_axis(axes)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.axhline(1, color=BLACK, linewidth=0.8)
+        axes.set_title(f"{title}: SEAL's time over ours, {ISAS[isa]}", fontsize=10, loc="left")
+        axes.legend(fontsize=7, frameon=False, ncols=2)
+    return svg(figure)
+
+
+def plot_memory(evaluator: Results) -> str:
+    """The peak with 15 rotation keys, beside SEAL's and all of a Raspberry Pi 4's memory."""
+    figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
+    for (scheme, title), marker in zip(SCHEMES.items(), ("o", "s"), strict=True):
+        names = {n: f"{scheme}.n{n}.peak_bytes" for n in DEGREES}
+        ours = [evaluator[name] / 1e6 for name in names.values()]
+        theirs = [evaluator.params(name)["seal_bytes"] / 1e6 for name in names.values()]
+        axes.plot(DEGREES, ours, color=BLUE, marker=marker, linewidth=1, label=f"Ciphermote, {title}")
+        axes.plot(DEGREES, theirs, color=ORANGE, marker=marker, linewidth=1, label=f"SEAL, {title}")
+    axes.axhline(PI_4_BYTES / 1e6, color=BLACK, linewidth=0.8, linestyle="--")
+    axes.text(DEGREES[0], PI_4_BYTES / 1e6 * 1.08, "all memory of a 4 GB Raspberry Pi", fontsize=8)
+    axes.set_yscale("log")
+    degree_axis(axes)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.set_title("Largest resident memory with 15 rotation keys, MB", fontsize=10, loc="left")
+    axes.legend(fontsize=8, frameon=False)
+    return svg(figure)
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 
@@ -715,11 +965,17 @@ def check_same_code(m4: Results, choices: Sequence[Choice]) -> None:
 def files() -> dict[Path, str]:
     """Each file written here, with the content it should have."""
     m4, choices, client, avr = load("m4"), load_choices(), load("client"), load("avr")
+    evaluator = load("evaluator")
     check_same_code(m4, choices)
     with matplotlib.rc_context(
         {"svg.hashsalt": "ciphermote", "svg.fonttype": "path", "font.family": "DejaVu Sans"}
     ):
-        plots = {"profile.svg": plot_profile(m4), "ram_against_time.svg": plot_ram_against_time(choices)}
+        plots = {
+            "profile.svg": plot_profile(m4),
+            "ram_against_time.svg": plot_ram_against_time(choices),
+            "evaluator_speed_up.svg": plot_speed_up(evaluator),
+            "evaluator_memory.svg": plot_memory(evaluator),
+        }
     documents: dict[str, dict[str, list[str]]] = {
         "README.md": {"summary": readme_summary(m4, avr, load("demo-uno"))},
         "ports/README.md": {"microbit": microbit_table(load("microbit")), "demo": demo_table(load("demo"))},
@@ -738,6 +994,17 @@ def files() -> dict[Path, str]:
             "decryption": decryption_table(client),
             "shares": share_table(client),
             "compiler": [f"Compiler of the figures above: {m4.compiler}."],
+        },
+        "docs/evaluator.md": {
+            "setting": evaluator_setting(),
+            "spread": spread_sentence(evaluator),
+            "sums": sum_sentence(evaluator),
+            "peak": peak_sentence(evaluator),
+            "chains": chain_table(evaluator),
+            **{f"{scheme}-ratios": ratio_table(evaluator, scheme) for scheme in SCHEMES},
+            **{f"{scheme}-paper": paper_table(evaluator, scheme) for scheme in SCHEMES},
+            "resources": resources_table(evaluator),
+            "armhf": armhf_table(load("evaluator_armhf")),
         },
     }
     contents = {ROOT / "docs" / "images" / name: text for name, text in plots.items()}

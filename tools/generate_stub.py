@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the types of the compiled modules, python/ciphermote/_core.pyi, _evaluator.pyi and
+"""Write the types of the compiled modules, python/ciphermote/_core.pyi, _evaluator.pyi, _owner.pyi and
 python/ciphermote_testing.pyi, from the signatures that they state.
 
 tools/generate_stub.py            write the stubs
@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 
 import ciphermote_testing
-from ciphermote import _core, _evaluator
+from ciphermote import _core, _evaluator, _owner
 from nanobind.stubgen import StubGen
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -55,6 +55,7 @@ class Stub:
 STUBS = (
     Stub(_core, ROOT / "python/ciphermote/_core.pyi", "python/src/module.cpp"),
     Stub(_evaluator, ROOT / "python/ciphermote/_evaluator.pyi", "python/src/evaluator.cpp"),
+    Stub(_owner, ROOT / "python/ciphermote/_owner.pyi", "python/src/owner.cpp"),
     Stub(ciphermote_testing, ROOT / "python/ciphermote_testing.pyi", "python/src/testing.cpp"),
 )
 

@@ -19,7 +19,9 @@ arm_packages=(binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi q
 avr_packages=(arduino-core-avr avr-libc binutils-avr gcc-avr libelf-dev libsimavr-dev pkg-config)
 test_packages=("${python_packages[@]}" "${arm_packages[@]}" "${avr_packages[@]}"
     clang clang-format cppcheck libclang-rt-14-dev llvm shellcheck valgrind
-    gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc)
+    gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
+    g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user
+    libc++-14-dev-wasm32 libc++abi-14-dev-wasm32 libclang-rt-14-dev-wasm32 lld-14 nodejs wasi-libc)
 accelerator_packages=(g++ gcc make perl python3 python3-venv)
 rtl_packages=("${python_packages[@]}" "${arm_packages[@]}" ccache iverilog perl)
 
@@ -108,7 +110,7 @@ install_package()
 {
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
         --config-settings=build-dir=build/python \
-        --config-settings='build.targets=_core;_evaluator;ciphermote_testing' \
+        --config-settings='build.targets=_core;_evaluator;_owner;ciphermote_testing' \
         --config-settings='install.components=python;python_testing' --editable .
 }
 

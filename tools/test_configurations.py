@@ -78,6 +78,7 @@ OPTIONS = (
     option("CM_CONFIG_PRESET", "NONE", "FAST", crossed=False),
     option("CM_CONFIG_MAX_LOG2_N", 12, 10, 11, 13, 14, crossed=False),
     option("CM_CONFIG_COUNTER_RESERVE", 16, 1, 65536, crossed=False),
+    option("CM_CONFIG_COMPACT_COUNTER_ONLY", 0, 1, crossed=False),
     option("CM_CONFIG_WIPE_STACK_BYTES", 4096, 64, crossed=False),
     option("CM_CONFIG_SMALL", 0, 1, crossed=False),
     option("CM_KEPT_NOISE", 0, 96, crossed=False),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Plant leaks in a copy of the C library, one at a time: the constant-time test must find each.
+"""Plant leaks in a copy of the C library and of the hosted library's owner, one at a time: the constant-time
+test must find each.
 
     tools/test_leaks.py             all of tests/constant_time/leaks.toml: a branch and an address each
     tools/test_leaks.py --sample    those that `make test` plants
@@ -31,8 +32,9 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 OUTPUT = REPOSITORY / "build" / "leaks"
 TABLE = REPOSITORY / "tests" / "constant_time" / "leaks.toml"
 HEADERS = REPOSITORY / "core" / "include" / "ciphermote"
+OWNER_HEADER = REPOSITORY / "host" / "include" / "ciphermote" / "owner.h"
 SUPPRESSIONS = REPOSITORY / "tests" / "constant_time" / "valgrind.supp"
-COPIED = ("CMakeLists.txt", "cmake", "core", "tests/core", "tests/constant_time")
+COPIED = ("CMakeLists.txt", "cmake", "core", "host", "tests/core", "tests/constant_time")
 PLANTED = "planted.c"
 """Its behaviours watch the test's own code."""
 PROGRAM = Path("tests") / "constant_time" / "constant_time_tests"
@@ -41,7 +43,7 @@ TIMEOUT_SECONDS = 600
 
 MACROS = """\
 static volatile unsigned planted_seen;
-static const volatile unsigned char planted_table[256];
+static const volatile unsigned char planted_table[256] = {0};
 #define PLANTED_BRANCH(x) do { if ((x) & 1u) { planted_seen = 1; } } while (0)
 #define PLANTED_ADDRESS(x) (planted_seen = planted_table[(unsigned char)(x)])
 """
@@ -62,12 +64,17 @@ class Leak:
     secret: str
     build: str = ""
     sample: bool = False
+    library: str = "core"
+
+    @property
+    def path(self) -> Path:
+        return Path(self.library) / self.file
 
     def planted(self, source: str, kind: str) -> tuple[str, int]:
         """The source with the leak in it, and the line where it is. Raises Failure."""
         found = source.count(self.after)
         if found != 1:
-            raise Failure(f"core/{self.file} has `{self.after}` {found} times, not once: fix {TABLE.name}")
+            raise Failure(f"{self.path} has `{self.after}` {found} times, not once: fix {TABLE.name}")
         before, behind = source.split(self.after)
         before = f"{MACROS}{before}{self.after}"
         return f"{before} PLANTED_{kind.upper()}({self.secret});{behind}", before.count("\n") + 1
@@ -79,17 +86,24 @@ def read_table() -> tuple[list[Leak], set[str]]:
 
 
 def public_functions() -> set[str]:
-    """The functions that the public headers declare, without macros and callbacks."""
+    """The functions that the C library's public headers declare, without macros and callbacks; and the
+    owner's functions and classes."""
     text = "\n".join(path.read_text() for path in HEADERS.glob("*.h"))
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     text = re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
-    return set(re.findall(r"^[A-Za-z][\w \t*]*?\b(cm_\w+)\(", text, flags=re.MULTILINE))
+    owner = OWNER_HEADER.read_text()
+    return {
+        *re.findall(r"^[A-Za-z][\w \t*]*?\b(cm_\w+)\(", text, flags=re.MULTILINE),
+        *re.findall(r"^[A-Za-z][\w:<>]* (\w+)\(", owner, flags=re.MULTILINE),
+        *re.findall(r"^class (\w+)$", owner, flags=re.MULTILINE),
+    }
 
 
 def behaviours() -> set[str]:
     """The behaviours of the constant-time test."""
-    text = "\n".join(path.read_text() for path in TABLE.parent.glob("*.c") if path.name != PLANTED)
-    return set(re.findall(r"\bBEHAVIOUR_OF\((\w+)\)", text))
+    sources = (path for pattern in ("*.c", "*/*.cpp") for path in TABLE.parent.glob(pattern))
+    text = "\n".join(path.read_text() for path in sources if path.name != PLANTED)
+    return set(re.findall(r"^[^#\n]*\bBEHAVIOUR_OF\((\w+)\)", text, flags=re.MULTILINE))
 
 
 def check_table(leaks: Sequence[Leak], without_secrets: set[str]) -> list[str]:
@@ -110,9 +124,9 @@ def check_table(leaks: Sequence[Leak], without_secrets: set[str]) -> list[str]:
 
 def misplaced(leak: Leak) -> Failure | None:
     """Why the leak cannot be planted, or nothing."""
-    source = REPOSITORY / "core" / leak.file
+    source = REPOSITORY / leak.path
     if not source.exists():
-        return Failure(f"there is no core/{leak.file}: fix {TABLE.name}")
+        return Failure(f"there is no {leak.path}: fix {TABLE.name}")
     try:
         leak.planted(source.read_text(), "branch")
     except Failure as failure:
@@ -179,7 +193,7 @@ class Tree:
 
     def plant(self, leak: Leak, kind: str) -> None:
         """Raises Failure unless the leak is found."""
-        path = self.source / "core" / leak.file
+        path = self.source / leak.path
         original = path.read_text()
         changed, line = leak.planted(original, kind)
         path.write_text(changed)

@@ -30,6 +30,8 @@ SAMPLE = (
     *("gcc-products", "gcc-tiny", "gcc-fast", "gcc-computed-roots"),
     *("clang-valgrind-O2", "gcc-valgrind-O3", "clang-valgrind-tiny", "gcc-valgrind-fast"),
     "gcc-valgrind-products",
+    "gcc-valgrind-host-O3",
+    *("clang-host-sanitizers", "gcc-host-threads"),
 )
 
 
@@ -52,7 +54,10 @@ class Configuration:
 
     @property
     def program(self) -> Path:
-        name = "constant_time/constant_time_tests" if self.watched else "core/core_tests"
+        if self.hosted:
+            name = "host/host_threads" if self.threaded else "host/host_misuse"
+        else:
+            name = "constant_time/constant_time_tests" if self.watched else "core/core_tests"
         return self.folder / "tests" / name
 
     @property
@@ -60,17 +65,37 @@ class Configuration:
         """Whether the program runs under Valgrind: the constant-time test."""
         return "CIPHERMOTE_CONSTANT_TIME" in self.options
 
+    @property
+    def threaded(self) -> bool:
+        """Whether ThreadSanitizer watches threads that share what the hosted library makes."""
+        return "CIPHERMOTE_SANITIZE_THREADS" in self.options
+
+    @property
+    def hosted(self) -> bool:
+        """Whether the hosted library is tested instead of the device's."""
+        return "CIPHERMOTE_BUILD_HOST" in self.options and not self.watched
+
+    def build_command(self) -> list[str]:
+        target = ("--target", self.program.name) if self.hosted else ()
+        return ["cmake", "--build", str(self.folder), "-j", "1", *target]
+
     def configure_command(self) -> list[str]:
         return [
             *("cmake", "-S", str(REPOSITORY), "-B", str(self.folder), "-G", "Ninja"),
             *(f"-DCMAKE_C_COMPILER={self.compiler}", "-DCMAKE_BUILD_TYPE=None"),
             *(f"-DCMAKE_C_FLAGS={self.flags}", "-DCIPHERMOTE_WERROR=ON"),
             *(f"-D{option}=ON" for option in self.options),
+            *(self._cxx() if "CIPHERMOTE_BUILD_HOST" in self.options else ()),
         ]
 
+    def _cxx(self) -> tuple[str, str]:
+        compiler = {"gcc": "g++", "clang": "clang++"}[self.compiler]
+        return f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_CXX_FLAGS={self.flags}"
+
     def test_command(self) -> list[str]:
-        if self.watched:
-            return ["ctest", "--test-dir", str(self.folder), "--output-on-failure"]
+        if self.watched or self.threaded:
+            names = ("-R", "^host_(threads|planted_race)$") if self.threaded else ()
+            return ["ctest", "--test-dir", str(self.folder), "--output-on-failure", *names]
         return [str(self.program)]
 
 
@@ -91,7 +116,16 @@ def configurations() -> list[Configuration]:
         "products": f"{back_end} -DCM_CONFIG_ACCELERATOR=1",
     }
     variants = [Configuration("gcc", name, flags) for name, flags in options.items()]
-    return sanitized + levels + one_file + variants + watched_configurations()
+    host = "CIPHERMOTE_BUILD_HOST"
+    hosted = [
+        Configuration(c, f"host-{name}", f"{level} -g", (host, option))
+        for name, level, option in (
+            ("sanitizers", "-O1", "CIPHERMOTE_SANITIZE"),
+            ("threads", "-O2", "CIPHERMOTE_SANITIZE_THREADS"),
+        )
+        for c in COMPILERS
+    ]
+    return sanitized + hosted + levels + one_file + variants + watched_configurations()
 
 
 def arch_flags(name: str) -> str:
@@ -110,9 +144,15 @@ def watched_configurations() -> list[Configuration]:
         "products": f"-O2 {arch_flags('declining')} -DCM_CONFIG_ACCELERATOR=1",
     }
     option = "CIPHERMOTE_CONSTANT_TIME"
-    return [
+    watched = [
         Configuration(compiler, f"valgrind-{name}", f"{flags[name]} -DCM_CONFIG_MAX_LOG2_N=12", (option,))
         for name in flags
+        for compiler in COMPILERS
+    ]
+    host = (option, "CIPHERMOTE_BUILD_HOST")
+    return watched + [
+        Configuration(compiler, f"valgrind-host-{level}", f"-{level}", host)
+        for level in ("O2", "O3")
         for compiler in COMPILERS
     ]
 
@@ -132,7 +172,7 @@ def build_and_test(configuration: Configuration, rerun: bool) -> str:
     folder = configuration.folder
     started = time.monotonic()
     configure_once(configuration)
-    run(["cmake", "--build", str(folder), "-j", "1"])
+    run(configuration.build_command())
     built = time.monotonic()
     passed = folder / "passed.sha256"
     digest = hashlib.sha256(configuration.program.read_bytes()).hexdigest()

@@ -13,16 +13,18 @@ Real numbers (CKKS), with some noise, and integers (BFV), exact modulo t:
     >>> print(owner.decrypt(total, places="slots")[:2])
     [ 7 11]
 
-A mean is the sum over the count, or WeightedSum([1 / 4] * 4) of four.
+BFV has no mean: divide the sum by the count.
 
 Owner           makes keys, saves and loads them, decrypts, provisions devices
 SecretKey       Owner.secret_key: encrypts (half the bytes) and decrypts
 PublicKey       Owner.public_key: encrypts
 EvaluationKeys  Owner.evaluation_keys: what rotations and products take; public
 encrypt         numbers to frames, as a device sends them
+Evaluator       computes on ciphertexts as objects, Ciphertext: any operation, without any secret
+Matrix          for Evaluator.matmul
 compute         an operation on ciphertexts, without any secret
-Sum             of ciphertexts, slot by slot
-WeightedSum     the same, each ciphertext times its weight
+Sum, Mean       of any number of ciphertexts, slot by slot
+WeightedSum     the sum, each ciphertext times its weight
 LinearModel     scores of one ciphertext: weights times its slots, plus a bias
 Program         any other computation, of a Step after another, with each Constant that they use
 decrypt         frames or results to numbers
@@ -41,7 +43,7 @@ from typing import TYPE_CHECKING
 __version__: str
 
 if TYPE_CHECKING:
-    from ciphermote.computation import EvaluationKeys, Sum, WeightedSum, compute
+    from ciphermote.computation import EvaluationKeys, Mean, Sum, WeightedSum, compute
     from ciphermote.decryption import decrypt
     from ciphermote.encryption import PublicKey, encrypt
     from ciphermote.errors import (
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
         ReplayError,
         ValueRangeError,
     )
+    from ciphermote.evaluator import Ciphertext, Evaluator, Matrix
     from ciphermote.keys import SecretKey
     from ciphermote.linear_model import LinearModel
     from ciphermote.owner import Owner
@@ -61,13 +64,17 @@ if TYPE_CHECKING:
     from ciphermote.program import Constant, Program, Step
 
 __all__ = [
+    "Ciphertext",
     "Constant",
     "EngineError",
     "Error",
     "EvaluationKeys",
+    "Evaluator",
     "FrameError",
     "KeyFileError",
     "LinearModel",
+    "Matrix",
+    "Mean",
     "MismatchError",
     "Owner",
     "ParameterError",
@@ -88,9 +95,10 @@ __all__ = [
 
 if not TYPE_CHECKING:  # A type checker would conclude that every name exists.
     _MODULES = {
-        "computation": ("EvaluationKeys", "Sum", "WeightedSum", "compute"),
+        "computation": ("EvaluationKeys", "Mean", "Sum", "WeightedSum", "compute"),
         "decryption": ("decrypt",),
         "encryption": ("PublicKey", "encrypt"),
+        "evaluator": ("Ciphertext", "Evaluator", "Matrix"),
         "linear_model": ("LinearModel",),
         "keys": ("SecretKey",),
         "owner": ("Owner",),

@@ -170,3 +170,54 @@ class Frame:
     def tile(self) -> int: ...
     @property
     def length(self) -> int: ...
+
+class CompactDevice:
+    """A device of the compact lane."""
+
+    def __init__(
+        self,
+        set: int,
+        ternary: bytes,
+        material: bytes,
+        device: int,
+        epoch: int,
+        largest_value: int,
+        packet_bytes: int,
+        random: Callable[[int], bytes],
+        counter_read: Callable[[], int],
+        counter_write: Callable[[int], object],
+    ) -> None: ...
+    def encrypt(
+        self, values: NDArray[numpy.uint16], first: int = 0, window: int = 18446744073709551615
+    ) -> tuple[list[bytes], int]:
+        """(the packets, the window's number); values: uint16."""
+
+class CompactPacket:
+    """A compact packet whose fields are valid, not yet its tag."""
+
+    def __init__(self, data: bytes) -> None: ...
+    def verify(self, tag_key: bytes, counter_high: int) -> bool:
+        """Whether the tag is that of the counter whose upper half this is."""
+
+    def values(self) -> NDArray[numpy.uint64]:
+        """uint64 [count]: coefficients without their low bits."""
+
+    @property
+    def set(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def device(self) -> int: ...
+    @property
+    def counter_low(self) -> int: ...
+    @property
+    def since_window(self) -> int: ...
+    @property
+    def random(self) -> bytes: ...
+    @property
+    def first(self) -> int: ...
+    @property
+    def count(self) -> int: ...
+
+def compact_seed(lane_key: bytes, counter: int, random: bytes) -> bytes:
+    """The seed of a window's second polynomial: 32 bytes."""

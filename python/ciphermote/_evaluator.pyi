@@ -4,7 +4,9 @@
 The evaluator: it computes on ciphertexts, and never sees a secret key.
 """
 
+import enum
 from collections.abc import Sequence
+from typing import overload
 
 import numpy
 from numpy.typing import NDArray
@@ -13,19 +15,40 @@ class Context:
     """What a chain's arithmetic needs; shared between threads."""
 
     def __init__(
-        self, log2_n: int, data: Sequence[int], special: Sequence[int], digit_primes: int = 1, isa: str = ""
+        self,
+        log2_n: int,
+        data: Sequence[int],
+        special: Sequence[int],
+        digit_primes: int = 1,
+        plain_modulus: int = 0,
+        isa: str = "",
     ) -> None: ...
     @property
     def n(self) -> int: ...
     @property
     def isa(self) -> str: ...
 
+class Form(enum.Enum):
+    values = 0
+
+    coefficients = 1
+
+class Places(enum.Enum):
+    slots = 0
+
+    coefficients = 1
+
 class Ciphertext:
     """Residues [components, primes, n] and a scale."""
 
-    def __init__(self, context: Context, residues: NDArray[numpy.uint32], scale: float) -> None: ...
+    def __init__(
+        self, context: Context, residues: NDArray[numpy.uint32], scale: float, form: Form = Form.values
+    ) -> None: ...
     def residues(self) -> NDArray[numpy.uint32]:
-        """uint32 [components, primes, n], a copy."""
+        """Values: uint32 [components, primes, n], a copy."""
+
+    def coefficients(self) -> NDArray[numpy.uint32]:
+        """uint32 [components, primes, n]."""
 
     @property
     def components(self) -> int: ...
@@ -37,9 +60,18 @@ class Ciphertext:
 class Plaintext:
     """Encoded numbers."""
 
+    @overload
     def __init__(
         self, context: Context, values: NDArray[numpy.complex128], scale: float, primes: int
     ) -> None: ...
+    @overload
+    def __init__(
+        self, context: Context, integers: NDArray[numpy.int64], places: Places, primes: int
+    ) -> None: ...
+    @staticmethod
+    def constant(context: Context, value: float, scale: float, primes: int) -> Plaintext: ...
+    @staticmethod
+    def constant_integer(context: Context, integer: int, primes: int) -> Plaintext: ...
     @property
     def primes(self) -> int: ...
     @property
@@ -58,15 +90,93 @@ class EvaluationKeys:
     @property
     def bytes(self) -> int: ...
 
+class Sum:
+    """
+    A sum of ciphertexts that are added as they come, in memory that does not grow.
+    """
+
+    def __init__(self, context: Context) -> None: ...
+    def add(self, ciphertext: Ciphertext) -> None: ...
+    def add_residues(self, residues: NDArray[numpy.uint32], scale: float, form: Form = Form.values) -> None:
+        """uint32 [2 or 3, primes, n]."""
+
+    def add_seeded(
+        self, xof: int, seed: bytes, residues: NDArray[numpy.uint32], scale: float, form: Form = Form.values
+    ) -> None:
+        """
+        A first polynomial, uint32 [primes, n], and the seed of the second; xof as on the wire: 1, 2 or 3.
+        """
+
+    def add_packed(
+        self, xof: int, seed: bytes, packed: Sequence[bytes], scale: float, form: Form = Form.values
+    ) -> None:
+        """The same; for each prime, its residues as a frame packs them."""
+
+    @property
+    def count(self) -> int: ...
+    def total(self) -> Ciphertext: ...
+    def mean(self) -> Ciphertext:
+        """The total at a scale as many times as large; CKKS alone."""
+
+class CompactSum:
+    """A weighted sum of the compact lane's windows."""
+
+    def __init__(self, context: Context) -> None: ...
+    def add(
+        self,
+        seed: bytes,
+        positions: NDArray[numpy.uint32],
+        payload: NDArray[numpy.uint64],
+        dropped_bits: int,
+        weight: int,
+    ) -> None:
+        """
+        seed: 32 bytes; positions: uint32, ascending; payload: uint64, coefficients without low bits.
+        """
+
+    def residues(self) -> NDArray[numpy.uint32]:
+        """uint32 [2, primes, n], coefficients."""
+
+class RekeyKey:
+    """Brings ciphertexts under a device's own key under the owner's."""
+
+    def __init__(self, context: Context, residues: NDArray[numpy.uint32]) -> None:
+        """uint32 [digits, 2, data + special primes, n]."""
+
+def rekey(a: Ciphertext, key: RekeyKey) -> Ciphertext: ...
 def add(a: Ciphertext, b: Ciphertext) -> Ciphertext: ...
 def subtract(a: Ciphertext, b: Ciphertext) -> Ciphertext: ...
 def negate(a: Ciphertext) -> Ciphertext: ...
 def multiply(a: Ciphertext, b: Ciphertext) -> Ciphertext: ...
+def square(a: Ciphertext) -> Ciphertext: ...
 def add_plain(a: Ciphertext, b: Plaintext) -> Ciphertext: ...
 def multiply_plain(a: Ciphertext, b: Plaintext) -> Ciphertext: ...
 def relinearize(a: Ciphertext, keys: EvaluationKeys) -> Ciphertext: ...
 def rescale(a: Ciphertext, count: int = 1) -> Ciphertext: ...
-def drop_primes(a: Ciphertext, count: int = 1) -> Ciphertext: ...
+def mod_switch(a: Ciphertext, count: int = 1) -> Ciphertext: ...
 def rotate(a: Ciphertext, step: int, keys: EvaluationKeys) -> Ciphertext: ...
 def conjugate(a: Ciphertext, keys: EvaluationKeys) -> Ciphertext: ...
 def rotate_hoisted(a: Ciphertext, steps: Sequence[int], keys: EvaluationKeys) -> list[Ciphertext]: ...
+
+class Matrix:
+    """A matrix in the clear."""
+
+    @overload
+    def __init__(
+        self, context: Context, numbers: NDArray[numpy.float64], scale: float, primes: int
+    ) -> None: ...
+    @overload
+    def __init__(self, context: Context, integers: NDArray[numpy.int64], primes: int) -> None: ...
+    @property
+    def steps(self) -> list[int]:
+        """The rotations it takes."""
+
+def multiply_matrix(matrix: Matrix, a: Ciphertext, keys: EvaluationKeys) -> Ciphertext: ...
+def inner_sum(a: Ciphertext, count: int, keys: EvaluationKeys) -> Ciphertext: ...
+def inner_sum_steps(context: Context, count: int) -> list[int]: ...
+def evaluate_polynomial(
+    a: Ciphertext, coefficients: Sequence[float], keys: EvaluationKeys, primes_per_level: int = 1
+) -> Ciphertext: ...
+def evaluate_integer_polynomial(
+    a: Ciphertext, coefficients: Sequence[int], keys: EvaluationKeys
+) -> Ciphertext: ...

@@ -16,7 +16,7 @@ import math
 import struct
 from collections import OrderedDict, deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,20 @@ class FrameSet:
         shown = "; ".join(places[:4])
         return shown + (f"; and {len(places) - 4} more" if len(places) > 4 else "")
 
+    def unexpanded(self) -> sb.SealCiphertext:
+        """The residues that were sent, of one polynomial or two; the seed, if there is one, stays apart."""
+        head = self.header
+        return sb.SealCiphertext(
+            head.parameters,
+            head.primes,
+            head.ntt_form,
+            head.scale,
+            self.residues,
+            scheme=sb.Scheme(head.scheme),
+            plain_modulus=head.plain_modulus,
+            key_id=head.key_id,
+        )
+
     def seal_ciphertext(self, *, seeded: bool = False, coefficients: bool = False) -> sb.SealCiphertext:
         """The set as a SEAL ciphertext.
 
@@ -143,8 +157,7 @@ class FrameSet:
         expanded then, unless the set has that form already. FrameError for CKKS's, which have none.
         """
         head = self.header
-        scheme = sb.Scheme(head.scheme)
-        if coefficients and scheme == sb.Scheme.CKKS:
+        if coefficients and head.scheme == sb.Scheme.CKKS:
             raise FrameError(
                 f"Reading {head.counter} is a CKKS ciphertext, which has no coefficient form: leave it as it "
                 "is."
@@ -158,17 +171,7 @@ class FrameSet:
             else:
                 second = expand_seed(head.parameters, head.xof, self.seed, head.primes)
                 residues = np.concatenate([residues, second[np.newaxis]])
-        ciphertext = sb.SealCiphertext(
-            head.parameters,
-            head.primes,
-            head.ntt_form,
-            head.scale,
-            residues,
-            seed,
-            scheme,
-            head.plain_modulus,
-            head.key_id,
-        )
+        ciphertext = replace(self.unexpanded(), residues=residues, seed=seed)
         return in_coefficients(ciphertext) if transforms else ciphertext
 
     def to_seal(self, *, seeded: bool = False, coefficients: bool = False) -> bytes:
@@ -358,7 +361,8 @@ class FrameReader:
         if found.key_id != self.key_id:
             raise FrameError(
                 f"These frames were made with another key: they name {_hexadecimal(found.key_id)} and this "
-                f"one is {_hexadecimal(self.key_id)}; use the keys that the device was provisioned with."
+                f"one is {_hexadecimal(self.key_id)}; use the keys that the device was provisioned with, or "
+                "its rekey key if it has a secret key of its own."
             )
         wanted = sb.Scheme.BFV if self.plain_modulus else sb.Scheme.CKKS
         if found.scheme == sb.Scheme.BFV and wanted == sb.Scheme.CKKS:
@@ -473,6 +477,17 @@ def _sound(reception: Reception) -> list[FrameSet]:
     return reception.sets
 
 
+def read_set(data: bytes, parameters: ParameterSet, key_id: int, *, plain_modulus: int = 0) -> FrameSet:
+    """The set in the frames of one ciphertext, in any order. FrameError if anything is wrong or missing."""
+    sets = read_sets([data], parameters, key_id, plain_modulus=plain_modulus)
+    if len(sets) != 1:
+        raise FrameError(
+            f"The bytes hold the frames of {len(sets)} ciphertexts, not of one: give them one by "
+            "one, as ciphermote.adapter.read_sets finds them."
+        )
+    return sets[0]
+
+
 def adapt(
     data: bytes,
     parameters: ParameterSet,
@@ -492,10 +507,6 @@ def adapt(
     this device, and refuses one that it has (ReplayError); None: the same frames are taken any number of
     times. Where the bytes go to a file, note the reading once that is written: CounterLedger.taking.
     """
-    sets = read_sets([data], parameters, key_id, plain_modulus=plain_modulus)
-    if len(sets) != 1:
-        raise FrameError(
-            f"The bytes hold the frames of {len(sets)} ciphertexts, not of one: use read_sets for a stream."
-        )
-    with ledger.taking(sets, device) if ledger is not None else contextlib.nullcontext():
-        return sets[0].to_seal(seeded=seeded, coefficients=coefficients)
+    frames = read_set(data, parameters, key_id, plain_modulus=plain_modulus)
+    with ledger.taking([frames], device) if ledger is not None else contextlib.nullcontext():
+        return frames.to_seal(seeded=seeded, coefficients=coefficients)

@@ -26,6 +26,7 @@ from ciphermote.labels import check_key
 from ciphermote.linear_model import LinearModel, check_chain
 from ciphermote.parameters import ParameterSet
 from ciphermote.returning import check_address, device_frames
+from ciphermote.words import count_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +172,9 @@ class Session:
                 "next."
             )
         if head.primes != len(parameters.data_primes):
-            raise FrameError(f"The ciphertext has {head.primes} primes: send a fresh one, with all of them.")
+            raise FrameError(
+                f"The ciphertext has {count_of(head.primes, 'prime')}: send a fresh one, with all of them."
+            )
         if not plain_modulus and head.scale != 2.0**self._rounds.log2_scale:
             raise FrameError(
                 f"The ciphertext has scale {head.scale:.6g}, not the agreed 2^{self._rounds.log2_scale}."

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ciphermote.errors import ParameterError
+from ciphermote.words import with_article
 
 _T = TypeVar("_T")
 _MOST_LETTERS = 40
@@ -64,16 +65,23 @@ def choice(value: Any, choices: Mapping[str, _T], name: str) -> _T:
 def instance(value: Any, kinds: type[_T] | tuple[type[_T], ...], name: str, wanted: str) -> _T:
     """A value of one of these types. wanted: what to give, for people. ParameterError."""
     if not isinstance(value, kinds):
-        what = f"the class {value.__name__}" if isinstance(value, type) else f"a {type(value).__name__}"
+        what = (
+            f"the class {value.__name__}" if isinstance(value, type) else with_article(type(value).__name__)
+        )
         raise ParameterError(f"{name} is {what}: give {wanted}.")
     return value
 
 
-def each(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
-    """Several values, of an iterable that is no text. ParameterError."""
+def stream(values: Any, name: str, wanted: str) -> Iterable[Any]:
+    """An iterable that is no text. ParameterError."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise ParameterError(f"{name} is {shown(values)}: give {wanted}.")
-    return tuple(values)
+    return values
+
+
+def each(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
+    """Several values, of an iterable that is no text. ParameterError."""
+    return tuple(stream(values, name, wanted))
 
 
 def path(value: Any, name: str = "The path") -> Path:

@@ -7,8 +7,6 @@ know alone (docs/security.md).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
@@ -16,12 +14,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ciphermote import _core
+from ciphermote import _core, _owner
 from ciphermote import seal_bytes as sb
 from ciphermote.arguments import shown
-from ciphermote.ckks import centred, expand_second, known_key, phase, to_integers
+from ciphermote.ckks import expand_second, known_key, opened
 from ciphermote.core import core_params
-from ciphermote.errors import MismatchError, ParameterError
+from ciphermote.errors import ParameterError
 from ciphermote.keys import SecretKey
 from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet, batches, prime_constants
@@ -60,40 +58,16 @@ def decrypt(data: bytes, secret: SecretKey, plain_modulus: int, *, bare: bool = 
 
     bare: take a ciphertext without a label, or a key without an id, for nothing names their key then.
     FrameError if they are no such ciphertext of the key's parameters and plain_modulus; MismatchError if it
-    is of another key, or decrypts to noise (_is_noise).
+    is of another key, or decrypts to noise.
     """
     ciphertext = sb.read_ciphertext(
         data, secret.parameters, sizes=(2, 3), scheme=sb.Scheme.BFV, plain_modulus=plain_modulus
     )
     check_key("the ciphertext", ciphertext.key_id, "the secret key", secret.key_id, bare=bare)
-    primes = secret.parameters.primes[: ciphertext.primes]
-    modulus = math.prod(primes)
-    scaled = [plain_modulus * x for x in to_integers(*centred(phase(ciphertext, secret), primes), primes)]
-    messages = [(2 * x + modulus) // (2 * modulus) for x in scaled]
-    if _is_noise([x - modulus * m for x, m in zip(scaled, messages, strict=True)], modulus):
-        raise MismatchError(
-            "The ciphertext decrypts to noise (its noise budget is 0): it or the evaluation keys that "
-            "computed it are of another key, or the computation was too much for its parameters; decrypt it "
-            "with its own key, or compute less."
-        )
-    coefficients = np.array([m % plain_modulus for m in messages], dtype=np.int64)
+    found = _owner.decrypt_bfv(opened(ciphertext, secret), secret.hosted, plain_modulus)
+    coefficients = found.astype(np.int64)
     return Plain(
         coefficients, plain_modulus, ciphertext.primes, secret.parameters, known_key(ciphertext, secret)
-    )
-
-
-def _is_noise(noise: Sequence[int], modulus: int) -> bool:
-    """Whether t times the noise of n coefficients is, or may be, too large to be told from the message.
-
-    A coefficient decrypts right while it is below half the modulus. So they all do if the largest leaves a
-    bit of budget; or if it leaves an eighth of the half and six standard deviations fit the half, which a
-    fresh ciphertext of every modulus does that a device accepts. Under another key, noise fills the modulus,
-    and passes either with chance (7/8)^n at most.
-    """
-    largest = max(map(abs, noise))
-    square = sum(x * x for x in noise)
-    return 4 * largest > modulus and (
-        16 * largest > 7 * modulus or 144 * square > len(noise) * modulus * modulus
     )
 
 

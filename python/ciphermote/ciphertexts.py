@@ -5,7 +5,7 @@ of themselves.
 
 from __future__ import annotations
 
-from ciphermote.adapter import SetHeader, adapt, parse_frame
+from ciphermote.adapter import FrameSet, SetHeader, parse_frame, read_set
 from ciphermote.arguments import instance, modulus
 from ciphermote.errors import FrameError, MismatchError, ParameterError
 from ciphermote.framing import HEADER_BYTES, MAGIC
@@ -18,7 +18,8 @@ _PARAMETERS_AT = slice(8, 12)
 
 def check_bytes(data: object, name: str) -> None:
     """ParameterError unless data are bytes."""
-    instance(data, (bytes, bytearray, memoryview), name, "the bytes of frames or of a ciphertext")
+    wanted = "the bytes of frames or of a ciphertext, such as bytes(x) of an evaluator's Ciphertext x"
+    instance(data, (bytes, bytearray, memoryview), name, wanted)
 
 
 def are_frames(data: Bytes) -> bool:
@@ -44,29 +45,55 @@ def stated_parameters(data: Bytes) -> ParameterSet:
     return by_id(label.parameters_id)
 
 
+def stated_modulus(data: Bytes, parameters: ParameterSet) -> int | None:
+    """BFV's t, 0 for CKKS, as a frame or a label says it; None if there is no label."""
+    if are_frames(data):
+        return _header(data, parameters).plain_modulus
+    _, label = detach(data)
+    return None if label is None else label.plain_modulus
+
+
 def modulus_of(data: Bytes, parameters: ParameterSet, given: int = 0) -> int:
     """BFV's t, 0 for CKKS, as a frame or a label says it; as given, if there is no label. MismatchError if
     another one is given than is said."""
     given = modulus(given)
-    if are_frames(data):
-        stated = _header(data, parameters).plain_modulus
-    else:
-        _, label = detach(data)
-        stated = given if label is None else label.plain_modulus
+    stated = stated_modulus(data, parameters)
+    if stated is None:
+        return given
     if given not in (0, stated):
-        said = f"BFV's, modulo {stated}" if stated else "CKKS's, which has no plain modulus"
         raise MismatchError(
-            f"The ciphertext is {said}, and {given} was given: leave the plain modulus (--plain-modulus) out."
+            f"The ciphertext is {_scheme_name(stated)}, and {given} was given: leave the plain modulus "
+            "(--plain-modulus) out."
         )
     return stated
+
+
+def check_one_scheme(data: Bytes, parameters: ParameterSet, first: int, of: str) -> None:
+    """MismatchError if data state another modulus than the first of several ciphertexts has, which is called
+    `of`."""
+    stated = stated_modulus(data, parameters)
+    if stated not in (None, first):
+        raise MismatchError(
+            f"The ciphertext is {_scheme_name(stated)}, and {of} is {_scheme_name(first)}: give ciphertexts "
+            "of one scheme and plain modulus."
+        )
+
+
+def _scheme_name(plain_modulus: int | None) -> str:
+    return f"BFV's, modulo {plain_modulus}" if plain_modulus else "CKKS's, which has no plain modulus"
 
 
 def as_seal(data: Bytes, parameters: ParameterSet) -> bytes:
     """SEAL's bytes and their label: of the frames of one ciphertext, or as they are. FrameError."""
     if not are_frames(data):
         return bytes(data)
+    return set_of(data, parameters).to_seal()
+
+
+def set_of(data: Bytes, parameters: ParameterSet) -> FrameSet:
+    """The frames of one ciphertext, of whatever key and scheme the first of them names. FrameError."""
     head = _header(data, parameters)
-    return adapt(bytes(data), parameters, head.key_id, plain_modulus=head.plain_modulus)
+    return read_set(bytes(data), parameters, head.key_id, plain_modulus=head.plain_modulus)
 
 
 def _header(data: Bytes, parameters: ParameterSet) -> SetHeader:

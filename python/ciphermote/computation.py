@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compute on ciphertexts without a secret key: sums, weighted sums, linear models and programs.
 
-Each call opens an engine (engine/), computes in its confined process, and closes it; whoever computes often
-opens one and keeps it.
+Sums and means are computed as the ciphertexts come (engine/summation.py). Each other call opens an engine
+(engine/) and closes it; whoever computes often opens one and keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from ciphermote.arguments import each, flag, instance, modulus
+from ciphermote.arguments import flag, instance, modulus, stream
+from ciphermote.choices import EngineName
 from ciphermote.ciphertexts import Bytes, as_seal, check_bytes, modulus_of, stated_parameters
 from ciphermote.engine import Engine, open_engine
-from ciphermote.errors import ParameterError
+from ciphermote.engine.summation import add_up, summand_name
+from ciphermote.errors import ParameterError, about
 from ciphermote.inference import check_feature_bound
 from ciphermote.keys import (
     GALOIS_FILE,
@@ -26,6 +29,7 @@ from ciphermote.keys import (
     KeyStore,
     galois_keys_for_bfv,
     relin_keys_for_bfv,
+    seal_has_keys,
 )
 from ciphermote.linear_model import LinearModel, real_numbers
 from ciphermote.parameters import ParameterSet
@@ -52,11 +56,12 @@ class EvaluationKeys:
         return cls.of(KeyStore.open(path).contents(secret=False))
 
     def engine(
-        self, plain_modulus: int = 0, *, bare: bool = False, workers: int = 1, name: str = "seal"
+        self, plain_modulus: int = 0, *, bare: bool = False, workers: int = 1, name: EngineName = "native"
     ) -> Engine:
         """Open an engine with these keys, of CKKS or of BFV modulo plain_modulus, as open_engine does."""
         galois, relin = self.galois, self.relin
-        if plain_modulus := modulus(plain_modulus):
+        plain_modulus = modulus(plain_modulus)
+        if plain_modulus and seal_has_keys(self.parameters):
             galois = galois and galois_keys_for_bfv(galois, self.parameters, plain_modulus)
             relin = relin and relin_keys_for_bfv(relin, self.parameters, plain_modulus)
         return open_engine(
@@ -75,6 +80,11 @@ class Sum:
     """The sum of ciphertexts, slot by slot."""
 
 
+@dataclass(frozen=True)
+class Mean:
+    """The mean of CKKS ciphertexts, slot by slot: their sum, at a scale as many times as large."""
+
+
 @dataclass(frozen=True, eq=False)
 class WeightedSum:
     """The sum of ciphertexts, each times its weight: real numbers, or integers for BFV."""
@@ -88,24 +98,27 @@ class WeightedSum:
 
 
 def compute(
-    operation: Sum | WeightedSum | LinearModel | Program,
-    ciphertexts: Bytes | Sequence[Bytes],
+    operation: Sum | Mean | WeightedSum | LinearModel | Program,
+    ciphertexts: Bytes | Iterable[Bytes],
     keys: EvaluationKeys | ParameterSet | None = None,
     *,
     bound: float | None = None,
     plain_modulus: int = 0,
     bare: bool = False,
+    engine: EngineName = "native",
 ) -> bytes:
     """The encrypted result of an operation, in SEAL's bytes with a label: decrypt takes them.
 
-    operation: Sum() or WeightedSum(weights) of one ciphertext or more; of one alone, LinearModel(weights,
-    bias), whose score c lies in slot c, or a Program.
-    ciphertexts: frames as encrypt or a device gives them, or results; of one key, scheme, scale and level.
+    operation: Sum(), Mean() or WeightedSum(weights) of one ciphertext or more; of one alone,
+    LinearModel(weights, bias), whose score c lies in slot c, or a Program.
+    ciphertexts: frames as encrypt or a device gives them, or results; of one key, scheme, scale and level. A
+    sum or a mean takes them as an iterator gives them and keeps none, so there may be any number.
     keys: LinearModel needs Galois keys for its rotations (Owner.generate's model), a Program what its steps
     name. Sums need none: the parameter set is enough, and is known if it is a built-in one.
     bound: the largest |value| that any ciphertext may hold, required where there are weights (WeightedSum,
     LinearModel): beyond it results come out wrong. A generous one costs little precision.
     plain_modulus, bare: as in decrypt.
+    engine: "native", or "seal" for Microsoft SEAL, which needs the package tenseal.
 
     A program moves slots and multiplies; owner and frames as in help(ciphermote). Here, the first slot
     becomes the sum of the first two:
@@ -121,43 +134,64 @@ def compute(
     """
     instance(
         operation,
-        (Sum, WeightedSum, LinearModel, Program),
+        (Sum, Mean, WeightedSum, LinearModel, Program),
         "The operation",
-        "Sum(), WeightedSum(weights), a LinearModel or a Program",
+        "Sum(), Mean(), WeightedSum(weights), a LinearModel or a Program",
     )
     limit = check_feature_bound(bound) if isinstance(operation, WeightedSum | LinearModel) else 0.0
     if not limit and bound is not None:
         raise ParameterError("bound is for weights, and this operation has none: leave it out.")
     bare = flag(bare, "bare (--bare)")
-    several = "bytes, or a list of bytes"
-    given = (ciphertexts,) if isinstance(ciphertexts, Bytes) else each(ciphertexts, "ciphertexts", several)
-    for data in given:
-        check_bytes(data, "A ciphertext")
+    given = _given(ciphertexts)
+    if isinstance(operation, Mean) and engine == "seal":
+        raise ParameterError("SEAL has no means: take the native engine, or the sum.")
+    if not isinstance(operation, Sum | Mean):
+        given = iter(kept := tuple(given))
     if keys is not None:
         instance(
             keys, (EvaluationKeys, ParameterSet), "keys", "an owner's evaluation_keys, or a ParameterSet"
         )
-    if not given:
+    first = next(given, None)
+    if first is None:
         raise ParameterError("There is no ciphertext to compute on: give one or more.")
-    keys = keys or stated_parameters(given[0])
+    keys = keys or stated_parameters(first)
     evaluation = EvaluationKeys(keys) if isinstance(keys, ParameterSet) else keys
     parameters = evaluation.parameters
-    plain_modulus = modulus_of(given[0], parameters, plain_modulus)
-    if isinstance(operation, Sum | WeightedSum):
+    plain_modulus = modulus_of(first, parameters, plain_modulus)
+    if isinstance(operation, Sum | Mean | WeightedSum):
         evaluation = EvaluationKeys(parameters)  # which sums need no more of
-    elif len(given) != 1:
+    if isinstance(operation, Sum | Mean):
+        summands = chain([first], given)
+        if engine == "native":
+            return add_up(summands, parameters, plain_modulus, bare=bare, mean=isinstance(operation, Mean))
+        with evaluation.engine(plain_modulus, bare=bare, name=engine) as opened:
+            return opened.add(_all_as_seal(summands, parameters))
+    if not isinstance(operation, WeightedSum) and len(kept) != 1:
         raise ParameterError(
-            f"{len(given)} ciphertexts are given: a model or a program takes one at a time, or an "
+            f"{len(kept)} ciphertexts are given: a model or a program takes one at a time, or an "
             "engine of its own for many (EvaluationKeys.engine)."
         )
-    seal = [as_seal(data, parameters) for data in given]
-    with evaluation.engine(plain_modulus, bare=bare) as engine:
+    seal = [as_seal(data, parameters) for data in kept]
+    with evaluation.engine(plain_modulus, bare=bare, name=engine) as opened:
         match operation:
-            case Sum():
-                return engine.add(seal)
             case WeightedSum(weights):
-                return engine.weighted_sum(seal, weights, bound=limit)
+                return opened.weighted_sum(seal, weights, bound=limit)
             case LinearModel():
-                return engine.linear(seal[0], operation, feature_bound=limit)
-            case Program():
-                return engine.evaluate(operation, seal[0])
+                return opened.linear(seal[0], operation, feature_bound=limit)
+            case _:
+                return opened.evaluate(operation, seal[0])
+
+
+def _all_as_seal(ciphertexts: Iterable[Bytes], parameters: ParameterSet) -> Iterator[bytes]:
+    for place, data in enumerate(ciphertexts):
+        with about(summand_name(place)):
+            seal = as_seal(data, parameters)
+        yield seal
+
+
+def _given(ciphertexts: Bytes | Iterable[Bytes]) -> Iterator[Bytes]:
+    if isinstance(ciphertexts, Bytes):
+        ciphertexts = (ciphertexts,)
+    for data in stream(ciphertexts, "ciphertexts", "bytes, or a list of bytes"):
+        check_bytes(data, "The input")
+        yield data

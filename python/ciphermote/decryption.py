@@ -28,9 +28,10 @@ def decrypt(
 ) -> Numbers:
     """The numbers in a ciphertext: frames as a device sends them, or what compute, an engine or SEAL made.
 
-    CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. BFV: int64 [n], from 0
-    to t - 1, or with signed from above -t/2 to t/2; places: "slots" or "coefficients", as the sender
-    encrypted, which no ciphertext tells; None: where t leaves no choice.
+    CKKS: float64 [n/2], the slots' real parts, or with complex_slots complex128 [n/2]. Values that outgrew
+    the modulus on the way have wrapped around, and pass if they ended near 0 (Ciphertext.bound).
+    BFV: int64 [n], from 0 to t - 1, or with signed from above -t/2 to t/2; places: "slots" or "coefficients",
+    as the sender encrypted, which no ciphertext tells; None: where t leaves no choice.
     plain_modulus: BFV's t, needed only for ciphertexts that do not say it themselves: those without a label.
     bare: take such ciphertexts, whose key nothing names.
     FrameError if data is no ciphertext; MismatchError if it is of another key or decrypts to noise, of which

@@ -192,11 +192,13 @@ def plan_linear(
     ParameterError if the set has no key switching, the model no room in its slots, or the scores none in its
     modulus.
     """
-    available = max(1, len(parms.primes) - 1)
+    available = len(parms.data_primes)
     primes = available if primes is None else primes
     _check_rotations(parms)
     if not 1 <= primes <= available:
-        raise ParameterError(f"{parms.name} has no ciphertexts of {primes} primes: give 1 to {available}.")
+        raise ParameterError(
+            f"{parms.name} has no ciphertexts of {count_of(primes, 'prime')}: give 1 to {available}."
+        )
     if not 2.0**10 <= scale <= 2.0**60:
         raise ParameterError(
             f"A scale of {scale:.6g} is not within 2^10 to 2^60: encrypt with a usual one, such as 2^25."
@@ -245,7 +247,9 @@ def plan_exact(
     _check_batching(parms, plain_modulus)
     available = len(parms.primes) - 1
     if result_primes is not None and not 1 <= result_primes <= available:
-        raise ParameterError(f"{parms.name} has no results of {result_primes} primes: give 1 to {available}.")
+        raise ParameterError(
+            f"{parms.name} has no results of {count_of(result_primes, 'prime')}: give 1 to {available}."
+        )
     _check_integers(np.append(model.weights, model.bias), "The model has weights or biases")
     bound = model.score_bound(feature_bound)
     _check_exact(bound, plain_modulus)

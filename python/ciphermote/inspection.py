@@ -7,11 +7,11 @@ It shows public facts alone: of a secret it tells that it is one, never what it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ciphermote import json_text
+from ciphermote import json_text, seeded_keys
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import XOF_NAMES, FrameReader, FrameSet, parse_frame
 from ciphermote.errors import FrameError, KeyFileError
@@ -31,6 +31,8 @@ from ciphermote.linear_model import LinearModel
 from ciphermote.parameter_files import parameters_from_dict
 from ciphermote.parameters import BUILTIN, ParameterSet, by_id
 from ciphermote.provision import PublicKeyPrime, blob_parameters_id, is_blob, parse_blob
+from ciphermote.seeded_keys import KeyKind
+from ciphermote.words import count_of
 
 Rows = list[tuple[str, str]]
 
@@ -56,6 +58,8 @@ def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
         raise _unknown(path) from None
     if is_blob(data):
         return _blob(data, parameters or by_id(blob_parameters_id(data)))
+    if seeded_keys.are_seeded(data):
+        return _seeded_keys(data, parameters)
     if data[:2] == MAGIC:
         return _frames(data, parameters)
     if data[:2] == _SEAL_MAGIC:
@@ -69,6 +73,8 @@ def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
 
 def _most_bytes(head: bytes) -> int:
     """How long a file that begins so can be. ValueError if it is none of ours."""
+    if seeded_keys.are_seeded(head):
+        return min(seeded_keys.stated_bytes(head), MOST_KEYS_BYTES)
     if head[:2] == MAGIC or is_ledger(head):
         return MOST_FRAMES_BYTES
     if head[:2] == _SEAL_MAGIC:
@@ -134,7 +140,7 @@ def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
     sets = [frames for reception in receptions for frames in reception.sets]
     faults = [str(reception.fault) for reception in receptions if reception.fault]
     rows = [
-        ("what", f"frames: {len(sets)} whole reading{'' if len(sets) == 1 else 's'}"),
+        ("what", f"frames: {count_of(len(sets), 'whole reading')}"),
         _set_row(parameters),
         ("key id", f"{first.set.key_id:016x}"),
         *((f"reading {frames.header.counter}", _reading(frames)) for frames in sets[:_MOST_READINGS]),
@@ -147,7 +153,7 @@ def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:
 def _reading(frames: FrameSet) -> str:
     head = frames.header
     seed = f"symmetric, {XOF_NAMES[head.xof]} seed" if head.xof else "asymmetric"
-    return f"{seed}, {head.scale_or_modulus}, {head.primes} primes, {frames.frame_bytes:,} bytes"
+    return f"{seed}, {head.scale_or_modulus}, {count_of(head.primes, 'prime')}, {frames.frame_bytes:,} bytes"
 
 
 def _seal(data: bytes, parameters: ParameterSet | None) -> Rows:
@@ -233,12 +239,38 @@ def _seal_relin_keys(data: bytes, parameters: ParameterSet) -> Rows:
 
 def _seal_galois_keys(data: bytes, parameters: ParameterSet) -> Rows:
     found = sb.read_galois_keys(data, parameters, **_scheme(data))
-    elements = ", ".join(map(str, sorted(found.keys)))
     return [
         ("what", "Galois keys in SEAL's bytes"),
         _key_row(found.key_id),
-        ("elements", elements or "none"),
+        _rotations_row(found.keys, parameters),
     ]
+
+
+def _seeded_keys(data: bytes, parameters: ParameterSet | None) -> Rows:
+    kind = seeded_keys.stated_kind(data)
+    parameters = parameters or by_id(seeded_keys.stated_parameters_id(data))
+    found = seeded_keys.read(data, parameters, kind)
+    rows = [("what", f"{seeded_keys.NAMES[kind]} in seeded form: public")]
+    if kind is KeyKind.REKEY:
+        rows.append(("from key", f"{found.source_id:016x}, a device's"))
+        rows.append(("to key", f"{found.key_id:016x}, the owner's"))
+    else:
+        rows.append(_key_row(found.key_id))
+    if kind is KeyKind.GALOIS:
+        rows.append(_rotations_row(found.keys, parameters))
+    return _sized(rows, data, parameters)
+
+
+def _rotations_row(elements: Iterable[int], parameters: ParameterSet) -> tuple[str, str]:
+    """What Galois keys are for: steps to the left, or negative ones to the right where that is shorter."""
+    slots = parameters.slots
+    shorter = (step - slots if 2 * step > slots else step for step in range(slots))
+    names = {sb.galois_element(parameters.n, step): step for step in shorter}
+    steps = sorted((names[e] for e in elements if e in names), key=lambda step: (abs(step), step < 0))
+    parts = [str(step) for step in steps]
+    rest = sorted(set(elements) - set(names))
+    parts += ["conjugation" if e == 2 * parameters.n - 1 else f"element {e}" for e in rest]
+    return "rotations", ", ".join(parts) or "none"
 
 
 def _scheme(data: bytes) -> sb.SchemeOptions:

@@ -38,7 +38,7 @@ class Kind(IntEnum):
 
 
 _NAMES = {
-    Kind.CIPHERTEXT: "ciphertext",
+    Kind.CIPHERTEXT: "a ciphertext",
     Kind.RELIN_KEYS: "relinearization keys",
     Kind.GALOIS_KEYS: "Galois keys",
 }
@@ -77,17 +77,16 @@ class Label:
         differ."""
         if self.kind != kind:
             raise FrameError(
-                f"By its label this is {_NAMES[self.kind]}, where {_NAMES[kind]} belongs: give the right "
-                "file."
+                f"By its label the file holds {_NAMES[self.kind]}, not {_NAMES[kind]}: give the right file."
             )
         if self.parameters_id != parameters.id:
             raise MismatchError(
-                f"The label of the {_NAMES[kind]} names the parameter set 0x{self.parameters_id:08x}, not "
+                f"The label of {_NAMES[kind]} names the parameter set 0x{self.parameters_id:08x}, not "
                 f"{parameters.name} (0x{parameters.id:08x}): use files of one set."
             )
         if (self.scheme, self.plain_modulus) != (scheme, plain_modulus):
             raise MismatchError(
-                f"The label of the {_NAMES[kind]} says {describe_scheme(self.scheme, self.plain_modulus)}, "
+                f"The label of {_NAMES[kind]} says {describe_scheme(self.scheme, self.plain_modulus)}, "
                 f"not {describe_scheme(scheme, plain_modulus)}: use files of one scheme and plain modulus."
             )
 
@@ -152,10 +151,18 @@ def _digest(seal: bytes | memoryview, fields: bytes) -> bytes:
     return digest.digest()
 
 
-def check_key(what: str, key_id: int | None, against: str, other: int | None, *, bare: bool = False) -> None:
+def check_key(
+    what: str,
+    key_id: int | None,
+    against: str,
+    other: int | None,
+    *,
+    bare: bool = False,
+    advice: str = "use the key directory it was encrypted for",
+) -> None:
     """MismatchError unless both are of one key; None: of an unknown one, which only bare allows.
 
-    what, against: for people, as in "the ciphertext" and "the Galois keys".
+    what, against, advice: for people, as in "the ciphertext" and "the Galois keys".
     """
     if key_id is None or other is None:
         if not bare:
@@ -166,5 +173,5 @@ def check_key(what: str, key_id: int | None, against: str, other: int | None, *,
     elif key_id != other:
         raise MismatchError(
             f"{what[0].upper()}{what[1:]} and {against} belong to different keys ({key_id:016x}, "
-            f"{other:016x}): use the key directory it was encrypted for."
+            f"{other:016x}): {advice}."
         )

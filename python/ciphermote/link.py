@@ -51,6 +51,7 @@ STATUS_NAMES = (
     "CM_ERR_SHARED_NOISE",
     "CM_ERR_SESSIONS",
     "CM_ERR_EXPANDER",
+    "CM_ERR_FRAME_TAG",
 )
 """The C library's status codes, in order (core/include/ciphermote/status.h)."""
 
@@ -80,6 +81,7 @@ _STATUS_SENTENCES = {
     "CM_ERR_SHARED_NOISE": "the noise asked for would not hide the decryption's own: ask for more",
     "CM_ERR_SESSIONS": "its key has served all the sessions that it may: make and provision new keys",
     "CM_ERR_EXPANDER": "its firmware has not set up a seed expander, or gave two decryptors one: mend it",
+    "CM_ERR_FRAME_TAG": "a frame's tag does not match: compare its tag key with the sender's, and drop it",
 }
 
 _VERSION = 1

@@ -18,6 +18,7 @@ from ciphermote.keys import KeyContents, KeyStore, Progress, SecretKey
 from ciphermote.linear_model import LinearModel
 from ciphermote.parameters import DEFAULT_SET, ParameterSet, by_name
 from ciphermote.provision import provision, to_c_header
+from ciphermote.rekeying import DeviceKeys
 
 
 def _steps(model: LinearModel | None, rotations: Iterable[int], parameters: ParameterSet) -> tuple[int, ...]:
@@ -53,10 +54,10 @@ class Owner:
     ) -> Owner:
         """New keys from the system's randomness.
 
-        parameters: a set, or the name of one in ciphermote.parameters.BUILTIN. model: make the Galois keys
-        that scoring with it needs. rotations: and those for rotations to the left by so many slots (negative:
-        to the right). conjugation: and that of complex slots. relin: and the key for products of ciphertexts;
-        None: if the set can. progress: called with (keys made, keys in all).
+        parameters: a set, or the name of a built-in one (`ciphermote params` lists them). model: make the
+        Galois keys that scoring with it needs. rotations: and those for rotations to the left by so many
+        slots (negative: to the right). conjugation: and that of complex slots. relin: and the key for
+        products of ciphertexts; None: if the set can. progress: called with (keys made, keys in all).
         ParameterError if the set cannot have them.
         """
         chosen = by_name(parameters) if isinstance(parameters, str) else parameters
@@ -132,6 +133,11 @@ class Owner:
     def evaluation_keys(self) -> EvaluationKeys:
         """For whoever computes."""
         return EvaluationKeys.of(self._contents)
+
+    def device_keys(self) -> DeviceKeys:
+        """A secret key of a device's own, and what brings its ciphertexts under this pair: provision() gives
+        the device its part, rekey_key is for Evaluator.rekey. ParameterError for n = 1024."""
+        return DeviceKeys.make(self.secret_key)
 
     def decrypt(
         self,

@@ -20,6 +20,7 @@ from itertools import groupby
 
 from ciphermote.c_names import check_name
 from ciphermote.errors import ParameterError
+from ciphermote.words import count_of
 
 SECURITY_BOUNDS: dict[str, dict[int, int]] = {
     "2024": {1024: 26, 2048: 53, 4096: 106, 8192: 214, 16384: 430},
@@ -38,6 +39,9 @@ DEFAULT_LOG2_SCALE = 25
 
 MAX_PRIME_BITS = 27
 """Five bits of head-room in a 32-bit word, which the lazy transforms use up."""
+
+MAX_SPECIAL_PRIMES = 4
+"""And data primes in a digit: what the evaluator takes."""
 
 MAX_PRIMES = 17
 """CM_MAX_PRIMES of the C library."""
@@ -66,6 +70,10 @@ class ParameterSet:
     """A ring degree and a chain of primes that :func:`validate` accepts.
 
     ``primes`` are in SEAL's order; with more than one, the last is the special prime of key switching.
+    ``further_special`` are more of them, which only the owner's evaluation keys and the evaluator know:
+    devices, frames, ciphertexts, the set's id and SEAL have ``primes`` alone. Key switching then takes
+    ciphertexts apart in digits of ``digit_primes`` data primes. Without ``key_switching`` all primes are data
+    primes, and none is special.
     ``standard`` is the security table the set is held to. Raises ParameterError for a set that fails it, for
     one that holds by the 2018 table alone and has no name that starts with OLDER_PREFIX, and for one that has
     the name of another, built-in set.
@@ -75,17 +83,23 @@ class ParameterSet:
     n: int
     primes: tuple[int, ...]
     standard: str = "2024"
+    further_special: tuple[int, ...] = ()
+    digit_primes: int = 1
+    key_switching: bool = True
 
     def __post_init__(self) -> None:
         check_name(self.name, "The parameter set's name")
-        validate(self.n, self.primes, self.standard)
-        if _is_older(self.n, self.primes) and not self.name.startswith(OLDER_PREFIX):
+        validate(
+            self.n, self.primes, self.standard, self.further_special, self.digit_primes, self.key_switching
+        )
+        if _is_older(self.n, (*self.primes, *self.further_special)) and not self.name.startswith(
+            OLDER_PREFIX
+        ):
             raise ParameterError(
                 f"The parameter set {self.name} is secure by the 2018 table alone, which its name must say: "
                 f"name it {OLDER_PREFIX}{self.name}."
             )
-        built_in = _BUILTIN_BY_NAME.get(self.name, self)
-        if (self.n, self.primes) != (built_in.n, built_in.primes):
+        if self != _BUILTIN_BY_NAME.get(self.name, self):
             raise ParameterError(
                 f"{self.name} is the name of a built-in set, which has other primes: give yours another name "
                 "(--name)."
@@ -93,8 +107,10 @@ class ParameterSet:
 
     @cached_property
     def id(self) -> int:
-        """The set's name on the wire: the first 4 bytes (little-endian) of BLAKE2b-256 over [n, primes]."""
-        return int.from_bytes(_hash_words([self.n, *self.primes])[:4], "little")
+        """The set's name on the wire: the first 4 bytes (little-endian) of BLAKE2b-256 over [n, primes], and
+        0 where two primes or more have no special one."""
+        no_special = [0] if len(self.data_primes) > 1 and self.special_prime is None else []
+        return int.from_bytes(_hash_words([self.n, *self.primes, *no_special])[:4], "little")
 
     @property
     def log2_n(self) -> int:
@@ -118,17 +134,26 @@ class ParameterSet:
     @property
     def data_primes(self) -> tuple[int, ...]:
         """The primes of a fresh ciphertext: all but the special one."""
-        return self.primes[:-1] if len(self.primes) > 1 else self.primes
+        return self.primes[:-1] if self._has_special else self.primes
 
     @property
     def special_prime(self) -> int | None:
         """The prime of key switching, or None: then there are no rotations and no products of ciphertexts."""
-        return self.primes[-1] if len(self.primes) > 1 else None
+        return self.primes[-1] if self._has_special else None
+
+    @property
+    def _has_special(self) -> bool:
+        return self.key_switching and len(self.primes) > 1
+
+    @property
+    def special_primes(self) -> tuple[int, ...]:
+        """All primes of key switching; none if there is none."""
+        return (*self.primes[len(self.data_primes) :], *self.further_special)
 
     @property
     def log2_q(self) -> float:
         """log2 of the product of all primes: what the security bound is about."""
-        return _log2(self.primes)
+        return _log2((*self.primes, *self.further_special))
 
     @property
     def data_modulus(self) -> int:
@@ -145,7 +170,7 @@ class ParameterSet:
         count = len(self.data_primes) if primes is None else primes
         if not 1 <= count <= len(self.primes):
             raise ParameterError(
-                f"{self.name} has no level with {count} primes: give 1 to {len(self.primes)}."
+                f"{self.name} has no level with {count_of(count, 'prime')}: give 1 to {len(self.primes)}."
             )
         return _hash_words([scheme, self.n, *self.primes[:count], t])
 
@@ -218,23 +243,54 @@ def _smallest_primitive_root(n: int, q: int) -> int:
     return smallest
 
 
-def validate(n: int, primes: Sequence[int], standard: str = "2024") -> None:
+def validate(
+    n: int,
+    primes: Sequence[int],
+    standard: str = "2024",
+    further_special: Sequence[int] = (),
+    digit_primes: int = 1,
+    key_switching: bool = True,
+) -> None:
     """Raise ParameterError, saying why and what to do, unless the set is valid and 128-bit secure."""
     _check_shape(n, primes, standard)
-    for position, q in enumerate(primes):
+    everything = (*primes, *further_special)
+    for position, q in enumerate(everything):
         _check_prime(n, q, position)
-    if len(set(primes)) != len(primes):
-        repeated = next(q for q in primes if list(primes).count(q) > 1)
+    if len(set(everything)) != len(everything):
+        repeated = next(q for q in everything if everything.count(q) > 1)
         raise ParameterError(
             f"Prime {repeated} is in the set twice: every prime of a set must be another one."
         )
-    if len(primes) > 1 and primes[-1] < max(primes[:-1]):
+    if not key_switching and (further_special or digit_primes > 1):
+        raise ParameterError(
+            "A set without key switching has special primes or digits of several primes: leave them out."
+        )
+    if key_switching and len(primes) > 1 and primes[-1] < max(primes[:-1]):
         raise ParameterError(
             f"The special prime {primes[-1]} (the last one) is smaller than the data prime "
             f"{max(primes[:-1])}, which makes rotations and relinearization inexact: put the largest prime "
             "last."
         )
-    _check_security(n, primes, standard)
+    _check_switching(primes, further_special, digit_primes)
+    _check_security(n, everything, standard)
+
+
+def _check_switching(primes: Sequence[int], further: Sequence[int], digit_primes: int) -> None:
+    """Key switching's noise is that of a digit over the special primes' product."""
+    if len(further) + 1 > MAX_SPECIAL_PRIMES or not 1 <= digit_primes <= MAX_SPECIAL_PRIMES:
+        raise ParameterError(
+            f"Key switching takes up to {MAX_SPECIAL_PRIMES} special primes and digits of 1 to "
+            f"{MAX_SPECIAL_PRIMES} data primes: {len(further) + 1} and {digit_primes} are given."
+        )
+    if len(primes) < 2 and (further or digit_primes > 1):
+        raise ParameterError("A set of one prime has no key switching: give it a special prime first.")
+    data = primes[:-1]
+    digits = [math.prod(data[i : i + digit_primes]) for i in range(0, len(data), digit_primes)]
+    if digits and digit_primes > 1 and math.prod((primes[-1], *further)) < max(digits):
+        raise ParameterError(
+            f"The special primes' product is below that of a digit's {digit_primes} data primes, which makes "
+            "rotations and relinearization inexact: take larger special primes, or more, or smaller digits."
+        )
 
 
 def _check_shape(n: int, primes: Sequence[int], standard: str) -> None:
@@ -301,37 +357,67 @@ def _ways_to_fit(n: int, primes: Sequence[int], standard: str) -> str:
     return ", or ".join(ways)
 
 
-def generate(n: int, bits: Sequence[int], standard: str = "2024", name: str | None = None) -> ParameterSet:
-    """The parameter set of ring degree n with primes of the given bit sizes, the special prime's last.
+def generate(
+    n: int,
+    bits: Sequence[int],
+    standard: str = "2024",
+    name: str | None = None,
+    *,
+    special: int = 1,
+    digit_primes: int = 1,
+) -> ParameterSet:
+    """The parameter set of ring degree n with primes of the given bit sizes, the special ones' last.
 
-    Each prime is the largest free one of its size that is 1 mod 2n; the special prime chooses first, since
-    it must not be smaller than the others. CHEAP_PRIME is the first data prime of 26 bits whenever it is
-    free. Without a name the set is named by its content, with ``std2018_`` in front if it holds by the 2018
-    table alone. Raises ParameterError if there is no such set or :func:`validate` refuses it.
+    Each prime is the largest free one of its size that is 1 mod 2n; the special primes choose first, since
+    the first must not be smaller than the others. CHEAP_PRIME is the first data prime of 26 bits whenever it
+    is free. Without a name the set is named by its content, with ``std2018_`` in front if it holds by the
+    2018 table alone. special: how many special primes, if there are two primes or more; digit_primes: data
+    primes in a digit of key switching. Raises ParameterError if there is no such set or :func:`validate`
+    refuses it.
     """
-    _check_shape(n, bits, standard)
+    count = special if len(bits) > 1 else 0
+    data_bits = bits[: len(bits) - count]
+    _check_shape(n, data_bits, standard)
     taken: list[int] = []
-    special = [_next_prime(n, bits[-1], taken)] if len(bits) > 1 else []
-    taken += special
-    for size in bits[: len(bits) - len(special)]:
+    for size in bits[len(data_bits) :]:
+        taken.append(_next_prime(n, size, taken))
+    for size in data_bits:
         prefer_cheap = size == CHEAP_PRIME.bit_length() and CHEAP_PRIME not in taken
         taken.append(CHEAP_PRIME if prefer_cheap else _next_prime(n, size, taken))
-    primes = (*taken[len(special) :], *special)
-    held = standard if _is_older(n, primes) else "2024"
-    return ParameterSet(name or _name_by_content(n, bits, held), n, primes, held)
+    return _named(n, tuple(taken[count:]), tuple(taken[:count]), standard, name, digit_primes)
 
 
 def from_primes(
-    n: int, primes: Sequence[int], standard: str = "2024", name: str | None = None
+    n: int,
+    primes: Sequence[int],
+    standard: str = "2024",
+    name: str | None = None,
+    *,
+    special: int = 1,
+    digit_primes: int = 1,
 ) -> ParameterSet:
-    """The parameter set of these primes, the special one last; named as by :func:`generate`.
+    """The parameter set of these primes, the special ones last; named as by :func:`generate`.
 
     Raises ParameterError if :func:`validate` refuses it.
     """
-    validate(n, primes, standard)
-    held = standard if _is_older(n, primes) else "2024"
-    bits = [q.bit_length() for q in primes]
-    return ParameterSet(name or _name_by_content(n, bits, held), n, tuple(primes), held)
+    count = special if len(primes) > 1 else 0
+    split = len(primes) - count
+    return _named(n, tuple(primes[:split]), tuple(primes[split:]), standard, name, digit_primes)
+
+
+def _named(
+    n: int,
+    data: tuple[int, ...],
+    special: tuple[int, ...],
+    standard: str,
+    name: str | None,
+    digit_primes: int,
+) -> ParameterSet:
+    primes, further = (*data, *special[:1]), special[1:]
+    validate(n, primes, standard, further, digit_primes)
+    held = standard if _is_older(n, (*primes, *further)) else "2024"
+    own = name or _name_by_content(n, data, special, held)
+    return ParameterSet(own, n, primes, held, further, digit_primes)
 
 
 def _is_older(n: int, primes: Sequence[int]) -> bool:
@@ -356,12 +442,13 @@ def _next_prime(n: int, bits: int, taken: Sequence[int]) -> int:
     )
 
 
-def _name_by_content(n: int, bits: Sequence[int], standard: str) -> str:
-    data, special = (bits[:-1], bits[-1:]) if len(bits) > 1 else (bits, [])
-    runs = [(size, len(list(run))) for size, run in groupby(data)]
-    chain = "_".join(f"{size}x{count}" if count > 1 else f"{size}" for size, count in runs)
+def _name_by_content(n: int, data: Sequence[int], special: Sequence[int], standard: str) -> str:
+    def chain(primes: Sequence[int]) -> str:
+        runs = [(size, len(list(run))) for size, run in groupby(q.bit_length() for q in primes)]
+        return "_".join(f"{size}x{count}" if count > 1 else f"{size}" for size, count in runs)
+
     prefix = OLDER_PREFIX if standard == "2018" else ""
-    return f"{prefix}n{n}_q{chain}" + "".join(f"_p{size}" for size in special)
+    return f"{prefix}n{n}_q{chain(data)}" + (f"_p{chain(special)}" if special else "")
 
 
 def _log2(primes: Iterable[int]) -> float:
@@ -387,7 +474,14 @@ BUILTIN: tuple[ParameterSet, ...] = (
 )
 """The C library's sets, in the order of cm_params_all."""
 
-_BUILTIN_BY_NAME.update((parameters.name, parameters) for parameters in BUILTIN)
+EVALUATOR_SETS: tuple[ParameterSet, ...] = (
+    generate(8192, [24] * 5 + [23] * 2 + [24] * 2, special=2, digit_primes=2),
+    generate(16384, [26] * 14 + [27] * 2, special=2, digit_primes=2),
+)
+"""Sets for much computation: with two special primes, key switching takes half the digits. The C library has
+no table of them: `ciphermote params` writes one."""
+
+_BUILTIN_BY_NAME.update((parameters.name, parameters) for parameters in (*BUILTIN, *EVALUATOR_SETS))
 
 
 def by_name(name: str) -> ParameterSet:
@@ -402,7 +496,7 @@ def by_name(name: str) -> ParameterSet:
 
 def by_id(identifier: int) -> ParameterSet:
     """The built-in set with this 32-bit id. Raises ParameterError if there is none."""
-    for parameters in BUILTIN:
+    for parameters in _BUILTIN_BY_NAME.values():
         if parameters.id == identifier:
             return parameters
     raise ParameterError(

@@ -55,6 +55,19 @@ _CRC_BYTES = 4
 _HEADER_START = "/*\n * One device's keys for "
 _KIND_WHOLE, _KIND_PRIME = 0, 1
 _ROOTS_MEMBER = ("#ifndef __AVR__", "    , cm_provisioned_roots", "#endif")
+FLASH_LINES = (
+    "/* Where an AVR's flash holds what is never copied to its RAM. */",
+    "#ifndef CM_PROVISIONED_FLASH",
+    "#ifdef __AVR__",
+    "#include <avr/pgmspace.h>",
+    "#define CM_PROVISIONED_FLASH PROGMEM",
+    "#else",
+    "#define CM_PROVISIONED_FLASH",
+    "#endif",
+    "#endif",
+)
+"""C that defines CM_PROVISIONED_FLASH; headers of keys may be included together."""
+
 _HAS_DEVICE_SECRET, _HAS_SECRET_KEY, _HAS_PUBLIC_KEY = 1, 2, 4
 
 
@@ -103,19 +116,29 @@ def provision(
     if not (secret or public):
         raise KeyFileError("A device needs the secret key, the public key, or both: say which.")
     parameters = keys.parameters
+    check_plain_moduli(plain_moduli, parameters)
+    return Provision(
+        parameters,
+        keys.key_id,
+        new_device_secret(),
+        keys.secret() if secret else None,
+        device_residues(keys.public_key()) if public else None,
+        tuple(plain_moduli),
+    )
+
+
+def new_device_secret() -> bytes:
+    """From the system's randomness."""
+    return os.urandom(DEVICE_SECRET_BYTES)
+
+
+def check_plain_moduli(plain_moduli: Sequence[int], parameters: ParameterSet) -> None:
+    """ParameterError for one without slots."""
     for t in plain_moduli:
         if not batches(t, parameters.n):
             raise ParameterError(
                 f"{t} has no slots at n = {parameters.n}: name a prime that is 1 modulo {2 * parameters.n}."
             )
-    return Provision(
-        parameters,
-        keys.key_id,
-        os.urandom(DEVICE_SECRET_BYTES),
-        keys.secret() if secret else None,
-        device_residues(keys.public_key()) if public else None,
-        tuple(plain_moduli),
-    )
 
 
 # --- C --------------------------------------------------------------------------------------------
@@ -144,18 +167,12 @@ def to_c_header(provisioned: Provision) -> str:
         f"#define CM_PROVISIONED_SECRET_KEY {int(p.secret_key is not None)}",
         f"#define CM_PROVISIONED_PUBLIC_KEY {int(p.public_key is not None)}",
         "",
-        "/* Where an AVR's flash holds what is never copied to its RAM. */",
-        "#ifdef __AVR__",
-        "#include <avr/pgmspace.h>",
-        "#define CM_PROVISIONED_FLASH PROGMEM",
-        "#else",
-        "#define CM_PROVISIONED_FLASH",
-        "#endif",
+        *FLASH_LINES,
         "",
         "/* clang-format off */",
         *([] if built_in else [c_definition(p.parameters, symbol, "static ")]),
         "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] CM_PROVISIONED_FLASH = {",
-        *_byte_rows(p.device_secret),
+        *byte_rows(p.device_secret),
         "};",
         "",
         "#if CM_CONFIG_NTT_ROOTS",
@@ -173,7 +190,7 @@ def to_c_header(provisioned: Provision) -> str:
             "#define cm_provisioned_ternary NULL /* encryption does without */",
             "#else",
             f"static const uint8_t cm_provisioned_ternary[{p.parameters.n // 4}] = {{",
-            *_byte_rows(p.secret_key.packed),
+            *byte_rows(p.secret_key.packed),
             "};",
             "#endif",
             "#if CM_CONFIG_TRANSFORMED_SECRET",
@@ -210,7 +227,8 @@ def to_c_header(provisioned: Provision) -> str:
     return "\n".join(parts)
 
 
-def _byte_rows(content: bytes) -> list[str]:
+def byte_rows(content: bytes) -> list[str]:
+    """The lines of a C array's initializer."""
     return [
         f"    {', '.join(f'0x{b:02x}' for b in content[i : i + 16])}," for i in range(0, len(content), 16)
     ]

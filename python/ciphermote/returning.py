@@ -23,6 +23,7 @@ from ciphermote.core import core_params
 from ciphermote.errors import FrameError, ParameterError
 from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet
+from ciphermote.words import count_of
 
 MAX_LOG2_TILES = 4
 _MOST_PRIMES_DECRYPTED = 2
@@ -75,8 +76,9 @@ def _primes_to_keep(ciphertext: sb.SealCiphertext, largest: float | None, primes
         not 1 <= primes <= ciphertext.primes or (primes < ciphertext.primes and not is_ckks)
     ):
         raise ParameterError(
-            f"{primes} primes cannot be kept of a {ciphertext.scheme.name} ciphertext's {ciphertext.primes}: "
-            "CKKS ones can leave out their last primes, BFV ones are switched to fewer by SEAL."
+            f"{count_of(primes, 'prime')} cannot be kept of a {ciphertext.scheme.name} ciphertext's "
+            f"{ciphertext.primes}: CKKS ones can leave out their last primes, BFV ones are switched "
+            "to fewer by SEAL."
         )
     if not is_ckks:
         if largest is not None:

@@ -41,6 +41,11 @@ class SchemeOptions(TypedDict, total=False):
     plain_modulus: int
 
 
+def scheme_options(plain_modulus: int) -> SchemeOptions:
+    """BFV modulo plain_modulus; 0: CKKS."""
+    return {"scheme": Scheme.BFV if plain_modulus else Scheme.CKKS, "plain_modulus": plain_modulus}
+
+
 class SeedType(IntEnum):
     """SEAL's numbers for what expands a seed."""
 
@@ -158,7 +163,7 @@ class SealGaloisKeys:
 
 def data_primes(parms: ParameterSet) -> int:
     """How many primes a fresh ciphertext has: all but the special one."""
-    return max(1, len(parms.primes) - 1)
+    return len(parms.data_primes)
 
 
 def galois_element(n: int, step: int) -> int:
@@ -446,7 +451,14 @@ def _read_ciphertext_body(
             "hostile.",
             1,
         )
-    size = reader.expect("the count of polynomials", reader.u64(), sizes)
+    size = reader.u64()
+    if size == 3 and size not in sizes and not is_key:
+        reader.fail(
+            "the ciphertext has three polynomials, as products have: relinearize it where it was computed "
+            "(in SEAL: Evaluator::relinearize_inplace), for only that place has its keys.",
+            8,
+        )
+    reader.expect("the count of polynomials", size, sizes)
     reader.expect("the ring degree", reader.u64(), [parms.n])
     reader.expect("the count of primes", reader.u64(), [primes])
     scale = _read_scale(reader, is_one=is_key or scheme != Scheme.CKKS)
@@ -565,10 +577,10 @@ def _open_key_switch_keys(
     most_keys: int,
 ) -> _Reader:
     """A reader behind the first dimension of RelinKeys or GaloisKeys."""
-    if len(parms.primes) < 2:
+    if parms.special_prime is None:
         raise FrameError(
-            f"SEAL {what}: parameter set {parms.name} has one prime and so no key switching; use a set with "
-            "a special prime."
+            f"SEAL {what}: parameter set {parms.name} has no special prime and so no key switching; use a "
+            "set with a special prime."
         )
     parts = most_keys * data_primes(parms)
     most = _ciphertext_bytes(parms, len(parms.primes), 2)

@@ -11,6 +11,11 @@ def count_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def with_article(noun: str) -> str:
+    """As in a float, an int."""
+    return f"{'an' if noun[:1].lower() in set('aeiou') else 'a'} {noun}"
+
+
 def scale_name(scale: float) -> str:
     """As in 2^25, or 3.3e+07 for a scale that is no power of two."""
     mantissa, exponent = math.frexp(scale)

@@ -43,7 +43,7 @@ static void a_random_source_is_checked_in_constant_time(void)
 
 static void a_device_takes_its_secret_in_constant_time(void)
 {
-    const cm_platform callbacks = device.platform;
+    const cm_platform callbacks = device.counter.platform;
     uint8_t secret[CM_DEVICE_SECRET_BYTES] = {0};
     mark_secret(secret, sizeof secret);
     check_call(cm_device_init(&device, secret, &callbacks), CM_ERR_ARGUMENT);

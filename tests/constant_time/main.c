@@ -14,7 +14,8 @@
 
 typedef void visit(const behaviour *one);
 
-static const behaviour *const lists[] = {key_behaviours, encryption_behaviours, decryption_behaviours};
+static const behaviour *const lists[] = {key_behaviours, encryption_behaviours, decryption_behaviours,
+                                         compact_behaviours};
 
 static void visit_list(const behaviour *list, visit *each)
 {

@@ -120,6 +120,7 @@ typedef struct behaviour {
 extern const behaviour key_behaviours[];
 extern const behaviour encryption_behaviours[];
 extern const behaviour decryption_behaviours[];
+extern const behaviour compact_behaviours[];
 extern const behaviour planted_behaviours[]; /* leaks that must be found, in the test's own code */
 
 #endif

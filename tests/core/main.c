@@ -10,6 +10,7 @@ cm_checks cm_check_state;
 void test_aided(void);
 void test_arch(void);
 void test_bfv(void);
+void test_compact(void);
 void test_decrypt(void);
 void test_decryptor(void);
 void test_encode(void);
@@ -34,7 +35,8 @@ static const cm_test_topic topics[] = {
     {"decryptor", test_decryptor}, {"keygen", test_keygen},
     {"wire", test_wire},           {"round trip", test_round_trip},
     {"aided", test_aided},         {"vectors", test_vectors},
-    {"stack", test_stack},         {"arch", test_arch},
+    {"compact", test_compact},     {"stack", test_stack},
+    {"arch", test_arch},
 };
 
 int main(void)

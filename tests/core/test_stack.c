@@ -189,7 +189,7 @@ static void make_key(void)
 
 static void make_key_without_counter(void)
 {
-    device.reserved = device.counter; /* the next one takes a reservation */
+    device.counter.reserved = device.counter.next; /* the next one takes a reservation */
     platform.write_fails = true;
     make_key();
 }
@@ -414,7 +414,7 @@ static void decrypt_reals_for_others(void)
 static void decrypt_reals_for_others_without_counter(void)
 {
     begin_reals(CM_FIXED_63, CM_FLOAT32, 0);
-    device.reserved = device.counter;
+    device.counter.reserved = device.counter.next;
     platform.write_fails = true;
     if (outcome == CM_OK) {
         outcome = cmi_ckks_decryption_end_shared(&decryption, &device, 20);

@@ -19,6 +19,7 @@
 #include "encode/bfv.h"
 #include "encode/ckks.h"
 #include "encrypting.h"
+#include "pinned.h"
 #include "random/xof.h"
 #include "roots.h"
 #include "secret_key.h"
@@ -33,50 +34,11 @@ static uint64_t arena[BUILD_MOST_ARENA_BYTES(N) / 8u + 1u];
 static uint32_t polynomials[4][N];
 static uint8_t ternary[CM_TERNARY_BYTES(N)];
 
-/* ---- the chained digest ---- */
-
-enum { DIGEST_BYTES = 32, PIECE_BYTES = 96 };
-
-typedef struct chained_digest {
-    uint8_t input[DIGEST_BYTES + PIECE_BYTES]; /* the digest so far, then a piece */
-    uint8_t filled;                            /* bytes of the piece */
-} chained_digest;
-
-static void digest_piece(chained_digest *digest)
-{
-    uint8_t next[DIGEST_BYTES];
-    cmi_blake2b(next, sizeof next, NULL, 0, digest->input, (size_t)DIGEST_BYTES + digest->filled);
-    memcpy(digest->input, next, sizeof next);
-    digest->filled = 0;
-}
-
-static int digest_write(void *context, const uint8_t *bytes, size_t length)
-{
-    chained_digest *digest = (chained_digest *)context;
-    for (size_t i = 0; i < length; i++) {
-        digest->input[DIGEST_BYTES + digest->filled++] = bytes[i];
-        if (digest->filled == PIECE_BYTES) {
-            digest_piece(digest);
-        }
-    }
-    return 0;
-}
-
-static const uint8_t *digest_end(chained_digest *digest)
-{
-    if (digest->filled > 0) {
-        digest_piece(digest);
-    }
-    return digest->input;
-}
-
 /* ---- inputs ---- */
 
-static void consecutive_bytes(uint8_t *out, size_t length, unsigned first)
+static uint64_t pinned_counter(unsigned index)
 {
-    for (size_t i = 0; i < length; i++) {
-        out[i] = (uint8_t)(first + i);
-    }
+    return ((uint64_t)index << 32) + 0xFFFFFFFFu - index;
 }
 
 /* What a device's platform keeps: the number of the vector, and the persistent counter. */
@@ -358,7 +320,7 @@ static cm_status open_setup(vector_setup *setup, const cm_params *params, unsign
     const uint64_t key_id = 0x636970686572u + (uint64_t)index;
     uint8_t seed[CM_SEED_BYTES];
     uint8_t device_secret[CM_DEVICE_SECRET_BYTES];
-    setup->state = (vector_platform){index, ((uint64_t)index << 32) + 0xFFFFFFFFu - index};
+    setup->state = (vector_platform){index, pinned_counter(index)};
     consecutive_bytes(seed, sizeof seed, 64);
     consecutive_bytes(device_secret, sizeof device_secret, 0);
     cm_status status = cm_secret_key_generate(params, seed, ternary);
@@ -519,17 +481,28 @@ typedef struct pinned_vector {
     cm_vector_form form;
     const char *emitted;
     bool in_this_build;
+    bool without_seed;
     cm_status (*encrypt)(const void *pinned, unsigned index, cm_emitter *emitter);
     void (*check_coefficients)(const void *pinned, unsigned index);
     void (*check_decrypted)(const void *pinned, unsigned index);
 } pinned_vector;
+
+/* Frames of version 2, whose window began `index` counters ago. */
+static void tag_as_pinned(cm_frame_writer *writer, cm_frame_sender *sender, unsigned index)
+{
+    static uint8_t tag_key[CM_TAG_KEY_BYTES];
+    consecutive_bytes(tag_key, sizeof tag_key, 160);
+    cm_frame_sender_init(sender, tag_key, 0x01020304u + index, (uint16_t)(7u + index));
+    sender->window = pinned_counter(index) - index;
+    cm_frame_writer_tag(writer, sender);
+}
 
 /* The bytes are the same with tiles as without: SEAL's directly, frames once a gateway has joined them. */
 static cm_status emit(const pinned_vector *pinned, chained_digest *digest)
 {
     const cm_sink digest_sink = {digest_write, digest};
     witness listener;
-    if (pinned->form != CM_VECTOR_FRAMES) {
+    if (pinned->form == CM_VECTOR_SEAL || pinned->form == CM_VECTOR_SEAL_SEEDED) {
         cm_seal_writer seal;
         const cm_seal_form form = pinned->form == CM_VECTOR_SEAL ? CM_SEAL_FULL : CM_SEAL_SEEDED;
         cm_seal_writer_init(&seal, form, digest_sink);
@@ -542,6 +515,10 @@ static cm_status emit(const pinned_vector *pinned, chained_digest *digest)
     cm_frame_writer_init(&gateway.whole, digest_sink);
     const cm_sink gateway_sink = {rejoin_write, &gateway};
     cm_frame_writer_init(&frames, BUILD_LOG2_TILES == 0 ? digest_sink : gateway_sink);
+    cm_frame_sender sender;
+    if (pinned->form == CM_VECTOR_TAGGED) {
+        tag_as_pinned(BUILD_LOG2_TILES == 0 ? &frames : &gateway.whole, &sender, pinned->index);
+    }
     witness_init(&listener, &frames.emitter);
     return pinned->encrypt(pinned->vector, pinned->index, &listener.emitter);
 }
@@ -572,6 +549,8 @@ static void check_vector(const pinned_vector *pinned)
         too_large++;
     } else if (pinned->params->log2_n > 10 && pinned->index % CM_TEST_EVERY != 0) {
         return;
+    } else if (pinned->form == CM_VECTOR_TAGGED && pinned->without_seed && BUILD_LOG2_TILES != 0) {
+        return; /* a gateway that joins tiles has no seed to take the random bytes from */
     } else if (pinned->in_this_build) {
         BEHAVIOUR(pinned->title);
         pinned->check_coefficients(pinned->vector, pinned->index);
@@ -586,18 +565,34 @@ static void check_ckks_vector(const cm_vector *vector, unsigned index)
 {
     const bool in_this_build = build_has_slots(vector->slots) && build_has_precision(vector->precision) &&
                                build_has_xof(vector->xof);
-    const pinned_vector pinned = {
-        vector,          index,         vector->title, vector->params,          vector->form,
-        vector->emitted, in_this_build, encrypt_ckks,  check_ckks_coefficients, check_ckks_decrypted};
+    const pinned_vector pinned = {vector,
+                                  index,
+                                  vector->title,
+                                  vector->params,
+                                  vector->form,
+                                  vector->emitted,
+                                  in_this_build,
+                                  vector->xof == CM_XOF_NONE,
+                                  encrypt_ckks,
+                                  check_ckks_coefficients,
+                                  check_ckks_decrypted};
     check_vector(&pinned);
 }
 
 static void check_bfv_vector(const cm_bfv_vector *vector, unsigned index)
 {
     const bool in_this_build = build_has_xof(vector->xof);
-    const pinned_vector pinned = {
-        vector,          index,         vector->title, vector->params,         vector->form,
-        vector->emitted, in_this_build, encrypt_bfv,   check_bfv_coefficients, check_bfv_decrypted};
+    const pinned_vector pinned = {vector,
+                                  index,
+                                  vector->title,
+                                  vector->params,
+                                  vector->form,
+                                  vector->emitted,
+                                  in_this_build,
+                                  vector->xof == CM_XOF_NONE,
+                                  encrypt_bfv,
+                                  check_bfv_coefficients,
+                                  check_bfv_decrypted};
     check_vector(&pinned);
 }
 

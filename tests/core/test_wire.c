@@ -169,7 +169,7 @@ static void fields_that_the_format_forbids_are_refused_whatever_the_check_sum(vo
     (void)send_one_frame(&writer);
     CHECK(parse_changed(0, 'C') == CM_OK);
     CHECK(parse_changed(0, 'D') == CM_ERR_FRAME_MAGIC);
-    CHECK(parse_changed(2, 2) == CM_ERR_FRAME_VERSION);
+    CHECK(parse_changed(2, 3) == CM_ERR_FRAME_VERSION);
     CHECK(parse_changed(3, 1) == CM_ERR_FRAME_FIELD); /* a seed without an XOF */
     CHECK(parse_changed(3, 2) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(4, 0) == CM_ERR_FRAME_FIELD);
@@ -194,6 +194,115 @@ static void fields_that_the_format_forbids_are_refused_whatever_the_check_sum(vo
     CHECK(parse_changed(39, 1) == CM_ERR_FRAME_FIELD); /* two tiles, but a whole polynomial's length */
     CHECK(parse_changed(40, 1) == CM_ERR_FRAME_FIELD);
     CHECK(parse_changed(43, 0xFF) == CM_ERR_FRAME_FIELD);
+}
+
+/* ---- version 2 ---- */
+
+static uint8_t tag_key[CM_TAG_KEY_BYTES];
+static cm_frame_sender sender;
+
+static int refuse(void *context, const uint8_t *from, size_t count)
+{
+    (void)context;
+    (void)from;
+    (void)count;
+    return -1;
+}
+
+/* One frame of residues, of a sender whose counter is in the writer. */
+static cm_status send_one_tagged_frame(uint64_t counter, uint64_t window)
+{
+    const cm_sink sink = {store, NULL};
+    static uint32_t zeros[N];
+    cm_frame_writer writer;
+    (void)send_one_frame(&writer);
+    cm_ciphertext_info info = writer.emitter.info;
+    info.counter = counter;
+    for (unsigned i = 0; i < sizeof tag_key; i++) {
+        tag_key[i] = (uint8_t)(i + 1u);
+    }
+    cm_frame_writer_init(&writer, sink);
+    cm_frame_sender_init(&sender, tag_key, 77, 3);
+    cm_frame_writer_tag(&writer, &sender);
+    sender.window = window;
+    writer.emitter.info = info;
+    reset_sink(sizeof bytes);
+    const cm_status status = writer.emitter.begin(&writer.emitter, &writer.emitter.info);
+    return status == CM_OK ? writer.emitter.residues(&writer.emitter, 0, 0, 0, zeros) : status;
+}
+
+static void a_tagged_frame_says_who_sent_it(void)
+{
+    cm_frame frame;
+    CHECK(send_one_tagged_frame(9, CM_NEW_WINDOW) == CM_OK && sender.window == 9);
+    CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK && frame.frame_bytes == length);
+    CHECK(frame.version == 2 && frame.device == 77 && frame.epoch == 3 && frame.since_window == 0);
+    CHECK(cm_frame_verify(&frame, tag_key) == CM_OK);
+    CHECK(send_one_tagged_frame(9, 4) == CM_OK && sender.window == 4);
+    CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK && frame.since_window == 5);
+    tag_key[5] ^= 1;
+    CHECK(cm_frame_verify(&frame, tag_key) == CM_ERR_FRAME_TAG);
+    CHECK(cm_frame_verify(&frame, NULL) == CM_ERR_ARGUMENT);
+    cm_frame_writer writer;
+    (void)send_one_frame(&writer);
+    CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK && frame.version == 1);
+    CHECK(cm_frame_verify(&frame, tag_key) == CM_ERR_FRAME_VERSION);
+}
+
+static void a_counter_outside_the_window_is_refused(void)
+{
+    CHECK(send_one_tagged_frame(9, 10) == CM_ERR_ARGUMENT && length == 0);
+    CHECK(send_one_tagged_frame(0x100000009u, 9) == CM_ERR_ARGUMENT && length == 0);
+    CHECK(send_one_tagged_frame(0x100000008u, 9) == CM_OK);
+}
+
+/* Its tag would cover what was sent of the frame that failed. */
+static void a_frame_after_one_that_failed_has_a_tag_of_its_own(void)
+{
+    cm_frame frame;
+    CHECK(send_one_tagged_frame(9, CM_NEW_WINDOW) == CM_OK);
+    const cm_sink failing = {refuse, NULL}, sound = {store, NULL};
+    static uint32_t zeros[N];
+    cm_frame_writer writer;
+    (void)send_one_frame(&writer);
+    cm_ciphertext_info info = writer.emitter.info;
+    cm_frame_writer_init(&writer, failing);
+    cm_frame_writer_tag(&writer, &sender);
+    writer.emitter.info = info;
+    sender.window = CM_NEW_WINDOW;
+    CHECK(writer.emitter.begin(&writer.emitter, &writer.emitter.info) == CM_OK);
+    CHECK(writer.emitter.residues(&writer.emitter, 0, 0, 0, zeros) == CM_ERR_SINK);
+    uint32_t any = 0;
+    for (unsigned i = 0; i < sizeof sender.state / sizeof *sender.state; i++) {
+        any |= sender.state[i];
+    }
+    CHECK(any == 0);
+    writer.sink = sound;
+    reset_sink(sizeof bytes);
+    CHECK(writer.emitter.residues(&writer.emitter, 0, 0, 0, zeros) == CM_OK);
+    CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK);
+    CHECK(cm_frame_verify(&frame, tag_key) == CM_OK);
+}
+
+/* As an attacker would, with a checksum that matches. */
+static void a_changed_tagged_frame_is_noticed(void)
+{
+    cm_frame frame;
+    CHECK(send_one_tagged_frame(9, CM_NEW_WINDOW) == CM_OK);
+    unsigned accepted = 0;
+    for (size_t bit = 0; bit < 8 * (length - 4); bit += bit < 8 * CM_FRAME_TAGGED_HEADER_BYTES ? 1 : 61) {
+        bytes[bit / 8] = (uint8_t)(bytes[bit / 8] ^ 1u << bit % 8);
+        cmi_store32(bytes + length - 4, cm_crc32c(0, bytes, length - 4));
+        accepted += cm_frame_parse(bytes, length, params, &frame) == CM_OK &&
+                    cm_frame_verify(&frame, tag_key) != CM_ERR_FRAME_TAG &&
+                    frame.version == CM_FRAME_TAGGED_VERSION;
+        bytes[bit / 8] = (uint8_t)(bytes[bit / 8] ^ 1u << bit % 8);
+    }
+    CHECK(accepted == 0);
+    for (size_t cut = 0; cut < length; cut++) {
+        accepted += cm_frame_parse(bytes, cut, params, &frame) != CM_ERR_FRAME_SHORT;
+    }
+    CHECK(accepted == 0);
 }
 
 static void residues_not_below_the_prime_are_refused_and_zeroed(void)
@@ -352,6 +461,10 @@ void test_wire(void)
     RUN(every_truncation_is_short);
     RUN(every_flipped_bit_is_noticed);
     RUN(fields_that_the_format_forbids_are_refused_whatever_the_check_sum);
+    RUN(a_tagged_frame_says_who_sent_it);
+    RUN(a_counter_outside_the_window_is_refused);
+    RUN(a_frame_after_one_that_failed_has_a_tag_of_its_own);
+    RUN(a_changed_tagged_frame_is_noticed);
     RUN(residues_not_below_the_prime_are_refused_and_zeroed);
     RUN(a_sink_that_fails_anywhere_ends_the_encryption);
     RUN_IF(CM_CONFIG_MAX_LOG2_N >= 12, sizes_are_as_promised);

@@ -58,7 +58,7 @@ static uint32_t whole_frames(const cm_params *params, const uint8_t *bytes, size
 {
     uint32_t count = 0;
     cm_frame frame;
-    while (cm_frame_parse(bytes, length, params, &frame) == CM_OK) {
+    while (cm_frame_parse(bytes, length, params, &frame) == CM_OK && frame.version == CM_FRAME_VERSION) {
         fuzz_expect(frame.frame_bytes <= length, "a frame lies within its bytes");
         cm_frame again;
         fuzz_expect(cm_frame_parse(bytes, frame.frame_bytes - 1, params, &again) == CM_ERR_FRAME_SHORT,

@@ -10,6 +10,7 @@ lengths and checksums match again, so that the code behind them is reached. tool
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -34,11 +35,22 @@ sys.meta_path[:] = [finder for finder in sys.meta_path if "Redirecting" not in t
 if planted := os.environ.get("CIPHERMOTE_PLANTED"):  # a copy of the package with a bug in it
     ciphermote.__path__.insert(0, planted)
 with atheris.instrument_imports(include=["ciphermote"]):
-    from ciphermote import adapter, inspection, keys, labels, ledger, link, provision, returning, values
+    from ciphermote import (
+        adapter,
+        inspection,
+        keys,
+        labels,
+        ledger,
+        link,
+        provision,
+        returning,
+        seeded_keys,
+        values,
+    )
     from ciphermote import seal_bytes as sb
     from ciphermote.core import core_params
     from ciphermote.engine import worker
-    from ciphermote.errors import Error, FrameError, KeyFileError
+    from ciphermote.errors import Error, FrameError, KeyFileError, MismatchError
     from ciphermote.framing import HEADER_BYTES
     from ciphermote.linear_model import LinearModel
     from ciphermote.parameter_files import parameters_to_dict
@@ -283,6 +295,32 @@ def first_ledgers() -> Inputs:
     return {"ledger": path.read_bytes()}
 
 
+def read_seeded_keys(data: bytes) -> None:
+    for kind in seeded_keys.KeyKind:
+        found: list[seeded_keys.SeededKeys] = []
+        refuses(
+            (FrameError, MismatchError),
+            lambda k=kind, f=found: f.append(seeded_keys.read(data, SWITCHING, k)),
+        )
+        assert all(seeded_keys.write(keys_read) == bytes(data) for keys_read in found)
+
+
+def first_seeded_keys() -> Inputs:
+    key = seeded_keys.SeededKey(bytes(range(32)), ramp(SWITCHING, 1, 2))
+    return {
+        kind.name: seeded_keys.write(
+            seeded_keys.SeededKeys(
+                SWITCHING, kind, KEY_ID, {3 if kind is seeded_keys.KeyKind.GALOIS else 0: key}
+            )
+        )
+        for kind in seeded_keys.KeyKind
+    }
+
+
+def repair_seeded_keys(data: bytearray, chance: random.Random) -> None:
+    data[-32:] = hashlib.blake2b(data[:-32], digest_size=32).digest()
+
+
 def read_label(data: bytes) -> None:
     try:
         seal, label = labels.detach(data)
@@ -435,6 +473,7 @@ TARGETS = {
     "py-public-key": Target(read_public_key_frames, lambda: {"key": public_key_frames()}, repair_frames),
     "py-seal": Target(read_object, first_objects),
     "py-blob": Target(read_blob, first_blobs, repair_blob),
+    "py-seeded-keys": Target(read_seeded_keys, first_seeded_keys, repair_seeded_keys),
     "py-label": Target(read_label, first_labels, repair_label),
     "py-ledger": Target(read_ledger, first_ledgers),
     "py-json": Target(read_json, first_json),

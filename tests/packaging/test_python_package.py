@@ -47,7 +47,11 @@ def test_the_wheel_holds_the_package_alone(wheel: Path) -> None:
     files = (path for path in PACKAGE.rglob("*.*") if path.suffix in (".py", ".pyi", ".typed"))
     sources = {str(path.relative_to(PACKAGE.parent)) for path in files}
     compiled = {name for name in names if name.endswith(".so")}
-    assert {name.partition(".")[0] for name in compiled} == {"ciphermote/_core", "ciphermote/_evaluator"}
+    assert {name.partition(".")[0] for name in compiled} == {
+        "ciphermote/_core",
+        "ciphermote/_evaluator",
+        "ciphermote/_owner",
+    }
     assert {name for name in names if name.startswith("ciphermote/")} - compiled == sources
 
 

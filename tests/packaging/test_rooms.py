@@ -78,3 +78,32 @@ def test_what_stands_before_a_room_may_be_included(tmp_path: Path) -> None:
 def test_a_back_end_includes_the_rooms_that_it_serves(tmp_path: Path) -> None:
     content = "".join(f'#include "{name}"\n' for name in ("arch/api.h", "arch/avr/avr.h", "random/sample.h"))
     assert check(written(tmp_path, "src/arch/avr_ring.c", content)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("evaluate/a.cpp", '#include "owner/keys.h"\n', "evaluate may not include owner/keys.h"),
+        ("owner/a.cpp", '#include "evaluate/b.h"\n', "owner may not include evaluate/b.h"),
+        ("evaluate/a.cpp", '#include "scheme/keys.h"\n', "evaluate may not include scheme/keys.h"),
+        ("evaluate/a.cpp", '#include "random/sample.h"\n', "evaluate may not include random/sample.h"),
+        ("rns/a.cpp", '#include "scheme/keys.h"\n', "rns may not include scheme/keys.h"),
+        ("arch/a.cpp", '#include "rns/tables.h"\n', "arch may not include rns/tables.h"),
+        ("attic/a.cpp", "", "attic is none of the rooms"),
+        ("a.cpp", "", "a.cpp is none of the rooms"),
+    ],
+)
+def test_the_hosted_librarys_rooms_keep_apart(name: str, content: str, said: str, tmp_path: Path) -> None:
+    done = check(written(tmp_path, f"host/src/{name}", content).joinpath("core"))
+    assert done.returncode == 1
+    assert said in done.stdout
+
+
+def test_public_seeds_may_be_expanded_beside_the_arithmetic(tmp_path: Path) -> None:
+    content = '#include "random/sample.h"\n'
+    assert check(written(tmp_path, "host/src/rns/a.cpp", content).joinpath("core")).returncode == 0
+
+
+def test_the_owners_room_may_use_the_rooms_with_a_secret_key(tmp_path: Path) -> None:
+    content = '#include "scheme/keys.h"\n#include "rns/tables.h"\n#include "ciphermote/owner.h"\n'
+    assert check(written(tmp_path, "host/src/owner/a.cpp", content).joinpath("core")).returncode == 0

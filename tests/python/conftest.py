@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import settings
 
-LARGE = re.compile(r"n16384|n8192")
+LARGE = re.compile(r"n32768|n16384|n8192")
 """In the name of a test with a parameter set; the C tests have these rings in every build."""
 
 settings.register_profile("same", derandomize=True)

@@ -19,7 +19,13 @@ SCALE = 2.0**25
 class SealOwner:
     """A SEAL context of parms with fresh keys; a plain_modulus makes it BFV's. folder: for SEAL's files."""
 
-    def __init__(self, parms: ParameterSet, folder: Path, plain_modulus: int = 0) -> None:
+    def __init__(
+        self,
+        parms: ParameterSet,
+        folder: Path,
+        plain_modulus: int = 0,
+        security: Any = sealapi.SEC_LEVEL_TYPE.TC128,
+    ) -> None:
         self.parms = parms
         self.path = str(folder / "object")
         scheme = sealapi.SCHEME_TYPE.BFV if plain_modulus else sealapi.SCHEME_TYPE.CKKS
@@ -28,7 +34,7 @@ class SealOwner:
         self.parameters.set_coeff_modulus([sealapi.Modulus(prime) for prime in parms.primes])
         if plain_modulus:
             self.parameters.set_plain_modulus(plain_modulus)
-        self.context = sealapi.SEALContext(self.parameters, True, sealapi.SEC_LEVEL_TYPE.TC128)
+        self.context = sealapi.SEALContext(self.parameters, True, security)
         assert self.context.parameters_set(), self.context.parameters_error_message()
         self.generator = sealapi.KeyGenerator(self.context)
         self.secret_key = self.generator.secret_key()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ciphermote
+import ciphermote.evaluator
 import numpy as np
 import pytest
 from ciphermote import (
@@ -56,7 +57,7 @@ both_keys = pytest.mark.parametrize("kind", ["secret", "public"])
 # --- the names ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shown", [ciphermote, compute])
+@pytest.mark.parametrize("shown", [ciphermote, compute, ciphermote.evaluator])
 def test_the_examples_of_the_help_run(shown: Any) -> None:
     (found,) = doctest.DocTestFinder(recurse=False).find(shown, globs={"ciphermote": ciphermote})
     assert found.examples

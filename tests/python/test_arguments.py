@@ -169,3 +169,15 @@ def test_extending_by_nothing_is_refused() -> None:
 
 def test_programs_and_steps_are_public() -> None:
     assert Program((Step("multiply", 1, 0, 0),), ()).rotation_steps == ()
+
+
+def test_sentences_have_the_articles_and_numbers_of_their_nouns() -> None:
+    with pytest.raises(ciphermote.ParameterError, match=r"is an int: give"):
+        decrypt(7, OWNER.secret_key)  # type: ignore[arg-type]
+    with pytest.raises(ciphermote.ParameterError, match=r"is a float: give"):
+        decrypt(7.5, OWNER.secret_key)  # type: ignore[arg-type]
+    evaluator = ciphermote.Evaluator(OWNER.parameters)
+    x = evaluator.load(FRAMES)
+    assert repr(x).endswith(", 1 prime>")
+    with pytest.raises(ciphermote.EngineError, match="has 1 prime and is to lose 1"):
+        evaluator.mod_switch(x)

@@ -21,7 +21,6 @@ import tenseal.sealapi as sealapi
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import FrameReader, adapt, read_sets
-from ciphermote.bfv import _is_noise
 from ciphermote.core import core_params
 from ciphermote.encryption import device_residues
 from ciphermote.errors import Error, FrameError
@@ -348,18 +347,3 @@ def test_the_owner_decrypts_what_devices_may_encrypt_under_the_smallest_public_k
             counter=counter,
         )
         assert (owner.decrypt(sent, places="coefficients", plain_modulus=plain_modulus) == values).all()
-
-
-@pytest.mark.parametrize("deviations", [2, 3.4, 5.7, 6.3, 12])
-def test_noise_is_told_by_its_deviation_where_its_largest_leaves_less_than_a_bit(deviations: float) -> None:
-    modulus = 1 << 40
-    noise = np.random.default_rng(1).normal(0, modulus / 2 / deviations, 1024)
-    assert _is_noise([int(x) for x in np.clip(noise, -modulus // 2, modulus // 2)], modulus) == (
-        deviations < 6
-    )
-
-
-def test_one_large_coefficient_is_noise() -> None:
-    modulus = 1 << 40
-    assert not _is_noise([7 * modulus // 16, *[0] * 1023], modulus)
-    assert _is_noise([7 * modulus // 16 + 1, *[0] * 1023], modulus)

@@ -76,19 +76,6 @@ def test_a_scale_that_is_none_is_refused(scale: float) -> None:
         ckks.decode(np.zeros(1024), scale)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 15])
-def test_residues_join_to_the_exact_centred_integers(count: int) -> None:
-    primes = by_name("n16384_q26x15_p27").primes[:count]
-    modulus = prod(primes)
-    half = (modulus - 1) // 2
-    values = [0, 1, -1, half, -half, half - 1, 1 - half, 2**25, -(2**25), primes[0], -primes[0]]
-    values = [v for v in values if abs(v) <= half]
-    residues = np.array([[v % q for v in values] for q in primes], dtype=np.uint32)
-    digits, negative = ckks.centred(residues, primes)
-    joined = [sum(int(d) * prod(primes[:i]) for i, d in enumerate(column)) for column in digits.T]
-    assert [-v if sign else v for v, sign in zip(joined, negative, strict=True)] == values
-
-
 def test_floats_and_exact_integers_agree(seal: SealOwner, secret: SecretKey) -> None:
     data = seal.encrypt(X)
     assert ckks.decrypt(data, secret, bare=True).coefficients.tolist() == [

@@ -89,7 +89,7 @@ def test_the_steps_of_the_help_run_as_they_stand_in_a_terminal_of_80_columns(tmp
 
 EXAMPLES = (
     *("keygen", "extend", "provision", "params", "encrypt", "adapt", "add", "infer", "decrypt", "inspect"),
-    "advise",
+    *("advise", "rekey"),
 )
 """The commands, in an order in which each finds what its example needs."""
 
@@ -104,6 +104,10 @@ def test_the_examples_of_every_command_run_as_they_stand_in_a_terminal_of_80_col
     program = Path(sys.executable).with_name("ciphermote")
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
     for command in EXAMPLES:
+        if command == "rekey":
+            device = Owner.load(tmp_path / "keys").device_keys()
+            (tmp_path / "device7.rekey").write_bytes(device.rekey_key)
+            (tmp_path / "device7.bin").write_bytes(encrypt([1.0, 2.0], device.secret_key))
         shown = re.sub(r" \\\s*\n +", " ", run(command, "--help"))
         examples = re.findall(rf"^ +((?:.* \| )?ciphermote {command} .*?) *$", shown, re.M)
         assert examples, command
@@ -175,6 +179,8 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
     owner = Owner.load(house / "keys")
     (tmp_path / "other.bin").write_bytes(encrypt([1.0], owner.public_key))
     adapted(run, house, tmp_path / "other.bin", tmp_path / "reading.ct")
+    (tmp_path / "bfv.bin").write_bytes(encrypt([1], owner.public_key, plain_modulus=40961))
+    adapted(run, house, tmp_path / "bfv.bin", tmp_path / "bfv.ct", "--plain-modulus", 40961)
     bare.write_bytes((tmp_path / "reading.ct").read_bytes()[:-68])
     public = house / "public"
     for arguments, words in (
@@ -187,6 +193,11 @@ def test_mistakes_of_encrypt_and_add_are_one_sentence_each(house: Path, tmp_path
         (["add", bare, "-o", frames], "and not a key, name it (--params)"),
         (["add", bare, "-o", frames, "--params", "n4096_q26x3_p27"], "(--bare)"),
         (["add", tmp_path / "reading.ct", "-o", tmp_path / "reading.ct"], "would replace"),
+        (["add", tmp_path / "reading.ct", tmp_path / "bfv.ct", "-o", frames], "reading.ct is CKKS's"),
+        (
+            ["add", tmp_path / "bfv.ct", tmp_path / "reading.ct", "-o", frames],
+            "bfv.ct is BFV's, modulo 40961",
+        ),
         (["extend", house / "keys"], "No keys are asked for"),
         (["extend", public, "--rotations", "1"], "stays with the owner"),
         (["adapt", public, "-o", frames], "or the --port"),

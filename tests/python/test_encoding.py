@@ -12,10 +12,11 @@ import pytest
 import tenseal.sealapi as seal
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
-from ciphermote.ckks import centred, encode_reference
+from ciphermote.ckks import encode_reference
 from ciphermote.core import core_params
 from ciphermote.errors import ParameterError, ValueRangeError
 from ciphermote.parameters import BUILTIN, ParameterSet, by_name
+from exact import joined
 
 PARAMETERS = by_name("n4096_q26x3_p27")
 LOG2_SCALE = 25
@@ -46,11 +47,7 @@ def seal_coefficients(values: np.ndarray, parameters: ParameterSet, log2_scale: 
         residues = sb.read_plaintext(path.read_bytes(), parameters).values
     core = core_params(parameters)
     rows = np.stack([_core.ntt_inverse(core, i, row.astype(np.uint32)) for i, row in enumerate(residues)])
-    digits, negative = centred(rows, parameters.data_primes)
-    magnitude = np.zeros(parameters.n, dtype=object)
-    for digit, q in zip(digits[::-1], parameters.data_primes[::-1], strict=True):
-        magnitude = magnitude * q + digit.astype(object)
-    return np.where(negative, -magnitude, magnitude).astype(np.int64)
+    return np.array(joined(rows, parameters.data_primes), dtype=np.int64)
 
 
 def device_coefficients(

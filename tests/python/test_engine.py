@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ciphermote import seal_bytes
+from ciphermote import Owner, Sum, compute, encryption, seal_bytes
 from ciphermote.engine import Engine, open_engine
 from ciphermote.engine import seal as seal_engine
 from ciphermote.engine.seal import SealEngine
@@ -156,6 +156,31 @@ def test_sums_are_right_and_want_one_scale(owner: SealOwner, engine: Engine) -> 
     assert abs(owner.decrypt(again)[0] - 1.0) < 1e-3, "a failed sum leaves nothing behind"
 
 
+def test_a_sum_by_seal_keeps_no_more_than_a_message_and_names_what_is_damaged() -> None:
+    held = Owner.generate(PARMS, relin=False)
+    frames = encryption.encrypt([1.0, -2.0], held.secret_key)
+    alive = most = 0
+
+    class Counted(bytes):
+        def __del__(self) -> None:
+            nonlocal alive
+            alive -= 1
+
+    def stream(count: int, damaged: int = -1) -> Iterator[bytes]:
+        nonlocal alive, most
+        for place in range(count):
+            alive += 1
+            most = max(most, alive)
+            yield Counted(frames[:-1] + bytes([frames[-1] ^ 1]) if place == damaged else frames)
+
+    total = compute(Sum(), stream(70), engine="seal")
+    assert np.abs(held.decrypt(total)[:2] - [70, -140]).max() < 1e-2
+    assert most < 5
+    for place in (0, 1, 20):
+        with pytest.raises(FrameError, match=f"^Ciphertext {place + 1} of the sum: "):
+            compute(Sum(), stream(30, place), engine="seal")
+
+
 def test_products_of_ciphertexts_are_relinearized(owner: SealOwner, engine: Engine) -> None:
     half = Constant(np.full(PARMS.slots, 0.5), SCALE)
     program = Program(
@@ -183,7 +208,7 @@ def test_the_worker_is_sent_evaluation_keys_ciphertexts_and_weights_and_no_secre
 
     monkeypatch.setattr(seal_engine._Worker, "_send", recording_send)
     ciphertext = owner.encrypt(windows(1)[0])
-    with open_engine(PARMS, galois_keys=galois_keys, bare=True) as engine:
+    with open_engine(PARMS, galois_keys=galois_keys, bare=True, name="seal") as engine:
         engine.linear(ciphertext, model, feature_bound=16)
         engine.add([ciphertext])
     assert [fields["request"] for fields, _ in sent] == ["open", "program", "evaluate", "accumulate", "total"]
@@ -212,8 +237,11 @@ def test_the_worker_imports_nothing_that_knows_secret_keys() -> None:
 
 def test_missing_evaluation_keys_are_named(owner: SealOwner, model: LinearModel) -> None:
     with open_engine(PARMS, galois_keys=owner.galois_keys([1, 4]), bare=True) as engine:
-        with pytest.raises(EngineError, match=r"rotations 8, 16, .* 1024"):
+        with pytest.raises(EngineError, match=r"rotations 8, 16, .* 1024.*--model MODEL"):
             engine.linear(owner.encrypt([1.0]), model, feature_bound=16)
+        steps = Step("rotate", 1, 0, 5), Step("rotate", 1, 1, -7)
+        with pytest.raises(EngineError, match=r"--rotations=-7,5`.*Owner.extend\(rotations=\[-7, 5\]\)"):
+            engine.evaluate(Program(steps, ()), owner.encrypt([1.0]))
         with pytest.raises(EngineError, match="relinearization keys"):
             engine.evaluate(Program((Step("multiply", 1, 0, 0),), ()), owner.encrypt([1.0]))
 
@@ -249,7 +277,7 @@ def test_a_dead_worker_is_reported_and_the_other_goes_on(
 ) -> None:
     x = windows(1)[0]
     ciphertext = owner.encrypt(x)
-    with open_engine(PARMS, galois_keys=galois_keys, bare=True, workers=2) as engine:
+    with SealEngine(PARMS, galois_keys=galois_keys, bare=True, workers=2) as engine:
         assert isinstance(engine, SealEngine)
         os.kill(engine.process_ids[0], signal.SIGKILL)
         os.waitid(os.P_PID, engine.process_ids[0], os.WEXITED | os.WNOWAIT)  # the engine reaps it

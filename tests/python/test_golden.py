@@ -383,10 +383,16 @@ def test_a_pinned_vector_is_the_models(vector: generate_vectors.Vector, index: i
     assert generate_vectors.computed(vector, index) == vector
 
 
+@pytest.mark.parametrize("index", range(len(generate_vectors.compact_vectors())))
+def test_a_pinned_compact_window_is_the_models(index: int) -> None:
+    vector = generate_vectors.compact_vectors()[index]
+    assert generate_vectors.computed_compact(vector, index) == vector
+
+
 def test_a_pinned_digest_that_differs_makes_another_header(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("ckks", "bfv", "random"):
+    for name in ("ckks", "bfv", "random", "compact"):
         shutil.copy(ROOT / f"vectors/{name}.json", tmp_path)
     monkeypatch.setattr(generate_vectors, "PINNED", tmp_path)
     assert generate_vectors.main(["--check"]) == 0

@@ -194,7 +194,8 @@ def test_what_advise_prints_runs_and_keeps_its_promise(
     (tmp_path / "values.txt").write_text(values)
     said = run("advise", *request_)
     commands = [shlex.split(line)[1:] for line in re.findall(r"^ +(ciphermote .*)$", said, re.M)]
-    assert [command[0] for command in commands] == ["keygen", "provision", "encrypt"]
+    names = [command[0] for command in commands]
+    assert names[:3] == ["keygen", "provision", "encrypt"] and set(names[3:]) <= {"compact"}
     for command in commands:
         run(*command)
     modulus = re.search(r"--plain-modulus (\d+)", said)

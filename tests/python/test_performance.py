@@ -19,6 +19,9 @@ import options  # noqa: E402, which that puts in the path: bench/m4/options.py
 FILES = (
     "README.md",
     "docs/performance.md",
+    "docs/evaluator.md",
+    "docs/images/evaluator_memory.svg",
+    "docs/images/evaluator_speed_up.svg",
     "docs/images/profile.svg",
     "docs/images/ram_against_time.svg",
     "ports/README.md",
@@ -51,20 +54,35 @@ def test_documents_and_plots_show_what_the_benches_measured(tree: Path) -> None:
     assert generate_performance.main(["--check"]) == 0
 
 
-@pytest.mark.parametrize("document", ["docs/performance.md", "ports/README.md"])
+@pytest.mark.parametrize("document", ["docs/performance.md", "docs/evaluator.md", "ports/README.md"])
 def test_a_figure_changed_by_hand_is_found_and_written_anew(
     document: str, tree: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured = {
-        "docs/performance.md": row("ckks_encrypt_symmetric.fast.cycles"),
-        "ports/README.md": row("microbit.symmetric.chacha20.ram_bytes", "microbit"),
+    relinearization = row("ckks.n4096.relinearize.avx2.ratio_to_seal", "evaluator")
+    figures = {
+        "docs/performance.md": f"{row('ckks_encrypt_symmetric.fast.cycles')['value']:,}",
+        "docs/evaluator.md": f"{relinearization['params']['us'] / 1000:.3g}, 1.1, 16.3",
+        "ports/README.md": f"{row('microbit.symmetric.chacha20.ram_bytes', 'microbit')['value']:,}",
     }
-    figure = f"{measured[document]['value']:,}"
+    figure = figures[document]
     rewrite(tree / document, figure, "1,234")
     assert generate_performance.main(["--check"]) == 1
     assert document in capsys.readouterr().err
     assert generate_performance.main([]) == 0
     assert (tree / document).read_text() == (ROOT / document).read_text()
+
+
+def test_the_evaluators_sentences_say_what_the_rows_say() -> None:
+    text = (ROOT / "docs/evaluator.md").read_text(encoding="utf-8")
+    rows = json.loads((ROOT / "bench/results/evaluator.json").read_text())["rows"]
+    spreads = [row["params"]["spread"] for row in rows if "spread" in row["params"]]
+    large = sum(spread > 0.3 for spread in spreads)
+    assert f"{large} of {len(spreads)} rows, and at most {100 * max(spreads):.0f} %" in text
+    (summed,) = (row for row in rows if row["name"] == "sum1000.avx2.ratio_to_seal")
+    assert f"{summed['value']:.1f} times as long" in text
+    for scheme in ("ckks", "bfv"):
+        peak = row(f"{scheme}.n32768.peak_bytes", "evaluator")
+        assert f"{peak['value'] / 1e6:,.0f} MB for {scheme.upper()}" in text
 
 
 def test_plots_are_the_same_bytes_each_time(tree: Path) -> None:

@@ -126,6 +126,20 @@ def test_its_c_compiles_without_a_warning(walked: tuple[Path, dict[str, str]]) -
     shell("cc -Wall -Wextra -Wconversion -Wshadow -Werror -c main.c -Icore/include -o /dev/null", folder)
 
 
+def test_the_evaluators_lines_of_python_print_what_they_compute(tmp_path: Path) -> None:
+    text = (ROOT / "docs/evaluator.md").read_text(encoding="utf-8")
+    (lines,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (tmp_path / "compute.py").write_text(lines)
+    x = [0.5, -1.25, 2.0]
+    truth = [*(v * v - 3 * v for v in x), *(1 - v * v / 2 + v**3 / 4 for v in x), sum(x), 0.75, 2.0]
+    truth += [4.0, -2.625, 0.0]
+    assert numbers_in(shell("python compute.py", tmp_path)) == pytest.approx(truth, abs=0.011)
+
+
+def numbers_in(printed: str) -> list[float]:
+    return [float(number) for number in re.findall(r"-?\d+\.\d*", printed)]
+
+
 def test_its_lines_of_python_print_the_sum(tmp_path: Path) -> None:
     (lines,) = found(r"^```python\n(.*?)^```$")
     (tmp_path / "sum.py").write_text(lines)

@@ -149,6 +149,16 @@ static const cm_bfv_vector cm_bfv_vectors[] = {
      CM_BFV_32, CM_DOMAIN_NTT, 786433, 16384, CM_VECTOR_FRAMES,
      "db5e4a60963f7886a5e50ebb105360a8569a078c937eea4590aa3b61d5b8e6c6",
      "13d2327df5f6859847bb67b6fbdca6adbb02964f597b88a8f5f91a8bb18fd988"},
+    {"n1024_q26, symmetric with chacha20, t = 12289, 1024 int16, batch in 16 bits, ntt form, tagged",
+     &cm_n1024_q26, CM_XOF_CHACHA20, CM_INT16, CM_BFV_BATCH,
+     CM_BFV_16, CM_DOMAIN_NTT, 12289, 1024, CM_VECTOR_TAGGED,
+     "6e2b6ac6941e9d4a42aa981f7c2aa41e01f8825688253285828402663aefab78",
+     "818b2901d5782c36ac3ac6d54b1d80d823dde8636948e1899bd091199050d5b0"},
+    {"n1024_q26, asymmetric, t = 1000, 1 int16, coefficients in 16 bits, coefficient form, tagged",
+     &cm_n1024_q26, CM_XOF_NONE, CM_INT16, CM_BFV_COEFFICIENTS,
+     CM_BFV_16, CM_DOMAIN_COEFFICIENTS, 1000, 1, CM_VECTOR_TAGGED,
+     "9e8b61f9fd220e1028ab699bd7743bb2db18a5680ff7a50815897ce629f59d70",
+     "19870b73d72a18d9e2a4a7c5e0f3c923015197791128e59f80057094121aa0b3"},
 };
 
 #endif

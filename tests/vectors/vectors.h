@@ -11,7 +11,8 @@
 typedef enum cm_vector_form {
     CM_VECTOR_FRAMES,
     CM_VECTOR_SEAL,
-    CM_VECTOR_SEAL_SEEDED
+    CM_VECTOR_SEAL_SEEDED,
+    CM_VECTOR_TAGGED
 } cm_vector_form;
 
 typedef struct cm_vector {
@@ -225,6 +226,11 @@ static const cm_vector cm_vectors[] = {
      -31, 55, 8192, CM_VECTOR_SEAL_SEEDED,
      "738c3af4325ae88554d8fbcfdc05e45c83f3d967d8b6a100ae7404715ad452cd",
      "b2f702f73f38918141bfacdaef0f856814519d138fe1d2e8bb8565133739edd5"},
+    {"n4096_q26x3_p27, symmetric with shake256, 31 bits, 2048 real int16, tagged",
+     &cm_n4096_q26x3_p27, CM_XOF_SHAKE256, CM_FIXED_31, CM_SLOTS_REAL, CM_INT16,
+     -12, 25, 2048, CM_VECTOR_TAGGED,
+     "f65b3df4bda20128aa9fbc745170da17e8417281bb40e5fecf0f37a49fc358ca",
+     "92d49ef62be11277813086e14afb8312c508c7d4064d5676be9c7bd4db9f3b2f"},
 };
 
 #endif

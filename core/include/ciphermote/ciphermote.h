@@ -7,6 +7,7 @@
 #include "ciphermote/aided.h"
 #include "ciphermote/bfv.h"
 #include "ciphermote/ckks.h"
+#include "ciphermote/compact.h"
 #include "ciphermote/config.h"
 #include "ciphermote/decryptor.h"
 #include "ciphermote/device.h"

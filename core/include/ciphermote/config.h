@@ -200,6 +200,19 @@
 #endif
 
 /*
+ * CM_CONFIG_COMPACT_COUNTER_ONLY  1: accept compact encryptors on platforms with neither a random source nor
+ *                      a salt (compact.h). Their windows are then protected by the counter alone: one that
+ *                      is ever set back, by a storage fault or by whoever holds the device, reveals the
+ *                      differences of readings. 0: they are refused (CM_ERR_RANDOM). Default: 0.
+ */
+#ifndef CM_CONFIG_COMPACT_COUNTER_ONLY
+#define CM_CONFIG_COMPACT_COUNTER_ONLY 0
+#endif
+#if !CM_SWITCH(CM_CONFIG_COMPACT_COUNTER_ONLY)
+#error "CM_CONFIG_COMPACT_COUNTER_ONLY must be 0 or 1."
+#endif
+
+/*
  * CM_CONFIG_STORE_NOISE       1: sample the noise once and keep it, n bytes for a symmetric encryption and 2n
  *                      for an asymmetric one. 0: sample it again for each prime and tile. Default: the
  *                      preset's, else 0.

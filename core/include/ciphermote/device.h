@@ -40,11 +40,26 @@ typedef struct cm_platform {
     void *context;
 } cm_platform;
 
+/*
+ * The counter, and what the platform provides. A device has one, whatever it encrypts: one thread of one
+ * process may use it. Treat as opaque.
+ */
+typedef struct cm_counter {
+    cm_platform platform;
+    uint64_t next;     /* the next one to use */
+    uint64_t reserved; /* counters below this one are reserved in persistent storage */
+} cm_counter;
+
+/*
+ * Start from the platform, which is copied; reads the persistent counter. cm_device_init does the same for
+ * the counter in a cm_device. random may be null for a counter of its own (compact.h). CM_ERR_ARGUMENT for
+ * null pointers, CM_ERR_COUNTER if the counter cannot be read.
+ */
+CM_MUST_CHECK cm_status cm_counter_init(cm_counter *counter, const cm_platform *platform);
+
 /* Treat as opaque. It holds secrets: wipe it with cm_device_wipe. One thread of one process may use it. */
 typedef struct cm_device {
-    cm_platform platform;
-    uint64_t counter;  /* the next one to use */
-    uint64_t reserved; /* counters below this one are reserved in persistent storage */
+    cm_counter counter;
     uint8_t secret[CM_DEVICE_SECRET_BYTES];
     uint8_t last_draw[16]; /* a one-way image of the last random draw, to detect a repeating source */
     bool drawn;

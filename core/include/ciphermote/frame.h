@@ -4,7 +4,8 @@
  *
  * A frame is a 44-byte header, a payload and a CRC-32C. A residue frame carries one component at one prime,
  * or one tile of it, each residue in as many bits as the prime has. A seed frame replaces component 1 of a
- * symmetric ciphertext. The CRC detects accidents, not attacks: send frames over an authenticated channel.
+ * symmetric ciphertext. The CRC detects accidents, not attacks: send frames over an authenticated channel, or
+ * as version 2, whose header is 20 bytes longer and says which device sends them, and which have a tag.
  */
 #ifndef CIPHERMOTE_FRAME_H
 #define CIPHERMOTE_FRAME_H
@@ -22,24 +23,58 @@ CM_REFUSE_PACKING(frame);
 #define CM_FRAME_VERSION 1
 #define CM_FRAME_HEADER_BYTES 44
 #define CM_FRAME_CRC_BYTES 4
+#define CM_FRAME_TAGGED_VERSION 2
+#define CM_FRAME_TAGGED_HEADER_BYTES 64
+#define CM_TAG_KEY_BYTES 48
+#define CM_TAG_BYTES 8
 
 typedef enum cm_payload { CM_PAYLOAD_RESIDUES = 0, CM_PAYLOAD_SEED = 1 } cm_payload;
 
 /* An emitter that writes frames to a sink, in pieces of at most CM_FRAME_PIECE_BYTES. */
 #ifdef __AVR__
-#define CM_FRAME_PIECE_BYTES 48
+#define CM_FRAME_PIECE_BYTES 44 /* a header */
 #else
 #define CM_FRAME_PIECE_BYTES 64
 #endif
 typedef struct cm_frame_writer {
     cm_emitter emitter; /* first: hand &writer.emitter to the encryptor */
     cm_sink sink;
+    struct cm_frame_sender *sender; /* null: version 1 */
     uint32_t crc;
     uint8_t piece[CM_FRAME_PIECE_BYTES];
     uint8_t filled;
 } cm_frame_writer;
 
 void cm_frame_writer_init(cm_frame_writer *writer, cm_sink sink);
+
+/* For a window's number: the next ciphertext begins a new window. */
+#define CM_NEW_WINDOW UINT64_MAX
+
+/*
+ * Who sends frames of version 2: set by cm_frame_sender_init, and handed to a writer by
+ * cm_frame_writer_tag. window is the number of the window whose readings the next ciphertext holds, the
+ * counter of its first attempt; CM_NEW_WINDOW is replaced by the ciphertext's counter. Set it to
+ * CM_NEW_WINDOW for new readings, and leave it for another attempt with the same ones.
+ */
+typedef struct cm_frame_sender {
+    uint64_t window;
+    const uint8_t *tag_key; /* CM_TAG_KEY_BYTES; on AVR in flash (PROGMEM) */
+    uint32_t device;
+    uint16_t epoch;
+    /* The rest is the library's. */
+    void (*absorb)(struct cm_frame_sender *self, const uint8_t *bytes, size_t length);
+    void (*close)(struct cm_frame_sender *self, uint8_t tag[CM_TAG_BYTES]);
+    uint32_t state[14];
+} cm_frame_sender;
+
+/* The owner derives the tag key, names the device and counts its epochs (docs/wire-format.md). */
+void cm_frame_sender_init(cm_frame_sender *sender, const uint8_t *tag_key, uint32_t device, uint16_t epoch);
+
+/*
+ * Make the writer's frames version 2. The sender must stay as long as the writer is used. A ciphertext whose
+ * counter is before its window, or 2^32 and more after it, ends with CM_ERR_ARGUMENT.
+ */
+void cm_frame_writer_tag(cm_frame_writer *writer, cm_frame_sender *sender);
 
 /* A parsed header. */
 typedef struct cm_frame {
@@ -51,13 +86,19 @@ typedef struct cm_frame {
     uint8_t tile;
     uint32_t residue_count; /* n >> log2_tiles, or 0 for a seed frame */
     uint32_t payload_bytes;
-    size_t frame_bytes;          /* header, payload and CRC */
+    size_t frame_bytes;          /* header, payload, tag and CRC */
     const uint8_t *payload_data; /* points into the caller's bytes */
+    uint8_t version;             /* 1, or 2, which alone has the rest */
+    uint16_t epoch;
+    uint32_t device;
+    uint32_t since_window; /* the counter less the window's number */
+    uint8_t random[8];
 } cm_frame;
 
 /*
- * Check a header, the first CM_FRAME_HEADER_BYTES of a frame, against the parameter set it must be for (null:
- * any of cm_params_all). Fills frame except payload_data. CM_ERR_FRAME_SHORT if fewer bytes are given.
+ * Check a header, the first CM_FRAME_HEADER_BYTES of a frame, or CM_FRAME_TAGGED_HEADER_BYTES of version 2,
+ * against the parameter set it must be for (null: any of cm_params_all). Fills frame except payload_data.
+ * CM_ERR_FRAME_SHORT if fewer bytes are given.
  */
 CM_MUST_CHECK cm_status cm_frame_parse_header(const uint8_t *bytes, size_t length, const cm_params *params,
                                               cm_frame *frame);
@@ -66,13 +107,19 @@ CM_MUST_CHECK cm_status cm_frame_parse_header(const uint8_t *bytes, size_t lengt
 CM_MUST_CHECK cm_status cm_frame_parse(const uint8_t *bytes, size_t length, const cm_params *params,
                                        cm_frame *frame);
 
+/*
+ * Check the tag of a frame of version 2 that cm_frame_parse has accepted. The time does not depend on where
+ * tags differ. CM_ERR_FRAME_TAG; CM_ERR_FRAME_VERSION for version 1.
+ */
+CM_MUST_CHECK cm_status cm_frame_verify(const cm_frame *frame, const uint8_t tag_key[CM_TAG_KEY_BYTES]);
+
 /* Unpack a parsed residue frame into residue_count words. CM_ERR_RESIDUE if one is not below its prime. */
 CM_MUST_CHECK cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues);
 
 /*
  * A frame reader passes frames to a receiver as they arrive, in pieces of any size: each residue once it is
  * known to be below its prime, and the frame's end once its checksum has matched. After a fault it accepts
- * nothing more.
+ * nothing more. It takes version 1 alone.
  */
 #define CM_FRAME_GROUP (CM_CONFIG_SMALL ? 32u : 128u)        /* most residues passed on at once */
 #define CM_FRAME_GROUP_MAX_BYTES (CM_FRAME_GROUP / 8u * 27u) /* packed, at 27 bits each */

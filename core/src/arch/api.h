@@ -162,6 +162,15 @@ typedef struct cmi_arch {
     /* sums[i] = (sums[i] t + 2^31) / 2^32, for signed sums, and t more if that is negative. */
     int (*round_sums)(uint32_t *sums, uint32_t count, uint32_t t);
 
+    /*
+     * The compact lane (scheme/compact.c): sums[i] += the sum over j of residues[j] trits[i + block - 1 - j],
+     * modulo 2^32, for trits of -1, 0 and 1.
+     */
+    int (*ternary_products)(uint32_t *sums, uint16_t count, const uint32_t *residues, uint8_t block,
+                            const int8_t *trits);
+    /* Whole blocks of a tag (wire/tag.c, absorb_block). */
+    int (*poly1305_blocks)(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes, size_t blocks);
+
     /* Frames (wire/frame.c): as cm_crc32c. */
     int (*crc32c)(uint32_t *crc, const uint8_t *bytes, size_t length);
     /*

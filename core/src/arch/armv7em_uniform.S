@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Uniform residues of 26 and 27 bits for ARMv7E-M, from a key stream that begins at a field: sample.c says
- * how. Every shift is known in advance, over a group of fields that fills whole words. Which fields are
+ * Uniform residues of 20, 26 and 27 bits for ARMv7E-M, from a key stream that begins at a field: sample.c
+ * says how. Every shift is known in advance, over a group of fields that fills whole words. Which fields are
  * rejected is public.
  */
 #include "arch/armv7em/function.inc"
@@ -55,6 +55,7 @@ field   .req r5
     end_function \name
 .endm
 
+    uniform_function cmi_armv7em_uniform_20, 20, 8
     uniform_function cmi_armv7em_uniform_26, 26, 16
     uniform_function cmi_armv7em_uniform_27, 27, 32
 

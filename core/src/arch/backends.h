@@ -58,6 +58,8 @@
 #define CM_TARGET_take_off CM_DECLINED
 #define CM_TARGET_add_multiples CM_DECLINED
 #define CM_TARGET_round_sums CM_DECLINED
+#define CM_TARGET_ternary_products CM_DECLINED
+#define CM_TARGET_poly1305_blocks CM_DECLINED
 #define CM_TARGET_crc32c CM_DECLINED
 #define CM_TARGET_pack CM_DECLINED
 #define CM_TARGET_unpack CM_DECLINED

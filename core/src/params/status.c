@@ -84,6 +84,9 @@ const char *cm_status_text(cm_status status)
     case CM_ERR_EXPANDER:
         return "The seed expander is not set up, or another decryptor has begun to use it: call "
                "cm_seed_expander_init before cm_decryptor_init, and give each decryptor its own.";
+    case CM_ERR_FRAME_TAG:
+        return "The frame's tag does not match: it was altered or forged, or the tag key or the "
+               "counter is another device's; drop it, and compare the enrolment with the device.";
     }
     return "This is not a status of Ciphermote: the value was damaged, or comes from another version.";
 }

@@ -111,6 +111,13 @@ void cmi_stream_restart(cmi_stream *stream, const uint32_t nonce[3], uint32_t po
     }
 }
 
+void cmi_stream_at(cmi_stream *stream, const uint32_t position[4])
+{
+    set_position(stream->input, position + 1, position[0]);
+    chacha20_blocks(stream->block, stream->input, 1);
+    stream->used = CM_CHACHA20_BLOCK_BYTES;
+}
+
 /* At most what is left of the block. */
 static uint8_t *stream_take(cmi_stream *stream, uint8_t *out, size_t length)
 {

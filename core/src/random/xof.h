@@ -41,6 +41,9 @@ void cmi_stream_init(cmi_stream *stream, const uint8_t key[32], const uint32_t n
 /* Set a stream's key only. cmi_stream_restart then begins any of that key's streams, at any byte. */
 void cmi_stream_set_key(cmi_stream *stream, const uint8_t key[32]);
 void cmi_stream_restart(cmi_stream *stream, const uint32_t nonce[3], uint32_t position);
+/* One block of its key stream, left in stream->block: a function of its key and of 16 bytes, as the block
+   counter and the nonce. */
+void cmi_stream_at(cmi_stream *stream, const uint32_t position[4]);
 /* The next bytes; whole blocks go straight to out. */
 void cmi_stream_read(cmi_stream *stream, uint8_t *out, size_t length);
 

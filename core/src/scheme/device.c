@@ -54,7 +54,7 @@ static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTE
                                  uint8_t image[CM_CHACHA20_BLOCK_BYTES])
 {
     memset(randomness, 0, DRAW_BYTES);
-    if (device->platform.random(device->platform.context, randomness, DRAW_BYTES) != 0) {
+    if (device->counter.platform.random(device->counter.platform.context, randomness, DRAW_BYTES) != 0) {
         return CM_ERR_RANDOM;
     }
     keyed_block(image, randomness, CM_LABEL_DRAW_CHECK, 0);
@@ -70,21 +70,22 @@ static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTE
 }
 
 /* The reservation is stored, and read back, before its first counter is used. */
-static cm_status take_counter(cm_device *device, uint64_t *counter)
+cm_status cmi_counter_take(cm_counter *counter, uint64_t *taken)
 {
-    if (device->counter == device->reserved) {
-        if (device->reserved > UINT64_MAX - CM_CONFIG_COUNTER_RESERVE) {
+    const cm_platform *const platform = &counter->platform;
+    if (counter->next == counter->reserved) {
+        if (counter->reserved > UINT64_MAX - CM_CONFIG_COUNTER_RESERVE) {
             return CM_ERR_COUNTER;
         }
-        const uint64_t target = device->reserved + CM_CONFIG_COUNTER_RESERVE;
+        const uint64_t target = counter->reserved + CM_CONFIG_COUNTER_RESERVE;
         uint64_t stored = 0;
-        if (device->platform.counter_write(device->platform.context, target) != 0 ||
-            device->platform.counter_read(device->platform.context, &stored) != 0 || stored != target) {
+        if (platform->counter_write(platform->context, target) != 0 ||
+            platform->counter_read(platform->context, &stored) != 0 || stored != target) {
             return CM_ERR_COUNTER;
         }
-        device->reserved = target;
+        counter->reserved = target;
     }
-    *counter = device->counter++;
+    *taken = counter->next++;
     return CM_OK;
 }
 
@@ -97,7 +98,7 @@ cm_status cmi_seeds_draw(cm_device *device, cmi_seeds *seeds)
     uint64_t counter = 0;
     cm_status status = draw_randomness(device, randomness, seeds->block);
     if (status == CM_OK) {
-        status = take_counter(device, &counter);
+        status = cmi_counter_take(&device->counter, &counter);
     }
     if (status == CM_OK) {
         cmi_seeds_derive(device->secret, randomness, counter, seeds);
@@ -117,6 +118,25 @@ CM_NOINLINE static bool never_filled_in(const uint8_t *secret)
     return cmi_declassified(any == 0);
 }
 
+cm_status cm_counter_init(cm_counter *counter, const cm_platform *platform)
+{
+    if (!counter) {
+        return CM_ERR_ARGUMENT;
+    }
+    memset(counter, 0, sizeof *counter);
+    if (!platform || !platform->counter_read || !platform->counter_write) {
+        return CM_ERR_ARGUMENT;
+    }
+    uint64_t stored = 0;
+    if (platform->counter_read(platform->context, &stored) != 0) {
+        return CM_ERR_COUNTER;
+    }
+    counter->platform = *platform;
+    counter->next = stored;
+    counter->reserved = stored;
+    return CM_OK;
+}
+
 cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRET_BYTES],
                          const cm_platform *platform)
 {
@@ -124,7 +144,7 @@ cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRE
         return CM_ERR_ARGUMENT;
     }
     memset(device, 0, sizeof *device);
-    if (!secret || !platform || !platform->random || !platform->counter_read || !platform->counter_write) {
+    if (!secret || !platform || !platform->random) {
         return CM_ERR_ARGUMENT;
     }
     const bool refused = never_filled_in(secret);
@@ -132,13 +152,10 @@ cm_status cm_device_init(cm_device *device, const uint8_t secret[CM_DEVICE_SECRE
     if (refused) {
         return CM_ERR_ARGUMENT;
     }
-    uint64_t counter = 0;
-    if (platform->counter_read(platform->context, &counter) != 0) {
-        return CM_ERR_COUNTER;
+    const cm_status status = cm_counter_init(&device->counter, platform);
+    if (status != CM_OK) {
+        return status;
     }
-    device->platform = *platform;
-    device->counter = counter;
-    device->reserved = counter;
     memcpy(device->secret, secret, CM_DEVICE_SECRET_BYTES);
     device->ready = true;
     return CM_OK;

@@ -27,6 +27,9 @@ typedef struct cmi_seeds {
     uint8_t key[32];
 } cmi_seeds;
 
+/* Take the next counter. CM_ERR_COUNTER. */
+CM_MUST_CHECK cm_status cmi_counter_take(cm_counter *counter, uint64_t *taken);
+
 /* Take the next counter and fresh randomness. CM_ERR_ARGUMENT (device not ready), CM_ERR_COUNTER,
    CM_ERR_RANDOM. */
 CM_MUST_CHECK cm_status cmi_seeds_draw(cm_device *device, cmi_seeds *seeds);
@@ -42,7 +45,8 @@ CM_MUST_CHECK static inline cm_status cmi_seeds_draw_into(cm_device *device, voi
     const cm_status status = cmi_seeds_draw(device, seeds);
     if (status == CM_OK) {
         info->counter = seeds->counter;
-        const size_t length = cm_public_seed_bytes(info->xof);
+        /* Where no seed is sent, its first bytes are: they tell attempts apart (wire/frame.c). */
+        const size_t length = info->xof == CM_XOF_NONE ? 8 : cm_public_seed_bytes(info->xof);
         memcpy(info->seed, seeds->public_seed, length);
         cmi_declassify(info->seed, length); /* it is sent, and its expansion branches on its residues */
         cmi_stream_set_key(stream, seeds->secret_seed);

@@ -10,7 +10,9 @@
 #include "arch/backends.h"
 #include "common/bytes.h"
 #include "common/compiler.h"
+#include "common/wipe.h"
 #include "ring/prime.h"
+#include "wire/tag.h"
 
 enum {
     MAGIC_0 = 'C',
@@ -29,7 +31,13 @@ enum {
     AT_COMPONENT = 37,
     AT_PRIME = 38,
     AT_TILES = 39,
-    AT_LENGTH = 40
+    AT_LENGTH = 40,
+    /* Version 2, in the 20 bytes behind. */
+    MORE_DEVICE = 0,
+    MORE_EPOCH = 4,
+    MORE_SINCE_WINDOW = 8,
+    MORE_RANDOM = 12,
+    MORE_BYTES = 20
 };
 
 /* ---- writing ---- */
@@ -38,23 +46,51 @@ cm_status cmi_frame_send(cm_frame_writer *writer)
 {
     const size_t length = writer->filled;
     writer->filled = 0;
-    return writer->sink.write(writer->sink.context, writer->piece, length) == 0 ? CM_OK : CM_ERR_SINK;
+    if (writer->sink.write(writer->sink.context, writer->piece, length) == 0) {
+        return CM_OK;
+    }
+    if (writer->sender) { /* half of the tag key is in it */
+        cmi_wipe(writer->sender->state, sizeof writer->sender->state);
+    }
+    return CM_ERR_SINK;
 }
 
 void cmi_frame_fill(cm_frame_writer *writer, const uint8_t *from, const uint8_t *to)
 {
     writer->crc = cm_crc32c(writer->crc, from, (size_t)(to - from));
+    if (writer->sender) {
+        writer->sender->absorb(writer->sender, from, (size_t)(to - from));
+    }
     writer->filled = (uint8_t)(to - writer->piece);
 }
 
-static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned component, unsigned prime,
-                       unsigned tiles, uint32_t payload_bytes)
+/* What version 2 has behind version 1's header. The public seed's first bytes are another attempt's where no
+   seed is sent, too. */
+static cm_status put_sender(cm_frame_writer *writer)
+{
+    const cm_frame_sender *sender = writer->sender;
+    const cm_ciphertext_info *info = &writer->emitter.info;
+    const cm_status status = cmi_frame_send(writer);
+    if (status != CM_OK) {
+        return status;
+    }
+    uint8_t *more = writer->piece;
+    cmi_store32(more + MORE_DEVICE, sender->device);
+    cmi_store32(more + MORE_EPOCH, sender->epoch);
+    cmi_store32(more + MORE_SINCE_WINDOW, (uint32_t)(info->counter - sender->window));
+    memcpy(more + MORE_RANDOM, info->seed, 8);
+    cmi_frame_fill(writer, more, more + MORE_BYTES);
+    return CM_OK;
+}
+
+static cm_status put_header(cm_frame_writer *writer, cm_payload payload, unsigned component, unsigned prime,
+                            unsigned tiles, uint32_t payload_bytes)
 {
     const cm_ciphertext_info *info = &writer->emitter.info;
     uint8_t *header = writer->piece;
     header[0] = MAGIC_0;
     header[1] = MAGIC_1;
-    header[AT_VERSION] = CM_FRAME_VERSION;
+    header[AT_VERSION] = writer->sender ? CM_FRAME_TAGGED_VERSION : CM_FRAME_VERSION;
     header[AT_PAYLOAD] = (uint8_t)payload;
     header[AT_SCHEME] = (uint8_t)info->scheme;
     header[AT_DOMAIN] = info->ntt_form ? 1 : 0;
@@ -70,32 +106,53 @@ static void put_header(cm_frame_writer *writer, cm_payload payload, unsigned com
     header[AT_TILES] = (uint8_t)tiles;
     cmi_store32(header + AT_LENGTH, payload_bytes);
     writer->crc = 0;
+    if (writer->sender) { /* a frame that failed has left its tag unfinished */
+        cmi_wipe(writer->sender->state, sizeof writer->sender->state);
+    }
     cmi_frame_fill(writer, header, header + CM_FRAME_HEADER_BYTES);
+    return writer->sender ? put_sender(writer) : CM_OK;
 }
 
 static cm_status close_frame(cm_frame_writer *writer)
 {
     cm_status status = writer->filled ? cmi_frame_send(writer) : CM_OK;
     if (status == CM_OK) {
-        cmi_store32(writer->piece, writer->crc);
-        writer->filled = CM_FRAME_CRC_BYTES;
+        uint8_t *end = writer->piece;
+        if (writer->sender) {
+            writer->sender->close(writer->sender, end);
+            writer->crc = cm_crc32c(writer->crc, end, CM_TAG_BYTES);
+            end += CM_TAG_BYTES;
+        }
+        cmi_store32(end, writer->crc);
+        writer->filled = (uint8_t)(end + CM_FRAME_CRC_BYTES - writer->piece);
         status = cmi_frame_send(writer);
     }
     return status;
 }
 
+/* Whether the counter belongs to the window, which it begins if it is a new one. */
+static bool window_begun(cm_frame_sender *sender, uint64_t counter)
+{
+    if (sender->window == CM_NEW_WINDOW) {
+        sender->window = counter;
+    }
+    return counter >= sender->window && counter - sender->window <= UINT32_MAX;
+}
+
 static cm_status write_seed_frame(cm_emitter *self, const cm_ciphertext_info *info)
 {
     cm_frame_writer *writer = (cm_frame_writer *)(void *)self;
-    if (!writer->sink.write) {
+    if (!writer->sink.write || (writer->sender && !window_begun(writer->sender, info->counter))) {
         return CM_ERR_ARGUMENT;
     }
     const size_t length = cm_public_seed_bytes(info->xof);
     if (length == 0) {
         return CM_OK;
     }
-    put_header(writer, CM_PAYLOAD_SEED, 1, 0, 0, (uint32_t)length);
-    cm_status status = cmi_frame_send(writer);
+    cm_status status = put_header(writer, CM_PAYLOAD_SEED, 1, 0, 0, (uint32_t)length);
+    if (status == CM_OK) {
+        status = cmi_frame_send(writer);
+    }
     if (status == CM_OK) {
         memcpy(writer->piece, info->seed, length);
         cmi_frame_fill(writer, writer->piece, writer->piece + length);
@@ -148,8 +205,11 @@ static cm_status write_residues(cm_emitter *self, unsigned component, unsigned p
     const unsigned log2_tiles = self->info.log2_tiles;
     const uint32_t count = (uint32_t)1 << (params->log2_n - log2_tiles);
     const unsigned bits = cmi_bits_of(params->primes[prime].q);
-    put_header(writer, CM_PAYLOAD_RESIDUES, component, prime, log2_tiles | tile << 4, count / 8u * bits);
-    cm_status status;
+    cm_status status =
+        put_header(writer, CM_PAYLOAD_RESIDUES, component, prime, log2_tiles | tile << 4, count / 8u * bits);
+    if (status != CM_OK) {
+        return status;
+    }
     if (!CM_ARCH_TRY(pack, &status, writer, residues, count, bits)) {
         status = pack(writer, residues, count, bits);
     }
@@ -160,6 +220,11 @@ static cm_status write_nothing(cm_emitter *self)
 {
     (void)self;
     return CM_OK;
+}
+
+void cm_frame_writer_tag(cm_frame_writer *writer, cm_frame_sender *sender)
+{
+    writer->sender = sender;
 }
 
 void cm_frame_writer_init(cm_frame_writer *writer, cm_sink sink)
@@ -259,6 +324,22 @@ static cm_status parse_fields(const uint8_t *bytes, const cm_params *params, cm_
     return scheme_fields_valid(info) && shape_valid(frame) ? CM_OK : CM_ERR_FRAME_FIELD;
 }
 
+static size_t header_bytes(const cm_frame *frame)
+{
+    return frame->version == CM_FRAME_TAGGED_VERSION ? CM_FRAME_TAGGED_HEADER_BYTES : CM_FRAME_HEADER_BYTES;
+}
+
+/* What version 2 has behind version 1's header. */
+static cm_status parse_sender(const uint8_t *more, cm_frame *frame)
+{
+    const uint32_t epoch = cmi_load32(more + MORE_EPOCH);
+    frame->device = cmi_load32(more + MORE_DEVICE);
+    frame->epoch = (uint16_t)epoch;
+    frame->since_window = cmi_load32(more + MORE_SINCE_WINDOW);
+    memcpy(frame->random, more + MORE_RANDOM, sizeof frame->random);
+    return epoch >> 16 == 0 && frame->since_window <= frame->info.counter ? CM_OK : CM_ERR_FRAME_FIELD;
+}
+
 cm_status cm_frame_parse_header(const uint8_t *bytes, size_t length, const cm_params *params, cm_frame *frame)
 {
     if (!frame) {
@@ -274,10 +355,17 @@ cm_status cm_frame_parse_header(const uint8_t *bytes, size_t length, const cm_pa
     if (bytes[0] != MAGIC_0 || bytes[1] != MAGIC_1) {
         return CM_ERR_FRAME_MAGIC;
     }
-    if (bytes[AT_VERSION] != CM_FRAME_VERSION) {
+    const bool tagged = bytes[AT_VERSION] == CM_FRAME_TAGGED_VERSION;
+    if (!tagged && bytes[AT_VERSION] != CM_FRAME_VERSION) {
         return CM_ERR_FRAME_VERSION;
     }
+    if (tagged && length < CM_FRAME_TAGGED_HEADER_BYTES) {
+        return CM_ERR_FRAME_SHORT;
+    }
     cm_status status = parse_fields(bytes, params, frame);
+    if (status == CM_OK && tagged) {
+        status = parse_sender(bytes + CM_FRAME_HEADER_BYTES, frame);
+    }
     if (status == CM_OK) {
         uint32_t expected = (uint32_t)cm_public_seed_bytes(frame->info.xof);
         if (frame->payload == CM_PAYLOAD_RESIDUES) {
@@ -294,7 +382,9 @@ cm_status cm_frame_parse_header(const uint8_t *bytes, size_t length, const cm_pa
         memset(frame, 0, sizeof *frame);
         return status;
     }
-    frame->frame_bytes = (size_t)CM_FRAME_HEADER_BYTES + frame->payload_bytes + CM_FRAME_CRC_BYTES;
+    frame->version = bytes[AT_VERSION];
+    frame->frame_bytes =
+        header_bytes(frame) + frame->payload_bytes + (tagged ? CM_TAG_BYTES : 0) + CM_FRAME_CRC_BYTES;
     return CM_OK;
 }
 
@@ -304,7 +394,7 @@ cm_status cm_frame_parse(const uint8_t *bytes, size_t length, const cm_params *p
     if (status != CM_OK) {
         return status;
     }
-    const size_t covered = (size_t)CM_FRAME_HEADER_BYTES + frame->payload_bytes;
+    const size_t covered = frame->frame_bytes - CM_FRAME_CRC_BYTES;
     if (length < frame->frame_bytes) {
         status = CM_ERR_FRAME_SHORT;
     } else if (cm_crc32c(0, bytes, covered) != cmi_load32(bytes + covered)) {
@@ -314,11 +404,24 @@ cm_status cm_frame_parse(const uint8_t *bytes, size_t length, const cm_params *p
         memset(frame, 0, sizeof *frame);
         return status;
     }
-    frame->payload_data = bytes + CM_FRAME_HEADER_BYTES;
+    frame->payload_data = bytes + header_bytes(frame);
     if (frame->payload == CM_PAYLOAD_SEED) {
         memcpy(frame->info.seed, frame->payload_data, frame->payload_bytes);
     }
     return CM_OK;
+}
+
+cm_status cm_frame_verify(const cm_frame *frame, const uint8_t tag_key[CM_TAG_KEY_BYTES])
+{
+    if (!frame || !frame->payload_data || !tag_key) {
+        return CM_ERR_ARGUMENT;
+    }
+    if (frame->version != CM_FRAME_TAGGED_VERSION) {
+        return CM_ERR_FRAME_VERSION;
+    }
+    const uint8_t *bytes = frame->payload_data - CM_FRAME_TAGGED_HEADER_BYTES;
+    const size_t length = (size_t)CM_FRAME_TAGGED_HEADER_BYTES + frame->payload_bytes;
+    return cmi_tag_verify(bytes, length, NULL, 0, tag_key, bytes + length);
 }
 
 cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues)
@@ -372,6 +475,9 @@ void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_r
 static CM_NOINLINE cm_status take_header(cm_frame_reader *reader, const uint8_t *bytes)
 {
     cm_frame frame;
+    if (bytes[AT_VERSION] == CM_FRAME_TAGGED_VERSION) {
+        return CM_ERR_FRAME_VERSION;
+    }
     cm_status status = cm_frame_parse_header(bytes, CM_FRAME_HEADER_BYTES, reader->params, &frame);
     if (status != CM_OK) {
         return status;

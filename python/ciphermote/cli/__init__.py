@@ -18,6 +18,7 @@ from ciphermote.cli import (
     adapt,
     add,
     advise,
+    compact,
     decrypt,
     encrypt,
     extend,
@@ -26,6 +27,7 @@ from ciphermote.cli import (
     keygen,
     params,
     provision,
+    rekey,
 )
 from ciphermote.cli.console import fail
 from ciphermote.errors import Error
@@ -99,6 +101,7 @@ for _command in (
     params.params,
     encrypt.encrypt,
     adapt.adapt,
+    rekey.rekey,
     add.add,
     infer.infer,
     decrypt.decrypt,
@@ -106,3 +109,4 @@ for _command in (
     advise.advise,
 ):
     app.command()(_command)
+app.add_typer(compact.compact, name="compact")

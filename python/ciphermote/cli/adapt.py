@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ciphermote.cli.console import note, say
-from ciphermote.cli.files import ciphertext_of, read, write
+from ciphermote.cli.console import note
+from ciphermote.cli.files import ciphertext_of
 from ciphermote.cli.options import KeysArgument
-from ciphermote.errors import FrameError, about
-from ciphermote.files import MOST_FRAMES_BYTES, sync_directory
-from ciphermote.words import count_of
+from ciphermote.cli.readings import AgainOption, LedgerOption, OutputOption, in_order, sets_of, take_in
+from ciphermote.errors import FrameError
 
 if TYPE_CHECKING:
     from ciphermote.adapter import FrameReader, FrameSet
@@ -21,10 +20,7 @@ if TYPE_CHECKING:
 
 def adapt(
     keys: KeysArgument,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="The file to write; a directory if there are several readings."),
-    ],
+    output: OutputOption,
     frames: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -64,19 +60,8 @@ def adapt(
             metavar="NAME", help="The device's name, if several share a key: each has its own counter."
         ),
     ] = "",
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            help="The ledger of accepted readings (default: readings.ledger in KEYS). Only the ledger that "
-            "took a reading notices its replay, so let all who adapt a key's frames use the same one."
-        ),
-    ] = None,
-    again: Annotated[
-        bool,
-        typer.Option(
-            "--again", help="Accept readings again that were accepted before, if they are identical."
-        ),
-    ] = False,
+    ledger: LedgerOption = None,
+    again: AgainOption = False,
 ) -> None:
     """Check a device's frames and turn them into SEAL ciphertexts.
 
@@ -91,9 +76,9 @@ def adapt(
         ciphermote adapt keys-public frames.bin -o reading.ct
         ciphermote adapt keys-public --port /dev/ttyUSB0 -o reading.ct
     """
-    from ciphermote.adapter import FrameReader, read_sets
+    from ciphermote.adapter import FrameReader
     from ciphermote.keys import KeyStore
-    from ciphermote.ledger import LEDGER_FILE, CounterLedger, check_device
+    from ciphermote.ledger import LEDGER_FILE, check_device
     from ciphermote.seal_bytes import write_ciphertext
 
     check_device(device)
@@ -106,45 +91,25 @@ def adapt(
         reader = FrameReader(store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
         sets = _listen(port, baud, reader, readings)
     else:
-        pieces = (read(path, MOST_FRAMES_BYTES) for path in frames or ())
-        with about(", ".join(map(str, frames or ()))):
-            sets = read_sets(pieces, store.parameters, store.checked_key_id(), plain_modulus=plain_modulus)
-    sets = sorted(sets, key=lambda found: found.header.counter)  # for the ledger forgets what is far behind
-    if not sets:
-        raise FrameError("The files hold no frames: give what the device sent.")
-    counters = [frames.header.counter for frames in sets]
-    if len(set(counters)) != len(counters):
-        raise FrameError(
-            "The files hold two readings with one counter: adapt each device's frames by itself (--device)."
-        )
-    prefix = f"{device}-" if device else ""
-    before = 0
-    kind = ciphertext_of(store.parameters)
-    with (
-        CounterLedger(ledger or keys / LEDGER_FILE) as taken,
-        taken.taking(sets, device, again=again),
-    ):
-        several = len(sets) > 1 or output.is_dir()
-        if several:
-            output.mkdir(parents=True, exist_ok=True)
-            before = len(set(output.glob("*.ct")) - {output / f"{prefix}reading{c}.ct" for c in counters})
-            sync_directory(output.absolute().parent)
-        targets = [output / f"{prefix}reading{counter}.ct" if several else output for counter in counters]
-        whole: list[str] = []
-        for frames_of_one, target in zip(sets, targets, strict=True):
-            ciphertext = frames_of_one.seal_ciphertext(seeded=seeded, coefficients=coefficients)
-            if ciphertext.seed is None:
-                whole.append(str(frames_of_one.header.counter))
-            write(target, write_ciphertext(ciphertext), kind)
-    for found, target in zip(sets, targets, strict=True):
-        say(f"{_describe_set(found)} Written to {target}.")
-    if len(sets) > 1:
-        say(f"There are {len(sets)} readings, so they are in the directory {output}.")
-    if before:
-        note(
-            f"{output} held {count_of(before, 'other ciphertext')} before: {output}/*.ct names "
-            f"{'it' if before == 1 else 'them'} too."
-        )
+        sets = sets_of(frames or (), store.parameters, store.checked_key_id(), plain_modulus)
+    whole: list[str] = []
+
+    def content(found: FrameSet) -> bytes:
+        ciphertext = found.seal_ciphertext(seeded=seeded, coefficients=coefficients)
+        if ciphertext.seed is None:
+            whole.append(str(found.header.counter))
+        return write_ciphertext(ciphertext)
+
+    take_in(
+        in_order(sets),
+        ledger or keys / LEDGER_FILE,
+        device,
+        again,
+        to=output,
+        prefix=f"{device}-" if device else "",
+        kind=ciphertext_of(store.parameters),
+        content=content,
+    )
     if seeded and whole:
         note(
             f"--seeded changed nothing for reading {', '.join(whole)}: SEAL expands only SHAKE256 and "
@@ -165,14 +130,3 @@ def _listen(port: str, baud: int, reader: FrameReader, count: int) -> list[Frame
         if len(sets) >= count:
             break
     return sets[:count]
-
-
-def _describe_set(frames: FrameSet) -> str:
-    from ciphermote.adapter import XOF_NAMES
-
-    head = frames.header
-    kind = "asymmetric" if head.xof == 0 else f"symmetric ({XOF_NAMES[head.xof]} seed)"
-    return (
-        f"Reading {head.counter}: {kind}, {head.parameters.name}, {head.scale_or_modulus}, "
-        f"{count_of(head.primes, 'prime')}, {frames.frame_bytes:,} bytes of frames."
-    )

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated
 
@@ -18,7 +19,7 @@ from ciphermote.cli.files import (
     read_ciphertext,
     write,
 )
-from ciphermote.cli.options import BareOption, ModulusOption, SetOption
+from ciphermote.cli.options import BareOption, EngineOption, ModulusOption, SetOption
 from ciphermote.errors import ParameterError, about
 from ciphermote.words import count_of
 
@@ -31,6 +32,7 @@ def add(
     params: SetOption = None,
     plain_modulus: ModulusOption = 0,
     bare: BareOption = False,
+    engine_name: EngineOption = "native",
     repeated: Annotated[
         bool, typer.Option("--repeated", help="Add what is given more than once as often as it is given.")
     ] = False,
@@ -46,35 +48,44 @@ def add(
 
         ciphermote add readings/*.ct -o total.ct
     """
-    from ciphermote.ciphertexts import modulus_of, stated_parameters
+    from ciphermote.ciphertexts import check_one_scheme, modulus_of, stated_parameters
     from ciphermote.computation import EvaluationKeys
+    from ciphermote.engine.summation import add_up
 
-    contents = [read_ciphertext(path) for path in ciphertexts]
-    if not repeated:
-        _refuse_repeated(ciphertexts, contents)
+    first = read_ciphertext(ciphertexts[0])
     with about(ciphertexts[0]):
-        parameters = parameter_set(params) if params else stated_parameters(contents[0])
-    for path, content in zip(ciphertexts, contents, strict=True):
-        with about(path):
-            modulus_of(content, parameters, plain_modulus)
-    modulus = modulus_of(contents[0], parameters, plain_modulus)
+        parameters = parameter_set(params) if params else stated_parameters(first)
+        modulus = modulus_of(first, parameters, plain_modulus)
     kind = ciphertext_of(parameters)
     check_target(output, kind)
     check_not_given(output, ciphertexts)
-    with EvaluationKeys(parameters).engine(modulus, bare=bare) as engine:
-        total = engine.add(contents, names=ciphertexts)
+
+    def contents() -> Iterator[bytes]:
+        seen: dict[bytes, Path] = {}
+        for path in ciphertexts:
+            content = read_ciphertext(path)
+            if not repeated:
+                _refuse_repeated(path, content, seen)
+            with about(path):
+                check_one_scheme(content, parameters, modulus, str(ciphertexts[0]))
+            yield content
+
+    if engine_name == "seal":
+        with EvaluationKeys(parameters).engine(modulus, bare=bare, name="seal") as engine:
+            total = engine.add(contents(), names=ciphertexts)
+    else:
+        total = add_up(contents(), parameters, modulus, bare=bare, names=ciphertexts)
     write(output, total, kind)
     say(
-        f"The encrypted sum of {count_of(len(contents), 'ciphertext')} is in {output}; only the owner can "
+        f"The encrypted sum of {count_of(len(ciphertexts), 'ciphertext')} is in {output}; only the owner can "
         "decrypt it."
     )
 
 
-def _refuse_repeated(paths: Sequence[Path], contents: Sequence[bytes]) -> None:
-    first: dict[bytes, Path] = {}
-    for path, content in zip(paths, contents, strict=True):
-        if (other := first.setdefault(content, path)) is not path:
-            raise ParameterError(
-                f"{path} is the same ciphertext as {other}, and would count twice: leave it out, or give "
-                "--repeated if that is what you want."
-            )
+def _refuse_repeated(path: Path, content: bytes, seen: dict[bytes, Path]) -> None:
+    """seen: by digest, which is what is kept of each file."""
+    if (other := seen.setdefault(blake2b(content).digest(), path)) is not path:
+        raise ParameterError(
+            f"{path} is the same ciphertext as {other}, and would count twice: leave it out, or give "
+            "--repeated if that is what you want."
+        )

@@ -135,6 +135,35 @@ def advise(
     places = "slots" if exact.batched else "coefficients"
     modulus = f"--plain-modulus {exact.plain_modulus}"
     _print_commands(integers, exact.parameters.name, f"{modulus} --as {places}")
+    _print_compact(integers, exact.frame_bytes)
+
+
+def _print_compact(computation: ExactComputation, frame_bytes: int) -> None:
+    """The compact lane, if it does the same in fewer bytes."""
+    from ciphermote.compact.adviser import advise_compact
+
+    if computation.rotations or computation.plain_modulus:
+        return
+    weight = computation.largest_weight or 1
+    try:
+        advice = advise_compact(
+            int(computation.magnitude),
+            computation.summed,
+            values=computation.slots,
+            largest_weight=weight,
+        )
+    except ParameterError:
+        return
+    if advice.bytes < frame_bytes:
+        say(
+            f"Or send sums of integers from 0 on in {advice.bytes:,} bytes a reading, by the compact lane; "
+            "what it cannot do and how to begin:"
+        )
+        weights = f" --largest-weight {weight}" if weight > 1 else ""
+        say(
+            f"    ciphermote compact advise --largest-value {int(computation.magnitude)} --windows "
+            f"{computation.summed} --values {computation.slots}{weights}"
+        )
 
 
 def _refuse_given(options: dict[str, float | None], why: str) -> None:

@@ -54,6 +54,9 @@ class FileKind(NamedTuple):
     has: Callable[[bytes], bool]
 
 
+REKEY_KEY = FileKind("rekey key", lambda data: data.startswith(b"CMEK"))
+
+
 def ciphertext_of(parameters: ParameterSet) -> FileKind:
     """Ciphertexts with a label, and bare ones of these parameters."""
 

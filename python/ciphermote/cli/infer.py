@@ -10,7 +10,7 @@ import typer
 
 from ciphermote.cli.console import note, progress_bar, say
 from ciphermote.cli.files import check_not_given, check_target, ciphertext_of, read_ciphertext, write
-from ciphermote.cli.options import BareOption, KeysArgument, ModulusOption
+from ciphermote.cli.options import BareOption, EngineOption, KeysArgument, ModulusOption
 from ciphermote.errors import Error, ParameterError, about
 
 
@@ -24,7 +24,9 @@ def infer(
         Path,
         typer.Option("--output", "-o", help="The file to write; a directory if there are several readings."),
     ],
-    workers: Annotated[int, typer.Option(min=1, help="How many processes compute.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, help="How many threads or, with SEAL, processes compute.")
+    ] = 1,
     feature_bound: Annotated[
         float | None,
         typer.Option(
@@ -34,6 +36,7 @@ def infer(
     ] = None,
     plain_modulus: ModulusOption = 0,
     bare: BareOption = False,
+    engine_name: EngineOption = "native",
 ) -> None:
     """Score encrypted readings with a linear model, on ciphertexts only.
 
@@ -56,7 +59,7 @@ def infer(
         ciphermote infer keys-public model.json reading.ct -o score.ct \\
             --feature-bound 100
     """
-    from ciphermote.ciphertexts import modulus_of
+    from ciphermote.ciphertexts import check_one_scheme, modulus_of
     from ciphermote.computation import EvaluationKeys
     from ciphermote.inference import check_feature_bound
     from ciphermote.keys import GALOIS_FILE, KeyStore
@@ -83,15 +86,16 @@ def infer(
         check_target(target, kind)
         check_not_given(target, ciphertexts)
     evaluation = EvaluationKeys(store.parameters, store.public_bytes(GALOIS_FILE))
+    with about(ciphertexts[0]):
+        plain_modulus = modulus_of(contents[0], store.parameters, plain_modulus)
     for path, content in zip(ciphertexts, contents, strict=True):
         with about(path):
-            modulus_of(content, store.parameters, plain_modulus)
-    plain_modulus = modulus_of(contents[0], store.parameters, plain_modulus)
+            check_one_scheme(content, store.parameters, plain_modulus, str(ciphertexts[0]))
     with (
         progress_bar("Scoring") as progress,
-        evaluation.engine(plain_modulus, bare=bare, workers=workers) as engine,
+        evaluation.engine(plain_modulus, bare=bare, workers=workers, name=engine_name) as engine,
     ):
-        if store.has_secret and "files" not in engine.confined:
+        if engine_name == "seal" and store.has_secret and "files" not in engine.confined:
             note(
                 "this system has no Landlock, so nothing keeps the engine's processes from the secret key: a "
                 "ciphertext that takes over SEAL could read it."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ciphermote.choices import EngineName
 from ciphermote.errors import ParameterError
 from ciphermote.parameters import ParameterSet
 
@@ -57,6 +58,14 @@ RotationsOption = Annotated[
 ]
 ConjugationOption = Annotated[
     bool, typer.Option("--conjugation", help="Make the key that conjugates complex slots.")
+]
+
+
+EngineOption = Annotated[
+    EngineName,
+    typer.Option(
+        "--engine", help="What computes: Ciphermote's own evaluator, or Microsoft SEAL (package tenseal)."
+    ),
 ]
 
 

@@ -20,6 +20,7 @@ from ciphermote.errors import Error, ParameterError
 from ciphermote.parameter_files import parameters_from_dict, parameters_to_dict
 from ciphermote.parameters import (
     BUILTIN,
+    EVALUATOR_SETS,
     SECURITY_BOUNDS,
     ParameterSet,
     c_header,
@@ -76,7 +77,7 @@ def params(
                 "Without --n the built-in sets are listed, and no other option applies: a set of your own "
                 "begins with its ring degree, --n 1024, 2048, 4096, 8192 or 16384."
             )
-        _print_sets(BUILTIN)
+        _print_sets((*BUILTIN, *EVALUATOR_SETS))
         return
     if bool(bits) == bool(primes):
         raise ParameterError(

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ciphermote.cli.console import say
-from ciphermote.cli.files import FileKind, check_target, write
+from ciphermote.cli.files import REKEY_KEY, FileKind, check_target, write
 from ciphermote.cli.options import KeysArgument
 from ciphermote.errors import KeyFileError, ParameterError
 
@@ -68,6 +68,14 @@ def provision(
             "too, for CM_CONFIG_NTT_ROOTS. May be repeated.",
         ),
     ] = None,
+    own_key: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Give the device a secret key of its own, and write FILE (public) for the server, which "
+            "brings what the device sends under your key (`ciphermote rekey`).",
+        ),
+    ] = None,
     force: Annotated[
         bool,
         typer.Option("--force", help="Replace what an earlier run wrote, and lose that device's secret."),
@@ -88,28 +96,41 @@ def provision(
 
     from ciphermote import provision as p
     from ciphermote.keys import KeyStore
+    from ciphermote.rekeying import DeviceKeys
 
     if plain_modulus and form is not BlobFormat.HEADER:
         raise ParameterError("--plain-modulus is for --format header: blobs hold no roots.")
     if form is BlobFormat.PRIMES and key is DeviceKey.SYMMETRIC:
         raise ParameterError("Only a public key is split into primes: give --key asymmetric or both.")
+    if own_key is not None and key is not DeviceKey.SYMMETRIC:
+        raise ParameterError("A device's own key is a secret key: give --key symmetric with --own-key.")
     primes = form is BlobFormat.PRIMES
     store = KeyStore.open(keys)
     count = len(store.parameters.data_primes)
     parts = [output / "device.blob", *(output / f"prime{i}.blob" for i in range(count))]
-    for path in parts if primes else [output]:
-        check_target(path, _PROVISION)
+    targets = dict.fromkeys(parts if primes else [output], _PROVISION)
+    if own_key is not None:
+        if own_key.absolute() == output.absolute():
+            raise ParameterError(f"{output} is named for both the device's keys and its rekey key: name two.")
+        targets[own_key] = REKEY_KEY
+    for path, kind in targets.items():
+        check_target(path, kind)
         if path.exists() and not force:
             raise KeyFileError(
                 f"{path} exists, and may be all there is of a device's keys: name another file for this "
                 "device, or give --force to replace it."
             )
-    given = p.provision(
-        store,
-        secret=key is not DeviceKey.ASYMMETRIC,
-        public=key is not DeviceKey.SYMMETRIC,
-        plain_moduli=plain_modulus or (),
-    )
+    if own_key is None:
+        given = p.provision(
+            store,
+            secret=key is not DeviceKey.ASYMMETRIC,
+            public=key is not DeviceKey.SYMMETRIC,
+            plain_moduli=plain_modulus or (),
+        )
+    else:
+        device = DeviceKeys.make(store.secret())
+        given = device.provision(plain_modulus or ())
+        write(own_key, device.rekey_key, REKEY_KEY)
     if primes:
         output.mkdir(parents=True, exist_ok=True, mode=0o700)
         write(parts[0], p.to_blob(replace(given, public_key=None)), _PROVISION, secret=True)
@@ -119,3 +140,5 @@ def provision(
         content = p.to_c_header(given).encode() if form is BlobFormat.HEADER else p.to_blob(given)
         write(output, content, _PROVISION, secret=True)
     say(f"A new device's keys are in {output}: secret, and for one device only.")
+    if own_key is not None:
+        say(f"Its rekey key is in {own_key}: public, for the server that runs `ciphermote rekey`.")

@@ -34,6 +34,10 @@ void cmi_armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint32_t tota
 /*
  * Whole groups of fields that begin at a word, up to end. Returns the place after the last residue accepted.
  */
+void cmi_armv7em_poly1305_blocks(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes, size_t blocks);
+void cmi_armv7em_ternary_products_16(uint32_t *sums, const uint32_t *end, const uint32_t *residues,
+                                     const int8_t *trits);
+uint32_t *cmi_armv7em_uniform_20(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
 uint32_t *cmi_armv7em_uniform_26(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
 uint32_t *cmi_armv7em_uniform_27(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
 void cmi_armv7em_cbd(int8_t noise[32], uint32_t words[42]);
@@ -85,25 +89,34 @@ static inline int armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint
 }
 #endif
 
+/* A group of fields fills whole words: 8 of 20 bits, 16 of 26 or 32 of 27. 0 for other primes. */
+static inline unsigned armv7em_field_group(unsigned bits)
+{
+    return bits == 20u ? 8u : bits == 26u ? 16u : bits == 27u ? 32u : 0;
+}
+
 /*
- * At a word boundary, all whole groups: 16 fields of 26 bits or 32 of 27. Elsewhere, portable C cuts the
- * fields up to the next boundary: as many as use up the pending bits modulo 32, for 5 13 = 1 modulo 16 and 19
- * 27 = 1 modulo 32.
+ * At a word boundary, all whole groups. Elsewhere, portable C cuts the fields up to the next boundary: as
+ * many as use up the pending bits modulo 32, for 5 5 = 1 modulo 8, 5 13 = 1 modulo 16 and 19 27 = 1 modulo
+ * 32.
  */
 static inline int armv7em_uniform_draw(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
                                        unsigned pending_bits)
 {
-    const unsigned log2_group = bits == 26u ? 4u : 5u;
-    const uint32_t before = bits == 26u ? 5u * pending_bits / 2u % 16u : 19u * pending_bits % 32u;
+    const uint32_t group = armv7em_field_group(bits);
+    const uint32_t fields = bits == 20u   ? 5u * pending_bits / 4u
+                            : bits == 26u ? 5u * pending_bits / 2u
+                                          : 19u * pending_bits;
+    const uint32_t before = fields & (group - 1u);
     (void)q;
-    if ((bits != 26u && bits != 27u) || *count < before + (1u << log2_group)) {
+    if (group == 0 || *count < before + group) {
         return 0;
     }
     if (before > 0) {
         *count = before;
         return 0;
     }
-    *bytes = (*count >> log2_group) * (bits == 26u ? 52u : 108u);
+    *bytes = (*count & ~(group - 1u)) / 8u * bits;
     return 1;
 }
 
@@ -112,11 +125,17 @@ static inline int armv7em_uniform_cut(uint32_t *residues, uint32_t count, uint32
 {
     const uint32_t *const end = residues + count;
     const uint32_t *const words = end - bytes / 4u;
+    const uint32_t *next;
     (void)pending;
     (void)pending_bits;
-    *accepted = (uint32_t)((bits == 26u ? cmi_armv7em_uniform_26(residues, words, q, end)
-                                        : cmi_armv7em_uniform_27(residues, words, q, end)) -
-                           residues);
+    if (bits == 20u) {
+        next = cmi_armv7em_uniform_20(residues, words, q, end);
+    } else if (bits == 26u) {
+        next = cmi_armv7em_uniform_26(residues, words, q, end);
+    } else {
+        next = cmi_armv7em_uniform_27(residues, words, q, end);
+    }
+    *accepted = (uint32_t)(next - residues);
     return 1;
 }
 
@@ -180,6 +199,25 @@ static inline int armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, ui
                                         int32_t low)
 {
     cmi_armv7em_add_multiples(sums, tile, count, high, low);
+    return 1;
+}
+
+static inline int armv7em_poly1305_blocks(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes,
+                                          size_t blocks)
+{
+    if (blocks > 0) {
+        cmi_armv7em_poly1305_blocks(h, r, bytes, blocks);
+    }
+    return 1;
+}
+
+static inline int armv7em_ternary_products(uint32_t *sums, uint16_t count, const uint32_t *residues,
+                                           uint8_t block, const int8_t *trits)
+{
+    if (count == 0 || count % 4u != 0 || block != 16u) {
+        return 0;
+    }
+    cmi_armv7em_ternary_products_16(sums, sums + count, residues, trits);
     return 1;
 }
 
@@ -317,6 +355,8 @@ CMI_HIDDEN_END
 #define CM_TARGET_take_off armv7em_take_off
 #define CM_TARGET_add_multiples armv7em_add_multiples
 #define CM_TARGET_round_sums armv7em_round_sums
+#define CM_TARGET_ternary_products armv7em_ternary_products
+#define CM_TARGET_poly1305_blocks armv7em_poly1305_blocks
 #define CM_TARGET_crc32c CM_DECLINED
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 #define CM_TARGET_pack armv7em_pack

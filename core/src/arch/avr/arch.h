@@ -174,6 +174,8 @@ CMI_HIDDEN_END
 #define CM_TARGET_take_off CM_DECLINED
 #define CM_TARGET_add_multiples CM_DECLINED
 #define CM_TARGET_round_sums CM_DECLINED
+#define CM_TARGET_ternary_products CM_DECLINED
+#define CM_TARGET_poly1305_blocks CM_DECLINED
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
 #define CM_TARGET_crc32c avr_crc32c
 #else

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tag of a frame: Poly1305's polynomial of the message, without a nonce, and ChaCha20 of that. A keyed
+ * hash under a pseudo-random function (Wegman, Carter, "New hash functions and their use in authentication",
+ * 1981; GCM-SIV has this structure) needs no nonce, so a counter that repeats gives nothing away. Two
+ * messages of up to L bytes have one hash with probability 8 ceil(L / 16) / 2^106 (Bernstein, "The
+ * Poly1305-AES message-authentication code", 2005).
+ */
+#ifndef CM_WIRE_TAG_H
+#define CM_WIRE_TAG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/frame.h"
+#include "common/names.h"
+#include "random/xof.h"
+
+CMI_HIDDEN_BEGIN
+
+#define CM_POLY1305_BLOCK_BYTES 16
+
+typedef struct cmi_tagger {
+    uint32_t h[5]; /* below 2^130 + 2^32: the polynomial so far */
+    uint32_t r[4]; /* clamped */
+    uint8_t block[CM_POLY1305_BLOCK_BYTES];
+    uint8_t filled;
+    bool begun;
+} cmi_tagger;
+
+/* r: the last 16 bytes of a tag key. */
+void cmi_tagger_init(cmi_tagger *tagger, const uint8_t r[16]);
+void cmi_tagger_update(cmi_tagger *tagger, const uint8_t *bytes, size_t length);
+/* The stream's key is the first 32 bytes of the tag key. The tag is left in the stream's block; both hold
+   secrets. */
+void cmi_tagger_finish(cmi_tagger *tagger, cmi_stream *stream);
+
+/*
+ * Check the tag of a message in two parts, the second of which may be null. The time does not depend on where
+ * tags differ. CM_ERR_FRAME_TAG.
+ */
+CM_MUST_CHECK cm_status cmi_tag_verify(const uint8_t *message, size_t length, const uint8_t *more,
+                                       size_t more_length, const uint8_t key[CM_TAG_KEY_BYTES],
+                                       const uint8_t tag[CM_TAG_BYTES]);
+
+CMI_HIDDEN_END
+
+#endif

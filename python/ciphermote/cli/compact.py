@@ -1,0 +1,499 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote compact`: the lane of small packets for encrypted sums, a command for each step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ciphermote.cli.console import add_row, note, say
+from ciphermote.cli.files import FileKind, check_target, read, write
+from ciphermote.errors import Error, KeyFileError, ParameterError, about
+from ciphermote.files import MOST_FRAMES_BYTES, lock
+
+if TYPE_CHECKING:
+    from ciphermote.compact.frames import CompactReader, Reception, Seen, Window
+
+_SHOWN_FAULTS = 10
+_SEEN_FORMAT = "ciphermote-compact-seen"
+_TURN_SECONDS = 60.0
+
+compact = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="""Small integers in packets of some 40 bytes, for encrypted sums (docs/compact.md).
+
+A command for each step; run them in an empty directory:
+
+    ciphermote compact keygen fleet.key --set b
+    ciphermote compact enroll fleet.key 7 -o device7.h
+    ciphermote compact enroll fleet.key 8 -o device8.h
+    ciphermote compact gateway fleet.key -o gateway.key
+    ciphermote compact encrypt fleet.key 7 3 1000 0 -o packets.txt
+    ciphermote compact encrypt fleet.key 8 4 23 1 -o packets.txt --append
+    ciphermote compact sum gateway.key packets.txt --positions 0-2 -o total.sum
+    ciphermote compact decrypt fleet.key total.sum
+
+1. The owner makes a fleet's keys and enrolls each device. **fleet.key never leaves the owner's machine.**
+2. A device is built with its header, and sends packets; `encrypt` stands in for one.
+3. The gateway checks every packet with gateway.key and adds up what is sound, without any secret of the
+   owner's.
+4. The owner reads the sum, exact: 7, 1023 and 1.""",
+)
+
+
+class SetName(StrEnum):
+    """A compact set."""
+
+    A10 = "a10"
+    A16 = "a16"
+    B = "b"
+    C = "c"
+    D = "d"
+
+
+def _has(module: str, name: str) -> Any:
+    def has(data: bytes) -> bool:
+        from importlib import import_module
+
+        return bool(getattr(import_module(f"ciphermote.compact.{module}"), name)(data))
+
+    return has
+
+
+def _is_packets(data: bytes) -> bool:
+    from ciphermote.compact.frames import read_packets
+
+    try:
+        return bool(read_packets(data.decode("ascii")))
+    except (Error, UnicodeDecodeError):
+        return False
+
+
+def _is_seen(data: bytes) -> bool:
+    return data.startswith(b"{") and _SEEN_FORMAT.encode() in data
+
+
+def _is_counter(data: bytes) -> bool:
+    return data.strip().isdigit()
+
+
+_HEADER = FileKind("device's compact keys", _has("keys", "is_header"))
+_GATEWAY = FileKind("gateway's keys", _has("keys", "is_gateway_keys"))
+_RESULT = FileKind("compact sum", _has("sums", "is_result"))
+_PACKETS = FileKind("file of packets", _is_packets)
+_SEEN = FileKind("file of windows", _is_seen)
+_COUNTER = FileKind("device's counter", _is_counter)
+
+FleetArgument = Annotated[
+    Path, typer.Argument(metavar="KEYS", help="The fleet's keys, from `ciphermote compact keygen` (secret).")
+]
+GatewayArgument = Annotated[
+    Path, typer.Argument(metavar="GATEWAY", help="The gateway's keys, from `ciphermote compact gateway`.")
+]
+DeviceArgument = Annotated[int, typer.Argument(metavar="DEVICE", help="The device's number.")]
+
+
+@compact.command()
+def keygen(
+    keys: Annotated[Path, typer.Argument(metavar="KEYS", help="The file to write.")],
+    name: Annotated[
+        SetName, typer.Option("--set", help="The compact set; `ciphermote compact advise` proposes one.")
+    ],
+) -> None:
+    """Make a fleet's keys: the owner's first step.
+
+    **Out:** a file with the secret key that all devices of the fleet share, **secret** (mode 0600). Devices
+    are enrolled in it; whoever has it, or takes a device apart, reads what every device of the fleet sends.
+
+    Example:
+
+        ciphermote compact keygen fleet.key --set b
+    """
+    from ciphermote.compact.keys import CompactKeys
+    from ciphermote.compact.sets import compact_set
+
+    CompactKeys.generate(compact_set(name.value)).save(keys)
+    say(f"A fleet's keys are in {keys}: secret. Enroll its devices with `ciphermote compact enroll`.")
+
+
+@compact.command()
+def enroll(
+    keys: FleetArgument,
+    device: DeviceArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The C header to write (secret).")],
+    largest_value: Annotated[
+        int | None,
+        typer.Option(help="The most that it sends, and counts with in sums (default: the set's)."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a header that is there.")] = False,
+) -> None:
+    """Enroll a device, or an old one again, and write its C header.
+
+    **In:** the fleet's keys, to which the device is added. **Out:** a C header for that one device,
+    **secret** (mode 0600). Every enrolment draws a new device secret and raises the device's epoch: packets
+    of earlier ones are refused once the gateway has new keys (`ciphermote compact gateway`).
+
+    Example:
+
+        ciphermote compact enroll fleet.key 7 -o device7.h --largest-value 1000
+    """
+    from ciphermote.compact.keys import CompactKeys, to_c_header
+
+    check_target(output, _HEADER)
+    if output.exists() and not force:
+        raise KeyFileError(
+            f"{output} exists, and may be all there is of a device's keys: name another file, or give "
+            "--force to replace it."
+        )
+    fleet, enrolment = CompactKeys.enroll_in(keys, device, largest_value)
+    write(output, to_c_header(fleet, enrolment).encode(), _HEADER, secret=True)
+    say(
+        f"Device {enrolment.device} is enrolled (epoch {enrolment.epoch}, values up to "
+        f"{enrolment.largest_value}). Its keys are in {output}: secret, and for it alone."
+    )
+
+
+@compact.command()
+def gateway(
+    keys: FleetArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+) -> None:
+    """Write what a gateway checks packets with.
+
+    **In:** the fleet's keys. **Out:** the tag keys of all devices (mode 0600). They decrypt nothing, but
+    whoever has them can forge packets: give them to the gateway alone, and anew after every enrolment.
+
+    Example:
+
+        ciphermote compact gateway fleet.key -o gateway.key
+    """
+    from ciphermote.compact.keys import CompactKeys
+
+    found = CompactKeys.load(keys).gateway()
+    write(output, found.to_bytes(), _GATEWAY, secret=True)
+    say(f"The gateway's keys for {len(found.entries)} devices are in {output}.")
+
+
+@compact.command()
+def encrypt(
+    keys: FleetArgument,
+    device: DeviceArgument,
+    values: Annotated[list[int], typer.Argument(metavar="VALUE...", help="Whole numbers from 0 on.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file of packets to write.")],
+    packet_bytes: Annotated[int, typer.Option(help="The most bytes in a packet.")] = 51,
+    append: Annotated[
+        bool, typer.Option("--append", help="Write behind the packets that are there.")
+    ] = False,
+) -> None:
+    """Stand in for a device, to try things out: numbers to packets, a line of hexadecimal digits each.
+
+    **In:** the fleet's keys, and values for positions 0, 1, 2 ... **Out:** packets. The device's counter is
+    kept beside the keys; a real device keeps its own, so let only one of the two send.
+
+    Example:
+
+        ciphermote compact encrypt fleet.key 7 3 1000 0 -o packets.txt
+    """
+    from ciphermote.compact.device import CompactDevice
+    from ciphermote.compact.keys import CompactKeys
+
+    fleet = CompactKeys.load(keys)
+    enrolment = fleet.enrolment(device)
+    counter = keys.with_name(f"{keys.name}.device{device}.{enrolment.epoch}.counter")
+    check_target(output, _PACKETS)
+    sender = CompactDevice(
+        fleet,
+        enrolment,
+        packet_bytes=packet_bytes,
+        counter_read=lambda: int(read(counter, 32)) if counter.exists() else 0,
+        counter_write=lambda value: write(counter, f"{value}\n".encode(), _COUNTER),
+    )
+    packets, number = sender.encrypt(values)
+    before = read(output, MOST_FRAMES_BYTES) if append and output.exists() else b""
+    lines = "".join(f"{packet.hex()}\n" for packet in packets)
+    write(output, before + lines.encode(), _PACKETS)
+    sizes = ", ".join(str(len(packet)) for packet in packets)
+    say(f"Window {number} of device {device} is in {output}: packets of {sizes} bytes.")
+
+
+@compact.command(name="sum")
+def add_up(
+    gateway_keys: GatewayArgument,
+    packets: Annotated[
+        list[Path],
+        typer.Argument(metavar="PACKETS...", help="Files of packets, a line of hexadecimal digits each."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    positions: Annotated[
+        str, typer.Option(help="The positions that every window has, and the sum too: 0-7, or 0-2,5.")
+    ],
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="DEVICE=W", help="A device's weight (default: 1; -1 subtracts). May be repeated."
+        ),
+    ] = None,
+    cut: Annotated[
+        bool, typer.Option("--cut", help="Leave out low bits that the noise makes useless: a shorter result.")
+    ] = False,
+    seen: Annotated[
+        Path | None,
+        typer.Option(help="Remember in this file which windows were complete: later sums leave them out."),
+    ] = None,
+) -> None:
+    """Check packets, put them together, and add up the windows that are complete. No key of the owner's.
+
+    **In:** the gateway's keys, and packets in any order. **Out:** the encrypted sum, with the list of windows
+    in it. Lost, repeated, reordered, mixed, damaged and foreign packets are named on standard error; a window
+    that is not complete is left out of the sum, at all positions.
+
+    Examples:
+
+        ciphermote compact sum gateway.key packets.txt --positions 0-2 -o total.sum
+        ciphermote compact sum gateway.key packets.txt --positions 0-2 \\
+            --weight 8=-1 -o difference.sum
+    """
+    from ciphermote.compact.frames import CompactReader, read_packets
+    from ciphermote.compact.keys import GatewayKeys
+    from ciphermote.compact.sums import CompactSum
+
+    found = GatewayKeys.load(gateway_keys)
+    wanted, weights = _positions(positions), _weights(weight or [])
+    if unknown := sorted(weights.keys() - found.by_device.keys()):
+        raise ParameterError(f"--weight names device {unknown[0]}, which is not enrolled: leave it out.")
+    check_target(output, _RESULT)
+    with _turn(seen):
+        reader = CompactReader(found, wanted, seen=_read_seen(seen, found.key_id), max_open=64)
+        total = CompactSum(found.set, found.key_id, wanted)
+        for path in packets:
+            data = read(path, MOST_FRAMES_BYTES)
+            with about(path):
+                for packet in read_packets(data.decode("ascii", errors="replace")):
+                    for window in _noted(reader, reader.feed(packet)):
+                        total.add(window, weights.get(window.device, 1))
+        _noted(reader, reader.finish())
+        _note_more(reader)
+        result = total.result(None if cut else 0)
+        content = result.to_bytes()
+        write(output, content, _RESULT)
+        if seen is not None:
+            _write_seen(seen, found.key_id, reader)
+    devices = len({c.device for c in result.contributors})
+    say(
+        f"{len(result.contributors)} windows of {devices} devices are added up in {output} "
+        f"({len(content):,} bytes)."
+    )
+
+
+@compact.command()
+def decrypt(
+    keys: FleetArgument,
+    result: Annotated[Path, typer.Argument(metavar="SUM", help="From `ciphermote compact sum`.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Decrypt a sum: the owner's step.
+
+    **In:** the fleet's keys (**secret**), and a sum. **Out:** the sum at each position, exact and with its
+    sign, and which windows are in it, with which weights. Whether the values can be right is computed anew
+    from that list and from what each device was enrolled for; a sum that could be wrong is refused, and so is
+    one that decrypts to noise: tell nobody whether it did.
+
+    Example:
+
+        ciphermote compact decrypt fleet.key total.sum
+    """
+    from ciphermote.compact.keys import CompactKeys
+    from ciphermote.compact.sums import CompactResult, decrypt_sum
+
+    fleet = CompactKeys.load(keys)
+    with about(result):
+        found = decrypt_sum(fleet, CompactResult.from_bytes(read(result)))
+    rows = list(zip(found.positions.tolist(), found.values.tolist(), strict=True))
+    if as_json:
+        listed = [[c.device, c.epoch, c.window, c.weight] for c in found.contributors]
+        typer.echo(json.dumps({"values": {str(p): v for p, v in rows}, "contributors": listed}))
+        return
+    table = Table("position", "sum")
+    for position, value in rows:
+        add_row(table, str(position), str(value))
+    Console().print(table)
+    parts = Table("device", "windows", "weights")
+    for device in dict.fromkeys(c.device for c in found.contributors):
+        own = [c for c in found.contributors if c.device == device]
+        weights = ", ".join(str(w) for w in sorted({c.weight for c in own}))
+        add_row(parts, str(device), str(len(own)), weights)
+    Console().print(parts)
+
+
+@compact.command()
+def adapt(
+    result: Annotated[Path, typer.Argument(metavar="SUM", help="From `ciphermote compact sum`.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file to write.")],
+    parameters: Annotated[
+        Path | None, typer.Option(help="Write SEAL's encryption parameters of the set to this file too.")
+    ] = None,
+) -> None:
+    """Turn a sum into a ciphertext of Microsoft SEAL, with zeros where nothing was sent. No key.
+
+    **In:** a sum; of one window, if you like. **Out:** SEAL's bytes of a BFV ciphertext in coefficient form,
+    with a label. SEAL adds and decrypts such ciphertexts exactly at the positions that were sent; it reports
+    a noise budget of 0, for the others are noise.
+
+    Example:
+
+        ciphermote compact adapt total.sum -o total.ct
+    """
+    from ciphermote.cli.files import ciphertext_of
+    from ciphermote.compact.seal import parameters_to_seal, to_seal
+    from ciphermote.compact.sums import CompactResult
+
+    with about(result):
+        found = CompactResult.from_bytes(read(result))
+    write(output, to_seal(found), ciphertext_of(found.set.parameters))
+    if parameters is not None:
+        content = parameters_to_seal(found.set)
+        write(parameters, content, FileKind("file of the set's parameters", lambda data: data == content))
+    say(f"SEAL's ciphertext is in {output}: BFV modulo {found.set.plain_modulus}, set {found.set.name}.")
+
+
+@compact.command()
+def advise(
+    largest_value: Annotated[int, typer.Option(help="The most that a device sends.")],
+    windows: Annotated[int, typer.Option(help="How many windows are added up: devices times times.")],
+    values: Annotated[int, typer.Option(help="How many values a window has.")] = 1,
+    largest_weight: Annotated[int, typer.Option(help="The largest |weight|.")] = 1,
+    packet_bytes: Annotated[int, typer.Option(help="The most bytes in a packet.")] = 222,
+) -> None:
+    """Say which compact set a sum needs, and why.
+
+    **In:** what is to be added up, in numbers. **Out:** the set whose packets are shortest, and what it can
+    do. No keys.
+
+    Example: 64 meters with 8 readings up to 1000 each, in packets of at most 51 bytes:
+
+        ciphermote compact advise --largest-value 1000 --windows 64 \\
+            --values 8 --packet-bytes 51
+    """
+    from ciphermote.compact.adviser import advise_compact
+
+    found = advise_compact(
+        largest_value, windows, values=values, largest_weight=largest_weight, packet_bytes=packet_bytes
+    )
+    table = Table("field", "value", show_header=False)
+    for name, value in (
+        ("compact set", found.set.name),
+        ("bytes of a window", f"{found.bytes:,}"),
+        ("packets of a window", str(found.packets)),
+        ("most windows in a sum", f"{found.most_windows:,}"),
+    ):
+        add_row(table, name, value)
+    Console().print(table)
+    for sentence in found.explanation:
+        say(f"- {sentence}")
+    say("The owner makes keys:")
+    say(f"    ciphermote compact keygen fleet.key --set {found.set.name}")
+
+
+# --- parts --------------------------------------------------------------------------------------------------
+
+
+def _positions(text: str) -> list[int]:
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            first, dash, last = part.partition("-")
+            end = int(last) if dash else int(first)
+            if not 0 <= int(first) <= end < 1 << 12:
+                raise ValueError
+            found += range(int(first), end + 1)
+    except ValueError:
+        raise ParameterError(
+            f"--positions is {text!r}: give positions and ranges with commas between, such as 0-7 or 0-2,5."
+        ) from None
+    return found
+
+
+def _weights(options: list[str]) -> dict[int, int]:
+    weights: dict[int, int] = {}
+    for option in options:
+        device, _, weight = option.partition("=")
+        try:
+            number, factor = int(device), int(weight)
+        except ValueError:
+            raise ParameterError(
+                f"--weight is {option!r}: give a device and its weight, such as 7=-1."
+            ) from None
+        if number in weights:
+            raise ParameterError(f"--weight names device {number} twice: give each device one weight.")
+        weights[number] = factor
+    return weights
+
+
+def _noted(reader: CompactReader, reception: Reception) -> tuple[Window, ...]:
+    """The windows; the faults are named, the first few of them."""
+    faults = sum(count for kind, count in reader.counts.items() if kind != "window")
+    for fault in reception.faults:
+        if faults <= _SHOWN_FAULTS:
+            note(f"{fault.kind}: {fault.sentence}")
+    return reception.windows
+
+
+def _note_more(reader: CompactReader) -> None:
+    faults = {kind: count for kind, count in sorted(reader.counts.items()) if kind != "window"}
+    if faults:
+        note("in all: " + ", ".join(f"{count} {kind}" for kind, count in faults.items()) + ".")
+
+
+@contextmanager
+def _turn(seen: Path | None) -> Iterator[None]:
+    """Sums that share a file of windows take turns: no window counts in two of them."""
+    if seen is None:
+        yield
+        return
+    try:
+        with lock(seen.with_name(f".{seen.name}.lock"), _TURN_SECONDS):
+            yield
+    except TimeoutError:
+        raise KeyFileError(
+            f"Another sum has used {seen} for {_TURN_SECONDS:g} s: wait until it has ended, then try again."
+        ) from None
+
+
+def _read_seen(path: Path | None, key_id: int) -> dict[int, Seen]:
+    from ciphermote import json_text
+    from ciphermote.compact.frames import Seen
+
+    if path is None or not path.exists():
+        return {}
+    try:
+        fields = json_text.parse(read(path))
+        if json_text.string(fields["format"]) != _SEEN_FORMAT:
+            raise ValueError
+        if json_text.hexadecimal_u64(fields["key_id"]) != key_id:
+            raise KeyFileError(f"{path} is of another fleet: name a file for each.")
+        found = {}
+        for device, epoch, newest, oldest, done in map(json_text.array, json_text.array(fields["devices"])):
+            found[json_text.integer(device, 0, 2**32 - 1)] = Seen(
+                json_text.integer(epoch, 1, 2**16 - 1),
+                json_text.integer(newest, 0, json_text.U64_MAX),
+                json_text.integer(oldest, 0, json_text.U64_MAX),
+                tuple(json_text.integer(number, 0, json_text.U64_MAX) for number in json_text.array(done)),
+            )
+        return found
+    except (ValueError, KeyError, TypeError):
+        raise KeyFileError(f"{path} holds no windows: name the file that an earlier sum wrote.") from None
+
+
+def _write_seen(path: Path, key_id: int, reader: CompactReader) -> None:
+    devices = [[number, s.epoch, s.newest, s.oldest, s.done] for number, s in sorted(reader.seen.items())]
+    fields = {"format": _SEEN_FORMAT, "key_id": f"{key_id:016x}", "devices": devices}
+    write(path, (json.dumps(fields) + "\n").encode(), _SEEN)

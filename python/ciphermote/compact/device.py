@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device of the compact lane in Python, for computers that measure: the C library's encryptor.
+
+The counter must last: a device that encrypts two windows under one counter and the same random bytes reveals
+their difference.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ciphermote import _core, arguments
+from ciphermote.compact.keys import CompactKeys, Enrolment
+from ciphermote.errors import ValueRangeError
+
+NEW_WINDOW = 2**64 - 1
+
+
+class CompactDevice:
+    """Encrypts values to packets of at most packet_bytes each.
+
+    counter_read, counter_write: the device's persistent counter, 0 at first; what was written is there when
+    the write returns. random: so many random bytes. ParameterError for packets without room for a value.
+    """
+
+    def __init__(
+        self,
+        keys: CompactKeys,
+        enrolment: Enrolment,
+        *,
+        packet_bytes: int,
+        counter_read: Callable[[], int],
+        counter_write: Callable[[int], object],
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self._device = _core.CompactDevice(
+            keys.set.id,
+            keys.packed,
+            keys.material(enrolment),
+            enrolment.device,
+            enrolment.epoch,
+            enrolment.largest_value,
+            arguments.whole(packet_bytes, "packet_bytes", 1, 2**16 - 1),
+            random,
+            counter_read,
+            counter_write,
+        )
+
+    def encrypt(
+        self, values: ArrayLike, first: int = 0, window: int | None = None
+    ) -> tuple[list[bytes], int]:
+        """(the packets, the window's number) of values for the coefficients from first on.
+
+        window: the number of a window that is sent once more; None: a new one. Send a packet again as it is,
+        or the window again under its number. ValueRangeError for values that are no whole numbers, above what
+        the device is enrolled for, or too many.
+        """
+        numbers: Any = np.asarray(values)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or (numbers < 0).any():
+            raise ValueRangeError("The values are not a list of whole numbers from 0 on: give those.")
+        clipped = np.minimum(numbers, 2**16 - 1).astype(np.uint16)
+        number = NEW_WINDOW if window is None else window
+        packets, number = self._device.encrypt(clipped, first, number)
+        return packets, number

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The compact sets: rings, moduli and how many bits travel. core/src/params/compact_sets.c comes from
+here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+from ciphermote.errors import ParameterError
+from ciphermote.parameters import ParameterSet
+
+OVERHEAD_BYTES = 35
+"""Of a packet: header and tag."""
+
+
+@dataclass(frozen=True)
+class CompactSet:
+    """A ring of degree n modulo Q, the product of primes; values modulo t, without the low bits of c0.
+
+    ``largest_value`` is the most that a device of this set may be enrolled for; ``usual_value`` and
+    ``usual_devices`` are what the set is made for: so many devices' values of at most so much, each once.
+    """
+
+    id: int
+    name: str
+    n: int
+    primes: tuple[int, ...]
+    plain_modulus: int
+    largest_value: int
+    usual_value: int
+    usual_devices: int
+    dropped_bits: int
+
+    @property
+    def log2_n(self) -> int:
+        return self.n.bit_length() - 1
+
+    @property
+    def modulus(self) -> int:
+        """Q."""
+        return math.prod(self.primes)
+
+    @cached_property
+    def parameters(self) -> ParameterSet:
+        """Its ring, whose primes are all data primes."""
+        return ParameterSet(f"compact_{self.name}", self.n, self.primes, key_switching=False)
+
+    @property
+    def largest_payload(self) -> int:
+        """Of a coefficient without its low bits."""
+        return (self.modulus - 1) >> self.dropped_bits
+
+    @property
+    def wire_bits(self) -> int:
+        """Of a coefficient on the wire."""
+        return self.largest_payload.bit_length()
+
+    def packet_bytes(self, values: int) -> int:
+        """Of a packet with so many values: header, coefficients and tag (docs/wire-format.md)."""
+        return OVERHEAD_BYTES + (values * self.wire_bits + 7) // 8
+
+    def packet_values(self, packet_bytes: int) -> int:
+        """The most values in a packet of so many bytes; 0 or less if it has room for none."""
+        return min(self.n, 8 * (packet_bytes - OVERHEAD_BYTES) // self.wire_bits)
+
+
+A10 = CompactSet(1, "a10", 1024, (1038337,), 4091, 4090, 409, 10, 4)
+A16 = CompactSet(2, "a16", 1024, (1038337,), 4081, 4080, 255, 16, 3)
+B = CompactSet(3, "b", 1024, (67104769,), 65473, 4095, 1023, 64, 4)
+C = CompactSet(4, "c", 2048, (1032193, 995329), 4095001, 4095, 4095, 1000, 10)
+D = CompactSet(5, "d", 2048, (1032193, 995329), 40950001, 4095, 4095, 10_000, 5)
+
+COMPACT_SETS = (A10, A16, B, C, D)
+"""In the order of their ids, which are stable."""
+
+
+def compact_set(name: str) -> CompactSet:
+    """The set of this name. Raises ParameterError."""
+    for found in COMPACT_SETS:
+        if found.name == name:
+            return found
+    names = ", ".join(found.name for found in COMPACT_SETS)
+    raise ParameterError(f"There is no compact set {name!r}: give one of {names}.")
+
+
+def compact_set_by_id(identifier: int) -> CompactSet:
+    """The set with this id on the wire. Raises ParameterError."""
+    for found in COMPACT_SETS:
+        if found.id == identifier:
+            return found
+    raise ParameterError(f"No compact set has the id {identifier}: update the package, or drop the bytes.")

@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Weighted sums of compact windows: computed without any secret, and read by the owner.
+
+A sum decrypts at a position if every window in it has sent that position: the second polynomial is the sum of
+all, so c0 must be too. A sum is therefore of positions that are named first, and refuses a window without one
+of them. Its result is cut down to what the owner needs: c0 at those positions, the second polynomial, and who
+is in it with which weight.
+
+The owner judges a result by its list of contributors and by what she enrolled them for, and by nothing else
+that the engine says. That finds mistakes in the list. Values that are wrong in another way are noticed by
+their noise, with a chance that grows with the number of positions; an engine that cheats can compute another
+sum.
+
+A result (integers little-endian; packed numbers low bits first, zero bits up to a byte):
+
+    offset  bytes  field
+    0       4      "CMCR"
+    4       2      version, 1
+    6       1      compact set id
+    7       1      low bits that c0 is without, d
+    8       8      key id
+    16      4      contributors, k
+    20      4      runs of positions, r
+    24      4 r    first position (u16), positions (u16): ascending, and apart
+    ..      ..     c0 >> d at the positions, in as many bits each as (Q - 1) >> d has
+    ..      ..     second polynomial: at each prime n residues, in as many bits each as it has
+    ..      18 k   device (u32), epoch (u16), window (u64), weight (i32), ascending by the first three
+    ..      16     BLAKE2b-128 of all before
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ciphermote import _core, _evaluator, _owner, arguments
+from ciphermote.compact import bounds
+from ciphermote.compact.frames import Window, check_positions, spans
+from ciphermote.compact.keys import CompactKeys, lane_key
+from ciphermote.compact.sets import CompactSet, compact_set_by_id
+from ciphermote.errors import FrameError, MismatchError, ParameterError
+from ciphermote.hosted import context_of
+
+_MAGIC = b"CMCR"
+_VERSION = 1
+_HEAD = struct.Struct("<4sHBBQII")
+_RUN = struct.Struct("<HH")
+_CONTRIBUTOR = struct.Struct("<IHQi")
+_DIGEST_BYTES = 16
+_MOST_CONTRIBUTORS = 1 << 22
+
+
+@dataclass(frozen=True, order=True)
+class Contributor:
+    """A window in a sum, and how many times it counts."""
+
+    device: int
+    epoch: int
+    window: int
+    weight: int
+
+
+class CompactSum:
+    """A sum of windows, each times its weight, at the same positions. It holds no secret, and besides the
+    list of contributors its memory does not grow.
+
+    compact, key_id: of all windows. positions: what is asked for; other coefficients are left out.
+    """
+
+    def __init__(self, compact: CompactSet, key_id: int, positions: Iterable[int]) -> None:
+        self.set = compact
+        self.key_id = key_id
+        self.positions = check_positions(compact, positions)
+        self._place = self.positions.tobytes()
+        self._contributors: dict[tuple[int, int, int], int] = {}
+        self._largest: list[bounds.Term] = []
+        self._sum = _evaluator.CompactSum(context_of(compact.parameters))
+
+    @property
+    def contributors(self) -> tuple[Contributor, ...]:
+        """In order."""
+        return tuple(sorted(Contributor(*place, weight) for place, weight in self._contributors.items()))
+
+    def add(self, window: Window, weight: int = 1) -> None:
+        """MismatchError for a window of another set or key, without one of the positions, or that is in the
+        sum; ParameterError for a weight of 0 or beyond 2^20. The sum is as it was then."""
+        weight = arguments.whole(weight, "A weight", -bounds.LARGEST_WEIGHT, bounds.LARGEST_WEIGHT)
+        bounds.weights_of([weight])
+        payload = self._payload(window)
+        place = window.device, window.epoch, window.number
+        key = lane_key(self.set, self.key_id, window.device, window.epoch)
+        seed = _core.compact_seed(key, window.counter, window.random)
+        self._sum.add(seed, self.positions, payload, self.set.dropped_bits, weight)
+        self._contributors[place] = weight
+        self._largest.append(bounds.Term(weight, window.largest_value))
+
+    def _payload(self, window: Window) -> NDArray[np.uint64]:
+        """At the sum's positions."""
+        who = f"Device {window.device}, window {window.number}"
+        if window.set != self.set or window.key_id != self.key_id:
+            raise MismatchError(
+                f"{who}: it is of set {window.set.name} and key {window.key_id:016x}, and the sum of "
+                f"{self.set.name} and {self.key_id:016x}: add windows of one fleet."
+            )
+        if (window.device, window.epoch, window.number) in self._contributors:
+            raise MismatchError(
+                f"{who}: it is in the sum already, and a window counts once: give it one weight."
+            )
+        if window.positions.tobytes() == self._place:
+            return window.payload
+        missing = np.setdiff1d(self.positions, window.positions)
+        if len(missing):
+            raise MismatchError(
+                f"{who}: it has not sent positions {spans(missing.tolist())}, and a sum is of windows that "
+                "have sent all of its positions: leave the window out, or add up fewer positions."
+            )
+        return window.payload[np.searchsorted(window.positions, self.positions)]
+
+    def result(self, dropped: int | None = 0) -> CompactResult:
+        """The sum so far. dropped: how many low bits of c0 are left out; None: as many as can be.
+
+        ParameterError if nothing was added, or if values or noise outgrow the set (bounds.check).
+        """
+        weights = bounds.weights_of(self._contributors.values())
+        if dropped is None:
+            dropped = bounds.most_dropped(self.set, weights) if weights else 0
+        bounds.check(self.set, self._largest, dropped)
+        residues = self._sum.residues()
+        c0 = composed(self.set, residues[0][:, self.positions])
+        modulus = np.uint64(self.set.modulus)
+        bias = np.uint64(bounds.bias(self.set, weights) % self.set.modulus)
+        c0 = (c0 + modulus - bias) % modulus >> np.uint64(dropped)
+        return CompactResult(
+            self.set, self.key_id, dropped, self.positions, c0, residues[1].copy(), self.contributors
+        )
+
+
+def composed(compact: CompactSet, residues: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """uint64 [k] modulo Q of residues [primes, k]."""
+    first: NDArray[np.uint64] = residues[0].astype(np.uint64)
+    if len(compact.primes) == 1:
+        return first
+    q0, q1 = (np.uint64(q) for q in compact.primes)
+    inverse = np.uint64(pow(compact.primes[0], -1, compact.primes[1]))
+    second: NDArray[np.uint64] = (residues[1] + q1 - first % q1) % q1 * inverse % q1
+    return first + q0 * second
+
+
+@dataclass(frozen=True, eq=False)
+class CompactResult:
+    """A sum for the owner. positions: uint32, ascending; c0: uint64, at the positions, without its
+    ``dropped`` low bits and the contributors' bias (bounds.bias); c1: uint32 [primes, n], coefficients."""
+
+    set: CompactSet
+    key_id: int
+    dropped: int
+    positions: NDArray[np.uint32]
+    c0: NDArray[np.uint64] = field(repr=False)
+    c1: NDArray[np.uint32] = field(repr=False)
+    contributors: tuple[Contributor, ...]
+
+    def residues(self) -> NDArray[np.uint32]:
+        """uint32 [2, primes, n]: coefficients, c0's zero where nothing was sent, dropped bits restored."""
+        restored = (self.c0 << np.uint64(self.dropped)) + np.uint64(1 << self.dropped >> 1)
+        restored %= np.uint64(self.set.modulus)
+        found = np.zeros((2, len(self.set.primes), self.set.n), dtype=np.uint32)
+        for i, q in enumerate(self.set.primes):
+            found[0, i, self.positions] = restored % np.uint64(q)
+        found[1] = self.c1
+        return found
+
+    def to_bytes(self) -> bytes:
+        runs = _runs(self.positions)
+        body = b"".join(
+            (
+                _HEAD.pack(
+                    *(_MAGIC, _VERSION, self.set.id, self.dropped),
+                    *(self.key_id, len(self.contributors), len(runs)),
+                ),
+                *(_RUN.pack(*run) for run in runs),
+                _packed(self.c0, _c0_bits(self.set, self.dropped)),
+                *(_packed(row, q.bit_length()) for row, q in zip(self.c1, self.set.primes, strict=True)),
+                *(_CONTRIBUTOR.pack(c.device, c.epoch, c.window, c.weight) for c in self.contributors),
+            )
+        )
+        return body + _digest(body)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> CompactResult:
+        """What to_bytes wrote. FrameError if it is damaged, or none."""
+        if not is_result(data) or len(data) < _HEAD.size + _DIGEST_BYTES:
+            raise FrameError(
+                "The bytes are no compact sum: give what `ciphermote compact sum` (CompactSum.result) wrote."
+            )
+        body = data[:-_DIGEST_BYTES]
+        _, version, identifier, dropped, key_id, count, runs = _HEAD.unpack_from(body)
+        if version != _VERSION:
+            raise FrameError(
+                f"The compact sum is of version {version} and this package reads {_VERSION}: update the "
+                "package."
+            )
+        if _digest(body) != data[-_DIGEST_BYTES:]:
+            raise FrameError("The compact sum is damaged, for its digest does not match: have it sent again.")
+        try:
+            compact = compact_set_by_id(identifier)
+        except ParameterError as error:
+            raise FrameError(f"The compact sum: {error}") from None
+        if dropped >= compact.modulus.bit_length() or count > _MOST_CONTRIBUTORS or runs > compact.n:
+            raise _hostile()
+        reader = _Reader(body, _HEAD.size)
+        positions = _positions(compact, [_RUN.unpack(reader.take(_RUN.size)) for _ in range(runs)])
+        c0 = reader.numbers(len(positions), _c0_bits(compact, dropped), (compact.modulus - 1) >> dropped)
+        c1 = [reader.numbers(compact.n, q.bit_length(), q - 1) for q in compact.primes]
+        entries = reader.take(count * _CONTRIBUTOR.size)
+        if not reader.at_end:
+            raise _hostile()
+        contributors = tuple(Contributor(*values) for values in _CONTRIBUTOR.iter_unpack(entries))
+        places = [(c.device, c.epoch, c.window) for c in contributors]
+        if any(a >= b for a, b in pairwise(places)):
+            raise _hostile()
+        return cls(compact, key_id, dropped, positions, c0, np.stack(c1).astype(np.uint32), contributors)
+
+
+def is_result(data: bytes) -> bool:
+    """Whether data begins as a result does."""
+    return data.startswith(_MAGIC)
+
+
+# --- the owner ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CompactDecryption:
+    """What a sum holds. values: int64, at the positions; failure_log2: of the chance that one is wrong;
+    margin_bits: log2 of the noise that is allowed over the largest there is, which is for the owner alone."""
+
+    positions: NDArray[np.uint32]
+    values: NDArray[np.int64]
+    contributors: tuple[Contributor, ...]
+    failure_log2: float
+    margin_bits: float = field(repr=False)
+
+
+def decrypt_sum(
+    keys: CompactKeys,
+    result: CompactResult,
+    contributors: Iterable[Contributor] | None = None,
+    positions: Iterable[int] | None = None,
+) -> CompactDecryption:
+    """The values of a sum, exact, negative ones too.
+
+    contributors: who the owner knows to be in it, in any order; None: as the result says. positions: of those
+    in the result; None: all. The bounds are computed anew from the contributors and from what the keys
+    enrolled them for. ParameterError if values or noise could outgrow the set; MismatchError for a result of
+    other keys, of other contributors, with one twice or unknown, and for one that decrypts to noise or beyond
+    what its contributors can have sent.
+    """
+    listed = result.contributors if contributors is None else tuple(sorted(contributors))
+    if listed != result.contributors:
+        raise MismatchError(
+            f"The result names {len(result.contributors)} contributors, and not the {len(listed)} that are "
+            "expected, each with its window and weight: give the list of the windows that were added."
+        )
+    if result.set != keys.set or result.key_id != keys.key_id:
+        raise MismatchError(
+            f"The result is of set {result.set.name} and key {result.key_id:016x}, and the keys of "
+            f"{keys.set.name} and {keys.key_id:016x}: use the keys that its devices were enrolled with."
+        )
+    terms = _terms(keys, listed)
+    failure = bounds.check(result.set, terms, result.dropped)
+    wanted = result.positions if positions is None else check_positions(keys.set, positions)
+    if missing := sorted(set(wanted.tolist()) - set(result.positions.tolist())):
+        raise MismatchError(f"Positions {spans(missing)} are not in the result: ask for those that are.")
+    ciphertext = _evaluator.Ciphertext(
+        context_of(keys.set.parameters), result.residues(), 1.0, _evaluator.Form.coefficients
+    )
+    residues, noise = _owner.decrypt_bfv_at(ciphertext, keys.secret.hosted, keys.set.plain_modulus, wanted)
+    margin = _check_noise(result, [term.weight for term in terms], noise)
+    return CompactDecryption(wanted, _signed(keys.set, terms, residues), listed, failure, margin)
+
+
+def _terms(keys: CompactKeys, contributors: Sequence[Contributor]) -> list[bounds.Term]:
+    places = [(c.device, c.epoch, c.window) for c in contributors]
+    if len(set(places)) != len(places):
+        raise MismatchError("A window is in the sum twice, and counts once: have it computed again.")
+    return [bounds.Term(c.weight, keys.enrolment(c.device, c.epoch).largest_value) for c in contributors]
+
+
+def _check_noise(result: CompactResult, weights: Sequence[int], noise: NDArray[np.float64]) -> float:
+    """The margin in bits. MismatchError for more noise than the contributors' has but once in 2^40: under
+    another key, or with one contributor wrong, noise fills the whole range, and k positions pass with a
+    chance of (likely / allowed)^k."""
+    compact, counted = result.set, bounds.weights_of(weights)
+    step = compact.modulus / compact.plain_modulus
+    largest = float(np.abs(noise).max()) * step
+    coherent = step / 2 - bounds.noise_room(compact, counted, result.dropped)
+    if largest > bounds.likely_noise(compact, counted) + coherent:
+        raise MismatchError(
+            "The sum decrypts to noise: a window in it is not of these keys, or was altered, or the list of "
+            "contributors is not that of the sum; have it computed again from what the devices sent."
+        )
+    return math.log2(step / 2 / max(largest, 0.5))
+
+
+def _signed(
+    compact: CompactSet, terms: Sequence[bounds.Term], residues: NDArray[np.uint32]
+) -> NDArray[np.int64]:
+    low, high = bounds.value_range(terms)
+    values = residues.astype(np.int64)
+    values = np.where(values > high, values - compact.plain_modulus, values)
+    if (values < low).any():
+        raise MismatchError(
+            f"The sum has a value that is not from {low} to {high}, which is all that its contributors can "
+            "add up to: a device was provisioned for larger values, or the sum is not of these windows."
+        )
+    return values
+
+
+# --- bytes --------------------------------------------------------------------------------------------------
+
+
+class _Reader:
+    def __init__(self, data: bytes, at: int) -> None:
+        self._data, self._at = data, at
+
+    @property
+    def at_end(self) -> bool:
+        return self._at == len(self._data)
+
+    def take(self, count: int) -> bytes:
+        taken = self._data[self._at : self._at + count]
+        if len(taken) != count:
+            raise _hostile()
+        self._at += count
+        return taken
+
+    def numbers(self, count: int, bits: int, most: int) -> NDArray[np.uint64]:
+        found, rest = _unpacked(self.take((count * bits + 7) // 8), count, bits)
+        if (found > most).any() or rest:
+            raise _hostile()
+        return found
+
+
+def _hostile() -> FrameError:
+    return FrameError(
+        "The compact sum holds values that no version writes, so it is damaged or hostile: drop it."
+    )
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+
+
+def _c0_bits(compact: CompactSet, dropped: int) -> int:
+    return ((compact.modulus - 1) >> dropped).bit_length()
+
+
+def _packed(numbers: NDArray[np.uint32] | NDArray[np.uint64], bits: int) -> bytes:
+    places = np.arange(bits, dtype=np.uint64)
+    rows = numbers.astype(np.uint64)[:, np.newaxis] >> places & np.uint64(1)
+    return np.packbits(rows.astype(np.uint8).reshape(-1), bitorder="little").tobytes()
+
+
+def _unpacked(data: bytes, count: int, bits: int) -> tuple[NDArray[np.uint64], bool]:
+    """The numbers, and whether a bit behind them is set."""
+    found = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")
+    rows = found[: count * bits].reshape(count, bits).astype(np.uint64)
+    return (rows << np.arange(bits, dtype=np.uint64)).sum(axis=1, dtype=np.uint64), bool(
+        found[count * bits :].any()
+    )
+
+
+def _runs(positions: NDArray[np.uint32]) -> list[tuple[int, int]]:
+    """(first, count) of each run of neighbours."""
+    breaks = np.flatnonzero(np.diff(positions.astype(np.int64)) != 1) + 1
+    return [(int(run[0]), len(run)) for run in np.split(positions, breaks)]
+
+
+def _positions(compact: CompactSet, runs: Sequence[tuple[int, int]]) -> NDArray[np.uint32]:
+    end = -1
+    for first, count in runs:
+        if count < 1 or first <= end or first + count > compact.n:
+            raise _hostile()
+        end = first + count
+    if not runs:
+        raise _hostile()
+    return np.concatenate([np.arange(f, f + count, dtype=np.uint32) for f, count in runs])
