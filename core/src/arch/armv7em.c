@@ -16,6 +16,7 @@
 
 #include "common/compiler.h"
 #include "ring/ring.h"
+#include "wire/frame.h"
 
 CMI_HIDDEN_BEGIN
 
@@ -322,6 +323,22 @@ int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
         }
     }
     return 1;
+}
+
+#endif
+
+/* ---- frames ---- */
+
+#if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
+
+int cmi_armv7em_send_tagged(void *context, const uint8_t *piece, size_t length)
+{
+    cmi_armv7em_tagging *tagging = context;
+    cm_frame_writer *writer = tagging->writer;
+    writer->sender->absorb(writer->sender, tagging->from, (size_t)(piece + length - tagging->from));
+    tagging->from = piece;
+    writer->filled = (uint8_t)length;
+    return cmi_frame_send(writer) != CM_OK;
 }
 
 #endif

@@ -56,6 +56,7 @@
 #define cmi_armv7em_poly1305_blocks CM_SYMBOL(cmi_armv7em_poly1305_blocks)
 #define cmi_armv7em_round CM_SYMBOL(cmi_armv7em_round)
 #define cmi_armv7em_scale CM_SYMBOL(cmi_armv7em_scale)
+#define cmi_armv7em_send_tagged CM_SYMBOL(cmi_armv7em_send_tagged)
 #define cmi_armv7em_split_real_31 CM_SYMBOL(cmi_armv7em_split_real_31)
 #define cmi_armv7em_take_off CM_SYMBOL(cmi_armv7em_take_off)
 #define cmi_armv7em_ternary_products_16 CM_SYMBOL(cmi_armv7em_ternary_products_16)

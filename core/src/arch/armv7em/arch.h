@@ -31,12 +31,12 @@ int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring);
 
 void cmi_armv7em_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t blocks);
 void cmi_armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint32_t total, uint32_t last);
-/*
- * Whole groups of fields that begin at a word, up to end. Returns the place after the last residue accepted.
- */
 void cmi_armv7em_poly1305_blocks(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes, size_t blocks);
 void cmi_armv7em_ternary_products_16(uint32_t *sums, const uint32_t *end, const uint32_t *residues,
                                      const int8_t *trits);
+/*
+ * Whole groups of fields that begin at a word, up to end. Returns the place after the last residue accepted.
+ */
 uint32_t *cmi_armv7em_uniform_20(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
 uint32_t *cmi_armv7em_uniform_26(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
 uint32_t *cmi_armv7em_uniform_27(uint32_t *residues, const uint32_t *words, uint32_t q, const uint32_t *end);
@@ -229,17 +229,30 @@ static inline int armv7em_round_sums(uint32_t *sums, uint32_t count, uint32_t t)
 
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 
+/* A piece of a tagged frame: it goes into the tag, then to the writer's sink. */
+typedef struct cmi_armv7em_tagging {
+    cm_frame_writer *writer;
+    const uint8_t *from; /* the first byte that is not in the tag yet */
+} cmi_armv7em_tagging;
+int cmi_armv7em_send_tagged(void *tagging, const uint8_t *piece, size_t length);
+
 static inline int armv7em_pack(cm_status *status, cm_frame_writer *writer, const uint32_t *residues,
                                uint32_t count, unsigned bits)
 {
     if (bits != 26u && bits != 27u) {
         return 0;
     }
+    cm_frame_sender *const sender = writer->sender;
     uint8_t *const piece = writer->piece;
+    cmi_armv7em_tagging tagging = {writer, piece + writer->filled};
+    const cm_sink tagged = {cmi_armv7em_send_tagged, &tagging};
     cmi_armv7em_packing state = {piece + writer->filled, ~writer->crc, piece, piece + CM_FRAME_PIECE_BYTES,
-                                 writer->sink};
+                                 sender ? tagged : writer->sink};
     const int refused = bits == 26u ? cmi_armv7em_pack_26(&state, residues, count / 16u)
                                     : cmi_armv7em_pack_27(&state, residues, count / 32u);
+    if (sender && !refused) {
+        sender->absorb(sender, tagging.from, (size_t)(state.at - tagging.from));
+    }
     writer->crc = ~state.crc;
     writer->filled = (uint8_t)(state.at - piece);
     *status = refused ? CM_ERR_SINK : CM_OK;
