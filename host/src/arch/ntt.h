@@ -3,8 +3,8 @@
  * The negacyclic transform in lanes of 32 bits: a template over `simd`, which is included before.
  *
  * Three levels at a time, or two, go through registers. The first three (the last three of the inverse) cut a
- * polynomial into eight parts; each part goes through all its other levels while the first-level cache holds
- * it.
+ * polynomial into eighths; then each part of it goes through all its other levels while the first-level cache
+ * holds it.
  */
 #ifndef CM_HOST_ARCH_NTT_H
 #define CM_HOST_ARCH_NTT_H
@@ -30,6 +30,14 @@ constexpr unsigned log2_lanes = simd::lanes == 16 ? 4 : simd::lanes == 8 ? 3 : s
 // they for as many levels between them, unless the roots of these would take more registers than there are.
 constexpr unsigned block_levels = simd::lanes == 16 ? 0 : log2_lanes;
 constexpr unsigned levels_in_blocks = log2_lanes + block_levels;
+
+// Parts that go through their levels one after the other: eighths, or whole blocks where they are larger, as
+// 16 lanes' are at n = 1024.
+inline std::size_t part_count(const prime &p)
+{
+    const std::size_t blocks = degree(p) / (simd::lanes * simd::lanes);
+    return blocks < 8 ? blocks : 8;
+}
 
 struct multiplier {
     simd w, quotient;
@@ -211,15 +219,15 @@ template <std::size_t half>
     }
 }
 
-// The levels in blocks, of an eighth of the polynomial; then [0, q), unless lazy.
-template <bool lazy> inline void last_levels_down(std::uint32_t *a, const prime &p, std::size_t eighth)
+// The levels in blocks, of a part of the polynomial; then [0, q), unless lazy.
+template <bool lazy> inline void last_levels_down(std::uint32_t *a, const prime &p, std::size_t part)
 {
     const field f(p);
     constexpr std::size_t L = simd::lanes;
-    const std::size_t size = degree(p) / 8;
+    const std::size_t size = degree(p) / part_count(p);
     constexpr std::size_t roots = 2 * L * (L - 1);
-    const std::int32_t *w = p.late + eighth * size / (L * L) * roots;
-    for (std::size_t at = eighth * size; at < (eighth + 1) * size; at += L * L, w += roots) {
+    const std::int32_t *w = p.late + part * size / (L * L) * roots;
+    for (std::size_t at = part * size; at < (part + 1) * size; at += L * L, w += roots) {
         simd x[L];
 #pragma GCC unroll 16
         for (std::size_t k = 0; k < L; k++) {
@@ -247,17 +255,18 @@ template <bool lazy, class Source> inline void forward(std::uint32_t *a, Source 
     } else {
         levels_down<3, false>(a, source, p, 1, 0, 1);
     }
-    for (std::size_t eighth = 0; eighth < 8; eighth++) {
+    const std::size_t parts = part_count(p);
+    for (std::size_t part = 0; part < parts; part++) {
         std::size_t m = 8;
         for (unsigned left = p.log2_n - levels_in_blocks - 3; left > 0;) {
             const unsigned levels = next_levels(left);
             with_levels(levels, [=, &p](auto count) {
-                levels_down<count.value, false>(a, in_place{a}, p, m, eighth * m / 8, m / 8);
+                levels_down<count.value, false>(a, in_place{a}, p, m, part * m / parts, m / parts);
             });
             m <<= levels;
             left -= levels;
         }
-        last_levels_down<lazy>(a, p, eighth);
+        last_levels_down<lazy>(a, p, part);
     }
 }
 
@@ -319,15 +328,15 @@ template <std::size_t parts, std::size_t half, std::size_t last>
     }
 }
 
-// The levels in blocks of numbers in [0, q), of an eighth of the polynomial: results are in (-q/2, 5/2 q).
-inline void first_levels_up(std::uint32_t *a, const std::uint32_t *values, const prime &p, std::size_t eighth)
+// The levels in blocks of numbers in [0, q), of a part of the polynomial: results are in (-q/2, 5/2 q).
+inline void first_levels_up(std::uint32_t *a, const std::uint32_t *values, const prime &p, std::size_t part)
 {
     const field f(p);
     constexpr std::size_t L = simd::lanes;
-    const std::size_t size = degree(p) / 8;
+    const std::size_t size = degree(p) / part_count(p);
     constexpr std::size_t roots = 2 * L * (L - 1);
-    const std::int32_t *w = p.late_inverse + eighth * size / (L * L) * roots;
-    for (std::size_t at = eighth * size; at < (eighth + 1) * size; at += L * L, w += roots) {
+    const std::int32_t *w = p.late_inverse + part * size / (L * L) * roots;
+    for (std::size_t at = part * size; at < (part + 1) * size; at += L * L, w += roots) {
         simd x[L];
 #pragma GCC unroll 16
         for (std::size_t k = 0; k < L; k++) {
@@ -399,15 +408,17 @@ template <class Sink> inline void last_levels_up(const std::uint32_t *a, const p
 template <class Sink>
 inline void inverse(std::uint32_t *a, const std::uint32_t *values, const prime &p, Sink sink)
 {
-    for (std::size_t eighth = 0; eighth < 8; eighth++) {
-        first_levels_up(a, values, p, eighth);
+    const std::size_t parts = part_count(p);
+    for (std::size_t part = 0; part < parts; part++) {
+        first_levels_up(a, values, p, part);
         std::size_t m = degree(p) >> levels_in_blocks;
         for (unsigned left = p.log2_n - levels_in_blocks - 3; left > 0;) {
             const unsigned levels = next_levels(left);
             m >>= levels;
             left -= levels;
-            with_levels(levels,
-                        [=, &p](auto count) { levels_up<count.value>(a, p, m, eighth * m / 8, m / 8); });
+            with_levels(levels, [=, &p](auto count) {
+                levels_up<count.value>(a, p, m, part * m / parts, m / parts);
+            });
         }
     }
     last_levels_up(a, p, sink);
