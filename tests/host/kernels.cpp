@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <memory>
 
-#include "arch/kernels.h"
 #include "inputs.h"
 #include "rns/group.h"
 #include "rns/modulus.h"
@@ -278,4 +277,5 @@ void test_kernels(unsigned log2_n)
             Comparison(*kernels, log2_n).run();
         }
     }
+    Comparison(arch::sixteen_lanes, log2_n).run();
 }

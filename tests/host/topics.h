@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "arch/kernels.h"
 #include "check.h"
 
 // Checks that name what they compare: the behaviour is the name.
@@ -19,6 +20,11 @@ bool check_same(const Words &found, const Words &expected, const std::string &wh
     BEHAVIOUR("(no behaviour named)");
     return same;
 }
+
+namespace ciphermote::arch
+{
+extern const kernels sixteen_lanes;
+} // namespace ciphermote::arch
 
 void test_kernels(unsigned log2_n);
 void test_operations(unsigned log2_n);
