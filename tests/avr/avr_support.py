@@ -17,14 +17,30 @@ from machine import Machine
 __all__ = [
     "PARAMETERS",
     "RAM_START",
+    "SAVED_REGISTERS",
     "Machine",
     "SealDecryptor",
     "edge_vectors",
     "evaluation",
+    "lowest",
     "open_arithmetic",
     "smallest_root",
     "transform",
 ]
+
+STACK_POINTER = 0x5D
+SAVED_REGISTERS = 15
+"""By an interrupt of the serial port: SREG among them."""
+
+
+def lowest(machine: Machine, symbol: str, calls: int) -> int:
+    """The lowest stack pointer with which a function is entered, in that many calls."""
+    pointers = []
+    for _ in range(calls):
+        machine.run_to(symbol)
+        pointers.append(int.from_bytes(machine.read(STACK_POINTER, 2), "little"))
+        machine.run(1)
+    return min(pointers)
 
 
 def open_arithmetic() -> Machine:

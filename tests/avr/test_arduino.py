@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from arduino import MEGA, PORT_EXAMPLES, UNO, Board, build_sketch, library_folder
-from avr_support import SealDecryptor
+from avr_support import SAVED_REGISTERS, SealDecryptor, lowest
 from boards import (
     GATHERED,
     KEY_ID,
@@ -42,10 +42,6 @@ UNO_FLASH = 32_256
 MEGA_FLASH = 253_952
 """Less the boot loader."""
 
-STACK_POINTER = 0x5D
-SAVED_REGISTERS = 15
-"""By an interrupt of the serial port: SREG among them."""
-
 
 @pytest.mark.parametrize(
     ("name", "board", "parameters", "flash"),
@@ -64,7 +60,7 @@ def test_each_example_compiles_and_fits(name: str, board: Board, parameters: str
 
 
 def test_every_example_is_tested() -> None:
-    names = {"NewDevice", "EncryptedReadings", "MegaSlots", "WatchdogNoise"}
+    names = {"CompactReadings", "NewDevice", "EncryptedReadings", "MegaSlots", "WatchdogNoise"}
     assert {path.name for path in PORT_EXAMPLES.iterdir()} == names
 
 
@@ -115,16 +111,6 @@ def test_core_buffers_library_and_stack_leave_the_sketch_256_bytes(uno: Machine)
     sizes = section_bytes(uno_integers())
     stack = max(uno.ram_end - counts.stack_low for counts in uno.regions)  # the start's among them
     assert sizes[".data"] + sizes[".bss"] + stack <= 2048 - 256
-
-
-def lowest(machine: Machine, symbol: str, calls: int) -> int:
-    """The lowest stack pointer with which a function is entered, in that many calls."""
-    pointers = []
-    for _ in range(calls):
-        machine.run_to(symbol)
-        pointers.append(int.from_bytes(machine.read(STACK_POINTER, 2), "little"))
-        machine.run(1)
-    return min(pointers)
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,30 @@ static int drawNumbers(void *context, uint8_t *out, size_t length)
     return cm_generator_draw(&static_cast<CiphermoteBoard *>(context)->generator, out, length);
 }
 
+/* A few of a draw's bytes. They are sent; two thirds of what was drawn, and the next draw with it, stay
+   unknown. */
+static int drawFew(void *context, uint8_t *out, size_t length)
+{
+    uint8_t drawn[CM_GENERATOR_KEY_BYTES];
+    if (length > sizeof drawn / 3 || drawNumbers(context, drawn, sizeof drawn) != 0) {
+        return 1;
+    }
+    memcpy(out, drawn, length);
+    return 0;
+}
+
 static int sendBytes(void *context, const uint8_t *bytes, size_t length)
 {
     return static_cast<Print *>(context)->write(bytes, length) == length ? 0 : 1;
+}
+
+static cm_status gather(CiphermoteBoard &board, cm_entropy_work *work)
+{
+    uint8_t salt[CM_SALT_BYTES];
+    if (!cm_salt_read(&board.counter, salt)) {
+        return CM_ERR_COUNTER;
+    }
+    return cm_generator_seed(&board.generator, salt, work) ? CM_OK : CM_ERR_RANDOM;
 }
 
 Ciphermote::Ciphermote(void *arena, size_t arenaBytes, cm_counter_log counter)
@@ -55,14 +76,7 @@ cm_status Ciphermote::begin(const uint8_t *secretInFlash)
     const cm_status status = cm_device_init(&device_, secret, &platform);
     memset(secret, 0, sizeof secret);
     __asm__ volatile("" : : "r"(secret) : "memory"); /* so that it is cleared */
-    if (status != CM_OK) {
-        return status;
-    }
-    uint8_t salt[CM_SALT_BYTES];
-    if (!cm_salt_read(&board_.counter, salt)) {
-        return CM_ERR_COUNTER;
-    }
-    return cm_generator_seed(&board_.generator, salt, &idle_) ? CM_OK : CM_ERR_RANDOM;
+    return status == CM_OK ? gather(board_, &idle_) : status;
 }
 
 void Ciphermote::stir(const void *bytes, size_t length)
@@ -116,4 +130,34 @@ cm_status Ciphermote::encryptReals(Print &to, const cm_secret_key &key, const cm
     open(to);
     const cm_status status = cm_encryptor_init_symmetric(&encryptor, &key, &setup_);
     return close(status == CM_OK ? cm_ckks_encrypt(&encryptor, &values) : status);
+}
+
+/* ---- the compact lane ---- */
+
+CiphermoteCompact::CiphermoteCompact(void *arena, size_t arenaBytes, cm_counter_log counter)
+    : arena_(arena), arenaBytes_(arenaBytes), board_{counter, cm_generator()}, counter_(), encryptor_()
+{
+}
+
+cm_status CiphermoteCompact::begin(const cm_compact_key &key, uint16_t packetBytes, const cm_sink &radio)
+{
+    static_assert(sizeof(cm_entropy_work) <= CM_COMPACT_WORKSPACE_BYTES, "the arena has room for the entropy");
+    const cm_platform platform = {drawFew, cm_counter_log_read, cm_counter_log_write, &board_};
+    encryptor_ = cm_compact_encryptor();
+    board_.generator = cm_generator();
+    cm_status status = cm_counter_init(&counter_, &platform);
+    if (status == CM_OK) {
+        const cm_compact_setup setup = {&counter_, radio, arena_, arenaBytes_, packetBytes, nullptr};
+        status = cm_compact_init(&encryptor_, &key, &setup);
+    }
+    return status == CM_OK ? gather(board_, static_cast<cm_entropy_work *>(arena_)) : status;
+}
+
+cm_status CiphermoteCompact::encrypt(const uint16_t *values, uint16_t first, uint16_t count, uint64_t &window)
+{
+    const cm_status status = cm_compact_encrypt(&encryptor_, values, first, count, &window);
+    if (encryptor_.key) {
+        cm_generator_forget(&board_.generator, static_cast<cm_entropy_work *>(arena_));
+    }
+    return status;
 }

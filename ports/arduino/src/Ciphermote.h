@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ciphermote for Arduino: a thin class over the C library (ciphermote/bfv.h, ciphermote/ckks.h), with the
- * board's counter in EEPROM, and its frames sent over any Print, such as Serial.
+ * Ciphermote for Arduino: thin classes over the C library, with the board's counter in EEPROM. Ciphermote
+ * encrypts whole ciphertexts (ciphermote/bfv.h, ciphermote/ckks.h) and sends them over any Print, such as
+ * Serial. CiphermoteCompact encrypts a few values to a packet (ciphermote/compact.h).
  */
 #ifndef CIPHERMOTE_ARDUINO_H
 #define CIPHERMOTE_ARDUINO_H
@@ -91,6 +92,38 @@ class Ciphermote
         cm_frame_writer writer_;
         cm_entropy_work idle_; /* shares the writer's memory, between encryptions */
     };
+};
+
+/*
+ * The compact lane: a few small integers in a packet, for a radio. Counter and salt are begun by NewDevice,
+ * as for Ciphermote; a board that has objects of both classes gives each a place of its own in EEPROM.
+ */
+class CiphermoteCompact
+{
+  public:
+    /* The arena, of CM_COMPACT_ARENA_BYTES, is lent permanently, and aligned to 8 bytes. */
+    CiphermoteCompact(void *arena, size_t arenaBytes, cm_counter_log counter = {8, 32});
+
+    /* Must not be copied, for the same reason. */
+    CiphermoteCompact(const CiphermoteCompact &) = delete;
+    CiphermoteCompact &operator=(const CiphermoteCompact &) = delete;
+
+    /*
+     * Start with the key of compact_keys.h, packets of at most packetBytes, and what sends one: radio takes a
+     * whole packet at each call, and returns 0 if it has. Gathers entropy as Ciphermote::begin does.
+     * CM_ERR_COUNTER, CM_ERR_RANDOM, or cm_compact_init's errors: then nothing is ever encrypted.
+     */
+    CM_MUST_CHECK cm_status begin(const cm_compact_key &key, uint16_t packetBytes, const cm_sink &radio);
+
+    /* cm_compact_encrypt. */
+    CM_MUST_CHECK cm_status encrypt(const uint16_t *values, uint16_t first, uint16_t count, uint64_t &window);
+
+  private:
+    void *arena_;
+    size_t arenaBytes_;
+    CiphermoteBoard board_;
+    cm_counter counter_;
+    cm_compact_encryptor encryptor_;
 };
 
 #endif

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo's meters: ATtiny85s and Unos, simulated cycle by cycle, each with firmware and keys of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from arduino import UNO, build_sketch
+from boards import SERIAL_WRITE, UNO_CYCLES, counter_log, open_board, run_regions, watchdog_jitter
+from ciphermote.compact.keys import CompactKeys, Enrolment, to_c_header
+from ciphermote.files import write_exclusively
+from machine import MachineError
+
+FLUSH_CYCLES = 2_000_000
+"""More than what Serial still holds takes to leave."""
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What a meter did with a day: its packets, and the cycles of an encryption, the longest."""
+
+    packets: tuple[bytes, ...]
+    cycles: int
+
+
+def write_keys(folder: Path, keys: CompactKeys, enrolment: Enrolment) -> None:
+    """What the owner provisions a meter with: compact_keys.h in a new folder."""
+    folder.mkdir(parents=True)
+    write_exclusively(folder / "compact_keys.h", to_c_header(keys, enrolment).encode(), 0o600)
+
+
+# --- an Uno: the day in one packet --------------------------------------------------------------------------
+
+
+def build_uno(folder: Path, readings: Sequence[int], packet_bytes: int) -> Path:
+    """The image of an Uno whose keys are in folder."""
+    numbers = ", ".join(str(reading) for reading in readings)
+    lines = (
+        "/* A meter's day, hour by hour; written by `make demo-lorawan`. */",
+        "#include <avr/pgmspace.h>",
+        f"#define DAY_READINGS {len(readings)}",
+        f"#define DAY_PACKET_BYTES {packet_bytes}",
+        f"static const uint16_t day_readings[DAY_READINGS] PROGMEM = {{{numbers}}};",
+    )
+    write_exclusively(folder / "day.h", "\n".join((*lines, "")).encode(), 0o600)
+    sketch = Path(__file__).with_name("meter_uno.ino")
+    return build_sketch(sketch, UNO, folder, name=f"meter-{folder.name}")
+
+
+def run_uno(image: Path, counter: int = 0) -> Sent:
+    """Start an Uno, whose counter is at counter, and let it send its day."""
+    with open_board(image, UNO, counter_log(counter), watchdog_jitter(image.parent.name)) as machine:
+        machine.leave_out_digests()
+        machine.leave_out_waits(SERIAL_WRITE)
+        run_regions(machine, 1, UNO_CYCLES)
+        machine.run(FLUSH_CYCLES)
+        return Sent(tuple(_packets(machine.text)), machine.regions[0].cycles)
+
+
+def _packets(sent: bytes) -> Iterator[bytes]:
+    """Each has its length in front of it."""
+    at = 0
+    while at < len(sent):
+        end = at + 1 + sent[at]
+        if end > len(sent):
+            raise MachineError(
+                f"The meter's last packet ends after {len(sent) - at - 1} of {sent[at]} bytes."
+            )
+        yield sent[at + 1 : end]
+        at = end
