@@ -111,6 +111,22 @@ def test_sums_and_differences(house: Path, run: Run) -> None:
     assert list(values(run, house)["values"].values()) == [-1, 977, -1, 0, 1, 2, 3, 4]
 
 
+def test_the_owners_own_list_of_contributors_counts(house: Path, run: Run) -> None:
+    add_up(run, house)
+    known = house / "known.json"
+    decrypt = ("decrypt", house / "fleet.key", house / "total.sum", "--contributors", known)
+    known.write_text(run("decrypt", house / "fleet.key", house / "total.sum", "--json"))
+    assert "1023" in run(*decrypt)
+    known.write_text("[[8, 1, 0, 1], [7, 1, 0, 1]]")
+    assert "1023" in run(*decrypt)
+    for other in ("[[7, 1, 0, 1]]", "[[7, 1, 0, 1], [8, 1, 0, -1]]"):
+        known.write_text(other)
+        assert "give the list of the windows that were added" in run(*decrypt, code=1)
+    for wrong in ("", "{}", "[7]", "[[7, 1, 0]]", "[[7, 1, 0, 1.0]]", '[["7", 1, 0, 1]]'):
+        known.write_text(wrong)
+        assert "lists no windows" in run(*decrypt, code=1)
+
+
 def test_what_is_wrong_with_packets_is_named(house: Path, run: Run) -> None:
     packets = (house / "packets.txt").read_text().splitlines()
     assert len(packets) == 4

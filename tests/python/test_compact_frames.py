@@ -117,6 +117,8 @@ def test_a_counter_that_is_set_back_is_named() -> None:
     assert "the device has lost its counter" in faults[0].sentence
     windows, faults = faults_of(fleet.reader(POSITIONS), [first[0], other[1], first[2]])
     assert not windows and kinds(faults) == ["mixed"]
+    windows, faults = faults_of(fleet.reader(POSITIONS), [*first, *other, first[0]])
+    assert len(windows) == 1 and kinds(faults) == ["mixed"] * len(other) + ["repeated"]
 
 
 def test_other_values_under_one_counter_are_named() -> None:

@@ -21,6 +21,7 @@ from ciphermote.files import MOST_FRAMES_BYTES, lock
 
 if TYPE_CHECKING:
     from ciphermote.compact.frames import CompactReader, Reception, Seen, Window
+    from ciphermote.compact.sums import Contributor
 
 _SHOWN_FAULTS = 10
 _SEEN_FORMAT = "ciphermote-compact-seen"
@@ -298,6 +299,13 @@ def add_up(
 def decrypt(
     keys: FleetArgument,
     result: Annotated[Path, typer.Argument(metavar="SUM", help="From `ciphermote compact sum`.")],
+    contributors: Annotated[
+        Path | None,
+        typer.Option(
+            help="The windows that you know to be in it, as `--json` prints them: JSON, [[device, epoch, "
+            "window, weight], ...]. A sum of others is refused."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Decrypt a sum: the owner's step.
@@ -315,8 +323,9 @@ def decrypt(
     from ciphermote.compact.sums import CompactResult, decrypt_sum
 
     fleet = CompactKeys.load(keys)
+    known = None if contributors is None else _read_contributors(contributors)
     with about(result):
-        found = decrypt_sum(fleet, CompactResult.from_bytes(read(result)))
+        found = decrypt_sum(fleet, CompactResult.from_bytes(read(result)), known)
     rows = list(zip(found.positions.tolist(), found.values.tolist(), strict=True))
     if as_json:
         listed = [[c.device, c.epoch, c.window, c.weight] for c in found.contributors]
@@ -466,6 +475,35 @@ def _turn(seen: Path | None) -> Iterator[None]:
         raise KeyFileError(
             f"Another sum has used {seen} for {_TURN_SECONDS:g} s: wait until it has ended, then try again."
         ) from None
+
+
+def _read_contributors(path: Path) -> list[Contributor]:
+    from ciphermote import json_text
+    from ciphermote.compact.bounds import LARGEST_WEIGHT
+    from ciphermote.compact.sums import Contributor
+
+    try:
+        return [
+            Contributor(
+                json_text.integer(device, 0, 2**32 - 1),
+                json_text.integer(epoch, 1, 2**16 - 1),
+                json_text.integer(window, 0, json_text.U64_MAX),
+                json_text.integer(weight, -LARGEST_WEIGHT, LARGEST_WEIGHT),
+            )
+            for device, epoch, window, weight in map(json_text.array, json_text.array(_listed(path)))
+        ]
+    except (ValueError, KeyError, TypeError):
+        raise KeyFileError(
+            f"{path} lists no windows: give JSON, [[device, epoch, window, weight], ...], or what `decrypt "
+            "--json` prints."
+        ) from None
+
+
+def _listed(path: Path) -> Any:
+    from ciphermote import json_text
+
+    content = json_text.parse(read(path))
+    return content["contributors"] if isinstance(content, dict) else content
 
 
 def _read_seen(path: Path | None, key_id: int) -> dict[int, Seen]:

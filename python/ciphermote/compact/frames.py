@@ -96,12 +96,13 @@ class _Attempt:
 
 @dataclass(eq=False)
 class _Device:
-    """What a reader remembers of a device in its epoch; as Seen has it, and the attempts that are open."""
+    """What a reader remembers of a device in its epoch; as Seen has it, and the attempts that are open. done:
+    with the counter and random bytes of the attempt that counts, if this reader has seen it."""
 
     entry: GatewayEntry
     newest: int = 0
     oldest: int = 0
-    done: set[int] = field(default_factory=set)
+    done: dict[int, tuple[int, bytes] | None] = field(default_factory=dict)
     attempts: dict[int, _Attempt] = field(default_factory=dict)
 
 
@@ -171,7 +172,7 @@ class CompactReader:
         place = f"Device {packet.device}, window {number}, positions {_span(packet.first, packet.count)}"
         newest = device.newest
         device.newest = max(device.newest, counter)
-        self._check_new(device, number, place)
+        self._check_new(device, packet, counter, number, place)
         attempt = self._attempt(device, packet, counter, number, place)
         faults = self._make_room(device, counter)
         late = counter < newest or max(attempt.values, default=0) > packet.first
@@ -225,7 +226,7 @@ class CompactReader:
                 )
             if seen is None or seen.epoch != entry.epoch:
                 return _Device(entry)
-            return _Device(entry, seen.newest, seen.oldest, set(seen.done))
+            return _Device(entry, seen.newest, seen.oldest, dict.fromkeys(seen.done))
         return known  # a new one is kept once a tag is right
 
     def _authentic_counter(self, packet: _core.CompactPacket, device: _Device) -> int:
@@ -247,7 +248,16 @@ class CompactReader:
         self._devices[packet.device] = device
         return counter
 
-    def _check_new(self, device: _Device, number: int, place: str) -> None:
+    def _check_new(
+        self, device: _Device, packet: _core.CompactPacket, counter: int, number: int, place: str
+    ) -> None:
+        counted, random = device.done.get(number) or (None, b"")
+        if counted == counter and random != bytes(packet.random):
+            raise _Refusal(
+                FaultKind.MIXED,
+                f"{place}: the window is complete, and counter {counter} came then with other random bytes, "
+                "so the device has lost its counter: drop the packet and enroll it anew.",
+            )
         if number in device.done:
             raise _Refusal(
                 FaultKind.REPEATED, f"{place}: the window is complete, and counts once; drop the packet."
@@ -314,10 +324,10 @@ class CompactReader:
     def _complete(self, device: _Device, counter: int) -> Window:
         """The window of an attempt, which counts; its other attempts do not."""
         attempt = device.attempts[counter]
-        device.done.add(attempt.number)
+        device.done[attempt.number] = counter, attempt.random
         if len(device.done) == 2 * _REMEMBERED:
             newest = sorted(device.done)[_REMEMBERED:]
-            device.oldest, device.done = newest[0], set(newest)
+            device.oldest, device.done = newest[0], {number: device.done[number] for number in newest}
         for other in [c for c, a in device.attempts.items() if a.number == attempt.number]:
             del device.attempts[other]
         entry = device.entry
