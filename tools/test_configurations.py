@@ -79,6 +79,7 @@ OPTIONS = (
     option("CM_CONFIG_MAX_LOG2_N", 12, 10, 11, 13, 14, crossed=False),
     option("CM_CONFIG_COUNTER_RESERVE", 16, 1, 65536, crossed=False),
     option("CM_CONFIG_COMPACT_COUNTER_ONLY", 0, 1, crossed=False),
+    option("CM_CONFIG_PRIME_BITS", 0, 20, 26, crossed=False),
     option("CM_CONFIG_WIPE_STACK_BYTES", 4096, 64, crossed=False),
     option("CM_CONFIG_SMALL", 0, 1, crossed=False),
     option("CM_KEPT_NOISE", 0, 96, crossed=False),
@@ -88,6 +89,7 @@ OPTIONS = (
 CM_KEPT_NOISE is set only on AVR otherwise; CM_TEST_LOG2_TILES are the tiles that the tests encrypt in."""
 
 NOT_OPTIONS = {
+    "CM_CONFIG_COMPACT_SET": "makes other sets' keys refused: tests/avr/test_attiny85.py builds with each",
     "CM_CONFIG_ASM": "depends on the target: --qemu builds with it and without",
     "CM_CONFIG_ACCELERATOR": "needs an accelerator: rtl/tests/test_codesign.py builds with a simulated one",
 }
@@ -131,6 +133,7 @@ REFUSED = (
     ("-DCM_CONFIG_MAX_LOG2_N=15", "CM_CONFIG_MAX_LOG2_N must be"),
     ("-DCM_CONFIG_COUNTER_RESERVE=0", "CM_CONFIG_COUNTER_RESERVE must be"),
     ("-DCM_CONFIG_COUNTER_RESERVE=65537", "CM_CONFIG_COUNTER_RESERVE must be"),
+    ("-DCM_CONFIG_PRIME_BITS=27", "CM_CONFIG_PRIME_BITS must be"),
     ("-DCM_CONFIG_ENCODER_ROOTS=3", "CM_CONFIG_ENCODER_ROOTS must be"),
     ("-DCM_CONFIG_CRC_TABLE=4", "CM_CONFIG_CRC_TABLE must be"),
     ("-D__AVR__ -DCM_CONFIG_NTT_ROOTS=1", "CM_CONFIG_NTT_ROOTS must be 0 on AVR"),

@@ -11,10 +11,11 @@ import numpy as np
 import tenseal.sealapi as sealapi
 from ciphermote import seal_bytes as sb
 from ciphermote.keys import SecretKey
-from images import PARAMETERS, RAM_START, arithmetic_sources, open_kernels
+from images import PARAMETERS, RAM_START, arithmetic_sources, compact_sources, open_kernels
 from machine import Machine
 
 __all__ = [
+    "CHIPS",
     "PARAMETERS",
     "RAM_START",
     "SAVED_REGISTERS",
@@ -24,6 +25,7 @@ __all__ = [
     "evaluation",
     "lowest",
     "open_arithmetic",
+    "open_compact",
     "smallest_root",
     "transform",
 ]
@@ -46,6 +48,15 @@ def lowest(machine: Machine, symbol: str, calls: int) -> int:
 def open_arithmetic() -> Machine:
     """A core with the transforms and ChaCha20."""
     return open_kernels("arithmetic", *arithmetic_sources())
+
+
+CHIPS = ("atmega328p", "attiny85")
+"""With a multiplier, and without."""
+
+
+def open_compact(mcu: str) -> Machine:
+    """A core with the compact lane's kernels. Its RAM from 0x100 on is free, but for the stack."""
+    return open_kernels("compact_kernels", *compact_sources(), mcu=mcu)
 
 
 def bit_reversed(i: int, bits: int) -> int:

@@ -8,10 +8,11 @@ import struct
 from pathlib import Path
 
 import numpy as np
-from avr_support import RAM_START, open_arithmetic
+import pytest
+from avr_support import CHIPS, open_compact
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "random.json"
-INPUT, OUT = RAM_START, RAM_START + 0x100
+INPUT, OUT = 0x100, 0x140
 RUNS = 100
 
 
@@ -41,10 +42,11 @@ def test_the_reference_gives_the_rfcs_block() -> None:
     assert block((*key, known["counter"], *nonce)).hex() == known["output"]
 
 
-def test_blocks_follow_the_counter_and_take_the_same_time() -> None:
+@pytest.mark.parametrize("mcu", CHIPS)
+def test_blocks_follow_the_counter_and_take_the_same_time(mcu: str) -> None:
     random = np.random.default_rng(3)
     seen = set()
-    with open_arithmetic() as machine:
+    with open_compact(mcu) as machine:
         for run in range(RUNS):
             words = [int(x) for x in random.integers(0, 1 << 32, 12)]
             words[8] = 0xFFFFFFFF if run == 0 else words[8]

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The expansion of public seeds on AVR: fields of 26 bits, of which those below q are kept."""
+"""The expansion of public seeds on AVR: fields of 26 and of 20 bits, of which those below q are kept."""
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
-from avr_support import RAM_START, open_arithmetic
+from avr_support import CHIPS, RAM_START, Machine, open_arithmetic, open_compact
 
 Q = 67043329
 IN, OUT, PENDING = RAM_START, RAM_START + 0x100, RAM_START + 0x200
@@ -44,3 +46,60 @@ def test_fields_are_cut_and_rejected_as_the_string_of_bits_says(pending_bits: in
         assert np.array_equal(
             np.unpackbits(np.array([left], np.uint8), bitorder="little")[8 - rest :], bits[len(bits) - rest :]
         )
+
+
+Q20 = 1038337
+STREAM, RESIDUES, LEFT = 0x100, 0x180, 0x1F8
+BLOCK_BYTES, STREAM_BYTES, USED = 64, 113, 112
+
+
+def bits_below(fields: list[int]) -> bytes:
+    """A string of 20-bit fields, low bits first."""
+    return sum(field << 20 * i for i, field in enumerate(fields)).to_bytes(
+        -(-20 * len(fields) // 8), "little"
+    )
+
+
+def residues_20(machine: Machine, count: int) -> list[int]:
+    machine.call("cmi_avr_uniform_20", RESIDUES, STREAM, count, Q20 >> 16, Q20 & 0xFFFF, LEFT)
+    data = machine.read(RESIDUES, 3 * count)
+    return [int.from_bytes(data[at : at + 3], "little") for at in range(0, len(data), 3)]
+
+
+@pytest.mark.parametrize("mcu", CHIPS)
+@pytest.mark.parametrize("used", [0, 1, 24, 29])
+def test_20_bit_fields_are_cut_from_a_block(mcu: str, used: int) -> None:
+    random = np.random.default_rng(used)
+    fields = [Q20 - 1, Q20, (1 << 20) - 1, 0, *(int(x) for x in random.integers(0, 1 << 20, 10))]
+    kept = [field for field in fields if field < Q20]
+    block = random.bytes(used) + bits_below(fields) + random.bytes(BLOCK_BYTES)
+    with open_compact(mcu) as machine:
+        machine.write(STREAM, block[:BLOCK_BYTES] + bytes(48) + bytes([used]))
+        machine.write(LEFT, bytes(5))
+        found = []
+        for count in (3, 1, 2, len(kept) - 6):
+            found += residues_20(machine, count)
+        assert found == kept
+        bits = 20 * len(fields) + machine.read(LEFT, 1)[0]
+        assert bits == 8 * (machine.read(STREAM + USED, 1)[0] - used)
+
+
+@pytest.mark.parametrize("mcu", CHIPS)
+def test_20_bit_fields_go_on_in_the_next_block(mcu: str) -> None:
+    key = np.random.default_rng(5).bytes(32)
+    with open_compact(mcu) as machine:
+        stream, text = STREAM, b""
+        for counter in range(4):
+            machine.write(0x180, key + struct.pack("<4I", counter, 1, 0, 0))
+            machine.call("cmi_avr_chacha20_blocks", stream, 0x180, 1)
+            text += machine.read(stream, BLOCK_BYTES)
+        whole = int.from_bytes(text, "little")
+        kept = [x for x in (whole >> at & 0xFFFFF for at in range(0, 8 * len(text) - 19, 20)) if x < Q20]
+        machine.write(
+            STREAM, bytes(BLOCK_BYTES) + key + struct.pack("<4I", 0, 1, 0, 0) + bytes([BLOCK_BYTES])
+        )
+        machine.write(LEFT, bytes(5))
+        found = []
+        for count in (1, 2, 13, 32, 31, 17):
+            found += residues_20(machine, count)
+        assert found == kept[: len(found)]

@@ -232,15 +232,14 @@ static void the_hash_is_poly1305(void)
     static const uint8_t text[] = "Cryptographic Forum Research Group";
     for (size_t cut = 0; cut < sizeof text; cut++) {
         cmi_tagger tagger;
-        cmi_stream stream;
-        memset(&stream, 0, sizeof stream);
+        uint32_t position[4];
         cmi_tagger_init(&tagger, r);
         cmi_tagger_update(&tagger, text, cut);
         cmi_tagger_update(&tagger, text + cut, sizeof text - 1 - cut);
-        cmi_tagger_finish(&tagger, &stream);
+        cmi_tagger_finish(&tagger, position);
         uint8_t hash[16];
         for (unsigned i = 0; i < 4; i++) {
-            cmi_store32(hash + 4 * i, tagger.h[i]);
+            cmi_store32(hash + 4 * i, position[i]);
         }
         CHECK_HEX(hash, "a7039d36354384c8776c94ffcab7318d");
     }
@@ -257,10 +256,11 @@ static void tags_carry_to_the_end(void)
     for (unsigned blocks = 0; blocks < 4; blocks++) {
         cmi_tagger tagger;
         cmi_stream stream;
-        cmi_stream_set_key(&stream, tag_key);
+        uint32_t position[4];
         cmi_tagger_init(&tagger, tag_key + 32);
         cmi_tagger_update(&tagger, ones, 16u * blocks + 16u - blocks);
-        cmi_tagger_finish(&tagger, &stream);
+        cmi_tagger_finish(&tagger, position);
+        cmi_stream_derive(&stream, tag_key, position);
         CHECK_HEX(stream.block, expected[blocks]);
     }
 }

@@ -19,7 +19,7 @@
  */
 #include "arch/avr/function.inc"
 
-#if CM_AVR
+#if CM_AVR_MUL
 
 #define zero r2
 #define quotient r3

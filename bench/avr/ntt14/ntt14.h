@@ -13,7 +13,7 @@
 
 #include "ciphermote/config.h"
 
-#if CM_AVR
+#if CM_AVR_MUL
 
 /* What a transform of n points reads from flash. ntt14.S depends on the order of the fields. */
 typedef struct cm_avr_ntt14 {

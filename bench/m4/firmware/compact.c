@@ -104,10 +104,11 @@ static void tag(size_t length)
 {
     cmi_tagger tagger;
     cmi_stream stream;
-    cmi_stream_set_key(&stream, material + 96);
+    uint32_t position[4];
     cmi_tagger_init(&tagger, material + 128);
     cmi_tagger_update(&tagger, message, length);
-    cmi_tagger_finish(&tagger, &stream);
+    cmi_tagger_finish(&tagger, position);
+    cmi_stream_derive(&stream, material + 96, position);
 }
 
 #define MEASURE(region, count) \

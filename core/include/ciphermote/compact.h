@@ -87,7 +87,7 @@ typedef struct cm_compact_key {
 typedef struct cm_compact_setup {
     cm_counter *counter;
     cm_sink sink;
-    void *arena;           /* aligned to 8 bytes; used and wiped by each call */
+    void *arena;           /* aligned to CM_COMPACT_ALIGNMENT; used and wiped by each call */
     size_t arena_bytes;    /* CM_COMPACT_ARENA_BYTES or CM_COMPACT_TRANSFORM_ARENA_BYTES */
     uint16_t packet_bytes; /* the most in a packet: room for at least one value */
     const uint8_t *salt;   /* 8 bytes, or null */
@@ -115,16 +115,36 @@ typedef struct cm_compact_encryptor {
  * and expands the public seed once for each time. With a transform arena, many values take two transforms
  * instead of n masked additions each; not on AVR.
  */
-#ifdef __AVR__
+#ifndef __AVR__
+#define CM_COMPACT_WORKSPACE_BYTES 640u
+#define CM_COMPACT_TAG_WORKSPACE_BYTES 128u
+#define CM_COMPACT_ALIGNMENT 8u
+#else
+#if !CM_CONFIG_SMALL
+#define CM_COMPACT_WORKSPACE_BYTES 352u
+#elif defined(__AVR_HAVE_MUL__)
 #define CM_COMPACT_WORKSPACE_BYTES 248u
 #else
-#define CM_COMPACT_WORKSPACE_BYTES 640u
+#define CM_COMPACT_WORKSPACE_BYTES (CM_PRIME_BITS == 20 ? 157u : CM_PRIME_BITS == 26 ? 163u : 168u)
 #endif
+#define CM_COMPACT_TAG_WORKSPACE_BYTES 113u
+#define CM_COMPACT_ALIGNMENT 1u
+#endif
+#define CM_COMPACT_ALIGNED(bytes) \
+    (((size_t)(bytes) + CM_COMPACT_ALIGNMENT - 1u) / CM_COMPACT_ALIGNMENT * CM_COMPACT_ALIGNMENT)
 #define CM_COMPACT_LARGER(a, b) ((a) > (b) ? (a) : (b))
-#define CM_COMPACT_MARK_BYTES 8u
+#define CM_COMPACT_MARK_BYTES CM_COMPACT_ALIGNMENT
 #define CM_COMPACT_ARENA_BYTES(primes, values, packet_bytes) \
-    (CM_COMPACT_MARK_BYTES + ((size_t)4u * (primes) * (values) + 4u) / 8u * 8u + \
-     CM_COMPACT_LARGER(CM_COMPACT_WORKSPACE_BYTES, (size_t)(packet_bytes)))
+    (CM_COMPACT_MARK_BYTES + CM_COMPACT_ALIGNED(4u * (size_t)(primes) * (values)) + \
+     CM_COMPACT_LARGER(CM_COMPACT_WORKSPACE_BYTES, CM_COMPACT_SENDING_BYTES(packet_bytes)))
+/* On AVR, for as many values of a set with one prime as one packet takes. */
+#define CM_COMPACT_ONE_PACKET_ARENA_BYTES(values, packet_bytes) \
+    (CM_COMPACT_MARK_BYTES + \
+     CM_COMPACT_LARGER(CM_COMPACT_ALIGNED(4u * (size_t)(values)) + CM_COMPACT_WORKSPACE_BYTES, \
+                       CM_COMPACT_SENDING_BYTES(packet_bytes)))
+/* A packet, and what its tag takes. */
+#define CM_COMPACT_SENDING_BYTES(packet_bytes) \
+    (CM_COMPACT_ALIGNED(packet_bytes) + CM_COMPACT_TAG_WORKSPACE_BYTES)
 #define CM_COMPACT_TRANSFORM_ARENA_BYTES(n, primes, values, packet_bytes) \
     (CM_COMPACT_ARENA_BYTES(primes, values, packet_bytes) + CM_COMPACT_RING_BYTES + (size_t)8u * (n))
 #define CM_COMPACT_RING_BYTES (64u + 8u * CM_CONFIG_MAX_LOG2_N)

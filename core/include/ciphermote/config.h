@@ -24,6 +24,12 @@
 #define CM_CONFIG_ENCODER_ROOTS_COMPUTED 2
 #define CM_CONFIG_CRC_TABLE_NIBBLE 1
 #define CM_CONFIG_CRC_TABLE_WORD 2
+#define CM_CONFIG_COMPACT_SET_A10 1
+#define CM_CONFIG_COMPACT_SET_A16 2
+#define CM_CONFIG_COMPACT_SET_B 3
+#define CM_CONFIG_COMPACT_SET_C 4
+#define CM_CONFIG_COMPACT_SET_D 5
+#define CM_CONFIG_COMPACT_SET_ANY 6
 
 /* 1 for the values 0 and 1 alone, as written: any other word is 0 here. */
 #define CM_SWITCH_0 1
@@ -213,6 +219,21 @@
 #endif
 
 /*
+ * CM_CONFIG_COMPACT_SET       The set of all compact keys of the build, CM_CONFIG_COMPACT_SET_A10, ..._A16,
+ *                      ..._B, ..._C or ..._D: keys of others are refused (CM_ERR_PARAMS). With link-time
+ *                      optimisation, or in a build from one file, the set's constants become part of the
+ *                      code, and what it has no use for is left out; on AVR, cm_compact_a10 and its like are
+ *                      then in flash, for keys to point at, not to be read. For chips with a few KB of flash.
+ *                      Packets are the same. Default: CM_CONFIG_COMPACT_SET_ANY.
+ */
+#ifndef CM_CONFIG_COMPACT_SET
+#define CM_CONFIG_COMPACT_SET CM_CONFIG_COMPACT_SET_ANY
+#endif
+#if CM_CONFIG_COMPACT_SET < CM_CONFIG_COMPACT_SET_A10 || CM_CONFIG_COMPACT_SET > CM_CONFIG_COMPACT_SET_ANY
+#error "CM_CONFIG_COMPACT_SET must be CM_CONFIG_COMPACT_SET_ANY, ..._A10, ..._A16, ..._B, ..._C or ..._D."
+#endif
+
+/*
  * CM_CONFIG_STORE_NOISE       1: sample the noise once and keep it, n bytes for a symmetric encryption and 2n
  *                      for an asymmetric one. 0: sample it again for each prime and tile. Default: the
  *                      preset's, else 0.
@@ -261,11 +282,12 @@
 #endif
 /*
  * CM_CONFIG_ASM        1: use hand-written assembly where the library has some for the target: ARMv7E-M and
- *                      ARMv8-M with DSP (Cortex-M4, M7, M33), and AVR with a multiplier (ATmega). It
- *                      takes 40 to 65 % off the time; results are the same, bit for bit. On these targets,
- *                      compile core/src/arch/<target>_<name>.S too, with the same flags, or the linker misses
- *                      functions named cmi_armv7em_... or cmi_avr_...; elsewhere these files are empty.
- *                      0: portable C alone. Default: 1.
+ *                      ARMv8-M with DSP (Cortex-M4, M7, M33), and AVR (ATmega, ATtiny), more where it has
+ *                      a multiplier. It takes 40 to 65 % off the time; results are the same, bit for bit. On
+ *                      these targets, compile core/src/arch/<target>_<name>.S too, with the same flags, or
+ *                      the linker misses functions named cmi_armv7em_... or cmi_avr_...; elsewhere these
+ *                      files are empty. 0: portable C alone, whose products take a varying time on AVR
+ *                      without a multiplier. Default: 1.
  */
 #ifndef CM_CONFIG_ASM
 #define CM_CONFIG_ASM 1
@@ -281,10 +303,40 @@
 #else
 #define CM_ARMV7EM 0
 #endif
-#if CM_CONFIG_ASM && defined(__AVR_HAVE_MUL__) && defined(__AVR_HAVE_MOVW__) && defined(__AVR_HAVE_LPMX__)
+/* AVR's assembly as a whole, and the part of it that multiplies. */
+#if CM_CONFIG_ASM && defined(__AVR_HAVE_MOVW__) && defined(__AVR_HAVE_LPMX__)
 #define CM_AVR 1
 #else
 #define CM_AVR 0
+#endif
+#if CM_AVR && defined(__AVR_HAVE_MUL__)
+#define CM_AVR_MUL 1
+#else
+#define CM_AVR_MUL 0
+#endif
+
+/*
+ * CM_CONFIG_PRIME_BITS        On AVR, the bits of all primes that the program names, if they are the same: 20
+ *                      (the compact sets but B) or 26. What other primes need is left out, and they are
+ *                      refused (CM_ERR_PARAMS). 0: any. Elsewhere it changes nothing. Default: those of
+ *                      CM_CONFIG_COMPACT_SET on AVR without a multiplier, else 0.
+ */
+#ifndef CM_CONFIG_PRIME_BITS
+#if !defined(__AVR__) || defined(__AVR_HAVE_MUL__) || CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_ANY
+#define CM_CONFIG_PRIME_BITS 0
+#elif CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_B
+#define CM_CONFIG_PRIME_BITS 26
+#else
+#define CM_CONFIG_PRIME_BITS 20
+#endif
+#endif
+#if CM_CONFIG_PRIME_BITS != 0 && CM_CONFIG_PRIME_BITS != 20 && CM_CONFIG_PRIME_BITS != 26
+#error "CM_CONFIG_PRIME_BITS must be 0, 20 or 26."
+#endif
+#ifdef __AVR__
+#define CM_PRIME_BITS CM_CONFIG_PRIME_BITS
+#else
+#define CM_PRIME_BITS 0
 #endif
 
 /*

@@ -25,8 +25,9 @@
 #include "ciphermote/params.h"
 #include "common/names.h"
 
-typedef struct cmi_ring cmi_ring;     /* ring/ring.h */
-typedef struct cmi_stream cmi_stream; /* random/xof.h */
+typedef struct cmi_ring cmi_ring;       /* ring/ring.h */
+typedef struct cmi_stream cmi_stream;   /* random/xof.h */
+typedef struct cmi_uniform cmi_uniform; /* random/sample.h */
 
 /* ---- what entries are given; the assembly depends on the order of the fields ---- */
 
@@ -168,8 +169,17 @@ typedef struct cmi_arch {
      */
     int (*ternary_products)(uint32_t *sums, uint16_t count, const uint32_t *residues, uint8_t block,
                             const int8_t *trits);
-    /* Whole blocks of a tag (wire/tag.c, absorb_block). */
-    int (*poly1305_blocks)(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes, size_t blocks);
+    /*
+     * The same for the next `terms` residues of an expansion, a multiple of 32, and the packed secret s,
+     * which is stored with the constants: sums[i] -= the sum over j of residue[j] s[from + i - j], modulo q.
+     * Sums are residues before and after. There are at most 2^30 / 2^bits terms, for q of so many bits. room:
+     * CM_COMPACT_ROOM bytes.
+     */
+    int (*ternary_terms)(uint32_t *sums, uint16_t count, cmi_uniform *uniform, const uint8_t *ternary,
+                         int16_t from, uint16_t terms, void *room);
+    /* Blocks of a tag (wire/tag.c, absorb_block); top is 1 for whole ones, else 0. */
+    int (*poly1305_blocks)(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes, size_t blocks,
+                           uint32_t top);
 
     /* Frames (wire/frame.c): as cm_crc32c. */
     int (*crc32c)(uint32_t *crc, const uint8_t *bytes, size_t length);

@@ -32,6 +32,8 @@
     mov     \k, r0
     .endm
 
+#if CM_AVR_MUL
+
     .macro load_word to, word
     ldd     \to, Z+4*\word
     eor     \to, r14
@@ -99,6 +101,43 @@
     ret
     end_function cmi_avr_cbd_count
 
+#else
+
+/*
+ * void cmi_avr_cbd_add(int8_t *noise, const uint8_t word[4], uint8_t inversion)
+ * Adds one word, in a loop: cores without a multiplier have little flash.
+ */
+    function cmi_avr_cbd_add
+    movw    r26, r24
+    adiw    r26, COUNTERS
+    movw    r30, r22
+    ldi     r22, LANES
+.Ladd_lane:
+    ld      r18, Z+
+    eor     r18, r20
+    ldi     r23, COUNTERS - 2
+1:  ld      r19, X
+    half_add r19, r18
+    st      X+, r19
+    dec     r23
+    brne    1b
+    dec     r22
+    brne    .Ladd_lane
+    ret
+    end_function cmi_avr_cbd_add
+
+#endif
+
+    .macro spread_bits
+    clr     r0
+    .irp n, 25, 24, 21, 20, 19, 18
+    lsr     r\n
+    rol     r0
+    .endr
+    sub     r0, r22
+    st      X+, r0
+    .endm
+
 /* void cmi_avr_cbd_spread(int8_t *noise, uint8_t centre): from counters to coefficients, less the centre. */
     function cmi_avr_cbd_spread
     movw    r26, r24
@@ -109,19 +148,22 @@
     .irp n, 18, 19, 20, 21, 24, 25
     ld      r\n, Z+
     .endr
+#if CM_AVR_MUL
     .rept 8
-    clr     r0
-    .irp n, 25, 24, 21, 20, 19, 18
-    lsr     r\n
-    rol     r0
-    .endr
-    sub     r0, r22
-    st      X+, r0
+    spread_bits
     .endr
     dec     r23
     breq    .Lspread_done
     rjmp    .Lspread_lane
 .Lspread_done:
+#else
+    inc     r1
+1:  spread_bits
+    lsl     r1
+    brcc    1b
+    dec     r23
+    brne    .Lspread_lane
+#endif
     ret
     end_function cmi_avr_cbd_spread
 

@@ -11,7 +11,7 @@
  */
 #include "arch/avr/function.inc"
 
-#if CM_AVR
+#if CM_AVR_MUL
 
 #define temporary r30
 #define rounds r31

@@ -5,7 +5,7 @@
  */
 #include "arch/avr/function.inc"
 
-#if CM_AVR && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
+#if CM_AVR_MUL && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
 
 /* The sum of those of the single bits (wire/crc32c.c). */
     .macro entries bit0, bit1, bit2, bit3
@@ -63,6 +63,45 @@
     subi    r18, 1
     sbci    r19, 0
     brcc    .Lbyte
+    complement
+    ret
+    end_function cmi_avr_crc32c
+
+#elif CM_AVR && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
+
+/* Cores without a multiplier have little flash: bit by bit. */
+    .macro complement
+    com     r22
+    com     r23
+    com     r24
+    com     r25
+    .endm
+
+    function cmi_avr_crc32c
+    movw    r26, r20
+    complement
+    rjmp    4f
+1:  ld      r20, X+
+    eor     r22, r20
+    ldi     r20, 8
+2:  lsr     r25
+    ror     r24
+    ror     r23
+    ror     r22
+    brcc    3f
+    ldi     r21, 0x78
+    eor     r22, r21
+    ldi     r21, 0x3B
+    eor     r23, r21
+    ldi     r21, 0xF6
+    eor     r24, r21
+    ldi     r21, 0x82
+    eor     r25, r21
+3:  dec     r20
+    brne    2b
+4:  subi    r18, 1
+    sbci    r19, 0
+    brcc    1b
     complement
     ret
     end_function cmi_avr_crc32c

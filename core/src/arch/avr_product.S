@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 64-bit products on AVR (ring/product.h), a row of four bytes by one at a time, in constant time: gcc's
- * library branches on carries.
+ * 64-bit products on AVR (ring/product.h) in constant time: gcc's library branches on carries, and, where
+ * there is no multiplier, on the bits of a factor.
  */
 #include "arch/avr/function.inc"
 
-#if CM_AVR
+#if CM_AVR_MUL
 
 #define zero r27
 
@@ -54,6 +54,51 @@
     ret
     end_function cmi_product
 
+#elif CM_AVR
+
+/*
+ * uint64_t cmi_product(uint32_t a, uint32_t b)
+ * b is shifted out of the lower half of the result, bit by bit, and a is added to the upper half under a mask
+ * of that bit.
+ */
+    function cmi_product
+    push    r16
+    push    r17
+    movw    r26, r22
+    movw    r30, r24
+    clr     r22
+    clr     r23
+    movw    r24, r22
+    ldi     r16, 32
+1:  mov     r17, r18
+    lsr     r17
+    sbc     r17, r17
+    mov     r0, r26
+    and     r0, r17
+    mov     r1, r27
+    and     r1, r17
+    add     r22, r0
+    adc     r23, r1
+    mov     r0, r30
+    and     r0, r17
+    and     r17, r31
+    adc     r24, r0
+    adc     r25, r17
+    .irp n, 25, 24, 23, 22, 21, 20, 19, 18
+    ror     r\n
+    .endr
+    dec     r16
+    brne    1b
+    clr     r1
+    pop     r17
+    pop     r16
+    ret
+    end_function cmi_product
+
+#endif
+
+#if CM_AVR
+
 /* x &= all ones if the number with this top byte was negative, else 0 */
     .macro keep_if_negative top, x0, x1, x2, x3
     mov     r26, \top
@@ -82,7 +127,7 @@
     adc     r15, r31
     adc     r16, r0
     adc     r17, r1
-    call    cmi_product
+    call_to cmi_product
     sub     r22, r14
     sbc     r23, r15
     sbc     r24, r16

@@ -11,9 +11,15 @@
 
 CMI_HIDDEN_BEGIN
 
-/* Add seven words, inverted or not, to the counters that noise holds meanwhile. */
+/* Add words, inverted or not, to the counters that noise holds meanwhile. */
+#if CM_AVR_MUL
 #define CBD_STEP 28
-void cmi_avr_cbd_count(int8_t *noise, const uint8_t words[CBD_STEP], uint8_t inversion);
+#define ADD_WORDS cmi_avr_cbd_count
+#else
+#define CBD_STEP 4
+#define ADD_WORDS cmi_avr_cbd_add
+#endif
+void ADD_WORDS(int8_t *noise, const uint8_t words[CBD_STEP], uint8_t inversion);
 /* From counters to coefficients, less the centre. */
 void cmi_avr_cbd_spread(int8_t *noise, uint8_t centre);
 
@@ -25,8 +31,13 @@ void cmi_avr_sample_cbd(cmi_stream *stream, int8_t noise[CM_SAMPLE_BLOCK])
     uint8_t words[CBD_STEP];
     memset(noise, 0, CM_SAMPLE_BLOCK);
     for (uint8_t step = 0; step < CM_CBD_BLOCK_BYTES / CBD_STEP; step++) {
-        cmi_avr_cbd_count(noise, cmi_stream_view(stream, words, sizeof words),
-                          step < CM_CBD_BLOCK_BYTES / CBD_STEP / 2 ? 0 : 255);
+#if CM_AVR_MUL
+        const uint8_t *const next = cmi_stream_view(stream, words, sizeof words);
+#else
+        const uint8_t *const next = words;
+        cmi_stream_read(stream, words, sizeof words);
+#endif
+        ADD_WORDS(noise, next, step < CM_CBD_BLOCK_BYTES / CBD_STEP / 2 ? 0 : 255);
     }
     cmi_avr_cbd_spread(noise, CM_CBD_ETA);
     cmi_wipe(words, sizeof words);

@@ -5,7 +5,7 @@
  */
 #include "arch/avr/function.inc"
 
-#if CM_AVR
+#if CM_AVR_MUL
 
 #define zero r1
 

@@ -14,7 +14,7 @@
  */
 #include "arch/avr/function.inc"
 
-#if CM_AVR
+#if CM_AVR_MUL
 
 #define zero r2
 #define t0 r4

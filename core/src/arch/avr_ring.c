@@ -2,7 +2,7 @@
 /* The back-end for AVR, the transform: around the assembly in arch/avr. */
 #include "arch/backends.h"
 
-#if CM_AVR
+#if CM_AVR_MUL
 
 #include "ring/ring.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The expansion of a public seed on AVR at q = 67043329 (random/sample.h): fields of 26 bits of a string of
- * bytes. Which fields are rejected is public, and so is the time this takes.
+ * The expansion of a public seed on AVR (random/sample.h): fields of a string of bytes, of 26 bits at q =
+ * 67043329, and of 20 bits. Which fields are rejected is public, and so is the time this takes.
  *
- * Four fields are thirteen bytes. Between fields, 0, 6, 4 or 2 bits of the last byte are pending, in their
- * places within it.
+ * Of 26 bits, four fields are thirteen bytes. Between fields, 0, 6, 4 or 2 bits of the last byte are pending,
+ * in their places within it.
  */
 #include "arch/avr/function.inc"
 
@@ -131,5 +131,159 @@
     pop     r28
     ret
     end_function cmi_avr_uniform_26
+
+#undef f0
+#undef f1
+#undef f2
+#undef f3
+#undef pending
+#undef temporary
+#undef count
+
+/* Two fields of 20 bits are five bytes, b0 to b4; the halves of b2 belong to one each. */
+#define b0 r18
+#define b1 r19
+#define b2 r20
+#define b3 r21
+#define b4 r22
+#define first_top r23
+#define count r24
+#define left r25 /* bytes of the stream's block, from X on */
+#define q0 r30
+#define q1 r31
+#define q2 r16
+#define temporary r17
+
+/* cmi_stream (random/xof.h): the block, the input, and how much of the block is used. */
+#define BLOCK_BYTES 64
+#define USED 112
+
+/* Store a field if it is below q; after the last one, leave. */
+    .macro keep x0, x1, x2, leave
+    cp      \x0, q0
+    cpc     \x1, q1
+    cpc     \x2, q2
+    brcc    1f
+    st      Y+, \x0
+    st      Y+, \x1
+    st      Y+, \x2
+    dec     count
+    breq    \leave
+1:
+    .endm
+
+/* Exchange the upper half of a byte for another one's. */
+    .macro take_upper byte, other
+    mov     temporary, \other
+    eor     temporary, \byte
+    andi    temporary, 0xF0
+    eor     \byte, temporary
+    .endm
+
+/*
+ * void cmi_avr_uniform_20(uint8_t *next, cmi_stream *stream, uint8_t count, uint32_t q, uint8_t pending[5])
+ * The next count > 0 fields that are below q, in three bytes each. pending: how many bits, 0 or 20, and the
+ * bits.
+ */
+    function cmi_avr_uniform_20
+    push    r16
+    push    r17
+    push    r28
+    push    r29
+    movw    r28, r24
+    movw    r26, r22
+    mov     count, r20
+    subi    r26, lo8(-USED)
+    sbci    r27, hi8(-USED)
+    ld      left, X
+    subi    r26, lo8(USED)
+    sbci    r27, hi8(USED)
+    add     r26, left
+    adc     r27, r1
+    neg     left
+    subi    left, -BLOCK_BYTES
+    movw    r30, r14
+    ld      first_top, Z
+    ldd     b2, Z+1
+    ldd     b3, Z+2
+    ldd     b4, Z+3
+    st      Z, r1
+    movw    q0, r16
+    mov     q2, r18
+    cpse    first_top, r1
+    rjmp    .Lsecond
+.Lpair:
+    subi    left, 5
+    brcs    .Lbytes
+    ld      b0, X+
+    ld      b1, X+
+    ld      b2, X+
+    ld      b3, X+
+    ld      b4, X+
+.Lfirst:
+    mov     first_top, b2
+    andi    first_top, 0x0F
+    swap    b2
+    swap    b3
+    swap    b4
+    take_upper b2, b3
+    take_upper b3, b4
+    andi    b4, 0x0F
+    keep    b0, b1, first_top, .Lhalf
+.Lsecond:
+    keep    b2, b3, b4, .Lenough
+    rjmp    .Lpair
+.Lbytes: /* of two blocks */
+    subi    left, -5
+    .irp byte, b0, b1, b2, b3, b4
+    rcall   .Lbyte
+    mov     \byte, temporary
+    .endr
+    rjmp    .Lfirst
+.Lhalf:
+    movw    r30, r14
+    ldi     temporary, 20
+    st      Z, temporary
+    std     Z+1, b2
+    std     Z+2, b3
+    std     Z+3, b4
+    std     Z+4, r1
+.Lenough:
+    add     r26, left
+    adc     r27, r1
+    adiw    r26, USED - BLOCK_BYTES
+    ldi     temporary, BLOCK_BYTES
+    sub     temporary, left
+    st      X, temporary
+    pop     r29
+    pop     r28
+    pop     r17
+    pop     r16
+    ret
+.Lbyte:
+    tst     left
+    brne    2f
+    .irp n, 18, 19, 20, 21, 24, 30, 31
+    push    r\n
+    .endr
+    movw    r22, r26
+    movw    r24, r26
+    sbiw    r24, BLOCK_BYTES / 2
+    sbiw    r24, BLOCK_BYTES / 2
+    push    r24
+    push    r25
+    ldi     r20, 1
+    ldi     r21, 0
+    call_to cmi_avr_chacha20_blocks
+    pop     r27
+    pop     r26
+    .irp n, 31, 30, 24, 21, 20, 19, 18
+    pop     r\n
+    .endr
+    ldi     left, BLOCK_BYTES
+2:  dec     left
+    ld      temporary, X+
+    ret
+    end_function cmi_avr_uniform_20
 
 #endif

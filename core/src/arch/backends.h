@@ -59,13 +59,14 @@
 #define CM_TARGET_add_multiples CM_DECLINED
 #define CM_TARGET_round_sums CM_DECLINED
 #define CM_TARGET_ternary_products CM_DECLINED
+#define CM_TARGET_ternary_terms CM_DECLINED
 #define CM_TARGET_poly1305_blocks CM_DECLINED
 #define CM_TARGET_crc32c CM_DECLINED
 #define CM_TARGET_pack CM_DECLINED
 #define CM_TARGET_unpack CM_DECLINED
 #endif
 
-#define CM_NOISE_FACTORS CM_AVR
+#define CM_NOISE_FACTORS CM_AVR_MUL
 
 /* Whether a back-end has done the work. Arguments may be evaluated twice. */
 #ifdef CM_ARCH

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 static inline uint32_t cmi_load32(const uint8_t bytes[4])
 {
@@ -22,6 +23,29 @@ static inline void cmi_store32(uint8_t bytes[4], uint32_t word)
     bytes[3] = (uint8_t)(word >> 24);
 }
 
+/* As many words; on AVR, whose words are little-endian, in a loop that takes little code. */
+static inline void cmi_load_words(uint32_t *words, const uint8_t *bytes, unsigned count)
+{
+#ifdef __AVR__
+    memcpy(words, bytes, 4u * count);
+#else
+    for (unsigned i = 0; i < count; i++) {
+        words[i] = cmi_load32(bytes + 4u * i);
+    }
+#endif
+}
+
+static inline void cmi_store_words(uint8_t *bytes, const uint32_t *words, unsigned count)
+{
+#ifdef __AVR__
+    memcpy(bytes, words, 4u * count);
+#else
+    for (unsigned i = 0; i < count; i++) {
+        cmi_store32(bytes + 4u * i, words[i]);
+    }
+#endif
+}
+
 static inline uint64_t cmi_load64(const uint8_t bytes[8])
 {
     return cmi_load32(bytes) | (uint64_t)cmi_load32(bytes + 4) << 32;
@@ -31,6 +55,29 @@ static inline void cmi_store64(uint8_t bytes[8], uint64_t word)
 {
     cmi_store32(bytes, (uint32_t)word);
     cmi_store32(bytes + 4, (uint32_t)(word >> 32));
+}
+
+/*
+ * The words of a number, the lower one first, and back. AVR has few registers: there, arithmetic on 64 bits
+ * takes several times the code.
+ */
+static inline void cmi_split64(uint32_t words[2], const uint64_t *number)
+{
+#ifdef __AVR__
+    memcpy(words, number, sizeof *number);
+#else
+    words[0] = (uint32_t)*number;
+    words[1] = (uint32_t)(*number >> 32);
+#endif
+}
+
+static inline void cmi_join64(uint64_t *number, const uint32_t words[2])
+{
+#ifdef __AVR__
+    memcpy(number, words, sizeof *number);
+#else
+    *number = words[0] | (uint64_t)words[1] << 32;
+#endif
 }
 
 /* Store the first count bytes of word, at most eight. */

@@ -9,6 +9,7 @@
 
 #include "arch/backends.h"
 #include "common/bytes.h"
+#include "common/flash.h"
 #include "common/wipe.h"
 #include "random/xof.h"
 
@@ -69,15 +70,15 @@ static void chacha20_blocks(uint8_t *out, uint32_t input[CM_CHACHA20_INPUT_WORDS
 
 static void set_key(uint32_t input[CM_CHACHA20_INPUT_WORDS], const uint8_t key[32])
 {
-    for (unsigned i = 0; i < CM_CHACHA20_COUNTER; i++) {
-        input[i] = cmi_load32(key + 4 * i);
-    }
+    cmi_load_words(input, key, CM_CHACHA20_COUNTER);
 }
 
 static void set_position(uint32_t input[CM_CHACHA20_INPUT_WORDS], const uint32_t nonce[3], uint32_t counter)
 {
     input[CM_CHACHA20_COUNTER] = counter;
-    memcpy(input + CM_CHACHA20_COUNTER + 1, nonce, 3 * sizeof *nonce);
+    if (nonce != input + CM_CHACHA20_COUNTER + 1) {
+        memcpy(input + CM_CHACHA20_COUNTER + 1, nonce, 3 * sizeof *nonce);
+    }
 }
 
 void cmi_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[32], const uint32_t nonce[3],
@@ -118,6 +119,29 @@ void cmi_stream_at(cmi_stream *stream, const uint32_t position[4])
     stream->used = CM_CHACHA20_BLOCK_BYTES;
 }
 
+void cmi_stream_derive(cmi_stream *stream, const uint8_t *key, const uint32_t position[4])
+{
+    cmi_flash_copy(stream->block, key, 32);
+    cmi_stream_set_key(stream, stream->block);
+    cmi_stream_at(stream, position);
+}
+
+#if defined(__AVR__) && !defined(__AVR_HAVE_MUL__)
+
+/* Byte by byte: these cores have little flash. */
+void cmi_stream_read(cmi_stream *stream, uint8_t *out, size_t length)
+{
+    for (; length > 0; length--) {
+        if (stream->used == CM_CHACHA20_BLOCK_BYTES) {
+            chacha20_blocks(stream->block, stream->input, 1);
+            stream->used = 0;
+        }
+        *out++ = stream->block[stream->used++];
+    }
+}
+
+#else
+
 /* At most what is left of the block. */
 static uint8_t *stream_take(cmi_stream *stream, uint8_t *out, size_t length)
 {
@@ -149,6 +173,8 @@ void cmi_stream_read(cmi_stream *stream, uint8_t *out, size_t length)
         stream_take(stream, out, length);
     }
 }
+
+#endif
 
 const uint8_t *cmi_stream_view(cmi_stream *stream, uint8_t *buffer, size_t length)
 {

@@ -36,11 +36,12 @@ size_t cm_public_seed_bytes(cm_xof_kind xof)
 void cmi_uniform_init(cmi_uniform *uniform, cm_xof_kind kind, const uint8_t *seed, unsigned log2_n,
                       unsigned primes)
 {
-    uniform->kind = kind;
     uniform->seed = seed;
 #if CM_CONFIG_SEAL_XOFS
+    uniform->kind = kind;
     uniform->replacements = ((uint64_t)primes << log2_n) * 8;
 #else
+    (void)kind;
     (void)primes;
 #endif
     uniform->log2_n = (uint8_t)log2_n;
@@ -48,8 +49,14 @@ void cmi_uniform_init(cmi_uniform *uniform, cm_xof_kind kind, const uint8_t *see
 
 void cmi_uniform_begin_prime(cmi_uniform *uniform, const cm_prime *prime, unsigned index)
 {
+#if CM_UNIFORM_KEEPS_Q
+    uniform->q = prime->q;
+#else
     uniform->prime = prime;
+#endif
+#if CM_PRIME_BITS == 0
     uniform->bits = (uint8_t)cmi_bits_of(prime->q);
+#endif
     uniform->pending = 0;
     uniform->pending_bits = 0;
 #if CM_CONFIG_SEAL_XOFS
@@ -69,7 +76,7 @@ void cmi_uniform_begin_prime(cmi_uniform *uniform, const cm_prime *prime, unsign
 /* How many words of key stream the next count fields need. */
 static uint32_t uniform_words(const cmi_uniform *uniform, uint32_t count)
 {
-    const uint32_t bits = count * uniform->bits;
+    const uint32_t bits = count * cmi_uniform_bits(uniform);
     return bits <= uniform->pending_bits ? 0 : (bits - uniform->pending_bits + 31) / 32;
 }
 
@@ -83,8 +90,8 @@ static uint32_t uniform_words(const cmi_uniform *uniform, uint32_t count)
  */
 CM_NOINLINE static uint32_t uniform_fields(cmi_uniform *uniform, uint32_t *residues, uint32_t count)
 {
-    const uint32_t q = uniform->prime->q;
-    const uint32_t bits = uniform->bits;
+    const uint32_t q = cmi_uniform_q(uniform);
+    const uint32_t bits = cmi_uniform_bits(uniform);
     const uint32_t kept = 32 - bits;
     const uint32_t mask = ((uint32_t)1 << bits) - 1u;
     const uint32_t words = uniform_words(uniform, count);
@@ -118,7 +125,8 @@ CM_NOINLINE static uint32_t uniform_fields(cmi_uniform *uniform, uint32_t *resid
 static uint32_t uniform_accepted(cmi_uniform *uniform, uint32_t *residues, uint32_t count)
 {
     uint32_t bytes;
-    if (!CM_ARCH_TRY(uniform_draw, &count, &bytes, uniform->bits, uniform->prime->q, uniform->pending_bits)) {
+    if (!CM_ARCH_TRY(uniform_draw, &count, &bytes, cmi_uniform_bits(uniform), cmi_uniform_q(uniform),
+                     uniform->pending_bits)) {
         return uniform_fields(uniform, residues, count);
     }
     uint32_t accepted;
@@ -126,8 +134,8 @@ static uint32_t uniform_accepted(cmi_uniform *uniform, uint32_t *residues, uint3
     accepted = 0; /* for the compiler, a back-end might draw without cutting */
 #endif
     cmi_stream_read(&uniform->stream.chacha, (uint8_t *)(residues + count) - bytes, bytes);
-    (void)CM_ARCH_TRY(uniform_cut, residues, count, &accepted, bytes, uniform->bits, uniform->prime->q,
-                      &uniform->pending, &uniform->pending_bits);
+    (void)CM_ARCH_TRY(uniform_cut, residues, count, &accepted, bytes, cmi_uniform_bits(uniform),
+                      cmi_uniform_q(uniform), &uniform->pending, &uniform->pending_bits);
     return accepted;
 }
 

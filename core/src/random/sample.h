@@ -36,6 +36,9 @@ enum cmi_label {
  */
 #define CM_SAMPLE_BLOCK 32
 
+/* Where a pointer would keep the prime's constants in RAM. */
+#define CM_UNIFORM_KEEPS_Q (CM_PRIME_BITS != 0 && !CM_CONFIG_SEAL_XOFS)
+
 /*
  * The expansion of a public seed into uniform residues, prime after prime.
  *
@@ -44,12 +47,20 @@ enum cmi_label {
  * SHAKE256, BLAKE2Xb: as SEAL expands them (8 bytes a residue, prime-major, x mod q; x >= limit is replaced
  * by the next 8 bytes after the 8 * n * primes bulk bytes of the polynomial).
  */
-typedef struct cmi_uniform {
+struct cmi_uniform {
+#if CM_CONFIG_SEAL_XOFS
     cm_xof_kind kind : 8;
+#endif
     const uint8_t *seed; /* the caller keeps it alive */
     uint8_t log2_n;
+#if CM_UNIFORM_KEEPS_Q
+    uint32_t q;
+#else
     const cm_prime *prime;
+#endif
+#if CM_PRIME_BITS == 0
     uint8_t bits; /* ChaCha20: of q; at most 31 */
+#endif
     uint8_t pending_bits;
     uint32_t pending; /* ChaCha20: drawn but not used, pending_bits of it */
     union {
@@ -62,7 +73,26 @@ typedef struct cmi_uniform {
     uint64_t limit;        /* reject x >= limit */
     uint64_t replacements; /* byte position of the next replacement */
 #endif
-} cmi_uniform;
+};
+
+static inline uint32_t cmi_uniform_q(const cmi_uniform *uniform)
+{
+#if CM_UNIFORM_KEEPS_Q
+    return uniform->q;
+#else
+    return uniform->prime->q;
+#endif
+}
+
+static inline unsigned cmi_uniform_bits(const cmi_uniform *uniform)
+{
+#if CM_PRIME_BITS != 0
+    (void)uniform;
+    return CM_PRIME_BITS;
+#else
+    return uniform->bits;
+#endif
+}
 
 /* Start an expansion for polynomials of `primes` residues each. Then, for each prime in turn from 0:
    begin_prime, reads. */

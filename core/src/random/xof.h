@@ -42,8 +42,10 @@ void cmi_stream_init(cmi_stream *stream, const uint8_t key[32], const uint32_t n
 void cmi_stream_set_key(cmi_stream *stream, const uint8_t key[32]);
 void cmi_stream_restart(cmi_stream *stream, const uint32_t nonce[3], uint32_t position);
 /* One block of its key stream, left in stream->block: a function of its key and of 16 bytes, as the block
-   counter and the nonce. */
+   counter and the nonce, where they may be already. */
 void cmi_stream_at(cmi_stream *stream, const uint32_t position[4]);
+/* The same under a key that is stored with the constants (common/flash.h). */
+void cmi_stream_derive(cmi_stream *stream, const uint8_t *key, const uint32_t position[4]);
 /* The next bytes; whole blocks go straight to out. */
 void cmi_stream_read(cmi_stream *stream, uint8_t *out, size_t length);
 

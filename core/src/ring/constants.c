@@ -28,6 +28,11 @@ static bool is_root(const cm_prime *prime, unsigned log2_n)
 bool cmi_prime_usable(const cm_prime *prime, unsigned log2_n)
 {
     const uint32_t q = prime->q;
+#if defined(__AVR__) && CM_CONFIG_PRIME_BITS
+    if (q >> (CM_CONFIG_PRIME_BITS - 1) != 1) {
+        return false;
+    }
+#endif
     if (!cmi_prime_in_range(q, log2_n) || q * prime->neg_q_inv != UINT32_MAX ||
         prime->n_inv != cmi_inverse_degree(q, log2_n) || prime->r1 >= q || prime->r2 >= q ||
         prime->psi >= q) {

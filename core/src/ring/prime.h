@@ -18,14 +18,19 @@ static inline bool cmi_prime_in_range(uint32_t q, unsigned log2_n)
     return q >> 27 == 0 && q > order && (q & (order - 1u)) == 1u;
 }
 
-/* How many bits a prime has. */
+/* How many bits a usable prime has. */
 static inline unsigned cmi_bits_of(uint32_t q)
 {
+#if CM_PRIME_BITS != 0
+    (void)q;
+    return CM_PRIME_BITS;
+#else
     unsigned bits = 0;
     while (q >> bits) {
         bits++;
     }
     return bits;
+#endif
 }
 
 /* n^-1 mod q, because n (q - 1) / n = -1. */

@@ -160,7 +160,7 @@ static inline uint32_t cmi_subtract_once(uint32_t x, uint32_t q)
 /* a b / 2^32 mod q, a residue, for any 32-bit a and b <= q. */
 static inline uint32_t cmi_montgomery_residue(uint32_t a, uint32_t b, const cm_prime *prime)
 {
-#if CM_AVR
+#if CM_AVR_MUL
     if (prime->q == CM_AVR_Q) {
         return cmi_avr_residue26(a, b);
     }

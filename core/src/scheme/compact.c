@@ -10,18 +10,12 @@
 
 #include "arch/backends.h"
 #include "common/bytes.h"
+#include "common/compiler.h"
 #include "common/flash.h"
 #include "common/masks.h"
 #include "common/wipe.h"
 #include "ring/prime.h"
 #include "ring/ring.h"
-
-void cmi_compact_derive(cmi_stream *stream, const uint8_t *key, const uint32_t position[4])
-{
-    cmi_flash_copy(stream->block, key, 32);
-    cmi_stream_set_key(stream, stream->block);
-    cmi_stream_at(stream, position);
-}
 
 /* ---- -a s ---- */
 
@@ -76,16 +70,12 @@ static void ternary_products(uint32_t *sums, uint16_t count, const uint32_t *res
     }
 }
 
-/*
- * Sums that begin as residues and take 2^(30 - bits) terms, each at most q in magnitude, to residues: once as
- * much is added to them, they are below (2^(31 - bits) + 1) q, which is below 2^31 + q.
- */
-static void reduce_sums(uint32_t *sums, uint16_t count, uint32_t q, unsigned bits)
+void cmi_compact_reduce(uint32_t *sums, uint16_t count, uint32_t q, unsigned bits)
 {
     for (uint16_t i = 0; i < count; i++) {
         uint32_t x = sums[i] + (q << (30u - bits));
-        for (unsigned shift = 32u - bits; shift-- > 0;) {
-            x = cmi_subtract_once(x, q << shift);
+        for (uint32_t multiple = q << (31u - bits); multiple >= q; multiple >>= 1) {
+            x = cmi_subtract_once(x, multiple);
         }
         sums[i] = x;
     }
@@ -96,9 +86,9 @@ static void reduce_sums(uint32_t *sums, uint16_t count, uint32_t q, unsigned bit
 static void open_expansion(cmi_uniform *uniform, const cm_compact_key *key, const uint32_t position[4],
                            unsigned index)
 {
-    const cm_compact_set *set = key->set;
+    const cm_compact_set *set = cmi_compact_set_of(key);
     cmi_stream *stream = &uniform->stream.chacha;
-    cmi_compact_derive(stream, key->material + CM_LANE_KEY, position);
+    cmi_stream_derive(stream, key->material + CM_LANE_KEY, position);
     cmi_uniform_init(uniform, CM_XOF_CHACHA20, stream->block, set->log2_n, set->prime_count);
     cmi_uniform_begin_prime(uniform, &set->primes[index], index);
 }
@@ -112,23 +102,31 @@ static void add_terms(const cm_compact_key *key, uint16_t first, uint16_t j, uin
     const int16_t lowest = (int16_t)(first - j - (CM_COMPACT_READ - 1));
     const unsigned before = (unsigned)lowest & 3u;
     take_trits(trits, (before + count + CM_COMPACT_READ + 2u) / 4u, key->ternary,
-               (int16_t)(lowest - (int16_t)before), key->set->log2_n);
+               (int16_t)(lowest - (int16_t)before), cmi_compact_set_of(key)->log2_n);
     for (uint16_t at = 0; at < CM_COMPACT_READ; at += CM_COMPACT_BLOCK) {
         ternary_products(sums, count, work->step.block.residues + at,
                          trits + before + (CM_COMPACT_READ - CM_COMPACT_BLOCK) - at);
         if ((j + at + CM_COMPACT_BLOCK) % most == 0) {
-            reduce_sums(sums, count, q, bits);
+            cmi_compact_reduce(sums, count, q, bits);
         }
     }
 }
 
-static void direct_products(const cm_compact_key *key, uint16_t first, uint16_t count, const cm_prime *prime,
-                            uint32_t *sums, cmi_compact_work *work)
+/* A back-end that takes terms takes them all, as many at a time as sums hold until they are reduced. */
+CM_NOINLINE static void direct_products(const cm_compact_key *key, uint16_t first, uint16_t count,
+                                        const cm_prime *prime, uint32_t *sums, cmi_compact_work *work)
 {
-    const uint16_t n = (uint16_t)((uint16_t)1 << key->set->log2_n);
-    const unsigned bits = cmi_bits_of(prime->q);
+    const uint16_t n = (uint16_t)((uint16_t)1 << cmi_compact_set_of(key)->log2_n);
+    const unsigned bits = cmi_uniform_bits(&work->of.uniform);
+    const uint32_t most = (uint32_t)1 << (30u - bits);
+    const uint16_t terms = n < most ? n : (uint16_t)most;
     memset(sums, 0, sizeof *sums * count);
-    for (uint16_t j = 0; j < n; j = (uint16_t)(j + CM_COMPACT_READ)) {
+    uint16_t j = 0;
+    while (j < n && CM_ARCH_TRY(ternary_terms, sums, count, &work->of.uniform, key->ternary,
+                                (int16_t)(first - j), terms, &work->step)) {
+        j = (uint16_t)(j + terms);
+    }
+    for (; j < n; j = (uint16_t)(j + CM_COMPACT_READ)) {
         cmi_uniform_values(&work->of.uniform, work->step.block.residues, CM_COMPACT_READ);
         for (uint16_t at = 0; at < count; at += CM_COMPACT_GROUP) {
             const uint16_t left = (uint16_t)(count - at);
@@ -176,9 +174,9 @@ static void transformed_products(const cm_compact_key *key, uint16_t first, uint
 {
     cmi_ring *ring = (cmi_ring *)(void *)((uint8_t *)work + CM_COMPACT_WORKSPACE_BYTES);
     uint32_t *secret = (uint32_t *)(void *)((uint8_t *)ring + CM_COMPACT_RING_BYTES);
-    const uint32_t n = (uint32_t)1 << key->set->log2_n;
+    const uint32_t n = (uint32_t)1 << cmi_compact_set_of(key)->log2_n;
     uint32_t *a = secret + n;
-    cmi_ring_init(ring, prime, key->set->log2_n, NULL);
+    cmi_ring_init(ring, prime, cmi_compact_set_of(key)->log2_n, NULL);
     cmi_ternary_transform(secret, key->ternary, prime->q - prime->r1, ring);
     cmi_uniform_values(&work->of.uniform, a, n);
     cmi_ntt_forward(a, ring);
@@ -192,23 +190,31 @@ static void transformed_products(const cm_compact_key *key, uint16_t first, uint
 
 /* ---- noise ---- */
 
-/* The same at every prime. */
-static void add_noise(const cm_compact_key *key, const uint32_t position[4], uint16_t first, uint16_t count,
-                      uint32_t *residues, cmi_compact_work *work)
+/* The stream of the noise's blocks, from the one on that coefficient first is in. A block's bytes are 2^7 +
+   2^5 + 2^3: no product, which a core may lack. */
+_Static_assert(CM_CBD_BLOCK_BYTES == 128 + 32 + 8, "a block's place is a sum of shifts");
+CM_NOINLINE static void open_noise(const cm_compact_key *key, const uint32_t position[4], uint16_t first,
+                                   cmi_stream *stream)
 {
     const uint32_t nonce[3] = {CM_LABEL_NOISE, 0, 0};
-    const uint16_t skipped = first % CM_SAMPLE_BLOCK;
-    cmi_stream *stream = &work->of.stream;
-    cmi_compact_derive(stream, key->material + CM_NOISE_KEY, position);
+    cmi_stream_derive(stream, key->material + CM_NOISE_KEY, position);
     cmi_stream_set_key(stream, stream->block);
-    cmi_stream_restart(stream, nonce, (uint32_t)(first / CM_SAMPLE_BLOCK) * CM_CBD_BLOCK_BYTES);
+    const uint16_t blocks = first / CM_SAMPLE_BLOCK;
+    cmi_stream_restart(stream, nonce, (uint16_t)((blocks << 7) + (blocks << 5) + (blocks << 3)));
+}
+
+/* The same at every prime. */
+CM_NOINLINE static void add_noise(const cm_compact_key *key, uint16_t first, uint16_t count,
+                                  uint32_t *residues, cmi_compact_work *work)
+{
+    const uint16_t skipped = first % CM_SAMPLE_BLOCK;
     for (uint16_t i = 0; i < count; i++) {
         const uint16_t within = (uint16_t)(skipped + i) % CM_SAMPLE_BLOCK;
         if (i == 0 || within == 0) {
-            cmi_sample_cbd(stream, work->step.noise);
+            cmi_sample_cbd(&work->of.stream, work->step.noise);
         }
-        for (unsigned k = 0; k < key->set->prime_count; k++) {
-            const uint32_t q = key->set->primes[k].q;
+        for (unsigned k = 0; k < cmi_compact_set_of(key)->prime_count; k++) {
+            const uint32_t q = cmi_compact_set_of(key)->primes[k].q;
             uint32_t *residue = residues + (size_t)k * count + i;
             const int32_t e = work->step.noise[within];
             *residue = cmi_subtract_once(cmi_add_if_negative(*residue + (uint32_t)e, q), q);
@@ -220,26 +226,56 @@ void cmi_compact_residues(const cm_compact_key *key, const uint32_t position[4],
                           uint16_t count, uint32_t *residues, void *memory, size_t work_bytes)
 {
     cmi_compact_work *work = memory;
-    const bool transforms = room_for_transforms(key->set, count, work_bytes);
-    for (unsigned k = 0; k < key->set->prime_count; k++) {
+    const bool transforms = room_for_transforms(cmi_compact_set_of(key), count, work_bytes);
+    for (unsigned k = 0; k < cmi_compact_set_of(key)->prime_count; k++) {
         uint32_t *sums = residues + (size_t)k * count;
         open_expansion(&work->of.uniform, key, position, k);
         if (transforms) {
-            transformed_products(key, first, count, &key->set->primes[k], sums, work);
+            transformed_products(key, first, count, &cmi_compact_set_of(key)->primes[k], sums, work);
         } else {
-            direct_products(key, first, count, &key->set->primes[k], sums, work);
+            direct_products(key, first, count, &cmi_compact_set_of(key)->primes[k], sums, work);
         }
     }
-    add_noise(key, position, first, count, residues, work);
+    open_noise(key, position, first, &work->of.stream);
+    add_noise(key, first, count, residues, work);
 }
 
 /* ---- the message ---- */
+
+#define VALUE_BITS 12
 
 /*
  * floor((Q m + (t + 1) / 2) / t), as SEAL rounds: within (t + 1) / 2t of Q m / t. Q m = whole m t + part m,
  * and part m = estimate t + left: quotient is less than 1 below 2^32 part / t, so left is below 2t, and left
  * + half below 3t, which is a word. Values are at most 4095, and below t; the results of all sets are words.
  */
+#if defined(__AVR__) && !defined(__AVR_HAVE_MUL__)
+
+/*
+ * Without products: bit by bit of m, from the highest, as whole + part / t. The part is below t, doubled and
+ * with another one below 3t; the last step adds half.
+ */
+CM_NOINLINE static uint32_t scaled(const cm_compact_set *set, uint16_t m)
+{
+    const uint32_t t = set->plain_modulus;
+    uint32_t whole = 0, part = 0;
+    m = (uint16_t)(m << (16u - VALUE_BITS));
+    for (uint8_t i = 0; i < VALUE_BITS; i++, m = (uint16_t)(m << 1)) {
+        const uint32_t taken = cmi_mask_of_top((uint32_t)m << 16);
+        whole = 2u * whole + (set->whole & taken);
+        part = 2u * part + (set->part & taken);
+        for (uint8_t j = 0; j < 2; j++) {
+            part -= t;
+            const uint32_t below = cmi_mask_of_top(part);
+            part += t & below;
+            whole += 1u + below;
+        }
+    }
+    return whole + 1u + cmi_mask_of_top(part - (t - (t + 1u) / 2u));
+}
+
+#else
+
 static uint32_t scaled(const cm_compact_set *set, uint16_t m)
 {
     const uint32_t t = set->plain_modulus, half = (t + 1u) / 2u;
@@ -249,6 +285,8 @@ static uint32_t scaled(const cm_compact_set *set, uint16_t m)
     const uint32_t one = 1u + cmi_mask_of_top(below), two = 1u + cmi_mask_of_top(below - t);
     return (uint32_t)cmi_product(m, set->whole) + estimate + one + (one & two);
 }
+
+#endif
 
 /* x_0 + q_0 ((x_1 - x_0) / q_0 mod q_1), below q_0 q_1. */
 static uint64_t composed(const cm_compact_set *set, uint32_t x0, uint32_t x1)

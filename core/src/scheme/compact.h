@@ -7,6 +7,7 @@
 
 #include "ciphermote/compact.h"
 #include "common/names.h"
+#include "params/compact_only.h"
 #include "random/sample.h"
 
 CMI_HIDDEN_BEGIN
@@ -18,7 +19,10 @@ CMI_HIDDEN_BEGIN
 #define CM_TAG_KEY 96
 
 /* Residues that are multiplied at once and those that are read at once, and sums that share their trits. */
-#ifdef __AVR__
+#if defined(__AVR__) && !defined(__AVR_HAVE_MUL__)
+#define CM_COMPACT_BLOCK 4
+#define CM_COMPACT_READ 4
+#elif defined(__AVR__)
 #define CM_COMPACT_BLOCK 8
 #define CM_COMPACT_READ 8
 #else
@@ -31,6 +35,24 @@ CMI_HIDDEN_BEGIN
 /* The trits of a group, from one on whose index is a multiple of 4, in whole fours. */
 #define CM_COMPACT_TRITS ((3 + CM_COMPACT_READ + CM_COMPACT_GROUP - 1 + 3) / 4 * 4)
 
+/* What a back-end takes for terms of its own (arch/api.h). */
+#if defined(__AVR__) && !defined(__AVR_HAVE_MUL__)
+#define CM_COMPACT_ROOM (CM_PRIME_BITS == 20 ? 30 : 38)
+#else
+#define CM_COMPACT_ROOM 108
+#endif
+
+/* What portable C takes for them: where a back-end always does, one residue's worth for the compiler. */
+#if CM_AVR && (CM_PRIME_BITS == 20 || (CM_PRIME_BITS == 26 && !CM_AVR_MUL))
+#define CM_COMPACT_BLOCKS 0
+#else
+#define CM_COMPACT_BLOCKS 1
+#endif
+typedef struct cmi_compact_block {
+    uint32_t residues[CM_COMPACT_BLOCKS ? CM_COMPACT_READ : 1];
+    int8_t trits[CM_COMPACT_BLOCKS ? CM_COMPACT_TRITS : 1];
+} cmi_compact_block;
+
 /* What it takes besides the coefficients; idle between calls. */
 typedef struct cmi_compact_work {
     union {
@@ -38,16 +60,17 @@ typedef struct cmi_compact_work {
         cmi_stream stream;
     } of;
     union {
-        struct {
-            uint32_t residues[CM_COMPACT_READ];
-            int8_t trits[CM_COMPACT_TRITS];
-        } block;
+        cmi_compact_block block;
+        uint8_t room[CM_COMPACT_ROOM];
         int8_t noise[CM_SAMPLE_BLOCK];
     } step;
 } cmi_compact_work;
 
-/* The stream's block: the key stream's block at a position, under a key that is stored with the constants. */
-void cmi_compact_derive(cmi_stream *stream, const uint8_t *key, const uint32_t position[4]);
+/*
+ * Sums that begin as residues and take 2^(30 - bits) terms, each at most q in magnitude, to residues: once as
+ * much is added to them, they are below (2^(31 - bits) + 1) q, which is below 2^31 + q.
+ */
+void cmi_compact_reduce(uint32_t *sums, uint16_t count, uint32_t q, unsigned bits);
 
 /*
  * -a s + e at coefficients first .. first + count - 1, as residues [prime][count]. position: the window's

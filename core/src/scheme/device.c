@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "common/bytes.h"
 #include "common/compiler.h"
 #include "common/declassify.h"
 #include "common/wipe.h"
@@ -69,23 +70,38 @@ static cm_status draw_randomness(cm_device *device, uint8_t randomness[DRAW_BYTE
     return refused ? CM_ERR_RANDOM : CM_OK;
 }
 
+static inline bool same_counters(const uint64_t *a, const uint64_t *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+/* False if that is past the last one. */
+static bool advance_counter(uint64_t *counter, uint32_t by)
+{
+    uint32_t words[2];
+    cmi_split64(words, counter);
+    words[0] += by;
+    words[1] += words[0] < by;
+    cmi_join64(counter, words);
+    return words[1] != 0 || words[0] >= by;
+}
+
 /* The reservation is stored, and read back, before its first counter is used. */
-cm_status cmi_counter_take(cm_counter *counter, uint64_t *taken)
+CM_NOINLINE cm_status cmi_counter_take(cm_counter *counter)
 {
     const cm_platform *const platform = &counter->platform;
-    if (counter->next == counter->reserved) {
-        if (counter->reserved > UINT64_MAX - CM_CONFIG_COUNTER_RESERVE) {
+    if (same_counters(&counter->next, &counter->reserved)) {
+        uint64_t target;
+        memcpy(&target, &counter->reserved, sizeof target);
+        if (!advance_counter(&target, CM_CONFIG_COUNTER_RESERVE) ||
+            platform->counter_write(platform->context, target) != 0 ||
+            platform->counter_read(platform->context, &counter->reserved) != 0 ||
+            !same_counters(&counter->reserved, &target)) {
+            memcpy(&counter->reserved, &counter->next, sizeof counter->next);
             return CM_ERR_COUNTER;
         }
-        const uint64_t target = counter->reserved + CM_CONFIG_COUNTER_RESERVE;
-        uint64_t stored = 0;
-        if (platform->counter_write(platform->context, target) != 0 ||
-            platform->counter_read(platform->context, &stored) != 0 || stored != target) {
-            return CM_ERR_COUNTER;
-        }
-        counter->reserved = target;
     }
-    *taken = counter->next++;
+    (void)advance_counter(&counter->next, 1);
     return CM_OK;
 }
 
@@ -95,10 +111,10 @@ cm_status cmi_seeds_draw(cm_device *device, cmi_seeds *seeds)
         return CM_ERR_ARGUMENT;
     }
     uint8_t randomness[DRAW_BYTES];
-    uint64_t counter = 0;
+    const uint64_t counter = device->counter.next;
     cm_status status = draw_randomness(device, randomness, seeds->block);
     if (status == CM_OK) {
-        status = cmi_counter_take(&device->counter, &counter);
+        status = cmi_counter_take(&device->counter);
     }
     if (status == CM_OK) {
         cmi_seeds_derive(device->secret, randomness, counter, seeds);
@@ -127,13 +143,11 @@ cm_status cm_counter_init(cm_counter *counter, const cm_platform *platform)
     if (!platform || !platform->counter_read || !platform->counter_write) {
         return CM_ERR_ARGUMENT;
     }
-    uint64_t stored = 0;
-    if (platform->counter_read(platform->context, &stored) != 0) {
+    if (platform->counter_read(platform->context, &counter->next) != 0) {
         return CM_ERR_COUNTER;
     }
     counter->platform = *platform;
-    counter->next = stored;
-    counter->reserved = stored;
+    memcpy(&counter->reserved, &counter->next, sizeof counter->next);
     return CM_OK;
 }
 

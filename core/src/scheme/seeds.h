@@ -27,8 +27,8 @@ typedef struct cmi_seeds {
     uint8_t key[32];
 } cmi_seeds;
 
-/* Take the next counter. CM_ERR_COUNTER. */
-CM_MUST_CHECK cm_status cmi_counter_take(cm_counter *counter, uint64_t *taken);
+/* Take the next counter: what counter->next was. CM_ERR_COUNTER. */
+CM_MUST_CHECK cm_status cmi_counter_take(cm_counter *counter);
 
 /* Take the next counter and fresh randomness. CM_ERR_ARGUMENT (device not ready), CM_ERR_COUNTER,
    CM_ERR_RANDOM. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/bytes.h"
+#include "common/compiler.h"
 #include "common/declassify.h"
 #include "common/flash.h"
 #include "common/wipe.h"
@@ -32,40 +33,51 @@ _Static_assert(sizeof(cmi_compact_work) <= CM_COMPACT_WORKSPACE_BYTES,
 
 /* ---- a window's place in its key streams: its counter and its random bytes ---- */
 
-static void set_window_position(uint32_t position[4], uint64_t counter, const uint8_t random[8])
+typedef struct compact_window {
+    uint32_t position[4];  /* two words of the counter, the lower one first, and two of random bytes */
+    uint32_t since_window; /* the counter less the window's number */
+} compact_window;
+
+static void set_random(compact_window *window, const uint8_t random[8])
 {
-    position[0] = (uint32_t)counter;
-    position[1] = cmi_upper_word(counter);
-    position[2] = cmi_load32(random);
-    position[3] = cmi_load32(random + 4);
+    cmi_load_words(window->position + 2, random, 2);
 }
 
 /* From the salt and the counter, where there is no random source; public either way. */
-static void derive_random(cmi_stream *stream, const cm_compact_encryptor *encryptor, uint64_t counter,
-                          uint8_t random[8])
+static void derive_random(const cm_compact_encryptor *encryptor, compact_window *window)
 {
-    uint32_t position[4];
-    set_window_position(position, counter, encryptor->last_random); /* zeros without a salt */
-    cmi_compact_derive(stream, encryptor->key->material + CM_RANDOM_KEY, position);
-    memcpy(random, stream->block, 8);
-    cmi_declassify(random, 8);
+    cmi_stream *stream = encryptor->setup.arena;
+    set_random(window, encryptor->last_random); /* zeros without a salt */
+    cmi_stream_derive(stream, encryptor->key->material + CM_RANDOM_KEY, window->position);
+    cmi_declassify(stream->block, 8);
+    set_random(window, stream->block);
     cmi_wipe(stream, sizeof *stream);
 }
 
 /* Two draws are the same by chance once in 2^64. */
-static cm_status draw_random(cm_compact_encryptor *encryptor, uint8_t random[8])
+static cm_status draw_random(cm_compact_encryptor *encryptor, compact_window *window)
 {
     const cm_platform *const platform = &encryptor->setup.counter->platform;
-    memset(random, 0, 8);
-    if (platform->random(platform->context, random, 8) != 0) {
+    uint8_t random[8] = {0};
+    if (platform->random(platform->context, random, sizeof random) != 0) {
         return CM_ERR_RANDOM;
     }
-    cmi_declassify(random, 8);
-    if (encryptor->drawn && memcmp(random, encryptor->last_random, 8) == 0) {
+    cmi_declassify(random, sizeof random);
+    if (encryptor->drawn && memcmp(random, encryptor->last_random, sizeof random) == 0) {
         return CM_ERR_RANDOM;
     }
-    memcpy(encryptor->last_random, random, 8);
+    memcpy(encryptor->last_random, random, sizeof random);
     encryptor->drawn = 1;
+    set_random(window, random);
+    return CM_OK;
+}
+
+CM_NOINLINE static cm_status window_random(cm_compact_encryptor *encryptor, compact_window *window)
+{
+    if (encryptor->setup.counter->platform.random) {
+        return draw_random(encryptor, window);
+    }
+    derive_random(encryptor, window);
     return CM_OK;
 }
 
@@ -78,17 +90,24 @@ static uint16_t packet_values(const cm_compact_set *set, uint16_t packet_bytes)
     if (packet_bytes <= CM_COMPACT_OVERHEAD_BYTES) {
         return 0;
     }
-    uint32_t rest;
-    const uint32_t bits = 8u * ((uint32_t)packet_bytes - CM_COMPACT_OVERHEAD_BYTES);
-    const uint32_t values = (uint32_t)cmi_quotient(bits, set->wire_bits, &rest);
-    return values < n ? (uint16_t)values : n;
+    uint16_t values = 0, room = (uint16_t)(packet_bytes - CM_COMPACT_OVERHEAD_BYTES);
+    uint8_t bits = 0; /* used of the room's first byte */
+    while (values < n && (bits + set->wire_bits + 7u) / 8u <= room) {
+        bits = (uint8_t)(bits + set->wire_bits);
+        room = (uint16_t)(room - bits / 8u);
+        bits %= 8u;
+        values++;
+    }
+    return values;
 }
 
 /* Values whose residues, in whole pairs of words, so many bytes hold beside the rest; at most n. */
 static size_t values_in(const cm_compact_set *set, size_t bytes, size_t rest)
 {
     const size_t n = (size_t)1 << set->log2_n;
-    const size_t values = bytes < rest ? 0 : (bytes - rest) / 8u * 8u / (sizeof(uint32_t) * set->prime_count);
+    const size_t values = bytes < rest ? 0
+                                       : (bytes - rest) / CM_COMPACT_ALIGNMENT * CM_COMPACT_ALIGNMENT /
+                                             (sizeof(uint32_t) * set->prime_count);
     return values < n ? values : n;
 }
 
@@ -96,17 +115,31 @@ static size_t values_in(const cm_compact_set *set, size_t bytes, size_t rest)
  * Values that are computed at a time, in the room that transforms leave, if that is enough for them to pay;
  * whole packets' of them if there are several.
  */
-static uint16_t arena_values(const cm_compact_set *set, const cm_compact_setup *setup)
+static uint16_t arena_values(const cm_compact_set *set, const cm_compact_setup *setup, uint16_t in_packet)
 {
-    const size_t rest =
-        CM_COMPACT_MARK_BYTES + CM_COMPACT_LARGER(CM_COMPACT_WORKSPACE_BYTES, setup->packet_bytes);
-    const uint16_t in_packet = packet_values(set, setup->packet_bytes);
-    const size_t transforms = CM_COMPACT_RING_BYTES + ((size_t)8 << set->log2_n);
-    size_t values = values_in(set, setup->arena_bytes, rest + transforms);
+    const size_t sending = CM_COMPACT_SENDING_BYTES(setup->packet_bytes);
+    const size_t rest = CM_COMPACT_MARK_BYTES + CM_COMPACT_LARGER(CM_COMPACT_WORKSPACE_BYTES, sending);
+    size_t values;
+#ifdef __AVR__
+    /* What one packet takes of one prime: it lies where the residues did. */
+    if (set->prime_count == 1 && setup->arena_bytes >= CM_COMPACT_MARK_BYTES + sending) {
+        values = values_in(set, setup->arena_bytes, CM_COMPACT_MARK_BYTES + CM_COMPACT_WORKSPACE_BYTES);
+        if (values <= in_packet) {
+            return (uint16_t)values;
+        }
+    }
+    values = values_in(set, setup->arena_bytes, rest);
+#else
+    values = values_in(set, setup->arena_bytes, rest + CM_COMPACT_RING_BYTES + ((size_t)8 << set->log2_n));
     if (values < CM_COMPACT_FROM_TRANSFORMS) {
         values = values_in(set, setup->arena_bytes, rest);
     }
-    return (uint16_t)(values < in_packet ? values : values - values % in_packet);
+#endif
+    uint16_t whole = 0;
+    while ((size_t)whole + in_packet <= values) {
+        whole = (uint16_t)(whole + in_packet);
+    }
+    return whole > 0 ? whole : (uint16_t)values;
 }
 
 /* Whether some bytes differ: not zeros, nor the ones of erased flash. */
@@ -138,6 +171,9 @@ static bool compact_key_usable(const cm_compact_key *key)
 
 static bool compact_set_usable(const cm_compact_set *set)
 {
+#ifdef CM_COMPACT_ONLY_SET
+    return set == &CM_COMPACT_ONLY_SET;
+#else
     if (set->log2_n < 10 || set->log2_n > CM_CONFIG_MAX_LOG2_N || set->prime_count < 1 ||
         set->prime_count > 2) {
         return false;
@@ -148,6 +184,7 @@ static bool compact_set_usable(const cm_compact_set *set)
         }
     }
     return true;
+#endif
 }
 
 static bool counter_ready(const cm_counter *counter)
@@ -172,7 +209,7 @@ static bool overlaps_arena(const cm_compact_key *key, const cm_compact_setup *se
     return cmi_in_arena(setup->counter, sizeof *setup->counter, arena, bytes);
 }
 
-static cm_status check_compact(const cm_compact_key *key, const cm_compact_setup *setup)
+CM_NOINLINE static cm_status check_compact(const cm_compact_key *key, const cm_compact_setup *setup)
 {
     if (!key || !setup || !counter_ready(setup->counter) || !setup->sink.write || !compact_key_usable(key)) {
         return CM_ERR_ARGUMENT;
@@ -180,55 +217,56 @@ static cm_status check_compact(const cm_compact_key *key, const cm_compact_setup
     if (!compact_set_usable(key->set)) {
         return CM_ERR_PARAMS;
     }
-    if (packet_values(key->set, setup->packet_bytes) == 0) {
-        return CM_ERR_ARGUMENT;
-    }
-    if (!setup->arena || (uintptr_t)setup->arena % 8u != 0 || arena_values(key->set, setup) == 0 ||
-        overlaps_arena(key, setup)) {
+    if (!setup->arena || (uintptr_t)setup->arena % CM_COMPACT_ALIGNMENT != 0 || overlaps_arena(key, setup)) {
         return CM_ERR_ARENA;
     }
     const bool repeats = !setup->counter->platform.random && !setup->salt;
     return repeats && !CM_CONFIG_COMPACT_COUNTER_ONLY ? CM_ERR_RANDOM : CM_OK;
 }
 
-cm_status cm_compact_init(cm_compact_encryptor *encryptor, const cm_compact_key *key,
-                          const cm_compact_setup *setup)
+CM_NOINLINE cm_status cm_compact_init(cm_compact_encryptor *encryptor, const cm_compact_key *key,
+                                      const cm_compact_setup *setup)
 {
     if (!encryptor) {
         return CM_ERR_ARGUMENT;
     }
     memset(encryptor, 0, sizeof *encryptor);
     const cm_status status = check_compact(key, setup);
-    if (status == CM_OK) {
-        encryptor->setup = *setup;
-        encryptor->key = key;
-        if (!setup->counter->platform.random && setup->salt) {
-            memcpy(encryptor->last_random, setup->salt, sizeof encryptor->last_random);
-        }
-        encryptor->at_once = arena_values(key->set, setup);
-        encryptor->in_packet = packet_values(key->set, setup->packet_bytes);
+    if (status != CM_OK) {
+        return status;
     }
-    return status;
+    const cm_compact_set *set = cmi_compact_set_of(key);
+    const uint16_t in_packet = packet_values(set, setup->packet_bytes);
+    if (in_packet == 0) {
+        return CM_ERR_ARGUMENT;
+    }
+    const uint16_t at_once = arena_values(set, setup, in_packet);
+    if (at_once == 0) {
+        return CM_ERR_ARENA;
+    }
+    encryptor->setup = *setup;
+    encryptor->key = key;
+    if (!setup->counter->platform.random && setup->salt) {
+        memcpy(encryptor->last_random, setup->salt, sizeof encryptor->last_random);
+    }
+    encryptor->at_once = at_once;
+    encryptor->in_packet = in_packet;
+    return CM_OK;
 }
 
 /* ---- encrypting ---- */
 
-/* A window as its packets say it. */
-typedef struct compact_window {
-    uint64_t counter;
-    uint32_t since_window;
-    uint8_t random[8];
-} compact_window;
-
-static cm_status check_compact_values(const cm_compact_encryptor *encryptor, const uint16_t *values,
-                                      uint16_t first, uint16_t count, const uint64_t *window)
+CM_NOINLINE static cm_status check_compact_values(const cm_compact_encryptor *encryptor,
+                                                  const uint16_t *values, uint16_t first, uint16_t count,
+                                                  const uint64_t *window)
 {
     if (!encryptor || !encryptor->key || !counter_ready(encryptor->setup.counter) || !values || !window ||
         count == 0) {
         return CM_ERR_ARGUMENT;
     }
     const cm_compact_key *key = encryptor->key;
-    if ((uint32_t)first + count > (uint32_t)1 << key->set->log2_n) {
+    const uint16_t n = (uint16_t)((uint16_t)1 << cmi_compact_set_of(key)->log2_n);
+    if (count > n || first > n - count) {
         return CM_ERR_TOO_MANY;
     }
     const cm_compact_setup *setup = &encryptor->setup;
@@ -236,47 +274,64 @@ static cm_status check_compact_values(const cm_compact_encryptor *encryptor, con
         cmi_in_arena(window, sizeof *window, setup->arena, setup->arena_bytes)) {
         return CM_ERR_ARENA;
     }
-    uint32_t wrong = 0;
+    uint16_t wrong = 0;
     for (uint16_t i = 0; i < count; i++) {
-        wrong |= (uint32_t)key->largest_value - values[i];
+        wrong |= (uint16_t)(values[i] | (key->largest_value - values[i]));
     }
-    /* The status reveals whether a value is too large. */
-    return cmi_declassified(wrong >> 31 != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
+    /* The status reveals whether a value is too large; largest values are below 2^15. */
+    return cmi_declassified(wrong >> 15 != 0) ? CM_ERR_VALUE_RANGE : CM_OK;
 }
 
-/* Take a counter and random bytes for the window, whose number is its first counter. */
-static cm_status open_window(cm_compact_encryptor *encryptor, uint64_t *number, compact_window *window)
+/*
+ * The window's place at the next counter, and its number, which is that counter for a new one.
+ * CM_ERR_ARGUMENT for a number that is no counter before, or too far back.
+ */
+CM_NOINLINE static cm_status place_window(const cm_counter *counter, uint64_t *number, compact_window *window)
 {
-    const uint64_t next = encryptor->setup.counter->next;
-    if (*number != CM_NEW_WINDOW && (*number >= next || next - *number > UINT32_MAX)) {
+    uint32_t *const next = window->position;
+    uint32_t first[2];
+    cmi_split64(next, &counter->next);
+    cmi_split64(first, number);
+    window->since_window = next[0] - first[0];
+    if ((first[0] & first[1]) == UINT32_MAX) {
+        window->since_window = 0;
+        cmi_join64(number, next);
+    } else if (window->since_window == 0 || next[1] < first[1] ||
+               next[1] - first[1] != (next[0] < first[0])) { /* not from 1 to 2^32 - 1 */
         return CM_ERR_ARGUMENT;
     }
-    cm_status status = cmi_counter_take(encryptor->setup.counter, &window->counter);
+    return CM_OK;
+}
+
+/* Take a counter and random bytes for the window. */
+static cm_status open_window(cm_compact_encryptor *encryptor, uint64_t *number, compact_window *window)
+{
+    cm_counter *const counter = encryptor->setup.counter;
+    cm_status status = place_window(counter, number, window);
     if (status != CM_OK) {
         return status;
     }
-    if (*number == CM_NEW_WINDOW) {
-        *number = window->counter;
+    status = cmi_counter_take(counter);
+    if (status != CM_OK) {
+        if (window->since_window == 0) {
+            memset(number, 0xFF, sizeof *number); /* CM_NEW_WINDOW again */
+        }
+        return status;
     }
-    window->since_window = (uint32_t)(window->counter - *number);
-    if (encryptor->setup.counter->platform.random) {
-        return draw_random(encryptor, window->random);
-    }
-    derive_random(encryptor->setup.arena, encryptor, window->counter, window->random);
-    return CM_OK;
+    return window_random(encryptor, window);
 }
 
 static void put_compact_header(uint8_t *packet, const cm_compact_key *key, const compact_window *window,
                                uint16_t first, uint16_t count)
 {
     packet[0] = COMPACT_FRAME;
-    packet[AT_SET] = key->set->id;
+    packet[AT_SET] = cmi_compact_set_of(key)->id;
     packet[AT_EPOCH] = (uint8_t)key->epoch;
     packet[AT_EPOCH + 1] = (uint8_t)(key->epoch >> 8);
-    cmi_store32(packet + AT_DEVICE, key->device);
-    cmi_store32(packet + AT_COMPACT_COUNTER, (uint32_t)window->counter);
-    cmi_store32(packet + AT_SINCE_WINDOW, window->since_window);
-    memcpy(packet + AT_RANDOM, window->random, 8);
+    cmi_store_words(packet + AT_DEVICE, &key->device, 1);
+    cmi_store_words(packet + AT_COMPACT_COUNTER, window->position, 1);
+    cmi_store_words(packet + AT_SINCE_WINDOW, &window->since_window, 1);
+    cmi_store_words(packet + AT_RANDOM, window->position + 2, 2);
     packet[AT_POSITIONS] = (uint8_t)first;
     packet[AT_POSITIONS + 1] = (uint8_t)(first >> 8 | count << 4);
     packet[AT_POSITIONS + 2] = (uint8_t)(count >> 4);
@@ -288,16 +343,17 @@ typedef struct bit_writer {
     uint8_t used; /* bits of *at */
 } bit_writer;
 
-static void put_bits(bit_writer *writer, uint64_t value, unsigned bits)
+static void put_bits(bit_writer *writer, uint32_t value, uint8_t bits)
 {
     while (bits > 0) {
-        const unsigned step = bits < 8u - writer->used ? bits : 8u - writer->used;
+        const uint8_t room = (uint8_t)(8u - writer->used);
+        const uint8_t step = bits < room ? bits : room;
         if (writer->used == 0) {
             *writer->at = 0;
         }
         *writer->at |= (uint8_t)((uint8_t)value << writer->used);
         value >>= step;
-        bits -= step;
+        bits = (uint8_t)(bits - step);
         writer->used = (uint8_t)(writer->used + step);
         if (writer->used == 8u) {
             writer->used = 0;
@@ -306,28 +362,34 @@ static void put_bits(bit_writer *writer, uint64_t value, unsigned bits)
     }
 }
 
-/* The tag of a packet of so many bytes before it, in tag. */
-static void compute_tag(const uint8_t *packet, size_t bytes, uint32_t counter_high, const uint8_t *key,
-                        cmi_tagger *tagger, cmi_stream *stream)
+static void put_coefficient(bit_writer *writer, uint64_t value, uint8_t bits)
 {
-    uint8_t high[4];
-    cmi_flash_copy(stream->block, key, CM_TAG_KEY_BYTES);
-    cmi_stream_set_key(stream, stream->block);
-    cmi_tagger_init(tagger, stream->block + 32);
-    cmi_tagger_update(tagger, packet, bytes);
-    cmi_store32(high, counter_high);
-    cmi_tagger_update(tagger, high, sizeof high);
-    cmi_tagger_finish(tagger, stream);
+    put_bits(writer, (uint32_t)value, bits < 32u ? bits : 32u);
+    if (bits > 32u) {
+        put_bits(writer, cmi_upper_word(value), (uint8_t)(bits - 32u));
+    }
 }
 
-static void put_tag(uint8_t *packet, size_t bytes, uint32_t counter_high, const uint8_t *key)
+_Static_assert(sizeof(cmi_tagger) <= CM_CHACHA20_BLOCK_BYTES &&
+                   sizeof(cmi_stream) <= CM_COMPACT_TAG_WORKSPACE_BYTES,
+               "a tag takes a stream, and before that, its block");
+
+/*
+ * The tag of a packet, behind its first bytes, and behind that, what it takes. The upper word of the counter,
+ * which it covers too, comes in between in its place.
+ */
+CM_NOINLINE static void put_tag(uint8_t *packet, uint16_t bytes, uint32_t counter_high, const uint8_t *key)
 {
-    cmi_tagger tagger;
-    cmi_stream stream;
-    compute_tag(packet, bytes, counter_high, key, &tagger, &stream);
-    memcpy(packet + bytes, stream.block, CM_TAG_BYTES);
-    cmi_wipe(&tagger, sizeof tagger);
-    cmi_wipe(&stream, sizeof stream);
+    cmi_stream *stream = (cmi_stream *)(void *)(packet + CM_COMPACT_ALIGNED(bytes + CM_TAG_BYTES));
+    uint32_t *const position = stream->input + CM_CHACHA20_COUNTER;
+    cmi_tagger *tagger = (cmi_tagger *)(void *)stream->block;
+    cmi_store32(packet + bytes, counter_high);
+    cmi_flash_copy(tagger->block, key + 32, sizeof tagger->block);
+    cmi_tagger_init(tagger, tagger->block);
+    cmi_tagger_start(tagger, packet, (size_t)bytes + 4u);
+    cmi_tagger_finish(tagger, position);
+    cmi_stream_derive(stream, key, position);
+    memcpy(packet + bytes, stream->block, CM_TAG_BYTES);
 }
 
 /*
@@ -341,23 +403,43 @@ static bool marked(const cm_compact_setup *setup)
     return *(const volatile uint8_t *)setup->arena == MARK;
 }
 
-/* A packet with the coefficients at .. at + count - 1 of those that were computed from first on. */
-static cm_status send_compact_packet(const cm_compact_encryptor *encryptor, const compact_window *window,
-                                     const uint32_t *residues, uint16_t computed, const uint16_t *values,
-                                     uint16_t first, uint16_t at, uint16_t count, uint8_t *packet)
+/* Coefficients that have been computed: the values', from first on. */
+typedef struct compact_batch {
+    const uint16_t *values;
+    uint32_t *residues; /* [prime][count] */
+    uint16_t first;
+    uint16_t count;
+} compact_batch;
+
+/*
+ * A packet with those at .. at + count - 1 of a batch, as yet without its tag; returns its bytes. Of one
+ * prime, it may lie where the residues do: no coefficient takes more bytes than its residue.
+ */
+CM_NOINLINE static uint16_t make_packet(const cm_compact_key *key, const compact_window *window,
+                                        const compact_batch *batch, uint16_t at, uint16_t count,
+                                        uint8_t *packet)
 {
-    const cm_compact_key *key = encryptor->key;
-    const cm_compact_set *set = key->set;
-    put_compact_header(packet, key, window, (uint16_t)(first + at), count);
-    bit_writer writer = {packet + CM_COMPACT_HEADER_BYTES, 0};
+    const cm_compact_set *set = cmi_compact_set_of(key);
+    bit_writer writer = {packet, 0};
     for (uint16_t i = at; i < at + count; i++) {
-        put_bits(&writer, cmi_compact_coefficient(set, residues, computed, i, values[i]), set->wire_bits);
+        put_coefficient(&writer,
+                        cmi_compact_coefficient(set, batch->residues, batch->count, i, batch->values[i]),
+                        set->wire_bits);
     }
-    const size_t bytes = CM_COMPACT_PACKET_BYTES(count, set->wire_bits) - CM_TAG_BYTES;
-    put_tag(packet, bytes, cmi_upper_word(window->counter), key->material + CM_TAG_KEY);
+    const uint16_t bytes = (uint16_t)(writer.at + (writer.used > 0) - packet);
+    memmove(packet + CM_COMPACT_HEADER_BYTES, packet, bytes);
+    put_compact_header(packet, key, window, (uint16_t)(batch->first + at), count);
+    return (uint16_t)(bytes + CM_COMPACT_HEADER_BYTES);
+}
+
+static cm_status send_compact_packet(const cm_compact_encryptor *encryptor, const compact_window *window,
+                                     const compact_batch *batch, uint16_t at, uint16_t count, uint8_t *packet)
+{
+    const uint16_t bytes = make_packet(encryptor->key, window, batch, at, count, packet);
+    put_tag(packet, bytes, window->position[1], encryptor->key->material + CM_TAG_KEY);
     cmi_declassify(packet, bytes + CM_TAG_BYTES);
     const cm_sink *const sink = &encryptor->setup.sink;
-    if (sink->write(sink->context, packet, bytes + CM_TAG_BYTES) != 0) {
+    if (sink->write(sink->context, packet, (size_t)bytes + CM_TAG_BYTES) != 0) {
         return CM_ERR_SINK;
     }
     return marked(&encryptor->setup) ? CM_OK : CM_ERR_ARENA;
@@ -368,24 +450,25 @@ static uint16_t smaller(uint16_t a, uint16_t b)
     return a < b ? a : b;
 }
 
-/* As many coefficients as are computed at a time. */
-static cm_status send_some(const cm_compact_encryptor *encryptor, const compact_window *window,
-                           const uint16_t *values, uint16_t first, uint16_t count)
+/* As many coefficients as are computed at a time: count and place of a batch, and its values. */
+static cm_status send_batch(const cm_compact_encryptor *encryptor, const compact_window *window,
+                            compact_batch *batch)
 {
     const cm_compact_setup *setup = &encryptor->setup;
-    const cm_compact_set *set = encryptor->key->set;
-    uint32_t *residues = (uint32_t *)(void *)((uint8_t *)setup->arena + CM_COMPACT_MARK_BYTES);
-    const size_t bytes = sizeof *residues * set->prime_count * count;
-    uint8_t *behind = (uint8_t *)residues + (bytes + 7u) / 8u * 8u;
-    uint32_t position[4];
-    set_window_position(position, window->counter, window->random);
-    cmi_compact_residues(encryptor->key, position, first, count, residues, behind,
-                         setup->arena_bytes - (size_t)(behind - (uint8_t *)setup->arena));
-    const uint16_t most = encryptor->in_packet;
+    const uint8_t primes = cmi_compact_set_of(encryptor->key)->prime_count;
+    uint8_t *packet = (uint8_t *)setup->arena + CM_COMPACT_MARK_BYTES;
+    batch->residues = (uint32_t *)(void *)packet;
+    uint8_t *const behind = packet + CM_COMPACT_ALIGNED(sizeof *batch->residues * primes * batch->count);
+    cmi_compact_residues(encryptor->key, window->position, batch->first, batch->count, batch->residues,
+                         behind, setup->arena_bytes - (size_t)(behind - (uint8_t *)setup->arena));
+    if (primes > 1 || batch->count > encryptor->in_packet) {
+        packet = behind;
+    }
     cm_status status = CM_OK;
-    for (uint16_t at = 0; at < count && status == CM_OK; at = (uint16_t)(at + most)) {
-        const uint16_t some = smaller((uint16_t)(count - at), most);
-        status = send_compact_packet(encryptor, window, residues, count, values, first, at, some, behind);
+    for (uint16_t at = 0; at < batch->count && status == CM_OK;) {
+        const uint16_t some = smaller((uint16_t)(batch->count - at), encryptor->in_packet);
+        status = send_compact_packet(encryptor, window, batch, at, some, packet);
+        at = (uint16_t)(at + some);
     }
     return status;
 }
@@ -400,10 +483,13 @@ cm_status cm_compact_encrypt(cm_compact_encryptor *encryptor, const uint16_t *va
     compact_window window;
     status = open_window(encryptor, number, &window);
     *(volatile uint8_t *)encryptor->setup.arena = MARK;
-    const uint16_t most = encryptor->at_once;
-    for (uint16_t at = 0; at < count && status == CM_OK; at = (uint16_t)(at + most)) {
-        const uint16_t some = smaller((uint16_t)(count - at), most);
-        status = send_some(encryptor, &window, values + at, (uint16_t)(first + at), some);
+    compact_batch batch = {.values = values, .first = first};
+    while (count > 0 && status == CM_OK) {
+        batch.count = smaller(count, encryptor->at_once);
+        status = send_batch(encryptor, &window, &batch);
+        batch.values += batch.count;
+        batch.first = (uint16_t)(batch.first + batch.count);
+        count = (uint16_t)(count - batch.count);
     }
     cmi_wipe(encryptor->setup.arena, encryptor->setup.arena_bytes);
     cmi_wipe_stack();

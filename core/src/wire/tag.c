@@ -6,6 +6,7 @@
 
 #include "arch/backends.h"
 #include "common/bytes.h"
+#include "common/compiler.h"
 #include "common/declassify.h"
 #include "common/flash.h"
 #include "common/masks.h"
@@ -49,39 +50,63 @@ static void absorb_block(uint32_t h[5], const uint32_t r[4], const uint8_t block
     h[4] = (high & 3u) + cmi_upper_word(carry);
 }
 
-/* The number below 2^130 - 5, less its bits from 2^128 on: h is below twice that. */
-static void reduce_hash(uint32_t h[5])
+/* sum = the lower words of h + x; returns its upper one. */
+CM_NOINLINE static uint32_t add_to_hash(uint32_t sum[4], const uint32_t h[5], uint32_t x)
 {
-    uint32_t more[4]; /* h + 5, which reaches 2^130 if h is not below 2^130 - 5 */
-    uint64_t carry = (uint64_t)5 << 32;
-    for (unsigned i = 0; i < 4; i++) {
-        carry = cmi_upper_word(carry) + (uint64_t)h[i];
-        more[i] = (uint32_t)carry;
+#ifdef __AVR__ /* byte by byte, which takes little code; x is small */
+    uint8_t carry = (uint8_t)x;
+    for (uint8_t i = 0; i < 16; i++) {
+        const uint16_t added = (uint16_t)(((const uint8_t *)h)[i] + carry);
+        ((uint8_t *)sum)[i] = (uint8_t)added;
+        carry = (uint8_t)(added >> 8);
     }
-    const uint32_t top = h[4] + cmi_upper_word(carry);
-    const uint32_t chosen = ~cmi_mask_of_zero(top >> 2);
+    return h[4] + carry;
+#else
     for (unsigned i = 0; i < 4; i++) {
-        h[i] ^= (h[i] ^ more[i]) & chosen;
+        const uint64_t carry = (uint64_t)h[i] + x;
+        sum[i] = (uint32_t)carry;
+        x = cmi_upper_word(carry);
     }
+    return h[4] + x;
+#endif
 }
 
-static void absorb(cmi_tagger *tagger, const uint8_t *bytes, size_t blocks)
+/* The number below 2^130 - 5, less its bits from 2^128 on, for h below twice that: h + 5 reaches 2^130 if h
+   is not below 2^130 - 5. */
+static void reduce_hash(uint32_t reduced[4], const uint32_t h[5])
 {
-    if (CM_ARCH_TRY(poly1305_blocks, tagger->h, tagger->r, bytes, blocks)) {
+    const uint32_t top = add_to_hash(reduced, h, 5);
+    add_to_hash(reduced, h, 5u & ~cmi_mask_of_zero(top >> 2));
+}
+
+static void absorb(cmi_tagger *tagger, const uint8_t *bytes, size_t blocks, uint32_t top)
+{
+    if (CM_ARCH_TRY(poly1305_blocks, tagger->h, tagger->r, bytes, blocks, top)) {
         return;
     }
     for (; blocks > 0; blocks--, bytes += CM_POLY1305_BLOCK_BYTES) {
-        absorb_block(tagger->h, tagger->r, bytes, 1);
+        absorb_block(tagger->h, tagger->r, bytes, top);
     }
 }
 
 void cmi_tagger_init(cmi_tagger *tagger, const uint8_t r[16])
 {
-    memset(tagger, 0, sizeof *tagger);
-    tagger->begun = true;
-    for (unsigned i = 0; i < 4; i++) {
-        tagger->r[i] = cmi_load32(r + 4 * i) & (i == 0 ? 0x0FFFFFFFu : 0x0FFFFFFCu);
+    cmi_load_words(tagger->r, r, 4);
+    tagger->r[0] &= 0x0FFFFFFFu;
+    for (unsigned i = 1; i < 4; i++) {
+        tagger->r[i] &= 0x0FFFFFFCu;
     }
+    memset(tagger->h, 0, sizeof tagger->h);
+    tagger->filled = 0;
+    tagger->begun = true;
+}
+
+void cmi_tagger_start(cmi_tagger *tagger, const uint8_t *bytes, size_t length)
+{
+    const size_t rest = length % CM_POLY1305_BLOCK_BYTES;
+    absorb(tagger, bytes, length / CM_POLY1305_BLOCK_BYTES, 1);
+    memcpy(tagger->block, bytes + (length - rest), rest);
+    tagger->filled = (uint8_t)rest;
 }
 
 void cmi_tagger_update(cmi_tagger *tagger, const uint8_t *bytes, size_t length)
@@ -99,24 +124,19 @@ void cmi_tagger_update(cmi_tagger *tagger, const uint8_t *bytes, size_t length)
         if (tagger->filled < CM_POLY1305_BLOCK_BYTES) {
             return;
         }
-        absorb(tagger, tagger->block, 1);
+        absorb(tagger, tagger->block, 1, 1);
     }
-    const size_t blocks = length / CM_POLY1305_BLOCK_BYTES;
-    absorb(tagger, bytes, blocks);
-    length -= blocks * CM_POLY1305_BLOCK_BYTES;
-    memcpy(tagger->block, bytes + blocks * CM_POLY1305_BLOCK_BYTES, length);
-    tagger->filled = (uint8_t)length;
+    cmi_tagger_start(tagger, bytes, length);
 }
 
-void cmi_tagger_finish(cmi_tagger *tagger, cmi_stream *stream)
+void cmi_tagger_finish(cmi_tagger *tagger, uint32_t position[4])
 {
     if (tagger->filled > 0) { /* the last bytes, and a 1 behind them */
         memset(tagger->block + tagger->filled, 0, (size_t)CM_POLY1305_BLOCK_BYTES - tagger->filled);
         tagger->block[tagger->filled] = 1;
-        absorb_block(tagger->h, tagger->r, tagger->block, 0);
+        absorb(tagger, tagger->block, 1, 0);
     }
-    reduce_hash(tagger->h);
-    cmi_stream_at(stream, tagger->h);
+    reduce_hash(position, tagger->h);
 }
 
 cm_status cmi_tag_verify(const uint8_t *message, size_t length, const uint8_t *more, size_t more_length,
@@ -124,11 +144,13 @@ cm_status cmi_tag_verify(const uint8_t *message, size_t length, const uint8_t *m
 {
     cmi_tagger tagger;
     cmi_stream stream;
+    uint32_t position[4];
     cmi_tagger_init(&tagger, key + 32);
-    cmi_stream_set_key(&stream, key);
     cmi_tagger_update(&tagger, message, length);
     cmi_tagger_update(&tagger, more, more_length);
-    cmi_tagger_finish(&tagger, &stream);
+    cmi_tagger_finish(&tagger, position);
+    cmi_stream_set_key(&stream, key);
+    cmi_stream_at(&stream, position);
     uint8_t difference = 0;
     for (unsigned i = 0; i < CM_TAG_BYTES; i++) {
         difference |= stream.block[i] ^ tag[i];
@@ -159,9 +181,9 @@ static void absorb_frame(cm_frame_sender *self, const uint8_t *bytes, size_t len
 static void close_tag(cm_frame_sender *self, uint8_t tag[CM_TAG_BYTES])
 {
     cmi_stream stream;
-    cmi_flash_copy(stream.block, self->tag_key, 32);
-    cmi_stream_set_key(&stream, stream.block);
-    cmi_tagger_finish((cmi_tagger *)(void *)self->state, &stream);
+    uint32_t position[4];
+    cmi_tagger_finish((cmi_tagger *)(void *)self->state, position);
+    cmi_stream_derive(&stream, self->tag_key, position);
     memcpy(tag, stream.block, CM_TAG_BYTES);
     cmi_declassify(tag, CM_TAG_BYTES); /* it is sent */
     cmi_wipe(&stream, sizeof stream);

@@ -29,12 +29,14 @@ typedef struct cmi_tagger {
     bool begun;
 } cmi_tagger;
 
-/* r: the last 16 bytes of a tag key. */
+/* r: the last 16 bytes of a tag key; they may be in the tagger's block. */
 void cmi_tagger_init(cmi_tagger *tagger, const uint8_t r[16]);
+/* The beginning of a message, and any number of bytes more. */
+void cmi_tagger_start(cmi_tagger *tagger, const uint8_t *bytes, size_t length);
 void cmi_tagger_update(cmi_tagger *tagger, const uint8_t *bytes, size_t length);
-/* The stream's key is the first 32 bytes of the tag key. The tag is left in the stream's block; both hold
-   secrets. */
-void cmi_tagger_finish(cmi_tagger *tagger, cmi_stream *stream);
+/* The tag is the beginning of the key stream's block at this position, under the first 32 bytes of the tag
+   key. Both hold secrets. */
+void cmi_tagger_finish(cmi_tagger *tagger, uint32_t position[4]);
 
 /*
  * Check the tag of a message in two parts, the second of which may be null. The time does not depend on where

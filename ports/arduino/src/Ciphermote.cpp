@@ -141,7 +141,8 @@ CiphermoteCompact::CiphermoteCompact(void *arena, size_t arenaBytes, cm_counter_
 
 cm_status CiphermoteCompact::begin(const cm_compact_key &key, uint16_t packetBytes, const cm_sink &radio)
 {
-    static_assert(sizeof(cm_entropy_work) <= CM_COMPACT_WORKSPACE_BYTES, "the arena has room for the entropy");
+    static_assert(sizeof(cm_entropy_work) <= CM_COMPACT_WORKSPACE_BYTES,
+                  "the arena has room for the entropy");
     const cm_platform platform = {drawFew, cm_counter_log_read, cm_counter_log_write, &board_};
     encryptor_ = cm_compact_encryptor();
     board_.generator = cm_generator();

@@ -36,11 +36,12 @@ static bool slot_read(const cm_counter_log *log, uint8_t slot, uint32_t *value)
 static bool slot_write(const cm_counter_log *log, uint8_t slot, uint32_t value)
 {
     const uint16_t address = address_of(log, slot);
-    uint32_t stored;
+    const uint32_t check = check_of(value);
     eeprom_update_dword((uint32_t *)address, value);
-    eeprom_update_dword((uint32_t *)(address + VALUE_BYTES), check_of(value));
+    eeprom_update_dword((uint32_t *)(address + VALUE_BYTES), check);
     eeprom_busy_wait();
-    return slot_read(log, slot, &stored) && stored == value;
+    return eeprom_read_dword((const uint32_t *)address) == value &&
+           eeprom_read_dword((const uint32_t *)(address + VALUE_BYTES)) == check;
 }
 
 /* Write a pair from its first slot on; a slot that already holds the value is not written again. */
@@ -84,12 +85,11 @@ int cm_counter_log_read(void *context, uint64_t *value)
     return found.invalid > 1;
 }
 
-int cm_counter_log_write(void *context, uint64_t value)
+static bool append(const cm_counter_log *log, uint32_t value)
 {
-    const cm_counter_log *log = context;
     const summary found = summarize(log);
-    if (found.invalid > 1 || value > UINT32_MAX || value <= found.newest) {
-        return 1;
+    if (found.invalid > 1 || value <= found.newest) {
+        return false;
     }
     const uint8_t newest = (uint8_t)(found.at & ~1u);
     const uint8_t next = (uint8_t)(newest + 2u);
@@ -97,6 +97,10 @@ int cm_counter_log_write(void *context, uint64_t value)
      * A power cut may have left the newest pair half written: it is completed before another slot can become
      * invalid.
      */
-    return !pair_write(log, newest, found.newest) ||
-           !pair_write(log, next < log->slots ? next : 0, (uint32_t)value);
+    return pair_write(log, newest, found.newest) && pair_write(log, next < log->slots ? next : 0, value);
+}
+
+int cm_counter_log_write(void *context, uint64_t value)
+{
+    return value > UINT32_MAX || !append(context, (uint32_t)value);
 }

@@ -203,8 +203,11 @@ static inline int armv7em_add_multiples(uint32_t *sums, const uint32_t *tile, ui
 }
 
 static inline int armv7em_poly1305_blocks(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes,
-                                          size_t blocks)
+                                          size_t blocks, uint32_t top)
 {
+    if (top == 0) {
+        return 0;
+    }
     if (blocks > 0) {
         cmi_armv7em_poly1305_blocks(h, r, bytes, blocks);
     }
@@ -369,6 +372,7 @@ CMI_HIDDEN_END
 #define CM_TARGET_add_multiples armv7em_add_multiples
 #define CM_TARGET_round_sums armv7em_round_sums
 #define CM_TARGET_ternary_products armv7em_ternary_products
+#define CM_TARGET_ternary_terms CM_DECLINED
 #define CM_TARGET_poly1305_blocks armv7em_poly1305_blocks
 #define CM_TARGET_crc32c CM_DECLINED
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
