@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -30,18 +32,23 @@ DEVICE = (
 )
 """What an Arduino Uno leaves out, and its tiles."""
 
+WRAPPED = ("cmi_seeds_draw",)
+"""What encrypt_read.c replaces."""
+
 OPTIMIZE = "-Os"
 SECTIONS = ("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections")
 
 
-def wrapped(compiler: str, *flags: str) -> str:
-    """The flag that replaces the library's draw of seeds by encrypt_read.c's; names end in the options."""
+def wrapped(compiler: str, functions: Sequence[str], *flags: str) -> list[str]:
+    """The flags that replace the library's functions by the firmware's; names end in the options."""
     source = BUILD / "wrapped.c"
     source.parent.mkdir(parents=True, exist_ok=True)
-    source.write_text('#include "common/names.h"\ncmi_seeds_draw\n', encoding="ascii")
+    lines = "".join(f"wrapped {name}\n" for name in functions)
+    source.write_text(f'#include "common/names.h"\n{lines}', encoding="ascii")
     include = [f"-I{path}" for path in (ROOT / "core/include", CORE)]
-    name = run_tool([compiler, "-E", "-P", *include, *flags, source], "Reading a name of the library")
-    return f"-Wl,--wrap={name.split()[-1]}"
+    text = run_tool([compiler, "-E", "-P", *include, *flags, source], "Reading names of the library")
+    words = text.split()
+    return [f"-Wl,--wrap={name}" for before, name in pairwise(words) if before == "wrapped"]
 
 
 def library(assembly: bool) -> list[Path]:
@@ -76,8 +83,8 @@ def _write_key() -> Path:
 def encryption_image() -> Path:
     """A device that encrypts once and sleeps."""
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=True)]
-    wrap = wrapped("avr-gcc", f"-mmcu={MCU}", *DEVICE)
-    flags = [OPTIMIZE, f"-I{FIRMWARE}", *SECTIONS, wrap, *DEVICE]
+    wrap = wrapped("avr-gcc", WRAPPED, f"-mmcu={MCU}", *DEVICE)
+    flags = [OPTIMIZE, f"-I{FIRMWARE}", *SECTIONS, *wrap, *DEVICE]
     return build_image(BUILD / "encrypt_read.elf", sources, MCU, flags)
 
 
@@ -88,7 +95,17 @@ def encryption_on_host() -> bytes:
     include = [f"-I{path}" for path in (ROOT / "core/include", CORE, FIRMWARE)]
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=False)]
     run_tool(
-        ["gcc", "-std=c11", "-O1", *include, wrapped("gcc", *DEVICE), *DEVICE, *sources, "-o", program],
+        [
+            "gcc",
+            "-std=c11",
+            "-O1",
+            *include,
+            *wrapped("gcc", WRAPPED, *DEVICE),
+            *DEVICE,
+            *sources,
+            "-o",
+            program,
+        ],
         "Building for the host",
     )
     emitted = BUILD / "encrypt_read.bin"
@@ -103,13 +120,21 @@ def open_encryption() -> Machine:
     return machine
 
 
-def open_kernels(name: str, *sources: Path) -> Machine:
+def open_kernels(name: str, *sources: Path, mcu: str = MCU) -> Machine:
     """A core that has stopped in main, with functions to call."""
     flags = [OPTIMIZE, "-DCM_CONFIG_MAX_LOG2_N=10"]
-    image = build_image(BUILD / f"{name}.elf", [FIRMWARE / "kernels.c", *sources], MCU, flags)
-    machine = Machine(build_simulator(BUILD), image, MCU)
+    image = build_image(BUILD / f"{name}_{mcu}.elf", sources, mcu, flags)
+    machine = Machine(build_simulator(BUILD), image, mcu)
     machine.run_to("main")
     return machine
+
+
+@cache
+def compact_sources() -> tuple[Path, ...]:
+    """What the compact lane takes in assembly."""
+    names = ("chacha20", "poly1305", "product", "ternary", "uniform")
+    smaller = ("chacha20_rolled", "poly1305_rolled", "uniform_bitwise")
+    return (FIRMWARE / "idle.c", *(CORE / f"arch/avr_{name}.S" for name in (*names, *smaller)))
 
 
 @cache
@@ -125,4 +150,8 @@ def arithmetic_sources() -> tuple[Path, ...]:
         "arch/avr_residues.S",
         "arch/avr_uniform.S",
     )
-    return (*(CORE / name for name in names), *sorted((HERE / "ntt14").glob("*.[cS]")))
+    return (
+        FIRMWARE / "kernels.c",
+        *(CORE / name for name in names),
+        *sorted((HERE / "ntt14").glob("*.[cS]")),
+    )

@@ -6,7 +6,8 @@
  *
  * Firmware marks regions by writes to GPIOR0: 0x80 | r begins region r, r ends it. Writes of 1 and 0 to
  * GPIOR1 pause and resume all counting, for waits that are not work, such as a UART's; machine_wait_in names
- * a function that contains such a loop.
+ * a function that contains such a loop. On chips without a UART, what is written to GPIOR2 is sent. What is
+ * read from GPIOR1 is what machine_feed gave, byte by byte; when there is no more, the run ends.
  */
 #include <simavr/avr_eeprom.h>
 #include <simavr/avr_uart.h>
@@ -20,17 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GPIOR0 0x3E
-#define GPIOR1 0x4A
-#define EECR 0x3F
 #define EEMPE 0x04
 #define EEPE 0x02
-#define SBI_EEPE 0x9AF9u
-#define OUT_EECR 0xBA0Fu
 #define EEPROM_WRITE_MICROSECONDS 3400
 #define MCUSR 0x54
 #define WDRF 0x08
-#define WDTCSR 0x60
 #define WDIF 0x80
 #define WDIE 0x40
 #define WDCE 0x10
@@ -48,6 +43,18 @@
 
 #define FNV_BASIS 0xCBF29CE484222325u
 #define FNV_PRIME 0x100000001B3u
+
+/* Where a chip has its registers, in the data space. */
+typedef struct registers {
+    uint8_t gpior0;
+    uint8_t gpior1;
+    uint8_t gpior2;
+    uint8_t eecr;
+    uint8_t wdtcsr;
+} registers;
+
+static const registers ATMEGA = {0x3E, 0x4A, 0x4B, 0x3F, 0x60};
+static const registers ATTINY = {0x31, 0x32, 0x33, 0x3C, 0x41};
 
 typedef struct counts {
     uint64_t cycles;
@@ -82,6 +89,7 @@ typedef struct watchdog {
 
 typedef struct machine {
     avr_t *avr;
+    registers at;
     watchdog dog;
     counts open;
     avr_cycle_count_t began;
@@ -97,7 +105,11 @@ typedef struct machine {
     char *text;
     size_t text_length;
     size_t text_room;
-    uint64_t *profile; /* cycles by instruction, or null */
+    const uint8_t *fed; /* the caller keeps it alive */
+    size_t fed_bytes;
+    int starved;        /* the firmware has asked for more */
+    uint32_t lowest_sp; /* of the whole run */
+    uint64_t *profile;  /* cycles by instruction, or null */
 } machine;
 
 /* ---- regions ---- */
@@ -141,10 +153,8 @@ static void pause_counts(avr_t *avr, avr_io_addr_t address, uint8_t value, void 
 
 /* ---- the UART ---- */
 
-static void receive(struct avr_irq_t *irq, uint32_t value, void *context)
+static void receive_byte(machine *m, uint8_t value)
 {
-    machine *m = context;
-    (void)irq;
     if (m->text_length == m->text_room) {
         m->text_room = m->text_room ? 2 * m->text_room : 4096;
         m->text = realloc(m->text, m->text_room);
@@ -153,6 +163,31 @@ static void receive(struct avr_irq_t *irq, uint32_t value, void *context)
         }
     }
     m->text[m->text_length++] = (char)value;
+}
+
+static void receive(struct avr_irq_t *irq, uint32_t value, void *context)
+{
+    (void)irq;
+    receive_byte(context, (uint8_t)value);
+}
+
+/* ---- the same without one ---- */
+
+static void receive_register(avr_t *avr, avr_io_addr_t address, uint8_t value, void *context)
+{
+    avr->data[address] = value;
+    receive_byte(context, value);
+}
+
+static uint8_t feed(avr_t *avr, avr_io_addr_t address, void *context)
+{
+    machine *m = context;
+    if (m->fed_bytes == 0) {
+        m->starved = 1;
+        return avr->data[address];
+    }
+    m->fed_bytes--;
+    return *m->fed++;
 }
 
 /* ---- running ---- */
@@ -228,10 +263,10 @@ static void follow_eeprom(machine *m, int begun)
 {
     avr_t *avr = m->avr;
     if (begun) {
-        avr->data[EECR] |= EEPE;
+        avr->data[m->at.eecr] |= EEPE;
         m->eeprom_busy_until = avr->cycle + avr_usec_to_cycles(avr, EEPROM_WRITE_MICROSECONDS);
     } else if (m->eeprom_busy_until && avr->cycle >= m->eeprom_busy_until) {
-        avr->data[EECR] &= (uint8_t)~EEPE;
+        avr->data[m->at.eecr] &= (uint8_t)~EEPE;
         m->eeprom_busy_until = 0;
     }
 }
@@ -242,9 +277,9 @@ static void follow_eeprom(machine *m, int begun)
  * Replaces libsimavr's watchdog, whose WDIF cannot be cleared and which has no jitter: here each period's
  * length is given. A reset or an interrupt ends the run: nothing here is meant to have one.
  */
-static uint8_t watchdog_shift(const avr_t *avr)
+static uint8_t watchdog_shift(const machine *m)
 {
-    const uint8_t control = avr->data[WDTCSR];
+    const uint8_t control = m->avr->data[m->at.wdtcsr];
     return (uint8_t)((control & 7u) | (control & 0x20u) >> 2);
 }
 
@@ -252,14 +287,14 @@ static void watchdog_restart(machine *m, avr_cycle_count_t from)
 {
     watchdog *dog = &m->dog;
     dog->next = 0;
-    if (!(m->avr->data[WDTCSR] & (WDIE | WDE))) {
+    if (!(m->avr->data[m->at.wdtcsr] & (WDIE | WDE))) {
         return;
     }
     avr_cycle_count_t period = (avr_cycle_count_t)WATCHDOG_TURNS * m->avr->frequency / WATCHDOG_HERTZ;
     if (dog->periods) {
         period = dog->used < dog->count ? dog->periods[dog->used++] : 0;
     }
-    dog->next = period ? from + (period << watchdog_shift(m->avr)) : 0;
+    dog->next = period ? from + (period << watchdog_shift(m)) : 0;
 }
 
 static void watchdog_write(avr_t *avr, avr_io_addr_t address, uint8_t value, void *context)
@@ -293,8 +328,9 @@ static int watchdog_ioctl(avr_io_t *io, uint32_t control, void *context)
     if (control != AVR_IOCTL_WATCHDOG_RESET) {
         return -1;
     }
-    machine *m = io->avr->io[AVR_DATA_TO_IO(WDTCSR)].w.param;
-    watchdog_restart(m, io->avr->cycle);
+    const avr_t *avr = io->avr;
+    const int mega = avr->io[AVR_DATA_TO_IO(ATMEGA.wdtcsr)].w.c == watchdog_write;
+    watchdog_restart(avr->io[AVR_DATA_TO_IO(mega ? ATMEGA.wdtcsr : ATTINY.wdtcsr)].w.param, avr->cycle);
     return 0;
 }
 
@@ -306,14 +342,14 @@ static void watchdog_take_over(machine *m)
             io->ioctl = watchdog_ioctl;
         }
     }
-    avr->io[AVR_DATA_TO_IO(WDTCSR)].w.c = watchdog_write;
-    avr->io[AVR_DATA_TO_IO(WDTCSR)].w.param = m;
+    avr->io[AVR_DATA_TO_IO(m->at.wdtcsr)].w.c = watchdog_write;
+    avr->io[AVR_DATA_TO_IO(m->at.wdtcsr)].w.param = m;
 }
 
 static int follow_watchdog(machine *m, int state)
 {
     avr_t *avr = m->avr;
-    uint8_t *control = &avr->data[WDTCSR];
+    uint8_t *control = &avr->data[m->at.wdtcsr];
     if (m->dog.next && avr->cycle >= m->dog.next) {
         m->dog.bit |= !(*control & WDIE) || ((*control & WDE) && (*control & WDIF));
         *control |= WDIF;
@@ -325,10 +361,17 @@ static int follow_watchdog(machine *m, int state)
 
 /* ---- stepping ---- */
 
+/* Whether an instruction sets EEPE: sbi, or out from any register. */
+static int starts_eeprom_write(const machine *m, unsigned op)
+{
+    const unsigned eecr = m->at.eecr - 0x20u;
+    return op == (0x9A01u | eecr << 3) || (op & 0xFE0Fu) == (0xB800u | (eecr & 0x30u) << 5 | (eecr & 15u));
+}
+
 static int step(machine *m)
 {
     avr_t *avr = m->avr;
-    const int armed = avr->data[EECR] & EEMPE;
+    const int armed = avr->data[m->at.eecr] & EEMPE;
     const unsigned op = avr->flash[avr->pc] | (unsigned)avr->flash[avr->pc + 1] << 8;
     if (m->digests && !m->paused) {
         m->open.path = fnv(m->open.path, avr->pc);
@@ -340,7 +383,7 @@ static int step(machine *m)
     const avr_flashaddr_t at = avr->pc;
     const avr_cycle_count_t before = avr->cycle;
     const int state = follow_watchdog(m, avr_run(avr));
-    follow_eeprom(m, armed && (op == SBI_EEPE || (op & 0xFE0Fu) == OUT_EECR));
+    follow_eeprom(m, armed && starts_eeprom_write(m, op));
     if (m->waits.start) {
         follow_wait(m);
     }
@@ -357,8 +400,9 @@ static int step(machine *m)
     if (sp < m->open.lowest_sp && !m->torn_sp) {
         m->open.lowest_sp = sp;
         m->open.deepest = at;
+        m->lowest_sp = sp < m->lowest_sp && sp > 0 ? sp : m->lowest_sp;
     }
-    return state;
+    return m->starved ? cpu_Crashed : state;
 }
 
 static void no_sleep(avr_t *avr, avr_cycle_count_t cycles)
@@ -396,8 +440,14 @@ machine *machine_open(const char *elf, const char *mcu, uint32_t frequency)
     firmware.frequency = frequency;
     avr_load_firmware(avr, &firmware);
     avr->sleep = no_sleep;
-    avr_register_io_write(avr, GPIOR0, mark, m);
-    avr_register_io_write(avr, GPIOR1, pause_counts, m);
+    m->at = strncmp(mcu, "attiny", 6) == 0 ? ATTINY : ATMEGA;
+    m->lowest_sp = UINT32_MAX;
+    avr_register_io_write(avr, m->at.gpior0, mark, m);
+    avr_register_io_write(avr, m->at.gpior1, pause_counts, m);
+    if (m->at.gpior2 == ATTINY.gpior2) {
+        avr_register_io_write(avr, m->at.gpior2, receive_register, m);
+        avr_register_io_read(avr, m->at.gpior1, feed, m);
+    }
     watchdog_take_over(m);
     uint32_t flags = 0;
     avr_ioctl(avr, AVR_IOCTL_UART_GET_FLAGS('0'), &flags);
@@ -436,7 +486,7 @@ void machine_watchdog_periods(machine *m, const uint32_t *periods, size_t count)
 void machine_watchdog_always_on(machine *m)
 {
     m->dog.always_on = 1;
-    m->avr->data[WDTCSR] |= WDE;
+    m->avr->data[m->at.wdtcsr] |= WDE;
 }
 
 /* Whether it has reset the core, or interrupted it, which both end the run. */
@@ -517,10 +567,10 @@ int machine_run_to_change(machine *m, uint64_t cycles)
 {
     const avr_cycle_count_t end = m->avr->cycle + cycles;
     const size_t sent = m->text_length;
-    const uint8_t busy = m->avr->data[EECR] & EEPE;
+    const uint8_t busy = m->avr->data[m->at.eecr] & EEPE;
     while (m->avr->cycle < end) {
         const int state = step(m);
-        if (m->text_length != sent || (m->avr->data[EECR] & EEPE) != busy) {
+        if (m->text_length != sent || (m->avr->data[m->at.eecr] & EEPE) != busy) {
             return 1;
         }
         if (state == cpu_Done || state == cpu_Crashed) {
@@ -528,6 +578,26 @@ int machine_run_to_change(machine *m, uint64_t cycles)
         }
     }
     return 0;
+}
+
+/* What GPIOR1 reads from now on; the caller keeps the bytes alive. */
+void machine_feed(machine *m, const uint8_t *bytes, size_t count)
+{
+    m->fed = bytes;
+    m->fed_bytes = count;
+    m->starved = 0;
+}
+
+/* The run ended because the firmware has asked for more. */
+int machine_starved(const machine *m)
+{
+    return m->starved;
+}
+
+/* Of the whole run. */
+uint32_t machine_lowest_sp(const machine *m)
+{
+    return m->lowest_sp;
 }
 
 uint8_t *machine_data(machine *m)

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 FREQUENCY = 16_000_000
 CALL_CYCLES = 2_000_000_000
-EECR, EEPE = 0x3F, 0x02
+EECR, TINY_EECR, EEPE = 0x3F, 0x3C, 0x02
 """EEPROM control (followed by the data and address registers), and its bit for a write in progress."""
 DATA_SPACE = 0x800000
 """The linker's offset for data addresses."""
@@ -110,6 +110,9 @@ def _load(library: Path) -> ctypes.CDLL:
                 ctypes.POINTER(_Counts),
             ),
         ),
+        "machine_feed": (None, (pointer, ctypes.c_char_p, ctypes.c_size_t)),
+        "machine_starved": (ctypes.c_int, (pointer,)),
+        "machine_lowest_sp": (word, (pointer,)),
         "machine_profile": (ctypes.POINTER(wide), (pointer, ctypes.POINTER(ctypes.c_size_t))),
         "machine_data": (ctypes.POINTER(ctypes.c_uint8), (pointer,)),
         "machine_flash": (ctypes.POINTER(ctypes.c_uint8), (pointer,)),
@@ -140,6 +143,8 @@ class Machine:
         if not self._handle:
             raise MachineError(f"{image} cannot be loaded into a simulated {mcu}.")
         self.symbols = read_symbols(image)
+        self._eecr = TINY_EECR if mcu.startswith("attiny") else EECR
+        self._fed = b""
         self.ram_end = self._api.machine_ram_end(self._handle)
 
     def __enter__(self) -> Machine:
@@ -159,13 +164,28 @@ class Machine:
         """Run for this many cycles, or until the core sleeps for good."""
         self._api.machine_run(self._handle, 0xFFFFFFFF, cycles)
 
+    def feed(self, content: bytes) -> None:
+        """What the firmware reads from GPIOR1 from now on; a run ends when it asks for more."""
+        self._fed = content
+        self._api.machine_feed(self._handle, self._fed, len(content))
+
+    @property
+    def starved(self) -> bool:
+        """Whether the run ended because the firmware has asked for more."""
+        return bool(self._api.machine_starved(self._handle))
+
+    @property
+    def deepest_stack(self) -> int:
+        """The most bytes of stack since reset."""
+        return int(self.ram_end - self._api.machine_lowest_sp(self._handle))
+
     def run_to_change(self, cycles: int = CALL_CYCLES) -> bool:
-        """Run until UART 0 has sent a byte, or an EEPROM write begins or ends; False if neither happens."""
+        """Run until a byte is sent, or an EEPROM write begins or ends; False if neither happens."""
         return bool(self._api.machine_run_to_change(self._handle, cycles))
 
     def eeprom_write(self) -> tuple[int, int] | None:
         """The address and value of an EEPROM write in progress; None if there is none."""
-        control, value, address = struct.unpack("<BBH", self.read(EECR, 4))
+        control, value, address = struct.unpack("<BBH", self.read(self._eecr, 4))
         return (address, value) if control & EEPE else None
 
     def call(self, symbol: str, *arguments: int, cycles: int = CALL_CYCLES) -> Counts:
@@ -275,7 +295,7 @@ class Machine:
 
     @property
     def text(self) -> bytes:
-        """What the firmware has sent on UART 0."""
+        """What the firmware has sent, on UART 0 or by writing to GPIOR2."""
         length = ctypes.c_size_t()
         text = self._api.machine_text(self._handle, length)
         return ctypes.string_at(text, length.value) if length.value else b""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import attiny85
 from arduino import UNO, build_sketch
 from boards import SERIAL_WRITE, UNO_CYCLES, counter_log, open_board, run_regions, watchdog_jitter
 from ciphermote.compact.keys import CompactKeys, Enrolment, to_c_header
@@ -70,3 +71,25 @@ def _packets(sent: bytes) -> Iterator[bytes]:
             )
         yield sent[at + 1 : end]
         at = end
+
+
+# --- an ATtiny85: a packet every few hours ------------------------------------------------------------------
+
+TINY_FREQUENCY = attiny85.FREQUENCY
+TINY_READINGS = 5
+"""In a packet of 51 bytes, set B."""
+
+
+def tiny_build(hours: int, packet_bytes: int) -> attiny85.Build:
+    """One image for all ATtiny85s: what differs is the key."""
+    return attiny85.Build("b", TINY_READINGS, packet_bytes, end=hours)
+
+
+def run_tiny(
+    build: attiny85.Build, keys: CompactKeys, enrolment: Enrolment, readings: Sequence[int], power_on: bytes
+) -> Sent:
+    """Start an ATtiny85 with a device's key in its flash, and let it send its readings. power_on: its RAM."""
+    with attiny85.Node(build, keys, enrolment, power_on=power_on) as node:
+        node.machine.leave_out_digests()
+        packets = node.windows(readings)
+        return Sent(tuple(packets), max(counts.cycles for counts in node.encryptions))
