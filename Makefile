@@ -24,6 +24,10 @@ demo-uno: setup-uno
 demo-client-aided: setup-demo
 	@$(DEMOS) client-aided
 
+## thirty simulated meters send a day in packets that LoRaWAN takes, an engine adds up what came without a key
+demo-lorawan: setup-uno
+	.venv/bin/python ports/attiny85/demo/run.py
+
 ## what a change may break, in minutes on two cores: lint and the six goals test-c to test-rtl
 test: lint test-c test-qemu test-avr test-python test-fuzz test-rtl
 
@@ -98,6 +102,10 @@ bench-m4-options: setup-demo
 bench-client: setup-demo
 	.venv/bin/python bench/m4/client.py
 
+## the compact lane: bytes on the wire, cycles and memory on an ATtiny85, an Uno and a Cortex-M4
+bench-compact: setup-test
+	.venv/bin/python bench/compact.py
+
 ## every operation and memory beside an installed SEAL, or several that CMAKE_PREFIX_PATH names (15 minutes)
 bench-evaluator: setup-demo
 	.venv/bin/python bench/evaluator/run.py
@@ -123,10 +131,11 @@ demo-accelerator: setup-accelerator
 	build/rtl-venv/bin/python rtl/tools/demo.py
 
 ## run the demos, and keep their figures in bench/results
-bench-demos: demo demo-client-aided demo-uno
+bench-demos: demo demo-client-aided demo-uno demo-lorawan
 	cp build/demo/demo.json bench/results/demo.json
 	cp build/demo-client-aided/demo.json bench/results/demo-client-aided.json
 	cp build/demo-uno/demo.json bench/results/demo-uno.json
+	cp build/demo-lorawan/demo.json bench/results/demo-lorawan.json
 
 ## compare new runs of the benches with the committed figures (half an hour)
 bench-check: setup-test setup-rtl

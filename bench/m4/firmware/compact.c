@@ -75,8 +75,9 @@ static cm_status prepare(uint32_t run, uint16_t count)
     cmi_stream_init(&stream, test_key, nonce);
     cmi_sample_ternary(&stream, ternary, 1024);
     cmi_stream_read(&stream, material, sizeof material);
-    memset(material, 0x33, 31);
-    material[31] = 0;
+    for (uint8_t i = 0; i < 32; i++) {
+        material[i] = i;
+    }
     cmi_stream_read(&stream, (uint8_t *)values, sizeof values);
     for (unsigned i = 0; i < MANY; i++) {
         values[i] = run < 2 ? (uint16_t)(run * 4090u) : (uint16_t)((uint32_t)values[i] * 4091u >> 16);

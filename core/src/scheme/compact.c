@@ -97,7 +97,7 @@ static void open_expansion(cmi_uniform *uniform, const cm_compact_key *key, cons
 static void add_terms(const cm_compact_key *key, uint16_t first, uint16_t j, uint32_t *sums, uint16_t count,
                       unsigned bits, uint32_t q, cmi_compact_work *work)
 {
-    const uint16_t most = (uint16_t)((uint32_t)1 << (30u - bits)); /* terms between reductions */
+    const uint32_t most = (uint32_t)1 << (30u - bits); /* terms between reductions */
     int8_t *const trits = work->step.block.trits;
     const int16_t lowest = (int16_t)(first - j - (CM_COMPACT_READ - 1));
     const unsigned before = (unsigned)lowest & 3u;
@@ -106,7 +106,7 @@ static void add_terms(const cm_compact_key *key, uint16_t first, uint16_t j, uin
     for (uint16_t at = 0; at < CM_COMPACT_READ; at += CM_COMPACT_BLOCK) {
         ternary_products(sums, count, work->step.block.residues + at,
                          trits + before + (CM_COMPACT_READ - CM_COMPACT_BLOCK) - at);
-        if ((j + at + CM_COMPACT_BLOCK) % most == 0) {
+        if (((j + at + CM_COMPACT_BLOCK) & (most - 1u)) == 0) {
             cmi_compact_reduce(sums, count, q, bits);
         }
     }
