@@ -80,6 +80,7 @@ OPTIONS = (
     option("CM_CONFIG_COUNTER_RESERVE", 16, 1, 65536, crossed=False),
     option("CM_CONFIG_COMPACT_COUNTER_ONLY", 0, 1, crossed=False),
     option("CM_CONFIG_PRIME_BITS", 0, 20, 26, crossed=False),
+    option("CM_CONFIG_COMPACT_SET", "ANY", "A10", crossed=False),
     option("CM_CONFIG_WIPE_STACK_BYTES", 4096, 64, crossed=False),
     option("CM_CONFIG_SMALL", 0, 1, crossed=False),
     option("CM_KEPT_NOISE", 0, 96, crossed=False),
@@ -89,7 +90,6 @@ OPTIONS = (
 CM_KEPT_NOISE is set only on AVR otherwise; CM_TEST_LOG2_TILES are the tiles that the tests encrypt in."""
 
 NOT_OPTIONS = {
-    "CM_CONFIG_COMPACT_SET": "makes other sets' keys refused: tests/avr/test_attiny85.py builds with each",
     "CM_CONFIG_ASM": "depends on the target: --qemu builds with it and without",
     "CM_CONFIG_ACCELERATOR": "needs an accelerator: rtl/tests/test_codesign.py builds with a simulated one",
 }
@@ -122,7 +122,7 @@ SWITCHES = (
     *(chosen.name for chosen in OPTIONS if set(chosen.values) == {"0", "1"}),
     *("CM_CONFIG_ASM", "CM_CONFIG_ACCELERATOR"),
 )
-NAMED = ("PRESET", "ENCODER_ROOTS", "CRC_TABLE")
+NAMED = ("PRESET", "ENCODER_ROOTS", "CRC_TABLE", "COMPACT_SET")
 """Options whose values are names."""
 
 REFUSED = (

@@ -23,7 +23,7 @@
 #ifndef NODE_FIRST
 #define NODE_FIRST 0
 #endif
-/* Past the last coefficient of all: windows take turns up to here, and the last one of a round may be shorter. */
+/* Past the last coefficient of all: windows take turns up to here, and the last of a round may be shorter. */
 #ifndef NODE_END
 #define NODE_END (NODE_FIRST + NODE_VALUES)
 #endif

@@ -28,7 +28,7 @@ class DataRate:
         """On the air, for an application's packet of so many bytes, LoRaWAN's included."""
         if not 0 < payload_bytes <= self.most_bytes:
             raise ValueError(
-                f"{self.name} takes packets of 1 to {self.most_bytes} bytes, not {payload_bytes}."
+                f"{self.name} takes 1 to {self.most_bytes} bytes a packet, not {payload_bytes}."
             )
         factor = self.spreading_factor
         slow = 2 if factor >= 11 else 0  # low data rate optimisation

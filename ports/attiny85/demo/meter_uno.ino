@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A meter of the demo on an Arduino Uno: it has measured a day, hour by hour, and sends it in as few packets as
- * its radio takes. The day is in flash, in place of a meter, and packets leave by Serial, each behind its length,
- * in place of a radio.
+ * A meter of the demo on an Arduino Uno: it has measured a day, hour by hour, and sends it in as few packets
+ * as its radio takes. The day is in flash, in place of a meter, and packets leave by Serial, each behind its
+ * length, in place of a radio.
  */
 #include <Ciphermote.h>
 
