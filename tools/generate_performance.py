@@ -50,6 +50,8 @@ RESULTS = {
     "demo": "make bench-demos",
     "demo-uno": "make bench-demos",
     "avr": "make bench-avr",
+    "compact": "make bench-compact",
+    "demo-lorawan": "make bench-demos",
     "evaluator": "make bench-evaluator",
     "evaluator_armhf": "make bench-evaluator-armhf",
 }
@@ -61,6 +63,7 @@ COUNTERPARTS = {"tiny": "memory efficient", "balanced": "balanced", "fast": "hig
 """SEAL-Embedded's configurations."""
 
 ARDUINO_HZ = 16_000_000
+M4_HZ = QUOTED_MHZ * 1_000_000
 
 AVR_TRANSFORMS_QUOTED = {"n256.q7681": 193_731, "n512.q12289": 441_572}
 """Cycles of a transform on an ATxmega128: Liu, Seo, Sinha Roy, Grossschaedl, Kim and Verbauwhede, "Efficient
@@ -500,6 +503,40 @@ def arduino_table(avr: Results) -> list[str]:
         "Flash, bytes",
     )
     return table(header, rows)
+
+
+def compact_table(compact: Results) -> list[str]:
+    """A window of 16 values of set A10 on each chip; tag and counter have columns of their own."""
+    chips = (
+        ("attiny85", "ATtiny85, 8 MHz, the whole node", 8_000_000),
+        ("uno", "ATmega328P, 16 MHz, the library alone", ARDUINO_HZ),
+        ("m4", "Cortex-M4, 64 MHz (modelled)", M4_HZ),
+    )
+    rows = []
+    for chip, title, hertz in chips:
+        cycles = compact[f"{chip}.k16.cycles"]
+        tag = compact[f"{chip}.k16.tag.cycles"]
+        if chip != "uno":  # whose row is without it
+            cycles -= tag
+        memory = [
+            f"{compact[f'{chip}.k16.{figure}']:,}" if f"{chip}.k16.{figure}" in compact.rows else ""
+            for figure in ("ram_bytes", "flash_bytes")
+        ]
+        rows.append((title, f"{cycles:,}", f"{tag:,}", f"{(cycles + tag) / hertz * 1000:,.0f} ms", *memory))
+    header = ("16 values of set A10", "Cycles", "The tag's", "Both", "RAM, bytes", "Flash, bytes")
+    return table(header, rows)
+
+
+def airtime_table(demo: Results) -> list[str]:
+    rows = []
+    for rate, factor in (("sf12", "SF12, packets of at most 51 bytes"), ("sf7", "SF7, at most 222 bytes")):
+        for way in ("plaintext", "compact", "whole_ciphertext"):
+            name = f"demo_lorawan.{rate}.{way}"
+            packets = demo.params(f"{name}.bytes")["packets"]
+            cells = (f"{packets}", f"{demo[f'{name}.bytes']:,}", f"{demo[f'{name}.airtime']:,.2f}")
+            rows.append((factor, way.replace("_", " "), *cells))
+    header = ("Data rate", "A meter's day of 24 readings", "Packets", "Bytes", "Seconds on the air")
+    return table(header, rows, left=2)
 
 
 def readme_summary(m4: Results, avr: Results, uno: Results) -> list[str]:
@@ -994,6 +1031,10 @@ def files() -> dict[Path, str]:
             "decryption": decryption_table(client),
             "shares": share_table(client),
             "compiler": [f"Compiler of the figures above: {m4.compiler}."],
+        },
+        "docs/compact.md": {
+            "compact": compact_table(load("compact")),
+            "airtime": airtime_table(load("demo-lorawan")),
         },
         "docs/evaluator.md": {
             "setting": evaluator_setting(),
