@@ -27,9 +27,7 @@ class DataRate:
     def seconds(self, payload_bytes: int) -> float:
         """On the air, for an application's packet of so many bytes, LoRaWAN's included."""
         if not 0 < payload_bytes <= self.most_bytes:
-            raise ValueError(
-                f"{self.name} takes 1 to {self.most_bytes} bytes a packet, not {payload_bytes}."
-            )
+            raise ValueError(f"{self.name} takes 1 to {self.most_bytes} bytes a packet, not {payload_bytes}.")
         factor = self.spreading_factor
         slow = 2 if factor >= 11 else 0  # low data rate optimisation
         bits = 8 * (LORAWAN_BYTES + payload_bytes) - 4 * factor + 28 + 16
