@@ -106,7 +106,8 @@ static void add_terms(const cm_compact_key *key, uint16_t first, uint16_t j, uin
     for (uint16_t at = 0; at < CM_COMPACT_READ; at += CM_COMPACT_BLOCK) {
         ternary_products(sums, count, work->step.block.residues + at,
                          trits + before + (CM_COMPACT_READ - CM_COMPACT_BLOCK) - at);
-        if (((j + at + CM_COMPACT_BLOCK) & (most - 1u)) == 0) {
+        const uint16_t taken = (uint16_t)(j + at + CM_COMPACT_BLOCK);
+        if ((taken & (most - 1u)) == 0) {
             cmi_compact_reduce(sums, count, q, bits);
         }
     }
