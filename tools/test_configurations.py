@@ -116,6 +116,11 @@ RULES = (
         lambda *precisions: precisions == ("0", "0"),
         "Set CM_CONFIG_PRECISION_31 or CM_CONFIG_PRECISION_63",
     ),
+    Rule(
+        ("CM_CONFIG_PRIME_BITS", "CM_CONFIG_COMPACT_SET"),
+        lambda bits, chosen: bits == "26" and chosen.endswith("_A10"),
+        "CM_CONFIG_PRIME_BITS must be the bits of",
+    ),
 )
 
 SWITCHES = (
@@ -134,6 +139,10 @@ REFUSED = (
     ("-DCM_CONFIG_COUNTER_RESERVE=0", "CM_CONFIG_COUNTER_RESERVE must be"),
     ("-DCM_CONFIG_COUNTER_RESERVE=65537", "CM_CONFIG_COUNTER_RESERVE must be"),
     ("-DCM_CONFIG_PRIME_BITS=27", "CM_CONFIG_PRIME_BITS must be"),
+    (
+        "-DCM_CONFIG_COMPACT_SET=CM_CONFIG_COMPACT_SET_C -DCM_CONFIG_MAX_LOG2_N=10",
+        "CM_CONFIG_COMPACT_SET names a set of n = 2048",
+    ),
     ("-DCM_CONFIG_ENCODER_ROOTS=3", "CM_CONFIG_ENCODER_ROOTS must be"),
     ("-DCM_CONFIG_CRC_TABLE=4", "CM_CONFIG_CRC_TABLE must be"),
     ("-D__AVR__ -DCM_CONFIG_NTT_ROOTS=1", "CM_CONFIG_NTT_ROOTS must be 0 on AVR"),

@@ -46,6 +46,9 @@
 #error "Name a set of one prime: CM_CONFIG_COMPACT_SET must be CM_CONFIG_COMPACT_SET_A10, ..._A16 or ..._B."
 #endif
 
+_Static_assert(NODE_END <= 255 && NODE_FIRST + NODE_VALUES <= NODE_END, "positions are bytes: at most 255");
+_Static_assert(NODE_PACKET_BYTES <= 255, "a packet's length is a byte: at most 255");
+
 /* Less RAM will do where one packet takes all that is computed at a time. */
 #define ONE_PACKET (CM_COMPACT_PACKET_BYTES(NODE_AT_ONCE, WIRE_BITS) <= NODE_PACKET_BYTES)
 #define ARENA_BYTES \

@@ -60,6 +60,8 @@ def describe(path: Path, parameters: ParameterSet | None = None) -> Rows:
         return _blob(data, parameters or by_id(blob_parameters_id(data)))
     if seeded_keys.are_seeded(data):
         return _seeded_keys(data, parameters)
+    if data[:4] in _COMPACT:
+        return _COMPACT[data[:4]](data)
     if data[:2] == MAGIC:
         return _frames(data, parameters)
     if data[:2] == _SEAL_MAGIC:
@@ -125,6 +127,49 @@ def _blob(data: bytes, parameters: ParameterSet) -> Rows:
     kinds = [("secret key", found.secret_key), ("public key", found.public_key)]
     holds = ["device secret", *(name for name, key in kinds if key is not None)]
     return [("what", "a provisioning blob: secret, and for one device"), *head, ("holds", ", ".join(holds))]
+
+
+def _compact_keys(data: bytes) -> Rows:
+    from ciphermote.compact.keys import CompactKeys
+
+    keys = CompactKeys.from_bytes(data)
+    devices = sorted({enrolment.device for enrolment in keys.enrolments})
+    return [
+        ("what", "a compact fleet's keys: secret, and the owner's"),
+        ("compact set", keys.set.name),
+        ("key id", f"{keys.key_id:016x}"),
+        ("devices", ", ".join(map(str, devices[:_MOST_LABELS])) or "none"),
+    ]
+
+
+def _compact_gateway(data: bytes) -> Rows:
+    from ciphermote.compact.keys import GatewayKeys
+
+    keys = GatewayKeys.from_bytes(data)
+    return [
+        ("what", "a compact fleet's gateway keys: they check tags, and decrypt nothing"),
+        ("compact set", keys.set.name),
+        ("key id", f"{keys.key_id:016x}"),
+        ("devices", ", ".join(map(str, sorted(keys.by_device)[:_MOST_LABELS])) or "none"),
+    ]
+
+
+def _compact_sum(data: bytes) -> Rows:
+    from ciphermote.compact.frames import spans
+    from ciphermote.compact.sums import CompactResult
+
+    found = CompactResult.from_bytes(data)
+    return [
+        ("what", "an encrypted sum of compact windows"),
+        ("compact set", found.set.name),
+        ("key id", f"{found.key_id:016x}"),
+        ("positions", spans(found.positions.tolist())),
+        ("windows", str(len(found.contributors))),
+    ]
+
+
+_COMPACT = {b"CMCK": _compact_keys, b"CMCG": _compact_gateway, b"CMCR": _compact_sum}
+"""By how a file begins."""
 
 
 def _frames(data: bytes, parameters: ParameterSet | None) -> Rows:

@@ -50,6 +50,20 @@ def readings(build: Build, seed: int) -> list[int]:
     return [rng.randrange(build.compact.largest_value + 1) for _ in range(build.values)]
 
 
+@pytest.mark.parametrize(
+    ("build", "sentence"),
+    [
+        (Build(values=24, packet_bytes=83), "that is more than 512"),
+        (Build(values=8, packet_bytes=200), "that is more than 512"),
+        (Build(end=300), "positions are bytes"),
+        (Build(packet_bytes=300, at_once=1), "a packet's length is a byte"),
+    ],
+)
+def test_a_build_that_cannot_work_is_refused(build: Build, sentence: str) -> None:
+    with pytest.raises(MachineError, match=sentence):
+        node_image(build)
+
+
 # --- packets ------------------------------------------------------------------------------------------------
 
 

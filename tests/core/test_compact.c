@@ -525,6 +525,30 @@ static void a_salt_takes_the_place_of_random_bytes(void)
     CHECK(memcmp(random[0], random[1], 8) != 0);
 }
 
+static int stuck_random(void *context, uint8_t *out, size_t length)
+{
+    (void)context;
+    memset(out, 0, length);
+    return 0;
+}
+
+static void a_stuck_random_source_is_refused_at_once(void)
+{
+    start();
+    counter.platform.random = stuck_random;
+    CHECK(begin() == CM_OK);
+    CHECK(encrypt(0, 8) == CM_ERR_RANDOM && radio.packets == 0);
+}
+
+static void packets_are_at_most_a_whole_window(void)
+{
+    start();
+    setup.packet_bytes = UINT16_MAX;
+    setup.arena_bytes = sizeof arena;
+    CHECK(begin() == CM_OK);
+    CHECK(encryptor.setup.packet_bytes == CM_COMPACT_PACKET_BYTES(1024, 16) && encryptor.in_packet == 1024);
+}
+
 void test_compact(void)
 {
     windows_are_as_pinned();
@@ -544,4 +568,6 @@ void test_compact(void)
     RUN(failures_leave_nothing_behind);
     RUN(another_attempt_keeps_the_windows_number_and_takes_a_new_counter);
     RUN(a_salt_takes_the_place_of_random_bytes);
+    RUN(a_stuck_random_source_is_refused_at_once);
+    RUN(packets_are_at_most_a_whole_window);
 }

@@ -103,12 +103,28 @@ def test_the_steps_and_examples_of_the_help_run_as_they_stand_in_80_columns(tmp_
 
 
 def test_sums_and_differences(house: Path, run: Run) -> None:
-    assert "2 windows of 2 devices are added up" in add_up(run, house)
+    assert "2 windows of 2 devices added up" in add_up(run, house)
     found = values(run, house)
     assert list(found["values"].values()) == [7, 1023, 1, 2, 3, 4, 5, 6]
     assert found["contributors"] == [[7, 1, 0, 1], [8, 1, 0, 1]]
     add_up(run, house, "--weight", "8=-1", "--cut")
     assert list(values(run, house)["values"].values()) == [-1, 977, -1, 0, 1, 2, 3, 4]
+
+
+def test_each_file_says_what_it_is(house: Path, run: Run) -> None:
+    add_up(run, house)
+    for name, words in (
+        ("fleet.key", "a compact fleet's keys: secret"),
+        ("gateway.key", "a compact fleet's gateway keys"),
+        ("total.sum", "an encrypted sum of compact windows"),
+    ):
+        shown = CliRunner().invoke(app, ["inspect", str(house / name)], env={"COLUMNS": "200"})
+        assert shown.exit_code == 0 and words in shown.output, shown.output
+
+
+def test_a_value_that_is_too_large_is_named(house: Path, run: Run) -> None:
+    said = run("encrypt", house / "fleet.key", 7, 5, 5000, "-o", house / "more.txt", code=1)
+    assert "Value 1, 5000, is above" in said
 
 
 def test_the_owners_own_list_of_contributors_counts(house: Path, run: Run) -> None:
@@ -139,7 +155,7 @@ def test_what_is_wrong_with_packets_is_named(house: Path, run: Run) -> None:
         "note: damaged: Not a sound compact packet (2 bytes)",
         "note: lost: Device 7, window 0: positions 5-7 never came",
         "note: in all: 2 damaged, 1 lost, 1 repeated.",
-        "1 windows of 1 devices",
+        "1 window of 1 device added up",
     ):
         assert words in said, said
     assert values(run, house)["contributors"] == [[8, 1, 0, 1]]

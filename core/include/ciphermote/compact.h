@@ -80,8 +80,8 @@ typedef struct cm_compact_key {
 } cm_compact_key;
 
 /*
- * sink takes a whole packet at each call. While a call runs, nothing else may use its arena: a sink that does
- * ends it with CM_ERR_ARENA. Where the platform has no random source (platform.random is null), salt points
+ * sink takes a whole packet at each call. While a call runs, nothing may set its encryptor up, nor use its
+ * arena: a sink that does the latter ends it with CM_ERR_ARENA. Where the platform has no random source (platform.random is null), salt points
  * at 8 bytes that are different at every start, as far as the board can make them so; they are copied.
  */
 typedef struct cm_compact_setup {
@@ -100,7 +100,6 @@ typedef struct cm_compact_encryptor {
     uint16_t at_once;       /* values that the arena has room for */
     uint16_t in_packet;     /* values of a whole packet */
     uint8_t last_random[8]; /* or the salt */
-    uint8_t drawn;          /* or salted */
 } cm_compact_encryptor;
 
 #define CM_COMPACT_HEADER_BYTES 27
@@ -108,7 +107,7 @@ typedef struct cm_compact_encryptor {
 
 /* Bytes of a packet with so many values of so many bits: an integer constant expression. */
 #define CM_COMPACT_PACKET_BYTES(values, wire_bits) \
-    (CM_COMPACT_OVERHEAD_BYTES + ((size_t)(values) * (wire_bits) + 7u) / 8u)
+    ((size_t)(CM_COMPACT_OVERHEAD_BYTES + ((uint32_t)(values) * (wire_bits) + 7u) / 8u))
 
 /*
  * Arenas: integer constant expressions. A call computes as many values at a time as its arena has room for,

@@ -232,6 +232,11 @@
 #if CM_CONFIG_COMPACT_SET < CM_CONFIG_COMPACT_SET_A10 || CM_CONFIG_COMPACT_SET > CM_CONFIG_COMPACT_SET_ANY
 #error "CM_CONFIG_COMPACT_SET must be CM_CONFIG_COMPACT_SET_ANY, ..._A10, ..._A16, ..._B, ..._C or ..._D."
 #endif
+#if (CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_C || \
+     CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_D) && \
+    CM_CONFIG_MAX_LOG2_N < 11
+#error "CM_CONFIG_COMPACT_SET names a set of n = 2048: CM_CONFIG_MAX_LOG2_N must be at least 11."
+#endif
 
 /*
  * CM_CONFIG_STORE_NOISE       1: sample the noise once and keep it, n bytes for a symmetric encryption and 2n
@@ -332,6 +337,11 @@
 #endif
 #if CM_CONFIG_PRIME_BITS != 0 && CM_CONFIG_PRIME_BITS != 20 && CM_CONFIG_PRIME_BITS != 26
 #error "CM_CONFIG_PRIME_BITS must be 0, 20 or 26."
+#endif
+#if (CM_CONFIG_PRIME_BITS == 20 && CM_CONFIG_COMPACT_SET == CM_CONFIG_COMPACT_SET_B) || \
+    (CM_CONFIG_PRIME_BITS == 26 && CM_CONFIG_COMPACT_SET < CM_CONFIG_COMPACT_SET_ANY && \
+     CM_CONFIG_COMPACT_SET != CM_CONFIG_COMPACT_SET_B)
+#error "CM_CONFIG_PRIME_BITS must be the bits of CM_CONFIG_COMPACT_SET's primes: 26 for B, 20 for the others."
 #endif
 #ifdef __AVR__
 #define CM_PRIME_BITS CM_CONFIG_PRIME_BITS

@@ -63,11 +63,11 @@ static cm_status draw_random(cm_compact_encryptor *encryptor, compact_window *wi
         return CM_ERR_RANDOM;
     }
     cmi_declassify(random, sizeof random);
-    if (encryptor->drawn && memcmp(random, encryptor->last_random, sizeof random) == 0) {
+    if (memcmp(random, encryptor->last_random, sizeof random) ==
+        0) { /* zeros at first, from a stuck source */
         return CM_ERR_RANDOM;
     }
     memcpy(encryptor->last_random, random, sizeof random);
-    encryptor->drawn = 1;
     set_random(window, random);
     return CM_OK;
 }
@@ -82,6 +82,13 @@ CM_NOINLINE static cm_status window_random(cm_compact_encryptor *encryptor, comp
 }
 
 /* ---- setting up ---- */
+
+/* What a packet may take: no more than a whole window's, so that no sum of sizes overflows. */
+static uint16_t most_in_packet(const cm_compact_set *set, uint16_t packet_bytes)
+{
+    const size_t window = CM_COMPACT_PACKET_BYTES((uint32_t)1 << set->log2_n, set->wire_bits);
+    return packet_bytes < window ? packet_bytes : (uint16_t)window;
+}
 
 /* Values in a packet of so many bytes. */
 static uint16_t packet_values(const cm_compact_set *set, uint16_t packet_bytes)
@@ -157,8 +164,8 @@ static bool filled_in(const uint8_t *flash, unsigned bytes)
 /* The largest value must leave the sum of one below t. */
 static bool compact_key_usable(const cm_compact_key *key)
 {
-    if (!key->set || !key->ternary || !key->material || key->largest_value == 0 ||
-        key->largest_value > key->set->largest_value) {
+    if (!key->ternary || !key->material || key->largest_value == 0 ||
+        key->largest_value > cmi_compact_set_of(key)->largest_value) {
         return false;
     }
     for (unsigned at = 0; at < CM_COMPACT_MATERIAL_BYTES; at += 16) {
@@ -211,11 +218,14 @@ static bool overlaps_arena(const cm_compact_key *key, const cm_compact_setup *se
 
 CM_NOINLINE static cm_status check_compact(const cm_compact_key *key, const cm_compact_setup *setup)
 {
-    if (!key || !setup || !counter_ready(setup->counter) || !setup->sink.write || !compact_key_usable(key)) {
+    if (!key || !key->set || !setup || !counter_ready(setup->counter) || !setup->sink.write) {
         return CM_ERR_ARGUMENT;
     }
     if (!compact_set_usable(key->set)) {
         return CM_ERR_PARAMS;
+    }
+    if (!compact_key_usable(key)) {
+        return CM_ERR_ARGUMENT;
     }
     if (!setup->arena || (uintptr_t)setup->arena % CM_COMPACT_ALIGNMENT != 0 || overlaps_arena(key, setup)) {
         return CM_ERR_ARENA;
@@ -236,16 +246,17 @@ CM_NOINLINE cm_status cm_compact_init(cm_compact_encryptor *encryptor, const cm_
         return status;
     }
     const cm_compact_set *set = cmi_compact_set_of(key);
-    const uint16_t in_packet = packet_values(set, setup->packet_bytes);
+    encryptor->setup = *setup;
+    encryptor->setup.packet_bytes = most_in_packet(set, setup->packet_bytes);
+    const uint16_t in_packet = packet_values(set, encryptor->setup.packet_bytes);
     if (in_packet == 0) {
         return CM_ERR_ARGUMENT;
     }
-    const uint16_t at_once = arena_values(set, setup, in_packet);
+    const uint16_t at_once = arena_values(set, &encryptor->setup, in_packet);
     if (at_once == 0) {
         return CM_ERR_ARENA;
     }
-    encryptor->setup = *setup;
-    encryptor->key = key;
+    encryptor->key = key; /* now it is set up */
     if (!setup->counter->platform.random && setup->salt) {
         memcpy(encryptor->last_random, setup->salt, sizeof encryptor->last_random);
     }

@@ -135,7 +135,7 @@ cm_status Ciphermote::encryptReals(Print &to, const cm_secret_key &key, const cm
 /* ---- the compact lane ---- */
 
 CiphermoteCompact::CiphermoteCompact(void *arena, size_t arenaBytes, cm_counter_log counter)
-    : arena_(arena), arenaBytes_(arenaBytes), board_{counter, cm_generator()}, counter_(), encryptor_()
+    : arena_(arena), arenaBytes_(arenaBytes), busy_(false), board_{counter, cm_generator()}, counter_(), encryptor_()
 {
 }
 
@@ -144,6 +144,9 @@ cm_status CiphermoteCompact::begin(const cm_compact_key &key, uint16_t packetByt
     static_assert(sizeof(cm_entropy_work) <= CM_COMPACT_WORKSPACE_BYTES,
                   "the arena has room for the entropy");
     const cm_platform platform = {drawFew, cm_counter_log_read, cm_counter_log_write, &board_};
+    if (busy_) {
+        return CM_ERR_ARGUMENT;
+    }
     encryptor_ = cm_compact_encryptor();
     board_.generator = cm_generator();
     cm_status status = cm_counter_init(&counter_, &platform);
@@ -156,7 +159,12 @@ cm_status CiphermoteCompact::begin(const cm_compact_key &key, uint16_t packetByt
 
 cm_status CiphermoteCompact::encrypt(const uint16_t *values, uint16_t first, uint16_t count, uint64_t &window)
 {
+    if (busy_) {
+        return CM_ERR_ARGUMENT;
+    }
+    busy_ = true;
     const cm_status status = cm_compact_encrypt(&encryptor_, values, first, count, &window);
+    busy_ = false;
     if (encryptor_.key) {
         cm_generator_forget(&board_.generator, static_cast<cm_entropy_work *>(arena_));
     }

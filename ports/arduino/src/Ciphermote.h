@@ -101,7 +101,7 @@ class Ciphermote
 class CiphermoteCompact
 {
   public:
-    /* The arena, of CM_COMPACT_ARENA_BYTES, is lent permanently, and aligned to 8 bytes. */
+    /* The arena, of CM_COMPACT_ARENA_BYTES, is lent permanently. */
     CiphermoteCompact(void *arena, size_t arenaBytes, cm_counter_log counter = {8, 32});
 
     /* Must not be copied, for the same reason. */
@@ -111,7 +111,8 @@ class CiphermoteCompact
     /*
      * Start with the key of compact_keys.h, packets of at most packetBytes, and what sends one: radio takes a
      * whole packet at each call, and returns 0 if it has. Gathers entropy as Ciphermote::begin does.
-     * CM_ERR_COUNTER, CM_ERR_RANDOM, or cm_compact_init's errors: then nothing is ever encrypted.
+     * CM_ERR_COUNTER, CM_ERR_RANDOM, or cm_compact_init's errors: then nothing is ever encrypted. From radio,
+     * CM_ERR_ARGUMENT, as encrypt.
      */
     CM_MUST_CHECK cm_status begin(const cm_compact_key &key, uint16_t packetBytes, const cm_sink &radio);
 
@@ -121,6 +122,7 @@ class CiphermoteCompact
   private:
     void *arena_;
     size_t arenaBytes_;
+    bool busy_; /* a packet is with the radio */
     CiphermoteBoard board_;
     cm_counter counter_;
     cm_compact_encryptor encryptor_;

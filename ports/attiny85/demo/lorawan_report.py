@@ -206,7 +206,7 @@ def write(outcome: Outcome, path: Path) -> None:
     for way in ways(outcome):
         name = f"demo_lorawan.{way.rate.name.lower()}.{way.name.replace(' ', '_')}"
         rows.append(Row(f"{name}.bytes", sum(way.packets), "bytes", {"packets": len(way.packets)}))
-        rows.append(Row(f"{name}.airtime", round(way.seconds, 3), "s", modelled))
+        rows.append(Row(f"{name}.airtime", round(way.seconds, 4), "s", modelled))
     write_results(path, "make demo-lorawan", compiler_version("avr-gcc"), rows)
 
 

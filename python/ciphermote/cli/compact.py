@@ -18,6 +18,7 @@ from ciphermote.cli.console import add_row, note, say
 from ciphermote.cli.files import FileKind, check_target, read, write
 from ciphermote.errors import Error, KeyFileError, ParameterError, about
 from ciphermote.files import MOST_FRAMES_BYTES, lock
+from ciphermote.words import count_of
 
 if TYPE_CHECKING:
     from ciphermote.compact.frames import CompactReader, Reception, Seen, Window
@@ -290,8 +291,8 @@ def add_up(
             _write_seen(seen, found.key_id, reader)
     devices = len({c.device for c in result.contributors})
     say(
-        f"{len(result.contributors)} windows of {devices} devices are added up in {output} "
-        f"({len(content):,} bytes)."
+        f"{count_of(len(result.contributors), 'window')} of {count_of(devices, 'device')} added up in "
+        f"{output} ({len(content):,} bytes)."
     )
 
 

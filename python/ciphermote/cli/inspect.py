@@ -22,8 +22,8 @@ def inspect(
 ) -> None:
     """Say what a file is: keys, frames, a provisioning blob, a model, a parameter set, or a SEAL object.
 
-    **In:** any of Ciphermote's own files, except C headers; not files of numbers. **Out:** a table of what
-    the file says about itself. Secrets are never shown.
+    **In:** any of Ciphermote's own files, except C headers and compact packets; not files of numbers.
+    **Out:** a table of what the file says about itself. Secrets are never shown.
 
     Example:
 

@@ -38,6 +38,7 @@ class CompactDevice:
         counter_write: Callable[[int], object],
         random: Callable[[int], bytes] = os.urandom,
     ) -> None:
+        self._largest = enrolment.largest_value
         self._device = _core.CompactDevice(
             keys.set.id,
             keys.packed,
@@ -63,6 +64,12 @@ class CompactDevice:
         numbers: Any = np.asarray(values)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or (numbers < 0).any():
             raise ValueRangeError("The values are not a list of whole numbers from 0 on: give those.")
+        if (numbers > self._largest).any():
+            at = int(np.argmax(numbers > self._largest))
+            raise ValueRangeError(
+                f"Value {at}, {int(numbers[at])}, is above {self._largest}, the largest that the device is "
+                "enrolled for: send less, or enroll it for more."
+            )
         clipped = np.minimum(numbers, 2**16 - 1).astype(np.uint16)
         number = NEW_WINDOW if window is None else window
         packets, number = self._device.encrypt(clipped, first, number)
