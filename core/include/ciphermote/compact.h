@@ -81,8 +81,9 @@ typedef struct cm_compact_key {
 
 /*
  * sink takes a whole packet at each call. While a call runs, nothing may set its encryptor up, nor use its
- * arena: a sink that does the latter ends it with CM_ERR_ARENA. Where the platform has no random source (platform.random is null), salt points
- * at 8 bytes that are different at every start, as far as the board can make them so; they are copied.
+ * arena: a sink that does the latter ends it with CM_ERR_ARENA. Where the platform has no random source
+ * (platform.random is null), salt points at 8 bytes that are different at every start, as far as the board
+ * can make them so; they are copied.
  */
 typedef struct cm_compact_setup {
     cm_counter *counter;

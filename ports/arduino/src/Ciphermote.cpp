@@ -135,7 +135,8 @@ cm_status Ciphermote::encryptReals(Print &to, const cm_secret_key &key, const cm
 /* ---- the compact lane ---- */
 
 CiphermoteCompact::CiphermoteCompact(void *arena, size_t arenaBytes, cm_counter_log counter)
-    : arena_(arena), arenaBytes_(arenaBytes), busy_(false), board_{counter, cm_generator()}, counter_(), encryptor_()
+    : arena_(arena), arenaBytes_(arenaBytes), busy_(false), board_{counter, cm_generator()}, counter_(),
+      encryptor_()
 {
 }
 
