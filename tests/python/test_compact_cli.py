@@ -183,7 +183,7 @@ def test_enrolling_again_shuts_the_old_device_out(house: Path, run: Run) -> None
     run("gateway", house / "fleet.key", "-o", house / "gateway.key")
     assert "of epoch 1 and the device is in epoch 2" in add_up(run, house)
     too_large = run("encrypt", house / "fleet.key", 7, 6, "-o", house / "packets.txt", code=1)
-    assert "too large" in too_large
+    assert "above 5, the largest that the device is enrolled for" in too_large
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_other_values_under_one_counter_are_named() -> None:
             packet_bytes=51,
             counter_read=memory.read,
             counter_write=memory.write,
-            random=bytes,
+            random=b"\x05".__mul__,
         )
 
     first, _ = device().encrypt(VALUES)

@@ -186,7 +186,16 @@ def test_the_header_compiles_and_holds_the_keys(compact: CompactSet, tmp_path: P
     program = tmp_path / "main"
     sources = [tmp_path / "main.c", ROOT / "core/src/params/compact_sets.c"]
     subprocess.run(
-        ["cc", "-std=c11", "-Wall", "-Werror", f"-I{ROOT / 'core/include'}", *sources, "-o", program],
+        [
+            "cc",
+            "-std=c11",
+            "-Wall",
+            "-Werror",
+            *(f"-I{ROOT / folder}" for folder in ("core/include", "core/src")),
+            *sources,
+            "-o",
+            program,
+        ],
         check=True,
     )
     printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
