@@ -19,6 +19,7 @@ import options  # noqa: E402, which that puts in the path: bench/m4/options.py
 FILES = (
     "README.md",
     "docs/performance.md",
+    "docs/compact.md",
     "docs/evaluator.md",
     "docs/images/evaluator_memory.svg",
     "docs/images/evaluator_speed_up.svg",
