@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,7 @@ import tenseal.sealapi as sealapi
 from ciphermote import seal_bytes as sb
 from ciphermote.keys import SecretKey
 from images import PARAMETERS, RAM_START, arithmetic_sources, compact_sources, open_kernels
-from machine import Machine
+from machine import ROOT, Machine
 
 __all__ = [
     "CHIPS",
@@ -23,6 +26,7 @@ __all__ = [
     "SealDecryptor",
     "edge_vectors",
     "evaluation",
+    "load_demo",
     "lowest",
     "open_arithmetic",
     "open_compact",
@@ -43,6 +47,17 @@ def lowest(machine: Machine, symbol: str, calls: int) -> int:
         pointers.append(int.from_bytes(machine.read(STACK_POINTER, 2), "little"))
         machine.run(1)
     return min(pointers)
+
+
+def load_demo(name: str, folder: str) -> ModuleType:
+    """The run.py of a demo's folder, under a name of its own: there are several."""
+    path = ROOT / folder
+    sys.path.insert(0, str(path))
+    spec = importlib.util.spec_from_file_location(name, path / "run.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def open_arithmetic() -> Machine:

@@ -4,28 +4,19 @@ its own outcome."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from types import ModuleType
 
 import numpy as np
 import pytest
+from avr_support import load_demo
 from ciphermote.errors import Error
-from machine import ROOT
 from rich.console import Console
-
-DEMO = ROOT / "ports/attiny85/demo"
 
 
 @pytest.fixture(scope="module")
 def demo() -> ModuleType:
-    sys.path.insert(0, str(DEMO))
-    spec = importlib.util.spec_from_file_location("demo_lorawan", DEMO / "run.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_demo("demo_lorawan", "ports/attiny85/demo")
 
 
 def test_readings_have_ten_bits_and_all_meters_may_add_up(demo: ModuleType) -> None:

@@ -3,27 +3,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from types import ModuleType
 
 import numpy as np
 import pytest
+from avr_support import load_demo
 from ciphermote.errors import Error
-from machine import ROOT
 from rich.console import Console
-
-DEMO = ROOT / "ports/arduino/demo"
 
 
 @pytest.fixture(scope="module")
 def demo() -> ModuleType:
-    sys.path.insert(0, str(DEMO))
-    spec = importlib.util.spec_from_file_location("demo_uno", DEMO / "run.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_demo("demo_uno", "ports/arduino/demo")
 
 
 def test_the_readings_are_days_of_whole_numbers_whose_sum_fits_the_plain_modulus(demo: ModuleType) -> None:

@@ -30,8 +30,7 @@
 #define S5 20
 #define S6 24
 
-/* Byte i of a slot whose word begins at its register `turned`. */
-#define BYTE(slot, turned, i) ((slot) + (((i) + (turned)) & 3))
+#include "arch/avr/words.inc"
 
     .macro load slot, turned, word
     ldd     BYTE(\slot, \turned, 0), Y+4*\word
@@ -45,31 +44,6 @@
     std     Y+4*\word+1, BYTE(\slot, \turned, 1)
     std     Y+4*\word+2, BYTE(\slot, \turned, 2)
     std     Y+4*\word+3, BYTE(\slot, \turned, 3)
-    .endm
-
-/* a += b */
-    .macro sum a, b, turned
-    add     BYTE(\a, 0, 0), BYTE(\b, \turned, 0)
-    adc     BYTE(\a, 0, 1), BYTE(\b, \turned, 1)
-    adc     BYTE(\a, 0, 2), BYTE(\b, \turned, 2)
-    adc     BYTE(\a, 0, 3), BYTE(\b, \turned, 3)
-    .endm
-
-/* b ^= a */
-    .macro mix b, turned, a
-    eor     BYTE(\b, \turned, 0), BYTE(\a, 0, 0)
-    eor     BYTE(\b, \turned, 1), BYTE(\a, 0, 1)
-    eor     BYTE(\b, \turned, 2), BYTE(\a, 0, 2)
-    eor     BYTE(\b, \turned, 3), BYTE(\a, 0, 3)
-    .endm
-
-/* Exchange the high halves of two bytes. */
-    .macro exchange_high u, v
-    mov     temporary, \u
-    eor     temporary, \v
-    andi    temporary, 0xF0
-    eor     \u, temporary
-    eor     \v, temporary
     .endm
 
     .macro rotate_right_4 slot, turned

@@ -24,36 +24,10 @@
 #define C 8
 #define D 12
 
-/* Byte i of a word that begins at its register `turned`. */
-#define BYTE(word, turned, i) ((word) + (((i) + (turned)) & 3))
+#include "arch/avr/words.inc"
 
 /* Where they lie: a at Z, b at Y, c at X, d at d_at. */
 #define d_at r24
-
-/* a += b */
-    .macro rolled_sum a, b, turned
-    add     BYTE(\a, 0, 0), BYTE(\b, \turned, 0)
-    adc     BYTE(\a, 0, 1), BYTE(\b, \turned, 1)
-    adc     BYTE(\a, 0, 2), BYTE(\b, \turned, 2)
-    adc     BYTE(\a, 0, 3), BYTE(\b, \turned, 3)
-    .endm
-
-/* b ^= a */
-    .macro rolled_mix b, turned, a
-    eor     BYTE(\b, \turned, 0), BYTE(\a, 0, 0)
-    eor     BYTE(\b, \turned, 1), BYTE(\a, 0, 1)
-    eor     BYTE(\b, \turned, 2), BYTE(\a, 0, 2)
-    eor     BYTE(\b, \turned, 3), BYTE(\a, 0, 3)
-    .endm
-
-/* Exchange the high halves of two bytes. */
-    .macro rolled_exchange_high u, v
-    mov     temporary, \u
-    eor     temporary, \v
-    andi    temporary, 0xF0
-    eor     \u, temporary
-    eor     \v, temporary
-    .endm
 
     .macro load word, turned, pointer
     ldd     BYTE(\word, \turned, 0), \pointer+0
@@ -117,21 +91,21 @@
     movw    r20, r30
     movw    r30, d_at
     load    D, 0, Z
-    rolled_sum A, B, 0
-    rolled_mix D, 0, A
-    rolled_sum C, D, 2
-    rolled_mix B, 0, C
+    sum A, B, 0
+    mix D, 0, A
+    sum C, D, 2
+    mix B, 0, C
     swap    B /* rotate right by 4: left by 12, with b beginning at its third register */
     swap    B+1
     swap    B+2
     swap    B+3
-    rolled_exchange_high BYTE(B, 2, 0), BYTE(B, 2, 1)
-    rolled_exchange_high BYTE(B, 2, 1), BYTE(B, 2, 2)
-    rolled_exchange_high BYTE(B, 2, 2), BYTE(B, 2, 3)
-    rolled_sum A, B, 2
-    rolled_mix D, 2, A
-    rolled_sum C, D, 1
-    rolled_mix B, 2, C
+    exchange_high BYTE(B, 2, 0), BYTE(B, 2, 1)
+    exchange_high BYTE(B, 2, 1), BYTE(B, 2, 2)
+    exchange_high BYTE(B, 2, 2), BYTE(B, 2, 3)
+    sum A, B, 2
+    mix D, 2, A
+    sum C, D, 1
+    mix B, 2, C
     bst     BYTE(B, 1, 0), 0 /* right by 1: left by 7, with b beginning at its second register */
     lsr     BYTE(B, 1, 3)
     ror     BYTE(B, 1, 2)

@@ -5,6 +5,15 @@
  */
 #include "arch/avr/function.inc"
 
+#if CM_AVR
+    .macro complement
+    com     r22
+    com     r23
+    com     r24
+    com     r25
+    .endm
+#endif
+
 #if CM_AVR_MUL && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
 
 /* The sum of those of the single bits (wire/crc32c.c). */
@@ -29,13 +38,6 @@
     lpm     r0, Z+
     eor     r\n, r0
     .endr
-    .endm
-
-    .macro complement
-    com     r22
-    com     r23
-    com     r24
-    com     r25
     .endm
 
     function cmi_avr_crc32c
@@ -70,13 +72,6 @@
 #elif CM_AVR && CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
 
 /* Cores without a multiplier have little flash: bit by bit. */
-    .macro complement
-    com     r22
-    com     r23
-    com     r24
-    com     r25
-    .endm
-
     function cmi_avr_crc32c
     movw    r26, r20
     complement

@@ -418,15 +418,10 @@
 #define codes r24
 #define left r25 /* bytes of the stream's block, from X on */
 
+#include "arch/avr/pairs.inc"
+
 #define BLOCK_BYTES 64
 #define ROUND_BYTES 32
-
-    .macro take_upper byte, other
-    mov     temporary, \other
-    eor     temporary, \byte
-    andi    temporary, 0xF0
-    eor     \byte, temporary
-    .endm
 
 /* Add a field's product with the coefficient in the upper bits of the codes, if the field is below q. */
     .macro use x0, x1, x2
@@ -503,20 +498,9 @@
 .Lpair:
     subi    left, 5
     brcs    .Lbytes
-    ld      b0, X+
-    ld      b1, X+
-    ld      b2, X+
-    ld      b3, X+
-    ld      b4, X+
+    load_pair
 .Lfirst:
-    mov     first_top, b2
-    andi    first_top, 0x0F
-    swap    b2
-    swap    b3
-    swap    b4
-    take_upper b2, b3
-    take_upper b3, b4
-    andi    b4, 0x0F
+    split_pair
     use     b0, b1, first_top
     use     b2, b3, b4
     rjmp    .Lpair

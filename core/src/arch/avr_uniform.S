@@ -154,6 +154,8 @@
 #define q2 r16
 #define temporary r17
 
+#include "arch/avr/pairs.inc"
+
 /* cmi_stream (random/xof.h): the block, the input, and how much of the block is used. */
 #define BLOCK_BYTES 64
 #define USED 112
@@ -170,14 +172,6 @@
     dec     count
     breq    \leave
 1:
-    .endm
-
-/* Exchange the upper half of a byte for another one's. */
-    .macro take_upper byte, other
-    mov     temporary, \other
-    eor     temporary, \byte
-    andi    temporary, 0xF0
-    eor     \byte, temporary
     .endm
 
 /*
@@ -215,20 +209,9 @@
 .Lpair:
     subi    left, 5
     brcs    .Lbytes
-    ld      b0, X+
-    ld      b1, X+
-    ld      b2, X+
-    ld      b3, X+
-    ld      b4, X+
+    load_pair
 .Lfirst:
-    mov     first_top, b2
-    andi    first_top, 0x0F
-    swap    b2
-    swap    b3
-    swap    b4
-    take_upper b2, b3
-    take_upper b3, b4
-    andi    b4, 0x0F
+    split_pair
     keep    b0, b1, first_top, .Lhalf
 .Lsecond:
     keep    b2, b3, b4, .Lenough
