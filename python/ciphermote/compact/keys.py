@@ -47,11 +47,9 @@ from ciphermote.keys import SecretKey
 from ciphermote.keys.making import SEED_BYTES
 from ciphermote.keys.store import read_secret_file
 from ciphermote.provision import FLASH_LINES, byte_rows, new_device_secret
+from ciphermote.tags import LARGEST_DEVICE, LARGEST_EPOCH, TagKeys
 
 MATERIAL_BYTES = 144
-TAG_KEY_BYTES = 48
-LARGEST_DEVICE = 2**32 - 1
-LARGEST_EPOCH = 2**16 - 1
 MOST_ENROLMENTS = 1 << 18
 
 _OWNER, _GATEWAY = b"CMCK", b"CMCG"
@@ -80,11 +78,6 @@ def lane_key(compact: CompactSet, key_id: int, device: int, epoch: int) -> bytes
     return _hash(b"", b"ciphermote compact a" + lane_fields(compact, key_id, device, epoch), 32)
 
 
-def tag_key(secret: bytes, key_id: int, device: int, epoch: int) -> bytes:
-    """48 bytes: a ChaCha20 key and Poly1305's r. Of all of a device's frames in an epoch."""
-    return _hash(secret, b"ciphermote tag" + struct.pack("<QIH", key_id, device, epoch), TAG_KEY_BYTES)
-
-
 def key_material(compact: CompactSet, key_id: int, enrolment: Enrolment) -> bytes:
     """A device's four keys: the lane key, the noise key, the random key and the tag key. Secret."""
     e = enrolment
@@ -93,7 +86,7 @@ def key_material(compact: CompactSet, key_id: int, enrolment: Enrolment) -> byte
         lane_key(compact, key_id, e.device, e.epoch)
         + _hash(e.secret, b"ciphermote compact noise" + fields, 32)
         + _hash(e.secret, b"ciphermote compact random" + fields, 32)
-        + tag_key(e.secret, key_id, e.device, e.epoch)
+        + TagKeys.derive(e.secret, key_id, e.device, e.epoch).frames
     )
 
 
@@ -187,7 +180,10 @@ class CompactKeys:
         latest = {e.device: e for e in self.enrolments}
         entries = (
             GatewayEntry(
-                e.device, e.epoch, e.largest_value, tag_key(e.secret, self.key_id, e.device, e.epoch)
+                e.device,
+                e.epoch,
+                e.largest_value,
+                TagKeys.derive(e.secret, self.key_id, e.device, e.epoch).frames,
             )
             for e in latest.values()
         )
