@@ -115,6 +115,17 @@ class Device:
         ntt_form: bool,
         format: str,
     ) -> bytes: ...
+    def tag_as(self, tag_key: bytes, device: int, epoch: int) -> None:
+        """From now on frames are tagged, and of this device in its epoch."""
+
+    @property
+    def window(self) -> int:
+        """
+        The number of the window whose readings are encrypted next; 2^64 - 1: a new one.
+        """
+
+    @window.setter
+    def window(self, arg: int, /) -> None: ...
 
 def write_frame(
     params: Params,
@@ -218,6 +229,96 @@ class CompactPacket:
     def first(self) -> int: ...
     @property
     def count(self) -> int: ...
+
+def tag(key: bytes, message: bytes) -> bytes:
+    """8 bytes, under a tag key of 48."""
+
+class Delivery:
+    """Tagged frames or packets of one attempt; see check_deliveries."""
+
+    @property
+    def status(self) -> str:
+        """CM_OK, or why it is refused; all else is as CM_OK alone has it."""
+
+    @property
+    def fault(self) -> str:
+        """The status in words."""
+
+    @property
+    def failed_at(self) -> int:
+        """Where the frame or packet begins that is refused."""
+
+    @property
+    def set(self) -> int:
+        """The compact set's id; 0 for frames."""
+
+    @property
+    def device(self) -> int: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def counter(self) -> int: ...
+    @property
+    def window(self) -> int: ...
+    @property
+    def random(self) -> bytes: ...
+    @property
+    def key_id(self) -> int: ...
+    @property
+    def scheme(self) -> int: ...
+    @property
+    def primes(self) -> int:
+        """Residues a coefficient."""
+
+    @property
+    def components(self) -> int: ...
+    @property
+    def scale_or_t(self) -> int:
+        """CKKS: the scale's binary64, as a word; BFV: t."""
+
+    @property
+    def ntt_form(self) -> bool: ...
+    @property
+    def xof(self) -> int: ...
+    @property
+    def scale(self) -> float:
+        """CKKS's; 1 for BFV."""
+
+    @property
+    def seeded(self) -> bool:
+        """Whether a seed's frame takes place 0."""
+
+    @property
+    def agreed(self) -> bytes:
+        """
+        What all frames of a set share; byte 5: log2 of the tiles, 0 of a seed alone.
+        """
+
+    @property
+    def tags(self) -> int:
+        """The sum of all tags, modulo 2^64."""
+
+    @property
+    def places(self) -> int:
+        """
+        How many frames a whole set of these has; 0 for packets, which do not say.
+        """
+
+    @property
+    def parts(self) -> list[tuple[int, int, int, int, int]]:
+        """
+        (place, places, tag, where it begins, bytes) of each. A frame's place: 0 the seed, if there is one, then [component][prime][tile]; a packet's: its positions.
+        """
+
+def check_deliveries(deliveries: Sequence[tuple[object, bytes, int, bytes]]) -> list[Delivery]:
+    """
+    Check many at once, without the interpreter's lock. Each: (params, or None for compact packets; tag key; newest counter; bytes). Every byte is looked at: fields, checksums, tags, residues.
+    """
+
+def read_stored(params: Params | None, counter: int, data: bytes) -> Delivery:
+    """
+    What check_deliveries accepted: all but its tags is checked again. counter: of packets.
+    """
 
 def compact_seed(lane_key: bytes, counter: int, random: bytes) -> bytes:
     """The seed of a window's second polynomial: 32 bytes."""

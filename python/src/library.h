@@ -394,6 +394,7 @@ class Device : public Platform
     ~Device()
     {
         cm_device_wipe(&device_);
+        cmi_wipe(tag_key_, sizeof tag_key_);
     }
 
     nb::bytes encrypt_symmetric(const Params &params, const nb::bytes &ternary, uint64_t key_id, int xof,
@@ -435,6 +436,21 @@ class Device : public Platform
         cm_flat_public_key flat = flat_public_key(params, public_key);
         const cm_public_key key{params.get(), key_id, cm_flat_public_key_polynomial, &flat, nullptr};
         return encrypt(cm_encryptor_init_asymmetric, key, CM_XOF_NONE, cm_bfv_encrypt, values, format);
+    }
+
+    void tag_as(const nb::bytes &tag_key, uint32_t device, uint16_t epoch)
+    {
+        const uint8_t *bytes = bytes_of(tag_key, sizeof tag_key_, "the tag key");
+        std::memcpy(tag_key_, bytes, sizeof tag_key_);
+        cm_frame_sender_init(&sender_, tag_key_, device, epoch);
+    }
+    uint64_t window() const
+    {
+        return sender_.window;
+    }
+    void set_window(uint64_t window)
+    {
+        sender_.window = window;
     }
 
     std::tuple<nb::bytes, uint64_t> make_secret_key(const Params &params)
@@ -504,6 +520,7 @@ class Device : public Platform
         cm_emitter *emitter = &frames.emitter;
         if (format == "frames") {
             cm_frame_writer_init(&frames, sink);
+            cm_frame_writer_tag(&frames, sender_.tag_key ? &sender_ : nullptr);
         } else if (format == "seal" || format == "seal_seeded") {
             cm_seal_writer_init(&seal, format == "seal" ? CM_SEAL_FULL : CM_SEAL_SEEDED, sink);
             emitter = &seal.emitter;
@@ -518,6 +535,8 @@ class Device : public Platform
     }
 
     cm_device device_{};
+    cm_frame_sender sender_{}; /* without a key: frames have no tags */
+    uint8_t tag_key_[CM_TAG_KEY_BYTES];
 };
 
 } // namespace ciphermote

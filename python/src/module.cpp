@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ciphermote._core: what the package uses of the C library. */
+#include "delivery.h"
 #include "library.h"
 
 extern "C" {
@@ -349,7 +350,11 @@ NB_MODULE(_core, m)
         .def("encrypt_bfv_symmetric", &Device::encrypt_bfv_symmetric, "params"_a, "ternary"_a, "key_id"_a,
              "xof"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a, "ntt_form"_a, "format"_a)
         .def("encrypt_bfv_asymmetric", &Device::encrypt_bfv_asymmetric, "params"_a, "public_key"_a,
-             "key_id"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a, "ntt_form"_a, "format"_a);
+             "key_id"_a, "values"_a, "plain_modulus"_a, "encoding"_a, "width"_a, "ntt_form"_a, "format"_a)
+        .def("tag_as", &Device::tag_as, "tag_key"_a, "device"_a, "epoch"_a,
+             "From now on frames are tagged, and of this device in its epoch.")
+        .def_prop_rw("window", &Device::window, &Device::set_window,
+                     "The number of the window whose readings are encrypted next; 2^64 - 1: a new one.");
 
     m.def("write_frame", &write_frame, "params"_a, "scheme"_a, "primes"_a, "log2_tiles"_a, "key_id"_a,
           "counter"_a, "scale_or_t"_a, "component"_a, "prime"_a, "tile"_a, "residues"_a,
@@ -401,6 +406,55 @@ NB_MODULE(_core, m)
                      [](const CompactPacket &p) { return nb::bytes(p.frame.random, sizeof p.frame.random); })
         .def_prop_ro("first", [](const CompactPacket &p) { return p.frame.first; })
         .def_prop_ro("count", [](const CompactPacket &p) { return p.frame.count; });
+    m.def("tag", &tag_of, "key"_a, "message"_a, "8 bytes, under a tag key of 48.");
+    using Part = Delivery::Part;
+    nb::class_<Delivery>(m, "Delivery", "Tagged frames or packets of one attempt; see check_deliveries.")
+        .def_prop_ro(
+            "status", [](const Delivery &d) { return StatusError(d.status()).name(); },
+            "CM_OK, or why it is refused; all else is as CM_OK alone has it.")
+        .def_prop_ro(
+            "fault", [](const Delivery &d) { return cm_status_text(d.status()); }, "The status in words.")
+        .def_prop_ro("failed_at", &Delivery::failed_at, "Where the frame or packet begins that is refused.")
+        .def_prop_ro("set", &Delivery::set, "The compact set's id; 0 for frames.")
+        .def_prop_ro("device", [](const Delivery &d) { return d.first().device; })
+        .def_prop_ro("epoch", [](const Delivery &d) { return d.first().epoch; })
+        .def_prop_ro("counter", &Delivery::counter)
+        .def_prop_ro("window", &Delivery::window)
+        .def_prop_ro("random", &Delivery::random)
+        .def_prop_ro("key_id", [](const Delivery &d) { return d.first().info.key_id; })
+        .def_prop_ro("scheme", [](const Delivery &d) { return static_cast<int>(d.first().info.scheme); })
+        .def_prop_ro(
+            "primes", [](const Delivery &d) { return d.first().info.primes; }, "Residues a coefficient.")
+        .def_prop_ro("components", [](const Delivery &d) { return d.first().info.components; })
+        .def_prop_ro(
+            "scale_or_t", [](const Delivery &d) { return d.first().info.scale_or_t; },
+            "CKKS: the scale's binary64, as a word; BFV: t.")
+        .def_prop_ro("ntt_form", [](const Delivery &d) { return d.first().info.ntt_form; })
+        .def_prop_ro("xof", [](const Delivery &d) { return static_cast<int>(d.first().info.xof); })
+        .def_prop_ro("scale", &Delivery::scale, "CKKS's; 1 for BFV.")
+        .def_prop_ro(
+            "seeded", [](const Delivery &d) { return d.first().info.xof != CM_XOF_NONE; },
+            "Whether a seed's frame takes place 0.")
+        .def_prop_ro("agreed", &Delivery::agreed, "What all frames of a set share; byte 5: log2 of the tiles, 0 of a seed alone.")
+        .def_prop_ro("tags", &Delivery::tags, "The sum of all tags, modulo 2^64.")
+        .def_prop_ro("places", &Delivery::places,
+                     "How many frames a whole set of these has; 0 for packets, which do not say.")
+        .def_prop_ro(
+            "parts",
+            [](const Delivery &d) {
+                std::vector<std::tuple<unsigned, unsigned, uint64_t, size_t, size_t>> out;
+                for (const Part &p : d.parts()) {
+                    out.emplace_back(p.place, p.count, p.tag, p.at, p.length);
+                }
+                return out;
+            },
+            "(place, places, tag, where it begins, bytes) of each. A frame's place: 0 the seed, if there is "
+            "one, then [component][prime][tile]; a packet's: its positions.");
+    m.def("check_deliveries", &check_deliveries, "deliveries"_a,
+          "Check many at once, without the interpreter's lock. Each: (params, or None for compact packets; tag "
+          "key; newest counter; bytes). Every byte is looked at: fields, checksums, tags, residues.");
+    m.def("read_stored", &read_stored, "params"_a.none(), "counter"_a, "data"_a,
+          "What check_deliveries accepted: all but its tags is checked again. counter: of packets.");
     m.def("compact_seed", &compact_seed, "lane_key"_a, "counter"_a, "random"_a,
           "The seed of a window's second polynomial: 32 bytes.");
 }

@@ -28,6 +28,7 @@ from ciphermote.cli import (
     params,
     provision,
     rekey,
+    serve,
 )
 from ciphermote.cli.console import fail
 from ciphermote.errors import Error
@@ -107,6 +108,7 @@ for _command in (
     decrypt.decrypt,
     inspect.inspect,
     advise.advise,
+    serve.serve,
 ):
     app.command()(_command)
 app.add_typer(compact.compact, name="compact")

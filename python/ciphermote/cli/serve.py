@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote serve`: the gateway."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ciphermote.cli.console import say
+from ciphermote.errors import ParameterError
+
+
+def serve(
+    data: Annotated[
+        Path,
+        typer.Option(help="The gateway's directory, made if it is not there.", envvar="CIPHERMOTE_DATA"),
+    ] = Path("ciphermote-gateway"),
+    host: Annotated[str, typer.Option(help="The address to listen on.", envvar="CIPHERMOTE_HOST")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, envvar="CIPHERMOTE_PORT")] = 8443,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PEM",
+            help="The certificate and its chain; without one the gateway makes its own.",
+            envvar="CIPHERMOTE_CERTIFICATE",
+        ),
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option(metavar="PEM", help="The certificate's key.", envvar="CIPHERMOTE_KEY")
+    ] = None,
+    broker: Annotated[
+        str | None,
+        typer.Option(metavar="HOST[:PORT]", help="Take deliveries from this MQTT 5 broker too.", envvar="CIPHERMOTE_BROKER"),
+    ] = None,
+    broker_ca: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PEM",
+            help="The authority of the broker's certificate; without it, the gateway's own.",
+            envvar="CIPHERMOTE_BROKER_CA",
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(min=0, max=64, help="Processes that compute.", envvar="CIPHERMOTE_WORKERS")
+    ] = 1,
+    reserve: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="MB", help="Of the disk, that ciphertexts leave free.", envvar="CIPHERMOTE_RESERVE"
+        ),
+    ] = 256,
+) -> None:
+    """Take a fleet's ciphertexts in, keep them, and compute what their owner asks for. It never has a key
+    that decrypts.
+
+    Needs no configuration: the directory, a certificate and the first tokens are made at the first start.
+    **Out:** logs on standard error. Ends on Ctrl-C or SIGTERM, once everything that it took is answered.
+
+    Example:
+
+        ciphermote serve
+
+        ciphermote owner attach keys --gateway https://localhost:8443 --ca ciphermote-gateway/tls/ca.pem
+        --token ciphermote-gateway/owner.token --fleet meters
+    """
+    try:
+        import asyncio
+
+        from ciphermote.gateway.broker_files import PASSWORD_FILE
+        from ciphermote.gateway.gateway_files import BROKER, OWNER_TOKEN_FILE, TLS
+        from ciphermote.gateway.logs import configure
+        from ciphermote.gateway.serving import serve as run
+        from ciphermote.gateway.settings import Broker, Settings
+        from ciphermote.gateway.tls import CA_FILE
+    except ModuleNotFoundError as error:
+        raise ParameterError(
+            f"The gateway's packages are not installed ({error.name} is missing): run `pip install "
+            "'ciphermote[gateway]'`."
+        ) from None
+    if (certificate is None) != (key is None):
+        raise ParameterError("A certificate and its key go together: give both, or neither.")
+    found = None
+    if broker is not None:
+        name, _, number = broker.partition(":")
+        if not name or (number and not number.isdecimal()):
+            raise ParameterError(f"--broker is {broker}: give HOST or HOST:PORT.")
+        found = Broker(
+            name,
+            int(number or 8883),
+            broker_ca or data / TLS / CA_FILE,
+            password_file=data / BROKER / PASSWORD_FILE,
+        )
+    settings = Settings(data, host, port, certificate, key, found, workers, reserve << 20)
+    configure()
+    say(f"Serving at https://{host}:{port}. The first owner's token is in {data / OWNER_TOKEN_FILE}.")
+    asyncio.run(run(settings))

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tenants and tokens: who may do what.
+
+A token is "cmt_ID_SECRET". The database has a digest of the secret part alone, which is random and long, so
+a plain hash is enough. Scopes: device (send, fetch results; for one device, or as an uplink for a fleet),
+owner (everything of one tenant), operator (tenants, their owners' tokens, what is quarantined).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Literal
+
+from ciphermote.gateway.broker_files import mosquitto_hash
+from ciphermote.gateway.database import Database
+from ciphermote.gateway.refusals import Refusal
+
+Scope = Literal["device", "owner", "operator"]
+_ID_BYTES, _SECRET_BYTES = 8, 32
+_REMEMBERED = 10_000
+_LONGEST_TOKEN = 200
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Whoever holds a token. tenant: None for an operator; fleet: of a device's token; device: None for an
+    uplink."""
+
+    token: str
+    scope: Scope
+    tenant: int | None
+    fleet: int | None
+    device: int | None
+
+
+class Access:
+    """Makes, checks and revokes tokens."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: OrderedDict[bytes, Principal] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def principal(self, authorization: str | None, *scopes: Scope) -> Principal:
+        """Who sends this Authorization header. Refusal unless it is one of these scopes."""
+        if authorization is None or not authorization.startswith("Bearer "):
+            raise Refusal(401, "no-token", "There is no token: send the header Authorization: Bearer TOKEN.")
+        found = self.of_token(authorization.removeprefix("Bearer ").strip())
+        if found.scope not in scopes:
+            raise Refusal(
+                403,
+                "wrong-scope",
+                f"The token is of scope {found.scope}, and this takes {' or '.join(scopes)}: use the right one.",
+            )
+        return found
+
+    def of_token(self, token: str) -> Principal:
+        """Refusal if it is unknown or revoked."""
+        digest = hashlib.sha256(token.encode(errors="replace")).digest()
+        found = self._known.get(digest)
+        if found is None:
+            found = self._look_up(token)
+            with self._lock:
+                self._known[digest] = found
+                while len(self._known) > _REMEMBERED:
+                    self._known.popitem(last=False)
+        return found
+
+    def _look_up(self, token: str) -> Principal:
+        unknown = Refusal(401, "unknown-token", "The token is unknown or revoked: ask for a new one.")
+        parts = token.split("_")
+        if len(token) > _LONGEST_TOKEN or len(parts) != 3 or parts[0] != "cmt":
+            raise unknown
+        row = self._database.connection.execute(
+            "SELECT * FROM tokens WHERE id = ? AND revoked IS NULL", (parts[1],)
+        ).fetchone()
+        if row is None or not hmac.compare_digest(_hash(parts[2]), row["hash"]):
+            raise unknown
+        return Principal(row["id"], row["scope"], row["tenant"], row["fleet"], row["device"])
+
+    def make(
+        self,
+        scope: Scope,
+        *,
+        tenant: int | None = None,
+        fleet: int | None = None,
+        device: int | None = None,
+        note: str = "",
+    ) -> str:
+        """A new token. It is shown once; nobody can tell it again."""
+        identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
+        token = f"cmt_{identifier}_{secret}"
+        with self._database.writing() as database:
+            database.execute(
+                "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?)",
+                (
+                    *(identifier, _hash(secret), scope, tenant, fleet, device, note, time.time()),
+                    mosquitto_hash(token) if scope == "device" else None,
+                ),
+            )
+        return token
+
+    def revoke(self, identifier: str, tenant: int | None) -> None:
+        """tenant: whose token it has to be; None: anyone's. Refusal if there is none."""
+        with self._database.writing() as database:
+            done = database.execute(
+                "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL AND (? IS NULL OR tenant = ?)",
+                (time.time(), identifier, tenant, tenant),
+            )
+            if not done.rowcount:
+                raise Refusal(404, "no-such-token", "There is no such token, or it is revoked already.")
+        with self._lock:
+            self._known.clear()
+
+    def revoke_of_device(self, database: sqlite3.Connection, fleet: int, device: int) -> None:
+        """All tokens of one device, within a transaction; call forget after it."""
+        database.execute(
+            "UPDATE tokens SET revoked = ? WHERE fleet = ? AND device = ? AND revoked IS NULL",
+            (time.time(), fleet, device),
+        )
+
+    def forget(self) -> None:
+        """Look every token up anew."""
+        with self._lock:
+            self._known.clear()
+
+    def listed(self, tenant: int | None) -> list[dict[str, object]]:
+        """Without their secrets."""
+        rows = self._database.connection.execute(
+            "SELECT t.id, t.scope, t.note, t.created, t.revoked, t.device, f.name AS fleet FROM tokens t "
+            "LEFT JOIN fleets f ON f.id = t.fleet WHERE t.tenant IS ? ORDER BY t.created, t.id LIMIT 10000",
+            (tenant,),
+        )
+        return [dict(row) for row in rows]
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode(errors="replace")).digest()

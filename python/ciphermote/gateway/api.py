@@ -1,0 +1,529 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTTP API. Devices deliver and fetch; owners define fleets, enroll, and ask for results; operators look
+after tenants. What is refused is answered with a problem (RFC 9457): a name for programs, a sentence for
+people.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, StreamingResponse
+from prometheus_client import generate_latest
+from starlette.exceptions import HTTPException
+
+import ciphermote
+from ciphermote.gateway.access import Principal
+from ciphermote.gateway.definitions import (
+    CompactFleet,
+    Definition,
+    Enrolment,
+    FullFleet,
+    JobRequest,
+    StreamRequest,
+    TenantRequest,
+    TokenRequest,
+)
+from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.gateway import Gateway
+from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.registry import MOST_KEYS_BYTES
+
+OCTETS = "application/octet-stream"
+PROBLEM = "application/problem+json"
+_BODY_SECONDS = 60.0
+_WATCH_SECONDS = 1.0
+
+_Name = Annotated[str, Path(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$")]
+_Number = Annotated[int, Path(ge=0, le=2**32 - 1)]
+_Id = Annotated[int, Path(ge=0, le=2**62)]
+_After = Annotated[int, Query(ge=-1, le=2**62)]
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "description": text,
+        "content": {
+            PROBLEM: {
+                "schema": {
+                    "type": "object",
+                    "required": ["status", "title", "detail"],
+                    "properties": {
+                        "status": {"type": "integer"},
+                        "title": {"type": "string"},
+                        "detail": {"type": "string"},
+                    },
+                }
+            }
+        },
+    }
+    for status, text in {
+        400: "Malformed",
+        401: "No valid token",
+        403: "Not allowed, or not authentic",
+        404: "Not there",
+        409: "In conflict with what is kept",
+        413: "Too large",
+        415: "Of another type",
+        422: "Not what is wanted here",
+        429: "Over a quota",
+        503: "Too much at once",
+        507: "No room",
+    }.items()
+}
+
+
+def gateway_of(request: Request) -> Gateway:
+    found: Gateway = request.app.state.gateway
+    return found
+
+
+def _device(request: Request) -> Principal:
+    return gateway_of(request).access.principal(request.headers.get("authorization"), "device")
+
+
+def _owner(request: Request) -> Principal:
+    return gateway_of(request).access.principal(request.headers.get("authorization"), "owner")
+
+
+def _operator(request: Request) -> Principal:
+    return gateway_of(request).access.principal(request.headers.get("authorization"), "operator")
+
+
+Owner = Annotated[Principal, Depends(_owner)]
+Operator = Annotated[Principal, Depends(_operator)]
+TheGateway = Annotated[Gateway, Depends(gateway_of)]
+
+
+def _fleet(gateway: TheGateway, owner: Owner, fleet: _Name) -> Fleet:
+    return gateway.registry.fleet(owner.tenant, fleet)
+
+
+OwnedFleet = Annotated[Fleet, Depends(_fleet)]
+
+
+# --- devices ------------------------------------------------------------------------------------------------
+
+devices = APIRouter(prefix="/v1/fleets/{fleet}", tags=["devices"], responses=_PROBLEMS)
+
+
+def _body(description: str) -> dict[str, Any]:
+    content = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
+    return {"requestBody": {"required": True, "description": description, "content": content}}
+
+
+@devices.post(
+    "/deliveries",
+    openapi_extra=_body("Tagged frames, or compact packets, of one attempt"),
+    responses={
+        200: {"description": "The attempt is complete: its receipt, 40 bytes", "content": {OCTETS: {}}},
+        202: {"description": "Kept; more frames of the attempt are to come", "content": {"application/json": {}}},
+    },
+    response_class=Response,
+)
+async def deliver(
+    request: Request,
+    fleet: _Name,
+    measured: Annotated[float | None, Query(ge=0, le=1e11, allow_inf_nan=False)] = None,
+) -> Response:
+    """Take frames of one attempt, whole or in parts, in any order. Answered once they are on the disk.
+
+    measured: when, in seconds since 1970; otherwise they count for the time of their arrival.
+    """
+    gateway = gateway_of(request)
+    principal = _device(request)
+    found = _device_fleet(gateway, principal, fleet)
+    _check_type(request)
+    stated = _stated_length(request, MOST_DELIVERY_BYTES)
+    with gateway.intake.room_for(stated):
+        data = await read_body(request, stated)
+        outcome = await gateway.intake.take(found, principal.device, data, measured)
+    gateway.metrics.deliveries.labels("http").inc()
+    return answer(outcome)
+
+
+def answer(outcome: Outcome) -> Response:
+    if outcome.receipt is None:
+        return JSONResponse({"missing": outcome.missing}, status_code=202)
+    return Response(outcome.receipt, media_type=OCTETS)
+
+
+def _device_fleet(gateway: Gateway, principal: Principal, name: str) -> Fleet:
+    fleet = gateway.registry.fleet(principal.tenant, name)
+    if fleet.id != principal.fleet:
+        raise Refusal(403, "other-fleet", f"The token is not of fleet {name}: use one that is.")
+    return fleet
+
+
+def _check_type(request: Request) -> None:
+    kind = request.headers.get("content-type", OCTETS)
+    if kind.split(";")[0].strip() != OCTETS:
+        raise Refusal(415, "wrong-type", f"The body is {kind[:60]}: send {OCTETS}.")
+    if "content-encoding" in request.headers:
+        raise Refusal(415, "compressed", "The body is compressed, and ciphertexts do not shrink: send it as it is.")
+
+
+def _stated_length(request: Request, most: int) -> int:
+    """Of the body; as much as may come, if it is not said."""
+    try:
+        stated = int(request.headers.get("content-length", most))
+    except ValueError:
+        raise Refusal(400, "malformed", "Content-Length is no number.") from None
+    if stated > most:
+        raise Refusal(413, "too-large", f"The body has {stated} bytes, and {most} is the most.")
+    return stated
+
+
+async def read_body(request: Request, most: int) -> bytes:
+    """All of it. Refusal if it is longer than said, or does not end in time."""
+    pieces: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            async for piece in request.stream():
+                size += len(piece)
+                if size > most:
+                    raise Refusal(413, "too-large", f"The body goes on after {most} bytes: that is the most.")
+                pieces.append(piece)
+    except TimeoutError:
+        raise Refusal(408, "slow", f"The body has not ended within {_BODY_SECONDS:g} s: send it again.") from None
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+# --- owners -------------------------------------------------------------------------------------------------
+
+owners = APIRouter(prefix="/v1", tags=["owners"], responses=_PROBLEMS)
+
+
+@owners.get("/fleets")
+def list_fleets(gateway: TheGateway, owner: Owner) -> list[dict[str, Any]]:
+    """The tenant's fleets."""
+    assert owner.tenant is not None
+    return gateway.registry.fleets(owner.tenant)
+
+
+@owners.put("/fleets/{fleet}", status_code=204)
+def define_fleet(gateway: TheGateway, owner: Owner, fleet: _Name, definition: Definition) -> None:
+    """Define a fleet, once and for all."""
+    assert owner.tenant is not None
+    gateway.registry.put_fleet(owner.tenant, fleet, definition)
+    log.info("fleet defined", tenant=owner.tenant, fleet=fleet, lane=definition.lane)
+
+
+@owners.get("/fleets/{fleet}")
+def progress(gateway: TheGateway, fleet: OwnedFleet) -> dict[str, Any]:
+    """How far it is: devices, windows, jobs."""
+    return gateway.registry.progress(fleet)
+
+
+@owners.get(
+    "/fleets/{fleet}/watch",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/event-stream": {}}}},
+)
+async def watch(
+    request: Request,
+    gateway: TheGateway,
+    fleet: OwnedFleet,
+    events: Annotated[int, Query(ge=1, le=1_000_000)] = 1_000_000,
+) -> StreamingResponse:
+    """The same as it changes, once a second (server-sent events); events: end after so many."""
+
+    async def lines() -> AsyncIterator[str]:
+        for number in range(events):
+            if number:
+                await asyncio.sleep(_WATCH_SECONDS)
+            if await request.is_disconnected() or request.app.state.stopping:
+                return
+            found = await asyncio.to_thread(gateway.registry.progress, fleet)
+            yield f"data: {json.dumps(found)}\n\n"
+
+    return StreamingResponse(lines(), media_type="text/event-stream")
+
+
+@owners.put(
+    "/fleets/{fleet}/keys/{kind}",
+    status_code=204,
+    openapi_extra=_body("Evaluation keys, as keygen wrote them"),
+)
+async def put_keys(
+    request: Request,
+    gateway: TheGateway,
+    fleet: OwnedFleet,
+    kind: Annotated[str, Path(pattern="^(galois|relin)$")],
+) -> None:
+    """Give the fleet's public evaluation keys."""
+    await _upload(request, lambda data: gateway.registry.put_evaluation_keys(fleet, kind, data))
+
+
+async def _upload(request: Request, put: Any) -> None:
+    _check_type(request)
+    stated = _stated_length(request, MOST_KEYS_BYTES)
+    async with request.app.state.uploads:
+        data = await read_body(request, stated)
+        await asyncio.to_thread(put, data)
+
+
+@owners.get("/fleets/{fleet}/devices")
+def list_devices(gateway: TheGateway, fleet: OwnedFleet, after: _After = -1) -> list[dict[str, Any]]:
+    """A page of devices, of numbers above after."""
+    return gateway.registry.devices(fleet, after)
+
+
+@owners.put("/fleets/{fleet}/devices/{number}", status_code=204)
+def enroll(gateway: TheGateway, fleet: OwnedFleet, number: _Number, enrolment: Enrolment) -> None:
+    """Enroll a device, or its next epoch."""
+    gateway.registry.enroll(fleet, number, enrolment)
+    log.info("device enrolled", fleet=fleet.name, device=number, epoch=enrolment.epoch)
+
+
+@owners.put(
+    "/fleets/{fleet}/devices/{number}/rekey",
+    status_code=204,
+    openapi_extra=_body("The rekey key that was made with the device's keys"),
+)
+async def put_rekey_key(request: Request, gateway: TheGateway, fleet: OwnedFleet, number: _Number) -> None:
+    """Give what brings a device's ciphertexts under the owner's key."""
+    await _upload(request, lambda data: gateway.registry.put_rekey_key(fleet, number, data))
+
+
+@owners.post("/fleets/{fleet}/devices/{number}/{action}", status_code=204)
+def set_device_state(
+    gateway: TheGateway,
+    fleet: OwnedFleet,
+    number: _Number,
+    action: Annotated[str, Path(pattern="^(revoke|quarantine|activate)$")],
+) -> None:
+    """Take nothing more from a device: for good (revoke, with its tokens), or until it is activated."""
+    states = {"revoke": "revoked", "quarantine": "quarantined", "activate": "active"}
+    gateway.registry.set_state(fleet, number, states[action])
+    gateway.broker_files.stale.set()
+    log.info("device state", fleet=fleet.name, device=number, state=states[action])
+
+
+@owners.get("/fleets/{fleet}/windows")
+def list_windows(
+    gateway: TheGateway,
+    fleet: OwnedFleet,
+    after: _After = 0,
+    device: Annotated[int | None, Query(ge=0, le=2**32 - 1)] = None,
+) -> list[dict[str, Any]]:
+    """A page of the windows that count, in the order in which they became complete."""
+    return gateway.registry.windows(fleet, after, device)
+
+
+@owners.get("/fleets/{fleet}/streams")
+def list_streams(gateway: TheGateway, fleet: OwnedFleet) -> list[dict[str, Any]]:
+    """The fleet's streams."""
+    return gateway.jobs.streams(fleet.id)
+
+
+@owners.post("/fleets/{fleet}/streams", status_code=201)
+def add_stream(gateway: TheGateway, fleet: OwnedFleet, stream: StreamRequest) -> dict[str, Any]:
+    """Have a computation made for each interval from now on."""
+    return {"id": gateway.jobs.add_stream(fleet, stream)}
+
+
+@owners.delete("/fleets/{fleet}/streams/{name}", status_code=204)
+def end_stream(gateway: TheGateway, fleet: OwnedFleet, name: _Name) -> None:
+    """Make no more jobs of it; those that there are stay."""
+    gateway.jobs.end_stream(fleet.id, name)
+
+
+@owners.get("/fleets/{fleet}/jobs")
+def list_jobs(gateway: TheGateway, fleet: OwnedFleet, after: _After = 0) -> list[dict[str, Any]]:
+    """A page of jobs, of numbers above after."""
+    return gateway.jobs.listed(fleet.id, after)
+
+
+@owners.post("/fleets/{fleet}/jobs", status_code=201)
+def add_job(gateway: TheGateway, fleet: OwnedFleet, job: JobRequest) -> dict[str, Any]:
+    """Have a computation made over the windows that there are now."""
+    return {"id": gateway.jobs.add(fleet, job)}
+
+
+@owners.get("/fleets/{fleet}/jobs/{job}")
+def show_job(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> dict[str, Any]:
+    """A job: its state, progress, and who is in its result."""
+    return gateway.jobs.shown(fleet.id, job)
+
+
+@owners.post("/fleets/{fleet}/jobs/{job}/{action}")
+def change_job(
+    gateway: TheGateway,
+    fleet: OwnedFleet,
+    job: _Id,
+    action: Annotated[str, Path(pattern="^(cancel|retry|replay)$")],
+) -> dict[str, Any]:
+    """cancel; retry: try a failed or cancelled one again; replay: compute it anew with what came since."""
+    return {"id": gateway.jobs.change(fleet.id, job, action)}
+
+
+@owners.get(
+    "/fleets/{fleet}/jobs/{job}/results/{part}",
+    response_class=Response,
+    responses={200: {"content": {OCTETS: {}}}},
+)
+def job_result(
+    gateway: TheGateway, fleet: OwnedFleet, job: _Id, part: Annotated[int, Path(ge=0, le=2**31)]
+) -> Response:
+    """A ciphertext of its result, for the owner to decrypt."""
+    return Response(gateway.jobs.result(fleet.id, job, part), media_type=OCTETS)
+
+
+@owners.get("/fleets/{fleet}/jobs/{job}/contributors")
+def job_contributors(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> list[list[int]]:
+    """Who is in its result: [device, epoch, window] of each."""
+    return gateway.jobs.contributors(fleet.id, job)
+
+
+@owners.get("/tokens")
+def list_tokens(gateway: TheGateway, owner: Owner) -> list[dict[str, Any]]:
+    """The tenant's tokens, without their secrets."""
+    return gateway.access.listed(owner.tenant)
+
+
+@owners.post("/tokens", status_code=201)
+def make_token(gateway: TheGateway, owner: Owner, asked: TokenRequest) -> dict[str, str]:
+    """A new token of the tenant. It is shown this once."""
+    fleet = None if asked.fleet is None else gateway.registry.fleet(owner.tenant, asked.fleet).id
+    token = gateway.access.make(
+        asked.scope, tenant=owner.tenant, fleet=fleet, device=asked.device, note=asked.note
+    )
+    gateway.broker_files.stale.set()
+    return {"token": token}
+
+
+@owners.delete("/tokens/{identifier}", status_code=204)
+def revoke_token(
+    gateway: TheGateway, owner: Owner, identifier: Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
+) -> None:
+    """Take a token back."""
+    gateway.access.revoke(identifier, owner.tenant)
+    gateway.broker_files.stale.set()
+
+
+# --- operators ----------------------------------------------------------------------------------------------
+
+operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=_PROBLEMS)
+
+
+@operators.get("/tenants")
+def list_tenants(gateway: TheGateway, operator: Operator) -> list[dict[str, Any]]:
+    """All tenants, and how much each has stored."""
+    return gateway.registry.tenants()
+
+
+@operators.post("/tenants", status_code=201)
+def add_tenant(gateway: TheGateway, operator: Operator, tenant: TenantRequest) -> dict[str, str]:
+    """A new tenant, and its owner's first token."""
+    identifier = gateway.registry.add_tenant(tenant)
+    return {"token": gateway.access.make("owner", tenant=identifier, note="the tenant's first")}
+
+
+@operators.get("/quarantine")
+def list_quarantine(gateway: TheGateway, operator: Operator, after: _After = 0) -> list[dict[str, Any]]:
+    """What waits: counters that jumped, and bytes that contradict what was kept."""
+    return gateway.registry.quarantined(after)
+
+
+@operators.post("/quarantine/{number}/{action}", status_code=204)
+def settle(
+    gateway: TheGateway,
+    operator: Operator,
+    number: _Id,
+    action: Annotated[str, Path(pattern="^(accept|discard)$")],
+) -> None:
+    """accept: a jump, after which the device's next attempt is taken; discard: drop the bytes."""
+    gateway.registry.settle(number, accept=action == "accept")
+    log.info("quarantine settled", number=number, action=action)
+
+
+# --- everybody ----------------------------------------------------------------------------------------------
+
+health = APIRouter(tags=["health"])
+
+
+@health.get("/healthz")
+async def healthz() -> dict[str, str]:
+    """Whether the process answers."""
+    return {"status": "ok", "version": ciphermote.__version__}
+
+
+@health.get("/readyz", responses={503: {"description": "It cannot take anything now"}})
+def readyz(gateway: TheGateway) -> Response:
+    """Whether it takes deliveries."""
+    reason = gateway.ready()
+    return JSONResponse({"ready": reason is None, "reason": reason}, status_code=503 if reason else 200)
+
+
+@health.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+def metrics(gateway: TheGateway, operator: Operator) -> Response:
+    """For Prometheus, with an operator's token."""
+    gateway.ready()
+    gateway.metrics.jobs_queued.set(gateway.jobs.waiting())
+    return Response(generate_latest(gateway.metrics.registry), media_type="text/plain; version=0.0.4")
+
+
+# --- the application ----------------------------------------------------------------------------------------
+
+
+def application(gateway: Gateway) -> FastAPI:
+    """The API of a gateway that is started and stopped elsewhere."""
+    app = FastAPI(
+        title="Ciphermote gateway",
+        version=ciphermote.__version__,
+        description=__doc__,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.gateway = gateway
+    app.state.stopping = False
+    app.state.uploads = asyncio.Semaphore(1)
+    for router in (devices, owners, operators, health):
+        app.include_router(router)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _failed)
+    return app
+
+
+def problem(status: int, name: str, sentence: str, headers: dict[str, str] | None = None) -> Response:
+    content = json.dumps({"status": status, "title": name, "detail": sentence})
+    return Response(content, status, headers, PROBLEM)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    log.warning("refused", path=request.url.path, status=error.status, reason=error.name, detail=error.sentence)
+    headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:.0f}"}
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return problem(error.status, error.name, error.sentence, headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])[:100]
+    return problem(422, "invalid", f"{where}: {str(first['msg'])[:300]}.")
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    names = {404: "no-such-path", 405: "no-such-method"}
+    headers = dict(error.headers or {})
+    return problem(error.status_code, names.get(error.status_code, "http"), str(error.detail)[:300], headers)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    log.error("failed", path=request.url.path, error=repr(error), time=time.time())
+    return problem(500, "failed", "The gateway failed at this; its operator finds out why in the log.")

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gateway's bytes: ciphertexts in segments that only grow, and whole files by their digest.
+
+A segment is what devices sent, one delivery behind the other, and nothing else: frames say themselves how
+long they are, and carry checksums. The database says where each begins; bytes that it does not point to,
+which a crash between the two leaves, are never read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ciphermote.errors import KeyFileError
+from ciphermote.files import sync_directory, write_atomically
+
+SEGMENT_BYTES = 256 << 20
+_NAME = "{:08d}.segment"
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Where bytes lie."""
+
+    segment: int
+    offset: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.segment}:{self.offset}:{self.size}"
+
+    @classmethod
+    def parse(cls, text: str) -> Extent:
+        return cls(*map(int, text.split(":")))
+
+
+def parse_extents(text: str) -> list[Extent]:
+    """What ",".join of extents wrote."""
+    return [Extent.parse(part) for part in text.split(",") if part]
+
+
+class Segments:
+    """Segments to append to, by one thread of one process; begun anew when one is full."""
+
+    def __init__(self, folder: Path, segment_bytes: int = SEGMENT_BYTES) -> None:
+        self._folder = folder
+        self._segment_bytes = segment_bytes
+        folder.mkdir(parents=True, exist_ok=True)
+        numbers = [int(path.stem) for path in folder.glob("*.segment")]
+        self._number = max(numbers, default=0)
+        self._file = -1
+        self._end = 0
+        if numbers:
+            self._open()
+
+    def append(self, pieces: Sequence[bytes]) -> list[Extent]:
+        """Where each piece lies now, on the disk. OSError if there is no room: nothing is kept then."""
+        if self._file < 0 or self._end >= self._segment_bytes:
+            self._begin_next()
+        start = self._end
+        extents = []
+        for piece in pieces:
+            extents.append(Extent(self._number, self._end, len(piece)))
+            self._end += len(piece)
+        try:
+            _write_all(self._file, pieces, start)
+            os.fdatasync(self._file)
+        except BaseException:
+            self._end = start
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file, start)
+            raise
+        return extents
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _begin_next(self) -> None:
+        self.close()
+        self._number += 1
+        self._open()
+        sync_directory(self._folder)
+
+    def _open(self) -> None:
+        path = self._folder / _NAME.format(self._number)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._end = os.fstat(self._file).st_size
+
+
+def _write_all(file: int, pieces: Sequence[bytes], start: int) -> None:
+    at = start
+    group = 512  # fewer than IOV_MAX
+    for first in range(0, len(pieces), group):
+        views = [memoryview(piece) for piece in pieces[first : first + group]]
+        while views:
+            written = os.pwritev(file, views, at)
+            at += written
+            while views and written >= len(views[0]):
+                written -= len(views.pop(0))
+            if views and written:
+                views[0] = views[0][written:]
+
+
+class SegmentReader:
+    """Reads what Segments wrote, in any process."""
+
+    def __init__(self, folder: Path, most_open: int = 16) -> None:
+        self._folder = folder
+        self._most_open = most_open
+        self._files: dict[int, int] = {}
+
+    def read(self, extents: Iterable[Extent]) -> bytes:
+        """The bytes of one delivery or several, joined. KeyFileError if they are not there."""
+        return b"".join(self._read(extent) for extent in extents)
+
+    def _read(self, extent: Extent) -> bytes:
+        file = self._files.get(extent.segment)
+        path = self._folder / _NAME.format(extent.segment)
+        try:
+            if file is None:
+                if len(self._files) == self._most_open:
+                    os.close(self._files.pop(next(iter(self._files))))
+                file = self._files[extent.segment] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            data = os.pread(file, extent.size, extent.offset)
+        except OSError as error:
+            raise KeyFileError(f"{path} cannot be read ({error.strerror}): restore a backup.") from None
+        if len(data) != extent.size:
+            raise KeyFileError(f"{path} is shorter than the database says: restore a backup of both.")
+        return data
+
+    def close(self) -> None:
+        for file in self._files.values():
+            os.close(file)
+        self._files.clear()
+
+
+class Objects:
+    """Whole files by the digest of their content: keys that were uploaded, results."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def put(self, content: bytes) -> str:
+        """Keep content, on the disk when this returns; its digest."""
+        digest = hashlib.blake2b(content, digest_size=20).hexdigest()
+        path = self._folder / digest
+        if not path.exists():
+            write_atomically(path, content, 0o600)
+        return digest
+
+    def get(self, digest: str) -> bytes:
+        """KeyFileError if it is not there, or not what was kept."""
+        path = self._folder / digest
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise KeyFileError(f"{path} cannot be read ({error.strerror}): restore a backup.") from None
+        if hashlib.blake2b(content, digest_size=20).hexdigest() != digest:
+            raise KeyFileError(f"{path} is damaged: restore a backup.")
+        return content

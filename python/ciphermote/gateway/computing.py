@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a job computes, from the windows in the segments to ciphertexts for the owner. No key here decrypts."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from ciphermote import _core, seal_bytes
+from ciphermote import _evaluator as native
+from ciphermote.compact.frames import Window
+from ciphermote.compact.sums import CompactSum
+from ciphermote.computation import EvaluationKeys
+from ciphermote.engine.native import saved
+from ciphermote.errors import EngineError, FrameError
+from ciphermote.evaluator import Ciphertext, Evaluator
+from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
+from ciphermote.gateway.definitions import FullFleet
+from ciphermote.gateway.devices import unsigned
+from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.jobs import Job, Jobs
+from ciphermote.hosted import context_of
+from ciphermote.linear_model import LinearModel
+
+Progress = Callable[[int, int], None]
+"""(windows done, windows in all); raises Cancelled."""
+
+_HEADER_BYTES, _TRAILER_BYTES = 64, 12
+
+
+class Cancelled(Exception):
+    """The job is another's by now, or nobody's."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """A window that counts."""
+
+    device: int
+    epoch: int
+    key_id: int
+    largest_value: int
+    rekey: str | None
+    number: int
+    counter: int
+    random: bytes
+    extents: str
+
+
+def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
+    """The job's windows, by device: of each at most spec.per_device, the lowest numbers. A device that is
+    quarantined is left out."""
+    wanted = job.spec.weights if job.spec.weights is not None else job.spec.devices
+    rows = database.execute(
+        "SELECT d.number AS device, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, w.random, "
+        "w.extents FROM windows w JOIN devices d ON d.id = w.device WHERE d.fleet = ? AND w.sequence <= ? "
+        "AND w.measured >= ? AND w.measured < ? AND d.state != 'quarantined' "
+        "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) ORDER BY d.number, d.epoch, w.number",
+        (
+            *(job.fleet.id, job.cut, job.begins, job.ends),
+            *(None if wanted is None else 1, json.dumps(list(wanted or ()))),
+        ),
+    )
+    found = []
+    for _, of_device in groupby(rows, key=lambda row: row["device"]):
+        for _, row in zip(range(job.spec.per_device), of_device, strict=False):
+            found.append(
+                Input(
+                    row["device"],
+                    row["epoch"],
+                    unsigned(row["key_id"]),
+                    row["largest_value"],
+                    row["rekey"],
+                    row["number"],
+                    row["counter"],
+                    unsigned(row["random"]).to_bytes(8, "little"),
+                    row["extents"],
+                )
+            )
+    return found
+
+
+def compute(
+    job: Job, jobs: Jobs, database: sqlite3.Connection, reader: SegmentReader, objects: Objects, progress: Progress
+) -> dict[str, Any]:
+    """The job's result, with its ciphertexts kept as objects. Error for what cannot be computed."""
+    inputs = inputs_of(job, database)
+    progress(0, len(inputs))
+    parts: list[bytes] = []
+    if inputs:
+        if job.fleet.is_compact:
+            parts = [_compact_sum(job, inputs, reader, progress)]
+        else:
+            parts = _FullComputation(job, jobs, reader, objects, progress).parts(inputs)
+    contributors = [[i.device, i.epoch, i.number] for i in inputs]
+    return {
+        "kind": job.spec.kind,
+        "windows": len(inputs),
+        "devices": len({i.device for i in inputs}),
+        "parts": [objects.put(part) for part in parts],
+        "contributors": objects.put(json.dumps(contributors).encode()),
+    }
+
+
+def _compact_sum(job: Job, inputs: list[Input], reader: SegmentReader, progress: Progress) -> bytes:
+    fleet = job.fleet
+    total = CompactSum(fleet.compact_set, fleet.key_id, sorted(fleet.positions))
+    for done, found in enumerate(inputs, 1):
+        data = reader.read(parse_extents(found.extents))
+        weight = 1 if job.spec.weights is None else int(job.spec.weights[found.device])
+        if weight:
+            total.add(_compact_window(fleet, found, data), weight)
+        progress(done, len(inputs))
+    return total.result(None).to_bytes()
+
+
+def _compact_window(fleet: Fleet, found: Input, data: bytes) -> Window:
+    stored = _core.read_stored(None, found.counter, data)
+    places = sorted((place, at, size) for place, _, _, at, size in stored.parts)
+    packets = [(place, _core.CompactPacket(data[at : at + size]).values()) for place, at, size in places]
+    positions = [np.arange(place, place + len(values), dtype=np.uint32) for place, values in packets]
+    return Window(
+        fleet.compact_set,
+        fleet.key_id,
+        found.device,
+        found.epoch,
+        found.number,
+        found.counter,
+        found.random,
+        found.largest_value,
+        np.concatenate(positions),
+        np.concatenate([values for _, values in packets]),
+    )
+
+
+class _FullComputation:
+    """Over full frames."""
+
+    def __init__(
+        self, job: Job, jobs: Jobs, reader: SegmentReader, objects: Objects, progress: Progress
+    ) -> None:
+        definition = job.fleet.definition
+        assert isinstance(definition, FullFleet)
+        self._spec = job.spec
+        self._fleet = job.fleet
+        self._own_keys = definition.own_keys
+        self._reader = reader
+        self._objects = objects
+        self._progress = progress
+        self._parameters = definition.parameter_set
+        self._plain_modulus = definition.plain_modulus
+        self._context = context_of(self._parameters, self._plain_modulus)
+        found = {kind: objects.get(digest) for kind, digest in jobs.keys(job.fleet.id).items()}
+        keys = EvaluationKeys(self._parameters, found.get("galois"), found.get("relin"))
+        self._keys = keys
+        self._evaluator = Evaluator(keys, plain_modulus=self._plain_modulus)
+        self._rekey_keys: dict[str, Any] = {}
+
+    def parts(self, inputs: list[Input]) -> list[bytes]:
+        match self._spec.kind:
+            case "sum" | "mean":
+                return [bytes(self._sum(self._counted(inputs)))]
+            case "weighted-sum":
+                return [self._weighted_sum(inputs)]
+            case "variance":
+                return self._sum_and_squares(inputs)
+            case "linear":
+                return self._scores(inputs)
+
+    def _counted(self, inputs: list[Input]) -> Iterator[Input]:
+        for done, found in enumerate(inputs, 1):
+            yield found
+            self._progress(done, len(inputs))
+
+    def _sum(self, inputs: Iterable[Input]) -> Ciphertext:
+        """Under the owner's key: devices' own sums are brought under it, each once."""
+        if not self._own_keys:
+            return self._plain_sum(inputs, self._fleet.key_id)
+        total = native.Sum(self._context)
+        for _, of_device in groupby(inputs, key=lambda found: (found.device, found.epoch)):
+            group = iter(of_device)
+            first = next(group)
+            summed = self._plain_sum(_chain(first, group), first.key_id)
+            total.add(self._rekeyed(summed, first)._native)
+        return self._ciphertext(total.total(), self._fleet.key_id)
+
+    def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
+        total = native.Sum(self._context)
+        for found in inputs:
+            self._add(total, self._reader.read(parse_extents(found.extents)))
+        return self._ciphertext(total.total(), key_id)
+
+    def _ciphertext(self, content: native.Ciphertext, key_id: int) -> Ciphertext:
+        return Ciphertext(self._parameters, self._plain_modulus, key_id, content)
+
+    def _add(self, total: native.Sum, data: bytes) -> None:
+        """Add a stored window. Residues go into the sum as they were packed."""
+        assert self._fleet.params is not None
+        stored = _core.read_stored(self._fleet.params, 0, data)
+        parts = {place: (at, size) for place, _, _, at, size in stored.parts}
+        form = native.Form.values if stored.ntt_form else native.Form.coefficients
+        scale = stored.scale
+        if stored.seeded:
+            at, size = parts.pop(0)
+            seed = data[at + _HEADER_BYTES : at + size - _TRAILER_BYTES]
+            total.add_packed(stored.xof, seed, self._payloads(stored, parts, data), scale, form)
+        else:
+            total.add_residues(self._residues(stored, data), scale, form)
+
+    def _payloads(
+        self, stored: _core.Delivery, parts: dict[int, tuple[int, int]], data: bytes
+    ) -> list[bytes]:
+        tiles = len(parts) // stored.primes
+        spans = [data[at + _HEADER_BYTES : at + size - _TRAILER_BYTES] for _, (at, size) in sorted(parts.items())]
+        return [b"".join(spans[prime * tiles : (prime + 1) * tiles]) for prime in range(stored.primes)]
+
+    def _residues(self, stored: _core.Delivery, data: bytes) -> Any:
+        """uint32 [components][primes][n]."""
+        assert self._fleet.params is not None
+        rows = [
+            _core.Frame(self._fleet.params, data[at : at + size]).residues()
+            for _, _, _, at, size in sorted(stored.parts)
+        ]
+        return np.concatenate(rows).reshape(stored.components, stored.primes, -1)
+
+    def _rekeyed(self, ciphertext: Ciphertext, found: Input) -> Ciphertext:
+        if found.rekey is None:
+            raise EngineError(
+                f"Device {found.device} has a key of its own and no rekey key is here: send the one that was "
+                "made with it (`ciphermote owner enroll`)."
+            )
+        key = self._rekey_keys.get(found.rekey)
+        if key is None:
+            data = self._objects.get(found.rekey)
+            key = self._rekey_keys[found.rekey] = self._evaluator.rekey_key(data, owner_id=self._fleet.key_id)
+        return self._evaluator.rekey(ciphertext, key)
+
+    def _windows(self, inputs: list[Input]) -> Iterator[Ciphertext]:
+        """One by one, under the owner's key."""
+        for found in self._counted(inputs):
+            yield self._sum([found])
+
+    def _weighted_sum(self, inputs: list[Input]) -> bytes:
+        assert self._spec.weights is not None
+        terms, weights, most = [], [], 1
+        for device, of_device in groupby(self._counted(inputs), key=lambda found: found.device):
+            group = list(of_device)
+            most = max(most, len(group))
+            terms.append(bytes(self._sum(group)))
+            weights.append(self._spec.weights[device])
+        assert self._spec.bound is not None
+        with self._keys.engine(self._plain_modulus) as engine:
+            return engine.weighted_sum(terms, weights, bound=self._spec.bound * most)
+
+    def _sum_and_squares(self, inputs: list[Input]) -> list[bytes]:
+        total, squares = native.Sum(self._context), native.Sum(self._context)
+        for window in self._windows(inputs):
+            total.add(window._native)
+            squares.add(self._evaluator.square(window)._native)
+        found = (self._ciphertext(each.total(), self._fleet.key_id) for each in (total, squares))
+        return [bytes(each) for each in found]
+
+    def _scores(self, inputs: list[Input]) -> list[bytes]:
+        assert self._spec.model is not None and self._spec.bound is not None
+        model = LinearModel.from_fields(self._spec.model)
+        with self._keys.engine(self._plain_modulus) as engine:
+            return [
+                engine.linear(bytes(window), model, feature_bound=self._spec.bound)
+                for window in self._windows(inputs)
+            ]
+
+
+def _chain(first: Input, rest: Iterator[Input]) -> Iterator[Input]:
+    yield first
+    yield from rest

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What owners and operators tell the gateway, as it comes over the API and as it is kept: checked models."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
+
+from ciphermote.compact.sets import COMPACT_SETS
+from ciphermote.errors import Error
+from ciphermote.linear_model import LinearModel
+from ciphermote.parameter_files import parameters_from_dict
+from ciphermote.parameters import ParameterSet
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$")]
+"""Of tenants, fleets and streams: letters, digits and hyphens."""
+KeyId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+Device = Annotated[int, Field(ge=0, le=2**32 - 1)]
+Seconds = Annotated[float, Field(gt=0, le=3.2e9, allow_inf_nan=False)]
+Time = Annotated[float, Field(ge=0, le=1e11, allow_inf_nan=False)]
+_TAG_KEY = r"^[0-9a-f]{96}$"
+
+
+class Model(BaseModel):
+    """Nothing that is not known is let pass."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
+
+
+class FullFleet(Model):
+    """A fleet that sends full frames. Every ciphertext is of this set, scheme and scale or modulus.
+
+    key_id: of the owner's key. own_keys: each device has a secret key of its own, and its ciphertexts are
+    brought under the owner's before anything is computed.
+    """
+
+    lane: Literal["full"] = "full"
+    parameters: dict[str, Any]
+    key_id: KeyId
+    plain_modulus: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
+    log2_scale: Annotated[int, Field(ge=1, le=511)] | None = None
+    own_keys: bool = False
+    windows_per_hour: Annotated[int, Field(ge=1, le=3_600_000)] = 36_000
+
+    @model_validator(mode="after")
+    def _sound(self) -> FullFleet:
+        try:
+            found = self.parameter_set
+        except Error as error:
+            raise ValueError(str(error)) from None
+        if (self.log2_scale is None) != bool(self.plain_modulus):
+            raise ValueError("give log2_scale for CKKS or plain_modulus for BFV, and not both")
+        if self.plain_modulus == 1:
+            raise ValueError("plain_modulus is 1: give 2 or more, or 0 for CKKS")
+        if self.own_keys and not found.special_primes:
+            raise ValueError("devices' own keys need key switching, which this set has not")
+        return self
+
+    @property
+    def parameter_set(self) -> ParameterSet:
+        return parameters_from_dict(self.parameters, "parameters")
+
+
+class CompactFleet(Model):
+    """A fleet of the compact lane. positions: the runs [first, number] that a window holds, of each device."""
+
+    lane: Literal["compact"] = "compact"
+    set: str
+    key_id: KeyId
+    positions: Annotated[list[tuple[int, int]], Field(min_length=1, max_length=4096)]
+    windows_per_hour: Annotated[int, Field(ge=1, le=3_600_000)] = 36_000
+
+    @model_validator(mode="after")
+    def _sound(self) -> CompactFleet:
+        found = next((s for s in COMPACT_SETS if s.name == self.set), None)
+        if found is None:
+            raise ValueError(f"there is no compact set {self.set[:20]!r}")
+        end = 0
+        for first, count in self.positions:
+            if first < end or count < 1 or first + count > found.n:
+                raise ValueError(
+                    f"positions are runs [first, number], ascending and apart, within 0 to {found.n - 1}"
+                )
+            end = first + count
+        return self
+
+
+Definition = Annotated[FullFleet | CompactFleet, Field(discriminator="lane")]
+DEFINITION: TypeAdapter[FullFleet | CompactFleet] = TypeAdapter(Definition)
+
+
+class Enrolment(Model):
+    """A device in an epoch: what checks its frames and signs what it is sent; nothing that decrypts."""
+
+    epoch: Annotated[int, Field(ge=1, le=2**16 - 1)]
+    key_id: KeyId
+    largest_value: Annotated[int, Field(ge=0, le=2**16 - 1)] = 0
+    frames_key: Annotated[str, StringConstraints(pattern=_TAG_KEY)] = Field(repr=False)
+    receipts_key: Annotated[str, StringConstraints(pattern=_TAG_KEY)] = Field(repr=False)
+    results_key: Annotated[str, StringConstraints(pattern=_TAG_KEY)] = Field(repr=False)
+
+
+class JobSpec(Model):
+    """What is computed.
+
+    kind: sum; mean: the sum, which the owner divides by how many there are; variance: the sum, and that of
+    the squares, which takes relinearization keys and full frames; weighted-sum: each device's windows times
+    its weight; linear: the scores of each window (full frames).
+    devices: these alone. weights: by device; a device without one is left out. bound: the largest |value| of
+    any window, for weights and models. model: a linear one's JSON (LinearModel.to_json). per_device: at most so many windows of each device count, the lowest
+    numbers first: it bounds what one device may weigh.
+    """
+
+    kind: Literal["sum", "mean", "variance", "weighted-sum", "linear"] = "sum"
+    devices: Annotated[list[Device], Field(max_length=100_000)] | None = None
+    per_device: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    weights: dict[Device, float] | None = None
+    bound: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    model: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> JobSpec:
+        weighted, linear = self.kind == "weighted-sum", self.kind == "linear"
+        if weighted != (self.weights is not None):
+            raise ValueError("weights belong to a weighted-sum, which needs them")
+        if linear != (self.model is not None):
+            raise ValueError("a model belongs to kind linear, which needs it")
+        if self.model is not None:
+            try:
+                LinearModel.from_fields(self.model)
+            except Error as error:
+                raise ValueError(str(error)) from None
+        if linear and self.bound is None:
+            raise ValueError("bound is missing: say how large a value of a window can be")
+        if self.weights and not all(math.isfinite(w) for w in self.weights.values()):
+            raise ValueError("weights are finite numbers")
+        return self
+
+
+class JobRequest(Model):
+    """A computation over the windows that were measured from begins to before ends, in seconds since 1970."""
+
+    spec: JobSpec
+    begins: Time = 0
+    ends: Time = 1e11
+
+    @model_validator(mode="after")
+    def _ordered(self) -> JobRequest:
+        if self.ends <= self.begins:
+            raise ValueError("ends is not after begins")
+        return self
+
+
+class StreamSpec(Model):
+    """A computation for each interval: tumbling, or sliding if span is more than every.
+
+    every: from one interval's beginning to the next one's, in seconds; span: an interval's length. grace: so
+    long after an interval's end it is closed: what comes later is kept, and counts when the job is replayed.
+    """
+
+    job: JobSpec
+    every: Seconds
+    span: Seconds | None = None
+    grace: Annotated[float, Field(ge=0, le=3.2e8, allow_inf_nan=False)] = 0
+    begins: Time | None = None
+
+    @model_validator(mode="after")
+    def _bounded(self) -> StreamSpec:
+        if self.span is not None and not self.every <= self.span <= 1000 * self.every:
+            raise ValueError("span is from every to 1000 times that")
+        if self.every < 1:
+            raise ValueError("every is at least a second")
+        return self
+
+
+class StreamRequest(Model):
+    name: Name
+    spec: StreamSpec
+
+
+class TokenRequest(Model):
+    """scope device: for one device, or (device left out) an uplink that brings the frames of a whole fleet;
+    owner: for everything of a tenant."""
+
+    scope: Literal["device", "owner"]
+    fleet: Name | None = None
+    device: Device | None = None
+    note: Annotated[str, Field(max_length=200)] = ""
+
+    @model_validator(mode="after")
+    def _placed(self) -> TokenRequest:
+        if (self.scope == "device") != (self.fleet is not None):
+            raise ValueError("a device's token names its fleet, an owner's does not")
+        if self.device is not None and self.scope != "device":
+            raise ValueError("only a device's token names a device")
+        return self
+
+
+class TenantRequest(Model):
+    name: Name
+    most_devices: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
+    most_bytes: Annotated[int, Field(ge=1, le=2**53)] = 1 << 40

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fleet as the intake and the jobs see it: what its definition means for a delivery."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+
+from ciphermote import _core
+from ciphermote.compact.sets import CompactSet, compact_set
+from ciphermote.core import core_params
+from ciphermote.gateway.definitions import DEFINITION, CompactFleet, FullFleet
+from ciphermote.gateway.refusals import Refusal
+from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS
+
+_VERSION_TAGGED = 2
+_FRAME_MAGIC = b"CM"
+_FRAME_HEADER_BYTES = 64
+_PACKET_KIND = 0x21
+_PACKET_HEADER_BYTES = 27
+
+
+def address(data: bytes) -> tuple[bool, int, int]:
+    """(whether they are compact packets, device, epoch), as the first frame or packet says. Refusal for
+    anything that is no tagged frame: version 1 does not come over a network."""
+    if len(data) >= _PACKET_HEADER_BYTES and data[0] == _PACKET_KIND:
+        epoch, device = struct.unpack_from("<HI", data, 2)
+        return True, device, epoch
+    if len(data) >= _FRAME_HEADER_BYTES and data[:2] == _FRAME_MAGIC and data[2] == _VERSION_TAGGED:
+        device, epoch = struct.unpack_from("<IH", data, 44)
+        return False, device, epoch
+    if data[:2] == _FRAME_MAGIC and len(data) > 2 and data[2] != _VERSION_TAGGED:
+        raise Refusal(
+            400,
+            "untagged",
+            f"The frames are of version {data[2]}, and only tagged frames (version 2) are taken: provision the "
+            "device with its number, epoch and tag key.",
+        )
+    raise Refusal(
+        400,
+        "malformed",
+        f"These {len(data)} bytes do not begin as a tagged frame or a compact packet does: send what the "
+        "library wrote, and nothing else.",
+    )
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """A row of fleets, and what follows from it."""
+
+    id: int
+    tenant: int
+    name: str
+    definition: FullFleet | CompactFleet
+
+    @classmethod
+    def from_row(cls, id: int, tenant: int, name: str, definition: str) -> Fleet:
+        return cls(id, tenant, name, DEFINITION.validate_json(definition))
+
+    @property
+    def is_compact(self) -> bool:
+        return isinstance(self.definition, CompactFleet)
+
+    @property
+    def key_id(self) -> int:
+        return int(self.definition.key_id, 16)
+
+    @cached_property
+    def params(self) -> _core.Params | None:
+        """The C library's view of the set; None for the compact lane."""
+        definition = self.definition
+        return core_params(definition.parameter_set) if isinstance(definition, FullFleet) else None
+
+    @cached_property
+    def compact_set(self) -> CompactSet:
+        assert isinstance(self.definition, CompactFleet)
+        return compact_set(self.definition.set)
+
+    @cached_property
+    def positions(self) -> frozenset[int]:
+        """Of a compact window."""
+        assert isinstance(self.definition, CompactFleet)
+        return frozenset(p for first, count in self.definition.positions for p in range(first, first + count))
+
+    @cached_property
+    def _scale_or_t(self) -> int:
+        definition = self.definition
+        assert isinstance(definition, FullFleet)
+        if definition.plain_modulus:
+            return definition.plain_modulus
+        assert definition.log2_scale is not None
+        (bits,) = struct.unpack("<Q", struct.pack("<d", 2.0**definition.log2_scale))
+        return int(bits)
+
+    def check_content(self, delivery: _core.Delivery, key_id: int) -> None:
+        """Refusal unless authentic frames hold what this fleet sends. key_id: the device's."""
+        if self.is_compact:
+            self._check_packets(delivery)
+            return
+        definition = self.definition
+        assert isinstance(definition, FullFleet)
+        scheme = SCHEME_BFV if definition.plain_modulus else SCHEME_CKKS
+        primes = len(definition.parameter_set.data_primes)
+        if delivery.key_id != key_id:
+            raise self._foreign(f"of key {delivery.key_id:016x}, and the device was enrolled with {key_id:016x}")
+        if (delivery.scheme, delivery.scale_or_t) != (scheme, self._scale_or_t):
+            raise self._foreign("of another scheme, scale or plain modulus")
+        if delivery.components != 2 or delivery.primes != primes:
+            raise self._foreign(
+                f"of {delivery.components} components at {delivery.primes} primes, and fresh ciphertexts have 2 "
+                f"at {primes}"
+            )
+
+    def _check_packets(self, delivery: _core.Delivery) -> None:
+        if delivery.set != self.compact_set.id:
+            raise self._foreign(f"of compact set {delivery.set}, and the fleet's is {self.compact_set.id}")
+        for place, count, _, _, _ in delivery.parts:
+            if not self.positions.issuperset(range(place, place + count)):
+                raise self._foreign(f"of positions {place} to {place + count - 1}, which windows here have not")
+
+    def _foreign(self, what: str) -> Refusal:
+        return Refusal(
+            422,
+            "foreign",
+            f"The frames are {what}: provision the device as fleet {self.name} is defined, or send them to "
+            "their own fleet.",
+        )
+
+    def places(self, delivery: _core.Delivery) -> int | None:
+        """How many places an attempt has; None if this delivery, a seed, does not tell."""
+        if self.is_compact:
+            return len(self.positions)
+        if all(place == 0 for place, *_ in delivery.parts) and delivery.seeded:
+            return None
+        return delivery.places

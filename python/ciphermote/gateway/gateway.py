@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A gateway's parts, put together over its directory (gateway_files.py)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ciphermote.errors import KeyFileError
+from ciphermote.files import write_exclusively
+from ciphermote.gateway.access import Access
+from ciphermote.gateway.blobs import Objects
+from ciphermote.gateway.broker_files import BrokerFiles
+from ciphermote.gateway.database import Database, migrate
+from ciphermote.gateway.definitions import TenantRequest
+from ciphermote.gateway.gateway_files import (
+    BROKER,
+    DATABASE_FILE,
+    OBJECTS,
+    OPERATOR_TOKEN_FILE,
+    OWNER_TOKEN_FILE,
+    SEGMENTS,
+    WRAP_KEY_FILE,
+)
+from ciphermote.gateway.intake import Intake
+from ciphermote.gateway.jobs import Jobs
+from ciphermote.gateway.metrics import Metrics
+from ciphermote.gateway.registry import Registry
+from ciphermote.gateway.settings import Settings
+from ciphermote.gateway.wrapping import Wrapper
+
+FIRST_TENANT = "home"
+
+
+class Gateway:
+    """Made of settings; start it in an event loop."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        folder = settings.data
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            is_new = not (folder / DATABASE_FILE).exists()
+            migrate(folder / DATABASE_FILE)
+        except OSError as error:
+            raise KeyFileError(f"{folder} cannot be used ({error.strerror}): name another (--data).") from None
+        os.chmod(folder, 0o700)
+        self.database = Database(folder / DATABASE_FILE)
+        self.metrics = Metrics()
+        self.wrapper = Wrapper(folder / WRAP_KEY_FILE)
+        self.objects = Objects(folder / OBJECTS)
+        self.access = Access(self.database)
+        self.intake = Intake(
+            self.database,
+            folder / SEGMENTS,
+            self.wrapper,
+            self.metrics,
+            reserve_bytes=settings.reserve_bytes,
+        )
+        self.registry = Registry(self.database, self.objects, self.wrapper, self.access, self.intake)
+        self.jobs = Jobs(self.database, self.objects)
+        self.broker_files = BrokerFiles(self.database, folder / BROKER)
+        if is_new:
+            self._first_tokens(folder)
+
+    def _first_tokens(self, folder: Path) -> None:
+        tenant = self.registry.add_tenant(TenantRequest(name=FIRST_TENANT))
+        for name, token in (
+            (OPERATOR_TOKEN_FILE, self.access.make("operator", note="made at the first start")),
+            (OWNER_TOKEN_FILE, self.access.make("owner", tenant=tenant, note="made at the first start")),
+        ):
+            write_exclusively(folder / name, f"{token}\n".encode(), 0o600)
+
+    def ready(self) -> str | None:
+        """None, or why it cannot take anything now."""
+        if not self.intake.alive:
+            return "the intake has stopped"
+        room = os.statvfs(self.settings.data)
+        free = room.f_bavail * room.f_frsize
+        self.metrics.free_bytes.set(free)
+        if free < self.settings.reserve_bytes:
+            return "the disk is almost full"
+        return None
+
+    async def close(self) -> None:
+        await self.intake.stop()
+        self.database.close()

@@ -1,0 +1,589 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The intake: deliveries are checked, judged, stored and only then answered, many at a time.
+
+One thread takes whatever has come since its last round: the C library checks every byte without the
+interpreter's lock, the rules of devices.py decide, the bytes are appended to a segment and synced, the rows
+are committed, and then all are answered at once. So a round costs two syncs, however many deliveries are in
+it, and while the disk works the next round gathers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import queue
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ciphermote import _core
+from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
+from ciphermote.gateway.database import Database
+from ciphermote.gateway.devices import MOST_ATTEMPTS, Attempt, Counted, DeviceState, signed
+from ciphermote.gateway.fleets import Fleet, address
+from ciphermote.gateway.metrics import Metrics
+from ciphermote.gateway.refusals import Refusal, disk_full, overloaded
+from ciphermote.gateway.wrapping import Wrapper
+from ciphermote.receipts import Receipt, Verdict
+
+MOST_DELIVERY_BYTES = 4 << 20
+"""A whole ciphertext at n = 16384 with 15 primes under a public key is 1.6 MB."""
+MOST_PENDING_BYTES = 64 << 20
+MOST_PENDING = 4096
+MOST_QUARANTINED = 16
+"""Deliveries of a device; more are refused without being kept."""
+_ROUND = 512
+_ROUND_BYTES = 32 << 20
+_MOST_DEVICES = 20_000
+_AHEAD_SECONDS = 300.0
+_COUNTER_END = 1 << 63
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a delivery. receipt: bytes for the device, once its attempt is complete; missing: how
+    many places are still to come, None if that is not known yet."""
+
+    receipt: bytes | None
+    verdict: Verdict | None = None
+    missing: int | None = None
+
+
+@dataclass(eq=False)
+class _Message:
+    fleet: Fleet
+    number: int
+    epoch: int
+    data: bytes
+    measured: float | None
+    future: asyncio.Future[Outcome]
+    device: DeviceState | None = None
+    answer: Outcome | Exception | None = None
+
+
+@dataclass(eq=False)
+class _Round:
+    """What a round is to write. pieces: bytes to append, and what is to be told where they lie."""
+
+    now: float
+    pieces: list[bytes] = field(default_factory=list)
+    placed: list[Callable[[Extent], None]] = field(default_factory=list)
+    counted: list[tuple[DeviceState, int, int, Attempt]] = field(default_factory=list)
+    changed: dict[tuple[int, int], tuple[DeviceState, Attempt | None]] = field(default_factory=dict)
+    quarantined: list[tuple[DeviceState, int, str, str, list[Extent]]] = field(default_factory=list)
+    devices: dict[int, DeviceState] = field(default_factory=dict)
+    bytes_by_tenant: dict[int, int] = field(default_factory=dict)
+
+    def keep(self, fleet: Fleet, data: bytes, placed: Callable[[Extent], None]) -> None:
+        self.pieces.append(data)
+        self.placed.append(placed)
+        tenant = fleet.tenant
+        self.bytes_by_tenant[tenant] = self.bytes_by_tenant.get(tenant, 0) + len(data)
+
+
+class Intake:
+    """Takes deliveries from tasks of one event loop. start and stop it there."""
+
+    def __init__(
+        self, database: Database, segments: Path, wrapper: Wrapper, metrics: Metrics, *, reserve_bytes: int
+    ) -> None:
+        self._database = database
+        self._folder = segments
+        self._segments = Segments(segments)
+        self._reader = SegmentReader(segments)
+        self._wrapper = wrapper
+        self._metrics = metrics
+        self._reserve_bytes = reserve_bytes
+        self._queue: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
+        self._devices: OrderedDict[tuple[int, int], DeviceState] = OrderedDict()
+        self._stale: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
+        self._pending = 0
+        self._pending_bytes = 0
+        self._stopping = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
+
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Answer what is pending, take nothing more."""
+        self._stopping = True
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+        self._segments.close()
+        self._reader.close()
+
+    @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    def forget(self, fleet: int, number: int) -> None:
+        """The database has something new about a device."""
+        self._stale.put((fleet, number))
+
+    @contextlib.contextmanager
+    def room_for(self, size: int) -> Any:
+        """Account for bytes that are being received. Refusal if there are too many at once."""
+        if size > MOST_DELIVERY_BYTES:
+            raise Refusal(
+                413, "too-large", f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time."
+            )
+        if self._stopping:
+            raise overloaded("The gateway is stopping")
+        if self._pending >= MOST_PENDING or self._pending_bytes + size > MOST_PENDING_BYTES:
+            raise overloaded("The gateway has as much to do as it can take")
+        self._pending += 1
+        self._pending_bytes += size
+        try:
+            yield
+        finally:
+            self._pending -= 1
+            self._pending_bytes -= size
+
+    async def take(
+        self, fleet: Fleet, device: int | None, data: bytes, measured: float | None = None
+    ) -> Outcome:
+        """One delivery, within room_for. device: the sender's, as its token says; None: anyone's of the
+        fleet. Answered once it is on the disk. Refusal."""
+        try:
+            is_compact, number, epoch = address(data)
+            if is_compact != fleet.is_compact:
+                sends = "compact packets" if fleet.is_compact else "full frames"
+                raise Refusal(
+                    422, "foreign", f"Fleet {fleet.name} sends {sends}: send these to their own fleet."
+                )
+            if device is not None and number != device:
+                raise Refusal(
+                    403,
+                    "other-device",
+                    f"The frames are of device {number}, and the token is of device {device}: use each "
+                    "device's own.",
+                )
+            assert self._loop is not None
+            message = _Message(fleet, number, epoch, data, measured, self._loop.create_future())
+            self._queue.put(message)
+            return await message.future
+        except Refusal as refusal:
+            self._metrics.refused.labels(refusal.name).inc()
+            raise
+
+    # --- the thread -----------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while True:
+            first = self._queue.get()
+            if first is None:
+                return
+            messages, size = [first], len(first.data)
+            ends = False
+            while len(messages) < _ROUND and size < _ROUND_BYTES:
+                try:
+                    more = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+                if more is None:
+                    ends = True
+                    break
+                messages.append(more)
+                size += len(more.data)
+            self._round(messages)
+            assert self._loop is not None
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                self._loop.call_soon_threadsafe(_answer, messages)
+            if ends:
+                return
+
+    def _round(self, messages: list[_Message]) -> None:
+        started = time.perf_counter()
+        try:
+            self._take_round(messages)
+        except Exception as error:
+            # What was judged may not be kept: forget it all, and have everything sent again.
+            self._devices.clear()
+            full = isinstance(error, OSError | sqlite3.OperationalError)
+            failure: Exception = disk_full(error) if full else error
+            for message in messages:
+                if not isinstance(message.answer, Refusal):
+                    message.answer = failure
+            self._metrics.storage_failures.inc()
+        self._metrics.rounds.observe(len(messages))
+        self._metrics.round_seconds.observe(time.perf_counter() - started)
+
+    def _take_round(self, messages: list[_Message]) -> None:
+        self._drop_stale()
+        self._check_space()
+        known = []
+        for message in messages:
+            try:
+                message.device = self._device(message)
+                known.append(message)
+            except Refusal as refusal:
+                message.answer = refusal
+        deliveries = _core.check_deliveries(
+            [
+                (m.fleet.params, m.device.keys.frames, max(m.device.newest, 0), m.data)
+                for m in known
+                if m.device is not None
+            ]
+        )
+        this = _Round(time.time())
+        for message, delivery in zip(known, deliveries, strict=True):
+            assert message.device is not None
+            try:
+                message.answer = self._judge(message, message.device, delivery, this)
+            except Refusal as refusal:
+                message.answer = refusal
+        if this.devices or this.quarantined:
+            self._write(this)
+        for device in this.devices.values():
+            device.trim()
+        self._metrics.bytes_kept.inc(sum(this.bytes_by_tenant.values()))
+        self._metrics.windows.inc(len(this.counted))
+
+    def _drop_stale(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._devices.pop(self._stale.get_nowait(), None)
+        while len(self._devices) > _MOST_DEVICES:
+            self._devices.popitem(last=False)
+
+    def _check_space(self) -> None:
+        room = os.statvfs(self._folder)
+        if room.f_bavail * room.f_frsize < self._reserve_bytes:
+            raise OSError(28, "the disk is almost full")
+
+    def _device(self, message: _Message) -> DeviceState:
+        place = message.fleet.id, message.number
+        state = self._devices.get(place)
+        if state is None:
+            state = self._load(message)
+            self._devices[place] = state
+        else:
+            self._devices.move_to_end(place)
+        if state.epoch != message.epoch:
+            raise Refusal(
+                403,
+                "foreign-epoch",
+                f"The frames are of epoch {message.epoch} and device {message.number} is in epoch "
+                f"{state.epoch}: provision it with its newest keys, or have the owner enroll it here.",
+            )
+        return state
+
+    def _load(self, message: _Message) -> DeviceState:
+        database = self._database.connection
+        row = database.execute(
+            "SELECT * FROM devices WHERE fleet = ? AND number = ? ORDER BY epoch DESC LIMIT 1",
+            (message.fleet.id, message.number),
+        ).fetchone()
+        if row is None:
+            raise Refusal(
+                404,
+                "unknown-device",
+                f"Device {message.number} is not enrolled in fleet {message.fleet.name}: have its owner do it "
+                "(`ciphermote owner enroll`).",
+            )
+        if row["state"] != "active":
+            raise Refusal(
+                403,
+                "device-stopped",
+                f"Device {message.number} is {row['state']}: its owner or the operator has stopped it.",
+            )
+        keys = self._wrapper.unwrap(row["keys"], row["fleet"], row["number"], row["epoch"])
+        return DeviceState.load(row, message.fleet, keys, database)
+
+    # --- the rules ------------------------------------------------------------------------------------------
+
+    def _judge(
+        self, message: _Message, device: DeviceState, delivery: _core.Delivery, this: _Round
+    ) -> Outcome:
+        if delivery.status != "CM_OK":
+            forged = delivery.status == "CM_ERR_FRAME_TAG"
+            raise Refusal(
+                403 if forged else 400,
+                "forged" if forged else "malformed",
+                f"Device {device.number}, byte {delivery.failed_at}: {delivery.fault}",
+            )
+        device.fleet.check_content(delivery, device.key_id)
+        counter, number = delivery.counter, delivery.window
+        if counter >= _COUNTER_END:
+            raise Refusal(
+                422, "counter", "The counter is 2^63 or more, which no device comes to: enroll it anew."
+            )
+        random = int.from_bytes(delivery.random, "little")
+        if device.jumps(counter):
+            self._quarantine(
+                this, message, device, counter, "jump", f"counter {counter} after {device.newest}"
+            )
+            raise Refusal(
+                409,
+                "held",
+                f"Counter {counter} is more than 2^31 ahead of device {device.number}'s newest "
+                f"({device.newest}): it is held until the operator accepts it.",
+            )
+        counted = device.find_counted(number, self._database.connection)
+        if counted is not None and counted.counter == counter:
+            return self._again(this, message, device, delivery, counted, random)
+        attempt = device.attempts.get(counter)
+        if attempt is None:
+            attempt = self._begin(device, delivery, random, message, this)
+        elif (
+            attempt.state == "quarantined"
+            or not attempt.agrees(delivery, random)
+            or attempt.contradicts(delivery)
+        ):
+            raise self._mixed(this, message, device, delivery, attempt)
+        return self._add(this, message, device, delivery, attempt, counted)
+
+    def _begin(
+        self, device: DeviceState, delivery: _core.Delivery, random: int, message: _Message, this: _Round
+    ) -> Attempt:
+        wait = device.spend(this.now)
+        if wait:
+            raise Refusal(
+                429,
+                "too-many-windows",
+                f"Device {device.number} has sent all the windows that it may in an hour: send this one "
+                f"again in {wait:.0f} s.",
+                retry_after=max(1.0, wait),
+            )
+        measured = this.now if message.measured is None else message.measured
+        if measured > this.now + _AHEAD_SECONDS:
+            measured = this.now
+        attempt = Attempt(delivery.window, random, delivery.agreed, measured)
+        device.attempts[delivery.counter] = attempt
+        if len(device.attempts) > MOST_ATTEMPTS:
+            oldest = min(device.attempts)
+            del device.attempts[oldest]
+            this.changed[device.id, oldest] = device, None
+            if oldest == delivery.counter:
+                raise Refusal(
+                    409,
+                    "given-up",
+                    f"Device {device.number} has {MOST_ATTEMPTS} newer attempts: send this window again in a "
+                    "new one.",
+                )
+        return attempt
+
+    def _add(
+        self,
+        this: _Round,
+        message: _Message,
+        device: DeviceState,
+        delivery: _core.Delivery,
+        attempt: Attempt,
+        counted: Counted | None,
+    ) -> Outcome:
+        counter = delivery.counter
+        fresh = [part for part in delivery.parts if part[0] not in attempt.parts]
+        if fresh and attempt.state == "open":
+            if not attempt.has_residues:
+                attempt.agreed = delivery.agreed
+            places = device.fleet.places(delivery)
+            attempt.places = attempt.places if places is None else places
+            for place, count, tag, _, _ in fresh:
+                attempt.parts[place] = count, tag
+            device.newest = max(device.newest, counter)
+            device.newest_window = max(device.newest_window, attempt.number)
+            this.devices[device.id] = device
+            this.changed[device.id, counter] = device, attempt
+            dropped = counted is not None or attempt.number < device.oldest
+            if attempt.complete and dropped:
+                attempt.state, attempt.extents = "surplus", []
+            elif len(fresh) == len(delivery.parts):
+                this.keep(device.fleet, message.data, attempt.extents.append)
+            else:
+                for _, _, _, at, size in fresh:
+                    this.keep(device.fleet, message.data[at : at + size], attempt.extents.append)
+            if attempt.complete and not dropped:
+                return self._count(this, device, counter, attempt)
+        if not attempt.complete:
+            return Outcome(None, missing=_missing(attempt))
+        verdict = Verdict.SURPLUS if counted is not None else Verdict.TOO_OLD
+        return self._receipt(device, verdict, attempt.number, counter, attempt.tags)
+
+    def _count(self, this: _Round, device: DeviceState, counter: int, attempt: Attempt) -> Outcome:
+        del device.attempts[counter]
+        this.changed[device.id, counter] = device, None
+        this.counted.append((device, attempt.number, counter, attempt))
+        device.counted[attempt.number] = Counted(counter, attempt.random, attempt.tags, "")
+        return self._receipt(device, Verdict.COUNTS, attempt.number, counter, attempt.tags)
+
+    def _again(
+        self,
+        this: _Round,
+        message: _Message,
+        device: DeviceState,
+        delivery: _core.Delivery,
+        counted: Counted,
+        random: int,
+    ) -> Outcome:
+        """Of the attempt by which its window counts already: the same receipt, if it is the same."""
+        same = counted.random == random
+        if same and counted.tags != delivery.tags:
+            stored = self._stored_parts(device, counted, this)
+            same = all(stored.get(place) == (count, tag) for place, count, tag, _, _ in delivery.parts)
+        if not same:
+            raise self._mixed(this, message, device, delivery, None)
+        return self._receipt(device, Verdict.COUNTS, delivery.window, counted.counter, counted.tags)
+
+    def _stored_parts(self, device: DeviceState, counted: Counted, this: _Round) -> dict[int, tuple[int, int]]:
+        for other, _, counter, attempt in this.counted:
+            if other is device and counter == counted.counter:
+                return dict(attempt.parts)
+        row = self._database.connection.execute(
+            "SELECT extents FROM windows WHERE device = ? AND counter = ?", (device.id, counted.counter)
+        ).fetchone()
+        data = self._reader.read(parse_extents(row["extents"]))
+        fleet = device.fleet
+        (found,) = _core.check_deliveries([(fleet.params, device.keys.frames, counted.counter, data)])
+        return {place: (count, tag) for place, count, tag, _, _ in found.parts}
+
+    def _mixed(
+        self,
+        this: _Round,
+        message: _Message,
+        device: DeviceState,
+        delivery: _core.Delivery,
+        attempt: Attempt | None,
+    ) -> Refusal:
+        counter = delivery.counter
+        self._quarantine(this, message, device, counter, "mixed", f"counter {counter} came with other bytes")
+        if attempt is not None and attempt.state == "open":
+            attempt.state = "quarantined"
+            this.changed[device.id, counter] = device, attempt
+            this.devices[device.id] = device
+        return Refusal(
+            409,
+            "mixed",
+            f"Device {device.number} has used counter {counter} before, with other bytes, so it has lost its "
+            "counter: these are quarantined; enroll the device anew.",
+        )
+
+    def _quarantine(
+        self, this: _Round, message: _Message, device: DeviceState, counter: int, kind: str, reason: str
+    ) -> None:
+        """Keep the bytes for the operator, once, and not without end."""
+        (kept,) = self._database.connection.execute(
+            "SELECT count(*) FROM quarantine WHERE device = ?", (device.id,)
+        ).fetchone()
+        same = self._database.connection.execute(
+            "SELECT 1 FROM quarantine WHERE device = ? AND counter = ? AND kind = ?", (device.id, counter, kind)
+        ).fetchone()
+        now = sum(1 for other, *_ in this.quarantined if other is device)
+        if same or kept + now >= MOST_QUARANTINED:
+            return
+        extents: list[Extent] = []
+        this.keep(device.fleet, message.data, extents.append)
+        this.quarantined.append((device, counter, kind, reason, extents))
+        self._metrics.quarantined.labels(kind).inc()
+
+    @staticmethod
+    def _receipt(device: DeviceState, verdict: Verdict, number: int, counter: int, tags: int) -> Outcome:
+        receipt = Receipt(verdict, device.number, device.epoch, number, counter, tags)
+        return Outcome(receipt.to_bytes(device.keys.receipts), verdict, 0)
+
+    # --- the disk -------------------------------------------------------------------------------------------
+
+    def _write(self, this: _Round) -> None:
+        if this.pieces:
+            for extent, placed in zip(self._segments.append(this.pieces), this.placed, strict=True):
+                placed(extent)
+        with self._database.writing() as database:
+            self._write_rows(database, this)
+
+    def _write_rows(self, database: sqlite3.Connection, this: _Round) -> None:
+        """Each kind of row in one statement, which lets go of the interpreter's lock once."""
+        _insert(
+            database,
+            "INSERT INTO windows (device, number, counter, random, tags, measured, arrived, extents)",
+            [
+                (
+                    *(device.id, number, counter, signed(attempt.random), signed(attempt.tags)),
+                    *(attempt.measured, this.now, _text(attempt.extents)),
+                )
+                for device, number, counter, attempt in this.counted
+            ],
+        )
+        changed = [(*key, *value) for key, value in this.changed.items()]
+        gone = [(device, counter) for device, counter, _, attempt in changed if attempt is None]
+        if gone:
+            database.execute(
+                "DELETE FROM attempts WHERE (device, counter) IN "
+                "(SELECT value ->> 0, value ->> 1 FROM json_each(?))",
+                (json.dumps(gone),),
+            )
+        _insert(
+            database,
+            "REPLACE INTO attempts "
+            "(device, counter, number, random, agreed, parts, measured, extents, state, arrived)",
+            [
+                (
+                    *(device, counter, attempt.number, signed(attempt.random), attempt.agreed.hex()),
+                    *(_parts(attempt), attempt.measured, _text(attempt.extents), attempt.state, this.now),
+                )
+                for device, counter, _, attempt in changed
+                if attempt is not None
+            ],
+        )
+        _insert(
+            database,
+            "INSERT INTO quarantine (device, counter, kind, reason, extents, arrived)",
+            [
+                (device.id, counter, kind, reason, _text(extents), this.now)
+                for device, counter, kind, reason, extents in this.quarantined
+            ],
+        )
+        database.execute(
+            "UPDATE devices SET newest = max(newest, e.value ->> 1), "
+            "newest_window = max(newest_window, e.value ->> 2), last_seen = ? FROM json_each(?) AS e "
+            "WHERE devices.id = e.value ->> 0",
+            (
+                this.now,
+                json.dumps([(d.id, d.newest, d.newest_window) for d in this.devices.values()]),
+            ),
+        )
+        database.executemany(
+            "UPDATE tenants SET bytes = bytes + ? WHERE id = ?",
+            [(size, tenant) for tenant, size in this.bytes_by_tenant.items()],
+        )
+
+
+def _insert(database: sqlite3.Connection, statement: str, rows: list[tuple[Any, ...]]) -> None:
+    if rows:
+        columns = ", ".join(f"value ->> {i}" for i in range(len(rows[0])))
+        database.execute(f"{statement} SELECT {columns} FROM json_each(?)", (json.dumps(rows),))
+
+
+def _text(extents: list[Extent]) -> str:
+    return ",".join(map(str, extents))
+
+
+def _parts(attempt: Attempt) -> str:
+    """Tags as text: JSON's numbers end at 2^53 for some readers, SQLite's at 2^63."""
+    parts = [(place, count, str(tag)) for place, (count, tag) in attempt.parts.items()]
+    return json.dumps({"places": attempt.places, "parts": parts})
+
+
+def _missing(attempt: Attempt) -> int | None:
+    if attempt.places is None:
+        return None
+    return attempt.places - sum(count for count, _ in attempt.parts.values())
+
+
+def _answer(messages: list[_Message]) -> None:
+    for message in messages:
+        if message.future.done():  # whoever asked has gone
+            continue
+        if isinstance(message.answer, Outcome):
+            message.future.set_result(message.answer)
+        else:
+            message.future.set_exception(message.answer or RuntimeError("a delivery was not judged"))

@@ -1,0 +1,356 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs and streams as rows: made, leased, renewed, ended. Workers, which are processes, compute them.
+
+A job says what is computed over which windows: those measured in its interval that had been completed when
+it was made (its cut). So however often it is run, by whichever worker, it computes the same. A worker leases
+a job, renews the lease as it goes on, and puts the result down only while the lease is its own; if it dies,
+the lease ends and another worker begins anew.
+
+Late data: a stream makes an interval's job once the interval and its grace are over. What arrives afterwards
+is kept, shown as late, and counts in a replay.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ciphermote.gateway.blobs import Objects
+from ciphermote.gateway.database import Database
+from ciphermote.gateway.definitions import CompactFleet, FullFleet, JobRequest, JobSpec, StreamRequest, StreamSpec
+from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.refusals import Refusal
+
+LEASE_SECONDS = 30.0
+MOST_TRIES = 5
+_MOST_AT_ONCE = 1000
+_PAGE = 1000
+
+
+@dataclass(frozen=True)
+class Job:
+    """A leased job."""
+
+    id: int
+    lease: str
+    fleet: Fleet
+    spec: JobSpec
+    begins: float
+    ends: float
+    cut: int
+
+
+def boot_clock() -> tuple[str, float]:
+    """(this boot's name, seconds since it): a clock that nobody sets, the same in all processes."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return boot, time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Jobs:
+    """Of one database."""
+
+    def __init__(self, database: Database, objects: Objects) -> None:
+        self._database = database
+        self._objects = objects
+
+    # --- what owners ask for --------------------------------------------------------------------------------
+
+    def add_stream(self, fleet: Fleet, request: StreamRequest) -> int:
+        self._check(fleet, request.spec.job)
+        now = time.time()
+        spec = request.spec
+        begins = spec.begins if spec.begins is not None else now // spec.every * spec.every
+        try:
+            with self._database.writing() as database:
+                added = database.execute(
+                    "INSERT INTO streams (fleet, name, spec, begins, next, created) VALUES (?, ?, ?, ?, ?, ?)",
+                    (fleet.id, request.name, spec.model_dump_json(), begins, begins, now),
+                )
+                assert added.lastrowid is not None
+                return added.lastrowid
+        except sqlite3.IntegrityError:
+            raise Refusal(409, "exists", f"There is a stream {request.name} already: name another.") from None
+
+    def streams(self, fleet: int) -> list[dict[str, Any]]:
+        rows = self._database.connection.execute(
+            "SELECT id, name, spec, begins, next, created FROM streams WHERE fleet = ? ORDER BY name LIMIT ?",
+            (fleet, _PAGE),
+        )
+        return [{**dict(row), "spec": json.loads(row["spec"])} for row in rows]
+
+    def end_stream(self, fleet: int, name: str) -> None:
+        with self._database.writing() as database:
+            row = database.execute("SELECT id FROM streams WHERE fleet = ? AND name = ?", (fleet, name)).fetchone()
+            if row is None:
+                raise Refusal(404, "no-such-stream", f"There is no stream {name}.")
+            database.execute("UPDATE jobs SET stream = NULL WHERE stream = ?", (row["id"],))
+            database.execute("DELETE FROM streams WHERE id = ?", (row["id"],))
+
+    def add(self, fleet: Fleet, request: JobRequest) -> int:
+        self._check(fleet, request.spec)
+        with self._database.writing() as database:
+            return _insert(
+                database, fleet.id, None, request.spec.model_dump_json(), request.begins, request.ends, 0
+            )
+
+    def _check(self, fleet: Fleet, spec: JobSpec) -> None:
+        """Refusal for what the fleet's lane or keys do not allow."""
+        definition = fleet.definition
+        if isinstance(definition, CompactFleet):
+            if spec.kind in ("variance", "linear"):
+                raise Refusal(
+                    422, "not-compact", f"The compact lane computes sums alone, and no {spec.kind}: its ciphertexts "
+                    "have no room for products."
+                )
+            if spec.weights and any(w != int(w) for w in spec.weights.values()):
+                raise Refusal(422, "weights", "The compact lane takes whole weights: scale them up.")
+            return
+        needed = {"variance": "relin", "linear": "galois"}.get(spec.kind)
+        keys = self.keys(fleet.id)
+        if needed and needed not in keys:
+            raise Refusal(
+                422,
+                "no-keys",
+                f"A {spec.kind} takes the fleet's {needed} keys, which are not here: have the owner send them "
+                "(`ciphermote owner attach`).",
+            )
+        if spec.kind == "variance" and len(definition.parameter_set.data_primes) < 2:
+            raise Refusal(
+                422, "no-depth", "The set has no room for a product: take one with more primes, or a sum."
+            )
+        if spec.kind == "weighted-sum" and spec.bound is None:
+            raise Refusal(422, "invalid", "bound is missing: say how large a value of a window can be.")
+
+    def keys(self, fleet: int) -> dict[str, str]:
+        """Digests of a fleet's evaluation keys, by kind."""
+        rows = self._database.connection.execute(
+            "SELECT kind, digest FROM evaluation_keys WHERE fleet = ?", (fleet,)
+        )
+        return {row["kind"]: row["digest"] for row in rows}
+
+    def listed(self, fleet: int, after: int) -> list[dict[str, Any]]:
+        rows = self._database.connection.execute(
+            "SELECT j.*, s.name AS stream_name FROM jobs j LEFT JOIN streams s ON s.id = j.stream "
+            "WHERE j.fleet = ? AND j.id > ? ORDER BY j.id LIMIT ?",
+            (fleet, after, _PAGE),
+        )
+        return [_described(row) for row in rows]
+
+    def shown(self, fleet: int, job: int) -> dict[str, Any]:
+        """With the number of windows that came too late for it."""
+        row = self._row(self._database.connection, fleet, job)
+        late = self._database.connection.execute(
+            "SELECT count(*) AS n FROM windows w JOIN devices d ON d.id = w.device "
+            "WHERE d.fleet = ? AND w.measured >= ? AND w.measured < ? AND w.sequence > ?",
+            (fleet, row["begins"], row["ends"], row["cut"]),
+        ).fetchone()
+        return {**_described(row), "late": late["n"]}
+
+    def _row(self, database: sqlite3.Connection, fleet: int, job: int) -> sqlite3.Row:
+        row: sqlite3.Row | None = database.execute(
+            "SELECT j.*, s.name AS stream_name FROM jobs j LEFT JOIN streams s ON s.id = j.stream "
+            "WHERE j.fleet = ? AND j.id = ?",
+            (fleet, job),
+        ).fetchone()
+        if row is None:
+            raise Refusal(404, "no-such-job", f"There is no job {job} in this fleet.")
+        return row
+
+    def change(self, fleet: int, job: int, action: str) -> int:
+        """cancel, retry or replay; the number of the job that goes on."""
+        with self._database.writing() as database:
+            row = self._row(database, fleet, job)
+            if action == "replay":
+                return _insert(
+                    database, fleet, row["stream"], row["spec"], row["begins"], row["ends"], self._next_replay(database, row)
+                )
+            allowed = ("queued", "running") if action == "cancel" else ("failed", "cancelled")
+            if row["state"] not in allowed:
+                raise Refusal(
+                    409, "wrong-state", f"Job {job} is {row['state']}, and only {' or '.join(allowed)} ones can be "
+                    f"{'cancelled' if action == 'cancel' else 'tried again'}."
+                )
+            if action == "cancel":
+                database.execute(
+                    "UPDATE jobs SET state = 'cancelled', lease = NULL, finished = ? WHERE id = ?", (time.time(), job)
+                )
+            else:
+                database.execute(
+                    "UPDATE jobs SET state = 'queued', tries = 0, error = NULL, done = 0, finished = NULL "
+                    "WHERE id = ?",
+                    (job,),
+                )
+            return job
+
+    @staticmethod
+    def _next_replay(database: sqlite3.Connection, row: sqlite3.Row) -> int:
+        if row["stream"] is None:
+            return int(row["replay"]) + 1
+        (last,) = database.execute(
+            "SELECT max(replay) FROM jobs WHERE stream = ? AND begins = ?", (row["stream"], row["begins"])
+        ).fetchone()
+        return int(last) + 1
+
+    def result(self, fleet: int, job: int, part: int) -> bytes:
+        """A ciphertext of a job's result."""
+        parts = self._result(fleet, job)["parts"]
+        if part >= len(parts):
+            raise Refusal(404, "no-such-part", f"The result of job {job} has {len(parts)} parts, from 0.")
+        return self._objects.get(parts[part])
+
+    def contributors(self, fleet: int, job: int) -> list[list[int]]:
+        """[device, epoch, window] of each window in the result."""
+        found: list[list[int]] = json.loads(self._objects.get(self._result(fleet, job)["contributors"]))
+        return found
+
+    def _result(self, fleet: int, job: int) -> dict[str, Any]:
+        row = self._row(self._database.connection, fleet, job)
+        if row["state"] != "done":
+            raise Refusal(409, "not-done", f"Job {job} is {row['state']}: its result is not there.")
+        found: dict[str, Any] = json.loads(row["result"])
+        return found
+
+    def waiting(self) -> int:
+        (count,) = self._database.connection.execute(
+            "SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')"
+        ).fetchone()
+        return int(count)
+
+    # --- the clock ------------------------------------------------------------------------------------------
+
+    def tick(self, now: float) -> int:
+        """Make the jobs of the intervals that are over; how many."""
+        made = 0
+        for row in self._database.connection.execute("SELECT * FROM streams").fetchall():
+            spec = StreamSpec.model_validate_json(row["spec"])
+            span = spec.span or spec.every
+            begins = row["next"]
+            if begins + span + spec.grace > now:
+                continue
+            with self._database.writing() as database:
+                while begins + span + spec.grace <= now and made < _MOST_AT_ONCE:
+                    present = database.execute(
+                        "SELECT 1 FROM jobs WHERE stream = ? AND begins = ?", (row["id"], begins)
+                    ).fetchone()
+                    if not present:
+                        text = spec.job.model_dump_json()
+                        _insert(database, row["fleet"], row["id"], text, begins, begins + span, 0)
+                    made += 1
+                    begins += spec.every
+                database.execute("UPDATE streams SET next = ? WHERE id = ?", (begins, row["id"]))
+        return made
+
+    # --- workers --------------------------------------------------------------------------------------------
+
+    def lease(self, worker: str) -> Job | None:
+        """A job that waits, or whose worker is gone."""
+        boot, now = boot_clock()
+        with self._database.writing() as database:
+            database.execute(
+                "UPDATE jobs SET state = 'failed', lease = NULL, finished = ?, error = 'Its workers died: see "
+                "their logs, then retry it.' WHERE state = 'running' AND tries >= ? "
+                "AND (lease_ends < ? OR lease NOT LIKE ? || ':%')",
+                (time.time(), MOST_TRIES, now, boot),
+            )
+            row = database.execute(
+                "SELECT * FROM jobs WHERE state = 'queued' OR (state = 'running' AND "
+                "(lease_ends < ? OR lease NOT LIKE ? || ':%')) ORDER BY id LIMIT 1",
+                (now, boot),
+            ).fetchone()
+            if row is None:
+                return None
+            lease = f"{boot}:{worker}:{uuid.uuid4()}"
+            database.execute(
+                "UPDATE jobs SET state = 'running', lease = ?, lease_ends = ?, tries = tries + 1, done = 0 "
+                "WHERE id = ?",
+                (lease, now + LEASE_SECONDS, row["id"]),
+            )
+            fleet = database.execute(
+                "SELECT id, tenant, name, definition FROM fleets WHERE id = ?", (row["fleet"],)
+            ).fetchone()
+        spec = JobSpec.model_validate_json(row["spec"])
+        return Job(row["id"], lease, Fleet.from_row(*fleet), spec, row["begins"], row["ends"], row["cut"])
+
+    def renew(self, job: Job, done: int, total: int) -> bool:
+        """Whether the job is still this worker's; it is for LEASE_SECONDS more, then."""
+        _, now = boot_clock()
+        with self._database.writing() as database:
+            changed = database.execute(
+                "UPDATE jobs SET lease_ends = ?, done = ?, total = ? WHERE id = ? AND lease = ?",
+                (now + LEASE_SECONDS, done, total, job.id, job.lease),
+            )
+        return changed.rowcount == 1
+
+    def finish(self, job: Job, result: dict[str, Any]) -> bool:
+        """Put the result down, if the job is still this worker's."""
+        with self._database.writing() as database:
+            changed = database.execute(
+                "UPDATE jobs SET state = 'done', lease = NULL, result = ?, finished = ?, done = total "
+                "WHERE id = ? AND lease = ?",
+                (json.dumps(result), time.time(), job.id, job.lease),
+            )
+        return changed.rowcount == 1
+
+    def fail(self, job: Job, error: str) -> None:
+        """For good: the same would happen again."""
+        with self._database.writing() as database:
+            database.execute(
+                "UPDATE jobs SET state = 'failed', lease = NULL, error = ?, finished = ? WHERE id = ? AND lease = ?",
+                (error, time.time(), job.id, job.lease),
+            )
+
+    def release(self, worker: str) -> None:
+        """A worker is gone: its jobs need not wait for their leases."""
+        with self._database.writing() as database:
+            database.execute(
+                "UPDATE jobs SET lease_ends = 0 WHERE state = 'running' AND lease LIKE '%:' || ? || ':%'", (worker,)
+            )
+
+
+def _insert(
+    database: sqlite3.Connection,
+    fleet: int,
+    stream: int | None,
+    spec: str,
+    begins: float,
+    ends: float,
+    replay: int,
+) -> int:
+    added = database.execute(
+        "INSERT INTO jobs (fleet, stream, spec, begins, ends, cut, replay, state, created) "
+        "VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows), ?, 'queued', ?)",
+        (fleet, stream, spec, begins, ends, replay, time.time()),
+    )
+    assert added.lastrowid is not None
+    return added.lastrowid
+
+
+def _described(row: sqlite3.Row) -> dict[str, Any]:
+    """A job for its owner."""
+    result = json.loads(row["result"]) if row["result"] else None
+    if result:
+        result = {**result, "parts": len(result["parts"])}
+        del result["contributors"]
+    spec = json.loads(row["spec"])
+    spec.pop("model", None)
+    return {
+        "id": row["id"],
+        "stream": row["stream_name"],
+        "spec": spec,
+        "begins": row["begins"],
+        "ends": row["ends"],
+        "replay": row["replay"],
+        "state": row["state"],
+        "done": row["done"],
+        "total": row["total"],
+        "tries": row["tries"],
+        "error": row["error"],
+        "result": result,
+        "created": row["created"],
+        "finished": row["finished"],
+    }

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the gateway counts, for Prometheus."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_MILLISECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+
+
+class Metrics:
+    """One gateway's, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        self.windows = Counter("ciphermote_windows", "Windows that count", registry=registry)
+        self.bytes_kept = Counter("ciphermote_bytes_kept", "Bytes of deliveries", registry=registry)
+        self.deliveries = Counter(
+            "ciphermote_deliveries", "Deliveries that were kept or known", ["over"], registry=registry
+        )
+        self.refused = Counter(
+            "ciphermote_refused", "Deliveries that were refused", ["reason"], registry=registry
+        )
+        self.quarantined = Counter(
+            "ciphermote_quarantined", "Deliveries that wait for the operator", ["kind"], registry=registry
+        )
+        self.storage_failures = Counter(
+            "ciphermote_storage_failures", "Rounds that could not be stored", registry=registry
+        )
+        self.rounds = Histogram(
+            "ciphermote_round_deliveries",
+            "Deliveries that are stored at once",
+            buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
+            registry=registry,
+        )
+        self.round_seconds = Histogram(
+            "ciphermote_round_seconds", "Time to store them", buckets=_MILLISECONDS, registry=registry
+        )
+        self.jobs = Counter("ciphermote_jobs", "Jobs that ended", ["state"], registry=registry)
+        self.workers = Gauge("ciphermote_workers", "Worker processes that run", registry=registry)
+        self.jobs_queued = Gauge("ciphermote_jobs_queued", "Jobs that wait or run", registry=registry)
+        self.broker_connected = Gauge(
+            "ciphermote_broker_connected", "1 while the MQTT broker is there", registry=registry
+        )
+        self.free_bytes = Gauge("ciphermote_free_bytes", "Room on the disk", registry=registry)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deliveries over MQTT 5. The broker's acknowledgement says nothing about the gateway's disk, so each
+delivery is answered: by a receipt once its attempt is complete and stored, by a problem if it is refused.
+
+Topics and users are those of broker_files.py. The answer goes to the response topic, if that is the device's
+own, with the correlation data; its user property "status" is kept (no payload), receipt, or refused (a
+problem, as over HTTP).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import ssl
+from contextlib import suppress
+
+import aiomqtt
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from ciphermote.gateway.broker_files import UPLINK
+from ciphermote.gateway.gateway import Gateway
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.settings import Broker
+
+SUBSCRIPTION = "$share/gateway/ciphermote/+/up"
+_MOST_AT_ONCE = 512
+_AGAIN_SECONDS = (0.2, 5.0)
+_SESSION_SECONDS = 3600
+
+
+class Subscriber:
+    """Runs until it is cancelled; connects again whenever the broker comes back."""
+
+    def __init__(self, gateway: Gateway, broker: Broker) -> None:
+        self._gateway = gateway
+        self._broker = broker
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._room = asyncio.Semaphore(_MOST_AT_ONCE)
+
+    async def run(self) -> None:
+        wait = _AGAIN_SECONDS[0]
+        while True:
+            try:
+                async with self._client() as client:
+                    await client.subscribe(SUBSCRIPTION, qos=1)
+                    self._gateway.metrics.broker_connected.set(1)
+                    log.info("broker connected", host=self._broker.host, port=self._broker.port)
+                    wait = _AGAIN_SECONDS[0]
+                    async for message in client.messages:
+                        await self._room.acquire()
+                        task = asyncio.create_task(self._take(client, message))
+                        self._tasks.add(task)
+                        task.add_done_callback(self._done)
+            except (aiomqtt.MqttError, OSError) as error:
+                log.warning("broker away", error=str(error), again_in=wait)
+            finally:
+                self._gateway.metrics.broker_connected.set(0)
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _AGAIN_SECONDS[1])
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._room.release()
+
+    def _client(self) -> aiomqtt.Client:
+        broker = self._broker
+        context = None
+        if broker.ca is not None:
+            context = ssl.create_default_context(cafile=broker.ca)
+        password = broker.password_file.read_text().strip() if broker.password_file else None
+        properties = Properties(PacketTypes.CONNECT)
+        properties.SessionExpiryInterval = _SESSION_SECONDS
+        return aiomqtt.Client(
+            broker.host,
+            broker.port,
+            protocol=aiomqtt.ProtocolVersion.V5,
+            username=broker.user,
+            password=password,
+            identifier="ciphermote-gateway",
+            clean_start=False,
+            properties=properties,
+            tls_context=context,
+            max_queued_outgoing_messages=10_000,
+        )
+
+    async def _take(self, client: aiomqtt.Client, message: aiomqtt.Message) -> None:
+        user = str(message.topic).split("/")[1]
+        answer, status = b"", "kept"
+        data = message.payload if isinstance(message.payload, bytes) else b""
+        stated = message.properties
+        try:
+            fleet, device = self._addressed(user)
+            with self._gateway.intake.room_for(len(data)):
+                outcome = await self._gateway.intake.take(fleet, device, data, _measured(stated))
+            self._gateway.metrics.deliveries.labels("mqtt").inc()
+            if outcome.receipt is not None:
+                answer, status = outcome.receipt, "receipt"
+        except Refusal as refusal:
+            log.warning("refused", user=user, status=refusal.status, reason=refusal.name, detail=refusal.sentence)
+            fields = {"status": refusal.status, "title": refusal.name, "detail": refusal.sentence}
+            answer, status = json.dumps(fields).encode(), "refused"
+        except Exception as error:
+            log.error("failed", user=user, error=repr(error))
+            return
+        with suppress(aiomqtt.MqttError):  # the device sends it again, and is answered then
+            await client.publish(_reply_topic(user, stated), answer, qos=1, properties=_answering(stated, status))
+
+    def _addressed(self, user: str):  # type: ignore[no-untyped-def]
+        """(fleet, device or None for an uplink) of a user, which the broker has let publish."""
+        parts = user.split(".")
+        if len(parts) != 3 or not (parts[2] == UPLINK or parts[2].isdecimal()):
+            raise Refusal(404, "no-such-user", f"The topic names no device's user: {user[:60]}.")
+        registry = self._gateway.registry
+        fleet = registry.fleet(registry.tenant(parts[0]), parts[1])
+        return fleet, None if parts[2] == UPLINK else int(parts[2])
+
+
+def _reply_topic(user: str, stated: Properties | None) -> str:
+    """The device's own, whatever it asks for: nobody is answered on another's."""
+    own = f"ciphermote/{user}/down"
+    asked = getattr(stated, "ResponseTopic", own)
+    return asked if asked == own or asked.startswith(f"{own}/") else own
+
+
+def _measured(stated: Properties | None) -> float | None:
+    for name, value in getattr(stated, "UserProperty", []):
+        if name == "measured":
+            with suppress(ValueError):
+                seconds = float(value)
+                return seconds if 0 <= seconds <= 1e11 else None
+    return None
+
+
+def _answering(stated: Properties | None, status: str) -> Properties:
+    properties = Properties(PacketTypes.PUBLISH)
+    properties.UserProperty = ("status", status)
+    if hasattr(stated, "CorrelationData"):
+        properties.CorrelationData = stated.CorrelationData
+    return properties

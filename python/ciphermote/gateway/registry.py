@@ -1,0 +1,355 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tenants, fleets, devices and their public keys: what the intake and the jobs go by."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from typing import Any
+
+from ciphermote.computation import EvaluationKeys
+from ciphermote.errors import Error
+from ciphermote.gateway.access import Access
+from ciphermote.gateway.blobs import Objects
+from ciphermote.gateway.database import Database
+from ciphermote.gateway.definitions import CompactFleet, Enrolment, FullFleet, TenantRequest
+from ciphermote.gateway.devices import signed
+from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.intake import Intake
+from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.wrapping import Wrapper
+from ciphermote.keys import SecretKey
+from ciphermote.rekeying import read_rekey_key
+from ciphermote.tags import TagKeys
+
+MOST_KEYS_BYTES = 256 << 20
+"""Of one upload."""
+_PAGE = 1000
+_SECRET_MAGIC = (b"CMCK", b"CMPV", b"/*\n * One device's")
+
+
+class Registry:
+    """Every method answers, or raises a Refusal, and has changed nothing then."""
+
+    def __init__(
+        self, database: Database, objects: Objects, wrapper: Wrapper, access: Access, intake: Intake
+    ) -> None:
+        self._database = database
+        self._objects = objects
+        self._wrapper = wrapper
+        self._access = access
+        self._intake = intake
+        self._fleets: dict[tuple[int, str], Fleet] = {}
+        self._tenants: dict[str, int] = {}
+
+    # --- tenants --------------------------------------------------------------------------------------------
+
+    def add_tenant(self, request: TenantRequest) -> int:
+        try:
+            with self._database.writing() as database:
+                added = database.execute(
+                    "INSERT INTO tenants (name, created, most_devices, most_bytes) VALUES (?, ?, ?, ?)",
+                    (request.name, time.time(), request.most_devices, request.most_bytes),
+                )
+                assert added.lastrowid is not None
+                return added.lastrowid
+        except sqlite3.IntegrityError:
+            raise Refusal(409, "exists", f"There is a tenant {request.name} already.") from None
+
+    def tenant(self, name: str) -> int:
+        """Its id."""
+        known = self._tenants.get(name)
+        if known is not None:
+            return known
+        row = self._database.connection.execute("SELECT id FROM tenants WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            raise Refusal(404, "no-such-tenant", f"There is no tenant {name[:40]}.")
+        self._tenants[name] = int(row["id"])
+        return self._tenants[name]
+
+    def tenants(self) -> list[dict[str, Any]]:
+        rows = self._database.connection.execute(
+            "SELECT name, created, most_devices, most_bytes, bytes FROM tenants ORDER BY name LIMIT 10000"
+        )
+        return [dict(row) for row in rows]
+
+    # --- fleets ---------------------------------------------------------------------------------------------
+
+    def put_fleet(self, tenant: int, name: str, definition: FullFleet | CompactFleet) -> None:
+        """A new one; an old one again if it is the same."""
+        with self._database.writing() as database:
+            row = database.execute(
+                "SELECT definition FROM fleets WHERE tenant = ? AND name = ?", (tenant, name)
+            ).fetchone()
+            text = definition.model_dump_json()
+            if row is None:
+                database.execute(
+                    "INSERT INTO fleets (tenant, name, definition, created) VALUES (?, ?, ?, ?)",
+                    (tenant, name, text, time.time()),
+                )
+            elif row["definition"] != text:
+                raise Refusal(
+                    409,
+                    "exists",
+                    f"Fleet {name} is defined otherwise, and what it has stored depends on that: name another.",
+                )
+
+    def fleet(self, tenant: int | None, name: str) -> Fleet:
+        assert tenant is not None
+        found = self._fleets.get((tenant, name))
+        if found is None:
+            row = self._database.connection.execute(
+                "SELECT id, tenant, name, definition FROM fleets WHERE tenant = ? AND name = ?", (tenant, name)
+            ).fetchone()
+            if row is None:
+                raise Refusal(404, "no-such-fleet", f"There is no fleet {name[:40]} here.")
+            found = self._fleets[tenant, name] = Fleet.from_row(*row)
+        return found
+
+    def fleet_by_id(self, identifier: int) -> Fleet:
+        """Which exists."""
+        row = self._database.connection.execute(
+            "SELECT id, tenant, name, definition FROM fleets WHERE id = ?", (identifier,)
+        ).fetchone()
+        return Fleet.from_row(*row)
+
+    def fleets(self, tenant: int) -> list[dict[str, Any]]:
+        rows = self._database.connection.execute(
+            "SELECT name, definition, created FROM fleets WHERE tenant = ? ORDER BY name LIMIT 10000", (tenant,)
+        )
+        return [{**dict(row), "definition": json.loads(row["definition"])} for row in rows]
+
+    def progress(self, fleet: Fleet) -> dict[str, Any]:
+        """Of a fleet, in numbers that watch shows."""
+        database = self._database.connection
+        devices = database.execute(
+            "SELECT count(*) AS devices, sum(last_seen IS NOT NULL) AS heard, max(last_seen) AS last_seen, "
+            "sum(state = 'quarantined') AS stopped FROM devices WHERE fleet = ? AND state != 'replaced'",
+            (fleet.id,),
+        ).fetchone()
+        windows = database.execute(
+            "SELECT count(*) AS n FROM windows JOIN devices d ON d.id = device WHERE d.fleet = ?", (fleet.id,)
+        ).fetchone()
+        waiting = database.execute(
+            "SELECT count(*) AS n FROM quarantine JOIN devices d ON d.id = device WHERE d.fleet = ?", (fleet.id,)
+        ).fetchone()
+        jobs = database.execute(
+            "SELECT state, count(*) AS n FROM jobs WHERE fleet = ? GROUP BY state", (fleet.id,)
+        ).fetchall()
+        return {
+            "fleet": fleet.name,
+            "time": time.time(),
+            "devices": devices["devices"],
+            "heard": devices["heard"] or 0,
+            "last_seen": devices["last_seen"],
+            "windows": windows["n"],
+            "quarantined": waiting["n"],
+            "jobs": {row["state"]: row["n"] for row in jobs},
+        }
+
+    # --- public keys ----------------------------------------------------------------------------------------
+
+    def put_evaluation_keys(self, fleet: Fleet, kind: str, data: bytes) -> None:
+        """kind: galois or relin, in the bytes that keygen wrote."""
+        definition = fleet.definition
+        if not isinstance(definition, FullFleet):
+            raise Refusal(422, "no-keys", "The compact lane computes sums, which take no keys.")
+        parameters = definition.parameter_set
+        self._refuse_secrets(data, fleet)
+        try:
+            keys = EvaluationKeys(parameters, **{kind: data})
+            with keys.engine(definition.plain_modulus) as engine:
+                key_id = engine.key_id
+        except Error as error:
+            raise Refusal(422, "bad-keys", str(error)) from None
+        if key_id != fleet.key_id:
+            raise Refusal(
+                422,
+                "other-key",
+                f"These keys are of key {key_id or 0:016x}, and fleet {fleet.name} is of {fleet.key_id:016x}: "
+                "send those of the fleet's owner.",
+            )
+        digest = self._objects.put(data)
+        with self._database.writing() as database:
+            database.execute("REPLACE INTO evaluation_keys VALUES (?, ?, ?)", (fleet.id, kind, digest))
+
+    def _refuse_secrets(self, data: bytes, fleet: Fleet) -> None:
+        definition = fleet.definition
+        is_secret = data.startswith(_SECRET_MAGIC)
+        if isinstance(definition, FullFleet) and not is_secret:
+            try:
+                SecretKey.from_seal(data, definition.parameter_set)
+                is_secret = True
+            except Error:
+                pass
+        if is_secret:
+            raise Refusal(
+                422,
+                "secret-key",
+                "This is a secret key, which the gateway must never have. Nothing of it was kept, but it has "
+                "left your machine: make new keys.",
+            )
+
+    # --- devices --------------------------------------------------------------------------------------------
+
+    def enroll(self, fleet: Fleet, number: int, enrolment: Enrolment) -> None:
+        """A device, or its next epoch, which takes the place of the one before."""
+        definition = fleet.definition
+        compact = isinstance(definition, CompactFleet)
+        key_id = int(enrolment.key_id, 16)
+        own_keys = isinstance(definition, FullFleet) and definition.own_keys
+        if not own_keys and key_id != fleet.key_id:
+            raise Refusal(
+                422,
+                "other-key",
+                f"The device was enrolled with key {enrolment.key_id}, and fleet {fleet.name} is of "
+                f"{fleet.key_id:016x}: enroll it with the fleet's owner's keys.",
+            )
+        if compact != bool(enrolment.largest_value) or (
+            compact and enrolment.largest_value > fleet.compact_set.largest_value
+        ):
+            raise Refusal(
+                422,
+                "largest-value",
+                "largest_value belongs to the compact lane, where it is from 1 to what the set can take.",
+            )
+        keys = TagKeys(*map(bytes.fromhex, _tag_keys(enrolment)))
+        wrapped = self._wrapper.wrap(keys, fleet.id, number, enrolment.epoch)
+        with self._database.writing() as database:
+            rows = database.execute(
+                "SELECT id, epoch, state, keys FROM devices WHERE fleet = ? AND number = ? ORDER BY epoch",
+                (fleet.id, number),
+            ).fetchall()
+            if rows and rows[-1]["epoch"] >= enrolment.epoch:
+                known = self._wrapper.unwrap(rows[-1]["keys"], fleet.id, number, rows[-1]["epoch"])
+                if rows[-1]["epoch"] == enrolment.epoch and known == keys:
+                    return
+                raise Refusal(
+                    409,
+                    "old-epoch",
+                    f"Device {number} is in epoch {rows[-1]['epoch']} already, and epochs only go up: enroll "
+                    "it anew.",
+                )
+            self._check_device_quota(database, fleet)
+            database.execute("UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number))
+            database.execute(
+                "INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
+                "VALUES (?, ?, ?, ?, ?, ?, 'active', ?)",
+                (
+                    *(fleet.id, number, enrolment.epoch, signed(key_id), enrolment.largest_value),
+                    *(wrapped, time.time()),
+                ),
+            )
+        self._intake.forget(fleet.id, number)
+
+    def _check_device_quota(self, database: sqlite3.Connection, fleet: Fleet) -> None:
+        most, count = database.execute(
+            "SELECT most_devices, (SELECT count(*) FROM devices d JOIN fleets f ON f.id = d.fleet "
+            "WHERE f.tenant = t.id AND d.state != 'replaced') FROM tenants t WHERE id = ?",
+            (fleet.tenant,),
+        ).fetchone()
+        if count >= most:
+            raise Refusal(429, "quota", f"The tenant has {most} devices, which is all that it may have.")
+
+    def put_rekey_key(self, fleet: Fleet, number: int, data: bytes) -> None:
+        """What brings a device's ciphertexts under the owner's key; one that leads the other way is refused."""
+        definition = fleet.definition
+        if not isinstance(definition, FullFleet) or not definition.own_keys:
+            raise Refusal(422, "no-keys", f"The devices of fleet {fleet.name} have no keys of their own.")
+        self._refuse_secrets(data, fleet)
+        try:
+            found = read_rekey_key(data, definition.parameter_set, fleet.key_id)
+        except Error as error:
+            raise Refusal(422, "bad-keys", str(error)) from None
+        digest = self._objects.put(data)
+        with self._database.writing() as database:
+            done = database.execute(
+                "UPDATE devices SET rekey = ? WHERE fleet = ? AND number = ? AND state != 'replaced' "
+                "AND key_id = ?",
+                (digest, fleet.id, number, signed(found.source_id)),
+            )
+            if not done.rowcount:
+                raise Refusal(
+                    422,
+                    "other-key",
+                    f"The rekey key leads from key {found.source_id:016x}, which device {number} was not "
+                    "enrolled with: send the one that was made with the device's keys.",
+                )
+
+    def set_state(self, fleet: Fleet, number: int, state: str) -> None:
+        """active, revoked (for good) or quarantined."""
+        with self._database.writing() as database:
+            done = database.execute(
+                "UPDATE devices SET state = ? WHERE fleet = ? AND number = ? "
+                "AND state NOT IN ('replaced', 'revoked')",
+                (state, fleet.id, number),
+            )
+            if not done.rowcount:
+                raise Refusal(
+                    404, "no-such-device", f"Device {number} is not enrolled here, or is revoked for good."
+                )
+            if state == "revoked":
+                self._access.revoke_of_device(database, fleet.id, number)
+        self._access.forget()
+        self._intake.forget(fleet.id, number)
+
+    def devices(self, fleet: Fleet, after: int = -1) -> list[dict[str, Any]]:
+        rows = self._database.connection.execute(
+            "SELECT number, epoch, key_id, largest_value, state, newest, last_seen, created, "
+            "rekey IS NOT NULL AS has_rekey_key, "
+            "(SELECT count(*) FROM windows w WHERE w.device = d.id) AS windows FROM devices d "
+            "WHERE fleet = ? AND state != 'replaced' AND number > ? ORDER BY number LIMIT ?",
+            (fleet.id, after, _PAGE),
+        )
+        return [{**dict(row), "key_id": f"{row['key_id'] % 2**64:016x}"} for row in rows]
+
+    def windows(self, fleet: Fleet, after: int = 0, device: int | None = None) -> list[dict[str, Any]]:
+        """That count, in the order in which they became complete."""
+        rows = self._database.connection.execute(
+            "SELECT w.sequence, d.number AS device, d.epoch, w.number, w.counter, w.measured, w.arrived "
+            "FROM windows w JOIN devices d ON d.id = w.device "
+            "WHERE d.fleet = ? AND w.sequence > ? AND (? IS NULL OR d.number = ?) ORDER BY w.sequence LIMIT ?",
+            (fleet.id, after, device, device, _PAGE),
+        )
+        return [dict(row) for row in rows]
+
+    # --- what waits for the operator ------------------------------------------------------------------------
+
+    def quarantined(self, after: int = 0) -> list[dict[str, Any]]:
+        rows = self._database.connection.execute(
+            "SELECT q.id, t.name AS tenant, f.name AS fleet, d.number AS device, d.epoch, q.counter, q.kind, "
+            "q.reason, q.arrived FROM quarantine q JOIN devices d ON d.id = q.device "
+            "JOIN fleets f ON f.id = d.fleet JOIN tenants t ON t.id = f.tenant "
+            "WHERE q.id > ? ORDER BY q.id LIMIT ?",
+            (after, _PAGE),
+        )
+        return [dict(row) for row in rows]
+
+    def settle(self, identifier: int, *, accept: bool) -> None:
+        """Drop what waits; accept: and let the device go on from the counter that it jumped to."""
+        with self._database.writing() as database:
+            row = database.execute(
+                "SELECT q.kind, q.counter, q.device, d.fleet, d.number FROM quarantine q "
+                "JOIN devices d ON d.id = q.device WHERE q.id = ?",
+                (identifier,),
+            ).fetchone()
+            if row is None:
+                raise Refusal(404, "not-quarantined", f"Nothing of number {identifier} waits.")
+            if accept and row["kind"] != "jump":
+                raise Refusal(
+                    409,
+                    "not-a-jump",
+                    "These bytes contradict what was kept, and cannot be accepted: discard them, and have the "
+                    "device enrolled anew.",
+                )
+            if accept:
+                database.execute(
+                    "UPDATE devices SET newest = max(newest, ?) WHERE id = ?", (row["counter"] - 1, row["device"])
+                )
+            database.execute("DELETE FROM quarantine WHERE id = ?", (identifier,))
+        self._intake.forget(row["fleet"], row["number"])
+
+
+def _tag_keys(enrolment: Enrolment) -> tuple[str, str, str]:
+    return enrolment.frames_key, enrolment.receipts_key, enrolment.results_key

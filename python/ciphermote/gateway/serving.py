@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A gateway that runs: its API, its subscriber, its workers and its clock, until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+import uvicorn
+
+from ciphermote.gateway.api import application
+from ciphermote.gateway.gateway import Gateway
+from ciphermote.gateway.gateway_files import TLS
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.settings import Settings
+from ciphermote.gateway.tls import own_certificate
+
+_TICK_SECONDS = 0.5
+_STOP_SECONDS = 10
+_RESTART_SECONDS = 0.5
+_BROKER_PORT = 8883
+
+
+async def serve(settings: Settings) -> None:
+    """Until SIGTERM or SIGINT: then what was taken is answered, and workers give their jobs back."""
+    gateway = Gateway(settings)
+    certificate, key = _certificate(settings)
+    gateway.intake.start()
+    app = application(gateway)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=settings.host,
+            port=settings.port,
+            ssl_certfile=str(certificate),
+            ssl_keyfile=str(key),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=_STOP_SECONDS,
+            timeout_keep_alive=75,
+            h11_max_incomplete_event_size=64 << 10,
+        )
+    )
+    tasks = [asyncio.create_task(_clock(gateway, settings))]
+    tasks += [asyncio.create_task(_worker(gateway, number)) for number in range(settings.workers)]
+    if settings.broker is not None:
+        from ciphermote.gateway.mqtt import Subscriber
+
+        tasks.append(asyncio.create_task(Subscriber(gateway, settings.broker).run()))
+    log.info("serving", host=settings.host, port=settings.port, data=str(settings.data))
+
+    loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        app.state.stopping = True
+        server.should_exit = True
+
+    with suppress(ValueError):
+        server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    try:
+        await server._serve()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await gateway.close()
+        log.info("stopped")
+
+
+def _certificate(settings: Settings) -> tuple[Path, Path]:
+    if settings.certificate is not None and settings.key is not None:
+        return settings.certificate, settings.key
+    return own_certificate(settings.data / TLS, settings.host)
+
+
+async def _clock(gateway: Gateway, settings: Settings) -> None:
+    """Makes the streams' jobs, and writes the broker's files when they are stale."""
+    port = settings.broker.port if settings.broker else _BROKER_PORT
+    while True:
+        try:
+            await asyncio.to_thread(gateway.jobs.tick, time.time())
+            if gateway.broker_files.stale.is_set():
+                await asyncio.to_thread(gateway.broker_files.write, settings.data / TLS, port)
+        except Exception as error:  # a full disk, say: the next round may be luckier
+            log.error("clock", error=repr(error))
+        await asyncio.sleep(_TICK_SECONDS)
+
+
+async def _worker(gateway: Gateway, number: int) -> None:
+    """One worker process, started again whenever it ends."""
+    while True:
+        name = f"worker{number}-{uuid.uuid4().hex[:8]}"
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "ciphermote.gateway.worker", str(gateway.settings.data), name),
+            stdin=asyncio.subprocess.DEVNULL,
+        )
+        gateway.metrics.workers.inc()
+        try:
+            status = await process.wait()
+            log.warning("worker ended", name=name, status=status)
+        except asyncio.CancelledError:
+            process.terminate()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), _STOP_SECONDS)
+            raise
+        finally:
+            gateway.metrics.workers.dec()
+            if process.returncode is None:
+                process.kill()
+        await asyncio.to_thread(gateway.jobs.release, name)
+        await asyncio.sleep(_RESTART_SECONDS)

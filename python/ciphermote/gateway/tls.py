@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A certificate for a gateway that was given none: an authority of its own, and a certificate under it.
+
+Clients are given the authority's file (tls/ca.pem) by hand, and trust nothing else.
+"""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import socket
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from ciphermote.files import write_exclusively
+
+CA_FILE, CERTIFICATE_FILE, KEY_FILE = "ca.pem", "server.pem", "server.key"
+_YEARS = 10
+
+
+def own_certificate(folder: Path, host: str) -> tuple[Path, Path]:
+    """(certificate, key), made if they are not there. The authority's key is not kept."""
+    certificate, key = folder / CERTIFICATE_FILE, folder / KEY_FILE
+    if certificate.exists() and key.exists():
+        return certificate, key
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in (folder / CA_FILE, certificate, key):
+        path.unlink(missing_ok=True)
+    authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    authority_name, server_name = _named("Ciphermote gateway's own authority"), _named("Ciphermote gateway")
+    authority = (
+        _builder(authority_name, authority_name, authority_key)
+        .add_extension(x509.BasicConstraints(True, 0), critical=True)
+        .add_extension(_usage(signs=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(authority_key.public_key()), critical=False)
+        .sign(authority_key, hashes.SHA256())
+    )
+    server = (
+        _builder(server_name, authority_name, server_key)
+        .add_extension(x509.BasicConstraints(False, None), critical=True)
+        .add_extension(_usage(signs=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False
+        )
+        .sign(authority_key, hashes.SHA256())
+    )
+    private = server_key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    write_exclusively(folder / CA_FILE, authority.public_bytes(serialization.Encoding.PEM), 0o644)
+    write_exclusively(certificate, server.public_bytes(serialization.Encoding.PEM), 0o644)
+    write_exclusively(key, private, 0o600)
+    return certificate, key
+
+
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey
+) -> x509.CertificateBuilder:
+    now = datetime.datetime.now(datetime.UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=365 * _YEARS))
+    )
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(not signs, False, False, False, False, signs, signs, False, False)
+
+
+def _names(host: str) -> list[x509.GeneralName]:
+    names: list[x509.GeneralName] = [x509.DNSName("localhost"), x509.DNSName(socket.gethostname())]
+    for address in {"127.0.0.1", "::1", host}:
+        try:
+            names.append(x509.IPAddress(ipaddress.ip_address(address)))
+        except ValueError:
+            names.append(x509.DNSName(address))
+    return names

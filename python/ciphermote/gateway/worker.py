@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A worker: a process that leases jobs of a gateway's directory, one after the other, and computes them.
+
+    python -m ciphermote.gateway.worker DIRECTORY NAME
+
+Serve starts as many as it is told to. It ends by itself when whoever started it is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+from ciphermote.errors import Error
+from ciphermote.gateway.blobs import Objects, SegmentReader
+from ciphermote.gateway.computing import Cancelled, compute
+from ciphermote.gateway.database import Database
+from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS
+from ciphermote.gateway.jobs import Job, Jobs
+from ciphermote.gateway.logs import configure, log
+
+_IDLE_SECONDS = 0.3
+_RENEW_SECONDS = 1.0
+
+
+class Worker:
+    """stop: set by a signal; the job at hand is given back."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._database = Database(folder / DATABASE_FILE)
+        self._objects = Objects(folder / OBJECTS)
+        self._reader = SegmentReader(folder / SEGMENTS)
+        self._jobs = Jobs(self._database, self._objects)
+        self._name = name
+        self.stopping = False
+
+    def run(self) -> None:
+        parent = os.getppid()
+        while not self.stopping and os.getppid() == parent:
+            job = self._jobs.lease(self._name)
+            if job is None:
+                time.sleep(_IDLE_SECONDS)
+            else:
+                self._work(job)
+
+    def _work(self, job: Job) -> None:
+        renewed = 0.0
+
+        def progress(done: int, total: int) -> None:
+            nonlocal renewed
+            if self.stopping:
+                self._jobs.release(self._name)
+                raise Cancelled
+            if time.monotonic() - renewed > _RENEW_SECONDS or done == total:
+                renewed = time.monotonic()
+                if not self._jobs.renew(job, done, total):
+                    raise Cancelled
+
+        started = time.monotonic()
+        try:
+            result = compute(
+                job, self._jobs, self._database.connection, self._reader, self._objects, progress
+            )
+        except Cancelled:
+            log.info("job given up", job=job.id)
+        except Error as error:
+            self._jobs.fail(job, str(error))
+            log.warning("job failed", job=job.id, error=str(error))
+        except MemoryError:
+            self._jobs.fail(job, "The machine has too little memory for it: take fewer windows.")
+        else:
+            if self._jobs.finish(job, result):
+                seconds = round(time.monotonic() - started, 3)
+                log.info("job done", job=job.id, kind=job.spec.kind, windows=result["windows"], seconds=seconds)
+
+
+def main() -> None:
+    configure()
+    worker = Worker(Path(sys.argv[1]), sys.argv[2])
+
+    def stop(*_: object) -> None:
+        worker.stopping = True
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's: who started it decides
+    worker.run()
+
+
+if __name__ == "__main__":
+    main()

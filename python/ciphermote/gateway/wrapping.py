@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tag keys at rest: encrypted and bound to their device, under a key that lies beside the database.
+
+Whoever has both the database and that key can forge frames and receipts, and decrypt nothing. A backup that
+leaves the key out is no use to a thief, and of no use without it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from ciphermote.errors import KeyFileError
+from ciphermote.files import write_exclusively
+from ciphermote.keys.store import read_secret_file
+from ciphermote.tags import TAG_KEY_BYTES, TagKeys
+
+_KEY_BYTES = 32
+_NONCE_BYTES = 12
+
+
+class Wrapper:
+    """Wraps and unwraps, under the key in a file, which is made if there is none."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            write_exclusively(path, os.urandom(_KEY_BYTES), 0o600)
+        key = read_secret_file(path, "restore it from a backup: without it no frame can be checked")
+        if len(key) != _KEY_BYTES:
+            raise KeyFileError(f"{path} has {len(key)} bytes instead of {_KEY_BYTES}: restore a backup.")
+        self._cipher = AESGCM(key)
+
+    def wrap(self, keys: TagKeys, fleet: int, device: int, epoch: int) -> bytes:
+        """Of one device in its epoch."""
+        nonce = os.urandom(_NONCE_BYTES)
+        plain = keys.frames + keys.receipts + keys.results
+        return nonce + self._cipher.encrypt(nonce, plain, _place(fleet, device, epoch))
+
+    def unwrap(self, wrapped: bytes, fleet: int, device: int, epoch: int) -> TagKeys:
+        """KeyFileError if they were not wrapped under this key, for this device."""
+        nonce, rest = wrapped[:_NONCE_BYTES], wrapped[_NONCE_BYTES:]
+        try:
+            plain = self._cipher.decrypt(nonce, rest, _place(fleet, device, epoch))
+        except InvalidTag:
+            raise KeyFileError(
+                f"The tag keys of device {device} cannot be unwrapped: restore the wrapping key that belongs "
+                "to this database."
+            ) from None
+        one, two = TAG_KEY_BYTES, 2 * TAG_KEY_BYTES
+        return TagKeys(plain[:one], plain[one:two], plain[two:])
+
+
+def _place(fleet: int, device: int, epoch: int) -> bytes:
+    return f"ciphermote tag keys {fleet} {device} {epoch}".encode()
