@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real gateway, a real broker, and devices of both lanes, for the tests of the gateway."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+from ciphermote import Owner, _core
+from ciphermote.compact.device import CompactDevice
+from ciphermote.compact.keys import CompactKeys
+from ciphermote.core import core_params
+from ciphermote.parameter_files import parameters_to_dict
+from ciphermote.receipts import Receipt
+from ciphermote.tags import TagKeys
+
+SECONDS = 60.0
+SET = "n2048_q26_p27"
+LOG2_SCALE = 15
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def wait_until(true: Any, what: str, seconds: float = SECONDS) -> None:
+    """Until true() is; the test fails after so many seconds."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"{what} did not come about within {seconds:g} s"
+        time.sleep(0.05)
+
+
+@dataclass
+class Server:
+    """`ciphermote serve` over a directory, in a process that can be killed and started again."""
+
+    data: Path
+    port: int
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self, prefix: tuple[str, ...] = ()) -> Server:
+        command = (sys.executable, "-m", "ciphermote", "serve", "--data", str(self.data), "--port", str(self.port))
+        self.data.parent.mkdir(parents=True, exist_ok=True)
+        log = (self.data.parent / f"{self.data.name}.log").open("ab")
+        self.process = subprocess.Popen(
+            (*prefix, *command, "--reserve", "0", *self.options),
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **self.environment},
+        )
+        wait_until(self._answers, "the gateway")
+        return self
+
+    def _answers(self) -> bool:
+        assert self.process is not None and self.process.poll() is None, self.log()[-2000:]
+        try:
+            return self.client().get("/readyz").status_code == 200
+        except (httpx.HTTPError, OSError):
+            return False
+
+    def log(self) -> str:
+        return (self.data.parent / f"{self.data.name}.log").read_text()
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> int:
+        """Its exit code."""
+        return self._end(signal.SIGTERM)
+
+    def _end(self, number: int) -> int:
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(SECONDS)
+
+    def client(self, token: str | None = None, **options: Any) -> httpx.Client:
+        context = ssl.create_default_context(cafile=self.data / "tls" / "ca.pem")
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return httpx.Client(
+            base_url=f"https://localhost:{self.port}", verify=context, headers=headers, timeout=SECONDS, **options
+        )
+
+    def owner(self) -> httpx.Client:
+        return self.client((self.data / "owner.token").read_text().strip())
+
+    def operator(self) -> httpx.Client:
+        return self.client((self.data / "operator.token").read_text().strip())
+
+
+@contextmanager
+def serving(data: Path, *options: str, **environment: str) -> Iterator[Server]:
+    """A gateway for the block."""
+    server = Server(data, free_port(), options, environment).start()
+    try:
+        yield server
+    finally:
+        if server.process is not None and server.process.poll() is None:
+            server.stop()
+
+
+@dataclass
+class Broker:
+    """A Mosquitto with the files that a gateway wrote."""
+
+    data: Path
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> Broker:
+        folder = self.data / "mosquitto"
+        wait_until((folder / "mosquitto.conf").exists, "the broker's files")
+        configuration = folder / "mosquitto.conf"
+        log = (self.data.parent / "mosquitto.log").open("ab")
+        own = self.data.parent / "mosquitto.conf"
+        own.write_text(configuration.read_text() + "user root\n")  # may read the gateway's files
+        self.process = subprocess.Popen(("/usr/sbin/mosquitto", "-c", str(own)), stdout=log, stderr=log)
+        wait_until(self._listens, "the broker")
+        return self
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def reload(self) -> None:
+        """Read passwords and rules anew."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGHUP)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(SECONDS)
+
+
+@cache
+def full_owner(name: str = SET) -> Owner:
+    return Owner.generate(name)
+
+
+def refused(response: httpx.Response, status: int, name: str) -> None:
+    """The response is that problem, with a sentence."""
+    assert (response.status_code, response.json()["title"]) == (status, name), response.text
+    assert len(response.json()["detail"]) > 10
+
+
+def accepted(response: httpx.Response) -> httpx.Response:
+    assert response.status_code < 300, response.text
+    return response
+
+
+def define_full(owner: httpx.Client, name: str, keys: Owner, **more: Any) -> None:
+    """A fleet of CKKS ciphertexts, unless more says otherwise."""
+    definition = {
+        "lane": "full",
+        "parameters": parameters_to_dict(keys.parameters),
+        "key_id": f"{keys.key_id:016x}",
+        **({} if more.get("plain_modulus") else {"log2_scale": LOG2_SCALE}),
+        **more,
+    }
+    accepted(owner.put(f"/v1/fleets/{name}", json=definition))
+
+
+def enrolment(tag_keys: TagKeys, key_id: int, epoch: int = 1, largest_value: int = 0) -> dict[str, Any]:
+    return {
+        "epoch": epoch,
+        "key_id": f"{key_id:016x}",
+        "largest_value": largest_value,
+        "frames_key": tag_keys.frames.hex(),
+        "receipts_key": tag_keys.receipts.hex(),
+        "results_key": tag_keys.results.hex(),
+    }
+
+
+def device_token(owner: httpx.Client, fleet: str, device: int | None = None) -> str:
+    asked = {"scope": "device", "fleet": fleet, **({} if device is None else {"device": device})}
+    return str(accepted(owner.post("/v1/tokens", json=asked)).json()["token"])
+
+
+class FullDevice:
+    """Encrypts values to tagged frames, by the C library."""
+
+    def __init__(self, keys: Owner, number: int, epoch: int = 1, *, public: bool = False) -> None:
+        self.keys, self.number, self.epoch = keys, number, epoch
+        self.secret = os.urandom(32)
+        self.tag_keys = TagKeys.derive(self.secret, keys.key_id, number, epoch)
+        self._public = public
+        self.boot(0)
+
+    def boot(self, counter: int) -> None:
+        """Start with this counter."""
+        self.counter = counter
+        self._device = _core.Device(self.secret, os.urandom, lambda: self.counter, self._write)
+        self._device.tag_as(self.tag_keys.frames, self.number, self.epoch)
+
+    def _write(self, value: int) -> None:
+        self.counter = value
+
+    def encrypt(self, values: Any, window: int | None = None) -> bytes:
+        """The frames of one attempt; window: of a window that is sent once more."""
+        self._device.window = 2**64 - 1 if window is None else window
+        params, keys = core_params(self.keys.parameters), self.keys
+        numbers = np.asarray(values, dtype=np.float32)
+        real = (numbers, LOG2_SCALE, 31, False, 0, "frames")
+        if self._public:
+            residues = keys.public_key.residues.reshape(-1)
+            return self._device.encrypt_asymmetric(params, residues, keys.key_id, *real)
+        return self._device.encrypt_symmetric(params, keys.secret_key.packed, keys.key_id, 3, *real)
+
+    def enroll(self, owner: httpx.Client, fleet: str) -> FullDevice:
+        path = f"/v1/fleets/{fleet}/devices/{self.number}"
+        accepted(owner.put(path, json=enrolment(self.tag_keys, self.keys.key_id, self.epoch)))
+        return self
+
+    def receipt(self, response: httpx.Response) -> Receipt:
+        assert response.status_code == 200, response.text
+        return Receipt.from_bytes(response.content, self.tag_keys.receipts)
+
+
+class PacketDevice:
+    """Encrypts values to packets of the compact lane."""
+
+    def __init__(self, keys: CompactKeys, number: int, packet_bytes: int = 200) -> None:
+        self.keys, self.enrolment = keys.enroll(number)
+        self.number = number
+        self.tag_keys = TagKeys.derive(self.enrolment.secret, keys.key_id, number, self.enrolment.epoch)
+        self.counter = 0
+        self._device = CompactDevice(
+            self.keys,
+            self.enrolment,
+            packet_bytes=packet_bytes,
+            counter_read=lambda: self.counter,
+            counter_write=self._write,
+        )
+
+    def _write(self, value: int) -> None:
+        self.counter = value
+
+    def encrypt(self, values: Any, window: int | None = None) -> list[bytes]:
+        return self._device.encrypt(values, 0, window)[0]
+
+    def enroll(self, owner: httpx.Client, fleet: str) -> PacketDevice:
+        entry = self.enrolment
+        body = enrolment(self.tag_keys, self.keys.key_id, entry.epoch, entry.largest_value)
+        accepted(owner.put(f"/v1/fleets/{fleet}/devices/{self.number}", json=body))
+        return self
+
+
+def define_compact(owner: httpx.Client, name: str, keys: CompactKeys, values: int) -> None:
+    definition = {
+        "lane": "compact",
+        "set": keys.set.name,
+        "key_id": f"{keys.key_id:016x}",
+        "positions": [[0, values]],
+    }
+    accepted(owner.put(f"/v1/fleets/{name}", json=definition))
+
+
+def frames_of(data: bytes) -> list[bytes]:
+    """The frames of an attempt, one by one."""
+    found = []
+    while data:
+        length = 64 + int.from_bytes(data[40:44], "little") + 12
+        found.append(data[:length])
+        data = data[length:]
+    return found
+
+
+def run_job(owner: httpx.Client, fleet: str, spec: dict[str, Any], **more: Any) -> tuple[dict[str, Any], list[bytes]]:
+    """(the job as it ended, its results)."""
+    job = accepted(owner.post(f"/v1/fleets/{fleet}/jobs", json={"spec": spec, **more})).json()["id"]
+    return ended_job(owner, fleet, job)
+
+
+def ended_job(owner: httpx.Client, fleet: str, job: int) -> tuple[dict[str, Any], list[bytes]]:
+    path = f"/v1/fleets/{fleet}/jobs/{job}"
+    wait_until(lambda: owner.get(path).json()["state"] in ("done", "failed"), f"job {job}")
+    shown = owner.get(path).json()
+    parts = shown["result"]["parts"] if shown["result"] else 0
+    return shown, [accepted(owner.get(f"{path}/results/{part}")).content for part in range(parts)]
+
+
+def problem(data: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(data)
+    return found
