@@ -109,6 +109,8 @@
 #define cmi_avr_uniform_20 CM_SYMBOL(cmi_avr_uniform_20)
 #define cmi_avr_uniform_bitwise CM_SYMBOL(cmi_avr_uniform_bitwise)
 #define cmi_avr_uniform_26 CM_SYMBOL(cmi_avr_uniform_26)
+#define cmi_x86_64_crc32c CM_SYMBOL(cmi_x86_64_crc32c)
+#define cmi_x86_64_poly1305_blocks CM_SYMBOL(cmi_x86_64_poly1305_blocks)
 #define cmi_product CM_SYMBOL(cmi_product)
 #define cmi_product_signed CM_SYMBOL(cmi_product_signed)
 #define cmi_reduce_all CM_SYMBOL(cmi_reduce_all)

@@ -153,7 +153,7 @@ class _FullComputation:
         self._reader = reader
         self._objects = objects
         self._progress = progress
-        self._parameters = definition.parameter_set
+        self._parameters = job.fleet.parameters
         self._plain_modulus = definition.plain_modulus
         self._context = context_of(self._parameters, self._plain_modulus)
         found = {kind: objects.get(digest) for kind, digest in jobs.keys(job.fleet.id).items()}

@@ -27,7 +27,7 @@ from ciphermote import _core
 from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.devices import MOST_ATTEMPTS, Attempt, Counted, DeviceState, signed
-from ciphermote.gateway.fleets import Fleet, address
+from ciphermote.gateway.fleets import Fleet, Part, address
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.refusals import Refusal, disk_full, overloaded
 from ciphermote.gateway.wrapping import Wrapper
@@ -312,7 +312,8 @@ class Intake:
                 "forged" if forged else "malformed",
                 f"Device {device.number}, byte {delivery.failed_at}: {delivery.fault}",
             )
-        device.fleet.check_content(delivery, device.key_id)
+        parts = delivery.parts
+        device.fleet.check_content(delivery, parts, device.key_id)
         counter, number = delivery.counter, delivery.window
         if counter >= _COUNTER_END:
             raise Refusal(
@@ -331,17 +332,17 @@ class Intake:
             )
         counted = device.find_counted(number, self._database.connection)
         if counted is not None and counted.counter == counter:
-            return self._again(this, message, device, delivery, counted, random)
+            return self._again(this, message, device, delivery, parts, counted, random)
         attempt = device.attempts.get(counter)
         if attempt is None:
             attempt = self._begin(device, delivery, random, message, this)
         elif (
             attempt.state == "quarantined"
-            or not attempt.agrees(delivery, random)
-            or attempt.contradicts(delivery)
+            or not attempt.agrees(delivery, parts, random)
+            or attempt.contradicts(parts)
         ):
-            raise self._mixed(this, message, device, delivery, attempt)
-        return self._add(this, message, device, delivery, attempt, counted)
+            raise self._mixed(this, message, device, counter, attempt)
+        return self._add(this, message, device, delivery, parts, attempt, counted)
 
     def _begin(
         self, device: DeviceState, delivery: _core.Delivery, random: int, message: _Message, this: _Round
@@ -379,15 +380,16 @@ class Intake:
         message: _Message,
         device: DeviceState,
         delivery: _core.Delivery,
+        parts: list[Part],
         attempt: Attempt,
         counted: Counted | None,
     ) -> Outcome:
         counter = delivery.counter
-        fresh = [part for part in delivery.parts if part[0] not in attempt.parts]
+        fresh = [part for part in parts if part[0] not in attempt.parts]
         if fresh and attempt.state == "open":
             if not attempt.has_residues:
                 attempt.agreed = delivery.agreed
-            places = device.fleet.places(delivery)
+            places = device.fleet.places(delivery, parts)
             attempt.places = attempt.places if places is None else places
             for place, count, tag, _, _ in fresh:
                 attempt.parts[place] = count, tag
@@ -398,7 +400,7 @@ class Intake:
             dropped = counted is not None or attempt.number < device.oldest
             if attempt.complete and dropped:
                 attempt.state, attempt.extents = "surplus", []
-            elif len(fresh) == len(delivery.parts):
+            elif len(fresh) == len(parts):
                 this.keep(device.fleet, message.data, attempt.extents.append)
             else:
                 for _, _, _, at, size in fresh:
@@ -423,6 +425,7 @@ class Intake:
         message: _Message,
         device: DeviceState,
         delivery: _core.Delivery,
+        parts: list[Part],
         counted: Counted,
         random: int,
     ) -> Outcome:
@@ -430,9 +433,9 @@ class Intake:
         same = counted.random == random
         if same and counted.tags != delivery.tags:
             stored = self._stored_parts(device, counted, this)
-            same = all(stored.get(place) == (count, tag) for place, count, tag, _, _ in delivery.parts)
+            same = all(stored.get(place) == (count, tag) for place, count, tag, _, _ in parts)
         if not same:
-            raise self._mixed(this, message, device, delivery, None)
+            raise self._mixed(this, message, device, delivery.counter, None)
         return self._receipt(device, Verdict.COUNTS, delivery.window, counted.counter, counted.tags)
 
     def _stored_parts(self, device: DeviceState, counted: Counted, this: _Round) -> dict[int, tuple[int, int]]:
@@ -452,10 +455,9 @@ class Intake:
         this: _Round,
         message: _Message,
         device: DeviceState,
-        delivery: _core.Delivery,
+        counter: int,
         attempt: Attempt | None,
     ) -> Refusal:
-        counter = delivery.counter
         self._quarantine(this, message, device, counter, "mixed", f"counter {counter} came with other bytes")
         if attempt is not None and attempt.state == "open":
             attempt.state = "quarantined"
