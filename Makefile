@@ -106,6 +106,10 @@ bench-client: setup-demo
 bench-compact: setup-test
 	.venv/bin/python bench/compact.py
 
+## the gateway: deliveries a second beside raw, memory, and a job's sum beside the evaluator (10 minutes)
+bench-gateway: setup-test
+	.venv/bin/python bench/gateway/run.py
+
 ## every operation and memory beside an installed SEAL, or several that CMAKE_PREFIX_PATH names (15 minutes)
 bench-evaluator: setup-demo
 	.venv/bin/python bench/evaluator/run.py

@@ -317,7 +317,7 @@ def check_deliveries(deliveries: Sequence[tuple[object, bytes, int, bytes]]) -> 
 
 def read_stored(params: Params | None, counter: int, data: bytes) -> Delivery:
     """
-    What check_deliveries accepted: all but its tags is checked again. counter: of packets.
+    What check_deliveries accepted: all but tags and residues is checked again. counter: of packets.
     """
 
 def compact_seed(lane_key: bytes, counter: int, random: bytes) -> bytes:

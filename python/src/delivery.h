@@ -29,7 +29,7 @@ class Delivery
     };
 
     /*
-     * key: CM_TAG_KEY_BYTES; null: tags were checked before. newest: the highest counter that this device is known to have used; a packet's counter is the one
+     * key: CM_TAG_KEY_BYTES; null: tags and residues were checked before, and the checksum is enough. newest: the highest counter that this device is known to have used; a packet's counter is the one
      * nearest to it. Fails with a status of the C library: CM_ERR_FRAME_FOREIGN if parts do not agree,
      * CM_ERR_FRAME_ORDER if a place comes twice, CM_ERR_FRAME_SEED if a seed is zero or has other random
      * bytes.
@@ -132,7 +132,7 @@ class Delivery
         if (status == CM_OK && frame.info.scheme == CM_PUBLIC_KEY) {
             status = CM_ERR_FRAME_FOREIGN;
         }
-        if (status == CM_OK && frame.payload == CM_PAYLOAD_RESIDUES) {
+        if (status == CM_OK && key && frame.payload == CM_PAYLOAD_RESIDUES) {
             residues_.resize(frame.residue_count);
             status = cm_frame_unpack(&frame, residues_.data());
         }
@@ -307,7 +307,7 @@ inline std::vector<std::unique_ptr<Delivery>> check_deliveries(const std::vector
     return out;
 }
 
-/* What check_deliveries has accepted and a disk has kept since: all but the tags is checked again. */
+/* What check_deliveries has accepted and a disk has kept since: all but tags and residues is checked again. */
 inline std::unique_ptr<Delivery> read_stored(const Params *params, uint64_t counter, const nb::bytes &data)
 {
     auto out = std::make_unique<Delivery>();

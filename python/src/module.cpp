@@ -454,7 +454,7 @@ NB_MODULE(_core, m)
           "Check many at once, without the interpreter's lock. Each: (params, or None for compact packets; tag "
           "key; newest counter; bytes). Every byte is looked at: fields, checksums, tags, residues.");
     m.def("read_stored", &read_stored, "params"_a.none(), "counter"_a, "data"_a,
-          "What check_deliveries accepted: all but its tags is checked again. counter: of packets.");
+          "What check_deliveries accepted: all but tags and residues is checked again. counter: of packets.");
     m.def("compact_seed", &compact_seed, "lane_key"_a, "counter"_a, "random"_a,
           "The seed of a window's second polynomial: 32 bytes.");
 }

@@ -12,7 +12,7 @@ from ciphermote.compact.sets import CompactSet, compact_set
 from ciphermote.core import core_params
 from ciphermote.gateway.definitions import DEFINITION, CompactFleet, FullFleet
 from ciphermote.gateway.refusals import Refusal
-from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS
+from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
 
 Part = tuple[int, int, int, int, int]
 """Of a delivery: (place, places, tag, where it begins, bytes)."""

@@ -72,9 +72,10 @@ class Worker:
         except MemoryError:
             self._jobs.fail(job, "The machine has too little memory for it: take fewer windows.")
         else:
+            result["seconds"] = round(time.monotonic() - started, 4)
             if self._jobs.finish(job, result):
-                seconds = round(time.monotonic() - started, 3)
-                log.info("job done", job=job.id, kind=job.spec.kind, windows=result["windows"], seconds=seconds)
+                windows, seconds = result["windows"], result["seconds"]
+                log.info("job done", job=job.id, kind=job.spec.kind, windows=windows, seconds=seconds)
 
 
 def main() -> None:
