@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compact lane: encryption a few coefficients at a time and by transforms, and tags that are checked. */
+#include "ciphermote/receipt.h"
 #include "watch.h"
 
 enum { FEW = 21, MANY = 100, PACKET_BYTES = 222 };
@@ -138,6 +139,15 @@ static void full_frames_are_tagged_and_checked_in_constant_time(void)
     }
 }
 
+static void receipts_are_checked_in_constant_time(void)
+{
+    static const uint8_t receipt[CM_RECEIPT_BYTES] = {0x22, 1};
+    const cm_attempt sent = {0};
+    cm_verdict verdict;
+    draw_secret(material, sizeof material);
+    check_call(cm_receipt_check(receipt, sizeof receipt, material + 96, &sent, &verdict), CM_ERR_FRAME_TAG);
+}
+
 const behaviour compact_behaviours[] = {
     BEHAVIOUR_OF(a_few_compact_values_are_encrypted_in_constant_time),
     BEHAVIOUR_OF(compact_values_are_encrypted_by_transforms_in_constant_time),
@@ -145,5 +155,6 @@ const behaviour compact_behaviours[] = {
     BEHAVIOUR_OF(a_compact_value_is_refused_without_telling_which),
     BEHAVIOUR_OF(tags_are_checked_in_constant_time),
     BEHAVIOUR_OF(full_frames_are_tagged_and_checked_in_constant_time),
+    BEHAVIOUR_OF(receipts_are_checked_in_constant_time),
     {NULL, NULL},
 };

@@ -108,8 +108,8 @@ CM_MUST_CHECK cm_status cm_frame_parse(const uint8_t *bytes, size_t length, cons
                                        cm_frame *frame);
 
 /*
- * Check the tag of a frame of version 2 that cm_frame_parse has accepted. The time does not depend on where
- * tags differ. CM_ERR_FRAME_TAG; CM_ERR_FRAME_VERSION for version 1.
+ * Check the tag of a frame of version 2 that cm_frame_parse has accepted. The key is in flash (PROGMEM) on
+ * AVR. The time does not depend on where tags differ. CM_ERR_FRAME_TAG; CM_ERR_FRAME_VERSION for version 1.
  */
 CM_MUST_CHECK cm_status cm_frame_verify(const cm_frame *frame, const uint8_t tag_key[CM_TAG_KEY_BYTES]);
 
