@@ -186,7 +186,7 @@ class Decryption
     void start(uint64_t key_id)
     {
         key_ = {params_->get(), key_id, ternary_.data()};
-        const cm_decryptor_setup setup{arena_.data(), bytes_, nullptr};
+        const cm_decryptor_setup setup{arena_.data(), bytes_, nullptr, nullptr};
         check(cm_decryptor_init(&decryptor_, &key_, &setup));
     }
     template <typename T> Numbers copied(size_t count) const
