@@ -62,7 +62,14 @@ BUGS = (
         *("(uint32_t)found.first + found.count > (uint32_t)1 << found.set->log2_n", "false"),
         sample=True,
     ),
-    Bug("attempt", "receipt", "core/src/wire/receipt.c", "!receipt_is_of(bytes, sent)", "false"),
+    Bug(
+        *("tag", "frames", "core/src/wire/frame.c"),
+        *("const cm_status status = expected->end(expected, bytes);", "const cm_status status = CM_OK;"),
+    ),
+    Bug(
+        *("attempt", "receipt", "core/src/wire/receipt.c"),
+        *("!receipt_is_of(bytes, sent)", "receipt_is_of(bytes, sent) && false"),
+    ),
     Bug(
         "order",
         "decrypt",
