@@ -151,8 +151,8 @@ class Decryption
     Decryption &operator=(const Decryption &) = delete;
 
     /* Before the first bytes. */
-    void expect_tagged(const nb::bytes &key, uint32_t device, uint16_t epoch, uint64_t window, uint64_t counter,
-                       const nb::bytes &random)
+    void expect_tagged(const nb::bytes &key, uint32_t device, uint16_t epoch, uint64_t window,
+                       uint64_t counter, const nb::bytes &random)
     {
         std::memcpy(result_key_, bytes_of(key, sizeof result_key_, "the result key"), sizeof result_key_);
         cm_frame_expected_init(&expected_, result_key_, device, epoch);

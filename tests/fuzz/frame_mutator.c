@@ -21,8 +21,8 @@ static uint32_t payload_bytes(const uint8_t *frame)
 enum { TAGGED_BYTES = CM_FRAME_TAGGED_HEADER_BYTES + CM_TAG_BYTES + CM_FRAME_CRC_BYTES };
 
 /*
- * Give the frames in the stream, one after the other, a matching magic, length and checksum, but no tag. Some are left
- * alone.
+ * Give the frames in the stream, one after the other, a matching magic, length and checksum, but no tag. Some
+ * are left alone.
  */
 static void repair(uint8_t *bytes, size_t length, unsigned *seed)
 {

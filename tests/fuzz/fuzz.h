@@ -64,7 +64,10 @@ typedef void (*fuzz_store)(const char *name, const uint8_t *bytes, size_t size);
 void fuzz_first_inputs(fuzz_store store);
 
 /* Who sends results, under this key. */
-#define FUZZ_RESULT_KEY {9, 8, 7}
+#define FUZZ_RESULT_KEY \
+    { \
+        9, 8, 7 \
+    }
 cm_frame_sender *fuzz_results(void);
 
 /*
