@@ -27,12 +27,13 @@ CM_REFUSE_PACKING(frame);
 #define CM_FRAME_TAGGED_HEADER_BYTES 64
 #define CM_TAG_KEY_BYTES 48
 #define CM_TAG_BYTES 8
+#define CM_TAG_WORDS 12 /* of a frame's piece, to compute its tag in */
 
 typedef enum cm_payload { CM_PAYLOAD_RESIDUES = 0, CM_PAYLOAD_SEED = 1 } cm_payload;
 
 /* An emitter that writes frames to a sink, in pieces of at most CM_FRAME_PIECE_BYTES. */
 #ifdef __AVR__
-#define CM_FRAME_PIECE_BYTES 44 /* a header */
+#define CM_FRAME_PIECE_BYTES 48 /* a header, in whole blocks of a tag */
 #else
 #define CM_FRAME_PIECE_BYTES 64
 #endif
@@ -41,7 +42,10 @@ typedef struct cm_frame_writer {
     cm_sink sink;
     struct cm_frame_sender *sender; /* null: version 1 */
     uint32_t crc;
-    uint8_t piece[CM_FRAME_PIECE_BYTES];
+    union {
+        uint8_t piece[CM_FRAME_PIECE_BYTES];
+        uint32_t words[CM_FRAME_PIECE_BYTES / 4]; /* to compute a tag in */
+    };
     uint8_t filled;
 } cm_frame_writer;
 
@@ -54,17 +58,23 @@ void cm_frame_writer_init(cm_frame_writer *writer, cm_sink sink);
  * Who sends frames of version 2: set by cm_frame_sender_init, and handed to a writer by
  * cm_frame_writer_tag. window is the number of the window whose readings the next ciphertext holds, the
  * counter of its first attempt; CM_NEW_WINDOW is replaced by the ciphertext's counter. Set it to
- * CM_NEW_WINDOW for new readings, and leave it for another attempt with the same ones.
+ * CM_NEW_WINDOW for new readings, and leave it for another attempt with the same ones. tags is the sum modulo
+ * 2^64 of the tags, as little-endian numbers, of the frames sent so far of the newest ciphertext: a receipt
+ * for it has the same sum (docs/wire-format.md).
  */
 typedef struct cm_frame_sender {
     uint64_t window;
+    uint64_t tags;
     const uint8_t *tag_key; /* CM_TAG_KEY_BYTES; on AVR in flash (PROGMEM) */
     uint32_t device;
     uint16_t epoch;
     /* The rest is the library's. */
     void (*absorb)(struct cm_frame_sender *self, const uint8_t *bytes, size_t length);
-    void (*close)(struct cm_frame_sender *self, uint8_t tag[CM_TAG_BYTES]);
-    uint32_t state[14];
+    void (*turn)(struct cm_frame_sender *self, uint32_t *words); /* null: begin a tag; else end it there */
+    struct {
+        uint32_t hash[5];
+        uint32_t factor[4];
+    } state; /* of a frame's tag; zero between frames */
 } cm_frame_sender;
 
 /* The owner derives the tag key, names the device and counts its epochs (docs/wire-format.md). */

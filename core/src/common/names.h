@@ -143,6 +143,7 @@
 #define cmi_blake2xb_node CM_SYMBOL(cmi_blake2xb_node)
 #define cmi_blake2xb_root CM_SYMBOL(cmi_blake2xb_root)
 #define cmi_chacha20_block CM_SYMBOL(cmi_chacha20_block)
+#define cmi_chacha20_derive CM_SYMBOL(cmi_chacha20_derive)
 #define cmi_keccak_f1600 CM_SYMBOL(cmi_keccak_f1600)
 #define cmi_keccak_permute CM_SYMBOL(cmi_keccak_permute)
 #define cmi_sample_cbd CM_SYMBOL(cmi_sample_cbd)

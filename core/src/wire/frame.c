@@ -42,6 +42,11 @@ enum {
 
 /* ---- writing ---- */
 
+_Static_assert(CM_FRAME_PIECE_BYTES >= CM_FRAME_HEADER_BYTES + MORE_EPOCH &&
+                   CM_FRAME_PIECE_BYTES % CM_POLY1305_BLOCK_BYTES == 0 &&
+                   CM_FRAME_PIECE_BYTES >= 4 * CM_TAG_WORDS,
+               "a piece holds a header, with the device behind it, whole blocks of a tag, and what it takes");
+
 cm_status cmi_frame_send(cm_frame_writer *writer)
 {
     const size_t length = writer->filled;
@@ -50,7 +55,7 @@ cm_status cmi_frame_send(cm_frame_writer *writer)
         return CM_OK;
     }
     if (writer->sender) { /* half of the tag key is in it */
-        cmi_wipe(writer->sender->state, sizeof writer->sender->state);
+        cmi_wipe(&writer->sender->state, sizeof writer->sender->state);
     }
     return CM_ERR_SINK;
 }
@@ -58,29 +63,36 @@ cm_status cmi_frame_send(cm_frame_writer *writer)
 void cmi_frame_fill(cm_frame_writer *writer, const uint8_t *from, const uint8_t *to)
 {
     writer->crc = cm_crc32c(writer->crc, from, (size_t)(to - from));
-    if (writer->sender) {
+    writer->filled = (uint8_t)(to - writer->piece);
+    if (writer->sender) { /* at the end, with nothing left on the stack */
         writer->sender->absorb(writer->sender, from, (size_t)(to - from));
     }
-    writer->filled = (uint8_t)(to - writer->piece);
 }
 
-/* What version 2 has behind version 1's header. The public seed's first bytes are another attempt's where no
-   seed is sent, too. */
+static cm_status send_if_full(cm_frame_writer *writer)
+{
+    return writer->filled == CM_FRAME_PIECE_BYTES ? cmi_frame_send(writer) : CM_OK;
+}
+
+/*
+ * What version 2 has behind version 1's header and the device. The public seed's first bytes are another
+ * attempt's where no seed is sent, too. Header and pieces are whole blocks of the tag, and so the payload's
+ * pieces are, except the last: the tag needs no memory for parts of blocks.
+ */
 static cm_status put_sender(cm_frame_writer *writer)
 {
     const cm_frame_sender *sender = writer->sender;
     const cm_ciphertext_info *info = &writer->emitter.info;
-    const cm_status status = cmi_frame_send(writer);
+    const cm_status status = send_if_full(writer);
     if (status != CM_OK) {
         return status;
     }
-    uint8_t *more = writer->piece;
-    cmi_store32(more + MORE_DEVICE, sender->device);
-    cmi_store32(more + MORE_EPOCH, sender->epoch);
-    cmi_store32(more + MORE_SINCE_WINDOW, (uint32_t)(info->counter - sender->window));
-    memcpy(more + MORE_RANDOM, info->seed, 8);
-    cmi_frame_fill(writer, more, more + MORE_BYTES);
-    return CM_OK;
+    uint8_t *const epoch = writer->piece + writer->filled;
+    cmi_store32(epoch, sender->epoch);
+    cmi_store32(epoch + MORE_SINCE_WINDOW - MORE_EPOCH, (uint32_t)(info->counter - sender->window));
+    memcpy(epoch + MORE_RANDOM - MORE_EPOCH, info->seed, 8);
+    cmi_frame_fill(writer, epoch, epoch + MORE_BYTES - MORE_EPOCH);
+    return send_if_full(writer);
 }
 
 static cm_status put_header(cm_frame_writer *writer, cm_payload payload, unsigned component, unsigned prime,
@@ -105,12 +117,16 @@ static cm_status put_header(cm_frame_writer *writer, cm_payload payload, unsigne
     header[AT_PRIME] = (uint8_t)prime;
     header[AT_TILES] = (uint8_t)tiles;
     cmi_store32(header + AT_LENGTH, payload_bytes);
+    uint8_t *end = header + CM_FRAME_HEADER_BYTES;
     writer->crc = 0;
-    if (writer->sender) { /* a frame that failed has left its tag unfinished */
-        cmi_wipe(writer->sender->state, sizeof writer->sender->state);
+    if (!writer->sender) {
+        cmi_frame_fill(writer, header, end);
+        return CM_OK;
     }
-    cmi_frame_fill(writer, header, header + CM_FRAME_HEADER_BYTES);
-    return writer->sender ? put_sender(writer) : CM_OK;
+    writer->sender->turn(writer->sender, NULL);
+    cmi_store32(end + MORE_DEVICE, writer->sender->device);
+    cmi_frame_fill(writer, header, end + MORE_EPOCH);
+    return put_sender(writer);
 }
 
 static cm_status close_frame(cm_frame_writer *writer)
@@ -119,7 +135,7 @@ static cm_status close_frame(cm_frame_writer *writer)
     if (status == CM_OK) {
         uint8_t *end = writer->piece;
         if (writer->sender) {
-            writer->sender->close(writer->sender, end);
+            writer->sender->turn(writer->sender, writer->words);
             writer->crc = cm_crc32c(writer->crc, end, CM_TAG_BYTES);
             end += CM_TAG_BYTES;
         }
@@ -130,9 +146,10 @@ static cm_status close_frame(cm_frame_writer *writer)
     return status;
 }
 
-/* Whether the counter belongs to the window, which it begins if it is a new one. */
+/* Whether the counter of a new ciphertext belongs to the window, which it begins if it is a new one. */
 static bool window_begun(cm_frame_sender *sender, uint64_t counter)
 {
+    sender->tags = 0;
     if (sender->window == CM_NEW_WINDOW) {
         sender->window = counter;
     }
@@ -150,7 +167,7 @@ static cm_status write_seed_frame(cm_emitter *self, const cm_ciphertext_info *in
         return CM_OK;
     }
     cm_status status = put_header(writer, CM_PAYLOAD_SEED, 1, 0, 0, (uint32_t)length);
-    if (status == CM_OK) {
+    if (status == CM_OK && writer->filled) {
         status = cmi_frame_send(writer);
     }
     if (status == CM_OK) {

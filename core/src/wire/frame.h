@@ -10,7 +10,10 @@
 
 CMI_HIDDEN_BEGIN
 
-/* The piece is filled up to `to`; the bytes from `from` on are new to the checksum. */
+/*
+ * The piece is filled up to `to`; the bytes from `from` on are new to the checksum and to the tag. In a frame
+ * with a tag they are a multiple of 16 bytes, unless they are the payload's last.
+ */
 void cmi_frame_fill(cm_frame_writer *writer, const uint8_t *from, const uint8_t *to);
 
 /* Send what the piece holds, which is already in the checksum, or is the checksum. */

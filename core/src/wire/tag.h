@@ -9,7 +9,6 @@
 #ifndef CM_WIRE_TAG_H
 #define CM_WIRE_TAG_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +25,6 @@ typedef struct cmi_tagger {
     uint32_t r[4]; /* clamped */
     uint8_t block[CM_POLY1305_BLOCK_BYTES];
     uint8_t filled;
-    bool begun;
 } cmi_tagger;
 
 /* r: the last 16 bytes of a tag key; they may be in the tagger's block. */
