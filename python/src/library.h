@@ -115,6 +115,7 @@ struct StatusError : std::runtime_error {
             CM_NAME(CM_ERR_SESSIONS)
             CM_NAME(CM_ERR_EXPANDER)
             CM_NAME(CM_ERR_FRAME_TAG)
+            CM_NAME(CM_ERR_UNRECEIPTED)
         }
 #undef CM_NAME
         return "";

@@ -55,7 +55,8 @@ typedef enum cm_status {
     CM_ERR_SHARED_NOISE = 23,  /* noise that cannot hide that of a shared decryption */
     CM_ERR_SESSIONS = 24,      /* for applications: the key's budget of client-aided sessions is spent */
     CM_ERR_EXPANDER = 25,      /* a seed expander that is not set up, or that another decryptor uses */
-    CM_ERR_FRAME_TAG = 26      /* the tag does not match: altered, forged, or of another key or counter */
+    CM_ERR_FRAME_TAG = 26,     /* the tag does not match: altered, forged, or of another key or counter */
+    CM_ERR_UNRECEIPTED = 27    /* for applications: the last window's receipt has not come */
 } cm_status;
 
 /* Structs contain enums. On ARM the ABI decides their size, and symbols.h records it; elsewhere

@@ -89,6 +89,9 @@ const char *cm_status_text(cm_status status)
         return "The tag of the frame or receipt does not match: it was altered or forged, or the key "
                "or the counter is another device's; drop it, and compare the enrolment with the "
                "device.";
+    case CM_ERR_UNRECEIPTED:
+        return "The last window waits for its receipt: hand the device the gateway's, or have it send "
+               "that window again.";
     }
     return "This is not a status of Ciphermote: the value was damaged, or comes from another version.";
 }
