@@ -355,13 +355,13 @@ static cm_status encrypt(const request *asked, uint32_t count, int16_t log2_scal
 static cm_status encrypt_again(const request *asked)
 {
     (void)asked;
-    return CM_ERR_UNSUPPORTED;
+    return CM_ERR_FRAME_FIELD;
 }
 
 static cm_status take_receipt(const request *asked)
 {
     (void)asked;
-    return CM_ERR_UNSUPPORTED;
+    return CM_ERR_FRAME_FIELD;
 }
 
 #endif

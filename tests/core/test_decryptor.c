@@ -578,7 +578,7 @@ static void what_is_expected_is_set_up_and_out_of_the_way(void)
     cm_frame_expected_init(&unset, NULL, DEVICE, EPOCH);
     CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_ERR_ARGUMENT);
     static union {
-        uint64_t arena[4096];
+        uint64_t arena[64];
         cm_frame_expected expected;
     } shared;
     cm_frame_expected_init(&shared.expected, result_key, DEVICE, EPOCH);
