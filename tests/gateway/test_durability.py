@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
+from ciphermote.gateway.tls import own_certificate
 from ciphermote.gateway.worker import Worker
 from ciphermote.receipts import Receipt, Verdict
 
@@ -249,6 +250,25 @@ def test_a_gateway_starts_on_what_a_power_cut_left(recording: Recording, tmp_pat
         np.testing.assert_allclose(full_owner().decrypt(total)[: DEVICES * WINDOWS], 1, atol=0.1)
     finally:
         server.stop()
+
+
+def test_a_power_cut_at_the_first_start_locks_nobody_out(recording: Recording, tmp_path: Path) -> None:
+    """Whatever is left of a first start, the next one has tokens to show, and a certificate."""
+    disk, generator = synced.Disk(recording.root), random.Random(5)
+    for number, each in enumerate(recording.records):
+        disk.feed(each)
+        if each.end > recording.ready:
+            break
+        for chance in (None, generator):
+            folder = tmp_path / f"{number}-{chance is None}"
+            disk.rebuild(folder, chance)
+            gateway = Gateway(Settings(folder, reserve_bytes=0))
+            for name, scope in (("owner.token", "owner"), ("operator.token", "operator")):
+                token = (folder / name).read_text().strip()
+                assert gateway.access.of_token(token).scope == scope, (number, chance)
+            gateway.database.close()
+            for path in own_certificate(folder / "tls", "127.0.0.1"):
+                assert path.read_bytes().startswith(b"-----BEGIN"), (number, chance)
 
 
 @pytest.mark.parametrize("unsynced", [".segment", "gateway.db-wal", "/segments", "/data"])
