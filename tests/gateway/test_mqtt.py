@@ -105,7 +105,13 @@ def test_no_device_publishes_or_reads_as_another(here: Site) -> None:
 def test_nobody_is_answered_on_anothers_topic(here: Site) -> None:
     device, station = new_device(here, 5)
     _, other = new_device(here, 6)
-    for asked in (f"{other.down}/x", f"{station.down}s"):
+    for asked in (
+        f"{other.down}/x",
+        f"{station.down}s",
+        "ciphermote/#",
+        f"{station.down}/+",
+        f"{station.down}/#",
+    ):
         station.publish(device.encrypt([1.0]), b"id", asked)
         found = station.answer()
         assert (found.topic, found.status) == (station.down, "receipt"), asked
