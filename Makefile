@@ -90,6 +90,10 @@ coverage: setup-test
 fuzz: setup-test
 	.venv/bin/python tools/fuzz.py --minutes $(or $(MINUTES),10)
 
+## kill the gateway, its workers and its broker at random under load, and count windows: make chaos KILLS=100
+chaos: setup-test
+	.venv/bin/python tests/gateway/chaos.py --kills $(or $(KILLS),100)
+
 ## cycles, RAM and flash of an encryption on a Cortex-M4; checks that no secret changes them
 bench-m4: setup-demo
 	.venv/bin/python bench/m4/run.py

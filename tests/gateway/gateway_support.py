@@ -58,6 +58,12 @@ class Server:
     process: subprocess.Popen[bytes] | None = None
 
     def start(self, prefix: tuple[str, ...] = ()) -> Server:
+        self.start_unready(prefix)
+        wait_until(self._answers, "the gateway")
+        return self
+
+    def start_unready(self, prefix: tuple[str, ...] = ()) -> None:
+        """Without waiting until it answers."""
         command = (sys.executable, "-m", "ciphermote", "serve", "--data", str(self.data), "--port", str(self.port))
         self.data.parent.mkdir(parents=True, exist_ok=True)
         log = (self.data.parent / f"{self.data.name}.log").open("ab")
@@ -67,8 +73,6 @@ class Server:
             stderr=log,
             env={**os.environ, **self.environment},
         )
-        wait_until(self._answers, "the gateway")
-        return self
 
     def _answers(self) -> bool:
         assert self.process is not None and self.process.poll() is None, self.log()[-2000:]
@@ -214,12 +218,12 @@ class FullDevice:
     def _write(self, value: int) -> None:
         self.counter = value
 
-    def encrypt(self, values: Any, window: int | None = None) -> bytes:
+    def encrypt(self, values: Any, window: int | None = None, log2_scale: int = LOG2_SCALE) -> bytes:
         """The frames of one attempt; window: of a window that is sent once more."""
         self._device.window = 2**64 - 1 if window is None else window
         params, keys = core_params(self.keys.parameters), self.keys
         numbers = np.asarray(values, dtype=np.float32)
-        real = (numbers, LOG2_SCALE, 31, False, 0, "frames")
+        real = (numbers, log2_scale, 31, False, 0, "frames")
         if self._public:
             residues = keys.public_key.residues.reshape(-1)
             return self._device.encrypt_asymmetric(params, residues, keys.key_id, *real)
@@ -243,16 +247,21 @@ class PacketDevice:
         self.number = number
         self.tag_keys = TagKeys.derive(self.enrolment.secret, keys.key_id, number, self.enrolment.epoch)
         self.counter = 0
-        self._device = CompactDevice(
-            self.keys,
-            self.enrolment,
-            packet_bytes=packet_bytes,
-            counter_read=lambda: self.counter,
-            counter_write=self._write,
-        )
+        self._packet_bytes = packet_bytes
+        self.boot()
 
     def _write(self, value: int) -> None:
         self.counter = value
+
+    def boot(self) -> None:
+        """Forget everything but the keys and the counter."""
+        self._device = CompactDevice(
+            self.keys,
+            self.enrolment,
+            packet_bytes=self._packet_bytes,
+            counter_read=lambda: self.counter,
+            counter_write=self._write,
+        )
 
     def encrypt(self, values: Any, window: int | None = None) -> list[bytes]:
         return self._device.encrypt(values, 0, window)[0]

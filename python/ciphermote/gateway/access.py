@@ -15,6 +15,7 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -93,8 +94,10 @@ class Access:
         fleet: int | None = None,
         device: int | None = None,
         note: str = "",
+        keep: Callable[[str], None] | None = None,
     ) -> str:
-        """A new token. It is shown once; nobody can tell it again."""
+        """A new token. It is shown once; nobody can tell it again. keep: is given it before it holds, so that
+        whoever dies between the two is left without a token rather than with one that nobody knows."""
         identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
         token = f"cmt_{identifier}_{secret}"
         with self._database.writing() as database:
@@ -105,6 +108,8 @@ class Access:
                     mosquitto_hash(token) if scope == "device" else None,
                 ),
             )
+            if keep is not None:
+                keep(token)
         return token
 
     def revoke(self, identifier: str, tenant: int | None) -> None:

@@ -15,7 +15,7 @@ import secrets
 import threading
 from pathlib import Path
 
-from ciphermote.files import write_atomically, write_exclusively
+from ciphermote.files import write_atomically
 from ciphermote.gateway.database import Database
 
 GATEWAY_USER = "gateway"
@@ -70,7 +70,7 @@ class BrokerFiles:
         self.stale.set()
         path = folder / PASSWORD_FILE
         if not path.exists():
-            write_exclusively(path, secrets.token_hex(32).encode(), 0o600)
+            write_atomically(path, secrets.token_hex(32).encode(), 0o600)
         self._own = mosquitto_hash(path.read_text())
 
     def write(self, tls: Path, port: int) -> None:

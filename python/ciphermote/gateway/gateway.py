@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from ciphermote.errors import KeyFileError
-from ciphermote.files import write_exclusively
-from ciphermote.gateway.access import Access
+from ciphermote.files import sync_directory, write_atomically
+from ciphermote.gateway.access import Access, Scope
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.broker_files import BrokerFiles
 from ciphermote.gateway.database import Database, migrate
@@ -40,7 +40,6 @@ class Gateway:
         folder = settings.data
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            is_new = not (folder / DATABASE_FILE).exists()
             migrate(folder / DATABASE_FILE)
         except OSError as error:
             raise KeyFileError(f"{folder} cannot be used ({error.strerror}): name another (--data).") from None
@@ -60,16 +59,25 @@ class Gateway:
         self.registry = Registry(self.database, self.objects, self.wrapper, self.access, self.intake)
         self.jobs = Jobs(self.database, self.objects)
         self.broker_files = BrokerFiles(self.database, folder / BROKER)
-        if is_new:
-            self._first_tokens(folder)
+        self._first_tokens(folder)
+        sync_directory(folder)
+        sync_directory(folder.absolute().parent)
 
     def _first_tokens(self, folder: Path) -> None:
-        tenant = self.registry.add_tenant(TenantRequest(name=FIRST_TENANT))
-        for name, token in (
-            (OPERATOR_TOKEN_FILE, self.access.make("operator", note="made at the first start")),
-            (OWNER_TOKEN_FILE, self.access.make("owner", tenant=tenant, note="made at the first start")),
-        ):
-            write_exclusively(folder / name, f"{token}\n".encode(), 0o600)
+        """Whatever of them a first start that was cut short has not made."""
+        if not self.registry.tenants():
+            self.registry.add_tenant(TenantRequest(name=FIRST_TENANT))
+        made: tuple[tuple[Scope, int | None, str], ...] = (
+            ("operator", None, OPERATOR_TOKEN_FILE),
+            ("owner", self.registry.tenant(FIRST_TENANT), OWNER_TOKEN_FILE),
+        )
+        for scope, tenant, name in made:
+            if not self.access.listed(tenant):
+
+                def keep(token: str, path: Path = folder / name) -> None:
+                    write_atomically(path, f"{token}\n".encode(), 0o600)
+
+                self.access.make(scope, tenant=tenant, note="made at the first start", keep=keep)
 
     def ready(self) -> str | None:
         """None, or why it cannot take anything now."""

@@ -121,6 +121,8 @@ def _reply_topic(user: str, stated: Properties | None) -> str:
     """The device's own, whatever it asks for: nobody is answered on another's."""
     own = f"ciphermote/{user}/down"
     asked = getattr(stated, "ResponseTopic", own)
+    if "+" in asked or "#" in asked:  # a filter, to which nothing can be published
+        return own
     return asked if asked == own or asked.startswith(f"{own}/") else own
 
 

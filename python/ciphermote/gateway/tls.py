@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ciphermote.files import write_exclusively
+from ciphermote.files import write_atomically
 
 CA_FILE, CERTIFICATE_FILE, KEY_FILE = "ca.pem", "server.pem", "server.key"
 _YEARS = 10
@@ -28,8 +28,7 @@ def own_certificate(folder: Path, host: str) -> tuple[Path, Path]:
     if certificate.exists() and key.exists():
         return certificate, key
     folder.mkdir(parents=True, exist_ok=True)
-    for path in (folder / CA_FILE, certificate, key):
-        path.unlink(missing_ok=True)
+    key.unlink(missing_ok=True)
     authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     authority_name, server_name = _named("Ciphermote gateway's own authority"), _named("Ciphermote gateway")
     authority = (
@@ -53,9 +52,10 @@ def own_certificate(folder: Path, host: str) -> tuple[Path, Path]:
     private = server_key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    write_exclusively(folder / CA_FILE, authority.public_bytes(serialization.Encoding.PEM), 0o644)
-    write_exclusively(certificate, server.public_bytes(serialization.Encoding.PEM), 0o644)
-    write_exclusively(key, private, 0o600)
+    # The key comes last: if it is there, all three belong together.
+    write_atomically(folder / CA_FILE, authority.public_bytes(serialization.Encoding.PEM), 0o644)
+    write_atomically(certificate, server.public_bytes(serialization.Encoding.PEM), 0o644)
+    write_atomically(key, private, 0o600)
     return certificate, key
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A worker: a process that leases jobs of a gateway's directory, one after the other, and computes them.
 
-    python -m ciphermote.gateway.worker DIRECTORY NAME
+    python -m ciphermote.gateway.worker DIRECTORY NAME PARENT
 
-Serve starts as many as it is told to. It ends by itself when whoever started it is gone.
+Serve starts as many as it is told to. It ends by itself when PARENT, the process that started it, is gone.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Worker:
         self._name = name
         self.stopping = False
 
-    def run(self) -> None:
-        parent = os.getppid()
+    def run(self, parent: int) -> None:
+        """parent: said by itself, for it may be gone before this process can ask."""
         while not self.stopping and os.getppid() == parent:
             job = self._jobs.lease(self._name)
             if job is None:
@@ -87,7 +87,7 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's: who started it decides
-    worker.run()
+    worker.run(int(sys.argv[3]))
 
 
 if __name__ == "__main__":

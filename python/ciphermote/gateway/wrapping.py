@@ -14,7 +14,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from ciphermote.errors import KeyFileError
-from ciphermote.files import write_exclusively
+from ciphermote.files import write_atomically
 from ciphermote.keys.store import read_secret_file
 from ciphermote.tags import TAG_KEY_BYTES, TagKeys
 
@@ -27,7 +27,7 @@ class Wrapper:
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
-            write_exclusively(path, os.urandom(_KEY_BYTES), 0o600)
+            write_atomically(path, os.urandom(_KEY_BYTES), 0o600)
         key = read_secret_file(path, "restore it from a backup: without it no frame can be checked")
         if len(key) != _KEY_BYTES:
             raise KeyFileError(f"{path} has {len(key)} bytes instead of {_KEY_BYTES}: restore a backup.")
