@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 import ciphermote
 from ciphermote.gateway.access import Principal
 from ciphermote.gateway.definitions import (
+    AnswerForm,
     CompactFleet,
     Definition,
     Enrolment,
@@ -183,6 +184,27 @@ def answer(outcome: Outcome) -> Response:
     return Response(outcome.receipt, media_type=OCTETS)
 
 
+@devices.get(
+    "/results/{counter}",
+    response_class=Response,
+    responses={200: {"description": "Tagged frames for the device", "content": {OCTETS: {}}}},
+)
+def fetch_result(
+    request: Request,
+    gateway: TheGateway,
+    fleet: _Name,
+    counter: _Id,
+    device: Annotated[int | None, Query(ge=0, le=2**32 - 1)] = None,
+) -> Response:
+    """The result that answers an attempt. device: whose, if the token is an uplink's."""
+    principal = _device(request)
+    found = _device_fleet(gateway, principal, fleet)
+    number = principal.device if principal.device is not None else device
+    if number is None or (device is not None and device != number):
+        raise Refusal(403, "other-device", "Say whose result you fetch: the token's own device, or one of an uplink's.")
+    return Response(gateway.mailbox.get(found, number, counter), media_type=OCTETS)
+
+
 def _device_fleet(gateway: Gateway, principal: Principal, name: str) -> Fleet:
     fleet = gateway.registry.fleet(principal.tenant, name)
     if fleet.id != principal.fleet:
@@ -334,6 +356,25 @@ def set_device_state(
     gateway.registry.set_state(fleet, number, states[action])
     gateway.broker_files.stale.set()
     log.info("device state", fleet=fleet.name, device=number, state=states[action])
+
+
+@owners.put(
+    "/fleets/{fleet}/devices/{number}/results/{counter}",
+    status_code=204,
+    openapi_extra=_body("A ciphertext in SEAL's bytes with its label, under the device's key"),
+)
+async def put_result(
+    request: Request,
+    gateway: TheGateway,
+    fleet: OwnedFleet,
+    number: _Number,
+    counter: _Id,
+    largest: Annotated[float | None, Query(gt=0, allow_inf_nan=False)] = None,
+    log2_tiles: Annotated[int, Query(ge=0, le=4)] = 0,
+) -> None:
+    """Answer an attempt of a device: it fetches the result as tagged frames."""
+    form = AnswerForm(largest=largest, log2_tiles=log2_tiles)
+    await _upload(request, lambda data: gateway.mailbox.put(fleet, number, counter, data, form))
 
 
 @owners.get("/fleets/{fleet}/windows")

@@ -26,6 +26,7 @@ from ciphermote.gateway.definitions import FullFleet
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
+from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.hosted import context_of
 from ciphermote.linear_model import LinearModel
 
@@ -92,6 +93,7 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
 def compute(
     job: Job,
     jobs: Jobs,
+    mailbox: Mailbox,
     database: sqlite3.Connection,
     reader: SegmentReader,
     objects: Objects,
@@ -105,7 +107,7 @@ def compute(
         if job.fleet.is_compact:
             parts = [_compact_sum(job, inputs, reader, progress)]
         else:
-            parts = _FullComputation(job, jobs, reader, objects, progress).parts(inputs)
+            parts = _FullComputation(job, jobs, mailbox, reader, objects, progress).parts(inputs)
     contributors = [[i.device, i.epoch, i.number] for i in inputs]
     return {
         "kind": job.spec.kind,
@@ -151,11 +153,18 @@ class _FullComputation:
     """Over full frames."""
 
     def __init__(
-        self, job: Job, jobs: Jobs, reader: SegmentReader, objects: Objects, progress: Progress
+        self,
+        job: Job,
+        jobs: Jobs,
+        mailbox: Mailbox,
+        reader: SegmentReader,
+        objects: Objects,
+        progress: Progress,
     ) -> None:
         definition = job.fleet.definition
         assert isinstance(definition, FullFleet)
         self._spec = job.spec
+        self._mailbox = mailbox
         self._fleet = job.fleet
         self._own_keys = definition.own_keys
         self._reader = reader
@@ -270,11 +279,13 @@ class _FullComputation:
     def _scores(self, inputs: list[Input]) -> list[bytes]:
         assert self._spec.model is not None and self._spec.bound is not None
         model = LinearModel.from_fields(self._spec.model)
+        scores = []
         with self._keys.engine(self._plain_modulus) as engine:
-            return [
-                engine.linear(bytes(window), model, feature_bound=self._spec.bound)
-                for window in self._windows(inputs)
-            ]
+            for found, window in zip(inputs, self._windows(inputs), strict=True):
+                scores.append(engine.linear(bytes(window), model, feature_bound=self._spec.bound))
+                if self._spec.answer is not None:
+                    self._mailbox.put(self._fleet, found.device, found.counter, scores[-1], self._spec.answer)
+        return scores
 
 
 def _chain(first: Input, rest: Iterator[Input]) -> Iterator[Input]:

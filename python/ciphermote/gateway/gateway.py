@@ -24,6 +24,7 @@ from ciphermote.gateway.gateway_files import (
 )
 from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.jobs import Jobs
+from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.settings import Settings
@@ -58,6 +59,7 @@ class Gateway:
         )
         self.registry = Registry(self.database, self.objects, self.wrapper, self.access, self.intake)
         self.jobs = Jobs(self.database, self.objects)
+        self.mailbox = Mailbox(self.database, self.objects, self.wrapper)
         self.broker_files = BrokerFiles(self.database, folder / BROKER)
         self._first_tokens(folder)
         sync_directory(folder)

@@ -18,9 +18,12 @@ from ciphermote.errors import Error
 from ciphermote.gateway.blobs import Objects, SegmentReader
 from ciphermote.gateway.computing import Cancelled, compute
 from ciphermote.gateway.database import Database
-from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS
+from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS, WRAP_KEY_FILE
 from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import configure, log
+from ciphermote.gateway.mailbox import Mailbox
+from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.wrapping import Wrapper
 
 _IDLE_SECONDS = 0.3
 _RENEW_SECONDS = 1.0
@@ -34,6 +37,7 @@ class Worker:
         self._objects = Objects(folder / OBJECTS)
         self._reader = SegmentReader(folder / SEGMENTS)
         self._jobs = Jobs(self._database, self._objects)
+        self._mailbox = Mailbox(self._database, self._objects, Wrapper(folder / WRAP_KEY_FILE))
         self._name = name
         self.stopping = False
 
@@ -62,11 +66,17 @@ class Worker:
         started = time.monotonic()
         try:
             result = compute(
-                job, self._jobs, self._database.connection, self._reader, self._objects, progress
+                job,
+                self._jobs,
+                self._mailbox,
+                self._database.connection,
+                self._reader,
+                self._objects,
+                progress,
             )
         except Cancelled:
             log.info("job given up", job=job.id)
-        except Error as error:
+        except (Error, Refusal) as error:
             self._jobs.fail(job, str(error))
             log.warning("job failed", job=job.id, error=str(error))
         except MemoryError:
