@@ -139,8 +139,11 @@ def write_frame(
     prime: int,
     tile: int,
     residues: NDArray[numpy.uint32],
+    tagged: tuple[bytes, int, int, int, bytes] | None = None,
 ) -> bytes:
-    """A frame of a ciphertext of two components in NTT form."""
+    """
+    A frame of a ciphertext of two components in NTT form. tagged: key, device, epoch, window, random bytes.
+    """
 
 class Frame:
     """A frame that passed every check."""

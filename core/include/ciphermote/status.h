@@ -48,7 +48,7 @@ typedef enum cm_status {
     CM_ERR_RESIDUE = 16,       /* a residue is not below its prime */
     CM_ERR_PLAIN_MODULUS = 17, /* the plain modulus does not suit the encoding or the parameter set */
     CM_ERR_FRAME_ORDER = 18,   /* a frame came twice, or too early or too late */
-    CM_ERR_FRAME_FOREIGN = 19, /* a frame of another key, kind or ciphertext than expected */
+    CM_ERR_FRAME_FOREIGN = 19, /* another key, kind, ciphertext or attempt than expected */
     CM_ERR_FRAME_SEED = 20,    /* component 1 is a seed, and there is no expander */
     CM_ERR_FRAME_DOMAIN = 21,  /* a frame in coefficient form where only NTT form is accepted */
     CM_ERR_SCALE = 22,         /* no scale, or one too large for the modulus and the largest value */

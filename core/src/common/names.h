@@ -247,11 +247,14 @@
 
 #define cmi_crc32c_table CM_SYMBOL(cmi_crc32c_table)
 #define cmi_frame_fill CM_SYMBOL(cmi_frame_fill)
+#define cmi_frame_reader_wipe CM_SYMBOL(cmi_frame_reader_wipe)
 #define cmi_frame_send CM_SYMBOL(cmi_frame_send)
 #define cmi_tag_verify CM_SYMBOL(cmi_tag_verify)
+#define cmi_tagger_begin CM_SYMBOL(cmi_tagger_begin)
 #define cmi_tagger_finish CM_SYMBOL(cmi_tagger_finish)
 #define cmi_tagger_init CM_SYMBOL(cmi_tagger_init)
 #define cmi_tagger_start CM_SYMBOL(cmi_tagger_start)
 #define cmi_tagger_update CM_SYMBOL(cmi_tagger_update)
+#define cmi_tagger_verify CM_SYMBOL(cmi_tagger_verify)
 
 #endif

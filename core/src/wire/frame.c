@@ -453,7 +453,7 @@ cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues)
 
 /* ---- reading as the bytes come ---- */
 
-enum { PART_HEADER, PART_RESIDUES, PART_SEED, PART_CRC };
+enum { PART_HEADER, PART_RESIDUES, PART_SEED, PART_END };
 
 static void await_part(cm_frame_reader *reader, unsigned part, unsigned bytes)
 {
@@ -462,28 +462,77 @@ static void await_part(cm_frame_reader *reader, unsigned part, unsigned bytes)
     reader->filled = 0;
 }
 
+static void await_header(cm_frame_reader *reader)
+{
+    await_part(reader, PART_HEADER, reader->expected ? CM_FRAME_TAGGED_HEADER_BYTES : CM_FRAME_HEADER_BYTES);
+}
+
+/* The tag, if it has one, and the checksum. */
+static void await_end(cm_frame_reader *reader)
+{
+    await_part(reader, PART_END, CM_FRAME_CRC_BYTES + (reader->expected ? CM_TAG_BYTES : 0u));
+}
+
+/* The tag covers what the checksum does. */
+static void absorb_part(cm_frame_reader *reader, const uint8_t *bytes)
+{
+    if (reader->expected) {
+        reader->expected->absorb(reader->expected, bytes, reader->wanted);
+    }
+}
+
 void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_receiver *receiver)
 {
     memset(reader, 0, sizeof *reader);
     reader->params = params;
     reader->receiver = receiver;
     reader->status = params && receiver && receiver->begin ? CM_OK : CM_ERR_ARGUMENT;
-    await_part(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
+    await_header(reader);
+}
+
+void cm_frame_reader_expect(cm_frame_reader *reader, cm_frame_expected *expected)
+{
+    reader->expected = expected;
+    if (expected && !expected->begin) {
+        reader->status = CM_ERR_ARGUMENT;
+    }
+    await_header(reader);
+}
+
+void cm_frame_expect_answer(cm_frame_expected *expected, const cm_frame_sender *sender,
+                            const cm_ciphertext_info *info)
+{
+    expected->window = sender->window;
+    expected->counter = info->counter;
+    memcpy(expected->random, info->seed, sizeof expected->random);
+}
+
+void cmi_frame_reader_wipe(cm_frame_reader *reader)
+{
+    if (reader->expected) { /* half of the result key is in it while a frame is under way */
+        cmi_wipe(reader->expected->state, sizeof reader->expected->state);
+    }
 }
 
 /* Each part is out of line, so that none pays for the others' variables on the stack. */
 static CM_NOINLINE cm_status take_header(cm_frame_reader *reader, const uint8_t *bytes)
 {
     cm_frame frame;
-    if (bytes[AT_VERSION] == CM_FRAME_TAGGED_VERSION) {
+    cm_frame_expected *expected = reader->expected;
+    if (!expected && bytes[AT_VERSION] == CM_FRAME_TAGGED_VERSION) {
         return CM_ERR_FRAME_VERSION;
     }
-    cm_status status = cm_frame_parse_header(bytes, CM_FRAME_HEADER_BYTES, reader->params, &frame);
+    cm_status status = cm_frame_parse_header(bytes, reader->wanted, reader->params, &frame);
+    if (status == CM_OK && expected) {
+        status = frame.version == CM_FRAME_TAGGED_VERSION ? expected->begin(expected, &frame)
+                                                          : CM_ERR_FRAME_VERSION;
+    }
     if (status != CM_OK) {
         return status;
     }
     frame.info.log2_tiles = frame.log2_tiles;
-    reader->crc = cm_crc32c(0, bytes, CM_FRAME_HEADER_BYTES);
+    reader->crc = cm_crc32c(0, bytes, reader->wanted);
+    absorb_part(reader, bytes);
     if (frame.payload == CM_PAYLOAD_SEED) {
         await_part(reader, PART_SEED, frame.payload_bytes);
     } else {
@@ -540,9 +589,10 @@ static CM_NOINLINE cm_status take_group(cm_frame_reader *reader, const uint8_t *
     if (!unpack_summed(reader, bytes, residues)) {
         return CM_ERR_RESIDUE;
     }
+    absorb_part(reader, bytes);
     reader->residues_left = (uint16_t)(reader->residues_left - reader->group);
     if (reader->residues_left == 0) {
-        await_part(reader, PART_CRC, CM_FRAME_CRC_BYTES);
+        await_end(reader);
     }
     return reader->receiver->residues(reader->receiver, residues, reader->group);
 }
@@ -552,19 +602,33 @@ static CM_NOINLINE cm_status take_seed(cm_frame_reader *reader, const uint8_t *b
     uint32_t words[CM_MAX_PUBLIC_SEED_BYTES / 4u];
     const uint32_t count = reader->wanted / 4u;
     reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
+    absorb_part(reader, bytes);
     for (uint32_t i = 0; i < count; i++) {
         words[i] = cmi_load32(bytes + 4u * i);
     }
-    await_part(reader, PART_CRC, CM_FRAME_CRC_BYTES);
+    await_end(reader);
     return reader->receiver->residues(reader->receiver, words, count);
 }
 
-static cm_status take_crc(cm_frame_reader *reader, const uint8_t *bytes)
+/* Damage is told from forgery: the checksum is looked at first. */
+static cm_status take_end(cm_frame_reader *reader, const uint8_t *bytes)
 {
-    if (cmi_load32(bytes) != reader->crc) {
+    cm_frame_expected *expected = reader->expected;
+    const uint8_t *crc = bytes;
+    if (expected) {
+        crc += CM_TAG_BYTES;
+        reader->crc = cm_crc32c(reader->crc, bytes, CM_TAG_BYTES);
+    }
+    if (cmi_load32(crc) != reader->crc) {
         return CM_ERR_FRAME_CRC;
     }
-    await_part(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
+    if (expected) {
+        const cm_status status = expected->end(expected, bytes);
+        if (status != CM_OK) {
+            return status;
+        }
+    }
+    await_header(reader);
     return reader->receiver->end(reader->receiver);
 }
 
@@ -573,8 +637,8 @@ static cm_status take(cm_frame_reader *reader, const uint8_t *bytes)
     if (reader->part == PART_RESIDUES) {
         return take_group(reader, bytes);
     }
-    if (reader->part == PART_CRC) {
-        return take_crc(reader, bytes);
+    if (reader->part == PART_END) {
+        return take_end(reader, bytes);
     }
     return reader->part == PART_HEADER ? take_header(reader, bytes) : take_seed(reader, bytes);
 }
@@ -600,6 +664,7 @@ cm_status cm_frame_reader_feed(cm_frame_reader *reader, const uint8_t *bytes, si
             reader->filled = 0;
             reader->status = take(reader, part);
             if (reader->status != CM_OK) {
+                cmi_frame_reader_wipe(reader);
                 reader->receiver->fail(reader->receiver, reader->status);
             }
         }

@@ -139,26 +139,36 @@ void cmi_tagger_finish(cmi_tagger *tagger, uint32_t position[4])
     reduce_hash(position, tagger->h);
 }
 
-cm_status cmi_tag_verify(const uint8_t *message, size_t length, const uint8_t *more, size_t more_length,
-                         const uint8_t key[CM_TAG_KEY_BYTES], const uint8_t tag[CM_TAG_BYTES])
+void cmi_tagger_begin(cmi_tagger *tagger, const uint8_t *key)
 {
-    cmi_tagger tagger;
+    cmi_flash_copy(tagger->block, key + 32, sizeof tagger->block);
+    cmi_tagger_init(tagger, tagger->block);
+}
+
+cm_status cmi_tagger_verify(cmi_tagger *tagger, const uint8_t *key, const uint8_t tag[CM_TAG_BYTES])
+{
     cmi_stream stream;
     uint32_t position[4];
-    cmi_tagger_init(&tagger, key + 32);
-    cmi_tagger_update(&tagger, message, length);
-    cmi_tagger_update(&tagger, more, more_length);
-    cmi_tagger_finish(&tagger, position);
-    cmi_stream_set_key(&stream, key);
-    cmi_stream_at(&stream, position);
+    cmi_tagger_finish(tagger, position);
+    cmi_stream_derive(&stream, key, position);
     uint8_t difference = 0;
     for (unsigned i = 0; i < CM_TAG_BYTES; i++) {
         difference |= stream.block[i] ^ tag[i];
     }
-    cmi_wipe(&tagger, sizeof tagger);
+    cmi_wipe(tagger, sizeof *tagger);
     cmi_wipe(&stream, sizeof stream);
     cmi_wipe_stack();
     return cmi_declassified(difference != 0) ? CM_ERR_FRAME_TAG : CM_OK;
+}
+
+cm_status cmi_tag_verify(const uint8_t *message, size_t length, const uint8_t *more, size_t more_length,
+                         const uint8_t *key, const uint8_t tag[CM_TAG_BYTES])
+{
+    cmi_tagger tagger;
+    cmi_tagger_begin(&tagger, key);
+    cmi_tagger_update(&tagger, message, length);
+    cmi_tagger_update(&tagger, more, more_length);
+    return cmi_tagger_verify(&tagger, key, tag);
 }
 
 /* ---- full frames ---- */

@@ -46,7 +46,7 @@ from ciphermote.hosted import context_of
 from ciphermote.keys import SecretKey
 from ciphermote.keys.making import SEED_BYTES
 from ciphermote.keys.store import read_secret_file
-from ciphermote.provision import FLASH_LINES, byte_rows, new_device_secret
+from ciphermote.provision import FLASH_LINES, byte_rows, new_device_secret, tag_key_lines
 from ciphermote.tags import LARGEST_DEVICE, LARGEST_EPOCH, TagKeys
 
 MATERIAL_BYTES = 144
@@ -301,8 +301,11 @@ def is_gateway_keys(data: bytes) -> bool:
 
 
 def to_c_header(keys: CompactKeys, enrolment: Enrolment) -> str:
-    """compact_keys.h: cm_provisioned_compact_key, a cm_compact_key. Include it in one C file."""
+    """compact_keys.h: cm_provisioned_compact_key, a cm_compact_key, and cm_provisioned_compact_receipt_key.
+    Include it in one C file."""
     material, guard = keys.material(enrolment), "CM_PROVISIONED_COMPACT_KEYS_H"
+    e = enrolment
+    receipts = TagKeys.derive(e.secret, keys.key_id, e.device, e.epoch).receipts
     return "\n".join(
         [
             f"{_HEADER_START}, written by `ciphermote compact enroll`: device {enrolment.device}, epoch "
@@ -332,6 +335,7 @@ def to_c_header(keys: CompactKeys, enrolment: Enrolment) -> str:
             "CM_PROVISIONED_FLASH = {",
             *byte_rows(material),
             "};",
+            *tag_key_lines("cm_provisioned_compact_receipt_key", receipts),
             f"static const cm_compact_key cm_provisioned_compact_key = {{&cm_compact_{keys.set.name}, "
             "cm_provisioned_compact_ternary,",
             f"    cm_provisioned_compact_material, {enrolment.device}u, {enrolment.epoch}u, "
