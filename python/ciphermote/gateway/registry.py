@@ -68,6 +68,13 @@ class Registry:
         self._tenants[name] = int(row["id"])
         return self._tenants[name]
 
+    def tenant_of(self, identifier: int) -> dict[str, Any]:
+        """One that exists, for its owner."""
+        row = self._database.connection.execute(
+            "SELECT name, created, most_devices, most_bytes, bytes FROM tenants WHERE id = ?", (identifier,)
+        ).fetchone()
+        return dict(row)
+
     def tenants(self) -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
             "SELECT name, created, most_devices, most_bytes, bytes FROM tenants ORDER BY name LIMIT 10000"
