@@ -30,7 +30,6 @@ from ciphermote.fleet import (
     Computation,
     FleetDevice,
     GatewayClient,
-    attach,
     decrypt,
     enroll,
     fetch,
@@ -39,6 +38,7 @@ from ciphermote.fleet import (
 from ciphermote.fleet.attachments import load_keys
 from ciphermote.fleet.reading import rounded
 from gateway_support import Server
+from owner_support import attached, put
 from typer.testing import CliRunner
 
 Run = Callable[..., str]
@@ -65,25 +65,11 @@ def place(server: Server) -> tuple[Any, ...]:
     return "--gateway", f"https://localhost:{server.port}", "--token", token, "--ca", tls
 
 
-def attached(server: Server, keys: Path, fleet: str, **more: Any) -> Attachment:
-    token = (server.data / "owner.token").read_text()
-    ca = (server.data / "tls" / "ca.pem").read_text()
-    return attach(keys, f"https://localhost:{server.port}", token, fleet, ca=ca, **more)
-
-
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("owner") / "keys"
     Owner.generate(SET, model=MODEL).save(path)
     return path
-
-
-def put(folder: Path, name: str, *windows: Any, measured: float | None = None) -> None:
-    """Have an enrolled device send these windows."""
-    with FleetDevice(folder / f"{name}.state", folder / f"{name}.blob", folder / f"{name}.json") as device:
-        for values in windows:
-            device.put(values, measured=measured)
-        assert device.deliver(seconds=10) == 0, device.last_error
 
 
 def mode(path: Path) -> int:
