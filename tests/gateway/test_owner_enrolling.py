@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Enrolling, cut short at every step: a repeated run mends it, with the same keys, and nothing is left over."""
+"""Enrolling, cut short at every step: a repeated run mends it, with the same keys, and leaves nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ciphermote import Owner
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A10
 from ciphermote.errors import Error, GatewayError, KeyFileError, ParameterError
-from ciphermote.fleet import Attachment, GatewayClient, enroll, enrolling, records
+from ciphermote.fleet import Attachment, GatewayClient, attach, enroll, enrolling, records
 from ciphermote.fleet.enrolling import Enrolled
 from gateway_support import SET, Server
 from owner_support import attached, opened, put
@@ -116,6 +116,17 @@ def test_enrolling_again_ends_the_old_keys_and_token(server: Server, keys: Path,
         assert isinstance(device.last_error, GatewayError) and device.last_error.name == "unknown-token"
     put(new, "d", [2.0])
     assert living_tokens(attachment, 1) == 1
+
+
+def test_enrolling_again_takes_no_more_of_the_quota(server: Server, keys: Path, tmp_path: Path) -> None:
+    asked = {"name": "narrow", "most_devices": 1}
+    token = server.operator().post("/v1/operator/tenants", json=asked).json()["token"]
+    ca = (server.data / "tls" / "ca.pem").read_text()
+    attachment = attach(keys, f"https://localhost:{server.port}", token, "quota", ca=ca)
+    run(attachment, tmp_path)
+    with pytest.raises(GatewayError, match="all that it may have"):
+        enroll(attachment, 2, tmp_path / "e.blob", tmp_path / "e.json")
+    assert run(attachment, tmp_path, again=True, replace_files=True).epoch == 2
 
 
 def test_a_record_that_was_lost(server: Server, keys: Path, tmp_path: Path) -> None:

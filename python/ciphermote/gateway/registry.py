@@ -238,7 +238,8 @@ class Registry:
                     f"Device {number} is in epoch {rows[-1]['epoch']} already, and epochs only go up: enroll "
                     "it anew.",
                 )
-            self._check_device_quota(database, fleet)
+            if not rows:
+                self._check_device_quota(database, fleet)
             database.execute("UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number))
             database.execute(
                 "INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
