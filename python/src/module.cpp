@@ -461,11 +461,9 @@ NB_MODULE(_core, m)
                 }
                 return out;
             },
-            "(place, places, tag, where it begins, bytes) of each. A frame's place: 0 the seed, if there is "
-            "one, then [component][prime][tile]; a packet's: its positions.");
+            "(place, places, tag, where it begins, bytes) of each; a packet's places are its positions.");
     m.def("check_deliveries", &check_deliveries, "deliveries"_a,
-          "Check many at once, without the interpreter's lock. Each: (params, or None for compact packets; tag "
-          "key; newest counter; bytes). Every byte is looked at: fields, checksums, tags, residues.");
+          "Every byte of each (params, None for packets; tag key; newest counter; bytes), without the lock.");
     m.def("read_stored", &read_stored, "params"_a.none(), "counter"_a, "data"_a,
           "What check_deliveries accepted: all but tags and residues is checked again. counter: of packets.");
     m.def("compact_seed", &compact_seed, "lane_key"_a, "counter"_a, "random"_a,

@@ -98,7 +98,9 @@ def test_scores_are_answered_to_devices(server: Server, deep: Owner) -> None:
     np.testing.assert_allclose(deep.decrypt(score)[:2], MODEL.scores(values), atol=1e-2)
     frames = accepted(sender.client.get(f"/v1/fleets/deep/results/{counter}")).content
     keys, device = deep.secret_key, sender.device
-    decryption = testing.Decryption.ckks(core_params(deep.parameters), keys.packed, deep.key_id, False, 63, FLOAT, 0, 0, 8)
+    decryption = testing.Decryption.ckks(
+        core_params(deep.parameters), keys.packed, deep.key_id, False, 63, FLOAT, 0, 0, 8
+    )
     random = device.last_random
     decryption.expect_tagged(device.tag_keys.results, 10, 1, counter, counter, random)
     decryption.feed(frames)

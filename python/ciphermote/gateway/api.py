@@ -22,10 +22,8 @@ import ciphermote
 from ciphermote.gateway.access import Principal
 from ciphermote.gateway.definitions import (
     AnswerForm,
-    CompactFleet,
     Definition,
     Enrolment,
-    FullFleet,
     JobRequest,
     StreamRequest,
     TenantRequest,
@@ -146,7 +144,10 @@ def _delivery_described() -> dict[str, Any]:
     openapi_extra=_delivery_described(),
     responses={
         200: {"description": "The attempt is complete: its receipt, 40 bytes", "content": {OCTETS: {}}},
-        202: {"description": "Kept; more frames of the attempt are to come", "content": {"application/json": {}}},
+        202: {
+            "description": "Kept; more frames of the attempt are to come",
+            "content": {"application/json": {}},
+        },
     },
     response_class=Response,
 )
@@ -201,7 +202,9 @@ def fetch_result(
     found = _device_fleet(gateway, principal, fleet)
     number = principal.device if principal.device is not None else device
     if number is None or (device is not None and device != number):
-        raise Refusal(403, "other-device", "Say whose result you fetch: the token's own device, or one of an uplink's.")
+        raise Refusal(
+            403, "other-device", "Say whose result you fetch: the token's own device, or one of an uplink's."
+        )
     return Response(gateway.mailbox.get(found, number, counter), media_type=OCTETS)
 
 
@@ -217,7 +220,9 @@ def _check_type(request: Request) -> None:
     if kind.split(";")[0].strip() != OCTETS:
         raise Refusal(415, "wrong-type", f"The body is {kind[:60]}: send {OCTETS}.")
     if "content-encoding" in request.headers:
-        raise Refusal(415, "compressed", "The body is compressed, and ciphertexts do not shrink: send it as it is.")
+        raise Refusal(
+            415, "compressed", "The body is compressed, and ciphertexts do not shrink: send it as it is."
+        )
 
 
 def _stated_length(request: Request, most: int) -> int:
@@ -243,7 +248,9 @@ async def read_body(request: Request, most: int) -> bytes:
                     raise Refusal(413, "too-large", f"The body goes on after {most} bytes: that is the most.")
                 pieces.append(piece)
     except TimeoutError:
-        raise Refusal(408, "slow", f"The body has not ended within {_BODY_SECONDS:g} s: send it again.") from None
+        raise Refusal(
+            408, "slow", f"The body has not ended within {_BODY_SECONDS:g} s: send it again."
+        ) from None
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
@@ -579,7 +586,9 @@ def problem(status: int, name: str, sentence: str, headers: dict[str, str] | Non
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    log.warning("refused", path=request.url.path, status=error.status, reason=error.name, detail=error.sentence)
+    log.warning(
+        "refused", path=request.url.path, status=error.status, reason=error.name, detail=error.sentence
+    )
     headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:.0f}"}
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"

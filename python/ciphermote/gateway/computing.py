@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job computes, from the windows in the segments to ciphertexts for the owner. No key here decrypts."""
+"""What a job computes, from the windows in the segments to the owner's ciphertexts. No key here decrypts."""
 
 from __future__ import annotations
 
@@ -62,10 +62,11 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
     quarantined is left out."""
     wanted = job.spec.weights if job.spec.weights is not None else job.spec.devices
     rows = database.execute(
-        "SELECT d.number AS device, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, w.random, "
-        "w.extents FROM windows w JOIN devices d ON d.id = w.device WHERE d.fleet = ? AND w.sequence <= ? "
+        "SELECT d.number AS device, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, "
+        "w.random, w.extents FROM windows w JOIN devices d ON d.id = w.device WHERE d.fleet = ? AND w.sequence <= ? "
         "AND w.measured >= ? AND w.measured < ? AND d.state != 'quarantined' "
-        "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) ORDER BY d.number, d.epoch, w.number",
+        "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
+        "ORDER BY d.number, d.epoch, w.number",
         (
             *(job.fleet.id, job.cut, job.begins, job.ends),
             *(None if wanted is None else 1, json.dumps(list(wanted or ()))),
@@ -208,7 +209,7 @@ class _FullComputation:
         return self._ciphertext(total.total(), self._fleet.key_id)
 
     def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
-        """Of windows of one key. Each core adds up a part: the arithmetic lets go of the interpreter's lock."""
+        """Of windows of one key. Each core adds up a part, without the interpreter's lock."""
         assert self._fleet.params is not None
         given = iter(inputs)
         totals = [native.Sum(self._context)]

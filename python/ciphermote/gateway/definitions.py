@@ -64,7 +64,7 @@ class FullFleet(Model):
 
 
 class CompactFleet(Model):
-    """A fleet of the compact lane. positions: the runs [first, number] that a window holds, of each device."""
+    """A fleet of the compact lane. positions: the runs [first, number] that each window holds."""
 
     lane: Literal["compact"] = "compact"
     set: str
@@ -118,7 +118,8 @@ class JobSpec(Model):
     its weight; linear: the scores of each window (full frames).
     devices: these alone. weights: by device; a device without one is left out. bound: the largest |value| of
     any window, for weights and models. model: a linear one's JSON (LinearModel.to_json).
-    answer: each score is returned to the device whose window it is of, in this form, too. per_device: at most so many windows of each device count, the lowest
+    answer: each score is returned to the device whose window it is of, in this form, too.
+    per_device: at most so many windows of each device count, the lowest
     numbers first: it bounds what one device may weigh.
     """
 

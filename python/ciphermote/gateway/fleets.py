@@ -37,7 +37,7 @@ def address(data: bytes) -> tuple[bool, int, int]:
         raise Refusal(
             400,
             "untagged",
-            f"The frames are of version {data[2]}, and only tagged frames (version 2) are taken: provision the "
+            f"The frames are of version {data[2]}, and only tagged ones (version 2) are taken: provision the "
             "device with its number, epoch and tag key.",
         )
     raise Refusal(
@@ -109,7 +109,9 @@ class Fleet:
             return
         said = delivery.agreed
         if said[8:16] != key_id.to_bytes(8, "little"):
-            raise self._foreign(f"of key {delivery.key_id:016x}, and the device was enrolled with {key_id:016x}")
+            raise self._foreign(
+                f"of key {delivery.key_id:016x}, and the device was enrolled with {key_id:016x}"
+            )
         kind, scale_or_t = self._agreed
         if said[0] != kind[0] or said[16:] != scale_or_t:
             raise self._foreign("of another scheme, scale or plain modulus")
@@ -123,7 +125,9 @@ class Fleet:
             raise self._foreign(f"of compact set {delivery.set}, and the fleet's is {self.compact_set.id}")
         for place, count, _, _, _ in parts:
             if not self.positions.issuperset(range(place, place + count)):
-                raise self._foreign(f"of positions {place} to {place + count - 1}, which windows here have not")
+                raise self._foreign(
+                    f"of positions {place} to {place + count - 1}, which windows here have not"
+                )
 
     def _foreign(self, what: str) -> Refusal:
         return Refusal(

@@ -43,7 +43,9 @@ class Gateway:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             migrate(folder / DATABASE_FILE)
         except OSError as error:
-            raise KeyFileError(f"{folder} cannot be used ({error.strerror}): name another (--data).") from None
+            raise KeyFileError(
+                f"{folder} cannot be used ({error.strerror}): name another (--data)."
+            ) from None
         os.chmod(folder, 0o700)
         self.database = Database(folder / DATABASE_FILE)
         self.metrics = Metrics()
