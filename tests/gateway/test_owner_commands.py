@@ -6,6 +6,11 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -38,7 +43,7 @@ from ciphermote.fleet import (
 from ciphermote.fleet.attachments import load_keys
 from ciphermote.fleet.reading import rounded
 from gateway_support import Server
-from owner_support import attached, put
+from owner_support import attached, opened, put
 from typer.testing import CliRunner
 
 Run = Callable[..., str]
@@ -77,9 +82,9 @@ def mode(path: Path) -> int:
 
 
 def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: Run) -> None:
-    fleet = ("--fleet", "meters")
+    fleet = ("--fleet", "rooms")
     run("attach", keys, *place(server), *fleet)
-    folder = keys.with_name("keys.fleets") / "meters"
+    folder = keys.with_name("keys.fleets") / "rooms"
     assert mode(folder) == 0o700 and mode(folder / "attachment.json") == 0o600
     for number in (7, 8, 9):
         said = run("enroll", keys, number, "-o", tmp_path / f"d{number}.blob", *fleet)
@@ -88,7 +93,7 @@ def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: R
         put(tmp_path, f"d{number}", [number, -number], [2 * number, 0.5])
     assert not list(folder.glob("devices/*.keys")), "the owner keeps no device's keys"
     connection = json.loads((tmp_path / "d7.json").read_text())
-    assert connection["mqtt_user"] == "home.meters.7"
+    assert connection["mqtt_user"] == "home.rooms.7"
     shown = json.loads(run("watch", keys, "--once", "--json", *fleet))
     assert (shown["devices"], shown["heard"], shown["windows"]) == (3, 3, 6)
     assert "3, of which 3" in run("watch", keys, "--once", *fleet)
@@ -124,10 +129,74 @@ def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: R
         assert [float(row["value"]) for row in csv.DictReader(file)] == [row["value"] for row in rows]
     table = run("decrypt", keys, tmp_path / "results", "--count", 2)
     assert "variance" in table and "6 windows of 3 devices" in table
-    part = tmp_path / "results" / "meters-job1.part0.ct"
+    part = min((tmp_path / "results").glob("*.part0.ct"), key=lambda path: path.stat().st_mtime)
     assert abs(Owner.load(keys).decrypt(part.read_bytes())[0] - 72) < 0.1
     part.write_bytes(part.read_bytes()[:-1])
     assert "fetch the job again" in run("decrypt", keys, tmp_path / "results", code=1)
+
+
+def test_devices_are_watched_and_stopped(server: Server, keys: Path, tmp_path: Path, run: Run) -> None:
+    fleet = ("--fleet", "watched")
+    attachment = attached(server, keys, "watched")
+    run("enroll", keys, 1, "-o", tmp_path / "d1.blob", *fleet)
+    with attachment.client() as client:
+        events = client.watch("watched")
+        assert next(events).windows == 0
+        put(tmp_path, "d1", [1.0])
+        assert next(event.windows for event in events if event.windows) == 1
+    program = (sys.executable, "-m", "ciphermote", "owner", "watch", str(keys), "--json", *fleet)
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    assert lines[0]["windows"] == 1 and lines[1]["time"] > lines[0]["time"]
+    assert "quarantined" in run("devices", keys, "--quarantine", 1, *fleet)
+    run("compute", keys, "sum", "-o", tmp_path / "results", *fleet)
+    assert "0 of 0" in run("jobs", keys, *fleet)
+    assert "active" in run("devices", keys, "--activate", 1, *fleet)
+    job = json.loads(next((tmp_path / "results").glob("*.json")).read_text())["job"]["id"]
+    assert "anew" in run("jobs", keys, "--replay", job, *fleet)
+    assert "done" in run("jobs", keys, "--cancel", job, *fleet, code=1)
+    assert "revoked" in run("devices", keys, "--revoke", 1, *fleet)
+    with opened(tmp_path, "d1") as device:
+        device.put([2.0])
+        assert device.deliver() == 1
+
+
+def test_the_steps_and_examples_of_the_help_run(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they stand in a terminal of 80 columns, but for the gateway's address, and watch's end."""
+    for name, source in (("owner.token", "owner.token"), ("ca.pem", "tls/ca.pem")):
+        (tmp_path / name).write_bytes((server.data / source).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+
+    def call(command: str) -> str:
+        result = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert result.exit_code == 0, (command, result.output, result.exception)
+        return result.stdout
+
+    def steps(*command: str) -> list[str]:
+        shown = re.sub(r" \\\s*\n +", " ", call(" ".join(("ciphermote owner", *command, "--help"))))
+        return re.findall(r"^ +(ciphermote (?:owner|keygen) .*?) *$", shown, re.M)
+
+    ran = 0
+    call("ciphermote compact keygen fleet.key --set b")
+    commands = ("attach", "watch", "devices", "compute", "jobs", "stream add", "stream list", "stream end")
+    for command in ("", *commands, "fetch", "decrypt"):
+        found = steps(*command.split())
+        assert found, command
+        for step in found:
+            call(re.sub("watch keys$", "watch keys --once", step).replace("8443", str(server.port)))
+            ran += 1
+        if command == "":
+            assert len(found) == 6
+            call("ciphermote owner enroll keys 9 -o d9.blob")
+            put(tmp_path, "d9", [20.5, 50.0])
+    assert ran > 14
 
 
 def test_a_stream_is_fetched_and_drawn(server: Server, keys: Path, tmp_path: Path, run: Run) -> None:
@@ -158,8 +227,8 @@ def test_a_stream_is_fetched_and_drawn(server: Server, keys: Path, tmp_path: Pat
 def test_a_compact_fleet(server: Server, tmp_path: Path, run: Run) -> None:
     keys = tmp_path / "fleet.key"
     CompactKeys.generate(B).save(keys)
-    assert "--values" in run("attach", keys, *place(server), "--fleet", "small", code=1)
-    run("attach", keys, *place(server), "--fleet", "small", "--values", 3)
+    assert "--values" in run("attach", keys, *place(server), "--fleet", "little", code=1)
+    run("attach", keys, *place(server), "--fleet", "little", "--values", 3)
     for number in (1, 2):
         run("enroll", keys, number, "-o", tmp_path / f"d{number}.blob", "--largest-value", 100 * number)
         put(tmp_path, f"d{number}", [number, 0, 100])
@@ -276,6 +345,27 @@ def test_results_of_other_keys_are_refused(server: Server, keys: Path, tmp_path:
         Attachment.load(keys, "foreign")
 
 
+def test_errors_are_as_large_as_is_said(server: Server, keys: Path, tmp_path: Path) -> None:
+    """In all slots, of small numbers and large ones: what is off by more than its error is rare, and errors
+    are not said to be larger than they are."""
+    attachment = attached(server, keys, "noisy")
+    enroll(attachment, 1, tmp_path / "d.blob", tmp_path / "d.json")
+    generator = np.random.default_rng(7)
+    for largest in (0.01, 50):
+        values = generator.uniform(-largest, largest, (4, 2048))
+        begins = time.time() // 1 - 1000 + largest
+        put(tmp_path, "d", *values, measured=begins)
+        expected = {"sum": values.sum(axis=0), "mean": values.mean(axis=0), "variance": values.var(axis=0)}
+        with attachment.client() as client:
+            for kind, truth in expected.items():
+                asked = Computation(kind, per_device=4)  # type: ignore[arg-type]
+                job = client.add_job("noisy", asked, begins=begins - 0.001, ends=begins + 0.001)
+                reading = decrypt(fetch(attachment, client, job, tmp_path), load_keys(keys), count=0)
+                assert reading is not None and reading.windows == 4
+                off = np.abs(reading.values[0] - truth) / reading.errors[0]
+                assert off.max() < 1.2 and np.sqrt(np.mean(off**2)) > 0.1, (kind, largest, off.max())
+
+
 @pytest.mark.parametrize(
     ("value", "error", "shown"),
     [
@@ -285,6 +375,7 @@ def test_results_of_other_keys_are_refused(server: Server, keys: Path, tmp_path:
         (1.5, 0.0, "1.5"),
         (0.001, 0.5, "0.0"),
         (-7.26, 1.0, "-7"),
+        (-0.00001, 0.01, "0.00"),
     ],
 )
 def test_values_have_as_many_digits_as_they_can(value: float, error: float, shown: str) -> None:

@@ -21,7 +21,7 @@ from ciphermote.receipts import Receipt, Verdict
 from gateway_support import SET, Server
 from owner_support import attached, opened
 
-KILLS = 8
+KILLS = 6
 MEASURING = """
 import os, sys
 from ciphermote.fleet import FleetDevice

@@ -347,6 +347,47 @@ def _progress_table(found: FleetProgress, rate: float | None) -> Table:
     return table
 
 
+@owner.command()
+def devices(
+    keys: KeysArgument,
+    revoke: Annotated[
+        int | None, typer.Option(metavar="DEVICE", min=0, help="Take nothing more from it, for good.")
+    ] = None,
+    quarantine: Annotated[
+        int | None, typer.Option(metavar="DEVICE", min=0, help="Take nothing from it, until it is activated.")
+    ] = None,
+    activate: Annotated[
+        int | None, typer.Option(metavar="DEVICE", min=0, help="Take from it again what was quarantined.")
+    ] = None,
+    fleet: FleetOption = None,
+) -> None:
+    """List the fleet's devices, or stop one: revoke a device that was lost.
+
+    **In:** keys that are attached. **Out:** a table, as the gateway has it. Results leave out a device that
+    is quarantined; what a revoked one had sent still counts.
+
+    Example:
+
+        ciphermote owner devices keys
+    """
+    attachment = _attachment(keys, fleet)
+    from ciphermote.fleet.reading import time_text
+
+    with attachment.client() as client:
+        if revoke is not None:
+            client.set_device_state(attachment.fleet, revoke, "revoke")
+        if quarantine is not None:
+            client.set_device_state(attachment.fleet, quarantine, "quarantine")
+        if activate is not None:
+            client.set_device_state(attachment.fleet, activate, "activate")
+        found = list(client.devices(attachment.fleet))
+    table = Table("device", "epoch", "state", "windows", "heard last")
+    for each in found:
+        last = "nothing yet" if each["last_seen"] is None else time_text(each["last_seen"])
+        add_row(table, str(each["number"]), str(each["epoch"]), each["state"], f"{each['windows']:,}", last)
+    Console().print(table)
+
+
 # --- asking -------------------------------------------------------------------------------------------------
 
 
@@ -397,6 +438,48 @@ def compute(
             say(f"Job {job}. Fetch its result: ciphermote owner fetch {keys} --job {job} -o results")
             return
         _fetch(attachment, client, job, output)
+
+
+@owner.command()
+def jobs(
+    keys: KeysArgument,
+    cancel: Annotated[int | None, typer.Option(metavar="JOB", min=0, help="Compute it no further.")] = None,
+    retry: Annotated[
+        int | None, typer.Option(metavar="JOB", min=0, help="Try one again that failed or was cancelled.")
+    ] = None,
+    replay: Annotated[
+        int | None, typer.Option(metavar="JOB", min=0, help="Compute it anew, with what came since.")
+    ] = None,
+    fleet: FleetOption = None,
+) -> None:
+    """List the fleet's computations, or change one.
+
+    **In:** keys that are attached. **Out:** a table, with the reason where one failed.
+
+    Example:
+
+        ciphermote owner jobs keys
+    """
+    attachment = _attachment(keys, fleet)
+    from ciphermote.fleet.reading import interval_text
+
+    with attachment.client() as client:
+        if cancel is not None:
+            client.change_job(attachment.fleet, cancel, "cancel")
+        if retry is not None:
+            client.change_job(attachment.fleet, retry, "retry")
+        if replay is not None:
+            number = client.change_job(attachment.fleet, replay, "replay")
+            say(f"Job {number} computes job {replay} anew.")
+        found = list(client.jobs(attachment.fleet))
+    table = Table("job", "stream", "kind", "interval", "state", "windows", "")
+    for job in found:
+        interval = interval_text(job.begins, job.ends)
+        windows = f"{job.done:,} of {job.total:,}"
+        add_row(
+            *(table, str(job.id), job.stream or "", job.kind, interval, job.state, windows, job.error or "")
+        )
+    Console().print(table)
 
 
 @stream.command()
@@ -613,7 +696,8 @@ def decrypt(
     secret = loaded.secret() if isinstance(loaded, KeyStore) else loaded
     given = None if model is None else LinearModel.load(model)
     names = attached(keys)
-    readings = []
+    readings: list[Reading] = []
+    empty: list[int] = []
     for path in find(results):
         found = read_result(path)
         reading = decrypt_result(
@@ -626,9 +710,11 @@ def decrypt(
             attachment=Attachment.load(keys, found.fleet) if found.fleet in names else None,
         )
         if reading is None:
-            note(f"{path}: no window is in it.")
+            empty.append(found.job.id)
         else:
             readings.append(reading)
+    if empty:
+        note(f"no window is in {count_of(len(empty), 'result')}: of jobs {', '.join(map(str, empty))}.")
     rows = rows_of(readings)
     if as_json:
         typer.echo(json.dumps(rows))
@@ -649,10 +735,10 @@ def decrypt(
 def _print(readings: list[Reading]) -> None:
     """Results with the same columns in one table: a row for each, or a line for each slot of a single one."""
     console = Console()
-    groups: dict[tuple[str, tuple[str, ...]], list[Reading]] = {}
-    for reading in readings:
-        groups.setdefault((reading.kind, reading.columns), []).append(reading)
-    for (kind, columns), group in groups.items():
+    from ciphermote.fleet.reading import grouped
+
+    for group in grouped(readings):
+        kind, columns = group[0].kind, group[0].columns
         if len(group) == 1 and len(group[0].rows) == 1:
             reading = group[0]
             head = f"job {reading.source.job.id}, {reading.when()}, {count_of(reading.windows, 'window')}"
@@ -662,12 +748,13 @@ def _print(readings: list[Reading]) -> None:
                 add_row(table, column, reading.shown(0, j), _off(float(reading.errors[0, j])))
         else:
             say(f"Each {kind}:")
-            table = Table("job", "interval", "windows", *columns)
+            table = Table("job", "interval", "windows", *columns, "±")
             for reading in group:
                 for i, row in enumerate(reading.rows):
                     where = row or reading.when()
                     cells = (reading.shown(i, j) for j in range(len(columns)))
-                    add_row(table, str(reading.source.job.id), where, str(reading.windows), *cells)
+                    off = _off(float(reading.errors[i].max()))
+                    add_row(table, str(reading.source.job.id), where, str(reading.windows), *cells, off)
         console.print(table)
 
 

@@ -11,6 +11,7 @@ import json
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -48,6 +49,11 @@ class FleetProgress:
     windows: int
     quarantined: int
     jobs: Mapping[str, int]
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> FleetProgress:
+        """Of what the gateway says, later versions' fields left out."""
+        return cls(**{each.name: fields[each.name] for each in dataclass_fields(cls)})
 
 
 @dataclass(frozen=True)
@@ -181,7 +187,7 @@ class GatewayClient:
         raise GatewayError(f"There is no fleet {fleet} at {self.url}: attach it first.", "no-such-fleet", 404)
 
     def progress(self, fleet: str) -> FleetProgress:
-        return FleetProgress(**self._json("GET", f"/v1/fleets/{_name(fleet)}"))
+        return FleetProgress.from_fields(self._json("GET", f"/v1/fleets/{_name(fleet)}"))
 
     def watch(self, fleet: str) -> Iterator[FleetProgress]:
         """The same as it changes, about once a second, until the gateway stops."""
@@ -193,7 +199,7 @@ class GatewayClient:
                     raise _problem(response)
                 for line in response.iter_lines():
                     if line.startswith("data: "):
-                        yield FleetProgress(**json.loads(line.removeprefix("data: ")))
+                        yield FleetProgress.from_fields(json.loads(line.removeprefix("data: ")))
         except httpx.HTTPError as error:
             raise self._unreachable(error) from None
 

@@ -169,7 +169,7 @@ class FleetDevice:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
-        with self._lock:
+        with self._delivering, self._lock:
             if self._client is not None:
                 self._client.close()
                 self._client = None

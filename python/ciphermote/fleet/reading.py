@@ -54,10 +54,7 @@ class Reading:
 
     def when(self) -> str:
         """The interval, for people."""
-        begins, ends = self.interval
-        if begins == 0 and ends >= _END_OF_TIME:
-            return "all windows"
-        return f"{time_text(begins)} to {time_text(ends)}"
+        return interval_text(*self.interval)
 
     def shown(self, row: int, column: int) -> str:
         """A value with no more digits than it has."""
@@ -65,6 +62,15 @@ class Reading:
 
 
 _END_OF_TIME = 9e10
+
+
+def interval_text(begins: float, ends: float) -> str:
+    """An interval of a job, for people."""
+    if begins == 0 and ends >= _END_OF_TIME:
+        return "all windows"
+    first, last = time_text(begins), time_text(ends)
+    day, _, hour = last.partition(" ")
+    return f"{first} to {hour if hour and first.startswith(day) else last}"
 
 
 def time_text(seconds: float) -> str:
@@ -80,9 +86,9 @@ def rounded(value: float, error: float) -> str:
         return str(int(value)) if value == int(value) else repr(value)
     places = -math.floor(math.log10(error))
     if places > 0:
-        return f"{value:.{min(places, 12)}f}"
+        return f"{value:z.{min(places, 12)}f}"
     step = 10.0**-places
-    return f"{round(value / step) * step:.0f}"
+    return f"{round(value / step) * step:z.0f}"
 
 
 def decrypt(
@@ -249,6 +255,15 @@ def _reading(
     )
 
 
+def grouped(readings: Sequence[Reading]) -> list[list[Reading]]:
+    """Those of one fleet, stream and kind together, with the same columns."""
+    groups: dict[object, list[Reading]] = {}
+    for found in readings:
+        source = found.source
+        groups.setdefault((source.fleet, source.job.stream, found.kind, found.columns), []).append(found)
+    return list(groups.values())
+
+
 def table(readings: Sequence[Reading]) -> list[dict[str, Any]]:
     """A row for each number: for files and programs."""
     found = []
@@ -280,4 +295,4 @@ def _number(value: float) -> int | float:
     return int(value) if value == int(value) else value
 
 
-__all__ = ["Reading", "decrypt", "rounded", "table"]
+__all__ = ["Reading", "decrypt", "grouped", "rounded", "table"]

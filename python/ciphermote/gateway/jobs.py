@@ -273,8 +273,8 @@ class Jobs:
         with self._database.writing() as database:
             database.execute(
                 "UPDATE jobs SET state = 'failed', lease = NULL, finished = ?, "
-                "error = 'Its workers died: see their logs, then retry it.' WHERE state = 'running' AND tries >= ? "
-                "AND (lease_ends < ? OR lease NOT LIKE ? || ':%')",
+                "error = 'Its workers died: see their logs, then retry it.' "
+                "WHERE state = 'running' AND tries >= ? AND (lease_ends < ? OR lease NOT LIKE ? || ':%')",
                 (time.time(), MOST_TRIES, now, boot),
             )
             row = database.execute(
