@@ -64,7 +64,8 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
     rows = database.execute(
         "SELECT d.number AS device, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, "
         "w.random, w.extents FROM windows w JOIN devices d ON d.id = w.device "
-        "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? AND d.state != 'quarantined' "
+        "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
+        "AND d.state != 'quarantined' "
         "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
         "ORDER BY d.number, d.epoch, w.number",
         (
