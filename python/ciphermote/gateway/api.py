@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -34,7 +35,7 @@ from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
 from ciphermote.gateway.logs import log
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.refusals import Refusal, of_storage
 from ciphermote.gateway.registry import MOST_KEYS_BYTES
 
 OCTETS = "application/octet-stream"
@@ -492,6 +493,8 @@ def application(gateway: Gateway) -> FastAPI:
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(OSError, _not_stored)
+    app.add_exception_handler(sqlite3.OperationalError, _not_stored)
     app.add_exception_handler(Exception, _failed)
     return app
 
@@ -508,6 +511,11 @@ async def _refused(request: Request, error: Exception) -> Response:
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return problem(error.status, error.name, error.sentence, headers)
+
+
+async def _not_stored(request: Request, error: Exception) -> Response:
+    found = of_storage(error)
+    return await _failed(request, error) if found is None else await _refused(request, found)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -309,6 +309,14 @@ class Jobs:
                 (error, time.time(), job.id, job.lease),
             )
 
+    def give_back(self, job: Job) -> None:
+        """As if it had not been leased: what kept it from being done had nothing to do with it."""
+        with self._database.writing() as database:
+            database.execute(
+                "UPDATE jobs SET state = 'queued', lease = NULL, tries = tries - 1 WHERE id = ? AND lease = ?",
+                (job.id, job.lease),
+            )
+
     def release(self, worker: str) -> None:
         """A worker is gone: its jobs need not wait for their leases."""
         with self._database.writing() as database:

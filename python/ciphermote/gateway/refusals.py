@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import errno
+import sqlite3
+
 
 class Refusal(Exception):
     """status: HTTP's; name: for programs, in hyphens; sentence: for people. retry_after: seconds after which
@@ -30,3 +33,13 @@ def disk_full(error: OSError | Exception) -> Refusal:
         "again; its operator has to make room.",
         retry_after=60,
     )
+
+
+def of_storage(error: Exception) -> Refusal | None:
+    """For an error of the disk or the database that may pass by itself; None for any other."""
+    if isinstance(error, sqlite3.OperationalError):
+        if "locked" in str(error) or "busy" in str(error):
+            return overloaded("The gateway's database is busy")
+        return disk_full(error) if "full" in str(error) or "I/O" in str(error) else None
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+    return disk_full(error) if isinstance(error, OSError) and error.errno in full else None
