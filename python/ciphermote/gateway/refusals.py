@@ -43,3 +43,21 @@ def of_storage(error: Exception) -> Refusal | None:
         return disk_full(error) if "full" in str(error) or "I/O" in str(error) else None
     full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
     return disk_full(error) if isinstance(error, OSError) and error.errno in full else None
+
+
+_SECRET_BEGINNINGS = (b"CMCK", b"CMPV", b"/*\n * One device's")
+
+
+def looks_secret(data: bytes) -> bool:
+    """Whether it begins as an owner's file, a device's provisioning or a PEM private key does."""
+    head = data[:256]
+    return head.startswith(_SECRET_BEGINNINGS) or (b"-----BEGIN" in head and b"PRIVATE KEY-----" in head)
+
+
+def secret_key() -> Refusal:
+    return Refusal(
+        422,
+        "secret-key",
+        "This is a secret key, which the gateway must never have. Nothing of it was kept, but it has left your "
+        "machine: make new keys.",
+    )
