@@ -18,9 +18,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from prometheus_client import generate_latest
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 import ciphermote
 from ciphermote.gateway.access import Principal
+from ciphermote.gateway.connections import BODY_SECONDS, Bodies, StrictRoute
 from ciphermote.gateway.definitions import (
     CompactFleet,
     Definition,
@@ -40,7 +42,6 @@ from ciphermote.gateway.registry import MOST_KEYS_BYTES
 
 OCTETS = "application/octet-stream"
 PROBLEM = "application/problem+json"
-_BODY_SECONDS = 60.0
 _WATCH_SECONDS = 1.0
 
 _Name = Annotated[str, Path(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$")]
@@ -187,20 +188,22 @@ async def read_body(request: Request, most: int) -> bytes:
     pieces: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(_BODY_SECONDS):
+        async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
                 size += len(piece)
                 if size > most:
                     raise Refusal(413, "too-large", f"The body goes on after {most} bytes: that is the most.")
                 pieces.append(piece)
+    except ClientDisconnect:
+        raise Refusal(400, "unfinished", f"The client left after {size} bytes of the body.") from None
     except TimeoutError:
-        raise Refusal(408, "slow", f"The body has not ended within {_BODY_SECONDS:g} s: send it again.") from None
+        raise Refusal(408, "slow", f"The body has not ended within {BODY_SECONDS:g} s: send it again.") from None
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 # --- owners -------------------------------------------------------------------------------------------------
 
-owners = APIRouter(prefix="/v1", tags=["owners"], responses=_PROBLEMS)
+owners = APIRouter(prefix="/v1", tags=["owners"], responses=_PROBLEMS, route_class=StrictRoute)
 
 
 @owners.get("/fleets")
@@ -413,7 +416,9 @@ def revoke_token(
 
 # --- operators ----------------------------------------------------------------------------------------------
 
-operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=_PROBLEMS)
+operators = APIRouter(
+    prefix="/v1/operator", tags=["operators"], responses=_PROBLEMS, route_class=StrictRoute
+)
 
 
 @operators.get("/tenants")
@@ -484,6 +489,7 @@ def application(gateway: Gateway) -> FastAPI:
         description=__doc__,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # would send the token wherever the Host header says
     )
     app.state.gateway = gateway
     app.state.stopping = False
@@ -496,6 +502,7 @@ def application(gateway: Gateway) -> FastAPI:
     app.add_exception_handler(OSError, _not_stored)
     app.add_exception_handler(sqlite3.OperationalError, _not_stored)
     app.add_exception_handler(Exception, _failed)
+    app.add_middleware(Bodies, access=gateway.access, refused=_answered)
     return app
 
 
@@ -506,6 +513,15 @@ def problem(status: int, name: str, sentence: str, headers: dict[str, str] | Non
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
+    return _answered(request, error)
+
+
+async def _not_stored(request: Request, error: Exception) -> Response:
+    found = of_storage(error)
+    return await _failed(request, error) if found is None else _answered(request, found)
+
+
+def _answered(request: Request, error: Refusal) -> Response:
     log.warning("refused", path=request.url.path, status=error.status, reason=error.name, detail=error.sentence)
     headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:.0f}"}
     if error.status == 401:
@@ -513,23 +529,21 @@ async def _refused(request: Request, error: Exception) -> Response:
     return problem(error.status, error.name, error.sentence, headers)
 
 
-async def _not_stored(request: Request, error: Exception) -> Response:
-    found = of_storage(error)
-    return await _failed(request, error) if found is None else await _refused(request, found)
-
-
 async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])[:100]
-    return problem(422, "invalid", f"{where}: {str(first['msg'])[:300]}.")
+    refusal = Refusal(422, "invalid", f"{where}: {str(first['msg'])[:300]}.")
+    return _answered(request, refusal)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    names = {404: "no-such-path", 405: "no-such-method"}
-    headers = dict(error.headers or {})
-    return problem(error.status_code, names.get(error.status_code, "http"), str(error.detail)[:300], headers)
+    names = {400: "malformed", 404: "no-such-path", 405: "no-such-method", 408: "slow", 413: "too-large"}
+    refusal = Refusal(error.status_code, names.get(error.status_code, "http"), str(error.detail)[:300])
+    answer = _answered(request, refusal)
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 async def _failed(request: Request, error: Exception) -> Response:
