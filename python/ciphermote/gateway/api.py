@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -17,9 +18,11 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from prometheus_client import generate_latest
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 import ciphermote
 from ciphermote.gateway.access import Principal
+from ciphermote.gateway.connections import BODY_SECONDS, Bodies, StrictRoute
 from ciphermote.gateway.definitions import (
     AnswerForm,
     Definition,
@@ -33,12 +36,11 @@ from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
 from ciphermote.gateway.logs import log
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.refusals import Refusal, of_storage
 from ciphermote.gateway.registry import MOST_KEYS_BYTES
 
 OCTETS = "application/octet-stream"
 PROBLEM = "application/problem+json"
-_BODY_SECONDS = 60.0
 _WATCH_SECONDS = 1.0
 
 _NAME = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
@@ -241,22 +243,24 @@ async def read_body(request: Request, most: int) -> bytes:
     pieces: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(_BODY_SECONDS):
+        async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
                 size += len(piece)
                 if size > most:
                     raise Refusal(413, "too-large", f"The body goes on after {most} bytes: that is the most.")
                 pieces.append(piece)
+    except ClientDisconnect:
+        raise Refusal(400, "unfinished", f"The client left after {size} bytes of the body.") from None
     except TimeoutError:
         raise Refusal(
-            408, "slow", f"The body has not ended within {_BODY_SECONDS:g} s: send it again."
+            408, "slow", f"The body has not ended within {BODY_SECONDS:g} s: send it again."
         ) from None
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 # --- owners -------------------------------------------------------------------------------------------------
 
-owners = APIRouter(prefix="/v1", tags=["owners"], responses=_PROBLEMS)
+owners = APIRouter(prefix="/v1", tags=["owners"], responses=_PROBLEMS, route_class=StrictRoute)
 
 
 @owners.get("/tenant")
@@ -495,7 +499,7 @@ def revoke_token(
 
 # --- operators ----------------------------------------------------------------------------------------------
 
-operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=_PROBLEMS)
+operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=_PROBLEMS, route_class=StrictRoute)
 
 
 @operators.get("/tenants")
@@ -566,6 +570,7 @@ def application(gateway: Gateway) -> FastAPI:
         description=__doc__,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # would send the token wherever the Host header says
     )
     app.state.gateway = gateway
     app.state.stopping = False
@@ -575,7 +580,10 @@ def application(gateway: Gateway) -> FastAPI:
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(OSError, _not_stored)
+    app.add_exception_handler(sqlite3.OperationalError, _not_stored)
     app.add_exception_handler(Exception, _failed)
+    app.add_middleware(Bodies, access=gateway.access, refused=_answered)
     return app
 
 
@@ -586,6 +594,15 @@ def problem(status: int, name: str, sentence: str, headers: dict[str, str] | Non
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
+    return _answered(request, error)
+
+
+async def _not_stored(request: Request, error: Exception) -> Response:
+    found = of_storage(error)
+    return await _failed(request, error) if found is None else _answered(request, found)
+
+
+def _answered(request: Request, error: Refusal) -> Response:
     log.warning(
         "refused", path=request.url.path, status=error.status, reason=error.name, detail=error.sentence
     )
@@ -599,14 +616,17 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])[:100]
-    return problem(422, "invalid", f"{where}: {str(first['msg'])[:300]}.")
+    refusal = Refusal(422, "invalid", f"{where}: {str(first['msg'])[:300]}.")
+    return _answered(request, refusal)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    names = {404: "no-such-path", 405: "no-such-method"}
-    headers = dict(error.headers or {})
-    return problem(error.status_code, names.get(error.status_code, "http"), str(error.detail)[:300], headers)
+    names = {400: "malformed", 404: "no-such-path", 405: "no-such-method", 408: "slow", 413: "too-large"}
+    refusal = Refusal(error.status_code, names.get(error.status_code, "http"), str(error.detail)[:300])
+    answer = _answered(request, refusal)
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from ciphermote import _core
 from ciphermote.compact.sets import CompactSet, compact_set
 from ciphermote.core import core_params
 from ciphermote.gateway.definitions import DEFINITION, CompactFleet, FullFleet
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
 from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
 
 Part = tuple[int, int, int, int, int]
@@ -27,6 +27,8 @@ _PACKET_HEADER_BYTES = 27
 def address(data: bytes) -> tuple[bool, int, int]:
     """(whether they are compact packets, device, epoch), as the first frame or packet says. Refusal for
     anything that is no tagged frame: version 1 does not come over a network."""
+    if looks_secret(data):
+        raise secret_key()
     if len(data) >= _PACKET_HEADER_BYTES and data[0] == _PACKET_KIND:
         epoch, device = struct.unpack_from("<HI", data, 2)
         return True, device, epoch

@@ -13,6 +13,7 @@ is kept, shown as late, and counts in a replay.
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import time
 import uuid
@@ -250,16 +251,20 @@ class Jobs:
             spec = StreamSpec.model_validate_json(row["spec"])
             span = spec.span or spec.every
             begins = row["next"]
-            if begins + span + spec.grace > now:
+            if begins > max(now, row["begins"]):
+                # The clock was ahead, and is right again: these intervals come once more, and their jobs too.
+                oldest = max(now - span - spec.grace, row["begins"])
+                begins -= math.ceil((begins - oldest) / spec.every) * spec.every
+            if begins + span + spec.grace > now and begins == row["next"]:
                 continue
             with self._database.writing() as database:
                 while begins + span + spec.grace <= now and made < _MOST_AT_ONCE:
-                    present = database.execute(
-                        "SELECT 1 FROM jobs WHERE stream = ? AND begins = ?", (row["id"], begins)
+                    (replay,) = database.execute(
+                        "SELECT coalesce(max(replay) + 1, 0) FROM jobs WHERE stream = ? AND begins = ?",
+                        (row["id"], begins),
                     ).fetchone()
-                    if not present:
-                        text = spec.job.model_dump_json()
-                        _insert(database, row["fleet"], row["id"], text, begins, begins + span, 0)
+                    text = spec.job.model_dump_json()
+                    _insert(database, row["fleet"], row["id"], text, begins, begins + span, replay)
                     made += 1
                     begins += spec.every
                 database.execute("UPDATE streams SET next = ? WHERE id = ?", (begins, row["id"]))
@@ -323,6 +328,15 @@ class Jobs:
                 "UPDATE jobs SET state = 'failed', lease = NULL, error = ?, finished = ? "
                 "WHERE id = ? AND lease = ?",
                 (error, time.time(), job.id, job.lease),
+            )
+
+    def give_back(self, job: Job) -> None:
+        """As if it had not been leased: what kept it from being done had nothing to do with it."""
+        with self._database.writing() as database:
+            database.execute(
+                "UPDATE jobs SET state = 'queued', lease = NULL, tries = tries - 1 "
+                "WHERE id = ? AND lease = ?",
+                (job.id, job.lease),
             )
 
     def release(self, worker: str) -> None:

@@ -17,7 +17,7 @@ from ciphermote.gateway.definitions import CompactFleet, Enrolment, FullFleet, T
 from ciphermote.gateway.devices import signed
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.intake import Intake
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
 from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.keys import SecretKey
 from ciphermote.rekeying import read_rekey_key
@@ -26,7 +26,6 @@ from ciphermote.tags import TagKeys
 MOST_KEYS_BYTES = 256 << 20
 """Of one upload."""
 _PAGE = 1000
-_SECRET_MAGIC = (b"CMCK", b"CMPV", b"/*\n * One device's")
 
 
 class Registry:
@@ -162,11 +161,11 @@ class Registry:
 
     def put_evaluation_keys(self, fleet: Fleet, kind: str, data: bytes) -> None:
         """kind: galois or relin, in the bytes that keygen wrote."""
+        self._refuse_secrets(data, fleet)
         definition = fleet.definition
         if not isinstance(definition, FullFleet):
             raise Refusal(422, "no-keys", "The compact lane computes sums, which take no keys.")
         parameters = definition.parameter_set
-        self._refuse_secrets(data, fleet)
         try:
             keys = EvaluationKeys(parameters, **{kind: data})
             with keys.engine(definition.plain_modulus) as engine:
@@ -186,7 +185,7 @@ class Registry:
 
     def _refuse_secrets(self, data: bytes, fleet: Fleet) -> None:
         definition = fleet.definition
-        is_secret = data.startswith(_SECRET_MAGIC)
+        is_secret = looks_secret(data)
         if isinstance(definition, FullFleet) and not is_secret:
             try:
                 SecretKey.from_seal(data, definition.parameter_set)
@@ -194,12 +193,7 @@ class Registry:
             except Error:
                 pass
         if is_secret:
-            raise Refusal(
-                422,
-                "secret-key",
-                "This is a secret key, which the gateway must never have. Nothing of it was kept, but it has "
-                "left your machine: make new keys.",
-            )
+            raise secret_key()
 
     # --- devices --------------------------------------------------------------------------------------------
 
@@ -267,10 +261,10 @@ class Registry:
 
     def put_rekey_key(self, fleet: Fleet, number: int, data: bytes) -> None:
         """What brings a device's ciphertexts under the owner's key, and not the other way."""
+        self._refuse_secrets(data, fleet)
         definition = fleet.definition
         if not isinstance(definition, FullFleet) or not definition.own_keys:
             raise Refusal(422, "no-keys", f"The devices of fleet {fleet.name} have no keys of their own.")
-        self._refuse_secrets(data, fleet)
         try:
             found = read_rekey_key(data, definition.parameter_set, fleet.key_id)
         except Error as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -27,6 +28,7 @@ from ciphermote.gateway.wrapping import Wrapper
 
 _IDLE_SECONDS = 0.3
 _RENEW_SECONDS = 1.0
+_STORAGE_SECONDS = 2.0
 
 
 class Worker:
@@ -44,11 +46,16 @@ class Worker:
     def run(self, parent: int) -> None:
         """parent: said by itself, for it may be gone before this process can ask."""
         while not self.stopping and os.getppid() == parent:
-            job = self._jobs.lease(self._name)
-            if job is None:
-                time.sleep(_IDLE_SECONDS)
-            else:
-                self._work(job)
+            try:
+                job = self._jobs.lease(self._name)
+                if job is None:
+                    time.sleep(_IDLE_SECONDS)
+                else:
+                    self._work(job)
+            except (OSError, sqlite3.OperationalError) as error:
+                # A full disk, say, which is no fault of the job's: its lease ends, or never began.
+                log.error("storage", error=repr(error))
+                time.sleep(_STORAGE_SECONDS)
 
     def _work(self, job: Job) -> None:
         renewed = 0.0
@@ -79,6 +86,9 @@ class Worker:
         except (Error, Refusal) as error:
             self._jobs.fail(job, str(error))
             log.warning("job failed", job=job.id, error=str(error))
+        except (OSError, sqlite3.OperationalError):
+            self._jobs.give_back(job)
+            raise
         except MemoryError:
             self._jobs.fail(job, "The machine has too little memory for it: take fewer windows.")
         else:
