@@ -156,7 +156,7 @@ class Sender:
         if isinstance(self.device, PacketDevice):
             pieces = self.device.encrypt(values.astype(np.int64), window)
         else:
-            data = self.device.encrypt(values, window, LOG2_SCALE)
+            data = self.device.encrypt(values, window)
             pieces = [data] if self._random.random() < 0.5 else frames_of(data)
         self._random.shuffle(pieces)
         return pieces
@@ -303,7 +303,7 @@ class Run:
                     device = PacketDevice(keys, number, 1500)
                     keys = device.keys
                 else:
-                    device = FullDevice(full_owner(), number)
+                    device = FullDevice(full_owner(), number, log2_scale=LOG2_SCALE)
                 device.enroll(owner, fleet.name)
                 token = device_token(owner, fleet.name, number)
                 if fleet is broker:

@@ -248,7 +248,7 @@ class FullDevice:
     def _write(self, value: int) -> None:
         self.counter = value
 
-    def encrypt(self, values: Any, window: int | None = None, log2_scale: int = LOG2_SCALE) -> bytes:
+    def encrypt(self, values: Any, window: int | None = None) -> bytes:
         """The frames of one attempt; window: of a window that is sent once more."""
         self._device.window = 2**64 - 1 if window is None else window
         frames = self._encrypt(values)
