@@ -34,7 +34,7 @@ class DeviceKeys:
         names no pair."""
         if owner.key_id is None:
             raise MismatchError("The owner's secret key names no pair: load it with its directory of keys.")
-        device = replace(SecretKey.generate(owner.parameters), key_id=_new_key_id())
+        device = replace(SecretKey.generate(owner.parameters), key_id=_new_key_id(), of_device=True)
         assert device.key_id is not None
         key = make_rekey_key(owner, device)
         keys = SeededKeys(owner.parameters, KeyKind.REKEY, owner.key_id, {0: key}, device.key_id)

@@ -130,10 +130,13 @@ class CompactKeys:
         """The secret key that the fleet shares."""
         return SecretKey(self.set.parameters, self.packed, self.key_id)
 
-    def enroll(self, device: int, largest_value: int | None = None) -> tuple[CompactKeys, Enrolment]:
+    def enroll(
+        self, device: int, largest_value: int | None = None, *, after_epoch: int = 0
+    ) -> tuple[CompactKeys, Enrolment]:
         """The keys with a device more, or with an old one's next epoch; and its enrolment, under a new
         secret.
 
+        after_epoch: the epoch is a later one, for a gateway that knows that one.
         largest_value: the most that it encrypts, and what sums count with; None: what the set is made for.
         ParameterError for a device or a value that cannot be, or a device without epochs left.
         """
@@ -146,6 +149,7 @@ class CompactKeys:
                 "another."
             )
         epoch = 1 + max((e.epoch for e in self.enrolments if e.device == device), default=0)
+        epoch = max(epoch, 1 + arguments.whole(after_epoch, "after_epoch", 0, LARGEST_EPOCH))
         if epoch > LARGEST_EPOCH:
             raise ParameterError(
                 f"Device {device} has been enrolled {LARGEST_EPOCH} times, which is all: give it another "
@@ -224,14 +228,14 @@ class CompactKeys:
 
     @classmethod
     def enroll_in(
-        cls, path: Path, device: int, largest_value: int | None = None
+        cls, path: Path, device: int, largest_value: int | None = None, *, after_epoch: int = 0
     ) -> tuple[CompactKeys, Enrolment]:
         """enroll with the keys of a file, which is replaced whole; processes that do so take turns.
         KeyFileError if it cannot be read or written."""
         cls.load(path)  # without keys, nothing is written beside them, not even a lock
         try:
             with lock(path.with_name(f".{path.name}.lock"), _TURN_SECONDS):
-                keys, enrolment = cls.load(path).enroll(device, largest_value)
+                keys, enrolment = cls.load(path).enroll(device, largest_value, after_epoch=after_epoch)
                 _write(path, keys.to_bytes())
         except TimeoutError:
             raise KeyFileError(

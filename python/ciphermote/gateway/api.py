@@ -230,6 +230,13 @@ async def read_body(request: Request, most: int) -> bytes:
 owners = APIRouter(prefix="/v1", tags=["owners"], responses=_PROBLEMS)
 
 
+@owners.get("/tenant")
+def show_tenant(gateway: TheGateway, owner: Owner) -> dict[str, Any]:
+    """Whose token this is: the tenant's name, which its devices' MQTT users begin with, and its quotas."""
+    assert owner.tenant is not None
+    return gateway.registry.tenant_of(owner.tenant)
+
+
 @owners.get("/fleets")
 def list_fleets(gateway: TheGateway, owner: Owner) -> list[dict[str, Any]]:
     """The tenant's fleets."""

@@ -68,6 +68,13 @@ class Registry:
         self._tenants[name] = int(row["id"])
         return self._tenants[name]
 
+    def tenant_of(self, identifier: int) -> dict[str, Any]:
+        """One that exists, for its owner."""
+        row = self._database.connection.execute(
+            "SELECT name, created, most_devices, most_bytes, bytes FROM tenants WHERE id = ?", (identifier,)
+        ).fetchone()
+        return dict(row)
+
     def tenants(self) -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
             "SELECT name, created, most_devices, most_bytes, bytes FROM tenants ORDER BY name LIMIT 10000"
@@ -231,7 +238,8 @@ class Registry:
                     f"Device {number} is in epoch {rows[-1]['epoch']} already, and epochs only go up: enroll "
                     "it anew.",
                 )
-            self._check_device_quota(database, fleet)
+            if not rows:
+                self._check_device_quota(database, fleet)
             database.execute("UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number))
             database.execute(
                 "INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
