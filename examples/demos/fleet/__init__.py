@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fleet's demo: a gateway, a broker and twenty devices of three kinds, some of which are killed meanwhile.
+"""The fleet's demo: a gateway, a broker and twenty devices of three kinds, through kills of what serves them.
 
 site       the gateway and its broker, as processes that can be killed and started again
 station    a device's connection to the broker

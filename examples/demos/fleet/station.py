@@ -39,8 +39,7 @@ class Answer:
 
 
 class Station:
-    """A device's connection to the broker, which comes back by itself. refused: why it was not let in, if it was
-    not."""
+    """A device's connection to the broker; it comes back by itself. refused: why it was not let in, if so."""
 
     def __init__(self, port: int, ca: Path, user: str, token: str, listen: str | None = None) -> None:
         self.user, self.token = user, token
@@ -52,7 +51,7 @@ class Station:
         client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
         client.username_pw_set(user, token)
         client.tls_set(ca_certs=str(ca))
-        client.reconnect_delay_set(0.1, 0.5)
+        client.reconnect_delay_set(0.1, 0.5)  # type: ignore[arg-type]  # floats do as well
         client.on_connect = self._connected
         client.on_subscribe = self._has_subscribed
         client.on_disconnect = self._gone
@@ -77,8 +76,13 @@ class Station:
     def _arrived(self, _: paho.Client, __: object, message: paho.MQTTMessage) -> None:
         stated = dict(getattr(message.properties, "UserProperty", []))
         correlation = getattr(message.properties, "CorrelationData", None)
-        answer = Answer(message.topic, message.payload, stated.get("status", ""), correlation)
+        answer = Answer(message.topic, bytes(message.payload), stated.get("status", ""), correlation)
         self.answers.put(answer)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether answers would arrive."""
+        return self._subscribed and self.client.is_connected()
 
     def ready(self) -> Station:
         wait_until(lambda: self._subscribed, f"{self.user}'s subscription")
