@@ -84,7 +84,8 @@ def watchdog_jitter(
     period: their mean. deviation: of each; they are normally distributed and independent.
     """
     rng = np.random.default_rng(list(label.encode()))
-    return np.rint(rng.normal(period, deviation, count)).astype(int).tolist()
+    periods: list[int] = np.rint(rng.normal(period, deviation, count)).astype(int).tolist()
+    return periods
 
 
 def open_board(image: Path, board: Board, log: bytes | None, jitter: Sequence[int] | None = None) -> Machine:

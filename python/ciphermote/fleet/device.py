@@ -143,6 +143,8 @@ class FleetDevice:
         self._client: GatewayClient | None = None
         self.last_error: Error | None = None
         """Why the last try to deliver did not empty the directory; None if it did."""
+        self.tries = 0
+        """How often windows have been sent, since this was opened."""
         with about_writing(self._folder):
             make_folder(self._folder / WINDOWS)
             self._held = self._hold()
@@ -261,6 +263,7 @@ class FleetDevice:
             window = Waiting.from_bytes(read_bounded(self._path(counter), _MOST_BYTES))
         except OSError as error:
             raise KeyFileError(f"{self._path(counter)} cannot be read: {error.strerror}.") from None
+        self.tries += 1
         answer = self._gateway().deliver(self._connection.fleet, window.data, window.measured)
         if answer is None:
             raise MismatchError(
