@@ -52,6 +52,7 @@ RESULTS = {
     "avr": "make bench-avr",
     "compact": "make bench-compact",
     "demo-lorawan": "make bench-demos",
+    "gateway": "make bench-gateway",
     "evaluator": "make bench-evaluator",
     "evaluator_armhf": "make bench-evaluator-armhf",
 }
@@ -982,6 +983,36 @@ def plot_memory(evaluator: Results) -> str:
     return svg(figure)
 
 
+def gateway_table(gateway: Results) -> list[str]:
+    """Deliveries a second, beside raw."""
+    ways = (
+        ("http", "full sets over HTTPS"),
+        ("mqtt", "full sets over MQTT, and a receipt back"),
+        ("compact", "compact windows over HTTPS"),
+    )
+    rows = []
+    for way, title in ways:
+        name = f"ingest.{way}"
+        params = gateway.params(f"{name}.ratio_to_raw")
+        rates = (f"{gateway[f'{name}.{rate}']:,}" for rate in ("sets_per_second", "raw_sets_per_second"))
+        times = (f"{gateway[f'{name}.{time}']:g}" for time in ("p50_ms", "p99_ms"))
+        rows.append((title, f"{params['bytes']:,}", *rates, f"{gateway[f'{name}.ratio_to_raw']:.2f}", *times))
+    header = ("32 senders", "Bytes", "Gateway, 1/s", "Raw, 1/s", "Ratio", "Median, ms", "99 %, ms")
+    return table(header, rows)
+
+
+def gateway_sentence(gateway: Results) -> list[str]:
+    windows = gateway.params("jobs.sum.ratio_to_evaluator")["windows"]
+    return [
+        f"A job adds {gateway['jobs.sum.windows_per_second']:,} stored windows a second, of {windows:,}; the",
+        f"evaluator alone, {gateway['jobs.sum.evaluator_windows_per_second']:,} that lie in memory, on one core",
+        f"(ratio {gateway['jobs.sum.ratio_to_evaluator']:.2f}). 200,000 compact windows leave the server",
+        f"{gateway['ingest.rss_growth_bytes'] / 1e6:.1f} MB larger. After {gateway['chaos.kills']:,} kills of gateway,",
+        f"workers and broker (`make chaos KILLS=100`), {gateway['chaos.lost']} windows were lost and",
+        f"{gateway['chaos.doubled']} counted twice. Measured on {read('gateway')['machine']}.",
+    ]
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 
@@ -1040,6 +1071,10 @@ def files() -> dict[Path, str]:
         "docs/compact.md": {
             "compact": compact_table(load("compact")),
             "airtime": airtime_table(load("demo-lorawan")),
+        },
+        "docs/gateway.md": {
+            "gateway": gateway_table(load("gateway")),
+            "gateway-more": gateway_sentence(load("gateway")),
         },
         "docs/evaluator.md": {
             "setting": evaluator_setting(),

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import aiomqtt
 import uvicorn
+import uvloop
 from ciphermote.gateway.blobs import Segments
 from ciphermote.gateway.database import Database
 from fastapi import FastAPI, Request, Response
@@ -123,4 +124,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    uvloop.run(main())

@@ -21,6 +21,7 @@ FILES = (
     "docs/performance.md",
     "docs/compact.md",
     "docs/evaluator.md",
+    "docs/gateway.md",
     "docs/images/evaluator_memory.svg",
     "docs/images/evaluator_speed_up.svg",
     "docs/images/profile.svg",

@@ -72,7 +72,7 @@ def serve(
         --token ciphermote-gateway/owner.token --fleet meters
     """
     try:
-        import asyncio
+        import uvloop
 
         from ciphermote.gateway.broker_files import PASSWORD_FILE
         from ciphermote.gateway.gateway_files import BROKER, OWNER_TOKEN_FILE, TLS
@@ -101,4 +101,4 @@ def serve(
     settings = Settings(data, host, port, certificate, key, found, workers, reserve << 20)
     configure()
     say(f"Serving at https://{host}:{port}. The first owner's token is in {data / OWNER_TOKEN_FILE}.")
-    asyncio.run(run(settings))
+    uvloop.run(run(settings))

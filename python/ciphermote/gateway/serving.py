@@ -14,7 +14,7 @@ from pathlib import Path
 
 import uvicorn
 
-from ciphermote.gateway.api import application
+from ciphermote.gateway.api import Deliveries, application
 from ciphermote.gateway.connections import BoundedProtocol
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.gateway_files import TLS
@@ -36,7 +36,7 @@ async def serve(settings: Settings) -> None:
     app = application(gateway)
     server = uvicorn.Server(
         uvicorn.Config(
-            app,
+            Deliveries(app),
             host=settings.host,
             port=settings.port,
             ssl_certfile=str(certificate),
