@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sqlite3
 import time
 from collections.abc import AsyncIterator
@@ -126,7 +127,10 @@ def _body(description: str) -> dict[str, Any]:
     openapi_extra=_body("Tagged frames, or compact packets, of one attempt"),
     responses={
         200: {"description": "The attempt is complete: its receipt, 40 bytes", "content": {OCTETS: {}}},
-        202: {"description": "Kept; more frames of the attempt are to come", "content": {"application/json": {}}},
+        202: {
+            "description": "Kept; more frames of the attempt are to come",
+            "content": {"application/json": {}},
+        },
     },
     response_class=Response,
 )
@@ -169,7 +173,9 @@ def _check_type(request: Request) -> None:
     if kind.split(";")[0].strip() != OCTETS:
         raise Refusal(415, "wrong-type", f"The body is {kind[:60]}: send {OCTETS}.")
     if "content-encoding" in request.headers:
-        raise Refusal(415, "compressed", "The body is compressed, and ciphertexts do not shrink: send it as it is.")
+        raise Refusal(
+            415, "compressed", "The body is compressed, and ciphertexts do not shrink: send it as it is."
+        )
 
 
 def _stated_length(request: Request, most: int) -> int:
@@ -197,7 +203,9 @@ async def read_body(request: Request, most: int) -> bytes:
     except ClientDisconnect:
         raise Refusal(400, "unfinished", f"The client left after {size} bytes of the body.") from None
     except TimeoutError:
-        raise Refusal(408, "slow", f"The body has not ended within {BODY_SECONDS:g} s: send it again.") from None
+        raise Refusal(
+            408, "slow", f"The body has not ended within {BODY_SECONDS:g} s: send it again."
+        ) from None
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
@@ -416,9 +424,7 @@ def revoke_token(
 
 # --- operators ----------------------------------------------------------------------------------------------
 
-operators = APIRouter(
-    prefix="/v1/operator", tags=["operators"], responses=_PROBLEMS, route_class=StrictRoute
-)
+operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=_PROBLEMS, route_class=StrictRoute)
 
 
 @operators.get("/tenants")
@@ -522,7 +528,9 @@ async def _not_stored(request: Request, error: Exception) -> Response:
 
 
 def _answered(request: Request, error: Refusal) -> Response:
-    log.warning("refused", path=request.url.path, status=error.status, reason=error.name, detail=error.sentence)
+    log.warning(
+        "refused", path=request.url.path, status=error.status, reason=error.name, detail=error.sentence
+    )
     headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:.0f}"}
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -543,7 +551,17 @@ async def _http_error(request: Request, error: Exception) -> Response:
     refusal = Refusal(error.status_code, names.get(error.status_code, "http"), str(error.detail)[:300])
     answer = _answered(request, refusal)
     answer.headers.update(error.headers or {})
+    if error.status_code == 405:
+        answer.headers["allow"] = _methods(request)
     return answer
+
+
+def _methods(request: Request) -> str:
+    """That a path takes. (Starlette names those of the first route alone that fits it.)"""
+    paths = request.app.openapi()["paths"]
+    fitting = [t for t in paths if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", t), request.url.path)]
+    exact = min(fitting, key=lambda template: template.count("{"))
+    return ", ".join(sorted(method.upper() for method in paths[exact]))
 
 
 async def _failed(request: Request, error: Exception) -> Response:
