@@ -64,7 +64,16 @@ class Server:
 
     def start_unready(self, prefix: tuple[str, ...] = ()) -> None:
         """Without waiting until it answers."""
-        command = (sys.executable, "-m", "ciphermote", "serve", "--data", str(self.data), "--port", str(self.port))
+        command = (
+            sys.executable,
+            "-m",
+            "ciphermote",
+            "serve",
+            "--data",
+            str(self.data),
+            "--port",
+            str(self.port),
+        )
         self.data.parent.mkdir(parents=True, exist_ok=True)
         log = (self.data.parent / f"{self.data.name}.log").open("ab")
         self.process = subprocess.Popen(
@@ -100,7 +109,11 @@ class Server:
         context = ssl.create_default_context(cafile=self.data / "tls" / "ca.pem")
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return httpx.Client(
-            base_url=f"https://localhost:{self.port}", verify=context, headers=headers, timeout=SECONDS, **options
+            base_url=f"https://localhost:{self.port}",
+            verify=context,
+            headers=headers,
+            timeout=SECONDS,
+            **options,
         )
 
     def owner(self) -> httpx.Client:
@@ -242,8 +255,10 @@ class FullDevice:
 class PacketDevice:
     """Encrypts values to packets of the compact lane."""
 
-    def __init__(self, keys: CompactKeys, number: int, packet_bytes: int = 200) -> None:
-        self.keys, self.enrolment = keys.enroll(number)
+    def __init__(
+        self, keys: CompactKeys, number: int, packet_bytes: int = 200, largest: int | None = None
+    ) -> None:
+        self.keys, self.enrolment = keys.enroll(number, largest)
         self.number = number
         self.tag_keys = TagKeys.derive(self.enrolment.secret, keys.key_id, number, self.enrolment.epoch)
         self.counter = 0
@@ -293,7 +308,9 @@ def frames_of(data: bytes) -> list[bytes]:
     return found
 
 
-def run_job(owner: httpx.Client, fleet: str, spec: dict[str, Any], **more: Any) -> tuple[dict[str, Any], list[bytes]]:
+def run_job(
+    owner: httpx.Client, fleet: str, spec: dict[str, Any], **more: Any
+) -> tuple[dict[str, Any], list[bytes]]:
     """(the job as it ended, its results)."""
     job = accepted(owner.post(f"/v1/fleets/{fleet}/jobs", json={"spec": spec, **more})).json()["id"]
     return ended_job(owner, fleet, job)
