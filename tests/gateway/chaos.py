@@ -335,7 +335,7 @@ class Run:
             if made.status_code == 201:
                 self._jobs.append((fleet, made.json()["id"]))
 
-    # --- kills ------------------------------------------------------------------------------------------------
+    # --- kills ----------------------------------------------------------------------------------------------
 
     def _kill(self, here: Site) -> None:
         """SIGKILL one of them; what does not come back by itself is started again."""
@@ -374,7 +374,7 @@ class Run:
         for process in left:
             os.kill(process, signal.SIGKILL)
 
-    # --- what came out ------------------------------------------------------------------------------------------
+    # --- what came out --------------------------------------------------------------------------------------
 
     def _check(self, here: Site, fleets: list[Fleet]) -> None:
         owner = here.server.owner()

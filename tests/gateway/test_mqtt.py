@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deliveries through a real Mosquitto, with TLS, a user for each device, and the files that the gateway wrote:
-only the gateway's receipt ends a device's duty, whatever the broker acknowledges.
+"""Deliveries through a real Mosquitto, with TLS, a user for each device, and the files that the gateway
+wrote: only the gateway's receipt ends a device's duty, whatever the broker acknowledges.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The API is what its description says: schemathesis asks for everything in /openapi.json with what is allowed
-and with what is not, and every answer has to be one that is described.
+"""The API is what its description says: schemathesis asks for everything in /openapi.json with what is
+allowed and with what is not, and every answer has to be one that is described.
 """
 
 from __future__ import annotations
