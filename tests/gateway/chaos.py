@@ -300,7 +300,7 @@ class Run:
                 number = index + 1
                 device: FullDevice | PacketDevice
                 if fleet is packets:
-                    device = PacketDevice(keys, number, 1500)
+                    device = PacketDevice(keys, number, 1500, largest=1)
                     keys = device.keys
                 else:
                     device = FullDevice(full_owner(), number, log2_scale=LOG2_SCALE)
@@ -410,10 +410,11 @@ class Run:
         path = f"/v1/fleets/{fleet.name}/jobs/{job}"
 
         def ended() -> bool:
-            state = accepted(owner.get(path)).json()["state"]
-            if state == "failed":  # its workers were killed too often: its owner tries again
+            shown = accepted(owner.get(path)).json()
+            if shown["state"] == "failed":  # its workers were killed too often: its owner tries again
+                assert "workers died" in shown["error"], shown
                 accepted(owner.post(f"{path}/retry"))
-            return bool(state == "done")
+            return bool(shown["state"] == "done")
 
         wait_until(ended, f"{fleet.name} job {job}", SECONDS)
         shown = accepted(owner.get(path)).json()

@@ -145,8 +145,10 @@ class FullDevice:
 class PacketDevice:
     """Encrypts values to packets of the compact lane."""
 
-    def __init__(self, keys: CompactKeys, number: int, packet_bytes: int = 200) -> None:
-        self.keys, self.enrolment = keys.enroll(number)
+    def __init__(
+        self, keys: CompactKeys, number: int, packet_bytes: int = 200, largest: int | None = None
+    ) -> None:
+        self.keys, self.enrolment = keys.enroll(number, largest)
         self.number = number
         self.tag_keys = TagKeys.derive(self.enrolment.secret, keys.key_id, number, self.enrolment.epoch)
         self.counter = 0

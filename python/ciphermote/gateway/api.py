@@ -656,7 +656,17 @@ async def _http_error(request: Request, error: Exception) -> Response:
     refusal = Refusal(error.status_code, names.get(error.status_code, "http"), str(error.detail)[:300])
     answer = _answered(request, refusal)
     answer.headers.update(error.headers or {})
+    if error.status_code == 405:
+        answer.headers["allow"] = _methods(request)
     return answer
+
+
+def _methods(request: Request) -> str:
+    """That a path takes. (Starlette names those of the first route alone that fits it.)"""
+    paths = request.app.openapi()["paths"]
+    fitting = [t for t in paths if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", t), request.url.path)]
+    exact = min(fitting, key=lambda template: template.count("{"))
+    return ", ".join(sorted(method.upper() for method in paths[exact]))
 
 
 async def _failed(request: Request, error: Exception) -> Response:
