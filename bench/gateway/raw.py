@@ -75,7 +75,7 @@ async def subscribe(store: Store, port: int, ca: str, password_file: str) -> Non
         protocol=aiomqtt.ProtocolVersion.V5,
         username="gateway",
         password=Path(password_file).read_text().strip(),
-        identifier="ciphermote-gateway",  # whose session it takes over, or half of all would wait for that one
+        identifier="ciphermote-gateway",  # or its session would get half
         tls_context=ssl.create_default_context(cafile=ca),
         max_queued_outgoing_messages=10_000,
     )

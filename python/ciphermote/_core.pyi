@@ -310,12 +310,12 @@ class Delivery:
     @property
     def parts(self) -> list[tuple[int, int, int, int, int]]:
         """
-        (place, places, tag, where it begins, bytes) of each. A frame's place: 0 the seed, if there is one, then [component][prime][tile]; a packet's: its positions.
+        (place, places, tag, where it begins, bytes) of each; a packet's places are its positions.
         """
 
 def check_deliveries(deliveries: Sequence[tuple[object, bytes, int, bytes]]) -> list[Delivery]:
     """
-    Check many at once, without the interpreter's lock. Each: (params, or None for compact packets; tag key; newest counter; bytes). Every byte is looked at: fields, checksums, tags, residues.
+    Every byte of each (params, None for packets; tag key; newest counter; bytes), without the lock.
     """
 
 def read_stored(params: Params | None, counter: int, data: bytes) -> Delivery:

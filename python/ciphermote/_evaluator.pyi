@@ -116,7 +116,7 @@ class Sum:
 
     def add_attempts(self, params: ciphermote._core.Params, attempts: Sequence[bytes]) -> None:
         """
-        The whole tagged frames of attempts that check_deliveries has accepted; only checksums are looked at again.
+        Whole tagged frames of attempts that check_deliveries has accepted; checksums are looked at.
         """
 
     @property

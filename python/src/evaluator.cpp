@@ -336,8 +336,7 @@ NB_MODULE(_evaluator, m)
         .def("add_packed", &add_packed, "xof"_a, "seed"_a, "packed"_a, "scale"_a, "form"_a = Form::values,
              "The same; for each prime, its residues as a frame packs them.")
         .def("add_attempts", &add_attempts, "params"_a, "attempts"_a,
-             "The whole tagged frames of attempts that check_deliveries has accepted; only checksums are looked "
-             "at again.")
+             "Whole tagged frames of attempts that check_deliveries has accepted; checksums are looked at.")
         .def_prop_ro("count", &Sum::count)
         .def("total", &Sum::total, Release())
         .def("mean", &Sum::mean, Release(), "The total at a scale as many times as large; CKKS alone.");

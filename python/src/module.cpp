@@ -448,7 +448,8 @@ NB_MODULE(_core, m)
         .def_prop_ro(
             "seeded", [](const Delivery &d) { return d.first().info.xof != CM_XOF_NONE; },
             "Whether a seed's frame takes place 0.")
-        .def_prop_ro("agreed", &Delivery::agreed, "What all frames of a set share; byte 5: log2 of the tiles, 0 of a seed alone.")
+        .def_prop_ro("agreed", &Delivery::agreed,
+                     "What all frames of a set share; byte 5: log2 of the tiles, 0 of a seed alone.")
         .def_prop_ro("tags", &Delivery::tags, "The sum of all tags, modulo 2^64.")
         .def_prop_ro("places", &Delivery::places,
                      "How many frames a whole set of these has; 0 for packets, which do not say.")
@@ -461,11 +462,9 @@ NB_MODULE(_core, m)
                 }
                 return out;
             },
-            "(place, places, tag, where it begins, bytes) of each. A frame's place: 0 the seed, if there is "
-            "one, then [component][prime][tile]; a packet's: its positions.");
+            "(place, places, tag, where it begins, bytes) of each; a packet's places are its positions.");
     m.def("check_deliveries", &check_deliveries, "deliveries"_a,
-          "Check many at once, without the interpreter's lock. Each: (params, or None for compact packets; tag "
-          "key; newest counter; bytes). Every byte is looked at: fields, checksums, tags, residues.");
+          "Every byte of each (params, None for packets; tag key; newest counter; bytes), without the lock.");
     m.def("read_stored", &read_stored, "params"_a.none(), "counter"_a, "data"_a,
           "What check_deliveries accepted: all but tags and residues is checked again. counter: of packets.");
     m.def("compact_seed", &compact_seed, "lane_key"_a, "counter"_a, "random"_a,

@@ -156,7 +156,7 @@ class Sender:
         if isinstance(self.device, PacketDevice):
             pieces = self.device.encrypt(values.astype(np.int64), window)
         else:
-            data = self.device.encrypt(values, window, LOG2_SCALE)
+            data = self.device.encrypt(values, window)
             pieces = [data] if self._random.random() < 0.5 else frames_of(data)
         self._random.shuffle(pieces)
         return pieces
@@ -303,7 +303,7 @@ class Run:
                     device = PacketDevice(keys, number, 1500)
                     keys = device.keys
                 else:
-                    device = FullDevice(full_owner(), number)
+                    device = FullDevice(full_owner(), number, log2_scale=LOG2_SCALE)
                 device.enroll(owner, fleet.name)
                 token = device_token(owner, fleet.name, number)
                 if fleet is broker:
@@ -335,7 +335,7 @@ class Run:
             if made.status_code == 201:
                 self._jobs.append((fleet, made.json()["id"]))
 
-    # --- kills ------------------------------------------------------------------------------------------------
+    # --- kills ----------------------------------------------------------------------------------------------
 
     def _kill(self, here: Site) -> None:
         """SIGKILL one of them; what does not come back by itself is started again."""
@@ -374,7 +374,7 @@ class Run:
         for process in left:
             os.kill(process, signal.SIGKILL)
 
-    # --- what came out ------------------------------------------------------------------------------------------
+    # --- what came out --------------------------------------------------------------------------------------
 
     def _check(self, here: Site, fleets: list[Fleet]) -> None:
         owner = here.server.owner()

@@ -16,6 +16,7 @@ from ciphermote import Owner, _core
 from ciphermote.compact.device import CompactDevice
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.core import core_params
+from ciphermote.keys import SecretKey
 from ciphermote.parameter_files import parameters_to_dict
 from ciphermote.receipts import Receipt
 from ciphermote.tags import TagKeys
@@ -79,10 +80,26 @@ def device_token(owner: httpx.Client, fleet: str, device: int | None = None) -> 
 class FullDevice:
     """Encrypts values to tagged frames, by the C library."""
 
-    def __init__(self, keys: Owner, number: int, epoch: int = 1, *, public: bool = False) -> None:
+    def __init__(
+        self,
+        keys: Owner,
+        number: int,
+        epoch: int = 1,
+        *,
+        public: bool = False,
+        own: SecretKey | None = None,
+        log2_scale: int | None = None,
+        plain_modulus: int = 0,
+    ) -> None:
+        """public: encrypts under the owner's public key; own: under a secret key of its own."""
         self.keys, self.number, self.epoch = keys, number, epoch
         self.secret = os.urandom(32)
-        self.tag_keys = TagKeys.derive(self.secret, keys.key_id, number, epoch)
+        self._key = own or keys.secret_key
+        assert self._key.key_id is not None
+        self.key_id = self._key.key_id
+        self.tag_keys = TagKeys.derive(self.secret, self.key_id, number, epoch)
+        self._log2_scale, self._plain_modulus = log2_scale or LOG2_SCALE, plain_modulus
+        self.last_random = b""
         self._public = public
         self.boot(0)
 
@@ -95,20 +112,29 @@ class FullDevice:
     def _write(self, value: int) -> None:
         self.counter = value
 
-    def encrypt(self, values: Any, window: int | None = None, log2_scale: int = LOG2_SCALE) -> bytes:
+    def encrypt(self, values: Any, window: int | None = None) -> bytes:
         """The frames of one attempt; window: of a window that is sent once more."""
         self._device.window = 2**64 - 1 if window is None else window
+        frames = self._encrypt(values)
+        self.last_random = frames[56:64]
+        return frames
+
+    def _encrypt(self, values: Any) -> bytes:
         params, keys = core_params(self.keys.parameters), self.keys
+        if self._plain_modulus:
+            integers = np.asarray(values, dtype=np.uint32)
+            options = (3, integers, self._plain_modulus, 1, 32, True, "frames")
+            return self._device.encrypt_bfv_symmetric(params, self._key.packed, self.key_id, *options)
         numbers = np.asarray(values, dtype=np.float32)
-        real = (numbers, log2_scale, 31, False, 0, "frames")
+        real = (numbers, self._log2_scale, 31, False, 0, "frames")
         if self._public:
             residues = keys.public_key.residues.reshape(-1)
             return self._device.encrypt_asymmetric(params, residues, keys.key_id, *real)
-        return self._device.encrypt_symmetric(params, keys.secret_key.packed, keys.key_id, 3, *real)
+        return self._device.encrypt_symmetric(params, self._key.packed, self.key_id, 3, *real)
 
     def enroll(self, owner: httpx.Client, fleet: str) -> FullDevice:
         path = f"/v1/fleets/{fleet}/devices/{self.number}"
-        accepted(owner.put(path, json=enrolment(self.tag_keys, self.keys.key_id, self.epoch)))
+        accepted(owner.put(path, json=enrolment(self.tag_keys, self.key_id, self.epoch)))
         return self
 
     def receipt(self, response: httpx.Response) -> Receipt:

@@ -12,7 +12,6 @@ from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A16
 from ciphermote.compact.sums import CompactResult, decrypt_sum
 from ciphermote.receipts import Verdict, tag_sum
-
 from gateway_support import (
     FullDevice,
     PacketDevice,
@@ -121,7 +120,7 @@ def test_every_altered_byte_is_refused_and_leaves_nothing(server: Server, fleet:
     device, client = new_device(server, fleet, 25)
     data = device.encrypt([1.0])
     generator = random.Random(2)
-    for at in [*range(0, 120), *generator.sample(range(120, len(data)), 60)]:
+    for at in [*range(120), *generator.sample(range(120, len(data)), 60)]:
         altered = bytearray(data)
         altered[at] ^= 1 << generator.randrange(8)
         response = deliver(client, fleet, bytes(altered))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A receipt outlives a power cut. SIGKILL proves nothing of the kind, for the kernel keeps what was written;
-so a gateway's system calls are journaled (synced.c), and its directory is rebuilt from synced writes alone, as
-of many moments (synced.py). Faults planted in the gateway show that these tests notice.
+so a gateway's system calls are journaled (synced.c), and its directory is rebuilt from synced writes alone,
+as of many moments (synced.py). Faults planted in the gateway show that these tests notice.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import synced
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.tls import own_certificate
 from ciphermote.gateway.worker import Worker
 from ciphermote.receipts import Receipt, Verdict
-
-import synced
 from gateway_support import (
     FullDevice,
     Server,

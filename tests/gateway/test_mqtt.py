@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deliveries through a real Mosquitto, with TLS, a user for each device, and the files that the gateway wrote:
-only the gateway's receipt ends a device's duty, whatever the broker acknowledges.
+"""Deliveries through a real Mosquitto, with TLS, a user for each device, and the files that the gateway
+wrote: only the gateway's receipt ends a device's duty, whatever the broker acknowledges.
 """
 
 from __future__ import annotations
 
 import queue
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest

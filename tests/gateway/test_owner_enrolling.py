@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -166,6 +168,42 @@ def test_a_public_key_and_a_header(server: Server, keys: Path, tmp_path: Path) -
     enroll(attachment, 2, tmp_path / "d2.h", tmp_path / "d2.json")
     header = (tmp_path / "d2.h").read_text()
     assert "#define CM_PROVISIONED_TAGGED 1" in header and "#define CM_PROVISIONED_DEVICE 2" in header
+
+
+def test_an_open_enrolment_is_ended_as_it_was_begun(
+    server: Server, keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above all, a device that is to have the public key is not given the secret one."""
+    small = tmp_path / "fleet.key"
+    CompactKeys.generate(A10).save(small)
+    full = attached(server, keys, "options")
+    compact = attached(server, small, "small-options", positions=[(0, 1)])
+    begun: tuple[tuple[Attachment, dict[str, Any], dict[str, Any]], ...] = (
+        (full, {"key": "symmetric"}, {"key": "asymmetric"}),
+        (compact, {"largest_value": 3}, {"largest_value": 4}),
+    )
+    for attachment, options, others in begun:
+        with monkeypatch.context() as patch:
+            patch.setattr(GatewayClient, "enroll", failing(GatewayClient.enroll, False))
+            with pytest.raises(GatewayError):
+                run(attachment, tmp_path, **options)
+        with pytest.raises(ParameterError, match="end it so"):
+            run(attachment, tmp_path, **others)
+        assert run(attachment, tmp_path, **options).resumed
+        for name in ("d.blob", "d.json"):
+            (tmp_path / name).unlink()
+
+
+def test_an_owners_machine_needs_no_server() -> None:
+    program = """
+import sys
+import ciphermote.fleet, ciphermote.cli.owner
+servers = {"fastapi", "uvicorn", "starlette", "aiomqtt", "structlog", "prometheus_client", "pydantic"}
+found = servers & set(sys.modules) | {name for name in sys.modules if name.startswith("ciphermote.gateway")}
+assert not found, found
+"""
+    done = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_cannot_be_is_refused_before_anything_is_drawn(

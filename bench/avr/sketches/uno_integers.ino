@@ -52,6 +52,9 @@ void setup()
 void loop()
 {
     const cm_bfv_reader values = {value, nullptr, CM_PROVISIONED_N, 40961};
+#if TAGGED
+    sender.window = CM_NEW_WINDOW;
+#endif
     GPIOR0 = 0x80;
     const cm_status status = ciphermote.encryptIntegers(Serial, cm_provisioned_secret_key, values, SENDER);
     GPIOR0 = 0;

@@ -16,9 +16,9 @@ static uint64_t load_word(const uint8_t *bytes)
 }
 
 /*
- * As absorb_block of wire/tag.c, with h and r in two words of 64 bits and what is above 2^128. r1 is a multiple
- * of 4, so modulo 2^130 - 5, 2^128 r1 is 5 r1 / 4, which folded is. h2 is below 8 before the product: each sum
- * is below 2^128.
+ * As absorb_block of wire/tag.c, with h and r in two words of 64 bits and what is above 2^128. r1 is a
+ * multiple of 4, so modulo 2^130 - 5, 2^128 r1 is 5 r1 / 4, which folded is. h2 is below 8 before the
+ * product: each sum is below 2^128.
  */
 int cmi_x86_64_poly1305_blocks(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes, size_t blocks,
                                uint32_t top)

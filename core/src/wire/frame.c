@@ -146,20 +146,25 @@ static cm_status close_frame(cm_frame_writer *writer)
     return status;
 }
 
-/* Whether the counter of a new ciphertext belongs to the window, which it begins if it is a new one. */
-static bool window_begun(cm_frame_sender *sender, uint64_t counter)
+/* Whether the counter of a new ciphertext is less than 2^32 from the window on, which it begins if that is a
+   new one. */
+static bool window_begun(cm_frame_sender *sender, const uint64_t *counter)
 {
+    uint32_t window[2], at[2];
     sender->tags = 0;
-    if (sender->window == CM_NEW_WINDOW) {
-        sender->window = counter;
+    cmi_split64(at, counter);
+    cmi_split64(window, &sender->window);
+    if ((window[0] & window[1]) == UINT32_MAX) {
+        memcpy(&sender->window, counter, sizeof *counter);
+        return true;
     }
-    return counter >= sender->window && counter - sender->window <= UINT32_MAX;
+    return at[1] >= window[1] && at[1] - window[1] == (at[0] < window[0] ? 1u : 0u);
 }
 
 static cm_status write_seed_frame(cm_emitter *self, const cm_ciphertext_info *info)
 {
     cm_frame_writer *writer = (cm_frame_writer *)(void *)self;
-    if (!writer->sink.write || (writer->sender && !window_begun(writer->sender, info->counter))) {
+    if (!writer->sink.write || (writer->sender && !window_begun(writer->sender, &info->counter))) {
         return CM_ERR_ARGUMENT;
     }
     const size_t length = cm_public_seed_bytes(info->xof);

@@ -9,7 +9,6 @@
 #include "common/compiler.h"
 #include "common/declassify.h"
 #include "common/flash.h"
-#include "common/masks.h"
 #include "common/wipe.h"
 #include "ring/product.h"
 
@@ -50,33 +49,34 @@ static void absorb_block(uint32_t h[5], const uint32_t r[4], const uint8_t block
     h[4] = (high & 3u) + cmi_upper_word(carry);
 }
 
-/* sum = the lower words of h + x; returns its upper one. */
-CM_NOINLINE static uint32_t add_to_hash(uint32_t sum[4], const uint32_t h[5], uint32_t x)
+/* sum = the lower words of h + x; returns its upper one, which is at most 5: h is below 2^130 + 2^32. */
+CM_NOINLINE static uint8_t add_to_hash(uint32_t sum[4], const uint32_t h[5], uint8_t x)
 {
-#ifdef __AVR__ /* byte by byte, which takes little code; x is small */
-    uint8_t carry = (uint8_t)x;
+#ifdef __AVR__ /* byte by byte, which takes little code */
+    uint8_t carry = x;
     for (uint8_t i = 0; i < 16; i++) {
         const uint16_t added = (uint16_t)(((const uint8_t *)h)[i] + carry);
         ((uint8_t *)sum)[i] = (uint8_t)added;
         carry = (uint8_t)(added >> 8);
     }
-    return h[4] + carry;
+    return (uint8_t)((uint8_t)h[4] + carry);
 #else
+    uint32_t carry = x;
     for (unsigned i = 0; i < 4; i++) {
-        const uint64_t carry = (uint64_t)h[i] + x;
-        sum[i] = (uint32_t)carry;
-        x = cmi_upper_word(carry);
+        const uint64_t added = (uint64_t)h[i] + carry;
+        sum[i] = (uint32_t)added;
+        carry = cmi_upper_word(added);
     }
-    return h[4] + x;
+    return (uint8_t)(h[4] + carry);
 #endif
 }
 
-/* The number below 2^130 - 5, less its bits from 2^128 on, for h below twice that: h + 5 reaches 2^130 if h
-   is not below 2^130 - 5. */
+/* The number below 2^130 - 5, less its bits from 2^128 on: h + 5 reaches 2^130 if h is not below 2^130 - 5.
+   Then top is 4, otherwise less, and 5 or 0 is added. */
 static void reduce_hash(uint32_t reduced[4], const uint32_t h[5])
 {
     const uint32_t top = add_to_hash(reduced, h, 5);
-    add_to_hash(reduced, h, 5u & ~cmi_mask_of_zero(top >> 2));
+    add_to_hash(reduced, h, (uint8_t)((top & 4u) | top >> 2));
 }
 
 static void absorb(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes, size_t blocks, uint32_t top)
@@ -194,9 +194,16 @@ CM_NOINLINE static void absorb_last(cm_frame_sender *self, const uint8_t *bytes,
     absorb(self->state.hash, self->state.factor, block, 1, 0);
 }
 
+/* On AVR all are: a tile is an eighth, at least 128 residues. */
+#ifdef __AVR__
+#define WHOLE_BLOCKS 1
+#else
+#define WHOLE_BLOCKS 0
+#endif
+
 static void absorb_frame(cm_frame_sender *self, const uint8_t *bytes, size_t length)
 {
-    if (length % CM_POLY1305_BLOCK_BYTES > 0) {
+    if (!WHOLE_BLOCKS && length % CM_POLY1305_BLOCK_BYTES > 0) {
         absorb_last(self, bytes, length);
         return;
     }
@@ -204,6 +211,19 @@ static void absorb_frame(cm_frame_sender *self, const uint8_t *bytes, size_t len
 }
 
 _Static_assert(CM_TAG_WORDS == CM_CHACHA20_INPUT_WORDS, "of which the tag becomes the first");
+
+static void add_to_tags(uint64_t *tags, const uint8_t tag[CM_TAG_BYTES])
+{
+#ifdef __AVR__ /* byte by byte, which takes little code */
+    uint16_t sum = 0;
+    for (uint8_t i = 0; i < CM_TAG_BYTES; i++) {
+        sum = (uint16_t)((sum >> 8) + ((uint8_t *)tags)[i] + tag[i]);
+        ((uint8_t *)tags)[i] = (uint8_t)sum;
+    }
+#else
+    *tags += cmi_load64(tag);
+#endif
+}
 
 /* Begin a tag: no frame that failed has left anything. Or end it, in words. */
 static void turn_tag(cm_frame_sender *self, uint32_t *words)
@@ -213,7 +233,7 @@ static void turn_tag(cm_frame_sender *self, uint32_t *words)
         reduce_hash(words + CM_CHACHA20_COUNTER, self->state.hash);
         cmi_chacha20_derive(block, words, self->tag_key);
         cmi_declassify(block, CM_TAG_BYTES); /* it is sent */
-        self->tags += cmi_load64(block);
+        add_to_tags(&self->tags, block);
         cmi_wipe(words, CM_TAG_WORDS * sizeof *words);
         memcpy(words, block, CM_TAG_BYTES);
     }

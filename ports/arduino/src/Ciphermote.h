@@ -70,7 +70,8 @@ class Ciphermote
 
     /*
      * Encrypt whole numbers that are read when needed (BFV's coefficients); frames are sent as they are made.
-     * With a sender, of cm_frame_sender_init, they say which device sends them, and have tags.
+     * With a sender, of cm_frame_sender_init (ciphermote/frame.h), they say which device sends them, and have
+     * tags; set its window for each call.
      */
     CM_MUST_CHECK cm_status encryptIntegers(Print &to, const cm_secret_key &key, const cm_bfv_reader &values,
                                             cm_frame_sender *sender = nullptr);

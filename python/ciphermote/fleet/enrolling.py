@@ -285,6 +285,9 @@ class _Run:
         is_header = self._targets[0].suffix in _HEADER_SUFFIXES
         if isinstance(self._keys, CompactKeys):
             found = self._keys.enrolment(self._device, record.epoch)
+            self._check_same(
+                f"--largest-value {found.largest_value}", self._largest_value in (None, found.largest_value)
+            )
             content = (
                 compact.to_c_header(self._keys, found).encode()
                 if is_header
@@ -297,11 +300,23 @@ class _Run:
         derived = given.tag_keys
         if given.identity != Identity(self._device, record.epoch) or derived is None:
             raise KeyFileError(f"The open enrolment of device {self._device} {_DAMAGED}")
+        is_public = given.secret_key is None
+        self._check_same(
+            f"--key {'asymmetric' if is_public else 'symmetric'}", is_public == (self._key == "asymmetric")
+        )
         modulus = self._attachment.plain_modulus
         if modulus and batches(modulus, parameters.n):
             given = replace(given, plain_moduli=(modulus,))
         content = provisioning.to_c_header(given).encode() if is_header else provisioning.to_blob(given)
         return content, derived, 0, rekey_key
+
+    def _check_same(self, option: str, is_same: bool) -> None:
+        """ParameterError if an open enrolment was begun with other options than it is to be ended with."""
+        if not is_same:
+            raise ParameterError(
+                f"The enrolment of device {self._device} was begun with {option} and has not ended: end it "
+                "so, then enroll the device anew (--again)."
+            )
 
     def _give_up(self, record: Record) -> None:
         """An open enrolment that the gateway never takes, for it has a later one."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
@@ -17,14 +18,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from prometheus_client import generate_latest
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 import ciphermote
 from ciphermote.gateway.access import Principal
+from ciphermote.gateway.connections import BODY_SECONDS, Bodies, StrictRoute
 from ciphermote.gateway.definitions import (
-    CompactFleet,
+    AnswerForm,
     Definition,
     Enrolment,
-    FullFleet,
     JobRequest,
     StreamRequest,
     TenantRequest,
@@ -34,12 +36,11 @@ from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
 from ciphermote.gateway.logs import log
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.refusals import Refusal, of_storage
 from ciphermote.gateway.registry import MOST_KEYS_BYTES
 
 OCTETS = "application/octet-stream"
 PROBLEM = "application/problem+json"
-_BODY_SECONDS = 60.0
 _WATCH_SECONDS = 1.0
 
 _NAME = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
@@ -145,7 +146,10 @@ def _delivery_described() -> dict[str, Any]:
     openapi_extra=_delivery_described(),
     responses={
         200: {"description": "The attempt is complete: its receipt, 40 bytes", "content": {OCTETS: {}}},
-        202: {"description": "Kept; more frames of the attempt are to come", "content": {"application/json": {}}},
+        202: {
+            "description": "Kept; more frames of the attempt are to come",
+            "content": {"application/json": {}},
+        },
     },
     response_class=Response,
 )
@@ -183,6 +187,29 @@ def answer(outcome: Outcome) -> Response:
     return Response(outcome.receipt, media_type=OCTETS)
 
 
+@devices.get(
+    "/results/{counter}",
+    response_class=Response,
+    responses={200: {"description": "Tagged frames for the device", "content": {OCTETS: {}}}},
+)
+def fetch_result(
+    request: Request,
+    gateway: TheGateway,
+    fleet: _Name,
+    counter: _Id,
+    device: Annotated[int | None, Query(ge=0, le=2**32 - 1)] = None,
+) -> Response:
+    """The result that answers an attempt. device: whose, if the token is an uplink's."""
+    principal = _device(request)
+    found = _device_fleet(gateway, principal, fleet)
+    number = principal.device if principal.device is not None else device
+    if number is None or (device is not None and device != number):
+        raise Refusal(
+            403, "other-device", "Say whose result you fetch: the token's own device, or one of an uplink's."
+        )
+    return Response(gateway.mailbox.get(found, number, counter), media_type=OCTETS)
+
+
 def _device_fleet(gateway: Gateway, principal: Principal, name: str) -> Fleet:
     fleet = gateway.registry.fleet(principal.tenant, name)
     if fleet.id != principal.fleet:
@@ -195,7 +222,9 @@ def _check_type(request: Request) -> None:
     if kind.split(";")[0].strip() != OCTETS:
         raise Refusal(415, "wrong-type", f"The body is {kind[:60]}: send {OCTETS}.")
     if "content-encoding" in request.headers:
-        raise Refusal(415, "compressed", "The body is compressed, and ciphertexts do not shrink: send it as it is.")
+        raise Refusal(
+            415, "compressed", "The body is compressed, and ciphertexts do not shrink: send it as it is."
+        )
 
 
 def _stated_length(request: Request, most: int) -> int:
@@ -214,20 +243,24 @@ async def read_body(request: Request, most: int) -> bytes:
     pieces: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(_BODY_SECONDS):
+        async with asyncio.timeout(BODY_SECONDS):
             async for piece in request.stream():
                 size += len(piece)
                 if size > most:
                     raise Refusal(413, "too-large", f"The body goes on after {most} bytes: that is the most.")
                 pieces.append(piece)
+    except ClientDisconnect:
+        raise Refusal(400, "unfinished", f"The client left after {size} bytes of the body.") from None
     except TimeoutError:
-        raise Refusal(408, "slow", f"The body has not ended within {_BODY_SECONDS:g} s: send it again.") from None
+        raise Refusal(
+            408, "slow", f"The body has not ended within {BODY_SECONDS:g} s: send it again."
+        ) from None
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 # --- owners -------------------------------------------------------------------------------------------------
 
-owners = APIRouter(prefix="/v1", tags=["owners"], responses=_PROBLEMS)
+owners = APIRouter(prefix="/v1", tags=["owners"], responses=_PROBLEMS, route_class=StrictRoute)
 
 
 @owners.get("/tenant")
@@ -343,6 +376,25 @@ def set_device_state(
     log.info("device state", fleet=fleet.name, device=number, state=states[action])
 
 
+@owners.put(
+    "/fleets/{fleet}/devices/{number}/results/{counter}",
+    status_code=204,
+    openapi_extra=_body("A ciphertext in SEAL's bytes with its label, under the device's key"),
+)
+async def put_result(
+    request: Request,
+    gateway: TheGateway,
+    fleet: OwnedFleet,
+    number: _Number,
+    counter: _Id,
+    largest: Annotated[float | None, Query(gt=0, allow_inf_nan=False)] = None,
+    log2_tiles: Annotated[int, Query(ge=0, le=4)] = 0,
+) -> None:
+    """Answer an attempt of a device: it fetches the result as tagged frames."""
+    form = AnswerForm(largest=largest, log2_tiles=log2_tiles)
+    await _upload(request, lambda data: gateway.mailbox.put(fleet, number, counter, data, form))
+
+
 @owners.get("/fleets/{fleet}/windows")
 def list_windows(
     gateway: TheGateway,
@@ -447,7 +499,7 @@ def revoke_token(
 
 # --- operators ----------------------------------------------------------------------------------------------
 
-operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=_PROBLEMS)
+operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=_PROBLEMS, route_class=StrictRoute)
 
 
 @operators.get("/tenants")
@@ -518,6 +570,7 @@ def application(gateway: Gateway) -> FastAPI:
         description=__doc__,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # would send the token wherever the Host header says
     )
     app.state.gateway = gateway
     app.state.stopping = False
@@ -527,7 +580,10 @@ def application(gateway: Gateway) -> FastAPI:
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(OSError, _not_stored)
+    app.add_exception_handler(sqlite3.OperationalError, _not_stored)
     app.add_exception_handler(Exception, _failed)
+    app.add_middleware(Bodies, access=gateway.access, refused=_answered)
     return app
 
 
@@ -538,7 +594,18 @@ def problem(status: int, name: str, sentence: str, headers: dict[str, str] | Non
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, Refusal)
-    log.warning("refused", path=request.url.path, status=error.status, reason=error.name, detail=error.sentence)
+    return _answered(request, error)
+
+
+async def _not_stored(request: Request, error: Exception) -> Response:
+    found = of_storage(error)
+    return await _failed(request, error) if found is None else _answered(request, found)
+
+
+def _answered(request: Request, error: Refusal) -> Response:
+    log.warning(
+        "refused", path=request.url.path, status=error.status, reason=error.name, detail=error.sentence
+    )
     headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:.0f}"}
     if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -549,14 +616,17 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])[:100]
-    return problem(422, "invalid", f"{where}: {str(first['msg'])[:300]}.")
+    refusal = Refusal(422, "invalid", f"{where}: {str(first['msg'])[:300]}.")
+    return _answered(request, refusal)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    names = {404: "no-such-path", 405: "no-such-method"}
-    headers = dict(error.headers or {})
-    return problem(error.status_code, names.get(error.status_code, "http"), str(error.detail)[:300], headers)
+    names = {400: "malformed", 404: "no-such-path", 405: "no-such-method", 408: "slow", 413: "too-large"}
+    refusal = Refusal(error.status_code, names.get(error.status_code, "http"), str(error.detail)[:300])
+    answer = _answered(request, refusal)
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 async def _failed(request: Request, error: Exception) -> Response:

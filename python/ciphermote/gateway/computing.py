@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job computes, from the windows in the segments to ciphertexts for the owner. No key here decrypts."""
+"""What a job computes, from the windows in the segments to the owner's ciphertexts. No key here decrypts."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from ciphermote.gateway.definitions import FullFleet
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
+from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.hosted import context_of
 from ciphermote.linear_model import LinearModel
 
@@ -61,10 +62,12 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
     quarantined is left out."""
     wanted = job.spec.weights if job.spec.weights is not None else job.spec.devices
     rows = database.execute(
-        "SELECT d.number AS device, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, w.random, "
-        "w.extents FROM windows w JOIN devices d ON d.id = w.device WHERE d.fleet = ? AND w.sequence <= ? "
-        "AND w.measured >= ? AND w.measured < ? AND d.state != 'quarantined' "
-        "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) ORDER BY d.number, d.epoch, w.number",
+        "SELECT d.number AS device, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, "
+        "w.random, w.extents FROM windows w JOIN devices d ON d.id = w.device "
+        "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
+        "AND d.state != 'quarantined' "
+        "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
+        "ORDER BY d.number, d.epoch, w.number",
         (
             *(job.fleet.id, job.cut, job.begins, job.ends),
             *(None if wanted is None else 1, json.dumps(list(wanted or ()))),
@@ -92,6 +95,7 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
 def compute(
     job: Job,
     jobs: Jobs,
+    mailbox: Mailbox,
     database: sqlite3.Connection,
     reader: SegmentReader,
     objects: Objects,
@@ -105,7 +109,7 @@ def compute(
         if job.fleet.is_compact:
             parts = [_compact_sum(job, inputs, reader, progress)]
         else:
-            parts = _FullComputation(job, jobs, reader, objects, progress).parts(inputs)
+            parts = _FullComputation(job, jobs, mailbox, reader, objects, progress).parts(inputs)
     contributors = [[i.device, i.epoch, i.number] for i in inputs]
     return {
         "kind": job.spec.kind,
@@ -151,11 +155,18 @@ class _FullComputation:
     """Over full frames."""
 
     def __init__(
-        self, job: Job, jobs: Jobs, reader: SegmentReader, objects: Objects, progress: Progress
+        self,
+        job: Job,
+        jobs: Jobs,
+        mailbox: Mailbox,
+        reader: SegmentReader,
+        objects: Objects,
+        progress: Progress,
     ) -> None:
         definition = job.fleet.definition
         assert isinstance(definition, FullFleet)
         self._spec = job.spec
+        self._mailbox = mailbox
         self._fleet = job.fleet
         self._own_keys = definition.own_keys
         self._reader = reader
@@ -199,7 +210,7 @@ class _FullComputation:
         return self._ciphertext(total.total(), self._fleet.key_id)
 
     def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
-        """Of windows of one key. Each core adds up a part: the arithmetic lets go of the interpreter's lock."""
+        """Of windows of one key. Each core adds up a part, without the interpreter's lock."""
         assert self._fleet.params is not None
         given = iter(inputs)
         totals = [native.Sum(self._context)]
@@ -270,11 +281,13 @@ class _FullComputation:
     def _scores(self, inputs: list[Input]) -> list[bytes]:
         assert self._spec.model is not None and self._spec.bound is not None
         model = LinearModel.from_fields(self._spec.model)
+        scores = []
         with self._keys.engine(self._plain_modulus) as engine:
-            return [
-                engine.linear(bytes(window), model, feature_bound=self._spec.bound)
-                for window in self._windows(inputs)
-            ]
+            for found, window in zip(inputs, self._windows(inputs), strict=True):
+                scores.append(engine.linear(bytes(window), model, feature_bound=self._spec.bound))
+                if self._spec.answer is not None:
+                    self._mailbox.put(self._fleet, found.device, found.counter, scores[-1], self._spec.answer)
+        return scores
 
 
 def _chain(first: Input, rest: Iterator[Input]) -> Iterator[Input]:

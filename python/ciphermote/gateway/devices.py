@@ -24,6 +24,7 @@ MOST_JUMP = 1 << 31
 _REMEMBERED = 8
 _SIGN = 1 << 63
 
+
 def signed(word: int) -> int:
     """64 bits as SQLite keeps them."""
     return word - (word & _SIGN) * 2
@@ -36,7 +37,8 @@ def unsigned(number: int) -> int:
 
 @dataclass
 class Attempt:
-    """What has come under one counter. parts: by place, (places, tag); state: open, surplus or quarantined."""
+    """What has come under one counter. parts: by place, (places, tag); state: open, surplus,
+    quarantined."""
 
     number: int
     random: int
@@ -145,9 +147,7 @@ class DeviceState:
             del self.counted[next(iter(self.counted))]
 
     @classmethod
-    def load(
-        cls, row: sqlite3.Row, fleet: Fleet, keys: TagKeys, database: sqlite3.Connection
-    ) -> DeviceState:
+    def load(cls, row: sqlite3.Row, fleet: Fleet, keys: TagKeys, database: sqlite3.Connection) -> DeviceState:
         """row: of devices."""
         state = cls(
             row["id"],

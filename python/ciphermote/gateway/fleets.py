@@ -11,7 +11,7 @@ from ciphermote import _core
 from ciphermote.compact.sets import CompactSet, compact_set
 from ciphermote.core import core_params
 from ciphermote.gateway.definitions import DEFINITION, CompactFleet, FullFleet
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
 from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
 
 Part = tuple[int, int, int, int, int]
@@ -27,6 +27,8 @@ _PACKET_HEADER_BYTES = 27
 def address(data: bytes) -> tuple[bool, int, int]:
     """(whether they are compact packets, device, epoch), as the first frame or packet says. Refusal for
     anything that is no tagged frame: version 1 does not come over a network."""
+    if looks_secret(data):
+        raise secret_key()
     if len(data) >= _PACKET_HEADER_BYTES and data[0] == _PACKET_KIND:
         epoch, device = struct.unpack_from("<HI", data, 2)
         return True, device, epoch
@@ -37,7 +39,7 @@ def address(data: bytes) -> tuple[bool, int, int]:
         raise Refusal(
             400,
             "untagged",
-            f"The frames are of version {data[2]}, and only tagged frames (version 2) are taken: provision the "
+            f"The frames are of version {data[2]}, and only tagged ones (version 2) are taken: provision the "
             "device with its number, epoch and tag key.",
         )
     raise Refusal(
@@ -109,7 +111,9 @@ class Fleet:
             return
         said = delivery.agreed
         if said[8:16] != key_id.to_bytes(8, "little"):
-            raise self._foreign(f"of key {delivery.key_id:016x}, and the device was enrolled with {key_id:016x}")
+            raise self._foreign(
+                f"of key {delivery.key_id:016x}, and the device was enrolled with {key_id:016x}"
+            )
         kind, scale_or_t = self._agreed
         if said[0] != kind[0] or said[16:] != scale_or_t:
             raise self._foreign("of another scheme, scale or plain modulus")
@@ -123,7 +127,9 @@ class Fleet:
             raise self._foreign(f"of compact set {delivery.set}, and the fleet's is {self.compact_set.id}")
         for place, count, _, _, _ in parts:
             if not self.positions.issuperset(range(place, place + count)):
-                raise self._foreign(f"of positions {place} to {place + count - 1}, which windows here have not")
+                raise self._foreign(
+                    f"of positions {place} to {place + count - 1}, which windows here have not"
+                )
 
     def _foreign(self, what: str) -> Refusal:
         return Refusal(

@@ -135,7 +135,9 @@ class Intake:
         """Account for bytes that are being received. Refusal if there are too many at once."""
         if size > MOST_DELIVERY_BYTES:
             raise Refusal(
-                413, "too-large", f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time."
+                413,
+                "too-large",
+                f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time.",
             )
         if self._stopping:
             raise overloaded("The gateway is stopping")
@@ -288,8 +290,8 @@ class Intake:
             raise Refusal(
                 404,
                 "unknown-device",
-                f"Device {message.number} is not enrolled in fleet {message.fleet.name}: have its owner do it "
-                "(`ciphermote owner enroll`).",
+                f"Device {message.number} is not enrolled in fleet {message.fleet.name}: have its owner do "
+                "it (`ciphermote owner enroll`).",
             )
         if row["state"] != "active":
             raise Refusal(
@@ -438,7 +440,9 @@ class Intake:
             raise self._mixed(this, message, device, delivery.counter, None)
         return self._receipt(device, Verdict.COUNTS, delivery.window, counted.counter, counted.tags)
 
-    def _stored_parts(self, device: DeviceState, counted: Counted, this: _Round) -> dict[int, tuple[int, int]]:
+    def _stored_parts(
+        self, device: DeviceState, counted: Counted, this: _Round
+    ) -> dict[int, tuple[int, int]]:
         for other, _, counter, attempt in this.counted:
             if other is device and counter == counted.counter:
                 return dict(attempt.parts)
@@ -478,7 +482,8 @@ class Intake:
             "SELECT count(*) FROM quarantine WHERE device = ?", (device.id,)
         ).fetchone()
         same = self._database.connection.execute(
-            "SELECT 1 FROM quarantine WHERE device = ? AND counter = ? AND kind = ?", (device.id, counter, kind)
+            "SELECT 1 FROM quarantine WHERE device = ? AND counter = ? AND kind = ?",
+            (device.id, counter, kind),
         ).fetchone()
         now = sum(1 for other, *_ in this.quarantined if other is device)
         if same or kept + now >= MOST_QUARANTINED:

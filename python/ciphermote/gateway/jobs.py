@@ -13,6 +13,7 @@ is kept, shown as late, and counts in a replay.
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import time
 import uuid
@@ -22,7 +23,13 @@ from typing import Any
 
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
-from ciphermote.gateway.definitions import CompactFleet, FullFleet, JobRequest, JobSpec, StreamRequest, StreamSpec
+from ciphermote.gateway.definitions import (
+    CompactFleet,
+    JobRequest,
+    JobSpec,
+    StreamRequest,
+    StreamSpec,
+)
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.refusals import Refusal
 
@@ -68,7 +75,8 @@ class Jobs:
         try:
             with self._database.writing() as database:
                 added = database.execute(
-                    "INSERT INTO streams (fleet, name, spec, begins, next, created) VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO streams (fleet, name, spec, begins, next, created) "
+                    "VALUES (?, ?, ?, ?, ?, ?)",
                     (fleet.id, request.name, spec.model_dump_json(), begins, begins, now),
                 )
                 assert added.lastrowid is not None
@@ -85,7 +93,9 @@ class Jobs:
 
     def end_stream(self, fleet: int, name: str) -> None:
         with self._database.writing() as database:
-            row = database.execute("SELECT id FROM streams WHERE fleet = ? AND name = ?", (fleet, name)).fetchone()
+            row = database.execute(
+                "SELECT id FROM streams WHERE fleet = ? AND name = ?", (fleet, name)
+            ).fetchone()
             if row is None:
                 raise Refusal(404, "no-such-stream", f"There is no stream {name}.")
             database.execute("UPDATE jobs SET stream = NULL WHERE stream = ?", (row["id"],))
@@ -104,8 +114,10 @@ class Jobs:
         if isinstance(definition, CompactFleet):
             if spec.kind in ("variance", "linear"):
                 raise Refusal(
-                    422, "not-compact", f"The compact lane computes sums alone, and no {spec.kind}: its ciphertexts "
-                    "have no room for products."
+                    422,
+                    "not-compact",
+                    f"The compact lane computes sums alone, and no {spec.kind}: its ciphertexts "
+                    "have no room for products.",
                 )
             if spec.weights and any(w != int(w) for w in spec.weights.values()):
                 raise Refusal(422, "weights", "The compact lane takes whole weights: scale them up.")
@@ -116,8 +128,8 @@ class Jobs:
             raise Refusal(
                 422,
                 "no-keys",
-                f"A {spec.kind} takes the fleet's {needed} keys, which are not here: have the owner send them "
-                "(`ciphermote owner attach`).",
+                f"A {spec.kind} takes the fleet's {needed} keys, which are not here: have the owner send "
+                "them (`ciphermote owner attach`).",
             )
         if spec.kind == "variance" and len(definition.parameter_set.data_primes) < 2:
             raise Refusal(
@@ -167,17 +179,26 @@ class Jobs:
             row = self._row(database, fleet, job)
             if action == "replay":
                 return _insert(
-                    database, fleet, row["stream"], row["spec"], row["begins"], row["ends"], self._next_replay(database, row)
+                    database,
+                    fleet,
+                    row["stream"],
+                    row["spec"],
+                    row["begins"],
+                    row["ends"],
+                    self._next_replay(database, row),
                 )
             allowed = ("queued", "running") if action == "cancel" else ("failed", "cancelled")
             if row["state"] not in allowed:
                 raise Refusal(
-                    409, "wrong-state", f"Job {job} is {row['state']}, and only {' or '.join(allowed)} ones can be "
-                    f"{'cancelled' if action == 'cancel' else 'tried again'}."
+                    409,
+                    "wrong-state",
+                    f"Job {job} is {row['state']}, and only {' or '.join(allowed)} ones can be "
+                    f"{'cancelled' if action == 'cancel' else 'tried again'}.",
                 )
             if action == "cancel":
                 database.execute(
-                    "UPDATE jobs SET state = 'cancelled', lease = NULL, finished = ? WHERE id = ?", (time.time(), job)
+                    "UPDATE jobs SET state = 'cancelled', lease = NULL, finished = ? WHERE id = ?",
+                    (time.time(), job),
                 )
             else:
                 database.execute(
@@ -230,16 +251,20 @@ class Jobs:
             spec = StreamSpec.model_validate_json(row["spec"])
             span = spec.span or spec.every
             begins = row["next"]
-            if begins + span + spec.grace > now:
+            if begins > max(now, row["begins"]):
+                # The clock was ahead, and is right again: these intervals come once more, and their jobs too.
+                oldest = max(now - span - spec.grace, row["begins"])
+                begins -= math.ceil((begins - oldest) / spec.every) * spec.every
+            if begins + span + spec.grace > now and begins == row["next"]:
                 continue
             with self._database.writing() as database:
                 while begins + span + spec.grace <= now and made < _MOST_AT_ONCE:
-                    present = database.execute(
-                        "SELECT 1 FROM jobs WHERE stream = ? AND begins = ?", (row["id"], begins)
+                    (replay,) = database.execute(
+                        "SELECT coalesce(max(replay) + 1, 0) FROM jobs WHERE stream = ? AND begins = ?",
+                        (row["id"], begins),
                     ).fetchone()
-                    if not present:
-                        text = spec.job.model_dump_json()
-                        _insert(database, row["fleet"], row["id"], text, begins, begins + span, 0)
+                    text = spec.job.model_dump_json()
+                    _insert(database, row["fleet"], row["id"], text, begins, begins + span, replay)
                     made += 1
                     begins += spec.every
                 database.execute("UPDATE streams SET next = ? WHERE id = ?", (begins, row["id"]))
@@ -252,9 +277,9 @@ class Jobs:
         boot, now = boot_clock()
         with self._database.writing() as database:
             database.execute(
-                "UPDATE jobs SET state = 'failed', lease = NULL, finished = ?, error = 'Its workers died: see "
-                "their logs, then retry it.' WHERE state = 'running' AND tries >= ? "
-                "AND (lease_ends < ? OR lease NOT LIKE ? || ':%')",
+                "UPDATE jobs SET state = 'failed', lease = NULL, finished = ?, "
+                "error = 'Its workers died: see their logs, then retry it.' "
+                "WHERE state = 'running' AND tries >= ? AND (lease_ends < ? OR lease NOT LIKE ? || ':%')",
                 (time.time(), MOST_TRIES, now, boot),
             )
             row = database.execute(
@@ -300,15 +325,26 @@ class Jobs:
         """For good: the same would happen again."""
         with self._database.writing() as database:
             database.execute(
-                "UPDATE jobs SET state = 'failed', lease = NULL, error = ?, finished = ? WHERE id = ? AND lease = ?",
+                "UPDATE jobs SET state = 'failed', lease = NULL, error = ?, finished = ? "
+                "WHERE id = ? AND lease = ?",
                 (error, time.time(), job.id, job.lease),
+            )
+
+    def give_back(self, job: Job) -> None:
+        """As if it had not been leased: what kept it from being done had nothing to do with it."""
+        with self._database.writing() as database:
+            database.execute(
+                "UPDATE jobs SET state = 'queued', lease = NULL, tries = tries - 1 "
+                "WHERE id = ? AND lease = ?",
+                (job.id, job.lease),
             )
 
     def release(self, worker: str) -> None:
         """A worker is gone: its jobs need not wait for their leases."""
         with self._database.writing() as database:
             database.execute(
-                "UPDATE jobs SET lease_ends = 0 WHERE state = 'running' AND lease LIKE '%:' || ? || ':%'", (worker,)
+                "UPDATE jobs SET lease_ends = 0 WHERE state = 'running' AND lease LIKE '%:' || ? || ':%'",
+                (worker,),
             )
 
 

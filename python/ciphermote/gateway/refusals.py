@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import errno
+import sqlite3
+
 
 class Refusal(Exception):
     """status: HTTP's; name: for programs, in hyphens; sentence: for people. retry_after: seconds after which
@@ -29,4 +32,32 @@ def disk_full(error: OSError | Exception) -> Refusal:
         f"The gateway cannot store anything now ({error}), and kept nothing of this: keep it and send it "
         "again; its operator has to make room.",
         retry_after=60,
+    )
+
+
+def of_storage(error: Exception) -> Refusal | None:
+    """For an error of the disk or the database that may pass by itself; None for any other."""
+    if isinstance(error, sqlite3.OperationalError):
+        if "locked" in str(error) or "busy" in str(error):
+            return overloaded("The gateway's database is busy")
+        return disk_full(error) if "full" in str(error) or "I/O" in str(error) else None
+    full = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+    return disk_full(error) if isinstance(error, OSError) and error.errno in full else None
+
+
+_SECRET_BEGINNINGS = (b"CMCK", b"CMPV", b"/*\n * One device's")
+
+
+def looks_secret(data: bytes) -> bool:
+    """Whether it begins as an owner's file, a device's provisioning or a PEM private key does."""
+    head = data[:256]
+    return head.startswith(_SECRET_BEGINNINGS) or (b"-----BEGIN" in head and b"PRIVATE KEY-----" in head)
+
+
+def secret_key() -> Refusal:
+    return Refusal(
+        422,
+        "secret-key",
+        "This is a secret key, which the gateway must never have. Nothing of it was kept, but it has left "
+        "your machine: make new keys.",
     )

@@ -17,7 +17,7 @@ from ciphermote.gateway.definitions import CompactFleet, Enrolment, FullFleet, T
 from ciphermote.gateway.devices import signed
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.intake import Intake
-from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
 from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.keys import SecretKey
 from ciphermote.rekeying import read_rekey_key
@@ -26,7 +26,6 @@ from ciphermote.tags import TagKeys
 MOST_KEYS_BYTES = 256 << 20
 """Of one upload."""
 _PAGE = 1000
-_SECRET_MAGIC = (b"CMCK", b"CMPV", b"/*\n * One device's")
 
 
 class Registry:
@@ -99,7 +98,7 @@ class Registry:
                 raise Refusal(
                     409,
                     "exists",
-                    f"Fleet {name} is defined otherwise, and what it has stored depends on that: name another.",
+                    f"Fleet {name} is defined otherwise, and what it has stored is so too: name another.",
                 )
 
     def fleet(self, tenant: int | None, name: str) -> Fleet:
@@ -107,7 +106,8 @@ class Registry:
         found = self._fleets.get((tenant, name))
         if found is None:
             row = self._database.connection.execute(
-                "SELECT id, tenant, name, definition FROM fleets WHERE tenant = ? AND name = ?", (tenant, name)
+                "SELECT id, tenant, name, definition FROM fleets WHERE tenant = ? AND name = ?",
+                (tenant, name),
             ).fetchone()
             if row is None:
                 raise Refusal(404, "no-such-fleet", f"There is no fleet {name[:40]} here.")
@@ -123,7 +123,8 @@ class Registry:
 
     def fleets(self, tenant: int) -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
-            "SELECT name, definition, created FROM fleets WHERE tenant = ? ORDER BY name LIMIT 10000", (tenant,)
+            "SELECT name, definition, created FROM fleets WHERE tenant = ? ORDER BY name LIMIT 10000",
+            (tenant,),
         )
         return [{**dict(row), "definition": json.loads(row["definition"])} for row in rows]
 
@@ -139,7 +140,8 @@ class Registry:
             "SELECT count(*) AS n FROM windows JOIN devices d ON d.id = device WHERE d.fleet = ?", (fleet.id,)
         ).fetchone()
         waiting = database.execute(
-            "SELECT count(*) AS n FROM quarantine JOIN devices d ON d.id = device WHERE d.fleet = ?", (fleet.id,)
+            "SELECT count(*) AS n FROM quarantine JOIN devices d ON d.id = device WHERE d.fleet = ?",
+            (fleet.id,),
         ).fetchone()
         jobs = database.execute(
             "SELECT state, count(*) AS n FROM jobs WHERE fleet = ? GROUP BY state", (fleet.id,)
@@ -159,11 +161,11 @@ class Registry:
 
     def put_evaluation_keys(self, fleet: Fleet, kind: str, data: bytes) -> None:
         """kind: galois or relin, in the bytes that keygen wrote."""
+        self._refuse_secrets(data, fleet)
         definition = fleet.definition
         if not isinstance(definition, FullFleet):
             raise Refusal(422, "no-keys", "The compact lane computes sums, which take no keys.")
         parameters = definition.parameter_set
-        self._refuse_secrets(data, fleet)
         try:
             keys = EvaluationKeys(parameters, **{kind: data})
             with keys.engine(definition.plain_modulus) as engine:
@@ -174,7 +176,7 @@ class Registry:
             raise Refusal(
                 422,
                 "other-key",
-                f"These keys are of key {key_id or 0:016x}, and fleet {fleet.name} is of {fleet.key_id:016x}: "
+                f"These keys are of key {key_id or 0:016x}, and fleet {fleet.name} of {fleet.key_id:016x}: "
                 "send those of the fleet's owner.",
             )
         digest = self._objects.put(data)
@@ -183,7 +185,7 @@ class Registry:
 
     def _refuse_secrets(self, data: bytes, fleet: Fleet) -> None:
         definition = fleet.definition
-        is_secret = data.startswith(_SECRET_MAGIC)
+        is_secret = looks_secret(data)
         if isinstance(definition, FullFleet) and not is_secret:
             try:
                 SecretKey.from_seal(data, definition.parameter_set)
@@ -191,12 +193,7 @@ class Registry:
             except Error:
                 pass
         if is_secret:
-            raise Refusal(
-                422,
-                "secret-key",
-                "This is a secret key, which the gateway must never have. Nothing of it was kept, but it has "
-                "left your machine: make new keys.",
-            )
+            raise secret_key()
 
     # --- devices --------------------------------------------------------------------------------------------
 
@@ -240,7 +237,9 @@ class Registry:
                 )
             if not rows:
                 self._check_device_quota(database, fleet)
-            database.execute("UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number))
+            database.execute(
+                "UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number)
+            )
             database.execute(
                 "INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
                 "VALUES (?, ?, ?, ?, ?, ?, 'active', ?)",
@@ -261,11 +260,11 @@ class Registry:
             raise Refusal(429, "quota", f"The tenant has {most} devices, which is all that it may have.")
 
     def put_rekey_key(self, fleet: Fleet, number: int, data: bytes) -> None:
-        """What brings a device's ciphertexts under the owner's key; one that leads the other way is refused."""
+        """What brings a device's ciphertexts under the owner's key, and not the other way."""
+        self._refuse_secrets(data, fleet)
         definition = fleet.definition
         if not isinstance(definition, FullFleet) or not definition.own_keys:
             raise Refusal(422, "no-keys", f"The devices of fleet {fleet.name} have no keys of their own.")
-        self._refuse_secrets(data, fleet)
         try:
             found = read_rekey_key(data, definition.parameter_set, fleet.key_id)
         except Error as error:
@@ -317,7 +316,8 @@ class Registry:
         rows = self._database.connection.execute(
             "SELECT w.sequence, d.number AS device, d.epoch, w.number, w.counter, w.measured, w.arrived "
             "FROM windows w JOIN devices d ON d.id = w.device "
-            "WHERE d.fleet = ? AND w.sequence > ? AND (? IS NULL OR d.number = ?) ORDER BY w.sequence LIMIT ?",
+            "WHERE d.fleet = ? AND w.sequence > ? AND (? IS NULL OR d.number = ?) "
+            "ORDER BY w.sequence LIMIT ?",
             (fleet.id, after, device, device, _PAGE),
         )
         return [dict(row) for row in rows]
@@ -348,12 +348,13 @@ class Registry:
                 raise Refusal(
                     409,
                     "not-a-jump",
-                    "These bytes contradict what was kept, and cannot be accepted: discard them, and have the "
-                    "device enrolled anew.",
+                    "These bytes contradict what was kept, and cannot be accepted: discard them, and have "
+                    "the device enrolled anew.",
                 )
             if accept:
                 database.execute(
-                    "UPDATE devices SET newest = max(newest, ?) WHERE id = ?", (row["counter"] - 1, row["device"])
+                    "UPDATE devices SET newest = max(newest, ?) WHERE id = ?",
+                    (row["counter"] - 1, row["device"]),
                 )
             database.execute("DELETE FROM quarantine WHERE id = ?", (identifier,))
         self._intake.forget(row["fleet"], row["number"])

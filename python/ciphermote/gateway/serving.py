@@ -15,6 +15,7 @@ from pathlib import Path
 import uvicorn
 
 from ciphermote.gateway.api import application
+from ciphermote.gateway.connections import BoundedProtocol
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.gateway_files import TLS
 from ciphermote.gateway.logs import log
@@ -45,7 +46,7 @@ async def serve(settings: Settings) -> None:
             server_header=False,
             timeout_graceful_shutdown=_STOP_SECONDS,
             timeout_keep_alive=75,
-            h11_max_incomplete_event_size=64 << 10,
+            http=BoundedProtocol,
         )
     )
     tasks = [asyncio.create_task(_clock(gateway, settings))]
@@ -100,7 +101,14 @@ async def _worker(gateway: Gateway, number: int) -> None:
     while True:
         name = f"worker{number}-{uuid.uuid4().hex[:8]}"
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "ciphermote.gateway.worker", str(gateway.settings.data), name, str(os.getpid())),
+            *(
+                sys.executable,
+                "-m",
+                "ciphermote.gateway.worker",
+                str(gateway.settings.data),
+                name,
+                str(os.getpid()),
+            ),
             stdin=asyncio.subprocess.DEVNULL,
         )
         gateway.metrics.workers.inc()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -18,12 +19,16 @@ from ciphermote.errors import Error
 from ciphermote.gateway.blobs import Objects, SegmentReader
 from ciphermote.gateway.computing import Cancelled, compute
 from ciphermote.gateway.database import Database
-from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS
+from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS, WRAP_KEY_FILE
 from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import configure, log
+from ciphermote.gateway.mailbox import Mailbox
+from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.wrapping import Wrapper
 
 _IDLE_SECONDS = 0.3
 _RENEW_SECONDS = 1.0
+_STORAGE_SECONDS = 2.0
 
 
 class Worker:
@@ -34,17 +39,23 @@ class Worker:
         self._objects = Objects(folder / OBJECTS)
         self._reader = SegmentReader(folder / SEGMENTS)
         self._jobs = Jobs(self._database, self._objects)
+        self._mailbox = Mailbox(self._database, self._objects, Wrapper(folder / WRAP_KEY_FILE))
         self._name = name
         self.stopping = False
 
     def run(self, parent: int) -> None:
         """parent: said by itself, for it may be gone before this process can ask."""
         while not self.stopping and os.getppid() == parent:
-            job = self._jobs.lease(self._name)
-            if job is None:
-                time.sleep(_IDLE_SECONDS)
-            else:
-                self._work(job)
+            try:
+                job = self._jobs.lease(self._name)
+                if job is None:
+                    time.sleep(_IDLE_SECONDS)
+                else:
+                    self._work(job)
+            except (OSError, sqlite3.OperationalError) as error:
+                # A full disk, say, which is no fault of the job's: its lease ends, or never began.
+                log.error("storage", error=repr(error))
+                time.sleep(_STORAGE_SECONDS)
 
     def _work(self, job: Job) -> None:
         renewed = 0.0
@@ -62,13 +73,22 @@ class Worker:
         started = time.monotonic()
         try:
             result = compute(
-                job, self._jobs, self._database.connection, self._reader, self._objects, progress
+                job,
+                self._jobs,
+                self._mailbox,
+                self._database.connection,
+                self._reader,
+                self._objects,
+                progress,
             )
         except Cancelled:
             log.info("job given up", job=job.id)
-        except Error as error:
+        except (Error, Refusal) as error:
             self._jobs.fail(job, str(error))
             log.warning("job failed", job=job.id, error=str(error))
+        except (OSError, sqlite3.OperationalError):
+            self._jobs.give_back(job)
+            raise
         except MemoryError:
             self._jobs.fail(job, "The machine has too little memory for it: take fewer windows.")
         else:
