@@ -30,8 +30,6 @@ demo-lorawan: setup-uno
 
 ## twenty simulated devices stream to a gateway that is killed meanwhile: make demo-fleet SECONDS=60
 demo-fleet: setup-fleet
-	@tools/quietly.sh build/demo-firmware.log "compiling the device's library" \
-	    $(MAKE) --no-print-directory -C ports firmware
 	@$(DEMOS) fleet $(or $(SECONDS),60)
 
 ## what a change may break, in minutes on two cores: lint and the six goals test-c to test-rtl

@@ -4,7 +4,7 @@
 # with its C extension. Does only what is missing, so a second call takes a moment.
 #   tools/setup.sh demo          what `make demo` needs: .venv, and a simulated Cortex-M4
 #   tools/setup.sh uno           .venv, and simulated Arduinos
-#   tools/setup.sh fleet         .venv with the gateway's packages, simulated Cortex-M4s and Arduinos, a broker
+#   tools/setup.sh fleet         .venv with the gateway, simulated Cortex-M4s and Arduinos, and a broker
 #   tools/setup.sh accelerator   simulated hardware, in build/rtl-venv
 #   tools/setup.sh test          what `make test` needs, except the hardware: also compilers and checkers
 #   tools/setup.sh rtl           the hardware tools for rtl/ in build/rtl-venv, and .venv

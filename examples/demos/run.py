@@ -89,14 +89,14 @@ class Stage:
             progress.update(task, completed=total or 1)
 
 
-def build_firmware(root: Path, generated: Path, *, aided: bool = False) -> bytes:
+def build_firmware(root: Path, generated: Path, *, aided: bool = False, build: Path | None = None) -> bytes:
     """Build the device application with the headers in generated; the image. Error if that fails.
 
-    aided: the application that has a network in client-aided rounds.
+    aided: the application that has a network in client-aided rounds. build: another directory to build in.
 
     Image and headers hold keys, so what the compiler writes is for its user alone.
     """
-    build = root / "build" / ("ports-aided" if aided else "ports")
+    build = build or root / "build" / ("ports-aided" if aided else "ports")
     command = [
         "make",
         "--no-print-directory",

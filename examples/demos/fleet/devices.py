@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fleet's devices, each in a thread with its modem or in a process: they measure at fixed times, send what
-they measured until its receipt has come, and write both into the diary.
+"""The fleet's devices, each in a thread with its modem or in a process: they measure at fixed times, send
+what they measured until its receipt has come, and write both into the diary.
 
 A modem knows no key and checks nothing: it hands frames over, and brings the receipt back to the device.
 """
@@ -170,21 +170,23 @@ class Modem(threading.Thread):
         for due in schedule.times():
             if self._stopping.wait(max(0.0, due - time.time())):
                 return
-            if time.time() - due >= schedule.every:
+            now = time.time()
+            if now >= schedule.ends:
+                return
+            if now - due >= schedule.every:
                 continue  # it was waiting for a receipt then
             at = index % len(self._samples)
-            self._send(device, self._samples[at], self._values[at], schedule.ends + PATIENCE_SECONDS)
+            parts = device.encrypt(self._samples[at])
+            number = device.number(parts[0])
+            window = self._diary.note(Window(*self._where, number, now, self._values[at]))
+            self._send(device, window, parts, schedule.ends + PATIENCE_SECONDS)
             index += 1
 
-    def _send(
-        self, device: Device, sample: NDArray[np.float32], values: NDArray[np.float64], end: float
-    ) -> None:
-        measured = time.time()
-        parts = device.encrypt(sample)
-        window = self._diary.note(Window(*self._where, device.number(parts[0]), measured, values))
+    def _send(self, device: Device, window: Window, parts: list[bytes], end: float) -> None:
+        """Until the device has checked the receipt."""
         while not self._stopping.is_set():
             window.tries += 1
-            receipt = self._link.deliver(parts, measured)
+            receipt = self._link.deliver(parts, window.measured)
             if receipt is not None and device.take_receipt(receipt):
                 window.receipted = True
                 return

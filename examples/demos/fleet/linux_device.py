@@ -33,9 +33,9 @@ def main(arguments: list[str]) -> int:
             device.start()
             for index, values in enumerate(plan["readings"]):
                 time.sleep(max(0.0, plan["begins"] + index * plan["every"] - time.time()))
-                if time.time() >= plan["ends"]:
-                    break
                 measured = time.time()
+                if measured >= plan["ends"]:
+                    break
                 number = device.put(values, measured=measured)
                 print(json.dumps({"window": number, "measured": measured, "values": values}), file=diary)
             end = time.monotonic() + DELIVER_SECONDS

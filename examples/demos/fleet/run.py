@@ -191,7 +191,7 @@ class Run:
             for number in range(1, plan.boards + 1):
                 folder = self._folder(WATCHES, number)
                 write_exclusively(folder / "app_model.h", header.encode(), 0o600)
-                write_exclusively(folder / "ciphermote.elf", build_firmware(ROOT, folder), 0o600)
+                write_exclusively(folder / "ciphermote.elf", self._firmware(folder), 0o600)
                 link = connect(here, connections[WATCHES, number], over_mqtt=number % 2 == 0)
                 mine = slice(number - 1, None, plan.boards)
                 where, running = (WATCHES, number), board(folder / "ciphermote.elf")
@@ -227,6 +227,10 @@ class Run:
             largest_value=LARGEST if fleet == METERS else None,
         )
         return Connection.load(folder / "connection.json")
+
+    @staticmethod
+    def _firmware(folder: Path) -> bytes:
+        return build_firmware(ROOT, folder, build=ROOT / "build" / "ports-fleet")
 
     def _folder(self, fleet: str, number: int) -> Path:
         return self.work / f"{fleet}-{number}"
@@ -405,23 +409,28 @@ def watch_data() -> tuple[NDArray[np.float32], NDArray[np.float64], str]:
     return test, features, smartwatch.app_model_header(standardisation, channels, samples, LOG2_SCALE)
 
 
-def _end(number: int, _: FrameType | None) -> None:
+def _end(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def run(console: Console | None = None, plan: Plan | None = None) -> Outcome:
-    """All of it. Writes build/demo-fleet/demo.png and demo.json; Error if anything differs or is missing."""
+def run(console: Console | None = None, plan: Plan | None = None, work: Path | None = None) -> Outcome:
+    """All of it. Writes demo.png and demo.json into work; Error if anything differs or is missing."""
     console = console or Console()
-    os.umask(0o077)  # headers and images hold keys
-    work = ROOT / "build" / "demo-fleet"
+    work = work or ROOT / "build" / "demo-fleet"
     shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _end)  # ends the processes that it has started
-    outcome = Run(plan or Plan(), work, console).go()
+    before = os.umask(0o077)  # headers and images hold keys
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGTERM, _end) if is_main else None  # ends what it has started
+    try:
+        work.mkdir(parents=True)
+        outcome = Run(plan or Plan(), work, console).go()
+    finally:
+        os.umask(before)
+        if is_main:
+            signal.signal(signal.SIGTERM, handler)
     report.show(outcome, console)
     report.plot(outcome, work / "demo.png")
     report.write(outcome, work / "demo.json")
-    console.print("\nThe plot and the figures are build/demo-fleet/demo.png and demo.json.", highlight=False)
+    console.print(f"\nThe plot and the figures are {work}/demo.png and demo.json.", highlight=False)
     report.judge(outcome)
     return outcome
