@@ -1004,9 +1004,10 @@ def gateway_table(gateway: Results) -> list[str]:
 def gateway_sentence(gateway: Results) -> list[str]:
     windows = gateway.params("jobs.sum.ratio_to_evaluator")["windows"]
     jobs, kills = "jobs.sum", f"{gateway['chaos.kills']:,} kills"
+    alone = f"{gateway[f'{jobs}.evaluator_windows_per_second']:,}"
     return [
         f"A job adds {gateway[f'{jobs}.windows_per_second']:,} stored windows a second, of {windows:,}; the",
-        f"evaluator alone, {gateway[f'{jobs}.evaluator_windows_per_second']:,} that lie in memory, on one core",
+        f"evaluator alone, {alone} that lie in memory, on one core",
         f"(ratio {gateway[f'{jobs}.ratio_to_evaluator']:.2f}). 200,000 compact windows leave the server",
         f"{gateway['ingest.rss_growth_bytes'] / 1e6:.1f} MB larger. After {kills} of gateway, workers and",
         f"broker (`make chaos KILLS=100`), {gateway['chaos.lost']} windows were lost and",

@@ -121,6 +121,7 @@ async def mqtt(port: str, ca: str, user: str, token: str, connections: str, file
         tls_context=ssl.create_default_context(cafile=ca),
         max_queued_outgoing_messages=10_000,
     ) as client:
+        client.pending_calls_threshold = int(connections)  # of which it would warn
         await client.subscribe(down, qos=1)
 
         async def listen() -> None:

@@ -80,6 +80,7 @@ async def subscribe(store: Store, port: int, ca: str, password_file: str) -> Non
         tls_context=ssl.create_default_context(cafile=ca),
         max_queued_outgoing_messages=10_000,
     )
+    client.pending_calls_threshold = _ROUND  # of which it would warn
     tasks: set[asyncio.Task[None]] = set()
 
     async def take(message: aiomqtt.Message) -> None:

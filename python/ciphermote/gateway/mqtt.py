@@ -73,7 +73,7 @@ class Subscriber:
         password = broker.password_file.read_text().strip() if broker.password_file else None
         properties = _properties(PacketTypes.CONNECT)
         properties.SessionExpiryInterval = _SESSION_SECONDS
-        return aiomqtt.Client(
+        client = aiomqtt.Client(
             broker.host,
             broker.port,
             protocol=aiomqtt.ProtocolVersion.V5,
@@ -85,6 +85,8 @@ class Subscriber:
             tls_context=context,
             max_queued_outgoing_messages=10_000,
         )
+        client.pending_calls_threshold = _MOST_AT_ONCE  # of which it would warn
+        return client
 
     async def _take(self, client: aiomqtt.Client, message: aiomqtt.Message) -> None:
         user = str(message.topic).split("/")[1]
