@@ -28,6 +28,12 @@ demo-client-aided: setup-demo
 demo-lorawan: setup-uno
 	.venv/bin/python ports/attiny85/demo/run.py
 
+## twenty simulated devices stream to a gateway that is killed meanwhile: make demo-fleet SECONDS=60
+demo-fleet: setup-fleet
+	@tools/quietly.sh build/demo-firmware.log "compiling the device's library" \
+	    $(MAKE) --no-print-directory -C ports firmware
+	@$(DEMOS) fleet $(or $(SECONDS),60)
+
 ## what a change may break, in minutes on two cores: lint and the six goals test-c to test-rtl
 test: lint test-c test-qemu test-avr test-python test-fuzz test-rtl
 
@@ -110,6 +116,10 @@ bench-client: setup-demo
 bench-compact: setup-test
 	.venv/bin/python bench/compact.py
 
+## the gateway: deliveries a second beside raw, memory, and a job's sum beside the evaluator (10 minutes)
+bench-gateway: setup-test
+	.venv/bin/python bench/gateway/run.py
+
 ## every operation and memory beside an installed SEAL, or several that CMAKE_PREFIX_PATH names (15 minutes)
 bench-evaluator: setup-demo
 	.venv/bin/python bench/evaluator/run.py
@@ -135,11 +145,12 @@ demo-accelerator: setup-accelerator
 	build/rtl-venv/bin/python rtl/tools/demo.py
 
 ## run the demos, and keep their figures in bench/results
-bench-demos: demo demo-client-aided demo-uno demo-lorawan
+bench-demos: demo demo-client-aided demo-uno demo-lorawan demo-fleet
 	cp build/demo/demo.json bench/results/demo.json
 	cp build/demo-client-aided/demo.json bench/results/demo-client-aided.json
 	cp build/demo-uno/demo.json bench/results/demo-uno.json
 	cp build/demo-lorawan/demo.json bench/results/demo-lorawan.json
+	cp build/demo-fleet/demo.json bench/results/demo-fleet.json
 
 ## compare new runs of the benches with the committed figures (half an hour)
 bench-check: setup-test setup-rtl
@@ -184,6 +195,9 @@ setup-demo:
 
 setup-uno:
 	@tools/setup.sh uno
+
+setup-fleet:
+	@tools/setup.sh fleet
 
 setup-accelerator:
 	@tools/setup.sh accelerator

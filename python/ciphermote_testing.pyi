@@ -81,6 +81,11 @@ class Decryption:
     def bfv_noise(
         params: ciphermote._core.Params, ternary: bytes, key_id: int, plain_modulus: int, log2_tiles: int
     ) -> Decryption: ...
+    def expect_tagged(
+        self, key: bytes, device: int, epoch: int, window: int, counter: int, random: bytes
+    ) -> None:
+        """Take frames of version 2 alone that answer this attempt."""
+
     def feed(self, data: bytes) -> None:
         """Take bytes of the stream of frames."""
 

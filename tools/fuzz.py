@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FUZZ, BUILD = ROOT / "tests/fuzz", ROOT / "build/fuzz"
 KEPT, PLANTED = FUZZ / "corpus", BUILD / "planted"
 PYTHON = ROOT / ".venv/bin/python"
-C_TARGETS = ("frames", "compact", "decrypt", "aided", "device", "accelerator")
+C_TARGETS = ("frames", "compact", "receipt", "decrypt", "aided", "device", "accelerator")
 PYTHON_TARGETS = (
     *("py-frames", "py-public-key", "py-seal", "py-label", "py-blob", "py-json", "py-model", "py-ledger"),
     *("py-inspect", "py-reply", "py-link", "py-values", "py-seeded-keys"),
@@ -61,6 +61,14 @@ BUGS = (
         *("positions", "compact", "core/src/wire/packet.c"),
         *("(uint32_t)found.first + found.count > (uint32_t)1 << found.set->log2_n", "false"),
         sample=True,
+    ),
+    Bug(
+        *("tag", "frames", "core/src/wire/frame.c"),
+        *("const cm_status status = expected->end(expected, bytes);", "const cm_status status = CM_OK;"),
+    ),
+    Bug(
+        *("attempt", "receipt", "core/src/wire/receipt.c"),
+        *("!receipt_is_of(bytes, sent)", "receipt_is_of(bytes, sent) && false"),
     ),
     Bug(
         "order",

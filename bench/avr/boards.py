@@ -84,7 +84,8 @@ def watchdog_jitter(
     period: their mean. deviation: of each; they are normally distributed and independent.
     """
     rng = np.random.default_rng(list(label.encode()))
-    return np.rint(rng.normal(period, deviation, count)).astype(int).tolist()
+    periods: list[int] = np.rint(rng.normal(period, deviation, count)).astype(int).tolist()
+    return periods
 
 
 def open_board(image: Path, board: Board, log: bytes | None, jitter: Sequence[int] | None = None) -> Machine:
@@ -145,11 +146,28 @@ PLAIN_MODULUS = 40961
 """For the sketch that encrypts integers on an Uno."""
 
 
-def uno_integers(bit_rate: int = 115_200) -> Path:
-    """The image for an Uno that encrypts n integers over and over."""
+def uno_integers(bit_rate: int = 115_200, tagged: bool = False) -> Path:
+    """The image for an Uno that encrypts n integers over and over. tagged: into frames with tags, by
+    images.SENDER."""
     sketch = FIRMWARE.parent / "sketches/uno_integers.ino"
-    flags = (f"-DBIT_RATE={bit_rate}",)
+    flags = (f"-DBIT_RATE={bit_rate}", *(("-DTAGGED=1",) if tagged else ()))
     return build_sketch(sketch, UNO, fixed_keys(PARAMETERS), flags)
+
+
+FRAME_HEADER = {1: 44, 2: 64}
+FRAME_END = {1: 4, 2: 12}
+"""Bytes around a frame's payload, by version: the header; the CRC, and a tag before it."""
+
+
+def first_frames(sent: bytes) -> list[bytes]:
+    """The frames of the first ciphertext; the next may have begun."""
+    frames: list[bytes] = []
+    counter = slice(20, 28)
+    while not frames or sent[counter] == frames[0][counter]:
+        version, (length,) = sent[2], struct.unpack_from("<I", sent, 40)
+        frames.append(sent[: FRAME_HEADER[version] + length + FRAME_END[version]])
+        sent = sent[len(frames[-1]) :]
+    return frames
 
 
 def uno_values(first_mask: int, count: int) -> list[NDArray[np.int64]]:

@@ -20,6 +20,9 @@ FIRMWARE = HERE / "firmware"
 BUILD = ROOT / "build/avr"
 PARAMETERS = by_name("n1024_q26")
 MCU = "atmega328p"
+TAG_KEY = bytes(range(48))
+SENDER = (77, 3)
+"""Device and key epoch of frames with tags, as in firmware/workload.h and sketches/uno_integers.ino."""
 RAM_START = 0x200
 """After the few variables of the kernels' image."""
 
@@ -66,12 +69,13 @@ def transformed_secret(seed: int) -> bytes:
 
 
 def _write_key() -> Path:
-    """workload_transformed, as firmware/workload.h declares it."""
+    """The keys, as firmware/workload.h declares them."""
     path = BUILD / "key.c"
     words = np.frombuffer(transformed_secret(1), dtype="<u4").tolist()
     text = (
         '#include "workload.h"\n#ifdef __AVR__\n#include <avr/pgmspace.h>\n#else\n#define PROGMEM\n#endif\n'
         f"const uint32_t workload_transformed[] PROGMEM = {{{', '.join(f'{word}u' for word in words)}}};\n"
+        f"const uint8_t workload_tag_key[] PROGMEM = {{{', '.join(map(str, TAG_KEY))}}};\n"
     )
     if not path.exists() or path.read_text(encoding="ascii") != text:
         BUILD.mkdir(parents=True, exist_ok=True)
@@ -80,18 +84,18 @@ def _write_key() -> Path:
 
 
 @cache
-def encryption_image() -> Path:
-    """A device that encrypts once and sleeps."""
+def encryption_image(tagged: bool = False) -> Path:
+    """A device that encrypts once and sleeps. tagged: into frames with tags."""
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=True)]
     wrap = wrapped("avr-gcc", WRAPPED, f"-mmcu={MCU}", *DEVICE)
-    flags = [OPTIMIZE, f"-I{FIRMWARE}", *SECTIONS, *wrap, *DEVICE]
-    return build_image(BUILD / "encrypt_read.elf", sources, MCU, flags)
+    flags = [OPTIMIZE, f"-I{FIRMWARE}", *SECTIONS, *wrap, *DEVICE, f"-DTAGGED={int(tagged)}"]
+    return build_image(BUILD / f"encrypt_read{'_tagged' * tagged}.elf", sources, MCU, flags)
 
 
 @cache
-def encryption_on_host() -> bytes:
+def encryption_on_host(tagged: bool = False) -> bytes:
     """What the same program emits with portable C."""
-    program = BUILD / "encrypt_read"
+    program = BUILD / f"encrypt_read{'_tagged' * tagged}"
     include = [f"-I{path}" for path in (ROOT / "core/include", CORE, FIRMWARE)]
     sources = [FIRMWARE / "encrypt_read.c", _write_key(), *library(assembly=False)]
     run_tool(
@@ -102,20 +106,21 @@ def encryption_on_host() -> bytes:
             *include,
             *wrapped("gcc", WRAPPED, *DEVICE),
             *DEVICE,
+            f"-DTAGGED={int(tagged)}",
             *sources,
             "-o",
             program,
         ],
         "Building for the host",
     )
-    emitted = BUILD / "encrypt_read.bin"
+    emitted = program.with_suffix(".bin")
     run_tool([program, emitted], "Encrypting on the host")
     return emitted.read_bytes()
 
 
-def open_encryption() -> Machine:
+def open_encryption(tagged: bool = False) -> Machine:
     """A device that has stopped before main."""
-    machine = Machine(build_simulator(BUILD), encryption_image(), MCU)
+    machine = Machine(build_simulator(BUILD), encryption_image(tagged), MCU)
     machine.run_to("main")
     return machine
 

@@ -402,7 +402,11 @@ static int step(machine *m)
         m->open.deepest = at;
         m->lowest_sp = sp < m->lowest_sp && sp > 0 ? sp : m->lowest_sp;
     }
-    return m->starved ? cpu_Crashed : state;
+    if (m->starved) {
+        avr->pc = at; /* reads again, once there is more */
+        return cpu_Crashed;
+    }
+    return state;
 }
 
 static void no_sleep(avr_t *avr, avr_cycle_count_t cycles)
@@ -446,8 +450,8 @@ machine *machine_open(const char *elf, const char *mcu, uint32_t frequency)
     avr_register_io_write(avr, m->at.gpior1, pause_counts, m);
     if (m->at.gpior2 == ATTINY.gpior2) {
         avr_register_io_write(avr, m->at.gpior2, receive_register, m);
-        avr_register_io_read(avr, m->at.gpior1, feed, m);
     }
+    avr_register_io_read(avr, m->at.gpior1, feed, m);
     watchdog_take_over(m);
     uint32_t flags = 0;
     avr_ioctl(avr, AVR_IOCTL_UART_GET_FLAGS('0'), &flags);

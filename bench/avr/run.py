@@ -9,6 +9,7 @@ different keys, values and noise, take the same instructions and cycles.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import struct
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,6 @@ from pathlib import Path
 from arduino import MEGA, UNO, Board
 from boards import (
     GATHERED,
-    KEY_ID,
     MEGA_CYCLES,
     MEGA_LOG2_SCALE,
     MEGA_PARAMETERS,
@@ -28,6 +28,7 @@ from boards import (
     UNO_CYCLES,
     counter_log,
     encryptions,
+    first_frames,
     mega_both,
     open_board,
     open_mega,
@@ -36,7 +37,6 @@ from boards import (
     uno_integers,
     watchdog_jitter,
 )
-from ciphermote.adapter import FrameReader
 from ciphermote.parameters import ParameterSet
 from ciphermote.results import Row, compiler_version, write_results
 from images import (
@@ -158,10 +158,13 @@ def _encrypt(machine: Machine) -> Counts:
 
 def check_bytes() -> None:
     """MachineError unless a simulated ATmega328P emits the same as portable C on this machine."""
-    with open_encryption() as machine:
-        _encrypt(machine)
-        if machine.text != encryption_on_host():
-            raise MachineError("The simulated device and portable C on this machine emit different bytes.")
+    for tagged in (False, True):
+        with open_encryption(tagged) as machine:
+            _encrypt(machine)
+            if machine.text != encryption_on_host(tagged):
+                raise MachineError(
+                    "The simulated device and portable C on this machine emit different bytes."
+                )
 
 
 def static_bytes(image: Path) -> int:
@@ -200,16 +203,16 @@ def board_rows(
     )
 
 
-def uno_rows() -> Iterator[Row]:
-    """An Uno: as many encryptions as there are per write of the counter."""
+def uno_rows(tagged: bool) -> Iterator[Row]:
+    """An Uno: as many encryptions as there are per write of the counter. tagged: into frames with tags."""
     params = {
         **board_params(UNO, PARAMETERS),
         "values": PARAMETERS.n,
         "t": PLAIN_MODULUS,
         "sketch": "bench/avr/sketches/uno_integers.ino",
     }
-    prefix = "bfv_encrypt_symmetric.n1024"
-    image = uno_integers(BIT_RATE)
+    prefix = "bfv_encrypt_symmetric.n1024" + ".tagged" * tagged
+    image = uno_integers(BIT_RATE, tagged)
     with open_board(image, UNO, counter_log(0)) as machine:
         machine.leave_out_waits(SERIAL_WRITE)
         run_regions(machine, RESERVE, RESERVE * UNO_CYCLES)
@@ -224,9 +227,8 @@ def uno_rows() -> Iterator[Row]:
                 "what": f"one in {RESERVE}, which writes the counter to EEPROM, waits included",
             },
         )
-        # The next encryption may have begun to send.
-        sent = FrameReader(PARAMETERS, KEY_ID, plain_modulus=PLAIN_MODULUS).feed(machine.text).sets[0]
-        yield Row(f"{prefix}.emitted_bytes", sent.frame_bytes, "bytes", params)
+        frames = first_frames(machine.text)
+        yield Row(f"{prefix}.emitted_bytes", sum(map(len, frames)), "bytes", params)
 
 
 def start_rows() -> Iterator[Row]:
@@ -275,21 +277,23 @@ def board_params(board: Board, parameters: ParameterSet) -> dict[str, object]:
     }
 
 
-def constant_time_rows() -> Iterator[Row]:
+def constant_time_rows(tagged: bool) -> Iterator[Row]:
     """How many encryptions with different keys, values and noise took the same instructions and time."""
     seen: set[tuple[int, int]] = set()
     for run in range(CONSTANT_TIME_RUNS):
-        with open_encryption() as machine:
+        with open_encryption(tagged) as machine:
             inputs = struct.pack("<HBBB", 327 * run, 1, PUBLIC_SEED, run)
             machine.write(machine.address("bench"), inputs)
             machine.write_flash(machine.symbols["workload_transformed"], transformed_secret(run + 1))
+            if tagged:
+                machine.write_flash(machine.symbols["workload_tag_key"], hashlib.sha384(inputs).digest())
             counts = _encrypt(machine)
         seen.add((counts.cycles, counts.path))
     if len(seen) != 1:
         raise MachineError(f"Encryptions that differ only in secrets took {len(seen)} paths or times.")
     ((cycles, path),) = seen
     yield Row(
-        "constant_time.bfv_encrypt_symmetric.n1024.runs",
+        "constant_time.bfv_encrypt_symmetric.n1024" + ".tagged" * tagged + ".runs",
         CONSTANT_TIME_RUNS,
         "runs",
         {"cycles": cycles, "path": f"{path:016x}", **MEASURED},
@@ -314,7 +318,8 @@ def main() -> int:
     options = parser.parse_args()
     try:
         check_bytes()
-        rows = [*kernel_rows(), *uno_rows(), *start_rows(), *mega_rows(), *constant_time_rows()]
+        rows = [*kernel_rows(), *uno_rows(tagged=False), *uno_rows(tagged=True), *start_rows(), *mega_rows()]
+        rows += [*constant_time_rows(tagged=False), *constant_time_rows(tagged=True)]
     except MachineError as error:
         print(error, file=sys.stderr)
         return 1

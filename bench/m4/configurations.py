@@ -79,15 +79,16 @@ def compiler_flags(optimize: str, options: Options) -> str:
 class Configuration:
     """A way to build the library, and what it then encrypts.
 
-    counterpart: SEAL-Embedded's configuration to compare with, if any. modules: whether to measure the
-    parts and constant time as well. xofs: whether to measure the XOFs with the parts; their rows do not
-    name a configuration.
+    counterpart: SEAL-Embedded's configuration to compare with, if any. tagged: whether to measure encryption
+    under the secret key into frames with tags as well. modules: whether to measure the parts and constant
+    time as well. xofs: whether to measure the XOFs with the parts; their rows do not name a configuration.
     """
 
     flags: str
     counterpart: str | None = "high performance"
     workload: Workload = field(default_factory=Workload)
     kinds: tuple[str, ...] = KINDS
+    tagged: bool = False
     modules: bool = True
     xofs: bool = False
 
@@ -113,9 +114,9 @@ PRESETS: Mapping[str, tuple[str, Options]] = {
 """(optimisation, options) of each."""
 
 
-def _preset(name: str, counterpart: str) -> Configuration:
+def _preset(name: str, counterpart: str, tagged: bool = False) -> Configuration:
     optimize, options = PRESETS[name]
-    return Configuration(compiler_flags(optimize, {**device(), **options}), counterpart)
+    return Configuration(compiler_flags(optimize, {**device(), **options}), counterpart, tagged=tagged)
 
 
 def _tiny_of_degree(log2_n: int, kinds: tuple[str, ...]) -> Configuration:
@@ -152,7 +153,7 @@ CONFIGURATIONS: Configurations = {
     ),
     "tiny": _preset("tiny", "memory efficient"),
     "balanced": _preset("balanced", "balanced"),
-    "fast": _preset("fast", "high performance"),
+    "fast": _preset("fast", "high performance", tagged=True),
     "fast.shake256": _fast_with("shake256"),
     "n8192.tiny": _tiny_of_degree(13, KINDS),
     # No public key: it has 1.9 MB here, more than the flash of the microcontroller that the board represents.

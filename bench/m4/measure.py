@@ -18,6 +18,7 @@ from simulate import ROOT, BenchError, Region, Run, Spent, build_firmware, flash
 sys.path.insert(0, str(ROOT / "tools"))
 from test_configurations import OPTIONS, every_combination
 
+TAGGED_IMAGE = "symmetric_tagged"
 OTHER_IMAGES = ("modules", "constant_time")
 MODULE_REGIONS = ("encode", "ntt.n4096", "sample_uniform", "sample_ternary", "sample_cbd")
 XOF_REGIONS = ("chacha20", "shake256", "blake2xb")
@@ -175,6 +176,7 @@ def module_rows(name: str, configuration: Configuration, image: Path, plugin: Pa
 def constant_time_rows(name: str, configuration: Configuration, image: Path, plugin: Path) -> Iterator[Row]:
     """How many encryptions with different secrets took the same path; BenchError unless all did."""
     run = simulate(image, plugin)
+    counted = {"configuration": name, "kind": "counted"}
     for number, kind in enumerate(KINDS):
         what = f"{kind} encryption, configuration {name}"
         framed = one_of_many(run, number, what, ("instructions", "cycles", "path"))
@@ -190,15 +192,29 @@ def constant_time_rows(name: str, configuration: Configuration, image: Path, plu
             "runs",
             {
                 **configuration.workload.described(kind),
-                "configuration": name,
-                "kind": "counted",
-                "instructions": framed.instructions,
-                "modelled_cycles": framed.cycles,
-                "divisions": framed.divisions,
-                "path": framed.path,
+                **counted,
+                **_path(framed),
                 "addresses_without_frames": bare.addresses,
             },
         )
+    tagged = one_of_many(
+        run, 2 * len(KINDS), f"tagged encryption, configuration {name}", ("instructions", "cycles", "path")
+    )
+    yield Row(
+        f"constant_time.symmetric.{name}.tagged.runs",
+        run.reported["runs"],
+        "runs",
+        {**configuration.workload.described("symmetric"), **counted, **_path(tagged)},
+    )
+
+
+def _path(region: Region) -> dict[str, Any]:
+    return {
+        "instructions": region.instructions,
+        "modelled_cycles": region.cycles,
+        "divisions": region.divisions,
+        "path": region.path,
+    }
 
 
 def one_of_many(run: Run, number: int, what: str, quantities: Sequence[str]) -> Region:
@@ -248,15 +264,19 @@ def m33_rows(name: str, configuration: Configuration, build: Path, plugin: Path)
 def measure(name: str, configuration: Configuration, build: Path, plugin: Path) -> Iterator[Row]:
     """All rows of one configuration."""
     kinds = configuration.kinds
-    images = build_firmware(
-        build / name, configuration, (*kinds, *(OTHER_IMAGES if configuration.modules else ()))
+    others = (
+        *((TAGGED_IMAGE,) if configuration.tagged else ()),
+        *(OTHER_IMAGES if configuration.modules else ()),
     )
+    images = build_firmware(build / name, configuration, (*kinds, *others))
     for kind in kinds:
-        cycles, *others = encryption_rows(name, configuration, kind, images[kind], plugin)
+        cycles, *sizes = encryption_rows(name, configuration, kind, images[kind], plugin)
         lower = {"without_store_stalls": without_store_stalls(images[kind], plugin)}
         yield replace(cycles, params={**cycles.params, **lower})
-        yield from others
+        yield from sizes
         yield from profile_rows(name, configuration, kind, images[kind], plugin, cycles.value)
+    if configuration.tagged:
+        yield from encryption_rows(f"{name}.tagged", configuration, "symmetric", images[TAGGED_IMAGE], plugin)
     if configuration.modules:
         yield from module_rows(name, configuration, images["modules"], plugin)
         yield from constant_time_rows(name, configuration, images["constant_time"], plugin)

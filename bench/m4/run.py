@@ -162,6 +162,14 @@ def say(console: Console, text: str) -> None:
     console.print(text, highlight=False, soft_wrap=True)
 
 
+def _same_path(what: str, row: Row) -> str:
+    return (
+        f"{what}: {row.value} runs with different keys, messages and noise took the same "
+        f"{row.params['instructions']:,} instructions in the same order, and "
+        f"{row.params['modelled_cycles']:,} modelled cycles, without a division"
+    )
+
+
 def show(rows: Sequence[Row], configurations: Configurations, console: Console) -> None:
     """Tables of every configuration, and what the figures mean."""
     by_name = {row.name: row for row in rows}
@@ -172,15 +180,15 @@ def show(rows: Sequence[Row], configurations: Configurations, console: Console) 
         else:
             console.print(encryption_table(by_name, name, counterpart))
             console.print(module_table(by_name, name, counterpart))
+        if configuration.tagged:
+            cycles = by_name[f"ckks_encrypt_symmetric.{name}.tagged.cycles"].value
+            say(console, f"{name}, symmetric, into frames with tags: {cycles:,} cycles (modelled)")
         for kind in configuration.kinds if configuration.modules else ():
             row = by_name[f"constant_time.{kind}.{name}.runs"]
-            say(
-                console,
-                f"{name}, {kind}: {row.value} runs with different keys, messages and noise took the same "
-                f"{row.params['instructions']:,} instructions in the same order, and "
-                f"{row.params['modelled_cycles']:,} modelled cycles, without a division; without frames, the "
-                "same addresses too.",
-            )
+            say(console, f"{_same_path(f'{name}, {kind}', row)}; without frames, the same addresses too.")
+        if configuration.modules:
+            row = by_name[f"constant_time.symmetric.{name}.tagged.runs"]
+            say(console, f"{_same_path(f'{name}, symmetric, into frames with tags', row)}.")
     say(
         console,
         "Cycles are modelled (Cortex-M4, no wait states; the model errs by "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python -m demos smartwatch | client-aided: a failure is one sentence and exit code 1."""
+"""python -m demos smartwatch | client-aided | fleet [SECONDS]: a failure is one sentence and exit code 1."""
 
 from __future__ import annotations
 
@@ -10,14 +10,33 @@ from ciphermote.errors import Error
 from demos import client_aided, run
 
 DEMOS = {"smartwatch": run.run, "client-aided": client_aided.run}
+SECONDS = range(10, 3601)
+"""That the fleet may measure."""
+
+
+def fleet(seconds: float) -> None:
+    """Apart, for it needs simulated Arduinos and a broker."""
+    from demos.fleet import run
+
+    run.run(plan=run.Plan(seconds))
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1 or arguments[0] not in DEMOS:
-        print(f"usage: python -m demos {' | '.join(DEMOS)}", file=sys.stderr)
+    name, *more = arguments or [""]
+    is_fleet = name == "fleet" and len(more) <= 1 and all(each.isdecimal() for each in more)
+    if not is_fleet and (name not in DEMOS or more):
+        print(f"usage: python -m demos {' | '.join(DEMOS)} | fleet [SECONDS]", file=sys.stderr)
         return 2
     try:
-        DEMOS[arguments[0]]()
+        if not is_fleet:
+            DEMOS[name]()
+        elif (seconds := int(more[0]) if more else 60) in SECONDS:
+            fleet(seconds)
+        else:
+            raise Error(f"The fleet cannot measure for {seconds} s: give {SECONDS[0]} to {SECONDS[-1]}.")
+    except KeyboardInterrupt:
+        print("error: it was stopped, and has stopped what it had started.", file=sys.stderr)
+        return 1
     except Error as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

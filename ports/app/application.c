@@ -50,6 +50,18 @@
 #ifndef CM_PROVISIONED_PUBLIC_KEY
 #define CM_PROVISIONED_PUBLIC_KEY 0
 #endif
+/* 1: frames are tagged, and a window's readings are kept until its receipt has come. */
+#ifndef CM_PROVISIONED_TAGGED
+#define CM_PROVISIONED_TAGGED 0
+#endif
+#if CM_PROVISIONED_TAGGED
+#include "window.h"
+
+/* 1: the port has port_window_read and port_window_write, so an unreceipted window survives restarts. */
+#ifndef APP_WINDOW_STORE
+#define APP_WINDOW_STORE 0
+#endif
+#endif
 #if !CM_PROVISIONED_SECRET_KEY && !CM_PROVISIONED_PUBLIC_KEY
 #error "provisioned_keys.h holds no key: make it with `ciphermote provision`."
 #endif
@@ -81,7 +93,17 @@ static struct {
     uint32_t deepest_stack;  /* since the start */
     uint16_t sequence;       /* of the current request */
     bool link_broken;
+#if CM_PROVISIONED_TAGGED
+    cm_frame_sender sender;
+    window_head window;
+    uint8_t record[WINDOW_RECORD_BYTES(MESSAGE_BYTES)]; /* the window's, with its values */
+    uint8_t window_state;
+    bool window_lost; /* what was stored at the start is damaged, or of an earlier enrolment */
+#endif
 #if APP_AIDED
+#if CM_PROVISIONED_TAGGED
+    cm_frame_expected results;
+#endif
     rounds rounds;
     uint8_t piece[RESULT_PIECE_BYTES]; /* of a result, while the arena holds a decryption */
 #endif
@@ -106,9 +128,89 @@ static void wipe_message(void)
     wipe(message(), MESSAGE_BYTES);
 }
 
+#if CM_PROVISIONED_TAGGED
+
+enum { NO_WINDOW, WINDOW_BEGINS, WINDOW_OPEN }; /* app.window_state */
+
+static uint64_t own_key_id(void)
+{
+#if CM_PROVISIONED_SECRET_KEY
+    return cm_provisioned_secret_key.key_id;
+#else
+    return cm_provisioned_public_key.key_id;
+#endif
+}
+
+static int store_window(void)
+{
+    const size_t length = window_pack(app.record, &app.window);
+#if APP_WINDOW_STORE
+    return port_window_write(app.record, length);
+#else
+    (void)length;
+    return 0;
+#endif
+}
+
+static int forget_window(void)
+{
+    wipe(app.record, sizeof app.record);
+    app.window_state = NO_WINDOW;
+#if APP_WINDOW_STORE
+    return port_window_write(app.record, 0);
+#else
+    return 0;
+#endif
+}
+
+static void start_windows(void)
+{
+    cm_frame_sender_init(&app.sender, cm_provisioned_tag_key, CM_PROVISIONED_DEVICE, CM_PROVISIONED_EPOCH);
+    app.window = (window_head){.sent = {.device = CM_PROVISIONED_DEVICE, .epoch = CM_PROVISIONED_EPOCH},
+                               .key_id = own_key_id()};
+    app.window_state = NO_WINDOW;
+    app.window_lost = false;
+#if APP_WINDOW_STORE
+    size_t length = 0;
+    const int failed = port_window_read(app.record, sizeof app.record, &length);
+    if (!failed && length == 0) {
+        return;
+    }
+    app.window_lost = failed || !window_unpack(app.record, length, &app.window);
+    app.window_state = app.window_lost ? NO_WINDOW : WINDOW_OPEN;
+#endif
+}
+
+/*
+ * Before the first byte of a new window leaves, its number is known, and the record is stored: from here on
+ * it is open.
+ */
+static int open_window(void)
+{
+    if (app.window_state != WINDOW_BEGINS) {
+        return 0;
+    }
+    app.window.sent.window = app.sender.window;
+    app.window.sent.counter = WINDOW_NOT_SENT;
+    app.window_state = WINDOW_OPEN;
+    return store_window();
+}
+
+#else
+
+static int open_window(void)
+{
+    return 0;
+}
+
+#endif
+
 static int send_frame_bytes(void *context, const uint8_t *bytes, size_t length)
 {
     (void)context;
+    if (open_window() != 0) {
+        return -1;
+    }
     const phase interrupted = phase_enter(PHASE_NONE);
     const int failed = protocol_reply(REPLY_DATA, app.sequence, bytes, length);
     (void)phase_enter(interrupted);
@@ -124,6 +226,9 @@ static int send_frame_bytes(void *context, const uint8_t *bytes, size_t length)
 static cm_encryptor_setup open_writer(cm_xof_kind xof)
 {
     cm_frame_writer_init(&app.writer, (cm_sink){.write = send_frame_bytes});
+#if CM_PROVISIONED_TAGGED
+    cm_frame_writer_tag(&app.writer, &app.sender);
+#endif
     return (cm_encryptor_setup){.device = &app.device,
                                 .emitter = &app.writer.emitter,
                                 .arena = app.arena,
@@ -157,15 +262,14 @@ static bool key_fields_valid(const request *asked)
     return asked->key == KEY_ASYMMETRIC && asked->xof == CM_XOF_NONE;
 }
 
-/* Encrypt the count values at the start of the arena. */
-static cm_status encrypt(const request *asked, uint32_t count, int16_t log2_scale)
+static cm_status check_encryption(const request *asked)
 {
-    if (!key_fields_valid(asked)) {
-        return CM_ERR_FRAME_FIELD;
-    }
-    if (app.device_status != CM_OK) {
-        return app.device_status;
-    }
+    return key_fields_valid(asked) ? app.device_status : CM_ERR_FRAME_FIELD;
+}
+
+/* Encrypt the count values at the start of the arena. */
+static cm_status encrypt_arena(const request *asked, uint32_t count, int16_t log2_scale)
+{
     const cm_ckks_values values = {.data = app.arena,
                                    .count = count,
                                    .number = CM_FLOAT32,
@@ -176,6 +280,91 @@ static cm_status encrypt(const request *asked, uint32_t count, int16_t log2_scal
     const cm_status status = open_encryptor(asked, &encryptor);
     return status == CM_OK ? cm_ckks_encrypt(&encryptor, &values) : status;
 }
+
+#if CM_PROVISIONED_TAGGED
+
+/* An attempt to send the window, which a receipt then has to name; one that fails leaves the earlier one. */
+static cm_status attempt(const request *asked)
+{
+    memcpy(message(), app.record + WINDOW_HEAD_BYTES, app.window.value_bytes);
+    const uint32_t count = app.window.value_bytes / (uint32_t)sizeof(float);
+    const cm_status status = encrypt_arena(asked, count, app.window.log2_scale);
+    if (status != CM_OK) {
+        return status;
+    }
+    app.window.sent.counter = app.writer.emitter.info.counter;
+    app.window.sent.tags = app.sender.tags;
+    return store_window() == 0 ? CM_OK : CM_ERR_COUNTER;
+}
+
+static cm_status encrypt(const request *asked, uint32_t count, int16_t log2_scale)
+{
+    cm_status status = check_encryption(asked);
+    if (status != CM_OK) {
+        return status;
+    }
+    if (app.window_state == WINDOW_OPEN) {
+        return CM_ERR_UNRECEIPTED;
+    }
+    app.window.value_bytes = count * (uint32_t)sizeof(float);
+    app.window.log2_scale = (uint8_t)log2_scale;
+    memcpy(app.record + WINDOW_HEAD_BYTES, message(), app.window.value_bytes);
+    app.sender.window = CM_NEW_WINDOW;
+    app.window_state = WINDOW_BEGINS;
+    status = attempt(asked);
+    if (app.window_state == WINDOW_BEGINS) { /* nothing of it has left */
+        wipe(app.record, sizeof app.record);
+        app.window_state = NO_WINDOW;
+    }
+    return status;
+}
+
+static cm_status encrypt_again(const request *asked)
+{
+    if (asked->length != 0 || asked->log2_scale != 0 || app.window_state != WINDOW_OPEN) {
+        return CM_ERR_FRAME_FIELD;
+    }
+    const cm_status status = check_encryption(asked);
+    app.sender.window = app.window.sent.window;
+    return status == CM_OK ? attempt(asked) : status;
+}
+
+/* Whatever its verdict, the gateway needs the readings no more. */
+static cm_status take_receipt(const request *asked)
+{
+    if (app.window_state != WINDOW_OPEN) {
+        return CM_ERR_FRAME_FIELD;
+    }
+    cm_verdict verdict;
+    const cm_status status =
+        cm_receipt_check(message(), asked->length, cm_provisioned_receipt_key, &app.window.sent, &verdict);
+    if (status != CM_OK) {
+        return status;
+    }
+    return forget_window() == 0 ? CM_OK : CM_ERR_COUNTER;
+}
+
+#else
+
+static cm_status encrypt(const request *asked, uint32_t count, int16_t log2_scale)
+{
+    const cm_status status = check_encryption(asked);
+    return status == CM_OK ? encrypt_arena(asked, count, log2_scale) : status;
+}
+
+static cm_status encrypt_again(const request *asked)
+{
+    (void)asked;
+    return CM_ERR_FRAME_FIELD;
+}
+
+static cm_status take_receipt(const request *asked)
+{
+    (void)asked;
+    return CM_ERR_FRAME_FIELD;
+}
+
+#endif
 
 #if APP_WINDOWS
 
@@ -256,6 +445,13 @@ static cm_status aided_begin(const request *asked)
     const cm_encryptor_setup setup = open_writer(CM_XOF_CHACHA20);
     cm_status status = rounds_open(&app.rounds, &aided_model, (cm_scheme)asked->key, asked->length,
                                    &cm_provisioned_secret_key, &setup);
+#if CM_PROVISIONED_TAGGED
+    if (status == CM_OK) {
+        cm_frame_expected_init(&app.results, cm_provisioned_result_key, CM_PROVISIONED_DEVICE,
+                               CM_PROVISIONED_EPOCH);
+        status = cm_aided_tag(&app.rounds.aided, &app.sender, &app.results);
+    }
+#endif
     if (status == CM_OK) {
         status = show_classes(0);
     }
@@ -348,6 +544,13 @@ static void note_stack(void)
     }
 }
 
+#if CM_PROVISIONED_TAGGED
+#define REPORT_BYTES 64u
+enum { WINDOWS_SURVIVE = 1, WINDOW_UNRECEIPTED = 2, WINDOW_LOST = 4 };
+#else
+#define REPORT_BYTES 48u
+#endif
+
 static cm_status send_report(const request *asked)
 {
     if (asked->length != 0) {
@@ -364,7 +567,7 @@ static cm_status send_report(const request *asked)
     const uint8_t keys =
         (CM_PROVISIONED_SECRET_KEY ? KEY_SYMMETRIC : 0) | (CM_PROVISIONED_PUBLIC_KEY ? KEY_ASYMMETRIC : 0);
     note_stack();
-    uint8_t report[48] = {CM_VERSION_MAJOR, CM_VERSION_MINOR, CM_VERSION_PATCH, keys};
+    uint8_t report[REPORT_BYTES] = {CM_VERSION_MAJOR, CM_VERSION_MINOR, CM_VERSION_PATCH, keys};
     store32(report + 4, params->id);
     store64(report + 8, key_id);
     store32(report + 16, CM_PROVISIONED_N);
@@ -375,13 +578,27 @@ static cm_status send_report(const request *asked)
     store32(report + 36, static_bytes + app.deepest_stack);
     store32(report + 40, (uint32_t)port_ram_bytes());
     store32(report + 44, (uint32_t)app.device_status);
+#if CM_PROVISIONED_TAGGED
+    const bool open = app.window_state == WINDOW_OPEN;
+    store32(report + 48, CM_PROVISIONED_DEVICE);
+    store16(report + 52, CM_PROVISIONED_EPOCH);
+    report[54] = (uint8_t)((APP_WINDOW_STORE ? WINDOWS_SURVIVE : 0) | (open ? WINDOW_UNRECEIPTED : 0) |
+                           (app.window_lost ? WINDOW_LOST : 0));
+    store64(report + 56, open ? app.window.sent.window : 0);
+#endif
     app.link_broken = protocol_reply(REPLY_REPORT, app.sequence, report, sizeof report) != 0;
     return CM_OK;
 }
 
+static bool encrypts(const request *asked)
+{
+    return asked->kind == REQUEST_ENCRYPT_WINDOW || asked->kind == REQUEST_ENCRYPT_VALUES ||
+           asked->kind == REQUEST_ENCRYPT_AGAIN;
+}
+
 static cm_status answer(const request *asked)
 {
-    if (busy() && (asked->kind == REQUEST_ENCRYPT_WINDOW || asked->kind == REQUEST_ENCRYPT_VALUES)) {
+    if (busy() && (encrypts(asked) || asked->kind == REQUEST_RECEIPT)) {
         return CM_ERR_FRAME_FIELD;
     }
     switch (asked->kind) {
@@ -389,6 +606,10 @@ static cm_status answer(const request *asked)
         return encrypt_window(asked);
     case REQUEST_ENCRYPT_VALUES:
         return encrypt_values(asked);
+    case REQUEST_ENCRYPT_AGAIN:
+        return encrypt_again(asked);
+    case REQUEST_RECEIPT:
+        return take_receipt(asked);
     case REQUEST_REPORT:
         return send_report(asked);
     case REQUEST_STOP:
@@ -400,7 +621,7 @@ static cm_status answer(const request *asked)
 
 static uint32_t arena_used(const request *asked)
 {
-    if (asked->kind != REQUEST_ENCRYPT_WINDOW && asked->kind != REQUEST_ENCRYPT_VALUES) {
+    if (!encrypts(asked)) {
         return 0;
     }
     return (uint32_t)(asked->key == KEY_SYMMETRIC ? SYMMETRIC_BYTES : ASYMMETRIC_BYTES);
@@ -423,6 +644,9 @@ static void send_end(const request *asked, cm_status status)
 int application_run(void)
 {
     app.device_status = cm_device_init(&app.device, cm_provisioned_device_secret, port_platform());
+#if CM_PROVISIONED_TAGGED
+    start_windows();
+#endif
     request asked;
     cm_status status;
     bool stop = false;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a port provides for the application: a byte link, the platform of cm_device, and figures about its
- * memory. Each port implements every function here, the last three only for client-aided sessions; the
- * application calls nothing else outside the C standard library and Ciphermote.
+ * memory. Each port implements every function here, the three from port_record_read on only for client-aided
+ * sessions, and the last two only where it is built with APP_WINDOW_STORE; the application calls nothing else
+ * outside the C standard library and Ciphermote.
  */
 #ifndef PORT_H
 #define PORT_H
@@ -56,5 +57,14 @@ int port_record_write(const device_record *record);
  * which anybody may read, nor where its length or timing would reveal its content. Returns 0 on success.
  */
 int port_show(const char *text, size_t length);
+
+/*
+ * The record of a window without a receipt, readings included: as secret as they are. *length is 0 if there
+ * is none. Returns 0, or anything else if there is one that cannot be read or exceeds capacity.
+ */
+int port_window_read(uint8_t *out, size_t capacity, size_t *length);
+
+/* Store it, in place of the one before; length 0: none. 0 only when that would survive a power cut. */
+int port_window_write(const uint8_t *record, size_t length);
 
 #endif

@@ -25,7 +25,9 @@ typedef enum request_kind {
     REQUEST_STOP = 4,
     REQUEST_AIDED_BEGIN = 5,
     REQUEST_AIDED_RESULT = 6,
-    REQUEST_AIDED_ANSWER = 7
+    REQUEST_AIDED_ANSWER = 7,
+    REQUEST_ENCRYPT_AGAIN = 8,
+    REQUEST_RECEIPT = 9
 } request_kind;
 
 typedef enum key_kind { KEY_NONE = 0, KEY_SYMMETRIC = 1, KEY_ASYMMETRIC = 2 } key_kind;

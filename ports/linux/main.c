@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The application as a Linux process: requests on standard input, replies on standard output, the device's
- * record in the file ciphermote-counter in the working directory, and what a device would show its owner in
- * ciphermote-display. Only one process at a time may use a directory: two would share counters.
+ * The application as a Linux process: requests on standard input, replies on standard output. The working
+ * directory has the device's record in the file ciphermote-counter, a window that waits for its receipt in
+ * ciphermote-window, and what a device would show its owner in ciphermote-display. Only one process at a time
+ * may use a directory: two would share counters.
  */
 #define _GNU_SOURCE /* makecontext, getrandom, renameat */
 #include <errno.h>
@@ -21,6 +22,8 @@
 
 #define RECORD_FILE "ciphermote-counter"
 #define NEW_FILE "ciphermote-counter.new"
+#define WINDOW_FILE "ciphermote-window"
+#define NEW_WINDOW_FILE "ciphermote-window.new"
 #define DISPLAY_FILE "ciphermote-display"
 #define STACK_BYTES (64u * 1024u)
 #define PAINT 0xA5u
@@ -124,19 +127,44 @@ static int write_durably(const char *name, const uint8_t *bytes, size_t length)
     return close(file) == 0 && stored ? 0 : -1;
 }
 
-/*
- * Whenever the power is cut, the directory names a complete record: the old one, or the new one once it is on
- * disk.
- */
+/* Whenever the power is cut, the directory names a complete file: the old one, or the new one once it is on
+   disk. */
+static int replace_durably(const char *name, const char *new_name, const uint8_t *bytes, size_t length)
+{
+    if (write_durably(new_name, bytes, length) != 0 || renameat(directory, new_name, directory, name) != 0) {
+        return -1;
+    }
+    return fsync(directory);
+}
+
 int port_record_write(const device_record *record)
 {
     uint8_t bytes[DEVICE_RECORD_BYTES];
     device_record_pack(bytes, record);
-    if (write_durably(NEW_FILE, bytes, sizeof bytes) != 0 ||
-        renameat(directory, NEW_FILE, directory, RECORD_FILE) != 0) {
-        return -1;
+    return replace_durably(RECORD_FILE, NEW_FILE, bytes, sizeof bytes);
+}
+
+int port_window_read(uint8_t *out, size_t capacity, size_t *length)
+{
+    *length = 0;
+    const int file = openat(directory, WINDOW_FILE, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return errno == ENOENT ? 0 : -1;
     }
-    return fsync(directory);
+    ssize_t got = 0;
+    do {
+        got = read(file, out + *length, capacity - *length);
+        *length += got > 0 ? (size_t)got : 0;
+    } while (got > 0 && *length < capacity);
+    uint8_t more;
+    const bool whole = got >= 0 && read(file, &more, 1) == 0;
+    (void)close(file);
+    return whole ? 0 : -1;
+}
+
+int port_window_write(const uint8_t *record, size_t length)
+{
+    return replace_durably(WINDOW_FILE, NEW_WINDOW_FILE, record, length);
 }
 
 int port_show(const char *text, size_t length)

@@ -30,7 +30,7 @@ Program         any other computation, of a Step after another, with each Consta
 decrypt         frames or results to numbers
 ParameterSet    ring degree, primes and scale (ciphermote.parameters has the built-in ones)
 Error           what all errors are: ParameterError, ValueRangeError, FrameError, MismatchError, ReplayError,
-                KeyFileError, EngineError
+                KeyFileError, EngineError, GatewayError
 
 Arrays go in and come out, and bytes go between; the modules have the rest. Importing the package loads
 nothing: each name brings in what it needs, so that ``ciphermote.parameters`` and ``ciphermote.adviser`` work
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         EngineError,
         Error,
         FrameError,
+        GatewayError,
         KeyFileError,
         MismatchError,
         ParameterError,
@@ -71,6 +72,7 @@ __all__ = [
     "EvaluationKeys",
     "Evaluator",
     "FrameError",
+    "GatewayError",
     "KeyFileError",
     "LinearModel",
     "Matrix",

@@ -139,8 +139,11 @@ def write_frame(
     prime: int,
     tile: int,
     residues: NDArray[numpy.uint32],
+    tagged: tuple[bytes, int, int, int, bytes] | None = None,
 ) -> bytes:
-    """A frame of a ciphertext of two components in NTT form."""
+    """
+    A frame of a ciphertext of two components in NTT form. tagged: key, device, epoch, window, random bytes.
+    """
 
 class Frame:
     """A frame that passed every check."""
@@ -307,17 +310,17 @@ class Delivery:
     @property
     def parts(self) -> list[tuple[int, int, int, int, int]]:
         """
-        (place, places, tag, where it begins, bytes) of each. A frame's place: 0 the seed, if there is one, then [component][prime][tile]; a packet's: its positions.
+        (place, places, tag, where it begins, bytes) of each; a packet's places are its positions.
         """
 
 def check_deliveries(deliveries: Sequence[tuple[object, bytes, int, bytes]]) -> list[Delivery]:
     """
-    Check many at once, without the interpreter's lock. Each: (params, or None for compact packets; tag key; newest counter; bytes). Every byte is looked at: fields, checksums, tags, residues.
+    Every byte of each (params, None for packets; tag key; newest counter; bytes), without the lock.
     """
 
 def read_stored(params: Params | None, counter: int, data: bytes) -> Delivery:
     """
-    What check_deliveries accepted: all but its tags is checked again. counter: of packets.
+    What check_deliveries accepted: all but tags and residues is checked again. counter: of packets.
     """
 
 def compact_seed(lane_key: bytes, counter: int, random: bytes) -> bytes:

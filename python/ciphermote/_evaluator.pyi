@@ -11,6 +11,8 @@ from typing import overload
 import numpy
 from numpy.typing import NDArray
 
+import ciphermote._core
+
 class Context:
     """What a chain's arithmetic needs; shared between threads."""
 
@@ -111,6 +113,11 @@ class Sum:
         self, xof: int, seed: bytes, packed: Sequence[bytes], scale: float, form: Form = Form.values
     ) -> None:
         """The same; for each prime, its residues as a frame packs them."""
+
+    def add_attempts(self, params: ciphermote._core.Params, attempts: Sequence[bytes]) -> None:
+        """
+        Whole tagged frames of attempts that check_deliveries has accepted; checksums are looked at.
+        """
 
     @property
     def count(self) -> int: ...

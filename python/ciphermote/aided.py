@@ -25,7 +25,7 @@ from ciphermote.inference import LinearPlan, check_feature_bound, plan_exact, pl
 from ciphermote.labels import check_key
 from ciphermote.linear_model import LinearModel, check_chain
 from ciphermote.parameters import ParameterSet
-from ciphermote.returning import check_address, device_frames
+from ciphermote.returning import ResultTag, check_address, device_frames
 from ciphermote.words import count_of
 
 
@@ -140,8 +140,10 @@ class Session:
         """How many results were given."""
         return self._round
 
-    def answer(self, frames: bytes) -> bytes:
+    def answer(self, frames: bytes, tag: ResultTag | None = None) -> bytes:
         """The device's frames of one ciphertext in; the frames of this round's result out.
+
+        tag: of the attempt that frames are; their own tags are the caller's to check.
 
         FrameError if they are not of one fresh ciphertext of this session's kind, or not newer than the last
         one; EngineError if the session has no round left, or SEAL fails. After an error the same round may be
@@ -154,7 +156,9 @@ class Session:
         result = self._engine.check(self._engine.evaluate(plan.program, sb.write_ciphertext(ciphertext)))
         largest = None if self._rounds.plain_modulus else plan.score_bound
         answer = b"".join(
-            device_frames(result, self._key_id, counter, largest=largest, log2_tiles=self._log2_tiles)
+            device_frames(
+                result, self._key_id, counter, largest=largest, log2_tiles=self._log2_tiles, tag=tag
+            )
         )
         self._counter = counter
         self._round += 1

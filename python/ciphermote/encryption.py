@@ -93,11 +93,33 @@ def encrypt(
     nanoseconds since 1970.
     ParameterError, ValueRangeError; KeyFileError for a secret key that names no pair.
     """
+    device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *_Counter(counter).callables)
+    return encrypt_on(
+        device,
+        values,
+        key,
+        log2_scale=log2_scale,
+        plain_modulus=plain_modulus,
+        places=places,
+        xof=xof,
+    )
+
+
+def encrypt_on(
+    device: _core.Device,
+    values: ArrayLike,
+    key: SecretKey | PublicKey,
+    *,
+    log2_scale: int | None = None,
+    plain_modulus: int = 0,
+    places: Places | None = None,
+    xof: Xof = "chacha20",
+) -> bytes:
+    """As encrypt, on a device that has a secret and a counter of its own, and may tag its frames."""
     instance(key, (SecretKey, PublicKey), "The key", "an owner's public_key or secret_key, or PublicKey.load")
     plain_modulus = arguments.modulus(plain_modulus)
     if key.key_id is None:
         raise KeyFileError("The secret key has no key id: take the one of an Owner or a KeyStore.")
-    device = _core.Device(os.urandom(_DEVICE_SECRET_BYTES), os.urandom, *_Counter(counter).callables)
     params = core_params(key.parameters)
     code = choice(xof, XOFS, "xof (--xof)")
     if plain_modulus:

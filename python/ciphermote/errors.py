@@ -49,6 +49,22 @@ class EngineError(Error):
     """An engine that is not available, failed, or cannot do what was asked."""
 
 
+class GatewayError(Error):
+    """A gateway that refused, or that did not answer.
+
+    name: of the refusal, in hyphens, such as "unknown-device"; "unreachable" if nothing answered.
+    http_status: 0 if nothing answered. retry_after: seconds after which the same may be accepted, or None.
+    """
+
+    def __init__(
+        self, sentence: str, name: str, http_status: int = 0, retry_after: float | None = None
+    ) -> None:
+        super().__init__(sentence)
+        self.name = name
+        self.http_status = http_status
+        self.retry_after = retry_after
+
+
 @contextlib.contextmanager
 def about(what: object) -> Iterator[None]:
     """Errors within the block begin with what they are about, such as a file's path, unless they name it."""

@@ -124,7 +124,13 @@ def _blob(data: bytes, parameters: ParameterSet) -> Rows:
     head = [_set_row(parameters), ("key id", f"{found.key_id:016x}")]
     if isinstance(found, PublicKeyPrime):
         return [("what", f"a provisioning blob: the public key at prime {found.prime}"), *head]
-    kinds = [("secret key", found.secret_key), ("public key", found.public_key)]
+    kinds = [
+        ("secret key", found.secret_key),
+        ("public key", found.public_key),
+        ("tag keys", found.identity),
+    ]
+    if found.identity is not None:
+        head += [("device", str(found.identity.device)), ("epoch", str(found.identity.epoch))]
     holds = ["device secret", *(name for name, key in kinds if key is not None)]
     return [("what", "a provisioning blob: secret, and for one device"), *head, ("holds", ", ".join(holds))]
 

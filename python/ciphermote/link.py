@@ -52,6 +52,7 @@ STATUS_NAMES = (
     "CM_ERR_SESSIONS",
     "CM_ERR_EXPANDER",
     "CM_ERR_FRAME_TAG",
+    "CM_ERR_UNRECEIPTED",
 )
 """The C library's status codes, in order (core/include/ciphermote/status.h)."""
 
@@ -74,14 +75,15 @@ _STATUS_SENTENCES = {
     "CM_ERR_RESIDUE": "a result holds numbers that no ciphertext has: check the server",
     "CM_ERR_PLAIN_MODULUS": "its plain modulus does not suit its key: build its firmware with another",
     "CM_ERR_FRAME_ORDER": "a result's frame came twice, too early or too late: send the latest round's alone",
-    "CM_ERR_FRAME_FOREIGN": "a result is not of the ciphertext that the device sent last: check the server",
+    "CM_ERR_FRAME_FOREIGN": "a result or receipt is not of what the device sent last: check the server",
     "CM_ERR_FRAME_SEED": "a result holds a seed instead of a component: take what device_frames makes",
     "CM_ERR_FRAME_DOMAIN": "a result is in coefficient form: take what device_frames makes",
     "CM_ERR_SCALE": "a scale is missing, or too large for primes and values: lower it, or check the plan",
     "CM_ERR_SHARED_NOISE": "the noise asked for would not hide the decryption's own: ask for more",
     "CM_ERR_SESSIONS": "its key has served all the sessions that it may: make and provision new keys",
     "CM_ERR_EXPANDER": "its firmware has not set up a seed expander, or gave two decryptors one: mend it",
-    "CM_ERR_FRAME_TAG": "a frame's tag does not match: compare its tag key with the sender's, and drop it",
+    "CM_ERR_FRAME_TAG": "the tag of a result or receipt does not match: compare the enrolment, and drop it",
+    "CM_ERR_UNRECEIPTED": "its last window waits for a receipt: hand it over, or have the window sent again",
 }
 
 _VERSION = 1
@@ -90,9 +92,12 @@ _REPLY = struct.Struct("<4sBBHI")
 _CRC = struct.Struct("<I")
 _END = struct.Struct("<IIII")
 _REPORT = struct.Struct("<BBBBIQIIIIIIII")
+_TAGGED_REPORT = struct.Struct("<IHBBQ")
+_WINDOWS_SURVIVE, _WINDOW_UNRECEIPTED, _WINDOW_LOST = 1, 2, 4
 _REQUEST_MAGIC, _REPLY_MAGIC = b"CMRQ", b"CMRP"
 _ENCRYPT_WINDOW, _ENCRYPT_VALUES, _REPORT_REQUEST, _STOP = 1, 2, 3, 4
 _AIDED_BEGIN, _AIDED_RESULT, _AIDED_ANSWER = 5, 6, 7
+_ENCRYPT_AGAIN, _RECEIPT = 8, 9
 _RESULT_PIECE = 1024
 _DATA, _REPORT_REPLY, _END_REPLY = 1, 2, 3
 _MAX_REPLY_PAYLOAD = 64
@@ -119,13 +124,29 @@ class LinkError(Error):
 
 
 @dataclass(frozen=True)
+class WindowReport:
+    """Of a device that sends tagged frames: who it is, and what it keeps.
+
+    ``unreceipted`` is the number of the window whose receipt it waits for, or None. ``survives``: such a
+    window survives a restart; on other devices it is dropped then. ``lost``: at this start a stored one was
+    damaged, or of an earlier enrolment, and dropped.
+    """
+
+    device: int
+    epoch: int
+    unreceipted: int | None
+    survives: bool
+    lost: bool
+
+
+@dataclass(frozen=True)
 class DeviceReport:
     """What a device says about itself; all sizes in bytes.
 
     ``static_bytes`` is all static data, the arena and the sink buffer included (the values lie in the arena);
     ``stack_bytes`` the deepest its stack has been since it started, and ``total_bytes`` the sum of the two.
     ``ram_bytes`` is what the port may use, 0 if it has no fixed limit. ``status`` is how its start went:
-    one of STATUS_NAMES, or "unknown".
+    one of STATUS_NAMES, or "unknown". ``windows`` is None for a device without an identity.
     """
 
     version: str
@@ -140,6 +161,7 @@ class DeviceReport:
     total_bytes: int
     ram_bytes: int
     status: str
+    windows: WindowReport | None = None
 
 
 @dataclass(frozen=True)
@@ -192,6 +214,16 @@ def _refusal(status: int) -> LinkError:
             "release, so take firmware and host from one."
         )
     return LinkError(f"The device refused ({name}): {_STATUS_SENTENCES[name]}.", name)
+
+
+def _windows(payload: bytes) -> WindowReport | None:
+    if not payload:
+        return None
+    device, epoch, flags, _, number = _TAGGED_REPORT.unpack(payload)
+    unreceipted = number if flags & _WINDOW_UNRECEIPTED else None
+    return WindowReport(
+        device, epoch, unreceipted, bool(flags & _WINDOWS_SURVIVE), bool(flags & _WINDOW_LOST)
+    )
 
 
 def _choice(value: str, choices: dict[str, int], what: str) -> int:
@@ -251,6 +283,17 @@ class DeviceLink:
             )
         return self._encrypt(_ENCRYPT_VALUES, numbers, key, xof, log2_scale)
 
+    def encrypt_again(self, key: str = "symmetric", xof: str = "chacha20") -> bytes:
+        """Another attempt to send the window that waits for its receipt; the rest as encrypt_window."""
+        xof_code = _choice(xof, XOFS, "XOF") if key == "symmetric" else 0
+        return self.request(_ENCRYPT_AGAIN, b"", _choice(key, KEY_KINDS, "kind of key"), xof_code)
+
+    def receipt(self, receipt: bytes) -> None:
+        """Hand the device the gateway's receipt of its latest attempt; it then drops the window's readings.
+        LinkError with status CM_ERR_FRAME_FOREIGN for one of another attempt, and CM_ERR_FRAME_TAG for a
+        forged one: the device keeps the readings."""
+        self.request(_RECEIPT, receipt)
+
     def aided_begin(self, vectors: ArrayLike, scheme: str) -> bytes:
         """Open a client-aided session: the frames of its first ciphertext.
 
@@ -278,9 +321,9 @@ class DeviceLink:
     def report(self) -> DeviceReport:
         """Ask the device for its version, keys and use of memory."""
         payload = self.request(_REPORT_REQUEST)
-        if len(payload) != _REPORT.size:
+        if len(payload) not in (_REPORT.size, _REPORT.size + _TAGGED_REPORT.size):
             raise LinkError(f"The device's report has {len(payload)} bytes instead of {_REPORT.size}.")
-        major, minor, patch, keys, params, key_id, degree, *sizes, status = _REPORT.unpack(payload)
+        major, minor, patch, keys, params, key_id, degree, *sizes, status = _REPORT.unpack_from(payload)
         static, arena, sink_buffer, stack, total, ram = sizes
         return DeviceReport(
             version=f"{major}.{minor}.{patch}",
@@ -295,6 +338,7 @@ class DeviceLink:
             total_bytes=total,
             ram_bytes=ram,
             status=_name_of(status) or "unknown",
+            windows=_windows(payload[_REPORT.size :]),
         )
 
     def stop(self) -> None:

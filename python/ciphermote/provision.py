@@ -11,7 +11,7 @@ A blob (all integers little-endian):
     0       4      "CMPV"
     4       2      version, 1
     6       1      kind: 0 the whole of it, 1 the public key at one prime
-    7       1      content: 1 device secret, 2 secret key, 4 public key, added up
+    7       1      content: 1 device secret, 2 secret key, 4 public key, 8 identity, added up
     8       4      parameter set id
     12      8      key id
     20      1      log2(n)
@@ -25,7 +25,12 @@ A blob (all integers little-endian):
 
 The payload holds, as far as content says: the device secret (32 bytes), the secret key (n/4 bytes, packed
 as in ciphermote/keys.h), the public key (u32 residues, NTT form, [data prime][component][n]; of one prime
-only in kind 1). Each part begins at a multiple of 4 bytes, so a device can use residues where they lie.
+only in kind 1), the identity. Each part begins at a multiple of 4 bytes, so a device can use residues where
+they lie.
+
+The identity, 152 bytes: device (u32), key epoch (u16), 0 (u16), then 48 bytes each of the tag key, the
+receipt key and the result key. The keys follow from the device secret (docs/wire-format.md); they are there
+because a device need not have BLAKE2b.
 """
 
 from __future__ import annotations
@@ -34,23 +39,27 @@ import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ciphermote import _core
+from ciphermote.arguments import whole
 from ciphermote.encryption import device_residues
 from ciphermote.errors import KeyFileError, MismatchError, ParameterError
 from ciphermote.keys import KeyPair, SecretKey
 from ciphermote.labels import check_key
 from ciphermote.parameters import BUILTIN, ParameterSet, batches, c_definition
 from ciphermote.roots import c_root_tables
+from ciphermote.tags import LARGEST_DEVICE, LARGEST_EPOCH, TAG_KEY_BYTES, TagKeys
 
 DEVICE_SECRET_BYTES = 32
 
 _MAGIC = b"CMPV"
 _VERSION = 1
 _HEAD = struct.Struct("<4sHBBIQBBBBII")
+_IDENTITY = struct.Struct(f"<IHH{3 * TAG_KEY_BYTES}s")
 _CRC_BYTES = 4
 _HEADER_START = "/*\n * One device's keys for "
 _KIND_WHOLE, _KIND_PRIME = 0, 1
@@ -68,7 +77,20 @@ FLASH_LINES = (
 )
 """C that defines CM_PROVISIONED_FLASH; headers of keys may be included together."""
 
-_HAS_DEVICE_SECRET, _HAS_SECRET_KEY, _HAS_PUBLIC_KEY = 1, 2, 4
+_HAS_DEVICE_SECRET, _HAS_SECRET_KEY, _HAS_PUBLIC_KEY, _HAS_IDENTITY = 1, 2, 4, 8
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who a device is on a network: its number, and the epoch of its keys, from 1, which no other device
+    secret may have. ParameterError for others than a frame can say."""
+
+    device: int
+    epoch: int
+
+    def __post_init__(self) -> None:
+        whole(self.device, "The device", 0, LARGEST_DEVICE, "2^32 - 1")
+        whole(self.epoch, "The epoch", 1, LARGEST_EPOCH)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +99,7 @@ class Provision:
 
     secret_key: a SecretKey for symmetric encryption, or None. public_key: uint32 [data primes, 2, n], NTT
     form, for asymmetric encryption, or None. plain_moduli: those that BFV shall batch with at its fastest.
+    identity: whose tags its frames have; None: it sends frames without.
     MismatchError if the secret key is of another set or key.
     """
 
@@ -86,6 +109,14 @@ class Provision:
     secret_key: SecretKey | None = field(default=None, repr=False)
     public_key: NDArray[np.uint32] | None = field(default=None, repr=False)
     plain_moduli: tuple[int, ...] = ()
+    identity: Identity | None = None
+
+    @property
+    def tag_keys(self) -> TagKeys | None:
+        """The identity's: the device and the gateway hold them."""
+        if self.identity is None:
+            return None
+        return TagKeys.derive(self.device_secret, self.key_id, self.identity.device, self.identity.epoch)
 
     def __post_init__(self) -> None:
         if self.secret_key is None:
@@ -109,7 +140,12 @@ class PublicKeyPrime:
 
 
 def provision(
-    keys: KeyPair, *, secret: bool = False, public: bool = False, plain_moduli: Sequence[int] = ()
+    keys: KeyPair,
+    *,
+    secret: bool = False,
+    public: bool = False,
+    plain_moduli: Sequence[int] = (),
+    identity: Identity | None = None,
 ) -> Provision:
     """Draw a new device's secret and take the keys it shall have. KeyFileError if a key cannot be read, or
     none is asked for; ParameterError for a plain modulus without slots."""
@@ -124,6 +160,7 @@ def provision(
         keys.secret() if secret else None,
         device_residues(keys.public_key()) if public else None,
         tuple(plain_moduli),
+        identity,
     )
 
 
@@ -147,7 +184,9 @@ def check_plain_moduli(plain_moduli: Sequence[int], parameters: ParameterSet) ->
 def to_c_header(provisioned: Provision) -> str:
     """provisioned_keys.h: cm_provisioned_device_secret, cm_provisioned_secret_key and
     cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and CM_PROVISIONED_PUBLIC_KEY 1 or 0, and
-    CM_PROVISIONED_N. Include it in one C file.
+    CM_PROVISIONED_N. With an identity, CM_PROVISIONED_TAGGED is 1 and there are CM_PROVISIONED_DEVICE,
+    CM_PROVISIONED_EPOCH, cm_provisioned_tag_key, cm_provisioned_receipt_key and cm_provisioned_result_key.
+    Include it in one C file.
     """
     p = provisioned
     built_in = p.parameters in BUILTIN
@@ -161,11 +200,14 @@ def to_c_header(provisioned: Provision) -> str:
         "#define CM_PROVISIONED_KEYS_H",
         "",
         '#include "ciphermote/device.h"',
+        *(['#include "ciphermote/frame.h"'] if p.identity else []),
         '#include "ciphermote/keys.h"',
         "",
         f"#define CM_PROVISIONED_N {p.parameters.n}",
         f"#define CM_PROVISIONED_SECRET_KEY {int(p.secret_key is not None)}",
         f"#define CM_PROVISIONED_PUBLIC_KEY {int(p.public_key is not None)}",
+        f"#define CM_PROVISIONED_TAGGED {int(p.identity is not None)}",
+        *_identity_lines(p.identity),
         "",
         *FLASH_LINES,
         "",
@@ -174,6 +216,7 @@ def to_c_header(provisioned: Provision) -> str:
         "static const uint8_t cm_provisioned_device_secret[CM_DEVICE_SECRET_BYTES] CM_PROVISIONED_FLASH = {",
         *byte_rows(p.device_secret),
         "};",
+        *_tag_key_lines(p.tag_keys),
         "",
         "#if CM_CONFIG_NTT_ROOTS",
         c_root_tables(p.parameters, "cm_provisioned_roots", p.plain_moduli),
@@ -227,6 +270,31 @@ def to_c_header(provisioned: Provision) -> str:
     return "\n".join(parts)
 
 
+def _identity_lines(identity: Identity | None) -> list[str]:
+    if identity is None:
+        return []
+    return [
+        f"#define CM_PROVISIONED_DEVICE {identity.device}u",
+        f"#define CM_PROVISIONED_EPOCH {identity.epoch}u",
+    ]
+
+
+def _tag_key_lines(keys: TagKeys | None) -> list[str]:
+    if keys is None:
+        return []
+    named = (("tag", keys.frames), ("receipt", keys.receipts), ("result", keys.results))
+    return [line for name, key in named for line in tag_key_lines(f"cm_provisioned_{name}_key", key)]
+
+
+def tag_key_lines(symbol: str, key: bytes) -> list[str]:
+    """The lines of C that define a tag key."""
+    return [
+        f"static const uint8_t {symbol}[CM_TAG_KEY_BYTES] CM_PROVISIONED_FLASH = {{",
+        *byte_rows(key),
+        "};",
+    ]
+
+
 def byte_rows(content: bytes) -> list[str]:
     """The lines of a C array's initializer."""
     return [
@@ -273,7 +341,17 @@ def to_blob(provisioned: Provision) -> bytes:
     if p.public_key is not None:
         content |= _HAS_PUBLIC_KEY
         payload += p.public_key.astype("<u4").tobytes()
+    if p.identity is not None:
+        content |= _HAS_IDENTITY
+        payload += _pack_identity(p)
     return _blob(p.parameters, p.key_id, _KIND_WHOLE, content, 0, payload)
+
+
+def _pack_identity(p: Provision) -> bytes:
+    assert p.identity is not None
+    assert p.tag_keys is not None
+    keys = p.tag_keys.frames + p.tag_keys.receipts + p.tag_keys.results
+    return _IDENTITY.pack(p.identity.device, p.identity.epoch, 0, keys)
 
 
 def to_prime_blobs(provisioned: Provision) -> list[bytes]:
@@ -348,7 +426,7 @@ def parse_blob(data: bytes, parameters: ParameterSet) -> Provision | PublicKeyPr
         shape
         and kind == _KIND_WHOLE
         and prime == 0
-        and content & ~_HAS_PUBLIC_KEY & ~_HAS_SECRET_KEY == _HAS_DEVICE_SECRET
+        and content & ~_HAS_PUBLIC_KEY & ~_HAS_SECRET_KEY & ~_HAS_IDENTITY == _HAS_DEVICE_SECRET
     ):
         return _parse_whole(payload, parameters, key_id, content)
     raise KeyFileError("The provisioning blob's header holds values that no version writes: make it anew.")
@@ -360,24 +438,40 @@ def _parse_whole(payload: bytes, parameters: ParameterSet, key_id: int, content:
         DEVICE_SECRET_BYTES,
         n // 4 if content & _HAS_SECRET_KEY else 0,
         8 * n * primes if content & _HAS_PUBLIC_KEY else 0,
+        _IDENTITY.size if content & _HAS_IDENTITY else 0,
     ]
     if sum(sizes) != len(payload):
         raise KeyFileError(
             f"The provisioning blob holds {len(payload)} bytes of keys, not {sum(sizes)}: make it anew."
         )
-    packed = payload[sizes[0] : sizes[0] + sizes[1]]
+    device_secret, packed, residues, named = _cut(payload, sizes)
     public = None
-    if sizes[2]:
-        words = (
-            np.frombuffer(payload[sizes[0] + sizes[1] :], dtype="<u4").reshape(primes, 2, n).astype(np.uint32)
-        )
+    if residues:
+        words = np.frombuffer(residues, dtype="<u4").reshape(primes, 2, n).astype(np.uint32)
         public = np.stack([_below(rows, q) for rows, q in zip(words, parameters.data_primes, strict=True)])
     secret = None
     if packed:
         secret = SecretKey(parameters, packed, key_id)
         if secret.coefficients.max() > 1:
             raise KeyFileError("The provisioning blob's secret key is not ternary: make it anew.")
-    return Provision(parameters, key_id, payload[: sizes[0]], secret, public)
+    identity = _parse_identity(named) if named else None
+    found = Provision(parameters, key_id, device_secret, secret, public, identity=identity)
+    if named and named != _pack_identity(found):
+        raise KeyFileError("The provisioning blob's tag keys are not of its device secret: make it anew.")
+    return found
+
+
+def _parse_identity(data: bytes) -> Identity:
+    device, epoch, _, _ = _IDENTITY.unpack(data)
+    try:
+        return Identity(device, epoch)
+    except ParameterError as error:
+        raise KeyFileError(f"The provisioning blob's identity: {error}") from None
+
+
+def _cut(data: bytes, sizes: Sequence[int]) -> list[bytes]:
+    ends = list(accumulate(sizes))
+    return [data[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
 
 def _below(residues: NDArray[np.uint32], q: int) -> NDArray[np.uint32]:

@@ -39,9 +39,7 @@ class Receipt:
 
     def to_bytes(self, receipt_key: bytes) -> bytes:
         """40 bytes for the device."""
-        body = _BODY.pack(
-            _KIND, self.verdict, self.epoch, self.device, self.window, self.counter, self.tags
-        )
+        body = _BODY.pack(_KIND, self.verdict, self.epoch, self.device, self.window, self.counter, self.tags)
         return body + _core.tag(receipt_key, body)
 
     @classmethod

@@ -17,7 +17,7 @@ from ciphermote import seeded_keys
 from ciphermote.errors import FrameError, MismatchError
 from ciphermote.keys.making import SecretKey, make_rekey_key
 from ciphermote.parameters import ParameterSet
-from ciphermote.provision import Provision, check_plain_moduli, new_device_secret
+from ciphermote.provision import Identity, Provision, check_plain_moduli, new_device_secret
 from ciphermote.seeded_keys import Bytes, KeyKind, SeededKeys
 
 
@@ -34,18 +34,19 @@ class DeviceKeys:
         names no pair."""
         if owner.key_id is None:
             raise MismatchError("The owner's secret key names no pair: load it with its directory of keys.")
-        device = replace(SecretKey.generate(owner.parameters), key_id=_new_key_id())
+        device = replace(SecretKey.generate(owner.parameters), key_id=_new_key_id(), of_device=True)
         assert device.key_id is not None
         key = make_rekey_key(owner, device)
         keys = SeededKeys(owner.parameters, KeyKind.REKEY, owner.key_id, {0: key}, device.key_id)
         return cls(device, seeded_keys.write(keys))
 
-    def provision(self, plain_moduli: Sequence[int] = ()) -> Provision:
+    def provision(self, plain_moduli: Sequence[int] = (), identity: Identity | None = None) -> Provision:
         """What the device gets, with a new device secret. ParameterError for a modulus without slots."""
         parameters, key_id = self.secret_key.parameters, self.secret_key.key_id
         assert key_id is not None
         check_plain_moduli(plain_moduli, parameters)
-        return Provision(parameters, key_id, new_device_secret(), self.secret_key, None, tuple(plain_moduli))
+        secret, moduli = new_device_secret(), tuple(plain_moduli)
+        return Provision(parameters, key_id, secret, self.secret_key, None, moduli, identity)
 
 
 def read_rekey_key(data: Bytes, parameters: ParameterSet, owner_id: int) -> SeededKeys:

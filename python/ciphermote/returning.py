@@ -12,17 +12,20 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import parse_frame
+from ciphermote.arguments import whole
 from ciphermote.ckks import expand_seed, transformed
 from ciphermote.core import core_params
 from ciphermote.errors import FrameError, ParameterError
 from ciphermote.labels import check_key
 from ciphermote.parameters import ParameterSet
+from ciphermote.tags import LARGEST_DEVICE, LARGEST_EPOCH, TAG_KEY_BYTES
 from ciphermote.words import count_of
 
 MAX_LOG2_TILES = 4
@@ -31,6 +34,34 @@ _SCALE_END = 2.0**512
 """Frames say scales from 1 to below this."""
 
 _SCHEME_KEY = 0
+_RANDOM_BYTES = 8
+
+
+@dataclass(frozen=True)
+class ResultTag:
+    """Whom a result is for, and which attempt of that device it answers, beside the counter that its frames
+    say: the window and the 8 random bytes. key: the result key (TagKeys.results), under which its frames are
+    tagged. ParameterError for what no frame can say.
+
+    An attempt has one result: to send it again, send the same bytes. Frames of two results with one tag
+    pass for those of one.
+    """
+
+    key: bytes = field(repr=False)
+    device: int
+    epoch: int
+    window: int
+    random: bytes
+
+    def __post_init__(self) -> None:
+        whole(self.device, "The device", 0, LARGEST_DEVICE, "2^32 - 1")
+        whole(self.epoch, "The epoch", 1, LARGEST_EPOCH)
+        for name, value, size in (
+            ("result key", self.key, TAG_KEY_BYTES),
+            ("attempt's random bytes", self.random, _RANDOM_BYTES),
+        ):
+            if not isinstance(value, bytes) or len(value) != size:
+                raise ParameterError(f"The {name} are not {size} bytes: give those of the device.")
 
 
 def device_frames(
@@ -41,6 +72,7 @@ def device_frames(
     largest: float | None = None,
     log2_tiles: int = 0,
     primes: int | None = None,
+    tag: ResultTag | None = None,
 ) -> Iterator[bytes]:
     """The frames of a ciphertext, one after the other, in the order in which a device accepts them.
 
@@ -49,11 +81,13 @@ def device_frames(
     magnitude; times the scale it must be below a quarter of the product of the primes that the device
     decrypts at. log2_tiles: each polynomial comes in 2^log2_tiles tiles, as the device's decryption expects.
     primes (CKKS): keep the first so many alone, which changes no value; None: the fewest that largest allows,
-    one (a device with 31 bits takes no more) or two.
+    one (a device with 31 bits takes no more) or two. tag: makes the frames version 2, which a device takes
+    that expects them.
     MismatchError if the ciphertext is known to be of another key.
     ParameterError if the ciphertext has other than two polynomials, a scale that is not from 1 to below
     2^512, or residues that are not below their primes, largest does not fit, there are no such tiles or
-    primes, or key_id or counter have more than 64 bits.
+    primes, key_id or counter have more than 64 bits, or the counter is before the tag's window, or 2^32 and
+    more after it.
     """
     check_key("the ciphertext", ciphertext.key_id, "the device", key_id, bare=True)
     if ciphertext.size != 2:
@@ -61,13 +95,15 @@ def device_frames(
             f"The ciphertext has {ciphertext.size} polynomials and devices decrypt two: relinearize it first."
         )
     check_address(key_id, counter, log2_tiles)
+    if tag is not None:
+        whole(tag.window, "The window", max(0, counter - 2**32 + 1), counter)
     kept = _primes_to_keep(ciphertext, largest, primes)
     for prime, q in enumerate(ciphertext.parms.primes[:kept]):
         if (ciphertext.residues[:, prime] >= q).any():
             raise ParameterError(
                 f"The ciphertext has a residue that is not below its prime {q}: it is damaged."
             )
-    return _frames(ciphertext, key_id, counter, log2_tiles, kept)
+    return _frames(ciphertext, key_id, counter, log2_tiles, kept, tag)
 
 
 def _primes_to_keep(ciphertext: sb.SealCiphertext, largest: float | None, primes: int | None) -> int:
@@ -115,7 +151,12 @@ def check_address(key_id: int, counter: int, log2_tiles: int) -> None:
 
 
 def _frames(
-    ciphertext: sb.SealCiphertext, key_id: int, counter: int, log2_tiles: int, primes: int
+    ciphertext: sb.SealCiphertext,
+    key_id: int,
+    counter: int,
+    log2_tiles: int,
+    primes: int,
+    tag: ResultTag | None,
 ) -> Iterator[bytes]:
     parameters = ciphertext.parms
     params = core_params(parameters)
@@ -124,6 +165,7 @@ def _frames(
     scale_or_t = ciphertext.plain_modulus if is_bfv else scale_bits
     residues = transformed(ciphertext, primes)
     points = parameters.n >> log2_tiles
+    tagged = None if tag is None else (tag.key, tag.device, tag.epoch, tag.window, tag.random)
     for prime in range(primes):
         for tile in range(1 << log2_tiles):
             for component in (1, 0):
@@ -140,6 +182,7 @@ def _frames(
                     prime,
                     tile,
                     np.ascontiguousarray(part),
+                    tagged,
                 )
 
 

@@ -29,13 +29,13 @@ class Delivery
     };
 
     /*
-     * key: CM_TAG_KEY_BYTES; null: tags were checked before. newest: the highest counter that this device is known to have used; a packet's counter is the one
+     * key: CM_TAG_KEY_BYTES; null: tags and residues were checked before, and the checksum is enough.
+     * newest: the highest counter that this device is known to have used; a packet's counter is the one
      * nearest to it. Fails with a status of the C library: CM_ERR_FRAME_FOREIGN if parts do not agree,
      * CM_ERR_FRAME_ORDER if a place comes twice, CM_ERR_FRAME_SEED if a seed is zero or has other random
      * bytes.
      */
-    void read(const Params *params, const uint8_t *key, uint64_t newest,
-              const uint8_t *bytes, size_t length)
+    void read(const Params *params, const uint8_t *key, uint64_t newest, const uint8_t *bytes, size_t length)
     {
         status_ = length == 0 ? CM_ERR_FRAME_SHORT : CM_OK;
         for (size_t at = 0; at < length && status_ == CM_OK; at += parts_.back().length) {
@@ -112,8 +112,7 @@ class Delivery
     nb::bytes agreed() const
     {
         const cm_ciphertext_info &info = first_.info;
-        uint8_t out[24] = {static_cast<uint8_t>(info.scheme), info.ntt_form,
-                           info.components,                   info.primes,
+        uint8_t out[24] = {static_cast<uint8_t>(info.scheme), info.ntt_form,    info.components, info.primes,
                            static_cast<uint8_t>(info.xof),    first_.log2_tiles};
         std::memcpy(out + 8, &info.key_id, 8);
         std::memcpy(out + 16, &info.scale_or_t, 8);
@@ -132,7 +131,7 @@ class Delivery
         if (status == CM_OK && frame.info.scheme == CM_PUBLIC_KEY) {
             status = CM_ERR_FRAME_FOREIGN;
         }
-        if (status == CM_OK && frame.payload == CM_PAYLOAD_RESIDUES) {
+        if (status == CM_OK && key && frame.payload == CM_PAYLOAD_RESIDUES) {
             residues_.resize(frame.residue_count);
             status = cm_frame_unpack(&frame, residues_.data());
         }
@@ -157,8 +156,8 @@ class Delivery
         } else if (!same_attempt(frame)) {
             return CM_ERR_FRAME_FOREIGN;
         }
-        parts_.push_back({place, 1, tag_before(bytes + frame.frame_bytes - CM_FRAME_CRC_BYTES), at,
-                          frame.frame_bytes});
+        parts_.push_back(
+            {place, 1, tag_before(bytes + frame.frame_bytes - CM_FRAME_CRC_BYTES), at, frame.frame_bytes});
         return CM_OK;
     }
 
@@ -203,8 +202,7 @@ class Delivery
             return length; /* the library says what is wrong */
         }
         const size_t count = static_cast<size_t>((bytes[25] >> 4) | bytes[26] << 4);
-        const size_t whole =
-            CM_COMPACT_HEADER_BYTES + (count * set->wire_bits + 7) / 8 + CM_TAG_BYTES;
+        const size_t whole = CM_COMPACT_HEADER_BYTES + (count * set->wire_bits + 7) / 8 + CM_TAG_BYTES;
         return std::min(whole, length);
     }
 
@@ -218,7 +216,8 @@ class Delivery
         }
         const uint64_t half = uint64_t{1} << 31;
         const uint64_t base = newest < half ? 0 : newest - half;
-        const uint64_t counter = base + static_cast<uint32_t>(packet.counter_low - static_cast<uint32_t>(base));
+        const uint64_t counter =
+            base + static_cast<uint32_t>(packet.counter_low - static_cast<uint32_t>(base));
         if (counter < base || packet.since_window > counter) {
             return CM_ERR_FRAME_TAG;
         }
@@ -279,7 +278,8 @@ class Delivery
 };
 
 /*
- * Check many deliveries at once, without Python's lock: (params, or None for packets; tag key; newest; bytes).
+ * Check many deliveries at once, without Python's lock: (params, or None for packets; tag key; newest;
+ * bytes).
  */
 using Given = std::tuple<nb::object, nb::bytes, uint64_t, nb::bytes>;
 inline std::vector<std::unique_ptr<Delivery>> check_deliveries(const std::vector<Given> &given)
@@ -307,7 +307,7 @@ inline std::vector<std::unique_ptr<Delivery>> check_deliveries(const std::vector
     return out;
 }
 
-/* What check_deliveries has accepted and a disk has kept since: all but the tags is checked again. */
+/* What check_deliveries has accepted and a disk has kept: all but tags and residues is checked again. */
 inline std::unique_ptr<Delivery> read_stored(const Params *params, uint64_t counter, const nb::bytes &data)
 {
     auto out = std::make_unique<Delivery>();

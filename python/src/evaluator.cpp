@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ciphermote/evaluate.h"
+#include "delivery.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -74,7 +75,7 @@ template <class T> std::span<const T> numbers_of(const Table<T> &table)
 
 using Bytes = nb::bytes;
 
-std::span<const uint8_t> bytes_of(const Bytes &bytes)
+std::span<const uint8_t> span_of(const Bytes &bytes)
 {
     return {static_cast<const uint8_t *>(bytes.data()), bytes.size()};
 }
@@ -84,7 +85,7 @@ Seeded seeded(int xof, const Bytes &seed, double scale, Form form)
     if (xof < 0 || xof > 255) {
         xof = 0;
     }
-    return {static_cast<Xof>(xof), bytes_of(seed), scale, form};
+    return {static_cast<Xof>(xof), span_of(seed), scale, form};
 }
 
 void add_residues(Sum &sum, const Residues &residues, double scale, Form form)
@@ -110,10 +111,88 @@ void add_packed(Sum &sum, int xof, const Bytes &seed, const std::vector<Bytes> &
     const Seeded given = seeded(xof, seed, scale, form);
     std::vector<std::span<const uint8_t>> primes;
     for (const Bytes &prime : packed) {
-        primes.push_back(bytes_of(prime));
+        primes.push_back(span_of(prime));
     }
     nb::gil_scoped_release released;
     sum.add(given, primes);
+}
+
+/* What stored attempts hold: of one seed each, or of all components. */
+class Attempts
+{
+  public:
+    Attempts(Sum &sum, const Params &params) : sum_(sum), params_(params)
+    {
+    }
+    void add(const uint8_t *bytes, size_t length)
+    {
+        Delivery stored;
+        stored.read(&params_, nullptr, 0, bytes, length);
+        check(stored.status());
+        std::vector<Delivery::Part> parts = stored.parts();
+        if (parts.size() != stored.places()) {
+            throw Error("Frames of a stored attempt are missing: restore a backup.");
+        }
+        std::sort(parts.begin(), parts.end(), [](const auto &a, const auto &b) { return a.place < b.place; });
+        const cm_ciphertext_info &info = stored.first().info;
+        const Form form = info.ntt_form ? Form::values : Form::coefficients;
+        if (info.xof == CM_XOF_NONE) {
+            sum_.add(info.components, residues_of(bytes, parts), stored.scale(), form);
+            return;
+        }
+        const Seeded given{static_cast<Xof>(info.xof), payload(bytes, parts[0]), stored.scale(), form};
+        std::vector<std::span<const uint8_t>> primes;
+        const size_t tiles = (parts.size() - 1) / info.primes;
+        tiles_.assign(info.primes, {});
+        for (size_t i = 0; i < info.primes; i++) {
+            if (tiles == 1) {
+                primes.push_back(payload(bytes, parts[1 + i]));
+                continue;
+            }
+            for (size_t tile = 0; tile < tiles; tile++) {
+                const auto part = payload(bytes, parts[1 + i * tiles + tile]);
+                tiles_[i].insert(tiles_[i].end(), part.begin(), part.end());
+            }
+            primes.push_back(tiles_[i]);
+        }
+        sum_.add(given, primes);
+    }
+
+  private:
+    static std::span<const uint8_t> payload(const uint8_t *bytes, const Delivery::Part &part)
+    {
+        return {bytes + part.at + CM_FRAME_TAGGED_HEADER_BYTES,
+                part.length - CM_FRAME_TAGGED_HEADER_BYTES - CM_TAG_BYTES - CM_FRAME_CRC_BYTES};
+    }
+    std::span<const uint32_t> residues_of(const uint8_t *bytes, const std::vector<Delivery::Part> &parts)
+    {
+        residues_.clear();
+        for (const Delivery::Part &part : parts) {
+            cm_frame frame;
+            check(cm_frame_parse(bytes + part.at, part.length, params_.get(), &frame));
+            residues_.resize(residues_.size() + frame.residue_count);
+            check(cm_frame_unpack(&frame, residues_.data() + residues_.size() - frame.residue_count));
+        }
+        return residues_;
+    }
+
+    Sum &sum_;
+    const Params &params_;
+    std::vector<uint32_t> residues_;
+    std::vector<std::vector<uint8_t>> tiles_;
+};
+
+void add_attempts(Sum &sum, const Params &params, const std::vector<nb::bytes> &attempts)
+{
+    std::vector<std::span<const uint8_t>> spans;
+    for (const nb::bytes &attempt : attempts) {
+        spans.emplace_back(static_cast<const uint8_t *>(attempt.data()), attempt.size());
+    }
+    nb::gil_scoped_release released;
+    Attempts adder(sum, params);
+    for (const auto &span : spans) {
+        adder.add(span.data(), span.size());
+    }
 }
 
 template <class T> using Numbers = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -121,7 +200,7 @@ template <class T> using Numbers = nb::ndarray<const T, nb::ndim<1>, nb::c_conti
 void add_window(CompactSum &sum, const Bytes &seed, const Numbers<uint32_t> &positions,
                 const Numbers<uint64_t> &payload, unsigned dropped_bits, int64_t weight)
 {
-    const std::span<const uint8_t> bytes = bytes_of(seed);
+    const std::span<const uint8_t> bytes = span_of(seed);
     const nb::gil_scoped_release released;
     sum.add(bytes, {positions.data(), positions.size()}, {payload.data(), payload.size()}, dropped_bits,
             weight);
@@ -134,7 +213,7 @@ nb::ndarray<nb::numpy, uint32_t, nb::ndim<3>> compact_residues(const CompactSum 
 }
 
 /* The evaluator's errors become the package's. */
-void register_errors()
+void register_evaluator_errors()
 {
     nb::object error = nb::module_::import_("ciphermote.errors").attr("EngineError");
     nb::register_exception_translator(
@@ -155,7 +234,9 @@ using Release = nb::call_guard<nb::gil_scoped_release>;
 NB_MODULE(_evaluator, m)
 {
     m.doc() = "The evaluator: it computes on ciphertexts, and never sees a secret key.";
-    register_errors();
+    register_evaluator_errors();
+    ciphermote::register_errors();
+    nb::module_::import_("ciphermote._core"); /* whose parameter sets it takes */
 
     nb::class_<Context>(m, "Context", "What a chain's arithmetic needs; shared between threads.")
         .def(
@@ -254,6 +335,8 @@ NB_MODULE(_evaluator, m)
             "3.")
         .def("add_packed", &add_packed, "xof"_a, "seed"_a, "packed"_a, "scale"_a, "form"_a = Form::values,
              "The same; for each prime, its residues as a frame packs them.")
+        .def("add_attempts", &add_attempts, "params"_a, "attempts"_a,
+             "Whole tagged frames of attempts that check_deliveries has accepted; checksums are looked at.")
         .def_prop_ro("count", &Sum::count)
         .def("total", &Sum::total, Release())
         .def("mean", &Sum::mean, Release(), "The total at a scale as many times as large; CKKS alone.");

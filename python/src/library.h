@@ -9,6 +9,7 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -19,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -113,6 +115,7 @@ struct StatusError : std::runtime_error {
             CM_NAME(CM_ERR_SESSIONS)
             CM_NAME(CM_ERR_EXPANDER)
             CM_NAME(CM_ERR_FRAME_TAG)
+            CM_NAME(CM_ERR_UNRECEIPTED)
         }
 #undef CM_NAME
         return "";

@@ -159,10 +159,13 @@ size_t frame_length(const Params &params, const nb::bytes &data)
     return frame.frame_bytes;
 }
 
+/* A tag key, device, epoch, window and random bytes: of frames of version 2. */
+using Tagged = std::tuple<nb::bytes, uint32_t, uint16_t, uint64_t, nb::bytes>;
+
 /* One frame of residues, as a device's frame writer makes it. */
 nb::bytes write_frame(const Params &params, int scheme, unsigned primes, unsigned log2_tiles, uint64_t key_id,
                       uint64_t counter, uint64_t scale_or_t, unsigned component, unsigned prime,
-                      unsigned tile, const Words &residues)
+                      unsigned tile, const Words &residues, const std::optional<Tagged> &tagged)
 {
     if (primes < 1 || primes > params.get()->data_primes || prime >= primes || component > 1 ||
         log2_tiles > 4 || tile >> log2_tiles || residues.shape(0) != params.n() >> log2_tiles) {
@@ -181,6 +184,14 @@ nb::bytes write_frame(const Params &params, int scheme, unsigned primes, unsigne
     info.key_id = key_id;
     info.counter = counter;
     info.scale_or_t = scale_or_t;
+    cm_frame_sender sender;
+    if (tagged) {
+        const auto &[key, device, epoch, window, random] = *tagged;
+        cm_frame_sender_init(&sender, bytes_of(key, CM_TAG_KEY_BYTES, "the tag key"), device, epoch);
+        sender.window = window;
+        std::memcpy(info.seed, bytes_of(random, 8, "the random bytes"), 8);
+        cm_frame_writer_tag(&writer, &sender);
+    }
     check(writer.emitter.residues(&writer.emitter, component, prime, tile, residues.data()));
     return to_bytes(out);
 }
@@ -358,7 +369,9 @@ NB_MODULE(_core, m)
 
     m.def("write_frame", &write_frame, "params"_a, "scheme"_a, "primes"_a, "log2_tiles"_a, "key_id"_a,
           "counter"_a, "scale_or_t"_a, "component"_a, "prime"_a, "tile"_a, "residues"_a,
-          "A frame of a ciphertext of two components in NTT form.");
+          "tagged"_a = nb::none(),
+          "A frame of a ciphertext of two components in NTT form. tagged: key, device, epoch, window, random "
+          "bytes.");
     nb::class_<Frame>(m, "Frame", "A frame that passed every check.")
         .def(nb::init<const Params &, const nb::bytes &>(), "params"_a, "data"_a, nb::keep_alive<1, 2>())
         .def("residues", &Frame::residues, "uint32 residues; FrameError if one is not below its prime.")
@@ -435,7 +448,8 @@ NB_MODULE(_core, m)
         .def_prop_ro(
             "seeded", [](const Delivery &d) { return d.first().info.xof != CM_XOF_NONE; },
             "Whether a seed's frame takes place 0.")
-        .def_prop_ro("agreed", &Delivery::agreed, "What all frames of a set share; byte 5: log2 of the tiles, 0 of a seed alone.")
+        .def_prop_ro("agreed", &Delivery::agreed,
+                     "What all frames of a set share; byte 5: log2 of the tiles, 0 of a seed alone.")
         .def_prop_ro("tags", &Delivery::tags, "The sum of all tags, modulo 2^64.")
         .def_prop_ro("places", &Delivery::places,
                      "How many frames a whole set of these has; 0 for packets, which do not say.")
@@ -448,13 +462,11 @@ NB_MODULE(_core, m)
                 }
                 return out;
             },
-            "(place, places, tag, where it begins, bytes) of each. A frame's place: 0 the seed, if there is "
-            "one, then [component][prime][tile]; a packet's: its positions.");
+            "(place, places, tag, where it begins, bytes) of each; a packet's places are its positions.");
     m.def("check_deliveries", &check_deliveries, "deliveries"_a,
-          "Check many at once, without the interpreter's lock. Each: (params, or None for compact packets; tag "
-          "key; newest counter; bytes). Every byte is looked at: fields, checksums, tags, residues.");
+          "Every byte of each (params, None for packets; tag key; newest counter; bytes), without the lock.");
     m.def("read_stored", &read_stored, "params"_a.none(), "counter"_a, "data"_a,
-          "What check_deliveries accepted: all but its tags is checked again. counter: of packets.");
+          "What check_deliveries accepted: all but tags and residues is checked again. counter: of packets.");
     m.def("compact_seed", &compact_seed, "lane_key"_a, "counter"_a, "random"_a,
           "The seed of a window's second polynomial: 32 bytes.");
 }

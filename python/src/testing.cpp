@@ -150,6 +150,17 @@ class Decryption
     Decryption(const Decryption &) = delete;
     Decryption &operator=(const Decryption &) = delete;
 
+    /* Before the first bytes. */
+    void expect_tagged(const nb::bytes &key, uint32_t device, uint16_t epoch, uint64_t window,
+                       uint64_t counter, const nb::bytes &random)
+    {
+        std::memcpy(result_key_, bytes_of(key, sizeof result_key_, "the result key"), sizeof result_key_);
+        cm_frame_expected_init(&expected_, result_key_, device, epoch);
+        expected_.window = window;
+        expected_.counter = counter;
+        std::memcpy(expected_.random, bytes_of(random, 8, "the random bytes"), 8);
+        cm_frame_reader_expect(&decryptor_.reader, &expected_);
+    }
     void feed(const nb::bytes &data)
     {
         check(cm_decryptor_feed(&decryptor_, static_cast<const uint8_t *>(data.data()), data.size()));
@@ -186,7 +197,7 @@ class Decryption
     void start(uint64_t key_id)
     {
         key_ = {params_->get(), key_id, ternary_.data()};
-        const cm_decryptor_setup setup{arena_.data(), bytes_, nullptr};
+        const cm_decryptor_setup setup{arena_.data(), bytes_, nullptr, nullptr};
         check(cm_decryptor_init(&decryptor_, &key_, &setup));
     }
     template <typename T> Numbers copied(size_t count) const
@@ -219,6 +230,8 @@ class Decryption
     size_t values_ = 0;
     cm_secret_key key_{};
     cm_decryptor decryptor_{};
+    uint8_t result_key_[CM_TAG_KEY_BYTES]{};
+    cm_frame_expected expected_{};
 };
 
 std::tuple<nb::bytes, nb::bytes> derive_seeds(const nb::bytes &secret, const nb::bytes &randomness,
@@ -316,6 +329,8 @@ NB_MODULE(ciphermote_testing, m)
                     nb::keep_alive<0, 1>())
         .def_static("bfv_noise", &Decryption::bfv_noise, "params"_a, "ternary"_a, "key_id"_a,
                     "plain_modulus"_a, "log2_tiles"_a, nb::keep_alive<0, 1>())
+        .def("expect_tagged", &Decryption::expect_tagged, "key"_a, "device"_a, "epoch"_a, "window"_a,
+             "counter"_a, "random"_a, "Take frames of version 2 alone that answer this attempt.")
         .def("feed", &Decryption::feed, "data"_a, "Take bytes of the stream of frames.")
         .def("end", &Decryption::end, "The values.")
         .def("end_shared", &Decryption::end_shared, "device"_a, "log2_noise"_a,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the bench's modules, simulated cores and their images, where the AVR tests find them.
+"""Puts the bench's modules, simulated cores and their images, and the reference models of the Python tests
+where the AVR tests find them.
 
 With several processes, each builds images in its own folder.
 """
@@ -8,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench/avr"))
 
 import arduino

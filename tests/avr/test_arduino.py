@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+import golden_compact
 import numpy as np
 import pytest
 from arduino import MEGA, PORT_EXAMPLES, UNO, Board, build_sketch, library_folder
@@ -17,11 +19,13 @@ from boards import (
     MEGA_CYCLES,
     MEGA_PARAMETERS,
     MEGA_PLAIN_MODULUS,
+    PLAIN_MODULUS,
     SERIAL_WRITE,
     UNO_CYCLES,
     counter_log,
     encryptions,
     example,
+    first_frames,
     fixed_keys,
     fixed_secret_key,
     mega_both,
@@ -31,11 +35,14 @@ from boards import (
     run_regions,
     run_start,
     uno_integers,
+    uno_values,
 )
+from ciphermote import _core
 from ciphermote import seal_bytes as sb
 from ciphermote.adapter import FrameReader
 from ciphermote.ckks import decrypt
 from ciphermote.parameters import by_name
+from images import PARAMETERS, SENDER, TAG_KEY
 from machine import ROOT, Machine, MachineError, section_bytes
 
 UNO_FLASH = 32_256
@@ -57,6 +64,24 @@ def test_each_example_compiles_and_fits(name: str, board: Board, parameters: str
     sizes = section_bytes(example(name, board, by_name(parameters)))
     assert sizes[".text"] + sizes[".data"] <= flash
     assert sizes[".data"] + sizes[".bss"] < board.ram_bytes
+
+
+def test_the_example_of_a_board_with_a_number_compiles_and_fits(tmp_path: Path) -> None:
+    header = (fixed_keys(PARAMETERS) / "provisioned_keys.h").read_text()
+    header = re.sub(r"#define CM_PROVISIONED_TAGGED .*\n", "", header)
+    key = ", ".join(map(str, TAG_KEY))
+    (tmp_path / "provisioned_keys.h").write_text(
+        f"{header}#define CM_PROVISIONED_TAGGED 1\n"
+        f"#define CM_PROVISIONED_DEVICE {SENDER[0]}u\n#define CM_PROVISIONED_EPOCH {SENDER[1]}u\n"
+        f"static const uint8_t cm_provisioned_tag_key[CM_TAG_KEY_BYTES] PROGMEM = {{{key}}};\n"
+    )
+    name = "EncryptedReadings"
+    image = build_sketch(PORT_EXAMPLES / name / f"{name}.ino", UNO, tmp_path, name=f"{name}-tagged")
+    sizes = section_bytes(image)
+    assert sizes[".text"] + sizes[".data"] <= UNO_FLASH
+    assert sizes[".data"] + sizes[".bss"] < UNO.ram_bytes
+    plain = section_bytes(example(name, UNO, PARAMETERS))
+    assert sizes[".text"] > plain[".text"]  # the tag's code, which is left out where there are none
 
 
 def test_every_example_is_tested() -> None:
@@ -92,37 +117,91 @@ def test_keywords_name_what_there_is() -> None:
         assert re.search(rf"\b{word}\b", header + public), word
 
 
-@pytest.fixture(scope="module")
-def uno() -> Iterator[Machine]:
-    """An Uno that has encrypted three times."""
-    with open_board(uno_integers(), UNO, counter_log(0)) as machine:
+def open_uno(tagged: bool) -> Iterator[Machine]:
+    """An Uno that has encrypted three times, or to frames with tags."""
+    with open_board(uno_integers(tagged=tagged), UNO, counter_log(0)) as machine:
         machine.leave_out_waits(SERIAL_WRITE)
         run_regions(machine, 3, 3 * UNO_CYCLES)
         yield machine
 
 
-def test_an_uno_encrypts_within_12_million_cycles_interrupts_and_all(uno: Machine) -> None:
-    first, *others = encryptions(uno)[:3]
-    assert all(counts.cycles <= 12_000_000 for counts in others)
+@pytest.fixture(scope="module")
+def uno() -> Iterator[Machine]:
+    yield from open_uno(tagged=False)
+
+
+@pytest.fixture(scope="module")
+def tagging_uno() -> Iterator[Machine]:
+    yield from open_uno(tagged=True)
+
+
+def check_cycles(machine: Machine, most: int) -> None:
+    first, *others = encryptions(machine)[:3]
+    assert all(counts.cycles <= most for counts in others)
     assert first.cycles > others[0].cycles  # it writes to EEPROM, once in 16 times
 
 
+def test_an_uno_encrypts_within_12_million_cycles_interrupts_and_all(uno: Machine) -> None:
+    check_cycles(uno, 12_000_000)
+
+
+def test_tags_take_900_000_cycles_more(tagging_uno: Machine) -> None:
+    check_cycles(tagging_uno, 12_900_000)
+
+
+def ram_bytes(machine: Machine, image: Path) -> int:
+    sizes = section_bytes(image)
+    stack = max(machine.ram_end - counts.stack_low for counts in machine.regions)  # the start's among them
+    return sizes[".data"] + sizes[".bss"] + stack
+
+
 def test_core_buffers_library_and_stack_leave_the_sketch_256_bytes(uno: Machine) -> None:
-    sizes = section_bytes(uno_integers())
-    stack = max(uno.ram_end - counts.stack_low for counts in uno.regions)  # the start's among them
-    assert sizes[".data"] + sizes[".bss"] + stack <= 2048 - 256
+    assert ram_bytes(uno, uno_integers()) <= 2048 - 256
+
+
+def test_a_sender_takes_64_bytes_and_its_tags_no_stack(uno: Machine, tagging_uno: Machine) -> None:
+    plain = ram_bytes(uno, uno_integers())
+    assert ram_bytes(tagging_uno, uno_integers(tagged=True)) <= min(plain + 64, 1856)
+
+
+def test_the_frames_of_an_uno_have_the_tags_of_the_reference(tagging_uno: Machine) -> None:
+    frames = first_frames(tagging_uno.text)
+    assert len(frames) == 1 + 8  # the seed, and tiles
+    seed = frames[0][64:96]
+    for frame in frames:
+        device, epoch, zero, since_window, random = struct.unpack_from("<IHHI8s", frame, 44)
+        assert (frame[2], device, epoch, zero, since_window) == (2, *SENDER, 0, 0)
+        assert random == seed[:8]
+        assert frame[-12:-4] == golden_compact.tag(TAG_KEY, frame[:-12])
+
+
+def test_under_the_tags_of_an_uno_is_what_it_sends_without(tagging_uno: Machine, tmp_path: Path) -> None:
+    untagged = b""
+    for frame in first_frames(tagging_uno.text):
+        body = frame[:2] + b"\x01" + frame[3:44] + frame[64:-12]
+        untagged += body + struct.pack("<I", _core.crc32c(body))
+    (sent,) = FrameReader(PARAMETERS, KEY_ID, plain_modulus=PLAIN_MODULUS).feed(untagged).sets
+    seal = SealDecryptor(fixed_secret_key(PARAMETERS), PLAIN_MODULUS, tmp_path)
+    plain = seal.decrypt(sb.write_ciphertext(sent.seal_ciphertext()))
+    values = np.array([plain[i] for i in range(plain.coeff_count())])
+    assert np.array_equal(values, uno_values(0x2A55, 1)[0])
 
 
 @pytest.mark.parametrize(
-    ("board", "symbol", "calls", "pushed"),
-    [(UNO, "cmi_avr_chacha20_blocks", 400, 22), (MEGA, "cmi_product_signed", 4000, 17)],
-    ids=["uno", "mega"],
+    ("board", "tagged", "symbol", "calls", "pushed"),
+    [
+        (UNO, False, "cmi_avr_chacha20_blocks", 400, 22),
+        (UNO, True, "cmi_avr_chacha20_blocks", 400, 22),
+        (UNO, True, "cmi_avr_poly1305_blocks", 100, 18 + 39),
+        (MEGA, False, "cmi_product_signed", 4000, 17),
+    ],
+    ids=["uno", "uno-tagged", "uno-tag", "mega"],
 )
 def test_the_stack_is_wiped_as_deep_as_interrupts_save_secrets(
-    board: Board, symbol: str, calls: int, pushed: int
+    board: Board, tagged: bool, symbol: str, calls: int, pushed: int
 ) -> None:
     """symbol: the deepest function that handles secrets; pushed: bytes it saves, with its callee."""
-    image = uno_integers() if board is UNO else mega_both()
+    image = uno_integers(tagged=tagged) if board is UNO else mega_both()
     with open_board(image, board, counter_log(0)) as machine:
         run_start(machine)
         run_regions(machine, 0 if board is UNO else 1, MEGA_CYCLES)  # real numbers take the most

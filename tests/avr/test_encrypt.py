@@ -8,11 +8,11 @@ import struct
 import numpy as np
 import pytest
 from avr_support import inverse_transform, transform
-from images import PARAMETERS, encryption_on_host, open_encryption, transformed_secret
+from boards import FRAME_END, FRAME_HEADER, first_frames
+from images import PARAMETERS, TAG_KEY, encryption_on_host, open_encryption, transformed_secret
 from machine import Counts, Machine
 
 N, Q, T = 1024, 67043329, 40961
-HEADER, CRC = 44, 4
 CYCLES = 30_000_000
 RUNS = 4
 
@@ -32,26 +32,25 @@ def unpack(payload: bytes) -> np.ndarray:
 
 def read_frames(data: bytes) -> tuple[bytes, np.ndarray]:
     """The seed, and c0 in NTT form."""
-    payloads: list[bytes] = []
-    while data:
-        assert data[:2] == b"CM"
-        (length,) = struct.unpack_from("<I", data, 40)
-        payloads.append(data[HEADER : HEADER + length])
-        data = data[HEADER + length + CRC :]
+    frames = first_frames(data)
+    assert b"".join(frames) == data
+    payloads = [frame[FRAME_HEADER[frame[2]] : -FRAME_END[frame[2]]] for frame in frames]
     return payloads[0], np.concatenate([unpack(payload) for payload in payloads[1:]])
 
 
-def test_the_bytes_are_those_of_portable_c() -> None:
-    with open_encryption() as machine:
+@pytest.mark.parametrize("tagged", [False, True])
+def test_the_bytes_are_those_of_portable_c(tagged: bool) -> None:
+    with open_encryption(tagged) as machine:
         encrypt(machine)
-        assert machine.text == encryption_on_host()
+        assert machine.text == encryption_on_host(tagged)
 
 
-def test_the_ciphertext_decrypts_to_the_values() -> None:
+@pytest.mark.parametrize("tagged", [False, True])
+def test_the_ciphertext_decrypts_to_the_values(tagged: bool) -> None:
     from ciphermote import _core
     from ciphermote.core import core_params
 
-    with open_encryption() as machine:
+    with open_encryption(tagged) as machine:
         encrypt(machine)
         seed, c0 = read_frames(machine.text)
     chacha20 = 3
@@ -63,14 +62,16 @@ def test_the_ciphertext_decrypts_to_the_values() -> None:
     assert np.array_equal(values, np.arange(N) ^ 0x2A55)
 
 
-@pytest.fixture(scope="module")
-def runs() -> list[Counts]:
+@pytest.fixture(scope="module", params=[False, True], ids=["plain", "tagged"])
+def runs(request: pytest.FixtureRequest) -> list[Counts]:
     """Encryptions under one public seed, of other values with other keys and other noise."""
     counts = []
     for run in range(RUNS):
-        with open_encryption() as machine:
+        with open_encryption(request.param) as machine:
             machine.write(machine.address("bench"), struct.pack("<HBBB", 0x1111 * run, 1, 7, run))
             machine.write_flash(machine.symbols["workload_transformed"], transformed_secret(run + 1))
+            if request.param:
+                machine.write_flash(machine.symbols["workload_tag_key"], bytes([37 * run]) * len(TAG_KEY))
             counts.append(encrypt(machine))
     return counts
 

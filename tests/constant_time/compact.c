@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compact lane: encryption a few coefficients at a time and by transforms, and tags that are checked. */
+#include "ciphermote/receipt.h"
 #include "watch.h"
 
 enum { FEW = 21, MANY = 100, PACKET_BYTES = 222 };
@@ -111,11 +112,10 @@ static int take_frame(void *context, const uint8_t *bytes, size_t length)
     return 0;
 }
 
-static void full_frames_are_tagged_and_checked_in_constant_time(void)
+static void send_tagged_frame(void)
 {
     cm_frame_writer writer;
     cm_frame_sender sender;
-    cm_frame frame;
     draw_secret(material, sizeof material);
     memset(words, 0, sizeof words);
     frame_length = 0;
@@ -131,11 +131,73 @@ static void full_frames_are_tagged_and_checked_in_constant_time(void)
                                                .scale_or_t = SMALL_T};
     check_call(writer.emitter.begin(&writer.emitter, &writer.emitter.info), CM_OK);
     check_call(writer.emitter.residues(&writer.emitter, 0, 0, 0, words), CM_OK);
+}
+
+static void full_frames_are_tagged_and_checked_in_constant_time(void)
+{
+    cm_frame frame;
+    send_tagged_frame();
     for (unsigned altered = 0; altered < 2; altered++) {
         check_call(cm_frame_parse(frame_bytes, frame_length, &cm_n1024_q26, &frame), CM_OK);
         check_call(cm_frame_verify(&frame, material + 96), altered ? CM_ERR_FRAME_TAG : CM_OK);
         material[96] ^= 1;
     }
+}
+
+static cm_status begin_frame(cm_receiver *self, const cm_ciphertext_info *info, unsigned component,
+                             unsigned prime, unsigned tile)
+{
+    (void)self;
+    (void)info;
+    (void)component;
+    (void)prime;
+    (void)tile;
+    return CM_OK;
+}
+
+static cm_status skip_residues(cm_receiver *self, const uint32_t *residues, uint32_t count)
+{
+    (void)self;
+    (void)residues;
+    (void)count;
+    return CM_OK;
+}
+
+static cm_status end_frame(cm_receiver *self)
+{
+    (void)self;
+    return CM_OK;
+}
+
+static void note_fault(cm_receiver *self, cm_status status)
+{
+    (void)self;
+    (void)status;
+}
+
+static void results_are_checked_in_constant_time(void)
+{
+    cm_receiver receiver = {begin_frame, skip_residues, end_frame, note_fault};
+    cm_frame_expected expected;
+    cm_frame_reader reader;
+    send_tagged_frame();
+    for (unsigned altered = 0; altered < 2; altered++) {
+        cm_frame_expected_init(&expected, material + 96, 1, 1);
+        cm_frame_reader_init(&reader, &cm_n1024_q26, &receiver);
+        cm_frame_reader_expect(&reader, &expected);
+        check_call(cm_frame_reader_feed(&reader, frame_bytes, frame_length),
+                   altered ? CM_ERR_FRAME_TAG : CM_OK);
+        material[96] ^= 1;
+    }
+}
+
+static void receipts_are_checked_in_constant_time(void)
+{
+    static const uint8_t receipt[CM_RECEIPT_BYTES] = {0x22, 1};
+    const cm_attempt sent = {0};
+    cm_verdict verdict;
+    draw_secret(material, sizeof material);
+    check_call(cm_receipt_check(receipt, sizeof receipt, material + 96, &sent, &verdict), CM_ERR_FRAME_TAG);
 }
 
 const behaviour compact_behaviours[] = {
@@ -145,5 +207,7 @@ const behaviour compact_behaviours[] = {
     BEHAVIOUR_OF(a_compact_value_is_refused_without_telling_which),
     BEHAVIOUR_OF(tags_are_checked_in_constant_time),
     BEHAVIOUR_OF(full_frames_are_tagged_and_checked_in_constant_time),
+    BEHAVIOUR_OF(results_are_checked_in_constant_time),
+    BEHAVIOUR_OF(receipts_are_checked_in_constant_time),
     {NULL, NULL},
 };

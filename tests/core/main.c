@@ -16,6 +16,7 @@ void test_decryptor(void);
 void test_encode(void);
 void test_keygen(void);
 void test_random(void);
+void test_receipt(void);
 void test_ring(void);
 void test_round_trip(void);
 void test_scheme(void);
@@ -35,8 +36,8 @@ static const cm_test_topic topics[] = {
     {"decryptor", test_decryptor}, {"keygen", test_keygen},
     {"wire", test_wire},           {"round trip", test_round_trip},
     {"aided", test_aided},         {"vectors", test_vectors},
-    {"compact", test_compact},     {"stack", test_stack},
-    {"arch", test_arch},
+    {"compact", test_compact},     {"receipt", test_receipt},
+    {"stack", test_stack},         {"arch", test_arch},
 };
 
 int main(void)

@@ -19,7 +19,10 @@ enum {
     ROUNDS = 3,
     LOG2_SCALE = 18,
     FRAMES = 4, /* two components in two tiles each */
-    STREAM_BYTES = 2 * N / 8 * 26 + FRAMES * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES)
+    STREAM_BYTES =
+        2 * N / 8 * 26 + FRAMES * (CM_FRAME_TAGGED_HEADER_BYTES + CM_TAG_BYTES + CM_FRAME_CRC_BYTES),
+    DEVICE = 77,
+    EPOCH = 3
 };
 
 static const cm_params *const params = &cm_n1024_q26;
@@ -47,6 +50,10 @@ typedef struct server {
 } server;
 
 static server cloud;
+static uint8_t result_key[CM_TAG_KEY_BYTES];
+static cm_frame_sender sender;       /* the device's */
+static cm_frame_sender *signs_cloud; /* null: results are of version 1 */
+static bool names_windows;           /* as the device's writer does that has a sender */
 
 static cm_status ignore(cm_emitter *self)
 {
@@ -56,7 +63,9 @@ static cm_status ignore(cm_emitter *self)
 
 static cm_status begin_ciphertext(cm_emitter *self, const cm_ciphertext_info *info)
 {
-    (void)info;
+    if (names_windows && sender.window == CM_NEW_WINDOW) {
+        sender.window = info->counter;
+    }
     return ignore(self);
 }
 
@@ -73,6 +82,8 @@ static cm_status keep(cm_emitter *self, unsigned component, unsigned prime, unsi
 static void start_server(void)
 {
     memset(&cloud, 0, sizeof cloud);
+    signs_cloud = NULL;
+    names_windows = false;
     cloud.emitter.begin = begin_ciphertext;
     cloud.emitter.residues = keep;
     cloud.emitter.end = ignore;
@@ -93,6 +104,7 @@ static void return_frames(uint64_t key_id, uint64_t counter)
     const cm_sink sink = {store, &cloud};
     cm_frame_writer writer;
     cm_frame_writer_init(&writer, sink);
+    cm_frame_writer_tag(&writer, signs_cloud);
     writer.emitter.info = cloud.emitter.info;
     writer.emitter.info.xof = CM_XOF_NONE;
     writer.emitter.info.log2_tiles = 1;
@@ -443,6 +455,114 @@ static void a_session_that_fails_for_its_caller_leaves_nothing_either(void)
     }
 }
 
+/* ---- tagged sessions ---- */
+
+static cm_frame_expected results;
+static cm_frame_sender signer; /* the server's */
+
+static void open_tagged_session(void)
+{
+    const cm_aided_plan plan = bfv_plan(CM_INT16, CM_BFV_SUMS_24);
+    for (unsigned i = 0; i < sizeof result_key; i++) {
+        result_key[i] = (uint8_t)(7u * i + 1u);
+    }
+    open_session(&plan);
+    names_windows = true;
+    cm_frame_sender_init(&sender, result_key, DEVICE, EPOCH);
+    cm_frame_expected_init(&results, result_key, DEVICE, EPOCH);
+    cm_frame_sender_init(&signer, result_key, DEVICE, EPOCH);
+    signs_cloud = &signer;
+    CHECK(cm_aided_tag(&aided, &sender, &results) == CM_OK);
+    fill(CM_INT16, N);
+    CHECK(cm_aided_send(&aided, N) == CM_OK);
+}
+
+static void return_tagged(void)
+{
+    signer.window = sender.window;
+    return_latest();
+}
+
+static void tagged_rounds_are_windows_of_their_own(void)
+{
+    seen told = {0, 0, 0, CM_OK};
+    open_tagged_session();
+    for (unsigned round = 0; round + 1u < ROUNDS; round++) {
+        CHECK(sender.window == cloud.emitter.info.counter);
+        CHECK(results.window == sender.window && results.counter == sender.window);
+        return_tagged();
+        CHECK(feed_in_pieces(100 + round) == CM_OK);
+        CHECK(cm_aided_answer(&aided, negate, &told) == CM_OK);
+    }
+    return_tagged();
+    CHECK(feed_in_pieces(1) == CM_OK);
+    CHECK(cm_aided_finish(&aided) == CM_OK);
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < N; i++) {
+        wrong += ((const int16_t *)(const void *)arena)[i] != value(i); /* negated twice */
+    }
+    CHECK(wrong == 0);
+}
+
+static void a_tagged_session_takes_no_other_results(void)
+{
+    open_tagged_session();
+    signs_cloud = NULL;
+    return_latest();
+    CHECK(feed_in_pieces(STREAM_BYTES) == CM_ERR_FRAME_VERSION);
+    check_over();
+    open_tagged_session();
+    return_tagged();
+    result_key[0] ^= 1;
+    CHECK(feed_in_pieces(STREAM_BYTES) == CM_ERR_FRAME_TAG);
+    check_over();
+    for (unsigned change = 0; change < 5; change++) {
+        open_tagged_session();
+        signer.device ^= change == 0;
+        signer.epoch ^= change == 1;
+        signer.window = sender.window;
+        results.window += change == 2;
+        cloud.emitter.info.seed[7] ^= change == 3;
+        return_frames(KEY_ID, cloud.emitter.info.counter + (change == 4));
+        CHECK(feed_in_pieces(STREAM_BYTES) == CM_ERR_FRAME_FOREIGN);
+        check_over();
+    }
+}
+
+/* The first round's, kept and sent again in the second. */
+static void a_tagged_result_is_taken_once(void)
+{
+    static uint8_t first[STREAM_BYTES];
+    seen told = {0, 0, 0, CM_OK};
+    open_tagged_session();
+    return_tagged();
+    const size_t length = cloud.length;
+    memcpy(first, cloud.stream, length);
+    CHECK(feed_in_pieces(STREAM_BYTES) == CM_OK);
+    CHECK(cm_aided_answer(&aided, negate, &told) == CM_OK);
+    CHECK(cm_aided_feed(&aided, first, length) == CM_ERR_FRAME_FOREIGN);
+    check_over();
+}
+
+static void tags_are_agreed_on_before_anything_is_sent(void)
+{
+    const cm_aided_plan plan = bfv_plan(CM_INT16, CM_BFV_SUMS_24);
+    cm_frame_expected unset = {0};
+    open_tagged_session();
+    CHECK(cm_aided_tag(&aided, &sender, &results) == CM_ERR_ARGUMENT);
+    open_session(&plan);
+    CHECK(cm_aided_tag(NULL, &sender, &results) == CM_ERR_ARGUMENT);
+    CHECK(cm_aided_tag(&aided, NULL, &results) == CM_ERR_ARGUMENT);
+    CHECK(cm_aided_tag(&aided, &sender, NULL) == CM_ERR_ARGUMENT);
+    CHECK(cm_aided_tag(&aided, &sender, &unset) == CM_ERR_ARGUMENT);
+    CHECK(cm_aided_tag(&aided, (cm_frame_sender *)(void *)arena, &results) == CM_ERR_ARENA);
+    /* A sender that no writer has: frames would leave untagged. */
+    CHECK(cm_aided_tag(&aided, &sender, &results) == CM_OK);
+    fill(CM_INT16, N);
+    CHECK(cm_aided_send(&aided, N) == CM_ERR_ARGUMENT);
+    check_over();
+}
+
 void test_aided(void)
 {
     RUN(integers_pass_all_rounds_and_the_step_changes_them_between);
@@ -456,4 +576,8 @@ void test_aided(void)
     RUN(a_plan_whose_results_could_not_be_taken_is_refused_at_the_start);
     RUN(a_session_that_is_given_up_leaves_nothing);
     RUN(a_session_that_fails_for_its_caller_leaves_nothing_either);
+    RUN(tagged_rounds_are_windows_of_their_own);
+    RUN(a_tagged_session_takes_no_other_results);
+    RUN(a_tagged_result_is_taken_once);
+    RUN(tags_are_agreed_on_before_anything_is_sent);
 }

@@ -8,6 +8,7 @@
 #include "build.h"
 #include "check.h"
 #include "ciphermote/ciphermote.h"
+#include "common/bytes.h"
 #include "platform.h"
 #include "secret_key.h"
 
@@ -18,8 +19,8 @@ enum {
     T = 12289,
     LOG2_SCALE = 18,
     /* c0 and a seed, in whatever tiles the build uses */
-    SENT_BYTES =
-        N / 8 * 26 + ((1 << BUILD_LOG2_TILES) + 1) * (CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES + 64)
+    OVERHEAD_BYTES = CM_FRAME_TAGGED_HEADER_BYTES + CM_TAG_BYTES + CM_FRAME_CRC_BYTES,
+    SENT_BYTES = N / 8 * 26 + ((1 << BUILD_LOG2_TILES) + 1) * (OVERHEAD_BYTES + 64)
 };
 
 static const cm_params *const params = &cm_n1024_q26;
@@ -401,6 +402,197 @@ static void nothing_is_taken_before_a_ciphertext_is_expected(void)
     CHECK(cm_ckks_decrypt(&decryptor) == CM_ERR_ARGUMENT);
 }
 
+/* ---- tagged results: the device's own ciphertexts, under the result key ---- */
+
+enum { DEVICE = 77, EPOCH = 3 };
+
+static uint8_t result_key[CM_TAG_KEY_BYTES];
+static cm_frame_sender sender;
+static cm_frame_expected results;
+
+/* A decryptor that expects an answer to the integers that were sent with it. */
+static void start_tagged(uint16_t first)
+{
+    start();
+    for (unsigned i = 0; i < sizeof result_key; i++) {
+        result_key[i] = (uint8_t)(7u * i + 1u);
+    }
+    cm_frame_sender_init(&sender, result_key, DEVICE, EPOCH);
+    cm_frame_writer_tag(&frames, &sender);
+    cm_frame_expected_init(&results, result_key, DEVICE, EPOCH);
+    cm_decryptor_setup setup = decryptor_setup();
+    setup.results = &results;
+    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_OK);
+    send_integers(1); /* its counter is the next one's window */
+    send_integers(first);
+    cm_frame_expect_answer(&results, &sender, &frames.emitter.info);
+    CHECK(results.window + 1u == results.counter);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+}
+
+static bool result_state_wiped(void)
+{
+    uint32_t any = 0;
+    for (unsigned i = 0; i < sizeof results.state / sizeof *results.state; i++) {
+        any |= results.state[i];
+    }
+    return any == 0;
+}
+
+/* Alter a byte, and the checksum of its frame, as an attacker can. Returns false for a byte of a checksum. */
+static bool alter(size_t place)
+{
+    cm_frame frame = {0};
+    size_t begin = 0, end = 0;
+    while (end <= place) {
+        begin = end;
+        if (cm_frame_parse(sent + begin, sent_bytes - begin, params, &frame) != CM_OK) {
+            return false;
+        }
+        end = begin + frame.frame_bytes;
+    }
+    end -= CM_FRAME_CRC_BYTES;
+    if (place >= end) {
+        return false;
+    }
+    sent[place] ^= 1;
+    cmi_store32(sent + end, cm_crc32c(0, sent + begin, end - begin));
+    return true;
+}
+
+static void check_ended(cm_status status)
+{
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == status);
+    CHECK(arena_wiped() && result_state_wiped());
+    CHECK(cm_decryptor_feed(&decryptor, sent, 1) == status);
+    CHECK(cm_bfv_decrypt(&decryptor) == status);
+    CHECK(arena_wiped());
+}
+
+static void a_tagged_answer_is_taken_in_pieces_of_any_size(void)
+{
+    const size_t pieces[] = {1, 12, 63, 64, 1000, SENT_BYTES};
+    start_tagged(5);
+    for (unsigned i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+        CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+        for (size_t at = 0; at < sent_bytes; at += pieces[i]) {
+            const size_t rest = sent_bytes - at;
+            CHECK(cm_decryptor_feed(&decryptor, sent + at, rest < pieces[i] ? rest : pieces[i]) == CM_OK);
+        }
+        CHECK(cm_bfv_decrypt(&decryptor) == CM_OK);
+        CHECK(integers_came(5) && result_state_wiped());
+    }
+}
+
+static void an_answer_to_anything_else_is_foreign(void)
+{
+    for (unsigned field = 0; field < 6; field++) {
+        start_tagged(5);
+        results.device ^= field == 0;
+        results.epoch ^= field == 1;
+        results.counter += field == 2;
+        results.window += field == 3;
+        results.random[0] ^= field == 4;
+        results.random[7] ^= field == 5;
+        check_ended(CM_ERR_FRAME_FOREIGN);
+    }
+}
+
+static void an_answer_under_another_key_is_refused(void)
+{
+    start_tagged(5);
+    for (unsigned at = 0; at < sizeof result_key; at++) {
+        result_key[at] ^= 4u;
+        CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+        check_ended(CM_ERR_FRAME_TAG);
+        result_key[at] ^= 4u;
+    }
+}
+
+/* Whichever frame it is in, nothing of the whole is given out. */
+static void an_altered_answer_is_refused_whole(void)
+{
+    static uint8_t genuine[SENT_BYTES];
+    start_tagged(5);
+    memcpy(genuine, sent, sent_bytes);
+    for (size_t at = 0; at < sent_bytes; at += at < CM_FRAME_TAGGED_HEADER_BYTES ? 1 : 37) {
+        if (alter(at)) {
+            CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+            const cm_status status = cm_decryptor_feed(&decryptor, sent, sent_bytes);
+            CHECK(status != CM_ERR_FRAME_CRC);
+            CHECK(status != CM_OK && cm_bfv_decrypt(&decryptor) == status && arena_wiped());
+            CHECK(result_state_wiped());
+        }
+        memcpy(sent, genuine, sent_bytes);
+    }
+    CHECK(alter(sent_bytes - CM_FRAME_CRC_BYTES - 1)); /* the last tag */
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    check_ended(CM_ERR_FRAME_TAG);
+    sent[sent_bytes - 1] ^= 1; /* damaged, for all that is known */
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    check_ended(CM_ERR_FRAME_CRC);
+}
+
+static void an_answer_that_is_cut_gives_nothing(void)
+{
+    start_tagged(5);
+    for (size_t missing = 1; missing <= CM_TAG_BYTES + CM_FRAME_CRC_BYTES; missing++) {
+        CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+        CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes - missing) == CM_OK);
+        CHECK(cm_bfv_decrypt(&decryptor) == CM_ERR_FRAME_SHORT);
+        CHECK(arena_wiped());
+    }
+}
+
+static void tagged_and_untagged_frames_do_not_pass_for_each_other(void)
+{
+    start_tagged(5);
+    cm_frame_writer_tag(&frames, NULL);
+    send_integers(5);
+    results.counter = results.window = frames.emitter.info.counter;
+    check_ended(CM_ERR_FRAME_VERSION);
+    start_tagged(5);
+    const cm_decryptor_setup setup = decryptor_setup();
+    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_OK);
+    CHECK(cm_bfv_expect(&decryptor, &integers) == CM_OK);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes) == CM_ERR_FRAME_VERSION);
+    CHECK(arena_wiped());
+}
+
+static void an_answer_that_is_given_up_leaves_no_key(void)
+{
+    start_tagged(5);
+    CHECK(cm_decryptor_feed(&decryptor, sent, sent_bytes / 2) == CM_OK);
+    CHECK(!result_state_wiped());
+    cm_decryptor_wipe(&decryptor);
+    CHECK(result_state_wiped());
+}
+
+static void what_is_expected_is_set_up_and_out_of_the_way(void)
+{
+    start_tagged(5);
+    cm_decryptor_setup setup = decryptor_setup();
+    cm_frame_expected unset = {0};
+    setup.results = &unset;
+    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_ERR_ARGUMENT);
+    cm_frame_expected_init(&unset, NULL, DEVICE, EPOCH);
+    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_ERR_ARGUMENT);
+    static union {
+        uint64_t arena[64];
+        cm_frame_expected expected;
+    } shared;
+    cm_frame_expected_init(&shared.expected, result_key, DEVICE, EPOCH);
+    setup.results = &shared.expected;
+    setup.arena = shared.arena;
+    setup.arena_bytes = sizeof shared.arena;
+    CHECK(cm_decryptor_init(&decryptor, &key, &setup) == CM_ERR_ARENA);
+    cm_frame_reader reader;
+    cm_frame_reader_init(&reader, params, &decryptor.decryption.receiver);
+    memset(&unset, 0, sizeof unset);
+    cm_frame_reader_expect(&reader, &unset);
+    CHECK(cm_frame_reader_feed(&reader, sent, sent_bytes) == CM_ERR_ARGUMENT);
+}
+
 void test_decryptor(void)
 {
     RUN(one_encryptor_and_one_decryptor_serve_many_ciphertexts);
@@ -417,4 +609,12 @@ void test_decryptor(void)
     RUN(a_seed_of_another_ciphertext_is_foreign);
     RUN(an_arena_too_small_is_refused_where_a_ciphertext_is_expected);
     RUN(nothing_is_taken_before_a_ciphertext_is_expected);
+    RUN(a_tagged_answer_is_taken_in_pieces_of_any_size);
+    RUN(an_answer_to_anything_else_is_foreign);
+    RUN(an_answer_under_another_key_is_refused);
+    RUN(an_altered_answer_is_refused_whole);
+    RUN(an_answer_that_is_cut_gives_nothing);
+    RUN(tagged_and_untagged_frames_do_not_pass_for_each_other);
+    RUN(an_answer_that_is_given_up_leaves_no_key);
+    RUN(what_is_expected_is_set_up_and_out_of_the_way);
 }

@@ -249,6 +249,58 @@ static void a_tagged_frame_says_who_sent_it(void)
     CHECK(cm_frame_verify(&frame, tag_key) == CM_ERR_FRAME_VERSION);
 }
 
+/* A receipt has this sum. */
+static void a_sender_adds_up_the_tags_of_a_ciphertext(void)
+{
+    static uint32_t zeros[N];
+    CHECK(send_one_tagged_frame(9, CM_NEW_WINDOW) == CM_OK);
+    cm_frame_writer writer;
+    cm_frame frame;
+    CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK);
+    cm_frame_writer_init(&writer, (cm_sink){store, NULL});
+    cm_frame_writer_tag(&writer, &sender);
+    writer.emitter.info = frame.info;
+    for (unsigned i = 0; i < 3; i++) {
+        sender.window = CM_NEW_WINDOW;
+        zeros[i] = 1;
+        reset_sink(sizeof bytes);
+        CHECK(writer.emitter.begin(&writer.emitter, &writer.emitter.info) == CM_OK && sender.tags == 0);
+        CHECK(writer.emitter.residues(&writer.emitter, 1, 0, 0, zeros) == CM_OK);
+        CHECK(writer.emitter.residues(&writer.emitter, 0, 0, 0, zeros) == CM_OK);
+        uint64_t sum = 0;
+        for (size_t at = 0; at < length; at += frame.frame_bytes) {
+            CHECK(cm_frame_parse(bytes + at, length - at, params, &frame) == CM_OK);
+            CHECK(cm_frame_verify(&frame, tag_key) == CM_OK);
+            sum += cmi_load64(bytes + at + frame.frame_bytes - CM_FRAME_CRC_BYTES - CM_TAG_BYTES);
+        }
+        CHECK(sender.tags == sum);
+    }
+}
+
+/* 64 residues of 27 bits are 13 and a half. */
+static void a_payload_that_is_no_whole_blocks_is_tagged_to_its_end(void)
+{
+    static uint32_t residues[N];
+    const cm_params *const odd = &cm_std2018_n1024_q27;
+    cm_frame_writer writer;
+    cm_frame frame;
+    CHECK(send_one_tagged_frame(9, CM_NEW_WINDOW) == CM_OK);
+    CHECK(cm_frame_parse(bytes, length, params, &frame) == CM_OK);
+    cm_frame_writer_init(&writer, (cm_sink){store, NULL});
+    cm_frame_writer_tag(&writer, &sender);
+    writer.emitter.info = frame.info;
+    writer.emitter.info.params = odd;
+    writer.emitter.info.log2_tiles = 4;
+    for (uint32_t i = 0; i < N; i++) {
+        residues[i] = odd->primes[0].q - 1 - i;
+    }
+    reset_sink(sizeof bytes);
+    CHECK(writer.emitter.residues(&writer.emitter, 0, 0, 3, residues) == CM_OK);
+    CHECK(cm_frame_parse(bytes, length, odd, &frame) == CM_OK && frame.payload_bytes % 16 == 8);
+    CHECK(cm_frame_verify(&frame, tag_key) == CM_OK);
+    CHECK(cm_frame_unpack(&frame, residues) == CM_OK && residues[63] == odd->primes[0].q - 64);
+}
+
 static void a_counter_outside_the_window_is_refused(void)
 {
     CHECK(send_one_tagged_frame(9, 10) == CM_ERR_ARGUMENT && length == 0);
@@ -272,9 +324,9 @@ static void a_frame_after_one_that_failed_has_a_tag_of_its_own(void)
     sender.window = CM_NEW_WINDOW;
     CHECK(writer.emitter.begin(&writer.emitter, &writer.emitter.info) == CM_OK);
     CHECK(writer.emitter.residues(&writer.emitter, 0, 0, 0, zeros) == CM_ERR_SINK);
-    uint32_t any = 0;
-    for (unsigned i = 0; i < sizeof sender.state / sizeof *sender.state; i++) {
-        any |= sender.state[i];
+    uint8_t any = 0;
+    for (unsigned i = 0; i < sizeof sender.state; i++) {
+        any |= ((const uint8_t *)&sender.state)[i];
     }
     CHECK(any == 0);
     writer.sink = sound;
@@ -462,6 +514,8 @@ void test_wire(void)
     RUN(every_flipped_bit_is_noticed);
     RUN(fields_that_the_format_forbids_are_refused_whatever_the_check_sum);
     RUN(a_tagged_frame_says_who_sent_it);
+    RUN(a_sender_adds_up_the_tags_of_a_ciphertext);
+    RUN(a_payload_that_is_no_whole_blocks_is_tagged_to_its_end);
     RUN(a_counter_outside_the_window_is_refused);
     RUN(a_frame_after_one_that_failed_has_a_tag_of_its_own);
     RUN(a_changed_tagged_frame_is_noticed);

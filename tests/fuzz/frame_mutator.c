@@ -18,22 +18,27 @@ static uint32_t payload_bytes(const uint8_t *frame)
     return ((uint32_t)FUZZ_N >> (frame[39] & 7u)) / 8u * bits;
 }
 
+enum { TAGGED_BYTES = CM_FRAME_TAGGED_HEADER_BYTES + CM_TAG_BYTES + CM_FRAME_CRC_BYTES };
+
 /*
- * Give the frames in the stream, one after the other, a matching magic, length and checksum. Some are left
- * alone.
+ * Give the frames in the stream, one after the other, a matching magic, length and checksum, but no tag. Some
+ * are left alone.
  */
 static void repair(uint8_t *bytes, size_t length, unsigned *seed)
 {
     while (length > CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES) {
         const bool spare = fuzz_chance(seed) % 64 == 0;
+        const bool tagged = bytes[2] == CM_FRAME_TAGGED_VERSION && length > TAGGED_BYTES;
         if (!spare) {
-            memcpy(bytes, "CM\1", 3);
+            memcpy(bytes, "CM", 2);
+            bytes[2] = tagged ? CM_FRAME_TAGGED_VERSION : CM_FRAME_VERSION;
             cmi_store32(bytes + 8, fuzz_params()->id);
             cmi_store32(bytes + 40, payload_bytes(bytes));
         }
-        const size_t room = length - CM_FRAME_HEADER_BYTES - CM_FRAME_CRC_BYTES;
+        const size_t rest = tagged ? TAGGED_BYTES : CM_FRAME_HEADER_BYTES + CM_FRAME_CRC_BYTES;
+        const size_t room = length - rest;
         const uint32_t claimed = cmi_load32(bytes + 40);
-        const size_t covered = CM_FRAME_HEADER_BYTES + (claimed < room ? claimed : room);
+        const size_t covered = rest - CM_FRAME_CRC_BYTES + (claimed < room ? claimed : room);
         if (!spare) {
             cmi_store32(bytes + covered, cm_crc32c(0, bytes, covered));
         }

@@ -83,6 +83,33 @@ static uint32_t whole_frames(const cm_params *params, const uint8_t *bytes, size
     return count;
 }
 
+/* A reader that expects what the first frame says it is: it ends as many as have right tags. */
+static void read_tagged(const cm_params *params, const uint8_t *bytes, size_t length, uint8_t seed)
+{
+    static const uint8_t key[CM_TAG_KEY_BYTES] = FUZZ_RESULT_KEY;
+    cm_frame frame;
+    if (cm_frame_parse(bytes, length, params, &frame) != CM_OK) {
+        return;
+    }
+    cm_frame_expected expected;
+    cm_frame_expected_init(&expected, key, frame.device, frame.epoch);
+    expected.counter = frame.info.counter;
+    expected.window = frame.info.counter - frame.since_window;
+    memcpy(expected.random, frame.random, sizeof expected.random);
+    sums seen = {.receiver = {begin, take, end, fail}, .params = params};
+    cm_frame_reader reader;
+    cm_frame_reader_init(&reader, params, &seen.receiver);
+    cm_frame_reader_expect(&reader, &expected);
+    (void)fuzz_pieces(bytes, length, seed, feed, &reader);
+    uint32_t most = 0;
+    while (cm_frame_parse(bytes, length, params, &frame) == CM_OK && cm_frame_verify(&frame, key) == CM_OK) {
+        most++;
+        bytes += frame.frame_bytes;
+        length -= frame.frame_bytes;
+    }
+    fuzz_expect(seen.frames <= most, "a frame ends where its tag is right");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size <= fuzz_choices) {
@@ -100,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cm_frame_reader_init(&reader, params, &seen.receiver);
     (void)fuzz_pieces(bytes, length, data[0], feed, &reader);
     fuzz_expect(seen.frames == count, "the reader ends as many frames as there are");
+    read_tagged(params, bytes, length, data[0]);
     free(bytes);
     return 0;
 }
@@ -110,6 +138,10 @@ void fuzz_first_inputs(fuzz_store store)
     bytes[0] = 3;
     store("bfv", bytes,
           1 + fuzz_frames(bytes + 1, sizeof bytes - 1, fuzz_params(), CM_BFV, CM_XOF_NONE, 4, 5));
+    fuzz_sender = fuzz_results();
+    store("tagged", bytes,
+          1 + fuzz_frames(bytes + 1, sizeof bytes - 1, fuzz_params(), CM_BFV, CM_XOF_NONE, 4, 5));
+    fuzz_sender = NULL;
     store("ckks-seed", bytes,
           1 + fuzz_frames(bytes + 1, sizeof bytes - 1, fuzz_params(), CM_CKKS, CM_XOF_SHAKE256, 0, 5));
 }

@@ -83,6 +83,16 @@ static int append(void *context, const uint8_t *bytes, size_t length)
     return 0;
 }
 
+cm_frame_sender *fuzz_sender;
+
+cm_frame_sender *fuzz_results(void)
+{
+    static const uint8_t key[CM_TAG_KEY_BYTES] = FUZZ_RESULT_KEY;
+    static cm_frame_sender sender;
+    cm_frame_sender_init(&sender, key, 7, 1);
+    return &sender;
+}
+
 size_t fuzz_frames(uint8_t *out, size_t capacity, const cm_params *set, cm_scheme scheme, cm_xof_kind xof,
                    unsigned log2_tiles, uint64_t counter)
 {
@@ -91,6 +101,7 @@ size_t fuzz_frames(uint8_t *out, size_t capacity, const cm_params *set, cm_schem
     buffer to = {out, capacity, 0};
     cm_frame_writer writer;
     cm_frame_writer_init(&writer, (cm_sink){append, &to});
+    cm_frame_writer_tag(&writer, fuzz_sender);
     cm_ciphertext_info *info = &writer.emitter.info;
     *info = (cm_ciphertext_info){.params = set,
                                  .scheme = scheme,

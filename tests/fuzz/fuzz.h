@@ -63,10 +63,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 typedef void (*fuzz_store)(const char *name, const uint8_t *bytes, size_t size);
 void fuzz_first_inputs(fuzz_store store);
 
+/* Who sends results, under this key. */
+#define FUZZ_RESULT_KEY \
+    { \
+        9, 8, 7 \
+    }
+cm_frame_sender *fuzz_results(void);
+
 /*
  * For first inputs: a ciphertext's frames after choices. xof: CM_XOF_NONE puts them in the order of
  * decryption.
  */
+extern cm_frame_sender *fuzz_sender; /* null: version 1 */
 size_t fuzz_frames(uint8_t *out, size_t capacity, const cm_params *params, cm_scheme scheme, cm_xof_kind xof,
                    unsigned log2_tiles, uint64_t counter);
 

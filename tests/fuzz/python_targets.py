@@ -235,7 +235,9 @@ def first_blobs() -> Inputs:
     secret = keys.SecretKey.from_coefficients(SMALL, np.arange(SMALL.n) % 3 - 1)
     public = ramp(SMALL, 1, 2).reshape(1, 2, SMALL.n)
     whole = provision.Provision(SMALL, KEY_ID, bytes(range(32)), secret, public)
-    return {"whole": provision.to_blob(whole), "prime": provision.to_prime_blobs(whole)[0]}
+    named = provision.Provision(SMALL, KEY_ID, bytes(range(32)), identity=provision.Identity(7, 1))
+    blobs = {"whole": provision.to_blob(whole), "named": provision.to_blob(named)}
+    return {**blobs, "prime": provision.to_prime_blobs(whole)[0]}
 
 
 SCRATCH = Path(__file__).parents[2] / "build/fuzz/scratch" / "".join(sys.argv[1:2])

@@ -55,8 +55,8 @@ KILL_SECONDS = 2.0
 """About, from one kill to the next."""
 REBOOTS = 0.1
 """Of all windows that are under way, this part sees its device lose power."""
-SECONDS = 180.0
-STREAM_SECONDS = 3
+SECONDS = 600.0
+STREAM_SECONDS = 5
 
 
 @dataclass
@@ -156,7 +156,7 @@ class Sender:
         if isinstance(self.device, PacketDevice):
             pieces = self.device.encrypt(values.astype(np.int64), window)
         else:
-            data = self.device.encrypt(values, window, LOG2_SCALE)
+            data = self.device.encrypt(values, window)
             pieces = [data] if self._random.random() < 0.5 else frames_of(data)
         self._random.shuffle(pieces)
         return pieces
@@ -303,7 +303,7 @@ class Run:
                     device = PacketDevice(keys, number, 1500, largest=1)
                     keys = device.keys
                 else:
-                    device = FullDevice(full_owner(), number)
+                    device = FullDevice(full_owner(), number, log2_scale=LOG2_SCALE)
                 device.enroll(owner, fleet.name)
                 token = device_token(owner, fleet.name, number)
                 if fleet is broker:
@@ -321,7 +321,7 @@ class Run:
     def _ask(self, here: Site, fleets: list[Fleet]) -> None:
         """For sums of what there is, over all devices or some."""
         generator = random.Random(self.random.random())
-        while not self.over.wait(generator.uniform(0.3, 1.5)):
+        while not self.over.wait(generator.uniform(0.3, 2.5)):
             fleet = generator.choice(fleets)
             spec = dict(_EVERYTHING)
             if generator.random() < 0.5:

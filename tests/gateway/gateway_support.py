@@ -5,15 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import socket
-import ssl
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,148 +16,21 @@ from ciphermote import Owner, _core
 from ciphermote.compact.device import CompactDevice
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.core import core_params
+from ciphermote.keys import SecretKey
 from ciphermote.parameter_files import parameters_to_dict
 from ciphermote.receipts import Receipt
 from ciphermote.tags import TagKeys
 
-SECONDS = 60.0
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))  # for `make chaos` and the benches, which pytest does not start
+
+from demos.fleet.site import Broker, Server, free_port, serving  # noqa: E402
+from demos.fleet.station import SECONDS, wait_until  # noqa: E402
+
+__all__ = ["SECONDS", "Broker", "Server", "free_port", "serving", "wait_until"]
+
 SET = "n2048_q26_p27"
 LOG2_SCALE = 15
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-def wait_until(true: Any, what: str, seconds: float = SECONDS) -> None:
-    """Until true() is; the test fails after so many seconds."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, f"{what} did not come about within {seconds:g} s"
-        time.sleep(0.05)
-
-
-@dataclass
-class Server:
-    """`ciphermote serve` over a directory, in a process that can be killed and started again."""
-
-    data: Path
-    port: int
-    options: tuple[str, ...] = ()
-    environment: dict[str, str] = field(default_factory=dict)
-    process: subprocess.Popen[bytes] | None = None
-
-    def start(self, prefix: tuple[str, ...] = ()) -> Server:
-        self.start_unready(prefix)
-        wait_until(self._answers, "the gateway")
-        return self
-
-    def start_unready(self, prefix: tuple[str, ...] = ()) -> None:
-        """Without waiting until it answers."""
-        command = (
-            sys.executable,
-            "-m",
-            "ciphermote",
-            "serve",
-            "--data",
-            str(self.data),
-            "--port",
-            str(self.port),
-        )
-        self.data.parent.mkdir(parents=True, exist_ok=True)
-        log = (self.data.parent / f"{self.data.name}.log").open("ab")
-        self.process = subprocess.Popen(
-            (*prefix, *command, "--reserve", "0", *self.options),
-            stdout=log,
-            stderr=log,
-            env={**os.environ, **self.environment},
-        )
-
-    def _answers(self) -> bool:
-        assert self.process is not None and self.process.poll() is None, self.log()[-2000:]
-        try:
-            return self.client().get("/readyz").status_code == 200
-        except (httpx.HTTPError, OSError):
-            return False
-
-    def log(self) -> str:
-        return (self.data.parent / f"{self.data.name}.log").read_text()
-
-    def kill(self) -> None:
-        self._end(signal.SIGKILL)
-
-    def stop(self) -> int:
-        """Its exit code."""
-        return self._end(signal.SIGTERM)
-
-    def _end(self, number: int) -> int:
-        assert self.process is not None
-        self.process.send_signal(number)
-        return self.process.wait(SECONDS)
-
-    def client(self, token: str | None = None, **options: Any) -> httpx.Client:
-        context = ssl.create_default_context(cafile=self.data / "tls" / "ca.pem")
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return httpx.Client(
-            base_url=f"https://localhost:{self.port}",
-            verify=context,
-            headers=headers,
-            timeout=SECONDS,
-            **options,
-        )
-
-    def owner(self) -> httpx.Client:
-        return self.client((self.data / "owner.token").read_text().strip())
-
-    def operator(self) -> httpx.Client:
-        return self.client((self.data / "operator.token").read_text().strip())
-
-
-@contextmanager
-def serving(data: Path, *options: str, **environment: str) -> Iterator[Server]:
-    """A gateway for the block."""
-    server = Server(data, free_port(), options, environment).start()
-    try:
-        yield server
-    finally:
-        if server.process is not None and server.process.poll() is None:
-            server.stop()
-
-
-@dataclass
-class Broker:
-    """A Mosquitto with the files that a gateway wrote."""
-
-    data: Path
-    port: int
-    process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> Broker:
-        folder = self.data / "mosquitto"
-        wait_until((folder / "mosquitto.conf").exists, "the broker's files")
-        configuration = folder / "mosquitto.conf"
-        log = (self.data.parent / "mosquitto.log").open("ab")
-        own = self.data.parent / "mosquitto.conf"
-        own.write_text(configuration.read_text() + "user root\n")  # may read the gateway's files
-        self.process = subprocess.Popen(("/usr/sbin/mosquitto", "-c", str(own)), stdout=log, stderr=log)
-        wait_until(self._listens, "the broker")
-        return self
-
-    def _listens(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def reload(self) -> None:
-        """Read passwords and rules anew."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGHUP)
-
-    def kill(self) -> None:
-        assert self.process is not None
-        self.process.kill()
-        self.process.wait(SECONDS)
 
 
 @cache
@@ -215,10 +80,26 @@ def device_token(owner: httpx.Client, fleet: str, device: int | None = None) -> 
 class FullDevice:
     """Encrypts values to tagged frames, by the C library."""
 
-    def __init__(self, keys: Owner, number: int, epoch: int = 1, *, public: bool = False) -> None:
+    def __init__(
+        self,
+        keys: Owner,
+        number: int,
+        epoch: int = 1,
+        *,
+        public: bool = False,
+        own: SecretKey | None = None,
+        log2_scale: int | None = None,
+        plain_modulus: int = 0,
+    ) -> None:
+        """public: encrypts under the owner's public key; own: under a secret key of its own."""
         self.keys, self.number, self.epoch = keys, number, epoch
         self.secret = os.urandom(32)
-        self.tag_keys = TagKeys.derive(self.secret, keys.key_id, number, epoch)
+        self._key = own or keys.secret_key
+        assert self._key.key_id is not None
+        self.key_id = self._key.key_id
+        self.tag_keys = TagKeys.derive(self.secret, self.key_id, number, epoch)
+        self._log2_scale, self._plain_modulus = log2_scale or LOG2_SCALE, plain_modulus
+        self.last_random = b""
         self._public = public
         self.boot(0)
 
@@ -231,20 +112,29 @@ class FullDevice:
     def _write(self, value: int) -> None:
         self.counter = value
 
-    def encrypt(self, values: Any, window: int | None = None, log2_scale: int = LOG2_SCALE) -> bytes:
+    def encrypt(self, values: Any, window: int | None = None) -> bytes:
         """The frames of one attempt; window: of a window that is sent once more."""
         self._device.window = 2**64 - 1 if window is None else window
+        frames = self._encrypt(values)
+        self.last_random = frames[56:64]
+        return frames
+
+    def _encrypt(self, values: Any) -> bytes:
         params, keys = core_params(self.keys.parameters), self.keys
+        if self._plain_modulus:
+            integers = np.asarray(values, dtype=np.uint32)
+            options = (3, integers, self._plain_modulus, 1, 32, True, "frames")
+            return self._device.encrypt_bfv_symmetric(params, self._key.packed, self.key_id, *options)
         numbers = np.asarray(values, dtype=np.float32)
-        real = (numbers, log2_scale, 31, False, 0, "frames")
+        real = (numbers, self._log2_scale, 31, False, 0, "frames")
         if self._public:
             residues = keys.public_key.residues.reshape(-1)
             return self._device.encrypt_asymmetric(params, residues, keys.key_id, *real)
-        return self._device.encrypt_symmetric(params, keys.secret_key.packed, keys.key_id, 3, *real)
+        return self._device.encrypt_symmetric(params, self._key.packed, self.key_id, 3, *real)
 
     def enroll(self, owner: httpx.Client, fleet: str) -> FullDevice:
         path = f"/v1/fleets/{fleet}/devices/{self.number}"
-        accepted(owner.put(path, json=enrolment(self.tag_keys, self.keys.key_id, self.epoch)))
+        accepted(owner.put(path, json=enrolment(self.tag_keys, self.key_id, self.epoch)))
         return self
 
     def receipt(self, response: httpx.Response) -> Receipt:

@@ -111,7 +111,7 @@ static uint64_t inode(int file)
     return fstat(file, &found) ? 0 : found.st_ino;
 }
 
-/* --- opening ---------------------------------------------------------------------------------------------- */
+/* --- opening -------------------------------------------------------------------------------------------- */
 
 static int open_noted(int directory, const char *path, int flags, mode_t mode)
 {
@@ -179,7 +179,7 @@ int creat64(const char *path, mode_t mode)
     return creat(path, mode);
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------- */
+/* --- writing -------------------------------------------------------------------------------------------- */
 
 static ssize_t written(int file, const struct iovec *data, int pieces, ssize_t done, off_t offset)
 {
@@ -248,7 +248,7 @@ int ftruncate(int file, off_t length)
     return ftruncate64(file, length);
 }
 
-/* --- names ------------------------------------------------------------------------------------------------ */
+/* --- names ---------------------------------------------------------------------------------------------- */
 
 static int two_names(enum operation operation, int status, int from, const char *old, int to, const char *new)
 {
@@ -307,7 +307,7 @@ int mkdir(const char *path, mode_t mode)
     return mkdirat(AT_FDCWD, path, mode);
 }
 
-/* --- syncing ---------------------------------------------------------------------------------------------- */
+/* --- syncing -------------------------------------------------------------------------------------------- */
 
 static int synced(long call, int file)
 {

@@ -44,7 +44,7 @@ def test_the_wheel_holds_the_package_alone(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"ciphermote", f"ciphermote-{version}.dist-info"}
     assert not [name for name in names if name.endswith((".c", ".h", ".cpp", ".a"))]
-    files = (path for path in PACKAGE.rglob("*.*") if path.suffix in (".py", ".pyi", ".typed"))
+    files = (path for path in PACKAGE.rglob("*.*") if path.suffix in (".py", ".pyi", ".sql", ".typed"))
     sources = {str(path.relative_to(PACKAGE.parent)) for path in files}
     compiled = {name for name in names if name.endswith(".so")}
     assert {name.partition(".")[0] for name in compiled} == {

@@ -19,10 +19,12 @@ from ciphermote.errors import EngineError, Error, FrameError, ParameterError
 from ciphermote.inference import plan_exact, plan_linear
 from ciphermote.keys import GALOIS_FILE, KeyStore, galois_keys_for_bfv
 from ciphermote.linear_model import LinearModel
-from ciphermote.link import DeviceLink, LinkError
+from ciphermote.link import DeviceLink, LinkError, crc32c
 from ciphermote.network import IntegerNetwork, Network, quantise
 from ciphermote.parameters import by_name
 from ciphermote.program import Program
+from ciphermote.provision import Identity
+from ciphermote.returning import ResultTag
 from demos import client_aided_report as report
 from demos.client_aided import infer, read_display
 from demos.speakers import aided_model_header
@@ -133,6 +135,63 @@ def test_every_class_is_the_plaintext_networks(
     assert np.array_equal(classes, plain.scores(inputs_of(count)).argmax(axis=1))
     assert len(set(classes)) > 1
     assert len(exchanged) == 2 * 3 and len(set(exchanged)) == 1
+
+
+def test_rounds_run_over_tagged_frames(
+    tmp_path: Path,
+    engines: dict[str, Engine],
+    rounds: dict[str, Rounds],
+    store: KeyStore,
+    network: Network,
+    integers: IntegerNetwork,
+) -> None:
+    """The device takes no result but the tagged answer to what it sent last; a window that was refused before
+    is not mistaken for its rounds."""
+    keys = provision.provision(store, secret=True, identity=Identity(7, 2))
+    assert keys.tag_keys is not None
+    (tmp_path / "provisioned_keys.h").write_text(provision.to_c_header(keys))
+    (tmp_path / "aided_model.h").write_text(aided_model_header(network, integers, rounds["ckks"]))
+    command = ["make", "-s", "-C", str(ROOT / "ports"), "linux", "AIDED=1"]
+    subprocess.run([*command, f"GENERATED={tmp_path}", f"BUILD={tmp_path / 'build'}"], check=True)
+    inputs = given("bfv", network, integers, 3)
+
+    def result_for(session: Session, sent: bytes, key: bytes) -> bytes:
+        device, epoch, _, since, random = struct.unpack_from("<IHHI8s", sent, 44)
+        (counter,) = struct.unpack_from("<Q", sent, 20)
+        assert (sent[2], device, epoch, since) == (2, 7, 2, 0)
+        return session.answer(untagged(sent), ResultTag(key, device, epoch, counter, random))
+
+    with ProcessDevice(tmp_path / "build" / "linux" / "ciphermote", tmp_path) as link:
+        with pytest.raises(LinkError) as caught:
+            link.encrypt_values(np.full(4, np.nan, np.float32))
+        assert caught.value.status == "CM_ERR_NOT_FINITE"
+        for key, status in ((keys.tag_keys.frames, "CM_ERR_FRAME_TAG"), (None, "CM_ERR_FRAME_VERSION")):
+            session = Session(engines["bfv"], rounds["bfv"], store.key_id)
+            sent = link.aided_begin(inputs, "bfv")
+            wrong = result_for(session, sent, key) if key else session.answer(untagged(sent))
+            with pytest.raises(LinkError) as caught:
+                link.aided_answer(wrong)
+            assert caught.value.status == status
+        session = Session(engines["bfv"], rounds["bfv"], store.key_id)
+        sent = link.aided_begin(inputs, "bfv")
+        while sent:
+            sent = link.aided_answer(result_for(session, sent, keys.tag_keys.results))
+        assert session.round == len(rounds["bfv"].plans)
+        windows = link.report().windows
+        assert windows is not None and windows.unreceipted is None
+    shown = [int(word) for word in (tmp_path / "ciphermote-display").read_text().split()]
+    assert shown == list(integers.scores(inputs_of(3)).argmax(axis=1))
+
+
+def untagged(data: bytes) -> bytes:
+    """Frames of version 2 as version 1 has them."""
+    plain = b""
+    while data:
+        end = 64 + struct.unpack_from("<I", data, 40)[0]
+        frame = data[:2] + b"\x01" + data[3:44] + data[64:end]
+        plain += frame + struct.pack("<I", crc32c(frame))
+        data = data[end + 12 :]
+    return plain
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -13,6 +13,7 @@ from ciphermote.compact.keys import CompactKeys, GatewayKeys, is_header, lane_ke
 from ciphermote.compact.sets import A10, COMPACT_SETS, B, CompactSet, D, compact_set, compact_set_by_id
 from ciphermote.errors import KeyFileError, MismatchError, ParameterError
 from ciphermote.parameters import ParameterSet
+from ciphermote.tags import TagKeys
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -181,6 +182,8 @@ def test_the_header_compiles_and_holds_the_keys(compact: CompactSet, tmp_path: P
         '        printf("%02x", key->material[i]);\n'
         "    for (unsigned i = 0; i < sizeof cm_provisioned_compact_ternary; i++)\n"
         '        printf("%02x", key->ternary[i]);\n'
+        "    for (unsigned i = 0; i < CM_TAG_KEY_BYTES; i++)\n"
+        '        printf("%02x", cm_provisioned_compact_receipt_key[i]);\n'
         "}\n"
     )
     program = tmp_path / "main"
@@ -199,7 +202,8 @@ def test_the_header_compiles_and_holds_the_keys(compact: CompactSet, tmp_path: P
         check=True,
     )
     printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout
-    content = keys.material(enrolment) + keys.packed
+    receipts = TagKeys.derive(enrolment.secret, keys.key_id, 9, 1).receipts
+    content = keys.material(enrolment) + keys.packed + receipts
     assert printed == f"{compact.id} 9 1 100 {content.hex()}"
 
 

@@ -5,6 +5,7 @@ refused.
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import struct
 import subprocess
@@ -19,6 +20,7 @@ from ciphermote.errors import KeyFileError, ParameterError
 from ciphermote.keys import KeyStore
 from ciphermote.parameters import ParameterSet, by_name, generate
 from ciphermote.provision import (
+    Identity,
     Provision,
     PublicKeyPrime,
     parse_blob,
@@ -186,6 +188,67 @@ def test_the_c_header_compiles_without_warnings_and_encrypts(
     assert np.abs(slots[:4] - [1.0, -0.5, 0.25, 0.0]).max() < 5e-3
 
 
+NAMED = """
+#include <stdio.h>
+#include "ciphermote/ciphermote.h"
+#include "provisioned_keys.h"
+
+#if CM_PROVISIONED_TAGGED
+static void show(const uint8_t key[CM_TAG_KEY_BYTES])
+{
+    for (unsigned i = 0; i < CM_TAG_KEY_BYTES; i++) {
+        printf("%02x", key[i]);
+    }
+    printf("\\n");
+}
+#endif
+
+int main(void)
+{
+    printf("%u\\n", CM_PROVISIONED_TAGGED);
+#if CM_PROVISIONED_TAGGED
+    printf("%lu %u\\n", (unsigned long)CM_PROVISIONED_DEVICE, CM_PROVISIONED_EPOCH);
+    show(cm_provisioned_tag_key);
+    show(cm_provisioned_receipt_key);
+    show(cm_provisioned_result_key);
+#endif
+    return cm_provisioned_device_secret[0] == 0 && CM_PROVISIONED_N == 0;
+}
+"""
+
+
+@pytest.mark.parametrize("identity", [None, Identity(0, 1), Identity(2**32 - 1, 2**16 - 1)])
+def test_the_c_header_says_who_the_device_is(
+    store: KeyStore, tmp_path: Path, identity: Identity | None
+) -> None:
+    given = replace(provision(store, secret=True, identity=identity), secret_key=None)
+    (tmp_path / "provisioned_keys.h").write_text(to_c_header(given))
+    (tmp_path / "main.c").write_text(NAMED)
+    command = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-DCM_CONFIG_NTT_ROOTS=0"]
+    subprocess.run([*command, f"-I{ROOT}/core/include", "main.c", "-o", "program"], cwd=tmp_path, check=True)
+    printed = subprocess.run([tmp_path / "program"], check=False, capture_output=True, text=True).stdout
+    if identity is None:
+        assert printed == "0\n"
+        return
+    keys = tag_keys(given, identity)
+    assert printed.split("\n") == ["1", f"{identity.device} {identity.epoch}", *map(bytes.hex, keys), ""]
+
+
+def tag_keys(given: Provision, identity: Identity) -> list[bytes]:
+    """As docs/wire-format.md derives them."""
+    whose = struct.pack("<QIH", given.key_id, identity.device, identity.epoch)
+    return [
+        hashlib.blake2b(label + whose, key=given.device_secret, digest_size=48).digest()
+        for label in (b"ciphermote tag", b"ciphermote receipt", b"ciphermote result")
+    ]
+
+
+@pytest.mark.parametrize(("device", "epoch"), [(-1, 1), (2**32, 1), (7, 0), (7, 2**16), (True, 1), (7, 1.0)])
+def test_an_identity_is_one_that_frames_can_say(device: int, epoch: int) -> None:
+    with pytest.raises(ParameterError):
+        Identity(device, epoch)
+
+
 CORE = ROOT / "core/src"
 
 ROOTS = """
@@ -325,6 +388,31 @@ def test_blobs_are_laid_out_as_documented(both: Provision) -> None:
     assert blob[at : at + 1024] == both.secret_key.packed
     assert struct.unpack_from("<I", blob, at + 1024)[0] == both.public_key[0, 0, 0]
     assert struct.unpack("<I", blob[-4:])[0] == _core.crc32c(blob[:-4])
+
+
+@pytest.mark.parametrize("public", [False, True])
+def test_an_identity_comes_back_with_its_blob(store: KeyStore, public: bool) -> None:
+    identity = Identity(0x01020304, 0x0506)
+    given = provision(store, secret=True, public=public, identity=identity)
+    blob = to_blob(given)
+    assert blob[7] == (15 if public else 11)
+    named = b"\x04\x03\x02\x01\x06\x05\x00\x00" + b"".join(tag_keys(given, identity))
+    assert blob[-156:-4] == named and (len(blob) - 156) % 4 == 0
+    found = parse_blob(blob, PARMS)
+    assert isinstance(found, Provision)
+    assert found.identity == identity and found.tag_keys == given.tag_keys
+    assert (found.public_key is not None) == public
+
+
+@pytest.mark.parametrize(
+    ("at", "sentence"),
+    [(0, "not of its device secret"), (4, "identity"), (6, "not of its"), (8, "not of its")],
+)
+def test_a_blob_whose_tag_keys_are_not_its_own_is_refused(store: KeyStore, at: int, sentence: str) -> None:
+    body = bytearray(to_blob(provision(store, secret=True, identity=Identity(7, 1)))[:-4])
+    body[at - 152] ^= 1
+    with pytest.raises(KeyFileError, match=sentence):
+        parse_blob(bytes(body) + struct.pack("<I", _core.crc32c(bytes(body))), PARMS)
 
 
 def test_a_key_without_public_part_has_no_prime_blobs(store: KeyStore) -> None:

@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from ciphermote.keys import KeyStore
+from ciphermote.parameters import by_name
+from ciphermote.provision import Identity, provision, to_c_header
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -115,10 +118,21 @@ def test_its_readings_are_scored(walked: tuple[Path, dict[str, str]]) -> None:
     (lines_of_python,) = re.findall(r"^```python\n(.*?)^```$", ROUNDS, re.DOTALL | re.MULTILINE)
     (folder / "frames.py").write_text(lines_of_python)
     shell("python frames.py", folder)
-    (read_result,) = re.findall(r"^```c\n(.*?)^```$", ROUNDS, re.DOTALL | re.MULTILINE)
+    read_result, _ = re.findall(r"^```c\n(.*?)^```$", ROUNDS, re.DOTALL | re.MULTILINE)
     (folder / "result.c").write_text(READ_RESULT % read_result)
     shell("cc -w result.c core/src/*/*.c -Icore/include -Icore/src -o result", folder)
     assert shell("./result", folder).split() == ["0", "44.7", "20.9"]
+
+
+def test_tagged_rounds_compile_without_a_warning(tmp_path: Path) -> None:
+    store = KeyStore.create(tmp_path / "keys", by_name("n1024_q26"), relin=False)
+    given = provision(store, secret=True, identity=Identity(7, 1))
+    (tmp_path / "provisioned_keys.h").write_text(to_c_header(given))
+    _, tag_session = re.findall(r"^```c\n(.*?)^```$", ROUNDS, re.DOTALL | re.MULTILINE)
+    includes = '#include "ciphermote/ciphermote.h"\n#include "provisioned_keys.h"\n'
+    declared = "cm_status tag_session(cm_aided *aided, cm_frame_writer *writer);\n"
+    (tmp_path / "session.c").write_text(includes + declared + tag_session)
+    shell(f"cc -Wall -Wextra -Wconversion -Werror -c session.c -I{ROOT}/core/include -o /dev/null", tmp_path)
 
 
 def test_its_c_compiles_without_a_warning(walked: tuple[Path, dict[str, str]]) -> None:

@@ -18,6 +18,7 @@ from ciphermote.computation import EvaluationKeys
 from ciphermote.errors import EngineError, Error, FrameError, KeyFileError, MismatchError, ParameterError
 from ciphermote.inspection import describe
 from ciphermote.keys import SecretKey
+from ciphermote.keys.making import make_rekey_key
 from ciphermote.parameter_files import parameters_from_dict, parameters_to_dict
 from ciphermote.parameters import EVALUATOR_SETS, ParameterSet, by_id, by_name, from_primes, generate
 from ciphermote.provision import to_c_header
@@ -96,6 +97,7 @@ def test_what_leads_elsewhere_is_refused() -> None:
         == f"<RekeyKey from key {device(parameters).secret_key.key_id:016x} to key {mine.key_id:016x}>"
     )
     small = owner(SETS[0])
+    loaded = SecretKey.from_coefficients(parameters, captured.coefficients)
     refusals: list[tuple[type[Error], str, Callable[[], object]]] = [
         (MismatchError, "different keys", lambda: evaluator.rekey(encrypt(x, mine.secret_key), key)),
         (MismatchError, "different keys", lambda: evaluator.rekey(encrypt(x, other.secret_key), key)),
@@ -114,6 +116,9 @@ def test_what_leads_elsewhere_is_refused() -> None:
             "Nothing names the owner's",
             lambda: Evaluator(parameters).rekey_key(backwards.rekey_key),
         ),
+        (ParameterError, "let DeviceKeys.make", lambda: make_rekey_key(captured, mine.secret_key)),
+        (ParameterError, "let DeviceKeys.make", lambda: make_rekey_key(mine.secret_key, other.secret_key)),
+        (ParameterError, "let DeviceKeys.make", lambda: make_rekey_key(mine.secret_key, loaded)),
         (MismatchError, "names no pair", lambda: DeviceKeys.make(SecretKey.generate(parameters))),
         (ParameterError, "no key switching", lambda: Owner.generate("n1024_q26").device_keys()),
     ]

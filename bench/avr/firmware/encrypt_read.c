@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A symmetric BFV encryption of n values that are read one by one: region 0. Frames are sent on UART 0 as
- * they are made; waits for it are not counted. On a host the same program writes to a file, for comparison.
+ * they are made, with tags if TAGGED; waits for it are not counted. On a host the same program writes to a
+ * file, for comparison.
  *
  * A simulator may write to `bench` before main runs: with fixed seeds, only secrets differ between
  * encryptions.
@@ -15,6 +16,9 @@
 #define N 1024
 #define LOG2_TILES 3 /* on hosts too */
 #define PLAIN_MODULUS 40961u
+#ifndef TAGGED
+#define TAGGED 0
+#endif
 
 typedef struct bench_inputs {
     uint16_t mask;       /* value i is i ^ mask, below t for any mask of 15 bits */
@@ -27,6 +31,9 @@ volatile bench_inputs bench = {0x2A55, 0, 0, 0};
 
 static _Alignas(8) uint8_t arena[CM_BFV_READ_ARENA_BYTES(N, LOG2_TILES)];
 static cm_frame_writer writer;
+#if TAGGED
+static cm_frame_sender sender;
+#endif
 static cm_device device;
 static uint64_t counter;
 
@@ -103,6 +110,10 @@ int main(int count, char **arguments)
     board_start(count, arguments);
     cm_status status = start_device();
     cm_frame_writer_init(&writer, (cm_sink){.write = send});
+#if TAGGED
+    cm_frame_sender_init(&sender, workload_tag_key, WORKLOAD_DEVICE, WORKLOAD_EPOCH);
+    cm_frame_writer_tag(&writer, &sender);
+#endif
     board_mark_begin();
     if (status == CM_OK) {
         const cm_encryptor_setup setup = {.device = &device,

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench/avr provides for its firmware: a key, and a board, which is an ATmega or the host. */
+/* What bench/avr provides for its firmware: keys, and a board, which is an ATmega or the host. */
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-extern const uint32_t workload_transformed[]; /* on AVR in PROGMEM */
+/* On AVR in PROGMEM. */
+extern const uint32_t workload_transformed[];
+extern const uint8_t workload_tag_key[];
+
+/* For frames with tags. */
+#define WORKLOAD_DEVICE 77u
+#define WORKLOAD_EPOCH 3u
 
 #ifdef __AVR__
 

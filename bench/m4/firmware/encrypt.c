@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One encryption, measured: cycles from the input values to the last packed byte in the sink, and RAM, all of
- * which is static data and stack here. BENCH_ASYMMETRIC and BENCH_BFV choose the kind of key and the scheme.
- * The values are at the arena's start, where they are encoded in place.
+ * which is static data and stack here. BENCH_ASYMMETRIC and BENCH_BFV choose the kind of key and the scheme;
+ * with BENCH_TAGGED, frames have tags. The values are at the arena's start, where they are encoded in place.
  */
 #include "board.h"
 #include "mark.h"
@@ -29,6 +29,9 @@ static _Alignas(8) uint8_t arena[ARENA_BYTES];
 static workload_sink sink;
 static cm_frame_writer writer;
 static cm_device device;
+#if BENCH_TAGGED
+static cm_frame_sender sender;
+#endif
 
 static cm_status open_encryptor(cm_encryptor *encryptor)
 {
@@ -85,6 +88,10 @@ int main(void)
     }
     make_values();
     cm_frame_writer_init(&writer, workload_sink_open(&sink));
+#if BENCH_TAGGED
+    cm_frame_sender_init(&sender, workload_tag_key, WORKLOAD_DEVICE, WORKLOAD_EPOCH);
+    cm_frame_writer_tag(&writer, &sender);
+#endif
     MARK_BEGIN(0);
     cm_encryptor encryptor;
     cm_status status = open_encryptor(&encryptor);

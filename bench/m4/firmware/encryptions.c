@@ -5,6 +5,7 @@
 
 static workload_sink sink;
 static cm_frame_writer writer;
+static cm_frame_sender sender;
 static cm_device device;
 
 static cm_status discard_residues(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
@@ -32,6 +33,12 @@ cm_status encryptions_prepare(const encryptions *of, uint32_t run, bool framed)
         writer.emitter.residues = discard_residues;
     }
     return status;
+}
+
+void encryptions_tag(void)
+{
+    cm_frame_sender_init(&sender, secrets_tag_key(), WORKLOAD_DEVICE, WORKLOAD_EPOCH);
+    cm_frame_writer_tag(&writer, &sender);
 }
 
 cm_encryptor_setup encryptions_setup(const encryptions *of, cm_xof_kind xof)

@@ -23,6 +23,9 @@ cm_status encryptions_start(void);
 /* Draw the run's secrets and make its values. framed: whether frames are made. */
 cm_status encryptions_prepare(const encryptions *of, uint32_t run, bool framed);
 
+/* After that: frames get tags under the run's tag key. */
+void encryptions_tag(void);
+
 cm_encryptor_setup encryptions_setup(const encryptions *of, cm_xof_kind xof);
 cm_status encryptions_symmetric(const encryptions *of);
 cm_status encryptions_asymmetric(const encryptions *of);

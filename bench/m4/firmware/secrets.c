@@ -20,6 +20,7 @@ typedef struct secrets {
     uint8_t device[CM_DEVICE_SECRET_BYTES];
     uint8_t randomness[32];
     uint8_t key[CM_SEED_BYTES];
+    uint8_t tag_key[CM_TAG_KEY_BYTES];
 } secrets;
 
 static secrets current;
@@ -71,6 +72,11 @@ cm_secret_key secrets_key(void)
 const uint8_t *secrets_key_seed(void)
 {
     return current.key;
+}
+
+const uint8_t *secrets_tag_key(void)
+{
+    return current.tag_key;
 }
 
 void secrets_values(uint8_t *out, uint32_t run)

@@ -16,9 +16,10 @@
 /* Switch to this run's secrets: what ciphertexts and keys are derived from, and its own secret key. */
 cm_status secrets_draw(uint32_t run);
 
-/* The run's secret key, and its seed. */
+/* The run's secret key, its seed, and its tag key. */
 cm_secret_key secrets_key(void);
 const uint8_t *secrets_key_seed(void);
+const uint8_t *secrets_tag_key(void);
 
 /* WORKLOAD_VALUES values: the first runs have the ends of the range; the others values of any sign and size,
    subnormal too. */

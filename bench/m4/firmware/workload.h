@@ -80,6 +80,11 @@ cm_platform workload_platform(void);
 /* A device on that platform. */
 cm_status workload_device(cm_device *device);
 
+/* For frames with tags. */
+#define WORKLOAD_DEVICE 77u
+#define WORKLOAD_EPOCH 3u
+extern const uint8_t workload_tag_key[CM_TAG_KEY_BYTES];
+
 /* From the generated keys.c: the secret key, also transformed, and the public key, [data
    prime][component][n]. */
 #define WORKLOAD_KEY_ID 0x62656E6368u

@@ -63,6 +63,7 @@ typedef struct cm_aided {
     cm_receiver receiver; /* between reader and decryption: passes this round's result only */
     cm_decryptor decryptor;
     cm_encryptor encryptor;
+    cm_frame_sender *sender; /* null: frames of version 1 */
     cm_aided_plan plan;
     uint64_t first;   /* counter of the session's first ciphertext */
     uint64_t awaited; /* counter of the ciphertext whose answer is due */
@@ -96,8 +97,20 @@ CM_MUST_CHECK cm_status cm_aided_begin(cm_aided *aided, const cm_secret_key *key
                                        const cm_encryptor_setup *setup);
 
 /*
+ * After cm_aided_begin: the session's frames are tagged both ways. sender is that of the writer which the
+ * setup's emitter belongs to (cm_frame_writer_tag); each round begins a window of its own. results was set up
+ * with cm_frame_expected_init; the session sets the attempt that it expects an answer to. Both must outlive
+ * the session. Errors: CM_ERR_ARGUMENT, also for results that were not set up, or after cm_aided_send;
+ * CM_ERR_ARENA if one of them is in the arena.
+ *
+ * Tags keep everybody else out. The server holds the result key, and can still send what it likes.
+ */
+CM_MUST_CHECK cm_status cm_aided_tag(cm_aided *aided, cm_frame_sender *sender, cm_frame_expected *results);
+
+/*
  * Encrypt and send the first count values at the arena's start, and await the first result. Errors: those of
- * encryption, and CM_ERR_ARGUMENT if the session has already sent something or is over.
+ * encryption, and CM_ERR_ARGUMENT if the session has already sent something or is over, or the sender that
+ * cm_aided_tag was given is not the emitter's.
  */
 CM_MUST_CHECK cm_status cm_aided_send(cm_aided *aided, uint32_t count);
 
@@ -105,7 +118,7 @@ CM_MUST_CHECK cm_status cm_aided_send(cm_aided *aided, uint32_t count);
  * Take the next bytes of a result's frames, in pieces of any size. Errors: those of cm_decryptor_feed;
  * CM_ERR_FRAME_ORDER also for the answer to an earlier round, or to anything else that the device has
  * encrypted since the session's first ciphertext; CM_ERR_FRAME_FOREIGN also for the answer to any other
- * ciphertext; CM_ERR_ARGUMENT if no result is due.
+ * ciphertext, and for both where results are tagged; CM_ERR_ARGUMENT if no result is due.
  */
 CM_MUST_CHECK cm_status cm_aided_feed(cm_aided *aided, const uint8_t *bytes, size_t length);
 

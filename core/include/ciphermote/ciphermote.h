@@ -18,6 +18,7 @@
 #include "ciphermote/keygen.h"
 #include "ciphermote/keys.h"
 #include "ciphermote/params.h"
+#include "ciphermote/receipt.h"
 #include "ciphermote/receiver.h"
 #include "ciphermote/seal.h"
 #include "ciphermote/status.h"

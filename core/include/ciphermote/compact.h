@@ -199,8 +199,8 @@ typedef struct cm_compact_frame {
 CM_MUST_CHECK cm_status cm_compact_frame_parse(const uint8_t *bytes, size_t length, cm_compact_frame *frame);
 
 /*
- * Check the tag of a parsed packet, whose counter is counter_high 2^32 + frame->counter_low. The time does
- * not depend on where tags differ. CM_ERR_FRAME_TAG.
+ * Check the tag of a parsed packet, whose counter is counter_high 2^32 + frame->counter_low. The key is in
+ * flash (PROGMEM) on AVR. The time does not depend on where tags differ. CM_ERR_FRAME_TAG.
  */
 CM_MUST_CHECK cm_status cm_compact_frame_verify(const cm_compact_frame *frame,
                                                 const uint8_t tag_key[CM_TAG_KEY_BYTES],

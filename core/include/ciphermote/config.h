@@ -308,6 +308,12 @@
 #else
 #define CM_ARMV7EM 0
 #endif
+/* x86-64 with GNU's extensions of C: tags in words of 64 bits, and the processor's checksum. */
+#if CM_CONFIG_ASM && defined(__x86_64__) && defined(__SIZEOF_INT128__) && defined(__GNUC__)
+#define CM_X86_64 1
+#else
+#define CM_X86_64 0
+#endif
 /* AVR's assembly as a whole, and the part of it that multiplies. */
 #if CM_CONFIG_ASM && defined(__AVR_HAVE_MOVW__) && defined(__AVR_HAVE_LPMX__)
 #define CM_AVR 1

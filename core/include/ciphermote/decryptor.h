@@ -51,6 +51,9 @@ typedef struct cm_decryptor_setup {
     cm_seed_expander *expander; /* set up with cm_seed_expander_init, for ciphertexts that hold a seed, as
                                    devices send them, and for this decryptor alone; null: these are
                                    refused, and no code that expands seeds is linked */
+    cm_frame_expected *results; /* set up with cm_frame_expected_init, and with the attempt before each
+                                   ciphertext: only frames with its tags are taken; null: only frames of
+                                   version 1, and no code that checks tags is linked */
 } cm_decryptor_setup;
 
 /* The current ciphertext. Treat as opaque except counter and scale_or_t, which are valid once it has been
@@ -87,16 +90,17 @@ typedef struct cm_decryptor {
 } cm_decryptor;
 
 /*
- * Set up. Errors: CM_ERR_ARGUMENT for null pointers or an incomplete key, CM_ERR_PARAMS, CM_ERR_ARENA for an
- * arena that is null, not aligned or overlaps the decryptor, the key or the expander, CM_ERR_EXPANDER for a
- * seed expander that was not set up. After an error the decryptor refuses all ciphertexts. The arena's size
- * is checked when a ciphertext is expected.
+ * Set up. Errors: CM_ERR_ARGUMENT for null pointers, an incomplete key or results that were not set up,
+ * CM_ERR_PARAMS, CM_ERR_ARENA for an arena that is null, not aligned or overlaps the decryptor, the key, the
+ * expander or the results, CM_ERR_EXPANDER for a seed expander that was not set up. After an error the
+ * decryptor refuses all ciphertexts. The arena's size is checked when a ciphertext is expected.
  */
 CM_MUST_CHECK cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
                                           const cm_decryptor_setup *setup);
 
 /*
- * Take the next bytes of the expected ciphertext's frames. Errors: those of cm_frame_reader_feed (frame.h);
+ * Take the next bytes of the expected ciphertext's frames. Errors: those of cm_frame_reader_feed (frame.h),
+ * and of cm_frame_reader_expect where results are tagged;
  * CM_ERR_FRAME_FOREIGN if a frame's key or kind is not the expected one, or it belongs to another ciphertext
  * than the first frame; CM_ERR_FRAME_ORDER if it is not the next one in order; CM_ERR_FRAME_SEED for a seed
  * without an expander; CM_ERR_EXPANDER if another decryptor has begun with the same expander, or it was

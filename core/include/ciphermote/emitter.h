@@ -62,10 +62,10 @@ struct cm_emitter {
     cm_status (*residues)(cm_emitter *self, unsigned component, unsigned prime, unsigned tile,
                           const uint32_t *residues);
     cm_status (*end)(cm_emitter *self);
-    bool component_major;    /* wants component 0 at all primes, then component 1; otherwise gets components 1
-                             and 0 of each tile in turn */
-    bool expands_seed;       /* wants component 1 of a symmetric ciphertext as residues too */
-    cm_ciphertext_info info; /* filled by the encryptor; begin's argument points here */
+    bool component_major : 1; /* wants component 0 at all primes, then component 1; otherwise gets components
+                                 1 and 0 of each tile in turn */
+    bool expands_seed : 1;    /* wants component 1 of a symmetric ciphertext as residues too */
+    cm_ciphertext_info info;  /* filled by the encryptor; begin's argument points here */
 };
 
 /* Where bytes go. write returns 0 if it took them all; anything else ends the encryption with CM_ERR_SINK. */

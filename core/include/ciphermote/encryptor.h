@@ -59,7 +59,7 @@ typedef struct cm_encryptor_setup {
     cm_emitter *emitter; /* where ciphertexts go: a frame writer's (frame.h) or a SEAL writer's (seal.h) */
     void *arena;         /* aligned to 8 bytes; used and wiped by each encryption */
     size_t arena_bytes;  /* CM_CKKS_..._ARENA_BYTES or CM_BFV_..._ARENA_BYTES */
-    cm_xof_kind xof;     /* secret key: what expands the public seed; 0 (CM_XOF_NONE) means ChaCha20.
+    cm_xof_kind xof : 8; /* secret key: what expands the public seed; 0 (CM_XOF_NONE) means ChaCha20.
                             Public key: leave it 0 */
     uint8_t log2_tiles;  /* work in tiles of n / 2^log2_tiles coefficients: 0 .. 4, but 3 on AVR and 0
                             with CM_CONFIG_ACCELERATOR; CM_LOG2_TILES is the preset's choice */

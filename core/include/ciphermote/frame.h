@@ -27,12 +27,13 @@ CM_REFUSE_PACKING(frame);
 #define CM_FRAME_TAGGED_HEADER_BYTES 64
 #define CM_TAG_KEY_BYTES 48
 #define CM_TAG_BYTES 8
+#define CM_TAG_WORDS 12 /* of a frame's piece, to compute its tag in */
 
 typedef enum cm_payload { CM_PAYLOAD_RESIDUES = 0, CM_PAYLOAD_SEED = 1 } cm_payload;
 
 /* An emitter that writes frames to a sink, in pieces of at most CM_FRAME_PIECE_BYTES. */
 #ifdef __AVR__
-#define CM_FRAME_PIECE_BYTES 44 /* a header */
+#define CM_FRAME_PIECE_BYTES 48 /* a header, in whole blocks of a tag */
 #else
 #define CM_FRAME_PIECE_BYTES 64
 #endif
@@ -41,7 +42,10 @@ typedef struct cm_frame_writer {
     cm_sink sink;
     struct cm_frame_sender *sender; /* null: version 1 */
     uint32_t crc;
-    uint8_t piece[CM_FRAME_PIECE_BYTES];
+    union {
+        uint8_t piece[CM_FRAME_PIECE_BYTES];
+        uint32_t words[CM_FRAME_PIECE_BYTES / 4]; /* to compute a tag in */
+    };
     uint8_t filled;
 } cm_frame_writer;
 
@@ -54,17 +58,23 @@ void cm_frame_writer_init(cm_frame_writer *writer, cm_sink sink);
  * Who sends frames of version 2: set by cm_frame_sender_init, and handed to a writer by
  * cm_frame_writer_tag. window is the number of the window whose readings the next ciphertext holds, the
  * counter of its first attempt; CM_NEW_WINDOW is replaced by the ciphertext's counter. Set it to
- * CM_NEW_WINDOW for new readings, and leave it for another attempt with the same ones.
+ * CM_NEW_WINDOW for new readings, and leave it for another attempt with the same ones. tags is the sum modulo
+ * 2^64 of the tags, as little-endian numbers, of the frames sent so far of the newest ciphertext: a receipt
+ * for it has the same sum (docs/wire-format.md).
  */
 typedef struct cm_frame_sender {
     uint64_t window;
+    uint64_t tags;
     const uint8_t *tag_key; /* CM_TAG_KEY_BYTES; on AVR in flash (PROGMEM) */
     uint32_t device;
     uint16_t epoch;
     /* The rest is the library's. */
     void (*absorb)(struct cm_frame_sender *self, const uint8_t *bytes, size_t length);
-    void (*close)(struct cm_frame_sender *self, uint8_t tag[CM_TAG_BYTES]);
-    uint32_t state[14];
+    void (*turn)(struct cm_frame_sender *self, uint32_t *words); /* null: begin a tag; else end it there */
+    struct {
+        uint32_t hash[5];
+        uint32_t factor[4];
+    } state; /* of a frame's tag; zero between frames */
 } cm_frame_sender;
 
 /* The owner derives the tag key, names the device and counts its epochs (docs/wire-format.md). */
@@ -108,8 +118,8 @@ CM_MUST_CHECK cm_status cm_frame_parse(const uint8_t *bytes, size_t length, cons
                                        cm_frame *frame);
 
 /*
- * Check the tag of a frame of version 2 that cm_frame_parse has accepted. The time does not depend on where
- * tags differ. CM_ERR_FRAME_TAG; CM_ERR_FRAME_VERSION for version 1.
+ * Check the tag of a frame of version 2 that cm_frame_parse has accepted. The key is in flash (PROGMEM) on
+ * AVR. The time does not depend on where tags differ. CM_ERR_FRAME_TAG; CM_ERR_FRAME_VERSION for version 1.
  */
 CM_MUST_CHECK cm_status cm_frame_verify(const cm_frame *frame, const uint8_t tag_key[CM_TAG_KEY_BYTES]);
 
@@ -117,15 +127,44 @@ CM_MUST_CHECK cm_status cm_frame_verify(const cm_frame *frame, const uint8_t tag
 CM_MUST_CHECK cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues);
 
 /*
+ * What a device accepts as results: frames of version 2 under the result key, for this device, that answer
+ * this attempt. Set by cm_frame_expected_init and cm_frame_expect_answer, and handed to a reader by
+ * cm_frame_reader_expect (or to a decryptor with its setup).
+ */
+typedef struct cm_frame_expected {
+    const uint8_t *result_key; /* CM_TAG_KEY_BYTES; on AVR in flash (PROGMEM) */
+    uint64_t window;           /* of the attempt, as its counter and its random bytes */
+    uint64_t counter;
+    uint32_t device;
+    uint16_t epoch;
+    uint8_t random[8];
+    /* The rest is the library's. */
+    cm_status (*begin)(struct cm_frame_expected *self, const cm_frame *frame);
+    void (*absorb)(struct cm_frame_expected *self, const uint8_t *bytes, size_t length);
+    cm_status (*end)(struct cm_frame_expected *self, const uint8_t tag[CM_TAG_BYTES]);
+    uint32_t state[14];
+} cm_frame_expected;
+
+/* The owner derives the result key, names the device and counts its epochs (docs/wire-format.md). */
+void cm_frame_expected_init(cm_frame_expected *expected, const uint8_t *result_key, uint32_t device,
+                            uint16_t epoch);
+
+/* The attempt is the one that a sender has made last; info: its writer's, writer.emitter.info. */
+void cm_frame_expect_answer(cm_frame_expected *expected, const cm_frame_sender *sender,
+                            const cm_ciphertext_info *info);
+
+/*
  * A frame reader passes frames to a receiver as they arrive, in pieces of any size: each residue once it is
- * known to be below its prime, and the frame's end once its checksum has matched. After a fault it accepts
- * nothing more. It takes version 1 alone.
+ * known to be below its prime, and the frame's end once its checksum has matched, and its tag if it has one.
+ * After a fault it accepts nothing more. It takes version 1 alone, or version 2 alone where
+ * cm_frame_reader_expect says whose.
  */
 #define CM_FRAME_GROUP (CM_CONFIG_SMALL ? 32u : 128u)        /* most residues passed on at once */
 #define CM_FRAME_GROUP_MAX_BYTES (CM_FRAME_GROUP / 8u * 27u) /* packed, at 27 bits each */
 typedef struct cm_frame_reader {
     cm_receiver *receiver;
     const cm_params *params;
+    cm_frame_expected *expected; /* null: version 1 */
     uint32_t crc;
     uint32_t prime;         /* the frame's */
     uint16_t residues_left; /* of the frame */
@@ -133,13 +172,24 @@ typedef struct cm_frame_reader {
     uint8_t bits;
     uint16_t wanted;
     uint16_t filled;
-    uint8_t part; /* of the frame: header, residues, seed or checksum */
+    uint8_t part; /* of the frame: header, residues, seed or its end */
     uint8_t piece[CM_FRAME_GROUP_MAX_BYTES];
     cm_status status;
 } cm_frame_reader;
 
 /* Frames of other parameter sets than params are refused; params and receiver must outlive the reader. */
 void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_receiver *receiver);
+
+/*
+ * Before the first bytes: take only what is expected, which must outlive the reader; null: version 1. What
+ * the receiver has taken of a frame must not be used before its end. Faults of the stream are then also:
+ *
+ *     CM_ERR_ARGUMENT       cm_frame_expected_init was not called, or had no key
+ *     CM_ERR_FRAME_VERSION  version 1
+ *     CM_ERR_FRAME_FOREIGN  another device, epoch, window, counter or random bytes
+ *     CM_ERR_FRAME_TAG      forged, altered, or under another key
+ */
+void cm_frame_reader_expect(cm_frame_reader *reader, cm_frame_expected *expected);
 
 /*
  * Take the next bytes of the stream. After the first fault this call and all later ones return its status:

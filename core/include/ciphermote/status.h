@@ -48,14 +48,15 @@ typedef enum cm_status {
     CM_ERR_RESIDUE = 16,       /* a residue is not below its prime */
     CM_ERR_PLAIN_MODULUS = 17, /* the plain modulus does not suit the encoding or the parameter set */
     CM_ERR_FRAME_ORDER = 18,   /* a frame came twice, or too early or too late */
-    CM_ERR_FRAME_FOREIGN = 19, /* a frame of another key, kind or ciphertext than expected */
+    CM_ERR_FRAME_FOREIGN = 19, /* another key, kind, ciphertext or attempt than expected */
     CM_ERR_FRAME_SEED = 20,    /* component 1 is a seed, and there is no expander */
     CM_ERR_FRAME_DOMAIN = 21,  /* a frame in coefficient form where only NTT form is accepted */
     CM_ERR_SCALE = 22,         /* no scale, or one too large for the modulus and the largest value */
     CM_ERR_SHARED_NOISE = 23,  /* noise that cannot hide that of a shared decryption */
     CM_ERR_SESSIONS = 24,      /* for applications: the key's budget of client-aided sessions is spent */
     CM_ERR_EXPANDER = 25,      /* a seed expander that is not set up, or that another decryptor uses */
-    CM_ERR_FRAME_TAG = 26      /* the tag does not match: altered, forged, or of another key or counter */
+    CM_ERR_FRAME_TAG = 26,     /* the tag does not match: altered, forged, or of another key or counter */
+    CM_ERR_UNRECEIPTED = 27    /* for applications: the last window's receipt has not come */
 } cm_status;
 
 /* Structs contain enums. On ARM the ABI decides their size, and symbols.h records it; elsewhere

@@ -42,6 +42,7 @@
 #define cm_frame_parse_header CM_SYMBOL(cm_frame_parse_header)
 #define cm_frame_parse CM_SYMBOL(cm_frame_parse)
 #define cm_frame_unpack CM_SYMBOL(cm_frame_unpack)
+#define cm_frame_reader_expect CM_SYMBOL(cm_frame_reader_expect)
 #define cm_frame_reader_init CM_SYMBOL(cm_frame_reader_init)
 #define cm_frame_reader_feed CM_SYMBOL(cm_frame_reader_feed)
 #define cm_frame_verify CM_SYMBOL(cm_frame_verify)
@@ -65,6 +66,7 @@
 #define cm_aided_feed CM_SYMBOL(cm_aided_feed)
 #define cm_aided_finish CM_SYMBOL(cm_aided_finish)
 #define cm_aided_wipe CM_SYMBOL(cm_aided_wipe)
+#define cm_aided_tag CM_SYMBOL(cm_aided_tag)
 #define cm_aided_send CM_SYMBOL(cm_aided_send)
 #define cm_aided_answer CM_SYMBOL(cm_aided_answer)
 

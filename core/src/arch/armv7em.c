@@ -333,12 +333,9 @@ int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
 
 int cmi_armv7em_send_tagged(void *context, const uint8_t *piece, size_t length)
 {
-    cmi_armv7em_tagging *tagging = context;
-    cm_frame_writer *writer = tagging->writer;
-    writer->sender->absorb(writer->sender, tagging->from, (size_t)(piece + length - tagging->from));
-    tagging->from = piece;
-    writer->filled = (uint8_t)length;
-    return cmi_frame_send(writer) != CM_OK;
+    cm_frame_writer *writer = context;
+    writer->sender->absorb(writer->sender, piece, length);
+    return writer->sink.write(writer->sink.context, piece, length);
 }
 
 #endif

@@ -17,15 +17,15 @@ x1    .req r5
 x2    .req r6
 x3    .req r7
 x4    .req r8
-carry .req r9
+carry .req r9 /* between blocks, the next one */
 s     .req r10
 m0    .req r11
 m1    .req r12
 m2    .req lr
 
-/* On the stack: the words of h + block, then the next block and the end, then what was pushed. */
-#define NEXT 16
-#define END 20
+/* On the stack: h + block without its first word, then the next block and the end, then what was pushed. */
+#define NEXT 12
+#define END 16
 #define LOCALS 24
 
     .macro wrapped w, m
@@ -34,7 +34,9 @@ m2    .req lr
     .endm
 
     .macro row j, y0, y1, y2, y3
-    ldr     s, [sp, #4 * \j]
+    .if \j
+    ldr     s, [sp, #4 * \j - 4]
+    .endif
     mov     carry, #0
     umaal   x0, carry, s, \y0
     umaal   x1, carry, s, \y1
@@ -49,7 +51,8 @@ m2    .req lr
     push    {r0, r4-r11, lr}
     sub     sp, sp, #LOCALS
     add     r3, r2, r3, lsl #4
-    strd    r2, r3, [sp, #NEXT]
+    str     r3, [sp, #END]
+    mov     carry, r2
     ldm     r0, {x0, x1, x2, x3, x4}
     mov     s, r1
     ldr     m0, [s]
@@ -59,8 +62,7 @@ m2    .req lr
     wrapped w1, m1
     wrapped w2, m2
     wrapped w3, m3
-1:  ldr     carry, [sp, #NEXT]
-    ldr     s, [carry], #4
+1:  ldr     s, [carry], #4
     adds    x0, x0, s
     ldr     s, [carry], #4
     adcs    x1, x1, s
@@ -70,14 +72,15 @@ m2    .req lr
     adcs    x3, x3, s
     adc     x4, x4, #1
     str     carry, [sp, #NEXT]
-    stm     sp, {x0, x1, x2, x3}
-    wrapped s, m0
-    mul     x0, x4, s /* the last word is below 8, and these products are words */
+    stm     sp, {x1, x2, x3}
+    mov     s, x0
+    wrapped carry, m0
+    mul     x0, x4, carry /* the last word is below 8, and these products are words */
     mul     x1, x4, w1
     mul     x2, x4, w2
     mul     x3, x4, w3
-    and     s, m0, #3
-    mul     x4, x4, s
+    and     carry, m0, #3
+    mul     x4, x4, carry
     row     0, m0, m1, m2, m3
     row     1, w3, m0, m1, m2
     row     2, w2, w3, m0, m1

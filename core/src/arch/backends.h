@@ -30,6 +30,12 @@
 #elif CM_AVR
 #include "arch/avr/arch.h"
 #else
+#if CM_X86_64
+#include "arch/x86_64/arch.h"
+#else
+#define CM_TARGET_poly1305_blocks CM_DECLINED
+#define CM_TARGET_crc32c CM_DECLINED
+#endif
 #define CM_TARGET_ntt_forward CM_DECLINED
 #define CM_TARGET_ntt_inverse CM_DECLINED
 #define CM_TARGET_ntt_inverse_lazy CM_DECLINED
@@ -60,8 +66,6 @@
 #define CM_TARGET_round_sums CM_DECLINED
 #define CM_TARGET_ternary_products CM_DECLINED
 #define CM_TARGET_ternary_terms CM_DECLINED
-#define CM_TARGET_poly1305_blocks CM_DECLINED
-#define CM_TARGET_crc32c CM_DECLINED
 #define CM_TARGET_pack CM_DECLINED
 #define CM_TARGET_unpack CM_DECLINED
 #endif

@@ -53,8 +53,12 @@ static inline uint64_t cmi_load64(const uint8_t bytes[8])
 
 static inline void cmi_store64(uint8_t bytes[8], uint64_t word)
 {
+#ifdef __AVR__
+    memcpy(bytes, &word, sizeof word);
+#else
     cmi_store32(bytes, (uint32_t)word);
     cmi_store32(bytes + 4, (uint32_t)(word >> 32));
+#endif
 }
 
 /*

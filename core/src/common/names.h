@@ -109,6 +109,8 @@
 #define cmi_avr_uniform_20 CM_SYMBOL(cmi_avr_uniform_20)
 #define cmi_avr_uniform_bitwise CM_SYMBOL(cmi_avr_uniform_bitwise)
 #define cmi_avr_uniform_26 CM_SYMBOL(cmi_avr_uniform_26)
+#define cmi_x86_64_crc32c CM_SYMBOL(cmi_x86_64_crc32c)
+#define cmi_x86_64_poly1305_blocks CM_SYMBOL(cmi_x86_64_poly1305_blocks)
 #define cmi_product CM_SYMBOL(cmi_product)
 #define cmi_product_signed CM_SYMBOL(cmi_product_signed)
 #define cmi_reduce_all CM_SYMBOL(cmi_reduce_all)
@@ -143,6 +145,7 @@
 #define cmi_blake2xb_node CM_SYMBOL(cmi_blake2xb_node)
 #define cmi_blake2xb_root CM_SYMBOL(cmi_blake2xb_root)
 #define cmi_chacha20_block CM_SYMBOL(cmi_chacha20_block)
+#define cmi_chacha20_derive CM_SYMBOL(cmi_chacha20_derive)
 #define cmi_keccak_f1600 CM_SYMBOL(cmi_keccak_f1600)
 #define cmi_keccak_permute CM_SYMBOL(cmi_keccak_permute)
 #define cmi_sample_cbd CM_SYMBOL(cmi_sample_cbd)
@@ -247,11 +250,14 @@
 
 #define cmi_crc32c_table CM_SYMBOL(cmi_crc32c_table)
 #define cmi_frame_fill CM_SYMBOL(cmi_frame_fill)
+#define cmi_frame_reader_wipe CM_SYMBOL(cmi_frame_reader_wipe)
 #define cmi_frame_send CM_SYMBOL(cmi_frame_send)
 #define cmi_tag_verify CM_SYMBOL(cmi_tag_verify)
+#define cmi_tagger_begin CM_SYMBOL(cmi_tagger_begin)
 #define cmi_tagger_finish CM_SYMBOL(cmi_tagger_finish)
 #define cmi_tagger_init CM_SYMBOL(cmi_tagger_init)
 #define cmi_tagger_start CM_SYMBOL(cmi_tagger_start)
 #define cmi_tagger_update CM_SYMBOL(cmi_tagger_update)
+#define cmi_tagger_verify CM_SYMBOL(cmi_tagger_verify)
 
 #endif

@@ -65,7 +65,8 @@ const char *cm_status_text(cm_status status)
     case CM_ERR_FRAME_FOREIGN:
         return "A frame has another key, scheme, plain modulus or number of tiles than expected, or "
                "is of another ciphertext: compare it with what the decryptor was told to expect, or "
-               "have the right one sent.";
+               "have the right one sent. A receipt is of another attempt: keep the readings, and wait"
+               " for theirs.";
     case CM_ERR_FRAME_SEED:
         return "The ciphertext's second half is a seed: give cm_decryptor_setup a seed expander.";
     case CM_ERR_FRAME_DOMAIN:
@@ -85,8 +86,12 @@ const char *cm_status_text(cm_status status)
         return "The seed expander is not set up, or another decryptor has begun to use it: call "
                "cm_seed_expander_init before cm_decryptor_init, and give each decryptor its own.";
     case CM_ERR_FRAME_TAG:
-        return "The frame's tag does not match: it was altered or forged, or the tag key or the "
-               "counter is another device's; drop it, and compare the enrolment with the device.";
+        return "The tag of the frame or receipt does not match: it was altered or forged, or the key "
+               "or the counter is another device's; drop it, and compare the enrolment with the "
+               "device.";
+    case CM_ERR_UNRECEIPTED:
+        return "The last window waits for its receipt: hand the device the gateway's, or have it send "
+               "that window again.";
     }
     return "This is not a status of Ciphermote: the value was damaged, or comes from another version.";
 }

@@ -9,6 +9,8 @@
 
 #include "common/wipe.h"
 #include "scheme/decryption.h"
+#include "scheme/usable.h"
+#include "wire/frame.h"
 
 enum { OVER = 0, AT_START, AWAITING }; /* cm_aided.state */
 
@@ -58,6 +60,7 @@ static void aided_fail(cm_receiver *self, cm_status status)
 static void end_session(cm_aided *aided)
 {
     aided->state = OVER;
+    cmi_frame_reader_wipe(&aided->decryptor.reader);
     cmi_wipe(aided->encryptor.setup.arena, aided->encryptor.setup.arena_bytes);
     cmi_wipe_stack();
 }
@@ -93,16 +96,35 @@ static cm_status encrypt_ckks(const cm_aided *aided, uint32_t count)
 static cm_status await_result(cm_aided *aided, uint64_t counter)
 {
     const cm_aided_plan *plan = &aided->plan;
+    cm_frame_expected *results = aided->decryptor.reader.expected;
     aided->awaited = counter;
+    if (results) {
+        cm_frame_expect_answer(results, aided->sender, &aided->encryptor.setup.emitter->info);
+    }
     const cm_status status = plan->scheme == CM_BFV ? cm_bfv_expect(&aided->decryptor, &plan->bfv)
                                                     : cm_ckks_expect(&aided->decryptor, &plan->ckks);
     cm_frame_reader_init(&aided->decryptor.reader, aided_params(aided), &aided->receiver);
+    cm_frame_reader_expect(&aided->decryptor.reader, results);
+    return status;
+}
+
+/* Each round sends values that no other has: a window of its own. */
+static cm_status encrypt_values(cm_aided *aided, uint32_t count)
+{
+    if (aided->sender) {
+        aided->sender->window = CM_NEW_WINDOW;
+    }
+    const cm_status status =
+        aided->plan.scheme == CM_BFV ? encrypt_bfv(aided, count) : encrypt_ckks(aided, count);
+    if (status == CM_OK && aided->sender && aided->sender->window == CM_NEW_WINDOW) {
+        return CM_ERR_ARGUMENT; /* it is not the emitter's */
+    }
     return status;
 }
 
 static cm_status send_values(cm_aided *aided, uint32_t count)
 {
-    cm_status status = aided->plan.scheme == CM_BFV ? encrypt_bfv(aided, count) : encrypt_ckks(aided, count);
+    cm_status status = encrypt_values(aided, count);
     if (status == CM_OK) {
         status = await_result(aided, aided->encryptor.setup.emitter->info.counter);
     }
@@ -160,6 +182,21 @@ cm_status cm_aided_begin(cm_aided *aided, const cm_secret_key *key, const cm_aid
     aided->receiver = (cm_receiver){aided_begin, aided_residues, aided_end, aided_fail};
     aided->plan = *plan;
     aided->state = AT_START;
+    return CM_OK;
+}
+
+cm_status cm_aided_tag(cm_aided *aided, cm_frame_sender *sender, cm_frame_expected *results)
+{
+    if (!aided || aided->state != AT_START || !sender || !results || !results->begin) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_encryptor_setup *setup = &aided->encryptor.setup;
+    if (cmi_in_arena(sender, sizeof *sender, setup->arena, setup->arena_bytes) ||
+        cmi_in_arena(results, sizeof *results, setup->arena, setup->arena_bytes)) {
+        return CM_ERR_ARENA;
+    }
+    aided->sender = sender;
+    aided->decryptor.reader.expected = results;
     return CM_OK;
 }
 

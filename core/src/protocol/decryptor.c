@@ -7,6 +7,7 @@
 #include "common/wipe.h"
 #include "scheme/decryption.h"
 #include "scheme/usable.h"
+#include "wire/frame.h"
 
 static bool is_set_up(const cm_seed_expander *expander)
 {
@@ -21,26 +22,34 @@ cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
     }
     cm_decryptor_setup given = setup ? *setup : (cm_decryptor_setup){0};
     const bool expander_usable = !given.expander || is_set_up(given.expander);
+    const bool results_usable = !given.results || given.results->begin;
     memset(decryptor, 0, sizeof *decryptor);
     decryptor->expander = given.expander;
-    if (given.expander &&
-        cmi_in_arena(given.expander, sizeof *given.expander, given.arena, given.arena_bytes)) {
+    decryptor->reader.expected = given.results;
+    if ((given.expander &&
+         cmi_in_arena(given.expander, sizeof *given.expander, given.arena, given.arena_bytes)) ||
+        (given.results &&
+         cmi_in_arena(given.results, sizeof *given.results, given.arena, given.arena_bytes))) {
         given.arena = NULL; /* which is refused */
     }
-    const cm_status status = cmi_decryption_init(
-        &decryptor->decryption, setup && expander_usable ? key : NULL, given.arena, given.arena_bytes);
+    const cm_status status =
+        cmi_decryption_init(&decryptor->decryption, setup && expander_usable && results_usable ? key : NULL,
+                            given.arena, given.arena_bytes);
     return expander_usable ? status : CM_ERR_EXPANDER;
 }
 
-/* The reader, for a decryption that has begun; one that could not begin refuses what it reads. */
+/* The reader, for a decryption that has begun; one that could not begin refuses what it reads. What results
+   are expected is as it was set up. */
 static cm_status open_reader(cm_decryptor *decryptor, cm_status status)
 {
+    cm_frame_expected *results = decryptor->reader.expected;
     cm_receiver *receiver = &decryptor->decryption.receiver;
     if (decryptor->expander && is_set_up(decryptor->expander)) {
         receiver = decryptor->expander->begin(decryptor->expander, receiver);
     }
     const cm_secret_key *key = decryptor->decryption.key;
     cm_frame_reader_init(&decryptor->reader, key ? key->params : NULL, receiver);
+    cm_frame_reader_expect(&decryptor->reader, results);
     return status;
 }
 
@@ -64,6 +73,7 @@ cm_status cm_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_
 void cm_decryptor_wipe(cm_decryptor *decryptor)
 {
     if (decryptor) {
+        cmi_frame_reader_wipe(&decryptor->reader);
         cmi_decryption_wipe(&decryptor->decryption);
         if (decryptor->decryption.arena) { /* the values too, of a decryption that is over */
             cmi_wipe(decryptor->decryption.arena, decryptor->decryption.arena_bytes);

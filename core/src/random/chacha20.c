@@ -91,6 +91,14 @@ void cmi_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[
     cmi_wipe(input, sizeof input);
 }
 
+void cmi_chacha20_derive(uint8_t out[CM_CHACHA20_BLOCK_BYTES], uint32_t input[CM_CHACHA20_INPUT_WORDS],
+                         const uint8_t *key)
+{
+    cmi_flash_copy(out, key, 32);
+    set_key(input, out);
+    chacha20_blocks(out, input, 1);
+}
+
 void cmi_stream_init(cmi_stream *stream, const uint8_t key[32], const uint32_t nonce[3])
 {
     cmi_stream_set_key(stream, key);

@@ -30,6 +30,11 @@ void cmi_chacha20_block(uint8_t out[CM_CHACHA20_BLOCK_BYTES], const uint8_t key[
 #define CM_CHACHA20_INPUT_WORDS 12
 #define CM_CHACHA20_COUNTER 8
 
+/* The same for an input that has its block counter and nonce, and gets a key that is stored with the
+   constants (common/flash.h). Both then hold secrets. */
+void cmi_chacha20_derive(uint8_t out[CM_CHACHA20_BLOCK_BYTES], uint32_t input[CM_CHACHA20_INPUT_WORDS],
+                         const uint8_t *key);
+
 /* A buffered ChaCha20 stream. Holds secrets: wipe with cmi_wipe. */
 struct cmi_stream {
     uint8_t block[CM_CHACHA20_BLOCK_BYTES];

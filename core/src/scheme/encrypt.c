@@ -114,16 +114,12 @@ static cm_status divide_encryption_arena(const cm_encryptor_setup *setup, const 
     return CM_OK;
 }
 
-/*
- * Common to both kinds of key: encode, draw the seeds, announce the ciphertext. xof: CM_XOF_NONE under a
- * public key.
- */
-CM_NOINLINE static cm_status begin(const encryption_layout *parts, cm_message_source *source,
-                                   const cm_params *params, uint64_t key_id, cm_xof_kind xof)
+/* Encode, and draw the seeds. */
+CM_NOINLINE static cm_status prepare(const encryption_layout *parts, cm_message_source *source,
+                                     const cm_params *params, uint64_t key_id, cm_xof_kind xof)
 {
     encryption_workspace *work = parts->work;
-    cm_emitter *emitter = parts->setup->emitter;
-    cm_ciphertext_info *info = &emitter->info;
+    cm_ciphertext_info *info = &parts->setup->emitter->info;
     memset(info, 0, sizeof *info);
     info->params = params;
     cm_status status = source->encode(source, params, parts->setup, &work->ring);
@@ -157,7 +153,22 @@ CM_NOINLINE static cm_status begin(const encryption_layout *parts, cm_message_so
     info->log2_tiles = cmi_log2_tiles(parts->setup);
     info->key_id = key_id;
     work->ring.prime = params->primes;
-    return cmi_unless_taken(&work->ring, params->primes, emitter->begin(emitter, info));
+    return CM_OK;
+}
+
+/* Out of line, where nothing of what prepare needed is on the stack. */
+CM_NOINLINE static cm_status announce(const encryption_layout *parts, const cm_prime *first)
+{
+    cm_emitter *emitter = parts->setup->emitter;
+    return cmi_unless_taken(&parts->work->ring, first, emitter->begin(emitter, &emitter->info));
+}
+
+/* Common to both kinds of key. xof: CM_XOF_NONE under a public key. */
+static cm_status begin(const encryption_layout *parts, cm_message_source *source, const cm_params *params,
+                       uint64_t key_id, cm_xof_kind xof)
+{
+    const cm_status status = prepare(parts, source, params, key_id, xof);
+    return status == CM_OK ? announce(parts, params->primes) : status;
 }
 
 static void open_encryption_ring(const encryption_layout *parts, const cm_prime *prime)

@@ -42,6 +42,11 @@ enum {
 
 /* ---- writing ---- */
 
+_Static_assert(CM_FRAME_PIECE_BYTES >= CM_FRAME_HEADER_BYTES + MORE_EPOCH &&
+                   CM_FRAME_PIECE_BYTES % CM_POLY1305_BLOCK_BYTES == 0 &&
+                   CM_FRAME_PIECE_BYTES >= 4 * CM_TAG_WORDS,
+               "a piece holds a header, with the device behind it, whole blocks of a tag, and what it takes");
+
 cm_status cmi_frame_send(cm_frame_writer *writer)
 {
     const size_t length = writer->filled;
@@ -50,7 +55,7 @@ cm_status cmi_frame_send(cm_frame_writer *writer)
         return CM_OK;
     }
     if (writer->sender) { /* half of the tag key is in it */
-        cmi_wipe(writer->sender->state, sizeof writer->sender->state);
+        cmi_wipe(&writer->sender->state, sizeof writer->sender->state);
     }
     return CM_ERR_SINK;
 }
@@ -58,29 +63,36 @@ cm_status cmi_frame_send(cm_frame_writer *writer)
 void cmi_frame_fill(cm_frame_writer *writer, const uint8_t *from, const uint8_t *to)
 {
     writer->crc = cm_crc32c(writer->crc, from, (size_t)(to - from));
-    if (writer->sender) {
+    writer->filled = (uint8_t)(to - writer->piece);
+    if (writer->sender) { /* at the end, with nothing left on the stack */
         writer->sender->absorb(writer->sender, from, (size_t)(to - from));
     }
-    writer->filled = (uint8_t)(to - writer->piece);
 }
 
-/* What version 2 has behind version 1's header. The public seed's first bytes are another attempt's where no
-   seed is sent, too. */
+static cm_status send_if_full(cm_frame_writer *writer)
+{
+    return writer->filled == CM_FRAME_PIECE_BYTES ? cmi_frame_send(writer) : CM_OK;
+}
+
+/*
+ * What version 2 has behind version 1's header and the device. The public seed's first bytes are another
+ * attempt's where no seed is sent, too. Header and pieces are whole blocks of the tag, and so the payload's
+ * pieces are, except the last: the tag needs no memory for parts of blocks.
+ */
 static cm_status put_sender(cm_frame_writer *writer)
 {
     const cm_frame_sender *sender = writer->sender;
     const cm_ciphertext_info *info = &writer->emitter.info;
-    const cm_status status = cmi_frame_send(writer);
+    const cm_status status = send_if_full(writer);
     if (status != CM_OK) {
         return status;
     }
-    uint8_t *more = writer->piece;
-    cmi_store32(more + MORE_DEVICE, sender->device);
-    cmi_store32(more + MORE_EPOCH, sender->epoch);
-    cmi_store32(more + MORE_SINCE_WINDOW, (uint32_t)(info->counter - sender->window));
-    memcpy(more + MORE_RANDOM, info->seed, 8);
-    cmi_frame_fill(writer, more, more + MORE_BYTES);
-    return CM_OK;
+    uint8_t *const epoch = writer->piece + writer->filled;
+    cmi_store32(epoch, sender->epoch);
+    cmi_store32(epoch + MORE_SINCE_WINDOW - MORE_EPOCH, (uint32_t)(info->counter - sender->window));
+    memcpy(epoch + MORE_RANDOM - MORE_EPOCH, info->seed, 8);
+    cmi_frame_fill(writer, epoch, epoch + MORE_BYTES - MORE_EPOCH);
+    return send_if_full(writer);
 }
 
 static cm_status put_header(cm_frame_writer *writer, cm_payload payload, unsigned component, unsigned prime,
@@ -105,12 +117,16 @@ static cm_status put_header(cm_frame_writer *writer, cm_payload payload, unsigne
     header[AT_PRIME] = (uint8_t)prime;
     header[AT_TILES] = (uint8_t)tiles;
     cmi_store32(header + AT_LENGTH, payload_bytes);
+    uint8_t *end = header + CM_FRAME_HEADER_BYTES;
     writer->crc = 0;
-    if (writer->sender) { /* a frame that failed has left its tag unfinished */
-        cmi_wipe(writer->sender->state, sizeof writer->sender->state);
+    if (!writer->sender) {
+        cmi_frame_fill(writer, header, end);
+        return CM_OK;
     }
-    cmi_frame_fill(writer, header, header + CM_FRAME_HEADER_BYTES);
-    return writer->sender ? put_sender(writer) : CM_OK;
+    writer->sender->turn(writer->sender, NULL);
+    cmi_store32(end + MORE_DEVICE, writer->sender->device);
+    cmi_frame_fill(writer, header, end + MORE_EPOCH);
+    return put_sender(writer);
 }
 
 static cm_status close_frame(cm_frame_writer *writer)
@@ -119,7 +135,7 @@ static cm_status close_frame(cm_frame_writer *writer)
     if (status == CM_OK) {
         uint8_t *end = writer->piece;
         if (writer->sender) {
-            writer->sender->close(writer->sender, end);
+            writer->sender->turn(writer->sender, writer->words);
             writer->crc = cm_crc32c(writer->crc, end, CM_TAG_BYTES);
             end += CM_TAG_BYTES;
         }
@@ -130,19 +146,25 @@ static cm_status close_frame(cm_frame_writer *writer)
     return status;
 }
 
-/* Whether the counter belongs to the window, which it begins if it is a new one. */
-static bool window_begun(cm_frame_sender *sender, uint64_t counter)
+/* Whether the counter of a new ciphertext is less than 2^32 from the window on, which it begins if that is a
+   new one. */
+static bool window_begun(cm_frame_sender *sender, const uint64_t *counter)
 {
-    if (sender->window == CM_NEW_WINDOW) {
-        sender->window = counter;
+    uint32_t window[2], at[2];
+    sender->tags = 0;
+    cmi_split64(at, counter);
+    cmi_split64(window, &sender->window);
+    if ((window[0] & window[1]) == UINT32_MAX) {
+        memcpy(&sender->window, counter, sizeof *counter);
+        return true;
     }
-    return counter >= sender->window && counter - sender->window <= UINT32_MAX;
+    return at[1] >= window[1] && at[1] - window[1] == (at[0] < window[0] ? 1u : 0u);
 }
 
 static cm_status write_seed_frame(cm_emitter *self, const cm_ciphertext_info *info)
 {
     cm_frame_writer *writer = (cm_frame_writer *)(void *)self;
-    if (!writer->sink.write || (writer->sender && !window_begun(writer->sender, info->counter))) {
+    if (!writer->sink.write || (writer->sender && !window_begun(writer->sender, &info->counter))) {
         return CM_ERR_ARGUMENT;
     }
     const size_t length = cm_public_seed_bytes(info->xof);
@@ -150,7 +172,7 @@ static cm_status write_seed_frame(cm_emitter *self, const cm_ciphertext_info *in
         return CM_OK;
     }
     cm_status status = put_header(writer, CM_PAYLOAD_SEED, 1, 0, 0, (uint32_t)length);
-    if (status == CM_OK) {
+    if (status == CM_OK && writer->filled) {
         status = cmi_frame_send(writer);
     }
     if (status == CM_OK) {
@@ -453,7 +475,7 @@ cm_status cm_frame_unpack(const cm_frame *frame, uint32_t *residues)
 
 /* ---- reading as the bytes come ---- */
 
-enum { PART_HEADER, PART_RESIDUES, PART_SEED, PART_CRC };
+enum { PART_HEADER, PART_RESIDUES, PART_SEED, PART_END };
 
 static void await_part(cm_frame_reader *reader, unsigned part, unsigned bytes)
 {
@@ -462,28 +484,77 @@ static void await_part(cm_frame_reader *reader, unsigned part, unsigned bytes)
     reader->filled = 0;
 }
 
+static void await_header(cm_frame_reader *reader)
+{
+    await_part(reader, PART_HEADER, reader->expected ? CM_FRAME_TAGGED_HEADER_BYTES : CM_FRAME_HEADER_BYTES);
+}
+
+/* The tag, if it has one, and the checksum. */
+static void await_end(cm_frame_reader *reader)
+{
+    await_part(reader, PART_END, CM_FRAME_CRC_BYTES + (reader->expected ? CM_TAG_BYTES : 0u));
+}
+
+/* The tag covers what the checksum does. */
+static void absorb_part(cm_frame_reader *reader, const uint8_t *bytes)
+{
+    if (reader->expected) {
+        reader->expected->absorb(reader->expected, bytes, reader->wanted);
+    }
+}
+
 void cm_frame_reader_init(cm_frame_reader *reader, const cm_params *params, cm_receiver *receiver)
 {
     memset(reader, 0, sizeof *reader);
     reader->params = params;
     reader->receiver = receiver;
     reader->status = params && receiver && receiver->begin ? CM_OK : CM_ERR_ARGUMENT;
-    await_part(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
+    await_header(reader);
+}
+
+void cm_frame_reader_expect(cm_frame_reader *reader, cm_frame_expected *expected)
+{
+    reader->expected = expected;
+    if (expected && !expected->begin) {
+        reader->status = CM_ERR_ARGUMENT;
+    }
+    await_header(reader);
+}
+
+void cm_frame_expect_answer(cm_frame_expected *expected, const cm_frame_sender *sender,
+                            const cm_ciphertext_info *info)
+{
+    expected->window = sender->window;
+    expected->counter = info->counter;
+    memcpy(expected->random, info->seed, sizeof expected->random);
+}
+
+void cmi_frame_reader_wipe(cm_frame_reader *reader)
+{
+    if (reader->expected) { /* half of the result key is in it while a frame is under way */
+        cmi_wipe(reader->expected->state, sizeof reader->expected->state);
+    }
 }
 
 /* Each part is out of line, so that none pays for the others' variables on the stack. */
 static CM_NOINLINE cm_status take_header(cm_frame_reader *reader, const uint8_t *bytes)
 {
     cm_frame frame;
-    if (bytes[AT_VERSION] == CM_FRAME_TAGGED_VERSION) {
+    cm_frame_expected *expected = reader->expected;
+    if (!expected && bytes[AT_VERSION] == CM_FRAME_TAGGED_VERSION) {
         return CM_ERR_FRAME_VERSION;
     }
-    cm_status status = cm_frame_parse_header(bytes, CM_FRAME_HEADER_BYTES, reader->params, &frame);
+    cm_status status = cm_frame_parse_header(bytes, reader->wanted, reader->params, &frame);
+    if (status == CM_OK && expected) {
+        status = frame.version == CM_FRAME_TAGGED_VERSION ? expected->begin(expected, &frame)
+                                                          : CM_ERR_FRAME_VERSION;
+    }
     if (status != CM_OK) {
         return status;
     }
     frame.info.log2_tiles = frame.log2_tiles;
-    reader->crc = cm_crc32c(0, bytes, CM_FRAME_HEADER_BYTES);
+    reader->crc = cm_crc32c(0, bytes, reader->wanted);
+    absorb_part(reader, bytes);
     if (frame.payload == CM_PAYLOAD_SEED) {
         await_part(reader, PART_SEED, frame.payload_bytes);
     } else {
@@ -540,9 +611,10 @@ static CM_NOINLINE cm_status take_group(cm_frame_reader *reader, const uint8_t *
     if (!unpack_summed(reader, bytes, residues)) {
         return CM_ERR_RESIDUE;
     }
+    absorb_part(reader, bytes);
     reader->residues_left = (uint16_t)(reader->residues_left - reader->group);
     if (reader->residues_left == 0) {
-        await_part(reader, PART_CRC, CM_FRAME_CRC_BYTES);
+        await_end(reader);
     }
     return reader->receiver->residues(reader->receiver, residues, reader->group);
 }
@@ -552,19 +624,33 @@ static CM_NOINLINE cm_status take_seed(cm_frame_reader *reader, const uint8_t *b
     uint32_t words[CM_MAX_PUBLIC_SEED_BYTES / 4u];
     const uint32_t count = reader->wanted / 4u;
     reader->crc = cm_crc32c(reader->crc, bytes, reader->wanted);
+    absorb_part(reader, bytes);
     for (uint32_t i = 0; i < count; i++) {
         words[i] = cmi_load32(bytes + 4u * i);
     }
-    await_part(reader, PART_CRC, CM_FRAME_CRC_BYTES);
+    await_end(reader);
     return reader->receiver->residues(reader->receiver, words, count);
 }
 
-static cm_status take_crc(cm_frame_reader *reader, const uint8_t *bytes)
+/* Damage is told from forgery: the checksum is looked at first. */
+static cm_status take_end(cm_frame_reader *reader, const uint8_t *bytes)
 {
-    if (cmi_load32(bytes) != reader->crc) {
+    cm_frame_expected *expected = reader->expected;
+    const uint8_t *crc = bytes;
+    if (expected) {
+        crc += CM_TAG_BYTES;
+        reader->crc = cm_crc32c(reader->crc, bytes, CM_TAG_BYTES);
+    }
+    if (cmi_load32(crc) != reader->crc) {
         return CM_ERR_FRAME_CRC;
     }
-    await_part(reader, PART_HEADER, CM_FRAME_HEADER_BYTES);
+    if (expected) {
+        const cm_status status = expected->end(expected, bytes);
+        if (status != CM_OK) {
+            return status;
+        }
+    }
+    await_header(reader);
     return reader->receiver->end(reader->receiver);
 }
 
@@ -573,8 +659,8 @@ static cm_status take(cm_frame_reader *reader, const uint8_t *bytes)
     if (reader->part == PART_RESIDUES) {
         return take_group(reader, bytes);
     }
-    if (reader->part == PART_CRC) {
-        return take_crc(reader, bytes);
+    if (reader->part == PART_END) {
+        return take_end(reader, bytes);
     }
     return reader->part == PART_HEADER ? take_header(reader, bytes) : take_seed(reader, bytes);
 }
@@ -600,6 +686,7 @@ cm_status cm_frame_reader_feed(cm_frame_reader *reader, const uint8_t *bytes, si
             reader->filled = 0;
             reader->status = take(reader, part);
             if (reader->status != CM_OK) {
+                cmi_frame_reader_wipe(reader);
                 reader->receiver->fail(reader->receiver, reader->status);
             }
         }

@@ -9,7 +9,6 @@
 #include "common/compiler.h"
 #include "common/declassify.h"
 #include "common/flash.h"
-#include "common/masks.h"
 #include "common/wipe.h"
 #include "ring/product.h"
 
@@ -50,61 +49,66 @@ static void absorb_block(uint32_t h[5], const uint32_t r[4], const uint8_t block
     h[4] = (high & 3u) + cmi_upper_word(carry);
 }
 
-/* sum = the lower words of h + x; returns its upper one. */
-CM_NOINLINE static uint32_t add_to_hash(uint32_t sum[4], const uint32_t h[5], uint32_t x)
+/* sum = the lower words of h + x; returns its upper one, which is at most 5: h is below 2^130 + 2^32. */
+CM_NOINLINE static uint8_t add_to_hash(uint32_t sum[4], const uint32_t h[5], uint8_t x)
 {
-#ifdef __AVR__ /* byte by byte, which takes little code; x is small */
-    uint8_t carry = (uint8_t)x;
+#ifdef __AVR__ /* byte by byte, which takes little code */
+    uint8_t carry = x;
     for (uint8_t i = 0; i < 16; i++) {
         const uint16_t added = (uint16_t)(((const uint8_t *)h)[i] + carry);
         ((uint8_t *)sum)[i] = (uint8_t)added;
         carry = (uint8_t)(added >> 8);
     }
-    return h[4] + carry;
+    return (uint8_t)((uint8_t)h[4] + carry);
 #else
+    uint32_t carry = x;
     for (unsigned i = 0; i < 4; i++) {
-        const uint64_t carry = (uint64_t)h[i] + x;
-        sum[i] = (uint32_t)carry;
-        x = cmi_upper_word(carry);
+        const uint64_t added = (uint64_t)h[i] + carry;
+        sum[i] = (uint32_t)added;
+        carry = cmi_upper_word(added);
     }
-    return h[4] + x;
+    return (uint8_t)(h[4] + carry);
 #endif
 }
 
-/* The number below 2^130 - 5, less its bits from 2^128 on, for h below twice that: h + 5 reaches 2^130 if h
-   is not below 2^130 - 5. */
+/* The number below 2^130 - 5, less its bits from 2^128 on: h + 5 reaches 2^130 if h is not below 2^130 - 5.
+   Then top is 4, otherwise less, and 5 or 0 is added. */
 static void reduce_hash(uint32_t reduced[4], const uint32_t h[5])
 {
     const uint32_t top = add_to_hash(reduced, h, 5);
-    add_to_hash(reduced, h, 5u & ~cmi_mask_of_zero(top >> 2));
+    add_to_hash(reduced, h, (uint8_t)((top & 4u) | top >> 2));
 }
 
-static void absorb(cmi_tagger *tagger, const uint8_t *bytes, size_t blocks, uint32_t top)
+static void absorb(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes, size_t blocks, uint32_t top)
 {
-    if (CM_ARCH_TRY(poly1305_blocks, tagger->h, tagger->r, bytes, blocks, top)) {
+    if (CM_ARCH_TRY(poly1305_blocks, h, r, bytes, blocks, top)) {
         return;
     }
     for (; blocks > 0; blocks--, bytes += CM_POLY1305_BLOCK_BYTES) {
-        absorb_block(tagger->h, tagger->r, bytes, top);
+        absorb_block(h, r, bytes, top);
+    }
+}
+
+static void load_clamped(uint32_t r[4], const uint8_t bytes[16])
+{
+    cmi_load_words(r, bytes, 4);
+    r[0] &= 0x0FFFFFFFu;
+    for (unsigned i = 1; i < 4; i++) {
+        r[i] &= 0x0FFFFFFCu;
     }
 }
 
 void cmi_tagger_init(cmi_tagger *tagger, const uint8_t r[16])
 {
-    cmi_load_words(tagger->r, r, 4);
-    tagger->r[0] &= 0x0FFFFFFFu;
-    for (unsigned i = 1; i < 4; i++) {
-        tagger->r[i] &= 0x0FFFFFFCu;
-    }
+    load_clamped(tagger->r, r);
     memset(tagger->h, 0, sizeof tagger->h);
     tagger->filled = 0;
-    tagger->begun = true;
 }
 
 void cmi_tagger_start(cmi_tagger *tagger, const uint8_t *bytes, size_t length)
 {
     const size_t rest = length % CM_POLY1305_BLOCK_BYTES;
-    absorb(tagger, bytes, length / CM_POLY1305_BLOCK_BYTES, 1);
+    absorb(tagger->h, tagger->r, bytes, length / CM_POLY1305_BLOCK_BYTES, 1);
     memcpy(tagger->block, bytes + (length - rest), rest);
     tagger->filled = (uint8_t)rest;
 }
@@ -124,70 +128,121 @@ void cmi_tagger_update(cmi_tagger *tagger, const uint8_t *bytes, size_t length)
         if (tagger->filled < CM_POLY1305_BLOCK_BYTES) {
             return;
         }
-        absorb(tagger, tagger->block, 1, 1);
+        absorb(tagger->h, tagger->r, tagger->block, 1, 1);
     }
     cmi_tagger_start(tagger, bytes, length);
 }
 
+/* The last bytes, and a 1 behind them. */
+static void pad_block(uint8_t block[CM_POLY1305_BLOCK_BYTES], size_t filled)
+{
+    memset(block + filled, 0, CM_POLY1305_BLOCK_BYTES - filled);
+    block[filled] = 1;
+}
+
 void cmi_tagger_finish(cmi_tagger *tagger, uint32_t position[4])
 {
-    if (tagger->filled > 0) { /* the last bytes, and a 1 behind them */
-        memset(tagger->block + tagger->filled, 0, (size_t)CM_POLY1305_BLOCK_BYTES - tagger->filled);
-        tagger->block[tagger->filled] = 1;
-        absorb(tagger, tagger->block, 1, 0);
+    if (tagger->filled > 0) {
+        pad_block(tagger->block, tagger->filled);
+        absorb(tagger->h, tagger->r, tagger->block, 1, 0);
     }
     reduce_hash(position, tagger->h);
 }
 
-cm_status cmi_tag_verify(const uint8_t *message, size_t length, const uint8_t *more, size_t more_length,
-                         const uint8_t key[CM_TAG_KEY_BYTES], const uint8_t tag[CM_TAG_BYTES])
+void cmi_tagger_begin(cmi_tagger *tagger, const uint8_t *key)
 {
-    cmi_tagger tagger;
+    cmi_flash_copy(tagger->block, key + 32, sizeof tagger->block);
+    cmi_tagger_init(tagger, tagger->block);
+}
+
+cm_status cmi_tagger_verify(cmi_tagger *tagger, const uint8_t *key, const uint8_t tag[CM_TAG_BYTES])
+{
     cmi_stream stream;
     uint32_t position[4];
-    cmi_tagger_init(&tagger, key + 32);
-    cmi_tagger_update(&tagger, message, length);
-    cmi_tagger_update(&tagger, more, more_length);
-    cmi_tagger_finish(&tagger, position);
-    cmi_stream_set_key(&stream, key);
-    cmi_stream_at(&stream, position);
+    cmi_tagger_finish(tagger, position);
+    cmi_stream_derive(&stream, key, position);
     uint8_t difference = 0;
     for (unsigned i = 0; i < CM_TAG_BYTES; i++) {
         difference |= stream.block[i] ^ tag[i];
     }
-    cmi_wipe(&tagger, sizeof tagger);
+    cmi_wipe(tagger, sizeof *tagger);
     cmi_wipe(&stream, sizeof stream);
     cmi_wipe_stack();
     return cmi_declassified(difference != 0) ? CM_ERR_FRAME_TAG : CM_OK;
 }
 
-/* ---- full frames ---- */
-
-_Static_assert(sizeof(cmi_tagger) <= sizeof((cm_frame_sender *)0)->state, "state has room for a tag so far");
-
-/* Starts where the frame does. */
-static void absorb_frame(cm_frame_sender *self, const uint8_t *bytes, size_t length)
+cm_status cmi_tag_verify(const uint8_t *message, size_t length, const uint8_t *more, size_t more_length,
+                         const uint8_t *key, const uint8_t tag[CM_TAG_BYTES])
 {
-    cmi_tagger *tagger = (cmi_tagger *)(void *)self->state;
-    if (!tagger->begun) {
-        uint8_t r[16];
-        cmi_flash_copy(r, self->tag_key + 32, sizeof r);
-        cmi_tagger_init(tagger, r);
-        cmi_wipe(r, sizeof r);
-    }
-    cmi_tagger_update(tagger, bytes, length);
+    cmi_tagger tagger;
+    cmi_tagger_begin(&tagger, key);
+    cmi_tagger_update(&tagger, message, length);
+    cmi_tagger_update(&tagger, more, more_length);
+    return cmi_tagger_verify(&tagger, key, tag);
 }
 
-static void close_tag(cm_frame_sender *self, uint8_t tag[CM_TAG_BYTES])
+/* ---- full frames ---- */
+
+/* The payload's last bytes, where they are no whole blocks. Out of line, to keep its block off the stack. */
+CM_NOINLINE static void absorb_last(cm_frame_sender *self, const uint8_t *bytes, size_t length)
 {
-    cmi_stream stream;
-    uint32_t position[4];
-    cmi_tagger_finish((cmi_tagger *)(void *)self->state, position);
-    cmi_stream_derive(&stream, self->tag_key, position);
-    memcpy(tag, stream.block, CM_TAG_BYTES);
-    cmi_declassify(tag, CM_TAG_BYTES); /* it is sent */
-    cmi_wipe(&stream, sizeof stream);
-    cmi_wipe(self->state, sizeof self->state);
+    const size_t rest = length % CM_POLY1305_BLOCK_BYTES;
+    uint8_t block[CM_POLY1305_BLOCK_BYTES];
+    absorb(self->state.hash, self->state.factor, bytes, length / CM_POLY1305_BLOCK_BYTES, 1);
+    memcpy(block, bytes + (length - rest), rest);
+    pad_block(block, rest);
+    absorb(self->state.hash, self->state.factor, block, 1, 0);
+}
+
+/* On AVR all are: a tile is an eighth, at least 128 residues. */
+#ifdef __AVR__
+#define WHOLE_BLOCKS 1
+#else
+#define WHOLE_BLOCKS 0
+#endif
+
+static void absorb_frame(cm_frame_sender *self, const uint8_t *bytes, size_t length)
+{
+    if (!WHOLE_BLOCKS && length % CM_POLY1305_BLOCK_BYTES > 0) {
+        absorb_last(self, bytes, length);
+        return;
+    }
+    absorb(self->state.hash, self->state.factor, bytes, length / CM_POLY1305_BLOCK_BYTES, 1);
+}
+
+_Static_assert(CM_TAG_WORDS == CM_CHACHA20_INPUT_WORDS, "of which the tag becomes the first");
+
+static void add_to_tags(uint64_t *tags, const uint8_t tag[CM_TAG_BYTES])
+{
+#ifdef __AVR__ /* byte by byte, which takes little code */
+    uint16_t sum = 0;
+    for (uint8_t i = 0; i < CM_TAG_BYTES; i++) {
+        sum = (uint16_t)((sum >> 8) + ((uint8_t *)tags)[i] + tag[i]);
+        ((uint8_t *)tags)[i] = (uint8_t)sum;
+    }
+#else
+    *tags += cmi_load64(tag);
+#endif
+}
+
+/* Begin a tag: no frame that failed has left anything. Or end it, in words. */
+static void turn_tag(cm_frame_sender *self, uint32_t *words)
+{
+    uint8_t block[CM_CHACHA20_BLOCK_BYTES];
+    if (words) {
+        reduce_hash(words + CM_CHACHA20_COUNTER, self->state.hash);
+        cmi_chacha20_derive(block, words, self->tag_key);
+        cmi_declassify(block, CM_TAG_BYTES); /* it is sent */
+        add_to_tags(&self->tags, block);
+        cmi_wipe(words, CM_TAG_WORDS * sizeof *words);
+        memcpy(words, block, CM_TAG_BYTES);
+    }
+    cmi_wipe(&self->state, sizeof self->state);
+    if (!words) {
+        cmi_flash_copy(block, self->tag_key + 32, CM_TAG_KEY_BYTES - 32);
+        load_clamped(self->state.factor, block);
+    }
+    cmi_wipe(block, sizeof block);
 }
 
 void cm_frame_sender_init(cm_frame_sender *sender, const uint8_t *tag_key, uint32_t device, uint16_t epoch)
@@ -198,5 +253,5 @@ void cm_frame_sender_init(cm_frame_sender *sender, const uint8_t *tag_key, uint3
     sender->device = device;
     sender->epoch = epoch;
     sender->absorb = absorb_frame;
-    sender->close = close_tag;
+    sender->turn = turn_tag;
 }

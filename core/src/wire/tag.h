@@ -9,7 +9,6 @@
 #ifndef CM_WIRE_TAG_H
 #define CM_WIRE_TAG_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +25,6 @@ typedef struct cmi_tagger {
     uint32_t r[4]; /* clamped */
     uint8_t block[CM_POLY1305_BLOCK_BYTES];
     uint8_t filled;
-    bool begun;
 } cmi_tagger;
 
 /* r: the last 16 bytes of a tag key; they may be in the tagger's block. */
@@ -39,11 +37,16 @@ void cmi_tagger_update(cmi_tagger *tagger, const uint8_t *bytes, size_t length);
 void cmi_tagger_finish(cmi_tagger *tagger, uint32_t position[4]);
 
 /*
- * Check the tag of a message in two parts, the second of which may be null. The time does not depend on where
- * tags differ. CM_ERR_FRAME_TAG.
+ * Under a whole tag key, CM_TAG_KEY_BYTES that are stored with the constants (common/flash.h): begin a
+ * message, and check the tag of one that is complete, which wipes the tagger. The time does not depend on
+ * where tags differ. CM_ERR_FRAME_TAG.
  */
+void cmi_tagger_begin(cmi_tagger *tagger, const uint8_t *key);
+CM_MUST_CHECK cm_status cmi_tagger_verify(cmi_tagger *tagger, const uint8_t *key,
+                                          const uint8_t tag[CM_TAG_BYTES]);
+/* The same for a message that is at hand, in two parts, the second of which may be null. */
 CM_MUST_CHECK cm_status cmi_tag_verify(const uint8_t *message, size_t length, const uint8_t *more,
-                                       size_t more_length, const uint8_t key[CM_TAG_KEY_BYTES],
+                                       size_t more_length, const uint8_t *key,
                                        const uint8_t tag[CM_TAG_BYTES]);
 
 CMI_HIDDEN_END

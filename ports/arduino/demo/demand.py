@@ -15,13 +15,19 @@ HOURS = 24
 MEAN, DEVIATION = 500, 150
 
 
-def load(nodes: int, days: int) -> NDArray[np.int64]:
-    """int64 [nodes, days, 24], positive."""
+def curves(nodes: int, days: int) -> NDArray[np.float64]:
+    """float64 [nodes, days, 24], as they are shipped; they begin anew when all have been dealt out."""
     from aeon.datasets import load_classification
 
-    curves, _ = load_classification("ItalyPowerDemand", split="test")
-    wanted = curves[: nodes * days, 0].reshape(nodes, days, HOURS)
-    return np.rint(MEAN + DEVIATION * wanted).astype(np.int64)
+    found, _ = load_classification("ItalyPowerDemand", split="test")
+    wanted = np.arange(nodes * days) % len(found)
+    dealt: NDArray[np.float64] = found[wanted, 0].reshape(nodes, days, HOURS).astype(np.float64)
+    return dealt
+
+
+def load(nodes: int, days: int) -> NDArray[np.int64]:
+    """int64 [nodes, days, 24], positive."""
+    return np.rint(MEAN + DEVIATION * curves(nodes, days)).astype(np.int64)
 
 
 def header(readings: NDArray[np.int64], plain_modulus: int) -> str:

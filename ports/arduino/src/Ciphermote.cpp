@@ -86,12 +86,13 @@ void Ciphermote::stir(const void *bytes, size_t length)
     }
 }
 
-void Ciphermote::open(Print &to)
+void Ciphermote::open(Print &to, cm_frame_sender *sender)
 {
     cm_sink sink;
     sink.write = sendBytes;
     sink.context = &to;
     cm_frame_writer_init(&writer_, sink);
+    cm_frame_writer_tag(&writer_, sender);
 }
 
 /* No seed is drawn from the same numbers again, and what was drawn cannot be derived from what is left. */
@@ -101,33 +102,36 @@ cm_status Ciphermote::close(cm_status status)
     return status;
 }
 
-cm_status Ciphermote::encryptIntegers(Print &to, const cm_secret_key &key, const cm_bfv_reader &values)
+cm_status Ciphermote::encryptIntegers(Print &to, const cm_secret_key &key, const cm_bfv_reader &values,
+                                      cm_frame_sender *sender)
 {
     if (busy()) {
         return CM_ERR_ARGUMENT;
     }
-    open(to);
+    open(to, sender);
     return close(cm_bfv_encrypt_read(&key, &setup_, &values));
 }
 
-cm_status Ciphermote::encryptBatch(Print &to, const cm_secret_key &key, const cm_bfv_values &values)
+cm_status Ciphermote::encryptBatch(Print &to, const cm_secret_key &key, const cm_bfv_values &values,
+                                   cm_frame_sender *sender)
 {
     cm_encryptor encryptor;
     if (busy()) {
         return CM_ERR_ARGUMENT;
     }
-    open(to);
+    open(to, sender);
     const cm_status status = cm_encryptor_init_symmetric(&encryptor, &key, &setup_);
     return close(status == CM_OK ? cm_bfv_encrypt(&encryptor, &values) : status);
 }
 
-cm_status Ciphermote::encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values)
+cm_status Ciphermote::encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values,
+                                   cm_frame_sender *sender)
 {
     cm_encryptor encryptor;
     if (busy()) {
         return CM_ERR_ARGUMENT;
     }
-    open(to);
+    open(to, sender);
     const cm_status status = cm_encryptor_init_symmetric(&encryptor, &key, &setup_);
     return close(status == CM_OK ? cm_ckks_encrypt(&encryptor, &values) : status);
 }

@@ -70,19 +70,24 @@ class Ciphermote
 
     /*
      * Encrypt whole numbers that are read when needed (BFV's coefficients); frames are sent as they are made.
+     * With a sender, of cm_frame_sender_init (ciphermote/frame.h), they say which device sends them, and have
+     * tags; set its window for each call.
      */
-    CM_MUST_CHECK cm_status encryptIntegers(Print &to, const cm_secret_key &key, const cm_bfv_reader &values);
+    CM_MUST_CHECK cm_status encryptIntegers(Print &to, const cm_secret_key &key, const cm_bfv_reader &values,
+                                            cm_frame_sender *sender = nullptr);
 
     /*
      * Encrypt whole numbers in slots, or any that are in memory, and real numbers: for boards with 8 KB of
      * RAM.
      */
-    CM_MUST_CHECK cm_status encryptBatch(Print &to, const cm_secret_key &key, const cm_bfv_values &values);
-    CM_MUST_CHECK cm_status encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values);
+    CM_MUST_CHECK cm_status encryptBatch(Print &to, const cm_secret_key &key, const cm_bfv_values &values,
+                                         cm_frame_sender *sender = nullptr);
+    CM_MUST_CHECK cm_status encryptReals(Print &to, const cm_secret_key &key, const cm_ckks_values &values,
+                                         cm_frame_sender *sender = nullptr);
 
   private:
     bool busy() const;
-    void open(Print &to);
+    void open(Print &to, cm_frame_sender *sender);
     cm_status close(cm_status status);
 
     cm_encryptor_setup setup_;

@@ -25,6 +25,7 @@ from ciphermote.cli import (
     infer,
     inspect,
     keygen,
+    owner,
     params,
     provision,
     rekey,
@@ -112,3 +113,4 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(compact.compact, name="compact")
+app.add_typer(owner.owner, name="owner")

@@ -17,7 +17,9 @@ def serve(
         Path,
         typer.Option(help="The gateway's directory, made if it is not there.", envvar="CIPHERMOTE_DATA"),
     ] = Path("ciphermote-gateway"),
-    host: Annotated[str, typer.Option(help="The address to listen on.", envvar="CIPHERMOTE_HOST")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="The address to listen on.", envvar="CIPHERMOTE_HOST")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, envvar="CIPHERMOTE_PORT")] = 8443,
     certificate: Annotated[
         Path | None,
@@ -32,7 +34,11 @@ def serve(
     ] = None,
     broker: Annotated[
         str | None,
-        typer.Option(metavar="HOST[:PORT]", help="Take deliveries from this MQTT 5 broker too.", envvar="CIPHERMOTE_BROKER"),
+        typer.Option(
+            metavar="HOST[:PORT]",
+            help="Take deliveries from this MQTT 5 broker too.",
+            envvar="CIPHERMOTE_BROKER",
+        ),
     ] = None,
     broker_ca: Annotated[
         Path | None,

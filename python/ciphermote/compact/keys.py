@@ -46,7 +46,7 @@ from ciphermote.hosted import context_of
 from ciphermote.keys import SecretKey
 from ciphermote.keys.making import SEED_BYTES
 from ciphermote.keys.store import read_secret_file
-from ciphermote.provision import FLASH_LINES, byte_rows, new_device_secret
+from ciphermote.provision import FLASH_LINES, byte_rows, new_device_secret, tag_key_lines
 from ciphermote.tags import LARGEST_DEVICE, LARGEST_EPOCH, TagKeys
 
 MATERIAL_BYTES = 144
@@ -130,10 +130,13 @@ class CompactKeys:
         """The secret key that the fleet shares."""
         return SecretKey(self.set.parameters, self.packed, self.key_id)
 
-    def enroll(self, device: int, largest_value: int | None = None) -> tuple[CompactKeys, Enrolment]:
+    def enroll(
+        self, device: int, largest_value: int | None = None, *, after_epoch: int = 0
+    ) -> tuple[CompactKeys, Enrolment]:
         """The keys with a device more, or with an old one's next epoch; and its enrolment, under a new
         secret.
 
+        after_epoch: the epoch is a later one, for a gateway that knows that one.
         largest_value: the most that it encrypts, and what sums count with; None: what the set is made for.
         ParameterError for a device or a value that cannot be, or a device without epochs left.
         """
@@ -146,6 +149,7 @@ class CompactKeys:
                 "another."
             )
         epoch = 1 + max((e.epoch for e in self.enrolments if e.device == device), default=0)
+        epoch = max(epoch, 1 + arguments.whole(after_epoch, "after_epoch", 0, LARGEST_EPOCH))
         if epoch > LARGEST_EPOCH:
             raise ParameterError(
                 f"Device {device} has been enrolled {LARGEST_EPOCH} times, which is all: give it another "
@@ -224,14 +228,14 @@ class CompactKeys:
 
     @classmethod
     def enroll_in(
-        cls, path: Path, device: int, largest_value: int | None = None
+        cls, path: Path, device: int, largest_value: int | None = None, *, after_epoch: int = 0
     ) -> tuple[CompactKeys, Enrolment]:
         """enroll with the keys of a file, which is replaced whole; processes that do so take turns.
         KeyFileError if it cannot be read or written."""
         cls.load(path)  # without keys, nothing is written beside them, not even a lock
         try:
             with lock(path.with_name(f".{path.name}.lock"), _TURN_SECONDS):
-                keys, enrolment = cls.load(path).enroll(device, largest_value)
+                keys, enrolment = cls.load(path).enroll(device, largest_value, after_epoch=after_epoch)
                 _write(path, keys.to_bytes())
         except TimeoutError:
             raise KeyFileError(
@@ -301,8 +305,11 @@ def is_gateway_keys(data: bytes) -> bool:
 
 
 def to_c_header(keys: CompactKeys, enrolment: Enrolment) -> str:
-    """compact_keys.h: cm_provisioned_compact_key, a cm_compact_key. Include it in one C file."""
+    """compact_keys.h: cm_provisioned_compact_key, a cm_compact_key, and cm_provisioned_compact_receipt_key.
+    Include it in one C file."""
     material, guard = keys.material(enrolment), "CM_PROVISIONED_COMPACT_KEYS_H"
+    e = enrolment
+    receipts = TagKeys.derive(e.secret, keys.key_id, e.device, e.epoch).receipts
     return "\n".join(
         [
             f"{_HEADER_START}, written by `ciphermote compact enroll`: device {enrolment.device}, epoch "
@@ -332,6 +339,7 @@ def to_c_header(keys: CompactKeys, enrolment: Enrolment) -> str:
             "CM_PROVISIONED_FLASH = {",
             *byte_rows(material),
             "};",
+            *tag_key_lines("cm_provisioned_compact_receipt_key", receipts),
             f"static const cm_compact_key cm_provisioned_compact_key = {{&cm_compact_{keys.set.name}, "
             "cm_provisioned_compact_ternary,",
             f"    cm_provisioned_compact_material, {enrolment.device}u, {enrolment.epoch}u, "

@@ -58,7 +58,7 @@ class Access:
             raise Refusal(
                 403,
                 "wrong-scope",
-                f"The token is of scope {found.scope}, and this takes {' or '.join(scopes)}: use the right one.",
+                f"The token is of scope {found.scope}, and this takes {' or '.join(scopes)}: use such a one.",
             )
         return found
 
@@ -116,7 +116,8 @@ class Access:
         """tenant: whose token it has to be; None: anyone's. Refusal if there is none."""
         with self._database.writing() as database:
             done = database.execute(
-                "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL AND (? IS NULL OR tenant = ?)",
+                "UPDATE tokens SET revoked = ? WHERE id = ? AND revoked IS NULL "
+                "AND (? IS NULL OR tenant = ?)",
                 (time.time(), identifier, tenant, tenant),
             )
             if not done.rowcount:

@@ -25,10 +25,9 @@ import ciphermote
 from ciphermote.gateway.access import Principal
 from ciphermote.gateway.connections import BODY_SECONDS, Bodies, StrictRoute
 from ciphermote.gateway.definitions import (
-    CompactFleet,
+    AnswerForm,
     Definition,
     Enrolment,
-    FullFleet,
     JobRequest,
     StreamRequest,
     TenantRequest,
@@ -45,7 +44,9 @@ OCTETS = "application/octet-stream"
 PROBLEM = "application/problem+json"
 _WATCH_SECONDS = 1.0
 
-_Name = Annotated[str, Path(pattern=r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$")]
+_NAME = r"^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$"
+_LATEST = 1e11
+_Name = Annotated[str, Path(pattern=_NAME)]
 _Number = Annotated[int, Path(ge=0, le=2**32 - 1)]
 _Id = Annotated[int, Path(ge=0, le=2**62)]
 _After = Annotated[int, Query(ge=-1, le=2**62)]
@@ -122,9 +123,28 @@ def _body(description: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "description": description, "content": content}}
 
 
+def _delivery_described() -> dict[str, Any]:
+    """By hand, for the path that is taken most takes its arguments by hand: that is faster."""
+    name = {"type": "string", "pattern": _NAME}
+    number = {"type": "number", "minimum": 0, "maximum": _LATEST}
+    return {
+        "parameters": [
+            {"name": "fleet", "in": "path", "required": True, "schema": name},
+            {
+                "name": "measured",
+                "in": "query",
+                "required": False,
+                "schema": number,
+                "description": "When, in seconds since 1970; without it, when they arrive",
+            },
+        ],
+        **_body("Tagged frames, or compact packets, of one attempt"),
+    }
+
+
 @devices.post(
     "/deliveries",
-    openapi_extra=_body("Tagged frames, or compact packets, of one attempt"),
+    openapi_extra=_delivery_described(),
     responses={
         200: {"description": "The attempt is complete: its receipt, 40 bytes", "content": {OCTETS: {}}},
         202: {
@@ -134,18 +154,12 @@ def _body(description: str) -> dict[str, Any]:
     },
     response_class=Response,
 )
-async def deliver(
-    request: Request,
-    fleet: _Name,
-    measured: Annotated[float | None, Query(ge=0, le=1e11, allow_inf_nan=False)] = None,
-) -> Response:
-    """Take frames of one attempt, whole or in parts, in any order. Answered once they are on the disk.
-
-    measured: when, in seconds since 1970; otherwise they count for the time of their arrival.
-    """
+async def deliver(request: Request) -> Response:
+    """Take frames of one attempt, whole or in parts, in any order. Answered once they are on the disk."""
     gateway = gateway_of(request)
     principal = _device(request)
-    found = _device_fleet(gateway, principal, fleet)
+    found = _device_fleet(gateway, principal, request.path_params["fleet"])
+    measured = _measured(request)
     _check_type(request)
     stated = _stated_length(request, MOST_DELIVERY_BYTES)
     with gateway.intake.room_for(stated):
@@ -155,10 +169,46 @@ async def deliver(
     return answer(outcome)
 
 
+def _measured(request: Request) -> float | None:
+    if not request.scope["query_string"]:
+        return None
+    text = request.query_params.get("measured")
+    try:
+        seconds = None if text is None else float(text)
+    except ValueError:
+        seconds = -1.0
+    if seconds is not None and not 0 <= seconds <= _LATEST:
+        raise Refusal(422, "invalid", f"measured is {text!r:.40}: give seconds since 1970, to {_LATEST:g}.")
+    return seconds
+
+
 def answer(outcome: Outcome) -> Response:
     if outcome.receipt is None:
         return JSONResponse({"missing": outcome.missing}, status_code=202)
     return Response(outcome.receipt, media_type=OCTETS)
+
+
+@devices.get(
+    "/results/{counter}",
+    response_class=Response,
+    responses={200: {"description": "Tagged frames for the device", "content": {OCTETS: {}}}},
+)
+def fetch_result(
+    request: Request,
+    gateway: TheGateway,
+    fleet: _Name,
+    counter: _Id,
+    device: Annotated[int | None, Query(ge=0, le=2**32 - 1)] = None,
+) -> Response:
+    """The result that answers an attempt. device: whose, if the token is an uplink's."""
+    principal = _device(request)
+    found = _device_fleet(gateway, principal, fleet)
+    number = principal.device if principal.device is not None else device
+    if number is None or (device is not None and device != number):
+        raise Refusal(
+            403, "other-device", "Say whose result you fetch: the token's own device, or one of an uplink's."
+        )
+    return Response(gateway.mailbox.get(found, number, counter), media_type=OCTETS)
 
 
 def _device_fleet(gateway: Gateway, principal: Principal, name: str) -> Fleet:
@@ -212,6 +262,13 @@ async def read_body(request: Request, most: int) -> bytes:
 # --- owners -------------------------------------------------------------------------------------------------
 
 owners = APIRouter(prefix="/v1", tags=["owners"], responses=_PROBLEMS, route_class=StrictRoute)
+
+
+@owners.get("/tenant")
+def show_tenant(gateway: TheGateway, owner: Owner) -> dict[str, Any]:
+    """Whose token this is: the tenant's name, which its devices' MQTT users begin with, and its quotas."""
+    assert owner.tenant is not None
+    return gateway.registry.tenant_of(owner.tenant)
 
 
 @owners.get("/fleets")
@@ -318,6 +375,25 @@ def set_device_state(
     gateway.registry.set_state(fleet, number, states[action])
     gateway.broker_files.stale.set()
     log.info("device state", fleet=fleet.name, device=number, state=states[action])
+
+
+@owners.put(
+    "/fleets/{fleet}/devices/{number}/results/{counter}",
+    status_code=204,
+    openapi_extra=_body("A ciphertext in SEAL's bytes with its label, under the device's key"),
+)
+async def put_result(
+    request: Request,
+    gateway: TheGateway,
+    fleet: OwnedFleet,
+    number: _Number,
+    counter: _Id,
+    largest: Annotated[float | None, Query(gt=0, allow_inf_nan=False)] = None,
+    log2_tiles: Annotated[int, Query(ge=0, le=4)] = 0,
+) -> None:
+    """Answer an attempt of a device: it fetches the result as tagged frames."""
+    form = AnswerForm(largest=largest, log2_tiles=log2_tiles)
+    await _upload(request, lambda data: gateway.mailbox.put(fleet, number, counter, data, form))
 
 
 @owners.get("/fleets/{fleet}/windows")

@@ -1,37 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job computes, from the windows in the segments to ciphertexts for the owner. No key here decrypts."""
+"""What a job computes, from the windows in the segments to the owner's ciphertexts. No key here decrypts."""
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
 
-from ciphermote import _core, seal_bytes
+from ciphermote import _core
 from ciphermote import _evaluator as native
 from ciphermote.compact.frames import Window
 from ciphermote.compact.sums import CompactSum
 from ciphermote.computation import EvaluationKeys
-from ciphermote.engine.native import saved
-from ciphermote.errors import EngineError, FrameError
+from ciphermote.errors import EngineError
 from ciphermote.evaluator import Ciphertext, Evaluator
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
 from ciphermote.gateway.definitions import FullFleet
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
+from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.hosted import context_of
 from ciphermote.linear_model import LinearModel
 
 Progress = Callable[[int, int], None]
 """(windows done, windows in all); raises Cancelled."""
 
-_HEADER_BYTES, _TRAILER_BYTES = 64, 12
+_THREADS = os.cpu_count() or 1
+_AT_ONCE = 32
+"""Windows that are read and added at a time: a few MB."""
 
 
 class Cancelled(Exception):
@@ -58,10 +62,12 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
     quarantined is left out."""
     wanted = job.spec.weights if job.spec.weights is not None else job.spec.devices
     rows = database.execute(
-        "SELECT d.number AS device, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, w.random, "
-        "w.extents FROM windows w JOIN devices d ON d.id = w.device WHERE d.fleet = ? AND w.sequence <= ? "
-        "AND w.measured >= ? AND w.measured < ? AND d.state != 'quarantined' "
-        "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) ORDER BY d.number, d.epoch, w.number",
+        "SELECT d.number AS device, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, "
+        "w.random, w.extents FROM windows w JOIN devices d ON d.id = w.device "
+        "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
+        "AND d.state != 'quarantined' "
+        "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
+        "ORDER BY d.number, d.epoch, w.number",
         (
             *(job.fleet.id, job.cut, job.begins, job.ends),
             *(None if wanted is None else 1, json.dumps(list(wanted or ()))),
@@ -87,7 +93,13 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
 
 
 def compute(
-    job: Job, jobs: Jobs, database: sqlite3.Connection, reader: SegmentReader, objects: Objects, progress: Progress
+    job: Job,
+    jobs: Jobs,
+    mailbox: Mailbox,
+    database: sqlite3.Connection,
+    reader: SegmentReader,
+    objects: Objects,
+    progress: Progress,
 ) -> dict[str, Any]:
     """The job's result, with its ciphertexts kept as objects. Error for what cannot be computed."""
     inputs = inputs_of(job, database)
@@ -97,7 +109,7 @@ def compute(
         if job.fleet.is_compact:
             parts = [_compact_sum(job, inputs, reader, progress)]
         else:
-            parts = _FullComputation(job, jobs, reader, objects, progress).parts(inputs)
+            parts = _FullComputation(job, jobs, mailbox, reader, objects, progress).parts(inputs)
     contributors = [[i.device, i.epoch, i.number] for i in inputs]
     return {
         "kind": job.spec.kind,
@@ -143,17 +155,24 @@ class _FullComputation:
     """Over full frames."""
 
     def __init__(
-        self, job: Job, jobs: Jobs, reader: SegmentReader, objects: Objects, progress: Progress
+        self,
+        job: Job,
+        jobs: Jobs,
+        mailbox: Mailbox,
+        reader: SegmentReader,
+        objects: Objects,
+        progress: Progress,
     ) -> None:
         definition = job.fleet.definition
         assert isinstance(definition, FullFleet)
         self._spec = job.spec
+        self._mailbox = mailbox
         self._fleet = job.fleet
         self._own_keys = definition.own_keys
         self._reader = reader
         self._objects = objects
         self._progress = progress
-        self._parameters = definition.parameter_set
+        self._parameters = job.fleet.parameters
         self._plain_modulus = definition.plain_modulus
         self._context = context_of(self._parameters, self._plain_modulus)
         found = {kind: objects.get(digest) for kind, digest in jobs.keys(job.fleet.id).items()}
@@ -191,43 +210,36 @@ class _FullComputation:
         return self._ciphertext(total.total(), self._fleet.key_id)
 
     def _plain_sum(self, inputs: Iterable[Input], key_id: int) -> Ciphertext:
-        total = native.Sum(self._context)
-        for found in inputs:
-            self._add(total, self._reader.read(parse_extents(found.extents)))
-        return self._ciphertext(total.total(), key_id)
+        """Of windows of one key. Each core adds up a part, without the interpreter's lock."""
+        assert self._fleet.params is not None
+        given = iter(inputs)
+        totals = [native.Sum(self._context)]
+        with ThreadPoolExecutor(_THREADS) as pool:
+            running: dict[Future[None], native.Sum] = {}
+            while attempts := [self._reader.read(parse_extents(i.extents)) for i in islice(given, _AT_ONCE)]:
+                if len(running) == _THREADS:
+                    free = self._first_done(running)
+                elif len(totals) == len(running):
+                    totals.append(free := native.Sum(self._context))
+                else:
+                    free = next(total for total in totals if total not in running.values())
+                running[pool.submit(free.add_attempts, self._fleet.params, attempts)] = free
+            while running:
+                self._first_done(running)
+        whole = totals[0]
+        for part in totals[1:]:
+            whole.add(part.total())
+        return self._ciphertext(whole.total(), key_id)
+
+    @staticmethod
+    def _first_done(running: dict[Future[None], native.Sum]) -> native.Sum:
+        done = next(iter(wait(running, return_when=FIRST_COMPLETED).done))
+        total = running.pop(done)
+        done.result()
+        return total
 
     def _ciphertext(self, content: native.Ciphertext, key_id: int) -> Ciphertext:
         return Ciphertext(self._parameters, self._plain_modulus, key_id, content)
-
-    def _add(self, total: native.Sum, data: bytes) -> None:
-        """Add a stored window. Residues go into the sum as they were packed."""
-        assert self._fleet.params is not None
-        stored = _core.read_stored(self._fleet.params, 0, data)
-        parts = {place: (at, size) for place, _, _, at, size in stored.parts}
-        form = native.Form.values if stored.ntt_form else native.Form.coefficients
-        scale = stored.scale
-        if stored.seeded:
-            at, size = parts.pop(0)
-            seed = data[at + _HEADER_BYTES : at + size - _TRAILER_BYTES]
-            total.add_packed(stored.xof, seed, self._payloads(stored, parts, data), scale, form)
-        else:
-            total.add_residues(self._residues(stored, data), scale, form)
-
-    def _payloads(
-        self, stored: _core.Delivery, parts: dict[int, tuple[int, int]], data: bytes
-    ) -> list[bytes]:
-        tiles = len(parts) // stored.primes
-        spans = [data[at + _HEADER_BYTES : at + size - _TRAILER_BYTES] for _, (at, size) in sorted(parts.items())]
-        return [b"".join(spans[prime * tiles : (prime + 1) * tiles]) for prime in range(stored.primes)]
-
-    def _residues(self, stored: _core.Delivery, data: bytes) -> Any:
-        """uint32 [components][primes][n]."""
-        assert self._fleet.params is not None
-        rows = [
-            _core.Frame(self._fleet.params, data[at : at + size]).residues()
-            for _, _, _, at, size in sorted(stored.parts)
-        ]
-        return np.concatenate(rows).reshape(stored.components, stored.primes, -1)
 
     def _rekeyed(self, ciphertext: Ciphertext, found: Input) -> Ciphertext:
         if found.rekey is None:
@@ -269,11 +281,13 @@ class _FullComputation:
     def _scores(self, inputs: list[Input]) -> list[bytes]:
         assert self._spec.model is not None and self._spec.bound is not None
         model = LinearModel.from_fields(self._spec.model)
+        scores = []
         with self._keys.engine(self._plain_modulus) as engine:
-            return [
-                engine.linear(bytes(window), model, feature_bound=self._spec.bound)
-                for window in self._windows(inputs)
-            ]
+            for found, window in zip(inputs, self._windows(inputs), strict=True):
+                scores.append(engine.linear(bytes(window), model, feature_bound=self._spec.bound))
+                if self._spec.answer is not None:
+                    self._mailbox.put(self._fleet, found.device, found.counter, scores[-1], self._spec.answer)
+        return scores
 
 
 def _chain(first: Input, rest: Iterator[Input]) -> Iterator[Input]:

@@ -64,7 +64,7 @@ class FullFleet(Model):
 
 
 class CompactFleet(Model):
-    """A fleet of the compact lane. positions: the runs [first, number] that a window holds, of each device."""
+    """A fleet of the compact lane. positions: the runs [first, number] that each window holds."""
 
     lane: Literal["compact"] = "compact"
     set: str
@@ -102,6 +102,14 @@ class Enrolment(Model):
     results_key: Annotated[str, StringConstraints(pattern=_TAG_KEY)] = Field(repr=False)
 
 
+class AnswerForm(Model):
+    """How a device decrypts a result: as its cm_ckks_expected or cm_bfv_expected says. largest: CKKS's
+    largest |slot|."""
+
+    largest: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    log2_tiles: Annotated[int, Field(ge=0, le=4)] = 0
+
+
 class JobSpec(Model):
     """What is computed.
 
@@ -109,7 +117,9 @@ class JobSpec(Model):
     the squares, which takes relinearization keys and full frames; weighted-sum: each device's windows times
     its weight; linear: the scores of each window (full frames).
     devices: these alone. weights: by device; a device without one is left out. bound: the largest |value| of
-    any window, for weights and models. model: a linear one's JSON (LinearModel.to_json). per_device: at most so many windows of each device count, the lowest
+    any window, for weights and models. model: a linear one's JSON (LinearModel.to_json).
+    answer: each score is returned to the device whose window it is of, in this form, too.
+    per_device: at most so many windows of each device count, the lowest
     numbers first: it bounds what one device may weigh.
     """
 
@@ -119,6 +129,7 @@ class JobSpec(Model):
     weights: dict[Device, float] | None = None
     bound: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     model: dict[str, Any] | None = None
+    answer: AnswerForm | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> JobSpec:
@@ -132,6 +143,8 @@ class JobSpec(Model):
                 LinearModel.from_fields(self.model)
             except Error as error:
                 raise ValueError(str(error)) from None
+        if self.answer is not None and not linear:
+            raise ValueError("only scores (kind linear) answer devices: leave answer out")
         if linear and self.bound is None:
             raise ValueError("bound is missing: say how large a value of a window can be")
         if self.weights and not all(math.isfinite(w) for w in self.weights.values()):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from ciphermote import _core
 from ciphermote.gateway.blobs import Extent, parse_extents
-from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.fleets import Fleet, Part
 from ciphermote.tags import TagKeys
 
 MOST_ATTEMPTS = 16
@@ -23,9 +23,6 @@ MOST_JUMP = 1 << 31
 """A counter further ahead waits for the operator."""
 _REMEMBERED = 8
 _SIGN = 1 << 63
-
-Part = tuple[int, int]
-"""(places, tag)"""
 
 
 def signed(word: int) -> int:
@@ -40,13 +37,14 @@ def unsigned(number: int) -> int:
 
 @dataclass
 class Attempt:
-    """What has come under one counter. parts: by place; state: open, surplus or quarantined."""
+    """What has come under one counter. parts: by place, (places, tag); state: open, surplus,
+    quarantined."""
 
     number: int
     random: int
     agreed: bytes
     measured: float
-    parts: dict[int, Part] = field(default_factory=dict)
+    parts: dict[int, tuple[int, int]] = field(default_factory=dict)
     extents: list[Extent] = field(default_factory=list)
     state: str = "open"
     places: int | None = None
@@ -59,23 +57,24 @@ class Attempt:
     def tags(self) -> int:
         return sum(tag for _, tag in self.parts.values()) % (1 << 64)
 
-    def agrees(self, delivery: _core.Delivery, random: int) -> bool:
-        """Whether a delivery under this counter is of this attempt, and places it if both say where."""
+    def agrees(self, delivery: _core.Delivery, parts: list[Part], random: int) -> bool:
+        """Whether a delivery under this counter is of this attempt."""
         if (self.number, self.random) != (delivery.window, random):
             return False
         mine, theirs = self.agreed, delivery.agreed
         if mine[:5] + mine[6:] != theirs[:5] + theirs[6:]:
             return False
-        return not (self.has_residues and _has_residues(delivery)) or mine[5] == theirs[5]
+        tells = not delivery.seeded or any(place > 0 for place, *_ in parts)
+        return not (self.has_residues and tells) or mine[5] == theirs[5]
 
     @property
     def has_residues(self) -> bool:
         return any(place > 0 for place in self.parts)
 
-    def contradicts(self, delivery: _core.Delivery) -> bool:
+    def contradicts(self, parts: list[Part]) -> bool:
         """Whether a place came before with another tag, or overlaps another one."""
         covered = {p: place for place, (count, _) in self.parts.items() for p in range(place, place + count)}
-        for place, count, tag, _, _ in delivery.parts:
+        for place, count, tag, _, _ in parts:
             known = self.parts.get(place)
             if known is not None:
                 if known != (count, tag):
@@ -83,10 +82,6 @@ class Attempt:
             elif any(p in covered for p in range(place, place + count)):
                 return True
         return False
-
-
-def _has_residues(delivery: _core.Delivery) -> bool:
-    return not delivery.seeded or any(place > 0 for place, *_ in delivery.parts)
 
 
 @dataclass(frozen=True)
@@ -152,9 +147,7 @@ class DeviceState:
             del self.counted[next(iter(self.counted))]
 
     @classmethod
-    def load(
-        cls, row: sqlite3.Row, fleet: Fleet, keys: TagKeys, database: sqlite3.Connection
-    ) -> DeviceState:
+    def load(cls, row: sqlite3.Row, fleet: Fleet, keys: TagKeys, database: sqlite3.Connection) -> DeviceState:
         """row: of devices."""
         state = cls(
             row["id"],

@@ -12,7 +12,10 @@ from ciphermote.compact.sets import CompactSet, compact_set
 from ciphermote.core import core_params
 from ciphermote.gateway.definitions import DEFINITION, CompactFleet, FullFleet
 from ciphermote.gateway.refusals import Refusal, looks_secret, secret_key
-from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS
+from ciphermote.parameters import SCHEME_BFV, SCHEME_CKKS, ParameterSet
+
+Part = tuple[int, int, int, int, int]
+"""Of a delivery: (place, places, tag, where it begins, bytes)."""
 
 _VERSION_TAGGED = 2
 _FRAME_MAGIC = b"CM"
@@ -36,7 +39,7 @@ def address(data: bytes) -> tuple[bool, int, int]:
         raise Refusal(
             400,
             "untagged",
-            f"The frames are of version {data[2]}, and only tagged frames (version 2) are taken: provision the "
+            f"The frames are of version {data[2]}, and only tagged ones (version 2) are taken: provision the "
             "device with its number, epoch and tag key.",
         )
     raise Refusal(
@@ -60,19 +63,24 @@ class Fleet:
     def from_row(cls, id: int, tenant: int, name: str, definition: str) -> Fleet:
         return cls(id, tenant, name, DEFINITION.validate_json(definition))
 
-    @property
+    @cached_property
     def is_compact(self) -> bool:
         return isinstance(self.definition, CompactFleet)
 
-    @property
+    @cached_property
     def key_id(self) -> int:
         return int(self.definition.key_id, 16)
 
     @cached_property
+    def parameters(self) -> ParameterSet:
+        """Of full frames."""
+        assert isinstance(self.definition, FullFleet)
+        return self.definition.parameter_set
+
+    @cached_property
     def params(self) -> _core.Params | None:
         """The C library's view of the set; None for the compact lane."""
-        definition = self.definition
-        return core_params(definition.parameter_set) if isinstance(definition, FullFleet) else None
+        return None if self.is_compact else core_params(self.parameters)
 
     @cached_property
     def compact_set(self) -> CompactSet:
@@ -86,40 +94,42 @@ class Fleet:
         return frozenset(p for first, count in self.definition.positions for p in range(first, first + count))
 
     @cached_property
-    def _scale_or_t(self) -> int:
-        definition = self.definition
-        assert isinstance(definition, FullFleet)
-        if definition.plain_modulus:
-            return definition.plain_modulus
-        assert definition.log2_scale is not None
-        (bits,) = struct.unpack("<Q", struct.pack("<d", 2.0**definition.log2_scale))
-        return int(bits)
-
-    def check_content(self, delivery: _core.Delivery, key_id: int) -> None:
-        """Refusal unless authentic frames hold what this fleet sends. key_id: the device's."""
-        if self.is_compact:
-            self._check_packets(delivery)
-            return
+    def _agreed(self) -> tuple[bytes, bytes]:
+        """What full frames say of scheme, components, primes, and of scale or modulus (Delivery.agreed)."""
         definition = self.definition
         assert isinstance(definition, FullFleet)
         scheme = SCHEME_BFV if definition.plain_modulus else SCHEME_CKKS
-        primes = len(definition.parameter_set.data_primes)
-        if delivery.key_id != key_id:
-            raise self._foreign(f"of key {delivery.key_id:016x}, and the device was enrolled with {key_id:016x}")
-        if (delivery.scheme, delivery.scale_or_t) != (scheme, self._scale_or_t):
-            raise self._foreign("of another scheme, scale or plain modulus")
-        if delivery.components != 2 or delivery.primes != primes:
+        scale_or_t = struct.pack("<Q", definition.plain_modulus)
+        if definition.log2_scale is not None:
+            scale_or_t = struct.pack("<d", 2.0**definition.log2_scale)
+        return bytes((scheme, 2, len(self.parameters.data_primes))), scale_or_t
+
+    def check_content(self, delivery: _core.Delivery, parts: list[Part], key_id: int) -> None:
+        """Refusal unless authentic frames hold what this fleet sends. key_id: the device's."""
+        if self.is_compact:
+            self._check_packets(delivery, parts)
+            return
+        said = delivery.agreed
+        if said[8:16] != key_id.to_bytes(8, "little"):
             raise self._foreign(
-                f"of {delivery.components} components at {delivery.primes} primes, and fresh ciphertexts have 2 "
-                f"at {primes}"
+                f"of key {delivery.key_id:016x}, and the device was enrolled with {key_id:016x}"
+            )
+        kind, scale_or_t = self._agreed
+        if said[0] != kind[0] or said[16:] != scale_or_t:
+            raise self._foreign("of another scheme, scale or plain modulus")
+        if said[2:4] != kind[1:]:
+            raise self._foreign(
+                f"of {said[2]} components at {said[3]} primes, and fresh ciphertexts have 2 at {kind[2]}"
             )
 
-    def _check_packets(self, delivery: _core.Delivery) -> None:
+    def _check_packets(self, delivery: _core.Delivery, parts: list[Part]) -> None:
         if delivery.set != self.compact_set.id:
             raise self._foreign(f"of compact set {delivery.set}, and the fleet's is {self.compact_set.id}")
-        for place, count, _, _, _ in delivery.parts:
+        for place, count, _, _, _ in parts:
             if not self.positions.issuperset(range(place, place + count)):
-                raise self._foreign(f"of positions {place} to {place + count - 1}, which windows here have not")
+                raise self._foreign(
+                    f"of positions {place} to {place + count - 1}, which windows here have not"
+                )
 
     def _foreign(self, what: str) -> Refusal:
         return Refusal(
@@ -129,10 +139,10 @@ class Fleet:
             "their own fleet.",
         )
 
-    def places(self, delivery: _core.Delivery) -> int | None:
+    def places(self, delivery: _core.Delivery, parts: list[Part]) -> int | None:
         """How many places an attempt has; None if this delivery, a seed, does not tell."""
         if self.is_compact:
             return len(self.positions)
-        if all(place == 0 for place, *_ in delivery.parts) and delivery.seeded:
+        if len(parts) == 1 and parts[0][0] == 0 and delivery.seeded:
             return None
         return delivery.places

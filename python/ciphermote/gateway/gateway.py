@@ -24,6 +24,7 @@ from ciphermote.gateway.gateway_files import (
 )
 from ciphermote.gateway.intake import Intake
 from ciphermote.gateway.jobs import Jobs
+from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.registry import Registry
 from ciphermote.gateway.settings import Settings
@@ -42,7 +43,9 @@ class Gateway:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             migrate(folder / DATABASE_FILE)
         except OSError as error:
-            raise KeyFileError(f"{folder} cannot be used ({error.strerror}): name another (--data).") from None
+            raise KeyFileError(
+                f"{folder} cannot be used ({error.strerror}): name another (--data)."
+            ) from None
         os.chmod(folder, 0o700)
         self.database = Database(folder / DATABASE_FILE)
         self.metrics = Metrics()
@@ -58,6 +61,7 @@ class Gateway:
         )
         self.registry = Registry(self.database, self.objects, self.wrapper, self.access, self.intake)
         self.jobs = Jobs(self.database, self.objects)
+        self.mailbox = Mailbox(self.database, self.objects, self.wrapper)
         self.broker_files = BrokerFiles(self.database, folder / BROKER)
         self._first_tokens(folder)
         sync_directory(folder)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names in a gateway's directory.
 
-    gateway.db      who and what there is, every window and job
-    segments/       what devices sent
-    objects/        public keys that were uploaded, results
-    wrap.key        what tag keys are encrypted under
-    operator.token, owner.token    made at the first start, the second for the one tenant that there is then
-    tls/            a certificate authority and certificate of its own, if none is given
-    mosquitto/      configuration, passwords and rules for a broker
+gateway.db      who and what there is, every window and job
+segments/       what devices sent
+objects/        public keys that were uploaded, results
+wrap.key        what tag keys are encrypted under
+operator.token, owner.token    made at the first start, the second for the one tenant that there is then
+tls/            a certificate authority and certificate of its own, if none is given
+mosquitto/      configuration, passwords and rules for a broker
 """
 
 DATABASE_FILE = "gateway.db"

@@ -27,7 +27,7 @@ from ciphermote import _core
 from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.devices import MOST_ATTEMPTS, Attempt, Counted, DeviceState, signed
-from ciphermote.gateway.fleets import Fleet, address
+from ciphermote.gateway.fleets import Fleet, Part, address
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.refusals import Refusal, disk_full, overloaded
 from ciphermote.gateway.wrapping import Wrapper
@@ -135,7 +135,9 @@ class Intake:
         """Account for bytes that are being received. Refusal if there are too many at once."""
         if size > MOST_DELIVERY_BYTES:
             raise Refusal(
-                413, "too-large", f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time."
+                413,
+                "too-large",
+                f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time.",
             )
         if self._stopping:
             raise overloaded("The gateway is stopping")
@@ -288,8 +290,8 @@ class Intake:
             raise Refusal(
                 404,
                 "unknown-device",
-                f"Device {message.number} is not enrolled in fleet {message.fleet.name}: have its owner do it "
-                "(`ciphermote owner enroll`).",
+                f"Device {message.number} is not enrolled in fleet {message.fleet.name}: have its owner do "
+                "it (`ciphermote owner enroll`).",
             )
         if row["state"] != "active":
             raise Refusal(
@@ -312,7 +314,8 @@ class Intake:
                 "forged" if forged else "malformed",
                 f"Device {device.number}, byte {delivery.failed_at}: {delivery.fault}",
             )
-        device.fleet.check_content(delivery, device.key_id)
+        parts = delivery.parts
+        device.fleet.check_content(delivery, parts, device.key_id)
         counter, number = delivery.counter, delivery.window
         if counter >= _COUNTER_END:
             raise Refusal(
@@ -331,17 +334,17 @@ class Intake:
             )
         counted = device.find_counted(number, self._database.connection)
         if counted is not None and counted.counter == counter:
-            return self._again(this, message, device, delivery, counted, random)
+            return self._again(this, message, device, delivery, parts, counted, random)
         attempt = device.attempts.get(counter)
         if attempt is None:
             attempt = self._begin(device, delivery, random, message, this)
         elif (
             attempt.state == "quarantined"
-            or not attempt.agrees(delivery, random)
-            or attempt.contradicts(delivery)
+            or not attempt.agrees(delivery, parts, random)
+            or attempt.contradicts(parts)
         ):
-            raise self._mixed(this, message, device, delivery, attempt)
-        return self._add(this, message, device, delivery, attempt, counted)
+            raise self._mixed(this, message, device, counter, attempt)
+        return self._add(this, message, device, delivery, parts, attempt, counted)
 
     def _begin(
         self, device: DeviceState, delivery: _core.Delivery, random: int, message: _Message, this: _Round
@@ -379,15 +382,16 @@ class Intake:
         message: _Message,
         device: DeviceState,
         delivery: _core.Delivery,
+        parts: list[Part],
         attempt: Attempt,
         counted: Counted | None,
     ) -> Outcome:
         counter = delivery.counter
-        fresh = [part for part in delivery.parts if part[0] not in attempt.parts]
+        fresh = [part for part in parts if part[0] not in attempt.parts]
         if fresh and attempt.state == "open":
             if not attempt.has_residues:
                 attempt.agreed = delivery.agreed
-            places = device.fleet.places(delivery)
+            places = device.fleet.places(delivery, parts)
             attempt.places = attempt.places if places is None else places
             for place, count, tag, _, _ in fresh:
                 attempt.parts[place] = count, tag
@@ -398,7 +402,7 @@ class Intake:
             dropped = counted is not None or attempt.number < device.oldest
             if attempt.complete and dropped:
                 attempt.state, attempt.extents = "surplus", []
-            elif len(fresh) == len(delivery.parts):
+            elif len(fresh) == len(parts):
                 this.keep(device.fleet, message.data, attempt.extents.append)
             else:
                 for _, _, _, at, size in fresh:
@@ -423,6 +427,7 @@ class Intake:
         message: _Message,
         device: DeviceState,
         delivery: _core.Delivery,
+        parts: list[Part],
         counted: Counted,
         random: int,
     ) -> Outcome:
@@ -430,12 +435,14 @@ class Intake:
         same = counted.random == random
         if same and counted.tags != delivery.tags:
             stored = self._stored_parts(device, counted, this)
-            same = all(stored.get(place) == (count, tag) for place, count, tag, _, _ in delivery.parts)
+            same = all(stored.get(place) == (count, tag) for place, count, tag, _, _ in parts)
         if not same:
-            raise self._mixed(this, message, device, delivery, None)
+            raise self._mixed(this, message, device, delivery.counter, None)
         return self._receipt(device, Verdict.COUNTS, delivery.window, counted.counter, counted.tags)
 
-    def _stored_parts(self, device: DeviceState, counted: Counted, this: _Round) -> dict[int, tuple[int, int]]:
+    def _stored_parts(
+        self, device: DeviceState, counted: Counted, this: _Round
+    ) -> dict[int, tuple[int, int]]:
         for other, _, counter, attempt in this.counted:
             if other is device and counter == counted.counter:
                 return dict(attempt.parts)
@@ -452,10 +459,9 @@ class Intake:
         this: _Round,
         message: _Message,
         device: DeviceState,
-        delivery: _core.Delivery,
+        counter: int,
         attempt: Attempt | None,
     ) -> Refusal:
-        counter = delivery.counter
         self._quarantine(this, message, device, counter, "mixed", f"counter {counter} came with other bytes")
         if attempt is not None and attempt.state == "open":
             attempt.state = "quarantined"
@@ -476,7 +482,8 @@ class Intake:
             "SELECT count(*) FROM quarantine WHERE device = ?", (device.id,)
         ).fetchone()
         same = self._database.connection.execute(
-            "SELECT 1 FROM quarantine WHERE device = ? AND counter = ? AND kind = ?", (device.id, counter, kind)
+            "SELECT 1 FROM quarantine WHERE device = ? AND counter = ? AND kind = ?",
+            (device.id, counter, kind),
         ).fetchone()
         now = sum(1 for other, *_ in this.quarantined if other is device)
         if same or kept + now >= MOST_QUARANTINED:

@@ -23,7 +23,13 @@ from typing import Any
 
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
-from ciphermote.gateway.definitions import CompactFleet, FullFleet, JobRequest, JobSpec, StreamRequest, StreamSpec
+from ciphermote.gateway.definitions import (
+    CompactFleet,
+    JobRequest,
+    JobSpec,
+    StreamRequest,
+    StreamSpec,
+)
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.refusals import Refusal
 
@@ -69,7 +75,8 @@ class Jobs:
         try:
             with self._database.writing() as database:
                 added = database.execute(
-                    "INSERT INTO streams (fleet, name, spec, begins, next, created) VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO streams (fleet, name, spec, begins, next, created) "
+                    "VALUES (?, ?, ?, ?, ?, ?)",
                     (fleet.id, request.name, spec.model_dump_json(), begins, begins, now),
                 )
                 assert added.lastrowid is not None
@@ -86,7 +93,9 @@ class Jobs:
 
     def end_stream(self, fleet: int, name: str) -> None:
         with self._database.writing() as database:
-            row = database.execute("SELECT id FROM streams WHERE fleet = ? AND name = ?", (fleet, name)).fetchone()
+            row = database.execute(
+                "SELECT id FROM streams WHERE fleet = ? AND name = ?", (fleet, name)
+            ).fetchone()
             if row is None:
                 raise Refusal(404, "no-such-stream", f"There is no stream {name}.")
             database.execute("UPDATE jobs SET stream = NULL WHERE stream = ?", (row["id"],))
@@ -105,8 +114,10 @@ class Jobs:
         if isinstance(definition, CompactFleet):
             if spec.kind in ("variance", "linear"):
                 raise Refusal(
-                    422, "not-compact", f"The compact lane computes sums alone, and no {spec.kind}: its ciphertexts "
-                    "have no room for products."
+                    422,
+                    "not-compact",
+                    f"The compact lane computes sums alone, and no {spec.kind}: its ciphertexts "
+                    "have no room for products.",
                 )
             if spec.weights and any(w != int(w) for w in spec.weights.values()):
                 raise Refusal(422, "weights", "The compact lane takes whole weights: scale them up.")
@@ -117,8 +128,8 @@ class Jobs:
             raise Refusal(
                 422,
                 "no-keys",
-                f"A {spec.kind} takes the fleet's {needed} keys, which are not here: have the owner send them "
-                "(`ciphermote owner attach`).",
+                f"A {spec.kind} takes the fleet's {needed} keys, which are not here: have the owner send "
+                "them (`ciphermote owner attach`).",
             )
         if spec.kind == "variance" and len(definition.parameter_set.data_primes) < 2:
             raise Refusal(
@@ -168,17 +179,26 @@ class Jobs:
             row = self._row(database, fleet, job)
             if action == "replay":
                 return _insert(
-                    database, fleet, row["stream"], row["spec"], row["begins"], row["ends"], self._next_replay(database, row)
+                    database,
+                    fleet,
+                    row["stream"],
+                    row["spec"],
+                    row["begins"],
+                    row["ends"],
+                    self._next_replay(database, row),
                 )
             allowed = ("queued", "running") if action == "cancel" else ("failed", "cancelled")
             if row["state"] not in allowed:
                 raise Refusal(
-                    409, "wrong-state", f"Job {job} is {row['state']}, and only {' or '.join(allowed)} ones can be "
-                    f"{'cancelled' if action == 'cancel' else 'tried again'}."
+                    409,
+                    "wrong-state",
+                    f"Job {job} is {row['state']}, and only {' or '.join(allowed)} ones can be "
+                    f"{'cancelled' if action == 'cancel' else 'tried again'}.",
                 )
             if action == "cancel":
                 database.execute(
-                    "UPDATE jobs SET state = 'cancelled', lease = NULL, finished = ? WHERE id = ?", (time.time(), job)
+                    "UPDATE jobs SET state = 'cancelled', lease = NULL, finished = ? WHERE id = ?",
+                    (time.time(), job),
                 )
             else:
                 database.execute(
@@ -257,9 +277,9 @@ class Jobs:
         boot, now = boot_clock()
         with self._database.writing() as database:
             database.execute(
-                "UPDATE jobs SET state = 'failed', lease = NULL, finished = ?, error = 'Its workers died: see "
-                "their logs, then retry it.' WHERE state = 'running' AND tries >= ? "
-                "AND (lease_ends < ? OR lease NOT LIKE ? || ':%')",
+                "UPDATE jobs SET state = 'failed', lease = NULL, finished = ?, "
+                "error = 'Its workers died: see their logs, then retry it.' "
+                "WHERE state = 'running' AND tries >= ? AND (lease_ends < ? OR lease NOT LIKE ? || ':%')",
                 (time.time(), MOST_TRIES, now, boot),
             )
             row = database.execute(
@@ -305,7 +325,8 @@ class Jobs:
         """For good: the same would happen again."""
         with self._database.writing() as database:
             database.execute(
-                "UPDATE jobs SET state = 'failed', lease = NULL, error = ?, finished = ? WHERE id = ? AND lease = ?",
+                "UPDATE jobs SET state = 'failed', lease = NULL, error = ?, finished = ? "
+                "WHERE id = ? AND lease = ?",
                 (error, time.time(), job.id, job.lease),
             )
 
@@ -313,7 +334,8 @@ class Jobs:
         """As if it had not been leased: what kept it from being done had nothing to do with it."""
         with self._database.writing() as database:
             database.execute(
-                "UPDATE jobs SET state = 'queued', lease = NULL, tries = tries - 1 WHERE id = ? AND lease = ?",
+                "UPDATE jobs SET state = 'queued', lease = NULL, tries = tries - 1 "
+                "WHERE id = ? AND lease = ?",
                 (job.id, job.lease),
             )
 
@@ -321,7 +343,8 @@ class Jobs:
         """A worker is gone: its jobs need not wait for their leases."""
         with self._database.writing() as database:
             database.execute(
-                "UPDATE jobs SET lease_ends = 0 WHERE state = 'running' AND lease LIKE '%:' || ? || ':%'", (worker,)
+                "UPDATE jobs SET lease_ends = 0 WHERE state = 'running' AND lease LIKE '%:' || ? || ':%'",
+                (worker,),
             )
 
 

@@ -19,6 +19,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from ciphermote.gateway.broker_files import UPLINK
+from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.refusals import Refusal
@@ -70,7 +71,7 @@ class Subscriber:
         if broker.ca is not None:
             context = ssl.create_default_context(cafile=broker.ca)
         password = broker.password_file.read_text().strip() if broker.password_file else None
-        properties = Properties(PacketTypes.CONNECT)
+        properties = _properties(PacketTypes.CONNECT)
         properties.SessionExpiryInterval = _SESSION_SECONDS
         return aiomqtt.Client(
             broker.host,
@@ -98,16 +99,20 @@ class Subscriber:
             if outcome.receipt is not None:
                 answer, status = outcome.receipt, "receipt"
         except Refusal as refusal:
-            log.warning("refused", user=user, status=refusal.status, reason=refusal.name, detail=refusal.sentence)
+            log.warning(
+                "refused", user=user, status=refusal.status, reason=refusal.name, detail=refusal.sentence
+            )
             fields = {"status": refusal.status, "title": refusal.name, "detail": refusal.sentence}
             answer, status = json.dumps(fields).encode(), "refused"
         except Exception as error:
             log.error("failed", user=user, error=repr(error))
             return
         with suppress(aiomqtt.MqttError):  # the device sends it again, and is answered then
-            await client.publish(_reply_topic(user, stated), answer, qos=1, properties=_answering(stated, status))
+            await client.publish(
+                _reply_topic(user, stated), answer, qos=1, properties=_answering(stated, status)
+            )
 
-    def _addressed(self, user: str):  # type: ignore[no-untyped-def]
+    def _addressed(self, user: str) -> tuple[Fleet, int | None]:
         """(fleet, device or None for an uplink) of a user, which the broker has let publish."""
         parts = user.split(".")
         if len(parts) != 3 or not (parts[2] == UPLINK or parts[2].isdecimal()):
@@ -136,8 +141,12 @@ def _measured(stated: Properties | None) -> float | None:
 
 
 def _answering(stated: Properties | None, status: str) -> Properties:
-    properties = Properties(PacketTypes.PUBLISH)
+    properties = _properties(PacketTypes.PUBLISH)
     properties.UserProperty = ("status", status)
-    if hasattr(stated, "CorrelationData"):
+    if stated is not None and hasattr(stated, "CorrelationData"):
         properties.CorrelationData = stated.CorrelationData
     return properties
+
+
+def _properties(kind: int) -> Properties:
+    return Properties(kind)  # type: ignore[no-untyped-call]

@@ -58,6 +58,6 @@ def secret_key() -> Refusal:
     return Refusal(
         422,
         "secret-key",
-        "This is a secret key, which the gateway must never have. Nothing of it was kept, but it has left your "
-        "machine: make new keys.",
+        "This is a secret key, which the gateway must never have. Nothing of it was kept, but it has left "
+        "your machine: make new keys.",
     )

@@ -67,6 +67,13 @@ class Registry:
         self._tenants[name] = int(row["id"])
         return self._tenants[name]
 
+    def tenant_of(self, identifier: int) -> dict[str, Any]:
+        """One that exists, for its owner."""
+        row = self._database.connection.execute(
+            "SELECT name, created, most_devices, most_bytes, bytes FROM tenants WHERE id = ?", (identifier,)
+        ).fetchone()
+        return dict(row)
+
     def tenants(self) -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
             "SELECT name, created, most_devices, most_bytes, bytes FROM tenants ORDER BY name LIMIT 10000"
@@ -91,7 +98,7 @@ class Registry:
                 raise Refusal(
                     409,
                     "exists",
-                    f"Fleet {name} is defined otherwise, and what it has stored depends on that: name another.",
+                    f"Fleet {name} is defined otherwise, and what it has stored is so too: name another.",
                 )
 
     def fleet(self, tenant: int | None, name: str) -> Fleet:
@@ -99,7 +106,8 @@ class Registry:
         found = self._fleets.get((tenant, name))
         if found is None:
             row = self._database.connection.execute(
-                "SELECT id, tenant, name, definition FROM fleets WHERE tenant = ? AND name = ?", (tenant, name)
+                "SELECT id, tenant, name, definition FROM fleets WHERE tenant = ? AND name = ?",
+                (tenant, name),
             ).fetchone()
             if row is None:
                 raise Refusal(404, "no-such-fleet", f"There is no fleet {name[:40]} here.")
@@ -115,7 +123,8 @@ class Registry:
 
     def fleets(self, tenant: int) -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
-            "SELECT name, definition, created FROM fleets WHERE tenant = ? ORDER BY name LIMIT 10000", (tenant,)
+            "SELECT name, definition, created FROM fleets WHERE tenant = ? ORDER BY name LIMIT 10000",
+            (tenant,),
         )
         return [{**dict(row), "definition": json.loads(row["definition"])} for row in rows]
 
@@ -131,7 +140,8 @@ class Registry:
             "SELECT count(*) AS n FROM windows JOIN devices d ON d.id = device WHERE d.fleet = ?", (fleet.id,)
         ).fetchone()
         waiting = database.execute(
-            "SELECT count(*) AS n FROM quarantine JOIN devices d ON d.id = device WHERE d.fleet = ?", (fleet.id,)
+            "SELECT count(*) AS n FROM quarantine JOIN devices d ON d.id = device WHERE d.fleet = ?",
+            (fleet.id,),
         ).fetchone()
         jobs = database.execute(
             "SELECT state, count(*) AS n FROM jobs WHERE fleet = ? GROUP BY state", (fleet.id,)
@@ -166,7 +176,7 @@ class Registry:
             raise Refusal(
                 422,
                 "other-key",
-                f"These keys are of key {key_id or 0:016x}, and fleet {fleet.name} is of {fleet.key_id:016x}: "
+                f"These keys are of key {key_id or 0:016x}, and fleet {fleet.name} of {fleet.key_id:016x}: "
                 "send those of the fleet's owner.",
             )
         digest = self._objects.put(data)
@@ -225,8 +235,11 @@ class Registry:
                     f"Device {number} is in epoch {rows[-1]['epoch']} already, and epochs only go up: enroll "
                     "it anew.",
                 )
-            self._check_device_quota(database, fleet)
-            database.execute("UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number))
+            if not rows:
+                self._check_device_quota(database, fleet)
+            database.execute(
+                "UPDATE devices SET state = 'replaced' WHERE fleet = ? AND number = ?", (fleet.id, number)
+            )
             database.execute(
                 "INSERT INTO devices (fleet, number, epoch, key_id, largest_value, keys, state, created) "
                 "VALUES (?, ?, ?, ?, ?, ?, 'active', ?)",
@@ -247,7 +260,7 @@ class Registry:
             raise Refusal(429, "quota", f"The tenant has {most} devices, which is all that it may have.")
 
     def put_rekey_key(self, fleet: Fleet, number: int, data: bytes) -> None:
-        """What brings a device's ciphertexts under the owner's key; one that leads the other way is refused."""
+        """What brings a device's ciphertexts under the owner's key, and not the other way."""
         self._refuse_secrets(data, fleet)
         definition = fleet.definition
         if not isinstance(definition, FullFleet) or not definition.own_keys:
@@ -303,7 +316,8 @@ class Registry:
         rows = self._database.connection.execute(
             "SELECT w.sequence, d.number AS device, d.epoch, w.number, w.counter, w.measured, w.arrived "
             "FROM windows w JOIN devices d ON d.id = w.device "
-            "WHERE d.fleet = ? AND w.sequence > ? AND (? IS NULL OR d.number = ?) ORDER BY w.sequence LIMIT ?",
+            "WHERE d.fleet = ? AND w.sequence > ? AND (? IS NULL OR d.number = ?) "
+            "ORDER BY w.sequence LIMIT ?",
             (fleet.id, after, device, device, _PAGE),
         )
         return [dict(row) for row in rows]
@@ -334,12 +348,13 @@ class Registry:
                 raise Refusal(
                     409,
                     "not-a-jump",
-                    "These bytes contradict what was kept, and cannot be accepted: discard them, and have the "
-                    "device enrolled anew.",
+                    "These bytes contradict what was kept, and cannot be accepted: discard them, and have "
+                    "the device enrolled anew.",
                 )
             if accept:
                 database.execute(
-                    "UPDATE devices SET newest = max(newest, ?) WHERE id = ?", (row["counter"] - 1, row["device"])
+                    "UPDATE devices SET newest = max(newest, ?) WHERE id = ?",
+                    (row["counter"] - 1, row["device"]),
                 )
             database.execute("DELETE FROM quarantine WHERE id = ?", (identifier,))
         self._intake.forget(row["fleet"], row["number"])

@@ -101,7 +101,14 @@ async def _worker(gateway: Gateway, number: int) -> None:
     while True:
         name = f"worker{number}-{uuid.uuid4().hex[:8]}"
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "ciphermote.gateway.worker", str(gateway.settings.data), name, str(os.getpid())),
+            *(
+                sys.executable,
+                "-m",
+                "ciphermote.gateway.worker",
+                str(gateway.settings.data),
+                name,
+                str(os.getpid()),
+            ),
             stdin=asyncio.subprocess.DEVNULL,
         )
         gateway.metrics.workers.inc()

@@ -29,7 +29,10 @@ def own_certificate(folder: Path, host: str) -> tuple[Path, Path]:
         return certificate, key
     folder.mkdir(parents=True, exist_ok=True)
     key.unlink(missing_ok=True)
-    authority_key, server_key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    authority_key, server_key = (
+        ec.generate_private_key(ec.SECP256R1()),
+        ec.generate_private_key(ec.SECP256R1()),
+    )
     authority_name, server_name = _named("Ciphermote gateway's own authority"), _named("Ciphermote gateway")
     authority = (
         _builder(authority_name, authority_name, authority_key)

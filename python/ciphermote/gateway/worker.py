@@ -19,9 +19,12 @@ from ciphermote.errors import Error
 from ciphermote.gateway.blobs import Objects, SegmentReader
 from ciphermote.gateway.computing import Cancelled, compute
 from ciphermote.gateway.database import Database
-from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS
+from ciphermote.gateway.gateway_files import DATABASE_FILE, OBJECTS, SEGMENTS, WRAP_KEY_FILE
 from ciphermote.gateway.jobs import Job, Jobs
 from ciphermote.gateway.logs import configure, log
+from ciphermote.gateway.mailbox import Mailbox
+from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.wrapping import Wrapper
 
 _IDLE_SECONDS = 0.3
 _RENEW_SECONDS = 1.0
@@ -36,6 +39,7 @@ class Worker:
         self._objects = Objects(folder / OBJECTS)
         self._reader = SegmentReader(folder / SEGMENTS)
         self._jobs = Jobs(self._database, self._objects)
+        self._mailbox = Mailbox(self._database, self._objects, Wrapper(folder / WRAP_KEY_FILE))
         self._name = name
         self.stopping = False
 
@@ -69,11 +73,17 @@ class Worker:
         started = time.monotonic()
         try:
             result = compute(
-                job, self._jobs, self._database.connection, self._reader, self._objects, progress
+                job,
+                self._jobs,
+                self._mailbox,
+                self._database.connection,
+                self._reader,
+                self._objects,
+                progress,
             )
         except Cancelled:
             log.info("job given up", job=job.id)
-        except Error as error:
+        except (Error, Refusal) as error:
             self._jobs.fail(job, str(error))
             log.warning("job failed", job=job.id, error=str(error))
         except (OSError, sqlite3.OperationalError):
@@ -82,9 +92,10 @@ class Worker:
         except MemoryError:
             self._jobs.fail(job, "The machine has too little memory for it: take fewer windows.")
         else:
+            result["seconds"] = round(time.monotonic() - started, 4)
             if self._jobs.finish(job, result):
-                seconds = round(time.monotonic() - started, 3)
-                log.info("job done", job=job.id, kind=job.spec.kind, windows=result["windows"], seconds=seconds)
+                windows, seconds = result["windows"], result["seconds"]
+                log.info("job done", job=job.id, kind=job.spec.kind, windows=windows, seconds=seconds)
 
 
 def main() -> None:

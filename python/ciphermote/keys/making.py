@@ -36,12 +36,14 @@ SEED_BYTES = 32
 class SecretKey:
     """A ternary secret. packed: n/4 bytes, four coefficients per byte, each as value + 1, the first lowest.
 
-    key_id: of its pair, or None until a store or a blob names it.
+    key_id: of its pair, or None until a store or a blob names it. of_device: drawn for one device alone
+    (DeviceKeys.make), so that it decrypts nobody else's ciphertexts.
     """
 
     parameters: ParameterSet
     packed: bytes = field(repr=False)
     key_id: int | None = None
+    of_device: bool = False
 
     @classmethod
     def generate(cls, parameters: ParameterSet) -> SecretKey:
@@ -142,8 +144,14 @@ def make_relin_key(secret: SecretKey) -> EvaluationKey:
 
 def make_rekey_key(owner: SecretKey, device: SecretKey) -> SeededKey:
     """The key that brings ciphertexts under a device's own key under the owner's. ParameterError if the set
-    has one prime."""
+    has one prime, or if it could lead from the owner's key."""
     _check_key_switching(owner.parameters)
+    if not device.of_device:
+        raise ParameterError(
+            "A rekey key leads from a device's own key to the owner's, and this one would lead from a key "
+            "that may be the owner's, so that whoever has it and a device reads all: let DeviceKeys.make "
+            "draw the device's key."
+        )
     key = _owner.make_rekey_key(owner.hosted, device.hosted, _entropy())
     return SeededKey(key.seed, key.first())
 

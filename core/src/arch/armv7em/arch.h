@@ -4,6 +4,7 @@
 #define CM_ARCH_ARMV7EM_ARCH_H
 
 #include "arch/api.h"
+#include "common/wipe.h"
 
 #if CM_ARMV7EM
 
@@ -232,12 +233,8 @@ static inline int armv7em_round_sums(uint32_t *sums, uint32_t count, uint32_t t)
 
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 
-/* A piece of a tagged frame: it goes into the tag, then to the writer's sink. */
-typedef struct cmi_armv7em_tagging {
-    cm_frame_writer *writer;
-    const uint8_t *from; /* the first byte that is not in the tag yet */
-} cmi_armv7em_tagging;
-int cmi_armv7em_send_tagged(void *tagging, const uint8_t *piece, size_t length);
+/* A writer's piece, of a tagged frame's payload: it goes into the tag, then to the sink. */
+int cmi_armv7em_send_tagged(void *writer, const uint8_t *piece, size_t length);
 
 static inline int armv7em_pack(cm_status *status, cm_frame_writer *writer, const uint32_t *residues,
                                uint32_t count, unsigned bits)
@@ -247,14 +244,15 @@ static inline int armv7em_pack(cm_status *status, cm_frame_writer *writer, const
     }
     cm_frame_sender *const sender = writer->sender;
     uint8_t *const piece = writer->piece;
-    cmi_armv7em_tagging tagging = {writer, piece + writer->filled};
-    const cm_sink tagged = {cmi_armv7em_send_tagged, &tagging};
+    const cm_sink tagged = {cmi_armv7em_send_tagged, writer};
     cmi_armv7em_packing state = {piece + writer->filled, ~writer->crc, piece, piece + CM_FRAME_PIECE_BYTES,
                                  sender ? tagged : writer->sink};
     const int refused = bits == 26u ? cmi_armv7em_pack_26(&state, residues, count / 16u)
                                     : cmi_armv7em_pack_27(&state, residues, count / 32u);
-    if (sender && !refused) {
-        sender->absorb(sender, tagging.from, (size_t)(state.at - tagging.from));
+    if (sender && refused) {
+        cmi_wipe(&sender->state, sizeof sender->state);
+    } else if (sender) {
+        sender->absorb(sender, piece, (size_t)(state.at - piece));
     }
     writer->crc = ~state.crc;
     writer->filled = (uint8_t)(state.at - piece);

@@ -18,6 +18,14 @@ alignas(8) static uint8_t arena[CIPHERMOTE_INTEGERS_ARENA_BYTES(CM_PROVISIONED_N
 static Ciphermote ciphermote(arena, sizeof arena);
 static uint16_t readings[HOURS];
 
+/* With a number and a tag key in provisioned_keys.h, frames say which board sends them, and have tags. */
+#if CM_PROVISIONED_TAGGED
+static cm_frame_sender sender;
+#define SENDER (&sender)
+#else
+#define SENDER nullptr
+#endif
+
 /* Must return the same value for the same index throughout an encryption. */
 static uint16_t reading(void *, uint16_t hour)
 {
@@ -38,6 +46,9 @@ void setup()
     if (ciphermote.begin(cm_provisioned_device_secret) != CM_OK) {
         halt(); /* no counter: run NewDevice; no noise: see WatchdogNoise */
     }
+#if CM_PROVISIONED_TAGGED
+    cm_frame_sender_init(SENDER, cm_provisioned_tag_key, CM_PROVISIONED_DEVICE, CM_PROVISIONED_EPOCH);
+#endif
 }
 
 void loop()
@@ -47,7 +58,10 @@ void loop()
         delay(100); /* stands for an hour */
     }
     const cm_bfv_reader values = {reading, nullptr, HOURS, PLAIN_MODULUS};
-    if (ciphermote.encryptIntegers(Serial, cm_provisioned_secret_key, values) != CM_OK) {
+#if CM_PROVISIONED_TAGGED
+    sender.window = CM_NEW_WINDOW; /* these are new readings, not the last ones once more */
+#endif
+    if (ciphermote.encryptIntegers(Serial, cm_provisioned_secret_key, values, SENDER) != CM_OK) {
         halt();
     }
 }

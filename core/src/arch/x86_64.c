@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The back-end for x86-64: tags in words of 64 bits, and the processor's CRC-32C, where it has one. */
+#include "arch/x86_64/arch.h"
+
+#if CM_X86_64
+
+#include <string.h>
+
+__extension__ typedef unsigned __int128 word128;
+
+static uint64_t load_word(const uint8_t *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/*
+ * As absorb_block of wire/tag.c, with h and r in two words of 64 bits and what is above 2^128. r1 is a
+ * multiple of 4, so modulo 2^130 - 5, 2^128 r1 is 5 r1 / 4, which folded is. h2 is below 8 before the
+ * product: each sum is below 2^128.
+ */
+int cmi_x86_64_poly1305_blocks(uint32_t h[5], const uint32_t r[4], const uint8_t *bytes, size_t blocks,
+                               uint32_t top)
+{
+    const uint64_t r0 = r[0] | (uint64_t)r[1] << 32;
+    const uint64_t r1 = r[2] | (uint64_t)r[3] << 32;
+    const uint64_t folded = r1 + (r1 >> 2);
+    uint64_t h0 = h[0] | (uint64_t)h[1] << 32;
+    uint64_t h1 = h[2] | (uint64_t)h[3] << 32;
+    uint64_t h2 = h[4];
+    for (; blocks > 0; blocks--, bytes += 16) {
+        word128 sum = (word128)h0 + load_word(bytes);
+        h0 = (uint64_t)sum;
+        sum = (word128)h1 + load_word(bytes + 8) + (uint64_t)(sum >> 64);
+        h1 = (uint64_t)sum;
+        h2 += (uint64_t)(sum >> 64) + top;
+
+        const word128 low = (word128)h0 * r0 + (word128)h1 * folded;
+        const word128 middle = (word128)h0 * r1 + (word128)h1 * r0 + h2 * folded + (uint64_t)(low >> 64);
+        const uint64_t high = h2 * r0 + (uint64_t)(middle >> 64);
+
+        sum = (word128)(uint64_t)low + (high >> 2) * 5;
+        h0 = (uint64_t)sum;
+        sum = (word128)(uint64_t)middle + (uint64_t)(sum >> 64);
+        h1 = (uint64_t)sum;
+        h2 = (high & 3) + (uint64_t)(sum >> 64);
+    }
+    h[0] = (uint32_t)h0;
+    h[1] = (uint32_t)(h0 >> 32);
+    h[2] = (uint32_t)h1;
+    h[3] = (uint32_t)(h1 >> 32);
+    h[4] = (uint32_t)h2;
+    return 1;
+}
+
+__attribute__((target("sse4.2"))) static uint32_t crc32c_instructions(uint32_t crc, const uint8_t *bytes,
+                                                                      size_t length)
+{
+    uint64_t wide = ~crc;
+    for (; length >= 8; length -= 8, bytes += 8) {
+        wide = __builtin_ia32_crc32di(wide, load_word(bytes));
+    }
+    uint32_t narrow = (uint32_t)wide;
+    for (; length > 0; length--, bytes++) {
+        narrow = __builtin_ia32_crc32qi(narrow, *bytes);
+    }
+    return ~narrow;
+}
+
+int cmi_x86_64_crc32c(uint32_t *crc, const uint8_t *bytes, size_t length)
+{
+    if (!__builtin_cpu_supports("sse4.2")) {
+        return 0;
+    }
+    *crc = crc32c_instructions(*crc, bytes, length);
+    return 1;
+}
+
+#endif

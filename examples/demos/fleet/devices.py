@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fleet's devices, each in a thread with its modem or in a process: they measure at fixed times, send what
+they measured until its receipt has come, and write both into the diary.
+
+A modem knows no key and checks nothing: it hands frames over, and brings the receipt back to the device.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from ciphermote.errors import Error
+from ciphermote.link import DeviceLink, LinkError
+from local_devices import QemuDevice
+from numpy.typing import NDArray
+
+from demos.fleet.diary import Diary, Window
+from demos.fleet.links import Link
+from demos.fleet.unos import Uno
+
+TRIES = 3
+"""So often an attempt is sent before the device encrypts the window again."""
+PAUSE_SECONDS = 0.5
+PATIENCE_SECONDS = 120.0
+"""For the last receipts, once nothing more is measured."""
+_NOT_ITS_OWN = ("CM_ERR_FRAME_FOREIGN", "CM_ERR_FRAME_TAG")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When devices measure: every so many seconds from begins to before ends, in seconds since 1970."""
+
+    begins: float
+    ends: float
+    every: float
+
+    def times(self) -> Iterator[float]:
+        count = int(np.ceil((self.ends - self.begins) / self.every))
+        return (self.begins + i * self.every for i in range(count))
+
+
+class Device(Protocol):
+    """One that keeps a window until its receipt."""
+
+    def encrypt(self, sample: NDArray[np.float32]) -> list[bytes]:
+        """The frames or packets of a new window."""
+
+    def encrypt_again(self) -> list[bytes]:
+        """Those of another attempt."""
+
+    def take_receipt(self, receipt: bytes) -> bool:
+        """Whether it was for the latest attempt."""
+
+    def number(self, part: bytes) -> int:
+        """The window's, which stands in each frame or packet."""
+
+
+class Board:
+    """A Cortex-M4 in QEMU with the reference application."""
+
+    def __init__(self, link: DeviceLink) -> None:
+        self._link = link
+
+    def encrypt(self, sample: NDArray[np.float32]) -> list[bytes]:
+        return [self._link.encrypt_window(sample)]
+
+    def encrypt_again(self) -> list[bytes]:
+        return [self._link.encrypt_again()]
+
+    def take_receipt(self, receipt: bytes) -> bool:
+        try:
+            self._link.receipt(receipt)
+        except LinkError as error:
+            if error.status not in _NOT_ITS_OWN:
+                raise
+            return False
+        return True
+
+    def number(self, part: bytes) -> int:
+        return int.from_bytes(part[20:28], "little") - int.from_bytes(part[52:56], "little")
+
+
+@contextmanager
+def board(elf: Path) -> Iterator[Board]:
+    with QemuDevice(elf, elf.parent) as link:
+        yield Board(link)
+
+
+class Meter:
+    """An Arduino Uno in simavr."""
+
+    def __init__(self, uno: Uno) -> None:
+        self._uno = uno
+
+    def encrypt(self, sample: NDArray[np.float32]) -> list[bytes]:
+        return self._uno.encrypt(sample.astype(int).tolist())
+
+    def encrypt_again(self) -> list[bytes]:
+        return self._uno.encrypt_again()
+
+    def take_receipt(self, receipt: bytes) -> bool:
+        return self._uno.take_receipt(receipt)
+
+    def number(self, part: bytes) -> int:
+        return int.from_bytes(part[8:12], "little") - int.from_bytes(part[12:16], "little")
+
+
+@contextmanager
+def meter(image: Path) -> Iterator[Meter]:
+    with Uno(image) as uno:
+        yield Meter(uno)
+
+
+class Modem(threading.Thread):
+    """Takes a device through its schedule. samples: what it measures, over and over; values: what the owner
+    should get of each. error: why it ended early, if it did."""
+
+    def __init__(
+        self,
+        where: tuple[str, int],
+        started: AbstractContextManager[Device],
+        link: Link,
+        diary: Diary,
+        samples: Sequence[NDArray[np.float32]],
+        values: Sequence[NDArray[np.float64]],
+    ) -> None:
+        super().__init__(name=f"{where[0]} {where[1]}", daemon=True)
+        self._where, self._opened, self._link, self._diary = where, started, link, diary
+        self._samples, self._values = samples, values
+        self._stopping = threading.Event()
+        self._schedule: Schedule | None = None
+        self._scheduled = threading.Event()
+        self.ready = threading.Event()
+        self.error: Exception | None = None
+
+    def run(self) -> None:
+        try:
+            with self._opened as device:
+                self.ready.set()
+                self._scheduled.wait()
+                if self._schedule is not None:
+                    self._follow(self._schedule, device)
+        except Exception as error:  # shown by whoever waits for this thread
+            self.error = error
+        finally:
+            self.ready.set()
+            self._link.close()
+
+    def follow(self, schedule: Schedule) -> None:
+        self._schedule = schedule
+        self._scheduled.set()
+
+    def stop(self) -> None:
+        """Without waiting for receipts."""
+        self._stopping.set()
+        self._scheduled.set()
+
+    def _follow(self, schedule: Schedule, device: Device) -> None:
+        index = 0
+        for due in schedule.times():
+            if self._stopping.wait(max(0.0, due - time.time())):
+                return
+            if time.time() - due >= schedule.every:
+                continue  # it was waiting for a receipt then
+            at = index % len(self._samples)
+            self._send(device, self._samples[at], self._values[at], schedule.ends + PATIENCE_SECONDS)
+            index += 1
+
+    def _send(
+        self, device: Device, sample: NDArray[np.float32], values: NDArray[np.float64], end: float
+    ) -> None:
+        measured = time.time()
+        parts = device.encrypt(sample)
+        window = self._diary.note(Window(*self._where, device.number(parts[0]), measured, values))
+        while not self._stopping.is_set():
+            window.tries += 1
+            receipt = self._link.deliver(parts, measured)
+            if receipt is not None and device.take_receipt(receipt):
+                window.receipted = True
+                return
+            if time.time() > end:
+                raise Error(f"Window {window.number} has had no receipt after {window.tries} tries.")
+            self._stopping.wait(PAUSE_SECONDS)
+            if window.tries % TRIES == 0:
+                parts = device.encrypt_again()
+
+
+class LinuxDevice:
+    """A process that encrypts by itself and delivers over HTTPS; folder as linux_device.py wants it."""
+
+    def __init__(self, where: tuple[str, int], folder: Path, readings: NDArray[np.float64]) -> None:
+        self._where, self._folder, self._readings = where, folder, readings
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def follow(self, schedule: Schedule) -> None:
+        plan = {
+            "begins": schedule.begins,
+            "ends": schedule.ends,
+            "every": schedule.every,
+            "readings": self._readings.tolist(),
+        }
+        (self._folder / "plan.json").write_text(json.dumps(plan))
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                (sys.executable, "-m", "demos.fleet.linux_device", str(self._folder)),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=Path(__file__).resolve().parents[2],
+            )
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def finish(self, diary: Diary, seconds: float) -> int:
+        """Wait until it has ended, and take over what it noted; how often it sent windows. Error."""
+        assert self._process is not None
+        try:
+            code = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            code = None
+        said = (self._folder / "log").read_text().strip()
+        name = f"{self._where[0]} {self._where[1]}"
+        if code != 0:
+            raise Error(f"Device {name} ended with code {code}: {said[-500:]}")
+        *lines, last = (self._folder / "diary.jsonl").read_text().splitlines()
+        for line in lines:
+            found = json.loads(line)
+            values = np.array(found["values"], dtype=np.float64)
+            diary.note(Window(*self._where, found["window"], found["measured"], values, 1, True))
+        return int(json.loads(last)["tries"])
+
+    def kill(self) -> None:
+        if self.is_running:
+            assert self._process is not None
+            self._process.kill()
+            self._process.wait()

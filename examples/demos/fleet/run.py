@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fleet demo's course: start a gateway and a broker, enroll twenty devices, let them send for a minute
+while gateway, broker and workers are killed, and hold every result to what the devices say they measured.
+
+`make demo-fleet SECONDS=60`. Who knows what: each device its own readings and the key under which it
+encrypts; the gateway who sent which window when; the owner, who has the keys, fetches sums and means alone.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import shutil
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+from ciphermote.compact.keys import CompactKeys
+from ciphermote.compact.sets import B
+from ciphermote.errors import Error
+from ciphermote.files import write_exclusively
+from ciphermote.fleet import (
+    Attachment,
+    Computation,
+    Connection,
+    GatewayClient,
+    attach,
+    decrypt,
+    enroll,
+    fetch,
+)
+from ciphermote.keys import KeyStore
+from ciphermote.parameters import by_name
+from numpy.typing import NDArray
+from rich.console import Console
+
+from demos import smartwatch
+from demos.fleet import report, unos
+from demos.fleet.devices import LinuxDevice, Modem, Schedule, board, meter
+from demos.fleet.diary import Diary
+from demos.fleet.links import connect
+from demos.fleet.report import Kind, Outcome, Result
+from demos.fleet.site import Site, is_alive, site
+from demos.fleet.unos import ROOT
+from demos.run import Stage, build_firmware
+
+import demand  # isort: skip  (unos has made it known)
+
+PARAMETERS = by_name("n4096_q26x3_p27")
+LOG2_SCALE = 25
+FEATURES = 1800
+"""Of a watch's window."""
+LARGEST = 1023
+"""Of a meter's readings: 64 windows of set B may be added up then."""
+WATCHES, METERS, HOMES = "watches", "meters", "homes"
+EVERYTHING = 1_000_000
+"""Windows of a device that count in an interval."""
+SLOWEST_START = 3.0
+"""Seconds that a Linux device has to start."""
+STOP_SECONDS = 180.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How large the demo is. seconds: of measuring; every: from one window of a device to its next;
+    interval: that a result is over, in which no more than 64 meters' windows may
+    fall; kills: (when, as part of the seconds; what)."""
+
+    seconds: float = 60.0
+    boards: int = 4
+    unos: int = 6
+    linux: int = 10
+    every: float = 2.0
+    kills: tuple[tuple[float, str], ...] = (
+        (0.15, "gateway"),
+        (0.3, "worker"),
+        (0.4, "broker"),
+        (0.55, "gateway"),
+        (0.65, "worker"),
+        (0.75, "gateway and broker"),
+    )
+
+    @property
+    def interval(self) -> float:
+        return min(10.0, max(2.0, round(self.seconds / 6)))
+
+    @property
+    def devices(self) -> int:
+        return self.boards + self.unos + self.linux
+
+
+@dataclass
+class Fleet:
+    """What the owner has of one."""
+
+    attachment: Attachment
+    keys: KeyStore | CompactKeys
+    kind: Kind
+    columns: int
+    tolerance: float
+
+
+@dataclass
+class Run:
+    """One run of the demo."""
+
+    plan: Plan
+    work: Path
+    console: Console
+    outcome: Outcome = field(init=False)
+    diary: Diary = field(default_factory=Diary)
+    fleets: dict[str, Fleet] = field(default_factory=dict)
+    modems: list[Modem] = field(default_factory=list)
+    linux: list[LinuxDevice] = field(default_factory=list)
+    kills: Counter[str] = field(default_factory=Counter)
+    workers: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.outcome = Outcome(self.plan.devices, self.plan.seconds, self.diary, self.kills)
+        self._stage = Stage(self.console, self.outcome.times)
+
+    def go(self) -> Outcome:
+        """Error if it cannot be done; whether what came out is right, report.judge tells."""
+        with self._stopped_after(), self._site() as here:
+            self._attach(here)
+            self._enroll(here)
+            schedule = self._stream()
+            with GatewayClient(
+                here.server.url, here.server.token("owner"), ca=self._authority(here)
+            ) as owner:
+                self._measure(here, schedule)
+                self._last_receipts()
+                self._await_streams(owner, schedule)
+                self._fetch(owner, schedule)
+            self.workers.update(here.server.workers())
+        self._count_survivors()
+        return self.outcome
+
+    # --- before ---------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _site(self) -> Iterator[Site]:
+        with ExitStack() as stack:
+            with self._stage.step("Start the gateway"):
+                data = self.work / "gateway"
+                here = stack.enter_context(site(data, "--workers", "2", reserve=256, with_broker=False))
+            yield here
+
+    @staticmethod
+    def _authority(here: Site) -> str:
+        return here.server.authority.read_text()
+
+    def _attach(self, here: Site) -> None:
+        with self._stage.step("Owner: make keys, define three fleets", 3) as done:
+            where = here.server.url, here.server.token("owner")
+            authority = self._authority(here)
+            compact = CompactKeys.generate(B)
+            compact.save(self.work / "meters.key")
+            positions = [(0, demand.HOURS)]
+            found = attach(self.work / "meters.key", *where, METERS, ca=authority, positions=positions)
+            self.fleets[METERS] = Fleet(found, compact, "sum", demand.HOURS, 0)
+            done()
+            for name, columns in ((WATCHES, FEATURES), (HOMES, demand.HOURS)):
+                store = KeyStore.create(self.work / f"{name}-keys", PARAMETERS, galois_steps=[], relin=False)
+                found = attach(self.work / f"{name}-keys", *where, name, ca=authority, log2_scale=LOG2_SCALE)
+                self.fleets[name] = Fleet(found, store, "mean", columns, report.MAX_ABS_ERROR)
+                done()
+
+    def _enroll(self, here: Site) -> None:
+        plan = self.plan
+        connections = {}
+        with self._stage.step("Owner: enroll devices", plan.devices) as done:
+            for name, count in ((WATCHES, plan.boards), (METERS, plan.unos), (HOMES, plan.linux)):
+                for number in range(1, count + 1):
+                    connections[name, number] = self._enroll_one(name, number)
+                    done()
+        with self._stage.step("Start the broker"):
+            for connection in connections.values():
+                here.await_credentials(connection.mqtt_user, connection.token)
+            here.broker.start()
+        with self._stage.step("Build and start Cortex-M4s (QEMU)", plan.boards) as done:
+            samples, values, header = watch_data()
+            for number in range(1, plan.boards + 1):
+                folder = self._folder(WATCHES, number)
+                write_exclusively(folder / "app_model.h", header.encode(), 0o600)
+                write_exclusively(folder / "ciphermote.elf", build_firmware(ROOT, folder), 0o600)
+                link = connect(here, connections[WATCHES, number], over_mqtt=number % 2 == 0)
+                mine = slice(number - 1, None, plan.boards)
+                where, running = (WATCHES, number), board(folder / "ciphermote.elf")
+                self._start(Modem(where, running, link, self.diary, list(samples[mine]), list(values[mine])))
+                done()
+        with self._stage.step("Build and start Arduino Unos (simavr)", plan.unos) as done:
+            days = 1 + math.ceil(plan.seconds / plan.every)
+            readings = np.minimum(demand.load(plan.unos, days), LARGEST)
+            for number in range(1, plan.unos + 1):
+                image = unos.build(self._folder(METERS, number))
+                link = connect(here, connections[METERS, number], over_mqtt=True)
+                own = readings[number - 1]
+                where, started = (METERS, number), meter(image)
+                as_sent, truth = list(own.astype(np.float32)), list(own.astype(np.float64))
+                self._start(Modem(where, started, link, self.diary, as_sent, truth))
+                done()
+        days = 1 + math.ceil(plan.seconds / plan.every)
+        curves = demand.curves(plan.linux, days)
+        for number in range(1, plan.linux + 1):
+            device = LinuxDevice((HOMES, number), self._folder(HOMES, number), curves[number - 1])
+            self.linux.append(device)
+
+    def _enroll_one(self, fleet: str, number: int) -> Connection:
+        folder = self._folder(fleet, number)
+        folder.mkdir(mode=0o700)
+        names = {WATCHES: "provisioned_keys.h", METERS: "compact_keys.h", HOMES: "device.blob"}
+        enroll(
+            self.fleets[fleet].attachment,
+            number,
+            folder / names[fleet],
+            folder / "connection.json",
+            key="asymmetric" if fleet == HOMES and number % 2 == 0 else "symmetric",
+            largest_value=LARGEST if fleet == METERS else None,
+        )
+        return Connection.load(folder / "connection.json")
+
+    def _folder(self, fleet: str, number: int) -> Path:
+        return self.work / f"{fleet}-{number}"
+
+    def _start(self, modem: Modem) -> None:
+        modem.start()
+        self.modems.append(modem)
+        if not modem.ready.wait(STOP_SECONDS) or modem.error is not None:
+            raise Error(f"Device {modem.name} did not start: {modem.error}")
+
+    # --- meanwhile ------------------------------------------------------------------------------------------
+
+    def _stream(self) -> Schedule:
+        """Have each fleet's intervals computed as they end."""
+        begins = math.ceil(time.time() + SLOWEST_START)
+        for fleet in self.fleets.values():
+            with fleet.attachment.client() as client:
+                computation = Computation(fleet.kind, per_device=EVERYTHING)
+                client.add_stream(
+                    fleet.attachment.fleet,
+                    "each",
+                    computation,
+                    every=self.plan.interval,
+                    grace=1,
+                    begins=begins,
+                )
+        return Schedule(begins, begins + self.plan.seconds, self.plan.every)
+
+    def _measure(self, here: Site, schedule: Schedule) -> None:
+        kills = [(schedule.begins + part * self.plan.seconds, what) for part, what in self.plan.kills]
+        for device in self.linux:
+            device.follow(schedule)
+        for modem in self.modems:
+            modem.follow(schedule)
+        title = "Devices: measure, encrypt, send (seconds)"
+        with self._stage.step(title, math.ceil(self.plan.seconds)) as done:
+            shown = 0
+            while (now := time.time()) < schedule.ends:
+                self._see_that_all_go_on()
+                if kills and now >= kills[0][0]:
+                    self._kill(here, kills.pop(0)[1], now - schedule.begins)
+                while shown < int(now - schedule.begins):
+                    shown += 1
+                    done()
+                time.sleep(0.1)
+
+    def _see_that_all_go_on(self) -> None:
+        for modem in self.modems:
+            if modem.error is not None:
+                raise Error(f"Device {modem.name} has stopped: {modem.error}")
+
+    def _kill(self, here: Site, what: str, second: float) -> None:
+        """SIGKILL, and start again what does not come back by itself."""
+        self.workers.update(here.server.workers())
+        started = time.monotonic()
+        if what == "worker":
+            workers = here.server.workers()
+            if not workers:
+                return
+            os.kill(random.choice(workers), signal.SIGKILL)
+            self.kills["worker"] += 1
+            self.console.print(
+                f"  {second:.0f} s: a worker killed; the gateway starts another", highlight=False
+            )
+            return
+        if "gateway" in what:
+            here.server.kill()
+            self.kills["gateway"] += 1
+        if "broker" in what:
+            here.broker.kill()
+            self.kills["broker"] += 1
+        time.sleep(0.5)
+        if "broker" in what:
+            here.broker.start()
+        if "gateway" in what:
+            here.server.start()
+        took = time.monotonic() - started
+        self.console.print(f"  {second:.0f} s: {what} killed; back after {took:.1f} s", highlight=False)
+
+    # --- afterwards -----------------------------------------------------------------------------------------
+
+    def _last_receipts(self) -> None:
+        with self._stage.step("Devices: wait for the last receipts", self.plan.devices) as done:
+            end = time.monotonic() + STOP_SECONDS
+            for modem in self.modems:
+                modem.join(max(0.0, end - time.monotonic()))
+                if modem.is_alive():
+                    raise Error(f"Device {modem.name} has not ended within {STOP_SECONDS:g} s.")
+                self._see_that_all_go_on()
+                done()
+            for device in self.linux:
+                tries = device.finish(self.diary, max(1.0, end - time.monotonic()))
+                self.outcome.linux_tries += tries
+                done()
+
+    def _await_streams(self, owner: GatewayClient, schedule: Schedule) -> None:
+        """Until every interval has its result; those that windows came too late for are computed anew."""
+        with self._stage.step("Gateway: the last intervals", len(self.fleets)) as done:
+            for name in self.fleets:
+                self._await_all(lambda name=name: self._closed(owner, name, schedule.ends))  # type: ignore[misc]
+                for job in list(owner.jobs(name)):
+                    if job.begins < schedule.ends and owner.job(name, job.id).late:
+                        owner.change_job(name, job.id, "replay")
+                        self.outcome.replays += 1
+                done()
+
+    def _await_all(self, true: Callable[[], bool]) -> None:
+        end = time.monotonic() + STOP_SECONDS
+        while not true():
+            if time.monotonic() > end:
+                raise Error(f"The gateway has not computed its intervals within {STOP_SECONDS:g} s.")
+            time.sleep(0.3)
+
+    @staticmethod
+    def _closed(owner: GatewayClient, name: str, ends: float) -> bool:
+        (stream,) = owner.streams(name)
+        return bool(stream["next"] >= ends)
+
+    def _fetch(self, owner: GatewayClient, schedule: Schedule) -> None:
+        wanted = [
+            (name, job) for name in self.fleets for job in owner.jobs(name) if job.begins < schedule.ends
+        ]
+        with self._stage.step("Owner: fetch and decrypt results", len(wanted)) as done:
+            for name, job in wanted:
+                fleet = self.fleets[name]
+                found = fetch(fleet.attachment, owner, job.id, self.work / "results", seconds=STOP_SECONDS)
+                keys = fleet.attachment.load_keys()
+                keys_of = [(name, device, number) for device, _, number in found.contributors]
+                reading = decrypt(found, keys, count=fleet.columns)
+                self.outcome.results.append(
+                    Result(
+                        name,
+                        fleet.kind,
+                        found.job.begins,
+                        found.job.ends,
+                        found.job.replay,
+                        keys_of,
+                        None if reading is None else reading.values[0],
+                        fleet.tolerance,
+                    )
+                )
+                done()
+
+    # --- the end --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _stopped_after(self) -> Iterator[None]:
+        """No device outlives the block."""
+        try:
+            yield
+        finally:
+            for modem in self.modems:
+                modem.stop()
+            for device in self.linux:
+                device.kill()
+            for modem in self.modems:
+                modem.join(30)
+
+    def _count_survivors(self) -> None:
+        """Workers end by themselves when their gateway does."""
+        end = time.monotonic() + 15
+        while (left := [each for each in self.workers if is_alive(each)]) and time.monotonic() < end:
+            time.sleep(0.2)
+        self.outcome.survivors = len(left)
+        for each in left:
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+
+
+def watch_data() -> tuple[NDArray[np.float32], NDArray[np.float64], str]:
+    """(windows of a smartwatch, the features that a device makes of each, what it is provisioned with)"""
+    test = smartwatch.load("test").windows
+    standardisation = smartwatch.Standardisation.of(smartwatch.raw_features(smartwatch.load("train").windows))
+    features = standardisation.apply(smartwatch.raw_features(test)).astype(np.float64)
+    _, channels, samples = test.shape
+    return test, features, smartwatch.app_model_header(standardisation, channels, samples, LOG2_SCALE)
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def run(console: Console | None = None, plan: Plan | None = None) -> Outcome:
+    """All of it. Writes build/demo-fleet/demo.png and demo.json; Error if anything differs or is missing."""
+    console = console or Console()
+    os.umask(0o077)  # headers and images hold keys
+    work = ROOT / "build" / "demo-fleet"
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _end)  # ends the processes that it has started
+    outcome = Run(plan or Plan(), work, console).go()
+    report.show(outcome, console)
+    report.plot(outcome, work / "demo.png")
+    report.write(outcome, work / "demo.json")
+    console.print("\nThe plot and the figures are build/demo-fleet/demo.png and demo.json.", highlight=False)
+    report.judge(outcome)
+    return outcome

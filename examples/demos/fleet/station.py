@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device at a broker: it publishes its frames, and keeps them until the receipt comes."""
+
+from __future__ import annotations
+
+import os
+import queue
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import paho.mqtt.client as paho
+from ciphermote.errors import Error
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+SECONDS = 60.0
+RESEND_SECONDS = 1.0
+
+
+def wait_until(true: Callable[[], object], what: str, seconds: float = SECONDS) -> None:
+    """Until true() is; Error after so many seconds."""
+    end = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > end:
+            raise Error(f"Waited {seconds:g} s for {what}, in vain.")
+        time.sleep(0.05)
+
+
+@dataclass(frozen=True)
+class Answer:
+    topic: str
+    payload: bytes
+    status: str
+    correlation: bytes | None
+
+
+class Station:
+    """A device's connection to the broker; it comes back by itself. refused: why it was not let in, if so."""
+
+    def __init__(self, port: int, ca: Path, user: str, token: str, listen: str | None = None) -> None:
+        self.user, self.token = user, token
+        self.down = f"ciphermote/{user}/down"
+        self.answers: queue.Queue[Answer] = queue.Queue()
+        self.refused: str | None = None
+        self._listen = f"{self.down}/#" if listen is None else listen
+        self._subscribed = False
+        client = paho.Client(CallbackAPIVersion.VERSION2, protocol=paho.MQTTv5)
+        client.username_pw_set(user, token)
+        client.tls_set(ca_certs=str(ca))
+        client.reconnect_delay_set(0.1, 0.5)  # type: ignore[arg-type]  # floats do as well
+        client.on_connect = self._connected
+        client.on_subscribe = self._has_subscribed
+        client.on_disconnect = self._gone
+        client.on_message = self._arrived
+        self.client = client
+        with suppress(OSError):  # it tries again by itself
+            client.connect("localhost", port)
+        client.loop_start()
+
+    def _connected(self, client: paho.Client, _: object, __: object, code: object, ___: object) -> None:
+        if str(code) == "Success":
+            client.subscribe(self._listen, qos=1)
+        else:
+            self.refused = str(code)
+
+    def _has_subscribed(self, *_: object) -> None:
+        self._subscribed = True
+
+    def _gone(self, *_: object) -> None:
+        self._subscribed = False
+
+    def _arrived(self, _: paho.Client, __: object, message: paho.MQTTMessage) -> None:
+        stated = dict(getattr(message.properties, "UserProperty", []))
+        correlation = getattr(message.properties, "CorrelationData", None)
+        answer = Answer(message.topic, bytes(message.payload), stated.get("status", ""), correlation)
+        self.answers.put(answer)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether answers would arrive."""
+        return self._subscribed and self.client.is_connected()
+
+    def ready(self) -> Station:
+        wait_until(lambda: self._subscribed, f"{self.user}'s subscription")
+        return self
+
+    def publish(
+        self,
+        data: bytes,
+        correlation: bytes | None = None,
+        response: str | None = None,
+        user: str | None = None,
+        wait: bool = True,
+        measured: float | None = None,
+    ) -> paho.MQTTMessageInfo:
+        """wait: until the broker has acknowledged it. measured: when, in seconds since 1970."""
+        properties = Properties(PacketTypes.PUBLISH)  # type: ignore[no-untyped-call]
+        if measured is not None:
+            properties.UserProperty = ("measured", repr(measured))
+        if correlation is not None:
+            properties.CorrelationData = correlation
+        if response is not None:
+            properties.ResponseTopic = response
+        sent = self.client.publish(f"ciphermote/{user or self.user}/up", data, qos=1, properties=properties)
+        if wait:
+            sent.wait_for_publish(SECONDS)
+        return sent
+
+    def answer(self, seconds: float = SECONDS) -> Answer:
+        return self.answers.get(timeout=seconds)
+
+    def send_until_receipt(self, data: bytes, seconds: float = SECONDS) -> Answer:
+        """As devices do: the same bytes again, until a receipt comes."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            tried = os.urandom(4)
+            if self.client.is_connected():
+                self.publish(data, tried, f"{self.down}/receipts", wait=False)
+            with suppress(queue.Empty):
+                while True:
+                    found = self.answers.get(timeout=RESEND_SECONDS)
+                    if found.status == "receipt":
+                        return found
+        raise Error(f"{self.user} had no receipt within {seconds:g} s.")
+
+    def leave(self) -> None:
+        self.client.disconnect()
+        self.client.loop_stop()

@@ -1,0 +1,832 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ciphermote owner`: a fleet at a gateway, from the owner's machine, a command for each step."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+
+from ciphermote.cli.console import add_row, note, progress_bar, say
+from ciphermote.cli.files import FileKind, read, write
+from ciphermote.cli.options import IntegerPlaces, numbers, places_of
+from ciphermote.errors import GatewayError, KeyFileError, ParameterError
+from ciphermote.words import count_of
+
+if TYPE_CHECKING:
+    from ciphermote.fleet import Attachment, Computation, FleetProgress, GatewayClient
+    from ciphermote.fleet.reading import Reading
+
+_RATE_SECONDS = 10.0
+_RETRY_SECONDS = 2.0
+
+owner = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="""A fleet at a gateway, from the owner's machine (install `ciphermote[owner]`).
+
+A command for each step, with a gateway that runs (`ciphermote serve`) and its owner's token:
+
+    ciphermote keygen keys
+    ciphermote owner attach keys --gateway https://localhost:8443 \\
+        --ca ca.pem --token owner.token --fleet meters
+    ciphermote owner enroll keys 7 -o device7.h
+    ciphermote owner watch keys
+    ciphermote owner compute keys mean -o results
+    ciphermote owner decrypt keys results
+
+1. The fleet is defined at the gateway, which gets the public keys that it computes with.
+2. A device is enrolled: it is built with its keys, and sends with the token in its connection file.
+3. Its windows arrive. The gateway keeps them; it cannot read them.
+4. The gateway computes, without any secret, and the result is fetched.
+5. The owner reads it. **Nothing that decrypts ever leaves the owner's machine.**""",
+)
+stream = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Computations that the gateway makes for each interval, such as an hour.",
+)
+owner.add_typer(stream, name="stream")
+
+
+class KindName(StrEnum):
+    """What is computed."""
+
+    SUM = "sum"
+    MEAN = "mean"
+    VARIANCE = "variance"
+    WEIGHTED_SUM = "weighted-sum"
+    LINEAR = "linear"
+
+
+class GivenKey(StrEnum):
+    """Which key of the owner's a device encrypts with."""
+
+    SYMMETRIC = "symmetric"
+    ASYMMETRIC = "asymmetric"
+
+
+KeysArgument = Annotated[
+    Path,
+    typer.Argument(
+        metavar="KEYS",
+        help="A directory of keys (`ciphermote keygen`), or a compact keys file (`ciphermote compact "
+        "keygen`).",
+    ),
+]
+FleetOption = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The fleet, if KEYS is attached to several.")
+]
+DevicesOption = Annotated[
+    str | None, typer.Option(metavar="7,8,9", help="Windows of these devices alone (default: all).")
+]
+PerDeviceOption = Annotated[
+    int, typer.Option(min=1, help="At most so many windows of each device count: it bounds what one weighs.")
+]
+WeightOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="DEVICE=W", help="weighted-sum: a device and its weight. May be repeated."),
+]
+BoundOption = Annotated[
+    float | None,
+    typer.Option(help="weighted-sum and linear, full fleets: how large a |value| of a window can be."),
+]
+ModelOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="linear: the model (`ciphermote infer --help` shows one).")
+]
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    try:
+        import httpx  # noqa: F401
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "The owner's packages are not installed (httpx is missing): run `pip install "
+            "'ciphermote[owner]'`."
+        ) from None
+    yield
+
+
+def _attachment(keys: Path, fleet: str | None) -> Attachment:
+    with _installed():
+        from ciphermote.fleet import Attachment
+
+        return Attachment.load(keys, fleet)
+
+
+# --- attach and enroll --------------------------------------------------------------------------------------
+
+
+@owner.command()
+def attach(
+    keys: KeysArgument,
+    gateway: Annotated[str, typer.Option(metavar="URL", help="The gateway: https://HOST[:PORT].")],
+    token: Annotated[
+        Path,
+        typer.Option(metavar="FILE", help="The owner's token: a file, for a command line shows to others."),
+    ],
+    fleet: Annotated[str, typer.Option(metavar="NAME", help="The fleet: small letters, digits, hyphens.")],
+    ca: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PEM",
+            help="The authority of the gateway's certificate, if the system does not know it: of a gateway's "
+            "own, tls/ca.pem in its directory.",
+        ),
+    ] = None,
+    log2_scale: Annotated[
+        int | None, typer.Option(help="CKKS: the scale of all windows is 2 to this (default: the set's).")
+    ] = None,
+    plain_modulus: Annotated[
+        int, typer.Option(metavar="T", min=0, help="BFV: all windows are integers modulo T.")
+    ] = 0,
+    own_keys: Annotated[
+        bool,
+        typer.Option(
+            "--own-keys", help="Each device gets a secret key of its own: a captured one reads only itself."
+        ),
+    ] = False,
+    values: Annotated[
+        int | None, typer.Option(min=1, help="Compact keys: a window has so many values, from position 0 on.")
+    ] = None,
+    windows_per_hour: Annotated[
+        int | None, typer.Option(min=1, help="The most that a device may send in an hour.")
+    ] = None,
+    moved: Annotated[
+        bool,
+        typer.Option("--moved", help="The fleet is attached already, and its gateway has a new address."),
+    ] = False,
+) -> None:
+    """Define a fleet at a gateway, and remember it: the first step.
+
+    **In:** keys, and the token that the gateway's operator gave you. **Out:** the fleet at the gateway, with
+    the public keys that variances and models take; and, beside the keys, the directory KEYS.fleets,
+    **secret** for the token in it (mode 0700). Keys may be attached to several fleets. Run it again after
+    `ciphermote extend`, to send the new keys. What a fleet's windows are of is defined once and for all.
+
+    Examples:
+
+        ciphermote owner attach keys --gateway https://localhost:8443 \\
+            --ca ca.pem --token owner.token --fleet meters
+
+        ciphermote owner attach fleet.key --gateway https://localhost:8443 \\
+            --ca ca.pem --token owner.token --fleet small --values 8
+    """
+    with _installed():
+        from ciphermote.fleet import attach as attach_keys
+    found = attach_keys(
+        keys,
+        gateway,
+        _text(token),
+        fleet,
+        ca=None if ca is None else _text(ca),
+        log2_scale=log2_scale,
+        plain_modulus=plain_modulus,
+        own_keys=own_keys,
+        positions=None if values is None else [(0, values)],
+        windows_per_hour=windows_per_hour,
+        moved=moved,
+    )
+    say(f"{keys} is attached to fleet {fleet} at {found.gateway}; {found.folder} remembers it: secret.")
+    say(f"Enroll its devices: ciphermote owner enroll {keys} 1 -o device1.h")
+
+
+@owner.command()
+def enroll(
+    keys: KeysArgument,
+    device: Annotated[int, typer.Argument(metavar="DEVICE", help="The device's number.")],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The device's keys to write: C to compile in (.h), otherwise a binary file.",
+        ),
+    ],
+    connection: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Its connection file to write (default: beside its keys, with the ending .json).",
+        ),
+    ] = None,
+    fleet: FleetOption = None,
+    key: Annotated[
+        GivenKey,
+        typer.Option(help="symmetric: the secret key, for the smallest frames; asymmetric: the public key."),
+    ] = GivenKey.SYMMETRIC,
+    largest_value: Annotated[
+        int | None, typer.Option(help="Compact fleets: the most that it sends (default: the set's).")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Enroll a device anew: its old keys and tokens end.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+) -> None:
+    """Enroll a device: draw its secret, write its keys, and tell the gateway how to know its frames.
+
+    **In:** keys that are attached. **Out:** the device's keys and its connection file (JSON: the gateway, the
+    device's token, its MQTT user), both **secret** (mode 0600) and for that one device. The gateway gets what
+    checks frames, and nothing that decrypts. If the command fails, run it again: it goes on where it was,
+    with the same keys.
+
+    Example:
+
+        ciphermote owner enroll keys 7 -o device7.h
+    """
+    attachment = _attachment(keys, fleet)
+    from ciphermote.fleet import enroll as enroll_device
+
+    found = enroll_device(
+        attachment,
+        device,
+        output,
+        connection or output.with_suffix(".json"),
+        key=key.value,
+        largest_value=largest_value,
+        again=again,
+        replace_files=force,
+    )
+    if found.resumed:
+        note("an earlier run had not ended, and this one went on with the same keys.")
+    say(
+        f"Device {found.device} of fleet {attachment.fleet} is enrolled (epoch {found.epoch}). Its keys are "
+        f"in {found.keys_file}, its connection in {found.connection_file}: secret, and for it alone."
+    )
+
+
+# --- watching -----------------------------------------------------------------------------------------------
+
+
+@owner.command()
+def watch(
+    keys: KeysArgument,
+    fleet: FleetOption = None,
+    once: Annotated[bool, typer.Option("--once", help="Print how it is now, and end.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, a line each time.")] = False,
+) -> None:
+    """Show how far a fleet is, as it goes on: devices, windows, jobs. Ends on Ctrl-C.
+
+    **In:** keys that are attached. **Out:** numbers that the gateway counts.
+
+    Example:
+
+        ciphermote owner watch keys --once
+    """
+    attachment = _attachment(keys, fleet)
+    with attachment.client() as client:
+        if once:
+            found = client.progress(attachment.fleet)
+            if as_json:
+                typer.echo(json.dumps(_progress_fields(found)))
+            else:
+                Console().print(_progress_table(found, None))
+            return
+        try:
+            _watch(client, attachment.fleet, as_json)
+        except KeyboardInterrupt:
+            return
+
+
+def _watch(client: GatewayClient, fleet: str, as_json: bool) -> None:
+    seen: list[FleetProgress] = []
+    with Live(console=Console(), auto_refresh=False, transient=False) as live:
+        while True:
+            try:
+                for found in client.watch(fleet):
+                    if as_json:
+                        typer.echo(json.dumps(_progress_fields(found)))
+                        sys.stdout.flush()
+                        continue
+                    seen = [p for p in (*seen, found) if p.time > found.time - _RATE_SECONDS]
+                    span = found.time - seen[0].time
+                    rate = (found.windows - seen[0].windows) / span if span > 0 else None
+                    live.update(_progress_table(found, rate), refresh=True)
+            except GatewayError as error:
+                if error.name != "unreachable":
+                    raise
+                live.update(Group(f"{error} Trying again ..."), refresh=True)
+            time.sleep(_RETRY_SECONDS)
+
+
+def _progress_fields(found: FleetProgress) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(found)
+
+
+def _progress_table(found: FleetProgress, rate: float | None) -> Table:
+    from ciphermote.fleet.reading import time_text
+
+    table = Table("field", "value", show_header=False, title=f"fleet {found.fleet}")
+    last = "nothing yet" if found.last_seen is None else time_text(found.last_seen)
+    rows = [
+        ("devices", f"{found.devices:,}, of which {found.heard:,} have sent something"),
+        ("heard last", last),
+        ("windows", f"{found.windows:,}"),
+        *([] if rate is None else [("windows a second", f"{rate:.1f}")]),
+        *([("wait for the operator", f"{found.quarantined:,}")] if found.quarantined else []),
+        *((f"jobs {state}", f"{count:,}") for state, count in sorted(found.jobs.items())),
+    ]
+    for name, value in rows:
+        add_row(table, name, value)
+    return table
+
+
+@owner.command()
+def devices(
+    keys: KeysArgument,
+    revoke: Annotated[
+        int | None, typer.Option(metavar="DEVICE", min=0, help="Take nothing more from it, for good.")
+    ] = None,
+    quarantine: Annotated[
+        int | None, typer.Option(metavar="DEVICE", min=0, help="Take nothing from it, until it is activated.")
+    ] = None,
+    activate: Annotated[
+        int | None, typer.Option(metavar="DEVICE", min=0, help="Take from it again what was quarantined.")
+    ] = None,
+    fleet: FleetOption = None,
+) -> None:
+    """List the fleet's devices, or stop one: revoke a device that was lost.
+
+    **In:** keys that are attached. **Out:** a table, as the gateway has it. Results leave out a device that
+    is quarantined; what a revoked one had sent still counts.
+
+    Example:
+
+        ciphermote owner devices keys
+    """
+    attachment = _attachment(keys, fleet)
+    from ciphermote.fleet.reading import time_text
+
+    with attachment.client() as client:
+        if revoke is not None:
+            client.set_device_state(attachment.fleet, revoke, "revoke")
+        if quarantine is not None:
+            client.set_device_state(attachment.fleet, quarantine, "quarantine")
+        if activate is not None:
+            client.set_device_state(attachment.fleet, activate, "activate")
+        found = list(client.devices(attachment.fleet))
+    table = Table("device", "epoch", "state", "windows", "heard last")
+    for each in found:
+        last = "nothing yet" if each["last_seen"] is None else time_text(each["last_seen"])
+        add_row(table, str(each["number"]), str(each["epoch"]), each["state"], f"{each['windows']:,}", last)
+    Console().print(table)
+
+
+# --- asking -------------------------------------------------------------------------------------------------
+
+
+@owner.command()
+def compute(
+    keys: KeysArgument,
+    kind: Annotated[
+        KindName, typer.Argument(metavar="KIND", help="sum, mean, variance, weighted-sum or linear.")
+    ],
+    begins: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="TIME", help="Windows measured from then on: 2026-03-01T12:00, or seconds."
+        ),
+    ] = None,
+    ends: Annotated[str | None, typer.Option("--to", metavar="TIME", help="And before then.")] = None,
+    devices: DevicesOption = None,
+    per_device: PerDeviceOption = 1,
+    weight: WeightOption = None,
+    bound: BoundOption = None,
+    model: ModelOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Wait for the result, and fetch it.")
+    ] = None,
+    fleet: FleetOption = None,
+) -> None:
+    """Have the gateway compute something over the windows that there are.
+
+    **In:** keys that are attached. **Out:** the job's number; with -o its encrypted result, as `ciphermote
+    owner fetch` writes it. mean and variance (of the population) are sums that you divide; variance takes the
+    keys for products, linear those for rotations (`ciphermote extend`), and both full fleets. Times without a
+    zone are this machine's.
+
+    Examples:
+
+        ciphermote owner compute keys mean -o results
+
+        ciphermote owner compute keys weighted-sum --weight 7=0.5 --weight 8=2 \\
+            --bound 100 -o results
+    """
+    attachment = _attachment(keys, fleet)
+    asked = _computation(attachment, kind, devices, per_device, weight, bound, model)
+    with attachment.client() as client:
+        job = client.add_job(
+            attachment.fleet, asked, begins=_time(begins, "--from"), ends=_time(ends, "--to")
+        )
+        if output is None:
+            say(f"Job {job}. Fetch its result: ciphermote owner fetch {keys} --job {job} -o results")
+            return
+        _fetch(attachment, client, job, output)
+
+
+@owner.command()
+def jobs(
+    keys: KeysArgument,
+    cancel: Annotated[int | None, typer.Option(metavar="JOB", min=0, help="Compute it no further.")] = None,
+    retry: Annotated[
+        int | None, typer.Option(metavar="JOB", min=0, help="Try one again that failed or was cancelled.")
+    ] = None,
+    replay: Annotated[
+        int | None, typer.Option(metavar="JOB", min=0, help="Compute it anew, with what came since.")
+    ] = None,
+    fleet: FleetOption = None,
+) -> None:
+    """List the fleet's computations, or change one.
+
+    **In:** keys that are attached. **Out:** a table, with the reason where one failed.
+
+    Example:
+
+        ciphermote owner jobs keys
+    """
+    attachment = _attachment(keys, fleet)
+    from ciphermote.fleet.reading import interval_text
+
+    with attachment.client() as client:
+        if cancel is not None:
+            client.change_job(attachment.fleet, cancel, "cancel")
+        if retry is not None:
+            client.change_job(attachment.fleet, retry, "retry")
+        if replay is not None:
+            number = client.change_job(attachment.fleet, replay, "replay")
+            say(f"Job {number} computes job {replay} anew.")
+        found = list(client.jobs(attachment.fleet))
+    table = Table("job", "stream", "kind", "interval", "state", "windows", "")
+    for job in found:
+        interval = interval_text(job.begins, job.ends)
+        windows = f"{job.done:,} of {job.total:,}"
+        add_row(
+            *(table, str(job.id), job.stream or "", job.kind, interval, job.state, windows, job.error or "")
+        )
+    Console().print(table)
+
+
+@stream.command()
+def add(
+    keys: KeysArgument,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The stream's: small letters, digits, hyphens.")
+    ],
+    kind: Annotated[
+        KindName, typer.Argument(metavar="KIND", help="sum, mean, variance, weighted-sum or linear.")
+    ],
+    every: Annotated[
+        float, typer.Option(metavar="SECONDS", help="From one interval's beginning to the next one's.")
+    ],
+    span: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="An interval's length, if they overlap.")
+    ] = None,
+    grace: Annotated[
+        float, typer.Option(metavar="SECONDS", help="So long after its end an interval is computed.")
+    ] = 0,
+    begins: Annotated[
+        str | None,
+        typer.Option("--from", metavar="TIME", help="The first interval's beginning (default: now's)."),
+    ] = None,
+    devices: DevicesOption = None,
+    per_device: PerDeviceOption = 1,
+    weight: WeightOption = None,
+    bound: BoundOption = None,
+    model: ModelOption = None,
+    fleet: FleetOption = None,
+) -> None:
+    """Have the gateway compute something for each interval from now on.
+
+    **In:** keys that are attached. **Out:** a job for each interval, once it and its grace are over; fetch
+    them with `ciphermote owner fetch --stream NAME`. Windows that come later are kept, and count when the job
+    is replayed.
+
+    Example:
+
+        ciphermote owner stream add keys hourly mean --every 3600 --grace 60
+    """
+    attachment = _attachment(keys, fleet)
+    asked = _computation(attachment, kind, devices, per_device, weight, bound, model)
+    with attachment.client() as client:
+        client.add_stream(
+            attachment.fleet, name, asked, every=every, span=span, grace=grace, begins=_time(begins, "--from")
+        )
+    say(f"Stream {name}. Fetch what is done: ciphermote owner fetch {keys} --stream {name} -o results")
+
+
+@stream.command(name="list")
+def list_streams(keys: KeysArgument, fleet: FleetOption = None) -> None:
+    """List the fleet's streams.
+
+    **In:** keys that are attached. **Out:** a table.
+
+    Example:
+
+        ciphermote owner stream list keys
+    """
+    attachment = _attachment(keys, fleet)
+    from ciphermote.fleet.reading import time_text
+
+    with attachment.client() as client:
+        found = client.streams(attachment.fleet)
+    table = Table("stream", "kind", "every, s", "span, s", "grace, s", "computed to")
+    for each in found:
+        spec = each["spec"]
+        span = spec["span"] or spec["every"]
+        times = (f"{spec['every']:g}", f"{span:g}", f"{spec['grace']:g}")
+        add_row(table, each["name"], spec["job"]["kind"], *times, time_text(each["next"]))
+    Console().print(table)
+
+
+@stream.command()
+def end(
+    keys: KeysArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The stream's name.")],
+    fleet: FleetOption = None,
+) -> None:
+    """End a stream: no more jobs are made of it. Those that there are stay.
+
+    **In:** keys that are attached. **Out:** nothing.
+
+    Example:
+
+        ciphermote owner stream end keys hourly
+    """
+    attachment = _attachment(keys, fleet)
+    with attachment.client() as client:
+        client.end_stream(attachment.fleet, name)
+    say(f"Stream {name} has ended.")
+
+
+# --- fetching and reading -----------------------------------------------------------------------------------
+
+
+@owner.command()
+def fetch(
+    keys: KeysArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The directory to write to.")],
+    job: Annotated[
+        list[int] | None, typer.Option(min=0, help="This job, once it is done. May be repeated.")
+    ] = None,
+    stream_name: Annotated[
+        str | None, typer.Option("--stream", metavar="NAME", help="The jobs of this stream that are done.")
+    ] = None,
+    fleet: FleetOption = None,
+) -> None:
+    """Fetch encrypted results: by default those of all jobs that are done and not in DIR yet.
+
+    **In:** keys that are attached. **Out:** for each job its description (FLEET-jobN.json) with the list of
+    contributors, and its ciphertexts. A job that is named is waited for.
+
+    Example:
+
+        ciphermote owner fetch keys -o results
+    """
+    if job and stream_name is not None:
+        raise ParameterError("Jobs and a stream are named: give --job or --stream.")
+    attachment = _attachment(keys, fleet)
+    from ciphermote.fleet.results import description
+
+    with attachment.client() as client:
+        if job:
+            for number in job:
+                _fetch(attachment, client, number, output)
+            return
+        done = [
+            found.id
+            for found in client.jobs(attachment.fleet)
+            if found.state == "done" and stream_name in (None, found.stream)
+        ]
+        new = [number for number in done if not description(output, attachment.fleet, number).exists()]
+        for number in new:
+            _fetch(attachment, client, number, output)
+        if not new:
+            say(f"Nothing new: {output} has all {len(done)} results." if done else "No job is done yet.")
+
+
+def _fetch(attachment: Attachment, client: GatewayClient, job: int, folder: Path) -> None:
+    from ciphermote.fleet import fetch as fetch_job
+
+    with progress_bar(f"Job {job}") as progress:
+        found = fetch_job(attachment, client, job, folder, progress=progress)
+    late = f"; {count_of(found.job.late, 'window')} came too late" if found.job.late else ""
+    say(
+        f"{found.path}: {found.job.kind} of {count_of(found.job.windows, 'window')} of "
+        f"{count_of(found.job.devices, 'device')}{late}."
+    )
+
+
+def _is_table(data: bytes) -> bool:
+    return data.startswith(b"fleet,job,stream,kind,")
+
+
+_CSV = FileKind("table of results", _is_table)
+
+
+@owner.command()
+def decrypt(
+    keys: KeysArgument,
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULTS...", help="Descriptions (.json) from `ciphermote owner fetch`, or directories."
+        ),
+    ],
+    count: Annotated[
+        int, typer.Option(min=0, help="Full fleets: how many slots to show, from the first on (0: all).")
+    ] = 8,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    to_csv: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write all values to a file too.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Draw them (.png, .svg): one result's slots, or intervals of several."
+        ),
+    ] = None,
+    places: Annotated[
+        IntegerPlaces | None, typer.Option("--as", help="BFV: where devices put their integers.")
+    ] = None,
+    signed: Annotated[
+        bool, typer.Option("--signed", help="BFV: show integers above T/2 as negative ones.")
+    ] = False,
+    model: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Scores: the model, if they were not asked for here.")
+    ] = None,
+) -> None:
+    """Decrypt fetched results: the owner's step, on the owner's machine, without a gateway.
+
+    **In:** the keys (**secret**), and results. **Out:** numbers, as confidential as the readings. Behind ± is
+    how far one may be off, by the noise that it was decrypted with; integers and compact sums are exact.
+    Means and variances (of the population: E[x²] - E[x]²) are divided here by the number of windows that the
+    gateway names. Compact sums are checked against the list of contributors and the largest values that you
+    enrolled them for.
+
+    Example:
+
+        ciphermote owner decrypt keys results --plot results.png
+    """
+    with _installed():
+        from ciphermote.fleet import Attachment, attached, find
+        from ciphermote.fleet import decrypt as decrypt_result
+        from ciphermote.fleet import read as read_result
+        from ciphermote.fleet.attachments import load_keys
+        from ciphermote.fleet.plotting import plot as draw
+        from ciphermote.fleet.reading import table as rows_of
+        from ciphermote.keys import KeyStore
+        from ciphermote.linear_model import LinearModel
+    loaded = load_keys(keys)
+    secret = loaded.secret() if isinstance(loaded, KeyStore) else loaded
+    given = None if model is None else LinearModel.load(model)
+    names = attached(keys)
+    readings: list[Reading] = []
+    empty: list[int] = []
+    for path in find(results):
+        found = read_result(path)
+        reading = decrypt_result(
+            found,
+            secret,
+            count=count,
+            places=places_of(places),
+            signed=signed,
+            model=given,
+            attachment=Attachment.load(keys, found.fleet) if found.fleet in names else None,
+        )
+        if reading is None:
+            empty.append(found.job.id)
+        else:
+            readings.append(reading)
+    if empty:
+        note(f"no window is in {count_of(len(empty), 'result')}: of jobs {', '.join(map(str, empty))}.")
+    rows = rows_of(readings)
+    if as_json:
+        typer.echo(json.dumps(rows))
+    else:
+        _print(readings)
+    if to_csv is not None:
+        content = io.StringIO()
+        writer = csv.DictWriter(content, rows[0].keys() if rows else (), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write(to_csv, content.getvalue().encode(), _CSV)
+        note(f"{count_of(len(rows), 'value')} are in {to_csv}.")
+    if plot is not None:
+        draw(readings, plot)
+        note(f"the picture is in {plot}.")
+
+
+def _print(readings: list[Reading]) -> None:
+    """Results with the same columns in one table: a row for each, or a line for each slot of a single one."""
+    console = Console()
+    from ciphermote.fleet.reading import grouped
+
+    for group in grouped(readings):
+        kind, columns = group[0].kind, group[0].columns
+        if len(group) == 1 and len(group[0].rows) == 1:
+            reading = group[0]
+            head = f"job {reading.source.job.id}, {reading.when()}, {count_of(reading.windows, 'window')}"
+            say(f"The {kind} of {head} of {count_of(reading.devices, 'device')}:")
+            table = Table("", kind, "±")
+            for j, column in enumerate(columns):
+                add_row(table, column, reading.shown(0, j), _off(float(reading.errors[0, j])))
+        else:
+            say(f"Each {kind}:")
+            table = Table("job", "interval", "windows", *columns, "±")
+            for reading in group:
+                for i, row in enumerate(reading.rows):
+                    where = row or reading.when()
+                    cells = (reading.shown(i, j) for j in range(len(columns)))
+                    off = _off(float(reading.errors[i].max()))
+                    add_row(table, str(reading.source.job.id), where, str(reading.windows), *cells, off)
+        console.print(table)
+
+
+def _off(error: float) -> str:
+    return "exact" if error == 0 else f"{error:.1g}"
+
+
+# --- parts --------------------------------------------------------------------------------------------------
+
+
+def _text(path: Path) -> str:
+    try:
+        return read(path, 1 << 20).decode("ascii").strip()
+    except UnicodeDecodeError:
+        raise KeyFileError(
+            f"{path} is no text: give the file that the gateway's operator gave you."
+        ) from None
+
+
+def _time(text: str | None, option: str) -> float | None:
+    if text is None:
+        return None
+    try:
+        return (
+            float(text) if text.replace(".", "", 1).isdecimal() else datetime.fromisoformat(text).timestamp()
+        )
+    except (ValueError, OverflowError):
+        raise ParameterError(
+            f"{option} is {text!r}: give a time such as 2026-03-01T12:00, or seconds since 1970."
+        ) from None
+
+
+def _computation(
+    attachment: Attachment,
+    kind: KindName,
+    devices: str | None,
+    per_device: int,
+    weights: list[str] | None,
+    bound: float | None,
+    model: Path | None,
+) -> Computation:
+    from ciphermote.fleet import Computation
+    from ciphermote.linear_model import LinearModel
+
+    if (kind is KindName.WEIGHTED_SUM) != bool(weights):
+        raise ParameterError("--weight belongs to a weighted-sum, which needs it.")
+    if (kind is KindName.LINEAR) != (model is not None):
+        raise ParameterError("--model belongs to linear, which needs it.")
+    loaded = None if model is None else LinearModel.load(model)
+    if loaded is not None:
+        attachment.keep_model(loaded)
+    return Computation(
+        kind.value,
+        devices=None if devices is None else tuple(numbers(devices, "--devices")),
+        per_device=per_device,
+        weights=_weights(weights) if weights else None,
+        bound=bound,
+        model=None if loaded is None else json.loads(loaded.to_json()),
+    )
+
+
+def _weights(options: list[str]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for option in options:
+        device, _, weight = option.partition("=")
+        try:
+            number, factor = int(device), float(weight)
+        except ValueError:
+            raise ParameterError(
+                f"--weight is {option!r}: give a device and its weight, such as 7=0.5."
+            ) from None
+        if number in found:
+            raise ParameterError(f"--weight names device {number} twice: give each device one weight.")
+        found[number] = factor
+    return found

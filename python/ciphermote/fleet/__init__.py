@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The owner's side of a gateway, and a device of its fleets in Python. It takes the extra `owner`, and no
+server's packages.
+
+    attach          define a fleet at a gateway, and remember it beside the keys
+    Attachment      what attach remembered
+    enroll          a device: its keys, its connection file, and what the gateway may know of it
+    GatewayClient   the gateway's API: progress, devices, jobs, streams, results, tokens
+    Computation     what a gateway is to compute
+    fetch           a job's result, to files
+    read, decrypt   those files, and what they hold, on the owner's machine
+    FleetDevice     a device, for computers that measure: it loses nothing
+
+Nothing that decrypts goes to a gateway, and no device's secret.
+"""
+
+from ciphermote.fleet.attachments import Attachment, attach, attached
+from ciphermote.fleet.client import Computation, FleetProgress, GatewayClient, Job
+from ciphermote.fleet.connections import Connection
+from ciphermote.fleet.device import FleetDevice
+from ciphermote.fleet.enrolling import Enrolled, enroll, records
+from ciphermote.fleet.reading import Reading, decrypt
+from ciphermote.fleet.results import Fetched, fetch, find, read
+
+__all__ = [
+    "Attachment",
+    "Computation",
+    "Connection",
+    "Enrolled",
+    "Fetched",
+    "FleetDevice",
+    "FleetProgress",
+    "GatewayClient",
+    "Job",
+    "Reading",
+    "attach",
+    "attached",
+    "decrypt",
+    "enroll",
+    "fetch",
+    "find",
+    "read",
+    "records",
+]

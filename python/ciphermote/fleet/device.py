@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device in Python, for computers that measure: it encrypts values to tagged frames or packets, keeps them
+until the gateway has given a receipt, and loses nothing if its process or its power ends at any moment.
+
+A window is written to the device's directory, and synced, before put returns; it is sent with the same bytes
+however often it takes, so a gateway that has it already knows it; and it is removed only when a receipt under
+the device's own key says that these very bytes are kept. A counter is on the disk before it is used.
+
+The directory belongs to one device in one epoch. Never restore it from a backup, nor copy it: its counter
+would go back, and the gateway quarantines what comes under a counter twice.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import random
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ciphermote import _core, json_text
+from ciphermote import provision as provisioning
+from ciphermote.bfv import Places
+from ciphermote.compact.device import NEW_WINDOW, CompactDevice
+from ciphermote.compact.keys import CompactKeys
+from ciphermote.core import core_params
+from ciphermote.encryption import PublicKey, encrypt_on
+from ciphermote.errors import (
+    Error,
+    GatewayError,
+    KeyFileError,
+    MismatchError,
+    ParameterError,
+    ValueRangeError,
+)
+from ciphermote.files import read_bounded, sync_directory, write_atomically
+from ciphermote.fleet.attachments import about_writing, json_bytes, make_folder
+from ciphermote.fleet.client import GatewayClient
+from ciphermote.fleet.connections import Connection
+from ciphermote.keys.store import read_secret_file
+from ciphermote.parameter_files import parameters_from_dict
+from ciphermote.parameters import ParameterSet
+from ciphermote.provision import Provision
+from ciphermote.receipts import Receipt, Verdict, tag_sum
+from ciphermote.tags import TAG_BYTES, TagKeys
+
+STATE_FILE = "device.json"
+WINDOWS = "windows"
+_FORMAT, _VERSION = "ciphermote-device", 1
+_SUFFIX = ".window"
+_MAGIC = b"CMWN"
+_HEAD = struct.Struct("<4sHHQQd")
+_PART = struct.Struct("<I")
+_CRC_BYTES = 4
+_MOST_BYTES = 1 << 26
+_PACKET_BYTES = 2**16 - 1
+_COUNTER = slice(20, 28)  # in a full frame
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 300.0
+_OF_THE_WINDOW = (400, 409, 413, 422)
+"""Statuses of refusals that say nothing about other windows; and the name of another one."""
+_FORGED = "forged"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A window without a receipt. measured: seconds since 1970. parts: its frames or packets."""
+
+    counter: int
+    measured: float
+    parts: tuple[bytes, ...]
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(self.parts)
+
+    def to_bytes(self) -> bytes:
+        head = _HEAD.pack(_MAGIC, _VERSION, len(self.parts), self.counter, 0, self.measured)
+        body = head + b"".join(_PART.pack(len(part)) for part in self.parts) + self.data
+        return body + _core.crc32c(body).to_bytes(_CRC_BYTES, "little")
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """KeyFileError if they are damaged."""
+        body, crc = data[:-_CRC_BYTES], data[-_CRC_BYTES:]
+        if len(body) < _HEAD.size or _core.crc32c(body).to_bytes(_CRC_BYTES, "little") != crc:
+            raise KeyFileError("The window is damaged: see what happened to the device's disk.")
+        _, _, count, counter, _, measured = _HEAD.unpack_from(body)
+        at = _HEAD.size + count * _PART.size
+        parts = []
+        for (length,) in _PART.iter_unpack(body[_HEAD.size : at]):
+            parts.append(body[at : at + length])
+            at += length
+        return cls(counter, measured, tuple(parts))
+
+
+class _Lane(Protocol):
+    """How a device encrypts. trailer: bytes of a part behind its tag."""
+
+    tag_keys: TagKeys
+    trailer: int
+
+    def encrypt(self, values: ArrayLike) -> tuple[int, list[bytes]]:
+        """(counter, frames or packets)"""
+
+
+class FleetDevice:
+    """One device of a fleet, with a directory of its own.
+
+    Several threads may use it; one process at a time may. close it, or use it in a with block.
+
+        with FleetDevice("state", "device7.blob", "device7.json") as device:
+            device.put([21.5, 40.2])
+            device.deliver(seconds=60)
+    """
+
+    def __init__(
+        self,
+        directory: str | Path,
+        keys_file: str | Path,
+        connection_file: str | Path,
+        *,
+        places: Places | None = None,
+    ) -> None:
+        """directory: made if it is not there. keys_file, connection_file: from `ciphermote owner enroll`.
+        places: of BFV's integers; None: slots if the modulus has them. KeyFileError, MismatchError,
+        ParameterError."""
+        self._connection = Connection.load(connection_file)
+        self._folder = Path(directory)
+        self._lock = threading.RLock()
+        self._delivering = threading.Lock()
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._client: GatewayClient | None = None
+        self.last_error: Error | None = None
+        """Why the last try to deliver did not empty the directory; None if it did."""
+        self.tries = 0
+        """How often windows have been sent, since this was opened."""
+        with about_writing(self._folder):
+            make_folder(self._folder / WINDOWS)
+            self._held = self._hold()
+        try:
+            self._counter = self._open_state()
+            self._lane = self._lane_of(Path(keys_file), places)
+            self._waiting = self._find_waiting()
+        except BaseException:
+            os.close(self._held)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End delivering; what waits is sent when the directory is opened again."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        with self._delivering, self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+            if self._held >= 0:
+                os.close(self._held)
+                self._held = -1
+
+    @property
+    def waiting(self) -> int:
+        """Windows without a receipt."""
+        with self._lock:
+            return len(self._waiting)
+
+    def put(self, values: ArrayLike, *, measured: float | None = None) -> int:
+        """Encrypt a window's values and keep them until they have a receipt. They are on the disk when this
+        returns, and are not sent yet. The window's number.
+
+        values: as ciphermote.encrypt takes them, or of a compact fleet whole numbers, as many as its windows
+        have. measured: when, in seconds since 1970; None: now. ValueRangeError; KeyFileError if they cannot
+        be written, and nothing is kept then.
+        """
+        with self._lock:
+            if self._held < 0:
+                raise ParameterError("The device is closed: open its directory again.")
+            counter, parts = self._lane.encrypt(values)
+            found = Waiting(counter, time.time() if measured is None else float(measured), tuple(parts))
+            path = self._path(counter)
+            with about_writing(path):
+                write_atomically(path, found.to_bytes(), 0o600)
+            self._waiting.append(counter)
+        self._wake.set()
+        return counter
+
+    def deliver(self, seconds: float = 0.0) -> int:
+        """Send what waits, the oldest first, and again after pauses that grow, for so many seconds (0: once).
+        How many windows still wait; last_error says why."""
+        deadline, pause = time.monotonic() + seconds, _FIRST_WAIT
+        while True:
+            self.last_error = self._round()
+            left = deadline - time.monotonic()
+            if self.last_error is None or left <= 0 or self._stopping.is_set():
+                return self.waiting
+            self._stopping.wait(min(left, _pause(pause, self.last_error)))
+            pause = min(2 * pause, _LONGEST_WAIT)
+
+    def start(self) -> None:
+        """Deliver from a thread, from now until close."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="delivering", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        pause = _FIRST_WAIT
+        while not self._stopping.is_set():
+            self._wake.clear()
+            self.last_error = self._round()
+            if self.last_error is None:
+                pause = _FIRST_WAIT
+                if not self.waiting:
+                    self._wake.wait()
+            else:
+                self._stopping.wait(_pause(pause, self.last_error))
+                pause = min(2 * pause, _LONGEST_WAIT)
+
+    # --- sending --------------------------------------------------------------------------------------------
+
+    def _round(self) -> Error | None:
+        """Each window once; None if all have their receipts, otherwise the first reason why not."""
+        first: Error | None = None
+        with self._delivering:
+            with self._lock:
+                counters = list(self._waiting)
+            for counter in counters:
+                if self._stopping.is_set():
+                    break
+                try:
+                    self._send(counter)
+                except GatewayError as error:
+                    first = first or error
+                    if error.http_status not in _OF_THE_WINDOW and error.name != _FORGED:
+                        break
+                except Error as error:
+                    first = first or error
+        return first
+
+    def _send(self, counter: int) -> None:
+        try:
+            window = Waiting.from_bytes(read_bounded(self._path(counter), _MOST_BYTES))
+        except OSError as error:
+            raise KeyFileError(f"{self._path(counter)} cannot be read: {error.strerror}.") from None
+        self.tries += 1
+        answer = self._gateway().deliver(self._connection.fleet, window.data, window.measured)
+        if answer is None:
+            raise MismatchError(
+                f"The gateway says that window {counter} is not complete: the fleet is not defined as the "
+                "device's connection file says; have the device enrolled anew."
+            )
+        self._check(window, Receipt.from_bytes(answer, self._lane.tag_keys.receipts))
+        with self._lock:
+            if self._held < 0:
+                return
+            with about_writing(self._path(counter)):
+                self._path(counter).unlink(missing_ok=True)
+                sync_directory(self._folder / WINDOWS)
+            self._waiting.remove(counter)
+
+    def _check(self, window: Waiting, receipt: Receipt) -> None:
+        """MismatchError unless the receipt is for these bytes."""
+        end = -self._lane.trailer or None
+        tags = [part[:end][-TAG_BYTES:] for part in window.parts]
+        connection = self._connection
+        # The verdict is the gateway's to say, and each ends the window: another attempt of it may count.
+        expected = Receipt(
+            *(receipt.verdict, connection.device, connection.epoch),
+            *(window.counter, window.counter, tag_sum(tags)),
+        )
+        if receipt != expected or receipt.verdict not in Verdict:
+            raise MismatchError(f"The receipt is not for window {window.counter} as it was sent: it is kept.")
+
+    def _gateway(self) -> GatewayClient:
+        if self._client is None:
+            found = self._connection
+            self._client = GatewayClient(found.gateway, found.token, ca=found.ca)
+        return self._client
+
+    # --- the directory --------------------------------------------------------------------------------------
+
+    def _path(self, counter: int) -> Path:
+        return self._folder / WINDOWS / f"{counter:020d}{_SUFFIX}"
+
+    def _hold(self) -> int:
+        """The directory's lock, which the system takes back when the process ends."""
+        descriptor = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise KeyFileError(
+                f"{self._folder} is in use by another process: a device is one process at a time."
+            ) from None
+        return descriptor
+
+    def _open_state(self) -> int:
+        """The next counter."""
+        path = self._folder / STATE_FILE
+        for scratch in (*self._folder.glob(f".{STATE_FILE}.*"), *(self._folder / WINDOWS).glob(".*")):
+            scratch.unlink(missing_ok=True)  # a process that was killed left it
+        kept = any((self._folder / WINDOWS).glob(f"*{_SUFFIX}"))
+        if not path.exists():
+            if kept:
+                raise KeyFileError(
+                    f"{path} is gone, and with it the device's counter: have the device enrolled anew, and "
+                    "give it a new directory."
+                )
+            return 0
+        found = self._connection
+        try:
+            fields = json_text.parse(read_secret_file(path, "restore nothing: have the device enrolled anew"))
+            if (fields["format"], fields["version"]) != (_FORMAT, _VERSION):
+                raise ValueError
+            counter = json_text.integer(fields["counter"], 0, json_text.U64_MAX)
+            whose = fields["fleet"], fields["device"]
+            epoch = json_text.integer(fields["epoch"], 1, 2**16 - 1)
+        except (ValueError, KeyError, TypeError):
+            raise KeyFileError(
+                f"{path} is damaged, and with it the device's counter: have the device enrolled anew, and "
+                "give it a new directory."
+            ) from None
+        if whose != (found.fleet, found.device):
+            raise MismatchError(
+                f"{self._folder} belongs to device {whose[1]} of fleet {whose[0]}: give each device a "
+                "directory of its own."
+            )
+        if epoch != found.epoch and kept:
+            raise MismatchError(
+                f"{self._folder} holds windows of epoch {epoch} without a receipt, which the gateway takes "
+                f"no more from a device in epoch {found.epoch}: give the device another directory."
+            )
+        return counter
+
+    def _find_waiting(self) -> list[int]:
+        paths = (self._folder / WINDOWS).glob(f"*{_SUFFIX}")
+        return sorted(int(path.stem) for path in paths if path.stem.isdecimal())
+
+    def _write_counter(self, counter: int) -> None:
+        found = self._connection
+        fields = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "fleet": found.fleet,
+            "device": found.device,
+            "epoch": found.epoch,
+            "counter": counter,
+        }
+        with about_writing(self._folder / STATE_FILE):
+            write_atomically(self._folder / STATE_FILE, json_bytes(fields), 0o600)
+        self._counter = counter
+
+    # --- the lanes ------------------------------------------------------------------------------------------
+
+    def _lane_of(self, path: Path, places: Places | None) -> _Lane:
+        content = read_secret_file(path, "have it from the owner (`ciphermote owner enroll`)")
+        connection = self._connection
+        if connection.definition["lane"] == "compact":
+            return _CompactLane(CompactKeys.from_bytes(content), connection, self._counters())
+        parameters = parameters_from_dict(connection.definition["parameters"], str(path))
+        found = provisioning.parse_blob(content, parameters)
+        if not isinstance(found, Provision) or found.identity is None or found.tag_keys is None:
+            raise KeyFileError(f"{path} names no device: have it from `ciphermote owner enroll`.")
+        if (found.identity.device, found.identity.epoch) != (connection.device, connection.epoch):
+            raise MismatchError(
+                f"{path} is of device {found.identity.device} in epoch {found.identity.epoch}, and the "
+                f"connection file of device {connection.device} in epoch {connection.epoch}: give the two "
+                "that were written together."
+            )
+        return _FullLane(found, found.tag_keys, connection.definition, places, self._counters())
+
+    def _counters(self) -> tuple[Any, Any]:
+        return (lambda: self._counter), self._write_counter
+
+
+class _FullLane:
+    trailer = 4  # the CRC
+
+    def __init__(
+        self,
+        given: Provision,
+        tag_keys: TagKeys,
+        definition: Any,
+        places: Places | None,
+        counters: tuple[Any, Any],
+    ) -> None:
+        assert given.identity is not None
+        self.tag_keys = tag_keys
+        self._params = core_params(given.parameters)
+        self._key = given.secret_key or _public_key(given.parameters, given)
+        self._options: dict[str, Any] = (
+            {"plain_modulus": definition["plain_modulus"], "places": places}
+            if definition.get("plain_modulus")
+            else {"log2_scale": definition["log2_scale"]}
+        )
+        self._device = _core.Device(given.device_secret, os.urandom, *counters)
+        self._device.tag_as(tag_keys.frames, given.identity.device, given.identity.epoch)
+
+    def encrypt(self, values: ArrayLike) -> tuple[int, list[bytes]]:
+        self._device.window = NEW_WINDOW
+        frames = list(self._frames(encrypt_on(self._device, values, self._key, **self._options)))
+        return int.from_bytes(frames[0][_COUNTER], "little"), frames
+
+    def _frames(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            length = _core.frame_length(self._params, data)
+            yield data[:length]
+            data = data[length:]
+
+
+def _public_key(parameters: ParameterSet, given: Provision) -> PublicKey:
+    if given.public_key is None:
+        raise KeyFileError("The device's keys hold none to encrypt with: have the device enrolled anew.")
+    return PublicKey(parameters, given.key_id, given.public_key)
+
+
+class _CompactLane:
+    trailer = 0
+
+    def __init__(self, keys: CompactKeys, connection: Connection, counters: tuple[Any, Any]) -> None:
+        enrolment = keys.enrolment(connection.device, connection.epoch)
+        runs = connection.definition["positions"]
+        if len(runs) != 1:
+            raise ParameterError("The fleet's positions are apart, and a FleetDevice sends one run of them.")
+        self._first, self._count = runs[0]
+        self.tag_keys = TagKeys.derive(enrolment.secret, keys.key_id, enrolment.device, enrolment.epoch)
+        read, write = counters
+        self._device = CompactDevice(
+            keys, enrolment, packet_bytes=_PACKET_BYTES, counter_read=read, counter_write=write
+        )
+
+    def encrypt(self, values: ArrayLike) -> tuple[int, list[bytes]]:
+        count = np.size(values)
+        if count != self._count:
+            raise ValueRangeError(
+                f"A window of the fleet has {self._count} values, and {count} are given: give as many."
+            )
+        packets, number = self._device.encrypt(values, self._first)
+        return number, packets
+
+
+def _pause(seconds: float, error: Error) -> float:
+    """How long to wait: as the gateway says, or, so that devices do not come all at once, something near."""
+    asked = error.retry_after if isinstance(error, GatewayError) and error.retry_after else 0.0
+    return max(asked, seconds) * random.uniform(0.75, 1.25)
+
+
+__all__ = ["FleetDevice", "Waiting"]

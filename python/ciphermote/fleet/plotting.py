@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of results: bars over the slots of one, lines over the intervals of several of a kind."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ciphermote.errors import ParameterError
+from ciphermote.fleet.attachments import about_writing
+from ciphermote.fleet.reading import Reading, grouped
+from ciphermote.words import count_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SUFFIXES = (".png", ".svg", ".pdf")
+_INCHES, _DOTS = (8.0, 4.5), 150
+
+
+def plot(readings: Sequence[Reading], path: str | Path) -> None:
+    """To a .png, .svg or .pdf. ParameterError for another name, and if matplotlib is not installed."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ParameterError(
+            f"{path} is named for a picture (--plot): end its name in {', '.join(SUFFIXES)}."
+        )
+    if not readings:
+        raise ParameterError("There are no values to draw: no window is in the results.")
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise ParameterError(
+            "Pictures are drawn with matplotlib, which is not installed: run `pip install "
+            "'ciphermote[owner]'`."
+        ) from None
+    groups = grouped(readings)
+    width, height = _INCHES
+    figure = Figure(figsize=(width, height * len(groups)), dpi=_DOTS, layout="constrained")
+    for number, group in enumerate(groups, 1):
+        axes = figure.add_subplot(len(groups), 1, number)
+        if len(group) == 1:
+            _bars(axes, group[0])
+        else:
+            _lines(axes, group)
+        axes.set_ylabel(group[0].kind)
+        axes.grid(axis="y", alpha=0.3)
+        axes.set_axisbelow(True)
+    with about_writing(path):
+        figure.savefig(path)
+
+
+def _bars(axes: Axes, reading: Reading) -> None:
+    """Over the columns, beside each other for each row."""
+    count = len(reading.rows)
+    width = 0.8 / count
+    for i, row in enumerate(reading.rows):
+        at = [place + (i - (count - 1) / 2) * width for place in range(len(reading.columns))]
+        axes.bar(at, reading.values[i], width, yerr=reading.errors[i], capsize=2, label=row)
+    axes.set_xticks(
+        range(len(reading.columns)), reading.columns, rotation=45 if len(reading.columns) > 6 else 0
+    )
+    axes.set_title(f"{reading.source.fleet}, {reading.when()} ({count_of(reading.windows, 'window')})")
+    if count > 1:
+        axes.legend(fontsize="small")
+
+
+def _lines(axes: Axes, readings: Sequence[Reading]) -> None:
+    """Over the beginnings of intervals, one for each column (and row, of a model's scores)."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    first = readings[0]
+    lines: dict[str, list[tuple[datetime.datetime, float, float]]] = {}
+    for reading in sorted(readings, key=lambda each: each.interval):
+        begins = datetime.datetime.fromtimestamp(reading.interval[0])
+        for i, row in enumerate(reading.rows):
+            for j, column in enumerate(reading.columns):
+                device = row.partition(",")[0]  # its windows are one line
+                name = f"{device}: {column}" if row else column
+                point = begins, float(reading.values[i, j]), float(reading.errors[i, j])
+                lines.setdefault(name, []).append(point)
+    for name, points in lines.items():
+        times, values, errors = zip(*points, strict=True)
+        axes.errorbar(times, values, errors, marker="o", markersize=3, capsize=2, label=name)
+    locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    axes.set_title(f"{first.source.fleet}: {first.source.job.stream or first.kind}")
+    axes.legend(fontsize="small")
+
+
+__all__ = ["plot"]

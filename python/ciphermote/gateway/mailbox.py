@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results for devices: a ciphertext that answers an attempt becomes tagged frames, which the device fetches.
+
+They are tagged under the device's result key and name the attempt, so a device takes them only as the answer
+to what it sent last. An attempt has one result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+
+from ciphermote.errors import Error
+from ciphermote.gateway.blobs import Objects
+from ciphermote.gateway.database import Database
+from ciphermote.gateway.definitions import AnswerForm, FullFleet
+from ciphermote.gateway.devices import unsigned
+from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.wrapping import Wrapper
+from ciphermote.returning import ResultTag, device_frames
+from ciphermote.seal_bytes import read_ciphertext, scheme_options
+
+
+class Mailbox:
+    """Of one gateway."""
+
+    def __init__(self, database: Database, objects: Objects, wrapper: Wrapper) -> None:
+        self._database = database
+        self._objects = objects
+        self._wrapper = wrapper
+
+    def put(self, fleet: Fleet, number: int, counter: int, data: bytes, form: AnswerForm) -> None:
+        """Answer the attempt by which a device's window counts. data: a ciphertext in SEAL's bytes with its
+        label, under the key that the device has. Refusal."""
+        row = self._attempt(fleet, number, counter)
+        source = hashlib.blake2b(data + form.model_dump_json().encode(), digest_size=20).hexdigest()
+        known = self._row(row["id"], counter)
+        if known is not None:
+            if known["source"] == source:
+                return
+            raise Refusal(
+                409,
+                "answered",
+                f"Counter {counter} of device {number} is answered already, and an attempt has one result.",
+            )
+        digest = self._objects.put(self._frames(fleet, row, counter, data, form))
+        with self._database.writing() as database:
+            database.execute(
+                "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?)",
+                (row["id"], counter, digest, source, time.time()),
+            )
+
+    def _attempt(self, fleet: Fleet, number: int, counter: int) -> sqlite3.Row:
+        row: sqlite3.Row | None = self._database.connection.execute(
+            "SELECT d.*, w.number AS window, w.random FROM windows w JOIN devices d ON d.id = w.device "
+            "WHERE d.fleet = ? AND d.number = ? AND d.state = 'active' AND w.counter = ?",
+            (fleet.id, number, counter),
+        ).fetchone()
+        if row is None:
+            raise Refusal(
+                404,
+                "no-such-attempt",
+                f"No window of device {number} counts by counter {counter}: answer one that does.",
+            )
+        return row
+
+    def _frames(self, fleet: Fleet, row: sqlite3.Row, counter: int, data: bytes, form: AnswerForm) -> bytes:
+        definition = fleet.definition
+        if not isinstance(definition, FullFleet):
+            raise Refusal(422, "not-full", "Devices of the compact lane decrypt nothing.")
+        keys = self._wrapper.unwrap(row["keys"], row["fleet"], row["number"], row["epoch"])
+        random = unsigned(row["random"]).to_bytes(8, "little")
+        try:
+            ciphertext = read_ciphertext(data, fleet.parameters, **scheme_options(definition.plain_modulus))
+            tag = ResultTag(keys.results, row["number"], row["epoch"], row["window"], random)
+            frames = device_frames(
+                ciphertext,
+                unsigned(row["key_id"]),
+                counter,
+                largest=form.largest,
+                log2_tiles=form.log2_tiles,
+                tag=tag,
+            )
+            return b"".join(frames)
+        except Error as error:
+            raise Refusal(422, "bad-result", str(error)) from None
+
+    def get(self, fleet: Fleet, number: int, counter: int) -> bytes:
+        """The frames for a device. Refusal if there are none (yet)."""
+        row = self._database.connection.execute(
+            "SELECT id FROM devices WHERE fleet = ? AND number = ? AND state = 'active'", (fleet.id, number)
+        ).fetchone()
+        found = None if row is None else self._row(row["id"], counter)
+        if found is None:
+            raise Refusal(404, "no-result", f"There is no result for counter {counter}: ask again later.")
+        return self._objects.get(found["digest"])
+
+    def _row(self, device: int, counter: int) -> sqlite3.Row | None:
+        row: sqlite3.Row | None = self._database.connection.execute(
+            "SELECT digest, source FROM results WHERE device = ? AND counter = ?", (device, counter)
+        ).fetchone()
+        return row

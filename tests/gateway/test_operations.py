@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What docs/operations.md says of backups, restoring, upgrades and stopping, done as it says."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ciphermote.errors import KeyFileError
+from ciphermote.gateway import database as databases
+from gateway_support import (
+    FullDevice,
+    Server,
+    accepted,
+    define_full,
+    device_token,
+    free_port,
+    full_owner,
+    run_job,
+    serving,
+)
+
+PAGE = (Path(__file__).parents[2] / "docs/operations.md").read_text()
+
+
+def send(server: Server, device: FullDevice, value: float) -> None:
+    client = server.client(device_token(server.owner(), "fleet", device.number))
+    device.receipt(client.post("/v1/fleets/fleet/deliveries", content=device.encrypt([value])))
+
+
+def total(server: Server) -> float:
+    _, (result,) = run_job(server.owner(), "fleet", {"kind": "sum", "per_device": 100})
+    return float(full_owner().decrypt(result)[0])
+
+
+def test_a_backup_made_while_it_runs_restores(tmp_path: Path) -> None:
+    section = PAGE.partition("## Backup and restore")[2].partition("## ")[0]
+    commands = "\n".join(re.findall(r"^    (.*)$", section, re.M))
+    assert ".backup" in commands and "rsync" in commands and "wrap.key" in commands
+    data, restored = tmp_path / "data", tmp_path / "restored"
+    for name in ("backup", "elsewhere"):
+        (tmp_path / name).mkdir()
+    commands = commands.replace("/var/lib/ciphermote", str(data))
+    commands = commands.replace("/backup-elsewhere", f"{tmp_path}/elsewhere")
+    commands = commands.replace("/backup/", f"{tmp_path}/backup/")
+    with serving(data) as server:
+        define_full(server.owner(), "fleet", full_owner())
+        device = FullDevice(full_owner(), 1).enroll(server.owner(), "fleet")
+        for value in (1.0, 2.0):
+            send(server, device, value)
+        subprocess.run(["bash", "-ec", commands], check=True, timeout=60)
+        send(server, device, 4.0)
+        tokens = [data / name for name in ("owner.token", "operator.token")]
+        shutil.copytree(tmp_path / "backup", restored)
+        for path in (tmp_path / "elsewhere/wrap.key", *tokens):
+            shutil.copy2(path, restored)
+    again = Server(restored, free_port()).start()
+    try:
+        np.testing.assert_allclose(total(again), 3, atol=0.1)
+        send(again, device, 8.0)
+        np.testing.assert_allclose(total(again), 11, atol=0.1)
+    finally:
+        again.stop()
+
+
+def test_it_stops_on_sigterm_and_goes_on(tmp_path: Path) -> None:
+    with serving(tmp_path / "data") as server:
+        define_full(server.owner(), "fleet", full_owner())
+        device = FullDevice(full_owner(), 1).enroll(server.owner(), "fleet")
+        send(server, device, 1.0)
+        assert server.stop() == 0
+        assert '"stopped"' in server.log()
+        server.start()
+        send(server, device, 2.0)
+        np.testing.assert_allclose(total(server), 3, atol=0.1)
+
+
+def test_an_older_database_is_brought_up_to_date_and_a_newer_one_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, steps = tmp_path / "gateway.db", databases.migrations()
+    with monkeypatch.context() as old:
+        old.setattr(databases, "migrations", lambda: steps[:1])
+        assert databases.migrate(path) == 1
+    with sqlite3.connect(path) as found:
+        found.execute("INSERT INTO tenants (name, created, most_devices, most_bytes) VALUES ('old', 0, 1, 1)")
+    assert databases.migrate(path) == len(steps)
+    assert databases.connect(path).execute("SELECT name FROM tenants").fetchone()["name"] == "old"
+    with monkeypatch.context() as old:
+        old.setattr(databases, "migrations", lambda: steps[:1])
+        with pytest.raises(KeyFileError, match="newer"):
+            databases.migrate(path)
+
+
+def test_a_step_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, steps = tmp_path / "gateway.db", databases.migrations()
+    databases.migrate(path)
+    broken = [
+        *steps,
+        (len(steps) + 1, "CREATE TABLE half (id INTEGER) STRICT; CREATE TABLE half (id INTEGER);"),
+    ]
+    monkeypatch.setattr(databases, "migrations", lambda: broken)
+    with pytest.raises(sqlite3.OperationalError):
+        databases.migrate(path)
+    monkeypatch.undo()
+    assert databases.migrate(path) == len(steps)
+    tables = databases.connect(path).execute("SELECT name FROM sqlite_schema").fetchall()
+    assert "half" not in {row["name"] for row in tables}
+
+
+def test_another_applications_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.db"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE notes (text TEXT)")
+    with pytest.raises(KeyFileError, match="another application"):
+        databases.migrate(path)
+
+
+@pytest.mark.parametrize("name", ["healthz", "readyz", "metrics", "openapi.json", "v1/operator/quarantine"])
+def test_the_paths_that_the_page_names_answer(server: Server, name: str) -> None:
+    assert name.removeprefix("v1/operator/") in PAGE
+    accepted(server.operator().get(f"/{name}"))
+
+
+def test_the_alerts_name_metrics_that_there_are(server: Server) -> None:
+    table = PAGE.partition("| Alert on")[2].partition("\n\n")[0]
+    alerts = set(re.findall(r"ciphermote_\w+", table))
+    assert alerts
+    shown = server.operator().get("/metrics").text
+    defined = set(re.findall(r"^# TYPE (\w+)", shown, re.M))
+    assert {name for name in alerts if name not in defined} == set()

@@ -1,0 +1,382 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The owner's commands against a running gateway: from attaching keys to numbers, tables and pictures."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ciphermote import LinearModel, Owner
+from ciphermote.cli import app
+from ciphermote.compact.keys import CompactKeys
+from ciphermote.compact.sets import B
+from ciphermote.errors import (
+    FrameError,
+    GatewayError,
+    KeyFileError,
+    MismatchError,
+    ParameterError,
+    ValueRangeError,
+)
+from ciphermote.fleet import (
+    Attachment,
+    Computation,
+    FleetDevice,
+    GatewayClient,
+    decrypt,
+    enroll,
+    fetch,
+    read,
+)
+from ciphermote.fleet.attachments import load_keys
+from ciphermote.fleet.reading import rounded
+from gateway_support import Server
+from owner_support import attached, opened, put
+from typer.testing import CliRunner
+
+Run = Callable[..., str]
+SET = "n4096_q26x3_p27"
+MODEL = LinearModel(np.array([[1, 2], [-1, 0.5]]), np.array([10, -10]), ("rest", "walk"))
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERM", "dumb")
+
+    def call(*arguments: Any, code: int = 0) -> str:
+        result = CliRunner().invoke(app, ["owner", *(str(argument) for argument in arguments)])
+        assert result.exit_code == code, (result.output, result.exception)
+        return result.stderr if code else result.stdout
+
+    return call
+
+
+def place(server: Server) -> tuple[Any, ...]:
+    tls = server.data / "tls" / "ca.pem"
+    token = server.data / "owner.token"
+    return "--gateway", f"https://localhost:{server.port}", "--token", token, "--ca", tls
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("owner") / "keys"
+    Owner.generate(SET, model=MODEL).save(path)
+    return path
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: Run) -> None:
+    fleet = ("--fleet", "rooms")
+    run("attach", keys, *place(server), *fleet)
+    folder = keys.with_name("keys.fleets") / "rooms"
+    assert mode(folder) == 0o700 and mode(folder / "attachment.json") == 0o600
+    for number in (7, 8, 9):
+        said = run("enroll", keys, number, "-o", tmp_path / f"d{number}.blob", *fleet)
+        assert "epoch 1" in said
+        assert {mode(tmp_path / f"d{number}.{end}") for end in ("blob", "json")} == {0o600}
+        put(tmp_path, f"d{number}", [number, -number], [2 * number, 0.5])
+    assert not list(folder.glob("devices/*.keys")), "the owner keeps no device's keys"
+    connection = json.loads((tmp_path / "d7.json").read_text())
+    assert connection["mqtt_user"] == "home.rooms.7"
+    shown = json.loads(run("watch", keys, "--once", "--json", *fleet))
+    assert (shown["devices"], shown["heard"], shown["windows"]) == (3, 3, 6)
+    assert "3, of which 3" in run("watch", keys, "--once", *fleet)
+
+    MODEL.save(tmp_path / "model.json")
+    results = ("-o", tmp_path / "results", *fleet)
+    run("compute", keys, "sum", "--per-device", 2, *results)
+    run("compute", keys, "mean", "--devices", "8,9", *results)
+    run("compute", keys, "variance", "--per-device", 2, *results)
+    weights = ("--weight", "7=0.5", "--weight", "9=-2")
+    run("compute", keys, "weighted-sum", *weights, "--bound", 10, *results)
+    linear = ("--model", tmp_path / "model.json", "--bound", 10, "--devices", 7)
+    run("compute", keys, "linear", *linear, *results)
+    assert "Nothing new" in run("fetch", keys, *results)
+
+    options = ("--count", 2, "--json", "--csv", tmp_path / "all.csv")
+    rows = json.loads(run("decrypt", keys, tmp_path / "results", *options))
+    first = np.array([[7, -7], [14, 0.5], [8, -8], [16, 0.5], [9, -9], [18, 0.5]])
+    expected = {
+        "sum": first.sum(axis=0),
+        "mean": [8.5, -8.5],
+        "variance": first.var(axis=0),
+        "weighted-sum": [3.5 - 18, -3.5 + 18],
+        "linear": MODEL.scores([7, -7]),
+    }
+    for kind, values in expected.items():
+        found = [row for row in rows if row["kind"] == kind]
+        assert len(found) == 2, kind
+        for row, value in zip(found, values, strict=True):
+            assert abs(row["value"] - value) < 2 * row["error"] < 1, (row, value)
+    assert [row["column"] for row in rows if row["kind"] == "linear"] == ["rest", "walk"]
+    with (tmp_path / "all.csv").open() as file:
+        assert [float(row["value"]) for row in csv.DictReader(file)] == [row["value"] for row in rows]
+    table = run("decrypt", keys, tmp_path / "results", "--count", 2)
+    assert "variance" in table and "6 windows of 3 devices" in table
+    part = min((tmp_path / "results").glob("*.part0.ct"), key=lambda path: path.stat().st_mtime)
+    assert abs(Owner.load(keys).decrypt(part.read_bytes())[0] - 72) < 0.1
+    part.write_bytes(part.read_bytes()[:-1])
+    assert "fetch the job again" in run("decrypt", keys, tmp_path / "results", code=1)
+
+
+def test_devices_are_watched_and_stopped(server: Server, keys: Path, tmp_path: Path, run: Run) -> None:
+    fleet = ("--fleet", "watched")
+    attachment = attached(server, keys, "watched")
+    run("enroll", keys, 1, "-o", tmp_path / "d1.blob", *fleet)
+    with attachment.client() as client:
+        events = client.watch("watched")
+        assert next(events).windows == 0
+        put(tmp_path, "d1", [1.0])
+        assert next(event.windows for event in events if event.windows) == 1
+    program = (sys.executable, "-m", "ciphermote", "owner", "watch", str(keys), "--json", *fleet)
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = [json.loads(process.stdout.readline()) for _ in range(2)]
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    assert lines[0]["windows"] == 1 and lines[1]["time"] > lines[0]["time"]
+    assert "quarantined" in run("devices", keys, "--quarantine", 1, *fleet)
+    run("compute", keys, "sum", "-o", tmp_path / "results", *fleet)
+    assert "0 of 0" in run("jobs", keys, *fleet)
+    assert "active" in run("devices", keys, "--activate", 1, *fleet)
+    job = json.loads(next((tmp_path / "results").glob("*.json")).read_text())["job"]["id"]
+    assert "anew" in run("jobs", keys, "--replay", job, *fleet)
+    assert "done" in run("jobs", keys, "--cancel", job, *fleet, code=1)
+    assert "revoked" in run("devices", keys, "--revoke", 1, *fleet)
+    with opened(tmp_path, "d1") as device:
+        device.put([2.0])
+        assert device.deliver() == 1
+
+
+def test_the_steps_and_examples_of_the_help_run(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they stand in a terminal of 80 columns, but for the gateway's address, and watch's end."""
+    for name, source in (("owner.token", "owner.token"), ("ca.pem", "tls/ca.pem")):
+        (tmp_path / name).write_bytes((server.data / source).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")
+
+    def call(command: str) -> str:
+        result = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert result.exit_code == 0, (command, result.output, result.exception)
+        return result.stdout
+
+    def steps(*command: str) -> list[str]:
+        shown = re.sub(r" \\\s*\n +", " ", call(" ".join(("ciphermote owner", *command, "--help"))))
+        return re.findall(r"^ +(ciphermote (?:owner|keygen) .*?) *$", shown, re.M)
+
+    ran = 0
+    call("ciphermote compact keygen fleet.key --set b")
+    commands = ("attach", "watch", "devices", "compute", "jobs", "stream add", "stream list", "stream end")
+    for command in ("", *commands, "fetch", "decrypt"):
+        found = steps(*command.split())
+        assert found, command
+        for step in found:
+            call(re.sub("watch keys$", "watch keys --once", step).replace("8443", str(server.port)))
+            ran += 1
+        if command == "":
+            assert len(found) == 6
+            call("ciphermote owner enroll keys 9 -o d9.blob")
+            put(tmp_path, "d9", [20.5, 50.0])
+    assert ran > 14
+
+
+def test_a_stream_is_fetched_and_drawn(server: Server, keys: Path, tmp_path: Path, run: Run) -> None:
+    fleet = ("--fleet", "streamed")
+    run("attach", keys, *place(server), *fleet)
+    run("enroll", keys, 1, "-o", tmp_path / "d1.blob", *fleet)
+    start = time.time() // 1 - 4
+    for second in (0, 1, 1):
+        put(tmp_path, "d1", [second + 1.0], measured=start + second + 0.5)
+    run("stream", "add", keys, "ticks", "sum", "--every", 1, "--from", start, *fleet)
+    assert "ticks" in run("stream", "list", keys, *fleet)
+    results = tmp_path / "results"
+    for _ in range(100):
+        run("fetch", keys, "--stream", "ticks", "-o", results, *fleet)
+        if len(list(results.glob("*.json"))) >= 3:
+            break
+        time.sleep(0.1)
+    run("stream", "end", keys, "ticks", *fleet)
+    assert "ticks" not in run("stream", "list", keys, *fleet)
+    for picture in ("p.svg", "p.png"):
+        drawn = run("decrypt", keys, results, "--count", 1, "--json", "--plot", tmp_path / picture)
+        rows = json.loads(drawn)
+        assert (tmp_path / picture).stat().st_size > 1000
+    values = {row["begins"] - start: row["value"] for row in rows}
+    assert abs(values[0] - 1) < 0.1 and abs(values[1] - 2) < 0.1, "one window of a device counts"
+
+
+def test_a_compact_fleet(server: Server, tmp_path: Path, run: Run) -> None:
+    keys = tmp_path / "fleet.key"
+    CompactKeys.generate(B).save(keys)
+    assert "--values" in run("attach", keys, *place(server), "--fleet", "little", code=1)
+    run("attach", keys, *place(server), "--fleet", "little", "--values", 3)
+    for number in (1, 2):
+        run("enroll", keys, number, "-o", tmp_path / f"d{number}.blob", "--largest-value", 100 * number)
+        put(tmp_path, f"d{number}", [number, 0, 100])
+    run("enroll", keys, 3, "-o", tmp_path / "d3.h")
+    assert "cm_provisioned_compact_key" in (tmp_path / "d3.h").read_text()
+    results = tmp_path / "results"
+    run("compute", keys, "sum", "-o", results)
+    run("compute", keys, "mean", "-o", results)
+    run("compute", keys, "weighted-sum", "--weight", "1=-2", "--weight", "2=3", "-o", results)
+    rows = json.loads(run("decrypt", keys, results, "--json"))
+    kinds = ("sum", "mean", "weighted-sum")
+    found = [[row["value"] for row in rows if row["kind"] == kind] for kind in kinds]
+    assert found == [[3, 0, 200], [1.5, 0, 100], [4, 0, 100]]
+    assert {row["error"] for row in rows} == {0}
+
+    description = min(results.glob("*-job*.json"), key=lambda path: path.stat().st_mtime)
+    fields = json.loads(description.read_text())
+    fields["contributors"].pop()
+    description.write_text(json.dumps(fields))
+    assert "contributors" in run("decrypt", keys, description, code=1), "the list is checked"
+    with FleetDevice(tmp_path / "d1.state", tmp_path / "d1.blob", tmp_path / "d1.json") as device:
+        for values in ([1, 2], [1, 2, 101]):
+            with pytest.raises(ValueRangeError, match=r"give as many|enrolled for"):
+                device.put(values)
+        assert device.waiting == 0
+
+
+def test_integers_and_keys_of_devices_own(server: Server, tmp_path: Path, keys: Path, run: Run) -> None:
+    options = ("--fleet", "own", "--plain-modulus", 65537, "--own-keys")
+    run("attach", keys, *place(server), *options)
+    fleet = ("--fleet", "own")
+    for number in (1, 2):
+        run("enroll", keys, number, "-o", tmp_path / f"d{number}.blob", *fleet)
+        put(tmp_path, f"d{number}", np.array([number, -3]))
+    secret = Owner.load(keys).secret_key.packed
+    assert secret not in (tmp_path / "d1.blob").read_bytes(), "the device has a key of its own"
+    run("compute", keys, "sum", "-o", tmp_path / "results", *fleet)
+    options = ("--as", "slots", "--signed", "--count", 2, "--json")
+    rows = json.loads(run("decrypt", keys, tmp_path / "results", *options))
+    assert [(row["value"], row["error"]) for row in rows] == [(3, 0), (-6, 0)]
+    assert "--as" in run("decrypt", keys, tmp_path / "results", code=1)
+
+
+def test_what_is_wrong_is_said_in_one_sentence(server: Server, keys: Path, tmp_path: Path, run: Run) -> None:
+    token = tmp_path / "token"
+    token.write_text("cmt_0011223344556677_00")
+    wrong = ("--gateway", f"https://localhost:{server.port}", "--token", token, "--fleet", "x")
+    ca = ("--ca", server.data / "tls" / "ca.pem")
+    for arguments, words in (
+        ((*wrong, *ca), "unknown or revoked"),
+        (wrong, "tls/ca.pem"),
+        ((*wrong, "--ca", token), "no PEM certificate"),
+        (("--gateway", "http://localhost", *wrong[2:]), "https://HOST"),
+        (("--gateway", "https://localhost:1", *wrong[2:], *ca), "does not answer"),
+        ((*wrong, *ca, "--values", 3), "--values is for compact"),
+    ):
+        said = run("attach", keys, *arguments, code=1)
+        assert words in said and said.count("error:") == 1, said
+    assert "not attached" in run("watch", keys, "--fleet", "x", code=1)
+    attached(server, keys, "one")
+    attached(server, keys, "two")
+    assert "say which (--fleet)" in run("watch", keys, code=1)
+    other = ("--fleet", "one", "--log2-scale", 20)
+    assert "defined otherwise" in run("attach", keys, *place(server), *other, code=1)
+    assert "--weight belongs" in run("compute", keys, "weighted-sum", "--fleet", "one", code=1)
+    assert "no job 99" in run("fetch", keys, "--job", 99, "-o", tmp_path, "--fleet", "one", code=1)
+
+
+def test_nothing_secret_leaves(server: Server, keys: Path, tmp_path: Path) -> None:
+    attachment = attached(server, keys, "careful")
+    secret = (keys / "secret.key").read_bytes()
+    with attachment.client() as client:
+        for kind in ("relin", "galois"):
+            with pytest.raises(MismatchError, match="nothing else is sent"):
+                client.put_keys("careful", kind, secret)  # type: ignore[arg-type]
+        with pytest.raises(MismatchError, match="nothing else is sent"):
+            client.put_rekey_key("careful", 1, secret)
+        with pytest.raises(GatewayError) as caught:
+            client.job("careful", 1)
+        assert (caught.value.name, caught.value.http_status) == ("no-such-job", 404)
+    with pytest.raises(ParameterError, match="give https"):
+        GatewayClient("http://localhost", "cmt_0_0")
+    enroll(attachment, 1, tmp_path / "d.blob", tmp_path / "d.json")
+    with FleetDevice(tmp_path / "s", tmp_path / "d.blob", tmp_path / "d.json") as device:
+        device.put([1.0])
+        device.deliver(10)
+        packed = Owner.load(keys).secret_key.packed
+        blob = (tmp_path / "d.blob").read_bytes()
+        drawn = blob[32:64]
+    stored = [path.read_bytes() for path in server.data.rglob("*") if path.is_file()]
+    assert len(stored) > 5
+    assert not any(needle in data for data in stored for needle in (packed, drawn, secret[200:300]))
+
+
+def test_results_of_other_keys_are_refused(server: Server, keys: Path, tmp_path: Path) -> None:
+    attachment = attached(server, keys, "foreign")
+    enroll(attachment, 1, tmp_path / "d.blob", tmp_path / "d.json")
+    put(tmp_path, "d", [1.0])
+    with attachment.client() as client:
+        job = client.add_job("foreign", Computation("sum"))
+        found = fetch(attachment, client, job, tmp_path)
+        empty = fetch(attachment, client, client.add_job("foreign", Computation(devices=(5,))), tmp_path)
+    Owner.generate(SET, relin=False).save(tmp_path / "other")
+    with pytest.raises(MismatchError, match="other keys"):
+        decrypt(found, load_keys(tmp_path / "other"))
+    assert decrypt(empty, load_keys(keys)) is None
+    with pytest.raises(KeyFileError, match="describes no result"):
+        read(tmp_path / "d.json")
+    found.files[0].write_bytes(b"")
+    with pytest.raises(FrameError, match="fetch the job again"):
+        decrypt(found, load_keys(keys))
+    os.chmod(attachment.folder / "attachment.json", 0o644)
+    with pytest.raises(KeyFileError, match="open to others"):
+        Attachment.load(keys, "foreign")
+
+
+def test_errors_are_as_large_as_is_said(server: Server, keys: Path, tmp_path: Path) -> None:
+    """In all slots, of small numbers and large ones: what is off by more than its error is rare, and errors
+    are not said to be larger than they are."""
+    attachment = attached(server, keys, "noisy")
+    enroll(attachment, 1, tmp_path / "d.blob", tmp_path / "d.json")
+    generator = np.random.default_rng(7)
+    for largest in (0.01, 50):
+        values = generator.uniform(-largest, largest, (4, 2048))
+        begins = time.time() // 1 - 1000 + largest
+        put(tmp_path, "d", *values, measured=begins)
+        expected = {"sum": values.sum(axis=0), "mean": values.mean(axis=0), "variance": values.var(axis=0)}
+        with attachment.client() as client:
+            for kind, truth in expected.items():
+                asked = Computation(kind, per_device=4)  # type: ignore[arg-type]
+                job = client.add_job("noisy", asked, begins=begins - 0.001, ends=begins + 0.001)
+                reading = decrypt(fetch(attachment, client, job, tmp_path), load_keys(keys), count=0)
+                assert reading is not None and reading.windows == 4
+                off = np.abs(reading.values[0] - truth) / reading.errors[0]
+                assert off.max() < 1.2 and np.sqrt(np.mean(off**2)) > 0.1, (kind, largest, off.max())
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "shown"),
+    [
+        (21.437, 0.02, "21.44"),
+        (1234.5, 30.0, "1230"),
+        (3.0, 0.0, "3"),
+        (1.5, 0.0, "1.5"),
+        (0.001, 0.5, "0.0"),
+        (-7.26, 1.0, "-7"),
+        (-0.00001, 0.01, "0.00"),
+    ],
+)
+def test_values_have_as_many_digits_as_they_can(value: float, error: float, shown: str) -> None:
+    assert rounded(value, error) == shown

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device in Python loses nothing and nothing counts twice, whatever is killed and whatever is answered."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ciphermote import Owner
+from ciphermote.compact.keys import CompactKeys
+from ciphermote.compact.sets import D
+from ciphermote.errors import GatewayError, KeyFileError, MismatchError, ParameterError
+from ciphermote.fleet import Attachment, Computation, GatewayClient, decrypt, enroll, fetch
+from ciphermote.receipts import Receipt, Verdict
+from gateway_support import SET, Server
+from owner_support import attached, opened
+
+KILLS = 6
+MEASURING = """
+import os, sys
+from ciphermote.fleet import FleetDevice
+folder, number = sys.argv[1], int(sys.argv[2])
+log = os.open(folder + "/log", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+with FleetDevice(folder + "/d.state", folder + "/d.blob", folder + "/d.json") as device:
+    device.start()
+    print("ready", flush=True)
+    while True:
+        device.put([1, number % 16], measured=float(number))
+        os.write(log, b"%d\\n" % number)
+        number += 1
+"""
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("owner") / "keys"
+    Owner.generate(SET, relin=False).save(path)
+    return path
+
+
+def enrolled(server: Server, keys: Path, folder: Path, fleet: str, **more: object) -> Attachment:
+    attachment = attached(server, keys, fleet, **more)
+    enroll(attachment, 1, folder / "d.blob", folder / "d.json")
+    return attachment
+
+
+def test_killed_at_random_moments_it_loses_nothing_and_nothing_counts_twice(
+    server: Server, tmp_path: Path
+) -> None:
+    keys = tmp_path / "fleet.key"
+    CompactKeys.generate(D).save(keys)
+    attachment = enrolled(server, keys, tmp_path, "killed", positions=[(0, 2)], windows_per_hour=3_600_000)
+    generator = random.Random(5)
+    for kill in range(KILLS):
+        command = (sys.executable, "-c", MEASURING, str(tmp_path), str(1000 + kill * 100_000))
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+            time.sleep(generator.uniform(0.02, 0.5))
+            if kill == KILLS // 2:
+                server.kill()
+                time.sleep(0.2)
+            process.send_signal(signal.SIGKILL)
+        if kill == KILLS // 2:
+            server.start()
+    with opened(tmp_path) as device:
+        assert device.deliver(seconds=30) == 0, device.last_error
+    kept = [int(line) for line in (tmp_path / "log").read_text().split()]
+    with attachment.client() as client:
+        windows = list(client.windows("killed"))
+        found = fetch(attachment, client, client.add_job("killed", Computation(per_device=10_000)), tmp_path)
+    measured = [int(window["measured"]) for window in windows]
+    assert len(kept) > 10 * KILLS and len({number // 100_000 for number in kept}) == KILLS
+    assert set(kept) <= set(measured), "what was put is there"
+    assert len(set(measured)) == len(measured), "each once"
+    assert len(measured) - len(kept) <= KILLS, "put, and killed before it was noted"
+    reading = decrypt(found, CompactKeys.load(keys))
+    assert reading is not None
+    assert reading.values[0].tolist() == [len(measured), sum(number % 16 for number in measured)]
+
+
+def test_only_a_receipt_for_these_bytes_ends_a_window(
+    server: Server, keys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attachment = enrolled(server, keys, tmp_path, "receipts")
+    answers: list[bytes | None] = []
+    real = GatewayClient.deliver
+
+    def deliver(self: GatewayClient, fleet: str, data: bytes, measured: float | None = None) -> bytes | None:
+        answers.append(real(self, fleet, data, measured))
+        return replaced
+
+    with opened(tmp_path) as device:
+        receipt_key = device._lane.tag_keys.receipts
+        device.put([1.0])
+        with monkeypatch.context() as patch:
+            patch.setattr(GatewayClient, "deliver", deliver)
+            replaced: bytes | None = None
+            assert device.deliver() == 1
+            genuine = answers[0]
+            assert genuine is not None
+            true = Receipt.from_bytes(genuine, receipt_key)
+            assert true.verdict == Verdict.COUNTS
+            others = (
+                Receipt(true.verdict, 2, 1, 0, 0, true.tags),
+                Receipt(true.verdict, 1, 2, 0, 0, true.tags),
+                Receipt(true.verdict, 1, 1, 1, 0, true.tags),
+                Receipt(true.verdict, 1, 1, 0, 1, true.tags),
+                Receipt(true.verdict, 1, 1, 0, 0, true.tags ^ 1),
+            )
+            forged = bytes([genuine[0], 2]) + genuine[2:]
+            for replaced in (forged, b"", genuine[:-1], *(r.to_bytes(receipt_key) for r in others)):
+                assert device.deliver() == 1, replaced
+                assert device.last_error is not None
+        assert set(answers) == {genuine}, "the same bytes have the same receipt"
+        assert device.deliver() == 0 and device.last_error is None
+    with attachment.client() as client:
+        assert client.progress("receipts").windows == 1
+
+
+def test_a_gateway_that_is_away_is_waited_for(server: Server, keys: Path, tmp_path: Path) -> None:
+    attachment = enrolled(server, keys, tmp_path, "away")
+    server.kill()
+    with opened(tmp_path) as device:
+        device.start()
+        for value in range(3):
+            device.put([value])
+        deadline = time.monotonic() + 10
+        while device.last_error is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert isinstance(device.last_error, GatewayError) and device.last_error.name == "unreachable"
+        assert device.waiting == 3
+        server.start()
+        while device.waiting:
+            assert time.monotonic() < deadline + 20
+            time.sleep(0.01)
+        device.put([3.0])
+        while device.waiting:
+            assert time.monotonic() < deadline + 20
+            time.sleep(0.01)
+    with pytest.raises(ParameterError, match="closed"):
+        device.put([1.0])
+    with attachment.client() as client:
+        assert client.progress("away").windows == 4
+
+
+def test_a_damaged_window_does_not_hold_the_others_up(server: Server, keys: Path, tmp_path: Path) -> None:
+    enrolled(server, keys, tmp_path, "damaged")
+    with opened(tmp_path) as device:
+        for value in range(3):
+            device.put([value])
+        first = min((tmp_path / "d.state" / "windows").iterdir())
+        content = bytearray(first.read_bytes())
+        content[200] ^= 1
+        first.write_bytes(content)
+        assert device.deliver() == 1
+        assert "damaged" in str(device.last_error)
+    content[200] ^= 1
+    first.write_bytes(content)
+    with opened(tmp_path) as device:
+        assert (device.waiting, device.deliver()) == (1, 0)
+
+
+def test_a_directory_is_of_one_process_one_device_and_one_epoch(
+    server: Server, keys: Path, tmp_path: Path
+) -> None:
+    attachment = enrolled(server, keys, tmp_path, "one")
+    with opened(tmp_path) as device:
+        with pytest.raises(KeyFileError, match="in use"):
+            opened(tmp_path)
+        device.put([1.0])
+    enroll(attachment, 2, tmp_path / "e.blob", tmp_path / "e.json")
+    (tmp_path / "d.state").rename(tmp_path / "e.state")
+    with pytest.raises(MismatchError, match="a directory of its own"):
+        opened(tmp_path, "e")
+    (tmp_path / "e.state").rename(tmp_path / "d.state")
+    enroll(attachment, 1, tmp_path / "d.blob", tmp_path / "d.json", again=True, replace_files=True)
+    with pytest.raises(MismatchError, match="epoch 1"):
+        opened(tmp_path)
+    state = tmp_path / "d.state" / "device.json"
+    fields = json.loads(state.read_text())
+    state.write_text("{}")
+    with pytest.raises(KeyFileError, match="damaged"):
+        opened(tmp_path)
+    state.unlink()
+    with pytest.raises(KeyFileError, match="is gone"):
+        opened(tmp_path)
+    assert fields["counter"] >= 1
