@@ -55,8 +55,8 @@ KILL_SECONDS = 2.0
 """About, from one kill to the next."""
 REBOOTS = 0.1
 """Of all windows that are under way, this part sees its device lose power."""
-SECONDS = 180.0
-STREAM_SECONDS = 3
+SECONDS = 600.0
+STREAM_SECONDS = 5
 
 
 @dataclass
@@ -321,7 +321,7 @@ class Run:
     def _ask(self, here: Site, fleets: list[Fleet]) -> None:
         """For sums of what there is, over all devices or some."""
         generator = random.Random(self.random.random())
-        while not self.over.wait(generator.uniform(0.3, 1.5)):
+        while not self.over.wait(generator.uniform(0.3, 2.5)):
             fleet = generator.choice(fleets)
             spec = dict(_EVERYTHING)
             if generator.random() < 0.5:
