@@ -114,7 +114,7 @@ class Sum:
     ) -> None:
         """The same; for each prime, its residues as a frame packs them."""
 
-    def add_attempts(self, params: ciphermote._core.Params, attempts: Sequence[bytes]) -> None:
+    def add_attempts(self, params: ciphermote._core.Params, attempts: Sequence[object]) -> None:
         """
         Whole tagged frames of attempts that check_deliveries has accepted; checksums are looked at.
         """

@@ -182,16 +182,44 @@ class Attempts
     std::vector<std::vector<uint8_t>> tiles_;
 };
 
-void add_attempts(Sum &sum, const Params &params, const std::vector<nb::bytes> &attempts)
+/* Bytes of whatever Python object lends them, for as long as this lives. */
+class Lent
 {
-    std::vector<std::span<const uint8_t>> spans;
-    for (const nb::bytes &attempt : attempts) {
-        spans.emplace_back(static_cast<const uint8_t *>(attempt.data()), attempt.size());
+  public:
+    explicit Lent(const nb::object &lender)
+    {
+        if (PyObject_GetBuffer(lender.ptr(), &buffer_, PyBUF_SIMPLE) != 0) {
+            throw nb::python_error();
+        }
+    }
+    Lent(Lent &&other) noexcept : buffer_(other.buffer_)
+    {
+        other.buffer_.obj = nullptr; /* then releasing does nothing */
+    }
+    ~Lent()
+    {
+        PyBuffer_Release(&buffer_);
+    }
+    std::span<const uint8_t> bytes() const
+    {
+        return {static_cast<const uint8_t *>(buffer_.buf), static_cast<size_t>(buffer_.len)};
+    }
+
+  private:
+    Py_buffer buffer_{};
+};
+
+void add_attempts(Sum &sum, const Params &params, const std::vector<nb::object> &attempts)
+{
+    std::vector<Lent> lent;
+    lent.reserve(attempts.size());
+    for (const auto &attempt : attempts) {
+        lent.emplace_back(attempt);
     }
     nb::gil_scoped_release released;
     Attempts adder(sum, params);
-    for (const auto &span : spans) {
-        adder.add(span.data(), span.size());
+    for (const Lent &each : lent) {
+        adder.add(each.bytes().data(), each.bytes().size());
     }
 }
 

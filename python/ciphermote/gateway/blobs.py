@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import mmap
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ciphermote.errors import KeyFileError
 from ciphermote.files import sync_directory, write_atomically
@@ -22,8 +23,7 @@ SEGMENT_BYTES = 256 << 20
 _NAME = "{:08d}.segment"
 
 
-@dataclass(frozen=True)
-class Extent:
+class Extent(NamedTuple):
     """Where bytes lie."""
 
     segment: int
@@ -114,10 +114,39 @@ class SegmentReader:
         self._folder = folder
         self._most_open = most_open
         self._files: dict[int, int] = {}
+        self._maps: dict[int, memoryview] = {}
 
     def read(self, extents: Iterable[Extent]) -> bytes:
         """The bytes of one delivery or several, joined. KeyFileError if they are not there."""
         return b"".join(self._read(extent) for extent in extents)
+
+    def view(self, extents: Sequence[Extent]) -> bytes | memoryview:
+        """As read, without a copy of bytes that lie in one place."""
+        if len(extents) != 1:
+            return self.read(extents)
+        (extent,) = extents
+        end = extent.offset + extent.size
+        mapped = self._maps.get(extent.segment)
+        if mapped is None or len(mapped) < end:
+            mapped = self._maps[extent.segment] = self._mapped(extent.segment)
+            while len(self._maps) > self._most_open:
+                del self._maps[next(iter(self._maps))]
+        if len(mapped) < end:
+            raise self._too_short(extent.segment)
+        return mapped[extent.offset : end]
+
+    def _mapped(self, segment: int) -> memoryview:
+        """What the segment holds now."""
+        path = self._folder / _NAME.format(segment)
+        try:
+            with path.open("rb") as file:
+                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        except (OSError, ValueError) as error:  # it is not there, or empty
+            raise KeyFileError(f"{path} cannot be read ({error}): restore a backup.") from None
+
+    def _too_short(self, segment: int) -> KeyFileError:
+        path = self._folder / _NAME.format(segment)
+        return KeyFileError(f"{path} is shorter than the database says: restore a backup of both.")
 
     def _read(self, extent: Extent) -> bytes:
         file = self._files.get(extent.segment)
@@ -131,13 +160,14 @@ class SegmentReader:
         except OSError as error:
             raise KeyFileError(f"{path} cannot be read ({error.strerror}): restore a backup.") from None
         if len(data) != extent.size:
-            raise KeyFileError(f"{path} is shorter than the database says: restore a backup of both.")
+            raise self._too_short(extent.segment)
         return data
 
     def close(self) -> None:
         for file in self._files.values():
             os.close(file)
         self._files.clear()
+        self._maps.clear()
 
 
 class Objects:

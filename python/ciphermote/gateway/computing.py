@@ -8,9 +8,8 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,8 +41,7 @@ class Cancelled(Exception):
     """The job is another's by now, or nobody's."""
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(NamedTuple):
     """A window that counts."""
 
     device: int
@@ -216,7 +214,7 @@ class _FullComputation:
         totals = [native.Sum(self._context)]
         with ThreadPoolExecutor(_THREADS) as pool:
             running: dict[Future[None], native.Sum] = {}
-            while attempts := [self._reader.read(parse_extents(i.extents)) for i in islice(given, _AT_ONCE)]:
+            while attempts := [self._reader.view(parse_extents(i.extents)) for i in islice(given, _AT_ONCE)]:
                 if len(running) == _THREADS:
                     free = self._first_done(running)
                 elif len(totals) == len(running):
