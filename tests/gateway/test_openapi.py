@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from gateway_support import FullDevice, Server, accepted, define_full, full_owner
 
-SECONDS = 20
+SECONDS = 12
 """Of each scope's run, at most about; three examples of each operation at least."""
 
 
