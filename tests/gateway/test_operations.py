@@ -7,6 +7,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +135,15 @@ def test_the_alerts_name_metrics_that_there_are(server: Server) -> None:
     shown = server.operator().get("/metrics").text
     defined = set(re.findall(r"^# TYPE (\w+)", shown, re.M))
     assert {name for name in alerts if name not in defined} == set()
+
+
+def test_a_directory_has_one_gateway(server: Server) -> None:
+    """Two would write over each other's segments."""
+    for options, sentence in (
+        (("--port", str(free_port())), "another gateway's that runs"),
+        (("--port", str(server.port)), "Nobody can listen"),
+    ):
+        command = (sys.executable, "-m", "ciphermote", "serve", "--data", str(server.data), *options)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and sentence in done.stderr, (done.stdout, done.stderr)
+        assert "Traceback" not in done.stderr

@@ -90,7 +90,7 @@ def serve(
     found = None
     if broker is not None:
         name, _, number = broker.partition(":")
-        if not name or (number and not number.isdecimal()):
+        if not name or (number and not (number.isdecimal() and 0 < int(number) < 1 << 16)):
             raise ParameterError(f"--broker is {broker}: give HOST or HOST:PORT.")
         found = Broker(
             name,
@@ -99,6 +99,22 @@ def serve(
             password_file=data / BROKER / PASSWORD_FILE,
         )
     settings = Settings(data, host, port, certificate, key, found, workers, reserve << 20)
+    _check_address(host, port)
     configure()
     say(f"Serving at https://{host}:{port}. The first owner's token is in {data / OWNER_TOKEN_FILE}.")
     uvloop.run(run(settings))
+
+
+def _check_address(host: str, port: int) -> None:
+    """ParameterError unless one can listen there."""
+    import socket
+
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        raise ParameterError(
+            f"Nobody can listen at {host}, port {port} ({error.strerror}): name another (--host, --port)."
+        ) from None

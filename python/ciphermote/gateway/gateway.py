@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 from ciphermote.errors import KeyFileError
-from ciphermote.files import sync_directory, write_atomically
+from ciphermote.files import lock, sync_directory, write_atomically
 from ciphermote.gateway.access import Access, Scope
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.broker_files import BrokerFiles
@@ -16,6 +17,7 @@ from ciphermote.gateway.definitions import TenantRequest
 from ciphermote.gateway.gateway_files import (
     BROKER,
     DATABASE_FILE,
+    LOCK_FILE,
     OBJECTS,
     OPERATOR_TOKEN_FILE,
     OWNER_TOKEN_FILE,
@@ -31,6 +33,7 @@ from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.wrapping import Wrapper
 
 FIRST_TENANT = "home"
+_LOCK_SECONDS = 5.0
 
 
 class Gateway:
@@ -38,10 +41,17 @@ class Gateway:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._held = contextlib.ExitStack()
+        """The directory is this process's alone: two would write over each other's segments."""
         folder = settings.data
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._held.enter_context(lock(folder / LOCK_FILE, _LOCK_SECONDS))
             migrate(folder / DATABASE_FILE)
+        except TimeoutError:
+            raise KeyFileError(
+                f"{folder} is another gateway's that runs: stop that one, or name another directory (--data)."
+            ) from None
         except OSError as error:
             raise KeyFileError(
                 f"{folder} cannot be used ({error.strerror}): name another (--data)."
@@ -97,3 +107,4 @@ class Gateway:
     async def close(self) -> None:
         await self.intake.stop()
         self.database.close()
+        self._held.close()
