@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from chaos import SLOTS, Fleet, Run, Sender, Window
+from ciphermote.gateway.definitions import CompactFleet, JobRequest, JobSpec
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
+from ciphermote.gateway.worker import Worker
 from gateway_support import FullDevice, full_owner
 
 
@@ -56,3 +59,26 @@ def test_a_worker_whose_gateway_died_at_once_ends(tmp_path: Path) -> None:
     finally:
         worker.kill()
         worker.wait()
+
+
+def test_a_worker_outlives_a_job_that_it_cannot_compute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway = Gateway(Settings(tmp_path / "data"))
+    tenant = gateway.registry.tenant("home")
+    definition = CompactFleet(set="a16", key_id="0" * 15 + "1", positions=[(0, 8)])
+    gateway.registry.put_fleet(tenant, "meters", definition)
+    fleet = gateway.registry.fleet(tenant, "meters")
+    number = gateway.jobs.add(fleet, JobRequest(spec=JobSpec()))
+    worker = Worker(tmp_path / "data", "one")
+    leased = worker._jobs.lease("one")
+    assert leased is not None
+
+    def fault(*_: object) -> None:
+        raise ValueError("math domain error")
+
+    monkeypatch.setattr("ciphermote.gateway.worker.compute", fault)
+    worker._work(leased)
+    shown = gateway.jobs.shown(fleet.id, number)
+    assert (shown["state"], shown["tries"]) == ("failed", 1) and "The gateway failed" in shown["error"]
+    gateway.database.close()

@@ -189,3 +189,15 @@ def test_failure_where_one_in_ten_thousand_is_predicted(
 
 def _from_half(compact: CompactSet, value: int) -> float:
     return abs(compact.modulus * value % compact.plain_modulus / compact.plain_modulus - 0.5)
+
+
+def test_starts_near_the_largest_error_have_a_bound():
+    """Near the largest error that there can be, no tilt was found and a tail's digits cancelled, so that its
+    logarithm could not be taken and no sum came out."""
+    chances = []
+    for count in (*range(110, 116), 175, 205, 239):
+        weights = bounds.weights_of([1] * count)
+        dropped = bounds.most_dropped(C, weights)
+        bounds.check(C, [bounds.Term(1, 1)] * count, dropped)
+        chances.append(dropped)
+    assert chances == sorted(chances, reverse=True)

@@ -43,6 +43,8 @@ LARGEST_WEIGHT = 1 << 20
 
 _NEGLIGIBLE = 1e-22
 """Of a product whose factors are at most 1."""
+_HIDDEN = 1e-10
+"""Of a total of at most 1 in binary64, more than all rounding errors together."""
 _WIDTHS = 16.0
 """Standard deviations on either side of where the tail begins. A coin's noise is sub-Gaussian with its own
 variance and dropped bits' with three times theirs, tilted or not, so less than 2^-60 lies beyond."""
@@ -209,11 +211,12 @@ class _Errors:
         """The derivative of log E[e^(theta x)]."""
         values, total = 1 << self.dropped, 0.0
         for weight, count in self.weights.items():
-            scaled = min(abs(weight) * theta, 500.0 / values)
+            scaled = abs(weight) * theta
             part = ETA * math.tanh(abs(weight) * theta / 2)
             if self.dropped:
                 part += self._lowest(weight) + values - 1
-                part += values / math.expm1(values * scaled) - 1 / math.expm1(scaled)
+                # Each is cut where it has come to nothing, and would overflow.
+                part += values / math.expm1(min(values * scaled, 500.0)) - 1 / math.expm1(min(scaled, 500.0))
             total += abs(weight) * count * part
         return total
 
@@ -251,7 +254,9 @@ def _tail(errors: _Errors, start: int) -> float:
     series = np.expm1(points // 2 * ratio) / np.expm1(ratio)
     values = np.exp(logarithms - 2j * math.pi / points * (alive * start % points)) * series
     both = np.where((alive == 0) | (alive == points // 2), 1.0, 2.0)
-    total = float(np.dot(both, values.real)) / points
+    # It is at most 1, so its rounding errors are far below this; a total that they hide, or turn negative, is
+    # taken for more than it is.
+    total = max(float(np.dot(both, values.real)) / points, _HIDDEN)
     return float((moment - theta * start + math.log(total)) / math.log(2))
 
 

@@ -13,6 +13,7 @@ import signal
 import sqlite3
 import sys
 import time
+import traceback
 from pathlib import Path
 
 from ciphermote.errors import Error
@@ -91,6 +92,9 @@ class Worker:
             raise
         except MemoryError:
             self._jobs.fail(job, "The machine has too little memory for it: take fewer windows.")
+        except Exception as error:  # a fault of the gateway's own, which would meet every worker
+            self._jobs.fail(job, "The gateway failed at it: its operator finds out why in the log.")
+            log.error("job failed", job=job.id, error=repr(error), trace=traceback.format_exc()[-2000:])
         else:
             result["seconds"] = round(time.monotonic() - started, 4)
             if self._jobs.finish(job, result):
