@@ -313,7 +313,10 @@ def storage(tmp_path: Path) -> Storage:
     sources = [tmp_path / "storage.c", ROOT / "ports/app/device_record.c", ROOT / "core/src/wire/crc32c.c"]
     includes = [f"-I{ROOT / path}" for path in ("ports/app", "core/include", "core/src")]
     library = tmp_path / "storage.so"
-    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", *includes, *sources, "-o", library], check=True)
+    subprocess.run(
+        ["gcc", "-O1", "-shared", "-fPIC", "-DCM_CONFIG_ASM=0", *includes, *sources, "-o", library],
+        check=True,
+    )
     return Storage(library)
 
 

@@ -245,6 +245,7 @@ def site(data: Path, *options: str, reserve: int = 0, with_broker: bool = True) 
         server.start()
         if with_broker:
             broker.start()
+            wait_until(lambda: "broker connected" in server.log(), "the gateway's connection")
         yield Site(server, broker)
     finally:
         if server.is_running:
