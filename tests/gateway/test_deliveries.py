@@ -189,3 +189,18 @@ def test_the_compact_lane(server: Server) -> None:
         assert [a.status_code for a in answers] == [202, 202, 202, 200]
     _, (result,) = run_job(owner, "meters", {"kind": "sum"})
     assert (decrypt_sum(keys, CompactResult.from_bytes(result)).values == 3 * np.arange(32)).all()
+
+
+def test_a_tenant_stores_no_more_than_it_may(server: Server) -> None:
+    asked = {"name": "small", "most_bytes": 20_000}
+    token = accepted(server.operator().post("/v1/operator/tenants", json=asked)).json()["token"]
+    owner = server.client(token)
+    define_full(owner, "full", full_owner())
+    device = FullDevice(full_owner(), 1).enroll(owner, "full")
+    client = server.client(device_token(owner, "full", 1))
+    kept = []
+    while (answer := deliver(client, "full", data := device.encrypt([1.0]))).status_code == 200:
+        kept.append(data)
+        assert sum(map(len, kept)) <= 20_000
+    refused(answer, 429, "quota")
+    assert kept and device.receipt(deliver(client, "full", kept[0])).verdict == Verdict.COUNTS

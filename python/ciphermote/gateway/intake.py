@@ -80,6 +80,8 @@ class _Round:
     quarantined: list[tuple[DeviceState, int, str, str, list[Extent]]] = field(default_factory=list)
     devices: dict[int, DeviceState] = field(default_factory=dict)
     bytes_by_tenant: dict[int, int] = field(default_factory=dict)
+    quotas: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """By tenant: the most bytes that it may store, and those that it had before."""
 
     def keep(self, fleet: Fleet, data: bytes, placed: Callable[[Extent], None]) -> None:
         self.pieces.append(data)
@@ -346,9 +348,28 @@ class Intake:
             raise self._mixed(this, message, device, counter, attempt)
         return self._add(this, message, device, delivery, parts, attempt, counted)
 
+    def _check_quota(self, tenant: int, size: int, this: _Round) -> None:
+        """Refusal of a new attempt for which the tenant has no room left."""
+        if tenant not in this.quotas:
+            this.quotas[tenant] = tuple(
+                self._database.connection.execute(
+                    "SELECT most_bytes, bytes FROM tenants WHERE id = ?", (tenant,)
+                ).fetchone()
+            )
+        most, kept = this.quotas[tenant]
+        if kept + this.bytes_by_tenant.get(tenant, 0) + size > most:
+            raise Refusal(
+                429,
+                "quota",
+                f"The tenant has stored {kept} of the {most} bytes that it may: keep this, and have the "
+                "operator give it more.",
+                retry_after=60,
+            )
+
     def _begin(
         self, device: DeviceState, delivery: _core.Delivery, random: int, message: _Message, this: _Round
     ) -> Attempt:
+        self._check_quota(device.fleet.tenant, len(message.data), this)
         wait = device.spend(this.now)
         if wait:
             raise Refusal(
