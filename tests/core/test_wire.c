@@ -81,6 +81,26 @@ static void check_sum_is_castagnoli(void)
     CHECK(cm_crc32c(cm_crc32c(0, (const uint8_t *)"1234", 4), (const uint8_t *)"56789", 5) == 0xE3069283u);
 }
 
+/* A back-end takes a long message in several streams. */
+static void check_sum_of_any_length_is_that_of_its_bits(void)
+{
+    enum { LONGEST = 2400 };
+    static uint8_t message[LONGEST + 1];
+    for (unsigned i = 0; i < sizeof message; i++) {
+        message[i] = (uint8_t)(i * i >> 3 ^ i);
+    }
+    uint32_t bit_by_bit = ~UINT32_C(0);
+    for (unsigned count = 0; count < LONGEST; count++) {
+        if (count % 64 < 3 || count % 64 > 61) {
+            CHECK(cm_crc32c(0, message + 1, count) == ~bit_by_bit);
+        }
+        bit_by_bit ^= message[1 + count];
+        for (unsigned bit = 0; bit < 8; bit++) {
+            bit_by_bit = bit_by_bit >> 1 ^ (bit_by_bit & 1 ? UINT32_C(0x82F63B78) : 0);
+        }
+    }
+}
+
 static void a_frame_comes_back_as_it_was_sent(void)
 {
     static uint32_t back[N];
@@ -507,6 +527,7 @@ static void a_reader_refuses_a_set_whose_primes_or_degree_are_none(void)
 void test_wire(void)
 {
     RUN(check_sum_is_castagnoli);
+    RUN(check_sum_of_any_length_is_that_of_its_bits);
     RUN(a_frame_comes_back_as_it_was_sent);
     RUN(a_seed_frame_carries_the_seed);
     RUN(a_reader_refuses_a_set_whose_primes_or_degree_are_none);

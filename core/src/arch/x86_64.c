@@ -54,10 +54,40 @@ int cmi_x86_64_poly1305_blocks(uint32_t h[5], const uint32_t r[4], const uint8_t
     return 1;
 }
 
-__attribute__((target("sse4.2"))) static uint32_t crc32c_instructions(uint32_t crc, const uint8_t *bytes,
-                                                                      size_t length)
+/*
+ * A CRC step takes three cycles to come back and another can start in each, so three streams run side by side.
+ * A carry-less product with x^(8k - 33) moves a remainder past k bytes: reflected words make it one x more, and
+ * the step that reduces it x^32. The constants are x^2015 and x^4063 modulo the polynomial, reflected.
+ * (V. Gopal et al., Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction, Intel 2011.)
+ */
+#define CM_CRC_STREAM_BYTES 256u
+#define CM_CRC_PAST_ONE UINT64_C(0xb9e02b86)
+#define CM_CRC_PAST_TWO UINT64_C(0xdd7e3b0c)
+
+typedef long long word_pair __attribute__((vector_size(16)));
+
+__attribute__((target("sse4.2,pclmul"))) static uint64_t crc_moved(uint64_t remainder, uint64_t past)
+{
+    const word_pair product =
+        __builtin_ia32_pclmulqdq128((word_pair){(long long)remainder, 0}, (word_pair){(long long)past, 0}, 0);
+    return __builtin_ia32_crc32di(0, (uint64_t)product[0]);
+}
+
+__attribute__((target("sse4.2,pclmul"))) static uint32_t
+crc32c_instructions(uint32_t crc, const uint8_t *bytes, size_t length)
 {
     uint64_t wide = ~crc;
+    for (; length >= 3 * CM_CRC_STREAM_BYTES; length -= 3 * CM_CRC_STREAM_BYTES) {
+        const uint8_t *const end = bytes + CM_CRC_STREAM_BYTES;
+        uint64_t second = 0, third = 0;
+        for (; bytes < end; bytes += 8) {
+            wide = __builtin_ia32_crc32di(wide, load_word(bytes));
+            second = __builtin_ia32_crc32di(second, load_word(bytes + CM_CRC_STREAM_BYTES));
+            third = __builtin_ia32_crc32di(third, load_word(bytes + 2 * CM_CRC_STREAM_BYTES));
+        }
+        wide = crc_moved(wide, CM_CRC_PAST_TWO) ^ crc_moved(second, CM_CRC_PAST_ONE) ^ third;
+        bytes += 2 * CM_CRC_STREAM_BYTES;
+    }
     for (; length >= 8; length -= 8, bytes += 8) {
         wide = __builtin_ia32_crc32di(wide, load_word(bytes));
     }
@@ -70,7 +100,7 @@ __attribute__((target("sse4.2"))) static uint32_t crc32c_instructions(uint32_t c
 
 int cmi_x86_64_crc32c(uint32_t *crc, const uint8_t *bytes, size_t length)
 {
-    if (!__builtin_cpu_supports("sse4.2")) {
+    if (!__builtin_cpu_supports("sse4.2") || !__builtin_cpu_supports("pclmul")) {
         return 0;
     }
     *crc = crc32c_instructions(*crc, bytes, length);

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import groupby, islice
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,17 +43,25 @@ class Cancelled(Exception):
 
 
 class Input(NamedTuple):
-    """A window that counts."""
+    """A window that counts, as the database has it."""
 
     device: int
     epoch: int
-    key_id: int
+    signed_key_id: int
     largest_value: int
     rekey: str | None
     number: int
     counter: int
-    random: bytes
+    signed_random: int
     extents: str
+
+    @property
+    def key_id(self) -> int:
+        return unsigned(self.signed_key_id)
+
+    @property
+    def random(self) -> bytes:
+        return unsigned(self.signed_random).to_bytes(8, "little")
 
 
 def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
@@ -60,8 +69,8 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
     quarantined is left out."""
     wanted = job.spec.weights if job.spec.weights is not None else job.spec.devices
     rows = database.execute(
-        "SELECT d.number AS device, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, "
-        "w.random, w.extents FROM windows w JOIN devices d ON d.id = w.device "
+        "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, w.random, "
+        "w.extents FROM windows w JOIN devices d ON d.id = w.device "
         "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
         "AND d.state != 'quarantined' "
         "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
@@ -71,22 +80,9 @@ def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
             *(None if wanted is None else 1, json.dumps(list(wanted or ()))),
         ),
     )
-    found = []
-    for _, of_device in groupby(rows, key=lambda row: row["device"]):
-        for _, row in zip(range(job.spec.per_device), of_device, strict=False):
-            found.append(
-                Input(
-                    row["device"],
-                    row["epoch"],
-                    unsigned(row["key_id"]),
-                    row["largest_value"],
-                    row["rekey"],
-                    row["number"],
-                    row["counter"],
-                    unsigned(row["random"]).to_bytes(8, "little"),
-                    row["extents"],
-                )
-            )
+    found: list[Input] = []
+    for _, of_device in groupby(map(Input._make, rows), key=attrgetter("device")):
+        found += islice(of_device, job.spec.per_device)
     return found
 
 

@@ -315,9 +315,9 @@ class Jobs:
         """Put the result down, if the job is still this worker's."""
         with self._database.writing() as database:
             changed = database.execute(
-                "UPDATE jobs SET state = 'done', lease = NULL, result = ?, finished = ?, done = total "
+                "UPDATE jobs SET state = 'done', lease = NULL, result = ?, finished = ?, done = ?, total = ? "
                 "WHERE id = ? AND lease = ?",
-                (json.dumps(result), time.time(), job.id, job.lease),
+                (json.dumps(result), time.time(), result["windows"], result["windows"], job.id, job.lease),
             )
         return changed.rowcount == 1
 

@@ -59,19 +59,18 @@ class Worker:
                 time.sleep(_STORAGE_SECONDS)
 
     def _work(self, job: Job) -> None:
-        renewed = 0.0
+        started = renewed = time.monotonic()
 
         def progress(done: int, total: int) -> None:
             nonlocal renewed
             if self.stopping:
                 self._jobs.release(self._name)
                 raise Cancelled
-            if time.monotonic() - renewed > _RENEW_SECONDS or done == total:
+            if time.monotonic() - renewed > _RENEW_SECONDS:
                 renewed = time.monotonic()
                 if not self._jobs.renew(job, done, total):
                     raise Cancelled
 
-        started = time.monotonic()
         try:
             result = compute(
                 job,
