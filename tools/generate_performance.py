@@ -1002,13 +1002,17 @@ def gateway_table(gateway: Results) -> list[str]:
 
 
 def gateway_sentence(gateway: Results) -> list[str]:
-    windows = gateway.params("jobs.sum.ratio_to_evaluator")["windows"]
-    jobs, kills = "jobs.sum", f"{gateway['chaos.kills']:,} kills"
-    alone = f"{gateway[f'{jobs}.evaluator_windows_per_second']:,}"
+    params, kills = gateway.params("jobs.sum.ratio_to_evaluator"), f"{gateway['chaos.kills']:,} kills"
+    rate, one_core, alone = (
+        f"{gateway[f'jobs.sum.{name}windows_per_second']:,}" for name in ("", "one_core.", "evaluator_")
+    )
+    ratio, one_core_ratio = (
+        f"{gateway[f'jobs.sum.{name}ratio_to_evaluator']:.2f}" for name in ("", "one_core.")
+    )
     return [
-        f"A job adds {gateway[f'{jobs}.windows_per_second']:,} stored windows a second, of {windows:,}; the",
-        f"evaluator alone, {alone} that lie in memory, on one core",
-        f"(ratio {gateway[f'{jobs}.ratio_to_evaluator']:.2f}). 200,000 compact windows leave the server",
+        f"A job of {params['windows']:,} stored windows adds {rate} a second on {params['cores']} cores, and",
+        f"{one_core} on one. The evaluator alone, on one core and from memory, adds {alone}",
+        f"(ratios {ratio} and {one_core_ratio}). 200,000 compact windows leave the server",
         f"{gateway['ingest.rss_growth_bytes'] / 1e6:.1f} MB larger. After {kills} of gateway, workers and",
         f"broker (`make chaos KILLS=100`), {gateway['chaos.lost']} windows were lost and",
         f"{gateway['chaos.doubled']} counted twice. Measured on {read('gateway')['machine']}.",

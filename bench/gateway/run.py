@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -235,25 +236,43 @@ def mqtt_rows(
     yield from ratio_rows("mqtt", *found, params)
 
 
+def pin(process: int, cores: set[int]) -> None:
+    """Keep a process, and the threads that it makes, on these cores."""
+    for thread in Path(f"/proc/{process}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), cores)
+
+
 def job_rows(server: support.Server, folder: Path, console: Console) -> Iterator[Row]:
-    """A job's sum, from the segments to the result, beside the evaluator's on the same bytes in memory."""
+    """A job's sum, from the segments to the result, beside the evaluator's on the same bytes in memory, which
+    takes one core: with all of the machine's cores, and with one."""
     from evaluator_sum import seconds_to_add
 
     fleet, bodies = FullFleet(server), folder / "bodies"
     write_bodies(bodies, fleet.bodies(SUMMED))
     ca, path = server.data / "tls/ca.pem", "/v1/fleets/full/deliveries"
     load("http", server.port, ca, fleet.token, path, CONNECTIONS, bodies)
-    alone, jobs = [], []
+    (worker,) = support.workers_of(server.data)
+    every = os.sched_getaffinity(0)
+    alone: list[float] = []
+    jobs: dict[str, list[float]] = {"jobs.sum": [], "jobs.sum.one_core": []}
     for _ in range(FULL_TURNS):
         alone.append(seconds_to_add(bodies, SET))
-        shown, _ = support.run_job(server.owner(), "full", {"kind": "sum", "per_device": SUMMED})
-        assert shown["result"]["windows"] == SUMMED
-        jobs.append(shown["result"]["seconds"])
-        console.print(f"sum of {SUMMED}: {jobs[-1]:.3f} s, the evaluator alone {alone[-1]:.3f} s")
-    params = {"windows": SUMMED, "set": SET, "turns": len(jobs), "kind": "measured"}
-    ratio = median(a / b for a, b in zip(alone, jobs, strict=True))
-    yield Row("jobs.sum.ratio_to_evaluator", round(ratio, 3), "ratio", params)
-    yield Row("jobs.sum.windows_per_second", round(SUMMED / median(jobs)), "1/s", params)
+        for name, cores in (("jobs.sum", every), ("jobs.sum.one_core", {min(every)})):
+            pin(worker, cores)
+            shown, _ = support.run_job(server.owner(), "full", {"kind": "sum", "per_device": SUMMED})
+            assert shown["result"]["windows"] == SUMMED
+            jobs[name].append(shown["result"]["seconds"])
+        console.print(
+            f"sum of {SUMMED}: {jobs['jobs.sum'][-1]:.3f} s, on one core "
+            f"{jobs['jobs.sum.one_core'][-1]:.3f} s, the evaluator alone {alone[-1]:.3f} s"
+        )
+    params = {"windows": SUMMED, "set": SET, "turns": len(alone), "kind": "measured"}
+    for name, seconds in jobs.items():
+        cores = len(every) if name == "jobs.sum" else 1
+        ratio = median(a / b for a, b in zip(alone, seconds, strict=True))
+        yield Row(f"{name}.ratio_to_evaluator", round(ratio, 3), "ratio", {**params, "cores": cores})
+        rate = round(SUMMED / median(seconds))
+        yield Row(f"{name}.windows_per_second", rate, "1/s", {**params, "cores": cores})
     yield Row("jobs.sum.evaluator_windows_per_second", round(SUMMED / median(alone)), "1/s", params)
 
 
@@ -268,7 +287,7 @@ def measured(folder: Path, console: Console) -> Iterator[Row]:
             yield from mqtt_rows(server, broker, folder, console)
         finally:
             broker.kill()
-    with support.serving(folder / "jobs") as server:
+    with support.serving(folder / "jobs", "--workers", "1") as server:
         yield from job_rows(server, folder, console)
 
 

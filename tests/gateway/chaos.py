@@ -41,6 +41,7 @@ from gateway_support import (
     frames_of,
     full_owner,
     wait_until,
+    workers_of,
 )
 from mqtt_support import Site, Station, site
 
@@ -342,7 +343,7 @@ class Run:
         victim = self.random.choices(("gateway", "worker", "broker", "both"), (5, 3, 2, 1))[0]
         assert here.server.process is not None
         if victim == "worker":
-            workers = _workers(self._folder)
+            workers = workers_of(self._folder)
             if not workers:
                 return
             os.kill(self.random.choice(workers), signal.SIGKILL)
@@ -368,7 +369,7 @@ class Run:
     def _count_orphans(self) -> None:
         """Workers outlive nobody for long."""
         end = time.monotonic() + 15
-        while (left := _workers(self._folder)) and time.monotonic() < end:
+        while (left := workers_of(self._folder)) and time.monotonic() < end:
             time.sleep(0.2)
         self.tally.orphans = len(left)
         for process in left:
@@ -434,19 +435,6 @@ _EVERYTHING: dict[str, Any] = {"kind": "sum", "per_device": 1_000_000}
 
 def _decrypted(keys: CompactKeys, data: bytes) -> Any:
     return decrypt_sum(keys, CompactResult.from_bytes(data)).values
-
-
-def _workers(folder: Path) -> list[int]:
-    """Processes that compute for this directory."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            words = entry.read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"ciphermote.gateway.worker" in words and str(folder).encode() in words:
-            found.append(int(entry.parent.name))
-    return found
 
 
 def rows(tally: Tally) -> list[Row]:

@@ -217,3 +217,16 @@ def ended_job(owner: httpx.Client, fleet: str, job: int) -> tuple[dict[str, Any]
 def problem(data: bytes) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(data)
     return found
+
+
+def workers_of(folder: Path) -> list[int]:
+    """Processes that compute for this directory."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"ciphermote.gateway.worker" in words and str(folder).encode() in words:
+            found.append(int(entry.parent.name))
+    return found

@@ -33,8 +33,8 @@ from ciphermote.linear_model import LinearModel
 Progress = Callable[[int, int], None]
 """(windows done, windows in all); raises Cancelled."""
 
-_THREADS = os.cpu_count() or 1
-_AT_ONCE = 32
+_THREADS = len(os.sched_getaffinity(0))
+_AT_ONCE = 128
 """Windows that are read and added at a time: a few MB."""
 
 
