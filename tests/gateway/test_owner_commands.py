@@ -135,6 +135,11 @@ def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: R
     assert "fetch the job again" in run("decrypt", keys, tmp_path / "results", code=1)
 
 
+def interruptible() -> None:
+    """What a shell starts in the background ignores interrupts, and so would its children."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_devices_are_watched_and_stopped(server: Server, keys: Path, tmp_path: Path, run: Run) -> None:
     fleet = ("--fleet", "watched")
     attachment = attached(server, keys, "watched")
@@ -145,7 +150,7 @@ def test_devices_are_watched_and_stopped(server: Server, keys: Path, tmp_path: P
         put(tmp_path, "d1", [1.0])
         assert next(event.windows for event in events if event.windows) == 1
     program = (sys.executable, "-m", "ciphermote", "owner", "watch", str(keys), "--json", *fleet)
-    with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(program, stdout=subprocess.PIPE, preexec_fn=interruptible) as process:
         assert process.stdout is not None
         lines = [json.loads(process.stdout.readline()) for _ in range(2)]
         process.send_signal(signal.SIGINT)
