@@ -703,7 +703,8 @@ def decrypt(
     """Decrypt fetched results: the owner's step, on the owner's machine, without a gateway.
 
     **In:** the keys (**secret**), and results. **Out:** numbers, as confidential as the readings. Behind ± is
-    how far one may be off, by the noise that it was decrypted with; integers and compact sums are exact.
+    how far one may be off, by the noise that it was decrypted with, and in a row of several the least certain
+    of them; integers and compact sums are exact.
     Means and variances (of the population: E[x²] - E[x]²) are divided here by the number of windows that the
     gateway names. Compact sums are checked against the list of contributors and the largest values that you
     enrolled them for.
