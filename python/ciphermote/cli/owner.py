@@ -656,8 +656,8 @@ def _note_left_out(found: Fetched, left_out: LeftOut) -> None:
     if others - counted:
         reasons.append("none counts of a device in quarantine")
     note(
-        f"{count_of(left_out.windows, 'window')} of {count_of(left_out.devices, 'device')} did not count, for "
-        f"{', and '.join(reasons)}: {windows_text(left_out.first, left_out.windows)}."
+        f"{count_of(left_out.windows, 'window')} of {count_of(left_out.devices, 'device')} did not count, "
+        f"for {', and '.join(reasons)}: {windows_text(left_out.first, left_out.windows)}."
     )
 
 

@@ -87,7 +87,8 @@ def time_text(seconds: float) -> str:
 def windows_text(windows: Sequence[Sequence[int]], total: int) -> str:
     """The first of so many windows, [device, epoch, window] each in order, for people."""
     listed, shown = [], 0
-    for (device, epoch), group in islice(groupby(windows, key=lambda each: tuple(each[:2])), _MOST_LISTED):
+    devices = groupby(windows, key=lambda each: tuple(each[:2]))
+    for (device, epoch), group in islice(devices, _MOST_LISTED):
         runs = list(_runs([window for _, _, window in group]))[:_MOST_LISTED]
         shown += sum(last - first + 1 for first, last in runs)
         text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
@@ -138,9 +139,9 @@ def decrypt(
         definition = fetched.definition
         if (definition["lane"], definition["key_id"]) != (lane, f"{keys.key_id or 0:016x}"):
             raise MismatchError(
-                f"The result is of fleet {fetched.fleet} and {definition['lane']} keys "
-                f"{definition['key_id']}, and these are {lane} keys {keys.key_id or 0:016x}: give those that "
-                "the fleet is attached with."
+                f"The result is of fleet {fetched.fleet}, whose {definition['lane']} keys are "
+                f"{definition['key_id']}, and these are other keys, {lane} ones: give those that the fleet is "
+                "attached with."
             )
         if isinstance(keys, CompactKeys):
             return _compact(fetched, keys)

@@ -80,8 +80,8 @@ def check_pair(certificate: Path, key: Path) -> None:
         ) from None
     if own.public_key() != issued.public_key():
         raise KeyFileError(
-            f"{certificate} and {key} do not belong together: give the key that the certificate was made for, "
-            "and the certificate before those that signed it."
+            f"{certificate} and {key} do not belong together: give the key that the certificate was "
+            "made for, and the certificate before those that signed it."
         )
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
