@@ -140,8 +140,8 @@ def decrypt(
         if (definition["lane"], definition["key_id"]) != (lane, f"{keys.key_id or 0:016x}"):
             raise MismatchError(
                 f"The result is of fleet {fetched.fleet}, whose {definition['lane']} keys are "
-                f"{definition['key_id']}, and these are other keys, {lane} ones: give those that the fleet is "
-                "attached with."
+                f"{definition['key_id']}, and these are other keys, {lane} ones: give those that the fleet "
+                "is attached with."
             )
         if isinstance(keys, CompactKeys):
             return _compact(fetched, keys)
