@@ -20,7 +20,7 @@ arm_packages=(binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi q
 broker_packages=(mosquitto)
 avr_packages=(arduino-core-avr avr-libc binutils-avr gcc-avr libelf-dev libsimavr-dev pkg-config)
 fleet_packages=("${python_packages[@]}" "${arm_packages[@]}" "${avr_packages[@]}" "${broker_packages[@]}")
-test_packages=("${fleet_packages[@]}" rsync sqlite3
+test_packages=("${fleet_packages[@]}" curl jq mosquitto-clients rsync sqlite3 xxd
     clang clang-format cppcheck libclang-rt-14-dev llvm shellcheck valgrind
     gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
     g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user

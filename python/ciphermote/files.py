@@ -59,8 +59,16 @@ def write_exclusively(path: Path, content: bytes, mode: int) -> None:
 
 def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Write or replace a file: a reader sees the old content or the new one, whole, and the new one is on the
-    disk when this returns. OSError."""
+    disk when this returns. OSError, of that file."""
     directory = path.absolute().parent
+    try:
+        _replace(directory, path, content, mode)
+    except OSError as error:  # which names a scratch file, or none
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    sync_directory(directory)
+
+
+def _replace(directory: Path, path: Path, content: bytes, mode: int) -> None:
     descriptor, scratch = tempfile.mkstemp(prefix=f".{path.name}.", dir=directory)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -73,7 +81,6 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
         raise
-    sync_directory(directory)
 
 
 def sync_directory(path: Path) -> None:

@@ -8,6 +8,7 @@ import random
 import httpx
 import numpy as np
 import pytest
+from ciphermote import _core
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A16
 from ciphermote.compact.sums import CompactResult, decrypt_sum
@@ -64,6 +65,32 @@ def test_frames_come_in_any_order_and_twice(server: Server, fleet: str) -> None:
         seen = {frames[i] for i, a in enumerate(answers) if a.status_code == 202}
         assert receipts and len(seen) == len(frames) // 2 - 1
         assert len({device.receipt(a) for a in receipts}) == 1
+
+
+def test_what_is_missing_is_counted_in_frames_or_in_values(server: Server, fleet: str) -> None:
+    device, client = new_device(server, fleet, 29)
+    frames = frames_of(device.encrypt([3.0]))
+    seed_alone = accepted(deliver(client, fleet, frames[0])).json()
+    assert seed_alone == {"missing": None, "unit": "frames"}
+    for number, frame in enumerate(frames[1:-1], 2):
+        answer = deliver(client, fleet, frame)
+        assert (answer.status_code, answer.json()) == (
+            202,
+            {"missing": len(frames) - number, "unit": "frames"},
+        )
+    keys = CompactKeys.generate(A16)
+    define_compact(server.owner(), "packets", keys, 9)
+    sender = PacketDevice(keys, 1, packet_bytes=43).enroll(server.owner(), "packets")
+    client = server.client(device_token(server.owner(), "packets", 1))
+    packets = sender.encrypt(range(9))
+    assert len(packets) > 1
+    sizes = [len(_core.CompactPacket(packet).values()) for packet in packets]
+    for number, packet in enumerate(packets[:-1], 1):
+        answer = deliver(client, "packets", packet)
+        assert (answer.status_code, answer.json()) == (
+            202,
+            {"missing": sum(sizes[number:]), "unit": "values"},
+        )
 
 
 def test_attempts_are_not_put_together_and_a_window_counts_once(server: Server, fleet: str) -> None:

@@ -125,6 +125,8 @@ def test_what_the_fleets_keys_do_not_allow_is_refused(server: Server) -> None:
     define_full(owner, "shallow", full_owner())
     for spec in ({"kind": "variance"}, {"kind": "linear", "model": _model_fields(), "bound": 1}):
         refused(owner.post("/v1/fleets/shallow/jobs", json={"spec": spec}), 422, "no-keys")
+    for spec in ({"devices": [5]}, {"kind": "weighted-sum", "weights": {"5": 1}, "bound": 1}):
+        refused(owner.post("/v1/fleets/shallow/jobs", json={"spec": spec}), 422, "unknown-device")
     other = Owner.generate(DEEP)
     assert other.evaluation_keys.relin is not None
     define_full(owner, "deep2", Owner.generate(DEEP), log2_scale=25)

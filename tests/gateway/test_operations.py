@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ciphermote.cli import app
 from ciphermote.errors import KeyFileError
 from ciphermote.gateway import database as databases
+from ciphermote.gateway.tls import check_pair, own_certificate
 from gateway_support import (
     FullDevice,
     Server,
@@ -25,6 +27,7 @@ from gateway_support import (
     run_job,
     serving,
 )
+from typer.testing import CliRunner
 
 PAGE = (Path(__file__).parents[2] / "docs/operations.md").read_text()
 
@@ -90,7 +93,7 @@ def test_an_older_database_is_brought_up_to_date_and_a_newer_one_refused(
         assert databases.migrate(path) == 1
     with sqlite3.connect(path) as found:
         found.execute("INSERT INTO tenants (name, created, most_devices, most_bytes) VALUES ('old', 0, 1, 1)")
-    assert databases.migrate(path) == len(steps)
+    assert databases.migrate(path) == steps[-1][0]
     assert databases.connect(path).execute("SELECT name FROM tenants").fetchone()["name"] == "old"
     with monkeypatch.context() as old:
         old.setattr(databases, "migrations", lambda: steps[:1])
@@ -98,18 +101,38 @@ def test_an_older_database_is_brought_up_to_date_and_a_newer_one_refused(
             databases.migrate(path)
 
 
+def test_jobs_of_an_older_database_have_their_streams_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, steps = tmp_path / "gateway.db", databases.migrations()
+    with monkeypatch.context() as old:
+        old.setattr(databases, "migrations", lambda: steps[:2])
+        databases.migrate(path)
+    with sqlite3.connect(path) as found:
+        found.executescript(
+            "INSERT INTO tenants VALUES (1, 'old', 0, 1, 1, 0);"
+            "INSERT INTO fleets VALUES (1, 1, 'f', '{}', 0);"
+            "INSERT INTO streams VALUES (5, 1, 'hourly', '{}', 0, 0, 0);"
+            "INSERT INTO jobs (fleet, stream, spec, begins, ends, state, created) VALUES "
+            "(1, 5, '{}', 0, 1, 'done', 0), (1, NULL, '{}', 0, 1, 'done', 0);"
+        )
+    databases.migrate(path)
+    rows = databases.connect(path).execute("SELECT stream_name FROM jobs ORDER BY id").fetchall()
+    assert [row["stream_name"] for row in rows] == ["hourly", None]
+
+
 def test_a_step_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, steps = tmp_path / "gateway.db", databases.migrations()
     databases.migrate(path)
     broken = [
         *steps,
-        (len(steps) + 1, "CREATE TABLE half (id INTEGER) STRICT; CREATE TABLE half (id INTEGER);"),
+        (steps[-1][0] + 1, "CREATE TABLE half (id INTEGER) STRICT; CREATE TABLE half (id INTEGER);"),
     ]
     monkeypatch.setattr(databases, "migrations", lambda: broken)
     with pytest.raises(sqlite3.OperationalError):
         databases.migrate(path)
     monkeypatch.undo()
-    assert databases.migrate(path) == len(steps)
+    assert databases.migrate(path) == steps[-1][0]
     tables = databases.connect(path).execute("SELECT name FROM sqlite_schema").fetchall()
     assert "half" not in {row["name"] for row in tables}
 
@@ -147,3 +170,28 @@ def test_a_directory_has_one_gateway(server: Server) -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60)
         assert done.returncode == 1 and sentence in done.stderr, (done.stdout, done.stderr)
         assert "Traceback" not in done.stderr
+
+
+def test_a_certificate_needs_its_own_key(tmp_path: Path) -> None:
+    """Anything else is told before the gateway begins, in words of its own."""
+    made = own_certificate(tmp_path / "one", "localhost"), own_certificate(tmp_path / "two", "localhost")
+    (certificate, key), (_, other) = made
+    text = tmp_path / "text"
+    text.write_text("a letter")
+    check_pair(certificate, key)
+    for given, words in (
+        ((certificate, other), "do not belong together"),
+        ((text, key), "text holds no PEM certificate"),
+        ((certificate, certificate), "holds no PEM private key"),
+        ((certificate, tmp_path / "none"), "none cannot be read"),
+    ):
+        options = ("--data", tmp_path / "data", "--certificate", given[0], "--key", given[1])
+        result = CliRunner().invoke(app, ["serve", *map(str, options)])
+        assert result.exit_code == 1 and words in result.stderr.replace("\n", " "), result.output
+        assert "_ssl.c" not in result.output and result.stderr.count("error:") == 1
+
+
+def test_what_was_given_is_said_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing between colons becomes an emoji; and each option has a variable."""
+    monkeypatch.setenv("CIPHERMOTE_BROKER", "a:b:c")
+    assert "--broker is a:b:c: give" in CliRunner().invoke(app, ["serve"]).stderr

@@ -41,7 +41,8 @@ from ciphermote.fleet import (
     read,
 )
 from ciphermote.fleet.attachments import load_keys
-from ciphermote.fleet.reading import rounded
+from ciphermote.fleet.reading import rounded, windows_text
+from ciphermote.fleet.results import wait
 from gateway_support import Server
 from owner_support import attached, opened, put
 from typer.testing import CliRunner
@@ -56,10 +57,11 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("TERM", "dumb")
 
-    def call(*arguments: Any, code: int = 0) -> str:
+    def call(*arguments: Any, code: int = 0, notes: bool = False) -> str:
+        """What it says; if it fails, or notes are asked for, that on standard error."""
         result = CliRunner().invoke(app, ["owner", *(str(argument) for argument in arguments)])
         assert result.exit_code == code, (result.output, result.exception)
-        return result.stderr if code else result.stdout
+        return result.stderr if code or notes else result.stdout
 
     return call
 
@@ -199,8 +201,8 @@ def test_the_steps_and_examples_of_the_help_run(
             ran += 1
         if command == "":
             assert len(found) == 6
-            call("ciphermote owner enroll keys 9 -o d9.blob")
-            put(tmp_path, "d9", [20.5, 50.0])
+            call("ciphermote owner enroll keys 8 -o d8.blob")
+            put(tmp_path, "d8", [20.5, 50.0])
     assert ran > 14
 
 
@@ -219,14 +221,115 @@ def test_a_stream_is_fetched_and_drawn(server: Server, keys: Path, tmp_path: Pat
         if len(list(results.glob("*.json"))) >= 3:
             break
         time.sleep(0.1)
+    before = len(list(results.glob("*.json")))
     run("stream", "end", keys, "ticks", *fleet)
     assert "ticks" not in run("stream", "list", keys, *fleet)
+    number = max(int(path.stem.rpartition("-job")[2]) for path in results.glob("*.json"))
+    run("jobs", keys, "--replay", number, *fleet)
+    time.sleep(1)
+    again = ("-o", tmp_path / "again", *fleet)
+    run("fetch", keys, "--stream", "ticks", *again)
+    assert len(list((tmp_path / "again").glob("*.json"))) > before, "its jobs keep its name, replays too"
+    assert "has no stream 'tocks'" in run("fetch", keys, "--stream", "tocks", *again, code=1)
+    run("stream", "add", keys, "later", "sum", "--every", 1000, *fleet)
+    assert "No job of stream later is done yet" in run("fetch", keys, "--stream", "later", *again)
     for picture in ("p.svg", "p.png"):
         drawn = run("decrypt", keys, results, "--count", 1, "--json", "--plot", tmp_path / picture)
         rows = json.loads(drawn)
         assert (tmp_path / picture).stat().st_size > 1000
     values = {row["begins"] - start: row["value"] for row in rows}
     assert abs(values[0] - 1) < 0.1 and abs(values[1] - 2) < 0.1, "one window of a device counts"
+
+
+def test_what_does_not_count_is_said(server: Server, keys: Path, tmp_path: Path, run: Run) -> None:
+    fleet = ("--fleet", "partial")
+    attached(server, keys, "partial")
+    for number in (7, 8):
+        run("enroll", keys, number, "-o", tmp_path / f"d{number}.blob", *fleet)
+        put(tmp_path, f"d{number}", [1.0], [2.0], [3.0])
+    run("enroll", keys, 7, "-o", tmp_path / "e7.blob", "--again", *fleet)
+    put(tmp_path, "e7", [4.0])
+
+    def noted(*options: Any) -> str:
+        return run("compute", keys, "sum", *options, "-o", tmp_path / "results", *fleet, notes=True)
+
+    said = noted()
+    assert "5 windows of 2 devices did not count, for at most 1 of a device counts (--per-device): " in said
+    assert "device 7, windows 1-2; device 7 (epoch 2), window 0; device 8, windows 1-2." in said
+    said = noted("--devices", 8, "--per-device", 2)
+    assert "1 window of 1 device did not count" in said and "at most 2 of a device count" in said
+    assert said.rstrip().endswith("device 8, window 2.")
+    assert noted("--per-device", 4) == "", "all count"
+    run("devices", keys, "--quarantine", 8, *fleet)
+    said = noted("--per-device", 4)
+    assert "for none counts of a device in quarantine: device 8, windows 0-2." in said
+    with Attachment.load(keys, "partial").client() as client:
+        job = client.add_job("partial", Computation("weighted-sum", weights={7: 2.0}, bound=9))
+        wait(client, "partial", job, seconds=60)
+        left_out = client.left_out("partial", job)
+        assert (left_out.windows, left_out.devices) == (3, 1), "of devices that were asked for"
+        put(tmp_path, "e7", [5.0])
+        assert client.left_out("partial", job) == left_out, "what came later is late"
+
+
+@pytest.mark.parametrize(
+    ("windows", "total", "text"),
+    [
+        ([[7, 1, 4]], 1, "device 7, window 4"),
+        (
+            [[7, 1, 4], [7, 1, 5], [7, 1, 9], [7, 3, 0]],
+            4,
+            "device 7, windows 4-5, 9; device 7 (epoch 3), window 0",
+        ),
+        ([[1, 1, 2 * i] for i in range(8)], 8, "device 1, windows 0, 2, 4, 6, 8; and 3 more"),
+        (
+            [[d, 1, 0] for d in range(7)],
+            2000,
+            "device 0, window 0; device 1, window 0; device 2, window 0; device 3, window 0; "
+            "device 4, window 0; and 1,995 more",
+        ),
+    ],
+)
+def test_windows_are_listed_in_short(windows: list[list[int]], total: int, text: str) -> None:
+    assert windows_text(windows, total) == text
+
+
+def test_results_over_all_windows_are_drawn_over_their_jobs(
+    server: Server, keys: Path, tmp_path: Path, run: Run
+) -> None:
+    """Which have no time to be drawn at; 1970 is none."""
+    fleet = ("--fleet", "timeless")
+    attached(server, keys, "timeless")
+    run("enroll", keys, 1, "-o", tmp_path / "d1.blob", *fleet)
+    put(tmp_path, "d1", [1.0])
+    for options in ((), ("--to", "2100-01-01")):
+        run("compute", keys, "sum", *options, "-o", tmp_path / "results", *fleet)
+    shown = run("decrypt", keys, tmp_path / "results", "--count", 1, "--plot", tmp_path / "p.svg")
+    assert "before 2100-01-01" in shown and "1970" not in shown
+    jobs = [json.loads(path.read_text())["job"]["id"] for path in (tmp_path / "results").glob("*.json")]
+    texts = re.findall("<!-- (.*?) -->", (tmp_path / "p.svg").read_text())
+    assert {"job", *map(str, jobs)} <= set(texts) and not any("19" in text for text in texts), texts
+
+
+def test_a_header_is_nothing_for_a_fleet_device(
+    server: Server, keys: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what the refusal advises makes a device that works."""
+    small = tmp_path / "fleet.key"
+    CompactKeys.generate(B).save(small)
+    monkeypatch.chdir(tmp_path)
+    for path, fleet, more in ((keys, "headers", {}), (small, "small-headers", {"positions": [(0, 1)]})):
+        attached(server, path, fleet, **more)
+        run("enroll", path, 7, "-o", f"{fleet}.h", "--connection", "device7.json", "--fleet", fleet)
+        with pytest.raises(KeyFileError, match="is a C header") as caught:
+            FleetDevice(f"{fleet}.state", f"{fleet}.h", "device7.json")
+        (advised,) = re.findall("`ciphermote owner (.*)`", str(caught.value))
+        run(*shlex.split(advised.replace("KEYS", str(path))), "--fleet", fleet)
+        with FleetDevice(f"{fleet}.state", "device7.blob", "device7.json") as device:
+            device.put([1])
+            assert device.deliver(10) == 0, device.last_error
+        for made in ("device7.blob", "device7.json"):
+            Path(made).unlink()
 
 
 def test_a_compact_fleet(server: Server, tmp_path: Path, run: Run) -> None:
@@ -293,12 +396,38 @@ def test_what_is_wrong_is_said_in_one_sentence(server: Server, keys: Path, tmp_p
         said = run("attach", keys, *arguments, code=1)
         assert words in said and said.count("error:") == 1, said
     assert "not attached" in run("watch", keys, "--fleet", "x", code=1)
+    model = tmp_path / "model.json"
+    MODEL.save(model)
     attached(server, keys, "one")
     attached(server, keys, "two")
     assert "say which (--fleet)" in run("watch", keys, code=1)
     other = ("--fleet", "one", "--log2-scale", 20)
     assert "defined otherwise" in run("attach", keys, *place(server), *other, code=1)
-    assert "--weight belongs" in run("compute", keys, "weighted-sum", "--fleet", "one", code=1)
+    compute = ("compute", keys, "--fleet", "one")
+    for arguments, words in (
+        (("weighted-sum",), "weighted-sum needs --weight DEVICE=W."),
+        (("sum", "--weight", "7=1"), "--weight is for weighted-sum alone"),
+        (("linear",), "linear needs --model FILE."),
+        (("linear", "--model", model), "linear needs --bound X"),
+        (("weighted-sum", "--weight", "7=1"), "weighted-sum needs --bound X"),
+        (("mean", "--model", model), "--model is for linear alone"),
+        (("sum", "--devices", 77), "Device 77 is not enrolled in fleet one"),
+        (("sum", "--devices", "78,77,79"), "Device 77 and 2 more are not enrolled"),
+        (("weighted-sum", "--weight", "7=1", "--bound", 1), "Device 7 is not enrolled"),
+    ):
+        assert words in run(*compute, *arguments, code=1), words
+    stream = ("stream", "add", keys, "--every", 60, "--fleet", "one")
+    assert "Device 77 is not enrolled" in run(*stream, "hourly", "sum", "--devices", 77, code=1)
+    for name in ("Hourly", "-", "a_b", "a" * 41):
+        assert "take 1 to 40 small letters" in run(*stream, name, "sum", code=1)
+    for folder in ("none", "sub/none"):
+        blob = tmp_path / folder / "d.blob"
+        assert f"{blob} cannot be written (No such file" in run(
+            "enroll", keys, 1, "-o", blob, "--fleet", "one", code=1
+        )
+    said = run("compute", keys, "sum", "-o", tmp_path / "empty", "--fleet", "one")
+    number = re.findall(r"-job(\d+)\.json", said)[0]
+    assert f"job {number} holds no window." in run("decrypt", keys, tmp_path / "empty", notes=True)
     assert "no job 99" in run("fetch", keys, "--job", 99, "-o", tmp_path, "--fleet", "one", code=1)
 
 
@@ -335,10 +464,13 @@ def test_results_of_other_keys_are_refused(server: Server, keys: Path, tmp_path:
     with attachment.client() as client:
         job = client.add_job("foreign", Computation("sum"))
         found = fetch(attachment, client, job, tmp_path)
-        empty = fetch(attachment, client, client.add_job("foreign", Computation(devices=(5,))), tmp_path)
+        empty = fetch(attachment, client, client.add_job("foreign", Computation(), ends=1.0), tmp_path)
     Owner.generate(SET, relin=False).save(tmp_path / "other")
     with pytest.raises(MismatchError, match="other keys"):
         decrypt(found, load_keys(tmp_path / "other"))
+    CompactKeys.generate(B).save(tmp_path / "fleet.key")
+    with pytest.raises(MismatchError, match="other keys, compact ones"):
+        decrypt(found, load_keys(tmp_path / "fleet.key"))
     assert decrypt(empty, load_keys(keys)) is None
     with pytest.raises(KeyFileError, match="describes no result"):
         read(tmp_path / "d.json")
@@ -350,26 +482,33 @@ def test_results_of_other_keys_are_refused(server: Server, keys: Path, tmp_path:
         Attachment.load(keys, "foreign")
 
 
-def test_errors_are_as_large_as_is_said(server: Server, keys: Path, tmp_path: Path) -> None:
-    """In all slots, of small numbers and large ones: what is off by more than its error is rare, and errors
-    are not said to be larger than they are."""
-    attachment = attached(server, keys, "noisy")
+@pytest.mark.parametrize("filled", [2048, 64])
+def test_errors_are_as_large_as_is_said(server: Server, keys: Path, tmp_path: Path, filled: int) -> None:
+    """In all slots that are filled, of small numbers and large ones: what is off by more than its error is
+    rare, and errors are not said to be larger than they are. They are the same however many are shown."""
+    fleet = f"noisy-{filled}"
+    attachment = attached(server, keys, fleet)
     enroll(attachment, 1, tmp_path / "d.blob", tmp_path / "d.json")
     generator = np.random.default_rng(7)
     for largest in (0.01, 50):
-        values = generator.uniform(-largest, largest, (4, 2048))
+        values = generator.uniform(-largest, largest, (4, filled))
         begins = time.time() // 1 - 1000 + largest
         put(tmp_path, "d", *values, measured=begins)
         expected = {"sum": values.sum(axis=0), "mean": values.mean(axis=0), "variance": values.var(axis=0)}
         with attachment.client() as client:
             for kind, truth in expected.items():
                 asked = Computation(kind, per_device=4)  # type: ignore[arg-type]
-                job = client.add_job("noisy", asked, begins=begins - 0.001, ends=begins + 0.001)
-                reading = decrypt(fetch(attachment, client, job, tmp_path), load_keys(keys), count=0)
+                job = client.add_job(fleet, asked, begins=begins - 0.001, ends=begins + 0.001)
+                found = fetch(attachment, client, job, tmp_path)
+                reading = decrypt(found, load_keys(keys), count=0)
                 assert reading is not None and reading.windows == 4
-                off = np.abs(reading.values[0] - truth) / reading.errors[0]
+                off = np.abs(reading.values[0, :filled] - truth) / reading.errors[0, :filled]
                 rare = np.quantile(off, 0.999) < 1.2 and off.max() < 2
                 assert rare and np.sqrt(np.mean(off**2)) > 0.1, (kind, largest, off.max())
+                for count in (1, 8):
+                    fewer = decrypt(found, load_keys(keys), count=count)
+                    assert fewer is not None
+                    np.testing.assert_array_equal(fewer.errors[0], reading.errors[0, :count])
 
 
 @pytest.mark.parametrize(

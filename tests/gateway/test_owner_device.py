@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import pydoc
 import random
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from ciphermote import Owner
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import D
 from ciphermote.errors import GatewayError, KeyFileError, MismatchError, ParameterError
-from ciphermote.fleet import Attachment, Computation, GatewayClient, decrypt, enroll, fetch
+from ciphermote.fleet import Attachment, Computation, FleetDevice, GatewayClient, decrypt, enroll, fetch
 from ciphermote.receipts import Receipt, Verdict
 from gateway_support import SET, Server
 from owner_support import attached, opened
@@ -192,3 +193,8 @@ def test_a_directory_is_of_one_process_one_device_and_one_epoch(
     with pytest.raises(KeyFileError, match="is gone"):
         opened(tmp_path)
     assert fields["counter"] >= 1
+
+
+def test_the_help_names_what_tells_how_it_goes() -> None:
+    shown = pydoc.render_doc(FleetDevice, renderer=pydoc.plaintext)
+    assert all(f"{name}: " in shown for name in ("waiting", "last_error", "tries"))

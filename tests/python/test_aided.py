@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import struct
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from ciphermote.link import DeviceLink, LinkError, crc32c
 from ciphermote.network import IntegerNetwork, Network, quantise
 from ciphermote.parameters import by_name
 from ciphermote.program import Program
-from ciphermote.provision import Identity
+from ciphermote.provision import Identity, Provision
 from ciphermote.returning import ResultTag
 from demos import client_aided_report as report
 from demos.client_aided import infer, read_display
@@ -36,6 +37,8 @@ PARMS = by_name("n4096_q26x3_p27")
 T, LIMIT, CAP = 40961, 63, 8.0
 SHAPE = (10, 12, 7, 5)
 SCHEMES = ("bfv", "ckks")
+Given = Callable[[str, int], NDArray[np.generic]]
+Opened = Callable[[str], Session]
 
 
 def layer_of(features: int, classes: int, seed: int) -> LinearModel:
@@ -93,16 +96,37 @@ def device(
     network: Network, integers: IntegerNetwork, rounds: dict[str, Rounds], store: KeyStore, folder: Path
 ) -> Iterator[DeviceLink]:
     keys = provision.provision(store, secret=True)
-    (folder / "provisioned_keys.h").write_text(provision.to_c_header(keys))
-    (folder / "aided_model.h").write_text(aided_model_header(network, integers, rounds["ckks"]))
-    command = ["make", "-s", "-C", str(ROOT / "ports"), "linux", "AIDED=1"]
-    subprocess.run([*command, f"GENERATED={folder}", f"BUILD={folder / 'build'}"], check=True)
-    with ProcessDevice(folder / "build" / "linux" / "ciphermote", folder) as link:
+    with built_device(folder, keys, aided_model_header(network, integers, rounds["ckks"])) as link:
         yield link
 
 
-def given(scheme: str, network: Network, integers: IntegerNetwork, count: int) -> NDArray[np.generic]:
-    return integers.inputs(inputs_of(count)) if scheme == "bfv" else network.inputs(inputs_of(count))
+def built_device(folder: Path, keys: Provision, model: str) -> ProcessDevice:
+    (folder / "provisioned_keys.h").write_text(provision.to_c_header(keys))
+    (folder / "aided_model.h").write_text(model)
+    command = ["make", "-s", "-C", str(ROOT / "ports"), "linux", "AIDED=1"]
+    subprocess.run([*command, f"GENERATED={folder}", f"BUILD={folder / 'build'}"], check=True)
+    return ProcessDevice(folder / "build" / "linux" / "ciphermote", folder)
+
+
+@pytest.fixture(scope="module")
+def given(network: Network, integers: IntegerNetwork) -> Given:
+    """(scheme, count) to so many vectors, as a device takes them."""
+    plain = {"bfv": integers, "ckks": network}
+    return lambda scheme, count: plain[scheme].inputs(inputs_of(count))
+
+
+@pytest.fixture(scope="module")
+def opened(engines: dict[str, Engine], rounds: dict[str, Rounds], store: KeyStore) -> Opened:
+    """A scheme to a new session of the server."""
+    return lambda scheme: Session(engines[scheme], rounds[scheme], store.key_id)
+
+
+@contextmanager
+def refused(status: str) -> Iterator[None]:
+    """By the device, in the block, with this status."""
+    with pytest.raises(LinkError) as caught:
+        yield
+    assert caught.value.status == status
 
 
 # ---- a device and a server ----
@@ -118,6 +142,7 @@ def test_every_class_is_the_plaintext_networks(
     store: KeyStore,
     network: Network,
     integers: IntegerNetwork,
+    given: Given,
 ) -> None:
     count = rounds[scheme].blocks + 3  # a full ciphertext, and one that is not
     plain = integers if scheme == "bfv" else network
@@ -129,7 +154,7 @@ def test_every_class_is_the_plaintext_networks(
         rounds[scheme],
         store.key_id,
         scheme,
-        given(scheme, network, integers, count),
+        given(scheme, count),
         lambda sent, returned: exchanged.append((len(sent), len(returned))),
     )
     assert np.array_equal(classes, plain.scores(inputs_of(count)).argmax(axis=1))
@@ -139,21 +164,18 @@ def test_every_class_is_the_plaintext_networks(
 
 def test_rounds_run_over_tagged_frames(
     tmp_path: Path,
-    engines: dict[str, Engine],
     rounds: dict[str, Rounds],
     store: KeyStore,
     network: Network,
     integers: IntegerNetwork,
+    given: Given,
+    opened: Opened,
 ) -> None:
     """The device takes no result but the tagged answer to what it sent last; a window that was refused before
     is not mistaken for its rounds."""
     keys = provision.provision(store, secret=True, identity=Identity(7, 2))
     assert keys.tag_keys is not None
-    (tmp_path / "provisioned_keys.h").write_text(provision.to_c_header(keys))
-    (tmp_path / "aided_model.h").write_text(aided_model_header(network, integers, rounds["ckks"]))
-    command = ["make", "-s", "-C", str(ROOT / "ports"), "linux", "AIDED=1"]
-    subprocess.run([*command, f"GENERATED={tmp_path}", f"BUILD={tmp_path / 'build'}"], check=True)
-    inputs = given("bfv", network, integers, 3)
+    inputs = given("bfv", 3)
 
     def result_for(session: Session, sent: bytes, key: bytes) -> bytes:
         device, epoch, _, since, random = struct.unpack_from("<IHHI8s", sent, 44)
@@ -161,18 +183,16 @@ def test_rounds_run_over_tagged_frames(
         assert (sent[2], device, epoch, since) == (2, 7, 2, 0)
         return session.answer(untagged(sent), ResultTag(key, device, epoch, counter, random))
 
-    with ProcessDevice(tmp_path / "build" / "linux" / "ciphermote", tmp_path) as link:
-        with pytest.raises(LinkError) as caught:
+    with built_device(tmp_path, keys, aided_model_header(network, integers, rounds["ckks"])) as link:
+        with refused("CM_ERR_NOT_FINITE"):
             link.encrypt_values(np.full(4, np.nan, np.float32))
-        assert caught.value.status == "CM_ERR_NOT_FINITE"
         for key, status in ((keys.tag_keys.frames, "CM_ERR_FRAME_TAG"), (None, "CM_ERR_FRAME_VERSION")):
-            session = Session(engines["bfv"], rounds["bfv"], store.key_id)
+            session = opened("bfv")
             sent = link.aided_begin(inputs, "bfv")
             wrong = result_for(session, sent, key) if key else session.answer(untagged(sent))
-            with pytest.raises(LinkError) as caught:
+            with refused(status):
                 link.aided_answer(wrong)
-            assert caught.value.status == status
-        session = Session(engines["bfv"], rounds["bfv"], store.key_id)
+        session = opened("bfv")
         sent = link.aided_begin(inputs, "bfv")
         while sent:
             sent = link.aided_answer(result_for(session, sent, keys.tag_keys.results))
@@ -199,18 +219,15 @@ def test_the_owner_alone_sees_classes(
     scheme: str,
     device: DeviceLink,
     folder: Path,
-    engines: dict[str, Engine],
-    rounds: dict[str, Rounds],
-    store: KeyStore,
-    network: Network,
-    integers: IntegerNetwork,
+    given: Given,
+    opened: Opened,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whatever the classes, the link carries the same bytes except for counts and ciphertexts."""
     shown, last = [], []
     for vector in (0, 1, 2):
-        session = Session(engines[scheme], rounds[scheme], store.key_id)
-        frames = device.aided_begin(given(scheme, network, integers, 3)[vector : vector + 1], scheme)
+        session = opened(scheme)
+        frames = device.aided_begin(given(scheme, 3)[vector : vector + 1], scheme)
         with pytest.raises(Error, match="display"):
             read_display(folder / "another")
         assert read_display(folder) == [], "what the session before showed is gone"
@@ -242,50 +259,41 @@ def test_stale_and_foreign_results_end_a_devices_session_and_the_next_one_works(
     engines: dict[str, Engine],
     rounds: dict[str, Rounds],
     store: KeyStore,
-    network: Network,
-    integers: IntegerNetwork,
+    given: Given,
+    opened: Opened,
 ) -> None:
-    vectors = given("bfv", network, integers, 2)
+    vectors = given("bfv", 2)
 
-    def opened() -> tuple[Session, bytes]:
-        frames = device.aided_begin(vectors, "bfv")
-        session = Session(engines["bfv"], rounds["bfv"], store.key_id)
-        return session, session.answer(frames)
+    def begun() -> bytes:
+        return opened("bfv").answer(device.aided_begin(vectors, "bfv"))
 
-    _, first = opened()
+    first = begun()
     device.aided_answer(first)
-    with pytest.raises(LinkError) as refusal:
+    with refused("CM_ERR_FRAME_ORDER"):
         device.aided_answer(first)
-    assert refusal.value.status == "CM_ERR_FRAME_ORDER"
-    with pytest.raises(LinkError) as refusal:
+    with refused("CM_ERR_FRAME_FIELD"):  # the session is over
         device.aided_answer(first)
-    assert refusal.value.status == "CM_ERR_FRAME_FIELD", "the session is over"
-    opened()
-    with pytest.raises(LinkError) as refusal:
+    begun()
+    with refused("CM_ERR_FRAME_FOREIGN"):  # it is another session's
         device.aided_answer(first)
-    assert refusal.value.status == "CM_ERR_FRAME_FOREIGN", "it is another session's"
-    _, result = opened()
-    with pytest.raises(LinkError) as refusal:
+    result = begun()
+    with refused("CM_ERR_FRAME_SHORT"):
         device.aided_answer(result[:-1])
-    assert refusal.value.status == "CM_ERR_FRAME_SHORT"
-    opened()
-    with pytest.raises(LinkError) as refusal:
+    begun()
+    with refused("CM_ERR_FRAME_FIELD"):  # the arena holds a decryption
         device.encrypt_values(np.ones(4, dtype=np.float32))
-    assert refusal.value.status == "CM_ERR_FRAME_FIELD", "the arena holds a decryption"
     assert infer(device, folder, engines["bfv"], rounds["bfv"], store.key_id, "bfv", vectors).shape == (2,)
 
 
 def test_a_device_takes_whole_vectors_that_fit(
-    device: DeviceLink, rounds: dict[str, Rounds], network: Network, integers: IntegerNetwork
+    device: DeviceLink, rounds: dict[str, Rounds], given: Given
 ) -> None:
     for scheme in SCHEMES:
-        vectors = given(scheme, network, integers, rounds[scheme].blocks + 1)
-        with pytest.raises(LinkError) as refusal:
+        vectors = given(scheme, rounds[scheme].blocks + 1)
+        with refused("CM_ERR_TOO_MANY"):
             device.aided_begin(vectors, scheme)
-        assert refusal.value.status == "CM_ERR_TOO_MANY"
-        with pytest.raises(LinkError) as refusal:
+        with refused("CM_ERR_FRAME_FIELD"):
             device.aided_begin(vectors[:1, :-1], scheme)
-        assert refusal.value.status == "CM_ERR_FRAME_FIELD"
     with pytest.raises(LinkError, match="type int16"):
         device.aided_begin(np.ones((1, SHAPE[0])), "bfv")
     with pytest.raises(LinkError, match="bfv, ckks"):
@@ -300,11 +308,11 @@ def test_a_session_answers_fresh_ciphertexts_of_its_kind_and_no_more_than_agreed
     engines: dict[str, Engine],
     rounds: dict[str, Rounds],
     store: KeyStore,
-    network: Network,
-    integers: IntegerNetwork,
+    given: Given,
+    opened: Opened,
 ) -> None:
-    session = Session(engines["bfv"], rounds["bfv"], store.key_id)
-    frames = [device.aided_begin(given("bfv", network, integers, 1), "bfv")]
+    session = opened("bfv")
+    frames = [device.aided_begin(given("bfv", 1), "bfv")]
     with pytest.raises(FrameError):
         session.answer(frames[0][:-1])
     with pytest.raises(FrameError):
@@ -320,7 +328,7 @@ def test_a_session_answers_fresh_ciphertexts_of_its_kind_and_no_more_than_agreed
         session.answer(frames[-1])
     device.aided_answer(result)
     with pytest.raises(FrameError):
-        Session(engines["ckks"], rounds["ckks"], store.key_id).answer(frames[0])
+        opened("ckks").answer(frames[0])
     with pytest.raises(FrameError):
         Session(engines["bfv"], rounds["bfv"], store.key_id + 1).answer(frames[0])
     with pytest.raises(EngineError, match="another scheme"):
@@ -335,12 +343,11 @@ def test_an_engine_of_bfv_refuses_a_plan_of_ckks(
     device: DeviceLink,
     engines: dict[str, Engine],
     rounds: dict[str, Rounds],
-    network: Network,
-    integers: IntegerNetwork,
+    given: Given,
     store: KeyStore,
 ) -> None:
     wrong = Rounds(PARMS, rounds["ckks"].plans, T, 0, rounds["ckks"].stride)
-    frames = device.aided_begin(given("bfv", network, integers, 1), "bfv")
+    frames = device.aided_begin(given("bfv", 1), "bfv")
     with pytest.raises(EngineError, match="rescales"):
         Session(engines["bfv"], wrong, store.key_id).answer(frames)
     with pytest.raises(LinkError):

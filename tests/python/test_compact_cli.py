@@ -42,7 +42,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 def house(tmp_path: Path, run: Run) -> Path:
     """A folder with a fleet of set b, devices 7 and 8, a gateway's keys, and a window of each."""
     keys = tmp_path / "fleet.key"
-    run("keygen", keys, "--set", "b")
+    said = run("keygen", keys, "--set", "b")
+    assert "owner attach" in said and "compact enroll" in said, "with a gateway, and without one"
     for device in (7, 8):
         run("enroll", keys, device, "-o", tmp_path / f"{device}.h")
     run("gateway", keys, "-o", tmp_path / "gateway.key")

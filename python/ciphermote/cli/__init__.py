@@ -109,8 +109,8 @@ for _command in (
     decrypt.decrypt,
     inspect.inspect,
     advise.advise,
-    serve.serve,
 ):
     app.command()(_command)
+app.command(context_settings={"auto_envvar_prefix": "CIPHERMOTE"})(serve.serve)
 app.add_typer(compact.compact, name="compact")
 app.add_typer(owner.owner, name="owner")

@@ -124,7 +124,10 @@ def keygen(
     from ciphermote.compact.sets import compact_set
 
     CompactKeys.generate(compact_set(name.value)).save(keys)
-    say(f"A fleet's keys are in {keys}: secret. Enroll its devices with `ciphermote compact enroll`.")
+    say(
+        f"A fleet's keys are in {keys}: secret. For a gateway, attach them to it "
+        "(`ciphermote owner attach`); without one, enroll devices with `ciphermote compact enroll`."
+    )
 
 
 @compact.command()

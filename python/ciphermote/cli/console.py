@@ -18,25 +18,28 @@ def printable(text: str) -> str:
     return "".join(character for character in text if character.isprintable())
 
 
+def plain(text: str) -> Text:
+    """As it is: brackets in it are no markup, and colons make no emoji."""
+    return Text(printable(text))
+
+
 def say(text: str) -> None:
-    Console().print(printable(text), markup=False, highlight=False, soft_wrap=True)
+    Console().print(plain(text), soft_wrap=True)
 
 
 def note(text: str) -> None:
-    errors = Console(stderr=True)
-    errors.print(f"note: {printable(text)}", markup=False, highlight=False, soft_wrap=True)
+    Console(stderr=True).print(plain(f"note: {text}"), soft_wrap=True)
 
 
 def fail(sentence: str) -> None:
     errors = Console(stderr=True)
     errors.print("error:", style="bold red", end=" ", highlight=False)
-    errors.print(printable(sentence), markup=False, highlight=False, soft_wrap=True)
+    errors.print(plain(sentence), soft_wrap=True)
     raise typer.Exit(1)
 
 
 def add_row(table: Table, *cells: str) -> None:
-    """A row of plain text: brackets in it are no markup."""
-    table.add_row(*(Text(printable(cell)) for cell in cells))
+    table.add_row(*map(plain, cells))
 
 
 @contextlib.contextmanager

@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from ciphermote.cli.console import add_row, note, progress_bar, say
+from ciphermote.cli.console import add_row, note, plain, progress_bar, say
 from ciphermote.cli.files import FileKind, read, write
 from ciphermote.cli.options import IntegerPlaces, numbers, places_of
 from ciphermote.errors import GatewayError, KeyFileError, ParameterError
 from ciphermote.words import count_of
 
 if TYPE_CHECKING:
-    from ciphermote.fleet import Attachment, Computation, FleetProgress, GatewayClient
+    from ciphermote.fleet import Attachment, Computation, Fetched, FleetProgress, GatewayClient, LeftOut
     from ciphermote.fleet.reading import Reading
 
 _RATE_SECONDS = 10.0
@@ -89,6 +89,9 @@ KeysArgument = Annotated[
 ]
 FleetOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="The fleet, if KEYS is attached to several.")
+]
+KindArgument = Annotated[
+    KindName, typer.Argument(metavar="KIND", help="sum, mean, variance, weighted-sum or linear.")
 ]
 DevicesOption = Annotated[
     str | None, typer.Option(metavar="7,8,9", help="Windows of these devices alone (default: all).")
@@ -319,7 +322,7 @@ def _watch(client: GatewayClient, fleet: str, as_json: bool) -> None:
             except GatewayError as error:
                 if error.name != "unreachable":
                     raise
-                live.update(Group(f"{error} Trying again ..."), refresh=True)
+                live.update(plain(f"{error} Trying again ..."), refresh=True)
             time.sleep(_RETRY_SECONDS)
 
 
@@ -394,9 +397,7 @@ def devices(
 @owner.command()
 def compute(
     keys: KeysArgument,
-    kind: Annotated[
-        KindName, typer.Argument(metavar="KIND", help="sum, mean, variance, weighted-sum or linear.")
-    ],
+    kind: KindArgument,
     begins: Annotated[
         str | None,
         typer.Option(
@@ -488,9 +489,7 @@ def add(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The stream's: small letters, digits, hyphens.")
     ],
-    kind: Annotated[
-        KindName, typer.Argument(metavar="KIND", help="sum, mean, variance, weighted-sum or linear.")
-    ],
+    kind: KindArgument,
     every: Annotated[
         float, typer.Option(metavar="SECONDS", help="From one interval's beginning to the next one's.")
     ],
@@ -608,16 +607,26 @@ def fetch(
             for number in job:
                 _fetch(attachment, client, number, output)
             return
-        done = [
-            found.id
-            for found in client.jobs(attachment.fleet)
-            if found.state == "done" and stream_name in (None, found.stream)
-        ]
+        asked = [j for j in client.jobs(attachment.fleet) if stream_name in (None, j.stream)]
+        if stream_name is not None and not asked:
+            _check_stream(client, attachment.fleet, stream_name)
+        done = [found.id for found in asked if found.state == "done"]
         new = [number for number in done if not description(output, attachment.fleet, number).exists()]
         for number in new:
             _fetch(attachment, client, number, output)
         if not new:
-            say(f"Nothing new: {output} has all {len(done)} results." if done else "No job is done yet.")
+            whose = "" if stream_name is None else f" of stream {stream_name}"
+            all_there = f"Nothing new: {output} has all {len(done)} results."
+            say(all_there if done else f"No job{whose} is done yet.")
+
+
+def _check_stream(client: GatewayClient, fleet: str, name: str) -> None:
+    """ParameterError if there is none."""
+    if all(each["name"] != name for each in client.streams(fleet)):
+        raise ParameterError(
+            f"Fleet {fleet} has no stream {name!r}, and no job of one: see its streams (`ciphermote owner "
+            "stream list`)."
+        )
 
 
 def _fetch(attachment: Attachment, client: GatewayClient, job: int, folder: Path) -> None:
@@ -629,6 +638,26 @@ def _fetch(attachment: Attachment, client: GatewayClient, job: int, folder: Path
     say(
         f"{found.path}: {found.job.kind} of {count_of(found.job.windows, 'window')} of "
         f"{count_of(found.job.devices, 'device')}{late}."
+    )
+    _note_left_out(found, client.left_out(attachment.fleet, job))
+
+
+def _note_left_out(found: Fetched, left_out: LeftOut) -> None:
+    if not left_out.windows:
+        return
+    from ciphermote.fleet.reading import windows_text
+
+    counted = {device for device, _, _ in found.contributors}
+    others = {device for device, _, _ in left_out.first}
+    most = found.job.fields["spec"]["per_device"]
+    reasons = []
+    if others & counted:
+        reasons.append(f"at most {most} of a device {'counts' if most == 1 else 'count'} (--per-device)")
+    if others - counted:
+        reasons.append("none counts of a device in quarantine")
+    note(
+        f"{count_of(left_out.windows, 'window')} of {count_of(left_out.devices, 'device')} did not count, "
+        f"for {', and '.join(reasons)}: {windows_text(left_out.first, left_out.windows)}."
     )
 
 
@@ -674,7 +703,8 @@ def decrypt(
     """Decrypt fetched results: the owner's step, on the owner's machine, without a gateway.
 
     **In:** the keys (**secret**), and results. **Out:** numbers, as confidential as the readings. Behind ± is
-    how far one may be off, by the noise that it was decrypted with; integers and compact sums are exact.
+    how far one may be off, by the noise that it was decrypted with, and in a row of several the least certain
+    of them; integers and compact sums are exact.
     Means and variances (of the population: E[x²] - E[x]²) are divided here by the number of windows that the
     gateway names. Compact sums are checked against the list of contributors and the largest values that you
     enrolled them for.
@@ -714,7 +744,8 @@ def decrypt(
         else:
             readings.append(reading)
     if empty:
-        note(f"no window is in {count_of(len(empty), 'result')}: of jobs {', '.join(map(str, empty))}.")
+        listed = ", ".join(map(str, empty))
+        note(f"jobs {listed} hold no window." if len(empty) > 1 else f"job {listed} holds no window.")
     rows = rows_of(readings)
     if as_json:
         typer.echo(json.dumps(rows))
@@ -799,10 +830,14 @@ def _computation(
     from ciphermote.fleet import Computation
     from ciphermote.linear_model import LinearModel
 
-    if (kind is KindName.WEIGHTED_SUM) != bool(weights):
-        raise ParameterError("--weight belongs to a weighted-sum, which needs it.")
-    if (kind is KindName.LINEAR) != (model is not None):
-        raise ParameterError("--model belongs to linear, which needs it.")
+    _check_belongs("--weight DEVICE=W", KindName.WEIGHTED_SUM, kind, bool(weights))
+    _check_belongs("--model FILE", KindName.LINEAR, kind, model is not None)
+    takes_bound = kind is KindName.LINEAR or (kind is KindName.WEIGHTED_SUM and not attachment.is_compact)
+    if takes_bound and bound is None:
+        raise ParameterError(
+            f"{kind.value} needs --bound X: the largest |value| that a window may hold, such as the sensor's "
+            "full range."
+        )
     loaded = None if model is None else LinearModel.load(model)
     if loaded is not None:
         attachment.keep_model(loaded)
@@ -814,6 +849,13 @@ def _computation(
         bound=bound,
         model=None if loaded is None else json.loads(loaded.to_json()),
     )
+
+
+def _check_belongs(option: str, to: KindName, kind: KindName, is_given: bool) -> None:
+    if kind is to and not is_given:
+        raise ParameterError(f"{to.value} needs {option}.")
+    if kind is not to and is_given:
+        raise ParameterError(f"{option.split()[0]} is for {to.value} alone: leave it out, or compute that.")
 
 
 def _weights(options: list[str]) -> dict[int, float]:

@@ -15,29 +15,23 @@ from ciphermote.errors import ParameterError
 def serve(
     data: Annotated[
         Path,
-        typer.Option(help="The gateway's directory, made if it is not there.", envvar="CIPHERMOTE_DATA"),
+        typer.Option(help="The gateway's directory, made if it is not there."),
     ] = Path("ciphermote-gateway"),
-    host: Annotated[
-        str, typer.Option(help="The address to listen on.", envvar="CIPHERMOTE_HOST")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, envvar="CIPHERMOTE_PORT")] = 8443,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8443,
     certificate: Annotated[
         Path | None,
         typer.Option(
             metavar="PEM",
             help="The certificate and its chain; without one the gateway makes its own.",
-            envvar="CIPHERMOTE_CERTIFICATE",
         ),
     ] = None,
-    key: Annotated[
-        Path | None, typer.Option(metavar="PEM", help="The certificate's key.", envvar="CIPHERMOTE_KEY")
-    ] = None,
+    key: Annotated[Path | None, typer.Option(metavar="PEM", help="The certificate's key.")] = None,
     broker: Annotated[
         str | None,
         typer.Option(
             metavar="HOST[:PORT]",
             help="Take deliveries from this MQTT 5 broker too.",
-            envvar="CIPHERMOTE_BROKER",
         ),
     ] = None,
     broker_ca: Annotated[
@@ -45,17 +39,12 @@ def serve(
         typer.Option(
             metavar="PEM",
             help="The authority of the broker's certificate; without it, the gateway's own.",
-            envvar="CIPHERMOTE_BROKER_CA",
         ),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(min=0, max=64, help="Processes that compute.", envvar="CIPHERMOTE_WORKERS")
-    ] = 1,
+    workers: Annotated[int, typer.Option(min=0, max=64, help="Processes that compute.")] = 1,
     reserve: Annotated[
         int,
-        typer.Option(
-            min=0, metavar="MB", help="Of the disk, that ciphertexts leave free.", envvar="CIPHERMOTE_RESERVE"
-        ),
+        typer.Option(min=0, metavar="MB", help="Of the disk, that ciphertexts leave free."),
     ] = 256,
 ) -> None:
     """Take a fleet's ciphertexts in, keep them, and compute what their owner asks for. It never has a key
@@ -79,7 +68,7 @@ def serve(
         from ciphermote.gateway.logs import configure
         from ciphermote.gateway.serving import serve as run
         from ciphermote.gateway.settings import Broker, Settings
-        from ciphermote.gateway.tls import CA_FILE
+        from ciphermote.gateway.tls import CA_FILE, check_pair
     except ModuleNotFoundError as error:
         raise ParameterError(
             f"The gateway's packages are not installed ({error.name} is missing): run `pip install "
@@ -87,6 +76,8 @@ def serve(
         ) from None
     if (certificate is None) != (key is None):
         raise ParameterError("A certificate and its key go together: give both, or neither.")
+    if certificate is not None and key is not None:
+        check_pair(certificate, key)
     found = None
     if broker is not None:
         name, _, number = broker.partition(":")

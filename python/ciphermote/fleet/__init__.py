@@ -15,7 +15,7 @@ Nothing that decrypts goes to a gateway, and no device's secret.
 """
 
 from ciphermote.fleet.attachments import Attachment, attach, attached
-from ciphermote.fleet.client import Computation, FleetProgress, GatewayClient, Job
+from ciphermote.fleet.client import Computation, FleetProgress, GatewayClient, Job, LeftOut
 from ciphermote.fleet.connections import Connection
 from ciphermote.fleet.device import FleetDevice
 from ciphermote.fleet.enrolling import Enrolled, enroll, records
@@ -32,6 +32,7 @@ __all__ = [
     "FleetProgress",
     "GatewayClient",
     "Job",
+    "LeftOut",
     "Reading",
     "attach",
     "attached",

@@ -262,7 +262,8 @@ def about_writing(path: Path) -> Iterator[None]:
     except OSError as error:
         where = error.filename or path
         raise KeyFileError(
-            f"{where} cannot be written ({error.strerror or error}): see that you may write there."
+            f"{where} cannot be written ({error.strerror or error}): see that its directory is there and "
+            "that you may write to it."
         ) from None
 
 

@@ -8,8 +8,9 @@ a GatewayError with its own sentence.
 from __future__ import annotations
 
 import json
+import re
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
 from types import TracebackType
@@ -30,6 +31,7 @@ _OCTETS = {"Content-Type": "application/octet-stream"}
 _SECONDS = 60.0
 _UPLOAD_SECONDS = 600.0
 _LONGEST_SENTENCE = 600
+_NAME = re.compile("[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
 _KEYS = {
     "relin": (labels.Kind.RELIN_KEYS, seeded_keys.KeyKind.RELINEARIZATION),
     "galois": (labels.Kind.GALOIS_KEYS, seeded_keys.KeyKind.GALOIS),
@@ -102,6 +104,16 @@ class Job:
     @property
     def is_over(self) -> bool:
         return self.state in OVER
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The windows that a job was asked for and that did not count: how many, of how many devices. first:
+    [device, epoch, window] of the first 1000."""
+
+    windows: int
+    devices: int
+    first: Sequence[Sequence[int]] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -297,6 +309,11 @@ class GatewayClient:
         found: list[list[int]] = self._json("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}/contributors")
         return found
 
+    def left_out(self, fleet: str, job: int) -> LeftOut:
+        """What did not count in a job that is done, for per_device or a device's quarantine."""
+        found = self._json("GET", f"/v1/fleets/{_name(fleet)}/jobs/{job}/left-out")
+        return LeftOut(found["windows"], found["devices"], found["first"])
+
     def streams(self, fleet: str) -> list[dict[str, Any]]:
         """id, name, spec, begins, next, created of each."""
         return self._list(f"/v1/fleets/{_name(fleet)}/streams")
@@ -316,7 +333,7 @@ class GatewayClient:
         span: its length, if longer; grace: so long after its end it is closed."""
         spec = {"every": every, "span": span, "grace": grace, "begins": begins}
         given = {name: value for name, value in spec.items() if value is not None}
-        body = {"name": name, "spec": {"job": computation.fields(), **given}}
+        body = {"name": _name(name), "spec": {"job": computation.fields(), **given}}
         return int(self._json("POST", f"/v1/fleets/{_name(fleet)}/streams", json=body)["id"])
 
     def end_stream(self, fleet: str, name: str) -> None:
@@ -420,8 +437,11 @@ def _checked_token(token: str) -> str:
 
 def _name(name: str) -> str:
     """Of a fleet or stream, which becomes part of a path. ParameterError."""
-    if not name or not name.isascii() or not name.replace("-", "").isalnum() or name != name.lower():
-        raise ParameterError(f"The name {name[:40]!r} is none: take small letters, digits and hyphens.")
+    if not _NAME.fullmatch(name):
+        raise ParameterError(
+            f"{name[:60]!r} cannot name a fleet or a stream: take 1 to 40 small letters, digits and hyphens, "
+            "with no hyphen first or last."
+        )
     return name
 
 

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 from ciphermote import _core, json_text
 from ciphermote import provision as provisioning
 from ciphermote.bfv import Places
+from ciphermote.compact import keys as compact_keys
 from ciphermote.compact.device import NEW_WINDOW, CompactDevice
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.core import core_params
@@ -120,6 +121,9 @@ class FleetDevice:
         with FleetDevice("state", "device7.blob", "device7.json") as device:
             device.put([21.5, 40.2])
             device.deliver(seconds=60)
+
+    waiting: windows without a receipt. last_error: why the last try to deliver did not empty the directory;
+    None if it did. tries: how often windows have been sent, since this was opened.
     """
 
     def __init__(
@@ -142,9 +146,7 @@ class FleetDevice:
         self._thread: threading.Thread | None = None
         self._client: GatewayClient | None = None
         self.last_error: Error | None = None
-        """Why the last try to deliver did not empty the directory; None if it did."""
         self.tries = 0
-        """How often windows have been sent, since this was opened."""
         with about_writing(self._folder):
             make_folder(self._folder / WINDOWS)
             self._held = self._hold()
@@ -376,6 +378,12 @@ class FleetDevice:
     def _lane_of(self, path: Path, places: Places | None) -> _Lane:
         content = read_secret_file(path, "have it from the owner (`ciphermote owner enroll`)")
         connection = self._connection
+        if provisioning.is_header(content) or compact_keys.is_header(content):
+            raise KeyFileError(
+                f"{path} is a C header, to be compiled in: have the device enrolled anew with a binary file "
+                f"(`ciphermote owner enroll KEYS {connection.device} -o device{connection.device}.blob "
+                "--again --force`)."
+            )
         if connection.definition["lane"] == "compact":
             return _CompactLane(CompactKeys.from_bytes(content), connection, self._counters())
         parameters = parameters_from_dict(connection.definition["parameters"], str(path))

@@ -68,25 +68,34 @@ def _bars(axes: Axes, reading: Reading) -> None:
 
 
 def _lines(axes: Axes, readings: Sequence[Reading]) -> None:
-    """Over the beginnings of intervals, one for each column (and row, of a model's scores)."""
+    """Over the beginnings of intervals, or, if any has none, the numbers of jobs; one for each column (and
+    row, of a model's scores)."""
     from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib.ticker import MaxNLocator
 
     first = readings[0]
-    lines: dict[str, list[tuple[datetime.datetime, float, float]]] = {}
-    for reading in sorted(readings, key=lambda each: each.interval):
-        begins = datetime.datetime.fromtimestamp(reading.interval[0])
+    have_times = all(reading.interval[0] for reading in readings)
+    lines: dict[str, list[tuple[datetime.datetime | int, float, float]]] = {}
+    for reading in sorted(
+        readings, key=lambda each: (each.interval[0] if have_times else 0, each.source.job.id)
+    ):
+        at = datetime.datetime.fromtimestamp(reading.interval[0]) if have_times else reading.source.job.id
         for i, row in enumerate(reading.rows):
             for j, column in enumerate(reading.columns):
                 device = row.partition(",")[0]  # its windows are one line
                 name = f"{device}: {column}" if row else column
-                point = begins, float(reading.values[i, j]), float(reading.errors[i, j])
+                point = at, float(reading.values[i, j]), float(reading.errors[i, j])
                 lines.setdefault(name, []).append(point)
     for name, points in lines.items():
-        times, values, errors = zip(*points, strict=True)
-        axes.errorbar(times, values, errors, marker="o", markersize=3, capsize=2, label=name)
-    locator = AutoDateLocator()  # type: ignore[no-untyped-call]
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+        places, values, errors = zip(*points, strict=True)
+        axes.errorbar(places, values, errors, marker="o", markersize=3, capsize=2, label=name)
+    if have_times:
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
+        axes.xaxis.set_major_locator(locator)
+        axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlabel("job")
     axes.set_title(f"{first.source.fleet}: {first.source.job.stream or first.kind}")
     axes.legend(fontsize="small")
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -62,12 +63,15 @@ class Reading:
 
 
 _END_OF_TIME = 9e10
+_MOST_LISTED = 5
 
 
 def interval_text(begins: float, ends: float) -> str:
     """An interval of a job, for people."""
     if begins == 0 and ends >= _END_OF_TIME:
         return "all windows"
+    if begins == 0:
+        return f"before {time_text(ends)}"
     first, last = time_text(begins), time_text(ends)
     day, _, hour = last.partition(" ")
     return f"{first} to {hour if hour and first.startswith(day) else last}"
@@ -78,6 +82,26 @@ def time_text(seconds: float) -> str:
     if seconds >= _END_OF_TIME:
         return "now"
     return datetime.datetime.fromtimestamp(seconds).isoformat(" ", "seconds")
+
+
+def windows_text(windows: Sequence[Sequence[int]], total: int) -> str:
+    """The first of so many windows, [device, epoch, window] each in order, for people."""
+    listed, shown = [], 0
+    devices = groupby(windows, key=lambda each: tuple(each[:2]))
+    for (device, epoch), group in islice(devices, _MOST_LISTED):
+        runs = list(_runs([window for _, _, window in group]))[:_MOST_LISTED]
+        shown += sum(last - first + 1 for first, last in runs)
+        text = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+        noun = "window" if len(runs) == 1 and runs[0][0] == runs[0][1] else "windows"
+        listed.append(f"device {device}{f' (epoch {epoch})' if epoch > 1 else ''}, {noun} {text}")
+    return "; ".join(listed) + (f"; and {total - shown:,} more" if shown < total else "")
+
+
+def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """(first, last) of each run of ascending numbers."""
+    for _, run in groupby(enumerate(numbers), key=lambda each: each[1] - each[0]):
+        found = [number for _, number in run]
+        yield found[0], found[-1]
 
 
 def rounded(value: float, error: float) -> str:
@@ -111,17 +135,17 @@ def decrypt(
     if not fetched.files:
         return None
     with about(fetched.path):
+        lane = "compact" if isinstance(keys, CompactKeys) else "full"
+        definition = fetched.definition
+        if (definition["lane"], definition["key_id"]) != (lane, f"{keys.key_id or 0:016x}"):
+            raise MismatchError(
+                f"The result is of fleet {fetched.fleet}, whose {definition['lane']} keys are "
+                f"{definition['key_id']}, and these are other keys, {lane} ones: give those that the fleet "
+                "is attached with."
+            )
         if isinstance(keys, CompactKeys):
             return _compact(fetched, keys)
         secret = keys.secret() if isinstance(keys, KeyStore) else keys
-        if (
-            fetched.definition["lane"] != "full"
-            or fetched.definition["key_id"] != f"{secret.key_id or 0:016x}"
-        ):
-            raise MismatchError(
-                f"The result is of fleet {fetched.fleet} and key {fetched.definition['key_id']}, and these "
-                "are other keys: give those that the fleet is attached with."
-            )
         plain = _Plain(secret, int(fetched.definition.get("plain_modulus", 0)), count, places, signed)
         if fetched.job.kind == "linear":
             return _scores(fetched, plain, model, attachment)
@@ -162,14 +186,14 @@ class _Plain:
     signed: bool
 
     def values(
-        self, data: bytes, count: int | None = None
+        self, data: bytes, scores: int | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """(values, errors), of the first so many slots.
+        """(values, errors), of the first `count` slots, or of so many scores.
 
         CKKS: readings are real, so what decrypts to imaginary parts is noise, and as large as that in the
-        real parts. Slots that hold large numbers have more of it after a product, so those shown count too.
+        real parts. Scores may have more of it than the slots beside them.
         """
-        most = (self.count if count is None else count) or None
+        most = (self.count if scores is None else scores) or None
         if self.plain_modulus:
             integers = bfv.decrypt(data, self.secret, self.plain_modulus).integers(
                 self.places, signed=self.signed
@@ -178,7 +202,7 @@ class _Plain:
             return exact, np.zeros_like(exact)
         slots = ckks.decrypt(data, self.secret).complex_slots()
         shown = slots[:most]
-        noise = max(float(np.sqrt(np.mean(part.imag**2))) for part in (slots, shown))
+        noise = max(float(np.sqrt(np.mean(part.imag**2))) for part in (slots, slots[:scores]))
         return shown.real.copy(), np.maximum(DEVIATIONS * noise, np.abs(shown.real) * _FLOAT_STEP)
 
     @property
@@ -198,6 +222,9 @@ def _slots(fetched: Fetched, plain: _Plain) -> Reading:
         if plain.plain_modulus and plain.places == "coefficients":
             raise ParameterError("Squares of integers in coefficients mix them: a variance takes slots.")
         squares, square_errors = plain.values(parts[1])
+        # Squared, a window's noise is multiplied by what is in its slot, twice.
+        own_errors = 2 * errors * np.sqrt(np.maximum(squares, 0) / windows)
+        square_errors = np.hypot(square_errors, own_errors)
         mean, off = values / windows, errors / windows
         values = squares / windows - mean**2
         errors = np.hypot(square_errors / windows, 2 * np.abs(mean) * off)

@@ -119,6 +119,22 @@ OwnedFleet = Annotated[Fleet, Depends(_fleet)]
 devices = APIRouter(prefix="/v1/fleets/{fleet}", tags=["devices"], responses=_PROBLEMS)
 
 
+_KEPT = {
+    "type": "object",
+    "properties": {
+        "missing": {
+            "type": ["integer", "null"],
+            "description": "How many of the unit are still to come; null while the seed alone is here, which "
+            "does not tell",
+        },
+        "unit": {
+            "enum": ["frames", "values"],
+            "description": "What is counted: frames, or of a compact fleet the values in packets",
+        },
+    },
+}
+
+
 def _body(description: str) -> dict[str, Any]:
     content = {OCTETS: {"schema": {"type": "string", "format": "binary"}}}
     return {"requestBody": {"required": True, "description": description, "content": content}}
@@ -150,7 +166,7 @@ def _delivery_described() -> dict[str, Any]:
         200: {"description": "The attempt is complete: its receipt, 40 bytes", "content": {OCTETS: {}}},
         202: {
             "description": "Kept; more frames of the attempt are to come",
-            "content": {"application/json": {}},
+            "content": {"application/json": {"schema": _KEPT}},
         },
     },
     response_class=Response,
@@ -185,7 +201,7 @@ def _measured(request: Request) -> float | None:
 
 def answer(outcome: Outcome) -> Response:
     if outcome.receipt is None:
-        return JSONResponse({"missing": outcome.missing}, status_code=202)
+        return JSONResponse({"missing": outcome.missing, "unit": outcome.unit}, status_code=202)
     return Response(outcome.receipt, media_type=OCTETS)
 
 
@@ -473,6 +489,13 @@ def job_contributors(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> list[l
     return gateway.jobs.contributors(fleet.id, job)
 
 
+@owners.get("/fleets/{fleet}/jobs/{job}/left-out")
+def job_left_out(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> dict[str, Any]:
+    """The windows that it was asked for and that did not count: how many, of how many devices, and [device,
+    epoch, window] of the first 1000."""
+    return gateway.jobs.left_out(fleet.id, job)
+
+
 @owners.get("/tokens")
 def list_tokens(gateway: TheGateway, owner: Owner) -> list[dict[str, Any]]:
     """The tenant's tokens, without their secrets."""
@@ -646,7 +669,8 @@ async def _invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])[:100]
-    refusal = Refusal(422, "invalid", f"{where}: {str(first['msg'])[:300]}.")
+    what = str(first["msg"]).removeprefix("Value error, ")
+    refusal = Refusal(422, "invalid", f"{where}: {what[:300]}.")
     return _answered(request, refusal)
 
 

@@ -67,7 +67,7 @@ class Input(NamedTuple):
 def inputs_of(job: Job, database: sqlite3.Connection) -> list[Input]:
     """The job's windows, by device: of each at most spec.per_device, the lowest numbers. A device that is
     quarantined is left out."""
-    wanted = job.spec.weights if job.spec.weights is not None else job.spec.devices
+    wanted = job.spec.wanted
     rows = database.execute(
         "SELECT d.number, d.epoch, d.key_id, d.largest_value, d.rekey, w.number, w.counter, w.random, "
         "w.extents FROM windows w JOIN devices d ON d.id = w.device "

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
@@ -150,6 +151,11 @@ class JobSpec(Model):
         if self.weights and not all(math.isfinite(w) for w in self.weights.values()):
             raise ValueError("weights are finite numbers")
         return self
+
+    @property
+    def wanted(self) -> Collection[int] | None:
+        """The devices whose windows count; None: all."""
+        return self.devices if self.weights is None else self.weights
 
 
 class JobRequest(Model):

@@ -21,7 +21,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ciphermote import _core
 from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
@@ -49,11 +49,12 @@ _COUNTER_END = 1 << 63
 @dataclass(frozen=True)
 class Outcome:
     """What became of a delivery. receipt: bytes for the device, once its attempt is complete; missing: how
-    many places are still to come, None if that is not known yet."""
+    many of the unit are still to come, None if that is not known yet."""
 
     receipt: bytes | None
     verdict: Verdict | None = None
     missing: int | None = None
+    unit: Literal["frames", "values"] | None = None
 
 
 @dataclass(eq=False)
@@ -431,7 +432,9 @@ class Intake:
             if attempt.complete and not dropped:
                 return self._count(this, device, counter, attempt)
         if not attempt.complete:
-            return Outcome(None, missing=_missing(attempt))
+            return Outcome(
+                None, missing=_missing(attempt), unit="values" if device.fleet.is_compact else "frames"
+            )
         verdict = Verdict.SURPLUS if counted is not None else Verdict.TOO_OLD
         return self._receipt(device, verdict, attempt.number, counter, attempt.tags)
 

@@ -19,7 +19,7 @@ import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
@@ -50,6 +50,16 @@ class Job:
     begins: float
     ends: float
     cut: int
+
+
+class _Stream(NamedTuple):
+    """Of a job. id: None once the stream has ended, and for a job that no stream made; name: stays."""
+
+    id: int | None
+    name: str | None
+
+
+_NO_STREAM = _Stream(None, None)
 
 
 def boot_clock() -> tuple[str, float]:
@@ -103,14 +113,14 @@ class Jobs:
 
     def add(self, fleet: Fleet, request: JobRequest) -> int:
         self._check(fleet, request.spec)
+        text = request.spec.model_dump_json()
         with self._database.writing() as database:
-            return _insert(
-                database, fleet.id, None, request.spec.model_dump_json(), request.begins, request.ends, 0
-            )
+            return _insert(database, fleet.id, _NO_STREAM, text, request.begins, request.ends, 0)
 
     def _check(self, fleet: Fleet, spec: JobSpec) -> None:
-        """Refusal for what the fleet's lane or keys do not allow."""
+        """Refusal for what the fleet's lane, keys or devices do not allow."""
         definition = fleet.definition
+        self._check_devices(fleet, spec)
         if isinstance(definition, CompactFleet):
             if spec.kind in ("variance", "linear"):
                 raise Refusal(
@@ -138,6 +148,23 @@ class Jobs:
         if spec.kind == "weighted-sum" and spec.bound is None:
             raise Refusal(422, "invalid", "bound is missing: say how large a value of a window can be.")
 
+    def _check_devices(self, fleet: Fleet, spec: JobSpec) -> None:
+        unknown = [
+            row["number"]
+            for row in self._database.connection.execute(
+                "SELECT value AS number FROM json_each(?) "
+                "EXCEPT SELECT number FROM devices WHERE fleet = ? ORDER BY number",
+                (json.dumps(list(spec.wanted or ())), fleet.id),
+            )
+        ]
+        if unknown:
+            more = f" and {len(unknown) - 1:,} more are" if len(unknown) > 1 else " is"
+            raise Refusal(
+                422,
+                "unknown-device",
+                f"Device {unknown[0]}{more} not enrolled in fleet {fleet.name}: name devices that are.",
+            )
+
     def keys(self, fleet: int) -> dict[str, str]:
         """Digests of a fleet's evaluation keys, by kind."""
         rows = self._database.connection.execute(
@@ -147,8 +174,7 @@ class Jobs:
 
     def listed(self, fleet: int, after: int) -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
-            "SELECT j.*, s.name AS stream_name FROM jobs j LEFT JOIN streams s ON s.id = j.stream "
-            "WHERE j.fleet = ? AND j.id > ? ORDER BY j.id LIMIT ?",
+            "SELECT * FROM jobs WHERE fleet = ? AND id > ? ORDER BY id LIMIT ?",
             (fleet, after, _PAGE),
         )
         return [_described(row) for row in rows]
@@ -165,9 +191,7 @@ class Jobs:
 
     def _row(self, database: sqlite3.Connection, fleet: int, job: int) -> sqlite3.Row:
         row: sqlite3.Row | None = database.execute(
-            "SELECT j.*, s.name AS stream_name FROM jobs j LEFT JOIN streams s ON s.id = j.stream "
-            "WHERE j.fleet = ? AND j.id = ?",
-            (fleet, job),
+            "SELECT * FROM jobs WHERE fleet = ? AND id = ?", (fleet, job)
         ).fetchone()
         if row is None:
             raise Refusal(404, "no-such-job", f"There is no job {job} in this fleet.")
@@ -181,7 +205,7 @@ class Jobs:
                 return _insert(
                     database,
                     fleet,
-                    row["stream"],
+                    _Stream(row["stream"], row["stream_name"]),
                     row["spec"],
                     row["begins"],
                     row["ends"],
@@ -229,6 +253,36 @@ class Jobs:
         found: list[list[int]] = json.loads(self._objects.get(self._result(fleet, job)["contributors"]))
         return found
 
+    def left_out(self, fleet: int, job: int) -> dict[str, Any]:
+        """The windows that the job was asked for and that are not in its result: how many, of how many
+        devices, and [device, epoch, window] of the first ones. per_device leaves windows out, and so does a
+        device's quarantine."""
+        row = self._row(self._database.connection, fleet, job)
+        wanted = JobSpec.model_validate_json(row["spec"]).wanted
+        counted = json.dumps(self.contributors(fleet, job))
+        rows = self._database.connection.execute(
+            "WITH missing AS ("
+            "SELECT d.number AS device, d.epoch, w.number AS window "
+            "FROM windows w JOIN devices d ON d.id = w.device "
+            "WHERE d.fleet = ? AND w.sequence <= ? AND w.measured >= ? AND w.measured < ? "
+            "AND (? IS NULL OR d.number IN (SELECT value FROM json_each(?))) "
+            "EXCEPT SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), "
+            "json_extract(value, '$[2]') FROM json_each(?)) "
+            "SELECT *, (SELECT count(*) FROM missing) AS windows, "
+            "(SELECT count(DISTINCT device) FROM missing) AS devices "
+            "FROM missing ORDER BY device, epoch, window LIMIT ?",
+            (
+                *(fleet, row["cut"], row["begins"], row["ends"]),
+                *(None if wanted is None else 1, json.dumps(list(wanted or ()))),
+                *(counted, _PAGE),
+            ),
+        ).fetchall()
+        return {
+            "windows": rows[0]["windows"] if rows else 0,
+            "devices": rows[0]["devices"] if rows else 0,
+            "first": [[row["device"], row["epoch"], row["window"]] for row in rows],
+        }
+
     def _result(self, fleet: int, job: int) -> dict[str, Any]:
         row = self._row(self._database.connection, fleet, job)
         if row["state"] != "done":
@@ -264,7 +318,8 @@ class Jobs:
                         (row["id"], begins),
                     ).fetchone()
                     text = spec.job.model_dump_json()
-                    _insert(database, row["fleet"], row["id"], text, begins, begins + span, replay)
+                    stream = _Stream(row["id"], row["name"])
+                    _insert(database, row["fleet"], stream, text, begins, begins + span, replay)
                     made += 1
                     begins += spec.every
                 database.execute("UPDATE streams SET next = ? WHERE id = ?", (begins, row["id"]))
@@ -351,16 +406,16 @@ class Jobs:
 def _insert(
     database: sqlite3.Connection,
     fleet: int,
-    stream: int | None,
+    stream: _Stream,
     spec: str,
     begins: float,
     ends: float,
     replay: int,
 ) -> int:
     added = database.execute(
-        "INSERT INTO jobs (fleet, stream, spec, begins, ends, cut, replay, state, created) "
-        "VALUES (?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows), ?, 'queued', ?)",
-        (fleet, stream, spec, begins, ends, replay, time.time()),
+        "INSERT INTO jobs (fleet, stream, stream_name, spec, begins, ends, cut, replay, state, created) "
+        "VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows), ?, 'queued', ?)",
+        (fleet, *stream, spec, begins, ends, replay, time.time()),
     )
     assert added.lastrowid is not None
     return added.lastrowid

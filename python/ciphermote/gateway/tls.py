@@ -9,14 +9,17 @@ from __future__ import annotations
 import datetime
 import ipaddress
 import socket
+import ssl
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from ciphermote.files import write_atomically
+from ciphermote.errors import KeyFileError
+from ciphermote.files import read_bounded, write_atomically
 
 CA_FILE, CERTIFICATE_FILE, KEY_FILE = "ca.pem", "server.pem", "server.key"
 _YEARS = 10
@@ -60,6 +63,38 @@ def own_certificate(folder: Path, host: str) -> tuple[Path, Path]:
     write_atomically(certificate, server.public_bytes(serialization.Encoding.PEM), 0o644)
     write_atomically(key, private, 0o600)
     return certificate, key
+
+
+def check_pair(certificate: Path, key: Path) -> None:
+    """KeyFileError unless a server can use them: PEM both, the key without a password, and of one another."""
+    chain, private = (_content(path) for path in (certificate, key))
+    try:
+        issued = x509.load_pem_x509_certificates(chain)[0]
+    except ValueError:
+        raise KeyFileError(f"{certificate} holds no PEM certificate: give the one that was issued.") from None
+    try:
+        own = serialization.load_pem_private_key(private, None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        raise KeyFileError(
+            f"{key} holds no PEM private key that opens without a password: give the certificate's key so."
+        ) from None
+    if own.public_key() != issued.public_key():
+        raise KeyFileError(
+            f"{certificate} and {key} do not belong together: give the key that the certificate was "
+            "made for, and the certificate before those that signed it."
+        )
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except ssl.SSLError as error:
+        reason = (error.reason or "refused").replace("_", " ").lower()
+        raise KeyFileError(f"{certificate} cannot be served with ({reason}): give another one.") from None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return read_bounded(path, 1 << 20)
+    except OSError as error:
+        raise KeyFileError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def _named(name: str) -> x509.Name:
