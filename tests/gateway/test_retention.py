@@ -14,12 +14,14 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from ciphermote import _core
 from ciphermote.gateway import database as databases
+from ciphermote.gateway import serving
 from ciphermote.gateway.definitions import (
     DEFINITION,
     Enrolment,
@@ -441,6 +443,48 @@ def test_a_clock_that_jumps_is_not_steady() -> None:
     assert clock.seconds(1e9 + 50, 256.0) == 50
     assert clock.seconds(1353.0, 356.0) == 0
     assert clock.seconds(1353.0 + 3600, 3956.0) == 3600
+
+
+@pytest.mark.parametrize("jumps", [False, True])
+def test_it_sweeps_once_the_clock_has_run_evenly(monkeypatch: pytest.MonkeyPatch, jumps: bool) -> None:
+    swept: list[float] = []
+    boots = iter(range(0, 20_000, 5))
+    boot = 0
+
+    def boot_clock() -> tuple[str, float]:
+        nonlocal boot
+        boot = next(boots)
+        return "boot", float(boot)
+
+    def wall() -> float:
+        return 1e9 + boot + (1e6 * (boot // 3000) if jumps else 0)
+
+    async def what() -> None:
+        gateway: Any = SimpleNamespace(retention=SimpleNamespace(sweep=lambda _: swept.append(boot)))
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await serving._sweeps(gateway)
+
+    monkeypatch.setattr(serving, "boot_clock", boot_clock)
+    monkeypatch.setattr(serving, "time", SimpleNamespace(time=wall))
+    monkeypatch.setattr(serving, "_STEADY_CHECK_SECONDS", 0)
+    asyncio.run(what())
+    assert swept == ([] if jumps else [3600, 7200, 10800, 14400, 18000])
+
+
+def test_a_window_stamped_by_a_clock_that_was_ahead_goes_in_its_time(tmp_path: Path) -> None:
+    async def what(site: Site) -> None:
+        fleet = site.fleet("ahead", DAYS)
+        device = site.device(fleet, 1)
+        for _ in range(3):
+            await site.send(fleet, device.encrypt([1.0]))
+        with site.gateway.database.writing() as database:
+            database.execute("UPDATE windows SET arrived = arrived + ? WHERE number = 1", (10 * DAY,))
+        await site.sweep(DAYS + 1)
+        assert site.deleted(fleet) == [True, False, True]
+        await site.sweep(DAYS + 11)
+        assert site.deleted(fleet) == [True, True, True]
+
+    on_site(tmp_path / "data", what)
 
 
 def test_an_older_databases_segments_are_weighed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

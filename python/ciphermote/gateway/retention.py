@@ -33,6 +33,9 @@ _YOUNG_SECONDS = 3600.0
 """An object of this age may be of a job or an upload that has not ended."""
 _ATTEMPTS_SECONDS = 60.0
 
+_KEPT = "extents != '' AND +device IN (SELECT id FROM devices WHERE fleet = ?)"
+"""Of a fleet. The plus keeps SQLite from sorting what an index by device finds."""
+
 _USED_SEGMENTS = """
 WITH kept (extents) AS (
     SELECT extents FROM windows WHERE extents != ''
@@ -115,14 +118,11 @@ class Retention:
 
     def _delete_windows(self, fleet: Fleet, before: float) -> None:
         after = self._swept.get(fleet.id, 0)
-        in_a_row = True
         while not self._stopping.is_set():
-            # The plus keeps SQLite from sorting what an index by device finds.
             rows = self._database.connection.execute(
-                "SELECT sequence, counter, measured, extents FROM windows WHERE sequence > ? "
-                "AND extents != '' AND arrived < ? AND +device IN (SELECT id FROM devices WHERE fleet = ?) "
-                "ORDER BY sequence LIMIT ?",
-                (after, before, fleet.id, _BATCH),
+                "SELECT sequence, counter, measured, extents FROM windows "
+                f"WHERE sequence > ? AND {_KEPT} AND arrived < ? ORDER BY sequence LIMIT ?",
+                (after, fleet.id, before, _BATCH),
             ).fetchall()
             if not rows:
                 break
@@ -142,9 +142,12 @@ class Retention:
                 )
             self._metrics.windows_deleted.inc(len(gone))
             after = rows[-1]["sequence"]
-            in_a_row = in_a_row and len(gone) == len(rows)
-            if in_a_row:
-                self._swept[fleet.id] = after
+        first = self._database.connection.execute(
+            f"SELECT sequence FROM windows WHERE sequence > ? AND {_KEPT} ORDER BY sequence LIMIT 1",
+            (self._swept.get(fleet.id, 0), fleet.id),
+        ).fetchone()
+        if first is not None:
+            self._swept[fleet.id] = first["sequence"] - 1
         self._reader.close()
 
     def _parts(self, fleet: Fleet, row: sqlite3.Row) -> str | None:
