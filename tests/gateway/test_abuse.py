@@ -217,7 +217,7 @@ def test_a_tenant_that_fills_its_room_leaves_others_theirs(
     with contextlib.ExitStack() as slow:
         begun = [slow.enter_context(raw(server)) for _ in range(20)]
         for connection in begun:
-            _begin(connection, fleet, hurried.headers["authorization"], (4 << 20) - (64 << 10))
+            _begin(connection, fleet, hurried.headers["authorization"], 4 << 20)
         wait_until(lambda: "as much to do" in server.log()[log:], "a refusal of some")
         for _ in range(3):
             calm.receipt(client.post("/v1/fleets/calm/deliveries", content=calm.encrypt([1.0])))
