@@ -24,6 +24,8 @@ import pytest
 from ciphermote import Owner
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A16
+from ciphermote.gateway.intake import Shares
+from ciphermote.gateway.refusals import Refusal
 from gateway_support import (
     FullDevice,
     Server,
@@ -224,6 +226,22 @@ def test_a_tenant_that_fills_its_room_leaves_others_theirs(
     data = sender.encrypt([1.0])
     path = f"/v1/fleets/{fleet}/deliveries"
     wait_until(lambda: hurried.post(path, content=data).status_code == 200, "room again")
+
+
+def test_no_tenant_has_more_than_is_free() -> None:
+    shares = Shares(100)
+    for tenant, most in ((1, 50), (2, 25), (3, 12)):
+        shares.add(tenant, most - 1)
+        shares.add(tenant, 1)
+        with pytest.raises(Refusal, match="as much to do"):
+            shares.add(tenant, 1)
+    shares.remove(1, 50)
+    shares.add(3, 25)
+    with pytest.raises(Refusal):
+        shares.add(3, 1)
+    for tenant, has in ((2, 25), (3, 37)):
+        shares.remove(tenant, has)
+    shares.add(4, 50)
 
 
 def _begin(connection: ssl.SSLSocket, fleet: str, token: str, size: int) -> None:
