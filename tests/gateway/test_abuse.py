@@ -24,6 +24,8 @@ import pytest
 from ciphermote import Owner
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A16
+from ciphermote.gateway.intake import Shares
+from ciphermote.gateway.refusals import Refusal
 from gateway_support import (
     FullDevice,
     Server,
@@ -194,6 +196,62 @@ def test_a_delivery_that_never_ends_is_cut_off(server: Server, fleet: str, devic
     with unchanged(server), raw(server) as connection:
         connection.sendall(head.encode())
         assert b" 413 " in _flood(connection, b"10000\r\n" + bytes(0x10000) + b"\r\n", 30)
+
+
+def test_slow_deliveries_shut_nobody_out(server: Server, fleet: str, device: Device) -> None:
+    """Sixteen and more that have begun, and go no further: their length is nowhere said."""
+    with contextlib.ExitStack() as slow:
+        for _ in range(40):
+            _begin(slow.enter_context(raw(server)), fleet, device[1].headers["authorization"], 1)
+        sender, client = device
+        sender.receipt(client.post(f"/v1/fleets/{fleet}/deliveries", content=sender.encrypt([1.0])))
+
+
+def test_a_tenant_that_fills_its_room_leaves_others_theirs(
+    server: Server, fleet: str, device: Device
+) -> None:
+    made = accepted(server.operator().post("/v1/operator/tenants", json={"name": "calm"})).json()
+    owner = server.client(made["token"])
+    define_full(owner, "calm", full_owner())
+    calm = FullDevice(full_owner(), 1).enroll(owner, "calm")
+    client = server.client(device_token(owner, "calm", 1))
+    (sender, hurried), log = device, len(server.log())
+    with contextlib.ExitStack() as slow:
+        begun = [slow.enter_context(raw(server)) for _ in range(20)]
+        for connection in begun:
+            _begin(connection, fleet, hurried.headers["authorization"], 4 << 20)
+        wait_until(lambda: "as much to do" in server.log()[log:], "a refusal of some")
+        for _ in range(3):
+            calm.receipt(client.post("/v1/fleets/calm/deliveries", content=calm.encrypt([1.0])))
+    data = sender.encrypt([1.0])
+    path = f"/v1/fleets/{fleet}/deliveries"
+    wait_until(lambda: hurried.post(path, content=data).status_code == 200, "room again")
+
+
+def test_no_tenant_has_more_than_is_free() -> None:
+    shares = Shares(100)
+    for tenant, most in ((1, 50), (2, 25), (3, 12)):
+        shares.add(tenant, most - 1)
+        shares.add(tenant, 1)
+        with pytest.raises(Refusal, match="as much to do"):
+            shares.add(tenant, 1)
+    shares.remove(1, 50)
+    shares.add(3, 25)
+    with pytest.raises(Refusal):
+        shares.add(3, 1)
+    for tenant, has in ((2, 25), (3, 37)):
+        shares.remove(tenant, has)
+    shares.add(4, 50)
+
+
+def _begin(connection: ssl.SSLSocket, fleet: str, token: str, size: int) -> None:
+    """Of a delivery, so many bytes, after which more are to come."""
+    head = (
+        f"POST /v1/fleets/{fleet}/deliveries HTTP/1.1\r\nHost: localhost\r\nAuthorization: {token}\r\n"
+        "Content-Type: application/octet-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    with contextlib.suppress(OSError):  # it is refused already
+        connection.sendall(head.encode() + f"{size:x}\r\n".encode() + bytes(size) + b"\r\n")
 
 
 @pytest.mark.parametrize("what", ["header", "headers", "url", "trailer", "json"])

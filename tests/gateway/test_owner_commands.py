@@ -192,8 +192,8 @@ def test_the_steps_and_examples_of_the_help_run(
 
     ran = 0
     call("ciphermote compact keygen fleet.key --set b")
-    commands = ("attach", "watch", "devices", "compute", "jobs", "stream add", "stream list", "stream end")
-    for command in ("", *commands, "fetch", "decrypt"):
+    commands = ("attach", "watch", "devices", "retention", "compute", "jobs")
+    for command in ("", *commands, "stream add", "stream list", "stream end", "fetch", "decrypt"):
         found = steps(*command.split())
         assert found, command
         for step in found:

@@ -142,6 +142,50 @@ def test_more_bits_of_a_sum_are_dropped_while_the_noise_allows() -> None:
     assert bounds.failure_log2(B, {1: 30}, dropped) <= -40 < bounds.failure_log2(B, {1: 30}, dropped + 1)
 
 
+MIXTURES = [
+    (A10, {1: 10}),
+    (A16, {3: 2, -3: 1}),
+    (B, {7: 1, -4: 1, 2: 1}),
+    (B, {1: 30, -2: 3}),
+    (C, {1: 200}),
+    (C, {2: 20, -1: 40, 5: 3}),
+    (B, {60: 2, 1: 20}),
+    (D, {1: 5000}),
+    (D, {-1: 800, 40: 2}),
+]
+
+
+@pytest.mark.parametrize(("compact", "weights"), MIXTURES, ids=str)
+def test_frequencies_that_are_left_out_change_no_number(
+    compact: CompactSet, weights: dict[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rooms = [share * bounds.noise_room(compact, weights) for share in (0.3, 0.7, 1.0)]
+    found = [bounds.exceeds_log2(compact, weights, room) for room in rooms]
+    monkeypatch.setattr(bounds, "_near", lambda frequencies, *_: np.ones(len(frequencies), dtype=bool))
+    assert found == [bounds.exceeds_log2(compact, weights, room) for room in rooms]
+
+
+def test_few_frequencies_of_a_large_sum_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = []
+    function = bounds._Errors.log_function
+
+    def counting(self: bounds._Errors, weight: int, z: bounds.Complex) -> bounds.Complex:
+        computed.append(len(z))
+        return function(self, weight, z)
+
+    monkeypatch.setattr(bounds._Errors, "log_function", counting)
+    bounds.most_dropped(C, {1: 1000})
+    assert computed and sum(computed) < 10_000, computed
+
+
+@pytest.mark.parametrize(("compact", "weights"), MIXTURES, ids=str)
+def test_bits_are_dropped_until_the_first_too_many(compact: CompactSet, weights: dict[int, int]) -> None:
+    dropped = 0
+    while bounds.failure_log2(compact, weights, dropped + 1) <= bounds.LOG2_FAILURE:
+        dropped += 1
+    assert bounds.most_dropped(compact, weights) == dropped
+
+
 # --- what is measured ---------------------------------------------------------------------------------------
 
 

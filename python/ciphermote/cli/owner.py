@@ -391,6 +391,41 @@ def devices(
     Console().print(table)
 
 
+@owner.command()
+def retention(
+    keys: KeysArgument,
+    days: Annotated[
+        int | None,
+        typer.Option(min=1, max=36_500, help="Delete windows and results so many days after they came."),
+    ] = None,
+    forever: Annotated[bool, typer.Option("--forever", help="Delete nothing more.")] = False,
+    fleet: FleetOption = None,
+) -> None:
+    """Show or set how long the gateway keeps the fleet's windows and results (default: for ever).
+
+    **In:** keys that are attached. **Out:** a sentence. What is deleted is gone: the gateway still knows
+    which windows counted, so that none counts twice, and computes over later ones alone.
+
+    Example:
+
+        ciphermote owner retention keys --days 90
+    """
+    if days is not None and forever:
+        raise ParameterError("--days and --forever exclude each other: give one, or neither to be shown.")
+    attachment = _attachment(keys, fleet)
+    from ciphermote.fleet.reading import time_text
+
+    with attachment.client() as client:
+        if days is not None or forever:
+            client.set_retention(attachment.fleet, days)
+        found = client.retention(attachment.fleet)
+    kept, gone = found["retain_days"], found["deleted_to"]
+    for_so_long = "for ever" if kept is None else f"for {count_of(int(kept), 'day')}"
+    say(f"Fleet {attachment.fleet} keeps its windows and results {for_so_long}.")
+    if gone is not None:
+        say(f"Windows measured up to {time_text(gone)} are deleted.")
+
+
 # --- asking -------------------------------------------------------------------------------------------------
 
 

@@ -46,6 +46,16 @@ def serve(
         int,
         typer.Option(min=0, metavar="MB", help="Of the disk, that ciphertexts leave free."),
     ] = 256,
+    segment: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=4096,
+            metavar="MB",
+            help="What devices sent is kept in files of this size, and deleted by whole files.",
+            envvar="CIPHERMOTE_SEGMENT",
+        ),
+    ] = 256,
 ) -> None:
     """Take a fleet's ciphertexts in, keep them, and compute what their owner asks for. It never has a key
     that decrypts.
@@ -89,7 +99,7 @@ def serve(
             broker_ca or data / TLS / CA_FILE,
             password_file=data / BROKER / PASSWORD_FILE,
         )
-    settings = Settings(data, host, port, certificate, key, found, workers, reserve << 20)
+    settings = Settings(data, host, port, certificate, key, found, workers, reserve << 20, segment << 20)
     _check_address(host, port)
     configure()
     say(f"Serving at https://{host}:{port}. The first owner's token is in {data / OWNER_TOKEN_FILE}.")

@@ -145,10 +145,15 @@ def check(compact: CompactSet, terms: Iterable[Term], dropped: int = 0) -> float
 def most_dropped(compact: CompactSet, weights: Iterable[int] | Weights) -> int:
     """How many low bits of the sum's own c0 can be left out."""
     counted = weights if isinstance(weights, Mapping) else weights_of(weights)
-    dropped = 0
-    while failure_log2(compact, counted, dropped + 1) <= LOG2_FAILURE:
-        dropped += 1
-    return dropped
+    # The chance grows with every bit, and is 1 with all of them.
+    low, high = 0, compact.modulus.bit_length()
+    while high - low > 1:
+        middle = (low + high) // 2
+        if failure_log2(compact, counted, middle) <= LOG2_FAILURE:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _sum_of(weights: Weights) -> int:
@@ -189,6 +194,25 @@ class _Errors:
         uniform = np.log(np.expm1(-values * scaled) / (values * np.expm1(-scaled)))
         both: Complex = noise + uniform + (self._lowest(weight) + values - 1) * scaled
         return both
+
+    def reach(self, weight: int, count: int, theta: float) -> float:
+        """No farther than this angle from a multiple of 2 pi is |weight| times a frequency at which count
+        windows' parts, tilted by theta, come to more than _NEGLIGIBLE of their largest."""
+        tilt = abs(weight) * theta
+        shrink = math.exp(-tilt)
+        coin = 4 * shrink / (1 + shrink) ** 2
+        # |1 - e^(-V z)| <= 1 + e^(-V theta), and |1 - e^-z|^2 = (1 - e^-theta)^2 + 4 e^-theta sin^2.
+        uniform, most = 0.0, 0.0
+        if self.dropped:
+            uniform = 4 * shrink / math.expm1(-tilt) ** 2
+            whole = (1 << self.dropped) * tilt
+            most = math.log1p(math.exp(-whole)) - math.log(-math.expm1(-whole))
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            sine = (low + high) / 2
+            part = ETA * math.log1p(-coin * sine**2) + most - math.log1p(uniform * sine**2) / 2
+            low, high = (sine, high) if count * part > math.log(_NEGLIGIBLE) - 1 else (low, sine)
+        return 2 * math.asin(high)
 
     def log_moment(self, theta: float) -> float:
         """log E[e^(theta x)]."""
@@ -244,6 +268,8 @@ def _tail(errors: _Errors, start: int) -> float:
     logarithms = np.zeros(len(alive), dtype=np.complex128)
     moment = 0.0
     for weight, count in errors.weights.items():
+        near = _near(alive, weight, points, errors.reach(weight, count, theta))
+        alive, logarithms = alive[near], logarithms[near]
         part = count * errors.log_function(weight, theta + 2j * math.pi / points * alive)
         logarithms += part - part[0].real
         moment += float(part[0].real)
@@ -258,6 +284,13 @@ def _tail(errors: _Errors, start: int) -> float:
     # taken for more than it is.
     total = max(float(np.dot(both, values.real)) / points, _HIDDEN)
     return float((moment - theta * start + math.log(total)) / math.log(2))
+
+
+def _near(frequencies: NDArray[np.int64], weight: int, points: int, reach: float) -> NDArray[np.bool_]:
+    """Those that times |weight| are within reach of a multiple of 2 pi."""
+    turned = frequencies * abs(weight) & (points - 1)
+    near: NDArray[np.bool_] = np.minimum(turned, points - turned) <= reach * points / (2 * math.pi) + 1
+    return near
 
 
 def _tilt(errors: _Errors, start: int) -> float:

@@ -188,7 +188,7 @@ class GatewayClient:
 
     def fleets(self) -> list[dict[str, Any]]:
         """The tenant's: name, definition, created."""
-        return self._list("/v1/fleets")
+        return list(self._pages("/v1/fleets", "name", ""))
 
     def definition(self, fleet: str) -> dict[str, Any]:
         """A fleet's, as the gateway keeps it, defaults filled in."""
@@ -214,6 +214,16 @@ class GatewayClient:
                         yield FleetProgress.from_fields(json.loads(line.removeprefix("data: ")))
         except httpx.HTTPError as error:
             raise self._unreachable(error) from None
+
+    def retention(self, fleet: str) -> dict[str, Any]:
+        """retain_days: how long windows and results are kept, None: for ever; deleted_to: windows measured
+        up to then may be deleted, None: none are."""
+        found: dict[str, Any] = self._json("GET", f"/v1/fleets/{_name(fleet)}/retention")
+        return found
+
+    def set_retention(self, fleet: str, days: int | None) -> None:
+        """Have windows and results deleted so many days after they came; None: keep them."""
+        self._send("PUT", f"/v1/fleets/{_name(fleet)}/retention", json={"retain_days": days})
 
     def put_keys(self, fleet: str, kind: Literal["relin", "galois"], data: bytes) -> None:
         """Give public evaluation keys, in the bytes that keygen wrote. MismatchError for anything else: it
@@ -316,7 +326,7 @@ class GatewayClient:
 
     def streams(self, fleet: str) -> list[dict[str, Any]]:
         """id, name, spec, begins, next, created of each."""
-        return self._list(f"/v1/fleets/{_name(fleet)}/streams")
+        return list(self._pages(f"/v1/fleets/{_name(fleet)}/streams", "name", ""))
 
     def add_stream(
         self,
@@ -349,7 +359,7 @@ class GatewayClient:
 
     def tokens(self) -> list[dict[str, Any]]:
         """The tenant's, without their secrets: id, scope, note, created, revoked, device, fleet."""
-        return self._list("/v1/tokens")
+        return list(self._pages("/v1/tokens", "id", ""))
 
     def revoke_token(self, identifier: str) -> None:
         self._send("DELETE", f"/v1/tokens/{identifier}")
@@ -376,12 +386,8 @@ class GatewayClient:
                 response.status_code,
             ) from None
 
-    def _list(self, path: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self._json("GET", path)
-        return found
-
     def _pages(
-        self, path: str, key: str, after: int, more: Mapping[str, Any] | None = None
+        self, path: str, key: str, after: int | str, more: Mapping[str, Any] | None = None
     ) -> Iterator[dict[str, Any]]:
         while page := self._json("GET", path, params={**(more or {}), "after": after}):
             yield from page

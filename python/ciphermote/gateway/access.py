@@ -26,6 +26,7 @@ from ciphermote.gateway.refusals import Refusal
 Scope = Literal["device", "owner", "operator"]
 _ID_BYTES, _SECRET_BYTES = 8, 32
 _REMEMBERED = 10_000
+_PAGE = 1000
 _LONGEST_TOKEN = 200
 
 
@@ -137,12 +138,12 @@ class Access:
         with self._lock:
             self._known.clear()
 
-    def listed(self, tenant: int | None) -> list[dict[str, object]]:
-        """Without their secrets."""
+    def listed(self, tenant: int | None, after: str = "") -> list[dict[str, object]]:
+        """A page, by id, without their secrets."""
         rows = self._database.connection.execute(
             "SELECT t.id, t.scope, t.note, t.created, t.revoked, t.device, f.name AS fleet FROM tokens t "
-            "LEFT JOIN fleets f ON f.id = t.fleet WHERE t.tenant IS ? ORDER BY t.created, t.id LIMIT 10000",
-            (tenant,),
+            "LEFT JOIN fleets f ON f.id = t.fleet WHERE t.tenant IS ? AND t.id > ? ORDER BY t.id LIMIT ?",
+            (tenant, after, _PAGE),
         )
         return [dict(row) for row in rows]
 

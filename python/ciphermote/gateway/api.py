@@ -11,7 +11,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
@@ -30,6 +30,7 @@ from ciphermote.gateway.definitions import (
     Definition,
     Enrolment,
     JobRequest,
+    RetentionRequest,
     StreamRequest,
     TenantRequest,
     TokenRequest,
@@ -50,6 +51,7 @@ _LATEST = 1e11
 _Name = Annotated[str, Path(pattern=_NAME)]
 _Number = Annotated[int, Path(ge=0, le=2**32 - 1)]
 _Id = Annotated[int, Path(ge=0, le=2**62)]
+_AfterName = Annotated[str, Query(pattern=f"^$|{_NAME}")]
 _After = Annotated[int, Query(ge=-1, le=2**62)]
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -75,6 +77,7 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         403: "Not allowed, or not authentic",
         404: "Not there",
         409: "In conflict with what is kept",
+        410: "Deleted",
         413: "Too large",
         415: "Of another type",
         422: "Not what is wanted here",
@@ -179,8 +182,8 @@ async def deliver(request: Request) -> Response:
     measured = _measured(request)
     _check_type(request)
     stated = _stated_length(request, MOST_DELIVERY_BYTES)
-    with gateway.intake.room_for(stated):
-        data = await read_body(request, stated)
+    with gateway.intake.room_for(found.tenant) as take:
+        data = await read_body(request, stated, take)
         outcome = await gateway.intake.take(found, principal.device, data, measured)
     gateway.metrics.deliveries.labels("http").inc()
     return answer(outcome)
@@ -256,8 +259,9 @@ def _stated_length(request: Request, most: int) -> int:
     return stated
 
 
-async def read_body(request: Request, most: int) -> bytes:
-    """All of it. Refusal if it is longer than said, or does not end in time."""
+async def read_body(request: Request, most: int, take: Callable[[int], None] | None = None) -> bytes:
+    """All of it. take: is told how many bytes have come. Refusal if it is longer than said, or does not end
+    in time."""
     pieces: list[bytes] = []
     size = 0
     try:
@@ -266,6 +270,8 @@ async def read_body(request: Request, most: int) -> bytes:
                 size += len(piece)
                 if size > most:
                     raise Refusal(413, "too-large", f"The body goes on after {most} bytes: that is the most.")
+                if take is not None:
+                    take(len(piece))
                 pieces.append(piece)
     except ClientDisconnect:
         raise Refusal(400, "unfinished", f"The client left after {size} bytes of the body.") from None
@@ -289,10 +295,10 @@ def show_tenant(gateway: TheGateway, owner: Owner) -> dict[str, Any]:
 
 
 @owners.get("/fleets")
-def list_fleets(gateway: TheGateway, owner: Owner) -> list[dict[str, Any]]:
-    """The tenant's fleets."""
+def list_fleets(gateway: TheGateway, owner: Owner, after: _AfterName = "") -> list[dict[str, Any]]:
+    """A page of the tenant's fleets, of names that come after."""
     assert owner.tenant is not None
-    return gateway.registry.fleets(owner.tenant)
+    return gateway.registry.fleets(owner.tenant, after)
 
 
 @owners.put("/fleets/{fleet}", status_code=204)
@@ -307,6 +313,23 @@ def define_fleet(gateway: TheGateway, owner: Owner, fleet: _Name, definition: De
 def progress(gateway: TheGateway, fleet: OwnedFleet) -> dict[str, Any]:
     """How far it is: devices, windows, jobs."""
     return gateway.registry.progress(fleet)
+
+
+@owners.get("/fleets/{fleet}/retention")
+def show_retention(gateway: TheGateway, fleet: OwnedFleet) -> dict[str, Any]:
+    """How long windows and results are kept, and until when windows may be deleted."""
+    return gateway.registry.retention(fleet)
+
+
+@owners.put("/fleets/{fleet}/retention", status_code=204)
+def set_retention(gateway: TheGateway, fleet: OwnedFleet, retention: RetentionRequest) -> None:
+    """Have windows and results deleted after so many days, or none."""
+    _set_retention(gateway, fleet, retention)
+
+
+def _set_retention(gateway: Gateway, fleet: Fleet, retention: RetentionRequest) -> None:
+    gateway.registry.set_retention(fleet, retention.retain_days)
+    log.info("retention", tenant=fleet.tenant, fleet=fleet.name, days=retention.retain_days)
 
 
 @owners.get(
@@ -425,9 +448,9 @@ def list_windows(
 
 
 @owners.get("/fleets/{fleet}/streams")
-def list_streams(gateway: TheGateway, fleet: OwnedFleet) -> list[dict[str, Any]]:
-    """The fleet's streams."""
-    return gateway.jobs.streams(fleet.id)
+def list_streams(gateway: TheGateway, fleet: OwnedFleet, after: _AfterName = "") -> list[dict[str, Any]]:
+    """A page of the fleet's streams, of names that come after."""
+    return gateway.jobs.streams(fleet.id, after)
 
 
 @owners.post("/fleets/{fleet}/streams", status_code=201)
@@ -497,20 +520,25 @@ def job_left_out(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> dict[str, 
 
 
 @owners.get("/tokens")
-def list_tokens(gateway: TheGateway, owner: Owner) -> list[dict[str, Any]]:
-    """The tenant's tokens, without their secrets."""
-    return gateway.access.listed(owner.tenant)
+def list_tokens(
+    gateway: TheGateway, owner: Owner, after: Annotated[str, Query(pattern="^(?:[0-9a-f]{16})?$")] = ""
+) -> list[dict[str, Any]]:
+    """A page of the tenant's tokens, of ids that come after, without their secrets."""
+    return gateway.access.listed(owner.tenant, after)
 
 
 @owners.post("/tokens", status_code=201)
 def make_token(gateway: TheGateway, owner: Owner, asked: TokenRequest) -> dict[str, str]:
-    """A new token of the tenant. It is shown this once."""
+    """A new token of the tenant. It is shown this once. Over HTTPS a device's older tokens hold until they
+    are revoked; at an MQTT broker it has one, the newest."""
     fleet = None if asked.fleet is None else gateway.registry.fleet(owner.tenant, asked.fleet).id
     token = gateway.access.make(
         asked.scope, tenant=owner.tenant, fleet=fleet, device=asked.device, note=asked.note
     )
     gateway.broker_files.stale.set()
-    return {"token": token}
+    if asked.scope == "owner":
+        return {"token": token}
+    return {"token": token, "broker": "This takes the place of older tokens of the same user at the broker."}
 
 
 @owners.delete("/tokens/{identifier}", status_code=204)
@@ -528,9 +556,9 @@ operators = APIRouter(prefix="/v1/operator", tags=["operators"], responses=_PROB
 
 
 @operators.get("/tenants")
-def list_tenants(gateway: TheGateway, operator: Operator) -> list[dict[str, Any]]:
-    """All tenants, and how much each has stored."""
-    return gateway.registry.tenants()
+def list_tenants(gateway: TheGateway, operator: Operator, after: _AfterName = "") -> list[dict[str, Any]]:
+    """A page of tenants, of names that come after, and how much each has stored."""
+    return gateway.registry.tenants(after)
 
 
 @operators.post("/tenants", status_code=201)
@@ -538,6 +566,15 @@ def add_tenant(gateway: TheGateway, operator: Operator, tenant: TenantRequest) -
     """A new tenant, and its owner's first token."""
     identifier = gateway.registry.add_tenant(tenant)
     return {"token": gateway.access.make("owner", tenant=identifier, note="the tenant's first")}
+
+
+@operators.put("/tenants/{tenant}/fleets/{fleet}/retention", status_code=204)
+def set_tenants_retention(
+    gateway: TheGateway, operator: Operator, tenant: _Name, fleet: _Name, retention: RetentionRequest
+) -> None:
+    """Have a fleet's windows and results deleted after so many days, or none."""
+    registry = gateway.registry
+    _set_retention(gateway, registry.fleet(registry.tenant(tenant), fleet), retention)
 
 
 @operators.get("/quarantine")

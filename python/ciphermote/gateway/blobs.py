@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gateway's bytes: ciphertexts in segments that only grow, and whole files by their digest.
+"""The gateway's bytes: ciphertexts in segments that only grow until they go, and whole files by their digest.
 
 A segment is what devices sent, one delivery behind the other, and nothing else: frames say themselves how
 long they are, and carry checksums. The database says where each begins; bytes that it does not point to,
@@ -20,7 +20,7 @@ from ciphermote.errors import KeyFileError
 from ciphermote.files import sync_directory, write_atomically
 
 SEGMENT_BYTES = 256 << 20
-_NAME = "{:08d}.segment"
+_DIGEST_BYTES = 20
 
 
 class Extent(NamedTuple):
@@ -43,6 +43,15 @@ def parse_extents(text: str) -> list[Extent]:
     return [Extent.parse(part) for part in text.split(",") if part]
 
 
+def segment_path(folder: Path, number: int) -> Path:
+    return folder / f"{number:08d}.segment"
+
+
+def segment_numbers(folder: Path) -> list[int]:
+    """Of those that are there, ascending."""
+    return sorted(int(path.stem) for path in folder.glob("*.segment"))
+
+
 class Segments:
     """Segments to append to, by one thread of one process; begun anew when one is full."""
 
@@ -50,7 +59,7 @@ class Segments:
         self._folder = folder
         self._segment_bytes = segment_bytes
         folder.mkdir(parents=True, exist_ok=True)
-        numbers = [int(path.stem) for path in folder.glob("*.segment")]
+        numbers = segment_numbers(folder)
         self._number = max(numbers, default=0)
         self._file = -1
         self._end = 0
@@ -88,7 +97,7 @@ class Segments:
         sync_directory(self._folder)
 
     def _open(self) -> None:
-        path = self._folder / _NAME.format(self._number)
+        path = segment_path(self._folder, self._number)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._end = os.fstat(self._file).st_size
 
@@ -137,7 +146,7 @@ class SegmentReader:
 
     def _mapped(self, segment: int) -> memoryview:
         """What the segment holds now."""
-        path = self._folder / _NAME.format(segment)
+        path = segment_path(self._folder, segment)
         try:
             with path.open("rb") as file:
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -145,12 +154,12 @@ class SegmentReader:
             raise KeyFileError(f"{path} cannot be read ({error}): restore a backup.") from None
 
     def _too_short(self, segment: int) -> KeyFileError:
-        path = self._folder / _NAME.format(segment)
+        path = segment_path(self._folder, segment)
         return KeyFileError(f"{path} is shorter than the database says: restore a backup of both.")
 
     def _read(self, extent: Extent) -> bytes:
         file = self._files.get(extent.segment)
-        path = self._folder / _NAME.format(extent.segment)
+        path = segment_path(self._folder, extent.segment)
         try:
             if file is None:
                 if len(self._files) == self._most_open:
@@ -164,6 +173,7 @@ class SegmentReader:
         return data
 
     def close(self) -> None:
+        """All files, so that those that are deleted take no room; they are opened again as they are read."""
         for file in self._files.values():
             os.close(file)
         self._files.clear()
@@ -179,11 +189,34 @@ class Objects:
 
     def put(self, content: bytes) -> str:
         """Keep content, on the disk when this returns; its digest."""
-        digest = hashlib.blake2b(content, digest_size=20).hexdigest()
+        digest = hashlib.blake2b(content, digest_size=_DIGEST_BYTES).hexdigest()
         path = self._folder / digest
-        if not path.exists():
+        try:
+            os.utime(path)  # whoever deletes old ones leaves it
+        except FileNotFoundError:
             write_atomically(path, content, 0o600)
         return digest
+
+    def has(self, digest: str) -> bool:
+        return (self._folder / digest).exists()
+
+    def older_than(self, seconds: float) -> list[str]:
+        """Digests of those that nobody has put since then, in seconds since 1970."""
+        with os.scandir(self._folder) as entries:
+            return [
+                entry.name
+                for entry in entries
+                if len(entry.name) == 2 * _DIGEST_BYTES and entry.stat().st_mtime < seconds
+            ]
+
+    def delete(self, digest: str, seconds: float) -> int:
+        """Unless somebody has put it since then; how many bytes."""
+        path = self._folder / digest
+        found = path.stat()
+        if found.st_mtime >= seconds:
+            return 0
+        path.unlink()
+        return found.st_size
 
     def get(self, digest: str) -> bytes:
         """KeyFileError if it is not there, or not what was kept."""
@@ -192,6 +225,6 @@ class Objects:
             content = path.read_bytes()
         except OSError as error:
             raise KeyFileError(f"{path} cannot be read ({error.strerror}): restore a backup.") from None
-        if hashlib.blake2b(content, digest_size=20).hexdigest() != digest:
+        if hashlib.blake2b(content, digest_size=_DIGEST_BYTES).hexdigest() != digest:
             raise KeyFileError(f"{path} is damaged: restore a backup.")
         return content

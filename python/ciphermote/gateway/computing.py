@@ -97,6 +97,10 @@ def compute(
 ) -> dict[str, Any]:
     """The job's result, with its ciphertexts kept as objects. Error for what cannot be computed."""
     inputs = inputs_of(job, database)
+    if any(not found.extents for found in inputs):
+        raise EngineError(
+            "Windows of its interval are deleted, for the fleet keeps them no longer: ask for a later one."
+        )
     progress(0, len(inputs))
     parts: list[bytes] = []
     if inputs:

@@ -194,6 +194,12 @@ class StreamSpec(Model):
         return self
 
 
+class RetentionRequest(Model):
+    """retain_days: so long after it came a window is kept, and so long a result; null: for ever."""
+
+    retain_days: Annotated[int, Field(ge=1, le=36_500)] | None
+
+
 class StreamRequest(Model):
     name: Name
     spec: StreamSpec

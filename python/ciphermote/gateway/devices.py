@@ -35,6 +35,21 @@ def unsigned(number: int) -> int:
     return number % (1 << 64)
 
 
+def parts_text(parts: dict[int, tuple[int, int]], places: int | None = None) -> str:
+    """As the database has them. Tags are text: JSON's numbers end at 2^53 for some readers, SQLite's at
+    2^63."""
+    found = [(place, count, str(tag)) for place, (count, tag) in parts.items()]
+    return json.dumps({"places": places, "parts": found})
+
+
+def deleted_parts(text: str | None) -> dict[int, tuple[int, int]] | None:
+    """Of a window that is deleted, by place, (places, tag): as Retention kept them. Empty: it has one, whose
+    tag is the window's; None: nobody knows."""
+    if text is None:
+        return {}
+    return {place: (count, int(tag)) for place, count, tag in json.loads(text)["parts"]} if text else None
+
+
 @dataclass
 class Attempt:
     """What has come under one counter. parts: by place, (places, tag); state: open, surplus,

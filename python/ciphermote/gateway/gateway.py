@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 from pathlib import Path
@@ -29,6 +30,7 @@ from ciphermote.gateway.jobs import Jobs
 from ciphermote.gateway.mailbox import Mailbox
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.registry import Registry
+from ciphermote.gateway.retention import Retention
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.wrapping import Wrapper
 
@@ -68,10 +70,12 @@ class Gateway:
             self.wrapper,
             self.metrics,
             reserve_bytes=settings.reserve_bytes,
+            segment_bytes=settings.segment_bytes,
         )
         self.registry = Registry(self.database, self.objects, self.wrapper, self.access, self.intake)
         self.jobs = Jobs(self.database, self.objects)
         self.mailbox = Mailbox(self.database, self.objects, self.wrapper)
+        self.retention = Retention(self.database, self.objects, folder / SEGMENTS, self.intake, self.metrics)
         self.broker_files = BrokerFiles(self.database, folder / BROKER)
         self._first_tokens(folder)
         sync_directory(folder)
@@ -105,6 +109,7 @@ class Gateway:
         return None
 
     async def close(self) -> None:
+        await asyncio.to_thread(self.retention.stop)
         await self.intake.stop()
         self.database.close()
         self._held.close()

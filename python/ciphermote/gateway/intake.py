@@ -18,7 +18,8 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -26,7 +27,15 @@ from typing import Any, Literal
 from ciphermote import _core
 from ciphermote.gateway.blobs import Extent, SegmentReader, Segments, parse_extents
 from ciphermote.gateway.database import Database
-from ciphermote.gateway.devices import MOST_ATTEMPTS, Attempt, Counted, DeviceState, signed
+from ciphermote.gateway.devices import (
+    MOST_ATTEMPTS,
+    Attempt,
+    Counted,
+    DeviceState,
+    deleted_parts,
+    parts_text,
+    signed,
+)
 from ciphermote.gateway.fleets import Fleet, Part, address
 from ciphermote.gateway.metrics import Metrics
 from ciphermote.gateway.refusals import Refusal, disk_full, overloaded
@@ -70,6 +79,14 @@ class _Message:
 
 
 @dataclass(eq=False)
+class _Errand:
+    """Something that the thread does between two rounds."""
+
+    action: Callable[[], None]
+    done: Future[None] = field(default_factory=Future)
+
+
+@dataclass(eq=False)
 class _Round:
     """What a round is to write. pieces: bytes to append, and what is to be told where they lie."""
 
@@ -81,6 +98,8 @@ class _Round:
     quarantined: list[tuple[DeviceState, int, str, str, list[Extent]]] = field(default_factory=list)
     devices: dict[int, DeviceState] = field(default_factory=dict)
     bytes_by_tenant: dict[int, int] = field(default_factory=dict)
+    segment: int = 0
+    """In which all pieces lie."""
     quotas: dict[int, tuple[int, int]] = field(default_factory=dict)
     """By tenant: the most bytes that it may store, and those that it had before."""
 
@@ -91,24 +110,53 @@ class _Round:
         self.bytes_by_tenant[tenant] = self.bytes_by_tenant.get(tenant, 0) + len(data)
 
 
+class Shares:
+    """Of so much, what each tenant has."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._total = 0
+        self._of: dict[int, int] = {}
+
+    def add(self, tenant: int, count: int) -> None:
+        """Refusal if the tenant would have more than is free."""
+        has, total = self._of.get(tenant, 0) + count, self._total + count
+        if has > self._most - total:
+            raise overloaded("The gateway has as much to do as it can take")
+        self._of[tenant], self._total = has, total
+
+    def remove(self, tenant: int, count: int) -> None:
+        self._total -= count
+        self._of[tenant] = self._of.get(tenant, 0) - count
+        if not self._of[tenant]:
+            del self._of[tenant]
+
+
 class Intake:
     """Takes deliveries from tasks of one event loop. start and stop it there."""
 
     def __init__(
-        self, database: Database, segments: Path, wrapper: Wrapper, metrics: Metrics, *, reserve_bytes: int
+        self,
+        database: Database,
+        segments: Path,
+        wrapper: Wrapper,
+        metrics: Metrics,
+        *,
+        reserve_bytes: int,
+        segment_bytes: int,
     ) -> None:
         self._database = database
         self._folder = segments
-        self._segments = Segments(segments)
+        self._segments = Segments(segments, segment_bytes)
         self._reader = SegmentReader(segments)
         self._wrapper = wrapper
         self._metrics = metrics
         self._reserve_bytes = reserve_bytes
-        self._queue: queue.SimpleQueue[_Message | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Message | _Errand | None] = queue.SimpleQueue()
         self._devices: OrderedDict[tuple[int, int], DeviceState] = OrderedDict()
         self._stale: queue.SimpleQueue[tuple[int, int]] = queue.SimpleQueue()
-        self._pending = 0
-        self._pending_bytes = 0
+        self._pending = Shares(MOST_PENDING)
+        self._pending_bytes = Shares(MOST_PENDING_BYTES)
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
@@ -133,26 +181,52 @@ class Intake:
         """The database has something new about a device."""
         self._stale.put((fleet, number))
 
+    def drop_attempts(self, fleet: int, before: float) -> Future[None]:
+        """Forget a fleet's incomplete attempts that nothing has come to since then. Of those that are
+        quarantined the bytes alone."""
+
+        def drop() -> None:
+            with self._database.writing() as database:
+                where = "arrived < ? AND extents != '' AND device IN (SELECT id FROM devices WHERE fleet = ?)"
+                gone = database.execute(
+                    f"DELETE FROM attempts WHERE state = 'open' AND {where} RETURNING device", (before, fleet)
+                ).fetchall()
+                database.execute(f"UPDATE attempts SET extents = '' WHERE {where}", (before, fleet))
+            devices = {row["device"] for row in gone}
+            for place in [place for place, state in self._devices.items() if state.id in devices]:
+                del self._devices[place]
+            self._reader.close()
+
+        errand = _Errand(drop)
+        self._queue.put(errand)
+        return errand.done
+
     @contextlib.contextmanager
-    def room_for(self, size: int) -> Any:
-        """Account for bytes that are being received. Refusal if there are too many at once."""
-        if size > MOST_DELIVERY_BYTES:
-            raise Refusal(
-                413,
-                "too-large",
-                f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time.",
-            )
+    def room_for(self, tenant: int) -> Iterator[Callable[[int], None]]:
+        """Account for a delivery that is being received; what is yielded, for bytes of it that have come.
+        Refusal if there are too many at once. A tenant may have as many as are free: so whatever one does
+        not end leaves room for the others."""
         if self._stopping:
             raise overloaded("The gateway is stopping")
-        if self._pending >= MOST_PENDING or self._pending_bytes + size > MOST_PENDING_BYTES:
-            raise overloaded("The gateway has as much to do as it can take")
-        self._pending += 1
-        self._pending_bytes += size
+        size = 0
+
+        def take(more: int) -> None:
+            nonlocal size
+            if size + more > MOST_DELIVERY_BYTES:
+                raise Refusal(
+                    413,
+                    "too-large",
+                    f"The delivery is over {MOST_DELIVERY_BYTES} bytes: send an attempt at a time.",
+                )
+            self._pending_bytes.add(tenant, more)
+            size += more
+
+        self._pending.add(tenant, 1)
         try:
-            yield
+            yield take
         finally:
-            self._pending -= 1
-            self._pending_bytes -= size
+            self._pending.remove(tenant, 1)
+            self._pending_bytes.remove(tenant, size)
 
     async def take(
         self, fleet: Fleet, device: int | None, data: bytes, measured: float | None = None
@@ -188,8 +262,11 @@ class Intake:
             first = self._queue.get()
             if first is None:
                 return
+            if isinstance(first, _Errand):
+                _run_errand(first)
+                continue
             messages, size = [first], len(first.data)
-            ends = False
+            ends, errand = False, None
             while len(messages) < _ROUND and size < _ROUND_BYTES:
                 try:
                     more = self._queue.get_nowait()
@@ -198,12 +275,17 @@ class Intake:
                 if more is None:
                     ends = True
                     break
+                if isinstance(more, _Errand):
+                    errand = more
+                    break
                 messages.append(more)
                 size += len(more.data)
             self._round(messages)
             assert self._loop is not None
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 self._loop.call_soon_threadsafe(_answer, messages)
+            if errand is not None:
+                _run_errand(errand)
             if ends:
                 return
 
@@ -459,20 +541,26 @@ class Intake:
         same = counted.random == random
         if same and counted.tags != delivery.tags:
             stored = self._stored_parts(device, counted, this)
-            same = all(stored.get(place) == (count, tag) for place, count, tag, _, _ in parts)
+            same = stored is None or all(
+                stored.get(place) == (count, tag) for place, count, tag, _, _ in parts
+            )
         if not same:
             raise self._mixed(this, message, device, delivery.counter, None)
         return self._receipt(device, Verdict.COUNTS, delivery.window, counted.counter, counted.tags)
 
     def _stored_parts(
         self, device: DeviceState, counted: Counted, this: _Round
-    ) -> dict[int, tuple[int, int]]:
+    ) -> dict[int, tuple[int, int]] | None:
+        """None if nobody knows: the bytes are deleted, and a backup without them was restored before."""
         for other, _, counter, attempt in this.counted:
             if other is device and counter == counted.counter:
                 return dict(attempt.parts)
         row = self._database.connection.execute(
-            "SELECT extents FROM windows WHERE device = ? AND counter = ?", (device.id, counted.counter)
+            "SELECT extents, parts FROM windows WHERE device = ? AND counter = ?",
+            (device.id, counted.counter),
         ).fetchone()
+        if not row["extents"]:
+            return deleted_parts(row["parts"])
         data = self._reader.read(parse_extents(row["extents"]))
         fleet = device.fleet
         (found,) = _core.check_deliveries([(fleet.params, device.keys.frames, counted.counter, data)])
@@ -526,7 +614,9 @@ class Intake:
 
     def _write(self, this: _Round) -> None:
         if this.pieces:
-            for extent, placed in zip(self._segments.append(this.pieces), this.placed, strict=True):
+            extents = self._segments.append(this.pieces)
+            this.segment = extents[0].segment
+            for extent, placed in zip(extents, this.placed, strict=True):
                 placed(extent)
         with self._database.writing() as database:
             self._write_rows(database, this)
@@ -559,7 +649,13 @@ class Intake:
             [
                 (
                     *(device, counter, attempt.number, signed(attempt.random), attempt.agreed.hex()),
-                    *(_parts(attempt), attempt.measured, _text(attempt.extents), attempt.state, this.now),
+                    *(
+                        parts_text(attempt.parts, attempt.places),
+                        attempt.measured,
+                        _text(attempt.extents),
+                        attempt.state,
+                        this.now,
+                    ),
                 )
                 for device, counter, _, attempt in changed
                 if attempt is not None
@@ -586,6 +682,20 @@ class Intake:
             "UPDATE tenants SET bytes = bytes + ? WHERE id = ?",
             [(size, tenant) for tenant, size in this.bytes_by_tenant.items()],
         )
+        database.executemany(
+            "INSERT INTO segment_bytes (segment, tenant, bytes) VALUES (?, ?, ?) "
+            "ON CONFLICT (segment, tenant) DO UPDATE SET bytes = bytes + excluded.bytes",
+            [(this.segment, tenant, size) for tenant, size in this.bytes_by_tenant.items()],
+        )
+
+
+def _run_errand(errand: _Errand) -> None:
+    try:
+        errand.action()
+    except Exception as error:  # whoever waits for it is told
+        errand.done.set_exception(error)
+    else:
+        errand.done.set_result(None)
 
 
 def _insert(database: sqlite3.Connection, statement: str, rows: list[tuple[Any, ...]]) -> None:
@@ -596,12 +706,6 @@ def _insert(database: sqlite3.Connection, statement: str, rows: list[tuple[Any, 
 
 def _text(extents: list[Extent]) -> str:
     return ",".join(map(str, extents))
-
-
-def _parts(attempt: Attempt) -> str:
-    """Tags as text: JSON's numbers end at 2^53 for some readers, SQLite's at 2^63."""
-    parts = [(place, count, str(tag)) for place, (count, tag) in attempt.parts.items()]
-    return json.dumps({"places": attempt.places, "parts": parts})
 
 
 def _missing(attempt: Attempt) -> int | None:

@@ -7,7 +7,8 @@ a job, renews the lease as it goes on, and puts the result down only while the l
 the lease ends and another worker begins anew.
 
 Late data: a stream makes an interval's job once the interval and its grace are over. What arrives afterwards
-is kept, shown as late, and counts in a replay.
+is kept, shown as late, and counts in a replay. An empty interval that was passed over, because the clock
+jumped or the gateway was away, gets its job with the first window that comes for it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sqlite3
 import time
 import uuid
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,6 +38,9 @@ from ciphermote.gateway.refusals import Refusal
 LEASE_SECONDS = 30.0
 MOST_TRIES = 5
 _MOST_AT_ONCE = 1000
+_MOST_UNSEEN = 10_000
+_MOST_EMPTY = 200
+"""Of a stream's intervals that are over at once, so many of the last get a job without a window in them."""
 _PAGE = 1000
 
 
@@ -84,9 +89,10 @@ class Jobs:
         begins = spec.begins if spec.begins is not None else now // spec.every * spec.every
         try:
             with self._database.writing() as database:
+                _check_kept(database, fleet.id, begins)
                 added = database.execute(
-                    "INSERT INTO streams (fleet, name, spec, begins, next, created) "
-                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    "INSERT INTO streams (fleet, name, spec, begins, next, created, seen) "
+                    "VALUES (?, ?, ?, ?, ?, ?, (SELECT coalesce(max(sequence), 0) FROM windows))",
                     (fleet.id, request.name, spec.model_dump_json(), begins, begins, now),
                 )
                 assert added.lastrowid is not None
@@ -94,10 +100,11 @@ class Jobs:
         except sqlite3.IntegrityError:
             raise Refusal(409, "exists", f"There is a stream {request.name} already: name another.") from None
 
-    def streams(self, fleet: int) -> list[dict[str, Any]]:
+    def streams(self, fleet: int, after: str = "") -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
-            "SELECT id, name, spec, begins, next, created FROM streams WHERE fleet = ? ORDER BY name LIMIT ?",
-            (fleet, _PAGE),
+            "SELECT id, name, spec, begins, next, created FROM streams WHERE fleet = ? AND name > ? "
+            "ORDER BY name LIMIT ?",
+            (fleet, after, _PAGE),
         )
         return [{**dict(row), "spec": json.loads(row["spec"])} for row in rows]
 
@@ -115,6 +122,7 @@ class Jobs:
         self._check(fleet, request.spec)
         text = request.spec.model_dump_json()
         with self._database.writing() as database:
+            _check_kept(database, fleet.id, request.begins)
             return _insert(database, fleet.id, _NO_STREAM, text, request.begins, request.ends, 0)
 
     def _check(self, fleet: Fleet, spec: JobSpec) -> None:
@@ -201,6 +209,8 @@ class Jobs:
         """cancel, retry or replay; the number of the job that goes on."""
         with self._database.writing() as database:
             row = self._row(database, fleet, job)
+            if action != "cancel":
+                _check_kept(database, fleet, row["begins"])
             if action == "replay":
                 return _insert(
                     database,
@@ -288,6 +298,13 @@ class Jobs:
         if row["state"] != "done":
             raise Refusal(409, "not-done", f"Job {job} is {row['state']}: its result is not there.")
         found: dict[str, Any] = json.loads(row["result"])
+        if found.get("deleted"):
+            raise Refusal(
+                410,
+                "deleted",
+                f"The result of job {job} is deleted: the fleet keeps results for so many days, and it is "
+                "older.",
+            )
         return found
 
     def waiting(self) -> int:
@@ -300,30 +317,98 @@ class Jobs:
 
     def tick(self, now: float) -> int:
         """Make the jobs of the intervals that are over; how many."""
+        (newest,) = self._database.connection.execute(
+            "SELECT coalesce(max(sequence), 0) FROM windows"
+        ).fetchone()
         made = 0
         for row in self._database.connection.execute("SELECT * FROM streams").fetchall():
-            spec = StreamSpec.model_validate_json(row["spec"])
-            span = spec.span or spec.every
-            begins = row["next"]
-            if begins > max(now, row["begins"]):
-                # The clock was ahead, and is right again: these intervals come once more, and their jobs too.
-                oldest = max(now - span - spec.grace, row["begins"])
-                begins -= math.ceil((begins - oldest) / spec.every) * spec.every
-            if begins + span + spec.grace > now and begins == row["next"]:
-                continue
-            with self._database.writing() as database:
-                while begins + span + spec.grace <= now and made < _MOST_AT_ONCE:
-                    (replay,) = database.execute(
-                        "SELECT coalesce(max(replay) + 1, 0) FROM jobs WHERE stream = ? AND begins = ?",
-                        (row["id"], begins),
-                    ).fetchone()
-                    text = spec.job.model_dump_json()
-                    stream = _Stream(row["id"], row["name"])
-                    _insert(database, row["fleet"], stream, text, begins, begins + span, replay)
-                    made += 1
-                    begins += spec.every
-                database.execute("UPDATE streams SET next = ? WHERE id = ?", (begins, row["id"]))
+            made += self._tick(row, now, newest, _MOST_AT_ONCE - made)
         return made
+
+    def _tick(self, row: sqlite3.Row, now: float, newest: int, most: int) -> int:
+        """A stream's. newest: the windows up to this sequence are there."""
+        spec = StreamSpec.model_validate_json(row["spec"])
+        span = spec.span or spec.every
+        begins = row["next"]
+        if begins > max(now, row["begins"]):
+            # The clock was ahead, and is right again: these intervals come once more, and their jobs too.
+            oldest = max(now - span - spec.grace, row["begins"])
+            begins -= math.ceil((begins - oldest) / spec.every) * spec.every
+        late, seen = self._unserved(row, begins, newest, most)
+        due, ends = self._due(row, begins, now - span - spec.grace, most - len(late))
+        if ends == row["next"] and not late and seen - row["seen"] < _MOST_UNSEEN:
+            return 0
+        with self._database.writing() as database:
+            text = spec.job.model_dump_json()
+            stream = _Stream(row["id"], row["name"])
+            for at in (*late, *due):
+                (replay,) = database.execute(
+                    "SELECT coalesce(max(replay) + 1, 0) FROM jobs WHERE stream = ? AND begins = ?",
+                    (row["id"], at),
+                ).fetchone()
+                _insert(database, row["fleet"], stream, text, at, at + span, replay)
+            database.execute("UPDATE streams SET next = ?, seen = ? WHERE id = ?", (ends, seen, row["id"]))
+        return len(late) + len(due)
+
+    def _due(self, row: sqlite3.Row, begins: float, closed: float, most: int) -> tuple[list[float], float]:
+        """(where the intervals begin that have begun by closed and get a job, where the next one begins).
+
+        If many are due at once, for the clock has jumped or nobody was here, those with windows and the last
+        ones do."""
+        spec = StreamSpec.model_validate_json(row["spec"])
+        count = max(0, math.floor((closed - begins) / spec.every) + 1)
+        found: list[float] = []
+        at = 0
+        while at < count and len(found) < most:
+            if count - at > _MOST_EMPTY:
+                ahead = self._first_with_windows(row["fleet"], begins + at * spec.every, spec)
+                at = max(at, min(count - _MOST_EMPTY, ahead + at))
+            found.append(begins + at * spec.every)
+            at += 1
+        return found, begins + at * spec.every
+
+    def _first_with_windows(self, fleet: int, begins: float, spec: StreamSpec) -> int:
+        """How many intervals from the one that begins there come before one that has a window."""
+        (first,) = self._database.connection.execute(
+            "SELECT min((SELECT min(w.measured) FROM windows w WHERE w.device = d.id AND w.measured >= ?)) "
+            "FROM devices d WHERE d.fleet = ?",
+            (begins, fleet),
+        ).fetchone()
+        if first is None:
+            return 1 << 62
+        after = first - begins - (spec.span or spec.every)
+        return max(0, math.floor(float(after) / spec.every) + 1)
+
+    def _unserved(self, row: sqlite3.Row, before: float, newest: int, most: int) -> tuple[list[float], int]:
+        """(where those intervals before this one begin that got no job, being empty, and have a window since;
+        the sequence up to which windows have been looked at)."""
+        spec = StreamSpec.model_validate_json(row["spec"])
+        span = spec.span or spec.every
+        found: dict[float, None] = {}
+        if newest == row["seen"]:
+            return [], newest
+        rows = self._database.connection.execute(
+            "SELECT w.sequence, w.measured FROM windows w JOIN devices d ON d.id = w.device "
+            "WHERE w.sequence > ? AND w.sequence <= ? AND d.fleet = ? AND w.measured >= ? AND w.measured < ? "
+            "ORDER BY w.sequence",
+            (row["seen"], newest, row["fleet"], row["begins"], before + span - spec.every),
+        )
+        for window in rows:
+            if len(found) >= most:
+                return list(found), window["sequence"] - 1
+            # The last interval that the window is in, and those before it that reach to it.
+            at = math.floor((window["measured"] - row["begins"]) / spec.every)
+            while at >= 0 and (begins := row["begins"] + at * spec.every) + span > window["measured"]:
+                if begins < before and not self._has_job(row["id"], begins):
+                    found[begins] = None
+                at -= 1
+        return list(found), newest
+
+    def _has_job(self, stream: int, begins: float) -> bool:
+        found = self._database.connection.execute(
+            "SELECT 1 FROM jobs WHERE stream = ? AND begins = ?", (stream, begins)
+        ).fetchone()
+        return found is not None
 
     # --- workers --------------------------------------------------------------------------------------------
 
@@ -369,6 +454,10 @@ class Jobs:
     def finish(self, job: Job, result: dict[str, Any]) -> bool:
         """Put the result down, if the job is still this worker's."""
         with self._database.writing() as database:
+            if not all(map(self._objects.has, (*result["parts"], result["contributors"]))):
+                # It was that of an old job, too, and went with that one's.
+                _give_back(database, job)
+                return False
             changed = database.execute(
                 "UPDATE jobs SET state = 'done', lease = NULL, result = ?, finished = ?, done = ?, total = ? "
                 "WHERE id = ? AND lease = ?",
@@ -388,11 +477,7 @@ class Jobs:
     def give_back(self, job: Job) -> None:
         """As if it had not been leased: what kept it from being done had nothing to do with it."""
         with self._database.writing() as database:
-            database.execute(
-                "UPDATE jobs SET state = 'queued', lease = NULL, tries = tries - 1 "
-                "WHERE id = ? AND lease = ?",
-                (job.id, job.lease),
-            )
+            _give_back(database, job)
 
     def release(self, worker: str) -> None:
         """A worker is gone: its jobs need not wait for their leases."""
@@ -401,6 +486,26 @@ class Jobs:
                 "UPDATE jobs SET lease_ends = 0 WHERE state = 'running' AND lease LIKE '%:' || ? || ':%'",
                 (worker,),
             )
+
+
+def _give_back(database: sqlite3.Connection, job: Job) -> None:
+    database.execute(
+        "UPDATE jobs SET state = 'queued', lease = NULL, tries = tries - 1 WHERE id = ? AND lease = ?",
+        (job.id, job.lease),
+    )
+
+
+def _check_kept(database: sqlite3.Connection, fleet: int, begins: float) -> None:
+    """Refusal of what would take windows that may be deleted."""
+    (deleted_to,) = database.execute("SELECT deleted_to FROM fleets WHERE id = ?", (fleet,)).fetchone()
+    if begins <= deleted_to:
+        first = math.floor(deleted_to) + 1
+        raise Refusal(
+            410,
+            "deleted",
+            f"Windows measured before {datetime.fromtimestamp(first, UTC):%Y-%m-%dT%H:%M:%S}Z are deleted, "
+            f"which this takes: have it begin then ({first}), or later.",
+        )
 
 
 def _insert(

@@ -95,6 +95,12 @@ class Mailbox:
         found = None if row is None else self._row(row["id"], counter)
         if found is None:
             raise Refusal(404, "no-result", f"There is no result for counter {counter}: ask again later.")
+        if not found["digest"]:
+            raise Refusal(
+                410,
+                "deleted",
+                f"The result for counter {counter} is deleted: it is older than results are kept.",
+            )
         return self._objects.get(found["digest"])
 
     def _row(self, device: int, counter: int) -> sqlite3.Row | None:

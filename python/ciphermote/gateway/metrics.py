@@ -42,4 +42,10 @@ class Metrics:
         self.broker_connected = Gauge(
             "ciphermote_broker_connected", "1 while the MQTT broker is there", registry=registry
         )
+        self.windows_deleted = Counter(
+            "ciphermote_windows_deleted", "Windows older than their fleet keeps them", registry=registry
+        )
+        self.bytes_deleted = Counter(
+            "ciphermote_bytes_deleted", "Bytes of segments and objects", registry=registry
+        )
         self.free_bytes = Gauge("ciphermote_free_bytes", "Room on the disk", registry=registry)

@@ -95,7 +95,8 @@ class Subscriber:
         stated = message.properties
         try:
             fleet, device = self._addressed(user)
-            with self._gateway.intake.room_for(len(data)):
+            with self._gateway.intake.room_for(fleet.tenant) as take:
+                take(len(data))
                 outcome = await self._gateway.intake.take(fleet, device, data, _measured(stated))
             self._gateway.metrics.deliveries.labels("mqtt").inc()
             if outcome.receipt is not None:

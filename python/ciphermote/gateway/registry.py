@@ -74,9 +74,11 @@ class Registry:
         ).fetchone()
         return dict(row)
 
-    def tenants(self) -> list[dict[str, Any]]:
+    def tenants(self, after: str = "") -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
-            "SELECT name, created, most_devices, most_bytes, bytes FROM tenants ORDER BY name LIMIT 10000"
+            "SELECT name, created, most_devices, most_bytes, bytes FROM tenants WHERE name > ? "
+            "ORDER BY name LIMIT ?",
+            (after, _PAGE),
         )
         return [dict(row) for row in rows]
 
@@ -121,12 +123,27 @@ class Registry:
         ).fetchone()
         return Fleet.from_row(*row)
 
-    def fleets(self, tenant: int) -> list[dict[str, Any]]:
+    def fleets(self, tenant: int, after: str = "") -> list[dict[str, Any]]:
         rows = self._database.connection.execute(
-            "SELECT name, definition, created FROM fleets WHERE tenant = ? ORDER BY name LIMIT 10000",
-            (tenant,),
+            "SELECT name, definition, created FROM fleets WHERE tenant = ? AND name > ? "
+            "ORDER BY name LIMIT ?",
+            (tenant, after, _PAGE),
         )
         return [{**dict(row), "definition": json.loads(row["definition"])} for row in rows]
+
+    def retention(self, fleet: Fleet) -> dict[str, Any]:
+        """retain_days: how long windows and results are kept; None: for ever. deleted_to: windows measured
+        up to then may be deleted, none that were measured later."""
+        row = self._database.connection.execute(
+            "SELECT retain_days, deleted_to FROM fleets WHERE id = ?", (fleet.id,)
+        ).fetchone()
+        deleted_to = None if row["deleted_to"] < 0 else row["deleted_to"]
+        return {"retain_days": row["retain_days"], "deleted_to": deleted_to}
+
+    def set_retention(self, fleet: Fleet, days: int | None) -> None:
+        """None: for ever. What is deleted stays so."""
+        with self._database.writing() as database:
+            database.execute("UPDATE fleets SET retain_days = ? WHERE id = ?", (days, fleet.id))
 
     def progress(self, fleet: Fleet) -> dict[str, Any]:
         """Of a fleet, in numbers that watch shows."""
@@ -314,13 +331,13 @@ class Registry:
     def windows(self, fleet: Fleet, after: int = 0, device: int | None = None) -> list[dict[str, Any]]:
         """That count, in the order in which they became complete."""
         rows = self._database.connection.execute(
-            "SELECT w.sequence, d.number AS device, d.epoch, w.number, w.counter, w.measured, w.arrived "
-            "FROM windows w JOIN devices d ON d.id = w.device "
+            "SELECT w.sequence, d.number AS device, d.epoch, w.number, w.counter, w.measured, w.arrived, "
+            "w.extents = '' AS deleted FROM windows w JOIN devices d ON d.id = w.device "
             "WHERE d.fleet = ? AND w.sequence > ? AND (? IS NULL OR d.number = ?) "
             "ORDER BY w.sequence LIMIT ?",
             (fleet.id, after, device, device, _PAGE),
         )
-        return [dict(row) for row in rows]
+        return [{**dict(row), "deleted": bool(row["deleted"])} for row in rows]
 
     # --- what waits for the operator ------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import signal
 import sys
@@ -18,11 +19,15 @@ from ciphermote.gateway.api import Deliveries, application
 from ciphermote.gateway.connections import BoundedProtocol
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.gateway_files import TLS
+from ciphermote.gateway.jobs import boot_clock
 from ciphermote.gateway.logs import log
+from ciphermote.gateway.retention import STEADY_SECONDS, Steadiness
 from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.tls import own_certificate
 
 _TICK_SECONDS = 0.5
+_SWEEP_SECONDS = 3600.0
+_STEADY_CHECK_SECONDS = 5.0
 _STOP_SECONDS = 10
 _RESTART_SECONDS = 0.5
 _BROKER_PORT = 8883
@@ -49,7 +54,7 @@ async def serve(settings: Settings) -> None:
             http=BoundedProtocol,
         )
     )
-    tasks = [asyncio.create_task(_clock(gateway, settings))]
+    tasks = [asyncio.create_task(_clock(gateway, settings)), asyncio.create_task(_sweeps(gateway))]
     tasks += [asyncio.create_task(_worker(gateway, number)) for number in range(settings.workers)]
     if settings.broker is not None:
         from ciphermote.gateway.mqtt import Subscriber
@@ -94,6 +99,21 @@ async def _clock(gateway: Gateway, settings: Settings) -> None:
         except Exception as error:  # a full disk, say: the next round may be luckier
             log.error("clock", error=repr(error))
         await asyncio.sleep(_TICK_SECONDS)
+
+
+async def _sweeps(gateway: Gateway) -> None:
+    """Deletes what is too old, once an hour, while the clock runs evenly."""
+    steadiness, swept = Steadiness(), -math.inf
+    while True:
+        _, boot = boot_clock()
+        steady = steadiness.seconds(time.time(), boot)
+        if steady >= STEADY_SECONDS and boot - swept >= _SWEEP_SECONDS:
+            swept = boot
+            try:
+                await asyncio.to_thread(gateway.retention.sweep, time.time())
+            except Exception as error:  # a full disk, say: the next one may be luckier
+                log.error("retention", error=repr(error))
+        await asyncio.sleep(_STEADY_CHECK_SECONDS)
 
 
 async def _worker(gateway: Gateway, number: int) -> None:

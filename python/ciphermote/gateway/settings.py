@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ciphermote.gateway.blobs import SEGMENT_BYTES
+
 
 @dataclass(frozen=True)
 class Broker:
@@ -21,7 +23,8 @@ class Broker:
 @dataclass(frozen=True)
 class Settings:
     """data: the gateway's directory. certificate, key: PEM files; None: one of its own making. reserve_bytes:
-    of the disk, that ciphertexts leave free. workers: processes that compute."""
+    of the disk, that ciphertexts leave free. segment_bytes: after which they go to another file. workers:
+    processes that compute."""
 
     data: Path = Path("ciphermote-gateway")
     host: str = "127.0.0.1"
@@ -31,3 +34,4 @@ class Settings:
     broker: Broker | None = field(default=None)
     workers: int = 1
     reserve_bytes: int = 256 << 20
+    segment_bytes: int = SEGMENT_BYTES

@@ -99,6 +99,8 @@ class Worker:
             if self._jobs.finish(job, result):
                 windows, seconds = result["windows"], result["seconds"]
                 log.info("job done", job=job.id, kind=job.spec.kind, windows=windows, seconds=seconds)
+        finally:
+            self._reader.close()
 
 
 def main() -> None:

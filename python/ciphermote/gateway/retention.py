@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is older than its fleet is to keep is deleted: windows, results, and what waits or was never complete.
+
+First the database says that the bytes are gone, then files that it refers to nowhere are unlinked: segments,
+each once nothing of it is needed, and objects. Whoever is killed between the two leaves files that the next
+sweep finds. A window's row stays, and the tags of its parts: it counts once for ever, and whoever sends it
+again is answered as before.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import threading
+from pathlib import Path
+
+from ciphermote import _core
+from ciphermote.errors import Error
+from ciphermote.files import sync_directory
+from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents, segment_numbers, segment_path
+from ciphermote.gateway.database import Database
+from ciphermote.gateway.devices import parts_text
+from ciphermote.gateway.fleets import Fleet
+from ciphermote.gateway.intake import Intake
+from ciphermote.gateway.metrics import Metrics
+
+DAY = 86_400.0
+STEADY_SECONDS = 3600.0
+"""So long the clock has to run evenly before anything is deleted by it."""
+_JUMP_SECONDS = 5.0
+_BATCH = 500
+_YOUNG_SECONDS = 3600.0
+"""An object of this age may be of a job or an upload that has not ended."""
+_ATTEMPTS_SECONDS = 60.0
+
+_KEPT = "extents != '' AND +device IN (SELECT id FROM devices WHERE fleet = ?)"
+"""Of a fleet. The plus keeps SQLite from sorting what an index by device finds."""
+
+_USED_SEGMENTS = """
+WITH kept (extents) AS (
+    SELECT extents FROM windows WHERE extents != ''
+    UNION ALL SELECT extents FROM attempts WHERE extents != ''
+    UNION ALL SELECT extents FROM quarantine WHERE extents != ''
+)
+SELECT DISTINCT CAST(extents AS INTEGER) FROM kept WHERE instr(extents, ',') = 0
+UNION
+SELECT DISTINCT CAST(e.value AS INTEGER)
+FROM kept JOIN json_each('["' || replace(extents, ',', '","') || '"]') AS e WHERE instr(extents, ',') > 0
+"""
+
+_USED_OBJECTS = """
+SELECT digest FROM evaluation_keys
+UNION SELECT rekey FROM devices WHERE rekey IS NOT NULL
+UNION SELECT digest FROM results
+UNION SELECT e.value FROM jobs j JOIN json_each(j.result, '$.parts') AS e
+    WHERE j.result IS NOT NULL AND j.result ->> '$.deleted' IS NULL
+UNION SELECT result ->> '$.contributors' FROM jobs
+    WHERE result IS NOT NULL AND result ->> '$.deleted' IS NULL
+"""
+
+
+class Steadiness:
+    """For how long the wall clock has run as evenly as the one that nobody sets."""
+
+    def __init__(self) -> None:
+        self._last: tuple[float, float] | None = None
+        self._since = 0.0
+
+    def seconds(self, wall: float, boot: float) -> float:
+        """Ask often: a jump is found between two questions."""
+        if self._last is None or abs((wall - self._last[0]) - (boot - self._last[1])) > _JUMP_SECONDS:
+            self._since = boot
+        self._last = wall, boot
+        return boot - self._since
+
+
+class Retention:
+    """Of one gateway. sweep is for one thread at a time."""
+
+    def __init__(
+        self, database: Database, objects: Objects, segments: Path, intake: Intake, metrics: Metrics
+    ) -> None:
+        self._database = database
+        self._objects = objects
+        self._segments = segments
+        self._intake = intake
+        self._metrics = metrics
+        self._reader = SegmentReader(segments)
+        self._stopping = threading.Event()
+        self._sweeping = threading.Lock()
+        self._swept: dict[int, int] = {}
+        """By fleet: its windows up to this sequence are deleted."""
+
+    def stop(self) -> None:
+        """Let a sweep end where it is; there is none after it."""
+        self._stopping.set()
+        with self._sweeping:
+            self._reader.close()
+
+    def sweep(self, now: float) -> None:
+        """Delete what is too old by now."""
+        with self._sweeping:
+            rows = self._database.connection.execute(
+                "SELECT id, tenant, name, definition, retain_days FROM fleets WHERE retain_days IS NOT NULL"
+            ).fetchall()
+            for *fleet, days in rows:
+                before = now - days * DAY
+                self._delete_windows(Fleet.from_row(*fleet), before)
+                if self._stopping.is_set():
+                    return
+                self._intake.drop_attempts(fleet[0], before).result(_ATTEMPTS_SECONDS)
+                self._delete_results(fleet[0], before)
+            if rows:
+                self._collect_segments()
+                self._collect_objects(now)
+
+    # --- in the database ------------------------------------------------------------------------------------
+
+    def _delete_windows(self, fleet: Fleet, before: float) -> None:
+        after = self._swept.get(fleet.id, 0)
+        while not self._stopping.is_set():
+            rows = self._database.connection.execute(
+                "SELECT sequence, counter, measured, extents FROM windows "
+                f"WHERE sequence > ? AND {_KEPT} AND arrived < ? ORDER BY sequence LIMIT ?",
+                (after, fleet.id, before, _BATCH),
+            ).fetchall()
+            if not rows:
+                break
+            parts = [self._parts(fleet, row) for row in rows]
+            with self._database.writing() as database:
+                needed = _needed_from(database, fleet.id)
+                gone = [
+                    (row, text) for row, text in zip(rows, parts, strict=True) if row["measured"] < needed
+                ]
+                database.executemany(
+                    "UPDATE windows SET extents = '', parts = ? WHERE sequence = ?",
+                    [(text, row["sequence"]) for row, text in gone],
+                )
+                database.execute(
+                    "UPDATE fleets SET deleted_to = max(deleted_to, ?) WHERE id = ?",
+                    (max((row["measured"] for row, _ in gone), default=-1), fleet.id),
+                )
+            self._metrics.windows_deleted.inc(len(gone))
+            after = rows[-1]["sequence"]
+        first = self._database.connection.execute(
+            f"SELECT sequence FROM windows WHERE sequence > ? AND {_KEPT} ORDER BY sequence LIMIT 1",
+            (self._swept.get(fleet.id, 0), fleet.id),
+        ).fetchone()
+        if first is not None:
+            self._swept[fleet.id] = first["sequence"] - 1
+        self._reader.close()
+
+    def _parts(self, fleet: Fleet, row: sqlite3.Row) -> str | None:
+        """The tags of a window's parts; None if it has one, '' if its bytes are not there (a backup)."""
+        try:
+            data = self._reader.read(parse_extents(row["extents"]))
+            found = _core.read_stored(fleet.params, row["counter"], data).parts
+        except Error:
+            return ""
+        return None if len(found) == 1 else parts_text({p: (count, tag) for p, count, tag, _, _ in found})
+
+    def _delete_results(self, fleet: int, before: float) -> None:
+        with self._database.writing() as database:
+            database.execute(
+                "UPDATE jobs SET result = json_set(result, '$.deleted', json('true')) WHERE fleet = ? "
+                "AND state = 'done' AND finished < ? AND result ->> '$.deleted' IS NULL",
+                (fleet, before),
+            )
+            of_fleet = "device IN (SELECT id FROM devices WHERE fleet = ?)"
+            database.execute(
+                f"UPDATE results SET digest = '' WHERE created < ? AND digest != '' AND {of_fleet}",
+                (before, fleet),
+            )
+            database.execute(
+                f"UPDATE quarantine SET extents = '' WHERE arrived < ? AND extents != '' AND {of_fleet}",
+                (before, fleet),
+            )
+
+    # --- on the disk ----------------------------------------------------------------------------------------
+
+    def _collect_segments(self) -> None:
+        # Whatever will ever refer to a segment before the newest is committed by now.
+        complete = segment_numbers(self._segments)[:-1]
+        if not complete:
+            return
+        used = {number for (number,) in self._database.connection.execute(_USED_SEGMENTS)}
+        for number in complete:
+            if number in used or self._stopping.is_set():
+                continue
+            with self._database.writing() as database:
+                database.execute(
+                    "UPDATE tenants SET bytes = max(0, tenants.bytes - s.bytes) FROM segment_bytes s "
+                    "WHERE s.segment = ? AND s.tenant = tenants.id",
+                    (number,),
+                )
+                database.execute("DELETE FROM segment_bytes WHERE segment = ?", (number,))
+            path = segment_path(self._segments, number)
+            size = path.stat().st_size
+            path.unlink()
+            self._metrics.bytes_deleted.inc(size)
+        sync_directory(self._segments)
+
+    def _collect_objects(self, now: float) -> None:
+        candidates = self._objects.older_than(now - _YOUNG_SECONDS)
+        if not candidates:
+            return
+        used = {digest for (digest,) in self._database.connection.execute(_USED_OBJECTS)}
+        for digest in candidates:
+            if digest in used or self._stopping.is_set():
+                continue
+            with self._database.writing():  # in which finish sees that a result's objects are there
+                self._metrics.bytes_deleted.inc(self._objects.delete(digest, now - _YOUNG_SECONDS))
+
+
+def _needed_from(database: sqlite3.Connection, fleet: int) -> float:
+    """Windows measured from then on are of jobs that are to be done, or of intervals that have none yet."""
+    (found,) = database.execute(
+        "SELECT min(begins) FROM (SELECT begins FROM jobs WHERE state IN ('queued', 'running') AND fleet = ? "
+        "UNION ALL SELECT next FROM streams WHERE fleet = ?)",
+        (fleet, fleet),
+    ).fetchone()
+    return math.inf if found is None else float(found)
