@@ -55,8 +55,7 @@ def test_the_api_keeps_to_its_description(server: Server, tmp_path: Path, scope:
     assert "Traceback" not in server.log()
 
 
-# What passes the schema may still be refused for what the fleet is, with 409 or 422. And a POST to .../rekey
-# or .../contributors fits the path of an {action} too, which is refused with 422.
+# What passes the schema may still be refused for what the fleet is, with 409 or 422.
 CONFIGURATION = """
 [parameters]
 "path.fleet" = "known"
@@ -64,8 +63,4 @@ CONFIGURATION = """
 
 [checks]
 positive_data_acceptance.enabled = false
-
-[[operations]]
-include-path = ["/v1/fleets/{fleet}/devices/{number}/rekey", "/v1/fleets/{fleet}/jobs/{job}/contributors"]
-checks.unsupported_method.enabled = false
 """

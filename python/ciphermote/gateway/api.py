@@ -18,6 +18,7 @@ from fastapi import APIRouter, Depends, FastAPI, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from prometheus_client import generate_latest
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
@@ -53,6 +54,25 @@ _Number = Annotated[int, Path(ge=0, le=2**32 - 1)]
 _Id = Annotated[int, Path(ge=0, le=2**62)]
 _AfterName = Annotated[str, Query(pattern=f"^$|{_NAME}")]
 _After = Annotated[int, Query(ge=-1, le=2**62)]
+
+
+class _DeviceAction(StringConvertor):
+    """One of a few words in a path. Another one is no path here, or that of another method (405)."""
+
+    regex = "revoke|quarantine|activate"
+
+
+class _JobAction(StringConvertor):
+    regex = "cancel|retry|replay"
+
+
+class _Settling(StringConvertor):
+    regex = "accept|discard"
+
+
+register_url_convertor("device_action", _DeviceAction())
+register_url_convertor("job_action", _JobAction())
+register_url_convertor("settling", _Settling())
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {
@@ -403,7 +423,7 @@ async def put_rekey_key(request: Request, gateway: TheGateway, fleet: OwnedFleet
     await _upload(request, lambda data: gateway.registry.put_rekey_key(fleet, number, data))
 
 
-@owners.post("/fleets/{fleet}/devices/{number}/{action}", status_code=204)
+@owners.post("/fleets/{fleet}/devices/{number}/{action:device_action}", status_code=204)
 def set_device_state(
     gateway: TheGateway,
     fleet: OwnedFleet,
@@ -483,7 +503,7 @@ def show_job(gateway: TheGateway, fleet: OwnedFleet, job: _Id) -> dict[str, Any]
     return gateway.jobs.shown(fleet.id, job)
 
 
-@owners.post("/fleets/{fleet}/jobs/{job}/{action}")
+@owners.post("/fleets/{fleet}/jobs/{job}/{action:job_action}")
 def change_job(
     gateway: TheGateway,
     fleet: OwnedFleet,
@@ -583,7 +603,7 @@ def list_quarantine(gateway: TheGateway, operator: Operator, after: _After = 0) 
     return gateway.registry.quarantined(after)
 
 
-@operators.post("/quarantine/{number}/{action}", status_code=204)
+@operators.post("/quarantine/{number}/{action:settling}", status_code=204)
 def settle(
     gateway: TheGateway,
     operator: Operator,
