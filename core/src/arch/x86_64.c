@@ -55,9 +55,10 @@ int cmi_x86_64_poly1305_blocks(uint32_t h[5], const uint32_t r[4], const uint8_t
 }
 
 /*
- * A CRC step takes three cycles to come back and another can start in each, so three streams run side by side.
- * A carry-less product with x^(8k - 33) moves a remainder past k bytes: reflected words make it one x more, and
- * the step that reduces it x^32. The constants are x^2015 and x^4063 modulo the polynomial, reflected.
+ * A CRC step takes three cycles to come back and another can start in each, so three streams run side by
+ * side. A carry-less product with x^(8k - 33) moves a remainder past k bytes: reflected words make it one x
+ * more, and the step that reduces it x^32. The constants are x^2015 and x^4063 modulo the polynomial,
+ * reflected.
  * (V. Gopal et al., Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction, Intel 2011.)
  */
 #define CM_CRC_STREAM_BYTES 256u
