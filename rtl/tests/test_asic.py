@@ -8,16 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import asic
+import gates
 import liberty
 import netlist
 import power
 import pytest
+import transform_energy
 from netlist import Instance, Netlist
 
 from tools import ENGINE_SOURCES, ToolError
 
 HERE = Path(__file__).resolve().parent
 MACRO = "RM_TOY_2P_64x8_t"
+TRANSFORM = {"LOG2_N": 8, "WIDTH": 22, "LOG2_UNITS": 0, "LOG2_LANES": 0, "OPERANDS": 0, "DEEP": 0}
 BUTTERFLY = {"WIDTH": 8, "LOG2_N": 4, "DEEP": 1}
 with_pdk = pytest.mark.skipif(not os.environ.get(asic.PDK), reason=f"{asic.PDK} names no folder")
 
@@ -183,85 +186,83 @@ def run_memory(mapped: asic.Mapped, depth: int, address_width: int) -> Path:
     return dump
 
 
-def test_a_memory_goes_into_a_macro_and_pays_for_each_access():
-    """100 um^2 against 64 words of 8 bits at 11: 64 writes at 3 pJ, and a read at 2 pJ in each cycle."""
-    mapped = mapped_memory(64, 6)
-    dump = run_memory(mapped, 64, 6)
-    report = asic.measure(
-        "cm_ram",
-        ENGINE_SOURCES,
-        {"WIDTH": 8, "DEPTH": 64, "ADDRESS_WIDTH": 6},
-        vcd=dump,
-        vcd_ns=640.0,
-        target=toy(),
+def memory_cycles(depth: int) -> list[dict[str, int]]:
+    """What memory_bench.sv does, from two idle cycles on."""
+    last = depth - 1
+    idle = {"read_address_i": last}
+    writes = [
+        {"write_i": 1, "write_address_i": i, "write_data_i": (i * 37 + 5) & 255, "read_address_i": last - i}
+        for i in range(depth)
+    ]
+    data = writes[-1]["write_data_i"]
+    reads = [{"write_address_i": last - i, "write_data_i": data, "read_address_i": i} for i in range(depth)]
+    return [idle, idle, *writes, *reads]
+
+
+@pytest.mark.parametrize("macro", [True, False])
+def test_gates_counts_what_icarus_dumps(macro):
+    """All transitions of all nets while 64 words are written, in a macro and in flops with gated clocks."""
+    depth, width = (64, 6) if macro else (8, 3)
+    target = toy() if macro else replace(toy(), macros=())
+    mapped = asic.synthesise(
+        "cm_ram", ENGINE_SOURCES, {"WIDTH": 8, "DEPTH": depth, "ADDRESS_WIDTH": width}, target=target
     )
-    assert (report.sram_bits_used, report.sram_bits_macro, report.macros) == (512, 512, {MACRO: 1})
-    assert report.energy_pj["macros"] == pytest.approx(64 * (3 + 2))
+    dumped = asic.activity(mapped, run_memory(mapped, depth, width), 10.0 * depth)
+    outputs, counted = gates.simulate(
+        mapped.cells, mapped.directory, memory_cycles(depth), (2, 2 + depth), mapped.clock_ns
+    )
+    words = [now["read_data_o"] for now in outputs[3 + depth :]]
+    assert words == [(i * 37 + 5) & 255 for i in range(depth - 1)]
+    assert counted.ns == dumped.ns
+    assert sum(toggles.rises for toggles in counted.nets.values()) > 4 * depth
+    near = pytest.approx
+    for net, toggles in dumped.nets.items():
+        found = counted.of(net)
+        if net != mapped.cells.inputs["clk_i"][0]:
+            assert (found.rises, found.falls) == near((toggles.rises, toggles.falls), abs=1), net
+            assert found.high == near(toggles.high, abs=1.5 / depth), net
 
 
-def test_a_small_memory_goes_into_flops_with_gated_clocks():
-    """4 words of 8 bits at 3 um^2 a bit take less than a macro of 100 um^2; at 4 they do not."""
-    shape = {"WIDTH": 8, "DEPTH": 4, "ADDRESS_WIDTH": 2}
-    mapped = asic.synthesise("cm_ram", ENGINE_SOURCES, shape, target=replace(toy(), bit_area=3.0))
-    run_memory(mapped, 4, 2)
-    kinds = [instance.cell.name for instance in mapped.cells.instances]
-    assert kinds.count("CLOCKGATE") == 4 and kinds.count("DFF") == 4 * 8 + 8
-    assert asic.area(mapped).macros == {}
-    dearer = asic.synthesise("cm_ram", ENGINE_SOURCES, shape, target=replace(toy(), bit_area=4.0))
-    report = asic.area(dearer)
-    assert (report.macros, report.sram_bits_used) == ({MACRO: 1}, 32)
+def test_gates_refuses_what_it_cannot_simulate():
+    for changed, sentence in {
+        ("RESET_B", 3): "flop: a flop with more than a clock and data",
+        ("CLK", 2): "a clock is neither clk_i nor gated from it",
+    }.items():
+        cells = hand_made()
+        flop = cells.instances[2]
+        cells.instances[2] = replace(flop, nets={**flop.nets, changed[0]: changed[1]})
+        with pytest.raises(ValueError, match=sentence):
+            list(gates._Writer(cells, "clk_i").lines())
 
 
-SINGLE = """
-module single(
-  input clk_i, input enable_i, input write_i, input [5:0] address_i, input [7:0] data_i,
-  output reg [7:0] data_o
-);
-  reg [7:0] words [0:63];
-  always @(posedge clk_i) if (enable_i) begin
-    if (write_i) words[address_i] <= data_i; else data_o <= words[address_i];
-  end
-endmodule
-"""
-SINGLE_BENCH = """`timescale 1ps/1ps
-module bench;
-  reg clk = 0, enable = 0, write = 0;
-  reg [5:0] address = 0;
-  reg [7:0] data = 0;
-  wire [7:0] read;
-  integer i;
-  single dut(clk, enable, write, address, data, read);
-  always #5000 clk = ~clk;
-  task step(input e, input w, input [5:0] a, input [7:0] d);
-    begin enable = e; write = w; address = a; data = d; @(posedge clk); #9000; end
-  endtask
-  initial begin
-    #200;
-    for (i = 0; i < 64; i = i + 1) step(1, 1, i, 3 * i);
-    step(0, 1, 5, 99);
-    for (i = 0; i < 64; i = i + 1) begin
-      step(1, 0, i, 0);
-      if (read !== ((3 * i) & 255)) $fatal(1, "word %0d is wrong", i);
-      step(0, 0, ~i, 0);
-      if (read !== ((3 * i) & 255)) $fatal(1, "read without enable");
-    end
-    $display("words match");
-    $finish;
-  end
-endmodule
-"""
+def mapped_transform(clock_ns: float) -> asic.Mapped:
+    return asic.synthesise(
+        transform_energy.TOP,
+        ENGINE_SOURCES,
+        TRANSFORM,
+        clock_ns,
+        target=toy(),
+        apart=transform_energy.APART,
+    )
 
 
-def test_a_memory_with_one_address_goes_into_a_macro_with_one_port(tmp_path):
-    for name, text in {"single.sv": SINGLE, "bench.sv": SINGLE_BENCH}.items():
-        (tmp_path / name).write_text(text)
-    library = tmp_path / "RM_TOY_1P_64x8_t.lib"
-    text = (HERE / f"{MACRO}.lib").read_text().replace("2P", "1P").replace("area : 100", "area : 60")
-    library.write_text(text)
-    both = replace(toy(), macros=(*toy().macros, library))
-    mapped = asic.synthesise("single", [tmp_path / "single.sv"], {}, target=both)
-    assert asic.area(mapped).macros == {"RM_TOY_1P_64x8_t": 1}
-    assert "words match" in asic.simulate(mapped, [tmp_path / "bench.sv"], "bench")
+def test_a_mapped_transform_is_right_and_its_energy_is_told_by_instance():
+    mapped = mapped_transform(60.0)
+    activity, cycles = transform_energy.simulate(mapped, TRANSFORM, 1100, seed=1)
+    assert 1024 < cycles < 1100
+    report = asic.report(mapped, activity)
+    assert report.slack_ns is not None and report.slack_ns > 0
+    assert sum(report.energy_by_path_pj.values()) == pytest.approx(sum(report.energy_pj.values()))
+    butterfly = report.energy_by_path_pj["g_unit[0].u_butterfly"]
+    assert butterfly > 10 * report.energy_by_path_pj["u_control"] > 0
+
+
+def test_a_transform_beyond_its_clock_is_wrong_and_says_so():
+    mapped = mapped_transform(5.0)
+    slack = asic.slack(mapped)
+    assert slack is not None and slack < 0
+    with pytest.raises(ToolError, match="the mapped netlist computed another transform"):
+        transform_energy.simulate(mapped, TRANSFORM, 1100, seed=1)
 
 
 def opensta(mapped: asic.Mapped, toggles: float, high: float) -> dict[str, float]:
@@ -335,7 +336,8 @@ def test_delays_are_those_of_opensta():
 
 def test_a_clock_too_fast_gives_a_negative_slack():
     mapped = asic.synthesise("cm_butterfly", ENGINE_SOURCES, BUTTERFLY, clock_ns=0.5, target=toy())
-    assert asic.slack(mapped) < 0
+    slack = asic.slack(mapped)
+    assert slack is not None and slack < 0
 
 
 def test_kge_is_the_sum_of_its_modules():

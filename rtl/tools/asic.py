@@ -177,11 +177,9 @@ class Mapped:
     def slews(self) -> dict[netlist.Net, netlist.Slew]:
         return netlist.propagate(self.cells)[0]
 
-    def write_model(self, delays: bool = True) -> None:
-        self.model.write_text(
-            netlist.simulation_model(self.cells, netlist.propagate(self.cells)[1] if delays else None),
-            encoding="utf-8",
-        )
+    def write_model(self) -> None:
+        delays = netlist.propagate(self.cells)[1]
+        self.model.write_text(netlist.simulation_model(self.cells, delays), encoding="utf-8")
 
 
 # --- synthesis --------------------------------------------------------------------------------------------
@@ -409,63 +407,33 @@ def simulate(
     top: str,
     arguments: Sequence[str] = (),
     parameters: Mapping[str, int] | None = None,
-    delays: bool = True,
 ) -> str:
-    """What a test bench of the design's ports prints over the mapped netlist. ToolError if it fails.
+    """What a test bench of the design's ports prints over the mapped netlist, with the delays of its cells,
+    under Icarus Verilog. ToolError if it fails. For small designs: gates.simulate() is much faster.
 
     It dumps what is to be measured: `$dumpvars(1, <the design's instance>)`, and `$dumpoff` at the end.
-    parameters: the test bench's. delays: with those of the cells, under Icarus Verilog, so that glitches
-    count; without, under Verilator, which is many times faster and leaves them out.
+    parameters: the test bench's.
     """
-    mapped.write_model(delays)
-    build = _icarus if delays else _verilator
-    program = build(mapped, sources, top, parameters or {})
-    return run([*program, *arguments], mapped.directory / "simulation.log", timeout=14400)
-
-
-def _icarus(
-    mapped: Mapped, sources: Sequence[Path], top: str, parameters: Mapping[str, int]
-) -> list[str | Path]:
+    mapped.write_model()
     program = mapped.directory / "simulation.vvp"
     run(
         [
             *("iverilog", "-g2012", "-s", top, "-o", program),
-            *(f"-P{top}.{name}={value}" for name, value in parameters.items()),
+            *(f"-P{top}.{name}={value}" for name, value in (parameters or {}).items()),
             *(mapped.model, mapped.macros, *sources),
         ],
         mapped.directory / "iverilog.log",
     )
-    return ["vvp", "-n", program]
-
-
-def _verilator(
-    mapped: Mapped, sources: Sequence[Path], top: str, parameters: Mapping[str, int]
-) -> list[str | Path]:
-    directory = mapped.directory / "verilated"
-    run(
-        [
-            *("verilator", "--binary", "--timing", "--trace-vcd", "-Wno-fatal", "-Wno-lint", "-j", "1"),
-            *("--top", top, "--Mdir", directory, "--output-split", "20000", "--x-initial", "0"),
-            *(f"-G{name}={value}" for name, value in parameters.items()),
-            *("-CFLAGS", "-O1 -fcoroutines", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"),
-            *(mapped.model, mapped.macros, *sources),
-        ],
-        mapped.directory / "verilator.log",
-        timeout=7200,
-    )
-    return [directory / f"V{top}"]
+    return run(["vvp", "-n", program, *arguments], mapped.directory / "simulation.log", timeout=14400)
 
 
 def calculator(mapped: Mapped, activity: power.Activity) -> power.Calculator:
     return power.Calculator(mapped.cells, mapped.slews, mapped.target.library.voltage, activity)
 
 
-def energy(mapped: Mapped, vcd: Path, ns: float | None = None) -> tuple[float, dict[str, power.Energy]]:
-    """The ns that a dump of a simulation of mapped.model covers, or the first of them, and the energy by
-    instance path.
-    """
-    activity = power.read_vcd(vcd, power.watched_nets(mapped.cells), ns)
-    return activity.ns, power.energy(calculator(mapped, activity))
+def activity(mapped: Mapped, vcd: Path, ns: float | None = None) -> power.Activity:
+    """Of a dump of a simulation of mapped.model, or of its first ns."""
+    return power.read_vcd(vcd, power.watched_nets(mapped.cells), ns)
 
 
 def measure(
@@ -483,17 +451,18 @@ def measure(
     of the first vcd_ns.
     """
     mapped = synthesise(top, sources, parameters, clock_ns, target, apart, includes)
-    return report(mapped, vcd, vcd_ns)
+    return report(mapped, activity(mapped, vcd, vcd_ns) if vcd else None)
 
 
-def report(mapped: Mapped, vcd: Path | None = None, vcd_ns: float | None = None) -> Report:
-    """measure(), of a design that is mapped already."""
+def report(mapped: Mapped, activity: power.Activity | None = None) -> Report:
+    """measure(), of a design that is mapped already; activity: from activity() or gates.simulate()."""
     found = area(mapped)
-    if vcd:
-        found.duration_ns, paths = energy(mapped, vcd, vcd_ns)
+    if activity:
+        paths = power.energy(calculator(mapped, activity))
         total = power.Energy()
         for part in paths.values():
             total.add(part)
+        found.duration_ns = activity.ns
         found.energy_pj = asdict(total)
         found.energy_by_path_pj = {path or mapped.top: part.total for path, part in sorted(paths.items())}
     return found

@@ -183,7 +183,7 @@ def _expression(verilog: str, instance: Instance, internal: Mapping[str, str]) -
     return re.sub(r"[A-Za-z_]\w*(?:\[\d+\])?", named, verilog)
 
 
-def _flop(instance: Instance, number: int, delays: Mapping[Net, float] | None) -> Iterator[str]:
+def _flop(instance: Instance, number: int, delays: Mapping[Net, float]) -> Iterator[str]:
     from liberty import function
 
     cell, flop = instance.cell, instance.cell.flop
@@ -209,7 +209,7 @@ def _flop(instance: Instance, number: int, delays: Mapping[Net, float] | None) -
         known = cell.pins[pin].function
         assert known is not None
         net = instance.nets[pin]
-        delay = _delay(delays[net]) if delays else ""
+        delay = _delay(delays[net])
         yield f"  assign {delay}{_name(net)} = {_expression(known.verilog, instance, names)};"
 
 
@@ -233,11 +233,11 @@ def _macro(instance: Instance, number: int) -> str:
     return f"  {instance.cell.name} m{number} ({ports});"
 
 
-def simulation_model(netlist: Netlist, delays: Mapping[Net, float] | None) -> str:
+def simulation_model(netlist: Netlist, delays: Mapping[Net, float]) -> str:
     """Verilog with the ports of the design and a wire n<number> for each net, each cell by its function.
 
-    delays: of each net's driver, ns, in picoseconds of simulated time: glitches are then simulated. None: no
-    delays. Flops start at 0, where silicon would start at random.
+    delays: of each net's driver, ns, rounded to picoseconds; so glitches are simulated. Flops start at 0,
+    where silicon would start at random.
     """
     ports = [f"input wire [{len(bits) - 1}:0] {name}" for name, bits in netlist.inputs.items()]
     ports += [f"output wire [{len(bits) - 1}:0] {name}" for name, bits in netlist.outputs.items()]
@@ -263,7 +263,7 @@ def simulation_model(netlist: Netlist, delays: Mapping[Net, float] | None) -> st
                 expression = _expression(known.verilog, instance, {})
                 if not known.pins:
                     expression = f"1'b{known.verilog}"
-                delay = _delay(delays[net]) if delays and known.pins else ""
+                delay = _delay(delays[net]) if known.pins else ""
                 lines.append(f"  assign {delay}{_name(net)} = {expression};")
     for name, bits in netlist.outputs.items():
         lines.append(f"  assign {name} = {{{', '.join(_name(net) for net in reversed(bits))}}};")
