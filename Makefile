@@ -138,7 +138,7 @@ bench-rtl: setup-rtl
 rtl-synth: setup-rtl
 	.venv/bin/python bench/rtl/synthesis.py
 
-## its area, slack and energy on the open library IHP SG13G2 in the folder CIPHERMOTE_PDK (an hour)
+## its area, slack and energy on the open library IHP SG13G2 in the folder CIPHERMOTE_PDK (half an hour)
 bench-asic: setup-rtl
 	.venv/bin/python bench/rtl/area_energy.py
 
