@@ -7,7 +7,7 @@
 
 New results go to build/bench-check. Any difference is shown and is a failure; so is a different compiler.
 Wall-clock times (the demos, the evaluator), what needs a SEAL built for ARM (make bench-evaluator-armhf) and
-synthesis (make rtl-synth) are left out.
+synthesis (make rtl-synth, make bench-asic) are left out.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ test_packages=("${fleet_packages[@]}" curl jq mosquitto-clients rsync sqlite3 xx
     g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user
     libc++-14-dev-wasm32 libc++abi-14-dev-wasm32 libclang-rt-14-dev-wasm32 lld-14 nodejs wasi-libc)
 accelerator_packages=(g++ gcc make perl python3 python3-venv)
-rtl_packages=("${python_packages[@]}" "${arm_packages[@]}" ccache iverilog perl)
+rtl_packages=("${python_packages[@]}" "${arm_packages[@]}" ccache iverilog opensta perl)
 
 say()
 {

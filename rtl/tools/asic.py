@@ -1,0 +1,486 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Area, timing and energy on the open library IHP SG13G2 (130 nm; typical, 1.2 V, 25 C), before layout.
+
+    CIPHERMOTE_PDK=<folder> python3 rtl/tools/asic.py cm_ntt_engine n1024_u8
+
+prints the area and the slack of a named configuration as JSON. measure() does the same for any module, and
+adds the energy of what a simulation of the mapped netlist did.
+
+Yosys maps to standard cells (clocks gated where eight flops share an enable, no clock tree, no scan) and to
+SRAM macros (memories.py), OpenSTA times it, power.py makes energy of toggles. Wires are a wire-load model of
+the library, by the number of sinks; gate equivalents (GE) are areas of its smallest two-input NAND.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+import liberty
+import memories
+import netlist
+import power
+from netlist import Netlist
+
+from tools import BUILD, ENGINE_SOURCES, INCLUDES, RTL, ToolError, configurations, run
+
+PDK = "CIPHERMOTE_PDK"
+CLOCK_NS = 10.0
+LOGIC_SHARE = 0.8
+"""Of the clock's period, which ABC aims at: the rest is for flops, wires and the clock."""
+SMALLEST_GATED = 8
+"""Flops with one enable that are worth a clock gate."""
+PORT_LOAD_FF = 100
+"""What an output drives, of a module apart too, whose net ABC does not see."""
+ABC = (
+    "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;&get,-n;&dch,-f;&nf,{D};&put;"
+    "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p"
+)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A library: its files, and the cells with a part of their own. wire_load: "" for none.
+
+    bit_area: um^2 of a bit of memory that is made of flops, with its share of gates and multiplexers.
+    """
+
+    cells: Path
+    macros: tuple[Path, ...]
+    nand: str
+    high: tuple[str, str]
+    low: tuple[str, str]
+    driver: str
+    clock_gate: str
+    wire_load: str
+    bit_area: float
+
+    @cached_property
+    def library(self) -> liberty.Library:
+        return liberty.read(self.cells)
+
+    @cached_property
+    def every_cell(self) -> dict[str, liberty.Cell]:
+        every = dict(self.library.cells)
+        for path in self.macros:
+            every |= liberty.read(path).cells
+        return every
+
+    @cached_property
+    def shapes(self) -> list[memories.Macro]:
+        return [memories.macro(path) for path in self.macros]
+
+    @property
+    def wires(self) -> liberty.WireLoad:
+        return self.library.wire_loads.get(self.wire_load) or liberty.WireLoad(0.0, 0.0, [])
+
+
+def open_library(wire_load: str = "1k") -> Target:
+    """IHP SG13G2 in the folder that CIPHERMOTE_PDK names. ToolError if it is not there.
+
+    wire_load: the library's own default, or another one of it. bit_area: that of cm_ram with 64 words of 32
+    bits, synthesised.
+    """
+    folder = Path(os.environ.get(PDK, ""))
+    cells = folder / "sg13g2_stdcell_typ_1p20V_25C.lib"
+    if not os.environ.get(PDK) or not cells.exists():
+        raise ToolError(
+            f"Set {PDK} to a folder with the Liberty files of IHP SG13G2 "
+            "(sg13g2_stdcell_typ_1p20V_25C.lib and RM_IHPSG13_*.lib): rtl/README.md says where they are."
+        )
+    return Target(
+        cells,
+        tuple(sorted(folder.glob("RM_IHPSG13_*_typ_1p20V_25C.lib"))),
+        nand="sg13g2_nand2_1",
+        high=("sg13g2_tiehi", "L_HI"),
+        low=("sg13g2_tielo", "L_LO"),
+        driver="sg13g2_buf_4",
+        clock_gate="sg13g2_lgcp_1 GATE:CLK:GCLK",
+        wire_load=wire_load,
+        bit_area=64.0,
+    )
+
+
+# --- what is measured -------------------------------------------------------------------------------------
+
+
+@dataclass
+class Report:
+    """kge: of standard cells, in thousands of gate equivalents; by_module: the same by the modules apart, all
+    instances together, and the rest under the top's name.
+
+    Bits of SRAM: used by the design's memories that are in macros, and in these macros. slack_ns: the worst.
+    energy_pj: by part, for duration_ns of the simulation; energy_by_path_pj: the same by instance.
+    """
+
+    kge: float
+    by_module: dict[str, dict[str, float]]
+    sram_bits_used: int
+    sram_bits_macro: int
+    sram_um2: float
+    macros: dict[str, int]
+    flops: int
+    clock_ns: float
+    slack_ns: float | None
+    wire_load: str
+    duration_ns: float = 0.0
+    energy_pj: dict[str, float] = field(default_factory=dict)
+    energy_by_path_pj: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def energy_nj(self) -> float:
+        return sum(self.energy_pj.values()) / 1000
+
+    @property
+    def power_mw(self) -> float:
+        return self.energy_nj / self.duration_ns * 1000 if self.duration_ns else 0.0
+
+
+@dataclass
+class Mapped:
+    """A design in cells. netlist: for timing, flat Verilog; model: for simulation, with delays."""
+
+    top: str
+    target: Target
+    clock_ns: float
+    directory: Path
+
+    @property
+    def netlist(self) -> Path:
+        return self.directory / "netlist.v"
+
+    @property
+    def model(self) -> Path:
+        return self.directory / "model.v"
+
+    @property
+    def macros(self) -> Path:
+        """Models of the macros, for simulation."""
+        return self.directory / "macros.v"
+
+    @cached_property
+    def cells(self) -> Netlist:
+        return netlist.read(
+            self.directory / "netlist.json", self.top, self.target.every_cell, self.target.wires
+        )
+
+    @cached_property
+    def slews(self) -> dict[netlist.Net, netlist.Slew]:
+        return netlist.propagate(self.cells)[0]
+
+    def write_model(self) -> None:
+        delays = netlist.propagate(self.cells)[1]
+        self.model.write_text(netlist.simulation_model(self.cells, delays), encoding="utf-8")
+
+
+# --- synthesis --------------------------------------------------------------------------------------------
+
+
+def _commands(
+    mapped: Mapped,
+    sources: Sequence[Path],
+    includes: Sequence[str],
+    parameters: Mapping[str, int],
+    apart: Sequence[str],
+) -> list[str]:
+    """The passes of Yosys, one a string."""
+    target, directory = mapped.target, mapped.directory
+    values = " ".join(f"-set {name} {value}" for name, value in parameters.items())
+    library = f"-liberty {target.cells}"
+    timing = round(mapped.clock_ns * 1000 * LOGIC_SHARE)
+    keep = [f"setattr -mod -set keep_hierarchy 1 *{name}*" for name in apart]
+    blocks = f"memory_libmap -lib {directory}/blocks.txt -logic-cost-ram {target.bit_area} -logic-cost-rom 5"
+    return [
+        f"read_verilog -sv -defer {' '.join(includes)} {' '.join(map(str, sources))}",
+        f"read_verilog -sv -lib {mapped.macros}",
+        f"read_liberty -lib -ignore_miss_func {target.cells}",
+        *([f"chparam {values} {mapped.top}"] if values else []),
+        f"hierarchy -check -top {mapped.top}",
+        *keep,
+        "synth -run begin:fine -flatten",
+        "setattr -unset ram_style t:$mem_v2",  # an FPGA's choice
+        f"write_json {directory}/memories.json",
+        *([blocks] if target.macros else []),
+        f"write_json {directory}/flops.json",
+        f"techmap -map {directory}/map.v",
+        *("opt -full", "memory_map", "opt -fast -full", "techmap", "opt -fast"),
+        f"clockgate -pos {target.clock_gate} -min_net_size {SMALLEST_GATED}",
+        "dfflegalize -cell $_DFF_P_ x -cell $_DFF_PN0_ 01 -mince 0",
+        f"dfflibmap {library}",
+        f"abc {library} -constr {directory}/constraints -D {timing} -script {ABC}",
+        "opt_clean -purge",
+        f"hilomap -singleton -hicell {' '.join(target.high)} -locell {' '.join(target.low)}",
+        f"tee -q -o {directory}/statistics.json stat {library} -json",
+        "setattr -mod -unset keep_hierarchy *",
+        *("flatten", "opt_clean -purge", "splitnets", "opt_clean -purge"),
+        "check -assert",
+        f"write_json {directory}/netlist.json",
+        f"write_verilog -noattr -noexpr {mapped.netlist}",
+    ]
+
+
+def synthesise(
+    top: str,
+    sources: Sequence[Path],
+    parameters: Mapping[str, int],
+    clock_ns: float = CLOCK_NS,
+    target: Target | None = None,
+    apart: Sequence[str] = (),
+    includes: Sequence[str] = INCLUDES,
+) -> Mapped:
+    """Map a design, or find it mapped already. ToolError if a tool refuses.
+
+    apart: modules that keep their borders: each is mapped once, and counted. Everything else is flattened.
+    """
+    target = target or open_library()
+    mapped = Mapped(top, target, clock_ns, BUILD / "asic")
+    commands = _commands(mapped, sources, includes, parameters, apart)
+    folders = [Path(folder.removeprefix("-I")) for folder in includes]
+    headers = [path for folder in folders for path in sorted(folder.glob("*.svh"))]
+    texts = [path.read_text(encoding="utf-8") for path in (*headers, *sources, target.cells, *target.macros)]
+    what = [version("pyosys"), commands, list(_inputs(mapped).items()), texts]
+    key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
+    mapped.directory = BUILD / "asic" / f"{top}-{key}"
+    done = mapped.directory / "done"
+    if not done.exists():
+        mapped.directory.mkdir(parents=True, exist_ok=True)
+        for name, text in _inputs(mapped).items():
+            (mapped.directory / name).write_text(text, encoding="utf-8")
+        commands = _commands(mapped, sources, includes, parameters, apart)
+        run(
+            [sys.executable, RTL / "tools/yosys.py", *commands], mapped.directory / "yosys.log", timeout=14400
+        )
+        done.touch()
+    return mapped
+
+
+def _inputs(mapped: Mapped) -> dict[str, str]:
+    """The files that the passes read."""
+    shapes = mapped.target.shapes
+    return {
+        "macros.v": memories.models(shapes),
+        "blocks.txt": memories.block_library(shapes),
+        "map.v": memories.techmap(shapes),
+        "constraints": f"set_driving_cell {mapped.target.driver}\nset_load {PORT_LOAD_FF} [all_outputs]\n",
+    }
+
+
+# --- area -------------------------------------------------------------------------------------------------
+
+
+def _plain(module: str) -> str:
+    """A module's name without what Yosys adds for its parameters."""
+    found = re.fullmatch(r"\$paramod(?:\$[0-9a-f]+)?\\(\w+).*", module)
+    return found[1] if found else module
+
+
+def _statistics(mapped: Mapped) -> dict[str, dict[str, int]]:
+    """Of each module with borders of its own: its cells by type."""
+    modules = json.loads((mapped.directory / "statistics.json").read_text(encoding="utf-8"))["modules"]
+    return {
+        name.removeprefix("\\"): {
+            kind.removeprefix("\\"): int(count) for kind, count in found["num_cells_by_type"].items()
+        }
+        for name, found in modules.items()
+    }
+
+
+def _occurrences(modules: Mapping[str, Mapping[str, int]], top: str) -> dict[str, int]:
+    """How often each module occurs."""
+    times: dict[str, int] = defaultdict(int)
+
+    def visit(name: str, count: int) -> None:
+        times[name] += count
+        for kind, number in modules[name].items():
+            if kind in modules:
+                visit(kind, count * number)
+
+    visit(next(name for name in modules if _plain(name) == top), 1)
+    return times
+
+
+def _by_module(mapped: Mapped) -> dict[str, dict[str, float]]:
+    """Of each module: kge of all its instances without what is in them, and how often it occurs."""
+    modules = _statistics(mapped)
+    cells, nand = mapped.target.library.cells, mapped.target.library.cells[mapped.target.nand].area
+    found: dict[str, dict[str, float]] = defaultdict(lambda: {"kge": 0.0, "instances": 0})
+    for name, count in _occurrences(modules, mapped.top).items():
+        total = sum(cells[kind].area * number for kind, number in modules[name].items() if kind in cells)
+        found[_plain(name)]["kge"] += round(count * total / nand / 1000, 3)
+        found[_plain(name)]["instances"] += count
+    return dict(found)
+
+
+def _memory_bits(path: Path) -> dict[str, int]:
+    """Bits of the memories in each module of a design that Yosys wrote."""
+
+    def bits(cell: Mapping[str, Mapping[str, str]]) -> int:
+        return int(cell["parameters"]["WIDTH"], 2) * int(cell["parameters"]["SIZE"], 2)
+
+    modules = json.loads(path.read_text(encoding="utf-8"))["modules"]
+    return {
+        name: sum(bits(cell) for cell in module["cells"].values() if cell["type"] == "$mem_v2")
+        for name, module in modules.items()
+    }
+
+
+def _bits_in_macros(mapped: Mapped) -> int:
+    """Those of the design's memories for which a macro was chosen."""
+    before, after = (_memory_bits(mapped.directory / f"{stage}.json") for stage in ("memories", "flops"))
+    times = _occurrences(_statistics(mapped), mapped.top)
+    return sum((before[name] - after[name]) * count for name, count in times.items())
+
+
+def area(mapped: Mapped) -> Report:
+    """The report without energy."""
+    target, instances = mapped.target, mapped.cells.instances
+    nand = target.library.cells[target.nand].area
+    shapes = {shape.name: shape for shape in target.shapes}
+    macros: dict[str, int] = defaultdict(int)
+    for instance in instances:
+        if instance.cell.name in shapes:
+            macros[instance.cell.name] += 1
+    return Report(
+        kge=round(sum(i.cell.area for i in instances if i.cell.name not in shapes) / nand / 1000, 3),
+        by_module=_by_module(mapped),
+        sram_bits_used=_bits_in_macros(mapped),
+        sram_bits_macro=sum(shapes[name].words * shapes[name].bits * count for name, count in macros.items()),
+        sram_um2=round(sum(shapes[name].area * count for name, count in macros.items()), 1),
+        macros=dict(macros),
+        flops=sum(1 for i in instances if i.cell.flop),
+        clock_ns=mapped.clock_ns,
+        slack_ns=slack(mapped),
+        wire_load=target.wire_load or "none",
+    )
+
+
+# --- timing -----------------------------------------------------------------------------------------------
+
+
+def sta(mapped: Mapped, clock: str, commands: Sequence[str], name: str) -> str:
+    """What OpenSTA says to commands, once the netlist and its constraints are read."""
+    target = mapped.target
+    script = [
+        *(f"read_liberty {path}" for path in (target.cells, *target.macros)),
+        f"read_verilog {mapped.netlist}",
+        f"link_design {mapped.top}",
+        f"create_clock -name clock -period {mapped.clock_ns} [get_ports {clock}]",
+        *([f"set_wire_load_model -name {target.wire_load}"] if target.wire_load else []),
+        f"set_clock_transition {netlist.SLEW_NS} [all_clocks]",
+        f"set_input_transition {netlist.SLEW_NS} [all_inputs]",
+        *commands,
+    ]
+    path = mapped.directory / f"{name}.tcl"
+    path.write_text("\n".join(script) + "\n", encoding="utf-8")
+    said = run(["sta", "-no_splash", "-exit", path], path.with_suffix(".log"), timeout=1800)
+    if "Error:" in said:
+        raise ToolError(f"sta refused {path}: {said[said.index('Error:') :].splitlines()[0]}")
+    return said
+
+
+def slack(mapped: Mapped, clock: str = "clk_i") -> float | None:
+    """ns: the worst of the paths between flops and macros; None if there is none."""
+    said = sta(
+        mapped, clock, ["report_checks -fields {slew capacitance}", "report_worst_slack -digits 4"], "timing"
+    )
+    found = re.search(r"^worst slack (\S+)", said, re.MULTILINE)
+    if not found:
+        raise ToolError(f"sta says no slack of {mapped.top}: {said.strip()[-200:]}")
+    return None if found[1] == "INF" else float(found[1])
+
+
+# --- energy -----------------------------------------------------------------------------------------------
+
+
+def simulate(
+    mapped: Mapped,
+    sources: Sequence[Path],
+    top: str,
+    arguments: Sequence[str] = (),
+    parameters: Mapping[str, int] | None = None,
+) -> str:
+    """What a test bench of the design's ports prints over the mapped netlist, with the delays of its cells,
+    under Icarus Verilog. ToolError if it fails. For small designs: gates.simulate() is much faster.
+
+    It dumps what is to be measured: `$dumpvars(1, <the design's instance>)`, and `$dumpoff` at the end.
+    parameters: the test bench's.
+    """
+    mapped.write_model()
+    program = mapped.directory / "simulation.vvp"
+    run(
+        [
+            *("iverilog", "-g2012", "-s", top, "-o", program),
+            *(f"-P{top}.{name}={value}" for name, value in (parameters or {}).items()),
+            *(mapped.model, mapped.macros, *sources),
+        ],
+        mapped.directory / "iverilog.log",
+    )
+    return run(["vvp", "-n", program, *arguments], mapped.directory / "simulation.log", timeout=14400)
+
+
+def calculator(mapped: Mapped, activity: power.Activity) -> power.Calculator:
+    return power.Calculator(mapped.cells, mapped.slews, mapped.target.library.voltage, activity)
+
+
+def activity(mapped: Mapped, vcd: Path, ns: float | None = None) -> power.Activity:
+    """Of a dump of a simulation of mapped.model, or of its first ns."""
+    return power.read_vcd(vcd, power.watched_nets(mapped.cells), ns)
+
+
+def measure(
+    top: str,
+    sources: Sequence[Path],
+    parameters: Mapping[str, int],
+    clock_ns: float = CLOCK_NS,
+    vcd: Path | None = None,
+    vcd_ns: float | None = None,
+    target: Target | None = None,
+    apart: Sequence[str] = (),
+    includes: Sequence[str] = INCLUDES,
+) -> Report:
+    """Area and slack of a design; with a dump of its simulation (simulate()), the energy too, of all of it or
+    of the first vcd_ns.
+    """
+    mapped = synthesise(top, sources, parameters, clock_ns, target, apart, includes)
+    return report(mapped, activity(mapped, vcd, vcd_ns) if vcd else None)
+
+
+def report(mapped: Mapped, activity: power.Activity | None = None) -> Report:
+    """measure(), of a design that is mapped already; activity: from activity() or gates.simulate()."""
+    found = area(mapped)
+    if activity:
+        paths = power.energy(calculator(mapped, activity))
+        total = power.Energy()
+        for part in paths.values():
+            total.add(part)
+        found.duration_ns = activity.ns
+        found.energy_pj = asdict(total)
+        found.energy_by_path_pj = {path or mapped.top: part.total for path, part in sorted(paths.items())}
+    return found
+
+
+def main() -> int:
+    if len(sys.argv) != 3 or sys.argv[1] != "cm_ntt_engine" or sys.argv[2] not in configurations():
+        print(f"usage: asic.py cm_ntt_engine {'|'.join(configurations())}", file=sys.stderr)
+        return 2
+    try:
+        apart = ("cm_butterfly", "cm_ram")
+        found = measure("cm_ntt_engine", ENGINE_SOURCES, configurations()[sys.argv[2]], apart=apart)
+        print(json.dumps(asdict(found)))
+    except (ToolError, liberty.LibertyError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

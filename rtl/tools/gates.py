@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulates a mapped netlist with the delays of its cells and counts its toggles (rtl/harness/gates.c).
+
+Thousands of cycles of 200,000 cells take minutes, where Icarus Verilog takes as long to read the netlist. In
+return it is no Verilog: one clock, flops without reset pins in use, and inputs as values for each cycle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+import netlist
+import power
+from netlist import Instance, Net, Netlist
+
+from tools import RTL, run
+
+SLOTS = 65536
+"""Of gates.c: ps that a delay must stay below."""
+MACRO_DELAY_PS = 4500
+"""memories.DELAY."""
+
+
+def _net(net: Net) -> int:
+    """Nets 0 and 1 are the constants."""
+    return net if isinstance(net, int) else int(net == "1")
+
+
+def _delay(ns: float) -> int:
+    ps = max(round(1000 * ns), 1)
+    if ps >= SLOTS:
+        raise ValueError(f"a cell with a delay of {ns:.0f} ns: too long.")
+    return ps
+
+
+class _Writer:
+    def __init__(self, cells: Netlist, clock: str) -> None:
+        self.cells = cells
+        self.delays = netlist.propagate(cells)[1]
+        (self.root,) = cells.inputs[clock]
+        self.clock = clock
+        kinds: dict[str, list[Instance]] = {"gate": [], "flop": [], "clock gate": [], "macro": []}
+        for instance in cells.instances:
+            cell = instance.cell
+            kind = "macro" if cell.macro else "clock gate" if cell.gate else "flop" if cell.flop else "gate"
+            kinds[kind].append(instance)
+        self.kinds = kinds
+        self.gated = {instance.nets["GCLK"]: i for i, instance in enumerate(kinds["clock gate"])}
+
+    def clock_of(self, net: Net) -> int:
+        """-1: the root. ValueError if it is neither that nor gated from it."""
+        if net == self.root:
+            return -1
+        if net not in self.gated:
+            raise ValueError(f"{self.cells.top}: a clock is neither {self.clock} nor gated from it.")
+        return self.gated[net]
+
+    def lines(self) -> Iterator[str]:
+        ports = [bits for name, bits in self.cells.inputs.items() if name != self.clock]
+        inputs = [_net(bit) for bits in ports for bit in bits]
+        outputs = [_net(bit) for bits in self.cells.outputs.values() for bit in bits]
+        gates = [line for instance in self.kinds["gate"] for line in self.gate(instance)]
+        counts = [len(self.kinds[kind]) for kind in ("flop", "clock gate", "macro")]
+        used = (_net(net) for instance in self.cells.instances for net in instance.nets.values())
+        nets = 1 + max([1, *inputs, *outputs, *used])
+        yield " ".join(map(str, [nets, len(gates), *counts, len(inputs), len(outputs)]))
+        yield from gates
+        yield from (self.flop(instance) for instance in self.kinds["flop"])
+        for instance in self.kinds["clock gate"]:
+            yield f"{_net(instance.nets['GCLK'])} {_net(instance.nets['GATE'])}"
+        for instance in self.kinds["macro"]:
+            yield from self.macro(instance)
+        yield " ".join(map(str, inputs))
+        yield " ".join(map(str, outputs))
+
+    def gate(self, instance: Instance) -> Iterator[str]:
+        for pin in instance.outputs():
+            function = instance.cell.pins[pin].function
+            assert function is not None
+            if function.pins:
+                rows = product((False, True), repeat=len(function.pins))
+                values = [function.value(dict(zip(function.pins, row[::-1], strict=True))) for row in rows]
+            else:
+                values = [function.verilog == "1"]
+            truth = sum(1 << row for row, one in enumerate(values) if one)
+            ins = " ".join(str(_net(instance.nets[name])) for name in function.pins)
+            net = instance.nets[pin]
+            yield f"{_net(net)} {_delay(self.delays[net])} {len(function.pins)} {ins} {truth:x}"
+
+    def flop(self, instance: Instance) -> str:
+        flop = instance.cell.flop
+        assert flop is not None
+        (q,) = instance.outputs()
+        reset = instance.nets.get("RESET_B", "1")
+        driver = self.cells.drivers.get(reset)
+        high = driver[0].cell.pins[driver[1]].function if driver else None
+        if flop.text("next_state") != "D" or not (reset == "1" or (high and high.verilog == "1")):
+            raise ValueError(f"{instance.name}: a flop with more than a clock and data.")
+        net, nets = instance.nets[q], instance.nets
+        return f"{_net(net)} {_delay(self.delays[net])} {_net(nets['D'])} {self.clock_of(nets['CLK'])}"
+
+    def macro(self, instance: Instance) -> Iterator[str]:
+        names = sorted({pin[0] for pin in instance.cell.pins if pin[1:] == "_CLK"})
+        address = sum(1 for pin in instance.cell.pins if pin.startswith("A_ADDR["))
+        bits = sum(1 for pin in instance.cell.pins if pin.startswith("A_DIN["))
+        yield f"{1 << address} {bits} {address} {len(names)}"
+        for name in names:
+            nets = [instance.nets.get(f"{name}_{pin}", "0") for pin in ("MEN", "WEN", "REN")]
+            clock = instance.nets.get(f"{name}_CLK", "0")
+            used = clock in (self.root, *self.gated)
+            line = [self.clock_of(clock) if used else -1, *(_net(net) if used else 0 for net in nets)]
+            line.append(MACRO_DELAY_PS)
+            for bus, width in (("ADDR", address), ("DIN", bits), ("BM", bits)):
+                line += [_net(instance.nets.get(f"{name}_{bus}[{bit}]", "0")) for bit in range(width)]
+            outs = [instance.nets.get(f"{name}_DOUT[{bit}]", "x") for bit in range(bits)]
+            line += [net if isinstance(net, int) else -1 for net in outs]
+            yield " ".join(map(str, line))
+
+
+def _bits(value: int, width: int) -> str:
+    return f"{value:0{width}b}"[::-1]
+
+
+def simulate(
+    cells: Netlist,
+    directory: Path,
+    stimulus: Iterable[Mapping[str, int]],
+    window: tuple[int, int],
+    clock_ns: float,
+    clock: str = "clk_i",
+) -> tuple[list[dict[str, int]], power.Activity]:
+    """The outputs at the end of each cycle, and the activity of the cycles of the window.
+
+    stimulus: the inputs' values, cycle by cycle; an input that is not named is 0.
+    """
+    writer = _Writer(cells, clock)
+    files = {name: directory / f"gates.{name}" for name in ("netlist", "stimulus", "outputs", "counts")}
+    files["netlist"].write_text("\n".join(writer.lines()) + "\n", encoding="ascii")
+    widths = {name: len(bits) for name, bits in cells.inputs.items() if name != clock}
+    lines = ("".join(_bits(now.get(name, 0), width) for name, width in widths.items()) for now in stimulus)
+    files["stimulus"].write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+    program = directory / "gates"
+    run(["gcc", "-std=c11", "-O2", RTL / "harness/gates.c", "-o", program], directory / "gcc.log")
+    period = round(1000 * clock_ns)
+    numbers = (str(number) for number in (period, *window))
+    run(
+        [program, files["netlist"], files["stimulus"], *numbers, files["outputs"], files["counts"]],
+        directory / "gates.log",
+        timeout=14400,
+    )
+    counts = files["counts"].read_text(encoding="ascii").splitlines()
+    return _outputs(cells, files["outputs"]), _activity(writer, counts, window[1] - window[0], clock_ns)
+
+
+def _outputs(cells: Netlist, path: Path) -> list[dict[str, int]]:
+    found = []
+    for line in path.read_text(encoding="ascii").splitlines():
+        at, values = 0, {}
+        for name, bits in cells.outputs.items():
+            values[name] = int(line[at : at + len(bits)][::-1], 2)
+            at += len(bits)
+        found.append(values)
+    return found
+
+
+def _activity(writer: _Writer, counts: Sequence[str], cycles: int, clock_ns: float) -> power.Activity:
+    macros = writer.kinds["macro"]
+    ports = sum(1 for instance in macros for pin in instance.cell.pins if pin[1:] == "_CLK")
+    nets: dict[Net, power.Toggles] = {}
+    for net, line in enumerate(counts[: len(counts) - ports]):
+        rises, falls, high = (int(part) for part in line.split())
+        if rises or falls or high:
+            nets[net] = power.Toggles(rises, falls, high / (1000 * clock_ns * cycles))
+    nets[writer.root] = power.Toggles(cycles, cycles, 0.5)
+    states: dict[tuple[Net, ...], Counter[tuple[bool, ...]]] = {}
+    lines = iter(counts[len(counts) - ports :])
+    for instance in macros:
+        for port in sorted({pin[0] for pin in instance.cell.pins if pin[1:] == "_CLK"}):
+            seen = [int(part) for part in next(lines).split()]
+            pin = f"{port}_CLK"
+            watched = power.watched_pins(instance, pin)
+            place = {f"{port}_{name}": bit for bit, name in enumerate(("MEN", "WEN", "REN"))}
+            counter: Counter[tuple[bool, ...]] = Counter()
+            for state, count in enumerate(seen):
+                if count:
+                    counter[tuple(bool(state >> place[name] & 1) for name in watched)] += count
+            states[tuple(instance.nets[name] for name in (pin, *watched))] = counter
+    return power.Activity(cycles * clock_ns, nets, states)
