@@ -46,7 +46,16 @@ module cm_ntt_accelerator #(
     input  wire                           m_axis_tready_i
 );
     `include "cm_latency.svh"
+    `include "cm_refuse.svh"
     `include "cm_registers.svh"
+    generate // the engine checks the others
+        `CM_REFUSE(g_log2_beat, LOG2_BEAT < 0 || LOG2_BEAT > 5,
+                   "cm_ntt_accelerator: LOG2_BEAT must be from 0 to 5.")
+        `CM_REFUSE(g_log2_beat_b, LOG2_BEAT >= LOG2_N,
+                   "cm_ntt_accelerator: LOG2_BEAT must be below LOG2_N.")
+        `CM_REFUSE(g_slot, SLOT != ((WIDTH <= 32) ? 32 : 64),
+                   "cm_ntt_accelerator: SLOT follows from WIDTH and must not be set.")
+    endgenerate
     localparam integer LOG2_LANES = (LOG2_BEAT < LOG2_UNITS) ? LOG2_BEAT : LOG2_UNITS;
     localparam integer LOG2_R = montgomery_words(WIDTH, LOG2_N) * montgomery_word_bits(WIDTH, LOG2_N);
     localparam [31:0] SHAPE = (LOG2_N << CM_NTT_SHAPE_LOG2_N_LOW) | (WIDTH << CM_NTT_SHAPE_WIDTH_LOW)

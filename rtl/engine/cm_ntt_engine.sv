@@ -12,8 +12,8 @@
 // write at the same time, in different rows.
 `default_nettype none
 module cm_ntt_engine #(
-    parameter integer LOG2_N = 10,            // 8 .. 14
-    parameter integer WIDTH = 32,             // 22 .. 40: bits of q
+    parameter integer LOG2_N = 10,            // 5 .. 14
+    parameter integer WIDTH = 32,             // 16 .. 40: bits of q
     parameter integer LOG2_UNITS = 0,         // 0 .. 6; LOG2_N > LOG2_UNITS + 1
     parameter integer LOG2_LANES = 0,         // 0 .. LOG2_UNITS
     parameter integer LOG2_PAGES = 0,         // polynomials in a set: 1, or 2 for double products (1)
@@ -57,6 +57,33 @@ module cm_ntt_engine #(
     input  wire [WIDTH-1:0]                  table_data_i
 );
     `include "cm_latency.svh"
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_log2_n, LOG2_N < 5 || LOG2_N > 14,
+                   "cm_ntt_engine: LOG2_N must be from 5 to 14.")
+        `CM_REFUSE(g_width, WIDTH < 16 || WIDTH > 40,
+                   "cm_ntt_engine: WIDTH must be from 16 to 40.")
+        `CM_REFUSE(g_log2_units, LOG2_UNITS < 0 || LOG2_UNITS > 6,
+                   "cm_ntt_engine: LOG2_UNITS must be from 0 to 6.")
+        `CM_REFUSE(g_rows, LOG2_UNITS > LOG2_N - 2,
+                   "cm_ntt_engine: LOG2_UNITS must be at most LOG2_N - 2.")
+        `CM_REFUSE(g_log2_lanes, LOG2_LANES < 0 || LOG2_LANES > LOG2_UNITS,
+                   "cm_ntt_engine: LOG2_LANES must be from 0 to LOG2_UNITS.")
+        `CM_REFUSE(g_log2_pages, LOG2_PAGES < 0 || LOG2_PAGES > 1,
+                   "cm_ntt_engine: LOG2_PAGES must be 0 or 1.")
+        `CM_REFUSE(g_log2_sets, LOG2_SETS < 0 || LOG2_SETS > 1,
+                   "cm_ntt_engine: LOG2_SETS must be 0 or 1.")
+        `CM_REFUSE(g_operands, OPERANDS < 0 || OPERANDS > 2,
+                   "cm_ntt_engine: OPERANDS must be 0, 1 or 2.")
+        `CM_REFUSE(g_generate, GENERATE < 0 || GENERATE > 1,
+                   "cm_ntt_engine: GENERATE must be 0 or 1.")
+        `CM_REFUSE(g_deep, DEEP < 0 || DEEP > 1,
+                   "cm_ntt_engine: DEEP must be 0 or 1.")
+        `CM_REFUSE(g_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
+                   "cm_ntt_engine: MULTIPLIER_WIDTH must be 17 or 24.")
+        `CM_REFUSE(g_block, BLOCK < 0 || BLOCK > 1,
+                   "cm_ntt_engine: BLOCK must be 0 or 1.")
+    endgenerate
     localparam integer UNITS = 1 << LOG2_UNITS;
     localparam integer LANES = 1 << LOG2_LANES;
     localparam integer SETS = 1 << LOG2_SETS;

@@ -47,7 +47,7 @@ def shapes() -> dict[str, tuple[str, dict[str, int]]]:
 def main() -> int:
     failures = 0
     sources = [str(source) for source in SOURCES]
-    headers = [RTL / "engine/cm_latency.svh", RTL / "accelerator/cm_registers.svh"]
+    headers = sorted(RTL.glob("*/*.svh"))
     checks: dict[str, list[str | Path]] = {
         "verible": ["verible-verilog-lint", f"--rules={STYLE}", *sources, *headers],
     }

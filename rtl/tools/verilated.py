@@ -53,6 +53,7 @@ def verilate(top: str, name: str, parameters: Mapping[str, int], sources: list[P
     run(
         [
             *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
+            "-Werror-USERFATAL",  # an illegal parameter
             *("--top", top, "--Mdir", directory, *INCLUDES),
             *(f"-G{key}={value}" for key, value in parameters.items()),
             *("-CFLAGS", " ".join(flags), "-MAKEFLAGS", make),
