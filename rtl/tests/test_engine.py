@@ -100,6 +100,7 @@ async def multiplies_by_two_at_once(dut):
 SHAPES = [
     {},
     {"DEEP": 0},
+    {"LOG2_N": 5, "WIDTH": 16, "LOG2_UNITS": 2, "LOG2_LANES": 1, "LOG2_PAGES": 1, "OPERANDS": 2},
     {"MULTIPLIER_WIDTH": 17},
     {"WIDTH": 22, "LOG2_UNITS": 1},
     slow({"WIDTH": 40, "LOG2_UNITS": 1, "DEEP": 0, "LOG2_LANES": 1}),
