@@ -4,6 +4,9 @@
 // Commands are executed in order, each with its packet of n residues. A job goes through three stages: a set of pages
 // receives its packet, the engine works on that set, and its result is sent. There are two sets, so one packet arrives
 // and another is sent while the engine works; a set may be refilled behind the words that leave it.
+// Where the engine's passes are shorter than its pipeline, two jobs of a kind that follow each other share a set and are
+// computed as a pair, if the second one's packet comes while the first waits for the engine, which then waits for the
+// whole of that packet.
 // A job that fails (ERRORS says why) takes its packet and sends zeros of the right length: nothing waits forever. The
 // time of a job never depends on data.
 `default_nettype none
@@ -49,11 +52,11 @@ module cm_ntt_accelerator #(
     `include "cm_refuse.svh"
     `include "cm_registers.svh"
     generate // the engine checks the others
-        `CM_REFUSE(g_log2_beat, LOG2_BEAT < 0 || LOG2_BEAT > 5,
+        `CM_REFUSE(g_bad_log2_beat, LOG2_BEAT < 0 || LOG2_BEAT > 5,
                    "cm_ntt_accelerator: LOG2_BEAT must be from 0 to 5.")
-        `CM_REFUSE(g_log2_beat_b, LOG2_BEAT >= LOG2_N,
+        `CM_REFUSE(g_bad_log2_beat_b, LOG2_BEAT >= LOG2_N,
                    "cm_ntt_accelerator: LOG2_BEAT must be below LOG2_N.")
-        `CM_REFUSE(g_slot, SLOT != ((WIDTH <= 32) ? 32 : 64),
+        `CM_REFUSE(g_bad_slot, SLOT != ((WIDTH <= 32) ? 32 : 64),
                    "cm_ntt_accelerator: SLOT follows from WIDTH and must not be set.")
     endgenerate
     localparam integer LOG2_LANES = (LOG2_BEAT < LOG2_UNITS) ? LOG2_BEAT : LOG2_UNITS;
@@ -146,6 +149,11 @@ module cm_ntt_accelerator #(
 
     // --- arrival ----------------------------------------------------------------------------------------------------
 
+    localparam integer ROWS = 1 << (LOG2_N - LOG2_UNITS - 1);
+    localparam integer MULTIPLY_LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
+    localparam integer INPUT_LATENCY = (GENERATE != 0) ? MULTIPLY_LATENCY : input_latency(DEEP);
+    localparam integer PAIRS = (ROWS < row_latency(INPUT_LATENCY, add_latency(DEEP), MULTIPLY_LATENCY)) ? 1 : 0;
+
     // For each set: a job waits for the engine, the engine works on it, its result waits or is being sent.
     reg [1:0] loaded;
     reg [1:0] working;
@@ -161,28 +169,39 @@ module cm_ntt_accelerator #(
     // Of each set's job:
     reg [1:0] job_forward, job_inverse, job_multiplies, job_double, job_operand, job_failed;
     reg [1:0] job_page;       // where its packet arrives, and its first result is
-    reg       follows_double; // the job that arrives: in its set
+    reg [1:0] job_pair;       // a second job is in the other page
+    reg [1:0] second_failed;
+    reg       follows_two;    // the job that arrives: a set with two results
+    reg       second_arrives; // the packet that arrives is of a second job, for the set loaded last
+    wire      last_set = !arrival_set;
+    wire      packet_set = second_arrives ? last_set : arrival_set;
 
     wire arrival_busy, arrival_done, arrival_length, arrival_range;
     wire words_valid, words_ready;
     wire [LOG2_N-1:0] words_index;
     wire [(WIDTH << LOG2_LANES)-1:0] words;
 
-    wire leave_busy, leave_empty, leave_page, leave_reads, leave_last;
+    wire leave_busy, leave_empty, leave_page, leave_reads, leave_packet, leave_last;
     wire [LOG2_N-1:0] leave_index;
     reg  leave_transformed;
     reg  leave_first_page;
+    reg  leave_pair;
 
     // A set may be refilled while its result is sent: into the page that holds no result, or, if there are two results,
     // into the first one's page once that has been sent.
     wire leaves_here = leave_busy && leave_set == arrival_set;
-    wire arrives_transformed = !job_forward[arrival_set];
-    wire place_free = !computed[arrival_set] || !follows_double || (leaves_here && leave_page);
+    wire arrives_transformed = !job_forward[packet_set];
+    wire place_free = second_arrives || !computed[arrival_set] || !follows_two || (leaves_here && leave_page);
 
     wire arrival_free = !arrival_busy && !arrival_done;
     wire set_free = !loaded[arrival_set] && !working[arrival_set] && (!computed[arrival_set] || leaves_here);
     wire tables_free = loaded == 2'b00 && working == 2'b00;
-    assign pop = queued != {(LOG2_DEPTH + 1){1'b0}} && arrival_free && (next_is_table ? tables_free : set_free);
+    wire next_alike = job_forward[last_set] == next_forward && job_inverse[last_set] == next_inverse
+        && job_multiplies[last_set] == next_multiplies && (job_operand[last_set] == next_operand || !next_multiplies);
+    wire joins = PAIRS != 0 && s_axis_tvalid_i && !next_double && loaded[last_set] && !computed[last_set]
+        && working != 2'b00 && !job_double[last_set] && !job_pair[last_set] && !job_failed[last_set] && next_alike;
+    assign pop = queued != {(LOG2_DEPTH + 1){1'b0}} && arrival_free
+        && (next_is_table ? tables_free : set_free || joins);
     wire unset_error = pop && (next_is_table ? !prime_set : next_unset);
 
     cm_word_input #(
@@ -204,9 +223,9 @@ module cm_ntt_accelerator #(
 
     wire engine_busy, engine_done;
     // A job whose last word has just arrived starts at once.
-    wire arrived = arrival_done && !table_arrives;
+    wire arrived = arrival_done && !table_arrives && !second_arrives;
     wire work_ready = (loaded[work_set] || (arrived && arrival_set == work_set)) && !computed[work_set]
-        && working == 2'b00;
+        && working == 2'b00 && !second_arrives;
     wire work_failed = loaded[work_set] ? job_failed[work_set] : arrival_failed;
     wire work_starts = work_ready && !work_failed;
     wire work_skips = work_ready && work_failed;
@@ -225,14 +244,16 @@ module cm_ntt_accelerator #(
             job_unset <= next_is_table ? !prime_set : next_unset;
             if (next_is_twiddles) twiddles_loaded <= 1'b0;
             else if (next_is_table) operands_loaded[next_operand] <= 1'b0;
+            else if (joins) second_arrives <= 1'b1;
             else begin
+                job_pair[arrival_set] <= 1'b0;
                 job_forward[arrival_set] <= next_forward;
                 job_inverse[arrival_set] <= next_inverse;
                 job_multiplies[arrival_set] <= next_multiplies;
                 job_double[arrival_set] <= next_double;
                 job_operand[arrival_set] <= next_operand;
-                job_page[arrival_set] <= job_page[arrival_set] ^ !job_double[arrival_set];
-                follows_double <= job_double[arrival_set];
+                job_page[arrival_set] <= job_page[arrival_set] ^ !(job_double[arrival_set] || job_pair[arrival_set]);
+                follows_two <= job_double[arrival_set] || job_pair[arrival_set];
             end
         end
         if (arrival_done && table_arrives && !arrival_failed) begin
@@ -243,6 +264,11 @@ module cm_ntt_accelerator #(
             loaded[arrival_set] <= 1'b1;
             job_failed[arrival_set] <= arrival_failed;
             arrival_set <= !arrival_set;
+        end
+        if (arrival_done && second_arrives) begin
+            job_pair[last_set] <= 1'b1;
+            second_failed[last_set] <= arrival_failed;
+            second_arrives <= 1'b0;
         end
         if (work_ready) begin
             loaded[work_set] <= 1'b0;
@@ -268,6 +294,8 @@ module cm_ntt_accelerator #(
             computed <= 2'b00;
             job_failed <= 2'b00;
             job_double <= 2'b00;
+            job_pair <= 2'b00;
+            second_arrives <= 1'b0;
             job_page <= 2'b00;
             arrival_set <= 1'b0;
             work_set <= 1'b0;
@@ -286,10 +314,10 @@ module cm_ntt_accelerator #(
         .start_i(work_starts), .set_i(work_set), .forward_i(job_forward[work_set]),
         .products_i(job_double[work_set] ? 2'd2 : {1'b0, job_multiplies[work_set]}),
         .operand_i(job_operand[work_set]), .inverse_i(job_inverse[work_set]),
-        .page_i(job_page[work_set]),
+        .pair_i(job_pair[work_set]), .page_i(job_page[work_set]),
         .busy_o(engine_busy), .done_o(engine_done),
         .host_write_i(words_valid && words_ready && !table_arrives),
-        .host_write_set_i(arrival_set), .host_write_page_i(job_page[arrival_set]),
+        .host_write_set_i(packet_set), .host_write_page_i(job_page[packet_set] ^ second_arrives),
         .host_write_transformed_i(arrives_transformed),
         .host_write_index_i(words_index), .host_write_data_i(words),
         .host_read_set_i(leave_set), .host_read_page_i(leave_page ^ leave_first_page),
@@ -308,6 +336,7 @@ module cm_ntt_accelerator #(
         if (leave_starts) begin
             leave_transformed <= !job_inverse[leave_set];
             leave_first_page <= job_page[leave_set];
+            leave_pair <= job_pair[leave_set];
         end
     end
 
@@ -315,16 +344,17 @@ module cm_ntt_accelerator #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_BEAT(LOG2_BEAT), .LOG2_LANES(LOG2_LANES), .SLOT(SLOT)
     ) u_departure (
         .clk_i(clk_i), .rst_i(reset),
-        .start_i(leave_starts), .two_i(job_double[leave_set]), .zero_i(job_failed[leave_set]),
+        .start_i(leave_starts), .two_i(job_double[leave_set] || job_pair[leave_set]),
+        .zero_i({job_pair[leave_set] ? second_failed[leave_set] : job_failed[leave_set], job_failed[leave_set]}),
         .busy_o(leave_busy), .empty_o(leave_empty), .page_o(leave_page), .index_o(leave_index),
-        .reads_o(leave_reads), .last_o(leave_last), .words_i(leaving_words),
+        .reads_o(leave_reads), .packet_o(leave_packet), .last_o(leave_last), .words_i(leaving_words),
         .m_axis_tdata_o(m_axis_tdata_o), .m_axis_tvalid_o(m_axis_tvalid_o), .m_axis_tlast_o(m_axis_tlast_o),
         .m_axis_tready_i(m_axis_tready_i)
     );
 
     // --- status -----------------------------------------------------------------------------------------------------
 
-    assign job_done = leave_last;
+    assign job_done = leave_packet && (leave_pair || leave_last);
     assign idle = queued == {(LOG2_DEPTH + 1){1'b0}} && arrival_free && loaded == 2'b00 && working == 2'b00
         && computed == 2'b00 && leave_empty && !command_valid;
     wire [LOG2_DEPTH:0] room = DEPTH[LOG2_DEPTH:0] - queued;

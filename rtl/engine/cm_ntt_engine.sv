@@ -16,7 +16,7 @@ module cm_ntt_engine #(
     parameter integer WIDTH = 32,             // 16 .. 40: bits of q
     parameter integer LOG2_UNITS = 0,         // 0 .. 6; LOG2_N > LOG2_UNITS + 1
     parameter integer LOG2_LANES = 0,         // 0 .. LOG2_UNITS
-    parameter integer LOG2_PAGES = 0,         // polynomials in a set: 1, or 2 for double products (1)
+    parameter integer LOG2_PAGES = 0,         // polynomials in a set: 1, or 2 for double products and pairs (1)
     parameter integer LOG2_SETS = 0,          // 1: the host works on one set while a job works on the other
     parameter integer OPERANDS = 1,           // stored factors of pointwise products: 0, 1, 2
     parameter integer GENERATE = 0,           // 1: twiddles are computed: block RAM for a multiplier per unit
@@ -34,6 +34,7 @@ module cm_ntt_engine #(
     input  wire [1:0]                        products_i,
     input  wire                              operand_i,
     input  wire                              inverse_i,
+    input  wire                              pair_i,
     input  wire                              page_i,
     output wire                              busy_o,
     output wire                              done_o,
@@ -59,29 +60,29 @@ module cm_ntt_engine #(
     `include "cm_latency.svh"
     `include "cm_refuse.svh"
     generate
-        `CM_REFUSE(g_log2_n, LOG2_N < 5 || LOG2_N > 14,
+        `CM_REFUSE(g_bad_log2_n, LOG2_N < 5 || LOG2_N > 14,
                    "cm_ntt_engine: LOG2_N must be from 5 to 14.")
-        `CM_REFUSE(g_width, WIDTH < 16 || WIDTH > 40,
+        `CM_REFUSE(g_bad_width, WIDTH < 16 || WIDTH > 40,
                    "cm_ntt_engine: WIDTH must be from 16 to 40.")
-        `CM_REFUSE(g_log2_units, LOG2_UNITS < 0 || LOG2_UNITS > 6,
+        `CM_REFUSE(g_bad_log2_units, LOG2_UNITS < 0 || LOG2_UNITS > 6,
                    "cm_ntt_engine: LOG2_UNITS must be from 0 to 6.")
-        `CM_REFUSE(g_rows, LOG2_UNITS > LOG2_N - 2,
+        `CM_REFUSE(g_bad_rows, LOG2_UNITS > LOG2_N - 2,
                    "cm_ntt_engine: LOG2_UNITS must be at most LOG2_N - 2.")
-        `CM_REFUSE(g_log2_lanes, LOG2_LANES < 0 || LOG2_LANES > LOG2_UNITS,
+        `CM_REFUSE(g_bad_log2_lanes, LOG2_LANES < 0 || LOG2_LANES > LOG2_UNITS,
                    "cm_ntt_engine: LOG2_LANES must be from 0 to LOG2_UNITS.")
-        `CM_REFUSE(g_log2_pages, LOG2_PAGES < 0 || LOG2_PAGES > 1,
+        `CM_REFUSE(g_bad_log2_pages, LOG2_PAGES < 0 || LOG2_PAGES > 1,
                    "cm_ntt_engine: LOG2_PAGES must be 0 or 1.")
-        `CM_REFUSE(g_log2_sets, LOG2_SETS < 0 || LOG2_SETS > 1,
+        `CM_REFUSE(g_bad_log2_sets, LOG2_SETS < 0 || LOG2_SETS > 1,
                    "cm_ntt_engine: LOG2_SETS must be 0 or 1.")
-        `CM_REFUSE(g_operands, OPERANDS < 0 || OPERANDS > 2,
+        `CM_REFUSE(g_bad_operands, OPERANDS < 0 || OPERANDS > 2,
                    "cm_ntt_engine: OPERANDS must be 0, 1 or 2.")
-        `CM_REFUSE(g_generate, GENERATE < 0 || GENERATE > 1,
+        `CM_REFUSE(g_bad_generate, GENERATE < 0 || GENERATE > 1,
                    "cm_ntt_engine: GENERATE must be 0 or 1.")
-        `CM_REFUSE(g_deep, DEEP < 0 || DEEP > 1,
+        `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1,
                    "cm_ntt_engine: DEEP must be 0 or 1.")
-        `CM_REFUSE(g_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
+        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
                    "cm_ntt_engine: MULTIPLIER_WIDTH must be 17 or 24.")
-        `CM_REFUSE(g_block, BLOCK < 0 || BLOCK > 1,
+        `CM_REFUSE(g_bad_block, BLOCK < 0 || BLOCK > 1,
                    "cm_ntt_engine: BLOCK must be 0 or 1.")
     endgenerate
     localparam integer UNITS = 1 << LOG2_UNITS;
@@ -113,7 +114,7 @@ module cm_ntt_engine #(
     ) u_control (
         .clk_i(clk_i), .rst_i(rst_i),
         .start_i(start_i), .forward_i(forward_i), .products_i(products_i), .operand_i(operand_i),
-        .inverse_i(inverse_i), .page_i(page_i), .busy_o(busy_o), .done_o(done_o),
+        .inverse_i(inverse_i), .pair_i(pair_i), .page_i(page_i), .busy_o(busy_o), .done_o(done_o),
         .read_o(read), .read_address_o(read_address), .table_address_o(table_address),
         .sande_o(sande), .product_o(product), .product_of_a_o(product_of_a),
         .sande_multiply_o(sande_multiply), .sande_halve_o(sande_halve), .sande_leave_o(sande_leave),

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // cm_ntt_control at a small degree, from reset through any job and into the next one: no row is read while its last
-// result is in the pipeline, none is read and written in the same cycle, and a job ends with the pipeline empty. All
-// banks share the row's address, so this is all that freedom from conflicts requires.
+// result is in the pipeline, none is read and written in the same cycle, every pass reads every row, and a job starts
+// when it is asked to, ends, says so once, and ends with the pipeline empty. All banks share the row's address, so this
+// is all that freedom from conflicts requires.
+//
+// The proof's depth must be beyond LONGEST cycles, so that a job without an end is found; covers show that jobs of every
+// kind end within it, and that the next one is under way.
 `default_nettype none
 module prove_control #(
     parameter integer LOG2_N = 3,
@@ -18,18 +22,20 @@ module prove_control #(
     (* anyconst *) reg [1:0] products;
     (* anyconst *) reg operand;
     (* anyconst *) reg inverse;
+    (* anyconst *) reg pair;
     (* anyconst *) reg page;
+    (* anyseq *) reg start;
     reg reset = 1'b1;
     always_ff @(posedge clk_i) reset <= 1'b0;
 
-    wire busy, read, write;
+    wire busy, done, read, write;
     wire [ROW_BITS:0] read_address, write_address;
     cm_ntt_control #(
         .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(1), .INPUT_LATENCY(0), .ADD_LATENCY(1),
         .MULTIPLY_LATENCY(MULTIPLY_LATENCY), .TABLE_BITS(TABLE_BITS)
     ) u_control (
-        .clk_i(clk_i), .rst_i(reset), .start_i(1'b1), .forward_i(forward), .products_i(products),
-        .operand_i(operand), .inverse_i(inverse), .page_i(page), .busy_o(busy), .done_o(),
+        .clk_i(clk_i), .rst_i(reset), .start_i(start), .forward_i(forward), .products_i(products),
+        .operand_i(operand), .inverse_i(inverse), .pair_i(pair), .page_i(page), .busy_o(busy), .done_o(done),
         .read_o(read), .read_address_o(read_address), .table_address_o(),
         .sande_o(), .product_o(), .product_of_a_o(), .sande_multiply_o(), .sande_halve_o(),
         .sande_leave_o(), .swap_second_o(), .write_o(write), .write_address_o(write_address),
@@ -46,14 +52,43 @@ module prove_control #(
     wire read_again = has_read[WRITE-1] && !has_read[WRITE];
     always_ff @(posedge clk_i) has_read <= reset ? {WRITE{1'b0}} : {has_read[WRITE-1:1], reads};
 
+    // Writes of the watched row that a job owes: one a stage of a transform, one a product, of the pages that it is of.
+    wire nothing = !forward && products == 2'd0 && !inverse;
+    wire double = products[1] && !pair;
+    wire second = watched[ROW_BITS] != page; // the watched row is in the job's second page
+    wire [7:0] owed = (forward && (pair || !second) ? LOG2_N[7:0] : 8'd0)
+        + (products != 2'd0 && (pair || double || !second) ? 8'd1 : 8'd0)
+        + (inverse && (pair || double || !second) ? LOG2_N[7:0] : 8'd0);
+
     reg [9:0] age = 10'd0;
+    reg [7:0] written = 8'd0;
+    reg       started = 1'b0; // asked to when it was not busy
+    reg       done_late = 1'b0;
+    reg       was_busy = 1'b0;
+    reg [1:0] jobs = 2'd0; // ended
     always_ff @(posedge clk_i) begin
+        assume (products != 2'd3);
         age <= busy ? age + 10'd1 : 10'd0;
+        written <= busy ? written + {7'd0, writes} : 8'd0;
+        started <= !reset && start && !busy;
+        done_late <= done && !reset;
+        was_busy <= busy && !reset;
+        if (!reset && done && jobs != 2'd3) jobs <= jobs + 2'd1;
         if (!reset) begin
             if (writes) assert (!reads && has_read[WRITE-2:1] == {(WRITE - 2){1'b0}} && !read_again);
             assert (age < LONGEST);
             if (!busy) assert (!read && !write && has_read == {WRITE{1'b0}});
+            // A job starts at once, and only when asked; its end comes with its last cycle, and only then.
+            if (started) assert (nothing ? done && !busy : busy);
+            if (busy && !was_busy) assert (started);
+            if (was_busy && !busy) assert (done_late);
+            if (done) assert (busy || (nothing && started));
+            if (done_late) assert (!busy || started);
+            if (done && busy) assert (written == owed);
         end
+        cover (!reset && forward && products == 2'd2 && inverse && !pair && done && busy && written == owed && !second);
+        cover (!reset && forward && products == 2'd1 && inverse && pair && jobs == 2'd1 && started);
+        cover (!reset && nothing && done);
     end
 endmodule
 `default_nettype wire

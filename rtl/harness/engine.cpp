@@ -23,6 +23,7 @@ struct job {
     bool forward;
     unsigned products;
     bool inverse;
+    bool pair = false;
 };
 
 class engine
@@ -55,10 +56,10 @@ class engine
         top.table_is_operand_i = 0;
     }
 
-    void write(const polynomial &a, bool transformed)
+    void write(const polynomial &a, bool transformed, unsigned page = 0)
     {
         top.host_write_transformed_i = transformed;
-        top.host_write_page_i = 0;
+        top.host_write_page_i = page;
         top.host_write_i = 1;
         for (unsigned i = 0; i < N; i += LANES) {
             top.host_write_index_i = i;
@@ -92,6 +93,7 @@ class engine
         top.forward_i = what.forward;
         top.products_i = what.products;
         top.inverse_i = what.inverse;
+        top.pair_i = what.pair;
         top.start_i = 1;
         uint64_t first = 0;
         uint64_t last = 0;
@@ -194,7 +196,7 @@ int main(int argc, char **argv)
 {
     random_bits.seed(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
     const auto hardware = std::make_unique<engine>();
-    uint64_t cycles[4] = {};
+    uint64_t cycles[5] = {};
     for (unsigned round = 0; round < 2; round++) {
         const ring r = random_ring();
         const word scale = montgomery_r(r);
@@ -217,6 +219,7 @@ int main(int argc, char **argv)
         const uint64_t product = hardware->run({true, 1, true});
         require(transform(hardware->read(false), r) == pointwise(transformed, transform(b, r), r), "product");
         uint64_t two = 0;
+        uint64_t pair = 0;
         if (PAGES == 2) {
             hardware->load_operand(1, transform(c, r));
             hardware->write(scaled(a, scale, r), false);
@@ -225,14 +228,25 @@ int main(int argc, char **argv)
                     "first of two products");
             require(transform(hardware->read(false, 1), r) == pointwise(transformed, transform(c, r), r),
                     "second of two products");
+            hardware->write(scaled(a, scale, r), false, 0);
+            hardware->write(scaled(c, scale, r), false, 1);
+            pair = hardware->run({true, 1, true, true});
+            require(transform(hardware->read(false, 0), r) == pointwise(transformed, transform(b, r), r),
+                    "first of a pair");
+            require(transform(hardware->read(false, 1), r) ==
+                        pointwise(transform(c, r), transform(b, r), r),
+                    "second of a pair");
         }
-        const uint64_t now[4] = {forward, inverse, product, two};
-        for (unsigned i = 0; i < 4; i++) {
+        const uint64_t now[5] = {forward, inverse, product, two, pair};
+        for (unsigned i = 0; i < 5; i++) {
             require(round == 0 || now[i] == cycles[i], "cycles");
             cycles[i] = now[i];
         }
     }
-    std::printf("{\"forward\": %llu, \"inverse\": %llu, \"product\": %llu, \"double_product\": %llu}\n",
-                static_cast<unsigned long long>(cycles[0]), static_cast<unsigned long long>(cycles[1]),
-                static_cast<unsigned long long>(cycles[2]), static_cast<unsigned long long>(cycles[3]));
+    constexpr const char *NAMES[5] = {"forward", "inverse", "product", "double_product", "product_pair"};
+    for (unsigned i = 0; i < 5; i++) {
+        std::printf("%s\"%s\": %llu", i ? ", " : "{", NAMES[i],
+                    static_cast<unsigned long long>(cycles[i]));
+    }
+    std::puts("}");
 }

@@ -298,6 +298,9 @@ async def jobs_in_a_row_take_the_larger_of_computing_and_transfer(dut):
             f"{code}: a job every {pace} cycles; {computing} of computing, {packets * beats} beats out"
         )
         assert pace <= max(computing, packets * beats) + 4
+        rows = ring.n >> (settings()["LOG2_UNITS"] + 1)
+        if packets == 1 and computing > 2 * beats and rows <= 4:
+            assert pace < 0.7 * computing, "jobs are not computed in pairs"
 
 
 async def busy_cycles(dut):
@@ -313,6 +316,7 @@ async def busy_cycles(dut):
 
 SHAPES = [
     {"LOG2_UNITS": 1, "LOG2_BEAT": 2, "WIDTH": 32, "DEEP": 1},
+    {"LOG2_UNITS": 3, "LOG2_BEAT": 3, "WIDTH": 27, "DEEP": 1},
     slow({"LOG2_UNITS": 3, "LOG2_BEAT": 2, "WIDTH": 27, "DEEP": 0}),
     slow({"LOG2_UNITS": 0, "LOG2_BEAT": 1, "WIDTH": 40, "DEEP": 0}),
 ]

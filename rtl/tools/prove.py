@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the proofs of rtl/formal with SymbiYosys.
+"""Runs the proofs of rtl/formal with SymbiYosys, and their covers, which show that a proof is of something that
+happens.
 
     python3 rtl/tools/prove.py            all of them
     python3 rtl/tools/prove.py axil ...   those named
@@ -62,13 +63,14 @@ def prove(name: str) -> float:
     script = [f"read_verilog -sv -formal -defer {modules}"]
     script += [f"chparam{values} {proof.top}"] if values else []
     lines = [
-        *("[options]", f"mode {proof.mode}", f"depth {proof.depth}", "[engines]", "smtbmc yices"),
+        *("[tasks]", "proof", "cover", "[options]", f"proof: mode {proof.mode}", "cover: mode cover"),
+        *(f"depth {proof.depth}", "[engines]", "smtbmc yices"),
         *("[script]", *script, f"prep -flatten -top {proof.top}", "[files]", *map(str, files)),
     ]
     (directory / "proof.sby").write_text("\n".join(lines) + "\n", encoding="utf-8")
     start = time.monotonic()
     run(
-        ["yowasp-sby", "-f", "-d", "work", "proof.sby"],
+        ["yowasp-sby", "-f", "proof.sby"],
         directory / "sby.log",
         cwd=directory,
         timeout=600,
