@@ -64,6 +64,8 @@ module prove_axil (
             assert (arready == !read_open);
             if (was_waiting) assert (rvalid && rdata == data);
             assert (bresp == 2'b00 && rresp == 2'b00);
+            cover (write_waiting && bvalid && !awready && !wready); // a second write waits for the first one's response
+            cover (was_waiting && rready);
         end
     end
 endmodule

@@ -50,6 +50,7 @@ module prove_streams #(
             second <= 1'b0;
             beats <= {LOG2_N{1'b0}};
         end else begin
+            cover (was_waiting && tready && second && tlast); // both packets, with a wait
             if (was_waiting) assert (tvalid && tdata == data && tlast == was_last);
             if (tvalid) assert (tlast == (beats == BEATS - 1));
             if (tvalid) assert (tdata == {second, beats[LOG2_N-2:0], 1'b1, second, beats[LOG2_N-2:0], 1'b0});

@@ -33,15 +33,20 @@ class Proof:
     depth: int
     parameters: tuple[tuple[str, int], ...] = ()
     mode: str = "bmc"
+    cover_depth: int = 0  # 0: the proof's
 
 
 PROOFS = {
     "montgomery": Proof("prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1))),
     "montgomery-deep": Proof("prove_montgomery", 16, (("WIDTH", 6), ("LOG2_N", 1), ("DEEP", 1))),
-    "control-u1": Proof("prove_control", 120, (("LOG2_N", 3), ("LOG2_UNITS", 0))),
-    "control-u2": Proof("prove_control", 120, (("LOG2_N", 4), ("LOG2_UNITS", 1))),
+    "control-u1": Proof("prove_control", 110, (("LOG2_N", 3), ("LOG2_UNITS", 0), ("LONGEST", 100))),
+    "control-u1-pair": Proof(
+        "prove_control", 110, (("LOG2_N", 3), ("LOG2_UNITS", 0), ("LONGEST", 100), ("PAIR", 1))
+    ),
+    "control-u2": Proof("prove_control", 135, (("LOG2_N", 4), ("LOG2_UNITS", 1), ("LONGEST", 125))),
     "axil": Proof("prove_axil", 6, mode="prove"),
-    "streams": Proof("prove_streams", 20),
+    "axil-writes": Proof("prove_axil_writes", 14),
+    "streams": Proof("prove_streams", 20, cover_depth=28),
 }
 
 
@@ -64,7 +69,8 @@ def prove(name: str) -> float:
     script += [f"chparam{values} {proof.top}"] if values else []
     lines = [
         *("[tasks]", "proof", "cover", "[options]", f"proof: mode {proof.mode}", "cover: mode cover"),
-        *(f"depth {proof.depth}", "[engines]", "smtbmc yices"),
+        *(f"proof: depth {proof.depth}", f"cover: depth {proof.cover_depth or proof.depth}"),
+        *("[engines]", "smtbmc yices"),
         *("[script]", *script, f"prep -flatten -top {proof.top}", "[files]", *map(str, files)),
     ]
     (directory / "proof.sby").write_text("\n".join(lines) + "\n", encoding="utf-8")
