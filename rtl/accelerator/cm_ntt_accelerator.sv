@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accelerator: commands and a prime through AXI4-Lite (registers.md), residues through AXI4-Streams.
+// The accelerator: commands and a prime through AXI4-Lite (registers.md), residues through AXI4-Streams. The ports are
+// named as tools expect that group them into interfaces.
 //
 // Commands are executed in order, each with its packet of n residues. A job goes through three stages: a set of pages
 // receives its packet, the engine works on that set, and its result is sent. There are two sets, so one packet arrives
@@ -21,32 +22,36 @@ module cm_ntt_accelerator #(
     parameter integer BLOCK = 1,
     parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // must not be set
 ) (
-    input  wire                           clk_i,
-    input  wire                           rst_i,
-    input  wire [7:0]                     s_axil_awaddr_i,
-    input  wire                           s_axil_awvalid_i,
-    output wire                           s_axil_awready_o,
-    input  wire [31:0]                    s_axil_wdata_i,
-    input  wire                           s_axil_wvalid_i,
-    output wire                           s_axil_wready_o,
-    output wire [1:0]                     s_axil_bresp_o,
-    output wire                           s_axil_bvalid_o,
-    input  wire                           s_axil_bready_i,
-    input  wire [7:0]                     s_axil_araddr_i,
-    input  wire                           s_axil_arvalid_i,
-    output wire                           s_axil_arready_o,
-    output wire [31:0]                    s_axil_rdata_o,
-    output wire [1:0]                     s_axil_rresp_o,
-    output wire                           s_axil_rvalid_o,
-    input  wire                           s_axil_rready_i,
-    input  wire [(SLOT << LOG2_BEAT)-1:0] s_axis_tdata_i,
-    input  wire                           s_axis_tvalid_i,
-    input  wire                           s_axis_tlast_i,
-    output wire                           s_axis_tready_o,
-    output wire [(SLOT << LOG2_BEAT)-1:0] m_axis_tdata_o,
-    output wire                           m_axis_tvalid_o,
-    output wire                           m_axis_tlast_o,
-    input  wire                           m_axis_tready_i
+    input  wire                           aclk,
+    input  wire                           aresetn, // synchronous
+    output wire                           irq,     // level: registers.md
+    input  wire [7:0]                     s_axil_awaddr,
+    input  wire                           s_axil_awvalid,
+    output wire                           s_axil_awready,
+    input  wire [31:0]                    s_axil_wdata,
+    input  wire [3:0]                     s_axil_wstrb,
+    input  wire                           s_axil_wvalid,
+    output wire                           s_axil_wready,
+    output wire [1:0]                     s_axil_bresp,
+    output wire                           s_axil_bvalid,
+    input  wire                           s_axil_bready,
+    input  wire [7:0]                     s_axil_araddr,
+    input  wire                           s_axil_arvalid,
+    output wire                           s_axil_arready,
+    output wire [31:0]                    s_axil_rdata,
+    output wire [1:0]                     s_axil_rresp,
+    output wire                           s_axil_rvalid,
+    input  wire                           s_axil_rready,
+    input  wire [(SLOT << LOG2_BEAT)-1:0] s_axis_tdata,
+    input  wire [(SLOT << LOG2_BEAT)/8-1:0] s_axis_tkeep, // all ones, or the packet has the wrong length
+    input  wire                           s_axis_tvalid,
+    input  wire                           s_axis_tlast,
+    output wire                           s_axis_tready,
+    output wire [(SLOT << LOG2_BEAT)-1:0] m_axis_tdata,
+    output wire [(SLOT << LOG2_BEAT)/8-1:0] m_axis_tkeep,
+    output wire                           m_axis_tvalid,
+    output wire                           m_axis_tlast,
+    input  wire                           m_axis_tready
 );
     `include "cm_latency.svh"
     `include "cm_refuse.svh"
@@ -78,18 +83,42 @@ module cm_ntt_accelerator #(
     wire             job_done;
 
     cm_axil_registers #(.WIDTH(WIDTH), .SHAPE(SHAPE)) u_registers (
-        .clk_i(clk_i), .rst_i(rst_i),
-        .s_axil_awaddr_i(s_axil_awaddr_i), .s_axil_awvalid_i(s_axil_awvalid_i), .s_axil_awready_o(s_axil_awready_o),
-        .s_axil_wdata_i(s_axil_wdata_i), .s_axil_wvalid_i(s_axil_wvalid_i), .s_axil_wready_o(s_axil_wready_o),
-        .s_axil_bresp_o(s_axil_bresp_o), .s_axil_bvalid_o(s_axil_bvalid_o), .s_axil_bready_i(s_axil_bready_i),
-        .s_axil_araddr_i(s_axil_araddr_i), .s_axil_arvalid_i(s_axil_arvalid_i), .s_axil_arready_o(s_axil_arready_o),
-        .s_axil_rdata_o(s_axil_rdata_o), .s_axil_rresp_o(s_axil_rresp_o), .s_axil_rvalid_o(s_axil_rvalid_o),
-        .s_axil_rready_i(s_axil_rready_i),
+        .clk_i(aclk), .rst_i(!aresetn),
+        .s_axil_awaddr_i(s_axil_awaddr), .s_axil_awvalid_i(s_axil_awvalid), .s_axil_awready_o(s_axil_awready),
+        .s_axil_wdata_i(s_axil_wdata), .s_axil_wstrb_i(s_axil_wstrb), .s_axil_wvalid_i(s_axil_wvalid),
+        .s_axil_wready_o(s_axil_wready),
+        .s_axil_bresp_o(s_axil_bresp), .s_axil_bvalid_o(s_axil_bvalid), .s_axil_bready_i(s_axil_bready),
+        .s_axil_araddr_i(s_axil_araddr), .s_axil_arvalid_i(s_axil_arvalid), .s_axil_arready_o(s_axil_arready),
+        .s_axil_rdata_o(s_axil_rdata), .s_axil_rresp_o(s_axil_rresp), .s_axil_rvalid_o(s_axil_rvalid),
+        .s_axil_rready_i(s_axil_rready),
         .reset_o(software_reset), .command_valid_o(command_valid), .command_o(command),
         .prime_valid_o(prime_valid), .prime_o(new_prime), .prime_i(prime), .status_i(status), .errors_i(errors),
-        .job_done_i(job_done)
+        .job_done_i(job_done), .irq_o(irq)
     );
-    wire reset = rst_i || software_reset;
+    wire reset = !aresetn || software_reset;
+    assign m_axis_tkeep = {((SLOT << LOG2_BEAT) / 8){1'b1}};
+
+    // After a reset, zeros go to every row of every memory, then through the pipeline, which passes on what its memories
+    // say in every cycle. No command starts meanwhile.
+    localparam integer MULTIPLY_LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
+    localparam integer INPUT_LATENCY = (GENERATE != 0) ? MULTIPLY_LATENCY : input_latency(DEEP);
+    localparam integer ROW_LATENCY = row_latency(INPUT_LATENCY, add_latency(DEEP), MULTIPLY_LATENCY);
+    localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
+    localparam integer BANK_ROWS = 2 << ROW_BITS;
+    localparam integer TABLE_ROWS = (LOG2_UNITS + 2 + 4) << ROW_BITS;
+    localparam integer MOST_ROWS = (BANK_ROWS > TABLE_ROWS) ? BANK_ROWS : TABLE_ROWS;
+    localparam integer WIPE_LAST = MOST_ROWS + 2 * ROW_LATENCY + 16; // a queue of beats, or zeros through the pipeline
+    localparam integer WIPE_BITS = $clog2(WIPE_LAST + 1);
+    reg                 wiping;
+    reg [WIPE_BITS-1:0] wipe_row;
+    always_ff @(posedge aclk) begin
+        wipe_row <= wipe_row + 1'b1;
+        if (wipe_row == WIPE_LAST[WIPE_BITS-1:0]) wiping <= 1'b0;
+        if (reset) begin
+            wiping <= 1'b1;
+            wipe_row <= {WIPE_BITS{1'b0}};
+        end
+    end
 
     // --- prime ------------------------------------------------------------------------------------------------------
 
@@ -117,7 +146,7 @@ module cm_ntt_accelerator #(
     wire pop;
     wire command_error = command_valid && !known;
     wire overflow_error = command_valid && known && full;
-    always_ff @(posedge clk_i) begin
+    always_ff @(posedge aclk) begin
         if (push) begin
             queue[tail] <= command;
             tail <= tail + 1'b1;
@@ -149,10 +178,7 @@ module cm_ntt_accelerator #(
 
     // --- arrival ----------------------------------------------------------------------------------------------------
 
-    localparam integer ROWS = 1 << (LOG2_N - LOG2_UNITS - 1);
-    localparam integer MULTIPLY_LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
-    localparam integer INPUT_LATENCY = (GENERATE != 0) ? MULTIPLY_LATENCY : input_latency(DEEP);
-    localparam integer PAIRS = (ROWS < row_latency(INPUT_LATENCY, add_latency(DEEP), MULTIPLY_LATENCY)) ? 1 : 0;
+    localparam integer PAIRS = ((1 << ROW_BITS) < ROW_LATENCY) ? 1 : 0;
 
     // For each set: a job waits for the engine, the engine works on it, its result waits or is being sent.
     reg [1:0] loaded;
@@ -179,6 +205,7 @@ module cm_ntt_accelerator #(
     wire arrival_busy, arrival_done, arrival_length, arrival_range;
     wire words_valid, words_ready;
     wire [LOG2_N-1:0] words_index;
+    wire [LOG2_LANES:0] table_step;
     wire [(WIDTH << LOG2_LANES)-1:0] words;
 
     wire leave_busy, leave_empty, leave_page, leave_reads, leave_packet, leave_last;
@@ -198,20 +225,22 @@ module cm_ntt_accelerator #(
     wire tables_free = loaded == 2'b00 && working == 2'b00;
     wire next_alike = job_forward[last_set] == next_forward && job_inverse[last_set] == next_inverse
         && job_multiplies[last_set] == next_multiplies && (job_operand[last_set] == next_operand || !next_multiplies);
-    wire joins = PAIRS != 0 && s_axis_tvalid_i && !next_double && loaded[last_set] && !computed[last_set]
+    wire joins = PAIRS != 0 && s_axis_tvalid && !next_double && loaded[last_set] && !computed[last_set]
         && working != 2'b00 && !job_double[last_set] && !job_pair[last_set] && !job_failed[last_set] && next_alike;
-    assign pop = queued != {(LOG2_DEPTH + 1){1'b0}} && arrival_free
+    assign pop = queued != {(LOG2_DEPTH + 1){1'b0}} && arrival_free && !wiping
         && (next_is_table ? tables_free : set_free || joins);
     wire unset_error = pop && (next_is_table ? !prime_set : next_unset);
 
     cm_word_input #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_BEAT(LOG2_BEAT), .LOG2_LANES(LOG2_LANES), .SLOT(SLOT)
     ) u_arrival (
-        .clk_i(clk_i), .rst_i(reset), .q_i(prime),
-        .s_axis_tdata_i(s_axis_tdata_i), .s_axis_tvalid_i(s_axis_tvalid_i), .s_axis_tlast_i(s_axis_tlast_i),
-        .s_axis_tready_o(s_axis_tready_o),
+        .clk_i(aclk), .rst_i(reset), .q_i(prime),
+        .s_axis_tdata_i(s_axis_tdata), .s_axis_tkeep_i(s_axis_tkeep),
+        .s_axis_tvalid_i(s_axis_tvalid), .s_axis_tlast_i(s_axis_tlast),
+        .s_axis_tready_o(s_axis_tready),
         .start_i(pop), .table_i(next_is_table), .busy_o(arrival_busy),
-        .valid_o(words_valid), .ready_i(words_ready), .index_o(words_index), .words_o(words),
+        .valid_o(words_valid), .ready_i(words_ready), .index_o(words_index),
+        .step_i(table_step), .words_o(words),
         .done_o(arrival_done), .length_o(arrival_length), .range_o(arrival_range)
     );
     assign words_ready = table_arrives || place_free;
@@ -230,7 +259,7 @@ module cm_ntt_accelerator #(
     wire work_starts = work_ready && !work_failed;
     wire work_skips = work_ready && work_failed;
 
-    always_ff @(posedge clk_i) begin
+    always_ff @(posedge aclk) begin
         if (prime_valid && idle) begin
             prime_set <= good_prime;
             prime <= good_prime ? new_prime[WIDTH-1:0] : {WIDTH{1'b0}};
@@ -310,7 +339,7 @@ module cm_ntt_accelerator #(
         .LOG2_SETS(1), .OPERANDS(2), .GENERATE(GENERATE), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH),
         .BLOCK(BLOCK)
     ) u_engine (
-        .clk_i(clk_i), .rst_i(reset), .q_i(prime),
+        .clk_i(aclk), .rst_i(reset), .q_i(prime),
         .start_i(work_starts), .set_i(work_set), .forward_i(job_forward[work_set]),
         .products_i(job_double[work_set] ? 2'd2 : {1'b0, job_multiplies[work_set]}),
         .operand_i(job_operand[work_set]), .inverse_i(job_inverse[work_set]),
@@ -324,7 +353,8 @@ module cm_ntt_accelerator #(
         .host_read_transformed_i(leave_transformed),
         .host_read_index_i(leave_index), .host_read_data_o(leaving_words),
         .table_write_i(words_valid && table_arrives), .table_is_operand_i(!twiddles_arrive),
-        .table_operand_i(arriving_operand), .table_index_i(words_index), .table_data_i(words[WIDTH-1:0])
+        .table_operand_i(arriving_operand), .table_index_i(words_index), .table_data_i(words),
+        .table_step_o(table_step), .wipe_i(wiping), .wipe_row_i(wipe_row)
     );
 
     // --- departure --------------------------------------------------------------------------------------------------
@@ -332,31 +362,35 @@ module cm_ntt_accelerator #(
     // The next result is sent as soon as it is there, immediately after the previous one.
     wire result_ready = computed[leave_set] || (engine_done && working[leave_set]);
     wire leave_starts = result_ready && !leave_busy;
-    always_ff @(posedge clk_i) begin
+    always_ff @(posedge aclk) begin
         if (leave_starts) begin
             leave_transformed <= !job_inverse[leave_set];
             leave_first_page <= job_page[leave_set];
             leave_pair <= job_pair[leave_set];
+        end
+        if (reset) begin
+            leave_transformed <= 1'b0;
+            leave_first_page <= 1'b0;
         end
     end
 
     cm_word_output #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_BEAT(LOG2_BEAT), .LOG2_LANES(LOG2_LANES), .SLOT(SLOT)
     ) u_departure (
-        .clk_i(clk_i), .rst_i(reset),
+        .clk_i(aclk), .rst_i(reset),
         .start_i(leave_starts), .two_i(job_double[leave_set] || job_pair[leave_set]),
         .zero_i({job_pair[leave_set] ? second_failed[leave_set] : job_failed[leave_set], job_failed[leave_set]}),
-        .busy_o(leave_busy), .empty_o(leave_empty), .page_o(leave_page), .index_o(leave_index),
+        .busy_o(leave_busy), .empty_o(leave_empty), .wipe_i(wiping), .wipe_beat_i(wipe_row[2:0]), .page_o(leave_page), .index_o(leave_index),
         .reads_o(leave_reads), .packet_o(leave_packet), .last_o(leave_last), .words_i(leaving_words),
-        .m_axis_tdata_o(m_axis_tdata_o), .m_axis_tvalid_o(m_axis_tvalid_o), .m_axis_tlast_o(m_axis_tlast_o),
-        .m_axis_tready_i(m_axis_tready_i)
+        .m_axis_tdata_o(m_axis_tdata), .m_axis_tvalid_o(m_axis_tvalid), .m_axis_tlast_o(m_axis_tlast),
+        .m_axis_tready_i(m_axis_tready)
     );
 
     // --- status -----------------------------------------------------------------------------------------------------
 
     assign job_done = leave_packet && (leave_pair || leave_last);
     assign idle = queued == {(LOG2_DEPTH + 1){1'b0}} && arrival_free && loaded == 2'b00 && working == 2'b00
-        && computed == 2'b00 && leave_empty && !command_valid;
+        && computed == 2'b00 && leave_empty && !command_valid && !wiping;
     wire [LOG2_DEPTH:0] room = DEPTH[LOG2_DEPTH:0] - queued;
     assign status = {20'd0, room, 5'd0, twiddles_loaded, prime_set, idle};
     assign errors = {busy_error, bad_prime_error, command_error, overflow_error, unset_error, range_error,

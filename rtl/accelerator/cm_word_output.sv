@@ -17,6 +17,8 @@ module cm_word_output #(
     input  wire [1:0]                       zero_i,    // by page: send zeros
     output wire                             busy_o,    // words are still to be read
     output wire                             empty_o,   // nothing is waiting to be sent
+    input  wire                             wipe_i,    // after a reset: overwrite what was queued
+    input  wire [LOG2_DEPTH-1:0]            wipe_beat_i,
     output wire                             page_o,
     output wire [LOG2_N-1:0]                index_o,   // of the words wanted, if reads_o
     output wire                             reads_o,
@@ -108,7 +110,10 @@ module cm_word_output #(
         end else begin : g_gathered
             reg [BEAT_BITS-GROUP_BITS-1:0] earlier;
             assign whole = {group, earlier};
-            always_ff @(posedge clk_i) if (arrives[1]) earlier <= whole[BEAT_BITS-1:GROUP_BITS];
+            always_ff @(posedge clk_i) begin
+                if (wipe_i) earlier <= {(BEAT_BITS - GROUP_BITS){1'b0}};
+                else if (arrives[1]) earlier <= whole[BEAT_BITS-1:GROUP_BITS];
+            end
         end
     endgenerate
 
@@ -121,10 +126,9 @@ module cm_word_output #(
     assign {m_axis_tlast_o, m_axis_tdata_o} = queue[head];
     assign empty_o = reserved == {(LOG2_DEPTH + 1){1'b0}};
     always_ff @(posedge clk_i) begin
-        if (enters) begin
-            queue[tail] <= {ends_packet[1], whole};
-            tail <= tail + 1'b1;
-        end
+        if (wipe_i || enters) queue[wipe_i ? wipe_beat_i : tail] <= wipe_i ? {(BEAT_BITS + 1){1'b0}}
+                                                                           : {ends_packet[1], whole};
+        if (enters) tail <= tail + 1'b1;
         if (leaves) head <= head + 1'b1;
         queued <= queued + {{LOG2_DEPTH{1'b0}}, enters} - {{LOG2_DEPTH{1'b0}}, leaves};
         if (rst_i) begin

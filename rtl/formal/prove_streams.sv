@@ -30,7 +30,7 @@ module prove_streams #(
     cm_word_output #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_BEAT(LOG2_BEAT), .LOG2_LANES(0), .SLOT(SLOT), .LOG2_DEPTH(2)
     ) u_output (
-        .clk_i(clk_i), .rst_i(reset), .start_i(start && !busy), .two_i(1'b1), .zero_i(2'b00), .busy_o(busy),
+        .clk_i(clk_i), .rst_i(reset), .start_i(start && !busy), .two_i(1'b1), .zero_i(2'b00), .wipe_i(1'b0), .wipe_beat_i(2'd0), .busy_o(busy),
         .empty_o(empty), .page_o(page), .index_o(index), .reads_o(reads), .packet_o(), .last_o(last), .words_i(words),
         .m_axis_tdata_o(tdata), .m_axis_tvalid_o(tvalid), .m_axis_tlast_o(tlast), .m_axis_tready_i(tready)
     );

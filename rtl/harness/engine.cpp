@@ -45,14 +45,14 @@ class engine
         for (unsigned j = 0; j < N; j++) {
             words[j] = multiply(power(r.psi, bit_reverse(j), r.q), scale, r.q);
         }
-        table(words, 1);
+        table(words);
     }
 
     void load_operand(unsigned number, const polynomial &words)
     {
         top.table_is_operand_i = 1;
         top.table_operand_i = number;
-        table(words, 0);
+        table(words);
         top.table_is_operand_i = 0;
     }
 
@@ -64,7 +64,7 @@ class engine
         for (unsigned i = 0; i < N; i += LANES) {
             top.host_write_index_i = i;
             for (unsigned lane = 0; lane < LANES; lane++) {
-                set_lane(lane, a[i + lane]);
+                set_lane(top.host_write_data_i, lane, a[i + lane]);
             }
             tick();
         }
@@ -127,30 +127,32 @@ class engine
         top.eval();
     }
 
-    void table(const polynomial &words, unsigned first)
+    void table(const polynomial &words)
     {
         top.table_write_i = 1;
-        for (unsigned i = first; i < N; i++) {
+        for (unsigned i = 0; i < N; i += top.table_step_o) {
             top.table_index_i = i;
-            top.table_data_i = words[i];
+            for (unsigned lane = 0; lane < LANES; lane++) {
+                set_lane(top.table_data_i, lane, words[(i + lane) % N]);
+            }
+            top.eval();
             tick();
         }
         top.table_write_i = 0;
         tick();
+        tick();
     }
 
-    void set_lane(unsigned lane, word value)
+    // A port is one integer, or an array of words if it is wide.
+    template <typename T> static void set_lane(T &port, unsigned lane, word value)
     {
-        if constexpr (LANES * WIDTH <= 64) {
-            const word mask = LANES * WIDTH == 64 ? ~word{0} : (word{1} << (LANES * WIDTH)) - 1;
-            const word lane_mask = ((word{1} << WIDTH) - 1) << (lane * WIDTH);
-            auto &data = reinterpret_cast<word &>(buffer);
-            data = ((data & ~lane_mask) | value << (lane * WIDTH)) & mask;
-            copy(top.host_write_data_i, data);
+        if constexpr (std::is_integral_v<T>) {
+            const word mask = ((word{1} << WIDTH) - 1) << (lane * WIDTH);
+            port = static_cast<T>((port & ~mask) | value << (lane * WIDTH));
         } else {
             for (unsigned b = 0; b < WIDTH; b++) {
                 const unsigned bit = lane * WIDTH + b;
-                put_bit(top.host_write_data_i, bit, value >> b & 1u);
+                port[bit / 32] = (port[bit / 32] & ~(1u << bit % 32)) | (value >> b & 1u) << bit % 32;
             }
         }
     }
@@ -162,22 +164,6 @@ class engine
             value |= word{get_bit(top.host_read_data_o, lane * WIDTH + b)} << b;
         }
         return value;
-    }
-
-    word buffer = 0;
-
-    template <typename T> static void copy(T &port, word value)
-    {
-        if constexpr (std::is_integral_v<T>) {
-            port = static_cast<T>(value);
-        }
-    }
-
-    template <typename T> static void put_bit(T &port, unsigned bit, unsigned value)
-    {
-        if constexpr (!std::is_integral_v<T>) {
-            port[bit / 32] = (port[bit / 32] & ~(1u << bit % 32)) | value << bit % 32;
-        }
     }
 
     template <typename T> static unsigned get_bit(const T &port, unsigned bit)

@@ -15,6 +15,7 @@ INPUTS = [
     *(f"host_{way}_{of}_i" for way in ("read", "write") for of in HOST_WORD),
     *("host_write_i", "host_write_data_i"),
     *(f"table_{of}_i" for of in ("write", "is_operand", "operand", "index", "data")),
+    *("wipe_i", "wipe_row_i"),
 ]
 """All but the clock and the reset."""
 
@@ -50,12 +51,16 @@ class Engine:
 
     async def _table(self, words: list[int]) -> None:
         self.dut.table_write_i.value = 1
-        for index in range(len(words)):
+        index = 0
+        while index < len(words):
+            group = words[index : index + self.lanes]
             self.dut.table_index_i.value = index
-            self.dut.table_data_i.value = words[index]
+            self.dut.table_data_i.value = sum(word << (j * self.width) for j, word in enumerate(group))
+            await ReadOnly()
+            index += int(self.dut.table_step_o.value)
             await cycles(self.dut)
         self.dut.table_write_i.value = 0
-        await cycles(self.dut)
+        await cycles(self.dut, 2)
 
     async def write(self, words: list[int], transformed: bool = False, page: int = 0, set_: int = 0) -> None:
         dut = self.dut

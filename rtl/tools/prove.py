@@ -41,7 +41,9 @@ PROOFS = {
     "montgomery-deep": Proof("prove_montgomery", 16, (("WIDTH", 6), ("LOG2_N", 1), ("DEEP", 1))),
     "control-u1": Proof("prove_control", 110, (("LOG2_N", 3), ("LOG2_UNITS", 0), ("LONGEST", 100))),
     "control-u1-pair": Proof(
-        "prove_control", 110, (("LOG2_N", 3), ("LOG2_UNITS", 0), ("LONGEST", 100), ("PAIR", 1))
+        "prove_control",
+        130,
+        (("LOG2_N", 3), ("LOG2_UNITS", 0), ("MULTIPLY_LATENCY", 6), ("LONGEST", 120), ("PAIR", 1)),
     ),
     "control-u2": Proof("prove_control", 135, (("LOG2_N", 4), ("LOG2_UNITS", 1), ("LONGEST", 125))),
     "axil": Proof("prove_axil", 6, mode="prove"),

@@ -33,6 +33,8 @@ HARNESS = RTL / "harness"
 TOP = "cm_ntt_accelerator"
 CORE_OPTIONS = ["-DCM_CONFIG_ACCELERATOR=1"]
 CORE_INCLUDES = [f"-I{ROOT / folder}" for folder in ("core/include", "core/src", "tests", "tests/core")]
+NARROW = "_narrow"
+"""Ends the name of a configuration with multipliers of 17 bits, those of ECP5 and Spartan-6."""
 NAMED = {"engine": configurations, "accelerator": accelerators}
 
 
@@ -109,12 +111,14 @@ def demo(name: str) -> Path:
 
 def main() -> int:
     kind, name = sys.argv[1:] if len(sys.argv) == 3 else ("", "")
-    if kind not in NAMED or name not in NAMED[kind]():
+    narrow = {"MULTIPLIER_WIDTH": 17} if name.endswith(NARROW) else {}
+    shape = name.removesuffix(NARROW)
+    if kind not in NAMED or shape not in NAMED[kind]():
         for known, named in NAMED.items():
             print(f"usage: verilated.py {known} {'|'.join(named())}", file=sys.stderr)
         return 2
     try:
-        print(json.dumps(cycles(kind, name, NAMED[kind]()[name])))
+        print(json.dumps(cycles(kind, name, {**NAMED[kind]()[shape], **narrow})))
     except ToolError as error:
         print(error, file=sys.stderr)
         return 1
