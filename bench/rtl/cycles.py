@@ -7,8 +7,8 @@ an independent transform at random primes, and writes bench/results/rtl.json. Th
 the first read of the banks to the last write; the accelerator's from the last beat of a packet in to the
 first beat out, and its pace is for consecutive jobs. A row states its pipeline and, where nextpnr has placed
 the configuration in an ECP5 (`make rtl-synth`), that clock, the cycles there and the time; an ECP5's narrow
-multipliers add a few cycles to the deep pipeline. Rates are at an assumed clock of 200 MHz, that of Mert, Ozturk
-and Savas.
+multipliers add a few cycles to the deep pipeline. Rates are at an assumed clock of 200 MHz, that of Mert,
+Ozturk and Savas.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def engine_rows(name: str, parameters: dict[str, int]) -> list[Row]:
 
 CLOCK_HZ = 200_000_000
 PUBLISHED = {"product": {"paper_cycles": 250, "paper_rate": 800_000, "paper_us": 1.25}}
-"""Mert, Ozturk and Savas, n = 1024, 64 units, 200 MHz, after place and route: quoted, beside the deep pipeline."""
+"""Mert, Ozturk and Savas, n = 1024, 64 units, 200 MHz: quoted, beside the deep pipeline."""
 
 
 def accelerator_rows(name: str, parameters: dict[str, int]) -> list[Row]:
@@ -111,7 +111,12 @@ def accelerator_rows(name: str, parameters: dict[str, int]) -> list[Row]:
     }
     loads = taken.pop("tables")
     rows = [
-        Row(f"load_{table}.{stem}.s{stream}.cycles", cycles, "cycles", {**params, "transfer_cycles": n // beat})
+        Row(
+            f"load_{table}.{stem}.s{stream}.cycles",
+            cycles,
+            "cycles",
+            {**params, "transfer_cycles": n // beat},
+        )
         for table, cycles in loads.items()
     ]
     for job, times in taken.items():
@@ -125,7 +130,12 @@ def accelerator_rows(name: str, parameters: dict[str, int]) -> list[Row]:
             rows.append(Row(f"{job}.{stem}.pace.cycles", times["pace"], "cycles", paced))
         rate = round(CLOCK_HZ / times["pace"])
         rows.append(
-            Row(f"{job}.{stem}.s{stream}.rate", rate, "jobs/s", {**paced, "assumed_clock_hz": CLOCK_HZ, **quoted})
+            Row(
+                f"{job}.{stem}.s{stream}.rate",
+                rate,
+                "jobs/s",
+                {**paced, "assumed_clock_hz": CLOCK_HZ, **quoted},
+            )
         )
     return rows
 

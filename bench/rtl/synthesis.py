@@ -24,7 +24,14 @@ from rich.table import Table
 RUNS = [
     *(
         ("cm_ntt_engine", name, "ecp5")
-        for name in ("n1024_u1", "n1024_u1_deep", "n1024_u8_deep", "n1024_u8", "n4096_u2_w40", "n4096_u2_w40_deep")
+        for name in (
+            "n1024_u1",
+            "n1024_u1_deep",
+            "n1024_u8_deep",
+            "n1024_u8",
+            "n4096_u2_w40",
+            "n4096_u2_w40_deep",
+        )
     ),
     *(
         ("cm_ntt_engine", name, target)
@@ -46,7 +53,8 @@ PARAMETRIC_NTT: dict[tuple[str, str], dict[str, float]] = {
     ("n1024_u32_deep", "xc7"): {"lut": 91_220, "ff": 35_547, "dsp": 224, "bram": 48},
     ("n4096_u2_w40_deep", "xc7"): {"lut": 3_312, "ff": 4_207, "dsp": 34, "bram": 120},
 }
-"""The open Verilog of Mert, Ozturk and Savas, with the same script, flattened: quoted. Its pipeline is a deep one."""
+"""The open Verilog of Mert, Ozturk and Savas, with the same script, flattened: quoted.
+Its pipeline is a deep one."""
 UNITS = {"lut": "LUT", "ff": "FF", "dsp": "DSP", "bram": "blocks", "fmax_mhz": "MHz"}
 
 

@@ -10,7 +10,10 @@
 module prove_control #(
     parameter integer LOG2_N = 3,
     parameter integer LOG2_UNITS = 0,
+    parameter integer INPUT_LATENCY = 0,
+    parameter integer ADD_LATENCY = 1,
     parameter integer MULTIPLY_LATENCY = 2,
+    parameter integer WHOLE = 0,   // 1: only the longest jobs, transforms there and back and two products or a pair
     parameter integer PAIR = 0,    // jobs on pairs
     parameter integer LONGEST = 80 // cycles of a job
 ) (
@@ -19,10 +22,13 @@ module prove_control #(
     localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
     localparam integer TABLE_BITS = ROW_BITS + 4;
 
-    (* anyconst *) reg forward;
-    (* anyconst *) reg [1:0] products;
+    (* anyconst *) reg any_forward;
+    (* anyconst *) reg [1:0] any_products;
     (* anyconst *) reg operand;
-    (* anyconst *) reg inverse;
+    (* anyconst *) reg any_inverse;
+    wire       forward = WHOLE != 0 || any_forward;
+    wire [1:0] products = (WHOLE != 0) ? (PAIR != 0 ? 2'd1 : 2'd2) : any_products;
+    wire       inverse = WHOLE != 0 || any_inverse;
     localparam [0:0] pair = PAIR[0];
     (* anyconst *) reg page;
     reg reset = 1'b1;
@@ -31,8 +37,8 @@ module prove_control #(
     wire busy, done, read, write;
     wire [ROW_BITS:0] read_address, write_address;
     cm_ntt_control #(
-        .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(1), .INPUT_LATENCY(0), .ADD_LATENCY(1),
-        .MULTIPLY_LATENCY(MULTIPLY_LATENCY), .TABLE_BITS(TABLE_BITS)
+        .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(1),
+        .INPUT_LATENCY(INPUT_LATENCY), .ADD_LATENCY(ADD_LATENCY), .MULTIPLY_LATENCY(MULTIPLY_LATENCY), .TABLE_BITS(TABLE_BITS)
     ) u_control (
         .clk_i(clk_i), .rst_i(reset), .start_i(1'b1), .forward_i(forward), .products_i(products),
         .operand_i(operand), .inverse_i(inverse), .pair_i(pair), .page_i(page), .busy_o(busy), .done_o(done),
@@ -44,7 +50,7 @@ module prove_control #(
 
     // Any one row, of either page. What is written comes from a read WRITE cycles before, and the row has not been read
     // since: except by a product, which reads it in two cycles and writes it once.
-    localparam integer WRITE = 1 + 1 + MULTIPLY_LATENCY + 1;
+    localparam integer WRITE = 1 + INPUT_LATENCY + ADD_LATENCY + MULTIPLY_LATENCY + 1;
     (* anyconst *) reg [ROW_BITS:0] watched;
     reg [WRITE:1] has_read = {WRITE{1'b0}}; // so many cycles ago
     wire reads = read && read_address == watched;
@@ -87,7 +93,7 @@ module prove_control #(
             if (done && busy) assert (written == owed);
         end
         cover (!reset && forward && products != 2'd0 && inverse && jobs == 2'd1 && read);
-        cover (!reset && nothing && done);
+        cover (!reset && (WHOLE != 0 || nothing) && done);
     end
 endmodule
 `default_nettype wire

@@ -219,8 +219,7 @@ int main(int argc, char **argv)
             pair = hardware->run({true, 1, true, true});
             require(transform(hardware->read(false, 0), r) == pointwise(transformed, transform(b, r), r),
                     "first of a pair");
-            require(transform(hardware->read(false, 1), r) ==
-                        pointwise(transform(c, r), transform(b, r), r),
+            require(transform(hardware->read(false, 1), r) == pointwise(transform(c, r), transform(b, r), r),
                     "second of a pair");
         }
         const uint64_t now[5] = {forward, inverse, product, two, pair};
@@ -231,8 +230,7 @@ int main(int argc, char **argv)
     }
     constexpr const char *NAMES[5] = {"forward", "inverse", "product", "double_product", "product_pair"};
     for (unsigned i = 0; i < 5; i++) {
-        std::printf("%s\"%s\": %llu", i ? ", " : "{", NAMES[i],
-                    static_cast<unsigned long long>(cycles[i]));
+        std::printf("%s\"%s\": %llu", i ? ", " : "{", NAMES[i], static_cast<unsigned long long>(cycles[i]));
     }
     std::puts("}");
 }

@@ -133,7 +133,9 @@ DEEP = {"INPUT_LATENCY": 1, "ADD_LATENCY": 2, "MULTIPLY_LATENCY": 15}
 
 
 @pytest.mark.parametrize("pipeline", (SHALLOW, DEEP), ids=("shallow", "deep"))
-@pytest.mark.parametrize("log2_n, units", [slow(7, 0), (7, 2), (8, 4), slow(8, 6), slow(10, 5), slow(10, 6)])
+@pytest.mark.parametrize(
+    "log2_n, units", [slow(7, 0), (7, 2), (8, 4), slow(8, 6), slow(10, 3), slow(10, 5), slow(10, 6)]
+)
 def test_control(log2_n, units, pipeline):
     rows = log2_n - units - 1
     shape = {"LOG2_N": log2_n, "LOG2_UNITS": units, "LOG2_PAGES": 1, "TABLE_BITS": rows + 4, **pipeline}

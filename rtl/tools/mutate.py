@@ -4,8 +4,8 @@
     python3 rtl/tools/mutate.py               all faults of rtl/mutations.toml
     python3 rtl/tools/mutate.py WORD ...      those whose name contains one of the words
 
-A fault is found if the check fails because of what the hardware does, not because the copy does not build. Each
-check is first run on the hardware as it is, which must pass. Exits with 1 unless every fault is found.
+A fault is found if the check fails because of what the hardware does, not because the copy does not build.
+Each check is first run on the hardware as it is, which must pass. Exits with 1 unless every fault is found.
 """
 
 from __future__ import annotations
@@ -26,13 +26,15 @@ from tools import BUILD, ROOT, RTL, VENV
 LIST = RTL / "mutations.toml"
 COPIES = BUILD / "mutation"
 WORKERS = 2
-BLAMES_THE_HARDWARE = re.compile(r"Failed \d+ of \d+ tests|Assert failed in|the hardware differs from the model")
+BLAMES_THE_HARDWARE = re.compile(
+    r"Failed \d+ of \d+ tests|Assert failed in|the hardware differs from the model"
+)
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """A fault: in `file`, `find`, which occurs once, becomes `replace`. `check` is a proof's name, or a test of
-    rtl/tests, of which `only` selects one cocotb test."""
+    """A fault: in `file`, `find`, which occurs once, becomes `replace`. `check` is a proof's name, or a test
+    of rtl/tests, of which `only` selects one cocotb test."""
 
     name: str
     file: str

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the proofs of rtl/formal with SymbiYosys, and their covers, which show that a proof is of something that
-happens.
+"""Runs the proofs of rtl/formal with SymbiYosys, and their covers: a proof is of something that happens.
 
     python3 rtl/tools/prove.py            all of them
     python3 rtl/tools/prove.py axil ...   those named
@@ -46,6 +45,23 @@ PROOFS = {
         (("LOG2_N", 3), ("LOG2_UNITS", 0), ("MULTIPLY_LATENCY", 6), ("LONGEST", 120), ("PAIR", 1)),
     ),
     "control-u2": Proof("prove_control", 135, (("LOG2_N", 4), ("LOG2_UNITS", 1), ("LONGEST", 125))),
+    # The named configurations with 64 units, in both pipelines.
+    **{
+        f"control-u64-{pipeline}-{job}": Proof(
+            "prove_control",
+            longest + 8,
+            (
+                *(("LOG2_N", 10), ("LOG2_UNITS", 6), *latencies, ("LONGEST", longest)),
+                *(("WHOLE", 1), ("PAIR", int(job == "pair"))),
+            ),
+            cover_depth=longest + 40,
+        )
+        for pipeline, latencies, longest in (
+            ("shallow", (("INPUT_LATENCY", 0), ("ADD_LATENCY", 1), ("MULTIPLY_LATENCY", 6)), 400),
+            ("deep", (("INPUT_LATENCY", 1), ("ADD_LATENCY", 2), ("MULTIPLY_LATENCY", 12)), 480),
+        )
+        for job in ("pair", "double")
+    },
     "axil": Proof("prove_axil", 6, mode="prove"),
     "axil-writes": Proof("prove_axil_writes", 14),
     "streams": Proof("prove_streams", 20, cover_depth=28),

@@ -70,7 +70,8 @@ def cycles(kind: str, name: str, parameters: Mapping[str, int], seed: int = 1) -
     """What the harness of an engine or an accelerator measures. ToolError if a result is wrong.
 
     engine: cycles of a forward and an inverse transform, a product, a double product and a pair of products
-    (0: not offered), from the first read of the banks to the last write. accelerator: latency and pace of each job, in cycles.
+    (0: not offered), from the first read of the banks to the last write. accelerator: cycles that tables take
+    to load; latency and pace of each job, in cycles.
     """
     program = verilate(f"cm_ntt_{kind}", name, parameters, [HARNESS / f"{kind}.cpp"])
     done = subprocess.run([program, str(seed)], capture_output=True, text=True, timeout=600)
