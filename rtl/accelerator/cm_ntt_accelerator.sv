@@ -25,6 +25,8 @@ module cm_ntt_accelerator #(
     input  wire                           aclk,
     input  wire                           aresetn, // synchronous
     output wire                           irq,     // level: registers.md
+    output wire                           restart, // CONTROL.RESET was written
+    input  wire                           hold,    // commands wait, as during a wipe; 0 if there is nothing to wait for
     input  wire [7:0]                     s_axil_awaddr,
     input  wire                           s_axil_awvalid,
     output wire                           s_axil_awready,
@@ -96,6 +98,7 @@ module cm_ntt_accelerator #(
         .job_done_i(job_done), .irq_o(irq)
     );
     wire reset = !aresetn || software_reset;
+    assign restart = software_reset;
     assign m_axis_tkeep = {((SLOT << LOG2_BEAT) / 8){1'b1}};
 
     // After a reset, zeros go to every row of every memory, then through the pipeline, which passes on what its memories
@@ -227,7 +230,7 @@ module cm_ntt_accelerator #(
         && job_multiplies[last_set] == next_multiplies && (job_operand[last_set] == next_operand || !next_multiplies);
     wire joins = PAIRS != 0 && s_axis_tvalid && !next_double && loaded[last_set] && !computed[last_set]
         && working != 2'b00 && !job_double[last_set] && !job_pair[last_set] && !job_failed[last_set] && next_alike;
-    assign pop = queued != {(LOG2_DEPTH + 1){1'b0}} && arrival_free && !wiping
+    assign pop = queued != {(LOG2_DEPTH + 1){1'b0}} && arrival_free && !wiping && !hold
         && (next_is_table ? tables_free : set_free || joins);
     wire unset_error = pop && (next_is_table ? !prime_set : next_unset);
 
@@ -390,7 +393,8 @@ module cm_ntt_accelerator #(
 
     assign job_done = leave_packet && (leave_pair || leave_last);
     assign idle = queued == {(LOG2_DEPTH + 1){1'b0}} && arrival_free && loaded == 2'b00 && working == 2'b00
-        && computed == 2'b00 && leave_empty && !command_valid && !wiping;
+        && computed == 2'b00 && leave_empty && !command_valid && !wiping
+        && !hold;
     wire [LOG2_DEPTH:0] room = DEPTH[LOG2_DEPTH:0] - queued;
     assign status = {20'd0, room, 5'd0, twiddles_loaded, prime_set, idle};
     assign errors = {busy_error, bad_prime_error, command_error, overflow_error, unset_error, range_error,

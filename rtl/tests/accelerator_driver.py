@@ -35,6 +35,7 @@ class Accelerator:
         self.dut = dut
         self.rng = rng
         self.patience = patience
+        self.two_clocks = hasattr(dut, "axis_aclk")
         self.holds = False  # the stream out waits as long as this is set
         self.log2_n = parameters["LOG2_N"]
         self.n = 1 << self.log2_n
@@ -56,9 +57,14 @@ class Accelerator:
             getattr(dut, name).value = 0
         dut.s_axil_wstrb.value = 15
         dut.s_axis_tkeep.value = self.all_bytes
-        dut.aresetn.value = 0
-        await cycles(dut, 2)
-        dut.aresetn.value = 1
+        resets = [dut.aresetn, dut.axis_aresetn] if self.two_clocks else [dut.aresetn]
+        if not self.two_clocks:
+            dut.hold.value = 0
+        for reset in resets:
+            reset.value = 0
+        await cycles(dut, 8 if self.two_clocks else 2)
+        for reset in resets:
+            reset.value = 1
         cocotb.start_soon(self._count())
         self.pick_up()
         await self.idle()  # the memories are wiped
@@ -139,16 +145,20 @@ class Accelerator:
         """Queue a packet; without `last` the next one continues it."""
         self.sent.append((list(words), last))
 
+    async def _beat(self) -> None:
+        """Wait for the next cycle of the streams, which may have a clock of their own."""
+        await RisingEdge(self.dut.axis_aclk if self.two_clocks else self.dut.aclk)
+
     async def _send(self) -> None:
         dut = self.dut
         while True:
             if not self.sent:
-                await cycles(dut)
+                await self._beat()
                 continue
             words, ends = self.sent.popleft()
             for start in range(0, len(words), self.beat):
                 while self._waits():
-                    await cycles(dut)
+                    await self._beat()
                 group = words[start : start + self.beat]
                 dut.s_axis_tdata.value = sum(word << (self.slot * j) for j, word in enumerate(group))
                 last = ends and start + self.beat >= len(words)
@@ -159,7 +169,7 @@ class Accelerator:
                     await ReadOnly()
                     taken = int(dut.s_axis_tready.value)
                     now = self.cycle
-                    await cycles(dut)
+                    await self._beat()
                     if taken:
                         break
                 self.last_sent_at = now
@@ -179,7 +189,7 @@ class Accelerator:
                 if int(dut.m_axis_tlast.value):
                     self.packets.append(words)
                     words = []
-            await cycles(dut)
+            await self._beat()
 
     async def receive(self) -> list[int]:
         """The next packet out."""

@@ -36,6 +36,7 @@ def shapes() -> dict[str, tuple[str, dict[str, int]]]:
         **{name: ("cm_ntt_accelerator", of) for name, of in accelerators().items()},
         "all options": ("cm_ntt_engine", every),
         "twiddles made": ("cm_ntt_engine", {**every, "GENERATE": 1}),
+        "two clocks": ("cm_ntt_accelerator_two_clocks", {"LOG2_UNITS": 3, "LOG2_BEAT": 2, "DEEP": 1}),
         "accelerator u1 w40": (
             "cm_ntt_accelerator",
             {"LOG2_UNITS": 0, "LOG2_BEAT": 1, "WIDTH": 40, "DEEP": 0},
