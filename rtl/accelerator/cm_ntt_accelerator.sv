@@ -383,7 +383,8 @@ module cm_ntt_accelerator #(
         .clk_i(aclk), .rst_i(reset),
         .start_i(leave_starts), .two_i(job_double[leave_set] || job_pair[leave_set]),
         .zero_i({job_pair[leave_set] ? second_failed[leave_set] : job_failed[leave_set], job_failed[leave_set]}),
-        .busy_o(leave_busy), .empty_o(leave_empty), .wipe_i(wiping), .wipe_beat_i(wipe_row[2:0]), .page_o(leave_page), .index_o(leave_index),
+        .busy_o(leave_busy), .empty_o(leave_empty), .wipe_i(wiping), .wipe_beat_i(wipe_row[2:0]),
+        .page_o(leave_page), .index_o(leave_index),
         .reads_o(leave_reads), .packet_o(leave_packet), .last_o(leave_last), .words_i(leaving_words),
         .m_axis_tdata_o(m_axis_tdata), .m_axis_tvalid_o(m_axis_tvalid), .m_axis_tlast_o(m_axis_tlast),
         .m_axis_tready_i(m_axis_tready)

@@ -314,10 +314,10 @@ module cm_ntt_engine #(
             always_ff @(posedge clk_i) late_words[WIDTH*w +: WIDTH] <= table_data_i[WIDTH*SECOND +: WIDTH];
         end
         for (s = 0; s < SIDES; s = s + 1) begin : g_side
-            // Where words go: an address, and the units whose bits are `units` as far as `mask` says.
+            // Where words go: an address, and the units whose bits are `unit_bits` as far as `mask` says.
             reg                  write;
             reg [TABLE_BITS-1:0] address;
-            reg [LOG2_UNITS:0]   units;
+            reg [LOG2_UNITS:0]   unit_bits;
             reg [LOG2_UNITS:0]   mask;
             wire                 takes_late = late && late_side == s;
             always_ff @(posedge clk_i) begin
@@ -327,15 +327,15 @@ module cm_ntt_engine #(
                     mask <= {(LOG2_UNITS + 1){1'b0}};
                 end else if (takes_late) begin
                     address <= late_address;
-                    units <= late_units;
+                    unit_bits <= late_units;
                     mask <= (ONES >> 1) & (ONES << LOG2_LANES);
                 end else if (table_is_operand_i) begin
                     address <= operand_place(table_operand_i, table_index_i, SIDES == 1 && table_index_i[0]);
-                    units <= table_index_i[LOG2_UNITS:0] >> 1;
+                    unit_bits <= table_index_i[LOG2_UNITS:0] >> 1;
                     mask <= (ONES >> 1) & (ONES << LOG2_LANES);
                 end else begin
                     address <= twiddle_place(table_index_i);
-                    units <= table_index_i[LOG2_UNITS:0];
+                    unit_bits <= table_index_i[LOG2_UNITS:0];
                     mask <= twiddle_mask(table_index_i) & ~(table_step_o - 1'b1);
                 end
             end
@@ -374,7 +374,7 @@ module cm_ntt_engine #(
             localparam integer UNIT_SIDE = LANE / SIDE;
             wire [TABLE_BITS-1:0] address = g_side[UNIT_SIDE].address - FIRST_STORED;
             wire stored_write = g_side[UNIT_SIDE].write && g_side[UNIT_SIDE].address >= FIRST_STORED
-                && ((g_side[UNIT_SIDE].units ^ v) & g_side[UNIT_SIDE].mask) == 0;
+                && ((g_side[UNIT_SIDE].unit_bits ^ v) & g_side[UNIT_SIDE].mask) == 0;
             cm_ram #(
                 .WIDTH(WIDTH), .DEPTH(TABLE_WORDS), .ADDRESS_WIDTH(STORED_BITS), .BLOCK(1)
             ) u_table (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cm_ntt_accelerator_two_clocks: what its streams carry does not depend on the clocks, and a reset leaves nothing
-in the queues between them."""
+"""cm_ntt_accelerator_two_clocks: what its streams carry does not depend on the clocks, and a reset leaves
+nothing in the queues between them."""
 
 import random
 
