@@ -138,7 +138,7 @@ bench-microbit: setup-demo
 bench-rtl: setup-rtl
 	.venv/bin/python bench/rtl/cycles.py
 
-## area of the hardware on three FPGA families, and its clock on one (about half an hour)
+## area of the hardware on three FPGA families, and its clock on one (an hour or two)
 rtl-synth: setup-rtl
 	.venv/bin/python bench/rtl/synthesis.py
 

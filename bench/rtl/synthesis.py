@@ -4,8 +4,8 @@
 
 `make rtl-synth` synthesises the named configurations (rtl/configurations.json) with Yosys and writes
 bench/results/rtl-synth.json: LUT, FF, DSP and block RAM on Xilinx 7, Spartan-6 and ECP5, and on the ECP5 the
-clock after nextpnr. Larger configurations are hierarchical sums, and their rows say so. It takes about half
-an hour, and resumes where it stopped.
+clock after nextpnr. Larger configurations are hierarchical sums, and their rows say so. It takes an hour
+or two, and resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -23,15 +23,9 @@ from rich.table import Table
 
 RUNS = [
     *(
-        ("cm_ntt_engine", name, "ecp5")
-        for name in (
-            "n1024_u1",
-            "n1024_u1_deep",
-            "n1024_u8_deep",
-            "n1024_u8",
-            "n4096_u2_w40",
-            "n4096_u2_w40_deep",
-        )
+        ("cm_ntt_engine", f"{name}{pipeline}", "ecp5")
+        for name in ("n1024_u1", "n1024_u8", "n4096_u2_w40", "n1024_u32", "n1024_u64")
+        for pipeline in ("", "_deep")
     ),
     *(
         ("cm_ntt_engine", name, target)
@@ -39,11 +33,17 @@ RUNS = [
         for target in ("xc7", "xc6s")
     ),
     ("cm_ntt_engine", "n1024_u2_deep", "xc6s"),
-    ("cm_ntt_engine", "n4096_u2_w40_deep", "xc7"),
-    ("cm_ntt_engine", "n1024_u32_deep", "xc7"),
-    ("cm_ntt_engine", "n1024_u64_deep", "xc7"),
+    *(
+        (f"cm_ntt_{top}", f"{name}{pipeline}", "xc7")
+        for top, name in (
+            ("engine", "n4096_u2_w40"),
+            ("engine", "n1024_u32"),
+            ("engine", "n1024_u64"),
+            ("accelerator", "n1024_u64_s128"),
+        )
+        for pipeline in ("", "_deep")
+    ),
     ("cm_ntt_accelerator", "n1024_u8_s128_deep", "xc7"),
-    ("cm_ntt_accelerator", "n1024_u64_s128_deep", "xc7"),
 ]
 PARAMETRIC_NTT: dict[tuple[str, str], dict[str, float]] = {
     ("n1024_u1_deep", "xc7"): {"lut": 1_057, "ff": 1_878, "dsp": 7, "bram": 24},
