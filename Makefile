@@ -37,7 +37,7 @@ test: lint test-c test-qemu test-avr test-python test-fuzz test-rtl
 
 ## the same without sampling: all C builds, leaks, bugs, options and slow tests (hours)
 test-all: ALL := 1
-test-all: test test-configurations
+test-all: test test-configurations rtl-mutation
 
 # make test-all, and ALL=1 with any goal, sample nothing.
 SAMPLE = $(if $(ALL),,--sample)
@@ -74,9 +74,13 @@ test-fuzz: setup-test
 	.venv/bin/python tools/fuzz.py $(if $(ALL),,--seconds 3)
 	.venv/bin/python tools/fuzz.py --planted $(SAMPLE)
 
-## the hardware: lint, every module in simulation, the engine at n = 4096
+## the hardware: lint, every module and the named configurations in simulation, proofs
 test-rtl: setup-rtl
 	$(MAKE) --no-print-directory -C rtl test ALL=$(ALL)
+
+## plant faults in copies of the hardware: a test or a proof finds each (minutes)
+rtl-mutation: setup-rtl
+	build/rtl-venv/bin/python rtl/tools/mutate.py
 
 ## plant leaks of secrets in copies of the C library: the constant-time test finds each (minutes)
 test-leaks: setup-test
@@ -134,7 +138,7 @@ bench-microbit: setup-demo
 bench-rtl: setup-rtl
 	.venv/bin/python bench/rtl/cycles.py
 
-## area of the hardware on three FPGA families, and its clock on one (about half an hour)
+## area of the hardware on three FPGA families, and its clock on one (an hour or two)
 rtl-synth: setup-rtl
 	.venv/bin/python bench/rtl/synthesis.py
 

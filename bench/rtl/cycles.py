@@ -5,8 +5,10 @@
 `make bench-rtl` runs the named configurations (rtl/configurations.json) under Verilator, compares them with
 an independent transform at random primes, and writes bench/results/rtl.json. The engine's cycles count from
 the first read of the banks to the last write; the accelerator's from the last beat of a packet in to the
-first beat out, and its pace is for consecutive jobs. Rates are at 200 MHz, the clock of Mert, Ozturk and
-Savas.
+first beat out, and its pace is for consecutive jobs. A row states its pipeline and, where nextpnr has placed
+the configuration in an ECP5 (`make rtl-synth`), that clock, the cycles there and the time; an ECP5's narrow
+multipliers add a few cycles to the deep pipeline. Rates are at an assumed clock of 200 MHz, that of Mert,
+Ozturk and Savas.
 """
 
 from __future__ import annotations
@@ -22,30 +24,52 @@ from rich.console import Console
 from rich.table import Table
 
 PARAMETRIC_NTT = {
-    "n1024_u1": {"forward": 5_285, "inverse": 6_325},
-    "n1024_u8": {"forward": 805, "inverse": 949},
-    "n1024_u32": {"forward": 325, "inverse": 373},
-    "n1024_u64": {"forward": 245, "inverse": 277},
-    "n4096_u2_w40": {"forward": 12_485, "inverse": 14_551},
+    "n1024_u1_deep": {"forward": 5_285, "inverse": 6_325},
+    "n1024_u8_deep": {"forward": 805, "inverse": 949},
+    "n1024_u32_deep": {"forward": 325, "inverse": 373},
+    "n1024_u64_deep": {"forward": 245, "inverse": 277},
+    "n4096_u2_w40_deep": {"forward": 12_485, "inverse": 14_551},
 }
-"""The open Verilog of Mert, Ozturk and Savas, simulated: quoted."""
+"""The open Verilog of Mert, Ozturk and Savas, simulated: quoted. It has a deep pipeline, and its transform is
+cyclic: products modulo x^n + 1 need n multiplications before it and after the inverse one."""
+
+SYNTHESIS = ROOT / "bench/results/rtl-synth.json"
+
+
+def clock_mhz(name: str) -> float | None:
+    """What nextpnr said of the configuration in an ECP5, if it has placed it."""
+    rows = json.loads(SYNTHESIS.read_text(encoding="utf-8"))["rows"]
+    return next((row["value"] for row in rows if row["name"] == f"engine.{name}.ecp5.fmax_mhz"), None)
+
+
+def pipeline_of(parameters: dict[str, int]) -> str:
+    return "deep" if parameters["DEEP"] else "shallow"
+
+
+def suffix_of(parameters: dict[str, int]) -> str:
+    """Of a row's name."""
+    return ".deep" if parameters["DEEP"] else ""
 
 
 def row_name(parameters: dict[str, int], job: str) -> str:
-    """For example ntt.n1024.u8.cycles; widths other than 32 bits are included."""
+    """For example ntt.n1024.u8.deep.cycles; widths other than 32 bits are included."""
     kind = {"forward": "ntt", "inverse": "ntt_inverse"}.get(job, f"engine_{job}")
     width = "" if parameters["WIDTH"] == 32 else f".w{parameters['WIDTH']}"
-    return f"{kind}.n{1 << parameters['LOG2_N']}.u{1 << parameters['LOG2_UNITS']}{width}.cycles"
+    shape = f"n{1 << parameters['LOG2_N']}.u{1 << parameters['LOG2_UNITS']}{width}"
+    return f"{kind}.{shape}{suffix_of(parameters)}.cycles"
 
 
 def engine_rows(name: str, parameters: dict[str, int]) -> list[Row]:
     """Cycles of each kind of job that the configuration supports."""
     taken = json.loads(run_python("verilated.py", "engine", name))
+    clock = clock_mhz(name)
+    there = json.loads(run_python("verilated.py", "engine", f"{name}_narrow")) if clock else {}
     params = {
         "n": 1 << parameters["LOG2_N"],
         "bits": parameters["WIDTH"],
         "units": 1 << parameters["LOG2_UNITS"],
         "configuration": name,
+        "pipeline": pipeline_of(parameters),
         "kind": "simulated",
         "from": "first read of the banks",
         "to": "last write of the banks",
@@ -54,21 +78,27 @@ def engine_rows(name: str, parameters: dict[str, int]) -> list[Row]:
     for job, cycles in taken.items():
         if cycles:
             quoted = PARAMETRIC_NTT.get(name, {}).get(job)
-            extra = {"parametric_ntt": quoted} if quoted else {}
+            extra: dict[str, float] = {"parametric_ntt": quoted} if quoted else {}
+            if clock:
+                extra |= {
+                    "ecp5_clock_mhz": clock,
+                    "ecp5_cycles": there[job],
+                    "ecp5_time_us": round(there[job] / clock, 2),
+                }
             rows.append(Row(row_name(parameters, job), cycles, "cycles", {**params, **extra}))
     return rows
 
 
 CLOCK_HZ = 200_000_000
-PUBLISHED = {"product": {"paper_cycles": 250, "paper_rate": 800_000}}
-"""Mert, Ozturk and Savas, n = 1024, 64 units, 200 MHz: quoted."""
+PUBLISHED = {"product": {"paper_cycles": 250, "paper_rate": 800_000, "paper_us": 1.25}}
+"""Mert, Ozturk and Savas, n = 1024, 64 units, 200 MHz: quoted, beside the deep pipeline."""
 
 
 def accelerator_rows(name: str, parameters: dict[str, int]) -> list[Row]:
     """Latency, pace and rate of each command over the streams."""
     taken = json.loads(run_python("verilated.py", "accelerator", name))
     n, units, beat = (1 << parameters[key] for key in ("LOG2_N", "LOG2_UNITS", "LOG2_BEAT"))
-    stem = f"n{n}.u{units}"
+    stem = f"n{n}.u{units}{suffix_of(parameters)}"
     stream = 32 * beat
     params = {
         "n": n,
@@ -76,19 +106,36 @@ def accelerator_rows(name: str, parameters: dict[str, int]) -> list[Row]:
         "units": units,
         "stream_bits": stream,
         "configuration": name,
+        "pipeline": pipeline_of(parameters),
         "kind": "simulated",
     }
-    rows = []
+    loads = taken.pop("tables")
+    rows = [
+        Row(
+            f"load_{table}.{stem}.s{stream}.cycles",
+            cycles,
+            "cycles",
+            {**params, "transfer_cycles": n // beat},
+        )
+        for table, cycles in loads.items()
+    ]
     for job, times in taken.items():
-        quoted = PUBLISHED.get(job, {}) if (n, units) == (1024, 64) else {}
+        quoted = PUBLISHED.get(job, {}) if (n, units) == (1024, 64) and parameters["DEEP"] else {}
         ends = {"from": "last beat in", "to": "first beat out"}
         if stream == 128:
             rows.append(Row(f"{job}.{stem}.cycles", times["latency"], "cycles", {**params, **ends, **quoted}))
         paced = {**params, "transfer_cycles": n // beat * (2 if job.startswith("double") else 1)}
         rows.append(Row(f"{job}.{stem}.s{stream}.pace", times["pace"], "cycles", paced))
+        if stream == 512:
+            rows.append(Row(f"{job}.{stem}.pace.cycles", times["pace"], "cycles", paced))
         rate = round(CLOCK_HZ / times["pace"])
         rows.append(
-            Row(f"{job}.{stem}.s{stream}.rate", rate, "jobs/s", {**paced, "clock_hz": CLOCK_HZ, **quoted})
+            Row(
+                f"{job}.{stem}.s{stream}.rate",
+                rate,
+                "jobs/s",
+                {**paced, "assumed_clock_hz": CLOCK_HZ, **quoted},
+            )
         )
     return rows
 

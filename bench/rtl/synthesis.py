@@ -4,8 +4,8 @@
 
 `make rtl-synth` synthesises the named configurations (rtl/configurations.json) with Yosys and writes
 bench/results/rtl-synth.json: LUT, FF, DSP and block RAM on Xilinx 7, Spartan-6 and ECP5, and on the ECP5 the
-clock after nextpnr. Larger configurations are hierarchical sums, and their rows say so. It takes about half
-an hour, and resumes where it stopped.
+clock after nextpnr. Larger configurations are hierarchical sums, and their rows say so. It takes an hour
+or two, and resumes where it stopped.
 """
 
 from __future__ import annotations
@@ -22,27 +22,39 @@ from rich.console import Console
 from rich.table import Table
 
 RUNS = [
-    *(("cm_ntt_engine", name, target) for name in ("n1024_u1", "n1024_u8") for target in ("xc7", "xc6s")),
-    ("cm_ntt_engine", "n1024_u2", "xc6s"),
-    ("cm_ntt_engine", "n4096_u2_w40", "xc7"),
-    ("cm_ntt_engine", "n1024_u32", "xc7"),
-    ("cm_ntt_engine", "n1024_u64", "xc7"),
-    ("cm_ntt_accelerator", "n1024_u8_s128", "xc7"),
-    ("cm_ntt_accelerator", "n1024_u64_s128", "xc7"),
-    ("cm_ntt_engine", "n1024_u1", "ecp5"),
-    ("cm_ntt_engine", "n1024_u32", "ecp5"),
-    ("cm_ntt_engine", "n1024_u64", "ecp5"),
-    ("cm_ntt_engine", "n1024_u8", "ecp5"),
+    *(
+        ("cm_ntt_engine", f"{name}{pipeline}", "ecp5")
+        for name in ("n1024_u1", "n1024_u8", "n4096_u2_w40", "n1024_u32", "n1024_u64")
+        for pipeline in ("", "_deep")
+    ),
+    *(
+        ("cm_ntt_engine", name, target)
+        for name in ("n1024_u1_deep", "n1024_u8_deep")
+        for target in ("xc7", "xc6s")
+    ),
+    ("cm_ntt_engine", "n1024_u2_deep", "xc6s"),
+    *(
+        (f"cm_ntt_{top}", f"{name}{pipeline}", "xc7")
+        for top, name in (
+            ("engine", "n4096_u2_w40"),
+            ("engine", "n1024_u32"),
+            ("engine", "n1024_u64"),
+            ("accelerator", "n1024_u64_s128"),
+        )
+        for pipeline in ("", "_deep")
+    ),
+    ("cm_ntt_accelerator", "n1024_u8_s128_deep", "xc7"),
 ]
 PARAMETRIC_NTT: dict[tuple[str, str], dict[str, float]] = {
-    ("n1024_u1", "xc7"): {"lut": 1_057, "ff": 1_878, "dsp": 7, "bram": 24},
-    ("n1024_u1", "xc6s"): {"lut": 1_114, "dsp": 10, "bram": 48},
-    ("n1024_u1", "ecp5"): {"fmax_mhz": 78.3},
-    ("n1024_u8", "xc7"): {"lut": 9_273, "ff": 9_035, "dsp": 56, "bram": 24},
-    ("n1024_u32", "xc7"): {"lut": 91_220, "ff": 35_547, "dsp": 224, "bram": 48},
-    ("n4096_u2_w40", "xc7"): {"lut": 3_312, "ff": 4_207, "dsp": 34, "bram": 120},
+    ("n1024_u1_deep", "xc7"): {"lut": 1_057, "ff": 1_878, "dsp": 7, "bram": 24},
+    ("n1024_u1_deep", "xc6s"): {"lut": 1_114, "dsp": 10, "bram": 48},
+    ("n1024_u1_deep", "ecp5"): {"fmax_mhz": 78.3},
+    ("n1024_u8_deep", "xc7"): {"lut": 9_273, "ff": 9_035, "dsp": 56, "bram": 24},
+    ("n1024_u32_deep", "xc7"): {"lut": 91_220, "ff": 35_547, "dsp": 224, "bram": 48},
+    ("n4096_u2_w40_deep", "xc7"): {"lut": 3_312, "ff": 4_207, "dsp": 34, "bram": 120},
 }
-"""The open Verilog of Mert, Ozturk and Savas, with the same script, flattened: quoted."""
+"""The open Verilog of Mert, Ozturk and Savas, with the same script, flattened: quoted.
+Its pipeline is a deep one."""
 UNITS = {"lut": "LUT", "ff": "FF", "dsp": "DSP", "bram": "blocks", "fmax_mhz": "MHz"}
 
 
@@ -57,6 +69,7 @@ def rows_of(top: str, name: str, target: str) -> list[Row]:
         params = {
             "configuration": name,
             "target": target,
+            "pipeline": "deep" if name.endswith("_deep") else "shallow",
             "kind": "place and route" if kind == "fmax_mhz" else method,
             **({"parametric_ntt": quoted} if quoted else {}),
         }

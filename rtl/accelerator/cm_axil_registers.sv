@@ -13,6 +13,7 @@ module cm_axil_registers #(
     input  wire             s_axil_awvalid_i,
     output wire             s_axil_awready_o,
     input  wire [31:0]      s_axil_wdata_i,
+    input  wire [3:0]       s_axil_wstrb_i,
     input  wire             s_axil_wvalid_i,
     output wire             s_axil_wready_o,
     output wire [1:0]       s_axil_bresp_o,
@@ -34,7 +35,8 @@ module cm_axil_registers #(
     input  wire [WIDTH-1:0] prime_i,         // the current prime
     input  wire [31:0]      status_i,
     input  wire [6:0]       errors_i,        // raised in this cycle, by bit of ERRORS
-    input  wire             job_done_i
+    input  wire             job_done_i,
+    output reg              irq_o
 );
     `include "cm_registers.svh"
     localparam [31:0] IDENTITY = 32'h434D4E54;
@@ -43,6 +45,8 @@ module cm_axil_registers #(
     reg [31:0] prime_low;
     reg [6:0]  errors;
     reg [31:0] jobs;
+    reg [1:0]  interrupt;
+    reg [1:0]  interrupt_enable;
     assign prime_o = {prime_high, prime_low};
     assign s_axil_bresp_o = 2'b00;
     assign s_axil_rresp_o = 2'b00;
@@ -53,35 +57,48 @@ module cm_axil_registers #(
     reg        data_held;
     reg [7:0]  held_address;
     reg [31:0] held_data;
+    reg [3:0]  held_strobe;
     assign s_axil_awready_o = !address_held;
     assign s_axil_wready_o = !data_held;
     wire        address_there = address_held || s_axil_awvalid_i;
     wire        data_there = data_held || s_axil_wvalid_i;
     wire        writes = address_there && data_there && !s_axil_bvalid_o;
     wire [7:0]  address = address_held ? held_address : s_axil_awaddr_i;
-    wire [31:0] data = data_held ? held_data : s_axil_wdata_i;
+    wire [3:0]  strobe = data_held ? held_strobe : s_axil_wstrb_i;
+    wire [31:0] mask = {{8{strobe[3]}}, {8{strobe[2]}}, {8{strobe[1]}}, {8{strobe[0]}}};
+    wire [31:0] data = (data_held ? held_data : s_axil_wdata_i) & mask;
+    wire        acts = writes && strobe[0]; // a register acts when its lowest byte is written
     wire [7:0]  offset = {address[7:2], 2'b00};
     wire [6:0] cleared = (writes && offset == CM_NTT_ERRORS_OFFSET) ? data[6:0] : 7'd0;
+    wire [1:0] acknowledged = (writes && offset == CM_NTT_INTERRUPT_OFFSET) ? data[1:0] : 2'd0;
 
     always_ff @(posedge clk_i) begin
-        command_valid_o <= writes && offset == CM_NTT_COMMAND_OFFSET;
+        command_valid_o <= acts && offset == CM_NTT_COMMAND_OFFSET;
         command_o <= data[5:0];
-        prime_valid_o <= writes && offset == CM_NTT_PRIME_OFFSET;
+        prime_valid_o <= acts && offset == CM_NTT_PRIME_OFFSET;
         reset_o <= writes && offset == CM_NTT_CONTROL_OFFSET && data[CM_NTT_CONTROL_RESET_LOW];
-        if (writes && offset == CM_NTT_PRIME_OFFSET) prime_low <= data;
-        if (writes && offset == CM_NTT_PRIME_HIGH_OFFSET) prime_high <= data;
+        if (writes && offset == CM_NTT_PRIME_OFFSET) prime_low <= (prime_low & ~mask) | data;
+        if (writes && offset == CM_NTT_PRIME_HIGH_OFFSET) prime_high <= (prime_high & ~mask) | data;
+        if (acts && offset == CM_NTT_INTERRUPT_ENABLE_OFFSET) interrupt_enable <= data[1:0];
+        interrupt <= (interrupt & ~acknowledged) | {errors_i != 7'd0, job_done_i};
+        irq_o <= (interrupt & interrupt_enable) != 2'd0;
         errors <= (errors & ~cleared) | errors_i;
         jobs <= jobs + {31'd0, job_done_i};
         address_held <= address_there && !writes;
         data_held <= data_there && !writes;
         if (!address_held) held_address <= s_axil_awaddr_i;
         if (!data_held) held_data <= s_axil_wdata_i;
+        if (!data_held) held_strobe <= s_axil_wstrb_i;
         s_axil_bvalid_o <= writes || (s_axil_bvalid_o && !s_axil_bready_i);
         if (rst_i) begin
             command_valid_o <= 1'b0;
             prime_valid_o <= 1'b0;
             reset_o <= 1'b0;
             prime_high <= 32'd0;
+            prime_low <= 32'd0;
+            interrupt <= 2'd0;
+            interrupt_enable <= 2'd0;
+            irq_o <= 1'b0;
             errors <= 7'd0;
             jobs <= 32'd0;
             address_held <= 1'b0;
@@ -106,6 +123,8 @@ module cm_axil_registers #(
                 CM_NTT_PRIME_OFFSET[7:0]: s_axil_rdata_o <= prime[31:0];
                 CM_NTT_PRIME_HIGH_OFFSET[7:0]: s_axil_rdata_o <= prime[63:32];
                 CM_NTT_JOBS_OFFSET[7:0]: s_axil_rdata_o <= jobs;
+                CM_NTT_INTERRUPT_OFFSET[7:0]: s_axil_rdata_o <= {30'd0, interrupt};
+                CM_NTT_INTERRUPT_ENABLE_OFFSET[7:0]: s_axil_rdata_o <= {30'd0, interrupt_enable};
                 default: s_axil_rdata_o <= 32'd0;
             endcase
         end

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accelerator: commands and a prime through AXI4-Lite (registers.md), residues through AXI4-Streams.
+// The accelerator: commands and a prime through AXI4-Lite (registers.md), residues through AXI4-Streams. The ports are
+// named as tools expect that group them into interfaces.
 //
 // Commands are executed in order, each with its packet of n residues. A job goes through three stages: a set of pages
 // receives its packet, the engine works on that set, and its result is sent. There are two sets, so one packet arrives
 // and another is sent while the engine works; a set may be refilled behind the words that leave it.
+// Where the engine's passes are shorter than its pipeline, two jobs of a kind that follow each other share a set and are
+// computed as a pair, if the second one's packet comes while the first waits for the engine, which then waits for the
+// whole of that packet.
 // A job that fails (ERRORS says why) takes its packet and sends zeros of the right length: nothing waits forever. The
 // time of a job never depends on data.
 `default_nettype none
@@ -18,35 +22,50 @@ module cm_ntt_accelerator #(
     parameter integer BLOCK = 1,
     parameter integer SLOT = (WIDTH <= 32) ? 32 : 64 // must not be set
 ) (
-    input  wire                           clk_i,
-    input  wire                           rst_i,
-    input  wire [7:0]                     s_axil_awaddr_i,
-    input  wire                           s_axil_awvalid_i,
-    output wire                           s_axil_awready_o,
-    input  wire [31:0]                    s_axil_wdata_i,
-    input  wire                           s_axil_wvalid_i,
-    output wire                           s_axil_wready_o,
-    output wire [1:0]                     s_axil_bresp_o,
-    output wire                           s_axil_bvalid_o,
-    input  wire                           s_axil_bready_i,
-    input  wire [7:0]                     s_axil_araddr_i,
-    input  wire                           s_axil_arvalid_i,
-    output wire                           s_axil_arready_o,
-    output wire [31:0]                    s_axil_rdata_o,
-    output wire [1:0]                     s_axil_rresp_o,
-    output wire                           s_axil_rvalid_o,
-    input  wire                           s_axil_rready_i,
-    input  wire [(SLOT << LOG2_BEAT)-1:0] s_axis_tdata_i,
-    input  wire                           s_axis_tvalid_i,
-    input  wire                           s_axis_tlast_i,
-    output wire                           s_axis_tready_o,
-    output wire [(SLOT << LOG2_BEAT)-1:0] m_axis_tdata_o,
-    output wire                           m_axis_tvalid_o,
-    output wire                           m_axis_tlast_o,
-    input  wire                           m_axis_tready_i
+    input  wire                           aclk,
+    input  wire                           aresetn, // synchronous
+    output wire                           irq,     // level: registers.md
+    output wire                           restart, // CONTROL.RESET was written
+    input  wire                           hold,    // commands wait, as during a wipe; 0 if there is nothing to wait for
+    input  wire [7:0]                     s_axil_awaddr,
+    input  wire                           s_axil_awvalid,
+    output wire                           s_axil_awready,
+    input  wire [31:0]                    s_axil_wdata,
+    input  wire [3:0]                     s_axil_wstrb,
+    input  wire                           s_axil_wvalid,
+    output wire                           s_axil_wready,
+    output wire [1:0]                     s_axil_bresp,
+    output wire                           s_axil_bvalid,
+    input  wire                           s_axil_bready,
+    input  wire [7:0]                     s_axil_araddr,
+    input  wire                           s_axil_arvalid,
+    output wire                           s_axil_arready,
+    output wire [31:0]                    s_axil_rdata,
+    output wire [1:0]                     s_axil_rresp,
+    output wire                           s_axil_rvalid,
+    input  wire                           s_axil_rready,
+    input  wire [(SLOT << LOG2_BEAT)-1:0] s_axis_tdata,
+    input  wire [(SLOT << LOG2_BEAT)/8-1:0] s_axis_tkeep, // all ones, or the packet has the wrong length
+    input  wire                           s_axis_tvalid,
+    input  wire                           s_axis_tlast,
+    output wire                           s_axis_tready,
+    output wire [(SLOT << LOG2_BEAT)-1:0] m_axis_tdata,
+    output wire [(SLOT << LOG2_BEAT)/8-1:0] m_axis_tkeep,
+    output wire                           m_axis_tvalid,
+    output wire                           m_axis_tlast,
+    input  wire                           m_axis_tready
 );
     `include "cm_latency.svh"
+    `include "cm_refuse.svh"
     `include "cm_registers.svh"
+    generate // the engine checks the others
+        `CM_REFUSE(g_bad_log2_beat, LOG2_BEAT < 0 || LOG2_BEAT > 5,
+                   "cm_ntt_accelerator: LOG2_BEAT must be from 0 to 5.")
+        `CM_REFUSE(g_bad_log2_beat_b, LOG2_BEAT >= LOG2_N,
+                   "cm_ntt_accelerator: LOG2_BEAT must be below LOG2_N.")
+        `CM_REFUSE(g_bad_slot, SLOT != ((WIDTH <= 32) ? 32 : 64),
+                   "cm_ntt_accelerator: SLOT follows from WIDTH and must not be set.")
+    endgenerate
     localparam integer LOG2_LANES = (LOG2_BEAT < LOG2_UNITS) ? LOG2_BEAT : LOG2_UNITS;
     localparam integer LOG2_R = montgomery_words(WIDTH, LOG2_N) * montgomery_word_bits(WIDTH, LOG2_N);
     localparam [31:0] SHAPE = (LOG2_N << CM_NTT_SHAPE_LOG2_N_LOW) | (WIDTH << CM_NTT_SHAPE_WIDTH_LOW)
@@ -66,18 +85,43 @@ module cm_ntt_accelerator #(
     wire             job_done;
 
     cm_axil_registers #(.WIDTH(WIDTH), .SHAPE(SHAPE)) u_registers (
-        .clk_i(clk_i), .rst_i(rst_i),
-        .s_axil_awaddr_i(s_axil_awaddr_i), .s_axil_awvalid_i(s_axil_awvalid_i), .s_axil_awready_o(s_axil_awready_o),
-        .s_axil_wdata_i(s_axil_wdata_i), .s_axil_wvalid_i(s_axil_wvalid_i), .s_axil_wready_o(s_axil_wready_o),
-        .s_axil_bresp_o(s_axil_bresp_o), .s_axil_bvalid_o(s_axil_bvalid_o), .s_axil_bready_i(s_axil_bready_i),
-        .s_axil_araddr_i(s_axil_araddr_i), .s_axil_arvalid_i(s_axil_arvalid_i), .s_axil_arready_o(s_axil_arready_o),
-        .s_axil_rdata_o(s_axil_rdata_o), .s_axil_rresp_o(s_axil_rresp_o), .s_axil_rvalid_o(s_axil_rvalid_o),
-        .s_axil_rready_i(s_axil_rready_i),
+        .clk_i(aclk), .rst_i(!aresetn),
+        .s_axil_awaddr_i(s_axil_awaddr), .s_axil_awvalid_i(s_axil_awvalid), .s_axil_awready_o(s_axil_awready),
+        .s_axil_wdata_i(s_axil_wdata), .s_axil_wstrb_i(s_axil_wstrb), .s_axil_wvalid_i(s_axil_wvalid),
+        .s_axil_wready_o(s_axil_wready),
+        .s_axil_bresp_o(s_axil_bresp), .s_axil_bvalid_o(s_axil_bvalid), .s_axil_bready_i(s_axil_bready),
+        .s_axil_araddr_i(s_axil_araddr), .s_axil_arvalid_i(s_axil_arvalid), .s_axil_arready_o(s_axil_arready),
+        .s_axil_rdata_o(s_axil_rdata), .s_axil_rresp_o(s_axil_rresp), .s_axil_rvalid_o(s_axil_rvalid),
+        .s_axil_rready_i(s_axil_rready),
         .reset_o(software_reset), .command_valid_o(command_valid), .command_o(command),
         .prime_valid_o(prime_valid), .prime_o(new_prime), .prime_i(prime), .status_i(status), .errors_i(errors),
-        .job_done_i(job_done)
+        .job_done_i(job_done), .irq_o(irq)
     );
-    wire reset = rst_i || software_reset;
+    wire reset = !aresetn || software_reset;
+    assign restart = software_reset;
+    assign m_axis_tkeep = {((SLOT << LOG2_BEAT) / 8){1'b1}};
+
+    // After a reset, zeros go to every row of every memory, then through the pipeline, which passes on what its memories
+    // say in every cycle. No command starts meanwhile.
+    localparam integer MULTIPLY_LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
+    localparam integer INPUT_LATENCY = (GENERATE != 0) ? MULTIPLY_LATENCY : input_latency(DEEP);
+    localparam integer ROW_LATENCY = row_latency(INPUT_LATENCY, add_latency(DEEP), MULTIPLY_LATENCY);
+    localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
+    localparam integer BANK_ROWS = 2 << ROW_BITS;
+    localparam integer TABLE_ROWS = (LOG2_UNITS + 2 + 4) << ROW_BITS;
+    localparam integer MOST_ROWS = (BANK_ROWS > TABLE_ROWS) ? BANK_ROWS : TABLE_ROWS;
+    localparam integer WIPE_LAST = MOST_ROWS + 2 * ROW_LATENCY + 16; // a queue of beats, or zeros through the pipeline
+    localparam integer WIPE_BITS = $clog2(WIPE_LAST + 1);
+    reg                 wiping;
+    reg [WIPE_BITS-1:0] wipe_row;
+    always_ff @(posedge aclk) begin
+        wipe_row <= wipe_row + 1'b1;
+        if (wipe_row == WIPE_LAST[WIPE_BITS-1:0]) wiping <= 1'b0;
+        if (reset) begin
+            wiping <= 1'b1;
+            wipe_row <= {WIPE_BITS{1'b0}};
+        end
+    end
 
     // --- prime ------------------------------------------------------------------------------------------------------
 
@@ -105,7 +149,7 @@ module cm_ntt_accelerator #(
     wire pop;
     wire command_error = command_valid && !known;
     wire overflow_error = command_valid && known && full;
-    always_ff @(posedge clk_i) begin
+    always_ff @(posedge aclk) begin
         if (push) begin
             queue[tail] <= command;
             tail <= tail + 1'b1;
@@ -137,6 +181,8 @@ module cm_ntt_accelerator #(
 
     // --- arrival ----------------------------------------------------------------------------------------------------
 
+    localparam integer PAIRS = ((1 << ROW_BITS) < ROW_LATENCY) ? 1 : 0;
+
     // For each set: a job waits for the engine, the engine works on it, its result waits or is being sent.
     reg [1:0] loaded;
     reg [1:0] working;
@@ -152,38 +198,52 @@ module cm_ntt_accelerator #(
     // Of each set's job:
     reg [1:0] job_forward, job_inverse, job_multiplies, job_double, job_operand, job_failed;
     reg [1:0] job_page;       // where its packet arrives, and its first result is
-    reg       follows_double; // the job that arrives: in its set
+    reg [1:0] job_pair;       // a second job is in the other page
+    reg [1:0] second_failed;
+    reg       follows_two;    // the job that arrives: a set with two results
+    reg       second_arrives; // the packet that arrives is of a second job, for the set loaded last
+    wire      last_set = !arrival_set;
+    wire      packet_set = second_arrives ? last_set : arrival_set;
 
     wire arrival_busy, arrival_done, arrival_length, arrival_range;
     wire words_valid, words_ready;
     wire [LOG2_N-1:0] words_index;
+    wire [LOG2_LANES:0] table_step;
     wire [(WIDTH << LOG2_LANES)-1:0] words;
 
-    wire leave_busy, leave_empty, leave_page, leave_reads, leave_last;
+    wire leave_busy, leave_empty, leave_page, leave_reads, leave_packet, leave_last;
     wire [LOG2_N-1:0] leave_index;
     reg  leave_transformed;
     reg  leave_first_page;
+    reg  leave_pair;
 
     // A set may be refilled while its result is sent: into the page that holds no result, or, if there are two results,
     // into the first one's page once that has been sent.
     wire leaves_here = leave_busy && leave_set == arrival_set;
-    wire arrives_transformed = !job_forward[arrival_set];
-    wire place_free = !computed[arrival_set] || !follows_double || (leaves_here && leave_page);
+    wire arrives_transformed = !job_forward[packet_set];
+    wire place_free = second_arrives || !computed[arrival_set] || !follows_two || (leaves_here && leave_page);
 
     wire arrival_free = !arrival_busy && !arrival_done;
     wire set_free = !loaded[arrival_set] && !working[arrival_set] && (!computed[arrival_set] || leaves_here);
     wire tables_free = loaded == 2'b00 && working == 2'b00;
-    assign pop = queued != {(LOG2_DEPTH + 1){1'b0}} && arrival_free && (next_is_table ? tables_free : set_free);
+    wire next_alike = job_forward[last_set] == next_forward && job_inverse[last_set] == next_inverse
+        && job_multiplies[last_set] == next_multiplies && (job_operand[last_set] == next_operand || !next_multiplies);
+    wire joins = PAIRS != 0 && s_axis_tvalid && !next_double && loaded[last_set] && !computed[last_set]
+        && working != 2'b00 && !job_double[last_set] && !job_pair[last_set] && !job_failed[last_set] && next_alike;
+    assign pop = queued != {(LOG2_DEPTH + 1){1'b0}} && arrival_free && !wiping && !hold
+        && (next_is_table ? tables_free : set_free || joins);
     wire unset_error = pop && (next_is_table ? !prime_set : next_unset);
 
     cm_word_input #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_BEAT(LOG2_BEAT), .LOG2_LANES(LOG2_LANES), .SLOT(SLOT)
     ) u_arrival (
-        .clk_i(clk_i), .rst_i(reset), .q_i(prime),
-        .s_axis_tdata_i(s_axis_tdata_i), .s_axis_tvalid_i(s_axis_tvalid_i), .s_axis_tlast_i(s_axis_tlast_i),
-        .s_axis_tready_o(s_axis_tready_o),
+        .clk_i(aclk), .rst_i(reset), .q_i(prime),
+        .s_axis_tdata_i(s_axis_tdata), .s_axis_tkeep_i(s_axis_tkeep),
+        .s_axis_tvalid_i(s_axis_tvalid), .s_axis_tlast_i(s_axis_tlast),
+        .s_axis_tready_o(s_axis_tready),
         .start_i(pop), .table_i(next_is_table), .busy_o(arrival_busy),
-        .valid_o(words_valid), .ready_i(words_ready), .index_o(words_index), .words_o(words),
+        .valid_o(words_valid), .ready_i(words_ready), .index_o(words_index),
+        .step_i(table_step), .words_o(words),
         .done_o(arrival_done), .length_o(arrival_length), .range_o(arrival_range)
     );
     assign words_ready = table_arrives || place_free;
@@ -195,14 +255,14 @@ module cm_ntt_accelerator #(
 
     wire engine_busy, engine_done;
     // A job whose last word has just arrived starts at once.
-    wire arrived = arrival_done && !table_arrives;
+    wire arrived = arrival_done && !table_arrives && !second_arrives;
     wire work_ready = (loaded[work_set] || (arrived && arrival_set == work_set)) && !computed[work_set]
-        && working == 2'b00;
+        && working == 2'b00 && !second_arrives;
     wire work_failed = loaded[work_set] ? job_failed[work_set] : arrival_failed;
     wire work_starts = work_ready && !work_failed;
     wire work_skips = work_ready && work_failed;
 
-    always_ff @(posedge clk_i) begin
+    always_ff @(posedge aclk) begin
         if (prime_valid && idle) begin
             prime_set <= good_prime;
             prime <= good_prime ? new_prime[WIDTH-1:0] : {WIDTH{1'b0}};
@@ -216,14 +276,16 @@ module cm_ntt_accelerator #(
             job_unset <= next_is_table ? !prime_set : next_unset;
             if (next_is_twiddles) twiddles_loaded <= 1'b0;
             else if (next_is_table) operands_loaded[next_operand] <= 1'b0;
+            else if (joins) second_arrives <= 1'b1;
             else begin
+                job_pair[arrival_set] <= 1'b0;
                 job_forward[arrival_set] <= next_forward;
                 job_inverse[arrival_set] <= next_inverse;
                 job_multiplies[arrival_set] <= next_multiplies;
                 job_double[arrival_set] <= next_double;
                 job_operand[arrival_set] <= next_operand;
-                job_page[arrival_set] <= job_page[arrival_set] ^ !job_double[arrival_set];
-                follows_double <= job_double[arrival_set];
+                job_page[arrival_set] <= job_page[arrival_set] ^ !(job_double[arrival_set] || job_pair[arrival_set]);
+                follows_two <= job_double[arrival_set] || job_pair[arrival_set];
             end
         end
         if (arrival_done && table_arrives && !arrival_failed) begin
@@ -234,6 +296,11 @@ module cm_ntt_accelerator #(
             loaded[arrival_set] <= 1'b1;
             job_failed[arrival_set] <= arrival_failed;
             arrival_set <= !arrival_set;
+        end
+        if (arrival_done && second_arrives) begin
+            job_pair[last_set] <= 1'b1;
+            second_failed[last_set] <= arrival_failed;
+            second_arrives <= 1'b0;
         end
         if (work_ready) begin
             loaded[work_set] <= 1'b0;
@@ -259,6 +326,8 @@ module cm_ntt_accelerator #(
             computed <= 2'b00;
             job_failed <= 2'b00;
             job_double <= 2'b00;
+            job_pair <= 2'b00;
+            second_arrives <= 1'b0;
             job_page <= 2'b00;
             arrival_set <= 1'b0;
             work_set <= 1'b0;
@@ -273,21 +342,22 @@ module cm_ntt_accelerator #(
         .LOG2_SETS(1), .OPERANDS(2), .GENERATE(GENERATE), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH),
         .BLOCK(BLOCK)
     ) u_engine (
-        .clk_i(clk_i), .rst_i(reset), .q_i(prime),
+        .clk_i(aclk), .rst_i(reset), .q_i(prime),
         .start_i(work_starts), .set_i(work_set), .forward_i(job_forward[work_set]),
         .products_i(job_double[work_set] ? 2'd2 : {1'b0, job_multiplies[work_set]}),
         .operand_i(job_operand[work_set]), .inverse_i(job_inverse[work_set]),
-        .page_i(job_page[work_set]),
+        .pair_i(job_pair[work_set]), .page_i(job_page[work_set]),
         .busy_o(engine_busy), .done_o(engine_done),
         .host_write_i(words_valid && words_ready && !table_arrives),
-        .host_write_set_i(arrival_set), .host_write_page_i(job_page[arrival_set]),
+        .host_write_set_i(packet_set), .host_write_page_i(job_page[packet_set] ^ second_arrives),
         .host_write_transformed_i(arrives_transformed),
         .host_write_index_i(words_index), .host_write_data_i(words),
         .host_read_set_i(leave_set), .host_read_page_i(leave_page ^ leave_first_page),
         .host_read_transformed_i(leave_transformed),
         .host_read_index_i(leave_index), .host_read_data_o(leaving_words),
         .table_write_i(words_valid && table_arrives), .table_is_operand_i(!twiddles_arrive),
-        .table_operand_i(arriving_operand), .table_index_i(words_index), .table_data_i(words[WIDTH-1:0])
+        .table_operand_i(arriving_operand), .table_index_i(words_index), .table_data_i(words),
+        .table_step_o(table_step), .wipe_i(wiping), .wipe_row_i(wipe_row)
     );
 
     // --- departure --------------------------------------------------------------------------------------------------
@@ -295,29 +365,37 @@ module cm_ntt_accelerator #(
     // The next result is sent as soon as it is there, immediately after the previous one.
     wire result_ready = computed[leave_set] || (engine_done && working[leave_set]);
     wire leave_starts = result_ready && !leave_busy;
-    always_ff @(posedge clk_i) begin
+    always_ff @(posedge aclk) begin
         if (leave_starts) begin
             leave_transformed <= !job_inverse[leave_set];
             leave_first_page <= job_page[leave_set];
+            leave_pair <= job_pair[leave_set];
+        end
+        if (reset) begin
+            leave_transformed <= 1'b0;
+            leave_first_page <= 1'b0;
         end
     end
 
     cm_word_output #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_BEAT(LOG2_BEAT), .LOG2_LANES(LOG2_LANES), .SLOT(SLOT)
     ) u_departure (
-        .clk_i(clk_i), .rst_i(reset),
-        .start_i(leave_starts), .two_i(job_double[leave_set]), .zero_i(job_failed[leave_set]),
-        .busy_o(leave_busy), .empty_o(leave_empty), .page_o(leave_page), .index_o(leave_index),
-        .reads_o(leave_reads), .last_o(leave_last), .words_i(leaving_words),
-        .m_axis_tdata_o(m_axis_tdata_o), .m_axis_tvalid_o(m_axis_tvalid_o), .m_axis_tlast_o(m_axis_tlast_o),
-        .m_axis_tready_i(m_axis_tready_i)
+        .clk_i(aclk), .rst_i(reset),
+        .start_i(leave_starts), .two_i(job_double[leave_set] || job_pair[leave_set]),
+        .zero_i({job_pair[leave_set] ? second_failed[leave_set] : job_failed[leave_set], job_failed[leave_set]}),
+        .busy_o(leave_busy), .empty_o(leave_empty), .wipe_i(wiping), .wipe_beat_i(wipe_row[2:0]),
+        .page_o(leave_page), .index_o(leave_index),
+        .reads_o(leave_reads), .packet_o(leave_packet), .last_o(leave_last), .words_i(leaving_words),
+        .m_axis_tdata_o(m_axis_tdata), .m_axis_tvalid_o(m_axis_tvalid), .m_axis_tlast_o(m_axis_tlast),
+        .m_axis_tready_i(m_axis_tready)
     );
 
     // --- status -----------------------------------------------------------------------------------------------------
 
-    assign job_done = leave_last;
+    assign job_done = leave_packet && (leave_pair || leave_last);
     assign idle = queued == {(LOG2_DEPTH + 1){1'b0}} && arrival_free && loaded == 2'b00 && working == 2'b00
-        && computed == 2'b00 && leave_empty && !command_valid;
+        && computed == 2'b00 && leave_empty && !command_valid && !wiping
+        && !hold;
     wire [LOG2_DEPTH:0] room = DEPTH[LOG2_DEPTH:0] - queued;
     assign status = {20'd0, room, 5'd0, twiddles_loaded, prime_set, idle};
     assign errors = {busy_error, bad_prime_error, command_error, overflow_error, unset_error, range_error,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes one packet of n residues from an AXI4-Stream, and passes on its words: LANES at a time, or one at a time for a
-// table. A word that is not below q, or a packet of another length, makes it fail: missing words are not waited for,
-// and surplus ones are discarded up to the packet's end.
+// Takes one packet of n residues from an AXI4-Stream, and passes on its words: LANES at a time, or for a table as many
+// of them as it takes. A word that is not below q, a packet of another length, or a beat with bytes left out makes it
+// fail: missing words are not waited for, and surplus ones are discarded up to the packet's end.
 `default_nettype none
 module cm_word_input #(
     parameter integer LOG2_N = 10,
@@ -14,6 +14,7 @@ module cm_word_input #(
     input  wire                             rst_i,
     input  wire [WIDTH-1:0]                 q_i,
     input  wire [(SLOT << LOG2_BEAT)-1:0]   s_axis_tdata_i,
+    input  wire [(SLOT << LOG2_BEAT)/8-1:0] s_axis_tkeep_i,
     input  wire                             s_axis_tvalid_i,
     input  wire                             s_axis_tlast_i,
     output wire                             s_axis_tready_o,
@@ -23,7 +24,8 @@ module cm_word_input #(
     output wire                             valid_o,          // words, taken in the same cycle if ready_i
     input  wire                             ready_i,
     output wire [LOG2_N-1:0]                index_o,
-    output wire [(WIDTH << LOG2_LANES)-1:0] words_o,          // for a table, the lowest only
+    input  wire [LOG2_LANES:0]              step_i,           // words that a table takes of those at index_o
+    output wire [(WIDTH << LOG2_LANES)-1:0] words_o,
     output reg                              done_o,           // for one cycle, when busy_o has fallen
     output reg                              length_o,         // with done_o: it was too short or too long
     output reg                              range_o           // with done_o: a word was not below q
@@ -40,8 +42,8 @@ module cm_word_input #(
     reg                 beat_last;
 
     // Words leave at the low end of the beat, which moves down.
-    wire [LOG2_N-1:0] step = is_table ? {{(LOG2_N - 1){1'b0}}, 1'b1} : LANES[LOG2_N-1:0];
-    wire [LOG2_N-1:0] next_index = index + step;
+    wire [LOG2_LANES:0] step = is_table ? step_i : LANES[LOG2_LANES:0];
+    wire [LOG2_N-1:0] next_index = index + {{(LOG2_N - LOG2_LANES - 1){1'b0}}, step};
     wire beat_ends = (next_index & {{(LOG2_N - LOG2_BEAT){1'b0}}, {LOG2_BEAT{1'b1}}}) == {LOG2_N{1'b0}};
     wire packet_ends = next_index == {LOG2_N{1'b0}};
     wire takes = state == RECEIVE && beat_valid && ready_i;
@@ -59,9 +61,17 @@ module cm_word_input #(
         for (w = 0; w < LANES; w = w + 1) begin : g_word
             wire [SLOT-1:0] slot = beat[SLOT*w +: SLOT];
             assign words_o[WIDTH*w +: WIDTH] = slot[WIDTH-1:0];
-            assign outside[w] = slot >= {{(SLOT - WIDTH){1'b0}}, q_i} && (w == 0 || !is_table);
+            assign outside[w] = slot >= {{(SLOT - WIDTH){1'b0}}, q_i} && w < step;
         end
     endgenerate
+
+    // The beat without the words taken, which are a power of two.
+    reg [BEAT_BITS-1:0] rest;
+    integer k;
+    always_comb begin
+        rest = beat >> SLOT;
+        for (k = 1; k <= LOG2_LANES; k = k + 1) if (step[k]) rest = beat >> (SLOT << k);
+    end
 
     always_ff @(posedge clk_i) begin
         done_o <= 1'b0;
@@ -81,7 +91,7 @@ module cm_word_input #(
             if (takes) begin
                 index <= next_index;
                 range_o <= range_o || outside != {LANES{1'b0}};
-                beat <= is_table ? beat >> SLOT : beat >> (SLOT * LANES);
+                beat <= rest;
                 if (beat_ends) begin
                     beat_valid <= 1'b0;
                     if (packet_ends != beat_last) length_o <= 1'b1;
@@ -96,10 +106,12 @@ module cm_word_input #(
             if (arrives) begin
                 beat <= s_axis_tdata_i;
                 beat_last <= s_axis_tlast_i;
+                if (s_axis_tkeep_i != {(BEAT_BITS / 8){1'b1}}) length_o <= 1'b1;
                 beat_valid <= 1'b1;
             end
         end
         if (rst_i) begin
+            beat <= {BEAT_BITS{1'b0}}; // nothing secret stays
             state <= IDLE;
             done_o <= 1'b0;
         end

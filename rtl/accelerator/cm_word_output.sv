@@ -14,13 +14,16 @@ module cm_word_output #(
     input  wire                             rst_i,
     input  wire                             start_i,   // only when not busy_o
     input  wire                             two_i,     // two packets: pages 0 and 1
-    input  wire                             zero_i,    // send zeros
+    input  wire [1:0]                       zero_i,    // by page: send zeros
     output wire                             busy_o,    // words are still to be read
     output wire                             empty_o,   // nothing is waiting to be sent
+    input  wire                             wipe_i,    // after a reset: overwrite what was queued
+    input  wire [LOG2_DEPTH-1:0]            wipe_beat_i,
     output wire                             page_o,
     output wire [LOG2_N-1:0]                index_o,   // of the words wanted, if reads_o
     output wire                             reads_o,
-    output wire                             last_o,    // with the last read of the job
+    output wire                             packet_o,  // with the last read of a packet
+    output wire                             last_o,    // with the last read of all
     input  wire [(WIDTH << LOG2_LANES)-1:0] words_i,   // two cycles later
     output wire [(SLOT << LOG2_BEAT)-1:0]   m_axis_tdata_o,
     output wire                             m_axis_tvalid_o,
@@ -37,7 +40,7 @@ module cm_word_output #(
     reg              active;
     reg              page;
     reg              two;
-    reg              zero;
+    reg [1:0]        zero;
     reg [LOG2_N-1:0] index;
     reg [LOG2_DEPTH:0] reserved; // beats requested or queued
 
@@ -52,7 +55,8 @@ module cm_word_output #(
     assign page_o = page;
     assign index_o = index;
     assign reads_o = reads;
-    assign last_o = reads && packet_ends && page == two;
+    assign packet_o = reads && packet_ends;
+    assign last_o = packet_o && page == two;
 
     always_ff @(posedge clk_i) begin
         if (!active) begin
@@ -86,7 +90,7 @@ module cm_word_output #(
         arrives <= {arrives[0], reads && !rst_i};
         ends_beat <= {ends_beat[0], beat_ends};
         ends_packet <= {ends_packet[0], packet_ends};
-        is_zero <= {is_zero[0], zero};
+        is_zero <= {is_zero[0], zero[page]};
         if (rst_i) arrives <= 2'b00;
     end
 
@@ -106,7 +110,10 @@ module cm_word_output #(
         end else begin : g_gathered
             reg [BEAT_BITS-GROUP_BITS-1:0] earlier;
             assign whole = {group, earlier};
-            always_ff @(posedge clk_i) if (arrives[1]) earlier <= whole[BEAT_BITS-1:GROUP_BITS];
+            always_ff @(posedge clk_i) begin
+                if (wipe_i) earlier <= {(BEAT_BITS - GROUP_BITS){1'b0}};
+                else if (arrives[1]) earlier <= whole[BEAT_BITS-1:GROUP_BITS];
+            end
         end
     endgenerate
 
@@ -119,10 +126,9 @@ module cm_word_output #(
     assign {m_axis_tlast_o, m_axis_tdata_o} = queue[head];
     assign empty_o = reserved == {(LOG2_DEPTH + 1){1'b0}};
     always_ff @(posedge clk_i) begin
-        if (enters) begin
-            queue[tail] <= {ends_packet[1], whole};
-            tail <= tail + 1'b1;
-        end
+        if (wipe_i || enters) queue[wipe_i ? wipe_beat_i : tail] <= wipe_i ? {(BEAT_BITS + 1){1'b0}}
+                                                                           : {ends_packet[1], whole};
+        if (enters) tail <= tail + 1'b1;
         if (leaves) head <= head + 1'b1;
         queued <= queued + {{LOG2_DEPTH{1'b0}}, enters} - {{LOG2_DEPTH{1'b0}}, leaves};
         if (rst_i) begin

@@ -42,6 +42,12 @@ function automatic integer add_latency(input integer deep);
     add_latency = (deep != 0) ? 2 : 1;
 endfunction
 
+// From the read of a row to the first cycle in which it can be read again (cm_ntt_control).
+function automatic integer row_latency(input integer input_latency, input integer add_latency,
+                                       input integer multiply_latency);
+    row_latency = 1 + input_latency + add_latency + multiply_latency + 2;
+endfunction
+
 // Registers between a memory's output and the butterfly.
 function automatic integer input_latency(input integer deep);
     input_latency = (deep != 0) ? 1 : 0;

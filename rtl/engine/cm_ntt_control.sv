@@ -2,7 +2,8 @@
 // The order of the engine's work: which row of the banks is read in which cycle, by which operation, and where the
 // result is written LATENCY - 1 cycles later.
 //
-// A job is a forward transform, one or two pointwise products, an inverse transform, or some of these in this order.
+// A job is a forward transform, one or two pointwise products, an inverse transform, or some of these in this order, of
+// one polynomial or of a pair of them, one a page: passes over both pages fill the gaps that short passes leave.
 // Each of its passes reads every row once (a product twice, once for each half of the multipliers' pairs) and writes it
 // back in place. Passes overlap: the next starts while the last results of the previous one are still in the pipeline.
 //
@@ -36,6 +37,7 @@ module cm_ntt_control #(
     input  wire [1:0]                     products_i, // none, one, or two: page 0 times operand 1 into page 1 first
     input  wire                           operand_i,  // of a single product
     input  wire                           inverse_i,  // of both pages after two products
+    input  wire                           pair_i,     // all of it on both pages, and at most one product of each
     input  wire                           page_i,     // the page that is the job's page 0; the other one is page 1
     output wire                           busy_o,
     output reg                            done_o,     // with the last cycle in which busy_o is set
@@ -96,6 +98,7 @@ module cm_ntt_control #(
     endfunction
 
     localparam [GAP_BITS*LOG2_N-1:0] FORWARD_GAPS = gaps(0, ROWS);
+    localparam [GAP_BITS*LOG2_N-1:0] FORWARD_GAPS_OF_TWO = gaps(0, 2 * ROWS);
     localparam [GAP_BITS*LOG2_N-1:0] INVERSE_GAPS = gaps(1, ROWS);
     localparam [GAP_BITS*LOG2_N-1:0] INVERSE_GAPS_OF_TWO = gaps(1, 2 * ROWS);
     // From Cooley-Tukey and products to Gentleman-Sande: the adders are free MULTIPLY_LATENCY later. A product writes
@@ -115,14 +118,16 @@ module cm_ntt_control #(
     reg [1:0]            products; // that are left
     reg                  operand;
     reg                  inverse;
-    reg                  two_pages;
+    reg                  two_pages; // of the inverse
+    reg                  pair;
     reg                  first_page;
 
     wire reading = state != IDLE && !draining && gap == {GAP_BITS{1'b0}};
-    wire long_pass = state == PRODUCT || (state == INVERSE && two_pages);
+    wire long_pass = state == PRODUCT || pair || (state == INVERSE && two_pages);
     wire last_read = count[ROW_BITS-1:0] == {ROW_BITS{1'b1}} && (count[ROW_BITS] || !long_pass);
     wire last_stage = stage == LAST_STAGE[STAGE_BITS-1:0];
-    wire [GAP_BITS-1:0] forward_gap = FORWARD_GAPS[GAP_BITS*stage +: GAP_BITS];
+    wire [GAP_BITS-1:0] forward_gap = pair ? FORWARD_GAPS_OF_TWO[GAP_BITS*stage +: GAP_BITS]
+                                           : FORWARD_GAPS[GAP_BITS*stage +: GAP_BITS];
     wire [GAP_BITS-1:0] inverse_gap = two_pages ? INVERSE_GAPS_OF_TWO[GAP_BITS*stage +: GAP_BITS]
                                                 : INVERSE_GAPS[GAP_BITS*stage +: GAP_BITS];
 
@@ -135,10 +140,11 @@ module cm_ntt_control #(
             count <= {COUNT_BITS{1'b0}};
             gap <= {GAP_BITS{1'b0}};
             draining <= 1'b0;
-            products <= products_i;
-            operand <= operand_i || products_i[1];
+            products <= (LOG2_PAGES != 0 && pair_i && products_i != 2'd0) ? 2'd2 : products_i; // of page 0, then of 1
+            operand <= operand_i || (products_i[1] && !pair_i);
             inverse <= inverse_i;
-            two_pages <= LOG2_PAGES != 0 && products_i[1];
+            two_pages <= LOG2_PAGES != 0 && (products_i[1] || pair_i);
+            pair <= LOG2_PAGES != 0 && pair_i;
             first_page <= LOG2_PAGES != 0 && page_i;
             if (start_i) begin
                 if (forward_i) state <= FORWARD;
@@ -164,7 +170,7 @@ module cm_ntt_control #(
                 gap <= forward_gap;
             end else if (state == PRODUCT && products[1]) begin
                 products <= 2'd1;
-                operand <= 1'b0;
+                operand <= operand && pair;
             end else if (state != INVERSE && inverse) begin
                 state <= INVERSE;
                 stage <= {STAGE_BITS{1'b0}};
@@ -213,7 +219,9 @@ module cm_ntt_control #(
     endgenerate
     wire [STAGE_BITS:0]   pass = {1'b0, stage} + (is_inverse ? LOG2_N[STAGE_BITS:0] : {(STAGE_BITS + 1){1'b0}});
     wire [ROW_BITS-1:0]   row = is_product ? count[ROW_BITS:1] : rows_of_stage[pass];
-    wire page = LOG2_PAGES != 0 && is_inverse && two_pages && !count[ROW_BITS]; // 1 first: its product is ready first
+    // A double product's inverse begins with page 1, whose product is ready first.
+    wire page = LOG2_PAGES != 0 && (!pair ? is_inverse && two_pages && !count[ROW_BITS]
+                                    : is_product ? !products[1] : count[ROW_BITS]);
 
     // First of the ISSUE registers.
     reg                  issued;
@@ -231,7 +239,7 @@ module cm_ntt_control #(
         issued <= reading && !rst_i;
         issued_row <= row;
         issued_page <= page ^ first_page;
-        issued_write_page <= (page || (LOG2_PAGES != 0 && is_product && products[1])) ^ first_page;
+        issued_write_page <= (page || (LOG2_PAGES != 0 && is_product && products[1] && !pair)) ^ first_page;
         issued_level <= is_inverse ? LAST_STAGE[STAGE_BITS-1:0] - stage : stage;
         issued_inverse <= is_inverse;
         issued_product <= is_product;

@@ -12,11 +12,11 @@
 // write at the same time, in different rows.
 `default_nettype none
 module cm_ntt_engine #(
-    parameter integer LOG2_N = 10,            // 8 .. 14
-    parameter integer WIDTH = 32,             // 22 .. 40: bits of q
+    parameter integer LOG2_N = 10,            // 5 .. 14
+    parameter integer WIDTH = 32,             // 16 .. 40: bits of q
     parameter integer LOG2_UNITS = 0,         // 0 .. 6; LOG2_N > LOG2_UNITS + 1
     parameter integer LOG2_LANES = 0,         // 0 .. LOG2_UNITS
-    parameter integer LOG2_PAGES = 0,         // polynomials in a set: 1, or 2 for double products (1)
+    parameter integer LOG2_PAGES = 0,         // polynomials in a set: 1, or 2 for double products and pairs (1)
     parameter integer LOG2_SETS = 0,          // 1: the host works on one set while a job works on the other
     parameter integer OPERANDS = 1,           // stored factors of pointwise products: 0, 1, 2
     parameter integer GENERATE = 0,           // 1: twiddles are computed: block RAM for a multiplier per unit
@@ -34,6 +34,7 @@ module cm_ntt_engine #(
     input  wire [1:0]                        products_i,
     input  wire                              operand_i,
     input  wire                              inverse_i,
+    input  wire                              pair_i,
     input  wire                              page_i,
     output wire                              busy_o,
     output wire                              done_o,
@@ -49,14 +50,45 @@ module cm_ntt_engine #(
     input  wire                              host_read_transformed_i,
     input  wire [LOG2_N-1:0]                 host_read_index_i,
     output wire [(WIDTH << LOG2_LANES)-1:0]  host_read_data_o, // two cycles after its index
-    // Twiddle, or word of an operand in the transform's order, one at a time.
+    // Twiddles, or words of an operand in the transform's order: of LANES neighbours, the first table_step_o are taken.
     input  wire                              table_write_i,
     input  wire                              table_is_operand_i,
     input  wire                              table_operand_i,
     input  wire [LOG2_N-1:0]                 table_index_i,
-    input  wire [WIDTH-1:0]                  table_data_i
+    input  wire [(WIDTH << LOG2_LANES)-1:0]  table_data_i,
+    output wire [LOG2_LANES:0]               table_step_o,
+    // Overwrites the row of that number in all banks and tables with zeros; no job may run.
+    input  wire                              wipe_i,
+    input  wire [15:0]                       wipe_row_i
 );
     `include "cm_latency.svh"
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_log2_n, LOG2_N < 5 || LOG2_N > 14,
+                   "cm_ntt_engine: LOG2_N must be from 5 to 14.")
+        `CM_REFUSE(g_bad_width, WIDTH < 16 || WIDTH > 40,
+                   "cm_ntt_engine: WIDTH must be from 16 to 40.")
+        `CM_REFUSE(g_bad_log2_units, LOG2_UNITS < 0 || LOG2_UNITS > 6,
+                   "cm_ntt_engine: LOG2_UNITS must be from 0 to 6.")
+        `CM_REFUSE(g_bad_rows, LOG2_UNITS > LOG2_N - 2,
+                   "cm_ntt_engine: LOG2_UNITS must be at most LOG2_N - 2.")
+        `CM_REFUSE(g_bad_log2_lanes, LOG2_LANES < 0 || LOG2_LANES > LOG2_UNITS,
+                   "cm_ntt_engine: LOG2_LANES must be from 0 to LOG2_UNITS.")
+        `CM_REFUSE(g_bad_log2_pages, LOG2_PAGES < 0 || LOG2_PAGES > 1,
+                   "cm_ntt_engine: LOG2_PAGES must be 0 or 1.")
+        `CM_REFUSE(g_bad_log2_sets, LOG2_SETS < 0 || LOG2_SETS > 1,
+                   "cm_ntt_engine: LOG2_SETS must be 0 or 1.")
+        `CM_REFUSE(g_bad_operands, OPERANDS < 0 || OPERANDS > 2,
+                   "cm_ntt_engine: OPERANDS must be 0, 1 or 2.")
+        `CM_REFUSE(g_bad_generate, GENERATE < 0 || GENERATE > 1,
+                   "cm_ntt_engine: GENERATE must be 0 or 1.")
+        `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1,
+                   "cm_ntt_engine: DEEP must be 0 or 1.")
+        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
+                   "cm_ntt_engine: MULTIPLIER_WIDTH must be 17 or 24.")
+        `CM_REFUSE(g_bad_block, BLOCK < 0 || BLOCK > 1,
+                   "cm_ntt_engine: BLOCK must be 0 or 1.")
+    endgenerate
     localparam integer UNITS = 1 << LOG2_UNITS;
     localparam integer LANES = 1 << LOG2_LANES;
     localparam integer SETS = 1 << LOG2_SETS;
@@ -86,7 +118,7 @@ module cm_ntt_engine #(
     ) u_control (
         .clk_i(clk_i), .rst_i(rst_i),
         .start_i(start_i), .forward_i(forward_i), .products_i(products_i), .operand_i(operand_i),
-        .inverse_i(inverse_i), .page_i(page_i), .busy_o(busy_o), .done_o(done_o),
+        .inverse_i(inverse_i), .pair_i(pair_i), .page_i(page_i), .busy_o(busy_o), .done_o(done_o),
         .read_o(read), .read_address_o(read_address), .table_address_o(table_address),
         .sande_o(sande), .product_o(product), .product_of_a_o(product_of_a),
         .sande_multiply_o(sande_multiply), .sande_halve_o(sande_halve), .sande_leave_o(sande_leave),
@@ -116,15 +148,18 @@ module cm_ntt_engine #(
     wire [ADDRESS_BITS-1:0] host_read_address;
     generate
         if (LOG2_PAGES == 0) begin : g_one_page
-            assign host_write_address = row_of(host_write_transformed_i, host_write_index_i);
+            assign host_write_address = wipe_i ? wipe_row_i[ADDRESS_BITS-1:0]
+                : row_of(host_write_transformed_i, host_write_index_i);
             assign host_read_address = row_of(host_read_transformed_i, host_read_index_i);
         end else begin : g_two_pages
-            assign host_write_address = {host_write_page_i, row_of(host_write_transformed_i, host_write_index_i)};
+            assign host_write_address = wipe_i ? wipe_row_i[ADDRESS_BITS-1:0]
+                : {host_write_page_i, row_of(host_write_transformed_i, host_write_index_i)};
             assign host_read_address = {host_read_page_i, row_of(host_read_transformed_i, host_read_index_i)};
         end
     endgenerate
     wire [LOG2_UNITS:0] host_write_column = column_of(host_write_transformed_i, host_write_index_i);
     wire [LOG2_UNITS:0] host_read_column = column_of(host_read_transformed_i, host_read_index_i);
+    wire [(WIDTH << LOG2_LANES)-1:0] host_data = wipe_i ? {(WIDTH << LOG2_LANES){1'b0}} : host_write_data_i;
 
     // --- banks --------------------------------------------------------------------------------------------------------
 
@@ -135,16 +170,16 @@ module cm_ntt_engine #(
     generate
         for (s = 0; s < SETS; s = s + 1) begin : g_set
             wire job_here = (SETS == 1) ? busy_o : busy_o && job_set == s;
-            wire host_writes = host_write_i && ((SETS == 1) || host_write_set_i == s);
+            wire host_writes = wipe_i || (host_write_i && ((SETS == 1) || host_write_set_i == s));
             for (c = 0; c < COLUMNS; c = c + 1) begin : g_column
                 localparam integer UNIT = c >> 1;
                 localparam integer HALF = c & 1;
                 localparam integer WORD = UNIT % LANES;                      // of the host's, coefficients
                 localparam integer TRANSFORMED_WORD = c % LANES;             // of the host's, transform outputs
-                wire hit = host_write_transformed_i ? host_write_column >> LOG2_LANES == c >> LOG2_LANES
-                    : host_write_column[0] == HALF && host_write_column >> (LOG2_LANES + 1) == c >> (LOG2_LANES + 1);
+                wire hit = wipe_i || (host_write_transformed_i ? host_write_column >> LOG2_LANES == c >> LOG2_LANES
+                    : host_write_column[0] == HALF && host_write_column >> (LOG2_LANES + 1) == c >> (LOG2_LANES + 1));
                 wire [WIDTH-1:0] host_word = host_write_transformed_i
-                    ? host_write_data_i[WIDTH*TRANSFORMED_WORD +: WIDTH] : host_write_data_i[WIDTH*WORD +: WIDTH];
+                    ? host_data[WIDTH*TRANSFORMED_WORD +: WIDTH] : host_data[WIDTH*WORD +: WIDTH];
                 cm_ram #(
                     .WIDTH(WIDTH), .DEPTH(1 << ADDRESS_BITS), .ADDRESS_WIDTH(ADDRESS_BITS), .BLOCK(BLOCK)
                 ) u_bank (
@@ -205,12 +240,6 @@ module cm_ntt_engine #(
 
     // --- tables -------------------------------------------------------------------------------------------------------
 
-    // Where a word goes: an address, and the units whose lowest bits are those of the block's number.
-    reg                  table_write;
-    reg [TABLE_BITS-1:0] table_write_address;
-    reg [WIDTH-1:0]      table_data;
-    reg [LOG2_UNITS:0]   table_units; // their lowest bits ...
-    reg [LOG2_UNITS:0]   table_mask;  // ... as many as count
     // Word 2^(ROW_BITS + e) + i, e > 0, is of block i, whose lowest e bits are the unit's and whose others are the row.
     function automatic [TABLE_BITS-1:0] twiddle_place(input [LOG2_N-1:0] index);
         integer e;
@@ -236,21 +265,100 @@ module cm_ntt_engine #(
         end
     endfunction
 
-    wire [31:0] operand_place = ((LOG2_UNITS + 2) << ROW_BITS) + ({31'b0, table_operand_i} << (ROW_BITS + 1))
-        + {{(31 - ROW_BITS){1'b0}}, table_index_i[LOG2_N-1 -: ROW_BITS], table_index_i[0]};
-    always_ff @(posedge clk_i) begin
-        table_write <= table_write_i;
-        table_data <= table_data_i;
-        if (table_is_operand_i) begin
-            table_write_address <= operand_place[TABLE_BITS-1:0];
-            table_units <= table_index_i[LOG2_UNITS:0] >> 1;
-            table_mask <= {(LOG2_UNITS + 1){1'b1}} >> 1;
-        end else begin
-            table_write_address <= twiddle_place(table_index_i);
-            table_units <= table_index_i[LOG2_UNITS:0];
-            table_mask <= twiddle_mask(table_index_i);
+    function automatic [TABLE_BITS-1:0] operand_place(input operand, input [LOG2_N-1:0] index, input half);
+        integer place;
+        begin
+            place = ((LOG2_UNITS + 2) << ROW_BITS) + ({31'b0, operand} << (ROW_BITS + 1))
+                + {{(31 - ROW_BITS){1'b0}}, index[LOG2_N-1 -: ROW_BITS], half};
+            operand_place = place[TABLE_BITS-1:0];
         end
+    endfunction
+
+    localparam integer GENERATED_LOW = (LOG2_N + 1) / 2; // cm_twiddle_generator
+
+    // Words that go to one address of different units: 2^e of block i above. A twiddle generator takes those that it does
+    // not store as they come.
+    function automatic [LOG2_LANES:0] step_of(input [LOG2_N-1:0] index);
+        integer e;
+        begin
+            step_of = 1;
+            for (e = 1; e <= LOG2_LANES; e = e + 1) begin
+                if (GENERATE != 0 ? index >> GENERATED_LOW != 0 && e <= GENERATED_LOW
+                                  : index >> (ROW_BITS + e) != 0) step_of = 1 << e;
+            end
+        end
+    endfunction
+    assign table_step_o = table_is_operand_i ? LANES[LOG2_LANES:0] : step_of(table_index_i);
+
+    // The second halves of an operand's words go to another address of their units than the first ones, so they follow a
+    // cycle later, while other units, on the other side of the lanes, take the next words' first halves.
+    localparam integer SIDES = (LANES > 1) ? 2 : 1;
+    localparam integer SIDE = LANES / SIDES; // lanes
+    localparam [LOG2_UNITS:0] ONES = {(LOG2_UNITS + 1){1'b1}};
+    reg                        late;
+    reg                        late_side;
+    reg [TABLE_BITS-1:0]       late_address;
+    reg [LOG2_UNITS:0]         late_units;
+    reg [WIDTH*SIDE-1:0]       late_words;
+    wire                       side = (SIDES == 2) && table_index_i[LOG2_LANES];
+    wire [WIDTH*LANES-1:0]     table_data;
+    always_ff @(posedge clk_i) begin
+        late <= SIDES == 2 && table_write_i && table_is_operand_i && !rst_i && !wipe_i;
+        late_side <= side;
+        late_address <= operand_place(table_operand_i, table_index_i, 1'b1);
+        late_units <= table_index_i[LOG2_UNITS:0] >> 1;
     end
+    generate
+        for (w = 0; w < SIDE; w = w + 1) begin : g_late
+            localparam integer SECOND = (SIDES == 2) ? 2 * w + 1 : 0;
+            always_ff @(posedge clk_i) late_words[WIDTH*w +: WIDTH] <= table_data_i[WIDTH*SECOND +: WIDTH];
+        end
+        for (s = 0; s < SIDES; s = s + 1) begin : g_side
+            // Where words go: an address, and the units whose bits are `unit_bits` as far as `mask` says.
+            reg                  write;
+            reg [TABLE_BITS-1:0] address;
+            reg [LOG2_UNITS:0]   unit_bits;
+            reg [LOG2_UNITS:0]   mask;
+            wire                 takes_late = late && late_side == s;
+            always_ff @(posedge clk_i) begin
+                write <= wipe_i || takes_late || (table_write_i && (!table_is_operand_i || SIDES == 1 || side == s));
+                if (wipe_i) begin
+                    address <= wipe_row_i[TABLE_BITS-1:0];
+                    mask <= {(LOG2_UNITS + 1){1'b0}};
+                end else if (takes_late) begin
+                    address <= late_address;
+                    unit_bits <= late_units;
+                    mask <= (ONES >> 1) & (ONES << LOG2_LANES);
+                end else if (table_is_operand_i) begin
+                    address <= operand_place(table_operand_i, table_index_i, SIDES == 1 && table_index_i[0]);
+                    unit_bits <= table_index_i[LOG2_UNITS:0] >> 1;
+                    mask <= (ONES >> 1) & (ONES << LOG2_LANES);
+                end else begin
+                    address <= twiddle_place(table_index_i);
+                    unit_bits <= table_index_i[LOG2_UNITS:0];
+                    mask <= twiddle_mask(table_index_i) & ~(table_step_o - 1'b1);
+                end
+            end
+            for (w = 0; w < SIDE; w = w + 1) begin : g_lane
+                localparam integer LANE = s * SIDE + w;
+                localparam integer FIRST = (SIDES == 2) ? 2 * w : 0;
+                reg [WIDTH-1:0] repeated; // the words taken, over and over
+                reg [WIDTH-1:0] word;
+                integer e;
+                always_comb begin
+                    repeated = table_data_i[WIDTH-1:0];
+                    for (e = 1; e <= LOG2_LANES; e = e + 1) begin
+                        if (table_step_o[e]) repeated = table_data_i[WIDTH*(LANE%(1<<e)) +: WIDTH];
+                    end
+                end
+                always_ff @(posedge clk_i) begin
+                    word <= wipe_i ? {WIDTH{1'b0}} : takes_late ? late_words[WIDTH*w +: WIDTH]
+                        : table_is_operand_i ? table_data_i[WIDTH*FIRST +: WIDTH] : repeated;
+                end
+                assign table_data[WIDTH*LANE +: WIDTH] = word;
+            end
+        end
+    endgenerate
 
     // With GENERATE, only operands are stored.
     localparam integer STORED_FROM = (GENERATE != 0) ? TWIDDLE_WORDS : 0;
@@ -258,18 +366,21 @@ module cm_ntt_engine #(
         : TWIDDLE_WORDS + (2 * OPERANDS << ROW_BITS) - STORED_FROM;
     localparam integer STORED_BITS = (TABLE_WORDS > 1) ? $clog2(TABLE_WORDS) : 1;
     localparam [TABLE_BITS-1:0] FIRST_STORED = STORED_FROM[TABLE_BITS-1:0];
-    wire [TABLE_BITS-1:0] stored_write_address = table_write_address - FIRST_STORED;
     wire [TABLE_BITS-1:0] stored_address = table_address - FIRST_STORED;
-    wire                  stored_write = table_write && table_write_address >= FIRST_STORED;
     wire [WIDTH*UNITS-1:0] table_words;
     generate
         for (v = 0; v < UNITS; v = v + 1) begin : g_table
+            localparam integer LANE = v % LANES;
+            localparam integer UNIT_SIDE = LANE / SIDE;
+            wire [TABLE_BITS-1:0] address = g_side[UNIT_SIDE].address - FIRST_STORED;
+            wire stored_write = g_side[UNIT_SIDE].write && g_side[UNIT_SIDE].address >= FIRST_STORED
+                && ((g_side[UNIT_SIDE].unit_bits ^ v) & g_side[UNIT_SIDE].mask) == 0;
             cm_ram #(
                 .WIDTH(WIDTH), .DEPTH(TABLE_WORDS), .ADDRESS_WIDTH(STORED_BITS), .BLOCK(1)
             ) u_table (
                 .clk_i(clk_i),
-                .write_i(stored_write && ((table_units ^ v) & table_mask) == 0),
-                .write_address_i(stored_write_address[STORED_BITS-1:0]), .write_data_i(table_data),
+                .write_i(stored_write),
+                .write_address_i(address[STORED_BITS-1:0]), .write_data_i(table_data[WIDTH*LANE +: WIDTH]),
                 .read_address_i(stored_address[STORED_BITS-1:0]), .read_data_o(table_words[WIDTH*v +: WIDTH])
             );
         end
@@ -298,7 +409,7 @@ module cm_ntt_engine #(
                 ) u_twiddle (
                     .clk_i(clk_i), .q_i(q_i),
                     .write_i(table_write_i && !table_is_operand_i), .write_index_i(table_index_i),
-                    .write_data_i(table_data_i), .address_i(table_address), .twiddle_o(twiddle)
+                    .write_data_i(table_data_i[WIDTH-1:0]), .address_i(table_address), .twiddle_o(twiddle)
                 );
                 assign factors[WIDTH*v +: WIDTH] = product ? stored[WIDTH*v +: WIDTH] : twiddle;
             end

@@ -8,6 +8,7 @@ module prove_axil (
     (* anyseq *) reg [7:0]  awaddr;
     (* anyseq *) reg        awvalid;
     (* anyseq *) reg [31:0] wdata;
+    (* anyseq *) reg [3:0]  wstrb;
     (* anyseq *) reg        wvalid;
     (* anyseq *) reg        bready;
     (* anyseq *) reg [7:0]  araddr;
@@ -25,12 +26,12 @@ module prove_axil (
     cm_axil_registers #(.WIDTH(32), .SHAPE(32'h1234)) u_registers (
         .clk_i(clk_i), .rst_i(reset),
         .s_axil_awaddr_i(awaddr), .s_axil_awvalid_i(awvalid), .s_axil_awready_o(awready),
-        .s_axil_wdata_i(wdata), .s_axil_wvalid_i(wvalid), .s_axil_wready_o(wready),
+        .s_axil_wdata_i(wdata), .s_axil_wstrb_i(wstrb), .s_axil_wvalid_i(wvalid), .s_axil_wready_o(wready),
         .s_axil_bresp_o(bresp), .s_axil_bvalid_o(bvalid), .s_axil_bready_i(bready),
         .s_axil_araddr_i(araddr), .s_axil_arvalid_i(arvalid), .s_axil_arready_o(arready),
         .s_axil_rdata_o(rdata), .s_axil_rresp_o(rresp), .s_axil_rvalid_o(rvalid), .s_axil_rready_i(rready),
         .reset_o(), .command_valid_o(), .command_o(), .prime_valid_o(), .prime_o(), .prime_i(32'd0),
-        .status_i(status), .errors_i(errors), .job_done_i(job_done)
+        .status_i(status), .errors_i(errors), .job_done_i(job_done), .irq_o()
     );
 
     // Requests taken and not yet answered.
@@ -64,6 +65,8 @@ module prove_axil (
             assert (arready == !read_open);
             if (was_waiting) assert (rvalid && rdata == data);
             assert (bresp == 2'b00 && rresp == 2'b00);
+            cover (write_waiting && bvalid && !awready && !wready); // a second write waits for the first one's response
+            cover (was_waiting && rready);
         end
     end
 endmodule

@@ -46,6 +46,8 @@ module prove_montgomery #(
         assume (q[LOG2_N:0] == 1 && q != 1);
         assume (a < q && b < q);
         if (leaves) begin
+            cover (halve && result == q - 1);
+            cover (!halve && result == q - 1);
             assert (result < q);
             assert (scaled % q == ({{(WIDE - WIDTH + 1){1'b0}}, a} * b) % q);
         end

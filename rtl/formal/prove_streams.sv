@@ -30,8 +30,8 @@ module prove_streams #(
     cm_word_output #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_BEAT(LOG2_BEAT), .LOG2_LANES(0), .SLOT(SLOT), .LOG2_DEPTH(2)
     ) u_output (
-        .clk_i(clk_i), .rst_i(reset), .start_i(start && !busy), .two_i(1'b1), .zero_i(1'b0), .busy_o(busy),
-        .empty_o(empty), .page_o(page), .index_o(index), .reads_o(reads), .last_o(last), .words_i(words),
+        .clk_i(clk_i), .rst_i(reset), .start_i(start && !busy), .two_i(1'b1), .zero_i(2'b00), .wipe_i(1'b0), .wipe_beat_i(2'd0), .busy_o(busy),
+        .empty_o(empty), .page_o(page), .index_o(index), .reads_o(reads), .packet_o(), .last_o(last), .words_i(words),
         .m_axis_tdata_o(tdata), .m_axis_tvalid_o(tvalid), .m_axis_tlast_o(tlast), .m_axis_tready_i(tready)
     );
 
@@ -50,6 +50,7 @@ module prove_streams #(
             second <= 1'b0;
             beats <= {LOG2_N{1'b0}};
         end else begin
+            cover (was_waiting && tready && second && tlast); // both packets, with a wait
             if (was_waiting) assert (tvalid && tdata == data && tlast == was_last);
             if (tvalid) assert (tlast == (beats == BEATS - 1));
             if (tvalid) assert (tdata == {second, beats[LOG2_N-2:0], 1'b1, second, beats[LOG2_N-2:0], 1'b0});

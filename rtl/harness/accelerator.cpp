@@ -21,7 +21,7 @@ class host
   public:
     accelerator_model hardware;
 
-    void load(const ring &r)
+    uint64_t load(const ring &r)
     {
         hardware.write(CM_NTT_PRIME_OFFSET, static_cast<uint32_t>(r.q));
         const word scale = montgomery_r(r);
@@ -29,7 +29,7 @@ class host
         for (unsigned j = 0; j < N; j++) {
             twiddles[j] = multiply(power(r.psi, bit_reverse(j), r.q), scale, r.q);
         }
-        queue(CM_NTT_CODE_LOAD_TWIDDLES, twiddles);
+        return load_time(CM_NTT_CODE_LOAD_TWIDDLES, twiddles);
     }
 
     void queue(uint32_t command, const polynomial &a)
@@ -46,6 +46,16 @@ class host
         const accelerator_model::packet words = hardware.receive(PATIENCE);
         require(words.size() == N, "the length of a packet");
         return polynomial(words.begin(), words.end());
+    }
+
+    // Cycles from a command for a table to the end of its load.
+    uint64_t load_time(uint32_t command, const polynomial &a)
+    {
+        settle();
+        queue(command, a);
+        const uint64_t start = hardware.cycle;
+        settle();
+        return hardware.cycle - start;
     }
 
     void settle()
@@ -103,7 +113,7 @@ struct times {
 
 times run(host &h, const kind &k, const polynomial operands[2], const ring &r)
 {
-    constexpr unsigned JOBS = 12;
+    constexpr unsigned JOBS = 21; // jobs may be computed in pairs: an even number after WARM
     constexpr unsigned WARM = 4;
     times taken{};
     for (const unsigned jobs : {1u, JOBS}) {
@@ -163,16 +173,19 @@ int main(int argc, char **argv)
     random_bits.seed(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
     const auto h = std::make_unique<host>();
     std::vector<times> all;
+    uint64_t loads[2] = {};
     for (unsigned round = 0; round < 2; round++) {
         const ring r = random_ring();
         const word scale = montgomery_r(r);
-        h->load(r);
+        const uint64_t twiddle_load = h->load(r);
+        uint64_t factor_load = 0;
         const polynomial operands[2] = {random_polynomial(r), random_polynomial(r)};
         for (uint32_t i = 0; i < 2; i++) {
-            h->queue(CM_NTT_CODE_LOAD_OPERAND | i << CM_NTT_COMMAND_OPERAND_LOW,
-                     scaled(operands[i], scale, r));
+            factor_load = h->load_time(CM_NTT_CODE_LOAD_OPERAND | i << CM_NTT_COMMAND_OPERAND_LOW,
+                                       scaled(operands[i], scale, r));
         }
-        h->settle();
+        loads[0] = twiddle_load;
+        loads[1] = factor_load;
         for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
             const times taken = run(*h, KINDS[i], operands, r);
             if (round == 0) {
@@ -182,7 +195,8 @@ int main(int argc, char **argv)
         }
         run_mixed(*h, operands, r);
     }
-    std::printf("{");
+    std::printf("{\"tables\": {\"twiddles\": %llu, \"factor\": %llu}, ",
+                static_cast<unsigned long long>(loads[0]), static_cast<unsigned long long>(loads[1]));
     for (size_t i = 0; i < all.size(); i++) {
         std::printf("%s\"%s\": {\"latency\": %llu, \"pace\": %.1f}", i ? ", " : "", KINDS[i].name,
                     static_cast<unsigned long long>(all[i].latency), all[i].pace);

@@ -30,61 +30,65 @@ class accelerator_model
 
     accelerator_model()
     {
-        top.rst_i = 1;
+        top.s_axil_wstrb = 15;
+        keep_all(top.s_axis_tkeep);
+        top.aresetn = 0;
         tick();
         tick();
-        top.rst_i = 0;
+        top.aresetn = 1;
+        while (!(read(STATUS) & 1u)) { // the memories are wiped
+        }
     }
 
     void tick()
     {
         // A word once offered stays.
-        top.s_axis_tvalid_i = !waiting.empty() && (offered || goes_on());
-        top.m_axis_tready_i = goes_on();
+        top.s_axis_tvalid = !waiting.empty() && (offered || goes_on());
+        top.m_axis_tready = goes_on();
         if (!waiting.empty()) {
             for (unsigned w = 0; w < WORDS; w++) {
-                top.s_axis_tdata_i[w] = waiting.front().words[w];
+                top.s_axis_tdata[w] = waiting.front().words[w];
             }
-            top.s_axis_tlast_i = waiting.front().last;
+            top.s_axis_tlast = waiting.front().last;
         }
-        top.clk_i = 0;
+        top.aclk = 0;
         top.eval();
-        offered = top.s_axis_tvalid_i && !top.s_axis_tready_o;
-        if (top.s_axis_tvalid_i && top.s_axis_tready_o) {
+        offered = top.s_axis_tvalid && !top.s_axis_tready;
+        if (top.s_axis_tvalid && top.s_axis_tready) {
             last_sent_at = waiting.front().last ? cycle : last_sent_at;
             waiting.pop_front();
             beats_in++;
         }
-        if (top.m_axis_tvalid_o && top.m_axis_tready_i) {
+        if (top.m_axis_tvalid && top.m_axis_tready) {
             take_beat();
         }
-        top.clk_i = 1;
+        top.aclk = 1;
         top.eval();
         cycle++;
     }
 
     void write(uint32_t offset, uint32_t value)
     {
-        top.s_axil_awaddr_i = static_cast<uint8_t>(offset);
-        top.s_axil_wdata_i = value;
-        top.s_axil_awvalid_i = top.s_axil_wvalid_i = 1;
+        top.s_axil_awaddr = static_cast<uint8_t>(offset);
+        top.s_axil_wdata = value;
+        top.s_axil_awvalid = top.s_axil_wvalid = 1;
         tick(); // ready at once: no response is pending
-        top.s_axil_awvalid_i = top.s_axil_wvalid_i = 0;
-        top.s_axil_bready_i = 1;
+        top.s_axil_awvalid = top.s_axil_wvalid = 0;
+        top.s_axil_bready = 1;
         tick();
-        top.s_axil_bready_i = 0;
+        top.s_axil_bready = 0;
     }
 
     uint32_t read(uint32_t offset)
     {
-        top.s_axil_araddr_i = static_cast<uint8_t>(offset);
-        top.s_axil_arvalid_i = 1;
+        top.s_axil_araddr = static_cast<uint8_t>(offset);
+        top.s_axil_arvalid = 1;
         tick();
-        top.s_axil_arvalid_i = 0;
-        const uint32_t value = top.s_axil_rdata_o;
-        top.s_axil_rready_i = 1;
+        top.s_axil_arvalid = 0;
+        const uint32_t value = top.s_axil_rdata;
+        top.s_axil_rready = 1;
         tick();
-        top.s_axil_rready_i = 0;
+        top.s_axil_rready = 0;
         return value;
     }
 
@@ -133,6 +137,12 @@ class accelerator_model
     }
 
   private:
+    template <typename T> static void keep_all(T &keep)
+    {
+        keep = static_cast<T>((uint64_t{1} << (4 * WORDS)) - 1);
+    }
+
+    static constexpr uint32_t STATUS = 8;
     static constexpr unsigned SETTLING = 1u << 16; // cycles, more than any job takes
 
     struct beat {
@@ -160,10 +170,10 @@ class accelerator_model
             first_received_at.push_back(cycle);
         }
         for (unsigned w = 0; w < WORDS; w++) {
-            arriving.push_back(top.m_axis_tdata_o[w]);
+            arriving.push_back(top.m_axis_tdata[w]);
         }
         beats_out++;
-        if (top.m_axis_tlast_o) {
+        if (top.m_axis_tlast) {
             received.push_back(arriving);
             arriving.clear();
         }

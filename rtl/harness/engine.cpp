@@ -23,6 +23,7 @@ struct job {
     bool forward;
     unsigned products;
     bool inverse;
+    bool pair = false;
 };
 
 class engine
@@ -44,26 +45,26 @@ class engine
         for (unsigned j = 0; j < N; j++) {
             words[j] = multiply(power(r.psi, bit_reverse(j), r.q), scale, r.q);
         }
-        table(words, 1);
+        table(words);
     }
 
     void load_operand(unsigned number, const polynomial &words)
     {
         top.table_is_operand_i = 1;
         top.table_operand_i = number;
-        table(words, 0);
+        table(words);
         top.table_is_operand_i = 0;
     }
 
-    void write(const polynomial &a, bool transformed)
+    void write(const polynomial &a, bool transformed, unsigned page = 0)
     {
         top.host_write_transformed_i = transformed;
-        top.host_write_page_i = 0;
+        top.host_write_page_i = page;
         top.host_write_i = 1;
         for (unsigned i = 0; i < N; i += LANES) {
             top.host_write_index_i = i;
             for (unsigned lane = 0; lane < LANES; lane++) {
-                set_lane(lane, a[i + lane]);
+                set_lane(top.host_write_data_i, lane, a[i + lane]);
             }
             tick();
         }
@@ -92,6 +93,7 @@ class engine
         top.forward_i = what.forward;
         top.products_i = what.products;
         top.inverse_i = what.inverse;
+        top.pair_i = what.pair;
         top.start_i = 1;
         uint64_t first = 0;
         uint64_t last = 0;
@@ -125,30 +127,32 @@ class engine
         top.eval();
     }
 
-    void table(const polynomial &words, unsigned first)
+    void table(const polynomial &words)
     {
         top.table_write_i = 1;
-        for (unsigned i = first; i < N; i++) {
+        for (unsigned i = 0; i < N; i += top.table_step_o) {
             top.table_index_i = i;
-            top.table_data_i = words[i];
+            for (unsigned lane = 0; lane < LANES; lane++) {
+                set_lane(top.table_data_i, lane, words[(i + lane) % N]);
+            }
+            top.eval();
             tick();
         }
         top.table_write_i = 0;
         tick();
+        tick();
     }
 
-    void set_lane(unsigned lane, word value)
+    // A port is one integer, or an array of words if it is wide.
+    template <typename T> static void set_lane(T &port, unsigned lane, word value)
     {
-        if constexpr (LANES * WIDTH <= 64) {
-            const word mask = LANES * WIDTH == 64 ? ~word{0} : (word{1} << (LANES * WIDTH)) - 1;
-            const word lane_mask = ((word{1} << WIDTH) - 1) << (lane * WIDTH);
-            auto &data = reinterpret_cast<word &>(buffer);
-            data = ((data & ~lane_mask) | value << (lane * WIDTH)) & mask;
-            copy(top.host_write_data_i, data);
+        if constexpr (std::is_integral_v<T>) {
+            const word mask = ((word{1} << WIDTH) - 1) << (lane * WIDTH);
+            port = static_cast<T>((port & ~mask) | value << (lane * WIDTH));
         } else {
             for (unsigned b = 0; b < WIDTH; b++) {
                 const unsigned bit = lane * WIDTH + b;
-                put_bit(top.host_write_data_i, bit, value >> b & 1u);
+                port[bit / 32] = (port[bit / 32] & ~(1u << bit % 32)) | (value >> b & 1u) << bit % 32;
             }
         }
     }
@@ -160,22 +164,6 @@ class engine
             value |= word{get_bit(top.host_read_data_o, lane * WIDTH + b)} << b;
         }
         return value;
-    }
-
-    word buffer = 0;
-
-    template <typename T> static void copy(T &port, word value)
-    {
-        if constexpr (std::is_integral_v<T>) {
-            port = static_cast<T>(value);
-        }
-    }
-
-    template <typename T> static void put_bit(T &port, unsigned bit, unsigned value)
-    {
-        if constexpr (!std::is_integral_v<T>) {
-            port[bit / 32] = (port[bit / 32] & ~(1u << bit % 32)) | value << bit % 32;
-        }
     }
 
     template <typename T> static unsigned get_bit(const T &port, unsigned bit)
@@ -194,7 +182,7 @@ int main(int argc, char **argv)
 {
     random_bits.seed(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1);
     const auto hardware = std::make_unique<engine>();
-    uint64_t cycles[4] = {};
+    uint64_t cycles[5] = {};
     for (unsigned round = 0; round < 2; round++) {
         const ring r = random_ring();
         const word scale = montgomery_r(r);
@@ -217,6 +205,7 @@ int main(int argc, char **argv)
         const uint64_t product = hardware->run({true, 1, true});
         require(transform(hardware->read(false), r) == pointwise(transformed, transform(b, r), r), "product");
         uint64_t two = 0;
+        uint64_t pair = 0;
         if (PAGES == 2) {
             hardware->load_operand(1, transform(c, r));
             hardware->write(scaled(a, scale, r), false);
@@ -225,14 +214,23 @@ int main(int argc, char **argv)
                     "first of two products");
             require(transform(hardware->read(false, 1), r) == pointwise(transformed, transform(c, r), r),
                     "second of two products");
+            hardware->write(scaled(a, scale, r), false, 0);
+            hardware->write(scaled(c, scale, r), false, 1);
+            pair = hardware->run({true, 1, true, true});
+            require(transform(hardware->read(false, 0), r) == pointwise(transformed, transform(b, r), r),
+                    "first of a pair");
+            require(transform(hardware->read(false, 1), r) == pointwise(transform(c, r), transform(b, r), r),
+                    "second of a pair");
         }
-        const uint64_t now[4] = {forward, inverse, product, two};
-        for (unsigned i = 0; i < 4; i++) {
+        const uint64_t now[5] = {forward, inverse, product, two, pair};
+        for (unsigned i = 0; i < 5; i++) {
             require(round == 0 || now[i] == cycles[i], "cycles");
             cycles[i] = now[i];
         }
     }
-    std::printf("{\"forward\": %llu, \"inverse\": %llu, \"product\": %llu, \"double_product\": %llu}\n",
-                static_cast<unsigned long long>(cycles[0]), static_cast<unsigned long long>(cycles[1]),
-                static_cast<unsigned long long>(cycles[2]), static_cast<unsigned long long>(cycles[3]));
+    constexpr const char *NAMES[5] = {"forward", "inverse", "product", "double_product", "product_pair"};
+    for (unsigned i = 0; i < 5; i++) {
+        std::printf("%s\"%s\": %llu", i ? ", " : "{", NAMES[i], static_cast<unsigned long long>(cycles[i]));
+    }
+    std::puts("}");
 }

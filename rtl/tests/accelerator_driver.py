@@ -35,11 +35,13 @@ class Accelerator:
         self.dut = dut
         self.rng = rng
         self.patience = patience
+        self.two_clocks = hasattr(dut, "axis_aclk")
         self.holds = False  # the stream out waits as long as this is set
         self.log2_n = parameters["LOG2_N"]
         self.n = 1 << self.log2_n
         self.beat = 1 << parameters["LOG2_BEAT"]
         self.slot = 32 if parameters["WIDTH"] <= 32 else 64
+        self.all_bytes = (1 << (self.beat * self.slot // 8)) - 1
         self.r = Montgomery(parameters["WIDTH"], self.log2_n).r
         self.packets: deque[list[int]] = deque()
         self.sent: deque[tuple[list[int], bool]] = deque()
@@ -50,15 +52,22 @@ class Accelerator:
     async def reset(self) -> None:
         dut = self.dut
         for name in ("awaddr", "awvalid", "wdata", "wvalid", "bready", "araddr", "arvalid", "rready"):
-            getattr(dut, f"s_axil_{name}_i").value = 0
-        for name in ("s_axis_tdata_i", "s_axis_tvalid_i", "s_axis_tlast_i", "m_axis_tready_i"):
+            getattr(dut, f"s_axil_{name}").value = 0
+        for name in ("s_axis_tdata", "s_axis_tvalid", "s_axis_tlast", "m_axis_tready"):
             getattr(dut, name).value = 0
-        dut.rst_i.value = 1
-        await cycles(dut, 2)
-        dut.rst_i.value = 0
+        dut.s_axil_wstrb.value = 15
+        dut.s_axis_tkeep.value = self.all_bytes
+        resets = [dut.aresetn, dut.axis_aresetn] if self.two_clocks else [dut.aresetn]
+        if not self.two_clocks:
+            dut.hold.value = 0
+        for reset in resets:
+            reset.value = 0
+        await cycles(dut, 8 if self.two_clocks else 2)
+        for reset in resets:
+            reset.value = 1
         cocotb.start_soon(self._count())
         self.pick_up()
-        await cycles(dut)
+        await self.idle()  # the memories are wiped
 
     def pick_up(self) -> None:
         """Serve the streams."""
@@ -68,7 +77,7 @@ class Accelerator:
         """Leave the streams as if the host had crashed: no packet goes on, nothing that waits is kept."""
         for task in self.tasks:
             task.cancel()
-        for name in ("s_axis_tvalid_i", "s_axis_tlast_i", "m_axis_tready_i"):
+        for name in ("s_axis_tvalid", "s_axis_tlast", "m_axis_tready"):
             getattr(self.dut, name).value = 0
         self.sent.clear()
         self.packets.clear()
@@ -78,45 +87,46 @@ class Accelerator:
 
     async def _count(self) -> None:
         while True:
-            await RisingEdge(self.dut.clk_i)
+            await RisingEdge(self.dut.aclk)
             self.cycle += 1
 
     # --- registers -----------------------------------------------------------------------------
 
-    async def write(self, register: str, value: int) -> None:
+    async def write(self, register: str, value: int, strobe: int = 15) -> None:
         dut = self.dut
-        dut.s_axil_awaddr_i.value = CONSTANTS[f"{register}_OFFSET"]
-        dut.s_axil_wdata_i.value = value
+        dut.s_axil_wstrb.value = strobe
+        dut.s_axil_awaddr.value = CONSTANTS[f"{register}_OFFSET"]
+        dut.s_axil_wdata.value = value
         for channels in self.rng.choice(((("aw",), ("w",)), (("w",), ("aw",)), (("aw", "w"),))):
             for channel in channels:
-                getattr(dut, f"s_axil_{channel}valid_i").value = 1
-            await self._until(getattr(dut, f"s_axil_{channels[0]}ready_o"))
+                getattr(dut, f"s_axil_{channel}valid").value = 1
+            await self._until(getattr(dut, f"s_axil_{channels[0]}ready"))
             for channel in channels:
-                getattr(dut, f"s_axil_{channel}valid_i").value = 0
+                getattr(dut, f"s_axil_{channel}valid").value = 0
             while self._waits():
                 await cycles(dut)
-        dut.s_axil_bready_i.value = 1
-        await self._until(dut.s_axil_bvalid_o)
-        dut.s_axil_bready_i.value = 0
+        dut.s_axil_bready.value = 1
+        await self._until(dut.s_axil_bvalid)
+        dut.s_axil_bready.value = 0
 
     async def read(self, register: str | int) -> int:
         dut = self.dut
         offset = register if isinstance(register, int) else CONSTANTS[f"{register}_OFFSET"]
-        dut.s_axil_araddr_i.value = offset
-        dut.s_axil_arvalid_i.value = 1
-        await self._until(dut.s_axil_arready_o)
-        dut.s_axil_arvalid_i.value = 0
+        dut.s_axil_araddr.value = offset
+        dut.s_axil_arvalid.value = 1
+        await self._until(dut.s_axil_arready)
+        dut.s_axil_arvalid.value = 0
         while self._waits():
             await cycles(dut)
-        dut.s_axil_rready_i.value = 1
+        dut.s_axil_rready.value = 1
         value = 0
         while True:
             await ReadOnly()
-            valid, value = int(dut.s_axil_rvalid_o.value), dut.s_axil_rdata_o.value
+            valid, value = int(dut.s_axil_rvalid.value), dut.s_axil_rdata.value
             await cycles(dut)
             if valid:
                 break
-        dut.s_axil_rready_i.value = 0
+        dut.s_axil_rready.value = 0
         return int(value)
 
     async def _until(self, ready: Any) -> None:
@@ -135,45 +145,51 @@ class Accelerator:
         """Queue a packet; without `last` the next one continues it."""
         self.sent.append((list(words), last))
 
+    async def _beat(self) -> None:
+        """Wait for the next cycle of the streams, which may have a clock of their own."""
+        await RisingEdge(self.dut.axis_aclk if self.two_clocks else self.dut.aclk)
+
     async def _send(self) -> None:
         dut = self.dut
         while True:
             if not self.sent:
-                await cycles(dut)
+                await self._beat()
                 continue
             words, ends = self.sent.popleft()
             for start in range(0, len(words), self.beat):
                 while self._waits():
-                    await cycles(dut)
+                    await self._beat()
                 group = words[start : start + self.beat]
-                dut.s_axis_tdata_i.value = sum(word << (self.slot * j) for j, word in enumerate(group))
-                dut.s_axis_tlast_i.value = int(ends and start + self.beat >= len(words))
-                dut.s_axis_tvalid_i.value = 1
+                dut.s_axis_tdata.value = sum(word << (self.slot * j) for j, word in enumerate(group))
+                last = ends and start + self.beat >= len(words)
+                dut.s_axis_tlast.value = int(last)
+                dut.s_axis_tkeep.value = (1 << (len(group) * self.slot // 8)) - 1
+                dut.s_axis_tvalid.value = 1
                 while True:
                     await ReadOnly()
-                    taken = int(dut.s_axis_tready_o.value)
+                    taken = int(dut.s_axis_tready.value)
                     now = self.cycle
-                    await cycles(dut)
+                    await self._beat()
                     if taken:
                         break
                 self.last_sent_at = now
-                dut.s_axis_tvalid_i.value = 0
+                dut.s_axis_tvalid.value = 0
 
     async def _receive(self) -> None:
         dut = self.dut
         words: list[int] = []
         while True:
-            dut.m_axis_tready_i.value = int(not self.holds and not self._waits())
+            dut.m_axis_tready.value = int(not self.holds and not self._waits())
             await ReadOnly()
-            if int(dut.m_axis_tvalid_o.value) and int(dut.m_axis_tready_i.value):
-                data = int(dut.m_axis_tdata_o.value)
+            if int(dut.m_axis_tvalid.value) and int(dut.m_axis_tready.value):
+                data = int(dut.m_axis_tdata.value)
                 if not words:
                     self.first_received_at.append(self.cycle)
                 words += [(data >> (self.slot * j)) & ((1 << self.slot) - 1) for j in range(self.beat)]
-                if int(dut.m_axis_tlast_o.value):
+                if int(dut.m_axis_tlast.value):
                     self.packets.append(words)
                     words = []
-            await cycles(dut)
+            await self._beat()
 
     async def receive(self) -> list[int]:
         """The next packet out."""

@@ -11,10 +11,11 @@ from simulation import cycles
 
 HOST_WORD = ("set", "page", "transformed", "index")
 INPUTS = [
-    *("q_i", "start_i", "set_i", "forward_i", "products_i", "operand_i", "inverse_i", "page_i"),
+    *("q_i", "start_i", "set_i", "forward_i", "products_i", "operand_i", "inverse_i", "pair_i", "page_i"),
     *(f"host_{way}_{of}_i" for way in ("read", "write") for of in HOST_WORD),
     *("host_write_i", "host_write_data_i"),
     *(f"table_{of}_i" for of in ("write", "is_operand", "operand", "index", "data")),
+    *("wipe_i", "wipe_row_i"),
 ]
 """All but the clock and the reset."""
 
@@ -50,12 +51,16 @@ class Engine:
 
     async def _table(self, words: list[int]) -> None:
         self.dut.table_write_i.value = 1
-        for index in range(len(words)):
+        index = 0
+        while index < len(words):
+            group = words[index : index + self.lanes]
             self.dut.table_index_i.value = index
-            self.dut.table_data_i.value = words[index]
+            self.dut.table_data_i.value = sum(word << (j * self.width) for j, word in enumerate(group))
+            await ReadOnly()
+            index += int(self.dut.table_step_o.value)
             await cycles(self.dut)
         self.dut.table_write_i.value = 0
-        await cycles(self.dut)
+        await cycles(self.dut, 2)
 
     async def write(self, words: list[int], transformed: bool = False, page: int = 0, set_: int = 0) -> None:
         dut = self.dut
@@ -85,10 +90,11 @@ class Engine:
         for name, value in {"transformed": int(transformed), "page": page, "set": set_}.items():
             getattr(self.dut, f"host_{way}_{name}_i").value = value
 
-    async def start(self, forward=False, products=0, operand=0, inverse=False, set_=0) -> None:
+    async def start(self, forward=False, products=0, operand=0, inverse=False, pair=False, set_=0) -> None:
         dut = self.dut
         dut.forward_i.value, dut.inverse_i.value = int(forward), int(inverse)
         dut.products_i.value, dut.operand_i.value, dut.set_i.value = products, operand, set_
+        dut.pair_i.value = int(pair)
         dut.start_i.value = 1
         await cycles(dut)
         dut.start_i.value = 0

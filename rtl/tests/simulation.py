@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
 SOURCES = sorted(RTL.glob("engine/*.sv")) + sorted(RTL.glob("accelerator/*.sv"))
 SETTINGS = "CIPHERMOTE_RTL_SETTINGS"
+ONLY = "CIPHERMOTE_RTL_ONLY"
+"""A variable that names the one cocotb test to run where simulate() would run all."""
 
 
 def simulate(top: str, parameters: dict[str, int], tests: Iterable[str] = (), **settings: Any) -> None:
@@ -32,6 +34,7 @@ def simulate(top: str, parameters: dict[str, int], tests: Iterable[str] = (), **
     settings() gives the tests the module's parameters and whatever else is passed here.
     """
     caller = inspect.stack()[1]
+    tests = [*tests] or [*filter(None, [os.environ.get(ONLY)])]
     name = "-".join([top, caller.function, *(f"{key}{value}" for key, value in parameters.items())])
     build = ROOT / "build/rtl-tests" / name
     runner = get_runner("icarus")
@@ -63,12 +66,17 @@ def settings() -> dict[str, Any]:
     return json.loads(os.environ[SETTINGS])
 
 
+def clock_of(dut: Any) -> Any:
+    """The accelerator's ports are named as AXI4 has them."""
+    return dut.aclk if hasattr(dut, "aclk") else dut.clk_i
+
+
 def start_clock(dut: Any) -> None:
-    """A clock of 10 ns on clk_i."""
-    Clock(dut.clk_i, 10, unit="ns").start()
+    """A clock of 10 ns."""
+    Clock(clock_of(dut), 10, unit="ns").start()
 
 
 async def cycles(dut: Any, count: int = 1) -> None:
     """Wait for that many rising edges; what is set afterwards counts from the next one on."""
     for _ in range(count):
-        await RisingEdge(dut.clk_i)
+        await RisingEdge(clock_of(dut))

@@ -10,10 +10,11 @@ from cocotb.triggers import ReadOnly
 from simulation import cycles, settings, simulate, slow, start_clock
 
 JOBS = [(1, 0, 0), (0, 0, 1), (0, 1, 0), (1, 1, 1), (1, 0, 1), (1, 2, 1), (0, 2, 1), (1, 2, 0)]
+PAIRS = [(*job, 1) for job in JOBS if job[1] < 2]
 
 
 async def reset(dut):
-    for name in ("start_i", "forward_i", "products_i", "operand_i", "inverse_i", "page_i"):
+    for name in ("start_i", "forward_i", "products_i", "operand_i", "inverse_i", "pair_i", "page_i"):
         getattr(dut, name).value = 0
     dut.rst_i.value = 1
     await cycles(dut, 2)
@@ -24,9 +25,10 @@ def latency():
     return settings()["INPUT_LATENCY"] + settings()["ADD_LATENCY"] + settings()["MULTIPLY_LATENCY"] + 3
 
 
-async def run(dut, forward, products, inverse):
+async def run(dut, forward, products, inverse, pair=0):
     """The reads and writes of a job, as (cycle, address) each, and cycles from the first to the last."""
     dut.forward_i.value, dut.products_i.value, dut.inverse_i.value = forward, products, inverse
+    dut.pair_i.value = pair
     dut.start_i.value = 1
     await cycles(dut)
     dut.start_i.value = 0
@@ -50,7 +52,7 @@ async def run(dut, forward, products, inverse):
 async def reads_no_row_whose_result_is_under_way(dut):
     start_clock(dut)
     await reset(dut)
-    for job in JOBS:
+    for job in JOBS + PAIRS:
         if job[1] == 2 and settings()["LOG2_PAGES"] == 0:
             continue
         reads, writes, _ = await run(dut, *job)
@@ -70,13 +72,14 @@ async def every_pass_reads_every_row_once(dut):
     start_clock(dut)
     await reset(dut)
     rows = 1 << (settings()["LOG2_N"] - settings()["LOG2_UNITS"] - 1)
-    for job in ((1, 0, 0), (0, 0, 1)):
+    for job in ((1, 0, 0), (0, 0, 1), (1, 0, 0, 1), (0, 0, 1, 1)):
         reads, writes, _ = await run(dut, *job)
+        length = 2 * rows if job[3:] else rows
         for sequence in (reads, writes):
-            assert len(sequence) == rows * settings()["LOG2_N"]
-            for start in range(0, len(sequence), rows):
-                addresses = [address for _, address in sequence[start : start + rows]]
-                assert sorted(addresses) == list(range(rows))
+            assert len(sequence) == length * settings()["LOG2_N"]
+            for start in range(0, len(sequence), length):
+                addresses = [address for _, address in sequence[start : start + length]]
+                assert sorted(addresses) == list(range(length))
         assert [a for _, a in reads] == [a for _, a in writes]
 
 
@@ -130,7 +133,9 @@ DEEP = {"INPUT_LATENCY": 1, "ADD_LATENCY": 2, "MULTIPLY_LATENCY": 15}
 
 
 @pytest.mark.parametrize("pipeline", (SHALLOW, DEEP), ids=("shallow", "deep"))
-@pytest.mark.parametrize("log2_n, units", [slow(7, 0), (7, 2), (8, 4), slow(8, 6), slow(10, 5), slow(10, 6)])
+@pytest.mark.parametrize(
+    "log2_n, units", [slow(7, 0), (7, 2), (8, 4), slow(8, 6), slow(10, 3), slow(10, 5), slow(10, 6)]
+)
 def test_control(log2_n, units, pipeline):
     rows = log2_n - units - 1
     shape = {"LOG2_N": log2_n, "LOG2_UNITS": units, "LOG2_PAGES": 1, "TABLE_BITS": rows + 4, **pipeline}

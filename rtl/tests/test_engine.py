@@ -97,9 +97,35 @@ async def multiplies_by_two_at_once(dut):
         u = polynomial(rng, ring)
 
 
+@cocotb.test()
+async def computes_a_pair_as_it_does_each(dut):
+    if settings()["LOG2_PAGES"] == 0:
+        return
+    rng = random.Random(settings()["seed"] + 4)
+    engine, ring = await prepared(dut, rng)
+    b, operand = polynomial(rng, ring), settings()["OPERANDS"] - 1
+    await engine.load_operand(operand, ring.forward(b))
+    for set_ in range(1 << settings()["LOG2_SETS"]):
+        pair = [polynomial(rng, ring) for _ in range(2)]
+        for page, a in enumerate(pair):
+            await engine.write([x * engine.r % ring.q for x in a], page=page, set_=set_)
+        product = {"forward": True, "products": 1, "operand": operand, "inverse": True, "set_": set_}
+        count = await engine.run(pair=True, **product)
+        for page, a in enumerate(pair):
+            assert await engine.read(page=page, set_=set_) == ring.multiply(a, b)
+        dut._log.info(f"pair of products {count} cycles")
+        for job, back in ({"forward": True}, ring.forward), ({"inverse": True}, ring.inverse):
+            for page, a in enumerate(pair):
+                await engine.write(a, transformed="inverse" in job, page=page, set_=set_)
+            await engine.run(pair=True, set_=set_, **job)
+            for page, a in enumerate(pair):
+                assert await engine.read(transformed="forward" in job, page=page, set_=set_) == back(a)
+
+
 SHAPES = [
     {},
     {"DEEP": 0},
+    {"LOG2_N": 5, "WIDTH": 16, "LOG2_UNITS": 2, "LOG2_LANES": 1, "LOG2_PAGES": 1, "OPERANDS": 2},
     {"MULTIPLIER_WIDTH": 17},
     {"WIDTH": 22, "LOG2_UNITS": 1},
     slow({"WIDTH": 40, "LOG2_UNITS": 1, "DEEP": 0, "LOG2_LANES": 1}),

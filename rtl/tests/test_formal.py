@@ -5,7 +5,7 @@ import pytest
 from prove import PROOFS, prove
 from simulation import slow
 
-SLOW = ("montgomery-deep", "control-u2")
+SLOW = ("montgomery-deep", "control-u2", *(name for name in PROOFS if name.startswith("control-u64")))
 
 
 @pytest.mark.parametrize("name", [slow(name) if name in SLOW else name for name in PROOFS])

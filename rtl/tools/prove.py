@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the proofs of rtl/formal with SymbiYosys.
+"""Runs the proofs of rtl/formal with SymbiYosys, and their covers: a proof is of something that happens.
 
     python3 rtl/tools/prove.py            all of them
     python3 rtl/tools/prove.py axil ...   those named
@@ -32,15 +32,39 @@ class Proof:
     depth: int
     parameters: tuple[tuple[str, int], ...] = ()
     mode: str = "bmc"
+    cover_depth: int = 0  # 0: the proof's
 
 
 PROOFS = {
     "montgomery": Proof("prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1))),
     "montgomery-deep": Proof("prove_montgomery", 16, (("WIDTH", 6), ("LOG2_N", 1), ("DEEP", 1))),
-    "control-u1": Proof("prove_control", 120, (("LOG2_N", 3), ("LOG2_UNITS", 0))),
-    "control-u2": Proof("prove_control", 120, (("LOG2_N", 4), ("LOG2_UNITS", 1))),
+    "control-u1": Proof("prove_control", 110, (("LOG2_N", 3), ("LOG2_UNITS", 0), ("LONGEST", 100))),
+    "control-u1-pair": Proof(
+        "prove_control",
+        130,
+        (("LOG2_N", 3), ("LOG2_UNITS", 0), ("MULTIPLY_LATENCY", 6), ("LONGEST", 120), ("PAIR", 1)),
+    ),
+    "control-u2": Proof("prove_control", 135, (("LOG2_N", 4), ("LOG2_UNITS", 1), ("LONGEST", 125))),
+    # The named configurations with 64 units, in both pipelines.
+    **{
+        f"control-u64-{pipeline}-{job}": Proof(
+            "prove_control",
+            longest + 8,
+            (
+                *(("LOG2_N", 10), ("LOG2_UNITS", 6), *latencies, ("LONGEST", longest)),
+                *(("WHOLE", 1), ("PAIR", int(job == "pair"))),
+            ),
+            cover_depth=longest + 40,
+        )
+        for pipeline, latencies, longest in (
+            ("shallow", (("INPUT_LATENCY", 0), ("ADD_LATENCY", 1), ("MULTIPLY_LATENCY", 6)), 400),
+            ("deep", (("INPUT_LATENCY", 1), ("ADD_LATENCY", 2), ("MULTIPLY_LATENCY", 12)), 480),
+        )
+        for job in ("pair", "double")
+    },
     "axil": Proof("prove_axil", 6, mode="prove"),
-    "streams": Proof("prove_streams", 20),
+    "axil-writes": Proof("prove_axil_writes", 14),
+    "streams": Proof("prove_streams", 20, cover_depth=28),
 }
 
 
@@ -62,13 +86,15 @@ def prove(name: str) -> float:
     script = [f"read_verilog -sv -formal -defer {modules}"]
     script += [f"chparam{values} {proof.top}"] if values else []
     lines = [
-        *("[options]", f"mode {proof.mode}", f"depth {proof.depth}", "[engines]", "smtbmc yices"),
+        *("[tasks]", "proof", "cover", "[options]", f"proof: mode {proof.mode}", "cover: mode cover"),
+        *(f"proof: depth {proof.depth}", f"cover: depth {proof.cover_depth or proof.depth}"),
+        *("[engines]", "smtbmc yices"),
         *("[script]", *script, f"prep -flatten -top {proof.top}", "[files]", *map(str, files)),
     ]
     (directory / "proof.sby").write_text("\n".join(lines) + "\n", encoding="utf-8")
     start = time.monotonic()
     run(
-        ["yowasp-sby", "-f", "-d", "work", "proof.sby"],
+        ["yowasp-sby", "-f", "proof.sby"],
         directory / "sby.log",
         cwd=directory,
         timeout=600,

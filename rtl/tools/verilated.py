@@ -33,6 +33,8 @@ HARNESS = RTL / "harness"
 TOP = "cm_ntt_accelerator"
 CORE_OPTIONS = ["-DCM_CONFIG_ACCELERATOR=1"]
 CORE_INCLUDES = [f"-I{ROOT / folder}" for folder in ("core/include", "core/src", "tests", "tests/core")]
+NARROW = "_narrow"
+"""Ends the name of a configuration with multipliers of 17 bits, those of ECP5 and Spartan-6."""
 NAMED = {"engine": configurations, "accelerator": accelerators}
 
 
@@ -53,6 +55,7 @@ def verilate(top: str, name: str, parameters: Mapping[str, int], sources: list[P
     run(
         [
             *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
+            "-Werror-USERFATAL",  # an illegal parameter
             *("--top", top, "--Mdir", directory, *INCLUDES),
             *(f"-G{key}={value}" for key, value in parameters.items()),
             *("-CFLAGS", " ".join(flags), "-MAKEFLAGS", make),
@@ -66,8 +69,9 @@ def verilate(top: str, name: str, parameters: Mapping[str, int], sources: list[P
 def cycles(kind: str, name: str, parameters: Mapping[str, int], seed: int = 1) -> dict[str, Any]:
     """What the harness of an engine or an accelerator measures. ToolError if a result is wrong.
 
-    engine: cycles of a forward and an inverse transform, a product and a double product (0: not offered),
-    from the first read of the banks to the last write. accelerator: latency and pace of each job, in cycles.
+    engine: cycles of a forward and an inverse transform, a product, a double product and a pair of products
+    (0: not offered), from the first read of the banks to the last write. accelerator: cycles that tables take
+    to load; latency and pace of each job, in cycles.
     """
     program = verilate(f"cm_ntt_{kind}", name, parameters, [HARNESS / f"{kind}.cpp"])
     done = subprocess.run([program, str(seed)], capture_output=True, text=True, timeout=600)
@@ -108,12 +112,14 @@ def demo(name: str) -> Path:
 
 def main() -> int:
     kind, name = sys.argv[1:] if len(sys.argv) == 3 else ("", "")
-    if kind not in NAMED or name not in NAMED[kind]():
+    narrow = {"MULTIPLIER_WIDTH": 17} if name.endswith(NARROW) else {}
+    shape = name.removesuffix(NARROW)
+    if kind not in NAMED or shape not in NAMED[kind]():
         for known, named in NAMED.items():
             print(f"usage: verilated.py {known} {'|'.join(named())}", file=sys.stderr)
         return 2
     try:
-        print(json.dumps(cycles(kind, name, NAMED[kind]()[name])))
+        print(json.dumps(cycles(kind, name, {**NAMED[kind]()[shape], **narrow})))
     except ToolError as error:
         print(error, file=sys.stderr)
         return 1

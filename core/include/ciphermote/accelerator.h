@@ -8,8 +8,9 @@
  * fails, or returns words that are not residues, is not used again until it is reopened.
  *
  * SECRETS STAY IN THE HARDWARE: the secret key, u and messages with their noise pass through it, and after
- * every call its memories keep the last of them; no command and no reset clears them. The bus's own buffers
- * are for the application to wipe. docs/security.md says what that means.
+ * every call its memories keep the last of them, until a reset overwrites them, such as that of
+ * cm_accelerator_open. The bus's own buffers are for the application to wipe. docs/security.md says what that
+ * means.
  */
 #ifndef CIPHERMOTE_ACCELERATOR_H
 #define CIPHERMOTE_ACCELERATOR_H
@@ -57,10 +58,10 @@ typedef struct cm_accelerator {
 /*
  * Start to use an accelerator, whatever state it is in. Before the call, the bus must have dropped anything
  * in transit on the streams: a stale packet would shift all that follow. words points at count words, lent
- * for as long as the accelerator is used. Secrets in them are wiped after each call; the accelerator's own
- * memories are not (see above). Errors: CM_ERR_ARGUMENT for a null pointer; CM_ERR_UNSUPPORTED if there is
- * no accelerator on the bus, or it is not for 32-bit words and a ring degree of this build; CM_ERR_ARENA if
- * count is below CM_ACCELERATOR_WORDS(n).
+ * for as long as the accelerator is used. Secrets in them are wiped after each call, the accelerator's own
+ * memories by this one. Errors: CM_ERR_ARGUMENT for a null pointer; CM_ERR_UNSUPPORTED if there is no
+ * accelerator on the bus, it does not come to rest, or it is not for 32-bit words and a ring degree of this
+ * build; CM_ERR_ARENA if count is below CM_ACCELERATOR_WORDS(n).
  */
 CM_MUST_CHECK cm_status cm_accelerator_open(cm_accelerator *accelerator, const cm_accelerator_bus *bus,
                                             uint32_t *words, size_t count);

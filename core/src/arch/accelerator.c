@@ -36,6 +36,18 @@ static void write_register(const cm_accelerator *self, uint32_t offset, uint32_t
     self->bus.write(self->bus.context, offset, value);
 }
 
+/* Whether all commands have ended, none of them in error. */
+static bool settled(const cm_accelerator *self)
+{
+    for (unsigned polls = 0; polls < MOST_POLLS; polls++) {
+        if (field(read_register(self, CM_NTT_STATUS_OFFSET), CM_NTT_STATUS_IDLE_LOW,
+                  CM_NTT_STATUS_IDLE_BITS)) {
+            return read_register(self, CM_NTT_ERRORS_OFFSET) == 0;
+        }
+    }
+    return false;
+}
+
 cm_status cm_accelerator_open(cm_accelerator *accelerator, const cm_accelerator_bus *bus, uint32_t *words,
                               size_t count)
 {
@@ -63,20 +75,11 @@ cm_status cm_accelerator_open(cm_accelerator *accelerator, const cm_accelerator_
     accelerator->log2_r = (uint8_t)field(shape, CM_NTT_SHAPE_LOG2_R_LOW, CM_NTT_SHAPE_LOG2_R_BITS);
     write_register(accelerator, CM_NTT_CONTROL_OFFSET, (uint32_t)1 << CM_NTT_CONTROL_RESET_LOW);
     write_register(accelerator, CM_NTT_ERRORS_OFFSET, UINT32_MAX);
+    if (!settled(accelerator)) { /* it wipes its memories */
+        return CM_ERR_UNSUPPORTED;
+    }
     accelerator->log2_n = (uint8_t)log2_n;
     return CM_OK;
-}
-
-/* Whether all commands have ended, none of them in error. */
-static bool settled(const cm_accelerator *self)
-{
-    for (unsigned polls = 0; polls < MOST_POLLS; polls++) {
-        if (field(read_register(self, CM_NTT_STATUS_OFFSET), CM_NTT_STATUS_IDLE_LOW,
-                  CM_NTT_STATUS_IDLE_BITS)) {
-            return read_register(self, CM_NTT_ERRORS_OFFSET) == 0;
-        }
-    }
-    return false;
 }
 
 /* Leave nothing secret in the words of a packet. */
