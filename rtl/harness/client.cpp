@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+// Runs cm_client_engine under Verilator as its system would: settings, commands, and streams with or without
+// stalls. Reads words from the standard input and answers on the standard output (rtl/tools/client.py):
+//
+//     set ADDRESS VALUE            writes a setting
+//     entropy COUNT WORD ...       random words for later
+//     values COUNT LAST WORD ...   words of a message for later; LAST: the last one ends it
+//     command CODE                 gives a command, as soon as it is taken
+//     stall VALUES FRAMES SEED     how many of 256 cycles each stream pauses
+//     run CYCLES                   until nothing is left to do, or so many cycles; prints the frames' words
+//     cycles COUNT                 so many cycles
+//     reset
+//     quit
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "Vcm_client_engine.h"
+#include "verilated.h"
+
+namespace
+{
+
+struct word {
+    uint32_t data;
+    bool last;
+};
+
+class client
+{
+  public:
+    client()
+    {
+        reset();
+    }
+
+    void reset()
+    {
+        entropy.clear();
+        values.clear();
+        std::printf("reset %" PRIu64 "\n", now);
+        top.write_i = 0;
+        top.command_i = 0;
+        top.rst_i = 1;
+        tick();
+        tick();
+        top.rst_i = 0;
+        tick();
+    }
+
+    void set(uint32_t address, uint32_t value)
+    {
+        top.write_i = 1;
+        top.write_address_i = address;
+        top.write_data_i = value;
+        tick();
+        top.write_i = 0;
+    }
+
+    void run_cycles(uint64_t count)
+    {
+        for (; count != 0; count--) {
+            tick();
+        }
+    }
+
+    // Commands wait until they are taken.
+    void command(unsigned code)
+    {
+        top.command_i = 1;
+        top.command_code_i = code;
+        const uint64_t start = now;
+        for (bool taken = false; !taken && top.fault_o == 0;) {
+            if (now - start > 1000000) {
+                std::fprintf(stderr, "a command is not taken\n");
+                std::exit(1);
+            }
+            settle();
+            taken = top.ready_o;
+            if (taken) {
+                std::printf("taken %" PRIu64 "\n", now);
+            }
+            tick();
+        }
+        top.command_i = 0;
+    }
+
+    void run(uint64_t most)
+    {
+        for (; most != 0; most--) {
+            settle();
+            if (top.idle_o || top.fault_o != 0) {
+                break;
+            }
+            tick();
+        }
+        std::printf("done %" PRIu64 " %u %u\n", now, unsigned{top.fault_o}, unsigned{top.idle_o});
+        std::fflush(stdout);
+    }
+
+    std::deque<uint32_t> entropy;
+    std::deque<word> values;
+    unsigned pause_values = 0;
+    unsigned pause_frames = 0;
+    std::mt19937 random_bits;
+
+  private:
+    VerilatedContext context;
+    Vcm_client_engine top{&context};
+    uint64_t now = 0;
+    bool offers_values = false;
+    bool takes_frames = true;
+
+    void settle()
+    {
+        top.entropy_valid_i = !entropy.empty();
+        top.entropy_i = entropy.empty() ? 0 : entropy.front();
+        top.value_valid_i = offers_values && !values.empty();
+        top.value_i = values.empty() ? 0 : values.front().data;
+        top.value_last_i = !values.empty() && values.front().last;
+        top.frame_ready_i = takes_frames;
+        top.clk_i = 0;
+        top.eval();
+    }
+
+    void tick()
+    {
+        settle();
+        const bool took_entropy = top.entropy_valid_i && top.entropy_ready_o;
+        const bool took_value = top.value_valid_i && top.value_ready_o;
+        if (top.frame_valid_o && top.frame_ready_i) {
+            const unsigned last = top.frame_last_o;
+            std::printf("frame %" PRIu64 " %08x %u\n", now, unsigned{top.frame_o}, last);
+        }
+        const bool held_value = top.value_valid_i && !took_value;
+        top.clk_i = 1;
+        top.eval();
+        now++;
+        if (took_entropy) {
+            entropy.pop_front();
+        }
+        if (took_value) {
+            values.pop_front();
+        }
+        offers_values = held_value || pause_values == 0 || random_bits() % 256 >= pause_values;
+        takes_frames = pause_frames == 0 || random_bits() % 256 >= pause_frames;
+    }
+};
+
+uint32_t number()
+{
+    uint64_t value = 0;
+    std::cin >> value;
+    return static_cast<uint32_t>(value);
+}
+
+} // namespace
+
+int main()
+{
+    const auto hardware = std::make_unique<client>();
+    for (std::string what; std::cin >> what && what != "quit";) {
+        if (what == "set") {
+            const uint32_t address = number();
+            hardware->set(address, number());
+        } else if (what == "entropy") {
+            for (uint32_t left = number(); left != 0; left--) {
+                hardware->entropy.push_back(number());
+            }
+        } else if (what == "values") {
+            const uint32_t count = number();
+            const bool ends = number() != 0;
+            for (uint32_t i = 0; i < count; i++) {
+                hardware->values.push_back({number(), ends && i + 1 == count});
+            }
+        } else if (what == "command") {
+            hardware->command(number());
+        } else if (what == "stall") {
+            hardware->pause_values = number();
+            hardware->pause_frames = number();
+            hardware->random_bits.seed(number());
+        } else if (what == "run") {
+            hardware->run(number());
+        } else if (what == "cycles") {
+            hardware->run_cycles(number());
+        } else if (what == "reset") {
+            hardware->reset();
+        } else {
+            std::fprintf(stderr, "what is %s?\n", what.c_str());
+            return 2;
+        }
+    }
+}
