@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client engine: takes a message and gives the frames of its ciphertext, the same bytes as the C library. Keys,
-// seeds and noise never leave it. docs/client-engine.md has the flow of data and the reasons.
+// The client engine: takes a message and gives the frames of its ciphertext, the same bytes as the C library, and takes
+// frames and gives their message. Keys, seeds and noise never leave it. docs/client-engine.md has the flow of data and
+// the reasons.
 //
 // Three machines work on one item after another, each on the next prime's while the others are still at the last: the
 // loader fills a set of residues, the lanes transform it, and the stream multiplies, adds and passes on. They count the
@@ -25,7 +26,7 @@ module cm_client_engine #(
     input  wire [3:0]  command_code_i,
     output wire        ready_o,
     output wire        idle_o,  // nothing is left to do
-    output reg  [3:0]  fault_o, // the first since the last reset: cm_client_map.svh; everything is wiped
+    output reg  [3:0]  fault_o, // the last since a reset or a command: cm_client_map.svh; everything is wiped
     // Fresh random words.
     input  wire        entropy_valid_i,
     output wire        entropy_ready_o,
@@ -39,7 +40,16 @@ module cm_client_engine #(
     output wire        frame_valid_o,
     input  wire        frame_ready_i,
     output wire [31:0] frame_o,
-    output wire        frame_last_o // of a ciphertext
+    output wire        frame_last_o, // of a ciphertext
+    // Frames that are decrypted.
+    input  wire        read_valid_i,
+    output wire        read_ready_o,
+    input  wire [31:0] read_i,
+    // Their messages: a value a word or, for t up to 2^16, two.
+    output wire        result_valid_o,
+    input  wire        result_ready_i,
+    output wire [31:0] result_o,
+    output wire        result_last_o
 );
     `include "cm_latency.svh"
     `include "cm_client_map.svh"
@@ -55,7 +65,8 @@ module cm_client_engine #(
     localparam integer LOADED = 2 + multiply_latency(MESSAGE_WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP) + ADD;
     localparam integer STREAMED = LOADED + ADD;
 
-    localparam [3:0] SYMMETRIC = COMMAND_SYMMETRIC, PUBLIC = COMMAND_PUBLIC, LOAD_KEY = COMMAND_LOAD_KEY;
+    localparam [3:0] SYMMETRIC = COMMAND_SYMMETRIC, PUBLIC = COMMAND_PUBLIC, LOAD_KEY = COMMAND_LOAD_KEY,
+                     DECRYPT = COMMAND_DECRYPT;
 
     genvar g;
 
@@ -76,12 +87,14 @@ module cm_client_engine #(
     reg [WIDTH-1:0]       prime_factor [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_offset [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_key_factor [0:PRIMES-1];
+    reg [63:0]            prime_fraction [0:PRIMES-1];
     reg [LOG2_PRIMES-1:0] table_prime;
     reg [LOG2_N-1:0]      table_index;
     reg                   table_component;
 
     wire wipes;   // all memories are being cleared
     wire clears;  // all registers are
+    wire keys_stay; // but those of keys
     wire setting = write_i && idle_o;
     wire is_prime = write_address_i[11:8] == MAP_PRIMES;
     wire is_global = write_address_i[11:8] == MAP_GLOBAL;
@@ -89,6 +102,7 @@ module cm_client_engine #(
     wire table_write = setting && is_global && at == MAP_TABLE_DATA;
     wire key_write = setting && is_global && at == MAP_PUBLIC_KEY_DATA;
     wire trits_write = setting && is_global && at == MAP_TRITS;
+    wire table_place = setting && is_global && at == MAP_TABLE_PLACE;
     integer i;
 
     always_ff @(posedge clk_i) begin
@@ -130,12 +144,50 @@ module cm_client_engine #(
                         MAP_PRIME_FACTOR: prime_factor[i] <= write_data_i[WIDTH-1:0];
                         MAP_PRIME_OFFSET: prime_offset[i] <= write_data_i[WIDTH-1:0];
                         MAP_PRIME_KEY_FACTOR: prime_key_factor[i] <= write_data_i[WIDTH-1:0];
+                        MAP_PRIME_FRACTION: prime_fraction[i][31:0] <= write_data_i;
+                        MAP_PRIME_FRACTION + 3'd1: prime_fraction[i][63:32] <= write_data_i;
                         default: ;
                     endcase
                 end
             end
         end
-        if (clears) device_secret <= 256'd0;
+        if (clears && !keys_stay) device_secret <= 256'd0;
+    end
+
+    // A key that is not there would be zero, and hide nothing: every word must be entered, in order, for the primes as
+    // they are.
+    localparam integer KEY_WORD_BITS = LOG2_PRIMES + 1 + LOG2_N;
+    reg                      trits_there, secret_there, public_there;
+    reg  [LOG2_N-4:0]        next_trits;
+    reg  [KEY_WORD_BITS-1:0] next_word; // of the public key: {prime, component, number}
+    wire [KEY_WORD_BITS-1:0] this_word = {table_prime, table_component, table_index};
+    wire                     trits_follow = table_index[LOG2_N-4:0] == next_trits;
+    wire                     word_follows = this_word == next_word;
+    wire                     secret_loaded;
+    wire replaces_primes = setting && ((is_prime && (at[2:0] == MAP_PRIME_Q || at[2:0] == MAP_PRIME_KEY_FACTOR))
+        || (is_global && at == MAP_SHAPE && write_data_i[LOG2_PRIMES-1:0] != last_prime));
+    always_ff @(posedge clk_i) begin
+        if (trits_write) begin
+            next_trits <= trits_follow ? next_trits + 1'b1 : {(LOG2_N - 3){1'b0}};
+            trits_there <= trits_follow && next_trits == {(LOG2_N - 3){1'b1}};
+        end
+        if (key_write) begin
+            next_word <= word_follows ? next_word + 1'b1 : {KEY_WORD_BITS{1'b0}};
+            public_there <= word_follows && next_word == {last_prime, {(LOG2_N + 1){1'b1}}};
+        end
+        if (table_place) begin
+            if (write_data_i[LOG2_N-1:0] == {LOG2_N{1'b0}}) next_trits <= {(LOG2_N - 3){1'b0}};
+            if (write_data_i[24:0] == 25'd0) next_word <= {KEY_WORD_BITS{1'b0}};
+        end
+        if (secret_loaded) secret_there <= 1'b1;
+        if (accepted && (command_code_i == LOAD_KEY || command_code_i == PUBLIC)) trits_there <= 1'b0;
+        if ((accepted && command_code_i == LOAD_KEY) || replaces_primes || table_write) secret_there <= 1'b0;
+        if (replaces_primes) public_there <= 1'b0;
+        if (clears && !keys_stay) begin
+            trits_there <= 1'b0;
+            secret_there <= 1'b0;
+            public_there <= 1'b0;
+        end
     end
 
     function automatic [4:0] bits_of(input [WIDTH-1:0] q);
@@ -170,6 +222,7 @@ module cm_client_engine #(
     reg [COUNT-1:0] streams_done;
 
     wire encrypts = command == SYMMETRIC || command == PUBLIC;
+    wire decrypts = command == DECRYPT;
     wire symmetric = command == SYMMETRIC;
     wire public_key = command == PUBLIC;
 
@@ -177,19 +230,23 @@ module cm_client_engine #(
 
     wire       front_busy;
     wire       wiping;
-    wire       known = command_code_i == SYMMETRIC || command_code_i == PUBLIC || command_code_i == LOAD_KEY;
+    wire       encryption = command_code_i == SYMMETRIC || command_code_i == PUBLIC;
+    wire       known = encryption || command_code_i == LOAD_KEY || command_code_i == DECRYPT;
+    wire       key_there = (command_code_i == LOAD_KEY) ? trits_there
+        : (command_code_i == PUBLIC) ? public_there : secret_there;
     // A ciphertext may follow another one of its kind at once.
-    wire       follows = command_code_i == command && encrypts && !in_coefficients && !coefficients;
+    wire       follows = command_code_i == command && (encrypts || decrypts) && !in_coefficients
+        && !(encryption && coefficients);
     assign     idle_o = begun == finished && !front_busy && !wiping && !frame_valid_o;
     assign     ready_o = !wiping && !front_busy && (follows ? !reached(begun, finished + 8'd3) : idle_o);
-    wire       accepted = command_i && ready_o && known;
-    wire       starts_encryption = accepted && command_code_i != LOAD_KEY;
+    wire       accepted = command_i && ready_o && known && key_there;
+    wire       starts_encryption = accepted && encryption;
     wire       exhausted = starts_encryption && counter == counter_end;
 
     always_ff @(posedge clk_i) begin
         if (accepted) begin
             command <= command_code_i;
-            in_coefficients <= coefficients;
+            in_coefficients <= encryption && coefficients;
             begun <= follows ? begun + 1'b1 : {{(COUNT - 1){1'b0}}, 1'b1};
         end
         if (setting && is_global && at == MAP_COUNTER) counter[31:0] <= write_data_i;
@@ -214,6 +271,7 @@ module cm_client_engine #(
     wire [255:0] next_public_seed;
     wire [255:0] private_seed;
     // Derivation first, then what leaves, then noise for later.
+    wire [255:0] read_seed;
     wire         for_uniform = !seeds_request && uniform_request;
     wire         for_sample = !seeds_request && !uniform_request;
     wire         word_valid, word_ready, word_last;
@@ -222,7 +280,7 @@ module cm_client_engine #(
     cm_client_stream #(.TAG(2)) u_stream (
         .clk_i(clk_i), .rst_i(clears),
         .request_i(seeds_request || uniform_request || sample_request), .ready_o(stream_ready),
-        .key_i(seeds_request ? seeds_key : uniform_request ? public_seed : private_seed),
+        .key_i(seeds_request ? seeds_key : uniform_request ? (decrypts ? read_seed : public_seed) : private_seed),
         .position_i(seeds_request ? seeds_position : uniform_request ? uniform_position : sample_position),
         .tag_i(seeds_request ? FOR_SEEDS : uniform_request ? FOR_UNIFORM : sample_tag),
         .valid_o(word_valid), .take_i(word_ready), .data_o(word_data), .tag_o(word_tag), .last_o(word_last)
@@ -297,7 +355,7 @@ module cm_client_engine #(
             FRONT_IDLE: if (accepted) begin
                 front_counter <= counter;
                 piece <= (command_code_i == PUBLIC) ? PIECE_U : PIECE_E0;
-                if (command_code_i != LOAD_KEY) front <= FRONT_SEEDS;
+                if (encryption) front <= FRONT_SEEDS;
                 if (!follows) begin
                     base_loads <= {COUNT{1'b0}};
                     parity <= 1'b0;
@@ -393,6 +451,11 @@ module cm_client_engine #(
     wire                 source_has_message;
 
     wire [KEY_BITS:0]    wipe_address; // of the deepest memory
+    // Sums of a decryption take the message's place.
+    wire                 sum_writes;
+    wire [PAIR_BITS-1:0] sum_index;
+    wire [63:0]          sums;
+    wire [PAIR_BITS-1:0] sum_read_index;
 
     localparam integer WORD_BITS = LOG2_N - 2; // of a bank of the message: half of a half
     wire [WORD_BITS-1:0] message_from = source_natural ? source_index[WORD_BITS-1:0] : source_index[PAIR_BITS-1:1];
@@ -400,10 +463,13 @@ module cm_client_engine #(
     generate
         for (g = 0; g < 4; g = g + 1) begin : g_message
             wire here = scaled_valid && filled[LOG2_N-1] == g / 2 && filled[0] == g % 2;
+            wire sums_here = sum_writes && sum_index[PAIR_BITS-1] == g / 2;
+            wire [31:0] sum = sums[32*(g%2) +: 32];
             cm_ram #(.WIDTH(32), .DEPTH(1 << WORD_BITS), .ADDRESS_WIDTH(WORD_BITS), .BLOCK(1)) u_bank (
-                .clk_i(clk_i), .write_i(wipes || here),
-                .write_address_i(wipes ? wipe_address[WORD_BITS-1:0] : filled[LOG2_N-2:1]),
-                .write_data_i(wipes ? 32'd0 : {{(32 - WIDTH){1'b0}}, scaled}),
+                .clk_i(clk_i), .write_i(wipes || here || sums_here),
+                .write_address_i(wipes ? wipe_address[WORD_BITS-1:0]
+                                 : sum_writes ? sum_index[WORD_BITS-1:0] : filled[LOG2_N-2:1]),
+                .write_data_i(wipes ? 32'd0 : sum_writes ? sum : {{(32 - WIDTH){1'b0}}, scaled}),
                 .read_address_i(message_from), .read_data_o(message_words[g])
             );
         end
@@ -510,13 +576,13 @@ module cm_client_engine #(
     wire              uniform_valid;
     wire              source_there = (command == LOAD_KEY) || ((load_kind == LOAD_A) ? uniform_valid
         : small_there && (load_kind != LOAD_M || message_there));
-    wire              load_enabled = begun != load_begun;
+    wire              load_enabled = !decrypts && begun != load_begun;
     wire              load_issues = loading && (set_free || set_trails) && source_there;
     reg [LOADED-1:0]  load_valid;
     reg [PAIR-1:0]    load_uniform;
     wire [PAIR-1:0]   loaded;
     wire [PAIR_BITS-1:0] loaded_index;
-    wire [PAIR-1:0]   uniform_pair;
+    wire [PAIR-1:0]   uniform_pair; // of the queue
     wire              load_end = load_drains && load_left == {DRAIN_BITS{1'b0}};
 
     assign load_set = (public_key && in_coefficients) ? 2'd0
@@ -526,9 +592,10 @@ module cm_client_engine #(
     cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(LOADED)) u_loaded_index (
         .clk_i(clk_i), .data_i(load_index), .data_o(loaded_index)
     );
-    wire [PAIR-1:0] uniform_late;
-    cm_delay #(.WIDTH(PAIR), .CYCLES(LOADED)) u_uniform_late (
-        .clk_i(clk_i), .data_i(uniform_pair), .data_o(uniform_late)
+    // Of the public half, or of a frame that is read.
+    wire [PAIR-1:0] drawn_pair, drawn_late;
+    cm_delay #(.WIDTH(PAIR), .CYCLES(LOADED)) u_drawn_late (
+        .clk_i(clk_i), .data_i(drawn_pair), .data_o(drawn_late)
     );
 
     always_ff @(posedge clk_i) begin
@@ -593,11 +660,12 @@ module cm_client_engine #(
     wire                  lanes_busy, lanes_end;
     wire [COUNT-1:0]      lane_two = lane_primes + lane_primes;
     wire [1:0]            lane_last_kind = in_coefficients ? (public_key ? 2'd2 : 2'd1) : (public_key ? 2'd2 : 2'd0);
-    wire                  lane_inverse = in_coefficients && lane_kind != 2'd0;
+    wire                  lane_inverse = decrypts || (in_coefficients && lane_kind != 2'd0);
     wire [1:0]            lane_set = !public_key ? lane_turn
         : in_coefficients ? lane_kind
         : (lane_kind == LOAD_M) ? 2'd2 : {1'b0, lane_parity ^ (lane_kind == LOAD_E1)};
-    wire                  lane_there = !in_coefficients ? loads_done != lanes_done
+    wire                  lane_there = decrypts ? reached(streams_done, lane_two + 8'd2)
+        : !in_coefficients ? loads_done != lanes_done
         : (lane_kind == 2'd0) ? reached(loads_done, lane_primes + 8'd1)
         : !public_key ? reached(streams_done, lane_two + 8'd1)
         : reached(streams_done, lane_two + lane_two + ((lane_kind == 2'd1) ? 8'd1 : 8'd3));
@@ -634,6 +702,8 @@ module cm_client_engine #(
     wire [PAIR_BITS-1:0] streamed_index;
     wire [PAIR-1:0]      streamed;
     wire                 loader_writes = load_valid[LOADED-1];
+    reg  [1:0]           drain_turn;
+    reg  [PAIR_BITS-1:0] drain_at;
     cm_client_lanes #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_UNITS(LOG2_UNITS), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES),
         .SETS(3), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
@@ -642,11 +712,12 @@ module cm_client_engine #(
         .start_i(lane_start), .inverse_i(lane_inverse), .set_i(lane_set), .prime_i(lane_prime),
         .q_i(prime_q[lane_prime]), .busy_o(lanes_busy), .done_o(lanes_end),
         .a_natural_i(stream_natural), .a_set_i(stream_a_set), .a_index_i(stream_index), .a_o(set_a),
-        .b_natural_i(1'b0), .b_set_i(stream_b_set), .b_index_i(stream_index), .b_o(set_b),
+        .b_natural_i(decrypts), .b_set_i(decrypts ? drain_turn : stream_b_set),
+        .b_index_i(decrypts ? drain_at : stream_index), .b_o(set_b),
         .write_i(loader_writes || stream_writes), .write_natural_i(loader_writes && load_natural),
         .write_set_i(loader_writes ? load_set : stream_to_set),
         .write_index_i(loader_writes ? loaded_index : streamed_index),
-        .write_data_i(loader_writes ? (load_natural ? uniform_late : loaded) : streamed),
+        .write_data_i(loader_writes ? (load_natural ? drawn_late : loaded) : streamed),
         .wipe_i(wipes), .wipe_address_i(wipe_address[LOG2_N-1:0]),
         .table_write_i(table_write), .table_prime_i(table_prime), .table_index_i(table_index),
         .table_data_i(write_data_i[WIDTH-1:0])
@@ -667,30 +738,35 @@ module cm_client_engine #(
     reg                    stream_place;
     reg [PAIR_BITS-1:0]    stream_at;
     reg                    opened;      // the ciphertext's seeds are taken
+    reg [COUNT-1:0]        streamed_sets; // ciphertexts whose items are done
     reg [63:0]             sent_counter;
     wire [WIDTH-1:0]       stream_q = prime_q[stream_prime];
     wire [COUNT-1:0]       stream_two = stream_primes + stream_primes;
-    wire [1:0]             stream_last_kind = in_coefficients ? (public_key ? 2'd3 : 2'd1) : (public_key ? 2'd1 : 2'd0);
+    wire [1:0]             stream_last_kind = decrypts ? 2'd1 : in_coefficients ? (public_key ? 2'd3 : 2'd1) : (public_key ? 2'd1 : 2'd0);
     assign streaming = stream_runs;
     assign stream_index = stream_at;
 
     // The items: under the secret key, the product with its transform, plus the message's. Under a public key, for
     // component 1, then 0, the product of u's transform with it, plus that of the noise. In coefficient form products
-    // go back to a set, whose inverse transform comes next, plus what the loader gives.
+    // go back to a set, whose inverse transform comes next, plus what the loader gives. Decryption puts - c1 s into a set
+    // and then takes it off c0.
     wire stream_multiplies = in_coefficients && !stream_kind[0];
     wire stream_leaves = in_coefficients && stream_kind[0];
     wire component = public_key && (in_coefficients ? !stream_kind[1] : !stream_kind[0]);
     assign stream_natural = stream_leaves;
     assign stream_takes_loader = stream_leaves;
-    wire [1:0] stream_sink = (command == LOAD_KEY) ? SINK_KEY : stream_multiplies ? SINK_SET : SINK_FRAME;
+    wire takes_off = decrypts && stream_kind[0];
+    wire [1:0] stream_sink = (command == LOAD_KEY) ? SINK_KEY
+        : (stream_multiplies || decrypts) ? SINK_SET : SINK_FRAME;
     wire [1:0] stream_coefficient_set = component ? 2'd1 : 2'd2;
     assign stream_a_set = !public_key ? stream_turn
         : !in_coefficients ? {1'b0, stream_parity} : stream_leaves ? stream_coefficient_set : 2'd0;
     assign stream_b_set = !public_key ? stream_turn : component ? {1'b0, !stream_parity} : 2'd2;
     assign stream_to_set = public_key ? stream_coefficient_set : stream_turn;
 
-    wire stream_there = !in_coefficients
-        ? (!public_key ? lanes_done != streams_done
+    wire stream_there = decrypts
+        ? read_known && (takes_off || reached(drains_done + 8'd2, stream_primes))
+        : !in_coefficients ? (!public_key ? lanes_done != streams_done
            : reached(lanes_done, stream_two + stream_primes + (component ? 8'd2 : 8'd3)))
         : !public_key ? reached(lanes_done, stream_two + (stream_multiplies ? 8'd1 : 8'd2))
         : reached(lanes_done, stream_two + stream_primes
@@ -703,13 +779,17 @@ module cm_client_engine #(
     localparam integer LOG2_QUEUE = 6;
     reg [LOG2_QUEUE:0] credits;
     wire               queue_take;
-    wire               needs_uniform = symmetric && !in_coefficients;
+    wire               from_read = decrypts && (takes_off || !read_seeded);
+    wire               needs_uniform = (symmetric && !in_coefficients) || (decrypts && !from_read);
+    wire [PAIR-1:0]    read_pair;
+    wire               read_pair_valid;
+    wire               read_pair_taken = stream_issues && from_read;
     wire               stream_issues = stream_runs && (stream_sink != SINK_FRAME || credits != {(LOG2_QUEUE + 1){1'b0}})
-        && (!needs_uniform || uniform_valid);
+        && (!needs_uniform || uniform_valid) && (!from_read || read_pair_valid);
     wire               frame_ready;
     wire               queue_empty;
-    wire               stream_may_start = begun != finished && stream_there && addend_there
-        && (command == LOAD_KEY || opened)
+    wire               stream_may_start = begun != streamed_sets && stream_there && addend_there
+        && (!encrypts || opened)
         && (stream_sink != SINK_FRAME || (frame_ready && !(symmetric && !seed_sent)));
     wire               stream_end = stream_drains && stream_left == {DRAIN_BITS{1'b0}}
         && (stream_sink != SINK_FRAME || frame_ready);
@@ -718,6 +798,7 @@ module cm_client_engine #(
     wire               frame_start = seed_start
         || (!stream_runs && !stream_drains && stream_may_start && stream_sink == SINK_FRAME);
     reg [STREAMED-1:0] stream_valid;
+    assign             secret_loaded = stream_last && command == LOAD_KEY;
 
     always_ff @(posedge clk_i) begin
         stream_valid <= {stream_valid[STREAMED-2:0], stream_issues};
@@ -729,6 +810,7 @@ module cm_client_engine #(
             sent_counter <= drawn_counter;
         end
         if (seed_start) seed_sent <= 1'b1;
+        if (decrypts ? result_ends : stream_last) finished <= finished + 1'b1;
         if (!stream_runs && !stream_drains) begin
             stream_at <= {PAIR_BITS{1'b0}};
             stream_left <= STREAMED[DRAIN_BITS-1:0];
@@ -752,7 +834,7 @@ module cm_client_engine #(
                     stream_prime <= stream_prime + 1'b1;
                     if (stream_prime == last_prime) begin
                         stream_prime <= {LOG2_PRIMES{1'b0}};
-                        finished <= finished + 1'b1;
+                        streamed_sets <= streamed_sets + 1'b1;
                         stream_pieces <= stream_pieces + pieces_of_one;
                         stream_place <= !stream_place;
                         opened <= 1'b0;
@@ -772,6 +854,7 @@ module cm_client_engine #(
             stream_pieces <= {COUNT{1'b0}};
             stream_place <= 1'b0;
             streams_done <= {COUNT{1'b0}};
+            streamed_sets <= {COUNT{1'b0}};
             finished <= {COUNT{1'b0}};
         end
         if (clears) begin
@@ -786,8 +869,8 @@ module cm_client_engine #(
     end
 
     // The loader's pairs are for the stream, or for a set.
-    assign source_natural = stream_takes_loader && stream_runs;
-    assign source_index = source_natural ? stream_at : load_index;
+    assign source_natural = (stream_takes_loader && stream_runs) || decrypts;
+    assign source_index = decrypts ? sum_read_index : source_natural ? stream_at : load_index;
     assign source_is_u = !source_natural && load_kind == LOAD_U;
     assign source_has_message = source_natural ? !component : load_kind == LOAD_M;
     assign source_noise_place = source_natural ? (public_key ? component : stream_place)
@@ -808,9 +891,9 @@ module cm_client_engine #(
     wire [PAIR-1:0]     secret_pair, public_pair_0, public_pair_1;
     wire                stream_to_key;
     cm_ram #(.WIDTH(PAIR), .DEPTH(PRIMES << PAIR_BITS), .ADDRESS_WIDTH(KEY_BITS), .BLOCK(1)) u_secret (
-        .clk_i(clk_i), .write_i(wipes || stream_to_key),
-        .write_address_i(wipes ? wipe_address[KEY_BITS-1:0] : {stream_prime, streamed_index}),
-        .write_data_i(wipes ? {PAIR{1'b0}} : streamed),
+        .clk_i(clk_i), .write_i(wipes_keys || stream_to_key),
+        .write_address_i(wipes_keys ? wipe_address[KEY_BITS-1:0] : {stream_prime, streamed_index}),
+        .write_data_i(wipes_keys ? {PAIR{1'b0}} : streamed),
         .read_address_i(key_from), .read_data_o(secret_pair)
     );
     generate
@@ -832,9 +915,9 @@ module cm_client_engine #(
 
     // Two cycles behind the number of the pair.
     reg  [PAIR-1:0] key_pair;
-    wire [PAIR-1:0] uniform_two_late;
-    cm_delay #(.WIDTH(PAIR), .CYCLES(2)) u_uniform_two_late (
-        .clk_i(clk_i), .data_i(uniform_pair), .data_o(uniform_two_late)
+    wire [PAIR-1:0] drawn_two_late;
+    cm_delay #(.WIDTH(PAIR), .CYCLES(2)) u_drawn_two_late (
+        .clk_i(clk_i), .data_i(drawn_pair), .data_o(drawn_two_late)
     );
     always_ff @(posedge clk_i) begin
         key_pair <= (command == LOAD_KEY) ? {2{prime_key_factor[stream_prime]}}
@@ -850,24 +933,28 @@ module cm_client_engine #(
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_stream
             wire [WIDTH:0]   product;
-            wire [WIDTH-1:0] product_late, unused_difference;
+            wire [WIDTH-1:0] product_late;
             cm_montgomery_multiply #(
                 .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
             ) u_product (
                 .clk_i(clk_i), .q_i(stream_q),
-                .a_i(needs_uniform ? uniform_two_late[WIDTH*g +: WIDTH] : set_a[WIDTH*g +: WIDTH]),
+                .a_i((needs_uniform || decrypts) ? drawn_two_late[WIDTH*g +: WIDTH] : set_a[WIDTH*g +: WIDTH]),
                 .b_i(key_pair[WIDTH*g +: WIDTH]), .halve_i(1'b0), .product_o(product)
             );
             cm_delay #(.WIDTH(WIDTH), .CYCLES(LOADED - 2 - MULTIPLY)) u_product_late (
                 .clk_i(clk_i), .data_i(product[WIDTH-1:0]), .data_o(product_late)
             );
-            wire [WIDTH-1:0] addend = stream_leaves ? loaded[WIDTH*g +: WIDTH]
-                : (stream_multiplies || command == LOAD_KEY) ? {WIDTH{1'b0}} : set_b_late[WIDTH*g +: WIDTH];
+            wire [WIDTH-1:0] set_pair = set_a_late[WIDTH*g +: WIDTH];
+            wire [WIDTH-1:0] addend = stream_leaves ? loaded[WIDTH*g +: WIDTH] : takes_off ? set_pair
+                : (stream_multiplies || decrypts || command == LOAD_KEY) ? {WIDTH{1'b0}}
+                : set_b_late[WIDTH*g +: WIDTH];
+            wire [WIDTH-1:0] sum, difference;
             cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_sum (
                 .clk_i(clk_i), .q_i(stream_q),
-                .a_i(stream_leaves ? set_a_late[WIDTH*g +: WIDTH] : product_late), .b_i(addend),
-                .sum_o(streamed[WIDTH*g +: WIDTH]), .difference_o(unused_difference)
+                .a_i(stream_leaves ? set_pair : takes_off ? drawn_late[WIDTH*g +: WIDTH] : product_late),
+                .b_i(addend), .sum_o(sum), .difference_o(difference)
             );
+            assign streamed[WIDTH*g +: WIDTH] = takes_off ? difference : sum;
         end
     endgenerate
     cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(STREAMED)) u_streamed_index (
@@ -886,6 +973,8 @@ module cm_client_engine #(
     reg                   uniform_runs, uniform_starts;
     reg [LOG2_PRIMES-1:0] uniform_prime;
     reg                   uniform_done; // of the whole ciphertext
+    wire                  uniform_wanted = decrypts ? read_known && read_seeded : symmetric && opened;
+    assign                drawn_pair = from_read ? read_pair : uniform_pair;
     reg [1:0]             under_way;
     reg [11:0]            uniform_block;
     wire [LOG2_N:0]       residues;
@@ -920,7 +1009,7 @@ module cm_client_engine #(
         if (!uniform_runs) begin
             uniform_prime <= {LOG2_PRIMES{1'b0}};
             uniform_block <= 12'd0;
-            if (symmetric && opened && !uniform_done) begin
+            if (uniform_wanted && !uniform_done) begin
                 uniform_runs <= 1'b1;
                 uniform_starts <= 1'b1;
             end
@@ -934,7 +1023,7 @@ module cm_client_engine #(
                 uniform_starts <= 1'b1;
             end
         end
-        if (!opened) uniform_done <= 1'b0;
+        if (!uniform_wanted) uniform_done <= 1'b0;
         if (clears) begin
             uniform_runs <= 1'b0;
             uniform_done <= 1'b0;
@@ -993,9 +1082,126 @@ module cm_client_engine #(
         end
     end
 
+    // --- decryption -----------------------------------------------------------------------------------------------------
+
+    // Frames that come in.
+    reg  [COUNT-1:0]       read_sets; // ciphertexts that are read, and whose every frame is right
+    wire                   read_known, read_seeded, read_set_done, read_fault, residue_fault;
+    wire [LOG2_PRIMES-1:0] read_prime;
+    wire                   payload_valid, payload_ready;
+    cm_client_reader #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_reader (
+        .clk_i(clk_i), .rst_i(clears), .enabled_i(decrypts && begun != read_sets), .params_i(params_id),
+        .key_id_i(key_id), .scale_i(scale), .scheme_i(SCHEME_BFV), .last_prime_i(last_prime),
+        .bits_i(bits_of(prime_q[read_prime])), .prime_o(read_prime), .valid_i(read_valid_i),
+        .ready_o(read_ready_o), .word_i(read_i), .payload_valid_o(payload_valid),
+        .payload_ready_i(payload_ready), .known_o(read_known), .seeded_o(read_seeded), .seed_o(read_seed),
+        .set_done_o(read_set_done), .fault_o(read_fault)
+    );
+    cm_client_unpacker #(.WIDTH(WIDTH)) u_unpacker (
+        .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .q_i(stream_q), .valid_i(payload_valid),
+        .ready_o(payload_ready), .word_i(read_i), .pair_o(read_pair_valid), .take_i(read_pair_taken),
+        .pair_data_o(read_pair), .wrong_o(residue_fault)
+    );
+
+    // Sets whose inverse transform is done are drained: each residue adds to its coefficient's sum. The last prime's
+    // pass gives the message, as soon as the last frame is known to be right, and zeros for sums.
+    localparam integer SUMMED = 5;   // from the number of a pair to its new sums
+    localparam integer ROUNDED = 7;  // and to its message
+    localparam integer LOG2_RESULTS = 5;
+    reg                    drain_runs, drain_ends;
+    reg [LOG2_PRIMES-1:0]  drain_prime;
+    reg [COUNT-1:0]        drains_done;
+    reg [ROUNDED-1:0]      drain_valid;
+    wire [LOG2_RESULTS:0]  results_level;
+    wire                   drain_last = drain_prime == last_prime;
+    wire                   drain_start = decrypts && !drain_runs && !drain_ends
+        && reached(lanes_done, drains_done + 8'd1) && (!drain_last || reached(read_sets, finished + 8'd1));
+    wire                   drain_issues = drain_runs
+        && (!drain_last || results_level < (7'd1 << LOG2_RESULTS) - ROUNDED[5:0] - 6'd1);
+    always_ff @(posedge clk_i) begin
+        drain_valid <= {drain_valid[ROUNDED-2:0], drain_issues};
+        if (read_set_done) read_sets <= read_sets + 1'b1;
+        if (drain_start) begin
+            drain_runs <= 1'b1;
+            drain_at <= {PAIR_BITS{1'b0}};
+        end else if (drain_issues) begin
+            drain_at <= drain_at + 1'b1;
+            if (drain_at == LAST_PAIR) begin
+                drain_runs <= 1'b0;
+                drain_ends <= 1'b1;
+            end
+        end else if (drain_ends && drain_valid == {ROUNDED{1'b0}}) begin
+            drain_ends <= 1'b0;
+            drains_done <= drains_done + 1'b1;
+            drain_turn <= (drain_turn == 2'd2) ? 2'd0 : drain_turn + 1'b1;
+            drain_prime <= drain_last ? {LOG2_PRIMES{1'b0}} : drain_prime + 1'b1;
+        end
+        if (clears || (accepted && !follows)) begin
+            read_sets <= {COUNT{1'b0}};
+            drains_done <= {COUNT{1'b0}};
+            drain_turn <= 2'd0;
+            drain_prime <= {LOG2_PRIMES{1'b0}};
+        end
+        if (clears) begin
+            drain_runs <= 1'b0;
+            drain_ends <= 1'b0;
+            drain_valid <= {ROUNDED{1'b0}};
+        end
+    end
+    wire [PAIR_BITS-1:0] late_sum_index;
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(3)) u_sum_read_index (
+        .clk_i(clk_i), .data_i(drain_at), .data_o(sum_read_index)
+    );
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(SUMMED - 3)) u_sum_index (
+        .clk_i(clk_i), .data_i(sum_read_index), .data_o(late_sum_index)
+    );
+    wire [PAIR-1:0] message_made;
+    wire [63:0]     sums_made;
+    generate
+        for (g = 0; g < 2; g = g + 1) begin : g_sum
+            cm_client_sum #(.WIDTH(WIDTH)) u_sum (
+                .clk_i(clk_i), .rst_i(clears), .fraction_i(prime_fraction[drain_prime]), .t_i(t),
+                .x_i(set_b[WIDTH*g +: WIDTH]),
+                .sum_i((drain_prime == {LOG2_PRIMES{1'b0}}) ? 32'd0 : message_pair[32*g +: 32]),
+                .sum_o(sums_made[32*g +: 32]), .message_o(message_made[WIDTH*g +: WIDTH])
+            );
+        end
+    endgenerate
+    assign sum_writes = decrypts && drain_valid[SUMMED-1];
+    assign sum_index = late_sum_index;
+    assign sums = drain_last ? 64'd0 : sums_made;
+
+    // Messages that go out.
+    wire            result_valid;
+    wire [PAIR-1:0] result_pair;
+    reg             result_odd;
+    reg  [PAIR_BITS-1:0] result_at;
+    wire            two_a_word = t <= {{(WIDTH - 17){1'b0}}, 17'h10000};
+    wire            result_moves = result_valid_o && result_ready_i;
+    wire            result_taken = result_moves && (two_a_word || result_odd);
+    wire            result_ends = result_moves && result_last_o;
+    cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_RESULTS)) u_results (
+        .clk_i(clk_i), .rst_i(clears), .write_i(drain_valid[ROUNDED-1] && drain_last), .data_i(message_made),
+        .valid_o(result_valid), .take_i(result_taken), .data_o(result_pair), .level_o(results_level)
+    );
+    assign result_valid_o = result_valid;
+    assign result_o = two_a_word ? {result_pair[WIDTH+15:WIDTH], result_pair[15:0]}
+        : {{(32 - WIDTH){1'b0}}, result_odd ? result_pair[PAIR-1:WIDTH] : result_pair[WIDTH-1:0]};
+    assign result_last_o = result_at == LAST_PAIR && (two_a_word || result_odd);
+    always_ff @(posedge clk_i) begin
+        if (result_moves) result_odd <= !two_a_word && !result_odd;
+        if (result_taken) result_at <= result_at + 1'b1;
+        if (clears) begin
+            result_odd <= 1'b0;
+            result_at <= {PAIR_BITS{1'b0}};
+        end
+    end
+
     // --- faults, and wiping -------------------------------------------------------------------------------------------
 
     wire [3:0] fault = (command_i && ready_o && !known) ? FAULT_COMMAND
+        : (command_i && ready_o && !key_there) ? FAULT_NO_KEY
+        : (read_fault || residue_fault) ? FAULT_FRAME
         : exhausted ? FAULT_COUNTER
         : seeds_refused ? FAULT_ENTROPY
         : (scaled_valid && scaled_wrong) ? FAULT_RANGE
@@ -1004,7 +1210,10 @@ module cm_client_engine #(
         : (write_i && !idle_o) ? FAULT_BUSY : FAULT_NONE;
     reg                wipe_runs;
     reg [KEY_BITS:0]   wipe_at;
+    reg                wipe_keeps; // the keys: whoever sends frames must not be able to wipe them
     assign wipes = wipe_runs;
+    wire   wipes_keys = wipe_runs && !wipe_keeps;
+    assign keys_stay = wipe_keeps && !rst_i;
     assign wipe_address = wipe_at;
     assign wiping = wipe_runs || clears;
     reg                clearing;
@@ -1015,15 +1224,20 @@ module cm_client_engine #(
             wipe_at <= wipe_at + 1'b1;
             if (wipe_at == (PRIMES << PAIR_BITS) - 1) wipe_runs <= 1'b0;
         end
+        if (accepted) fault_o <= FAULT_NONE;
         if (fault != FAULT_NONE && !wiping) begin
             fault_o <= fault;
             clearing <= 1'b1;
+            wipe_keeps <= fault == FAULT_FRAME;
         end
         if (clears) begin
             wipe_runs <= 1'b1;
             wipe_at <= {(KEY_BITS + 1){1'b0}};
         end
-        if (rst_i) fault_o <= FAULT_NONE;
+        if (rst_i) begin
+            fault_o <= FAULT_NONE;
+            wipe_keeps <= 1'b0;
+        end
     end
 endmodule
 `default_nettype wire

@@ -18,17 +18,9 @@ module cm_client_frames #(
     output wire [31:0]           word_o,
     output wire                  end_o   // the frame's last word
 );
+    `include "cm_client_crc.svh"
     localparam [1:0] IDLE = 2'd0, HEADER = 2'd1, PAYLOAD = 2'd2, CHECK = 2'd3;
-    localparam [31:0] POLYNOMIAL = 32'h82F63B78;
     localparam [3:0] LAST_OF_HEADER = 4'd10;
-
-    function automatic [31:0] summed(input [31:0] crc, input [31:0] word);
-        integer b;
-        begin
-            summed = crc ^ word;
-            for (b = 0; b < 32; b = b + 1) summed = {1'b0, summed[31:1]} ^ (summed[0] ? POLYNOMIAL : 32'd0);
-        end
-    endfunction
 
     reg [1:0]            state;
     reg [3:0]            at;
@@ -49,7 +41,7 @@ module cm_client_frames #(
             left <= words_i;
             if (start_i) state <= HEADER;
         end else if (moves) begin
-            crc <= summed(crc, word_o);
+            crc <= crc_of(crc, word_o);
             case (state)
                 HEADER: begin
                     at <= at + 1'b1;

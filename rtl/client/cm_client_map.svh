@@ -26,11 +26,14 @@ localparam [2:0] MAP_PRIME_Q = 3'd0;
 localparam [2:0] MAP_PRIME_FACTOR = 3'd1;     // -1 / t, times the loader's R
 localparam [2:0] MAP_PRIME_OFFSET = 3'd2;     // floor((t + 1) / 2) / t
 localparam [2:0] MAP_PRIME_KEY_FACTOR = 3'd3; // -R^2
+localparam [2:0] MAP_PRIME_FRACTION = 3'd4;   // floor(2^64 w / q), w = (Q / q)^-1 modulo q: two words
 
 // Commands.
 localparam [3:0] COMMAND_LOAD_KEY = 4'd1;     // transform the secret key that was entered
 localparam [3:0] COMMAND_SYMMETRIC = 4'd2;    // encrypt a BFV message under it
 localparam [3:0] COMMAND_PUBLIC = 4'd3;       // encrypt one under the public key
+
+localparam [3:0] COMMAND_DECRYPT = 4'd4;      // decrypt frames of BFV in NTT form
 
 // Faults.
 localparam [3:0] FAULT_NONE = 4'd0;
@@ -41,6 +44,8 @@ localparam [3:0] FAULT_RANGE = 4'd4;          // a value out of range
 localparam [3:0] FAULT_TOO_MANY = 4'd5;       // more values than fit
 localparam [3:0] FAULT_KEY = 4'd6;            // a secret key's coefficient that is not -1, 0 or 1
 localparam [3:0] FAULT_BUSY = 4'd7;           // a setting was written while the engine worked
+localparam [3:0] FAULT_NO_KEY = 4'd8;         // a command for a key that is not there
+localparam [3:0] FAULT_FRAME = 4'd9;          // a frame that does not decrypt; the keys stay
 
 // Frames and key streams, as in the C library.
 localparam [7:0] SCHEME_BFV = 8'd1;

@@ -5,10 +5,12 @@
 //     set ADDRESS VALUE            writes a setting
 //     entropy COUNT WORD ...       random words for later
 //     values COUNT LAST WORD ...   words of a message for later; LAST: the last one ends it
+//     read COUNT WORD ...          words of frames that are decrypted, for later
 //     command CODE                 gives a command, as soon as it is taken
-//     stall VALUES FRAMES SEED     how many of 256 cycles each stream pauses
+//     stall IN OUT SEED            how many of 256 cycles the streams in and out pause
 //     run CYCLES                   until nothing is left to do, or so many cycles; prints the frames' words
 //     cycles COUNT                 so many cycles
+//     forget                       what was given for later
 //     reset
 //     quit
 #include <cinttypes>
@@ -40,10 +42,16 @@ class client
         reset();
     }
 
-    void reset()
+    void forget()
     {
         entropy.clear();
         values.clear();
+        reads.clear();
+    }
+
+    void reset()
+    {
+        forget();
         std::printf("reset %" PRIu64 "\n", now);
         top.write_i = 0;
         top.command_i = 0;
@@ -76,7 +84,8 @@ class client
         top.command_i = 1;
         top.command_code_i = code;
         const uint64_t start = now;
-        for (bool taken = false; !taken && top.fault_o == 0;) {
+        const unsigned fault = top.fault_o;
+        for (bool taken = false; !taken && top.fault_o == fault;) {
             if (now - start > 1000000) {
                 std::fprintf(stderr, "a command is not taken\n");
                 std::exit(1);
@@ -93,9 +102,10 @@ class client
 
     void run(uint64_t most)
     {
+        const unsigned fault = top.fault_o;
         for (; most != 0; most--) {
             settle();
-            if (top.idle_o || top.fault_o != 0) {
+            if (top.idle_o || top.fault_o != fault) {
                 break;
             }
             tick();
@@ -106,25 +116,29 @@ class client
 
     std::deque<uint32_t> entropy;
     std::deque<word> values;
-    unsigned pause_values = 0;
-    unsigned pause_frames = 0;
+    std::deque<uint32_t> reads;
+    unsigned pause_in = 0;
+    unsigned pause_out = 0;
     std::mt19937 random_bits;
 
   private:
     VerilatedContext context;
     Vcm_client_engine top{&context};
     uint64_t now = 0;
-    bool offers_values = false;
-    bool takes_frames = true;
+    bool offers = false; // on the streams in
+    bool takes = true;   // on the streams out
 
     void settle()
     {
         top.entropy_valid_i = !entropy.empty();
         top.entropy_i = entropy.empty() ? 0 : entropy.front();
-        top.value_valid_i = offers_values && !values.empty();
+        top.value_valid_i = offers && !values.empty();
         top.value_i = values.empty() ? 0 : values.front().data;
         top.value_last_i = !values.empty() && values.front().last;
-        top.frame_ready_i = takes_frames;
+        top.read_valid_i = offers && !reads.empty();
+        top.read_i = reads.empty() ? 0 : reads.front();
+        top.result_ready_i = takes;
+        top.frame_ready_i = takes;
         top.clk_i = 0;
         top.eval();
     }
@@ -138,7 +152,12 @@ class client
             const unsigned last = top.frame_last_o;
             std::printf("frame %" PRIu64 " %08x %u\n", now, unsigned{top.frame_o}, last);
         }
-        const bool held_value = top.value_valid_i && !took_value;
+        if (top.result_valid_o && top.result_ready_i) {
+            const unsigned last = top.result_last_o;
+            std::printf("result %" PRIu64 " %u %u\n", now, unsigned{top.result_o}, last);
+        }
+        const bool took_read = top.read_valid_i && top.read_ready_o;
+        const bool held = (top.value_valid_i && !took_value) || (top.read_valid_i && !took_read);
         top.clk_i = 1;
         top.eval();
         now++;
@@ -148,8 +167,11 @@ class client
         if (took_value) {
             values.pop_front();
         }
-        offers_values = held_value || pause_values == 0 || random_bits() % 256 >= pause_values;
-        takes_frames = pause_frames == 0 || random_bits() % 256 >= pause_frames;
+        if (took_read) {
+            reads.pop_front();
+        }
+        offers = held || pause_in == 0 || random_bits() % 256 >= pause_in;
+        takes = pause_out == 0 || random_bits() % 256 >= pause_out;
     }
 };
 
@@ -179,16 +201,22 @@ int main()
             for (uint32_t i = 0; i < count; i++) {
                 hardware->values.push_back({number(), ends && i + 1 == count});
             }
+        } else if (what == "read") {
+            for (uint32_t left = number(); left != 0; left--) {
+                hardware->reads.push_back(number());
+            }
         } else if (what == "command") {
             hardware->command(number());
         } else if (what == "stall") {
-            hardware->pause_values = number();
-            hardware->pause_frames = number();
+            hardware->pause_in = number();
+            hardware->pause_out = number();
             hardware->random_bits.seed(number());
         } else if (what == "run") {
             hardware->run(number());
         } else if (what == "cycles") {
             hardware->run_cycles(number());
+        } else if (what == "forget") {
+            hardware->forget();
         } else if (what == "reset") {
             hardware->reset();
         } else {

@@ -94,11 +94,57 @@ def test_random_messages(name, public, coefficients, stalls):
     engine = prepared(case, SHAPES[name])
     offer(engine, case)
     if stalls:
-        engine.stall(values=100, frames=128, seed=7)
+        engine.stall(enter=100, leave=128, seed=7)
     encrypt(engine, case)
     outcome = engine.simulate()
     assert outcome.fault == 0 and outcome.idle
     assert outcome.frames == frames_of(case)
+
+
+def decrypted(case, words):
+    """The values of a message's words."""
+    return [x for word in words for x in (word & 0xFFFF, word >> 16)] if case["t"] <= 1 << 16 else words
+
+
+def messages_of(case):
+    n = 1 << case["log2_n"]
+    return [[x % case["t"] for x in message] + [0] * (n - len(message)) for message in case["messages"]]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("public", [False, True], ids=["seeded", "full"])
+@pytest.mark.parametrize("stalls", [False, True], ids=["steady", "stalls"])
+def test_decryption(name, public, stalls):
+    case = case_of(
+        set=name,
+        t=1000 if public or name == "n1024_q26" else 65537,
+        public=public,
+        signed=stalls,
+        ciphertexts=3,
+        seed=30 + stalls + 2 * public,
+    )
+    engine = prepared(case, SHAPES[name])
+    if stalls:
+        engine.stall(enter=60, leave=90, seed=8)
+    for frames in frames_of(case):
+        engine.read(frames)
+    for _ in case["frames"]:
+        engine.command("COMMAND_DECRYPT")
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.idle
+    assert [decrypted(case, words) for words in outcome.results] == messages_of(case)
+
+
+@pytest.mark.parametrize("seed", range(40, 43))
+def test_noise_up_to_its_bound(seed):
+    """Noise as large as decryption allows, on either side."""
+    case = case_of(set="n4096_q26x3_p27", t=65537, edge_noise=True, public=True, seed=seed)
+    engine = prepared(case, LARGE)
+    engine.read(frames_of(case)[0])
+    engine.command("COMMAND_DECRYPT")
+    engine.run()
+    assert engine.simulate().results == messages_of(case)
 
 
 def test_other_commands_in_between_and_keys_that_change():
@@ -148,7 +194,7 @@ def faulty(prepare, command=constants()["COMMAND_SYMMETRIC"]):
     engine.run()
     outcome = engine.simulate()
     assert not outcome.frames
-    return outcome.fault
+    return outcome.faults[0]
 
 
 def test_a_value_out_of_range():
@@ -206,5 +252,92 @@ def test_an_unknown_command():
 def test_a_secret_key_with_a_coefficient_of_two():
     def prepare(engine, case):
         engine.set("MAP_TRITS", 0b11 << 4)
+        engine.run()
 
     assert faulty(prepare) == constants()["FAULT_KEY"]
+
+
+def damaged(case):
+    """Frames with one thing wrong: each field, the checksum, a residue of q."""
+    good, header = frames_of(case)[0], 44
+    for at in (*range(header), header, len(good) - 1, len(good) // 2):
+        yield f"byte {at}", bytes(x ^ (at == i) for i, x in enumerate(good))
+    q, bits = case["primes"][0], case["primes"][0].bit_length()
+    end = header + (bits << case["log2_n"]) // 8
+    payload = int.from_bytes(good[header:end], "little")
+    payload ^= (payload ^ q) & ((1 << bits) - 1)
+    frame = good[:header] + payload.to_bytes(end - header, "little")
+    yield "a residue of q", frame + crc32c(frame).to_bytes(4, "little") + good[end + 4 :]
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def test_damaged_frames_are_refused_and_the_key_stays():
+    case = case_of(set="n1024_q26", t=1000, public=True, seed=50)
+    tables = prepared(case, SMALL)
+    for what, frames in damaged(case):
+        engine = Client(SMALL)
+        engine.script = list(tables.script)
+        engine.read(frames)
+        engine.command("COMMAND_DECRYPT")
+        engine.run(20_000)
+        engine.wait_for_wipe()
+        engine.script.append("forget")
+        engine.read(frames_of(case)[0])
+        engine.command("COMMAND_DECRYPT")
+        engine.run()
+        outcome = engine.simulate()
+        assert outcome.faults == [constants()["FAULT_FRAME"]], what
+        assert [decrypted(case, words) for words in outcome.results] == messages_of(case), what
+
+
+@pytest.mark.parametrize(
+    "command", ["COMMAND_SYMMETRIC", "COMMAND_PUBLIC", "COMMAND_DECRYPT", "COMMAND_LOAD_KEY"]
+)
+def test_a_key_that_is_not_there(command):
+    """Nothing is encrypted under a key of zeros: neither at first, nor after a fault that wiped it."""
+    case = case_with_draws()
+    engine = prepared(case, SMALL)
+    engine.script.append("command 15")
+    engine.run()
+    engine.wait_for_wipe()
+    engine.command(command)
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.faults == [constants()["FAULT_COMMAND"], constants()["FAULT_NO_KEY"]]
+    assert outcome.words == 0
+
+
+@pytest.mark.parametrize("change", ["a trit", "a residue", "a prime", "more primes", "a twiddle"])
+def test_a_key_that_is_not_whole(change):
+    """A key must be entered in order and to its end, and for the primes and twiddles as they are."""
+    case = case_of(set="n1024_q26", t=1000, public=True, seed=60)
+    engine = prepared(case, SMALL)
+    command = "COMMAND_SYMMETRIC"
+    if change == "a trit":
+        engine.set("MAP_TABLE_PLACE", 1)
+        for _ in range(127):
+            engine.set("MAP_TRITS", 0x5555)
+        command = "COMMAND_LOAD_KEY"
+    elif change == "a residue":
+        engine.set("MAP_TABLE_PLACE", 1 << 24)
+        for _ in range(1024):
+            engine.set("MAP_PUBLIC_KEY_DATA", 1)
+        command = "COMMAND_PUBLIC"
+    elif change == "a prime":
+        engine.set_prime(0, "MAP_PRIME_Q", case["primes"][0])
+    elif change == "more primes":
+        engine.set("MAP_SHAPE", 1)
+    else:
+        engine.set("MAP_TABLE_PLACE", 0)
+        engine.set("MAP_TABLE_DATA", 1)
+    engine.command(command)
+    engine.run()
+    assert engine.simulate().faults == [constants()["FAULT_NO_KEY"]]

@@ -102,8 +102,13 @@ class Outcome:
     last_words: list[int]
     """The cycle of each ciphertext's last word."""
     fault: int
+    """At the end."""
     idle: bool
+    results: list[list[int]]
+    """Words of the messages, by ciphertext that was decrypted."""
     words: int = 0
+    faults: list[int] = field(default_factory=list)
+    """Those at the end of a run, in order."""
     first_words: list[int] = field(default_factory=list)
 
 
@@ -124,8 +129,8 @@ class Client:
     def _write(self, base: int, at: int, value: int) -> None:
         self.script.append(f"set {base + at} {value}")
 
-    def set_prime(self, prime: int, name: str, value: int) -> None:
-        self._write(constants()["MAP_PRIMES"] << 8, prime * 8 + constants()[name], value)
+    def set_prime(self, prime: int, name: str, value: int, word: int = 0) -> None:
+        self._write(constants()["MAP_PRIMES"] << 8, prime * 8 + constants()[name] + word, value)
 
     def wait_for_wipe(self) -> None:
         """After a reset: until every memory is cleared."""
@@ -175,6 +180,9 @@ class Client:
         self.set("MAP_T_RATIO", (modulus % t << 32) // t)
         self.set("MAP_T_HALF", half)
         for i, q in enumerate(key.primes):
+            weight = pow(modulus // q, -1, q)
+            for word in range(2):
+                self.set_prime(i, "MAP_PRIME_FRACTION", (weight << 64) // q >> 32 * word & 0xFFFFFFFF, word)
             inverse = pow(t, -1, q)
             self.set_prime(i, "MAP_PRIME_FACTOR", -inverse * r % q)
             self.set_prime(i, "MAP_PRIME_OFFSET", half * inverse % q)
@@ -191,8 +199,14 @@ class Client:
         words = [x & 0xFFFFFFFF for x in numbers]
         self.script.append(f"values {len(words)} {int(last)} " + " ".join(map(str, words)))
 
-    def stall(self, values: int, frames: int, seed: int) -> None:
-        self.script.append(f"stall {values} {frames} {seed}")
+    def read(self, frames: bytes) -> None:
+        """Frames to decrypt."""
+        words = struct.unpack(f"<{len(frames) // 4}I", frames)
+        self.script.append(f"read {len(words)} " + " ".join(map(str, words)))
+
+    def stall(self, enter: int, leave: int, seed: int) -> None:
+        """How many of 256 cycles the streams in and out pause."""
+        self.script.append(f"stall {enter} {leave} {seed}")
 
     def command(self, name: str) -> None:
         self.script.append(f"command {constants()[name]}")
@@ -211,8 +225,8 @@ class Client:
             check=True,
             timeout=600,
         ).stdout
-        outcome = Outcome([], [], [], 0, True)
-        words = bytearray()
+        outcome = Outcome([], [], [], 0, True, [])
+        words, message = bytearray(), []
         for line in said.splitlines():
             what, cycle, *rest = line.split()
             if what == "taken":
@@ -226,8 +240,16 @@ class Client:
                     outcome.frames.append(bytes(words))
                     outcome.last_words.append(int(cycle))
                     words.clear()
+            elif what == "result":
+                message.append(int(rest[0]))
+                if rest[1] == "1":
+                    outcome.results.append(message)
+                    outcome.last_words.append(int(cycle))
+                    message = []
             elif what == "reset":
                 words.clear()
+                message = []
             else:
                 outcome.fault, outcome.idle = int(rest[0]), rest[1] == "1"
+                outcome.faults += [outcome.fault] if outcome.fault else []
         return outcome

@@ -138,7 +138,29 @@ def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
     }
     dtype = np.int32 if signed else np.uint32
     case["frames"] = encrypted(case, [np.array(message, dtype=dtype) for message in messages])
+    if wanted.get("edge_noise"):
+        case["frames"] = [edge_noise(case, rng).hex() for _ in messages]
     return case
+
+
+def edge_noise(case: dict[str, Any], rng: random.Random) -> bytes:
+    """The first message's ciphertext with noise just inside q / 3t, on either side, made by the model."""
+    chosen = parameters.by_name(case["set"])
+    chain, t = golden.Chain(chosen.n, chosen.primes), case["t"]
+    packed = np.frombuffer(bytes.fromhex(case["ternary"]), np.uint8)
+    secret = (packed[:, None] >> np.arange(0, 8, 2) & 3).astype(np.int64).ravel() - 1
+    modulus = chosen.data_modulus
+    bound = modulus // (3 * t) - 2
+    m = golden.scale_up(chain, [x % t for x in case["messages"][0]], t)
+    m = [x + rng.choice((-bound, bound, 0, rng.randint(-bound, bound))) for x in m]
+    components: tuple[list[golden.Residues], list[golden.Residues]] = ([], [])
+    for q in chain.data_primes:
+        a = np.random.default_rng(rng.getrandbits(32)).integers(0, q, chosen.n)
+        components[0].append((golden.ntt(m, q) - a * golden.ntt(secret, q)) % q)
+        components[1].append(a)
+    return golden.frames(
+        golden.Ciphertext(chain, case["key_id"], case["counter"], 0, golden.NONE, b"", components, t)
+    )
 
 
 def main() -> int:
