@@ -133,6 +133,7 @@ bench-microbit: setup-demo
 ## cycles of the hardware, from simulation
 bench-rtl: setup-rtl
 	.venv/bin/python bench/rtl/cycles.py
+	.venv/bin/python bench/rtl/client.py
 
 ## area of the hardware on three FPGA families, and its clock on one (about half an hour)
 rtl-synth: setup-rtl

@@ -314,8 +314,11 @@ module cm_client_engine #(
     localparam integer TERNARY_BLOCKS = 1 << (LOG2_N - 7); // n / 16 * 8 bytes
     reg [2:0]           front;
     reg [1:0]           piece;
-    reg                 seeds_there; // drawn, and not yet with what leaves
-    reg                 seeds_taken; // by the stream, in this cycle
+    reg                 seeds_there;   // drawn
+    reg                 seeds_wait;    // the public one, behind the ciphertext that leaves: the next can be drawn
+    reg                 seeds_taken;   // by the stream, in this cycle
+    reg  [255:0]        waiting_seed;
+    reg  [63:0]         waiting_counter;
     reg [COUNT-1:0]     base_loads;  // before this ciphertext's
     reg                 parity;      // of the ciphertext
     reg [9:0]           asked;       // blocks of the piece
@@ -361,7 +364,7 @@ module cm_client_engine #(
                     parity <= 1'b0;
                 end
             end
-            FRONT_SEEDS: if (!seeds_there || seeds_taken) begin
+            FRONT_SEEDS: if (!seeds_there) begin
                 seeds_start <= 1'b1;
                 drawn_counter <= front_counter;
                 front <= FRONT_DRAWING;
@@ -387,11 +390,19 @@ module cm_client_engine #(
                 front <= FRONT_IDLE;
             end
         endcase
+        if (seeds_taken) seeds_wait <= 1'b0;
         if (seeds_done) seeds_there <= 1'b1;
-        else if (seeds_taken) seeds_there <= 1'b0;
+        if (seeds_there && !seeds_wait) begin
+            seeds_there <= 1'b0;
+            seeds_wait <= 1'b1;
+            waiting_seed <= next_public_seed;
+            waiting_counter <= drawn_counter;
+        end
         if (clears) begin
             front <= FRONT_IDLE;
             seeds_there <= 1'b0;
+            seeds_wait <= 1'b0;
+            waiting_seed <= 256'd0;
             groups <= {(GROUP_BITS + 1){1'b0}};
         end
         if (clears || (accepted && !follows)) pieces_done <= {COUNT{1'b0}};
@@ -803,11 +814,11 @@ module cm_client_engine #(
     always_ff @(posedge clk_i) begin
         stream_valid <= {stream_valid[STREAMED-2:0], stream_issues};
         seeds_taken <= 1'b0;
-        if (encrypts && begun != finished && !opened && seeds_there && !seeds_taken) begin
+        if (encrypts && begun != finished && !opened && seeds_wait && !seeds_taken) begin
             opened <= 1'b1;
             seeds_taken <= 1'b1;
-            public_seed <= next_public_seed;
-            sent_counter <= drawn_counter;
+            public_seed <= waiting_seed;
+            sent_counter <= waiting_counter;
         end
         if (seed_start) seed_sent <= 1'b1;
         if (decrypts ? result_ends : stream_last) finished <= finished + 1'b1;

@@ -5,6 +5,7 @@ import json
 import subprocess
 from functools import cache
 
+import client_bench
 import pytest
 from client import Client, Key, Shape, constants
 
@@ -341,3 +342,20 @@ def test_a_key_that_is_not_whole(change):
     engine.command(command)
     engine.run()
     assert engine.simulate().faults == [constants()["FAULT_NO_KEY"]]
+
+
+GOALS = {
+    "COMMAND_SYMMETRIC": {"latency": 17_500, "pace": 12_300},
+    "COMMAND_PUBLIC": {"latency": 36_500, "pace": 33_500},
+    "COMMAND_DECRYPT": {"latency": 25_500, "pace": 22_000},
+}
+
+
+@pytest.mark.parametrize("command", GOALS)
+def test_cycles_are_within_their_goal(command):
+    case = case_of(
+        set=client_bench.SET, t=client_bench.T, public=command != "COMMAND_SYMMETRIC", ciphertexts=5
+    )
+    times = client_bench.times(LARGE, case, command)
+    for what, most in GOALS[command].items():
+        assert times[what] <= most, f"{what}: {times[what]} cycles"
