@@ -137,6 +137,7 @@ bench-microbit: setup-demo
 ## cycles of the hardware, from simulation
 bench-rtl: setup-rtl
 	.venv/bin/python bench/rtl/cycles.py
+	.venv/bin/python bench/rtl/client.py
 
 ## area of the hardware on three FPGA families, and its clock on one (an hour or two)
 rtl-synth: setup-rtl

@@ -31,6 +31,7 @@ BENCHES = {
     "microbit": "bench/microbit.py",
     "avr": "bench/avr/run.py",
     "rtl": "bench/rtl/cycles.py",
+    "engine": "bench/rtl/client.py",
 }
 
 

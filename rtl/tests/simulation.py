@@ -22,7 +22,9 @@ slow = partial(pytest.param, marks=pytest.mark.slow)
 
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
-SOURCES = sorted(RTL.glob("engine/*.sv")) + sorted(RTL.glob("accelerator/*.sv"))
+SOURCES = [
+    source for room in ("engine", "accelerator", "client") for source in sorted(RTL.glob(f"{room}/*.sv"))
+]
 SETTINGS = "CIPHERMOTE_RTL_SETTINGS"
 ONLY = "CIPHERMOTE_RTL_ONLY"
 """A variable that names the one cocotb test to run where simulate() would run all."""
@@ -41,7 +43,7 @@ def simulate(top: str, parameters: dict[str, int], tests: Iterable[str] = (), **
     runner.build(
         sources=SOURCES,
         hdl_toplevel=top,
-        includes=[RTL / "engine", RTL / "accelerator"],
+        includes=[RTL / "engine", RTL / "accelerator", RTL / "client"],
         parameters=parameters,
         build_args=["-g2012"],
         build_dir=build,

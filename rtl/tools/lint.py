@@ -7,7 +7,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tools import BUILD, INCLUDES, RTL, SOURCES, ToolError, accelerators, configurations, run
+from tools import (
+    BUILD,
+    CLIENT_INCLUDES,
+    CLIENT_SOURCES,
+    INCLUDES,
+    RTL,
+    SOURCES,
+    ToolError,
+    accelerators,
+    configurations,
+    run,
+)
 
 # Zero-extension is what is meant where widths differ; constants of one module serve others too; a part that a
 # configuration does not use stays unconnected.
@@ -25,6 +36,12 @@ STYLE = ",".join(
         "-explicit-function-task-parameter-type",
     )
 )
+CLIENTS: dict[str, dict[str, int]] = {
+    "client n4096": {},
+    "client n1024": {"LOG2_N": 10, "LOG2_UNITS": 1, "PRIMES": 2, "DEEP": 0},
+    "client n8192": {"LOG2_N": 13, "PRIMES": 7},
+}
+"""Shapes of the client engine."""
 
 
 def shapes() -> dict[str, tuple[str, dict[str, int]]]:
@@ -47,9 +64,10 @@ def shapes() -> dict[str, tuple[str, dict[str, int]]]:
 def main() -> int:
     failures = 0
     sources = [str(source) for source in SOURCES]
+    client = [str(source) for source in (*SOURCES, *CLIENT_SOURCES)]
     headers = sorted(RTL.glob("*/*.svh"))
     checks: dict[str, list[str | Path]] = {
-        "verible": ["verible-verilog-lint", f"--rules={STYLE}", *sources, *headers],
+        "verible": ["verible-verilog-lint", f"--rules={STYLE}", *client, *headers],
     }
     for top in ("cm_ntt_engine", "cm_ntt_accelerator"):
         checks[f"yosys {top}"] = [
@@ -57,12 +75,31 @@ def main() -> int:
             f"read_verilog -sv -defer {' '.join(INCLUDES)} {' '.join(sources)}",
             f"hierarchy -check -top {top}",
         ]
+    checks["yosys cm_client_engine"] = [
+        *(sys.executable, RTL / "tools/yosys.py"),
+        f"read_verilog -sv -defer {' '.join(CLIENT_INCLUDES)} {' '.join(client)}",
+        "hierarchy -check -top cm_client_engine",
+    ]
     warnings = ["-Wall", *(f"-Wno-{warning}" for warning in ALLOWED)]
     for name, (top, parameters) in shapes().items():
         checks[f"verilator {name}"] = [
             *("verilator", "--lint-only", *warnings, *INCLUDES, "--top", top),
             *(f"-G{key}={value}" for key, value in parameters.items()),
             *sources,
+        ]
+    for name, parameters in CLIENTS.items():
+        checks[f"verilator {name}"] = [
+            *(
+                "verilator",
+                "--lint-only",
+                *warnings,
+                *INCLUDES,
+                *CLIENT_INCLUDES,
+                "--top",
+                "cm_client_engine",
+            ),
+            *(f"-G{key}={value}" for key, value in parameters.items()),
+            *client,
         ]
     for name, command in checks.items():
         print(f"[lint] {name}", flush=True)

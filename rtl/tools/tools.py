@@ -18,7 +18,9 @@ BUILD = ROOT / "build/rtl"
 VENV = ROOT / "build/rtl-venv"
 ENGINE_SOURCES = sorted((RTL / "engine").glob("*.sv"))
 SOURCES = [*ENGINE_SOURCES, *sorted((RTL / "accelerator").glob("*.sv"))]
+CLIENT_SOURCES = sorted((RTL / "client").glob("*.sv"))
 INCLUDES = [f"-I{RTL / 'engine'}", f"-I{RTL / 'accelerator'}"]
+CLIENT_INCLUDES = [f"-I{RTL / 'engine'}", f"-I{RTL / 'client'}"]
 
 
 class ToolError(Exception):

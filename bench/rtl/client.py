@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The client engine's bench: cycles of whole encryptions and decryptions, from simulation, and its memory.
+
+`make bench-rtl` runs rtl/client at n = 4096 with three 26-bit primes and 8 butterflies under Verilator,
+compares its bytes with the C library's, and writes bench/results/engine.json. Latency is from the command to
+the last word out, with keys and tables resident and a value a cycle; pace is the longest time from last word
+to last word, back to back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from ciphermote.results import Row, write_results
+from hardware import ROOT, BenchError, run_python
+from rich.console import Console
+from rich.table import Table
+
+GOALS = {
+    "symmetric": {"pace": 12_300, "latency": 17_500},
+    "public": {"pace": 33_500, "latency": 36_500},
+    "decrypt": {"pace": 22_000, "latency": 25_500},
+}
+LIMITS = {"symmetric": 10_040, "public": 27_648, "decrypt": 20_040}
+"""What bounds the pace: words out, butterflies, words in."""
+
+
+def rows() -> list[Row]:
+    """The default pipeline's cycles under the plain names, those of the short one with its name."""
+    taken = json.loads(run_python("client_bench.py"))
+    found = []
+    for pipeline, jobs in taken["cycles"].items():
+        for job, times in jobs.items():
+            for what, cycles in times.items():
+                params = {
+                    "set": taken["set"],
+                    "t": taken["t"],
+                    "units": 8,
+                    "other_multipliers": 4,
+                    "pipeline": pipeline,
+                    "kind": "simulated",
+                    "goal": GOALS[job][what],
+                    **({"ciphertexts": taken["ciphertexts"], "bound": LIMITS[job]} if what == "pace" else {}),
+                }
+                name = (
+                    f"engine.{job}.{what}.cycles"
+                    if pipeline == "deep"
+                    else f"engine.{job}.{what}.shallow.cycles"
+                )
+                found.append(Row(name, cycles, "cycles", params))
+    return found
+
+
+def show(found: list[Row], console: Console) -> None:
+    table = Table(title="The client engine's cycles, simulated", title_justify="left")
+    for column in ("figure", "simulated", "goal"):
+        table.add_column(column, justify="left" if column == "figure" else "right")
+    for row in found:
+        table.add_row(row.name, f"{row.value:,}", f"{row.params['goal']:,}")
+    console.print(table)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results/engine.json")
+    options = parser.parse_args()
+    try:
+        found = rows()
+    except BenchError as error:
+        print(error, file=sys.stderr)
+        return 1
+    show(found, Console())
+    write_results(options.results, "make bench-rtl", run_python("versions.py", "verilator").strip(), found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The client engine: takes a message and gives the frames of its ciphertext, the same bytes as the C library, and takes
+// frames and gives their message. Keys, seeds and noise never leave it. docs/client-engine.md has the flow of data and
+// the reasons.
+//
+// Three machines work on one item after another, each on the next prime's while the others are still at the last: the
+// loader fills a set of residues, the lanes transform it, and the stream multiplies, adds and passes on. They count the
+// items that are done, and a machine starts its next when the counts say that what it needs is there.
+`default_nettype none
+module cm_client_engine #(
+    parameter integer LOG2_N = 12,           // 10 .. 13
+    parameter integer WIDTH = 27,            // 22 .. 27: bits of the widest prime
+    parameter integer LOG2_UNITS = 3,        // butterflies: 1 .. 4
+    parameter integer PRIMES = 3,            // at most: 2 .. 7
+    parameter integer DEEP = 1,              // a longer pipeline for a higher clock
+    parameter integer MULTIPLIER_WIDTH = 24  // cm_montgomery_multiply
+) (
+    input  wire        clk_i,
+    input  wire        rst_i, // wipes every memory; ready_o falls until that is done
+    // Settings, written while idle: cm_client_map.svh. None can be read.
+    input  wire        write_i,
+    input  wire [11:0] write_address_i,
+    input  wire [31:0] write_data_i,
+    // A command: cm_client_map.svh. It is taken while ready_o.
+    input  wire        command_i,
+    input  wire [3:0]  command_code_i,
+    output wire        ready_o,
+    output wire        idle_o,  // nothing is left to do
+    output reg  [3:0]  fault_o, // the last since a reset or a command: cm_client_map.svh; everything is wiped
+    // Fresh random words.
+    input  wire        entropy_valid_i,
+    output wire        entropy_ready_o,
+    input  wire [31:0] entropy_i,
+    // The message, a value a word; missing ones at the end are zero.
+    input  wire        value_valid_i,
+    output wire        value_ready_o,
+    input  wire [31:0] value_i,
+    input  wire        value_last_i,
+    // The bytes of the frames, the first byte lowest.
+    output wire        frame_valid_o,
+    input  wire        frame_ready_i,
+    output wire [31:0] frame_o,
+    output wire        frame_last_o, // of a ciphertext
+    // Frames that are decrypted.
+    input  wire        read_valid_i,
+    output wire        read_ready_o,
+    input  wire [31:0] read_i,
+    // Their messages: a value a word or, for t up to 2^16, two.
+    output wire        result_valid_o,
+    input  wire        result_ready_i,
+    output wire [31:0] result_o,
+    output wire        result_last_o
+);
+    `include "cm_latency.svh"
+    `include "cm_client_map.svh"
+    localparam integer LOG2_PRIMES = (PRIMES > 4) ? 3 : (PRIMES > 2) ? 2 : 1;
+    localparam integer PAIR = 2 * WIDTH;
+    localparam integer PAIR_BITS = LOG2_N - 1; // of a pair's number
+    localparam integer KEY_BITS = LOG2_PRIMES + PAIR_BITS;
+    localparam [PAIR_BITS-1:0] LAST_PAIR = {PAIR_BITS{1'b1}};
+    localparam integer MESSAGE_WIDTH = 32;
+    localparam integer MULTIPLY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
+    localparam integer ADD = add_latency(DEEP);
+    // From the number of a pair to the loader's pair, and to the stream's.
+    localparam integer LOADED = 2 + multiply_latency(MESSAGE_WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP) + ADD;
+    localparam integer STREAMED = LOADED + ADD;
+
+    localparam [3:0] SYMMETRIC = COMMAND_SYMMETRIC, PUBLIC = COMMAND_PUBLIC, LOAD_KEY = COMMAND_LOAD_KEY,
+                     DECRYPT = COMMAND_DECRYPT;
+
+    genvar g;
+
+    // --- settings -----------------------------------------------------------------------------------------------------
+
+    reg [31:0]            params_id;
+    reg [63:0]            key_id;
+    reg [63:0]            scale;    // or t
+    reg [63:0]            counter;  // of the next ciphertext
+    reg [63:0]            counter_end;
+    reg [255:0]           device_secret;
+    reg [WIDTH-1:0]       t, t_factor, t_half;
+    reg [31:0]            t_ratio;
+    reg [LOG2_PRIMES-1:0] last_prime;
+    reg                   signed_values;
+    reg                   coefficients; // coefficient form
+    reg [WIDTH-1:0]       prime_q [0:PRIMES-1];
+    reg [WIDTH-1:0]       prime_factor [0:PRIMES-1];
+    reg [WIDTH-1:0]       prime_offset [0:PRIMES-1];
+    reg [WIDTH-1:0]       prime_key_factor [0:PRIMES-1];
+    reg [63:0]            prime_fraction [0:PRIMES-1];
+    reg [LOG2_PRIMES-1:0] table_prime;
+    reg [LOG2_N-1:0]      table_index;
+    reg                   table_component;
+
+    wire wipes;   // all memories are being cleared
+    wire clears;  // all registers are
+    wire keys_stay; // but those of keys
+    wire setting = write_i && idle_o;
+    wire is_prime = write_address_i[11:8] == MAP_PRIMES;
+    wire is_global = write_address_i[11:8] == MAP_GLOBAL;
+    wire [7:0] at = write_address_i[7:0];
+    wire table_write = setting && is_global && at == MAP_TABLE_DATA;
+    wire key_write = setting && is_global && at == MAP_PUBLIC_KEY_DATA;
+    wire trits_write = setting && is_global && at == MAP_TRITS;
+    wire table_place = setting && is_global && at == MAP_TABLE_PLACE;
+    integer i;
+
+    always_ff @(posedge clk_i) begin
+        if (setting && is_global) begin
+            case (at)
+                MAP_PARAMS: params_id <= write_data_i;
+                MAP_KEY_ID: key_id[31:0] <= write_data_i;
+                MAP_KEY_ID + 8'd1: key_id[63:32] <= write_data_i;
+                MAP_SCALE: scale[31:0] <= write_data_i;
+                MAP_SCALE + 8'd1: scale[63:32] <= write_data_i;
+                MAP_COUNTER_END: counter_end[31:0] <= write_data_i;
+                MAP_COUNTER_END + 8'd1: counter_end[63:32] <= write_data_i;
+                MAP_T: t <= write_data_i[WIDTH-1:0];
+                MAP_T_FACTOR: t_factor <= write_data_i[WIDTH-1:0];
+                MAP_T_RATIO: t_ratio <= write_data_i;
+                MAP_T_HALF: t_half <= write_data_i[WIDTH-1:0];
+                MAP_SHAPE: begin
+                    last_prime <= write_data_i[LOG2_PRIMES-1:0];
+                    signed_values <= write_data_i[8];
+                    coefficients <= write_data_i[9];
+                end
+                MAP_TABLE_PLACE: begin
+                    table_index <= write_data_i[LOG2_N-1:0];
+                    table_prime <= write_data_i[16 +: LOG2_PRIMES];
+                    table_component <= write_data_i[24];
+                end
+                default: ;
+            endcase
+            if (at[7:3] == MAP_DEVICE_SECRET[7:3]) begin
+                for (i = 0; i < 8; i = i + 1) if (at[2:0] == i) device_secret[32*i +: 32] <= write_data_i;
+            end
+        end
+        if (table_write || key_write || trits_write) table_index <= table_index + 1'b1;
+        if (setting && is_prime) begin
+            for (i = 0; i < PRIMES; i = i + 1) begin
+                if (at[7:3] == i) begin
+                    case (at[2:0])
+                        MAP_PRIME_Q: prime_q[i] <= write_data_i[WIDTH-1:0];
+                        MAP_PRIME_FACTOR: prime_factor[i] <= write_data_i[WIDTH-1:0];
+                        MAP_PRIME_OFFSET: prime_offset[i] <= write_data_i[WIDTH-1:0];
+                        MAP_PRIME_KEY_FACTOR: prime_key_factor[i] <= write_data_i[WIDTH-1:0];
+                        MAP_PRIME_FRACTION: prime_fraction[i][31:0] <= write_data_i;
+                        MAP_PRIME_FRACTION + 3'd1: prime_fraction[i][63:32] <= write_data_i;
+                        default: ;
+                    endcase
+                end
+            end
+        end
+        if (clears && !keys_stay) device_secret <= 256'd0;
+    end
+
+    // A key that is not there would be zero, and hide nothing: every word must be entered, in order, for the primes as
+    // they are.
+    localparam integer KEY_WORD_BITS = LOG2_PRIMES + 1 + LOG2_N;
+    reg                      trits_there, secret_there, public_there;
+    reg  [LOG2_N-4:0]        next_trits;
+    reg  [KEY_WORD_BITS-1:0] next_word; // of the public key: {prime, component, number}
+    wire [KEY_WORD_BITS-1:0] this_word = {table_prime, table_component, table_index};
+    wire                     trits_follow = table_index[LOG2_N-4:0] == next_trits;
+    wire                     word_follows = this_word == next_word;
+    wire                     secret_loaded;
+    wire replaces_primes = setting && ((is_prime && (at[2:0] == MAP_PRIME_Q || at[2:0] == MAP_PRIME_KEY_FACTOR))
+        || (is_global && at == MAP_SHAPE && write_data_i[LOG2_PRIMES-1:0] != last_prime));
+    always_ff @(posedge clk_i) begin
+        if (trits_write) begin
+            next_trits <= trits_follow ? next_trits + 1'b1 : {(LOG2_N - 3){1'b0}};
+            trits_there <= trits_follow && next_trits == {(LOG2_N - 3){1'b1}};
+        end
+        if (key_write) begin
+            next_word <= word_follows ? next_word + 1'b1 : {KEY_WORD_BITS{1'b0}};
+            public_there <= word_follows && next_word == {last_prime, {(LOG2_N + 1){1'b1}}};
+        end
+        if (table_place) begin
+            if (write_data_i[LOG2_N-1:0] == {LOG2_N{1'b0}}) next_trits <= {(LOG2_N - 3){1'b0}};
+            if (write_data_i[24:0] == 25'd0) next_word <= {KEY_WORD_BITS{1'b0}};
+        end
+        if (secret_loaded) secret_there <= 1'b1;
+        if (accepted && (command_code_i == LOAD_KEY || command_code_i == PUBLIC)) trits_there <= 1'b0;
+        if ((accepted && command_code_i == LOAD_KEY) || replaces_primes || table_write) secret_there <= 1'b0;
+        if (replaces_primes) public_there <= 1'b0;
+        if (clears && !keys_stay) begin
+            trits_there <= 1'b0;
+            secret_there <= 1'b0;
+            public_there <= 1'b0;
+        end
+    end
+
+    function automatic [4:0] bits_of(input [WIDTH-1:0] q);
+        integer b;
+        begin
+            bits_of = 5'd0;
+            for (b = 0; b < WIDTH; b = b + 1) if (q[b]) bits_of = b[4:0] + 5'd1;
+        end
+    endfunction
+
+    // --- what is done -------------------------------------------------------------------------------------------------
+
+    // Counts run on modulo 2^COUNT, and are compared by their differences, which are small.
+    localparam integer COUNT = 8;
+
+    function automatic reached(input [COUNT-1:0] count, input [COUNT-1:0] goal);
+        reg [COUNT-1:0] difference;
+        begin
+            difference = count - goal;
+            reached = !difference[COUNT-1];
+        end
+    endfunction
+
+    reg [3:0]       command;     // that the engine works on
+    reg             in_coefficients;
+    reg [COUNT-1:0] begun;       // ciphertexts, or keys
+    reg [COUNT-1:0] finished;
+    reg [COUNT-1:0] pieces_done; // polynomials of noise and u
+    reg [COUNT-1:0] fills_done;  // messages
+    reg [COUNT-1:0] loads_done;
+    reg [COUNT-1:0] lanes_done;
+    reg [COUNT-1:0] streams_done;
+
+    wire encrypts = command == SYMMETRIC || command == PUBLIC;
+    wire decrypts = command == DECRYPT;
+    wire symmetric = command == SYMMETRIC;
+    wire public_key = command == PUBLIC;
+
+    // --- commands -----------------------------------------------------------------------------------------------------
+
+    wire       front_busy;
+    wire       wiping;
+    wire       encryption = command_code_i == SYMMETRIC || command_code_i == PUBLIC;
+    wire       known = encryption || command_code_i == LOAD_KEY || command_code_i == DECRYPT;
+    wire       key_there = (command_code_i == LOAD_KEY) ? trits_there
+        : (command_code_i == PUBLIC) ? public_there : secret_there;
+    // A ciphertext may follow another one of its kind at once.
+    wire       follows = command_code_i == command && (encrypts || decrypts) && !in_coefficients
+        && !(encryption && coefficients);
+    assign     idle_o = begun == finished && !front_busy && !wiping && !frame_valid_o;
+    assign     ready_o = !wiping && !front_busy && (follows ? !reached(begun, finished + 8'd3) : idle_o);
+    wire       accepted = command_i && ready_o && known && key_there;
+    wire       starts_encryption = accepted && encryption;
+    wire       exhausted = starts_encryption && counter == counter_end;
+
+    always_ff @(posedge clk_i) begin
+        if (accepted) begin
+            command <= command_code_i;
+            in_coefficients <= encryption && coefficients;
+            begun <= follows ? begun + 1'b1 : {{(COUNT - 1){1'b0}}, 1'b1};
+        end
+        if (setting && is_global && at == MAP_COUNTER) counter[31:0] <= write_data_i;
+        if (setting && is_global && at == MAP_COUNTER + 8'd1) counter[63:32] <= write_data_i;
+        if (starts_encryption) counter <= counter + 1'b1;
+        if (clears) begin
+            command <= 4'd0;
+            in_coefficients <= 1'b0;
+            begun <= {COUNT{1'b0}};
+        end
+    end
+
+    // --- key streams --------------------------------------------------------------------------------------------------
+
+    localparam [1:0] FOR_SEEDS = 2'd0, FOR_UNIFORM = 2'd1, FOR_NOISE = 2'd2, FOR_TERNARY = 2'd3;
+    wire         seeds_request, uniform_request, sample_request;
+    wire [255:0] seeds_key;
+    wire [127:0] seeds_position, uniform_position, sample_position;
+    wire [1:0]   sample_tag;
+    wire         stream_ready;
+    reg  [255:0] public_seed;  // of the ciphertext that leaves
+    wire [255:0] next_public_seed;
+    wire [255:0] private_seed;
+    // Derivation first, then what leaves, then noise for later.
+    wire [255:0] read_seed;
+    wire         for_uniform = !seeds_request && uniform_request;
+    wire         for_sample = !seeds_request && !uniform_request;
+    wire         word_valid, word_ready, word_last;
+    wire [63:0]  word_data;
+    wire [1:0]   word_tag;
+    cm_client_stream #(.TAG(2)) u_stream (
+        .clk_i(clk_i), .rst_i(clears),
+        .request_i(seeds_request || uniform_request || sample_request), .ready_o(stream_ready),
+        .key_i(seeds_request ? seeds_key : uniform_request ? (decrypts ? read_seed : public_seed) : private_seed),
+        .position_i(seeds_request ? seeds_position : uniform_request ? uniform_position : sample_position),
+        .tag_i(seeds_request ? FOR_SEEDS : uniform_request ? FOR_UNIFORM : sample_tag),
+        .valid_o(word_valid), .take_i(word_ready), .data_o(word_data), .tag_o(word_tag), .last_o(word_last)
+    );
+
+    // --- seeds --------------------------------------------------------------------------------------------------------
+
+    reg        seeds_start;
+    wire       seeds_busy, seeds_done, seeds_refused;
+    reg [63:0] front_counter; // of the ciphertext at the front
+    reg [63:0] drawn_counter; // of the seeds that are being drawn or were
+    cm_client_seeds u_seeds (
+        .clk_i(clk_i), .rst_i(clears), .start_i(seeds_start), .busy_o(seeds_busy), .done_o(seeds_done),
+        .refused_o(seeds_refused), .secret_i(device_secret), .counter_i(drawn_counter),
+        .entropy_valid_i(entropy_valid_i), .entropy_ready_o(entropy_ready_o), .entropy_i(entropy_i),
+        .request_o(seeds_request), .ready_i(stream_ready), .key_o(seeds_key), .position_o(seeds_position),
+        .valid_i(word_valid && word_tag == FOR_SEEDS), .last_i(word_last), .data_i(word_data),
+        .public_o(next_public_seed), .private_o(private_seed)
+    );
+
+    // --- the front: seeds, noise and u --------------------------------------------------------------------------------
+
+    // The pieces of a ciphertext are, in this order, u, the noise of component 1, and that of component 0; under the
+    // secret key the last alone. Noise of consecutive ciphertexts under the secret key is in two places by turns.
+    localparam [1:0] PIECE_U = 2'd0, PIECE_E1 = 2'd1, PIECE_E0 = 2'd2;
+    localparam [2:0] FRONT_IDLE = 3'd0, FRONT_SEEDS = 3'd1, FRONT_DRAWING = 3'd2, FRONT_WAIT = 3'd3,
+                     FRONT_SAMPLE = 3'd4, FRONT_FILL = 3'd5;
+    localparam integer GROUPS = 1 << (LOG2_N - 3); // of eight coefficients
+    localparam integer GROUP_BITS = LOG2_N - 3;
+    localparam integer NOISE_BLOCKS = 21 << (LOG2_N - 8); // n / 32 * 168 bytes
+    localparam integer TERNARY_BLOCKS = 1 << (LOG2_N - 7); // n / 16 * 8 bytes
+    reg [2:0]           front;
+    reg [1:0]           piece;
+    reg                 seeds_there;   // drawn
+    reg                 seeds_wait;    // the public one, behind the ciphertext that leaves: the next can be drawn
+    reg                 seeds_taken;   // by the stream, in this cycle
+    reg  [255:0]        waiting_seed;
+    reg  [63:0]         waiting_counter;
+    reg [COUNT-1:0]     base_loads;  // before this ciphertext's
+    reg                 parity;      // of the ciphertext
+    reg [9:0]           asked;       // blocks of the piece
+    reg [GROUP_BITS:0]  groups;      // of the piece that are there
+    wire                fill_busy;
+    wire [COUNT-1:0]    primes = {{(COUNT - LOG2_PRIMES){1'b0}}, last_prime} + 8'd1;
+    wire [COUNT-1:0]    loads_of_one = (public_key && !in_coefficients) ? primes + primes + primes : primes;
+    wire [9:0]          blocks = (piece == PIECE_U) ? TERNARY_BLOCKS[9:0] : NOISE_BLOCKS[9:0];
+    wire                noise_place = symmetric ? parity : piece == PIECE_E1;
+    // When the last loads from the piece's place are done.
+    wire [COUNT-1:0]    needed_loads = symmetric ? base_loads - loads_of_one
+        : (piece == PIECE_U) ? base_loads - 8'd2 : (piece == PIECE_E1) ? base_loads - 8'd1 : base_loads;
+    assign front_busy = front != FRONT_IDLE;
+    assign sample_request = front == FRONT_SAMPLE && asked != blocks;
+    assign sample_tag = (piece == PIECE_U) ? FOR_TERNARY : FOR_NOISE;
+    assign sample_position = {32'd0, (piece == PIECE_E1) ? 32'd1 : 32'd0,
+                              (piece == PIECE_U) ? LABEL_TERNARY : LABEL_NOISE, 22'd0, asked};
+
+    wire        noise_ready, ternary_ready, uniform_ready;
+    wire        noise_eight, ternary_eight;
+    wire [47:0] noise_data;
+    wire [15:0] ternary_data;
+    assign word_ready = (word_tag == FOR_SEEDS) || (word_tag == FOR_UNIFORM && uniform_ready)
+        || (word_tag == FOR_NOISE && noise_ready) || (word_tag == FOR_TERNARY && ternary_ready);
+    cm_client_noise u_noise (
+        .clk_i(clk_i), .rst_i(clears), .valid_i(word_valid && word_tag == FOR_NOISE), .ready_o(noise_ready),
+        .data_i(word_data), .eight_o(noise_eight), .eight_data_o(noise_data)
+    );
+    cm_client_ternary u_ternary (
+        .clk_i(clk_i), .rst_i(clears), .valid_i(word_valid && word_tag == FOR_TERNARY),
+        .ready_o(ternary_ready), .data_i(word_data), .eight_o(ternary_eight), .eight_data_o(ternary_data)
+    );
+
+    always_ff @(posedge clk_i) begin
+        seeds_start <= 1'b0;
+        case (front)
+            FRONT_IDLE: if (accepted) begin
+                front_counter <= counter;
+                piece <= (command_code_i == PUBLIC) ? PIECE_U : PIECE_E0;
+                if (encryption) front <= FRONT_SEEDS;
+                if (!follows) begin
+                    base_loads <= {COUNT{1'b0}};
+                    parity <= 1'b0;
+                end
+            end
+            FRONT_SEEDS: if (!seeds_there) begin
+                seeds_start <= 1'b1;
+                drawn_counter <= front_counter;
+                front <= FRONT_DRAWING;
+            end
+            FRONT_DRAWING: if (seeds_done) front <= FRONT_WAIT;
+            FRONT_WAIT: begin
+                asked <= 10'd0;
+                groups <= {(GROUP_BITS + 1){1'b0}};
+                if (reached(loads_done, needed_loads)) front <= FRONT_SAMPLE;
+            end
+            FRONT_SAMPLE: begin
+                if (for_sample && sample_request && stream_ready) asked <= asked + 1'b1;
+                if (noise_eight || ternary_eight) groups <= groups + 1'b1;
+                if (groups == GROUPS[GROUP_BITS:0]) begin
+                    pieces_done <= pieces_done + 1'b1;
+                    piece <= piece + 1'b1;
+                    front <= (piece == PIECE_E0) ? FRONT_FILL : FRONT_WAIT;
+                end
+            end
+            default: if (!fill_busy) begin
+                base_loads <= base_loads + loads_of_one;
+                parity <= !parity;
+                front <= FRONT_IDLE;
+            end
+        endcase
+        if (seeds_taken) seeds_wait <= 1'b0;
+        if (seeds_done) seeds_there <= 1'b1;
+        if (seeds_there && !seeds_wait) begin
+            seeds_there <= 1'b0;
+            seeds_wait <= 1'b1;
+            waiting_seed <= next_public_seed;
+            waiting_counter <= drawn_counter;
+        end
+        if (clears) begin
+            front <= FRONT_IDLE;
+            seeds_there <= 1'b0;
+            seeds_wait <= 1'b0;
+            waiting_seed <= 256'd0;
+            groups <= {(GROUP_BITS + 1){1'b0}};
+        end
+        if (clears || (accepted && !follows)) pieces_done <= {COUNT{1'b0}};
+    end
+
+    // --- the message --------------------------------------------------------------------------------------------------
+
+    reg                fill_waits;
+    reg                filling;
+    reg                ended;      // no more values: zeros
+    reg [LOG2_N:0]     entered;    // numbers
+    reg [LOG2_N:0]     filled;     // that are stored
+    wire               all_entered = entered[LOG2_N];
+    wire               enters = filling && !all_entered && (ended || value_valid_i);
+    wire               too_many = filling && all_entered && !ended && value_valid_i;
+    wire               scaled_valid, scaled_wrong;
+    wire [WIDTH-1:0]   scaled;
+    assign value_ready_o = filling && !all_entered && !ended;
+    assign fill_busy = fill_waits || filling;
+    cm_client_scale #(.WIDTH(WIDTH)) u_scale (
+        .clk_i(clk_i), .rst_i(clears), .t_i(t), .factor_i(t_factor), .ratio_i(t_ratio), .half_i(t_half),
+        .signed_i(signed_values), .valid_i(enters), .value_i(ended ? 32'd0 : value_i),
+        .valid_o(scaled_valid), .wrong_o(scaled_wrong), .r_o(scaled)
+    );
+    always_ff @(posedge clk_i) begin
+        if (starts_encryption) fill_waits <= 1'b1;
+        if (fill_waits && front != FRONT_IDLE && reached(loads_done, base_loads)) begin
+            fill_waits <= 1'b0;
+            filling <= 1'b1;
+            ended <= 1'b0;
+            entered <= {(LOG2_N + 1){1'b0}};
+            filled <= {(LOG2_N + 1){1'b0}};
+        end
+        if (enters) begin
+            entered <= entered + 1'b1;
+            if (value_last_i && !ended) ended <= 1'b1;
+        end
+        if (scaled_valid) filled <= filled + 1'b1;
+        if (filling && filled[LOG2_N]) begin
+            filling <= 1'b0;
+            fills_done <= fills_done + 1'b1;
+        end
+        if (clears) begin
+            fill_waits <= 1'b0;
+            filling <= 1'b0;
+        end
+        if (clears || (accepted && !follows)) fills_done <= {COUNT{1'b0}};
+    end
+
+    // --- memories of small numbers, and of the message ------------------------------------------------------------------
+
+    // A pair's numbers are in both halves of the polynomial or, in natural order, neighbours.
+    wire                 source_natural;
+    wire [PAIR_BITS-1:0] source_index;
+    wire                 source_noise_place;
+    wire                 source_is_u;
+    wire                 source_has_message;
+
+    wire [KEY_BITS:0]    wipe_address; // of the deepest memory
+    // Sums of a decryption take the message's place.
+    wire                 sum_writes;
+    wire [PAIR_BITS-1:0] sum_index;
+    wire [63:0]          sums;
+    wire [PAIR_BITS-1:0] sum_read_index;
+
+    localparam integer WORD_BITS = LOG2_N - 2; // of a bank of the message: half of a half
+    wire [WORD_BITS-1:0] message_from = source_natural ? source_index[WORD_BITS-1:0] : source_index[PAIR_BITS-1:1];
+    wire [31:0]          message_words [0:3]; // {half, odd}
+    generate
+        for (g = 0; g < 4; g = g + 1) begin : g_message
+            wire here = scaled_valid && filled[LOG2_N-1] == g / 2 && filled[0] == g % 2;
+            wire sums_here = sum_writes && sum_index[PAIR_BITS-1] == g / 2;
+            wire [31:0] sum = sums[32*(g%2) +: 32];
+            cm_ram #(.WIDTH(32), .DEPTH(1 << WORD_BITS), .ADDRESS_WIDTH(WORD_BITS), .BLOCK(1)) u_bank (
+                .clk_i(clk_i), .write_i(wipes || here || sums_here),
+                .write_address_i(wipes ? wipe_address[WORD_BITS-1:0]
+                                 : sum_writes ? sum_index[WORD_BITS-1:0] : filled[LOG2_N-2:1]),
+                .write_data_i(wipes ? 32'd0 : sum_writes ? sum : {{(32 - WIDTH){1'b0}}, scaled}),
+                .read_address_i(message_from), .read_data_o(message_words[g])
+            );
+        end
+    endgenerate
+
+    // Eight numbers a word, halves apart; noise in two places.
+    localparam integer EIGHT_BITS = LOG2_N - 4;
+    wire [EIGHT_BITS-1:0] eight_from = source_natural ? source_index[PAIR_BITS-2 -: EIGHT_BITS]
+                                                      : source_index[PAIR_BITS-1 -: EIGHT_BITS];
+    wire [47:0]           noise_words [0:1]; // by half
+    wire [15:0]           ternary_words [0:1];
+    wire [GROUP_BITS-1:0] ternary_group = trits_write ? table_index[GROUP_BITS-1:0] : groups[GROUP_BITS-1:0];
+    wire [15:0]           trits = write_data_i[15:0];
+    function automatic wrong_trits(input [15:0] word);
+        wrong_trits = (word[15:1] & word[14:0] & 15'h5555) != 15'd0;
+    endfunction
+    generate
+        for (g = 0; g < 2; g = g + 1) begin : g_small
+            cm_ram #(.WIDTH(48), .DEPTH(2 << EIGHT_BITS), .ADDRESS_WIDTH(EIGHT_BITS + 1), .BLOCK(1)) u_noise (
+                .clk_i(clk_i), .write_i(wipes || (noise_eight && groups[GROUP_BITS-1] == g)),
+                .write_address_i(wipes ? wipe_address[EIGHT_BITS:0] : {noise_place, groups[EIGHT_BITS-1:0]}),
+                .write_data_i(wipes ? 48'd0 : noise_data),
+                .read_address_i({source_noise_place, eight_from}), .read_data_o(noise_words[g])
+            );
+            cm_ram #(.WIDTH(16), .DEPTH(1 << EIGHT_BITS), .ADDRESS_WIDTH(EIGHT_BITS), .BLOCK(1)) u_ternary (
+                .clk_i(clk_i),
+                .write_i(wipes || ((ternary_eight || trits_write) && ternary_group[GROUP_BITS-1] == g)),
+                .write_address_i(wipes ? wipe_address[EIGHT_BITS-1:0] : ternary_group[EIGHT_BITS-1:0]),
+                .write_data_i(wipes ? 16'd0 : trits_write ? trits : ternary_data),
+                .read_address_i(eight_from), .read_data_o(ternary_words[g])
+            );
+        end
+    endgenerate
+
+    // A cycle later.
+    reg                 late_natural, late_half, late_is_u, late_message;
+    reg [2:0]           late_place; // in a word of eight
+    reg                 late_odd;
+    always_ff @(posedge clk_i) begin
+        late_natural <= source_natural;
+        late_half <= source_index[PAIR_BITS-1];
+        late_odd <= source_index[0];
+        late_place <= source_natural ? {source_index[1:0], 1'b0} : source_index[2:0];
+        late_is_u <= source_is_u;
+        late_message <= source_has_message;
+    end
+    wire [63:0] message_pair = late_natural ? {message_words[{late_half, 1'b1}], message_words[{late_half, 1'b0}]}
+                                            : {message_words[{1'b1, late_odd}], message_words[{1'b0, late_odd}]};
+    wire [11:0] small_pair;
+    generate
+        for (g = 0; g < 2; g = g + 1) begin : g_pick
+            wire        half = late_natural ? late_half : g[0];
+            wire [2:0]  place = late_natural ? {late_place[2:1], g[0]} : late_place;
+            wire [47:0] noise_word = noise_words[half];
+            wire [15:0] ternary_word = ternary_words[half];
+            wire [1:0]  digit = ternary_word[2*place +: 2];
+            assign small_pair[6*g +: 6] = late_is_u ? {{5{digit == 2'd0}}, digit == 2'd0 || digit == 2'd2}
+                                                    : noise_word[6*place +: 6];
+        end
+    endgenerate
+
+    // --- the loader ---------------------------------------------------------------------------------------------------
+
+    localparam [1:0] LOAD_U = 2'd0, LOAD_E1 = 2'd1, LOAD_M = 2'd2, LOAD_A = 2'd3; // the first three as pieces
+    localparam integer DRAIN_BITS = 6;
+    reg                    loading, load_drains;
+    reg [DRAIN_BITS-1:0]   load_left;
+    reg [COUNT-1:0]        load_begun;   // ciphertexts whose loads are all done
+    reg [COUNT-1:0]        load_primes;  // that are all loaded
+    reg [LOG2_PRIMES-1:0]  load_prime;
+    reg [1:0]              load_kind;
+    reg [1:0]              load_turn;    // the set, by turns
+    reg                    load_parity;  // of the prime
+    reg                    load_place;   // of the noise, by turns
+    reg [COUNT-1:0]        load_pieces;  // before this ciphertext's
+    reg [PAIR_BITS-1:0]    load_index;
+    wire [1:0]             load_set;
+    wire                   load_natural = load_kind == LOAD_A;
+    wire [1:0]             first_kind = (command == SYMMETRIC) ? (in_coefficients ? LOAD_A : LOAD_M) : LOAD_U;
+    wire                   load_last_kind = !(public_key && !in_coefficients) || load_kind == LOAD_M;
+    wire [PAIR_BITS-1:0]   stream_index;
+    wire                   streaming;
+    wire [COUNT-1:0]       pieces_of_one = public_key ? 8'd3 : symmetric ? 8'd1 : 8'd0;
+
+    // Streams that must be done before the set is free, and none of those left writes a set.
+    wire [COUNT-1:0] two_primes = load_primes + load_primes;
+    wire [COUNT-1:0] load_needs = !public_key ? (in_coefficients ? two_primes - 8'd1 : loads_done - 8'd2)
+        : in_coefficients ? two_primes + two_primes - 8'd1
+        : (load_kind == LOAD_U) ? two_primes - 8'd1 : two_primes;
+    wire set_free = reached(streams_done, load_needs);
+    // The last of them reads the set in the order in which it is filled.
+    wire set_trails = !in_coefficients && streaming && reached(streams_done + 8'd1, load_needs)
+        && load_index < stream_index;
+
+    // What a load needs: all of a piece, or as much as there is.
+    wire [COUNT-1:0]  load_piece = load_pieces
+        + (public_key ? {{(COUNT - 2){1'b0}}, load_kind} : {COUNT{1'b0}});
+    wire [LOG2_N:0]   load_reach = {2'b01, load_index}; // the pair's number in the upper half
+    wire              sampling = front == FRONT_SAMPLE && pieces_done == load_piece;
+    wire              small_there = reached(pieces_done, load_piece + 8'd1)
+        || (sampling && {groups, 3'd0} > load_reach);
+    wire              message_there = reached(fills_done, load_begun + 8'd1)
+        || (filling && fills_done == load_begun && filled > load_reach);
+    wire              uniform_valid;
+    wire              source_there = (command == LOAD_KEY) || ((load_kind == LOAD_A) ? uniform_valid
+        : small_there && (load_kind != LOAD_M || message_there));
+    wire              load_enabled = !decrypts && begun != load_begun;
+    wire              load_issues = loading && (set_free || set_trails) && source_there;
+    reg [LOADED-1:0]  load_valid;
+    reg [PAIR-1:0]    load_uniform;
+    wire [PAIR-1:0]   loaded;
+    wire [PAIR_BITS-1:0] loaded_index;
+    wire [PAIR-1:0]   uniform_pair; // of the queue
+    wire              load_end = load_drains && load_left == {DRAIN_BITS{1'b0}};
+
+    assign load_set = (public_key && in_coefficients) ? 2'd0
+        : public_key ? ((load_kind == LOAD_M) ? 2'd2 : {1'b0, load_parity ^ (load_kind == LOAD_E1)}) : load_turn;
+
+    wire stream_takes_loader; // the stream adds the loader's pairs
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(LOADED)) u_loaded_index (
+        .clk_i(clk_i), .data_i(load_index), .data_o(loaded_index)
+    );
+    // Of the public half, or of a frame that is read.
+    wire [PAIR-1:0] drawn_pair, drawn_late;
+    cm_delay #(.WIDTH(PAIR), .CYCLES(LOADED)) u_drawn_late (
+        .clk_i(clk_i), .data_i(drawn_pair), .data_o(drawn_late)
+    );
+
+    always_ff @(posedge clk_i) begin
+        load_valid <= {load_valid[LOADED-2:0], load_issues};
+        if (!loading && !load_drains) begin
+            load_index <= {PAIR_BITS{1'b0}};
+            load_left <= LOADED[DRAIN_BITS-1:0];
+            loading <= load_enabled;
+        end else if (load_issues) begin
+            load_index <= load_index + 1'b1;
+            if (load_index == LAST_PAIR) begin
+                loading <= 1'b0;
+                load_drains <= 1'b1;
+            end
+        end else if (load_drains) begin
+            load_left <= load_left - 1'b1;
+            if (load_end) begin
+                load_drains <= 1'b0;
+                loads_done <= loads_done + 1'b1;
+                load_turn <= (load_turn == 2'd2) ? 2'd0 : load_turn + 1'b1;
+                load_kind <= load_last_kind ? first_kind : load_kind + 1'b1;
+                if (load_last_kind) begin
+                    load_primes <= load_primes + 1'b1;
+                    load_parity <= !load_parity;
+                    load_prime <= (load_prime == last_prime) ? {LOG2_PRIMES{1'b0}} : load_prime + 1'b1;
+                    if (load_prime == last_prime) begin
+                        load_begun <= load_begun + 1'b1;
+                        load_pieces <= load_pieces + pieces_of_one;
+                        load_place <= !load_place;
+                    end
+                end
+            end
+        end
+        if (accepted && !follows) begin
+            load_kind <= (command_code_i == SYMMETRIC) ? (coefficients ? LOAD_A : LOAD_M) : LOAD_U;
+        end
+        if (clears || (accepted && !follows)) begin
+            load_turn <= 2'd0;
+            load_parity <= 1'b0;
+            load_place <= 1'b0;
+            load_prime <= {LOG2_PRIMES{1'b0}};
+            load_primes <= {COUNT{1'b0}};
+            load_pieces <= {COUNT{1'b0}};
+            load_begun <= {COUNT{1'b0}};
+            loads_done <= {COUNT{1'b0}};
+        end
+        if (clears) begin
+            loading <= 1'b0;
+            load_drains <= 1'b0;
+            load_valid <= {LOADED{1'b0}};
+        end
+    end
+
+    // --- the lanes ----------------------------------------------------------------------------------------------------
+
+    reg                   lane_started;
+    reg [1:0]             lane_kind;
+    reg [1:0]             lane_turn;
+    reg                   lane_parity;
+    reg [LOG2_PRIMES-1:0] lane_prime;
+    reg [COUNT-1:0]       lane_primes;
+    wire                  lanes_busy, lanes_end;
+    wire [COUNT-1:0]      lane_two = lane_primes + lane_primes;
+    wire [1:0]            lane_last_kind = in_coefficients ? (public_key ? 2'd2 : 2'd1) : (public_key ? 2'd2 : 2'd0);
+    wire                  lane_inverse = decrypts || (in_coefficients && lane_kind != 2'd0);
+    wire [1:0]            lane_set = !public_key ? lane_turn
+        : in_coefficients ? lane_kind
+        : (lane_kind == LOAD_M) ? 2'd2 : {1'b0, lane_parity ^ (lane_kind == LOAD_E1)};
+    wire                  lane_there = decrypts ? reached(streams_done, lane_two + 8'd2)
+        : !in_coefficients ? loads_done != lanes_done
+        : (lane_kind == 2'd0) ? reached(loads_done, lane_primes + 8'd1)
+        : !public_key ? reached(streams_done, lane_two + 8'd1)
+        : reached(streams_done, lane_two + lane_two + ((lane_kind == 2'd1) ? 8'd1 : 8'd3));
+    wire                  lane_start = !lanes_busy && !lane_started && lane_there && begun != finished;
+
+    always_ff @(posedge clk_i) begin
+        lane_started <= lane_start;
+        if (lanes_end) begin
+            lanes_done <= lanes_done + 1'b1;
+            lane_kind <= (lane_kind == lane_last_kind) ? 2'd0 : lane_kind + 1'b1;
+            if (lane_kind == lane_last_kind) begin
+                lane_turn <= (lane_turn == 2'd2) ? 2'd0 : lane_turn + 1'b1;
+                lane_parity <= !lane_parity;
+                lane_primes <= lane_primes + 1'b1;
+                lane_prime <= (lane_prime == last_prime) ? {LOG2_PRIMES{1'b0}} : lane_prime + 1'b1;
+            end
+        end
+        if (clears || (accepted && !follows)) begin
+            lane_kind <= 2'd0;
+            lane_turn <= 2'd0;
+            lane_parity <= 1'b0;
+            lane_prime <= {LOG2_PRIMES{1'b0}};
+            lane_primes <= {COUNT{1'b0}};
+            lanes_done <= {COUNT{1'b0}};
+        end
+        if (clears) lane_started <= 1'b0;
+    end
+
+    wire                 stream_natural;
+    wire [1:0]           stream_a_set, stream_b_set;
+    wire [PAIR-1:0]      set_a, set_b;
+    wire                 stream_writes;
+    wire [1:0]           stream_to_set;
+    wire [PAIR_BITS-1:0] streamed_index;
+    wire [PAIR-1:0]      streamed;
+    wire                 loader_writes = load_valid[LOADED-1];
+    reg  [1:0]           drain_turn;
+    reg  [PAIR_BITS-1:0] drain_at;
+    cm_client_lanes #(
+        .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_UNITS(LOG2_UNITS), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES),
+        .SETS(3), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+    ) u_lanes (
+        .clk_i(clk_i), .rst_i(clears),
+        .start_i(lane_start), .inverse_i(lane_inverse), .set_i(lane_set), .prime_i(lane_prime),
+        .q_i(prime_q[lane_prime]), .busy_o(lanes_busy), .done_o(lanes_end),
+        .a_natural_i(stream_natural), .a_set_i(stream_a_set), .a_index_i(stream_index), .a_o(set_a),
+        .b_natural_i(decrypts), .b_set_i(decrypts ? drain_turn : stream_b_set),
+        .b_index_i(decrypts ? drain_at : stream_index), .b_o(set_b),
+        .write_i(loader_writes || stream_writes), .write_natural_i(loader_writes && load_natural),
+        .write_set_i(loader_writes ? load_set : stream_to_set),
+        .write_index_i(loader_writes ? loaded_index : streamed_index),
+        .write_data_i(loader_writes ? (load_natural ? drawn_late : loaded) : streamed),
+        .wipe_i(wipes), .wipe_address_i(wipe_address[LOG2_N-1:0]),
+        .table_write_i(table_write), .table_prime_i(table_prime), .table_index_i(table_index),
+        .table_data_i(write_data_i[WIDTH-1:0])
+    );
+
+    // --- the stream ---------------------------------------------------------------------------------------------------
+
+    localparam [1:0] SINK_FRAME = 2'd0, SINK_SET = 2'd1, SINK_KEY = 2'd2;
+    reg                    stream_runs, stream_drains;
+    reg [DRAIN_BITS-1:0]   stream_left;
+    reg                    seed_sent;
+    reg [1:0]              stream_kind;
+    reg [1:0]              stream_turn;
+    reg                    stream_parity;
+    reg [LOG2_PRIMES-1:0]  stream_prime;
+    reg [COUNT-1:0]        stream_primes;
+    reg [COUNT-1:0]        stream_pieces;
+    reg                    stream_place;
+    reg [PAIR_BITS-1:0]    stream_at;
+    reg                    opened;      // the ciphertext's seeds are taken
+    reg [COUNT-1:0]        streamed_sets; // ciphertexts whose items are done
+    reg [63:0]             sent_counter;
+    wire [WIDTH-1:0]       stream_q = prime_q[stream_prime];
+    wire [COUNT-1:0]       stream_two = stream_primes + stream_primes;
+    wire [1:0]             stream_last_kind = decrypts ? 2'd1 : in_coefficients ? (public_key ? 2'd3 : 2'd1) : (public_key ? 2'd1 : 2'd0);
+    assign streaming = stream_runs;
+    assign stream_index = stream_at;
+
+    // The items: under the secret key, the product with its transform, plus the message's. Under a public key, for
+    // component 1, then 0, the product of u's transform with it, plus that of the noise. In coefficient form products
+    // go back to a set, whose inverse transform comes next, plus what the loader gives. Decryption puts - c1 s into a set
+    // and then takes it off c0.
+    wire stream_multiplies = in_coefficients && !stream_kind[0];
+    wire stream_leaves = in_coefficients && stream_kind[0];
+    wire component = public_key && (in_coefficients ? !stream_kind[1] : !stream_kind[0]);
+    assign stream_natural = stream_leaves;
+    assign stream_takes_loader = stream_leaves;
+    wire takes_off = decrypts && stream_kind[0];
+    wire [1:0] stream_sink = (command == LOAD_KEY) ? SINK_KEY
+        : (stream_multiplies || decrypts) ? SINK_SET : SINK_FRAME;
+    wire [1:0] stream_coefficient_set = component ? 2'd1 : 2'd2;
+    assign stream_a_set = !public_key ? stream_turn
+        : !in_coefficients ? {1'b0, stream_parity} : stream_leaves ? stream_coefficient_set : 2'd0;
+    assign stream_b_set = !public_key ? stream_turn : component ? {1'b0, !stream_parity} : 2'd2;
+    assign stream_to_set = public_key ? stream_coefficient_set : stream_turn;
+
+    wire stream_there = decrypts
+        ? read_known && (takes_off || reached(drains_done + 8'd2, stream_primes))
+        : !in_coefficients ? (!public_key ? lanes_done != streams_done
+           : reached(lanes_done, stream_two + stream_primes + (component ? 8'd2 : 8'd3)))
+        : !public_key ? reached(lanes_done, stream_two + (stream_multiplies ? 8'd1 : 8'd2))
+        : reached(lanes_done, stream_two + stream_primes
+                  + (stream_multiplies ? 8'd1 : component ? 8'd2 : 8'd3));
+    // In coefficient form, all noise and all of the message must be there.
+    wire addend_there = !stream_leaves
+        || (reached(pieces_done, stream_pieces + pieces_of_one) && reached(fills_done, finished + 8'd1));
+
+    // Room for pairs in the queue to the packer.
+    localparam integer LOG2_QUEUE = 6;
+    reg [LOG2_QUEUE:0] credits;
+    wire               queue_take;
+    wire               from_read = decrypts && (takes_off || !read_seeded);
+    wire               needs_uniform = (symmetric && !in_coefficients) || (decrypts && !from_read);
+    wire [PAIR-1:0]    read_pair;
+    wire               read_pair_valid;
+    wire               read_pair_taken = stream_issues && from_read;
+    wire               stream_issues = stream_runs && (stream_sink != SINK_FRAME || credits != {(LOG2_QUEUE + 1){1'b0}})
+        && (!needs_uniform || uniform_valid) && (!from_read || read_pair_valid);
+    wire               frame_ready;
+    wire               queue_empty;
+    wire               stream_may_start = begun != streamed_sets && stream_there && addend_there
+        && (!encrypts || opened)
+        && (stream_sink != SINK_FRAME || (frame_ready && !(symmetric && !seed_sent)));
+    wire               stream_end = stream_drains && stream_left == {DRAIN_BITS{1'b0}}
+        && (stream_sink != SINK_FRAME || frame_ready);
+    wire               stream_last = stream_end && stream_kind == stream_last_kind && stream_prime == last_prime;
+    wire               seed_start = opened && symmetric && !seed_sent && frame_ready && !stream_runs && !stream_drains;
+    wire               frame_start = seed_start
+        || (!stream_runs && !stream_drains && stream_may_start && stream_sink == SINK_FRAME);
+    reg [STREAMED-1:0] stream_valid;
+    assign             secret_loaded = stream_last && command == LOAD_KEY;
+
+    always_ff @(posedge clk_i) begin
+        stream_valid <= {stream_valid[STREAMED-2:0], stream_issues};
+        seeds_taken <= 1'b0;
+        if (encrypts && begun != finished && !opened && seeds_wait && !seeds_taken) begin
+            opened <= 1'b1;
+            seeds_taken <= 1'b1;
+            public_seed <= waiting_seed;
+            sent_counter <= waiting_counter;
+        end
+        if (seed_start) seed_sent <= 1'b1;
+        if (decrypts ? result_ends : stream_last) finished <= finished + 1'b1;
+        if (!stream_runs && !stream_drains) begin
+            stream_at <= {PAIR_BITS{1'b0}};
+            stream_left <= STREAMED[DRAIN_BITS-1:0];
+            stream_runs <= stream_may_start;
+        end else if (stream_issues) begin
+            stream_at <= stream_at + 1'b1;
+            if (stream_at == LAST_PAIR) begin
+                stream_runs <= 1'b0;
+                stream_drains <= 1'b1;
+            end
+        end else if (stream_drains) begin
+            if (stream_left != {DRAIN_BITS{1'b0}}) stream_left <= stream_left - 1'b1;
+            if (stream_end) begin
+                stream_drains <= 1'b0;
+                streams_done <= streams_done + 1'b1;
+                stream_kind <= (stream_kind == stream_last_kind) ? 2'd0 : stream_kind + 1'b1;
+                if (stream_kind == stream_last_kind) begin
+                    stream_turn <= (stream_turn == 2'd2) ? 2'd0 : stream_turn + 1'b1;
+                    stream_parity <= !stream_parity;
+                    stream_primes <= stream_primes + 1'b1;
+                    stream_prime <= stream_prime + 1'b1;
+                    if (stream_prime == last_prime) begin
+                        stream_prime <= {LOG2_PRIMES{1'b0}};
+                        streamed_sets <= streamed_sets + 1'b1;
+                        stream_pieces <= stream_pieces + pieces_of_one;
+                        stream_place <= !stream_place;
+                        opened <= 1'b0;
+                        seed_sent <= 1'b0;
+                    end
+                end
+            end
+        end
+        credits <= credits + {{LOG2_QUEUE{1'b0}}, queue_take}
+            - {{LOG2_QUEUE{1'b0}}, stream_issues && stream_sink == SINK_FRAME};
+        if (clears || (accepted && !follows)) begin
+            stream_kind <= 2'd0;
+            stream_turn <= 2'd0;
+            stream_parity <= 1'b0;
+            stream_prime <= {LOG2_PRIMES{1'b0}};
+            stream_primes <= {COUNT{1'b0}};
+            stream_pieces <= {COUNT{1'b0}};
+            stream_place <= 1'b0;
+            streams_done <= {COUNT{1'b0}};
+            streamed_sets <= {COUNT{1'b0}};
+            finished <= {COUNT{1'b0}};
+        end
+        if (clears) begin
+            stream_runs <= 1'b0;
+            stream_drains <= 1'b0;
+            stream_valid <= {STREAMED{1'b0}};
+            opened <= 1'b0;
+            seed_sent <= 1'b0;
+            credits <= {1'b1, {LOG2_QUEUE{1'b0}}};
+            public_seed <= 256'd0;
+        end
+    end
+
+    // The loader's pairs are for the stream, or for a set.
+    assign source_natural = (stream_takes_loader && stream_runs) || decrypts;
+    assign source_index = decrypts ? sum_read_index : source_natural ? stream_at : load_index;
+    assign source_is_u = !source_natural && load_kind == LOAD_U;
+    assign source_has_message = source_natural ? !component : load_kind == LOAD_M;
+    assign source_noise_place = source_natural ? (public_key ? component : stream_place)
+                                               : (public_key ? load_kind == LOAD_E1 : load_place);
+    wire [LOG2_PRIMES-1:0] source_prime = (stream_takes_loader && (stream_runs || stream_drains)) ? stream_prime
+                                                                                                  : load_prime;
+    cm_client_loader #(
+        .LOG2_N(LOG2_N), .WIDTH(WIDTH), .MESSAGE_WIDTH(MESSAGE_WIDTH), .DEEP(DEEP),
+        .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+    ) u_loader (
+        .clk_i(clk_i), .q_i(prime_q[source_prime]), .factor_i(prime_factor[source_prime]),
+        .offset_i(prime_offset[source_prime]), .message_i(late_message), .r_i(message_pair), .small_i(small_pair),
+        .pair_o(loaded)
+    );
+
+    // Keys, by pair: the secret key's transform, negated, and the public key's components, all times R.
+    wire [KEY_BITS-1:0] key_from = {stream_prime, stream_at};
+    wire [PAIR-1:0]     secret_pair, public_pair_0, public_pair_1;
+    wire                stream_to_key;
+    cm_ram #(.WIDTH(PAIR), .DEPTH(PRIMES << PAIR_BITS), .ADDRESS_WIDTH(KEY_BITS), .BLOCK(1)) u_secret (
+        .clk_i(clk_i), .write_i(wipes_keys || stream_to_key),
+        .write_address_i(wipes_keys ? wipe_address[KEY_BITS-1:0] : {stream_prime, streamed_index}),
+        .write_data_i(wipes_keys ? {PAIR{1'b0}} : streamed),
+        .read_address_i(key_from), .read_data_o(secret_pair)
+    );
+    generate
+        for (g = 0; g < 2; g = g + 1) begin : g_public // the even residues, and the odd ones
+            wire [KEY_BITS-1:0] to = {table_prime, table_index[LOG2_N-1:1]};
+            wire here = key_write && table_index[0] == g;
+            cm_ram #(.WIDTH(WIDTH), .DEPTH(PRIMES << PAIR_BITS), .ADDRESS_WIDTH(KEY_BITS), .BLOCK(1)) u_0 (
+                .clk_i(clk_i), .write_i(here && !table_component), .write_address_i(to),
+                .write_data_i(write_data_i[WIDTH-1:0]),
+                .read_address_i(key_from), .read_data_o(public_pair_0[WIDTH*g +: WIDTH])
+            );
+            cm_ram #(.WIDTH(WIDTH), .DEPTH(PRIMES << PAIR_BITS), .ADDRESS_WIDTH(KEY_BITS), .BLOCK(1)) u_1 (
+                .clk_i(clk_i), .write_i(here && table_component), .write_address_i(to),
+                .write_data_i(write_data_i[WIDTH-1:0]),
+                .read_address_i(key_from), .read_data_o(public_pair_1[WIDTH*g +: WIDTH])
+            );
+        end
+    endgenerate
+
+    // Two cycles behind the number of the pair.
+    reg  [PAIR-1:0] key_pair;
+    wire [PAIR-1:0] drawn_two_late;
+    cm_delay #(.WIDTH(PAIR), .CYCLES(2)) u_drawn_two_late (
+        .clk_i(clk_i), .data_i(drawn_pair), .data_o(drawn_two_late)
+    );
+    always_ff @(posedge clk_i) begin
+        key_pair <= (command == LOAD_KEY) ? {2{prime_key_factor[stream_prime]}}
+            : public_key ? (component ? public_pair_1 : public_pair_0) : secret_pair;
+    end
+    wire [PAIR-1:0] set_b_late, set_a_late;
+    cm_delay #(.WIDTH(PAIR), .CYCLES(LOADED - 2)) u_set_a_late (
+        .clk_i(clk_i), .data_i(set_a), .data_o(set_a_late)
+    );
+    cm_delay #(.WIDTH(PAIR), .CYCLES(LOADED - 2)) u_set_b_late (
+        .clk_i(clk_i), .data_i(set_b), .data_o(set_b_late)
+    );
+    generate
+        for (g = 0; g < 2; g = g + 1) begin : g_stream
+            wire [WIDTH:0]   product;
+            wire [WIDTH-1:0] product_late;
+            cm_montgomery_multiply #(
+                .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+            ) u_product (
+                .clk_i(clk_i), .q_i(stream_q),
+                .a_i((needs_uniform || decrypts) ? drawn_two_late[WIDTH*g +: WIDTH] : set_a[WIDTH*g +: WIDTH]),
+                .b_i(key_pair[WIDTH*g +: WIDTH]), .halve_i(1'b0), .product_o(product)
+            );
+            cm_delay #(.WIDTH(WIDTH), .CYCLES(LOADED - 2 - MULTIPLY)) u_product_late (
+                .clk_i(clk_i), .data_i(product[WIDTH-1:0]), .data_o(product_late)
+            );
+            wire [WIDTH-1:0] set_pair = set_a_late[WIDTH*g +: WIDTH];
+            wire [WIDTH-1:0] addend = stream_leaves ? loaded[WIDTH*g +: WIDTH] : takes_off ? set_pair
+                : (stream_multiplies || decrypts || command == LOAD_KEY) ? {WIDTH{1'b0}}
+                : set_b_late[WIDTH*g +: WIDTH];
+            wire [WIDTH-1:0] sum, difference;
+            cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_sum (
+                .clk_i(clk_i), .q_i(stream_q),
+                .a_i(stream_leaves ? set_pair : takes_off ? drawn_late[WIDTH*g +: WIDTH] : product_late),
+                .b_i(addend), .sum_o(sum), .difference_o(difference)
+            );
+            assign streamed[WIDTH*g +: WIDTH] = takes_off ? difference : sum;
+        end
+    endgenerate
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(STREAMED)) u_streamed_index (
+        .clk_i(clk_i), .data_i(stream_at), .data_o(streamed_index)
+    );
+    assign stream_writes = stream_valid[STREAMED-1] && stream_sink == SINK_SET;
+    assign stream_to_key = stream_valid[STREAMED-1] && stream_sink == SINK_KEY;
+
+    // --- the public half ------------------------------------------------------------------------------------------------
+
+    // Blocks are asked for as long as the queue has room for what they can bring, and the polynomial lacks more than
+    // those under way are sure to bring.
+    localparam [4:0] LEAST_OF_BLOCK = 5'd18; // 512 bits in fields of 27
+    localparam [5:0] MOST_OF_BLOCK = 6'd12;  // pairs: in fields of 22
+    localparam integer MOST_UNDER_WAY = 3;
+    reg                   uniform_runs, uniform_starts;
+    reg [LOG2_PRIMES-1:0] uniform_prime;
+    reg                   uniform_done; // of the whole ciphertext
+    wire                  uniform_wanted = decrypts ? read_known && read_seeded : symmetric && opened;
+    assign                drawn_pair = from_read ? read_pair : uniform_pair;
+    reg [1:0]             under_way;
+    reg [11:0]            uniform_block;
+    wire [LOG2_N:0]       residues;
+    wire                  uniform_pair_made;
+    wire [PAIR-1:0]       uniform_made;
+    wire [LOG2_QUEUE:0]   uniform_level;
+    wire [6:0]            most_coming = {5'd0, under_way} * MOST_OF_BLOCK + 7'd8 + MOST_OF_BLOCK;
+    wire [LOG2_N:0]       least_coming = {{(LOG2_N - 6){1'b0}}, {5'd0, under_way} * LEAST_OF_BLOCK};
+    wire                  uniform_room = {1'b0, uniform_level} + {1'b0, most_coming} <= 8'd1 << LOG2_QUEUE;
+    wire                  uniform_lacks = residues + least_coming < {1'b1, {LOG2_N{1'b0}}};
+    wire                  uniform_asked = for_uniform && stream_ready;
+    wire                  uniform_ends = word_valid && word_ready && word_tag == FOR_UNIFORM && word_last;
+    wire                  uniform_taken = (load_issues && load_natural) || (stream_issues && needs_uniform);
+    assign uniform_request = uniform_runs && !uniform_starts && !residues[LOG2_N] && uniform_lacks && uniform_room
+        && under_way != MOST_UNDER_WAY[1:0];
+    assign uniform_position = {32'd0, {{(32 - LOG2_PRIMES){1'b0}}, uniform_prime}, LABEL_UNIFORM,
+                               20'd0, uniform_block};
+    cm_client_uniform #(.WIDTH(WIDTH), .LOG2_N(LOG2_N)) u_uniform (
+        .clk_i(clk_i), .rst_i(clears), .start_i(uniform_starts), .q_i(prime_q[uniform_prime]),
+        .bits_i(bits_of(prime_q[uniform_prime])), .valid_i(word_valid && word_tag == FOR_UNIFORM),
+        .ready_o(uniform_ready), .data_i(word_data), .pair_o(uniform_pair_made), .pair_data_o(uniform_made),
+        .residues_o(residues)
+    );
+    cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_uniform_queue (
+        .clk_i(clk_i), .rst_i(clears), .write_i(uniform_pair_made), .data_i(uniform_made),
+        .valid_o(uniform_valid), .take_i(uniform_taken), .data_o(uniform_pair), .level_o(uniform_level)
+    );
+    always_ff @(posedge clk_i) begin
+        uniform_starts <= 1'b0;
+        under_way <= under_way + {1'b0, uniform_asked} - {1'b0, uniform_ends};
+        if (uniform_asked) uniform_block <= uniform_block + 1'b1;
+        if (!uniform_runs) begin
+            uniform_prime <= {LOG2_PRIMES{1'b0}};
+            uniform_block <= 12'd0;
+            if (uniform_wanted && !uniform_done) begin
+                uniform_runs <= 1'b1;
+                uniform_starts <= 1'b1;
+            end
+        end else if (!uniform_starts && residues[LOG2_N] && under_way == 2'd0 && !uniform_pair_made) begin
+            uniform_block <= 12'd0;
+            uniform_prime <= uniform_prime + 1'b1;
+            if (uniform_prime == last_prime) begin
+                uniform_runs <= 1'b0;
+                uniform_done <= 1'b1;
+            end else begin
+                uniform_starts <= 1'b1;
+            end
+        end
+        if (!uniform_wanted) uniform_done <= 1'b0;
+        if (clears) begin
+            uniform_runs <= 1'b0;
+            uniform_done <= 1'b0;
+            under_way <= 2'd0;
+        end
+    end
+
+    // --- frames -------------------------------------------------------------------------------------------------------
+
+    localparam integer WORDS_BITS = LOG2_N + 1;
+    wire            queue_valid, packer_ready, packed_valid, payload_take;
+    wire [PAIR-1:0] queue_pair;
+    wire [31:0]     packed_word;
+    reg             is_seed;
+    reg [2:0]       seed_at;
+    wire [4:0]      stream_bits = bits_of(stream_q);
+    // n / 32 bits words.
+    wire [WORDS_BITS-1:0] payload_words = {{(WORDS_BITS - 5){1'b0}}, stream_bits} << (LOG2_N - 5);
+    wire [WORDS_BITS-1:0] frame_words = seed_start ? {{(WORDS_BITS - 4){1'b0}}, 4'd8} : payload_words;
+    reg  [WORDS_BITS-1:0] sent_words;
+    reg  [7:0]            sent_component, sent_prime;
+    wire                  frame_end;
+    wire [351:0] header = {
+        {{(30 - WORDS_BITS){1'b0}}, sent_words, 2'b00},
+        8'd0, sent_prime, sent_component, symmetric ? XOF_CHACHA20 : XOF_NONE,
+        scale, sent_counter, key_id, params_id,
+        primes, 8'd2, {7'd0, !in_coefficients}, SCHEME_BFV,
+        {7'd0, is_seed}, 8'd1, 8'h4D, 8'h43
+    };
+    wire [LOG2_QUEUE:0] unused_level; // the credits count it
+    assign queue_take = queue_valid && packer_ready;
+    cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_queue (
+        .clk_i(clk_i), .rst_i(clears), .write_i(stream_valid[STREAMED-1] && stream_sink == SINK_FRAME),
+        .data_i(streamed), .valid_o(queue_valid), .take_i(queue_take), .data_o(queue_pair), .level_o(unused_level)
+    );
+    cm_client_packer #(.WIDTH(WIDTH)) u_packer (
+        .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .pair_i(queue_valid), .ready_o(packer_ready),
+        .pair_data_i(queue_pair), .valid_o(packed_valid), .take_i(payload_take && !is_seed), .word_o(packed_word)
+    );
+    cm_client_frames #(.COUNT_BITS(WORDS_BITS)) u_frames (
+        .clk_i(clk_i), .rst_i(clears), .start_i(frame_start), .ready_o(frame_ready), .header_i(header),
+        .words_i(frame_words), .payload_valid_i(is_seed || packed_valid), .payload_take_o(payload_take),
+        .payload_i(is_seed ? public_seed[32*seed_at +: 32] : packed_word),
+        .valid_o(frame_valid_o), .take_i(frame_ready_i), .word_o(frame_o), .end_o(frame_end)
+    );
+    assign frame_last_o = frame_end && !is_seed && stream_prime == last_prime && stream_kind == stream_last_kind;
+    always_ff @(posedge clk_i) begin
+        if (frame_start) begin
+            is_seed <= seed_start;
+            seed_at <= 3'd0;
+            sent_words <= frame_words;
+            sent_component <= {7'd0, seed_start || component};
+            sent_prime <= seed_start ? 8'd0 : {{(8 - LOG2_PRIMES){1'b0}}, stream_prime};
+        end else if (is_seed && payload_take) begin
+            seed_at <= seed_at + 1'b1;
+        end
+    end
+
+    // --- decryption -----------------------------------------------------------------------------------------------------
+
+    // Frames that come in.
+    reg  [COUNT-1:0]       read_sets; // ciphertexts that are read, and whose every frame is right
+    wire                   read_known, read_seeded, read_set_done, read_fault, residue_fault;
+    wire [LOG2_PRIMES-1:0] read_prime;
+    wire                   payload_valid, payload_ready;
+    cm_client_reader #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_reader (
+        .clk_i(clk_i), .rst_i(clears), .enabled_i(decrypts && begun != read_sets), .params_i(params_id),
+        .key_id_i(key_id), .scale_i(scale), .scheme_i(SCHEME_BFV), .last_prime_i(last_prime),
+        .bits_i(bits_of(prime_q[read_prime])), .prime_o(read_prime), .valid_i(read_valid_i),
+        .ready_o(read_ready_o), .word_i(read_i), .payload_valid_o(payload_valid),
+        .payload_ready_i(payload_ready), .known_o(read_known), .seeded_o(read_seeded), .seed_o(read_seed),
+        .set_done_o(read_set_done), .fault_o(read_fault)
+    );
+    cm_client_unpacker #(.WIDTH(WIDTH)) u_unpacker (
+        .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .q_i(stream_q), .valid_i(payload_valid),
+        .ready_o(payload_ready), .word_i(read_i), .pair_o(read_pair_valid), .take_i(read_pair_taken),
+        .pair_data_o(read_pair), .wrong_o(residue_fault)
+    );
+
+    // Sets whose inverse transform is done are drained: each residue adds to its coefficient's sum. The last prime's
+    // pass gives the message, as soon as the last frame is known to be right, and zeros for sums.
+    localparam integer SUMMED = 5;   // from the number of a pair to its new sums
+    localparam integer ROUNDED = 7;  // and to its message
+    localparam integer LOG2_RESULTS = 5;
+    reg                    drain_runs, drain_ends;
+    reg [LOG2_PRIMES-1:0]  drain_prime;
+    reg [COUNT-1:0]        drains_done;
+    reg [ROUNDED-1:0]      drain_valid;
+    wire [LOG2_RESULTS:0]  results_level;
+    wire                   drain_last = drain_prime == last_prime;
+    wire                   drain_start = decrypts && !drain_runs && !drain_ends
+        && reached(lanes_done, drains_done + 8'd1) && (!drain_last || reached(read_sets, finished + 8'd1));
+    wire                   drain_issues = drain_runs
+        && (!drain_last || results_level < (7'd1 << LOG2_RESULTS) - ROUNDED[5:0] - 6'd1);
+    always_ff @(posedge clk_i) begin
+        drain_valid <= {drain_valid[ROUNDED-2:0], drain_issues};
+        if (read_set_done) read_sets <= read_sets + 1'b1;
+        if (drain_start) begin
+            drain_runs <= 1'b1;
+            drain_at <= {PAIR_BITS{1'b0}};
+        end else if (drain_issues) begin
+            drain_at <= drain_at + 1'b1;
+            if (drain_at == LAST_PAIR) begin
+                drain_runs <= 1'b0;
+                drain_ends <= 1'b1;
+            end
+        end else if (drain_ends && drain_valid == {ROUNDED{1'b0}}) begin
+            drain_ends <= 1'b0;
+            drains_done <= drains_done + 1'b1;
+            drain_turn <= (drain_turn == 2'd2) ? 2'd0 : drain_turn + 1'b1;
+            drain_prime <= drain_last ? {LOG2_PRIMES{1'b0}} : drain_prime + 1'b1;
+        end
+        if (clears || (accepted && !follows)) begin
+            read_sets <= {COUNT{1'b0}};
+            drains_done <= {COUNT{1'b0}};
+            drain_turn <= 2'd0;
+            drain_prime <= {LOG2_PRIMES{1'b0}};
+        end
+        if (clears) begin
+            drain_runs <= 1'b0;
+            drain_ends <= 1'b0;
+            drain_valid <= {ROUNDED{1'b0}};
+        end
+    end
+    wire [PAIR_BITS-1:0] late_sum_index;
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(3)) u_sum_read_index (
+        .clk_i(clk_i), .data_i(drain_at), .data_o(sum_read_index)
+    );
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(SUMMED - 3)) u_sum_index (
+        .clk_i(clk_i), .data_i(sum_read_index), .data_o(late_sum_index)
+    );
+    wire [PAIR-1:0] message_made;
+    wire [63:0]     sums_made;
+    generate
+        for (g = 0; g < 2; g = g + 1) begin : g_sum
+            cm_client_sum #(.WIDTH(WIDTH)) u_sum (
+                .clk_i(clk_i), .rst_i(clears), .fraction_i(prime_fraction[drain_prime]), .t_i(t),
+                .x_i(set_b[WIDTH*g +: WIDTH]),
+                .sum_i((drain_prime == {LOG2_PRIMES{1'b0}}) ? 32'd0 : message_pair[32*g +: 32]),
+                .sum_o(sums_made[32*g +: 32]), .message_o(message_made[WIDTH*g +: WIDTH])
+            );
+        end
+    endgenerate
+    assign sum_writes = decrypts && drain_valid[SUMMED-1];
+    assign sum_index = late_sum_index;
+    assign sums = drain_last ? 64'd0 : sums_made;
+
+    // Messages that go out.
+    wire            result_valid;
+    wire [PAIR-1:0] result_pair;
+    reg             result_odd;
+    reg  [PAIR_BITS-1:0] result_at;
+    wire            two_a_word = t <= {{(WIDTH - 17){1'b0}}, 17'h10000};
+    wire            result_moves = result_valid_o && result_ready_i;
+    wire            result_taken = result_moves && (two_a_word || result_odd);
+    wire            result_ends = result_moves && result_last_o;
+    cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_RESULTS)) u_results (
+        .clk_i(clk_i), .rst_i(clears), .write_i(drain_valid[ROUNDED-1] && drain_last), .data_i(message_made),
+        .valid_o(result_valid), .take_i(result_taken), .data_o(result_pair), .level_o(results_level)
+    );
+    assign result_valid_o = result_valid;
+    assign result_o = two_a_word ? {result_pair[WIDTH+15:WIDTH], result_pair[15:0]}
+        : {{(32 - WIDTH){1'b0}}, result_odd ? result_pair[PAIR-1:WIDTH] : result_pair[WIDTH-1:0]};
+    assign result_last_o = result_at == LAST_PAIR && (two_a_word || result_odd);
+    always_ff @(posedge clk_i) begin
+        if (result_moves) result_odd <= !two_a_word && !result_odd;
+        if (result_taken) result_at <= result_at + 1'b1;
+        if (clears) begin
+            result_odd <= 1'b0;
+            result_at <= {PAIR_BITS{1'b0}};
+        end
+    end
+
+    // --- faults, and wiping -------------------------------------------------------------------------------------------
+
+    wire [3:0] fault = (command_i && ready_o && !known) ? FAULT_COMMAND
+        : (command_i && ready_o && !key_there) ? FAULT_NO_KEY
+        : (read_fault || residue_fault) ? FAULT_FRAME
+        : exhausted ? FAULT_COUNTER
+        : seeds_refused ? FAULT_ENTROPY
+        : (scaled_valid && scaled_wrong) ? FAULT_RANGE
+        : too_many ? FAULT_TOO_MANY
+        : (trits_write && wrong_trits(trits)) ? FAULT_KEY
+        : (write_i && !idle_o) ? FAULT_BUSY : FAULT_NONE;
+    reg                wipe_runs;
+    reg [KEY_BITS:0]   wipe_at;
+    reg                wipe_keeps; // the keys: whoever sends frames must not be able to wipe them
+    assign wipes = wipe_runs;
+    wire   wipes_keys = wipe_runs && !wipe_keeps;
+    assign keys_stay = wipe_keeps && !rst_i;
+    assign wipe_address = wipe_at;
+    assign wiping = wipe_runs || clears;
+    reg                clearing;
+    assign clears = clearing || rst_i;
+    always_ff @(posedge clk_i) begin
+        clearing <= 1'b0;
+        if (wipe_runs) begin
+            wipe_at <= wipe_at + 1'b1;
+            if (wipe_at == (PRIMES << PAIR_BITS) - 1) wipe_runs <= 1'b0;
+        end
+        if (accepted) fault_o <= FAULT_NONE;
+        if (fault != FAULT_NONE && !wiping) begin
+            fault_o <= fault;
+            clearing <= 1'b1;
+            wipe_keeps <= fault == FAULT_FRAME;
+        end
+        if (clears) begin
+            wipe_runs <= 1'b1;
+            wipe_at <= {(KEY_BITS + 1){1'b0}};
+        end
+        if (rst_i) begin
+            fault_o <= FAULT_NONE;
+            wipe_keeps <= 1'b0;
+        end
+    end
+endmodule
+`default_nettype wire

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A queue in a memory with a register at its output: a word leaves two cycles after it came, or later. Whoever writes
+// knows by level_o that there is room.
+`default_nettype none
+module cm_client_fifo #(
+    parameter integer WIDTH = 54,
+    parameter integer LOG2_DEPTH = 6
+) (
+    input  wire                clk_i,
+    input  wire                rst_i,
+    input  wire                write_i,
+    input  wire [WIDTH-1:0]    data_i,
+    output reg                 valid_o,
+    input  wire                take_i, // while valid_o
+    output wire [WIDTH-1:0]    data_o,
+    output reg  [LOG2_DEPTH:0] level_o // words that are in it
+);
+    reg  [LOG2_DEPTH-1:0] tail;
+    reg  [LOG2_DEPTH-1:0] head;
+    wire [LOG2_DEPTH-1:0] next_head = head + {{(LOG2_DEPTH - 1){1'b0}}, take_i};
+    wire [LOG2_DEPTH:0]   rest = level_o - {{LOG2_DEPTH{1'b0}}, take_i};
+
+    cm_ram #(.WIDTH(WIDTH), .DEPTH(1 << LOG2_DEPTH), .ADDRESS_WIDTH(LOG2_DEPTH), .BLOCK(1)) u_words (
+        .clk_i(clk_i), .write_i(write_i), .write_address_i(tail), .write_data_i(data_i),
+        .read_address_i(next_head), .read_data_o(data_o)
+    );
+
+    // A word that is written in this cycle is not read in it.
+    always_ff @(posedge clk_i) begin
+        tail <= tail + {{(LOG2_DEPTH - 1){1'b0}}, write_i};
+        head <= next_head;
+        level_o <= rest + {{LOG2_DEPTH{1'b0}}, write_i};
+        valid_o <= rest != {(LOG2_DEPTH + 1){1'b0}};
+        if (rst_i) begin
+            tail <= {LOG2_DEPTH{1'b0}};
+            head <= {LOG2_DEPTH{1'b0}};
+            level_o <= {(LOG2_DEPTH + 1){1'b0}};
+            valid_o <= 1'b0;
+        end
+    end
+endmodule
+`default_nettype wire

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transforms of the client engine: 2^LOG2_UNITS butterflies, which work on one of several sets of residues, in the
+// order of cm_ntt_control, while pairs of residues enter and leave the other sets.
+//
+// A set holds a polynomial as cm_ntt_control orders it. Pair j of a set is outputs 2 j and 2 j + 1 of a transform or,
+// where the set holds coefficients, numbers j and j + n/2; natural_i asks for coefficients 2 j and 2 j + 1 instead.
+//
+// Twiddles of every prime are stored, each once: what several units need in common, they read in common.
+`default_nettype none
+module cm_client_lanes #(
+    parameter integer LOG2_N = 12,
+    parameter integer WIDTH = 27,
+    parameter integer LOG2_UNITS = 3, // 1 .. 6
+    parameter integer PRIMES = 3,
+    parameter integer LOG2_PRIMES = 2,
+    parameter integer SETS = 3,
+    parameter integer DEEP = 1,
+    parameter integer MULTIPLIER_WIDTH = 24
+) (
+    input  wire                   clk_i,
+    input  wire                   rst_i,
+    // A transform of a set.
+    input  wire                   start_i,
+    input  wire                   inverse_i,
+    input  wire [1:0]             set_i,   // until the end of the job
+    input  wire [LOG2_PRIMES-1:0] prime_i, // the same
+    input  wire [WIDTH-1:0]       q_i,     // the same
+    output wire                   busy_o,
+    output wire                   done_o,
+    // Two pairs that are read, two cycles later.
+    input  wire                   a_natural_i,
+    input  wire [1:0]             a_set_i,
+    input  wire [LOG2_N-2:0]      a_index_i,
+    output wire [2*WIDTH-1:0]     a_o,
+    input  wire                   b_natural_i,
+    input  wire [1:0]             b_set_i,
+    input  wire [LOG2_N-2:0]      b_index_i,
+    output wire [2*WIDTH-1:0]     b_o,
+    // A pair that is written.
+    input  wire                   write_i,
+    input  wire                   write_natural_i,
+    input  wire [1:0]             write_set_i,
+    input  wire [LOG2_N-2:0]      write_index_i,
+    input  wire [2*WIDTH-1:0]     write_data_i,
+    // Zeros for a row of every set.
+    input  wire                   wipe_i,
+    input  wire [LOG2_N-1:0]      wipe_address_i,
+    // Twiddles, by number, times R.
+    input  wire                   table_write_i,
+    input  wire [LOG2_PRIMES-1:0] table_prime_i,
+    input  wire [LOG2_N-1:0]      table_index_i,
+    input  wire [WIDTH-1:0]       table_data_i
+);
+    `include "cm_latency.svh"
+    localparam integer UNITS = 1 << LOG2_UNITS;
+    localparam integer COLUMNS = 2 * UNITS; // column 2 v + h: half h of unit v
+    localparam integer ROW_BITS = LOG2_N - LOG2_UNITS - 1;
+    localparam integer TABLE_BITS = $clog2((LOG2_UNITS + 2) << ROW_BITS);
+    localparam integer INPUT_LATENCY = input_latency(DEEP);
+
+    wire                  read;
+    wire [ROW_BITS-1:0]   read_row;
+    wire [TABLE_BITS-1:0] table_address;
+    wire                  sande, product, product_of_a, sande_multiply, sande_halve, sande_leave, swap_second;
+    wire                  write;
+    wire [ROW_BITS-1:0]   write_row;
+    wire                  rotate_left, rotate_right;
+
+    cm_ntt_control #(
+        .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(0), .INPUT_LATENCY(INPUT_LATENCY),
+        .ADD_LATENCY(add_latency(DEEP)),
+        .MULTIPLY_LATENCY(multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)), .TABLE_BITS(TABLE_BITS)
+    ) u_control (
+        .clk_i(clk_i), .rst_i(rst_i),
+        .start_i(start_i), .forward_i(!inverse_i), .products_i(2'd0), .operand_i(1'b0),
+        .inverse_i(inverse_i), .pair_i(1'b0), .page_i(1'b0), .busy_o(busy_o), .done_o(done_o),
+        .read_o(read), .read_address_o(read_row), .table_address_o(table_address),
+        .sande_o(sande), .product_o(product), .product_of_a_o(product_of_a),
+        .sande_multiply_o(sande_multiply), .sande_halve_o(sande_halve), .sande_leave_o(sande_leave),
+        .swap_second_o(swap_second),
+        .write_o(write), .write_address_o(write_row),
+        .rotate_left_o(rotate_left), .rotate_right_o(rotate_right)
+    );
+
+    // --- sets ---------------------------------------------------------------------------------------------------------
+
+    // A coefficient's index is {half, row, unit}, an output's {row, unit, half}.
+    function automatic [ROW_BITS-1:0] row_of(input natural, input [LOG2_N-2:0] index);
+        row_of = natural ? index[LOG2_N-3 -: ROW_BITS] : index[LOG2_N-2 -: ROW_BITS];
+    endfunction
+
+    // The columns of a pair: both of a unit, or the same half of two neighbours.
+    function automatic [COLUMNS-1:0] columns_of(input natural, input [LOG2_N-2:0] index);
+        integer v;
+        begin
+            columns_of = {COLUMNS{1'b0}};
+            for (v = 0; v < UNITS; v = v + 1) begin
+                if (natural) begin
+                    if (v >> 1 == (index & ((UNITS >> 1) - 1))) columns_of[2*v+(index[LOG2_N-2] ? 1 : 0)] = 1'b1;
+                end else if (v == (index & (UNITS - 1))) begin
+                    columns_of[2*v +: 2] = 2'b11;
+                end
+            end
+        end
+    endfunction
+
+    wire [WIDTH*COLUMNS-1:0] result;
+    wire [WIDTH*COLUMNS-1:0] rows [0:SETS-1];
+    wire [COLUMNS-1:0]       written = columns_of(write_natural_i, write_index_i);
+    genvar s, c, v, e, k;
+    generate
+        for (s = 0; s < SETS; s = s + 1) begin : g_set
+            wire                job_here = busy_o && set_i == s;
+            wire                writes = write_i && write_set_i == s;
+            wire [ROW_BITS-1:0] from = job_here ? read_row
+                : (a_set_i == s) ? row_of(a_natural_i, a_index_i) : row_of(b_natural_i, b_index_i);
+            wire [ROW_BITS-1:0] to = wipe_i ? wipe_address_i[ROW_BITS-1:0]
+                : job_here ? write_row : row_of(write_natural_i, write_index_i);
+            for (c = 0; c < COLUMNS; c = c + 1) begin : g_column
+                wire [WIDTH-1:0] entered = (write_natural_i ? (c >> 1 & 1) : (c & 1)) != 0
+                    ? write_data_i[2*WIDTH-1:WIDTH] : write_data_i[WIDTH-1:0];
+                cm_ram #(.WIDTH(WIDTH), .DEPTH(1 << ROW_BITS), .ADDRESS_WIDTH(ROW_BITS), .BLOCK(1)) u_bank (
+                    .clk_i(clk_i),
+                    .write_i(wipe_i || (job_here ? write : writes && written[c])),
+                    .write_address_i(to),
+                    .write_data_i(wipe_i ? {WIDTH{1'b0}} : job_here ? result[WIDTH*c +: WIDTH] : entered),
+                    .read_address_i(from),
+                    .read_data_o(rows[s][WIDTH*c +: WIDTH])
+                );
+            end
+        end
+    endgenerate
+
+    // --- pairs that leave ---------------------------------------------------------------------------------------------
+
+    function automatic [2*WIDTH-1:0] selected(input [WIDTH*COLUMNS-1:0] row, input natural,
+                                              input [COLUMNS-1:0] columns);
+        integer x;
+        begin
+            selected = {(2 * WIDTH){1'b0}};
+            for (x = 0; x < COLUMNS; x = x + 1) begin
+                if (columns[x]) begin
+                    if (((natural ? x >> 1 : x) & 1) != 0) begin
+                        selected[2*WIDTH-1:WIDTH] = selected[2*WIDTH-1:WIDTH] | row[WIDTH*x +: WIDTH];
+                    end else begin
+                        selected[WIDTH-1:0] = selected[WIDTH-1:0] | row[WIDTH*x +: WIDTH];
+                    end
+                end
+            end
+        end
+    endfunction
+
+    reg  [1:0]         a_set, b_set;
+    reg                a_natural, b_natural;
+    reg  [COLUMNS-1:0] a_columns, b_columns;
+    reg  [2*WIDTH-1:0] a_pair, b_pair;
+    always_ff @(posedge clk_i) begin
+        a_set <= a_set_i;
+        b_set <= b_set_i;
+        a_natural <= a_natural_i;
+        b_natural <= b_natural_i;
+        a_columns <= columns_of(a_natural_i, a_index_i);
+        b_columns <= columns_of(b_natural_i, b_index_i);
+        a_pair <= selected(rows[a_set], a_natural, a_columns);
+        b_pair <= selected(rows[b_set], b_natural, b_columns);
+    end
+    assign a_o = a_pair;
+    assign b_o = b_pair;
+
+    // --- twiddles -----------------------------------------------------------------------------------------------------
+
+    // Twiddles up to number 2^(ROW_BITS + 1) are common to all units. Behind them, 2^e of a row are read at a time, each
+    // by the units whose numbers end in its own.
+    localparam integer COMMON = ROW_BITS + 1;
+    wire [LOG2_PRIMES+COMMON-1:0]     common_address = {prime_i, table_address[ROW_BITS:0]};
+    wire [WIDTH-1:0]                  common;
+    wire [WIDTH*UNITS*LOG2_UNITS-1:0] own; // {e, unit}
+    reg  [TABLE_BITS-ROW_BITS-1:0]    level;
+    always_ff @(posedge clk_i) level <= table_address[TABLE_BITS-1:ROW_BITS];
+
+    cm_ram #(
+        .WIDTH(WIDTH), .DEPTH(PRIMES << COMMON), .ADDRESS_WIDTH(LOG2_PRIMES + COMMON), .BLOCK(1)
+    ) u_common (
+        .clk_i(clk_i), .write_i(table_write_i && table_index_i >> COMMON == {LOG2_N{1'b0}}),
+        .write_address_i({table_prime_i, table_index_i[ROW_BITS:0]}), .write_data_i(table_data_i),
+        .read_address_i(common_address), .read_data_o(common)
+    );
+    generate
+        for (e = 1; e <= LOG2_UNITS; e = e + 1) begin : g_level
+            wire here = table_write_i && table_index_i >> (ROW_BITS + e) == 1;
+            for (k = 0; k < (1 << e); k = k + 1) begin : g_own
+                wire [WIDTH-1:0] word;
+                cm_ram #(
+                    .WIDTH(WIDTH), .DEPTH(PRIMES << ROW_BITS), .ADDRESS_WIDTH(LOG2_PRIMES + ROW_BITS), .BLOCK(1)
+                ) u_table (
+                    .clk_i(clk_i), .write_i(here && table_index_i[e-1:0] == k),
+                    .write_address_i({table_prime_i, table_index_i[e +: ROW_BITS]}), .write_data_i(table_data_i),
+                    .read_address_i({prime_i, table_address[ROW_BITS-1:0]}), .read_data_o(word)
+                );
+                for (v = 0; v < (UNITS >> e); v = v + 1) begin : g_reader
+                    assign own[WIDTH*((e-1)*UNITS+(v<<e)+k) +: WIDTH] = word;
+                end
+            end
+        end
+    endgenerate
+
+    wire [WIDTH*UNITS-1:0] read_factors;
+    wire [WIDTH*UNITS-1:0] factors;
+    generate
+        for (v = 0; v < UNITS; v = v + 1) begin : g_factor
+            reg [WIDTH-1:0] factor;
+            integer l;
+            always_comb begin
+                factor = common;
+                for (l = 1; l <= LOG2_UNITS; l = l + 1) begin
+                    if (level == l + 1) factor = own[WIDTH*((l-1)*UNITS+v) +: WIDTH];
+                end
+            end
+            assign read_factors[WIDTH*v +: WIDTH] = factor;
+        end
+    endgenerate
+
+    // --- units --------------------------------------------------------------------------------------------------------
+
+    wire [WIDTH*COLUMNS-1:0] row;
+    cm_delay #(.WIDTH(WIDTH * COLUMNS), .CYCLES(INPUT_LATENCY)) u_row (
+        .clk_i(clk_i), .data_i(rows[set_i]), .data_o(row)
+    );
+    cm_delay #(.WIDTH(WIDTH * UNITS), .CYCLES(INPUT_LATENCY)) u_factors (
+        .clk_i(clk_i), .data_i(read_factors), .data_o(factors)
+    );
+
+    wire [WIDTH*COLUMNS-1:0] swapped;
+    generate
+        for (v = 0; v < UNITS; v = v + 1) begin : g_unit
+            wire [WIDTH-1:0] a;
+            wire [WIDTH-1:0] b;
+            cm_butterfly #(
+                .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+            ) u_butterfly (
+                .clk_i(clk_i), .q_i(q_i),
+                .a_i(row[WIDTH*(2*v) +: WIDTH]), .b_i(row[WIDTH*(2*v+1) +: WIDTH]),
+                // The block whose number has every bit inverted belongs to the unit whose number has.
+                .w_i(sande_multiply ? factors[WIDTH*(UNITS-1-v) +: WIDTH] : factors[WIDTH*v +: WIDTH]),
+                .sande_i(sande), .product_i(product), .product_of_a_i(product_of_a),
+                .sande_multiply_i(sande_multiply), .sande_halve_i(sande_halve), .sande_leave_i(sande_leave),
+                .a_o(a), .b_o(b)
+            );
+            cm_swap #(.WIDTH(WIDTH)) u_swap (
+                .clk_i(clk_i), .second_i(swap_second), .a_i(a), .b_i(b),
+                .a_o(swapped[WIDTH*(2*v) +: WIDTH]), .b_o(swapped[WIDTH*(2*v+1) +: WIDTH])
+            );
+        end
+        for (c = 0; c < COLUMNS; c = c + 1) begin : g_rotate
+            localparam integer FROM_RIGHT = (c >> 1) | ((c & 1) << LOG2_UNITS);
+            localparam integer FROM_LEFT = ((c << 1) & (COLUMNS - 1)) | (c >> LOG2_UNITS);
+            assign result[WIDTH*c +: WIDTH] = rotate_left ? swapped[WIDTH*FROM_RIGHT +: WIDTH]
+                                            : rotate_right ? swapped[WIDTH*FROM_LEFT +: WIDTH]
+                                            : swapped[WIDTH*c +: WIDTH];
+        end
+    endgenerate
+endmodule
+`default_nettype wire

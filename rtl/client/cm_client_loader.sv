@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What enters a transform, or is added behind one: for a pair of coefficients modulo a prime, r f + d + e, where r is
+// the message as stored, f and d scale it, and e is noise or a ternary coefficient; or e alone. LATENCY cycles.
+`default_nettype none
+module cm_client_loader #(
+    parameter integer LOG2_N = 12,
+    parameter integer WIDTH = 27,
+    parameter integer MESSAGE_WIDTH = 32,
+    parameter integer DEEP = 1,
+    parameter integer MULTIPLIER_WIDTH = 24
+) (
+    input  wire                       clk_i,
+    input  wire [WIDTH-1:0]           q_i,
+    input  wire [WIDTH-1:0]           factor_i, // f, times the R of this width
+    input  wire [WIDTH-1:0]           offset_i, // d
+    input  wire                       message_i, // with the pair: r f + d, too
+    input  wire [2*MESSAGE_WIDTH-1:0] r_i,
+    input  wire [11:0]                small_i, // two signed numbers of 6 bits
+    output wire [2*WIDTH-1:0]         pair_o
+);
+    `include "cm_latency.svh"
+    localparam integer MULTIPLY = multiply_latency(MESSAGE_WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
+    localparam integer ADD = add_latency(DEEP);
+
+    genvar l;
+    generate
+        for (l = 0; l < 2; l = l + 1) begin : g_lane
+            wire [5:0]             e_i = small_i[6*l +: 6];
+            reg  [MESSAGE_WIDTH-1:0] r;
+            reg  [WIDTH-1:0]       e;
+            reg  [WIDTH-1:0]       d;
+            always_ff @(posedge clk_i) begin
+                r <= message_i ? r_i[MESSAGE_WIDTH*l +: MESSAGE_WIDTH] : {MESSAGE_WIDTH{1'b0}};
+                d <= message_i ? offset_i : {WIDTH{1'b0}};
+                e <= (e_i[5] ? q_i : {WIDTH{1'b0}}) + {{(WIDTH - 6){e_i[5]}}, e_i};
+            end
+            wire [WIDTH-1:0]       added, late, sum, unused_first, unused_second;
+            wire [MESSAGE_WIDTH:0] product;
+            cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_first (
+                .clk_i(clk_i), .q_i(q_i), .a_i(d), .b_i(e), .sum_o(added), .difference_o(unused_first)
+            );
+            cm_delay #(.WIDTH(WIDTH), .CYCLES(MULTIPLY - ADD)) u_added (
+                .clk_i(clk_i), .data_i(added), .data_o(late)
+            );
+            cm_montgomery_multiply #(
+                .WIDTH(MESSAGE_WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+            ) u_product (
+                .clk_i(clk_i), .q_i({{(MESSAGE_WIDTH - WIDTH){1'b0}}, q_i}), .a_i(r),
+                .b_i({{(MESSAGE_WIDTH - WIDTH){1'b0}}, factor_i}), .halve_i(1'b0), .product_o(product)
+            );
+            cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_second (
+                .clk_i(clk_i), .q_i(q_i), .a_i(product[WIDTH-1:0]), .b_i(late), .sum_o(sum),
+                .difference_o(unused_second)
+            );
+            assign pair_o[WIDTH*l +: WIDTH] = sum;
+        end
+    endgenerate
+endmodule
+`default_nettype wire

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings, commands and faults of cm_client_engine. Included inside a module, because not every tool reads packages.
+
+// The upper four bits of an address.
+localparam [3:0] MAP_GLOBAL = 4'd0, MAP_PRIMES = 4'd1;
+
+// Settings.
+localparam [7:0] MAP_PARAMS = 8'd0;           // the parameter set's id
+localparam [7:0] MAP_KEY_ID = 8'd2;           // two words, the lower one first, as of everything below
+localparam [7:0] MAP_SCALE = 8'd4;            // of the frames: t
+localparam [7:0] MAP_COUNTER = 8'd6;          // of the next ciphertext
+localparam [7:0] MAP_COUNTER_END = 8'd8;      // the first counter that must not be used
+localparam [7:0] MAP_T = 8'd10;
+localparam [7:0] MAP_T_FACTOR = 8'd11;        // Q mod t
+localparam [7:0] MAP_T_RATIO = 8'd12;         // floor(2^32 (Q mod t) / t)
+localparam [7:0] MAP_T_HALF = 8'd13;          // floor((t + 1) / 2)
+localparam [7:0] MAP_SHAPE = 8'd14;           // primes less one; bit 8: signed values; bit 9: coefficient form
+localparam [7:0] MAP_DEVICE_SECRET = 8'd16;   // eight words
+localparam [7:0] MAP_TABLE_PLACE = 8'd24;     // number of a word, prime from bit 16, component in bit 24
+localparam [7:0] MAP_TABLE_DATA = 8'd25;      // a twiddle times R, for that place and then the next one
+localparam [7:0] MAP_PUBLIC_KEY_DATA = 8'd26; // a residue of the public key times R, the same
+localparam [7:0] MAP_TRITS = 8'd27;           // in 16 bits, eight coefficients of the secret key, each plus one
+
+// Of a prime, from its number times eight on.
+localparam [2:0] MAP_PRIME_Q = 3'd0;
+localparam [2:0] MAP_PRIME_FACTOR = 3'd1;     // -1 / t, times the loader's R
+localparam [2:0] MAP_PRIME_OFFSET = 3'd2;     // floor((t + 1) / 2) / t
+localparam [2:0] MAP_PRIME_KEY_FACTOR = 3'd3; // -R^2
+localparam [2:0] MAP_PRIME_FRACTION = 3'd4;   // floor(2^64 w / q), w = (Q / q)^-1 modulo q: two words
+
+// Commands.
+localparam [3:0] COMMAND_LOAD_KEY = 4'd1;     // transform the secret key that was entered
+localparam [3:0] COMMAND_SYMMETRIC = 4'd2;    // encrypt a BFV message under it
+localparam [3:0] COMMAND_PUBLIC = 4'd3;       // encrypt one under the public key
+
+localparam [3:0] COMMAND_DECRYPT = 4'd4;      // decrypt frames of BFV in NTT form
+
+// Faults.
+localparam [3:0] FAULT_NONE = 4'd0;
+localparam [3:0] FAULT_COMMAND = 4'd1;        // an unknown command
+localparam [3:0] FAULT_COUNTER = 4'd2;        // no counter left
+localparam [3:0] FAULT_ENTROPY = 4'd3;        // a draw was refused
+localparam [3:0] FAULT_RANGE = 4'd4;          // a value out of range
+localparam [3:0] FAULT_TOO_MANY = 4'd5;       // more values than fit
+localparam [3:0] FAULT_KEY = 4'd6;            // a secret key's coefficient that is not -1, 0 or 1
+localparam [3:0] FAULT_BUSY = 4'd7;           // a setting was written while the engine worked
+localparam [3:0] FAULT_NO_KEY = 4'd8;         // a command for a key that is not there
+localparam [3:0] FAULT_FRAME = 4'd9;          // a frame that does not decrypt; the keys stay
+
+// Frames and key streams, as in the C library.
+localparam [7:0] SCHEME_BFV = 8'd1;
+localparam [7:0] XOF_NONE = 8'd0, XOF_CHACHA20 = 8'd3;
+localparam [31:0] LABEL_UNIFORM = 32'd1, LABEL_TERNARY = 32'd2, LABEL_NOISE = 32'd3;

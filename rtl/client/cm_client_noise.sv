@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Centred binomial noise: of the 42 words that 32 coefficients take, bit j of the first 21 adds one to coefficient j,
+// and bit j of the others takes one off. Two words a cycle; then the coefficients leave, eight a cycle. The time does
+// not depend on them.
+`default_nettype none
+module cm_client_noise (
+    input  wire        clk_i,
+    input  wire        rst_i,
+    input  wire        valid_i,
+    output wire        ready_o,
+    input  wire [63:0] data_i,
+    output wire        eight_o, // coefficients, in order, which must be taken
+    output wire [47:0] eight_data_o // each in 6 bits, signed
+);
+    localparam [4:0] WORDS = 5'd21;
+    localparam [4:0] MIDDLE = 5'd10; // its first half adds, its second takes off
+
+    reg  [4:0]   count; // of words, then of eights
+    reg          full;
+    reg  [191:0] sums;
+    wire         taken = valid_i && ready_o;
+    wire [191:0] counted;
+
+    genvar j;
+    generate
+        for (j = 0; j < 32; j = j + 1) begin : g_coefficient
+            wire [1:0] ones = {1'b0, data_i[j]} + {1'b0, data_i[32+j]};
+            wire signed [2:0] step = (count < MIDDLE) ? $signed({1'b0, ones})
+                : (count == MIDDLE) ? $signed({2'b00, data_i[j]}) - $signed({2'b00, data_i[32+j]})
+                : -$signed({1'b0, ones});
+            assign counted[6*j +: 6] = sums[6*j +: 6] + {{3{step[2]}}, step};
+        end
+    endgenerate
+
+    assign ready_o = !full;
+    assign eight_o = full;
+    assign eight_data_o = sums[47:0];
+
+    always_ff @(posedge clk_i) begin
+        if (full) begin
+            sums <= {48'd0, sums[191:48]};
+            count <= (count == 5'd3) ? 5'd0 : count + 1'b1;
+            full <= count != 5'd3;
+        end else if (taken) begin
+            sums <= counted;
+            count <= (count == WORDS - 5'd1) ? 5'd0 : count + 1'b1;
+            full <= count == WORDS - 5'd1;
+        end
+        if (rst_i) begin
+            sums <= 192'd0;
+            count <= 5'd0;
+            full <= 1'b0;
+        end
+    end
+endmodule
+`default_nettype wire

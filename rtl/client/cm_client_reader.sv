@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the frames of a ciphertext in the order in which devices send them (docs/wire-format.md): every field, and the
+// CRC, must be what is expected. A seed comes first, in place of component 1; it says so itself. The counter is the
+// first frame's. The first fault ends the set.
+`default_nettype none
+module cm_client_reader #(
+    parameter integer LOG2_N = 12,
+    parameter integer LOG2_PRIMES = 2
+) (
+    input  wire                   clk_i,
+    input  wire                   rst_i,
+    input  wire                   enabled_i, // a set is expected
+    input  wire [31:0]            params_i,
+    input  wire [63:0]            key_id_i,
+    input  wire [63:0]            scale_i,
+    input  wire [7:0]             scheme_i,
+    input  wire [LOG2_PRIMES-1:0] last_prime_i,
+    input  wire [4:0]             bits_i,    // of the prime that prime_o names
+    output reg  [LOG2_PRIMES-1:0] prime_o,
+    // Words in.
+    input  wire                   valid_i,
+    output wire                   ready_o,
+    input  wire [31:0]            word_i,
+    // Words of residues.
+    output wire                   payload_valid_o,
+    input  wire                   payload_ready_i,
+    output reg                    known_o,   // the set has begun: seeded_o and seed_o are its own
+    output reg                    seeded_o,
+    output reg  [255:0]           seed_o,
+    output reg                    set_done_o, // with the last word of a set
+    output reg                    fault_o
+);
+    `include "cm_client_crc.svh"
+    localparam [1:0] HEADER = 2'd0, PAYLOAD = 2'd1, CHECK = 2'd2;
+    localparam [3:0] LAST_OF_HEADER = 4'd10;
+    localparam [7:0] VERSION = 8'd1, COMPONENTS = 8'd2, NTT_FORM = 8'd1, CHACHA20 = 8'd3;
+    localparam integer COUNT_BITS = LOG2_N + 1;
+    localparam [COUNT_BITS-1:0] SEED_WORDS = 8;
+
+    reg [1:0]            state;
+    reg [3:0]            at;
+    reg [COUNT_BITS-1:0] left;
+    reg [31:0]           crc;
+    reg [63:0]           counter;
+    reg                  component;
+    reg                  in_seed;
+
+    wire [COUNT_BITS-1:0] residue_words = {{(COUNT_BITS - 5){1'b0}}, bits_i} << (LOG2_N - 5);
+    wire [COUNT_BITS-1:0] words = in_seed ? SEED_WORDS : residue_words;
+    wire [7:0]  last_number = {{(8 - LOG2_PRIMES){1'b0}}, last_prime_i};
+    wire [7:0]  prime_number = {{(8 - LOG2_PRIMES){1'b0}}, prime_o};
+    wire [31:0] kind = {7'd0, !known_o && word_i[24], VERSION, 8'h4D, 8'h43};
+    wire [31:0] place = {8'd0, prime_number, 7'd0, component, seeded_o ? CHACHA20 : 8'd0};
+    wire [31:0] length = {{(30 - COUNT_BITS){1'b0}}, words, 2'b00};
+    wire [63:0] set_counter = known_o ? counter : {word_i, word_i};
+    wire [32*11-1:0] header = {
+        length, place, scale_i, set_counter, key_id_i, params_i,
+        last_number + 8'd1, COMPONENTS, NTT_FORM, scheme_i, kind
+    };
+    wire [31:0] expected = header[32*at +: 32];
+
+    assign payload_valid_o = state == PAYLOAD && !in_seed && valid_i;
+    assign ready_o = enabled_i && !fault_o && (state != PAYLOAD || in_seed || payload_ready_i);
+    wire taken = valid_i && ready_o;
+    wire wrong = taken && ((state == HEADER && word_i != expected) || (state == CHECK && word_i != ~crc));
+    wire last_of_set = prime_o == last_prime_i && !component && !in_seed;
+
+    always_ff @(posedge clk_i) begin
+        set_done_o <= 1'b0;
+        if (taken) begin
+            crc <= crc_of(crc, word_i);
+            case (state)
+                HEADER: begin
+                    at <= at + 1'b1;
+                    if (at == 4'd0 && !known_o) begin
+                        in_seed <= word_i[24];
+                        seeded_o <= word_i[24];
+                        component <= 1'b1;
+                    end
+                    if (at == 4'd5 && !known_o) counter[31:0] <= word_i;
+                    if (at == 4'd6 && !known_o) counter[63:32] <= word_i;
+                    if (at == LAST_OF_HEADER) begin
+                        state <= PAYLOAD;
+                        left <= words;
+                        if (!in_seed) known_o <= 1'b1;
+                    end
+                end
+                PAYLOAD: begin
+                    left <= left - 1'b1;
+                    if (in_seed) seed_o <= {word_i, seed_o[255:32]};
+                    if (left == {{(COUNT_BITS - 1){1'b0}}, 1'b1}) state <= CHECK;
+                end
+                default: begin
+                    state <= HEADER;
+                    at <= 4'd0;
+                    crc <= 32'hFFFFFFFF;
+                    if (in_seed) begin
+                        known_o <= 1'b1;
+                        in_seed <= 1'b0;
+                        component <= 1'b0;
+                    end else if (component) begin
+                        component <= 1'b0;
+                    end else begin
+                        component <= !seeded_o;
+                        prime_o <= prime_o + 1'b1;
+                    end
+                    if (last_of_set) begin
+                        prime_o <= {LOG2_PRIMES{1'b0}};
+                        known_o <= 1'b0;
+                        set_done_o <= 1'b1;
+                    end
+                end
+            endcase
+            if (wrong) fault_o <= 1'b1;
+        end
+        if (rst_i) begin
+            state <= HEADER;
+            at <= 4'd0;
+            crc <= 32'hFFFFFFFF;
+            prime_o <= {LOG2_PRIMES{1'b0}};
+            component <= 1'b1;
+            in_seed <= 1'b0;
+            known_o <= 1'b0;
+            seeded_o <= 1'b0;
+            seed_o <= 256'd0;
+            fault_o <= 1'b0;
+        end
+    end
+endmodule
+`default_nettype wire

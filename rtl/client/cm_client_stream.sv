@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// ChaCha20 key streams for several users: two cores take the blocks that are asked for by turns, and 64 bits of them
+// leave a cycle, in order, each with its user's tag. Steadily, a block takes 10.5 cycles.
+`default_nettype none
+module cm_client_stream #(
+    parameter integer TAG = 4 // bits
+) (
+    input  wire           clk_i,
+    input  wire           rst_i,
+    // A block that is asked for.
+    input  wire           request_i,
+    output wire           ready_o,
+    input  wire [255:0]   key_i,
+    input  wire [127:0]   position_i, // the block counter, and the nonce above it
+    input  wire [TAG-1:0] tag_i,
+    // Eight words of each block.
+    output wire           valid_o,
+    input  wire           take_i,
+    output wire [63:0]    data_o,
+    output wire [TAG-1:0] tag_o,
+    output wire           last_o
+);
+    wire [1:0]    core_ready;
+    wire [1:0]    core_valid;
+    wire [1023:0] core_block;
+    reg           to;   // the core of the next request
+    reg           from; // and of the next block
+    reg [TAG-1:0] tags [0:1];
+
+    reg [511:0]   held;
+    reg [3:0]     left; // words of it
+    reg [TAG-1:0] held_tag;
+
+    wire take_block = core_valid[from] && (left == 4'd0 || (left == 4'd1 && take_i));
+    assign ready_o = core_ready[to];
+
+    genvar c;
+    generate
+        for (c = 0; c < 2; c = c + 1) begin : g_core
+            cm_chacha20 u_core (
+                .clk_i(clk_i), .rst_i(rst_i), .ready_o(core_ready[c]), .start_i(request_i && to == c),
+                .key_i(key_i), .position_i(position_i), .valid_o(core_valid[c]),
+                .take_i(take_block && from == c), .block_o(core_block[512*c +: 512])
+            );
+            always_ff @(posedge clk_i) if (request_i && ready_o && to == c) tags[c] <= tag_i;
+        end
+    endgenerate
+
+    assign valid_o = left != 4'd0;
+    assign data_o = held[63:0];
+    assign tag_o = held_tag;
+    assign last_o = left == 4'd1;
+
+    always_ff @(posedge clk_i) begin
+        if (request_i && ready_o) to <= !to;
+        if (take_block) begin
+            from <= !from;
+            held <= from ? core_block[1023:512] : core_block[511:0];
+            held_tag <= tags[from];
+            left <= 4'd8;
+        end else if (valid_o && take_i) begin
+            held <= {64'd0, held[511:64]};
+            left <= left - 1'b1;
+        end
+        if (rst_i) begin
+            to <= 1'b0;
+            from <= 1'b0;
+            left <= 4'd0;
+            held <= 512'd0;
+        end
+    end
+endmodule
+`default_nettype wire

@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client engine gives the C library's bytes, whatever the streams do, and says what is wrong."""
+
+import json
+import subprocess
+from functools import cache
+
+import client_bench
+import pytest
+from client import Client, Key, Shape, constants
+
+from tools import ROOT
+
+SMALL = Shape(LOG2_N=10, LOG2_UNITS=2, PRIMES=2, DEEP=0)
+LARGE = Shape()
+SHAPES = {"n1024_q26": SMALL, "n4096_q26x3_p27": LARGE}
+
+
+@cache
+def cases(wanted):
+    """Cases of client_cases.py, which needs the C library, in .venv."""
+    command = [ROOT / ".venv/bin/python", ROOT / "rtl/tools/client_cases.py", wanted]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def case_of(**wanted):
+    return cases(json.dumps([wanted]))[0]
+
+
+def key_of(case):
+    return Key(
+        case["params_id"],
+        case["key_id"],
+        case["primes"],
+        case["roots"],
+        bytes.fromhex(case["device_secret"]),
+        bytes.fromhex(case["ternary"]),
+        case["public"],
+    )
+
+
+def prepared(case, shape):
+    """An engine with the case's keys and settings."""
+    engine, key = Client(shape), key_of(case)
+    engine.wait_for_wipe()
+    engine.load(key)
+    engine.message_space(key, case["t"], case["signed"], case["coefficients"])
+    engine.counter(case["counter"])
+    return engine
+
+
+def offer(engine, case):
+    """The case's draws and messages."""
+    for draw, message in zip(case["draws"], case["messages"], strict=True):
+        engine.entropy(bytes.fromhex(draw))
+        engine.values(message)
+
+
+def encrypt(engine, case):
+    for _ in case["messages"]:
+        engine.command("COMMAND_PUBLIC" if case["public_key"] else "COMMAND_SYMMETRIC")
+    engine.run()
+
+
+def frames_of(case):
+    return [bytes.fromhex(data) for data in case["frames"]]
+
+
+@pytest.mark.parametrize("vector", [0, 7, 12, 18])
+def test_pinned_vectors(vector):
+    case = case_of(vector=vector)
+    engine = prepared(case, SHAPES[case["set"]])
+    offer(engine, case)
+    encrypt(engine, case)
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.idle
+    assert outcome.frames == frames_of(case)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("public", [False, True], ids=["symmetric", "public"])
+@pytest.mark.parametrize("coefficients", [False, True], ids=["ntt", "coefficients"])
+@pytest.mark.parametrize("stalls", [False, True], ids=["steady", "stalls"])
+def test_random_messages(name, public, coefficients, stalls):
+    case = case_of(
+        set=name,
+        t=1000 if public else 12289,
+        public=public,
+        coefficients=coefficients,
+        signed=stalls,
+        count=1024 - 3 * stalls,
+        ciphertexts=3,
+        seed=stalls + 2 * public,
+    )
+    engine = prepared(case, SHAPES[name])
+    offer(engine, case)
+    if stalls:
+        engine.stall(enter=100, leave=128, seed=7)
+    encrypt(engine, case)
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.idle
+    assert outcome.frames == frames_of(case)
+
+
+def decrypted(case, words):
+    """The values of a message's words."""
+    return [x for word in words for x in (word & 0xFFFF, word >> 16)] if case["t"] <= 1 << 16 else words
+
+
+def messages_of(case):
+    n = 1 << case["log2_n"]
+    return [[x % case["t"] for x in message] + [0] * (n - len(message)) for message in case["messages"]]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("public", [False, True], ids=["seeded", "full"])
+@pytest.mark.parametrize("stalls", [False, True], ids=["steady", "stalls"])
+def test_decryption(name, public, stalls):
+    case = case_of(
+        set=name,
+        t=1000 if public or name == "n1024_q26" else 65537,
+        public=public,
+        signed=stalls,
+        ciphertexts=3,
+        seed=30 + stalls + 2 * public,
+    )
+    engine = prepared(case, SHAPES[name])
+    if stalls:
+        engine.stall(enter=60, leave=90, seed=8)
+    for frames in frames_of(case):
+        engine.read(frames)
+    for _ in case["frames"]:
+        engine.command("COMMAND_DECRYPT")
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.idle
+    assert [decrypted(case, words) for words in outcome.results] == messages_of(case)
+
+
+@pytest.mark.parametrize("seed", range(40, 43))
+def test_noise_up_to_its_bound(seed):
+    """Noise as large as decryption allows, on either side."""
+    case = case_of(set="n4096_q26x3_p27", t=65537, edge_noise=True, public=True, seed=seed)
+    engine = prepared(case, LARGE)
+    engine.read(frames_of(case)[0])
+    engine.command("COMMAND_DECRYPT")
+    engine.run()
+    assert engine.simulate().results == messages_of(case)
+
+
+def test_other_commands_in_between_and_keys_that_change():
+    """Nothing of a command, a message or a key is left for the next one."""
+    of = {"set": "n1024_q26", "t": 1000, "public": True}
+    first, second = case_of(**of, seed=11), case_of(**of, seed=12, coefficients=True, signed=True, count=1)
+    engine = prepared(first, SMALL)
+    offer(engine, first)
+    encrypt(engine, first)
+    key = key_of(second)
+    engine.load(key)
+    engine.message_space(key, 1000, True, True)
+    engine.counter(second["counter"])
+    offer(engine, second)
+    encrypt(engine, second)
+    assert engine.simulate().frames == frames_of(first) + frames_of(second)
+
+
+# ---- faults ----
+
+
+def case_with_draws():
+    return case_of(set="n1024_q26", t=12289, ciphertexts=2, seed=21)
+
+
+def test_reset_in_the_middle_of_a_ciphertext():
+    case = case_with_draws()
+    engine = prepared(case, SMALL)
+    offer(engine, case)
+    engine.command("COMMAND_SYMMETRIC")
+    engine.run(1500)
+    engine.script.append("reset")
+    again = prepared(case, SMALL)
+    engine.script += again.script
+    offer(engine, case)
+    encrypt(engine, case)
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.frames == frames_of(case)
+
+
+def faulty(prepare, command=constants()["COMMAND_SYMMETRIC"]):
+    """The fault that a change to a good case raises; nothing whole leaves, and the key is gone."""
+    case = case_with_draws()
+    engine = prepared(case, SMALL)
+    prepare(engine, case)
+    engine.script.append(f"command {command}")
+    engine.run()
+    outcome = engine.simulate()
+    assert not outcome.frames
+    return outcome.faults[0]
+
+
+def test_a_value_out_of_range():
+    def prepare(engine, case):
+        engine.entropy(bytes.fromhex(case["draws"][0]))
+        engine.values([1, case["t"], 2])
+
+    assert faulty(prepare) == constants()["FAULT_RANGE"]
+
+
+def test_more_values_than_fit():
+    def prepare(engine, case):
+        engine.entropy(bytes.fromhex(case["draws"][0]))
+        engine.values([1] * 1025)
+
+    assert faulty(prepare) == constants()["FAULT_TOO_MANY"]
+
+
+@pytest.mark.parametrize("draw", [bytes([7] * 32), bytes(range(16)) * 2], ids=["bytes", "halves"])
+def test_a_draw_of_a_source_that_is_stuck(draw):
+    def prepare(engine, case):
+        engine.entropy(draw)
+        engine.values([1])
+
+    assert faulty(prepare) == constants()["FAULT_ENTROPY"]
+
+
+def test_a_draw_that_repeats():
+    case = case_with_draws()
+    engine = prepared(case, SMALL)
+    for _ in range(2):
+        engine.entropy(bytes.fromhex(case["draws"][0]))
+        engine.values(case["messages"][0])
+    engine.command("COMMAND_SYMMETRIC")
+    engine.run()
+    engine.command("COMMAND_SYMMETRIC")
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.frames == frames_of(case)[:1]
+    assert outcome.fault == constants()["FAULT_ENTROPY"]
+
+
+def test_no_counter_left():
+    def prepare(engine, case):
+        offer(engine, case)
+        engine.counter(5, 5)
+
+    assert faulty(prepare) == constants()["FAULT_COUNTER"]
+
+
+def test_an_unknown_command():
+    assert faulty(lambda engine, case: None, command=15) == constants()["FAULT_COMMAND"]
+
+
+def test_a_secret_key_with_a_coefficient_of_two():
+    def prepare(engine, case):
+        engine.set("MAP_TRITS", 0b11 << 4)
+        engine.run()
+
+    assert faulty(prepare) == constants()["FAULT_KEY"]
+
+
+def damaged(case):
+    """Frames with one thing wrong: each field, the checksum, a residue of q."""
+    good, header = frames_of(case)[0], 44
+    for at in (*range(header), header, len(good) - 1, len(good) // 2):
+        yield f"byte {at}", bytes(x ^ (at == i) for i, x in enumerate(good))
+    q, bits = case["primes"][0], case["primes"][0].bit_length()
+    end = header + (bits << case["log2_n"]) // 8
+    payload = int.from_bytes(good[header:end], "little")
+    payload ^= (payload ^ q) & ((1 << bits) - 1)
+    frame = good[:header] + payload.to_bytes(end - header, "little")
+    yield "a residue of q", frame + crc32c(frame).to_bytes(4, "little") + good[end + 4 :]
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def test_damaged_frames_are_refused_and_the_key_stays():
+    case = case_of(set="n1024_q26", t=1000, public=True, seed=50)
+    tables = prepared(case, SMALL)
+    for what, frames in damaged(case):
+        engine = Client(SMALL)
+        engine.script = list(tables.script)
+        engine.read(frames)
+        engine.command("COMMAND_DECRYPT")
+        engine.run(20_000)
+        engine.wait_for_wipe()
+        engine.script.append("forget")
+        engine.read(frames_of(case)[0])
+        engine.command("COMMAND_DECRYPT")
+        engine.run()
+        outcome = engine.simulate()
+        assert outcome.faults == [constants()["FAULT_FRAME"]], what
+        assert [decrypted(case, words) for words in outcome.results] == messages_of(case), what
+
+
+@pytest.mark.parametrize(
+    "command", ["COMMAND_SYMMETRIC", "COMMAND_PUBLIC", "COMMAND_DECRYPT", "COMMAND_LOAD_KEY"]
+)
+def test_a_key_that_is_not_there(command):
+    """Nothing is encrypted under a key of zeros: neither at first, nor after a fault that wiped it."""
+    case = case_with_draws()
+    engine = prepared(case, SMALL)
+    engine.script.append("command 15")
+    engine.run()
+    engine.wait_for_wipe()
+    engine.command(command)
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.faults == [constants()["FAULT_COMMAND"], constants()["FAULT_NO_KEY"]]
+    assert outcome.words == 0
+
+
+@pytest.mark.parametrize("change", ["a trit", "a residue", "a prime", "more primes", "a twiddle"])
+def test_a_key_that_is_not_whole(change):
+    """A key must be entered in order and to its end, and for the primes and twiddles as they are."""
+    case = case_of(set="n1024_q26", t=1000, public=True, seed=60)
+    engine = prepared(case, SMALL)
+    command = "COMMAND_SYMMETRIC"
+    if change == "a trit":
+        engine.set("MAP_TABLE_PLACE", 1)
+        for _ in range(127):
+            engine.set("MAP_TRITS", 0x5555)
+        command = "COMMAND_LOAD_KEY"
+    elif change == "a residue":
+        engine.set("MAP_TABLE_PLACE", 1 << 24)
+        for _ in range(1024):
+            engine.set("MAP_PUBLIC_KEY_DATA", 1)
+        command = "COMMAND_PUBLIC"
+    elif change == "a prime":
+        engine.set_prime(0, "MAP_PRIME_Q", case["primes"][0])
+    elif change == "more primes":
+        engine.set("MAP_SHAPE", 1)
+    else:
+        engine.set("MAP_TABLE_PLACE", 0)
+        engine.set("MAP_TABLE_DATA", 1)
+    engine.command(command)
+    engine.run()
+    assert engine.simulate().faults == [constants()["FAULT_NO_KEY"]]
+
+
+GOALS = {
+    "COMMAND_SYMMETRIC": {"latency": 17_500, "pace": 12_300},
+    "COMMAND_PUBLIC": {"latency": 36_500, "pace": 33_500},
+    "COMMAND_DECRYPT": {"latency": 25_500, "pace": 22_000},
+}
+
+
+@pytest.mark.parametrize("command", GOALS)
+def test_cycles_are_within_their_goal(command):
+    case = case_of(
+        set=client_bench.SET, t=client_bench.T, public=command != "COMMAND_SYMMETRIC", ciphertexts=5
+    )
+    times = client_bench.times(LARGE, case, command)
+    for what, most in GOALS[command].items():
+        assert times[what] <= most, f"{what}: {times[what]} cycles"

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives a simulated client engine (rtl/client) as firmware would: settings, keys, commands, streams."""
+
+from __future__ import annotations
+
+import fcntl
+import re
+import struct
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from tools import BUILD, CLIENT_INCLUDES, CLIENT_SOURCES, ENGINE_SOURCES, RTL, run
+
+MAP = RTL / "client/cm_client_map.svh"
+HARNESS = RTL / "harness/client.cpp"
+TOP = "cm_client_engine"
+MOST_CYCLES = 400_000
+"""No command takes longer; a job that hangs is stopped here."""
+
+
+@cache
+def constants() -> dict[str, int]:
+    """The settings, commands and faults that the hardware names, by name."""
+    text = re.sub(r"//.*", "", MAP.read_text(encoding="utf-8"))
+    bases = {"d": 10, "h": 16}
+    found = re.findall(r"(\w+) = \d+'([dh])(\w+)[,;]", text)
+    return {name: int(digits, bases[base]) for name, base, digits in found}
+
+
+def montgomery_r(width: int, log2_n: int) -> int:
+    """R of cm_montgomery_multiply for operands of so many bits."""
+    words = -(-width // (log2_n + 1))
+    return 1 << (words * -(-width // words))
+
+
+def bit_reverse(i: int, bits: int) -> int:
+    return int(f"{i:0{bits}b}"[::-1], 2)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Parameters of cm_client_engine."""
+
+    LOG2_N: int = 12
+    WIDTH: int = 27
+    LOG2_UNITS: int = 3
+    PRIMES: int = 3
+    DEEP: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"n{1 << self.LOG2_N}-w{self.WIDTH}-u{1 << self.LOG2_UNITS}-p{self.PRIMES}-d{self.DEEP}"
+
+
+@cache
+def build(shape: Shape) -> Path:
+    """The program that simulates this shape."""
+    directory = BUILD / "verilated" / f"client-{shape.name}"
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with directory.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests that run at the same time share it
+        run(
+            [
+                *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
+                *("--top", TOP, "--Mdir", directory, *CLIENT_INCLUDES),
+                *(f"-G{key}={value}" for key, value in vars(shape).items()),
+                *("-CFLAGS", "-O1 -std=c++17", "-MAKEFLAGS", "VM_PARALLEL_BUILDS=0 OPT_FAST=-O1"),
+                *(*ENGINE_SOURCES, *CLIENT_SOURCES, HARNESS),
+            ],
+            log=directory.with_suffix(".log"),
+        )
+    return directory / f"V{TOP}"
+
+
+@dataclass(frozen=True)
+class Key:
+    """What the engine needs of a device, as a case (client_cases.py) has it."""
+
+    params_id: int
+    key_id: int
+    primes: Sequence[int]
+    roots: Sequence[int]
+    """The primitive 2n-th roots of unity of the transforms, by prime."""
+    device_secret: bytes
+    ternary: bytes
+    """The secret key, packed: four coefficients a byte, each as its value plus one."""
+    public: Sequence[Sequence[Sequence[int]]] = ()
+    """Residues of the public key by prime and component, in NTT form."""
+
+
+@dataclass
+class Outcome:
+    """What a run of the engine gave."""
+
+    frames: list[bytes]
+    """By ciphertext."""
+    taken: list[int]
+    """The cycle in which each command was taken."""
+    last_words: list[int]
+    """The cycle of each ciphertext's last word."""
+    fault: int
+    """At the end."""
+    idle: bool
+    results: list[list[int]]
+    """Words of the messages, by ciphertext that was decrypted."""
+    words: int = 0
+    faults: list[int] = field(default_factory=list)
+    """Those at the end of a run, in order."""
+    first_words: list[int] = field(default_factory=list)
+
+
+class Client:
+    """A script for one simulation: settings and commands are kept until run()."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.shape = shape
+        self.script: list[str] = []
+
+    def set(self, name: str, value: int, place: int = 0, words: int = 1) -> None:
+        """Write a global setting of one or more words."""
+        for i in range(words):
+            self._write(
+                constants()["MAP_GLOBAL"] << 8, constants()[name] + place + i, value >> 32 * i & 0xFFFFFFFF
+            )
+
+    def _write(self, base: int, at: int, value: int) -> None:
+        self.script.append(f"set {base + at} {value}")
+
+    def set_prime(self, prime: int, name: str, value: int, word: int = 0) -> None:
+        self._write(constants()["MAP_PRIMES"] << 8, prime * 8 + constants()[name] + word, value)
+
+    def wait_for_wipe(self) -> None:
+        """After a reset: until every memory is cleared."""
+        self.script.append(f"cycles {(self.shape.PRIMES << (self.shape.LOG2_N - 1)) + 16}")
+
+    def load(self, key: Key) -> None:
+        """The tables and the keys; the secret key is transformed."""
+        log2_n, n = self.shape.LOG2_N, 1 << self.shape.LOG2_N
+        r = montgomery_r(self.shape.WIDTH, log2_n)
+        self.set("MAP_PARAMS", key.params_id)
+        self.set("MAP_KEY_ID", key.key_id, words=2)
+        self.set("MAP_DEVICE_SECRET", int.from_bytes(key.device_secret, "little"), words=8)
+        self.set("MAP_SHAPE", len(key.primes) - 1)
+        for i, (q, psi) in enumerate(zip(key.primes, key.roots, strict=True)):
+            self.set_prime(i, "MAP_PRIME_Q", q)
+            self.set_prime(i, "MAP_PRIME_KEY_FACTOR", -r * r % q)
+            powers = [r % q]
+            for _ in range(n - 1):
+                powers.append(powers[-1] * psi % q)
+            self.set("MAP_TABLE_PLACE", i << 16)
+            for j in range(n):
+                self.set("MAP_TABLE_DATA", powers[bit_reverse(j, log2_n)])
+        for i, components in enumerate(key.public):
+            for component, residues in enumerate(components):
+                self.set("MAP_TABLE_PLACE", i << 16 | component << 24)
+                for x in residues:
+                    self.set("MAP_PUBLIC_KEY_DATA", x * r % key.primes[i])
+        self.set("MAP_TABLE_PLACE", 0)
+        for (trits,) in struct.iter_unpack("<H", key.ternary):
+            self.set("MAP_TRITS", trits)
+        self.script.append("cycles 4")
+        self.command("COMMAND_LOAD_KEY")
+        self.run()
+
+    def message_space(self, key: Key, t: int, signed: bool, coefficients: bool) -> None:
+        """BFV's plain modulus, and the form of the ciphertexts."""
+        log2_n = self.shape.LOG2_N
+        r = montgomery_r(32, log2_n)
+        modulus = 1
+        for q in key.primes:
+            modulus *= q
+        half = (t + 1) // 2
+        self.set("MAP_SHAPE", len(key.primes) - 1 | signed << 8 | coefficients << 9)
+        self.set("MAP_SCALE", t, words=2)
+        self.set("MAP_T", t)
+        self.set("MAP_T_FACTOR", modulus % t)
+        self.set("MAP_T_RATIO", (modulus % t << 32) // t)
+        self.set("MAP_T_HALF", half)
+        for i, q in enumerate(key.primes):
+            weight = pow(modulus // q, -1, q)
+            for word in range(2):
+                self.set_prime(i, "MAP_PRIME_FRACTION", (weight << 64) // q >> 32 * word & 0xFFFFFFFF, word)
+            inverse = pow(t, -1, q)
+            self.set_prime(i, "MAP_PRIME_FACTOR", -inverse * r % q)
+            self.set_prime(i, "MAP_PRIME_OFFSET", half * inverse % q)
+
+    def counter(self, first: int, end: int = (1 << 64) - 1) -> None:
+        self.set("MAP_COUNTER", first, words=2)
+        self.set("MAP_COUNTER_END", end, words=2)
+
+    def entropy(self, draw: bytes) -> None:
+        words = struct.unpack(f"<{len(draw) // 4}I", draw)
+        self.script.append(f"entropy {len(words)} " + " ".join(map(str, words)))
+
+    def values(self, numbers: Sequence[int], last: bool = True) -> None:
+        words = [x & 0xFFFFFFFF for x in numbers]
+        self.script.append(f"values {len(words)} {int(last)} " + " ".join(map(str, words)))
+
+    def read(self, frames: bytes) -> None:
+        """Frames to decrypt."""
+        words = struct.unpack(f"<{len(frames) // 4}I", frames)
+        self.script.append(f"read {len(words)} " + " ".join(map(str, words)))
+
+    def stall(self, enter: int, leave: int, seed: int) -> None:
+        """How many of 256 cycles the streams in and out pause."""
+        self.script.append(f"stall {enter} {leave} {seed}")
+
+    def command(self, name: str) -> None:
+        self.script.append(f"command {constants()[name]}")
+
+    def run(self, cycles: int = MOST_CYCLES) -> None:
+        """Until nothing is left to do."""
+        self.script.append(f"run {cycles}")
+
+    def simulate(self) -> Outcome:
+        """Run the whole script."""
+        said = subprocess.run(
+            [build(self.shape)],
+            input="\n".join([*self.script, "quit"]) + "\n",
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=600,
+        ).stdout
+        outcome = Outcome([], [], [], 0, True, [])
+        words, message = bytearray(), []
+        for line in said.splitlines():
+            what, cycle, *rest = line.split()
+            if what == "taken":
+                outcome.taken.append(int(cycle))
+            elif what == "frame":
+                if not words:
+                    outcome.first_words.append(int(cycle))
+                words += int(rest[0], 16).to_bytes(4, "little")
+                outcome.words += 1
+                if rest[1] == "1":
+                    outcome.frames.append(bytes(words))
+                    outcome.last_words.append(int(cycle))
+                    words.clear()
+            elif what == "result":
+                message.append(int(rest[0]))
+                if rest[1] == "1":
+                    outcome.results.append(message)
+                    outcome.last_words.append(int(cycle))
+                    message = []
+            elif what == "reset":
+                words.clear()
+                message = []
+            else:
+                outcome.fault, outcome.idle = int(rest[0]), rest[1] == "1"
+                outcome.faults += [outcome.fault] if outcome.fault else []
+        return outcome
