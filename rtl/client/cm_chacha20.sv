@@ -73,7 +73,7 @@ module cm_chacha20 (
     assign ready_o = !busy || take_i;
 
     always_ff @(posedge clk_i) begin
-        if (start_i && ready_o) begin
+        if (start_i && ready_o && !rst_i) begin
             state <= {position_i, key_i, CONSTANTS};
             key <= key_i;
             position <= position_i;
@@ -88,7 +88,6 @@ module cm_chacha20 (
             state <= mixed;
             count <= count + 1'b1;
         end
-        if (rst_i) busy <= 1'b0;
     end
 endmodule
 `default_nettype wire

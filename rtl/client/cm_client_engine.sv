@@ -66,11 +66,11 @@ module cm_client_engine #(
     localparam integer STREAMED = LOADED + ADD;
 
     localparam [3:0] SYMMETRIC = COMMAND_SYMMETRIC, PUBLIC = COMMAND_PUBLIC, LOAD_KEY = COMMAND_LOAD_KEY,
-                     DECRYPT = COMMAND_DECRYPT;
+                     DECRYPT = COMMAND_DECRYPT, GENERATE = COMMAND_GENERATE, PUBLISH = COMMAND_PUBLISH;
 
     genvar g;
 
-    // --- settings -----------------------------------------------------------------------------------------------------
+    // --- settings --------------------------------------------------------------------------------------------------
 
     reg [31:0]            params_id;
     reg [63:0]            key_id;
@@ -164,8 +164,8 @@ module cm_client_engine #(
     wire                     trits_follow = table_index[LOG2_N-4:0] == next_trits;
     wire                     word_follows = this_word == next_word;
     wire                     secret_loaded;
-    wire replaces_primes = setting && ((is_prime && (at[2:0] == MAP_PRIME_Q || at[2:0] == MAP_PRIME_KEY_FACTOR))
-        || (is_global && at == MAP_SHAPE && write_data_i[LOG2_PRIMES-1:0] != last_prime));
+    reg  [LOG2_PRIMES-1:0]   secret_last, public_last; // prime of the key
+    wire replaces_primes = setting && is_prime && (at[2:0] == MAP_PRIME_Q || at[2:0] == MAP_PRIME_KEY_FACTOR);
     always_ff @(posedge clk_i) begin
         if (trits_write) begin
             next_trits <= trits_follow ? next_trits + 1'b1 : {(LOG2_N - 3){1'b0}};
@@ -174,14 +174,18 @@ module cm_client_engine #(
         if (key_write) begin
             next_word <= word_follows ? next_word + 1'b1 : {KEY_WORD_BITS{1'b0}};
             public_there <= word_follows && next_word == {last_prime, {(LOG2_N + 1){1'b1}}};
+            public_last <= last_prime;
         end
         if (table_place) begin
             if (write_data_i[LOG2_N-1:0] == {LOG2_N{1'b0}}) next_trits <= {(LOG2_N - 3){1'b0}};
             if (write_data_i[24:0] == 25'd0) next_word <= {KEY_WORD_BITS{1'b0}};
         end
-        if (secret_loaded) secret_there <= 1'b1;
-        if (accepted && (command_code_i == LOAD_KEY || command_code_i == PUBLIC)) trits_there <= 1'b0;
-        if ((accepted && command_code_i == LOAD_KEY) || replaces_primes || table_write) secret_there <= 1'b0;
+        if (secret_loaded) begin
+            secret_there <= 1'b1;
+            secret_last <= last_prime;
+        end
+        if (accepted && (enters_key || command_code_i == PUBLIC)) trits_there <= 1'b0;
+        if ((accepted && enters_key) || replaces_primes || table_write) secret_there <= 1'b0;
         if (replaces_primes) public_there <= 1'b0;
         if (clears && !keys_stay) begin
             trits_there <= 1'b0;
@@ -198,7 +202,7 @@ module cm_client_engine #(
         end
     endfunction
 
-    // --- what is done -------------------------------------------------------------------------------------------------
+    // --- what is done ----------------------------------------------------------------------------------------------
 
     // Counts run on modulo 2^COUNT, and are compared by their differences, which are small.
     localparam integer COUNT = 8;
@@ -221,26 +225,31 @@ module cm_client_engine #(
     reg [COUNT-1:0] lanes_done;
     reg [COUNT-1:0] streams_done;
 
-    wire encrypts = command == SYMMETRIC || command == PUBLIC;
+    wire publishes = command == PUBLISH; // as the ciphertext of zero that a public key is
+    wire encrypts = command == SYMMETRIC || command == PUBLIC || publishes;
     wire decrypts = command == DECRYPT;
-    wire symmetric = command == SYMMETRIC;
+    wire generates = command == GENERATE;
+    wire loads_key = command == LOAD_KEY || generates;
+    wire symmetric = command == SYMMETRIC || publishes;
     wire public_key = command == PUBLIC;
 
-    // --- commands -----------------------------------------------------------------------------------------------------
+    // --- commands --------------------------------------------------------------------------------------------------
 
     wire       front_busy;
     wire       wiping;
     wire       encryption = command_code_i == SYMMETRIC || command_code_i == PUBLIC;
-    wire       known = encryption || command_code_i == LOAD_KEY || command_code_i == DECRYPT;
-    wire       key_there = (command_code_i == LOAD_KEY) ? trits_there
-        : (command_code_i == PUBLIC) ? public_there : secret_there;
+    wire       enters_key = command_code_i == LOAD_KEY || command_code_i == GENERATE;
+    wire       known = encryption || enters_key || command_code_i == DECRYPT || command_code_i == PUBLISH;
+    wire       key_there = (command_code_i == LOAD_KEY) ? trits_there : (command_code_i == GENERATE) ? 1'b1
+        : (command_code_i == PUBLIC) ? public_there && last_prime <= public_last
+        : secret_there && last_prime <= secret_last;
     // A ciphertext may follow another one of its kind at once.
-    wire       follows = command_code_i == command && (encrypts || decrypts) && !in_coefficients
+    wire       follows = command_code_i == command && (encrypts || decrypts) && !publishes && !in_coefficients
         && !(encryption && coefficients);
     assign     idle_o = begun == finished && !front_busy && !wiping && !frame_valid_o;
     assign     ready_o = !wiping && !front_busy && (follows ? !reached(begun, finished + 8'd3) : idle_o);
     wire       accepted = command_i && ready_o && known && key_there;
-    wire       starts_encryption = accepted && encryption;
+    wire       starts_encryption = accepted && (encryption || command_code_i == PUBLISH);
     wire       exhausted = starts_encryption && counter == counter_end;
 
     always_ff @(posedge clk_i) begin
@@ -259,7 +268,7 @@ module cm_client_engine #(
         end
     end
 
-    // --- key streams --------------------------------------------------------------------------------------------------
+    // --- key streams -----------------------------------------------------------------------------------------------
 
     localparam [1:0] FOR_SEEDS = 2'd0, FOR_UNIFORM = 2'd1, FOR_NOISE = 2'd2, FOR_TERNARY = 2'd3;
     wire         seeds_request, uniform_request, sample_request;
@@ -286,14 +295,15 @@ module cm_client_engine #(
         .valid_o(word_valid), .take_i(word_ready), .data_o(word_data), .tag_o(word_tag), .last_o(word_last)
     );
 
-    // --- seeds --------------------------------------------------------------------------------------------------------
+    // --- seeds -----------------------------------------------------------------------------------------------------
 
     reg        seeds_start;
     wire       seeds_busy, seeds_done, seeds_refused;
     reg [63:0] front_counter; // of the ciphertext at the front
     reg [63:0] drawn_counter; // of the seeds that are being drawn or were
     cm_client_seeds u_seeds (
-        .clk_i(clk_i), .rst_i(clears), .start_i(seeds_start), .busy_o(seeds_busy), .done_o(seeds_done),
+        .clk_i(clk_i), .rst_i(clears), .start_i(seeds_start), .bare_i(generates),
+        .busy_o(seeds_busy), .done_o(seeds_done),
         .refused_o(seeds_refused), .secret_i(device_secret), .counter_i(drawn_counter),
         .entropy_valid_i(entropy_valid_i), .entropy_ready_o(entropy_ready_o), .entropy_i(entropy_i),
         .request_o(seeds_request), .ready_i(stream_ready), .key_o(seeds_key), .position_o(seeds_position),
@@ -301,7 +311,7 @@ module cm_client_engine #(
         .public_o(next_public_seed), .private_o(private_seed)
     );
 
-    // --- the front: seeds, noise and u --------------------------------------------------------------------------------
+    // --- the front: seeds, noise and u -----------------------------------------------------------------------------
 
     // The pieces of a ciphertext are, in this order, u, the noise of component 1, and that of component 0; under the
     // secret key the last alone. Noise of consecutive ciphertexts under the secret key is in two places by turns.
@@ -357,8 +367,8 @@ module cm_client_engine #(
         case (front)
             FRONT_IDLE: if (accepted) begin
                 front_counter <= counter;
-                piece <= (command_code_i == PUBLIC) ? PIECE_U : PIECE_E0;
-                if (encryption) front <= FRONT_SEEDS;
+                piece <= (command_code_i == PUBLIC || command_code_i == GENERATE) ? PIECE_U : PIECE_E0;
+                if (starts_encryption || command_code_i == GENERATE) front <= FRONT_SEEDS;
                 if (!follows) begin
                     base_loads <= {COUNT{1'b0}};
                     parity <= 1'b0;
@@ -381,7 +391,7 @@ module cm_client_engine #(
                 if (groups == GROUPS[GROUP_BITS:0]) begin
                     pieces_done <= pieces_done + 1'b1;
                     piece <= piece + 1'b1;
-                    front <= (piece == PIECE_E0) ? FRONT_FILL : FRONT_WAIT;
+                    front <= (piece == PIECE_E0 || generates) ? FRONT_FILL : FRONT_WAIT;
                 end
             end
             default: if (!fill_busy) begin
@@ -391,7 +401,7 @@ module cm_client_engine #(
             end
         endcase
         if (seeds_taken) seeds_wait <= 1'b0;
-        if (seeds_done) seeds_there <= 1'b1;
+        if (seeds_done && !generates) seeds_there <= 1'b1;
         if (seeds_there && !seeds_wait) begin
             seeds_there <= 1'b0;
             seeds_wait <= 1'b1;
@@ -408,7 +418,7 @@ module cm_client_engine #(
         if (clears || (accepted && !follows)) pieces_done <= {COUNT{1'b0}};
     end
 
-    // --- the message --------------------------------------------------------------------------------------------------
+    // --- the message -----------------------------------------------------------------------------------------------
 
     reg                fill_waits;
     reg                filling;
@@ -428,7 +438,7 @@ module cm_client_engine #(
         .valid_o(scaled_valid), .wrong_o(scaled_wrong), .r_o(scaled)
     );
     always_ff @(posedge clk_i) begin
-        if (starts_encryption) fill_waits <= 1'b1;
+        if (accepted && encryption) fill_waits <= 1'b1;
         if (fill_waits && front != FRONT_IDLE && reached(loads_done, base_loads)) begin
             fill_waits <= 1'b0;
             filling <= 1'b1;
@@ -452,7 +462,7 @@ module cm_client_engine #(
         if (clears || (accepted && !follows)) fills_done <= {COUNT{1'b0}};
     end
 
-    // --- memories of small numbers, and of the message ------------------------------------------------------------------
+    // --- memories of small numbers, and of the message -------------------------------------------------------------
 
     // A pair's numbers are in both halves of the polynomial or, in natural order, neighbours.
     wire                 source_natural;
@@ -542,7 +552,7 @@ module cm_client_engine #(
         end
     endgenerate
 
-    // --- the loader ---------------------------------------------------------------------------------------------------
+    // --- the loader ------------------------------------------------------------------------------------------------
 
     localparam [1:0] LOAD_U = 2'd0, LOAD_E1 = 2'd1, LOAD_M = 2'd2, LOAD_A = 2'd3; // the first three as pieces
     localparam integer DRAIN_BITS = 6;
@@ -559,11 +569,11 @@ module cm_client_engine #(
     reg [PAIR_BITS-1:0]    load_index;
     wire [1:0]             load_set;
     wire                   load_natural = load_kind == LOAD_A;
-    wire [1:0]             first_kind = (command == SYMMETRIC) ? (in_coefficients ? LOAD_A : LOAD_M) : LOAD_U;
+    wire [1:0]             first_kind = symmetric ? (in_coefficients ? LOAD_A : LOAD_M) : LOAD_U;
     wire                   load_last_kind = !(public_key && !in_coefficients) || load_kind == LOAD_M;
     wire [PAIR_BITS-1:0]   stream_index;
     wire                   streaming;
-    wire [COUNT-1:0]       pieces_of_one = public_key ? 8'd3 : symmetric ? 8'd1 : 8'd0;
+    wire [COUNT-1:0]       pieces_of_one = public_key ? 8'd3 : (symmetric || generates) ? 8'd1 : 8'd0;
 
     // Streams that must be done before the set is free, and none of those left writes a set.
     wire [COUNT-1:0] two_primes = load_primes + load_primes;
@@ -586,7 +596,7 @@ module cm_client_engine #(
         || (filling && fills_done == load_begun && filled > load_reach);
     wire              uniform_valid;
     wire              source_there = (command == LOAD_KEY) || ((load_kind == LOAD_A) ? uniform_valid
-        : small_there && (load_kind != LOAD_M || message_there));
+        : small_there && (load_kind != LOAD_M || publishes || message_there));
     wire              load_enabled = !decrypts && begun != load_begun;
     wire              load_issues = loading && (set_free || set_trails) && source_there;
     reg [LOADED-1:0]  load_valid;
@@ -641,7 +651,8 @@ module cm_client_engine #(
             end
         end
         if (accepted && !follows) begin
-            load_kind <= (command_code_i == SYMMETRIC) ? (coefficients ? LOAD_A : LOAD_M) : LOAD_U;
+            load_kind <= (command_code_i == PUBLISH) ? LOAD_M
+                : (command_code_i == SYMMETRIC) ? (coefficients ? LOAD_A : LOAD_M) : LOAD_U;
         end
         if (clears || (accepted && !follows)) begin
             load_turn <= 2'd0;
@@ -660,7 +671,7 @@ module cm_client_engine #(
         end
     end
 
-    // --- the lanes ----------------------------------------------------------------------------------------------------
+    // --- the lanes -------------------------------------------------------------------------------------------------
 
     reg                   lane_started;
     reg [1:0]             lane_kind;
@@ -734,7 +745,7 @@ module cm_client_engine #(
         .table_data_i(write_data_i[WIDTH-1:0])
     );
 
-    // --- the stream ---------------------------------------------------------------------------------------------------
+    // --- the stream ------------------------------------------------------------------------------------------------
 
     localparam [1:0] SINK_FRAME = 2'd0, SINK_SET = 2'd1, SINK_KEY = 2'd2;
     reg                    stream_runs, stream_drains;
@@ -753,21 +764,22 @@ module cm_client_engine #(
     reg [63:0]             sent_counter;
     wire [WIDTH-1:0]       stream_q = prime_q[stream_prime];
     wire [COUNT-1:0]       stream_two = stream_primes + stream_primes;
-    wire [1:0]             stream_last_kind = decrypts ? 2'd1 : in_coefficients ? (public_key ? 2'd3 : 2'd1) : (public_key ? 2'd1 : 2'd0);
+    wire [1:0]             stream_last_kind = decrypts ? 2'd1
+        : in_coefficients ? (public_key ? 2'd3 : 2'd1) : (public_key ? 2'd1 : 2'd0);
     assign streaming = stream_runs;
     assign stream_index = stream_at;
 
     // The items: under the secret key, the product with its transform, plus the message's. Under a public key, for
     // component 1, then 0, the product of u's transform with it, plus that of the noise. In coefficient form products
-    // go back to a set, whose inverse transform comes next, plus what the loader gives. Decryption puts - c1 s into a set
-    // and then takes it off c0.
+    // go back to a set, whose inverse transform comes next, plus what the loader gives. Decryption puts - c1 s into a
+    // set and then takes it off c0.
     wire stream_multiplies = in_coefficients && !stream_kind[0];
     wire stream_leaves = in_coefficients && stream_kind[0];
     wire component = public_key && (in_coefficients ? !stream_kind[1] : !stream_kind[0]);
     assign stream_natural = stream_leaves;
     assign stream_takes_loader = stream_leaves;
     wire takes_off = decrypts && stream_kind[0];
-    wire [1:0] stream_sink = (command == LOAD_KEY) ? SINK_KEY
+    wire [1:0] stream_sink = loads_key ? SINK_KEY
         : (stream_multiplies || decrypts) ? SINK_SET : SINK_FRAME;
     wire [1:0] stream_coefficient_set = component ? 2'd1 : 2'd2;
     assign stream_a_set = !public_key ? stream_turn
@@ -809,7 +821,7 @@ module cm_client_engine #(
     wire               frame_start = seed_start
         || (!stream_runs && !stream_drains && stream_may_start && stream_sink == SINK_FRAME);
     reg [STREAMED-1:0] stream_valid;
-    assign             secret_loaded = stream_last && command == LOAD_KEY;
+    assign             secret_loaded = stream_last && loads_key;
 
     always_ff @(posedge clk_i) begin
         stream_valid <= {stream_valid[STREAMED-2:0], stream_issues};
@@ -883,7 +895,7 @@ module cm_client_engine #(
     assign source_natural = (stream_takes_loader && stream_runs) || decrypts;
     assign source_index = decrypts ? sum_read_index : source_natural ? stream_at : load_index;
     assign source_is_u = !source_natural && load_kind == LOAD_U;
-    assign source_has_message = source_natural ? !component : load_kind == LOAD_M;
+    assign source_has_message = source_natural ? !component : load_kind == LOAD_M && !publishes;
     assign source_noise_place = source_natural ? (public_key ? component : stream_place)
                                                : (public_key ? load_kind == LOAD_E1 : load_place);
     wire [LOG2_PRIMES-1:0] source_prime = (stream_takes_loader && (stream_runs || stream_drains)) ? stream_prime
@@ -931,7 +943,7 @@ module cm_client_engine #(
         .clk_i(clk_i), .data_i(drawn_pair), .data_o(drawn_two_late)
     );
     always_ff @(posedge clk_i) begin
-        key_pair <= (command == LOAD_KEY) ? {2{prime_key_factor[stream_prime]}}
+        key_pair <= loads_key ? {2{prime_key_factor[stream_prime]}}
             : public_key ? (component ? public_pair_1 : public_pair_0) : secret_pair;
     end
     wire [PAIR-1:0] set_b_late, set_a_late;
@@ -957,7 +969,7 @@ module cm_client_engine #(
             );
             wire [WIDTH-1:0] set_pair = set_a_late[WIDTH*g +: WIDTH];
             wire [WIDTH-1:0] addend = stream_leaves ? loaded[WIDTH*g +: WIDTH] : takes_off ? set_pair
-                : (stream_multiplies || decrypts || command == LOAD_KEY) ? {WIDTH{1'b0}}
+                : (stream_multiplies || decrypts || loads_key) ? {WIDTH{1'b0}}
                 : set_b_late[WIDTH*g +: WIDTH];
             wire [WIDTH-1:0] sum, difference;
             cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_sum (
@@ -974,7 +986,7 @@ module cm_client_engine #(
     assign stream_writes = stream_valid[STREAMED-1] && stream_sink == SINK_SET;
     assign stream_to_key = stream_valid[STREAMED-1] && stream_sink == SINK_KEY;
 
-    // --- the public half ------------------------------------------------------------------------------------------------
+    // --- the public half -------------------------------------------------------------------------------------------
 
     // Blocks are asked for as long as the queue has room for what they can bring, and the polynomial lacks more than
     // those under way are sure to bring.
@@ -1010,7 +1022,7 @@ module cm_client_engine #(
         .residues_o(residues)
     );
     cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_uniform_queue (
-        .clk_i(clk_i), .rst_i(clears), .write_i(uniform_pair_made), .data_i(uniform_made),
+        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(uniform_pair_made), .data_i(uniform_made),
         .valid_o(uniform_valid), .take_i(uniform_taken), .data_o(uniform_pair), .level_o(uniform_level)
     );
     always_ff @(posedge clk_i) begin
@@ -1042,7 +1054,7 @@ module cm_client_engine #(
         end
     end
 
-    // --- frames -------------------------------------------------------------------------------------------------------
+    // --- frames ----------------------------------------------------------------------------------------------------
 
     localparam integer WORDS_BITS = LOG2_N + 1;
     wire            queue_valid, packer_ready, packed_valid, payload_take;
@@ -1060,14 +1072,14 @@ module cm_client_engine #(
     wire [351:0] header = {
         {{(30 - WORDS_BITS){1'b0}}, sent_words, 2'b00},
         8'd0, sent_prime, sent_component, symmetric ? XOF_CHACHA20 : XOF_NONE,
-        scale, sent_counter, key_id, params_id,
-        primes, 8'd2, {7'd0, !in_coefficients}, SCHEME_BFV,
+        publishes ? 64'd0 : scale, sent_counter, key_id, params_id,
+        primes, 8'd2, {7'd0, !in_coefficients}, publishes ? SCHEME_PUBLIC_KEY : SCHEME_BFV,
         {7'd0, is_seed}, 8'd1, 8'h4D, 8'h43
     };
     wire [LOG2_QUEUE:0] unused_level; // the credits count it
     assign queue_take = queue_valid && packer_ready;
     cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_queue (
-        .clk_i(clk_i), .rst_i(clears), .write_i(stream_valid[STREAMED-1] && stream_sink == SINK_FRAME),
+        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(stream_valid[STREAMED-1] && stream_sink == SINK_FRAME),
         .data_i(streamed), .valid_o(queue_valid), .take_i(queue_take), .data_o(queue_pair), .level_o(unused_level)
     );
     cm_client_packer #(.WIDTH(WIDTH)) u_packer (
@@ -1093,7 +1105,7 @@ module cm_client_engine #(
         end
     end
 
-    // --- decryption -----------------------------------------------------------------------------------------------------
+    // --- decryption ------------------------------------------------------------------------------------------------
 
     // Frames that come in.
     reg  [COUNT-1:0]       read_sets; // ciphertexts that are read, and whose every frame is right
@@ -1192,7 +1204,8 @@ module cm_client_engine #(
     wire            result_taken = result_moves && (two_a_word || result_odd);
     wire            result_ends = result_moves && result_last_o;
     cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_RESULTS)) u_results (
-        .clk_i(clk_i), .rst_i(clears), .write_i(drain_valid[ROUNDED-1] && drain_last), .data_i(message_made),
+        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(drain_valid[ROUNDED-1] && drain_last),
+        .data_i(message_made),
         .valid_o(result_valid), .take_i(result_taken), .data_o(result_pair), .level_o(results_level)
     );
     assign result_valid_o = result_valid;
@@ -1208,7 +1221,7 @@ module cm_client_engine #(
         end
     end
 
-    // --- faults, and wiping -------------------------------------------------------------------------------------------
+    // --- faults, and wiping ----------------------------------------------------------------------------------------
 
     wire [3:0] fault = (command_i && ready_o && !known) ? FAULT_COMMAND
         : (command_i && ready_o && !key_there) ? FAULT_NO_KEY

@@ -8,6 +8,7 @@ module cm_client_fifo #(
 ) (
     input  wire                clk_i,
     input  wire                rst_i,
+    input  wire                wipe_i, // after a reset, for a multiple of its depth: clears what was in it
     input  wire                write_i,
     input  wire [WIDTH-1:0]    data_i,
     output reg                 valid_o,
@@ -21,13 +22,14 @@ module cm_client_fifo #(
     wire [LOG2_DEPTH:0]   rest = level_o - {{LOG2_DEPTH{1'b0}}, take_i};
 
     cm_ram #(.WIDTH(WIDTH), .DEPTH(1 << LOG2_DEPTH), .ADDRESS_WIDTH(LOG2_DEPTH), .BLOCK(1)) u_words (
-        .clk_i(clk_i), .write_i(write_i), .write_address_i(tail), .write_data_i(data_i),
+        .clk_i(clk_i), .write_i(write_i || wipe_i), .write_address_i(tail),
+        .write_data_i(wipe_i ? {WIDTH{1'b0}} : data_i),
         .read_address_i(next_head), .read_data_o(data_o)
     );
 
     // A word that is written in this cycle is not read in it.
     always_ff @(posedge clk_i) begin
-        tail <= tail + {{(LOG2_DEPTH - 1){1'b0}}, write_i};
+        tail <= tail + {{(LOG2_DEPTH - 1){1'b0}}, write_i || wipe_i};
         head <= next_head;
         level_o <= rest + {{LOG2_DEPTH{1'b0}}, write_i};
         valid_o <= rest != {(LOG2_DEPTH + 1){1'b0}};

@@ -82,7 +82,7 @@ module cm_client_lanes #(
         .rotate_left_o(rotate_left), .rotate_right_o(rotate_right)
     );
 
-    // --- sets ---------------------------------------------------------------------------------------------------------
+    // --- sets ------------------------------------------------------------------------------------------------------
 
     // A coefficient's index is {half, row, unit}, an output's {row, unit, half}.
     function automatic [ROW_BITS-1:0] row_of(input natural, input [LOG2_N-2:0] index);
@@ -131,7 +131,7 @@ module cm_client_lanes #(
         end
     endgenerate
 
-    // --- pairs that leave ---------------------------------------------------------------------------------------------
+    // --- pairs that leave ------------------------------------------------------------------------------------------
 
     function automatic [2*WIDTH-1:0] selected(input [WIDTH*COLUMNS-1:0] row, input natural,
                                               input [COLUMNS-1:0] columns);
@@ -167,10 +167,10 @@ module cm_client_lanes #(
     assign a_o = a_pair;
     assign b_o = b_pair;
 
-    // --- twiddles -----------------------------------------------------------------------------------------------------
+    // --- twiddles --------------------------------------------------------------------------------------------------
 
-    // Twiddles up to number 2^(ROW_BITS + 1) are common to all units. Behind them, 2^e of a row are read at a time, each
-    // by the units whose numbers end in its own.
+    // Twiddles up to number 2^(ROW_BITS + 1) are common to all units. Behind them, 2^e of a row are read at a time,
+    // each by the units whose numbers end in its own.
     localparam integer COMMON = ROW_BITS + 1;
     wire [LOG2_PRIMES+COMMON-1:0]     common_address = {prime_i, table_address[ROW_BITS:0]};
     wire [WIDTH-1:0]                  common;
@@ -220,7 +220,7 @@ module cm_client_lanes #(
         end
     endgenerate
 
-    // --- units --------------------------------------------------------------------------------------------------------
+    // --- units -----------------------------------------------------------------------------------------------------
 
     wire [WIDTH*COLUMNS-1:0] row;
     cm_delay #(.WIDTH(WIDTH * COLUMNS), .CYCLES(INPUT_LATENCY)) u_row (

@@ -34,6 +34,8 @@ localparam [3:0] COMMAND_SYMMETRIC = 4'd2;    // encrypt a BFV message under it
 localparam [3:0] COMMAND_PUBLIC = 4'd3;       // encrypt one under the public key
 
 localparam [3:0] COMMAND_DECRYPT = 4'd4;      // decrypt frames of BFV in NTT form
+localparam [3:0] COMMAND_GENERATE = 4'd5;     // draw a secret key, and transform it
+localparam [3:0] COMMAND_PUBLISH = 4'd6;      // give the frames of its public key
 
 // Faults.
 localparam [3:0] FAULT_NONE = 4'd0;
@@ -48,6 +50,6 @@ localparam [3:0] FAULT_NO_KEY = 4'd8;         // a command for a key that is not
 localparam [3:0] FAULT_FRAME = 4'd9;          // a frame that does not decrypt; the keys stay
 
 // Frames and key streams, as in the C library.
-localparam [7:0] SCHEME_BFV = 8'd1;
+localparam [7:0] SCHEME_PUBLIC_KEY = 8'd0, SCHEME_BFV = 8'd1;
 localparam [7:0] XOF_NONE = 8'd0, XOF_CHACHA20 = 8'd3;
 localparam [31:0] LABEL_UNIFORM = 32'd1, LABEL_TERNARY = 32'd2, LABEL_NOISE = 32'd3;

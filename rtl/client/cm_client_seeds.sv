@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seeds of a ciphertext from the device's secret, its counter and a fresh draw of 32 bytes (docs/encoding.md,
 // section 6). A draw is refused, as by the C library, if its bytes or its halves are all alike, or if it is the last
-// one again, of which an image is kept.
+// one again, of which an image is kept. A key's seed is the draw itself.
 `default_nettype none
 module cm_client_seeds (
     input  wire         clk_i,
     input  wire         rst_i,
     input  wire         start_i,
+    input  wire         bare_i,   // with start_i: the private seed is the draw
     output wire         busy_o,
     output reg          done_o,   // with the last cycle in which busy_o is set: the seeds are there
     output reg          refused_o, // instead
@@ -33,6 +34,7 @@ module cm_client_seeds (
 
     reg [2:0]   state;
     reg         asked;
+    reg         bare;
     reg [2:0]   words;   // of the draw, or of the block
     reg [255:0] draw;    // then the derived key
     reg [255:0] block;   // its first half
@@ -65,6 +67,7 @@ module cm_client_seeds (
             IDLE: begin
                 words <= 3'd0;
                 asked <= 1'b0;
+                bare <= bare_i;
                 if (start_i) state <= DRAW;
             end
             DRAW: if (entropy_valid_i) begin
@@ -80,6 +83,13 @@ module cm_client_seeds (
                     refused_o <= same_bytes || same_halves || same_draw;
                     image <= block[IMAGE-1:0];
                     drawn <= 1'b1;
+                    if (bare && !(same_bytes || same_halves || same_draw)) begin
+                        private_o <= draw;
+                        draw <= 256'd0;
+                        block <= 256'd0;
+                        done_o <= 1'b1;
+                        state <= IDLE;
+                    end
                 end else if (state == DERIVE) begin
                     draw <= draw ^ block;
                     state <= PUBLIC;
@@ -103,6 +113,7 @@ module cm_client_seeds (
             private_o <= 256'd0;
             image <= {IMAGE{1'b0}};
             drawn <= 1'b0;
+            bare <= 1'b0;
         end
     end
 endmodule

@@ -68,6 +68,7 @@ module cm_client_uniform #(
             fields <= 1'b0;
             pair_o <= 1'b0;
             waits <= 1'b0;
+            waiting <= {WIDTH{1'b0}};
             residues_o <= {(LOG2_N + 1){1'b0}};
         end
     end

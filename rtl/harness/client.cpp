@@ -10,6 +10,7 @@
 //     stall IN OUT SEED            how many of 256 cycles the streams in and out pause
 //     run CYCLES                   until nothing is left to do, or so many cycles; prints the frames' words
 //     cycles COUNT                 so many cycles
+//     state                        prints every variable with a hash of what it holds (built with STATE)
 //     forget                       what was given for later
 //     reset
 //     quit
@@ -25,6 +26,9 @@
 
 #include "Vcm_client_engine.h"
 #include "verilated.h"
+#ifdef STATE
+#include "verilated_syms.h"
+#endif
 
 namespace
 {
@@ -41,6 +45,28 @@ class client
     {
         reset();
     }
+
+#ifdef STATE
+    void state()
+    {
+        settle();
+        for (const auto &scope : *Verilated::scopeNameMap()) {
+            const VerilatedVarNameMap *variables = scope.second->varsp();
+            if (variables == nullptr) {
+                continue;
+            }
+            for (const auto &variable : *variables) {
+                const auto *bytes = static_cast<const uint8_t *>(variable.second.datap());
+                uint64_t hash = 14695981039346656037u; // FNV-1a
+                for (size_t i = 0; i < variable.second.totalSize(); i++) {
+                    hash = (hash ^ bytes[i]) * 1099511628211u;
+                }
+                std::printf("state %" PRIu64 " %s.%s %016" PRIx64 "\n", now, scope.first, variable.first,
+                            hash);
+            }
+        }
+    }
+#endif
 
     void forget()
     {
@@ -69,6 +95,8 @@ class client
         top.write_data_i = value;
         tick();
         top.write_i = 0;
+        top.write_address_i = 0;
+        top.write_data_i = 0;
     }
 
     void run_cycles(uint64_t count)
@@ -215,6 +243,10 @@ int main()
             hardware->run(number());
         } else if (what == "cycles") {
             hardware->run_cycles(number());
+#ifdef STATE
+        } else if (what == "state") {
+            hardware->state();
+#endif
         } else if (what == "forget") {
             hardware->forget();
         } else if (what == "reset") {

@@ -4,8 +4,10 @@
 import json
 import random
 
+import client_memory
 import cocotb
 import pytest
+from client import Shape
 from cocotb.triggers import ReadOnly
 from golden import random_prime
 from simulation import ROOT, cycles, settings, simulate, slow, start_clock
@@ -372,3 +374,19 @@ LANES = [
 def test_lanes(shape):
     parameters = {"WIDTH": 27, "PRIMES": 2, "LOG2_PRIMES": 1, "SETS": 3, **shape}
     simulate("cm_client_lanes", parameters, ["transforms_sets"], seed=7)
+
+
+def test_memory_is_what_the_page_says():
+    """docs/client-engine.md adds up the memories one by one; this counts those of the design."""
+    found = client_memory.bits(Shape())
+    text = (ROOT / "docs/client-engine.md").read_text(encoding="utf-8")
+    assert f"| all | | {found['used']:,} |" in text
+    assert f"{found['macros']} macros, {found['macro']:,} bits" in text
+
+
+def test_the_page_has_the_figures_of_the_bench():
+    rows = json.loads((ROOT / "bench/results/engine.json").read_text())["rows"]
+    text = (ROOT / "docs/client-engine.md").read_text(encoding="utf-8")
+    for row in rows:
+        if ".shallow." not in row["name"]:
+            assert f"{row['value']:,}" in text, row["name"]

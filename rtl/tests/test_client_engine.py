@@ -12,6 +12,7 @@ from client import Client, Key, Shape, constants
 from tools import ROOT
 
 SMALL = Shape(LOG2_N=10, LOG2_UNITS=2, PRIMES=2, DEEP=0)
+MEDIUM = Shape(LOG2_N=11, LOG2_UNITS=2, PRIMES=2, DEEP=0)
 LARGE = Shape()
 SHAPES = {"n1024_q26": SMALL, "n4096_q26x3_p27": LARGE}
 
@@ -100,6 +101,58 @@ def test_random_messages(name, public, coefficients, stalls):
     outcome = engine.simulate()
     assert outcome.fault == 0 and outcome.idle
     assert outcome.frames == frames_of(case)
+
+
+@pytest.mark.slow
+def test_the_largest_degree():
+    """Both ways, with seven primes and sixteen butterflies."""
+    shape = Shape(LOG2_N=13, LOG2_UNITS=4, PRIMES=7)
+    case = case_of(set="n8192_q26x7_p27", t=65537, seed=95)
+    engine = prepared(case, shape)
+    offer(engine, case)
+    encrypt(engine, case)
+    engine.read(frames_of(case)[0])
+    engine.command("COMMAND_DECRYPT")
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.frames == frames_of(case)
+    assert outcome.results == messages_of(case)
+
+
+@pytest.mark.parametrize("stalls", [False, True], ids=["steady", "stalls"])
+def test_a_key_pair_of_its_own(stalls):
+    """The secret key that is drawn is the library's of that draw: so are its public key's frames."""
+    case = case_of(set="n2048_q26_p27", key_pair=True, seed=90)
+    engine, key = Client(MEDIUM), key_of({**case, "public": []})
+    if stalls:
+        engine.stall(enter=100, leave=128, seed=9)
+    engine.wait_for_wipe()
+    engine.load(key, secret=False)
+    engine.counter(case["counter"])
+    engine.entropy(bytes.fromhex(case["key_draw"]))
+    engine.command("COMMAND_GENERATE")
+    engine.run()
+    engine.entropy(bytes.fromhex(case["draws"][0]))
+    engine.command("COMMAND_PUBLISH")
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.idle
+    assert outcome.frames == frames_of(case)
+
+
+def test_a_key_of_too_few_primes():
+    case = case_of(set="n2048_q26_p27", key_pair=True, seed=90)
+    engine, key = Client(MEDIUM), key_of({**case, "public": []})
+    engine.wait_for_wipe()
+    engine.load(key, secret=False)
+    engine.set("MAP_SHAPE", 0)
+    engine.entropy(bytes.fromhex(case["key_draw"]))
+    engine.command("COMMAND_GENERATE")
+    engine.run()
+    engine.set("MAP_SHAPE", 1)
+    engine.command("COMMAND_PUBLISH")
+    engine.run()
+    assert engine.simulate().faults == [constants()["FAULT_NO_KEY"]]
 
 
 def decrypted(case, words):
@@ -359,3 +412,107 @@ def test_cycles_are_within_their_goal(command):
     times = client_bench.times(LARGE, case, command)
     for what, most in GOALS[command].items():
         assert times[what] <= most, f"{what}: {times[what]} cycles"
+
+
+# ---- wiping ----
+
+SECRETS = ("ternary", "device_secret", "draws", "messages")
+
+
+def states_after(prepare, command, cycles, secrets=SECRETS, **wanted):
+    """What every variable holds after a wipe in the middle of a command, for two sets of secrets."""
+    of = {"set": "n1024_q26", "t": 1000, "public": True, "ciphertexts": 1, **wanted}
+    case, other = case_of(**of, seed=70), case_of(**of, seed=71)
+    states = []
+    for kept in (case, {**case, **{name: other[name] for name in secrets}}):
+        engine = prepared(kept, SMALL)
+        offer(engine, kept)
+        engine.read(frames_of(case)[0])
+        if command != "COMMAND_LOAD_KEY":
+            engine.command(command)
+        else:
+            engine.set("MAP_TABLE_PLACE", 0)
+            for at in range(0, len(kept["ternary"]) // 2, 2):
+                engine.set("MAP_TRITS", int.from_bytes(bytes.fromhex(kept["ternary"])[at : at + 2], "little"))
+            engine.command(command)
+        engine.run(cycles)
+        prepare(engine)
+        engine.wait_for_wipe()
+        engine.script += ["forget", "cycles 100", "state"]
+        states.append(engine.simulate(state=True).state)
+    return states
+
+
+def reset(engine):
+    engine.script.append("reset")
+
+
+def fault(engine):
+    engine.set("MAP_T", 3)  # while it works
+
+
+@pytest.mark.parametrize("wipe", [reset, fault])
+@pytest.mark.parametrize(
+    "command", ["COMMAND_SYMMETRIC", "COMMAND_PUBLIC", "COMMAND_DECRYPT", "COMMAND_LOAD_KEY"]
+)
+def test_nothing_secret_is_left(wipe, command):
+    """No variable of the whole engine, in a register or a memory, tells one set of secrets from another."""
+    lengths = {
+        "COMMAND_DECRYPT": 3500,
+        "COMMAND_PUBLIC": 3500,
+        "COMMAND_SYMMETRIC": 2500,
+        "COMMAND_LOAD_KEY": 1700,
+    }
+    for part in (0.03, 0.25, 0.5, 0.8):
+        first, second = states_after(wipe, command, int(lengths[command] * part))
+        assert len(first) > 1000
+        assert [name for name in first if first[name] != second[name]] == [], part
+
+
+@pytest.mark.parametrize("command", ["COMMAND_PUBLIC", "COMMAND_DECRYPT"])
+def test_the_time_does_not_depend_on_secrets(command):
+    of = {"set": "n1024_q26", "t": 1000, "public": True, "ciphertexts": 1}
+    case, other = case_of(**of, seed=70), case_of(**of, seed=71)
+    times = []
+    for kept in (case, {**case, **{name: other[name] for name in SECRETS}}):
+        engine = prepared(kept, SMALL)
+        offer(engine, kept)
+        engine.read(frames_of(case)[0])
+        engine.command(command)
+        engine.run()
+        outcome = engine.simulate()
+        times.append((outcome.taken, outcome.first_words, outcome.last_words))
+    assert times[0] == times[1]
+
+
+def test_wiping_would_be_missed_without_it():
+    """The same comparison finds the secrets before they are wiped."""
+    first, second = states_after(lambda engine: None, "COMMAND_SYMMETRIC", 2000)
+    different = {name for name in first if first[name] != second[name]}
+    for name in (
+        "device_secret",
+        "u_secret.g_block.words",
+        "u_lanes.g_set[0].g_column[0].u_bank.g_block.words",
+    ):
+        assert f"TOP.cm_client_engine.{name}" in different
+
+
+def test_a_refused_frame_leaves_nothing_of_the_message():
+    """Frames of two messages under one key, each damaged in its last byte: only what came in differs."""
+    states = []
+    for seed in (80, 81):
+        case = case_of(set="n1024_q26", t=1000, public=True, seed=82)
+        message = case_of(set="n1024_q26", t=1000, public=True, seed=82, message_seed=seed)
+        frames = bytearray(frames_of(message)[0])
+        frames[-1] ^= 1
+        engine = prepared(case, SMALL)
+        engine.read(bytes(frames))
+        engine.command("COMMAND_DECRYPT")
+        engine.run(20_000)
+        engine.wait_for_wipe()
+        engine.script += ["forget", "cycles 100", "state"]
+        outcome = engine.simulate(state=True)
+        assert outcome.faults == [constants()["FAULT_FRAME"]]
+        states.append(outcome.state)
+    first, second = states
+    assert [name for name in first if first[name] != second[name]] == []

@@ -56,9 +56,10 @@ class Shape:
 
 
 @cache
-def build(shape: Shape) -> Path:
-    """The program that simulates this shape."""
-    directory = BUILD / "verilated" / f"client-{shape.name}"
+def build(shape: Shape, state: bool = False) -> Path:
+    """The program that simulates this shape; state: one that can say what every variable holds."""
+    directory = BUILD / "verilated" / f"client-{shape.name}{'-state' if state else ''}"
+    seen = (["--public-flat-rw"], " -DSTATE") if state else ([], "")
     directory.parent.mkdir(parents=True, exist_ok=True)
     with directory.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests that run at the same time share it
@@ -67,7 +68,8 @@ def build(shape: Shape) -> Path:
                 *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
                 *("--top", TOP, "--Mdir", directory, *CLIENT_INCLUDES),
                 *(f"-G{key}={value}" for key, value in vars(shape).items()),
-                *("-CFLAGS", "-O1 -std=c++17", "-MAKEFLAGS", "VM_PARALLEL_BUILDS=0 OPT_FAST=-O1"),
+                *seen[0],
+                *("-CFLAGS", f"-O1 -std=c++17{seen[1]}", "-MAKEFLAGS", "VM_PARALLEL_BUILDS=0 OPT_FAST=-O1"),
                 *(*ENGINE_SOURCES, *CLIENT_SOURCES, HARNESS),
             ],
             log=directory.with_suffix(".log"),
@@ -110,6 +112,8 @@ class Outcome:
     faults: list[int] = field(default_factory=list)
     """Those at the end of a run, in order."""
     first_words: list[int] = field(default_factory=list)
+    state: dict[str, str] = field(default_factory=dict)
+    """A hash of each variable, when the script asked last."""
 
 
 class Client:
@@ -136,7 +140,7 @@ class Client:
         """After a reset: until every memory is cleared."""
         self.script.append(f"cycles {(self.shape.PRIMES << (self.shape.LOG2_N - 1)) + 16}")
 
-    def load(self, key: Key) -> None:
+    def load(self, key: Key, secret: bool = True) -> None:
         """The tables and the keys; the secret key is transformed."""
         log2_n, n = self.shape.LOG2_N, 1 << self.shape.LOG2_N
         r = montgomery_r(self.shape.WIDTH, log2_n)
@@ -158,6 +162,8 @@ class Client:
                 self.set("MAP_TABLE_PLACE", i << 16 | component << 24)
                 for x in residues:
                     self.set("MAP_PUBLIC_KEY_DATA", x * r % key.primes[i])
+        if not secret:
+            return
         self.set("MAP_TABLE_PLACE", 0)
         for (trits,) in struct.iter_unpack("<H", key.ternary):
             self.set("MAP_TRITS", trits)
@@ -215,10 +221,10 @@ class Client:
         """Until nothing is left to do."""
         self.script.append(f"run {cycles}")
 
-    def simulate(self) -> Outcome:
-        """Run the whole script."""
+    def simulate(self, state: bool = False) -> Outcome:
+        """Run the whole script. state: the script asks for it."""
         said = subprocess.run(
-            [build(self.shape)],
+            [build(self.shape, state)],
             input="\n".join([*self.script, "quit"]) + "\n",
             capture_output=True,
             text=True,
@@ -240,6 +246,8 @@ class Client:
                     outcome.frames.append(bytes(words))
                     outcome.last_words.append(int(cycle))
                     words.clear()
+            elif what == "state":
+                outcome.state[rest[0]] = rest[1]
             elif what == "result":
                 message.append(int(rest[0]))
                 if rest[1] == "1":

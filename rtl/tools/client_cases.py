@@ -21,6 +21,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests/python")]
 
+import ciphermote_testing  # noqa: E402
 import generate_vectors  # noqa: E402
 import golden  # noqa: E402
 from ciphermote import _core, parameters  # noqa: E402
@@ -73,17 +74,20 @@ def pinned(index: int) -> dict[str, Any]:
     return case
 
 
-def settings(name: str, ternary: golden.Residues, public_seed: bytes | None) -> dict[str, Any]:
-    """A parameter set and keys."""
+def settings(
+    name: str, ternary: golden.Residues, public_seed: bytes | None, every_prime: bool = False
+) -> dict[str, Any]:
+    """A parameter set and keys; every_prime: the special one too, which public keys have."""
     chosen = parameters.by_name(name)
     chain = golden.Chain(chosen.n, chosen.primes)
+    primes = chain.primes if every_prime else chain.data_primes
     public = golden.public_key(chain, ternary, public_seed) if public_seed else []
     return {
         "set": name,
         "log2_n": chosen.n.bit_length() - 1,
         "params_id": int.from_bytes(chain.id, "little"),
-        "primes": list(chain.data_primes),
-        "roots": [golden.smallest_root(chosen.n, q) for q in chain.data_primes],
+        "primes": list(primes),
+        "roots": [golden.smallest_root(chosen.n, q) for q in primes],
         "ternary": golden.pack_ternary(ternary).hex(),
         "public": [[component.tolist() for component in pair] for pair in public],
     }
@@ -110,12 +114,13 @@ def encrypted(case: dict[str, Any], messages: list[np.ndarray], encoding: int = 
 def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
     """A case with random inputs. wanted: set, t, public, coefficients, signed, ciphertexts, count, seed."""
     rng = random.Random(wanted.get("seed", 1))
+    messages_rng = random.Random(wanted.get("message_seed", wanted.get("seed", 1)))
     n = parameters.by_name(wanted["set"]).n
     t, signed = wanted["t"], wanted.get("signed", False)
     lowest, highest = (-((t - 1) // 2), t // 2) if signed else (0, t - 1)
     messages = [
         [
-            rng.choice((0, lowest, highest, rng.randint(lowest, highest)))
+            messages_rng.choice((0, lowest, highest, messages_rng.randint(lowest, highest)))
             for _ in range(wanted.get("count", n))
         ]
         for _ in range(wanted.get("ciphertexts", 1))
@@ -163,11 +168,37 @@ def edge_noise(case: dict[str, Any], rng: random.Random) -> bytes:
     )
 
 
+def key_pair(wanted: dict[str, Any]) -> dict[str, Any]:
+    """A secret key from a draw, and the frames of its public key. wanted: set, seed."""
+    rng = random.Random(wanted["seed"])
+    chosen = parameters.by_name(wanted["set"])
+    key_draw = rng.randbytes(32)
+    ternary = golden.ternary(key_draw, chosen.n)
+    case = {
+        **settings(wanted["set"], ternary, None, every_prime=True),
+        "data_primes": len(golden.Chain(chosen.n, chosen.primes).data_primes),
+        "key_id": rng.getrandbits(63) + 1,
+        "device_secret": rng.randbytes(32).hex(),
+        "counter": rng.getrandbits(63),
+        "key_draw": key_draw.hex(),
+        "draws": [rng.randbytes(32).hex()],
+    }
+    draws = [bytes.fromhex(draw) for draw in case["draws"]]
+    library = device(bytes.fromhex(case["device_secret"]), draws, case["counter"])
+    frames = ciphermote_testing.emit_public_key(
+        library, core_params(chosen), golden.pack_ternary(ternary), case["key_id"], golden.CHACHA20
+    )
+    return {**case, "frames": [frames.hex()]}
+
+
+def case_of(wanted: dict[str, Any]) -> dict[str, Any]:
+    if "vector" in wanted:
+        return pinned(wanted["vector"])
+    return key_pair(wanted) if wanted.get("key_pair") else drawn(wanted)
+
+
 def main() -> int:
-    cases = [
-        pinned(wanted["vector"]) if "vector" in wanted else drawn(wanted)
-        for wanted in json.loads(sys.argv[1])
-    ]
+    cases = [case_of(wanted) for wanted in json.loads(sys.argv[1])]
     json.dump(cases, sys.stdout)
     return 0
 
