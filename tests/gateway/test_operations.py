@@ -15,6 +15,8 @@ import pytest
 from ciphermote.cli import app
 from ciphermote.errors import KeyFileError
 from ciphermote.gateway import database as databases
+from ciphermote.gateway.gateway import Gateway
+from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.tls import check_pair, own_certificate
 from gateway_support import (
     FullDevice,
@@ -59,17 +61,32 @@ def test_a_backup_made_while_it_runs_restores(tmp_path: Path) -> None:
             send(server, device, value)
         subprocess.run(["bash", "-ec", commands], check=True, timeout=60)
         send(server, device, 4.0)
-        tokens = [data / name for name in ("owner.token", "operator.token")]
-        shutil.copytree(tmp_path / "backup", restored)
-        for path in (tmp_path / "elsewhere/wrap.key", *tokens):
-            shutil.copy2(path, restored)
+        for place in ("backup", "elsewhere"):
+            shutil.copytree(tmp_path / place, restored, dirs_exist_ok=True)
+        authority = (data / "tls/ca.pem").read_bytes()
     again = Server(restored, free_port()).start()
     try:
+        assert (restored / "tls/ca.pem").read_bytes() == authority
         np.testing.assert_allclose(total(again), 3, atol=0.1)
         send(again, device, 8.0)
         np.testing.assert_allclose(total(again), 11, atol=0.1)
     finally:
         again.stop()
+
+
+@pytest.mark.parametrize(("lost", "opens"), [("wrap.key", "tag keys"), ("tls", "--certificate and --key")])
+def test_a_restored_directory_without_what_devices_rely_on_is_refused(
+    tmp_path: Path, lost: str, opens: str
+) -> None:
+    data = tmp_path / "data"
+    with serving(data) as server:
+        define_full(server.owner(), "fleet", full_owner())
+        FullDevice(full_owner(), 1).enroll(server.owner(), "fleet")
+    (data / lost).rename(tmp_path / lost)
+    with pytest.raises(KeyFileError, match=rf"{lost} is missing, and .*{opens}"):
+        Gateway(Settings(data, reserve_bytes=0))
+    (tmp_path / lost).rename(data / lost)
+    Gateway(Settings(data, reserve_bytes=0)).database.close()
 
 
 def test_it_stops_on_sigterm_and_goes_on(tmp_path: Path) -> None:
