@@ -15,8 +15,6 @@ import pytest
 from ciphermote.cli import app
 from ciphermote.errors import KeyFileError
 from ciphermote.gateway import database as databases
-from ciphermote.gateway.gateway import Gateway
-from ciphermote.gateway.settings import Settings
 from ciphermote.gateway.tls import check_pair, own_certificate
 from gateway_support import (
     FullDevice,
@@ -83,10 +81,10 @@ def test_a_restored_directory_without_what_devices_rely_on_is_refused(
         define_full(server.owner(), "fleet", full_owner())
         FullDevice(full_owner(), 1).enroll(server.owner(), "fleet")
     (data / lost).rename(tmp_path / lost)
-    with pytest.raises(KeyFileError, match=rf"{lost} is missing, and .*{opens}"):
-        Gateway(Settings(data, reserve_bytes=0))
-    (tmp_path / lost).rename(data / lost)
-    Gateway(Settings(data, reserve_bytes=0)).database.close()
+    result = CliRunner().invoke(app, ["serve", "--data", str(data), "--port", str(free_port())])
+    said = " ".join(result.stderr.split())
+    assert result.exit_code == 1 and f"{lost} is missing" in said and opens in said, said
+    assert not (data / lost).exists()
 
 
 def test_it_stops_on_sigterm_and_goes_on(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ from ciphermote.gateway.gateway_files import (
     OPERATOR_TOKEN_FILE,
     OWNER_TOKEN_FILE,
     SEGMENTS,
-    TLS,
     WRAP_KEY_FILE,
 )
 from ciphermote.gateway.intake import Intake
@@ -63,7 +62,7 @@ class Gateway:
         os.chmod(folder, 0o700)
         self.database = Database(folder / DATABASE_FILE)
         self.metrics = Metrics()
-        self._check_restored(folder)
+        self._check_wrap_key(folder / WRAP_KEY_FILE)
         self.wrapper = Wrapper(folder / WRAP_KEY_FILE)
         self.objects = Objects(folder / OBJECTS)
         self.access = Access(self.database)
@@ -84,19 +83,21 @@ class Gateway:
         sync_directory(folder)
         sync_directory(folder.absolute().parent)
 
-    def _check_restored(self, folder: Path) -> None:
-        """KeyFileError if a backup was restored without what its devices rely on: a new one would shut them
-        out for good."""
-        if not (folder / WRAP_KEY_FILE).exists() and self._has_any("devices"):
+    def _check_wrap_key(self, path: Path) -> None:
+        """KeyFileError if a backup was restored without it: a new one would open no device's tag keys."""
+        if not path.exists() and self._has_any("devices"):
             raise KeyFileError(
-                f"{folder / WRAP_KEY_FILE} is missing, and opens the tag keys of the devices in the "
-                "database: restore it from a backup."
+                f"{path} is missing, and opens the tag keys of the devices in the database: restore it from "
+                "a backup."
             )
-        if self.settings.certificate is None and not (folder / TLS).exists() and self._has_any("fleets"):
+
+    def check_authority(self, folder: Path) -> None:
+        """KeyFileError if a backup was restored without the authority of its own that clients trust."""
+        if not folder.exists() and self._has_any("fleets"):
             raise KeyFileError(
-                f"{folder / TLS} is missing, and devices and owners trust the authority in it alone: restore "
-                "it from a backup, or give --certificate and --key. An empty directory there begins a new "
-                "authority, whose ca.pem each of them needs then."
+                f"{folder} is missing, and devices and owners trust the authority in it alone: restore it "
+                "from a backup, or give --certificate and --key. An empty directory there begins a new authority, "
+                "whose ca.pem each of them needs then."
             )
 
     def _has_any(self, table: Literal["devices", "fleets"]) -> bool:
