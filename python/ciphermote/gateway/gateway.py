@@ -95,9 +95,9 @@ class Gateway:
         """KeyFileError if a backup was restored without the authority of its own that clients trust."""
         if not folder.exists() and self._has_any("fleets"):
             raise KeyFileError(
-                f"{folder} is missing, and devices and owners trust the authority in it alone: restore it "
-                "from a backup, or give --certificate and --key. An empty directory there begins a new authority, "
-                "whose ca.pem each of them needs then."
+                f"{folder} is missing, and devices and owners trust the authority in it alone: restore "
+                "it from a backup, or give --certificate and --key. An empty directory there begins a "
+                "new authority, whose ca.pem each of them needs then."
             )
 
     def _has_any(self, table: Literal["devices", "fleets"]) -> bool:
