@@ -6,11 +6,15 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 from ciphermote.gateway.definitions import DEFINITION, Enrolment, StreamRequest
+from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.gateway import Gateway
 from ciphermote.gateway.settings import Settings
 from ciphermote.parameter_files import parameters_to_dict
@@ -113,10 +117,102 @@ def test_late_data_of_intervals_that_were_passed_over_get_their_job(tmp_path: Pa
 
 
 async def _pass_over(folder: Path) -> None:
+    async with passing(folder) as stream:
+
+        def begun() -> list[float]:
+            return [begins - stream.start for begins in stream.begun()]
+
+        await stream.send(5003)
+        await stream.send(5004)
+        stream.add(every=10, span=20)
+        stream.tick(100_000)
+        last = [float(at) for at in range(100_000 - 20 - 10 * 199, 100_000 - 10, 10)]
+        assert begun() == [4990, 5000, *last]
+        await stream.send(70_017)
+        await stream.send(70_018)
+        stream.tick(100_000)
+        assert begun() == [4990, 5000, *last, 70_010, 70_000]
+        await stream.send(70_005)
+        await stream.send(5001)
+        await stream.send(99_001)
+        stream.tick(100_000)
+        assert begun() == [4990, 5000, *last, 70_010, 70_000, 69_990]
+        jobs, fleet = stream.gateway.jobs, stream.fleet.id
+        assert jobs.shown(fleet, 1)["late"] == jobs.shown(fleet, 2)["late"] == 1
+        (passed,) = stream.gateway.database.connection.execute(
+            "SELECT id FROM jobs WHERE begins = ?", (stream.start + 70_000,)
+        )
+        assert jobs.shown(fleet, passed["id"])["late"] == 1
+        stream.tick(100_030)
+        assert begun()[-3:] == [99_990, 100_000, 100_010]
+
+
+def test_steps_that_no_binary_fraction_is_make_each_interval_once(tmp_path: Path) -> None:
+    asyncio.run(_drift(tmp_path / "data"))
+
+
+async def _drift(folder: Path) -> None:
+    async with passing(folder) as stream:
+        stream.add(every=1.1)
+        for tick in range(1, 200):
+            stream.tick(tick)
+        begun = stream.begun()
+        assert begun == [number * 1.1 + stream.start for number in range(len(begun))] and len(begun) > 150
+        for measured in (3.0, 57.3, 90.2):
+            await stream.send(measured)
+            stream.tick(200)
+        assert [begins for begins in stream.begun() if begins < stream.start + 195] == begun[:178]
+
+
+def test_intervals_that_a_clock_closed_too_early_come_once_more(tmp_path: Path) -> None:
+    asyncio.run(_early(tmp_path / "data"))
+
+
+async def _early(folder: Path) -> None:
+    """The clock was ahead by less than a span: no interval has begun too early, but some have ended."""
+    async with passing(folder) as stream:
+        stream.add(every=60, span=3600)
+        stream.tick(7200)
+        stream.tick(7200 + 1500)
+        early = len(stream.begun())
+        await stream.send(7201)
+        for seconds in range(0, 1501, 60):
+            stream.tick(7200 + seconds)
+        again = stream.begun()[early:]
+        assert [begins - stream.start for begins in again] == [3600 + 60 * i for i in range(1, 26)]
+
+
+@dataclass
+class Passing:
+    """A gateway with a stream; seconds count from start."""
+
+    gateway: Gateway
+    fleet: Fleet
+    device: FullDevice
+    start: float
+
+    async def send(self, measured: float) -> None:
+        with self.gateway.intake.room_for(self.fleet.tenant):
+            await self.gateway.intake.take(self.fleet, 1, self.device.encrypt([1.0]), self.start + measured)
+
+    def add(self, **spec: float) -> None:
+        fields = {"name": "all", "spec": {"job": {}, "begins": self.start, **spec}}
+        self.gateway.jobs.add_stream(self.fleet, StreamRequest.model_validate(fields))
+
+    def tick(self, seconds: float) -> None:
+        self.gateway.jobs.tick(self.start + seconds)
+
+    def begun(self) -> list[float]:
+        rows = self.gateway.database.connection.execute("SELECT begins FROM jobs ORDER BY id")
+        return [row["begins"] for row in rows]
+
+
+@asynccontextmanager
+async def passing(folder: Path) -> AsyncIterator[Passing]:
     gateway = Gateway(Settings(folder, reserve_bytes=0))
     gateway.intake.start()
     try:
-        registry, jobs, keys = gateway.registry, gateway.jobs, full_owner()
+        registry, keys = gateway.registry, full_owner()
         fields = {"parameters": parameters_to_dict(keys.parameters), "key_id": f"{keys.key_id:016x}"}
         definition = DEFINITION.validate_python({"lane": "full", "log2_scale": LOG2_SCALE, **fields})
         tenant = registry.tenant("home")
@@ -124,40 +220,7 @@ async def _pass_over(folder: Path) -> None:
         fleet = registry.fleet(tenant, FLEET)
         device = FullDevice(keys, 1)
         registry.enroll(fleet, 1, Enrolment(**enrolment(device.tag_keys, device.key_id)))
-
-        async def send(measured: float) -> None:
-            with gateway.intake.room_for(tenant):
-                await gateway.intake.take(fleet, 1, device.encrypt([1.0]), measured)
-
-        def begun() -> list[float]:
-            rows = gateway.database.connection.execute("SELECT begins FROM jobs ORDER BY id")
-            return [row["begins"] - start for row in rows]
-
-        now = time.time() // 100 * 100
-        start = now - 100_000
-        await send(start + 5003)
-        await send(start + 5004)
-        spec = {"job": {}, "every": 10, "span": 20, "begins": start}
-        jobs.add_stream(fleet, StreamRequest.model_validate({"name": "sliding", "spec": spec}))
-        jobs.tick(now)
-        last = [float(at) for at in range(100_000 - 20 - 10 * 199, 100_000 - 10, 10)]
-        assert begun() == [4990, 5000, *last]
-        await send(start + 70_017)
-        await send(start + 70_018)
-        jobs.tick(now)
-        assert begun() == [4990, 5000, *last, 70_010, 70_000]
-        await send(start + 70_005)
-        await send(start + 5001)
-        await send(start + 99_001)
-        jobs.tick(now)
-        assert begun() == [4990, 5000, *last, 70_010, 70_000, 69_990]
-        assert jobs.shown(fleet.id, 1)["late"] == jobs.shown(fleet.id, 2)["late"] == 1
-        (passed,) = gateway.database.connection.execute(
-            "SELECT id FROM jobs WHERE begins = ?", (start + 70_000,)
-        )
-        assert jobs.shown(fleet.id, passed["id"])["late"] == 1
-        jobs.tick(now + 30)
-        assert begun()[-3:] == [99_990, 100_000, 100_010]
+        yield Passing(gateway, fleet, device, time.time() // 100 * 100 - 100_000)
     finally:
         await gateway.close()
 

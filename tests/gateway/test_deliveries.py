@@ -68,7 +68,7 @@ def test_frames_come_in_any_order_and_twice(server: Server, fleet: str) -> None:
 
 
 def test_what_is_missing_is_counted_in_frames_or_in_values(server: Server, fleet: str) -> None:
-    device, client = new_device(server, fleet, 29)
+    device, client = new_device(server, fleet, 30)
     frames = frames_of(device.encrypt([3.0]))
     seed_alone = accepted(deliver(client, fleet, frames[0])).json()
     assert seed_alone == {"missing": None, "unit": "frames"}

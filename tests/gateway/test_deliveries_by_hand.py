@@ -44,12 +44,12 @@ def test_the_page_delivers_a_window_with_curl_and_over_mqtt(tmp_path: Path) -> N
             (folder / name).write_bytes((here.server.data / source).read_bytes())
         shown = run(over_https.replace("8443", str(here.server.port)))
         assert f"00000000: {begins}" in shown
-        keys = CompactKeys.load(folder / "device7.blob")
+        keys = CompactKeys.load(folder / "device70.blob")
         (entry,) = keys.enrolments
         tag_keys = TagKeys.derive(entry.secret, keys.key_id, entry.device, entry.epoch)
         receipt = Receipt.from_bytes((folder / "receipt.bin").read_bytes(), tag_keys.receipts)
-        assert (receipt.verdict, receipt.device, receipt.window) == (Verdict.COUNTS, 7, 0)
-        here.admit("home.small.7", run("jq -r .token device7.json").strip())
+        assert (receipt.verdict, receipt.device, receipt.window) == (Verdict.COUNTS, 70, 0)
+        here.admit("home.small.70", run("jq -r .token device70.json").strip())
         run(over_mqtt.replace("8883", str(here.broker.port)))
         job, _ = run_job(here.server.owner(), "small", {"per_device": 9})
         assert job["result"]["windows"] == 1, "delivered twice, and counts once"

@@ -59,17 +59,32 @@ def test_a_backup_made_while_it_runs_restores(tmp_path: Path) -> None:
             send(server, device, value)
         subprocess.run(["bash", "-ec", commands], check=True, timeout=60)
         send(server, device, 4.0)
-        tokens = [data / name for name in ("owner.token", "operator.token")]
-        shutil.copytree(tmp_path / "backup", restored)
-        for path in (tmp_path / "elsewhere/wrap.key", *tokens):
-            shutil.copy2(path, restored)
+        for place in ("backup", "elsewhere"):
+            shutil.copytree(tmp_path / place, restored, dirs_exist_ok=True)
+        authority = (data / "tls/ca.pem").read_bytes()
     again = Server(restored, free_port()).start()
     try:
+        assert (restored / "tls/ca.pem").read_bytes() == authority
         np.testing.assert_allclose(total(again), 3, atol=0.1)
         send(again, device, 8.0)
         np.testing.assert_allclose(total(again), 11, atol=0.1)
     finally:
         again.stop()
+
+
+@pytest.mark.parametrize(("lost", "opens"), [("wrap.key", "tag keys"), ("tls", "--certificate and --key")])
+def test_a_restored_directory_without_what_devices_rely_on_is_refused(
+    tmp_path: Path, lost: str, opens: str
+) -> None:
+    data = tmp_path / "data"
+    with serving(data) as server:
+        define_full(server.owner(), "fleet", full_owner())
+        FullDevice(full_owner(), 1).enroll(server.owner(), "fleet")
+    (data / lost).rename(tmp_path / lost)
+    result = CliRunner().invoke(app, ["serve", "--data", str(data), "--port", str(free_port())])
+    said = " ".join(result.stderr.split())
+    assert result.exit_code == 1 and f"{lost} is missing" in said and opens in said, said
+    assert not (data / lost).exists()
 
 
 def test_it_stops_on_sigterm_and_goes_on(tmp_path: Path) -> None:

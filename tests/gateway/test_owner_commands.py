@@ -110,6 +110,13 @@ def test_from_keys_to_numbers(server: Server, keys: Path, tmp_path: Path, run: R
     linear = ("--model", tmp_path / "model.json", "--bound", 10, "--devices", 7)
     run("compute", keys, "linear", *linear, *results)
     assert "Nothing new" in run("fetch", keys, *results)
+    first = min((tmp_path / "results").glob("*.json"))
+    was = first.read_text()
+    fields = json.loads(was)
+    fields["job"]["created"] -= 60  # as if the gateway had been restored, and given the number again
+    first.write_text(json.dumps(fields))
+    assert "is of another job" in run("fetch", keys, *results, code=1)
+    first.write_text(was)
 
     options = ("--count", 2, "--json", "--csv", tmp_path / "all.csv")
     rows = json.loads(run("decrypt", keys, tmp_path / "results", *options))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import pydoc
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -49,6 +50,21 @@ def enrolled(server: Server, keys: Path, folder: Path, fleet: str, **more: objec
     attachment = attached(server, keys, fleet, **more)
     enroll(attachment, 1, folder / "d.blob", folder / "d.json")
     return attachment
+
+
+def test_the_pages_device_delivers(
+    server: Server,
+    keys: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = (Path(__file__).parents[2] / "docs/gateway.md").read_text()
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    enroll(attached(server, keys, "page"), 7, tmp_path / "device7.blob", tmp_path / "device7.json")
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    assert capsys.readouterr().out == "0 left without a receipt, for None\n"
 
 
 def test_killed_at_random_moments_it_loses_nothing_and_nothing_counts_twice(

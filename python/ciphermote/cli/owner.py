@@ -635,7 +635,7 @@ def fetch(
     if job and stream_name is not None:
         raise ParameterError("Jobs and a stream are named: give --job or --stream.")
     attachment = _attachment(keys, fleet)
-    from ciphermote.fleet.results import description
+    from ciphermote.fleet.results import is_here
 
     with attachment.client() as client:
         if job:
@@ -645,8 +645,8 @@ def fetch(
         asked = [j for j in client.jobs(attachment.fleet) if stream_name in (None, j.stream)]
         if stream_name is not None and not asked:
             _check_stream(client, attachment.fleet, stream_name)
-        done = [found.id for found in asked if found.state == "done"]
-        new = [number for number in done if not description(output, attachment.fleet, number).exists()]
+        done = [found for found in asked if found.state == "done"]
+        new = [found.id for found in done if not is_here(output, attachment.fleet, found)]
         for number in new:
             _fetch(attachment, client, number, output)
         if not new:

@@ -143,6 +143,21 @@ def wait(
         time.sleep(_POLL_SECONDS)
 
 
+def is_here(folder: Path, fleet: str, job: Job) -> bool:
+    """Whether the job's result has been fetched. GatewayError if another job of this number has: a gateway
+    that was restored from a backup gives its numbers once more."""
+    path = description(folder, fleet, job.id)
+    if not path.exists():
+        return False
+    if read(path).job.fields.get("created") != job.fields["created"]:
+        raise GatewayError(
+            f"{path} is of another job than the gateway's job {job.id}: the gateway was restored from a "
+            "backup, or is another one. Fetch into another directory.",
+            "other-job",
+        )
+    return True
+
+
 def fetch(
     attachment: Attachment,
     client: GatewayClient,
@@ -153,9 +168,11 @@ def fetch(
     seconds: float | None = None,
 ) -> Fetched:
     """A job's result, to files in a folder, once the job is done. seconds: to wait for it at most; None:
-    without end. GatewayError; KeyFileError if the files cannot be written."""
+    without end. GatewayError, also if the folder has another job's result under this number; KeyFileError
+    if the files cannot be written."""
     fleet, folder = attachment.fleet, Path(folder)
     found = wait(client, fleet, job, progress, seconds)
+    is_here(folder, fleet, found)
     contributors = client.contributors(fleet, job)
     parts = []
     with about_writing(folder):

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 from pathlib import Path
+from typing import Literal
 
 from ciphermote.errors import KeyFileError
 from ciphermote.files import lock, sync_directory, write_atomically
@@ -61,6 +62,7 @@ class Gateway:
         os.chmod(folder, 0o700)
         self.database = Database(folder / DATABASE_FILE)
         self.metrics = Metrics()
+        self._check_wrap_key(folder / WRAP_KEY_FILE)
         self.wrapper = Wrapper(folder / WRAP_KEY_FILE)
         self.objects = Objects(folder / OBJECTS)
         self.access = Access(self.database)
@@ -80,6 +82,27 @@ class Gateway:
         self._first_tokens(folder)
         sync_directory(folder)
         sync_directory(folder.absolute().parent)
+
+    def _check_wrap_key(self, path: Path) -> None:
+        """KeyFileError if a backup was restored without it: a new one would open no device's tag keys."""
+        if not path.exists() and self._has_any("devices"):
+            raise KeyFileError(
+                f"{path} is missing, and opens the tag keys of the devices in the database: restore it from "
+                "a backup."
+            )
+
+    def check_authority(self, folder: Path) -> None:
+        """KeyFileError if a backup was restored without the authority of its own that clients trust."""
+        if not folder.exists() and self._has_any("fleets"):
+            raise KeyFileError(
+                f"{folder} is missing, and devices and owners trust the authority in it alone: restore "
+                "it from a backup, or give --certificate and --key. An empty directory there begins a "
+                "new authority, whose ca.pem each of them needs then."
+            )
+
+    def _has_any(self, table: Literal["devices", "fleets"]) -> bool:
+        found = self.database.connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table})").fetchone()
+        return bool(found[0])
 
     def _first_tokens(self, folder: Path) -> None:
         """Whatever of them a first start that was cut short has not made."""

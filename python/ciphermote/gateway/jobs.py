@@ -18,6 +18,7 @@ import math
 import sqlite3
 import time
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -67,6 +68,43 @@ class _Stream(NamedTuple):
 _NO_STREAM = _Stream(None, None)
 
 
+_StreamKey = tuple[int, float]
+"""Its id, which may come again, and when it was created."""
+
+
+class _Intervals(NamedTuple):
+    """Of a stream: interval k is [begins(k), begins(k) + span). Only k is counted with: sums of steps that no
+    binary fraction is would drift apart."""
+
+    first: float
+    every: float
+    span: float
+    grace: float
+
+    @classmethod
+    def of(cls, row: sqlite3.Row) -> _Intervals:
+        spec = json.loads(row["spec"])
+        return cls(row["begins"], spec["every"], spec["span"] or spec["every"], spec["grace"])
+
+    def begins(self, number: int) -> float:
+        return self.first + number * self.every
+
+    def number(self, begins: float) -> int:
+        """Of the interval that begins there, up to rounding."""
+        return round((begins - self.first) / self.every)
+
+    def closed(self, now: float) -> int:
+        """How many are, from the first one on."""
+        return max(0, math.floor((now - self.grace - self.span - self.first) / self.every) + 1)
+
+    def containing(self, measured: float) -> Iterator[int]:
+        """The numbers of those that a window of this time is in, the last one first."""
+        number = math.floor((measured - self.first) / self.every)
+        while number >= 0 and self.begins(number) + self.span > measured:
+            yield number
+            number -= 1
+
+
 def boot_clock() -> tuple[str, float]:
     """(this boot's name, seconds since it): a clock that nobody sets, the same in all processes."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -79,6 +117,9 @@ class Jobs:
     def __init__(self, database: Database, objects: Objects) -> None:
         self._database = database
         self._objects = objects
+        self._intervals: dict[_StreamKey, _Intervals] = {}
+        self._seen: dict[_StreamKey, int] = {}
+        """Up to which window each stream has been looked at, which the database learns now and then."""
 
     # --- what owners ask for --------------------------------------------------------------------------------
 
@@ -327,81 +368,79 @@ class Jobs:
 
     def _tick(self, row: sqlite3.Row, now: float, newest: int, most: int) -> int:
         """A stream's. newest: the windows up to this sequence are there."""
-        spec = StreamSpec.model_validate_json(row["spec"])
-        span = spec.span or spec.every
-        begins = row["next"]
-        if begins > max(now, row["begins"]):
-            # The clock was ahead, and is right again: these intervals come once more, and their jobs too.
-            oldest = max(now - span - spec.grace, row["begins"])
-            begins -= math.ceil((begins - oldest) / spec.every) * spec.every
-        late, seen = self._unserved(row, begins, newest, most)
-        due, ends = self._due(row, begins, now - span - spec.grace, most - len(late))
-        if ends == row["next"] and not late and seen - row["seen"] < _MOST_UNSEEN:
+        stream = (row["id"], row["created"])
+        if stream not in self._intervals:
+            self._intervals[stream] = _Intervals.of(row)
+        intervals = self._intervals[stream]
+        closed = intervals.closed(now)
+        # If the clock was ahead, and is right again, the intervals that were closed too early come once more.
+        first = min(intervals.number(row["next"]), closed)
+        late, seen = self._unserved(row, intervals, first, newest, most)
+        due, after = self._due(row["fleet"], intervals, range(first, closed), most - len(late))
+        self._seen[stream] = seen
+        begins = intervals.begins(after)
+        if begins == row["next"] and not late and seen - row["seen"] < _MOST_UNSEEN:
             return 0
         with self._database.writing() as database:
-            text = spec.job.model_dump_json()
-            stream = _Stream(row["id"], row["name"])
-            for at in (*late, *due):
+            text = StreamSpec.model_validate_json(row["spec"]).job.model_dump_json()
+            for number in (*late, *due):
+                at = intervals.begins(number)
                 (replay,) = database.execute(
                     "SELECT coalesce(max(replay) + 1, 0) FROM jobs WHERE stream = ? AND begins = ?",
                     (row["id"], at),
                 ).fetchone()
-                _insert(database, row["fleet"], stream, text, at, at + span, replay)
-            database.execute("UPDATE streams SET next = ?, seen = ? WHERE id = ?", (ends, seen, row["id"]))
+                whose = _Stream(row["id"], row["name"])
+                _insert(database, row["fleet"], whose, text, at, at + intervals.span, replay)
+            database.execute("UPDATE streams SET next = ?, seen = ? WHERE id = ?", (begins, seen, row["id"]))
         return len(late) + len(due)
 
-    def _due(self, row: sqlite3.Row, begins: float, closed: float, most: int) -> tuple[list[float], float]:
-        """(where the intervals begin that have begun by closed and get a job, where the next one begins).
+    def _due(self, fleet: int, intervals: _Intervals, closed: range, most: int) -> tuple[list[int], int]:
+        """(those of the closed intervals that get a job, the interval to go on with).
 
         If many are due at once, for the clock has jumped or nobody was here, those with windows and the last
         ones do."""
-        spec = StreamSpec.model_validate_json(row["spec"])
-        count = max(0, math.floor((closed - begins) / spec.every) + 1)
-        found: list[float] = []
-        at = 0
-        while at < count and len(found) < most:
-            if count - at > _MOST_EMPTY:
-                ahead = self._first_with_windows(row["fleet"], begins + at * spec.every, spec)
-                at = max(at, min(count - _MOST_EMPTY, ahead + at))
-            found.append(begins + at * spec.every)
-            at += 1
-        return found, begins + at * spec.every
+        found: list[int] = []
+        number = closed.start
+        while number < closed.stop and len(found) < most:
+            if closed.stop - number > _MOST_EMPTY:
+                with_windows = self._first_with_windows(fleet, intervals, number)
+                number = max(number, min(closed.stop - _MOST_EMPTY, with_windows))
+            found.append(number)
+            number += 1
+        return found, number
 
-    def _first_with_windows(self, fleet: int, begins: float, spec: StreamSpec) -> int:
-        """How many intervals from the one that begins there come before one that has a window."""
-        (first,) = self._database.connection.execute(
+    def _first_with_windows(self, fleet: int, intervals: _Intervals, number: int) -> int:
+        """The first interval from this one on that has a window."""
+        (measured,) = self._database.connection.execute(
             "SELECT min((SELECT min(w.measured) FROM windows w WHERE w.device = d.id AND w.measured >= ?)) "
             "FROM devices d WHERE d.fleet = ?",
-            (begins, fleet),
+            (intervals.begins(number), fleet),
         ).fetchone()
-        if first is None:
+        if measured is None:
             return 1 << 62
-        after = first - begins - (spec.span or spec.every)
-        return max(0, math.floor(float(after) / spec.every) + 1)
+        return min((k for k in intervals.containing(measured) if k >= number), default=number)
 
-    def _unserved(self, row: sqlite3.Row, before: float, newest: int, most: int) -> tuple[list[float], int]:
-        """(where those intervals before this one begin that got no job, being empty, and have a window since;
-        the sequence up to which windows have been looked at)."""
-        spec = StreamSpec.model_validate_json(row["spec"])
-        span = spec.span or spec.every
-        found: dict[float, None] = {}
-        if newest == row["seen"]:
+    def _unserved(
+        self, row: sqlite3.Row, intervals: _Intervals, before: int, newest: int, most: int
+    ) -> tuple[list[int], int]:
+        """(those intervals before this one that got no job, being empty, and have a window since; the
+        sequence up to which windows have been looked at)."""
+        seen = max(row["seen"], self._seen.get((row["id"], row["created"]), 0))
+        if newest == seen:
             return [], newest
+        found: dict[int, None] = {}
         rows = self._database.connection.execute(
             "SELECT w.sequence, w.measured FROM windows w JOIN devices d ON d.id = w.device "
             "WHERE w.sequence > ? AND w.sequence <= ? AND d.fleet = ? AND w.measured >= ? AND w.measured < ? "
             "ORDER BY w.sequence",
-            (row["seen"], newest, row["fleet"], row["begins"], before + span - spec.every),
+            (seen, newest, row["fleet"], row["begins"], intervals.begins(before - 1) + intervals.span),
         )
         for window in rows:
             if len(found) >= most:
                 return list(found), window["sequence"] - 1
-            # The last interval that the window is in, and those before it that reach to it.
-            at = math.floor((window["measured"] - row["begins"]) / spec.every)
-            while at >= 0 and (begins := row["begins"] + at * spec.every) + span > window["measured"]:
-                if begins < before and not self._has_job(row["id"], begins):
-                    found[begins] = None
-                at -= 1
+            for number in intervals.containing(window["measured"]):
+                if number < before and not self._has_job(row["id"], intervals.begins(number)):
+                    found[number] = None
         return list(found), newest
 
     def _has_job(self, stream: int, begins: float) -> bool:

@@ -36,7 +36,7 @@ _BROKER_PORT = 8883
 async def serve(settings: Settings) -> None:
     """Until SIGTERM or SIGINT: then what was taken is answered, and workers give their jobs back."""
     gateway = Gateway(settings)
-    certificate, key = _certificate(settings)
+    certificate, key = _certificate(gateway)
     gateway.intake.start()
     app = application(gateway)
     server = uvicorn.Server(
@@ -82,9 +82,11 @@ async def serve(settings: Settings) -> None:
         log.info("stopped")
 
 
-def _certificate(settings: Settings) -> tuple[Path, Path]:
+def _certificate(gateway: Gateway) -> tuple[Path, Path]:
+    settings = gateway.settings
     if settings.certificate is not None and settings.key is not None:
         return settings.certificate, settings.key
+    gateway.check_authority(settings.data / TLS)
     return own_certificate(settings.data / TLS, settings.host)
 
 
