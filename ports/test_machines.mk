@@ -52,7 +52,7 @@ $(eval $(call arm_tests,test-qemu-m7,mps2-an500,$(M7_FLAGS),mps2-an386))
 
 RISCV_CC := riscv64-unknown-elf-gcc
 RISCV_FLAGS := -march=rv32imac -mabi=ilp32 --specs=picolibc.specs
-riscv_memory := __flash=0x80000000 __flash_size=4M __ram=0x80400000 __ram_size=4M __stack_size=512K
+riscv_memory := __flash=0x80000000 __flash_size=4M __ram=0x80400000 __ram_size=16M __stack_size=512K
 RISCV_LINK := --crt0=hosted -Tpicolibc.ld $(riscv_memory:%=-Wl,--defsym=%) -Wl,--gc-sections \
     -Wl,--fatal-warnings -Wl,--no-warn-rwx-segments
 

@@ -62,7 +62,7 @@ void cmi_armv7em_scale(uint32_t *out, const uint32_t *in, uint32_t count, uint32
                        const cm_prime *prime);
 #endif
 
-/* For folding into two quarters at once: see small_constants_of below. quarter is n/4. */
+/* For folding into two quarters at once, as cmi_ring_quarter_powers says. quarter is n/4. */
 typedef struct small_constants {
     int32_t powers[4]; /* factor w^j, below q/2 in magnitude */
     uint32_t q;
@@ -235,19 +235,10 @@ int cmi_armv7em_ntt_forward(uint32_t *a, const cmi_ring *ring)
 
 /* ---- small polynomials ---- */
 
-/*
- * A half of the ring, modulo x^(n/2) - w^2, splits by its first level into two quarters, modulo x^(n/4) - w
- * and + w. With small coefficients, folding four stretches into both quarters costs no more than folding two
- * into the half, so the level comes for free.
- */
 static small_constants small_constants_of(const cmi_ring *ring, uint32_t factor)
 {
-    const cm_prime *prime = ring->prime;
-    small_constants constants = {{0}, prime->q, cmi_prime_inverse(prime)};
-    for (unsigned j = 0; j < 4; j++) {
-        constants.powers[j] = cmi_centred(factor, prime->q);
-        factor = cmi_montgomery_residue(factor, ring->first[ring->log2_tiles], prime);
-    }
+    small_constants constants = {{0}, ring->prime->q, cmi_prime_inverse(ring->prime)};
+    cmi_ring_quarter_powers(ring, factor, constants.powers);
     return constants;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small polynomials folded into a half of the ring and taken one level further, for ARMv7E-M: armv7em.c says
+ * Small polynomials folded into a half of the ring and taken one level further, for ARMv7E-M: ring.h says
  * why that is one pass. Of the four stretches of n/4 coefficients, with left = first + w^2 third and right =
  * w second + w^3 fourth, the results are left + right and left - right. What is read and done depends on n
  * alone.

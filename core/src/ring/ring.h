@@ -113,6 +113,14 @@ uint32_t cmi_ring_fold_ratio(const cmi_ring *ring);
 void cmi_ring_fold_powers(const cmi_ring *ring, uint32_t factor, int32_t *powers);
 
 /*
+ * For folding small polynomials into both quarters of a half at once, which costs no more than into the half
+ * and saves the half's first level: x^(n/2) - w^2 = (x^(n/4) - w) (x^(n/4) + w). Of the four stretches of n/4
+ * coefficients, with left = first + w^2 third and right = w second + w^3 fourth, the quarters are left +
+ * right and left - right. powers[j] = factor w^j, below q / 2 in magnitude.
+ */
+void cmi_ring_quarter_powers(const cmi_ring *ring, uint32_t factor, int32_t powers[4]);
+
+/*
  * Montgomery reduction: x / 2^32 mod q, below x / 2^32 + q.
  * Proof: x + (x * -q^-1 mod 2^32) * q is divisible by 2^32 and below x + 2^32 q. It fits 64 bits if x < 2^64
  * - 2^32 q.
