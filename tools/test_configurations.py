@@ -154,6 +154,8 @@ MACHINES = (
     ("m0", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
     ("m33", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
     ("riscv32", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
+    ("m55", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
+    ("m55", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED"),
     ("riscv32", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED -march=rv32imac_zba_zbb"),
     ("riscv32", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST -march=rv32imac_zba_zbb"),
     ("m0", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY"),
@@ -166,7 +168,7 @@ MACHINES = (
 )
 """Machines of ports/test_machines.mk and options; back-ends are used unless they are
 turned off."""
-MACHINES_IN_SAMPLE = 4
+MACHINES_IN_SAMPLE = 5
 """The first ones."""
 
 

@@ -289,12 +289,12 @@
 /*
  * CM_CONFIG_ASM        1: use the library's own code for the target where it has some: assembly for
  *                      ARMv7E-M and ARMv8-M with DSP (Cortex-M4, M7, M33), for ARMv6-M (Cortex-M0, M0+) and
- *                      for AVR (ATmega, ATtiny), more where it has a multiplier; C for RISC-V of 32 bits
- *                      with multiplication. It takes 40 to 65 % off the time; results are the same, bit for
- *                      bit. Compile core/src/arch/<target>_<name>.S too, with the same flags, or the linker
- *                      misses functions named cmi_armv6m_..., cmi_armv7em_... or cmi_avr_...; for other
- *                      targets these files are empty. 0: portable C alone, whose products take a varying
- *                      time on AVR without a multiplier. Default: 1.
+ *                      for AVR (ATmega, ATtiny), more where it has a multiplier; C for Helium (Cortex-M55,
+ *                      M85) and for RISC-V of 32 bits with multiplication. It takes 40 to 65 % off the time;
+ *                      results are the same, bit for bit. Compile core/src/arch/<target>_<name>.S too, with
+ *                      the same flags, or the linker misses functions named cmi_armv6m_...,
+ *                      cmi_armv7em_... or cmi_avr_...; for other targets these files are empty. 0: portable
+ *                      C alone, whose products take a varying time on AVR without a multiplier. Default: 1.
  */
 #ifndef CM_CONFIG_ASM
 #define CM_CONFIG_ASM 1
@@ -309,6 +309,12 @@
 #define CM_ARMV7EM 1
 #else
 #define CM_ARMV7EM 0
+#endif
+/* Vectors of whole numbers on top of it. */
+#if CM_ARMV7EM && defined(__ARM_FEATURE_MVE) && defined(__GNUC__)
+#define CM_HELIUM 1
+#else
+#define CM_HELIUM 0
 #endif
 /* ARMv6-M, and ARMv8-M's baseline (Cortex-M0, M0+, M1, M23), which multiply to 32 bits. */
 #if CM_CONFIG_ASM && (defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__))

@@ -85,6 +85,10 @@ CMI_HIDDEN_BEGIN
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 /* What a byte becomes when it is shifted out of the checksum and 0 to 3 zero bytes follow it. */
 extern const uint32_t cmi_crc32c_table[4][256];
+#if CM_HELIUM
+/* The same with 12 to 15 zero bytes: past the next three words, four of which are summed side by side. */
+extern const uint32_t cmi_crc32c_far_table[4][256];
+#endif
 #endif
 
 CMI_HIDDEN_END

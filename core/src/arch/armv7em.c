@@ -18,42 +18,30 @@
 #include "ring/ring.h"
 #include "wire/frame.h"
 
+#include "arch/armv7em/levels.h" /* behind ring.h */
+
 CMI_HIDDEN_BEGIN
 
-/*
- * Blocks of one level of the transform, and of the next. armv7em_ntt.S and armv7em_intt.S depend on the order
- * of the fields.
- */
-typedef struct level_blocks {
-    uint32_t *a;              /* the first block */
-    const cmi_twiddle *outer; /* its root */
-    const cmi_twiddle *inner; /* its two roots at the next level */
-    const uint32_t *end;      /* past the last block */
-    uint32_t half_bytes;      /* of half a block */
-    uint32_t q;
-    uint32_t neg_q_inv; /* for the inverse transform: 2^32 / q, rounded to nearest */
-} level_blocks;
-
 /* Two levels of blocks of four times as many coefficients as the name says. May advance outer and inner. */
-void cmi_armv7em_two_levels_1(level_blocks *blocks); /* of a multiple of 4 blocks */
-void cmi_armv7em_two_levels_4(level_blocks *blocks);
-void cmi_armv7em_two_levels_16(level_blocks *blocks);
-void cmi_armv7em_two_levels_64(level_blocks *blocks);
-void cmi_armv7em_two_levels_256(level_blocks *blocks);
-void cmi_armv7em_two_levels_1024(level_blocks *blocks); /* of one block */
+void cmi_armv7em_two_levels_1(cmi_level_blocks *blocks); /* of a multiple of 4 blocks */
+void cmi_armv7em_two_levels_4(cmi_level_blocks *blocks);
+void cmi_armv7em_two_levels_16(cmi_level_blocks *blocks);
+void cmi_armv7em_two_levels_64(cmi_level_blocks *blocks);
+void cmi_armv7em_two_levels_256(cmi_level_blocks *blocks);
+void cmi_armv7em_two_levels_1024(cmi_level_blocks *blocks); /* of one block */
 
 /* One level of one block. */
-void cmi_armv7em_one_level(level_blocks *blocks);
+void cmi_armv7em_one_level(cmi_level_blocks *blocks);
 
 #if CM_CONFIG_NTT_ROOTS
 /* The same for the inverse transform. outer and inner point past the roots of the opposite blocks. */
-void cmi_armv7em_two_inverse_levels_1(level_blocks *blocks);
-void cmi_armv7em_two_inverse_levels_4(level_blocks *blocks);
-void cmi_armv7em_two_inverse_levels_16(level_blocks *blocks);
-void cmi_armv7em_two_inverse_levels_64(level_blocks *blocks);
-void cmi_armv7em_two_inverse_levels_256(level_blocks *blocks);
-void cmi_armv7em_two_inverse_levels_1024(level_blocks *blocks); /* of one block */
-void cmi_armv7em_one_inverse_level(level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_1(cmi_level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_4(cmi_level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_16(cmi_level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_64(cmi_level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_256(cmi_level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_1024(cmi_level_blocks *blocks); /* of one block */
+void cmi_armv7em_one_inverse_level(cmi_level_blocks *blocks);
 #else
 /*
  * out[i] = in[i] factor / 2^32 mod q, below q in magnitude, for factor <= q. count: a multiple of 4, not 0.
@@ -144,7 +132,7 @@ static void advance_roots(const root_source *source, uint32_t *roots, uint32_t c
 }
 
 /* Blocks of a level from number i 2^log2_count on. They must be requested in order. */
-static void point_to_roots(level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
+static void point_to_roots(cmi_level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
                            unsigned log2_count)
 {
     if (i == 0) {
@@ -170,7 +158,7 @@ static int open_roots(root_source *source, const cmi_ring *ring)
     return ring->roots != NULL;
 }
 
-static void point_to_roots(level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
+static void point_to_roots(cmi_level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
                            unsigned log2_count)
 {
     blocks->outer = cmi_ring_roots(*source, level) + ((size_t)i << log2_count);
@@ -181,13 +169,40 @@ static void point_to_roots(level_blocks *blocks, root_source *source, unsigned l
 
 /* ---- levels ---- */
 
-typedef void levels_function(level_blocks *blocks);
+typedef void levels_function(cmi_level_blocks *blocks);
 
-/* For 2, 4 .. 12 levels left. */
-static levels_function *const two_levels[] = {
-    cmi_armv7em_two_levels_1,  cmi_armv7em_two_levels_4,   cmi_armv7em_two_levels_16,
-    cmi_armv7em_two_levels_64, cmi_armv7em_two_levels_256, cmi_armv7em_two_levels_1024,
-};
+/* One level of one block, and two of blocks with 2, 4 .. 12 levels left. */
+typedef struct level_functions {
+    levels_function *one;
+    levels_function *two[6];
+} level_functions;
+
+static const level_functions in_assembly = {cmi_armv7em_one_level,
+                                            {cmi_armv7em_two_levels_1, cmi_armv7em_two_levels_4,
+                                             cmi_armv7em_two_levels_16, cmi_armv7em_two_levels_64,
+                                             cmi_armv7em_two_levels_256, cmi_armv7em_two_levels_1024}};
+
+#if CM_HELIUM && CM_CONFIG_NTT_ROOTS
+
+static const level_functions on_helium = {cmi_helium_one_level,
+                                          {cmi_helium_two_levels_1, cmi_helium_two_levels_4,
+                                           cmi_helium_two_levels_16, cmi_helium_two_levels_64,
+                                           cmi_helium_two_levels_256, cmi_helium_two_levels_1024}};
+
+static inline const level_functions *functions_for(const cmi_ring *ring)
+{
+    return ring->prime->q >> 26 && ring->log2_n - ring->log2_tiles > 12 ? &in_assembly : &on_helium;
+}
+
+#else
+
+static inline const level_functions *functions_for(const cmi_ring *ring)
+{
+    (void)ring;
+    return &in_assembly;
+}
+
+#endif
 
 /* Starting at this level: one level if the number left is odd or more than 12, else two. Returns how many. */
 static unsigned transform_levels(uint32_t *a, const cmi_ring *ring, root_source *source, unsigned level)
@@ -197,9 +212,10 @@ static unsigned transform_levels(uint32_t *a, const cmi_ring *ring, root_source 
     const unsigned log2_blocks = level - ring->log2_tiles;
     const unsigned log2_most = together == 1u || left == 12u ? 0u : LOG2_CHUNK;
     const unsigned log2_count = log2_blocks < log2_most ? log2_blocks : log2_most;
-    levels_function *const transform = together == 1u ? cmi_armv7em_one_level : two_levels[left / 2u - 1u];
+    const level_functions *const functions = functions_for(ring);
+    levels_function *const transform = together == 1u ? functions->one : functions->two[left / 2u - 1u];
     const uint32_t words = (uint32_t)1 << (left + log2_count);
-    level_blocks blocks;
+    cmi_level_blocks blocks;
     blocks.half_bytes = (uint32_t)2 << left;
     blocks.q = ring->prime->q;
     blocks.neg_q_inv = ring->prime->neg_q_inv;
@@ -291,7 +307,7 @@ int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
     if (!ring->roots) {
         return 0;
     }
-    level_blocks blocks;
+    cmi_level_blocks blocks;
     blocks.q = prime->q;
     blocks.neg_q_inv = (uint32_t)cmi_prime_inverse(prime);
     for (unsigned level = ring->log2_n; level > ring->log2_tiles;) {

@@ -25,7 +25,9 @@
 
 #define CM_DECLINED(...) 0
 
-#if CM_ARMV7EM
+#if CM_HELIUM
+#include "arch/helium/arch.h"
+#elif CM_ARMV7EM
 #include "arch/armv7em/arch.h"
 #elif CM_AVR
 #include "arch/avr/arch.h"

@@ -65,9 +65,12 @@ static CM_NOINLINE void word32_send(word32_packing *packing)
 {
     cm_frame_writer *const writer = packing->writer;
     uint8_t *const piece = writer->piece;
+    packing->at = writer->words;
+    if (packing->status != CM_OK) {
+        return; /* earlier in this group */
+    }
     cmi_frame_fill(writer, piece + writer->filled, piece + CM_FRAME_PIECE_BYTES);
     packing->status = cmi_frame_send(writer);
-    packing->at = writer->words;
 }
 
 /* A group of residues as words. */

@@ -110,6 +110,20 @@
 #define cmi_avr_uniform_20 CM_SYMBOL(cmi_avr_uniform_20)
 #define cmi_avr_uniform_bitwise CM_SYMBOL(cmi_avr_uniform_bitwise)
 #define cmi_avr_uniform_26 CM_SYMBOL(cmi_avr_uniform_26)
+#define cmi_helium_chacha20_blocks CM_SYMBOL(cmi_helium_chacha20_blocks)
+#define cmi_helium_fold_halves_31 CM_SYMBOL(cmi_helium_fold_halves_31)
+#define cmi_helium_multiply CM_SYMBOL(cmi_helium_multiply)
+#define cmi_helium_multiply_add CM_SYMBOL(cmi_helium_multiply_add)
+#define cmi_helium_one_level CM_SYMBOL(cmi_helium_one_level)
+#define cmi_helium_pack_26 CM_SYMBOL(cmi_helium_pack_26)
+#define cmi_helium_two_levels_1 CM_SYMBOL(cmi_helium_two_levels_1)
+#define cmi_helium_two_levels_1024 CM_SYMBOL(cmi_helium_two_levels_1024)
+#define cmi_helium_two_levels_16 CM_SYMBOL(cmi_helium_two_levels_16)
+#define cmi_helium_two_levels_256 CM_SYMBOL(cmi_helium_two_levels_256)
+#define cmi_helium_two_levels_4 CM_SYMBOL(cmi_helium_two_levels_4)
+#define cmi_helium_two_levels_64 CM_SYMBOL(cmi_helium_two_levels_64)
+#define cmi_helium_two_levels_exact_31 CM_SYMBOL(cmi_helium_two_levels_exact_31)
+#define cmi_helium_uniform_26 CM_SYMBOL(cmi_helium_uniform_26)
 #define cmi_word32_chacha20_blocks CM_SYMBOL(cmi_word32_chacha20_blocks)
 #define cmi_word32_crc32c CM_SYMBOL(cmi_word32_crc32c)
 #define cmi_word32_fold_halves_31 CM_SYMBOL(cmi_word32_fold_halves_31)
@@ -263,6 +277,7 @@
 
 /* ---- wire ---- */
 
+#define cmi_crc32c_far_table CM_SYMBOL(cmi_crc32c_far_table)
 #define cmi_crc32c_table CM_SYMBOL(cmi_crc32c_table)
 #define cmi_frame_fill CM_SYMBOL(cmi_frame_fill)
 #define cmi_frame_reader_wipe CM_SYMBOL(cmi_frame_reader_wipe)
