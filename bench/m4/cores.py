@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ciphermote.results import Row, compiler_version, write_results
-from configurations import CLIENT_CONFIGURATIONS, CONFIGURATIONS, KINDS, Configuration
+from configurations import CONFIGURATIONS, KINDS, Configuration
 from keys import ciphertexts
 from measure import COUNTED, constant_time_rows, flash_rows
 from simulate import ROOT, BenchError, build_firmware, build_plugin, profile, simulate
@@ -30,8 +30,7 @@ PRESET = "fast"
 def measure_core(core: str, build: Path, plugin: Path) -> Iterator[Row]:
     """All rows of one core."""
     yield from _encryptions(core, build, plugin)
-    for scheme in SCHEMES:
-        yield _decryption(core, scheme, build, plugin)
+    yield from _decryptions(core, build, plugin)
 
 
 def _encryptions(core: str, build: Path, plugin: Path) -> Iterator[Row]:
@@ -51,19 +50,20 @@ def _encryptions(core: str, build: Path, plugin: Path) -> Iterator[Row]:
         yield replace(row, name=f"{core}.{row.name}")
 
 
-def _decryption(core: str, scheme: str, build: Path, plugin: Path) -> Row:
-    configuration = CLIENT_CONFIGURATIONS[PRESET]
-    workload = replace(configuration.workload, batching=scheme == "bfv")
-    configuration = replace(configuration, workload=workload)
-    name = f"{scheme}_decrypt"
-    image = build_firmware(build / f"{core}.{name}", configuration, [name], core)[name]
-    run = simulate(image, plugin, core)
-    expected = ciphertexts(workload.parameters, workload.log2_frame_tiles)[scheme]
-    if run.reported["values_crc"] != expected.values_crc:
-        raise BenchError(f"{image} decrypts to other values than the library on this machine.")
-    primes = len(workload.parameters.data_primes) if scheme == "bfv" else 1
-    params = {**workload.described_message(scheme, primes), **_params(configuration)}
-    return Row(f"{core}.{name}", sum(region.instructions for region in run.regions), "instructions", params)
+def _decryptions(core: str, build: Path, plugin: Path) -> Iterator[Row]:
+    workload = replace(CONFIGURATIONS[PRESET].workload, batching=True)
+    configuration = replace(CONFIGURATIONS[PRESET], workload=workload)
+    names = {scheme: f"{scheme}_decrypt" for scheme in SCHEMES}
+    images = build_firmware(build / f"{core}.decrypt", configuration, [*names.values()], core)
+    for scheme, name in names.items():
+        run = simulate(images[name], plugin, core)
+        expected = ciphertexts(workload.parameters, workload.log2_frame_tiles)[scheme]
+        if run.reported["values_crc"] != expected.values_crc:
+            raise BenchError(f"{images[name]} decrypts to other values than the library on this machine.")
+        primes = len(workload.parameters.data_primes) if scheme == "bfv" else 1
+        params = {**workload.described_message(scheme, primes), **_params(configuration)}
+        counted = sum(region.instructions for region in run.regions)
+        yield Row(f"{core}.{name}", counted, "instructions", params)
 
 
 def _params(configuration: Configuration) -> dict[str, Any]:

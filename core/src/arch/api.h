@@ -56,19 +56,28 @@ typedef struct cmi_read_scaling {
     uint16_t half;
 } cmi_read_scaling;
 
-/*
- * For uniform_draw by fields of which `group`, 16 of 26 bits or 32 of 27, or 8 of 20, fill whole words: at a
- * word boundary, all whole groups. Elsewhere, portable C cuts the fields up to the next boundary: as many as
- * use up the pending bits modulo 32, for 5 5 = 1 modulo 8, 5 13 = 1 modulo 16 and 19 27 = 1 modulo 32. group:
- * 0 declines.
- */
-static inline int cmi_draw_groups(uint32_t *count, uint32_t *bytes, unsigned bits, unsigned pending_bits,
-                                  uint32_t group)
+/* ---- uniform_draw for the back-ends that cut whole words ---- */
+
+/* A group of fields fills whole words: 8 of 20 bits, 16 of 26 or 32 of 27. 0 for other primes. */
+static inline unsigned cmi_field_group(unsigned bits)
 {
+    return bits == 20u ? 8u : bits == 26u ? 16u : bits == 27u ? 32u : 0;
+}
+
+/*
+ * At a word boundary, all whole groups. Elsewhere, portable C cuts the fields up to the next boundary: as
+ * many as use up the pending bits modulo 32, for 5 5 = 1 modulo 8, 5 13 = 1 modulo 16 and 19 27 = 1 modulo
+ * 32.
+ */
+static inline int cmi_draw_groups(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
+                                  unsigned pending_bits)
+{
+    const uint32_t group = cmi_field_group(bits);
     const uint32_t fields = bits == 20u   ? 5u * pending_bits / 4u
                             : bits == 26u ? 5u * pending_bits / 2u
                                           : 19u * pending_bits;
     const uint32_t before = fields & (group - 1u);
+    (void)q;
     if (group == 0 || *count < before + group) {
         return 0;
     }

@@ -50,16 +50,10 @@ void cmi_armv7em_scale(uint32_t *out, const uint32_t *in, uint32_t count, uint32
                        const cm_prime *prime);
 #endif
 
-/* For folding into two quarters at once, as cmi_ring_quarter_powers says. quarter is n/4. */
-typedef struct small_constants {
-    int32_t powers[4]; /* factor w^j, below q/2 in magnitude */
-    uint32_t q;
-    int32_t inverse; /* of q, for quotients */
-} small_constants;
-
-void cmi_armv7em_fold_ternary(uint32_t *out, const uint8_t *packed, const small_constants *constants,
+/* For folding into two quarters at once, of n/4 coefficients each. */
+void cmi_armv7em_fold_ternary(uint32_t *out, const uint8_t *packed, const cmi_small_constants *constants,
                               uint32_t quarter);
-void cmi_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const small_constants *constants,
+void cmi_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const cmi_small_constants *constants,
                             uint32_t quarter);
 
 CMI_HIDDEN_END
@@ -171,35 +165,34 @@ static void point_to_roots(cmi_level_blocks *blocks, root_source *source, unsign
 
 typedef void levels_function(cmi_level_blocks *blocks);
 
-/* One level of one block, and two of blocks with 2, 4 .. 12 levels left. */
-typedef struct level_functions {
-    levels_function *one;
-    levels_function *two[6];
-} level_functions;
-
-static const level_functions in_assembly = {cmi_armv7em_one_level,
-                                            {cmi_armv7em_two_levels_1, cmi_armv7em_two_levels_4,
-                                             cmi_armv7em_two_levels_16, cmi_armv7em_two_levels_64,
-                                             cmi_armv7em_two_levels_256, cmi_armv7em_two_levels_1024}};
+/* For 2, 4 .. 12 levels left. */
+static levels_function *const two_levels[] = {
+    cmi_armv7em_two_levels_1,  cmi_armv7em_two_levels_4,   cmi_armv7em_two_levels_16,
+    cmi_armv7em_two_levels_64, cmi_armv7em_two_levels_256, cmi_armv7em_two_levels_1024,
+};
 
 #if CM_HELIUM && CM_CONFIG_NTT_ROOTS
 
-static const level_functions on_helium = {cmi_helium_one_level,
-                                          {cmi_helium_two_levels_1, cmi_helium_two_levels_4,
-                                           cmi_helium_two_levels_16, cmi_helium_two_levels_64,
-                                           cmi_helium_two_levels_256, cmi_helium_two_levels_1024}};
+static levels_function *const helium_two_levels[] = {
+    cmi_helium_two_levels_1,  cmi_helium_two_levels_4,   cmi_helium_two_levels_16,
+    cmi_helium_two_levels_64, cmi_helium_two_levels_256, cmi_helium_two_levels_1024,
+};
 
-static inline const level_functions *functions_for(const cmi_ring *ring)
+/* One level, or two of those left. */
+static levels_function *levels_to_run(const cmi_ring *ring, unsigned together, unsigned left)
 {
-    return ring->prime->q >> 26 && ring->log2_n - ring->log2_tiles > 12 ? &in_assembly : &on_helium;
+    if (ring->prime->q >> 26 && ring->log2_n - ring->log2_tiles > 12) { /* helium_ring.c */
+        return together == 1u ? cmi_armv7em_one_level : two_levels[left / 2u - 1u];
+    }
+    return together == 1u ? cmi_helium_one_level : helium_two_levels[left / 2u - 1u];
 }
 
 #else
 
-static inline const level_functions *functions_for(const cmi_ring *ring)
+static inline levels_function *levels_to_run(const cmi_ring *ring, unsigned together, unsigned left)
 {
     (void)ring;
-    return &in_assembly;
+    return together == 1u ? cmi_armv7em_one_level : two_levels[left / 2u - 1u];
 }
 
 #endif
@@ -212,8 +205,7 @@ static unsigned transform_levels(uint32_t *a, const cmi_ring *ring, root_source 
     const unsigned log2_blocks = level - ring->log2_tiles;
     const unsigned log2_most = together == 1u || left == 12u ? 0u : LOG2_CHUNK;
     const unsigned log2_count = log2_blocks < log2_most ? log2_blocks : log2_most;
-    const level_functions *const functions = functions_for(ring);
-    levels_function *const transform = together == 1u ? functions->one : functions->two[left / 2u - 1u];
+    levels_function *const transform = levels_to_run(ring, together, left);
     const uint32_t words = (uint32_t)1 << (left + log2_count);
     cmi_level_blocks blocks;
     blocks.half_bytes = (uint32_t)2 << left;
@@ -251,20 +243,13 @@ int cmi_armv7em_ntt_forward(uint32_t *a, const cmi_ring *ring)
 
 /* ---- small polynomials ---- */
 
-static small_constants small_constants_of(const cmi_ring *ring, uint32_t factor)
-{
-    small_constants constants = {{0}, ring->prime->q, cmi_prime_inverse(ring->prime)};
-    cmi_ring_quarter_powers(ring, factor, constants.powers);
-    return constants;
-}
-
 int cmi_armv7em_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring)
 {
     root_source source;
     if (ring->log2_tiles != 1 || !open_roots(&source, ring)) {
         return 0;
     }
-    const small_constants constants = small_constants_of(ring, factor);
+    const cmi_small_constants constants = cmi_small_constants_of(ring, factor);
     cmi_armv7em_fold_ternary(a, packed, &constants, cmi_ring_points(ring) / 2u);
     transform_from(a, ring, &source, ring->log2_tiles + 1u);
     return 1;
@@ -276,7 +261,7 @@ int cmi_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cmi_ring
     if (ring->log2_tiles != 1 || !open_roots(&source, ring)) {
         return 0;
     }
-    const small_constants constants = small_constants_of(ring, 1);
+    const cmi_small_constants constants = cmi_small_constants_of(ring, 1);
     cmi_armv7em_fold_noise(a, noise, &constants, cmi_ring_points(ring) / 2u);
     transform_from(a, ring, &source, ring->log2_tiles + 1u);
     return 1;

@@ -9,7 +9,7 @@
 
 #if CM_ARMV7EM
 
-/* The fields of small_constants in arch/armv7em.c. */
+/* The fields of cmi_small_constants. */
     .set constants_powers, 0
     .set constants_q, 16
 

@@ -136,7 +136,11 @@ int cmi_word32_uniform_cut(uint32_t *residues, uint32_t count, uint32_t *accepte
     const uint32_t *word = end - bytes / 4u;
     (void)pending;
     (void)pending_bits;
-    if (bits == 26u) {
+    if (bits == 20u) {
+        for (; word < end; word += 5) {
+            next = word32_cut_group(next, word, q, 20, 8);
+        }
+    } else if (bits == 26u) {
         for (; word < end; word += 13) {
             next = word32_cut_group(next, word, q, 26, 16);
         }

@@ -340,14 +340,14 @@ static void word32_fold_ternary(int32_t *out, const uint8_t *packed, const int32
 }
 
 /* A coefficient is within 21 of 0; for q < 2^26, so two of their products by powers are below 2^31. */
-static void word32_fold_noise(int32_t *out, const int8_t *noise, const int32_t powers[4],
-                              const cm_prime *prime, size_t quarter)
+static void word32_fold_noise(int32_t *out, const int8_t *noise, const cmi_small_constants *constants,
+                              size_t quarter)
 {
-    const uint32_t q = prime->q;
-    const int32_t inverse = cmi_prime_inverse(prime);
-    const int32_t p1 = powers[1];
-    const int32_t p2 = powers[2];
-    const int32_t p3 = powers[3];
+    const uint32_t q = constants->q;
+    const int32_t inverse = constants->inverse;
+    const int32_t p1 = constants->powers[1];
+    const int32_t p2 = constants->powers[2];
+    const int32_t p3 = constants->powers[3];
     const int8_t *second = noise + quarter;
     const int8_t *third = noise + 2u * quarter;
     const int8_t *fourth = noise + 3u * quarter;
@@ -364,9 +364,8 @@ int cmi_word32_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t fa
     if (!word32_takes_halves(ring)) {
         return 0;
     }
-    int32_t powers[4];
-    cmi_ring_quarter_powers(ring, factor, powers);
-    word32_fold_ternary((int32_t *)a, packed, powers, cmi_ring_points(ring) / 2u);
+    const cmi_small_constants constants = cmi_small_constants_of(ring, factor);
+    word32_fold_ternary((int32_t *)a, packed, constants.powers, cmi_ring_points(ring) / 2u);
     word32_transform(a, ring, ring->log2_tiles + 1u, 16);
     return 1;
 }
@@ -376,9 +375,8 @@ int cmi_word32_noise_transform(uint32_t *a, const int8_t *noise, const cmi_ring 
     if (!word32_takes_halves(ring) || ring->prime->q >> 26) {
         return 0;
     }
-    int32_t powers[4];
-    cmi_ring_quarter_powers(ring, 1, powers);
-    word32_fold_noise((int32_t *)a, noise, powers, ring->prime, cmi_ring_points(ring) / 2u);
+    const cmi_small_constants constants = cmi_small_constants_of(ring, 1);
+    word32_fold_noise((int32_t *)a, noise, &constants, cmi_ring_points(ring) / 2u);
     word32_transform(a, ring, ring->log2_tiles + 1u, 16);
     return 1;
 }

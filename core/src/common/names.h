@@ -162,7 +162,6 @@
 #define cmi_ring_fold_powers CM_SYMBOL(cmi_ring_fold_powers)
 #define cmi_ring_fold_ratio CM_SYMBOL(cmi_ring_fold_ratio)
 #define cmi_ring_init CM_SYMBOL(cmi_ring_init)
-#define cmi_ring_quarter_powers CM_SYMBOL(cmi_ring_quarter_powers)
 #define cmi_ring_select_tile CM_SYMBOL(cmi_ring_select_tile)
 #define cmi_root_table_for CM_SYMBOL(cmi_root_table_for)
 #define cmi_ternary_transform CM_SYMBOL(cmi_ternary_transform)

@@ -105,14 +105,6 @@ void cmi_ring_fold_powers(const cmi_ring *ring, uint32_t factor, int32_t *powers
     }
 }
 
-void cmi_ring_quarter_powers(const cmi_ring *ring, uint32_t factor, int32_t powers[4])
-{
-    for (unsigned j = 0; j < 4; j++) {
-        powers[j] = cmi_centred(factor, ring->prime->q);
-        factor = cmi_montgomery_residue(factor, ring->first[ring->log2_tiles], ring->prime);
-    }
-}
-
 /* One block of one level of Cooley-Tukey butterflies. */
 static void transform_block(uint32_t *low, uint32_t half, uint32_t twiddle, const cm_prime *prime)
 {

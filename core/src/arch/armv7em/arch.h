@@ -90,18 +90,6 @@ static inline int armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint
 }
 #endif
 
-/* Whole groups of fields, 8 of 20 bits, 16 of 26 or 32 of 27. */
-static inline int armv7em_uniform_draw(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
-                                       unsigned pending_bits)
-{
-    (void)q;
-    return cmi_draw_groups(count, bytes, bits, pending_bits,
-                           bits == 20u   ? 8u
-                           : bits == 26u ? 16u
-                           : bits == 27u ? 32u
-                                         : 0);
-}
-
 static inline int armv7em_uniform_cut(uint32_t *residues, uint32_t count, uint32_t *accepted, uint32_t bytes,
                                       unsigned bits, uint32_t q, uint32_t *pending, uint8_t *pending_bits)
 {
@@ -326,7 +314,7 @@ CMI_HIDDEN_END
 #if CM_CONFIG_SEAL_XOFS && defined(__ARM_FP)
 #define CM_TARGET_blake2b_short armv7em_blake2b_short
 #endif
-#define CM_TARGET_uniform_draw armv7em_uniform_draw
+#define CM_TARGET_uniform_draw cmi_draw_groups
 #define CM_TARGET_uniform_cut armv7em_uniform_cut
 #define CM_TARGET_cbd armv7em_cbd
 #define CM_TARGET_two_levels_31 armv7em_two_levels_31

@@ -42,14 +42,6 @@ int cmi_word32_fold_halves_31(uint32_t *forward, uint32_t *backward, const int32
 
 CMI_HIDDEN_END
 
-/* Whole groups of fields, 16 of 26 bits or 32 of 27. */
-static inline int word32_uniform_draw(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
-                                      unsigned pending_bits)
-{
-    (void)q;
-    return cmi_draw_groups(count, bytes, bits, pending_bits, bits == 26u ? 16u : bits == 27u ? 32u : 0);
-}
-
 /* ---- the entries ---- */
 
 #if CM_RV32 || CM_CONFIG_NTT_ROOTS
@@ -64,7 +56,7 @@ static inline int word32_uniform_draw(uint32_t *count, uint32_t *bytes, unsigned
 #define CM_TARGET_two_levels_31 cmi_word32_two_levels_31
 #define CM_TARGET_two_levels_middle_31 cmi_word32_two_levels_middle_31
 #endif
-#define CM_TARGET_uniform_draw word32_uniform_draw
+#define CM_TARGET_uniform_draw cmi_draw_groups
 #define CM_TARGET_uniform_cut cmi_word32_uniform_cut
 #define CM_TARGET_fold_halves_31 cmi_word32_fold_halves_31
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
