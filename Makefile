@@ -114,6 +114,10 @@ bench-m4-options: setup-demo
 bench-client: setup-demo
 	.venv/bin/python bench/m4/client.py
 
+## instructions, flash and RAM on RISC-V and on Cortex-M0 and M55 (half an hour)
+bench-cores: setup-test
+	.venv/bin/python bench/m4/cores.py
+
 ## the compact lane: bytes on the wire, cycles and memory on an ATtiny85, an Uno and a Cortex-M4
 bench-compact: setup-test
 	.venv/bin/python bench/compact.py

@@ -4,11 +4,12 @@
 #                        does: QEMU has no M0 with enough RAM
 #   test-qemu-m33        Cortex-M33, with the Cortex-M4's assembly too
 #   test-qemu-m7         Cortex-M7, which test-qemu leaves out: it is the nearest to the Cortex-M4
+#   test-qemu-m55        Cortex-M55, with Helium
 #   test-qemu-riscv32    RISC-V, rv32imac; needs Debian's gcc-riscv64-unknown-elf,
 #                        picolibc-riscv64-unknown-elf and qemu-system-misc
-.PHONY: test-qemu-m0 test-qemu-m33 test-qemu-m7 test-qemu-riscv32
+.PHONY: test-qemu-m0 test-qemu-m33 test-qemu-m55 test-qemu-m7 test-qemu-riscv32
 
-test-qemu: test-qemu-m0 test-qemu-m33 test-qemu-riscv32
+test-qemu: test-qemu-m0 test-qemu-m33 test-qemu-m55 test-qemu-riscv32
 
 RUN_ARM := timeout $(QEMU_TEST_SECONDS) $(QEMU) -display none -monitor none -serial stdio \
     -semihosting-config enable=on,target=native
@@ -39,20 +40,22 @@ $(1): $$(BUILD)/$(1)/core_tests.elf
 -include $$($(1)_objects:.o=.d)
 endef
 
-# The assembly guards itself: on the M0 it is empty.
+# Assembly for other cores guards itself: here it is empty.
 M0_FLAGS := -mcpu=cortex-m0
 M33_FLAGS := -mcpu=cortex-m33 -mfloat-abi=soft -DUART_BASE=0x50200000u
+M55_FLAGS := -mcpu=cortex-m55 -mfloat-abi=hard -DUART_BASE=0x59303000u
 M7_FLAGS := -mcpu=cortex-m7 -mfloat-abi=hard -mfpu=fpv5-d16
 
 $(eval $(call arm_tests,test-qemu-m0,mps2-an385,$(M0_FLAGS),mps2-an386))
 $(eval $(call arm_tests,test-qemu-m33,mps2-an505,$(M33_FLAGS),mps2-an505))
+$(eval $(call arm_tests,test-qemu-m55,mps3-an547,$(M55_FLAGS),mps3-an547))
 $(eval $(call arm_tests,test-qemu-m7,mps2-an500,$(M7_FLAGS),mps2-an386))
 
 # ---- RISC-V: picolibc's start-up code and linker script ----
 
 RISCV_CC := riscv64-unknown-elf-gcc
 RISCV_FLAGS := -march=rv32imac -mabi=ilp32 --specs=picolibc.specs
-riscv_memory := __flash=0x80000000 __flash_size=4M __ram=0x80400000 __ram_size=4M __stack_size=512K
+riscv_memory := __flash=0x80000000 __flash_size=4M __ram=0x80400000 __ram_size=16M __stack_size=512K
 RISCV_LINK := --crt0=hosted -Tpicolibc.ld $(riscv_memory:%=-Wl,--defsym=%) -Wl,--gc-sections \
     -Wl,--fatal-warnings -Wl,--no-warn-rwx-segments
 

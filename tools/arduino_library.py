@@ -22,8 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PORT = ROOT / "ports/arduino"
-LEFT_OUT = ("arch/armv7em", "protocol")
-"""Sources under core/src: other cores' assembly, and what a board with kilobytes cannot run."""
+LEFT_OUT = ("arch/armv6m", "arch/armv7em", "arch/helium", "arch/word32", "protocol")
+"""Sources under core/src: other cores' back-ends, and what a board with kilobytes cannot run."""
 MANIFEST = ".arduino_library.sha256"
 """In the folder: the files that were written there, in sha256sum's format."""
 

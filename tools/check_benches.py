@@ -27,6 +27,7 @@ BENCHES = {
     "m4": "bench/m4/run.py",
     "m4-options": "bench/m4/options.py",
     "client": "bench/m4/client.py",
+    "cores": "bench/m4/cores.py",
     "compact": "bench/compact.py",
     "microbit": "bench/microbit.py",
     "avr": "bench/avr/run.py",

@@ -51,6 +51,7 @@ RESULTS = {
     "demo-uno": "make bench-demos",
     "avr": "make bench-avr",
     "compact": "make bench-compact",
+    "cores": "make bench-cores",
     "demo-lorawan": "make bench-demos",
     "gateway": "make bench-gateway",
     "evaluator": "make bench-evaluator",
@@ -543,6 +544,29 @@ def airtime_table(demo: Results) -> list[str]:
             rows.append((factor, way.replace("_", " "), *cells))
     header = ("Data rate", "A meter's day of 24 readings", "Packets", "Bytes", "Seconds on the air")
     return table(header, rows, left=2)
+
+
+CORES = {
+    "rv32imc": "RV32IMC (ESP32-C3, C6)",
+    "rv32imc_zbb": "the same with Zba and Zbb",
+    "m0": "Cortex-M0, M0+ (RP2040)",
+    "m55": "Cortex-M55 with Helium",
+}
+"""As bench/m4/cores.py names them."""
+
+
+def cores_table(cores: Results) -> list[str]:
+    header = (
+        "Instructions",
+        *("encrypt, symmetric", "asymmetric", "decrypt, CKKS", "BFV"),
+        *("RAM, symmetric", "asymmetric", "code"),
+    )
+    rows = []
+    for core, title in CORES.items():
+        counted = (f"{core}.{what}" for what in (*KINDS, "ckks_decrypt", "bfv_decrypt"))
+        bytes_of = (f"{core}.{what}_bytes" for what in (*(f"{kind}.ram" for kind in KINDS), "symmetric.code"))
+        rows.append((title, *(f"{cores[name]:,}" for name in (*counted, *bytes_of))))
+    return table(header, rows)
 
 
 def readme_summary(m4: Results, avr: Results, uno: Results) -> list[str]:
@@ -1072,6 +1096,7 @@ def files() -> dict[Path, str]:
             "client": client_table(client),
             "decryption": decryption_table(client),
             "shares": share_table(client),
+            "cores": cores_table(load("cores")),
             "compiler": [f"Compiler of the figures above: {m4.compiler}."],
         },
         "docs/compact.md": {

@@ -151,16 +151,24 @@ REFUSED = (
 
 MACHINES = (
     ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY"),
-    ("m0", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY"),
+    ("m0", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
     ("m33", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
+    ("riscv32", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
+    ("m55", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
+    ("m55", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED"),
+    ("riscv32", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED -march=rv32imac_zba_zbb"),
+    ("riscv32", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST -march=rv32imac_zba_zbb"),
+    ("m0", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_TINY"),
+    ("riscv32", "-DCM_CONFIG_ASM=0 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
     ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_BALANCED"),
     ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST"),
     ("m4", "-DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST -DCM_CONFIG_NTT_ROOTS=0"),
     ("m4", "-DCM_CONFIG_STORE_NOISE=1 -DCM_CONFIG_CRC_TABLE=CM_CONFIG_CRC_TABLE_WORD"),
     ("m4", "-DCM_CONFIG_ASM=0 -DCM_CONFIG_PRESET=CM_CONFIG_PRESET_FAST -DCM_TEST_LOG2_TILES=4"),
 )
-"""Machines of ports/test_machines.mk and options; m4 and m33 run assembly unless it is turned off."""
-MACHINES_IN_SAMPLE = 3
+"""Machines of ports/test_machines.mk and options; back-ends are used unless they are
+turned off."""
+MACHINES_IN_SAMPLE = 5
 """The first ones."""
 
 

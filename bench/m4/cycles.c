@@ -14,6 +14,7 @@
  *   profile  CSV: address, instructions, cycles; a line for each block of code
  *   region   the only region to profile
  *   stores   0: leave out the stalls that follow a store, for a lower bound
+ *   isa      riscv: count instructions of RISC-V, each as a cycle; else they are Thumb's
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -266,6 +267,21 @@ static instruction decode_wide(uint32_t code)
     }
 }
 
+/* ---- RISC-V, whose instructions are only counted ---- */
+
+static bool is_riscv;
+
+static instruction decode_riscv(uint32_t code)
+{
+    instruction result = plain(1);
+    if ((code & 0x000FFFFFu) == 0x2013u) { /* slti zero, zero, 64 + mark */
+        result.kind = MARK;
+        result.mark = code >> 20 & 0x3Fu;
+    }
+    result.divides = (code & 0xFE00407Fu) == 0x02004033u; /* DIV, DIVU, REM, REMU */
+    return result;
+}
+
 /* ---- the pipeline ---- */
 
 static bool stall_after_stores = true;
@@ -433,12 +449,24 @@ static void place_mark(struct qemu_plugin_insn *insn, const block *home, unsigne
 
 static bool is_wide(const uint8_t *bytes)
 {
+    if (is_riscv) {
+        return (bytes[0] & 3u) == 3u;
+    }
     return bytes[1] >> 3 >= 0x1D; /* the upper five bits 11101, 11110 or 11111 */
 }
 
 static uint32_t half_word(const uint8_t *bytes)
 {
     return bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static instruction decode(const uint8_t *bytes)
+{
+    if (is_riscv) {
+        return is_wide(bytes) ? decode_riscv(half_word(bytes) | half_word(bytes + 2) << 16) : plain(1);
+    }
+    return is_wide(bytes) ? decode_wide(half_word(bytes) << 16 | half_word(bytes + 2))
+                          : decode_narrow(half_word(bytes));
 }
 
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -459,8 +487,7 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
             self->straddles_word = wide && (address & 2u);
         }
         self->end = address + (wide ? 4u : 2u);
-        instruction now = wide ? decode_wide(half_word(bytes) << 16 | half_word(bytes + 2))
-                               : decode_narrow(half_word(bytes));
+        instruction now = decode(bytes);
         if (now.kind == MARK) {
             place_mark(insn, self, now.mark);
             now = plain(1);
@@ -528,6 +555,10 @@ static bool apply_option(const char *option, const char *value)
     if (is_named(option, "region")) {
         profiled_region = atoi(value);
         return true;
+    }
+    if (is_named(option, "isa")) {
+        is_riscv = strcmp(value, "riscv") == 0;
+        return is_riscv;
     }
     if (is_named(option, "stores")) {
         stall_after_stores = atoi(value) != 0;

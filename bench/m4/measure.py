@@ -173,9 +173,11 @@ def module_rows(name: str, configuration: Configuration, image: Path, plugin: Pa
             )
 
 
-def constant_time_rows(name: str, configuration: Configuration, image: Path, plugin: Path) -> Iterator[Row]:
+def constant_time_rows(
+    name: str, configuration: Configuration, image: Path, plugin: Path, core: str = "m4"
+) -> Iterator[Row]:
     """How many encryptions with different secrets took the same path; BenchError unless all did."""
-    run = simulate(image, plugin)
+    run = simulate(image, plugin, core)
     counted = {"configuration": name, "kind": "counted"}
     for number, kind in enumerate(KINDS):
         what = f"{kind} encryption, configuration {name}"

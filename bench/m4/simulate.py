@@ -84,8 +84,27 @@ def build_plugin(build: Path, source: Path = HERE / "cycles.c") -> Path:
     return plugin
 
 
-MACHINES = {"m4": "mps2-an386", "m33": "mps2-an505"}
-"""QEMU's, by core."""
+@dataclass(frozen=True)
+class Core:
+    """Where its firmware runs. isa: as cycles.c takes it; None: Thumb."""
+
+    machine: str
+    qemu: str = "qemu-system-arm"
+    tools: str = "arm-none-eabi-"
+    isa: str | None = None
+
+
+_RV32 = Core("virt", "qemu-system-riscv32", "riscv64-unknown-elf-", "riscv")
+
+CORES: Mapping[str, Core] = {
+    "m0": Core("mps2-an385"),  # a Cortex-M3: QEMU has no M0 with enough RAM
+    "m4": Core("mps2-an386"),
+    "m33": Core("mps2-an505"),
+    "m55": Core("mps3-an547"),
+    "rv32imc": _RV32,
+    "rv32imc_zbb": _RV32,
+}
+"""Named as in the Makefile."""
 
 
 def build_firmware(
@@ -122,11 +141,14 @@ def build_firmware(
 
 def run_qemu(image: Path, plugin: Path, options: Mapping[str, str | int], core: str = "m4") -> str:
     """What the firmware prints on its UART."""
-    settings = "".join(f",{name}={value}" for name, value in options.items())
+    machine = CORES[core]
+    all_options = {**options, "isa": machine.isa} if machine.isa else options
+    settings = "".join(f",{name}={value}" for name, value in all_options.items())
+    ends = ("-bios", "none") if machine.isa else ("-semihosting-config", "enable=on,target=native")
     return run_tool(
         [
-            *("qemu-system-arm", "-M", MACHINES[core], "-display", "none", "-monitor", "none"),
-            *("-serial", "stdio", "-semihosting-config", "enable=on,target=native"),
+            *(machine.qemu, "-M", machine.machine, "-display", "none", "-monitor", "none"),
+            *("-serial", "stdio", *ends),
             *("-kernel", image, "-plugin", f"{plugin}{settings}"),
         ],
         f"The simulation of {image.name}",
@@ -164,11 +186,11 @@ class Spent:
     cycles: int
 
 
-def profile(image: Path, plugin: Path, region: int) -> list[Spent]:
+def profile(image: Path, plugin: Path, region: int, core: str = "m4") -> list[Spent]:
     """Where the cycles of one region went, the largest first."""
     blocks = image.with_suffix(".profile.csv")
-    simulate(image, plugin, profile=blocks, region=region)
-    symbols = _code_symbols(image)
+    simulate(image, plugin, core, profile=blocks, region=region)
+    symbols = _code_symbols(image, core)
     starts = [start for start, _ in symbols]
     files = _code_files(image)
     file_starts = [start for start, _ in files]
@@ -186,9 +208,9 @@ def profile(image: Path, plugin: Path, region: int) -> list[Spent]:
     return [Spent(*function, instructions[function], spent) for function, spent in cycles.most_common()]
 
 
-def _code_symbols(image: Path) -> list[tuple[int, str]]:
+def _code_symbols(image: Path, core: str) -> list[tuple[int, str]]:
     """(address, name) of functions, by address, without the options in some names."""
-    lines = run_tool(["arm-none-eabi-nm", image], f"Reading the symbols of {image.name}").splitlines()
+    lines = run_tool([f"{CORES[core].tools}nm", image], f"Reading the symbols of {image.name}").splitlines()
     fields = [line.split() for line in lines]
     return sorted(
         (int(words[0], 16) & ~1, words[2].partition("__small_")[0])

@@ -12,12 +12,18 @@
 extern uint32_t stack_limit[], stack_top[];
 extern uint8_t data_start[], data_end[], bss_start[], bss_end[], ram_start[], ram_end[];
 
+#define OWN_FRAME_WORDS 16 /* what the compiler may save after the stack pointer was read */
+
 /* Paint everything below this function's own frame. */
 __attribute__((noinline)) void stack_paint(void)
 {
     uint32_t *pointer;
+#ifdef __riscv
+    __asm__ volatile("mv %0, sp" : "=r"(pointer));
+#else
     __asm__ volatile("mov %0, sp" : "=r"(pointer));
-    for (volatile uint32_t *word = stack_limit; word < pointer; word++) {
+#endif
+    for (volatile uint32_t *word = stack_limit; word < pointer - OWN_FRAME_WORDS; word++) {
         *word = PAINT;
     }
 }

@@ -24,6 +24,9 @@ TARGETS = {
         "armv7em",
         ("-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"),
     ),
+    "helium": ("arm-none-eabi-gcc", "armv7em", ("-mcpu=cortex-m55", "-mthumb", "-mfloat-abi=hard")),
+    "armv6m": ("arm-none-eabi-gcc", "armv6m", ("-mcpu=cortex-m0", "-mthumb")),
+    "rv32": ("riscv64-unknown-elf-gcc", None, ("-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs")),
     "avr": ("avr-gcc", "avr", ("-mmcu=atmega328p", "-DCM_CONFIG_MAX_LOG2_N=10")),
 }
 """Compiler, folder of assembly, flags."""

@@ -8,7 +8,12 @@
 
 #define MARK_TEXT_(x) #x
 #define MARK_TEXT(x) MARK_TEXT_(x)
+#ifdef __riscv /* slti zero, zero, 64 + region or 96 + region */
+#define MARK_BEGIN(region) __asm__ volatile("slti zero, zero, 64 + " MARK_TEXT(region)::: "memory")
+#define MARK_END(region) __asm__ volatile("slti zero, zero, 96 + " MARK_TEXT(region)::: "memory")
+#else
 #define MARK_BEGIN(region) __asm__ volatile(".inst.w 0xF3AF8040 + " MARK_TEXT(region)::: "memory")
 #define MARK_END(region) __asm__ volatile(".inst.w 0xF3AF8060 + " MARK_TEXT(region)::: "memory")
+#endif
 
 #endif

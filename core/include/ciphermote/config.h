@@ -53,7 +53,8 @@
  *                      CM_CONFIG_PRESET_BALANCED  quarters, stored noise, checksums by words
  *                      CM_CONFIG_PRESET_FAST      least time within 37 KB at n = 4096: halves, stored noise,
  *                                          checksums by words, and in flash the slots' order, the
- *                                          transformed secret key and, for assembly, the transform's roots
+ *                                          transformed secret key and, with CM_CONFIG_ASM, the
+ *                                          transform's roots
  *                      Default: none of them (CM_CONFIG_PRESET_NONE).
  */
 #ifndef CM_CONFIG_PRESET
@@ -286,13 +287,14 @@
 #error "CM_CONFIG_ACCELERATOR must be 0 or 1."
 #endif
 /*
- * CM_CONFIG_ASM        1: use hand-written assembly where the library has some for the target: ARMv7E-M and
- *                      ARMv8-M with DSP (Cortex-M4, M7, M33), and AVR (ATmega, ATtiny), more where it has
- *                      a multiplier. It takes 40 to 65 % off the time; results are the same, bit for bit. On
- *                      these targets, compile core/src/arch/<target>_<name>.S too, with the same flags, or
- *                      the linker misses functions named cmi_armv7em_... or cmi_avr_...; elsewhere these
- *                      files are empty. 0: portable C alone, whose products take a varying time on AVR
- *                      without a multiplier. Default: 1.
+ * CM_CONFIG_ASM        1: use the library's own code for the target where it has some: assembly for
+ *                      ARMv7E-M and ARMv8-M with DSP (Cortex-M4, M7, M33), for ARMv6-M (Cortex-M0, M0+) and
+ *                      for AVR (ATmega, ATtiny), more where it has a multiplier; C for Helium (Cortex-M55,
+ *                      M85) and for RISC-V of 32 bits with multiplication. It takes 40 to 65 % off the time;
+ *                      results are the same, bit for bit. Compile core/src/arch/<target>_<name>.S too, with
+ *                      the same flags, or the linker misses functions named cmi_armv6m_...,
+ *                      cmi_armv7em_... or cmi_avr_...; for other targets these files are empty. 0: portable
+ *                      C alone, whose products take a varying time on AVR without a multiplier. Default: 1.
  */
 #ifndef CM_CONFIG_ASM
 #define CM_CONFIG_ASM 1
@@ -308,6 +310,25 @@
 #else
 #define CM_ARMV7EM 0
 #endif
+/* Vectors of whole numbers on top of it. */
+#if CM_ARMV7EM && defined(__ARM_FEATURE_MVE) && defined(__GNUC__)
+#define CM_HELIUM 1
+#else
+#define CM_HELIUM 0
+#endif
+/* ARMv6-M, and ARMv8-M's baseline (Cortex-M0, M0+, M1, M23), which multiply to 32 bits. */
+#if CM_CONFIG_ASM && (defined(__ARM_ARCH_6M__) || defined(__ARM_ARCH_8M_BASE__))
+#define CM_ARMV6M 1
+#else
+#define CM_ARMV6M 0
+#endif
+/* RISC-V of 32 bits with multiplication; it and ARMv6-M share C for cores of 32 bits. */
+#if CM_CONFIG_ASM && defined(__riscv_mul) && defined(__riscv_xlen) && __riscv_xlen == 32 && defined(__GNUC__)
+#define CM_RV32 1
+#else
+#define CM_RV32 0
+#endif
+#define CM_WORD32 (CM_RV32 || CM_ARMV6M)
 /* x86-64 with GNU's extensions of C: tags in words of 64 bits, and the processor's checksum. */
 #if CM_CONFIG_ASM && defined(__x86_64__) && defined(__SIZEOF_INT128__) && defined(__GNUC__)
 #define CM_X86_64 1
@@ -391,11 +412,11 @@
  *                      a key brings (keys.h): 8n bytes of flash a prime, which `ciphermote provision` writes.
  *                      For a key without them they are computed, in portable C. 0: they are computed for each
  *                      transform, in assembly where there is some. Results are the same. Default: 1 with
- *                      CM_CONFIG_PRESET_FAST where ARMv7E-M's assembly is used, else 0: portable C is slower
- *                      with tables.
+ *                      CM_CONFIG_PRESET_FAST where CM_CONFIG_ASM has code for ARM or RISC-V, else 0:
+ *                      portable C is slower with tables.
  */
 #ifndef CM_CONFIG_NTT_ROOTS
-#if CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST && CM_ARMV7EM
+#if CM_CONFIG_PRESET == CM_CONFIG_PRESET_FAST && (CM_ARMV7EM || CM_WORD32)
 #define CM_CONFIG_NTT_ROOTS 1
 #else
 #define CM_CONFIG_NTT_ROOTS 0

@@ -56,11 +56,48 @@ typedef struct cmi_read_scaling {
     uint16_t half;
 } cmi_read_scaling;
 
+/* ---- uniform_draw for the back-ends that cut whole words ---- */
+
+/* A group of fields fills whole words: 8 of 20 bits, 16 of 26 or 32 of 27. 0 for other primes. */
+static inline unsigned cmi_field_group(unsigned bits)
+{
+    return bits == 20u ? 8u : bits == 26u ? 16u : bits == 27u ? 32u : 0;
+}
+
+/*
+ * At a word boundary, all whole groups. Elsewhere, portable C cuts the fields up to the next boundary: as
+ * many as use up the pending bits modulo 32, for 5 5 = 1 modulo 8, 5 13 = 1 modulo 16 and 19 27 = 1 modulo
+ * 32.
+ */
+static inline int cmi_draw_groups(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
+                                  unsigned pending_bits)
+{
+    const uint32_t group = cmi_field_group(bits);
+    const uint32_t fields = bits == 20u   ? 5u * pending_bits / 4u
+                            : bits == 26u ? 5u * pending_bits / 2u
+                                          : 19u * pending_bits;
+    const uint32_t before = fields & (group - 1u);
+    (void)q;
+    if (group == 0 || *count < before + group) {
+        return 0;
+    }
+    if (before > 0) {
+        *count = before;
+        return 0;
+    }
+    *bytes = (*count & ~(group - 1u)) / 8u * bits;
+    return 1;
+}
+
 CMI_HIDDEN_BEGIN
 
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 /* What a byte becomes when it is shifted out of the checksum and 0 to 3 zero bytes follow it. */
 extern const uint32_t cmi_crc32c_table[4][256];
+#if CM_HELIUM
+/* The same with 12 to 15 zero bytes: past the next three words, four of which are summed side by side. */
+extern const uint32_t cmi_crc32c_far_table[4][256];
+#endif
 #endif
 
 CMI_HIDDEN_END

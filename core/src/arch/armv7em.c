@@ -18,42 +18,30 @@
 #include "ring/ring.h"
 #include "wire/frame.h"
 
+#include "arch/armv7em/levels.h" /* behind ring.h */
+
 CMI_HIDDEN_BEGIN
 
-/*
- * Blocks of one level of the transform, and of the next. armv7em_ntt.S and armv7em_intt.S depend on the order
- * of the fields.
- */
-typedef struct level_blocks {
-    uint32_t *a;              /* the first block */
-    const cmi_twiddle *outer; /* its root */
-    const cmi_twiddle *inner; /* its two roots at the next level */
-    const uint32_t *end;      /* past the last block */
-    uint32_t half_bytes;      /* of half a block */
-    uint32_t q;
-    uint32_t neg_q_inv; /* for the inverse transform: 2^32 / q, rounded to nearest */
-} level_blocks;
-
 /* Two levels of blocks of four times as many coefficients as the name says. May advance outer and inner. */
-void cmi_armv7em_two_levels_1(level_blocks *blocks); /* of a multiple of 4 blocks */
-void cmi_armv7em_two_levels_4(level_blocks *blocks);
-void cmi_armv7em_two_levels_16(level_blocks *blocks);
-void cmi_armv7em_two_levels_64(level_blocks *blocks);
-void cmi_armv7em_two_levels_256(level_blocks *blocks);
-void cmi_armv7em_two_levels_1024(level_blocks *blocks); /* of one block */
+void cmi_armv7em_two_levels_1(cmi_level_blocks *blocks); /* of a multiple of 4 blocks */
+void cmi_armv7em_two_levels_4(cmi_level_blocks *blocks);
+void cmi_armv7em_two_levels_16(cmi_level_blocks *blocks);
+void cmi_armv7em_two_levels_64(cmi_level_blocks *blocks);
+void cmi_armv7em_two_levels_256(cmi_level_blocks *blocks);
+void cmi_armv7em_two_levels_1024(cmi_level_blocks *blocks); /* of one block */
 
 /* One level of one block. */
-void cmi_armv7em_one_level(level_blocks *blocks);
+void cmi_armv7em_one_level(cmi_level_blocks *blocks);
 
 #if CM_CONFIG_NTT_ROOTS
 /* The same for the inverse transform. outer and inner point past the roots of the opposite blocks. */
-void cmi_armv7em_two_inverse_levels_1(level_blocks *blocks);
-void cmi_armv7em_two_inverse_levels_4(level_blocks *blocks);
-void cmi_armv7em_two_inverse_levels_16(level_blocks *blocks);
-void cmi_armv7em_two_inverse_levels_64(level_blocks *blocks);
-void cmi_armv7em_two_inverse_levels_256(level_blocks *blocks);
-void cmi_armv7em_two_inverse_levels_1024(level_blocks *blocks); /* of one block */
-void cmi_armv7em_one_inverse_level(level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_1(cmi_level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_4(cmi_level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_16(cmi_level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_64(cmi_level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_256(cmi_level_blocks *blocks);
+void cmi_armv7em_two_inverse_levels_1024(cmi_level_blocks *blocks); /* of one block */
+void cmi_armv7em_one_inverse_level(cmi_level_blocks *blocks);
 #else
 /*
  * out[i] = in[i] factor / 2^32 mod q, below q in magnitude, for factor <= q. count: a multiple of 4, not 0.
@@ -62,16 +50,10 @@ void cmi_armv7em_scale(uint32_t *out, const uint32_t *in, uint32_t count, uint32
                        const cm_prime *prime);
 #endif
 
-/* For folding into two quarters at once: see small_constants_of below. quarter is n/4. */
-typedef struct small_constants {
-    int32_t powers[4]; /* factor w^j, below q/2 in magnitude */
-    uint32_t q;
-    int32_t inverse; /* of q, for quotients */
-} small_constants;
-
-void cmi_armv7em_fold_ternary(uint32_t *out, const uint8_t *packed, const small_constants *constants,
+/* For folding into two quarters at once, of n/4 coefficients each. */
+void cmi_armv7em_fold_ternary(uint32_t *out, const uint8_t *packed, const cmi_small_constants *constants,
                               uint32_t quarter);
-void cmi_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const small_constants *constants,
+void cmi_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const cmi_small_constants *constants,
                             uint32_t quarter);
 
 CMI_HIDDEN_END
@@ -144,7 +126,7 @@ static void advance_roots(const root_source *source, uint32_t *roots, uint32_t c
 }
 
 /* Blocks of a level from number i 2^log2_count on. They must be requested in order. */
-static void point_to_roots(level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
+static void point_to_roots(cmi_level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
                            unsigned log2_count)
 {
     if (i == 0) {
@@ -170,7 +152,7 @@ static int open_roots(root_source *source, const cmi_ring *ring)
     return ring->roots != NULL;
 }
 
-static void point_to_roots(level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
+static void point_to_roots(cmi_level_blocks *blocks, root_source *source, unsigned level, uint32_t i,
                            unsigned log2_count)
 {
     blocks->outer = cmi_ring_roots(*source, level) + ((size_t)i << log2_count);
@@ -181,13 +163,39 @@ static void point_to_roots(level_blocks *blocks, root_source *source, unsigned l
 
 /* ---- levels ---- */
 
-typedef void levels_function(level_blocks *blocks);
+typedef void levels_function(cmi_level_blocks *blocks);
 
 /* For 2, 4 .. 12 levels left. */
 static levels_function *const two_levels[] = {
     cmi_armv7em_two_levels_1,  cmi_armv7em_two_levels_4,   cmi_armv7em_two_levels_16,
     cmi_armv7em_two_levels_64, cmi_armv7em_two_levels_256, cmi_armv7em_two_levels_1024,
 };
+
+#if CM_HELIUM && CM_CONFIG_NTT_ROOTS
+
+static levels_function *const helium_two_levels[] = {
+    cmi_helium_two_levels_1,  cmi_helium_two_levels_4,   cmi_helium_two_levels_16,
+    cmi_helium_two_levels_64, cmi_helium_two_levels_256, cmi_helium_two_levels_1024,
+};
+
+/* One level, or two of those left. */
+static levels_function *levels_to_run(const cmi_ring *ring, unsigned together, unsigned left)
+{
+    if (ring->prime->q >> 26 && ring->log2_n - ring->log2_tiles > 12) { /* helium_ring.c */
+        return together == 1u ? cmi_armv7em_one_level : two_levels[left / 2u - 1u];
+    }
+    return together == 1u ? cmi_helium_one_level : helium_two_levels[left / 2u - 1u];
+}
+
+#else
+
+static inline levels_function *levels_to_run(const cmi_ring *ring, unsigned together, unsigned left)
+{
+    (void)ring;
+    return together == 1u ? cmi_armv7em_one_level : two_levels[left / 2u - 1u];
+}
+
+#endif
 
 /* Starting at this level: one level if the number left is odd or more than 12, else two. Returns how many. */
 static unsigned transform_levels(uint32_t *a, const cmi_ring *ring, root_source *source, unsigned level)
@@ -197,9 +205,9 @@ static unsigned transform_levels(uint32_t *a, const cmi_ring *ring, root_source 
     const unsigned log2_blocks = level - ring->log2_tiles;
     const unsigned log2_most = together == 1u || left == 12u ? 0u : LOG2_CHUNK;
     const unsigned log2_count = log2_blocks < log2_most ? log2_blocks : log2_most;
-    levels_function *const transform = together == 1u ? cmi_armv7em_one_level : two_levels[left / 2u - 1u];
+    levels_function *const transform = levels_to_run(ring, together, left);
     const uint32_t words = (uint32_t)1 << (left + log2_count);
-    level_blocks blocks;
+    cmi_level_blocks blocks;
     blocks.half_bytes = (uint32_t)2 << left;
     blocks.q = ring->prime->q;
     blocks.neg_q_inv = ring->prime->neg_q_inv;
@@ -235,29 +243,13 @@ int cmi_armv7em_ntt_forward(uint32_t *a, const cmi_ring *ring)
 
 /* ---- small polynomials ---- */
 
-/*
- * A half of the ring, modulo x^(n/2) - w^2, splits by its first level into two quarters, modulo x^(n/4) - w
- * and + w. With small coefficients, folding four stretches into both quarters costs no more than folding two
- * into the half, so the level comes for free.
- */
-static small_constants small_constants_of(const cmi_ring *ring, uint32_t factor)
-{
-    const cm_prime *prime = ring->prime;
-    small_constants constants = {{0}, prime->q, cmi_prime_inverse(prime)};
-    for (unsigned j = 0; j < 4; j++) {
-        constants.powers[j] = cmi_centred(factor, prime->q);
-        factor = cmi_montgomery_residue(factor, ring->first[ring->log2_tiles], prime);
-    }
-    return constants;
-}
-
 int cmi_armv7em_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring)
 {
     root_source source;
     if (ring->log2_tiles != 1 || !open_roots(&source, ring)) {
         return 0;
     }
-    const small_constants constants = small_constants_of(ring, factor);
+    const cmi_small_constants constants = cmi_small_constants_of(ring, factor);
     cmi_armv7em_fold_ternary(a, packed, &constants, cmi_ring_points(ring) / 2u);
     transform_from(a, ring, &source, ring->log2_tiles + 1u);
     return 1;
@@ -269,7 +261,7 @@ int cmi_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cmi_ring
     if (ring->log2_tiles != 1 || !open_roots(&source, ring)) {
         return 0;
     }
-    const small_constants constants = small_constants_of(ring, 1);
+    const cmi_small_constants constants = cmi_small_constants_of(ring, 1);
     cmi_armv7em_fold_noise(a, noise, &constants, cmi_ring_points(ring) / 2u);
     transform_from(a, ring, &source, ring->log2_tiles + 1u);
     return 1;
@@ -300,7 +292,7 @@ int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
     if (!ring->roots) {
         return 0;
     }
-    level_blocks blocks;
+    cmi_level_blocks blocks;
     blocks.q = prime->q;
     blocks.neg_q_inv = (uint32_t)cmi_prime_inverse(prime);
     for (unsigned level = ring->log2_n; level > ring->log2_tiles;) {

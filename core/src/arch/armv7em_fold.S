@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small polynomials folded into a half of the ring and taken one level further, for ARMv7E-M: armv7em.c says
+ * Small polynomials folded into a half of the ring and taken one level further, for ARMv7E-M: ring.h says
  * why that is one pass. Of the four stretches of n/4 coefficients, with left = first + w^2 third and right =
  * w second + w^3 fourth, the results are left + right and left - right. What is read and done depends on n
  * alone.
@@ -9,7 +9,7 @@
 
 #if CM_ARMV7EM
 
-/* The fields of small_constants in arch/armv7em.c. */
+/* The fields of cmi_small_constants. */
     .set constants_powers, 0
     .set constants_q, 16
 

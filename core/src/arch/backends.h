@@ -7,9 +7,9 @@
  *    CM_ARCH_HEADER names a header that declares it and defines CM_ARCH to it: a table, or `(*chosen)` where
  *    a program finds out at run time which of several its processor can run, before the first call and for
  *    good. One that takes whole products sets CM_CONFIG_ACCELERATOR as well.
- * 2. The target's assembly, with CM_CONFIG_ASM. It has no table: arch/<target>/arch.h names a function for
- *    each entry, or CM_DECLINED. So all calls are direct, and where an inline function always returns 1,
- *    nothing of the portable code is linked.
+ * 2. The target's own, with CM_CONFIG_ASM. It has no table: arch/<target>/arch.h names a function for each
+ *    entry that it has; the others are CM_DECLINED. So all calls are direct, and where an inline function
+ *    always returns 1, nothing of the portable code is linked.
  */
 #ifndef CM_ARCH_BACKENDS_H
 #define CM_ARCH_BACKENDS_H
@@ -25,48 +25,119 @@
 
 #define CM_DECLINED(...) 0
 
-#if CM_ARMV7EM
+#if CM_HELIUM
+#include "arch/helium/arch.h"
+#elif CM_ARMV7EM
 #include "arch/armv7em/arch.h"
 #elif CM_AVR
 #include "arch/avr/arch.h"
-#else
-#if CM_X86_64
+#elif CM_WORD32
+#include "arch/word32/arch.h"
+#elif CM_X86_64
 #include "arch/x86_64/arch.h"
-#else
+#endif
+
+/* What a target has no function for. */
+#ifndef CM_TARGET_ntt_forward
+#define CM_TARGET_ntt_forward CM_DECLINED
+#endif
+#ifndef CM_TARGET_ntt_inverse
+#define CM_TARGET_ntt_inverse CM_DECLINED
+#endif
+#ifndef CM_TARGET_ntt_inverse_lazy
+#define CM_TARGET_ntt_inverse_lazy CM_DECLINED
+#endif
+#ifndef CM_TARGET_multiply
+#define CM_TARGET_multiply CM_DECLINED
+#endif
+#ifndef CM_TARGET_multiply_add
+#define CM_TARGET_multiply_add CM_DECLINED
+#endif
+#ifndef CM_TARGET_multiply_add_flash
+#define CM_TARGET_multiply_add_flash CM_DECLINED
+#endif
+#ifndef CM_TARGET_ternary_transform
+#define CM_TARGET_ternary_transform CM_DECLINED
+#endif
+#ifndef CM_TARGET_noise_transform
+#define CM_TARGET_noise_transform CM_DECLINED
+#endif
+#ifndef CM_TARGET_double_product
+#define CM_TARGET_double_product CM_DECLINED
+#endif
+#ifndef CM_TARGET_chacha20_blocks
+#define CM_TARGET_chacha20_blocks CM_DECLINED
+#endif
+#ifndef CM_TARGET_blake2b_short
+#define CM_TARGET_blake2b_short CM_DECLINED
+#endif
+#ifndef CM_TARGET_uniform_draw
+#define CM_TARGET_uniform_draw CM_DECLINED
+#endif
+#ifndef CM_TARGET_uniform_cut
+#define CM_TARGET_uniform_cut CM_DECLINED
+#endif
+#ifndef CM_TARGET_cbd
+#define CM_TARGET_cbd CM_DECLINED
+#endif
+#ifndef CM_TARGET_sample_cbd
+#define CM_TARGET_sample_cbd CM_DECLINED
+#endif
+#ifndef CM_TARGET_two_levels_31
+#define CM_TARGET_two_levels_31 CM_DECLINED
+#endif
+#ifndef CM_TARGET_two_levels_middle_31
+#define CM_TARGET_two_levels_middle_31 CM_DECLINED
+#endif
+#ifndef CM_TARGET_two_levels_exact_31
+#define CM_TARGET_two_levels_exact_31 CM_DECLINED
+#endif
+#ifndef CM_TARGET_split_real_31
+#define CM_TARGET_split_real_31 CM_DECLINED
+#endif
+#ifndef CM_TARGET_fold_halves_31
+#define CM_TARGET_fold_halves_31 CM_DECLINED
+#endif
+#ifndef CM_TARGET_batch_levels
+#define CM_TARGET_batch_levels CM_DECLINED
+#endif
+#ifndef CM_TARGET_narrow
+#define CM_TARGET_narrow CM_DECLINED
+#endif
+#ifndef CM_TARGET_read_shifted
+#define CM_TARGET_read_shifted CM_DECLINED
+#endif
+#ifndef CM_TARGET_dot
+#define CM_TARGET_dot CM_DECLINED
+#endif
+#ifndef CM_TARGET_noise_add
+#define CM_TARGET_noise_add CM_DECLINED
+#endif
+#ifndef CM_TARGET_take_off
+#define CM_TARGET_take_off CM_DECLINED
+#endif
+#ifndef CM_TARGET_add_multiples
+#define CM_TARGET_add_multiples CM_DECLINED
+#endif
+#ifndef CM_TARGET_round_sums
+#define CM_TARGET_round_sums CM_DECLINED
+#endif
+#ifndef CM_TARGET_ternary_products
+#define CM_TARGET_ternary_products CM_DECLINED
+#endif
+#ifndef CM_TARGET_ternary_terms
+#define CM_TARGET_ternary_terms CM_DECLINED
+#endif
+#ifndef CM_TARGET_poly1305_blocks
 #define CM_TARGET_poly1305_blocks CM_DECLINED
+#endif
+#ifndef CM_TARGET_crc32c
 #define CM_TARGET_crc32c CM_DECLINED
 #endif
-#define CM_TARGET_ntt_forward CM_DECLINED
-#define CM_TARGET_ntt_inverse CM_DECLINED
-#define CM_TARGET_ntt_inverse_lazy CM_DECLINED
-#define CM_TARGET_multiply CM_DECLINED
-#define CM_TARGET_multiply_add CM_DECLINED
-#define CM_TARGET_multiply_add_flash CM_DECLINED
-#define CM_TARGET_ternary_transform CM_DECLINED
-#define CM_TARGET_noise_transform CM_DECLINED
-#define CM_TARGET_double_product CM_DECLINED
-#define CM_TARGET_chacha20_blocks CM_DECLINED
-#define CM_TARGET_blake2b_short CM_DECLINED
-#define CM_TARGET_uniform_draw CM_DECLINED
-#define CM_TARGET_uniform_cut CM_DECLINED
-#define CM_TARGET_cbd CM_DECLINED
-#define CM_TARGET_sample_cbd CM_DECLINED
-#define CM_TARGET_two_levels_31 CM_DECLINED
-#define CM_TARGET_two_levels_middle_31 CM_DECLINED
-#define CM_TARGET_two_levels_exact_31 CM_DECLINED
-#define CM_TARGET_split_real_31 CM_DECLINED
-#define CM_TARGET_fold_halves_31 CM_DECLINED
-#define CM_TARGET_batch_levels CM_DECLINED
-#define CM_TARGET_narrow CM_DECLINED
-#define CM_TARGET_read_shifted CM_DECLINED
-#define CM_TARGET_dot CM_DECLINED
-#define CM_TARGET_noise_add CM_DECLINED
-#define CM_TARGET_take_off CM_DECLINED
-#define CM_TARGET_add_multiples CM_DECLINED
-#define CM_TARGET_round_sums CM_DECLINED
-#define CM_TARGET_ternary_products CM_DECLINED
-#define CM_TARGET_ternary_terms CM_DECLINED
+#ifndef CM_TARGET_pack
 #define CM_TARGET_pack CM_DECLINED
+#endif
+#ifndef CM_TARGET_unpack
 #define CM_TARGET_unpack CM_DECLINED
 #endif
 

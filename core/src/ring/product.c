@@ -16,11 +16,19 @@ uint64_t cmi_product(uint32_t a, uint32_t b)
     return (uint64_t)high << 32 | (cross << 16 | (low & 0xFFFFu));
 }
 
-/* The unsigned product less 2^32 b for a < 0 and 2^32 a for b < 0. */
+/*
+ * The same with signed upper halves: a product of a signed and an unsigned half lies above -2^31, and below
+ * 2^31 - 2^16, so nothing is lost here either. Right shifts keep the sign (the tests of core/ check that).
+ */
 int64_t cmi_product_signed(int32_t a, int32_t b)
 {
-    const uint64_t excess = (uint64_t)((uint32_t)b & cmi_mask_of_sign(a)) << 32;
-    return (int64_t)((uint64_t)cmi_product_mixed((uint32_t)a, b) - excess);
+    const int32_t a_low = (int32_t)((uint32_t)a & 0xFFFFu);
+    const int32_t b_low = (int32_t)((uint32_t)b & 0xFFFFu);
+    const uint32_t low = (uint32_t)a_low * (uint32_t)b_low;
+    const int32_t middle = (a >> 16) * b_low + (int32_t)(low >> 16);
+    const int32_t cross = a_low * (b >> 16) + (int32_t)((uint32_t)middle & 0xFFFFu);
+    const uint32_t high = (uint32_t)((a >> 16) * (b >> 16) + (middle >> 16) + (cross >> 16));
+    return (int64_t)((uint64_t)high << 32 | ((uint32_t)cross << 16 | (low & 0xFFFFu)));
 }
 
 #endif

@@ -19,6 +19,7 @@
 #include "arch/backends.h"
 #include "ciphermote/config.h"
 #include "ciphermote/params.h"
+#include "common/compiler.h"
 #include "common/masks.h"
 #include "common/names.h"
 #include "ring/product.h"
@@ -172,6 +173,30 @@ static inline uint32_t cmi_montgomery_residue(uint32_t a, uint32_t b, const cm_p
 static inline uint32_t cmi_reduce(uint32_t x, const cm_prime *prime)
 {
     return cmi_subtract_once(cmi_montgomery_multiply(x, prime->r1, prime), prime->q);
+}
+
+/*
+ * For the back-ends of ARM and RISC-V, which fold small polynomials into both quarters of a half at once:
+ * that costs no more than folding into the half, and saves the half's first level. x^(n/2) - w^2 is (x^(n/4)
+ * - w) (x^(n/4) + w). Of the four stretches of n/4 coefficients, with left = first + w^2 third and right = w
+ * second + w^3 fourth, the quarters are left + right and left - right. armv7em_fold.S depends on the order of
+ * the fields.
+ */
+typedef struct cmi_small_constants {
+    int32_t powers[4]; /* factor w^j, below q/2 in magnitude */
+    uint32_t q;
+    int32_t inverse; /* of q, for quotients */
+} cmi_small_constants;
+
+CM_NOINLINE_UNUSED static cmi_small_constants cmi_small_constants_of(const cmi_ring *ring, uint32_t factor)
+{
+    const cm_prime *prime = ring->prime;
+    cmi_small_constants constants = {{0}, prime->q, cmi_prime_inverse(prime)};
+    for (unsigned j = 0; j < 4; j++) {
+        constants.powers[j] = cmi_centred(factor, prime->q);
+        factor = cmi_montgomery_residue(factor, ring->first[ring->log2_tiles], prime);
+    }
+    return constants;
 }
 
 /*

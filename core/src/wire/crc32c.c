@@ -40,6 +40,16 @@
 #define CM_CRC_SHIFT_4 \
     0xDD45AAB8u, 0xBF672381u, 0x7B2231F3u, 0xF64463E6u, 0xE964B13Du, 0xD725148Bu, 0xABA65FE7u, 0x52A0C93Fu
 
+/* And when twelve to fifteen zero bytes follow it. */
+#define CM_CRC_SHIFT_13 \
+    0x30D23865u, 0x61A470CAu, 0xC348E194u, 0x837DB5D9u, 0x03171D43u, 0x062E3A86u, 0x0C5C750Cu, 0x18B8EA18u
+#define CM_CRC_SHIFT_14 \
+    0x54075546u, 0xA80EAA8Cu, 0x55F123E9u, 0xABE247D2u, 0x5228F955u, 0xA451F2AAu, 0x4D4F93A5u, 0x9A9F274Au
+#define CM_CRC_SHIFT_15 \
+    0x678EFD01u, 0xCF1DFA02u, 0x9BD782F5u, 0x3243731Bu, 0x6486E636u, 0xC90DCC6Cu, 0x97F7EE29u, 0x2A03AAA3u
+#define CM_CRC_SHIFT_16 \
+    0xF20C0DFEu, 0xE1F46D0Du, 0xC604ACEBu, 0x89E52F27u, 0x162628BFu, 0x2C4C517Eu, 0x5898A2FCu, 0xB13145F8u
+
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
 
 static const uint32_t crc_of_nibble[16] = {
@@ -67,6 +77,13 @@ const uint32_t cmi_crc32c_table[4][256] = {{CM_ENTRIES_256(CM_CRC_SHIFT_1)},
                                            {CM_ENTRIES_256(CM_CRC_SHIFT_2)},
                                            {CM_ENTRIES_256(CM_CRC_SHIFT_3)},
                                            {CM_ENTRIES_256(CM_CRC_SHIFT_4)}};
+
+#if CM_HELIUM
+const uint32_t cmi_crc32c_far_table[4][256] = {{CM_ENTRIES_256(CM_CRC_SHIFT_13)},
+                                               {CM_ENTRIES_256(CM_CRC_SHIFT_14)},
+                                               {CM_ENTRIES_256(CM_CRC_SHIFT_15)},
+                                               {CM_ENTRIES_256(CM_CRC_SHIFT_16)}};
+#endif
 
 static inline uint32_t add_byte(uint32_t crc, uint8_t byte)
 {

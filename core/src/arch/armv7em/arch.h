@@ -90,37 +90,6 @@ static inline int armv7em_blake2b_short(uint64_t h[8], const uint64_t m[8], uint
 }
 #endif
 
-/* A group of fields fills whole words: 8 of 20 bits, 16 of 26 or 32 of 27. 0 for other primes. */
-static inline unsigned armv7em_field_group(unsigned bits)
-{
-    return bits == 20u ? 8u : bits == 26u ? 16u : bits == 27u ? 32u : 0;
-}
-
-/*
- * At a word boundary, all whole groups. Elsewhere, portable C cuts the fields up to the next boundary: as
- * many as use up the pending bits modulo 32, for 5 5 = 1 modulo 8, 5 13 = 1 modulo 16 and 19 27 = 1 modulo
- * 32.
- */
-static inline int armv7em_uniform_draw(uint32_t *count, uint32_t *bytes, unsigned bits, uint32_t q,
-                                       unsigned pending_bits)
-{
-    const uint32_t group = armv7em_field_group(bits);
-    const uint32_t fields = bits == 20u   ? 5u * pending_bits / 4u
-                            : bits == 26u ? 5u * pending_bits / 2u
-                                          : 19u * pending_bits;
-    const uint32_t before = fields & (group - 1u);
-    (void)q;
-    if (group == 0 || *count < before + group) {
-        return 0;
-    }
-    if (before > 0) {
-        *count = before;
-        return 0;
-    }
-    *bytes = (*count & ~(group - 1u)) / 8u * bits;
-    return 1;
-}
-
 static inline int armv7em_uniform_cut(uint32_t *residues, uint32_t count, uint32_t *accepted, uint32_t bytes,
                                       unsigned bits, uint32_t q, uint32_t *pending, uint8_t *pending_bits)
 {
@@ -334,28 +303,20 @@ CMI_HIDDEN_END
 /* ---- the entries ---- */
 
 #define CM_TARGET_ntt_forward cmi_armv7em_ntt_forward
-#define CM_TARGET_ntt_inverse CM_DECLINED
 #if CM_CONFIG_NTT_ROOTS
 #define CM_TARGET_ntt_inverse_lazy cmi_armv7em_ntt_inverse_lazy
-#else
-#define CM_TARGET_ntt_inverse_lazy CM_DECLINED
 #endif
 #define CM_TARGET_multiply cmi_armv7em_multiply
 #define CM_TARGET_multiply_add cmi_armv7em_multiply_add
-#define CM_TARGET_multiply_add_flash CM_DECLINED
 #define CM_TARGET_ternary_transform cmi_armv7em_ternary_transform
 #define CM_TARGET_noise_transform cmi_armv7em_noise_transform
-#define CM_TARGET_double_product CM_DECLINED
 #define CM_TARGET_chacha20_blocks armv7em_chacha20_blocks
 #if CM_CONFIG_SEAL_XOFS && defined(__ARM_FP)
 #define CM_TARGET_blake2b_short armv7em_blake2b_short
-#else
-#define CM_TARGET_blake2b_short CM_DECLINED
 #endif
-#define CM_TARGET_uniform_draw armv7em_uniform_draw
+#define CM_TARGET_uniform_draw cmi_draw_groups
 #define CM_TARGET_uniform_cut armv7em_uniform_cut
 #define CM_TARGET_cbd armv7em_cbd
-#define CM_TARGET_sample_cbd CM_DECLINED
 #define CM_TARGET_two_levels_31 armv7em_two_levels_31
 #define CM_TARGET_two_levels_middle_31 armv7em_two_levels_middle_31
 #define CM_TARGET_two_levels_exact_31 armv7em_two_levels_exact_31
@@ -363,25 +324,16 @@ CMI_HIDDEN_END
 #define CM_TARGET_fold_halves_31 armv7em_fold_halves_31
 #define CM_TARGET_batch_levels armv7em_batch_levels
 #define CM_TARGET_narrow armv7em_narrow
-#define CM_TARGET_read_shifted CM_DECLINED
-#define CM_TARGET_dot CM_DECLINED
-#define CM_TARGET_noise_add CM_DECLINED
 #define CM_TARGET_take_off armv7em_take_off
 #define CM_TARGET_add_multiples armv7em_add_multiples
 #define CM_TARGET_round_sums armv7em_round_sums
 #define CM_TARGET_ternary_products armv7em_ternary_products
-#define CM_TARGET_ternary_terms CM_DECLINED
 #define CM_TARGET_poly1305_blocks armv7em_poly1305_blocks
-#define CM_TARGET_crc32c CM_DECLINED
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 #define CM_TARGET_pack armv7em_pack
-#else
-#define CM_TARGET_pack CM_DECLINED
 #endif
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 #define CM_TARGET_unpack armv7em_unpack
-#else
-#define CM_TARGET_unpack CM_DECLINED
 #endif
 
 #endif

@@ -192,49 +192,19 @@ CMI_HIDDEN_END
 #define CM_TARGET_dot avr_dot
 #define CM_TARGET_noise_add avr_noise_add
 #else
-#define CM_TARGET_ntt_forward CM_DECLINED
-#define CM_TARGET_multiply CM_DECLINED
-#define CM_TARGET_multiply_add CM_DECLINED
-#define CM_TARGET_multiply_add_flash CM_DECLINED
-#define CM_TARGET_read_shifted CM_DECLINED
-#define CM_TARGET_dot CM_DECLINED
-#define CM_TARGET_noise_add CM_DECLINED
 #endif
-#define CM_TARGET_ntt_inverse CM_DECLINED
-#define CM_TARGET_ntt_inverse_lazy CM_DECLINED
-#define CM_TARGET_ternary_transform CM_DECLINED
-#define CM_TARGET_noise_transform CM_DECLINED
-#define CM_TARGET_double_product CM_DECLINED
 #define CM_TARGET_chacha20_blocks avr_chacha20_blocks
-#define CM_TARGET_blake2b_short CM_DECLINED
 #define CM_TARGET_uniform_draw avr_uniform_draw
 #define CM_TARGET_uniform_cut avr_uniform_cut
-#define CM_TARGET_cbd CM_DECLINED
 #define CM_TARGET_sample_cbd avr_sample_cbd
-#define CM_TARGET_two_levels_31 CM_DECLINED
-#define CM_TARGET_two_levels_middle_31 CM_DECLINED
-#define CM_TARGET_two_levels_exact_31 CM_DECLINED
-#define CM_TARGET_split_real_31 CM_DECLINED
-#define CM_TARGET_fold_halves_31 CM_DECLINED
-#define CM_TARGET_batch_levels CM_DECLINED
-#define CM_TARGET_narrow CM_DECLINED
-#define CM_TARGET_take_off CM_DECLINED
-#define CM_TARGET_add_multiples CM_DECLINED
-#define CM_TARGET_round_sums CM_DECLINED
-#define CM_TARGET_ternary_products CM_DECLINED
 #if CM_AVR_COMPACT
 #define CM_TARGET_ternary_terms avr_ternary_terms
-#else
-#define CM_TARGET_ternary_terms CM_DECLINED
 #endif
 #define CM_TARGET_poly1305_blocks avr_poly1305_blocks
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_NIBBLE
 #define CM_TARGET_crc32c avr_crc32c
-#else
-#define CM_TARGET_crc32c CM_DECLINED
 #endif
 #define CM_TARGET_pack cmi_avr_pack
-#define CM_TARGET_unpack CM_DECLINED
 
 #endif
 #endif

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Instructions, flash and RAM of the fast preset on RISC-V and on Cortex-M0 and M55, in QEMU.
+
+`make bench-cores` writes bench/results/cores.json. Instructions are exact; how many cycles each takes depends
+on the core. It fails unless encryptions that differ only in secrets take the same instructions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ciphermote.results import Row, compiler_version, write_results
+from configurations import CONFIGURATIONS, KINDS, Configuration
+from keys import ciphertexts
+from measure import COUNTED, constant_time_rows, flash_rows
+from simulate import ROOT, BenchError, build_firmware, build_plugin, profile, simulate
+
+CORES = ("rv32imc", "rv32imc_zbb", "m0", "m55")
+"""Of simulate.CORES."""
+SCHEMES = ("ckks", "bfv")
+PRESET = "fast"
+
+
+def measure_core(core: str, build: Path, plugin: Path) -> Iterator[Row]:
+    """All rows of one core."""
+    yield from _encryptions(core, build, plugin)
+    yield from _decryptions(core, build, plugin)
+
+
+def _encryptions(core: str, build: Path, plugin: Path) -> Iterator[Row]:
+    configuration = CONFIGURATIONS[PRESET]
+    images = build_firmware(build / core, configuration, [*KINDS, "constant_time"], core)
+    for kind in KINDS:
+        run = simulate(images[kind], plugin, core)
+        if run.reported["status"] != 0:
+            raise BenchError(f"The {kind} encryption on {core} fails with status {run.reported['status']}.")
+        params = {**configuration.workload.described(kind), **_params(configuration)}
+        region = run.region(0)
+        yield Row(f"{core}.{kind}", region.instructions, "instructions", params)
+        memory = run.reported["static"] + run.reported["stack"]
+        yield Row(f"{core}.{kind}.ram_bytes", memory, "bytes", {**params, "stack": run.reported["stack"]})
+        yield from flash_rows(f"{core}.{kind}", images[kind], params)
+    for row in constant_time_rows(PRESET, configuration, images["constant_time"], plugin, core):
+        yield replace(row, name=f"{core}.{row.name}")
+
+
+def _decryptions(core: str, build: Path, plugin: Path) -> Iterator[Row]:
+    workload = replace(CONFIGURATIONS[PRESET].workload, batching=True)
+    configuration = replace(CONFIGURATIONS[PRESET], workload=workload)
+    names = {scheme: f"{scheme}_decrypt" for scheme in SCHEMES}
+    images = build_firmware(build / f"{core}.decrypt", configuration, [*names.values()], core)
+    for scheme, name in names.items():
+        run = simulate(images[name], plugin, core)
+        expected = ciphertexts(workload.parameters, workload.log2_frame_tiles)[scheme]
+        if run.reported["values_crc"] != expected.values_crc:
+            raise BenchError(f"{images[name]} decrypts to other values than the library on this machine.")
+        primes = len(workload.parameters.data_primes) if scheme == "bfv" else 1
+        params = {**workload.described_message(scheme, primes), **_params(configuration)}
+        counted = sum(region.instructions for region in run.regions)
+        yield Row(f"{core}.{name}", counted, "instructions", params)
+
+
+def _params(configuration: Configuration) -> dict[str, Any]:
+    return {"configuration": PRESET, "flags": configuration.flags, **COUNTED}
+
+
+def show_profile(core: str, image: str, build: Path, plugin: Path) -> None:
+    built = build_firmware(build / core, CONFIGURATIONS[PRESET], [image], core)[image]
+    for spent in profile(built, plugin, 0, core)[:30]:
+        print(f"{spent.instructions:>12,}  {spent.symbol}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument(
+        "cores", nargs="*", metavar="CORE", help=f"show only {', '.join(CORES)}; write nothing"
+    )
+    parser.add_argument(
+        "--profile", action="store_true", help="show where the instructions go; write nothing"
+    )
+    parser.add_argument("--build", type=Path, default=ROOT / "build/bench-cores")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results/cores.json")
+    options = parser.parse_args(arguments)
+    if unknown := set(options.cores) - set(CORES):
+        parser.error(f"{', '.join(sorted(unknown))}: choose from {', '.join(CORES)}")
+    build = options.build.resolve()
+    found: list[Row] = []
+    try:
+        plugin = build_plugin(build)
+        for core in options.cores or CORES:
+            if options.profile:
+                for kind in KINDS:
+                    print(f"{core}, {kind}")
+                    show_profile(core, kind, build, plugin)
+                continue
+            for row in measure_core(core, build, plugin):
+                print(f"{row.name:<48} {row.value:>12,} {row.unit}", flush=True)
+                found.append(row)
+    except BenchError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if found and not options.cores:
+        compilers = [compiler_version(name) for name in ("arm-none-eabi-gcc", "riscv64-unknown-elf-gcc")]
+        write_results(options.results, "make bench-cores", "; ".join(compilers), found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
