@@ -331,6 +331,8 @@ int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
 
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 
+_Static_assert(CM_FRAME_PIECE_BYTES == 64, "armv7em_pack.S returns to the start of a piece of 64 bytes");
+
 int cmi_armv7em_send_tagged(void *context, const uint8_t *piece, size_t length)
 {
     cm_frame_writer *writer = context;

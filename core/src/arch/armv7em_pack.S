@@ -31,6 +31,7 @@ end         .req r12
     .set state_end, 12
     .set state_write, 16
     .set state_context, 20
+#define PIECE_BYTES 64 /* from piece to end */
 
 /* The frame: the state, and how many groups are left. */
     .set frame_groups, 0
@@ -77,15 +78,13 @@ end         .req r12
     ldr crc, [r0, #state_crc]
     ldr end, [r0, #state_end]
     ldr at, [r0, #state_at]
+    .balign 4
 1:
+    ldr word, [residues], #4
     ldr residue, [residues], #4
-    .set used, 0
-.rept \group
-.if used
+    .set used, \bits
+.rept \group - 1
     orr word, word, residue, lsl #used
-.else
-    mov word, residue
-.endif
     .set used, used + \bits
 .if used >= 32
     .set used, used - 32
@@ -118,22 +117,21 @@ end         .req r12
     .align 2
     .type send_piece, %function
 send_piece:
-    push {r1-r3, lr}
-    ldr r3, [sp, #16 + frame_state]
+    push {r1-r3, end, lr}
+    ldr r3, [sp, #20 + frame_state]
     ldr r1, [r3, #state_piece]
     ldr r2, [r3, #state_end]
-    ldrd r3, r0, [r3, #state_write]
+    ldr r0, [r3, #state_context]
+    ldr r3, [r3, #state_write]
     sub r2, r2, r1
     blx r3
     cbnz r0, 2f
-    pop {r1-r3, lr}
-    ldr end, [sp, #frame_state]
-    ldr at, [end, #state_piece]
-    ldr end, [end, #state_end]
+    pop {r1-r3, end, lr}
+    sub at, end, #PIECE_BYTES
     bx lr
 2:
     movs r0, #1
-    add sp, sp, #16 + 12
+    add sp, sp, #20 + 12
     pop {r4-r11, pc}
     .size send_piece, . - send_piece
 
