@@ -385,8 +385,10 @@ int cmi_armv7em_pack(cm_status *status, cm_frame_writer *writer, const uint32_t 
     cm_frame_sender *const sender = writer->sender;
     uint8_t *const piece = writer->piece;
     const cm_sink tagged = {send_tagged, writer};
-    cmi_armv7em_packing state = {piece + writer->filled, piece, piece + CM_FRAME_PIECE_BYTES,
-                                 sender ? tagged : writer->sink, {word_before(~writer->crc)}};
+    cmi_armv7em_packing state = {piece + writer->filled,
+                                 piece + CM_FRAME_PIECE_BYTES,
+                                 sender ? tagged : writer->sink,
+                                 {word_before(~writer->crc)}};
     const int refused = bits == 26u ? cmi_armv7em_pack_26(&state, residues, count / 16u)
                                     : cmi_armv7em_pack_27(&state, residues, count / 32u);
     if (sender && refused) {

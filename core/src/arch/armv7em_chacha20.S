@@ -15,17 +15,22 @@
  * one takes one cycle, a lone load two.
  *
  * In the first column round, three of the four columns do not depend on the block counter: they are computed
- * once per call.
+ * once per call. So are three steps of the diagonal round ahead of the loop.
  */
 #include "arch/armv7em/function.inc"
 
 #if CM_ARMV7EM
 
-/* Nine times a diagonal and a column round, between the first column round and the last diagonal round. */
+/*
+ * Nine times a diagonal and a column round, between the first column round and the last diagonal round: first
+ * one pair ahead of the loop, unless code has to be small.
+ */
 #ifdef __OPTIMIZE_SIZE__
+#define AHEAD 0
 #define UNROLLED 1
 #else
-#define UNROLLED 3
+#define AHEAD 1
+#define UNROLLED 4
 #endif
 
 #ifdef __ARM_FP
@@ -128,10 +133,14 @@
     eor \b, \c, \b, ror #20
 .endm
 
-/* x10 and x11 make way for x8 and x9. */
-.macro diagonal_half
+/* x10 and x11 make way for x8 and x9. In the first round, x1 has been added to. */
+.macro diagonal_half first=0
     quarter r0, r5, r8, lr
+    .if \first
+    eor r10, r1, r10, ror #24
+    .else
     quarter_begin r1, r6, r10
+    .endif
     keep X10, r8
     quarter_middle r1, r6, r9, r10
     keep X11, r9
@@ -215,6 +224,10 @@
     quarter_of_input r2, r6, r8, r12
     add r3, r3, r7
     quarter_of_input r3, r7, r9, lr
+#if AHEAD
+    add r1, r1, r6, ror #25
+    quarter_begin r2, r7, r11
+#endif
     add r0, sp, #COLUMNS
     stm r0, {r1-r3, r5-r9, r11, r12, lr}
 
@@ -236,11 +249,18 @@
 #endif
     quarter_of_input r0, r4, r8, r10
     keep X8, r8
-    mov r1, #9
+    mov r1, #9 - AHEAD
     add lr, sp, #COLUMNS
     keep PAIRS_LEFT, r1
     ldm lr, {r1-r3, r5-r9, r11, r12, lr}
 
+#if AHEAD
+    diagonal_half 1
+    quarter_middle r2, r7, r8, r11
+    quarter_end r7, r8
+    quarter r3, r4, r9, r12
+    column_round 0
+#endif
     .balign 4
 .Lnext_rounds:
     .rept UNROLLED - 1

@@ -30,16 +30,17 @@ end         .req r12
 
 /* cmi_armv7em_packing */
     .set state_at, 0
-    .set state_piece, 4
-    .set state_end, 8
-#define PIECE_BYTES 64 /* from piece to end */
-    .set state_write, 12
-    .set state_context, 16
-    .set state_sums, 20
+    .set state_end, 4
+#define PIECE_BYTES 64 /* up to end */
+    .set state_write, 8
+    .set state_sums, 16
 
-/* The frame: how many groups are left, and the state. */
+/* The frame: how many groups are left, the state, and its sink. */
     .set frame_groups, 0
     .set frame_state, 4
+    .set frame_write, 8
+    .set frame_context, 12
+    .set frame_bytes, 16
 
 /* word becomes the next sum and takes the place of the seventh. Their numbers: those of registers. */
 .macro add_sums to2, to3, to4, to5, to6, to7
@@ -87,9 +88,11 @@ end         .req r12
 .macro pack_function name, bits, group
     function \name
     push {r4-r11, lr}
-    push {r0, r2, r3}
+    sub sp, sp, #frame_bytes + 4
     mov residues, r1
     strd r2, r0, [sp, #frame_groups]
+    ldrd r2, r3, [r0, #state_write]
+    strd r2, r3, [sp, #frame_write]
     add lr, r0, #state_sums
     ldm lr, {sum1, sum2, sum3, sum4, sum5, sum6, sum7}
     ldr end, [r0, #state_end]
@@ -125,7 +128,7 @@ end         .req r12
     add residue0, residue0, #state_sums
     stm residue0, {sum1, sum2, sum3, sum4, sum5, sum6, sum7}
     movs r0, #0
-    add sp, sp, #12
+    add sp, sp, #frame_bytes + 4
     pop {r4-r11, pc}
     end_function \name
 .endm
@@ -142,21 +145,19 @@ end         .req r12
     .align 2
     .type send_piece, %function
 send_piece:
-    push {r1-r3, end, lr}
-    ldr r3, [sp, #20 + frame_state]
-    ldr r1, [r3, #state_piece]
-    ldr r2, [r3, #state_end]
-    ldr r0, [r3, #state_context]
-    ldr r3, [r3, #state_write]
-    sub r2, r2, r1
+    push {residue1, residue0, end, lr}
+    ldr r3, [sp, #16 + frame_write]
+    ldr r0, [sp, #16 + frame_context]
+    sub r1, end, #PIECE_BYTES
+    mov r2, #PIECE_BYTES
     blx r3
     cbnz r0, 2f
-    pop {r1-r3, end, lr}
+    pop {residue1, residue0, end, lr}
     sub at, end, #PIECE_BYTES
     bx lr
 2:
     movs r0, #1
-    add sp, sp, #20 + 12
+    add sp, sp, #16 + frame_bytes + 4
     pop {r4-r11, pc}
     .size send_piece, . - send_piece
 

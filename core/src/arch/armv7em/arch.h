@@ -58,8 +58,7 @@ void cmi_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t);
 /* The state of packing a frame's residues into pieces; armv7em_pack.S depends on the order of the fields. */
 typedef struct cmi_armv7em_packing {
     uint8_t *at;
-    uint8_t *piece;
-    uint8_t *end;
+    uint8_t *end;     /* of the piece */
     cm_sink sink;     /* gets each full piece */
     uint32_t sums[7]; /* that the checksum is made of, the latest first */
 } cmi_armv7em_packing;
