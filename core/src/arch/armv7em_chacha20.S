@@ -28,6 +28,9 @@
 #ifdef __OPTIMIZE_SIZE__
 #define AHEAD 0
 #define UNROLLED 1
+#elif CM_CONFIG_SMALL
+#define AHEAD 0
+#define UNROLLED 3
 #else
 #define AHEAD 1
 #define UNROLLED 4

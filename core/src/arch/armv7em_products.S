@@ -78,7 +78,8 @@ neg_inv .req lr
     .endr
     .endm
 
-    .macro multiply_add_all multiples
+    .macro multiply_add_all pairs, multiples
+    .if \pairs == 4
     sub     r4, r10, out
     tst     r4, #16
     beq     5f
@@ -86,8 +87,9 @@ neg_inv .req lr
     str     r11, [out, #-4]
 5:  cmp     out, r10
     beq     7f
+    .endif
     .balign 4
-6:  multiply_add_pairs 4, \multiples
+6:  multiply_add_pairs \pairs, \multiples
     cmp     out, r10
     str     r11, [out, #-4]
     bne     6b
@@ -95,7 +97,13 @@ neg_inv .req lr
     pop     {r4-r11, pc}
     .endm
 
-/* A count that is an odd multiple of 4 begins with four coefficients; the others are taken by eights. */
+/* By eights, with four more at the start of an odd multiple of 4; or by fours, where code has to be small. */
+#if defined(__OPTIMIZE_SIZE__) || CM_CONFIG_SMALL
+#define PAIRS 2
+#else
+#define PAIRS 4
+#endif
+
     function cmi_armv7em_multiply_add
     decline_but_multiples_of_4
     push    {r4-r11, lr}
@@ -105,8 +113,8 @@ neg_inv .req lr
     ldr     r3, [r4, #PRIME_R1]
     cmp     q, #1 << 26
     bhs     2f
-    multiply_add_all 1
-2:  multiply_add_all 2
+    multiply_add_all PAIRS, 1
+2:  multiply_add_all 2, 2
     end_function cmi_armv7em_multiply_add
 
 /* value = the residue of a0 b0, where value holds a0: the reduced product is below 2q. */
