@@ -57,12 +57,12 @@ end         .req r12
 .endm
 
 /* The register that has a sum when `words` words have been added since sum1 had the latest. */
-#define HOLDER(sum, words) %((7 * 7 + sum - 1 - words) % 7 + 1)
+#define HOLDER(sum) %((7 * 7 + sum - 1 - words) % 7 + 1)
 
 /* Store a whole word and add it. */
 .macro put_word
     str word, [at], #4
-    add_sums HOLDER(2, words), HOLDER(3, words), HOLDER(4, words), HOLDER(5, words), HOLDER(6, words), HOLDER(7, words)
+    add_sums HOLDER(2), HOLDER(3), HOLDER(4), HOLDER(5), HOLDER(6), HOLDER(7)
     .set words, words + 1
     cmp at, end
     it eq
