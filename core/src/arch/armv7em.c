@@ -345,7 +345,7 @@ static int send_tagged(void *context, const uint8_t *piece, size_t length)
     return writer->sink.write(writer->sink.context, piece, length);
 }
 
-/* The word that takes a checksum of 0 to this one, both inverted: thirty-two steps of the checksum, undone. */
+/* The word that takes a checksum of 0 to this one, both inverted: thirty-two of its steps undone. */
 static uint32_t word_before(uint32_t inverted)
 {
     for (unsigned i = 0; i < 32; i++) {
