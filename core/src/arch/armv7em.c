@@ -14,7 +14,11 @@
 
 #if CM_ARMV7EM
 
+#include <string.h>
+
 #include "common/compiler.h"
+#include "common/masks.h"
+#include "common/wipe.h"
 #include "ring/ring.h"
 #include "wire/frame.h"
 
@@ -323,11 +327,71 @@ int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring)
 
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 
-int cmi_armv7em_send_tagged(void *context, const uint8_t *piece, size_t length)
+_Static_assert(CM_FRAME_PIECE_BYTES == 64, "armv7em_pack.S returns to the start of a piece of 64 bytes");
+
+/* A writer's piece, of a tagged frame's payload: it goes into the tag, then to the sink. */
+static int send_tagged(void *context, const uint8_t *piece, size_t length)
 {
     cm_frame_writer *writer = context;
     writer->sender->absorb(writer->sender, piece, length);
     return writer->sink.write(writer->sink.context, piece, length);
+}
+
+/* The word that takes a checksum of 0 to this one, both inverted: thirty-two of its steps undone. */
+static uint32_t word_before(uint32_t inverted)
+{
+    for (unsigned i = 0; i < 32; i++) {
+        inverted = inverted << 1 ^ (cmi_mask_of_top(inverted) & 0x05EC76F1u);
+    }
+    return inverted;
+}
+
+/* What armv7em_pack.S adds to a word, of the sums from sum on: those before it. */
+static uint32_t dropped(const uint32_t *sum)
+{
+    return sum[2] << 1 ^ sum[3] >> 31 ^ sum[4] << 27 ^ sum[5] >> 5 ^ sum[5] << 10 ^ sum[6] >> 22 ^
+           sum[6] << 3 ^ sum[6] << 17 ^ sum[7] >> 29 ^ sum[7] >> 15;
+}
+
+/*
+ * The checksum of what has been packed. The last seven words are not to be dropped after all: what they have
+ * added to one another is taken back, and the others are gone.
+ */
+static uint32_t checksum_of(const uint32_t sums[7])
+{
+    uint32_t latest[14] = {0};
+    uint32_t words[7];
+    memcpy(latest, sums, 7 * sizeof *sums);
+    for (unsigned i = 0; i < 7; i++) {
+        words[i] = latest[6u - i] ^ dropped(latest + 6u - i);
+    }
+    return cm_crc32c(~(uint32_t)0, (const uint8_t *)words, sizeof words);
+}
+
+int cmi_armv7em_pack(cm_status *status, cm_frame_writer *writer, const uint32_t *residues, uint32_t count,
+                     unsigned bits)
+{
+    if (count == 0 || (bits != 26u && bits != 27u)) {
+        return 0;
+    }
+    cm_frame_sender *const sender = writer->sender;
+    uint8_t *const piece = writer->piece;
+    const cm_sink tagged = {send_tagged, writer};
+    cmi_armv7em_packing state = {piece + writer->filled,
+                                 piece + CM_FRAME_PIECE_BYTES,
+                                 sender ? tagged : writer->sink,
+                                 {word_before(~writer->crc)}};
+    const int refused = bits == 26u ? cmi_armv7em_pack_26(&state, residues, count / 16u)
+                                    : cmi_armv7em_pack_27(&state, residues, count / 32u);
+    if (sender && refused) {
+        cmi_wipe(&sender->state, sizeof sender->state);
+    } else if (sender) {
+        sender->absorb(sender, piece, (size_t)(state.at - piece));
+    }
+    writer->crc = checksum_of(state.sums);
+    writer->filled = (uint8_t)(state.at - piece);
+    *status = refused ? CM_ERR_SINK : CM_OK;
+    return 1;
 }
 
 #endif

@@ -11,32 +11,81 @@
  *
  * Registers. Twelve of the sixteen words stay where they are. x10 and x8 share r8, x11 and x9 share r9: a
  * diagonal round meets the first of each pair first, a column round the second, so each round swaps them
- * once.
+ * once. The ones that wait are in floating-point registers, where there are any, as is the input: to move
+ * one takes one cycle, a lone load two.
  *
  * In the first column round, three of the four columns do not depend on the block counter: they are computed
- * once per call.
+ * once per call. So are three steps of the diagonal round ahead of the loop.
  */
 #include "arch/armv7em/function.inc"
 
 #if CM_ARMV7EM
 
-/* Nine times a diagonal and a column round, between the first column round and the last diagonal round. */
+/*
+ * Nine times a diagonal and a column round, between the first column round and the last diagonal round: first
+ * one pair ahead of the loop, unless code has to be small.
+ */
 #ifdef __OPTIMIZE_SIZE__
+#define AHEAD 0
 #define UNROLLED 1
-#else
+#elif CM_CONFIG_SMALL
+#define AHEAD 0
 #define UNROLLED 3
+#else
+#define AHEAD 1
+#define UNROLLED 4
 #endif
+
+#ifdef __ARM_FP
+
+/* s0 to s15 hold the input of the block function: constants, key, counter and nonce. */
+#define X8 s16
+#define X9 s17
+#define X10 s18
+#define X11 s19
+#define SUM_X0_X4 s20 /* of the input */
+#define COLUMNS_X9 s21
+#define PAIRS_LEFT s22 /* until the last round; then, with s23, x14 and x15 */
+#define OUT s24
+#define BLOCKS s25
+
+/* Stack frame, in bytes. */
+#define COLUMNS 0 /* after the first column round: x1-x3, x5-x7, x10, x11, x13-x15 */
+#define FRAME 44
+#define INPUT (FRAME + 44) /* the second argument, pushed before s16 to s25 */
+
+.macro keep place, register
+    vmov \place, \register
+.endm
+.macro fetch register, place
+    vmov \register, \place
+.endm
+
+#else
 
 /* Stack frame, in bytes. The words x8 to x15 have a place each, in order. */
 #define SAVED(i) (4 * ((i) - 8))
-#define PAIRS_LEFT SAVED(13)     /* free until the last round */
-#define COLUMNS 32               /* after the first column round: x1-x3, x5-x7, x10, x11, x13-x15 */
+    .set X8, SAVED(8)
+    .set X9, SAVED(9)
+    .set X10, SAVED(10)
+    .set X11, SAVED(11)
+    .set PAIRS_LEFT, SAVED(13) /* free until the last round */
+#define COLUMNS 32             /* after the first column round: x1-x3, x5-x7, x10, x11, x13-x15 */
 #define COLUMNS_X9 (COLUMNS + 44)
 #define SUM_X0_X4 (COLUMNS + 48) /* of the input */
 #define FRAME (COLUMNS + 52)
 #define OUT FRAME                /* the arguments, pushed */
 #define INPUT (FRAME + 4)
 #define BLOCKS (FRAME + 8)
+
+.macro keep place, register
+    str \register, [sp, #\place]
+.endm
+.macro fetch register, place
+    ldr \register, [sp, #\place]
+.endm
+
+#endif
 
 /* Input, in bytes. */
 #define KEY 0
@@ -87,36 +136,55 @@
     eor \b, \c, \b, ror #20
 .endm
 
-/* x10 and x11 make way for x8 and x9. */
-.macro diagonal_half
+/* x10 and x11 make way for x8 and x9. In the first round, x1 has been added to. */
+.macro diagonal_half first=0
     quarter r0, r5, r8, lr
+    .if \first
+    eor r10, r1, r10, ror #24
+    .else
     quarter_begin r1, r6, r10
-    str r8, [sp, #SAVED(10)]
+    .endif
+    keep X10, r8
     quarter_middle r1, r6, r9, r10
-    str r9, [sp, #SAVED(11)]
+    keep X11, r9
     quarter_end r6, r9
-    ldr r8, [sp, #SAVED(8)]
-    ldr r9, [sp, #SAVED(9)]
+    fetch r8, X8
+    fetch r9, X9
 .endm
 
 /* x8 and x9 make way for x10 and x11. In between, \count tells the last round of a loop to count. */
 .macro column_round count
     quarter r0, r4, r8, r10
-    str r8, [sp, #SAVED(8)]
+    keep X8, r8
     quarter_begin r1, r5, r11
     .if \count
-    ldr r8, [sp, #PAIRS_LEFT]
+    fetch r8, PAIRS_LEFT
     subs r8, r8, #UNROLLED
-    str r8, [sp, #PAIRS_LEFT]
+    keep PAIRS_LEFT, r8
     .endif
     quarter_middle r1, r5, r9, r11
-    str r9, [sp, #SAVED(9)]
+    keep X9, r9
     quarter_end r5, r9
-    ldr r8, [sp, #SAVED(10)]
-    ldr r9, [sp, #SAVED(11)]
+    fetch r8, X10
+    fetch r9, X11
     quarter r2, r6, r8, r12
     quarter r3, r7, r9, lr
 .endm
+
+#ifdef __ARM_FP
+
+/* A word of the block: x, rotated if need be, plus the input, which stays in r12. */
+.macro emit i, x, rotation=0
+    vmov r12, s\i
+    .if \rotation
+    add \x, r12, \x, ror #\rotation
+    .else
+    add \x, \x, r12
+    .endif
+    str \x, [lr, #4 * \i]
+.endm
+
+#endif
 
 /*
  * void cmi_armv7em_chacha20_blocks(uint8_t *out, uint32_t input[12], size_t blocks)
@@ -124,12 +192,26 @@
  */
     function cmi_armv7em_chacha20_blocks
     push {r0-r2, r4-r11, lr}
+#ifdef __ARM_FP
+    vpush {s16-s25}
     sub sp, sp, #FRAME
+    vmov OUT, r0
+    vmov BLOCKS, r2
+    vldm r1, {s4-s15}
+#else
+    sub sp, sp, #FRAME
+#endif
 
     /* The three columns; x9 is in r10, because x10 and x11 take r8 and r9. */
     add r10, r1, #KEY + 16
     ldm r1, {r4-r7}
     constants r0, r1, r2, r3
+#ifdef __ARM_FP
+    vmov s0, r0
+    vmov s1, r1
+    vmov s2, r2
+    vmov s3, r3
+#endif
     ldr r8, [r10, #8]
     ldr r9, [r10, #12]
     ldr r11, [r10, #NONCE - 16]
@@ -137,32 +219,51 @@
     ldr lr, [r10, #NONCE - 8]
     ldr r10, [r10, #4]
     add r0, r0, r4
-    str r0, [sp, #SUM_X0_X4]
+    keep SUM_X0_X4, r0
     add r1, r1, r5
     quarter_of_input r1, r5, r10, r11
-    str r10, [sp, #COLUMNS_X9]
+    keep COLUMNS_X9, r10
     add r2, r2, r6
     quarter_of_input r2, r6, r8, r12
     add r3, r3, r7
     quarter_of_input r3, r7, r9, lr
+#if AHEAD
+    add r1, r1, r6, ror #25
+    quarter_begin r2, r7, r11
+#endif
     add r0, sp, #COLUMNS
     stm r0, {r1-r3, r5-r9, r11, r12, lr}
 
 .Lnext_block:
+#ifdef __ARM_FP
+    vmov r0, SUM_X0_X4
+    vmov r4, s4
+    vmov r8, s8
+    vmov r10, s12
+    vmov.f32 X9, COLUMNS_X9
+#else
     ldr r12, [sp, #INPUT]
     ldr r0, [sp, #SUM_X0_X4]
     ldr r9, [sp, #COLUMNS_X9]
     ldr r4, [r12, #KEY]
     ldr r8, [r12, #KEY + 16]
     ldr r10, [r12, #COUNTER]
-    str r9, [sp, #SAVED(9)]
+    str r9, [sp, #X9]
+#endif
     quarter_of_input r0, r4, r8, r10
-    str r8, [sp, #SAVED(8)]
-    mov r1, #9
+    keep X8, r8
+    mov r1, #9 - AHEAD
     add lr, sp, #COLUMNS
-    str r1, [sp, #PAIRS_LEFT]
+    keep PAIRS_LEFT, r1
     ldm lr, {r1-r3, r5-r9, r11, r12, lr}
 
+#if AHEAD
+    diagonal_half 1
+    quarter_middle r2, r7, r8, r11
+    quarter_end r7, r8
+    quarter r3, r4, r9, r12
+    column_round 0
+#endif
     .balign 4
 .Lnext_rounds:
     .rept UNROLLED - 1
@@ -176,6 +277,59 @@
     quarter r3, r4, r9, r12
     column_round 1
     bne .Lnext_rounds
+
+#ifdef __ARM_FP
+
+    /* The last diagonal round; then add the input, and do the remaining rotations. */
+    diagonal_half
+    quarter r2, r7, r8, r11
+    quarter r3, r4, r9, r12
+    vmov s22, r12
+    vmov s23, lr
+    vmov lr, OUT
+    emit 0, r0
+    emit 1, r1
+    emit 2, r2
+    emit 3, r3
+    emit 4, r4, 25
+    emit 5, r5, 25
+    emit 6, r6, 25
+    emit 7, r7, 25
+    emit 8, r8
+    emit 9, r9
+    vmov r0, X10
+    emit 10, r0
+    vmov r1, X11
+    emit 11, r1
+    emit 12, r10, 24
+    add r12, r12, #1
+    vmov s12, r12
+    emit 13, r11, 24
+    vmov r2, s22
+    emit 14, r2, 24
+    vmov r3, s23
+    emit 15, r3, 24
+
+    vmov r0, BLOCKS
+    add lr, lr, #64
+    vmov OUT, lr
+    subs r0, r0, #1
+    vmov BLOCKS, r0
+    bne .Lnext_block
+
+    /* The key does not stay in registers. r0 is zero. */
+    ldr r1, [sp, #INPUT]
+    vmov r2, s12
+    str r2, [r1, #COUNTER]
+    .irp word, s4, s5, s6, s7, s8, s9, s10, s11
+    vmov \word, r0
+    .endr
+    add sp, sp, #FRAME
+    vpop {s16-s25}
+    add sp, sp, #12
+    pop {r4-r11, pc}
+
+#else
 
     /* The last diagonal round; registers are freed as it finishes with them. */
     diagonal_half
@@ -244,6 +398,8 @@
 
     add sp, sp, #FRAME + 12
     pop {r4-r11, pc}
+
+#endif
     end_function cmi_armv7em_chacha20_blocks
 
 #endif

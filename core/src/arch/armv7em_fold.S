@@ -138,7 +138,6 @@ inverse .req r10
     mul     left, t, power2
     reduce  left
     sxtab   left, left, word0, ror #8 * \part
-    add     left, left, q, lsl #1
     put
     .endm
 

@@ -16,57 +16,81 @@ forward     .req r0
 backward    .req r1
 data        .req r2
 noise       .req r3
-one         .req r4
-minus_r     .req r5
+root        .req r4
+quotient    .req r5
 q           .req r6
-neg_q_inv   .req r7
+inverse     .req r7
 even        .req r8
 odd         .req r9
 beside      .req r10
 value       .req r11
-low         .req r12
-high        .req lr
+multiple    .req r12
+minus_two   .req lr
 
 /*
- * high = the residue, between 0 and 4q, of (a + part_a) one + (b + part_b) minus_r; a part is a byte of
- * `beside`.
+ * value = a + part_a + (b + part_b) root modulo q, within 1.2 q of 2q; a part is a byte of `beside`. Two
+ * quotients by q are subtracted, of the product and of a: each is rounded, and off by less than 0.6, for a
+ * and b below 2^30.
  */
 .macro fold_two a, part_a, b, part_b
-    sxtab value, \a, beside, ror #8 * \part_a
-    smull low, high, value, one
     sxtab value, \b, beside, ror #8 * \part_b
-    smlal low, high, value, minus_r
-    mul value, low, neg_q_inv
-    smlal low, high, value, q
-    add high, high, q, lsl #1
+    smmlar multiple, value, quotient, minus_two
+    mla value, value, root, \a
+    smmlar multiple, \a, inverse, multiple
+    sxtab value, value, beside, ror #8 * \part_a
+    mls value, multiple, q, value
 .endm
 
-.macro fold_pair
-    ldrd even, odd, [data], #8
+.macro load_pair
+    ldr even, [data], #4
+    ldr odd, [data], #4
     ldr beside, [noise], #4
+.endm
+
+/* The residue of a pair that goes backward waits in value. */
+.macro fold_pair
     fold_two even, 0, odd, 2
-    str high, [forward], #4
+    str value, [forward], #4
     fold_two odd, 1, even, 3
-    str high, [backward], #-4
+.endm
+
+.macro next_pair
+    load_pair
+    str value, [backward], #-4
+    fold_pair
 .endm
 
 /*
  * void cmi_armv7em_fold_halves_31(uint32_t *forward, uint32_t *backward, const int32_t *data, const int8_t
  * *noise,
  *                        const cmi_fold_constants *constants)
- * From the first pair on until forward and backward meet: an odd number of pairs.
+ * From the first pair on until forward and backward meet: one pair less than a multiple of four. With m the
+ * Montgomery form of a root below q/2, m / -q modulo 2^32 is 2^32 root / q to the nearest.
  */
     function cmi_armv7em_fold_halves_31
     push {r4-r11, lr}
-    ldr low, [sp, #36]
-    ldrd one, minus_r, [low, #constants_one]
-    ldrd q, neg_q_inv, [low, #constants_q]
+    ldr value, [sp, #36]
+    ldrd inverse, even, [value, #constants_one]
+    ldrd q, odd, [value, #constants_q]
+    mul inverse, inverse, odd
+    mul quotient, even, odd
+    asr root, even, #31
+    smlal even, root, quotient, q
+    mvn minus_two, #1
+    load_pair
     fold_pair
+    next_pair
+    next_pair
+    b 2f
     .balign 4
-1:  fold_pair
-    fold_pair
-    cmp forward, backward
+1:  next_pair
+    next_pair
+    next_pair
+    next_pair
+2:  sub even, backward, #4
+    cmp forward, even
     bne 1b
+    str value, [backward]
     pop {r4-r11, pc}
     end_function cmi_armv7em_fold_halves_31
 

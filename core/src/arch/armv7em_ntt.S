@@ -97,6 +97,9 @@ neg_inv .req r11
     finish  \quarter, 12
     .endm
 
+#define COLUMNS four_columns
+#define COLUMN_BYTES 16
+
     .macro next_roots
     ldrd    r4, r5, [levels, #LEVELS_OUTER]
     ldr     r12, [r4], #4
@@ -156,21 +159,43 @@ q       .req r9
     access  str, \x3, 3, \quarter, \offset
     .endm
 
-/* The four columns at at. r7 and r8 alternate: one waits to be stored while the next column is loaded. */
+/* The columns at at. r7 and r8 alternate: one waits to be stored while the next column is loaded. */
     .macro four_columns quarter
     load    r7, \quarter, 0
-    transform r7, r8, \quarter, 0
-    load    r8, \quarter, 4
-    finish  r7, \quarter, 0
-    transform r8, r7, \quarter, 4
-    load    r7, \quarter, 8
-    finish  r8, \quarter, 4
-    transform r7, r8, \quarter, 8
-    load    r8, \quarter, 12
-    finish  r7, \quarter, 8
-    transform r8, r7, \quarter, 12
+    four_more \quarter, 0
     finish  r8, \quarter, 12
     .endm
+
+    .macro eight_columns quarter
+    load    r7, \quarter, 0
+    four_more \quarter, 0
+    load    r7, \quarter, 16
+    finish  r8, \quarter, 12
+    four_more \quarter, 16
+    finish  r8, \quarter, 28
+    .endm
+
+/* Four columns from offset on, of which the first has been loaded, and the last is to be finished. */
+    .macro four_more quarter, offset
+    transform r7, r8, \quarter, \offset
+    load    r8, \quarter, (\offset + 4)
+    finish  r7, \quarter, \offset
+    transform r8, r7, \quarter, (\offset + 4)
+    load    r7, \quarter, (\offset + 8)
+    finish  r8, \quarter, (\offset + 4)
+    transform r7, r8, \quarter, (\offset + 8)
+    load    r8, \quarter, (\offset + 12)
+    finish  r7, \quarter, (\offset + 8)
+    transform r8, r7, \quarter, (\offset + 12)
+    .endm
+
+#ifdef __OPTIMIZE_SIZE__
+#define COLUMNS four_columns
+#define COLUMN_BYTES 16
+#else
+#define COLUMNS eight_columns
+#define COLUMN_BYTES 32
+#endif
 
     .macro next_roots
     ldr     levels, [sp]
@@ -223,8 +248,8 @@ q       .req r9
 1:  next_roots
     add     end, at, #\quarter
     .balign 4
-2:  four_columns \quarter
-    add     at, at, #16
+2:  COLUMNS \quarter
+    add     at, at, #COLUMN_BYTES
     cmp     at, end
     bne     2b
     add     at, at, #(3 * \quarter)
@@ -443,7 +468,8 @@ q       .req r9
     add     r12, at, r12
     mov     end, r12
     .balign 4
-1:  ldr     r4, [at]
+1:  .rept COLUMN_BYTES / 16
+    ldr     r4, [at]
     ldr     r5, [at, #4]
     ldr     r6, [r12]
     ldr     r7, [r12, #4]
@@ -456,6 +482,7 @@ q       .req r9
     str     r4, [at, #-4]
     rsb     r7, r4, r5, lsl #1
     str     r7, [r12, #-4]
+    .endr
     cmp     at, end
     bne     1b
     pop     {r4-r11, pc}

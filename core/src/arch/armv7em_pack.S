@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs residues of 26 and 27 bits into words in pieces, and updates the checksum on the way, for ARMv7E-M;
+ * Packs residues of 26 and 27 bits into words in pieces, and takes their checksum on the way, for ARMv7E-M;
  * wire/frame.c has the same in C.
  *
- * Every shift is known in advance, over a group of residues that fills whole words, and a word is summed
- * while it is in a register. Table look-ups and branches depend on nothing but what is about to be sent.
+ * Every shift is known in advance, over a group of residues that fills whole words.
+ *
+ * The checksum is the remainder of the packed bits by CRC-32C's polynomial, which divides x^209 + x^144 +
+ * x^54 + x^39 + x^14 + 1. A bit may therefore be dropped if those 65, 155, 170, 195 and 209 places behind it
+ * are flipped along with it: five exclusive ors of two words each, without a table. Each sum, of a word and
+ * what was dropped before, is dropped in turn; seven remain, which armv7em.c takes to a checksum.
  */
 #include "arch/armv7em/function.inc"
 
@@ -12,104 +16,127 @@
 
 at          .req r0
 word        .req r1
-residue     .req r2
-crc         .req r3
-table0      .req r4
-table1      .req r5
-table2      .req r6
-table3      .req r7
-residues    .req r8
-entry1      .req r9
-entry2      .req r10
-entry3      .req r11
+residue1    .req r2
+residue0    .req r3
+sum1        .req r4
+sum2        .req r5
+sum3        .req r6
+sum4        .req r7
+sum5        .req r8
+sum6        .req r9
+sum7        .req r10
+residues    .req r11
 end         .req r12
 
 /* cmi_armv7em_packing */
     .set state_at, 0
-    .set state_crc, 4
-    .set state_piece, 8
-    .set state_end, 12
-    .set state_write, 16
-    .set state_context, 20
+    .set state_end, 4
+#define PIECE_BYTES 64 /* up to end */
+    .set state_write, 8
+    .set state_sums, 16
 
-/* The frame: the state, and how many groups are left. */
+/* The frame: how many groups are left, the state, and its sink. */
     .set frame_groups, 0
     .set frame_state, 4
+    .set frame_write, 8
+    .set frame_context, 12
+    .set frame_bytes, 16
 
-/* Store a whole word and sum it; the residue that did not fit begins the next, and the one after it is
-   fetched. */
-.macro  put_word bits, rest
+/* word becomes the next sum and takes the place of the seventh. Their numbers: those of registers. */
+.macro add_sums to2, to3, to4, to5, to6, to7
+    eor word, word, sum\to2, lsl #1
+    eor word, word, sum\to3, lsr #31
+    eor word, word, sum\to4, lsl #27
+    eor word, word, sum\to5, lsr #5
+    eor word, word, sum\to5, lsl #10
+    eor word, word, sum\to6, lsr #22
+    eor word, word, sum\to6, lsl #3
+    eor word, word, sum\to6, lsl #17
+    eor word, word, sum\to7, lsr #29
+    eor sum\to7, word, sum\to7, lsr #15
+.endm
+
+/* The register that has a sum when `words` words have been added since sum1 had the latest. */
+#define HOLDER(sum) %((7 * 7 + sum - 1 - words) % 7 + 1)
+
+/* Store a whole word and add it. */
+.macro put_word
     str word, [at], #4
-    eor crc, crc, word
-.if \rest
-    lsr word, residue, #\bits - \rest
-.endif
-    uxtb entry3, crc
-    ubfx entry2, crc, #8, #8
-    ubfx entry1, crc, #16, #8
-    lsr crc, crc, #24
-    ldr entry3, [table3, entry3, lsl #2]
-    ldr entry2, [table2, entry2, lsl #2]
-    ldr entry1, [table1, entry1, lsl #2]
-    ldr crc, [table0, crc, lsl #2]
-.if \rest
-    ldr residue, [residues], #4
-.endif
-    eor entry3, entry3, entry2
-    eor crc, crc, entry1
-    eor crc, crc, entry3
+    add_sums HOLDER(2), HOLDER(3), HOLDER(4), HOLDER(5), HOLDER(6), HOLDER(7)
+    .set words, words + 1
     cmp at, end
     it eq
     bleq send_piece
+.endm
+
+/* Residue number i follows `used` bits of the word; the next two are fetched together. */
+.macro add_residue i, parity, used, bits, group
+    orr word, word, residue\parity, lsl #\used
+.if \used + \bits >= 32
+    put_word
+    lsr word, residue\parity, #32 - \used
+.endif
+.if \parity == 0
+    ldr residue1, [residues], #4
+.if \i + 2 < \group
+    ldr residue0, [residues], #4
+.endif
+.endif
 .endm
 
 /* int cmi_armv7em_pack_...(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups) */
 .macro pack_function name, bits, group
     function \name
     push {r4-r11, lr}
-    push {r0, r2, r3}
+    sub sp, sp, #frame_bytes + 4
     mov residues, r1
     strd r2, r0, [sp, #frame_groups]
-    ldr table0, =cmi_crc32c_table
-    add table1, table0, #1024
-    add table2, table1, #1024
-    add table3, table2, #1024
-    ldr crc, [r0, #state_crc]
+    ldrd r2, r3, [r0, #state_write]
+    strd r2, r3, [sp, #frame_write]
+    add lr, r0, #state_sums
+    ldm lr, {sum1, sum2, sum3, sum4, sum5, sum6, sum7}
     ldr end, [r0, #state_end]
     ldr at, [r0, #state_at]
+    .balign 4
 1:
-    ldr residue, [residues], #4
-    .set used, 0
-.rept \group
-.if used
-    orr word, word, residue, lsl #used
-.else
-    mov word, residue
-.endif
-    .set used, used + \bits
-.if used >= 32
-    .set used, used - 32
-    put_word \bits, used
-.else
-    ldr residue, [residues], #4
-.endif
+    ldr word, [residues], #4
+    ldr residue1, [residues], #4
+    ldr residue0, [residues], #4
+    .set words, 0
+    .set first_bit, \bits
+    .set index, 1
+.rept \group - 1
+    add_residue %(index), %(index % 2), %(first_bit % 32), \bits, \group
+    .set first_bit, first_bit + \bits
+    .set index, index + 1
 .endr
-    ldr residue, [sp, #frame_groups]
-    subs residue, residue, #1
-    str residue, [sp, #frame_groups]
+    /* One word less than a multiple of seven: every sum moves on by one register. */
+    mov residue0, sum1
+    mov sum1, sum2
+    mov sum2, sum3
+    mov sum3, sum4
+    mov sum4, sum5
+    mov sum5, sum6
+    mov sum6, sum7
+    mov sum7, residue0
+    ldr residue0, [sp, #frame_groups]
+    subs residue0, residue0, #1
+    str residue0, [sp, #frame_groups]
     bne 1b
-    ldr residue, [sp, #frame_state]
-    str at, [residue, #state_at]
-    str crc, [residue, #state_crc]
+    ldr residue0, [sp, #frame_state]
+    str at, [residue0, #state_at]
+    add residue0, residue0, #state_sums
+    stm residue0, {sum1, sum2, sum3, sum4, sum5, sum6, sum7}
     movs r0, #0
-    add sp, sp, #12
+    add sp, sp, #frame_bytes + 4
     pop {r4-r11, pc}
-    .ltorg
     end_function \name
 .endm
 
+    .altmacro
     pack_function cmi_armv7em_pack_26, 26, 16
     pack_function cmi_armv7em_pack_27, 27, 32
+    .noaltmacro
 
 /*
  * The piece is full: pass it to the sink and start it again. If the sink fails, the pack_function returns 1.
@@ -118,22 +145,19 @@ end         .req r12
     .align 2
     .type send_piece, %function
 send_piece:
-    push {r1-r3, lr}
-    ldr r3, [sp, #16 + frame_state]
-    ldr r1, [r3, #state_piece]
-    ldr r2, [r3, #state_end]
-    ldrd r3, r0, [r3, #state_write]
-    sub r2, r2, r1
+    push {residue1, residue0, end, lr}
+    ldr r3, [sp, #16 + frame_write]
+    ldr r0, [sp, #16 + frame_context]
+    sub r1, end, #PIECE_BYTES
+    mov r2, #PIECE_BYTES
     blx r3
     cbnz r0, 2f
-    pop {r1-r3, lr}
-    ldr end, [sp, #frame_state]
-    ldr at, [end, #state_piece]
-    ldr end, [end, #state_end]
+    pop {residue1, residue0, end, lr}
+    sub at, end, #PIECE_BYTES
     bx lr
 2:
     movs r0, #1
-    add sp, sp, #16 + 12
+    add sp, sp, #16 + frame_bytes + 4
     pop {r4-r11, pc}
     .size send_piece, . - send_piece
 

@@ -38,13 +38,13 @@ neg_inv .req lr
 
 /*
  * r11 = the residue of out0 r1 + a0 b0. Lazy values are at most 32 q: for q < 2^26 both products are below
- * 2^31 q, and their sum reduced below 2q; otherwise it is below 3q. Spoils a0 and r10.
+ * 2^31 q, and their sum reduced below 2q; otherwise it is below 3q. Spoils out0 and a0.
  */
     .macro residue out0, a0, b0, multiples
-    umull   r10, r11, \out0, r3
-    umlal   r10, r11, \a0, \b0
-    mul     \a0, r10, neg_inv
-    umlal   r10, r11, \a0, q
+    umull   \out0, r11, \out0, r3
+    umlal   \out0, r11, \a0, \b0
+    mul     \a0, \out0, neg_inv
+    umlal   \out0, r11, \a0, q
     sub     r11, r11, q, lsl #\multiples - 1
     add_if_negative r11, \a0
     .if \multiples == 2
@@ -67,34 +67,54 @@ neg_inv .req lr
     residue r5, r7, r9, \multiples
     .endm
 
-    .macro multiply_add_all multiples
-    .balign 4
-1:  load_pair
+/* Pairs of coefficients; the last one waits in r11. */
+    .macro multiply_add_pairs pairs, multiples
+    load_pair
     multiply_add_pair \multiples
+    .rept \pairs - 1
     load_pair
     str     r11, [out, #-4]
     multiply_add_pair \multiples
-    ldr     r4, [sp]
+    .endr
+    .endm
+
+    .macro multiply_add_all pairs, multiples
+    .if \pairs == 4
+    sub     r4, r10, out
+    tst     r4, #16
+    beq     5f
+    multiply_add_pairs 2, \multiples
     str     r11, [out, #-4]
-    cmp     out, r4
-    bne     1b
-    pop     {r5}
-    mov     r0, #1
+5:  cmp     out, r10
+    beq     7f
+    .endif
+    .balign 4
+6:  multiply_add_pairs \pairs, \multiples
+    cmp     out, r10
+    str     r11, [out, #-4]
+    bne     6b
+7:  mov     r0, #1
     pop     {r4-r11, pc}
     .endm
+
+/* By eights, with four more at the start of an odd multiple of 4; or by fours, where code has to be small. */
+#if defined(__OPTIMIZE_SIZE__) || CM_CONFIG_SMALL
+#define PAIRS 2
+#else
+#define PAIRS 4
+#endif
 
     function cmi_armv7em_multiply_add
     decline_but_multiples_of_4
     push    {r4-r11, lr}
     ldr     r4, [sp, #PRIME]
-    add     r5, out, r3, lsl #2
+    add     r10, out, r3, lsl #2
     ldrd    q, neg_inv, [r4, #PRIME_Q]
     ldr     r3, [r4, #PRIME_R1]
-    push    {r5}
     cmp     q, #1 << 26
     bhs     2f
-    multiply_add_all 1
-2:  multiply_add_all 2
+    multiply_add_all PAIRS, 1
+2:  multiply_add_all 2, 2
     end_function cmi_armv7em_multiply_add
 
 /* value = the residue of a0 b0, where value holds a0: the reduced product is below 2q. */

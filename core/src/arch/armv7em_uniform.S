@@ -12,24 +12,38 @@ out     .req r0
 words   .req r1
 q       .req r2
 end     .req r3
-word    .req r4
 field   .req r5
 
-/*
- * Store the next field, which follows the `used` bits of word, at out, which advances if the field is a
- * residue.
- */
-.macro take_field used, bits
-.if \used == 0
-    ldr word, [words], #4
-.endif
-.if \used + \bits <= 32
-    ubfx field, word, #\used, #\bits
+/* Words are loaded five at a time: of a group, number i is in word(i mod 5). */
+word0   .req r4
+word1   .req r6
+word2   .req r7
+word3   .req r8
+word4   .req r12
+
+.macro load_words left
+.if \left >= 5
+    ldm words!, {word0, word1, word2, word3, word4}
+.elseif \left == 3
+    ldm words!, {word0, word1, word2}
 .else
-    lsr field, word, #\used
-    ldr word, [words], #4
-    orr field, field, word, lsl #32 - \used
-    bfc field, #\bits, #32 - \bits
+    ldm words!, {word0, word1}
+.endif
+.endm
+
+/*
+ * Store the next field, which follows the `used` bits of word i, at out, which advances if the field is a
+ * residue. Word j is the next one, or has been loaded if the field is the first of its group.
+ */
+.macro take_field i, j, used, bits, left
+.if \used + \bits <= 32
+    ubfx field, word\i, #\used, #\bits
+.else
+    lsr field, word\i, #\used
+.if \j == 0
+    load_words \left
+.endif
+    bfi field, word\j, #32 - \used, #\bits + \used - 32
 .endif
     cmp field, q
     str field, [out]
@@ -41,20 +55,24 @@ field   .req r5
    *end) */
 .macro uniform_function name, bits, group
     function \name
-    push {r4, r5}
+    push {r4-r8}
+    .balign 4
 1:
-    .set used, 0
+    load_words 5
+    .set first_bit, 0
 .rept \group
-    take_field used, \bits
-    .set used, (used + \bits) % 32
+    .set index, first_bit / 32
+    take_field %(index % 5), %((index + 1) % 5), %(first_bit % 32), \bits, %(\group * \bits / 32 - index - 1)
+    .set first_bit, first_bit + \bits
 .endr
     cmp words, end
     bne 1b
-    pop {r4, r5}
+    pop {r4-r8}
     bx lr
     end_function \name
 .endm
 
+    .altmacro
     uniform_function cmi_armv7em_uniform_20, 20, 8
     uniform_function cmi_armv7em_uniform_26, 26, 16
     uniform_function cmi_armv7em_uniform_27, 27, 32

@@ -2,13 +2,52 @@
 /* Overwriting secrets. Never reads what it overwrites. */
 #include "common/wipe.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "ciphermote/config.h"
 #include "common/compiler.h"
 
+#if CM_ARMV7EM
+
+#define WIPE_BLOCK ((size_t)64)
+
+/* Whole blocks, at a word: the C library's memset takes twice as long. */
+static void wipe_blocks(uint8_t *at, size_t blocks)
+{
+    __asm__ volatile("mov r2, #0\n\t"
+                     "mov r3, #0\n\t"
+                     "mov r4, #0\n\t"
+                     "mov r5, #0\n\t"
+                     "mov r6, #0\n\t"
+                     "mov r8, #0\n\t"
+                     "mov r10, #0\n\t"
+                     "mov r12, #0\n\t"
+                     "1:\n\t"
+                     "stmia %0!, {r2-r6, r8, r10, r12}\n\t"
+                     "subs %1, %1, #1\n\t"
+                     "stmia %0!, {r2-r6, r8, r10, r12}\n\t"
+                     "bne 1b"
+                     : "+r"(at), "+r"(blocks)
+                     :
+                     : "r2", "r3", "r4", "r5", "r6", "r8", "r10", "r12", "cc", "memory");
+}
+
+#endif
+
 void cmi_wipe(void *memory, size_t bytes)
 {
+#if CM_ARMV7EM
+    if (bytes >= 2u * WIPE_BLOCK) {
+        uint8_t *const first = memory;
+        const size_t unaligned = (0u - (uintptr_t)memory) % 4u;
+        const size_t blocks = (bytes - unaligned) / WIPE_BLOCK;
+        memset(memory, 0, unaligned);
+        wipe_blocks(first + unaligned, blocks);
+        memory = first + unaligned + blocks * WIPE_BLOCK;
+        bytes -= unaligned + blocks * WIPE_BLOCK;
+    }
+#endif
 #if defined(__GNUC__)
     memset(memory, 0, bytes);
     /* To the compiler, this may read the memory, so the zeros must have been written. */

@@ -58,10 +58,9 @@ void cmi_armv7em_round(uint32_t *sums, uint32_t count, uint32_t t);
 /* The state of packing a frame's residues into pieces; armv7em_pack.S depends on the order of the fields. */
 typedef struct cmi_armv7em_packing {
     uint8_t *at;
-    uint32_t crc; /* inverted, as it is between bytes */
-    uint8_t *piece;
-    uint8_t *end;
-    cm_sink sink; /* gets each full piece */
+    uint8_t *end;     /* of the piece */
+    cm_sink sink;     /* gets each full piece */
+    uint32_t sums[7]; /* that the checksum is made of, the latest first */
 } cmi_armv7em_packing;
 
 /* Groups of 16 residues of 26 bits, or 32 of 27: whole words. Nonzero if the sink refused a piece. */
@@ -202,32 +201,9 @@ static inline int armv7em_round_sums(uint32_t *sums, uint32_t count, uint32_t t)
 
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 
-/* A writer's piece, of a tagged frame's payload: it goes into the tag, then to the sink. */
-int cmi_armv7em_send_tagged(void *writer, const uint8_t *piece, size_t length);
-
-static inline int armv7em_pack(cm_status *status, cm_frame_writer *writer, const uint32_t *residues,
-                               uint32_t count, unsigned bits)
-{
-    if (bits != 26u && bits != 27u) {
-        return 0;
-    }
-    cm_frame_sender *const sender = writer->sender;
-    uint8_t *const piece = writer->piece;
-    const cm_sink tagged = {cmi_armv7em_send_tagged, writer};
-    cmi_armv7em_packing state = {piece + writer->filled, ~writer->crc, piece, piece + CM_FRAME_PIECE_BYTES,
-                                 sender ? tagged : writer->sink};
-    const int refused = bits == 26u ? cmi_armv7em_pack_26(&state, residues, count / 16u)
-                                    : cmi_armv7em_pack_27(&state, residues, count / 32u);
-    if (sender && refused) {
-        cmi_wipe(&sender->state, sizeof sender->state);
-    } else if (sender) {
-        sender->absorb(sender, piece, (size_t)(state.at - piece));
-    }
-    writer->crc = ~state.crc;
-    writer->filled = (uint8_t)(state.at - piece);
-    *status = refused ? CM_ERR_SINK : CM_OK;
-    return 1;
-}
+/* With the signature of the table's entry. Declines all but 26 and 27 bits. */
+int cmi_armv7em_pack(cm_status *status, cm_frame_writer *writer, const uint32_t *residues, uint32_t count,
+                     unsigned bits);
 
 static inline int armv7em_unpack(bool *below, uint32_t *residues, uint32_t count, const uint8_t *bytes,
                                  unsigned bits, uint32_t q, uint32_t *crc)
@@ -330,7 +306,7 @@ CMI_HIDDEN_END
 #define CM_TARGET_ternary_products armv7em_ternary_products
 #define CM_TARGET_poly1305_blocks armv7em_poly1305_blocks
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
-#define CM_TARGET_pack armv7em_pack
+#define CM_TARGET_pack cmi_armv7em_pack
 #endif
 #if CM_CONFIG_CRC_TABLE == CM_CONFIG_CRC_TABLE_WORD
 #define CM_TARGET_unpack armv7em_unpack
