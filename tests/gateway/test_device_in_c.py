@@ -71,17 +71,17 @@ int main(void)
 
 
 @pytest.fixture(scope="module")
-def enrolled(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the README's sources and device 7's header, enrolled in fleet "sensors"."""
-    folder = tmp_path_factory.mktemp("device")
-    keys = folder / "keys"
+    found = tmp_path_factory.mktemp("device")
+    keys = found / "keys"
     Owner.generate("n4096_q26x3_p27", relin=False).save(keys)
     (scale,) = re.findall(r"--log2-scale (\d+)", SECTION)
     attachment = attached(server, keys, "sensors", log2_scale=int(scale))
-    enroll(attachment, 7, folder / "provisioned_keys.h", folder / "device7.json")
+    enroll(attachment, 7, found / "provisioned_keys.h", found / "device7.json")
     for name, text in SOURCES.items():
-        (folder / name).write_text(text)
-    return folder
+        (found / name).write_text(text)
+    return found
 
 
 def build(folder: Path, source: str) -> Path:
@@ -97,8 +97,7 @@ def build(folder: Path, source: str) -> Path:
     return program
 
 
-def test_a_sensor_without_a_sender_is_told_what_it_lacks(server: Server, enrolled: Path) -> None:
-    folder = enrolled
+def test_a_sensor_without_a_sender_is_told_what_it_lacks(server: Server, folder: Path) -> None:
     sent = subprocess.run(
         build(folder, "main.c"), cwd=folder, capture_output=True, timeout=60, check=True
     ).stdout
@@ -109,8 +108,7 @@ def test_a_sensor_without_a_sender_is_told_what_it_lacks(server: Server, enrolle
     assert "`ciphermote owner enroll`" in said and "cm_frame_writer_tag" in said
 
 
-def test_the_pages_lines_send_windows_and_check_receipts(server: Server, enrolled: Path) -> None:
-    folder = enrolled
+def test_the_pages_lines_send_windows_and_check_receipts(server: Server, folder: Path) -> None:
     (lines,) = re.findall(r"^```c\n(.*?)^```$", SECTION, re.DOTALL | re.MULTILINE)
     (folder / "sensor.c").write_text(SOURCES["sensor.c"] + lines)
     (folder / "device.c").write_text(DEVICE)
