@@ -165,6 +165,11 @@ def test_weights_that_weigh_nothing_are_refused_at_once(server: Server) -> None:
             refused(owner.post(f"/v1/fleets/{fleet}/jobs", json={"spec": spec}), 422, "invalid")
             stream = {"name": "none", "spec": {"job": spec, "every": 60}}
             refused(owner.post(f"/v1/fleets/{fleet}/streams", json=stream), 422, "invalid")
+    for weight in ((1 << 20) + 1, -(1 << 20) - 1, 0.5):
+        spec = {"kind": "weighted-sum", "weights": {"1": weight}}
+        refused(owner.post("/v1/fleets/weightless/jobs", json={"spec": spec}), 422, "weights")
+    spec = {"kind": "weighted-sum", "weights": {"1": 1 << 20}}
+    accepted(owner.post("/v1/fleets/weightless/jobs", json={"spec": spec}))
 
 
 def _model_fields() -> dict[str, Any]:
