@@ -181,18 +181,18 @@ def check_plain_moduli(plain_moduli: Sequence[int], parameters: ParameterSet) ->
 # --- C --------------------------------------------------------------------------------------------
 
 
-def to_c_header(provisioned: Provision) -> str:
+def to_c_header(provisioned: Provision, command: str = "ciphermote provision") -> str:
     """provisioned_keys.h: cm_provisioned_device_secret, cm_provisioned_secret_key and
     cm_provisioned_public_key, with CM_PROVISIONED_SECRET_KEY and CM_PROVISIONED_PUBLIC_KEY 1 or 0, and
     CM_PROVISIONED_N. With an identity, CM_PROVISIONED_TAGGED is 1 and there are CM_PROVISIONED_DEVICE,
     CM_PROVISIONED_EPOCH, cm_provisioned_tag_key, cm_provisioned_receipt_key and cm_provisioned_result_key.
-    Include it in one C file.
+    Include it in one C file. command: what it says it was written by.
     """
     p = provisioned
     built_in = p.parameters in BUILTIN
     symbol = f"cm_{p.parameters.name}" if built_in else "cm_provisioned_params"
     parts = [
-        f"{_HEADER_START}{p.parameters.name}, written by `ciphermote provision`.",
+        f"{_HEADER_START}{p.parameters.name}, written by `{command}`.",
         " * SECRET: keep this file from everybody but the device's build, and never give two devices the "
         "same.",
         " */",

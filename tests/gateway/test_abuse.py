@@ -5,6 +5,7 @@ gateway's database, folder and memory are as before.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gzip
 import json
@@ -21,12 +22,17 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 from ciphermote import Owner
 from ciphermote.compact.keys import CompactKeys
 from ciphermote.compact.sets import A16
+from ciphermote.gateway import connections
 from ciphermote.gateway.intake import Shares
 from ciphermote.gateway.refusals import Refusal
+from ciphermote.gateway.registry import MOST_KEYS_BYTES
+from ciphermote.gateway.uploads import Uploads
 from gateway_support import (
+    SECONDS,
     FullDevice,
     Server,
     accepted,
@@ -40,6 +46,7 @@ from gateway_support import (
     wait_until,
 )
 from mqtt_support import site
+from uvicorn.server import ServerState
 
 FLEET = "target"
 MOST_GROWN_BYTES = 96 << 20
@@ -254,6 +261,41 @@ def _begin(connection: ssl.SSLSocket, fleet: str, token: str, size: int) -> None
         connection.sendall(head.encode() + f"{size:x}\r\n".encode() + bytes(size) + b"\r\n")
 
 
+def test_a_tenants_slow_upload_keeps_no_other_tenant_waiting(server: Server, fleet: str) -> None:
+    made = accepted(server.operator().post("/v1/operator/tenants", json={"name": "prompt"})).json()
+    prompt, owner = server.client(made["token"]), server.owner()
+    define_full(prompt, "prompt", full_owner())
+    path = f"/v1/fleets/{fleet}/keys/relin"
+    head = (
+        f"PUT {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {owner.headers['authorization']}\r\n"
+        "Content-Type: application/octet-stream\r\nContent-Length: 1000000\r\n\r\n"
+    )
+
+    def second() -> httpx.Response:
+        return owner.put(path, content=b"x" * 100, timeout=10)
+
+    with raw(server) as slow:
+        slow.sendall(head.encode() + bytes(1000))
+        wait_until(lambda: second().status_code == 503, "the slow upload")
+        answer = second()
+        refused(answer, 503, "overloaded")
+        assert answer.headers["retry-after"] == "1"
+        answer = prompt.put("/v1/fleets/prompt/keys/relin", content=b"x" * 100, timeout=10)
+        refused(answer, 422, "bad-keys")
+    wait_until(lambda: second().status_code == 422, "the next upload")
+
+
+def test_all_uploads_have_a_bound_together() -> None:
+    uploads = Uploads()
+    with uploads.room_for(1) as first, uploads.room_for(2) as other:
+        first(MOST_KEYS_BYTES)
+        other(MOST_KEYS_BYTES // 2)
+        with pytest.raises(Refusal, match="as much to do"):
+            other(1)
+    with uploads.room_for(2) as other:
+        other(MOST_KEYS_BYTES)
+
+
 @pytest.mark.parametrize("what", ["header", "headers", "url", "trailer", "json"])
 def test_no_stranger_fills_the_memory(server: Server, fleet: str, device: Device, what: str) -> None:
     """A head, a trailer or a body of JSON that goes on for 200 MB."""
@@ -299,6 +341,47 @@ def _answer(connection: ssl.SSLSocket) -> bytes:
     return found
 
 
+def test_a_connection_has_few_requests_that_wait(server: Server) -> None:
+    with raw(server) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n" * 4 + b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert _answer(connection).count(b'"status":"ok"') == 5
+    with raw(server) as connection:
+        connection.settimeout(SECONDS)
+        connection.sendall(b"GET / HTTP/1.1\r\n\r\n" * 400 + b"GET / HTTP/1.0\r\n\r\n")
+        assert _answer(connection).count(b"HTTP/1.1 ") <= 5
+
+
+def test_whoever_reads_nothing_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "BODY_SECONDS", 1.0)
+    asyncio.run(_drop_whoever_reads_nothing())
+
+
+async def _drop_whoever_reads_nothing() -> None:
+    async def endless(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while True:
+            await send({"type": "http.response.body", "body": bytes(1 << 20), "more_body": True})
+            await asyncio.sleep(0)
+
+    loop = asyncio.get_running_loop()
+    config = uvicorn.Config(endless, log_config=None, lifespan="off")
+    config.load()
+    state = ServerState()
+    listening = await loop.create_server(
+        lambda: connections.BoundedProtocol(config, state, {}, loop), "127.0.0.1", 0
+    )
+    with socket.create_connection(listening.sockets[0].getsockname()) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        async with asyncio.timeout(SECONDS):
+            while not state.tasks:
+                await asyncio.sleep(0.01)
+            while state.connections:
+                await asyncio.sleep(0.01)
+    listening.close()
+    for task in state.tasks:
+        task.cancel()
+
+
 @contextlib.contextmanager
 def raw(server: Server) -> Iterator[ssl.SSLSocket]:
     context = ssl.create_default_context(cafile=server.data / "tls" / "ca.pem")
@@ -307,6 +390,12 @@ def raw(server: Server) -> Iterator[ssl.SSLSocket]:
         context.wrap_socket(plain, server_hostname="localhost") as connection,
     ):
         yield connection
+
+
+def test_the_description_takes_no_other_method(server: Server) -> None:
+    answer = server.client("x").post("/openapi.json")
+    refused(answer, 405, "no-such-method")
+    assert "GET" in answer.headers["allow"]
 
 
 @pytest.mark.parametrize(

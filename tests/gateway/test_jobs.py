@@ -14,11 +14,15 @@ import httpx
 import numpy as np
 import pytest
 from ciphermote import LinearModel, Owner
+from ciphermote.compact.keys import CompactKeys
+from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.core import core_params
 from gateway_support import (
     FullDevice,
+    PacketDevice,
     Server,
     accepted,
+    define_compact,
     define_full,
     device_token,
     ended_job,
@@ -111,6 +115,61 @@ def test_scores_are_answered_to_devices(server: Server, deep: Owner) -> None:
     path = f"/v1/fleets/deep/devices/10/results/{counter}"
     refused(server.owner().put(path, content=score, params={"largest": 9}), 409, "answered")
     accepted(server.owner().put(path, content=score, params={"largest": 8, "log2_tiles": 0}))
+
+
+def test_devices_that_fetch_no_more_do_not_hold_up_the_others(server: Server) -> None:
+    """A device that was enrolled anew begins its counters again: it is not answered by its old windows."""
+    owner, keys = server.owner(), Owner.generate(DEEP, model=MODEL)
+    define_full(owner, "leavers", keys, log2_scale=25)
+    assert keys.evaluation_keys.galois is not None
+    accepted(owner.put("/v1/fleets/leavers/keys/galois", content=keys.evaluation_keys.galois))
+
+    def sender(number: int, epoch: int = 1) -> Sender:
+        device = FullDevice(keys, number, epoch, log2_scale=25).enroll(owner, "leavers")
+        return Sender(server, "leavers", device)
+
+    anew, revoked, stays = sender(1), sender(2), sender(3)
+    values = np.array([0.5, -1.0, 0.25, 1.0])
+    counters = [each.send(values) for each in (anew, revoked, stays)]
+    before_return = time.time()
+    again = sender(1, epoch=2)
+    assert again.send(-values) == counters[0]
+    accepted(owner.post("/v1/fleets/leavers/devices/2/revoke"))
+    spec = {
+        "kind": "linear",
+        "model": {"format": "ciphermote-linear-model", **_model_fields()},
+        "bound": 2,
+        "answer": {"largest": 8, "log2_tiles": 0},
+    }
+    shown, scores = run_job(owner, "leavers", spec, ends=before_return)
+    assert (shown["state"], shown["error"]) == ("done", None)
+    assert (shown["result"]["windows"], shown["result"]["unanswered"]) == (3, 2)
+    for score in scores:
+        np.testing.assert_allclose(keys.decrypt(score)[:2], MODEL.scores(values), atol=1e-2)
+    accepted(stays.client.get(f"/v1/fleets/leavers/results/{counters[2]}"))
+    refused(again.client.get(f"/v1/fleets/leavers/results/{counters[0]}"), 404, "no-result")
+    shown, _ = run_job(owner, "leavers", spec, begins=before_return)
+    assert (shown["result"]["windows"], shown["result"]["unanswered"]) == (1, 0)
+    accepted(again.client.get(f"/v1/fleets/leavers/results/{counters[0]}"))
+
+
+def test_weights_that_weigh_nothing_are_refused_at_once(server: Server) -> None:
+    owner, keys = server.owner(), CompactKeys.generate(COMPACT_SETS[0])
+    define_compact(owner, "weightless", keys, 4)
+    PacketDevice(keys, 1).enroll(owner, "weightless")
+    define_full(owner, "weightless-full", full_owner())
+    FullDevice(full_owner(), 1).enroll(owner, "weightless-full")
+    for fleet in ("weightless", "weightless-full"):
+        for weights in ({"1": 0}, {}):
+            spec = {"kind": "weighted-sum", "weights": weights, "bound": 1}
+            refused(owner.post(f"/v1/fleets/{fleet}/jobs", json={"spec": spec}), 422, "invalid")
+            stream = {"name": "none", "spec": {"job": spec, "every": 60}}
+            refused(owner.post(f"/v1/fleets/{fleet}/streams", json=stream), 422, "invalid")
+    for weight in ((1 << 20) + 1, -(1 << 20) - 1, 0.5):
+        spec = {"kind": "weighted-sum", "weights": {"1": weight}}
+        refused(owner.post("/v1/fleets/weightless/jobs", json={"spec": spec}), 422, "weights")
+    spec = {"kind": "weighted-sum", "weights": {"1": 1 << 20}}
+    accepted(owner.post("/v1/fleets/weightless/jobs", json={"spec": spec}))
 
 
 def _model_fields() -> dict[str, Any]:

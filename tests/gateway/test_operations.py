@@ -15,6 +15,7 @@ import pytest
 from ciphermote.cli import app
 from ciphermote.errors import KeyFileError
 from ciphermote.gateway import database as databases
+from ciphermote.gateway.broker_files import BrokerFiles
 from ciphermote.gateway.tls import check_pair, own_certificate
 from gateway_support import (
     FullDevice,
@@ -173,6 +174,22 @@ def test_the_alerts_name_metrics_that_there_are(server: Server) -> None:
     shown = server.operator().get("/metrics").text
     defined = set(re.findall(r"^# TYPE (\w+)", shown, re.M))
     assert {name for name in alerts if name not in defined} == set()
+
+
+def test_broker_files_that_were_not_written_are_written_again(tmp_path: Path) -> None:
+    """Whichever of them failed: a revoked token is to go for good."""
+    path, folder = tmp_path / "gateway.db", tmp_path / "mosquitto"
+    databases.migrate(path)
+    files = BrokerFiles(databases.Database(path), folder)
+    assert files.stale.is_set()
+    for name in ("passwords", "rules", "mosquitto.conf"):
+        (folder / name).mkdir()  # which no file replaces
+        with pytest.raises(OSError):
+            files.write(tmp_path / "tls", 8883)
+        assert files.stale.is_set(), name
+        (folder / name).rmdir()
+    files.write(tmp_path / "tls", 8883)
+    assert not files.stale.is_set()
 
 
 def test_a_directory_has_one_gateway(server: Server) -> None:

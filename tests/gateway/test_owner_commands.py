@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -41,7 +42,7 @@ from ciphermote.fleet import (
     read,
 )
 from ciphermote.fleet.attachments import load_keys
-from ciphermote.fleet.reading import rounded, windows_text
+from ciphermote.fleet.reading import COLUMNS, rounded, windows_text
 from ciphermote.fleet.results import wait
 from gateway_support import Server
 from owner_support import attached, opened, put
@@ -279,6 +280,45 @@ def test_what_does_not_count_is_said(server: Server, keys: Path, tmp_path: Path,
         assert client.left_out("partial", job) == left_out, "what came later is late"
 
 
+def test_results_over_no_window_are_explained_and_leave_files_that_later_ones_replace(
+    server: Server, keys: Path, tmp_path: Path, run: Run
+) -> None:
+    fleet = ("--fleet", "empty")
+    attached(server, keys, "empty")
+    run("enroll", keys, 7, "-o", tmp_path / "d7.blob", *fleet)
+    results, values, picture = tmp_path / "results", tmp_path / "r.csv", tmp_path / "p.svg"
+
+    def computed() -> str:
+        return run("compute", keys, "mean", "-o", results, *fleet, notes=True)
+
+    def decrypted() -> str:
+        return run("decrypt", keys, results, "--csv", values, "--plot", picture, notes=True)
+
+    (first, second) = (re.findall(r"note: job (\d+): .*no window was complete", computed()) for _ in range(2))
+    assert first and second
+    shutil.rmtree(results)
+    said = run("fetch", keys, "-o", results, *fleet, notes=True)
+    assert said.count("note:") == 1 and re.search(r"note: jobs \d+, \d+: ", said), said
+    said = decrypted()
+    assert "hold no window" in said and "no picture is drawn" in said and not picture.exists()
+    with values.open() as file:
+        reader = csv.DictReader(file)
+        assert list(reader) == [] and list(reader.fieldnames or ()) == list(COLUMNS)
+    put(tmp_path, "d7", [1.0])
+    assert "no window was complete" not in computed()
+    assert "the picture is in" in decrypted() and picture.exists()
+    with values.open() as file:
+        assert [float(row["windows"]) for row in csv.DictReader(file)] == [1.0] * 8
+
+
+def test_tables_say_whose_times_they_show(server: Server, keys: Path, run: Run) -> None:
+    fleet = ("--fleet", "timed")
+    attached(server, keys, "timed")
+    run("stream", "add", keys, "hourly", "sum", "--every", 3600, *fleet)
+    for command in (("jobs", keys), ("stream", "list", keys), ("devices", keys), ("watch", keys, "--once")):
+        assert "local time" in run(*command, *fleet), command
+
+
 @pytest.mark.parametrize(
     ("windows", "total", "text"),
     [
@@ -328,6 +368,7 @@ def test_a_header_is_nothing_for_a_fleet_device(
     for path, fleet, more in ((keys, "headers", {}), (small, "small-headers", {"positions": [(0, 1)]})):
         attached(server, path, fleet, **more)
         run("enroll", path, 7, "-o", f"{fleet}.h", "--connection", "device7.json", "--fleet", fleet)
+        assert "written by `ciphermote owner enroll`" in (tmp_path / f"{fleet}.h").read_text()
         with pytest.raises(KeyFileError, match="is a C header") as caught:
             FleetDevice(f"{fleet}.state", f"{fleet}.h", "device7.json")
         (advised,) = re.findall("`ciphermote owner (.*)`", str(caught.value))

@@ -339,7 +339,7 @@ def _progress_table(found: FleetProgress, rate: float | None) -> Table:
     last = "nothing yet" if found.last_seen is None else time_text(found.last_seen)
     rows = [
         ("devices", f"{found.devices:,}, of which {found.heard:,} have sent something"),
-        ("heard last", last),
+        ("heard last, local time", last),
         ("windows", f"{found.windows:,}"),
         *([] if rate is None else [("windows a second", f"{rate:.1f}")]),
         *([("wait for the operator", f"{found.quarantined:,}")] if found.quarantined else []),
@@ -384,7 +384,7 @@ def devices(
         if activate is not None:
             client.set_device_state(attachment.fleet, activate, "activate")
         found = list(client.devices(attachment.fleet))
-    table = Table("device", "epoch", "state", "windows", "heard last")
+    table = Table("device", "epoch", "state", "windows", "heard last, local time")
     for each in found:
         last = "nothing yet" if each["last_seen"] is None else time_text(each["last_seen"])
         add_row(table, str(each["number"]), str(each["epoch"]), each["state"], f"{each['windows']:,}", last)
@@ -423,7 +423,7 @@ def retention(
     for_so_long = "for ever" if kept is None else f"for {count_of(int(kept), 'day')}"
     say(f"Fleet {attachment.fleet} keeps its windows and results {for_so_long}.")
     if gone is not None:
-        say(f"Windows measured up to {time_text(gone)} are deleted.")
+        say(f"Windows measured up to {time_text(gone)} (local time) are deleted.")
 
 
 # --- asking -------------------------------------------------------------------------------------------------
@@ -473,7 +473,7 @@ def compute(
         if output is None:
             say(f"Job {job}. Fetch its result: ciphermote owner fetch {keys} --job {job} -o results")
             return
-        _fetch(attachment, client, job, output)
+        _fetch(attachment, client, [job], output)
 
 
 @owner.command()
@@ -508,7 +508,7 @@ def jobs(
             number = client.change_job(attachment.fleet, replay, "replay")
             say(f"Job {number} computes job {replay} anew.")
         found = list(client.jobs(attachment.fleet))
-    table = Table("job", "stream", "kind", "interval", "state", "windows", "")
+    table = Table("job", "stream", "kind", "interval, local time", "state", "windows", "")
     for job in found:
         interval = interval_text(job.begins, job.ends)
         windows = f"{job.done:,} of {job.total:,}"
@@ -579,7 +579,7 @@ def list_streams(keys: KeysArgument, fleet: FleetOption = None) -> None:
 
     with attachment.client() as client:
         found = client.streams(attachment.fleet)
-    table = Table("stream", "kind", "every, s", "span, s", "grace, s", "computed to")
+    table = Table("stream", "kind", "every, s", "span, s", "grace, s", "computed to, local time")
     for each in found:
         spec = each["spec"]
         span = spec["span"] or spec["every"]
@@ -639,16 +639,14 @@ def fetch(
 
     with attachment.client() as client:
         if job:
-            for number in job:
-                _fetch(attachment, client, number, output)
+            _fetch(attachment, client, job, output)
             return
         asked = [j for j in client.jobs(attachment.fleet) if stream_name in (None, j.stream)]
         if stream_name is not None and not asked:
             _check_stream(client, attachment.fleet, stream_name)
         done = [found for found in asked if found.state == "done"]
         new = [found.id for found in done if not is_here(output, attachment.fleet, found)]
-        for number in new:
-            _fetch(attachment, client, number, output)
+        _fetch(attachment, client, new, output)
         if not new:
             whose = "" if stream_name is None else f" of stream {stream_name}"
             all_there = f"Nothing new: {output} has all {len(done)} results."
@@ -664,7 +662,18 @@ def _check_stream(client: GatewayClient, fleet: str, name: str) -> None:
         )
 
 
-def _fetch(attachment: Attachment, client: GatewayClient, job: int, folder: Path) -> None:
+def _fetch(attachment: Attachment, client: GatewayClient, jobs: list[int], folder: Path) -> None:
+    empty = [str(job) for job in jobs if not _fetch_one(attachment, client, job, folder)]
+    if empty:
+        whose = f"job {empty[0]}" if len(empty) == 1 else f"jobs {', '.join(empty)}"
+        note(
+            f"{whose}: of the time and devices asked for, no window was complete when the job was made. See "
+            "what has come (`ciphermote owner watch`); a replay counts it (`ciphermote owner jobs --replay`)."
+        )
+
+
+def _fetch_one(attachment: Attachment, client: GatewayClient, job: int, folder: Path) -> bool:
+    """False if there was no window."""
     from ciphermote.fleet import fetch as fetch_job
 
     with progress_bar(f"Job {job}") as progress:
@@ -674,12 +683,13 @@ def _fetch(attachment: Attachment, client: GatewayClient, job: int, folder: Path
         f"{found.path}: {found.job.kind} of {count_of(found.job.windows, 'window')} of "
         f"{count_of(found.job.devices, 'device')}{late}."
     )
-    _note_left_out(found, client.left_out(attachment.fleet, job))
+    left_out = client.left_out(attachment.fleet, job)
+    if left_out.windows:
+        _note_left_out(found, left_out)
+    return bool(found.job.windows or left_out.windows)
 
 
 def _note_left_out(found: Fetched, left_out: LeftOut) -> None:
-    if not left_out.windows:
-        return
     from ciphermote.fleet.reading import windows_text
 
     counted = {device for device, _, _ in found.contributors}
@@ -754,6 +764,7 @@ def decrypt(
         from ciphermote.fleet import read as read_result
         from ciphermote.fleet.attachments import load_keys
         from ciphermote.fleet.plotting import plot as draw
+        from ciphermote.fleet.reading import COLUMNS
         from ciphermote.fleet.reading import table as rows_of
         from ciphermote.keys import KeyStore
         from ciphermote.linear_model import LinearModel
@@ -788,14 +799,16 @@ def decrypt(
         _print(readings)
     if to_csv is not None:
         content = io.StringIO()
-        writer = csv.DictWriter(content, rows[0].keys() if rows else (), lineterminator="\n")
+        writer = csv.DictWriter(content, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
         write(to_csv, content.getvalue().encode(), _CSV)
         note(f"{count_of(len(rows), 'value')} are in {to_csv}.")
-    if plot is not None:
+    if plot is not None and readings:
         draw(readings, plot)
         note(f"the picture is in {plot}.")
+    elif plot is not None:
+        note(f"no picture is drawn to {plot}: the results hold no window.")
 
 
 def _print(readings: list[Reading]) -> None:
@@ -814,7 +827,7 @@ def _print(readings: list[Reading]) -> None:
                 add_row(table, column, reading.shown(0, j), _off(float(reading.errors[0, j])))
         else:
             say(f"Each {kind}:")
-            table = Table("job", "interval", "windows", *columns, "±")
+            table = Table("job", "interval, local time", "windows", *columns, "±")
             for reading in group:
                 for i, row in enumerate(reading.rows):
                     where = row or reading.when()

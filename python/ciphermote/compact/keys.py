@@ -304,16 +304,15 @@ def is_gateway_keys(data: bytes) -> bool:
 # --- a device -----------------------------------------------------------------------------------------------
 
 
-def to_c_header(keys: CompactKeys, enrolment: Enrolment) -> str:
+def to_c_header(keys: CompactKeys, enrolment: Enrolment, command: str = "ciphermote compact enroll") -> str:
     """compact_keys.h: cm_provisioned_compact_key, a cm_compact_key, and cm_provisioned_compact_receipt_key.
-    Include it in one C file."""
+    Include it in one C file. command: what it says it was written by."""
     material, guard = keys.material(enrolment), "CM_PROVISIONED_COMPACT_KEYS_H"
     e = enrolment
     receipts = TagKeys.derive(e.secret, keys.key_id, e.device, e.epoch).receipts
     return "\n".join(
         [
-            f"{_HEADER_START}, written by `ciphermote compact enroll`: device {enrolment.device}, epoch "
-            f"{enrolment.epoch},",
+            f"{_HEADER_START}, written by `{command}`: device {enrolment.device}, epoch {enrolment.epoch},",
             f" * set {keys.set.name}, values up to {enrolment.largest_value}.",
             " * SECRET: keep this file from everybody but the device's build, and never give two devices the "
             "same.",

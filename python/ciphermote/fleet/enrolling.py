@@ -43,6 +43,7 @@ Given = Literal["symmetric", "asymmetric"]
 _FORMAT, _VERSION = "ciphermote-enrolment", 1
 _DAMAGED = "is damaged: remove its files in the directory KEYS.fleets, and enroll the device with --again."
 _HEADER_SUFFIXES = (".h", ".hpp")
+_COMMAND = "ciphermote owner enroll"
 
 
 @dataclass(frozen=True)
@@ -289,7 +290,7 @@ class _Run:
                 f"--largest-value {found.largest_value}", self._largest_value in (None, found.largest_value)
             )
             content = (
-                compact.to_c_header(self._keys, found).encode()
+                compact.to_c_header(self._keys, found, _COMMAND).encode()
                 if is_header
                 else replace(self._keys, enrolments=(found,)).to_bytes()
             )
@@ -307,7 +308,9 @@ class _Run:
         modulus = self._attachment.plain_modulus
         if modulus and batches(modulus, parameters.n):
             given = replace(given, plain_moduli=(modulus,))
-        content = provisioning.to_c_header(given).encode() if is_header else provisioning.to_blob(given)
+        content = (
+            provisioning.to_c_header(given, _COMMAND).encode() if is_header else provisioning.to_blob(given)
+        )
         return content, derived, 0, rekey_key
 
     def _check_same(self, option: str, is_same: bool) -> None:

@@ -291,30 +291,26 @@ def grouped(readings: Sequence[Reading]) -> list[list[Reading]]:
     return list(groups.values())
 
 
+COLUMNS = (
+    *("fleet", "job", "stream", "kind", "begins", "ends"),
+    *("windows", "devices", "row", "column", "value", "error"),
+)
+
+
 def table(readings: Sequence[Reading]) -> list[dict[str, Any]]:
-    """A row for each number: for files and programs."""
+    """A row for each number, with COLUMNS: for files and programs."""
     found = []
     for reading in readings:
         begins, ends = reading.interval
         for i, row in enumerate(reading.rows):
             for j, column in enumerate(reading.columns):
-                error = float(reading.errors[i, j])
-                found.append(
-                    {
-                        "fleet": reading.source.fleet,
-                        "job": reading.source.job.id,
-                        "stream": reading.source.job.stream,
-                        "kind": reading.kind,
-                        "begins": begins,
-                        "ends": ends,
-                        "windows": reading.windows,
-                        "devices": reading.devices,
-                        "row": row,
-                        "column": column,
-                        "value": _number(float(reading.values[i, j])),
-                        "error": _number(error),
-                    }
+                source = reading.source
+                cells = (
+                    *(source.fleet, source.job.id, source.job.stream, reading.kind, begins, ends),
+                    *(reading.windows, reading.devices, row, column),
+                    *(_number(float(each[i, j])) for each in (reading.values, reading.errors)),
                 )
+                found.append(dict(zip(COLUMNS, cells, strict=True)))
     return found
 
 

@@ -42,6 +42,7 @@ from ciphermote.gateway.intake import MOST_DELIVERY_BYTES, Outcome
 from ciphermote.gateway.logs import log
 from ciphermote.gateway.refusals import Refusal, of_storage
 from ciphermote.gateway.registry import MOST_KEYS_BYTES
+from ciphermote.gateway.uploads import Uploads
 
 OCTETS = "application/octet-stream"
 PROBLEM = "application/problem+json"
@@ -389,15 +390,16 @@ async def put_keys(
     kind: Annotated[str, Path(pattern="^(galois|relin)$")],
 ) -> None:
     """Give the fleet's public evaluation keys."""
-    await _upload(request, lambda data: gateway.registry.put_evaluation_keys(fleet, kind, data))
+    await _upload(request, fleet, lambda data: gateway.registry.put_evaluation_keys(fleet, kind, data))
 
 
-async def _upload(request: Request, put: Any) -> None:
+async def _upload(request: Request, fleet: Fleet, put: Callable[[bytes], None]) -> None:
     _check_type(request)
     stated = _stated_length(request, MOST_KEYS_BYTES)
-    async with request.app.state.uploads:
-        data = await read_body(request, stated)
-        await asyncio.to_thread(put, data)
+    uploads: Uploads = request.app.state.uploads
+    with uploads.room_for(fleet.tenant) as take:
+        data = await read_body(request, stated, take)
+        await uploads.put(put, data)
 
 
 @owners.get("/fleets/{fleet}/devices")
@@ -420,7 +422,7 @@ def enroll(gateway: TheGateway, fleet: OwnedFleet, number: _Number, enrolment: E
 )
 async def put_rekey_key(request: Request, gateway: TheGateway, fleet: OwnedFleet, number: _Number) -> None:
     """Give what brings a device's ciphertexts under the owner's key."""
-    await _upload(request, lambda data: gateway.registry.put_rekey_key(fleet, number, data))
+    await _upload(request, fleet, lambda data: gateway.registry.put_rekey_key(fleet, number, data))
 
 
 @owners.post("/fleets/{fleet}/devices/{number}/{action:device_action}", status_code=204)
@@ -453,7 +455,7 @@ async def put_result(
 ) -> None:
     """Answer an attempt of a device: it fetches the result as tagged frames."""
     form = AnswerForm(largest=largest, log2_tiles=log2_tiles)
-    await _upload(request, lambda data: gateway.mailbox.put(fleet, number, counter, data, form))
+    await _upload(request, fleet, lambda data: gateway.mailbox.put(fleet, number, counter, data, form))
 
 
 @owners.get("/fleets/{fleet}/windows")
@@ -656,7 +658,7 @@ def application(gateway: Gateway) -> FastAPI:
     )
     app.state.gateway = gateway
     app.state.stopping = False
-    app.state.uploads = asyncio.Semaphore(1)
+    app.state.uploads = Uploads()
     for router in (devices, owners, operators, health):
         app.include_router(router)
     app.add_exception_handler(Refusal, _refused)
@@ -737,16 +739,19 @@ async def _http_error(request: Request, error: Exception) -> Response:
     refusal = Refusal(error.status_code, names.get(error.status_code, "http"), str(error.detail)[:300])
     answer = _answered(request, refusal)
     answer.headers.update(error.headers or {})
-    if error.status_code == 405:
-        answer.headers["allow"] = _methods(request)
+    if error.status_code == 405 and (methods := _methods(request)):
+        answer.headers["allow"] = methods
     return answer
 
 
 def _methods(request: Request) -> str:
-    """That a path takes. (Starlette names those of the first route alone that fits it.)"""
+    """That a path takes; empty for one that is not described, such as the description's own. (Starlette names
+    those of the first route alone that fits it.)"""
     paths = request.app.openapi()["paths"]
     fitting = [t for t in paths if re.fullmatch(re.sub(r"\{[^}]*\}", "[^/]+", t), request.url.path)]
-    exact = min(fitting, key=lambda template: template.count("{"))
+    exact = min(fitting, key=lambda template: template.count("{"), default=None)
+    if exact is None:
+        return ""
     return ", ".join(sorted(method.upper() for method in paths[exact]))
 
 

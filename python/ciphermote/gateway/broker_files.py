@@ -74,8 +74,15 @@ class BrokerFiles:
         self._own = mosquitto_hash(path.read_text())
 
     def write(self, tls: Path, port: int) -> None:
-        """All of them. OSError."""
-        self.stale.clear()
+        """All of them. OSError: they are stale still."""
+        self.stale.clear()  # before the tokens are read, so that no later change is lost
+        try:
+            self._write(tls, port)
+        except BaseException:
+            self.stale.set()
+            raise
+
+    def _write(self, tls: Path, port: int) -> None:
         rows = self._database.connection.execute(
             "SELECT t.name AS tenant, f.name AS fleet, k.device, k.broker FROM tokens k "
             "JOIN fleets f ON f.id = k.fleet JOIN tenants t ON t.id = k.tenant "

@@ -22,11 +22,13 @@ from ciphermote.computation import EvaluationKeys
 from ciphermote.errors import EngineError
 from ciphermote.evaluator import Ciphertext, Evaluator
 from ciphermote.gateway.blobs import Objects, SegmentReader, parse_extents
-from ciphermote.gateway.definitions import FullFleet
+from ciphermote.gateway.definitions import AnswerForm, FullFleet
 from ciphermote.gateway.devices import unsigned
 from ciphermote.gateway.fleets import Fleet
 from ciphermote.gateway.jobs import Job, Jobs
-from ciphermote.gateway.mailbox import Mailbox
+from ciphermote.gateway.logs import log
+from ciphermote.gateway.mailbox import NO_ATTEMPT, Mailbox
+from ciphermote.gateway.refusals import Refusal
 from ciphermote.hosted import context_of
 from ciphermote.linear_model import LinearModel
 
@@ -103,11 +105,15 @@ def compute(
         )
     progress(0, len(inputs))
     parts: list[bytes] = []
+    unanswered = 0
     if inputs:
         if job.fleet.is_compact:
             parts = [_compact_sum(job, inputs, reader, progress)]
         else:
-            parts = _FullComputation(job, jobs, mailbox, reader, objects, progress).parts(inputs)
+            computation = _FullComputation(job, jobs, mailbox, reader, objects, progress)
+            parts, unanswered = computation.parts(inputs), computation.unanswered
+    if unanswered:
+        log.warning("devices unanswered", job=job.id, windows=unanswered)
     contributors = [[i.device, i.epoch, i.number] for i in inputs]
     return {
         "kind": job.spec.kind,
@@ -115,6 +121,7 @@ def compute(
         "devices": len({i.device for i in inputs}),
         "parts": [objects.put(part) for part in parts],
         "contributors": objects.put(json.dumps(contributors).encode()),
+        **({} if job.spec.answer is None else {"unanswered": unanswered}),
     }
 
 
@@ -150,7 +157,7 @@ def _compact_window(fleet: Fleet, found: Input, data: bytes) -> Window:
 
 
 class _FullComputation:
-    """Over full frames."""
+    """Over full frames. unanswered: windows whose devices can fetch no answer."""
 
     def __init__(
         self,
@@ -165,6 +172,7 @@ class _FullComputation:
         assert isinstance(definition, FullFleet)
         self._spec = job.spec
         self._mailbox = mailbox
+        self.unanswered = 0
         self._fleet = job.fleet
         self._own_keys = definition.own_keys
         self._reader = reader
@@ -284,8 +292,17 @@ class _FullComputation:
             for found, window in zip(inputs, self._windows(inputs), strict=True):
                 scores.append(engine.linear(bytes(window), model, feature_bound=self._spec.bound))
                 if self._spec.answer is not None:
-                    self._mailbox.put(self._fleet, found.device, found.counter, scores[-1], self._spec.answer)
+                    self._answer(found, scores[-1], self._spec.answer)
         return scores
+
+    def _answer(self, found: Input, score: bytes, form: AnswerForm) -> None:
+        try:
+            self._mailbox.put(self._fleet, found.device, found.counter, score, form, epoch=found.epoch)
+        except Refusal as refusal:
+            # Its device was revoked, quarantined or enrolled anew since: the others are still answered.
+            if refusal.name != NO_ATTEMPT:
+                raise
+            self.unanswered += 1
 
 
 def _chain(first: Input, rest: Iterator[Input]) -> Iterator[Input]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a client may cost before anybody knows who it is: how long and how large a request's head is, how long
-a body goes on after the answer, and how large a body of JSON is.
+a body goes on after the answer, how large a body of JSON is, how many requests wait for their answers, and
+how long those wait to be read.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -28,11 +30,14 @@ _LINGER_SECONDS = 5.0
 _CLOSE_SECONDS = 1.0
 _MOST_FRAMING = 8
 """Bytes around each byte of a body: a chunk of one byte takes six."""
+_MOST_WAITING = 4
+_MOST_UNREAD_BYTES = 64 << 10
 _READS_ITSELF = re.compile(r"/v1/fleets/[^/]+/(deliveries|keys/[^/]+|devices/[^/]+/rekey)")
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """uvicorn's, which puts no bound on heads and trailers and reads on after it has answered."""
+    """uvicorn's, which puts no bound on heads, trailers and pipelines, reads on after it has answered, and
+    keeps answers that nobody reads."""
 
     _in_head = True
     _is_complete = False
@@ -42,6 +47,10 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(_MOST_UNREAD_BYTES)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux alone drops whoever reads nothing for so long
+            connection = transport.get_extra_info("socket")
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(1000 * BODY_SECONDS))
         self._close_after(_HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -49,6 +58,8 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
         if self._in_head:
             self._head_bytes += len(data)
         else:
@@ -59,6 +70,10 @@ class BoundedProtocol(HttpToolsProtocol):
         super().data_received(data)
 
     def on_message_begin(self) -> None:
+        if len(self.pipeline) >= _MOST_WAITING:
+            # An answer would be taken for that of an earlier request. The error ends the parsing.
+            self.transport.abort()
+            raise ConnectionAbortedError(f"more than {_MOST_WAITING} requests wait for their answers")
         super().on_message_begin()
         self._in_head, self._is_complete, self._head_bytes, self._framing = True, False, 0, 0
         self._close_after(_HEAD_SECONDS)

@@ -7,7 +7,15 @@ import math
 from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    model_validator,
+)
 
 from ciphermote.compact.sets import COMPACT_SETS
 from ciphermote.errors import Error
@@ -158,10 +166,17 @@ class JobSpec(Model):
         return self.devices if self.weights is None else self.weights
 
 
+def _weighing(spec: JobSpec) -> JobSpec:
+    """Asked of requests alone: what was kept before it was asked can still be read."""
+    if spec.weights is not None and not any(spec.weights.values()):
+        raise ValueError("all weights are 0: give at least one device another")
+    return spec
+
+
 class JobRequest(Model):
     """A computation over the windows that were measured from begins to before ends, in seconds since 1970."""
 
-    spec: JobSpec
+    spec: Annotated[JobSpec, AfterValidator(_weighing)]
     begins: Time = 0
     ends: Time = 1e11
 
@@ -197,12 +212,17 @@ class StreamSpec(Model):
 class RetentionRequest(Model):
     """retain_days: so long after it came a window is kept, and so long a result; null: for ever."""
 
-    retain_days: Annotated[int, Field(ge=1, le=36_500)] | None
+    retain_days: Annotated[int, Field(strict=True, ge=1, le=36_500)] | None
 
 
 class StreamRequest(Model):
     name: Name
     spec: StreamSpec
+
+    @model_validator(mode="after")
+    def _weighing(self) -> StreamRequest:
+        _weighing(self.spec.job)
+        return self
 
 
 class TokenRequest(Model):

@@ -39,8 +39,9 @@ def address(data: bytes) -> tuple[bool, int, int]:
         raise Refusal(
             400,
             "untagged",
-            f"The frames are of version {data[2]}, and only tagged ones (version 2) are taken: provision the "
-            "device with its number, epoch and tag key.",
+            f"The frames are of version {data[2]}, and only tagged ones (version 2) are taken: give the "
+            "device keys with a tag key (`ciphermote owner enroll`), and firmware that tags its frames with "
+            "it (cm_frame_writer_tag).",
         )
     raise Refusal(
         400,

@@ -24,6 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ciphermote.compact.bounds import LARGEST_WEIGHT
 from ciphermote.gateway.blobs import Objects
 from ciphermote.gateway.database import Database
 from ciphermote.gateway.definitions import (
@@ -180,6 +181,8 @@ class Jobs:
                 )
             if spec.weights and any(w != int(w) for w in spec.weights.values()):
                 raise Refusal(422, "weights", "The compact lane takes whole weights: scale them up.")
+            if spec.weights and any(abs(w) > LARGEST_WEIGHT for w in spec.weights.values()):
+                raise Refusal(422, "weights", f"A weight is at most {LARGEST_WEIGHT:,} here, of either sign.")
             return
         needed = {"variance": "relin", "linear": "galois"}.get(spec.kind)
         keys = self.keys(fleet.id)

@@ -22,6 +22,9 @@ from ciphermote.gateway.wrapping import Wrapper
 from ciphermote.returning import ResultTag, device_frames
 from ciphermote.seal_bytes import read_ciphertext, scheme_options
 
+NO_ATTEMPT = "no-such-attempt"
+"""The refusal's name if no active device has that window."""
+
 
 class Mailbox:
     """Of one gateway."""
@@ -31,10 +34,20 @@ class Mailbox:
         self._objects = objects
         self._wrapper = wrapper
 
-    def put(self, fleet: Fleet, number: int, counter: int, data: bytes, form: AnswerForm) -> None:
+    def put(
+        self,
+        fleet: Fleet,
+        number: int,
+        counter: int,
+        data: bytes,
+        form: AnswerForm,
+        *,
+        epoch: int | None = None,
+    ) -> None:
         """Answer the attempt by which a device's window counts. data: a ciphertext in SEAL's bytes with its
-        label, under the key that the device has. Refusal."""
-        row = self._attempt(fleet, number, counter)
+        label, under the key that the device has. epoch: the window's; None: the device's present one.
+        Refusal."""
+        row = self._attempt(fleet, number, counter, epoch)
         source = hashlib.blake2b(data + form.model_dump_json().encode(), digest_size=20).hexdigest()
         known = self._row(row["id"], counter)
         if known is not None:
@@ -52,16 +65,17 @@ class Mailbox:
                 (row["id"], counter, digest, source, time.time()),
             )
 
-    def _attempt(self, fleet: Fleet, number: int, counter: int) -> sqlite3.Row:
+    def _attempt(self, fleet: Fleet, number: int, counter: int, epoch: int | None) -> sqlite3.Row:
         row: sqlite3.Row | None = self._database.connection.execute(
             "SELECT d.*, w.number AS window, w.random FROM windows w JOIN devices d ON d.id = w.device "
-            "WHERE d.fleet = ? AND d.number = ? AND d.state = 'active' AND w.counter = ?",
-            (fleet.id, number, counter),
+            "WHERE d.fleet = ? AND d.number = ? AND d.state = 'active' AND w.counter = ? "
+            "AND d.epoch = coalesce(?, d.epoch)",
+            (fleet.id, number, counter, epoch),
         ).fetchone()
         if row is None:
             raise Refusal(
                 404,
-                "no-such-attempt",
+                NO_ATTEMPT,
                 f"No window of device {number} counts by counter {counter}: answer one that does.",
             )
         return row

@@ -180,11 +180,16 @@ class Retention:
 
     def _collect_segments(self) -> None:
         # Whatever will ever refer to a segment before the newest is committed by now.
-        complete = segment_numbers(self._segments)[:-1]
-        if not complete:
+        *complete, newest = segment_numbers(self._segments) or [0]
+        # A restored database may still book segments that went after it was copied.
+        booked = self._database.connection.execute(
+            "SELECT DISTINCT segment FROM segment_bytes WHERE segment < ?", (newest,)
+        )
+        candidates = {*complete, *(number for (number,) in booked)}
+        if not candidates:
             return
         used = {number for (number,) in self._database.connection.execute(_USED_SEGMENTS)}
-        for number in complete:
+        for number in sorted(candidates):
             if number in used or self._stopping.is_set():
                 continue
             with self._database.writing() as database:
@@ -194,10 +199,11 @@ class Retention:
                     (number,),
                 )
                 database.execute("DELETE FROM segment_bytes WHERE segment = ?", (number,))
-            path = segment_path(self._segments, number)
-            size = path.stat().st_size
-            path.unlink()
-            self._metrics.bytes_deleted.inc(size)
+            if number in complete:
+                path = segment_path(self._segments, number)
+                size = path.stat().st_size
+                path.unlink()
+                self._metrics.bytes_deleted.inc(size)
         sync_directory(self._segments)
 
     def _collect_objects(self, now: float) -> None:
