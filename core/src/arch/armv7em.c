@@ -177,7 +177,7 @@ static levels_function *const two_levels[] = {
 
 #if CM_HELIUM && CM_CONFIG_NTT_ROOTS
 
-static levels_function *const helium_two_levels[] = {
+static levels_function *const two_levels_on_helium[] = {
     cmi_helium_two_levels_1,  cmi_helium_two_levels_4,   cmi_helium_two_levels_16,
     cmi_helium_two_levels_64, cmi_helium_two_levels_256, cmi_helium_two_levels_1024,
 };
@@ -188,7 +188,7 @@ static levels_function *levels_to_run(const cmi_ring *ring, unsigned together, u
     if (ring->prime->q >> 26 && ring->log2_n - ring->log2_tiles > 12) { /* helium_ring.c */
         return together == 1u ? cmi_armv7em_one_level : two_levels[left / 2u - 1u];
     }
-    return together == 1u ? cmi_helium_one_level : helium_two_levels[left / 2u - 1u];
+    return together == 1u ? cmi_helium_one_level : two_levels_on_helium[left / 2u - 1u];
 }
 
 #else
