@@ -155,6 +155,10 @@ bench-asic: setup-rtl
 demo-accelerator: setup-accelerator
 	build/rtl-venv/bin/python rtl/tools/demo.py
 
+## firmware on a simulated RISC-V chip encrypts readings with the client engine and without
+demo-client-engine: setup-rtl
+	build/rtl-venv/bin/python rtl/tools/client_demo.py
+
 ## run the demos, and keep their figures in bench/results
 bench-demos: demo demo-client-aided demo-uno demo-lorawan demo-fleet
 	cp build/demo/demo.json bench/results/demo.json

@@ -17,16 +17,17 @@ readonly rtl_venv=build/rtl-venv
 
 python_packages=(cmake g++ gcc make ninja-build python3 python3-dev python3-venv)
 arm_packages=(binutils-arm-none-eabi gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm)
+riscv_packages=(gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf)
 broker_packages=(mosquitto)
 avr_packages=(arduino-core-avr avr-libc binutils-avr gcc-avr libelf-dev libsimavr-dev pkg-config)
 fleet_packages=("${python_packages[@]}" "${arm_packages[@]}" "${avr_packages[@]}" "${broker_packages[@]}")
 test_packages=("${fleet_packages[@]}" curl jq mosquitto-clients rsync sqlite3 xxd
     clang clang-format cppcheck libclang-rt-14-dev llvm shellcheck valgrind
-    gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf qemu-system-misc
+    "${riscv_packages[@]}" qemu-system-misc
     g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user
     libc++-14-dev-wasm32 libc++abi-14-dev-wasm32 libclang-rt-14-dev-wasm32 lld-14 nodejs wasi-libc)
 accelerator_packages=(g++ gcc make perl python3 python3-venv)
-rtl_packages=("${python_packages[@]}" "${arm_packages[@]}" ccache iverilog opensta perl)
+rtl_packages=("${python_packages[@]}" "${arm_packages[@]}" "${riscv_packages[@]}" ccache iverilog opensta perl)
 
 say()
 {

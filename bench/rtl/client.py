@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from ciphermote.results import Row, write_results
 from hardware import ROOT, BenchError, run_python
@@ -25,6 +27,8 @@ GOALS = {
     "public": {"pace": 33_500, "latency": 36_500},
     "decrypt": {"pace": 22_000, "latency": 25_500},
 }
+SPEEDUP = 300
+"""At least so many times as fast with the engine."""
 LIMITS = {"symmetric": 10_040, "public": 27_648, "decrypt": 20_040}
 """What bounds the pace: words out, butterflies, words in."""
 
@@ -52,7 +56,34 @@ def rows() -> list[Row]:
                     else f"engine.{job}.{what}.shallow.cycles"
                 )
                 found.append(Row(name, cycles, "cycles", params))
-    return found
+    return [*found, *soc_rows(taken)]
+
+
+def soc_rows(taken: dict[str, Any]) -> list[Row]:
+    """Firmware on a PicoRV32: one encryption through the engine, and in software on the same core."""
+    cycles = taken["soc"]
+    core = {
+        "set": taken["set"],
+        "t": taken["t"],
+        "core": "PicoRV32 (RV32IMC, fast multiplier, barrel shifter, no wait states)",
+        "firmware": f"{riscv_compiler()} -O2, CM_CONFIG_PRESET_FAST, whole polynomials",
+        "kind": "simulated",
+    }
+    return [
+        Row(
+            "soc.speedup", round(cycles["software"] / cycles["engine"], 1), "ratio", {**core, "goal": SPEEDUP}
+        ),
+        Row("soc.engine.cycles", cycles["engine"], "cycles", {**core, "units": 8, "pipeline": "deep"}),
+        Row("soc.engine.first.cycles", cycles["first"], "cycles", {**core, "loads": "tables and key"}),
+        Row("soc.software.cycles", cycles["software"], "cycles", core),
+    ]
+
+
+def riscv_compiler() -> str:
+    said = subprocess.run(
+        ["riscv64-unknown-elf-gcc", "-dumpfullversion"], capture_output=True, text=True, check=True
+    )
+    return f"gcc {said.stdout.strip()}"
 
 
 def memory_rows() -> list[Row]:

@@ -16,6 +16,7 @@ import sys
 from itertools import pairwise
 from typing import Any
 
+import soc
 from client import Client, Key, Outcome, Shape
 
 from tools import ROOT, ToolError
@@ -81,6 +82,22 @@ def times(shape: Shape, case: dict[str, Any], command: str) -> dict[str, int]:
     }
 
 
+def soc_times() -> dict[str, int]:
+    """Cycles of an encryption by firmware on a RISC-V core, through the engine and in software.
+
+    The first one through the engine also loads tables and key. ToolError if a byte differs.
+    """
+    field = soc.field("bench", set=SET, t=T, ciphertexts=2, seed=1)
+    engine, software = (soc.simulate(field, chip) for chip in (soc.Chip(), soc.SOFTWARE))
+    if engine.code or software.code or engine.frames != software.frames or not engine.frames:
+        raise ToolError("soc: the frames with the engine are not those of software")
+    return {
+        "engine": engine.encryptions[1],
+        "first": engine.encryptions[0],
+        "software": software.encryptions[1],
+    }
+
+
 def main() -> int:
     symmetric, public = cases()
     jobs = {
@@ -93,10 +110,11 @@ def main() -> int:
             pipeline: {job: times(shape, *of) for job, of in jobs.items()}
             for pipeline, shape in SHAPES.items()
         }
+        chip = soc_times()
     except ToolError as error:
         print(error, file=sys.stderr)
         return 1
-    print(json.dumps({"set": SET, "t": T, "ciphertexts": CIPHERTEXTS, "cycles": taken}))
+    print(json.dumps({"set": SET, "t": T, "ciphertexts": CIPHERTEXTS, "cycles": taken, "soc": chip}))
     return 0
 
 

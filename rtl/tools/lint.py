@@ -13,16 +13,20 @@ from tools import (
     CLIENT_SOURCES,
     INCLUDES,
     RTL,
+    SOC_SOURCES,
     SOURCES,
     ToolError,
     accelerators,
     configurations,
+    picorv32,
     run,
 )
 
 # Zero-extension is what is meant where widths differ; constants of one module serve others too; a part that a
 # configuration does not use stays unconnected.
 ALLOWED = ("WIDTHEXPAND", "VARHIDDEN", "UNUSEDSIGNAL", "UNSIGNED")
+# The core is not ours and has a timescale; what the system does not use of it and of the engine is left open.
+ALLOWED_IN_SOC = ("TIMESCALEMOD", "PINCONNECTEMPTY")
 STYLE = ",".join(
     (
         "line-length=length:120",
@@ -67,7 +71,7 @@ def main() -> int:
     client = [str(source) for source in (*SOURCES, *CLIENT_SOURCES)]
     headers = sorted(RTL.glob("*/*.svh"))
     checks: dict[str, list[str | Path]] = {
-        "verible": ["verible-verilog-lint", f"--rules={STYLE}", *client, *headers],
+        "verible": ["verible-verilog-lint", f"--rules={STYLE}", *client, *map(str, SOC_SOURCES), *headers],
     }
     for top in ("cm_ntt_engine", "cm_ntt_accelerator"):
         checks[f"yosys {top}"] = [
@@ -75,10 +79,10 @@ def main() -> int:
             f"read_verilog -sv -defer {' '.join(INCLUDES)} {' '.join(sources)}",
             f"hierarchy -check -top {top}",
         ]
-    checks["yosys cm_client_engine"] = [
+    checks["yosys cm_client_axi"] = [
         *(sys.executable, RTL / "tools/yosys.py"),
         f"read_verilog -sv -defer {' '.join(CLIENT_INCLUDES)} {' '.join(client)}",
-        "hierarchy -check -top cm_client_engine",
+        "hierarchy -check -top cm_client_axi",
     ]
     warnings = ["-Wall", *(f"-Wno-{warning}" for warning in ALLOWED)]
     for name, (top, parameters) in shapes().items():
@@ -96,10 +100,16 @@ def main() -> int:
                 *INCLUDES,
                 *CLIENT_INCLUDES,
                 "--top",
-                "cm_client_engine",
+                "cm_client_axi",
             ),
             *(f"-G{key}={value}" for key, value in parameters.items()),
             *client,
+        ]
+    for engine in (0, 1):
+        checks[f"verilator soc {engine}"] = [
+            *("verilator", "--lint-only", *warnings, *(f"-Wno-{warning}" for warning in ALLOWED_IN_SOC)),
+            *(*INCLUDES, *CLIENT_INCLUDES, "--top", "cm_soc", f"-GENGINE={engine}"),
+            *(RTL / "soc/picorv32.vlt", *client, *map(str, SOC_SOURCES), picorv32()),
         ]
     for name, command in checks.items():
         print(f"[lint] {name}", flush=True)

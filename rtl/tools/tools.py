@@ -20,6 +20,7 @@ ENGINE_SOURCES = sorted((RTL / "engine").glob("*.sv"))
 SOURCES = [*ENGINE_SOURCES, *sorted((RTL / "accelerator").glob("*.sv"))]
 CLIENT_SOURCES = sorted((RTL / "client").glob("*.sv"))
 INCLUDES = [f"-I{RTL / 'engine'}", f"-I{RTL / 'accelerator'}"]
+SOC_SOURCES = sorted((RTL / "soc").glob("*.sv"))
 CLIENT_INCLUDES = [f"-I{RTL / 'engine'}", f"-I{RTL / 'client'}"]
 
 
@@ -39,6 +40,11 @@ def accelerators() -> dict[str, dict[str, int]]:
 
 def site_packages() -> Path:
     return Path(sysconfig.get_path("purelib", vars={"base": str(VENV)}))
+
+
+def picorv32() -> Path:
+    """The core's Verilog, as its package has it."""
+    return site_packages() / "pythondata_cpu_picorv32/verilog/picorv32.v"
 
 
 def environment() -> dict[str, str]:

@@ -11,6 +11,7 @@ typedef struct recording_calls {
     unsigned ntt_declined;
     unsigned product_taken;
     unsigned product_declined;
+    unsigned encryption_declined;
 } recording_calls;
 
 extern recording_calls recorded;

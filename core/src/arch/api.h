@@ -21,13 +21,15 @@
 
 #include "ciphermote/bfv.h"
 #include "ciphermote/config.h"
+#include "ciphermote/encryptor.h"
 #include "ciphermote/frame.h"
 #include "ciphermote/params.h"
 #include "common/names.h"
 
-typedef struct cmi_ring cmi_ring;       /* ring/ring.h */
-typedef struct cmi_stream cmi_stream;   /* random/xof.h */
-typedef struct cmi_uniform cmi_uniform; /* random/sample.h */
+typedef struct cm_message_source cm_message_source; /* scheme/encrypt.h */
+typedef struct cmi_ring cmi_ring;                   /* ring/ring.h */
+typedef struct cmi_stream cmi_stream;               /* random/xof.h */
+typedef struct cmi_uniform cmi_uniform;             /* random/sample.h */
 
 /* ---- what entries are given; the assembly depends on the order of the fields ---- */
 
@@ -103,6 +105,20 @@ extern const uint32_t cmi_crc32c_far_table[4][256];
 CMI_HIDDEN_END
 
 typedef struct cmi_arch {
+    /*
+     * Whole operations, for hardware that keeps keys, seeds and noise to itself.
+     *
+     * A whole encryption: the message has not been looked at, and key is a cm_secret_key or, if public_key, a
+     * cm_public_key. A back-end declines what it cannot do, and what portable C refuses before it takes a
+     * counter. It takes its counter from the device (cmi_counter_take) and draws 32 random bytes, which the
+     * hardware checks as the library does; the same secret, counter and bytes give the same frames. Once it
+     * has taken a counter it may still decline, as long as no byte has left. It leaves info of the emitter as
+     * portable C does. *status: what the call returns. Values and what was made of them are gone from
+     * wherever it put them; the arena, which it must not use, is not wiped after it.
+     */
+    int (*encrypt)(cm_status *status, const void *key, bool public_key, const cm_encryptor_setup *setup,
+                   const cm_message_source *source);
+
     /* The ring: as the functions with these names in ring/ring.h. */
     int (*ntt_forward)(uint32_t *a, const cmi_ring *ring);
     int (*ntt_inverse)(uint32_t *a, const cmi_ring *ring);

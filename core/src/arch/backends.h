@@ -141,6 +141,9 @@
 #define CM_TARGET_unpack CM_DECLINED
 #endif
 
+/* No target's assembly takes whole operations. */
+#define CM_TARGET_encrypt CM_DECLINED
+
 #define CM_NOISE_FACTORS CM_AVR_MUL
 
 /* Whether a back-end has done the work. Arguments may be evaluated twice. */

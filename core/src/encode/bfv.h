@@ -8,6 +8,7 @@
 #ifndef CM_ENCODE_BFV_H
 #define CM_ENCODE_BFV_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ciphermote/bfv.h"
@@ -38,6 +39,20 @@ CM_MUST_CHECK cm_status cmi_plain_encode(const cm_params *params, const cm_bfv_v
 
 /* t must be below every data prime: modulo a prime that divides t, values would vanish. */
 bool cmi_below_every_prime(uint32_t t, const cm_params *params);
+
+/*
+ * Whether q holds twice t times the largest noise: see ciphermote/bfv.h. Two primes always suffice: t must be
+ * below the one, and the noise is below 2n, and so below the other.
+ */
+static inline bool cmi_leaves_room(const cm_params *params, uint32_t t, bool public_key)
+{
+    const uint32_t noise = public_key ? (uint32_t)45 << (params->log2_n + 1u) / 2u : 44u;
+    uint64_t q = params->primes[0].q;
+    if (params->data_primes > 1) {
+        q *= params->primes[1].q;
+    }
+    return (uint64_t)noise * t <= q;
+}
 
 /*
  * Replace m by the remainder w = q m - t round(q m / t), where halves are rounded up and q is the product of

@@ -7,20 +7,6 @@
 #include "random/sample.h"
 #include "scheme/encrypt.h"
 
-/*
- * Whether q holds twice t times the largest noise: see ciphermote/bfv.h. Two primes always suffice: t must be
- * below the one, and the noise is below 2n, and so below the other.
- */
-static bool leaves_room(const cm_params *params, uint32_t t, bool public_key)
-{
-    const uint32_t noise = public_key ? (uint32_t)45 << (params->log2_n + 1u) / 2u : 44u;
-    uint64_t q = params->primes[0].q;
-    if (params->data_primes > 1) {
-        q *= params->primes[1].q;
-    }
-    return (uint64_t)noise * t <= q;
-}
-
 /* In place, numbers that are wider than the message would overlap what follows it. */
 static bool overlaps(const cm_bfv_values *values, const void *arena)
 {
@@ -39,7 +25,7 @@ static cm_status encode_integers(cm_message_source *self, const cm_params *param
     if (overlaps(values, setup->arena)) {
         return CM_ERR_ARGUMENT;
     }
-    if (!leaves_room(params, values->plain_modulus, self->under_public_key)) {
+    if (!cmi_leaves_room(params, values->plain_modulus, self->under_public_key)) {
         return CM_ERR_PLAIN_MODULUS;
     }
     setup->emitter->info.scale_or_t = values->plain_modulus;
@@ -108,7 +94,7 @@ static cm_status check_reader(cm_message_source *self, const cm_params *params,
         return status;
     }
     const uint32_t t = reader_of(self)->plain_modulus;
-    if (!cmi_below_every_prime(t, params) || !leaves_room(params, t, false)) {
+    if (!cmi_below_every_prime(t, params) || !cmi_leaves_room(params, t, false)) {
         return CM_ERR_PLAIN_MODULUS;
     }
     setup->emitter->info.scale_or_t = t;

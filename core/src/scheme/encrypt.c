@@ -146,10 +146,7 @@ CM_NOINLINE static cm_status prepare(const encryption_layout *parts, cm_message_
         cmi_noise_keep(&work->noise, parts->noise + n, n);
     }
 #endif
-    info->scheme = (cm_scheme)source->scheme;
-    info->ntt_form = source->ntt_form;
-    info->components = 2;
-    info->primes = params->data_primes;
+    cmi_describe(info, source, params);
     info->log2_tiles = cmi_log2_tiles(parts->setup);
     info->key_id = key_id;
     work->ring.prime = params->primes;
@@ -636,7 +633,11 @@ cm_status cm_encryptor_init_asymmetric(cm_encryptor *encryptor, const cm_public_
 static inline cm_status run(encrypt_function *encrypt, const void *key, const cm_encryptor_setup *setup,
                             cm_message_source *source)
 {
-    cm_status status = cmi_emitter_usable(setup->emitter) ? encrypt(key, setup, source) : CM_ERR_ARGUMENT;
+    cm_status status;
+    if (CM_ARCH_TRY(encrypt, &status, key, encrypt == encrypt_asymmetric, setup, source)) {
+        return status;
+    }
+    status = cmi_emitter_usable(setup->emitter) ? encrypt(key, setup, source) : CM_ERR_ARGUMENT;
     if (status == CM_OK) {
         status = setup->emitter->end(setup->emitter);
     }

@@ -19,7 +19,6 @@
 CMI_HIDDEN_BEGIN
 
 /* A message, and what its scheme does with it. */
-typedef struct cm_message_source cm_message_source;
 struct cm_message_source {
     /*
      * Check the values and encode them into the arena's first bytes. ring is free to use. Leaves the scale,
@@ -95,6 +94,16 @@ static inline bool cmi_tiles_supported(const cm_encryptor_setup *setup)
 {
     return setup->log2_tiles <= CM_MAX_LOG2_TILES && setup->log2_tiles == cmi_log2_tiles(setup) &&
            (!CM_CONFIG_ACCELERATOR || setup->log2_tiles == 0);
+}
+
+/* What follows from the message and the set for a ciphertext's frames. */
+static inline void cmi_describe(cm_ciphertext_info *info, const cm_message_source *source,
+                                const cm_params *params)
+{
+    info->scheme = (cm_scheme)source->scheme;
+    info->ntt_form = source->ntt_form;
+    info->components = 2;
+    info->primes = params->data_primes;
 }
 
 /* Encrypt a message. Whatever the outcome, the arena is wiped, together with the values if they are in it. */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole encryptions in the hardware of rtl/client (docs/client-engine.md), for chips that have it: compile
+ * the library with -DCM_ARCH_HEADER='"client_arch.h"', and add client_engine.c. Calls that encrypt stay as
+ * they are, and no byte of a ciphertext changes. The engine takes BFV in coefficients, in frames of version
+ * 1, with ChaCha20 and whole polynomials; portable C does the rest, and what the engine fails at.
+ *
+ * The port provides the bus, opens the engine, and says which one serves a parameter set. The engine draws
+ * its random bytes itself, from the source that is wired to it: it must be as good as cm_platform's. Keys and
+ * the device's secret are written to it and never read; it keeps them until it is reset, meets a fault, or is
+ * given others. That they stay the same is what the encryptor requires anyway (encryptor.h).
+ */
+#ifndef CLIENT_ENGINE_H
+#define CLIENT_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ciphermote/encryptor.h"
+#include "ciphermote/params.h"
+#include "ciphermote/status.h"
+
+/*
+ * How to reach an engine. Registers are those of rtl/client/client_registers.md, offsets in bytes. send and
+ * receive begin a transfer, and drop what is left of the one before: values of a cm_number, and so many words
+ * at most. sending says whether values are still to be sent, received how many words are in memory.
+ */
+typedef struct client_bus {
+    uint32_t (*read)(void *context, uint32_t offset);
+    void (*write)(void *context, uint32_t offset, uint32_t value);
+    void (*send)(void *context, const void *values, uint32_t count, cm_number number);
+    void (*receive)(void *context, uint32_t *words, uint32_t count);
+    bool (*sending)(void *context);
+    uint32_t (*received)(void *context);
+    void *context;
+} client_bus;
+
+/* Words that an engine needs, for the frames of a ciphertext with this many primes. */
+#define CLIENT_WORDS(n, primes) (20u + 2u * (primes) * (12u + (size_t)(n) / 32u * 27u))
+
+/* Allocated by the caller, filled by client_engine_open: treat as opaque. */
+typedef struct client_engine {
+    client_bus bus;
+    uint32_t *words;
+    size_t count;
+    cm_status (*frames_begin)(cm_emitter *self, const cm_ciphertext_info *info); /* of a frame writer */
+    uint32_t shape;
+    bool open;
+    const cm_params *served;  /* a set that it can serve, or null */
+    uint32_t component_words; /* of the frames of one component */
+    /* What it holds: null, or 0. */
+    const cm_params *params;
+    const cm_secret_key *secret;
+    const cm_public_key *public_key;
+    uint32_t t;
+    uint32_t form; /* of values and ciphertexts */
+} client_engine;
+
+/*
+ * Start to use an engine; it is reset. words points at count words, lent for as long as it is used; they hold
+ * frames alone. CM_ERR_ARGUMENT for null pointers, CM_ERR_UNSUPPORTED if there is no engine on the bus.
+ */
+CM_MUST_CHECK cm_status client_engine_open(client_engine *engine, const client_bus *bus, uint32_t *words,
+                                           size_t count);
+
+/* The application defines this function: the engine for a parameter set, or null. */
+client_engine *client_engine_for(const cm_params *params);
+
+#endif

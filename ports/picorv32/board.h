@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registers of rtl/soc/cm_soc.sv. */
+#ifndef PICORV32_BOARD_H
+#define PICORV32_BOARD_H
+
+#include <stdint.h>
+
+#define BOARD_REGISTER(number) (*(volatile uint32_t *)(0x10000000u + 4u * (number)))
+#define BOARD_UART BOARD_REGISTER(0u)
+#define BOARD_EXIT BOARD_REGISTER(1u)
+#define BOARD_SENSOR BOARD_REGISTER(2u)
+#define BOARD_RANDOM BOARD_REGISTER(3u)
+#define BOARD_ADDRESS BOARD_REGISTER(4u)
+#define BOARD_SEND BOARD_REGISTER(5u)
+#define BOARD_SEND_HALVES ((uint32_t)1 << 20)
+#define BOARD_SEND_SIGNED ((uint32_t)1 << 21)
+#define BOARD_RECEIVE BOARD_REGISTER(6u)
+#define BOARD_LEAVE BOARD_REGISTER(7u)
+#define BOARD_ENGINE 0x20000000u
+
+/* Memory is read and written by transfers too: what was stored before a start must be there. */
+static inline void board_order(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+static inline uint32_t board_cycles(void)
+{
+    uint32_t cycles;
+    __asm__ volatile("rdcycle %0" : "=r"(cycles)::"memory");
+    return cycles;
+}
+
+/* Whether the client engine is ready, or there is none to open in this build. */
+int board_start(void);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The build with the client engine: its bus is the chip's registers and transfers. */
+#include "board.h"
+#include "client_engine.h"
+
+static client_engine engine;
+static uint32_t frame_words[CLIENT_WORDS(APP_N, APP_PRIMES)];
+
+static uint32_t read_register(void *context, uint32_t offset)
+{
+    (void)context;
+    return *(volatile uint32_t *)(BOARD_ENGINE + offset);
+}
+
+static void write_register(void *context, uint32_t offset, uint32_t value)
+{
+    (void)context;
+    *(volatile uint32_t *)(BOARD_ENGINE + offset) = value;
+}
+
+static void send(void *context, const void *values, uint32_t count, cm_number number)
+{
+    const bool is_signed = number == CM_INT16 || number == CM_INT32;
+    const bool halves = number == CM_INT16 || number == CM_UINT16;
+    (void)context;
+    board_order();
+    BOARD_ADDRESS = (uint32_t)(uintptr_t)values;
+    BOARD_SEND = count | (halves ? BOARD_SEND_HALVES : 0u) | (is_signed ? BOARD_SEND_SIGNED : 0u);
+}
+
+static void receive(void *context, uint32_t *words, uint32_t count)
+{
+    (void)context;
+    BOARD_ADDRESS = (uint32_t)(uintptr_t)words;
+    BOARD_RECEIVE = count;
+}
+
+static bool sending(void *context)
+{
+    (void)context;
+    return BOARD_SEND != 0;
+}
+
+static uint32_t received(void *context)
+{
+    (void)context;
+    const uint32_t count = BOARD_RECEIVE;
+    board_order();
+    return count;
+}
+
+client_engine *client_engine_for(const cm_params *params)
+{
+    (void)params; /* the engine says what it serves */
+    return &engine;
+}
+
+int board_start(void)
+{
+    static const client_bus bus = {read_register, write_register, send, receive, sending, received, NULL};
+    return client_engine_open(&engine, &bus, frame_words, sizeof frame_words / sizeof frame_words[0]) ==
+           CM_OK;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sensor on the chip of rtl/soc: it encrypts APP_CIPHERTEXTS blocks of readings and sends their frames.
+ * Nothing here knows whether the client engine does it. The UART says how many cycles each took.
+ */
+#include <stdint.h>
+
+#include "board.h"
+#include "ciphermote/ciphermote.h"
+#include "provisioned_keys.h"
+
+_Noreturn void _exit(int code);
+
+/* ---- the UART ---- */
+
+static void put(char character)
+{
+    while (!BOARD_UART) {
+    }
+    BOARD_UART = (uint8_t)character;
+}
+
+static void say(const char *what, uint32_t number)
+{
+    char digits[10];
+    unsigned count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10u);
+        number /= 10u;
+    } while (number);
+    for (; *what; what++) {
+        put(*what);
+    }
+    put(' ');
+    while (count--) {
+        put(digits[count]);
+    }
+    put('\n');
+}
+
+_Noreturn void _exit(int code)
+{
+    while (!BOARD_UART) { /* the last byte is out */
+    }
+    BOARD_EXIT = (uint32_t)code;
+    for (;;) {
+    }
+}
+
+/* ---- the platform ---- */
+
+static int draw(void *context, uint8_t *out, size_t length)
+{
+    (void)context;
+    for (size_t i = 0; i < length; i += 4u) {
+        const uint32_t word = BOARD_RANDOM;
+        for (size_t j = i; j < length && j < i + 4u; j++) {
+            out[j] = (uint8_t)(word >> 8u * (j - i));
+        }
+    }
+    return 0;
+}
+
+/* The chip has no flash: each run needs a new device secret. A real device stores its counter for good. */
+static uint64_t stored_counter;
+
+static int counter_read(void *context, uint64_t *value)
+{
+    (void)context;
+    *value = stored_counter;
+    return 0;
+}
+
+static int counter_write(void *context, uint64_t value)
+{
+    (void)context;
+    stored_counter = value;
+    return 0;
+}
+
+/* Frames leave by transfers, of whole words; the sink's bytes must stay until they are out. */
+static int leave(void *context, const uint8_t *bytes, size_t length)
+{
+    (void)context;
+    if ((uintptr_t)bytes % 4u != 0 || length % 4u != 0) {
+        return 1;
+    }
+    board_order();
+    BOARD_ADDRESS = (uint32_t)(uintptr_t)bytes;
+    BOARD_LEAVE = (uint32_t)length / 4u;
+    while (BOARD_LEAVE) {
+    }
+    return 0;
+}
+
+/* ---- the application ---- */
+
+#define N CM_PROVISIONED_N
+
+static int16_t readings[N];
+static uint8_t arena[CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16, 0)] __attribute__((aligned(8)));
+static cm_device device;
+static cm_frame_writer frames;
+
+static cm_status start(cm_encryptor *encryptor)
+{
+    static const cm_platform platform = {
+        .random = draw, .counter_read = counter_read, .counter_write = counter_write};
+    const cm_sink port = {leave, NULL};
+    const cm_encryptor_setup setup = {
+        .device = &device, .emitter = &frames.emitter, .arena = arena, .arena_bytes = sizeof arena};
+    cm_frame_writer_init(&frames, port);
+    const cm_status status = cm_device_init(&device, cm_provisioned_device_secret, &platform);
+    if (status != CM_OK) {
+        return status;
+    }
+#if CM_PROVISIONED_PUBLIC_KEY
+    return cm_encryptor_init_asymmetric(encryptor, &cm_provisioned_public_key, &setup);
+#else
+    return cm_encryptor_init_symmetric(encryptor, &cm_provisioned_secret_key, &setup);
+#endif
+}
+
+static cm_status encrypt_readings(const cm_encryptor *encryptor)
+{
+    const cm_bfv_values values = {.data = readings,
+                                  .count = N,
+                                  .number = CM_INT16,
+                                  .encoding = CM_BFV_COEFFICIENTS,
+                                  .width = CM_BFV_16,
+                                  .plain_modulus = APP_PLAIN_MODULUS};
+    return cm_bfv_encrypt(encryptor, &values);
+}
+
+int main(void)
+{
+    cm_encryptor encryptor;
+    cm_status status = board_start() ? start(&encryptor) : CM_ERR_UNSUPPORTED;
+    for (unsigned i = 0; i < APP_CIPHERTEXTS && status == CM_OK; i++) {
+        for (unsigned j = 0; j < N; j++) {
+            readings[j] = (int16_t)BOARD_SENSOR;
+        }
+        const uint32_t began = board_cycles();
+        status = encrypt_readings(&encryptor);
+        say("encryption", board_cycles() - began);
+    }
+    if (status != CM_OK) {
+        say("status", (uint32_t)status);
+    }
+    return status == CM_OK ? 0 : 1;
+}

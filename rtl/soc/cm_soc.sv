@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sensor's chip in simulation: a PicoRV32, memory, the client engine with transfers, a UART, a sensor, a source of
+// random words, and a port that frames leave through, a word a cycle. Without ENGINE it is the same chip for the same
+// program in software: everything else, and so the core's cycles, are the same.
+//
+//     0x0...  memory, from which the core starts
+//     0x1...  the registers below, by words
+//     0x2...  the engine's: client_registers.md
+`default_nettype none
+module cm_soc #(
+    parameter integer ENGINE = 1,
+    parameter integer LOG2_WORDS = 18, // of memory
+    parameter integer UART_DIVISOR = 16,
+    parameter integer LOG2_N = 12,
+    parameter integer WIDTH = 27,
+    parameter integer LOG2_UNITS = 3,
+    parameter integer PRIMES = 3,
+    parameter integer DEEP = 1
+) (
+    input  wire        clk_i,
+    input  wire        rst_i,
+    output wire        uart_tx_o,
+    output reg         exit_o,
+    output reg  [31:0] exit_code_o,
+    output wire        trap_o,          // the core has met what it cannot do
+    output wire        irq_o,
+    input  wire        sensor_valid_i,
+    output wire        sensor_ready_o,
+    input  wire [31:0] sensor_i,
+    input  wire        entropy_valid_i,
+    output wire        entropy_ready_o,
+    input  wire [31:0] entropy_i,
+    output wire        frame_valid_o,
+    output wire [31:0] frame_o
+);
+    localparam [5:0] UART = 6'd0;    // write: a byte; read: whether there is room for one
+    localparam [5:0] EXIT = 6'd1;    // write: the program is over
+    localparam [5:0] SENSOR = 6'd2;  // read: the next sample, as soon as there is one
+    localparam [5:0] RANDOM = 6'd3;  // read: a random word, as soon as there is one
+    localparam [5:0] ADDRESS = 6'd4; // write: of the transfers that are started next
+    localparam [5:0] SEND = 6'd5;    // write: values to the engine; bit 20: of 16 bits; bit 21: signed; read: busy
+    localparam [5:0] RECEIVE = 6'd6; // write: at most so many words from the engine; read: how many have come
+    localparam [5:0] LEAVE = 6'd7;   // write: so many words to the port; read: busy
+    localparam [5:0] TO = 6'd8;      // write: what is sent is 0: a message, 1: frames
+
+    // --- the core ---------------------------------------------------------------------------------------------------
+
+    wire        valid, ready;
+    wire [31:0] address, write_data;
+    wire [3:0]  strobe;
+    wire [31:0] read_data;
+    wire        ahead_read, ahead_write;
+    wire [31:0] ahead_address, ahead_data;
+    wire [3:0]  ahead_strobe;
+    picorv32 #(
+        .BARREL_SHIFTER(1), .COMPRESSED_ISA(1), .ENABLE_FAST_MUL(1), .ENABLE_DIV(1), .REGS_INIT_ZERO(1)
+    ) u_core (
+        .clk(clk_i), .resetn(!rst_i), .trap(trap_o),
+        .mem_valid(valid), .mem_ready(ready), .mem_addr(address), .mem_wdata(write_data), .mem_wstrb(strobe),
+        .mem_rdata(read_data),
+        .mem_la_read(ahead_read), .mem_la_write(ahead_write), .mem_la_addr(ahead_address),
+        .mem_la_wdata(ahead_data), .mem_la_wstrb(ahead_strobe),
+        .mem_instr(), .pcpi_valid(), .pcpi_insn(), .pcpi_rs1(), .pcpi_rs2(), .eoi(), .trace_valid(), .trace_data(),
+        .pcpi_wr(1'b0), .pcpi_rd(32'd0), .pcpi_wait(1'b0), .pcpi_ready(1'b0), .irq(32'd0)
+    );
+    wire to_memory = address[31:28] == 4'd0;
+    wire to_register = valid && address[31:28] == 4'd1;
+    wire to_engine = valid && address[31:28] == 4'd2;
+
+    // --- the memory: it knows an address a cycle ahead, so the core never waits -------------------------------------
+
+    wire [31:0]           memory_data;
+    wire                  transfer_write;
+    wire [LOG2_WORDS-1:0] transfer_address;
+    wire [31:0]           transfer_in, transfer_out;
+    cm_soc_ram #(.LOG2_WORDS(LOG2_WORDS)) u_ram (
+        .clk_i(clk_i), .core_read_i(ahead_read),
+        .core_write_i(ahead_write && ahead_address[31:28] == 4'd0),
+        .core_address_i(ahead_address[LOG2_WORDS+1:2]), .core_strobe_i(ahead_strobe), .core_data_i(ahead_data),
+        .core_data_o(memory_data),
+        .transfer_write_i(transfer_write), .transfer_address_i(transfer_address), .transfer_data_i(transfer_in),
+        .transfer_data_o(transfer_out)
+    );
+
+    // --- the registers ----------------------------------------------------------------------------------------------
+
+    reg         register_ready;
+    reg  [31:0] register_data;
+    reg  [LOG2_WORDS-1:0] transfer_from;
+    reg         odd; // half of a word
+    reg         sends_frames;
+    wire [5:0]  place = address[7:2];
+    wire        uart_ready;
+    wire        sends, leaves;
+    wire [19:0] received;
+    wire        engine_takes_entropy;
+    wire        writes = to_register && !register_ready && strobe != 4'd0;
+    wire        waits_for_sensor = place == SENSOR && !sensor_valid_i;
+    wire        waits_for_random = place == RANDOM && (!entropy_valid_i || engine_takes_entropy);
+    wire        reads = to_register && !register_ready && strobe == 4'd0 && !waits_for_sensor && !waits_for_random;
+    assign sensor_ready_o = reads && place == SENSOR;
+    assign entropy_ready_o = engine_takes_entropy || (reads && place == RANDOM);
+    always_ff @(posedge clk_i) begin
+        register_ready <= writes || reads;
+        case (place)
+            UART: register_data <= {31'd0, uart_ready};
+            SENSOR: register_data <= sensor_i;
+            RANDOM: register_data <= entropy_i;
+            SEND: register_data <= {31'd0, sends};
+            RECEIVE: register_data <= {12'd0, received};
+            LEAVE: register_data <= {31'd0, leaves};
+            default: register_data <= 32'd0;
+        endcase
+        if (writes && place == ADDRESS) {transfer_from, odd} <= write_data[LOG2_WORDS+1:1];
+        if (writes && place == TO) sends_frames <= write_data[0];
+        if (writes && place == EXIT) begin
+            exit_o <= 1'b1;
+            exit_code_o <= write_data;
+        end
+        if (rst_i) begin
+            register_ready <= 1'b0;
+            exit_o <= 1'b0;
+            sends_frames <= 1'b0;
+        end
+    end
+    cm_soc_uart #(.DIVISOR(UART_DIVISOR)) u_uart (
+        .clk_i(clk_i), .rst_i(rst_i), .valid_i(writes && place == UART), .ready_o(uart_ready),
+        .byte_i(write_data[7:0]), .tx_o(uart_tx_o)
+    );
+
+    // --- transfers --------------------------------------------------------------------------------------------------
+
+    wire        send_valid, send_ready, send_last;
+    wire [31:0] send_data;
+    wire        back_valid, back_ready;
+    wire [31:0] back_data;
+    cm_soc_dma #(.LOG2_WORDS(LOG2_WORDS)) u_dma (
+        .clk_i(clk_i), .rst_i(rst_i),
+        .send_i(writes && place == SEND), .receive_i(writes && place == RECEIVE), .leave_i(writes && place == LEAVE),
+        .address_i(transfer_from), .count_i(write_data[19:0]), .halves_i(write_data[20]), .odd_i(odd),
+        .signed_i(write_data[21]),
+        .sends_o(sends), .leaves_o(leaves), .received_o(received),
+        .write_o(transfer_write), .address_o(transfer_address), .data_o(transfer_in), .data_i(transfer_out),
+        .send_valid_o(send_valid), .send_ready_i(send_ready), .send_data_o(send_data), .send_last_o(send_last),
+        .receive_valid_i(back_valid), .receive_ready_o(back_ready), .receive_data_i(back_data),
+        .leave_valid_o(frame_valid_o), .leave_data_o(frame_o)
+    );
+
+    // --- the engine -------------------------------------------------------------------------------------------------
+
+    wire        engine_ready;
+    wire [31:0] engine_data;
+    assign ready = to_memory ? valid : to_register ? register_ready : to_engine ? engine_ready : valid;
+    assign read_data = to_memory ? memory_data : to_register ? register_data : to_engine ? engine_data : 32'd0;
+    generate
+        if (ENGINE != 0) begin : g_engine
+            wire        address_ready, data_ready, read_ready;
+            wire        write_response, read_response;
+            reg         address_given, data_given, read_given;
+            wire        engine_writes = to_engine && strobe != 4'd0;
+            wire        engine_reads = to_engine && strobe == 4'd0;
+            wire        entropy_wanted;
+            wire        value_ready, frames_ready;
+            wire        frame_valid, result_valid;
+            wire [31:0] frame_data, result_data;
+            assign engine_ready = write_response || read_response;
+            assign engine_takes_entropy = entropy_wanted && entropy_valid_i;
+            assign send_ready = sends_frames ? frames_ready : value_ready;
+            assign back_valid = frame_valid || result_valid; // only one of them works at a time
+            assign back_data = frame_valid ? frame_data : result_data;
+            always_ff @(posedge clk_i) begin
+                address_given <= (address_given || (engine_writes && address_ready)) && !engine_ready;
+                data_given <= (data_given || (engine_writes && data_ready)) && !engine_ready;
+                read_given <= (read_given || (engine_reads && read_ready)) && !engine_ready;
+                if (rst_i) begin
+                    address_given <= 1'b0;
+                    data_given <= 1'b0;
+                    read_given <= 1'b0;
+                end
+            end
+            cm_client_axi #(
+                .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_UNITS(LOG2_UNITS), .PRIMES(PRIMES), .DEEP(DEEP)
+            ) u_client (
+                .clk_i(clk_i), .rst_i(rst_i),
+                .s_axil_awaddr_i(address[14:0]), .s_axil_awvalid_i(engine_writes && !address_given),
+                .s_axil_awready_o(address_ready), .s_axil_wdata_i(write_data), .s_axil_wstrb_i(strobe),
+                .s_axil_wvalid_i(engine_writes && !data_given), .s_axil_wready_o(data_ready),
+                .s_axil_bresp_o(), .s_axil_bvalid_o(write_response), .s_axil_bready_i(1'b1),
+                .s_axil_araddr_i(address[14:0]), .s_axil_arvalid_i(engine_reads && !read_given),
+                .s_axil_arready_o(read_ready), .s_axil_rdata_o(engine_data), .s_axil_rresp_o(),
+                .s_axil_rvalid_o(read_response), .s_axil_rready_i(1'b1), .irq_o(irq_o),
+                .s_axis_entropy_tdata_i(entropy_i), .s_axis_entropy_tvalid_i(entropy_valid_i),
+                .s_axis_entropy_tready_o(entropy_wanted),
+                .s_axis_value_tdata_i(send_data), .s_axis_value_tvalid_i(send_valid && !sends_frames),
+                .s_axis_value_tlast_i(send_last), .s_axis_value_tready_o(value_ready),
+                .m_axis_frame_tdata_o(frame_data), .m_axis_frame_tvalid_o(frame_valid), .m_axis_frame_tlast_o(),
+                .m_axis_frame_tready_i(back_ready),
+                .s_axis_read_tdata_i(send_data), .s_axis_read_tvalid_i(send_valid && sends_frames),
+                .s_axis_read_tready_o(frames_ready),
+                .m_axis_result_tdata_o(result_data), .m_axis_result_tvalid_o(result_valid), .m_axis_result_tlast_o(),
+                .m_axis_result_tready_i(back_ready && !frame_valid)
+            );
+        end else begin : g_none
+            assign engine_ready = to_engine;
+            assign engine_data = 32'd0;
+            assign engine_takes_entropy = 1'b0;
+            assign send_ready = 1'b0;
+            assign back_valid = 1'b0;
+            assign back_data = 32'd0;
+            assign irq_o = 1'b0;
+        end
+    endgenerate
+endmodule
+`default_nettype wire

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves words between the memory and streams, one a cycle: what is received first, then what is sent, then what goes
+// out of the system. A start sets the address of a channel and how many items it moves; nothing else stops it but
+// another start.
+`default_nettype none
+module cm_soc_dma #(
+    parameter integer LOG2_WORDS = 18
+) (
+    input  wire                  clk_i,
+    input  wire                  rst_i,
+    // The channels: for one cycle, with the address of a word and a count.
+    input  wire                  send_i,
+    input  wire                  receive_i,
+    input  wire                  leave_i,
+    input  wire [LOG2_WORDS-1:0] address_i,
+    input  wire [19:0]           count_i,   // send: items
+    input  wire                  halves_i,  // send: items of 16 bits, the lower one first
+    input  wire                  odd_i,     // send: the first of them is an upper one
+    input  wire                  signed_i,  // send: they are signed
+    output wire                  sends_o,
+    output wire                  leaves_o,
+    output reg  [19:0]           received_o, // words in memory since the start
+    // The memory.
+    output wire                  write_o,
+    output wire [LOG2_WORDS-1:0] address_o,
+    output wire [31:0]           data_o,
+    input  wire [31:0]           data_i,
+    // The streams.
+    output wire                  send_valid_o,
+    input  wire                  send_ready_i,
+    output wire [31:0]           send_data_o,
+    output wire                  send_last_o,
+    input  wire                  receive_valid_i,
+    output wire                  receive_ready_o,
+    input  wire [31:0]           receive_data_i,
+    output reg                   leave_valid_o, // there is no waiting
+    output wire [31:0]           leave_data_o
+);
+    localparam integer LOG2_QUEUE = 3;
+
+    // --- from a stream to the memory --------------------------------------------------------------------------------
+
+    reg [19:0]           receive_left;
+    reg [LOG2_WORDS-1:0] receive_at;
+    wire                 receives = receive_valid_i && receive_ready_o;
+    assign receive_ready_o = receive_left != 20'd0;
+    always_ff @(posedge clk_i) begin
+        if (receives) begin
+            receive_at <= receive_at + 1'b1;
+            receive_left <= receive_left - 1'b1;
+            received_o <= received_o + 1'b1;
+        end
+        if (receive_i) begin
+            receive_at <= address_i;
+            receive_left <= count_i;
+            received_o <= 20'd0;
+        end
+        if (rst_i) begin
+            receive_left <= 20'd0;
+            received_o <= 20'd0;
+        end
+    end
+
+    // --- from the memory to a stream --------------------------------------------------------------------------------
+
+    reg [19:0]           fetch_left; // words
+    reg [LOG2_WORDS-1:0] fetch_at;
+    reg                  fetched;    // the word is at data_i
+    reg [19:0]           send_left;  // items
+    reg                  halves, is_signed, upper;
+    wire                 queue_valid;
+    wire [31:0]          queue_word;
+    wire [LOG2_QUEUE:0]  level;
+    wire                 sent = send_valid_o && send_ready_i;
+    wire                 word_sent = sent && (!halves || upper || send_last_o);
+    // A word under way has room too.
+    wire                 fetches = fetch_left != 20'd0 && !receives && level < (4'd1 << LOG2_QUEUE) - 4'd1;
+    wire [15:0]          half = upper ? queue_word[31:16] : queue_word[15:0];
+    assign sends_o = send_left != 20'd0;
+    assign send_valid_o = queue_valid && sends_o;
+    assign send_data_o = halves ? {{16{is_signed && half[15]}}, half} : queue_word;
+    assign send_last_o = send_left == 20'd1;
+    cm_client_fifo #(.WIDTH(32), .LOG2_DEPTH(LOG2_QUEUE)) u_queue (
+        .clk_i(clk_i), .rst_i(rst_i || send_i), .write_i(fetched), .data_i(data_i),
+        .valid_o(queue_valid), .take_i(word_sent), .data_o(queue_word), .level_o(level)
+    );
+    always_ff @(posedge clk_i) begin
+        fetched <= fetches;
+        if (fetches) begin
+            fetch_at <= fetch_at + 1'b1;
+            fetch_left <= fetch_left - 1'b1;
+        end
+        if (sent) begin
+            send_left <= send_left - 1'b1;
+            upper <= !upper;
+        end
+        if (send_i) begin
+            fetch_at <= address_i;
+            fetch_left <= halves_i ? (count_i + 20'd1 + {19'd0, odd_i}) >> 1 : count_i;
+            send_left <= count_i;
+            halves <= halves_i;
+            is_signed <= signed_i;
+            upper <= odd_i;
+            fetched <= 1'b0;
+        end
+        if (rst_i) begin
+            fetch_left <= 20'd0;
+            send_left <= 20'd0;
+            fetched <= 1'b0;
+        end
+    end
+
+    // --- out of the system ------------------------------------------------------------------------------------------
+
+    reg [19:0]           leave_left;
+    reg [LOG2_WORDS-1:0] leave_at;
+    wire                 reads_out = leave_left != 20'd0 && !receives && !fetches;
+    assign leaves_o = leave_left != 20'd0 || leave_valid_o;
+    assign leave_data_o = data_i;
+    always_ff @(posedge clk_i) begin
+        leave_valid_o <= reads_out;
+        if (reads_out) begin
+            leave_at <= leave_at + 1'b1;
+            leave_left <= leave_left - 1'b1;
+        end
+        if (leave_i) begin
+            leave_at <= address_i;
+            leave_left <= count_i;
+        end
+        if (rst_i) begin
+            leave_left <= 20'd0;
+            leave_valid_o <= 1'b0;
+        end
+    end
+
+    assign write_o = receives;
+    assign address_o = receives ? receive_at : fetches ? fetch_at : leave_at;
+    assign data_o = receive_data_i;
+endmodule
+`default_nettype wire

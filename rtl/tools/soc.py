@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chip of rtl/soc in simulation: builds it and its firmware, and runs the one on the other."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tools import (
+    BUILD,
+    CLIENT_INCLUDES,
+    CLIENT_SOURCES,
+    ENGINE_SOURCES,
+    ROOT,
+    RTL,
+    SOC_SOURCES,
+    ToolError,
+    environment,
+    picorv32,
+    run,
+)
+
+TOP = "cm_soc"
+HARNESS = [RTL / "harness/soc.vlt", RTL / "harness/soc.cpp"]
+UART_DIVISOR = 16
+MOST_CYCLES = 4_000_000_000
+"""No run takes longer; a program that hangs is stopped here."""
+
+
+@dataclass(frozen=True)
+class Chip:
+    """Parameters of cm_soc. Without ENGINE those after it do not matter."""
+
+    ENGINE: int = 1
+    LOG2_N: int = 12
+    LOG2_UNITS: int = 3
+    PRIMES: int = 3
+    DEEP: int = 1
+
+    @property
+    def name(self) -> str:
+        if not self.ENGINE:
+            return "software"
+        return f"n{1 << self.LOG2_N}-u{1 << self.LOG2_UNITS}-p{self.PRIMES}-d{self.DEEP}"
+
+
+SOFTWARE = Chip(ENGINE=0, LOG2_N=10, PRIMES=2)
+
+
+@cache
+def build(chip: Chip) -> Path:
+    """The program that simulates this chip."""
+    directory = BUILD / "verilated" / f"soc-{chip.name}"
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with directory.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests that run at the same time share it
+        run(
+            [
+                *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
+                *("--top", TOP, "--Mdir", directory, *CLIENT_INCLUDES),
+                *(f"-G{key}={value}" for key, value in vars(chip).items()),
+                f"-GUART_DIVISOR={UART_DIVISOR}",
+                *("-CFLAGS", f"-O1 -std=c++17 -DUART_DIVISOR={UART_DIVISOR}"),
+                *("-MAKEFLAGS", f"VM_PARALLEL_BUILDS=0 OPT_FAST={'-O1' if chip.ENGINE else '-O3'}"),
+                *(*ENGINE_SOURCES, *CLIENT_SOURCES, *SOC_SOURCES, picorv32(), *HARNESS),
+            ],
+            log=directory.with_suffix(".log"),
+        )
+    return directory / f"V{TOP}"
+
+
+@dataclass(frozen=True)
+class Field:
+    """What a device is given: soc_owner.py makes it. directory: its keys, readings and random words."""
+
+    directory: Path
+    n: int
+    primes: int
+    plain_modulus: int
+    ciphertexts: int
+
+    @property
+    def name(self) -> str:
+        return self.directory.name
+
+
+def owner(command: str, directory: Path, **wanted: Any) -> dict[str, Any]:
+    """What the owner's toolkit, in .venv, does and answers."""
+    said = subprocess.run(
+        [ROOT / ".venv/bin/python", RTL / "tools/soc_owner.py", command, directory, json.dumps(wanted)],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if said.returncode:
+        raise ToolError(f"soc_owner.py {command}: {said.stderr.strip()[-800:]}")
+    return json.loads(said.stdout)
+
+
+def field(name: str, **wanted: Any) -> Field:
+    """A device's keys, readings and random words. wanted: set, t, ciphertexts, public, seed."""
+    directory = BUILD / "soc" / name
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    answer = owner("prepare", directory, **wanted)
+    return Field(directory, answer["n"], answer["primes"], wanted["t"], wanted["ciphertexts"])
+
+
+def firmware(of: Field, *, engine: bool) -> Path:
+    """The device's program, in software alone or with the engine."""
+    flags = {
+        "APP_N": of.n,
+        "APP_PRIMES": of.primes,
+        "APP_PLAIN_MODULUS": of.plain_modulus,
+        "APP_CIPHERTEXTS": of.ciphertexts,
+    }
+    library = BUILD / "soc/library"
+    library.mkdir(parents=True, exist_ok=True)
+    with (library / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run(
+            [
+                *("make", "--no-print-directory", "-C", ROOT / "ports", "picorv32", f"BUILD={library}"),
+                *(f"GENERATED={of.directory}", *(["ENGINE=1"] if engine else [])),
+                "SOC_FLAGS=" + " ".join(f"-D{name}={value}u" for name, value in flags.items()),
+                f"OBJCACHE={environment().get('OBJCACHE', '')}",
+            ],
+            log=of.directory / f"firmware-{'engine' if engine else 'software'}.log",
+        )
+    return of.directory / ("picorv32-engine" if engine else "picorv32") / "ciphermote.bin"
+
+
+def frames_file(of: Field, chip: Chip) -> Path:
+    """Where the device's frames go."""
+    return of.directory / f"{chip.name}.frames"
+
+
+def decrypted(of: Field, chip: Chip) -> int:
+    """How many of the ciphertexts that left this chip the owner decrypts to the device's readings."""
+    right: int = owner("check", of.directory, frames=str(frames_file(of, chip)))["right"]
+    return right
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run gave. encryptions: cycles of each; frames: all that left, in order."""
+
+    code: int
+    said: str
+    encryptions: list[int]
+    cycles: int
+    frames: bytes
+
+
+def simulate(of: Field, chip: Chip) -> Outcome:
+    """The device's program for this chip, on it."""
+    return run_program(of, firmware(of, engine=bool(chip.ENGINE)), chip)
+
+
+def run_program(of: Field, program: Path, chip: Chip) -> Outcome:
+    """A program on this chip. ToolError if it is not over in time, or the core traps."""
+    frames = frames_file(of, chip)
+    inputs = (program, of.directory / "samples", of.directory / "entropy")
+    done = subprocess.run(
+        [build(chip), *inputs, frames, str(MOST_CYCLES)], capture_output=True, text=True, check=False
+    )
+    if done.stderr:
+        raise ToolError(f"{of.name} on {chip.name}: {done.stderr.strip()} {done.stdout[-200:]}")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    taken = [int(number) for what, number in lines if what == "encryption"]
+    total = next(int(number) for what, number in lines if what == "cycles")
+    return Outcome(done.returncode, done.stdout, taken, total, frames.read_bytes())
