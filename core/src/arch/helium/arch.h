@@ -51,7 +51,7 @@ static inline int helium_pack(cm_status *status, cm_frame_writer *writer, const 
                               uint32_t count, unsigned bits)
 {
     return bits == 26u ? cmi_helium_pack_26(status, writer, residues, count)
-                       : armv7em_pack(status, writer, residues, count, bits);
+                       : cmi_armv7em_pack(status, writer, residues, count, bits);
 }
 
 #undef CM_TARGET_pack
