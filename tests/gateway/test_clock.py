@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from ciphermote.parameter_files import parameters_to_dict
 from gateway_support import (
     LOG2_SCALE,
     FullDevice,
+    Server,
     accepted,
     define_full,
     device_token,
@@ -47,18 +48,28 @@ def clock(folder: Path) -> tuple[Path, dict[str, str]]:
     return ahead, {"LD_PRELOAD": str(library), "CLOCK_AHEAD": str(ahead)}
 
 
+def streaming(server: Server) -> tuple[httpx.Client, Callable[[float], None]]:
+    """Its owner, who has a stream of two seconds, and what sends a window."""
+    owner = server.owner()
+    define_full(owner, FLEET, full_owner())
+    sender = FullDevice(full_owner(), 1).enroll(owner, FLEET)
+    client = server.client(device_token(owner, FLEET, 1))
+    spec = {"job": {"kind": "sum", "per_device": 100}, "every": 2}
+    accepted(owner.post(f"/v1/fleets/{FLEET}/streams", json={"name": "all", "spec": spec}))
+
+    def send(value: float) -> None:
+        sender.receipt(client.post(f"/v1/fleets/{FLEET}/deliveries", content=sender.encrypt([value])))
+
+    return owner, send
+
+
 def test_a_clock_that_jumps_there_and_back(tmp_path: Path) -> None:
     ahead, preload = clock(tmp_path)
     with serving(tmp_path / "data", **preload) as server:
-        owner = server.owner()
-        define_full(owner, FLEET, full_owner())
-        sender = FullDevice(full_owner(), 1).enroll(owner, FLEET)
-        client = server.client(device_token(owner, FLEET, 1))
-        spec = {"job": {"kind": "sum", "per_device": 100}, "every": 2}
-        accepted(owner.post(f"/v1/fleets/{FLEET}/streams", json={"name": "all", "spec": spec}))
+        owner, send = streaming(server)
         for seconds in (0, 300, -10_000, 0):
             ahead.write_text(str(seconds))
-            sender.receipt(client.post(f"/v1/fleets/{FLEET}/deliveries", content=sender.encrypt([1.0])))
+            send(1.0)
             shown, _ = run_job(owner, FLEET, {"kind": "sum", "per_device": 100})
             assert shown["state"] == "done"
             if seconds > 0:
@@ -82,25 +93,19 @@ def test_a_clock_that_jumps_there_and_back(tmp_path: Path) -> None:
 def test_a_jump_of_a_year_makes_no_flood_of_jobs(tmp_path: Path) -> None:
     ahead, preload = clock(tmp_path)
     with serving(tmp_path / "data", **preload) as server:
-        owner = server.owner()
-        define_full(owner, FLEET, full_owner())
-        sender = FullDevice(full_owner(), 1).enroll(owner, FLEET)
-        client = server.client(device_token(owner, FLEET, 1))
-        spec = {"job": {"kind": "sum", "per_device": 100}, "every": 2}
-        accepted(owner.post(f"/v1/fleets/{FLEET}/streams", json={"name": "all", "spec": spec}))
-        path = f"/v1/fleets/{FLEET}/deliveries"
+        owner, send = streaming(server)
 
         def stream() -> dict[str, Any]:
             found: dict[str, Any] = accepted(owner.get(f"/v1/fleets/{FLEET}/streams")).json()[0]
             return found
 
-        sender.receipt(client.post(path, content=sender.encrypt([1.0])))
+        send(1.0)
         ahead.write_text(str(YEAR))
         wait_until(lambda: stream()["next"] > stream()["created"] + YEAR - 10, "the clock's year to pass")
         assert len(_stream_jobs(owner)) < MOST_JOBS
-        sender.receipt(client.post(path, content=sender.encrypt([2.0])))
+        send(2.0)
         ahead.write_text("0")
-        sender.receipt(client.post(path, content=sender.encrypt([4.0])))
+        send(4.0)
         times = [w["measured"] for w in accepted(owner.get(f"/v1/fleets/{FLEET}/windows")).json()]
 
         def served() -> bool:

@@ -93,13 +93,20 @@ def _certificate(gateway: Gateway) -> tuple[Path, Path]:
 async def _clock(gateway: Gateway, settings: Settings) -> None:
     """Makes the streams' jobs, and writes the broker's files when they are stale."""
     port = settings.broker.port if settings.broker else _BROKER_PORT
+
+    def tick() -> None:
+        gateway.jobs.tick(time.time())
+
+    def write() -> None:
+        if gateway.broker_files.stale.is_set():
+            gateway.broker_files.write(settings.data / TLS, port)
+
     while True:
-        try:
-            await asyncio.to_thread(gateway.jobs.tick, time.time())
-            if gateway.broker_files.stale.is_set():
-                await asyncio.to_thread(gateway.broker_files.write, settings.data / TLS, port)
-        except Exception as error:  # a full disk, say: the next round may be luckier
-            log.error("clock", error=repr(error))
+        for step in (tick, write):
+            try:
+                await asyncio.to_thread(step)
+            except Exception as error:  # a full disk, say: the next round may be luckier
+                log.error("clock", step=step.__name__, error=repr(error))
         await asyncio.sleep(_TICK_SECONDS)
 
 
