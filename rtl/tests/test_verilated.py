@@ -54,8 +54,8 @@ def test_named_accelerator(name):
     for job, most in MOST_ACCELERATOR_CYCLES[name].items():
         for measure, cycles_at_most in most.items():
             assert taken[job][measure] <= cycles_at_most, f"{job}, {measure}: {taken[job][measure]} cycles"
-    # Tables load at the stream's width, but for the first twiddles: the 2 n / (2 units) that every unit stores take
-    # a cycle each, and the next ones leave as many at a time as there are units for each of them, 2, 4 and so on.
+    # Tables load at the stream's width, but for the first twiddles: those that every unit stores take a
+    # cycle each, and of the next ones 2, 4 and so on are taken at a time, as fewer units store each.
     log2_lanes = min(shape["LOG2_BEAT"], shape["LOG2_UNITS"])
     n = 1 << shape["LOG2_N"]
     rows = n >> (shape["LOG2_UNITS"] + 1)
