@@ -76,6 +76,10 @@ def soc_rows(taken: dict[str, Any]) -> list[Row]:
         Row("soc.engine.cycles", cycles["engine"], "cycles", {**core, "units": 8, "pipeline": "deep"}),
         Row("soc.engine.first.cycles", cycles["first"], "cycles", {**core, "loads": "tables and key"}),
         Row("soc.software.cycles", cycles["software"], "cycles", core),
+        *(
+            Row(f"soc.decryption.{how}.cycles", cycles[f"decryption.{how}"], "cycles", core)
+            for how in ("engine", "software")
+        ),
     ]
 
 

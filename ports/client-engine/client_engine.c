@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The back-end for the client engine: it writes keys, tables and settings, lets the engine encrypt, and hands
- * the frames on as they come.
+ * the frames on as they come; or gathers frames, and lets the engine decrypt them.
  */
 #include "client_engine.h"
 
@@ -11,10 +11,13 @@
 #include "common/bytes.h"
 #include "common/wipe.h"
 #include "encode/bfv.h"
+#include "protocol/decryptor.h"
 #include "ring/prime.h"
 #include "ring/ring.h"
+#include "scheme/decryption.h"
 #include "scheme/encrypt.h"
 #include "scheme/seeds.h"
+#include "scheme/sums.h"
 #include "scheme/usable.h"
 
 #define IDENTITY 0x434D4345u /* the value of the ID register */
@@ -68,13 +71,14 @@ static uint32_t fault_of(const client_engine *self)
                  CM_CLIENT_STATUS_FAULT_BITS);
 }
 
-/* Whether all that was asked for is done, without a fault. */
+/* Whether all that was asked for is done, without a fault that has wiped the keys. */
 static bool settled(const client_engine *self)
 {
     for (uint32_t polls = 0; polls < MOST_POLLS; polls++) {
         const uint32_t state = read_register(self, CM_CLIENT_STATUS_OFFSET);
         if (field(state, CM_CLIENT_STATUS_IDLE_LOW, CM_CLIENT_STATUS_IDLE_BITS)) {
-            return field(state, CM_CLIENT_STATUS_FAULT_LOW, CM_CLIENT_STATUS_FAULT_BITS) == 0;
+            const uint32_t fault = field(state, CM_CLIENT_STATUS_FAULT_LOW, CM_CLIENT_STATUS_FAULT_BITS);
+            return fault == CM_CLIENT_FAULT_NONE || fault == CM_CLIENT_FAULT_FRAME;
         }
     }
     return false;
@@ -111,6 +115,17 @@ cm_status client_engine_open(client_engine *engine, const client_bus *bus, uint3
     reset(engine);
     engine->open = settled(engine);
     return engine->open ? CM_OK : CM_ERR_UNSUPPORTED;
+}
+
+cm_status client_engine_gather(client_engine *engine, uint32_t *words, size_t count)
+{
+    if (!engine || !words) {
+        return CM_ERR_ARGUMENT;
+    }
+    engine->gathered = (uint8_t *)words;
+    engine->room = count * sizeof *words;
+    engine->decryptor = NULL;
+    return CM_OK;
 }
 
 /* ---- what the engine must hold ---- */
@@ -209,6 +224,33 @@ static void load_space(const client_engine *self, const cm_params *params, uint3
     }
 }
 
+/* False if the engine does not come to rest. */
+static bool hold_tables(client_engine *self, const cm_params *params)
+{
+    if (!settled(self)) { /* a fault has wiped the keys */
+        reset(self);
+        if (!settled(self)) {
+            return false;
+        }
+    }
+    if (self->params != params) {
+        self->secret = NULL;
+        self->public_key = NULL;
+        self->t = 0;
+        load_tables(self, params);
+        self->params = params;
+    }
+    return true;
+}
+
+static void hold_secret(client_engine *self, const cm_secret_key *key)
+{
+    if (self->secret != key) {
+        load_secret(self, key);
+        self->secret = key;
+    }
+}
+
 /* An encryption that the engine can do. */
 typedef struct job {
     client_engine *engine;
@@ -234,22 +276,11 @@ static bool prepare_engine(const job *of)
     const cm_bfv_values *values = of->values;
     const uint32_t is_signed = values->number == CM_INT16 || values->number == CM_INT32;
     const uint32_t form = is_signed << 8 | (of->source->ntt_form ? 0u : (uint32_t)1 << 9);
-    if (!settled(self)) { /* a fault has wiped the keys */
-        reset(self);
-        if (!settled(self)) {
-            return false;
-        }
+    if (!hold_tables(self, of->params)) {
+        return false;
     }
-    if (self->params != of->params) {
-        self->secret = NULL;
-        self->public_key = NULL;
-        self->t = 0;
-        load_tables(self, of->params);
-        self->params = of->params;
-    }
-    if (of->secret && self->secret != of->secret) {
-        load_secret(self, of->secret);
-        self->secret = of->secret;
+    if (of->secret) {
+        hold_secret(self, of->secret);
     }
     if (of->public_key && self->public_key != of->public_key) {
         if (!load_public(self, of->public_key)) {
@@ -471,4 +502,163 @@ int client_encrypt(cm_status *status, const void *key, bool public_key, const cm
     }
     *status = fault == CM_OK ? CM_ERR_SINK : fault;
     return ended(&of);
+}
+
+/* ---- a decryption ---- */
+
+/* The engine that gathers, or null. */
+static client_engine *gathering;
+
+/* The decryptor may be one that has not been set up. */
+static client_engine *gathering_for(const cm_decryptor *decryptor)
+{
+    return gathering && gathering->decryptor == decryptor ? gathering : NULL;
+}
+
+int client_decrypt_begin(cm_decryptor *decryptor, const cm_bfv_expected *expected)
+{
+    if (gathering_for(decryptor)) {
+        gathering->decryptor = NULL;
+    }
+    if (!expected || (gathering && gathering->decryptor)) {
+        return 0;
+    }
+    const cm_secret_key *key = decryptor->decryption.key;
+    client_engine *self = client_engine_for(key->params);
+    if (!self || !self->open || !self->gathered || !self->bus.send_frames || !serves_set(self, key->params) ||
+        !key->ternary || expected->log2_tiles != 0 || decryptor->reader.expected) {
+        return 0;
+    }
+    gathering = self;
+    self->decryptor = decryptor;
+    self->length = 0;
+    return 1;
+}
+
+/* Portable C goes on with what has come so far, and says what is wrong with it. */
+static int hand_back(client_engine *self, cm_decryptor *decryptor)
+{
+    self->decryptor = NULL;
+    (void)cmi_decryptor_feed(decryptor, self->gathered, self->length);
+    return 0;
+}
+
+/* memcpy, which goes byte by byte in small C libraries. */
+static void copy(uint8_t *to, const uint8_t *from, size_t length)
+{
+    size_t words = ((uintptr_t)to | (uintptr_t)from) % 4u == 0 ? length / 4u : 0u;
+    uint32_t *to_word = (uint32_t *)(void *)to;
+    const uint32_t *from_word = (const uint32_t *)(const void *)from;
+    for (; words >= 4u; words -= 4u, to_word += 4, from_word += 4) {
+        const uint32_t a = from_word[0];
+        const uint32_t b = from_word[1];
+        const uint32_t c = from_word[2];
+        const uint32_t d = from_word[3];
+        to_word[0] = a;
+        to_word[1] = b;
+        to_word[2] = c;
+        to_word[3] = d;
+    }
+    const size_t copied = (size_t)((uint8_t *)to_word - to);
+    memcpy(to + copied, from + copied, length - copied);
+}
+
+int client_decrypt_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length)
+{
+    client_engine *self = gathering_for(decryptor);
+    if (!self) {
+        return 0;
+    }
+    if (!bytes || length > self->room - self->length) {
+        return hand_back(self, decryptor);
+    }
+    copy(self->gathered + self->length, bytes, length);
+    self->length += length;
+    return 1;
+}
+
+/* What is expected of the ciphertext that has gathered; the engine checks all the rest of its frames. */
+typedef struct gathered {
+    client_engine *engine;
+    cm_decryption *decryption;
+    uint32_t t;
+    uint32_t words;
+    unsigned primes;
+    uint64_t counter;
+} gathered;
+
+static bool describe_gathered(gathered *of, const cm_decryptor *decryptor)
+{
+    const client_engine *self = of->engine;
+    const cm_params *params = of->decryption->key->params;
+    const bool seeded = self->length > 3u && self->gathered[3] != 0;
+    if (self->length < CM_FRAME_HEADER_BYTES || (seeded && !decryptor->expander)) {
+        return false;
+    }
+    of->t = (uint32_t)of->decryption->scale_or_t;
+    of->primes = self->gathered[7];
+    of->counter = cmi_load32(self->gathered + 20) | (uint64_t)cmi_load32(self->gathered + 24) << 32;
+    if (of->primes == 0 || of->primes > params->data_primes || !cmi_below_every_prime(of->t, params)) {
+        return false;
+    }
+    of->words = seeded ? FRAME_WORDS + SEED_WORDS : 0u;
+    for (unsigned i = 0; i < of->primes; i++) {
+        const uint32_t residues = cmi_bits_of(params->primes[i].q) << (params->log2_n - 5u);
+        of->words += (seeded ? 1u : 2u) * (FRAME_WORDS + residues);
+    }
+    return self->length == bytes_of(of->words);
+}
+
+/* x w / q for the primes of the ciphertext, w being the inverse of the others' product (scheme/sums.h). */
+static void load_sums(const gathered *of)
+{
+    const client_engine *self = of->engine;
+    const cm_prime *primes = of->decryption->key->params->primes;
+    set(self, CM_CLIENT_MAP_SHAPE, of->primes - 1u);
+    set_two(self, CM_CLIENT_MAP_SCALE, of->t);
+    set(self, CM_CLIENT_MAP_T, of->t);
+    for (unsigned i = 0; i < of->primes; i++) {
+        const cm_prime *prime = &primes[i];
+        const uint32_t w = cmi_bfv_sums_weight(prime, primes, of->primes); /* times 2^32 */
+        const uint32_t below = cmi_montgomery_residue(w, prime->r2, prime);
+        set_prime(self, i, CM_CLIENT_MAP_PRIME_FRACTION, below * prime->neg_q_inv);
+        set_prime(self, i, CM_CLIENT_MAP_PRIME_FRACTION + 1u, w * prime->neg_q_inv);
+    }
+}
+
+/* False if a frame is wrong, or the engine fails. The values are then at the arena's start, or nothing is. */
+static bool decrypt_gathered(const gathered *of)
+{
+    client_engine *self = of->engine;
+    const cm_secret_key *key = of->decryption->key;
+    if (!hold_tables(self, key->params)) {
+        return false;
+    }
+    hold_secret(self, key);
+    if (!settled(self)) {
+        return false;
+    }
+    self->t = 0; /* no longer that of an encryption */
+    load_sums(of);
+    set_two(self, CM_CLIENT_MAP_KEY_ID, key->key_id);
+    const uint32_t results = (uint32_t)1 << (key->params->log2_n - (of->t <= 0x10000u ? 1u : 0u));
+    self->bus.receive(self->bus.context, (uint32_t *)(void *)of->decryption->arena, results);
+    self->bus.send_frames(self->bus.context, (const uint32_t *)(const void *)self->gathered, of->words);
+    write_register(self, CM_CLIENT_COMMAND_OFFSET, CM_CLIENT_COMMAND_DECRYPT);
+    return settled(self) && fault_of(self) == 0 && self->bus.received(self->bus.context) == results;
+}
+
+int client_decrypt_end(cm_status *status, cm_decryptor *decryptor)
+{
+    gathered of = {.engine = gathering_for(decryptor), .decryption = &decryptor->decryption};
+    if (!of.engine) {
+        return 0;
+    }
+    if (!cmi_bfv_decryption_untouched(of.decryption) || !describe_gathered(&of, decryptor) ||
+        !decrypt_gathered(&of)) {
+        return hand_back(of.engine, decryptor);
+    }
+    of.engine->decryptor = NULL;
+    *status = cmi_bfv_decryption_given(of.decryption, of.counter);
+    return 1;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole encryptions in the hardware of rtl/client (docs/client-engine.md), for chips that have it: compile
- * the library with -DCM_ARCH_HEADER='"client_arch.h"', and add client_engine.c. Calls that encrypt stay as
- * they are, and no byte of a ciphertext changes. The engine takes BFV in coefficients, in frames of version
- * 1, with ChaCha20 and whole polynomials; portable C does the rest, and what the engine fails at.
+ * Whole encryptions and decryptions in the hardware of rtl/client (docs/client-engine.md), for chips that have
+ * it: compile the library with -DCM_ARCH_HEADER='"client_arch.h"', and add client_engine.c. Calls that encrypt
+ * or decrypt stay as they are, and no byte of a ciphertext and no value changes. The engine encrypts BFV in
+ * coefficients and decrypts BFV in NTT form, in frames of version 1, with ChaCha20 and whole polynomials;
+ * portable C does the rest, and what the engine fails at.
  *
  * The port provides the bus, opens the engine, and says which one serves a parameter set. The engine draws
  * its random bytes itself, from the source that is wired to it: it must be as good as cm_platform's. Keys and
@@ -17,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ciphermote/decryptor.h"
 #include "ciphermote/encryptor.h"
 #include "ciphermote/params.h"
 #include "ciphermote/status.h"
@@ -25,11 +27,13 @@
  * How to reach an engine. Registers are those of rtl/client/client_registers.md, offsets in bytes. send and
  * receive begin a transfer, and drop what is left of the one before: values of a cm_number, and so many words
  * at most. sending says whether values are still to be sent, received how many words are in memory.
+ * send_frames begins to send frames that are to be decrypted; null if the chip cannot, and portable C decrypts.
  */
 typedef struct client_bus {
     uint32_t (*read)(void *context, uint32_t offset);
     void (*write)(void *context, uint32_t offset, uint32_t value);
     void (*send)(void *context, const void *values, uint32_t count, cm_number number);
+    void (*send_frames)(void *context, const uint32_t *words, uint32_t count);
     void (*receive)(void *context, uint32_t *words, uint32_t count);
     bool (*sending)(void *context);
     uint32_t (*received)(void *context);
@@ -55,6 +59,11 @@ typedef struct client_engine {
     const cm_public_key *public_key;
     uint32_t t;
     uint32_t form; /* of values and ciphertexts */
+    /* The frames that it gathers, for one decryptor at a time. */
+    uint8_t *gathered;
+    size_t room;
+    size_t length;
+    const cm_decryptor *decryptor; /* or null */
 } client_engine;
 
 /*
@@ -63,6 +72,13 @@ typedef struct client_engine {
  */
 CM_MUST_CHECK cm_status client_engine_open(client_engine *engine, const client_bus *bus, uint32_t *words,
                                            size_t count);
+
+/*
+ * Lend words, CLIENT_WORDS of them, in which the frames of a ciphertext gather that is to be decrypted; without
+ * them portable C decrypts. They are one decryptor's until its decryption ends, begins anew or is wiped; what
+ * others decrypt meanwhile, portable C does. CM_ERR_ARGUMENT for null pointers.
+ */
+CM_MUST_CHECK cm_status client_engine_gather(client_engine *engine, uint32_t *words, size_t count);
 
 /* The application defines this function: the engine for a parameter set, or null. */
 client_engine *client_engine_for(const cm_params *params);

@@ -16,6 +16,7 @@
 #define BOARD_SEND_SIGNED ((uint32_t)1 << 21)
 #define BOARD_RECEIVE BOARD_REGISTER(6u)
 #define BOARD_LEAVE BOARD_REGISTER(7u)
+#define BOARD_TO BOARD_REGISTER(8u)
 #define BOARD_ENGINE 0x20000000u
 
 /* Memory is read and written by transfers too: what was stored before a start must be there. */

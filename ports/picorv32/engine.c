@@ -4,7 +4,11 @@
 #include "client_engine.h"
 
 static client_engine engine;
-static uint32_t frame_words[CLIENT_WORDS(APP_N, APP_PRIMES)];
+#define WORDS CLIENT_WORDS(APP_N, APP_PRIMES)
+static uint32_t frame_words[WORDS];
+#if APP_DECRYPTS
+static uint32_t gathered_words[WORDS];
+#endif
 
 static uint32_t read_register(void *context, uint32_t offset)
 {
@@ -24,8 +28,18 @@ static void send(void *context, const void *values, uint32_t count, cm_number nu
     const bool halves = number == CM_INT16 || number == CM_UINT16;
     (void)context;
     board_order();
+    BOARD_TO = 0;
     BOARD_ADDRESS = (uint32_t)(uintptr_t)values;
     BOARD_SEND = count | (halves ? BOARD_SEND_HALVES : 0u) | (is_signed ? BOARD_SEND_SIGNED : 0u);
+}
+
+static void send_frames(void *context, const uint32_t *words, uint32_t count)
+{
+    (void)context;
+    board_order();
+    BOARD_TO = 1;
+    BOARD_ADDRESS = (uint32_t)(uintptr_t)words;
+    BOARD_SEND = count;
 }
 
 static void receive(void *context, uint32_t *words, uint32_t count)
@@ -57,7 +71,13 @@ client_engine *client_engine_for(const cm_params *params)
 
 int board_start(void)
 {
-    static const client_bus bus = {read_register, write_register, send, receive, sending, received, NULL};
-    return client_engine_open(&engine, &bus, frame_words, sizeof frame_words / sizeof frame_words[0]) ==
-           CM_OK;
+    static const client_bus bus = {read_register, write_register, send,     send_frames,
+                                   receive,       sending,        received, NULL};
+    cm_status status = client_engine_open(&engine, &bus, frame_words, WORDS);
+#if APP_DECRYPTS
+    if (status == CM_OK) {
+        status = client_engine_gather(&engine, gathered_words, WORDS);
+    }
+#endif
+    return status == CM_OK;
 }

@@ -7,45 +7,8 @@
 
 #include "board.h"
 #include "ciphermote/ciphermote.h"
+#include "console.h"
 #include "provisioned_keys.h"
-
-_Noreturn void _exit(int code);
-
-/* ---- the UART ---- */
-
-static void put(char character)
-{
-    while (!BOARD_UART) {
-    }
-    BOARD_UART = (uint8_t)character;
-}
-
-static void say(const char *what, uint32_t number)
-{
-    char digits[10];
-    unsigned count = 0;
-    do {
-        digits[count++] = (char)('0' + number % 10u);
-        number /= 10u;
-    } while (number);
-    for (; *what; what++) {
-        put(*what);
-    }
-    put(' ');
-    while (count--) {
-        put(digits[count]);
-    }
-    put('\n');
-}
-
-_Noreturn void _exit(int code)
-{
-    while (!BOARD_UART) { /* the last byte is out */
-    }
-    BOARD_EXIT = (uint32_t)code;
-    for (;;) {
-    }
-}
 
 /* ---- the platform ---- */
 
@@ -78,21 +41,6 @@ static int counter_write(void *context, uint64_t value)
     return 0;
 }
 
-/* Frames leave by transfers, of whole words; the sink's bytes must stay until they are out. */
-static int leave(void *context, const uint8_t *bytes, size_t length)
-{
-    (void)context;
-    if ((uintptr_t)bytes % 4u != 0 || length % 4u != 0) {
-        return 1;
-    }
-    board_order();
-    BOARD_ADDRESS = (uint32_t)(uintptr_t)bytes;
-    BOARD_LEAVE = (uint32_t)length / 4u;
-    while (BOARD_LEAVE) {
-    }
-    return 0;
-}
-
 /* ---- the application ---- */
 
 #define N CM_PROVISIONED_N
@@ -106,7 +54,7 @@ static cm_status start(cm_encryptor *encryptor)
 {
     static const cm_platform platform = {
         .random = draw, .counter_read = counter_read, .counter_write = counter_write};
-    const cm_sink port = {leave, NULL};
+    const cm_sink port = {console_leave, NULL};
     const cm_encryptor_setup setup = {
         .device = &device, .emitter = &frames.emitter, .arena = arena, .arena_bytes = sizeof arena};
     cm_frame_writer_init(&frames, port);
@@ -142,10 +90,10 @@ int main(void)
         }
         const uint32_t began = board_cycles();
         status = encrypt_readings(&encryptor);
-        say("encryption", board_cycles() - began);
+        console_say("encryption", board_cycles() - began);
     }
     if (status != CM_OK) {
-        say("status", (uint32_t)status);
+        console_say("status", (uint32_t)status);
     }
     return status == CM_OK ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The chip of rtl/soc. Included by ports/Makefile.
-#   make -C ports picorv32 GENERATED=DIR SOC_FLAGS=... [ENGINE=1]
-# SOC_FLAGS: APP_PLAIN_MODULUS, APP_CIPHERTEXTS, APP_N and APP_PRIMES; rtl/tools/soc.py sets them. The image
+#   make -C ports picorv32 GENERATED=DIR SOC_FLAGS=... [ENGINE=1] [PROGRAM=receiver]
+# SOC_FLAGS: the program's APP_..., which rtl/tools/soc.py sets. The image
 # is DIR/picorv32/ciphermote.bin, or in picorv32-engine; the library, which knows no keys, goes to BUILD.
 .PHONY: picorv32
 
@@ -14,7 +14,8 @@ PICO_FLAGS += $(if $(ENGINE),-DCM_ARCH_HEADER='"client_arch.h"')
 pico_memory := __flash=0 __flash_size=512K __ram=0x80000 __ram_size=512K __stack_size=16K
 PICO_LINK := --crt0=hosted -Tpicolibc.ld -Wl,--gc-sections -Wl,--fatal-warnings -Wl,--no-warn-rwx-segments
 PICO_LINK += $(foreach symbol,$(pico_memory),-Wl,--defsym=$(symbol))
-pico_names := picorv32/main $(if $(ENGINE),picorv32/engine client-engine/client_engine,picorv32/software)
+PROGRAM := main
+pico_names := picorv32/$(PROGRAM) picorv32/console $(if $(ENGINE),picorv32/engine client-engine/client_engine,picorv32/software)
 pico_objects := $(core_names:%=$(pico_library)/%.o) $(pico_names:%=$(pico_at)/%.o)
 
 $(pico_library)/core/%.o: $(ROOT)/core/%.c

@@ -2,6 +2,7 @@
 """Firmware on a PicoRV32 encrypts through the client engine, and in software alone: the same bytes."""
 
 import json
+from array import array
 from functools import cache
 
 import pytest
@@ -41,6 +42,80 @@ def test_a_reading_out_of_range_is_refused_alike():
     assert len(engine.frames) > 0
 
 
+RECEIVER = {"set": "n1024_q26", "t": 12289, **soc.SIGNED_HALVES}
+TYPES = {(True, False): "h", (True, True): "i", (False, False): "H", (False, True): "I"}
+
+
+def received(name, chip, **wanted):
+    """What a device decrypts through the engine, which is what it decrypts in software: the status of each
+    ciphertext, and the cycles of both."""
+    field, sent = soc.receiver(name, **{**RECEIVER, **wanted})
+    engine, software = soc.simulate(field, chip), soc.simulate(field, soc.SOFTWARE)
+    assert engine.code == software.code == 0
+    assert engine.frames == software.frames
+    lines = [
+        [line for line in run.said.splitlines() if line.startswith(("status", "counter"))]
+        for run in (engine, software)
+    ]
+    assert lines[0] == lines[1]
+    statuses = [int(line.split()[1]) for line in lines[0] if line.startswith("status")]
+    assert f"counter {sent['counter'] & 0xFFFFFFFF}" in lines[0]
+    of = {**RECEIVER, **wanted}
+    numbers = array(TYPES[of["signed"], of["wide"]], engine.frames).tolist()
+    rest = [message for message, status in zip(sent["messages"], statuses, strict=True) if status == 0]
+    assert numbers == [x for message in rest for x in message]
+    return statuses, engine.decryptions, software.decryptions
+
+
+@pytest.mark.parametrize("signed", [True, False], ids=["signed", "unsigned"])
+@pytest.mark.parametrize(("wide", "t"), [(False, 12289), (True, 12289), (True, 100003)])
+def test_the_same_numbers_with_the_engine_and_without(signed, wide, t):
+    statuses, engine, software = received(
+        f"test-receive-{signed}-{wide}-{t}",
+        SMALL,
+        t=t,
+        kinds=["seeded", "full", "full"],
+        signed=signed,
+        wide=wide,
+        seed=5,
+    )
+    assert statuses == [0, 0, 0]
+    assert software[2] > 8 * engine[2]
+
+
+def test_slots_are_the_coefficients_transformed():
+    statuses, engine, software = received("test-receive-slots", SMALL, kinds=["full"], batch=True, seed=6)
+    assert statuses == [0]
+    assert software[0] > engine[0]
+
+
+def test_what_the_engine_refuses_has_the_library_s_status_and_the_next_one_decrypts():
+    kinds = ["full", "damaged", "full", "short", "full", "long", "full", "foreign", "full"]
+    statuses, engine, _ = received("test-receive-wrong", SMALL, kinds=kinds, seed=7)
+    assert [status == 0 for status in statuses] == [kind == "full" for kind in kinds]
+    assert len(set(statuses)) == 5
+    assert max(engine[2], engine[4], engine[6], engine[8]) < engine[0] / 2, "the keys stay"
+
+
+def test_a_device_without_an_expander_takes_no_seed():
+    statuses, *_ = received("test-receive-seed", SMALL, kinds=["seeded", "full"], seeds=False, seed=8)
+    assert statuses[0] != 0
+    assert statuses[1] == 0
+
+
+@pytest.mark.slow
+def test_ciphertexts_of_several_primes_and_of_fewer():
+    statuses, *_ = received(
+        "test-receive-primes",
+        soc.Chip(),
+        set="n4096_q26x3_p27",
+        t=40961,
+        kinds=["full", "switched", "seeded", "full"],
+        seed=9,
+    )
+    assert statuses == [0, 0, 0, 0]
+
+
 def test_a_chip_without_the_engine_does_not_start_its_firmware():
     field = soc.field("test-none", **SET, t=1000, seed=3)
     outcome = soc.run_program(field, soc.firmware(field, engine=True), soc.SOFTWARE)
@@ -53,7 +128,7 @@ def test_the_page_has_the_figures_of_the_bench():
     page = (ROOT / "docs/client-soc.md").read_text(encoding="utf-8")
     assert values["soc.speedup"] >= 300
     assert f"The engine is {values['soc.speedup']:.0f} times as fast" in page
-    for name in ("engine", "engine.first", "software"):
+    for name in ("engine", "engine.first", "software", "decryption.engine", "decryption.software"):
         cycles = values[f"soc.{name}.cycles"]
         assert f"| {cycles:,} | {cycles / 1e5:,.2f} ms |" in page
     assert f"{values['engine.symmetric.latency.cycles']:,} are its own" in page

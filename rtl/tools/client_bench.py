@@ -83,7 +83,8 @@ def times(shape: Shape, case: dict[str, Any], command: str) -> dict[str, int]:
 
 
 def soc_times() -> dict[str, int]:
-    """Cycles of an encryption by firmware on a RISC-V core, through the engine and in software.
+    """Cycles of an encryption, and of the decryption of a ciphertext in full, by firmware on a RISC-V core,
+    through the engine and in software.
 
     The first one through the engine also loads tables and key. ToolError if a byte differs.
     """
@@ -91,7 +92,15 @@ def soc_times() -> dict[str, int]:
     engine, software = (soc.simulate(field, chip) for chip in (soc.Chip(), soc.SOFTWARE))
     if engine.code or software.code or engine.frames != software.frames or not engine.frames:
         raise ToolError("soc: the frames with the engine are not those of software")
+    device, _ = soc.receiver(
+        "bench-receiver", set=SET, t=T, kinds=["full", "full"], **soc.SIGNED_HALVES, seed=1
+    )
+    back, slow = (soc.simulate(device, chip) for chip in (soc.Chip(), soc.SOFTWARE))
+    if back.code or slow.code or back.frames != slow.frames or not back.frames:
+        raise ToolError("soc: the numbers with the engine are not those of software")
     return {
+        "decryption.engine": back.decryptions[1],
+        "decryption.software": slow.decryptions[1],
         "engine": engine.encryptions[1],
         "first": engine.encryptions[0],
         "software": software.encryptions[1],

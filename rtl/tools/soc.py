@@ -81,8 +81,9 @@ class Field:
     directory: Path
     n: int
     primes: int
-    plain_modulus: int
+    flags: tuple[tuple[str, str], ...]
     ciphertexts: int
+    program: str = "main"
 
     @property
     def name(self) -> str:
@@ -107,17 +108,35 @@ def field(name: str, **wanted: Any) -> Field:
     directory = BUILD / "soc" / name
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     answer = owner("prepare", directory, **wanted)
-    return Field(directory, answer["n"], answer["primes"], wanted["t"], wanted["ciphertexts"])
+    flags = (("APP_PLAIN_MODULUS", f"{wanted['t']}u"),)
+    return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"])
+
+
+SIGNED_HALVES = {"signed": True, "wide": False, "batch": False, "seeds": True}
+"""What a device that decrypts gives and takes: int16, in coefficients, of any ciphertext."""
+
+
+def receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
+    """A device that decrypts, and what soc_owner.py says of the ciphertexts that it is sent. wanted: set, t,
+    kinds, signed, wide (numbers of 32 bits), batch, seeds (it takes seeded ciphertexts), seed."""
+    directory = BUILD / "soc" / name
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    answer = owner("send", directory, **wanted)
+    flags = (
+        ("APP_DECRYPTS", "1"),
+        ("APP_PLAIN_MODULUS", f"{wanted['t']}u"),
+        ("APP_NUMBER", f"CM_{'' if wanted['signed'] else 'U'}INT{32 if wanted['wide'] else 16}"),
+        ("APP_BATCH", str(int(wanted["batch"]))),
+        ("APP_SEEDS", str(int(wanted["seeds"]))),
+    )
+    of = Field(directory, answer["n"], answer["primes"], flags, len(wanted["kinds"]), "receiver")
+    return of, answer
 
 
 def firmware(of: Field, *, engine: bool) -> Path:
     """The device's program, in software alone or with the engine."""
-    flags = {
-        "APP_N": of.n,
-        "APP_PRIMES": of.primes,
-        "APP_PLAIN_MODULUS": of.plain_modulus,
-        "APP_CIPHERTEXTS": of.ciphertexts,
-    }
+    shape = {"APP_N": of.n, "APP_PRIMES": of.primes, "APP_CIPHERTEXTS": of.ciphertexts}
+    flags = [*of.flags, *((name, f"{value}u") for name, value in shape.items())]
     library = BUILD / "soc/library"
     library.mkdir(parents=True, exist_ok=True)
     with (library / "lock").open("w") as lock:
@@ -126,7 +145,8 @@ def firmware(of: Field, *, engine: bool) -> Path:
             [
                 *("make", "--no-print-directory", "-C", ROOT / "ports", "picorv32", f"BUILD={library}"),
                 *(f"GENERATED={of.directory}", *(["ENGINE=1"] if engine else [])),
-                "SOC_FLAGS=" + " ".join(f"-D{name}={value}u" for name, value in flags.items()),
+                "SOC_FLAGS=" + " ".join(f"-D{name}={value}" for name, value in flags),
+                f"PROGRAM={of.program}",
                 f"OBJCACHE={environment().get('OBJCACHE', '')}",
             ],
             log=of.directory / f"firmware-{'engine' if engine else 'software'}.log",
@@ -147,11 +167,12 @@ def decrypted(of: Field, chip: Chip) -> int:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run gave. encryptions: cycles of each; frames: all that left, in order."""
+    """What a run gave. encryptions, decryptions: cycles of each; frames: all that left, in order."""
 
     code: int
     said: str
     encryptions: list[int]
+    decryptions: list[int]
     cycles: int
     frames: bytes
 
@@ -171,6 +192,15 @@ def run_program(of: Field, program: Path, chip: Chip) -> Outcome:
     if done.stderr:
         raise ToolError(f"{of.name} on {chip.name}: {done.stderr.strip()} {done.stdout[-200:]}")
     lines = [line.split() for line in done.stdout.splitlines()]
-    taken = [int(number) for what, number in lines if what == "encryption"]
-    total = next(int(number) for what, number in lines if what == "cycles")
-    return Outcome(done.returncode, done.stdout, taken, total, frames.read_bytes())
+    taken = {
+        wanted: [int(number) for what, number in lines if what == wanted]
+        for wanted in ("encryption", "decryption", "cycles")
+    }
+    return Outcome(
+        done.returncode,
+        done.stdout,
+        taken["encryption"],
+        taken["decryption"],
+        taken["cycles"][0],
+        frames.read_bytes(),
+    )

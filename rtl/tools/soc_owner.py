@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The owner of a device on the chip of rtl/soc: provisions it, and decrypts what it sends. Runs in .venv.
+"""The owner of a device on the chip of rtl/soc: provisions it, and decrypts what it sends, or encrypts what
+it decrypts. Runs in .venv.
 
     .venv/bin/python rtl/tools/soc_owner.py prepare DIRECTORY '{"set": ..., "t": ..., "ciphertexts": ...}'
     .venv/bin/python rtl/tools/soc_owner.py check DIRECTORY '{"frames": FILE}'
+    .venv/bin/python rtl/tools/soc_owner.py send DIRECTORY '{"set": ..., "t": ..., "kinds": ["seeded", ...]}'
 
 The readings are windows of a smartwatch's accelerometer and gyroscope (BasicMotions), in whole units that
 keep within half of t. The keys are for this device alone; the directory is as secret as they are.
@@ -13,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import struct
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,13 +27,17 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples"))
 
+from ciphermote import seal_bytes  # noqa: E402
+from ciphermote.ciphertexts import as_seal  # noqa: E402
 from ciphermote.decryption import decrypt  # noqa: E402
-from ciphermote.encryption import device_residues  # noqa: E402
+from ciphermote.encryption import device_residues, encrypt  # noqa: E402
+from ciphermote.evaluator import Evaluator  # noqa: E402
 from ciphermote.files import write_exclusively  # noqa: E402
 from ciphermote.keys import SecretKey  # noqa: E402
 from ciphermote.keys.making import make_public_key  # noqa: E402
-from ciphermote.parameters import by_name  # noqa: E402
+from ciphermote.parameters import ParameterSet, by_name  # noqa: E402
 from ciphermote.provision import Provision, to_c_header  # noqa: E402
+from ciphermote.returning import device_frames  # noqa: E402
 from demos import smartwatch  # noqa: E402
 
 KEY = "owner.json"
@@ -62,16 +69,73 @@ def prepare(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     samples = readings(parameters.n, wanted["ciphertexts"], wanted["t"])
     if wanted.get("wrong"):
         samples[-1, -1] = wanted["t"] // 2 + 1
-    files = {
-        "provisioned_keys.h": to_c_header(device).encode(),
-        "samples": samples.tobytes(),
-        "entropy": draw(DRAW_BYTES * wanted["ciphertexts"]),
-        KEY: json.dumps({**wanted, "packed": secret.packed.hex(), "key_id": key_id}).encode(),
-    }
+    write_files(
+        directory,
+        {
+            "provisioned_keys.h": to_c_header(device).encode(),
+            "samples": samples.tobytes(),
+            "entropy": draw(DRAW_BYTES * wanted["ciphertexts"]),
+            KEY: json.dumps({**wanted, "packed": secret.packed.hex(), "key_id": key_id}).encode(),
+        },
+    )
+    return shape(parameters)
+
+
+def shape(parameters: ParameterSet) -> dict[str, Any]:
+    return {"n": parameters.n, "primes": len(parameters.data_primes)}
+
+
+def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
     for name, content in files.items():
         (directory / name).unlink(missing_ok=True)
         write_exclusively(directory / name, content, 0o600)
-    return {"n": parameters.n, "primes": len(parameters.data_primes)}
+
+
+COUNTER = 0x123456789A
+"""Of ciphertexts in full."""
+
+
+def ciphertext(kind: str, message: np.ndarray, secret: SecretKey, t: int, places: Any) -> bytes:
+    """Frames as a device receives them. seeded: as a device sends them; full: as a server returns them;
+    switched: with a prime less; and faulty ones, whose other form is full."""
+    parameters = secret.parameters
+    plain_modulus = t + 2 if kind == "foreign" else t
+    frames = encrypt(message, secret, plain_modulus=plain_modulus, places=places, counter=COUNTER)
+    if kind == "seeded":
+        return frames
+    sealed = as_seal(frames, parameters)
+    if kind == "switched":
+        sealed = bytes(Evaluator(parameters, plain_modulus).mod_switch(sealed))
+    found = seal_bytes.read_ciphertext(
+        sealed, parameters, scheme=seal_bytes.Scheme.BFV, plain_modulus=plain_modulus
+    )
+    full = b"".join(device_frames(found, secret.key_id or 0, COUNTER))
+    if kind == "damaged":
+        return full[:-8] + bytes([full[-8] ^ 1]) + full[-7:]
+    return {"short": full[:-4], "long": full + full[:44]}.get(kind, full)
+
+
+def send(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the header of a device that decrypts, and the frames of a ciphertext of each kind, behind their
+    lengths. messages: what they hold. Everything is that of the seed, but the encryptions' own randomness."""
+    parameters = by_name(wanted["set"])
+    rng = random.Random(wanted["seed"])
+    t = wanted["t"]
+    secret = SecretKey.from_coefficients(parameters, np.array(rng.choices((-1, 0, 1), k=parameters.n)))
+    secret = replace(secret, key_id=rng.getrandbits(63) | 1)
+    low = -((t - 1) // 2) if wanted["signed"] else 0
+    places = "slots" if wanted["batch"] else "coefficients"
+    samples, messages = b"", []
+    for kind in wanted["kinds"]:
+        message = [rng.randrange(low, low + t) for _ in range(parameters.n)]
+        frames = ciphertext(kind, np.array(message), secret, t, places)
+        samples += struct.pack("<I", len(frames)) + frames + bytes(len(frames) % 2)
+        messages.append(message)
+    device = Provision(parameters, secret.key_id or 0, rng.randbytes(DRAW_BYTES), secret, None)
+    write_files(
+        directory, {"provisioned_keys.h": to_c_header(device).encode(), "samples": samples, "entropy": b""}
+    )
+    return {**shape(parameters), "messages": messages, "counter": COUNTER}
 
 
 def check(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +154,7 @@ def check(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    commands = {"prepare": prepare, "check": check}
+    commands = {"prepare": prepare, "check": check, "send": send}
     command, directory, wanted = sys.argv[1:]
     json.dump(commands[command](Path(directory), json.loads(wanted)), sys.stdout)
     return 0

@@ -21,6 +21,7 @@
 
 #include "ciphermote/bfv.h"
 #include "ciphermote/config.h"
+#include "ciphermote/decryptor.h"
 #include "ciphermote/encryptor.h"
 #include "ciphermote/frame.h"
 #include "ciphermote/params.h"
@@ -118,6 +119,21 @@ typedef struct cmi_arch {
      */
     int (*encrypt)(cm_status *status, const void *key, bool public_key, const cm_encryptor_setup *setup,
                    const cm_message_source *source);
+
+    /*
+     * A whole decryption. Its frames arrive in pieces, and only portable C says what is wrong with one: so the
+     * back-end gathers them, and decrypts once it has all. Whatever it cannot do, or fails at, it hands back:
+     * it feeds what it has gathered to cmi_decryptor_feed (protocol/decryptor.h), forgets it, and declines.
+     *
+     * decrypt_begin: portable C is ready for a ciphertext; 1 if its frames will be gathered. Without expected,
+     * what was gathered for this decryptor, which need not be set up, is forgotten. decrypt_feed: 1 if the bytes were gathered.
+     * decrypt_end: all frames came; 1 if *status is that of cmi_bfv_decryption_given (scheme/decryption.h),
+     * which completes what the hardware has decrypted. Where a ciphertext's noise leaves no number right, the
+     * wrong ones may differ from portable C's.
+     */
+    int (*decrypt_begin)(cm_decryptor *decryptor, const cm_bfv_expected *expected);
+    int (*decrypt_feed)(cm_decryptor *decryptor, const uint8_t *bytes, size_t length);
+    int (*decrypt_end)(cm_status *status, cm_decryptor *decryptor);
 
     /* The ring: as the functions with these names in ring/ring.h. */
     int (*ntt_forward)(uint32_t *a, const cmi_ring *ring);

@@ -143,6 +143,9 @@
 
 /* No target's assembly takes whole operations. */
 #define CM_TARGET_encrypt CM_DECLINED
+#define CM_TARGET_decrypt_begin CM_DECLINED
+#define CM_TARGET_decrypt_feed CM_DECLINED
+#define CM_TARGET_decrypt_end CM_DECLINED
 
 #define CM_NOISE_FACTORS CM_AVR_MUL
 

@@ -243,8 +243,11 @@
 #define cmi_bfv_decryption_begin CM_SYMBOL(cmi_bfv_decryption_begin)
 #define cmi_bfv_decryption_check CM_SYMBOL(cmi_bfv_decryption_check)
 #define cmi_bfv_decryption_end CM_SYMBOL(cmi_bfv_decryption_end)
+#define cmi_bfv_decryption_given CM_SYMBOL(cmi_bfv_decryption_given)
+#define cmi_bfv_decryption_untouched CM_SYMBOL(cmi_bfv_decryption_untouched)
 #define cmi_bfv_sums_add CM_SYMBOL(cmi_bfv_sums_add)
 #define cmi_bfv_sums_round CM_SYMBOL(cmi_bfv_sums_round)
+#define cmi_bfv_sums_weight CM_SYMBOL(cmi_bfv_sums_weight)
 #define cmi_ckks_decryption_begin CM_SYMBOL(cmi_ckks_decryption_begin)
 #define cmi_ckks_decryption_check CM_SYMBOL(cmi_ckks_decryption_check)
 #define cmi_ckks_decryption_end CM_SYMBOL(cmi_ckks_decryption_end)
@@ -288,5 +291,9 @@
 #define cmi_tagger_start CM_SYMBOL(cmi_tagger_start)
 #define cmi_tagger_update CM_SYMBOL(cmi_tagger_update)
 #define cmi_tagger_verify CM_SYMBOL(cmi_tagger_verify)
+
+/* ---- protocol ---- */
+
+#define cmi_decryptor_feed CM_SYMBOL(cmi_decryptor_feed)
 
 #endif

@@ -33,11 +33,25 @@ static void wipe_blocks(uint8_t *at, size_t blocks)
                      : "r2", "r3", "r4", "r5", "r6", "r8", "r10", "r12", "cc", "memory");
 }
 
+#elif CM_WORD32
+
+#define WIPE_BLOCK ((size_t)32)
+
+/* The same in C, because the memset of small C libraries goes byte by byte. */
+static void wipe_blocks(uint8_t *at, size_t blocks)
+{
+    volatile uint32_t *word = (volatile uint32_t *)(void *)at;
+    for (; blocks > 0; blocks--, word += 8) {
+        word[0] = word[1] = word[2] = word[3] = 0;
+        word[4] = word[5] = word[6] = word[7] = 0;
+    }
+}
+
 #endif
 
 void cmi_wipe(void *memory, size_t bytes)
 {
-#if CM_ARMV7EM
+#if defined(WIPE_BLOCK)
     if (bytes >= 2u * WIPE_BLOCK) {
         uint8_t *const first = memory;
         const size_t unaligned = (0u - (uintptr_t)memory) % 4u;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A decryptor: a decryption behind its own frame reader, which starts afresh for each ciphertext. */
-#include "ciphermote/decryptor.h"
+#include "protocol/decryptor.h"
 
 #include <string.h>
 
+#include "arch/backends.h"
 #include "common/wipe.h"
 #include "scheme/decryption.h"
 #include "scheme/usable.h"
@@ -14,12 +15,20 @@ static bool is_set_up(const cm_seed_expander *expander)
     return expander->self == expander;
 }
 
+/* Frames that a back-end has gathered for the ciphertext before. */
+static void forget_gathered(cm_decryptor *decryptor)
+{
+    (void)decryptor;
+    (void)CM_ARCH_TRY(decrypt_begin, decryptor, NULL);
+}
+
 cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
                             const cm_decryptor_setup *setup)
 {
     if (!decryptor) {
         return CM_ERR_ARGUMENT;
     }
+    forget_gathered(decryptor);
     cm_decryptor_setup given = setup ? *setup : (cm_decryptor_setup){0};
     const bool expander_usable = !given.expander || is_set_up(given.expander);
     const bool results_usable = !given.results || given.results->begin;
@@ -42,6 +51,7 @@ cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
    are expected is as it was set up. */
 static cm_status open_reader(cm_decryptor *decryptor, cm_status status)
 {
+    forget_gathered(decryptor);
     cm_frame_expected *results = decryptor->reader.expected;
     cm_receiver *receiver = &decryptor->decryption.receiver;
     if (decryptor->expander && is_set_up(decryptor->expander)) {
@@ -53,11 +63,8 @@ static cm_status open_reader(cm_decryptor *decryptor, cm_status status)
     return status;
 }
 
-cm_status cm_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length)
+cm_status cmi_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length)
 {
-    if (!decryptor) {
-        return CM_ERR_ARGUMENT;
-    }
     const cm_status status = decryptor->decryption.status;
     if (status != CM_OK) {
         return status;
@@ -70,9 +77,19 @@ cm_status cm_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_
     return cm_frame_reader_feed(&decryptor->reader, bytes, length);
 }
 
+cm_status cm_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length)
+{
+    if (!decryptor) {
+        return CM_ERR_ARGUMENT;
+    }
+    return CM_ARCH_TRY(decrypt_feed, decryptor, bytes, length) ? CM_OK
+                                                               : cmi_decryptor_feed(decryptor, bytes, length);
+}
+
 void cm_decryptor_wipe(cm_decryptor *decryptor)
 {
     if (decryptor) {
+        forget_gathered(decryptor);
         cmi_frame_reader_wipe(&decryptor->reader);
         cmi_decryption_wipe(&decryptor->decryption);
         if (decryptor->decryption.arena) { /* the values too, of a decryption that is over */
@@ -85,13 +102,27 @@ void cm_decryptor_wipe(cm_decryptor *decryptor)
 
 cm_status cm_bfv_expect(cm_decryptor *decryptor, const cm_bfv_expected *expected)
 {
-    return decryptor ? open_reader(decryptor, cmi_bfv_decryption_begin(&decryptor->decryption, expected))
-                     : CM_ERR_ARGUMENT;
+    if (!decryptor) {
+        return CM_ERR_ARGUMENT;
+    }
+    const cm_status status =
+        open_reader(decryptor, cmi_bfv_decryption_begin(&decryptor->decryption, expected));
+    if (status == CM_OK) {
+        (void)CM_ARCH_TRY(decrypt_begin, decryptor, expected);
+    }
+    return status;
 }
 
 cm_status cm_bfv_decrypt(cm_decryptor *decryptor)
 {
-    return decryptor ? cmi_bfv_decryption_end(&decryptor->decryption) : CM_ERR_ARGUMENT;
+    cm_status status;
+    if (!decryptor) {
+        return CM_ERR_ARGUMENT;
+    }
+    if (CM_ARCH_TRY(decrypt_end, &status, decryptor)) {
+        return status;
+    }
+    return cmi_bfv_decryption_end(&decryptor->decryption);
 }
 
 cm_status cm_bfv_expect_noise(cm_decryptor *decryptor, uint32_t plain_modulus, unsigned log2_tiles)

@@ -22,9 +22,7 @@ void cmi_sums_weights(const cmi_ring *ring, uint32_t factor, uint32_t weights[CM
     }
 }
 
-/* (q_i/q) mod q_i in Montgomery form, q being the product of count primes and q_i the ring's. All of it is
-   public. */
-static uint32_t inverse_of_others(const cm_prime *prime, const cm_prime *primes, unsigned count)
+uint32_t cmi_bfv_sums_weight(const cm_prime *prime, const cm_prime *primes, unsigned count)
 {
     uint32_t others = prime->r1;
     for (unsigned i = 0; i < count; i++) {
@@ -100,7 +98,7 @@ void cmi_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, con
     const uint32_t points = cmi_ring_points(ring);
     const cm_prime *prime = ring->prime;
     uint32_t weights[CM_MAX_TILES];
-    cmi_sums_weights(ring, prime->q - inverse_of_others(prime, primes, count), weights);
+    cmi_sums_weights(ring, prime->q - cmi_bfv_sums_weight(prime, primes, count), weights);
     for (unsigned j = 0; j < 1u << ring->log2_tiles; j++) {
         const fraction f = fraction_of(weights[j], prime);
         uint8_t *const part = sums + (size_t)j * points / 8u * (unsigned)bits;

@@ -462,7 +462,7 @@ static cm_status take_arena(cm_decryption *decryption, cm_status status)
 {
     decryption->status = status;
     if (status == CM_OK) {
-        memset(decryption->arena, 0, sums_bytes(decryption));
+        cmi_wipe(decryption->arena, sums_bytes(decryption));
         const decryption_layout parts = layout_of(decryption);
         cmi_store32(parts.sums, mark_of(decryption));
         parts.work->mark = mark_of(decryption);
@@ -574,6 +574,23 @@ static void centre(void *values, cm_bfv_width width, uint32_t n, uint32_t t)
     }
 }
 
+/* From n coefficients below t at the arena's start to the numbers that are expected. */
+static cm_status leave_numbers(cm_decryption *decryption, cm_bfv_width inner)
+{
+    const decryption_layout parts = layout_of(decryption);
+    const uint32_t n = (uint32_t)ring_degree(decryption);
+    const cm_bfv_width width = width_of(decryption->number);
+    if (decryption->encoding == CM_BFV_BATCH) {
+        cmi_ring_init(&parts.work->ring, &parts.work->plain, decryption->key->params->log2_n,
+                      cmi_roots_of(decryption->key));
+        cmi_bfv_unbatch(parts.sums, inner, width, &parts.work->ring);
+    }
+    if (decryption->number == CM_INT16 || decryption->number == CM_INT32) {
+        centre(parts.sums, width, n, (uint32_t)decryption->scale_or_t);
+    }
+    return leave_values(decryption, (size_t)n * (width == CM_BFV_16 ? 2u : 4u));
+}
+
 cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
 {
     if (decryption->scheme != CM_BFV || noise_alone(decryption)) {
@@ -584,22 +601,32 @@ cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
         return status;
     }
     const decryption_layout parts = layout_of(decryption);
-    const uint32_t n = (uint32_t)ring_degree(decryption);
-    const uint32_t t = (uint32_t)decryption->scale_or_t;
-    const cm_bfv_width width = width_of(decryption->number);
     const bool batch = decryption->encoding == CM_BFV_BATCH;
     /* Sums of 32 bits have room for the faster transform. */
-    const cm_bfv_width inner = batch && decryption->number_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : width;
-    cmi_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->number_bits, inner, n, t);
-    if (batch) {
-        cmi_ring_init(&parts.work->ring, &parts.work->plain, decryption->key->params->log2_n,
-                      cmi_roots_of(decryption->key));
-        cmi_bfv_unbatch(parts.sums, inner, width, &parts.work->ring);
+    const cm_bfv_width inner =
+        batch && decryption->number_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : width_of(decryption->number);
+    cmi_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->number_bits, inner,
+                       (uint32_t)ring_degree(decryption), (uint32_t)decryption->scale_or_t);
+    return leave_numbers(decryption, inner);
+}
+
+bool cmi_bfv_decryption_untouched(const cm_decryption *decryption)
+{
+    const decryption_layout parts = layout_of(decryption);
+    return decryption->status == CM_OK && decryption->primes == 0 && arena_kept(decryption, &parts);
+}
+
+cm_status cmi_bfv_decryption_given(cm_decryption *decryption, uint64_t counter)
+{
+    const cm_bfv_width width = width_of(decryption->number);
+    if (width == CM_BFV_32 && decryption->scale_or_t <= 0x10000u) {
+        for (size_t i = ring_degree(decryption); i-- > 0;) {
+            const uint32_t x = cmi_plain_get(decryption->arena, CM_BFV_16, i);
+            cmi_plain_put(decryption->arena, CM_BFV_32, i, x);
+        }
     }
-    if (decryption->number == CM_INT16 || decryption->number == CM_INT32) {
-        centre(parts.sums, width, n, t);
-    }
-    return leave_values(decryption, (size_t)n * (width == CM_BFV_16 ? 2u : 4u));
+    decryption->counter = counter;
+    return leave_numbers(decryption, width);
 }
 
 cm_status cmi_noise_begin(cm_decryption *decryption, uint32_t plain_modulus, unsigned log2_tiles)

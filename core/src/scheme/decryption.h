@@ -24,6 +24,14 @@ CM_MUST_CHECK cm_status cmi_ckks_decryption_check(cm_decryption *decryption,
 CM_MUST_CHECK cm_status cmi_bfv_decryption_begin(cm_decryption *decryption, const cm_bfv_expected *expected);
 CM_MUST_CHECK cm_status cmi_bfv_decryption_end(cm_decryption *decryption);
 
+/*
+ * For a back-end that decrypts whole ciphertexts. Whether the arena is as the decryption's begin left it; and
+ * the end, for the ciphertext with this counter: n coefficients modulo t are at the arena's start, in 16 bits
+ * each if t is at most 2^16, else in 32.
+ */
+bool cmi_bfv_decryption_untouched(const cm_decryption *decryption);
+CM_MUST_CHECK cm_status cmi_bfv_decryption_given(cm_decryption *decryption, uint64_t counter);
+
 CM_MUST_CHECK cm_status cmi_ckks_decryption_begin(cm_decryption *decryption,
                                                   const cm_ckks_expected *expected);
 CM_MUST_CHECK cm_status cmi_ckks_decryption_end(cm_decryption *decryption);

@@ -48,6 +48,9 @@ static inline void cmi_sums_add(uint32_t *sum, uint64_t product, const cm_prime 
 void cmi_bfv_sums_add(uint8_t *sums, cm_bfv_sums bits, const uint32_t *tile, const cmi_ring *ring,
                       const cm_prime *primes, unsigned count);
 
+/* q_i/q mod q_i in Montgomery form, q being the product of count primes and q_i one of them. */
+uint32_t cmi_bfv_sums_weight(const cm_prime *prime, const cm_prime *primes, unsigned count);
+
 /* In place, from sums to round(t x / q) modulo t: n numbers of 16 bits, or 32 if the sums have as many. */
 void cmi_bfv_sums_round(uint8_t *sums, cm_bfv_sums bits, cm_bfv_width width, uint32_t n, uint32_t t);
 

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A device on the chip of rtl/soc that decrypts: APP_CIPHERTEXTS ciphertexts come in through the sensor's port,
+ * each behind its length in bytes, and their numbers leave. Nothing here knows whether the client engine does
+ * it. The UART says how many cycles each took, from the first byte to the last number, or the status.
+ */
+#include <stdint.h>
+
+#include "board.h"
+#include "ciphermote/ciphermote.h"
+#include "console.h"
+#include "provisioned_keys.h"
+
+#define N CM_PROVISIONED_N
+#define PIECE 1000u /* bytes, as a radio might bring them */
+#define MOST_BYTES (160u + 2u * APP_PRIMES * (48u + 4u * (size_t)N))
+
+static uint8_t frames[MOST_BYTES] __attribute__((aligned(4)));
+static uint8_t arena[CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_32, 0)] __attribute__((aligned(8)));
+static cm_seed_expander expander;
+
+/* 0 if there are more than fit. */
+static uint32_t receive(void)
+{
+    uint32_t length = BOARD_SENSOR & 0xFFFFu;
+    length |= BOARD_SENSOR << 16;
+    if (length > sizeof frames) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < length; i += 2u) {
+        const uint32_t two = BOARD_SENSOR;
+        frames[i] = (uint8_t)two;
+        if (i + 1u < length) {
+            frames[i + 1u] = (uint8_t)(two >> 8);
+        }
+    }
+    return length;
+}
+
+static cm_status decrypt(cm_decryptor *decryptor, uint32_t length)
+{
+    const cm_bfv_expected expected = {.encoding = APP_BATCH ? CM_BFV_BATCH : CM_BFV_COEFFICIENTS,
+                                      .number = APP_NUMBER,
+                                      .sums = CM_BFV_SUMS_32,
+                                      .plain_modulus = APP_PLAIN_MODULUS};
+    cm_status status = cm_bfv_expect(decryptor, &expected);
+    for (uint32_t at = 0; at < length && status == CM_OK; at += PIECE) {
+        status = cm_decryptor_feed(decryptor, frames + at, length - at < PIECE ? length - at : PIECE);
+    }
+    const cm_status ended = cm_bfv_decrypt(decryptor);
+    return status != CM_OK ? status : ended;
+}
+
+int main(void)
+{
+    static cm_decryptor decryptor;
+    const size_t number_bytes = APP_NUMBER == CM_INT16 || APP_NUMBER == CM_UINT16 ? 2u : 4u;
+    const cm_decryptor_setup setup = {
+        .arena = arena, .arena_bytes = sizeof arena, .expander = APP_SEEDS ? &expander : NULL};
+    cm_seed_expander_init(&expander);
+    cm_status status = board_start() ? cm_decryptor_init(&decryptor, &cm_provisioned_secret_key, &setup)
+                                     : CM_ERR_UNSUPPORTED;
+    if (status != CM_OK) {
+        console_say("status", (uint32_t)status);
+        return 1;
+    }
+    for (unsigned i = 0; i < APP_CIPHERTEXTS; i++) {
+        const uint32_t length = receive();
+        const uint32_t began = board_cycles();
+        status = decrypt(&decryptor, length);
+        console_say("decryption", board_cycles() - began);
+        console_say("status", (uint32_t)status);
+        console_say("counter", (uint32_t)decryptor.decryption.counter);
+        if (status == CM_OK && console_leave(NULL, arena, number_bytes * N) != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
