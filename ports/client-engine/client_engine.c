@@ -539,7 +539,7 @@ int client_decrypt_begin(cm_decryptor *decryptor, const cm_bfv_expected *expecte
 static int hand_back(client_engine *self, cm_decryptor *decryptor)
 {
     self->decryptor = NULL;
-    (void)cmi_decryptor_feed(decryptor, self->gathered, self->length);
+    (void)!cmi_decryptor_feed(decryptor, self->gathered, self->length);
     return 0;
 }
 

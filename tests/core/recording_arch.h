@@ -12,6 +12,7 @@ typedef struct recording_calls {
     unsigned product_taken;
     unsigned product_declined;
     unsigned encryption_declined;
+    unsigned decryption_declined;
 } recording_calls;
 
 extern recording_calls recorded;

@@ -17,7 +17,9 @@ void test_arch(void)
 #else
 
 #include "arch/backends.h"
+#include "protocol/decryptor.h"
 #include "ring/ring.h"
+#include "scheme/decryption.h"
 
 recording_calls recorded;
 
@@ -94,8 +96,76 @@ static int whole_encryption(cm_status *status, const void *key, bool public_key,
     return 1;
 }
 
-static const cmi_arch recording_arch = {
-    .encrypt = whole_encryption, .ntt_forward = forward, .double_product = double_product};
+/* Declines whole decryptions, unless it is told to gather; then it hands back, or gives numbers. */
+static struct {
+    bool wanted;
+    bool gives;
+    const cm_decryptor *decryptor;
+    uint8_t bytes[64];
+    size_t length;
+} gathers;
+
+static int begin_decryption(cm_decryptor *decryptor, const cm_bfv_expected *expected)
+{
+    if (gathers.decryptor == decryptor) {
+        gathers.decryptor = NULL;
+    }
+    if (!gathers.wanted || !expected) {
+        recorded.decryption_declined++;
+        return 0;
+    }
+    gathers.decryptor = decryptor;
+    gathers.length = 0;
+    return 1;
+}
+
+static int hand_back(cm_decryptor *decryptor)
+{
+    gathers.decryptor = NULL;
+    (void)!cmi_decryptor_feed(decryptor, gathers.bytes, gathers.length);
+    return 0;
+}
+
+static int feed_decryption(cm_decryptor *decryptor, const uint8_t *bytes, size_t length)
+{
+    if (gathers.decryptor != decryptor) {
+        return 0;
+    }
+    if (length > sizeof gathers.bytes - gathers.length) {
+        return hand_back(decryptor);
+    }
+    memcpy(gathers.bytes + gathers.length, bytes, length);
+    gathers.length += length;
+    return 1;
+}
+
+#define GIVEN_COUNTER 0x123456789ABCu
+
+/* Coefficient i is i, in as many bits as t has. */
+static int end_decryption(cm_status *status, cm_decryptor *decryptor)
+{
+    cm_decryption *decryption = &decryptor->decryption;
+    if (gathers.decryptor != decryptor) {
+        return 0;
+    }
+    if (!gathers.gives || !cmi_bfv_decryption_untouched(decryption)) {
+        return hand_back(decryptor);
+    }
+    const size_t size = decryption->scale_or_t <= 0x10000u ? 2u : 4u;
+    for (uint32_t i = 0; i < 1024u; i++) {
+        memcpy(decryption->arena + size * i, &i, size);
+    }
+    gathers.decryptor = NULL;
+    *status = cmi_bfv_decryption_given(decryption, GIVEN_COUNTER);
+    return 1;
+}
+
+static const cmi_arch recording_arch = {.encrypt = whole_encryption,
+                                        .decrypt_begin = begin_decryption,
+                                        .decrypt_feed = feed_decryption,
+                                        .decrypt_end = end_decryption,
+                                        .ntt_forward = forward,
+                                        .double_product = double_product};
 const cmi_arch *chosen_arch = &recording_arch;
 
 static void the_other_tests_went_through_the_back_end(void)
@@ -104,6 +174,7 @@ static void the_other_tests_went_through_the_back_end(void)
     CHECK(recorded.ntt_declined > 0);
     CHECK(recorded.product_taken > 0);
     CHECK(recorded.encryption_declined > 0);
+    CHECK(recorded.decryption_declined > 0);
 #if CM_CONFIG_ACCELERATOR
     CHECK(recorded.product_declined > 0);
 #endif
@@ -172,8 +243,117 @@ static void what_it_answers_to_a_whole_encryption_is_the_call_s(void)
     }
 }
 
+/* A decryptor of its own, under a key of its own. */
+static struct {
+    uint8_t arena[CM_BFV_DECRYPT_ARENA_BYTES(N, CM_BFV_SUMS_32, 0)] __attribute__((aligned(8)));
+    uint8_t ternary[CM_TERNARY_BYTES(N)];
+    uint32_t transformed[N];
+    cm_secret_key key;
+    cm_decryptor decryptor;
+} receiver;
+
+static void start_receiver(void)
+{
+    const cm_decryptor_setup setup = {.arena = receiver.arena, .arena_bytes = sizeof receiver.arena};
+    memset(receiver.ternary, 0x12, sizeof receiver.ternary);
+    receiver.key = (cm_secret_key){.params = &cm_n1024_q26,
+                                   .key_id = 7,
+                                   .ternary = receiver.ternary,
+                                   .transformed = receiver.transformed};
+    CHECK(cm_decryptor_init(&receiver.decryptor, &receiver.key, &setup) == CM_OK);
+}
+
+static cm_status expect_numbers(cm_number number, uint32_t t)
+{
+    const cm_bfv_expected expected = {
+        .encoding = CM_BFV_COEFFICIENTS, .number = number, .sums = CM_BFV_SUMS_32, .plain_modulus = t};
+    return cm_bfv_expect(&receiver.decryptor, &expected);
+}
+
+/* The status of a decryption of these bytes, in two pieces. */
+static cm_status decrypt_bytes(cm_number number, uint32_t t, const uint8_t *bytes, size_t length)
+{
+    CHECK(expect_numbers(number, t) == CM_OK);
+    (void)!cm_decryptor_feed(&receiver.decryptor, bytes, length / 2u);
+    (void)!cm_decryptor_feed(&receiver.decryptor, bytes + length / 2u, length - length / 2u);
+    return cm_bfv_decrypt(&receiver.decryptor);
+}
+
+/* All of the arena from a byte on is wiped. */
+static bool wiped_from(size_t first)
+{
+    uint8_t left = 0;
+    for (size_t i = first; i < sizeof receiver.arena; i++) {
+        left |= receiver.arena[i];
+    }
+    return left == 0;
+}
+
+static void what_it_decrypts_becomes_the_numbers_expected(void)
+{
+    static const uint8_t frames[60] = {1};
+    const struct {
+        cm_number number;
+        uint32_t t;
+        int32_t thousand; /* what 1000 stands for */
+    } kinds[] = {{CM_INT16, 1500, -500},  {CM_UINT16, 1500, 1000},  {CM_INT32, 1500, -500},
+                 {CM_UINT32, 1500, 1000}, {CM_INT32, 100003, 1000}, {CM_UINT32, 100003, 1000}};
+    start_receiver();
+    gathers.wanted = gathers.gives = true;
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        const bool wide = kinds[k].number == CM_INT32 || kinds[k].number == CM_UINT32;
+        CHECK(decrypt_bytes(kinds[k].number, kinds[k].t, frames, sizeof frames) == CM_OK);
+        CHECK(gathers.length == sizeof frames && memcmp(gathers.bytes, frames, sizeof frames) == 0);
+        const int32_t found =
+            wide ? ((int32_t *)(void *)receiver.arena)[1000] : ((int16_t *)(void *)receiver.arena)[1000];
+        CHECK(found == kinds[k].thousand);
+        CHECK(receiver.decryptor.decryption.counter == GIVEN_COUNTER);
+        CHECK(wiped_from((wide ? 4u : 2u) * (size_t)N));
+        CHECK(cm_bfv_decrypt(&receiver.decryptor) == CM_ERR_ARGUMENT);
+    }
+    gathers.wanted = gathers.gives = false;
+}
+
+/* Whether it hands back because its room is full or at the end, the library says what it says without it. */
+static void what_it_hands_back_has_the_library_s_status(void)
+{
+    static const uint8_t frames[200] = {'C', 'M', 9};
+    start_receiver();
+    for (size_t length = 0; length <= sizeof frames; length += 40u) {
+        gathers.wanted = false;
+        const cm_status plain = decrypt_bytes(CM_UINT16, 1500, frames, length);
+        gathers.wanted = true;
+        CHECK(plain != CM_OK);
+        CHECK(decrypt_bytes(CM_UINT16, 1500, frames, length) == plain);
+        CHECK(gathers.decryptor == NULL && wiped_from(0));
+    }
+    gathers.wanted = false;
+}
+
+static void it_forgets_what_is_abandoned(void)
+{
+    gathers.wanted = true;
+    for (unsigned way = 0; way < 3; way++) {
+        start_receiver();
+        CHECK(expect_numbers(CM_UINT16, 1500) == CM_OK);
+        CHECK(gathers.decryptor == &receiver.decryptor);
+        if (way == 0) {
+            cm_decryptor_wipe(&receiver.decryptor);
+        } else if (way == 1) {
+            start_receiver();
+        } else {
+            (void)!cm_bfv_expect_noise(&receiver.decryptor, 1500, 0);
+        }
+        CHECK(gathers.decryptor == NULL);
+    }
+    gathers.wanted = false;
+}
+
 void test_arch(void)
 {
+    RUN(what_it_decrypts_becomes_the_numbers_expected);
+    RUN(what_it_hands_back_has_the_library_s_status);
+    RUN(it_forgets_what_is_abandoned);
     RUN(the_other_tests_went_through_the_back_end);
     RUN(what_it_answers_to_a_whole_encryption_is_the_call_s);
 }

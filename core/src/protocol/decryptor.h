@@ -12,7 +12,7 @@
 CMI_HIDDEN_BEGIN
 
 /* cm_decryptor_feed in portable C. The status is also that of the decryption, which its end returns. */
-cm_status cmi_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length);
+CM_MUST_CHECK cm_status cmi_decryptor_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length);
 
 CMI_HIDDEN_END
 
