@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keccak by FIPS 202."""
+"""Keccak by FIPS 202, and the residues that SEAL draws with it."""
 
 import hashlib
 import random
 
 import cocotb
+import pytest
+import shake
 from cocotb.triggers import ReadOnly
+from golden import random_prime
 from simulation import cycles, simulate, start_clock
 
 SHA3_RATE = SHAKE_RATE = 136
@@ -93,3 +96,42 @@ async def a_reset_ends_a_permutation(dut):
 
 def test_keccak():
     simulate("cm_keccak", {}, ["hashes_as_fips_202_does", "a_reset_ends_a_permutation"])
+
+
+# ---- SEAL's residues ----
+
+
+@pytest.mark.parametrize("stall", [0, 200], ids=["steady", "stalls"])
+def test_residues_are_seals(stall):
+    """Primes of the most and of the least bits, one ciphertext behind the other."""
+    rng = random.Random(2)
+    jobs = [
+        (rng.randbytes(64), stall, [random_prime(rng, 10, bits) for bits in widths])
+        for widths in ((27, 22, 26), (24,))
+    ]
+    for (seed, _, primes), (_, residues) in zip(jobs, shake.made(27, 10, jobs), strict=True):
+        assert residues == shake.expected(seed, primes, 1024)[0]
+
+
+@pytest.mark.parametrize("stall", [0, 200], ids=["steady", "stalls"])
+def test_rejected_words_are_replaced(stall):
+    """With moduli so wide that many words are rejected; of the engine's, one word in 2^37 is."""
+    rng = random.Random(3)
+    n, moduli = 512, [2**64 // parts + 1 for parts in (5, 6, 7)]
+    jobs = [(rng.randbytes(64), stall, moduli) for _ in range(3)]
+    numbers: list[int] = []
+    for (seed, _, primes), (_, residues) in zip(jobs, shake.made(62, 9, jobs), strict=True):
+        right, rejected = shake.expected(seed, primes, n)
+        assert residues == right
+        assert len(rejected) > 136 // 8, "replacements of more than one squeeze"
+        numbers += rejected
+    assert len(numbers) > len({*numbers}), "a replacement was rejected, too"
+    assert any(number % n == n - 1 for number in numbers), "the last word of a prime was rejected"
+
+
+def test_the_pace_of_seals_residues():
+    """31 permutations of 24 cycles give 512 of them."""
+    rng = random.Random(4)
+    primes = [random_prime(rng, 12, 26) for _ in range(3)]
+    ((taken, _),) = shake.made(27, 12, [(rng.randbytes(64), 0, primes)])
+    assert 17_856 <= taken <= 17_856 + 24 + 3 * 48
