@@ -83,6 +83,7 @@ module cm_client_engine #(
     reg [LOG2_PRIMES-1:0] last_prime;
     reg                   signed_values;
     reg                   coefficients; // coefficient form
+    reg                   shake;        // public halves by SHAKE256
     reg [WIDTH-1:0]       prime_q [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_factor [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_offset [0:PRIMES-1];
@@ -123,6 +124,7 @@ module cm_client_engine #(
                     last_prime <= write_data_i[LOG2_PRIMES-1:0];
                     signed_values <= write_data_i[8];
                     coefficients <= write_data_i[9];
+                    shake <= write_data_i[SHAPE_SHAKE256];
                 end
                 MAP_TABLE_PLACE: begin
                     table_index <= write_data_i[LOG2_N-1:0];
@@ -276,11 +278,11 @@ module cm_client_engine #(
     wire [127:0] seeds_position, uniform_position, sample_position;
     wire [1:0]   sample_tag;
     wire         stream_ready;
-    reg  [255:0] public_seed;  // of the ciphertext that leaves
-    wire [255:0] next_public_seed;
+    reg  [511:0] public_seed;  // of the ciphertext that leaves
+    wire [511:0] next_public_seed;
     wire [255:0] private_seed;
     // Derivation first, then what leaves, then noise for later.
-    wire [255:0] read_seed;
+    wire [511:0] read_seed;
     wire         for_uniform = !seeds_request && uniform_request;
     wire         for_sample = !seeds_request && !uniform_request;
     wire         word_valid, word_ready, word_last;
@@ -289,7 +291,8 @@ module cm_client_engine #(
     cm_client_stream #(.TAG(2)) u_stream (
         .clk_i(clk_i), .rst_i(clears),
         .request_i(seeds_request || uniform_request || sample_request), .ready_o(stream_ready),
-        .key_i(seeds_request ? seeds_key : uniform_request ? (decrypts ? read_seed : public_seed) : private_seed),
+        .key_i(seeds_request ? seeds_key : uniform_request ? (decrypts ? read_seed[511:256] : public_seed[255:0])
+               : private_seed),
         .position_i(seeds_request ? seeds_position : uniform_request ? uniform_position : sample_position),
         .tag_i(seeds_request ? FOR_SEEDS : uniform_request ? FOR_UNIFORM : sample_tag),
         .valid_o(word_valid), .take_i(word_ready), .data_o(word_data), .tag_o(word_tag), .last_o(word_last)
@@ -327,7 +330,7 @@ module cm_client_engine #(
     reg                 seeds_there;   // drawn
     reg                 seeds_wait;    // the public one, behind the ciphertext that leaves: the next can be drawn
     reg                 seeds_taken;   // by the stream, in this cycle
-    reg  [255:0]        waiting_seed;
+    reg  [511:0]        waiting_seed;
     reg  [63:0]         waiting_counter;
     reg [COUNT-1:0]     base_loads;  // before this ciphertext's
     reg                 parity;      // of the ciphertext
@@ -412,7 +415,7 @@ module cm_client_engine #(
             front <= FRONT_IDLE;
             seeds_there <= 1'b0;
             seeds_wait <= 1'b0;
-            waiting_seed <= 256'd0;
+            waiting_seed <= 512'd0;
             groups <= {(GROUP_BITS + 1){1'b0}};
         end
         if (clears || (accepted && !follows)) pieces_done <= {COUNT{1'b0}};
@@ -887,7 +890,7 @@ module cm_client_engine #(
             opened <= 1'b0;
             seed_sent <= 1'b0;
             credits <= {1'b1, {LOG2_QUEUE{1'b0}}};
-            public_seed <= 256'd0;
+            public_seed <= 512'd0;
         end
     end
 
@@ -996,6 +999,8 @@ module cm_client_engine #(
     reg                   uniform_runs, uniform_starts;
     reg [LOG2_PRIMES-1:0] uniform_prime;
     reg                   uniform_done; // of the whole ciphertext
+    wire                  read_shake;
+    wire                  by_shake = decrypts ? read_shake : shake;
     wire                  uniform_wanted = decrypts ? read_known && read_seeded : symmetric && opened;
     assign                drawn_pair = from_read ? read_pair : uniform_pair;
     reg [1:0]             under_way;
@@ -1021,8 +1026,19 @@ module cm_client_engine #(
         .ready_o(uniform_ready), .data_i(word_data), .pair_o(uniform_pair_made), .pair_data_o(uniform_made),
         .residues_o(residues)
     );
+    localparam [LOG2_QUEUE:0] SHAKE_LEVEL = 7'd48; // leaves room for what is under way
+    wire [LOG2_PRIMES-1:0] shake_prime;
+    wire                   shake_pair_made;
+    wire [PAIR-1:0]        shake_made;
+    cm_client_shake #(.WIDTH(WIDTH), .LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_shake (
+        .clk_i(clk_i), .rst_i(clears), .run_i(uniform_wanted && by_shake),
+        .seed_i(decrypts ? read_seed : public_seed), .last_prime_i(last_prime), .prime_o(shake_prime),
+        .q_i(prime_q[shake_prime]), .room_i(uniform_level <= SHAKE_LEVEL),
+        .pair_o(shake_pair_made), .pair_data_o(shake_made)
+    );
     cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_uniform_queue (
-        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(uniform_pair_made), .data_i(uniform_made),
+        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(uniform_pair_made || shake_pair_made),
+        .data_i(by_shake ? shake_made : uniform_made),
         .valid_o(uniform_valid), .take_i(uniform_taken), .data_o(uniform_pair), .level_o(uniform_level)
     );
     always_ff @(posedge clk_i) begin
@@ -1032,7 +1048,7 @@ module cm_client_engine #(
         if (!uniform_runs) begin
             uniform_prime <= {LOG2_PRIMES{1'b0}};
             uniform_block <= 12'd0;
-            if (uniform_wanted && !uniform_done) begin
+            if (uniform_wanted && !uniform_done && !by_shake) begin
                 uniform_runs <= 1'b1;
                 uniform_starts <= 1'b1;
             end
@@ -1061,17 +1077,18 @@ module cm_client_engine #(
     wire [PAIR-1:0] queue_pair;
     wire [31:0]     packed_word;
     reg             is_seed;
-    reg [2:0]       seed_at;
+    reg [3:0]       seed_at;
     wire [4:0]      stream_bits = bits_of(stream_q);
     // n / 32 bits words.
     wire [WORDS_BITS-1:0] payload_words = {{(WORDS_BITS - 5){1'b0}}, stream_bits} << (LOG2_N - 5);
-    wire [WORDS_BITS-1:0] frame_words = seed_start ? {{(WORDS_BITS - 4){1'b0}}, 4'd8} : payload_words;
+    localparam [WORDS_BITS-1:0] SEED_WORDS = 8, SHAKE_SEED_WORDS = 16;
+    wire [WORDS_BITS-1:0] frame_words = seed_start ? (shake ? SHAKE_SEED_WORDS : SEED_WORDS) : payload_words;
     reg  [WORDS_BITS-1:0] sent_words;
     reg  [7:0]            sent_component, sent_prime;
     wire                  frame_end;
     wire [351:0] header = {
         {{(30 - WORDS_BITS){1'b0}}, sent_words, 2'b00},
-        8'd0, sent_prime, sent_component, symmetric ? XOF_CHACHA20 : XOF_NONE,
+        8'd0, sent_prime, sent_component, !symmetric ? XOF_NONE : shake ? XOF_SHAKE256 : XOF_CHACHA20,
         publishes ? 64'd0 : scale, sent_counter, key_id, params_id,
         primes, 8'd2, {7'd0, !in_coefficients}, publishes ? SCHEME_PUBLIC_KEY : SCHEME_BFV,
         {7'd0, is_seed}, 8'd1, 8'h4D, 8'h43
@@ -1096,7 +1113,7 @@ module cm_client_engine #(
     always_ff @(posedge clk_i) begin
         if (frame_start) begin
             is_seed <= seed_start;
-            seed_at <= 3'd0;
+            seed_at <= 4'd0;
             sent_words <= frame_words;
             sent_component <= {7'd0, seed_start || component};
             sent_prime <= seed_start ? 8'd0 : {{(8 - LOG2_PRIMES){1'b0}}, stream_prime};
@@ -1117,7 +1134,8 @@ module cm_client_engine #(
         .key_id_i(key_id), .scale_i(scale), .scheme_i(SCHEME_BFV), .last_prime_i(last_prime),
         .bits_i(bits_of(prime_q[read_prime])), .prime_o(read_prime), .valid_i(read_valid_i),
         .ready_o(read_ready_o), .word_i(read_i), .payload_valid_o(payload_valid),
-        .payload_ready_i(payload_ready), .known_o(read_known), .seeded_o(read_seeded), .seed_o(read_seed),
+        .payload_ready_i(payload_ready), .known_o(read_known), .seeded_o(read_seeded), .shake_o(read_shake),
+        .seed_o(read_seed),
         .set_done_o(read_set_done), .fault_o(read_fault)
     );
     cm_client_unpacker #(.WIDTH(WIDTH)) u_unpacker (

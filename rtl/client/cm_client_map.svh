@@ -15,6 +15,7 @@ localparam [7:0] MAP_T_FACTOR = 8'd11;        // Q mod t
 localparam [7:0] MAP_T_RATIO = 8'd12;         // floor(2^32 (Q mod t) / t)
 localparam [7:0] MAP_T_HALF = 8'd13;          // floor((t + 1) / 2)
 localparam [7:0] MAP_SHAPE = 8'd14;           // primes less one; bit 8: signed values; bit 9: coefficient form
+localparam [3:0] SHAPE_SHAKE256 = 4'd10;      // a bit: public halves by SHAKE256, not by ChaCha20
 localparam [7:0] MAP_DEVICE_SECRET = 8'd16;   // eight words
 localparam [7:0] MAP_TABLE_PLACE = 8'd24;     // number of a word, prime from bit 16, component in bit 24
 localparam [7:0] MAP_TABLE_DATA = 8'd25;      // a twiddle times R, for that place and then the next one
@@ -51,5 +52,5 @@ localparam [3:0] FAULT_FRAME = 4'd9;          // a frame that does not decrypt; 
 
 // Frames and key streams, as in the C library.
 localparam [7:0] SCHEME_PUBLIC_KEY = 8'd0, SCHEME_BFV = 8'd1;
-localparam [7:0] XOF_NONE = 8'd0, XOF_CHACHA20 = 8'd3;
+localparam [7:0] XOF_NONE = 8'd0, XOF_SHAKE256 = 8'd2, XOF_CHACHA20 = 8'd3;
 localparam [31:0] LABEL_UNIFORM = 32'd1, LABEL_TERNARY = 32'd2, LABEL_NOISE = 32'd3;

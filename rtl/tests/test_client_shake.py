@@ -7,9 +7,27 @@ import random
 import cocotb
 import pytest
 import shake
+from client import Client, constants
 from cocotb.triggers import ReadOnly
 from golden import random_prime
 from simulation import cycles, simulate, start_clock
+from test_client_engine import (
+    MEDIUM,
+    SHAPES,
+    SMALL,
+    case_of,
+    decrypted,
+    encrypt,
+    frames_of,
+    key_of,
+    messages_of,
+    offer,
+    options_of,
+    prepared,
+    states_after,
+)
+from test_client_engine import fault as wipe_by_fault
+from test_client_engine import reset as wipe_by_reset
 
 SHA3_RATE = SHAKE_RATE = 136
 SHA3_SUFFIX, SHAKE_SUFFIX = 0x06, 0x1F
@@ -135,3 +153,108 @@ def test_the_pace_of_seals_residues():
     primes = [random_prime(rng, 12, 26) for _ in range(3)]
     ((taken, _),) = shake.made(27, 12, [(rng.randbytes(64), 0, primes)])
     assert 17_856 <= taken <= 17_856 + 24 + 3 * 48
+
+
+# ---- the engine ----
+
+BLAKE2XB, SHAKE256, CHACHA20 = 1, 2, 3
+"""cm_xof_kind."""
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("coefficients", [False, True], ids=["ntt", "coefficients"])
+@pytest.mark.parametrize("stalls", [False, True], ids=["steady", "stalls"])
+def test_symmetric_encryption(name, coefficients, stalls):
+    case = case_of(
+        set=name, t=12289, xof=SHAKE256, coefficients=coefficients, signed=stalls, ciphertexts=3, seed=stalls
+    )
+    engine = prepared(case, SHAPES[name])
+    offer(engine, case)
+    if stalls:
+        engine.stall(enter=100, leave=128, seed=7)
+    encrypt(engine, case)
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.idle
+    assert outcome.frames == frames_of(case)
+
+
+@pytest.mark.parametrize("stalls", [False, True], ids=["steady", "stalls"])
+def test_a_public_key(stalls):
+    case = case_of(set="n2048_q26_p27", key_pair=True, xof=SHAKE256, seed=91)
+    engine = Client(MEDIUM)
+    if stalls:
+        engine.stall(enter=100, leave=128, seed=9)
+    engine.options = options_of(case)
+    engine.wait_for_wipe()
+    engine.load(key_of({**case, "public": []}), secret=False)
+    engine.counter(case["counter"])
+    engine.entropy(bytes.fromhex(case["key_draw"]))
+    engine.command("COMMAND_GENERATE")
+    engine.run()
+    engine.entropy(bytes.fromhex(case["draws"][0]))
+    engine.command("COMMAND_PUBLISH")
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.idle
+    assert outcome.frames == frames_of(case)
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("stalls", [False, True], ids=["steady", "stalls"])
+def test_decryption_of_either_seed(name, stalls):
+    """The frames say which it is, whatever is set for encryption; sets follow each other."""
+    of = {"set": name, "t": 1000, "ciphertexts": 2, "seed": 35}
+    case, other = case_of(**of, xof=SHAKE256), case_of(**of, xof=CHACHA20)
+    engine = prepared(other, SHAPES[name])
+    if stalls:
+        engine.stall(enter=60, leave=90, seed=8)
+    for frames in (*frames_of(case), *frames_of(other), frames_of(case)[0]):
+        engine.read(frames)
+        engine.command("COMMAND_DECRYPT")
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.idle
+    messages = messages_of(case)
+    assert [decrypted(case, words) for words in outcome.results] == [*messages, *messages, messages[0]]
+
+
+def test_other_xofs_are_refused():
+    """And a seed whose length is the other one's."""
+    case = case_of(set="n1024_q26", t=1000, xof=BLAKE2XB, seed=36)
+    good = frames_of(case_of(set="n1024_q26", t=1000, xof=SHAKE256, seed=36))[0]
+    at_xof = 36
+    changed = bytearray(good)
+    changed[at_xof] = CHACHA20
+    for frames in (frames_of(case)[0], bytes(changed)):
+        engine = prepared(case, SMALL)
+        engine.read(frames)
+        engine.command("COMMAND_DECRYPT")
+        engine.run(20_000)
+        outcome = engine.simulate()
+        assert outcome.faults == [constants()["FAULT_FRAME"]] and not outcome.results
+
+
+def test_reset_in_the_middle_of_a_ciphertext():
+    case = case_of(set="n1024_q26", t=12289, xof=SHAKE256, ciphertexts=2, seed=21)
+    engine = prepared(case, SMALL)
+    offer(engine, case)
+    engine.command("COMMAND_SYMMETRIC")
+    engine.run(2500)
+    engine.script.append("reset")
+    engine.script += prepared(case, SMALL).script
+    offer(engine, case)
+    encrypt(engine, case)
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.frames == frames_of(case)
+
+
+@pytest.mark.parametrize("wipe", [wipe_by_reset, wipe_by_fault])
+def test_nothing_secret_is_left(wipe):
+    """Public halves come from secrets, and they go with them."""
+    for cycles_before in (900, 1700, 2500):
+        first, second = states_after(wipe, "COMMAND_SYMMETRIC", cycles_before, xof=SHAKE256)
+        assert [name for name in first if first[name] != second[name]] == [], cycles_before
+    first, second = states_after(lambda engine: None, "COMMAND_SYMMETRIC", 2000, xof=SHAKE256)
+    different = {name for name in first if first[name] != second[name]}
+    for name in ("u_shake.u_keccak.state_o", "u_shake.words", "u_shake.u_modulo.g_stage[0].rest"):
+        assert f"TOP.cm_client_engine.{name}" in different

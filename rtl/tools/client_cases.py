@@ -29,6 +29,7 @@ from ciphermote.core import core_params  # noqa: E402
 
 BATCH, COEFFICIENTS = 1, 2
 """cm_bfv_encoding."""
+XOFS = {"chacha20": golden.CHACHA20, "shake256": golden.SHAKE256}
 
 
 def device(secret: bytes, draws: list[bytes], counter: int) -> _core.Device:
@@ -61,6 +62,7 @@ def pinned(index: int) -> dict[str, Any]:
         "t": t,
         "signed": signed and not batch,
         "coefficients": vector.domain != "ntt",
+        "xof": XOFS.get(vector.xof, golden.NONE),
         "public_key": not vector.xof,
         "counter": counter,
         "draws": [draw.hex()],
@@ -101,7 +103,7 @@ def encrypted(case: dict[str, Any], messages: list[np.ndarray], encoding: int = 
     width = 16 if case["t"] <= 1 << 16 else 32
     frames = []
     for numbers in messages:
-        rest = (case["key_id"],) if case["public_key"] else (case["key_id"], golden.CHACHA20)
+        rest = (case["key_id"],) if case["public_key"] else (case["key_id"], case["xof"])
         rest = (*rest, numbers, case["t"], encoding, width, not case["coefficients"], "frames")
         if case["public_key"]:
             words = [component for pair in case["public"] for component in pair]
@@ -136,6 +138,7 @@ def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
         "t": t,
         "signed": signed,
         "coefficients": wanted.get("coefficients", False),
+        "xof": wanted.get("xof", golden.CHACHA20),
         "public_key": wanted.get("public", False),
         "counter": rng.choice((0, 2**32 - 2, 2**32 - 1, rng.getrandbits(63))),
         "draws": [rng.randbytes(32).hex() for _ in messages],
@@ -180,13 +183,14 @@ def key_pair(wanted: dict[str, Any]) -> dict[str, Any]:
         "key_id": rng.getrandbits(63) + 1,
         "device_secret": rng.randbytes(32).hex(),
         "counter": rng.getrandbits(63),
+        "xof": wanted.get("xof", golden.CHACHA20),
         "key_draw": key_draw.hex(),
         "draws": [rng.randbytes(32).hex()],
     }
     draws = [bytes.fromhex(draw) for draw in case["draws"]]
     library = device(bytes.fromhex(case["device_secret"]), draws, case["counter"])
     frames = ciphermote_testing.emit_public_key(
-        library, core_params(chosen), golden.pack_ternary(ternary), case["key_id"], golden.CHACHA20
+        library, core_params(chosen), golden.pack_ternary(ternary), case["key_id"], case["xof"]
     )
     return {**case, "frames": [frames.hex()]}
 
