@@ -13,7 +13,8 @@ module cm_client_engine #(
     parameter integer LOG2_UNITS = 3,        // butterflies: 1 .. 4
     parameter integer PRIMES = 3,            // at most: 2 .. 7
     parameter integer DEEP = 1,              // a longer pipeline for a higher clock
-    parameter integer MULTIPLIER_WIDTH = 24  // cm_montgomery_multiply
+    parameter integer MULTIPLIER_WIDTH = 24, // cm_montgomery_multiply
+    parameter integer TAG_DIGIT = 8          // cm_client_poly1305
 ) (
     input  wire        clk_i,
     input  wire        rst_i, // wipes every memory; ready_o falls until that is done
@@ -84,6 +85,7 @@ module cm_client_engine #(
     reg                   signed_values;
     reg                   coefficients; // coefficient form
     reg                   shake;        // public halves by SHAKE256
+    reg                   with_tags;       // frames of version 2
     reg [WIDTH-1:0]       prime_q [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_factor [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_offset [0:PRIMES-1];
@@ -125,6 +127,7 @@ module cm_client_engine #(
                     signed_values <= write_data_i[8];
                     coefficients <= write_data_i[9];
                     shake <= write_data_i[SHAPE_SHAKE256];
+                    with_tags <= write_data_i[SHAPE_TAGS];
                 end
                 MAP_TABLE_PLACE: begin
                     table_index <= write_data_i[LOG2_N-1:0];
@@ -242,7 +245,9 @@ module cm_client_engine #(
     wire       encryption = command_code_i == SYMMETRIC || command_code_i == PUBLIC;
     wire       enters_key = command_code_i == LOAD_KEY || command_code_i == GENERATE;
     wire       known = encryption || enters_key || command_code_i == DECRYPT || command_code_i == PUBLISH;
-    wire       key_there = (command_code_i == LOAD_KEY) ? trits_there : (command_code_i == GENERATE) ? 1'b1
+    wire       tag_key_there, window_late;
+    wire       key_there = (with_tags && !tag_key_there && !enters_key) ? 1'b0
+        : (command_code_i == LOAD_KEY) ? trits_there : (command_code_i == GENERATE) ? 1'b1
         : (command_code_i == PUBLIC) ? public_there && last_prime <= public_last
         : secret_there && last_prime <= secret_last;
     // A ciphertext may follow another one of its kind at once.
@@ -253,6 +258,7 @@ module cm_client_engine #(
     wire       accepted = command_i && ready_o && known && key_there;
     wire       starts_encryption = accepted && (encryption || command_code_i == PUBLISH);
     wire       exhausted = starts_encryption && counter == counter_end;
+    wire       too_late = starts_encryption && with_tags && window_late;
 
     always_ff @(posedge clk_i) begin
         if (accepted) begin
@@ -272,29 +278,33 @@ module cm_client_engine #(
 
     // --- key streams -----------------------------------------------------------------------------------------------
 
-    localparam [1:0] FOR_SEEDS = 2'd0, FOR_UNIFORM = 2'd1, FOR_NOISE = 2'd2, FOR_TERNARY = 2'd3;
+    localparam [2:0] FOR_SEEDS = 3'd0, FOR_UNIFORM = 3'd1, FOR_NOISE = 3'd2, FOR_TERNARY = 3'd3, FOR_TAG = 3'd4;
+    wire         tag_request;
+    wire [255:0] tag_key;
+    wire [127:0] tag_position;
     wire         seeds_request, uniform_request, sample_request;
     wire [255:0] seeds_key;
     wire [127:0] seeds_position, uniform_position, sample_position;
-    wire [1:0]   sample_tag;
+    wire [2:0]   sample_tag;
     wire         stream_ready;
     reg  [511:0] public_seed;  // of the ciphertext that leaves
     wire [511:0] next_public_seed;
     wire [255:0] private_seed;
-    // Derivation first, then what leaves, then noise for later.
+    // Tags and derivation first, then what leaves, then noise for later.
     wire [511:0] read_seed;
-    wire         for_uniform = !seeds_request && uniform_request;
-    wire         for_sample = !seeds_request && !uniform_request;
+    wire         for_seeds = !tag_request && seeds_request;
+    wire         for_uniform = !tag_request && !seeds_request && uniform_request;
+    wire         for_sample = !tag_request && !seeds_request && !uniform_request;
     wire         word_valid, word_ready, word_last;
     wire [63:0]  word_data;
-    wire [1:0]   word_tag;
-    cm_client_stream #(.TAG(2)) u_stream (
+    wire [2:0]   word_tag;
+    cm_client_stream #(.TAG(3)) u_stream (
         .clk_i(clk_i), .rst_i(clears),
-        .request_i(seeds_request || uniform_request || sample_request), .ready_o(stream_ready),
-        .key_i(seeds_request ? seeds_key : uniform_request ? (decrypts ? read_seed[511:256] : public_seed[255:0])
+        .request_i(tag_request || seeds_request || uniform_request || sample_request), .ready_o(stream_ready),
+        .key_i(tag_request ? tag_key : seeds_request ? seeds_key : uniform_request ? (decrypts ? read_seed[511:256] : public_seed[255:0])
                : private_seed),
-        .position_i(seeds_request ? seeds_position : uniform_request ? uniform_position : sample_position),
-        .tag_i(seeds_request ? FOR_SEEDS : uniform_request ? FOR_UNIFORM : sample_tag),
+        .position_i(tag_request ? tag_position : seeds_request ? seeds_position : uniform_request ? uniform_position : sample_position),
+        .tag_i(tag_request ? FOR_TAG : seeds_request ? FOR_SEEDS : uniform_request ? FOR_UNIFORM : sample_tag),
         .valid_o(word_valid), .take_i(word_ready), .data_o(word_data), .tag_o(word_tag), .last_o(word_last)
     );
 
@@ -309,7 +319,7 @@ module cm_client_engine #(
         .busy_o(seeds_busy), .done_o(seeds_done),
         .refused_o(seeds_refused), .secret_i(device_secret), .counter_i(drawn_counter),
         .entropy_valid_i(entropy_valid_i), .entropy_ready_o(entropy_ready_o), .entropy_i(entropy_i),
-        .request_o(seeds_request), .ready_i(stream_ready), .key_o(seeds_key), .position_o(seeds_position),
+        .request_o(seeds_request), .ready_i(for_seeds && stream_ready), .key_o(seeds_key), .position_o(seeds_position),
         .valid_i(word_valid && word_tag == FOR_SEEDS), .last_i(word_last), .data_i(word_data),
         .public_o(next_public_seed), .private_o(private_seed)
     );
@@ -354,7 +364,7 @@ module cm_client_engine #(
     wire        noise_eight, ternary_eight;
     wire [47:0] noise_data;
     wire [15:0] ternary_data;
-    assign word_ready = (word_tag == FOR_SEEDS) || (word_tag == FOR_UNIFORM && uniform_ready)
+    assign word_ready = (word_tag == FOR_SEEDS) || (word_tag == FOR_TAG) || (word_tag == FOR_UNIFORM && uniform_ready)
         || (word_tag == FOR_NOISE && noise_ready) || (word_tag == FOR_TERNARY && ternary_ready);
     cm_client_noise u_noise (
         .clk_i(clk_i), .rst_i(clears), .valid_i(word_valid && word_tag == FOR_NOISE), .ready_o(noise_ready),
@@ -1086,12 +1096,14 @@ module cm_client_engine #(
     reg  [WORDS_BITS-1:0] sent_words;
     reg  [7:0]            sent_component, sent_prime;
     wire                  frame_end;
-    wire [351:0] header = {
+    wire [159:0] tag_fields;
+    wire [511:0] header = {
+        tag_fields,
         {{(30 - WORDS_BITS){1'b0}}, sent_words, 2'b00},
         8'd0, sent_prime, sent_component, !symmetric ? XOF_NONE : shake ? XOF_SHAKE256 : XOF_CHACHA20,
         publishes ? 64'd0 : scale, sent_counter, key_id, params_id,
         primes, 8'd2, {7'd0, !in_coefficients}, publishes ? SCHEME_PUBLIC_KEY : SCHEME_BFV,
-        {7'd0, is_seed}, 8'd1, 8'h4D, 8'h43
+        {7'd0, is_seed}, with_tags ? 8'd2 : 8'd1, 8'h4D, 8'h43
     };
     wire [LOG2_QUEUE:0] unused_level; // the credits count it
     assign queue_take = queue_valid && packer_ready;
@@ -1103,8 +1115,25 @@ module cm_client_engine #(
         .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .pair_i(queue_valid), .ready_o(packer_ready),
         .pair_data_i(queue_pair), .valid_o(packed_valid), .take_i(payload_take && !is_seed), .word_o(packed_word)
     );
+    // Tags.
+    wire        hash_ready, tag_known;
+    wire        sent_start, sent_absorb, sent_finish, read_start, read_absorb, read_finish;
+    wire [63:0] tag, answer_counter;
+    cm_client_tags #(.DIGIT(TAG_DIGIT)) u_tags (
+        .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .setting_i(setting && is_global), .at_i(at),
+        .data_i(write_data_i), .there_o(tag_key_there), .counter_i(counter), .late_o(window_late),
+        .reads_i(decrypts), .sent_counter_i(sent_counter), .sent_random_i(public_seed[63:0]),
+        .answer_counter_o(answer_counter), .fields_o(tag_fields),
+        .start_i(decrypts ? read_start : sent_start), .ready_o(hash_ready),
+        .absorb_i(decrypts ? read_absorb : sent_absorb), .word_i(decrypts ? read_i : frame_o),
+        .finish_i(decrypts ? read_finish : sent_finish), .known_o(tag_known), .tag_o(tag),
+        .request_o(tag_request), .ready_i(stream_ready), .key_o(tag_key), .position_o(tag_position),
+        .valid_i(word_valid && word_tag == FOR_TAG), .last_i(word_last), .block_i(word_data)
+    );
     cm_client_frames #(.COUNT_BITS(WORDS_BITS)) u_frames (
-        .clk_i(clk_i), .rst_i(clears), .start_i(frame_start), .ready_o(frame_ready), .header_i(header),
+        .clk_i(clk_i), .rst_i(clears), .start_i(frame_start), .ready_o(frame_ready), .tagged_i(with_tags),
+        .header_i(header), .hash_start_o(sent_start), .hash_ready_i(hash_ready), .hash_absorb_o(sent_absorb),
+        .hash_finish_o(sent_finish), .tag_known_i(tag_known), .tag_i(tag),
         .words_i(frame_words), .payload_valid_i(is_seed || packed_valid), .payload_take_o(payload_take),
         .payload_i(is_seed ? public_seed[32*seed_at +: 32] : packed_word),
         .valid_o(frame_valid_o), .take_i(frame_ready_i), .word_o(frame_o), .end_o(frame_end)
@@ -1132,7 +1161,9 @@ module cm_client_engine #(
     cm_client_reader #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_reader (
         .clk_i(clk_i), .rst_i(clears), .enabled_i(decrypts && begun != read_sets), .params_i(params_id),
         .key_id_i(key_id), .scale_i(scale), .scheme_i(SCHEME_BFV), .last_prime_i(last_prime),
-        .bits_i(bits_of(prime_q[read_prime])), .prime_o(read_prime), .valid_i(read_valid_i),
+        .bits_i(bits_of(prime_q[read_prime])), .prime_o(read_prime), .tagged_i(with_tags), .counter_i(answer_counter),
+        .fields_i(tag_fields), .hash_start_o(read_start), .hash_ready_i(hash_ready), .hash_absorb_o(read_absorb),
+        .hash_finish_o(read_finish), .tag_known_i(tag_known), .tag_i(tag), .valid_i(read_valid_i),
         .ready_o(read_ready_o), .word_i(read_i), .payload_valid_o(payload_valid),
         .payload_ready_i(payload_ready), .known_o(read_known), .seeded_o(read_seeded), .shake_o(read_shake),
         .seed_o(read_seed),
@@ -1245,6 +1276,7 @@ module cm_client_engine #(
         : (command_i && ready_o && !key_there) ? FAULT_NO_KEY
         : (read_fault || residue_fault) ? FAULT_FRAME
         : exhausted ? FAULT_COUNTER
+        : too_late ? FAULT_WINDOW
         : seeds_refused ? FAULT_ENTROPY
         : (scaled_valid && scaled_wrong) ? FAULT_RANGE
         : too_many ? FAULT_TOO_MANY

@@ -43,13 +43,22 @@ def key_of(case):
 
 
 def options_of(case):
-    return (case["xof"] == SHAKE256) << constants()["SHAPE_SHAKE256"]
+    tagged = bool(case.get("tag"))
+    return (case["xof"] == SHAKE256) << constants()["SHAPE_SHAKE256"] | tagged << constants()["SHAPE_TAGS"]
+
+
+def tag(engine, case):
+    """The case's settings for frames of version 2, if it has them."""
+    if case.get("tag"):
+        how = case["tag"]
+        engine.tags(bytes.fromhex(how["key"]), how["device"], how["epoch"], how["window"])
 
 
 def prepared(case, shape):
     """An engine with the case's keys and settings."""
     engine, key = Client(shape), key_of(case)
     engine.options = options_of(case)
+    tag(engine, case)
     engine.wait_for_wipe()
     engine.load(key)
     engine.message_space(key, case["t"], case["signed"], case["coefficients"])

@@ -199,6 +199,18 @@ class Client:
         self.set("MAP_COUNTER", first, words=2)
         self.set("MAP_COUNTER_END", end, words=2)
 
+    def tags(self, key: bytes, device: int, epoch: int, window: int) -> None:
+        """Frames of version 2: the key is K and r."""
+        self.set("MAP_TAG_KEY", int.from_bytes(key, "little"), words=12)
+        self.set("MAP_DEVICE", device)
+        self.set("MAP_EPOCH", epoch)
+        self.set("MAP_WINDOW", window, words=2)
+
+    def answer(self, counter: int, random_bytes: bytes) -> None:
+        """The attempt that tagged frames must answer."""
+        self.set("MAP_ANSWER_COUNTER", counter, words=2)
+        self.set("MAP_ANSWER_RANDOM", int.from_bytes(random_bytes, "little"), words=2)
+
     def entropy(self, draw: bytes) -> None:
         words = struct.unpack(f"<{len(draw) // 4}I", draw)
         self.script.append(f"entropy {len(words)} " + " ".join(map(str, words)))
