@@ -80,7 +80,7 @@ module cm_client_reader #(
     assign ready_o = enabled_i && !fault_o && hash_there && (state != TAG || tag_known_i)
         && (state != PAYLOAD || in_seed || payload_ready_i);
     wire taken = valid_i && ready_o;
-    assign hash_start_o = state == HEADER && at == 4'd0 && !taken;
+    assign hash_start_o = state == CHECK || (state == HEADER && at == 4'd0 && !taken);
     assign hash_absorb_o = hashes && taken;
     assign hash_finish_o = state == TAG;
     wire wrong = taken && ((state == HEADER && word_i != expected) || (state == CHECK && word_i != ~crc)

@@ -58,8 +58,8 @@ def prepared(case, shape):
     """An engine with the case's keys and settings."""
     engine, key = Client(shape), key_of(case)
     engine.options = options_of(case)
-    tag(engine, case)
     engine.wait_for_wipe()
+    tag(engine, case)
     engine.load(key)
     engine.message_space(key, case["t"], case["signed"], case["coefficients"])
     engine.counter(case["counter"])
