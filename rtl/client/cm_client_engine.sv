@@ -13,7 +13,8 @@ module cm_client_engine #(
     parameter integer LOG2_UNITS = 3,        // butterflies: 1 .. 4
     parameter integer PRIMES = 3,            // at most: 2 .. 7
     parameter integer DEEP = 1,              // a longer pipeline for a higher clock
-    parameter integer MULTIPLIER_WIDTH = 24  // cm_montgomery_multiply
+    parameter integer MULTIPLIER_WIDTH = 24, // cm_montgomery_multiply
+    parameter integer TAG_DIGIT = 8          // cm_client_poly1305
 ) (
     input  wire        clk_i,
     input  wire        rst_i, // wipes every memory; ready_o falls until that is done
@@ -83,6 +84,8 @@ module cm_client_engine #(
     reg [LOG2_PRIMES-1:0] last_prime;
     reg                   signed_values;
     reg                   coefficients; // coefficient form
+    reg                   shake;        // public halves by SHAKE256
+    reg                   with_tags;       // frames of version 2
     reg [WIDTH-1:0]       prime_q [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_factor [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_offset [0:PRIMES-1];
@@ -123,6 +126,8 @@ module cm_client_engine #(
                     last_prime <= write_data_i[LOG2_PRIMES-1:0];
                     signed_values <= write_data_i[8];
                     coefficients <= write_data_i[9];
+                    shake <= write_data_i[SHAPE_SHAKE256];
+                    with_tags <= write_data_i[SHAPE_TAGS];
                 end
                 MAP_TABLE_PLACE: begin
                     table_index <= write_data_i[LOG2_N-1:0];
@@ -240,7 +245,9 @@ module cm_client_engine #(
     wire       encryption = command_code_i == SYMMETRIC || command_code_i == PUBLIC;
     wire       enters_key = command_code_i == LOAD_KEY || command_code_i == GENERATE;
     wire       known = encryption || enters_key || command_code_i == DECRYPT || command_code_i == PUBLISH;
-    wire       key_there = (command_code_i == LOAD_KEY) ? trits_there : (command_code_i == GENERATE) ? 1'b1
+    wire       tag_key_there, window_late;
+    wire       key_there = (with_tags && !tag_key_there && !enters_key) ? 1'b0
+        : (command_code_i == LOAD_KEY) ? trits_there : (command_code_i == GENERATE) ? 1'b1
         : (command_code_i == PUBLIC) ? public_there && last_prime <= public_last
         : secret_there && last_prime <= secret_last;
     // A ciphertext may follow another one of its kind at once.
@@ -251,6 +258,7 @@ module cm_client_engine #(
     wire       accepted = command_i && ready_o && known && key_there;
     wire       starts_encryption = accepted && (encryption || command_code_i == PUBLISH);
     wire       exhausted = starts_encryption && counter == counter_end;
+    wire       too_late = starts_encryption && with_tags && window_late;
 
     always_ff @(posedge clk_i) begin
         if (accepted) begin
@@ -270,28 +278,33 @@ module cm_client_engine #(
 
     // --- key streams -----------------------------------------------------------------------------------------------
 
-    localparam [1:0] FOR_SEEDS = 2'd0, FOR_UNIFORM = 2'd1, FOR_NOISE = 2'd2, FOR_TERNARY = 2'd3;
+    localparam [2:0] FOR_SEEDS = 3'd0, FOR_UNIFORM = 3'd1, FOR_NOISE = 3'd2, FOR_TERNARY = 3'd3, FOR_TAG = 3'd4;
+    wire         tag_request;
+    wire [255:0] tag_key;
+    wire [127:0] tag_position;
     wire         seeds_request, uniform_request, sample_request;
     wire [255:0] seeds_key;
     wire [127:0] seeds_position, uniform_position, sample_position;
-    wire [1:0]   sample_tag;
+    wire [2:0]   sample_tag;
     wire         stream_ready;
-    reg  [255:0] public_seed;  // of the ciphertext that leaves
-    wire [255:0] next_public_seed;
+    reg  [511:0] public_seed;  // of the ciphertext that leaves
+    wire [511:0] next_public_seed;
     wire [255:0] private_seed;
-    // Derivation first, then what leaves, then noise for later.
-    wire [255:0] read_seed;
-    wire         for_uniform = !seeds_request && uniform_request;
-    wire         for_sample = !seeds_request && !uniform_request;
+    // Tags and derivation first, then what leaves, then noise for later.
+    wire [511:0] read_seed;
+    wire         for_seeds = !tag_request && seeds_request;
+    wire         for_uniform = !tag_request && !seeds_request && uniform_request;
+    wire         for_sample = !tag_request && !seeds_request && !uniform_request;
     wire         word_valid, word_ready, word_last;
     wire [63:0]  word_data;
-    wire [1:0]   word_tag;
-    cm_client_stream #(.TAG(2)) u_stream (
+    wire [2:0]   word_tag;
+    cm_client_stream #(.TAG(3)) u_stream (
         .clk_i(clk_i), .rst_i(clears),
-        .request_i(seeds_request || uniform_request || sample_request), .ready_o(stream_ready),
-        .key_i(seeds_request ? seeds_key : uniform_request ? (decrypts ? read_seed : public_seed) : private_seed),
-        .position_i(seeds_request ? seeds_position : uniform_request ? uniform_position : sample_position),
-        .tag_i(seeds_request ? FOR_SEEDS : uniform_request ? FOR_UNIFORM : sample_tag),
+        .request_i(tag_request || seeds_request || uniform_request || sample_request), .ready_o(stream_ready),
+        .key_i(tag_request ? tag_key : seeds_request ? seeds_key : uniform_request ? (decrypts ? read_seed[511:256] : public_seed[255:0])
+               : private_seed),
+        .position_i(tag_request ? tag_position : seeds_request ? seeds_position : uniform_request ? uniform_position : sample_position),
+        .tag_i(tag_request ? FOR_TAG : seeds_request ? FOR_SEEDS : uniform_request ? FOR_UNIFORM : sample_tag),
         .valid_o(word_valid), .take_i(word_ready), .data_o(word_data), .tag_o(word_tag), .last_o(word_last)
     );
 
@@ -306,7 +319,7 @@ module cm_client_engine #(
         .busy_o(seeds_busy), .done_o(seeds_done),
         .refused_o(seeds_refused), .secret_i(device_secret), .counter_i(drawn_counter),
         .entropy_valid_i(entropy_valid_i), .entropy_ready_o(entropy_ready_o), .entropy_i(entropy_i),
-        .request_o(seeds_request), .ready_i(stream_ready), .key_o(seeds_key), .position_o(seeds_position),
+        .request_o(seeds_request), .ready_i(for_seeds && stream_ready), .key_o(seeds_key), .position_o(seeds_position),
         .valid_i(word_valid && word_tag == FOR_SEEDS), .last_i(word_last), .data_i(word_data),
         .public_o(next_public_seed), .private_o(private_seed)
     );
@@ -327,7 +340,7 @@ module cm_client_engine #(
     reg                 seeds_there;   // drawn
     reg                 seeds_wait;    // the public one, behind the ciphertext that leaves: the next can be drawn
     reg                 seeds_taken;   // by the stream, in this cycle
-    reg  [255:0]        waiting_seed;
+    reg  [511:0]        waiting_seed;
     reg  [63:0]         waiting_counter;
     reg [COUNT-1:0]     base_loads;  // before this ciphertext's
     reg                 parity;      // of the ciphertext
@@ -351,7 +364,7 @@ module cm_client_engine #(
     wire        noise_eight, ternary_eight;
     wire [47:0] noise_data;
     wire [15:0] ternary_data;
-    assign word_ready = (word_tag == FOR_SEEDS) || (word_tag == FOR_UNIFORM && uniform_ready)
+    assign word_ready = (word_tag == FOR_SEEDS) || (word_tag == FOR_TAG) || (word_tag == FOR_UNIFORM && uniform_ready)
         || (word_tag == FOR_NOISE && noise_ready) || (word_tag == FOR_TERNARY && ternary_ready);
     cm_client_noise u_noise (
         .clk_i(clk_i), .rst_i(clears), .valid_i(word_valid && word_tag == FOR_NOISE), .ready_o(noise_ready),
@@ -412,7 +425,7 @@ module cm_client_engine #(
             front <= FRONT_IDLE;
             seeds_there <= 1'b0;
             seeds_wait <= 1'b0;
-            waiting_seed <= 256'd0;
+            waiting_seed <= 512'd0;
             groups <= {(GROUP_BITS + 1){1'b0}};
         end
         if (clears || (accepted && !follows)) pieces_done <= {COUNT{1'b0}};
@@ -887,7 +900,7 @@ module cm_client_engine #(
             opened <= 1'b0;
             seed_sent <= 1'b0;
             credits <= {1'b1, {LOG2_QUEUE{1'b0}}};
-            public_seed <= 256'd0;
+            public_seed <= 512'd0;
         end
     end
 
@@ -996,6 +1009,8 @@ module cm_client_engine #(
     reg                   uniform_runs, uniform_starts;
     reg [LOG2_PRIMES-1:0] uniform_prime;
     reg                   uniform_done; // of the whole ciphertext
+    wire                  read_shake;
+    wire                  by_shake = decrypts ? read_shake : shake;
     wire                  uniform_wanted = decrypts ? read_known && read_seeded : symmetric && opened;
     assign                drawn_pair = from_read ? read_pair : uniform_pair;
     reg [1:0]             under_way;
@@ -1021,8 +1036,19 @@ module cm_client_engine #(
         .ready_o(uniform_ready), .data_i(word_data), .pair_o(uniform_pair_made), .pair_data_o(uniform_made),
         .residues_o(residues)
     );
+    localparam [LOG2_QUEUE:0] SHAKE_LEVEL = 7'd48; // leaves room for what is under way
+    wire [LOG2_PRIMES-1:0] shake_prime;
+    wire                   shake_pair_made;
+    wire [PAIR-1:0]        shake_made;
+    cm_client_shake #(.WIDTH(WIDTH), .LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_shake (
+        .clk_i(clk_i), .rst_i(clears), .run_i(uniform_wanted && by_shake),
+        .seed_i(decrypts ? read_seed : public_seed), .last_prime_i(last_prime), .prime_o(shake_prime),
+        .q_i(prime_q[shake_prime]), .room_i(uniform_level <= SHAKE_LEVEL),
+        .pair_o(shake_pair_made), .pair_data_o(shake_made)
+    );
     cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_uniform_queue (
-        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(uniform_pair_made), .data_i(uniform_made),
+        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(uniform_pair_made || shake_pair_made),
+        .data_i(by_shake ? shake_made : uniform_made),
         .valid_o(uniform_valid), .take_i(uniform_taken), .data_o(uniform_pair), .level_o(uniform_level)
     );
     always_ff @(posedge clk_i) begin
@@ -1032,7 +1058,7 @@ module cm_client_engine #(
         if (!uniform_runs) begin
             uniform_prime <= {LOG2_PRIMES{1'b0}};
             uniform_block <= 12'd0;
-            if (uniform_wanted && !uniform_done) begin
+            if (uniform_wanted && !uniform_done && !by_shake) begin
                 uniform_runs <= 1'b1;
                 uniform_starts <= 1'b1;
             end
@@ -1061,20 +1087,23 @@ module cm_client_engine #(
     wire [PAIR-1:0] queue_pair;
     wire [31:0]     packed_word;
     reg             is_seed;
-    reg [2:0]       seed_at;
+    reg [3:0]       seed_at;
     wire [4:0]      stream_bits = bits_of(stream_q);
     // n / 32 bits words.
     wire [WORDS_BITS-1:0] payload_words = {{(WORDS_BITS - 5){1'b0}}, stream_bits} << (LOG2_N - 5);
-    wire [WORDS_BITS-1:0] frame_words = seed_start ? {{(WORDS_BITS - 4){1'b0}}, 4'd8} : payload_words;
+    localparam [WORDS_BITS-1:0] SEED_WORDS = 8, SHAKE_SEED_WORDS = 16;
+    wire [WORDS_BITS-1:0] frame_words = seed_start ? (shake ? SHAKE_SEED_WORDS : SEED_WORDS) : payload_words;
     reg  [WORDS_BITS-1:0] sent_words;
     reg  [7:0]            sent_component, sent_prime;
     wire                  frame_end;
-    wire [351:0] header = {
+    wire [159:0] tag_fields;
+    wire [511:0] header = {
+        tag_fields,
         {{(30 - WORDS_BITS){1'b0}}, sent_words, 2'b00},
-        8'd0, sent_prime, sent_component, symmetric ? XOF_CHACHA20 : XOF_NONE,
+        8'd0, sent_prime, sent_component, !symmetric ? XOF_NONE : shake ? XOF_SHAKE256 : XOF_CHACHA20,
         publishes ? 64'd0 : scale, sent_counter, key_id, params_id,
         primes, 8'd2, {7'd0, !in_coefficients}, publishes ? SCHEME_PUBLIC_KEY : SCHEME_BFV,
-        {7'd0, is_seed}, 8'd1, 8'h4D, 8'h43
+        {7'd0, is_seed}, with_tags ? 8'd2 : 8'd1, 8'h4D, 8'h43
     };
     wire [LOG2_QUEUE:0] unused_level; // the credits count it
     assign queue_take = queue_valid && packer_ready;
@@ -1086,8 +1115,25 @@ module cm_client_engine #(
         .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .pair_i(queue_valid), .ready_o(packer_ready),
         .pair_data_i(queue_pair), .valid_o(packed_valid), .take_i(payload_take && !is_seed), .word_o(packed_word)
     );
+    // Tags.
+    wire        hash_ready, tag_known;
+    wire        sent_start, sent_absorb, sent_finish, read_start, read_absorb, read_finish;
+    wire [63:0] tag, answer_counter;
+    cm_client_tags #(.DIGIT(TAG_DIGIT)) u_tags (
+        .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .setting_i(setting && is_global), .at_i(at),
+        .data_i(write_data_i), .there_o(tag_key_there), .counter_i(counter), .late_o(window_late),
+        .reads_i(decrypts), .sent_counter_i(sent_counter), .sent_random_i(public_seed[63:0]),
+        .answer_counter_o(answer_counter), .fields_o(tag_fields),
+        .start_i(decrypts ? read_start : sent_start), .ready_o(hash_ready),
+        .absorb_i(decrypts ? read_absorb : sent_absorb), .word_i(decrypts ? read_i : frame_o),
+        .finish_i(decrypts ? read_finish : sent_finish), .known_o(tag_known), .tag_o(tag),
+        .request_o(tag_request), .ready_i(stream_ready), .key_o(tag_key), .position_o(tag_position),
+        .valid_i(word_valid && word_tag == FOR_TAG), .last_i(word_last), .block_i(word_data)
+    );
     cm_client_frames #(.COUNT_BITS(WORDS_BITS)) u_frames (
-        .clk_i(clk_i), .rst_i(clears), .start_i(frame_start), .ready_o(frame_ready), .header_i(header),
+        .clk_i(clk_i), .rst_i(clears), .start_i(frame_start), .ready_o(frame_ready), .tagged_i(with_tags),
+        .header_i(header), .hash_start_o(sent_start), .hash_ready_i(hash_ready), .hash_absorb_o(sent_absorb),
+        .hash_finish_o(sent_finish), .tag_known_i(tag_known), .tag_i(tag),
         .words_i(frame_words), .payload_valid_i(is_seed || packed_valid), .payload_take_o(payload_take),
         .payload_i(is_seed ? public_seed[32*seed_at +: 32] : packed_word),
         .valid_o(frame_valid_o), .take_i(frame_ready_i), .word_o(frame_o), .end_o(frame_end)
@@ -1096,7 +1142,7 @@ module cm_client_engine #(
     always_ff @(posedge clk_i) begin
         if (frame_start) begin
             is_seed <= seed_start;
-            seed_at <= 3'd0;
+            seed_at <= 4'd0;
             sent_words <= frame_words;
             sent_component <= {7'd0, seed_start || component};
             sent_prime <= seed_start ? 8'd0 : {{(8 - LOG2_PRIMES){1'b0}}, stream_prime};
@@ -1115,9 +1161,12 @@ module cm_client_engine #(
     cm_client_reader #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_reader (
         .clk_i(clk_i), .rst_i(clears), .enabled_i(decrypts && begun != read_sets), .params_i(params_id),
         .key_id_i(key_id), .scale_i(scale), .scheme_i(SCHEME_BFV), .last_prime_i(last_prime),
-        .bits_i(bits_of(prime_q[read_prime])), .prime_o(read_prime), .valid_i(read_valid_i),
+        .bits_i(bits_of(prime_q[read_prime])), .prime_o(read_prime), .tagged_i(with_tags), .counter_i(answer_counter),
+        .fields_i(tag_fields), .hash_start_o(read_start), .hash_ready_i(hash_ready), .hash_absorb_o(read_absorb),
+        .hash_finish_o(read_finish), .tag_known_i(tag_known), .tag_i(tag), .valid_i(read_valid_i),
         .ready_o(read_ready_o), .word_i(read_i), .payload_valid_o(payload_valid),
-        .payload_ready_i(payload_ready), .known_o(read_known), .seeded_o(read_seeded), .seed_o(read_seed),
+        .payload_ready_i(payload_ready), .known_o(read_known), .seeded_o(read_seeded), .shake_o(read_shake),
+        .seed_o(read_seed),
         .set_done_o(read_set_done), .fault_o(read_fault)
     );
     cm_client_unpacker #(.WIDTH(WIDTH)) u_unpacker (
@@ -1227,6 +1276,7 @@ module cm_client_engine #(
         : (command_i && ready_o && !key_there) ? FAULT_NO_KEY
         : (read_fault || residue_fault) ? FAULT_FRAME
         : exhausted ? FAULT_COUNTER
+        : too_late ? FAULT_WINDOW
         : seeds_refused ? FAULT_ENTROPY
         : (scaled_valid && scaled_wrong) ? FAULT_RANGE
         : too_many ? FAULT_TOO_MANY

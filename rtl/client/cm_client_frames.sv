@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame (docs/wire-format.md): its header, its payload, and the CRC-32C of both, a word a cycle.
+// A frame (docs/wire-format.md): its header, its payload, in version 2 its tag, and the CRC-32C of all, a word a cycle.
+// The tag's hash takes words at a pace of its own.
 `default_nettype none
 module cm_client_frames #(
     parameter integer COUNT_BITS = 13
@@ -8,7 +9,8 @@ module cm_client_frames #(
     input  wire                  rst_i,
     input  wire                  start_i,  // while ready_o; what the header says must not change until the end
     output wire                  ready_o,
-    input  wire [351:0]          header_i, // 11 words
+    input  wire                  tagged_i,
+    input  wire [511:0]          header_i, // 11 words; with a tag, 16
     input  wire [COUNT_BITS-1:0] words_i,  // of payload, one or more
     input  wire                  payload_valid_i,
     output wire                  payload_take_o,
@@ -16,22 +18,35 @@ module cm_client_frames #(
     output wire                  valid_o,
     input  wire                  take_i,
     output wire [31:0]           word_o,
-    output wire                  end_o   // the frame's last word
+    output wire                  end_o,   // the frame's last word
+    // The hash of the words before the tag, and the tag.
+    output wire                  hash_start_o,
+    input  wire                  hash_ready_i,
+    output wire                  hash_absorb_o,
+    output wire                  hash_finish_o,
+    input  wire                  tag_known_i,
+    input  wire [63:0]           tag_i
 );
     `include "cm_client_crc.svh"
-    localparam [1:0] IDLE = 2'd0, HEADER = 2'd1, PAYLOAD = 2'd2, CHECK = 2'd3;
-    localparam [3:0] LAST_OF_HEADER = 4'd10;
+    localparam [2:0] IDLE = 3'd0, HEADER = 3'd1, PAYLOAD = 3'd2, TAG = 3'd3, CHECK = 3'd4;
+    localparam [3:0] LAST_OF_HEADER = 4'd10, LAST_OF_TAGGED = 4'd15;
 
-    reg [1:0]            state;
+    reg [2:0]            state;
     reg [3:0]            at;
     reg [COUNT_BITS-1:0] left;
     reg [31:0]           crc;
 
     assign ready_o = state == IDLE;
-    assign valid_o = state == HEADER || state == CHECK || (state == PAYLOAD && payload_valid_i);
-    assign word_o = (state == HEADER) ? header_i[32*at +: 32] : (state == PAYLOAD) ? payload_i : ~crc;
+    wire   hashes = tagged_i && (state == HEADER || state == PAYLOAD);
+    assign valid_o = (!hashes || hash_ready_i)
+        && (state == HEADER || state == CHECK || (state == PAYLOAD && payload_valid_i) || (state == TAG && tag_known_i));
+    assign word_o = (state == HEADER) ? header_i[32*at +: 32] : (state == PAYLOAD) ? payload_i
+        : (state == TAG) ? (at[0] ? tag_i[63:32] : tag_i[31:0]) : ~crc;
+    wire   moves = valid_o && take_i;
+    assign hash_start_o = state == IDLE;
+    assign hash_absorb_o = hashes && moves;
+    assign hash_finish_o = state == TAG;
     assign end_o = state == CHECK;
-    wire moves = valid_o && take_i;
     assign payload_take_o = state == PAYLOAD && moves;
 
     always_ff @(posedge clk_i) begin
@@ -45,11 +60,18 @@ module cm_client_frames #(
             case (state)
                 HEADER: begin
                     at <= at + 1'b1;
-                    if (at == LAST_OF_HEADER) state <= PAYLOAD;
+                    if (at == (tagged_i ? LAST_OF_TAGGED : LAST_OF_HEADER)) state <= PAYLOAD;
                 end
                 PAYLOAD: begin
                     left <= left - 1'b1;
-                    if (left == {{(COUNT_BITS - 1){1'b0}}, 1'b1}) state <= CHECK;
+                    if (left == {{(COUNT_BITS - 1){1'b0}}, 1'b1}) begin
+                        state <= tagged_i ? TAG : CHECK;
+                        at <= 4'd0;
+                    end
+                end
+                TAG: begin
+                    at <= at + 1'b1;
+                    if (at[0]) state <= CHECK;
                 end
                 default: state <= IDLE;
             endcase

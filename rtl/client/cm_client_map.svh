@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings, commands and faults of cm_client_engine. Included inside a module, because not every tool reads packages.
+// Settings, commands and faults of cm_client_engine. Included inside a module, because not every tool reads packages;
+// no module uses all of them.
+// verilator lint_off UNUSEDPARAM
 
 // The upper four bits of an address.
 localparam [3:0] MAP_GLOBAL = 4'd0, MAP_PRIMES = 4'd1;
@@ -15,11 +17,21 @@ localparam [7:0] MAP_T_FACTOR = 8'd11;        // Q mod t
 localparam [7:0] MAP_T_RATIO = 8'd12;         // floor(2^32 (Q mod t) / t)
 localparam [7:0] MAP_T_HALF = 8'd13;          // floor((t + 1) / 2)
 localparam [7:0] MAP_SHAPE = 8'd14;           // primes less one; bit 8: signed values; bit 9: coefficient form
+localparam [3:0] SHAPE_SHAKE256 = 4'd10;      // a bit: public halves by SHAKE256, not by ChaCha20
+localparam [3:0] SHAPE_TAGS = 4'd11;          // another: frames of version 2, with tags
 localparam [7:0] MAP_DEVICE_SECRET = 8'd16;   // eight words
 localparam [7:0] MAP_TABLE_PLACE = 8'd24;     // number of a word, prime from bit 16, component in bit 24
 localparam [7:0] MAP_TABLE_DATA = 8'd25;      // a twiddle times R, for that place and then the next one
 localparam [7:0] MAP_PUBLIC_KEY_DATA = 8'd26; // a residue of the public key times R, the same
 localparam [7:0] MAP_TRITS = 8'd27;           // in 16 bits, eight coefficients of the secret key, each plus one
+
+// Of frames of version 2.
+localparam [7:0] MAP_TAG_KEY = 8'd32;         // twelve words, in order: K, r; to decrypt, the result key
+localparam [7:0] MAP_DEVICE = 8'd44;
+localparam [7:0] MAP_EPOCH = 8'd45;
+localparam [7:0] MAP_WINDOW = 8'd46;          // its number; all ones: each ciphertext begins one
+localparam [7:0] MAP_ANSWER_COUNTER = 8'd48;  // of the attempt that frames which are decrypted must answer
+localparam [7:0] MAP_ANSWER_RANDOM = 8'd50;   // and its random bytes
 
 // Of a prime, from its number times eight on.
 localparam [2:0] MAP_PRIME_Q = 3'd0;
@@ -48,8 +60,10 @@ localparam [3:0] FAULT_KEY = 4'd6;            // a secret key's coefficient that
 localparam [3:0] FAULT_BUSY = 4'd7;           // a setting was written while the engine worked
 localparam [3:0] FAULT_NO_KEY = 4'd8;         // a command for a key that is not there
 localparam [3:0] FAULT_FRAME = 4'd9;          // a frame that does not decrypt; the keys stay
+localparam [3:0] FAULT_WINDOW = 4'd12;        // a counter that is not less than 2^32 from the window on
 
 // Frames and key streams, as in the C library.
 localparam [7:0] SCHEME_PUBLIC_KEY = 8'd0, SCHEME_BFV = 8'd1;
-localparam [7:0] XOF_NONE = 8'd0, XOF_CHACHA20 = 8'd3;
+localparam [7:0] XOF_NONE = 8'd0, XOF_SHAKE256 = 8'd2, XOF_CHACHA20 = 8'd3;
 localparam [31:0] LABEL_UNIFORM = 32'd1, LABEL_TERNARY = 32'd2, LABEL_NOISE = 32'd3;
+// verilator lint_on UNUSEDPARAM

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the frames of a ciphertext in the order in which devices send them (docs/wire-format.md): every field, and the
-// CRC, must be what is expected. A seed comes first, in place of component 1; it says so itself. The counter is the
-// first frame's. The first fault ends the set.
+// CRC, must be what is expected. A seed comes first, in place of component 1; it says so itself, and which of two
+// XOFs it is for. The counter is the first frame's or, with
+// tags, the one that is expected. The first fault ends the set.
 `default_nettype none
 module cm_client_reader #(
     parameter integer LOG2_N = 12,
@@ -17,6 +18,16 @@ module cm_client_reader #(
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
     input  wire [4:0]             bits_i,    // of the prime that prime_o names
     output reg  [LOG2_PRIMES-1:0] prime_o,
+    // Frames of version 2.
+    input  wire                   tagged_i,
+    input  wire [63:0]            counter_i, // expected
+    input  wire [159:0]           fields_i,
+    output wire                   hash_start_o,
+    input  wire                   hash_ready_i,
+    output wire                   hash_absorb_o,
+    output wire                   hash_finish_o,
+    input  wire                   tag_known_i,
+    input  wire [63:0]            tag_i,
     // Words in.
     input  wire                   valid_i,
     output wire                   ready_o,
@@ -26,16 +37,18 @@ module cm_client_reader #(
     input  wire                   payload_ready_i,
     output reg                    known_o,   // the set has begun: seeded_o and seed_o are its own
     output reg                    seeded_o,
-    output reg  [255:0]           seed_o,
+    output reg                    shake_o,   // by SHAKE256, not by ChaCha20
+    output reg  [511:0]           seed_o,    // 64 bytes or, in its upper half, 32
     output reg                    set_done_o, // with the last word of a set
     output reg                    fault_o
 );
     `include "cm_client_crc.svh"
-    localparam [1:0] HEADER = 2'd0, PAYLOAD = 2'd1, CHECK = 2'd2;
-    localparam [3:0] LAST_OF_HEADER = 4'd10;
-    localparam [7:0] VERSION = 8'd1, COMPONENTS = 8'd2, NTT_FORM = 8'd1, CHACHA20 = 8'd3;
+    localparam [1:0] HEADER = 2'd0, PAYLOAD = 2'd1, TAG = 2'd2, CHECK = 2'd3;
+    localparam [3:0] LAST_OF_HEADER = 4'd10, LAST_OF_TAGGED = 4'd15;
+    localparam [7:0] VERSION = 8'd1, TAGGED_VERSION = 8'd2, COMPONENTS = 8'd2, NTT_FORM = 8'd1, SHAKE256 = 8'd2, CHACHA20 = 8'd3;
     localparam integer COUNT_BITS = LOG2_N + 1;
-    localparam [COUNT_BITS-1:0] SEED_WORDS = 8;
+    localparam [COUNT_BITS-1:0] SEED_WORDS = 8, SHAKE_SEED_WORDS = 16;
+    localparam [3:0] AT_PLACE = 4'd9;
 
     reg [1:0]            state;
     reg [3:0]            at;
@@ -46,23 +59,32 @@ module cm_client_reader #(
     reg                  in_seed;
 
     wire [COUNT_BITS-1:0] residue_words = {{(COUNT_BITS - 5){1'b0}}, bits_i} << (LOG2_N - 5);
-    wire [COUNT_BITS-1:0] words = in_seed ? SEED_WORDS : residue_words;
+    wire [COUNT_BITS-1:0] words = !in_seed ? residue_words : shake_o ? SHAKE_SEED_WORDS : SEED_WORDS;
     wire [7:0]  last_number = {{(8 - LOG2_PRIMES){1'b0}}, last_prime_i};
     wire [7:0]  prime_number = {{(8 - LOG2_PRIMES){1'b0}}, prime_o};
-    wire [31:0] kind = {7'd0, !known_o && word_i[24], VERSION, 8'h4D, 8'h43};
-    wire [31:0] place = {8'd0, prime_number, 7'd0, component, seeded_o ? CHACHA20 : 8'd0};
+    wire [31:0] kind = {7'd0, !known_o && word_i[24], tagged_i ? TAGGED_VERSION : VERSION, 8'h4D, 8'h43};
+    wire [7:0]  xof = !seeded_o ? 8'd0
+        : (in_seed ? word_i[7:0] == SHAKE256 : shake_o) ? SHAKE256 : CHACHA20;
+    wire [31:0] place = {8'd0, prime_number, 7'd0, component, xof};
     wire [31:0] length = {{(30 - COUNT_BITS){1'b0}}, words, 2'b00};
-    wire [63:0] set_counter = known_o ? counter : {word_i, word_i};
-    wire [32*11-1:0] header = {
-        length, place, scale_i, set_counter, key_id_i, params_i,
+    wire [63:0] set_counter = tagged_i ? counter_i : known_o ? counter : {word_i, word_i};
+    wire [32*16-1:0] header = {
+        fields_i, length, place, scale_i, set_counter, key_id_i, params_i,
         last_number + 8'd1, COMPONENTS, NTT_FORM, scheme_i, kind
     };
     wire [31:0] expected = header[32*at +: 32];
 
-    assign payload_valid_o = state == PAYLOAD && !in_seed && valid_i;
-    assign ready_o = enabled_i && !fault_o && (state != PAYLOAD || in_seed || payload_ready_i);
+    wire   hashes = tagged_i && (state == HEADER || state == PAYLOAD);
+    wire   hash_there = !hashes || hash_ready_i;
+    assign payload_valid_o = state == PAYLOAD && !in_seed && valid_i && hash_there;
+    assign ready_o = enabled_i && !fault_o && hash_there && (state != TAG || tag_known_i)
+        && (state != PAYLOAD || in_seed || payload_ready_i);
     wire taken = valid_i && ready_o;
-    wire wrong = taken && ((state == HEADER && word_i != expected) || (state == CHECK && word_i != ~crc));
+    assign hash_start_o = state == CHECK || (state == HEADER && at == 4'd0 && !taken);
+    assign hash_absorb_o = hashes && taken;
+    assign hash_finish_o = state == TAG;
+    wire wrong = taken && ((state == HEADER && word_i != expected) || (state == CHECK && word_i != ~crc)
+                           || (state == TAG && word_i != (at[0] ? tag_i[63:32] : tag_i[31:0])));
     wire last_of_set = prime_o == last_prime_i && !component && !in_seed;
 
     always_ff @(posedge clk_i) begin
@@ -77,9 +99,11 @@ module cm_client_reader #(
                         seeded_o <= word_i[24];
                         component <= 1'b1;
                     end
+                    if (at == AT_PLACE && in_seed) shake_o <= word_i[7:0] == SHAKE256;
                     if (at == 4'd5 && !known_o) counter[31:0] <= word_i;
                     if (at == 4'd6 && !known_o) counter[63:32] <= word_i;
-                    if (at == LAST_OF_HEADER) begin
+                    if (at == (tagged_i ? LAST_OF_TAGGED : LAST_OF_HEADER)) begin
+                        at <= 4'd0;
                         state <= PAYLOAD;
                         left <= words;
                         if (!in_seed) known_o <= 1'b1;
@@ -87,8 +111,12 @@ module cm_client_reader #(
                 end
                 PAYLOAD: begin
                     left <= left - 1'b1;
-                    if (in_seed) seed_o <= {word_i, seed_o[255:32]};
-                    if (left == {{(COUNT_BITS - 1){1'b0}}, 1'b1}) state <= CHECK;
+                    if (in_seed) seed_o <= {word_i, seed_o[511:32]};
+                    if (left == {{(COUNT_BITS - 1){1'b0}}, 1'b1}) state <= tagged_i ? TAG : CHECK;
+                end
+                TAG: begin
+                    at <= at + 1'b1;
+                    if (at[0]) state <= CHECK;
                 end
                 default: begin
                     state <= HEADER;
@@ -122,7 +150,8 @@ module cm_client_reader #(
             in_seed <= 1'b0;
             known_o <= 1'b0;
             seeded_o <= 1'b0;
-            seed_o <= 256'd0;
+            shake_o <= 1'b0;
+            seed_o <= 512'd0;
             fault_o <= 1'b0;
         end
     end

@@ -25,7 +25,7 @@ module cm_client_seeds (
     input  wire         valid_i,
     input  wire         last_i,
     input  wire [63:0]  data_i,
-    output reg  [255:0] public_o,
+    output reg  [511:0] public_o, // ChaCha20 takes its first half
     output reg  [255:0] private_o
 );
     localparam [2:0] IDLE = 3'd0, DRAW = 3'd1, CHECK = 3'd2, DERIVE = 3'd3, PUBLIC = 3'd4, PRIVATE = 3'd5;
@@ -62,6 +62,7 @@ module cm_client_seeds (
         if (valid_i) begin
             words <= words + 1'b1;
             if (!words[2]) block <= {data_i, block[255:64]};
+            if (state == PUBLIC) public_o <= {data_i, public_o[511:64]};
         end
         case (state)
             IDLE: begin
@@ -94,7 +95,6 @@ module cm_client_seeds (
                     draw <= draw ^ block;
                     state <= PUBLIC;
                 end else if (state == PUBLIC) begin
-                    public_o <= block;
                     state <= PRIVATE;
                 end else begin
                     private_o <= block;
@@ -109,7 +109,7 @@ module cm_client_seeds (
             state <= IDLE;
             draw <= 256'd0;
             block <= 256'd0;
-            public_o <= 256'd0;
+            public_o <= 512'd0;
             private_o <= 256'd0;
             image <= {IMAGE{1'b0}};
             drawn <= 1'b0;

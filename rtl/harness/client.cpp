@@ -78,7 +78,6 @@ class client
     void reset()
     {
         forget();
-        std::printf("reset %" PRIu64 "\n", now);
         top.write_i = 0;
         top.command_i = 0;
         top.rst_i = 1;
@@ -86,6 +85,7 @@ class client
         tick();
         top.rst_i = 0;
         tick();
+        std::printf("reset %" PRIu64 "\n", now);
     }
 
     void set(uint32_t address, uint32_t value)

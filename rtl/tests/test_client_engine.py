@@ -14,6 +14,8 @@ from tools import ROOT
 SMALL = Shape(LOG2_N=10, LOG2_UNITS=2, PRIMES=2, DEEP=0)
 MEDIUM = Shape(LOG2_N=11, LOG2_UNITS=2, PRIMES=2, DEEP=0)
 LARGE = Shape()
+SHAKE256 = 2
+"""cm_xof_kind."""
 SHAPES = {"n1024_q26": SMALL, "n4096_q26x3_p27": LARGE}
 
 
@@ -40,10 +42,24 @@ def key_of(case):
     )
 
 
+def options_of(case):
+    tagged = bool(case.get("tag"))
+    return (case["xof"] == SHAKE256) << constants()["SHAPE_SHAKE256"] | tagged << constants()["SHAPE_TAGS"]
+
+
+def tag(engine, case):
+    """The case's settings for frames of version 2, if it has them."""
+    if case.get("tag"):
+        how = case["tag"]
+        engine.tags(bytes.fromhex(how["key"]), how["device"], how["epoch"], how["window"])
+
+
 def prepared(case, shape):
     """An engine with the case's keys and settings."""
     engine, key = Client(shape), key_of(case)
+    engine.options = options_of(case)
     engine.wait_for_wipe()
+    tag(engine, case)
     engine.load(key)
     engine.message_space(key, case["t"], case["signed"], case["coefficients"])
     engine.counter(case["counter"])

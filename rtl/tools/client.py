@@ -122,6 +122,8 @@ class Client:
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
         self.script: list[str] = []
+        self.options = 0
+        """More bits of MAP_SHAPE, for settings that follow."""
 
     def set(self, name: str, value: int, place: int = 0, words: int = 1) -> None:
         """Write a global setting of one or more words."""
@@ -147,7 +149,7 @@ class Client:
         self.set("MAP_PARAMS", key.params_id)
         self.set("MAP_KEY_ID", key.key_id, words=2)
         self.set("MAP_DEVICE_SECRET", int.from_bytes(key.device_secret, "little"), words=8)
-        self.set("MAP_SHAPE", len(key.primes) - 1)
+        self.set("MAP_SHAPE", len(key.primes) - 1 | self.options)
         for i, (q, psi) in enumerate(zip(key.primes, key.roots, strict=True)):
             self.set_prime(i, "MAP_PRIME_Q", q)
             self.set_prime(i, "MAP_PRIME_KEY_FACTOR", -r * r % q)
@@ -179,7 +181,7 @@ class Client:
         for q in key.primes:
             modulus *= q
         half = (t + 1) // 2
-        self.set("MAP_SHAPE", len(key.primes) - 1 | signed << 8 | coefficients << 9)
+        self.set("MAP_SHAPE", len(key.primes) - 1 | signed << 8 | coefficients << 9 | self.options)
         self.set("MAP_SCALE", t, words=2)
         self.set("MAP_T", t)
         self.set("MAP_T_FACTOR", modulus % t)
@@ -196,6 +198,18 @@ class Client:
     def counter(self, first: int, end: int = (1 << 64) - 1) -> None:
         self.set("MAP_COUNTER", first, words=2)
         self.set("MAP_COUNTER_END", end, words=2)
+
+    def tags(self, key: bytes, device: int, epoch: int, window: int) -> None:
+        """Frames of version 2: the key is K and r."""
+        self.set("MAP_TAG_KEY", int.from_bytes(key, "little"), words=12)
+        self.set("MAP_DEVICE", device)
+        self.set("MAP_EPOCH", epoch)
+        self.set("MAP_WINDOW", window, words=2)
+
+    def answer(self, counter: int, random_bytes: bytes) -> None:
+        """The attempt that tagged frames must answer."""
+        self.set("MAP_ANSWER_COUNTER", counter, words=2)
+        self.set("MAP_ANSWER_RANDOM", int.from_bytes(random_bytes, "little"), words=2)
 
     def entropy(self, draw: bytes) -> None:
         words = struct.unpack(f"<{len(draw) // 4}I", draw)

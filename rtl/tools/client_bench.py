@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 import soc
-from client import Client, Key, Outcome, Shape
+from client import Client, Key, Outcome, Shape, constants
 
 from tools import ROOT, ToolError
 
@@ -25,12 +25,15 @@ SET = "n4096_q26x3_p27"
 T = 40961
 """The smallest plain modulus for batching."""
 CIPHERTEXTS = 6
+SHAKE256 = 2
+"""cm_xof_kind."""
 SHAPES = {"deep": Shape(), "shallow": Shape(DEEP=0)}
 
 
 def cases() -> list[dict[str, Any]]:
-    """Symmetric and public-key encryptions."""
-    wanted = [{"set": SET, "t": T, "public": public, "ciphertexts": CIPHERTEXTS} for public in (False, True)]
+    """Symmetric and public-key encryptions, and symmetric ones with a SHAKE256 seed."""
+    kinds: list[dict[str, Any]] = [{"public": False}, {"public": True}, {"xof": SHAKE256}]
+    wanted = [{"set": SET, "t": T, "ciphertexts": CIPHERTEXTS, **kind} for kind in kinds]
     command = [ROOT / ".venv/bin/python", ROOT / "rtl/tools/client_cases.py", json.dumps(wanted)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
@@ -47,6 +50,7 @@ def run(shape: Shape, case: dict[str, Any], command: str) -> Outcome:
         case["public"],
     )
     engine = Client(shape)
+    engine.options = (case["xof"] == SHAKE256) << constants()["SHAPE_SHAKE256"]
     engine.wait_for_wipe()
     engine.load(key)
     engine.message_space(key, case["t"], signed=False, coefficients=False)
@@ -108,11 +112,12 @@ def soc_times() -> dict[str, int]:
 
 
 def main() -> int:
-    symmetric, public = cases()
+    symmetric, public, shake = cases()
     jobs = {
         "symmetric": (symmetric, "COMMAND_SYMMETRIC"),
         "public": (public, "COMMAND_PUBLIC"),
         "decrypt": (public, "COMMAND_DECRYPT"),
+        "shake_symmetric": (shake, "COMMAND_SYMMETRIC"),
     }
     try:
         taken = {

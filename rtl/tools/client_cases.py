@@ -29,6 +29,9 @@ from ciphermote.core import core_params  # noqa: E402
 
 BATCH, COEFFICIENTS = 1, 2
 """cm_bfv_encoding."""
+XOFS = {"chacha20": golden.CHACHA20, "shake256": golden.SHAKE256}
+NEW_WINDOW = 2**64 - 1
+"""CM_NEW_WINDOW."""
 
 
 def device(secret: bytes, draws: list[bytes], counter: int) -> _core.Device:
@@ -61,6 +64,7 @@ def pinned(index: int) -> dict[str, Any]:
         "t": t,
         "signed": signed and not batch,
         "coefficients": vector.domain != "ntt",
+        "xof": XOFS.get(vector.xof, golden.NONE),
         "public_key": not vector.xof,
         "counter": counter,
         "draws": [draw.hex()],
@@ -93,6 +97,26 @@ def settings(
     }
 
 
+def tag_of(wanted: dict[str, Any], rng: random.Random, counter: int) -> dict[str, Any] | None:
+    """How frames are tagged, if they are to be: wanted["tagged"] is "first", of a window, or "again"."""
+    if not wanted.get("tagged"):
+        return None
+    past = rng.getrandbits(32) % (counter + 1) // 2
+    return {
+        "key": rng.randbytes(48).hex(),
+        "device": rng.getrandbits(32),
+        "epoch": rng.getrandbits(16),
+        "window": NEW_WINDOW if wanted["tagged"] == "first" else counter - past,
+    }
+
+
+def tag_as(library: _core.Device, tag: dict[str, Any] | None) -> None:
+    """Before each ciphertext."""
+    if tag:
+        library.tag_as(bytes.fromhex(tag["key"]), tag["device"], tag["epoch"])
+        library.window = tag["window"]
+
+
 def encrypted(case: dict[str, Any], messages: list[np.ndarray], encoding: int = COEFFICIENTS) -> list[str]:
     """The frames of each message, by the C library."""
     params = core_params(parameters.by_name(case["set"]))
@@ -101,7 +125,8 @@ def encrypted(case: dict[str, Any], messages: list[np.ndarray], encoding: int = 
     width = 16 if case["t"] <= 1 << 16 else 32
     frames = []
     for numbers in messages:
-        rest = (case["key_id"],) if case["public_key"] else (case["key_id"], golden.CHACHA20)
+        rest = (case["key_id"],) if case["public_key"] else (case["key_id"], case["xof"])
+        tag_as(library, case.get("tag"))
         rest = (*rest, numbers, case["t"], encoding, width, not case["coefficients"], "frames")
         if case["public_key"]:
             words = [component for pair in case["public"] for component in pair]
@@ -136,11 +161,13 @@ def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
         "t": t,
         "signed": signed,
         "coefficients": wanted.get("coefficients", False),
+        "xof": wanted.get("xof", golden.CHACHA20),
         "public_key": wanted.get("public", False),
         "counter": rng.choice((0, 2**32 - 2, 2**32 - 1, rng.getrandbits(63))),
         "draws": [rng.randbytes(32).hex() for _ in messages],
         "messages": messages,
     }
+    case["tag"] = tag_of(wanted, rng, case["counter"])
     dtype = np.int32 if signed else np.uint32
     case["frames"] = encrypted(case, [np.array(message, dtype=dtype) for message in messages])
     if wanted.get("edge_noise"):
@@ -180,13 +207,16 @@ def key_pair(wanted: dict[str, Any]) -> dict[str, Any]:
         "key_id": rng.getrandbits(63) + 1,
         "device_secret": rng.randbytes(32).hex(),
         "counter": rng.getrandbits(63),
+        "xof": wanted.get("xof", golden.CHACHA20),
         "key_draw": key_draw.hex(),
         "draws": [rng.randbytes(32).hex()],
     }
     draws = [bytes.fromhex(draw) for draw in case["draws"]]
     library = device(bytes.fromhex(case["device_secret"]), draws, case["counter"])
+    case["tag"] = tag_of(wanted, rng, case["counter"])
+    tag_as(library, case["tag"])
     frames = ciphermote_testing.emit_public_key(
-        library, core_params(chosen), golden.pack_ternary(ternary), case["key_id"], golden.CHACHA20
+        library, core_params(chosen), golden.pack_ternary(ternary), case["key_id"], case["xof"]
     )
     return {**case, "frames": [frames.hex()]}
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,10 @@ def macros(parameters: Mapping[str, int]) -> list[str]:
     ]
 
 
-def verilate(top: str, name: str, parameters: Mapping[str, int], sources: list[Path]) -> Path:
-    """A program of `top` with these parameters and C++ sources."""
+def verilate(
+    top: str, name: str, parameters: Mapping[str, int], sources: list[Path], includes: Sequence[str] = ()
+) -> Path:
+    """A program of `top` with these parameters, and more sources."""
     directory = BUILD / "verilated" / f"{top}-{name}"
     flags = ["-O1", "-std=c++17", *CORE_OPTIONS, *CORE_INCLUDES, *macros(parameters)]
     # One file for all that Verilator writes: precompiled headers for several cost more than they save.
@@ -56,7 +58,7 @@ def verilate(top: str, name: str, parameters: Mapping[str, int], sources: list[P
         [
             *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
             "-Werror-USERFATAL",  # an illegal parameter
-            *("--top", top, "--Mdir", directory, *INCLUDES),
+            *("--top", top, "--Mdir", directory, *INCLUDES, *includes),
             *(f"-G{key}={value}" for key, value in parameters.items()),
             *("-CFLAGS", " ".join(flags), "-MAKEFLAGS", make),
             *(HARNESS / "engine.vlt", *SOURCES, *sources),
