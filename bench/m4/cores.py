@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instructions, flash and RAM of the fast preset on RISC-V and on Cortex-M0 and M55, in QEMU.
 
-`make bench-cores` writes bench/results/cores.json. Instructions are exact; how many cycles each takes depends
-on the core. It fails unless encryptions that differ only in secrets take the same instructions.
+`make bench-cores` writes bench/results/cores.json. Instructions are exact; the cycles of a named core are
+modelled from them (models.py). It fails unless encryptions and decryptions that differ only in secrets take
+the same instructions.
 """
 
 from __future__ import annotations
@@ -18,13 +19,19 @@ from typing import Any
 from ciphermote.results import Row, compiler_version, write_results
 from configurations import CONFIGURATIONS, KINDS, Configuration
 from keys import ciphertexts
-from measure import COUNTED, constant_time_rows, flash_rows
-from simulate import ROOT, BenchError, build_firmware, build_plugin, profile, simulate
+from measure import COUNTED, constant_time_rows, flash_rows, one_of_many
+from models import MODELS
+from simulate import ROOT, BenchError, Run, build_firmware, build_plugin, profile, simulate
 
 CORES = ("rv32imc", "rv32imc_zbb", "m0", "m55")
 """Of simulate.CORES."""
 SCHEMES = ("ckks", "bfv")
 PRESET = "fast"
+CIPHERTEXT = "frames.o"
+"""What a device decrypts comes over its link."""
+CONSTANT_TIME = "client_constant_time"
+COUNTED_REGIONS = {"bfv_decrypt": (2, 6), "ckks_decrypt": (3, 7)}
+"""Regions of firmware/client_constant_time.c, with frames and without."""
 
 
 def measure_core(core: str, build: Path, plugin: Path) -> Iterator[Row]:
@@ -41,11 +48,7 @@ def _encryptions(core: str, build: Path, plugin: Path) -> Iterator[Row]:
         if run.reported["status"] != 0:
             raise BenchError(f"The {kind} encryption on {core} fails with status {run.reported['status']}.")
         params = {**configuration.workload.described(kind), **_params(configuration)}
-        region = run.region(0)
-        yield Row(f"{core}.{kind}", region.instructions, "instructions", params)
-        memory = run.reported["static"] + run.reported["stack"]
-        yield Row(f"{core}.{kind}.ram_bytes", memory, "bytes", {**params, "stack": run.reported["stack"]})
-        yield from flash_rows(f"{core}.{kind}", images[kind], params)
+        yield from _operation(core, kind, run, images[kind], params)
     for row in constant_time_rows(PRESET, configuration, images["constant_time"], plugin, core):
         yield replace(row, name=f"{core}.{row.name}")
 
@@ -54,7 +57,8 @@ def _decryptions(core: str, build: Path, plugin: Path) -> Iterator[Row]:
     workload = replace(CONFIGURATIONS[PRESET].workload, batching=True)
     configuration = replace(CONFIGURATIONS[PRESET], workload=workload)
     names = {scheme: f"{scheme}_decrypt" for scheme in SCHEMES}
-    images = build_firmware(build / f"{core}.decrypt", configuration, [*names.values()], core)
+    folder = build / f"{core}.decrypt"
+    images = build_firmware(folder, configuration, [*names.values(), CONSTANT_TIME], core)
     for scheme, name in names.items():
         run = simulate(images[name], plugin, core)
         expected = ciphertexts(workload.parameters, workload.log2_frame_tiles)[scheme]
@@ -62,8 +66,35 @@ def _decryptions(core: str, build: Path, plugin: Path) -> Iterator[Row]:
             raise BenchError(f"{images[name]} decrypts to other values than the library on this machine.")
         primes = len(workload.parameters.data_primes) if scheme == "bfv" else 1
         params = {**workload.described_message(scheme, primes), **_params(configuration)}
-        counted = sum(region.instructions for region in run.regions)
-        yield Row(f"{core}.{name}", counted, "instructions", params)
+        yield from _operation(core, name, run, images[name], params)
+    yield from _constant_time(core, configuration, images[CONSTANT_TIME], plugin)
+
+
+def _operation(core: str, name: str, run: Run, image: Path, params: dict[str, Any]) -> Iterator[Row]:
+    """Instructions, modelled cycles, RAM and flash of one operation: all regions of its run."""
+    counted = sum(region.instructions for region in run.regions)
+    yield Row(f"{core}.{name}", counted, "instructions", params)
+    if core in MODELS:
+        model = MODELS[core]
+        cycles = sum(model.cycles(region.classes) for region in run.regions)
+        described = {**params, "kind": "modelled", "core": model.core, "manual": model.manual}
+        yield Row(f"{core}.{name}.modelled_cycles", cycles, "cycles", described)
+    memory = run.reported["static"] + run.reported["stack"]
+    yield Row(f"{core}.{name}.ram_bytes", memory, "bytes", {**params, "stack": run.reported["stack"]})
+    yield from flash_rows(f"{core}.{name}", image, params, without=[CIPHERTEXT])
+
+
+def _constant_time(core: str, configuration: Configuration, image: Path, plugin: Path) -> Iterator[Row]:
+    """How many decryptions with different secrets took the same path; BenchError unless all did."""
+    run = simulate(image, plugin, core)
+    for scheme in SCHEMES:
+        framed, bare = COUNTED_REGIONS[f"{scheme}_decrypt"]
+        what = f"{scheme} decryption on {core}"
+        one = one_of_many(run, framed, what, ("instructions", "path"))
+        without = one_of_many(run, bare, f"{what}, without frames", ("instructions", "path", "addresses"))
+        spent = {"instructions": one.instructions, "addresses_without_frames": without.addresses}
+        params = {**_params(configuration), "kind": "counted", **spent}
+        yield Row(f"{core}.constant_time.{scheme}_decrypt.runs", run.reported["runs"], "runs", params)
 
 
 def _params(configuration: Configuration) -> dict[str, Any]:

@@ -10,7 +10,7 @@
  * Options, name=value, of which only out is required:
  *   out      CSV: region, instructions, cycles, divisions, path, addresses; a line each time a region ends,
  *            -1 for the whole run. The last two are digests of the region so far: of every block of code
- *            entered, and of every address read or written
+ *            entered, and of every address read or written. Then how many of each class (classes.h)
  *   profile  CSV: address, instructions, cycles; a line for each block of code
  *   region   the only region to profile
  *   stores   0: leave out the stalls that follow a store, for a lower bound
@@ -23,6 +23,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "classes.h"
 
 /* ---- the part of QEMU's plugin interface, version 1, that is used; Debian packages no header for it ---- */
 
@@ -316,6 +318,7 @@ typedef struct counts {
     uint64_t instructions;
     uint64_t cycles;
     uint64_t divisions;
+    uint64_t classes[CLASSES];
 } counts;
 
 typedef struct block {
@@ -324,6 +327,7 @@ typedef struct block {
     counts once;         /* of one passage, refills and reads of flash left out */
     counts profiled;     /* of all passages in the profiled region */
     bool straddles_word; /* the first instruction */
+    bool loops;          /* the last instruction ends a low-overhead loop */
     struct block *next;
 } block;
 
@@ -340,6 +344,7 @@ enum { REGIONS = 32, WHOLE_RUN = -1, NO_REGION = -2 };
 static block *blocks;
 static counts total;
 static counts at_begin;
+static bool left_by_loop;         /* the last block's `loops` */
 static uint64_t expected_address; /* where the next block starts unless a branch was taken */
 static uint64_t path;             /* a digest of every block entered */
 static uint64_t addresses;        /* a digest of every address read or written */
@@ -368,11 +373,17 @@ static void enter_block(unsigned cpu, void *data)
         if (self->straddles_word) {
             cycles += UNALIGNED_TARGET;
         }
+        total.classes[CLASS_TAKEN]++;
+        total.classes[CLASS_LOOPED] += left_by_loop;
     }
+    left_by_loop = self->loops;
     expected_address = self->end;
     total.instructions += self->once.instructions;
     total.cycles += cycles;
     total.divisions += self->once.divisions;
+    for (int i = 0; i < CLASSES; i++) {
+        total.classes[i] += self->once.classes[i];
+    }
     if (profiling()) {
         self->profiled.instructions += self->once.instructions;
         self->profiled.cycles += cycles;
@@ -394,13 +405,21 @@ static void access_memory(unsigned cpu, uint32_t access, uint64_t address, void 
 
 static void write_line(int region, const counts *spent)
 {
-    fprintf(report, "%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%016" PRIx64 ",%016" PRIx64 "\n", region,
+    fprintf(report, "%d,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%016" PRIx64 ",%016" PRIx64, region,
             spent->instructions, spent->cycles, spent->divisions, path, addresses);
+    for (int i = 0; i < CLASSES; i++) {
+        fprintf(report, ",%" PRIu64, spent->classes[i]);
+    }
+    fputc('\n', report);
 }
 
 static counts difference(const counts *a, const counts *b)
 {
-    return (counts){a->instructions - b->instructions, a->cycles - b->cycles, a->divisions - b->divisions};
+    counts result = {a->instructions - b->instructions, a->cycles - b->cycles, a->divisions - b->divisions, {0}};
+    for (int i = 0; i < CLASSES; i++) {
+        result.classes[i] = a->classes[i] - b->classes[i];
+    }
+    return result;
 }
 
 /* The block was counted whole on entry; what comes after the mark is subtracted again. */
@@ -469,12 +488,34 @@ static instruction decode(const uint8_t *bytes)
                           : decode_narrow(half_word(bytes));
 }
 
+static const char *const class_names[CLASSES] = {CLASS_NAMES};
+
+static class_of classify(const uint8_t *bytes)
+{
+    const uint32_t narrow = half_word(bytes);
+    if (!is_wide(bytes)) {
+        return is_riscv ? class_compressed(narrow) : class_narrow(narrow);
+    }
+    const uint32_t next = half_word(bytes + 2);
+    return is_riscv ? class_riscv(narrow | next << 16) : class_wide(narrow << 16 | next);
+}
+
+static void count_class(block *self, const class_of *now, unsigned loaded_before)
+{
+    self->once.classes[now->class]++;
+    self->once.classes[CLASS_MOVED] += now->moved;
+    self->once.classes[CLASS_RETURN] += now->returns;
+    self->once.classes[CLASS_USED] += (now->sources >> loaded_before & 1u) != 0;
+    self->loops = now->loops;
+}
+
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     (void)id;
     block *self = allocate(sizeof *self);
     instruction before = plain(1);
     bool before_is_narrow = false;
+    unsigned loaded = 0;
     const size_t count = qemu_plugin_tb_n_insns(tb);
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
@@ -497,6 +538,9 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
             self->once.instructions += 1;
             self->once.cycles += cycles_after(&now, &before, before_is_narrow);
             self->once.divisions += now.divides;
+            const class_of class = classify(bytes);
+            count_class(self, &class, loaded);
+            loaded = class.loaded;
             before_is_narrow = !wide;
         }
         before = now;
@@ -581,7 +625,11 @@ EXPORTED int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *
         fputs("cycles: give out=FILE\n", stderr);
         return -1;
     }
-    fputs("region,instructions,cycles,divisions,path,addresses\n", report);
+    fputs("region,instructions,cycles,divisions,path,addresses", report);
+    for (int i = 0; i < CLASSES; i++) {
+        fprintf(report, ",%s", class_names[i]);
+    }
+    fputc('\n', report);
     qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
     qemu_plugin_register_atexit_cb(id, finish, NULL);
     return 0;

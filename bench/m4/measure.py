@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,9 +93,11 @@ def encryption_rows(
     yield from flash_rows(prefix, image, params)
 
 
-def flash_rows(prefix: str, image: Path, params: Mapping[str, Any]) -> Iterator[Row]:
-    """Code, and tables with keys."""
-    sizes = flash(image)
+def flash_rows(
+    prefix: str, image: Path, params: Mapping[str, Any], without: Collection[str] = ()
+) -> Iterator[Row]:
+    """Code, and tables with keys; without objects of these names."""
+    sizes = flash(image, without)
     yield Row(f"{prefix}.code_bytes", sizes.code, "bytes", {**params, **COUNTED})
     yield Row(
         f"{prefix}.table_bytes", sizes.tables + sizes.keys, "bytes", {**params, **COUNTED, "keys": sizes.keys}

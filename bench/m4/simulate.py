@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from keys import write_frames, write_keys
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WHOLE_RUN = -1
+_TOTALS = ("region", "instructions", "cycles", "divisions", "path", "addresses")
 SECONDS = 1200
 
 
@@ -28,7 +29,8 @@ class BenchError(Exception):
 
 @dataclass(frozen=True)
 class Region:
-    """One pass through a region. path, addresses: digests of the code entered and the data accessed."""
+    """One pass through a region. path, addresses: digests of the code entered and the data accessed. classes:
+    instructions of each class of classes.h."""
 
     number: int
     instructions: int
@@ -36,6 +38,7 @@ class Region:
     divisions: int
     path: str
     addresses: str
+    classes: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,7 @@ def simulate(image: Path, plugin: Path, core: str = "m4", **options: str | int) 
                 int(row["divisions"]),
                 row["path"],
                 row["addresses"],
+                {name: int(count) for name, count in row.items() if name not in _TOTALS},
             )
             for row in csv.DictReader(file)
             if int(row["region"]) != WHOLE_RUN
@@ -247,13 +251,13 @@ def _code_files(image: Path) -> list[tuple[int, str]]:
     )
 
 
-def flash(image: Path) -> Flash:
-    """Files of the bench and its board do not count."""
+def flash(image: Path, without: Collection[str] = ()) -> Flash:
+    """Files of the bench and its board do not count, nor objects of these names."""
     sizes: Counter[str] = Counter()
     for section, _, size, source in _placed(image):
         path = Path(source)
         if path.name == "keys.o":
             sizes["keys"] += size
-        elif path.parent.name not in ("firmware", "port"):
+        elif path.parent.name not in ("firmware", "port") and path.name not in without:
             sizes[section] += size
     return Flash(code=sizes["text"], tables=sizes["rodata"], keys=sizes["keys"])

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Timer 0 ticks every 10 ms, on the 16 MHz crystal, which the UART's rate needs too. (An nRF51's Cortex-M0
- * has no SysTick.)
+ * Start, end and time. Timer 0 ticks every 10 ms, on the 16 MHz crystal, which the UART's rate needs too. (An
+ * nRF51's Cortex-M0 has no SysTick.)
  */
 #include "board.h"
 #include "nrf51.h"
+#include "uart.h"
 
 #define PRESCALER_1_MHZ 4u
 #define TICKS_PER_MS 1000u
 
-void clock_init(void)
+static void start_clock(void)
 {
     CLOCK_START_CRYSTAL = 1;
     while (!CLOCK_CRYSTAL_STARTED) {
@@ -41,4 +42,17 @@ void sleep_until_event(void)
 {
     __asm__ volatile("wfi" ::: "memory");
     NVIC_CLEAR_PENDING = IRQ_UART | IRQ_TIMER | IRQ_RNG;
+}
+
+void chip_start(void)
+{
+    start_clock();
+    start_serial();
+}
+
+void chip_stop(void)
+{
+    for (;;) {
+        POWER_SYSTEM_OFF = 1;
+    }
 }

@@ -7,6 +7,8 @@
 
 #include "nrf51.h"
 
+extern const volatile uint32_t counter_pages[2][FLASH_PAGE_WORDS]; /* placed by the linker script */
+
 static void switch_to(uint32_t mode)
 {
     NVMC_CONFIG = mode;
@@ -21,16 +23,21 @@ static void finish(void)
     switch_to(NVMC_READ_ONLY);
 }
 
-void flash_program(const volatile uint32_t *word, uint32_t value)
+uint32_t flash_read(unsigned page, unsigned word)
+{
+    return counter_pages[page][word];
+}
+
+void flash_program(unsigned page, unsigned word, const uint32_t unit[FLASH_UNIT_WORDS])
 {
     switch_to(NVMC_WRITE);
-    NRF51_REGISTER((uintptr_t)word) = value;
+    NRF51_REGISTER((uintptr_t)&counter_pages[page][word]) = unit[0];
     finish();
 }
 
-void flash_erase(const volatile uint32_t *page)
+void flash_erase(unsigned page)
 {
     switch_to(NVMC_ERASE);
-    NVMC_ERASE_PAGE = (uint32_t)(uintptr_t)page;
+    NVMC_ERASE_PAGE = (uint32_t)(uintptr_t)counter_pages[page];
     finish();
 }

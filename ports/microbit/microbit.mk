@@ -4,12 +4,13 @@
 
 M0_FLAGS := -mcpu=cortex-m0 -mthumb
 # 16 KB of RAM: eighths of a polynomial at a time, and values alone (no model).
-M0_APP_FLAGS := $(APP_FLAGS) -iquote mps2-an386 -iquote health -iquote microbit
+M0_APP_FLAGS := $(APP_FLAGS) -iquote microbit -iquote chips -iquote mps2-an386 -iquote health
 M0_APP_FLAGS += -DCM_CONFIG_MAX_LOG2_N=12 -DAPP_LOG2_TILES=3 -DAPP_WINDOWS=0 $(CONFIG)
 M0_LINK := -nostartfiles -Lmicrobit -Lmps2-an386 -Wl,--gc-sections -Wl,--fatal-warnings \
     -Wl,--no-warn-rwx-segments
 
-m0_names := $(basename $(wildcard microbit/*.c)) health/health mps2-an386/memory mps2-an386/port \
+chip_names := $(addprefix chips/,cortex_m serial random counter counter_record platform) health/health
+m0_names := $(basename $(wildcard microbit/*.c)) $(chip_names) mps2-an386/memory mps2-an386/port \
     $(filter-out app/window_features app/device_record,$(app_names))
 m0_objects := $(addprefix $(BUILD)/microbit/,$(addsuffix .o,$(core_names) $(m0_names)))
 m0_keyed := $(BUILD)/microbit/app/application.o

@@ -73,7 +73,5 @@
 #define IRQ_UART (1u << 2)
 #define IRQ_TIMER (1u << 8)
 #define IRQ_RNG (1u << 13)
-#define SCB_AIRCR NRF51_REGISTER(0xE000ED0Cu)
-#define SCB_RESET_REQUEST 0x05FA0004u
 
 #endif

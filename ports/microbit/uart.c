@@ -5,11 +5,12 @@
  */
 #include "board.h"
 #include "nrf51.h"
+#include "uart.h"
 
 #define PIN_TXD 24u
 #define PIN_RXD 25u
 
-void uart_init(void)
+void start_serial(void)
 {
     GPIO_SET = 1u << PIN_TXD; /* the line idles high */
     GPIO_PIN(PIN_TXD) = GPIO_OUTPUT;
@@ -23,40 +24,21 @@ void uart_init(void)
     UART_START_RECEIVER = 1;
 }
 
-static bool wait_for_byte(uint32_t patience_ms)
+bool serial_ready(void)
 {
-    uint32_t waited_ms = 0;
-    (void)clock_ticked();
-    while (!UART_RECEIVED) {
-        if (patience_ms != 0 && waited_ms >= patience_ms) {
-            return false;
-        }
-        sleep_until_event();
-        if (clock_ticked()) {
-            waited_ms += CLOCK_TICK_MS;
-        }
-    }
-    return true;
+    return UART_RECEIVED != 0;
 }
 
-size_t uart_receive(uint8_t *out, size_t length, uint32_t patience_ms)
+uint8_t serial_take(void)
 {
-    for (size_t i = 0; i < length; i++) {
-        if (!wait_for_byte(patience_ms)) {
-            return i;
-        }
-        UART_RECEIVED = 0; /* before the byte is read: the next may come at once */
-        out[i] = (uint8_t)UART_RXD;
-    }
-    return length;
+    UART_RECEIVED = 0; /* before the byte is read: the next may come at once */
+    return (uint8_t)UART_RXD;
 }
 
-void uart_send(const uint8_t *bytes, size_t length)
+void serial_put(uint8_t byte)
 {
-    for (size_t i = 0; i < length; i++) {
-        UART_TXD = bytes[i];
-        while (!UART_TRANSMITTED) {
-        }
-        UART_TRANSMITTED = 0;
+    UART_TXD = byte;
+    while (!UART_TRANSMITTED) {
     }
+    UART_TRANSMITTED = 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nRF51's generator is tested for 4 bits per byte, half of what it nominally gives. */
+/* Chips' generators are tested for 4 bits per byte, half of what they nominally give. */
 #ifndef HEALTH_LIMITS_H
 #define HEALTH_LIMITS_H
 

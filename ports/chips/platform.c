@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The platform of the micro:bit; mps2-an386/port.c has the rest of port.h. */
+/* The platform of a chip; mps2-an386/port.c has the rest of port.h. */
 #include "board.h"
 #include "port.h"
 
