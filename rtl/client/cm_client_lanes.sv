@@ -72,7 +72,7 @@ module cm_client_lanes #(
         .MULTIPLY_LATENCY(multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)), .TABLE_BITS(TABLE_BITS)
     ) u_control (
         .clk_i(clk_i), .rst_i(rst_i),
-        .start_i(start_i), .forward_i(!inverse_i), .products_i(2'd0), .operand_i(1'b0),
+        .start_i(start_i), .forward_i(!inverse_i), .first_done_i(1'b0), .products_i(2'd0), .operand_i(1'b0),
         .inverse_i(inverse_i), .pair_i(1'b0), .page_i(1'b0), .busy_o(busy_o), .done_o(done_o),
         .read_o(read), .read_address_o(read_row), .table_address_o(table_address),
         .sande_o(sande), .product_o(product), .product_of_a_o(product_of_a),
