@@ -215,7 +215,7 @@ def times(shape: Shape, seed: int = 1) -> dict[str, int]:
     cycles, got = hardware.simulate()
     if got != expected:
         raise ToolError(f"{TOP}: the residues are not those of the model")
-    return {"zero_encryption": cycles[0], "decryption": cycles[1]}
+    return {"zero_encryption": cycles[0], "delta_m_decryption": cycles[1]}
 
 
 def multipliers(shape: Shape) -> int:
@@ -238,7 +238,9 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     (count,) = counted
-    print(json.dumps({"width": Shape.WIDTH, "primes": Shape.PRIMES, "multipliers": count, "cycles": taken}))
+    of = Shape()
+    about = {"n": of.n, "width": of.WIDTH, "primes": of.PRIMES, "multipliers": count}
+    print(json.dumps({**about, "cycles": taken}))
     return 0
 
 

@@ -100,7 +100,7 @@ module cm_zero_encrypt #(
     localparam integer ZERO_PASSES = (LOG2_N - 1) + 2 + 2 * (LOG2_N - 1);
     localparam integer DECRYPT_PASSES = LOG2_N + 1 + (LOG2_N - 1);
     reg                          decrypt;
-    reg                          small; // rows of u are read
+    reg                          reads_u; // rows of u are read
     reg [PASS_BITS+ROW_BITS-1:0] written;
     wire last_pass = written[ROW_BITS +: PASS_BITS] >= (decrypt ? DECRYPT_PASSES[PASS_BITS-1:0]
                                                                 : ZERO_PASSES[PASS_BITS-1:0]);
@@ -109,10 +109,10 @@ module cm_zero_encrypt #(
     always_ff @(posedge clk_i) begin
         if (start) begin
             decrypt <= decrypt_i;
-            small <= !decrypt_i;
+            reads_u <= !decrypt_i;
             written <= {(PASS_BITS + ROW_BITS){1'b0}};
         end else begin
-            if (read && read_address[ROW_BITS-1:0] == {ROW_BITS{1'b1}}) small <= 1'b0;
+            if (read && read_address[ROW_BITS-1:0] == {ROW_BITS{1'b1}}) reads_u <= 1'b0;
             if (write) written <= written + 1'b1;
         end
         sums <= {sums[FINISH-1:1], write && last_pass};
@@ -149,17 +149,17 @@ module cm_zero_encrypt #(
 
     // After the first stage, the lower half of the rows has the sums and the upper half the differences. Word {h, v} of
     // each half of u belongs to column {v, h}.
-    reg  small_late, minus_late;
+    reg  u_late, minus_late;
     wire [7:0] lower = {u_word[6 +: 2], u_word[2 +: 2], u_word[4 +: 2], u_word[0 +: 2]};
     wire [7:0] upper = {u_word[14 +: 2], u_word[10 +: 2], u_word[12 +: 2], u_word[8 +: 2]};
     always_ff @(posedge clk_i) begin
-        small_late <= small;
+        u_late <= reads_u;
         minus_late <= read_address[ROW_BITS-1];
     end
 
     // --- layers ----------------------------------------------------------------------------------------------------
 
-    wire [4*WIDTH-1:0] rows [0:PRIMES-1];
+    wire [4*WIDTH*PRIMES-1:0] rows;
     genvar l;
     generate
         for (l = 0; l < PRIMES; l = l + 1) begin : g_layer
@@ -174,21 +174,21 @@ module cm_zero_encrypt #(
                 .sande_multiply_i(sande_multiply), .sande_halve_i(sande_halve), .sande_leave_i(sande_leave),
                 .swap_second_i(swap_second), .rotate_left_i(rotate_left), .rotate_right_i(rotate_right),
                 .write_i(write && !last_pass), .write_address_i(write_address),
-                .small_i(small_late), .minus_i(minus_late), .upper_i(upper), .lower_i(lower),
+                .is_u_i(u_late), .minus_i(minus_late), .upper_i(upper), .lower_i(lower),
                 .add_page_i(decrypt), .errors_i(errors),
                 .sum_write_i(sums[FINISH]), .sum_address_i(sum_address),
                 .row_write_i(here && write_kind_i == KIND_ROW),
                 .twiddle_write_i(here && write_kind_i == KIND_TWIDDLE),
                 .key_write_i(here && write_kind_i == KIND_KEY),
                 .host_address_i(write_address_i), .host_data_i(write_data_i),
-                .host_read_i(read_address_i), .host_row_o(rows[l])
+                .host_read_i(read_address_i), .host_row_o(rows[4*WIDTH*l +: 4*WIDTH])
             );
         end
     endgenerate
     reg [2:0] read_layer;
     always_ff @(posedge clk_i) begin
         read_layer <= read_layer_i;
-        read_data_o <= rows[read_layer];
+        read_data_o <= rows[4*WIDTH*read_layer +: 4*WIDTH];
     end
 endmodule
 `default_nettype wire

@@ -32,7 +32,7 @@ module cm_zero_layer #(
     input  wire                    write_i,         // of a result that nothing is added to
     input  wire [ROW_BITS:0]       write_address_i, // of any result
     // In place of a row that was read, a cycle after the read: of u.
-    input  wire                    small_i,
+    input  wire                    is_u_i,
     input  wire                    minus_i,
     input  wire [7:0]              upper_i,
     input  wire [7:0]              lower_i,
@@ -134,7 +134,7 @@ module cm_zero_layer #(
         .residues_o(started)
     );
     cm_delay #(.WIDTH(4 * WIDTH), .CYCLES(INPUT_LATENCY)) u_row (
-        .clk_i(clk_i), .data_i(small_i ? started : read_page ? pages[1] : pages[0]), .data_o(row)
+        .clk_i(clk_i), .data_i(is_u_i ? started : read_page ? pages[1] : pages[0]), .data_o(row)
     );
     cm_delay #(.WIDTH(2 * WIDTH), .CYCLES(INPUT_LATENCY)) u_factors (
         .clk_i(clk_i), .data_i(read_factors), .data_o(factors)
