@@ -44,10 +44,8 @@ def modules_of(
     return modules, found
 
 
-def memories(shape: Shape) -> Counter[tuple[int, int]]:
-    """How many memories there are of each number of words and width."""
-    sources = [*ENGINE_SOURCES, *CLIENT_SOURCES]
-    modules, top = modules_of("cm_client_engine", shape.name, sources, CLIENT_INCLUDES, vars(shape))
+def memories_of(modules: Mapping[str, Any], top: str) -> Counter[tuple[int, int]]:
+    """How many memories a design has of each number of words and width."""
 
     def of(name: str) -> Counter[tuple[int, int]]:
         module = modules[name]
@@ -61,7 +59,8 @@ def memories(shape: Shape) -> Counter[tuple[int, int]]:
 
 
 def bits(shape: Shape) -> dict[str, int]:
-    found = memories(shape)
+    sources = [*ENGINE_SOURCES, *CLIENT_SOURCES]
+    found = memories_of(*modules_of("cm_client_engine", shape.name, sources, CLIENT_INCLUDES, vars(shape)))
     macros = sum(
         count * -(-words // MACRO_WORDS) * -(-width // MACRO_BITS) for (words, width), count in found.items()
     )

@@ -73,7 +73,13 @@ def main() -> int:
     client = [str(source) for source in (*SOURCES, *CLIENT_SOURCES)]
     headers = sorted(RTL.glob("*/*.svh"))
     checks: dict[str, list[str | Path]] = {
-        "verible": ["verible-verilog-lint", f"--rules={STYLE}", *client, *map(str, (*ZERO_SOURCES, *SOC_SOURCES)), *headers],
+        "verible": [
+            "verible-verilog-lint",
+            f"--rules={STYLE}",
+            *client,
+            *map(str, (*ZERO_SOURCES, *SOC_SOURCES)),
+            *headers,
+        ],
     }
     for top in ("cm_ntt_engine", "cm_ntt_accelerator"):
         checks[f"yosys {top}"] = [

@@ -4,7 +4,8 @@
     python3 rtl/tools/zero.py
 
 prints, as JSON, the cycles of a zero encryption and of a decryption by the measure of papers/001, for both
-pipelines, and the number of modular multipliers, after comparing the results with a model.
+pipelines, and the numbers of modular multipliers and of bits of memory, after comparing the results with a
+model.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from functools import cache
 from pathlib import Path
 
 from client import bit_reverse, montgomery_r
-from client_memory import modules_of
+from client_memory import memories_of, modules_of
 
 from tools import BUILD, ENGINE_SOURCES, RTL, ZERO_SOURCES, ToolError, run
 
 sys.path.append(str(RTL / "tests"))
-import golden  # noqa: E402
+import golden
 
 TOP = "cm_zero_encrypt"
 SOURCES = [*ENGINE_SOURCES, *ZERO_SOURCES]
@@ -77,7 +78,12 @@ def words_of_u(shape: Shape, u: Sequence[int]) -> Iterator[Word]:
 
 def words_of_errors(shape: Shape, component: int, errors: Sequence[int]) -> Iterator[Word]:
     for r, places in enumerate(row_places(shape)):
-        yield ERROR, 0, component << (shape.LOG2_N - 2) | r, packed((errors[i] for i in places), shape.ERROR_BITS)
+        yield (
+            ERROR,
+            0,
+            component << (shape.LOG2_N - 2) | r,
+            packed((errors[i] for i in places), shape.ERROR_BITS),
+        )
 
 
 def words_of_page(shape: Shape, layer: int, page: int, residues: Sequence[int]) -> Iterator[Word]:
@@ -183,7 +189,8 @@ def times(shape: Shape, seed: int = 1) -> dict[str, int]:
     hardware = Zero(shape)
     n, expected = shape.n, []
     rings = [
-        golden.Ring(golden.random_prime(rng, shape.LOG2_N, shape.WIDTH), shape.LOG2_N) for _ in range(shape.PRIMES)
+        golden.Ring(golden.random_prime(rng, shape.LOG2_N, shape.WIDTH), shape.LOG2_N)
+        for _ in range(shape.PRIMES)
     ]
     draw = lambda q: [rng.randrange(q) for _ in range(n)]  # noqa: E731
     u = [rng.choice((-1, 0, 1)) for _ in range(n)]
@@ -218,29 +225,33 @@ def times(shape: Shape, seed: int = 1) -> dict[str, int]:
     return {"zero_encryption": cycles[0], "delta_m_decryption": cycles[1]}
 
 
-def multipliers(shape: Shape) -> int:
-    """Modular multipliers in the elaborated design."""
+@cache
+def counts(shape: Shape) -> dict[str, int]:
+    """Modular multipliers and bits of memory in the elaborated design."""
     modules, top = modules_of(TOP, shape.name, SOURCES, INCLUDES, vars(shape))
 
     def of(name: str) -> int:
         types = [cell["type"] for cell in modules[name]["cells"].values()]
-        return sum(("cm_montgomery_multiply" in kind) + (of(kind) if kind in modules else 0) for kind in types)
+        return sum(
+            ("cm_montgomery_multiply" in kind) + (of(kind) if kind in modules else 0) for kind in types
+        )
 
-    return of(top)
+    memories = memories_of(modules, top)
+    bits = sum(count * words * width for (words, width), count in memories.items())
+    return {"multipliers": of(top), "memory_bits": bits}
 
 
 def main() -> int:
     shapes = {"deep": Shape(), "shallow": Shape(DEEP=0)}
     try:
         taken = {pipeline: times(shape) for pipeline, shape in shapes.items()}
-        counted = {multipliers(shape) for shape in shapes.values()}
+        counted = {pipeline: counts(shape) for pipeline, shape in shapes.items()}
     except ToolError as error:
         print(error, file=sys.stderr)
         return 1
-    (count,) = counted
     of = Shape()
-    about = {"n": of.n, "width": of.WIDTH, "primes": of.PRIMES, "multipliers": count}
-    print(json.dumps({**about, "cycles": taken}))
+    about = {"n": of.n, "width": of.WIDTH, "primes": of.PRIMES}
+    print(json.dumps({**about, "counts": counted, "cycles": taken}))
     return 0
 
 
