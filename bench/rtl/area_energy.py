@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import zero
 from ciphermote.results import Row, write_results
 from hardware import ROOT, BenchError, run_python
 from rich.console import Console
@@ -61,6 +62,8 @@ def main() -> int:
         for name in CONFIGURATIONS:
             console.print(f"cm_ntt_engine {name} ...", highlight=False)
             rows += rows_of(name)
+        console.print("cm_zero_encrypt ...", highlight=False)
+        rows += zero.sg13g2_rows()
     except BenchError as error:
         print(error, file=sys.stderr)
         return 1

@@ -97,6 +97,7 @@ module prove_control #(
         end
         cover (!reset && forward && products != 2'd0 && inverse && jobs == 2'd1 && read);
         cover (!reset && (WHOLE != 0 || nothing) && done);
+        cover (!reset && (WHOLE != 0 || (forward && first_done)) && done);
     end
 endmodule
 `default_nettype wire

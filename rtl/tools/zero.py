@@ -2,10 +2,12 @@
 """Runs cm_zero_encrypt (rtl/zero) under Verilator, and measures it.
 
     python3 rtl/tools/zero.py
+    CIPHERMOTE_PDK=<folder> python3 rtl/tools/zero.py sg13g2
 
-prints, as JSON, the cycles of a zero encryption and of a decryption by the measure of papers/001, for both
-pipelines, and the numbers of modular multipliers and of bits of memory, after comparing the results with a
-model.
+The first prints the cycles of a zero encryption and of a decryption by a published measure
+(docs/client-engine.md) for both pipelines, and the numbers of modular multipliers and of bits of memory, after
+comparing the results with a model. The second maps the deep pipeline to standard cells, and prints asic.Report.
+Both print JSON.
 """
 
 from __future__ import annotations
@@ -16,9 +18,10 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from client import bit_reverse, montgomery_r
 from client_memory import memories_of, modules_of
@@ -241,9 +244,23 @@ def counts(shape: Shape) -> dict[str, int]:
     return {"multipliers": of(top), "memory_bits": bits}
 
 
+def mapped() -> dict[str, Any]:
+    """Area and slack on the open library, before layout."""
+    import asic
+
+    apart = ("cm_butterfly", "cm_ram", "cm_ntt_control", "cm_zero_start", "cm_zero_layer")
+    return asdict(asic.measure(TOP, SOURCES, vars(Shape()), apart=apart, includes=INCLUDES))
+
+
 def main() -> int:
+    if sys.argv[1:] not in ([], ["sg13g2"]):
+        print("usage: zero.py [sg13g2]", file=sys.stderr)
+        return 2
     shapes = {"deep": Shape(), "shallow": Shape(DEEP=0)}
     try:
+        if sys.argv[1:]:
+            print(json.dumps(mapped()))
+            return 0
         taken = {pipeline: times(shape) for pipeline, shape in shapes.items()}
         counted = {pipeline: counts(shape) for pipeline, shape in shapes.items()}
     except ToolError as error:
