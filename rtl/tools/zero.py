@@ -5,9 +5,9 @@
     CIPHERMOTE_PDK=<folder> python3 rtl/tools/zero.py sg13g2
 
 The first prints the cycles of a zero encryption and of a decryption by a published measure
-(docs/client-engine.md) for both pipelines, and the numbers of modular multipliers and of bits of memory, after
-comparing the results with a model. The second maps the deep pipeline to standard cells, and prints asic.Report.
-Both print JSON.
+(docs/client-engine.md) for both pipelines, and the numbers of modular multipliers and of bits of memory,
+after comparing the results with a model. The second maps the deep pipeline to standard cells, and prints
+asic.Report. Both print JSON.
 """
 
 from __future__ import annotations
