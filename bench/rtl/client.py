@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import zero
 from ciphermote.results import Row, write_results
 from hardware import ROOT, BenchError, run_python
 from rich.console import Console
@@ -116,7 +117,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=ROOT / "bench/results/engine.json")
     options = parser.parse_args()
     try:
-        found = [*rows(), *memory_rows()]
+        found = [*rows(), *memory_rows(), *zero.rows()]
     except BenchError as error:
         print(error, file=sys.stderr)
         return 1

@@ -34,6 +34,7 @@ module cm_ntt_control #(
     // A job, taken when start_i and not busy_o.
     input  wire                           start_i,
     input  wire                           forward_i,
+    input  wire                           first_done_i, // the forward transform begins with its second stage
     input  wire [1:0]                     products_i, // none, one, or two: page 0 times operand 1 into page 1 first
     input  wire                           operand_i,  // of a single product
     input  wire                           inverse_i,  // of both pages after two products
@@ -136,7 +137,7 @@ module cm_ntt_control #(
     always_ff @(posedge clk_i) begin
         done_o <= 1'b0;
         if (state == IDLE) begin
-            stage <= {STAGE_BITS{1'b0}};
+            stage <= {{(STAGE_BITS - 1){1'b0}}, forward_i && first_done_i};
             count <= {COUNT_BITS{1'b0}};
             gap <= {GAP_BITS{1'b0}};
             draining <= 1'b0;

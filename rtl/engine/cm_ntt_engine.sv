@@ -117,8 +117,8 @@ module cm_ntt_engine #(
         .MULTIPLY_LATENCY(multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)), .TABLE_BITS(TABLE_BITS)
     ) u_control (
         .clk_i(clk_i), .rst_i(rst_i),
-        .start_i(start_i), .forward_i(forward_i), .products_i(products_i), .operand_i(operand_i),
-        .inverse_i(inverse_i), .pair_i(pair_i), .page_i(page_i), .busy_o(busy_o), .done_o(done_o),
+        .start_i(start_i), .forward_i(forward_i), .first_done_i(1'b0),
+        .products_i(products_i), .operand_i(operand_i), .inverse_i(inverse_i), .pair_i(pair_i), .page_i(page_i), .busy_o(busy_o), .done_o(done_o),
         .read_o(read), .read_address_o(read_address), .table_address_o(table_address),
         .sande_o(sande), .product_o(product), .product_of_a_o(product_of_a),
         .sande_multiply_o(sande_multiply), .sande_halve_o(sande_halve), .sande_leave_o(sande_leave),
@@ -416,35 +416,14 @@ module cm_ntt_engine #(
         end
     endgenerate
 
-    wire [WIDTH*COLUMNS-1:0] swapped;
-    generate
-        for (v = 0; v < UNITS; v = v + 1) begin : g_unit
-            wire [WIDTH-1:0] a;
-            wire [WIDTH-1:0] b;
-            cm_butterfly #(
-                .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
-            ) u_butterfly (
-                .clk_i(clk_i), .q_i(q_i),
-                .a_i(row[WIDTH*(2*v) +: WIDTH]), .b_i(row[WIDTH*(2*v+1) +: WIDTH]),
-                // The block whose number has every bit inverted belongs to the unit whose number has every bit
-                // inverted.
-                .w_i(sande_multiply ? factors[WIDTH*(UNITS-1-v) +: WIDTH] : factors[WIDTH*v +: WIDTH]),
-                .sande_i(sande), .product_i(product), .product_of_a_i(product_of_a),
-                .sande_multiply_i(sande_multiply), .sande_halve_i(sande_halve), .sande_leave_i(sande_leave),
-                .a_o(a), .b_o(b)
-            );
-            cm_swap #(.WIDTH(WIDTH)) u_swap (
-                .clk_i(clk_i), .second_i(swap_second), .a_i(a), .b_i(b),
-                .a_o(swapped[WIDTH*(2*v) +: WIDTH]), .b_o(swapped[WIDTH*(2*v+1) +: WIDTH])
-            );
-        end
-        for (c = 0; c < COLUMNS; c = c + 1) begin : g_rotate
-            localparam integer FROM_RIGHT = (c >> 1) | ((c & 1) << LOG2_UNITS);
-            localparam integer FROM_LEFT = ((c << 1) & (COLUMNS - 1)) | (c >> LOG2_UNITS);
-            assign result[WIDTH*c +: WIDTH] = rotate_left ? swapped[WIDTH*FROM_RIGHT +: WIDTH]
-                                            : rotate_right ? swapped[WIDTH*FROM_LEFT +: WIDTH]
-                                            : swapped[WIDTH*c +: WIDTH];
-        end
-    endgenerate
+    cm_units #(
+        .LOG2_UNITS(LOG2_UNITS), .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+    ) u_units (
+        .clk_i(clk_i), .q_i(q_i), .row_i(row), .factors_i(factors),
+        .sande_i(sande), .product_i(product), .product_of_a_i(product_of_a),
+        .sande_multiply_i(sande_multiply), .sande_halve_i(sande_halve), .sande_leave_i(sande_leave),
+        .swap_second_i(swap_second), .rotate_left_i(rotate_left), .rotate_right_i(rotate_right),
+        .result_o(result)
+    );
 endmodule
 `default_nettype wire

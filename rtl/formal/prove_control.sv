@@ -26,9 +26,11 @@ module prove_control #(
     (* anyconst *) reg [1:0] any_products;
     (* anyconst *) reg operand;
     (* anyconst *) reg any_inverse;
+    (* anyconst *) reg any_first_done;
     wire       forward = WHOLE != 0 || any_forward;
     wire [1:0] products = (WHOLE != 0) ? (PAIR != 0 ? 2'd1 : 2'd2) : any_products;
     wire       inverse = WHOLE != 0 || any_inverse;
+    wire       first_done = WHOLE == 0 && any_first_done;
     localparam [0:0] pair = PAIR[0];
     (* anyconst *) reg page;
     reg reset = 1'b1;
@@ -40,8 +42,9 @@ module prove_control #(
         .LOG2_N(LOG2_N), .LOG2_UNITS(LOG2_UNITS), .LOG2_PAGES(1),
         .INPUT_LATENCY(INPUT_LATENCY), .ADD_LATENCY(ADD_LATENCY), .MULTIPLY_LATENCY(MULTIPLY_LATENCY), .TABLE_BITS(TABLE_BITS)
     ) u_control (
-        .clk_i(clk_i), .rst_i(reset), .start_i(1'b1), .forward_i(forward), .products_i(products),
-        .operand_i(operand), .inverse_i(inverse), .pair_i(pair), .page_i(page), .busy_o(busy), .done_o(done),
+        .clk_i(clk_i), .rst_i(reset), .start_i(1'b1), .forward_i(forward), .first_done_i(first_done),
+        .products_i(products), .operand_i(operand), .inverse_i(inverse), .pair_i(pair), .page_i(page),
+        .busy_o(busy), .done_o(done),
         .read_o(read), .read_address_o(read_address), .table_address_o(),
         .sande_o(), .product_o(), .product_of_a_o(), .sande_multiply_o(), .sande_halve_o(),
         .sande_leave_o(), .swap_second_o(), .write_o(write), .write_address_o(write_address),
@@ -62,7 +65,7 @@ module prove_control #(
     wire nothing = !forward && products == 2'd0 && !inverse;
     wire double = products[1] && !pair;
     wire second = watched[ROW_BITS] != page; // the watched row is in the job's second page
-    wire [7:0] owed = (forward && (pair || !second) ? LOG2_N[7:0] : 8'd0)
+    wire [7:0] owed = (forward && (pair || !second) ? LOG2_N[7:0] - {7'd0, first_done} : 8'd0)
         + (products != 2'd0 && (pair || double || !second) ? 8'd1 : 8'd0)
         + (inverse && (pair || double || !second) ? LOG2_N[7:0] : 8'd0);
 
@@ -94,6 +97,7 @@ module prove_control #(
         end
         cover (!reset && forward && products != 2'd0 && inverse && jobs == 2'd1 && read);
         cover (!reset && (WHOLE != 0 || nothing) && done);
+        cover (!reset && (WHOLE != 0 || (forward && first_done)) && done);
     end
 endmodule
 `default_nettype wire

@@ -23,7 +23,9 @@ slow = partial(pytest.param, marks=pytest.mark.slow)
 ROOT = Path(__file__).resolve().parents[2]
 RTL = ROOT / "rtl"
 SOURCES = [
-    source for room in ("engine", "accelerator", "client") for source in sorted(RTL.glob(f"{room}/*.sv"))
+    source
+    for room in ("engine", "accelerator", "client", "zero")
+    for source in sorted(RTL.glob(f"{room}/*.sv"))
 ]
 SETTINGS = "CIPHERMOTE_RTL_SETTINGS"
 ONLY = "CIPHERMOTE_RTL_ONLY"

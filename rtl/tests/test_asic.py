@@ -346,7 +346,7 @@ def test_a_mapped_transform_is_right_and_its_energy_is_told_by_instance():
     report = asic.report(mapped, activity)
     assert report.slack_ns is not None and report.slack_ns > 0
     assert sum(report.energy_by_path_pj.values()) == pytest.approx(sum(report.energy_pj.values()))
-    butterfly = report.energy_by_path_pj["g_unit[0].u_butterfly"]
+    butterfly = report.energy_by_path_pj["u_units.g_unit[0].u_butterfly"]
     assert butterfly > 10 * report.energy_by_path_pj["u_control"] > 0
 
 

@@ -14,8 +14,9 @@ PAIRS = [(*job, 1) for job in JOBS if job[1] < 2]
 
 
 async def reset(dut):
-    for name in ("start_i", "forward_i", "products_i", "operand_i", "inverse_i", "pair_i", "page_i"):
-        getattr(dut, name).value = 0
+    inputs = ("start", "forward", "first_done", "products", "operand", "inverse", "pair", "page")
+    for name in inputs:
+        getattr(dut, f"{name}_i").value = 0
     dut.rst_i.value = 1
     await cycles(dut, 2)
     dut.rst_i.value = 0
@@ -25,10 +26,10 @@ def latency():
     return settings()["INPUT_LATENCY"] + settings()["ADD_LATENCY"] + settings()["MULTIPLY_LATENCY"] + 3
 
 
-async def run(dut, forward, products, inverse, pair=0):
+async def run(dut, forward, products, inverse, pair=0, first_done=0):
     """The reads and writes of a job, as (cycle, address) each, and cycles from the first to the last."""
     dut.forward_i.value, dut.products_i.value, dut.inverse_i.value = forward, products, inverse
-    dut.pair_i.value = pair
+    dut.pair_i.value, dut.first_done_i.value = pair, first_done
     dut.start_i.value = 1
     await cycles(dut)
     dut.start_i.value = 0
@@ -52,7 +53,7 @@ async def run(dut, forward, products, inverse, pair=0):
 async def reads_no_row_whose_result_is_under_way(dut):
     start_clock(dut)
     await reset(dut)
-    for job in JOBS + PAIRS:
+    for job in JOBS + PAIRS + [(1, 2, 1, 0, 1)]:
         if job[1] == 2 and settings()["LOG2_PAGES"] == 0:
             continue
         reads, writes, _ = await run(dut, *job)
@@ -72,11 +73,11 @@ async def every_pass_reads_every_row_once(dut):
     start_clock(dut)
     await reset(dut)
     rows = 1 << (settings()["LOG2_N"] - settings()["LOG2_UNITS"] - 1)
-    for job in ((1, 0, 0), (0, 0, 1), (1, 0, 0, 1), (0, 0, 1, 1)):
+    for job in ((1, 0, 0), (0, 0, 1), (1, 0, 0, 1), (0, 0, 1, 1), (1, 0, 0, 0, 1)):
         reads, writes, _ = await run(dut, *job)
-        length = 2 * rows if job[3:] else rows
+        length = 2 * rows if job[3:4] == (1,) else rows
         for sequence in (reads, writes):
-            assert len(sequence) == length * settings()["LOG2_N"]
+            assert len(sequence) == length * (settings()["LOG2_N"] - sum(job[4:]))
             for start in range(0, len(sequence), length):
                 addresses = [address for _, address in sequence[start : start + length]]
                 assert sorted(addresses) == list(range(length))

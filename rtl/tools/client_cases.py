@@ -221,9 +221,55 @@ def key_pair(wanted: dict[str, Any]) -> dict[str, Any]:
     return {**case, "frames": [frames.hex()]}
 
 
+FRAME_HEADER, FRAME_CHECK = 44, 4
+"""Bytes before and after a frame's payload."""
+
+
+def zero_encryption(wanted: dict[str, Any]) -> dict[str, Any]:
+    """A public-key encryption of zeros: u, errors, the keys by prime, and the residues that the frames hold.
+
+    wanted: set, t, seed.
+    """
+    rng = random.Random(wanted["seed"])
+    n = parameters.by_name(wanted["set"]).n
+    ternary = golden.ternary(rng.randbytes(32), n)
+    case = {
+        **settings(wanted["set"], ternary, rng.randbytes(32)),
+        "key_id": rng.getrandbits(63) + 1,
+        "device_secret": rng.randbytes(32).hex(),
+        "t": wanted["t"],
+        "coefficients": True,
+        "public_key": True,
+        "counter": rng.getrandbits(63),
+        "draws": [rng.randbytes(32).hex()],
+    }
+    (frames,) = encrypted(case, [np.zeros(n, np.uint32)])
+    drawn_bytes = [bytes.fromhex(x) for x in (case["device_secret"], case["draws"][0])]
+    seed = golden.derive_seeds(*drawn_bytes, case["counter"]).secret
+    rest, residues = bytes.fromhex(frames), []
+    for q in case["primes"]:
+        bits = q.bit_length()
+        length = FRAME_HEADER + n * bits // 8 + FRAME_CHECK
+        pair = []
+        for _ in range(2):
+            frame, rest = rest[FRAME_HEADER : length - FRAME_CHECK], rest[length:]
+            ones = np.unpackbits(np.frombuffer(frame, np.uint8), bitorder="little").reshape(n, bits)
+            pair.append((ones.astype(np.int64) << np.arange(bits)).sum(axis=1).tolist())
+        residues.append(pair[::-1])  # c1 comes before c0
+    return {
+        **case,
+        "u": golden.ternary(seed, n).tolist(),
+        "errors": [golden.noise(seed, component, n).tolist() for component in range(2)],
+        "secret": [golden.ntt(ternary, q).tolist() for q in case["primes"]],
+        "residues": residues,
+    }
+
+
 def case_of(wanted: dict[str, Any]) -> dict[str, Any]:
     if "vector" in wanted:
         return pinned(wanted["vector"])
+    if wanted.get("zero"):
+        return zero_encryption(wanted)
     return key_pair(wanted) if wanted.get("key_pair") else drawn(wanted)
 
 

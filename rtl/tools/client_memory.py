@@ -10,6 +10,9 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from client import Shape
 
@@ -18,24 +21,31 @@ from tools import BUILD, CLIENT_INCLUDES, CLIENT_SOURCES, ENGINE_SOURCES, RTL, T
 MACRO_WORDS, MACRO_BITS = 1024, 32
 
 
-def memories(shape: Shape) -> Counter[tuple[int, int]]:
-    """How many memories there are of each number of words and width."""
-    netlist = BUILD / f"memory/{shape.name}.json"
+def modules_of(
+    top: str, name: str, sources: Sequence[Path], includes: Sequence[str], parameters: Mapping[str, int]
+) -> tuple[dict[str, Any], str]:
+    """The modules of an elaborated design, and the name of the top one. name: of its parameters."""
+    netlist = BUILD / f"memory/{top}-{name}.json"
     netlist.parent.mkdir(parents=True, exist_ok=True)
-    values = " ".join(f"-set {key} {value}" for key, value in vars(shape).items())
+    values = " ".join(f"-set {key} {value}" for key, value in parameters.items())
     run(
         [
             *(sys.executable, RTL / "tools/yosys.py"),
-            f"read_verilog -sv -defer {' '.join(CLIENT_INCLUDES)} "
-            + " ".join(map(str, [*ENGINE_SOURCES, *CLIENT_SOURCES])),
-            f"chparam {values} cm_client_engine",
-            "hierarchy -check -top cm_client_engine",
+            f"read_verilog -sv -defer {' '.join(includes)} {' '.join(map(str, sources))}",
+            f"chparam {values} {top}",
+            f"hierarchy -check -top {top}",
             "proc",
             f"write_json {netlist}",
         ],
         netlist.with_suffix(".log"),
     )
     modules = json.loads(netlist.read_text(encoding="utf-8"))["modules"]
+    (found,) = (module for module, of in modules.items() if int(of["attributes"].get("top", "0"), 2))
+    return modules, found
+
+
+def memories_of(modules: Mapping[str, Any], top: str) -> Counter[tuple[int, int]]:
+    """How many memories a design has of each number of words and width."""
 
     def of(name: str) -> Counter[tuple[int, int]]:
         module = modules[name]
@@ -45,12 +55,12 @@ def memories(shape: Shape) -> Counter[tuple[int, int]]:
                 found += of(cell["type"])
         return found
 
-    (top,) = (name for name, module in modules.items() if int(module["attributes"].get("top", "0"), 2))
     return of(top)
 
 
 def bits(shape: Shape) -> dict[str, int]:
-    found = memories(shape)
+    sources = [*ENGINE_SOURCES, *CLIENT_SOURCES]
+    found = memories_of(*modules_of("cm_client_engine", shape.name, sources, CLIENT_INCLUDES, vars(shape)))
     macros = sum(
         count * -(-words // MACRO_WORDS) * -(-width // MACRO_BITS) for (words, width), count in found.items()
     )

@@ -11,10 +11,12 @@ from tools import (
     BUILD,
     CLIENT_INCLUDES,
     CLIENT_SOURCES,
+    ENGINE_SOURCES,
     INCLUDES,
     RTL,
     SOC_SOURCES,
     SOURCES,
+    ZERO_SOURCES,
     ToolError,
     accelerators,
     configurations,
@@ -71,7 +73,13 @@ def main() -> int:
     client = [str(source) for source in (*SOURCES, *CLIENT_SOURCES)]
     headers = sorted(RTL.glob("*/*.svh"))
     checks: dict[str, list[str | Path]] = {
-        "verible": ["verible-verilog-lint", f"--rules={STYLE}", *client, *map(str, SOC_SOURCES), *headers],
+        "verible": [
+            "verible-verilog-lint",
+            f"--rules={STYLE}",
+            *client,
+            *map(str, (*ZERO_SOURCES, *SOC_SOURCES)),
+            *headers,
+        ],
     }
     for top in ("cm_ntt_engine", "cm_ntt_accelerator"):
         checks[f"yosys {top}"] = [
@@ -83,6 +91,12 @@ def main() -> int:
         *(sys.executable, RTL / "tools/yosys.py"),
         f"read_verilog -sv -defer {' '.join(CLIENT_INCLUDES)} {' '.join(client)}",
         "hierarchy -check -top cm_client_axi",
+    ]
+    zero = [str(source) for source in (*ENGINE_SOURCES, *ZERO_SOURCES)]
+    checks["yosys cm_zero_encrypt"] = [
+        *(sys.executable, RTL / "tools/yosys.py"),
+        f"read_verilog -sv -defer {' '.join(INCLUDES)} {' '.join(zero)}",
+        "hierarchy -check -top cm_zero_encrypt",
     ]
     warnings = ["-Wall", *(f"-Wno-{warning}" for warning in ALLOWED)]
     for name, (top, parameters) in shapes().items():
@@ -104,6 +118,11 @@ def main() -> int:
             ),
             *(f"-G{key}={value}" for key, value in parameters.items()),
             *client,
+        ]
+    for deep in (0, 1):
+        checks[f"verilator zero {deep}"] = [
+            *("verilator", "--lint-only", *warnings, *INCLUDES, "--top", "cm_zero_encrypt", f"-GDEEP={deep}"),
+            *zero,
         ]
     for engine in (0, 1):
         checks[f"verilator soc {engine}"] = [

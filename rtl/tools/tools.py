@@ -19,6 +19,7 @@ VENV = ROOT / "build/rtl-venv"
 ENGINE_SOURCES = sorted((RTL / "engine").glob("*.sv"))
 SOURCES = [*ENGINE_SOURCES, *sorted((RTL / "accelerator").glob("*.sv"))]
 CLIENT_SOURCES = sorted((RTL / "client").glob("*.sv"))
+ZERO_SOURCES = sorted((RTL / "zero").glob("*.sv"))
 INCLUDES = [f"-I{RTL / 'engine'}", f"-I{RTL / 'accelerator'}"]
 SOC_SOURCES = sorted((RTL / "soc").glob("*.sv"))
 CLIENT_INCLUDES = [f"-I{RTL / 'engine'}", f"-I{RTL / 'client'}"]
