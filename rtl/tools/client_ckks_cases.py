@@ -52,8 +52,9 @@ def words_of(numbers: np.ndarray) -> list[int]:
 
 
 def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
-    """wanted: set, log2_scale; public, complex, number, exponent, count, ciphertexts, seed; how results are wanted:
-    out ("float32", "int32") and out_exponent."""
+    """wanted: set, log2_scale; public, complex, number, exponent, values_limit, count, ciphertexts, seed; what is
+    decrypted: coefficients of each ciphertext in place of what is encrypted, or other_key; and how: out ("float32",
+    "int32") and out_exponent."""
     rng = random.Random(wanted.get("seed", 1))
     values_rng = random.Random(wanted.get("message_seed", wanted.get("seed", 1)))
     chosen = parameters.by_name(wanted["set"])
@@ -103,7 +104,7 @@ def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
             key = (bytes.fromhex(case["ternary"]), case["key_id"], golden.CHACHA20)
             frames.append(library.encrypt_symmetric(params, *key, *rest))
     if "coefficients" in wanted:
-        frames = [of_coefficients(case, wanted["coefficients"], rng)]
+        frames = [of_coefficients(case, given, rng) for given in wanted["coefficients"]]
     if "other_key" in wanted:
         case["ternary"] = golden.pack_ternary(golden.ternary(rng.randbytes(32), n)).hex()
     case["frames"] = [data.hex() for data in frames]
@@ -120,10 +121,10 @@ def secret_of(case: dict[str, Any]) -> np.ndarray:
 
 
 def of_coefficients(case: dict[str, Any], given: dict[str, int], rng: random.Random) -> bytes:
-    """A full ciphertext of a polynomial, by the places and values of its coefficients, with a little noise."""
+    """A full ciphertext without noise of a polynomial, by the places and values of its coefficients."""
     chosen = parameters.by_name(case["set"])
     chain, secret = golden.Chain(chosen.n, chosen.primes), secret_of(case)
-    m = [rng.randint(-20, 20) for _ in range(chosen.n)]
+    m = [0] * chosen.n
     for place, value in given.items():
         m[int(place)] = value
     frames = []
