@@ -159,8 +159,7 @@ module cm_client_codec #(
     genvar g;
     generate
         for (g = 0; g < INDEX; g = g + 1) begin : g_reversed
-            if (g == INDEX - 1) assign slot_point[g] = complex_i && sample[0];
-            else assign slot_point[g] = complex_i ? sample[INDEX-1-g] : sample[REAL-g];
+            assign slot_point[g] = complex_i ? sample[INDEX-1-g] : (g < REAL) && sample[REAL-(g%REAL)];
         end
     endgenerate
     always_ff @(posedge clk_i) begin

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // C(t) and S(t) of docs/encoding.md, section 3, at 31 bits, for any angle t in units of pi / n, four cycles later. At
-// the multiples of pi / 2 they are 2^31, 0 and -2^31, with which products are exact.
-//
-// The table has the first eighth of a turn, and its mirror image is the second. An angle's bits are reversed: see
-// tools/client_roots.py.
+// the multiples of pi / 2 they are 2^31, 0 and -2^31, with which products are exact. The table has the first eighth of
+// a turn, and its mirror image is the second.
 `default_nettype none
 module cm_client_roots #(
     parameter integer LOG2_N = 12 // 10 .. 13
@@ -15,11 +13,6 @@ module cm_client_roots #(
     output reg  signed [32:0] sine_o
 );
     localparam integer BITS = LOG2_N - 2; // of an address
-    (* rom_style = "block" *) reg [61:0] words [0:(1 << BITS)-1];
-    generate
-        `include "cm_client_roots.svh"
-    endgenerate
-
     // Stage 1: the angle.
     reg  [LOG2_N:0]   angle;
     wire [LOG2_N-2:0] inner = angle[LOG2_N-2:0]; // its quarter turn
@@ -31,7 +24,10 @@ module cm_client_roots #(
     reg               exact2, swapped2;
     reg  [1:0]        quarter2;
     // Stage 3: what is there.
-    reg  [61:0]       word;
+    wire [61:0]       word;
+    cm_client_root_table #(.LOG2_N(LOG2_N)) u_table (
+        .clk_i(clk_i), .enable_i(enable_i), .address_i(address), .word_o(word)
+    );
     reg               exact3, swapped3;
     reg  [1:0]        quarter3;
     wire signed [32:0] near = exact3 ? 33'h080000000 : {2'b00, word[61:31]};
@@ -47,7 +43,6 @@ module cm_client_roots #(
             // A quarter turn further, the sine is the cosine.
             swapped2 <= beyond ^ angle[LOG2_N-1];
             quarter2 <= angle[LOG2_N:LOG2_N-1];
-            word <= words[address];
             exact3 <= exact2;
             swapped3 <= swapped2;
             quarter3 <= quarter2;

@@ -9,10 +9,9 @@ import subprocess
 
 import cocotb
 import pytest
+from cocotb.handle import ArrayObject, HierarchyArrayObject, HierarchyObject, LogicArrayObject, LogicObject
 from cocotb.triggers import ReadOnly
 from simulation import ROOT, cycles, settings, simulate, slow, start_clock
-
-SHAPES = [(log2_n, slots) for log2_n in (10, 11, 12, 13) for slots in ("real", "complex")]
 
 
 def cases_of(**wanted):
@@ -238,7 +237,134 @@ async def does_every_case(dut):
         check(case, outcome)
 
 
-@pytest.mark.parametrize("slots", ["real", "complex"])
-def test_edges(slots):
-    cases = cases_of(kind="operations", log2_n=10, complex=slots == "complex", seed=8, few=False)
+def test_edges_of_real_slots():
+    cases = cases_of(kind="operations", log2_n=10, complex=False, seed=8, few=False)
     simulate("cm_client_codec", {"LOG2_N": 10}, ["does_every_case"], cases=cases, seed=9)
+
+
+def test_edges_of_complex_slots():
+    cases = cases_of(kind="operations", log2_n=10, complex=True, seed=10, few=False)
+    simulate("cm_client_codec", {"LOG2_N": 10}, ["does_every_case"], cases=cases, seed=11)
+
+
+@pytest.mark.parametrize("log2_n", [11, 12, slow(13)])
+def test_real_slots(log2_n):
+    cases = cases_of(kind="operations", log2_n=log2_n, complex=False, seed=12, few=True)
+    simulate("cm_client_codec", {"LOG2_N": log2_n}, ["does_every_case"], cases=cases, seed=13)
+
+
+@pytest.mark.parametrize("log2_n", [11, slow(12), slow(13)])
+def test_complex_slots(log2_n):
+    cases = cases_of(kind="operations", log2_n=log2_n, complex=True, seed=14, few=True)
+    simulate("cm_client_codec", {"LOG2_N": log2_n}, ["does_every_case"], cases=cases, seed=15)
+
+
+@pytest.mark.parametrize("log2_n", [10, slow(11), slow(12), slow(13)])
+def test_pinned_vectors(log2_n):
+    cases = cases_of(kind="vectors", log2_n=log2_n)
+    simulate("cm_client_codec", {"LOG2_N": log2_n}, ["does_every_case"], cases=cases, seed=16)
+
+
+@cocotb.test()
+async def takes_the_same_time_for_all_values(dut):
+    await prepared(dut)
+    times = {}
+    for case in given_cases():
+        outcome, taken = await run(dut, case, random.Random(1), stalls=False)
+        check(case, outcome)
+        times.setdefault(case["operation"], set()).add((taken, tuple(outcome["pairs"])))
+    assert {operation: len(found) for operation, found in times.items()} == {"encode": 1, "decode": 1}
+
+
+def test_time():
+    cases = cases_of(kind="times", log2_n=10)
+    simulate("cm_client_codec", {"LOG2_N": 10}, ["takes_the_same_time_for_all_values"], cases=cases)
+
+
+# ---- wiping ----
+
+
+def state_of(handle, path=""):
+    """What every variable below a handle holds, by its path."""
+    if isinstance(handle, HierarchyObject | HierarchyArrayObject | ArrayObject):
+        found = {}
+        for child in handle:
+            found |= state_of(child, f"{path}/{child._name}")
+        return found
+    return {path: str(handle.value)} if isinstance(handle, LogicArrayObject | LogicObject) else {}
+
+
+async def still(dut):
+    """No input tells one message from another."""
+    for name in ("value_valid", "value", "value_last", "read_pair", "pair_ready", "result_ready", "encode", "decode"):
+        getattr(dut, f"{name}_i").value = 0
+    await cycles(dut, 4)
+
+
+@cocotb.test()
+async def forgets_everything(dut):
+    """A reset in the middle of an operation, or a refusal, leaves the same state whatever the message was."""
+    await prepared(dut)
+    cases, lengths = given_cases(), settings()["lengths"]
+    for of_kind in zip(cases[::2], cases[1::2], strict=True):
+        length = lengths[of_kind[0]["operation"]]
+        for stop_after in [int(length * part) for part in settings()["parts"]]:
+            states = []
+            for case in of_kind:
+                await run(dut, case, random.Random(2), stalls=False, stop_after=stop_after)
+                if not case["wrong"]:
+                    dut.rst_i.value = 1
+                    await cycles(dut)
+                    dut.rst_i.value = 0
+                await still(dut)
+                await ReadOnly()
+                assert int(dut.busy_o.value), "its memories are cleared"
+                await cycles(dut)
+                await idle(dut)
+                await ReadOnly()
+                states.append(state_of(dut))
+                await cycles(dut)
+            assert sum("words" in name for name in states[0]) >= 4
+            assert [name for name, held in states[0].items() if held != states[1][name]] == [], stop_after
+    # It works as before.
+    outcome, _ = await run(dut, cases[-1], random.Random(3), stalls=True)
+    check(cases[-1], outcome)
+
+
+@cocotb.test()
+async def would_remember_otherwise(dut):
+    """The same comparison finds the messages where nothing is reset."""
+    await prepared(dut)
+    states = []
+    for case in given_cases()[:2]:
+        await run(dut, case, random.Random(2), stalls=False, stop_after=settings()["lengths"]["encode"] // 2)
+        await ReadOnly()
+        states.append(state_of(dut))
+        await cycles(dut)
+        dut.rst_i.value = 1
+        await cycles(dut)
+        dut.rst_i.value = 0
+        await idle(dut)
+    different = [name for name, held in states[0].items() if held != states[1][name]]
+    for part in ("g_bank[0]", "g_bank[1]", "g_bank[2]", "g_bank[3]", "u_rotate", "sum_re", "beside"):
+        assert any(part in name for name in different), part
+
+
+def test_wiping():
+    cases = cases_of(kind="pairs", log2_n=10)
+    simulate(
+        "cm_client_codec",
+        {"LOG2_N": 10},
+        ["forgets_everything", "would_remember_otherwise"],
+        cases=cases,
+        lengths={"encode": 2650, "decode": 2400},
+        parts=[0.1, 0.5, 0.95],
+    )
+
+
+def test_the_table_is_generated():
+    command = [ROOT / ".venv/bin/python", "-c", "import client_roots; print(client_roots.text(), end='')"]
+    text = subprocess.run(
+        command, check=True, capture_output=True, text=True, cwd=ROOT / "rtl/tools", timeout=120
+    ).stdout
+    assert text == (ROOT / "rtl/client/cm_client_root_table.sv").read_text()

@@ -209,6 +209,29 @@ def operations(log2_n: int, complex_slots: bool, seed: int, few: bool) -> list[C
     return [first, *cases] if few else cases
 
 
+def pairs(log2_n: int) -> list[Case]:
+    """Cases of a kind with two messages each: encodings, decodings, and an encoding that is refused."""
+    n, floats = 1 << log2_n, settings(scale_log2=22)
+    rngs = [random.Random(seed) for seed in (20, 21)]
+    encoded = [encoding(log2_n, filled(rng, n // 2, random_float(9)), floats) for rng in rngs]
+    decoded = [decoding(log2_n, [rng.randrange(-30000, 30000) for _ in range(n)], floats) for rng in rngs]
+    refused = [
+        encoding(log2_n, [*filled(rng, n // 2 - 1, random_float(9)), 0x7F800000], floats) for rng in rngs
+    ]
+    return [*encoded, *refused, *decoded]
+
+
+def times(log2_n: int) -> list[Case]:
+    """Accepted messages as unlike as can be."""
+    n, floats = 1 << log2_n, settings(scale_log2=22)
+    rng = random.Random(22)
+    draws: list[Draw] = [lambda r: 0, mixed_float(100), lambda r: 0x80000001, lambda r: float_word(-127.99)]
+    return [
+        *(encoding(log2_n, filled(rng, n // 2, draw), floats) for draw in draws),
+        *(decoding(log2_n, [rng.randrange(-size, size) for _ in range(n)], floats) for size in (1, 9, 100000)),
+    ]
+
+
 # ---- parts ----
 
 
@@ -291,14 +314,14 @@ def roots(log2_n: int) -> list[Case]:
     return [{"cosine": cosine[t], "sine": cosine[(t - n // 2) % (2 * n)]} for t in range(2 * n)]
 
 
-def vectors() -> list[Case]:
-    """The pinned vectors with a precision of 31 bits and n up to 8192: their digests are checked here."""
+def vectors(log2_n: int) -> list[Case]:
+    """The pinned vectors of a ring with a precision of 31 bits: their digests are checked here."""
     import generate_vectors  # needs the package
 
     cases = []
     for index, vector in enumerate(generate_vectors.ckks_vectors()):
         n = vector.chain.n
-        if vector.precision != PRECISION.bits or n > 8192:
+        if vector.precision != PRECISION.bits or n != 1 << log2_n:
             continue
         complex_slots, is_float = vector.slots == "complex", vector.number == "float32"
         numbers = generate_vectors.numbers_of(
@@ -315,7 +338,6 @@ def vectors() -> list[Case]:
             limit_log2=min(29, product.bit_length() - 3),
         )
         words = [float_word(x) if is_float else int(x) & MASK for x in numbers]
-        log2_n = n.bit_length() - 1
         case = encoding(log2_n, words, chosen)
         m = [0] * n
         for j, pair in enumerate(case["pairs"]):
@@ -323,7 +345,7 @@ def vectors() -> list[Case]:
         digest = golden.chained_digest(golden.coefficient_bytes(vector.chain, m)).hex()
         if digest != vector.coefficients:
             raise SystemExit(f"vector {index}: the coefficients are not the pinned ones")
-        cases.append({**case, "log2_n": log2_n})
+        cases.append(case)
     return cases
 
 
@@ -333,7 +355,11 @@ def main() -> int:
     if kind == "operations":
         cases = operations(wanted["log2_n"], wanted["complex"], wanted["seed"], wanted["few"])
     else:
-        cases = {"values": values, "results": results, "roots": roots, "vectors": vectors}[kind](**wanted)
+        parts: dict[str, Callable[..., list[Case]]] = {
+            **{"values": values, "results": results, "roots": roots},
+            **{"vectors": vectors, "pairs": pairs, "times": times},
+        }
+        cases = parts[kind](**wanted)
     print(json.dumps(cases))
     return 0
 
