@@ -86,6 +86,9 @@ module cm_client_engine #(
     reg                   coefficients; // coefficient form
     reg                   shake;        // public halves by SHAKE256
     reg                   with_tags;       // frames of version 2
+    reg                   ckks, complex_slots, float_values;
+    reg [9:0]             ckks_exponent;
+    reg [5:0]             ckks_scale, ckks_limit; // log2
     reg [WIDTH-1:0]       prime_q [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_factor [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_offset [0:PRIMES-1];
@@ -128,6 +131,14 @@ module cm_client_engine #(
                     coefficients <= write_data_i[9];
                     shake <= write_data_i[SHAPE_SHAKE256];
                     with_tags <= write_data_i[SHAPE_TAGS];
+                    ckks <= write_data_i[16];
+                    complex_slots <= write_data_i[17];
+                    float_values <= write_data_i[18];
+                end
+                MAP_CKKS: begin
+                    ckks_exponent <= write_data_i[9:0];
+                    ckks_scale <= write_data_i[21:16];
+                    ckks_limit <= write_data_i[29:24];
                 end
                 MAP_TABLE_PLACE: begin
                     table_index <= write_data_i[LOG2_N-1:0];
@@ -250,12 +261,14 @@ module cm_client_engine #(
         : (command_code_i == LOAD_KEY) ? trits_there : (command_code_i == GENERATE) ? 1'b1
         : (command_code_i == PUBLIC) ? public_there && last_prime <= public_last
         : secret_there && last_prime <= secret_last;
+    wire       encodes_ckks, decodes_ckks; // the settings allow it
+    wire       fits = !ckks || (encryption ? encodes_ckks : command_code_i != DECRYPT || decodes_ckks);
     // A ciphertext may follow another one of its kind at once.
     wire       follows = command_code_i == command && (encrypts || decrypts) && !publishes && !in_coefficients
         && !(encryption && coefficients);
     assign     idle_o = begun == finished && !front_busy && !wiping && !frame_valid_o;
     assign     ready_o = !wiping && !front_busy && (follows ? !reached(begun, finished + 8'd3) : idle_o);
-    wire       accepted = command_i && ready_o && known && key_there;
+    wire       accepted = command_i && ready_o && known && key_there && fits;
     wire       starts_encryption = accepted && (encryption || command_code_i == PUBLISH);
     wire       exhausted = starts_encryption && counter == counter_end;
     wire       too_late = starts_encryption && with_tags && window_late;
@@ -443,16 +456,18 @@ module cm_client_engine #(
     wire               too_many = filling && all_entered && !ended && value_valid_i;
     wire               scaled_valid, scaled_wrong;
     wire [WIDTH-1:0]   scaled;
-    assign value_ready_o = filling && !all_entered && !ended;
-    assign fill_busy = fill_waits || filling;
+    wire               ckks_busy, ckks_ready, ckks_done;
+    wire               message_free = front != FRONT_IDLE && reached(loads_done, base_loads);
+    assign value_ready_o = ckks_ready || (filling && !all_entered && !ended);
+    assign fill_busy = fill_waits || filling || ckks_busy;
     cm_client_scale #(.WIDTH(WIDTH)) u_scale (
         .clk_i(clk_i), .rst_i(clears), .t_i(t), .factor_i(t_factor), .ratio_i(t_ratio), .half_i(t_half),
         .signed_i(signed_values), .valid_i(enters), .value_i(ended ? 32'd0 : value_i),
         .valid_o(scaled_valid), .wrong_o(scaled_wrong), .r_o(scaled)
     );
     always_ff @(posedge clk_i) begin
-        if (accepted && encryption) fill_waits <= 1'b1;
-        if (fill_waits && front != FRONT_IDLE && reached(loads_done, base_loads)) begin
+        if (accepted && encryption && !ckks) fill_waits <= 1'b1;
+        if (fill_waits && message_free) begin
             fill_waits <= 1'b0;
             filling <= 1'b1;
             ended <= 1'b0;
@@ -464,10 +479,8 @@ module cm_client_engine #(
             if (value_last_i && !ended) ended <= 1'b1;
         end
         if (scaled_valid) filled <= filled + 1'b1;
-        if (filling && filled[LOG2_N]) begin
-            filling <= 1'b0;
-            fills_done <= fills_done + 1'b1;
-        end
+        if (filling && filled[LOG2_N]) filling <= 1'b0;
+        if ((filling && filled[LOG2_N]) || ckks_done) fills_done <= fills_done + 1'b1;
         if (clears) begin
             fill_waits <= 1'b0;
             filling <= 1'b0;
@@ -490,6 +503,12 @@ module cm_client_engine #(
     wire [PAIR_BITS-1:0] sum_index;
     wire [63:0]          sums;
     wire [PAIR_BITS-1:0] sum_read_index;
+    // Encoded pairs, and what the decoder reads: another pair's upper half.
+    wire                 coded;
+    wire [PAIR_BITS-1:0] coded_index;
+    wire [63:0]          coded_pair;
+    wire [PAIR_BITS-1:0] decoded_index, decoded_mirror;
+    wire                 decodes = decrypts && ckks;
 
     localparam integer WORD_BITS = LOG2_N - 2; // of a bank of the message: half of a half
     wire [WORD_BITS-1:0] message_from = source_natural ? source_index[WORD_BITS-1:0] : source_index[PAIR_BITS-1:1];
@@ -499,12 +518,16 @@ module cm_client_engine #(
             wire here = scaled_valid && filled[LOG2_N-1] == g / 2 && filled[0] == g % 2;
             wire sums_here = sum_writes && sum_index[PAIR_BITS-1] == g / 2;
             wire [31:0] sum = sums[32*(g%2) +: 32];
+            wire coded_here = coded && coded_index[0] == g % 2;
+            wire [WORD_BITS-1:0] from = (decodes && g / 2 == 1) ? decoded_mirror[PAIR_BITS-1:1] : message_from;
             cm_ram #(.WIDTH(32), .DEPTH(1 << WORD_BITS), .ADDRESS_WIDTH(WORD_BITS), .BLOCK(1)) u_bank (
-                .clk_i(clk_i), .write_i(wipes || here || sums_here),
+                .clk_i(clk_i), .write_i(wipes || here || sums_here || coded_here),
                 .write_address_i(wipes ? wipe_address[WORD_BITS-1:0]
-                                 : sum_writes ? sum_index[WORD_BITS-1:0] : filled[LOG2_N-2:1]),
-                .write_data_i(wipes ? 32'd0 : sum_writes ? sum : {{(32 - WIDTH){1'b0}}, scaled}),
-                .read_address_i(message_from), .read_data_o(message_words[g])
+                                 : sum_writes ? sum_index[WORD_BITS-1:0]
+                                 : coded ? coded_index[PAIR_BITS-1:1] : filled[LOG2_N-2:1]),
+                .write_data_i(wipes ? 32'd0 : sum_writes ? sum : coded ? coded_pair[32*(g/2) +: 32]
+                              : {{(32 - WIDTH){1'b0}}, scaled}),
+                .read_address_i(from), .read_data_o(message_words[g])
             );
         end
     endgenerate
@@ -905,8 +928,8 @@ module cm_client_engine #(
     end
 
     // The loader's pairs are for the stream, or for a set.
-    assign source_natural = (stream_takes_loader && stream_runs) || decrypts;
-    assign source_index = decrypts ? sum_read_index : source_natural ? stream_at : load_index;
+    assign source_natural = (stream_takes_loader && stream_runs) || (decrypts && !ckks);
+    assign source_index = decodes ? decoded_index : decrypts ? sum_read_index : source_natural ? stream_at : load_index;
     assign source_is_u = !source_natural && load_kind == LOAD_U;
     assign source_has_message = source_natural ? !component : load_kind == LOAD_M && !publishes;
     assign source_noise_place = source_natural ? (public_key ? component : stream_place)
@@ -1096,13 +1119,15 @@ module cm_client_engine #(
     reg  [WORDS_BITS-1:0] sent_words;
     reg  [7:0]            sent_component, sent_prime;
     wire                  frame_end;
+    wire [63:0]  frame_scale = ckks ? {1'b0, 11'd1023 + {5'd0, ckks_scale}, 52'd0} : scale; // CKKS: as binary64
+    wire [7:0]   scheme = ckks ? SCHEME_CKKS : SCHEME_BFV;
     wire [159:0] tag_fields;
     wire [511:0] header = {
         tag_fields,
         {{(30 - WORDS_BITS){1'b0}}, sent_words, 2'b00},
         8'd0, sent_prime, sent_component, !symmetric ? XOF_NONE : shake ? XOF_SHAKE256 : XOF_CHACHA20,
-        publishes ? 64'd0 : scale, sent_counter, key_id, params_id,
-        primes, 8'd2, {7'd0, !in_coefficients}, publishes ? SCHEME_PUBLIC_KEY : SCHEME_BFV,
+        publishes ? 64'd0 : frame_scale, sent_counter, key_id, params_id,
+        primes, 8'd2, {7'd0, !in_coefficients}, publishes ? SCHEME_PUBLIC_KEY : scheme,
         {7'd0, is_seed}, with_tags ? 8'd2 : 8'd1, 8'h4D, 8'h43
     };
     wire [LOG2_QUEUE:0] unused_level; // the credits count it
@@ -1160,7 +1185,7 @@ module cm_client_engine #(
     wire                   payload_valid, payload_ready;
     cm_client_reader #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_reader (
         .clk_i(clk_i), .rst_i(clears), .enabled_i(decrypts && begun != read_sets), .params_i(params_id),
-        .key_id_i(key_id), .scale_i(scale), .scheme_i(SCHEME_BFV), .last_prime_i(last_prime),
+        .key_id_i(key_id), .scale_i(frame_scale), .scheme_i(scheme), .last_prime_i(last_prime),
         .bits_i(bits_of(prime_q[read_prime])), .prime_o(read_prime), .tagged_i(with_tags), .counter_i(answer_counter),
         .fields_i(tag_fields), .hash_start_o(read_start), .hash_ready_i(hash_ready), .hash_absorb_o(read_absorb),
         .hash_finish_o(read_finish), .tag_known_i(tag_known), .tag_i(tag), .valid_i(read_valid_i),
@@ -1176,25 +1201,31 @@ module cm_client_engine #(
     );
 
     // Sets whose inverse transform is done are drained: each residue adds to its coefficient's sum. The last prime's
-    // pass gives the message, as soon as the last frame is known to be right, and zeros for sums.
+    // pass gives the message, as soon as the last frame is known to be right, and zeros for sums. CKKS keeps the first
+    // prime's residues, once the coefficients before them are used up, and decodes them as soon as the last frame is
+    // known to be right; the other primes' are only checked, as by the library at 31 bits.
     localparam integer SUMMED = 5;   // from the number of a pair to its new sums
     localparam integer ROUNDED = 7;  // and to its message
     localparam integer LOG2_RESULTS = 5;
     reg                    drain_runs, drain_ends;
     reg [LOG2_PRIMES-1:0]  drain_prime;
     reg [COUNT-1:0]        drains_done;
+    reg [COUNT-1:0]        drained_sets; // ciphertexts
     reg [ROUNDED-1:0]      drain_valid;
     wire [LOG2_RESULTS:0]  results_level;
     wire                   drain_last = drain_prime == last_prime;
     wire                   drain_start = decrypts && !drain_runs && !drain_ends
-        && reached(lanes_done, drains_done + 8'd1) && (!drain_last || reached(read_sets, finished + 8'd1));
+        && reached(lanes_done, drains_done + 8'd1) && (!drain_last || reached(read_sets, drained_sets + 8'd1))
+        && (!ckks || drain_prime != {LOG2_PRIMES{1'b0}} || drained_sets == finished);
+    wire                   drain_skips = ckks && drain_prime != {LOG2_PRIMES{1'b0}};
     wire                   drain_issues = drain_runs
-        && (!drain_last || results_level < (7'd1 << LOG2_RESULTS) - ROUNDED[5:0] - 6'd1);
+        && (!drain_last || ckks || results_level < (7'd1 << LOG2_RESULTS) - ROUNDED[5:0] - 6'd1);
     always_ff @(posedge clk_i) begin
         drain_valid <= {drain_valid[ROUNDED-2:0], drain_issues};
         if (read_set_done) read_sets <= read_sets + 1'b1;
         if (drain_start) begin
-            drain_runs <= 1'b1;
+            drain_runs <= !drain_skips;
+            drain_ends <= drain_skips;
             drain_at <= {PAIR_BITS{1'b0}};
         end else if (drain_issues) begin
             drain_at <= drain_at + 1'b1;
@@ -1207,10 +1238,12 @@ module cm_client_engine #(
             drains_done <= drains_done + 1'b1;
             drain_turn <= (drain_turn == 2'd2) ? 2'd0 : drain_turn + 1'b1;
             drain_prime <= drain_last ? {LOG2_PRIMES{1'b0}} : drain_prime + 1'b1;
+            if (drain_last) drained_sets <= drained_sets + 1'b1;
         end
         if (clears || (accepted && !follows)) begin
             read_sets <= {COUNT{1'b0}};
             drains_done <= {COUNT{1'b0}};
+            drained_sets <= {COUNT{1'b0}};
             drain_turn <= 2'd0;
             drain_prime <= {LOG2_PRIMES{1'b0}};
         end
@@ -1229,10 +1262,11 @@ module cm_client_engine #(
     );
     wire [PAIR-1:0] message_made;
     wire [63:0]     sums_made;
+    wire [63:0]     drain_fraction = ckks ? 64'h1_0000_0000 : prime_fraction[drain_prime]; // one: the residue itself
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_sum
             cm_client_sum #(.WIDTH(WIDTH)) u_sum (
-                .clk_i(clk_i), .rst_i(clears), .fraction_i(prime_fraction[drain_prime]), .t_i(t),
+                .clk_i(clk_i), .rst_i(clears), .fraction_i(drain_fraction), .t_i(t),
                 .x_i(set_b[WIDTH*g +: WIDTH]),
                 .sum_i((drain_prime == {LOG2_PRIMES{1'b0}}) ? 32'd0 : message_pair[32*g +: 32]),
                 .sum_o(sums_made[32*g +: 32]), .message_o(message_made[WIDTH*g +: WIDTH])
@@ -1241,7 +1275,7 @@ module cm_client_engine #(
     endgenerate
     assign sum_writes = decrypts && drain_valid[SUMMED-1];
     assign sum_index = late_sum_index;
-    assign sums = drain_last ? 64'd0 : sums_made;
+    assign sums = (drain_last && !ckks) ? 64'd0 : sums_made;
 
     // Messages that go out.
     wire            result_valid;
@@ -1249,20 +1283,22 @@ module cm_client_engine #(
     reg             result_odd;
     reg  [PAIR_BITS-1:0] result_at;
     wire            two_a_word = t <= {{(WIDTH - 17){1'b0}}, 17'h10000};
+    wire            decoded_valid, decoded_last;
+    wire [31:0]     decoded;
     wire            result_moves = result_valid_o && result_ready_i;
-    wire            result_taken = result_moves && (two_a_word || result_odd);
+    wire            result_taken = !ckks && result_moves && (two_a_word || result_odd);
     wire            result_ends = result_moves && result_last_o;
     cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_RESULTS)) u_results (
-        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(drain_valid[ROUNDED-1] && drain_last),
+        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(drain_valid[ROUNDED-1] && drain_last && !ckks),
         .data_i(message_made),
         .valid_o(result_valid), .take_i(result_taken), .data_o(result_pair), .level_o(results_level)
     );
-    assign result_valid_o = result_valid;
-    assign result_o = two_a_word ? {result_pair[WIDTH+15:WIDTH], result_pair[15:0]}
+    assign result_valid_o = ckks ? decoded_valid : result_valid;
+    assign result_o = ckks ? decoded : two_a_word ? {result_pair[WIDTH+15:WIDTH], result_pair[15:0]}
         : {{(32 - WIDTH){1'b0}}, result_odd ? result_pair[PAIR-1:WIDTH] : result_pair[WIDTH-1:0]};
-    assign result_last_o = result_at == LAST_PAIR && (two_a_word || result_odd);
+    assign result_last_o = ckks ? decoded_last : result_at == LAST_PAIR && (two_a_word || result_odd);
     always_ff @(posedge clk_i) begin
-        if (result_moves) result_odd <= !two_a_word && !result_odd;
+        if (result_moves && !ckks) result_odd <= !two_a_word && !result_odd;
         if (result_taken) result_at <= result_at + 1'b1;
         if (clears) begin
             result_odd <= 1'b0;
@@ -1270,16 +1306,37 @@ module cm_client_engine #(
         end
     end
 
+    // --- CKKS ------------------------------------------------------------------------------------------------------
+
+    wire ckks_wrong, ckks_too_many, decoded_wrong, decoding;
+    cm_client_ckks #(.LOG2_N(LOG2_N), .WIDTH(WIDTH)) u_ckks (
+        .clk_i(clk_i), .rst_i(clears), .complex_i(complex_slots), .float_i(float_values), .exponent_i(ckks_exponent),
+        .scale_log2_i(ckks_scale), .limit_log2_i(ckks_limit), .coefficients_i(coefficients),
+        .one_prime_i(last_prime == {LOG2_PRIMES{1'b0}}), .q_i(prime_q[0]), .bits_i(bits_of(prime_q[0])),
+        .encodes_o(encodes_ckks), .decodes_o(decodes_ckks),
+        .encode_i(accepted && encryption && ckks), .free_i(message_free), .busy_o(ckks_busy), .done_o(ckks_done),
+        .value_valid_i(value_valid_i), .value_ready_o(ckks_ready), .value_i(value_i), .value_last_i(value_last_i),
+        .wrong_o(ckks_wrong), .too_many_o(ckks_too_many),
+        .pair_o(coded), .pair_index_o(coded_index), .pair_data_o(coded_pair),
+        .decode_i(decodes && !reached(finished, drained_sets)), .decoding_o(decoding),
+        .read_index_o(decoded_index), .mirror_o(decoded_mirror),
+        .read_i({message_pair[32 +: WIDTH], message_pair[0 +: WIDTH]}),
+        .result_valid_o(decoded_valid), .result_ready_i(result_ready_i), .result_o(decoded),
+        .result_last_o(decoded_last), .result_wrong_o(decoded_wrong)
+    );
+
     // --- faults, and wiping ----------------------------------------------------------------------------------------
 
     wire [3:0] fault = (command_i && ready_o && !known) ? FAULT_COMMAND
         : (command_i && ready_o && !key_there) ? FAULT_NO_KEY
+        : (command_i && ready_o && !fits) ? FAULT_SETTINGS
         : (read_fault || residue_fault) ? FAULT_FRAME
+        : decoded_wrong ? FAULT_RESULT
         : exhausted ? FAULT_COUNTER
         : too_late ? FAULT_WINDOW
         : seeds_refused ? FAULT_ENTROPY
-        : (scaled_valid && scaled_wrong) ? FAULT_RANGE
-        : too_many ? FAULT_TOO_MANY
+        : ((scaled_valid && scaled_wrong) || ckks_wrong) ? FAULT_RANGE
+        : (too_many || ckks_too_many) ? FAULT_TOO_MANY
         : (trits_write && wrong_trits(trits)) ? FAULT_KEY
         : (write_i && !idle_o) ? FAULT_BUSY : FAULT_NONE;
     reg                wipe_runs;
@@ -1302,7 +1359,7 @@ module cm_client_engine #(
         if (fault != FAULT_NONE && !wiping) begin
             fault_o <= fault;
             clearing <= 1'b1;
-            wipe_keeps <= fault == FAULT_FRAME;
+            wipe_keeps <= fault == FAULT_FRAME || fault == FAULT_RESULT;
         end
         if (clears) begin
             wipe_runs <= 1'b1;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What enters a transform, or is added behind one: for a pair of coefficients modulo a prime, r f + d + e, where r is
-// the message as stored, f and d scale it, and e is noise or a ternary coefficient; or e alone. LATENCY cycles.
+// the message as stored, f and d scale it, and e is noise or a ternary coefficient; or e alone.
+//
+// BFV's r is below t, and so below q. CKKS's coefficient m has 32 bits with a sign and is stored as r = m + 2^31, so that
+// with f = 1 and d = -2^31 the same sum is m + e. Then r is any number below 2^MESSAGE_WIDTH, which is at most R, and
+// cm_montgomery_multiply needs no more than that: as the other operand, f R mod q, is below q, the product is below q R,
+// and what is left of it after the reductions is above -q and below q.
 `default_nettype none
 module cm_client_loader #(
     parameter integer LOG2_N = 12,

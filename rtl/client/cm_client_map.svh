@@ -9,14 +9,15 @@ localparam [3:0] MAP_GLOBAL = 4'd0, MAP_PRIMES = 4'd1;
 // Settings.
 localparam [7:0] MAP_PARAMS = 8'd0;           // the parameter set's id
 localparam [7:0] MAP_KEY_ID = 8'd2;           // two words, the lower one first, as of everything below
-localparam [7:0] MAP_SCALE = 8'd4;            // of the frames: t
+localparam [7:0] MAP_SCALE = 8'd4;            // of the frames: t; CKKS has its own
 localparam [7:0] MAP_COUNTER = 8'd6;          // of the next ciphertext
 localparam [7:0] MAP_COUNTER_END = 8'd8;      // the first counter that must not be used
 localparam [7:0] MAP_T = 8'd10;
 localparam [7:0] MAP_T_FACTOR = 8'd11;        // Q mod t
 localparam [7:0] MAP_T_RATIO = 8'd12;         // floor(2^32 (Q mod t) / t)
 localparam [7:0] MAP_T_HALF = 8'd13;          // floor((t + 1) / 2)
-localparam [7:0] MAP_SHAPE = 8'd14;           // primes less one; bit 8: signed values; bit 9: coefficient form
+localparam [7:0] MAP_SHAPE = 8'd14;           // primes less one; bit 8: signed values; bit 9: coefficient form;
+                                              // bit 16: CKKS; bit 17: complex slots; bit 18: values are binary32
 localparam [3:0] SHAPE_SHAKE256 = 4'd10;      // a bit: public halves by SHAKE256, not by ChaCha20
 localparam [3:0] SHAPE_TAGS = 4'd11;          // another: frames of version 2, with tags
 localparam [7:0] MAP_DEVICE_SECRET = 8'd16;   // eight words
@@ -24,6 +25,8 @@ localparam [7:0] MAP_TABLE_PLACE = 8'd24;     // number of a word, prime from bi
 localparam [7:0] MAP_TABLE_DATA = 8'd25;      // a twiddle times R, for that place and then the next one
 localparam [7:0] MAP_PUBLIC_KEY_DATA = 8'd26; // a residue of the public key times R, the same
 localparam [7:0] MAP_TRITS = 8'd27;           // in 16 bits, eight coefficients of the secret key, each plus one
+localparam [7:0] MAP_CKKS = 8'd64;            // integers' exponent, signed in 10 bits; log2 of the scale from bit 16,
+                                              // of the limit of values times it from bit 24
 
 // Of frames of version 2.
 localparam [7:0] MAP_TAG_KEY = 8'd32;         // twelve words, in order: K, r; to decrypt, the result key
@@ -35,17 +38,17 @@ localparam [7:0] MAP_ANSWER_RANDOM = 8'd50;   // and its random bytes
 
 // Of a prime, from its number times eight on.
 localparam [2:0] MAP_PRIME_Q = 3'd0;
-localparam [2:0] MAP_PRIME_FACTOR = 3'd1;     // -1 / t, times the loader's R
-localparam [2:0] MAP_PRIME_OFFSET = 3'd2;     // floor((t + 1) / 2) / t
+localparam [2:0] MAP_PRIME_FACTOR = 3'd1;     // -1 / t, times the loader's R; CKKS: 1, times it
+localparam [2:0] MAP_PRIME_OFFSET = 3'd2;     // floor((t + 1) / 2) / t; CKKS: -2^31
 localparam [2:0] MAP_PRIME_KEY_FACTOR = 3'd3; // -R^2
 localparam [2:0] MAP_PRIME_FRACTION = 3'd4;   // floor(2^64 w / q), w = (Q / q)^-1 modulo q: two words
 
 // Commands.
 localparam [3:0] COMMAND_LOAD_KEY = 4'd1;     // transform the secret key that was entered
-localparam [3:0] COMMAND_SYMMETRIC = 4'd2;    // encrypt a BFV message under it
+localparam [3:0] COMMAND_SYMMETRIC = 4'd2;    // encrypt a message under it
 localparam [3:0] COMMAND_PUBLIC = 4'd3;       // encrypt one under the public key
 
-localparam [3:0] COMMAND_DECRYPT = 4'd4;      // decrypt frames of BFV in NTT form
+localparam [3:0] COMMAND_DECRYPT = 4'd4;      // decrypt frames in NTT form
 localparam [3:0] COMMAND_GENERATE = 4'd5;     // draw a secret key, and transform it
 localparam [3:0] COMMAND_PUBLISH = 4'd6;      // give the frames of its public key
 
@@ -60,10 +63,12 @@ localparam [3:0] FAULT_KEY = 4'd6;            // a secret key's coefficient that
 localparam [3:0] FAULT_BUSY = 4'd7;           // a setting was written while the engine worked
 localparam [3:0] FAULT_NO_KEY = 4'd8;         // a command for a key that is not there
 localparam [3:0] FAULT_FRAME = 4'd9;          // a frame that does not decrypt; the keys stay
+localparam [3:0] FAULT_SETTINGS = 4'd10;      // a command that CKKS's settings do not allow
+localparam [3:0] FAULT_RESULT = 4'd11;        // a decrypted value out of range; the keys stay
 localparam [3:0] FAULT_WINDOW = 4'd12;        // a counter that is not less than 2^32 from the window on
 
 // Frames and key streams, as in the C library.
-localparam [7:0] SCHEME_PUBLIC_KEY = 8'd0, SCHEME_BFV = 8'd1;
+localparam [7:0] SCHEME_PUBLIC_KEY = 8'd0, SCHEME_BFV = 8'd1, SCHEME_CKKS = 8'd2;
 localparam [7:0] XOF_NONE = 8'd0, XOF_SHAKE256 = 8'd2, XOF_CHACHA20 = 8'd3;
 localparam [31:0] LABEL_UNIFORM = 32'd1, LABEL_TERNARY = 32'd2, LABEL_NOISE = 32'd3;
 // verilator lint_on UNUSEDPARAM

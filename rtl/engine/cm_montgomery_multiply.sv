@@ -2,9 +2,9 @@
 // a b / R modulo q, one product a cycle, for any prime q = 1 modulo 2^(LOG2_N + 1) of at most WIDTH bits that is chosen
 // at run time. R = 2^(iterations * word), the least such power that is not below 2^WIDTH.
 //
-// a, b < q, so a b / R < q, and after the last reduction the number is between -q and q: adding q to a negative one
-// gives the residue. Its half modulo q costs the same: an odd number plus q is even and positive, and a negative even
-// one takes 2 q.
+// a < R and b < q, so a b / R < q, and after the last reduction the number is between -q and q:
+// adding q to a negative one gives the residue. Its half modulo q costs the same: an odd number plus q is even and
+// positive, and a negative even one takes 2 q.
 `default_nettype none
 module cm_montgomery_multiply #(
     parameter integer WIDTH = 32,

@@ -8,7 +8,7 @@ import client_memory
 import cocotb
 import pytest
 from client import Shape
-from cocotb.triggers import ReadOnly
+from cocotb.triggers import ReadOnly, Timer
 from golden import random_prime
 from simulation import ROOT, cycles, settings, simulate, slow, start_clock
 
@@ -374,6 +374,27 @@ LANES = [
 def test_lanes(shape):
     parameters = {"WIDTH": 27, "PRIMES": 2, "LOG2_PRIMES": 1, "SETS": 3, **shape}
     simulate("cm_client_lanes", parameters, ["transforms_sets"], seed=7)
+
+
+# ---- centring ----
+
+
+@cocotb.test()
+async def centres_differences(dut):
+    rng = random.Random(8)
+    width = settings()["WIDTH"]
+    widest = random_prime(rng, 10, width)
+    edges = (0, 1, widest // 2 - 1, widest // 2, widest // 2 + 1, widest - 2, widest - 1)
+    every = [(97, a, b) for a in range(97) for b in range(97)]
+    for q, a, b in every + [(widest, a, b) for a in edges for b in edges]:
+        dut.q_i.value, dut.a_i.value, dut.b_i.value = q, a, b
+        await Timer(1, "ns")
+        x = (a - b) % q
+        assert dut.twice_o.value.to_signed() == 2 * (x - q if x > q // 2 else x)
+
+
+def test_centring():
+    simulate("cm_client_centre", {"WIDTH": 27}, ["centres_differences"])
 
 
 def test_memory_is_what_the_page_says():

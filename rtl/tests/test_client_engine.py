@@ -206,6 +206,27 @@ def test_decryption(name, public, stalls):
     assert [decrypted(case, words) for words in outcome.results] == messages_of(case)
 
 
+def test_values_wait_for_the_last_frames_checksum():
+    """Also those of a second ciphertext, while the first one's are held up."""
+    case = case_of(set="n1024_q26", t=1000, public=True, ciphertexts=2, seed=91)
+    engine = prepared(case, SMALL)
+    first, second = frames_of(case)
+    engine.stall(enter=0, leave=256, seed=1)
+    engine.read(first + second[:-4])
+    for _ in range(2):
+        engine.command("COMMAND_DECRYPT")
+    engine.run(40_000)
+    engine.stall(enter=0, leave=0, seed=1)
+    engine.run(40_000)
+    outcome = engine.simulate()
+    assert len(outcome.results) == 1 and outcome.rest == []
+    engine.read(second[-4:])
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.fault == 0
+    assert [decrypted(case, words) for words in outcome.results] == messages_of(case)
+
+
 @pytest.mark.parametrize("seed", range(40, 43))
 def test_noise_up_to_its_bound(seed):
     """Noise as large as decryption allows, on either side."""

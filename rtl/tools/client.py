@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tools import BUILD, CLIENT_INCLUDES, CLIENT_SOURCES, ENGINE_SOURCES, RTL, run
 
@@ -112,6 +113,8 @@ class Outcome:
     faults: list[int] = field(default_factory=list)
     """Those at the end of a run, in order."""
     first_words: list[int] = field(default_factory=list)
+    rest: list[int] = field(default_factory=list)
+    """Words of a message that did not end."""
     state: dict[str, str] = field(default_factory=dict)
     """A hash of each variable, when the script asked last."""
 
@@ -195,6 +198,19 @@ class Client:
             self.set_prime(i, "MAP_PRIME_FACTOR", -inverse * r % q)
             self.set_prime(i, "MAP_PRIME_OFFSET", half * inverse % q)
 
+    def ckks_space(self, key: Key, of: dict[str, Any], results: bool = False) -> None:
+        """CKKS's scale, limit and slots, as a case has them, and the numbers that go in, or come out."""
+        r = montgomery_r(32, self.shape.LOG2_N)
+        is_float, exponent = (
+            (of["out_float"], of["out_exponent"]) if results else (of["float"], of["exponent"])
+        )
+        shape = 1 << 16 | of["complex"] << 17 | is_float << 18
+        self.set("MAP_SHAPE", len(key.primes) - 1 | shape)
+        self.set("MAP_CKKS", exponent & 0x3FF | of["log2_scale"] << 16 | of["limit"] << 24)
+        for i, q in enumerate(key.primes):
+            self.set_prime(i, "MAP_PRIME_FACTOR", r % q)
+            self.set_prime(i, "MAP_PRIME_OFFSET", -(1 << 31) % q)
+
     def counter(self, first: int, end: int = (1 << 64) - 1) -> None:
         self.set("MAP_COUNTER", first, words=2)
         self.set("MAP_COUNTER_END", end, words=2)
@@ -274,4 +290,5 @@ class Client:
             else:
                 outcome.fault, outcome.idle = int(rest[0]), rest[1] == "1"
                 outcome.faults += [outcome.fault] if outcome.fault else []
+        outcome.rest = message
         return outcome

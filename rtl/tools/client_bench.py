@@ -24,6 +24,8 @@ from tools import ROOT, ToolError
 SET = "n4096_q26x3_p27"
 T = 40961
 """The smallest plain modulus for batching."""
+CKKS = {"set": SET, "log2_scale": 22, "values_limit": 22, "out": "float32"}
+"""Real slots, all of them, of floats below 1."""
 CIPHERTEXTS = 6
 SHAKE256 = 2
 """cm_xof_kind."""
@@ -33,8 +35,18 @@ SHAPES = {"deep": Shape(), "shallow": Shape(DEEP=0)}
 def cases() -> list[dict[str, Any]]:
     """Symmetric and public-key encryptions, and symmetric ones with a SHAKE256 seed."""
     kinds: list[dict[str, Any]] = [{"public": False}, {"public": True}, {"xof": SHAKE256}]
-    wanted = [{"set": SET, "t": T, "ciphertexts": CIPHERTEXTS, **kind} for kind in kinds]
-    command = [ROOT / ".venv/bin/python", ROOT / "rtl/tools/client_cases.py", json.dumps(wanted)]
+    return said("client_cases.py", [{"set": SET, "t": T, "ciphertexts": CIPHERTEXTS, **kind} for kind in kinds])
+
+
+def ckks_cases() -> list[dict[str, Any]]:
+    """Symmetric and public-key encryptions of CKKS."""
+    kinds = [{**CKKS, "public": public, "ciphertexts": CIPHERTEXTS} for public in (False, True)]
+    return said("client_ckks_cases.py", kinds)
+
+
+def said(script: str, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Cases from the C library."""
+    command = [ROOT / ".venv/bin/python", ROOT / "rtl/tools" / script, json.dumps(wanted)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -50,10 +62,13 @@ def run(shape: Shape, case: dict[str, Any], command: str) -> Outcome:
         case["public"],
     )
     engine = Client(shape)
-    engine.options = (case["xof"] == SHAKE256) << constants()["SHAPE_SHAKE256"]
+    engine.options = (case.get("xof") == SHAKE256) << constants()["SHAPE_SHAKE256"]
     engine.wait_for_wipe()
     engine.load(key)
-    engine.message_space(key, case["t"], signed=False, coefficients=False)
+    if "t" in case:
+        engine.message_space(key, case["t"], signed=False, coefficients=False)
+    else:
+        engine.ckks_space(key, case, results=command == "COMMAND_DECRYPT")
     engine.counter(case["counter"])
     for draw, message, frames in zip(case["draws"], case["messages"], case["frames"], strict=True):
         if command == "COMMAND_DECRYPT":
@@ -67,12 +82,16 @@ def run(shape: Shape, case: dict[str, Any], command: str) -> Outcome:
     return engine.simulate()
 
 
+def halves(message: list[int]) -> list[int]:
+    """BFV's values as they leave, two a word."""
+    return [low | high << 16 for low, high in zip(message[::2], message[1::2], strict=True)]
+
+
 def times(shape: Shape, case: dict[str, Any], command: str) -> dict[str, int]:
     """Latency and pace, in cycles. ToolError if a byte or a value is wrong."""
     outcome = run(shape, case, command)
-    decrypted = [[x for word in words for x in (word & 0xFFFF, word >> 16)] for words in outcome.results]
     right = (
-        decrypted == case["messages"]
+        outcome.results == (case["results"] if "results" in case else [halves(m) for m in case["messages"]])
         if command == "COMMAND_DECRYPT"
         else outcome.frames == [bytes.fromhex(frames) for frames in case["frames"]]
     )
@@ -113,11 +132,15 @@ def soc_times() -> dict[str, int]:
 
 def main() -> int:
     symmetric, public, shake = cases()
+    ckks_symmetric, ckks_public = ckks_cases()
     jobs = {
         "symmetric": (symmetric, "COMMAND_SYMMETRIC"),
         "public": (public, "COMMAND_PUBLIC"),
         "decrypt": (public, "COMMAND_DECRYPT"),
         "shake_symmetric": (shake, "COMMAND_SYMMETRIC"),
+        "ckks_symmetric": (ckks_symmetric, "COMMAND_SYMMETRIC"),
+        "ckks_public": (ckks_public, "COMMAND_PUBLIC"),
+        "ckks_decrypt": (ckks_public, "COMMAND_DECRYPT"),
     }
     try:
         taken = {
@@ -128,7 +151,18 @@ def main() -> int:
     except ToolError as error:
         print(error, file=sys.stderr)
         return 1
-    print(json.dumps({"set": SET, "t": T, "ciphertexts": CIPHERTEXTS, "cycles": taken, "soc": chip}))
+    print(
+        json.dumps(
+            {
+                "set": SET,
+                "t": T,
+                "log2_scale": CKKS["log2_scale"],
+                "ciphertexts": CIPHERTEXTS,
+                "cycles": taken,
+                "soc": chip,
+            }
+        )
+    )
     return 0
 
 

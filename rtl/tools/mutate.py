@@ -57,7 +57,7 @@ def copy_of_hardware(name: str) -> Path:
     shutil.copytree(RTL, directory / "rtl", ignore=shutil.ignore_patterns("__pycache__"))
     (directory / "build").mkdir()
     (directory / "build" / VENV.name).symlink_to(VENV.resolve())
-    for shared in ("core", "tests"):
+    for shared in ("core", "tests", "vectors"):
         (directory / shared).symlink_to(ROOT / shared)
     return directory
 

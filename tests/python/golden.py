@@ -453,11 +453,6 @@ def _real_coefficients(n: int, u: list[tuple[int, int]], fixed: Precision) -> li
     cosine, bits = cosines(n, fixed.fraction), fixed.fraction + 2 + fixed.guard
     slots, quarter = n // 2, n // 4
 
-    def turned(t: int, x: tuple[int, int]) -> tuple[int, int]:
-        """zeta^t x"""
-        c, s = cosine[t % (2 * n)], cosine[(t - n // 2) % (2 * n)]
-        return c * x[0] - s * x[1], c * x[1] + s * x[0]
-
     def conjugate(x: tuple[int, int]) -> tuple[int, int]:
         return x[0], -x[1]
 
@@ -468,13 +463,107 @@ def _real_coefficients(n: int, u: list[tuple[int, int]], fixed: Precision) -> li
         (a_re, a_im), (b_re, b_im) = u[k], conjugate(u[quarter - k])
         e = (a_re + b_re, a_im + b_im)
         o = (a_im - b_im, b_re - a_re)
-        (x, y), (z, w) = turned(quarter - k, e), turned(quarter - 5 * k, o)
+        (x, y), (z, w) = _turned(cosine, quarter - k, e), _turned(cosine, quarter - 5 * k, o)
         m[quarter - k], m[quarter + k] = _rounded(x - z, bits), _rounded(y - w, bits)
-        (x, y), (z, w) = turned(k, conjugate(e)), turned(5 * k, conjugate(o))
+        (x, y), (z, w) = _turned(cosine, k, conjugate(e)), _turned(cosine, 5 * k, conjugate(o))
         m[k], m[slots - k] = _rounded(x + z, bits), _rounded(y + w, bits)
     for k in range(1, slots):
         m[n - k] = -m[k]
     return m
+
+
+# ---- decoding (docs/encoding.md, section 8) ----
+
+
+def embed(n: int, m: Sequence[int], *, complex_slots: bool, precision: int) -> list[int]:
+    """The slots of coefficients that are shifted left by g: one part a slot, or two in turn.
+
+    Raises ValueRangeError where the library must refuse.
+    """
+    fixed = Precision(precision)
+    u = _complex_transform(n, m, fixed) if complex_slots else _real_transform(n, m, fixed)
+    _transform_back(n, u, fixed)
+    if not complex_slots:
+        bits = (n // 4).bit_length() - 1
+        return [u[bit_reversed(sample // 2, bits)][sample % 2] for sample, _ in _samples(n)]
+    bits = (n // 2).bit_length() - 1
+    parts = []
+    for sample, conjugate in _samples(n):
+        re, im = u[bit_reversed(sample, bits)]
+        parts += [re, -im if conjugate else im]
+    return parts
+
+
+def _complex_transform(n: int, m: Sequence[int], fixed: Precision) -> list[tuple[int, int]]:
+    cosine, slots = cosines(n, fixed.fraction), n // 2
+    u = [(m[0], m[slots])]
+    for k in range(1, slots):
+        re, im = _turned(cosine, k, (m[k], m[k + slots]))
+        u.append((_rounded(re, fixed.fraction), _rounded(im, fixed.fraction)))
+    return u
+
+
+def _real_transform(n: int, m: Sequence[int], fixed: Precision) -> list[tuple[int, int]]:
+    cosine, one = cosines(n, fixed.fraction), 1 << fixed.fraction
+    slots, quarter = n // 2, n // 4
+    d = [m[0], *(m[k] - m[n - k] for k in range(1, slots))]
+    plus, minus = (d[0] * one + sign * d[quarter] * cosine[quarter] for sign in (1, -1))
+    u = [(_rounded(plus, fixed.fraction), _rounded(minus, fixed.fraction))] + [(0, 0)] * (quarter - 1)
+    for k in range(1, quarter // 2 + 1):
+        near, far = (d[k], -d[slots - k]), (d[quarter - k], d[quarter + k])
+        a, b = _turned(cosine, k, near), _turned(cosine, k - quarter, far)
+        e = a[0] + b[0], a[1] + b[1]
+        a, b = _turned(cosine, 5 * k, near), _turned(cosine, 5 * k - quarter, far)
+        o = a[0] - b[0], a[1] - b[1]
+        bits = fixed.fraction + 1
+        u[quarter - k] = (_rounded(e[0] + o[1], bits), _rounded(o[0] - e[1], bits))
+        u[k] = (_rounded(e[0] - o[1], bits), _rounded(e[1] + o[0], bits))
+    return u
+
+
+def _transform_back(n: int, u: list[tuple[int, int]], fixed: Precision) -> None:
+    cosine, limit = cosines(n, fixed.fraction), 1 << (fixed.word - 3)
+
+    def check() -> None:
+        if not all(-limit <= part < limit for point in u for part in point):
+            raise ValueRangeError
+
+    h = len(u) // 2
+    while h >= 1:
+        check()
+        for block in range(0, len(u), 2 * h):
+            for j in range(h):
+                (a_re, a_im), (b_re, b_im) = u[block + j], u[block + j + h]
+                re, im = _turned(cosine, j * n // h, (a_re - b_re, a_im - b_im))
+                u[block + j] = (a_re + b_re, a_im + b_im)
+                u[block + j + h] = (_rounded(re, fixed.fraction), _rounded(im, fixed.fraction))
+        h //= 2
+    check()
+
+
+def _turned(cosine: list[int], t: int, x: tuple[int, int]) -> tuple[int, int]:
+    """zeta^t x"""
+    n = len(cosine) // 2
+    c, s = cosine[t % (2 * n)], cosine[(t - n // 2) % (2 * n)]
+    return c * x[0] - s * x[1], c * x[1] + s * x[0]
+
+
+def decoded_float(x: int, log2_scale: int, precision: int) -> int:
+    """The binary32 bits of x 2^-g / 2^log2_scale, to the nearest, halves away from zero."""
+    exponent = abs(x).bit_length() - 1
+    significand = shifted(abs(x), 23 - exponent)
+    field = exponent - Precision(precision).guard - log2_scale + 127
+    if x == 0 or field < 1:
+        return 0
+    return (x < 0) << 31 | ((field - 1) << 23) + significand
+
+
+def decoded_integer(x: int, exponent: int, log2_scale: int, precision: int) -> int:
+    """x 2^-g / 2^log2_scale in multiples of 2^exponent. ValueRangeError if that is 2^31 or more."""
+    number = shifted(x, -Precision(precision).guard - log2_scale - exponent)
+    if abs(number) >= 1 << 31:
+        raise ValueRangeError
+    return number
 
 
 # ---- BFV (docs/encoding.md, section 7) ----
