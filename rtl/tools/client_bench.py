@@ -35,7 +35,7 @@ def cases() -> list[dict[str, Any]]:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def run(shape: Shape, case: dict[str, Any], command: str) -> Outcome:
+def run(shape: Shape, case: dict[str, Any], command: str, record: bool = False) -> Outcome:
     """All of the case's ciphertexts, back to back."""
     key = Key(
         case["params_id"],
@@ -60,7 +60,7 @@ def run(shape: Shape, case: dict[str, Any], command: str) -> Outcome:
     for _ in case["messages"]:
         engine.command(command)
     engine.run(2_000_000)
-    return engine.simulate()
+    return engine.simulate(record=record)
 
 
 def times(shape: Shape, case: dict[str, Any], command: str) -> dict[str, int]:
