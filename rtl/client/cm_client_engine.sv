@@ -1249,36 +1249,16 @@ module cm_client_engine #(
         : too_many ? FAULT_TOO_MANY
         : (trits_write && wrong_trits(trits)) ? FAULT_KEY
         : (write_i && !idle_o) ? FAULT_BUSY : FAULT_NONE;
-    reg                wipe_runs;
-    reg [KEY_BITS:0]   wipe_at;
-    reg                wipe_keeps; // the keys: whoever sends frames must not be able to wipe them
-    assign wipes = wipe_runs;
-    wire   wipes_keys = wipe_runs && !wipe_keeps;
-    assign keys_stay = wipe_keeps && !rst_i;
-    assign wipe_address = wipe_at;
-    assign wiping = wipe_runs || clears;
-    reg                clearing;
-    assign clears = clearing || rst_i;
+    // Whoever sends frames must not be able to wipe the keys.
+    cm_client_wipe #(.BITS(KEY_BITS + 1), .COUNT(PRIMES << PAIR_BITS)) u_wipe (
+        .clk_i(clk_i), .rst_i(rst_i), .fault_i(fault != FAULT_NONE), .keeps_i(fault == FAULT_FRAME),
+        .clears_o(clears), .wipes_o(wipes), .keys_stay_o(keys_stay), .wiping_o(wiping), .address_o(wipe_address)
+    );
+    wire wipes_keys = wipes && !keys_stay;
     always_ff @(posedge clk_i) begin
-        clearing <= 1'b0;
-        if (wipe_runs) begin
-            wipe_at <= wipe_at + 1'b1;
-            if (wipe_at == (PRIMES << PAIR_BITS) - 1) wipe_runs <= 1'b0;
-        end
         if (accepted) fault_o <= FAULT_NONE;
-        if (fault != FAULT_NONE && !wiping) begin
-            fault_o <= fault;
-            clearing <= 1'b1;
-            wipe_keeps <= fault == FAULT_FRAME;
-        end
-        if (clears) begin
-            wipe_runs <= 1'b1;
-            wipe_at <= {(KEY_BITS + 1){1'b0}};
-        end
-        if (rst_i) begin
-            fault_o <= FAULT_NONE;
-            wipe_keeps <= 1'b0;
-        end
+        if (fault != FAULT_NONE && !wiping) fault_o <= fault;
+        if (rst_i) fault_o <= FAULT_NONE;
     end
 endmodule
 `default_nettype wire

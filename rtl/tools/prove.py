@@ -36,6 +36,7 @@ class Proof:
     mode: str = "bmc"
     cover_depth: int = 0  # 0: the proof's
     client: tuple[str, ...] = ()  # what it is of, if that is in rtl/client
+    seen: tuple[tuple[str, str], ...] = ()  # wires of the proof, by what they are inside of what it is of
     kept: tuple[tuple[str, int | None], ...] = ()  # mode clear: see clearing.py
 
 
@@ -90,9 +91,21 @@ PROOFS = {
     "axil": Proof("prove_axil", 6, mode="prove"),
     "axil-writes": Proof("prove_axil_writes", 14),
     "streams": Proof("prove_streams", 20, cover_depth=28),
-    "client-noise": Proof("prove_client_noise", 54, client=("cm_client_noise",)),
+    "client-noise": Proof(
+        "prove_client_noise",
+        3,
+        mode="prove",
+        cover_depth=28,
+        client=("cm_client_noise",),
+        seen=(("sums", "u_noise.sums"), ("count", "u_noise.count")),
+    ),
     "client-ternary": Proof("prove_client_ternary", 4, client=("cm_client_ternary",)),
-    "client-uniform": Proof("prove_client_uniform", 13, client=("cm_client_uniform",)),
+    **{
+        f"client-uniform-{bits}": Proof(
+            "prove_client_uniform", 13, (("BITS", bits),), client=("cm_client_uniform",)
+        )
+        for bits in (22, 27)
+    },
     "client-registers": Proof("prove_client_registers", 12, client=("cm_client_axi",)),
     **{
         f"client-clears-{name}": Proof(
@@ -104,7 +117,7 @@ PROOFS = {
         )
         for name, (kept, parameters) in CLEARED.items()
     },
-    "client-wipe": Proof("prove_client_wipe", 40, client=("cm_client_wipe", "cm_client_fifo")),
+    "client-wipe": Proof("prove_client_wipe", 22, client=("cm_client_wipe",)),
 }
 
 
@@ -138,7 +151,9 @@ def prove(name: str) -> float:
         *("[tasks]", "proof", "cover", "[options]", f"proof: mode {proof.mode}", "cover: mode cover"),
         *(f"proof: depth {proof.depth}", f"cover: depth {proof.cover_depth or proof.depth}"),
         *("[engines]", "smtbmc yices"),
-        *("[script]", *script, f"prep -flatten -top {proof.top}", "[files]", *map(str, files)),
+        *("[script]", *script, f"prep -flatten -top {proof.top}"),
+        *(f"connect -set {wire} \\{inside}" for wire, inside in proof.seen),
+        *("[files]", *map(str, files)),
     ]
     (directory / "proof.sby").write_text("\n".join(lines) + "\n", encoding="utf-8")
     run(
