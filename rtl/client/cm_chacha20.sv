@@ -2,6 +2,8 @@
 // A ChaCha20 block (RFC 8439): a round, four quarter rounds, a cycle. A block is ready 20 cycles after start_i, and one
 // that follows at once starts with the cycle that takes it: 21 cycles a block.
 //
+// The block is the sum, word by word, of mixed_o and start_o. Whoever takes it adds them, as many words a cycle as leave.
+//
 // Words are little-endian: word k of the state is bits 32 k and up. Diagonal rounds are column rounds between two
 // rotations of the rows, which are wires.
 `default_nettype none
@@ -14,7 +16,8 @@ module cm_chacha20 (
     input  wire [127:0] position_i, // the block counter, and the nonce above it
     output wire         valid_o,
     input  wire         take_i, // while valid_o; the state is cleared
-    output wire [511:0] block_o
+    output wire [511:0] mixed_o,
+    output wire [511:0] start_o
 );
     localparam [127:0] CONSTANTS = {32'h6b206574, 32'h79622d32, 32'h3320646e, 32'h61707865};
     localparam [4:0] ROUNDS = 5'd20;
@@ -62,13 +65,11 @@ module cm_chacha20 (
             assign mixed[32*(4+i) +: 32] = count[0] ? g_column[LAST].b : g_column[NEXT].b;
             assign mixed[32*(8+i) +: 32] = g_column[AFTER].c;
             assign mixed[32*(12+i) +: 32] = count[0] ? g_column[NEXT].d : g_column[LAST].d;
-            assign block_o[32*i +: 32] = state[32*i +: 32] + CONSTANTS[32*i +: 32];
-            assign block_o[32*(4+i) +: 32] = state[32*(4+i) +: 32] + key[32*i +: 32];
-            assign block_o[32*(8+i) +: 32] = state[32*(8+i) +: 32] + key[32*(4+i) +: 32];
-            assign block_o[32*(12+i) +: 32] = state[32*(12+i) +: 32] + position[32*i +: 32];
         end
     endgenerate
 
+    assign mixed_o = state;
+    assign start_o = {position, key, CONSTANTS};
     assign valid_o = busy && count == ROUNDS;
     assign ready_o = !busy || take_i;
 

@@ -496,12 +496,14 @@ module cm_client_engine #(
     wire                 source_noise_place;
     wire                 source_is_u;
     wire                 source_has_message;
+    wire                 message_reads, small_reads;
 
     wire [KEY_BITS:0]    wipe_address; // of the deepest memory
     // Sums of a decryption take the message's place.
     wire                 sum_writes;
     wire [PAIR_BITS-1:0] sum_index;
     wire [63:0]          sums;
+    wire                 sum_reads;
     wire [PAIR_BITS-1:0] sum_read_index;
     // Encoded pairs, and what the decoder reads: another pair's upper half.
     wire                 coded;
@@ -527,7 +529,7 @@ module cm_client_engine #(
                                  : coded ? coded_index[PAIR_BITS-1:1] : filled[LOG2_N-2:1]),
                 .write_data_i(wipes ? 32'd0 : sum_writes ? sum : coded ? coded_pair[32*(g/2) +: 32]
                               : {{(32 - WIDTH){1'b0}}, scaled}),
-                .read_address_i(from), .read_data_o(message_words[g])
+                .read_i(wipes || message_reads), .read_address_i(from), .read_data_o(message_words[g])
             );
         end
     endgenerate
@@ -536,27 +538,26 @@ module cm_client_engine #(
     localparam integer EIGHT_BITS = LOG2_N - 4;
     wire [EIGHT_BITS-1:0] eight_from = source_natural ? source_index[PAIR_BITS-2 -: EIGHT_BITS]
                                                       : source_index[PAIR_BITS-1 -: EIGHT_BITS];
-    wire [47:0]           noise_words [0:1]; // by half
-    wire [15:0]           ternary_words [0:1];
+    wire [47:0]           small_words [0:1]; // by half
     wire [GROUP_BITS-1:0] ternary_group = trits_write ? table_index[GROUP_BITS-1:0] : groups[GROUP_BITS-1:0];
     wire [15:0]           trits = write_data_i[15:0];
     function automatic wrong_trits(input [15:0] word);
         wrong_trits = (word[15:1] & word[14:0] & 15'h5555) != 15'd0;
     endfunction
+    // Noise is in the first two places of a memory, u in the third, for one sampler works at a time, and one load.
+    wire                  small_is_u = ternary_eight || trits_write;
+    wire [EIGHT_BITS+1:0] small_to = wipes ? wipe_address[EIGHT_BITS+1:0]
+        : small_is_u ? {2'd2, ternary_group[EIGHT_BITS-1:0]} : {1'b0, noise_place, groups[EIGHT_BITS-1:0]};
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_small
-            cm_ram #(.WIDTH(48), .DEPTH(2 << EIGHT_BITS), .ADDRESS_WIDTH(EIGHT_BITS + 1), .BLOCK(1)) u_noise (
-                .clk_i(clk_i), .write_i(wipes || (noise_eight && groups[GROUP_BITS-1] == g)),
-                .write_address_i(wipes ? wipe_address[EIGHT_BITS:0] : {noise_place, groups[EIGHT_BITS-1:0]}),
-                .write_data_i(wipes ? 48'd0 : noise_data),
-                .read_address_i({source_noise_place, eight_from}), .read_data_o(noise_words[g])
-            );
-            cm_ram #(.WIDTH(16), .DEPTH(1 << EIGHT_BITS), .ADDRESS_WIDTH(EIGHT_BITS), .BLOCK(1)) u_ternary (
-                .clk_i(clk_i),
-                .write_i(wipes || ((ternary_eight || trits_write) && ternary_group[GROUP_BITS-1] == g)),
-                .write_address_i(wipes ? wipe_address[EIGHT_BITS-1:0] : ternary_group[EIGHT_BITS-1:0]),
-                .write_data_i(wipes ? 16'd0 : trits_write ? trits : ternary_data),
-                .read_address_i(eight_from), .read_data_o(ternary_words[g])
+            wire here = small_is_u ? ternary_group[GROUP_BITS-1] == g : noise_eight && groups[GROUP_BITS-1] == g;
+            cm_ram #(.WIDTH(48), .DEPTH(3 << EIGHT_BITS), .ADDRESS_WIDTH(EIGHT_BITS + 2), .BLOCK(1)) u_words (
+                .clk_i(clk_i), .write_i(wipes ? small_to < 3 << EIGHT_BITS : here), .write_address_i(small_to),
+                .write_data_i(wipes ? 48'd0 : trits_write ? {32'd0, trits} : ternary_eight ? {32'd0, ternary_data}
+                              : noise_data),
+                .read_i(wipes || small_reads),
+                .read_address_i(source_is_u ? {2'd2, eight_from} : {1'b0, source_noise_place, eight_from}),
+                .read_data_o(small_words[g])
             );
         end
     endgenerate
@@ -580,11 +581,10 @@ module cm_client_engine #(
         for (g = 0; g < 2; g = g + 1) begin : g_pick
             wire        half = late_natural ? late_half : g[0];
             wire [2:0]  place = late_natural ? {late_place[2:1], g[0]} : late_place;
-            wire [47:0] noise_word = noise_words[half];
-            wire [15:0] ternary_word = ternary_words[half];
-            wire [1:0]  digit = ternary_word[2*place +: 2];
+            wire [47:0] small_word = small_words[half];
+            wire [1:0]  digit = small_word[2*place +: 2];
             assign small_pair[6*g +: 6] = late_is_u ? {{5{digit == 2'd0}}, digit == 2'd0 || digit == 2'd2}
-                                                    : noise_word[6*place +: 6];
+                                                    : small_word[6*place +: 6];
         end
     endgenerate
 
@@ -646,12 +646,17 @@ module cm_client_engine #(
         : public_key ? ((load_kind == LOAD_M) ? 2'd2 : {1'b0, load_parity ^ (load_kind == LOAD_E1)}) : load_turn;
 
     wire stream_takes_loader; // the stream adds the loader's pairs
-    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(LOADED)) u_loaded_index (
-        .clk_i(clk_i), .data_i(load_index), .data_o(loaded_index)
+    // Two cycles behind the number, with which pairs that are only entered arrive, and then all of them.
+    wire [PAIR_BITS-1:0] entered_index;
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(2)) u_entered_index (
+        .clk_i(clk_i), .data_i(load_index), .data_o(entered_index)
+    );
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(LOADED - 2)) u_loaded_index (
+        .clk_i(clk_i), .data_i(entered_index), .data_o(loaded_index)
     );
     // Of the public half, or of a frame that is read.
-    wire [PAIR-1:0] drawn_pair, drawn_late;
-    cm_delay #(.WIDTH(PAIR), .CYCLES(LOADED)) u_drawn_late (
+    wire [PAIR-1:0] drawn_pair, drawn_late; // two cycles late
+    cm_delay #(.WIDTH(PAIR), .CYCLES(2)) u_drawn_late (
         .clk_i(clk_i), .data_i(drawn_pair), .data_o(drawn_late)
     );
 
@@ -759,7 +764,10 @@ module cm_client_engine #(
     wire [1:0]           stream_to_set;
     wire [PAIR_BITS-1:0] streamed_index;
     wire [PAIR-1:0]      streamed;
-    wire                 loader_writes = load_valid[LOADED-1];
+    wire                 loader_writes = load_natural ? load_valid[1] : load_valid[LOADED-1];
+    wire [PAIR_BITS-1:0] stream_late; // the number whose set's residues are added to its product
+    wire                 stream_issues, stream_adds, drain_issues; // in this cycle: a pair, and behind its product
+    wire                 stream_a_is_late = stream_natural || (symmetric && !in_coefficients); // or not used
     reg  [1:0]           drain_turn;
     reg  [PAIR_BITS-1:0] drain_at;
     cm_client_lanes #(
@@ -769,12 +777,14 @@ module cm_client_engine #(
         .clk_i(clk_i), .rst_i(clears),
         .start_i(lane_start), .inverse_i(lane_inverse), .set_i(lane_set), .prime_i(lane_prime),
         .q_i(prime_q[lane_prime]), .busy_o(lanes_busy), .done_o(lanes_end),
-        .a_natural_i(stream_natural), .a_set_i(stream_a_set), .a_index_i(stream_index), .a_o(set_a),
-        .b_natural_i(decrypts), .b_set_i(decrypts ? drain_turn : stream_b_set),
-        .b_index_i(decrypts ? drain_at : stream_index), .b_o(set_b),
+        .a_read_i(stream_a_is_late ? stream_adds : stream_issues), .a_natural_i(stream_natural),
+        .a_set_i(stream_a_set), .a_index_i(stream_a_is_late ? stream_late : stream_index), .a_o(set_a),
+        .b_read_i(decrypts ? drain_issues : stream_adds), .b_natural_i(decrypts),
+        .b_set_i(decrypts ? drain_turn : stream_b_set),
+        .b_index_i(decrypts ? drain_at : stream_late), .b_o(set_b),
         .write_i(loader_writes || stream_writes), .write_natural_i(loader_writes && load_natural),
         .write_set_i(loader_writes ? load_set : stream_to_set),
-        .write_index_i(loader_writes ? loaded_index : streamed_index),
+        .write_index_i(!loader_writes ? streamed_index : load_natural ? entered_index : loaded_index),
         .write_data_i(loader_writes ? (load_natural ? drawn_late : loaded) : streamed),
         .wipe_i(wipes), .wipe_address_i(wipe_address[LOG2_N-1:0]),
         .table_write_i(table_write), .table_prime_i(table_prime), .table_index_i(table_index),
@@ -835,7 +845,7 @@ module cm_client_engine #(
         || (reached(pieces_done, stream_pieces + pieces_of_one) && reached(fills_done, finished + 8'd1));
 
     // Room for pairs in the queue to the packer.
-    localparam integer LOG2_QUEUE = 6;
+    localparam integer LOG2_QUEUE = (STREAMED > 12) ? 5 : 4;
     reg [LOG2_QUEUE:0] credits;
     wire               queue_take;
     wire               from_read = decrypts && (takes_off || !read_seeded);
@@ -843,7 +853,7 @@ module cm_client_engine #(
     wire [PAIR-1:0]    read_pair;
     wire               read_pair_valid;
     wire               read_pair_taken = stream_issues && from_read;
-    wire               stream_issues = stream_runs && (stream_sink != SINK_FRAME || credits != {(LOG2_QUEUE + 1){1'b0}})
+    assign             stream_issues = stream_runs && (stream_sink != SINK_FRAME || credits != {(LOG2_QUEUE + 1){1'b0}})
         && (!needs_uniform || uniform_valid) && (!from_read || read_pair_valid);
     wire               frame_ready;
     wire               queue_empty;
@@ -857,6 +867,7 @@ module cm_client_engine #(
     wire               frame_start = seed_start
         || (!stream_runs && !stream_drains && stream_may_start && stream_sink == SINK_FRAME);
     reg [STREAMED-1:0] stream_valid;
+    assign             stream_adds = stream_valid[LOADED-3];
     assign             secret_loaded = stream_last && loads_key;
 
     always_ff @(posedge clk_i) begin
@@ -930,6 +941,8 @@ module cm_client_engine #(
     // The loader's pairs are for the stream, or for a set.
     assign source_natural = (stream_takes_loader && stream_runs) || (decrypts && !ckks);
     assign source_index = decodes ? decoded_index : decrypts ? sum_read_index : source_natural ? stream_at : load_index;
+    assign small_reads = !decrypts && (source_natural ? stream_issues : load_issues);
+    assign message_reads = decodes || (decrypts ? sum_reads : small_reads && source_has_message);
     assign source_is_u = !source_natural && load_kind == LOAD_U;
     assign source_has_message = source_natural ? !component : load_kind == LOAD_M && !publishes;
     assign source_noise_place = source_natural ? (public_key ? component : stream_place)
@@ -953,7 +966,7 @@ module cm_client_engine #(
         .clk_i(clk_i), .write_i(wipes_keys || stream_to_key),
         .write_address_i(wipes_keys ? wipe_address[KEY_BITS-1:0] : {stream_prime, streamed_index}),
         .write_data_i(wipes_keys ? {PAIR{1'b0}} : streamed),
-        .read_address_i(key_from), .read_data_o(secret_pair)
+        .read_i(wipes || stream_issues), .read_address_i(key_from), .read_data_o(secret_pair)
     );
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_public // the even residues, and the odd ones
@@ -962,11 +975,13 @@ module cm_client_engine #(
             cm_ram #(.WIDTH(WIDTH), .DEPTH(PRIMES << PAIR_BITS), .ADDRESS_WIDTH(KEY_BITS), .BLOCK(1)) u_0 (
                 .clk_i(clk_i), .write_i(here && !table_component), .write_address_i(to),
                 .write_data_i(write_data_i[WIDTH-1:0]),
+                .read_i(stream_issues && !component),
                 .read_address_i(key_from), .read_data_o(public_pair_0[WIDTH*g +: WIDTH])
             );
             cm_ram #(.WIDTH(WIDTH), .DEPTH(PRIMES << PAIR_BITS), .ADDRESS_WIDTH(KEY_BITS), .BLOCK(1)) u_1 (
                 .clk_i(clk_i), .write_i(here && table_component), .write_address_i(to),
                 .write_data_i(write_data_i[WIDTH-1:0]),
+                .read_i(stream_issues && component),
                 .read_address_i(key_from), .read_data_o(public_pair_1[WIDTH*g +: WIDTH])
             );
         end
@@ -974,21 +989,13 @@ module cm_client_engine #(
 
     // Two cycles behind the number of the pair.
     reg  [PAIR-1:0] key_pair;
-    wire [PAIR-1:0] drawn_two_late;
-    cm_delay #(.WIDTH(PAIR), .CYCLES(2)) u_drawn_two_late (
-        .clk_i(clk_i), .data_i(drawn_pair), .data_o(drawn_two_late)
-    );
     always_ff @(posedge clk_i) begin
         key_pair <= loads_key ? {2{prime_key_factor[stream_prime]}}
             : public_key ? (component ? public_pair_1 : public_pair_0) : secret_pair;
     end
-    wire [PAIR-1:0] set_b_late, set_a_late;
-    cm_delay #(.WIDTH(PAIR), .CYCLES(LOADED - 2)) u_set_a_late (
-        .clk_i(clk_i), .data_i(set_a), .data_o(set_a_late)
-    );
-    cm_delay #(.WIDTH(PAIR), .CYCLES(LOADED - 2)) u_set_b_late (
-        .clk_i(clk_i), .data_i(set_b), .data_o(set_b_late)
-    );
+    // Residues that are added to a product are read when it is there. What decryption takes off is no product, and is
+    // there two cycles behind its number.
+    localparam integer TAKEN_OFF = 2 + ADD;
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_stream
             wire [WIDTH:0]   product;
@@ -997,16 +1004,16 @@ module cm_client_engine #(
                 .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
             ) u_product (
                 .clk_i(clk_i), .q_i(stream_q),
-                .a_i((needs_uniform || decrypts) ? drawn_two_late[WIDTH*g +: WIDTH] : set_a[WIDTH*g +: WIDTH]),
+                .a_i((needs_uniform || decrypts) ? drawn_late[WIDTH*g +: WIDTH] : set_a[WIDTH*g +: WIDTH]),
                 .b_i(key_pair[WIDTH*g +: WIDTH]), .halve_i(1'b0), .product_o(product)
             );
             cm_delay #(.WIDTH(WIDTH), .CYCLES(LOADED - 2 - MULTIPLY)) u_product_late (
                 .clk_i(clk_i), .data_i(product[WIDTH-1:0]), .data_o(product_late)
             );
-            wire [WIDTH-1:0] set_pair = set_a_late[WIDTH*g +: WIDTH];
+            wire [WIDTH-1:0] set_pair = set_a[WIDTH*g +: WIDTH];
             wire [WIDTH-1:0] addend = stream_leaves ? loaded[WIDTH*g +: WIDTH] : takes_off ? set_pair
                 : (stream_multiplies || decrypts || loads_key) ? {WIDTH{1'b0}}
-                : set_b_late[WIDTH*g +: WIDTH];
+                : set_b[WIDTH*g +: WIDTH];
             wire [WIDTH-1:0] sum, difference;
             cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_sum (
                 .clk_i(clk_i), .q_i(stream_q),
@@ -1016,10 +1023,19 @@ module cm_client_engine #(
             assign streamed[WIDTH*g +: WIDTH] = takes_off ? difference : sum;
         end
     endgenerate
-    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(STREAMED)) u_streamed_index (
-        .clk_i(clk_i), .data_i(stream_at), .data_o(streamed_index)
+    wire [PAIR_BITS-1:0] taken_off_index, product_index;
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(TAKEN_OFF)) u_taken_off_index (
+        .clk_i(clk_i), .data_i(stream_at), .data_o(taken_off_index)
     );
-    assign stream_writes = stream_valid[STREAMED-1] && stream_sink == SINK_SET;
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(LOADED - 2 - TAKEN_OFF)) u_stream_late (
+        .clk_i(clk_i), .data_i(taken_off_index), .data_o(stream_late)
+    );
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(STREAMED - LOADED + 2)) u_streamed_index (
+        .clk_i(clk_i), .data_i(stream_late), .data_o(product_index)
+    );
+    assign streamed_index = takes_off ? taken_off_index : product_index;
+    assign stream_writes = stream_sink == SINK_SET
+        && (takes_off ? stream_valid[TAKEN_OFF-1] : stream_valid[STREAMED-1]);
     assign stream_to_key = stream_valid[STREAMED-1] && stream_sink == SINK_KEY;
 
     // --- the public half -------------------------------------------------------------------------------------------
@@ -1029,6 +1045,7 @@ module cm_client_engine #(
     localparam [4:0] LEAST_OF_BLOCK = 5'd18; // 512 bits in fields of 27
     localparam [5:0] MOST_OF_BLOCK = 6'd12;  // pairs: in fields of 22
     localparam integer MOST_UNDER_WAY = 3;
+    localparam integer LOG2_DRAWN = 6; // words of the queue
     reg                   uniform_runs, uniform_starts;
     reg [LOG2_PRIMES-1:0] uniform_prime;
     reg                   uniform_done; // of the whole ciphertext
@@ -1041,10 +1058,10 @@ module cm_client_engine #(
     wire [LOG2_N:0]       residues;
     wire                  uniform_pair_made;
     wire [PAIR-1:0]       uniform_made;
-    wire [LOG2_QUEUE:0]   uniform_level;
+    wire [LOG2_DRAWN:0]   uniform_level;
     wire [6:0]            most_coming = {5'd0, under_way} * MOST_OF_BLOCK + 7'd8 + MOST_OF_BLOCK;
     wire [LOG2_N:0]       least_coming = {{(LOG2_N - 6){1'b0}}, {5'd0, under_way} * LEAST_OF_BLOCK};
-    wire                  uniform_room = {1'b0, uniform_level} + {1'b0, most_coming} <= 8'd1 << LOG2_QUEUE;
+    wire                  uniform_room = {1'b0, uniform_level} + {1'b0, most_coming} <= 8'd1 << LOG2_DRAWN;
     wire                  uniform_lacks = residues + least_coming < {1'b1, {LOG2_N{1'b0}}};
     wire                  uniform_asked = for_uniform && stream_ready;
     wire                  uniform_ends = word_valid && word_ready && word_tag == FOR_UNIFORM && word_last;
@@ -1059,7 +1076,7 @@ module cm_client_engine #(
         .ready_o(uniform_ready), .data_i(word_data), .pair_o(uniform_pair_made), .pair_data_o(uniform_made),
         .residues_o(residues)
     );
-    localparam [LOG2_QUEUE:0] SHAKE_LEVEL = 7'd48; // leaves room for what is under way
+    localparam [LOG2_DRAWN:0] SHAKE_LEVEL = 7'd48; // leaves room for what is under way
     wire [LOG2_PRIMES-1:0] shake_prime;
     wire                   shake_pair_made;
     wire [PAIR-1:0]        shake_made;
@@ -1069,7 +1086,7 @@ module cm_client_engine #(
         .q_i(prime_q[shake_prime]), .room_i(uniform_level <= SHAKE_LEVEL),
         .pair_o(shake_pair_made), .pair_data_o(shake_made)
     );
-    cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_uniform_queue (
+    cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_DRAWN)) u_uniform_queue (
         .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(uniform_pair_made || shake_pair_made),
         .data_i(by_shake ? shake_made : uniform_made),
         .valid_o(uniform_valid), .take_i(uniform_taken), .data_o(uniform_pair), .level_o(uniform_level)
@@ -1130,14 +1147,20 @@ module cm_client_engine #(
         primes, 8'd2, {7'd0, !in_coefficients}, publishes ? SCHEME_PUBLIC_KEY : scheme,
         {7'd0, is_seed}, with_tags ? 8'd2 : 8'd1, 8'h4D, 8'h43
     };
-    wire [LOG2_QUEUE:0] unused_level; // the credits count it
-    assign queue_take = queue_valid && packer_ready;
+    // Messages of a decryption leave through the same queue.
+    wire                result_writes, result_taken;
+    wire [PAIR-1:0]     message_made;
+    wire [LOG2_QUEUE:0] queue_level; // of a decryption: else the credits count it
+    wire                frame_pair_valid = queue_valid && !decrypts;
+    assign queue_take = frame_pair_valid && packer_ready;
     cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_queue (
-        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(stream_valid[STREAMED-1] && stream_sink == SINK_FRAME),
-        .data_i(streamed), .valid_o(queue_valid), .take_i(queue_take), .data_o(queue_pair), .level_o(unused_level)
+        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes),
+        .write_i(decrypts ? result_writes : stream_valid[STREAMED-1] && stream_sink == SINK_FRAME),
+        .data_i(decrypts ? message_made : streamed), .valid_o(queue_valid), .take_i(queue_take || result_taken),
+        .data_o(queue_pair), .level_o(queue_level)
     );
     cm_client_packer #(.WIDTH(WIDTH)) u_packer (
-        .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .pair_i(queue_valid), .ready_o(packer_ready),
+        .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .pair_i(frame_pair_valid), .ready_o(packer_ready),
         .pair_data_i(queue_pair), .valid_o(packed_valid), .take_i(payload_take && !is_seed), .word_o(packed_word)
     );
     // Tags.
@@ -1206,20 +1229,18 @@ module cm_client_engine #(
     // known to be right; the other primes' are only checked, as by the library at 31 bits.
     localparam integer SUMMED = 5;   // from the number of a pair to its new sums
     localparam integer ROUNDED = 7;  // and to its message
-    localparam integer LOG2_RESULTS = 5;
     reg                    drain_runs, drain_ends;
     reg [LOG2_PRIMES-1:0]  drain_prime;
     reg [COUNT-1:0]        drains_done;
     reg [COUNT-1:0]        drained_sets; // ciphertexts
     reg [ROUNDED-1:0]      drain_valid;
-    wire [LOG2_RESULTS:0]  results_level;
     wire                   drain_last = drain_prime == last_prime;
     wire                   drain_start = decrypts && !drain_runs && !drain_ends
         && reached(lanes_done, drains_done + 8'd1) && (!drain_last || reached(read_sets, drained_sets + 8'd1))
         && (!ckks || drain_prime != {LOG2_PRIMES{1'b0}} || drained_sets == finished);
     wire                   drain_skips = ckks && drain_prime != {LOG2_PRIMES{1'b0}};
-    wire                   drain_issues = drain_runs
-        && (!drain_last || ckks || results_level < (7'd1 << LOG2_RESULTS) - ROUNDED[5:0] - 6'd1);
+    assign                 drain_issues = drain_runs
+        && (!drain_last || ckks || {1'b0, queue_level} < (7'd1 << LOG2_QUEUE) - ROUNDED[5:0] - 6'd1);
     always_ff @(posedge clk_i) begin
         drain_valid <= {drain_valid[ROUNDED-2:0], drain_issues};
         if (read_set_done) read_sets <= read_sets + 1'b1;
@@ -1260,7 +1281,6 @@ module cm_client_engine #(
     cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(SUMMED - 3)) u_sum_index (
         .clk_i(clk_i), .data_i(sum_read_index), .data_o(late_sum_index)
     );
-    wire [PAIR-1:0] message_made;
     wire [63:0]     sums_made;
     wire [63:0]     drain_fraction = ckks ? 64'h1_0000_0000 : prime_fraction[drain_prime]; // one: the residue itself
     generate
@@ -1273,26 +1293,23 @@ module cm_client_engine #(
             );
         end
     endgenerate
+    assign sum_reads = drain_valid[2];
     assign sum_writes = decrypts && drain_valid[SUMMED-1];
     assign sum_index = late_sum_index;
     assign sums = (drain_last && !ckks) ? 64'd0 : sums_made;
 
     // Messages that go out.
-    wire            result_valid;
-    wire [PAIR-1:0] result_pair;
+    wire            result_valid = queue_valid && decrypts;
+    wire [PAIR-1:0] result_pair = queue_pair;
     reg             result_odd;
     reg  [PAIR_BITS-1:0] result_at;
     wire            two_a_word = t <= {{(WIDTH - 17){1'b0}}, 17'h10000};
     wire            decoded_valid, decoded_last;
     wire [31:0]     decoded;
     wire            result_moves = result_valid_o && result_ready_i;
-    wire            result_taken = !ckks && result_moves && (two_a_word || result_odd);
+    assign          result_taken = !ckks && result_moves && (two_a_word || result_odd);
     wire            result_ends = result_moves && result_last_o;
-    cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_RESULTS)) u_results (
-        .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes), .write_i(drain_valid[ROUNDED-1] && drain_last && !ckks),
-        .data_i(message_made),
-        .valid_o(result_valid), .take_i(result_taken), .data_o(result_pair), .level_o(results_level)
-    );
+    assign result_writes = drain_valid[ROUNDED-1] && drain_last && !ckks;
     assign result_valid_o = ckks ? decoded_valid : result_valid;
     assign result_o = ckks ? decoded : two_a_word ? {result_pair[WIDTH+15:WIDTH], result_pair[15:0]}
         : {{(32 - WIDTH){1'b0}}, result_odd ? result_pair[PAIR-1:WIDTH] : result_pair[WIDTH-1:0]};
@@ -1339,36 +1356,16 @@ module cm_client_engine #(
         : (too_many || ckks_too_many) ? FAULT_TOO_MANY
         : (trits_write && wrong_trits(trits)) ? FAULT_KEY
         : (write_i && !idle_o) ? FAULT_BUSY : FAULT_NONE;
-    reg                wipe_runs;
-    reg [KEY_BITS:0]   wipe_at;
-    reg                wipe_keeps; // the keys: whoever sends frames must not be able to wipe them
-    assign wipes = wipe_runs;
-    wire   wipes_keys = wipe_runs && !wipe_keeps;
-    assign keys_stay = wipe_keeps && !rst_i;
-    assign wipe_address = wipe_at;
-    assign wiping = wipe_runs || clears;
-    reg                clearing;
-    assign clears = clearing || rst_i;
+    // Whoever sends frames must not be able to wipe the keys.
+    cm_client_wipe #(.BITS(KEY_BITS + 1), .COUNT(PRIMES << PAIR_BITS)) u_wipe (
+        .clk_i(clk_i), .rst_i(rst_i), .fault_i(fault != FAULT_NONE), .keeps_i(fault == FAULT_FRAME || fault == FAULT_RESULT),
+        .clears_o(clears), .wipes_o(wipes), .keys_stay_o(keys_stay), .wiping_o(wiping), .address_o(wipe_address)
+    );
+    wire wipes_keys = wipes && !keys_stay;
     always_ff @(posedge clk_i) begin
-        clearing <= 1'b0;
-        if (wipe_runs) begin
-            wipe_at <= wipe_at + 1'b1;
-            if (wipe_at == (PRIMES << PAIR_BITS) - 1) wipe_runs <= 1'b0;
-        end
         if (accepted) fault_o <= FAULT_NONE;
-        if (fault != FAULT_NONE && !wiping) begin
-            fault_o <= fault;
-            clearing <= 1'b1;
-            wipe_keeps <= fault == FAULT_FRAME || fault == FAULT_RESULT;
-        end
-        if (clears) begin
-            wipe_runs <= 1'b1;
-            wipe_at <= {(KEY_BITS + 1){1'b0}};
-        end
-        if (rst_i) begin
-            fault_o <= FAULT_NONE;
-            wipe_keeps <= 1'b0;
-        end
+        if (fault != FAULT_NONE && !wiping) fault_o <= fault;
+        if (rst_i) fault_o <= FAULT_NONE;
     end
 endmodule
 `default_nettype wire

@@ -24,7 +24,7 @@ module cm_client_fifo #(
     cm_ram #(.WIDTH(WIDTH), .DEPTH(1 << LOG2_DEPTH), .ADDRESS_WIDTH(LOG2_DEPTH), .BLOCK(1)) u_words (
         .clk_i(clk_i), .write_i(write_i || wipe_i), .write_address_i(tail),
         .write_data_i(wipe_i ? {WIDTH{1'b0}} : data_i),
-        .read_address_i(next_head), .read_data_o(data_o)
+        .read_i(1'b1), .read_address_i(next_head), .read_data_o(data_o)
     );
 
     // A word that is written in this cycle is not read in it.

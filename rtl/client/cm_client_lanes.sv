@@ -27,11 +27,13 @@ module cm_client_lanes #(
     input  wire [WIDTH-1:0]       q_i,     // the same
     output wire                   busy_o,
     output wire                   done_o,
-    // Two pairs that are read, two cycles later.
+    // Two pairs that are read, two cycles later. Where neither is, nothing is.
+    input  wire                   a_read_i,
     input  wire                   a_natural_i,
     input  wire [1:0]             a_set_i,
     input  wire [LOG2_N-2:0]      a_index_i,
     output wire [2*WIDTH-1:0]     a_o,
+    input  wire                   b_read_i,
     input  wire                   b_natural_i,
     input  wire [1:0]             b_set_i,
     input  wire [LOG2_N-2:0]      b_index_i,
@@ -107,13 +109,18 @@ module cm_client_lanes #(
     wire [WIDTH*COLUMNS-1:0] result;
     wire [WIDTH*COLUMNS-1:0] rows [0:SETS-1];
     wire [COLUMNS-1:0]       written = columns_of(write_natural_i, write_index_i);
+    wire [COLUMNS-1:0]       a_wanted = columns_of(a_natural_i, a_index_i);
+    wire [COLUMNS-1:0]       b_wanted = columns_of(b_natural_i, b_index_i);
     genvar s, c, v, e, k;
     generate
         for (s = 0; s < SETS; s = s + 1) begin : g_set
             wire                job_here = busy_o && set_i == s;
             wire                writes = write_i && write_set_i == s;
+            wire                a_here = a_set_i == s;
+            wire                pairs = a_here ? a_read_i : b_read_i;
+            wire [COLUMNS-1:0]  wanted = a_here ? a_wanted : b_wanted;
             wire [ROW_BITS-1:0] from = job_here ? read_row
-                : (a_set_i == s) ? row_of(a_natural_i, a_index_i) : row_of(b_natural_i, b_index_i);
+                : a_here ? row_of(a_natural_i, a_index_i) : row_of(b_natural_i, b_index_i);
             wire [ROW_BITS-1:0] to = wipe_i ? wipe_address_i[ROW_BITS-1:0]
                 : job_here ? write_row : row_of(write_natural_i, write_index_i);
             for (c = 0; c < COLUMNS; c = c + 1) begin : g_column
@@ -124,7 +131,7 @@ module cm_client_lanes #(
                     .write_i(wipe_i || (job_here ? write : writes && written[c])),
                     .write_address_i(to),
                     .write_data_i(wipe_i ? {WIDTH{1'b0}} : job_here ? result[WIDTH*c +: WIDTH] : entered),
-                    .read_address_i(from),
+                    .read_i(wipe_i || (job_here ? read : pairs && wanted[c])), .read_address_i(from),
                     .read_data_o(rows[s][WIDTH*c +: WIDTH])
                 );
             end
@@ -159,8 +166,8 @@ module cm_client_lanes #(
         b_set <= b_set_i;
         a_natural <= a_natural_i;
         b_natural <= b_natural_i;
-        a_columns <= columns_of(a_natural_i, a_index_i);
-        b_columns <= columns_of(b_natural_i, b_index_i);
+        a_columns <= a_wanted;
+        b_columns <= b_wanted;
         a_pair <= selected(rows[a_set], a_natural, a_columns);
         b_pair <= selected(rows[b_set], b_natural, b_columns);
     end
@@ -183,7 +190,8 @@ module cm_client_lanes #(
     ) u_common (
         .clk_i(clk_i), .write_i(table_write_i && table_index_i >> COMMON == {LOG2_N{1'b0}}),
         .write_address_i({table_prime_i, table_index_i[ROW_BITS:0]}), .write_data_i(table_data_i),
-        .read_address_i(common_address), .read_data_o(common)
+        .read_i(busy_o && table_address[TABLE_BITS-1:ROW_BITS] < 2), .read_address_i(common_address),
+        .read_data_o(common)
     );
     generate
         for (e = 1; e <= LOG2_UNITS; e = e + 1) begin : g_level
@@ -195,6 +203,7 @@ module cm_client_lanes #(
                 ) u_table (
                     .clk_i(clk_i), .write_i(here && table_index_i[e-1:0] == k),
                     .write_address_i({table_prime_i, table_index_i[e +: ROW_BITS]}), .write_data_i(table_data_i),
+                    .read_i(busy_o && table_address[TABLE_BITS-1:ROW_BITS] == e + 1),
                     .read_address_i({prime_i, table_address[ROW_BITS-1:0]}), .read_data_o(word)
                 );
                 for (v = 0; v < (UNITS >> e); v = v + 1) begin : g_reader

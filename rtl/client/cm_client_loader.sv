@@ -27,25 +27,29 @@ module cm_client_loader #(
     localparam integer MULTIPLY = multiply_latency(MESSAGE_WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
     localparam integer ADD = add_latency(DEEP);
 
+    wire message_late;
+    cm_delay #(.WIDTH(1), .CYCLES(MULTIPLY - ADD)) u_message_late (
+        .clk_i(clk_i), .data_i(message_i), .data_o(message_late)
+    );
     genvar l;
     generate
         for (l = 0; l < 2; l = l + 1) begin : g_lane
-            wire [5:0]             e_i = small_i[6*l +: 6];
+            wire [5:0]             e_late; // e, as it entered, when its sum with d is needed
+            cm_delay #(.WIDTH(6), .CYCLES(MULTIPLY - ADD)) u_small (
+                .clk_i(clk_i), .data_i(small_i[6*l +: 6]), .data_o(e_late)
+            );
             reg  [MESSAGE_WIDTH-1:0] r;
             reg  [WIDTH-1:0]       e;
             reg  [WIDTH-1:0]       d;
             always_ff @(posedge clk_i) begin
                 r <= message_i ? r_i[MESSAGE_WIDTH*l +: MESSAGE_WIDTH] : {MESSAGE_WIDTH{1'b0}};
-                d <= message_i ? offset_i : {WIDTH{1'b0}};
-                e <= (e_i[5] ? q_i : {WIDTH{1'b0}}) + {{(WIDTH - 6){e_i[5]}}, e_i};
+                d <= message_late ? offset_i : {WIDTH{1'b0}};
+                e <= (e_late[5] ? q_i : {WIDTH{1'b0}}) + {{(WIDTH - 6){e_late[5]}}, e_late};
             end
-            wire [WIDTH-1:0]       added, late, sum, unused_first, unused_second;
+            wire [WIDTH-1:0]       added, sum, unused_first, unused_second;
             wire [MESSAGE_WIDTH:0] product;
             cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_first (
                 .clk_i(clk_i), .q_i(q_i), .a_i(d), .b_i(e), .sum_o(added), .difference_o(unused_first)
-            );
-            cm_delay #(.WIDTH(WIDTH), .CYCLES(MULTIPLY - ADD)) u_added (
-                .clk_i(clk_i), .data_i(added), .data_o(late)
             );
             cm_montgomery_multiply #(
                 .WIDTH(MESSAGE_WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
@@ -54,7 +58,7 @@ module cm_client_loader #(
                 .b_i({{(MESSAGE_WIDTH - WIDTH){1'b0}}, factor_i}), .halve_i(1'b0), .product_o(product)
             );
             cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_second (
-                .clk_i(clk_i), .q_i(q_i), .a_i(product[WIDTH-1:0]), .b_i(late), .sum_o(sum),
+                .clk_i(clk_i), .q_i(q_i), .a_i(product[WIDTH-1:0]), .b_i(added), .sum_o(sum),
                 .difference_o(unused_second)
             );
             assign pair_o[WIDTH*l +: WIDTH] = sum;

@@ -22,12 +22,14 @@ module cm_client_stream #(
 );
     wire [1:0]    core_ready;
     wire [1:0]    core_valid;
-    wire [1023:0] core_block;
+    wire [1023:0] core_mixed, core_start;
     reg           to;   // the core of the next request
     reg           from; // and of the next block
     reg [TAG-1:0] tags [0:1];
 
-    reg [511:0]   held;
+    reg [63:0]    sum;   // the two words that leave
+    reg [447:0]   held;  // those behind them, before they are added to
+    reg [447:0]   start; // what they are added to
     reg [3:0]     left; // words of it
     reg [TAG-1:0] held_tag;
 
@@ -40,33 +42,41 @@ module cm_client_stream #(
             cm_chacha20 u_core (
                 .clk_i(clk_i), .rst_i(rst_i), .ready_o(core_ready[c]), .start_i(request_i && to == c),
                 .key_i(key_i), .position_i(position_i), .valid_o(core_valid[c]),
-                .take_i(take_block && from == c), .block_o(core_block[512*c +: 512])
+                .take_i(take_block && from == c), .mixed_o(core_mixed[512*c +: 512]),
+                .start_o(core_start[512*c +: 512])
             );
             always_ff @(posedge clk_i) if (request_i && ready_o && to == c) tags[c] <= tag_i;
         end
     endgenerate
 
     assign valid_o = left != 4'd0;
-    assign data_o = held[63:0];
+    assign data_o = sum;
+    wire [511:0] next_held = take_block ? (from ? core_mixed[1023:512] : core_mixed[511:0]) : {64'd0, held};
+    wire [511:0] next_start = take_block ? (from ? core_start[1023:512] : core_start[511:0]) : {64'd0, start};
     assign tag_o = held_tag;
     assign last_o = left == 4'd1;
 
     always_ff @(posedge clk_i) begin
+        if (take_block || (valid_o && take_i)) begin
+            sum <= {next_held[63:32] + next_start[63:32], next_held[31:0] + next_start[31:0]};
+            held <= next_held[511:64];
+            start <= next_start[511:64];
+        end
         if (request_i && ready_o) to <= !to;
         if (take_block) begin
             from <= !from;
-            held <= from ? core_block[1023:512] : core_block[511:0];
             held_tag <= tags[from];
             left <= 4'd8;
         end else if (valid_o && take_i) begin
-            held <= {64'd0, held[511:64]};
             left <= left - 1'b1;
         end
         if (rst_i) begin
             to <= 1'b0;
             from <= 1'b0;
             left <= 4'd0;
-            held <= 512'd0;
+            sum <= 64'd0;
+            held <= 448'd0;
+            start <= 448'd0;
         end
     end
 endmodule

@@ -27,6 +27,13 @@ function automatic integer wide_product_latency(input integer width, input integ
     wide_product_latency = (deep != 0) ? digits_of(width) * digits_of(width) + 1 : 2;
 endfunction
 
+// Whole products and two reductions a cycle, for standard cells: an FPGA has no multipliers for either.
+localparam integer SILICON = 64; // as MULTIPLIER_WIDTH
+
+function automatic integer in_silicon(input integer multiplier_width, input integer deep);
+    in_silicon = (deep == 0 && multiplier_width == SILICON) ? 1 : 0;
+endfunction
+
 function automatic integer reduction_latency(input integer width, input integer log2_n,
                                              input integer multiplier_width, input integer deep);
     reduction_latency = (deep != 0) ? 1 + reduction_parts(width, log2_n, multiplier_width) : 1;
@@ -35,7 +42,8 @@ endfunction
 function automatic integer multiply_latency(input integer width, input integer log2_n,
                                             input integer multiplier_width, input integer deep);
     multiply_latency = wide_product_latency(width, deep) + 1
-        + montgomery_words(width, log2_n) * reduction_latency(width, log2_n, multiplier_width, deep);
+        + ((in_silicon(multiplier_width, deep) != 0) ? montgomery_words(width, log2_n) / 2
+           : montgomery_words(width, log2_n) * reduction_latency(width, log2_n, multiplier_width, deep));
 endfunction
 
 function automatic integer add_latency(input integer deep);

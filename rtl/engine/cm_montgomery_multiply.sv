@@ -10,7 +10,7 @@ module cm_montgomery_multiply #(
     parameter integer WIDTH = 32,
     parameter integer LOG2_N = 10,
     parameter integer DEEP = 0,             // more and shorter pipeline stages
-    parameter integer MULTIPLIER_WIDTH = 24 // widest unsigned factor of a hardware multiplier: 24 or 17
+    parameter integer MULTIPLIER_WIDTH = 24 // widest unsigned factor of a hardware multiplier: 24 or 17; 64 in silicon
 ) (
     input  wire             clk_i,
     input  wire [WIDTH-1:0] q_i,
@@ -30,11 +30,16 @@ module cm_montgomery_multiply #(
         reduced_width = (2 * WIDTH - words * WORD > WIDTH) ? 2 * WIDTH - words * WORD + 1 : WIDTH + 1;
     endfunction
 
-    reg [FACTOR_WIDTH-1:0] minus_h; // - (q - 1) / 2^WORD
-    always_ff @(posedge clk_i) minus_h <= -{1'b0, q_i[WIDTH-1:WORD]};
+    // - (q - 1) / 2^WORD, whose lowest bits are 0 for every such prime: so a step's multiplier need not have them.
+    localparam integer ZEROS = LOG2_N + 1 - WORD;
+    reg  [FACTOR_WIDTH-ZEROS-1:0] minus_h_high;
+    wire [FACTOR_WIDTH-1:0]       minus_h = {{ZEROS{1'b0}}, minus_h_high} << ZEROS;
+    always_ff @(posedge clk_i) minus_h_high <= -{1'b0, q_i[WIDTH-1:LOG2_N+1]};
 
     wire [2*WIDTH-1:0] product;
-    cm_wide_multiply #(.WIDTH(WIDTH), .DEEP(DEEP)) u_product (
+    cm_wide_multiply #(
+        .WIDTH(WIDTH), .DEEP(DEEP), .WHOLE(in_silicon(MULTIPLIER_WIDTH, DEEP))
+    ) u_product (
         .clk_i(clk_i), .a_i(a_i), .b_i(b_i), .product_o(product)
     );
 
@@ -47,7 +52,9 @@ module cm_montgomery_multiply #(
             end else begin : g_step
                 cm_montgomery_reduce #(
                     .INPUT_WIDTH(reduced_width(i - 1)), .OUTPUT_WIDTH(reduced_width(i)), .WORD(WORD),
-                    .FACTOR_WIDTH(FACTOR_WIDTH), .PARTS(PARTS), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .DEEP(DEEP)
+                    .FACTOR_WIDTH(FACTOR_WIDTH), .PARTS(PARTS), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .DEEP(DEEP),
+                    // In silicon two steps share a cycle, the last one has its own with the correction.
+                    .DIRECT((in_silicon(MULTIPLIER_WIDTH, DEEP) != 0 && (WORDS - i) % 2 == 0) ? 1 : 0)
                 ) u_step (
                     .clk_i(clk_i), .minus_h_i(minus_h), .t_i(g_reduce[i-1].t), .t_o(t)
                 );

@@ -187,7 +187,7 @@ module cm_ntt_engine #(
                     .write_i(job_here ? write : host_writes && hit),
                     .write_address_i(job_here ? write_address : host_write_address),
                     .write_data_i(job_here ? result[WIDTH*c +: WIDTH] : host_word),
-                    .read_address_i(job_here ? read_address : host_read_address),
+                    .read_i(1'b1), .read_address_i(job_here ? read_address : host_read_address),
                     .read_data_o(rows[s][WIDTH*c +: WIDTH])
                 );
             end
@@ -381,7 +381,7 @@ module cm_ntt_engine #(
                 .clk_i(clk_i),
                 .write_i(stored_write),
                 .write_address_i(address[STORED_BITS-1:0]), .write_data_i(table_data[WIDTH*LANE +: WIDTH]),
-                .read_address_i(stored_address[STORED_BITS-1:0]), .read_data_o(table_words[WIDTH*v +: WIDTH])
+                .read_i(1'b1), .read_address_i(stored_address[STORED_BITS-1:0]), .read_data_o(table_words[WIDTH*v +: WIDTH])
             );
         end
     endgenerate

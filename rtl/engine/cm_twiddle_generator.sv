@@ -47,12 +47,12 @@ module cm_twiddle_generator #(
     cm_ram #(.WIDTH(WIDTH), .DEPTH(1 << LOW), .ADDRESS_WIDTH(LOW), .BLOCK(0)) u_low (
         .clk_i(clk_i), .write_i(write_i && write_index_i[LOG2_N-1:LOW] == {HIGH{1'b0}}),
         .write_address_i(write_index_i[LOW-1:0]), .write_data_i(write_data_i),
-        .read_address_i(index[LOW-1:0]), .read_data_o(low_factor)
+        .read_i(1'b1), .read_address_i(index[LOW-1:0]), .read_data_o(low_factor)
     );
     cm_ram #(.WIDTH(WIDTH), .DEPTH(1 << HIGH), .ADDRESS_WIDTH(HIGH), .BLOCK(0)) u_high (
         .clk_i(clk_i), .write_i(write_i && write_index_i[LOW-1:0] == {LOW{1'b0}}),
         .write_address_i(write_index_i[LOG2_N-1:LOW]), .write_data_i(write_data_i),
-        .read_address_i(index[LOG2_N-1:LOW]), .read_data_o(high_factor)
+        .read_i(1'b1), .read_address_i(index[LOG2_N-1:LOW]), .read_data_o(high_factor)
     );
 
     wire [WIDTH:0] product;

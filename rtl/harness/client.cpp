@@ -14,6 +14,8 @@
 //     forget                       what was given for later
 //     reset
 //     quit
+//
+// With an argument, prints the inputs of every cycle as well, in the order of the ports.
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -41,7 +43,7 @@ struct word {
 class client
 {
   public:
-    client()
+    explicit client(bool records) : records(records)
     {
         reset();
     }
@@ -153,6 +155,7 @@ class client
     VerilatedContext context;
     Vcm_client_engine top{&context};
     uint64_t now = 0;
+    const bool records;
     bool offers = false; // on the streams in
     bool takes = true;   // on the streams out
 
@@ -185,6 +188,14 @@ class client
             std::printf("result %" PRIu64 " %u %u\n", now, unsigned{top.result_o}, last);
         }
         const bool took_read = top.read_valid_i && top.read_ready_o;
+        if (records) {
+            std::printf("in %" PRIu64 " %x %x %x %x %x %x %x %x %x %x %x %x %x %x %x\n", now, unsigned{top.rst_i},
+                        unsigned{top.write_i}, unsigned{top.write_address_i}, unsigned{top.write_data_i},
+                        unsigned{top.command_i}, unsigned{top.command_code_i}, unsigned{top.entropy_valid_i},
+                        unsigned{top.entropy_i}, unsigned{top.value_valid_i}, unsigned{top.value_i},
+                        unsigned{top.value_last_i}, unsigned{top.frame_ready_i}, unsigned{top.read_valid_i},
+                        unsigned{top.read_i}, unsigned{top.result_ready_i});
+        }
         const bool held = (top.value_valid_i && !took_value) || (top.read_valid_i && !took_read);
         top.clk_i = 1;
         top.eval();
@@ -212,9 +223,9 @@ uint32_t number()
 
 } // namespace
 
-int main()
+int main(int argc, char **)
 {
-    const auto hardware = std::make_unique<client>();
+    const auto hardware = std::make_unique<client>(argc > 1);
     for (std::string what; std::cin >> what && what != "quit";) {
         if (what == "set") {
             const uint32_t address = number();

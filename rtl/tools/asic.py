@@ -48,6 +48,27 @@ ABC = (
 
 
 @dataclass(frozen=True)
+class Recipe:
+    """How logic becomes cells. booth: multipliers by Booth's recoding; share: of the clock's period, for logic;
+    abc: the script of ABC; plain: modules in which it looks for no other structures of the same function."""
+
+    booth: bool = False
+    share: float = LOGIC_SHARE
+    abc: str = ABC
+    plain: tuple[str, ...] = ()
+
+
+CHOICES = "&dch,-f;"
+FOR_PRODUCTS = Recipe(
+    booth=True,
+    share=0.65,
+    abc=f"+strash;&get,-n;{CHOICES}&nf,{{D}};&put;buffer,-p,-N,32;topo;upsize,{{D}};dnsize,{{D}};stime,-p",
+    plain=("cm_client_sum", "cm_client_scale"),
+)
+"""For wide products in a cycle: ABC's rewriting would make their trees of adders deeper."""
+
+
+@dataclass(frozen=True)
 class Target:
     """A library: its files, and the cells with a part of their own. wire_load: "" for none.
 
@@ -191,12 +212,14 @@ def _commands(
     includes: Sequence[str],
     parameters: Mapping[str, int],
     apart: Sequence[str],
+    recipe: Recipe,
 ) -> list[str]:
     """The passes of Yosys, one a string."""
     target, directory = mapped.target, mapped.directory
     values = " ".join(f"-set {name} {value}" for name, value in parameters.items())
     library = f"-liberty {target.cells}"
-    timing = round(mapped.clock_ns * 1000 * LOGIC_SHARE)
+    timing = round(mapped.clock_ns * 1000 * recipe.share)
+    abc = f"abc {library} -constr {directory}/constraints -D {timing} -script"
     keep = [f"setattr -mod -set keep_hierarchy 1 *{name}*" for name in apart]
     blocks = f"memory_libmap -lib {directory}/blocks.txt -logic-cost-ram {target.bit_area} -logic-cost-rom 5"
     return [
@@ -206,7 +229,7 @@ def _commands(
         *([f"chparam {values} {mapped.top}"] if values else []),
         f"hierarchy -check -top {mapped.top}",
         *keep,
-        "synth -run begin:fine -flatten",
+        f"synth -run begin:fine -flatten{' -booth' if recipe.booth else ''}",
         "setattr -unset ram_style t:$mem_v2",  # an FPGA's choice
         f"write_json {directory}/memories.json",
         *([blocks] if target.macros else []),
@@ -216,7 +239,8 @@ def _commands(
         f"clockgate -pos {target.clock_gate} -min_net_size {SMALLEST_GATED}",
         "dfflegalize -cell $_DFF_P_ x -cell $_DFF_PN0_ 01 -mince 0",
         f"dfflibmap {library}",
-        f"abc {library} -constr {directory}/constraints -D {timing} -script {ABC}",
+        *(f"{abc} {recipe.abc.replace(CHOICES, '')} *{name}*" for name in recipe.plain),
+        f"{abc} {recipe.abc}",
         "opt_clean -purge",
         f"hilomap -singleton -hicell {' '.join(target.high)} -locell {' '.join(target.low)}",
         f"tee -q -o {directory}/statistics.json stat {library} -json",
@@ -236,6 +260,7 @@ def synthesise(
     target: Target | None = None,
     apart: Sequence[str] = (),
     includes: Sequence[str] = INCLUDES,
+    recipe: Recipe = Recipe(),
 ) -> Mapped:
     """Map a design, or find it mapped already. ToolError if a tool refuses.
 
@@ -243,7 +268,7 @@ def synthesise(
     """
     target = target or open_library()
     mapped = Mapped(top, target, clock_ns, BUILD / "asic")
-    commands = _commands(mapped, sources, includes, parameters, apart)
+    commands = _commands(mapped, sources, includes, parameters, apart, recipe)
     folders = [Path(folder.removeprefix("-I")) for folder in includes]
     headers = [path for folder in folders for path in sorted(folder.glob("*.svh"))]
     texts = [path.read_text(encoding="utf-8") for path in (*headers, *sources, target.cells, *target.macros)]
@@ -255,7 +280,7 @@ def synthesise(
         mapped.directory.mkdir(parents=True, exist_ok=True)
         for name, text in _inputs(mapped).items():
             (mapped.directory / name).write_text(text, encoding="utf-8")
-        commands = _commands(mapped, sources, includes, parameters, apart)
+        commands = _commands(mapped, sources, includes, parameters, apart, recipe)
         run(
             [sys.executable, RTL / "tools/yosys.py", *commands], mapped.directory / "yosys.log", timeout=14400
         )

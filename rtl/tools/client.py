@@ -18,6 +18,14 @@ from tools import BUILD, CLIENT_INCLUDES, CLIENT_SOURCES, ENGINE_SOURCES, RTL, r
 MAP = RTL / "client/cm_client_map.svh"
 HARNESS = RTL / "harness/client.cpp"
 TOP = "cm_client_engine"
+SILICON = 64
+"""MULTIPLIER_WIDTH of a design for standard cells."""
+INPUTS = (
+    *("rst_i", "write_i", "write_address_i", "write_data_i", "command_i", "command_code_i"),
+    *("entropy_valid_i", "entropy_i", "value_valid_i", "value_i", "value_last_i", "frame_ready_i"),
+    *("read_valid_i", "read_i", "result_ready_i"),
+)
+"""Of the engine, in the order of its ports."""
 MOST_CYCLES = 400_000
 """No command takes longer; a job that hangs is stopped here."""
 
@@ -50,10 +58,12 @@ class Shape:
     LOG2_UNITS: int = 3
     PRIMES: int = 3
     DEEP: int = 1
+    MULTIPLIER_WIDTH: int = 24
 
     @property
     def name(self) -> str:
-        return f"n{1 << self.LOG2_N}-w{self.WIDTH}-u{1 << self.LOG2_UNITS}-p{self.PRIMES}-d{self.DEEP}"
+        pipeline = "silicon" if self.MULTIPLIER_WIDTH == SILICON else f"d{self.DEEP}"
+        return f"n{1 << self.LOG2_N}-w{self.WIDTH}-u{1 << self.LOG2_UNITS}-p{self.PRIMES}-{pipeline}"
 
 
 @cache
@@ -117,6 +127,8 @@ class Outcome:
     """Words of a message that did not end."""
     state: dict[str, str] = field(default_factory=dict)
     """A hash of each variable, when the script asked last."""
+    inputs: list[list[int]] = field(default_factory=list)
+    """By cycle, if they were recorded: those of INPUTS."""
 
 
 class Client:
@@ -251,10 +263,10 @@ class Client:
         """Until nothing is left to do."""
         self.script.append(f"run {cycles}")
 
-    def simulate(self, state: bool = False) -> Outcome:
-        """Run the whole script. state: the script asks for it."""
+    def simulate(self, state: bool = False, record: bool = False) -> Outcome:
+        """Run the whole script. state: the script asks for it. record: the inputs of every cycle, too."""
         said = subprocess.run(
-            [build(self.shape, state)],
+            [build(self.shape, state), *(["record"] if record else [])],
             input="\n".join([*self.script, "quit"]) + "\n",
             capture_output=True,
             text=True,
@@ -276,6 +288,8 @@ class Client:
                     outcome.frames.append(bytes(words))
                     outcome.last_words.append(int(cycle))
                     words.clear()
+            elif what == "in":
+                outcome.inputs.append([int(value, 16) for value in rest])
             elif what == "state":
                 outcome.state[rest[0]] = rest[1]
             elif what == "result":

@@ -50,7 +50,7 @@ def said(script: str, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def run(shape: Shape, case: dict[str, Any], command: str) -> Outcome:
+def run(shape: Shape, case: dict[str, Any], command: str, record: bool = False) -> Outcome:
     """All of the case's ciphertexts, back to back."""
     key = Key(
         case["params_id"],
@@ -79,7 +79,7 @@ def run(shape: Shape, case: dict[str, Any], command: str) -> Outcome:
     for _ in case["messages"]:
         engine.command(command)
     engine.run(2_000_000)
-    return engine.simulate()
+    return engine.simulate(record=record)
 
 
 def halves(message: list[int]) -> list[int]:

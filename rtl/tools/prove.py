@@ -14,7 +14,9 @@ import sys
 import time
 from dataclasses import dataclass
 
-from tools import BUILD, RTL, SOURCES, VENV, ToolError, run
+import clearing
+
+from tools import BUILD, ENGINE_SOURCES, RTL, SOURCES, VENV, ToolError, run
 
 BIN = BUILD / "bin"
 NAMES = {
@@ -33,8 +35,32 @@ class Proof:
     parameters: tuple[tuple[str, int], ...] = ()
     mode: str = "bmc"
     cover_depth: int = 0  # 0: the proof's
+    client: tuple[str, ...] = ()  # what it is of, if that is in rtl/client
+    seen: tuple[tuple[str, str], ...] = ()  # wires of the proof, by what they are inside of what it is of
+    kept: tuple[tuple[str, int | None], ...] = ()  # mode clear: see clearing.py
 
 
+ANYTHING = None
+"""What a register may hold behind a reset that is no secret, and tells none."""
+CLEARED: dict[str, tuple[dict[str, int | None], dict[str, int]]] = {
+    "chacha20": ({"count": ANYTHING}, {}),
+    "stream": (
+        dict.fromkeys(("g_core[0].u_core.count", "g_core[1].u_core.count", "held_tag", "tags[0]", "tags[1]")),
+        {},
+    ),
+    "seeds": (dict.fromkeys(("asked", "words", "done_o", "refused_o")), {}),
+    "noise": ({}, {}),
+    "ternary": ({}, {}),
+    "uniform": ({}, {"LOG2_N": 10}),
+    "packer": ({}, {}),
+    "unpacker": ({}, {}),
+    "scale": (dict.fromkeys(("wrong1", "wrong2", "wrong3", "wrong4")), {}),
+    "sum": ({}, {}),
+    "reader": ({"crc": 0xFFFFFFFF, "component": 1, **dict.fromkeys(("left", "set_done_o", "counter"))}, {}),
+}
+"""Modules of rtl/client with secrets: what registers hold behind a reset if not 0, and parameters."""
+BEHIND_RESET = {"uniform": 3, "unpacker": 2}
+"""Cycles after which registers that follow others are clear, if more than one."""
 PROOFS = {
     "montgomery": Proof("prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1))),
     "montgomery-deep": Proof("prove_montgomery", 16, (("WIDTH", 6), ("LOG2_N", 1), ("DEEP", 1))),
@@ -65,6 +91,33 @@ PROOFS = {
     "axil": Proof("prove_axil", 6, mode="prove"),
     "axil-writes": Proof("prove_axil_writes", 14),
     "streams": Proof("prove_streams", 20, cover_depth=28),
+    "client-noise": Proof(
+        "prove_client_noise",
+        3,
+        mode="prove",
+        cover_depth=28,
+        client=("cm_client_noise",),
+        seen=(("sums", "u_noise.sums"), ("count", "u_noise.count")),
+    ),
+    "client-ternary": Proof("prove_client_ternary", 4, client=("cm_client_ternary",)),
+    **{
+        f"client-uniform-{bits}": Proof(
+            "prove_client_uniform", 13, (("BITS", bits),), client=("cm_client_uniform",)
+        )
+        for bits in (22, 27)
+    },
+    "client-registers": Proof("prove_client_registers", 12, client=("cm_client_axi",)),
+    **{
+        f"client-clears-{name}": Proof(
+            "cm_chacha20" if name == "chacha20" else f"cm_client_{name}",
+            BEHIND_RESET.get(name, 1),
+            tuple(parameters.items()),
+            mode="clear",
+            kept=tuple(kept.items()),
+        )
+        for name, (kept, parameters) in CLEARED.items()
+    },
+    "client-wipe": Proof("prove_client_wipe", 22, client=("cm_client_wipe",)),
 }
 
 
@@ -74,12 +127,21 @@ def prove(name: str) -> float:
     directory = BUILD / "formal" / name
     shutil.rmtree(directory, ignore_errors=True)
     directory.mkdir(parents=True)
+    start = time.monotonic()
+    if proof.mode == "clear":
+        clearing.prove(proof.top, proof.depth, dict(proof.parameters), dict(proof.kept), directory)
+        return time.monotonic() - start
     BIN.mkdir(parents=True, exist_ok=True)
     for tool, package in NAMES.items():
         link = BIN / tool
         link.unlink(missing_ok=True)
         link.symlink_to(VENV / "bin" / package)
-    files = [*SOURCES, *sorted((RTL / "engine").glob("*.svh")), *sorted((RTL / "accelerator").glob("*.svh"))]
+    if proof.client:
+        files = [RTL / f"client/{name}.sv" for name in proof.client]
+        files += [*ENGINE_SOURCES, *sorted((RTL / "client").glob("*.svh"))]
+    else:
+        files = [*SOURCES, *sorted((RTL / "accelerator").glob("*.svh"))]
+    files += sorted((RTL / "engine").glob("*.svh"))
     files.append(RTL / f"formal/{proof.top}.sv")
     modules = " ".join(path.name for path in files if path.suffix == ".sv")
     values = "".join(f" -set {key} {value}" for key, value in proof.parameters)
@@ -89,10 +151,11 @@ def prove(name: str) -> float:
         *("[tasks]", "proof", "cover", "[options]", f"proof: mode {proof.mode}", "cover: mode cover"),
         *(f"proof: depth {proof.depth}", f"cover: depth {proof.cover_depth or proof.depth}"),
         *("[engines]", "smtbmc yices"),
-        *("[script]", *script, f"prep -flatten -top {proof.top}", "[files]", *map(str, files)),
+        *("[script]", *script, f"prep -flatten -top {proof.top}"),
+        *(f"connect -set {wire} \\{inside}" for wire, inside in proof.seen),
+        *("[files]", *map(str, files)),
     ]
     (directory / "proof.sby").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    start = time.monotonic()
     run(
         ["yowasp-sby", "-f", "proof.sby"],
         directory / "sby.log",

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// cm_client_uniform is the library's rejection: the residues are, in order, the fields of the key stream that are below
+// q. For any q of so many bits and any three words, with pauses between them.
+`default_nettype none
+module prove_client_uniform #(
+    parameter integer WIDTH = 27,
+    parameter integer BITS = 27,  // of q
+    parameter integer LOG2_N = 4 // more than three words hold
+) (
+    input wire clk_i
+);
+    localparam integer WORDS = 3;
+    localparam integer FIELDS = 64 * WORDS / BITS;
+    (* anyconst *) reg [64*WORDS-1:0] stream;
+    (* anyconst *) reg [WIDTH-1:0]    q;
+    (* anyseq *) reg                  offers;
+    reg reset = 1'b1;
+    always_ff @(posedge clk_i) reset <= 1'b0;
+
+    localparam [4:0] BITS_OF_Q = BITS;
+    reg  [1:0]  taken = 2'd0;
+    wire        ready, pair;
+    wire        valid = offers && taken != WORDS[1:0];
+    wire [2*WIDTH-1:0] pair_data;
+    wire [LOG2_N:0]    residues;
+    cm_client_uniform #(.WIDTH(WIDTH), .LOG2_N(LOG2_N)) u_uniform (
+        .clk_i(clk_i), .rst_i(1'b0), .start_i(reset), .q_i(q), .bits_i(BITS_OF_Q), .valid_i(valid), .ready_o(ready),
+        .data_i(stream[64*taken +: 64]), .pair_o(pair), .pair_data_o(pair_data), .residues_o(residues)
+    );
+
+    // The fields one after the other: the numbers among the residues of those that are.
+    wire [FIELDS-1:0]        accepted;
+    wire [WIDTH*FIELDS-1:0]  values;
+    wire [4*(FIELDS+1)-1:0]  before; // residues before this field
+    assign before[3:0] = 4'd0;
+    genvar f;
+    generate
+        for (f = 0; f < FIELDS; f = f + 1) begin : g_field
+            wire [BITS-1:0] field = stream[BITS*f +: BITS];
+            assign accepted[f] = field < q;
+            assign values[WIDTH*f +: WIDTH] = field;
+            assign before[4*(f+1) +: 4] = before[4*f +: 4] + {3'd0, accepted[f]};
+        end
+    endgenerate
+
+    // What the next pair must be.
+    reg [3:0]       left = 4'd0; // residues that have left
+    reg [WIDTH-1:0] first, second;
+    reg [1:0]       there;
+    integer i;
+    always_comb begin
+        first = {WIDTH{1'b0}};
+        second = {WIDTH{1'b0}};
+        there = 2'd0;
+        for (i = 0; i < FIELDS; i = i + 1) begin
+            if (accepted[i] && before[4*i +: 4] == left) begin
+                first = values[WIDTH*i +: WIDTH];
+                there[0] = 1'b1;
+            end
+            if (accepted[i] && before[4*i +: 4] == left + 4'd1) begin
+                second = values[WIDTH*i +: WIDTH];
+                there[1] = 1'b1;
+            end
+        end
+    end
+
+    reg [3:0] quiet = 4'd0; // cycles since the last word
+    always_ff @(posedge clk_i) begin
+        assume (q[BITS-1] && q >> BITS == 0);
+        if (!reset) begin
+            if (valid && ready) taken <= taken + 2'd1;
+            quiet <= (taken == WORDS[1:0]) ? quiet + 4'd1 : 4'd0;
+            if (pair) begin
+                left <= left + 4'd2;
+                assert (there == 2'b11 && pair_data == {second, first});
+            end
+            // All fields that there are have been cut: a last one may wait for another.
+            if (quiet == 4'd5) begin
+                assert (residues == before[4*FIELDS +: 4]);
+                assert (left == {before[4*FIELDS+1 +: 3], 1'b0});
+            end
+            cover (quiet == 4'd5 && before[4*FIELDS +: 4] == 4'd6);
+            cover (quiet == 4'd5 && before[4*FIELDS +: 4] == 4'd3);
+        end
+    end
+endmodule
+`default_nettype wire
