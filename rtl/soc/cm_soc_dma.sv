@@ -81,7 +81,7 @@ module cm_soc_dma #(
     assign send_data_o = halves ? {{16{is_signed && half[15]}}, half} : queue_word;
     assign send_last_o = send_left == 20'd1;
     cm_client_fifo #(.WIDTH(32), .LOG2_DEPTH(LOG2_QUEUE)) u_queue (
-        .clk_i(clk_i), .rst_i(rst_i || send_i), .write_i(fetched), .data_i(data_i),
+        .clk_i(clk_i), .rst_i(rst_i || send_i), .wipe_i(1'b0), .write_i(fetched), .data_i(data_i),
         .valid_o(queue_valid), .take_i(word_sent), .data_o(queue_word), .level_o(level)
     );
     always_ff @(posedge clk_i) begin

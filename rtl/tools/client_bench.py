@@ -38,7 +38,10 @@ def cases() -> list[dict[str, Any]]:
 
 def ckks_cases() -> list[dict[str, Any]]:
     """The same of CKKS."""
-    return said("client_ckks_cases.py", [{**CKKS, "public": public, "ciphertexts": CIPHERTEXTS} for public in (False, True)])
+    return said(
+        "client_ckks_cases.py",
+        [{**CKKS, "public": public, "ciphertexts": CIPHERTEXTS} for public in (False, True)],
+    )
 
 
 def said(script: str, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -38,7 +38,7 @@ def numbers_of(wanted: dict[str, Any], count: int, limit: int, rng: random.Rando
         drawn = [rng.choice((*edges, rng.uniform(-most, most), rng.uniform(-1, 1))) for _ in range(count)]
         return np.array([rng.choice((-1, 1)) * x for x in drawn], np.float32)
     bits = int(number.removeprefix("int")) - 1
-    highest = min((1 << bits) - 1, int(most * 2.0**-exponent) - 1)
+    highest = max(0, min((1 << bits) - 1, int(most * 2.0**-exponent) - 1))
     edges = (0, highest, -highest)
     drawn = [rng.choice((*edges, rng.randint(-highest, highest))) for _ in range(count)]
     return np.array(drawn, np.dtype(number))
