@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The CKKS encoder and decoder of the client engine and its parts, bit by bit as docs/encoding.md has them: the
+"""The client engine's CKKS encoder and decoder and its parts, bit by bit as docs/encoding.md has them: the
 cases are the golden model's (codec_cases.py)."""
 
 import json
@@ -302,7 +302,16 @@ async def reset_once(dut):
 
 async def still(dut):
     """No input tells one message from another."""
-    for name in ("value_valid", "value", "value_last", "read_pair", "pair_ready", "result_ready", "encode", "decode"):
+    for name in (
+        "value_valid",
+        "value",
+        "value_last",
+        "read_pair",
+        "pair_ready",
+        "result_ready",
+        "encode",
+        "decode",
+    ):
         getattr(dut, f"{name}_i").value = 0
     await cycles(dut, 4)
 

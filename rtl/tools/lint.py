@@ -86,7 +86,10 @@ def main() -> int:
         f"read_verilog -sv -defer {' '.join(CLIENT_INCLUDES)} {' '.join(client)}",
         "hierarchy -check -top cm_client_axi",
     ]
-    checks["yosys cm_client_codec"] = [*checks["yosys cm_client_axi"][:-1], "hierarchy -check -top cm_client_codec"]
+    checks["yosys cm_client_codec"] = [
+        *checks["yosys cm_client_axi"][:-1],
+        "hierarchy -check -top cm_client_codec",
+    ]
     warnings = ["-Wall", *(f"-Wno-{warning}" for warning in ALLOWED)]
     for name, (top, parameters) in shapes().items():
         checks[f"verilator {name}"] = [
@@ -110,7 +113,7 @@ def main() -> int:
         ]
     for log2_n in CODEC_RINGS:
         checks[f"verilator codec {log2_n}"] = [
-            *("verilator", "--lint-only", *warnings, *CLIENT_INCLUDES, "--top", "cm_client_codec"),
+            *("verilator", "--lint-only", *warnings, *INCLUDES, *CLIENT_INCLUDES, "--top", "cm_client_codec"),
             *(f"-GLOG2_N={log2_n}", *client),
         ]
     for engine in (0, 1):
