@@ -32,7 +32,7 @@ SPEEDUP = 300
 """At least so many times as fast with the engine."""
 LIMITS = {"symmetric": 10_040, "public": 27_648, "decrypt": 20_040, "shake_symmetric": 17_856}
 """What bounds the pace: words out, butterflies, words in, Keccak's rounds."""
-CKKS = {"slots": "real", "numbers": "binary32", "codec_multipliers": 4}
+CKKS = {"slots": "real", "numbers": "binary32", "codec_multipliers": 3}
 """Those of CKKS, which have no goal."""
 
 

@@ -828,7 +828,9 @@ module cm_client_engine #(
     wire [1:0] stream_sink = loads_key ? SINK_KEY
         : (stream_multiplies || decrypts) ? SINK_SET : SINK_FRAME;
     wire [1:0] stream_coefficient_set = component ? 2'd1 : 2'd2;
-    assign stream_a_set = !public_key ? stream_turn
+    // A stream that waits for a set to be drained leaves it to the other port.
+    wire [1:0] not_drained = (drain_turn == 2'd0) ? 2'd1 : 2'd0;
+    assign stream_a_set = (decrypts && !stream_runs) ? not_drained : !public_key ? stream_turn
         : !in_coefficients ? {1'b0, stream_parity} : stream_leaves ? stream_coefficient_set : 2'd0;
     assign stream_b_set = !public_key ? stream_turn : component ? {1'b0, !stream_parity} : 2'd2;
     assign stream_to_set = public_key ? stream_coefficient_set : stream_turn;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Written by tools/client_roots.py: {C(t), S(t)} of docs/encoding.md at 31 bits, for angles t up to n / 4. The bits of
-// an angle are reversed in its address; address 0 has n / 4.
+// Written by tools/client_roots.py: {C(t), S(t)} of docs/encoding.md at 31 bits, for angles t up to n / 4.
+// The bits of an angle are reversed in its address; address 0 has n / 4.
 `default_nettype none
 module cm_client_root_table #(
     parameter integer LOG2_N = 12 // 10 .. 13

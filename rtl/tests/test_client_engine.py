@@ -227,6 +227,24 @@ def test_values_wait_for_the_last_frames_checksum():
     assert [decrypted(case, words) for words in outcome.results] == messages_of(case)
 
 
+@pytest.mark.parametrize("name", SHAPES)
+def test_values_that_are_held_up(name):
+    """The next ciphertexts' frames come in behind them until every set of residues waits to be read."""
+    case = case_of(set=name, t=1000, public=True, ciphertexts=3, seed=92)
+    engine = prepared(case, SHAPES[name])
+    for frames in frames_of(case):
+        engine.read(frames)
+    engine.stall(enter=0, leave=256, seed=1)
+    for _ in case["frames"]:
+        engine.command("COMMAND_DECRYPT")
+    engine.run(70_000)
+    engine.stall(enter=0, leave=0, seed=1)
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.fault == 0 and outcome.idle
+    assert [decrypted(case, words) for words in outcome.results] == messages_of(case)
+
+
 @pytest.mark.parametrize("seed", range(40, 43))
 def test_noise_up_to_its_bound(seed):
     """Noise as large as decryption allows, on either side."""

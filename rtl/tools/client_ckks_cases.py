@@ -15,6 +15,8 @@ import sys
 from typing import Any
 
 import client_cases  # first: it says where the model and the tests' helpers are
+
+# isort: split
 import ciphermote_testing
 import golden
 import numpy as np
@@ -38,7 +40,7 @@ def numbers_of(wanted: dict[str, Any], count: int, limit: int, rng: random.Rando
         drawn = [rng.choice((*edges, rng.uniform(-most, most), rng.uniform(-1, 1))) for _ in range(count)]
         return np.array([rng.choice((-1, 1)) * x for x in drawn], np.float32)
     bits = int(number.removeprefix("int")) - 1
-    highest = min((1 << bits) - 1, int(most * 2.0**-exponent) - 1)
+    highest = max(0, min((1 << bits) - 1, int(most * 2.0**-exponent) - 1))
     edges = (0, highest, -highest)
     drawn = [rng.choice((*edges, rng.randint(-highest, highest))) for _ in range(count)]
     return np.array(drawn, np.dtype(number))
@@ -52,9 +54,11 @@ def words_of(numbers: np.ndarray) -> list[int]:
 
 
 def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
-    """wanted: set, log2_scale; public, complex, number, exponent, values_limit, count, ciphertexts, seed; what is
-    decrypted: coefficients of each ciphertext in place of what is encrypted, or other_key; and how: out ("float32",
-    "int32") and out_exponent."""
+    """wanted: set, log2_scale; public, complex, number, exponent, values_limit, count, ciphertexts, seed.
+
+    What is decrypted: coefficients of each ciphertext in place of what is encrypted, or other_key; and how:
+    out ("float32", "int32") and out_exponent.
+    """
     rng = random.Random(wanted.get("seed", 1))
     values_rng = random.Random(wanted.get("message_seed", wanted.get("seed", 1)))
     chosen = parameters.by_name(wanted["set"])
@@ -83,12 +87,6 @@ def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
         "complex": is_complex,
         "float": is_float,
         "exponent": 0 if is_float else wanted.get("exponent", 0),
-        "coded": [
-            ciphermote_testing.encode(
-                core_params(chosen), numbers, is_complex, wanted.get("exponent", 0), scale, PRECISION
-            ).tolist()
-            for numbers in arrays
-        ],
     }
     params = core_params(chosen)
     library = client_cases.device(

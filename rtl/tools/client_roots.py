@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write rtl/client/cm_client_root_table.sv, for the client engine's CKKS encoder and decoder.
 
-C(t) and S(t) of docs/encoding.md, section 3, for 31 bits and angles below a quarter of pi. A word's address is
-its angle backwards, bit by bit, so that the table of a smaller ring is the start of that of a larger one;
-address 0 has the angle pi/4.
+C(t) and S(t) of docs/encoding.md, section 3, for 31 bits and angles up to pi/4. A word's address is its angle
+backwards, bit by bit, so that the table of a smaller ring is the start of that of a larger one; address 0 has
+the angle pi/4.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def words() -> list[int]:
 
 MODULE = """\
 // SPDX-License-Identifier: Apache-2.0
-// Written by tools/client_roots.py: {C(t), S(t)} of docs/encoding.md at 31 bits, for angles t up to n / 4. The bits of
-// an angle are reversed in its address; address 0 has n / 4.
+// Written by tools/client_roots.py: {C(t), S(t)} of docs/encoding.md at 31 bits, for angles t up to n / 4.
+// The bits of an angle are reversed in its address; address 0 has n / 4.
 `default_nettype none
 module cm_client_root_table #(
     parameter integer LOG2_N = 12 // 10 .. 13

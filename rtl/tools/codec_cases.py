@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cm_client_codec and its parts must do, from the golden model: prints cases as JSON. Runs in .venv.
 
-    .venv/bin/python rtl/tools/codec_cases.py '{"kind": "operations", "log2_n": 10, "complex": false, "seed": 1}'
+    .venv/bin/python rtl/tools/codec_cases.py '{"kind": "values", "seed": 1}'
 
 Numbers enter as words: binary32 bits, or signed integers modulo 2^32.
 """
@@ -228,7 +228,10 @@ def times(log2_n: int) -> list[Case]:
     draws: list[Draw] = [lambda r: 0, mixed_float(100), lambda r: 0x80000001, lambda r: float_word(-127.99)]
     return [
         *(encoding(log2_n, filled(rng, n // 2, draw), floats) for draw in draws),
-        *(decoding(log2_n, [rng.randrange(-size, size) for _ in range(n)], floats) for size in (1, 9, 100000)),
+        *(
+            decoding(log2_n, [rng.randrange(-size, size) for _ in range(n)], floats)
+            for size in (1, 9, 100000)
+        ),
     ]
 
 
@@ -262,7 +265,14 @@ def values(seed: int) -> list[Case]:
                 whole = limit - scale - exponent  # 2^whole is refused
                 near = (1 << min(max(whole, 0), 31)) - rng.randrange(2)
                 word = rng.choice(
-                    (rng.getrandbits(32), near, -near, 1 << 31, rng.randrange(-5, 6), rng.getrandbits(1) << 31)
+                    (
+                        rng.getrandbits(32),
+                        near,
+                        -near,
+                        1 << 31,
+                        rng.randrange(-5, 6),
+                        rng.getrandbits(1) << 31,
+                    )
                 )
                 word &= MASK
             x = None
@@ -283,7 +293,9 @@ def results(seed: int) -> list[Case]:
     cases = []
     for round_ in range(60):
         scale = rng.choice((1, 60, rng.randrange(1, 61)))
-        exponent = rng.choice((-scale, -scale - 1, -scale - 4, rng.randrange(-90, 20), rng.randrange(-512, 512)))
+        exponent = rng.choice(
+            (-scale, -scale - 1, -scale - 4, rng.randrange(-90, 20), rng.randrange(-512, 512))
+        )
         chosen = settings(float=round_ % 2, exponent=exponent, scale_log2=scale)
         for _ in range(60):
             bits = rng.randrange(30)
@@ -295,7 +307,8 @@ def results(seed: int) -> list[Case]:
                     1 << rng.randrange(29),
                     -(1 << bits),
                     (1 << bits) - 1,
-                    (((1 << 24) + 2 * rng.randrange(1 << 22) + 1) << rng.randrange(5)) * rng.choice((-1, 1)),  # a tie
+                    (((1 << 24) + 2 * rng.randrange(1 << 22) + 1) << rng.randrange(5))
+                    * rng.choice((-1, 1)),  # a tie
                 )
             )
             negate = rng.getrandbits(1)
@@ -356,8 +369,12 @@ def main() -> int:
         cases = operations(wanted["log2_n"], wanted["complex"], wanted["seed"], wanted["few"])
     else:
         parts: dict[str, Callable[..., list[Case]]] = {
-            **{"values": values, "results": results, "roots": roots},
-            **{"vectors": vectors, "pairs": pairs, "times": times},
+            "values": values,
+            "results": results,
+            "roots": roots,
+            "vectors": vectors,
+            "pairs": pairs,
+            "times": times,
         }
         cases = parts[kind](**wanted)
     print(json.dumps(cases))

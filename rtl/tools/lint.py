@@ -48,6 +48,8 @@ CLIENTS: dict[str, dict[str, int]] = {
     "client n8192": {"LOG2_N": 13, "PRIMES": 7},
 }
 """Shapes of the client engine."""
+CODEC_RINGS = (10, 13)
+"""log2 of the degrees at which the CKKS encoder and decoder is checked by itself."""
 
 
 def shapes() -> dict[str, tuple[str, dict[str, int]]]:
@@ -98,6 +100,10 @@ def main() -> int:
         f"read_verilog -sv -defer {' '.join(INCLUDES)} {' '.join(zero)}",
         "hierarchy -check -top cm_zero_encrypt",
     ]
+    checks["yosys cm_client_codec"] = [
+        *checks["yosys cm_client_axi"][:-1],
+        "hierarchy -check -top cm_client_codec",
+    ]
     warnings = ["-Wall", *(f"-Wno-{warning}" for warning in ALLOWED)]
     for name, (top, parameters) in shapes().items():
         checks[f"verilator {name}"] = [
@@ -123,6 +129,11 @@ def main() -> int:
         checks[f"verilator zero {deep}"] = [
             *("verilator", "--lint-only", *warnings, *INCLUDES, "--top", "cm_zero_encrypt", f"-GDEEP={deep}"),
             *zero,
+        ]
+    for log2_n in CODEC_RINGS:
+        checks[f"verilator codec {log2_n}"] = [
+            *("verilator", "--lint-only", *warnings, *INCLUDES, *CLIENT_INCLUDES, "--top", "cm_client_codec"),
+            *(f"-GLOG2_N={log2_n}", *client),
         ]
     for engine in (0, 1):
         checks[f"verilator soc {engine}"] = [
