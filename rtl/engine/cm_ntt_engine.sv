@@ -117,8 +117,9 @@ module cm_ntt_engine #(
         .MULTIPLY_LATENCY(multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP)), .TABLE_BITS(TABLE_BITS)
     ) u_control (
         .clk_i(clk_i), .rst_i(rst_i),
-        .start_i(start_i), .forward_i(forward_i), .first_done_i(1'b0),
-        .products_i(products_i), .operand_i(operand_i), .inverse_i(inverse_i), .pair_i(pair_i), .page_i(page_i), .busy_o(busy_o), .done_o(done_o),
+        .start_i(start_i), .forward_i(forward_i), .first_done_i(1'b0), .products_i(products_i),
+        .operand_i(operand_i), .inverse_i(inverse_i), .pair_i(pair_i), .page_i(page_i),
+        .busy_o(busy_o), .done_o(done_o),
         .read_o(read), .read_address_o(read_address), .table_address_o(table_address),
         .sande_o(sande), .product_o(product), .product_of_a_o(product_of_a),
         .sande_multiply_o(sande_multiply), .sande_halve_o(sande_halve), .sande_leave_o(sande_leave),

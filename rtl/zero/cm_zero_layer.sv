@@ -62,7 +62,8 @@ module cm_zero_layer #(
     generate
         for (p = 0; p < 2; p = p + 1) begin : g_page
             wire adds = p == 1 && add_page_i; // a page that is only added to the other
-            wire writes = busy_i ? write_i && write_address_i[ROW_BITS] == p : row_write_i && host_address_i[ROW_BITS] == p;
+            wire writes = busy_i ? write_i && write_address_i[ROW_BITS] == p
+                                 : row_write_i && host_address_i[ROW_BITS] == p;
             wire sum_here = sum_write_i && sum_address_i[ROW_BITS] == p;
             for (c = 0; c < 4; c = c + 1) begin : g_column
                 cm_ram #(.WIDTH(WIDTH), .DEPTH(1 << ROW_BITS), .ADDRESS_WIDTH(ROW_BITS), .BLOCK(1)) u_bank (
