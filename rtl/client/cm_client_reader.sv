@@ -42,10 +42,17 @@ module cm_client_reader #(
     output reg                    set_done_o, // with the last word of a set
     output reg                    fault_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_log2_n, LOG2_N < 5 || LOG2_N > 28, "cm_client_reader: LOG2_N must be from 5 to 28.")
+        `CM_REFUSE(g_bad_log2_primes, LOG2_PRIMES < 1 || LOG2_PRIMES > 7,
+                   "cm_client_reader: LOG2_PRIMES must be from 1 to 7.")
+    endgenerate
     `include "cm_client_crc.svh"
     localparam [1:0] HEADER = 2'd0, PAYLOAD = 2'd1, TAG = 2'd2, CHECK = 2'd3;
     localparam [3:0] LAST_OF_HEADER = 4'd10, LAST_OF_TAGGED = 4'd15;
-    localparam [7:0] VERSION = 8'd1, TAGGED_VERSION = 8'd2, COMPONENTS = 8'd2, NTT_FORM = 8'd1, SHAKE256 = 8'd2, CHACHA20 = 8'd3;
+    localparam [7:0] VERSION = 8'd1, TAGGED_VERSION = 8'd2, COMPONENTS = 8'd2, NTT_FORM = 8'd1;
+    localparam [7:0] SHAKE256 = 8'd2, CHACHA20 = 8'd3;
     localparam integer COUNT_BITS = LOG2_N + 1;
     localparam [COUNT_BITS-1:0] SEED_WORDS = 8, SHAKE_SEED_WORDS = 16;
     localparam [3:0] AT_PLACE = 4'd9;

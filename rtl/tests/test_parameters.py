@@ -7,7 +7,18 @@ import sys
 import pytest
 from simulation import slow
 
-from tools import BUILD, INCLUDES, RTL, SOURCES, ToolError, run
+from tools import (
+    BUILD,
+    CLIENT_INCLUDES,
+    CLIENT_SOURCES,
+    INCLUDES,
+    RTL,
+    SOC_SOURCES,
+    SOURCES,
+    ToolError,
+    picorv32,
+    run,
+)
 
 ENGINE, ACCELERATOR = "cm_ntt_engine", "cm_ntt_accelerator"
 ILLEGAL = [
