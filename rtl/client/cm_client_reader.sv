@@ -90,8 +90,9 @@ module cm_client_reader #(
     assign hash_start_o = state == CHECK || (state == HEADER && at == 4'd0 && !taken);
     assign hash_absorb_o = hashes && taken;
     assign hash_finish_o = state == TAG;
-    wire wrong = taken && ((state == HEADER && word_i != expected) || (state == CHECK && word_i != ~crc)
-                           || (state == TAG && word_i != (at[0] ? tag_i[63:32] : tag_i[31:0])));
+    // Not before its last word: half of a tag must not be found on its own.
+    reg  forged;
+    wire wrong = taken && ((state == HEADER && word_i != expected) || (state == CHECK && (word_i != ~crc || forged)));
     wire last_of_set = prime_o == last_prime_i && !component && !in_seed;
 
     always_ff @(posedge clk_i) begin
@@ -123,6 +124,7 @@ module cm_client_reader #(
                 end
                 TAG: begin
                     at <= at + 1'b1;
+                    if (word_i != (at[0] ? tag_i[63:32] : tag_i[31:0])) forged <= 1'b1;
                     if (at[0]) state <= CHECK;
                 end
                 default: begin
@@ -156,6 +158,7 @@ module cm_client_reader #(
             component <= 1'b1;
             in_seed <= 1'b0;
             known_o <= 1'b0;
+            forged <= 1'b0;
             seeded_o <= 1'b0;
             shake_o <= 1'b0;
             seed_o <= 512'd0;

@@ -124,7 +124,9 @@ def test_a_biased_source(ones):
     """No two draws are alike."""
     case = case_of(set="n1024_q26", t=12289, seed=131)
     rng = random.Random(7)
-    draws = [bytes(sum((rng.random() < ones) << bit for bit in range(8)) for _ in range(32)) for _ in range(4)]
+    draws = [
+        bytes(sum((rng.random() < ones) << bit for bit in range(8)) for _ in range(32)) for _ in range(4)
+    ]
     outcome = run(draws, case)
     assert len(outcome.frames) < 4 and outcome.fault == constants()["FAULT_ENTROPY"]
 

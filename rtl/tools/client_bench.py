@@ -31,8 +31,14 @@ SHAPES = {"deep": Shape(), "shallow": Shape(DEEP=0)}
 
 
 def cases() -> list[dict[str, Any]]:
-    """Symmetric and public-key encryptions, and symmetric ones with a SHAKE256 seed."""
-    kinds: list[dict[str, Any]] = [{"public": False}, {"public": True}, {"xof": SHAKE256}]
+    """Symmetric and public-key encryptions; symmetric ones with a SHAKE256 seed; both with tags."""
+    kinds: list[dict[str, Any]] = [
+        {"public": False},
+        {"public": True},
+        {"xof": SHAKE256},
+        {"tagged": "first"},
+        {"public": True, "tagged": "first"},
+    ]
     wanted = [{"set": SET, "t": T, "ciphertexts": CIPHERTEXTS, **kind} for kind in kinds]
     command = [ROOT / ".venv/bin/python", ROOT / "rtl/tools/client_cases.py", json.dumps(wanted)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -50,8 +56,11 @@ def run(shape: Shape, case: dict[str, Any], command: str) -> Outcome:
         case["public"],
     )
     engine = Client(shape)
-    engine.options = (case["xof"] == SHAKE256) << constants()["SHAPE_SHAKE256"]
+    engine.options = (case.get("xof") == SHAKE256) << constants()["SHAPE_SHAKE256"]
+    engine.options |= bool(case.get("tag")) << constants()["SHAPE_TAGS"]
     engine.wait_for_wipe()
+    if case.get("tag"):
+        engine.tags(**{**case["tag"], "key": bytes.fromhex(case["tag"]["key"])})
     engine.load(key)
     engine.message_space(key, case["t"], signed=False, coefficients=False)
     engine.counter(case["counter"])
@@ -103,12 +112,14 @@ def soc_times() -> dict[str, int]:
 
 
 def main() -> int:
-    symmetric, public, shake = cases()
+    symmetric, public, shake, tagged, tagged_public = cases()
     jobs = {
         "symmetric": (symmetric, "COMMAND_SYMMETRIC"),
         "public": (public, "COMMAND_PUBLIC"),
         "decrypt": (public, "COMMAND_DECRYPT"),
         "shake_symmetric": (shake, "COMMAND_SYMMETRIC"),
+        "tagged_symmetric": (tagged, "COMMAND_SYMMETRIC"),
+        "tagged_public": (tagged_public, "COMMAND_PUBLIC"),
     }
     try:
         taken = {
