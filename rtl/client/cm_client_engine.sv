@@ -52,6 +52,19 @@ module cm_client_engine #(
     output wire [31:0] result_o,
     output wire        result_last_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_log2_n, LOG2_N < 10 || LOG2_N > 13, "cm_client_engine: LOG2_N must be from 10 to 13.")
+        `CM_REFUSE(g_bad_width, WIDTH < 22 || WIDTH > 27, "cm_client_engine: WIDTH must be from 22 to 27.")
+        `CM_REFUSE(g_bad_log2_units, LOG2_UNITS < 1 || LOG2_UNITS > 4,
+                   "cm_client_engine: LOG2_UNITS must be from 1 to 4.")
+        `CM_REFUSE(g_bad_primes, PRIMES < 2 || PRIMES > 7, "cm_client_engine: PRIMES must be from 2 to 7.")
+        `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1, "cm_client_engine: DEEP must be 0 or 1.")
+        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
+                   "cm_client_engine: MULTIPLIER_WIDTH must be 17 or 24.")
+        `CM_REFUSE(g_bad_tag_digit, TAG_DIGIT != 4 && TAG_DIGIT != 8 && TAG_DIGIT != 16 && TAG_DIGIT != 32,
+                   "cm_client_engine: TAG_DIGIT must be 4, 8, 16 or 32.")
+    endgenerate
     `include "cm_latency.svh"
     `include "cm_client_map.svh"
     localparam integer LOG2_PRIMES = (PRIMES > 4) ? 3 : (PRIMES > 2) ? 2 : 1;
@@ -314,9 +327,10 @@ module cm_client_engine #(
     cm_client_stream #(.TAG(3)) u_stream (
         .clk_i(clk_i), .rst_i(clears),
         .request_i(tag_request || seeds_request || uniform_request || sample_request), .ready_o(stream_ready),
-        .key_i(tag_request ? tag_key : seeds_request ? seeds_key : uniform_request ? (decrypts ? read_seed[511:256] : public_seed[255:0])
-               : private_seed),
-        .position_i(tag_request ? tag_position : seeds_request ? seeds_position : uniform_request ? uniform_position : sample_position),
+        .key_i(tag_request ? tag_key : seeds_request ? seeds_key
+               : uniform_request ? (decrypts ? read_seed[511:256] : public_seed[255:0]) : private_seed),
+        .position_i(tag_request ? tag_position : seeds_request ? seeds_position
+                    : uniform_request ? uniform_position : sample_position),
         .tag_i(tag_request ? FOR_TAG : seeds_request ? FOR_SEEDS : uniform_request ? FOR_UNIFORM : sample_tag),
         .valid_o(word_valid), .take_i(word_ready), .data_o(word_data), .tag_o(word_tag), .last_o(word_last)
     );
@@ -335,6 +349,12 @@ module cm_client_engine #(
         .request_o(seeds_request), .ready_i(for_seeds && stream_ready), .key_o(seeds_key), .position_o(seeds_position),
         .valid_i(word_valid && word_tag == FOR_SEEDS), .last_i(word_last), .data_i(word_data),
         .public_o(next_public_seed), .private_o(private_seed)
+    );
+
+    wire entropy_fails;
+    cm_client_health u_health (
+        .clk_i(clk_i), .rst_i(clears), .valid_i(entropy_valid_i && entropy_ready_o), .word_i(entropy_i),
+        .failed_o(entropy_fails)
     );
 
     // --- the front: seeds, noise and u -----------------------------------------------------------------------------
@@ -1353,7 +1373,7 @@ module cm_client_engine #(
         : decoded_wrong ? FAULT_RESULT
         : exhausted ? FAULT_COUNTER
         : too_late ? FAULT_WINDOW
-        : seeds_refused ? FAULT_ENTROPY
+        : (seeds_refused || entropy_fails) ? FAULT_ENTROPY
         : ((scaled_valid && scaled_wrong) || ckks_wrong) ? FAULT_RANGE
         : (too_many || ckks_too_many) ? FAULT_TOO_MANY
         : (trits_write && wrong_trits(trits)) ? FAULT_KEY

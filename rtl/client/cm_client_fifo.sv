@@ -16,6 +16,12 @@ module cm_client_fifo #(
     output wire [WIDTH-1:0]    data_o,
     output reg  [LOG2_DEPTH:0] level_o // words that are in it
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_width, WIDTH < 1 || WIDTH > 1024, "cm_client_fifo: WIDTH must be from 1 to 1024.")
+        `CM_REFUSE(g_bad_log2_depth, LOG2_DEPTH < 2 || LOG2_DEPTH > 16,
+                   "cm_client_fifo: LOG2_DEPTH must be from 2 to 16.")
+    endgenerate
     reg  [LOG2_DEPTH-1:0] tail;
     reg  [LOG2_DEPTH-1:0] head;
     wire [LOG2_DEPTH-1:0] next_head = head + {{(LOG2_DEPTH - 1){1'b0}}, take_i};

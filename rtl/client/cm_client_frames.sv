@@ -27,6 +27,11 @@ module cm_client_frames #(
     input  wire                  tag_known_i,
     input  wire [63:0]           tag_i
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_count_bits, COUNT_BITS < 2 || COUNT_BITS > 29,
+                   "cm_client_frames: COUNT_BITS must be from 2 to 29.")
+    endgenerate
     `include "cm_client_crc.svh"
     localparam [2:0] IDLE = 3'd0, HEADER = 3'd1, PAYLOAD = 3'd2, TAG = 3'd3, CHECK = 3'd4;
     localparam [3:0] LAST_OF_HEADER = 4'd10, LAST_OF_TAGGED = 4'd15;
@@ -39,7 +44,8 @@ module cm_client_frames #(
     assign ready_o = state == IDLE;
     wire   hashes = tagged_i && (state == HEADER || state == PAYLOAD);
     assign valid_o = (!hashes || hash_ready_i)
-        && (state == HEADER || state == CHECK || (state == PAYLOAD && payload_valid_i) || (state == TAG && tag_known_i));
+        && (state == HEADER || state == CHECK || (state == PAYLOAD && payload_valid_i)
+            || (state == TAG && tag_known_i));
     assign word_o = (state == HEADER) ? header_i[32*at +: 32] : (state == PAYLOAD) ? payload_i
         : (state == TAG) ? (at[0] ? tag_i[63:32] : tag_i[31:0]) : ~crc;
     wire   moves = valid_o && take_i;

@@ -53,6 +53,22 @@ module cm_client_lanes #(
     input  wire [LOG2_N-1:0]      table_index_i,
     input  wire [WIDTH-1:0]       table_data_i
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_log2_n, LOG2_N < 5 || LOG2_N > 14, "cm_client_lanes: LOG2_N must be from 5 to 14.")
+        `CM_REFUSE(g_bad_width, WIDTH < 16 || WIDTH > 40, "cm_client_lanes: WIDTH must be from 16 to 40.")
+        `CM_REFUSE(g_bad_log2_units, LOG2_UNITS < 1 || LOG2_UNITS > 6,
+                   "cm_client_lanes: LOG2_UNITS must be from 1 to 6.")
+        `CM_REFUSE(g_bad_rows, LOG2_UNITS > LOG2_N - 2, "cm_client_lanes: LOG2_UNITS must be at most LOG2_N - 2.")
+        `CM_REFUSE(g_bad_primes, PRIMES < 1 || PRIMES > (1 << LOG2_PRIMES),
+                   "cm_client_lanes: PRIMES must be from 1 to 2 to the power of LOG2_PRIMES.")
+        `CM_REFUSE(g_bad_log2_primes, LOG2_PRIMES < 1 || LOG2_PRIMES > 3,
+                   "cm_client_lanes: LOG2_PRIMES must be from 1 to 3.")
+        `CM_REFUSE(g_bad_sets, SETS < 2 || SETS > 4, "cm_client_lanes: SETS must be from 2 to 4.")
+        `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1, "cm_client_lanes: DEEP must be 0 or 1.")
+        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
+                   "cm_client_lanes: MULTIPLIER_WIDTH must be 17 or 24.")
+    endgenerate
     `include "cm_latency.svh"
     localparam integer UNITS = 1 << LOG2_UNITS;
     localparam integer COLUMNS = 2 * UNITS; // column 2 v + h: half h of unit v

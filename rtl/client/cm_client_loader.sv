@@ -23,6 +23,16 @@ module cm_client_loader #(
     input  wire [11:0]                small_i, // two signed numbers of 6 bits
     output wire [2*WIDTH-1:0]         pair_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_log2_n, LOG2_N < 5 || LOG2_N > 14, "cm_client_loader: LOG2_N must be from 5 to 14.")
+        `CM_REFUSE(g_bad_width, WIDTH < 16 || WIDTH > 31, "cm_client_loader: WIDTH must be from 16 to 31.")
+        `CM_REFUSE(g_bad_message_width, MESSAGE_WIDTH <= WIDTH || MESSAGE_WIDTH > 40,
+                   "cm_client_loader: MESSAGE_WIDTH must be more than WIDTH, and at most 40.")
+        `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1, "cm_client_loader: DEEP must be 0 or 1.")
+        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
+                   "cm_client_loader: MULTIPLIER_WIDTH must be 17 or 24.")
+    endgenerate
     `include "cm_latency.svh"
     localparam integer MULTIPLY = multiply_latency(MESSAGE_WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
     localparam integer ADD = add_latency(DEEP);

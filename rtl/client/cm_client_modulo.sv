@@ -10,6 +10,10 @@ module cm_client_modulo #(
     input  wire [63:0]      x_i,
     output wire [WIDTH-1:0] residue_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_width, WIDTH < 22 || WIDTH > 62, "cm_client_modulo: WIDTH must be from 22 to 62.")
+    endgenerate
     `include "cm_client_modulo.svh"
     localparam integer BITS = 2 * MODULO_STAGES; // the others are less than q
 

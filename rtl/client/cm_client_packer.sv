@@ -14,6 +14,10 @@ module cm_client_packer #(
     input  wire               take_i, // while valid_o
     output wire [31:0]        word_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_width, WIDTH < 17 || WIDTH > 31, "cm_client_packer: WIDTH must be from 17 to 31.")
+    endgenerate
     localparam integer HELD = 32 + 2 * WIDTH;
     reg  [HELD-1:0] held;
     reg  [6:0]      filled;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Poly1305's polynomial (RFC 8439, without the final addition) of whole blocks of 16 bytes: h = (h + b + 2^128) r modulo
-// 2^130 - 5, in 128 / DIGIT + 2 cycles a block; the words of the next one come meanwhile. Its time depends on lengths
-// alone.
+// Poly1305's polynomial (RFC 8439, without the final addition) of whole blocks of 16 bytes: h = (h + b + 2^128) r
+// modulo 2^130 - 5, in 128 / DIGIT + 2 cycles a block; the words of the next one come meanwhile. Its time depends on
+// lengths alone.
 //
 // r is taken DIGIT bits at a time, the highest first. What reaches 2^130 comes back five times below: 2^130 is 5.
 `default_nettype none
@@ -21,7 +21,8 @@ module cm_client_poly1305 #(
 );
     `include "cm_refuse.svh"
     generate
-        `CM_REFUSE(g_digit, DIGIT != 4 && DIGIT != 8 && DIGIT != 16 && DIGIT != 32, "DIGIT must be 4, 8, 16 or 32.")
+        `CM_REFUSE(g_bad_digit, DIGIT != 4 && DIGIT != 8 && DIGIT != 16 && DIGIT != 32,
+                   "cm_client_poly1305: DIGIT must be 4, 8, 16 or 32.")
     endgenerate
     localparam integer DIGITS = 128 / DIGIT;
     localparam integer COUNT = $clog2(DIGITS);

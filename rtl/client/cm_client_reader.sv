@@ -42,10 +42,17 @@ module cm_client_reader #(
     output reg                    set_done_o, // with the last word of a set
     output reg                    fault_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_log2_n, LOG2_N < 5 || LOG2_N > 28, "cm_client_reader: LOG2_N must be from 5 to 28.")
+        `CM_REFUSE(g_bad_log2_primes, LOG2_PRIMES < 1 || LOG2_PRIMES > 7,
+                   "cm_client_reader: LOG2_PRIMES must be from 1 to 7.")
+    endgenerate
     `include "cm_client_crc.svh"
     localparam [1:0] HEADER = 2'd0, PAYLOAD = 2'd1, TAG = 2'd2, CHECK = 2'd3;
     localparam [3:0] LAST_OF_HEADER = 4'd10, LAST_OF_TAGGED = 4'd15;
-    localparam [7:0] VERSION = 8'd1, TAGGED_VERSION = 8'd2, COMPONENTS = 8'd2, NTT_FORM = 8'd1, SHAKE256 = 8'd2, CHACHA20 = 8'd3;
+    localparam [7:0] VERSION = 8'd1, TAGGED_VERSION = 8'd2, COMPONENTS = 8'd2, NTT_FORM = 8'd1;
+    localparam [7:0] SHAKE256 = 8'd2, CHACHA20 = 8'd3;
     localparam integer COUNT_BITS = LOG2_N + 1;
     localparam [COUNT_BITS-1:0] SEED_WORDS = 8, SHAKE_SEED_WORDS = 16;
     localparam [3:0] AT_PLACE = 4'd9;
@@ -83,8 +90,9 @@ module cm_client_reader #(
     assign hash_start_o = state == CHECK || (state == HEADER && at == 4'd0 && !taken);
     assign hash_absorb_o = hashes && taken;
     assign hash_finish_o = state == TAG;
-    wire wrong = taken && ((state == HEADER && word_i != expected) || (state == CHECK && word_i != ~crc)
-                           || (state == TAG && word_i != (at[0] ? tag_i[63:32] : tag_i[31:0])));
+    // Not before its last word: half of a tag must not be found on its own.
+    reg  forged;
+    wire wrong = taken && ((state == HEADER && word_i != expected) || (state == CHECK && (word_i != ~crc || forged)));
     wire last_of_set = prime_o == last_prime_i && !component && !in_seed;
 
     always_ff @(posedge clk_i) begin
@@ -116,6 +124,7 @@ module cm_client_reader #(
                 end
                 TAG: begin
                     at <= at + 1'b1;
+                    if (word_i != (at[0] ? tag_i[63:32] : tag_i[31:0])) forged <= 1'b1;
                     if (at[0]) state <= CHECK;
                 end
                 default: begin
@@ -149,6 +158,7 @@ module cm_client_reader #(
             component <= 1'b1;
             in_seed <= 1'b0;
             known_o <= 1'b0;
+            forged <= 1'b0;
             seeded_o <= 1'b0;
             shake_o <= 1'b0;
             seed_o <= 512'd0;

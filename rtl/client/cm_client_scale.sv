@@ -20,6 +20,10 @@ module cm_client_scale #(
     output wire             wrong_o,  // with valid_o: the value was out of range
     output reg  [WIDTH-1:0] r_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_width, WIDTH < 17 || WIDTH > 31, "cm_client_scale: WIDTH must be from 17 to 31.")
+    endgenerate
     wire               negative = signed_i && value_i[31];
     wire [33:0]        magnitude = negative ? 34'd0 - {2'b11, value_i} : {2'b00, value_i};
     wire [33:0]        limit = {{(34 - WIDTH){1'b0}}, t_i};

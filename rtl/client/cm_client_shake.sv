@@ -22,6 +22,12 @@ module cm_client_shake #(
     output reg                    pair_o,    // two residues, which must be taken
     output reg  [2*WIDTH-1:0]     pair_data_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_log2_n, LOG2_N < 9 || LOG2_N > 16, "cm_client_shake: LOG2_N must be from 9 to 16.")
+        `CM_REFUSE(g_bad_log2_primes, LOG2_PRIMES < 1 || LOG2_PRIMES > 7,
+                   "cm_client_shake: LOG2_PRIMES must be from 1 to 7.")
+    endgenerate
     `include "cm_client_modulo.svh"
     localparam integer BLOCK_BITS = LOG2_N - 9 + LOG2_PRIMES + 1;
     localparam [4:0] LANES = 5'd17, LAST_SQUEEZE = 5'd30, LANES_OF_LAST = 5'd2; // 30 times 17, and 2, are 512

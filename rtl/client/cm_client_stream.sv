@@ -20,6 +20,10 @@ module cm_client_stream #(
     output wire [TAG-1:0] tag_o,
     output wire           last_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_tag, TAG < 1 || TAG > 32, "cm_client_stream: TAG must be from 1 to 32.")
+    endgenerate
     wire [1:0]    core_ready;
     wire [1:0]    core_valid;
     wire [1023:0] core_mixed, core_start;

@@ -18,6 +18,10 @@ module cm_client_sum #(
     output reg  [31:0]      sum_o,
     output reg  [WIDTH-1:0] message_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_width, WIDTH < 17 || WIDTH > 27, "cm_client_sum: WIDTH must be from 17 to 27.")
+    endgenerate
     reg  [WIDTH+31:0] low;
     reg  [31:0]       high;
     reg  [31:0]       term;

@@ -20,6 +20,11 @@ module cm_client_uniform #(
     output reg  [2*WIDTH-1:0] pair_data_o,
     output reg  [LOG2_N:0]    residues_o // of the polynomial that are accepted; after n of them, the rest is dropped
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_width, WIDTH < 22 || WIDTH > 31, "cm_client_uniform: WIDTH must be from 22 to 31.")
+        `CM_REFUSE(g_bad_log2_n, LOG2_N < 2 || LOG2_N > 16, "cm_client_uniform: LOG2_N must be from 2 to 16.")
+    endgenerate
     // Key stream that has not been cut.
     reg  [127:0] stream;
     reg  [7:0]   filled;

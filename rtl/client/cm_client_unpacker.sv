@@ -16,6 +16,10 @@ module cm_client_unpacker #(
     output wire [2*WIDTH-1:0] pair_data_o,
     output reg                wrong_o // a residue that left was not below q
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_width, WIDTH < 17 || WIDTH > 31, "cm_client_unpacker: WIDTH must be from 17 to 31.")
+    endgenerate
     localparam integer HELD = 32 + 2 * WIDTH;
     reg  [HELD-1:0]  held;
     reg  [6:0]       filled;

@@ -33,6 +33,10 @@ module cm_soc #(
     output wire        frame_valid_o,
     output wire [31:0] frame_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_engine, ENGINE < 0 || ENGINE > 1, "cm_soc: ENGINE must be 0 or 1.")
+    endgenerate
     localparam [5:0] UART = 6'd0;    // write: a byte; read: whether there is room for one
     localparam [5:0] EXIT = 6'd1;    // write: the program is over
     localparam [5:0] SENSOR = 6'd2;  // read: the next sample, as soon as there is one

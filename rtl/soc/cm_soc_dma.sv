@@ -36,6 +36,11 @@ module cm_soc_dma #(
     output reg                   leave_valid_o, // there is no waiting
     output wire [31:0]           leave_data_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_log2_words, LOG2_WORDS < 10 || LOG2_WORDS > 26,
+                   "cm_soc_dma: LOG2_WORDS must be from 10 to 26.")
+    endgenerate
     localparam integer LOG2_QUEUE = 3;
 
     // --- from a stream to the memory --------------------------------------------------------------------------------

@@ -17,6 +17,11 @@ module cm_soc_ram #(
     input  wire [31:0]           transfer_data_i,
     output reg  [31:0]           transfer_data_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_log2_words, LOG2_WORDS < 10 || LOG2_WORDS > 26,
+                   "cm_soc_ram: LOG2_WORDS must be from 10 to 26.")
+    endgenerate
     reg [31:0] words [0:(1<<LOG2_WORDS)-1]; // the harness writes the program here
     integer b;
 

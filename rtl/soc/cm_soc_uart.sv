@@ -11,6 +11,10 @@ module cm_soc_uart #(
     input  wire [7:0] byte_i,
     output wire       tx_o
 );
+    `include "cm_refuse.svh"
+    generate
+        `CM_REFUSE(g_bad_divisor, DIVISOR < 2 || DIVISOR > 65536, "cm_soc_uart: DIVISOR must be from 2 to 65536.")
+    endgenerate
     reg [9:0]  shift; // the bit that is sent is the lowest
     reg [3:0]  left;
     reg [15:0] wait_left;

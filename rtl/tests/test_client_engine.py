@@ -44,7 +44,9 @@ def key_of(case):
 
 def options_of(case):
     tagged = bool(case.get("tag"))
-    return (case["xof"] == SHAKE256) << constants()["SHAPE_SHAKE256"] | tagged << constants()["SHAPE_TAGS"]
+    return (case.get("xof") == SHAKE256) << constants()["SHAPE_SHAKE256"] | tagged << constants()[
+        "SHAPE_TAGS"
+    ]
 
 
 def tag(engine, case):

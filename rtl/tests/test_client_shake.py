@@ -54,7 +54,7 @@ async def reset(dut, **inputs):
 
 
 async def permuted(dut, state, load):
-    """The state after a permutation, which takes 24 cycles; what the core holds is loaded only if asked for."""
+    """The state after a permutation of 24 cycles, of what the core holds or of what it is to load."""
     if load:
         dut.load_i.value, dut.state_i.value = 1, state
         await cycles(dut)

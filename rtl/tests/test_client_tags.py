@@ -61,7 +61,10 @@ async def hashes_blocks(dut):
     cases += [([most] * count, CLAMP) for count in (1, 2, 3, 7)]
     # With r = 1 the sum of two is 2^130 - 5 + d.
     cases += [([most, most - 3 + d], 1) for d in (-1, 0, 1, 3)]
-    cases += [([rng.getrandbits(128) for _ in range(rng.randrange(1, 9))], rng.getrandbits(128) & CLAMP) for _ in range(12)]
+    cases += [
+        ([rng.getrandbits(128) for _ in range(rng.randrange(1, 9))], rng.getrandbits(128) & CLAMP)
+        for _ in range(12)
+    ]
     for blocks, r in cases:
         dut.r_i.value, dut.start_i.value = r, 1
         await cycles(dut)
@@ -169,7 +172,18 @@ def frame_of(case):
     return frames[: TAGGED_HEADER + length + 8], frames[TAGGED_HEADER + length + 12 :]
 
 
-FORGED = ("device", "epoch", "window", "random", "tag", "tag's end", "payload", "no tag", "another key", "another r")
+FORGED = (
+    "device",
+    "epoch",
+    "window",
+    "random",
+    "tag",
+    "tag's end",
+    "payload",
+    "no tag",
+    "another key",
+    "another r",
+)
 
 
 @pytest.mark.parametrize("what", FORGED)
@@ -179,7 +193,15 @@ def test_forged_frames_are_refused_and_the_keys_stay(what):
     engine = prepared(case, SMALL)
     frame, rest = frame_of(case)
     changed = bytearray(frame)
-    places = {"device": 44, "epoch": 48, "window": 52, "random": 56, "tag": -8, "tag's end": -1, "payload": 70}
+    places = {
+        "device": 44,
+        "epoch": 48,
+        "window": 52,
+        "random": 56,
+        "tag": -8,
+        "tag's end": -1,
+        "payload": 70,
+    }
     if what in places:
         changed[places[what]] ^= 1
     frames = bytes(changed) + crc32c(bytes(changed)).to_bytes(4, "little") + rest

@@ -33,9 +33,16 @@ SHAPES = {"deep": Shape(), "shallow": Shape(DEEP=0)}
 
 
 def cases() -> list[dict[str, Any]]:
-    """Symmetric and public-key encryptions, and symmetric ones with a SHAKE256 seed."""
-    kinds: list[dict[str, Any]] = [{"public": False}, {"public": True}, {"xof": SHAKE256}]
-    return said("client_cases.py", [{"set": SET, "t": T, "ciphertexts": CIPHERTEXTS, **kind} for kind in kinds])
+    """Symmetric and public-key encryptions; symmetric ones with a SHAKE256 seed; both with tags."""
+    kinds: list[dict[str, Any]] = [
+        {"public": False},
+        {"public": True},
+        {"xof": SHAKE256},
+        {"tagged": "first"},
+        {"public": True, "tagged": "first"},
+    ]
+    wanted = [{"set": SET, "t": T, "ciphertexts": CIPHERTEXTS, **kind} for kind in kinds]
+    return said("client_cases.py", wanted)
 
 
 def ckks_cases() -> list[dict[str, Any]]:
@@ -63,7 +70,10 @@ def run(shape: Shape, case: dict[str, Any], command: str, record: bool = False) 
     )
     engine = Client(shape)
     engine.options = (case.get("xof") == SHAKE256) << constants()["SHAPE_SHAKE256"]
+    engine.options |= bool(case.get("tag")) << constants()["SHAPE_TAGS"]
     engine.wait_for_wipe()
+    if case.get("tag"):
+        engine.tags(**{**case["tag"], "key": bytes.fromhex(case["tag"]["key"])})
     engine.load(key)
     if "t" in case:
         engine.message_space(key, case["t"], signed=False, coefficients=False)
@@ -131,7 +141,7 @@ def soc_times() -> dict[str, int]:
 
 
 def main() -> int:
-    symmetric, public, shake = cases()
+    symmetric, public, shake, tagged, tagged_public = cases()
     ckks_symmetric, ckks_public = ckks_cases()
     jobs = {
         "symmetric": (symmetric, "COMMAND_SYMMETRIC"),
@@ -141,6 +151,8 @@ def main() -> int:
         "ckks_symmetric": (ckks_symmetric, "COMMAND_SYMMETRIC"),
         "ckks_public": (ckks_public, "COMMAND_PUBLIC"),
         "ckks_decrypt": (ckks_public, "COMMAND_DECRYPT"),
+        "tagged_symmetric": (tagged, "COMMAND_SYMMETRIC"),
+        "tagged_public": (tagged_public, "COMMAND_PUBLIC"),
     }
     try:
         taken = {

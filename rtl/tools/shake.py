@@ -43,8 +43,12 @@ def made(
 ) -> list[tuple[int, list[int]]]:
     """For each job of a seed, how many of 256 cycles pause, and primes: cycles, and residues."""
     shape = {"WIDTH": width, "LOG2_N": log2_n, "LOG2_PRIMES": 2}
-    program = verilate(TOP, f"w{width}-n{log2_n}", shape, [*CLIENT_SOURCES, HARNESS / "shake.cpp"], CLIENT_INCLUDES)
+    program = verilate(
+        TOP, f"w{width}-n{log2_n}", shape, [*CLIENT_SOURCES, HARNESS / "shake.cpp"], CLIENT_INCLUDES
+    )
     lines = "".join(f"{seed.hex()} {stall} {' '.join(map(str, primes))}\n" for seed, stall, primes in jobs)
-    said = subprocess.run([program], input=lines, capture_output=True, text=True, check=True, timeout=600).stdout
+    said = subprocess.run(
+        [program], input=lines, capture_output=True, text=True, check=True, timeout=600
+    ).stdout
     numbers = [list(map(int, line.split())) for line in said.splitlines()]
     return [(cycles, residues) for cycles, *residues in numbers]
