@@ -496,7 +496,8 @@ def test_an_esp32_encrypts_and_counts_across_power_cuts(esp_process: Path, tmp_p
     for _ in range(3):
         with ProcessDevice(esp_process, tmp_path, timeout=60.0) as link:
             for key in ("symmetric", "asymmetric"):
-                frames = frames_of(link.encrypt_values(np.linspace(-1, 1, 512, dtype=np.float32), key=key))
+                values = np.linspace(-1, 1, 512, dtype=np.float32)
+                frames = frames_of(link.encrypt_values(values, log2_scale=20, key=key))
                 seen.append(frames[0].counter)
             assert link.report().status == "CM_OK"
     assert seen == sorted(set(seen))
@@ -510,5 +511,5 @@ def test_an_esp32_without_noise_or_counter_refuses(
 ) -> None:
     monkeypatch.setenv(variable, "1")
     with ProcessDevice(esp_process, tmp_path, timeout=60.0) as link, pytest.raises(LinkError) as caught:
-        link.encrypt_values(np.zeros(4, dtype=np.float32))
+        link.encrypt_values(np.zeros(4, dtype=np.float32), log2_scale=20)
     assert caught.value.status == status
