@@ -244,6 +244,9 @@ def test_a_record_whose_check_code_does_not_fit_is_damage(chip: SimulatedChip) -
     chip.library.spoil(ctypes.c_uint32(chip.record_words // chip.unit_words))
     assert chip.read() is None
     assert chip.write(48) == -1
+    chip.erase()
+    chip.library.spoil(ctypes.c_uint32(chip.page_words // chip.unit_words - 1))
+    assert chip.read() is None, "a mark whose check code does not fit is one"
 
 
 # ---- generators ----
@@ -289,7 +292,9 @@ def test_errors_of_the_hardwares_own_tests_are_recovered_from_or_refused(chip: S
 def test_a_clock_error_is_refused(chip: SimulatedChip) -> None:
     assert chip.random(8) is not None
     chip.noise("clock error")
+    before = chip.microseconds
     assert chip.random(8) is None
+    assert chip.microseconds - before < 1000, "it is not waited out"
 
 
 class Health(ctypes.Structure):
