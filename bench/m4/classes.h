@@ -128,7 +128,8 @@ static class_of class_wide(uint32_t code)
             return (class_of){.class = bits_of(code, 20, 1) ? CLASS_LOAD : CLASS_STORE};
         }
         if (bits_of(code, 23, 6) == 0x36 || bits_of(code, 23, 6) == 0x37) { /* products; long, divisions */
-            const bool divides = bits_of(code, 22, 7) == 0x6E && bits_of(code, 20, 1) && bits_of(code, 4, 4) == 0xF;
+            const bool divides =
+                bits_of(code, 22, 7) == 0x6E && bits_of(code, 20, 1) && bits_of(code, 4, 4) == 0xF;
             return (class_of){.class = divides ? CLASS_DIVIDE : CLASS_MULTIPLY};
         }
         return (class_of){.class = CLASS_OTHER};

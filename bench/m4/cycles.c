@@ -415,7 +415,8 @@ static void write_line(int region, const counts *spent)
 
 static counts difference(const counts *a, const counts *b)
 {
-    counts result = {a->instructions - b->instructions, a->cycles - b->cycles, a->divisions - b->divisions, {0}};
+    counts result = {
+        a->instructions - b->instructions, a->cycles - b->cycles, a->divisions - b->divisions, {0}};
     for (int i = 0; i < CLASSES; i++) {
         result.classes[i] = a->classes[i] - b->classes[i];
     }

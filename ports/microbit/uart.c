@@ -3,9 +3,9 @@
  * UART 0, polled. Its receiver holds six bytes, so at 115200 baud the processor must poll it at least every
  * half millisecond.
  */
+#include "uart.h"
 #include "board.h"
 #include "nrf51.h"
-#include "uart.h"
 
 #define PIN_TXD 24u
 #define PIN_RXD 25u

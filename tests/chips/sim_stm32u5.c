@@ -13,6 +13,7 @@
 
 static bool begun[UNITS];
 static bool unreadable[UNITS];
+static bool spoiled[UNITS]; /* unreadable, but the words are still there */
 static struct {
     uint32_t unlocking; /* keys given */
     uint32_t control;
@@ -36,6 +37,7 @@ void placed(void)
     for (uint32_t i = 0; i < UNITS; i++) {
         begun[i] = false;
         unreadable[i] = false;
+        spoiled[i] = false;
         for (uint32_t j = 0; j < FLASH_UNIT_WORDS; j++) {
             begun[i] = begun[i] || flash_words[i * FLASH_UNIT_WORDS + j] != UINT32_MAX;
         }
@@ -45,7 +47,7 @@ void placed(void)
 void spoil(uint32_t unit);
 void spoil(uint32_t unit)
 {
-    unreadable[unit] = true;
+    spoiled[unit] = true;
 }
 
 static _Noreturn void lock_and_fail(void)
@@ -57,11 +59,11 @@ static _Noreturn void lock_and_fail(void)
 
 static uint32_t read_flash(uint32_t index)
 {
-    if (unreadable[index / FLASH_UNIT_WORDS]) {
+    const uint32_t unit = index / FLASH_UNIT_WORDS;
+    if (unreadable[unit] || spoiled[unit]) {
         flash.ecc |= 1u << 31; /* the interrupt itself is left to the chip */
-        return chance();
     }
-    return flash_words[index];
+    return unreadable[unit] ? chance() : flash_words[index];
 }
 
 static void write_flash(uint32_t index, uint32_t value)

@@ -41,7 +41,9 @@ void power_off(void)
     longjmp(power, 1);
 }
 
-void wait_for_interrupt(void) {}
+void wait_for_interrupt(void)
+{
+}
 
 void program_word(uint32_t index, uint32_t value, bool torn)
 {
@@ -59,7 +61,9 @@ void erase_page(uint32_t page, bool torn)
 }
 
 void placed(void) __attribute__((weak));
-void placed(void) {}
+void placed(void)
+{
+}
 
 int store(uint64_t value, int cut_after, uint32_t seed);
 int store(uint64_t value, int cut_after, uint32_t seed)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import random
-import re
 import shutil
 import struct
 import subprocess
@@ -16,8 +15,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
-from test_ports import make, write_headers
+from ciphermote.link import LinkError
+from local_devices import ProcessDevice
+from test_ports import frames_of, make, write_headers
 
 ROOT = Path(__file__).parents[2]
 
@@ -242,6 +244,9 @@ def test_a_record_whose_check_code_does_not_fit_is_damage(chip: SimulatedChip) -
     chip.library.spoil(ctypes.c_uint32(chip.record_words // chip.unit_words))
     assert chip.read() is None
     assert chip.write(48) == -1
+    chip.erase()
+    chip.library.spoil(ctypes.c_uint32(chip.page_words // chip.unit_words - 1))
+    assert chip.read() is None, "a mark whose check code does not fit is one"
 
 
 # ---- generators ----
@@ -287,7 +292,9 @@ def test_errors_of_the_hardwares_own_tests_are_recovered_from_or_refused(chip: S
 def test_a_clock_error_is_refused(chip: SimulatedChip) -> None:
     assert chip.random(8) is not None
     chip.noise("clock error")
+    before = chip.microseconds
     assert chip.random(8) is None
+    assert chip.microseconds - before < 1000, "it is not waited out"
 
 
 class Health(ctypes.Structure):
@@ -423,3 +430,91 @@ def test_code_outside_of_the_flash_is_copied_there(images: dict[str, Path]) -> N
         copied = [part for part in segments(images[name]) if part.data and part.virtual != part.physical]
         assert len(copied) == 1 and copied[0].virtual > 0x20002000
         assert copied[0].physical >= RP2_FLASH
+
+
+# ---- the ESP32-C3 and C6: ESP-IDF's interface alone is at hand, served by tests/chips/esp_idf ----
+
+ESP_OPTIONS = ("-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
+ESP_FOLDERS = ("ports/esp32/main", "ports/chips", "ports/app", "ports/health", "ports/mps2-an386")
+ESP_CONFIG = ("-DCM_CONFIG_MAX_LOG2_N=12", "-DCM_CONFIG_COMPLEX=0", "-DAPP_WINDOWS=0")
+
+
+def esp_sources() -> list[Path]:
+    """Those that ports/esp32/main/CMakeLists.txt names, without the library and the application."""
+    text = (ROOT / "ports/esp32/main/CMakeLists.txt").read_text()
+    listed = text[text.index("SRCS") : text.index("INCLUDE_DIRS")].split()[1:]
+    places = {"${root}": str(ROOT), "${chips}": str(ROOT / "ports/chips")}
+    sources = []
+    for name in listed:
+        for variable, place in places.items():
+            name = name.replace(variable, place)
+        if name not in ("${core}", "${application}"):
+            sources.append(ROOT / "ports/esp32/main" / name)
+    return sources
+
+
+def esp_includes(headers: Path) -> list[str]:
+    folders = [*(ROOT / folder for folder in ESP_FOLDERS), headers, ROOT / "tests/chips/esp_idf"]
+    return [f"-I{folder}" for folder in (*folders, ROOT / "core/include", ROOT / "core/src")]
+
+
+@pytest.fixture(scope="module")
+def esp_process(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ESP32's port as a process, with ESP-IDF simulated."""
+    directory = tmp_path_factory.mktemp("esp32")
+    headers = directory / "headers"
+    write_headers(headers, 1024, "cm_n1024_q26", secret=True, public=True)
+    includes = esp_includes(headers)
+    library = sorted(ROOT.glob("core/src/*/*.c"))
+    omitted = ("window_features.c", "device_record.c")
+    application = [path for path in sorted(ROOT.glob("ports/app/*.c")) if path.name not in omitted]
+    sources = [*esp_sources(), *application, *library]
+    # The port has no main of a process's kind: simulated_main.c calls app_main, as ESP-IDF does.
+    simulation = sorted(ROOT.glob("tests/chips/esp_idf/*.c"))
+    for group, options in ((sources, ["-Dmain=port_main"]), (simulation, [])):
+        subprocess.run(
+            ["gcc", "-O1", "-D_GNU_SOURCE", *ESP_CONFIG, *options, *includes, "-c", *group],
+            check=True,
+            cwd=directory,
+        )
+    program = directory / "esp32"
+    subprocess.run(["gcc", *sorted(directory.glob("*.o")), "-o", program], check=True)
+    return program
+
+
+def test_the_esp32s_files_compile_for_its_core(tmp_path: Path) -> None:
+    headers = tmp_path / "headers"
+    write_headers(headers, 1024, "cm_n1024_q26", secret=True, public=False)
+    core = ("-march=rv32imc", "-mabi=ilp32", "--specs=picolibc.specs")
+    subprocess.run(
+        [
+            *("riscv64-unknown-elf-gcc", "-O2", *core, *ESP_OPTIONS, *ESP_CONFIG),
+            *(*esp_includes(headers), "-c", *esp_sources()),
+        ],
+        check=True,
+        cwd=tmp_path,
+    )
+
+
+def test_an_esp32_encrypts_and_counts_across_power_cuts(esp_process: Path, tmp_path: Path) -> None:
+    seen = []
+    for _ in range(3):
+        with ProcessDevice(esp_process, tmp_path, timeout=60.0) as link:
+            for key in ("symmetric", "asymmetric"):
+                values = np.linspace(-1, 1, 512, dtype=np.float32)
+                frames = frames_of(link.encrypt_values(values, log2_scale=20, key=key))
+                seen.append(frames[0].counter)
+            assert link.report().status == "CM_OK"
+    assert seen == sorted(set(seen))
+
+
+@pytest.mark.parametrize(
+    ("variable", "status"), [("NOISE_IS_STUCK", "CM_ERR_RANDOM"), ("NO_PARTITION", "CM_ERR_COUNTER")]
+)
+def test_an_esp32_without_noise_or_counter_refuses(
+    esp_process: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, status: str
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    with ProcessDevice(esp_process, tmp_path, timeout=60.0) as link, pytest.raises(LinkError) as caught:
+        link.encrypt_values(np.zeros(4, dtype=np.float32), log2_scale=20)
+    assert caught.value.status == status

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cycle models of named cores: classes of instructions counted by hand, and cycles worked out from them."""
+"""The cycle models of named cores: instructions of each class, counted by hand, and cycles from them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_classes_are_counted_as_by_hand(core: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("core", "cycles"),
     [
-        # Loads and stores 2; a product 1; a loop 1 + 10 * 2 + 9; BL 3, branch 2, PUSH 1 + 3, POP 3 + 3; 3 each
+        # Loads and stores 2; a product 1; a loop 1 + 10 * 2 + 9; BL 3, B 2, PUSH 1 + 3, POP 3 + 3; 3 each.
         ("m0", (3 * 2 + 1, 2, 30, 3 + 2 + 4 + 6, 6)),
         # A vector 2, its lane 1; a loop by LE: 22 and nothing for its branches.
         ("m55", (4, 2, 21 + 18, 5 - 1 + 6, 2, 4 * 2 + 1, 22)),
