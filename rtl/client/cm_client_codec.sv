@@ -269,7 +269,7 @@ module cm_client_codec #(
                 .clk_i(clk_i), .write_i(bank_write[g]), .write_address_i(bank_place[g / 2]),
                 .write_data_i(bank_written[g / 2][32*(g % 2) +: 32]),
                 // While nothing moves, what was read stays.
-                .read_address_i(advance ? place1[g / 2] : place2[g / 2]),
+                .read_i(busy_o), .read_address_i(advance ? place1[g / 2] : place2[g / 2]),
                 .read_data_o(bank_data[g / 2][32*(g % 2) +: 32])
             );
         end

@@ -1380,7 +1380,8 @@ module cm_client_engine #(
         : (write_i && !idle_o) ? FAULT_BUSY : FAULT_NONE;
     // Whoever sends frames must not be able to wipe the keys.
     cm_client_wipe #(.BITS(KEY_BITS + 1), .COUNT(PRIMES << PAIR_BITS)) u_wipe (
-        .clk_i(clk_i), .rst_i(rst_i), .fault_i(fault != FAULT_NONE), .keeps_i(fault == FAULT_FRAME || fault == FAULT_RESULT),
+        .clk_i(clk_i), .rst_i(rst_i), .fault_i(fault != FAULT_NONE),
+        .keeps_i(fault == FAULT_FRAME || fault == FAULT_RESULT),
         .clears_o(clears), .wipes_o(wipes), .keys_stay_o(keys_stay), .wiping_o(wiping), .address_o(wipe_address)
     );
     wire wipes_keys = wipes && !keys_stay;

@@ -382,7 +382,8 @@ module cm_ntt_engine #(
                 .clk_i(clk_i),
                 .write_i(stored_write),
                 .write_address_i(address[STORED_BITS-1:0]), .write_data_i(table_data[WIDTH*LANE +: WIDTH]),
-                .read_i(1'b1), .read_address_i(stored_address[STORED_BITS-1:0]), .read_data_o(table_words[WIDTH*v +: WIDTH])
+                .read_i(1'b1), .read_address_i(stored_address[STORED_BITS-1:0]),
+                .read_data_o(table_words[WIDTH*v +: WIDTH])
             );
         end
     endgenerate

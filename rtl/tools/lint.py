@@ -4,7 +4,9 @@ reads all of it."""
 
 from __future__ import annotations
 
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tools import (
@@ -70,7 +72,6 @@ def shapes() -> dict[str, tuple[str, dict[str, int]]]:
 
 
 def main() -> int:
-    failures = 0
     sources = [str(source) for source in SOURCES]
     client = [str(source) for source in (*SOURCES, *CLIENT_SOURCES)]
     headers = sorted(RTL.glob("*/*.svh"))
@@ -141,14 +142,19 @@ def main() -> int:
             *(*INCLUDES, *CLIENT_INCLUDES, "--top", "cm_soc", f"-GENGINE={engine}"),
             *(RTL / "soc/picorv32.vlt", *client, *map(str, SOC_SOURCES), picorv32()),
         ]
-    for name, command in checks.items():
-        print(f"[lint] {name}", flush=True)
-        try:
-            run(command, BUILD / f"lint/{name.replace(' ', '-')}.log", cwd=RTL)
-        except ToolError as error:
-            failures += 1
-            print(error, file=sys.stderr)
-    return 1 if failures else 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = list(pool.map(check, checks, checks.values()))
+    return 0 if all(found) else 1
+
+
+def check(name: str, command: list[str | Path]) -> bool:
+    print(f"[lint] {name}", flush=True)
+    try:
+        run(command, BUILD / f"lint/{name.replace(' ', '-')}.log", cwd=RTL)
+    except ToolError as error:
+        print(error, file=sys.stderr)
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -137,14 +137,14 @@ module cm_zero_encrypt #(
     cm_ram #(.WIDTH(16), .DEPTH(1 << (ROW_BITS - 1)), .ADDRESS_WIDTH(ROW_BITS - 1), .BLOCK(1)) u_small (
         .clk_i(clk_i), .write_i(write_i && write_kind_i == KIND_U),
         .write_address_i(write_address_i[ROW_BITS-2:0]), .write_data_i(write_data_i[15:0]),
-        .read_address_i(read_address[ROW_BITS-2:0]), .read_data_o(u_word)
+        .read_i(1'b1), .read_address_i(read_address[ROW_BITS-2:0]), .read_data_o(u_word)
     );
     cm_ram #(
         .WIDTH(4 * ERROR_BITS), .DEPTH(2 << ROW_BITS), .ADDRESS_WIDTH(ROW_BITS + 1), .BLOCK(1)
     ) u_errors (
         .clk_i(clk_i), .write_i(write_i && write_kind_i == KIND_ERROR),
         .write_address_i(write_address_i[ROW_BITS:0]), .write_data_i(write_data_i[4*ERROR_BITS-1:0]),
-        .read_address_i(write_address), .read_data_o(errors)
+        .read_i(1'b1), .read_address_i(write_address), .read_data_o(errors)
     );
 
     // After the first stage, the lower half of the rows has the sums and the upper half the differences. Word {h, v} of
@@ -169,7 +169,7 @@ module cm_zero_encrypt #(
                 .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
             ) u_layer (
                 .clk_i(clk_i), .q_i(q_i[WIDTH*l +: WIDTH]), .root_i(root_i[WIDTH*l +: WIDTH]),
-                .busy_i(busy_o), .read_address_i(read_address), .table_address_i(table_address),
+                .busy_i(busy_o), .read_i(1'b1), .read_address_i(read_address), .table_address_i(table_address),
                 .sande_i(sande), .product_i(product), .product_of_a_i(product_of_a),
                 .sande_multiply_i(sande_multiply), .sande_halve_i(sande_halve), .sande_leave_i(sande_leave),
                 .swap_second_i(swap_second), .rotate_left_i(rotate_left), .rotate_right_i(rotate_right),

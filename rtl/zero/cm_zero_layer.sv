@@ -73,7 +73,7 @@ module cm_zero_layer #(
                                      : busy_i ? write_address_i[ROW_BITS-1:0] : host_address_i[ROW_BITS-1:0]),
                     .write_data_i(sum_here ? sums[WIDTH*c +: WIDTH]
                                   : busy_i ? result[WIDTH*c +: WIDTH] : host_data_i[WIDTH*c +: WIDTH]),
-                    .read_address_i(!busy_i ? host_read_i[ROW_BITS-1:0]
+                    .read_i(1'b1), .read_address_i(!busy_i ? host_read_i[ROW_BITS-1:0]
                                     : adds ? write_address_i[ROW_BITS-1:0] : read_address_i[ROW_BITS-1:0]),
                     .read_data_o(pages[p][WIDTH*c +: WIDTH])
                 );
@@ -102,7 +102,7 @@ module cm_zero_layer #(
     ) u_common (
         .clk_i(clk_i), .write_i(twiddle_write_i && !host_address_i[LOG2_N-1]),
         .write_address_i(host_address_i[ROW_BITS:0]), .write_data_i(host_data_i[WIDTH-1:0]),
-        .read_address_i(table_address_i[ROW_BITS:0]), .read_data_o(common)
+        .read_i(1'b1), .read_address_i(table_address_i[ROW_BITS:0]), .read_data_o(common)
     );
     generate
         for (v = 0; v < 2; v = v + 1) begin : g_factor
@@ -112,14 +112,14 @@ module cm_zero_layer #(
                 .clk_i(clk_i),
                 .write_i(twiddle_write_i && host_address_i[LOG2_N-1] && host_address_i[0] == v),
                 .write_address_i(host_address_i[ROW_BITS:1]), .write_data_i(host_data_i[WIDTH-1:0]),
-                .read_address_i(table_address_i[ROW_BITS-1:0]), .read_data_o(own)
+                .read_i(1'b1), .read_address_i(table_address_i[ROW_BITS-1:0]), .read_data_o(own)
             );
             // Word {component, row, half} of the unit, where the host's index is {component, row, unit, half}.
             cm_ram #(.WIDTH(WIDTH), .DEPTH(4 << ROW_BITS), .ADDRESS_WIDTH(ROW_BITS + 2), .BLOCK(1)) u_key (
                 .clk_i(clk_i), .write_i(key_write_i && host_address_i[1] == v),
                 .write_address_i({host_address_i[LOG2_N:2], host_address_i[0]}),
                 .write_data_i(host_data_i[WIDTH-1:0]),
-                .read_address_i({key_part[1:0], table_address_i[ROW_BITS-1:0]}), .read_data_o(key)
+                .read_i(1'b1), .read_address_i({key_part[1:0], table_address_i[ROW_BITS-1:0]}), .read_data_o(key)
             );
             assign read_factors[WIDTH*v +: WIDTH] = part_late < 3'd2 ? common : part_late == 3'd2 ? own : key;
         end
