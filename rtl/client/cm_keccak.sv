@@ -19,40 +19,20 @@ module cm_keccak (
         6'd20, 6'd55, 6'd6, 6'd44, 6'd36, 6'd27, 6'd28, 6'd62, 6'd1, 6'd0
     };
 
+    // By round: bits 0, 1, 3, 7, 15, 31 and 63 of iota's constant, which an LFSR gives.
+    localparam [24*7-1:0] CONSTANTS = {
+        7'h74, 7'h21, 7'h58, 7'h79, 7'h66, 7'h16, 7'h48, 7'h52, 7'h53, 7'h5d, 7'h4f, 7'h3f,
+        7'h26, 7'h35, 7'h0c, 7'h0e, 7'h55, 7'h79, 7'h21, 7'h1f, 7'h70, 7'h5e, 7'h1a, 7'h01
+    };
+
     function automatic [63:0] rotated(input [63:0] x, input integer by);
         rotated = (x << by) | (x >> (64 - by));
     endfunction
 
-    // Iota's constant: bits 0, 1, 3, 7, 15, 31 and 63 are those that an LFSR gives, seven a round.
     function automatic [63:0] constant(input [4:0] number);
         reg [6:0] bits;
         begin
-            case (number)
-                5'd0: bits = 7'h01;
-                5'd1: bits = 7'h1a;
-                5'd2: bits = 7'h5e;
-                5'd3: bits = 7'h70;
-                5'd4: bits = 7'h1f;
-                5'd5: bits = 7'h21;
-                5'd6: bits = 7'h79;
-                5'd7: bits = 7'h55;
-                5'd8: bits = 7'h0e;
-                5'd9: bits = 7'h0c;
-                5'd10: bits = 7'h35;
-                5'd11: bits = 7'h26;
-                5'd12: bits = 7'h3f;
-                5'd13: bits = 7'h4f;
-                5'd14: bits = 7'h5d;
-                5'd15: bits = 7'h53;
-                5'd16: bits = 7'h52;
-                5'd17: bits = 7'h48;
-                5'd18: bits = 7'h16;
-                5'd19: bits = 7'h66;
-                5'd20: bits = 7'h79;
-                5'd21: bits = 7'h58;
-                5'd22: bits = 7'h21;
-                default: bits = 7'h74;
-            endcase
+            bits = CONSTANTS[7*number +: 7];
             constant = {bits[6], 31'd0, bits[5], 15'd0, bits[4], 7'd0, bits[3], 3'd0, bits[2], 1'b0, bits[1:0]};
         end
     endfunction

@@ -147,6 +147,21 @@ def test_rejected_words_are_replaced(stall):
     assert any(number % n == n - 1 for number in numbers), "the last word of a prime was rejected"
 
 
+@pytest.mark.parametrize("bound", [0, 1], ids=["at the bound", "below it"])
+def test_the_bound_is_exact(bound):
+    """Moduli for which a word of the stream is the least that is rejected, or the greatest that is not: with
+    4 q = x + 1 + bound, SEAL's bound is x + bound."""
+    seed, n = random.Random(8).randbytes(64), 512
+    first = zip(range(n), shake.words(seed, 0), strict=False)
+    number, q = next(
+        (i, (x + 1 + bound) // 4) for i, x in first if x > 2**64 * 9 // 10 and (x + 1 + bound) % 4 == 0
+    )
+    right, rejected = shake.expected(seed, [q], n)
+    assert (number in rejected) == (bound == 0)
+    ((_, residues),) = shake.made(62, 9, [(seed, 0, [q])])
+    assert residues == right
+
+
 def test_the_pace_of_seals_residues():
     """31 permutations of 24 cycles give 512 of them."""
     rng = random.Random(4)
