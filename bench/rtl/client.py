@@ -34,7 +34,7 @@ LIMITS = {"symmetric": 10_040, "public": 27_648, "decrypt": 20_040}
 
 
 def rows() -> list[Row]:
-    """The default pipeline's cycles under the plain names, those of the short one with its name."""
+    """The default pipeline's cycles under the plain names, those of the others with theirs."""
     taken = json.loads(run_python("client_bench.py"))
     found = []
     for pipeline, jobs in taken["cycles"].items():
@@ -53,7 +53,7 @@ def rows() -> list[Row]:
                 name = (
                     f"engine.{job}.{what}.cycles"
                     if pipeline == "deep"
-                    else f"engine.{job}.{what}.shallow.cycles"
+                    else f"engine.{job}.{what}.{pipeline}.cycles"
                 )
                 found.append(Row(name, cycles, "cycles", params))
     return [*found, *soc_rows(taken)]
@@ -90,11 +90,7 @@ def memory_rows() -> list[Row]:
     """Bits of memory, from the elaborated design."""
     bits = json.loads(run_python("client_memory.py"))
     params = {"set": "n4096_q26x3_p27", "units": 8, "kind": "elaborated"}
-    macro = {"macro": "RM_IHPSG13_2P_1024x32", "macros": bits["macros"]}
-    return [
-        Row("engine.sram_bits.used", bits["used"], "bits", params),
-        Row("engine.sram_bits.macro", bits["macro"], "bits", {**params, **macro}),
-    ]
+    return [Row("engine.sram_bits.used", bits["used"], "bits", params)]
 
 
 def show(found: list[Row], console: Console) -> None:

@@ -84,6 +84,7 @@ module cm_client_engine #(
     reg                   signed_values;
     reg                   coefficients; // coefficient form
     reg [WIDTH-1:0]       prime_q [0:PRIMES-1];
+    reg [4:0]             prime_bits [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_factor [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_offset [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_key_factor [0:PRIMES-1];
@@ -140,7 +141,10 @@ module cm_client_engine #(
             for (i = 0; i < PRIMES; i = i + 1) begin
                 if (at[7:3] == i) begin
                     case (at[2:0])
-                        MAP_PRIME_Q: prime_q[i] <= write_data_i[WIDTH-1:0];
+                        MAP_PRIME_Q: begin
+                            prime_q[i] <= write_data_i[WIDTH-1:0];
+                            prime_bits[i] <= bits_of(write_data_i[WIDTH-1:0]);
+                        end
                         MAP_PRIME_FACTOR: prime_factor[i] <= write_data_i[WIDTH-1:0];
                         MAP_PRIME_OFFSET: prime_offset[i] <= write_data_i[WIDTH-1:0];
                         MAP_PRIME_KEY_FACTOR: prime_key_factor[i] <= write_data_i[WIDTH-1:0];
@@ -1034,7 +1038,7 @@ module cm_client_engine #(
                                20'd0, uniform_block};
     cm_client_uniform #(.WIDTH(WIDTH), .LOG2_N(LOG2_N)) u_uniform (
         .clk_i(clk_i), .rst_i(clears), .start_i(uniform_starts), .q_i(prime_q[uniform_prime]),
-        .bits_i(bits_of(prime_q[uniform_prime])), .valid_i(word_valid && word_tag == FOR_UNIFORM),
+        .bits_i(prime_bits[uniform_prime]), .valid_i(word_valid && word_tag == FOR_UNIFORM),
         .ready_o(uniform_ready), .data_i(word_data), .pair_o(uniform_pair_made), .pair_data_o(uniform_made),
         .residues_o(residues)
     );
@@ -1079,7 +1083,7 @@ module cm_client_engine #(
     wire [31:0]     packed_word;
     reg             is_seed;
     reg [2:0]       seed_at;
-    wire [4:0]      stream_bits = bits_of(stream_q);
+    wire [4:0]      stream_bits = prime_bits[stream_prime];
     // n / 32 bits words.
     wire [WORDS_BITS-1:0] payload_words = {{(WORDS_BITS - 5){1'b0}}, stream_bits} << (LOG2_N - 5);
     wire [WORDS_BITS-1:0] frame_words = seed_start ? {{(WORDS_BITS - 4){1'b0}}, 4'd8} : payload_words;
@@ -1138,7 +1142,7 @@ module cm_client_engine #(
     cm_client_reader #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_reader (
         .clk_i(clk_i), .rst_i(clears), .enabled_i(decrypts && begun != read_sets), .params_i(params_id),
         .key_id_i(key_id), .scale_i(scale), .scheme_i(SCHEME_BFV), .last_prime_i(last_prime),
-        .bits_i(bits_of(prime_q[read_prime])), .prime_o(read_prime), .valid_i(read_valid_i),
+        .bits_i(prime_bits[read_prime]), .prime_o(read_prime), .valid_i(read_valid_i),
         .ready_o(read_ready_o), .word_i(read_i), .payload_valid_o(payload_valid),
         .payload_ready_i(payload_ready), .known_o(read_known), .seeded_o(read_seeded), .seed_o(read_seed),
         .set_done_o(read_set_done), .fault_o(read_fault)

@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 import soc
-from client import Client, Key, Outcome, Shape
+from client import SILICON, Client, Key, Outcome, Shape
 
 from tools import ROOT, ToolError
 
@@ -25,7 +25,11 @@ SET = "n4096_q26x3_p27"
 T = 40961
 """The smallest plain modulus for batching."""
 CIPHERTEXTS = 6
-SHAPES = {"deep": Shape(), "shallow": Shape(DEEP=0)}
+SHAPES = {
+    "deep": Shape(),
+    "shallow": Shape(DEEP=0),
+    "silicon": Shape(DEEP=0, MULTIPLIER_WIDTH=SILICON),
+}
 
 
 def cases() -> list[dict[str, Any]]:
