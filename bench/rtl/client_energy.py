@@ -41,7 +41,12 @@ def rows(energy: bool) -> list[Row]:
         ("kge", round(found["kge"], 1), "kGE", {**area, "by_module": found["by_module"]}),
         ("slack", found["slack_ns"], "ns", {"kind": "timing"}),
         ("sram_bits.used", found["sram_bits_used"], "bits", {"kind": "synthesis"}),
-        ("sram_bits.macro", found["sram_bits_macro"], "bits", {"kind": "synthesis", "macros": found["macros"]}),
+        (
+            "sram_bits.macro",
+            found["sram_bits_macro"],
+            "bits",
+            {"kind": "synthesis", "macros": found["macros"]},
+        ),
     ]
     if energy:
         total = sum(found["energy_pj"].values()) / 1000
@@ -53,7 +58,10 @@ def rows(energy: bool) -> list[Row]:
             "blocks_pj": found["energy_by_path_pj"],
         }
         figures.append(("nj_per_encryption", round(total), "nJ", measured))
-    return [Row(f"engine.sg13g2.{figure}", value, unit, {**params, **extra}) for figure, value, unit, extra in figures]
+    return [
+        Row(f"engine.sg13g2.{figure}", value, unit, {**params, **extra})
+        for figure, value, unit, extra in figures
+    ]
 
 
 def main() -> int:

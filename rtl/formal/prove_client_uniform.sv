@@ -10,7 +10,7 @@ module prove_client_uniform #(
     input wire clk_i
 );
     localparam integer WORDS = 3;
-    localparam integer FIELDS = 64 * WORDS / BITS;
+    localparam integer FIELDS = 64 * WORDS / (2 * BITS) * 2; // that are cut, two at a time
     (* anyconst *) reg [64*WORDS-1:0] stream;
     (* anyconst *) reg [WIDTH-1:0]    q;
     (* anyseq *) reg                  offers;
@@ -66,7 +66,7 @@ module prove_client_uniform #(
 
     reg [3:0] quiet = 4'd0; // cycles since the last word
     always_ff @(posedge clk_i) begin
-        assume (q[BITS-1] && q >> BITS == 0);
+        assume (q[BITS-1] && q >> BITS == {WIDTH{1'b0}});
         if (!reset) begin
             if (valid && ready) taken <= taken + 2'd1;
             quiet <= (taken == WORDS[1:0]) ? quiet + 4'd1 : 4'd0;

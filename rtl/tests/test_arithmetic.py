@@ -178,7 +178,9 @@ def test_multiplier_at_every_width(width):
     simulate("cm_montgomery_multiply", shape, ["multiplies_modulo_q_and_halves"], seed=4)
 
 
-@pytest.mark.parametrize("width, deep, multiplier_width", [(32, 0, 24), (32, 1, 24), (40, 0, 24), (22, 1, 24), (27, 0, 64)])
+@pytest.mark.parametrize(
+    "width, deep, multiplier_width", [(32, 0, 24), (32, 1, 24), (40, 0, 24), (22, 1, 24), (27, 0, 64)]
+)
 def test_butterfly(width, deep, multiplier_width):
     shape = {"WIDTH": width, "LOG2_N": 10, "DEEP": deep, "MULTIPLIER_WIDTH": multiplier_width}
     simulate("cm_butterfly", shape, ["computes_every_kind_of_butterfly"], seed=5)

@@ -99,7 +99,7 @@ PROOFS = {
         client=("cm_client_noise",),
         seen=(("sums", "u_noise.sums"), ("count", "u_noise.count")),
     ),
-    "client-ternary": Proof("prove_client_ternary", 4, client=("cm_client_ternary",)),
+    "client-ternary": Proof("prove_client_ternary", 5, client=("cm_client_ternary",)),
     **{
         f"client-uniform-{bits}": Proof(
             "prove_client_uniform", 13, (("BITS", bits),), client=("cm_client_uniform",)
