@@ -7,7 +7,11 @@ from simulation import slow
 
 SLOW = (
     *("montgomery-deep", "control-u2", *(name for name in PROOFS if name.startswith("control-u64"))),
-    *("client-uniform-22", *(f"client-clears-{name}" for name in ("stream", "seeds", "sum", "reader"))),
+    *(
+        "client-uniform-22",
+        "client-uniform-27",
+        *(f"client-clears-{name}" for name in ("stream", "seeds", "sum", "reader")),
+    ),
 )
 
 
