@@ -147,9 +147,10 @@ bench-rtl: setup-rtl
 rtl-synth: setup-rtl
 	.venv/bin/python bench/rtl/synthesis.py
 
-## its area, slack and energy on the open library IHP SG13G2 in the folder CIPHERMOTE_PDK (half an hour)
+## its area, slack and energy on the open library IHP SG13G2 in the folder CIPHERMOTE_PDK (an hour)
 bench-asic: setup-rtl
 	.venv/bin/python bench/rtl/area_energy.py
+	.venv/bin/python bench/rtl/client_energy.py
 
 ## encryption with the simulated hardware and without: the same bytes, and the time of each step
 demo-accelerator: setup-accelerator

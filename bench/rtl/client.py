@@ -44,7 +44,7 @@ CKKS = {"slots": "real", "numbers": "binary32", "codec_multipliers": 3}
 
 
 def rows() -> list[Row]:
-    """The default pipeline's cycles under the plain names, those of the short one with its name."""
+    """The default pipeline's cycles under the plain names, those of the others with theirs."""
     taken = json.loads(run_python("client_bench.py"))
     ckks = CKKS | {"log2_scale": taken["log2_scale"]}
     found = []
@@ -65,7 +65,7 @@ def rows() -> list[Row]:
                 name = (
                     f"engine.{job}.{what}.cycles"
                     if pipeline == "deep"
-                    else f"engine.{job}.{what}.shallow.cycles"
+                    else f"engine.{job}.{what}.{pipeline}.cycles"
                 )
                 found.append(Row(name, cycles, "cycles", params))
     return [*found, *soc_rows(taken)]
@@ -106,11 +106,7 @@ def memory_rows() -> list[Row]:
     """Bits of memory, from the elaborated design."""
     bits = json.loads(run_python("client_memory.py"))
     params = {"set": "n4096_q26x3_p27", "units": 8, "kind": "elaborated"}
-    macro = {"macro": "RM_IHPSG13_2P_1024x32", "macros": bits["macros"]}
-    return [
-        Row("engine.sram_bits.used", bits["used"], "bits", params),
-        Row("engine.sram_bits.macro", bits["macro"], "bits", {**params, **macro}),
-    ]
+    return [Row("engine.sram_bits.used", bits["used"], "bits", params)]
 
 
 def show(found: list[Row], console: Console) -> None:

@@ -103,6 +103,7 @@ module cm_client_engine #(
     reg [9:0]             ckks_exponent;
     reg [5:0]             ckks_scale, ckks_limit; // log2
     reg [WIDTH-1:0]       prime_q [0:PRIMES-1];
+    reg [4:0]             prime_bits [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_factor [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_offset [0:PRIMES-1];
     reg [WIDTH-1:0]       prime_key_factor [0:PRIMES-1];
@@ -169,7 +170,10 @@ module cm_client_engine #(
             for (i = 0; i < PRIMES; i = i + 1) begin
                 if (at[7:3] == i) begin
                     case (at[2:0])
-                        MAP_PRIME_Q: prime_q[i] <= write_data_i[WIDTH-1:0];
+                        MAP_PRIME_Q: begin
+                            prime_q[i] <= write_data_i[WIDTH-1:0];
+                            prime_bits[i] <= bits_of(write_data_i[WIDTH-1:0]);
+                        end
                         MAP_PRIME_FACTOR: prime_factor[i] <= write_data_i[WIDTH-1:0];
                         MAP_PRIME_OFFSET: prime_offset[i] <= write_data_i[WIDTH-1:0];
                         MAP_PRIME_KEY_FACTOR: prime_key_factor[i] <= write_data_i[WIDTH-1:0];
@@ -1094,7 +1098,7 @@ module cm_client_engine #(
                                20'd0, uniform_block};
     cm_client_uniform #(.WIDTH(WIDTH), .LOG2_N(LOG2_N)) u_uniform (
         .clk_i(clk_i), .rst_i(clears), .start_i(uniform_starts), .q_i(prime_q[uniform_prime]),
-        .bits_i(bits_of(prime_q[uniform_prime])), .valid_i(word_valid && word_tag == FOR_UNIFORM),
+        .bits_i(prime_bits[uniform_prime]), .valid_i(word_valid && word_tag == FOR_UNIFORM),
         .ready_o(uniform_ready), .data_i(word_data), .pair_o(uniform_pair_made), .pair_data_o(uniform_made),
         .residues_o(residues)
     );
@@ -1150,7 +1154,7 @@ module cm_client_engine #(
     wire [31:0]     packed_word;
     reg             is_seed;
     reg [3:0]       seed_at;
-    wire [4:0]      stream_bits = bits_of(stream_q);
+    wire [4:0]      stream_bits = prime_bits[stream_prime];
     // n / 32 bits words.
     wire [WORDS_BITS-1:0] payload_words = {{(WORDS_BITS - 5){1'b0}}, stream_bits} << (LOG2_N - 5);
     localparam [WORDS_BITS-1:0] SEED_WORDS = 8, SHAKE_SEED_WORDS = 16;
@@ -1231,7 +1235,7 @@ module cm_client_engine #(
     cm_client_reader #(.LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_reader (
         .clk_i(clk_i), .rst_i(clears), .enabled_i(decrypts && begun != read_sets), .params_i(params_id),
         .key_id_i(key_id), .scale_i(frame_scale), .scheme_i(scheme), .last_prime_i(last_prime),
-        .bits_i(bits_of(prime_q[read_prime])), .prime_o(read_prime), .tagged_i(with_tags), .counter_i(answer_counter),
+        .bits_i(prime_bits[read_prime]), .prime_o(read_prime), .tagged_i(with_tags), .counter_i(answer_counter),
         .fields_i(tag_fields), .hash_start_o(read_start), .hash_ready_i(hash_ready), .hash_absorb_o(read_absorb),
         .hash_finish_o(read_finish), .tag_known_i(tag_known), .tag_i(tag), .valid_i(read_valid_i),
         .ready_o(read_ready_o), .word_i(read_i), .payload_valid_o(payload_valid),

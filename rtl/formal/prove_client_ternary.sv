@@ -4,7 +4,7 @@
 // the simulation has those of 64.
 `default_nettype none
 module prove_client_ternary #(
-    parameter integer BITS = 16
+    parameter integer BITS = 12
 ) (
     input wire clk_i
 );

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // cm_client_uniform is the library's rejection: the residues are, in order, the fields of the key stream that are below
-// q. For any q of so many bits and any three words, with pauses between them.
+// q. For any q of so many bits and these words, with pauses between them.
 `default_nettype none
 module prove_client_uniform #(
     parameter integer WIDTH = 27,
     parameter integer BITS = 27,  // of q
-    parameter integer LOG2_N = 4 // more than three words hold
+    parameter integer WORDS = 3,  // of key stream
+    parameter integer LOG2_N = 4 // more than the words hold
 ) (
     input wire clk_i
 );
-    localparam integer WORDS = 3;
-    localparam integer FIELDS = 64 * WORDS / BITS;
+    localparam integer FIELDS = 64 * WORDS / (2 * BITS) * 2; // that are cut, two at a time
     (* anyconst *) reg [64*WORDS-1:0] stream;
     (* anyconst *) reg [WIDTH-1:0]    q;
     (* anyseq *) reg                  offers;
@@ -66,7 +66,7 @@ module prove_client_uniform #(
 
     reg [3:0] quiet = 4'd0; // cycles since the last word
     always_ff @(posedge clk_i) begin
-        assume (q[BITS-1] && q >> BITS == 0);
+        assume (q[BITS-1] && q >> BITS == {WIDTH{1'b0}});
         if (!reset) begin
             if (valid && ready) taken <= taken + 2'd1;
             quiet <= (taken == WORDS[1:0]) ? quiet + 4'd1 : 4'd0;
@@ -79,7 +79,7 @@ module prove_client_uniform #(
                 assert (residues == before[4*FIELDS +: 4]);
                 assert (left == {before[4*FIELDS+1 +: 3], 1'b0});
             end
-            cover (quiet == 4'd5 && before[4*FIELDS +: 4] == 4'd6);
+            cover (quiet == 4'd5 && before[4*FIELDS +: 4] == FIELDS);
             cover (quiet == 4'd5 && before[4*FIELDS +: 4] == 4'd3);
         end
     end

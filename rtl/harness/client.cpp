@@ -189,12 +189,12 @@ class client
         }
         const bool took_read = top.read_valid_i && top.read_ready_o;
         if (records) {
-            std::printf("in %" PRIu64 " %x %x %x %x %x %x %x %x %x %x %x %x %x %x %x\n", now, unsigned{top.rst_i},
-                        unsigned{top.write_i}, unsigned{top.write_address_i}, unsigned{top.write_data_i},
-                        unsigned{top.command_i}, unsigned{top.command_code_i}, unsigned{top.entropy_valid_i},
-                        unsigned{top.entropy_i}, unsigned{top.value_valid_i}, unsigned{top.value_i},
-                        unsigned{top.value_last_i}, unsigned{top.frame_ready_i}, unsigned{top.read_valid_i},
-                        unsigned{top.read_i}, unsigned{top.result_ready_i});
+            std::printf("in %" PRIu64 " %x %x %x %x %x %x %x %x %x %x %x %x %x %x %x\n", now,
+                        unsigned{top.rst_i}, unsigned{top.write_i}, unsigned{top.write_address_i},
+                        unsigned{top.write_data_i}, unsigned{top.command_i}, unsigned{top.command_code_i},
+                        unsigned{top.entropy_valid_i}, unsigned{top.entropy_i}, unsigned{top.value_valid_i},
+                        unsigned{top.value_i}, unsigned{top.value_last_i}, unsigned{top.frame_ready_i},
+                        unsigned{top.read_valid_i}, unsigned{top.read_i}, unsigned{top.result_ready_i});
         }
         const bool held = (top.value_valid_i && !took_value) || (top.read_valid_i && !took_read);
         top.clk_i = 1;

@@ -15,8 +15,8 @@ module memory_bench #(
     integer                 i;
 
     cm_ram dut (
-        .clk_i(clk), .write_i(write), .write_address_i(address), .write_data_i(data), .read_address_i(~address),
-        .read_data_o(read)
+        .clk_i(clk), .write_i(write), .write_address_i(address), .write_data_i(data), .read_i(1'b1),
+        .read_address_i(~address), .read_data_o(read)
     );
 
     always #5000 clk = ~clk;

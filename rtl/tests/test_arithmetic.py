@@ -10,6 +10,7 @@ from cocotb.triggers import ReadOnly
 from golden import Montgomery, random_prime
 from simulation import cycles, settings, simulate, slow, start_clock
 
+SILICON = 64
 SAMPLES = 150
 """Operands at each prime: the extreme ones and their neighbours, then random ones."""
 
@@ -27,6 +28,8 @@ def wide_latency(width, deep):
 
 def multiply_latency(width, log2_n, multiplier_width, deep):
     words = -(-width // (log2_n + 1))
+    if multiplier_width == SILICON:
+        return 3 + words // 2
     parts = -(-(width - -(-width // words)) // multiplier_width)
     return wide_latency(width, deep) + words * (1 + parts if deep else 1) + 1
 
@@ -160,7 +163,7 @@ def test_wide_product(width, deep):
     simulate("cm_wide_multiply", {"WIDTH": width, "DEEP": deep}, ["multiplies_widely"], seed=2)
 
 
-@pytest.mark.parametrize("multiplier_width, deep", [(24, 0), (24, 1), (17, 1)])
+@pytest.mark.parametrize("multiplier_width, deep", [(24, 0), (24, 1), (17, 1), (SILICON, 0)])
 @pytest.mark.parametrize(
     "width, log2_n", [(22, 8), slow(27, 10), (32, 10), slow(35, 14), slow(40, 12), (40, 8)]
 )
@@ -175,7 +178,9 @@ def test_multiplier_at_every_width(width):
     simulate("cm_montgomery_multiply", shape, ["multiplies_modulo_q_and_halves"], seed=4)
 
 
-@pytest.mark.parametrize("width, deep", [(32, 0), (32, 1), (40, 0), (22, 1)])
-def test_butterfly(width, deep):
-    shape = {"WIDTH": width, "LOG2_N": 10, "DEEP": deep, "MULTIPLIER_WIDTH": 24}
+@pytest.mark.parametrize(
+    "width, deep, multiplier_width", [(32, 0, 24), (32, 1, 24), (40, 0, 24), (22, 1, 24), (27, 0, 64)]
+)
+def test_butterfly(width, deep, multiplier_width):
+    shape = {"WIDTH": width, "LOG2_N": 10, "DEEP": deep, "MULTIPLIER_WIDTH": multiplier_width}
     simulate("cm_butterfly", shape, ["computes_every_kind_of_butterfly"], seed=5)

@@ -203,7 +203,7 @@ def memory_cycles(depth: int) -> list[dict[str, int]]:
     ]
     data = writes[-1]["write_data_i"]
     reads = [{"write_address_i": last - i, "write_data_i": data, "read_address_i": i} for i in range(depth)]
-    return [idle, idle, *writes, *reads]
+    return [{**cycle, "read_i": 1} for cycle in [idle, idle, *writes, *reads]]
 
 
 @pytest.mark.parametrize("macro", [True, False])

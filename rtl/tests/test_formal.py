@@ -5,7 +5,14 @@ import pytest
 from prove import PROOFS, prove
 from simulation import slow
 
-SLOW = ("montgomery-deep", "control-u2", *(name for name in PROOFS if name.startswith("control-u64")))
+SLOW = (
+    *("montgomery-deep", "control-u2", *(name for name in PROOFS if name.startswith("control-u64"))),
+    *(
+        "client-uniform-22",
+        "client-uniform-27",
+        *(f"client-clears-{name}" for name in ("stream", "seeds", "sum", "reader")),
+    ),
+)
 
 
 @pytest.mark.parametrize("name", [slow(name) if name in SLOW else name for name in PROOFS])

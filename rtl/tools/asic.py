@@ -49,8 +49,10 @@ ABC = (
 
 @dataclass(frozen=True)
 class Recipe:
-    """How logic becomes cells. booth: multipliers by Booth's recoding; share: of the clock's period, for logic;
-    abc: the script of ABC; plain: modules in which it looks for no other structures of the same function."""
+    """How logic becomes cells. booth: multipliers by Booth's recoding; share: of the clock's period.
+
+    abc: the script of ABC; plain: modules in which it looks for no other structures of the same function.
+    """
 
     booth: bool = False
     share: float = LOGIC_SHARE

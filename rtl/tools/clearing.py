@@ -61,7 +61,9 @@ def prove(
     registers = _registers(module)
     if unknown := kept.keys() - registers.keys():
         raise ToolError(f"{top} has no register {', '.join(sorted(unknown))}.")
-    inputs = {name: len(port["bits"]) for name, port in module["ports"].items() if port["direction"] == "input"}
+    inputs = {
+        name: len(port["bits"]) for name, port in module["ports"].items() if port["direction"] == "input"
+    }
     inputs = {name: bits for name, bits in inputs.items() if name not in ("clk_i", "rst_i")}
     nets = module["netnames"]
     free = {bit for name, value in kept.items() if value is None for bit in nets[name]["bits"]}
@@ -79,5 +81,3 @@ def prove(
         except ToolError as error:
             what = "a register keeps what it held" if reset else "nothing is held that a reset would clear"
             raise ToolError(f"Assert failed in {top}: {what}.\n{error}") from None
-
-

@@ -22,7 +22,7 @@ import asic
 import client_bench
 import gates
 import power
-from client import INPUTS, SILICON, TOP, Client, Outcome, Shape
+from client import INPUTS, SILICON, TOP, Outcome, Shape
 
 from tools import CLIENT_INCLUDES, CLIENT_SOURCES, ENGINE_SOURCES, ToolError
 

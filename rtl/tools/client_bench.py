@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 import soc
-from client import Client, Key, Outcome, Shape, constants
+from client import SILICON, Client, Key, Outcome, Shape, constants
 
 from tools import ROOT, ToolError
 
@@ -29,7 +29,11 @@ CKKS = {"set": SET, "log2_scale": 22, "values_limit": 22, "out": "float32"}
 CIPHERTEXTS = 6
 SHAKE256 = 2
 """cm_xof_kind."""
-SHAPES = {"deep": Shape(), "shallow": Shape(DEEP=0)}
+SHAPES = {
+    "deep": Shape(),
+    "shallow": Shape(DEEP=0),
+    "silicon": Shape(DEEP=0, MULTIPLIER_WIDTH=SILICON),
+}
 
 
 def cases() -> list[dict[str, Any]]:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bits of memory of a client engine, from its elaborated design: prints them as JSON.
+"""Bits that the memories of a client engine hold, from its elaborated design: prints them as JSON.
 
-used: what the memories hold. macro: what they take in SG13G2's smallest two-port macro, 1024 words of 32
-bits, one or more for each memory that is read and written on its own.
+Which macros they take is the flow's choice (client_asic.py).
 """
 
 from __future__ import annotations
@@ -17,8 +16,6 @@ from typing import Any
 from client import Shape
 
 from tools import BUILD, CLIENT_INCLUDES, CLIENT_SOURCES, ENGINE_SOURCES, RTL, ToolError, run
-
-MACRO_WORDS, MACRO_BITS = 1024, 32
 
 
 def modules_of(
@@ -61,14 +58,7 @@ def memories_of(modules: Mapping[str, Any], top: str) -> Counter[tuple[int, int]
 def bits(shape: Shape) -> dict[str, int]:
     sources = [*ENGINE_SOURCES, *CLIENT_SOURCES]
     found = memories_of(*modules_of("cm_client_engine", shape.name, sources, CLIENT_INCLUDES, vars(shape)))
-    macros = sum(
-        count * -(-words // MACRO_WORDS) * -(-width // MACRO_BITS) for (words, width), count in found.items()
-    )
-    return {
-        "used": sum(count * words * width for (words, width), count in found.items()),
-        "macro": macros * MACRO_WORDS * MACRO_BITS,
-        "macros": macros,
-    }
+    return {"used": sum(count * words * width for (words, width), count in found.items())}
 
 
 def main() -> int:

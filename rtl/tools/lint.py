@@ -48,6 +48,7 @@ CLIENTS: dict[str, dict[str, int]] = {
     "client n4096": {},
     "client n1024": {"LOG2_N": 10, "LOG2_UNITS": 1, "PRIMES": 2, "DEEP": 0},
     "client n8192": {"LOG2_N": 13, "PRIMES": 7},
+    "client silicon": {"DEEP": 0, "MULTIPLIER_WIDTH": 64},
 }
 """Shapes of the client engine."""
 CODEC_RINGS = (10, 13)

@@ -99,12 +99,15 @@ PROOFS = {
         client=("cm_client_noise",),
         seen=(("sums", "u_noise.sums"), ("count", "u_noise.count")),
     ),
-    "client-ternary": Proof("prove_client_ternary", 4, client=("cm_client_ternary",)),
+    "client-ternary": Proof("prove_client_ternary", 5, client=("cm_client_ternary",)),
     **{
         f"client-uniform-{bits}": Proof(
-            "prove_client_uniform", 13, (("BITS", bits),), client=("cm_client_uniform",)
+            "prove_client_uniform",
+            7 + 2 * words,
+            (("BITS", bits), ("WORDS", words)),
+            client=("cm_client_uniform",),
         )
-        for bits in (22, 27)
+        for bits, words in ((22, 3), (26, 2), (27, 3))
     },
     "client-registers": Proof("prove_client_registers", 12, client=("cm_client_axi",)),
     **{

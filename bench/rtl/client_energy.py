@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The client engine's area, slack and energy on an open library of standard cells, before layout.
+
+`make bench-asic` maps the engine (n = 4096, three primes, 8 butterflies, the pipeline for standard cells) to
+IHP SG13G2 (130 nm, typical, 1.2 V, 25 C) for 100 MHz, simulates a symmetric encryption of BFV on the mapped
+netlist with its cells' delays, compares its frames with the C library's, and writes
+bench/results/engine-asic.json. CIPHERMOTE_PDK names the folder with the library's Liberty files
+(rtl/README.md). It takes about half an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from area_energy import OPERATING_POINT, rounded
+from ciphermote.results import Row, write_results
+from hardware import ROOT, BenchError, run_python
+from rich.console import Console
+
+GOAL_KGE = 280
+"""With Keccak."""
+
+
+def rows(energy: bool) -> list[Row]:
+    found: dict[str, Any] = json.loads(run_python("client_asic.py", *(["energy"] if energy else [])))
+    params = {
+        "set": "n4096_q26x3_p27",
+        "units": 8,
+        "pipeline": "silicon",
+        **OPERATING_POINT,
+        "clock_ns": found["clock_ns"],
+        "wire_load": found["wire_load"],
+    }
+    area = {"kind": "synthesis", "goal": GOAL_KGE, "has": "no Keccak", "flops": found["flops"]}
+    figures: list[tuple[str, float, str, dict[str, Any]]] = [
+        ("kge", round(found["kge"], 1), "kGE", {**area, "by_module": found["by_module"]}),
+        ("slack", found["slack_ns"], "ns", {"kind": "timing"}),
+        ("sram_bits.used", found["sram_bits_used"], "bits", {"kind": "synthesis"}),
+        (
+            "sram_bits.macro",
+            found["sram_bits_macro"],
+            "bits",
+            {"kind": "synthesis", "macros": found["macros"]},
+        ),
+    ]
+    if energy:
+        total = sum(found["energy_pj"].values()) / 1000
+        measured = {
+            "kind": "simulated, with glitches",
+            "operation": "BFV, symmetric, NTT form, ChaCha20 seed",
+            "cycles": found["cycles"],
+            "parts_pj": rounded(found["energy_pj"]),
+            "blocks_pj": found["energy_by_path_pj"],
+        }
+        figures.append(("nj_per_encryption", round(total), "nJ", measured))
+    return [
+        Row(f"engine.sg13g2.{figure}", value, unit, {**params, **extra})
+        for figure, value, unit, extra in figures
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("--results", type=Path, default=ROOT / "bench/results/engine-asic.json")
+    parser.add_argument("--no-energy", action="store_true", help="area and timing alone")
+    options = parser.parse_args()
+    try:
+        found = rows(not options.no_energy)
+    except BenchError as error:
+        print(error, file=sys.stderr)
+        return 1
+    for row in found:
+        Console().print(f"{row.name:45} {row.value:>12,} {row.unit}", highlight=False)
+    write_results(options.results, "make bench-asic", run_python("versions.py", "pyosys").strip(), found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
