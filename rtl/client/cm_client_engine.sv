@@ -1355,7 +1355,7 @@ module cm_client_engine #(
     cm_client_ckks #(.LOG2_N(LOG2_N), .WIDTH(WIDTH)) u_ckks (
         .clk_i(clk_i), .rst_i(clears), .complex_i(complex_slots), .float_i(float_values), .exponent_i(ckks_exponent),
         .scale_log2_i(ckks_scale), .limit_log2_i(ckks_limit), .coefficients_i(coefficients),
-        .one_prime_i(last_prime == {LOG2_PRIMES{1'b0}}), .q_i(prime_q[0]), .bits_i(bits_of(prime_q[0])),
+        .one_prime_i(last_prime == {LOG2_PRIMES{1'b0}}), .q_i(prime_q[0]), .bits_i(prime_bits[0]),
         .encodes_o(encodes_ckks), .decodes_o(decodes_ckks),
         .encode_i(accepted && encryption && ckks), .free_i(message_free), .busy_o(ckks_busy), .done_o(ckks_done),
         .value_valid_i(value_valid_i), .value_ready_o(ckks_ready), .value_i(value_i), .value_last_i(value_last_i),
