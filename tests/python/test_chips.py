@@ -432,6 +432,16 @@ def test_code_outside_of_the_flash_is_copied_there(images: dict[str, Path]) -> N
         assert copied[0].physical >= RP2_FLASH
 
 
+def test_the_table_of_sizes_is_of_these_images(images: dict[str, Path]) -> None:
+    page = (ROOT / "ports/chips/README.md").read_text()
+    for name in IMAGES:
+        flash = len(flash_of(images[name])[1])
+        parts = segments(images[name])
+        ram = sum(part.memory_bytes for part in parts if part.virtual >= 0x20000000)
+        code = sum(len(part.data) for part in parts if part.data and part.virtual != part.physical)
+        assert f"| `{name}` | {flash:,} | {ram:,} | {code:,} |" in page
+
+
 # ---- the ESP32-C3 and C6: ESP-IDF's interface alone is at hand, served by tests/chips/esp_idf ----
 
 ESP_OPTIONS = ("-std=c11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
