@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole encryptions and decryptions in the hardware of rtl/client (docs/client-engine.md), for chips that have
- * it: compile the library with -DCM_ARCH_HEADER='"client_arch.h"', and add client_engine.c. Calls that encrypt
- * or decrypt stay as they are, and no byte of a ciphertext and no value changes. The engine encrypts BFV in
- * coefficients and decrypts BFV in NTT form, in frames of version 1, with ChaCha20 and whole polynomials;
- * portable C does the rest, and what the engine fails at.
+ * Whole encryptions and decryptions in the hardware of rtl/client (docs/client-engine.md), for chips that
+ * have it: compile the library with -DCM_ARCH_HEADER='"client_arch.h"', and add client_engine.c. Calls that
+ * encrypt or decrypt stay as they are, and no byte of a ciphertext and no value changes. The driver has the
+ * engine encrypt BFV in coefficients and decrypt BFV in NTT form, in frames of version 1, with ChaCha20 and
+ * whole polynomials; portable C does the rest, and what the engine fails at.
  *
  * The port provides the bus, opens the engine, and says which one serves a parameter set. The engine draws
  * its random bytes itself, from the source that is wired to it: it must be as good as cm_platform's. Keys and
@@ -27,7 +27,8 @@
  * How to reach an engine. Registers are those of rtl/client/client_registers.md, offsets in bytes. send and
  * receive begin a transfer, and drop what is left of the one before: values of a cm_number, and so many words
  * at most. sending says whether values are still to be sent, received how many words are in memory.
- * send_frames begins to send frames that are to be decrypted; null if the chip cannot, and portable C decrypts.
+ * send_frames begins to send frames that are to be decrypted; null if the chip cannot, and portable C
+ * decrypts.
  */
 typedef struct client_bus {
     uint32_t (*read)(void *context, uint32_t offset);
@@ -74,9 +75,9 @@ CM_MUST_CHECK cm_status client_engine_open(client_engine *engine, const client_b
                                            size_t count);
 
 /*
- * Lend words, CLIENT_WORDS of them, in which the frames of a ciphertext gather that is to be decrypted; without
- * them portable C decrypts. They are one decryptor's until its decryption ends, begins anew or is wiped; what
- * others decrypt meanwhile, portable C does. CM_ERR_ARGUMENT for null pointers.
+ * Lend words, CLIENT_WORDS of them, in which the frames of a ciphertext gather that is to be decrypted;
+ * without them portable C decrypts. They are one decryptor's until its decryption ends, begins anew or is
+ * wiped; what others decrypt meanwhile, portable C does. CM_ERR_ARGUMENT for null pointers.
  */
 CM_MUST_CHECK cm_status client_engine_gather(client_engine *engine, uint32_t *words, size_t count);
 

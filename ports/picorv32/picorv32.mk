@@ -15,7 +15,8 @@ pico_memory := __flash=0 __flash_size=512K __ram=0x80000 __ram_size=512K __stack
 PICO_LINK := --crt0=hosted -Tpicolibc.ld -Wl,--gc-sections -Wl,--fatal-warnings -Wl,--no-warn-rwx-segments
 PICO_LINK += $(foreach symbol,$(pico_memory),-Wl,--defsym=$(symbol))
 PROGRAM := main
-pico_names := picorv32/$(PROGRAM) picorv32/console $(if $(ENGINE),picorv32/engine client-engine/client_engine,picorv32/software)
+pico_names := picorv32/$(PROGRAM) picorv32/console
+pico_names += $(if $(ENGINE),picorv32/engine client-engine/client_engine,picorv32/software)
 pico_objects := $(core_names:%=$(pico_library)/%.o) $(pico_names:%=$(pico_at)/%.o)
 
 $(pico_library)/core/%.o: $(ROOT)/core/%.c

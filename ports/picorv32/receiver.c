@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A device on the chip of rtl/soc that decrypts: APP_CIPHERTEXTS ciphertexts come in through the sensor's port,
- * each behind its length in bytes, and their numbers leave. Nothing here knows whether the client engine does
- * it. The UART says how many cycles each took, from the first byte to the last number, or the status.
+ * A device on the chip of rtl/soc that decrypts: APP_CIPHERTEXTS ciphertexts come in through the sensor's
+ * port, each behind its length in bytes, and their numbers leave. Nothing here knows whether the client
+ * engine does it. The UART says how many cycles each took, from the first byte to the last number, and the
+ * status.
  */
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// Runs cm_client_shake under Verilator (rtl/tests/test_client_shake.py): for each line "SEED STALL PRIME ..." prints
-// the cycles from the start to the last pair, then the residues in order. SEED is in hexadecimal, 64 bytes; STALL says
-// in how many of 256 cycles there is no room.
+// Runs cm_client_shake under Verilator (rtl/tests/test_client_shake.py): for each line "SEED STALL PRIME ..."
+// prints the cycles from the start to the last pair, then the residues in order. SEED is in hexadecimal, 64
+// bytes; STALL says in how many of 256 cycles there is no room.
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -64,7 +64,8 @@ int main()
         for (unsigned i = 0; i < 16; i++) {
             uint32_t word = 0;
             for (unsigned b = 4; b-- > 0;) {
-                word = word << 8 | static_cast<uint32_t>(std::stoul(seed.substr(8 * i + 2 * b, 2), nullptr, 16));
+                word =
+                    word << 8 | static_cast<uint32_t>(std::stoul(seed.substr(8 * i + 2 * b, 2), nullptr, 16));
             }
             top.seed_i[i] = word;
         }

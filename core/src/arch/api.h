@@ -121,15 +121,16 @@ typedef struct cmi_arch {
                    const cm_message_source *source);
 
     /*
-     * A whole decryption. Its frames arrive in pieces, and only portable C says what is wrong with one: so the
-     * back-end gathers them, and decrypts once it has all. Whatever it cannot do, or fails at, it hands back:
-     * it feeds what it has gathered to cmi_decryptor_feed (protocol/decryptor.h), forgets it, and declines.
+     * A whole decryption. Its frames arrive in pieces, and only portable C says what is wrong with one: so
+     * the back-end gathers them, and decrypts once it has all. Whatever it cannot do, or fails at, it hands
+     * back: it feeds what it has gathered to cmi_decryptor_feed (protocol/decryptor.h), forgets it, and
+     * declines.
      *
-     * decrypt_begin: portable C is ready for a ciphertext; 1 if its frames will be gathered. Without expected,
-     * what was gathered for this decryptor, which need not be set up, is forgotten. decrypt_feed: 1 if the bytes were gathered.
-     * decrypt_end: all frames came; 1 if *status is that of cmi_bfv_decryption_given (scheme/decryption.h),
-     * which completes what the hardware has decrypted. Where a ciphertext's noise leaves no number right, the
-     * wrong ones may differ from portable C's.
+     * decrypt_begin: portable C is ready for a ciphertext; 1 if its frames will be gathered. Without
+     * expected, what was gathered for this decryptor, which need not be set up, is forgotten. decrypt_feed: 1
+     * if the bytes were gathered. decrypt_end: all frames came; 1 if *status is that of
+     * cmi_bfv_decryption_given (scheme/decryption.h), which completes what the hardware has decrypted. Where
+     * a ciphertext's noise leaves no number right, the wrong ones may differ from portable C's.
      */
     int (*decrypt_begin)(cm_decryptor *decryptor, const cm_bfv_expected *expected);
     int (*decrypt_feed)(cm_decryptor *decryptor, const uint8_t *bytes, size_t length);
