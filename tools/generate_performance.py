@@ -569,6 +569,26 @@ def cores_table(cores: Results) -> list[str]:
     return table(header, rows)
 
 
+MODELLED = {"rv32imc": "ESP32-C3", "m0": "RP2040", "m55": "Cortex-M55"}
+"""As bench/m4/models.py describes them."""
+
+
+def modelled_table(cores: Results) -> list[str]:
+    """Modelled cycles, and what decryptions take."""
+    decryptions = ("ckks_decrypt", "bfv_decrypt")
+    header = (
+        "Modelled cycles",
+        *("encrypt, symmetric", "asymmetric", "decrypt, CKKS", "BFV"),
+        *("RAM, CKKS decryption", "BFV", "code, CKKS", "BFV"),
+    )
+    rows = []
+    for core, title in MODELLED.items():
+        cycles = (f"{core}.{what}.modelled_cycles" for what in (*KINDS, *decryptions))
+        bytes_of = (f"{core}.{what}.{of}_bytes" for of in ("ram", "code") for what in decryptions)
+        rows.append((title, *(f"{cores[name]:,}" for name in (*cycles, *bytes_of))))
+    return table(header, rows)
+
+
 def readme_summary(m4: Results, avr: Results, uno: Results) -> list[str]:
     """Four rows: our quickest, our smallest, a Uno, and SEAL-Embedded's best of each."""
     quickest = min(theirs.modelled_cycles for theirs in ENCRYPTIONS.values())
@@ -1097,6 +1117,7 @@ def files() -> dict[Path, str]:
             "decryption": decryption_table(client),
             "shares": share_table(client),
             "cores": cores_table(load("cores")),
+            "modelled": modelled_table(load("cores")),
             "compiler": [f"Compiler of the figures above: {m4.compiler}."],
         },
         "docs/compact.md": {
