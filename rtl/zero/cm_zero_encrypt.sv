@@ -169,7 +169,7 @@ module cm_zero_encrypt #(
                 .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
             ) u_layer (
                 .clk_i(clk_i), .q_i(q_i[WIDTH*l +: WIDTH]), .root_i(root_i[WIDTH*l +: WIDTH]),
-                .busy_i(busy_o), .read_i(1'b1), .read_address_i(read_address), .table_address_i(table_address),
+                .busy_i(busy_o), .read_address_i(read_address), .table_address_i(table_address),
                 .sande_i(sande), .product_i(product), .product_of_a_i(product_of_a),
                 .sande_multiply_i(sande_multiply), .sande_halve_i(sande_halve), .sande_leave_i(sande_leave),
                 .swap_second_i(swap_second), .rotate_left_i(rotate_left), .rotate_right_i(rotate_right),
