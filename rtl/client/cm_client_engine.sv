@@ -60,8 +60,8 @@ module cm_client_engine #(
                    "cm_client_engine: LOG2_UNITS must be from 1 to 4.")
         `CM_REFUSE(g_bad_primes, PRIMES < 2 || PRIMES > 7, "cm_client_engine: PRIMES must be from 2 to 7.")
         `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1, "cm_client_engine: DEEP must be 0 or 1.")
-        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
-                   "cm_client_engine: MULTIPLIER_WIDTH must be 17 or 24.")
+        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
+                   "cm_client_engine: MULTIPLIER_WIDTH must be 17, 24 or 64.")
         `CM_REFUSE(g_bad_tag_digit, TAG_DIGIT != 4 && TAG_DIGIT != 8 && TAG_DIGIT != 16 && TAG_DIGIT != 32,
                    "cm_client_engine: TAG_DIGIT must be 4, 8, 16 or 32.")
     endgenerate

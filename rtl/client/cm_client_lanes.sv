@@ -66,8 +66,8 @@ module cm_client_lanes #(
                    "cm_client_lanes: LOG2_PRIMES must be from 1 to 3.")
         `CM_REFUSE(g_bad_sets, SETS < 2 || SETS > 4, "cm_client_lanes: SETS must be from 2 to 4.")
         `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1, "cm_client_lanes: DEEP must be 0 or 1.")
-        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
-                   "cm_client_lanes: MULTIPLIER_WIDTH must be 17 or 24.")
+        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
+                   "cm_client_lanes: MULTIPLIER_WIDTH must be 17, 24 or 64.")
     endgenerate
     `include "cm_latency.svh"
     localparam integer UNITS = 1 << LOG2_UNITS;

@@ -30,8 +30,8 @@ module cm_client_loader #(
         `CM_REFUSE(g_bad_message_width, MESSAGE_WIDTH <= WIDTH || MESSAGE_WIDTH > 40,
                    "cm_client_loader: MESSAGE_WIDTH must be more than WIDTH, and at most 40.")
         `CM_REFUSE(g_bad_deep, DEEP < 0 || DEEP > 1, "cm_client_loader: DEEP must be 0 or 1.")
-        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24,
-                   "cm_client_loader: MULTIPLIER_WIDTH must be 17 or 24.")
+        `CM_REFUSE(g_bad_multiplier_width, MULTIPLIER_WIDTH != 17 && MULTIPLIER_WIDTH != 24 && MULTIPLIER_WIDTH != 64,
+                   "cm_client_loader: MULTIPLIER_WIDTH must be 17, 24 or 64.")
     endgenerate
     `include "cm_latency.svh"
     localparam integer MULTIPLY = multiply_latency(MESSAGE_WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);

@@ -62,7 +62,7 @@ CLIENT_ILLEGAL = [
     (CLIENT, {"PRIMES": 1}, "PRIMES must be from 2 to 7."),
     (CLIENT, {"PRIMES": 8}, "PRIMES must be from 2 to 7."),
     (CLIENT, {"DEEP": 2}, "DEEP must be 0 or 1."),
-    (CLIENT, {"MULTIPLIER_WIDTH": 18}, "MULTIPLIER_WIDTH must be 17 or 24."),
+    (CLIENT, {"MULTIPLIER_WIDTH": 18}, "MULTIPLIER_WIDTH must be 17, 24 or 64."),
     (CLIENT, {"TAG_DIGIT": 12}, "TAG_DIGIT must be 4, 8, 16 or 32."),
     ("cm_client_axi", {"LOG2_N": 14}, "LOG2_N must be from 10 to 13."),
     ("cm_client_fifo", {"WIDTH": 1025}, "WIDTH must be from 1 to 1024."),
