@@ -7,6 +7,7 @@ Drivers run on the host against simulated registers (tests/chips); none has run 
 from __future__ import annotations
 
 import ctypes
+import os
 import random
 import shutil
 import struct
@@ -344,10 +345,11 @@ RP2_FLASH = 0x10000000
 
 @pytest.fixture(scope="module")
 def images(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Linked with a secret key at n = 4096. What needs no key is kept in build/ for the next run."""
+    """Linked with a secret key at n = 4096. What needs no key is kept in build/ for the next run; each of the
+    processes that test at the same time has its own."""
     headers = tmp_path_factory.mktemp("headers") / "symmetric"
     write_headers(headers, 4096, "cm_n4096_q26x3_p27", secret=True, public=False)
-    build = ROOT / "build/chips"
+    build = ROOT / "build/chips" / os.environ.get("PYTEST_XDIST_WORKER", "alone")
     built = make("chips", f"GENERATED={headers}", f"BUILD={build}")
     assert built.returncode == 0, built.stderr
     return {name: build / name / "ciphermote.elf" for name in IMAGES}
