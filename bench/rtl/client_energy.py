@@ -59,8 +59,7 @@ def rows(energy: bool) -> list[Row]:
         }
         figures.append(("nj_per_encryption", round(total), "nJ", measured))
     return [
-        Row(f"engine.{figure}", value, unit, {**params, **extra})
-        for figure, value, unit, extra in figures
+        Row(f"engine.{figure}", value, unit, {**params, **extra}) for figure, value, unit, extra in figures
     ]
 
 
