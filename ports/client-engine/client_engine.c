@@ -645,7 +645,15 @@ static bool decrypt_gathered(const gathered *of)
     self->bus.receive(self->bus.context, (uint32_t *)(void *)of->decryption->arena, results);
     self->bus.send_frames(self->bus.context, (const uint32_t *)(const void *)self->gathered, of->words);
     write_register(self, CM_CLIENT_COMMAND_OFFSET, CM_CLIENT_COMMAND_DECRYPT);
-    return settled(self) && fault_of(self) == 0 && self->bus.received(self->bus.context) == results;
+    const bool ended = settled(self);
+    if (ended && fault_of(self) == 0 && self->bus.received(self->bus.context) == results) {
+        return true;
+    }
+    self->bus.receive(self->bus.context, self->words, 0); /* the arena is portable C's again */
+    if (!ended) {
+        reset(self);
+    }
+    return false;
 }
 
 int client_decrypt_end(cm_status *status, cm_decryptor *decryptor)
