@@ -7,14 +7,12 @@ import subprocess
 from functools import cache
 
 import pytest
-from client import Client, Key, Shape, constants
+from client import Client, Shape, constants
 from simulation import slow
+from test_client_engine import LARGE, MEDIUM, SMALL, encrypt, fault, frames_of, key_of, offer, reset
 
 from tools import ROOT
 
-SMALL = Shape(LOG2_N=10, LOG2_UNITS=2, PRIMES=2, DEEP=0)
-MEDIUM = Shape(LOG2_N=11, LOG2_UNITS=2, PRIMES=2, DEEP=0)
-LARGE = Shape()
 LARGEST = Shape(LOG2_N=13, LOG2_UNITS=4, PRIMES=7)
 SHAPES = {"n1024_q26": SMALL, "n2048_q26_p27": MEDIUM, "n4096_q26x3_p27": LARGE, "n8192_q26x7_p27": LARGEST}
 EVERY_SET = [*list(SHAPES)[:3], slow("n8192_q26x7_p27")]
@@ -37,18 +35,6 @@ def case_of(**wanted):
     return cases(json.dumps([wanted], sort_keys=True))[0]
 
 
-def key_of(case):
-    return Key(
-        case["params_id"],
-        case["key_id"],
-        case["primes"],
-        case["roots"],
-        bytes.fromhex(case["device_secret"]),
-        bytes.fromhex(case["ternary"]),
-        case["public"],
-    )
-
-
 def prepared(case, results=False):
     """An engine with the case's keys and settings; results: those of its decryption."""
     engine, key = Client(SHAPES[case["set"]]), key_of(case)
@@ -59,29 +45,12 @@ def prepared(case, results=False):
     return engine
 
 
-def offer(engine, case):
-    """The case's draws and messages."""
-    for draw, message in zip(case["draws"], case["messages"], strict=True):
-        engine.entropy(bytes.fromhex(draw))
-        engine.values(message)
-
-
-def encrypt(engine, case):
-    for _ in case["messages"]:
-        engine.command("COMMAND_PUBLIC" if case["public_key"] else "COMMAND_SYMMETRIC")
-    engine.run()
-
-
 def decrypt(engine, case):
     for frames in frames_of(case):
         engine.read(frames)
     for _ in case["frames"]:
         engine.command("COMMAND_DECRYPT")
     engine.run()
-
-
-def frames_of(case):
-    return [bytes.fromhex(data) for data in case["frames"]]
 
 
 # ---- encryption ----
@@ -416,14 +385,6 @@ def states_after(prepare, command, cycles, **wanted):
         engine.script += ["forget", "cycles 100", "state"]
         states.append(engine.simulate(state=True).state)
     return states
-
-
-def reset(engine):
-    engine.script.append("reset")
-
-
-def fault(engine):
-    engine.set("MAP_T", 3)  # while it works
 
 
 LENGTHS = {"COMMAND_DECRYPT": 4500, "COMMAND_PUBLIC": 5500, "COMMAND_SYMMETRIC": 4500}
