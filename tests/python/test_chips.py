@@ -123,6 +123,11 @@ class SimulatedChip:
     def write(self, value: int, cut_after: int = -1, seed: int = 1) -> int:
         return int(self.library.store(ctypes.c_uint64(value), cut_after, ctypes.c_uint32(seed)))
 
+    def start(self) -> bool:
+        """Whether start-up comes to its end, with the core's clock and the link as they should be."""
+        self.library.started.restype = ctypes.c_bool
+        return self.library.start() == 0 and bool(self.library.started())
+
     def random(self, length: int) -> bytes | None:
         out = ctypes.create_string_buffer(length)
         found = self.library.random_bytes(None, out, ctypes.c_size_t(length))
@@ -150,6 +155,14 @@ def chip(
 
 every_flash = pytest.mark.parametrize("chip", CHIPS, indirect=True)
 every_generator = pytest.mark.parametrize("chip", GENERATORS, indirect=True)
+
+
+# ---- start-up ----
+
+
+@pytest.mark.parametrize("chip", ["rp2040", "rp2350"], indirect=True)
+def test_a_chip_starts_from_a_power_on_reset(chip: SimulatedChip) -> None:
+    assert chip.start(), "it waits for ever"
 
 
 # ---- counters ----
