@@ -110,7 +110,7 @@ rom_any rom_function(char first, char second)
 static struct {
     uint32_t in_reset;
     bool crystal;
-    uint32_t ref;  /* the clocks' sources */
+    uint32_t ref; /* the clocks' sources */
     uint32_t sys;
     uint32_t peri;
     uint32_t pll_power;
@@ -166,7 +166,7 @@ static bool pll_locked(void)
 static bool read_clocks(uint32_t address, uint32_t *value)
 {
     const bool known = peripheral(address);
-    *value = address == XOSC_STATUS                   ? (clocks.crystal ? XOSC_STABLE : 0)
+    *value = address == XOSC_STATUS                  ? (clocks.crystal ? XOSC_STABLE : 0)
              : address == CLOCK_REF + CLOCK_SELECTED ? 1u << clocks.ref
              : address == CLOCK_SYS + CLOCK_SELECTED ? 1u << clocks.sys
              : address == RESETS_DONE                ? out_of_reset()
