@@ -263,6 +263,13 @@ def test_a_record_whose_check_code_does_not_fit_is_damage(chip: SimulatedChip) -
     assert chip.read() is None, "a mark whose check code does not fit is one"
 
 
+@pytest.mark.parametrize("chip", ["stm32u5"], indirect=True)
+def test_code_whose_check_code_does_not_fit_resets_the_chip(chip: SimulatedChip) -> None:
+    chip.library.resets_at_unreadable_code.restype = ctypes.c_bool
+    assert chip.write(16) == 0
+    assert chip.library.resets_at_unreadable_code()
+
+
 # ---- generators ----
 
 
