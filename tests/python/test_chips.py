@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pty
 import random
 import shutil
 import struct
 import subprocess
+import tty
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -550,3 +552,27 @@ def test_an_esp32_without_noise_or_counter_refuses(
     with ProcessDevice(esp_process, tmp_path, timeout=60.0) as link, pytest.raises(LinkError) as caught:
         link.encrypt_values(np.zeros(4, dtype=np.float32), log2_scale=20)
     assert caught.value.status == status
+
+
+# ---- what the page says to type ----
+
+
+def test_the_pages_program_reads_a_device_that_prints_text_first(
+    esp_process: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over a terminal in place of a serial port."""
+    page = (ROOT / "ports/chips/README.md").read_text()
+    program = page[page.index("```python\n") + len("```python\n") :]
+    program = program[: program.index("```")]
+    host, board = pty.openpty()
+    tty.setraw(board)
+    program = program.replace("/dev/ttyACM0", os.ttyname(board))
+    program = program.replace("log2_scale=24", "log2_scale=16")  # this device has a single prime
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("time.sleep", lambda _: os.write(host, b"ESP-ROM:esp32c3\r\n"))
+    with subprocess.Popen([esp_process], stdin=host, stdout=host, cwd=tmp_path) as device:
+        try:
+            exec(compile(program, "read.py", "exec"), {})
+        finally:
+            device.kill()
+    assert frames_of((tmp_path / "frames.bin").read_bytes())
