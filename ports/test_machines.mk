@@ -19,6 +19,8 @@ define arm_tests
 $(1)_objects := $$(core_names) $$(assembly_names) $$(m4_test_names) $$(test_names)
 $(1)_objects := $$(addprefix $$(BUILD)/$(1)/,$$(addsuffix .o,$$($(1)_objects)))
 
+$$($(1)_objects): $$(BUILD)/$(1)/options.stamp
+
 $$(BUILD)/$(1)/%.o: $$(ROOT)/%.c
 	@mkdir -p $$(@D)
 	$$(M4_CC) $(3) -mthumb $$(FLAGS) $$(TEST_FLAGS) $$(CONFIG) -c $$< -o $$@
@@ -61,6 +63,8 @@ RISCV_LINK := --crt0=hosted -Tpicolibc.ld $(riscv_memory:%=-Wl,--defsym=%) -Wl,-
 
 riscv_names := $(core_names) $(test_names) riscv-virt/test_runtime
 riscv_objects := $(addprefix $(BUILD)/test-qemu-riscv32/,$(addsuffix .o,$(riscv_names)))
+
+$(riscv_objects): $(BUILD)/test-qemu-riscv32/options.stamp
 
 $(BUILD)/test-qemu-riscv32/%.o: $(ROOT)/%.c
 	@mkdir -p $(@D)

@@ -22,7 +22,7 @@
 #define EHR(word) (CC_TRNG_BASE + 0x114u + 4u * (word))
 #define SOURCE (CC_TRNG_BASE + 0x12Cu)
 #define SAMPLE_COUNT (CC_TRNG_BASE + 0x130u)
-#define CYCLES_PER_SAMPLE 1000u /* 7 us or more, so that jitter has built up */
+#define CYCLES_PER_SAMPLE 1000u /* 6.6 us or more, so that jitter builds up */
 #define DEBUG (CC_TRNG_BASE + 0x138u)
 #define RESET (CC_TRNG_BASE + 0x140u)
 #define RESET_PATIENCE 100u

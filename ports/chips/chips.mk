@@ -43,6 +43,7 @@ $(1)_flags := $$(chip.$(1).flags) $$(FLAGS) $$(APP_FLAGS) -DCM_CONFIG_MAX_LOG2_N
     $$(CONFIG) \
     $$(addprefix -iquote ,$$(chip.$(1).folders) chips mps2-an386 health) -I$$(ROOT)/core/src
 
+$$($(1)_objects): $$(BUILD)/$(1)/options.stamp
 $$($(1)_keyed): $$(BUILD)/generated.stamp
 $$($(1)_keyed): $(1)_flags += -I$$(GENERATED)
 

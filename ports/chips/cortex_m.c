@@ -4,6 +4,7 @@
  * and the host never gets that answer. A stack that grows too deep leaves RAM, which is a fault; an Armv8-M
  * core has a register for its limit besides.
  */
+#include "cortex_m.h"
 #include "start.h"
 
 #define SCB_AIRCR 0xE000ED0Cu
@@ -12,7 +13,7 @@
 _Noreturn void reset(void);
 
 /* Uses no stack: the stack may be what failed. */
-static IN_FLASH __attribute__((naked)) void fault(void)
+IN_FLASH __attribute__((naked)) void fault(void)
 {
     __asm__("ldr r0, =%c0\n\t"
             "ldr r1, =%c1\n\t"

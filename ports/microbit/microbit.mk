@@ -18,6 +18,7 @@ m0_keyed := $(BUILD)/microbit/app/application.o
 firmware: $(filter-out $(m0_keyed),$(m0_objects))
 microbit: $(BUILD)/microbit/ciphermote.hex
 
+$(m0_objects): $(BUILD)/microbit/options.stamp
 $(m0_keyed): $(BUILD)/generated.stamp
 $(m0_keyed): M0_APP_FLAGS += -I$(GENERATED)
 

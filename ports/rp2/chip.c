@@ -49,10 +49,10 @@ static void start_serial(void)
 void chip_start(void)
 {
     start_crystal();
+    reg_write(CLOCK_PERI, CLOCK_PERI_CRYSTAL); /* without it the UART does not leave its reset */
     reg_write(RESETS_RESET + RP2_CLEAR, RESETS_USED);
     reg_wait(RESETS_DONE, RESETS_USED, RESETS_USED);
     start_pll();
-    reg_write(CLOCK_PERI, CLOCK_PERI_CRYSTAL);
 #ifdef TICK_CYCLES
     reg_write(TICK_CYCLES, 12);
 #endif

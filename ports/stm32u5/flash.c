@@ -2,12 +2,13 @@
 /*
  * Flash through the controller: RM0456, section 7.3 (FLASH functional description). Words whose programming a
  * power cut tore may have a check code that does not fit: to read them is a non-maskable interrupt, which is
- * noted here instead of ending the program.
+ * noted here instead of ending the program. Elsewhere, in code or keys, it is a fault.
  */
 #include "flash.h"
 
 #include <stdbool.h>
 
+#include "cortex_m.h"
 #include "registers.h"
 #include "stm32u5.h"
 
@@ -29,6 +30,7 @@
 #define ECC (FLASH_BASE + 0x30u)
 #define ECC_UNREADABLE (1u << 31) /* cleared by a one */
 
+static volatile bool reading; /* a word of the counter's pages */
 static volatile bool unreadable;
 
 static void note_unreadable(void)
@@ -39,10 +41,12 @@ static void note_unreadable(void)
     }
 }
 
-/* No other source of it is in use. */
 void chip_nmi(void);
 void chip_nmi(void)
 {
+    if (!reading) {
+        fault();
+    }
     note_unreadable();
 }
 
@@ -54,8 +58,10 @@ static uint32_t address_of(unsigned page, unsigned word)
 uint32_t flash_read(unsigned page, unsigned word)
 {
     unreadable = false;
+    reading = true;
     const uint32_t value = reg_read(address_of(page, word));
     note_unreadable();
+    reading = false;
     return unreadable ? FLASH_UNREADABLE : value;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * QSPI flash behind the boot ROM's functions, which cannot be read while they run; the RP2040's oscillator or
- * the RP2350's generator; the timer.
+ * the RP2350's generator; the timer; and what start-up finds after a power-on reset.
  */
 #include <string.h>
 
@@ -92,8 +92,134 @@ rom_any rom_function(char first, char second)
     return strcmp(name, "RP") == 0 ? (rom_any)program : strcmp(name, "RE") == 0 ? (rom_any)erase : NULL;
 }
 
+/* ---- clocks and resets ---- */
+
+#ifdef CC_TRNG
+#define RESET_IO_BANK0 (1u << 6)
+#define RESET_PADS_BANK0 (1u << 9)
+#define RESET_PLL_SYS (1u << 14)
+#define RESET_UART0 (1u << 26)
+#else
+#define RESET_IO_BANK0 (1u << 5)
+#define RESET_PADS_BANK0 (1u << 8)
+#define RESET_PLL_SYS (1u << 12)
+#define RESET_UART0 (1u << 22)
+#endif
+
+/* As other tests find them: the chip has started. */
+static struct {
+    uint32_t in_reset;
+    bool crystal;
+    uint32_t ref; /* the clocks' sources */
+    uint32_t sys;
+    uint32_t peri;
+    uint32_t pll_power;
+    uint32_t pll_feedback;
+    uint32_t uart[4]; /* from its divider on */
+} clocks = {.crystal = true};
+
+void before_start(void);
+void before_start(void)
+{
+    memset(&clocks, 0, sizeof clocks);
+    clocks.in_reset = UINT32_MAX;
+    clocks.pll_power = 0x2Du;
+}
+
+/* RP2040 Datasheet, 2.14, and RP2350 Datasheet, 7.5: a peripheral leaves its reset by its own clock. */
+static uint32_t out_of_reset(void)
+{
+    const bool clocked = clocks.crystal && clocks.peri == CLOCK_PERI_CRYSTAL;
+    return ~clocks.in_reset & (clocked ? UINT32_MAX : ~RESET_UART0);
+}
+
+static bool within(uint32_t address, uint32_t base)
+{
+    return address >= base && address < base + 0x1000u;
+}
+
+/* False if there is no such peripheral; a misuse if it is still in its reset. */
+static bool peripheral(uint32_t address)
+{
+    static const struct {
+        uint32_t base;
+        uint32_t bit;
+    } peripherals[] = {{IO_BANK0_BASE, RESET_IO_BANK0},
+                       {PADS_BANK0_BASE, RESET_PADS_BANK0},
+                       {PLL_SYS_BASE, RESET_PLL_SYS},
+                       {UART0_BASE, RESET_UART0}};
+    for (unsigned i = 0; i < sizeof peripherals / sizeof peripherals[0]; i++) {
+        if (within(address, peripherals[i].base)) {
+            misuses += !(out_of_reset() & peripherals[i].bit);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool pll_locked(void)
+{
+    return clocks.crystal && clocks.pll_feedback == 125u && !(clocks.pll_power & PLL_POWER_CORE);
+}
+
+/* Whether the register is one of these. */
+static bool read_clocks(uint32_t address, uint32_t *value)
+{
+    const bool known = peripheral(address);
+    *value = address == XOSC_STATUS                  ? (clocks.crystal ? XOSC_STABLE : 0)
+             : address == CLOCK_REF + CLOCK_SELECTED ? 1u << clocks.ref
+             : address == CLOCK_SYS + CLOCK_SELECTED ? 1u << clocks.sys
+             : address == RESETS_DONE                ? out_of_reset()
+             : address == PLL_STATUS                 ? (pll_locked() ? PLL_LOCKED : 0)
+             : address == PLL_POWER                  ? clocks.pll_power
+                                                     : 0;
+    return known || address == XOSC_STATUS || within(address, CLOCKS_BASE) || address == RESETS_DONE;
+}
+
+static bool write_clocks(uint32_t address, uint32_t value)
+{
+    if (peripheral(address)) {
+        if (address == PLL_POWER) {
+            clocks.pll_power = value;
+        } else if (address == PLL_FEEDBACK) {
+            clocks.pll_feedback = value;
+        } else if (address >= UART_DIVIDER && address <= UART_CONTROL) {
+            clocks.uart[(address - UART_DIVIDER) / 4u] = value;
+        }
+        return true;
+    }
+    if (address == CLOCK_REF) {
+        misuses += value == CLOCK_REF_CRYSTAL && !clocks.crystal;
+        clocks.ref = value;
+    } else if (address == CLOCK_SYS) {
+        misuses += value == CLOCK_SYS_PLL && (!pll_locked() || (clocks.pll_power & PLL_POWER_DIVIDER));
+        clocks.sys = value;
+    } else if (address == CLOCK_PERI) {
+        clocks.peri = value;
+    } else if (address == XOSC_CONTROL) {
+        clocks.crystal = value == XOSC_ON;
+    } else if (address == RESETS_RESET + RP2_CLEAR) {
+        clocks.in_reset &= ~value;
+#ifdef TICK_CYCLES
+    } else if (address == TICK_CYCLES) {
+        misuses += value != 12u;
+#endif
+    } else {
+        return address == XOSC_STARTUP || address == TICK_CONTROL;
+    }
+    return true;
+}
+
+bool started(void);
+bool started(void)
+{
+    static const uint32_t uart[] = {6, 33, UART_LINE_8_BITS_FIFO, UART_ON};
+    return clocks.sys == CLOCK_SYS_PLL && memcmp(clocks.uart, uart, sizeof uart) == 0;
+}
+
 uint32_t reg_read(uint32_t address)
 {
+    uint32_t value = 0;
     const uint32_t start = FLASH_UNCACHED + COUNTER_OFFSET;
     if (address >= start && address < start + PAGES * SECTOR) {
         misuses += state != READABLE;
@@ -111,6 +237,10 @@ uint32_t reg_read(uint32_t address)
         return noise_word() & 1u;
     }
 #endif
+    if (read_clocks(address, &value)) {
+        within_patience();
+        return value;
+    }
     misuses += address != TIMER_MICROSECONDS;
     return microseconds++;
 }
@@ -127,5 +257,5 @@ void reg_write(uint32_t address, uint32_t value)
         return;
     }
 #endif
-    misuses++;
+    misuses += !write_clocks(address, value);
 }

@@ -3,6 +3,9 @@
  * The STM32U5's flash controller, with units of four words that share a check code, generator and timer. A
  * unit that was begun takes no second programming, and a torn one may be unreadable.
  */
+#include <setjmp.h>
+
+#include "cortex_m.h"
 #include "registers.h"
 #include "simulated_chip.h"
 #include "stm32u5.h"
@@ -57,11 +60,33 @@ static _Noreturn void lock_and_fail(void)
     power_off();
 }
 
+void chip_nmi(void);
+
+static jmp_buf before_fault;
+
+void fault(void)
+{
+    longjmp(before_fault, 1);
+}
+
+/* Whether the chip resets when a word of code or of a key is unreadable. */
+bool resets_at_unreadable_code(void);
+bool resets_at_unreadable_code(void)
+{
+    if (setjmp(before_fault)) {
+        return true;
+    }
+    flash.ecc |= 1u << 31;
+    chip_nmi();
+    return false;
+}
+
 static uint32_t read_flash(uint32_t index)
 {
     const uint32_t unit = index / FLASH_UNIT_WORDS;
     if (unreadable[unit] || spoiled[unit]) {
-        flash.ecc |= 1u << 31; /* the interrupt itself is left to the chip */
+        flash.ecc |= 1u << 31;
+        chip_nmi();
     }
     return unreadable[unit] ? chance() : flash_words[index];
 }

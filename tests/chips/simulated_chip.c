@@ -65,6 +65,33 @@ void placed(void)
 {
 }
 
+enum { PATIENCE = 1000 };
+static int looks; /* at registers of start-up */
+
+void within_patience(void)
+{
+    looks++;
+    if (looks > PATIENCE) {
+        power_off();
+    }
+}
+
+/* Not of chips whose start-up is not simulated. */
+void before_start(void) __attribute__((weak));
+void chip_start(void) __attribute__((weak));
+
+int start(void);
+int start(void)
+{
+    before_start();
+    looks = 0;
+    if (setjmp(power)) {
+        return 2;
+    }
+    chip_start();
+    return 0;
+}
+
 int store(uint64_t value, int cut_after, uint32_t seed);
 int store(uint64_t value, int cut_after, uint32_t seed)
 {

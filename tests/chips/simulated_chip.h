@@ -27,6 +27,8 @@ uint32_t noise_word(void);
 /* An operation of the flash begins: whether the power fails within it. */
 bool cut(void);
 _Noreturn void power_off(void);
+/* Start-up looks at a register once more: where it waits for ever, the test ends it. */
+void within_patience(void);
 
 /* Program zeros, not all if torn; erase, not all if torn. */
 void program_word(uint32_t index, uint32_t value, bool torn);

@@ -5,6 +5,7 @@
 #include "build.h"
 #include "check.h"
 #include "encode/ckks.h"
+#include "ring/prime.h"
 
 enum { LOG2_N = CM_CONFIG_MAX_LOG2_N < 12 ? CM_CONFIG_MAX_LOG2_N : 12, N = 1 << LOG2_N, SLOTS = N / 2 };
 
@@ -314,6 +315,46 @@ static void a_constant_vector_is_one_exact_coefficient(void)
     }
 }
 
+#if CM_CONFIG_STORE_NOISE && CM_CONFIG_PRECISION_31
+
+/* Custom sets may have small primes too. */
+static void halves_at_small_primes_are_those_of_the_whole(void)
+{
+    enum { LOG2_SMALL = 10, SMALL = 1 << LOG2_SMALL, HALF = SMALL / 2 };
+    static int32_t data[HALF];
+    static int8_t noise[SMALL];
+    static uint32_t whole[SMALL];
+    static uint32_t half[HALF];
+    const uint32_t small_primes[] = {12289, 18433, 40961, 65537, 147457, 786433};
+    const cmi_ckks_message message = {data, LOG2_SMALL, CM_SLOTS_REAL, CM_FIXED_31};
+    for (unsigned p = 0; p < sizeof small_primes / sizeof small_primes[0]; p++) {
+        const uint32_t q = small_primes[p];
+        cm_prime prime;
+        cmi_ring ring;
+        CHECK(cmi_prime_init(&prime, q, LOG2_SMALL, NULL));
+        cmi_ring_init(&ring, &prime, LOG2_SMALL, NULL);
+        uint32_t state = q;
+        for (unsigned i = 0; i < SMALL; i++) {
+            state = state * 1664525u + 1013904223u;
+            data[i / 2u] = (int32_t)(state >> 2) - (1 << 29);
+            noise[i] = (int8_t)((int)(state >> 24) % 43 - 21);
+        }
+        cmi_ckks_message_fold_noisy(&message, noise, &ring, whole);
+        for (unsigned tile = 0; tile < 2; tile++) {
+            uint32_t wrong = 0;
+            cmi_ring_select_tile(&ring, 1, tile);
+            const uint64_t r = cmi_montgomery_residue(cmi_ring_fold_ratio(&ring), 1, &prime);
+            cmi_ckks_message_fold_noisy(&message, noise, &ring, half);
+            for (unsigned i = 0; i < HALF; i++) {
+                wrong += half[i] >= 4u * q || half[i] % q != (whole[i] + r * whole[i + HALF]) % q;
+            }
+            CHECK(wrong == 0);
+        }
+    }
+}
+
+#endif
+
 void test_encode(void)
 {
     three_primes = cm_n4096_q26x3_p27;
@@ -332,4 +373,7 @@ void test_encode(void)
     RUN(values_are_encoded_where_they_lie_and_from_any_address);
     RUN(integers_with_an_exponent_equal_the_floats_they_stand_for);
     RUN(a_constant_vector_is_one_exact_coefficient);
+#if CM_CONFIG_STORE_NOISE && CM_CONFIG_PRECISION_31
+    RUN(halves_at_small_primes_are_those_of_the_whole);
+#endif
 }

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pty
 import random
 import shutil
 import struct
 import subprocess
+import tty
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +125,11 @@ class SimulatedChip:
     def write(self, value: int, cut_after: int = -1, seed: int = 1) -> int:
         return int(self.library.store(ctypes.c_uint64(value), cut_after, ctypes.c_uint32(seed)))
 
+    def start(self) -> bool:
+        """Whether start-up comes to its end, with the core's clock and the link as they should be."""
+        self.library.started.restype = ctypes.c_bool
+        return self.library.start() == 0 and bool(self.library.started())
+
     def random(self, length: int) -> bytes | None:
         out = ctypes.create_string_buffer(length)
         found = self.library.random_bytes(None, out, ctypes.c_size_t(length))
@@ -150,6 +157,14 @@ def chip(
 
 every_flash = pytest.mark.parametrize("chip", CHIPS, indirect=True)
 every_generator = pytest.mark.parametrize("chip", GENERATORS, indirect=True)
+
+
+# ---- start-up ----
+
+
+@pytest.mark.parametrize("chip", ["rp2040", "rp2350"], indirect=True)
+def test_a_chip_starts_from_a_power_on_reset(chip: SimulatedChip) -> None:
+    assert chip.start(), "it waits for ever"
 
 
 # ---- counters ----
@@ -248,6 +263,13 @@ def test_a_record_whose_check_code_does_not_fit_is_damage(chip: SimulatedChip) -
     chip.erase()
     chip.library.spoil(ctypes.c_uint32(chip.page_words // chip.unit_words - 1))
     assert chip.read() is None, "a mark whose check code does not fit is one"
+
+
+@pytest.mark.parametrize("chip", ["stm32u5"], indirect=True)
+def test_code_whose_check_code_does_not_fit_resets_the_chip(chip: SimulatedChip) -> None:
+    chip.library.resets_at_unreadable_code.restype = ctypes.c_bool
+    assert chip.write(16) == 0
+    assert chip.library.resets_at_unreadable_code()
 
 
 # ---- generators ----
@@ -530,3 +552,27 @@ def test_an_esp32_without_noise_or_counter_refuses(
     with ProcessDevice(esp_process, tmp_path, timeout=60.0) as link, pytest.raises(LinkError) as caught:
         link.encrypt_values(np.zeros(4, dtype=np.float32), log2_scale=20)
     assert caught.value.status == status
+
+
+# ---- what the page says to type ----
+
+
+def test_the_pages_program_reads_a_device_that_prints_text_first(
+    esp_process: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over a terminal in place of a serial port."""
+    page = (ROOT / "ports/chips/README.md").read_text()
+    program = page[page.index("```python\n") + len("```python\n") :]
+    program = program[: program.index("```")]
+    host, board = pty.openpty()
+    tty.setraw(board)
+    program = program.replace("/dev/ttyACM0", os.ttyname(board))
+    program = program.replace("log2_scale=24", "log2_scale=16")  # this device has a single prime
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("time.sleep", lambda _: os.write(host, b"ESP-ROM:esp32c3\r\n"))
+    with subprocess.Popen([esp_process], stdin=host, stdout=host, cwd=tmp_path) as device:
+        try:
+            exec(compile(program, "read.py", "exec"), {})
+        finally:
+            device.kill()
+    assert frames_of((tmp_path / "frames.bin").read_bytes())

@@ -426,6 +426,20 @@ def test_the_build_says_what_is_missing(tmp_path: Path) -> None:
     assert built.returncode != 0 and "must name a directory with provisioned_keys.h" in built.stderr
 
 
+@pytest.mark.parametrize(
+    "member",
+    ["rp2040/health/health.o", "microbit/health/health.o", "mps2-an386/app/phase.o", "linux/app/phase.o"],
+)
+def test_what_was_compiled_with_other_options_is_compiled_again(tmp_path: Path, member: str) -> None:
+    made = tmp_path / member
+    times = []
+    for config in ("", "", "-DANOTHER=1"):
+        built = make(str(made), f"BUILD={tmp_path}", f"CONFIG={config}")
+        assert built.returncode == 0, built.stderr
+        times.append(made.stat().st_mtime_ns)
+    assert times[0] == times[1] != times[2]
+
+
 # ---- the counter ----
 
 

@@ -107,6 +107,9 @@ int cmi_word32_fold_halves_31(uint32_t *forward, uint32_t *backward, const int32
                               const cmi_fold_constants *constants)
 {
     const uint32_t q = constants->q;
+    if (!word32_folds(q)) {
+        return 0;
+    }
     const int32_t quotient = (int32_t)((uint32_t)constants->minus_r * constants->neg_q_inv);
     const int64_t multiple = cmi_product_signed(quotient, (int32_t)q) + constants->minus_r;
     const word32_factor minus_r = {(int32_t)cmi_upper_word((uint64_t)multiple), quotient};

@@ -299,7 +299,7 @@ int cmi_word32_ntt_forward(uint32_t *a, const cmi_ring *ring)
     return 1;
 }
 
-/* ---- small polynomials, folded into both quarters of a half (ring.h): values within 2.5 q of 0 ---- */
+/* ---- small polynomials, folded into both quarters of a half (ring.h): values within 3 q of 0 ---- */
 
 static inline bool word32_takes_halves(const cmi_ring *ring)
 {
@@ -372,7 +372,7 @@ int cmi_word32_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t fa
 
 int cmi_word32_noise_transform(uint32_t *a, const int8_t *noise, const cmi_ring *ring)
 {
-    if (!word32_takes_halves(ring) || ring->prime->q >> 26) {
+    if (!word32_takes_halves(ring) || ring->prime->q >> 26 || !word32_folds(ring->prime->q)) {
         return 0;
     }
     const cmi_small_constants constants = cmi_small_constants_of(ring, 1);

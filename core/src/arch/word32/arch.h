@@ -20,8 +20,9 @@ CMI_HIDDEN_BEGIN
 int cmi_word32_ntt_forward(uint32_t *a, const cmi_ring *ring);
 /* These decline all tiles but halves as well, */
 int cmi_word32_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring);
-/* and this one, primes of 27 bits, as products do: on ARMv6-M, all but those of 26. */
+/* and this one, primes of 27 bits, and on ARMv6-M, as folding does, those below 2^18. */
 int cmi_word32_noise_transform(uint32_t *a, const int8_t *noise, const cmi_ring *ring);
+/* Products decline primes of 27 bits; on ARMv6-M, all but those of 26. */
 int cmi_word32_multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,
                         const cm_prime *prime);
 int cmi_word32_multiply_add(uint32_t *out, const uint32_t *a, const uint32_t *b, uint32_t count,

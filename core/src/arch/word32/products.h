@@ -33,13 +33,22 @@ static inline int32_t word32_crossed(int32_t b, int32_t c)
            ((int32_t)((uint32_t)b & 0xFFFFu) * (c >> 16) >> 1);
 }
 
-/* x less a multiple of q, from -1/4 q to 1 1/4 q; for |x| < 2^31, and inverse = 2^32 / q to the nearest. */
+/*
+ * Whether q is large enough for the next two functions, which leave out x's lower half: it is at most q / 4,
+ * and their products fit.
+ */
+static inline bool word32_folds(uint32_t q)
+{
+    return q >> 18 != 0;
+}
+
+/* x less a multiple of q, from -1/4 q to 1 1/2 q; for |x| < 2^31, and inverse = 2^32 / q to the nearest. */
 static inline uint32_t word32_reduced(uint32_t x, int32_t inverse, uint32_t q)
 {
     return x - (uint32_t)(((int32_t)x >> 16) * inverse >> 16) * q;
 }
 
-/* x + y factor, for |x| and |y| < 2^29.6: q more than a number between -1/4 q and 2 1/4 q. */
+/* x + y factor, for |x| and |y| < 2^29.6: q more than a number between -1/4 q and 2 1/2 q. */
 static inline uint32_t word32_sum_of_two(int32_t x, int32_t y, word32_factor by, int32_t inverse, uint32_t q)
 {
     const int32_t crossed = word32_crossed(y, by.quotient) + ((x >> 16) * inverse >> 1);
@@ -122,6 +131,12 @@ static inline uint32_t word32_high_unsigned(uint32_t a, uint32_t b)
 }
 
 /* As above. */
+static inline bool word32_folds(uint32_t q)
+{
+    (void)q;
+    return true;
+}
+
 static inline uint32_t word32_reduced(uint32_t x, int32_t inverse, uint32_t q)
 {
     return x - (uint32_t)word32_high((int32_t)x, inverse) * q;
