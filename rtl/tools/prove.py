@@ -48,7 +48,7 @@ CLEARED: dict[str, tuple[dict[str, int | None], dict[str, int]]] = {
         dict.fromkeys(("g_core[0].u_core.count", "g_core[1].u_core.count", "held_tag", "tags[0]", "tags[1]")),
         {},
     ),
-    "seeds": (dict.fromkeys(("asked", "words", "done_o", "refused_o")), {}),
+    "seeds": (dict.fromkeys(("asked", "done_o", "refused_o", "published_o")), {}),
     "noise": ({}, {}),
     "ternary": ({}, {}),
     "uniform": ({}, {"LOG2_N": 10}),
