@@ -77,6 +77,7 @@ module cm_chacha20 (
             busy <= 1'b1;
         end else if (take_i || rst_i) begin
             state <= 512'd0;
+            count <= 5'd0;
             busy <= 1'b0;
         end else if (busy && count != ROUNDS) begin
             state <= mixed;

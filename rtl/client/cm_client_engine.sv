@@ -345,23 +345,30 @@ module cm_client_engine #(
 
     reg        seeds_start;
     reg        opens;         // the next ciphertext that leaves asks for its public seed
-    wire       seeds_busy, seeds_done, seeds_refused, seeds_hold, seeds_public, seeds_published;
+    wire       seeds_free, seeds_done, seeds_refused, seeds_hold, seeds_public, seeds_published;
     wire [63:0] front_counter = counter - 1'b1; // of the ciphertext at the front
     cm_client_seeds u_seeds (
         .clk_i(clk_i), .rst_i(clears), .start_i(seeds_start), .bare_i(generates),
-        .busy_o(seeds_busy), .done_o(seeds_done),
+        .free_o(seeds_free), .done_o(seeds_done),
         .refused_o(seeds_refused), .holds_o(seeds_hold), .publish_i(opens), .whole_i(shake), .public_o(seeds_public),
-        .published_o(seeds_published), .secret_i(device_secret), .counter_i(front_counter),
+        .published_o(seeds_published), .keep_o(seeds_keep), .keep_data_o(seeds_keep_words), .kept_i(public_seed[255:0]),
+        .secret_i(device_secret), .counter_i(front_counter),
         .entropy_valid_i(entropy_valid_i), .entropy_ready_o(entropy_ready_o), .entropy_i(entropy_i),
         .request_o(seeds_request), .ready_i(for_seeds && stream_ready), .key_o(seeds_key), .position_o(seeds_position),
         .valid_i(word_valid && word_tag == FOR_SEEDS), .last_i(word_last), .data_i(word_data),
         .private_o(private_seed)
     );
 
-    wire        seed_read;
-    wire [63:0] seed_read_words;
+    // The lower half is for SHAKE256's; else a key is kept there.
+    wire        seed_read, seeds_keep;
+    wire [63:0] seed_read_words, seeds_keep_words;
     always_ff @(posedge clk_i) begin
-        if (seeds_public || seed_read) public_seed <= {seed_read ? seed_read_words : word_data, public_seed[511:64]};
+        if (seeds_public || seed_read) begin
+            public_seed[511:256] <= {seed_read ? seed_read_words : word_data, public_seed[511:320]};
+        end
+        if ((seeds_public && shake) || seed_read || seeds_keep) begin
+            public_seed[255:0] <= {seeds_keep ? seeds_keep_words : public_seed[319:256], public_seed[255:64]};
+        end
         if (clears) public_seed <= 512'd0;
     end
 
@@ -427,8 +434,7 @@ module cm_client_engine #(
                     parity <= 1'b0;
                 end
             end
-            // The one before it has its public seed.
-            FRONT_SEEDS: if (!seeds_hold && !seeds_busy) begin
+            FRONT_SEEDS: if (seeds_free) begin
                 seeds_start <= 1'b1;
                 front <= FRONT_DRAWING;
             end
@@ -1080,11 +1086,15 @@ module cm_client_engine #(
     wire                  uniform_pair_made;
     wire [PAIR-1:0]       uniform_made;
     wire [LOG2_DRAWN:0]   uniform_level;
-    // Pairs of 512 bits in fields of 22 or, as most primes', of 26 bits; and those of bits before them, and on the way.
-    wire [6:0]            most_of_block = (prime_bits[uniform_prime] < 5'd26) ? 7'd12 : 7'd10;
-    wire [6:0]            most_coming = {5'd0, under_way} * most_of_block + 7'd6 + most_of_block;
+    // Words that come, if another block is asked for; pairs that they can give, in fields of 22 bits or, as most
+    // primes', of 26; and five more, of words that are cut or were.
+    reg [2:0]             uniform_words; // of the block that leaves
+    wire [5:0]            words_coming = {{1'b0, under_way} + 3'd1, 3'd0} - {3'd0, uniform_words};
+    wire [6:0]            most_coming = {1'b0, words_coming} + 7'd5
+        + ((prime_bits[uniform_prime] < 5'd26) ? {2'd0, words_coming[5:1]} : {3'd0, words_coming[5:2]});
     wire [LOG2_N:0]       least_coming = {{(LOG2_N - 6){1'b0}}, {5'd0, under_way} * LEAST_OF_BLOCK};
-    wire                  uniform_room = {{(7 - LOG2_DRAWN){1'b0}}, uniform_level} + {1'b0, most_coming} <= 8'd1 << LOG2_DRAWN;
+    wire [7:0]            most_level = {{(7 - LOG2_DRAWN){1'b0}}, uniform_level} + {1'b0, most_coming};
+    wire                  uniform_room = most_level <= 8'd1 << LOG2_DRAWN;
     wire                  uniform_lacks = residues + least_coming < {1'b1, {LOG2_N{1'b0}}};
     wire                  uniform_asked = for_uniform && stream_ready;
     wire                  uniform_ends = block_leaves && word_tag == FOR_UNIFORM;
@@ -1117,6 +1127,7 @@ module cm_client_engine #(
         under_way <= under_way + {1'b0, uniform_asked} - {1'b0, uniform_ends};
         if (uniform_asked) uniform_block <= uniform_block + 1'b1;
         if (uniform_ends) uniform_left <= uniform_left + 1'b1;
+        if (word_valid && word_ready && word_tag == FOR_UNIFORM) uniform_words <= uniform_words + 1'b1;
         if (!uniform_runs) begin
             uniform_prime <= {LOG2_PRIMES{1'b0}};
             uniform_block <= 12'd0;
@@ -1141,6 +1152,7 @@ module cm_client_engine #(
             uniform_runs <= 1'b0;
             uniform_done <= 1'b0;
             under_way <= 2'd0;
+            uniform_words <= 3'd0;
         end
     end
 
@@ -1150,7 +1162,8 @@ module cm_client_engine #(
         .seeds_key_i(seeds_key), .seeds_position_i(seeds_position),
         .uniform_key_i(public_seed[511:256]), .uniform_prime_i(uniform_prime), .uniform_asked_i(uniform_block),
         .uniform_left_i(uniform_left),
-        .sample_key_i(private_seed), .sample_component_i(piece == PIECE_E1), .sample_asked_i(asked), .sample_left_i(sample_left),
+        .sample_key_i(private_seed), .sample_component_i(piece == PIECE_E1), .sample_asked_i(asked),
+        .sample_left_i(sample_left),
         .asked_tag_i(asked_tag), .key_o(asked_key), .position_o(asked_position),
         .tag_i(origin_tag), .at_i(origin_at), .words_o(origin)
     );

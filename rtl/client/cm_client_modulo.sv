@@ -44,7 +44,7 @@ module cm_client_modulo #(
         hands_on <= !hands_on;
         if (hands_on) valid <= {valid[STAGES-2:0], valid_i};
         if (rst_i) begin
-            hands_on <= 1'b0;
+            hands_on <= 1'b1; // what is there leaves
             valid <= {STAGES{1'b0}};
         end
     end

@@ -42,6 +42,7 @@ module cm_client_shake #(
     reg  [4:0]            made;      // squeezes of the block in the core, less one
     reg                   loads;     // the block has not begun
     reg                   begins;    // nor has its first permutation
+    reg                   cleared;   // a reset: the seed is zeros
     wire                  seeks;
     wire [PLACE-1:0]      sought;
     wire                  core_ready;
@@ -56,12 +57,13 @@ module cm_client_shake #(
         512'd0, 64'h8000000000000000, 384'd0, 64'h1F, {(64 - BLOCK_BITS){1'b0}}, block, seed_i
     };
     cm_keccak u_keccak (
-        .clk_i(clk_i), .rst_i(rst_i), .load_i(loads), .state_i(absorbed), .ready_o(core_ready),
+        .clk_i(clk_i), .rst_i(rst_i), .load_i(loads && (run_i || cleared)), .state_i(absorbed), .ready_o(core_ready),
         .start_i(begins || (squeezed && made != squeeze) || (moves && !block_ends)), .state_o(core_state)
     );
     always_ff @(posedge clk_i) begin
         loads <= 1'b0;
         begins <= loads;
+        cleared <= rst_i;
         if (loads) made <= 5'd0;
         else if (squeezed && (made != squeeze || (moves && !block_ends))) made <= made + 1'b1;
         if (moves) begin
