@@ -163,7 +163,7 @@ def test_the_bound_is_exact(bound):
 
 
 def test_the_pace_of_seals_residues():
-    """31 permutations of 24 cycles give 512 of them, which take two cycles each, but for a permutation's last."""
+    """31 permutations of 24 cycles give 512 words, and all but the last of each take two cycles more."""
     rng = random.Random(4)
     primes = [random_prime(rng, 12, 26) for _ in range(3)]
     ((taken, _),) = shake.made(27, 12, [(rng.randbytes(64), 0, primes)])
