@@ -2,7 +2,8 @@
 // A ChaCha20 block (RFC 8439): a round, four quarter rounds, a cycle. A block is ready 20 cycles after start_i, and one
 // that follows at once starts with the cycle that takes it: 21 cycles a block.
 //
-// The block is the sum, word by word, of mixed_o and start_o. Whoever takes it adds them, as many words a cycle as leave.
+// The block is the sum, word by word, of mixed_o and what it began with: {position_i, key_i, CONSTANTS}. Whoever takes it
+// still knows that, and adds it, as many words a cycle as leave.
 //
 // Words are little-endian: word k of the state is bits 32 k and up. Diagonal rounds are column rounds between two
 // rotations of the rows, which are wires.
@@ -16,10 +17,9 @@ module cm_chacha20 (
     input  wire [127:0] position_i, // the block counter, and the nonce above it
     output wire         valid_o,
     input  wire         take_i, // while valid_o; the state is cleared
-    output wire [511:0] mixed_o,
-    output wire [511:0] start_o
+    output wire [511:0] mixed_o
 );
-    localparam [127:0] CONSTANTS = {32'h6b206574, 32'h79622d32, 32'h3320646e, 32'h61707865};
+    `include "cm_chacha20.svh"
     localparam [4:0] ROUNDS = 5'd20;
 
     function automatic [31:0] rotated(input [31:0] x, input integer by);
@@ -45,8 +45,6 @@ module cm_chacha20 (
     endfunction
 
     reg [511:0] state;
-    reg [255:0] key;
-    reg [127:0] position;
     reg [4:0]   count; // rounds done
     reg         busy;
 
@@ -69,21 +67,17 @@ module cm_chacha20 (
     endgenerate
 
     assign mixed_o = state;
-    assign start_o = {position, key, CONSTANTS};
     assign valid_o = busy && count == ROUNDS;
     assign ready_o = !busy || take_i;
 
     always_ff @(posedge clk_i) begin
         if (start_i && ready_o && !rst_i) begin
             state <= {position_i, key_i, CONSTANTS};
-            key <= key_i;
-            position <= position_i;
             count <= 5'd0;
             busy <= 1'b1;
         end else if (take_i || rst_i) begin
             state <= 512'd0;
-            key <= 256'd0;
-            position <= 128'd0;
+            count <= 5'd0;
             busy <= 1'b0;
         end else if (busy && count != ROUNDS) begin
             state <= mixed;

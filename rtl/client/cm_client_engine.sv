@@ -14,7 +14,7 @@ module cm_client_engine #(
     parameter integer PRIMES = 3,            // at most: 2 .. 7
     parameter integer DEEP = 1,              // a longer pipeline for a higher clock
     parameter integer MULTIPLIER_WIDTH = 24, // cm_montgomery_multiply
-    parameter integer TAG_DIGIT = 8          // cm_client_poly1305
+    parameter integer TAG_DIGIT = 4          // cm_client_poly1305
 ) (
     input  wire        clk_i,
     input  wire        rst_i, // wipes every memory; ready_o falls until that is done
@@ -308,52 +308,69 @@ module cm_client_engine #(
 
     // --- key streams -----------------------------------------------------------------------------------------------
 
-    localparam [2:0] FOR_SEEDS = 3'd0, FOR_UNIFORM = 3'd1, FOR_NOISE = 3'd2, FOR_TERNARY = 3'd3, FOR_TAG = 3'd4;
+    `include "cm_client_users.svh"
     wire         tag_request;
     wire [255:0] tag_key;
     wire [127:0] tag_position;
     wire         seeds_request, uniform_request, sample_request;
     wire [255:0] seeds_key;
-    wire [127:0] seeds_position, uniform_position, sample_position;
+    wire [127:0] seeds_position;
     wire [2:0]   sample_tag;
     wire         stream_ready;
-    reg  [511:0] public_seed;  // of the ciphertext that leaves
-    wire [511:0] next_public_seed;
+    reg  [511:0] public_seed; // of the ciphertext that leaves or is read; ChaCha20's in its upper half
     wire [255:0] private_seed;
     // Tags and derivation first, then what leaves, then noise for later.
-    wire [511:0] read_seed;
     wire         for_seeds = !tag_request && seeds_request;
     wire         for_uniform = !tag_request && !seeds_request && uniform_request;
     wire         for_sample = !tag_request && !seeds_request && !uniform_request;
+    wire [2:0]   asked_tag = tag_request ? FOR_TAG : seeds_request ? FOR_SEEDS : uniform_request ? FOR_UNIFORM
+                                                                                                 : sample_tag;
+    wire [255:0] asked_key;
+    wire [127:0] asked_position;
+    wire [2:0]   origin_tag, origin_at;
+    wire [63:0]  origin;
     wire         word_valid, word_ready, word_last;
     wire [63:0]  word_data;
     wire [2:0]   word_tag;
+    wire         block_leaves = word_valid && word_ready && word_last;
     cm_client_stream #(.TAG(3)) u_stream (
         .clk_i(clk_i), .rst_i(clears),
         .request_i(tag_request || seeds_request || uniform_request || sample_request), .ready_o(stream_ready),
-        .key_i(tag_request ? tag_key : seeds_request ? seeds_key
-               : uniform_request ? (decrypts ? read_seed[511:256] : public_seed[255:0]) : private_seed),
-        .position_i(tag_request ? tag_position : seeds_request ? seeds_position
-                    : uniform_request ? uniform_position : sample_position),
-        .tag_i(tag_request ? FOR_TAG : seeds_request ? FOR_SEEDS : uniform_request ? FOR_UNIFORM : sample_tag),
+        .key_i(asked_key), .position_i(asked_position), .tag_i(asked_tag),
+        .origin_tag_o(origin_tag), .origin_at_o(origin_at), .origin_i(origin),
         .valid_o(word_valid), .take_i(word_ready), .data_o(word_data), .tag_o(word_tag), .last_o(word_last)
     );
 
     // --- seeds -----------------------------------------------------------------------------------------------------
 
     reg        seeds_start;
-    wire       seeds_busy, seeds_done, seeds_refused;
-    reg [63:0] front_counter; // of the ciphertext at the front
-    reg [63:0] drawn_counter; // of the seeds that are being drawn or were
+    reg        opens;         // the next ciphertext that leaves asks for its public seed
+    wire       seeds_free, seeds_done, seeds_refused, seeds_hold, seeds_public, seeds_published;
+    wire [63:0] front_counter = counter - 1'b1; // of the ciphertext at the front
     cm_client_seeds u_seeds (
         .clk_i(clk_i), .rst_i(clears), .start_i(seeds_start), .bare_i(generates),
-        .busy_o(seeds_busy), .done_o(seeds_done),
-        .refused_o(seeds_refused), .secret_i(device_secret), .counter_i(drawn_counter),
+        .free_o(seeds_free), .done_o(seeds_done),
+        .refused_o(seeds_refused), .holds_o(seeds_hold), .publish_i(opens), .whole_i(shake), .public_o(seeds_public),
+        .published_o(seeds_published), .keep_o(seeds_keep), .keep_data_o(seeds_keep_words), .kept_i(public_seed[255:0]),
+        .secret_i(device_secret), .counter_i(front_counter),
         .entropy_valid_i(entropy_valid_i), .entropy_ready_o(entropy_ready_o), .entropy_i(entropy_i),
         .request_o(seeds_request), .ready_i(for_seeds && stream_ready), .key_o(seeds_key), .position_o(seeds_position),
         .valid_i(word_valid && word_tag == FOR_SEEDS), .last_i(word_last), .data_i(word_data),
-        .public_o(next_public_seed), .private_o(private_seed)
+        .private_o(private_seed)
     );
+
+    // The lower half is for SHAKE256's; else a key is kept there.
+    wire        seed_read, seeds_keep;
+    wire [63:0] seed_read_words, seeds_keep_words;
+    always_ff @(posedge clk_i) begin
+        if (seeds_public || seed_read) begin
+            public_seed[511:256] <= {seed_read ? seed_read_words : word_data, public_seed[511:320]};
+        end
+        if ((seeds_public && shake) || seed_read || seeds_keep) begin
+            public_seed[255:0] <= {seeds_keep ? seeds_keep_words : public_seed[319:256], public_seed[255:64]};
+        end
+        if (clears) public_seed <= 512'd0;
+    end
 
     wire entropy_fails;
     cm_client_health u_health (
@@ -374,14 +391,10 @@ module cm_client_engine #(
     localparam integer TERNARY_BLOCKS = 1 << (LOG2_N - 7); // n / 16 * 8 bytes
     reg [2:0]           front;
     reg [1:0]           piece;
-    reg                 seeds_there;   // drawn
-    reg                 seeds_wait;    // the public one, behind the ciphertext that leaves: the next can be drawn
-    reg                 seeds_taken;   // by the stream, in this cycle
-    reg  [511:0]        waiting_seed;
-    reg  [63:0]         waiting_counter;
     reg [COUNT-1:0]     base_loads;  // before this ciphertext's
     reg                 parity;      // of the ciphertext
     reg [9:0]           asked;       // blocks of the piece
+    reg [9:0]           sample_left; // of these, that have left
     reg [GROUP_BITS:0]  groups;      // of the piece that are there
     wire                fill_busy;
     wire [COUNT-1:0]    primes = {{(COUNT - LOG2_PRIMES){1'b0}}, last_prime} + 8'd1;
@@ -394,8 +407,6 @@ module cm_client_engine #(
     assign front_busy = front != FRONT_IDLE;
     assign sample_request = front == FRONT_SAMPLE && asked != blocks;
     assign sample_tag = (piece == PIECE_U) ? FOR_TERNARY : FOR_NOISE;
-    assign sample_position = {32'd0, (piece == PIECE_E1) ? 32'd1 : 32'd0,
-                              (piece == PIECE_U) ? LABEL_TERNARY : LABEL_NOISE, 22'd0, asked};
 
     wire        noise_ready, ternary_ready, uniform_ready;
     wire        noise_eight, ternary_eight;
@@ -416,7 +427,6 @@ module cm_client_engine #(
         seeds_start <= 1'b0;
         case (front)
             FRONT_IDLE: if (accepted) begin
-                front_counter <= counter;
                 piece <= (command_code_i == PUBLIC || command_code_i == GENERATE) ? PIECE_U : PIECE_E0;
                 if (starts_encryption || command_code_i == GENERATE) front <= FRONT_SEEDS;
                 if (!follows) begin
@@ -424,19 +434,20 @@ module cm_client_engine #(
                     parity <= 1'b0;
                 end
             end
-            FRONT_SEEDS: if (!seeds_there) begin
+            FRONT_SEEDS: if (seeds_free) begin
                 seeds_start <= 1'b1;
-                drawn_counter <= front_counter;
                 front <= FRONT_DRAWING;
             end
             FRONT_DRAWING: if (seeds_done) front <= FRONT_WAIT;
             FRONT_WAIT: begin
                 asked <= 10'd0;
+                sample_left <= 10'd0;
                 groups <= {(GROUP_BITS + 1){1'b0}};
                 if (reached(loads_done, needed_loads)) front <= FRONT_SAMPLE;
             end
             FRONT_SAMPLE: begin
                 if (for_sample && sample_request && stream_ready) asked <= asked + 1'b1;
+                if (block_leaves && word_tag == sample_tag) sample_left <= sample_left + 1'b1;
                 if (noise_eight || ternary_eight) groups <= groups + 1'b1;
                 if (groups == GROUPS[GROUP_BITS:0]) begin
                     pieces_done <= pieces_done + 1'b1;
@@ -450,19 +461,8 @@ module cm_client_engine #(
                 front <= FRONT_IDLE;
             end
         endcase
-        if (seeds_taken) seeds_wait <= 1'b0;
-        if (seeds_done && !generates) seeds_there <= 1'b1;
-        if (seeds_there && !seeds_wait) begin
-            seeds_there <= 1'b0;
-            seeds_wait <= 1'b1;
-            waiting_seed <= next_public_seed;
-            waiting_counter <= drawn_counter;
-        end
         if (clears) begin
             front <= FRONT_IDLE;
-            seeds_there <= 1'b0;
-            seeds_wait <= 1'b0;
-            waiting_seed <= 512'd0;
             groups <= {(GROUP_BITS + 1){1'b0}};
         end
         if (clears || (accepted && !follows)) pieces_done <= {COUNT{1'b0}};
@@ -829,7 +829,7 @@ module cm_client_engine #(
     reg [COUNT-1:0]        stream_pieces;
     reg                    stream_place;
     reg [PAIR_BITS-1:0]    stream_at;
-    reg                    opened;      // the ciphertext's seeds are taken
+    reg                    opened;      // the ciphertext's public seed is there
     reg [COUNT-1:0]        streamed_sets; // ciphertexts whose items are done
     reg [63:0]             sent_counter;
     wire [WIDTH-1:0]       stream_q = prime_q[stream_prime];
@@ -898,13 +898,14 @@ module cm_client_engine #(
 
     always_ff @(posedge clk_i) begin
         stream_valid <= {stream_valid[STREAMED-2:0], stream_issues};
-        seeds_taken <= 1'b0;
-        if (encrypts && begun != finished && !opened && seeds_wait && !seeds_taken) begin
+        if (encrypts && begun != finished && !opened && !opens && seeds_hold) opens <= 1'b1;
+        if (seeds_published) begin
+            opens <= 1'b0;
             opened <= 1'b1;
-            seeds_taken <= 1'b1;
-            public_seed <= waiting_seed;
-            sent_counter <= waiting_counter;
         end
+        // Ciphertexts that follow each other take one counter after the other.
+        if (starts_encryption && !follows) sent_counter <= counter;
+        else if (stream_last && encrypts) sent_counter <= sent_counter + 1'b1;
         if (seed_start) seed_sent <= 1'b1;
         if (decrypts ? result_ends : stream_last) finished <= finished + 1'b1;
         if (!stream_runs && !stream_drains) begin
@@ -960,7 +961,7 @@ module cm_client_engine #(
             opened <= 1'b0;
             seed_sent <= 1'b0;
             credits <= {1'b1, {LOG2_QUEUE{1'b0}}};
-            public_seed <= 512'd0;
+            opens <= 1'b0;
         end
     end
 
@@ -1069,9 +1070,8 @@ module cm_client_engine #(
     // Blocks are asked for as long as the queue has room for what they can bring, and the polynomial lacks more than
     // those under way are sure to bring.
     localparam [4:0] LEAST_OF_BLOCK = 5'd18; // 512 bits in fields of 27
-    localparam [5:0] MOST_OF_BLOCK = 6'd12;  // pairs: in fields of 22
     localparam integer MOST_UNDER_WAY = 3;
-    localparam integer LOG2_DRAWN = 6; // words of the queue
+    localparam integer LOG2_DRAWN = 5; // words of the queue
     reg                   uniform_runs, uniform_starts;
     reg [LOG2_PRIMES-1:0] uniform_prime;
     reg                   uniform_done; // of the whole ciphertext
@@ -1080,35 +1080,40 @@ module cm_client_engine #(
     wire                  uniform_wanted = decrypts ? read_known && read_seeded : symmetric && opened;
     assign                drawn_pair = from_read ? read_pair : uniform_pair;
     reg [1:0]             under_way;
-    reg [11:0]            uniform_block;
+    reg [11:0]            uniform_block; // of those asked for
+    reg [11:0]            uniform_left;  // of those that left
     wire [LOG2_N:0]       residues;
     wire                  uniform_pair_made;
     wire [PAIR-1:0]       uniform_made;
     wire [LOG2_DRAWN:0]   uniform_level;
-    wire [6:0]            most_coming = {5'd0, under_way} * MOST_OF_BLOCK + 7'd8 + MOST_OF_BLOCK;
+    // Words that come, if another block is asked for; pairs that they can give, in fields of 22 bits or, as most
+    // primes', of 26; and five more, of words that are cut or were.
+    reg [2:0]             uniform_words; // of the block that leaves
+    wire [5:0]            words_coming = {{1'b0, under_way} + 3'd1, 3'd0} - {3'd0, uniform_words};
+    wire [6:0]            most_coming = {1'b0, words_coming} + 7'd5
+        + ((prime_bits[uniform_prime] < 5'd26) ? {2'd0, words_coming[5:1]} : {3'd0, words_coming[5:2]});
     wire [LOG2_N:0]       least_coming = {{(LOG2_N - 6){1'b0}}, {5'd0, under_way} * LEAST_OF_BLOCK};
-    wire                  uniform_room = {1'b0, uniform_level} + {1'b0, most_coming} <= 8'd1 << LOG2_DRAWN;
+    wire [7:0]            most_level = {{(7 - LOG2_DRAWN){1'b0}}, uniform_level} + {1'b0, most_coming};
+    wire                  uniform_room = most_level <= 8'd1 << LOG2_DRAWN;
     wire                  uniform_lacks = residues + least_coming < {1'b1, {LOG2_N{1'b0}}};
     wire                  uniform_asked = for_uniform && stream_ready;
-    wire                  uniform_ends = word_valid && word_ready && word_tag == FOR_UNIFORM && word_last;
+    wire                  uniform_ends = block_leaves && word_tag == FOR_UNIFORM;
     wire                  uniform_taken = (load_issues && load_natural) || (stream_issues && needs_uniform);
     assign uniform_request = uniform_runs && !uniform_starts && !residues[LOG2_N] && uniform_lacks && uniform_room
         && under_way != MOST_UNDER_WAY[1:0];
-    assign uniform_position = {32'd0, {{(32 - LOG2_PRIMES){1'b0}}, uniform_prime}, LABEL_UNIFORM,
-                               20'd0, uniform_block};
     cm_client_uniform #(.WIDTH(WIDTH), .LOG2_N(LOG2_N)) u_uniform (
         .clk_i(clk_i), .rst_i(clears), .start_i(uniform_starts), .q_i(prime_q[uniform_prime]),
         .bits_i(prime_bits[uniform_prime]), .valid_i(word_valid && word_tag == FOR_UNIFORM),
         .ready_o(uniform_ready), .data_i(word_data), .pair_o(uniform_pair_made), .pair_data_o(uniform_made),
         .residues_o(residues)
     );
-    localparam [LOG2_DRAWN:0] SHAKE_LEVEL = 7'd48; // leaves room for what is under way
+    localparam [LOG2_DRAWN:0] SHAKE_LEVEL = (1 << LOG2_DRAWN) - 12; // leaves room for what is under way
     wire [LOG2_PRIMES-1:0] shake_prime;
     wire                   shake_pair_made;
     wire [PAIR-1:0]        shake_made;
     cm_client_shake #(.WIDTH(WIDTH), .LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_shake (
         .clk_i(clk_i), .rst_i(clears), .run_i(uniform_wanted && by_shake),
-        .seed_i(decrypts ? read_seed : public_seed), .last_prime_i(last_prime), .prime_o(shake_prime),
+        .seed_i(public_seed), .last_prime_i(last_prime), .prime_o(shake_prime),
         .q_i(prime_q[shake_prime]), .room_i(uniform_level <= SHAKE_LEVEL),
         .pair_o(shake_pair_made), .pair_data_o(shake_made)
     );
@@ -1121,15 +1126,19 @@ module cm_client_engine #(
         uniform_starts <= 1'b0;
         under_way <= under_way + {1'b0, uniform_asked} - {1'b0, uniform_ends};
         if (uniform_asked) uniform_block <= uniform_block + 1'b1;
+        if (uniform_ends) uniform_left <= uniform_left + 1'b1;
+        if (word_valid && word_ready && word_tag == FOR_UNIFORM) uniform_words <= uniform_words + 1'b1;
         if (!uniform_runs) begin
             uniform_prime <= {LOG2_PRIMES{1'b0}};
             uniform_block <= 12'd0;
+            uniform_left <= 12'd0;
             if (uniform_wanted && !uniform_done && !by_shake) begin
                 uniform_runs <= 1'b1;
                 uniform_starts <= 1'b1;
             end
         end else if (!uniform_starts && residues[LOG2_N] && under_way == 2'd0 && !uniform_pair_made) begin
             uniform_block <= 12'd0;
+            uniform_left <= 12'd0;
             uniform_prime <= uniform_prime + 1'b1;
             if (uniform_prime == last_prime) begin
                 uniform_runs <= 1'b0;
@@ -1143,8 +1152,21 @@ module cm_client_engine #(
             uniform_runs <= 1'b0;
             uniform_done <= 1'b0;
             under_way <= 2'd0;
+            uniform_words <= 3'd0;
         end
     end
+
+    // What the blocks of all users begin with.
+    cm_client_origins #(.LOG2_PRIMES(LOG2_PRIMES)) u_origins (
+        .tag_key_i(tag_key), .tag_position_i(tag_position),
+        .seeds_key_i(seeds_key), .seeds_position_i(seeds_position),
+        .uniform_key_i(public_seed[511:256]), .uniform_prime_i(uniform_prime), .uniform_asked_i(uniform_block),
+        .uniform_left_i(uniform_left),
+        .sample_key_i(private_seed), .sample_component_i(piece == PIECE_E1), .sample_asked_i(asked),
+        .sample_left_i(sample_left),
+        .asked_tag_i(asked_tag), .key_o(asked_key), .position_o(asked_position),
+        .tag_i(origin_tag), .at_i(origin_at), .words_o(origin)
+    );
 
     // --- frames ----------------------------------------------------------------------------------------------------
 
@@ -1196,7 +1218,8 @@ module cm_client_engine #(
     cm_client_tags #(.DIGIT(TAG_DIGIT)) u_tags (
         .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .setting_i(setting && is_global), .at_i(at),
         .data_i(write_data_i), .there_o(tag_key_there), .counter_i(counter), .late_o(window_late),
-        .reads_i(decrypts), .sent_counter_i(sent_counter), .sent_random_i(public_seed[63:0]),
+        .reads_i(decrypts), .sent_counter_i(sent_counter),
+        .sent_random_i(shake ? public_seed[63:0] : public_seed[319:256]),
         .answer_counter_o(answer_counter), .fields_o(tag_fields),
         .start_i(decrypts ? read_start : sent_start), .ready_o(hash_ready),
         .absorb_i(decrypts ? read_absorb : sent_absorb), .word_i(decrypts ? read_i : frame_o),
@@ -1204,12 +1227,13 @@ module cm_client_engine #(
         .request_o(tag_request), .ready_i(stream_ready), .key_o(tag_key), .position_o(tag_position),
         .valid_i(word_valid && word_tag == FOR_TAG), .last_i(word_last), .block_i(word_data)
     );
+    wire [31:0]  seed_word = public_seed[32*{seed_at[3] || !shake, seed_at[2:0]} +: 32];
     cm_client_frames #(.COUNT_BITS(WORDS_BITS)) u_frames (
         .clk_i(clk_i), .rst_i(clears), .start_i(frame_start), .ready_o(frame_ready), .tagged_i(with_tags),
         .header_i(header), .hash_start_o(sent_start), .hash_ready_i(hash_ready), .hash_absorb_o(sent_absorb),
         .hash_finish_o(sent_finish), .tag_known_i(tag_known), .tag_i(tag),
         .words_i(frame_words), .payload_valid_i(is_seed || packed_valid), .payload_take_o(payload_take),
-        .payload_i(is_seed ? public_seed[32*seed_at +: 32] : packed_word),
+        .payload_i(is_seed ? seed_word : packed_word),
         .valid_o(frame_valid_o), .take_i(frame_ready_i), .word_o(frame_o), .end_o(frame_end)
     );
     assign frame_last_o = frame_end && !is_seed && stream_prime == last_prime && stream_kind == stream_last_kind;
@@ -1240,7 +1264,8 @@ module cm_client_engine #(
         .hash_finish_o(read_finish), .tag_known_i(tag_known), .tag_i(tag), .valid_i(read_valid_i),
         .ready_o(read_ready_o), .word_i(read_i), .payload_valid_o(payload_valid),
         .payload_ready_i(payload_ready), .known_o(read_known), .seeded_o(read_seeded), .shake_o(read_shake),
-        .seed_o(read_seed),
+        .seed_read_o(seed_read),
+        .seed_o(seed_read_words),
         .set_done_o(read_set_done), .fault_o(read_fault)
     );
     cm_client_unpacker #(.WIDTH(WIDTH)) u_unpacker (

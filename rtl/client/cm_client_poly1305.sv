@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Poly1305's polynomial (RFC 8439, without the final addition) of whole blocks of 16 bytes: h = (h + b + 2^128) r
-// modulo 2^130 - 5, in 128 / DIGIT + 2 cycles a block; the words of the next one come meanwhile. Its time depends on
-// lengths alone.
+// modulo 2^130 - 5, in 128 / DIGIT + 5 cycles a block, its four words among them. Its time depends on lengths alone.
 //
-// r is taken DIGIT bits at a time, the highest first. What reaches 2^130 comes back five times below: 2^130 is 5.
+// Words are added to h as they come, which turns by one with each. r is taken DIGIT bits at a time, the highest first.
+// What reaches 2^130 comes back five times below: 2^130 is 5.
 `default_nettype none
 module cm_client_poly1305 #(
-    parameter integer DIGIT = 8 // 4, 8, 16 or 32
+    parameter integer DIGIT = 4 // 4, 8, 16 or 32
 ) (
     input  wire         clk_i,
     input  wire         rst_i,
@@ -28,76 +28,78 @@ module cm_client_poly1305 #(
     localparam integer COUNT = $clog2(DIGITS);
     localparam integer SUM = 132 + DIGIT; // h times a digit is below 2^(131 + DIGIT)
     localparam [COUNT-1:0] LAST_DIGIT = {COUNT{1'b1}};
-    localparam [3:0] BLOCK = 4'd0, MULTIPLY = 4'd1, LAST = 4'd2, FOLD = 4'd3, SET = 4'd4, FOLD_AGAIN = 4'd5,
-                     SET_AGAIN = 4'd6, TEST = 4'd7, DONE = 4'd8;
+    localparam [2:0] BLOCK = 3'd0, MULTIPLY = 3'd1, FOLD = 3'd2, FOLD_AGAIN = 3'd3, TEST = 3'd4, DONE = 3'd5;
 
-    reg  [3:0]           state;
-    reg  [127:0]         block;
-    reg  [2:0]           words;   // of it
-    reg  [COUNT-1:0]     digit;   // the number of those done
-    reg                  first;   // product
-    reg                  added;   // a product waits to be added
-    reg  [130:0]         h;
-    reg  [DIGIT+130:0]   product; // of h and a digit of r
-    reg  [SUM-1:0]       sum;
-    wire                 taken = state == BLOCK && words[2];
+    reg  [2:0]       state;
+    reg  [1:0]       words; // of the block
+    reg              carry; // of the last
+    reg  [COUNT-1:0] digit; // the number of those done
+    reg  [130:0]     h;
+    reg  [SUM-1:0]   sum;
+    wire [32:0]      added = {1'b0, h[31:0]} + {1'b0, word_i} + {32'd0, carry};
+    wire [2:0]       top = h[130:128] + 3'd1 + {2'd0, added[32]}; // with the block's 2^128
 
-    // A number below 2^SUM, and what is added to it, modulo 2^130 - 5 but not below.
-    wire [128:0]         addend = taken ? {1'b1, block} : (state == TEST) ? 129'd5 : 129'd0;
-    wire [SUM-131:0]     above = sum[SUM-1:130];
-    wire [130:0]         folded = {1'b0, sum[129:0]} + {{(259 - SUM){1'b0}}, above, 2'b00}
-        + {{(261 - SUM){1'b0}}, above}
-        + {2'd0, addend};
-    wire [2*DIGIT+1:0]   carried = sum[SUM-1:130-DIGIT]; // above 2^130 once it is shifted
-    wire [SUM-1:0]       shifted = {{(SUM - 130){1'b0}}, sum[129-DIGIT:0], {DIGIT{1'b0}}}
-        + {{(SUM - 2 * DIGIT - 4){1'b0}}, carried, 2'b00} + {{(SUM - 2 * DIGIT - 2){1'b0}}, carried};
-    wire [DIGIT-1:0]     digit_of_r = r_i[DIGIT*(DIGITS-1-digit) +: DIGIT];
+    // sum 2^DIGIT + h times a digit or, without a shift, sum + 0; modulo 2^130 - 5 but not below.
+    wire             shifts = state == MULTIPLY;
+    wire [DIGIT-1:0] digit_of_r = shifts ? r_i[DIGIT*(DIGITS-1-digit) +: DIGIT] : {DIGIT{1'b0}};
+    wire [129:0]     below = shifts ? {sum[129-DIGIT:0], {DIGIT{1'b0}}} : sum[129:0];
+    wire [2*DIGIT+1:0] above = shifts ? sum[SUM-1:130-DIGIT]
+        : (state == TEST) ? {{(2 * DIGIT + 1){1'b0}}, 1'b1} : {{DIGIT{1'b0}}, sum[SUM-1:130]};
+    // By rows, which counters take three at a time: a multiplier would be larger.
+    wire [SUM-1:0]   ones [0:DIGIT], twos [0:DIGIT];
+    assign ones[0] = {{(SUM - 130){1'b0}}, below};
+    assign twos[0] = {{(SUM - 2 * DIGIT - 5){1'b0}}, {1'b0, above, 2'b00} + {3'b000, above}};
+    genvar i;
+    generate
+        for (i = 0; i < DIGIT; i = i + 1) begin : g_row
+            wire [SUM-1:0] row = digit_of_r[i] ? {{(SUM - 131){1'b0}}, h} << i : {SUM{1'b0}};
+            wire [SUM-1:0] carries = (ones[i] & twos[i]) | (row & (ones[i] ^ twos[i]));
+            assign ones[i+1] = ones[i] ^ twos[i] ^ row;
+            assign twos[i+1] = carries << 1;
+        end
+    endgenerate
+    wire [SUM-1:0]   result = ones[DIGIT] + twos[DIGIT];
 
-    assign ready_o = !words[2] || taken;
+    assign ready_o = state == BLOCK;
     assign done_o = state == DONE;
-    assign hash_o = h[130] ? h[127:0] : sum[127:0]; // h is 5 more than the sum
+    assign hash_o = sum[130] ? sum[127:0] : h[127:0]; // the sum is 5 more than h
 
     always_ff @(posedge clk_i) begin
-        if (absorb_i) block <= {word_i, block[127:32]};
-        words <= (taken ? 3'd0 : words) + {2'd0, absorb_i};
-        product <= h * digit_of_r;
-        added <= state == MULTIPLY;
-        first <= digit == {COUNT{1'b0}};
-        if (added) sum <= (first ? {SUM{1'b0}} : shifted) + {1'b0, product};
+        if (state != BLOCK && !done_o) sum <= result;
         case (state)
             BLOCK: begin
                 digit <= {COUNT{1'b0}};
-                if (taken) begin
-                    h <= folded;
-                    state <= MULTIPLY;
+                if (absorb_i) begin
+                    h[127:0] <= {added[31:0], h[127:32]};
+                    carry <= added[32];
+                    words <= words + 1'b1;
+                    if (words == 2'd3) begin
+                        h[130:128] <= top;
+                        carry <= 1'b0;
+                        sum <= {SUM{1'b0}};
+                        state <= MULTIPLY;
+                    end
                 end else if (finish_i) begin
-                    state <= FOLD;
+                    state <= FOLD_AGAIN;
                 end
             end
             MULTIPLY: begin
                 digit <= digit + 1'b1;
-                if (digit == LAST_DIGIT) state <= LAST;
+                if (digit == LAST_DIGIT) state <= FOLD;
             end
-            LAST: state <= BLOCK;
             // The first fold leaves less than 2^130 + 2^(DIGIT + 5), the second less than 2^130.
-            FOLD, FOLD_AGAIN, TEST: begin
-                h <= folded;
-                state <= state + 1'b1;
+            FOLD, FOLD_AGAIN: begin
+                h <= result[130:0];
+                state <= (state == FOLD) ? BLOCK : TEST;
             end
-            SET, SET_AGAIN: begin
-                sum <= {{(SUM - 131){1'b0}}, h};
-                state <= state + 1'b1;
-            end
+            TEST: state <= DONE;
             default: ;
         endcase
         if (rst_i || start_i) begin
             state <= BLOCK;
-            words <= 3'd0;
-            added <= 1'b0;
+            words <= 2'd0;
+            carry <= 1'b0;
             sum <= {SUM{1'b0}};
-        end
-        if (rst_i) begin
-            block <= 128'd0;
             h <= 131'd0;
         end
     end

@@ -35,10 +35,11 @@ module cm_client_reader #(
     // Words of residues.
     output wire                   payload_valid_o,
     input  wire                   payload_ready_i,
-    output reg                    known_o,   // the set has begun: seeded_o and seed_o are its own
+    output reg                    known_o,   // the set has begun: seeded_o is its own, and its seed has been read
     output reg                    seeded_o,
     output reg                    shake_o,   // by SHAKE256, not by ChaCha20
-    output reg  [511:0]           seed_o,    // 64 bytes or, in its upper half, 32
+    output wire                   seed_read_o, // two words of the seed are in seed_o
+    output wire [63:0]            seed_o,
     output reg                    set_done_o, // with the last word of a set
     output reg                    fault_o
 );
@@ -64,6 +65,7 @@ module cm_client_reader #(
     reg [63:0]           counter;
     reg                  component;
     reg                  in_seed;
+    reg [31:0]           seed_low; // of two words
 
     wire [COUNT_BITS-1:0] residue_words = {{(COUNT_BITS - 5){1'b0}}, bits_i} << (LOG2_N - 5);
     wire [COUNT_BITS-1:0] words = !in_seed ? residue_words : shake_o ? SHAKE_SEED_WORDS : SEED_WORDS;
@@ -87,6 +89,8 @@ module cm_client_reader #(
     assign ready_o = enabled_i && !fault_o && hash_there && (state != TAG || tag_known_i)
         && (state != PAYLOAD || in_seed || payload_ready_i);
     wire taken = valid_i && ready_o;
+    assign seed_read_o = taken && state == PAYLOAD && in_seed && left[0];
+    assign seed_o = {word_i, seed_low};
     assign hash_start_o = state == CHECK || (state == HEADER && at == 4'd0 && !taken);
     assign hash_absorb_o = hashes && taken;
     assign hash_finish_o = state == TAG;
@@ -119,7 +123,7 @@ module cm_client_reader #(
                 end
                 PAYLOAD: begin
                     left <= left - 1'b1;
-                    if (in_seed) seed_o <= {word_i, seed_o[511:32]};
+                    if (in_seed) seed_low <= word_i;
                     if (left == {{(COUNT_BITS - 1){1'b0}}, 1'b1}) state <= tagged_i ? TAG : CHECK;
                 end
                 TAG: begin
@@ -161,7 +165,7 @@ module cm_client_reader #(
             forged <= 1'b0;
             seeded_o <= 1'b0;
             shake_o <= 1'b0;
-            seed_o <= 512'd0;
+            seed_low <= 32'd0;
             fault_o <= 1'b0;
         end
     end

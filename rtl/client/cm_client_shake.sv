@@ -3,8 +3,9 @@
 // of each block c, modulo q, n for a prime. One that would make residues uneven is replaced by the first unused word
 // behind those of all primes.
 //
-// The sponge permutes while the words of the last squeeze leave: 17 words in 24 cycles. For a replacement, which one of
-// 2^37 words needs, it makes that block, and then its own again up to where it was. Seed and primes are public.
+// The words leave from the sponge's state, one every two cycles, and the next permutation begins with the last of them:
+// 17 words in 57 cycles. For a replacement, which one of 2^37 words needs, it makes that block, and then its own again
+// up to where it was. Seed and primes are public.
 `default_nettype none
 module cm_client_shake #(
     parameter integer WIDTH = 27, // bits of the widest q; it has 22 or more
@@ -18,7 +19,7 @@ module cm_client_shake #(
     input  wire [LOG2_PRIMES-1:0] last_prime_i,
     output reg  [LOG2_PRIMES-1:0] prime_o,   // whose residues are made
     input  wire [WIDTH-1:0]       q_i,       // that prime
-    input  wire                   room_i,    // for MODULO_STAGES / 2 + 2 pairs
+    input  wire                   room_i,    // for five pairs
     output reg                    pair_o,    // two residues, which must be taken
     output reg  [2*WIDTH-1:0]     pair_data_o
 );
@@ -28,18 +29,20 @@ module cm_client_shake #(
         `CM_REFUSE(g_bad_log2_primes, LOG2_PRIMES < 1 || LOG2_PRIMES > 7,
                    "cm_client_shake: LOG2_PRIMES must be from 1 to 7.")
     endgenerate
-    `include "cm_client_modulo.svh"
     localparam integer BLOCK_BITS = LOG2_N - 9 + LOG2_PRIMES + 1;
-    localparam [4:0] LANES = 5'd17, LAST_SQUEEZE = 5'd30, LANES_OF_LAST = 5'd2; // 30 times 17, and 2, are 512
-    localparam integer PLACE = BLOCK_BITS + 10; // {block, squeeze, word}
+    localparam [4:0] LAST_LANE = 5'd16, LAST_SQUEEZE = 5'd30, LAST_LANE_OF_LAST = 5'd1; // 30 times 17, and 2, are 512
+    localparam integer PLACE = BLOCK_BITS + 10; // {block, squeeze, lane}
 
     // --- the sponge: one squeeze after another, from any on ---------------------------------------------------------
 
-    reg  [BLOCK_BITS-1:0] block;     // of the next squeeze
-    reg  [4:0]            squeeze;   // its number
+    reg  [PLACE-1:0]      place;     // of the next word
+    wire [BLOCK_BITS-1:0] block = place[PLACE-1:10];
+    wire [4:0]            squeeze = place[9:5];
+    wire [4:0]            lane = place[4:0];
     reg  [4:0]            made;      // squeezes of the block in the core, less one
     reg                   loads;     // the block has not begun
     reg                   begins;    // nor has its first permutation
+    reg                   cleared;   // a reset: the seed is zeros
     wire                  seeks;
     wire [PLACE-1:0]      sought;
     wire                  core_ready;
@@ -47,92 +50,82 @@ module cm_client_shake #(
     wire                  squeezed = !loads && !begins && core_ready;
     wire                  whole = squeezed && made == squeeze;
     wire                  block_ends = squeeze == LAST_SQUEEZE;
-    reg  [64*17-1:0]      words;     // of a squeeze, the next one first
-    reg  [4:0]            left;      // of them
-    wire                  drops;     // the next one
-    wire                  moves = whole && (left == 5'd0 || (left == 5'd1 && drops)) && !seeks && run_i;
+    wire                  drops;     // the next word
+    wire                  moves = drops && lane == (block_ends ? LAST_LANE_OF_LAST : LAST_LANE) && !seeks;
+    wire [63:0]           word = core_state[64*lane +: 64];
     wire [1599:0]         absorbed = {
         512'd0, 64'h8000000000000000, 384'd0, 64'h1F, {(64 - BLOCK_BITS){1'b0}}, block, seed_i
     };
     cm_keccak u_keccak (
-        .clk_i(clk_i), .rst_i(rst_i), .load_i(loads), .state_i(absorbed), .ready_o(core_ready),
+        .clk_i(clk_i), .rst_i(rst_i), .load_i(loads && (run_i || cleared)), .state_i(absorbed), .ready_o(core_ready),
         .start_i(begins || (squeezed && made != squeeze) || (moves && !block_ends)), .state_o(core_state)
     );
     always_ff @(posedge clk_i) begin
         loads <= 1'b0;
         begins <= loads;
+        cleared <= rst_i;
         if (loads) made <= 5'd0;
-        else if (squeezed && (made != squeeze || moves)) made <= made + 1'b1;
+        else if (squeezed && (made != squeeze || (moves && !block_ends))) made <= made + 1'b1;
         if (moves) begin
-            squeeze <= block_ends ? 5'd0 : squeeze + 1'b1;
-            if (block_ends) begin
-                block <= block + 1'b1;
-                loads <= 1'b1;
-            end
+            place <= block_ends ? {block + 1'b1, 10'd0} : {block, squeeze + 1'b1, 5'd0};
+            loads <= block_ends;
+        end else if (drops) begin
+            place <= {block, squeeze, lane + 1'b1};
         end
         if (seeks) begin
-            {block, squeeze} <= sought[PLACE-1:5];
+            place <= sought;
             loads <= 1'b1;
             begins <= 1'b0;
         end
         if (rst_i || !run_i) begin
-            block <= {BLOCK_BITS{1'b0}};
-            squeeze <= 5'd0;
+            place <= {PLACE{1'b0}};
             loads <= 1'b1;
             begins <= 1'b0;
         end
-        // Without words it shifts, too, so that nothing stays.
-        if (moves) words <= core_state[64*17-1:0];
-        else if (drops || left == 5'd0) words <= words >> 64;
     end
 
-    // --- its words, and where they are ------------------------------------------------------------------------------
+    // --- its words --------------------------------------------------------------------------------------------------
 
     localparam [2:0] IDLE = 3'd0, LIMIT = 3'd1, WAIT = 3'd2, WORDS = 3'd3, REPLACES = 3'd4, DRAINS = 3'd5, DONE = 3'd6;
     reg  [2:0]            state;
-    reg  [PLACE-1:0]      place;       // of the next word
-    reg  [4:0]            skips;       // words before it, after a seek
-    reg  [PLACE-1:0]      stays;       // the place to come back to: a word that was rejected
-    reg  [9:0]            replacement; // the next: {squeeze, word} of the block behind all primes'
+    reg                   skips;       // a word that was replaced
+    reg  [PLACE-1:0]      stays;       // the place to come back to: that word's
+    reg  [9:0]            replacement; // the next: {squeeze, lane} of the block behind all primes'
     reg  [LOG2_N:0]       issued;      // words of the prime
     reg  [WIDTH:0]        uneven;      // a word is rejected if its complement is at most this: 2^64 mod q
-    reg  [MODULO_STAGES-1:0] on_the_way;
+    wire                  divider_ready, dividing, arrives;
     wire [WIDTH-1:0]      residue;
     wire [BLOCK_BITS-1:0] behind = ({{(BLOCK_BITS - LOG2_PRIMES){1'b0}}, last_prime_i} + 1'b1) << (LOG2_N - 9);
-    wire [63:0]           missing = ~words[63:0];
+    wire [63:0]           missing = ~word;
     wire                  rejected = missing[63:WIDTH+1] == {(63 - WIDTH){1'b0}} && missing[WIDTH:0] <= uneven;
-    wire                  reads = (state == WORDS || state == REPLACES) && left != 5'd0 && !issued[LOG2_N];
-    wire                  skipped = reads && skips != 5'd0;
-    wire                  offered = reads && skips == 5'd0 && room_i;
+    wire                  reads = (state == WORDS || state == REPLACES) && whole && !issued[LOG2_N];
+    wire                  offered = reads && !skips && room_i && divider_ready;
     wire                  issues = offered && !rejected;
     wire                  refuses = state == WORDS && offered && rejected;
     wire                  comes_back = state == REPLACES && issues;
     wire                  limits = state == LIMIT;
-    wire                  arrives = on_the_way[MODULO_STAGES-1];
-    assign drops = skipped || offered;
+    assign drops = (reads && skips) || offered;
     assign seeks = refuses || comes_back;
     assign sought = refuses ? {behind, replacement} : stays;
     cm_client_modulo #(.WIDTH(WIDTH)) u_modulo (
-        .clk_i(clk_i), .q_i(q_i), .x_i(limits ? {64{1'b1}} : words[63:0]), .residue_o(residue)
+        .clk_i(clk_i), .rst_i(rst_i || !run_i), .ready_o(divider_ready), .valid_i(issues || limits),
+        .x_i(limits ? {64{1'b1}} : word), .q_i(q_i), .busy_o(dividing), .valid_o(arrives), .residue_o(residue)
     );
 
     reg             waits; // a residue for its partner
     reg [WIDTH-1:0] waiting;
     always_ff @(posedge clk_i) begin
-        on_the_way <= {on_the_way[MODULO_STAGES-2:0], issues || limits};
-        if (moves) {place, left} <= {block, squeeze, 5'd0, block_ends ? LANES_OF_LAST : LANES};
-        else if (drops) {place, left} <= {place[PLACE-1:5], place[4:0] + 1'b1, left - 1'b1};
-        if (skipped) skips <= skips - 1'b1;
+        if (drops) skips <= 1'b0;
         if (issues) issued <= issued + 1'b1;
         // A rejected replacement is replaced by the next word, and all words of a squeeze follow each other.
         if (state == REPLACES && offered) begin
-            replacement <= (place[4:0] == LANES - 1'b1) ? {place[9:5] + 1'b1, 5'd0} : {place[9:5], place[4:0] + 1'b1};
+            replacement <= (lane == LAST_LANE) ? {squeeze + 1'b1, 5'd0} : {squeeze, lane + 1'b1};
         end
         case (state)
             IDLE: state <= LIMIT;
             LIMIT: begin
                 issued <= {(LOG2_N + 1){1'b0}};
-                state <= WAIT;
+                if (divider_ready) state <= WAIT;
             end
             WAIT: if (arrives) begin
                 uneven <= {1'b0, residue} + 1'b1; // (2^64 - 1) mod q, plus 1
@@ -143,21 +136,14 @@ module cm_client_shake #(
                 if (issued[LOG2_N]) state <= DRAINS;
             end
             REPLACES: if (comes_back) state <= WORDS;
-            DRAINS: if (on_the_way == {MODULO_STAGES{1'b0}}) begin
+            DRAINS: if (!dividing) begin
                 state <= (prime_o == last_prime_i) ? DONE : LIMIT;
                 if (prime_o != last_prime_i) prime_o <= prime_o + 1'b1;
             end
             default: ;
         endcase
-        if (refuses) begin
-            stays <= place;
-            skips <= replacement[4:0];
-            left <= 5'd0;
-        end
-        if (comes_back) begin
-            skips <= stays[4:0] + 1'b1;
-            left <= 5'd0;
-        end
+        if (refuses) stays <= place;
+        if (comes_back) skips <= 1'b1;
 
         pair_o <= arrives && state != WAIT && waits;
         pair_data_o <= {residue, waiting};
@@ -167,11 +153,9 @@ module cm_client_shake #(
         end
         if (rst_i || !run_i) begin
             state <= IDLE;
-            left <= 5'd0;
-            skips <= 5'd0;
+            skips <= 1'b0;
             replacement <= 10'd0;
             prime_o <= {LOG2_PRIMES{1'b0}};
-            on_the_way <= {MODULO_STAGES{1'b0}};
             waits <= 1'b0;
             waiting <= {WIDTH{1'b0}};
             pair_o <= 1'b0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChaCha20 key streams for several users: two cores take the blocks that are asked for by turns, and 64 bits of them
 // leave a cycle, in order, each with its user's tag. Steadily, a block takes 10.5 cycles.
+//
+// What a block began with is not kept: its user still has the key and the position when its words leave.
 `default_nettype none
 module cm_client_stream #(
     parameter integer TAG = 4 // bits
@@ -13,6 +15,10 @@ module cm_client_stream #(
     input  wire [255:0]   key_i,
     input  wire [127:0]   position_i, // the block counter, and the nonce above it
     input  wire [TAG-1:0] tag_i,
+    // Two words of what a block began with, for the sums that leave next: of whose block, and which.
+    output wire [TAG-1:0] origin_tag_o,
+    output wire [2:0]     origin_at_o,
+    input  wire [63:0]    origin_i,
     // Eight words of each block.
     output wire           valid_o,
     input  wire           take_i,
@@ -26,14 +32,13 @@ module cm_client_stream #(
     endgenerate
     wire [1:0]    core_ready;
     wire [1:0]    core_valid;
-    wire [1023:0] core_mixed, core_start;
+    wire [1023:0] core_mixed;
     reg           to;   // the core of the next request
     reg           from; // and of the next block
     reg [TAG-1:0] tags [0:1];
 
     reg [63:0]    sum;   // the two words that leave
     reg [447:0]   held;  // those behind them, before they are added to
-    reg [447:0]   start; // what they are added to
     reg [3:0]     left; // words of it
     reg [TAG-1:0] held_tag;
 
@@ -46,8 +51,7 @@ module cm_client_stream #(
             cm_chacha20 u_core (
                 .clk_i(clk_i), .rst_i(rst_i), .ready_o(core_ready[c]), .start_i(request_i && to == c),
                 .key_i(key_i), .position_i(position_i), .valid_o(core_valid[c]),
-                .take_i(take_block && from == c), .mixed_o(core_mixed[512*c +: 512]),
-                .start_o(core_start[512*c +: 512])
+                .take_i(take_block && from == c), .mixed_o(core_mixed[512*c +: 512])
             );
             always_ff @(posedge clk_i) if (request_i && ready_o && to == c) tags[c] <= tag_i;
         end
@@ -56,15 +60,15 @@ module cm_client_stream #(
     assign valid_o = left != 4'd0;
     assign data_o = sum;
     wire [511:0] next_held = take_block ? (from ? core_mixed[1023:512] : core_mixed[511:0]) : {64'd0, held};
-    wire [511:0] next_start = take_block ? (from ? core_start[1023:512] : core_start[511:0]) : {64'd0, start};
+    assign origin_tag_o = take_block ? tags[from] : held_tag;
+    assign origin_at_o = take_block ? 3'd0 : 3'd1 - left[2:0];
     assign tag_o = held_tag;
     assign last_o = left == 4'd1;
 
     always_ff @(posedge clk_i) begin
         if (take_block || (valid_o && take_i)) begin
-            sum <= {next_held[63:32] + next_start[63:32], next_held[31:0] + next_start[31:0]};
+            sum <= {next_held[63:32] + origin_i[63:32], next_held[31:0] + origin_i[31:0]};
             held <= next_held[511:64];
-            start <= next_start[511:64];
         end
         if (request_i && ready_o) to <= !to;
         if (take_block) begin
@@ -80,7 +84,6 @@ module cm_client_stream #(
             left <= 4'd0;
             sum <= 64'd0;
             held <= 448'd0;
-            start <= 448'd0;
         end
     end
 endmodule

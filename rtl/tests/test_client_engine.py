@@ -281,6 +281,24 @@ def case_with_draws():
     return case_of(set="n1024_q26", t=12289, ciphertexts=2, seed=21)
 
 
+@pytest.mark.parametrize("words", [0, 3, 7])
+def test_a_ciphertext_does_not_wait_for_the_random_words_of_the_next(words):
+    case = case_of(set="n1024_q26", t=1000, ciphertexts=3, seed=22)
+    engine = prepared(case, SMALL)
+    draw = bytes.fromhex(case["draws"][2])
+    for bytes_there in (*map(bytes.fromhex, case["draws"][:2]), draw[: 4 * words]):
+        engine.entropy(bytes_there)
+    for message in case["messages"]:
+        engine.values(message)
+        engine.command("COMMAND_SYMMETRIC")
+    engine.run(30_000)
+    engine.entropy(draw[4 * words :])
+    engine.run()
+    outcome = engine.simulate()
+    assert outcome.frames == frames_of(case)
+    assert outcome.last_words[1] < 30_000 < outcome.last_words[2]
+
+
 def test_reset_in_the_middle_of_a_ciphertext():
     case = case_with_draws()
     engine = prepared(case, SMALL)

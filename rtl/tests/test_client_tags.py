@@ -89,7 +89,7 @@ async def hashes_blocks(dut):
         dut.finish_i.value = 0
 
 
-@pytest.mark.parametrize("digit", [8, slow(4), slow(16), slow(32)])
+@pytest.mark.parametrize("digit", [4, slow(8), slow(16), slow(32)])
 def test_hash(digit):
     simulate("cm_client_poly1305", {"DIGIT": digit}, ["hashes_blocks"], seed=1)
 

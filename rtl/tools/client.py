@@ -26,7 +26,7 @@ INPUTS = (
     *("read_valid_i", "read_i", "result_ready_i"),
 )
 """Of the engine, in the order of its ports."""
-MOST_CYCLES = 400_000
+MOST_CYCLES = 1_000_000
 """No command takes longer; a job that hangs is stopped here."""
 
 

@@ -43,12 +43,9 @@ class Proof:
 ANYTHING = None
 """What a register may hold behind a reset that is no secret, and tells none."""
 CLEARED: dict[str, tuple[dict[str, int | None], dict[str, int]]] = {
-    "chacha20": ({"count": ANYTHING}, {}),
-    "stream": (
-        dict.fromkeys(("g_core[0].u_core.count", "g_core[1].u_core.count", "held_tag", "tags[0]", "tags[1]")),
-        {},
-    ),
-    "seeds": (dict.fromkeys(("asked", "words", "done_o", "refused_o")), {}),
+    "chacha20": ({}, {}),
+    "stream": (dict.fromkeys(("held_tag", "tags[0]", "tags[1]")), {}),
+    "seeds": (dict.fromkeys(("asked", "done_o", "refused_o", "published_o")), {}),
     "noise": ({}, {}),
     "ternary": ({}, {}),
     "uniform": ({}, {"LOG2_N": 10}),
