@@ -54,6 +54,7 @@ def rows(energy: bool) -> list[Row]:
             "kind": "simulated, with glitches",
             "operation": "BFV, symmetric, NTT form, ChaCha20 seed",
             "cycles": found["cycles"],
+            "clock_ns": found["energy_clock_ns"],
             "parts_pj": rounded(found["energy_pj"]),
             "blocks_pj": found["energy_by_path_pj"],
         }
