@@ -57,15 +57,15 @@ module cm_client_loader #(
                 e <= (e_late[5] ? q_i : {WIDTH{1'b0}}) + {{(WIDTH - 6){e_late[5]}}, e_late};
             end
             wire [WIDTH-1:0]       added, sum, unused_first, unused_second;
-            wire [MESSAGE_WIDTH:0] product;
+            wire [WIDTH:0]         product;
             cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_first (
                 .clk_i(clk_i), .q_i(q_i), .a_i(d), .b_i(e), .sum_o(added), .difference_o(unused_first)
             );
             cm_montgomery_multiply #(
-                .WIDTH(MESSAGE_WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+                .WIDTH(MESSAGE_WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH),
+                .Q_WIDTH(WIDTH)
             ) u_product (
-                .clk_i(clk_i), .q_i({{(MESSAGE_WIDTH - WIDTH){1'b0}}, q_i}), .a_i(r),
-                .b_i({{(MESSAGE_WIDTH - WIDTH){1'b0}}, factor_i}), .halve_i(1'b0), .product_o(product)
+                .clk_i(clk_i), .q_i(q_i), .a_i(r), .b_i(factor_i), .halve_i(1'b0), .product_o(product)
             );
             cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_second (
                 .clk_i(clk_i), .q_i(q_i), .a_i(product[WIDTH-1:0]), .b_i(added), .sum_o(sum),

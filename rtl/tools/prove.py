@@ -64,6 +64,13 @@ BEHIND_RESET = {"uniform": 3, "unpacker": 2}
 PROOFS = {
     "montgomery": Proof("prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1))),
     "montgomery-deep": Proof("prove_montgomery", 16, (("WIDTH", 6), ("LOG2_N", 1), ("DEEP", 1))),
+    # With a whole first reduction, and with one that is a single bit.
+    "montgomery-silicon": Proof(
+        "prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1), ("MULTIPLIER_WIDTH", 64))
+    ),
+    "montgomery-silicon-odd": Proof(
+        "prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 4), ("MULTIPLIER_WIDTH", 64))
+    ),
     "control-u1": Proof("prove_control", 110, (("LOG2_N", 3), ("LOG2_UNITS", 0), ("LONGEST", 100))),
     "control-u1-pair": Proof(
         "prove_control",
