@@ -51,7 +51,7 @@ CLEARED: dict[str, tuple[dict[str, int | None], dict[str, int]]] = {
     "seeds": (dict.fromkeys(("asked", "words", "done_o", "refused_o")), {}),
     "noise": ({}, {}),
     "ternary": ({}, {}),
-    "uniform": ({}, {"LOG2_N": 10}),
+    "uniform": ({"bits": ANYTHING}, {"LOG2_N": 10}),
     "packer": ({}, {}),
     "unpacker": ({}, {}),
     "scale": (dict.fromkeys(("wrong1", "wrong2", "wrong3", "wrong4")), {}),
