@@ -61,7 +61,7 @@ class Recipe:
 
 
 CHOICES = "&dch,-f;"
-RELAXED = 20
+RELAXED = 10
 """Percent of the shortest delay by which ABC's mapping may exceed it: without, it is fast beyond need, and
 larger; much more makes adders slow behind an SRAM macro, whose delay ABC does not see.
 """
