@@ -832,7 +832,8 @@ module cm_client_engine #(
     reg                    opened;      // the ciphertext's public seed is there
     reg [COUNT-1:0]        streamed_sets; // ciphertexts whose items are done
     reg [63:0]             sent_counter;
-    wire [WIDTH-1:0]       stream_q = prime_q[stream_prime];
+    reg  [WIDTH-1:0]       stream_q; // before the first pair is there
+    always_ff @(posedge clk_i) stream_q <= prime_q[stream_prime];
     wire [COUNT-1:0]       stream_two = stream_primes + stream_primes;
     wire [1:0]             stream_last_kind = decrypts ? 2'd1
         : in_coefficients ? (public_key ? 2'd3 : 2'd1) : (public_key ? 2'd1 : 2'd0);
@@ -1269,7 +1270,7 @@ module cm_client_engine #(
         .set_done_o(read_set_done), .fault_o(read_fault)
     );
     cm_client_unpacker #(.WIDTH(WIDTH)) u_unpacker (
-        .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .q_i(stream_q), .valid_i(payload_valid),
+        .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .q_i(prime_q[stream_prime]), .valid_i(payload_valid),
         .ready_o(payload_ready), .word_i(read_i), .pair_o(read_pair_valid), .take_i(read_pair_taken),
         .pair_data_o(read_pair), .wrong_o(residue_fault)
     );

@@ -76,6 +76,9 @@ module cm_client_lanes #(
     localparam integer TABLE_BITS = $clog2((LOG2_UNITS + 2) << ROW_BITS);
     localparam integer INPUT_LATENCY = input_latency(DEEP);
 
+    reg  [WIDTH-1:0]      q; // the job's, before its first pair is there
+    always_ff @(posedge clk_i) q <= q_i;
+
     wire                  read;
     wire [ROW_BITS-1:0]   read_row;
     wire [TABLE_BITS-1:0] table_address;
@@ -258,7 +261,7 @@ module cm_client_lanes #(
     cm_units #(
         .LOG2_UNITS(LOG2_UNITS), .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
     ) u_units (
-        .clk_i(clk_i), .q_i(q_i), .row_i(row), .factors_i(factors),
+        .clk_i(clk_i), .q_i(q), .row_i(row), .factors_i(factors),
         .sande_i(sande), .product_i(product), .product_of_a_i(product_of_a),
         .sande_multiply_i(sande_multiply), .sande_halve_i(sande_halve), .sande_leave_i(sande_leave),
         .swap_second_i(swap_second), .rotate_left_i(rotate_left), .rotate_right_i(rotate_right),

@@ -37,6 +37,9 @@ module cm_client_loader #(
     localparam integer MULTIPLY = multiply_latency(MESSAGE_WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
     localparam integer ADD = add_latency(DEEP);
 
+    reg  [WIDTH-1:0] q; // it changes only while nothing is under way
+    always_ff @(posedge clk_i) q <= q_i;
+
     wire message_late;
     cm_delay #(.WIDTH(1), .CYCLES(MULTIPLY - ADD)) u_message_late (
         .clk_i(clk_i), .data_i(message_i), .data_o(message_late)
@@ -54,21 +57,21 @@ module cm_client_loader #(
             always_ff @(posedge clk_i) begin
                 r <= message_i ? r_i[MESSAGE_WIDTH*l +: MESSAGE_WIDTH] : {MESSAGE_WIDTH{1'b0}};
                 d <= message_late ? offset_i : {WIDTH{1'b0}};
-                e <= (e_late[5] ? q_i : {WIDTH{1'b0}}) + {{(WIDTH - 6){e_late[5]}}, e_late};
+                e <= (e_late[5] ? q : {WIDTH{1'b0}}) + {{(WIDTH - 6){e_late[5]}}, e_late};
             end
             wire [WIDTH-1:0]       added, sum, unused_first, unused_second;
-            wire [MESSAGE_WIDTH:0] product;
+            wire [WIDTH:0]         product;
             cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_first (
-                .clk_i(clk_i), .q_i(q_i), .a_i(d), .b_i(e), .sum_o(added), .difference_o(unused_first)
+                .clk_i(clk_i), .q_i(q), .a_i(d), .b_i(e), .sum_o(added), .difference_o(unused_first)
             );
             cm_montgomery_multiply #(
-                .WIDTH(MESSAGE_WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+                .WIDTH(MESSAGE_WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH),
+                .Q_WIDTH(WIDTH)
             ) u_product (
-                .clk_i(clk_i), .q_i({{(MESSAGE_WIDTH - WIDTH){1'b0}}, q_i}), .a_i(r),
-                .b_i({{(MESSAGE_WIDTH - WIDTH){1'b0}}, factor_i}), .halve_i(1'b0), .product_o(product)
+                .clk_i(clk_i), .q_i(q), .a_i(r), .b_i(factor_i), .halve_i(1'b0), .product_o(product)
             );
             cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_second (
-                .clk_i(clk_i), .q_i(q_i), .a_i(product[WIDTH-1:0]), .b_i(added), .sum_o(sum),
+                .clk_i(clk_i), .q_i(q), .a_i(product[WIDTH-1:0]), .b_i(added), .sum_o(sum),
                 .difference_o(unused_second)
             );
             assign pair_o[WIDTH*l +: WIDTH] = sum;

@@ -25,10 +25,11 @@ module cm_client_uniform #(
         `CM_REFUSE(g_bad_width, WIDTH < 22 || WIDTH > 31, "cm_client_uniform: WIDTH must be from 22 to 31.")
         `CM_REFUSE(g_bad_log2_n, LOG2_N < 2 || LOG2_N > 16, "cm_client_uniform: LOG2_N must be from 2 to 16.")
     endgenerate
-    // Key stream that has not been cut.
+    // Key stream that has not been cut. There is none when the bits change.
+    reg  [4:0]   bits;
     reg  [127:0] stream;
     reg  [7:0]   filled;
-    wire [5:0]   two = {bits_i, 1'b0};
+    wire [5:0]   two = {bits, 1'b0};
     wire         cut = filled >= {2'd0, two} && filled != 8'd0;
     wire [127:0] rest = cut ? stream >> two : stream;
     wire [7:0]   rest_filled = cut ? filled - {2'd0, two} : filled;
@@ -37,8 +38,8 @@ module cm_client_uniform #(
     wire [127:0] added = {64'd0, data_i} << rest_filled[6:0];
 
     // Its fields, and whether they are residues.
-    wire [WIDTH-1:0] mask = ~({WIDTH{1'b1}} << bits_i);
-    wire [63:0]      later = stream[63:0] >> bits_i;
+    wire [WIDTH-1:0] mask = ~({WIDTH{1'b1}} << bits);
+    wire [63:0]      later = stream[63:0] >> bits;
     reg              fields;
     reg  [WIDTH-1:0] first;
     reg  [WIDTH-1:0] second;
@@ -52,6 +53,7 @@ module cm_client_uniform #(
     wire [WIDTH-1:0] only = first_good ? first : second;
 
     always_ff @(posedge clk_i) begin
+        bits <= bits_i;
         stream <= rest | (taken ? added : 128'd0);
         filled <= rest_filled + (taken ? 8'd64 : 8'd0);
         fields <= cut;

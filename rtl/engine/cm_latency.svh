@@ -27,7 +27,7 @@ function automatic integer wide_product_latency(input integer width, input integ
     wide_product_latency = (deep != 0) ? digits_of(width) * digits_of(width) + 1 : 2;
 endfunction
 
-// Whole products and two reductions a cycle, for standard cells: an FPGA has no multipliers for either.
+// Whole products with a reduction in the same cycle, for standard cells: an FPGA has no multipliers for them.
 localparam integer SILICON = 64; // as MULTIPLIER_WIDTH
 
 function automatic integer in_silicon(input integer multiplier_width, input integer deep);
@@ -39,11 +39,22 @@ function automatic integer reduction_latency(input integer width, input integer 
     reduction_latency = (deep != 0) ? 1 + reduction_parts(width, log2_n, multiplier_width) : 1;
 endfunction
 
+// Of a whole product: bits that its first reduction takes, and how many reductions have a cycle. All but the first take
+// log2_n + 1 bits, and a single bit is taken with the product.
+function automatic integer first_reduction(input integer width, input integer log2_n);
+    first_reduction = montgomery_words(width, log2_n) * montgomery_word_bits(width, log2_n)
+        - (montgomery_words(width, log2_n) - 1) * (log2_n + 1);
+endfunction
+
+function automatic integer whole_reductions(input integer width, input integer log2_n);
+    whole_reductions = montgomery_words(width, log2_n) - ((first_reduction(width, log2_n) == 1) ? 1 : 0);
+endfunction
+
 function automatic integer multiply_latency(input integer width, input integer log2_n,
                                             input integer multiplier_width, input integer deep);
-    multiply_latency = wide_product_latency(width, deep) + 1
-        + ((in_silicon(multiplier_width, deep) != 0) ? montgomery_words(width, log2_n) / 2
-           : montgomery_words(width, log2_n) * reduction_latency(width, log2_n, multiplier_width, deep));
+    multiply_latency = (in_silicon(multiplier_width, deep) != 0) ? 1 + whole_reductions(width, log2_n)
+        : wide_product_latency(width, deep) + 1
+            + montgomery_words(width, log2_n) * reduction_latency(width, log2_n, multiplier_width, deep);
 endfunction
 
 function automatic integer add_latency(input integer deep);

@@ -12,8 +12,7 @@ module cm_montgomery_reduce #(
     parameter integer FACTOR_WIDTH = 22, // of -h, signed
     parameter integer PARTS = 1,         // number of parts of -h
     parameter integer MULTIPLIER_WIDTH = 24,
-    parameter integer DEEP = 0,
-    parameter integer DIRECT = 0 // 1: without a register; only if not DEEP
+    parameter integer DEEP = 0
 ) (
     input  wire                    clk_i,
     input  wire [FACTOR_WIDTH-1:0] minus_h_i,
@@ -30,9 +29,7 @@ module cm_montgomery_reduce #(
             assign high = $signed(t_i[WORD +: OUTPUT_WIDTH]);
         end
 
-        if (DIRECT != 0) begin : g_direct
-            assign t_o = high + low * $signed(minus_h_i);
-        end else if (DEEP == 0) begin : g_shallow
+        if (DEEP == 0) begin : g_shallow
             reg signed [OUTPUT_WIDTH-1:0] t;
             always_ff @(posedge clk_i) t <= high + low * $signed(minus_h_i);
             assign t_o = t;

@@ -5,14 +5,10 @@
 // Shallow: digit products in one cycle, their sum in the next. DEEP: registered operands, then one digit product a
 // cycle is added, lightest first; after the last of a weight the sum's lowest digit is final. Each step is a
 // multiplier, a register, an adder and a register, which fit into one DSP block.
-//
-// WHOLE, for standard cells: registered operands, then one product. It takes fewer adders and registers, and operands
-// may come late in their cycle, as those from an SRAM macro do.
 `default_nettype none
 module cm_wide_multiply #(
     parameter integer WIDTH = 32,
-    parameter integer DEEP = 0,
-    parameter integer WHOLE = 0 // 1: only if not DEEP
+    parameter integer DEEP = 0
 ) (
     input  wire               clk_i,
     input  wire [WIDTH-1:0]   a_i,
@@ -66,17 +62,7 @@ module cm_wide_multiply #(
 
     genvar e;
     generate
-        if (WHOLE != 0) begin : g_whole
-            reg [PADDED-1:0]   a_held;
-            reg [PADDED-1:0]   b_held;
-            reg [2*PADDED-1:0] whole;
-            always_ff @(posedge clk_i) begin
-                a_held <= a;
-                b_held <= b;
-                whole <= a_held * b_held;
-            end
-            assign product = whole;
-        end else if (DEEP == 0) begin : g_shallow
+        if (DEEP == 0) begin : g_shallow
             reg [2*DIGIT*PRODUCTS-1:0] parts;
             wire [2*PADDED*(PRODUCTS+1)-1:0] sums;
             reg [2*PADDED-1:0]         total;

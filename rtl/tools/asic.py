@@ -61,11 +61,16 @@ class Recipe:
 
 
 CHOICES = "&dch,-f;"
+RELAXED = 10
+"""Percent of the shortest delay by which ABC's mapping may exceed it: without, it is fast beyond need, and
+larger; much more makes adders slow behind an SRAM macro, whose delay ABC does not see.
+"""
 FOR_PRODUCTS = Recipe(
     booth=True,
     share=0.65,
-    abc=f"+strash;&get,-n;{CHOICES}&nf,{{D}};&put;buffer,-p,-N,32;topo;upsize,{{D}};dnsize,{{D}};stime,-p",
-    plain=("cm_client_sum", "cm_client_scale"),
+    abc=f"+strash;&get,-n;{CHOICES}&nf,-p,-R,{RELAXED},{{D}};&put;"
+    "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p",
+    plain=("cm_client_sum", "cm_client_scale", "cm_montgomery_multiply"),
 )
 """For wide products in a cycle: ABC's rewriting would make their trees of adders deeper."""
 

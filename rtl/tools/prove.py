@@ -48,7 +48,7 @@ CLEARED: dict[str, tuple[dict[str, int | None], dict[str, int]]] = {
     "seeds": (dict.fromkeys(("asked", "done_o", "refused_o", "published_o")), {}),
     "noise": ({}, {}),
     "ternary": ({}, {}),
-    "uniform": ({}, {"LOG2_N": 10}),
+    "uniform": ({"bits": ANYTHING}, {"LOG2_N": 10}),
     "packer": ({}, {}),
     "unpacker": ({}, {}),
     "scale": (dict.fromkeys(("wrong1", "wrong2", "wrong3", "wrong4")), {}),
@@ -61,6 +61,13 @@ BEHIND_RESET = {"uniform": 3, "unpacker": 2}
 PROOFS = {
     "montgomery": Proof("prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1))),
     "montgomery-deep": Proof("prove_montgomery", 16, (("WIDTH", 6), ("LOG2_N", 1), ("DEEP", 1))),
+    # With a whole first reduction, and with one that is a single bit.
+    "montgomery-silicon": Proof(
+        "prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1), ("MULTIPLIER_WIDTH", 64))
+    ),
+    "montgomery-silicon-odd": Proof(
+        "prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 4), ("MULTIPLIER_WIDTH", 64))
+    ),
     "control-u1": Proof("prove_control", 110, (("LOG2_N", 3), ("LOG2_UNITS", 0), ("LONGEST", 100))),
     "control-u1-pair": Proof(
         "prove_control",
