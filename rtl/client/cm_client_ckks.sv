@@ -45,7 +45,11 @@ module cm_client_ckks #(
     input  wire               result_ready_i,
     output wire [31:0]        result_o,
     output wire               result_last_o,
-    output wire               result_wrong_o
+    output wire               result_wrong_o,
+    // For cm_client_products.
+    output wire [65:0]        coordinates_o,
+    output wire [65:0]        roots_o,
+    input  wire [131:0]       products_i
 );
     // As docs/encoding.md, section 1, has it: one prime leaves its own bits, two more than any value may have. Decryption
     // takes the first prime alone, and a scale below a quarter of it.
@@ -111,7 +115,8 @@ module cm_client_ckks #(
         .decode_i(decodes), .read_valid_o(reads_unused), .read_index_o(read_index_o),
         .read_pair_i({complex_i ? high_centred : 32'd0, low_centred}),
         .result_valid_o(result_valid_o), .result_ready_i(result_ready_i), .result_o(result_o),
-        .result_last_o(result_last_o), .result_wrong_o(result_wrong_o)
+        .result_last_o(result_last_o), .result_wrong_o(result_wrong_o), .coordinates_o(coordinates_o), .roots_o(roots_o),
+        .products_i(products_i)
     );
 endmodule
 `default_nettype wire

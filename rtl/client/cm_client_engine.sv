@@ -484,10 +484,15 @@ module cm_client_engine #(
     wire               message_free = front != FRONT_IDLE && reached(loads_done, base_loads);
     assign value_ready_o = ckks_ready || (filling && !all_entered && !ended);
     assign fill_busy = fill_waits || filling || ckks_busy;
+    // Products, of which a pair's are beside each other.
+    wire [WIDTH-1:0]     scale_m;
+    wire [2*WIDTH+63:0]  first_products;
+    wire [63:0]          short_products;
+    wire [2*WIDTH+65:0]  second_products;
     cm_client_scale #(.WIDTH(WIDTH)) u_scale (
-        .clk_i(clk_i), .rst_i(clears), .t_i(t), .factor_i(t_factor), .ratio_i(t_ratio), .half_i(t_half),
-        .signed_i(signed_values), .valid_i(enters), .value_i(ended ? 32'd0 : value_i),
-        .valid_o(scaled_valid), .wrong_o(scaled_wrong), .r_o(scaled)
+        .clk_i(clk_i), .rst_i(clears), .t_i(t), .half_i(t_half), .signed_i(signed_values), .valid_i(enters),
+        .value_i(ended ? 32'd0 : value_i), .m_o(scale_m), .product_i(short_products[WIDTH:0]),
+        .whole_i(second_products[WIDTH:0]), .valid_o(scaled_valid), .wrong_o(scaled_wrong), .r_o(scaled)
     );
     always_ff @(posedge clk_i) begin
         if (accepted && encryption && !ckks) fill_waits <= 1'b1;
@@ -1253,8 +1258,8 @@ module cm_client_engine #(
     // pass gives the message, as soon as the last frame is known to be right, and zeros for sums. CKKS keeps the first
     // prime's residues, once the coefficients before them are used up, and decodes them as soon as the last frame is
     // known to be right; the other primes' are only checked, as by the library at 31 bits.
-    localparam integer SUMMED = 5;   // from the number of a pair to its new sums
-    localparam integer ROUNDED = 7;  // and to its message
+    localparam integer SUMMED = 4;   // from the number of a pair to its new sums
+    localparam integer ROUNDED = 5;  // and to its message
     reg                    drain_runs, drain_ends;
     reg [LOG2_PRIMES-1:0]  drain_prime;
     reg [COUNT-1:0]        drains_done;
@@ -1301,25 +1306,36 @@ module cm_client_engine #(
         end
     end
     wire [PAIR_BITS-1:0] late_sum_index;
-    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(3)) u_sum_read_index (
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(SUMMED - 2)) u_sum_read_index (
         .clk_i(clk_i), .data_i(drain_at), .data_o(sum_read_index)
     );
-    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(SUMMED - 3)) u_sum_index (
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(2)) u_sum_index (
         .clk_i(clk_i), .data_i(sum_read_index), .data_o(late_sum_index)
     );
     wire [63:0]     sums_made;
-    wire [63:0]     drain_fraction = ckks ? 64'h1_0000_0000 : prime_fraction[drain_prime]; // one: the residue itself
+    // CKKS takes the residue itself.
+    wire [63:0]     drain_fraction = ckks ? 64'h1_0000_0000 : prime_fraction[drain_prime];
+    wire [65:0]     ckks_coordinates, ckks_roots;
+    wire [131:0]    ckks_products;
+    cm_client_products #(.WIDTH(WIDTH)) u_products (
+        .clk_i(clk_i), .rst_i(clears), .codec_i(ckks), .sums_i(decrypts),
+        .coordinates_i(ckks_coordinates), .roots_i(ckks_roots), .rotated_o(ckks_products),
+        .fraction_i(drain_fraction), .residues_i(set_b), .sums_so_far_i(sums_made),
+        .message_i(scale_m), .ratio_i(t_ratio), .factor_i(t_factor), .t_i(t),
+        .first_o(first_products), .short_o(short_products), .second_o(second_products)
+    );
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_sum
             cm_client_sum #(.WIDTH(WIDTH)) u_sum (
-                .clk_i(clk_i), .rst_i(clears), .fraction_i(drain_fraction), .t_i(t),
-                .x_i(set_b[WIDTH*g +: WIDTH]),
+                .clk_i(clk_i), .rst_i(clears), .whole_i(ckks), .t_i(t),
+                .low_i(first_products[(WIDTH+32)*g +: WIDTH + 32]), .high_i(short_products[32*g +: 32]),
                 .sum_i((drain_prime == {LOG2_PRIMES{1'b0}}) ? 32'd0 : message_pair[32*g +: 32]),
-                .sum_o(sums_made[32*g +: 32]), .message_o(message_made[WIDTH*g +: WIDTH])
+                .sum_o(sums_made[32*g +: 32]), .product_i(second_products[(WIDTH+33)*g +: WIDTH + 33]),
+                .message_o(message_made[WIDTH*g +: WIDTH])
             );
         end
     endgenerate
-    assign sum_reads = drain_valid[2];
+    assign sum_reads = drain_valid[SUMMED-3];
     assign sum_writes = decrypts && drain_valid[SUMMED-1];
     assign sum_index = late_sum_index;
     assign sums = (drain_last && !ckks) ? 64'd0 : sums_made;
@@ -1365,7 +1381,8 @@ module cm_client_engine #(
         .read_index_o(decoded_index), .mirror_o(decoded_mirror),
         .read_i({message_pair[32 +: WIDTH], message_pair[0 +: WIDTH]}),
         .result_valid_o(decoded_valid), .result_ready_i(result_ready_i), .result_o(decoded),
-        .result_last_o(decoded_last), .result_wrong_o(decoded_wrong)
+        .result_last_o(decoded_last), .result_wrong_o(decoded_wrong),
+        .coordinates_o(ckks_coordinates), .roots_o(ckks_roots), .products_i(ckks_products)
     );
 
     // --- faults, and wiping ----------------------------------------------------------------------------------------

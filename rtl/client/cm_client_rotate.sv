@@ -1,34 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// (x + i y) (c + i s), exactly, one a cycle, from three products:
-//     x c - y s = (x + y) c - y (s + c),  x s + y c = (x + y) c + x (s - c).
+// (x + i y) (c + i s), exactly, from two products a cycle in a step of two cycles: x c and y s, then x s and y c.
 `default_nettype none
 module cm_client_rotate (
-    input  wire               clk_i,
-    input  wire               enable_i, // else nothing moves
-    input  wire signed [32:0] x_i,
+    input  wire               second_i, // cycle of the step
+    input  wire signed [32:0] x_i,      // all four for a step
     input  wire signed [32:0] y_i,
     input  wire signed [32:0] cosine_i, // at most 2^31 in magnitude, as the sine is
     input  wire signed [32:0] sine_i,
-    output reg  signed [66:0] re_o,     // five cycles later
-    output reg  signed [66:0] im_o
+    output wire [65:0]        coordinates_o, // for cm_client_products
+    output wire [65:0]        roots_o,
+    input  wire [131:0]       products_i,    // a cycle later
+    output wire signed [66:0] part_o         // the real part in the second cycle, the imaginary one in the next
 );
-    reg  signed [33:0] x, y, both;
-    reg  signed [32:0] cosine, less, more;
-    wire signed [66:0] common, from_x, from_y;
-    cm_client_product u_common (.clk_i(clk_i), .enable_i(enable_i), .a_i(both), .b_i(cosine), .product_o(common));
-    cm_client_product u_x (.clk_i(clk_i), .enable_i(enable_i), .a_i(x), .b_i(less), .product_o(from_x));
-    cm_client_product u_y (.clk_i(clk_i), .enable_i(enable_i), .a_i(y), .b_i(more), .product_o(from_y));
-    always_ff @(posedge clk_i) begin
-        if (enable_i) begin
-            x <= {x_i[32], x_i};
-            y <= {y_i[32], y_i};
-            both <= {x_i[32], x_i} + {y_i[32], y_i};
-            cosine <= cosine_i;
-            less <= sine_i - cosine_i;
-            more <= sine_i + cosine_i;
-            re_o <= common - from_y;
-            im_o <= common + from_x;
-        end
-    end
+    wire signed [65:0] of_x = products_i[65:0];
+    wire signed [65:0] of_y = products_i[131:66];
+    assign coordinates_o = {y_i, x_i};
+    assign roots_o = second_i ? {cosine_i, sine_i} : {sine_i, cosine_i};
+    assign part_o = second_i ? of_x - of_y : of_x + of_y;
 endmodule
 `default_nettype wire

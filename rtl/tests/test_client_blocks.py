@@ -277,7 +277,7 @@ async def scales_messages(dut):
 
 
 def test_scale():
-    simulate("cm_client_scale", {"WIDTH": 27}, ["scales_messages"], seed=6)
+    simulate("scale_bench", {"WIDTH": 27}, ["scales_messages"], seed=6)
 
 
 # ---- the lanes: a smaller shape than any ciphertext's ----
