@@ -48,8 +48,10 @@ module cm_client_ckks #(
     output wire               result_wrong_o,
     // For cm_client_products.
     output wire [65:0]        coordinates_o,
-    output wire [65:0]        roots_o,
-    input  wire [131:0]       products_i
+    output wire [53:0]        first_digits_o,
+    output wire [35:0]        second_digits_o,
+    input  wire [121:0]       first_i,
+    input  wire [101:0]       second_i
 );
     // As docs/encoding.md, section 1, has it: one prime leaves its own bits, two more than any value may have. Decryption
     // takes the first prime alone, and a scale below a quarter of it.
@@ -115,8 +117,8 @@ module cm_client_ckks #(
         .decode_i(decodes), .read_valid_o(reads_unused), .read_index_o(read_index_o),
         .read_pair_i({complex_i ? high_centred : 32'd0, low_centred}),
         .result_valid_o(result_valid_o), .result_ready_i(result_ready_i), .result_o(result_o),
-        .result_last_o(result_last_o), .result_wrong_o(result_wrong_o), .coordinates_o(coordinates_o), .roots_o(roots_o),
-        .products_i(products_i)
+        .result_last_o(result_last_o), .result_wrong_o(result_wrong_o), .coordinates_o(coordinates_o),
+        .first_digits_o(first_digits_o), .second_digits_o(second_digits_o), .first_i(first_i), .second_i(second_i)
     );
 endmodule
 `default_nettype wire

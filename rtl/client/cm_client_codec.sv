@@ -2,11 +2,11 @@
 // The CKKS encoder and decoder at 31 bits, with the roundings of docs/encoding.md, sections 1 to 5 and 8: values become
 // pairs of coefficients, and pairs of coefficients become values.
 //
-// One rotation of a complex number in two cycles, a step, serves butterflies and folding; all else that is between
-// values and pairs waits for it. The points are in two banks, by the parity
-// of a point's number, so that the two of a butterfly, whose numbers differ in one bit, are never in the same one. A
-// level starts without a pause behind the one before it: it meets points in nearly the same order, and needs none of
-// the last ones until these are back.
+// One rotation of a complex number in three cycles, a step, serves butterflies and folding; the cycle between its own
+// products is for those of a root that a later step needs. All else between values and pairs waits for it. The points
+// are in two banks, by the parity of a point's number, so that the two of a butterfly, whose numbers differ in one bit,
+// are never in the same one. A level starts without a pause behind the one before it: it meets points in nearly the
+// same order, and needs none of the last ones until these are back.
 //
 // Values are written where the transform expects them, and read from there: no pass reorders them. Time depends on the
 // settings alone, except that a refused value ends the operation; then, as after a reset, the memories are cleared.
@@ -48,8 +48,10 @@ module cm_client_codec #(
     output reg               result_wrong_o, // a number is too large: nothing more comes
     // For cm_client_products, whose products are there a cycle later.
     output wire [65:0]       coordinates_o,
-    output wire [65:0]       roots_o,
-    input  wire [131:0]      products_i
+    output wire [53:0]       first_digits_o,
+    output wire [35:0]       second_digits_o,
+    input  wire [121:0]      first_i,
+    input  wire [101:0]      second_i
 );
     `include "cm_refuse.svh"
     localparam integer INDEX = LOG2_N - 1;   // bits of a point's number
@@ -70,13 +72,16 @@ module cm_client_codec #(
     reg  [3:0]        drain;
     reg  [LOG2_N:0]   count;   // of what is issued in a phase, or in a level of butterflies
     reg  [INDEX-1:0]  half;    // of a level: h
-    wire              advance; // else nothing moves, for an output waits, or a step's first cycle is there
-    reg               second;  // cycle of a step
+    wire              rotating; // in steps
+    wire              advance; // else nothing moves, for an output waits, or a step goes on
+    reg  [1:0]        cycle;   // of a step
+    wire              settles; // a step's sums are there
+    wire              stores = settles || !rotating;
     wire              clearing = phase == CLEAR;
     wire              levels = phase == LEVELS;
     wire              folds = phase == FOLD || phase == JOIN;
     wire              gives = phase == GIVE || phase == SCAN;
-    wire              rotating = levels || folds; // in steps
+    assign            rotating = levels || folds;
     wire              in_turns = folds && !complex_i; // four rotations for two points
     wire              refused;
     wire              ends;    // the last pair or result is taken
@@ -96,7 +101,8 @@ module cm_client_codec #(
     wire              enters; // a value, or zero for a missing one
 
     always_ff @(posedge clk_i) begin
-        second <= rotating && !second && !pair_waits && !rst_i && !refused;
+        cycle <= cycle + 1'b1;
+        if (!rotating || cycle == 2'd2 || (cycle == 2'd0 && pair_waits) || rst_i || refused) cycle <= 2'd0;
         if (advance) begin
             if (issue) begin
                 count <= count + 1'b1;
@@ -335,8 +341,13 @@ module cm_client_codec #(
         : opposite ? {five, 2'b01, {(LOG2_N - 2){1'b0}}} - times : times;
     wire              backwards = levels ? !decoding : complex_i ? !decoding : decoding && opposite;
     wire signed [32:0] cosine, sine;
+    wire [65:0]       root_coordinates, rotated_coordinates;
+    wire [53:0]       root_first, rotated_first;
+    wire [35:0]       root_second, rotated_second;
     cm_client_roots #(.LOG2_N(LOG2_N)) u_roots (
-        .clk_i(clk_i), .enable_i(advance), .angle_i(backwards ? -plain : plain), .cosine_o(cosine), .sine_o(sine)
+        .clk_i(clk_i), .rst_i(rst_i), .enable_i(advance && rotating), .angle_i(backwards ? -plain : plain),
+        .coordinates_o(root_coordinates), .first_digits_o(root_first), .second_digits_o(root_second),
+        .first_i(first_i), .second_i(second_i), .cosine_o(cosine), .sine_o(sine)
     );
     always_ff @(posedge clk_i) begin
         if (advance) begin
@@ -378,7 +389,7 @@ module cm_client_codec #(
     reg  [63:0]       beside, beside_late; // encoding: the other point, and 1 for either part; decoding: the sum of both
     wire [31:0]       beside_x = u_x[31:0] + (decoding ? v_x[31:0] : 32'd1);
     wire [31:0]       beside_y = u_y[31:0] + (decoding ? v_y[31:0] : 32'd1);
-    wire signed [66:0] part; // in a step's second cycle the real part, and in the next cycle the imaginary one
+    wire signed [66:0] part; // in a step's second cycle the real part, and behind it the imaginary one
     always_ff @(posedge clk_i) begin
         if (advance) begin
             r_turn1 <= r_turn;
@@ -391,11 +402,16 @@ module cm_client_codec #(
         end
     end
     cm_client_rotate u_rotate (
-        .second_i(second), .x_i(x), .y_i(y), .cosine_i(cosine), .sine_i(sine), .coordinates_o(coordinates_o),
-        .roots_o(roots_o), .products_i(products_i), .part_o(part)
+        .last_i(cycle == 2'd2), .x_i(x), .y_i(y), .cosine_i(cosine), .sine_i(sine),
+        .coordinates_o(rotated_coordinates), .first_digits_o(rotated_first), .second_digits_o(rotated_second),
+        .real_i(cycle == 2'd1), .first_i(first_i), .second_i(second_i), .part_o(part)
     );
+    wire              for_root = cycle == 2'd1;
+    assign coordinates_o = for_root ? root_coordinates : rotated_coordinates;
+    assign first_digits_o = for_root ? root_first : rotated_first;
+    assign second_digits_o = for_root ? root_second : rotated_second;
 
-    // --- stage 5: sums, that of imaginary parts from its second cycle on --------------------------------------------------
+    // --- stage 5: sums, until its second cycle --------------------------------------------------
 
     reg               sum_odd;   // the rotation that is added is the second of two
     reg               sum_late_odd;
@@ -417,14 +433,16 @@ module cm_client_codec #(
     wire signed [67:0] add_im = sum_late_odd ? sum_im
         : adds_point ? {{5{beside_late[63]}}, beside_late[63:32], 31'd0} : half_up_im;
     always_ff @(posedge clk_i) begin
-        moved <= advance;
-        if (moved) sum_im <= {part[66], part} + add_im;
-        if (advance) begin
+        moved <= advance && rotating;
+        if (moved || clearing) sum_im <= {part[66], part} + add_im;
+        if (settles || clearing) begin
             sum_re <= {part[66], part} + add_re;
             if (out_turn[0] || clearing) begin
                 held_re <= sum_re;
                 held_im <= sum_im;
             end
+        end
+        if (advance) begin
             sum_late_odd <= sum_odd;
             if (rotated[4]) sum_odd <= in_turns && !sum_odd;
             if (rotated[5]) begin
@@ -472,7 +490,7 @@ module cm_client_codec #(
     wire [63:0]       plain_out = {sum_im[62:31], sum_re[62:31]};
     wire              plain_far = far_at_31(sum_re) || far_at_31(sum_im);
     always_ff @(posedge clk_i) begin
-        if (advance) begin
+        if (stores) begin
             writes_two <= rotated[5] && levels;
             writes_one <= rotated[5] && phase == JOIN && (complex_i || out_turn == 2'd3 || writes_later);
             write_bank <= ^out_point;
@@ -523,7 +541,7 @@ module cm_client_codec #(
     wire [31:0]       folded_q = out_turn[0] ? sum_im[65:34] : held_im[65:34];
     always_ff @(posedge clk_i) begin
         if (pair_ready_i) pair_valid <= 1'b0;
-        if (advance) begin
+        if (stores) begin
             if (complex_i) begin
                 pair_valid <= rotated[5] && phase == FOLD;
                 pair_index <= out_count[INDEX-1:0];
@@ -575,7 +593,8 @@ module cm_client_codec #(
     end
     assign result_valid_o = given && phase == GIVE;
     assign result_last_o = given_last[3];
-    assign advance = rotating ? second : !(result_valid_o && !result_ready_i);
+    assign settles = rotating && cycle == 2'd1;
+    assign advance = rotating ? cycle == 2'd2 : !(result_valid_o && !result_ready_i);
     assign ends = last_pair_taken || (result_valid_o && result_ready_i && result_last_o);
 
     // --- refusals --------------------------------------------------------------------------------------------------------

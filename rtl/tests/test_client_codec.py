@@ -62,19 +62,20 @@ async def has_every_root(dut):
         if angle >= 4:
             got.append({"cosine": dut.cosine_o.value.to_signed(), "sine": dut.sine_o.value.to_signed()})
         await cycles(dut)
+        dut.enable_i.value = 0
+        await cycles(dut)
+        dut.enable_i.value = 1
     assert got == roots
 
 
 async def reset_roots(dut):
-    start_clock(dut)
-    dut.enable_i.value = 1
-    await cycles(dut)
+    await reset(dut, enable_i=1)
 
 
 @pytest.mark.parametrize("log2_n", [10, 11, 12, 13])
 def test_roots(log2_n):
     simulate(
-        "cm_client_roots",
+        "roots_bench",
         {"LOG2_N": log2_n},
         ["has_every_root"],
         cases=cases_of(kind="roots", log2_n=log2_n),
@@ -92,16 +93,18 @@ async def rotates_exactly(dut):
     roots = [(round(math.cos(t) * one), round(math.sin(t) * one)) for t in angles]
     cases = [(part(), part(), *rng.choice(roots)) for _ in range(2000)]
     await FallingEdge(dut.clk_i)
-    # A step that waits repeats its first cycle.
+    # A step that waits repeats its first cycle. Another's products are between its own.
     for x, y, c, s in cases:
         dut.x_i.value, dut.y_i.value, dut.cosine_i.value, dut.sine_i.value = x, y, c, s
-        dut.second_i.value = 0
+        dut.last_i.value = 0
         await cycles(dut, rng.choice((1, 1, 1, 3)))
-        dut.second_i.value = 1
+        dut.real_i.value = 1
         await ReadOnly()
         assert dut.part_o.value.to_signed() == x * c - y * s
         await cycles(dut)
-        dut.second_i.value = 0
+        dut.last_i.value = 1
+        await cycles(dut)
+        dut.real_i.value = 0
         await ReadOnly()
         assert dut.part_o.value.to_signed() == x * s + y * c
         await FallingEdge(dut.clk_i)
