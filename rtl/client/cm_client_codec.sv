@@ -420,6 +420,8 @@ module cm_client_codec #(
     reg  [INDEX-1:0]  out_half;
     wire [1:0]        out_turn = out_count[1:0];
     wire [INDEX-1:0]  out_k = out_count[LOG2_N:2];
+    wire              joins_two = phase == JOIN && in_turns;
+    wire              joins_last = joins_two && out_turn == 2'd3;
     wire              out_level_ends = out_count[INDEX-2:0]
         == (complex_i ? {(INDEX - 1){1'b1}} : {1'b0, {(INDEX - 2){1'b1}}});
     reg  signed [67:0] sum_re, sum_im, held_re, held_im;
@@ -437,7 +439,7 @@ module cm_client_codec #(
         if (moved || clearing) sum_im <= {part[66], part} + add_im;
         if (settles || clearing) begin
             sum_re <= {part[66], part} + add_re;
-            if (out_turn[0] || clearing) begin
+            if ((out_turn[0] && !joins_last) || clearing) begin
                 held_re <= sum_re;
                 held_im <= sum_im;
             end
@@ -462,21 +464,26 @@ module cm_client_codec #(
 
     // --- stage 6: points go back ------------------------------------------------------------------------------------------
 
-    reg               writes_two, writes_one;
-    reg               write_bank;  // of what is written first
-    reg  [ADDRESS-1:0] first_written_place, other_written_place;
-    reg  [63:0]       written_first, written_other;
-    reg               far_first, far_other; // not in -2^29 .. 2^29 - 1
+    // In the cycle in which a step's sums are there. A join's turn 3 completes the points k and M - k, which may be in the
+    // same bank: the latter is written a cycle later, and what needs the sum that goes by then waits in a register.
+    wire              writes_two = rotated[5] && levels && settles;
+    wire              k_is_last = out_k[INDEX-2]; // M/2
+    wire              writes_later = rotated[5] && joins_last && cycle == 2'd2 && out_k != {INDEX{1'b0}} && !k_is_last;
+    wire              writes_one = writes_later
+        || (rotated[5] && phase == JOIN && settles && (complex_i || out_turn == 2'd3));
     wire [INDEX-1:0]  out_mask = out_half - 1'b1;
-    wire [INDEX-1:0]  earlier = out_k - 1'b1;
-    // A join's turn 3 completes the points k and M - k; the latter is written a step later.
-    wire              joins_two = phase == JOIN && in_turns;
-    wire              writes_later = joins_two && out_turn == 2'd0 && out_k[INDEX-1:1] != {(INDEX - 1){1'b0}};
     wire [INDEX-1:0]  out_point = levels
         ? ({out_count[INDEX-2:0] & ~out_mask[INDEX-2:0], 1'b0} | (out_count[INDEX-1:0] & out_mask))
-        : complex_i ? out_count[INDEX-1:0] : writes_later ? middle - earlier : out_k;
-    wire signed [67:0] u_re = held_re - sum_im, u_im = held_im + sum_re;
-    wire signed [67:0] v_re = held_re + sum_im, v_im = sum_re - held_im;
+        : complex_i ? out_count[INDEX-1:0] : writes_later ? middle - out_k : out_k;
+    wire              write_bank = ^out_point; // of what is written first
+    wire [ADDRESS-1:0] first_written_place = out_point[INDEX-1:1];
+    wire [ADDRESS-1:0] other_written_place = first_written_place | out_half[INDEX-1:1];
+    // Of k, and then of M - k, whose imaginary part comes in the cycle before k.
+    wire signed [67:0] joined_re = held_re + (settles ? ~sum_im : sum_im) + {67'd0, settles};
+    wire signed [67:0] joined_im = sum_re + (settles ? held_im : ~held_im) + {67'd0, !settles};
+    reg  [31:0]       later_im;
+    reg               later_far;
+    wire [INDEX-1:0]  earlier = out_k - 1'b1;
     wire [31:0]       encoded_x = sum_re[63:32], encoded_y = sum_im[63:32];
     function automatic far_at_31(input [67:0] x); // x / 2^31
         far_at_31 = x[67:60] != {8{x[67]}};
@@ -489,32 +496,27 @@ module cm_client_codec #(
     endfunction
     wire [63:0]       plain_out = {sum_im[62:31], sum_re[62:31]};
     wire              plain_far = far_at_31(sum_re) || far_at_31(sum_im);
+    wire [63:0]       joined = {settles ? joined_im[63:32] : later_im, joined_re[63:32]};
+    wire [63:0]       written_first = joins_two ? joined : !levels ? plain_out : decoding ? beside_late
+        : {encoded_y, encoded_x};
+    wire [63:0]       written_other = decoding ? plain_out
+        : {beside_late[63:32] + ~encoded_y, beside_late[31:0] + ~encoded_x};
+    wire              joined_far = far_at_32(joined_re) || (settles ? far_at_32(joined_im) : later_far);
+    wire              first_far = joins_two ? joined_far : !levels ? plain_far
+        : far(beside_late[31:0]) || far(beside_late[63:32]);
+    reg               is_far; // what was written is not in -2^29 .. 2^29 - 1
     always_ff @(posedge clk_i) begin
-        if (stores) begin
-            writes_two <= rotated[5] && levels;
-            writes_one <= rotated[5] && phase == JOIN && (complex_i || out_turn == 2'd3 || writes_later);
-            write_bank <= ^out_point;
-            first_written_place <= out_point[INDEX-1:1];
-            other_written_place <= out_point[INDEX-1:1] | out_half[INDEX-1:1];
-            if (joins_two) begin
-                written_first <= writes_later ? written_other : {u_im[63:32], u_re[63:32]};
-                written_other <= {v_im[63:32], v_re[63:32]};
-                far_first <= writes_later ? far_other : far_at_32(u_re) || far_at_32(u_im);
-                far_other <= far_at_32(v_re) || far_at_32(v_im);
-            end else begin
-                written_first <= !levels ? plain_out : decoding ? beside_late : {encoded_y, encoded_x};
-                written_other <= decoding ? plain_out
-                    : {beside_late[63:32] + ~encoded_y, beside_late[31:0] + ~encoded_x};
-                far_first <= levels ? far(beside_late[31:0]) || far(beside_late[63:32]) : plain_far;
-                far_other <= plain_far;
-            end
+        is_far <= decoding && (((writes_two || writes_one) && first_far) || (writes_two && plain_far));
+        if (joins_two && cycle == 2'd0) begin
+            later_im <= joined_im[63:32];
+            later_far <= far_at_32(joined_im);
         end
-        if (rst_i || refused) begin
-            writes_two <= 1'b0;
-            writes_one <= 1'b0;
+        if (clearing) begin
+            later_im <= 32'd0;
+            later_far <= 1'b0;
         end
+        if (rst_i || refused) is_far <= 1'b0;
     end
-    wire              is_far = decoding && (((writes_two || writes_one) && far_first) || (writes_two && far_other));
 
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_write
@@ -536,7 +538,6 @@ module cm_client_codec #(
     reg               pair_valid, pair_last;
     reg  [INDEX-1:0]  pair_index;
     reg  [63:0]       pair;
-    wire              k_is_last = out_k[INDEX-2]; // M/2
     wire [31:0]       folded_p = out_turn[0] ? sum_re[65:34] : held_re[65:34];
     wire [31:0]       folded_q = out_turn[0] ? sum_im[65:34] : held_im[65:34];
     always_ff @(posedge clk_i) begin

@@ -44,7 +44,7 @@ module cm_client_scale #(
     always_ff @(posedge clk_i) begin
         valid <= rst_i ? 4'd0 : {valid[3:1], valid_i};
         wrong <= {wrong[3:1], !in_range};
-        m_o <= !in_range ? {WIDTH{1'b0}} : negative ? value_i[WIDTH-1:0] + t_i : value_i[WIDTH-1:0];
+        m_o <= !(valid_i && in_range) ? {WIDTH{1'b0}} : negative ? value_i[WIDTH-1:0] + t_i : value_i[WIDTH-1:0];
         product3 <= product_i;
         r_o <= (sum >= {1'b0, t_i}) ? sum[WIDTH-1:0] - t_i : sum[WIDTH-1:0];
         if (rst_i) begin

@@ -65,7 +65,7 @@ FOR_PRODUCTS = Recipe(
     booth=True,
     share=0.65,
     abc=f"+strash;&get,-n;{CHOICES}&nf,{{D}};&put;buffer,-p,-N,32;topo;upsize,{{D}};dnsize,{{D}};stime,-p",
-    plain=("cm_client_sum", "cm_client_scale"),
+    plain=("cm_client_products",),
 )
 """For wide products in a cycle: ABC's rewriting would make their trees of adders deeper."""
 
