@@ -1189,8 +1189,8 @@ module cm_client_engine #(
     cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_queue (
         .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes),
         .write_i(decrypts ? result_writes : stream_valid[STREAMED-1] && stream_sink == SINK_FRAME),
-        .data_i(!decrypts ? streamed : two_a_word ? message_made : {message_made[WIDTH-1:0], message_held}), .valid_o(queue_valid), .take_i(queue_take || result_taken),
-        .data_o(queue_pair), .level_o(queue_level)
+        .data_i(!decrypts ? streamed : two_a_word ? message_made : {message_made[WIDTH-1:0], message_held}),
+        .valid_o(queue_valid), .take_i(queue_take || result_taken), .data_o(queue_pair), .level_o(queue_level)
     );
     cm_client_packer #(.WIDTH(WIDTH)) u_packer (
         .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .pair_i(frame_pair_valid), .ready_o(packer_ready),
@@ -1324,6 +1324,9 @@ module cm_client_engine #(
     wire [63:0]     sums_made;
     // CKKS takes the residue itself.
     wire [63:0]     drain_fraction = ckks ? 64'h1_0000_0000 : prime_fraction[drain_prime];
+    wire [WIDTH+32:0] by_t [0:1];
+    assign by_t[0] = whole_product[WIDTH+32:0];
+    assign by_t[1] = {{(WIDTH - 18){second_products[101]}}, second_products[101:51]};
     wire [65:0]     ckks_coordinates;
     wire [53:0]     ckks_first_digits;
     wire [35:0]     ckks_second_digits;
@@ -1342,8 +1345,7 @@ module cm_client_engine #(
                 .clk_i(clk_i), .rst_i(clears), .whole_i(ckks), .t_i(t),
                 .low_i(first_products[61*g +: WIDTH + 32]), .high_i(short_products[32*g +: 32]),
                 .sum_i((drain_prime == {LOG2_PRIMES{1'b0}}) ? 32'd0 : message_pair[32*g +: 32]),
-                .sum_o(sums_made[32*g +: 32]), .product_i(g == 0 ? whole_product[WIDTH+32:0] : {{(WIDTH - 18){second_products[101]}}, second_products[101:51]}),
-                .message_o(message_made[WIDTH*g +: WIDTH])
+                .sum_o(sums_made[32*g +: 32]), .product_i(by_t[g]), .message_o(message_made[WIDTH*g +: WIDTH])
             );
         end
     endgenerate

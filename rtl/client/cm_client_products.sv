@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The products that CKKS, the scaling of a BFV message and the sums of a BFV decryption need, none of them at the same
-// time: each multiplier has one user at a time, and two settings say which, that stay while anyone works.
+// The products of CKKS, of scaling a BFV message and of the sums of a BFV decryption, which are never needed at once.
+// Each multiplier has one user: the scheme and the command say which, and stay until all work is done. Whoever else
+// gives operands changes nothing.
 //
 //              | first                         | short, modulo 2^32     | second
 //     codec_i  | coordinate by digit           |                        | coordinate by upper digit, signed
 //     sums_i   | residue by fraction, low word | residue by high word   | sum by t
 //     neither  | message by ratio              | message by factor      | quotient by t
 //
-// There is a lane for each residue of a pair; scaling takes lane 0. Of a t that is wider than a digit, lane 0 takes the
-// lower digit and lane 1 the upper one, so that such sums come one after the other. The short ones are the sums' in every decryption: CKKS takes a residue as it is, times
-// one. Operands come from registers; a product is there a cycle later.
+// There is a lane for each residue of a pair; scaling takes lane 0. Where t has two digits, lane 1 has the upper one's
+// product, and the two sums of a pair come one after the other. The short ones are the sums' in every decryption: CKKS
+// takes a residue times one. Operands come from registers; a product is there a cycle later.
 `default_nettype none
 module cm_client_products #(
     parameter integer WIDTH = 27 // of residues, messages and t
 ) (
     input  wire             clk_i,
     input  wire             rst_i,
-    input  wire             codec_i, // CKKS
-    input  wire             sums_i,  // decryption
+    input  wire             codec_i, // the scheme is CKKS
+    input  wire             sums_i,  // the command is a decryption
     // The codec.
     input  wire [65:0]      coordinates_i, // signed
     input  wire [53:0]      first_digits_i,
@@ -26,8 +27,8 @@ module cm_client_products #(
     input  wire [63:0]      fraction_i,
     input  wire [2*WIDTH-1:0] residues_i,
     input  wire [63:0]      sums_so_far_i, // signed
-    input  wire             by_turns_i,    // t has more than 17 bits
-    input  wire             upper_i,       // sum's turn, else the lower one's
+    input  wire             by_turns_i,    // t may have two digits
+    input  wire             upper_i,       // it is the upper sum's turn
     // Scaling.
     input  wire [WIDTH-1:0] message_i,
     input  wire [31:0]      ratio_i,
@@ -36,10 +37,10 @@ module cm_client_products #(
     output wire [121:0]     first_o, // signed
     output wire [63:0]      short_o,
     output wire [101:0]     second_o, // signed
-    output wire [60:0]      whole_o   // of both digits of t
+    output wire [60:0]      whole_o   // lane 0's, of both digits of t; signed
 );
     `include "cm_refuse.svh"
-    localparam integer DIGIT = 27, SECOND = 17;
+    localparam integer DIGIT = 27, SECOND = 17; // bits of digits without a sign
     generate
         `CM_REFUSE(g_bad_width, WIDTH < 17 || WIDTH > DIGIT, "cm_client_products: WIDTH must be from 17 to 27.")
     endgenerate

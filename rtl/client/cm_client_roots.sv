@@ -12,7 +12,7 @@ module cm_client_roots #(
     input  wire               rst_i,
     input  wire               enable_i, // a step ends, else nothing moves
     input  wire [LOG2_N:0]    angle_i,
-    // Products for cm_client_products, in the last cycle of a step but one.
+    // Products for cm_client_products in the last cycle of a step but one, of what enable_i took two steps ago.
     output wire [65:0]        coordinates_o,
     output wire [53:0]        first_digits_o,
     output wire [35:0]        second_digits_o,
@@ -32,17 +32,17 @@ module cm_client_roots #(
     reg  [BITS-1:0]   place2, place3; // 0 is the whole eighth, if the root is not exact
     reg               exact2, swapped2, exact3, swapped3;
     reg  [1:0]        quarter2, quarter3;
-    wire [10:0]       place = {{UNIT{1'b0}}, place3} << UNIT;
-    wire [6:0]        coarse = (place3 == {BITS{1'b0}}) ? 7'd64 : {1'b0, place[10:5]} + {6'd0, place[4]};
-    wire              back = place[4]; // the fine angle is negative
-    wire [4:0]        fine = back ? 5'd0 - place[4:0] : place[4:0];
+    wire [10:0]       whole2 = {{UNIT{1'b0}}, place2} << UNIT; // in the table's angles
+    reg  [6:0]        coarse;
+    reg  [4:0]        fine;
+    reg               back; // the fine angle is negative
     wire [35:0]       coarse_cosine, coarse_sine;
     wire [26:0]       fine_sine;
     wire [16:0]       versed;
     wire [1:0]        missing;
     cm_client_root_table u_table (
-        .coarse_i(coarse), .fine_i(fine), .angle_i(place), .cosine_o(coarse_cosine), .sine_o(coarse_sine),
-        .fine_o(fine_sine), .versed_o(versed), .missing_o(missing)
+        .coarse_i(coarse), .fine_i(fine), .angle_i({{UNIT{1'b0}}, place3} << UNIT), .cosine_o(coarse_cosine),
+        .sine_o(coarse_sine), .fine_o(fine_sine), .versed_o(versed), .missing_o(missing)
     );
     assign coordinates_o = {1'b0, coarse_sine[35:4], 1'b0, coarse_cosine[35:4]};
     assign first_digits_o = {2{fine_sine}};
@@ -71,6 +71,9 @@ module cm_client_roots #(
             swapped2 <= beyond ^ angle[LOG2_N-1];
             quarter2 <= angle[LOG2_N:LOG2_N-1];
             place3 <= place2;
+            coarse <= (place2 == {BITS{1'b0}}) ? 7'd64 : {1'b0, whole2[10:5]} + {6'd0, whole2[4]};
+            fine <= whole2[4] ? 5'd0 - whole2[4:0] : whole2[4:0];
+            back <= whole2[4];
             exact3 <= exact2;
             swapped3 <= swapped2;
             quarter3 <= quarter2;
