@@ -39,7 +39,7 @@ LIMITS = {
     "tagged_public": 90_288,
 }
 """What bounds the pace: words out, butterflies, words in, Keccak's rounds, 18 cycles for 16 hashed bytes."""
-CKKS = {"slots": "real", "numbers": "binary32", "codec_multipliers": 3}
+CKKS = {"slots": "real", "numbers": "binary32"}
 """Those of CKKS, which have no goal."""
 
 
