@@ -48,8 +48,8 @@ def fine_words() -> list[tuple[int, int]]:
 
 
 def sums(own: int, other: int, fine: int, sign: int, words: list[tuple[int, int]]) -> int:
-    """C or S of a coarse angle plus a fine one, as cm_client_roots has it, before it is corrected. own: the coarse
-    word; other: the other one's; sign: of the sine's product.
+    """C or S of a coarse angle plus a fine one, as cm_client_roots has it, before it is corrected. own: the
+    coarse word; other: the other one's; sign: of the sine's product.
     """
     sine, versed = words[abs(fine)]
     product = (other >> GUARD) * sine >> (FINE_FRACTION - GUARD)
