@@ -386,7 +386,7 @@ module cm_client_codec #(
     wire signed [32:0] y_first = (from_v || y_swaps) ? y_one : y_two;
     wire signed [32:0] y_second = y_swaps ? y_two : y_one;
     reg  signed [32:0] x, y;
-    reg  [63:0]       beside, beside_late; // encoding: the other point, and 1 for either part; decoding: the sum of both
+    reg  [63:0]       beside, beside_late; // encoding: the other point, and 1 for either part; decoding: their sum
     wire [31:0]       beside_x = u_x[31:0] + (decoding ? v_x[31:0] : 32'd1);
     wire [31:0]       beside_y = u_y[31:0] + (decoding ? v_y[31:0] : 32'd1);
     wire signed [66:0] part; // in a step's second cycle the real part, and behind it the imaginary one
