@@ -40,7 +40,7 @@ LIMITS = {
 }
 """What bounds the pace: words out, butterflies, words in, Keccak's rounds and words, 37 cycles for 16 hashed
 bytes."""
-CKKS = {"slots": "real", "numbers": "binary32", "codec_multipliers": 3}
+CKKS = {"slots": "real", "numbers": "binary32"}
 """Those of CKKS, which have no goal."""
 
 

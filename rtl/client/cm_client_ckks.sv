@@ -45,7 +45,13 @@ module cm_client_ckks #(
     input  wire               result_ready_i,
     output wire [31:0]        result_o,
     output wire               result_last_o,
-    output wire               result_wrong_o
+    output wire               result_wrong_o,
+    // For cm_client_products.
+    output wire [65:0]        coordinates_o,
+    output wire [53:0]        first_digits_o,
+    output wire [35:0]        second_digits_o,
+    input  wire [121:0]       first_i,
+    input  wire [101:0]       second_i
 );
     // As docs/encoding.md, section 1, has it: one prime leaves its own bits, two more than any value may have. Decryption
     // takes the first prime alone, and a scale below a quarter of it.
@@ -86,14 +92,19 @@ module cm_client_ckks #(
     // What real slots depend on is d[j] = m[j] - m[n - j], with no m[n], which takes the place of m[j]; there is no
     // m[n - j] left then. Its centre is that of the difference modulo q, as the library has it, not the difference of
     // centres.
+    // A pair stays for a step of the codec, and is used at its end: so it may be a cycle late.
     reg               first; // j = 0
     wire              reads_unused; // reading has no side effect
-    wire [WIDTH-1:0]  low = read_i[WIDTH-1:0];
-    wire [WIDTH-1:0]  high = read_i[2*WIDTH-1:WIDTH];
+    reg  [WIDTH-1:0]  low, high;
     wire [WIDTH-1:0]  taken_off = (complex_i || first) ? {WIDTH{1'b0}} : high;
     wire [31:0]       low_centred, high_centred;
     assign mirror_o = complex_i ? read_index_o : {(LOG2_N - 1){1'b0}} - read_index_o;
-    always_ff @(posedge clk_i) first <= read_index_o == {(LOG2_N - 1){1'b0}};
+    reg               reads_first;
+    always_ff @(posedge clk_i) begin
+        reads_first <= read_index_o == {(LOG2_N - 1){1'b0}};
+        first <= reads_first;
+        {high, low} <= rst_i ? {(2 * WIDTH){1'b0}} : read_i;
+    end
     cm_client_centre #(.WIDTH(WIDTH)) u_low (
         .q_i(q_i), .a_i(low), .b_i(taken_off), .twice_o(low_centred)
     );
@@ -111,7 +122,8 @@ module cm_client_ckks #(
         .decode_i(decodes), .read_valid_o(reads_unused), .read_index_o(read_index_o),
         .read_pair_i({complex_i ? high_centred : 32'd0, low_centred}),
         .result_valid_o(result_valid_o), .result_ready_i(result_ready_i), .result_o(result_o),
-        .result_last_o(result_last_o), .result_wrong_o(result_wrong_o)
+        .result_last_o(result_last_o), .result_wrong_o(result_wrong_o), .coordinates_o(coordinates_o),
+        .first_digits_o(first_digits_o), .second_digits_o(second_digits_o), .first_i(first_i), .second_i(second_i)
     );
 endmodule
 `default_nettype wire

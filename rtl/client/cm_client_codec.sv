@@ -2,10 +2,11 @@
 // The CKKS encoder and decoder at 31 bits, with the roundings of docs/encoding.md, sections 1 to 5 and 8: values become
 // pairs of coefficients, and pairs of coefficients become values.
 //
-// One rotation of a complex number a cycle serves butterflies and folding. The points are in two banks, by the parity
-// of a point's number, so that the two of a butterfly, whose numbers differ in one bit, are never in the same one. A
-// level starts without a pause behind the one before it: it meets points in nearly the same order, and needs none of
-// the last ones until these are back.
+// One rotation of a complex number in three cycles, a step, serves butterflies and folding; the cycle between its own
+// products is for those of a root that a later step needs. All else between values and pairs waits for it. The points
+// are in two banks, by the parity of a point's number, so that the two of a butterfly, whose numbers differ in one bit,
+// are never in the same one. A level starts without a pause behind the one before it: it meets points in nearly the
+// same order, and needs none of the last ones until these are back.
 //
 // Values are written where the transform expects them, and read from there: no pass reorders them. Time depends on the
 // settings alone, except that a refused value ends the operation; then, as after a reset, the memories are cleared.
@@ -44,13 +45,19 @@ module cm_client_codec #(
     input  wire              result_ready_i,
     output wire [31:0]       result_o,      // slot by slot
     output wire              result_last_o,
-    output reg               result_wrong_o // a number is too large: nothing more comes
+    output reg               result_wrong_o, // a number is too large: nothing more comes
+    // For cm_client_products, whose products are there a cycle later.
+    output wire [65:0]       coordinates_o,
+    output wire [53:0]       first_digits_o,
+    output wire [35:0]       second_digits_o,
+    input  wire [121:0]      first_i,
+    input  wire [101:0]      second_i
 );
     `include "cm_refuse.svh"
     localparam integer INDEX = LOG2_N - 1;   // bits of a point's number
     localparam integer ADDRESS = LOG2_N - 2; // of a point in its bank
     localparam integer REAL = LOG2_N - 2;    // of a point's number, for real slots
-    localparam [3:0] DRAIN = 4'd14; // from the last issue of a phase to the first of the next
+    localparam [3:0] DRAIN = 4'd9; // from the last issue of a phase to the first of the next
     generate
         `CM_REFUSE(g_refuse_ring, LOG2_N < 10 || LOG2_N > 13, "cm_client_codec: LOG2_N must be 10 .. 13")
     endgenerate
@@ -65,11 +72,16 @@ module cm_client_codec #(
     reg  [3:0]        drain;
     reg  [LOG2_N:0]   count;   // of what is issued in a phase, or in a level of butterflies
     reg  [INDEX-1:0]  half;    // of a level: h
-    wire              advance; // else nothing moves, for an output waits
+    wire              rotating; // in steps
+    wire              advance; // else nothing moves, for an output waits, or a step goes on
+    reg  [1:0]        cycle;   // of a step
+    wire              settles; // a step's sums are there
+    wire              stores = settles || !rotating;
     wire              clearing = phase == CLEAR;
     wire              levels = phase == LEVELS;
     wire              folds = phase == FOLD || phase == JOIN;
     wire              gives = phase == GIVE || phase == SCAN;
+    assign            rotating = levels || folds;
     wire              in_turns = folds && !complex_i; // four rotations for two points
     wire              refused;
     wire              ends;    // the last pair or result is taken
@@ -89,6 +101,8 @@ module cm_client_codec #(
     wire              enters; // a value, or zero for a missing one
 
     always_ff @(posedge clk_i) begin
+        cycle <= cycle + 1'b1;
+        if (!rotating || cycle == 2'd2 || (cycle == 2'd0 && pair_waits) || rst_i || refused) cycle <= 2'd0;
         if (advance) begin
             if (issue) begin
                 count <= count + 1'b1;
@@ -221,14 +235,14 @@ module cm_client_codec #(
         : (turn == 2'd0) ? middle - k : (turn == 2'd1) ? middle + k : (turn == 2'd2) ? k : {INDEX{1'b0}} - k;
     reg  [ADDRESS-1:0] place1 [0:1];
     reg  [ADDRESS-1:0] place2 [0:1];
-    reg  [INDEX-1:0]  pair1;
-    reg               reads1;
+    reg  [INDEX-1:0]  pair1, pair2;
+    reg               reads1, reads2;
     reg               bank1, bank2;
     reg  [1:0]        turn1, turn2;
     reg               zero1, zero2; // k = 0
     reg               part1, part2, negates1, negates2, last1, last2;
     reg  [2:1]        issued;   // stages that hold a read
-    reg  [10:1]       rotated;  // a rotation
+    reg  [5:1]        rotated;  // a rotation
     always_ff @(posedge clk_i) begin
         if (advance) begin
             place1[0] <= first_bank ? other_place : first_place;
@@ -238,6 +252,8 @@ module cm_client_codec #(
             zero1 <= k == {INDEX{1'b0}};
             pair1 <= wanted_pair;
             reads1 <= issue && phase == JOIN;
+            pair2 <= pair1;
+            reads2 <= reads1;
             part1 <= slot_part;
             negates1 <= slot_negates;
             last1 <= slots_end;
@@ -253,11 +269,13 @@ module cm_client_codec #(
         end
         if (rst_i || refused || phase == IDLE) begin
             reads1 <= 1'b0;
+            reads2 <= 1'b0;
             issued <= 2'b00;
         end
     end
-    assign read_valid_o = reads1;
-    assign read_index_o = pair1;
+    // While nothing moves, what was read stays, here as in the banks.
+    assign read_valid_o = advance ? reads1 : reads2;
+    assign read_index_o = advance ? pair1 : pair2;
 
     wire [63:0]       bank_data [0:1]; // {imaginary part, real part}
     wire [3:0]        bank_write;      // parts of bank 1, and of bank 0
@@ -268,7 +286,6 @@ module cm_client_codec #(
             cm_ram #(.WIDTH(32), .DEPTH(1 << ADDRESS), .ADDRESS_WIDTH(ADDRESS), .BLOCK(1)) u_part (
                 .clk_i(clk_i), .write_i(bank_write[g]), .write_address_i(bank_place[g / 2]),
                 .write_data_i(bank_written[g / 2][32*(g % 2) +: 32]),
-                // While nothing moves, what was read stays.
                 .read_i(busy_o), .read_address_i(advance ? place1[g / 2] : place2[g / 2]),
                 .read_data_o(bank_data[g / 2][32*(g % 2) +: 32])
             );
@@ -324,12 +341,17 @@ module cm_client_codec #(
         : opposite ? {five, 2'b01, {(LOG2_N - 2){1'b0}}} - times : times;
     wire              backwards = levels ? !decoding : complex_i ? !decoding : decoding && opposite;
     wire signed [32:0] cosine, sine;
+    wire [65:0]       root_coordinates, rotated_coordinates;
+    wire [53:0]       root_first, rotated_first;
+    wire [35:0]       root_second, rotated_second;
     cm_client_roots #(.LOG2_N(LOG2_N)) u_roots (
-        .clk_i(clk_i), .enable_i(advance), .angle_i(backwards ? -plain : plain), .cosine_o(cosine), .sine_o(sine)
+        .clk_i(clk_i), .rst_i(rst_i), .enable_i(advance && rotating), .angle_i(backwards ? -plain : plain),
+        .coordinates_o(root_coordinates), .first_digits_o(root_first), .second_digits_o(root_second),
+        .first_i(first_i), .second_i(second_i), .cosine_o(cosine), .sine_o(sine)
     );
     always_ff @(posedge clk_i) begin
         if (advance) begin
-            rotated <= {rotated[9:1], rotates};
+            rotated <= {rotated[4:1], rotates};
             if (rotates) begin
                 rotation <= rotation + 1'b1;
                 angle <= angle + step[LOG2_N-1:0];
@@ -343,12 +365,12 @@ module cm_client_codec #(
             end
         end
         if (rst_i || refused || phase == IDLE) begin
-            rotated <= 10'd0;
+            rotated <= 5'd0;
             rotation <= {(LOG2_N + 1){1'b0}};
         end
     end
 
-    // --- stage 4: operands. Then the rotation, until stage 9 -------------------------------------------------------------------
+    // --- stage 4: operands, and their products -----------------------------------------------------------------------------------
 
     reg  [1:0]        r_turn1, r_turn2, r_turn3;
     // Folding, with e = u + conj v and o = -i (u - conj v): conj e, conj o, e, o. Joining: v, u, v, u.
@@ -364,11 +386,10 @@ module cm_client_codec #(
     wire signed [32:0] y_first = (from_v || y_swaps) ? y_one : y_two;
     wire signed [32:0] y_second = y_swaps ? y_two : y_one;
     reg  signed [32:0] x, y;
-    wire [63:0]       beside9, beside10;
-    reg  [63:0]       beside; // encoding: the other point, and 1 for either part; decoding: the sum of both
+    reg  [63:0]       beside, beside_late; // encoding: the other point, and 1 for either part; decoding: their sum
     wire [31:0]       beside_x = u_x[31:0] + (decoding ? v_x[31:0] : 32'd1);
     wire [31:0]       beside_y = u_y[31:0] + (decoding ? v_y[31:0] : 32'd1);
-    wire signed [66:0] re, im;
+    wire signed [66:0] part; // in a step's second cycle the real part, and behind it the imaginary one
     always_ff @(posedge clk_i) begin
         if (advance) begin
             r_turn1 <= r_turn;
@@ -377,20 +398,30 @@ module cm_client_codec #(
             x <= (sums || differs) ? (sums ? x_first + x_second : x_first - x_second) : x_first;
             y <= (sums || differs) ? y_first - y_second : y_first;
             beside <= (levels && !clearing) ? {beside_y, beside_x} : none;
+            beside_late <= beside;
         end
     end
     cm_client_rotate u_rotate (
-        .clk_i(clk_i), .enable_i(advance), .x_i(x), .y_i(y), .cosine_i(cosine), .sine_i(sine), .re_o(re), .im_o(im)
+        .last_i(cycle == 2'd2), .x_i(x), .y_i(y), .cosine_i(cosine), .sine_i(sine),
+        .coordinates_o(rotated_coordinates), .first_digits_o(rotated_first), .second_digits_o(rotated_second),
+        .real_i(cycle == 2'd1), .first_i(first_i), .second_i(second_i), .part_o(part)
     );
-    cm_delay #(.WIDTH(64), .CYCLES(5)) u_beside (.clk_i(clk_i), .data_i(beside), .data_o(beside9));
+    wire              for_root = cycle == 2'd1;
+    assign coordinates_o = for_root ? root_coordinates : rotated_coordinates;
+    assign first_digits_o = for_root ? root_first : rotated_first;
+    assign second_digits_o = for_root ? root_second : rotated_second;
 
-    // --- stage 10: sums ------------------------------------------------------------------------------------------------------
+    // --- stage 5: sums, until its second cycle --------------------------------------------------
 
     reg               sum_odd;   // the rotation that is added is the second of two
+    reg               sum_late_odd;
+    reg               moved;     // a cycle ago: an imaginary part is there
     reg  [LOG2_N:0]   out_count; // of the rotation that has been added
     reg  [INDEX-1:0]  out_half;
     wire [1:0]        out_turn = out_count[1:0];
     wire [INDEX-1:0]  out_k = out_count[LOG2_N:2];
+    wire              joins_two = phase == JOIN && in_turns;
+    wire              joins_last = joins_two && out_turn == 2'd3;
     wire              out_level_ends = out_count[INDEX-2:0]
         == (complex_i ? {(INDEX - 1){1'b1}} : {1'b0, {(INDEX - 2){1'b1}}});
     reg  signed [67:0] sum_re, sum_im, held_re, held_im;
@@ -400,20 +431,23 @@ module cm_client_codec #(
     wire signed [67:0] half_up_im = (phase == JOIN && !complex_i) ? 68'sd0 : half_up;
     wire              adds_point = levels && !decoding;
     wire signed [67:0] add_re = sum_odd ? sum_re
-        : adds_point ? {{5{beside9[31]}}, beside9[31:0], 31'd0} : half_up;
-    wire signed [67:0] add_im = sum_odd ? sum_im
-        : adds_point ? {{5{beside9[63]}}, beside9[63:32], 31'd0} : half_up_im;
-    cm_delay #(.WIDTH(64), .CYCLES(1)) u_beside_last (.clk_i(clk_i), .data_i(beside9), .data_o(beside10));
+        : adds_point ? {{5{beside[31]}}, beside[31:0], 31'd0} : half_up;
+    wire signed [67:0] add_im = sum_late_odd ? sum_im
+        : adds_point ? {{5{beside_late[63]}}, beside_late[63:32], 31'd0} : half_up_im;
     always_ff @(posedge clk_i) begin
-        if (advance) begin
-            sum_re <= {re[66], re} + add_re;
-            sum_im <= {im[66], im} + add_im;
-            if (out_turn[0] || clearing) begin
+        moved <= advance && rotating;
+        if (moved || clearing) sum_im <= {part[66], part} + add_im;
+        if (settles || clearing) begin
+            sum_re <= {part[66], part} + add_re;
+            if ((out_turn[0] && !joins_last) || clearing) begin
                 held_re <= sum_re;
                 held_im <= sum_im;
             end
-            if (rotated[9]) sum_odd <= in_turns && !sum_odd;
-            if (rotated[10]) begin
+        end
+        if (advance) begin
+            sum_late_odd <= sum_odd;
+            if (rotated[4]) sum_odd <= in_turns && !sum_odd;
+            if (rotated[5]) begin
                 out_count <= out_count + 1'b1;
                 if (levels && out_level_ends) begin
                     out_count <= {(LOG2_N + 1){1'b0}};
@@ -428,23 +462,28 @@ module cm_client_codec #(
         end
     end
 
-    // --- stage 11: points go back ------------------------------------------------------------------------------------------
+    // --- stage 6: points go back ------------------------------------------------------------------------------------------
 
-    reg               writes_two, writes_one;
-    reg               write_bank;  // of what is written first
-    reg  [ADDRESS-1:0] first_written_place, other_written_place;
-    reg  [63:0]       written_first, written_other;
-    reg               far_first, far_other; // not in -2^29 .. 2^29 - 1
+    // In the cycle in which a step's sums are there. A join's turn 3 completes the points k and M - k, which may be in the
+    // same bank: the latter is written a cycle later, and what needs the sum that goes by then waits in a register.
+    wire              writes_two = rotated[5] && levels && settles;
+    wire              k_is_last = out_k[INDEX-2]; // M/2
+    wire              writes_later = rotated[5] && joins_last && cycle == 2'd2 && out_k != {INDEX{1'b0}} && !k_is_last;
+    wire              writes_one = writes_later
+        || (rotated[5] && phase == JOIN && settles && (complex_i || out_turn == 2'd3));
     wire [INDEX-1:0]  out_mask = out_half - 1'b1;
-    wire [INDEX-1:0]  earlier = out_k - 1'b1;
-    // A join's turn 3 completes the points k and M - k; the latter is written a cycle later.
-    wire              joins_two = phase == JOIN && in_turns;
-    wire              writes_later = joins_two && out_turn == 2'd0 && out_k[INDEX-1:1] != {(INDEX - 1){1'b0}};
     wire [INDEX-1:0]  out_point = levels
         ? ({out_count[INDEX-2:0] & ~out_mask[INDEX-2:0], 1'b0} | (out_count[INDEX-1:0] & out_mask))
-        : complex_i ? out_count[INDEX-1:0] : writes_later ? middle - earlier : out_k;
-    wire signed [67:0] u_re = held_re - sum_im, u_im = held_im + sum_re;
-    wire signed [67:0] v_re = held_re + sum_im, v_im = sum_re - held_im;
+        : complex_i ? out_count[INDEX-1:0] : writes_later ? middle - out_k : out_k;
+    wire              write_bank = ^out_point; // of what is written first
+    wire [ADDRESS-1:0] first_written_place = out_point[INDEX-1:1];
+    wire [ADDRESS-1:0] other_written_place = first_written_place | out_half[INDEX-1:1];
+    // Of k, and then of M - k, whose imaginary part comes in the cycle before k.
+    wire signed [67:0] joined_re = held_re + (settles ? ~sum_im : sum_im) + {67'd0, settles};
+    wire signed [67:0] joined_im = sum_re + (settles ? held_im : ~held_im) + {67'd0, !settles};
+    reg  [31:0]       later_im;
+    reg               later_far;
+    wire [INDEX-1:0]  earlier = out_k - 1'b1;
     wire [31:0]       encoded_x = sum_re[63:32], encoded_y = sum_im[63:32];
     function automatic far_at_31(input [67:0] x); // x / 2^31
         far_at_31 = x[67:60] != {8{x[67]}};
@@ -457,30 +496,27 @@ module cm_client_codec #(
     endfunction
     wire [63:0]       plain_out = {sum_im[62:31], sum_re[62:31]};
     wire              plain_far = far_at_31(sum_re) || far_at_31(sum_im);
+    wire [63:0]       joined = {settles ? joined_im[63:32] : later_im, joined_re[63:32]};
+    wire [63:0]       written_first = joins_two ? joined : !levels ? plain_out : decoding ? beside_late
+        : {encoded_y, encoded_x};
+    wire [63:0]       written_other = decoding ? plain_out
+        : {beside_late[63:32] + ~encoded_y, beside_late[31:0] + ~encoded_x};
+    wire              joined_far = far_at_32(joined_re) || (settles ? far_at_32(joined_im) : later_far);
+    wire              first_far = joins_two ? joined_far : !levels ? plain_far
+        : far(beside_late[31:0]) || far(beside_late[63:32]);
+    reg               is_far; // what was written is not in -2^29 .. 2^29 - 1
     always_ff @(posedge clk_i) begin
-        writes_two <= rotated[10] && levels;
-        writes_one <= rotated[10] && phase == JOIN && (complex_i || out_turn == 2'd3 || writes_later);
-        write_bank <= ^out_point;
-        first_written_place <= out_point[INDEX-1:1];
-        other_written_place <= out_point[INDEX-1:1] | out_half[INDEX-1:1];
-        if (joins_two) begin
-            written_first <= writes_later ? written_other : {u_im[63:32], u_re[63:32]};
-            written_other <= {v_im[63:32], v_re[63:32]};
-            far_first <= writes_later ? far_other : far_at_32(u_re) || far_at_32(u_im);
-            far_other <= far_at_32(v_re) || far_at_32(v_im);
-        end else begin
-            written_first <= !levels ? plain_out : decoding ? beside10 : {encoded_y, encoded_x};
-            written_other <= decoding ? plain_out
-                : {beside10[63:32] + ~encoded_y, beside10[31:0] + ~encoded_x};
-            far_first <= levels ? far(beside10[31:0]) || far(beside10[63:32]) : plain_far;
-            far_other <= plain_far;
+        is_far <= decoding && (((writes_two || writes_one) && first_far) || (writes_two && plain_far));
+        if (joins_two && cycle == 2'd0) begin
+            later_im <= joined_im[63:32];
+            later_far <= far_at_32(joined_im);
         end
-        if (rst_i || refused) begin
-            writes_two <= 1'b0;
-            writes_one <= 1'b0;
+        if (clearing) begin
+            later_im <= 32'd0;
+            later_far <= 1'b0;
         end
+        if (rst_i || refused) is_far <= 1'b0;
     end
-    wire              is_far = decoding && (((writes_two || writes_one) && far_first) || (writes_two && far_other));
 
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_write
@@ -502,13 +538,13 @@ module cm_client_codec #(
     reg               pair_valid, pair_last;
     reg  [INDEX-1:0]  pair_index;
     reg  [63:0]       pair;
-    wire              k_is_last = out_k[INDEX-2]; // M/2
     wire [31:0]       folded_p = out_turn[0] ? sum_re[65:34] : held_re[65:34];
     wire [31:0]       folded_q = out_turn[0] ? sum_im[65:34] : held_im[65:34];
     always_ff @(posedge clk_i) begin
-        if (advance) begin
+        if (pair_ready_i) pair_valid <= 1'b0;
+        if (stores) begin
             if (complex_i) begin
-                pair_valid <= rotated[10] && phase == FOLD;
+                pair_valid <= rotated[5] && phase == FOLD;
                 pair_index <= out_count[INDEX-1:0];
                 pair <= {encoded_y, encoded_x};
                 pair_last <= &out_count[INDEX-1:0];
@@ -533,7 +569,7 @@ module cm_client_codec #(
                         pair_index <= middle - out_k;
                     end
                 endcase
-                if (!rotated[10] || phase != FOLD) pair_valid <= 1'b0;
+                if (!rotated[5] || phase != FOLD) pair_valid <= 1'b0;
             end
         end
         if (rst_i || refused) pair_valid <= 1'b0;
@@ -541,6 +577,7 @@ module cm_client_codec #(
     assign pair_valid_o = pair_valid;
     assign pair_index_o = pair_index;
     assign pair_o = pair;
+    wire              pair_waits = pair_valid && !pair_ready_i;
     wire              last_pair_taken = pair_valid && pair_ready_i && pair_last;
 
     // --- results ---------------------------------------------------------------------------------------------------------
@@ -557,7 +594,8 @@ module cm_client_codec #(
     end
     assign result_valid_o = given && phase == GIVE;
     assign result_last_o = given_last[3];
-    assign advance = !(pair_valid && !pair_ready_i) && !(result_valid_o && !result_ready_i);
+    assign settles = rotating && cycle == 2'd1;
+    assign advance = rotating ? cycle == 2'd2 : !(result_valid_o && !result_ready_i);
     assign ends = last_pair_taken || (result_valid_o && result_ready_i && result_last_o);
 
     // --- refusals --------------------------------------------------------------------------------------------------------

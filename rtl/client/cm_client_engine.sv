@@ -484,10 +484,16 @@ module cm_client_engine #(
     wire               message_free = front != FRONT_IDLE && reached(loads_done, base_loads);
     assign value_ready_o = ckks_ready || (filling && !all_entered && !ended);
     assign fill_busy = fill_waits || filling || ckks_busy;
+    // Products, of which a pair's are beside each other.
+    wire [WIDTH-1:0]     scale_m;
+    wire [121:0]         first_products;
+    wire [101:0]         second_products;
+    wire [60:0]          whole_product;
+    wire [63:0]          short_products;
     cm_client_scale #(.WIDTH(WIDTH)) u_scale (
-        .clk_i(clk_i), .rst_i(clears), .t_i(t), .factor_i(t_factor), .ratio_i(t_ratio), .half_i(t_half),
-        .signed_i(signed_values), .valid_i(enters), .value_i(ended ? 32'd0 : value_i),
-        .valid_o(scaled_valid), .wrong_o(scaled_wrong), .r_o(scaled)
+        .clk_i(clk_i), .rst_i(clears), .t_i(t), .half_i(t_half), .signed_i(signed_values), .valid_i(enters),
+        .value_i(ended ? 32'd0 : value_i), .m_o(scale_m), .product_i(short_products[WIDTH:0]),
+        .whole_i(whole_product[WIDTH:0]), .valid_o(scaled_valid), .wrong_o(scaled_wrong), .r_o(scaled)
     );
     always_ff @(posedge clk_i) begin
         if (accepted && encryption && !ckks) fill_waits <= 1'b1;
@@ -1199,14 +1205,15 @@ module cm_client_engine #(
     // Messages of a decryption leave through the same queue.
     wire                result_writes, result_taken;
     wire [PAIR-1:0]     message_made;
+    reg  [WIDTH-1:0]    message_held; // of a pair, with a wide t
     wire [LOG2_QUEUE:0] queue_level; // of a decryption: else the credits count it
     wire                frame_pair_valid = queue_valid && !decrypts;
     assign queue_take = frame_pair_valid && packer_ready;
     cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_queue (
         .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes),
         .write_i(decrypts ? result_writes : stream_valid[STREAMED-1] && stream_sink == SINK_FRAME),
-        .data_i(decrypts ? message_made : streamed), .valid_o(queue_valid), .take_i(queue_take || result_taken),
-        .data_o(queue_pair), .level_o(queue_level)
+        .data_i(!decrypts ? streamed : two_a_word ? message_made : {message_made[WIDTH-1:0], message_held}),
+        .valid_o(queue_valid), .take_i(queue_take || result_taken), .data_o(queue_pair), .level_o(queue_level)
     );
     cm_client_packer #(.WIDTH(WIDTH)) u_packer (
         .clk_i(clk_i), .rst_i(clears), .bits_i(stream_bits), .pair_i(frame_pair_valid), .ready_o(packer_ready),
@@ -1279,28 +1286,34 @@ module cm_client_engine #(
     // pass gives the message, as soon as the last frame is known to be right, and zeros for sums. CKKS keeps the first
     // prime's residues, once the coefficients before them are used up, and decodes them as soon as the last frame is
     // known to be right; the other primes' are only checked, as by the library at 31 bits.
-    localparam integer SUMMED = 5;   // from the number of a pair to its new sums
-    localparam integer ROUNDED = 7;  // and to its message
+    localparam integer SUMMED = 4;   // from the number of a pair to its new sums
+    localparam integer ROUNDED = 5;  // and to its message
+    wire                   two_a_word = t <= {{(WIDTH - 17){1'b0}}, 17'h10000};
     reg                    drain_runs, drain_ends;
     reg [LOG2_PRIMES-1:0]  drain_prime;
     reg [COUNT-1:0]        drains_done;
     reg [COUNT-1:0]        drained_sets; // ciphertexts
     reg [ROUNDED-1:0]      drain_valid;
+    reg  [ROUNDED:0]       drain_again; // the pair for the second time: [0] is the next one
     wire                   drain_last = drain_prime == last_prime;
     wire                   drain_start = decrypts && !drain_runs && !drain_ends
         && reached(lanes_done, drains_done + 8'd1) && (!drain_last || reached(read_sets, drained_sets + 8'd1))
         && (!ckks || drain_prime != {LOG2_PRIMES{1'b0}} || drained_sets == finished);
     wire                   drain_skips = ckks && drain_prime != {LOG2_PRIMES{1'b0}};
+    // Sums times a wide t come one after the other.
+    wire                   drain_turns = drain_last && !ckks && !two_a_word;
     assign                 drain_issues = drain_runs
-        && (!drain_last || ckks || {1'b0, queue_level} < (7'd1 << LOG2_QUEUE) - ROUNDED[5:0] - 6'd1);
+        && (!drain_last || ckks || drain_again[0] || {1'b0, queue_level} < (7'd1 << LOG2_QUEUE) - ROUNDED[5:0] - 6'd1);
     always_ff @(posedge clk_i) begin
         drain_valid <= {drain_valid[ROUNDED-2:0], drain_issues};
+        drain_again[ROUNDED:1] <= drain_again[ROUNDED-1:0];
+        if (drain_issues) drain_again[0] <= drain_turns && !drain_again[0];
         if (read_set_done) read_sets <= read_sets + 1'b1;
         if (drain_start) begin
             drain_runs <= !drain_skips;
             drain_ends <= drain_skips;
             drain_at <= {PAIR_BITS{1'b0}};
-        end else if (drain_issues) begin
+        end else if (drain_issues && (!drain_turns || drain_again[0])) begin
             drain_at <= drain_at + 1'b1;
             if (drain_at == LAST_PAIR) begin
                 drain_runs <= 1'b0;
@@ -1323,29 +1336,50 @@ module cm_client_engine #(
         if (clears) begin
             drain_runs <= 1'b0;
             drain_ends <= 1'b0;
+            drain_again <= {(ROUNDED + 1){1'b0}};
             drain_valid <= {ROUNDED{1'b0}};
         end
     end
     wire [PAIR_BITS-1:0] late_sum_index;
-    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(3)) u_sum_read_index (
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(SUMMED - 2)) u_sum_read_index (
         .clk_i(clk_i), .data_i(drain_at), .data_o(sum_read_index)
     );
-    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(SUMMED - 3)) u_sum_index (
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(2)) u_sum_index (
         .clk_i(clk_i), .data_i(sum_read_index), .data_o(late_sum_index)
     );
     wire [63:0]     sums_made;
-    wire [63:0]     drain_fraction = ckks ? 64'h1_0000_0000 : prime_fraction[drain_prime]; // one: the residue itself
+    // CKKS takes the residue itself.
+    wire [63:0]     drain_fraction = ckks ? 64'h1_0000_0000 : prime_fraction[drain_prime];
+    wire [WIDTH+32:0] by_t [0:1];
+    assign by_t[0] = whole_product[WIDTH+32:0];
+    assign by_t[1] = {{(WIDTH - 18){second_products[101]}}, second_products[101:51]};
+    wire [65:0]     ckks_coordinates;
+    wire [53:0]     ckks_first_digits;
+    wire [35:0]     ckks_second_digits;
+    cm_client_products #(.WIDTH(WIDTH)) u_products (
+        .clk_i(clk_i), .rst_i(clears), .codec_i(ckks), .sums_i(decrypts),
+        .coordinates_i(ckks_coordinates), .first_digits_i(ckks_first_digits), .second_digits_i(ckks_second_digits),
+        .fraction_i(drain_fraction), .residues_i(set_b), .sums_so_far_i(sums_made), .by_turns_i(!two_a_word),
+        .upper_i(drain_again[SUMMED]),
+        .message_i(scale_m), .ratio_i(t_ratio), .factor_i(t_factor), .t_i(t),
+        .first_o(first_products), .short_o(short_products), .second_o(second_products),
+        .whole_o(whole_product)
+    );
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_sum
             cm_client_sum #(.WIDTH(WIDTH)) u_sum (
-                .clk_i(clk_i), .rst_i(clears), .fraction_i(drain_fraction), .t_i(t),
-                .x_i(set_b[WIDTH*g +: WIDTH]),
+                .clk_i(clk_i), .rst_i(clears), .whole_i(ckks), .t_i(t),
+                .low_i(first_products[61*g +: WIDTH + 32]), .high_i(short_products[32*g +: 32]),
                 .sum_i((drain_prime == {LOG2_PRIMES{1'b0}}) ? 32'd0 : message_pair[32*g +: 32]),
-                .sum_o(sums_made[32*g +: 32]), .message_o(message_made[WIDTH*g +: WIDTH])
+                .sum_o(sums_made[32*g +: 32]), .product_i(by_t[g]), .message_o(message_made[WIDTH*g +: WIDTH])
             );
         end
     endgenerate
-    assign sum_reads = drain_valid[2];
+    always_ff @(posedge clk_i) begin
+        if (drain_valid[ROUNDED-1] && !drain_again[ROUNDED]) message_held <= message_made[WIDTH-1:0];
+        if (clears) message_held <= {WIDTH{1'b0}};
+    end
+    assign sum_reads = drain_valid[SUMMED-3];
     assign sum_writes = decrypts && drain_valid[SUMMED-1];
     assign sum_index = late_sum_index;
     assign sums = (drain_last && !ckks) ? 64'd0 : sums_made;
@@ -1355,13 +1389,12 @@ module cm_client_engine #(
     wire [PAIR-1:0] result_pair = queue_pair;
     reg             result_odd;
     reg  [PAIR_BITS-1:0] result_at;
-    wire            two_a_word = t <= {{(WIDTH - 17){1'b0}}, 17'h10000};
     wire            decoded_valid, decoded_last;
     wire [31:0]     decoded;
     wire            result_moves = result_valid_o && result_ready_i;
     assign          result_taken = !ckks && result_moves && (two_a_word || result_odd);
     wire            result_ends = result_moves && result_last_o;
-    assign result_writes = drain_valid[ROUNDED-1] && drain_last && !ckks;
+    assign result_writes = drain_valid[ROUNDED-1] && drain_last && !ckks && (two_a_word || drain_again[ROUNDED]);
     assign result_valid_o = ckks ? decoded_valid : result_valid;
     assign result_o = ckks ? decoded : two_a_word ? {result_pair[WIDTH+15:WIDTH], result_pair[15:0]}
         : {{(32 - WIDTH){1'b0}}, result_odd ? result_pair[PAIR-1:WIDTH] : result_pair[WIDTH-1:0]};
@@ -1391,7 +1424,9 @@ module cm_client_engine #(
         .read_index_o(decoded_index), .mirror_o(decoded_mirror),
         .read_i({message_pair[32 +: WIDTH], message_pair[0 +: WIDTH]}),
         .result_valid_o(decoded_valid), .result_ready_i(result_ready_i), .result_o(decoded),
-        .result_last_o(decoded_last), .result_wrong_o(decoded_wrong)
+        .result_last_o(decoded_last), .result_wrong_o(decoded_wrong),
+        .coordinates_o(ckks_coordinates), .first_digits_o(ckks_first_digits), .second_digits_o(ckks_second_digits),
+        .first_i(first_products), .second_i(second_products)
     );
 
     // --- faults, and wiping ----------------------------------------------------------------------------------------

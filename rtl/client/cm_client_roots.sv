@@ -1,53 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-// C(t) and S(t) of docs/encoding.md, section 3, at 31 bits, for any angle t in units of pi / n, four cycles later. At
-// the multiples of pi / 2 they are 2^31, 0 and -2^31, with which products are exact. The table has the first eighth of
-// a turn, and its mirror image is the second.
+// C(t) and S(t) of docs/encoding.md, section 3, at 31 bits, for any angle t in units of pi / n, four steps later. At the
+// multiples of pi / 2 they are 2^31, 0 and -2^31, with which products are exact. The table has the first eighth of a
+// turn, as coarse angles a and fine ones b:
+//     cos (a + b) = cos a - cos a (1 - cos b) - sin a sin b,  sin (a + b) = sin a - sin a (1 - cos b) + cos a sin b.
+// Its mirror image is the second.
 `default_nettype none
 module cm_client_roots #(
     parameter integer LOG2_N = 12 // 10 .. 13
 ) (
     input  wire               clk_i,
-    input  wire               enable_i, // else nothing moves
+    input  wire               rst_i,
+    input  wire               enable_i, // a step ends, else nothing moves
     input  wire [LOG2_N:0]    angle_i,
+    // Products for cm_client_products in the last cycle of a step but one, of what enable_i took two steps ago.
+    output wire [65:0]        coordinates_o,
+    output wire [53:0]        first_digits_o,
+    output wire [35:0]        second_digits_o,
+    input  wire [121:0]       first_i,
+    input  wire [101:0]       second_i,
     output reg  signed [32:0] cosine_o,
     output reg  signed [32:0] sine_o
 );
-    localparam integer BITS = LOG2_N - 2; // of an address
+    localparam integer BITS = LOG2_N - 2;  // of an angle in an eighth of a turn
+    localparam integer UNIT = 13 - LOG2_N; // log2 of pi / n, in the table's angles
     // Stage 1: the angle.
     reg  [LOG2_N:0]   angle;
     wire [LOG2_N-2:0] inner = angle[LOG2_N-2:0]; // its quarter turn
     wire [LOG2_N-2:0] mirrored = {(LOG2_N - 1){1'b0}} - inner;
     wire              beyond = angle[LOG2_N-2] && angle[LOG2_N-3:0] != {BITS{1'b0}}; // an eighth
-    wire [BITS-1:0]   place = beyond ? mirrored[BITS-1:0] : inner[BITS-1:0];
-    // Stage 2: where it is.
-    reg  [BITS-1:0]   address;
-    reg               exact2, swapped2;
-    reg  [1:0]        quarter2;
-    // Stage 3: what is there.
-    wire [61:0]       word;
-    cm_client_root_table #(.LOG2_N(LOG2_N)) u_table (
-        .clk_i(clk_i), .enable_i(enable_i), .address_i(address), .word_o(word)
+    // Stages 2 and 3: where it is.
+    reg  [BITS-1:0]   place2, place3; // 0 is the whole eighth, if the root is not exact
+    reg               exact2, swapped2, exact3, swapped3;
+    reg  [1:0]        quarter2, quarter3;
+    wire [10:0]       whole2 = {{UNIT{1'b0}}, place2} << UNIT; // in the table's angles
+    reg  [6:0]        coarse;
+    reg  [4:0]        fine;
+    reg               back; // the fine angle is negative
+    wire [35:0]       coarse_cosine, coarse_sine;
+    wire [26:0]       fine_sine;
+    wire [16:0]       versed;
+    wire [1:0]        missing;
+    cm_client_root_table u_table (
+        .coarse_i(coarse), .fine_i(fine), .angle_i({{UNIT{1'b0}}, place3} << UNIT), .cosine_o(coarse_cosine),
+        .sine_o(coarse_sine), .fine_o(fine_sine), .versed_o(versed), .missing_o(missing)
     );
-    reg               exact3, swapped3;
-    reg  [1:0]        quarter3;
-    wire signed [32:0] near = exact3 ? 33'h080000000 : {2'b00, word[61:31]};
-    wire signed [32:0] far = exact3 ? 33'd0 : {2'b00, word[30:0]};
-    wire signed [32:0] cosine = swapped3 ? far : near;
-    wire signed [32:0] sine = swapped3 ? near : far;
-    integer i;
+    assign coordinates_o = {1'b0, coarse_sine[35:4], 1'b0, coarse_cosine[35:4]};
+    assign first_digits_o = {2{fine_sine}};
+    assign second_digits_o = {2{1'b0, versed}};
+    // Stage 4, from products of the same place.
+    wire [35:0]       cosine_by_sine = {5'd0, first_i[60:30]};
+    wire [35:0]       sine_by_sine = {5'd0, first_i[121:91]};
+    wire [35:0]       less_cosine = coarse_cosine - {13'd0, second_i[50:28]};
+    wire [35:0]       less_sine = coarse_sine - {13'd0, second_i[101:79]};
+    wire [35:0]       sum_cosine = back ? less_cosine + sine_by_sine : less_cosine - sine_by_sine;
+    wire [35:0]       sum_sine = back ? less_sine - cosine_by_sine : less_sine + cosine_by_sine;
+    wire [32:0]       near = exact3 ? {32'h8000_0000, 1'b0} : {sum_cosine[35:4], missing[0]};
+    wire [32:0]       far = exact3 ? 33'd0 : {sum_sine[35:4], missing[1]};
+    wire [32:0]       cosine = swapped3 ? far : near;
+    wire [32:0]       sine = swapped3 ? near : far;
+    // A number and what is missing in it, or the opposite of their sum.
+    function automatic [32:0] completed(input [32:0] number, input negative);
+        completed = ({1'b0, number[32:1]} ^ {33{negative}}) + {32'd0, number[0] ^ negative};
+    endfunction
     always_ff @(posedge clk_i) begin
         if (enable_i) begin
             angle <= angle_i;
-            for (i = 0; i < BITS; i = i + 1) address[i] <= place[BITS-1-i];
+            place2 <= beyond ? mirrored[BITS-1:0] : inner[BITS-1:0];
             exact2 <= inner == {(LOG2_N - 1){1'b0}};
             // A quarter turn further, the sine is the cosine.
             swapped2 <= beyond ^ angle[LOG2_N-1];
             quarter2 <= angle[LOG2_N:LOG2_N-1];
+            place3 <= place2;
+            coarse <= (place2 == {BITS{1'b0}}) ? 7'd64 : {1'b0, whole2[10:5]} + {6'd0, whole2[4]};
+            fine <= whole2[4] ? 5'd0 - whole2[4:0] : whole2[4:0];
+            back <= whole2[4];
             exact3 <= exact2;
             swapped3 <= swapped2;
             quarter3 <= quarter2;
-            cosine_o <= (quarter3[1] ^ quarter3[0]) ? -cosine : cosine;
-            sine_o <= quarter3[1] ? -sine : sine;
+            cosine_o <= completed(cosine, quarter3[1] ^ quarter3[0]);
+            sine_o <= completed(sine, quarter3[1]);
+        end
+        if (rst_i) begin
+            cosine_o <= 33'd0;
+            sine_o <= 33'd0;
         end
     end
 endmodule

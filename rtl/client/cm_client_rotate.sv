@@ -1,34 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// (x + i y) (c + i s), exactly, one a cycle, from three products:
-//     x c - y s = (x + y) c - y (s + c),  x s + y c = (x + y) c + x (s - c).
+// (x + i y) (c + i s), exactly, in a step of three cycles: x c and y s in the first, x s and y c in the last.
 `default_nettype none
 module cm_client_rotate (
-    input  wire               clk_i,
-    input  wire               enable_i, // else nothing moves
-    input  wire signed [32:0] x_i,
+    input  wire               last_i,   // cycle of the step
+    input  wire signed [32:0] x_i,      // all four for a step
     input  wire signed [32:0] y_i,
     input  wire signed [32:0] cosine_i, // at most 2^31 in magnitude, as the sine is
     input  wire signed [32:0] sine_i,
-    output reg  signed [66:0] re_o,     // five cycles later
-    output reg  signed [66:0] im_o
+    output wire [65:0]        coordinates_o, // for cm_client_products, two digits of a root
+    output wire [53:0]        first_digits_o,
+    output wire [35:0]        second_digits_o,
+    input  wire               real_i,        // the first cycle's products are there, else the last one's
+    input  wire [121:0]       first_i,
+    input  wire [101:0]       second_i,
+    output wire signed [66:0] part_o         // the real part, or the imaginary one
 );
-    reg  signed [33:0] x, y, both;
-    reg  signed [32:0] cosine, less, more;
-    wire signed [66:0] common, from_x, from_y;
-    cm_client_product u_common (.clk_i(clk_i), .enable_i(enable_i), .a_i(both), .b_i(cosine), .product_o(common));
-    cm_client_product u_x (.clk_i(clk_i), .enable_i(enable_i), .a_i(x), .b_i(less), .product_o(from_x));
-    cm_client_product u_y (.clk_i(clk_i), .enable_i(enable_i), .a_i(y), .b_i(more), .product_o(from_y));
-    always_ff @(posedge clk_i) begin
-        if (enable_i) begin
-            x <= {x_i[32], x_i};
-            y <= {y_i[32], y_i};
-            both <= {x_i[32], x_i} + {y_i[32], y_i};
-            cosine <= cosine_i;
-            less <= sine_i - cosine_i;
-            more <= sine_i + cosine_i;
-            re_o <= common - from_y;
-            im_o <= common + from_x;
-        end
-    end
+    localparam integer DIGIT = 27;
+    wire [32:0]        by_x = last_i ? sine_i : cosine_i;
+    wire [32:0]        by_y = last_i ? cosine_i : sine_i;
+    assign coordinates_o = {y_i, x_i};
+    assign first_digits_o = {by_y[DIGIT-1:0], by_x[DIGIT-1:0]};
+    assign second_digits_o = {{12{by_y[32]}}, by_y[32:DIGIT], {12{by_x[32]}}, by_x[32:DIGIT]};
+    wire signed [66:0] of_x = {second_i[39:0], 27'd0} + {{6{first_i[60]}}, first_i[60:0]};
+    wire signed [66:0] of_y = {second_i[90:51], 27'd0} + {{6{first_i[121]}}, first_i[121:61]};
+    assign part_o = real_i ? of_x - of_y : of_x + of_y;
 endmodule
 `default_nettype wire

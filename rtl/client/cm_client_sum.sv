@@ -1,54 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // BFV decryption of a coefficient: its residue x at a prime q adds x w / q, modulo 1 and in units of 2^-32, to its sum
-// over the primes, and the message is the sum times t, rounded, modulo t (docs/encoding.md, section 8). fraction_i is
-// floor(2^64 w / q).
-//
-// The sum so far is given two cycles after the residue, the new one is there a cycle later, and its message another two
-// cycles later.
+// over the primes, and the message is the sum times t, rounded, modulo t (docs/encoding.md, section 8). The products
+// are cm_client_products': of x with the words of floor(2^64 w / q), and of the sum with t.
 `default_nettype none
 module cm_client_sum #(
     parameter integer WIDTH = 27
 ) (
-    input  wire             clk_i,
-    input  wire             rst_i,
-    input  wire [63:0]      fraction_i,
-    input  wire [WIDTH-1:0] t_i,
-    input  wire [WIDTH-1:0] x_i,
-    input  wire [31:0]      sum_i,
-    output reg  [31:0]      sum_o,
-    output reg  [WIDTH-1:0] message_o
+    input  wire              clk_i,
+    input  wire              rst_i,
+    input  wire              whole_i,   // the fraction is an integer: no product with its low word
+    input  wire [WIDTH-1:0]  t_i,
+    input  wire [WIDTH+31:0] low_i,     // x by the low word
+    input  wire [31:0]       high_i,    // x by the high word, modulo 2^32
+    input  wire [31:0]       sum_i,     // so far
+    output reg  [31:0]       sum_o,     // a cycle later
+    input  wire [WIDTH+32:0] product_i, // of sum_o, as a signed number, and t
+    output wire [WIDTH-1:0]  message_o
 );
     `include "cm_refuse.svh"
     generate
         `CM_REFUSE(g_bad_width, WIDTH < 17 || WIDTH > 27, "cm_client_sum: WIDTH must be from 17 to 27.")
     endgenerate
-    reg  [WIDTH+31:0] low;
-    reg  [31:0]       high;
-    reg  [31:0]       term;
-    wire [WIDTH+31:0] low_rounded = low + 59'h80000000;
-    wire [31:0]       x = {{(32 - WIDTH){1'b0}}, x_i};
-
+    wire [WIDTH:0] low = whole_i ? {(WIDTH + 1){1'b0}} : low_i[WIDTH+31:31]; // and the bit that rounds it
     // The sum as a signed number makes a result within t / 2 of 0.
-    reg  signed [WIDTH+32:0] product;
-    wire signed [WIDTH+32:0] product_rounded = product + 60'sh80000000;
-    wire [WIDTH:0]           rounded = product_rounded[WIDTH+32:32];
-    wire signed [31:0]       sum = sum_o;
-    wire signed [WIDTH:0]    t = $signed({1'b0, t_i});
+    wire [WIDTH:0] rounded = product_i[WIDTH+32:32] + {{WIDTH{1'b0}}, product_i[31]};
+    assign message_o = rounded[WIDTH] ? rounded[WIDTH-1:0] + t_i : rounded[WIDTH-1:0];
     always_ff @(posedge clk_i) begin
-        low <= {{WIDTH{1'b0}}, fraction_i[31:0]} * {{32{1'b0}}, x_i};
-        high <= fraction_i[63:32] * x;
-        term <= high + {{(32 - WIDTH){1'b0}}, low_rounded[WIDTH+31:32]};
-        sum_o <= sum_i + term;
-        product <= sum * t;
-        message_o <= rounded[WIDTH] ? rounded[WIDTH-1:0] + t_i : rounded[WIDTH-1:0];
-        if (rst_i) begin
-            low <= {(WIDTH + 32){1'b0}};
-            high <= 32'd0;
-            term <= 32'd0;
-            sum_o <= 32'd0;
-            product <= {(WIDTH + 33){1'b0}};
-            message_o <= {WIDTH{1'b0}};
-        end
+        sum_o <= sum_i + high_i + {{(32 - WIDTH){1'b0}}, low[WIDTH:1]} + {31'd0, low[0]};
+        if (rst_i) sum_o <= 32'd0;
     end
 endmodule
 `default_nettype wire

@@ -38,12 +38,13 @@ def simulate(top: str, parameters: dict[str, int], tests: Iterable[str] = (), **
     settings() gives the tests the module's parameters and whatever else is passed here.
     """
     caller = inspect.stack()[1]
+    benches = [RTL / "tests/products_bench.sv"] if top.endswith("_bench") else []
     tests = [*tests] or [*filter(None, [os.environ.get(ONLY)])]
     name = "-".join([top, caller.function, *(f"{key}{value}" for key, value in parameters.items())])
     build = ROOT / "build/rtl-tests" / name
     runner = get_runner("icarus")
     runner.build(
-        sources=SOURCES,
+        sources=[*SOURCES, *benches],
         hdl_toplevel=top,
         includes=[RTL / "engine", RTL / "accelerator", RTL / "client"],
         parameters=parameters,

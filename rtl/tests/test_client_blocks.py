@@ -8,7 +8,7 @@ import client_memory
 import cocotb
 import pytest
 from client import Shape
-from cocotb.triggers import ReadOnly, Timer
+from cocotb.triggers import FallingEdge, ReadOnly, Timer
 from golden import random_prime
 from simulation import ROOT, cycles, settings, simulate, slow, start_clock
 
@@ -285,7 +285,73 @@ async def scales_messages(dut):
 
 
 def test_scale():
-    simulate("cm_client_scale", {"WIDTH": 27}, ["scales_messages"], seed=6)
+    simulate("scale_bench", {"WIDTH": 27}, ["scales_messages"], seed=6)
+
+
+# ---- products ----
+
+
+@cocotb.test()
+async def gives_products_to_one_user(dut):
+    """Whatever all others offer: by the table of cm_client_products."""
+    rng = random.Random(settings()["seed"])
+    widths = {
+        name: len(getattr(dut, name))
+        for name in (
+            *("coordinates_i", "first_digits_i", "second_digits_i", "fraction_i", "residues_i"),
+            *("sums_so_far_i", "message_i", "ratio_i", "factor_i", "t_i", "upper_i"),
+        )
+    }
+    signed = lambda x, bits: x - (x >> bits - 1 << bits)  # noqa: E731
+    await reset(dut, codec_i=0, sums_i=0, by_turns_i=0, **dict.fromkeys(widths, 0))
+    for number in range(600):
+        given = {name: rng.choice((0, (1 << w) - 1, *[rng.getrandbits(w)] * 8)) for name, w in widths.items()}
+        codec, sums, rests = rng.getrandbits(1), rng.getrandbits(1), number % 10 == 0
+        turns = rng.getrandbits(1) if sums and not codec else 0
+        if sums and not turns:
+            given["t_i"] %= 1 << 17
+        for name, value in given.items():
+            getattr(dut, name).value = value
+        dut.codec_i.value, dut.sums_i.value, dut.by_turns_i.value = codec, sums, turns
+        quotient = int(dut.first_o.value) >> 32 & (1 << 27) - 1
+        dut.rst_i.value = int(rests)
+        await cycles(dut)
+        await ReadOnly()
+        coordinates, digits, upper = (
+            fields(given[name], width, 2)
+            for name, width in (("coordinates_i", 33), ("first_digits_i", 27), ("second_digits_i", 18))
+        )
+        low, high = fields(given["fraction_i"], 32, 2)
+        residues, so_far = fields(given["residues_i"], 27, 2), fields(given["sums_so_far_i"], 32, 2)
+        firsts = [signed(x, 61) for x in fields(int(dut.first_o.value), 61, 2)]
+        seconds = [signed(x, 51) for x in fields(int(dut.second_o.value), 51, 2)]
+        shorts = fields(int(dut.short_o.value), 32, 2)
+        whole = signed(int(dut.whole_o.value), 61)
+        if rests:
+            assert firsts == seconds == shorts == [0, 0]
+        elif codec:
+            assert firsts == [signed(c, 33) * d for c, d in zip(coordinates, digits, strict=True)]
+            assert seconds == [signed(c, 33) * signed(d, 18) for c, d in zip(coordinates, upper, strict=True)]
+        elif sums:
+            assert firsts == [low * x for x in residues]
+            wanted = [signed(x, 32) * given["t_i"] for x in so_far]
+            assert whole == wanted[given["upper_i"] if turns else 0]
+            assert turns or seconds[1] == wanted[1]
+        else:
+            assert firsts == [given["ratio_i"] * given["message_i"], 0]
+            assert whole == quotient * given["t_i"]
+        if sums and not rests:
+            assert shorts == [high * x % 2**32 for x in residues]
+        elif not codec and not rests:
+            assert shorts == [given["factor_i"] * given["message_i"] % 2**32, 0]
+        await cycles(dut)
+        dut.rst_i.value = 0
+        await cycles(dut)
+        await FallingEdge(dut.clk_i)
+
+
+def test_products():
+    simulate("cm_client_products", {"WIDTH": 27}, ["gives_products_to_one_user"], seed=7)
 
 
 # ---- the lanes: a smaller shape than any ciphertext's ----

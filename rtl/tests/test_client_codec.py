@@ -10,7 +10,7 @@ import subprocess
 import cocotb
 import pytest
 from cocotb.handle import ArrayObject, HierarchyArrayObject, HierarchyObject
-from cocotb.triggers import ReadOnly
+from cocotb.triggers import FallingEdge, ReadOnly
 from simulation import ROOT, cycles, settings, simulate, slow, start_clock
 
 
@@ -62,19 +62,20 @@ async def has_every_root(dut):
         if angle >= 4:
             got.append({"cosine": dut.cosine_o.value.to_signed(), "sine": dut.sine_o.value.to_signed()})
         await cycles(dut)
+        dut.enable_i.value = 0
+        await cycles(dut)
+        dut.enable_i.value = 1
     assert got == roots
 
 
 async def reset_roots(dut):
-    start_clock(dut)
-    dut.enable_i.value = 1
-    await cycles(dut)
+    await reset(dut, enable_i=1)
 
 
 @pytest.mark.parametrize("log2_n", [10, 11, 12, 13])
 def test_roots(log2_n):
     simulate(
-        "cm_client_roots",
+        "roots_bench",
         {"LOG2_N": log2_n},
         ["has_every_root"],
         cases=cases_of(kind="roots", log2_n=log2_n),
@@ -91,26 +92,26 @@ async def rotates_exactly(dut):
     angles = [*(i * math.pi / 4 for i in range(8)), *(rng.uniform(0, 2 * math.pi) for _ in range(100))]
     roots = [(round(math.cos(t) * one), round(math.sin(t) * one)) for t in angles]
     cases = [(part(), part(), *rng.choice(roots)) for _ in range(2000)]
-    waiting, at = [], 0
-    while at < len(cases) or waiting:
-        moves = rng.random() < 0.9
-        x, y, c, s = cases[min(at, len(cases) - 1)]
-        dut.enable_i.value = int(moves)
+    await FallingEdge(dut.clk_i)
+    # A step that waits repeats its first cycle. Another's products are between its own.
+    for x, y, c, s in cases:
         dut.x_i.value, dut.y_i.value, dut.cosine_i.value, dut.sine_i.value = x, y, c, s
+        dut.last_i.value = 0
+        await cycles(dut, rng.choice((1, 1, 1, 3)))
+        dut.real_i.value = 1
         await ReadOnly()
-        if moves:
-            if len(waiting) == 5 or at == len(cases):
-                x, y, c, s = waiting.pop(0)
-                assert dut.re_o.value.to_signed() == x * c - y * s
-                assert dut.im_o.value.to_signed() == x * s + y * c
-            if at < len(cases):
-                waiting.append(cases[at])
-                at += 1
+        assert dut.part_o.value.to_signed() == x * c - y * s
         await cycles(dut)
+        dut.last_i.value = 1
+        await cycles(dut)
+        dut.real_i.value = 0
+        await ReadOnly()
+        assert dut.part_o.value.to_signed() == x * s + y * c
+        await FallingEdge(dut.clk_i)
 
 
 def test_rotation():
-    simulate("cm_client_rotate", {}, ["rotates_exactly"])
+    simulate("rotate_bench", {}, ["rotates_exactly"])
 
 
 @cocotb.test()
@@ -239,30 +240,30 @@ async def does_every_case(dut):
 
 def test_edges_of_real_slots():
     cases = cases_of(kind="operations", log2_n=10, complex=False, seed=8, few=False)
-    simulate("cm_client_codec", {"LOG2_N": 10}, ["does_every_case"], cases=cases, seed=9)
+    simulate("codec_bench", {"LOG2_N": 10}, ["does_every_case"], cases=cases, seed=9)
 
 
 def test_edges_of_complex_slots():
     cases = cases_of(kind="operations", log2_n=10, complex=True, seed=10, few=False)
-    simulate("cm_client_codec", {"LOG2_N": 10}, ["does_every_case"], cases=cases, seed=11)
+    simulate("codec_bench", {"LOG2_N": 10}, ["does_every_case"], cases=cases, seed=11)
 
 
 @pytest.mark.parametrize("log2_n", [11, 12, slow(13)])
 def test_real_slots(log2_n):
     cases = cases_of(kind="operations", log2_n=log2_n, complex=False, seed=12, few=True)
-    simulate("cm_client_codec", {"LOG2_N": log2_n}, ["does_every_case"], cases=cases, seed=13)
+    simulate("codec_bench", {"LOG2_N": log2_n}, ["does_every_case"], cases=cases, seed=13)
 
 
 @pytest.mark.parametrize("log2_n", [11, slow(12), slow(13)])
 def test_complex_slots(log2_n):
     cases = cases_of(kind="operations", log2_n=log2_n, complex=True, seed=14, few=True)
-    simulate("cm_client_codec", {"LOG2_N": log2_n}, ["does_every_case"], cases=cases, seed=15)
+    simulate("codec_bench", {"LOG2_N": log2_n}, ["does_every_case"], cases=cases, seed=15)
 
 
 @pytest.mark.parametrize("log2_n", [10, slow(11), slow(12), slow(13)])
 def test_pinned_vectors(log2_n):
     cases = cases_of(kind="vectors", log2_n=log2_n)
-    simulate("cm_client_codec", {"LOG2_N": log2_n}, ["does_every_case"], cases=cases, seed=16)
+    simulate("codec_bench", {"LOG2_N": log2_n}, ["does_every_case"], cases=cases, seed=16)
 
 
 @cocotb.test()
@@ -278,7 +279,7 @@ async def takes_the_same_time_for_all_values(dut):
 
 def test_time():
     cases = cases_of(kind="times", log2_n=10)
-    simulate("cm_client_codec", {"LOG2_N": 10}, ["takes_the_same_time_for_all_values"], cases=cases)
+    simulate("codec_bench", {"LOG2_N": 10}, ["takes_the_same_time_for_all_values"], cases=cases)
 
 
 # ---- wiping ----
@@ -354,14 +355,14 @@ async def would_remember_otherwise(dut):
         await reset_once(dut)
         await idle(dut)
     different = [name for name, held in states[0].items() if held != states[1][name]]
-    for part in ("g_bank[0]", "g_bank[1]", "g_bank[2]", "g_bank[3]", "u_rotate", "sum_re", "beside"):
+    for part in ("g_bank[0]", "g_bank[1]", "g_bank[2]", "g_bank[3]", "u_products", "sum_re", "beside"):
         assert any(part in name for name in different), part
 
 
 def test_wiping():
     cases = cases_of(kind="pairs", log2_n=10)
     simulate(
-        "cm_client_codec",
+        "codec_bench",
         {"LOG2_N": 10},
         ["forgets_everything", "would_remember_otherwise"],
         cases=cases,

@@ -10,7 +10,7 @@ SLOW = (
     *(
         "client-uniform-22",
         "client-uniform-27",
-        *(f"client-clears-{name}" for name in ("stream", "seeds", "sum", "reader")),
+        *(f"client-clears-{name}" for name in ("stream", "seeds", "reader")),
     ),
 )
 

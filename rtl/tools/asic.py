@@ -70,7 +70,7 @@ FOR_PRODUCTS = Recipe(
     share=0.65,
     abc=f"+strash;&get,-n;{CHOICES}&nf,-p,-R,{RELAXED},{{D}};&put;"
     "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p",
-    plain=("cm_client_sum", "cm_client_scale", "cm_montgomery_multiply"),
+    plain=("cm_client_products", "cm_montgomery_multiply"),
 )
 """For wide products in a cycle: ABC's rewriting would make their trees of adders deeper."""
 

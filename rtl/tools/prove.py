@@ -51,7 +51,8 @@ CLEARED: dict[str, tuple[dict[str, int | None], dict[str, int]]] = {
     "uniform": ({"bits": ANYTHING}, {"LOG2_N": 10}),
     "packer": ({}, {}),
     "unpacker": ({}, {}),
-    "scale": (dict.fromkeys(("wrong1", "wrong2", "wrong3", "wrong4")), {}),
+    "products": ({}, {}),
+    "scale": ({"wrong": ANYTHING}, {}),
     "sum": ({}, {}),
     "reader": ({"crc": 0xFFFFFFFF, "component": 1, **dict.fromkeys(("left", "set_done_o", "counter"))}, {}),
 }
