@@ -16,7 +16,8 @@ PICO_LINK := --crt0=hosted -Tpicolibc.ld -Wl,--gc-sections -Wl,--fatal-warnings 
 PICO_LINK += $(foreach symbol,$(pico_memory),-Wl,--defsym=$(symbol))
 PROGRAM := main
 pico_names := picorv32/$(PROGRAM) picorv32/console
-pico_names += $(if $(ENGINE),picorv32/engine client-engine/client_engine,picorv32/software)
+pico_driver := $(addprefix client-engine/client_,engine encrypt decrypt)
+pico_names += $(if $(ENGINE),picorv32/engine $(pico_driver),picorv32/software)
 pico_objects := $(core_names:%=$(pico_library)/%.o) $(pico_names:%=$(pico_at)/%.o)
 
 $(pico_library)/core/%.o: $(ROOT)/core/%.c
