@@ -116,6 +116,31 @@ def test_ciphertexts_of_several_primes_and_of_fewer():
     assert statuses == [0, 0, 0, 0]
 
 
+def test_every_configuration_has_the_library_s_bytes_and_the_engine_does_it():
+    """Frames, values, statuses, wiped memory, and what the library says of a ciphertext."""
+    field = soc.configurations("test-configurations", set="n1024_q26", ciphertexts=80, seed=11)
+    engine, software = soc.simulate(field, SMALL), soc.simulate(field, soc.SOFTWARE)
+    assert engine.code == software.code == 0
+    statuses = [
+        [line for line in run.said.splitlines() if line.startswith("status")] for run in (engine, software)
+    ]
+    assert statuses[0] == statuses[1]
+    assert engine.frames == software.frames
+    assert len(set(statuses[0])) >= 6, "some configurations are refused, each for its reason"
+    taken = [
+        [(line.split()[0], int(line.split()[1])) for line in served(run.said)] for run in (engine, software)
+    ]
+    assert len(taken[0]) == len(taken[1]) > 80
+    for (what, fast), (_, slow) in list(zip(*taken, strict=True))[6:]:
+        assert fast < slow / (2 if what == "decryption" else 4), (what, fast, slow)
+
+
+def served(said):
+    """The lines of calls that the engine serves: those whose configuration it accepts, and that succeed."""
+    lines = said.splitlines()[: said.splitlines().index("others 0")]
+    return [line for line, status in zip(lines[::2], lines[1::2], strict=True) if status == "status 0"]
+
+
 def test_a_chip_without_the_engine_does_not_start_its_firmware():
     field = soc.field("test-none", **SET, t=1000, seed=3)
     outcome = soc.run_program(field, soc.firmware(field, engine=True), soc.SOFTWARE)

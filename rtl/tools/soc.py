@@ -133,6 +133,17 @@ def receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
     return of, answer
 
 
+def configurations(name: str, **wanted: Any) -> Field:
+    """A device that encrypts and decrypts in every configuration. wanted: set, ciphertexts (at most), seed."""
+    directory = BUILD / "soc" / name
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    answer = owner("provide", directory, **wanted)
+    flags = (("APP_DECRYPTS", "1"),)
+    return Field(
+        directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"], "configurations"
+    )
+
+
 def firmware(of: Field, *, engine: bool) -> Path:
     """The device's program, in software alone or with the engine."""
     shape = {"APP_N": of.n, "APP_PRIMES": of.primes, "APP_CIPHERTEXTS": of.ciphertexts}

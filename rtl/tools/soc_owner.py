@@ -5,6 +5,7 @@ it decrypts. Runs in .venv.
     .venv/bin/python rtl/tools/soc_owner.py prepare DIRECTORY '{"set": ..., "t": ..., "ciphertexts": ...}'
     .venv/bin/python rtl/tools/soc_owner.py check DIRECTORY '{"frames": FILE}'
     .venv/bin/python rtl/tools/soc_owner.py send DIRECTORY '{"set": ..., "t": ..., "kinds": ["seeded", ...]}'
+    .venv/bin/python rtl/tools/soc_owner.py provide DIRECTORY '{"set": ..., "ciphertexts": ..., "seed": ...}'
 
 The readings are windows of a smartwatch's accelerometer and gyroscope (BasicMotions), in whole units that
 keep within half of t. The keys are for this device alone; the directory is as secret as they are.
@@ -36,7 +37,7 @@ from ciphermote.files import write_exclusively  # noqa: E402
 from ciphermote.keys import SecretKey  # noqa: E402
 from ciphermote.keys.making import make_public_key  # noqa: E402
 from ciphermote.parameters import ParameterSet, by_name  # noqa: E402
-from ciphermote.provision import Provision, to_c_header  # noqa: E402
+from ciphermote.provision import Identity, Provision, to_c_header  # noqa: E402
 from ciphermote.returning import device_frames  # noqa: E402
 from demos import smartwatch  # noqa: E402
 
@@ -89,6 +90,27 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
     for name, content in files.items():
         (directory / name).unlink(missing_ok=True)
         write_exclusively(directory / name, content, 0o600)
+
+
+def provide(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the header of a device with both keys and an identity, and random words for its encryptions, of
+    the seed."""
+    parameters = by_name(wanted["set"])
+    rng = random.Random(wanted["seed"])
+    secret = SecretKey.from_coefficients(parameters, np.array(rng.choices((-1, 0, 1), k=parameters.n)))
+    secret = replace(secret, key_id=rng.getrandbits(63) | 1)
+    device = Provision(
+        parameters,
+        secret.key_id or 0,
+        rng.randbytes(DRAW_BYTES),
+        secret,
+        device_residues(make_public_key(secret)),
+        identity=Identity(rng.getrandbits(32), 3),
+    )
+    entropy = rng.randbytes(DRAW_BYTES * wanted["ciphertexts"])
+    header = to_c_header(device).encode()
+    write_files(directory, {"provisioned_keys.h": header, "samples": b"", "entropy": entropy})
+    return shape(parameters)
 
 
 COUNTER = 0x123456789A
@@ -154,7 +176,7 @@ def check(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main() -> int:
-    commands = {"prepare": prepare, "check": check, "send": send}
+    commands = {"prepare": prepare, "check": check, "send": send, "provide": provide}
     command, directory, wanted = sys.argv[1:]
     json.dump(commands[command](Path(directory), json.loads(wanted)), sys.stdout)
     return 0
