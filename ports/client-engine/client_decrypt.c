@@ -136,26 +136,6 @@ static int hand_back(client_engine *self, cm_decryptor *decryptor)
     return 0;
 }
 
-/* memcpy, which goes byte by byte in small C libraries. */
-static void copy(uint8_t *to, const uint8_t *from, size_t length)
-{
-    size_t words = ((uintptr_t)to | (uintptr_t)from) % 4u == 0 ? length / 4u : 0u;
-    uint32_t *to_word = (uint32_t *)(void *)to;
-    const uint32_t *from_word = (const uint32_t *)(const void *)from;
-    for (; words >= 4u; words -= 4u, to_word += 4, from_word += 4) {
-        const uint32_t a = from_word[0];
-        const uint32_t b = from_word[1];
-        const uint32_t c = from_word[2];
-        const uint32_t d = from_word[3];
-        to_word[0] = a;
-        to_word[1] = b;
-        to_word[2] = c;
-        to_word[3] = d;
-    }
-    const size_t copied = (size_t)((uint8_t *)to_word - to);
-    memcpy(to + copied, from + copied, length - copied);
-}
-
 /* Bytes that follow those before them in memory are the same piece. False if there is no room. */
 static bool add_piece(client_engine *self, const uint8_t *bytes, size_t length)
 {
@@ -181,7 +161,7 @@ int client_decrypt_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t le
         return hand_back(self, decryptor);
     }
     if (self->copies) {
-        copy(self->copies + self->length, bytes, length);
+        memcpy(self->copies + self->length, bytes, length);
         bytes = self->copies + self->length;
     }
     if (length > 0 && !add_piece(self, bytes, length)) {
@@ -267,7 +247,7 @@ static bool describe_gathered(gathered *of, const cm_decryptor *decryptor)
         return false;
     }
     const uint32_t frame = client_frame_words(of->tagged);
-    const uint32_t residues = of->primes * frame + client_residue_words(params, of->primes);
+    const uint32_t residues = of->primes * frame + client_residue_words(self, of->primes);
     const uint32_t words = seeded ? frame + client_seed_words(xof) + residues : 2u * residues;
     return self->length == words * sizeof(uint32_t);
 }

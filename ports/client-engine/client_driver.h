@@ -54,9 +54,9 @@ bool client_hold_public(client_engine *self, const cm_public_key *key);
 uint32_t client_power_of_two(unsigned exponent, const cm_prime *prime);
 unsigned client_log2_scale_r(const client_engine *self);
 
-/* Words of a frame besides its payload, of a seed, and of the residues of the first primes of a set. */
+/* Words of a frame besides its payload, of a seed, and of the residues of the first primes of its set. */
 uint32_t client_frame_words(bool tagged);
 uint32_t client_seed_words(uint32_t xof);
-uint32_t client_residue_words(const cm_params *params, unsigned primes);
+uint32_t client_residue_words(const client_engine *self, unsigned primes);
 
 #endif

@@ -135,7 +135,7 @@ static uint32_t words_of(const job *of)
 {
     const uint32_t frame = client_frame_words(of->sender);
     const uint32_t residues =
-        of->params->data_primes * frame + client_residue_words(of->params, of->params->data_primes);
+        of->params->data_primes * frame + client_residue_words(of->engine, of->params->data_primes);
     return of->secret ? frame + client_seed_words(of->xof) + residues : 2u * residues;
 }
 
@@ -313,8 +313,8 @@ static uint64_t sum_of_tags(const job *of)
     }
     for (unsigned i = 0; i < of->params->data_primes * components; i++) {
         const unsigned before = i / components;
-        end += frame + client_residue_words(of->params, before + 1u) -
-               client_residue_words(of->params, before);
+        end += frame + client_residue_words(of->engine, before + 1u) -
+               client_residue_words(of->engine, before);
         sum += cmi_load64((const uint8_t *)(end - CLIENT_CRC_WORDS - CLIENT_TAG_WORDS));
     }
     return sum;

@@ -189,13 +189,9 @@ uint32_t client_seed_words(uint32_t xof)
     return xof == CM_XOF_CHACHA20 ? 8u : 16u;
 }
 
-uint32_t client_residue_words(const cm_params *params, unsigned primes)
+uint32_t client_residue_words(const client_engine *self, unsigned primes)
 {
-    uint32_t words = 0;
-    for (unsigned i = 0; i < primes; i++) {
-        words += (uint32_t)cmi_bits_of(params->primes[i].q) << (params->log2_n - 5u);
-    }
-    return words;
+    return self->residue_words[primes];
 }
 
 /* ---- what the engine must hold ---- */
@@ -211,8 +207,10 @@ bool client_serves(client_engine *self, const cm_params *params)
     for (unsigned i = 0; i < params->data_primes; i++) {
         const unsigned bits = cmi_bits_of(params->primes[i].q);
         if (bits < PRIME_BITS_LEAST || bits > SHAPE_OF(self, WIDTH)) {
+            self->served = NULL;
             return false;
         }
+        self->residue_words[i + 1u] = self->residue_words[i] + ((uint32_t)bits << (params->log2_n - 5u));
     }
     self->served = params;
     return true;

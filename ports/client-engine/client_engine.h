@@ -64,6 +64,7 @@ typedef struct client_engine {
     uint32_t shape;
     bool open;
     const cm_params *served; /* a set that it can serve, or null */
+    uint32_t residue_words[CM_MAX_PRIMES + 1]; /* of a component's first primes, in frames */
     /* What it holds: null, or 0. */
     const cm_params *params;
     const cm_secret_key *secret;
