@@ -104,11 +104,14 @@ def owner(command: str, directory: Path, **wanted: Any) -> dict[str, Any]:
 
 
 def field(name: str, **wanted: Any) -> Field:
-    """A device's keys, readings and random words. wanted: set, t, ciphertexts, public, seed."""
+    """A device's keys, readings and random words. wanted: set, t or log2_scale (CKKS), ciphertexts, public,
+    seed."""
     directory = BUILD / "soc" / name
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     answer = owner("prepare", directory, **wanted)
-    flags = (("APP_PLAIN_MODULUS", f"{wanted['t']}u"),)
+    flags: tuple[tuple[str, str], ...] = (("APP_PLAIN_MODULUS", f"{wanted.get('t')}u"),)
+    if "log2_scale" in wanted:
+        flags = (("APP_LOG2_SCALE", str(wanted["log2_scale"])), ("APP_EXPONENT", str(answer["exponent"])))
     return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"])
 
 
@@ -131,6 +134,15 @@ def receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
     )
     of = Field(directory, answer["n"], answer["primes"], flags, len(wanted["kinds"]), "receiver")
     return of, answer
+
+
+def ckks_receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
+    """The same with CKKS. wanted: set, log2_scale, ciphertexts, seed."""
+    directory = BUILD / "soc" / name
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    answer = owner("send_ckks", directory, **wanted)
+    flags = (("APP_DECRYPTS", "1"), ("APP_LARGEST", f"{answer['largest']}u"), ("APP_SEEDS", "0"))
+    return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"], "receiver"), answer
 
 
 def configurations(name: str, **wanted: Any) -> Field:
