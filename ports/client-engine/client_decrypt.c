@@ -6,6 +6,7 @@
 #include "common/bytes.h"
 #include "common/declassify.h"
 #include "common/masks.h"
+#include "common/wipe.h"
 #include "encode/bfv.h"
 #include "protocol/decryptor.h"
 #include "ring/prime.h"
@@ -121,8 +122,8 @@ int client_decrypt_begin(cm_decryptor *decryptor, bool expected)
     }
     gathering = self;
     self->decryptor = decryptor;
-    self->used = 0;
-    self->length = 0;
+    self->used = 1;
+    self->pieces[0] = (client_piece){self->copies, 0};
     return 1;
 }
 
@@ -136,38 +137,28 @@ static int hand_back(client_engine *self, cm_decryptor *decryptor)
     return 0;
 }
 
-/* Bytes that follow those before them in memory are the same piece. False if there is no room. */
-static bool add_piece(client_engine *self, const uint8_t *bytes, size_t length)
-{
-    client_piece *last = self->used > 0 ? &self->pieces[self->used - 1u] : NULL;
-    if (last && last->bytes + last->length == bytes) {
-        last->length += (uint32_t)length;
-        return true;
-    }
-    if (self->used == self->most_pieces) {
-        return false;
-    }
-    self->pieces[self->used++] = (client_piece){bytes, (uint32_t)length};
-    return true;
-}
-
+/* Bytes that follow those before them in memory are of the same piece. */
 int client_decrypt_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length)
 {
     client_engine *self = gathering_for(decryptor);
     if (!self) {
         return 0;
     }
-    if (!bytes || (self->copies && length > self->room - self->length)) {
+    client_piece *last = &self->pieces[self->used - 1u];
+    if (!bytes || (self->copies && length > self->room - last->length)) {
         return hand_back(self, decryptor);
     }
     if (self->copies) {
-        memcpy(self->copies + self->length, bytes, length);
-        bytes = self->copies + self->length;
+        memcpy(self->copies + last->length, bytes, length);
+    } else if (last->bytes + last->length != bytes && length > 0) {
+        if (last->length > 0 && self->used == self->most_pieces) {
+            return hand_back(self, decryptor);
+        }
+        self->used += last->length > 0;
+        last = &self->pieces[self->used - 1u];
+        *last = (client_piece){bytes, 0};
     }
-    if (length > 0 && !add_piece(self, bytes, length)) {
-        return hand_back(self, decryptor);
-    }
-    self->length += length;
+    last->length += (uint32_t)length;
     return 1;
 }
 
@@ -194,6 +185,15 @@ static bool first_header(const client_engine *self, uint8_t header[CM_FRAME_HEAD
         filled += step;
     }
     return filled == CM_FRAME_HEADER_BYTES;
+}
+
+static size_t bytes_gathered(const client_engine *self)
+{
+    size_t length = 0;
+    for (size_t i = 0; i < self->used; i++) {
+        length += self->pieces[i].length;
+    }
+    return length;
 }
 
 /* They are read as words. */
@@ -249,7 +249,7 @@ static bool describe_gathered(gathered *of, const cm_decryptor *decryptor)
     const uint32_t frame = client_frame_words(of->tagged);
     const uint32_t residues = of->primes * frame + client_residue_words(self, of->primes);
     const uint32_t words = seeded ? frame + client_seed_words(xof) + residues : 2u * residues;
-    return self->length == words * sizeof(uint32_t);
+    return bytes_gathered(self) == words * sizeof(uint32_t);
 }
 
 /* x w / q for the primes of the ciphertext, w being the inverse of the others' product (scheme/sums.h). */
@@ -309,6 +309,26 @@ static uint32_t centres_by(const gathered *of)
     return wanted ? (uint32_t)of->scale_or_t : 0u;
 }
 
+/* Wipe what the hardware does not fill, while it works. */
+static void clear(const client_engine *self, uint32_t *words, size_t count)
+{
+    if (self->bus.clear) {
+        self->bus.clear(self->bus.context, words, (uint32_t)count);
+    } else {
+        cmi_wipe(words, count * sizeof *words);
+    }
+}
+
+static bool cleared(const client_engine *self)
+{
+    for (uint32_t polls = 0; polls < CLIENT_MOST_POLLS; polls++) {
+        if (!self->bus.clear || !self->bus.clearing(self->bus.context)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* False if a frame or a value is wrong, or the engine fails. Else the values are at the arena's start. */
 static bool decrypt_gathered(const gathered *of)
 {
@@ -327,10 +347,10 @@ static bool decrypt_gathered(const gathered *of)
     self->bus.receive(self->bus.context, arena, results, centres_by(of));
     self->bus.send_frames(self->bus.context, self->pieces, self->used);
     client_command(self, CM_CLIENT_COMMAND_DECRYPT);
-    cmi_decryption_clear_behind(decryption, results * sizeof *arena);
+    clear(self, arena + results, cmi_decryption_room(decryption) / sizeof *arena - results);
     const bool ended = client_settled(self);
     if (ended && client_fault(self) == CM_CLIENT_FAULT_NONE &&
-        self->bus.received(self->bus.context) == results &&
+        self->bus.received(self->bus.context) == results && cleared(self) &&
         (!decrypts_ckks(decryption) || values_below(decryption, results))) {
         return true;
     }

@@ -36,7 +36,8 @@ typedef struct client_piece {
  * at most. sending says whether values are still to be sent, received how many words are in memory.
  * send_frames begins to send frames that are to be decrypted, in so many pieces, which stay until then; null
  * if the chip cannot, and portable C decrypts. If it centres, receive takes halves of words below a modulus,
- * if that is not 0, and subtracts it from those above its half. wait returns once the engine's interrupt is
+ * if that is not 0, and subtracts it from those above its half. clear begins to write zeros, and clearing says
+ * whether it still does; without them the driver writes them. wait returns once the engine's interrupt is
  * raised, or false if that takes longer than any job; null: the driver polls.
  */
 typedef struct client_bus {
@@ -47,6 +48,8 @@ typedef struct client_bus {
     void (*receive)(void *context, uint32_t *words, uint32_t count, uint32_t modulus);
     bool (*sending)(void *context);
     uint32_t (*received)(void *context);
+    void (*clear)(void *context, uint32_t *words, uint32_t count);
+    bool (*clearing)(void *context);
     bool (*wait)(void *context);
     void *context;
     bool centres;
@@ -75,7 +78,6 @@ typedef struct client_engine {
     client_piece *pieces;
     size_t most_pieces;
     size_t used;
-    size_t length;
     uint8_t *copies; /* null: in place */
     size_t room;
     client_piece copy;

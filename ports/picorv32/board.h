@@ -19,6 +19,7 @@
 #define BOARD_LEAVE BOARD_REGISTER(7u)
 #define BOARD_TO BOARD_REGISTER(8u)
 #define BOARD_MODULUS BOARD_REGISTER(9u)
+#define BOARD_CLEAR BOARD_REGISTER(10u)
 #define BOARD_ENGINE 0x20000000u
 
 /* Memory is read and written by transfers too: what was stored before a start must be there. */

@@ -71,6 +71,22 @@ static uint32_t received(void *context)
     return count;
 }
 
+static void clear(void *context, uint32_t *words, uint32_t count)
+{
+    (void)context;
+    board_order();
+    BOARD_ADDRESS = (uint32_t)(uintptr_t)words;
+    BOARD_CLEAR = count;
+}
+
+static bool clearing(void *context)
+{
+    (void)context;
+    const bool busy = BOARD_CLEAR != 0;
+    board_order();
+    return busy;
+}
+
 static bool wait(void *context)
 {
     (void)context;
@@ -92,6 +108,8 @@ int board_start(void)
                                    .receive = receive,
                                    .sending = sending,
                                    .received = received,
+                                   .clear = clear,
+                                   .clearing = clearing,
                                    .wait = wait,
                                    .centres = true};
     cm_status status = client_engine_open(&engine, &bus, frame_words, WORDS);

@@ -48,6 +48,7 @@ module cm_soc #(
     localparam [5:0] LEAVE = 6'd7;   // write: so many words to the port; read: busy
     localparam [5:0] TO = 6'd8;      // write: what is sent is 0: a message, 1: frames
     localparam [5:0] MODULUS = 6'd9; // write: by which numbers that are received are centred, or 0
+    localparam [5:0] CLEAR = 6'd10;  // write: so many words become 0; read: busy
     localparam integer ENGINE_IRQ = 3; // the core's interrupts before it are its own
 
     // --- the core ---------------------------------------------------------------------------------------------------
@@ -102,7 +103,7 @@ module cm_soc #(
     reg  [15:0] modulus;
     wire [5:0]  place = address[7:2];
     wire        uart_ready;
-    wire        sends, leaves;
+    wire        sends, leaves, clears;
     wire [19:0] received;
     wire        engine_takes_entropy;
     wire        writes = to_register && !register_ready && strobe != 4'd0;
@@ -120,6 +121,7 @@ module cm_soc #(
             SEND: register_data <= {31'd0, sends};
             RECEIVE: register_data <= {12'd0, received};
             LEAVE: register_data <= {31'd0, leaves};
+            CLEAR: register_data <= {31'd0, clears};
             default: register_data <= 32'd0;
         endcase
         if (writes && place == ADDRESS) {transfer_from, odd} <= write_data[LOG2_WORDS+1:1];
@@ -150,9 +152,10 @@ module cm_soc #(
     cm_soc_dma #(.LOG2_WORDS(LOG2_WORDS)) u_dma (
         .clk_i(clk_i), .rst_i(rst_i),
         .send_i(writes && place == SEND), .receive_i(writes && place == RECEIVE), .leave_i(writes && place == LEAVE),
+        .clear_i(writes && place == CLEAR),
         .address_i(transfer_from), .count_i(write_data[19:0]), .halves_i(write_data[20]), .odd_i(odd),
         .signed_i(write_data[21]), .list_i(write_data[22]), .modulus_i(modulus),
-        .sends_o(sends), .leaves_o(leaves), .received_o(received),
+        .sends_o(sends), .leaves_o(leaves), .clears_o(clears), .received_o(received),
         .write_o(transfer_write), .address_o(transfer_address), .data_o(transfer_in), .data_i(transfer_out),
         .send_valid_o(send_valid), .send_ready_i(send_ready), .send_data_o(send_data), .send_last_o(send_last),
         .receive_valid_i(back_valid), .receive_ready_o(back_ready), .receive_data_i(back_data),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves words between the memory and streams, one a cycle: what is received first, then what is sent, then what goes
-// out of the system. A start sets the address of a channel and how many items it moves; nothing else stops it but
+// out of the system; and clears memory while nothing else does. A start sets the address of a channel and how many items it moves; nothing else stops it but
 // another start. What is sent may be in pieces: the address is then that of a list, of an address and a length in bytes
 // for each, all of them of whole words.
 `default_nettype none
@@ -13,6 +13,7 @@ module cm_soc_dma #(
     input  wire                  send_i,
     input  wire                  receive_i,
     input  wire                  leave_i,
+    input  wire                  clear_i,
     input  wire [LOG2_WORDS-1:0] address_i,
     input  wire [19:0]           count_i,   // send: items
     input  wire                  halves_i,  // send: items of 16 bits, the lower one first
@@ -22,6 +23,7 @@ module cm_soc_dma #(
     input  wire [15:0]           modulus_i, // receive: cm_soc_centre
     output wire                  sends_o,
     output wire                  leaves_o,
+    output wire                  clears_o,
     output reg  [19:0]           received_o, // words in memory since the start
     // The memory.
     output wire                  write_o,
@@ -162,8 +164,28 @@ module cm_soc_dma #(
         end
     end
 
-    assign write_o = receives;
-    assign address_o = receives ? receive_at : fetches ? fetch_at : looks ? list_at : leave_at;
-    cm_soc_centre u_centre (.modulus_i(modulus), .word_i(receive_data_i), .word_o(data_o));
+    // --- zeros ------------------------------------------------------------------------------------------------------
+
+    reg [19:0]           clear_left;
+    reg [LOG2_WORDS-1:0] clear_at;
+    wire                 clears = clear_left != 20'd0 && !receives && !fetches && !looks && !reads_out;
+    assign clears_o = clear_left != 20'd0;
+    always_ff @(posedge clk_i) begin
+        if (clears) begin
+            clear_at <= clear_at + 1'b1;
+            clear_left <= clear_left - 1'b1;
+        end
+        if (clear_i) begin
+            clear_at <= address_i;
+            clear_left <= count_i;
+        end
+        if (rst_i) clear_left <= 20'd0;
+    end
+
+    wire [31:0] centred;
+    cm_soc_centre u_centre (.modulus_i(modulus), .word_i(receive_data_i), .word_o(centred));
+    assign write_o = receives || clears;
+    assign address_o = receives ? receive_at : fetches ? fetch_at : looks ? list_at : reads_out ? leave_at : clear_at;
+    assign data_o = receives ? centred : 32'd0;
 endmodule
 `default_nettype wire

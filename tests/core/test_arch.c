@@ -157,7 +157,7 @@ static int end_decryption(cm_status *status, cm_decryptor *decryptor)
     }
     const size_t size = !is_ckks && decryption->scale_or_t <= 0x10000u ? 2u : 4u;
     const uint32_t count = is_ckks ? 512u : 1024u;
-    cmi_decryption_clear_behind(decryption, size * count);
+    memset(decryption->arena, 0, cmi_decryption_room(decryption));
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t value = !is_ckks && gathers.finished ? 0u - i : i;
         memcpy(decryption->arena + size * i, &value, size);

@@ -518,10 +518,9 @@ bool cmi_decryption_untouched(const cm_decryption *decryption)
     return decryption->status == CM_OK && decryption->primes == 0 && arena_kept(decryption, &parts);
 }
 
-void cmi_decryption_clear_behind(const cm_decryption *decryption, size_t given_bytes)
+size_t cmi_decryption_room(const cm_decryption *decryption)
 {
-    const decryption_layout parts = layout_of(decryption);
-    cmi_wipe(parts.sums + given_bytes, (size_t)((uint8_t *)parts.work - parts.sums) - given_bytes);
+    return (size_t)((uint8_t *)layout_of(decryption).work - decryption->arena);
 }
 
 void cmi_decryption_restore(cm_decryption *decryption)
@@ -529,7 +528,7 @@ void cmi_decryption_restore(cm_decryption *decryption)
     mark_arena(decryption);
 }
 
-/* Tile and sums are cleared; the workspace goes with the decryption. */
+/* Sums and tile were the back-end's; the workspace goes with the decryption. */
 static cm_status leave_given(cm_decryption *decryption, uint64_t counter)
 {
     uint8_t *const work = (uint8_t *)layout_of(decryption).work;
