@@ -73,8 +73,7 @@ static bool serves_setup(job *of)
     of->sender = writer->sender;
     of->xof = of->public_key ? CM_XOF_NONE : setup->xof == CM_XOF_NONE ? CM_XOF_CHACHA20 : setup->xof;
     return writer->sink.write && of->xof != CM_XOF_BLAKE2XB &&
-           (!of->sender ||
-            (of->sender->tag_key && window_reaches(of->sender, setup->device->counter.next)));
+           (!of->sender || (of->sender->tag_key && window_reaches(of->sender, setup->device->counter.next)));
 }
 
 /* Whether portable C would take the values, up to their range. */
@@ -86,8 +85,8 @@ static bool serves_bfv(const job *of)
     const size_t arena = of->public_key         ? CM_BFV_ASYMMETRIC_ARENA_BYTES(n, values->width, 0)
                          : of->source->ntt_form ? CM_BFV_SYMMETRIC_ARENA_BYTES(n, values->width, 0)
                                                 : CM_BFV_COEFFICIENT_ARENA_BYTES(n, values->width);
-    const bool widens_in_place = values->data == of->setup->arena && number_bytes(values->number) == 4u &&
-                                 values->width == CM_BFV_16;
+    const bool widens_in_place =
+        values->data == of->setup->arena && number_bytes(values->number) == 4u && values->width == CM_BFV_16;
     return values->encoding == CM_BFV_COEFFICIENTS && values->number >= CM_INT16 &&
            values->number <= CM_UINT32 && (values->width == CM_BFV_16 || values->width == CM_BFV_32) &&
            values->count >= 1u && values->count <= n && t >= 2u &&
@@ -100,9 +99,8 @@ static bool serves_ckks(const job *of)
 {
     const cm_ckks_values *values = ckks_values(of);
     const uint32_t n = (uint32_t)1 << of->params->log2_n;
-    const size_t arena = of->public_key
-                             ? CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, values->slots, CM_FIXED_31, 0)
-                             : CM_CKKS_SYMMETRIC_ARENA_BYTES(n, values->slots, CM_FIXED_31, 0);
+    const size_t arena = of->public_key ? CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, values->slots, CM_FIXED_31, 0)
+                                        : CM_CKKS_SYMMETRIC_ARENA_BYTES(n, values->slots, CM_FIXED_31, 0);
     return values->precision == CM_FIXED_31 && CM_CONFIG_PRECISION_31 &&
            (values->slots == CM_SLOTS_REAL || (values->slots == CM_SLOTS_COMPLEX && CM_CONFIG_COMPLEX)) &&
            values->number >= CM_FLOAT32 && values->number <= CM_INT32 && values->count >= 1u &&
@@ -121,9 +119,9 @@ static bool describe_values(job *of)
     }
     of->data = of->source->data;
     of->number = ckks ? ckks->number : bfv_values(of)->number;
-    of->count = !ckks                              ? bfv_values(of)->count
+    of->count = !ckks                             ? bfv_values(of)->count
                 : ckks->slots == CM_SLOTS_COMPLEX ? 2u * ckks->count
-                                                   : ckks->count;
+                                                  : ckks->count;
     const size_t size = number_bytes(of->number);
     return (uintptr_t)of->data % size == 0 &&
            (of->data == setup->arena ||
@@ -313,8 +311,8 @@ static uint64_t sum_of_tags(const job *of)
     }
     for (unsigned i = 0; i < of->params->data_primes * components; i++) {
         const unsigned before = i / components;
-        end += frame + client_residue_words(of->engine, before + 1u) -
-               client_residue_words(of->engine, before);
+        end +=
+            frame + client_residue_words(of->engine, before + 1u) - client_residue_words(of->engine, before);
         sum += cmi_load64((const uint8_t *)(end - CLIENT_CRC_WORDS - CLIENT_TAG_WORDS));
     }
     return sum;

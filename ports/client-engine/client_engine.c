@@ -12,8 +12,7 @@
 
 #define IDENTITY 0x434D4345u /* the value of the ID register */
 #define PRIME_BITS_LEAST 22u
-#define EVENTS_AWAITED \
-    ((uint32_t)1 << CM_CLIENT_EVENTS_IDLE_LOW | (uint32_t)1 << CM_CLIENT_EVENTS_FAULT_LOW)
+#define EVENTS_AWAITED ((uint32_t)1 << CM_CLIENT_EVENTS_IDLE_LOW | (uint32_t)1 << CM_CLIENT_EVENTS_FAULT_LOW)
 
 static uint32_t field(uint32_t word, unsigned low, unsigned bits)
 {
@@ -96,8 +95,7 @@ uint32_t client_fault(const client_engine *self)
 
 static bool keys_stayed(uint32_t fault)
 {
-    return fault == CM_CLIENT_FAULT_NONE || fault == CM_CLIENT_FAULT_FRAME ||
-           fault == CM_CLIENT_FAULT_RESULT;
+    return fault == CM_CLIENT_FAULT_NONE || fault == CM_CLIENT_FAULT_FRAME || fault == CM_CLIENT_FAULT_RESULT;
 }
 
 bool client_settled(const client_engine *self)
@@ -317,7 +315,8 @@ static bool load_public(const client_engine *self, const cm_public_key *key)
             }
             client_set(self, CM_CLIENT_MAP_TABLE_PLACE, i << 16 | component << 24);
             for (uint32_t j = 0; j < (uint32_t)1 << params->log2_n; j++) {
-                client_set(self, CM_CLIENT_MAP_PUBLIC_KEY_DATA, cmi_montgomery_residue(residues[j], factor, prime));
+                client_set(self, CM_CLIENT_MAP_PUBLIC_KEY_DATA,
+                           cmi_montgomery_residue(residues[j], factor, prime));
             }
         }
     }

@@ -66,7 +66,7 @@ typedef struct client_engine {
     cm_status (*frames_begin)(cm_emitter *self, const cm_ciphertext_info *info); /* of a frame writer */
     uint32_t shape;
     bool open;
-    const cm_params *served; /* a set that it can serve, or null */
+    const cm_params *served;                   /* a set that it can serve, or null */
     uint32_t residue_words[CM_MAX_PRIMES + 1]; /* of a component's first primes, in frames */
     /* What it holds: null, or 0. */
     const cm_params *params;

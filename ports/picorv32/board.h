@@ -46,7 +46,7 @@ static inline uint32_t board_wait(uint32_t cycles)
     uint32_t left;
     __asm__ volatile(".insn r 0x0B, 6, 5, %1, %2, x0\n\t" /* timer */
                      ".insn r 0x0B, 4, 4, %0, x0, x0\n\t" /* waitirq */
-                     ".insn r 0x0B, 6, 5, x0, x0, x0"      /* the timer is off */
+                     ".insn r 0x0B, 6, 5, x0, x0, x0"     /* the timer is off */
                      : "=&r"(pending), "=&r"(left)
                      : "r"(cycles)
                      : "memory");

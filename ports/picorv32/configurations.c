@@ -43,27 +43,23 @@ static const message messages[] = {
     {BFV_COEFFICIENTS, .number = CM_UINT32, .count = 5, .t = 70001, .given = CM_UINT32},
     {BFV_COEFFICIENTS, .number = CM_INT16, .count = N, .t = 12289, .domain = CM_DOMAIN_COEFFICIENTS},
     {CKKS_31, .number = CM_FLOAT32, .count = N / 2, .slots = CM_SLOTS_REAL, .given = CM_FLOAT32},
-    {CKKS_31,
-     .number = CM_INT16,
-     .count = N / 2 - 1,
-     .exponent = -4,
-     .slots = CM_SLOTS_COMPLEX,
-     .given = CM_INT32,
-     .given_exponent = -10},
+    {CKKS_31, .number = CM_INT16, .count = N / 2 - 1, .exponent = -4, .slots = CM_SLOTS_COMPLEX,
+     .given = CM_INT32, .given_exponent = -10},
     {CKKS_31, .number = CM_INT32, .count = N / 2, .slots = CM_SLOTS_REAL, .given = CM_FLOAT32},
     {CKKS_31, .number = CM_FLOAT32, .count = 7, .slots = CM_SLOTS_COMPLEX, .given = CM_INT32},
 };
 /* What portable C does, or refuses. */
 static const message others[] = {
-    {.scheme = CM_BFV, .number = CM_INT16, .count = N, .t = 12289, .encoding = CM_BFV_BATCH, .given = CM_INT16},
+    {.scheme = CM_BFV,
+     .number = CM_INT16,
+     .count = N,
+     .t = 12289,
+     .encoding = CM_BFV_BATCH,
+     .given = CM_INT16},
     {CKKS_31, .number = CM_INT16, .count = N / 2, .slots = CM_SLOTS_REAL, .given = CM_INT32, .largest = 3},
     {CKKS_31, .number = CM_INT16, .count = N / 2, .slots = CM_SLOTS_REAL, .given = CM_FLOAT32, .largest = 3},
     {CKKS_31, .number = CM_INT16, .count = 9, .slots = CM_SLOTS_REAL, .given = CM_FLOAT32, .largest = 9999},
-    {CKKS_31,
-     .number = CM_INT16,
-     .count = N / 2,
-     .slots = CM_SLOTS_REAL,
-     .given = CM_INT32,
+    {CKKS_31, .number = CM_INT16, .count = N / 2, .slots = CM_SLOTS_REAL, .given = CM_INT32,
      .given_exponent = -25},
     {.scheme = CM_CKKS,
      .number = CM_FLOAT32,
@@ -166,9 +162,9 @@ static cm_status encrypt(const message *of, bool public_key, cm_xof_kind xof)
                                       .arena = arena,
                                       .arena_bytes = sizeof arena,
                                       .xof = public_key ? CM_XOF_NONE : xof};
-    const cm_status status = public_key
-                                 ? cm_encryptor_init_asymmetric(&encryptor, &cm_provisioned_public_key, &setup)
-                                 : cm_encryptor_init_symmetric(&encryptor, &cm_provisioned_secret_key, &setup);
+    const cm_status status =
+        public_key ? cm_encryptor_init_asymmetric(&encryptor, &cm_provisioned_public_key, &setup)
+                   : cm_encryptor_init_symmetric(&encryptor, &cm_provisioned_secret_key, &setup);
     if (status != CM_OK) {
         return status;
     }
@@ -214,8 +210,8 @@ static cm_status decrypt(const message *of)
     cm_frame_expect_answer(&results, &sender, &frames.emitter.info);
     cm_status status = cm_decryptor_init(&decryptor, &cm_provisioned_secret_key, &setup);
     if (status == CM_OK) {
-        status = of->scheme == CM_BFV ? cm_bfv_expect(&decryptor, &integers)
-                                      : cm_ckks_expect(&decryptor, &vector);
+        status =
+            of->scheme == CM_BFV ? cm_bfv_expect(&decryptor, &integers) : cm_ckks_expect(&decryptor, &vector);
     }
     const size_t half = length / 8u * 4u;
     if (status == CM_OK) {

@@ -10,7 +10,10 @@ static uint32_t frame_words[WORDS];
 #if APP_COPIES
 static uint32_t gathered_words[WORDS];
 #else
-static client_piece pieces[64];
+#ifndef APP_PIECES
+#define APP_PIECES 64
+#endif
+static client_piece pieces[APP_PIECES];
 #endif
 #endif
 #define MOST_CYCLES 10000000u /* no job takes longer */

@@ -16,7 +16,17 @@
 #define PIECE 1000u /* bytes, as a radio might bring them */
 #define MOST_BYTES (160u + 2u * APP_PRIMES * (48u + 4u * (size_t)N))
 
-static uint8_t frames[MOST_BYTES] __attribute__((aligned(4)));
+#ifndef APP_GAP
+#define APP_GAP 0u /* bytes between pieces in memory */
+#endif
+
+static uint8_t frames[MOST_BYTES / PIECE * (PIECE + APP_GAP) + PIECE] __attribute__((aligned(4)));
+
+static uint8_t *place_of(uint32_t byte)
+{
+    return frames + byte + byte / PIECE * APP_GAP;
+}
+
 #ifdef APP_LARGEST /* CKKS, or else BFV */
 #define ARENA_BYTES CM_CKKS_DECRYPT_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_31, 0)
 #define VALUES_BYTES (2u * (size_t)N)
@@ -32,14 +42,14 @@ static uint32_t receive(void)
 {
     uint32_t length = BOARD_SENSOR & 0xFFFFu;
     length |= BOARD_SENSOR << 16;
-    if (length > sizeof frames) {
+    if (length > MOST_BYTES) {
         return 0;
     }
     for (uint32_t i = 0; i < length; i += 2u) {
         const uint32_t two = BOARD_SENSOR;
-        frames[i] = (uint8_t)two;
+        *place_of(i) = (uint8_t)two;
         if (i + 1u < length) {
-            frames[i + 1u] = (uint8_t)(two >> 8);
+            *place_of(i + 1u) = (uint8_t)(two >> 8);
         }
     }
     return length;
@@ -49,10 +59,8 @@ static uint32_t receive(void)
 
 static cm_status expect(cm_decryptor *decryptor)
 {
-    const cm_ckks_expected expected = {.slots = CM_SLOTS_REAL,
-                                       .precision = CM_FIXED_31,
-                                       .number = CM_FLOAT32,
-                                       .largest = APP_LARGEST};
+    const cm_ckks_expected expected = {
+        .slots = CM_SLOTS_REAL, .precision = CM_FIXED_31, .number = CM_FLOAT32, .largest = APP_LARGEST};
     return cm_ckks_expect(decryptor, &expected);
 }
 
@@ -77,7 +85,7 @@ static cm_status decrypt(cm_decryptor *decryptor, uint32_t length)
 {
     cm_status status = expect(decryptor);
     for (uint32_t at = 0; at < length && status == CM_OK; at += PIECE) {
-        status = cm_decryptor_feed(decryptor, frames + at, length - at < PIECE ? length - at : PIECE);
+        status = cm_decryptor_feed(decryptor, place_of(at), length - at < PIECE ? length - at : PIECE);
     }
     const cm_status ended = DECRYPT(decryptor);
     return status != CM_OK ? status : ended;

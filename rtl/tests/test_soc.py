@@ -83,6 +83,29 @@ def test_the_same_numbers_with_the_engine_and_without(signed, wide, t):
     assert software[2] > 8 * engine[2]
 
 
+GATHERED = {
+    "copied": {"APP_COPIES": "1"},
+    "scattered": {"APP_GAP": "8u"},
+    "at odd addresses": {"APP_GAP": "6u"},
+    "in too many pieces": {"APP_GAP": "8u", "APP_PIECES": "3"},
+}
+"""How frames lie in memory."""
+
+
+@pytest.mark.parametrize("how", GATHERED)
+def test_frames_are_read_where_they_are(how):
+    statuses, engine, software = received(
+        f"test-receive-{how.replace(' ', '-')}",
+        SMALL,
+        kinds=["full", "seeded", "full"],
+        flags=GATHERED[how],
+        seed=10,
+    )
+    assert statuses == [0, 0, 0]
+    in_hardware = how in ("copied", "scattered")
+    assert (software[2] > 8 * engine[2]) == in_hardware
+
+
 def test_slots_are_the_coefficients_transformed():
     statuses, engine, software = received("test-receive-slots", SMALL, kinds=["full"], batch=True, seed=6)
     assert statuses == [0]
@@ -114,6 +137,28 @@ def test_ciphertexts_of_several_primes_and_of_fewer():
         seed=9,
     )
     assert statuses == [0, 0, 0, 0]
+
+
+CKKS = {"set": "n1024_q26", "log2_scale": 12, "ciphertexts": 2}
+NOISE = 0.2
+"""At that scale: slots are sums of n noisy coefficients, divided by 2^12."""
+
+
+def test_readings_as_ckks_and_back():
+    field = soc.field("test-ckks", **CKKS, seed=12)
+    engine, software = soc.simulate(field, SMALL), soc.simulate(field, soc.SOFTWARE)
+    assert engine.code == software.code == 0
+    assert engine.frames == software.frames
+    assert soc.decrypted(field, SMALL) == field.ciphertexts
+    assert software.encryptions[1] > 40 * engine.encryptions[1]
+    device, sent = soc.ckks_receiver("test-ckks-receiver", **CKKS, seed=13)
+    engine, software = soc.simulate(device, SMALL), soc.simulate(device, soc.SOFTWARE)
+    assert engine.code == software.code == 0
+    assert engine.frames == software.frames
+    values = array("f", engine.frames).tolist()
+    message = [x for of_one in sent["messages"] for x in of_one]
+    assert values == pytest.approx(message, abs=NOISE)
+    assert software.decryptions[1] > 8 * engine.decryptions[1]
 
 
 def test_every_configuration_has_the_library_s_bytes_and_the_engine_does_it():

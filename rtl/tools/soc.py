@@ -121,7 +121,8 @@ SIGNED_HALVES = {"signed": True, "wide": False, "batch": False, "seeds": True}
 
 def receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
     """A device that decrypts, and what soc_owner.py says of the ciphertexts that it is sent. wanted: set, t,
-    kinds, signed, wide (numbers of 32 bits), batch, seeds (it takes seeded ciphertexts), seed."""
+    kinds, signed, wide (numbers of 32 bits), batch, seeds (it takes seeded ciphertexts), flags
+    (more of its program's), seed."""
     directory = BUILD / "soc" / name
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     answer = owner("send", directory, **wanted)
@@ -131,6 +132,7 @@ def receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
         ("APP_NUMBER", f"CM_{'' if wanted['signed'] else 'U'}INT{32 if wanted['wide'] else 16}"),
         ("APP_BATCH", str(int(wanted["batch"]))),
         ("APP_SEEDS", str(int(wanted["seeds"]))),
+        *wanted.get("flags", {}).items(),
     )
     of = Field(directory, answer["n"], answer["primes"], flags, len(wanted["kinds"]), "receiver")
     return of, answer
@@ -146,14 +148,12 @@ def ckks_receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
 
 
 def configurations(name: str, **wanted: Any) -> Field:
-    """A device that encrypts and decrypts in every configuration. wanted: set, ciphertexts (at most), seed."""
+    """A device that encrypts and decrypts in every configuration. wanted: set, ciphertexts, seed."""
     directory = BUILD / "soc" / name
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     answer = owner("provide", directory, **wanted)
     flags = (("APP_DECRYPTS", "1"),)
-    return Field(
-        directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"], "configurations"
-    )
+    return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"], "configurations")
 
 
 def firmware(of: Field, *, engine: bool) -> Path:

@@ -49,6 +49,8 @@ EXPONENT = -10
 """With CKKS, a unit of a reading is 2^EXPONENT."""
 INT16_VALUES = 2**16 - 1
 """From -32767 to 32767."""
+SLOT_NOISE = 27
+"""Six deviations of a fresh slot's noise, less the ring's degree and the scale."""
 LARGEST = 20
 """Of CKKS's values for a device that decrypts."""
 
@@ -205,7 +207,8 @@ def check(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     for i, numbers in enumerate(readings_of(parameters, kept)):
         found = frames[i * size : (i + 1) * size]
         if "log2_scale" in kept:
-            right += int(np.allclose(decrypt(found, secret), numbers * 2.0**EXPONENT, rtol=0, atol=0.01))
+            noise = SLOT_NOISE * np.sqrt(parameters.n) / 2.0 ** kept["log2_scale"]
+            right += int(np.allclose(decrypt(found, secret), numbers * 2.0**EXPONENT, rtol=0, atol=noise))
         else:
             right += int(np.array_equal(decrypt(found, secret, places="coefficients", signed=True), numbers))
     return {"right": right, "bytes": size}
