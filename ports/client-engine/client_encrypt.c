@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Encryptions that the client engine does: it is given the values, and its frames are handed on as they come. */
+/* Encryptions by the client engine: it is given the values, and its frames are handed on as they come. */
 #include <string.h>
 
 #include "client_driver.h"

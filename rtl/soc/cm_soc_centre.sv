@@ -11,6 +11,7 @@ module cm_soc_centre (
     wire [15:0] high = word_i[31:16];
     wire [15:0] half = {1'b0, modulus_i[15:1]};
     wire        centres = modulus_i != 16'd0;
-    assign word_o = {(centres && high > half) ? high - modulus_i : high, (centres && low > half) ? low - modulus_i : low};
+    assign word_o[15:0] = (centres && low > half) ? low - modulus_i : low;
+    assign word_o[31:16] = (centres && high > half) ? high - modulus_i : high;
 endmodule
 `default_nettype wire
