@@ -36,9 +36,9 @@ typedef struct client_piece {
  * at most. sending says whether values are still to be sent, received how many words are in memory.
  * send_frames begins to send frames that are to be decrypted, in so many pieces, which stay until then; null
  * if the chip cannot, and portable C decrypts. If it centres, receive takes halves of words below a modulus,
- * if that is not 0, and subtracts it from those above its half. clear begins to write zeros, and clearing says
- * whether it still does; without them the driver writes them. wait returns once the engine's interrupt is
- * raised, or false if that takes longer than any job; null: the driver polls.
+ * if that is not 0, and subtracts it from those above its half. clear begins to write zeros, and clearing
+ * says whether it still does; without them the driver writes them. wait returns once the engine's interrupt
+ * is raised, or false if that takes longer than any job; null: the driver polls.
  */
 typedef struct client_bus {
     uint32_t (*read)(void *context, uint32_t offset);
