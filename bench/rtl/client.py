@@ -75,13 +75,15 @@ def rows() -> list[Row]:
 def soc_rows(taken: dict[str, Any]) -> list[Row]:
     """Firmware on a PicoRV32: one encryption through the engine, and in software on the same core."""
     cycles = taken["soc"]
-    core = {
+    chip = {
         "set": taken["set"],
-        "t": taken["t"],
         "core": "PicoRV32 (RV32IMC, fast multiplier, barrel shifter, no wait states)",
         "firmware": f"{riscv_compiler()} -O2, CM_CONFIG_PRESET_FAST, whole polynomials",
         "kind": "simulated",
     }
+    core = {**chip, "t": taken["t"]}
+    ckks = {**chip, "slots": "real", "log2_scale": taken["soc_log2_scale"]}
+    one = {**ckks, "primes_of_the_ciphertext": 1}
     return [
         Row(
             "soc.speedup", round(cycles["software"] / cycles["engine"], 1), "ratio", {**core, "goal": SPEEDUP}
@@ -91,6 +93,11 @@ def soc_rows(taken: dict[str, Any]) -> list[Row]:
         Row("soc.software.cycles", cycles["software"], "cycles", core),
         *(
             Row(f"soc.decryption.{how}.cycles", cycles[f"decryption.{how}"], "cycles", core)
+            for how in ("engine", "software")
+        ),
+        *(
+            Row(f"soc.ckks.{what}{how}.cycles", cycles[f"ckks.{what}{how}"], "cycles", params)
+            for what, params in (("", ckks), ("decryption.", one))
             for how in ("engine", "software")
         ),
     ]

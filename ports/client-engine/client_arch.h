@@ -7,7 +7,7 @@
 
 int client_encrypt(cm_status *status, const void *key, bool public_key, const cm_encryptor_setup *setup,
                    const cm_message_source *source);
-int client_decrypt_begin(cm_decryptor *decryptor, const cm_bfv_expected *expected);
+int client_decrypt_begin(cm_decryptor *decryptor, bool expected);
 int client_decrypt_feed(cm_decryptor *decryptor, const uint8_t *bytes, size_t length);
 int client_decrypt_end(cm_status *status, cm_decryptor *decryptor);
 

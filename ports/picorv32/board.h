@@ -14,9 +14,12 @@
 #define BOARD_SEND BOARD_REGISTER(5u)
 #define BOARD_SEND_HALVES ((uint32_t)1 << 20)
 #define BOARD_SEND_SIGNED ((uint32_t)1 << 21)
+#define BOARD_SEND_PIECES ((uint32_t)1 << 22)
 #define BOARD_RECEIVE BOARD_REGISTER(6u)
 #define BOARD_LEAVE BOARD_REGISTER(7u)
 #define BOARD_TO BOARD_REGISTER(8u)
+#define BOARD_MODULUS BOARD_REGISTER(9u)
+#define BOARD_CLEAR BOARD_REGISTER(10u)
 #define BOARD_ENGINE 0x20000000u
 
 /* Memory is read and written by transfers too: what was stored before a start must be there. */
@@ -30,6 +33,24 @@ static inline uint32_t board_cycles(void)
     uint32_t cycles;
     __asm__ volatile("rdcycle %0" : "=r"(cycles)::"memory");
     return cycles;
+}
+
+/* PicoRV32's own interrupts: the timer's, and the engine's (cm_soc.sv). */
+#define BOARD_TIMER_IRQ ((uint32_t)1 << 0)
+#define BOARD_ENGINE_IRQ ((uint32_t)1 << 3)
+
+/* Stops the core until there is an interrupt, or after so many cycles, and returns which. None is handled. */
+static inline uint32_t board_wait(uint32_t cycles)
+{
+    uint32_t pending;
+    uint32_t left;
+    __asm__ volatile(".insn r 0x0B, 6, 5, %1, %2, x0\n\t" /* timer */
+                     ".insn r 0x0B, 4, 4, %0, x0, x0\n\t" /* waitirq */
+                     ".insn r 0x0B, 6, 5, x0, x0, x0"     /* the timer is off */
+                     : "=&r"(pending), "=&r"(left)
+                     : "r"(cycles)
+                     : "memory");
+    return pending;
 }
 
 /* Whether the client engine is ready, or there is none to open in this build. */

@@ -7,8 +7,16 @@ static client_engine engine;
 #define WORDS CLIENT_WORDS(APP_N, APP_PRIMES)
 static uint32_t frame_words[WORDS];
 #if APP_DECRYPTS
+#if APP_COPIES
 static uint32_t gathered_words[WORDS];
+#else
+#ifndef APP_PIECES
+#define APP_PIECES 64
 #endif
+static client_piece pieces[APP_PIECES];
+#endif
+#endif
+#define MOST_CYCLES 10000000u /* no job takes longer */
 
 static uint32_t read_register(void *context, uint32_t offset)
 {
@@ -33,18 +41,21 @@ static void send(void *context, const void *values, uint32_t count, cm_number nu
     BOARD_SEND = count | (halves ? BOARD_SEND_HALVES : 0u) | (is_signed ? BOARD_SEND_SIGNED : 0u);
 }
 
-static void send_frames(void *context, const uint32_t *words, uint32_t count)
+_Static_assert(sizeof(client_piece) == 8, "as transfers read it: an address and a length");
+
+static void send_frames(void *context, const client_piece *list, uint32_t count)
 {
     (void)context;
     board_order();
     BOARD_TO = 1;
-    BOARD_ADDRESS = (uint32_t)(uintptr_t)words;
-    BOARD_SEND = count;
+    BOARD_ADDRESS = (uint32_t)(uintptr_t)list;
+    BOARD_SEND = count | BOARD_SEND_PIECES;
 }
 
-static void receive(void *context, uint32_t *words, uint32_t count)
+static void receive(void *context, uint32_t *words, uint32_t count, uint32_t modulus)
 {
     (void)context;
+    BOARD_MODULUS = modulus;
     BOARD_ADDRESS = (uint32_t)(uintptr_t)words;
     BOARD_RECEIVE = count;
 }
@@ -63,6 +74,28 @@ static uint32_t received(void *context)
     return count;
 }
 
+static void clear(void *context, uint32_t *words, uint32_t count)
+{
+    (void)context;
+    board_order();
+    BOARD_ADDRESS = (uint32_t)(uintptr_t)words;
+    BOARD_CLEAR = count;
+}
+
+static bool clearing(void *context)
+{
+    (void)context;
+    const bool busy = BOARD_CLEAR != 0;
+    board_order();
+    return busy;
+}
+
+static bool wait(void *context)
+{
+    (void)context;
+    return board_wait(MOST_CYCLES) & BOARD_ENGINE_IRQ;
+}
+
 client_engine *client_engine_for(const cm_params *params)
 {
     (void)params; /* the engine says what it serves */
@@ -71,12 +104,25 @@ client_engine *client_engine_for(const cm_params *params)
 
 int board_start(void)
 {
-    static const client_bus bus = {read_register, write_register, send,     send_frames,
-                                   receive,       sending,        received, NULL};
+    static const client_bus bus = {.read = read_register,
+                                   .write = write_register,
+                                   .send = send,
+                                   .send_frames = send_frames,
+                                   .receive = receive,
+                                   .sending = sending,
+                                   .received = received,
+                                   .clear = clear,
+                                   .clearing = clearing,
+                                   .wait = wait,
+                                   .centres = true};
     cm_status status = client_engine_open(&engine, &bus, frame_words, WORDS);
 #if APP_DECRYPTS
     if (status == CM_OK) {
+#if APP_COPIES
         status = client_engine_gather(&engine, gathered_words, WORDS);
+#else
+        status = client_engine_gather_in_place(&engine, pieces, sizeof pieces / sizeof pieces[0]);
+#endif
     }
 #endif
     return status == CM_OK;

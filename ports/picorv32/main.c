@@ -45,8 +45,16 @@ static int counter_write(void *context, uint64_t value)
 
 #define N CM_PROVISIONED_N
 
-static int16_t readings[N];
-static uint8_t arena[CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16, 0)] __attribute__((aligned(8)));
+#ifdef APP_LOG2_SCALE /* CKKS, or else BFV */
+#define READINGS (N / 2)
+#define ARENA_BYTES CM_CKKS_ASYMMETRIC_ARENA_BYTES(N, CM_SLOTS_REAL, CM_FIXED_31, 0)
+#else
+#define READINGS N
+#define ARENA_BYTES CM_BFV_ASYMMETRIC_ARENA_BYTES(N, CM_BFV_16, 0)
+#endif
+
+static int16_t readings[READINGS];
+static uint8_t arena[ARENA_BYTES] __attribute__((aligned(8)));
 static cm_device device;
 static cm_frame_writer frames;
 
@@ -69,10 +77,26 @@ static cm_status start(cm_encryptor *encryptor)
 #endif
 }
 
+#ifdef APP_LOG2_SCALE
+
+static cm_status encrypt_readings(const cm_encryptor *encryptor)
+{
+    const cm_ckks_values values = {.data = readings,
+                                   .count = READINGS,
+                                   .number = CM_INT16,
+                                   .slots = CM_SLOTS_REAL,
+                                   .exponent = APP_EXPONENT,
+                                   .log2_scale = APP_LOG2_SCALE,
+                                   .precision = CM_FIXED_31};
+    return cm_ckks_encrypt(encryptor, &values);
+}
+
+#else
+
 static cm_status encrypt_readings(const cm_encryptor *encryptor)
 {
     const cm_bfv_values values = {.data = readings,
-                                  .count = N,
+                                  .count = READINGS,
                                   .number = CM_INT16,
                                   .encoding = CM_BFV_COEFFICIENTS,
                                   .width = CM_BFV_16,
@@ -80,12 +104,14 @@ static cm_status encrypt_readings(const cm_encryptor *encryptor)
     return cm_bfv_encrypt(encryptor, &values);
 }
 
+#endif
+
 int main(void)
 {
     cm_encryptor encryptor;
     cm_status status = board_start() ? start(&encryptor) : CM_ERR_UNSUPPORTED;
     for (unsigned i = 0; i < APP_CIPHERTEXTS && status == CM_OK; i++) {
-        for (unsigned j = 0; j < N; j++) {
+        for (unsigned j = 0; j < READINGS; j++) {
             readings[j] = (int16_t)BOARD_SENSOR;
         }
         const uint32_t began = board_cycles();

@@ -42,10 +42,14 @@ module cm_soc #(
     localparam [5:0] SENSOR = 6'd2;  // read: the next sample, as soon as there is one
     localparam [5:0] RANDOM = 6'd3;  // read: a random word, as soon as there is one
     localparam [5:0] ADDRESS = 6'd4; // write: of the transfers that are started next
-    localparam [5:0] SEND = 6'd5;    // write: values to the engine; bit 20: of 16 bits; bit 21: signed; read: busy
+    localparam [5:0] SEND = 6'd5;    // write: values to the engine; bit 20: of 16 bits; bit 21: signed; bit 22: they
+                                     // are pieces, and ADDRESS is that of a list; read: busy
     localparam [5:0] RECEIVE = 6'd6; // write: at most so many words from the engine; read: how many have come
     localparam [5:0] LEAVE = 6'd7;   // write: so many words to the port; read: busy
     localparam [5:0] TO = 6'd8;      // write: what is sent is 0: a message, 1: frames
+    localparam [5:0] MODULUS = 6'd9; // write: by which numbers that are received are centred, or 0
+    localparam [5:0] CLEAR = 6'd10;  // write: so many words become 0; read: busy
+    localparam integer ENGINE_IRQ = 3; // the core's interrupts before it are its own
 
     // --- the core ---------------------------------------------------------------------------------------------------
 
@@ -56,8 +60,10 @@ module cm_soc #(
     wire        ahead_read, ahead_write;
     wire [31:0] ahead_address, ahead_data;
     wire [3:0]  ahead_strobe;
+    // Programs wait for interrupts, and none is handled: so they are levels, and never enabled.
     picorv32 #(
-        .BARREL_SHIFTER(1), .COMPRESSED_ISA(1), .ENABLE_FAST_MUL(1), .ENABLE_DIV(1), .REGS_INIT_ZERO(1)
+        .BARREL_SHIFTER(1), .COMPRESSED_ISA(1), .ENABLE_FAST_MUL(1), .ENABLE_DIV(1), .REGS_INIT_ZERO(1),
+        .ENABLE_IRQ(1), .LATCHED_IRQ(0)
     ) u_core (
         .clk(clk_i), .resetn(!rst_i), .trap(trap_o),
         .mem_valid(valid), .mem_ready(ready), .mem_addr(address), .mem_wdata(write_data), .mem_wstrb(strobe),
@@ -65,7 +71,8 @@ module cm_soc #(
         .mem_la_read(ahead_read), .mem_la_write(ahead_write), .mem_la_addr(ahead_address),
         .mem_la_wdata(ahead_data), .mem_la_wstrb(ahead_strobe),
         .mem_instr(), .pcpi_valid(), .pcpi_insn(), .pcpi_rs1(), .pcpi_rs2(), .eoi(), .trace_valid(), .trace_data(),
-        .pcpi_wr(1'b0), .pcpi_rd(32'd0), .pcpi_wait(1'b0), .pcpi_ready(1'b0), .irq(32'd0)
+        .pcpi_wr(1'b0), .pcpi_rd(32'd0), .pcpi_wait(1'b0), .pcpi_ready(1'b0),
+        .irq({{(31 - ENGINE_IRQ){1'b0}}, irq_o, {ENGINE_IRQ{1'b0}}})
     );
     wire to_memory = address[31:28] == 4'd0;
     wire to_register = valid && address[31:28] == 4'd1;
@@ -93,9 +100,10 @@ module cm_soc #(
     reg  [LOG2_WORDS-1:0] transfer_from;
     reg         odd; // half of a word
     reg         sends_frames;
+    reg  [15:0] modulus;
     wire [5:0]  place = address[7:2];
     wire        uart_ready;
-    wire        sends, leaves;
+    wire        sends, leaves, clears;
     wire [19:0] received;
     wire        engine_takes_entropy;
     wire        writes = to_register && !register_ready && strobe != 4'd0;
@@ -113,10 +121,12 @@ module cm_soc #(
             SEND: register_data <= {31'd0, sends};
             RECEIVE: register_data <= {12'd0, received};
             LEAVE: register_data <= {31'd0, leaves};
+            CLEAR: register_data <= {31'd0, clears};
             default: register_data <= 32'd0;
         endcase
         if (writes && place == ADDRESS) {transfer_from, odd} <= write_data[LOG2_WORDS+1:1];
         if (writes && place == TO) sends_frames <= write_data[0];
+        if (writes && place == MODULUS) modulus <= write_data[15:0];
         if (writes && place == EXIT) begin
             exit_o <= 1'b1;
             exit_code_o <= write_data;
@@ -125,6 +135,7 @@ module cm_soc #(
             register_ready <= 1'b0;
             exit_o <= 1'b0;
             sends_frames <= 1'b0;
+            modulus <= 16'd0;
         end
     end
     cm_soc_uart #(.DIVISOR(UART_DIVISOR)) u_uart (
@@ -141,9 +152,10 @@ module cm_soc #(
     cm_soc_dma #(.LOG2_WORDS(LOG2_WORDS)) u_dma (
         .clk_i(clk_i), .rst_i(rst_i),
         .send_i(writes && place == SEND), .receive_i(writes && place == RECEIVE), .leave_i(writes && place == LEAVE),
+        .clear_i(writes && place == CLEAR),
         .address_i(transfer_from), .count_i(write_data[19:0]), .halves_i(write_data[20]), .odd_i(odd),
-        .signed_i(write_data[21]),
-        .sends_o(sends), .leaves_o(leaves), .received_o(received),
+        .signed_i(write_data[21]), .list_i(write_data[22]), .modulus_i(modulus),
+        .sends_o(sends), .leaves_o(leaves), .clears_o(clears), .received_o(received),
         .write_o(transfer_write), .address_o(transfer_address), .data_o(transfer_in), .data_i(transfer_out),
         .send_valid_o(send_valid), .send_ready_i(send_ready), .send_data_o(send_data), .send_last_o(send_last),
         .receive_valid_i(back_valid), .receive_ready_o(back_ready), .receive_data_i(back_data),

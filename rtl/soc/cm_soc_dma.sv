@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves words between the memory and streams, one a cycle: what is received first, then what is sent, then what goes
-// out of the system. A start sets the address of a channel and how many items it moves; nothing else stops it but
-// another start.
+// out of the system; and clears memory while nothing else does. A start sets the address of a channel and how many items it moves; nothing else stops it but
+// another start. What is sent may be in pieces: the address is then that of a list, of an address and a length in bytes
+// for each, all of them of whole words.
 `default_nettype none
 module cm_soc_dma #(
     parameter integer LOG2_WORDS = 18
@@ -12,13 +13,17 @@ module cm_soc_dma #(
     input  wire                  send_i,
     input  wire                  receive_i,
     input  wire                  leave_i,
+    input  wire                  clear_i,
     input  wire [LOG2_WORDS-1:0] address_i,
     input  wire [19:0]           count_i,   // send: items
     input  wire                  halves_i,  // send: items of 16 bits, the lower one first
     input  wire                  odd_i,     // send: the first of them is an upper one
     input  wire                  signed_i,  // send: they are signed
+    input  wire                  list_i,    // send: items are pieces
+    input  wire [15:0]           modulus_i, // receive: cm_soc_centre
     output wire                  sends_o,
     output wire                  leaves_o,
+    output wire                  clears_o,
     output reg  [19:0]           received_o, // words in memory since the start
     // The memory.
     output wire                  write_o,
@@ -47,6 +52,7 @@ module cm_soc_dma #(
 
     reg [19:0]           receive_left;
     reg [LOG2_WORDS-1:0] receive_at;
+    reg [15:0]           modulus;
     wire                 receives = receive_valid_i && receive_ready_o;
     assign receive_ready_o = receive_left != 20'd0;
     always_ff @(posedge clk_i) begin
@@ -59,6 +65,7 @@ module cm_soc_dma #(
             receive_at <= address_i;
             receive_left <= count_i;
             received_o <= 20'd0;
+            modulus <= modulus_i;
         end
         if (rst_i) begin
             receive_left <= 20'd0;
@@ -73,16 +80,23 @@ module cm_soc_dma #(
     reg                  fetched;    // the word is at data_i
     reg [19:0]           send_left;  // items
     reg                  halves, is_signed, upper;
+    reg [19:0]           list_left;  // pieces
+    reg [LOG2_WORDS-1:0] list_at;
+    reg                  looked;     // a word of the list is at data_i:
+    reg                  at_length;  // the piece's length, not its address
     wire                 queue_valid;
     wire [31:0]          queue_word;
     wire [LOG2_QUEUE:0]  level;
     wire                 sent = send_valid_o && send_ready_i;
     wire                 word_sent = sent && (!halves || upper || send_last_o);
     // A word under way has room too.
+    wire                 looks = list_left != 20'd0 && fetch_left == 20'd0 && !looked && !receives;
+    wire                 found = looked && at_length;
+    wire [19:0]          length = data_i[21:2];
     wire                 fetches = fetch_left != 20'd0 && !receives && level < (4'd1 << LOG2_QUEUE) - 4'd1;
     wire [15:0]          half = upper ? queue_word[31:16] : queue_word[15:0];
-    assign sends_o = send_left != 20'd0;
-    assign send_valid_o = queue_valid && sends_o;
+    assign sends_o = send_left != 20'd0 || list_left != 20'd0;
+    assign send_valid_o = queue_valid && send_left != 20'd0;
     assign send_data_o = halves ? {{16{is_signed && half[15]}}, half} : queue_word;
     assign send_last_o = send_left == 20'd1;
     cm_client_fifo #(.WIDTH(32), .LOG2_DEPTH(LOG2_QUEUE)) u_queue (
@@ -95,14 +109,24 @@ module cm_soc_dma #(
             fetch_at <= fetch_at + 1'b1;
             fetch_left <= fetch_left - 1'b1;
         end
-        if (sent) begin
-            send_left <= send_left - 1'b1;
-            upper <= !upper;
+        if (sent) upper <= !upper;
+        send_left <= send_left + (found ? length : 20'd0) - {19'd0, sent};
+        looked <= looks;
+        if (looks) list_at <= list_at + 1'b1;
+        if (looked) at_length <= !at_length;
+        if (looked && !at_length) fetch_at <= data_i[LOG2_WORDS+1:2];
+        if (found) begin
+            fetch_left <= length;
+            list_left <= list_left - 1'b1;
         end
         if (send_i) begin
             fetch_at <= address_i;
-            fetch_left <= halves_i ? (count_i + 20'd1 + {19'd0, odd_i}) >> 1 : count_i;
-            send_left <= count_i;
+            list_at <= address_i;
+            list_left <= list_i ? count_i : 20'd0;
+            fetch_left <= list_i ? 20'd0 : halves_i ? (count_i + 20'd1 + {19'd0, odd_i}) >> 1 : count_i;
+            send_left <= list_i ? 20'd0 : count_i;
+            looked <= 1'b0;
+            at_length <= 1'b0;
             halves <= halves_i;
             is_signed <= signed_i;
             upper <= odd_i;
@@ -111,7 +135,9 @@ module cm_soc_dma #(
         if (rst_i) begin
             fetch_left <= 20'd0;
             send_left <= 20'd0;
+            list_left <= 20'd0;
             fetched <= 1'b0;
+            looked <= 1'b0;
         end
     end
 
@@ -119,7 +145,7 @@ module cm_soc_dma #(
 
     reg [19:0]           leave_left;
     reg [LOG2_WORDS-1:0] leave_at;
-    wire                 reads_out = leave_left != 20'd0 && !receives && !fetches;
+    wire                 reads_out = leave_left != 20'd0 && !receives && !fetches && !looks;
     assign leaves_o = leave_left != 20'd0 || leave_valid_o;
     assign leave_data_o = data_i;
     always_ff @(posedge clk_i) begin
@@ -138,8 +164,28 @@ module cm_soc_dma #(
         end
     end
 
-    assign write_o = receives;
-    assign address_o = receives ? receive_at : fetches ? fetch_at : leave_at;
-    assign data_o = receive_data_i;
+    // --- zeros ------------------------------------------------------------------------------------------------------
+
+    reg [19:0]           clear_left;
+    reg [LOG2_WORDS-1:0] clear_at;
+    wire                 clears = clear_left != 20'd0 && !receives && !fetches && !looks && !reads_out;
+    assign clears_o = clear_left != 20'd0;
+    always_ff @(posedge clk_i) begin
+        if (clears) begin
+            clear_at <= clear_at + 1'b1;
+            clear_left <= clear_left - 1'b1;
+        end
+        if (clear_i) begin
+            clear_at <= address_i;
+            clear_left <= count_i;
+        end
+        if (rst_i) clear_left <= 20'd0;
+    end
+
+    wire [31:0] centred;
+    cm_soc_centre u_centre (.modulus_i(modulus), .word_i(receive_data_i), .word_o(centred));
+    assign write_o = receives || clears;
+    assign address_o = receives ? receive_at : fetches ? fetch_at : looks ? list_at : reads_out ? leave_at : clear_at;
+    assign data_o = receives ? centred : 32'd0;
 endmodule
 `default_nettype wire

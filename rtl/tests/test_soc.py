@@ -83,6 +83,29 @@ def test_the_same_numbers_with_the_engine_and_without(signed, wide, t):
     assert software[2] > 8 * engine[2]
 
 
+GATHERED = {
+    "copied": {"APP_COPIES": "1"},
+    "scattered": {"APP_GAP": "8u"},
+    "at odd addresses": {"APP_GAP": "6u"},
+    "in too many pieces": {"APP_GAP": "8u", "APP_PIECES": "3"},
+}
+"""How frames lie in memory."""
+
+
+@pytest.mark.parametrize("how", GATHERED)
+def test_frames_are_read_where_they_are(how):
+    statuses, engine, software = received(
+        f"test-receive-{how.replace(' ', '-')}",
+        SMALL,
+        kinds=["full", "seeded", "full"],
+        flags=GATHERED[how],
+        seed=10,
+    )
+    assert statuses == [0, 0, 0]
+    in_hardware = how in ("copied", "scattered")
+    assert (software[2] > 8 * engine[2]) == in_hardware
+
+
 def test_slots_are_the_coefficients_transformed():
     statuses, engine, software = received("test-receive-slots", SMALL, kinds=["full"], batch=True, seed=6)
     assert statuses == [0]
@@ -116,6 +139,53 @@ def test_ciphertexts_of_several_primes_and_of_fewer():
     assert statuses == [0, 0, 0, 0]
 
 
+CKKS = {"set": "n1024_q26", "log2_scale": 12, "ciphertexts": 2}
+NOISE = 0.2
+"""At that scale: slots are sums of n noisy coefficients, divided by 2^12."""
+
+
+def test_readings_as_ckks_and_back():
+    field = soc.field("test-ckks", **CKKS, seed=12)
+    engine, software = soc.simulate(field, SMALL), soc.simulate(field, soc.SOFTWARE)
+    assert engine.code == software.code == 0
+    assert engine.frames == software.frames
+    assert soc.decrypted(field, SMALL) == field.ciphertexts
+    assert software.encryptions[1] > 40 * engine.encryptions[1]
+    device, sent = soc.ckks_receiver("test-ckks-receiver", **CKKS, seed=13)
+    engine, software = soc.simulate(device, SMALL), soc.simulate(device, soc.SOFTWARE)
+    assert engine.code == software.code == 0
+    assert engine.frames == software.frames
+    values = array("f", engine.frames).tolist()
+    message = [x for of_one in sent["messages"] for x in of_one]
+    assert values == pytest.approx(message, abs=NOISE)
+    assert software.decryptions[1] > 8 * engine.decryptions[1]
+
+
+def test_every_configuration_has_the_library_s_bytes_and_the_engine_does_it():
+    """Frames, values, statuses, wiped memory, and what the library says of a ciphertext."""
+    field = soc.configurations("test-configurations", set="n1024_q26", ciphertexts=80, seed=11)
+    engine, software = soc.simulate(field, SMALL), soc.simulate(field, soc.SOFTWARE)
+    assert engine.code == software.code == 0
+    statuses = [
+        [line for line in run.said.splitlines() if line.startswith("status")] for run in (engine, software)
+    ]
+    assert statuses[0] == statuses[1]
+    assert engine.frames == software.frames
+    assert len(set(statuses[0])) >= 6, "some configurations are refused, each for its reason"
+    taken = [
+        [(line.split()[0], int(line.split()[1])) for line in served(run.said)] for run in (engine, software)
+    ]
+    assert len(taken[0]) == len(taken[1]) > 80
+    for (what, fast), (_, slow) in list(zip(*taken, strict=True))[6:]:
+        assert fast < slow / (2 if what == "decryption" else 4), (what, fast, slow)
+
+
+def served(said):
+    """The lines of calls that the engine serves: those whose configuration it accepts, and that succeed."""
+    lines = said.splitlines()[: said.splitlines().index("others 0")]
+    return [line for line, status in zip(lines[::2], lines[1::2], strict=True) if status == "status 0"]
+
+
 def test_a_chip_without_the_engine_does_not_start_its_firmware():
     field = soc.field("test-none", **SET, t=1000, seed=3)
     outcome = soc.run_program(field, soc.firmware(field, engine=True), soc.SOFTWARE)
@@ -130,7 +200,9 @@ def test_the_page_has_the_figures_of_the_bench():
     assert f"An encryption is {values['soc.speedup']:.0f} times as fast with the engine" in page
     faster = values["soc.decryption.software.cycles"] / values["soc.decryption.engine.cycles"]
     assert f"a decryption {faster:.0f} times" in page
-    for name in ("engine", "engine.first", "software", "decryption.engine", "decryption.software"):
-        cycles = values[f"soc.{name}.cycles"]
-        assert f"| {cycles:,} | {cycles / 1e5:,.2f} ms |" in page
+    figures = {name: value for name, value in values.items() if name.startswith("soc.")}
+    assert len(figures) >= 10 and all(f"`{name}`" in page for name in figures)
+    for name, cycles in figures.items():
+        if name.endswith(".cycles"):
+            assert f"| `{name}` | {cycles:,} | {cycles / 1e5:,.2f} ms |" in page
     assert f"{values['engine.symmetric.latency.cycles']:,} are its own" in page

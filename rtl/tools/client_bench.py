@@ -26,6 +26,8 @@ T = 40961
 """The smallest plain modulus for batching."""
 CKKS = {"set": SET, "log2_scale": 22, "values_limit": 22, "out": "float32"}
 """Real slots, all of them, of floats below 1."""
+SOC_LOG2_SCALE = 18
+"""At which a device with 31 bits decrypts values up to 20."""
 CIPHERTEXTS = 6
 SHAKE256 = 2
 """cm_xof_kind."""
@@ -119,6 +121,26 @@ def times(shape: Shape, case: dict[str, Any], command: str) -> dict[str, int]:
     }
 
 
+def soc_ckks_times() -> dict[str, int]:
+    """The same with CKKS."""
+    field = soc.field("bench-ckks", set=SET, log2_scale=SOC_LOG2_SCALE, ciphertexts=2, seed=1)
+    engine, software = (soc.simulate(field, chip) for chip in (soc.Chip(), soc.SOFTWARE))
+    if engine.code or software.code or engine.frames != software.frames or not engine.frames:
+        raise ToolError("soc: CKKS's frames with the engine are not those of software")
+    device, _ = soc.ckks_receiver(
+        "bench-ckks-receiver", set=SET, log2_scale=SOC_LOG2_SCALE, ciphertexts=2, seed=1
+    )
+    back, slow = (soc.simulate(device, chip) for chip in (soc.Chip(), soc.SOFTWARE))
+    if back.code or slow.code or back.frames != slow.frames or not back.frames:
+        raise ToolError("soc: CKKS's values with the engine are not those of software")
+    return {
+        "ckks.engine": engine.encryptions[1],
+        "ckks.software": software.encryptions[1],
+        "ckks.decryption.engine": back.decryptions[1],
+        "ckks.decryption.software": slow.decryptions[1],
+    }
+
+
 def soc_times() -> dict[str, int]:
     """Cycles of an encryption, and of the decryption of a ciphertext in full, by firmware on a RISC-V core,
     through the engine and in software.
@@ -136,6 +158,7 @@ def soc_times() -> dict[str, int]:
     if back.code or slow.code or back.frames != slow.frames or not back.frames:
         raise ToolError("soc: the numbers with the engine are not those of software")
     return {
+        **soc_ckks_times(),
         "decryption.engine": back.decryptions[1],
         "decryption.software": slow.decryptions[1],
         "engine": engine.encryptions[1],
@@ -173,6 +196,7 @@ def main() -> int:
                 "set": SET,
                 "t": T,
                 "log2_scale": CKKS["log2_scale"],
+                "soc_log2_scale": SOC_LOG2_SCALE,
                 "ciphertexts": CIPHERTEXTS,
                 "cycles": taken,
                 "soc": chip,

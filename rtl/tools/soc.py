@@ -104,11 +104,14 @@ def owner(command: str, directory: Path, **wanted: Any) -> dict[str, Any]:
 
 
 def field(name: str, **wanted: Any) -> Field:
-    """A device's keys, readings and random words. wanted: set, t, ciphertexts, public, seed."""
+    """A device's keys, readings and random words. wanted: set, t or log2_scale (CKKS), ciphertexts, public,
+    seed."""
     directory = BUILD / "soc" / name
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     answer = owner("prepare", directory, **wanted)
-    flags = (("APP_PLAIN_MODULUS", f"{wanted['t']}u"),)
+    flags: tuple[tuple[str, str], ...] = (("APP_PLAIN_MODULUS", f"{wanted.get('t')}u"),)
+    if "log2_scale" in wanted:
+        flags = (("APP_LOG2_SCALE", str(wanted["log2_scale"])), ("APP_EXPONENT", str(answer["exponent"])))
     return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"])
 
 
@@ -118,7 +121,8 @@ SIGNED_HALVES = {"signed": True, "wide": False, "batch": False, "seeds": True}
 
 def receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
     """A device that decrypts, and what soc_owner.py says of the ciphertexts that it is sent. wanted: set, t,
-    kinds, signed, wide (numbers of 32 bits), batch, seeds (it takes seeded ciphertexts), seed."""
+    kinds, signed, wide (numbers of 32 bits), batch, seeds (it takes seeded ciphertexts), flags
+    (more of its program's), seed."""
     directory = BUILD / "soc" / name
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     answer = owner("send", directory, **wanted)
@@ -128,9 +132,28 @@ def receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
         ("APP_NUMBER", f"CM_{'' if wanted['signed'] else 'U'}INT{32 if wanted['wide'] else 16}"),
         ("APP_BATCH", str(int(wanted["batch"]))),
         ("APP_SEEDS", str(int(wanted["seeds"]))),
+        *wanted.get("flags", {}).items(),
     )
     of = Field(directory, answer["n"], answer["primes"], flags, len(wanted["kinds"]), "receiver")
     return of, answer
+
+
+def ckks_receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
+    """The same with CKKS. wanted: set, log2_scale, ciphertexts, seed."""
+    directory = BUILD / "soc" / name
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    answer = owner("send_ckks", directory, **wanted)
+    flags = (("APP_DECRYPTS", "1"), ("APP_LARGEST", f"{answer['largest']}u"), ("APP_SEEDS", "0"))
+    return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"], "receiver"), answer
+
+
+def configurations(name: str, **wanted: Any) -> Field:
+    """A device that encrypts and decrypts in every configuration. wanted: set, ciphertexts, seed."""
+    directory = BUILD / "soc" / name
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    answer = owner("provide", directory, **wanted)
+    flags = (("APP_DECRYPTS", "1"),)
+    return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"], "configurations")
 
 
 def firmware(of: Field, *, engine: bool) -> Path:

@@ -5,6 +5,7 @@ it decrypts. Runs in .venv.
     .venv/bin/python rtl/tools/soc_owner.py prepare DIRECTORY '{"set": ..., "t": ..., "ciphertexts": ...}'
     .venv/bin/python rtl/tools/soc_owner.py check DIRECTORY '{"frames": FILE}'
     .venv/bin/python rtl/tools/soc_owner.py send DIRECTORY '{"set": ..., "t": ..., "kinds": ["seeded", ...]}'
+    .venv/bin/python rtl/tools/soc_owner.py provide DIRECTORY '{"set": ..., "ciphertexts": ..., "seed": ...}'
 
 The readings are windows of a smartwatch's accelerometer and gyroscope (BasicMotions), in whole units that
 keep within half of t. The keys are for this device alone; the directory is as secret as they are.
@@ -36,7 +37,7 @@ from ciphermote.files import write_exclusively  # noqa: E402
 from ciphermote.keys import SecretKey  # noqa: E402
 from ciphermote.keys.making import make_public_key  # noqa: E402
 from ciphermote.parameters import ParameterSet, by_name  # noqa: E402
-from ciphermote.provision import Provision, to_c_header  # noqa: E402
+from ciphermote.provision import Identity, Provision, to_c_header  # noqa: E402
 from ciphermote.returning import device_frames  # noqa: E402
 from demos import smartwatch  # noqa: E402
 
@@ -44,6 +45,14 @@ KEY = "owner.json"
 DRAW_BYTES = 32
 UNITS = 250
 """Of a reading, in one unit of the sensor."""
+EXPONENT = -10
+"""With CKKS, a unit of a reading is 2^EXPONENT."""
+INT16_VALUES = 2**16 - 1
+"""From -32767 to 32767."""
+SLOT_NOISE = 27
+"""Six deviations of a fresh slot's noise, less the ring's degree and the scale."""
+LARGEST = 20
+"""Of CKKS's values for a device that decrypts."""
 
 
 def readings(n: int, ciphertexts: int, t: int) -> np.ndarray:
@@ -51,6 +60,13 @@ def readings(n: int, ciphertexts: int, t: int) -> np.ndarray:
     windows = smartwatch.load("test").windows.reshape(-1)
     numbers = np.rint(np.resize(windows, ciphertexts * n).astype(np.float64) * UNITS)
     return np.clip(numbers, -((t - 1) // 2), t // 2).astype(np.int16).reshape(ciphertexts, n)
+
+
+def readings_of(parameters: ParameterSet, wanted: Mapping[str, Any]) -> np.ndarray:
+    """With a scale they fill the real slots of CKKS, else BFV's coefficients."""
+    if "log2_scale" in wanted:
+        return readings(parameters.n // 2, wanted["ciphertexts"], INT16_VALUES)
+    return readings(parameters.n, wanted["ciphertexts"], wanted["t"])
 
 
 def prepare(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,7 +82,7 @@ def prepare(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     secret = replace(secret, key_id=key_id)
     public = device_residues(make_public_key(secret)) if wanted.get("public") else None
     device = Provision(parameters, key_id, draw(DRAW_BYTES), None if wanted.get("public") else secret, public)
-    samples = readings(parameters.n, wanted["ciphertexts"], wanted["t"])
+    samples = readings_of(parameters, wanted)
     if wanted.get("wrong"):
         samples[-1, -1] = wanted["t"] // 2 + 1
     write_files(
@@ -78,7 +94,7 @@ def prepare(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
             KEY: json.dumps({**wanted, "packed": secret.packed.hex(), "key_id": key_id}).encode(),
         },
     )
-    return shape(parameters)
+    return {**shape(parameters), "exponent": EXPONENT}
 
 
 def shape(parameters: ParameterSet) -> dict[str, Any]:
@@ -89,6 +105,27 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
     for name, content in files.items():
         (directory / name).unlink(missing_ok=True)
         write_exclusively(directory / name, content, 0o600)
+
+
+def provide(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the header of a device with both keys and an identity, and random words for its encryptions, of
+    the seed."""
+    parameters = by_name(wanted["set"])
+    rng = random.Random(wanted["seed"])
+    secret = SecretKey.from_coefficients(parameters, np.array(rng.choices((-1, 0, 1), k=parameters.n)))
+    secret = replace(secret, key_id=rng.getrandbits(63) | 1)
+    device = Provision(
+        parameters,
+        secret.key_id or 0,
+        rng.randbytes(DRAW_BYTES),
+        secret,
+        device_residues(make_public_key(secret)),
+        identity=Identity(rng.getrandbits(32), 3),
+    )
+    entropy = rng.randbytes(DRAW_BYTES * wanted["ciphertexts"])
+    header = to_c_header(device).encode()
+    write_files(directory, {"provisioned_keys.h": header, "samples": b"", "entropy": entropy})
+    return shape(parameters)
 
 
 COUNTER = 0x123456789A
@@ -138,6 +175,27 @@ def send(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     return {**shape(parameters), "messages": messages, "counter": COUNTER}
 
 
+def send_ckks(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """The same of CKKS, real slots, at a scale of 2^log2_scale, as a gateway returns them to a device: at as
+    few primes as it needs."""
+    parameters = by_name(wanted["set"])
+    rng = random.Random(wanted["seed"])
+    secret = SecretKey.from_coefficients(parameters, np.array(rng.choices((-1, 0, 1), k=parameters.n)))
+    secret = replace(secret, key_id=rng.getrandbits(63) | 1)
+    samples, messages = b"", []
+    for _ in range(wanted["ciphertexts"]):
+        message = [rng.uniform(-LARGEST, LARGEST) for _ in range(parameters.n // 2)]
+        sealed = as_seal(encrypt(message, secret, log2_scale=wanted["log2_scale"]), parameters)
+        found = seal_bytes.read_ciphertext(sealed, parameters)
+        frames = b"".join(device_frames(found, secret.key_id or 0, COUNTER, largest=LARGEST))
+        samples += struct.pack("<I", len(frames)) + frames
+        messages.append(message)
+    device = Provision(parameters, secret.key_id or 0, rng.randbytes(DRAW_BYTES), secret, None)
+    header = to_c_header(device).encode()
+    write_files(directory, {"provisioned_keys.h": header, "samples": samples, "entropy": b""})
+    return {**shape(parameters), "messages": messages, "largest": LARGEST}
+
+
 def check(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Decrypt all ciphertexts in a file of frames. right: how many hold the device's readings."""
     kept = json.loads((directory / KEY).read_text(encoding="utf-8"))
@@ -145,16 +203,25 @@ def check(directory: Path, wanted: Mapping[str, Any]) -> dict[str, Any]:
     secret = SecretKey(parameters, bytes.fromhex(kept["packed"]), kept["key_id"])
     frames = Path(wanted["frames"]).read_bytes()
     size = len(frames) // kept["ciphertexts"]
-    expected = readings(parameters.n, kept["ciphertexts"], kept["t"])
     right = 0
-    for i, numbers in enumerate(expected):
-        found = decrypt(frames[i * size : (i + 1) * size], secret, places="coefficients", signed=True)
-        right += int(np.array_equal(found, numbers))
+    for i, numbers in enumerate(readings_of(parameters, kept)):
+        found = frames[i * size : (i + 1) * size]
+        if "log2_scale" in kept:
+            noise = SLOT_NOISE * np.sqrt(parameters.n) / 2.0 ** kept["log2_scale"]
+            right += int(np.allclose(decrypt(found, secret), numbers * 2.0**EXPONENT, rtol=0, atol=noise))
+        else:
+            right += int(np.array_equal(decrypt(found, secret, places="coefficients", signed=True), numbers))
     return {"right": right, "bytes": size}
 
 
 def main() -> int:
-    commands = {"prepare": prepare, "check": check, "send": send}
+    commands = {
+        "prepare": prepare,
+        "check": check,
+        "send": send,
+        "send_ckks": send_ckks,
+        "provide": provide,
+    }
     command, directory, wanted = sys.argv[1:]
     json.dump(commands[command](Path(directory), json.loads(wanted)), sys.stdout)
     return 0

@@ -100,12 +100,14 @@ static int whole_encryption(cm_status *status, const void *key, bool public_key,
 static struct {
     bool wanted;
     bool gives;
+    bool tries; /* before it hands back, it uses the arena */
+    bool finished;
     const cm_decryptor *decryptor;
     uint8_t bytes[64];
     size_t length;
 } gathers;
 
-static int begin_decryption(cm_decryptor *decryptor, const cm_bfv_expected *expected)
+static int begin_decryption(cm_decryptor *decryptor, bool expected)
 {
     if (gathers.decryptor == decryptor) {
         gathers.decryptor = NULL;
@@ -140,23 +142,33 @@ static int feed_decryption(cm_decryptor *decryptor, const uint8_t *bytes, size_t
 }
 
 #define GIVEN_COUNTER 0x123456789ABCu
+#define GIVEN_SCALE ((uint64_t)(1023 + 12) << 52)
 
-/* Coefficient i is i, in as many bits as t has. */
+/* Coefficient i is i, in as many bits as t has, or it is -i; a value of CKKS is its bits. */
 static int end_decryption(cm_status *status, cm_decryptor *decryptor)
 {
     cm_decryption *decryption = &decryptor->decryption;
     if (gathers.decryptor != decryptor) {
         return 0;
     }
-    if (!gathers.gives || !cmi_bfv_decryption_untouched(decryption)) {
+    const bool is_ckks = decryption->scheme == CM_CKKS;
+    if (!status || !(gathers.gives || gathers.tries) || !cmi_decryption_untouched(decryption)) {
         return hand_back(decryptor);
     }
-    const size_t size = decryption->scale_or_t <= 0x10000u ? 2u : 4u;
-    for (uint32_t i = 0; i < 1024u; i++) {
-        memcpy(decryption->arena + size * i, &i, size);
+    const size_t size = !is_ckks && decryption->scale_or_t <= 0x10000u ? 2u : 4u;
+    const uint32_t count = is_ckks ? 512u : 1024u;
+    memset(decryption->arena, 0, cmi_decryption_room(decryption));
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t value = !is_ckks && gathers.finished ? 0u - i : i;
+        memcpy(decryption->arena + size * i, &value, size);
+    }
+    if (!gathers.gives) {
+        cmi_decryption_restore(decryption);
+        return hand_back(decryptor);
     }
     gathers.decryptor = NULL;
-    *status = cmi_bfv_decryption_given(decryption, GIVEN_COUNTER);
+    *status = is_ckks ? cmi_ckks_decryption_given(decryption, GIVEN_COUNTER, GIVEN_SCALE)
+                      : cmi_bfv_decryption_given(decryption, GIVEN_COUNTER, gathers.finished);
     return 1;
 }
 
@@ -314,6 +326,68 @@ static void what_it_decrypts_becomes_the_numbers_expected(void)
     gathers.wanted = gathers.gives = false;
 }
 
+/* Numbers that are already those expected are only widened. */
+static void what_is_finished_stays_as_it_is(void)
+{
+    static const uint8_t frames[60] = {1};
+    const cm_number kinds[] = {CM_INT16, CM_INT32};
+    start_receiver();
+    gathers.wanted = gathers.gives = gathers.finished = true;
+    for (unsigned k = 0; k < 2; k++) {
+        CHECK(decrypt_bytes(kinds[k], 1500, frames, sizeof frames) == CM_OK);
+        const int32_t found =
+            k ? ((int32_t *)(void *)receiver.arena)[300] : ((int16_t *)(void *)receiver.arena)[300];
+        CHECK(found == -300);
+        CHECK(wiped_from((k ? 4u : 2u) * (size_t)N));
+    }
+    gathers.wanted = gathers.gives = gathers.finished = false;
+}
+
+static cm_status expect_slots(void)
+{
+    const cm_ckks_expected expected = {
+        .slots = CM_SLOTS_REAL, .precision = CM_FIXED_31, .number = CM_FLOAT32, .largest = 1};
+    return cm_ckks_expect(&receiver.decryptor, &expected);
+}
+
+static void what_it_decrypts_of_ckks_is_left_as_it_is(void)
+{
+    static const uint8_t frames[60] = {1};
+    start_receiver();
+    gathers.wanted = gathers.gives = true;
+    CHECK(expect_slots() == CM_OK);
+    CHECK(cm_decryptor_feed(&receiver.decryptor, frames, sizeof frames) == CM_OK);
+    CHECK(cm_bfv_decrypt(&receiver.decryptor) == CM_ERR_ARGUMENT);
+    CHECK(cm_ckks_decrypt(&receiver.decryptor) == CM_OK);
+    CHECK(((uint32_t *)(void *)receiver.arena)[300] == 300u);
+    CHECK(receiver.decryptor.decryption.counter == GIVEN_COUNTER);
+    CHECK(receiver.decryptor.decryption.scale_or_t == GIVEN_SCALE);
+    CHECK(wiped_from(2u * (size_t)N));
+    CHECK(cm_ckks_decrypt(&receiver.decryptor) == CM_ERR_ARGUMENT);
+    gathers.wanted = gathers.gives = false;
+}
+
+/* Noise for values that are shared is portable C's. */
+static void what_is_shared_is_handed_back(void)
+{
+    static const uint8_t frames[60] = {'C', 'M', 9};
+    test_platform platform = {RANDOM_GOOD};
+    cm_device device;
+    CHECK(test_device_start(&device, &platform) == CM_OK);
+    start_receiver();
+    gathers.gives = true;
+    cm_status either[2];
+    for (unsigned i = 0; i < 2; i++) {
+        gathers.wanted = i;
+        CHECK(expect_slots() == CM_OK);
+        (void)!cm_decryptor_feed(&receiver.decryptor, frames, sizeof frames);
+        either[i] = cm_ckks_decrypt_shared(&receiver.decryptor, &device, 10);
+        CHECK(wiped_from(0));
+    }
+    CHECK(either[0] == either[1] && either[0] != CM_OK);
+    gathers.wanted = gathers.gives = false;
+}
+
 /* Whether it hands back because its room is full or at the end, the library says what it says without it. */
 static void what_it_hands_back_has_the_library_s_status(void)
 {
@@ -324,10 +398,13 @@ static void what_it_hands_back_has_the_library_s_status(void)
         const cm_status plain = decrypt_bytes(CM_UINT16, 1500, frames, length);
         gathers.wanted = true;
         CHECK(plain != CM_OK);
-        CHECK(decrypt_bytes(CM_UINT16, 1500, frames, length) == plain);
-        CHECK(gathers.decryptor == NULL && wiped_from(0));
+        for (unsigned i = 0; i < 2; i++) {
+            gathers.tries = i;
+            CHECK(decrypt_bytes(CM_UINT16, 1500, frames, length) == plain);
+            CHECK(gathers.decryptor == NULL && wiped_from(0));
+        }
     }
-    gathers.wanted = false;
+    gathers.wanted = gathers.tries = false;
 }
 
 static void it_forgets_what_is_abandoned(void)
@@ -352,6 +429,9 @@ static void it_forgets_what_is_abandoned(void)
 void test_arch(void)
 {
     RUN(what_it_decrypts_becomes_the_numbers_expected);
+    RUN(what_is_finished_stays_as_it_is);
+    RUN(what_it_decrypts_of_ckks_is_left_as_it_is);
+    RUN(what_is_shared_is_handed_back);
     RUN(what_it_hands_back_has_the_library_s_status);
     RUN(it_forgets_what_is_abandoned);
     RUN(the_other_tests_went_through_the_back_end);

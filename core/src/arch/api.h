@@ -126,13 +126,14 @@ typedef struct cmi_arch {
      * back: it feeds what it has gathered to cmi_decryptor_feed (protocol/decryptor.h), forgets it, and
      * declines.
      *
-     * decrypt_begin: portable C is ready for a ciphertext; 1 if its frames will be gathered. Without
-     * expected, what was gathered for this decryptor, which need not be set up, is forgotten. decrypt_feed: 1
-     * if the bytes were gathered. decrypt_end: all frames came; 1 if *status is that of
-     * cmi_bfv_decryption_given (scheme/decryption.h), which completes what the hardware has decrypted. Where
-     * a ciphertext's noise leaves no number right, the wrong ones may differ from portable C's.
+     * decrypt_begin: portable C is ready for the ciphertext that the decryptor's fields describe; 1 if its
+     * frames will be gathered. Unless one is expected, what was gathered for this decryptor, which need not
+     * be set up, is forgotten. decrypt_feed: 1 if the bytes were gathered. decrypt_end: all frames came; 1 if
+     * *status is that of cmi_bfv_decryption_given or cmi_ckks_decryption_given (scheme/decryption.h), which
+     * complete what the hardware has decrypted; without status it hands back. Where a ciphertext's noise
+     * leaves no number right, the wrong ones may differ from portable C's.
      */
-    int (*decrypt_begin)(cm_decryptor *decryptor, const cm_bfv_expected *expected);
+    int (*decrypt_begin)(cm_decryptor *decryptor, bool expected);
     int (*decrypt_feed)(cm_decryptor *decryptor, const uint8_t *bytes, size_t length);
     int (*decrypt_end)(cm_status *status, cm_decryptor *decryptor);
 

@@ -19,7 +19,7 @@ static bool is_set_up(const cm_seed_expander *expander)
 static void forget_gathered(cm_decryptor *decryptor)
 {
     (void)decryptor;
-    (void)CM_ARCH_TRY(decrypt_begin, decryptor, NULL);
+    (void)CM_ARCH_TRY(decrypt_begin, decryptor, false);
 }
 
 cm_status cm_decryptor_init(cm_decryptor *decryptor, const cm_secret_key *key,
@@ -60,6 +60,16 @@ static cm_status open_reader(cm_decryptor *decryptor, cm_status status)
     const cm_secret_key *key = decryptor->decryption.key;
     cm_frame_reader_init(&decryptor->reader, key ? key->params : NULL, receiver);
     cm_frame_reader_expect(&decryptor->reader, results);
+    return status;
+}
+
+/* The same for a ciphertext that a back-end may gather. */
+static cm_status offer(cm_decryptor *decryptor, cm_status begun)
+{
+    const cm_status status = open_reader(decryptor, begun);
+    if (status == CM_OK) {
+        (void)CM_ARCH_TRY(decrypt_begin, decryptor, true);
+    }
     return status;
 }
 
@@ -105,12 +115,7 @@ cm_status cm_bfv_expect(cm_decryptor *decryptor, const cm_bfv_expected *expected
     if (!decryptor) {
         return CM_ERR_ARGUMENT;
     }
-    const cm_status status =
-        open_reader(decryptor, cmi_bfv_decryption_begin(&decryptor->decryption, expected));
-    if (status == CM_OK) {
-        (void)CM_ARCH_TRY(decrypt_begin, decryptor, expected);
-    }
-    return status;
+    return offer(decryptor, cmi_bfv_decryption_begin(&decryptor->decryption, expected));
 }
 
 cm_status cm_bfv_decrypt(cm_decryptor *decryptor)
@@ -119,7 +124,7 @@ cm_status cm_bfv_decrypt(cm_decryptor *decryptor)
     if (!decryptor) {
         return CM_ERR_ARGUMENT;
     }
-    if (CM_ARCH_TRY(decrypt_end, &status, decryptor)) {
+    if (decryptor->decryption.scheme == CM_BFV && CM_ARCH_TRY(decrypt_end, &status, decryptor)) {
         return status;
     }
     return cmi_bfv_decryption_end(&decryptor->decryption);
@@ -144,17 +149,27 @@ cm_status cm_bfv_noise_budget(cm_decryptor *decryptor, unsigned *bits)
 
 cm_status cm_ckks_expect(cm_decryptor *decryptor, const cm_ckks_expected *expected)
 {
-    return decryptor ? open_reader(decryptor, cmi_ckks_decryption_begin(&decryptor->decryption, expected))
+    return decryptor ? offer(decryptor, cmi_ckks_decryption_begin(&decryptor->decryption, expected))
                      : CM_ERR_ARGUMENT;
 }
 
 cm_status cm_ckks_decrypt(cm_decryptor *decryptor)
 {
-    return decryptor ? cmi_ckks_decryption_end(&decryptor->decryption) : CM_ERR_ARGUMENT;
+    cm_status status;
+    if (!decryptor) {
+        return CM_ERR_ARGUMENT;
+    }
+    if (decryptor->decryption.scheme == CM_CKKS && CM_ARCH_TRY(decrypt_end, &status, decryptor)) {
+        return status;
+    }
+    return cmi_ckks_decryption_end(&decryptor->decryption);
 }
 
 cm_status cm_ckks_decrypt_shared(cm_decryptor *decryptor, cm_device *device, unsigned log2_noise)
 {
-    return decryptor ? cmi_ckks_decryption_end_shared(&decryptor->decryption, device, log2_noise)
-                     : CM_ERR_ARGUMENT;
+    if (!decryptor) {
+        return CM_ERR_ARGUMENT;
+    }
+    (void)CM_ARCH_TRY(decrypt_end, NULL, decryptor); /* it adds no noise */
+    return cmi_ckks_decryption_end_shared(&decryptor->decryption, device, log2_noise);
 }

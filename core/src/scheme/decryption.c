@@ -67,10 +67,12 @@ static uint32_t mark_of(const cm_decryption *decryption)
  * other use of the arena began there, or reached the workspace behind. Sixteen words, because a single sum is
  * often 0, as a wiped word is.
  */
+#define FIRST_WORDS 16u
+
 static uint32_t first_words(const decryption_layout *parts)
 {
     uint32_t found = 0;
-    for (unsigned i = 0; i < 16; i++) {
+    for (unsigned i = 0; i < FIRST_WORDS; i++) {
         found = (found << 5 | found >> 27) ^ cmi_load32(parts->sums + 4u * i);
     }
     return found;
@@ -275,6 +277,9 @@ static cm_status decryption_begin(cm_receiver *self, const cm_ciphertext_info *i
     if (!arena_kept(decryption, &parts)) {
         return CM_ERR_ARENA;
     }
+    if (decryption->next == 0) {
+        cmi_wipe(parts.sums + 4u * FIRST_WORDS, sums_bytes(decryption) - 4u * FIRST_WORDS);
+    }
     if (component == 1) {
         open_decryption_ring(decryption, &parts, prime, tile);
         prepare_secret(decryption, &parts);
@@ -454,6 +459,16 @@ static cm_status divide_decryption_arena(cm_decryption *decryption)
     return CM_OK;
 }
 
+/* The rest of the sums is wiped when the first frame has come: a back-end may not need it. */
+static void mark_arena(const cm_decryption *decryption)
+{
+    const decryption_layout parts = layout_of(decryption);
+    cmi_wipe(parts.sums, 4u * FIRST_WORDS);
+    cmi_store32(parts.sums, mark_of(decryption));
+    parts.work->mark = mark_of(decryption);
+    keep_first(decryption, &parts);
+}
+
 /*
  * The last step of begin: from here on the arena is ours, or every frame is refused with the status that says
  * why not.
@@ -462,11 +477,7 @@ static cm_status take_arena(cm_decryption *decryption, cm_status status)
 {
     decryption->status = status;
     if (status == CM_OK) {
-        cmi_wipe(decryption->arena, sums_bytes(decryption));
-        const decryption_layout parts = layout_of(decryption);
-        cmi_store32(parts.sums, mark_of(decryption));
-        parts.work->mark = mark_of(decryption);
-        keep_first(decryption, &parts);
+        mark_arena(decryption);
     }
     return status;
 }
@@ -495,6 +506,34 @@ static cm_status leave_values(cm_decryption *decryption, size_t values_bytes)
 {
     cmi_wipe(decryption->arena + values_bytes, decryption->arena_bytes - values_bytes);
     cmi_wipe_stack();
+    decryption->status = CM_ERR_ARGUMENT;
+    return CM_OK;
+}
+
+/* ---- for back-ends ---- */
+
+bool cmi_decryption_untouched(const cm_decryption *decryption)
+{
+    const decryption_layout parts = layout_of(decryption);
+    return decryption->status == CM_OK && decryption->primes == 0 && arena_kept(decryption, &parts);
+}
+
+size_t cmi_decryption_room(const cm_decryption *decryption)
+{
+    return (size_t)((uint8_t *)layout_of(decryption).work - decryption->arena);
+}
+
+void cmi_decryption_restore(cm_decryption *decryption)
+{
+    mark_arena(decryption);
+}
+
+/* Sums and tile were the back-end's; the workspace goes with the decryption. */
+static cm_status leave_given(cm_decryption *decryption, uint64_t counter)
+{
+    uint8_t *const work = (uint8_t *)layout_of(decryption).work;
+    cmi_wipe(work, (size_t)(decryption->arena + decryption->arena_bytes - work));
+    decryption->counter = counter;
     decryption->status = CM_ERR_ARGUMENT;
     return CM_OK;
 }
@@ -574,8 +613,13 @@ static void centre(void *values, cm_bfv_width width, uint32_t n, uint32_t t)
     }
 }
 
-/* From n coefficients below t at the arena's start to the numbers that are expected. */
-static cm_status leave_numbers(cm_decryption *decryption, cm_bfv_width inner)
+static bool wants_signed(const cm_decryption *decryption)
+{
+    return decryption->number == CM_INT16 || decryption->number == CM_INT32;
+}
+
+/* From n coefficients below t at the arena's start to the numbers that are expected. Returns their bytes. */
+static size_t make_numbers(const cm_decryption *decryption, cm_bfv_width inner)
 {
     const decryption_layout parts = layout_of(decryption);
     const uint32_t n = (uint32_t)ring_degree(decryption);
@@ -585,10 +629,10 @@ static cm_status leave_numbers(cm_decryption *decryption, cm_bfv_width inner)
                       cmi_roots_of(decryption->key));
         cmi_bfv_unbatch(parts.sums, inner, width, &parts.work->ring);
     }
-    if (decryption->number == CM_INT16 || decryption->number == CM_INT32) {
+    if (wants_signed(decryption)) {
         centre(parts.sums, width, n, (uint32_t)decryption->scale_or_t);
     }
-    return leave_values(decryption, (size_t)n * (width == CM_BFV_16 ? 2u : 4u));
+    return (size_t)n * (width == CM_BFV_16 ? 2u : 4u);
 }
 
 cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
@@ -607,26 +651,32 @@ cm_status cmi_bfv_decryption_end(cm_decryption *decryption)
         batch && decryption->number_bits == CM_BFV_SUMS_32 ? CM_BFV_32 : width_of(decryption->number);
     cmi_bfv_sums_round(parts.sums, (cm_bfv_sums)decryption->number_bits, inner,
                        (uint32_t)ring_degree(decryption), (uint32_t)decryption->scale_or_t);
-    return leave_numbers(decryption, inner);
+    return leave_values(decryption, make_numbers(decryption, inner));
 }
 
-bool cmi_bfv_decryption_untouched(const cm_decryption *decryption)
+/* Backwards: numbers become wider, in place. */
+static void widen(cm_decryption *decryption, bool with_sign)
 {
-    const decryption_layout parts = layout_of(decryption);
-    return decryption->status == CM_OK && decryption->primes == 0 && arena_kept(decryption, &parts);
+    for (size_t i = ring_degree(decryption); i-- > 0;) {
+        const uint32_t x = cmi_plain_get(decryption->arena, CM_BFV_16, i);
+        cmi_plain_put(decryption->arena, CM_BFV_32, i, with_sign ? (uint32_t)(int32_t)(int16_t)x : x);
+    }
 }
 
-cm_status cmi_bfv_decryption_given(cm_decryption *decryption, uint64_t counter)
+cm_status cmi_bfv_decryption_given(cm_decryption *decryption, uint64_t counter, bool finished)
 {
     const cm_bfv_width width = width_of(decryption->number);
-    if (width == CM_BFV_32 && decryption->scale_or_t <= 0x10000u) {
-        for (size_t i = ring_degree(decryption); i-- > 0;) {
-            const uint32_t x = cmi_plain_get(decryption->arena, CM_BFV_16, i);
-            cmi_plain_put(decryption->arena, CM_BFV_32, i, x);
-        }
+    const bool widens = width == CM_BFV_32 && decryption->scale_or_t <= 0x10000u;
+    if (widens) {
+        widen(decryption, finished && wants_signed(decryption));
     }
-    decryption->counter = counter;
-    return leave_numbers(decryption, width);
+    if (!finished) {
+        (void)make_numbers(decryption, width);
+    }
+    if (widens || !finished) {
+        cmi_wipe_stack();
+    }
+    return leave_given(decryption, counter);
 }
 
 cm_status cmi_noise_begin(cm_decryption *decryption, uint32_t plain_modulus, unsigned log2_tiles)
@@ -737,6 +787,12 @@ cm_status cmi_ckks_decryption_end(cm_decryption *decryption)
     }
     const cm_status status = completeness(decryption);
     return status == CM_OK ? end_ckks(decryption, NULL, 0) : status;
+}
+
+cm_status cmi_ckks_decryption_given(cm_decryption *decryption, uint64_t counter, uint64_t scale)
+{
+    decryption->scale_or_t = scale;
+    return leave_given(decryption, counter);
 }
 
 /*

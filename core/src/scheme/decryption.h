@@ -25,12 +25,20 @@ CM_MUST_CHECK cm_status cmi_bfv_decryption_begin(cm_decryption *decryption, cons
 CM_MUST_CHECK cm_status cmi_bfv_decryption_end(cm_decryption *decryption);
 
 /*
- * For a back-end that decrypts whole ciphertexts. Whether the arena is as the decryption's begin left it; and
- * the end, for the ciphertext with this counter: n coefficients modulo t are at the arena's start, in 16 bits
- * each if t is at most 2^16, else in 32.
+ * For a back-end that decrypts whole ciphertexts, in this order. Whether the arena is as the decryption's
+ * begin left it. Then so many of its bytes, from the start on, are the back-end's, which wipes those that the
+ * hardware does not fill; the next call undoes that, for portable C. The end, of the ciphertext with this
+ * counter: its values are at the arena's start.
+ * BFV: n coefficients modulo t, in 16 bits each if t is at most 2^16, else in 32. finished: they are the
+ * numbers that are expected, but for their width.
+ * CKKS: the values that are expected, none of them too large. scale: the ciphertext's.
  */
-bool cmi_bfv_decryption_untouched(const cm_decryption *decryption);
-CM_MUST_CHECK cm_status cmi_bfv_decryption_given(cm_decryption *decryption, uint64_t counter);
+bool cmi_decryption_untouched(const cm_decryption *decryption);
+size_t cmi_decryption_room(const cm_decryption *decryption);
+void cmi_decryption_restore(cm_decryption *decryption);
+CM_MUST_CHECK cm_status cmi_bfv_decryption_given(cm_decryption *decryption, uint64_t counter, bool finished);
+CM_MUST_CHECK cm_status cmi_ckks_decryption_given(cm_decryption *decryption, uint64_t counter,
+                                                  uint64_t scale);
 
 CM_MUST_CHECK cm_status cmi_ckks_decryption_begin(cm_decryption *decryption,
                                                   const cm_ckks_expected *expected);

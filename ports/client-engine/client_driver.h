@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the driver's files share: the engine's registers, and what it holds. */
+#ifndef CLIENT_DRIVER_H
+#define CLIENT_DRIVER_H
+
+#include "ciphermote/keys.h"
+#include "client_engine.h"
+#include "client_registers.h"
+
+enum {
+    CLIENT_MOST_POLLS = 1000000,
+    CLIENT_HEADER_WORDS = CM_FRAME_HEADER_BYTES / 4,
+    CLIENT_TAGGED_HEADER_WORDS = CM_FRAME_TAGGED_HEADER_BYTES / 4,
+    CLIENT_TAG_WORDS = CM_TAG_BYTES / 4,
+    CLIENT_CRC_WORDS = CM_FRAME_CRC_BYTES / 4
+};
+
+/* Bits of MAP_SHAPE. */
+#define CLIENT_IS_SIGNED ((uint32_t)1 << 8)
+#define CLIENT_IN_COEFFICIENTS ((uint32_t)1 << 9)
+#define CLIENT_IS_CKKS ((uint32_t)1 << 16)
+#define CLIENT_IS_COMPLEX ((uint32_t)1 << 17)
+#define CLIENT_IS_FLOAT ((uint32_t)1 << 18)
+#define CLIENT_IS_SHAKE256 ((uint32_t)1 << CM_CLIENT_SHAPE_SHAKE256)
+#define CLIENT_HAS_TAGS ((uint32_t)1 << CM_CLIENT_SHAPE_TAGS)
+
+/* Whether all that was asked for is done, without a fault that has wiped the keys. */
+bool client_settled(const client_engine *self);
+/* The engine starts afresh, and holds nothing. */
+void client_reset(client_engine *self);
+uint32_t client_fault(const client_engine *self);
+
+void client_write(const client_engine *self, uint32_t offset, uint32_t value);
+void client_command(const client_engine *self, uint32_t code);
+void client_set(const client_engine *self, uint32_t setting, uint32_t value);
+void client_set_two(const client_engine *self, uint32_t setting, uint64_t value);
+void client_set_prime(const client_engine *self, unsigned prime, uint32_t setting, uint32_t value);
+/* Some words that are stored as bytes. */
+void client_set_bytes(const client_engine *self, uint32_t setting, const uint8_t *bytes, unsigned words);
+/* Form and schemes, and MAP_CKKS; scale: CKKS's own is in the latter. */
+void client_set_shape(const client_engine *self, unsigned primes, uint32_t shape, uint32_t scale);
+uint32_t client_ckks_setting(int exponent, unsigned log2_scale, unsigned limit);
+/* Frames of version 2. */
+void client_set_tags(const client_engine *self, const uint8_t *key, uint32_t device, uint16_t epoch,
+                     uint64_t window);
+
+/* Whether the engine is built for a set. Found out once, because it takes as long as a good part of a job. */
+bool client_serves(client_engine *self, const cm_params *params);
+/* It holds the tables of a set, and a key. False if it does not come to rest, or the key is incomplete. */
+bool client_hold_tables(client_engine *self, const cm_params *params);
+void client_hold_secret(client_engine *self, const cm_secret_key *key);
+bool client_hold_public(client_engine *self, const cm_public_key *key);
+/* What the engine multiplies by: R, to some power of two; or what is added up of others. */
+uint32_t client_power_of_two(unsigned exponent, const cm_prime *prime);
+unsigned client_log2_scale_r(const client_engine *self);
+
+/* Words of a frame besides its payload, of a seed, and of the residues of the first primes of its set. */
+uint32_t client_frame_words(bool tagged);
+uint32_t client_seed_words(uint32_t xof);
+uint32_t client_residue_words(const client_engine *self, unsigned primes);
+
+#endif

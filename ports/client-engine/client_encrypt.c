@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Encryptions by the client engine: it is given the values, and its frames are handed on as they come. */
+#include <string.h>
+
+#include "client_driver.h"
+#include "common/bytes.h"
+#include "common/wipe.h"
+#include "encode/bfv.h"
+#include "ring/ring.h"
+#include "scheme/encrypt.h"
+#include "scheme/seeds.h"
+#include "scheme/usable.h"
+
+#define CKKS_CONSTANTS 1u /* in place of t, which is at least 2 */
+
+enum {
+    MOST_LIMIT = 29,  /* log2 of what CKKS's values times the scale may be */
+    PIECE_WORDS = 512 /* that the sink is given at once, or more */
+};
+
+/* An encryption that the engine can do. */
+typedef struct job {
+    client_engine *engine;
+    const cm_params *params;
+    const cm_secret_key *secret; /* or null */
+    const cm_public_key *public_key;
+    const cm_encryptor_setup *setup;
+    const cm_message_source *source;
+    cm_frame_sender *sender; /* of version 2, or null */
+    cm_xof_kind xof;
+    uint64_t key_id;
+    uint64_t counter;
+    /* What enters. */
+    const void *data;
+    uint32_t count;
+    cm_number number;
+} job;
+
+/* ---- what it can do ---- */
+
+static const cm_ckks_values *ckks_values(const job *of)
+{
+    return of->source->scheme == CM_CKKS ? of->source->of.ckks.values : NULL;
+}
+
+static const cm_bfv_values *bfv_values(const job *of)
+{
+    return of->source->of.bfv.values;
+}
+
+static size_t number_bytes(cm_number number)
+{
+    return number == CM_INT16 || number == CM_UINT16 ? 2u : 4u;
+}
+
+/* Portable C takes the counter before it says what is wrong with a window. */
+static bool window_reaches(const cm_frame_sender *sender, uint64_t counter)
+{
+    return sender->window == CM_NEW_WINDOW ||
+           (counter >= sender->window && (counter - sender->window) >> 32 == 0);
+}
+
+/* Whether the ciphertext leaves as the engine makes it: in frames, of whole polynomials. */
+static bool serves_setup(job *of)
+{
+    const cm_encryptor_setup *setup = of->setup;
+    const cm_emitter *emitter = setup->emitter;
+    if (!cmi_emitter_usable(emitter) || emitter->begin != of->engine->frames_begin ||
+        setup->log2_tiles != 0 || !setup->device->ready) {
+        return false;
+    }
+    const cm_frame_writer *writer = (const cm_frame_writer *)(const void *)emitter;
+    of->sender = writer->sender;
+    of->xof = of->public_key ? CM_XOF_NONE : setup->xof == CM_XOF_NONE ? CM_XOF_CHACHA20 : setup->xof;
+    return writer->sink.write && of->xof != CM_XOF_BLAKE2XB &&
+           (!of->sender || (of->sender->tag_key && window_reaches(of->sender, setup->device->counter.next)));
+}
+
+/* Whether portable C would take the values, up to their range. */
+static bool serves_bfv(const job *of)
+{
+    const cm_bfv_values *values = bfv_values(of);
+    const uint32_t n = (uint32_t)1 << of->params->log2_n;
+    const uint32_t t = values->plain_modulus;
+    const size_t arena = of->public_key         ? CM_BFV_ASYMMETRIC_ARENA_BYTES(n, values->width, 0)
+                         : of->source->ntt_form ? CM_BFV_SYMMETRIC_ARENA_BYTES(n, values->width, 0)
+                                                : CM_BFV_COEFFICIENT_ARENA_BYTES(n, values->width);
+    const bool widens_in_place =
+        values->data == of->setup->arena && number_bytes(values->number) == 4u && values->width == CM_BFV_16;
+    return values->encoding == CM_BFV_COEFFICIENTS && values->number >= CM_INT16 &&
+           values->number <= CM_UINT32 && (values->width == CM_BFV_16 || values->width == CM_BFV_32) &&
+           values->count >= 1u && values->count <= n && t >= 2u &&
+           (values->width == CM_BFV_32 || t <= 0x10000u) && cmi_below_every_prime(t, of->params) &&
+           cmi_leaves_room(of->params, t, of->public_key != NULL) && of->setup->arena_bytes >= arena &&
+           !widens_in_place;
+}
+
+static bool serves_ckks(const job *of)
+{
+    const cm_ckks_values *values = ckks_values(of);
+    const uint32_t n = (uint32_t)1 << of->params->log2_n;
+    const size_t arena = of->public_key ? CM_CKKS_ASYMMETRIC_ARENA_BYTES(n, values->slots, CM_FIXED_31, 0)
+                                        : CM_CKKS_SYMMETRIC_ARENA_BYTES(n, values->slots, CM_FIXED_31, 0);
+    return values->precision == CM_FIXED_31 && CM_CONFIG_PRECISION_31 &&
+           (values->slots == CM_SLOTS_REAL || (values->slots == CM_SLOTS_COMPLEX && CM_CONFIG_COMPLEX)) &&
+           values->number >= CM_FLOAT32 && values->number <= CM_INT32 && values->count >= 1u &&
+           values->count <= n / 2u && values->exponent >= -128 && values->exponent <= 127 &&
+           values->log2_scale >= 1 && values->log2_scale <= 60 &&
+           values->log2_scale <= (int)of->params->log2_q_data && of->setup->arena_bytes >= arena;
+}
+
+/* What enters, and whether portable C would take it from there. */
+static bool describe_values(job *of)
+{
+    const cm_encryptor_setup *setup = of->setup;
+    const cm_ckks_values *ckks = ckks_values(of);
+    if (ckks ? !serves_ckks(of) : !serves_bfv(of)) {
+        return false;
+    }
+    of->data = of->source->data;
+    of->number = ckks ? ckks->number : bfv_values(of)->number;
+    of->count = !ckks                             ? bfv_values(of)->count
+                : ckks->slots == CM_SLOTS_COMPLEX ? 2u * ckks->count
+                                                  : ckks->count;
+    const size_t size = number_bytes(of->number);
+    return (uintptr_t)of->data % size == 0 &&
+           (of->data == setup->arena ||
+            !cmi_in_arena(of->data, size * of->count, setup->arena, setup->arena_bytes));
+}
+
+/* Words of all frames. */
+static uint32_t words_of(const job *of)
+{
+    const uint32_t frame = client_frame_words(of->sender);
+    const uint32_t residues =
+        of->params->data_primes * frame + client_residue_words(of->engine, of->params->data_primes);
+    return of->secret ? frame + client_seed_words(of->xof) + residues : 2u * residues;
+}
+
+static bool describe_job(job *of, const void *key, bool public_key)
+{
+    if (public_key) {
+        of->public_key = key;
+        of->params = of->public_key->params;
+        of->key_id = of->public_key->key_id;
+    } else {
+        of->secret = key;
+        if (!cmi_secret_key_usable(of->secret) || !of->secret->ternary) {
+            return false;
+        }
+        of->params = of->secret->params;
+        of->key_id = of->secret->key_id;
+    }
+    /* Values that are read on demand have no bytes. */
+    if (of->source->bytes_per_coefficient == 0 || !of->source->data) {
+        return false;
+    }
+    of->engine = client_engine_for(of->params);
+    return of->engine && of->engine->open && client_serves(of->engine, of->params) && serves_setup(of) &&
+           describe_values(of) && words_of(of) <= of->engine->count;
+}
+
+/* ---- what the engine must hold ---- */
+
+static void load_bfv_constants(const client_engine *self, const cm_params *params, uint32_t t)
+{
+    cmi_plain_scaling scaling;
+    cmi_plain_scaling_init(&scaling, params, t);
+    client_set(self, CM_CLIENT_MAP_T_FACTOR, scaling.factor);
+    client_set(self, CM_CLIENT_MAP_T_RATIO, scaling.quotient);
+    client_set(self, CM_CLIENT_MAP_T_HALF, scaling.half);
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        const cm_prime *prime = &params->primes[i];
+        const uint32_t factor = cmi_plain_factor(t, prime); /* -1/t in Montgomery form */
+        const uint32_t r = client_power_of_two(client_log2_scale_r(self), prime);
+        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_FACTOR, cmi_montgomery_residue(factor, r, prime));
+        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_OFFSET,
+                         prime->q - cmi_montgomery_residue(scaling.half, factor, prime));
+    }
+}
+
+/* Coefficients enter as unsigned numbers, 2^31 more than they are. */
+static void load_ckks_constants(const client_engine *self, const cm_params *params)
+{
+    for (unsigned i = 0; i < params->data_primes; i++) {
+        const cm_prime *prime = &params->primes[i];
+        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_FACTOR,
+                         client_power_of_two(client_log2_scale_r(self), prime));
+        client_set_prime(self, i, CM_CLIENT_MAP_PRIME_OFFSET, prime->q - client_power_of_two(31, prime));
+    }
+}
+
+static uint32_t shape_of(const job *of)
+{
+    const cm_ckks_values *ckks = ckks_values(of);
+    uint32_t shape = of->source->ntt_form ? 0 : CLIENT_IN_COEFFICIENTS;
+    shape |= of->xof == CM_XOF_SHAKE256 ? CLIENT_IS_SHAKE256 : 0u;
+    shape |= of->sender ? CLIENT_HAS_TAGS : 0u;
+    if (!ckks) {
+        return shape | (of->number == CM_INT16 || of->number == CM_INT32 ? CLIENT_IS_SIGNED : 0u);
+    }
+    return shape | CLIENT_IS_CKKS | (ckks->slots == CM_SLOTS_COMPLEX ? CLIENT_IS_COMPLEX : 0u) |
+           (ckks->number == CM_FLOAT32 ? CLIENT_IS_FLOAT : 0u);
+}
+
+static uint32_t scale_of(const job *of)
+{
+    const cm_ckks_values *ckks = ckks_values(of);
+    if (!ckks) {
+        return bfv_values(of)->plain_modulus;
+    }
+    const unsigned limit = of->params->log2_q_data - 2u;
+    return client_ckks_setting(ckks->exponent, (unsigned)ckks->log2_scale,
+                               limit < MOST_LIMIT ? limit : MOST_LIMIT);
+}
+
+/* Whether the engine holds, or is given now, all that the job needs. */
+static bool prepare_engine(const job *of)
+{
+    client_engine *self = of->engine;
+    const uint32_t constants = ckks_values(of) ? CKKS_CONSTANTS : bfv_values(of)->plain_modulus;
+    if (!client_hold_tables(self, of->params)) {
+        return false;
+    }
+    if (of->secret) {
+        client_hold_secret(self, of->secret);
+    } else if (!client_hold_public(self, of->public_key)) {
+        return false;
+    }
+    if (!client_settled(self)) {
+        return false;
+    }
+    if (self->encodes != constants) {
+        if (ckks_values(of)) {
+            load_ckks_constants(self, of->params);
+        } else {
+            load_bfv_constants(self, of->params, constants);
+        }
+        self->encodes = constants;
+    }
+    client_set_shape(self, of->params->data_primes, shape_of(of), scale_of(of));
+    return true;
+}
+
+/* ---- an encryption ---- */
+
+static void start(const job *of)
+{
+    const client_engine *self = of->engine;
+    const cm_frame_sender *sender = of->sender;
+    client_set_bytes(self, CM_CLIENT_MAP_DEVICE_SECRET, of->setup->device->secret,
+                     CM_DEVICE_SECRET_BYTES / 4u);
+    client_set_two(self, CM_CLIENT_MAP_KEY_ID, of->key_id);
+    client_set_two(self, CM_CLIENT_MAP_COUNTER, of->counter);
+    client_set_two(self, CM_CLIENT_MAP_COUNTER_END, of->counter + 1u);
+    if (sender) {
+        client_set_tags(self, sender->tag_key, sender->device, sender->epoch, sender->window);
+    }
+    self->bus.receive(self->bus.context, self->words, words_of(of), 0);
+    self->bus.send(self->bus.context, of->data, of->count, of->number);
+    client_command(self, of->secret ? CM_CLIENT_COMMAND_SYMMETRIC : CM_CLIENT_COMMAND_PUBLIC);
+}
+
+static uint32_t bytes_of(uint32_t words)
+{
+    return words * (uint32_t)sizeof(uint32_t);
+}
+
+/*
+ * Hand the frames on as they come, but none before all values are known to be in range. Returns how many
+ * words have left; all of them, unless the engine fails. A sink that fails gets no more.
+ */
+static uint32_t hand_on(const job *of, cm_status *status)
+{
+    const client_engine *self = of->engine;
+    const cm_sink *sink = &((cm_frame_writer *)(void *)of->setup->emitter)->sink;
+    const uint32_t total = words_of(of);
+    /* The seed needs no value. */
+    const uint32_t first = of->secret ? client_frame_words(of->sender) + client_seed_words(of->xof) : 0u;
+    uint32_t left = 0;
+    for (uint32_t polls = 0; left < total && polls < CLIENT_MOST_POLLS; polls++) {
+        const uint32_t there = self->bus.received(self->bus.context);
+        const bool enough = there == total || there - left >= PIECE_WORDS;
+        const bool entered = !self->bus.sending(self->bus.context);
+        if (client_fault(self) != CM_CLIENT_FAULT_NONE) { /* of any value that has entered */
+            break;
+        }
+        if (!enough || there <= first || !entered) {
+            continue;
+        }
+        const uint8_t *bytes = (const uint8_t *)(self->words + left);
+        if (*status == CM_OK && sink->write(sink->context, bytes, bytes_of(there - left)) != 0) {
+            *status = CM_ERR_SINK;
+        }
+        left = there;
+        polls = 0;
+    }
+    return left;
+}
+
+/* The sum of the tags of all frames (ciphermote/frame.h). */
+static uint64_t sum_of_tags(const job *of)
+{
+    const uint32_t frame = client_frame_words(true);
+    const unsigned components = of->secret ? 1u : 2u;
+    const uint32_t *end = of->engine->words;
+    uint64_t sum = 0;
+    if (of->secret) {
+        end += frame + client_seed_words(of->xof);
+        sum = cmi_load64((const uint8_t *)(end - CLIENT_CRC_WORDS - CLIENT_TAG_WORDS));
+    }
+    for (unsigned i = 0; i < of->params->data_primes * components; i++) {
+        const unsigned before = i / components;
+        end +=
+            frame + client_residue_words(of->engine, before + 1u) - client_residue_words(of->engine, before);
+        sum += cmi_load64((const uint8_t *)(end - CLIENT_CRC_WORDS - CLIENT_TAG_WORDS));
+    }
+    return sum;
+}
+
+/* What portable C leaves in the emitter and in the sender. */
+static void describe_ciphertext(const job *of)
+{
+    cm_ciphertext_info *info = &of->setup->emitter->info;
+    const cm_ckks_values *ckks = ckks_values(of);
+    const uint32_t *words = of->engine->words;
+    memset(info, 0, sizeof *info);
+    info->params = of->params;
+    info->xof = of->xof;
+    info->counter = of->counter;
+    info->scale_or_t =
+        ckks ? (uint64_t)(1023 + (int32_t)ckks->log2_scale) << 52 : bfv_values(of)->plain_modulus;
+    info->key_id = of->key_id;
+    cmi_describe(info, of->source, of->params);
+    if (of->secret) {
+        words += of->sender ? CLIENT_TAGGED_HEADER_WORDS : CLIENT_HEADER_WORDS;
+        memcpy(info->seed, words, client_seed_words(of->xof) * sizeof *words);
+    } else if (of->sender) {
+        memcpy(info->seed, words + CLIENT_TAGGED_HEADER_WORDS - 2, 8);
+    }
+    if (of->sender) {
+        of->sender->window = of->sender->window == CM_NEW_WINDOW ? of->counter : of->sender->window;
+        of->sender->tags = sum_of_tags(of);
+    }
+}
+
+/* Whether a binary32 is an infinity or no number, without a branch on any. */
+static bool all_finite(const job *of)
+{
+    const uint32_t *bits = of->data;
+    uint32_t exponents = 0;
+    for (uint32_t i = 0; of->number == CM_FLOAT32 && i < of->count; i++) {
+        exponents |= (bits[i] >> 23 & 0xFFu) + 1u;
+    }
+    return exponents >> 8 == 0;
+}
+
+/* What a fault says of the caller's part; CM_OK if it is the engine's own. */
+static cm_status status_of(const job *of, uint32_t fault)
+{
+    return fault == CM_CLIENT_FAULT_RANGE     ? (all_finite(of) ? CM_ERR_VALUE_RANGE : CM_ERR_NOT_FINITE)
+           : fault == CM_CLIENT_FAULT_ENTROPY ? CM_ERR_RANDOM
+                                              : CM_OK;
+}
+
+/* Values in the arena must not stay there. */
+static int ended(const job *of)
+{
+    if (of->data == of->setup->arena) {
+        cmi_wipe(of->setup->arena, number_bytes(of->number) * of->count);
+    }
+    return 1;
+}
+
+int client_encrypt(cm_status *status, const void *key, bool public_key, const cm_encryptor_setup *setup,
+                   const cm_message_source *source)
+{
+    job of = {.setup = setup, .source = source};
+    if (!describe_job(&of, key, public_key)) {
+        return 0;
+    }
+    if (!prepare_engine(&of)) {
+        client_reset(of.engine);
+        return 0;
+    }
+    of.counter = setup->device->counter.next;
+    *status = cmi_counter_take(&setup->device->counter);
+    if (*status != CM_OK) {
+        return ended(&of);
+    }
+    start(&of);
+    const uint32_t left = hand_on(&of, status);
+    if (left == words_of(&of)) {
+        describe_ciphertext(&of);
+        return ended(&of);
+    }
+    const cm_status fault = status_of(&of, client_fault(of.engine));
+    client_reset(of.engine);
+    if (left == 0 && fault == CM_OK) {
+        return 0;
+    }
+    *status = fault == CM_OK ? CM_ERR_SINK : fault;
+    return ended(&of);
+}
