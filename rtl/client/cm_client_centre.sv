@@ -14,7 +14,7 @@ module cm_client_centre #(
     wire signed [WIDTH:0] half = $signed({2'b00, q_i[WIDTH-1:1]});
     wire signed [WIDTH:0] difference = $signed({1'b0, a_i}) - $signed({1'b0, b_i});
     wire signed [WIDTH:0] centred = (difference > half) ? difference - q
-        : (difference < -half) ? difference + q : difference;
+        : (difference <= ~half) ? difference + q : difference; // ~half is -half - 1
     assign twice_o = {{(30 - WIDTH){centred[WIDTH]}}, centred, 1'b0};
 endmodule
 `default_nettype wire

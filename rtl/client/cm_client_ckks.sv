@@ -95,15 +95,14 @@ module cm_client_ckks #(
     // A pair stays for a step of the codec, and is used at its end: so it may be a cycle late.
     reg               first; // j = 0
     wire              reads_unused; // reading has no side effect
-    reg  [WIDTH-1:0]  low, high;
-    wire [WIDTH-1:0]  taken_off = (complex_i || first) ? {WIDTH{1'b0}} : high;
+    reg  [WIDTH-1:0]  low, high, taken_off;
     wire [31:0]       low_centred, high_centred;
     assign mirror_o = complex_i ? read_index_o : {(LOG2_N - 1){1'b0}} - read_index_o;
-    reg               reads_first;
     always_ff @(posedge clk_i) begin
-        reads_first <= read_index_o == {(LOG2_N - 1){1'b0}};
-        first <= reads_first;
-        {high, low} <= rst_i ? {(2 * WIDTH){1'b0}} : read_i;
+        first <= read_index_o == {(LOG2_N - 1){1'b0}};
+        {high, low} <= read_i;
+        taken_off <= (complex_i || first) ? {WIDTH{1'b0}} : read_i[2*WIDTH-1:WIDTH];
+        if (rst_i) {high, low, taken_off} <= {(3 * WIDTH){1'b0}};
     end
     cm_client_centre #(.WIDTH(WIDTH)) u_low (
         .q_i(q_i), .a_i(low), .b_i(taken_off), .twice_o(low_centred)

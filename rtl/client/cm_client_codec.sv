@@ -307,6 +307,7 @@ module cm_client_codec #(
     wire              is_zero = zero2 && turn2[1];
     wire [32:0]       folded_x = wide(first[31:0]) - (is_zero ? -wide(first[31:0]) : wide(data_a[63:32]));
     wire [32:0]       folded_y = is_zero ? 33'd0 : wide(data_a[31:0]) - wide(first[63:32]);
+    wire [32:0]       minus_folded_y = is_zero ? 33'd0 : wide(first[63:32]) - wide(data_a[31:0]);
     always_ff @(posedge clk_i) begin
         if (advance) begin
             first <= data_a;
@@ -320,7 +321,7 @@ module cm_client_codec #(
                 end
             end else begin
                 if (turn2 == 2'd1) {v_x, v_y} <= {folded_x, folded_y};
-                if (turn2 == 2'd3) {u_x, u_y} <= {folded_x, -folded_y};
+                if (turn2 == 2'd3) {u_x, u_y} <= {folded_x, minus_folded_y};
             end
         end
     end

@@ -249,6 +249,7 @@ module cm_client_engine #(
     endfunction
 
     reg [3:0]       command;     // that the engine works on
+    reg             decrypts;    // it is DECRYPT: many choose by that, so it is there at a cycle's beginning
     reg             in_coefficients;
     reg [COUNT-1:0] begun;       // ciphertexts, or keys
     reg [COUNT-1:0] finished;
@@ -260,7 +261,6 @@ module cm_client_engine #(
 
     wire publishes = command == PUBLISH; // as the ciphertext of zero that a public key is
     wire encrypts = command == SYMMETRIC || command == PUBLIC || publishes;
-    wire decrypts = command == DECRYPT;
     wire generates = command == GENERATE;
     wire loads_key = command == LOAD_KEY || generates;
     wire symmetric = command == SYMMETRIC || publishes;
@@ -293,6 +293,7 @@ module cm_client_engine #(
     always_ff @(posedge clk_i) begin
         if (accepted) begin
             command <= command_code_i;
+            decrypts <= command_code_i == DECRYPT;
             in_coefficients <= encryption && coefficients;
             begun <= follows ? begun + 1'b1 : {{(COUNT - 1){1'b0}}, 1'b1};
         end
@@ -301,6 +302,7 @@ module cm_client_engine #(
         if (starts_encryption) counter <= counter + 1'b1;
         if (clears) begin
             command <= 4'd0;
+            decrypts <= 1'b0;
             in_coefficients <= 1'b0;
             begun <= {COUNT{1'b0}};
         end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The products of CKKS, of scaling a BFV message and of the sums of a BFV decryption, which are never needed at once.
-// Each multiplier has one user: the scheme and the command say which, and stay until all work is done. Whoever else
-// gives operands changes nothing.
+// Each multiplier has one user: the scheme and the command say which, at least a cycle before its first operand, and
+// stay until all work is done. Whoever else gives operands changes nothing.
 //
 //              | first                         | short, modulo 2^32     | second
 //     codec_i  | coordinate by digit           |                        | coordinate by upper digit, signed
@@ -44,12 +44,16 @@ module cm_client_products #(
     generate
         `CM_REFUSE(g_bad_width, WIDTH < 17 || WIDTH > DIGIT, "cm_client_products: WIDTH must be from 17 to 27.")
     endgenerate
-    // Nobody's operand is zero, and so is the product: that clears it.
-    wire by_codec = codec_i && !rst_i;
-    wire by_sums = !codec_i && sums_i && !rst_i;
-    wire by_scale = !codec_i && !sums_i && !rst_i;
-    wire short_by_sums = sums_i && !rst_i;
-    wire takes_two = !sums_i || by_turns_i;
+    // The choice, in registers beside the multipliers: it was made long before the first operand.
+    reg by_codec, by_sums, by_scale, short_by_sums, takes_two;
+    always_ff @(posedge clk_i) begin
+        by_codec <= codec_i;
+        by_sums <= !codec_i && sums_i;
+        by_scale <= !codec_i && !sums_i;
+        short_by_sums <= sums_i;
+        takes_two <= !sums_i || by_turns_i;
+        if (rst_i) {by_codec, by_sums, by_scale, short_by_sums, takes_two} <= 5'd0;
+    end
     wire [2*SECOND-1:0] t = {{(2 * SECOND - WIDTH){1'b0}}, t_i};
     wire [32:0] quotient = {{(33 - WIDTH){1'b0}}, first_o[WIDTH+31:32]};
     genvar g;
@@ -60,15 +64,15 @@ module cm_client_products #(
             reg        [31:0]  short;
             wire [32:0]        coordinate = coordinates_i[33*g +: 33];
             wire [WIDTH-1:0]   residue = residues_i[WIDTH*g +: WIDTH];
-            wire [WIDTH-1:0]   number = sums_i ? residue : message_i;
+            wire [WIDTH-1:0]   number = short_by_sums ? residue : message_i;
             wire signed [32:0] first_a = ({33{by_codec}} & coordinate) | ({33{by_sums}} & {1'b0, fraction_i[31:0]})
                 | ({33{by_scale && g == 0}} & {1'b0, ratio_i});
-            wire signed [DIGIT:0] first_b = {1'b0, codec_i ? first_digits_i[DIGIT*g +: DIGIT]
+            wire signed [DIGIT:0] first_b = {1'b0, by_codec ? first_digits_i[DIGIT*g +: DIGIT]
                                                           : {{(DIGIT - WIDTH){1'b0}}, number}};
             wire [31:0]        sum = (by_turns_i ? upper_i : g == 1) ? sums_so_far_i[63:32] : sums_so_far_i[31:0];
             wire signed [32:0] second_a = ({33{by_codec}} & coordinate)
                 | ({33{by_sums}} & {sum[31], sum}) | ({33{by_scale}} & quotient);
-            wire signed [SECOND:0] second_b = codec_i ? second_digits_i[(SECOND+1)*g +: SECOND + 1]
+            wire signed [SECOND:0] second_b = by_codec ? second_digits_i[(SECOND+1)*g +: SECOND + 1]
                 : {1'b0, (g == 1 && takes_two) ? t[2*SECOND-1:SECOND] : t[SECOND-1:0]};
             wire [31:0]        short_a = ({32{short_by_sums}} & fraction_i[63:32])
                 | ({32{by_scale && g == 0}} & {{(32 - WIDTH){1'b0}}, factor_i});
@@ -77,6 +81,11 @@ module cm_client_products #(
                 first <= first_a * first_b;
                 second <= second_a * second_b;
                 short <= short_a * short_b;
+                if (rst_i) begin
+                    first <= {(DIGIT + 34){1'b0}};
+                    second <= {(SECOND + 34){1'b0}};
+                    short <= 32'd0;
+                end
             end
             assign first_o[61*g +: 61] = first;
             assign short_o[32*g +: 32] = short;

@@ -18,7 +18,7 @@ module cm_client_scale #(
     output reg  [WIDTH-1:0] m_o,
     input  wire [WIDTH:0]   product_i, // m (Q mod t), a cycle later
     input  wire [WIDTH:0]   whole_i,   // t quotient, two cycles later
-    output wire             valid_o,    // four cycles later
+    output wire             valid_o,    // five cycles later
     output wire             wrong_o,    // with valid_o: the value was out of range
     output reg  [WIDTH-1:0] r_o
 );
@@ -33,27 +33,30 @@ module cm_client_scale #(
     wire               in_range = signed_i ? ({magnitude[32:0], 1'b0} < limit
                                               || (!negative && {magnitude[32:0], 1'b0} == limit))
                                            : magnitude < limit;
-    reg  [4:1]         valid, wrong;
+    reg  [5:1]         valid, wrong;
     // Stage 1: m. Stage 2: its products.
     // Stage 3: the quotient's.
     reg  [WIDTH:0]     product3;
-    // Stage 4. The remainder is below 2 t.
-    wire [WIDTH:0]     rest = product3 - whole_i;
+    // Stage 4: the remainder, below 2 t.
+    reg  [WIDTH:0]     rest;
+    // Stage 5.
     wire [WIDTH-1:0]   reduced = (rest >= {1'b0, t_i}) ? rest[WIDTH-1:0] - t_i : rest[WIDTH-1:0];
     wire [WIDTH:0]     sum = {1'b0, reduced} + {1'b0, half_i};
     always_ff @(posedge clk_i) begin
-        valid <= rst_i ? 4'd0 : {valid[3:1], valid_i};
-        wrong <= {wrong[3:1], !in_range};
+        valid <= rst_i ? 5'd0 : {valid[4:1], valid_i};
+        wrong <= {wrong[4:1], !in_range};
         m_o <= !(valid_i && in_range) ? {WIDTH{1'b0}} : negative ? value_i[WIDTH-1:0] + t_i : value_i[WIDTH-1:0];
         product3 <= product_i;
+        rest <= product3 - whole_i;
         r_o <= (sum >= {1'b0, t_i}) ? sum[WIDTH-1:0] - t_i : sum[WIDTH-1:0];
         if (rst_i) begin
             m_o <= {WIDTH{1'b0}};
             product3 <= {(WIDTH + 1){1'b0}};
+            rest <= {(WIDTH + 1){1'b0}};
             r_o <= {WIDTH{1'b0}};
         end
     end
-    assign valid_o = valid[4];
-    assign wrong_o = wrong[4];
+    assign valid_o = valid[5];
+    assign wrong_o = wrong[5];
 endmodule
 `default_nettype wire

@@ -107,9 +107,12 @@ module cm_client_shake #(
     assign drops = (reads && skips) || offered;
     assign seeks = refuses || comes_back;
     assign sought = refuses ? {behind, replacement} : stays;
+    // A prime's first division needs it two cycles after prime_o has changed.
+    reg  [WIDTH-1:0]      q;
+    always_ff @(posedge clk_i) q <= q_i;
     cm_client_modulo #(.WIDTH(WIDTH)) u_modulo (
         .clk_i(clk_i), .rst_i(rst_i || !run_i), .ready_o(divider_ready), .valid_i(issues || limits),
-        .x_i(limits ? {64{1'b1}} : word), .q_i(q_i), .busy_o(dividing), .valid_o(arrives), .residue_o(residue)
+        .x_i(limits ? {64{1'b1}} : word), .q_i(q), .busy_o(dividing), .valid_o(arrives), .residue_o(residue)
     );
 
     reg             waits; // a residue for its partner

@@ -42,6 +42,8 @@ module cm_client_stream #(
     reg [3:0]     left; // words of it
     reg [TAG-1:0] held_tag;
 
+    // The next words are a block's first ones: known before it is known whether a word is taken.
+    wire fresh = left == 4'd0 || left == 4'd1;
     wire take_block = core_valid[from] && (left == 4'd0 || (left == 4'd1 && take_i));
     assign ready_o = core_ready[to];
 
@@ -59,9 +61,9 @@ module cm_client_stream #(
 
     assign valid_o = left != 4'd0;
     assign data_o = sum;
-    wire [511:0] next_held = take_block ? (from ? core_mixed[1023:512] : core_mixed[511:0]) : {64'd0, held};
-    assign origin_tag_o = take_block ? tags[from] : held_tag;
-    assign origin_at_o = take_block ? 3'd0 : 3'd1 - left[2:0];
+    wire [511:0] next_held = fresh ? (from ? core_mixed[1023:512] : core_mixed[511:0]) : {64'd0, held};
+    assign origin_tag_o = fresh ? tags[from] : held_tag;
+    assign origin_at_o = fresh ? 3'd0 : 3'd1 - left[2:0];
     assign tag_o = held_tag;
     assign last_o = left == 4'd1;
 

@@ -8,7 +8,7 @@ import client_memory
 import cocotb
 import pytest
 from client import Shape
-from cocotb.triggers import FallingEdge, ReadOnly, Timer
+from cocotb.triggers import FallingEdge, NextTimeStep, ReadOnly, Timer
 from golden import random_prime
 from simulation import ROOT, cycles, settings, simulate, slow, start_clock
 
@@ -313,7 +313,10 @@ async def gives_products_to_one_user(dut):
         for name, value in given.items():
             getattr(dut, name).value = value
         dut.codec_i.value, dut.sums_i.value, dut.by_turns_i.value = codec, sums, turns
+        await cycles(dut)
+        await ReadOnly()
         quotient = int(dut.first_o.value) >> 32 & (1 << 27) - 1
+        await NextTimeStep()
         dut.rst_i.value = int(rests)
         await cycles(dut)
         await ReadOnly()
