@@ -23,7 +23,7 @@ from hardware import ROOT, BenchError, run_python
 from rich.console import Console
 
 GOAL_KGE = 280
-"""With Keccak, and without codec and tags."""
+"""With Keccak."""
 
 
 def rows(energy: bool) -> list[Row]:
