@@ -147,12 +147,13 @@ def ckks_receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
     return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"], "receiver"), answer
 
 
-def configurations(name: str, **wanted: Any) -> Field:
-    """A device that encrypts and decrypts in every configuration. wanted: set, ciphertexts, seed."""
+def configurations(name: str, message: int, **wanted: Any) -> Field:
+    """A device that encrypts and decrypts one message in every configuration (ports/picorv32/configurations.c).
+    wanted: set, ciphertexts, seed."""
     directory = BUILD / "soc" / name
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     answer = owner("provide", directory, **wanted)
-    flags = (("APP_DECRYPTS", "1"),)
+    flags = (("APP_DECRYPTS", "1"), ("APP_MESSAGE", f"{message}u"))
     return Field(directory, answer["n"], answer["primes"], flags, wanted["ciphertexts"], "configurations")
 
 
