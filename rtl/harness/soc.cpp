@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // Runs a program on cm_soc under Verilator:
 //
-//     Vcm_soc PROGRAM SAMPLES ENTROPY FRAMES CYCLES
+//     Vcm_soc PROGRAM SAMPLES ENTROPY FRAMES CYCLES [RECORD]
 //
 // PROGRAM is the memory's first bytes; the sensor gives SAMPLES, of 16 bits each, and the random source
 // ENTROPY, word by word. What leaves goes to FRAMES, and what the UART says to the standard output. Ends with
 // the program, and with its code; or with 70 if it is not over after so many cycles or the core traps.
+//
+// RECORD takes the core's ports, a line a cycle: resetn, mem_ready, mem_rdata and the engine's interrupt, which
+// enter it, and mem_valid, mem_addr, mem_wdata and mem_wstrb; in hexadecimal.
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -76,12 +79,20 @@ class listener
     unsigned byte = 0;
 };
 
+void record_core(std::FILE *to, const Vcm_soc &top)
+{
+    const auto &of = *top.rootp;
+    std::fprintf(to, "%x %x %x %x %x %x %x %x\n", !top.rst_i, of.cm_soc__DOT__ready, of.cm_soc__DOT__read_data,
+                 top.irq_o, of.cm_soc__DOT__valid, of.cm_soc__DOT__address, of.cm_soc__DOT__write_data,
+                 of.cm_soc__DOT__strobe);
+}
+
 } // namespace
 
 int main(int count, char **arguments)
 {
-    if (count != 6) {
-        std::fprintf(stderr, "usage: Vcm_soc PROGRAM SAMPLES ENTROPY FRAMES CYCLES\n");
+    if (count != 6 && count != 7) {
+        std::fprintf(stderr, "usage: Vcm_soc PROGRAM SAMPLES ENTROPY FRAMES CYCLES [RECORD]\n");
         return NOT_OVER;
     }
     const std::vector<uint32_t> program = numbers_of<uint32_t>(arguments[1]);
@@ -89,6 +100,11 @@ int main(int count, char **arguments)
     const std::vector<uint32_t> entropy = numbers_of<uint32_t>(arguments[3]);
     std::ofstream frames(arguments[4], std::ios::binary);
     const uint64_t most = std::strtoull(arguments[5], nullptr, 10);
+    std::FILE *record = count == 7 ? std::fopen(arguments[6], "w") : nullptr;
+    if (count == 7 && !record) {
+        std::fprintf(stderr, "%s cannot be written\n", arguments[6]);
+        return NOT_OVER;
+    }
 
     const auto context = std::make_unique<VerilatedContext>();
     const auto top = std::make_unique<Vcm_soc>(context.get());
@@ -117,6 +133,9 @@ int main(int count, char **arguments)
             frames.write(reinterpret_cast<const char *>(&left), sizeof left);
         }
         uart.hear(top->uart_tx_o);
+        if (record) {
+            record_core(record, *top);
+        }
         interrupts += top->irq_o && !interrupted;
         interrupted = top->irq_o;
         if (top->exit_o || top->trap_o) {

@@ -185,8 +185,7 @@ def mapped_memory(depth: int, address_width: int) -> asic.Mapped:
     return asic.synthesise("cm_ram", ENGINE_SOURCES, shape, target=toy())
 
 
-def run_memory(mapped: asic.Mapped, depth: int, address_width: int) -> Path:
-    dump = mapped.directory / "memory.vcd"
+def run_memory(mapped: asic.Mapped, dump: Path, depth: int, address_width: int) -> Path:
     shape = {"DEPTH": depth, "ADDRESS_WIDTH": address_width}
     said = asic.simulate(mapped, [HERE / "memory_bench.sv"], "memory_bench", [f"+dump={dump}"], shape)
     assert "words match" in said
@@ -207,18 +206,18 @@ def memory_cycles(depth: int) -> list[dict[str, int]]:
 
 
 @pytest.mark.parametrize("macro", [True, False])
-def test_gates_counts_what_icarus_dumps(macro):
+def test_gates_counts_what_icarus_dumps(tmp_path, macro):
     """All transitions of all nets while 64 words are written, in a macro and in flops with gated clocks."""
     depth, width = (64, 6) if macro else (8, 3)
     target = toy() if macro else replace(toy(), macros=())
     mapped = asic.synthesise(
         "cm_ram", ENGINE_SOURCES, {"WIDTH": 8, "DEPTH": depth, "ADDRESS_WIDTH": width}, target=target
     )
-    dumped = asic.activity(mapped, run_memory(mapped, depth, width), 10.0 * depth)
+    dumped = asic.activity(mapped, run_memory(mapped, tmp_path / "dump.vcd", depth, width), 10.0 * depth)
     outputs, counted = gates.simulate(
-        mapped.cells, mapped.directory, memory_cycles(depth), (2, 2 + depth), mapped.clock_ns
+        mapped.cells, tmp_path, memory_cycles(depth), (2, 2 + depth), mapped.clock_ns
     )
-    words = [now["read_data_o"] for now in outputs[3 + depth :]]
+    words = [now["read_data_o"] for now in list(outputs)[3 + depth :]]
     assert words == [(i * 37 + 5) & 255 for i in range(depth - 1)]
     assert counted.ns == dumped.ns
     assert sum(toggles.rises for toggles in counted.nets.values()) > 4 * depth
@@ -247,10 +246,10 @@ def test_gates_refuses_what_it_cannot_simulate():
             list(gates._Writer(cells, "clk_i").lines())
 
 
-def test_a_memory_goes_into_a_macro_and_pays_for_each_access():
+def test_a_memory_goes_into_a_macro_and_pays_for_each_access(tmp_path):
     """100 um^2 against 64 words of 8 bits at 11: 64 writes at 3 pJ, and a read at 2 pJ in each cycle."""
     mapped = mapped_memory(64, 6)
-    dump = run_memory(mapped, 64, 6)
+    dump = run_memory(mapped, tmp_path / "dump.vcd", 64, 6)
     report = asic.measure(
         "cm_ram",
         ENGINE_SOURCES,
@@ -263,12 +262,12 @@ def test_a_memory_goes_into_a_macro_and_pays_for_each_access():
     assert report.energy_pj["macros"] == pytest.approx(64 * (3 + 2))
 
 
-def test_a_small_memory_goes_into_flops_with_gated_clocks():
+def test_a_small_memory_goes_into_flops_with_gated_clocks(tmp_path):
     """4 words of 8 bits at 3 um^2 a bit take less than a macro of 100 um^2; at 4 they do not. Each word has a
     gate, and so has the output, which stays while nothing is read."""
     shape = {"WIDTH": 8, "DEPTH": 4, "ADDRESS_WIDTH": 2}
     mapped = asic.synthesise("cm_ram", ENGINE_SOURCES, shape, target=replace(toy(), bit_area=3.0))
-    run_memory(mapped, 4, 2)
+    run_memory(mapped, tmp_path / "dump.vcd", 4, 2)
     kinds = [instance.cell.name for instance in mapped.cells.instances]
     assert kinds.count("CLOCKGATE") == 4 + 1 and kinds.count("DFF") == 4 * 8 + 8
     assert asic.area(mapped).macros == {}

@@ -2,11 +2,13 @@
 """Firmware on a PicoRV32 encrypts through the client engine, and in software alone: the same bytes."""
 
 import json
+import re
 from array import array
 from functools import cache
 
 import pytest
 import soc
+import soc_asic
 from simulation import slow
 
 from tools import ROOT
@@ -164,7 +166,9 @@ def test_readings_as_ckks_and_back():
 
 def both_runs(message):
     """One program with the engine and in software: the calls it times, their cycles in both, and statuses."""
-    field = soc.configurations(f"test-configurations-{message}", message, set="n1024_q26", ciphertexts=20, seed=11)
+    field = soc.configurations(
+        f"test-configurations-{message}", message, set="n1024_q26", ciphertexts=20, seed=11
+    )
     runs = [soc.simulate(field, chip) for chip in (SMALL, soc.SOFTWARE)]
     assert all(run.code == 0 for run in runs)
     assert runs[0].frames == runs[1].frames
@@ -174,7 +178,9 @@ def both_runs(message):
         for words in (("status",), ("encryption", "decryption"))
     )
     assert statuses[0] == statuses[1]
-    cycles = [(call, int(fast), int(slow)) for (call, fast), (_, slow) in zip(calls, in_software, strict=True)]
+    cycles = [
+        (call, int(fast), int(slow)) for (call, fast), (_, slow) in zip(calls, in_software, strict=True)
+    ]
     return cycles, [int(status) for _, status in statuses[0]]
 
 
@@ -193,7 +199,9 @@ def test_every_configuration_has_the_library_s_bytes_and_the_engine_does_it(mess
     assert statuses.count(0) >= 6 and set(statuses) <= ({0, NO_ROOM} if message == 2 else {0})
     first = {"encryption": 2, "decryption": 1}  # these enter tables and keys
     for call, least in (("encryption", 4), ("decryption", 2)):
-        done = [line[1:] for line, status in zip(cycles, statuses, strict=True) if line[0] == call and not status]
+        done = [
+            line[1:] for line, status in zip(cycles, statuses, strict=True) if line[0] == call and not status
+        ]
         assert all(least * fast < slow for fast, slow in done[first[call] :]), (call, done)
 
 
@@ -207,6 +215,44 @@ def test_a_chip_without_the_engine_does_not_start_its_firmware():
     field = soc.field("test-none", **SET, t=1000, seed=3)
     outcome = soc.run_program(field, soc.firmware(field, engine=True), soc.SOFTWARE)
     assert outcome.code == 1 and not outcome.frames and not outcome.encryptions
+
+
+BOARD_EXIT = 0x10000004
+"""ports/picorv32/board.h"""
+
+
+def test_the_core_s_record_is_what_it_fetched_and_wrote(tmp_path):
+    field = soc.field("test-record", **SET, t=1000, seed=3)
+    program, record = soc.firmware(field, engine=True), tmp_path / "record"
+    outcome = soc.run_program(field, program, soc.SOFTWARE, record)
+    words = array("I", program.read_bytes())
+    cycles = list(soc_asic.recorded(record))
+    assert len(cycles) == outcome.cycles + 1
+    assert [cycle.resetn for cycle in cycles[:6]] == [0, 0, 0, 0, 1, 1]
+    answered = [cycle for cycle in cycles if cycle.valid and cycle.ready]
+    assert (answered[0].address, answered[0].read, answered[0].strobe) == (0, words[0], 0)
+    assert answered[-1].access == (BOARD_EXIT, 15, outcome.code)
+    assert len(answered) > 100
+
+
+def test_the_core_is_mapped_as_it_is_on_the_chip():
+    chip = (ROOT / "rtl/soc/cm_soc.sv").read_text(encoding="utf-8")
+    core = chip[chip.index("picorv32 #(") : chip.index(") u_core")]
+    assert re.findall(r"\.(\w+)\((\d)\)", core) == [
+        (name, str(value)) for name, value in soc_asic.SHAPE.items()
+    ]
+
+
+def test_the_page_has_the_energy_of_the_bench():
+    rows = json.loads((ROOT / "bench/results/engine-asic.json").read_text(encoding="utf-8"))["rows"]
+    page = (ROOT / "docs/client-soc.md").read_text(encoding="utf-8")
+    values = {row["name"]: row["value"] for row in rows if row["name"].startswith("soc.")}
+    assert len(values) == 4
+    for name, value in values.items():
+        shown = f"{value / 1000:,.1f} uJ" if name.endswith("nj_per_encryption") else f"{value:.1f} pJ"
+        assert f"| `{name}` | {shown} |" in page
+    less = values["soc.software.nj_per_encryption"] / values["soc.engine.nj_per_encryption"]
+    assert f"takes {less:.0f} times less energy" in page
 
 
 def test_the_page_has_the_figures_of_the_bench():

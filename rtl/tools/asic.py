@@ -13,11 +13,13 @@ the library, by the number of sinks; gate equivalents (GE) are areas of its smal
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import re
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -175,7 +177,7 @@ class Report:
 
 @dataclass
 class Mapped:
-    """A design in cells. netlist: for timing, flat Verilog; model: for simulation, with delays."""
+    """A design in cells. netlist: for timing, flat Verilog."""
 
     top: str
     target: Target
@@ -185,10 +187,6 @@ class Mapped:
     @property
     def netlist(self) -> Path:
         return self.directory / "netlist.v"
-
-    @property
-    def model(self) -> Path:
-        return self.directory / "model.v"
 
     @property
     def macros(self) -> Path:
@@ -204,10 +202,6 @@ class Mapped:
     @cached_property
     def slews(self) -> dict[netlist.Net, netlist.Slew]:
         return netlist.propagate(self.cells)[0]
-
-    def write_model(self) -> None:
-        delays = netlist.propagate(self.cells)[1]
-        self.model.write_text(netlist.simulation_model(self.cells, delays), encoding="utf-8")
 
 
 # --- synthesis --------------------------------------------------------------------------------------------
@@ -283,8 +277,11 @@ def synthesise(
     key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
     mapped.directory = BUILD / "asic" / f"{top}-{key}"
     done = mapped.directory / "done"
-    if not done.exists():
-        mapped.directory.mkdir(parents=True, exist_ok=True)
+    mapped.directory.mkdir(parents=True, exist_ok=True)
+    with (mapped.directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests that run at the same time share it
+        if done.exists():
+            return mapped
         for name, text in _inputs(mapped).items():
             (mapped.directory / name).write_text(text, encoding="utf-8")
         commands = _commands(mapped, sources, includes, parameters, apart, recipe)
@@ -446,17 +443,19 @@ def simulate(
     It dumps what is to be measured: `$dumpvars(1, <the design's instance>)`, and `$dumpoff` at the end.
     parameters: the test bench's.
     """
-    mapped.write_model()
-    program = mapped.directory / "simulation.vvp"
-    run(
-        [
-            *("iverilog", "-g2012", "-s", top, "-o", program),
-            *(f"-P{top}.{name}={value}" for name, value in (parameters or {}).items()),
-            *(mapped.model, mapped.macros, *sources),
-        ],
-        mapped.directory / "iverilog.log",
-    )
-    return run(["vvp", "-n", program, *arguments], mapped.directory / "simulation.log", timeout=14400)
+    with tempfile.TemporaryDirectory(dir=mapped.directory) as folder:
+        model, program = (Path(folder) / name for name in ("model.v", "simulation.vvp"))
+        delays = netlist.propagate(mapped.cells)[1]
+        model.write_text(netlist.simulation_model(mapped.cells, delays), encoding="utf-8")
+        run(
+            [
+                *("iverilog", "-g2012", "-s", top, "-o", program),
+                *(f"-P{top}.{name}={value}" for name, value in (parameters or {}).items()),
+                *(model, mapped.macros, *sources),
+            ],
+            mapped.directory / "iverilog.log",
+        )
+        return run(["vvp", "-n", program, *arguments], mapped.directory / "simulation.log", timeout=14400)
 
 
 def calculator(mapped: Mapped, activity: power.Activity) -> power.Calculator:
@@ -464,7 +463,7 @@ def calculator(mapped: Mapped, activity: power.Activity) -> power.Calculator:
 
 
 def activity(mapped: Mapped, vcd: Path, ns: float | None = None) -> power.Activity:
-    """Of a dump of a simulation of mapped.model, or of its first ns."""
+    """Of a dump that simulate() made, or of its first ns."""
     return power.read_vcd(vcd, power.watched_nets(mapped.cells), ns)
 
 

@@ -15,7 +15,7 @@ import math
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -55,7 +55,7 @@ def encryption() -> tuple[Outcome, bytes]:
     return client_bench.run(SHAPE, one, "COMMAND_SYMMETRIC", record=True), bytes.fromhex(one["frames"][0])
 
 
-def _frames(inputs: list[list[int]], outputs: list[dict[str, int]]) -> bytes:
+def _frames(inputs: list[list[int]], outputs: Iterable[dict[str, int]]) -> bytes:
     ready = INPUTS.index("frame_ready_i")
     words = [
         now["frame_o"]

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Firmware on a simulated RISC-V core encrypts readings, through the client engine and in software.
 
-The owner decrypts what the engine sent. Cycles are simulated; a time is cycles at 100 MHz. Nothing here is a
-measurement of energy.
+The owner decrypts what the engine sent. Cycles are simulated; a time is cycles at 100 MHz. Energy is what
+`make bench-asic` found (docs/client-soc.md): the demo does not need its library of cells.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 
 import soc
 
-from tools import ToolError
+from tools import ROOT, ToolError
 
 SET = "n4096_q26x3_p27"
 T = 40961
@@ -21,6 +22,11 @@ MHZ = 100
 
 def line(what: str, cycles: int) -> None:
     print(f"  {what:<44} {cycles:>12,} cycles {cycles / MHZ / 1000:>10.2f} ms")
+
+
+def published_uj(chip: str) -> float:
+    rows = json.loads((ROOT / "bench/results/engine-asic.json").read_text(encoding="utf-8"))["rows"]
+    return next(row["value"] for row in rows if row["name"] == f"soc.{chip}.nj_per_encryption") / 1000
 
 
 def main() -> int:
@@ -42,6 +48,8 @@ def main() -> int:
     line("client engine, each", engine.encryptions[-1])
     line("client engine, with tables and key to load", engine.encryptions[0])
     print(f"  {software.encryptions[-1] / engine.encryptions[-1]:,.0f} times as fast; UART apart")
+    print("  energy of one, as bench/results/engine-asic.json has it: ", end="")
+    print(f"software {published_uj('software'):,.0f} uJ, client engine {published_uj('engine'):,.0f} uJ")
     same = engine.frames == software.frames
     print(f"  the frames are {'the same bytes' if same else 'DIFFERENT'} both ways")
     print(f"  the owner decrypts {right} of {CIPHERTEXTS} ciphertexts to the readings")

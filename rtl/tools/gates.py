@@ -131,8 +131,8 @@ def simulate(
     window: tuple[int, int],
     clock_ns: float,
     clock: str = "clk_i",
-) -> tuple[list[dict[str, int]], power.Activity]:
-    """The outputs at the end of each cycle, and the activity of the cycles of the window.
+) -> tuple[Iterator[dict[str, int]], power.Activity]:
+    """The outputs at the end of each cycle, as an iterator, and the activity of the cycles of the window.
 
     stimulus: the inputs' values, cycle by cycle; an input that is not named is 0.
     """
@@ -141,7 +141,8 @@ def simulate(
     files["netlist"].write_text("\n".join(writer.lines()) + "\n", encoding="ascii")
     widths = {name: len(bits) for name, bits in cells.inputs.items() if name != clock}
     lines = ("".join(_bits(now.get(name, 0), width) for name, width in widths.items()) for now in stimulus)
-    files["stimulus"].write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+    with files["stimulus"].open("w", encoding="ascii") as file:
+        file.writelines(f"{line}\n" for line in lines)
     program = directory / "gates"
     run(["gcc", "-std=c11", "-O2", RTL / "harness/gates.c", "-o", program], directory / "gcc.log")
     period = round(1000 * clock_ns)
@@ -155,15 +156,14 @@ def simulate(
     return _outputs(cells, files["outputs"]), _activity(writer, counts, window[1] - window[0], clock_ns)
 
 
-def _outputs(cells: Netlist, path: Path) -> list[dict[str, int]]:
-    found = []
-    for line in path.read_text(encoding="ascii").splitlines():
-        at, values = 0, {}
-        for name, bits in cells.outputs.items():
-            values[name] = int(line[at : at + len(bits)][::-1], 2)
-            at += len(bits)
-        found.append(values)
-    return found
+def _outputs(cells: Netlist, path: Path) -> Iterator[dict[str, int]]:
+    with path.open(encoding="ascii") as lines:
+        for line in lines:
+            at, values = 0, {}
+            for name, bits in cells.outputs.items():
+                values[name] = int(line[at : at + len(bits)][::-1], 2)
+                at += len(bits)
+            yield values
 
 
 def _activity(writer: _Writer, counts: Sequence[str], cycles: int, clock_ns: float) -> power.Activity:

@@ -148,8 +148,8 @@ def ckks_receiver(name: str, **wanted: Any) -> tuple[Field, dict[str, Any]]:
 
 
 def configurations(name: str, message: int, **wanted: Any) -> Field:
-    """A device that encrypts and decrypts one message in every configuration (ports/picorv32/configurations.c).
-    wanted: set, ciphertexts, seed."""
+    """A device that encrypts and decrypts one message in every configuration, as
+    ports/picorv32/configurations.c says. wanted: set, ciphertexts, seed."""
     directory = BUILD / "soc" / name
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     answer = owner("provide", directory, **wanted)
@@ -206,13 +206,13 @@ def simulate(of: Field, chip: Chip) -> Outcome:
     return run_program(of, firmware(of, engine=bool(chip.ENGINE)), chip)
 
 
-def run_program(of: Field, program: Path, chip: Chip) -> Outcome:
-    """A program on this chip. ToolError if it is not over in time, or the core traps."""
+def run_program(of: Field, program: Path, chip: Chip, record: Path | None = None) -> Outcome:
+    """A program on this chip. ToolError if it is not over in time, or the core traps. record: takes the
+    core's ports, as rtl/harness/soc.cpp says."""
     frames = frames_file(of, chip)
     inputs = (program, of.directory / "samples", of.directory / "entropy")
-    done = subprocess.run(
-        [build(chip), *inputs, frames, str(MOST_CYCLES)], capture_output=True, text=True, check=False
-    )
+    command = [build(chip), *inputs, frames, str(MOST_CYCLES), *([record] if record else [])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.stderr:
         raise ToolError(f"{of.name} on {chip.name}: {done.stderr.strip()} {done.stdout[-200:]}")
     lines = [line.split() for line in done.stdout.splitlines()]

@@ -72,7 +72,8 @@ def simulate(
     job += [{"q_i": ring.q, "forward_i": 1}] * (job_cycles - 1)
     stimulus = [*before, *job, *_reading(parameters, ring)]
     window = (len(before), len(before) + job_cycles)
-    outputs, activity = gates.simulate(mapped.cells, mapped.directory, stimulus, window, mapped.clock_ns)
+    each, activity = gates.simulate(mapped.cells, mapped.directory, stimulus, window, mapped.clock_ns)
+    outputs = list(each)
     if _result(parameters, outputs[window[1] :]) != ring.forward(words):
         raise ToolError(f"{mapped.directory.name}: the mapped netlist computed another transform.")
     done = [cycle for cycle in range(*window) if outputs[cycle]["done_o"]]
