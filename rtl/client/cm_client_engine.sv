@@ -220,8 +220,8 @@ module cm_client_engine #(
         if (accepted && (enters_key || command_code_i == PUBLIC)) trits_there <= 1'b0;
         if ((accepted && enters_key) || replaces_primes || table_write) secret_there <= 1'b0;
         if (replaces_primes) public_there <= 1'b0;
+        if (clears) trits_there <= 1'b0; // they are among the small numbers
         if (clears && !keys_stay) begin
-            trits_there <= 1'b0;
             secret_there <= 1'b0;
             public_there <= 1'b0;
         end
@@ -879,6 +879,9 @@ module cm_client_engine #(
     wire addend_there = !stream_leaves
         || (reached(pieces_done, stream_pieces + pieces_of_one) && reached(fills_done, finished + 8'd1));
 
+    // Sixteen butterflies transform c0 back before u is loaded for the next prime, and both need the loader.
+    wire loader_there = !(public_key && in_coefficients && stream_kind == 2'd3 && (loading || load_drains));
+
     // Room for pairs in the queue to the packer.
     localparam integer LOG2_QUEUE = (STREAMED > 12) ? 5 : 4;
     reg [LOG2_QUEUE:0] credits;
@@ -892,7 +895,7 @@ module cm_client_engine #(
         && (!needs_uniform || uniform_valid) && (!from_read || read_pair_valid);
     wire               frame_ready;
     wire               queue_empty;
-    wire               stream_may_start = begun != streamed_sets && stream_there && addend_there
+    wire               stream_may_start = begun != streamed_sets && stream_there && addend_there && loader_there
         && (!encrypts || opened)
         && (stream_sink != SINK_FRAME || (frame_ready && !(symmetric && !seed_sent)));
     wire               stream_end = stream_drains && stream_left == {DRAIN_BITS{1'b0}}
@@ -912,8 +915,8 @@ module cm_client_engine #(
             opens <= 1'b0;
             opened <= 1'b1;
         end
-        // Ciphertexts that follow each other take one counter after the other.
-        if (starts_encryption && !follows) sent_counter <= counter;
+        // Ciphertexts that follow each other take one counter after the other; an idle engine may be given any.
+        if (starts_encryption && begun == finished) sent_counter <= counter;
         else if (stream_last && encrypts) sent_counter <= sent_counter + 1'b1;
         if (seed_start) seed_sent <= 1'b1;
         if (decrypts ? result_ends : stream_last) finished <= finished + 1'b1;

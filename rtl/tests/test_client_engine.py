@@ -274,6 +274,30 @@ def test_other_commands_in_between_and_keys_that_change():
     assert engine.simulate().frames == frames_of(first) + frames_of(second)
 
 
+def test_a_counter_that_is_not_the_next():
+    """Firmware may have used counters without the engine; frames name the one that seeds are derived with."""
+    of = {"set": "n1024_q26", "t": 1000, "public": True, "ciphertexts": 2}
+    first, second = case_of(**of, seed=11), case_of(**of, seed=13)
+    engine = prepared(first, SMALL)
+    offer(engine, first)
+    encrypt(engine, first)
+    engine.load(key_of(second), secret=False)
+    engine.counter(second["counter"])
+    offer(engine, second)
+    encrypt(engine, second)
+    assert engine.simulate().frames == frames_of(first) + frames_of(second)
+
+
+@pytest.mark.parametrize("public", [False, True], ids=["symmetric", "public"])
+def test_coefficients_with_sixteen_butterflies(public):
+    """A transform takes less time than the load of the next prime's set."""
+    case = case_of(set="n4096_q26x3_p27", t=40961, public=public, coefficients=True, seed=97)
+    engine = prepared(case, Shape(LOG2_UNITS=4, DEEP=0))
+    offer(engine, case)
+    encrypt(engine, case)
+    assert engine.simulate().frames == frames_of(case)
+
+
 # ---- faults ----
 
 
@@ -442,6 +466,22 @@ def test_a_key_that_is_not_there(command):
     outcome = engine.simulate()
     assert outcome.faults == [constants()["FAULT_COMMAND"], constants()["FAULT_NO_KEY"]]
     assert outcome.words == 0
+
+
+def test_coefficients_that_a_wrong_frame_wipes():
+    """Keys stay, but not the coefficients of the next one."""
+    case = case_of(set="n1024_q26", t=1000, public=True, seed=50)
+    engine = prepared(case, SMALL)
+    engine.set("MAP_TABLE_PLACE", 0)
+    for _ in range(128):
+        engine.set("MAP_TRITS", 0x5555)
+    engine.read(bytes(44))
+    engine.command("COMMAND_DECRYPT")
+    engine.run()
+    engine.wait_for_wipe()
+    engine.command("COMMAND_LOAD_KEY")
+    engine.run()
+    assert engine.simulate().faults == [constants()["FAULT_FRAME"], constants()["FAULT_NO_KEY"]]
 
 
 @pytest.mark.parametrize("change", ["a trit", "a residue", "a prime", "more primes", "a twiddle"])
