@@ -398,6 +398,24 @@ def test_no_counter_left():
     assert faulty(prepare) == constants()["FAULT_COUNTER"]
 
 
+@pytest.mark.parametrize("primes", [3, 5, 255])
+def test_more_primes_than_there_is_room_for(primes):
+    def prepare(engine, case):
+        offer(engine, case)
+        engine.set("MAP_SHAPE", primes - 1)
+
+    assert faulty(prepare) == constants()["FAULT_SETTINGS"]
+
+
+def test_a_setting_that_a_wipe_loses():
+    case = case_with_draws()
+    engine = prepared(case, SMALL)
+    engine.script.append("reset")
+    engine.set("MAP_T", 3)
+    engine.run(1)
+    assert engine.simulate().faults == [constants()["FAULT_BUSY"]]
+
+
 def test_an_unknown_command():
     assert faulty(lambda engine, case: None, command=15) == constants()["FAULT_COMMAND"]
 
@@ -484,7 +502,9 @@ def test_coefficients_that_a_wrong_frame_wipes():
     assert engine.simulate().faults == [constants()["FAULT_FRAME"], constants()["FAULT_NO_KEY"]]
 
 
-@pytest.mark.parametrize("change", ["a trit", "a residue", "a prime", "more primes", "a twiddle"])
+@pytest.mark.parametrize(
+    "change", ["a trit", "a residue", "a prime", "more primes", "a twiddle", "a public key's twiddle"]
+)
 def test_a_key_that_is_not_whole(change):
     """A key must be entered in order and to its end, and for the primes and twiddles as they are."""
     case = case_of(set="n1024_q26", t=1000, public=True, seed=60)
@@ -507,6 +527,7 @@ def test_a_key_that_is_not_whole(change):
     else:
         engine.set("MAP_TABLE_PLACE", 0)
         engine.set("MAP_TABLE_DATA", 1)
+        command = "COMMAND_SYMMETRIC" if change == "a twiddle" else "COMMAND_PUBLIC"
     engine.command(command)
     engine.run()
     assert engine.simulate().faults == [constants()["FAULT_NO_KEY"]]
