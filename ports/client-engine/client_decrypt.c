@@ -349,8 +349,9 @@ static bool decrypt_gathered(const gathered *of)
     client_command(self, CM_CLIENT_COMMAND_DECRYPT);
     clear(self, arena + results, cmi_decryption_room(decryption) / sizeof *arena - results);
     const bool ended = client_settled(self);
+    const bool wiped = cleared(self); /* nothing is written behind portable C */
     if (ended && client_fault(self) == CM_CLIENT_FAULT_NONE &&
-        self->bus.received(self->bus.context) == results && cleared(self) &&
+        self->bus.received(self->bus.context) == results && wiped &&
         (!decrypts_ckks(decryption) || values_below(decryption, results))) {
         return true;
     }

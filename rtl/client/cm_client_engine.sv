@@ -71,6 +71,7 @@ module cm_client_engine #(
     localparam integer PAIR = 2 * WIDTH;
     localparam integer PAIR_BITS = LOG2_N - 1; // of a pair's number
     localparam integer KEY_BITS = LOG2_PRIMES + PAIR_BITS;
+    localparam [7:0] LAST_PRIME = PRIMES[7:0] - 8'd1;
     localparam [PAIR_BITS-1:0] LAST_PAIR = {PAIR_BITS{1'b1}};
     localparam integer MESSAGE_WIDTH = 32;
     localparam integer MULTIPLY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
@@ -95,6 +96,7 @@ module cm_client_engine #(
     reg [WIDTH-1:0]       t, t_factor, t_half;
     reg [31:0]            t_ratio;
     reg [LOG2_PRIMES-1:0] last_prime;
+    reg                   primes_fit;
     reg                   signed_values;
     reg                   coefficients; // coefficient form
     reg                   shake;        // public halves by SHAKE256
@@ -141,6 +143,7 @@ module cm_client_engine #(
                 MAP_T_HALF: t_half <= write_data_i[WIDTH-1:0];
                 MAP_SHAPE: begin
                     last_prime <= write_data_i[LOG2_PRIMES-1:0];
+                    primes_fit <= write_data_i[7:0] <= LAST_PRIME;
                     signed_values <= write_data_i[8];
                     coefficients <= write_data_i[9];
                     shake <= write_data_i[SHAPE_SHAKE256];
@@ -219,9 +222,9 @@ module cm_client_engine #(
         end
         if (accepted && (enters_key || command_code_i == PUBLIC)) trits_there <= 1'b0;
         if ((accepted && enters_key) || replaces_primes || table_write) secret_there <= 1'b0;
-        if (replaces_primes) public_there <= 1'b0;
+        if (replaces_primes || table_write) public_there <= 1'b0;
+        if (clears) trits_there <= 1'b0; // they are among the small numbers
         if (clears && !keys_stay) begin
-            trits_there <= 1'b0;
             secret_there <= 1'b0;
             public_there <= 1'b0;
         end
@@ -279,7 +282,7 @@ module cm_client_engine #(
         : (command_code_i == PUBLIC) ? public_there && last_prime <= public_last
         : secret_there && last_prime <= secret_last;
     wire       encodes_ckks, decodes_ckks; // the settings allow it
-    wire       fits = !ckks || (encryption ? encodes_ckks : command_code_i != DECRYPT || decodes_ckks);
+    wire       fits = primes_fit && (!ckks || (encryption ? encodes_ckks : command_code_i != DECRYPT || decodes_ckks));
     // A ciphertext may follow another one of its kind at once.
     wire       follows = command_code_i == command && (encrypts || decrypts) && !publishes && !in_coefficients
         && !(encryption && coefficients);
@@ -879,6 +882,10 @@ module cm_client_engine #(
     wire addend_there = !stream_leaves
         || (reached(pieces_done, stream_pieces + pieces_of_one) && reached(fills_done, finished + 8'd1));
 
+    // Sixteen butterflies transform c0 back before u is loaded for the next prime, and both need the loader.
+    wire loader_there = !(public_key && in_coefficients && stream_kind == 2'd3
+        && ((loading && set_free) || load_drains));
+
     // Room for pairs in the queue to the packer.
     localparam integer LOG2_QUEUE = (STREAMED > 12) ? 5 : 4;
     reg [LOG2_QUEUE:0] credits;
@@ -892,7 +899,7 @@ module cm_client_engine #(
         && (!needs_uniform || uniform_valid) && (!from_read || read_pair_valid);
     wire               frame_ready;
     wire               queue_empty;
-    wire               stream_may_start = begun != streamed_sets && stream_there && addend_there
+    wire               stream_may_start = begun != streamed_sets && stream_there && addend_there && loader_there
         && (!encrypts || opened)
         && (stream_sink != SINK_FRAME || (frame_ready && !(symmetric && !seed_sent)));
     wire               stream_end = stream_drains && stream_left == {DRAIN_BITS{1'b0}}
@@ -912,8 +919,8 @@ module cm_client_engine #(
             opens <= 1'b0;
             opened <= 1'b1;
         end
-        // Ciphertexts that follow each other take one counter after the other.
-        if (starts_encryption && !follows) sent_counter <= counter;
+        // Ciphertexts that follow each other take one counter after the other; an idle engine may be given any.
+        if (starts_encryption && begun == finished) sent_counter <= counter;
         else if (stream_last && encrypts) sent_counter <= sent_counter + 1'b1;
         if (seed_start) seed_sent <= 1'b1;
         if (decrypts ? result_ends : stream_last) finished <= finished + 1'b1;
@@ -1454,7 +1461,8 @@ module cm_client_engine #(
     wire wipes_keys = wipes && !keys_stay;
     always_ff @(posedge clk_i) begin
         if (accepted) fault_o <= FAULT_NONE;
-        if (fault != FAULT_NONE && !wiping) fault_o <= fault;
+        // A setting that is written during a wipe is lost, too.
+        if (fault != FAULT_NONE && (!wiping || fault == FAULT_BUSY)) fault_o <= fault;
         if (rst_i) fault_o <= FAULT_NONE;
     end
 endmodule

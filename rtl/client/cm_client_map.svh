@@ -60,10 +60,10 @@ localparam [3:0] FAULT_ENTROPY = 4'd3;        // a draw was refused, or failed a
 localparam [3:0] FAULT_RANGE = 4'd4;          // a value out of range
 localparam [3:0] FAULT_TOO_MANY = 4'd5;       // more values than fit
 localparam [3:0] FAULT_KEY = 4'd6;            // a secret key's coefficient that is not -1, 0 or 1
-localparam [3:0] FAULT_BUSY = 4'd7;           // a setting was written while the engine worked
+localparam [3:0] FAULT_BUSY = 4'd7;           // a setting was written while the engine worked, or wiped
 localparam [3:0] FAULT_NO_KEY = 4'd8;         // a command for a key that is not there
 localparam [3:0] FAULT_FRAME = 4'd9;          // a frame that does not decrypt; the keys stay
-localparam [3:0] FAULT_SETTINGS = 4'd10;      // a command that CKKS's settings do not allow
+localparam [3:0] FAULT_SETTINGS = 4'd10;      // a command that the settings do not allow
 localparam [3:0] FAULT_RESULT = 4'd11;        // a decrypted value out of range; the keys stay
 localparam [3:0] FAULT_WINDOW = 4'd12;        // a counter that is not less than 2^32 from the window on
 

@@ -21,6 +21,12 @@ def operands(rng, q):
     return pairs + [(rng.randrange(q), rng.randrange(q)) for _ in range(SAMPLES - len(pairs))]
 
 
+def longer_operands(rng, q, lengths):
+    for bits in lengths:
+        for a in (1 << bits - 1, (1 << bits) - 1, *(rng.getrandbits(bits) for _ in range(20))):
+            yield from ((a, b) for b in (0, 1, q - 1, rng.randrange(q)))
+
+
 def wide_latency(width, deep):
     digits = -(-width // 17)
     return digits * digits + 1 if deep else 2
@@ -90,18 +96,20 @@ async def multiplies_modulo_q_and_halves(dut):
     rng = random.Random(settings()["seed"])
     start_clock(dut)
     width, log2_n = settings()["WIDTH"], settings()["LOG2_N"]
+    q_width = settings().get("Q_WIDTH", width)
+    longer = (q_width + 1, width) if q_width < width else ()  # bits of operands that are no residues
     r = Montgomery(width, log2_n).r
     latency = multiply_latency(width, log2_n, settings()["MULTIPLIER_WIDTH"], settings()["DEEP"])
     for halve in (0, 1):
         dut.halve_i.value = halve
-        for q in primes(rng, width, log2_n):
+        for q in primes(rng, q_width, log2_n):
             dut.q_i.value = q
             await cycles(dut, 2)  # for what is derived from q
             factor = pow(r << halve, -1, q)
             await stream(
                 dut,
                 latency,
-                [{"a_i": a, "b_i": b} for a, b in operands(rng, q)],
+                [{"a_i": a, "b_i": b} for a, b in (*operands(rng, q), *longer_operands(rng, q, longer))],
                 lambda halve=halve: int(dut.product_o.value) >> halve,
                 lambda of, q=q, factor=factor: of["a_i"] * of["b_i"] * factor % q,
             )
@@ -171,6 +179,15 @@ def test_wide_product(width, deep):
 def test_multiplier(width, log2_n, multiplier_width, deep):
     shape = {"WIDTH": width, "LOG2_N": log2_n, "DEEP": deep, "MULTIPLIER_WIDTH": multiplier_width}
     simulate("cm_montgomery_multiply", shape, ["multiplies_modulo_q_and_halves"], seed=3)
+
+
+@pytest.mark.parametrize("multiplier_width, deep", [(24, 0), (17, 1), (SILICON, 0)])
+@pytest.mark.parametrize("q_width, log2_n", [(27, 12), slow(22, 10), (26, 11), slow(27, 13)])
+def test_multiplier_of_messages(q_width, log2_n, multiplier_width, deep):
+    """CKKS's have 32 bits, whatever the prime has."""
+    shape = {"WIDTH": 32, "Q_WIDTH": q_width, "LOG2_N": log2_n, "DEEP": deep}
+    shape["MULTIPLIER_WIDTH"] = multiplier_width
+    simulate("cm_montgomery_multiply", shape, ["multiplies_modulo_q_and_halves"], seed=9)
 
 
 @pytest.mark.parametrize("width", [slow(width) for width in range(22, 41)])

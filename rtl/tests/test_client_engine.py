@@ -274,6 +274,30 @@ def test_other_commands_in_between_and_keys_that_change():
     assert engine.simulate().frames == frames_of(first) + frames_of(second)
 
 
+def test_a_counter_that_is_not_the_next():
+    """Firmware may have used counters without the engine; frames name the one that seeds are derived with."""
+    of = {"set": "n1024_q26", "t": 1000, "public": True, "ciphertexts": 2}
+    first, second = case_of(**of, seed=11), case_of(**of, seed=13)
+    engine = prepared(first, SMALL)
+    offer(engine, first)
+    encrypt(engine, first)
+    engine.load(key_of(second), secret=False)
+    engine.counter(second["counter"])
+    offer(engine, second)
+    encrypt(engine, second)
+    assert engine.simulate().frames == frames_of(first) + frames_of(second)
+
+
+@pytest.mark.parametrize("public", [False, True], ids=["symmetric", "public"])
+def test_coefficients_with_sixteen_butterflies(public):
+    """A transform takes less time than the load of the next prime's set."""
+    case = case_of(set="n4096_q26x3_p27", t=40961, public=public, coefficients=True, seed=97)
+    engine = prepared(case, Shape(LOG2_UNITS=4, DEEP=0))
+    offer(engine, case)
+    encrypt(engine, case)
+    assert engine.simulate().frames == frames_of(case)
+
+
 # ---- faults ----
 
 
@@ -374,6 +398,24 @@ def test_no_counter_left():
     assert faulty(prepare) == constants()["FAULT_COUNTER"]
 
 
+@pytest.mark.parametrize("primes", [3, 5, 255])
+def test_more_primes_than_there_is_room_for(primes):
+    def prepare(engine, case):
+        offer(engine, case)
+        engine.set("MAP_SHAPE", primes - 1)
+
+    assert faulty(prepare) == constants()["FAULT_SETTINGS"]
+
+
+def test_a_setting_that_a_wipe_loses():
+    case = case_with_draws()
+    engine = prepared(case, SMALL)
+    engine.script.append("reset")
+    engine.set("MAP_T", 3)
+    engine.run(1)
+    assert engine.simulate().faults == [constants()["FAULT_BUSY"]]
+
+
 def test_an_unknown_command():
     assert faulty(lambda engine, case: None, command=15) == constants()["FAULT_COMMAND"]
 
@@ -444,7 +486,25 @@ def test_a_key_that_is_not_there(command):
     assert outcome.words == 0
 
 
-@pytest.mark.parametrize("change", ["a trit", "a residue", "a prime", "more primes", "a twiddle"])
+def test_coefficients_that_a_wrong_frame_wipes():
+    """Keys stay, but not the coefficients of the next one."""
+    case = case_of(set="n1024_q26", t=1000, public=True, seed=50)
+    engine = prepared(case, SMALL)
+    engine.set("MAP_TABLE_PLACE", 0)
+    for _ in range(128):
+        engine.set("MAP_TRITS", 0x5555)
+    engine.read(bytes(44))
+    engine.command("COMMAND_DECRYPT")
+    engine.run()
+    engine.wait_for_wipe()
+    engine.command("COMMAND_LOAD_KEY")
+    engine.run()
+    assert engine.simulate().faults == [constants()["FAULT_FRAME"], constants()["FAULT_NO_KEY"]]
+
+
+@pytest.mark.parametrize(
+    "change", ["a trit", "a residue", "a prime", "more primes", "a twiddle", "a public key's twiddle"]
+)
 def test_a_key_that_is_not_whole(change):
     """A key must be entered in order and to its end, and for the primes and twiddles as they are."""
     case = case_of(set="n1024_q26", t=1000, public=True, seed=60)
@@ -467,6 +527,7 @@ def test_a_key_that_is_not_whole(change):
     else:
         engine.set("MAP_TABLE_PLACE", 0)
         engine.set("MAP_TABLE_DATA", 1)
+        command = "COMMAND_SYMMETRIC" if change == "a twiddle" else "COMMAND_PUBLIC"
     engine.command(command)
     engine.run()
     assert engine.simulate().faults == [constants()["FAULT_NO_KEY"]]

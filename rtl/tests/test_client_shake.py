@@ -10,7 +10,7 @@ import shake
 from client import Client, constants
 from cocotb.triggers import ReadOnly
 from golden import random_prime
-from simulation import cycles, simulate, start_clock
+from simulation import cycles, settings, simulate, start_clock
 from test_client_engine import (
     MEDIUM,
     SHAPES,
@@ -169,6 +169,34 @@ def test_the_pace_of_seals_residues():
     ((taken, _),) = shake.made(27, 12, [(rng.randbytes(64), 0, primes)])
     least = 3 * 8 * (31 * 24 + 2 * 512 - 2 * 31)
     assert least <= taken <= least + 24 + 3 * 48
+
+
+@cocotb.test()
+async def divides_words(dut):
+    """Multiples of q and their neighbours, also shifted, so that each digit's remainder is 0 or q - 1 once."""
+    rng = random.Random(5)
+    width = settings()["WIDTH"]
+    for bits in (width, 26, 22):
+        q = random_prime(rng, 10, bits)
+        await reset(dut, valid_i=0, x_i=0, q_i=q)
+        multiples = [q << shift for shift in range(64 - bits)] + [2**64 // q * q, 2**63 // q * q]
+        words = [(x + d) % 2**64 for x in multiples for d in (-1, 0, 1)] + [0, q // 2, 2**64 - 1]
+        words += [rng.getrandbits(64) for _ in range(50)]
+        expected, got = [], []
+        while words or len(got) < len(expected):
+            given = bool(words) and rng.random() < 0.8
+            dut.valid_i.value, dut.x_i.value = int(given), words[-1] if given else rng.getrandbits(64)
+            await ReadOnly()
+            if given and int(dut.ready_o.value):
+                expected.append(words.pop() % q)
+            if int(dut.valid_o.value):
+                got.append(int(dut.residue_o.value))
+            await cycles(dut)
+        assert got == expected
+
+
+def test_modulo():
+    simulate("cm_client_modulo", {"WIDTH": 27}, ["divides_words"])
 
 
 # ---- the engine ----

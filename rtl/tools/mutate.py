@@ -28,6 +28,7 @@ COPIES = BUILD / "mutation"
 WORKERS = 2
 BLAMES_THE_HARDWARE = re.compile(
     r"Failed \d+ of \d+ tests|Assert failed in|the hardware differs from the model"
+    r"|test_client_\w+\.py:\d+: AssertionError"
 )
 
 
@@ -57,7 +58,7 @@ def copy_of_hardware(name: str) -> Path:
     shutil.copytree(RTL, directory / "rtl", ignore=shutil.ignore_patterns("__pycache__"))
     (directory / "build").mkdir()
     (directory / "build" / VENV.name).symlink_to(VENV.resolve())
-    for shared in ("core", "tests", "vectors"):
+    for shared in ("core", "tests", "vectors", "tools", ".venv"):
         (directory / shared).symlink_to(ROOT / shared)
     return directory
 

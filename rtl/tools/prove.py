@@ -62,9 +62,12 @@ BEHIND_RESET = {"uniform": 3, "unpacker": 2}
 PROOFS = {
     "montgomery": Proof("prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1))),
     "montgomery-deep": Proof("prove_montgomery", 16, (("WIDTH", 6), ("LOG2_N", 1), ("DEEP", 1))),
-    # With a whole first reduction, and with one that is a single bit.
+    # With a whole first reduction, with a shorter one, and with one that is a single bit.
     "montgomery-silicon": Proof(
         "prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1), ("MULTIPLIER_WIDTH", 64))
+    ),
+    "montgomery-silicon-short": Proof(
+        "prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 3), ("MULTIPLIER_WIDTH", 64))
     ),
     "montgomery-silicon-odd": Proof(
         "prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 4), ("MULTIPLIER_WIDTH", 64))
