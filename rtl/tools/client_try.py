@@ -36,7 +36,7 @@ def options() -> argparse.Namespace:
         "--plain-modulus", type=int, default=1024, metavar="T", help="BFV's t (default: %(default)s)"
     )
     parser.add_argument(
-        "--log2-scale", type=int, default=18, help="log2 of CKKS's scale (default: %(default)s)"
+        "--log2-scale", type=int, default=20, help="log2 of CKKS's scale (default: %(default)s)"
     )
     parser.add_argument("--public", action="store_true", help="encrypt under a public key")
     parser.add_argument("--shake256", action="store_true", help="a SHAKE256 seed; without it, a ChaCha20 seed")
