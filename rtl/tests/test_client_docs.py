@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the client engine's pages say of parameters, settings, commands and faults is so; their commands work."""
+"""The client engine's pages say what its parameters, settings, commands and faults are; their commands work."""
 
 import re
 import shlex
@@ -12,7 +12,9 @@ from tools import BUILD, ROOT, RTL, run
 
 PAGE = (ROOT / "docs/client-engine-integration.md").read_text(encoding="utf-8")
 SOC = (ROOT / "docs/client-soc.md").read_text(encoding="utf-8")
-ROWS = [[cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line[:1] == "|"]
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line[:1] == "|"
+]
 PER_PRIME = " + 8 i"
 
 
@@ -37,7 +39,9 @@ def test_ports_are_those_of_the_top():
 
 def test_settings_have_their_numbers():
     found = set()
-    for name, number, *_ in (row for row in ROWS if len(row) == 3 and row[0].isupper() and row[1][:1].isdigit()):
+    for name, number, *_ in (
+        row for row in ROWS if len(row) == 3 and row[0].isupper() and row[1][:1].isdigit()
+    ):
         for each, text in zip(name.split(", "), re.split(r", | to ", number), strict=False):
             base = constants()["MAP_PRIMES"] << 8 if each.startswith("PRIME_") else 0
             assert PER_PRIME in text or not base, each

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Area, timing and energy on the open library IHP SG13G2 (130 nm; typical, 1.2 V, 25 C), before layout.
 
-    CIPHERMOTE_PDK=<folder> python3 rtl/tools/asic.py cm_ntt_engine n1024_u8
+    CIPHERMOTE_PDK=<folder> build/rtl-venv/bin/python rtl/tools/asic.py cm_ntt_engine n1024_u8
 
 prints the area and the slack of a named configuration as JSON. measure() does the same for any module, and
 adds the energy of what a simulation of the mapped netlist did.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The client engine's cycles: prints them as JSON after comparing what it gave with the C library's.
 
-python3 rtl/tools/client_bench.py
+    build/rtl-venv/bin/python rtl/tools/client_bench.py
 
 Latency is from the cycle in which a command is taken to that of the last word out, with random words and
 values there from the start, a value a cycle at most. Pace is the longest time from last word to last word of

@@ -54,8 +54,8 @@ def words_of(numbers: np.ndarray) -> list[int]:
 
 
 def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
-    """wanted: set, log2_scale; public, complex, number, exponent, values_limit, count, ciphertexts, seed; xof;
-    messages of binary32, in place of random ones.
+    """wanted: set, log2_scale; public, complex, number, exponent, values_limit, count, ciphertexts, seed,
+    xof; messages: of binary32, in place of random ones.
 
     What is decrypted: coefficients of each ciphertext in place of what is encrypted, or other_key; and how:
     out ("float32", "int32") and out_exponent.

@@ -27,7 +27,7 @@ SMALL = {10: 2}
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__.partition("\n")[0] if __doc__ else None,
-        epilog="The first run with a degree n or a number of primes builds its simulation, which takes minutes.",
+        epilog="The first run for a parameter set builds its simulation, which takes a minute or more.",
     )
     parser.add_argument("values", nargs="+", help="integers for BFV, real numbers for CKKS")
     parser.add_argument("--scheme", choices=("bfv", "ckks"), default="bfv")
@@ -39,11 +39,11 @@ def options() -> argparse.Namespace:
         "--log2-scale", type=int, default=20, help="log2 of CKKS's scale (default: %(default)s)"
     )
     parser.add_argument("--public", action="store_true", help="encrypt under a public key")
-    parser.add_argument("--shake256", action="store_true", help="a SHAKE256 seed; without it, a ChaCha20 seed")
+    parser.add_argument("--shake256", action="store_true", help="SHAKE256 for the seed, not ChaCha20")
     parser.add_argument("--frames", type=Path, metavar="FILE", help="write the frames to this file")
     chosen = parser.parse_args()
     if chosen.public and chosen.shake256:
-        parser.error("--shake256 is for seeds, which ciphertexts under a public key do not have: leave it out")
+        parser.error("--shake256 is for seeds, and ciphertexts under a public key have none: leave it out")
     number = int if chosen.scheme == "bfv" else float
     try:
         chosen.values = [number(text) for text in chosen.values]
