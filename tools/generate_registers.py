@@ -112,7 +112,9 @@ def document(of: Map) -> str:
         lines += [f"| {c['code']} | {c['name']} | {c['text']} |" for c in content["commands"]]
     if of.numbers:
         name = Path(of.numbers).name
-        lines += ["", f"Settings, commands and faults: [{name}]({name})."]
+        guide = "docs/client-engine-integration.md"
+        lines += ["", f"Numbers of settings, commands and faults: [{name}]({name})."]
+        lines += [f"What to write to them, and in which order: [{guide}](../../{guide})."]
     return "\n".join([*lines, ""])
 
 
