@@ -105,8 +105,8 @@ def document(of: Map) -> str:
         )
         for field in register.get("fields", ()):
             top = field["low"] + field["bits"] - 1
-            bits = f"{top}:{field['low']}" if field["bits"] > 1 else f"{top}"
-            lines.append(f"| | {register['name']}.{field['name']} | bits {bits} | {field['text']} |")
+            bits = f"bits {top}:{field['low']}" if field["bits"] > 1 else f"bit {top}"
+            lines.append(f"| | {register['name']}.{field['name']} | {bits} | {field['text']} |")
     if content["commands"]:
         lines += ["", "| code | command | what it does |", "|---|---|---|"]
         lines += [f"| {c['code']} | {c['name']} | {c['text']} |" for c in content["commands"]]
