@@ -105,14 +105,16 @@ def document(of: Map) -> str:
         )
         for field in register.get("fields", ()):
             top = field["low"] + field["bits"] - 1
-            bits = f"{top}:{field['low']}" if field["bits"] > 1 else f"{top}"
-            lines.append(f"| | {register['name']}.{field['name']} | bits {bits} | {field['text']} |")
+            bits = f"bits {top}:{field['low']}" if field["bits"] > 1 else f"bit {top}"
+            lines.append(f"| | {register['name']}.{field['name']} | {bits} | {field['text']} |")
     if content["commands"]:
         lines += ["", "| code | command | what it does |", "|---|---|---|"]
         lines += [f"| {c['code']} | {c['name']} | {c['text']} |" for c in content["commands"]]
     if of.numbers:
         name = Path(of.numbers).name
-        lines += ["", f"Settings, commands and faults: [{name}]({name})."]
+        guide = "docs/client-engine-integration.md"
+        lines += ["", f"Numbers of settings, commands and faults: [{name}]({name})."]
+        lines += [f"What to write to them, and in which order: [{guide}](../../{guide})."]
     return "\n".join([*lines, ""])
 
 

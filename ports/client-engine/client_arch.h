@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's back-end for the client engine: CM_ARCH_HEADER. */
+/* Makes the client engine the library's back-end: compile the library with
+ * -DCM_ARCH_HEADER='"client_arch.h"' (docs/client-soc.md). */
 #ifndef CLIENT_ARCH_H
 #define CLIENT_ARCH_H
 

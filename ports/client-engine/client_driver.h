@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the driver's files share: the engine's registers, and what it holds. */
+/* Shared by the driver's files, and not for applications: access to registers, and what the engine holds. */
 #ifndef CLIENT_DRIVER_H
 #define CLIENT_DRIVER_H
 
@@ -24,9 +24,9 @@ enum {
 #define CLIENT_IS_SHAKE256 ((uint32_t)1 << CM_CLIENT_SHAPE_SHAKE256)
 #define CLIENT_HAS_TAGS ((uint32_t)1 << CM_CLIENT_SHAPE_TAGS)
 
-/* Whether all that was asked for is done, without a fault that has wiped the keys. */
+/* Wait until the engine is idle. False if that takes too long, or if a fault has wiped its keys. */
 bool client_settled(const client_engine *self);
-/* The engine starts afresh, and holds nothing. */
+/* Reset the engine, which then holds no table and no key. */
 void client_reset(client_engine *self);
 uint32_t client_fault(const client_engine *self);
 
@@ -35,26 +35,27 @@ void client_command(const client_engine *self, uint32_t code);
 void client_set(const client_engine *self, uint32_t setting, uint32_t value);
 void client_set_two(const client_engine *self, uint32_t setting, uint64_t value);
 void client_set_prime(const client_engine *self, unsigned prime, uint32_t setting, uint32_t value);
-/* Some words that are stored as bytes. */
+/* Write some words, which are stored as bytes, to as many settings. */
 void client_set_bytes(const client_engine *self, uint32_t setting, const uint8_t *bytes, unsigned words);
-/* Form and schemes, and MAP_CKKS; scale: CKKS's own is in the latter. */
+/* Write MAP_SHAPE; and scale: BFV's t, or CKKS's client_ckks_setting(). */
 void client_set_shape(const client_engine *self, unsigned primes, uint32_t shape, uint32_t scale);
 uint32_t client_ckks_setting(int exponent, unsigned log2_scale, unsigned limit);
-/* Frames of version 2. */
+/* Write the settings of frames of version 2. */
 void client_set_tags(const client_engine *self, const uint8_t *key, uint32_t device, uint16_t epoch,
                      uint64_t window);
 
-/* Whether the engine is built for a set. Found out once, because it takes as long as a good part of a job. */
+/* Whether the engine is built for a set. The answer is kept: finding it takes as long as a part of a job. */
 bool client_serves(client_engine *self, const cm_params *params);
-/* It holds the tables of a set, and a key. False if it does not come to rest, or the key is incomplete. */
+/* Give the engine the tables of a set, or a key, unless it holds them. False if it does not become idle, or
+ * if the key is incomplete. */
 bool client_hold_tables(client_engine *self, const cm_params *params);
 void client_hold_secret(client_engine *self, const cm_secret_key *key);
 bool client_hold_public(client_engine *self, const cm_public_key *key);
-/* What the engine multiplies by: R, to some power of two; or what is added up of others. */
+/* 2^exponent modulo a prime; and log2 of S (docs/client-engine-integration.md). */
 uint32_t client_power_of_two(unsigned exponent, const cm_prime *prime);
 unsigned client_log2_scale_r(const client_engine *self);
 
-/* Words of a frame besides its payload, of a seed, and of the residues of the first primes of its set. */
+/* Words of a frame besides its payload; of a seed; of a component's residues at the set's first primes. */
 uint32_t client_frame_words(bool tagged);
 uint32_t client_seed_words(uint32_t xof);
 uint32_t client_residue_words(const client_engine *self, unsigned primes);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole encryptions and decryptions in the hardware of rtl/client (docs/client-engine.md), for chips that
- * have it: compile the library with -DCM_ARCH_HEADER='"client_arch.h"', and add the three files. Calls that
- * encrypt or decrypt stay as they are, and no byte of a ciphertext and no value changes. The driver has the
- * engine encrypt BFV in coefficients and CKKS at 31 bits, and decrypt both in NTT form, in frames with tags
- * or without, with ChaCha20 or SHAKE256, and in whole polynomials; portable C does the rest, and what the
- * engine fails at.
+ * The driver of the client engine (rtl/client, docs/client-engine.md): whole encryptions and decryptions in
+ * hardware. docs/client-soc.md says how to build it into firmware, and which calls the engine serves;
+ * portable C does all others, and what the engine fails at. Calls that encrypt or decrypt stay as they are,
+ * and so does every byte of a ciphertext and every value.
  *
- * The port provides the bus, opens the engine, and says which one serves a parameter set. The engine draws
- * its random bytes itself, from the source that is wired to it: it must be as good as cm_platform's. Keys and
- * the device's secret are written to it and never read; it keeps them until it is reset, meets a fault, or is
- * given others. That they stay the same is what the encryptor requires anyway (encryptor.h).
+ * The port provides a client_bus, calls client_engine_open once, and defines client_engine_for. The engine
+ * draws its random bytes itself, from the source that is wired to it: that source must be as good as
+ * cm_platform's. Keys and the device's secret are written to the engine and never read. It keeps them until
+ * it is reset, meets a fault, or is given others. The driver compares keys by their addresses, so a key must
+ * stay as it is at its address; encryptor.h requires that anyway.
  */
 #ifndef CLIENT_ENGINE_H
 #define CLIENT_ENGINE_H
@@ -24,38 +23,46 @@
 #include "ciphermote/params.h"
 #include "ciphermote/status.h"
 
-/* Bytes of frames, whole words in memory. */
+/* Bytes of frames: an address of words in memory, and a length in bytes that is a multiple of 4. */
 typedef struct client_piece {
     const uint8_t *bytes;
     uint32_t length;
 } client_piece;
 
 /*
- * How to reach an engine. Registers are those of rtl/client/client_registers.md, offsets in bytes. send and
- * receive begin a transfer, and drop what is left of the one before: values of a cm_number, and so many words
- * at most. sending says whether values are still to be sent, received how many words are in memory.
- * send_frames begins to send frames that are to be decrypted, in so many pieces, which stay until then; null
- * if the chip cannot, and portable C decrypts. If it centres, receive takes halves of words below a modulus,
- * if that is not 0, and subtracts it from those above its half. clear begins to write zeros, and clearing
- * says whether it still does; without them the driver writes them. wait returns once the engine's interrupt
- * is raised, or false if that takes longer than any job; null: the driver polls.
+ * How to reach an engine: functions of the port, each with context as its first argument. Those marked as
+ * optional may be null. Transfers go on by themselves, as by DMA; beginning one drops what is left of the one
+ * before it in the same direction. Where transfers bypass a cache, these functions keep it coherent.
  */
 typedef struct client_bus {
+    /* A register of rtl/client/client_registers.md, by its offset in bytes. */
     uint32_t (*read)(void *context, uint32_t offset);
     void (*write)(void *context, uint32_t offset, uint32_t value);
+    /* Begin to send values to s_axis_value: count of them, each extended to a word, TLAST with the last. */
     void (*send)(void *context, const void *values, uint32_t count, cm_number number);
+    /* Begin to send frames to s_axis_read, from so many pieces, which stay there until the job has ended.
+     * Optional: without it portable C decrypts. */
     void (*send_frames)(void *context, const client_piece *pieces, uint32_t count);
+    /* Begin to store what comes from m_axis_frame or m_axis_result, at most count words; 0: nothing more.
+     * modulus, never other than 0 unless centres is set: words are two numbers of 16 bits below it, and it is
+     * subtracted from those above half of it. */
     void (*receive)(void *context, uint32_t *words, uint32_t count, uint32_t modulus);
+    /* Whether values are still to be sent. */
     bool (*sending)(void *context);
+    /* How many words have come since receive, all of them in memory. */
     uint32_t (*received)(void *context);
+    /* Begin to write zeros to words, and whether that still goes on. Optional, but both or none: without them
+     * the core writes the zeros. */
     void (*clear)(void *context, uint32_t *words, uint32_t count);
     bool (*clearing)(void *context);
+    /* Sleep until irq is high, and return true; false after longer than any job takes. Optional: without it
+     * the driver polls. */
     bool (*wait)(void *context);
     void *context;
-    bool centres;
+    bool centres; /* receive can subtract a modulus */
 } client_bus;
 
-/* Words that an engine needs, for the frames of a ciphertext with this many primes. */
+/* Words of memory for the frames of a ciphertext of degree n with this many primes, the largest there are. */
 #define CLIENT_WORDS(n, primes) (35u + 2u * (primes) * (19u + (size_t)(n) / 32u * 27u))
 
 /* Allocated by the caller, filled by client_engine_open: treat as opaque. */
@@ -85,28 +92,37 @@ typedef struct client_engine {
 } client_engine;
 
 /*
- * Start to use an engine; it is reset. words points at count words, lent for as long as it is used; they hold
- * frames alone. CM_ERR_ARGUMENT for null pointers, CM_ERR_UNSUPPORTED if there is no engine on the bus.
+ * Reset an engine and start to use it. words points at count words, CLIENT_WORDS of them, in which the driver
+ * receives the frames that it makes; they are lent for as long as the engine is used, and hold nothing
+ * secret. With fewer words, portable C encrypts what does not fit.
+ *
+ * CM_ERR_ARGUMENT for null pointers, and for a bus without one of the functions that are not optional;
+ * CM_ERR_UNSUPPORTED if the ID register is not an engine's, or if the engine does not become idle.
  */
 CM_MUST_CHECK cm_status client_engine_open(client_engine *engine, const client_bus *bus, uint32_t *words,
                                            size_t count);
 
 /*
- * Lend words, CLIENT_WORDS of them, in which the frames of a ciphertext gather that is to be decrypted;
- * without them portable C decrypts. They are one decryptor's until its decryption ends, begins anew or is
- * wiped; what others decrypt meanwhile, portable C does. CM_ERR_ARGUMENT for null pointers.
+ * Let the engine decrypt: lend count words, CLIENT_WORDS of them, into which the driver copies a ciphertext's
+ * frames as cm_decryptor_feed gets them. Without this call, or the next one, portable C decrypts. The words
+ * are one decryptor's until its decryption ends, begins anew or is wiped; portable C does what others decrypt
+ * meanwhile. CM_ERR_ARGUMENT for null pointers.
  */
 CM_MUST_CHECK cm_status client_engine_gather(client_engine *engine, uint32_t *words, size_t count);
 
 /*
- * The same without a copy: what cm_decryptor_feed is given must stay as it is until the decryption ends, and
- * be whole words at addresses of words; else portable C decrypts. count pieces are lent, and bytes that
- * follow each other in memory are one. CM_ERR_ARGUMENT for null pointers, or no piece.
+ * The same without a copy: lend a list of count pieces, in which the driver notes where the frames are. What
+ * cm_decryptor_feed is given must then stay where and as it is until the decryption ends, and be whole words
+ * at addresses of words; otherwise portable C decrypts. Bytes that follow each other in memory share a piece.
+ * CM_ERR_ARGUMENT for null pointers, or if count is 0.
  */
 CM_MUST_CHECK cm_status client_engine_gather_in_place(client_engine *engine, client_piece *pieces,
                                                       size_t count);
 
-/* The application defines this function: the engine for a parameter set, or null. */
+/*
+ * The application defines this function: the opened engine for a parameter set, or null if there is none. The
+ * driver itself compares the set's degree and primes with what the engine was built for.
+ */
 client_engine *client_engine_for(const cm_params *params);
 
 #endif

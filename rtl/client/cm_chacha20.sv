@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A ChaCha20 block (RFC 8439): a round, four quarter rounds, a cycle. A block is ready 20 cycles after start_i, and one
-// that follows at once starts with the cycle that takes it: 21 cycles a block.
+// A ChaCha20 block (RFC 8439), one round a cycle: four quarter rounds side by side. A block is ready 20 cycles after
+// start_i. The next one can start in the cycle that takes it, so a block takes 21 cycles.
 //
-// The block is the sum, word by word, of mixed_o and what it began with: {position_i, key_i, CONSTANTS}. Whoever takes it
-// still knows that, and adds it, as many words a cycle as leave.
+// RFC 8439 adds the state after the rounds, mixed_o, to the state before them, {position_i, key_i, CONSTANTS}. This
+// module leaves that sum to its user, who still has the latter, and needs only as many adders as words leave in a
+// cycle.
 //
 // Words are little-endian: word k of the state is bits 32 k and up. Diagonal rounds are column rounds between two
 // rotations of the rows, which are wires.

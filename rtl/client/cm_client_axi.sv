@@ -1,59 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client engine on a bus: registers and settings on AXI4-Lite (client_registers.md), data on AXI4-Streams of 32
-// bits, and an interrupt. Settings, and with them keys and secrets, are only written: what is read is none of them.
-// There are no bus errors: unknown offsets read as zero, and settings are written as whole words.
+// The client engine on a bus, the module to place in a design: registers and settings on AXI4-Lite, data on
+// AXI4-Streams of 32 bits, and an interrupt. docs/client-engine-integration.md explains parameters, ports, registers
+// and commands.
+//
+// One clock drives everything. Port names follow AXI4, so that tools infer the interfaces. Settings, and with them keys
+// and secrets, can be written and never read. There are no bus errors: unknown offsets read as zero and ignore writes,
+// and a write whose WSTRB is not all ones is ignored.
 `default_nettype none
 module cm_client_axi #(
-    parameter integer LOG2_N = 12,
-    parameter integer WIDTH = 27,
-    parameter integer LOG2_UNITS = 3,
-    parameter integer PRIMES = 3,
-    parameter integer DEEP = 1,
-    parameter integer MULTIPLIER_WIDTH = 24
+    parameter integer LOG2_N = 12,           // 10 .. 13: log2 of the ring degree n
+    parameter integer WIDTH = 27,            // 22 .. 27: bits of the widest prime
+    parameter integer LOG2_UNITS = 3,        // 1 .. 4: log2 of the number of butterflies
+    parameter integer PRIMES = 3,            // 2 .. 7: the most primes of a ciphertext
+    parameter integer DEEP = 1,              // 1: a longer pipeline, for a higher clock on FPGAs; 0: the shorter one
+    parameter integer MULTIPLIER_WIDTH = 24, // 17 or 24: bits of an FPGA's multiplier block; 64: for standard cells
+    parameter integer TAG_DIGIT = 4          // 4, 8, 16 or 32: bits a cycle of the multiplier that hashes tagged frames
 ) (
-    input  wire        clk_i,
-    input  wire        rst_i,
-    input  wire [14:0] s_axil_awaddr_i,
-    input  wire        s_axil_awvalid_i,
-    output wire        s_axil_awready_o,
-    input  wire [31:0] s_axil_wdata_i,
-    input  wire [3:0]  s_axil_wstrb_i,   // only whole words are written
-    input  wire        s_axil_wvalid_i,
-    output wire        s_axil_wready_o,
-    output wire [1:0]  s_axil_bresp_o,
-    output reg         s_axil_bvalid_o,
-    input  wire        s_axil_bready_i,
-    input  wire [14:0] s_axil_araddr_i,
-    input  wire        s_axil_arvalid_i,
-    output wire        s_axil_arready_o,
-    output reg  [31:0] s_axil_rdata_o,
-    output wire [1:0]  s_axil_rresp_o,
-    output reg         s_axil_rvalid_o,
-    input  wire        s_axil_rready_i,
-    output wire        irq_o,
-    // Fresh random words.
-    input  wire [31:0] s_axis_entropy_tdata_i,
-    input  wire        s_axis_entropy_tvalid_i,
-    output wire        s_axis_entropy_tready_o,
-    // Messages to encrypt, a value a beat; missing ones at the end are zero.
-    input  wire [31:0] s_axis_value_tdata_i,
-    input  wire        s_axis_value_tvalid_i,
-    input  wire        s_axis_value_tlast_i,
-    output wire        s_axis_value_tready_o,
-    // Their frames, a packet a ciphertext.
-    output wire [31:0] m_axis_frame_tdata_o,
-    output wire        m_axis_frame_tvalid_o,
-    output wire        m_axis_frame_tlast_o,
-    input  wire        m_axis_frame_tready_i,
-    // Frames to decrypt.
-    input  wire [31:0] s_axis_read_tdata_i,
-    input  wire        s_axis_read_tvalid_i,
-    output wire        s_axis_read_tready_o,
-    // Their messages, a packet each.
-    output wire [31:0] m_axis_result_tdata_o,
-    output wire        m_axis_result_tvalid_o,
-    output wire        m_axis_result_tlast_o,
-    input  wire        m_axis_result_tready_i
+    input  wire        aclk,
+    input  wire        aresetn,          // synchronous; wipes everything, keys included: wait for STATUS.IDLE
+    input  wire [14:0] s_axil_awaddr,
+    input  wire        s_axil_awvalid,
+    output wire        s_axil_awready,
+    input  wire [31:0] s_axil_wdata,
+    input  wire [3:0]  s_axil_wstrb,     // a write that leaves out a byte is ignored
+    input  wire        s_axil_wvalid,
+    output wire        s_axil_wready,
+    output wire [1:0]  s_axil_bresp,
+    output reg         s_axil_bvalid,
+    input  wire        s_axil_bready,
+    input  wire [14:0] s_axil_araddr,
+    input  wire        s_axil_arvalid,
+    output wire        s_axil_arready,
+    output reg  [31:0] s_axil_rdata,
+    output wire [1:0]  s_axil_rresp,
+    output reg         s_axil_rvalid,
+    input  wire        s_axil_rready,
+    output wire        irq,              // level: an event of EVENTS that INTERRUPTS enables
+    // Random words from a true random source; a ciphertext or a drawn key takes eight.
+    input  wire [31:0] s_axis_entropy_tdata,
+    input  wire        s_axis_entropy_tvalid,
+    output wire        s_axis_entropy_tready,
+    // Messages to encrypt, one value a beat. TLAST ends a message; values missing after it are zero.
+    input  wire [31:0] s_axis_value_tdata,
+    input  wire        s_axis_value_tvalid,
+    input  wire        s_axis_value_tlast,
+    output wire        s_axis_value_tready,
+    // The frames of a ciphertext, one packet for each ciphertext. Byte 0 is in bits 7:0.
+    output wire [31:0] m_axis_frame_tdata,
+    output wire        m_axis_frame_tvalid,
+    output wire        m_axis_frame_tlast,
+    input  wire        m_axis_frame_tready,
+    // Frames to decrypt, bytes in the same order. Their headers say where they end, so there is no TLAST.
+    input  wire [31:0] s_axis_read_tdata,
+    input  wire        s_axis_read_tvalid,
+    output wire        s_axis_read_tready,
+    // Decrypted messages, one packet for each.
+    output wire [31:0] m_axis_result_tdata,
+    output wire        m_axis_result_tvalid,
+    output wire        m_axis_result_tlast,
+    input  wire        m_axis_result_tready
 );
     `include "cm_client_registers.svh"
     `include "cm_latency.svh"
@@ -65,8 +70,8 @@ module cm_client_axi #(
     localparam [31:0] SHAPE = {3'd0, SCALE_R_BITS[5:0], R_BITS[5:0], PRIMES[3:0], LOG2_UNITS[2:0], WIDTH[5:0],
                                LOG2_N[3:0]};
 
-    assign s_axil_bresp_o = 2'b00;
-    assign s_axil_rresp_o = 2'b00;
+    assign s_axil_bresp = 2'b00;
+    assign s_axil_rresp = 2'b00;
 
     // --- writes -----------------------------------------------------------------------------------------------------
 
@@ -74,14 +79,14 @@ module cm_client_axi #(
     reg [14:0] held_address;
     reg [31:0] held_data;
     reg        held_whole;
-    assign s_axil_awready_o = !address_held;
-    assign s_axil_wready_o = !data_held;
-    wire        address_there = address_held || s_axil_awvalid_i;
-    wire        data_there = data_held || s_axil_wvalid_i;
-    wire        responds = address_there && data_there && !s_axil_bvalid_o;
-    wire [14:0] address = address_held ? held_address : s_axil_awaddr_i;
-    wire [31:0] data = data_held ? held_data : s_axil_wdata_i;
-    wire        whole = data_held ? held_whole : &s_axil_wstrb_i;
+    assign s_axil_awready = !address_held;
+    assign s_axil_wready = !data_held;
+    wire        address_there = address_held || s_axil_awvalid;
+    wire        data_there = data_held || s_axil_wvalid;
+    wire        responds = address_there && data_there && !s_axil_bvalid;
+    wire [14:0] address = address_held ? held_address : s_axil_awaddr;
+    wire [31:0] data = data_held ? held_data : s_axil_wdata;
+    wire        whole = data_held ? held_whole : &s_axil_wstrb;
     wire        writes = responds && whole;
     wire        sets = writes && address[14];
     wire [13:0] offset = {address[13:2], 2'b00};
@@ -104,23 +109,23 @@ module cm_client_axi #(
     wire        faults = fault != 4'd0 && (last_fault == 4'd0 || took_command);
     reg         took_command;
     wire [2:0]  cleared = (to_register && offset == CM_CLIENT_EVENTS_OFFSET[13:0]) ? data[2:0] : 3'd0;
-    assign irq_o = (events & enabled) != 3'd0;
+    assign irq = (events & enabled) != 3'd0;
 
-    always_ff @(posedge clk_i) begin
-        reset <= rst_i || (to_register && offset == CM_CLIENT_CONTROL_OFFSET[13:0]
+    always_ff @(posedge aclk) begin
+        reset <= !aresetn || (to_register && offset == CM_CLIENT_CONTROL_OFFSET[13:0]
                            && data[CM_CLIENT_CONTROL_RESET_LOW]);
         write <= sets;
         write_address <= offset[13:2];
         write_data <= sets ? data : 32'd0;
         address_held <= address_there && !responds;
         data_held <= data_there && !responds;
-        if (!address_held) held_address <= s_axil_awaddr_i;
+        if (!address_held) held_address <= s_axil_awaddr;
         if (!data_held) begin
-            held_data <= s_axil_wdata_i;
-            held_whole <= &s_axil_wstrb_i;
+            held_data <= s_axil_wdata;
+            held_whole <= &s_axil_wstrb;
         end
         if (responds) held_data <= 32'd0; // it may be a key
-        s_axil_bvalid_o <= responds || (s_axil_bvalid_o && !s_axil_bready_i);
+        s_axil_bvalid <= responds || (s_axil_bvalid && !s_axil_bready);
         was_idle <= idle;
         last_fault <= fault;
         took_command <= takes_command;
@@ -131,61 +136,61 @@ module cm_client_axi #(
         end
         events <= (events & ~cleared) | {commands && command_waits, faults, idle && !was_idle};
         if (to_register && offset == CM_CLIENT_INTERRUPTS_OFFSET[13:0]) enabled <= data[2:0];
-        if (rst_i || reset) begin
+        if (!aresetn || reset) begin
             command_waits <= 1'b0;
             events <= 3'd0;
             was_idle <= 1'b1;
             last_fault <= 4'd0;
             took_command <= 1'b0;
         end
-        if (rst_i) begin
+        if (!aresetn) begin
             write <= 1'b0;
             write_data <= 32'd0;
             held_data <= 32'd0;
             address_held <= 1'b0;
             data_held <= 1'b0;
-            s_axil_bvalid_o <= 1'b0;
+            s_axil_bvalid <= 1'b0;
             enabled <= 3'd0;
         end
     end
 
     // --- reads ------------------------------------------------------------------------------------------------------
 
-    wire reads = s_axil_arvalid_i && !s_axil_rvalid_o;
-    assign s_axil_arready_o = !s_axil_rvalid_o;
-    always_ff @(posedge clk_i) begin
+    wire reads = s_axil_arvalid && !s_axil_rvalid;
+    assign s_axil_arready = !s_axil_rvalid;
+    always_ff @(posedge aclk) begin
         if (reads) begin
-            case ({s_axil_araddr_i[14:2], 2'b00})
-                CM_CLIENT_ID_OFFSET[14:0]: s_axil_rdata_o <= IDENTITY;
-                CM_CLIENT_SHAPE_OFFSET[14:0]: s_axil_rdata_o <= SHAPE;
+            case ({s_axil_araddr[14:2], 2'b00})
+                CM_CLIENT_ID_OFFSET[14:0]: s_axil_rdata <= IDENTITY;
+                CM_CLIENT_SHAPE_OFFSET[14:0]: s_axil_rdata <= SHAPE;
                 CM_CLIENT_STATUS_OFFSET[14:0]:
-                    s_axil_rdata_o <= {20'd0, fault, 6'd0, command_waits, idle && !command_waits};
-                CM_CLIENT_EVENTS_OFFSET[14:0]: s_axil_rdata_o <= {29'd0, events};
-                CM_CLIENT_INTERRUPTS_OFFSET[14:0]: s_axil_rdata_o <= {29'd0, enabled};
-                default: s_axil_rdata_o <= 32'd0;
+                    s_axil_rdata <= {20'd0, fault, 6'd0, command_waits, idle && !command_waits};
+                CM_CLIENT_EVENTS_OFFSET[14:0]: s_axil_rdata <= {29'd0, events};
+                CM_CLIENT_INTERRUPTS_OFFSET[14:0]: s_axil_rdata <= {29'd0, enabled};
+                default: s_axil_rdata <= 32'd0;
             endcase
         end
-        s_axil_rvalid_o <= reads || (s_axil_rvalid_o && !s_axil_rready_i);
-        if (rst_i) s_axil_rvalid_o <= 1'b0;
+        s_axil_rvalid <= reads || (s_axil_rvalid && !s_axil_rready);
+        if (!aresetn) s_axil_rvalid <= 1'b0;
     end
 
     cm_client_engine #(
         .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_UNITS(LOG2_UNITS), .PRIMES(PRIMES), .DEEP(DEEP),
-        .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
+        .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH), .TAG_DIGIT(TAG_DIGIT)
     ) u_engine (
-        .clk_i(clk_i), .rst_i(reset),
+        .clk_i(aclk), .rst_i(reset),
         .write_i(write), .write_address_i(write_address), .write_data_i(write_data),
         .command_i(command_waits), .command_code_i(command_code), .ready_o(ready), .idle_o(idle),
         .fault_o(fault),
-        .entropy_valid_i(s_axis_entropy_tvalid_i), .entropy_ready_o(s_axis_entropy_tready_o),
-        .entropy_i(s_axis_entropy_tdata_i),
-        .value_valid_i(s_axis_value_tvalid_i), .value_ready_o(s_axis_value_tready_o),
-        .value_i(s_axis_value_tdata_i), .value_last_i(s_axis_value_tlast_i),
-        .frame_valid_o(m_axis_frame_tvalid_o), .frame_ready_i(m_axis_frame_tready_i),
-        .frame_o(m_axis_frame_tdata_o), .frame_last_o(m_axis_frame_tlast_o),
-        .read_valid_i(s_axis_read_tvalid_i), .read_ready_o(s_axis_read_tready_o), .read_i(s_axis_read_tdata_i),
-        .result_valid_o(m_axis_result_tvalid_o), .result_ready_i(m_axis_result_tready_i),
-        .result_o(m_axis_result_tdata_o), .result_last_o(m_axis_result_tlast_o)
+        .entropy_valid_i(s_axis_entropy_tvalid), .entropy_ready_o(s_axis_entropy_tready),
+        .entropy_i(s_axis_entropy_tdata),
+        .value_valid_i(s_axis_value_tvalid), .value_ready_o(s_axis_value_tready),
+        .value_i(s_axis_value_tdata), .value_last_i(s_axis_value_tlast),
+        .frame_valid_o(m_axis_frame_tvalid), .frame_ready_i(m_axis_frame_tready),
+        .frame_o(m_axis_frame_tdata), .frame_last_o(m_axis_frame_tlast),
+        .read_valid_i(s_axis_read_tvalid), .read_ready_o(s_axis_read_tready), .read_i(s_axis_read_tdata),
+        .result_valid_o(m_axis_result_tvalid), .result_ready_i(m_axis_result_tready),
+        .result_o(m_axis_result_tdata), .result_last_o(m_axis_result_tlast)
     );
 endmodule
 `default_nettype wire

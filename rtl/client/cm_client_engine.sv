@@ -1,52 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client engine: takes a message and gives the frames of its ciphertext, the same bytes as the C library, and takes
-// frames and gives their message. Keys, seeds and noise never leave it. docs/client-engine.md has the flow of data and
-// the reasons.
+// The client engine, without a bus: it takes a message and gives the frames of its ciphertext, the same bytes as the C
+// library, and it takes frames and gives their message. Keys, seeds and noise never leave it. docs/client-engine.md
+// explains how it works, docs/client-engine-integration.md how to use it; cm_client_axi puts it on a bus.
 //
-// Three machines work on one item after another, each on the next prime's while the others are still at the last: the
-// loader fills a set of residues, the lanes transform it, and the stream multiplies, adds and passes on. They count the
-// items that are done, and a machine starts its next when the counts say that what it needs is there.
+// Three machines work through the items of one prime after the other: the loader fills a set of residues, the lanes
+// transform it, and the stream multiplies, adds and passes the result on. Each counts the items that it has done, and
+// starts its next one when the others' counts say that what it needs is there.
 `default_nettype none
 module cm_client_engine #(
-    parameter integer LOG2_N = 12,           // 10 .. 13
+    parameter integer LOG2_N = 12,           // 10 .. 13: log2 of the ring degree n
     parameter integer WIDTH = 27,            // 22 .. 27: bits of the widest prime
-    parameter integer LOG2_UNITS = 3,        // butterflies: 1 .. 4
-    parameter integer PRIMES = 3,            // at most: 2 .. 7
-    parameter integer DEEP = 1,              // a longer pipeline for a higher clock
-    parameter integer MULTIPLIER_WIDTH = 24, // cm_montgomery_multiply
-    parameter integer TAG_DIGIT = 4          // cm_client_poly1305
+    parameter integer LOG2_UNITS = 3,        // 1 .. 4: log2 of the number of butterflies
+    parameter integer PRIMES = 3,            // 2 .. 7: the most primes of a ciphertext
+    parameter integer DEEP = 1,              // 1: a longer pipeline, for a higher clock on FPGAs; 0: the shorter one
+    parameter integer MULTIPLIER_WIDTH = 24, // 17, 24 or 64: cm_montgomery_multiply
+    parameter integer TAG_DIGIT = 4          // 4, 8, 16 or 32: cm_client_poly1305
 ) (
     input  wire        clk_i,
-    input  wire        rst_i, // wipes every memory; ready_o falls until that is done
-    // Settings, written while idle: cm_client_map.svh. None can be read.
+    input  wire        rst_i,   // synchronous; wipes everything, and ready_o and idle_o are low until that is done
+    // Settings, by their numbers in cm_client_map.svh: written while idle_o, and never read.
     input  wire        write_i,
     input  wire [11:0] write_address_i,
     input  wire [31:0] write_data_i,
-    // A command: cm_client_map.svh. It is taken while ready_o.
+    // A command, by its number in cm_client_map.svh. Hold it until ready_o: it is taken in that cycle.
     input  wire        command_i,
     input  wire [3:0]  command_code_i,
     output wire        ready_o,
-    output wire        idle_o,  // nothing is left to do
-    output reg  [3:0]  fault_o, // the last since a reset or a command: cm_client_map.svh; everything is wiped
-    // Fresh random words.
+    output wire        idle_o,  // no work, no wipe and no word to give is left
+    output reg  [3:0]  fault_o, // by its number in cm_client_map.svh, until the next command is taken; 0: none
+    // Random words: eight for each ciphertext and each key that is drawn.
     input  wire        entropy_valid_i,
     output wire        entropy_ready_o,
     input  wire [31:0] entropy_i,
-    // The message, a value a word; missing ones at the end are zero.
+    // The message, one value a word. last ends it, a full one too; values missing after it are zero.
     input  wire        value_valid_i,
     output wire        value_ready_o,
     input  wire [31:0] value_i,
     input  wire        value_last_i,
-    // The bytes of the frames, the first byte lowest.
+    // The frames, the first byte in bits 7:0.
     output wire        frame_valid_o,
     input  wire        frame_ready_i,
     output wire [31:0] frame_o,
-    output wire        frame_last_o, // of a ciphertext
-    // Frames that are decrypted.
+    output wire        frame_last_o, // the last word of a ciphertext
+    // Frames to decrypt, bytes in the same order.
     input  wire        read_valid_i,
     output wire        read_ready_o,
     input  wire [31:0] read_i,
-    // Their messages: a value a word or, for t up to 2^16, two.
+    // Decrypted messages: a value a word; BFV with t up to 2^16: two, the first in the lower half.
     output wire        result_valid_o,
     input  wire        result_ready_i,
     output wire [31:0] result_o,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue in a memory with a register at its output: a word leaves two cycles after it came, or later. Whoever writes
-// knows by level_o that there is room.
+// A queue: a memory, and a register at its output. A word leaves two cycles after it came, or later. There is no full
+// signal: the writer must see from level_o that there is room.
 `default_nettype none
 module cm_client_fifo #(
     parameter integer WIDTH = 54,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame (docs/wire-format.md): its header, its payload, in version 2 its tag, and the CRC-32C of all, a word a cycle.
-// The tag's hash takes words at a pace of its own.
+// Makes a frame (docs/wire-format.md), a word a cycle: header, payload, in version 2 the tag, and the CRC-32C of all
+// that. With tags, words wait for the hash, which is slower.
 `default_nettype none
 module cm_client_frames #(
     parameter integer COUNT_BITS = 13

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What enters a transform, or is added behind one: for a pair of coefficients modulo a prime, r f + d + e, where r is
-// the message as stored, f and d scale it, and e is noise or a ternary coefficient; or e alone.
+// Prepares pairs of coefficients modulo a prime for a transform, or for the sum behind one: r f + d + e, or e alone. r
+// is the message as it is stored, f and d scale it, and e is noise or a ternary coefficient.
 //
-// BFV's r is below t, and so below q. CKKS's coefficient m has 32 bits with a sign and is stored as r = m + 2^31, so that
-// with f = 1 and d = -2^31 the same sum is m + e. Then r is any number below 2^MESSAGE_WIDTH, which is at most R, and
-// cm_montgomery_multiply needs no more than that: as the other operand, f R mod q, is below q, the product is below q R,
-// and what is left of it after the reductions is above -q and below q.
+// BFV's r is below t, and so below q. CKKS's coefficient m is a signed number of 32 bits, stored as r = m + 2^31; with
+// f = 1 and d = -2^31 the sum is m + e. So r may be any number below 2^MESSAGE_WIDTH, which is at most R. That
+// suffices for cm_montgomery_multiply: the other operand, f R mod q, is below q, so the product is below q R, and the
+// reductions leave a number above -q and below q.
 `default_nettype none
 module cm_client_loader #(
     parameter integer LOG2_N = 12,

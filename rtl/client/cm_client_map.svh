@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Settings, commands and faults of cm_client_engine. Included inside a module, because not every tool reads packages;
-// no module uses all of them.
+// The numbers of cm_client_engine's settings, commands and faults. docs/client-engine-integration.md says what to
+// write to each, and in which order. Included inside a module, because not every tool reads packages; no module uses
+// all of them.
 // verilator lint_off UNUSEDPARAM
 
 // The upper four bits of an address.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Centred binomial noise: of the 42 words that 32 coefficients take, bit j of the first 21 adds one to coefficient j,
-// and bit j of the others takes one off. Two words a cycle; then the coefficients leave, eight a cycle. The time does
-// not depend on them.
+// Samples centred binomial noise, 32 coefficients from 42 words: bit j of the first 21 words adds one to coefficient
+// j, and bit j of the other 21 subtracts one. It takes two words a cycle and then gives eight coefficients a cycle.
+// Its time does not depend on them.
 `default_nettype none
 module cm_client_noise (
     input  wire        clk_i,

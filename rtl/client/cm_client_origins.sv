@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What blocks of key stream begin with: all of it for the one that is asked for, and two words for the sums that leave.
-// Users keep their keys until their blocks have left, and these leave in order: the position of one that leaves takes a
-// count of those that have left.
+// The states with which blocks of key stream begin: all of the state of a block that is asked for and, for the sum at
+// the end of a block (cm_chacha20), two words at a time of the one that leaves. Users keep their keys until their
+// blocks have left. Blocks leave in the order of their requests, so counting those of a user gives the position of the
+// next.
 `default_nettype none
 module cm_client_origins #(
     parameter integer LOG2_PRIMES = 2

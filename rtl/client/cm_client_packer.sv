@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs pairs of residues into 32-bit words without gaps, low bits first, in as many bits each as q has.
+// Packs pairs of residues into 32-bit words without gaps, low bits first. A residue takes as many bits as q has.
 `default_nettype none
 module cm_client_packer #(
     parameter integer WIDTH = 27

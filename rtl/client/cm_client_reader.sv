@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the frames of a ciphertext in the order in which devices send them (docs/wire-format.md): every field, and the
-// CRC, must be what is expected. A seed comes first, in place of component 1; it says so itself, and which of two
-// XOFs it is for. The counter is the first frame's or, with
-// tags, the one that is expected. The first fault ends the set.
+// Reads the frames of a ciphertext in the order in which devices send them (docs/wire-format.md). Every field and the
+// CRC must be as expected. A seed may come in the place of component 1; its frame says so, and names the XOF that
+// expands it. The counter is the first frame's or, with tags, the expected one. After the first fault, the rest is not
+// read.
 `default_nettype none
 module cm_client_reader #(
     parameter integer LOG2_N = 12,

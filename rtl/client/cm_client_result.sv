@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decoded number x 2^-(s + 1), |x| <= 2^29, to binary32 or to a multiple of 2^exponent, to the nearest, halves away
-// from zero (docs/encoding.md, section 8), one a cycle, four cycles later.
+// A decoded number x 2^-(s + 1), |x| <= 2^29, as binary32 or as a multiple of 2^exponent: the nearest one, halves away
+// from zero (docs/encoding.md, section 8). One a cycle, with a latency of four.
 `default_nettype none
 module cm_client_result (
     input  wire               clk_i,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// (x + i y) (c + i s), exactly, in a step of three cycles: x c and y s in the first, x s and y c in the last.
+// The exact product (x + i y) (c + i s), in three cycles: x c and y s in the first, x s and y c in the last.
 `default_nettype none
 module cm_client_rotate (
     input  wire               last_i,   // cycle of the step

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ChaCha20 key streams for several users: two cores take the blocks that are asked for by turns, and 64 bits of them
-// leave a cycle, in order, each with its user's tag. Steadily, a block takes 10.5 cycles.
+// ChaCha20 key streams for several users. Two cores take the requested blocks in turn. 64 bits leave in a cycle, in
+// the order of requests, each with the tag that its user gave. At full load a block takes 10.5 cycles.
 //
-// What a block began with is not kept: its user still has the key and the position when its words leave.
+// The state with which a block began is not kept: its user still has key and position when its words leave.
 `default_nettype none
 module cm_client_stream #(
     parameter integer TAG = 4 // bits

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of version 2 (docs/wire-format.md): what their headers say beyond version 1's, and their tags, which are
-// ChaCha20 blocks under K at the hash of all that came before. K and r, 48 bytes, are entered: the tag key before
-// frames are made, the result key before they are read.
+// Tags and the fields of frames of version 2 (docs/wire-format.md). A tag is a ChaCha20 block under the key K, at the
+// position that the Poly1305 hash of the frame under r gives. Firmware enters K and r, 48 bytes in all: those of the
+// device before it encrypts, those of the results before it decrypts.
 `default_nettype none
 module cm_client_tags #(
     parameter integer DIGIT = 8 // cm_client_poly1305

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A value to the fixed point of docs/encoding.md, section 1, at 31 bits: x = round(value 2^(s + 1)), halves away from
-// zero, one a cycle, three cycles later.
+// A value as fixed point (docs/encoding.md, section 1, 31 bits): x = round(value 2^(s + 1)), halves away from zero.
+// One a cycle, with a latency of three. It also says whether x is in range.
 `default_nettype none
 module cm_client_value (
     input  wire               clk_i,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fault or a reset starts: a cycle in which every register is cleared, or all those of the reset, and then one
-// address after the other, of the deepest memory, at which zeros are written. wiping_o stays until the last one.
+// The order of a wipe, which a fault or a reset starts: for a cycle clears_o, in which registers are cleared, and then
+// wipes_o, with one address after the other, up to the last one of the deepest memory. Zeros are written there.
+// wiping_o is high from the first of these cycles to the last.
 `default_nettype none
 module cm_client_wipe #(
     parameter integer BITS = 14,

@@ -12,7 +12,8 @@ module cm_client_engine #(
     parameter integer LOG2_UNITS = 3,
     parameter integer PRIMES = 3,
     parameter integer DEEP = 1,
-    parameter integer MULTIPLIER_WIDTH = 24
+    parameter integer MULTIPLIER_WIDTH = 24,
+    parameter integer TAG_DIGIT = 4
 ) (
     input  wire        clk_i,
     input  wire        rst_i,
@@ -70,19 +71,19 @@ module prove_client_registers (
     generate
         for (i = 0; i < 2; i = i + 1) begin : g_copy
             cm_client_axi u_axi (
-                .clk_i(clk_i), .rst_i(reset),
-                .s_axil_awaddr_i(awaddr), .s_axil_awvalid_i(awvalid), .s_axil_awready_o(awready[i]),
-                .s_axil_wdata_i(wdata[32*i +: 32]), .s_axil_wstrb_i(wstrb), .s_axil_wvalid_i(wvalid),
-                .s_axil_wready_o(wready[i]), .s_axil_bresp_o(resp[4*i +: 2]), .s_axil_bvalid_o(bvalid[i]),
-                .s_axil_bready_i(bready), .s_axil_araddr_i(araddr), .s_axil_arvalid_i(arvalid),
-                .s_axil_arready_o(arready[i]), .s_axil_rdata_o(rdata[32*i +: 32]), .s_axil_rresp_o(resp[4*i+2 +: 2]),
-                .s_axil_rvalid_o(rvalid[i]), .s_axil_rready_i(rready), .irq_o(irq[i]),
-                .s_axis_entropy_tdata_i({26'd0, state}), .s_axis_entropy_tvalid_i(1'b0), .s_axis_entropy_tready_o(),
-                .s_axis_value_tdata_i(32'd0), .s_axis_value_tvalid_i(1'b0), .s_axis_value_tlast_i(1'b0),
-                .s_axis_value_tready_o(), .m_axis_frame_tdata_o(), .m_axis_frame_tvalid_o(),
-                .m_axis_frame_tlast_o(), .m_axis_frame_tready_i(1'b0), .s_axis_read_tdata_i(32'd0),
-                .s_axis_read_tvalid_i(1'b0), .s_axis_read_tready_o(), .m_axis_result_tdata_o(),
-                .m_axis_result_tvalid_o(), .m_axis_result_tlast_o(), .m_axis_result_tready_i(1'b0)
+                .aclk(clk_i), .aresetn(!reset),
+                .s_axil_awaddr(awaddr), .s_axil_awvalid(awvalid), .s_axil_awready(awready[i]),
+                .s_axil_wdata(wdata[32*i +: 32]), .s_axil_wstrb(wstrb), .s_axil_wvalid(wvalid),
+                .s_axil_wready(wready[i]), .s_axil_bresp(resp[4*i +: 2]), .s_axil_bvalid(bvalid[i]),
+                .s_axil_bready(bready), .s_axil_araddr(araddr), .s_axil_arvalid(arvalid),
+                .s_axil_arready(arready[i]), .s_axil_rdata(rdata[32*i +: 32]), .s_axil_rresp(resp[4*i+2 +: 2]),
+                .s_axil_rvalid(rvalid[i]), .s_axil_rready(rready), .irq(irq[i]),
+                .s_axis_entropy_tdata({26'd0, state}), .s_axis_entropy_tvalid(1'b0), .s_axis_entropy_tready(),
+                .s_axis_value_tdata(32'd0), .s_axis_value_tvalid(1'b0), .s_axis_value_tlast(1'b0),
+                .s_axis_value_tready(), .m_axis_frame_tdata(), .m_axis_frame_tvalid(),
+                .m_axis_frame_tlast(), .m_axis_frame_tready(1'b0), .s_axis_read_tdata(32'd0),
+                .s_axis_read_tvalid(1'b0), .s_axis_read_tready(), .m_axis_result_tdata(),
+                .m_axis_result_tvalid(), .m_axis_result_tlast(), .m_axis_result_tready(1'b0)
             );
         end
     endgenerate

@@ -197,24 +197,24 @@ module cm_soc #(
             cm_client_axi #(
                 .LOG2_N(LOG2_N), .WIDTH(WIDTH), .LOG2_UNITS(LOG2_UNITS), .PRIMES(PRIMES), .DEEP(DEEP)
             ) u_client (
-                .clk_i(clk_i), .rst_i(rst_i),
-                .s_axil_awaddr_i(address[14:0]), .s_axil_awvalid_i(engine_writes && !address_given),
-                .s_axil_awready_o(address_ready), .s_axil_wdata_i(write_data), .s_axil_wstrb_i(strobe),
-                .s_axil_wvalid_i(engine_writes && !data_given), .s_axil_wready_o(data_ready),
-                .s_axil_bresp_o(), .s_axil_bvalid_o(write_response), .s_axil_bready_i(1'b1),
-                .s_axil_araddr_i(address[14:0]), .s_axil_arvalid_i(engine_reads && !read_given),
-                .s_axil_arready_o(read_ready), .s_axil_rdata_o(engine_data), .s_axil_rresp_o(),
-                .s_axil_rvalid_o(read_response), .s_axil_rready_i(1'b1), .irq_o(irq_o),
-                .s_axis_entropy_tdata_i(entropy_i), .s_axis_entropy_tvalid_i(entropy_valid_i),
-                .s_axis_entropy_tready_o(entropy_wanted),
-                .s_axis_value_tdata_i(send_data), .s_axis_value_tvalid_i(send_valid && !sends_frames),
-                .s_axis_value_tlast_i(send_last), .s_axis_value_tready_o(value_ready),
-                .m_axis_frame_tdata_o(frame_data), .m_axis_frame_tvalid_o(frame_valid), .m_axis_frame_tlast_o(),
-                .m_axis_frame_tready_i(back_ready),
-                .s_axis_read_tdata_i(send_data), .s_axis_read_tvalid_i(send_valid && sends_frames),
-                .s_axis_read_tready_o(frames_ready),
-                .m_axis_result_tdata_o(result_data), .m_axis_result_tvalid_o(result_valid), .m_axis_result_tlast_o(),
-                .m_axis_result_tready_i(back_ready && !frame_valid)
+                .aclk(clk_i), .aresetn(!rst_i),
+                .s_axil_awaddr(address[14:0]), .s_axil_awvalid(engine_writes && !address_given),
+                .s_axil_awready(address_ready), .s_axil_wdata(write_data), .s_axil_wstrb(strobe),
+                .s_axil_wvalid(engine_writes && !data_given), .s_axil_wready(data_ready),
+                .s_axil_bresp(), .s_axil_bvalid(write_response), .s_axil_bready(1'b1),
+                .s_axil_araddr(address[14:0]), .s_axil_arvalid(engine_reads && !read_given),
+                .s_axil_arready(read_ready), .s_axil_rdata(engine_data), .s_axil_rresp(),
+                .s_axil_rvalid(read_response), .s_axil_rready(1'b1), .irq(irq_o),
+                .s_axis_entropy_tdata(entropy_i), .s_axis_entropy_tvalid(entropy_valid_i),
+                .s_axis_entropy_tready(entropy_wanted),
+                .s_axis_value_tdata(send_data), .s_axis_value_tvalid(send_valid && !sends_frames),
+                .s_axis_value_tlast(send_last), .s_axis_value_tready(value_ready),
+                .m_axis_frame_tdata(frame_data), .m_axis_frame_tvalid(frame_valid), .m_axis_frame_tlast(),
+                .m_axis_frame_tready(back_ready),
+                .s_axis_read_tdata(send_data), .s_axis_read_tvalid(send_valid && sends_frames),
+                .s_axis_read_tready(frames_ready),
+                .m_axis_result_tdata(result_data), .m_axis_result_tvalid(result_valid), .m_axis_result_tlast(),
+                .m_axis_result_tready(back_ready && !frame_valid)
             );
         end else begin : g_none
             assign engine_ready = to_engine;

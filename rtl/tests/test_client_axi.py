@@ -31,33 +31,33 @@ class Bus:
     async def start(self):
         start_clock(self.dut)
         for name in BUS_INPUTS:
-            getattr(self.dut, f"s_axil_{name}_i").value = 0
+            getattr(self.dut, f"s_axil_{name}").value = 0
         for name in STREAMS:
-            getattr(self.dut, f"s_axis_{name}_tdata_i").value = 0
-            getattr(self.dut, f"s_axis_{name}_tvalid_i").value = 0
-        self.dut.s_axis_value_tlast_i.value = 0
-        self.dut.m_axis_frame_tready_i.value = 0
-        self.dut.m_axis_result_tready_i.value = 0
-        self.dut.rst_i.value = 1
+            getattr(self.dut, f"s_axis_{name}_tdata").value = 0
+            getattr(self.dut, f"s_axis_{name}_tvalid").value = 0
+        self.dut.s_axis_value_tlast.value = 0
+        self.dut.m_axis_frame_tready.value = 0
+        self.dut.m_axis_result_tready.value = 0
+        self.dut.aresetn.value = 0
         await cycles(self.dut, 3)
-        self.dut.rst_i.value = 0
+        self.dut.aresetn.value = 1
 
     async def _offer(self, channel, **values):
         """Hold a channel's values until they are taken."""
         await cycles(self.dut, self.rng.randrange(3) + 1)
         for name, value in values.items():
-            getattr(self.dut, f"s_axil_{name}_i").value = value
-        getattr(self.dut, f"s_axil_{channel}valid_i").value = 1
-        await self._until(f"s_axil_{channel}ready_o")
-        getattr(self.dut, f"s_axil_{channel}valid_i").value = 0
+            getattr(self.dut, f"s_axil_{name}").value = value
+        getattr(self.dut, f"s_axil_{channel}valid").value = 1
+        await self._until(f"s_axil_{channel}ready")
+        getattr(self.dut, f"s_axil_{channel}valid").value = 0
         for name in values:  # what comes later must not matter
-            getattr(self.dut, f"s_axil_{name}_i").value = self.rng.getrandbits(3)
+            getattr(self.dut, f"s_axil_{name}").value = self.rng.getrandbits(3)
 
     async def _until(self, name):
         while True:
             await ReadOnly()
             there = int(getattr(self.dut, name).value)
-            await RisingEdge(self.dut.clk_i)
+            await RisingEdge(self.dut.aclk)
             if there:
                 return
 
@@ -67,22 +67,22 @@ class Bus:
         await address
         await data
         await cycles(self.dut, self.rng.randrange(3))
-        self.dut.s_axil_bready_i.value = 1
-        await self._until("s_axil_bvalid_o")
-        self.dut.s_axil_bready_i.value = 0
+        self.dut.s_axil_bready.value = 1
+        await self._until("s_axil_bvalid")
+        self.dut.s_axil_bready.value = 0
 
     async def read(self, offset):
         await self._offer("ar", araddr=offset)
         await cycles(self.dut, self.rng.randrange(3))
         await ReadOnly()
-        while not int(self.dut.s_axil_rvalid_o.value):
-            await RisingEdge(self.dut.clk_i)
+        while not int(self.dut.s_axil_rvalid.value):
+            await RisingEdge(self.dut.aclk)
             await ReadOnly()
-        value = int(self.dut.s_axil_rdata_o.value)
-        await RisingEdge(self.dut.clk_i)
-        self.dut.s_axil_rready_i.value = 1
-        await RisingEdge(self.dut.clk_i)
-        self.dut.s_axil_rready_i.value = 0
+        value = int(self.dut.s_axil_rdata.value)
+        await RisingEdge(self.dut.aclk)
+        self.dut.s_axil_rready.value = 1
+        await RisingEdge(self.dut.aclk)
+        self.dut.s_axil_rready.value = 0
         return value
 
     async def idle(self):
@@ -144,15 +144,15 @@ async def faults_interrupt_and_wipe(dut):
     await set_secret(bus)
     await bus.write(CONSTANTS["EVENTS_OFFSET"], 7)
     await bus.write(CONSTANTS["INTERRUPTS_OFFSET"], FAULT)
-    assert not int(dut.irq_o.value)
+    assert not int(dut.irq.value)
     await bus.write(CONSTANTS["COMMAND_OFFSET"], UNKNOWN_COMMAND)
     await bus.idle()
-    assert int(dut.irq_o.value)
+    assert int(dut.irq.value)
     assert await bus.read(CONSTANTS["EVENTS_OFFSET"]) == FAULT | IDLE
     assert await bus.read(CONSTANTS["STATUS_OFFSET"]) >> CONSTANTS["STATUS_FAULT_LOW"] == FAULT_COMMAND
     assert secret_of(dut) == [0] * 8
     await bus.write(CONSTANTS["EVENTS_OFFSET"], FAULT)
-    assert not int(dut.irq_o.value)
+    assert not int(dut.irq.value)
     assert await bus.read(CONSTANTS["EVENTS_OFFSET"]) == IDLE
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The faults of mutations.toml are of this hardware; `make rtl-mutation` plants them."""
 
+import mutate
 import pytest
 from mutate import mutations
 from prove import PROOFS
@@ -23,3 +24,13 @@ def test_a_fault_has_one_place_and_a_check(of):
         assert not of.only or f"async def {of.only}(dut):" in tests
     else:
         assert of.check in PROOFS
+
+
+def test_a_name_that_there_is_not_and_tools_that_are_missing(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("sys.argv", ["mutate.py", "nowhere"])
+    assert mutate.main() == 2
+    said = capsys.readouterr().err
+    assert "has nowhere in its name" in said and all(of.name in said for of in mutations())
+    monkeypatch.setattr("sys.argv", ["mutate.py"])
+    monkeypatch.setattr(mutate, "VENV", tmp_path / "none")
+    assert mutate.main() == 2 and "run tools/setup.sh rtl." in capsys.readouterr().err

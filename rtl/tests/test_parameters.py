@@ -65,6 +65,7 @@ CLIENT_ILLEGAL = [
     (CLIENT, {"MULTIPLIER_WIDTH": 18}, "MULTIPLIER_WIDTH must be 17, 24 or 64."),
     (CLIENT, {"TAG_DIGIT": 12}, "TAG_DIGIT must be 4, 8, 16 or 32."),
     ("cm_client_axi", {"LOG2_N": 14}, "LOG2_N must be from 10 to 13."),
+    ("cm_client_axi", {"TAG_DIGIT": 12}, "TAG_DIGIT must be 4, 8, 16 or 32."),
     ("cm_client_fifo", {"WIDTH": 1025}, "WIDTH must be from 1 to 1024."),
     ("cm_client_fifo", {"LOG2_DEPTH": 17}, "LOG2_DEPTH must be from 2 to 16."),
     ("cm_client_frames", {"COUNT_BITS": 30}, "COUNT_BITS must be from 2 to 29."),

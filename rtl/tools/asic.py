@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Area, timing and energy on the open library IHP SG13G2 (130 nm; typical, 1.2 V, 25 C), before layout.
 
-    CIPHERMOTE_PDK=<folder> python3 rtl/tools/asic.py cm_ntt_engine n1024_u8
+    CIPHERMOTE_PDK=<folder> build/rtl-venv/bin/python rtl/tools/asic.py cm_ntt_engine n1024_u8
 
 prints the area and the slack of a named configuration as JSON. measure() does the same for any module, and
 adds the energy of what a simulation of the mapped netlist did.
@@ -127,9 +127,15 @@ def open_library(wire_load: str = "1k") -> Target:
             f"Set {PDK} to a folder with the Liberty files of IHP SG13G2 "
             "(sg13g2_stdcell_typ_1p20V_25C.lib and RM_IHPSG13_*.lib): rtl/README.md says where they are."
         )
+    macros = tuple(sorted(folder.glob("RM_IHPSG13_*_typ_1p20V_25C.lib")))
+    if not macros:
+        raise ToolError(
+            f"{folder} has no SRAM macros (RM_IHPSG13_*_typ_1p20V_25C.lib), without which memories become "
+            "flops: copy them there from ihp-sg13g2/libs.ref/sg13g2_sram/lib."
+        )
     return Target(
         cells,
-        tuple(sorted(folder.glob("RM_IHPSG13_*_typ_1p20V_25C.lib"))),
+        macros,
         nand="sg13g2_nand2_1",
         high=("sg13g2_tiehi", "L_HI"),
         low=("sg13g2_tielo", "L_LO"),

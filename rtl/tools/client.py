@@ -220,7 +220,7 @@ class Client:
             (of["out_float"], of["out_exponent"]) if results else (of["float"], of["exponent"])
         )
         shape = 1 << 16 | of["complex"] << 17 | is_float << 18
-        self.set("MAP_SHAPE", len(key.primes) - 1 | shape)
+        self.set("MAP_SHAPE", len(key.primes) - 1 | shape | self.options)
         self.set("MAP_CKKS", exponent & 0x3FF | of["log2_scale"] << 16 | of["limit"] << 24)
         for i, q in enumerate(key.primes):
             self.set_prime(i, "MAP_PRIME_FACTOR", r % q)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Area, timing and energy of the client engine on the open library IHP SG13G2, before layout.
 
-    CIPHERMOTE_PDK=<folder> python3 rtl/tools/client_asic.py [energy]
+    CIPHERMOTE_PDK=<folder> build/rtl-venv/bin/python rtl/tools/client_asic.py [energy]
 
 prints asic.Report as JSON, with kge and energy by block. energy: that of one symmetric encryption of BFV in
 NTT form under a seed, from the command to the last word, simulated on the mapped netlist with its cells'

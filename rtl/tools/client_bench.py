@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The client engine's cycles: prints them as JSON after comparing what it gave with the C library's.
 
-python3 rtl/tools/client_bench.py
+    build/rtl-venv/bin/python rtl/tools/client_bench.py
 
 Latency is from the cycle in which a command is taken to that of the last word out, with random words and
 values there from the start, a value a cycle at most. Pace is the longest time from last word to last word of
@@ -58,9 +58,15 @@ def ckks_cases() -> list[dict[str, Any]]:
 
 
 def said(script: str, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Cases from the C library."""
-    command = [ROOT / ".venv/bin/python", ROOT / "rtl/tools" / script, json.dumps(wanted)]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    """Cases from the C library. ToolError with the reason if it refuses one."""
+    python = ROOT / ".venv/bin/python"
+    if not python.exists():
+        raise ToolError("There is no .venv with the C library: run tools/setup.sh rtl.")
+    command = [python, ROOT / "rtl/tools" / script, json.dumps(wanted)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise ToolError(f"{script}: {done.stderr.strip().splitlines()[-1]}")
+    return json.loads(done.stdout)
 
 
 def run(shape: Shape, case: dict[str, Any], command: str, record: bool = False) -> Outcome:
@@ -82,7 +88,7 @@ def run(shape: Shape, case: dict[str, Any], command: str, record: bool = False) 
         engine.tags(**{**case["tag"], "key": bytes.fromhex(case["tag"]["key"])})
     engine.load(key)
     if "t" in case:
-        engine.message_space(key, case["t"], signed=False, coefficients=False)
+        engine.message_space(key, case["t"], signed=case["signed"], coefficients=False)
     else:
         engine.ckks_space(key, case, results=command == "COMMAND_DECRYPT")
     engine.counter(case["counter"])
@@ -167,7 +173,7 @@ def soc_times() -> dict[str, int]:
     }
 
 
-def main() -> int:
+def measured() -> dict[str, Any]:
     symmetric, public, shake, tagged, tagged_public = cases()
     ckks_symmetric, ckks_public = ckks_cases()
     jobs = {
@@ -181,28 +187,27 @@ def main() -> int:
         "tagged_symmetric": (tagged, "COMMAND_SYMMETRIC"),
         "tagged_public": (tagged_public, "COMMAND_PUBLIC"),
     }
-    try:
-        taken = {
+    return {
+        "set": SET,
+        "t": T,
+        "log2_scale": CKKS["log2_scale"],
+        "soc_log2_scale": SOC_LOG2_SCALE,
+        "ciphertexts": CIPHERTEXTS,
+        "cycles": {
             pipeline: {job: times(shape, *of) for job, of in jobs.items()}
             for pipeline, shape in SHAPES.items()
-        }
-        chip = soc_times()
+        },
+        "soc": soc_times(),
+    }
+
+
+def main() -> int:
+    try:
+        found = measured()
     except ToolError as error:
         print(error, file=sys.stderr)
         return 1
-    print(
-        json.dumps(
-            {
-                "set": SET,
-                "t": T,
-                "log2_scale": CKKS["log2_scale"],
-                "soc_log2_scale": SOC_LOG2_SCALE,
-                "ciphertexts": CIPHERTEXTS,
-                "cycles": taken,
-                "soc": chip,
-            }
-        )
-    )
+    print(json.dumps(found))
     return 0
 
 

@@ -137,13 +137,14 @@ def encrypted(case: dict[str, Any], messages: list[np.ndarray], encoding: int = 
 
 
 def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
-    """A case with random inputs. wanted: set, t, public, coefficients, signed, ciphertexts, count, seed."""
+    """A case with random inputs. wanted: set, t, public, coefficients, signed, ciphertexts, count, seed; or
+    messages, in place of random ones."""
     rng = random.Random(wanted.get("seed", 1))
     messages_rng = random.Random(wanted.get("message_seed", wanted.get("seed", 1)))
     n = parameters.by_name(wanted["set"]).n
     t, signed = wanted["t"], wanted.get("signed", False)
     lowest, highest = (-((t - 1) // 2), t // 2) if signed else (0, t - 1)
-    messages = [
+    messages = wanted.get("messages") or [
         [
             messages_rng.choice((0, lowest, highest, messages_rng.randint(lowest, highest)))
             for _ in range(wanted.get("count", n))

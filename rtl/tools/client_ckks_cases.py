@@ -54,7 +54,8 @@ def words_of(numbers: np.ndarray) -> list[int]:
 
 
 def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
-    """wanted: set, log2_scale; public, complex, number, exponent, values_limit, count, ciphertexts, seed.
+    """wanted: set, log2_scale; public, complex, number, exponent, values_limit, count, ciphertexts, seed,
+    xof; messages: of binary32, in place of random ones.
 
     What is decrypted: coefficients of each ciphertext in place of what is encrypted, or other_key; and how:
     out ("float32", "int32") and out_exponent.
@@ -67,7 +68,7 @@ def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
     limit = min(29, chosen.data_modulus.bit_length() - 3)
     count = wanted.get("count", n // 2) * (2 if is_complex else 1)
     values_limit = min(limit, wanted.get("values_limit", limit))
-    arrays = [
+    arrays = [np.array(message, np.float32) for message in wanted.get("messages", ())] or [
         numbers_of(wanted, count, values_limit, values_rng) for _ in range(wanted.get("ciphertexts", 1))
     ]
     case = {
@@ -79,6 +80,7 @@ def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
         "key_id": rng.getrandbits(63) + 1,
         "device_secret": rng.randbytes(32).hex(),
         "public_key": wanted.get("public", False),
+        "xof": wanted.get("xof", golden.CHACHA20),
         "counter": rng.choice((0, 2**32 - 2, 2**32 - 1, rng.getrandbits(63))),
         "draws": [rng.randbytes(32).hex() for _ in arrays],
         "messages": [words_of(numbers) for numbers in arrays],
@@ -99,7 +101,7 @@ def drawn(wanted: dict[str, Any]) -> dict[str, Any]:
             words = np.array([part for pair in case["public"] for part in pair], np.uint32).ravel()
             frames.append(library.encrypt_asymmetric(params, words, case["key_id"], *rest))
         else:
-            key = (bytes.fromhex(case["ternary"]), case["key_id"], golden.CHACHA20)
+            key = (bytes.fromhex(case["ternary"]), case["key_id"], case["xof"])
             frames.append(library.encrypt_symmetric(params, *key, *rest))
     if "coefficients" in wanted:
         frames = [of_coefficients(case, given, rng) for given in wanted["coefficients"]]
@@ -152,7 +154,7 @@ def in_full(case: dict[str, Any], data: bytes) -> bytes:
     if not frames[0].is_seed:
         return data
     chain = golden.Chain(chosen.n, chosen.primes)
-    a = golden.uniform(chain, golden.CHACHA20, frames[0].seed, len(chain.data_primes))
+    a = golden.uniform(chain, case["xof"], frames[0].seed, len(chain.data_primes))
     case = {**case, "counter": frames[0].counter}
     return b"".join(
         frame_of(case, 1, i, a[i]) + frame_of(case, 0, i, frame.residues())

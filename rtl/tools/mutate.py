@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plants faults in copies of the hardware, one at a time, and runs the test or proof that must find each.
 
-    python3 rtl/tools/mutate.py               all faults of rtl/mutations.toml
-    python3 rtl/tools/mutate.py WORD ...      those whose name contains one of the words
+    build/rtl-venv/bin/python rtl/tools/mutate.py               all faults of rtl/mutations.toml
+    build/rtl-venv/bin/python rtl/tools/mutate.py WORD ...      those whose name contains one of the words
 
 A fault is found if the check fails because of what the hardware does, not because the copy does not build.
 Each check is first run on the hardware as it is, which must pass. Exits with 1 unless every fault is found.
@@ -113,7 +113,12 @@ def baseline_of(check: tuple[str, str]) -> str:
 def main() -> int:
     chosen = [m for m in mutations() if not sys.argv[1:] or any(word in m.name for word in sys.argv[1:])]
     if not chosen:
-        print(f"No fault of {LIST.name} is called that.", file=sys.stderr)
+        names = ", ".join(m.name for m in mutations())
+        words = " or ".join(sys.argv[1:])
+        print(f"No fault of {LIST.name} has {words} in its name: {names}.", file=sys.stderr)
+        return 2
+    if not VENV.exists():
+        print("The hardware tools are missing: run tools/setup.sh rtl.", file=sys.stderr)
         return 2
     checks = sorted({(m.check, m.only) for m in chosen})
     start = time.monotonic()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the proofs of rtl/formal with SymbiYosys, and their covers: a proof is of something that happens.
 
-    python3 rtl/tools/prove.py            all of them
-    python3 rtl/tools/prove.py axil ...   those named
+    build/rtl-venv/bin/python rtl/tools/prove.py            all of them
+    build/rtl-venv/bin/python rtl/tools/prove.py axil ...   those named
 
 Says how long each took; exits with 1 if one fails.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthesises a configuration with Yosys, and places and routes it where there is a tool for that.
 
-    python3 rtl/tools/synthesis.py cm_ntt_engine n1024_u8 xc7
+    build/rtl-venv/bin/python rtl/tools/synthesis.py cm_ntt_engine n1024_u8 xc7
 
 prints the cells as JSON. Targets: xc7 and xc6s (Xilinx 7 and Spartan-6; counts after synthesis, for no free
 tool routes them), ecp5 (Lattice ECP5-85, with fmax_mhz after place and route where the device holds it).

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Area, timing and the energy of one transform of a named cm_ntt_engine on the open library.
 
-    CIPHERMOTE_PDK=<folder> python3 rtl/tools/transform_energy.py n1024_u8
+    CIPHERMOTE_PDK=<folder> build/rtl-venv/bin/python rtl/tools/transform_energy.py n1024_u8
 
 prints asic.Report as JSON. The transform is of random residues modulo a random prime of full width, and its
 result is compared with an independent one.

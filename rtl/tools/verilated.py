@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds a harness for a configuration under Verilator, and runs it.
 
-    python3 rtl/tools/verilated.py engine n1024_u8
-    python3 rtl/tools/verilated.py accelerator n1024_u8_s128
+    build/rtl-venv/bin/python rtl/tools/verilated.py engine n1024_u8
+    build/rtl-venv/bin/python rtl/tools/verilated.py accelerator n1024_u8_s128
 
 prints the cycles of each kind of job as JSON, after checking what the jobs computed.
 """

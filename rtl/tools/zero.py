@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs cm_zero_encrypt (rtl/zero) under Verilator, and measures it.
 
-    python3 rtl/tools/zero.py
-    CIPHERMOTE_PDK=<folder> python3 rtl/tools/zero.py sg13g2
+    build/rtl-venv/bin/python rtl/tools/zero.py
+    CIPHERMOTE_PDK=<folder> build/rtl-venv/bin/python rtl/tools/zero.py sg13g2
 
 The first prints the cycles of a zero encryption and of a decryption by a published measure
 (docs/client-engine.md) for both pipelines, and the numbers of modular multipliers and of bits of memory,
