@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One message in every configuration that the client engine accepts, on the chip of rtl/soc: each is encrypted
- * and then decrypted. Frames, values, statuses and all else that the library leaves behind go out; nothing here
- * knows whether the client engine does it. The UART says which configuration took how many cycles.
+ * One message in every configuration that the client engine accepts, on the chip of rtl/soc: each is
+ * encrypted and then decrypted. Frames, values, statuses and all else that the library leaves behind go out;
+ * nothing here knows whether the client engine does it. The UART says which configuration took how many
+ * cycles.
  *
- * APP_MESSAGE is the message's number; the one behind the last stands for all that the engine does not accept.
+ * APP_MESSAGE is the message's number. The number after the last stands for all that the engine does not
+ * accept.
  */
 #include <stdint.h>
 #include <string.h>

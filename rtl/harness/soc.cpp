@@ -7,8 +7,8 @@
 // ENTROPY, word by word. What leaves goes to FRAMES, and what the UART says to the standard output. Ends with
 // the program, and with its code; or with 70 if it is not over after so many cycles or the core traps.
 //
-// RECORD takes the core's ports, a line a cycle: resetn, mem_ready, mem_rdata and the engine's interrupt, which
-// enter it, and mem_valid, mem_addr, mem_wdata and mem_wstrb; in hexadecimal.
+// RECORD takes the core's ports, a line a cycle, in hexadecimal: resetn, mem_ready, mem_rdata and the engine's
+// interrupt, which enter it, and mem_valid, mem_addr, mem_wdata and mem_wstrb.
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -82,9 +82,9 @@ class listener
 void record_core(std::FILE *to, const Vcm_soc &top)
 {
     const auto &of = *top.rootp;
-    std::fprintf(to, "%x %x %x %x %x %x %x %x\n", !top.rst_i, of.cm_soc__DOT__ready, of.cm_soc__DOT__read_data,
-                 top.irq_o, of.cm_soc__DOT__valid, of.cm_soc__DOT__address, of.cm_soc__DOT__write_data,
-                 of.cm_soc__DOT__strobe);
+    std::fprintf(to, "%x %x %x %x %x %x %x %x\n", !top.rst_i, of.cm_soc__DOT__ready,
+                 of.cm_soc__DOT__read_data, top.irq_o, of.cm_soc__DOT__valid, of.cm_soc__DOT__address,
+                 of.cm_soc__DOT__write_data, of.cm_soc__DOT__strobe);
 }
 
 } // namespace
