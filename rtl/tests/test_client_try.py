@@ -7,7 +7,9 @@ import sys
 import asic
 import client_bench
 import pytest
+import soc
 
+import tools
 from tools import ROOT, RTL, ToolError
 
 sys.path.append(str(ROOT / "bench/rtl"))
@@ -58,9 +60,11 @@ def test_it_says_what_is_wrong(arguments, code, reason):
 
 
 def test_tools_that_are_missing_are_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(client_bench, "ROOT", tmp_path)
+    monkeypatch.setattr(tools, "ROOT", tmp_path)
     with pytest.raises(ToolError, match=r"run tools/setup\.sh rtl\.$"):
         client_bench.cases()
+    with pytest.raises(ToolError, match=r"run tools/setup\.sh rtl\.$"):
+        soc.owner("prepare", tmp_path)
     monkeypatch.setattr(hardware, "PYTHON", tmp_path / "python")
     with pytest.raises(hardware.BenchError, match=r"run tools/setup\.sh rtl\.$"):
         hardware.run_python("versions.py")
