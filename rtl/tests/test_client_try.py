@@ -49,10 +49,11 @@ def test_real_numbers(options, tmp_path):
     [
         (("512", "-512"), 1, "A value is too large"),
         (("--set", "n9", "1"), 1, "There is no parameter set 'n9': give n1024_q26,"),
+        (("--set", "n16384_q26x15_p27", "1"), 1, "The engine serves n from 1024 to 8192 and up to 7 primes"),
         (("1.5",), 2, "--scheme bfv takes integers alone"),
         (("--public", "--shake256", "1"), 2, "leave it out"),
     ],
-    ids=["range", "set", "number", "seed"],
+    ids=["range", "set", "large", "number", "seed"],
 )
 def test_it_says_what_is_wrong(arguments, code, reason):
     done = tried(*arguments)
