@@ -62,7 +62,7 @@ typedef struct client_bus {
     bool centres; /* receive can subtract a modulus */
 } client_bus;
 
-/* Words of memory for the frames of a ciphertext of degree n with this many primes, the largest there are. */
+/* Words of memory that hold the frames of any ciphertext of degree n with this many primes. */
 #define CLIENT_WORDS(n, primes) (35u + 2u * (primes) * (19u + (size_t)(n) / 32u * 27u))
 
 /* Allocated by the caller, filled by client_engine_open: treat as opaque. */

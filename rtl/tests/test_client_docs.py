@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client engine's pages: parameters, settings, commands and faults are as built, and their commands work."""
+"""The client engine's pages say what its parameters, settings, commands and faults are; commands work."""
 
 import re
 import shlex

@@ -7,7 +7,9 @@ import sys
 import asic
 import client_bench
 import pytest
+import soc
 
+import tools
 from tools import ROOT, RTL, ToolError
 
 sys.path.append(str(ROOT / "bench/rtl"))
@@ -47,10 +49,11 @@ def test_real_numbers(options, tmp_path):
     [
         (("512", "-512"), 1, "A value is too large"),
         (("--set", "n9", "1"), 1, "There is no parameter set 'n9': give n1024_q26,"),
+        (("--set", "n16384_q26x15_p27", "1"), 1, "The engine serves n from 1024 to 8192 and up to 7 primes"),
         (("1.5",), 2, "--scheme bfv takes integers alone"),
         (("--public", "--shake256", "1"), 2, "leave it out"),
     ],
-    ids=["range", "set", "number", "seed"],
+    ids=["range", "set", "large", "number", "seed"],
 )
 def test_it_says_what_is_wrong(arguments, code, reason):
     done = tried(*arguments)
@@ -58,9 +61,11 @@ def test_it_says_what_is_wrong(arguments, code, reason):
 
 
 def test_tools_that_are_missing_are_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(client_bench, "ROOT", tmp_path)
+    monkeypatch.setattr(tools, "ROOT", tmp_path)
     with pytest.raises(ToolError, match=r"run tools/setup\.sh rtl\.$"):
         client_bench.cases()
+    with pytest.raises(ToolError, match=r"run tools/setup\.sh rtl\.$"):
+        soc.owner("prepare", tmp_path)
     monkeypatch.setattr(hardware, "PYTHON", tmp_path / "python")
     with pytest.raises(hardware.BenchError, match=r"run tools/setup\.sh rtl\.$"):
         hardware.run_python("versions.py")

@@ -19,7 +19,7 @@ from typing import Any
 import soc
 from client import SILICON, Client, Key, Outcome, Shape, constants
 
-from tools import ROOT, ToolError
+from tools import ROOT, ToolError, library_python
 
 SET = "n4096_q26x3_p27"
 T = 40961
@@ -59,10 +59,7 @@ def ckks_cases() -> list[dict[str, Any]]:
 
 def said(script: str, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Cases from the C library. ToolError with the reason if it refuses one."""
-    python = ROOT / ".venv/bin/python"
-    if not python.exists():
-        raise ToolError("There is no .venv with the C library: run tools/setup.sh rtl.")
-    command = [python, ROOT / "rtl/tools" / script, json.dumps(wanted)]
+    command = [library_python(), ROOT / "rtl/tools" / script, json.dumps(wanted)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         raise ToolError(f"{script}: {done.stderr.strip().splitlines()[-1]}")

@@ -65,8 +65,13 @@ def case_of(chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def shape_of(case: dict[str, Any]) -> Shape:
-    """The smallest engine for the case's set, or that of the benches."""
+    """A small engine for the case's set, or one like that of the benches. ToolError if none serves it."""
     log2_n, primes = case["log2_n"], max(2, len(case["primes"]))
+    if not 10 <= log2_n <= 13 or primes > 7:
+        raise ToolError(
+            f"The engine serves n from 1024 to 8192 and up to 7 primes: {case['set']} has n = {1 << log2_n} "
+            f"and {primes}. Choose another set (.venv/bin/ciphermote params lists them)."
+        )
     if log2_n in SMALL:
         return Shape(LOG2_N=log2_n, LOG2_UNITS=SMALL[log2_n], PRIMES=primes, DEEP=0)
     return Shape(LOG2_N=log2_n, PRIMES=primes)

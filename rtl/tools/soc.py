@@ -21,6 +21,7 @@ from tools import (
     SOC_SOURCES,
     ToolError,
     environment,
+    library_python,
     picorv32,
     run,
 )
@@ -93,7 +94,7 @@ class Field:
 def owner(command: str, directory: Path, **wanted: Any) -> dict[str, Any]:
     """What the owner's toolkit, in .venv, does and answers."""
     said = subprocess.run(
-        [ROOT / ".venv/bin/python", RTL / "tools/soc_owner.py", command, directory, json.dumps(wanted)],
+        [library_python(), RTL / "tools/soc_owner.py", command, directory, json.dumps(wanted)],
         check=False,
         capture_output=True,
         text=True,

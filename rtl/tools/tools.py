@@ -29,6 +29,14 @@ class ToolError(Exception):
     """A tool refused; the sentence says which, and what it said last."""
 
 
+def library_python() -> Path:
+    """The Python of .venv, where the C library is. ToolError if it is not there."""
+    python = ROOT / ".venv/bin/python"
+    if not python.exists():
+        raise ToolError("There is no .venv with the C library: run tools/setup.sh rtl.")
+    return python
+
+
 def configurations() -> dict[str, dict[str, int]]:
     """The named configurations of rtl/README.md: parameters of cm_ntt_engine by name."""
     return json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))["cm_ntt_engine"]
