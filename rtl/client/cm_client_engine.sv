@@ -220,10 +220,16 @@ module cm_client_engine #(
             secret_there <= 1'b1;
             secret_last <= last_prime;
         end
-        if (accepted && (enters_key || command_code_i == PUBLIC)) trits_there <= 1'b0;
+        // Coefficients are among the small numbers: u takes their place, and every wipe clears them.
+        if (clears || (accepted && (enters_key || command_code_i == PUBLIC))) begin
+            trits_there <= 1'b0;
+            next_trits <= {(LOG2_N - 3){1'b0}};
+        end
         if ((accepted && enters_key) || replaces_primes || table_write) secret_there <= 1'b0;
-        if (replaces_primes || table_write) public_there <= 1'b0;
-        if (clears) trits_there <= 1'b0; // they are among the small numbers
+        if (replaces_primes || table_write) begin
+            public_there <= 1'b0;
+            next_word <= {KEY_WORD_BITS{1'b0}};
+        end
         if (clears && !keys_stay) begin
             secret_there <= 1'b0;
             public_there <= 1'b0;
@@ -353,7 +359,7 @@ module cm_client_engine #(
     wire       seeds_free, seeds_done, seeds_refused, seeds_hold, seeds_public, seeds_published;
     wire [63:0] front_counter = counter - 1'b1; // of the ciphertext at the front
     cm_client_seeds u_seeds (
-        .clk_i(clk_i), .rst_i(clears), .start_i(seeds_start), .bare_i(generates),
+        .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .start_i(seeds_start), .bare_i(generates),
         .free_o(seeds_free), .done_o(seeds_done),
         .refused_o(seeds_refused), .holds_o(seeds_hold), .publish_i(opens), .whole_i(shake), .public_o(seeds_public),
         .published_o(seeds_published), .keep_o(seeds_keep), .keep_data_o(seeds_keep_words), .kept_i(public_seed[255:0]),

@@ -9,6 +9,7 @@
 module cm_client_seeds (
     input  wire         clk_i,
     input  wire         rst_i,
+    input  wire         keys_stay_i, // with rst_i: so does the image of the last draw
     output wire         free_o,
     input  wire         start_i,  // a cycle after free_o
     input  wire         bare_i,   // with start_i: the private seed is the draw, and there is no public one
@@ -161,8 +162,6 @@ module cm_client_seeds (
             words <= 3'd0;
             draw <= 256'd0;
             private_o <= 256'd0;
-            image <= {IMAGE{1'b0}};
-            drawn <= 1'b0;
             bare <= 1'b0;
             has_key <= 1'b0;
             has_kept <= 1'b0;
@@ -171,6 +170,10 @@ module cm_client_seeds (
             same_bytes <= 1'b0;
             same_halves <= 1'b0;
             same_draw <= 1'b0;
+        end
+        if (rst_i && !keys_stay_i) begin
+            image <= {IMAGE{1'b0}};
+            drawn <= 1'b0;
         end
     end
 endmodule

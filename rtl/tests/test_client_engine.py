@@ -390,6 +390,25 @@ def test_a_draw_that_repeats():
     assert outcome.fault == constants()["FAULT_ENTROPY"]
 
 
+def test_a_draw_that_repeats_behind_a_wrong_frame():
+    """Whoever sends frames must not make the engine forget the last draw."""
+    case = case_with_draws()
+    engine = prepared(case, SMALL)
+    for _ in range(2):
+        engine.entropy(bytes.fromhex(case["draws"][0]))
+        engine.values(case["messages"][0])
+        engine.command("COMMAND_SYMMETRIC")
+        engine.run()
+        engine.read(bytes(4))
+        engine.command("COMMAND_DECRYPT")
+        engine.run()
+        engine.wait_for_wipe()
+    outcome = engine.simulate()
+    faults = ["FAULT_FRAME", "FAULT_ENTROPY", "FAULT_NO_KEY"]
+    assert outcome.faults == [constants()[name] for name in faults]
+    assert outcome.frames == frames_of(case)[:1]
+
+
 def test_no_counter_left():
     def prepare(engine, case):
         offer(engine, case)
@@ -484,6 +503,28 @@ def test_a_key_that_is_not_there(command):
     outcome = engine.simulate()
     assert outcome.faults == [constants()["FAULT_COMMAND"], constants()["FAULT_NO_KEY"]]
     assert outcome.words == 0
+
+
+@pytest.mark.parametrize("between", ["a ciphertext", "a wrong frame"])
+def test_coefficients_half_of_which_are_overwritten(between):
+    """u takes their place, or zeros do."""
+    case = case_of(set="n1024_q26", t=1000, public=True, seed=50)
+    engine = prepared(case, SMALL)
+    engine.set("MAP_TABLE_PLACE", 0)
+    for half in range(2):
+        for _ in range(64):
+            engine.set("MAP_TRITS", 0x5555)
+        if half == 0 and between == "a ciphertext":
+            offer(engine, case)
+            encrypt(engine, case)
+        elif half == 0:
+            engine.read(bytes(44))
+            engine.command("COMMAND_DECRYPT")
+            engine.run()
+            engine.wait_for_wipe()
+    engine.command("COMMAND_LOAD_KEY")
+    engine.run()
+    assert engine.simulate().faults[-1:] == [constants()["FAULT_NO_KEY"]]
 
 
 def test_coefficients_that_a_wrong_frame_wipes():
