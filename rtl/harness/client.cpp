@@ -11,6 +11,7 @@
 //     run CYCLES                   until nothing is left to do, or so many cycles; prints the frames' words
 //     cycles COUNT                 so many cycles
 //     state                        prints every variable with a hash of what it holds (built with STATE)
+//     waves FILE                   every signal from here on, as a VCD file (built with WAVES)
 //     forget                       what was given for later
 //     reset
 //     quit
@@ -31,6 +32,9 @@
 #ifdef STATE
 #include "verilated_syms.h"
 #endif
+#ifdef WAVES
+#include "verilated_vcd_c.h"
+#endif
 
 namespace
 {
@@ -45,8 +49,23 @@ class client
   public:
     explicit client(bool records) : records(records)
     {
+#ifdef WAVES
+        context.traceEverOn(true);
+        top.trace(&waves, 99);
+#endif
         reset();
     }
+
+#ifdef WAVES
+    void record_waves(const std::string &path)
+    {
+        waves.open(path.c_str());
+        if (!waves.isOpen()) {
+            std::fprintf(stderr, "%s cannot be written\n", path.c_str());
+            std::exit(1);
+        }
+    }
+#endif
 
 #ifdef STATE
     void state()
@@ -158,6 +177,19 @@ class client
     const bool records;
     bool offers = false; // on the streams in
     bool takes = true;   // on the streams out
+#ifdef WAVES
+    VerilatedVcdC waves;
+#endif
+
+    // A cycle is ten units of time, its rising edge in the middle.
+    void dump([[maybe_unused]] unsigned phase)
+    {
+#ifdef WAVES
+        if (waves.isOpen()) {
+            waves.dump(10 * now + phase);
+        }
+#endif
+    }
 
     void settle()
     {
@@ -177,6 +209,7 @@ class client
     void tick()
     {
         settle();
+        dump(0);
         const bool took_entropy = top.entropy_valid_i && top.entropy_ready_o;
         const bool took_value = top.value_valid_i && top.value_ready_o;
         if (top.frame_valid_o && top.frame_ready_i) {
@@ -199,6 +232,7 @@ class client
         const bool held = (top.value_valid_i && !took_value) || (top.read_valid_i && !took_read);
         top.clk_i = 1;
         top.eval();
+        dump(5);
         now++;
         if (took_entropy) {
             entropy.pop_front();
@@ -257,6 +291,12 @@ int main(int argc, char **)
 #ifdef STATE
         } else if (what == "state") {
             hardware->state();
+#endif
+#ifdef WAVES
+        } else if (what == "waves") {
+            std::string path;
+            std::getline(std::cin >> std::ws, path);
+            hardware->record_waves(path);
 #endif
         } else if (what == "forget") {
             hardware->forget();

@@ -8,10 +8,10 @@
 //     0x2...  the engine's: client_registers.md
 `default_nettype none
 module cm_soc #(
-    parameter integer ENGINE = 1,
-    parameter integer LOG2_WORDS = 18, // of memory
-    parameter integer UART_DIVISOR = 16,
-    parameter integer LOG2_N = 12,
+    parameter integer ENGINE = 1,        // 0: no client engine
+    parameter integer LOG2_WORDS = 18,   // 10 .. 26: log2 of the memory's words of 32 bits
+    parameter integer UART_DIVISOR = 16, // 2 .. 65536: cycles of a bit
+    parameter integer LOG2_N = 12,       // this and those below: cm_client_axi
     parameter integer WIDTH = 27,
     parameter integer LOG2_UNITS = 3,
     parameter integer PRIMES = 3,

@@ -31,6 +31,14 @@ def test_parameters_are_those_of_the_top():
     assert {row[0].strip("`"): row[2] for row in rows("Parameters")[1:]} == own
 
 
+def test_ranges_are_those_that_are_refused():
+    source = (RTL / "client/cm_client_engine.sv").read_text(encoding="utf-8")
+    refused = dict(re.findall(r'"cm_client_engine: (\w+) must be (.*)\."', source))
+    for name, values, *_ in rows("Parameters")[1:]:
+        said = refused[name.strip("`")].removeprefix("from ").replace(" or ", ", ")
+        assert values == said, name
+
+
 def test_ports_are_those_of_the_top():
     source = (RTL / "client/cm_client_axi.sv").read_text(encoding="utf-8")
     prefixes = set(re.findall(r"((?:s|m)_axi(?:l|s_\w+?))_\w+,?\s", source)) | {"irq"}

@@ -44,16 +44,28 @@ def test_real_numbers(options, tmp_path):
     assert f"{path.stat().st_size:,} bytes" in done.stdout
 
 
+@pytest.mark.slow  # it builds another simulation
+def test_waves(tmp_path):
+    path = tmp_path / "some waves.vcd"
+    done = tried("--waves", str(path), "7")
+    assert done.returncode == 0, done.stderr
+    text = path.read_text(encoding="utf-8")
+    cycles = int(done.stdout.partition("Encrypted in ")[2].partition(" ")[0].replace(",", ""))
+    times = [int(line[1:]) for line in text.splitlines() if line[:1] == "#"]
+    assert "idle_o $end" in text and cycles <= (times[-1] - times[0]) // 10 <= cycles + 100
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
+        (("--waves", "/nowhere/waves.vcd", "1"), 1, "No such file or directory: '/nowhere/waves.vcd'"),
         (("512", "-512"), 1, "A value is too large"),
         (("--set", "n9", "1"), 1, "There is no parameter set 'n9': give n1024_q26,"),
         (("--set", "n16384_q26x15_p27", "1"), 1, "The engine serves n from 1024 to 8192 and up to 7 primes"),
         (("1.5",), 2, "--scheme bfv takes integers alone"),
         (("--public", "--shake256", "1"), 2, "leave it out"),
     ],
-    ids=["range", "set", "large", "number", "seed"],
+    ids=["waves", "range", "set", "large", "number", "seed"],
 )
 def test_it_says_what_is_wrong(arguments, code, reason):
     done = tried(*arguments)

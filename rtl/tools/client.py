@@ -67,10 +67,13 @@ class Shape:
 
 
 @cache
-def build(shape: Shape, state: bool = False) -> Path:
-    """The program that simulates this shape; state: one that can say what every variable holds."""
-    directory = BUILD / "verilated" / f"client-{shape.name}{'-state' if state else ''}"
-    seen = (["--public-flat-rw"], " -DSTATE") if state else ([], "")
+def build(shape: Shape, state: bool = False, waves: bool = False) -> Path:
+    """The program that simulates this shape; state: one that can say what every variable holds; waves: one
+    that can write a VCD file."""
+    suffix = ("-state" if state else "") + ("-waves" if waves else "")
+    directory = BUILD / "verilated" / f"client-{shape.name}{suffix}"
+    flags = [*(["--public-flat-rw"] if state else []), *(["--trace"] if waves else [])]
+    defines = (" -DSTATE" if state else "") + (" -DWAVES" if waves else "")
     # With every variable in sight, optimizing takes minutes and saves little.
     level = "-O0" if state else "-O1"
     directory.parent.mkdir(parents=True, exist_ok=True)
@@ -81,8 +84,8 @@ def build(shape: Shape, state: bool = False) -> Path:
                 *("verilator", "--cc", "--exe", "--build", "-j", "1", "-O3", "-Wno-fatal", "-Wno-lint"),
                 *("--top", TOP, "--Mdir", directory, *CLIENT_INCLUDES),
                 *(f"-G{key}={value}" for key, value in vars(shape).items()),
-                *seen[0],
-                *("-CFLAGS", f"{level} -std=c++17{seen[1]}"),
+                *flags,
+                *("-CFLAGS", f"{level} -std=c++17{defines}"),
                 *("-MAKEFLAGS", f"VM_PARALLEL_BUILDS=0 OPT_FAST={level}"),
                 *(*ENGINE_SOURCES, *CLIENT_SOURCES, HARNESS),
             ],
@@ -142,6 +145,7 @@ class Client:
         self.script: list[str] = []
         self.options = 0
         """More bits of MAP_SHAPE, for settings that follow."""
+        self.has_waves = False
 
     def set(self, name: str, value: int, place: int = 0, words: int = 1) -> None:
         """Write a global setting of one or more words."""
@@ -259,6 +263,11 @@ class Client:
         """How many of 256 cycles the streams in and out pause."""
         self.script.append(f"stall {enter} {leave} {seed}")
 
+    def waves(self, path: Path) -> None:
+        """Every signal from here on, as a VCD file."""
+        self.has_waves = True
+        self.script.append(f"waves {path.resolve()}")
+
     def command(self, name: str) -> None:
         self.script.append(f"command {constants()[name]}")
 
@@ -269,7 +278,7 @@ class Client:
     def simulate(self, state: bool = False, record: bool = False) -> Outcome:
         """Run the whole script. state: the script asks for it. record: the inputs of every cycle, too."""
         said = subprocess.run(
-            [build(self.shape, state), *(["record"] if record else [])],
+            [build(self.shape, state, self.has_waves), *(["record"] if record else [])],
             input="\n".join([*self.script, "quit"]) + "\n",
             capture_output=True,
             text=True,

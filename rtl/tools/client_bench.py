@@ -14,6 +14,7 @@ import json
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import soc
@@ -66,8 +67,10 @@ def said(script: str, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return json.loads(done.stdout)
 
 
-def run(shape: Shape, case: dict[str, Any], command: str, record: bool = False) -> Outcome:
-    """All of the case's ciphertexts, back to back."""
+def run(
+    shape: Shape, case: dict[str, Any], command: str, record: bool = False, waves: Path | None = None
+) -> Outcome:
+    """All of the case's ciphertexts, back to back; waves: a VCD file of that."""
     key = Key(
         case["params_id"],
         case["key_id"],
@@ -95,6 +98,8 @@ def run(shape: Shape, case: dict[str, Any], command: str, record: bool = False) 
         else:
             engine.entropy(bytes.fromhex(draw))
             engine.values(message)
+    if waves:
+        engine.waves(waves)
     for _ in case["messages"]:
         engine.command(command)
     engine.run(2_000_000)

@@ -41,6 +41,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--public", action="store_true", help="encrypt under a public key")
     parser.add_argument("--shake256", action="store_true", help="SHAKE256 for the seed, not ChaCha20")
     parser.add_argument("--frames", type=Path, metavar="FILE", help="write the frames to this file")
+    parser.add_argument(
+        "--waves", type=Path, metavar="FILE", help="write every signal of the encryption to this VCD file"
+    )
     chosen = parser.parse_args()
     if chosen.public and chosen.shake256:
         parser.error("--shake256 is for seeds, and ciphertexts under a public key have none: leave it out")
@@ -94,11 +97,13 @@ def cycles(outcome: Outcome) -> int:
 def main() -> int:
     chosen = options()
     try:
+        if chosen.waves:
+            chosen.waves.touch()  # before minutes of building
         case = case_of(chosen)
         shape = shape_of(case)
         print(f"Engine {shape.name}: {shape}", flush=True)
         command = "COMMAND_PUBLIC" if chosen.public else "COMMAND_SYMMETRIC"
-        encrypted = client_bench.run(shape, case, command)
+        encrypted = client_bench.run(shape, case, command, waves=chosen.waves)
         frames = encrypted.frames[0] if encrypted.frames else b""
         if frames != bytes.fromhex(case["frames"][0]):
             raise ToolError(f"The frames are not the C library's (fault {encrypted.fault}).")
