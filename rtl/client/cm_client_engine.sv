@@ -1120,7 +1120,9 @@ module cm_client_engine #(
     wire [LOG2_PRIMES-1:0] shake_prime;
     wire                   shake_pair_made;
     wire [PAIR-1:0]        shake_made;
-    cm_client_shake #(.WIDTH(WIDTH), .LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_shake (
+    cm_client_shake #(
+        .WIDTH(WIDTH), .LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES), .ONE_BITS(LOG2_N + 1)
+    ) u_shake (
         .clk_i(clk_i), .rst_i(clears), .run_i(uniform_wanted && by_shake),
         .seed_i(public_seed), .last_prime_i(last_prime), .prime_o(shake_prime),
         .q_i(prime_q[shake_prime]), .room_i(uniform_level <= SHAKE_LEVEL),
