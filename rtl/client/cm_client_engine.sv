@@ -171,7 +171,7 @@ module cm_client_engine #(
                 if (at[7:3] == i) begin
                     case (at[2:0])
                         MAP_PRIME_Q: begin
-                            prime_q[i] <= write_data_i[WIDTH-1:0];
+                            prime_q[i] <= {write_data_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, 1'b1};
                             prime_bits[i] <= bits_of(write_data_i[WIDTH-1:0]);
                         end
                         MAP_PRIME_FACTOR: prime_factor[i] <= write_data_i[WIDTH-1:0];

@@ -41,28 +41,29 @@ LOGIC_SHARE = 0.8
 SMALLEST_GATED = 4
 """Flops with one enable that are worth a clock gate."""
 PORT_LOAD_FF = 10
-"""What an output drives, as ABC sees it: a flop's data is one, and a port of a module apart. For more, it would
-put a buffer before each flop.
+"""What an output drives, as ABC sees it: a flop's data is one, and a port of a module apart. For more, it
+would put a buffer before each flop.
 """
-ABC = (
-    "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;&get,-n;&dch,-f;&nf,{D};&put;"
-    "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p"
-)
+SIZING = "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p"
+ABC = f"+strash;&get,-n;&fraig,-x;&put;scorr;dc2;&get,-n;&dch,-f;&nf,{{D}};&put;{SIZING}"
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How logic becomes cells. booth: multipliers by Booth's recoding; share: of the clock's period.
 
-    abc: the script of ABC; plain: modules in which it looks for no other structures of the same function.
+    abc: the script of ABC; plain: modules in which it looks for no other structures of the same function;
+    compact: those for which it takes the cells with the least area, for they have time.
     """
 
     booth: bool = False
     share: float = LOGIC_SHARE
     abc: str = ABC
     plain: tuple[str, ...] = ()
+    compact: tuple[str, ...] = ()
 
 
+COMPACT = f"+strash;dch,-f;amap;{SIZING}"
 CHOICES = "&dch,-f;"
 RELAXED = 10
 """Percent of the shortest delay by which ABC's mapping may exceed it: without, it is fast beyond need, and
@@ -71,9 +72,19 @@ larger; much more makes adders slow behind an SRAM macro, whose delay ABC does n
 FOR_PRODUCTS = Recipe(
     booth=True,
     share=0.65,
-    abc=f"+strash;&get,-n;{CHOICES}&nf,-p,-R,{RELAXED},{{D}};&put;"
-    "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p",
+    abc=f"+strash;&get,-n;{CHOICES}&nf,-p,-R,{RELAXED},{{D}};&put;{SIZING}",
     plain=("cm_client_products", "cm_montgomery_multiply"),
+    compact=(
+        *(
+            "cm_client_codec",
+            "cm_client_loader",
+            "cm_client_noise",
+            "cm_client_origins",
+            "cm_client_poly1305",
+        ),
+        *("cm_client_reader", "cm_client_seeds", "cm_client_stream", "cm_client_tags", "cm_client_uniform"),
+        "cm_client_unpacker",
+    ),
 )
 """For wide products in a cycle: ABC's rewriting would make their trees of adders deeper."""
 
@@ -273,6 +284,7 @@ def _commands(
         "dfflegalize -cell $_DFF_P_ x -cell $_DFF_PN0_ 01 -mince 0",
         f"dfflibmap {library}",
         *(f"{abc} {recipe.abc.replace(CHOICES, '')} *{name}*" for name in recipe.plain),
+        *(f"{abc} {COMPACT} *{name}*" for name in recipe.compact),
         f"{abc} {recipe.abc}",
         "opt_clean -purge",
         f"hilomap -singleton -hicell {' '.join(target.high)} -locell {' '.join(target.low)}",

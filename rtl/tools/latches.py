@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Registers that take the same data by turns, a queue's words or settings of one bus, as latches behind a flop.
+"""Registers that take the same data by turns, a queue's words or settings of a bus, as latches behind a flop.
 
-A latch has little more than half a flop's area. Of flops with gated clocks that share their data, each becomes
-a latch, open while its gated clock is high, and one flop in front of them takes the data at every rising edge.
-A gated clock is high in the first half of the cycle behind its enable, and all through that cycle the flop in
-front holds what the enable was for: so a latch gives what its flop gave, a few gates later, and nothing races.
-While it is open, its data changes with the clock's rising edge alone.
+A latch has little more than half a flop's area. Of flops with gated clocks that share their data, each
+becomes a latch, open while its gated clock is high, and one flop in front of them takes the data at every
+rising edge. A gated clock is high in the first half of the cycle behind its enable, and all through that
+cycle the flop in front holds what the enable was for: so a latch gives what its flop gave, a few gates later,
+and nothing races. While it is open, its data changes with the clock's rising edge alone.
 """
 
 from __future__ import annotations
