@@ -174,7 +174,7 @@ module cm_client_engine #(
                 if (at[7:3] == i) begin
                     case (at[2:0])
                         MAP_PRIME_Q: begin
-                            prime_q[i] <= write_data_i[WIDTH-1:0];
+                            prime_q[i] <= {write_data_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, 1'b1};
                             prime_bits[i] <= bits_of(write_data_i[WIDTH-1:0]);
                         end
                         MAP_PRIME_FACTOR: prime_factor[i] <= write_data_i[WIDTH-1:0];
@@ -1133,7 +1133,9 @@ module cm_client_engine #(
     wire [LOG2_PRIMES-1:0] shake_prime;
     wire                   shake_pair_made;
     wire [PAIR-1:0]        shake_made;
-    cm_client_shake #(.WIDTH(WIDTH), .LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES)) u_shake (
+    cm_client_shake #(
+        .WIDTH(WIDTH), .LOG2_N(LOG2_N), .LOG2_PRIMES(LOG2_PRIMES), .ONE_BITS(LOG2_N + 1)
+    ) u_shake (
         .clk_i(clk_i), .rst_i(clears), .run_i(uniform_wanted && by_shake),
         .seed_i(public_seed), .last_prime_i(last_prime), .prime_o(shake_prime),
         .q_i(prime_q[shake_prime]), .room_i(uniform_level <= SHAKE_LEVEL),

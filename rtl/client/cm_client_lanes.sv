@@ -77,7 +77,7 @@ module cm_client_lanes #(
     localparam integer INPUT_LATENCY = input_latency(DEEP);
 
     reg  [WIDTH-1:0]      q; // the job's, before its first pair is there
-    always_ff @(posedge clk_i) q <= q_i;
+    always_ff @(posedge clk_i) q <= {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, 1'b1};
 
     wire                  read;
     wire [ROW_BITS-1:0]   read_row;
@@ -130,10 +130,11 @@ module cm_client_lanes #(
     wire [COLUMNS-1:0]       written = columns_of(write_natural_i, write_index_i);
     wire [COLUMNS-1:0]       a_wanted = columns_of(a_natural_i, a_index_i);
     wire [COLUMNS-1:0]       b_wanted = columns_of(b_natural_i, b_index_i);
+    wire [2*WIDTH-1:0]       pair = wipe_i ? {(2 * WIDTH){1'b0}} : write_data_i;
     genvar s, c, v, e, k;
     generate
         for (s = 0; s < SETS; s = s + 1) begin : g_set
-            wire                job_here = busy_o && set_i == s;
+            wire                job_here = busy_o && set_i == s && !wipe_i;
             wire                writes = write_i && write_set_i == s;
             wire                a_here = a_set_i == s;
             wire                pairs = a_here ? a_read_i : b_read_i;
@@ -144,12 +145,12 @@ module cm_client_lanes #(
                 : job_here ? write_row : row_of(write_natural_i, write_index_i);
             for (c = 0; c < COLUMNS; c = c + 1) begin : g_column
                 wire [WIDTH-1:0] entered = (write_natural_i ? (c >> 1 & 1) : (c & 1)) != 0
-                    ? write_data_i[2*WIDTH-1:WIDTH] : write_data_i[WIDTH-1:0];
+                    ? pair[2*WIDTH-1:WIDTH] : pair[WIDTH-1:0];
                 cm_ram #(.WIDTH(WIDTH), .DEPTH(1 << ROW_BITS), .ADDRESS_WIDTH(ROW_BITS), .BLOCK(1)) u_bank (
                     .clk_i(clk_i),
                     .write_i(wipe_i || (job_here ? write : writes && written[c])),
                     .write_address_i(to),
-                    .write_data_i(wipe_i ? {WIDTH{1'b0}} : job_here ? result[WIDTH*c +: WIDTH] : entered),
+                    .write_data_i(job_here ? result[WIDTH*c +: WIDTH] : entered),
                     .read_i(wipe_i || (job_here ? read : pairs && wanted[c])), .read_address_i(from),
                     .read_data_o(rows[s][WIDTH*c +: WIDTH])
                 );
@@ -159,36 +160,49 @@ module cm_client_lanes #(
 
     // --- pairs that leave ------------------------------------------------------------------------------------------
 
-    function automatic [2*WIDTH-1:0] selected(input [WIDTH*COLUMNS-1:0] row, input natural,
-                                              input [COLUMNS-1:0] columns);
+    // What the wanted columns of a set hold, by the last two bits of their numbers: words 0 and 3 are the lower and the
+    // upper number of a pair, and so are 2 and 1 or, in natural order, 1 and 2.
+    function automatic [4*WIDTH-1:0] wanted_of(input [WIDTH*COLUMNS-1:0] row, input [COLUMNS-1:0] columns);
         integer x;
         begin
-            selected = {(2 * WIDTH){1'b0}};
+            wanted_of = {(4 * WIDTH){1'b0}};
             for (x = 0; x < COLUMNS; x = x + 1) begin
-                if (columns[x]) begin
-                    if (((natural ? x >> 1 : x) & 1) != 0) begin
-                        selected[2*WIDTH-1:WIDTH] = selected[2*WIDTH-1:WIDTH] | row[WIDTH*x +: WIDTH];
-                    end else begin
-                        selected[WIDTH-1:0] = selected[WIDTH-1:0] | row[WIDTH*x +: WIDTH];
-                    end
-                end
+                wanted_of[WIDTH*(x&3) +: WIDTH] = wanted_of[WIDTH*(x&3) +: WIDTH]
+                    | (row[WIDTH*x +: WIDTH] & {WIDTH{columns[x]}});
             end
         end
     endfunction
 
-    reg  [1:0]         a_set, b_set;
-    reg                a_natural, b_natural;
-    reg  [COLUMNS-1:0] a_columns, b_columns;
-    reg  [2*WIDTH-1:0] a_pair, b_pair;
+    function automatic [2*WIDTH-1:0] paired(input [4*WIDTH-1:0] words, input natural);
+        reg [2*WIDTH-1:0] inner;
+        begin
+            inner = natural ? words[WIDTH +: 2*WIDTH] : {words[WIDTH +: WIDTH], words[2*WIDTH +: WIDTH]};
+            paired = {words[3*WIDTH +: WIDTH], words[0 +: WIDTH]} | inner;
+        end
+    endfunction
+
+    reg  [COLUMNS*SETS-1:0] a_columns, b_columns; // by set
+    reg                     a_natural, b_natural;
+    reg  [4*WIDTH-1:0]      a_words, b_words;
+    reg  [2*WIDTH-1:0]      a_pair, b_pair;
+    integer                 from_set;
+    always_comb begin
+        a_words = {(4 * WIDTH){1'b0}};
+        b_words = {(4 * WIDTH){1'b0}};
+        for (from_set = 0; from_set < SETS; from_set = from_set + 1) begin
+            a_words = a_words | wanted_of(rows[from_set], a_columns[COLUMNS*from_set +: COLUMNS]);
+            b_words = b_words | wanted_of(rows[from_set], b_columns[COLUMNS*from_set +: COLUMNS]);
+        end
+    end
     always_ff @(posedge clk_i) begin
-        a_set <= a_set_i;
-        b_set <= b_set_i;
+        for (from_set = 0; from_set < SETS; from_set = from_set + 1) begin
+            a_columns[COLUMNS*from_set +: COLUMNS] <= a_wanted & {COLUMNS{a_set_i == from_set}};
+            b_columns[COLUMNS*from_set +: COLUMNS] <= b_wanted & {COLUMNS{b_set_i == from_set}};
+        end
         a_natural <= a_natural_i;
         b_natural <= b_natural_i;
-        a_columns <= a_wanted;
-        b_columns <= b_wanted;
-        a_pair <= selected(rows[a_set], a_natural, a_columns);
-        b_pair <= selected(rows[b_set], b_natural, b_columns);
+        a_pair <= paired(a_words, a_natural);
+        b_pair <= paired(b_words, b_natural);
     end
     assign a_o = a_pair;
     assign b_o = b_pair;

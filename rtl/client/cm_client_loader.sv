@@ -38,7 +38,7 @@ module cm_client_loader #(
     localparam integer ADD = add_latency(DEEP);
 
     reg  [WIDTH-1:0] q; // it changes only while nothing is under way
-    always_ff @(posedge clk_i) q <= q_i;
+    always_ff @(posedge clk_i) q <= {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, 1'b1};
 
     wire message_late;
     cm_delay #(.WIDTH(1), .CYCLES(MULTIPLY - ADD)) u_message_late (

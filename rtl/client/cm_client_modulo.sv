@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// x mod q, a word every two cycles, by long division: each stage divides four bits in each of two cycles. q must not
+// x mod q, a word every six cycles, by long division: each stage divides four bits in each of six cycles. q must not
 // change while words are in the pipeline. Zeros that follow the last word clear it.
 `default_nettype none
 module cm_client_modulo #(
@@ -19,8 +19,8 @@ module cm_client_modulo #(
     generate
         `CM_REFUSE(g_bad_width, WIDTH < 22 || WIDTH > 62, "cm_client_modulo: WIDTH must be from 22 to 62.")
     endgenerate
-    localparam integer STAGES = 6, STEP = 4;
-    localparam integer BITS = STEP * (2 * STAGES - 1); // of x that are divided; the others are less than q
+    localparam integer STAGES = 2, TURNS = 6, STEP = 4;
+    localparam integer BITS = STEP * (TURNS * STAGES - 1); // of x that are divided; the others are less than q
 
     function automatic [WIDTH-1:0] divided(input [WIDTH-1:0] from, input [STEP-1:0] bits, input [WIDTH-1:0] q);
         reg [WIDTH-1:0] rest;
@@ -38,13 +38,14 @@ module cm_client_modulo #(
         end
     endfunction
 
-    reg              hands_on; // in this cycle each stage takes from the one before it
+    reg [2:0]        turn;
+    wire             hands_on = turn == TURNS[2:0] - 3'd1; // in this cycle each stage takes from the one before it
     reg [STAGES-1:0] valid;
     always_ff @(posedge clk_i) begin
-        hands_on <= !hands_on;
+        turn <= hands_on ? 3'd0 : turn + 1'b1;
         if (hands_on) valid <= {valid[STAGES-2:0], valid_i};
         if (rst_i) begin
-            hands_on <= 1'b1; // what is there leaves
+            turn <= TURNS[2:0] - 3'd1; // what is there leaves
             valid <= {STAGES{1'b0}};
         end
     end
@@ -55,7 +56,7 @@ module cm_client_modulo #(
     genvar s;
     generate
         for (s = 0; s < STAGES; s = s + 1) begin : g_stage
-            localparam integer LEFT = BITS - 2 * STEP * s; // bits that are not yet divided, the next ones highest
+            localparam integer LEFT = BITS - TURNS * STEP * s; // bits that are not yet divided, the next ones highest
             reg [WIDTH-1:0] rest;
             reg [LEFT-1:0]  left;
             if (s == 0) begin : g_first
@@ -66,10 +67,10 @@ module cm_client_modulo #(
                 end
             end else begin : g_next
                 wire [WIDTH-1:0] from = hands_on ? g_stage[s-1].rest : rest;
-                wire [STEP-1:0]  bits = hands_on ? g_stage[s-1].left[LEFT+2*STEP-1 -: STEP] : left[LEFT-1 -: STEP];
+                wire [STEP-1:0]  bits = hands_on ? g_stage[s-1].left[LEFT+TURNS*STEP-1 -: STEP] : left[LEFT-1 -: STEP];
                 always_ff @(posedge clk_i) begin
                     rest <= divided(from, bits, q_i);
-                    left <= hands_on ? g_stage[s-1].left[LEFT+STEP-1 -: LEFT] : left << STEP;
+                    left <= hands_on ? g_stage[s-1].left[LEFT+(TURNS-1)*STEP-1 -: LEFT] : left << STEP;
                 end
             end
         end

@@ -70,6 +70,8 @@ module cm_client_seeds (
                                           : {64'd0, label, 32'd0};
 
     wire refused = same_bytes || same_halves || (drawn && same_draw);
+    wire draws = state == DRAW && entropy_valid_i;
+    wire turns = (state == DERIVE && valid_i && !words[2]) || (state == TURN && (has_key || bare));
     wire [63:0] turned = (state == DERIVE) ? draw[63:0] ^ data_i : 64'd0;
 
     always_ff @(posedge clk_i) begin
@@ -85,9 +87,7 @@ module cm_client_seeds (
                 if (data_i != image[63:0]) same_draw <= 1'b0;
             end
         end
-        if ((state == DERIVE && valid_i && !words[2]) || (state == TURN && (has_key || bare))) begin
-            draw <= {turned, draw[255:64]};
-        end
+        if (draws || turns) draw <= draws ? {entropy_i, draw[255:32]} : {turned, draw[255:64]};
         if ((state == PRIVATE && valid_i && !words[2]) || (state == TURN && bare)) begin
             private_o <= {bare ? draw[63:0] : data_i, private_o[255:64]};
         end
@@ -110,8 +110,7 @@ module cm_client_seeds (
             // Random words may take long, and the public seed must not.
             DRAW: begin
                 if (publish_i) state <= PUBLIC;
-                if (entropy_valid_i) begin
-                    draw <= {entropy_i, draw[255:32]};
+                if (draws) begin
                     drawn_words <= drawn_words + 1'b1;
                     if (entropy_i[31:8] != entropy_i[23:0]
                         || (drawn_words != 3'd0 && entropy_i[7:0] != draw[255:248])) begin

@@ -10,7 +10,8 @@
 module cm_client_shake #(
     parameter integer WIDTH = 27, // bits of the widest q; it has 22 or more
     parameter integer LOG2_N = 12,
-    parameter integer LOG2_PRIMES = 2
+    parameter integer LOG2_PRIMES = 2,
+    parameter integer ONE_BITS = 0 // q is 1 modulo 2 to the power of this, unless 0
 ) (
     input  wire                   clk_i,
     input  wire                   rst_i,
@@ -26,6 +27,8 @@ module cm_client_shake #(
     `include "cm_refuse.svh"
     generate
         `CM_REFUSE(g_bad_log2_n, LOG2_N < 9 || LOG2_N > 16, "cm_client_shake: LOG2_N must be from 9 to 16.")
+        `CM_REFUSE(g_bad_one_bits, ONE_BITS < 0 || ONE_BITS >= WIDTH,
+                   "cm_client_shake: ONE_BITS must be from 0 to WIDTH - 1.")
         `CM_REFUSE(g_bad_log2_primes, LOG2_PRIMES < 1 || LOG2_PRIMES > 7,
                    "cm_client_shake: LOG2_PRIMES must be from 1 to 7.")
     endgenerate
@@ -108,8 +111,10 @@ module cm_client_shake #(
     assign seeks = refuses || comes_back;
     assign sought = refuses ? {behind, replacement} : stays;
     // A prime's first division needs it two cycles after prime_o has changed.
-    reg  [WIDTH-1:0]      q;
-    always_ff @(posedge clk_i) q <= q_i;
+    localparam [WIDTH-1:0] LOW = (64'd1 << ONE_BITS) - 64'd1;
+    reg  [WIDTH-1:0]      q_late;
+    always_ff @(posedge clk_i) q_late <= q_i;
+    wire [WIDTH-1:0]      q = (q_late & ~LOW) | {{(WIDTH - 1){1'b0}}, ONE_BITS != 0};
     cm_client_modulo #(.WIDTH(WIDTH)) u_modulo (
         .clk_i(clk_i), .rst_i(rst_i || !run_i), .ready_o(divider_ready), .valid_i(issues || limits),
         .x_i(limits ? {64{1'b1}} : word), .q_i(q), .busy_o(dividing), .valid_o(arrives), .residue_o(residue)

@@ -33,13 +33,14 @@ module cm_butterfly #(
     `include "cm_latency.svh"
     localparam integer LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
 
+    wire [WIDTH-1:0] q = {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, 1'b1}; // it is 1 modulo 2^(LOG2_N + 1)
     wire [WIDTH-1:0] sum;
     wire [WIDTH-1:0] difference;
     wire [WIDTH:0]   product;
     reg  [WIDTH:0]   waited; // the end of the delay line; halved as the product is
 
     cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_add_subtract (
-        .clk_i(clk_i), .q_i(q_i),
+        .clk_i(clk_i), .q_i(q),
         .a_i(sande_i ? b_i : waited[WIDTH-1:0]),
         .b_i(sande_i ? a_i : product[WIDTH-1:0]),
         .sum_o(sum), .difference_o(difference)
@@ -48,7 +49,7 @@ module cm_butterfly #(
     cm_montgomery_multiply #(
         .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
     ) u_multiply (
-        .clk_i(clk_i), .q_i(q_i),
+        .clk_i(clk_i), .q_i(q),
         .a_i(sande_multiply_i ? difference : product_of_a_i ? a_i : b_i), .b_i(w_i),
         .halve_i(sande_halve_i), .product_o(product)
     );
@@ -59,7 +60,7 @@ module cm_butterfly #(
         .data_i(sande_multiply_i ? sum : product_i ? {WIDTH{1'b0}} : a_i),
         .data_o(waiting)
     );
-    wire [WIDTH-1:0] to_even = (sande_halve_i && waiting[0]) ? q_i : {WIDTH{1'b0}};
+    wire [WIDTH-1:0] to_even = (sande_halve_i && waiting[0]) ? q : {WIDTH{1'b0}};
     always_ff @(posedge clk_i) waited <= {1'b0, waiting} + {1'b0, to_even};
 
     assign a_o = sande_leave_i ? waited[WIDTH:1] : sum;

@@ -275,15 +275,13 @@ static void clock_macro(struct macro *m)
     }
 }
 
-/* A rising edge: everything takes what it finds before anything changes, for all delays are above 0. */
-static void edge(int period)
+/* A rising edge: everything takes what it finds before anything changes, for all other delays are above 0. */
+static void edge(void)
 {
     for (int i = 0; i < clock_gates; i++) {
         clock_runs[i] = value[enable[i]];
-        if (clock_runs[i] && counting) {
-            rises[gated[i]]++;
-            falls[gated[i]]++;
-            high[gated[i]] += period / 2;
+        if (clock_runs[i]) {
+            schedule(gated[i], 1, 0);
         }
     }
     for (int i = 0; i < flops; i++) {
@@ -293,6 +291,14 @@ static void edge(int period)
     }
     for (int i = 0; i < macros; i++) {
         clock_macro(&macro[i]);
+    }
+}
+
+/* Half a cycle later, which latches see alone. */
+static void falling_edge(void)
+{
+    for (int i = 0; i < clock_gates; i++) {
+        schedule(gated[i], 0, 0);
     }
 }
 
@@ -384,9 +390,13 @@ int main(int argc, char **argv)
             counting = 0;
         }
         if (cycle) {
-            edge(period);
+            edge();
         }
+        const int64_t middle = now + period / 2;
         for (const int64_t end = now + period; now < end; now++) {
+            if (now == middle) {
+                falling_edge();
+            }
             run_slot();
         }
         for (int i = 0; i < outputs; i++) {

@@ -276,6 +276,93 @@ def test_a_small_memory_goes_into_flops_with_gated_clocks(tmp_path):
     assert (report.macros, report.sram_bits_used) == ({MACRO: 1}, 32)
 
 
+LATCH = "LATCH GATE:D:Q:RESET_B"
+
+
+@pytest.mark.parametrize("depth", [8, 2])
+def test_words_that_share_their_data_are_latches_behind_one_flop(depth):
+    """Two words are not worth the flop in front."""
+    width = (depth - 1).bit_length()
+    shape = {"WIDTH": 8, "DEPTH": depth, "ADDRESS_WIDTH": width}
+    target = replace(toy(), macros=(), latch=LATCH)
+    mapped = asic.synthesise("cm_ram", ENGINE_SOURCES, shape, target=target)
+    dumped = asic.activity(mapped, run_memory(mapped, depth, width), 10.0 * depth)
+    kinds = [instance.cell.name for instance in mapped.cells.instances]
+    latches = 8 * depth if depth > 2 else 0
+    assert (kinds.count("LATCH"), kinds.count("DFF")) == (latches, 8 + 8 if latches else 8 + 8 * depth)
+    outputs, counted = gates.simulate(
+        mapped.cells, mapped.directory, memory_cycles(depth), (2, 2 + depth), mapped.clock_ns
+    )
+    assert [now["read_data_o"] for now in outputs[3 + depth :]] == [
+        (i * 37 + 5) & 255 for i in range(depth - 1)
+    ]
+    for net, toggles in dumped.nets.items():
+        if net != mapped.cells.inputs["clk_i"][0]:
+            found = counted.of(net)
+            near = pytest.approx((toggles.rises, toggles.falls), abs=1)
+            assert (found.rises, found.falls) == near, net
+
+
+def test_a_latch_is_refused_whose_clock_is_not_gated():
+    cells = hand_made()
+    nets = {"GATE": 2, "D": 4, "RESET_B": "1", "Q": 7}
+    cells.instances[2] = Instance("latch", CELLS["LATCH"], nets)
+    with pytest.raises(ValueError, match="latch: a latch with more than a gated clock and data"):
+        list(gates._Writer(cells, "clk_i").lines())
+
+
+def test_paths_that_go_through_a_latch_count_and_borrowed_time_does_not():
+    """The flop in front changes as its latches open: what they borrow is no slack of 0."""
+    shape = {"WIDTH": 8, "DEPTH": 8, "ADDRESS_WIDTH": 3}
+    target = replace(toy(), macros=(), latch=LATCH)
+    slow, fast = (
+        asic.slack(asic.synthesise("cm_ram", ENGINE_SOURCES, shape, clock_ns=clock_ns, target=target))
+        for clock_ns in (10.0, 0.9)
+    )
+    assert slow is not None and 5 < slow < 10
+    assert fast is not None and fast < 0
+
+
+CLEARED = """
+module cleared(input clk_i, input enable_i, input rst_i, input [7:0] data_i, output reg [7:0] data_o);
+  always @(posedge clk_i) begin
+    if (enable_i) data_o <= data_i;
+    if (rst_i) data_o <= 8'd0;
+  end
+endmodule
+"""
+CLEARED_BENCH = """`timescale 1ps/1ps
+module bench;
+  reg clk = 0, enable = 0, rst = 0;
+  reg [7:0] data = 8'h5a;
+  wire [7:0] q;
+  cleared dut(clk, enable, rst, data, q);
+  always #5000 clk = ~clk;
+  task step(input e, input r, input [7:0] expected);
+    begin
+      enable = e; rst = r; @(posedge clk); #9000;
+      if (q !== expected) $fatal(1, "%h instead of %h", q, expected);
+      data = data + 1;
+    end
+  endtask
+  initial begin
+    #200;
+    step(1, 0, 8'h5a); step(0, 0, 8'h5a); step(0, 1, 0); step(1, 0, 8'h5d); step(1, 1, 0); step(0, 0, 0);
+    $display("cleared");
+    $finish;
+  end
+endmodule
+"""
+
+
+def test_a_register_with_an_enable_and_a_clear_has_one_gated_clock(tmp_path):
+    for name, text in {"cleared.sv": CLEARED, "bench.sv": CLEARED_BENCH}.items():
+        (tmp_path / name).write_text(text)
+    mapped = asic.synthesise("cleared", [tmp_path / "cleared.sv"], {}, target=toy())
+    assert [i.cell.name for i in mapped.cells.instances].count("CLOCKGATE") == 1
+    assert "cleared" in asic.simulate(mapped, [tmp_path / "bench.sv"], "bench")
+
+
 SINGLE = """
 module single(
   input clk_i, input enable_i, input write_i, input [5:0] address_i, input [7:0] data_i,

@@ -6,7 +6,7 @@
 prints the area and the slack of a named configuration as JSON. measure() does the same for any module, and
 adds the energy of what a simulation of the mapped netlist did.
 
-Yosys maps to standard cells (clocks gated where eight flops share an enable, no clock tree, no scan) and to
+Yosys maps to standard cells (clocks gated where four flops share an enable, no clock tree, no scan) and to
 SRAM macros (memories.py), OpenSTA times it, power.py makes energy of toggles. Wires are a wire-load model of
 the library, by the number of sinks; gate equivalents (GE) are areas of its smallest two-input NAND.
 """
@@ -27,6 +27,7 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
+import latches
 import liberty
 import memories
 import netlist
@@ -39,29 +40,32 @@ PDK = "CIPHERMOTE_PDK"
 CLOCK_NS = 10.0
 LOGIC_SHARE = 0.8
 """Of the clock's period, which ABC aims at: the rest is for flops, wires and the clock."""
-SMALLEST_GATED = 8
+SMALLEST_GATED = 4
 """Flops with one enable that are worth a clock gate."""
-PORT_LOAD_FF = 100
-"""What an output drives, of a module apart too, whose net ABC does not see."""
-ABC = (
-    "+strash;&get,-n;&fraig,-x;&put;scorr;dc2;&get,-n;&dch,-f;&nf,{D};&put;"
-    "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p"
-)
+PORT_LOAD_FF = 10
+"""What an output drives, as ABC sees it: a flop's data is one, and a port of a module apart. For more, it
+would put a buffer before each flop.
+"""
+SIZING = "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p"
+ABC = f"+strash;&get,-n;&fraig,-x;&put;scorr;dc2;&get,-n;&dch,-f;&nf,{{D}};&put;{SIZING}"
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How logic becomes cells. booth: multipliers by Booth's recoding; share: of the clock's period.
 
-    abc: the script of ABC; plain: modules in which it looks for no other structures of the same function.
+    abc: the script of ABC; plain: modules in which it looks for no other structures of the same function;
+    compact: those for which it takes the cells with the least area, for they have time.
     """
 
     booth: bool = False
     share: float = LOGIC_SHARE
     abc: str = ABC
     plain: tuple[str, ...] = ()
+    compact: tuple[str, ...] = ()
 
 
+COMPACT = f"+strash;dch,-f;amap;{SIZING}"
 CHOICES = "&dch,-f;"
 RELAXED = 10
 """Percent of the shortest delay by which ABC's mapping may exceed it: without, it is fast beyond need, and
@@ -70,9 +74,19 @@ larger; much more makes adders slow behind an SRAM macro, whose delay ABC does n
 FOR_PRODUCTS = Recipe(
     booth=True,
     share=0.65,
-    abc=f"+strash;&get,-n;{CHOICES}&nf,-p,-R,{RELAXED},{{D}};&put;"
-    "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p",
+    abc=f"+strash;&get,-n;{CHOICES}&nf,-p,-R,{RELAXED},{{D}};&put;{SIZING}",
     plain=("cm_client_products", "cm_montgomery_multiply"),
+    compact=(
+        *(
+            "cm_client_codec",
+            "cm_client_loader",
+            "cm_client_noise",
+            "cm_client_origins",
+            "cm_client_poly1305",
+        ),
+        *("cm_client_reader", "cm_client_seeds", "cm_client_stream", "cm_client_tags", "cm_client_uniform"),
+        "cm_client_unpacker",
+    ),
 )
 """For wide products in a cycle: ABC's rewriting would make their trees of adders deeper."""
 
@@ -80,6 +94,8 @@ FOR_PRODUCTS = Recipe(
 @dataclass(frozen=True)
 class Target:
     """A library: its files, and the cells with a part of their own. wire_load: "" for none.
+
+    latch: as latches.cells() has it; "" for flops alone.
 
     bit_area: um^2 of a bit of memory that is made of flops, with its share of gates and multiplexers.
     """
@@ -93,6 +109,7 @@ class Target:
     clock_gate: str
     wire_load: str
     bit_area: float
+    latch: str = ""
 
     @cached_property
     def library(self) -> liberty.Library:
@@ -143,6 +160,7 @@ def open_library(wire_load: str = "1k") -> Target:
         clock_gate="sg13g2_lgcp_1 GATE:CLK:GCLK",
         wire_load=wire_load,
         bit_area=64.0,
+        latch="sg13g2_dlhrq_1 GATE:D:Q:RESET_B",
     )
 
 
@@ -210,6 +228,21 @@ class Mapped:
         return netlist.propagate(self.cells)[0]
 
 
+SYNCHRONOUS = "-cell $_DFF_P_ x -cell $_DFFE_PP_ x -cell $_SDFF_PP?_ x -cell $_SDFFE_PP?P_ x"
+
+
+def _clears() -> str:
+    """A clear is data, and enables: for Yosys gates no clock of a flop that has an enable and a clear."""
+    return "\n".join(
+        f"module \\$_SDFFE_PP{value}P_ (input C, D, E, R, output Q);\n  wire e, d;\n"
+        f"  \\$_OR_ u_e (.A(E), .B(R), .Y(e));\n  \\{merge} u_d (.A(D), .B(R), .Y(d));\n"
+        "  \\$_DFFE_PP_ u_flop (.C(C), .E(e), .D(d), .Q(Q));\nendmodule\n"
+        for value, merge in ((0, "$_ANDNOT_"), (1, "$_OR_"))
+    )
+
+
+AFTER_GATING = "# latches.share()"
+
 # --- synthesis --------------------------------------------------------------------------------------------
 
 
@@ -227,6 +260,7 @@ def _commands(
     library = f"-liberty {target.cells}"
     timing = round(mapped.clock_ns * 1000 * recipe.share)
     abc = f"abc {library} -constr {directory}/constraints -D {timing} -script"
+    latched = ["delete", f"read_json {directory}/latched.json", f"techmap -map {directory}/latches.v"]
     keep = [f"setattr -mod -set keep_hierarchy 1 *{name}*" for name in apart]
     blocks = f"memory_libmap -lib {directory}/blocks.txt -logic-cost-ram {target.bit_area} -logic-cost-rom 5"
     return [
@@ -243,10 +277,14 @@ def _commands(
         f"write_json {directory}/flops.json",
         f"techmap -map {directory}/map.v",
         *("opt -full", "memory_map", "opt -fast -full", "techmap", "opt -fast"),
+        f"dfflegalize {SYNCHRONOUS} -mince 0 -minsrst 0",
+        *(f"techmap -map {directory}/clears.v", "opt_expr", "opt_merge", "opt_clean"),
         f"clockgate -pos {target.clock_gate} -min_net_size {SMALLEST_GATED}",
+        *([f"write_json {directory}/gated.json", AFTER_GATING, *latched] if target.latch else []),
         "dfflegalize -cell $_DFF_P_ x -cell $_DFF_PN0_ 01 -mince 0",
         f"dfflibmap {library}",
         *(f"{abc} {recipe.abc.replace(CHOICES, '')} *{name}*" for name in recipe.plain),
+        *(f"{abc} {COMPACT} *{name}*" for name in recipe.compact),
         f"{abc} {recipe.abc}",
         "opt_clean -purge",
         f"hilomap -singleton -hicell {' '.join(target.high)} -locell {' '.join(target.low)}",
@@ -279,6 +317,7 @@ def synthesise(
     folders = [Path(folder.removeprefix("-I")) for folder in includes]
     headers = [path for folder in folders for path in sorted(folder.glob("*.svh"))]
     texts = [path.read_text(encoding="utf-8") for path in (*headers, *sources, target.cells, *target.macros)]
+    texts.append(Path(latches.__file__).read_text(encoding="utf-8"))
     what = [version("pyosys"), commands, list(_inputs(mapped).items()), texts]
     key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
     mapped.directory = BUILD / "asic" / f"{top}-{key}"
@@ -291,11 +330,20 @@ def synthesise(
         for name, text in _inputs(mapped).items():
             (mapped.directory / name).write_text(text, encoding="utf-8")
         commands = _commands(mapped, sources, includes, parameters, apart, recipe)
-        run(
-            [sys.executable, RTL / "tools/yosys.py", *commands], mapped.directory / "yosys.log", timeout=14400
-        )
+        if AFTER_GATING in commands:
+            at = commands.index(AFTER_GATING)
+            _yosys(commands[:at], mapped.directory / "gating.log")
+            design = json.loads((mapped.directory / "gated.json").read_text(encoding="utf-8"))
+            latches.share(design, target.clock_gate)
+            (mapped.directory / "latched.json").write_text(json.dumps(design), encoding="utf-8")
+            commands = commands[at + 1 :]
+        _yosys(commands, mapped.directory / "yosys.log")
         done.touch()
     return mapped
+
+
+def _yosys(commands: Sequence[str], log: Path) -> None:
+    run([sys.executable, RTL / "tools/yosys.py", *commands], log, timeout=14400)
 
 
 def _inputs(mapped: Mapped) -> dict[str, str]:
@@ -305,6 +353,8 @@ def _inputs(mapped: Mapped) -> dict[str, str]:
         "macros.v": memories.models(shapes),
         "blocks.txt": memories.block_library(shapes),
         "map.v": memories.techmap(shapes),
+        "clears.v": _clears(),
+        "latches.v": latches.cells(mapped.target.latch) if mapped.target.latch else "",
         "constraints": f"set_driving_cell {mapped.target.driver}\nset_load {PORT_LOAD_FF} [all_outputs]\n",
     }
 
@@ -423,14 +473,23 @@ def sta(mapped: Mapped, clock: str, commands: Sequence[str], name: str) -> str:
 
 
 def slack(mapped: Mapped, clock: str = "clk_i") -> float | None:
-    """ns: the worst of the paths between flops and macros; None if there is none."""
-    said = sta(
-        mapped, clock, ["report_checks -fields {slew capacitance}", "report_worst_slack -digits 4"], "timing"
-    )
-    found = re.search(r"^worst slack (\S+)", said, re.MULTILINE)
-    if not found:
+    """ns: the worst of the paths to flops and macros, through latches too; None if there is none.
+
+    A path that ends at a latch counts only if it comes after the latch has closed.
+    """
+    commands = [
+        "set flops [all_registers -edge_triggered -data_pins]",
+        "if {[llength $flops]} {report_checks -fields {slew capacitance} -digits 4 -to $flops}",
+        "report_worst_slack -digits 4",
+    ]
+    said = sta(mapped, clock, commands, "timing")
+    worst = re.search(r"^worst slack (\S+)", said, re.MULTILINE)
+    if not worst:
         raise ToolError(f"sta says no slack of {mapped.top}: {said.strip()[-200:]}")
-    return None if found[1] == "INF" else float(found[1])
+    of_flops = re.search(r"^\s*(\S+)\s+slack ", said, re.MULTILINE)
+    if worst[1] == "INF" or not of_flops:
+        return None
+    return float(worst[1]) if float(worst[1]) < 0 else float(of_flops[1])
 
 
 # --- energy -----------------------------------------------------------------------------------------------

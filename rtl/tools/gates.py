@@ -14,6 +14,7 @@ from pathlib import Path
 
 import netlist
 import power
+from liberty import Cell
 from netlist import Instance, Net, Netlist
 
 from tools import RTL, run
@@ -36,17 +37,23 @@ def _delay(ns: float) -> int:
     return ps
 
 
+def _kind(cell: Cell) -> str:
+    if cell.macro:
+        return "macro"
+    return "clock gate" if cell.gate else "flop" if cell.flop else "latch" if cell.latch else "gate"
+
+
 class _Writer:
     def __init__(self, cells: Netlist, clock: str) -> None:
         self.cells = cells
         self.delays = netlist.propagate(cells)[1]
         (self.root,) = cells.inputs[clock]
         self.clock = clock
-        kinds: dict[str, list[Instance]] = {"gate": [], "flop": [], "clock gate": [], "macro": []}
+        kinds: dict[str, list[Instance]] = {
+            kind: [] for kind in ("gate", "latch", "flop", "clock gate", "macro")
+        }
         for instance in cells.instances:
-            cell = instance.cell
-            kind = "macro" if cell.macro else "clock gate" if cell.gate else "flop" if cell.flop else "gate"
-            kinds[kind].append(instance)
+            kinds[_kind(instance.cell)].append(instance)
         self.kinds = kinds
         self.gated = {instance.nets["GCLK"]: i for i, instance in enumerate(kinds["clock gate"])}
 
@@ -63,6 +70,7 @@ class _Writer:
         inputs = [_net(bit) for bits in ports for bit in bits]
         outputs = [_net(bit) for bits in self.cells.outputs.values() for bit in bits]
         gates = [line for instance in self.kinds["gate"] for line in self.gate(instance)]
+        gates += [self.latch(instance) for instance in self.kinds["latch"]]
         counts = [len(self.kinds[kind]) for kind in ("flop", "clock gate", "macro")]
         used = (_net(net) for instance in self.cells.instances for net in instance.nets.values())
         nets = 1 + max([1, *inputs, *outputs, *used])
@@ -90,14 +98,29 @@ class _Writer:
             net = instance.nets[pin]
             yield f"{_net(net)} {_delay(self.delays[net])} {len(function.pins)} {ins} {truth:x}"
 
+    def resets(self, instance: Instance) -> bool:
+        """By a pin that is not tied."""
+        reset = instance.nets.get("RESET_B", "1")
+        driver = self.cells.drivers.get(reset)
+        high = driver[0].cell.pins[driver[1]].function if driver else None
+        return not (reset == "1" or (high and high.verilog == "1"))
+
+    def latch(self, instance: Instance) -> str:
+        """As a gate that has its own output as an input: its data while its clock is high."""
+        latch = instance.cell.latch
+        assert latch is not None
+        (q,) = instance.outputs()
+        enable, data = (instance.nets.get(latch.text(key), "0") for key in ("enable", "data_in"))
+        if enable not in self.gated or self.resets(instance):
+            raise ValueError(f"{instance.name}: a latch with more than a gated clock and data.")
+        net = instance.nets[q]
+        return f"{_net(net)} {_delay(self.delays[net])} 3 {_net(data)} {_net(enable)} {_net(net)} b8"
+
     def flop(self, instance: Instance) -> str:
         flop = instance.cell.flop
         assert flop is not None
         (q,) = instance.outputs()
-        reset = instance.nets.get("RESET_B", "1")
-        driver = self.cells.drivers.get(reset)
-        high = driver[0].cell.pins[driver[1]].function if driver else None
-        if flop.text("next_state") != "D" or not (reset == "1" or (high and high.verilog == "1")):
+        if flop.text("next_state") != "D" or self.resets(instance):
             raise ValueError(f"{instance.name}: a flop with more than a clock and data.")
         net, nets = instance.nets[q], instance.nets
         return f"{_net(net)} {_delay(self.delays[net])} {_net(nets['D'])} {self.clock_of(nets['CLK'])}"

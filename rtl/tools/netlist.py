@@ -213,6 +213,20 @@ def _flop(instance: Instance, number: int, delays: Mapping[Net, float]) -> Itera
         yield f"  assign {delay}{_name(net)} = {_expression(known.verilog, instance, names)};"
 
 
+def _latch(instance: Instance, number: int, delays: Mapping[Net, float]) -> Iterator[str]:
+    """Open while its enable is high."""
+    from liberty import function
+
+    latch = instance.cell.latch
+    assert latch is not None
+    enable, data = (
+        _expression(function(latch.text(key)).verilog, instance, {}) for key in ("enable", "data_in")
+    )
+    (net,) = (instance.nets[pin] for pin in instance.outputs())
+    yield f"  reg s{number} = 1'b0; always @* if ({enable}) s{number} = {data};"
+    yield f"  assign {_delay(delays[net])}{_name(net)} = s{number};"
+
+
 def _clock_gate(instance: Instance, number: int) -> Iterator[str]:
     """A latch, open while the clock is low, and an AND; without delay: the clock has none before layout."""
     clock, enable = (_name(instance.nets[pin]) for pin in ("CLK", "GATE"))
@@ -256,6 +270,8 @@ def simulation_model(netlist: Netlist, delays: Mapping[Net, float]) -> str:
             lines += _clock_gate(instance, number)
         elif instance.cell.flop:
             lines += _flop(instance, number, delays)
+        elif instance.cell.latch:
+            lines += _latch(instance, number, delays)
         else:
             for pin in instance.outputs():
                 known, net = instance.cell.pins[pin].function, instance.nets[pin]
