@@ -115,6 +115,7 @@ module cm_client_engine #(
     reg                   table_component;
 
     wire wipes;   // all memories are being cleared
+    wire wipes_keys; // those of keys too
     wire clears;  // all registers are
     wire keys_stay; // but those of keys
     wire setting = write_i && idle_o;
@@ -1464,9 +1465,9 @@ module cm_client_engine #(
     cm_client_wipe #(.BITS(KEY_BITS + 1), .COUNT(PRIMES << PAIR_BITS)) u_wipe (
         .clk_i(clk_i), .rst_i(rst_i), .fault_i(fault != FAULT_NONE),
         .keeps_i(fault == FAULT_FRAME || fault == FAULT_RESULT),
-        .clears_o(clears), .wipes_o(wipes), .keys_stay_o(keys_stay), .wiping_o(wiping), .address_o(wipe_address)
+        .clears_o(clears), .wipes_o(wipes), .wipes_keys_o(wipes_keys), .keys_stay_o(keys_stay), .wiping_o(wiping),
+        .address_o(wipe_address)
     );
-    wire wipes_keys = wipes && !keys_stay;
     always_ff @(posedge clk_i) begin
         if (accepted) fault_o <= FAULT_NONE;
         // A setting that is written during a wipe is lost, too.

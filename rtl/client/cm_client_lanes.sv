@@ -185,7 +185,7 @@ module cm_client_lanes #(
     reg                     a_natural, b_natural;
     reg  [4*WIDTH-1:0]      a_words, b_words;
     reg  [2*WIDTH-1:0]      a_pair, b_pair;
-    integer                 from_set, to_set;
+    integer                 from_set, wanted_set;
     always_comb begin
         a_words = {(4 * WIDTH){1'b0}};
         b_words = {(4 * WIDTH){1'b0}};
@@ -195,9 +195,9 @@ module cm_client_lanes #(
         end
     end
     always_ff @(posedge clk_i) begin
-        for (to_set = 0; to_set < SETS; to_set = to_set + 1) begin
-            a_columns[COLUMNS*to_set +: COLUMNS] <= a_wanted & {COLUMNS{a_set_i == to_set}};
-            b_columns[COLUMNS*to_set +: COLUMNS] <= b_wanted & {COLUMNS{b_set_i == to_set}};
+        for (wanted_set = 0; wanted_set < SETS; wanted_set = wanted_set + 1) begin
+            a_columns[COLUMNS*wanted_set +: COLUMNS] <= a_wanted & {COLUMNS{a_set_i == wanted_set}};
+            b_columns[COLUMNS*wanted_set +: COLUMNS] <= b_wanted & {COLUMNS{b_set_i == wanted_set}};
         end
         a_natural <= a_natural_i;
         b_natural <= b_natural_i;

@@ -111,7 +111,7 @@ module cm_client_shake #(
     assign seeks = refuses || comes_back;
     assign sought = refuses ? {behind, replacement} : stays;
     // A prime's first division needs it two cycles after prime_o has changed.
-    localparam [WIDTH-1:0] LOW = (64'd1 << ONE_BITS) - 64'd1;
+    localparam [WIDTH-1:0] LOW = ~({WIDTH{1'b1}} << ONE_BITS);
     reg  [WIDTH-1:0]      q_late;
     always_ff @(posedge clk_i) q_late <= q_i;
     wire [WIDTH-1:0]      q = (q_late & ~LOW) | {{(WIDTH - 1){1'b0}}, ONE_BITS != 0};

@@ -13,6 +13,7 @@ module cm_client_wipe #(
     input  wire            keeps_i,   // with fault_i: keys stay
     output wire            clears_o,  // registers
     output wire            wipes_o,   // memories
+    output reg             wipes_keys_o, // theirs too
     output wire            keys_stay_o, // in either
     output wire            wiping_o,
     output wire [BITS-1:0] address_o
@@ -31,6 +32,7 @@ module cm_client_wipe #(
         if (runs) begin
             address <= address + 1'b1;
             if (address == COUNT - 1) runs <= 1'b0;
+            if (address == COUNT - 1) wipes_keys_o <= 1'b0;
         end
         if (fault_i && !wiping_o) begin
             clearing <= 1'b1;
@@ -38,6 +40,7 @@ module cm_client_wipe #(
         end
         if (clears_o) begin
             runs <= 1'b1;
+            wipes_keys_o <= !keys_stay_o;
             address <= {BITS{1'b0}};
         end
         if (rst_i) keeps <= 1'b0;

@@ -17,13 +17,12 @@ module prove_client_wipe #(
     always_ff @(posedge clk_i) started <= 1'b1;
     wire reset = !started || resets;
 
-    wire            clears, wipes, keys_stay, wiping;
+    wire            clears, wipes, wipes_keys, keys_stay, wiping;
     wire [BITS-1:0] wipe_address;
     cm_client_wipe #(.BITS(BITS), .COUNT(COUNT)) u_wipe (
-        .clk_i(clk_i), .rst_i(reset), .fault_i(fault), .keeps_i(keeps), .clears_o(clears), .wipes_o(wipes),
+        .clk_i(clk_i), .rst_i(reset), .fault_i(fault), .keeps_i(keeps), .clears_o(clears), .wipes_o(wipes), .wipes_keys_o(wipes_keys),
         .keys_stay_o(keys_stay), .wiping_o(wiping), .address_o(wipe_address)
     );
-    wire       wipes_keys = wipes && !keys_stay;
     wire       enters = writes && !wiping && address < COUNT;
     wire [1:0] word, key;
     cm_ram #(.WIDTH(2), .DEPTH(COUNT), .ADDRESS_WIDTH(BITS), .BLOCK(1)) u_words (
