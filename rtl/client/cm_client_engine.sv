@@ -191,6 +191,11 @@ module cm_client_engine #(
         if (clears && !keys_stay) device_secret <= 256'd0;
     end
 
+    // No other q has a transform, and its lowest bits are not stored.
+    wire wrong_prime = setting && is_prime && at[2:0] == MAP_PRIME_Q
+        && (write_data_i[LOG2_N:0] != {{LOG2_N{1'b0}}, 1'b1} || write_data_i[WIDTH-1:21] == {(WIDTH - 21){1'b0}}
+            || write_data_i[31:WIDTH] != {(32 - WIDTH){1'b0}});
+
     // A key that is not there would be zero, and hide nothing: every word must be entered, in order, for the primes as
     // they are.
     localparam integer KEY_WORD_BITS = LOG2_PRIMES + 1 + LOG2_N;
@@ -1460,6 +1465,7 @@ module cm_client_engine #(
         : ((scaled_valid && scaled_wrong) || ckks_wrong) ? FAULT_RANGE
         : (too_many || ckks_too_many) ? FAULT_TOO_MANY
         : (trits_write && wrong_trits(trits)) ? FAULT_KEY
+        : wrong_prime ? FAULT_SETTINGS
         : (write_i && !idle_o) ? FAULT_BUSY : FAULT_NONE;
     // Whoever sends frames must not be able to wipe the keys.
     cm_client_wipe #(.BITS(KEY_BITS + 1), .COUNT(PRIMES << PAIR_BITS)) u_wipe (

@@ -64,7 +64,7 @@ localparam [3:0] FAULT_KEY = 4'd6;            // a secret key's coefficient that
 localparam [3:0] FAULT_BUSY = 4'd7;           // a setting was written while the engine worked, or wiped
 localparam [3:0] FAULT_NO_KEY = 4'd8;         // a command for a key that is not there
 localparam [3:0] FAULT_FRAME = 4'd9;          // a frame that does not decrypt; the keys stay
-localparam [3:0] FAULT_SETTINGS = 4'd10;      // a command that the settings do not allow
+localparam [3:0] FAULT_SETTINGS = 4'd10;      // a command that the settings do not allow, or no prime
 localparam [3:0] FAULT_RESULT = 4'd11;        // a decrypted value out of range; the keys stay
 localparam [3:0] FAULT_WINDOW = 4'd12;        // a counter that is not less than 2^32 from the window on
 

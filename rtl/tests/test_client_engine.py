@@ -426,6 +426,23 @@ def test_more_primes_than_there_is_room_for(primes):
     assert faulty(prepare) == constants()["FAULT_SETTINGS"]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(lambda q: q + 2, id="not 1 modulo 2 n"),
+        pytest.param(lambda q: q + (1 << 27), id="of 28 bits"),
+        pytest.param(lambda q: (q & 0xFFFFF) | 1, id="of 20 bits"),
+        pytest.param(lambda q: 0, id="none"),
+    ],
+)
+def test_a_prime_that_the_engine_does_not_take(wrong):
+    case = case_with_draws()
+    engine = prepared(case, SMALL)
+    engine.set_prime(0, "MAP_PRIME_Q", wrong(case["primes"][0]))
+    engine.run(1)
+    assert engine.simulate().faults == [constants()["FAULT_SETTINGS"]]
+
+
 def test_a_setting_that_a_wipe_loses():
     case = case_with_draws()
     engine = prepared(case, SMALL)
