@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// x mod q, a word every two cycles, by long division: each stage divides four bits in each of two cycles. q must not
-// change while words are in the pipeline. Zeros that follow the last word clear it.
+// x mod q of a word every two cycles, by long division: a stage divides four bits in each of two cycles. q must not
+// change on the way. Zeros that follow clear it.
 `default_nettype none
 module cm_client_modulo #(
     parameter integer WIDTH = 27 // bits of the widest q; it has 22 or more
