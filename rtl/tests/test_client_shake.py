@@ -173,7 +173,7 @@ def test_the_pace_of_seals_residues():
 
 @cocotb.test()
 async def divides_words(dut):
-    """Multiples of q and their neighbours, shifted too, so that each remainder on the way is 0 or q - 1 once."""
+    """Multiples of q and their neighbours, shifted too, so that remainders on the way are 0 and q - 1."""
     rng = random.Random(5)
     width = settings()["WIDTH"]
     for bits in (width, 26, 22):
