@@ -1454,7 +1454,8 @@ module cm_client_engine #(
 
     // --- faults, and wiping ----------------------------------------------------------------------------------------
 
-    wire [3:0] fault = (command_i && ready_o && !known) ? FAULT_COMMAND
+    wire [3:0] fault = (write_i && !idle_o) ? FAULT_BUSY
+        : (command_i && ready_o && !known) ? FAULT_COMMAND
         : (command_i && ready_o && !key_there) ? FAULT_NO_KEY
         : (command_i && ready_o && !fits) ? FAULT_SETTINGS
         : (read_fault || residue_fault) ? FAULT_FRAME
@@ -1465,8 +1466,7 @@ module cm_client_engine #(
         : ((scaled_valid && scaled_wrong) || ckks_wrong) ? FAULT_RANGE
         : (too_many || ckks_too_many) ? FAULT_TOO_MANY
         : (trits_write && wrong_trits(trits)) ? FAULT_KEY
-        : wrong_prime ? FAULT_SETTINGS
-        : (write_i && !idle_o) ? FAULT_BUSY : FAULT_NONE;
+        : wrong_prime ? FAULT_SETTINGS : FAULT_NONE;
     // Whoever sends frames must not be able to wipe the keys.
     cm_client_wipe #(.BITS(KEY_BITS + 1), .COUNT(PRIMES << PAIR_BITS)) u_wipe (
         .clk_i(clk_i), .rst_i(rst_i), .fault_i(fault != FAULT_NONE),

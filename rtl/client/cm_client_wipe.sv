@@ -9,7 +9,7 @@ module cm_client_wipe #(
 ) (
     input  wire            clk_i,
     input  wire            rst_i,
-    input  wire            fault_i,   // while wiping it starts nothing: nothing is left to clear
+    input  wire            fault_i,   // while wiping it starts nothing, unless there are still keys to clear
     input  wire            keeps_i,   // with fault_i: keys stay
     output wire            clears_o,  // registers
     output wire            wipes_o,   // memories
@@ -34,7 +34,7 @@ module cm_client_wipe #(
             if (address == COUNT - 1) runs <= 1'b0;
             if (address == COUNT - 1) wipes_keys_o <= 1'b0;
         end
-        if (fault_i && !wiping_o) begin
+        if (fault_i && (!wiping_o || (keeps && !keeps_i))) begin
             clearing <= 1'b1;
             keeps <= keeps_i;
         end

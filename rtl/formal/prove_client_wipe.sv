@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cm_client_wipe with two memories as cm_client_engine has them, one of them with keys: whatever they held and whatever
 // is written to them, once a reset or a fault has been wiped every word is 0, of keys too unless they stay, which only a
-// fault that says so lets them; and wiping ends.
+// fault that says so lets them, if no other follows it before they are wiped; and wiping ends.
 `default_nettype none
 module prove_client_wipe #(
     parameter integer BITS = 3,
@@ -37,6 +37,8 @@ module prove_client_wipe #(
     reg       was_wiping = 1'b0, was_fault = 1'b0, was_wiped = 1'b0;
     reg       kept = 1'b0;        // this wipe leaves the keys
     reg       was_kept = 1'b0;
+    wire      takes_keys = fault && !keeps && wiping && kept; // another fault, for which they do not stay
+    reg       took_keys = 1'b0;
     reg       held_key = 1'b0;    // a key was written since they were wiped
     reg [3:0] length = 4'd0;
     always_ff @(posedge clk_i) begin
@@ -45,9 +47,10 @@ module prove_client_wipe #(
         was_kept <= kept;
         was_fault <= fault && !wiping;
         was_wiped <= was_wiping && !wiping;
-        length <= (reset || !wiping) ? 4'd0 : length + 4'd1;
+        if (takes_keys) took_keys <= 1'b1;
+        length <= (reset || !wiping || takes_keys) ? 4'd0 : length + 4'd1;
         if (reset) kept <= 1'b0;
-        else if (fault && !wiping) kept <= keeps;
+        else if (fault && (!wiping || takes_keys)) kept <= keeps;
         if (enters) held_key <= 1'b1;
         if (started) begin
             if (was_fault) assert (clears && wiping);
@@ -60,6 +63,7 @@ module prove_client_wipe #(
                 if (!was_kept) assert (key == 2'd0);
             end
             cover (was_wiped && !was_kept && held_key);
+            cover (was_wiped && !was_kept && held_key && took_keys);
             cover (was_wiped && was_kept && key != 2'd0 && held_key);
         end
     end

@@ -452,6 +452,20 @@ def test_a_setting_that_a_wipe_loses():
     assert engine.simulate().faults == [constants()["FAULT_BUSY"]]
 
 
+def test_a_setting_that_the_wipe_of_a_wrong_frame_loses():
+    """No command may go on with the one before, so the keys go as well."""
+    case = case_with_draws()
+    engine = prepared(case, SMALL)
+    engine.read(bytes(4))
+    engine.command("COMMAND_DECRYPT")
+    engine.run()
+    engine.set("MAP_COUNTER", 3)
+    engine.wait_for_wipe()
+    engine.command("COMMAND_SYMMETRIC")
+    engine.run()
+    assert engine.simulate().faults == [constants()["FAULT_FRAME"], constants()["FAULT_NO_KEY"]]
+
+
 def test_an_unknown_command():
     assert faulty(lambda engine, case: None, command=15) == constants()["FAULT_COMMAND"]
 
