@@ -809,7 +809,7 @@ module cm_client_engine #(
     wire [PAIR-1:0]      set_a, set_b;
     wire                 stream_writes;
     wire [1:0]           stream_to_set;
-    wire [PAIR_BITS-1:0] streamed_index;
+    wire [PAIR_BITS-1:0] streamed_index, product_index;
     wire [PAIR-1:0]      streamed;
     wire                 loader_writes = load_natural ? load_valid[1] : load_valid[LOADED-1];
     wire [PAIR_BITS-1:0] stream_late; // the number whose set's residues are added to its product
@@ -1019,7 +1019,7 @@ module cm_client_engine #(
     wire                stream_to_key;
     cm_ram #(.WIDTH(PAIR), .DEPTH(PRIMES << PAIR_BITS), .ADDRESS_WIDTH(KEY_BITS), .BLOCK(1)) u_secret (
         .clk_i(clk_i), .write_i(wipes_keys || stream_to_key),
-        .write_address_i(wipes_keys ? wipe_address[KEY_BITS-1:0] : {stream_prime, streamed_index}),
+        .write_address_i(wipes_keys ? wipe_address[KEY_BITS-1:0] : {stream_prime, product_index}),
         .write_data_i(wipes_keys ? {PAIR{1'b0}} : streamed),
         .read_i(wipes || stream_issues), .read_address_i(key_from), .read_data_o(secret_pair)
     );
@@ -1078,7 +1078,7 @@ module cm_client_engine #(
             assign streamed[WIDTH*g +: WIDTH] = takes_off ? difference : sum;
         end
     endgenerate
-    wire [PAIR_BITS-1:0] taken_off_index, product_index;
+    wire [PAIR_BITS-1:0] taken_off_index;
     cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(TAKEN_OFF)) u_taken_off_index (
         .clk_i(clk_i), .data_i(stream_at), .data_o(taken_off_index)
     );

@@ -33,7 +33,7 @@ module cm_butterfly #(
     `include "cm_latency.svh"
     localparam integer LATENCY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
 
-    wire [WIDTH-1:0] q = {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, 1'b1}; // it is 1 modulo 2^(LOG2_N + 1)
+    wire [WIDTH-1:0] q = {q_i[WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, q_i[0]}; // it is 1 modulo 2^(LOG2_N + 1)
     wire [WIDTH-1:0] sum;
     wire [WIDTH-1:0] difference;
     wire [WIDTH:0]   product;

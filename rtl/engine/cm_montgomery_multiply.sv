@@ -36,7 +36,7 @@ module cm_montgomery_multiply #(
         end
     endgenerate
 
-    wire [Q_WIDTH-1:0] q = {q_i[Q_WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, 1'b1}; // it is 1 modulo 2^(LOG2_N + 1)
+    wire [Q_WIDTH-1:0] q = {q_i[Q_WIDTH-1:LOG2_N+1], {LOG2_N{1'b0}}, q_i[0]}; // it is 1 modulo 2^(LOG2_N + 1)
     wire add_one = halve_i ? t[0] : t[Q_WIDTH];
     wire add_two = halve_i && !t[0] && t[Q_WIDTH];
     wire [Q_WIDTH:0] correction = add_one ? {1'b0, q} : add_two ? {q, 1'b0} : {(Q_WIDTH + 1){1'b0}};
