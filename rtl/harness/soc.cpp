@@ -7,8 +7,8 @@
 // ENTROPY, word by word. What leaves goes to FRAMES, and what the UART says to the standard output. Ends with
 // the program, and with its code; or with 70 if it is not over after so many cycles or the core traps.
 //
-// RECORD takes the core's ports, a line a cycle, in hexadecimal: resetn, mem_ready, mem_rdata and the engine's
-// interrupt, which enter it, and mem_valid, mem_addr, mem_wdata and mem_wstrb.
+// RECORD takes the core's ports, a line a cycle, in hexadecimal: resetn, mem_ready, mem_rdata and the
+// engine's interrupt, which enter it, and mem_valid, mem_addr, mem_wdata and mem_wstrb.
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
