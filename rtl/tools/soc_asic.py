@@ -33,11 +33,10 @@ SHAPE = {
     "COMPRESSED_ISA": 1,
     "ENABLE_FAST_MUL": 1,
     "ENABLE_DIV": 1,
-    "REGS_INIT_ZERO": 1,
     "ENABLE_IRQ": 1,
     "LATCHED_IRQ": 0,
 }
-"""cm_soc's."""
+"""cm_soc's, but for registers that are zero at the start: no flip-flop of a chip is."""
 INTERRUPT = 3
 UART = 0x10000000
 MEMORY = "RM_IHPSG13_2P_1024x32"
