@@ -36,7 +36,12 @@ def rows_of(name: str) -> list[Row]:
     }
     measured = {"kind": "simulated, with glitches", "parts_pj": rounded(found["energy_pj"])}
     figures: list[tuple[str, float, str, dict[str, Any]]] = [
-        ("kge", round(found["kge"], 1), "kGE", {"by_module": found["by_module"], "flops": found["flops"]}),
+        (
+            "kge",
+            round(found["kge"], 1),
+            "kGE",
+            {"by_module": found["by_module"], "flops": found["flops"], "latches": found["latches"]},
+        ),
         ("sram_bits.used", found["sram_bits_used"], "bits", {"macros": found["macros"]}),
         ("sram_bits.macro", found["sram_bits_macro"], "bits", {"um2": found["sram_um2"]}),
         ("slack", found["slack_ns"], "ns", {"kind": "timing"}),

@@ -42,7 +42,13 @@ def engine_rows(energy: bool) -> list[Row]:
         "clock_ns": found["clock_ns"],
         "wire_load": found["wire_load"],
     }
-    area = {"kind": "synthesis", "goal": GOAL_KGE, "has": "BFV, CKKS, Keccak, tags", "flops": found["flops"]}
+    area = {
+        "kind": "synthesis",
+        "goal": GOAL_KGE,
+        "has": "BFV, CKKS, Keccak, tags",
+        "flops": found["flops"],
+        "latches": found["latches"],
+    }
     figures: list[tuple[str, float, str, dict[str, Any]]] = [
         ("kge", round(found["kge"], 1), "kGE", {**area, "by_module": found["by_module"]}),
         ("slack", found["slack_ns"], "ns", {"kind": "timing"}),

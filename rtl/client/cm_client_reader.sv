@@ -86,12 +86,13 @@ module cm_client_reader #(
     wire   hashes = tagged_i && (state == HEADER || state == PAYLOAD);
     wire   hash_there = !hashes || hash_ready_i;
     assign payload_valid_o = state == PAYLOAD && !in_seed && valid_i && hash_there;
-    assign ready_o = enabled_i && !fault_o && hash_there && (state != TAG || tag_known_i)
-        && (state != PAYLOAD || in_seed || payload_ready_i);
+    wire open = enabled_i && !fault_o && hash_there && (state != TAG || tag_known_i);
+    assign ready_o = open && (state != PAYLOAD || in_seed || payload_ready_i);
     wire taken = valid_i && ready_o;
     assign seed_read_o = taken && state == PAYLOAD && in_seed && left[0];
     assign seed_o = {word_i, seed_low};
-    assign hash_start_o = state == CHECK || (state == HEADER && at == 4'd0 && !taken);
+    // Not by taken: nothing in a header waits for the payload, and the path from there is long.
+    assign hash_start_o = state == CHECK || (state == HEADER && at == 4'd0 && !(valid_i && open));
     assign hash_absorb_o = hashes && taken;
     assign hash_finish_o = state == TAG;
     // Not before its last word: half of a tag must not be found on its own.

@@ -290,6 +290,8 @@ def test_words_that_share_their_data_are_latches_behind_one_flop(tmp_path, depth
     kinds = [instance.cell.name for instance in mapped.cells.instances]
     latches = 8 * depth if depth > 2 else 0
     assert (kinds.count("LATCH"), kinds.count("DFF")) == (latches, 8 + 8 if latches else 8 + 8 * depth)
+    report = asic.area(mapped)
+    assert (report.latches, report.flops) == (latches, kinds.count("DFF"))
     outputs, counted = gates.simulate(
         mapped.cells, tmp_path, memory_cycles(depth), (2, 2 + depth), mapped.clock_ns
     )

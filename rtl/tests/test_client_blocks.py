@@ -3,6 +3,7 @@
 
 import json
 import random
+import re
 
 import client_memory
 import cocotb
@@ -492,3 +493,23 @@ def test_the_page_has_the_figures_of_the_bench():
     for row in rows:
         if row["name"].startswith("engine.") and ".shallow." not in row["name"]:
             assert f"{row['value']:,}" in text, row["name"]
+
+
+def test_the_page_has_the_area_and_energy_of_the_bench():
+    rows = json.loads((ROOT / "bench/results/engine-asic.json").read_text(encoding="utf-8"))["rows"]
+    row = {row["name"]: (row["value"], row["params"]) for row in rows}
+    text = (ROOT / "docs/client-engine.md").read_text(encoding="utf-8")
+    kge, how = row["engine.kge"]
+    cells = f"{kge} kGE, {how['flops']:,} flip-flops and {how['latches']:,} latches"
+    assert f"| standard cells | {cells}; the goal is {how['goal']} |" in text
+    (macros,) = row["engine.sram_bits.macro"][1]["macros"].values()
+    bits = [row[f"engine.sram_bits.{which}"][0] for which in ("macro", "used")]
+    assert f"{macros} macros of 1024 x 32 with two ports, {bits[0]:,} bits, for {bits[1]:,} that are used" in text
+    assert f"| slack at 100 MHz | {row['engine.slack'][0]:.2f} ns |" in text
+    nj, how = row["engine.nj_per_encryption"]
+    parts = {part: pj / 1e6 for part, pj in how["parts_pj"].items()}
+    cells = parts["internal"] + parts["leakage"]
+    said = f"cells {cells:.1f}, nets {parts['switching']:.1f}, macros {parts['macros']:.1f}"
+    assert f"{how['cycles']:,} cycles" in text and f"| {nj / 1000:.1f} uJ: {said}" in text
+    table = [float(kge) for kge in re.findall(r"^\| [^|]+ \| (\d+\.\d) \|$", text, re.MULTILINE)]
+    assert abs(sum(table) - kge) < 1

@@ -238,9 +238,8 @@ def test_the_core_s_record_is_what_it_fetched_and_wrote(tmp_path):
 def test_the_core_is_mapped_as_it_is_on_the_chip():
     chip = (ROOT / "rtl/soc/cm_soc.sv").read_text(encoding="utf-8")
     core = chip[chip.index("picorv32 #(") : chip.index(") u_core")]
-    assert re.findall(r"\.(\w+)\((\d)\)", core) == [
-        (name, str(value)) for name, value in soc_asic.SHAPE.items()
-    ]
+    found = {name: int(value) for name, value in re.findall(r"\.(\w+)\((\d)\)", core)}
+    assert found == {**soc_asic.SHAPE, "REGS_INIT_ZERO": 1}
 
 
 def test_the_page_has_the_energy_of_the_bench():

@@ -163,7 +163,7 @@ def open_library(wire_load: str = "1k") -> Target:
 @dataclass
 class Report:
     """kge: of standard cells, in thousands of gate equivalents; by_module: the same by the modules apart, all
-    instances together, and the rest under the top's name.
+    instances together, and the rest under the top's name. latches: without those of clock gates.
 
     Bits of SRAM: used by the design's memories that are in macros, and in these macros. slack_ns: the worst.
     energy_pj: by part, for duration_ns of the simulation; energy_by_path_pj: the same by instance.
@@ -176,6 +176,7 @@ class Report:
     sram_um2: float
     macros: dict[str, int]
     flops: int
+    latches: int
     clock_ns: float
     slack_ns: float | None
     wire_load: str
@@ -435,6 +436,7 @@ def area(mapped: Mapped) -> Report:
         sram_um2=round(sum(shapes[name].area * count for name, count in macros.items()), 1),
         macros=dict(macros),
         flops=sum(1 for i in instances if i.cell.flop),
+        latches=sum(1 for i in instances if i.cell.latch and not i.cell.gate),
         clock_ns=mapped.clock_ns,
         slack_ns=slack(mapped),
         wire_load=target.wire_load or "none",
