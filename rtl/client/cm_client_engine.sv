@@ -302,7 +302,7 @@ module cm_client_engine #(
     assign     ready_o = !wiping && !front_busy && (follows ? !reached(begun, finished + 8'd3) : idle_o);
     wire       accepted = command_i && ready_o && known && key_there && fits;
     wire       starts_encryption = accepted && (encryption || command_code_i == PUBLISH);
-    wire       exhausted = starts_encryption && counter == counter_end;
+    wire       exhausted = starts_encryption && counter >= counter_end;
     wire       too_late = starts_encryption && with_tags && window_late;
 
     always_ff @(posedge clk_i) begin

@@ -409,10 +409,11 @@ def test_a_draw_that_repeats_behind_a_wrong_frame():
     assert outcome.frames == frames_of(case)[:1]
 
 
-def test_no_counter_left():
+@pytest.mark.parametrize("counter, end", [(5, 5), (6, 5), (1 << 32, 5), (2**64 - 1, 2**64 - 1), (0, 0)])
+def test_no_counter_left(counter, end):
     def prepare(engine, case):
         offer(engine, case)
-        engine.counter(5, 5)
+        engine.counter(counter, end)
 
     assert faulty(prepare) == constants()["FAULT_COUNTER"]
 
