@@ -504,7 +504,8 @@ def test_the_page_has_the_area_and_energy_of_the_bench():
     assert f"| standard cells | {cells}; the goal is {how['goal']} |" in text
     (macros,) = row["engine.sram_bits.macro"][1]["macros"].values()
     bits = [row[f"engine.sram_bits.{which}"][0] for which in ("macro", "used")]
-    assert f"{macros} macros of 1024 x 32 with two ports, {bits[0]:,} bits, for {bits[1]:,} that are used" in text
+    said = f"{macros} macros of 1024 x 32 with two ports, {bits[0]:,} bits, for {bits[1]:,} that are used"
+    assert said in text
     assert f"| slack at 100 MHz | {row['engine.slack'][0]:.2f} ns |" in text
     nj, how = row["engine.nj_per_encryption"]
     parts = {part: pj / 1e6 for part, pj in how["parts_pj"].items()}
