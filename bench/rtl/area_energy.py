@@ -22,7 +22,7 @@ from ciphermote.results import Row, write_results
 from hardware import ROOT, BenchError, run_python
 from rich.console import Console
 
-CONFIGURATIONS = ["n1024_u8"]
+CONFIGURATIONS = ["n1024_u8_deep"]
 OPERATING_POINT = {"library": "IHP SG13G2", "corner": "typical, 1.2 V, 25 C", "layout": "before"}
 
 

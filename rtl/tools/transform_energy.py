@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Area, timing and the energy of one transform of a named cm_ntt_engine on the open library.
 
-    CIPHERMOTE_PDK=<folder> build/rtl-venv/bin/python rtl/tools/transform_energy.py n1024_u8
+    CIPHERMOTE_PDK=<folder> build/rtl-venv/bin/python rtl/tools/transform_energy.py n1024_u8_deep
 
 prints asic.Report as JSON. The transform is of random residues modulo a random prime of full width, and its
 result is compared with an independent one.
@@ -30,15 +30,28 @@ HOLD = 3
 APART = ("cm_butterfly", "cm_ram", "cm_ntt_control")
 
 
+def _table_step(parameters: Mapping[str, int], index: int) -> int:
+    """cm_ntt_engine's table_step_o: twiddles that it takes at once."""
+    rows = parameters["LOG2_N"] - parameters["LOG2_UNITS"] - 1
+    return 1 << min(max(index.bit_length() - 1 - rows, 0), parameters["LOG2_LANES"])
+
+
 def _stimulus(parameters: Mapping[str, int], ring: Ring, words: list[int]) -> Iterator[dict[str, int]]:
     """Reset, twiddles, words: what comes before the job."""
     lanes, width = 1 << parameters["LOG2_LANES"], parameters["WIDTH"]
+
+    def beat(of: list[int], index: int) -> int:
+        return sum(word << width * lane for lane, word in enumerate(of[index : index + lanes]))
+
     for _ in range(3):
         yield {"rst_i": 1, "q_i": ring.q}
-    for index, word in enumerate(ring.twiddles(Montgomery(width, parameters["LOG2_N"]).r)):
-        yield {"q_i": ring.q, "table_write_i": 1, "table_index_i": index, "table_data_i": word}
+    twiddles, index = ring.twiddles(Montgomery(width, parameters["LOG2_N"]).r), 0
+    while index < ring.n:
+        data = beat(twiddles, index)
+        yield {"q_i": ring.q, "table_write_i": 1, "table_index_i": index, "table_data_i": data}
+        index += _table_step(parameters, index)
     for index in range(0, ring.n, lanes):
-        data = sum(words[index + lane] << width * lane for lane in range(lanes))
+        data = beat(words, index)
         yield {"q_i": ring.q, "host_write_i": 1, "host_write_index_i": index, "host_write_data_i": data}
     for _ in range(4):
         yield {"q_i": ring.q}
