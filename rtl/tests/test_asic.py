@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Area, timing and energy: by hand on a made-up library, against OpenSTA, and on IHP's if it is there."""
 
+import json
 import os
 import re
 from collections import defaultdict
@@ -16,7 +17,7 @@ import pytest
 import transform_energy
 from netlist import Instance, Netlist
 
-from tools import ENGINE_SOURCES, ToolError
+from tools import ENGINE_SOURCES, ROOT, RTL, ToolError
 
 HERE = Path(__file__).resolve().parent
 MACRO = "RM_TOY_2P_64x8_t"
@@ -528,6 +529,35 @@ def test_kge_is_the_sum_of_its_modules():
     assert sum(part["kge"] for part in report.by_module.values()) == pytest.approx(report.kge, abs=0.01)
     assert report.by_module["cm_wide_multiply"]["instances"] == 1
     assert report.kge > 1
+
+
+def test_the_page_has_the_figures_of_the_bench():
+    rows = json.loads((ROOT / "bench/results/rtl-asic.json").read_text(encoding="utf-8"))["rows"]
+    transform = {
+        row["name"].removeprefix("engine.n1024_u8_deep.sg13g2."): (row["value"], row["params"])
+        for row in rows
+    }
+    text = (RTL / "README.md").read_text(encoding="utf-8")
+    kge, how = transform["kge"]
+    assert f"| standard cells | {kge} kGE:" in text
+    parts = re.findall(
+        r"memories in cells ([\d.]+), eight butterflies ([\d.]+), control and the rest ([\d.]+)", text
+    )
+    found = {name: module["kge"] for name, module in how["by_module"].items()}
+    memories, butterflies = found["cm_ram"], found["cm_butterfly"]
+    shown = [f"{part:.1f}" for part in (memories, butterflies, kge - memories - butterflies)]
+    assert parts == [tuple(shown)]
+    used, macro = transform["sram_bits.used"], transform["sram_bits.macro"]
+    (macros,) = used[1]["macros"].values()
+    said = f"{used[0]:,} bits of twiddles and factors in macros of {macro[0]:,} ({macros} of 1024 x 32)"
+    assert said in text
+    assert f"| worst slack | {transform['slack'][0]:.1f} ns |" in text
+    nj, how = transform["transform.energy"]
+    pj = how["parts_pj"]
+    said = f"{transform['transform.cycles'][0]} cycles from start to end, {nj:,.0f} nJ: "
+    said += f"cells {(pj['internal'] + pj['leakage']) / 1000:.0f}, nets {pj['switching'] / 1000:.0f}, "
+    said += f"macros {pj['macros'] / 1000:.0f}, nets from outside with the clock {pj['outside'] / 1000:.0f}"
+    assert said in text
 
 
 def test_without_the_library_a_sentence_says_what_to_set(monkeypatch, tmp_path):

@@ -3,6 +3,7 @@
 
 import json
 import random
+import re
 import subprocess
 import sys
 
@@ -247,6 +248,18 @@ def test_it_has_six_modular_multipliers_and_the_memory_that_the_page_says():
     assert found["multipliers"] == 6
     text = (ROOT / "docs/client-engine.md").read_text(encoding="utf-8")
     assert f"{found['memory_bits']:,} bits" in text
+
+
+def test_the_page_has_its_area_and_clock():
+    rows = json.loads((ROOT / "bench/results/rtl-asic.json").read_text(encoding="utf-8"))["rows"]
+    found = {
+        row["name"].rpartition(".")[2]: row["value"] for row in rows if ".zero_encryption." in row["name"]
+    }
+    ns = 10 - found["slack"]
+    text = " ".join((ROOT / "docs/client-engine.md").read_text(encoding="utf-8").split())
+    count = int(re.search(r"\| zero encryption, cycles \| [\d,]+ \| ([\d,]+) \|", text)[1].replace(",", ""))
+    said = f"has {found['kge']} kGE of cells and a clock of {1000 / ns:.1f} MHz (`make bench-asic`)"
+    assert f"{said}: {count * ns / 1000:.0f} us." in text
 
 
 def test_it_gives_the_residues_of_the_c_library():

@@ -42,10 +42,6 @@ LOGIC_SHARE = 0.8
 """Of the clock's period, which ABC aims at: the rest is for flops, wires and the clock."""
 SMALLEST_GATED = 4
 """Flops with one enable that are worth a clock gate."""
-PORT_LOAD_FF = 10
-"""What an output drives, as ABC sees it: a flop's data is one, and a port of a module apart. For more, it
-would put a buffer before each flop.
-"""
 SIZING = "buffer,-p,-N,32;topo;upsize,{D};dnsize,{D};stime,-p"
 ABC = f"+strash;&get,-n;&fraig,-x;&put;scorr;dc2;&get,-n;&dch,-f;&nf,{{D}};&put;{SIZING}"
 
@@ -55,11 +51,14 @@ class Recipe:
     """How logic becomes cells. booth: multipliers by Booth's recoding; share: of the clock's period.
 
     abc: the script of ABC; plain: modules in which it looks for no other structures of the same function;
-    compact: those for which it takes the cells with the least area, for they have time.
+    compact: those for which it takes the cells with the least area, for they have time. port_load_ff: what an
+    output drives, as ABC sees it. A flop's data is an output, and each port of a module apart, which may lead
+    to many macros: what is enough for those puts a buffer before each of the former.
     """
 
     booth: bool = False
     share: float = LOGIC_SHARE
+    port_load_ff: int = 100
     abc: str = ABC
     plain: tuple[str, ...] = ()
     compact: tuple[str, ...] = ()
@@ -74,6 +73,7 @@ larger; much more makes adders slow behind an SRAM macro, whose delay ABC does n
 FOR_PRODUCTS = Recipe(
     booth=True,
     share=0.65,
+    port_load_ff=10,
     abc=f"+strash;&get,-n;{CHOICES}&nf,-p,-R,{RELAXED},{{D}};&put;{SIZING}",
     plain=("cm_client_products", "cm_montgomery_multiply"),
     compact=(
@@ -312,7 +312,7 @@ def synthesise(
     headers = [path for folder in folders for path in sorted(folder.glob("*.svh"))]
     texts = [path.read_text(encoding="utf-8") for path in (*headers, *sources, target.cells, *target.macros)]
     texts.append(Path(latches.__file__).read_text(encoding="utf-8"))
-    what = [version("pyosys"), commands, list(_inputs(mapped).items()), texts]
+    what = [version("pyosys"), commands, list(_inputs(mapped, recipe).items()), texts]
     key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
     mapped.directory = BUILD / "asic" / f"{top}-{key}"
     done = mapped.directory / "done"
@@ -321,7 +321,7 @@ def synthesise(
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests that run at the same time share it
         if done.exists():
             return mapped
-        for name, text in _inputs(mapped).items():
+        for name, text in _inputs(mapped, recipe).items():
             (mapped.directory / name).write_text(text, encoding="utf-8")
         commands = _commands(mapped, sources, includes, parameters, apart, recipe)
         if AFTER_GATING in commands:
@@ -340,16 +340,17 @@ def _yosys(commands: Sequence[str], log: Path) -> None:
     run([sys.executable, RTL / "tools/yosys.py", *commands], log, timeout=14400)
 
 
-def _inputs(mapped: Mapped) -> dict[str, str]:
+def _inputs(mapped: Mapped, recipe: Recipe) -> dict[str, str]:
     """The files that the passes read."""
     shapes = mapped.target.shapes
+    constraints = f"set_driving_cell {mapped.target.driver}\nset_load {recipe.port_load_ff} [all_outputs]\n"
     return {
         "macros.v": memories.models(shapes),
         "blocks.txt": memories.block_library(shapes),
         "map.v": memories.techmap(shapes),
         "clears.v": _clears(),
         "latches.v": latches.cells(mapped.target.latch) if mapped.target.latch else "",
-        "constraints": f"set_driving_cell {mapped.target.driver}\nset_load {PORT_LOAD_FF} [all_outputs]\n",
+        "constraints": constraints,
     }
 
 
