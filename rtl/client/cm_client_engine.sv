@@ -391,7 +391,7 @@ module cm_client_engine #(
 
     wire entropy_fails;
     cm_client_health u_health (
-        .clk_i(clk_i), .rst_i(clears), .valid_i(entropy_valid_i && entropy_ready_o), .word_i(entropy_i),
+        .clk_i(clk_i), .rst_i(clears && !keys_stay), .valid_i(entropy_valid_i && entropy_ready_o), .word_i(entropy_i),
         .failed_o(entropy_fails)
     );
 

@@ -2,6 +2,7 @@
 """The client engine gives the C library's bytes, whatever the streams do, and says what is wrong."""
 
 import json
+import random
 import subprocess
 from functools import cache
 
@@ -388,6 +389,25 @@ def test_a_draw_that_repeats():
     outcome = engine.simulate()
     assert outcome.frames == frames_of(case)[:1]
     assert outcome.fault == constants()["FAULT_ENTROPY"]
+
+
+def test_a_source_that_is_weak_behind_wrong_frames():
+    """Whoever sends frames must not make the engine begin its tests of random words anew."""
+    case, rng = case_with_draws(), random.Random(8)
+    engine = prepared(case, SMALL)
+    for _ in range(4):
+        # 29 bits of 32 are set; the window has 4 draws of 8 words.
+        words = [0xFFFFFFFF ^ sum(1 << bit for bit in rng.sample(range(1, 32), 3)) for _ in range(8)]
+        engine.entropy(b"".join(word.to_bytes(4, "little") for word in words))
+        engine.values(case["messages"][0])
+        engine.command("COMMAND_SYMMETRIC")
+        engine.run()
+        engine.read(bytes(4))
+        engine.command("COMMAND_DECRYPT")
+        engine.run()
+        engine.wait_for_wipe()
+    faults = ["FAULT_FRAME"] * 3 + ["FAULT_ENTROPY", "FAULT_NO_KEY"]
+    assert engine.simulate().faults == [constants()[name] for name in faults]
 
 
 def test_a_draw_that_repeats_behind_a_wrong_frame():
