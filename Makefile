@@ -143,11 +143,11 @@ bench-rtl: setup-rtl
 	.venv/bin/python bench/rtl/cycles.py
 	.venv/bin/python bench/rtl/client.py
 
-## area of the hardware on three FPGA families, and its clock on one (an hour or two)
+## area of the hardware on three FPGA families, and its clock on one (half an hour)
 rtl-synth: setup-rtl
 	.venv/bin/python bench/rtl/synthesis.py
 
-## its area, slack and energy on the open library IHP SG13G2 in the folder CIPHERMOTE_PDK (an hour)
+## its area, slack and energy on the open library IHP SG13G2 in the folder CIPHERMOTE_PDK (half an hour)
 bench-asic: setup-rtl
 	.venv/bin/python bench/rtl/area_energy.py
 	.venv/bin/python bench/rtl/client_energy.py

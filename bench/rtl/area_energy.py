@@ -6,7 +6,7 @@
 simulates a transform of random residues on the mapped netlist with its cells' delays, compares the result
 with an independent transform, and writes bench/results/rtl-asic.json. cm_zero_encrypt is mapped,
 not simulated. CIPHERMOTE_PDK names the folder with the library's Liberty files (rtl/README.md). It takes
-about half an hour.
+some minutes.
 """
 
 from __future__ import annotations

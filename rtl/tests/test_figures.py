@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of rtl/README.md have the figures of the benches."""
+
+import json
+
+import pytest
+
+from tools import ROOT, RTL, accelerators, configurations
+
+PAGE = (RTL / "README.md").read_text(encoding="utf-8")
+
+
+def published(file):
+    rows = json.loads((ROOT / "bench/results" / file).read_text(encoding="utf-8"))["rows"]
+    return {row["name"]: (row["value"], row["params"]) for row in rows}
+
+
+CYCLES, SYNTHESIS = published("rtl.json"), published("rtl-synth.json")
+
+
+def area(top, name):
+    found = [SYNTHESIS.get(f"{top}.{name}.xc7.{kind}") for kind in ("lut", "ff", "dsp", "bram")]
+    if None in found:
+        return ""
+    note = " (sum)" if "sum" in found[0][1]["kind"] else ""
+    return " / ".join(f"{value:,.0f}" for value, _ in found) + note
+
+
+def engine_row(name, shape):
+    width = "" if shape["WIDTH"] == 32 else f".w{shape['WIDTH']}"
+    stem = f"n{1 << shape['LOG2_N']}.u{1 << shape['LOG2_UNITS']}{width}{'.deep' * shape['DEEP']}.cycles"
+    kinds = ("ntt", "engine_product", "engine_double_product", "engine_product_pair")
+    jobs = [CYCLES.get(f"{kind}.{stem}") for kind in kinds]
+    assert CYCLES[f"ntt_inverse.{stem}"][0] == jobs[0][0]
+    cells = [f"{job[0]:,}" if job else "-" for job in jobs]
+    there = jobs[1][1]
+    clock = ""
+    if "ecp5_clock_mhz" in there:
+        clock = f"{there['ecp5_clock_mhz']:.1f} MHz, {there['ecp5_time_us']:.2f} us"
+    return f"| {' | '.join([name, *cells, clock, area('engine', name)])} |"
+
+
+@pytest.mark.parametrize("name", configurations())
+def test_row_of_the_engine(name):
+    assert f"{engine_row(name, configurations()[name])}\n" in PAGE
+
+
+def accelerator_row(name, shape):
+    stem = f"n{1 << shape['LOG2_N']}.u{1 << shape['LOG2_UNITS']}{'.deep' * shape['DEEP']}"
+    beats = f"{stem}.s{32 << shape['LOG2_BEAT']}"
+    jobs = ("product", "double_product")
+    latencies = [f"{CYCLES[f'{job}.{stem}.cycles'][0]:,}" for job in jobs]
+    paces = [f"{CYCLES[f'{job}.{beats}.pace'][0]:,}".removesuffix(".0") for job in jobs]
+    rate = f"{CYCLES[f'product.{beats}.rate'][0]:,}"
+    loads = ", ".join(f"{CYCLES[f'load_{of}.{beats}.cycles'][0]:,}" for of in ("twiddles", "factor"))
+    return f"| {' | '.join([name, *latencies, *paces, rate, loads, area('accelerator', name)])} |"
+
+
+@pytest.mark.parametrize("name", accelerators())
+def test_row_of_the_accelerator(name):
+    assert f"{accelerator_row(name, accelerators()[name])}\n" in PAGE
