@@ -70,7 +70,6 @@ module cm_client_engine #(
     localparam integer LOG2_PRIMES = (PRIMES > 4) ? 3 : (PRIMES > 2) ? 2 : 1;
     localparam integer PAIR = 2 * WIDTH;
     localparam integer PAIR_BITS = LOG2_N - 1; // of a pair's number
-    localparam integer KEY_BITS = LOG2_PRIMES + PAIR_BITS;
     localparam [7:0] LAST_PRIME = PRIMES[7:0] - 8'd1;
     localparam [PAIR_BITS-1:0] LAST_PAIR = {PAIR_BITS{1'b1}};
     localparam integer MESSAGE_WIDTH = 32;
@@ -545,7 +544,7 @@ module cm_client_engine #(
     wire                 source_has_message;
     wire                 message_reads, small_reads;
 
-    wire [KEY_BITS:0]    wipe_address; // of the deepest memory
+    wire [LOG2_N-1:0]    wipe_address; // twice through the deepest memory
     // Sums of a decryption take the message's place.
     wire                 sum_writes;
     wire [PAIR_BITS-1:0] sum_index;
@@ -1013,34 +1012,38 @@ module cm_client_engine #(
         .pair_o(loaded)
     );
 
-    // Keys, by pair: the secret key's transform, negated, and the public key's components, all times R.
-    wire [KEY_BITS-1:0] key_from = {stream_prime, stream_at};
-    wire [PAIR-1:0]     secret_pair, public_pair_0, public_pair_1;
-    wire                stream_to_key;
-    cm_ram #(.WIDTH(PAIR), .DEPTH(PRIMES << PAIR_BITS), .ADDRESS_WIDTH(KEY_BITS), .BLOCK(1)) u_secret (
-        .clk_i(clk_i), .write_i(wipes_keys || stream_to_key),
-        .write_address_i(wipes_keys ? wipe_address[KEY_BITS-1:0] : {stream_prime, product_index}),
-        .write_data_i(wipes_keys ? {PAIR{1'b0}} : streamed),
-        .read_i(wipes || stream_issues), .read_address_i(key_from), .read_data_o(secret_pair)
+    // Keys, by pair: the secret key's transform, negated, and the public key's components, all times R. A wipe first
+    // writes zeros to the secret key, and then reads one, so that no pair is left at its output.
+    wire [PAIR-1:0]      secret_pair, public_pair_0, public_pair_1;
+    wire                 stream_to_key;
+    wire                 key_clears = wipes_keys && !wipe_address[PAIR_BITS];
+    wire [PAIR_BITS-1:0] secret_at = wipes ? wipe_address[PAIR_BITS-1:0] : stream_to_key ? product_index : stream_at;
+    wire                 secret_reads = stream_issues && ((symmetric && !stream_leaves) || (decrypts && !takes_off));
+    cm_client_key #(
+        .WIDTH(WIDTH), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES), .PAIR_BITS(PAIR_BITS)
+    ) u_secret (
+        .clk_i(clk_i), .wipe_i(wipes), .prime_i(stream_prime), .index_i(secret_at),
+        .write_i({2{key_clears || stream_to_key}}), .pair_i(wipes ? {PAIR{1'b0}} : streamed),
+        .read_i(wipes || secret_reads), .pair_o(secret_pair)
     );
-    generate
-        for (g = 0; g < 2; g = g + 1) begin : g_public // the even residues, and the odd ones
-            wire [KEY_BITS-1:0] to = {table_prime, table_index[LOG2_N-1:1]};
-            wire here = key_write && table_index[0] == g;
-            cm_ram #(.WIDTH(WIDTH), .DEPTH(PRIMES << PAIR_BITS), .ADDRESS_WIDTH(KEY_BITS), .BLOCK(1)) u_0 (
-                .clk_i(clk_i), .write_i(here && !table_component), .write_address_i(to),
-                .write_data_i(write_data_i[WIDTH-1:0]),
-                .read_i(stream_issues && !component),
-                .read_address_i(key_from), .read_data_o(public_pair_0[WIDTH*g +: WIDTH])
-            );
-            cm_ram #(.WIDTH(WIDTH), .DEPTH(PRIMES << PAIR_BITS), .ADDRESS_WIDTH(KEY_BITS), .BLOCK(1)) u_1 (
-                .clk_i(clk_i), .write_i(here && table_component), .write_address_i(to),
-                .write_data_i(write_data_i[WIDTH-1:0]),
-                .read_i(stream_issues && component),
-                .read_address_i(key_from), .read_data_o(public_pair_1[WIDTH*g +: WIDTH])
-            );
-        end
-    endgenerate
+    wire [LOG2_PRIMES-1:0] public_prime = key_write ? table_prime : stream_prime;
+    wire [PAIR_BITS-1:0]   public_at = key_write ? table_index[LOG2_N-1:1] : stream_at;
+    wire [1:0]             public_residue = {table_index[0], !table_index[0]}; // of its pair, that is entered
+    wire                   public_reads = stream_issues && public_key && !stream_leaves;
+    cm_client_key #(
+        .WIDTH(WIDTH), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES), .PAIR_BITS(PAIR_BITS)
+    ) u_public_0 (
+        .clk_i(clk_i), .wipe_i(1'b0), .prime_i(public_prime), .index_i(public_at),
+        .write_i(public_residue & {2{key_write && !table_component}}), .pair_i({2{write_data_i[WIDTH-1:0]}}),
+        .read_i(public_reads && !component), .pair_o(public_pair_0)
+    );
+    cm_client_key #(
+        .WIDTH(WIDTH), .PRIMES(PRIMES), .LOG2_PRIMES(LOG2_PRIMES), .PAIR_BITS(PAIR_BITS)
+    ) u_public_1 (
+        .clk_i(clk_i), .wipe_i(1'b0), .prime_i(public_prime), .index_i(public_at),
+        .write_i(public_residue & {2{key_write && table_component}}), .pair_i({2{write_data_i[WIDTH-1:0]}}),
+        .read_i(public_reads && component), .pair_o(public_pair_1)
+    );
 
     // Two cycles behind the number of the pair.
     reg  [PAIR-1:0] key_pair;
@@ -1468,7 +1471,7 @@ module cm_client_engine #(
         : (trits_write && wrong_trits(trits)) ? FAULT_KEY
         : wrong_prime ? FAULT_SETTINGS : FAULT_NONE;
     // Whoever sends frames must not be able to wipe the keys.
-    cm_client_wipe #(.BITS(KEY_BITS + 1), .COUNT(PRIMES << PAIR_BITS)) u_wipe (
+    cm_client_wipe #(.BITS(LOG2_N), .COUNT(1 << LOG2_N)) u_wipe (
         .clk_i(clk_i), .rst_i(rst_i), .fault_i(fault != FAULT_NONE),
         .keeps_i(fault == FAULT_FRAME || fault == FAULT_RESULT),
         .clears_o(clears), .wipes_o(wipes), .wipes_keys_o(wipes_keys), .keys_stay_o(keys_stay), .wiping_o(wiping),

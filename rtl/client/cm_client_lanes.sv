@@ -47,7 +47,7 @@ module cm_client_lanes #(
     // Zeros for a row of every set.
     input  wire                   wipe_i,
     input  wire [LOG2_N-1:0]      wipe_address_i,
-    // Twiddles, by number, times R.
+    // Twiddles, by number, times R, while no transform runs.
     input  wire                   table_write_i,
     input  wire [LOG2_PRIMES-1:0] table_prime_i,
     input  wire [LOG2_N-1:0]      table_index_i,
@@ -210,35 +210,48 @@ module cm_client_lanes #(
     // --- twiddles --------------------------------------------------------------------------------------------------
 
     // Twiddles up to number 2^(ROW_BITS + 1) are common to all units. Behind them, 2^e of a row are read at a time,
-    // each by the units whose numbers end in its own.
+    // each by the units whose numbers end in its own. Two neighbours are a word of a memory.
     localparam integer COMMON = ROW_BITS + 1;
-    wire [LOG2_PRIMES+COMMON-1:0]     common_address = {prime_i, table_address[ROW_BITS:0]};
-    wire [WIDTH-1:0]                  common;
+    localparam integer WORD_BITS = LOG2_PRIMES + ROW_BITS;
+    wire [1:0]                        entered_half = {table_index_i[0], !table_index_i[0]};
+    wire [2*WIDTH-1:0]                entered_twice = {2{table_data_i}};
+    wire [2*WIDTH-1:0]                common_word;
+    reg                               common_odd;
+    wire [WIDTH-1:0]                  common = common_odd ? common_word[WIDTH +: WIDTH] : common_word[0 +: WIDTH];
     wire [WIDTH*UNITS*LOG2_UNITS-1:0] own; // {e, unit}
     reg  [TABLE_BITS-ROW_BITS-1:0]    level;
-    always_ff @(posedge clk_i) level <= table_address[TABLE_BITS-1:ROW_BITS];
+    always_ff @(posedge clk_i) begin
+        level <= table_address[TABLE_BITS-1:ROW_BITS];
+        common_odd <= table_address[0];
+    end
 
-    cm_ram #(
-        .WIDTH(WIDTH), .DEPTH(PRIMES << COMMON), .ADDRESS_WIDTH(LOG2_PRIMES + COMMON), .BLOCK(1)
+    wire common_here = table_write_i && table_index_i >> COMMON == {LOG2_N{1'b0}};
+    cm_ram_single #(
+        .WIDTH(2 * WIDTH), .PARTS(2), .DEPTH(PRIMES << ROW_BITS), .ADDRESS_WIDTH(WORD_BITS)
     ) u_common (
-        .clk_i(clk_i), .write_i(table_write_i && table_index_i >> COMMON == {LOG2_N{1'b0}}),
-        .write_address_i({table_prime_i, table_index_i[ROW_BITS:0]}), .write_data_i(table_data_i),
-        .read_i(busy_o && table_address[TABLE_BITS-1:ROW_BITS] < 2), .read_address_i(common_address),
-        .read_data_o(common)
+        .clk_i(clk_i), .address_i(table_write_i ? {table_prime_i, table_index_i[ROW_BITS:1]}
+                                                : {prime_i, table_address[ROW_BITS:1]}),
+        .write_i(entered_half & {2{common_here}}), .write_data_i(entered_twice),
+        .read_i(busy_o && table_address[TABLE_BITS-1:ROW_BITS] < 2), .read_data_o(common_word)
     );
     generate
         for (e = 1; e <= LOG2_UNITS; e = e + 1) begin : g_level
             wire here = table_write_i && table_index_i >> (ROW_BITS + e) == 1;
-            for (k = 0; k < (1 << e); k = k + 1) begin : g_own
-                wire [WIDTH-1:0] word;
-                cm_ram #(
-                    .WIDTH(WIDTH), .DEPTH(PRIMES << ROW_BITS), .ADDRESS_WIDTH(LOG2_PRIMES + ROW_BITS), .BLOCK(1)
+            wire [WIDTH*(1<<e)-1:0] words;
+            for (k = 0; k < (1 << e); k = k + 2) begin : g_own
+                cm_ram_single #(
+                    .WIDTH(2 * WIDTH), .PARTS(2), .DEPTH(PRIMES << ROW_BITS), .ADDRESS_WIDTH(WORD_BITS)
                 ) u_table (
-                    .clk_i(clk_i), .write_i(here && table_index_i[e-1:0] == k),
-                    .write_address_i({table_prime_i, table_index_i[e +: ROW_BITS]}), .write_data_i(table_data_i),
+                    .clk_i(clk_i), .address_i(table_write_i ? {table_prime_i, table_index_i[e +: ROW_BITS]}
+                                                            : {prime_i, table_address[ROW_BITS-1:0]}),
+                    .write_i(entered_half & {2{here && (table_index_i & ((1 << e) - 2)) == k}}),
+                    .write_data_i(entered_twice),
                     .read_i(busy_o && table_address[TABLE_BITS-1:ROW_BITS] == e + 1),
-                    .read_address_i({prime_i, table_address[ROW_BITS-1:0]}), .read_data_o(word)
+                    .read_data_o(words[WIDTH*k +: 2*WIDTH])
                 );
+            end
+            for (k = 0; k < (1 << e); k = k + 1) begin : g_copies
+                wire [WIDTH-1:0] word = words[WIDTH*k +: WIDTH];
                 for (v = 0; v < (UNITS >> e); v = v + 1) begin : g_reader
                     assign own[WIDTH*((e-1)*UNITS+(v<<e)+k) +: WIDTH] = word;
                 end

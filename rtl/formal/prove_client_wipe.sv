@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// cm_client_wipe with two memories as cm_client_engine has them, one of them with keys: whatever they held and whatever
-// is written to them, once a reset or a fault has been wiped every word is 0, of keys too unless they stay, which only a
-// fault that says so lets them, if no other follows it before they are wiped; and wiping ends.
+// cm_client_wipe with two memories as cm_client_engine has them, one of them with keys and one port: whatever they held
+// and whatever is written to them, once a reset or a fault has been wiped every word is 0, of keys too unless they stay,
+// which only a fault that says so lets them, if no other follows it before they are wiped; and wiping ends. It goes
+// twice through the keys: the second time they are read, and the output of their memory is 0, too.
 `default_nettype none
 module prove_client_wipe #(
-    parameter integer BITS = 3,
-    parameter integer COUNT = 6
+    parameter integer BITS = 2,
+    parameter integer COUNT = 4
 ) (
     input wire clk_i
 );
@@ -29,9 +30,12 @@ module prove_client_wipe #(
         .clk_i(clk_i), .write_i(wipes || enters), .write_address_i(wipes ? wipe_address : address),
         .write_data_i(wipes ? 2'd0 : data), .read_i(1'b1), .read_address_i(watched), .read_data_o(word)
     );
-    cm_ram #(.WIDTH(2), .DEPTH(COUNT), .ADDRESS_WIDTH(BITS), .BLOCK(1)) u_keys (
-        .clk_i(clk_i), .write_i(wipes_keys || enters), .write_address_i(wipes_keys ? wipe_address : address),
-        .write_data_i(wipes_keys ? 2'd0 : data), .read_i(1'b1), .read_address_i(watched), .read_data_o(key)
+    wire       key_clears = wipes_keys && !wipe_address[BITS-1];
+    wire       key_enters = enters && !address[BITS-1];
+    cm_ram_single #(.WIDTH(2), .PARTS(2), .DEPTH(COUNT / 2), .ADDRESS_WIDTH(BITS - 1)) u_keys (
+        .clk_i(clk_i), .write_i({2{key_clears || key_enters}}),
+        .address_i(wipes ? wipe_address[BITS-2:0] : key_enters ? address[BITS-2:0] : watched[BITS-2:0]),
+        .write_data_i(wipes ? 2'd0 : data), .read_i(1'b1), .read_data_o(key)
     );
 
     reg       was_wiping = 1'b0, was_fault = 1'b0, was_wiped = 1'b0;
@@ -57,6 +61,7 @@ module prove_client_wipe #(
             if (reset) assert (clears && wiping);
             assert (length <= COUNT + 1);
             assert (keys_stay == (kept && !reset));
+            if (was_wiping && !wiping && !kept) assert (key == 2'd0);
             // The read of the first cycle behind a wipe finds what the wipe left.
             if (was_wiped) begin
                 assert (word == 2'd0);

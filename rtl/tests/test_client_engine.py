@@ -720,7 +720,7 @@ def test_wiping_would_be_missed_without_it():
     different = {name for name in first if first[name] != second[name]}
     for name in (
         "device_secret",
-        "u_secret.g_block.words",
+        "u_secret.g_prime[0].g_memory.u_pairs.words",
         "u_lanes.g_set[0].g_column[0].u_bank.g_block.words",
     ):
         assert f"TOP.cm_client_engine.{name}" in different
