@@ -75,9 +75,11 @@ module cm_client_engine #(
     localparam integer MESSAGE_WIDTH = 32;
     localparam integer MULTIPLY = multiply_latency(WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP);
     localparam integer ADD = add_latency(DEEP);
-    // From the number of a pair to the loader's pair, and to the stream's.
+    // From the number of a pair to the loader's pair, to the stream's product, and to the stream's pair: where the
+    // product is added to, or what the loader gives.
     localparam integer LOADED = 2 + multiply_latency(MESSAGE_WIDTH, LOG2_N, MULTIPLIER_WIDTH, DEEP) + ADD;
-    localparam integer STREAMED = LOADED + ADD;
+    localparam integer PRODUCED = 2 + MULTIPLY;
+    localparam integer STREAMED = PRODUCED + ADD, LEFT = LOADED + ADD;
 
     localparam [3:0] SYMMETRIC = COMMAND_SYMMETRIC, PUBLIC = COMMAND_PUBLIC, LOAD_KEY = COMMAND_LOAD_KEY,
                      DECRYPT = COMMAND_DECRYPT, GENERATE = COMMAND_GENERATE, PUBLISH = COMMAND_PUBLISH;
@@ -853,7 +855,6 @@ module cm_client_engine #(
     reg [PAIR_BITS-1:0]    stream_at;
     reg                    opened;      // the ciphertext's public seed is there
     reg [COUNT-1:0]        streamed_sets; // ciphertexts whose items are done
-    reg [63:0]             sent_counter;
     reg  [WIDTH-1:0]       stream_q; // before the first pair is there
     always_ff @(posedge clk_i) stream_q <= prime_q[stream_prime];
     wire [COUNT-1:0]       stream_two = stream_primes + stream_primes;
@@ -897,10 +898,10 @@ module cm_client_engine #(
     wire loader_there = !(public_key && in_coefficients && stream_kind == 2'd3
         && ((loading && set_free) || load_drains));
 
-    // Room for pairs in the queue to the packer.
-    localparam integer LOG2_QUEUE = (STREAMED > 12) ? 5 : 4;
+    // Room for pairs in the queue out, that no pair under way will take.
+    localparam integer LOG2_QUEUE = (LEFT > 12) ? 5 : (LEFT > 8) ? 4 : 3;
     reg [LOG2_QUEUE:0] credits;
-    wire               queue_take;
+    wire               queue_take, result_taken, drain_gives;
     wire               from_read = decrypts && (takes_off || !read_seeded);
     wire               needs_uniform = (symmetric && !in_coefficients) || (decrypts && !from_read);
     wire [PAIR-1:0]    read_pair;
@@ -919,25 +920,23 @@ module cm_client_engine #(
     wire               seed_start = opened && symmetric && !seed_sent && frame_ready && !stream_runs && !stream_drains;
     wire               frame_start = seed_start
         || (!stream_runs && !stream_drains && stream_may_start && stream_sink == SINK_FRAME);
-    reg [STREAMED-1:0] stream_valid;
-    assign             stream_adds = stream_valid[LOADED-3];
+    reg [LEFT-1:0]     stream_valid;
+    assign             stream_adds = stream_leaves ? stream_valid[LOADED-3] : stream_valid[PRODUCED-3];
+    wire               stream_done = stream_leaves ? stream_valid[LEFT-1] : stream_valid[STREAMED-1];
     assign             secret_loaded = stream_last && loads_key;
 
     always_ff @(posedge clk_i) begin
-        stream_valid <= {stream_valid[STREAMED-2:0], stream_issues};
+        stream_valid <= {stream_valid[LEFT-2:0], stream_issues};
         if (encrypts && begun != finished && !opened && !opens && seeds_hold) opens <= 1'b1;
         if (seeds_published) begin
             opens <= 1'b0;
             opened <= 1'b1;
         end
-        // Ciphertexts that follow each other take one counter after the other; an idle engine may be given any.
-        if (starts_encryption && begun == finished) sent_counter <= counter;
-        else if (stream_last && encrypts) sent_counter <= sent_counter + 1'b1;
         if (seed_start) seed_sent <= 1'b1;
         if (decrypts ? result_ends : stream_last) finished <= finished + 1'b1;
         if (!stream_runs && !stream_drains) begin
             stream_at <= {PAIR_BITS{1'b0}};
-            stream_left <= STREAMED[DRAIN_BITS-1:0];
+            stream_left <= LEFT[DRAIN_BITS-1:0];
             stream_runs <= stream_may_start;
         end else if (stream_issues) begin
             stream_at <= stream_at + 1'b1;
@@ -967,8 +966,8 @@ module cm_client_engine #(
                 end
             end
         end
-        credits <= credits + {{LOG2_QUEUE{1'b0}}, queue_take}
-            - {{LOG2_QUEUE{1'b0}}, stream_issues && stream_sink == SINK_FRAME};
+        credits <= credits + {{LOG2_QUEUE{1'b0}}, queue_take || result_taken}
+            - {{LOG2_QUEUE{1'b0}}, (stream_issues && stream_sink == SINK_FRAME) || drain_gives};
         if (clears || (accepted && !follows)) begin
             stream_kind <= 2'd0;
             stream_turn <= 2'd0;
@@ -984,7 +983,7 @@ module cm_client_engine #(
         if (clears) begin
             stream_runs <= 1'b0;
             stream_drains <= 1'b0;
-            stream_valid <= {STREAMED{1'b0}};
+            stream_valid <= {LEFT{1'b0}};
             opened <= 1'b0;
             seed_sent <= 1'b0;
             credits <= {1'b1, {LOG2_QUEUE{1'b0}}};
@@ -1051,13 +1050,12 @@ module cm_client_engine #(
         key_pair <= loads_key ? {2{prime_key_factor[stream_prime]}}
             : public_key ? (component ? public_pair_1 : public_pair_0) : secret_pair;
     end
-    // Residues that are added to a product are read when it is there. What decryption takes off is no product, and is
-    // there two cycles behind its number.
+    // Residues that are added to a product, or to what the loader gives, are read when that is there. What decryption
+    // takes off is no product, and is there two cycles behind its number.
     localparam integer TAKEN_OFF = 2 + ADD;
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_stream
-            wire [WIDTH:0]   product;
-            wire [WIDTH-1:0] product_late;
+            wire [WIDTH:0] product;
             cm_montgomery_multiply #(
                 .WIDTH(WIDTH), .LOG2_N(LOG2_N), .DEEP(DEEP), .MULTIPLIER_WIDTH(MULTIPLIER_WIDTH)
             ) u_product (
@@ -1065,36 +1063,34 @@ module cm_client_engine #(
                 .a_i((needs_uniform || decrypts) ? drawn_late[WIDTH*g +: WIDTH] : set_a[WIDTH*g +: WIDTH]),
                 .b_i(key_pair[WIDTH*g +: WIDTH]), .halve_i(1'b0), .product_o(product)
             );
-            cm_delay #(.WIDTH(WIDTH), .CYCLES(LOADED - 2 - MULTIPLY)) u_product_late (
-                .clk_i(clk_i), .data_i(product[WIDTH-1:0]), .data_o(product_late)
-            );
             wire [WIDTH-1:0] set_pair = set_a[WIDTH*g +: WIDTH];
             wire [WIDTH-1:0] addend = stream_leaves ? loaded[WIDTH*g +: WIDTH] : takes_off ? set_pair
                 : (stream_multiplies || decrypts || loads_key) ? {WIDTH{1'b0}}
                 : set_b[WIDTH*g +: WIDTH];
-            wire [WIDTH-1:0] sum, difference;
-            cm_modular_add_subtract #(.WIDTH(WIDTH), .DEEP(DEEP)) u_sum (
-                .clk_i(clk_i), .q_i(stream_q),
-                .a_i(stream_leaves ? set_pair : takes_off ? drawn_late[WIDTH*g +: WIDTH] : product_late),
-                .b_i(addend), .sum_o(sum), .difference_o(difference)
+            cm_client_add #(.WIDTH(WIDTH), .DEEP(DEEP)) u_sum (
+                .clk_i(clk_i), .subtract_i(takes_off), .q_i(stream_q),
+                .a_i(stream_leaves ? set_pair : takes_off ? drawn_late[WIDTH*g +: WIDTH] : product[WIDTH-1:0]),
+                .b_i(addend), .sum_o(streamed[WIDTH*g +: WIDTH])
             );
-            assign streamed[WIDTH*g +: WIDTH] = takes_off ? difference : sum;
         end
     endgenerate
-    wire [PAIR_BITS-1:0] taken_off_index;
+    wire [PAIR_BITS-1:0] taken_off_index, produced_index, leaving_index;
     cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(TAKEN_OFF)) u_taken_off_index (
         .clk_i(clk_i), .data_i(stream_at), .data_o(taken_off_index)
     );
-    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(LOADED - 2 - TAKEN_OFF)) u_stream_late (
-        .clk_i(clk_i), .data_i(taken_off_index), .data_o(stream_late)
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(PRODUCED - 2 - TAKEN_OFF)) u_produced_index (
+        .clk_i(clk_i), .data_i(taken_off_index), .data_o(produced_index)
     );
-    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(STREAMED - LOADED + 2)) u_streamed_index (
-        .clk_i(clk_i), .data_i(stream_late), .data_o(product_index)
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(LOADED - PRODUCED)) u_leaving_index (
+        .clk_i(clk_i), .data_i(produced_index), .data_o(leaving_index)
+    );
+    assign stream_late = stream_leaves ? leaving_index : produced_index;
+    cm_delay #(.WIDTH(PAIR_BITS), .CYCLES(2 + ADD)) u_product_index (
+        .clk_i(clk_i), .data_i(produced_index), .data_o(product_index)
     );
     assign streamed_index = takes_off ? taken_off_index : product_index;
-    assign stream_writes = stream_sink == SINK_SET
-        && (takes_off ? stream_valid[TAKEN_OFF-1] : stream_valid[STREAMED-1]);
-    assign stream_to_key = stream_valid[STREAMED-1] && stream_sink == SINK_KEY;
+    assign stream_writes = stream_sink == SINK_SET && (takes_off ? stream_valid[TAKEN_OFF-1] : stream_done);
+    assign stream_to_key = stream_done && stream_sink == SINK_KEY;
 
     // --- the public half -------------------------------------------------------------------------------------------
 
@@ -1217,6 +1213,9 @@ module cm_client_engine #(
     reg  [WORDS_BITS-1:0] sent_words;
     reg  [7:0]            sent_component, sent_prime;
     wire                  frame_end;
+    // Of the ciphertext that leaves: those behind it have taken the next ones.
+    wire [COUNT-1:0] counted = begun - streamed_sets;
+    wire [63:0]  sent_counter = counter - {{(64 - COUNT){1'b0}}, counted};
     wire [63:0]  frame_scale = ckks ? {1'b0, 11'd1023 + {5'd0, ckks_scale}, 52'd0} : scale; // CKKS: as binary64
     wire [7:0]   scheme = ckks ? SCHEME_CKKS : SCHEME_BFV;
     wire [159:0] tag_fields;
@@ -1229,15 +1228,15 @@ module cm_client_engine #(
         {7'd0, is_seed}, with_tags ? 8'd2 : 8'd1, 8'h4D, 8'h43
     };
     // Messages of a decryption leave through the same queue.
-    wire                result_writes, result_taken;
+    wire                result_writes;
     wire [PAIR-1:0]     message_made;
     reg  [WIDTH-1:0]    message_held; // of a pair, with a wide t
-    wire [LOG2_QUEUE:0] queue_level; // of a decryption: else the credits count it
+    wire [LOG2_QUEUE:0] queue_level; // the credits count it
     wire                frame_pair_valid = queue_valid && !decrypts;
     assign queue_take = frame_pair_valid && packer_ready;
     cm_client_fifo #(.WIDTH(PAIR), .LOG2_DEPTH(LOG2_QUEUE)) u_queue (
         .clk_i(clk_i), .rst_i(clears), .wipe_i(wipes),
-        .write_i(decrypts ? result_writes : stream_valid[STREAMED-1] && stream_sink == SINK_FRAME),
+        .write_i(decrypts ? result_writes : stream_done && stream_sink == SINK_FRAME),
         .data_i(!decrypts ? streamed : two_a_word ? message_made : {message_made[WIDTH-1:0], message_held}),
         .valid_o(queue_valid), .take_i(queue_take || result_taken), .data_o(queue_pair), .level_o(queue_level)
     );
@@ -1328,8 +1327,10 @@ module cm_client_engine #(
     wire                   drain_skips = ckks && drain_prime != {LOG2_PRIMES{1'b0}};
     // Sums times a wide t come one after the other.
     wire                   drain_turns = drain_last && !ckks && !two_a_word;
-    assign                 drain_issues = drain_runs
-        && (!drain_last || ckks || drain_again[0] || {1'b0, queue_level} < (7'd1 << LOG2_QUEUE) - ROUNDED[5:0] - 6'd1);
+    // Pairs of messages, which need room in the queue.
+    wire                   drain_made = drain_last && !ckks && !drain_again[0];
+    assign                 drain_issues = drain_runs && (!drain_made || credits != {(LOG2_QUEUE + 1){1'b0}});
+    assign                 drain_gives = drain_issues && drain_made;
     always_ff @(posedge clk_i) begin
         drain_valid <= {drain_valid[ROUNDED-2:0], drain_issues};
         drain_again[ROUNDED:1] <= drain_again[ROUNDED-1:0];
