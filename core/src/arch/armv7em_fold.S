@@ -13,10 +13,10 @@
     .set constants_powers, 0
     .set constants_q, 16
 
-/* On the stack: where the first stretch is read next, where it ends, and how many bytes it has. */
+/* On the stack: where the first stretch is read next, how many bytes it has, and where low ends. */
     .set frame_next, 0
-    .set frame_end, 4
-    .set frame_stretch, 8
+    .set frame_stretch, 4
+    .set frame_end, 8
 
 low     .req r0
 high    .req r1
@@ -31,19 +31,19 @@ t       .req lr
 /* r1: the stretches; r3: n/4, the coefficients of one, 2^log2_a_byte of them in a byte. Leaves high in r1. */
     .macro open log2_a_byte
     push    {r4-r11, lr}
-    lsr     r12, r3, #\log2_a_byte
-    add     r11, r1, r12
-    push    {r1, r11, r12}
+    mov     r4, r1
+    lsr     r5, r3, #\log2_a_byte
     add     high, low, r3, lsl #2
+    mov     r6, high
+    push    {r4-r6}
     .endm
 
 /* The next word of each stretch. */
     .macro next_words
     ldrd    left, right, [sp, #frame_next]
-    ldr     right, [sp, #frame_stretch]
+    add     t, left, right, lsl #1
     ldr     word0, [left]
     ldr     word1, [left, right]
-    add     t, left, right, lsl #1
     ldr     word2, [t]
     ldr     word3, [t, right]
     add     left, left, #4
@@ -51,8 +51,8 @@ t       .req lr
     .endm
 
     .macro close_unless_more
-    ldrd    left, right, [sp, #frame_next]
-    cmp     left, right
+    ldr     t, [sp, #frame_end]
+    cmp     low, t
     bne     1b
     add     sp, sp, #12
     pop     {r4-r11, pc}
@@ -124,7 +124,10 @@ inverse .req r10
     mls     \value, t, q, \value
     .endm
 
-/* Byte part of each word. Products are below 21 q/2, so two of them fit 31 bits for q < 2^26 alone. */
+/*
+ * Byte part of each word. Products are below 21 q/2, so two of them fit 31 bits for q < 2^26 alone. Then the
+ * results may exceed 11 q as well: armv7em.c says why, and what it does to the first ones.
+ */
     .macro fold_byte part, reductions
     sxtb    t, word1, ror #8 * \part
     mul     right, t, power1
@@ -136,7 +139,9 @@ inverse .req r10
     reduce  right
     sxtb    t, word2, ror #8 * \part
     mul     left, t, power2
+    .if \reductions == 2
     reduce  left
+    .endif
     sxtab   left, left, word0, ror #8 * \part
     put
     .endm
