@@ -8,6 +8,8 @@
 
 #if CM_ARMV7EM
 
+#include "arch/armv7em/keep.inc"
+
 /* The fields of cmi_fold_constants. */
     .set constants_one, 0
     .set constants_q, 8
@@ -123,24 +125,12 @@ modulus     .req lr
 #define ROOT s2
 #define ROOT_BY_Q s3
 #define FOLD_FRAME 0
-.macro put_aside place, register
-    vmov \place, \register
-.endm
-.macro take_up register, place
-    vmov \register, \place
-.endm
 #else
     .set NOISE, 0
     .set HALF, 4
     .set ROOT, 8
     .set ROOT_BY_Q, 12
 #define FOLD_FRAME 16
-.macro put_aside place, register
-    str \register, [sp, #\place]
-.endm
-.macro take_up register, place
-    ldr \register, [sp, #\place]
-.endm
 #endif
 
 /* a + part_a + (b + part_b) ratio; sum may be b. */
@@ -153,26 +143,26 @@ modulus     .req lr
 .endm
 
 .macro fold_low_and_high
-    take_up spare, NOISE
+    fetch spare, NOISE
     ldr low_even, [upwards], #4
     ldr low_odd, [upwards], #4
     ldr pair_noise, [low, spare]
     fold_one low_sum, low_even, 0, low_odd, 2
     fold_one low_even, low_odd, 1, low_even, 3
-    take_up spare, NOISE
+    fetch spare, NOISE
     ldr low_odd, [downwards, #4]
     ldr high_even, [downwards], #-8
     ldr pair_noise, [high, spare]
     fold_one high_sum, high_even, 0, low_odd, 2
     fold_one high_even, low_odd, 1, high_even, 3
-    take_up low_odd, ROOT
-    take_up pair_noise, ROOT_BY_Q
+    fetch low_odd, ROOT
+    fetch pair_noise, ROOT_BY_Q
     mla spare, high_even, low_odd, low_sum
     smmulr high_even, high_even, pair_noise
     mls spare, high_even, modulus, spare
     rsb high_even, spare, low_sum, lsl #1
     mla low_sum, low_even, low_odd, high_sum
-    take_up low_odd, HALF
+    fetch low_odd, HALF
     str high_even, [low, low_odd]
     smmulr low_even, low_even, pair_noise
     str spare, [low], #4
@@ -191,13 +181,13 @@ modulus     .req lr
     ldr spare, [sp, #36]
     sub sp, sp, #FOLD_FRAME
     sub r2, r2, low
-    put_aside NOISE, r2
+    keep NOISE, r2
     ldm r3, {r4, r5, ratio, ratio_by_q, modulus}
-    put_aside HALF, spare
+    keep HALF, spare
     add downwards, r1, spare, lsl #1
-    put_aside ROOT, r4
+    keep ROOT, r4
     sub downwards, downwards, #8
-    put_aside ROOT_BY_Q, r5
+    keep ROOT_BY_Q, r5
     add upwards, r1, #8
     add high, low, spare
     sub high, high, #4

@@ -13,6 +13,7 @@
 #if CM_ARMV7EM
 
 #include "arch/armv7em/column.inc"
+#include "arch/armv7em/keep.inc"
 
 /* The fields of level_blocks in arch/armv7em.c. */
 #define LEVELS_A 0
@@ -227,13 +228,19 @@ q       .req r9
 #endif
 
 /*
- * The frame: where the first level's next quotient is; from where twice that counts to those of the second
+ * Kept are where the first level's next quotient is; from where twice that counts to those of the second
  * level, which advance twice as fast; and the end of the blocks.
  */
-#define FRAME_OUTER 0
-#define FRAME_INNER 4
-#define FRAME_END 8
-#define FRAME_COLUMNS FRAME_END
+#ifdef __ARM_FP
+#define OUTER s0
+#define INNER s1
+#define END s2
+#else
+    .set OUTER, 0
+    .set INNER, 4
+    .set END, 8
+#endif
+#define FRAME_COLUMNS 8
 
     .macro open_levels
     push    {r1-r11, lr}
@@ -241,10 +248,11 @@ q       .req r9
     ldr     r6, [r0, #LEVELS_END]
     load_prime
     sub     r5, r5, r4, lsl #1
+    keep    END, r6
     add     r4, r4, #4
+    keep    OUTER, r4
     sub     r5, r5, #4
-    strd    r4, r5, [sp, #FRAME_OUTER]
-    str     r6, [sp, #FRAME_END]
+    keep    INNER, r5
     ldr     at, [r0, #LEVELS_A]
     .endm
 
@@ -252,40 +260,34 @@ q       .req r9
     pop     {r1-r11, pc}
     .endm
 
-    .macro next_roots
-    ldrd    r4, r5, [sp, #FRAME_OUTER]
-    add     r5, r5, r4, lsl #1
-    ldr     r3, [r4], #8
-    ldr     r11, [r5]
-    ldr     lr, [r5, #8]
-    root_of r2, r3
-    str     r4, [sp, #FRAME_OUTER]
-    root_of r10, r11
-    root_of r12, lr
-    .endm
-
     .macro load_end register
-    ldr     \register, [sp, #FRAME_END]
-    .endm
-
-/* The roots of block after block: r1 points to the first level's quotients. */
-    .macro open_roots
-    ldr     r1, [sp, #FRAME_OUTER]
+    fetch   \register, END
     .endm
 
     .macro load_last register
     load_end \register
     .endm
 
-    .macro step_roots
-    ldr     r5, [sp, #FRAME_INNER]
-    add     r5, r5, r1, lsl #1
-    ldr     r3, [r1], #8
+/* The roots of block after block, for a loop that keeps the place of the first level's in r1. */
+    .macro open_roots
+    fetch   r1, OUTER
+    .endm
+
+    .macro step_roots outer=r1
+    fetch   r5, INNER
+    add     r5, r5, \outer, lsl #1
+    ldr     r3, [\outer], #8
     ldr     r11, [r5]
     ldr     lr, [r5, #8]
     root_of r2, r3
     root_of r10, r11
     root_of r12, lr
+    .endm
+
+    .macro next_roots
+    fetch   r4, OUTER
+    step_roots r4
+    keep    OUTER, r4
     .endm
 
 #endif
