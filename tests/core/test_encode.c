@@ -6,6 +6,8 @@
 #include "check.h"
 #include "encode/ckks.h"
 #include "ring/prime.h"
+#include "roots.h"
+#include "scheme/noise.h"
 
 enum { LOG2_N = CM_CONFIG_MAX_LOG2_N < 12 ? CM_CONFIG_MAX_LOG2_N : 12, N = 1 << LOG2_N, SLOTS = N / 2 };
 
@@ -353,6 +355,54 @@ static void halves_at_small_primes_are_those_of_the_whole(void)
     }
 }
 
+/* Whether lazy values are those that folded has once it is transformed. */
+static bool are_transformed(const uint32_t *lazy, uint32_t *folded, const cmi_ring *ring)
+{
+    const cm_prime *prime = ring->prime;
+    uint32_t wrong = 0;
+    cmi_ntt_forward(folded, ring);
+    for (uint32_t i = 0; i < cmi_ring_points(ring); i++) {
+        wrong += lazy[i] > 32u * prime->q || cmi_reduce(lazy[i], prime) != cmi_reduce(folded[i], prime);
+    }
+    return wrong == 0;
+}
+
+/* At random, and then at their limits, where only signs are random. */
+static void message_and_noise_are_transformed_as_they_are_folded(void)
+{
+    enum { LOG2_SMALL = 10, SMALL = 1 << LOG2_SMALL, HALF = SMALL / 2, LARGEST = 759250124 };
+    static int32_t data[HALF];
+    static int8_t noise[SMALL];
+    static uint32_t lazy[SMALL];
+    static uint32_t folded[SMALL];
+    const uint32_t primes[] = {12289, cm_n1024_q26.primes[0].q, cm_n4096_q26x3_p27.primes[2].q,
+                               cm_std2018_n16384_q27x15_p27.primes[15].q};
+    const cmi_ckks_message message = {data, LOG2_SMALL, CM_SLOTS_REAL, CM_FIXED_31};
+    for (unsigned run = 0; run < 2u * sizeof primes / sizeof primes[0]; run++) {
+        cm_prime prime;
+        cmi_ring ring;
+        CHECK(cmi_prime_init(&prime, primes[run / 2u], LOG2_SMALL, NULL));
+        const cm_params set = {.log2_n = LOG2_SMALL, .data_primes = 1, .primes = &prime};
+        cmi_ring_init(&ring, &prime, LOG2_SMALL, test_roots(&set));
+        uint32_t state = run;
+        for (unsigned i = 0; i < SMALL; i++) {
+            state = state * 1664525u + 1013904223u;
+            const bool negative = state >> 31;
+            noise[i] = (int8_t)(run % 2u == 0 ? (int)(state >> 24) % 43 - 21 : negative ? -21 : 21);
+            data[i / 2u] = run % 2u == 0 ? (int32_t)(state >> 2) - (1 << 29) : negative ? -LARGEST : LARGEST;
+        }
+        for (unsigned tile = 0; tile < 3; tile++) {
+            cmi_ring_select_tile(&ring, tile < 2 ? 1 : 0, tile % 2u);
+            cmi_ckks_message_fold_noisy(&message, noise, &ring, folded);
+            cmi_ckks_message_transform_noisy(&message, noise, &ring, lazy);
+            CHECK(are_transformed(lazy, folded, &ring));
+            cmi_noise_fold(noise, &ring, folded);
+            cmi_noise_transform(noise, &ring, lazy);
+            CHECK(are_transformed(lazy, folded, &ring));
+        }
+    }
+}
+
 #endif
 
 void test_encode(void)
@@ -375,5 +425,6 @@ void test_encode(void)
     RUN(a_constant_vector_is_one_exact_coefficient);
 #if CM_CONFIG_STORE_NOISE && CM_CONFIG_PRECISION_31
     RUN(halves_at_small_primes_are_those_of_the_whole);
+    RUN(message_and_noise_are_transformed_as_they_are_folded);
 #endif
 }

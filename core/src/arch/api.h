@@ -200,6 +200,8 @@ typedef struct cmi_arch {
      */
     int (*fold_halves_31)(uint32_t *forward, uint32_t *backward, const int32_t *data, const int8_t *noise,
                           const cmi_fold_constants *constants);
+    /* The same, all coefficients, and their transform: lazy values. */
+    int (*real_transform_31)(uint32_t *a, const int32_t *data, const int8_t *noise, const cmi_ring *ring);
 
     /*
      * BFV (encode/bfv_batch.c): half times two levels of butterflies on four numbers that are half places

@@ -60,6 +60,17 @@ void cmi_armv7em_fold_ternary(uint32_t *out, const uint8_t *packed, const cmi_sm
 void cmi_armv7em_fold_noise(uint32_t *out, const int8_t *noise, const cmi_small_constants *constants,
                             uint32_t quarter);
 
+/* Roots with quotients: of the half's first level, and what its upper coefficients are folded by. */
+typedef struct real_fold_constants {
+    cm_root level;
+    cm_root fold;
+    uint32_t q;
+} real_fold_constants;
+
+/* For folding real slots likewise (encode/ckks_fold.h), but for coefficients i and M + i with i = 0 and M/2. */
+void cmi_armv7em_fold_real_31(uint32_t *out, const int32_t *data, const int8_t *noise,
+                              const real_fold_constants *constants, uint32_t half_bytes);
+
 CMI_HIDDEN_END
 
 /* ---- roots ---- */
@@ -259,17 +270,99 @@ int cmi_armv7em_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t f
     return 1;
 }
 
+/* x less q times its rounded quotient, which is off by less than 0.1. */
+static inline uint32_t less_quotient(uint32_t x, const cmi_small_constants *constants)
+{
+    const int64_t quotient = cmi_product_signed((int32_t)x, constants->inverse);
+    return x - constants->q * cmi_upper_word((uint64_t)quotient + 0x80000000u);
+}
+
+/*
+ * Folded noise is below 11.1 q if q < 2^26, and fits 31 bits to the end: twelve steps from x to x + x / 64 +
+ * 1/2 end below 20.1, on Helium below 21.7. Only the first coefficient of a block is never multiplied. With
+ * that one reduced, the results are within 0.6 q and what the steps add, 10.6 q at most.
+ */
 int cmi_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cmi_ring *ring)
 {
     root_source source;
+    const uint32_t quarter = cmi_ring_points(ring) / 2u;
     if (ring->log2_tiles != 1 || !open_roots(&source, ring)) {
         return 0;
     }
     const cmi_small_constants constants = cmi_small_constants_of(ring, 1);
-    cmi_armv7em_fold_noise(a, noise, &constants, cmi_ring_points(ring) / 2u);
+    cmi_armv7em_fold_noise(a, noise, &constants, quarter);
+    a[0] = less_quotient(a[0], &constants);
+    a[quarter] = less_quotient(a[quarter], &constants);
     transform_from(a, ring, &source, ring->log2_tiles + 1u);
     return 1;
 }
+
+/* ---- real slots ---- */
+
+#if CM_CONFIG_PRECISION_31
+
+/* A root with its quotient, from its Montgomery form. */
+static inline cm_root whole_root(uint32_t montgomery, const cm_prime *prime)
+{
+    const int32_t form = cmi_centred(montgomery, prime->q);
+    return (cm_root){cmi_montgomery_reduce_signed(form, prime), (int32_t)((uint32_t)form * prime->neg_q_inv)};
+}
+
+/* x root, within 0.6 q of 0 for |x| < 2^30. */
+static inline uint32_t by_root(uint32_t x, const cm_root *root, uint32_t q)
+{
+    const int64_t quotient = cmi_product_signed((int32_t)x, root->quotient);
+    return x * (uint32_t)root->root - q * cmi_upper_word((uint64_t)quotient + 0x80000000u);
+}
+
+/* One byte of the noise beside a pair. */
+static inline uint32_t noise_byte(const int8_t *noise, uint32_t pair, unsigned part)
+{
+    return (uint32_t)noise[4u * pair + part];
+}
+
+/* A butterfly of the first level. */
+static inline void first_butterfly(uint32_t *low, uint32_t *high, const real_fold_constants *by)
+{
+    const uint32_t product = by_root(*high, &by->level, by->q);
+    *high = *low - product;
+    *low += product;
+}
+
+/*
+ * Bounds, in multiples of 2^26 > q. Folded coefficients are below 2^29.6 + 0.6 q, 11.2. Thirteen steps from x
+ * to x + x / 64 + 1/2 end below 21: that fits 31 bits. The first coefficient, which alone is never
+ * multiplied, is within 1.2 q of 0 and the results within what the steps add to it, 11 q.
+ */
+int cmi_armv7em_real_transform_31(uint32_t *a, const int32_t *data, const int8_t *noise, const cmi_ring *ring)
+{
+    root_source source;
+    const cm_prime *const prime = ring->prime;
+    const uint32_t m = cmi_ring_points(ring) / 2u;
+    if (ring->log2_tiles != 1 || prime->q >> 26 || !open_roots(&source, ring)) {
+        return 0;
+    }
+    const uint32_t q = prime->q;
+    const real_fold_constants by = {whole_root(ring->first[1], prime),
+                                    whole_root(q - cmi_ring_fold_ratio(ring), prime), q};
+    const cmi_small_constants whole = {{0}, q, cmi_prime_inverse(prime)};
+    cmi_armv7em_fold_real_31(a, data, noise, &by, 4u * m);
+    a[0] = less_quotient((uint32_t)data[0] + noise_byte(noise, 0, 0), &whole) +
+           by_root(noise_byte(noise, 0, 2), &by.fold, q);
+    a[m] = (uint32_t)data[1] + noise_byte(noise, 0, 1) +
+           by_root((uint32_t)data[1] + noise_byte(noise, 0, 3), &by.fold, q);
+    first_butterfly(a, a + m, &by);
+    const uint32_t i = m / 2u;
+    const uint32_t even = (uint32_t)data[m];
+    const uint32_t odd = (uint32_t)data[m + 1u];
+    a[i] = even + noise_byte(noise, i, 0) + by_root(odd + noise_byte(noise, i, 2), &by.fold, q);
+    a[m + i] = odd + noise_byte(noise, i, 1) + by_root(even + noise_byte(noise, i, 3), &by.fold, q);
+    first_butterfly(a + i, a + m + i, &by);
+    transform_from(a, ring, &source, ring->log2_tiles + 1u);
+    return 1;
+}
+
+#endif
 
 /* ---- the inverse transform ---- */
 

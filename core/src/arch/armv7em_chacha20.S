@@ -21,6 +21,8 @@
 
 #if CM_ARMV7EM
 
+#include "arch/armv7em/keep.inc"
+
 /*
  * Nine times a diagonal and a column round, between the first column round and the last diagonal round: first
  * one pair ahead of the loop, unless code has to be small.
@@ -54,13 +56,6 @@
 #define FRAME 44
 #define INPUT (FRAME + 44) /* the second argument, pushed before s16 to s25 */
 
-.macro keep place, register
-    vmov \place, \register
-.endm
-.macro fetch register, place
-    vmov \register, \place
-.endm
-
 #else
 
 /* Stack frame, in bytes. The words x8 to x15 have a place each, in order. */
@@ -77,13 +72,6 @@
 #define OUT FRAME                /* the arguments, pushed */
 #define INPUT (FRAME + 4)
 #define BLOCKS (FRAME + 8)
-
-.macro keep place, register
-    str \register, [sp, #\place]
-.endm
-.macro fetch register, place
-    ldr \register, [sp, #\place]
-.endm
 
 #endif
 

@@ -9,14 +9,24 @@
 
 #if CM_ARMV7EM
 
+#include "arch/armv7em/keep.inc"
+
 /* The fields of cmi_small_constants. */
     .set constants_powers, 0
     .set constants_q, 16
 
-/* On the stack: where the first stretch is read next, where it ends, and how many bytes it has. */
-    .set frame_next, 0
-    .set frame_end, 4
-    .set frame_stretch, 8
+/* Kept are where the first stretch is read next, how many bytes it has, and where low ends. */
+#ifdef __ARM_FP
+#define NEXT s0
+#define STRETCH s1
+#define END s2
+    .set frame, 0
+#else
+    .set NEXT, 0
+    .set STRETCH, 4
+    .set END, 8
+    .set frame, 12
+#endif
 
 low     .req r0
 high    .req r1
@@ -31,30 +41,36 @@ t       .req lr
 /* r1: the stretches; r3: n/4, the coefficients of one, 2^log2_a_byte of them in a byte. Leaves high in r1. */
     .macro open log2_a_byte
     push    {r4-r11, lr}
-    lsr     r12, r3, #\log2_a_byte
-    add     r11, r1, r12
-    push    {r1, r11, r12}
+    .if frame > 0
+    sub     sp, sp, #frame
+    .endif
+    keep    NEXT, r1
+    lsr     t, r3, #\log2_a_byte
+    keep    STRETCH, t
     add     high, low, r3, lsl #2
+    keep    END, high
     .endm
 
 /* The next word of each stretch. */
     .macro next_words
-    ldrd    left, right, [sp, #frame_next]
-    ldr     right, [sp, #frame_stretch]
+    fetch   left, NEXT
+    fetch   right, STRETCH
+    add     t, left, right, lsl #1
     ldr     word0, [left]
     ldr     word1, [left, right]
-    add     t, left, right, lsl #1
     ldr     word2, [t]
     ldr     word3, [t, right]
     add     left, left, #4
-    str     left, [sp, #frame_next]
+    keep    NEXT, left
     .endm
 
     .macro close_unless_more
-    ldrd    left, right, [sp, #frame_next]
-    cmp     left, right
+    fetch   t, END
+    cmp     low, t
     bne     1b
-    add     sp, sp, #12
+    .if frame > 0
+    add     sp, sp, #frame
+    .endif
     pop     {r4-r11, pc}
     .endm
 
@@ -124,7 +140,10 @@ inverse .req r10
     mls     \value, t, q, \value
     .endm
 
-/* Byte part of each word. Products are below 21 q/2, so two of them fit 31 bits for q < 2^26 alone. */
+/*
+ * Byte part of each word. Products are below 21 q/2, so two of them fit 31 bits for q < 2^26 alone. Then the
+ * results may exceed 11 q as well: armv7em.c says why, and what it does to the first ones.
+ */
     .macro fold_byte part, reductions
     sxtb    t, word1, ror #8 * \part
     mul     right, t, power1
@@ -136,7 +155,9 @@ inverse .req r10
     reduce  right
     sxtb    t, word2, ror #8 * \part
     mul     left, t, power2
+    .if \reductions == 2
     reduce  left
+    .endif
     sxtab   left, left, word0, ror #8 * \part
     put
     .endm

@@ -13,6 +13,7 @@
 #if CM_ARMV7EM
 
 #include "arch/armv7em/column.inc"
+#include "arch/armv7em/keep.inc"
 
 /* The fields of level_blocks in arch/armv7em.c. */
 #define LEVELS_A 0
@@ -22,9 +23,8 @@
 #define LEVELS_HALF 16
 #define LEVELS_Q 20
 
-at      .req r0
+at      .req r0 /* at first, the argument */
 end     .req r1
-levels  .req r2
 
 far     .req r1 /* column.inc */
 
@@ -39,6 +39,7 @@ far     .req r1 /* column.inc */
 
 /* ---- roots in Montgomery form: r12, and at the second level lr and r3 ---- */
 
+levels  .req r2
 low     .req r8
 high    .req r9
 q       .req r10
@@ -112,9 +113,29 @@ neg_inv .req r11
     ldr     \register, [levels, #LEVELS_END]
     .endm
 
+    .macro open_levels
+    push    {r0, r4-r11, lr}
+    mov     levels, r0
+    load_prime
+    ldr     at, [levels, #LEVELS_A]
+    .endm
+
+    .macro close_levels
+    pop     {r0, r4-r11, pc}
+    .endm
+
+/* The end of a loop over columns, in a place that load_end does not read. */
+#define FRAME_COLUMNS 0
+
 /* The roots of block after block: r1 and r2 point to them. */
     .macro open_roots
+    ldr     r4, [levels, #LEVELS_END]
+    str     r4, [sp]
     ldrd    r1, r2, [levels, #LEVELS_OUTER]
+    .endm
+
+    .macro load_last register
+    ldr     \register, [sp]
     .endm
 
     .macro step_roots
@@ -125,12 +146,21 @@ neg_inv .req r11
 
 #else
 
-/* ---- roots with quotients: r2 (and r3), at the second level r10 (r11) and r12 (lr) ---- */
+/*
+ * ---- roots with quotients: r2 (and r3), at the second level r10 (r11) and r12 (lr) ----
+ *
+ * Of the table, only the quotients are read. q quotient / 2^32 is within q / 2^33 < 1/2 of the root, which it
+ * therefore rounds to: that takes one cycle, a word of flash takes two.
+ */
 
 q       .req r9
 
     .macro load_prime
-    ldr     q, [levels, #LEVELS_Q]
+    ldr     q, [r0, #LEVELS_Q]
+    .endm
+
+    .macro root_of root, quotient
+    smmulr  \root, \quotient, q
     .endm
 
 /* sum, b = a + b root, a - b root; a is free afterwards. */
@@ -197,40 +227,67 @@ q       .req r9
 #define COLUMN_BYTES 32
 #endif
 
-    .macro next_roots
-    ldr     levels, [sp]
-    ldrd    r4, r5, [levels, #LEVELS_OUTER]
-    add     r6, r4, #8
-    ldm     r5!, {r10, r11, r12, lr}
-    strd    r6, r5, [levels, #LEVELS_OUTER]
-    ldrd    r2, r3, [r4]
+/*
+ * Kept are where the first level's next quotient is; from where twice that counts to those of the second
+ * level, which advance twice as fast; and the end of the blocks.
+ */
+#ifdef __ARM_FP
+#define OUTER s0
+#define INNER s1
+#define END s2
+#else
+    .set OUTER, 0
+    .set INNER, 4
+    .set END, 8
+#endif
+#define FRAME_COLUMNS 8
+
+    .macro open_levels
+    push    {r1-r11, lr}
+    ldrd    r4, r5, [r0, #LEVELS_OUTER]
+    ldr     r6, [r0, #LEVELS_END]
+    load_prime
+    sub     r5, r5, r4, lsl #1
+    keep    END, r6
+    add     r4, r4, #4
+    keep    OUTER, r4
+    sub     r5, r5, #4
+    keep    INNER, r5
+    ldr     at, [r0, #LEVELS_A]
+    .endm
+
+    .macro close_levels
+    pop     {r1-r11, pc}
     .endm
 
     .macro load_end register
-    ldr     \register, [sp]
-    ldr     \register, [\register, #LEVELS_END]
+    fetch   \register, END
     .endm
 
-/*
- * The roots of block after block: r1 points to the first level's. The second level's advance twice as fast,
- * so they are at 2 r1 plus a constant, which is the second word of the stack.
- */
+    .macro load_last register
+    load_end \register
+    .endm
+
+/* The roots of block after block, for a loop that keeps the place of the first level's in r1. */
     .macro open_roots
-    ldrd    r1, r3, [levels, #LEVELS_OUTER]
-    sub     r3, r3, r1, lsl #1
-    sub     r3, r3, #16
-    str     r3, [sp, #4]
+    fetch   r1, OUTER
     .endm
 
-    .macro step_roots
-    ldr     r5, [sp, #4]
-    ldr     r2, [r1], #4
-    ldr     r3, [r1], #4
-    add     r5, r5, r1, lsl #1
-    ldr     r10, [r5]
-    ldr     r11, [r5, #4]
-    ldr     r12, [r5, #8]
-    ldr     lr, [r5, #12]
+    .macro step_roots outer=r1
+    fetch   r5, INNER
+    add     r5, r5, \outer, lsl #1
+    ldr     r3, [\outer], #8
+    ldr     r11, [r5]
+    ldr     lr, [r5, #8]
+    root_of r2, r3
+    root_of r10, r11
+    root_of r12, lr
+    .endm
+
+    .macro next_roots
+    fetch   r4, OUTER
+    step_roots r4
+    keep    OUTER, r4
     .endm
 
 #endif
@@ -240,10 +297,7 @@ q       .req r9
 /* Blocks of four quarters of 64, 256 or 1024 bytes. */
     .macro two_levels name, quarter
     function \name
-    push    {r0, r4-r11, lr}
-    mov     levels, r0
-    load_prime
-    ldr     at, [levels, #LEVELS_A]
+    open_levels
     .balign 4
 1:  next_roots
     add     end, at, #\quarter
@@ -256,7 +310,7 @@ q       .req r9
     load_end r4
     cmp     at, r4
     bne     1b
-    pop     {r0, r4-r11, pc}
+    close_levels
     end_function \name
     .endm
 
@@ -266,42 +320,34 @@ q       .req r9
 
 /* Blocks of four quarters of 16 bytes: their own four columns. */
     function cmi_armv7em_two_levels_4
-    push    {r0, r3-r11, lr}
-    mov     levels, r0
-    load_prime
-    ldr     r4, [levels, #LEVELS_END]
-    str     r4, [sp]
-    ldr     at, [levels, #LEVELS_A]
+    open_levels
     open_roots
     .balign 4
 1:  step_roots
     four_columns 16
     add     at, at, #64
-    ldr     r4, [sp]
+    load_last r4
     cmp     at, r4
     bne     1b
-    pop     {r0, r3-r11, pc}
+    close_levels
     end_function cmi_armv7em_two_levels_4
 
 /* One block of four quarters of 4096 bytes. */
     function cmi_armv7em_two_levels_1024
-    push    {r0, r4-r11, lr}
-    mov     levels, r0
-    load_prime
-    ldr     at, [levels, #LEVELS_A]
+    open_levels
     add     at, at, #16
     add     far, at, #8192
     next_roots
     add     r4, at, #4096
-    str     r4, [sp]
+    str     r4, [sp, #FRAME_COLUMNS]
     .balign 4
 1:  four_columns 4096
     add     at, at, #16
     add     far, far, #16
-    ldr     r4, [sp]
+    ldr     r4, [sp, #FRAME_COLUMNS]
     cmp     at, r4
     bne     1b
-    pop     {r0, r4-r11, pc}
+    close_levels
     end_function cmi_armv7em_two_levels_1024
 
 #if !CM_CONFIG_NTT_ROOTS
@@ -410,17 +456,20 @@ q       .req r9
     ldr     r5, [at, #4]
     ldr     r6, [at, #8]
     ldr     \x3, [at, #12]
-    ldr     r10, [r1], #4
-    ldr     r11, [r1], #4
+    ldr     r11, [r1], #8
+    ldr     r12, [r2], #16
+    ldr     lr, [r2, #-8]
     .endm
 
 /* A block of four values; at moves on. Value 3 waits in x3. */
     .macro transform_values x3, spare
+    root_of r10, r11
     butterfly \spare, r4, r6, r10, r11
     butterfly r4, r5, \x3, r10, r11
-    ldm     r2!, {r10, r11, r12, lr}
-    butterfly r5, \spare, r4, r10, r11
-    mla     \spare, \x3, r12, r6
+    root_of r10, r12
+    butterfly r5, \spare, r4, r10, r12
+    root_of r10, lr
+    mla     \spare, \x3, r10, r6
     str     r5, [at], #16
     smmulr  \x3, \x3, lr
     str     r4, [at, #-12]
@@ -432,12 +481,12 @@ q       .req r9
 /* Blocks of four values, a multiple of four of them. */
     function cmi_armv7em_two_levels_1
     push    {r4-r11, lr}
-    mov     levels, r0
     load_prime
-    ldr     r1, [levels, #LEVELS_OUTER]
-    ldr     r3, [levels, #LEVELS_END]
-    ldr     at, [levels, #LEVELS_A]
-    ldr     r2, [levels, #LEVELS_INNER]
+    ldrd    r1, r2, [r0, #LEVELS_OUTER]
+    ldr     r3, [r0, #LEVELS_END]
+    ldr     at, [r0, #LEVELS_A]
+    add     r1, r1, #4
+    add     r2, r2, #4
     .balign 4
 1:  four_values r7
     transform_values r7, r8
@@ -459,11 +508,10 @@ q       .req r9
 /* One level of one block: two coefficients of each half at a time. */
     function cmi_armv7em_one_level
     push    {r4-r11, lr}
-    mov     levels, r0
     load_prime
-    ldr     at, [levels, #LEVELS_A]
-    ldr     r12, [levels, #LEVELS_HALF]
-    ldr     r3, [levels, #LEVELS_OUTER]
+    ldr     r12, [r0, #LEVELS_HALF]
+    ldr     r3, [r0, #LEVELS_OUTER]
+    ldr     at, [r0, #LEVELS_A]
     ldrd    r2, r3, [r3]
     add     r12, at, r12
     mov     end, r12

@@ -59,14 +59,16 @@ end         .req r12
 /* The register that has a sum when `words` words have been added since sum1 had the latest. */
 #define HOLDER(sum) %((7 * 7 + sum - 1 - words) % 7 + 1)
 
-/* Store a whole word and add it. */
+/* Store a whole word and add it. A piece can only be full at some of them. */
 .macro put_word
     str word, [at], #4
     add_sums HOLDER(2), HOLDER(3), HOLDER(4), HOLDER(5), HOLDER(6), HOLDER(7)
     .set words, words + 1
+.if words % words_at_once == 0
     cmp at, end
     it eq
     bleq send_piece
+.endif
 .endm
 
 /* Residue number i follows `used` bits of the word; the next two are fetched together. */
@@ -84,8 +86,68 @@ end         .req r12
 .endif
 .endm
 
-/* int cmi_armv7em_pack_...(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups) */
-.macro pack_function name, bits, group
+.macro pack_group bits, group
+    ldr word, [residues], #4
+    ldr residue1, [residues], #4
+    ldr residue0, [residues], #4
+    .set first_bit, \bits
+    .set index, 1
+.rept \group - 1
+    add_residue %(index), %(index % 2), %(first_bit % 32), \bits, \group
+    .set first_bit, first_bit + \bits
+    .set index, index + 1
+.endr
+.endm
+
+/* A group has one word less than a multiple of seven: every sum moves on by one register. */
+.macro sums_on
+    mov residue0, sum1
+    mov sum1, sum2
+    mov sum2, sum3
+    mov sum3, sum4
+    mov sum4, sum5
+    mov sum5, sum6
+    mov sum6, sum7
+    mov sum7, residue0
+.endm
+
+.macro sums_back
+    mov residue0, sum7
+    mov sum7, sum6
+    mov sum6, sum5
+    mov sum5, sum4
+    mov sum4, sum3
+    mov sum3, sum2
+    mov sum2, sum1
+    mov sum1, residue0
+.endm
+
+.macro sums_on_by_two
+    mov residue1, sum1
+    mov residue0, sum2
+    mov sum1, sum3
+    mov sum2, sum4
+    mov sum3, sum5
+    mov sum4, sum6
+    mov sum5, sum7
+    mov sum6, residue1
+    mov sum7, residue0
+.endm
+
+/* The flags say "equal" if that was the last group. */
+.macro count_group
+    ldr residue0, [sp, #frame_groups]
+    subs residue0, residue0, #1
+    str residue0, [sp, #frame_groups]
+.endm
+
+/*
+ * int cmi_armv7em_pack_...(cmi_armv7em_packing *state, const uint32_t *residues, uint32_t groups)
+ *
+ * A piece and a group have an even and an odd number of words. So, with two groups to a loop, of which the
+ * first one begins where room for an even number is left, the piece is full behind every other word at most.
+ */
+.macro pack_function name, bits, group, groups_at_once
     function \name
     push {r4-r11, lr}
     sub sp, sp, #frame_bytes + 4
@@ -97,32 +159,35 @@ end         .req r12
     ldm lr, {sum1, sum2, sum3, sum4, sum5, sum6, sum7}
     ldr end, [r0, #state_end]
     ldr at, [r0, #state_at]
+    .set words_at_once, \groups_at_once
+    .set words, 0
+.if \groups_at_once == 2
+    sub residue0, end, at
+    tst residue0, #4
+    beq 1f
+    sums_back
+    b 2f
+.endif
     .balign 4
 1:
-    ldr word, [residues], #4
-    ldr residue1, [residues], #4
-    ldr residue0, [residues], #4
-    .set words, 0
-    .set first_bit, \bits
-    .set index, 1
-.rept \group - 1
-    add_residue %(index), %(index % 2), %(first_bit % 32), \bits, \group
-    .set first_bit, first_bit + \bits
-    .set index, index + 1
-.endr
-    /* One word less than a multiple of seven: every sum moves on by one register. */
-    mov residue0, sum1
-    mov sum1, sum2
-    mov sum2, sum3
-    mov sum3, sum4
-    mov sum4, sum5
-    mov sum5, sum6
-    mov sum6, sum7
-    mov sum7, residue0
-    ldr residue0, [sp, #frame_groups]
-    subs residue0, residue0, #1
-    str residue0, [sp, #frame_groups]
+    pack_group \bits, \group
+.if \groups_at_once == 2
+    count_group
+    beq 3f
+2:
+    pack_group \bits, \group
+    sums_on_by_two
+    count_group
     bne 1b
+    b 4f
+3:
+    sums_on
+4:
+.else
+    sums_on
+    count_group
+    bne 1b
+.endif
     ldr residue0, [sp, #frame_state]
     str at, [residue0, #state_at]
     add residue0, residue0, #state_sums
@@ -133,9 +198,16 @@ end         .req r12
     end_function \name
 .endm
 
+/* Most primes have 26 bits; only for these is there twice the code, unless it has to be small. */
+#if defined(__OPTIMIZE_SIZE__) || CM_CONFIG_SMALL
+#define GROUPS_AT_ONCE 1
+#else
+#define GROUPS_AT_ONCE 2
+#endif
+
     .altmacro
-    pack_function cmi_armv7em_pack_26, 26, 16
-    pack_function cmi_armv7em_pack_27, 27, 32
+    pack_function cmi_armv7em_pack_26, 26, 16, GROUPS_AT_ONCE
+    pack_function cmi_armv7em_pack_27, 27, 32, 1
     .noaltmacro
 
 /*

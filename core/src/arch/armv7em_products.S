@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Point-wise products in Z_q on ARMv7E-M; a count that is 0 or not a multiple of 4 is declined. Signs select
- * what is added at the end, by masks, never by branches. Stores are placed where no load or store would wait
- * for them.
+ * Point-wise products in Z_q on ARMv7E-M; a count that is 0 or not a multiple of 4 is declined. What is
+ * subtracted at the end depends on a borrow by one conditional addition: like any instruction whose condition
+ * fails, it takes a cycle all the same, and there is no branch. Stores are placed where no load or store would
+ * wait for them.
  */
 #include "arch/armv7em/function.inc"
 
@@ -16,9 +17,8 @@
 #define PRIME 36
 
 out     .req r0
-left    .req r1
 right   .req r2
-q       .req r12
+q       .req r3 /* a low register: in IT blocks behind instructions of 16 bits, IT itself is free */
 neg_inv .req lr
 
     .macro decline_but_multiples_of_4
@@ -30,26 +30,31 @@ neg_inv .req lr
 4:
     .endm
 
-/* value += q if it is negative. Spoils scratch. */
-    .macro add_if_negative value, scratch
-    and     \scratch, q, \value, asr #31
-    add     \value, \value, \scratch
+/* value -= q if it is at least q. */
+    .macro subtract_once value
+    subs    \value, \value, q
+    it      lo
+    addlo   \value, \value, q
     .endm
 
+/* ---- sums ---- */
+
+sum     .req r1
+left    .req r11
+one     .req r12
+
 /*
- * r11 = the residue of out0 r1 + a0 b0. Lazy values are at most 32 q: for q < 2^26 both products are below
+ * sum = the residue of out0 2^32 + a0 b0, for 2^32 mod q in one. Lazy values are at most 32 q: for q < 2^26 both products are below
  * 2^31 q, and their sum reduced below 2q; otherwise it is below 3q. Spoils out0 and a0.
  */
     .macro residue out0, a0, b0, multiples
-    umull   \out0, r11, \out0, r3
-    umlal   \out0, r11, \a0, \b0
+    umull   \out0, sum, \out0, one
+    umlal   \out0, sum, \a0, \b0
     mul     \a0, \out0, neg_inv
-    umlal   \out0, r11, \a0, q
-    sub     r11, r11, q, lsl #\multiples - 1
-    add_if_negative r11, \a0
-    .if \multiples == 2
-    add_if_negative r11, \a0
-    .endif
+    umlal   \out0, sum, \a0, q
+    .rept \multiples
+    subtract_once sum
+    .endr
     .endm
 
     .macro load_pair
@@ -63,17 +68,17 @@ neg_inv .req lr
 
     .macro multiply_add_pair multiples
     residue r4, r6, r8, \multiples
-    str     r11, [out], #8
+    str     sum, [out], #8
     residue r5, r7, r9, \multiples
     .endm
 
-/* Pairs of coefficients; the last one waits in r11. */
+/* Pairs of coefficients; the last one waits in sum. */
     .macro multiply_add_pairs pairs, multiples
     load_pair
     multiply_add_pair \multiples
     .rept \pairs - 1
     load_pair
-    str     r11, [out, #-4]
+    str     sum, [out, #-4]
     multiply_add_pair \multiples
     .endr
     .endm
@@ -84,14 +89,14 @@ neg_inv .req lr
     tst     r4, #16
     beq     5f
     multiply_add_pairs 2, \multiples
-    str     r11, [out, #-4]
+    str     sum, [out, #-4]
 5:  cmp     out, r10
     beq     7f
     .endif
     .balign 4
 6:  multiply_add_pairs \pairs, \multiples
     cmp     out, r10
-    str     r11, [out, #-4]
+    str     sum, [out, #-4]
     bne     6b
 7:  mov     r0, #1
     pop     {r4-r11, pc}
@@ -107,36 +112,41 @@ neg_inv .req lr
     function cmi_armv7em_multiply_add
     decline_but_multiples_of_4
     push    {r4-r11, lr}
+    mov     left, r1
     ldr     r4, [sp, #PRIME]
     add     r10, out, r3, lsl #2
     ldrd    q, neg_inv, [r4, #PRIME_Q]
-    ldr     r3, [r4, #PRIME_R1]
+    ldr     one, [r4, #PRIME_R1]
     cmp     q, #1 << 26
     bhs     2f
     multiply_add_all PAIRS, 1
 2:  multiply_add_all 2, 2
     end_function cmi_armv7em_multiply_add
 
+/* ---- products ---- */
+
+factor  .req r1
+end     .req r12
+
 /* value = the residue of a0 b0, where value holds a0: the reduced product is below 2q. */
     .macro multiply value, b0
     umull   r8, \value, \value, \b0
     mul     r9, r8, neg_inv
     umlal   r8, \value, r9, q
-    sub     \value, \value, q
-    add_if_negative \value, r9
+    subtract_once \value
     .endm
 
     function cmi_armv7em_multiply
     decline_but_multiples_of_4
     push    {r4-r11, lr}
     ldr     r4, [sp, #PRIME]
-    add     r3, out, r3, lsl #2
+    add     end, out, r3, lsl #2
     ldrd    q, neg_inv, [r4, #PRIME_Q]
     .balign 4
-1:  ldr     r4, [left], #4
-    ldr     r5, [left], #4
-    ldr     r6, [left], #4
-    ldr     r7, [left], #4
+1:  ldr     r4, [factor], #4
+    ldr     r5, [factor], #4
+    ldr     r6, [factor], #4
+    ldr     r7, [factor], #4
     ldr     r10, [right], #4
     ldr     r11, [right], #4
     multiply r4, r10
@@ -148,7 +158,7 @@ neg_inv .req lr
     str     r5, [out], #4
     multiply r7, r11
     str     r6, [out], #8
-    cmp     out, r3
+    cmp     out, end
     str     r7, [out, #-4]
     bne     1b
     mov     r0, #1

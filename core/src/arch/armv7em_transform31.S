@@ -10,6 +10,8 @@
 
 #if CM_ARMV7EM && CM_CONFIG_PRECISION_31
 
+#include "arch/armv7em/keep.inc"
+
 /*
  * (a + w b) / 2 in (re, im), b becomes a - that; w = c - i s. A sum (a + 1) 2^31 + products, of which the
  * upper word is the result: (a + 1) 2^31 is the word (a + 1) >> 1 above its lost bit.
@@ -57,12 +59,24 @@
     sub \b1, \a1, \im
 .endm
 
-/* What the three functions of butterflies keep on the stack. */
-    .set at_step, 0
-    .set at_end, 4
-    .set at_first, 8   /* cosine and sine of the first level's root */
-    .set at_second, 16 /* and of the second's */
+/* What the three functions of butterflies keep: cosines and sines of the roots of both levels, too. */
+#ifdef __ARM_FP
+#define STEP s0
+#define END s1
+#define COSINE1 s2
+#define SINE1 s3
+#define COSINE2 s4
+#define SINE2 s5
+    .set frame, 0
+#else
+    .set STEP, 0
+    .set END, 4
+    .set COSINE1, 8
+    .set SINE1, 12
+    .set COSINE2, 16
+    .set SINE2, 20
     .set frame, 24
+#endif
 
 /* Points 0 and 1 to r4 .. r7, and the addresses of points 2 and 3 to lr and r10. */
 .macro load_two
@@ -94,7 +108,7 @@
     str r4, [r0]
     lsl lr, r8, #31
     asr r8, r8, #1
-    ldr r4, [sp, #at_step]
+    fetch r4, STEP
     smlal lr, r8, r11, r2
     str r5, [r0, #4]
     rsb r10, r10, #0
@@ -114,7 +128,7 @@
 .macro store_odd_points
     add r5, r5, r4
     sub r10, r6, r8
-    ldr r1, [sp, #at_end]
+    fetch r1, END
     str r10, [r5]
     sub r11, r7, r9
     add r12, r0, r4
@@ -131,7 +145,7 @@
     str r4, [r0]
     orr r8, r6, r11
     eor lr, r6, r11
-    ldr r4, [sp, #at_step]
+    fetch r4, STEP
     sub r8, r8, lr, asr #1
     str r5, [r0, #4]
     orr r9, r7, r10
@@ -145,12 +159,17 @@
 
 .macro open_function
     push {r4-r11, lr}
-    sub sp, sp, #frame + 4
-    strd r2, r1, [sp, #at_step]
+    .if frame > 0
+    sub sp, sp, #frame
+    .endif
+    keep STEP, r2
+    keep END, r1
 .endm
 
 .macro close_function
-    add sp, sp, #frame + 4
+    .if frame > 0
+    add sp, sp, #frame
+    .endif
     pop {r4-r11, pc}
 .endm
 
@@ -164,18 +183,20 @@
     function cmi_armv7em_two_levels_31
     open_function
     ldm r3, {r4-r7}
-    strd r4, r5, [sp, #at_second]
-    strd r6, r7, [sp, #at_first]
+    keep COSINE2, r4
+    keep SINE2, r5
+    keep COSINE1, r6
+    keep SINE1, r7
 1:
-    ldr r1, [sp, #at_step]
+    fetch r1, STEP
     load_two
-    ldr r2, [sp, #at_first]
-    ldr r3, [sp, #at_first + 4]
+    fetch r2, COSINE1
+    fetch r3, SINE1
     butterfly r4, r5, r6, r7, r2, r3, r8, r9, r12
     load_others
     butterfly r4, r5, r10, r11, r2, r3, r12, r1, lr
-    ldr r2, [sp, #at_second]
-    ldr r3, [sp, #at_second + 4]
+    fetch r2, COSINE2
+    fetch r3, SINE2
     butterfly r8, r9, r12, r1, r2, r3, r4, r5, lr
     finish
     blo 1b
@@ -187,14 +208,15 @@
     function cmi_armv7em_two_levels_middle_31
     open_function
     ldm r3, {r4, r5}
-    strd r4, r5, [sp, #at_second]
+    keep COSINE2, r4
+    keep SINE2, r5
 1:
-    ldr r1, [sp, #at_step]
+    fetch r1, STEP
     load_two
     butterfly_exact_turned r4, r5, r6, r7, r8, r9, r12
     load_others
-    ldr r2, [sp, #at_second]
-    ldr r3, [sp, #at_second + 4]
+    fetch r2, COSINE2
+    fetch r3, SINE2
     butterfly_exact_turned r4, r5, r10, r11, r12, r1, lr
     butterfly r8, r9, r12, r1, r2, r3, r4, r5, lr
     finish
@@ -207,7 +229,7 @@
     function cmi_armv7em_two_levels_exact_31
     open_function
 1:
-    ldr r1, [sp, #at_step]
+    fetch r1, STEP
     load_two
     butterfly_exact r4, r5, r6, r7, r8, r9, r12
     load_others

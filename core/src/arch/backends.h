@@ -95,6 +95,9 @@
 #ifndef CM_TARGET_split_real_31
 #define CM_TARGET_split_real_31 CM_DECLINED
 #endif
+#ifndef CM_TARGET_real_transform_31
+#define CM_TARGET_real_transform_31 CM_DECLINED
+#endif
 #ifndef CM_TARGET_fold_halves_31
 #define CM_TARGET_fold_halves_31 CM_DECLINED
 #endif

@@ -49,6 +49,10 @@ void cmi_ckks_message_keep_noise(const cmi_ckks_message *message, uint32_t start
 /* m + e for noise kept in this way: folded together, below 4q. */
 void cmi_ckks_message_fold_noisy(const cmi_ckks_message *message, const int8_t *noise, const cmi_ring *ring,
                                  uint32_t *out);
+
+/* The same, and transformed: lazy values. */
+void cmi_ckks_message_transform_noisy(const cmi_ckks_message *message, const int8_t *noise,
+                                      const cmi_ring *ring, uint32_t *out);
 #endif
 
 /* The output wanted of a decoding. */

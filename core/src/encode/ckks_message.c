@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An encoded vector: conjugating its slots, and folding it at a prime into a tile, with noise or without. */
+#include "arch/backends.h"
 #include "common/bytes.h"
 #include "encode/ckks.h"
 #include "encode/ckks_fixed.h"
@@ -93,6 +94,19 @@ void cmi_ckks_message_fold_noisy(const cmi_ckks_message *message, const int8_t *
         cmi_fold_noisy_63(message->data, noise, message->slots, ring, out);
     }
 #endif
+}
+
+void cmi_ckks_message_transform_noisy(const cmi_ckks_message *message, const int8_t *noise,
+                                      const cmi_ring *ring, uint32_t *out)
+{
+#if CM_CONFIG_PRECISION_31
+    if (message->precision == CM_FIXED_31 && message->slots != CM_SLOTS_COMPLEX &&
+        CM_ARCH_TRY(real_transform_31, out, message->data, noise, ring)) {
+        return;
+    }
+#endif
+    cmi_ckks_message_fold_noisy(message, noise, ring, out);
+    cmi_ntt_forward(out, ring);
 }
 
 #endif

@@ -34,6 +34,12 @@ static void keep_vector_noise(const cm_message_source *self, uint32_t start, con
     cmi_ckks_message_keep_noise(&self->of.ckks.message, start, block, kept);
 }
 
+static void transform_vector(const cm_message_source *self, const int8_t *noise, const cmi_ring *ring,
+                             uint32_t *out)
+{
+    cmi_ckks_message_transform_noisy(&self->of.ckks.message, noise, ring, out);
+}
+
 #endif
 
 static void open_source(cm_message_source *source, const cm_ckks_values *values)
@@ -43,6 +49,7 @@ static void open_source(cm_message_source *source, const cm_ckks_values *values)
     source->fold = fold_vector;
 #if CM_CONFIG_STORE_NOISE
     source->keep_noise = keep_vector_noise;
+    source->transform = transform_vector;
 #endif
     source->scheme = CM_CKKS;
     source->ntt_form = true;

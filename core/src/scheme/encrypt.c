@@ -202,6 +202,10 @@ static void transform_component(const encryption_layout *parts, unsigned compone
         cmi_noise_transform(parts->noise + ((size_t)1 << ring->log2_n), ring, parts->w);
         return;
     }
+    if (parts->source->transform) {
+        parts->source->transform(parts->source, parts->noise, ring, parts->w);
+        return;
+    }
 #endif
     fold_component(parts, component, parts->w);
     cmi_ntt_forward(parts->w, ring);

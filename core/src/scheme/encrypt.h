@@ -37,6 +37,9 @@ struct cm_message_source {
      */
 #if CM_CONFIG_STORE_NOISE
     void (*keep_noise)(const cm_message_source *self, uint32_t start, const int8_t *block, int8_t *kept);
+    /* What fold makes of them, transformed: lazy values. Null: there is no faster way than to do both. */
+    void (*transform)(const cm_message_source *self, const int8_t *noise, const cmi_ring *ring,
+                      uint32_t *out);
 #endif
 #if CM_CONFIG_NTT_ROOTS
     const cm_root_table *tables; /* the key's */

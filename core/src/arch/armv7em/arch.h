@@ -23,6 +23,11 @@ int cmi_armv7em_ntt_forward(uint32_t *a, const cmi_ring *ring);
 /* those that fold a polynomial first decline all tiles but halves as well; */
 int cmi_armv7em_ternary_transform(uint32_t *a, const uint8_t *packed, uint32_t factor, const cmi_ring *ring);
 int cmi_armv7em_noise_transform(uint32_t *a, const int8_t *noise, const cmi_ring *ring);
+#if CM_CONFIG_PRECISION_31
+/* this one primes of 27 bits, too; */
+int cmi_armv7em_real_transform_31(uint32_t *a, const int32_t *data, const int8_t *noise,
+                                  const cmi_ring *ring);
+#endif
 #if CM_CONFIG_NTT_ROOTS
 /* and the inverse transform, which exists for roots in a table only. */
 int cmi_armv7em_ntt_inverse_lazy(uint32_t *a, const cmi_ring *ring);
@@ -286,6 +291,9 @@ CMI_HIDDEN_END
 #define CM_TARGET_multiply_add cmi_armv7em_multiply_add
 #define CM_TARGET_ternary_transform cmi_armv7em_ternary_transform
 #define CM_TARGET_noise_transform cmi_armv7em_noise_transform
+#if CM_CONFIG_PRECISION_31
+#define CM_TARGET_real_transform_31 cmi_armv7em_real_transform_31
+#endif
 #define CM_TARGET_chacha20_blocks armv7em_chacha20_blocks
 #if CM_CONFIG_SEAL_XOFS && defined(__ARM_FP)
 #define CM_TARGET_blake2b_short armv7em_blake2b_short

@@ -68,6 +68,7 @@ static inline int helium_pack(cm_status *status, cm_frame_writer *writer, const 
 #define CM_TARGET_multiply_add cmi_helium_multiply_add
 #undef CM_TARGET_two_levels_exact_31
 #define CM_TARGET_two_levels_exact_31 cmi_helium_two_levels_exact_31
+#undef CM_TARGET_real_transform_31 /* slower than folding halves here */
 #undef CM_TARGET_fold_halves_31
 #define CM_TARGET_fold_halves_31 cmi_helium_fold_halves_31
 
