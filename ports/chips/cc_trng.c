@@ -38,11 +38,15 @@ static struct {
 
 static void begin_block(void)
 {
+    unsigned patience = RESET_PATIENCE;
     reg_write(RESET, 1);
-    /* Ignored while the reset lasts, a few cycles. If it never ends, no block comes, which is noticed. */
-    for (unsigned i = 0; i < RESET_PATIENCE && reg_read(SAMPLE_COUNT) != CYCLES_PER_SAMPLE; i++) {
+    /* It lasts a few cycles, in which writes are ignored, and stops the clock of the nRF5340's generator, as
+       Arm's drivers take it. If it never ends, no block comes, which is noticed. */
+    do {
+        cc_trng_power(true);
         reg_write(SAMPLE_COUNT, CYCLES_PER_SAMPLE);
-    }
+        patience--;
+    } while (patience > 0 && reg_read(SAMPLE_COUNT) != CYCLES_PER_SAMPLE);
     reg_write(DEBUG, 0); /* no test is bypassed */
     reg_write(CONFIG, CONFIG_LONGEST);
     reg_write(ICR, ICR_ALL);

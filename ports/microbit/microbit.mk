@@ -12,7 +12,7 @@ M0_LINK := -nostartfiles -Lmicrobit -Lmps2-an386 -Wl,--gc-sections -Wl,--fatal-w
 chip_names := $(addprefix chips/,cortex_m serial random counter counter_record platform) health/health
 m0_names := $(basename $(wildcard microbit/*.c)) $(chip_names) mps2-an386/memory mps2-an386/port \
     $(filter-out app/window_features app/device_record,$(app_names))
-m0_objects := $(addprefix $(BUILD)/microbit/,$(addsuffix .o,$(core_names) $(m0_names)))
+m0_objects := $(addprefix $(BUILD)/microbit/,$(addsuffix .o,$(core_names) $(assembly_names) $(m0_names)))
 m0_keyed := $(BUILD)/microbit/app/application.o
 
 firmware: $(filter-out $(m0_keyed),$(m0_objects))
@@ -23,6 +23,10 @@ $(m0_keyed): $(BUILD)/generated.stamp
 $(m0_keyed): M0_APP_FLAGS += -I$(GENERATED)
 
 $(BUILD)/microbit/core/%.o: $(ROOT)/core/%.c
+	@mkdir -p $(@D)
+	$(M4_CC) $(M0_FLAGS) $(FLAGS) $(M0_APP_FLAGS) -I$(ROOT)/core/src -c $< -o $@
+
+$(BUILD)/microbit/core/%.o: $(ROOT)/core/%.S
 	@mkdir -p $(@D)
 	$(M4_CC) $(M0_FLAGS) $(FLAGS) $(M0_APP_FLAGS) -I$(ROOT)/core/src -c $< -o $@
 

@@ -59,6 +59,7 @@ void reg_write(uint32_t address, uint32_t value)
     } else if (address >= CC_TRNG_BASE && address < CC_TRNG_BASE + 0x1000u) {
         misuses += !cell_on || !clock_on;
         cc_trng_write(address - CC_TRNG_BASE, value);
+        clock_on = clock_on && address != CC_TRNG_BASE + 0x140u; /* its reset stops its clock */
     } else {
         misuses++;
     }

@@ -681,6 +681,16 @@ def test_a_microbit_with_both_keys_fits_too(microbits: Microbits, tmp_path: Path
     assert report.total_bytes <= report.ram_bytes
 
 
+def test_a_microbit_links_with_roots_in_flash(microbits: Microbits, tmp_path: Path) -> None:
+    """Its transform is assembly then."""
+    headers = microbits.images["symmetric"].parent
+    image = tmp_path / "roots.elf"
+    build_microbit(tmp_path, headers, image, "CONFIG=-DCM_CONFIG_NTT_ROOTS=1")
+    with MicrobitDevice(image, tmp_path, 30.0) as link:
+        found = microbits.decrypt(link.encrypt_values(values(), log2_scale=25))
+    assert np.abs(found[: len(values())] - values()).max() < 0.01
+
+
 def test_a_microbit_takes_no_windows(microbits: Microbits, tmp_path: Path) -> None:
     with microbits.start("symmetric", tmp_path) as link:
         with pytest.raises(LinkError) as caught:
