@@ -421,9 +421,42 @@ def test_a_window_of_more_features_than_slots_is_refused(programs: dict[str, Pat
         assert caught.value.status == "CM_ERR_TOO_MANY"
 
 
-def test_the_build_says_what_is_missing(tmp_path: Path) -> None:
-    built = make("linux", f"GENERATED={tmp_path}", f"BUILD={tmp_path}")
+@pytest.mark.parametrize("port", ["linux", "mps2-an386", "microbit", "rp2350"])
+def test_the_build_says_what_is_missing_before_it_compiles(port: str, tmp_path: Path) -> None:
+    built = make(port, f"GENERATED={tmp_path}", f"BUILD={tmp_path}")
     assert built.returncode != 0 and "must name a directory with provisioned_keys.h" in built.stderr
+    assert not list(tmp_path.rglob("*.o"))
+
+
+def test_an_application_of_values_alone_needs_no_model(tmp_path: Path) -> None:
+    headers = tmp_path / "headers"
+    write_headers(headers, 1024, "cm_n1024_q26", secret=True, public=False)
+    (headers / "app_model.h").unlink()
+    options = ("linux", f"GENERATED={headers}", f"BUILD={tmp_path}")
+    refused = make(*options)
+    assert refused.returncode != 0 and "WINDOWS=0" in refused.stderr
+    built = make(*options, "WINDOWS=0")
+    assert built.returncode == 0, built.stderr
+    with ProcessDevice(tmp_path / "linux/ciphermote", tmp_path) as link:
+        assert frames_of(link.encrypt_values(values(512), log2_scale=20))
+
+
+def test_keys_of_a_larger_n_than_the_firmwares_do_not_compile(tmp_path: Path) -> None:
+    headers = tmp_path / "headers"
+    write_headers(headers, 8192, "cm_n8192_q26x7_p27", secret=True, public=False)
+    options = ("rp2350", f"GENERATED={headers}", f"BUILD={tmp_path}")
+    refused = make(*options)
+    assert refused.returncode != 0 and "build with MAX_LOG2_N=13" in refused.stderr
+    built = make(*options, "MAX_LOG2_N=13")
+    assert built.returncode == 0, built.stderr
+
+
+@pytest.mark.parametrize("folder", ["esp32", "arduino", "mps2-an505", "mps3-an547", "riscv-virt"])
+def test_a_folder_without_firmware_for_make_says_where_to_read_on(folder: str) -> None:
+    built = make(folder)
+    page = re.search(r"ports/(?:\w+/)?README\.md", built.stderr)
+    assert built.returncode != 0 and page is not None, built.stderr
+    assert (ROOT / page.group()).is_file()
 
 
 @pytest.mark.parametrize(
