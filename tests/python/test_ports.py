@@ -959,3 +959,67 @@ def test_impossible_requests_are_refused_before_they_are_sent(pipes: tuple[Devic
     ):
         with pytest.raises(LinkError, match=sentence):
             wrong()
+
+
+# ---- what ports/README.md says to type ----
+
+PAGE = (ROOT / "ports/README.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def run_line(line: str, folder: Path) -> str:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-ec", line], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def blocks(language: str) -> list[str]:
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    return [block for named, block in found if named == language]
+
+
+def test_the_pages_first_reading_is_decrypted(tmp_path: Path) -> None:
+    for name in ("core", "ports"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    (program,) = blocks("python")
+    (tmp_path / "simulate.py").write_text(program)
+    walk, others, *_ = blocks("")
+    *_, decrypted = [run_line(line, tmp_path) for line in walk.splitlines()]
+    readings = [float(number) for number in re.findall(r"│ [01] +│ +(-?[\d.]+)", decrypted)]
+    assert readings == pytest.approx([21.4, -27], abs=1e-3)
+    for line in others.splitlines():
+        ((image, kind),) = re.findall(r"# (\S+): (\w+)$", line)
+        run_line(line, tmp_path)
+        other = program.replace("MicrobitDevice", kind).replace("build/ports/microbit/ciphermote.elf", image)
+        (tmp_path / "other.py").write_text(other.replace("device-1", kind))
+        (tmp_path / kind).mkdir()
+        assert "CM_OK" in run_line("PYTHONPATH=ports/host python other.py", tmp_path)
+
+
+def test_the_compilers_that_the_page_names_take_the_readmes_sensor(tmp_path: Path) -> None:
+    write_headers(tmp_path / "headers", 4096, "cm_n4096_q26x3_p27", secret=True, public=False)
+    (sensor,) = re.findall(r"^```c\n(/\* sensor\.c \*/\n.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    (tmp_path / "sensor.c").write_text(sensor)
+    compilers = re.findall(r"`((?:riscv64-unknown-elf|arm-none-eabi)-gcc [^`]+)`", PAGE)
+    assert len(compilers) == 2
+    for compiler in compilers:
+        run_line(
+            f"{compiler} -std=c11 -O2 -Werror -Iheaders -I{ROOT}/core/include -I{ROOT}/core/src -c sensor.c "
+            f"{ROOT}/core/src/*/*.c {ROOT}/core/src/arch/*.S && rm *.o",
+            tmp_path,
+        )
+
+
+def test_the_cores_that_the_page_names_are_there() -> None:
+    rules = (ROOT / "ports/test_machines.mk").read_text() + (ROOT / "ports/Makefile").read_text()
+    (line,) = [line for line in PAGE.splitlines() if line.startswith("make -C ports test-qemu-riscv32")]
+    for core in ["riscv32", *re.findall(r"-(m\d+)", line)]:
+        assert f"test-qemu-{core}" in rules
+    (line,) = [line for line in PAGE.splitlines() if "bench/m4/cores.py" in line]
+    known = re.search(r"^CORES = \((.*)\)$", (ROOT / "bench/m4/cores.py").read_text(), re.MULTILINE)
+    assert known is not None
+    shown = [*re.findall(r"cores\.py (\w+)", line), *re.findall(r"[\w]+", line.split(";")[1])]
+    assert sorted(shown) == sorted(re.findall(r"\w+", known.group(1)))
