@@ -54,7 +54,7 @@ test-c: setup-test
 	tools/test_leaks.py $(SAMPLE)
 	.venv/bin/python tools/test_configurations.py $(SAMPLE)
 
-## the C tests on simulated Cortex-M0, M4, M33 and RISC-V 32 cores; a sample of the options
+## the C tests on a simulated Cortex-M4 and RISC-V 32; ALL=1: on M0, M33 and M55 too; a sample of the options
 test-qemu: setup-test
 	$(MAKE) --no-print-directory -C ports -j 2 --output-sync=target $(QEMU_TESTS)
 	.venv/bin/python tools/test_configurations.py --qemu $(SAMPLE)
@@ -114,7 +114,7 @@ bench-m4-options: setup-demo
 bench-client: setup-demo
 	.venv/bin/python bench/m4/client.py
 
-## instructions, flash and RAM on RISC-V and on Cortex-M0 and M55 (half an hour)
+## instructions, flash and RAM on RISC-V and on Cortex-M0 and M55 (minutes)
 bench-cores: setup-test
 	.venv/bin/python bench/m4/cores.py
 

@@ -305,8 +305,8 @@ def comparison_table(m4: Results) -> list[str]:
                 )
             )
     says = (
-        f"Beside its counterpart, each preset is {min(cycles):.1f} to {max(cycles):.1f} times as fast, with "
-        f"cycles and {min(rams):.1f} to {max(rams):.1f} times less RAM."
+        f"Beside its counterpart, each preset is {min(cycles):.1f} to {max(cycles):.1f} times as fast, by "
+        f"modelled cycles, and takes {min(rams):.1f} to {max(rams):.1f} times less RAM."
     )
     return [says, "", *table(header, rows, 2)]
 

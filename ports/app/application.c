@@ -66,6 +66,10 @@
 #error "provisioned_keys.h holds no key: make it with `ciphermote provision`."
 #endif
 
+#if CM_PROVISIONED_N >> CM_CONFIG_MAX_LOG2_N > 1
+#error "The keys' n is above this firmware's: provision a smaller n, or build with MAX_LOG2_N=13 or 14."
+#endif
+
 #define MESSAGE_BYTES CM_CKKS_MESSAGE_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31)
 #define SYMMETRIC_BYTES \
     CM_CKKS_SYMMETRIC_ARENA_BYTES(CM_PROVISIONED_N, CM_SLOTS_REAL, CM_FIXED_31, APP_LOG2_TILES)

@@ -39,8 +39,8 @@ $(1)_names := $$(core_names) $$(assembly_names) $$(CHIP_SHARED)
 $(1)_names += $$(filter-out $$(chip.$(1).without),$$($(1)_own))
 $(1)_objects := $$(addprefix $$(BUILD)/$(1)/,$$(addsuffix .o,$$($(1)_names)))
 $(1)_keyed := $$(BUILD)/$(1)/app/application.o
-$(1)_flags := $$(chip.$(1).flags) $$(FLAGS) $$(APP_FLAGS) -DCM_CONFIG_MAX_LOG2_N=12 -DAPP_WINDOWS=0 \
-    $$(CONFIG) \
+$(1)_flags := $$(chip.$(1).flags) $$(FLAGS) $$(APP_FLAGS) -DCM_CONFIG_MAX_LOG2_N=$$(MAX_LOG2_N) \
+    -DAPP_WINDOWS=0 $$(CONFIG) \
     $$(addprefix -iquote ,$$(chip.$(1).folders) chips mps2-an386 health) -I$$(ROOT)/core/src
 
 $$($(1)_objects): $$(BUILD)/$(1)/options.stamp
@@ -72,7 +72,7 @@ $$(BUILD)/$(1)/ciphermote.elf: $$($(1)_objects) $$(wildcard $$(firstword $$(chip
 	    echo 'The function above branches on its operands: use core/src/ring/product.h.' >&2; exit 1; })
 	$$($(1)_tools)size $$@
 
-$(1): $$(BUILD)/$(1)/ciphermote.elf
+$(1): $$(BUILD)/generated.stamp $$(BUILD)/$(1)/ciphermote.elf
 $(1)-objects: $$(filter-out $$($(1)_keyed),$$($(1)_objects))
 
 -include $$($(1)_objects:.o=.d)

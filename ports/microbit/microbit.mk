@@ -5,7 +5,7 @@
 M0_FLAGS := -mcpu=cortex-m0 -mthumb
 # 16 KB of RAM: eighths of a polynomial at a time, and values alone (no model).
 M0_APP_FLAGS := $(APP_FLAGS) -iquote microbit -iquote chips -iquote mps2-an386 -iquote health
-M0_APP_FLAGS += -DCM_CONFIG_MAX_LOG2_N=12 -DAPP_LOG2_TILES=3 -DAPP_WINDOWS=0 $(CONFIG)
+M0_APP_FLAGS += -DCM_CONFIG_MAX_LOG2_N=$(MAX_LOG2_N) -DAPP_LOG2_TILES=3 -DAPP_WINDOWS=0 $(CONFIG)
 M0_LINK := -nostartfiles -Lmicrobit -Lmps2-an386 -Wl,--gc-sections -Wl,--fatal-warnings \
     -Wl,--no-warn-rwx-segments
 
@@ -16,7 +16,7 @@ m0_objects := $(addprefix $(BUILD)/microbit/,$(addsuffix .o,$(core_names) $(asse
 m0_keyed := $(BUILD)/microbit/app/application.o
 
 firmware: $(filter-out $(m0_keyed),$(m0_objects))
-microbit: $(BUILD)/microbit/ciphermote.hex
+microbit: $(BUILD)/generated.stamp $(BUILD)/microbit/ciphermote.hex
 
 $(m0_objects): $(BUILD)/microbit/options.stamp
 $(m0_keyed): $(BUILD)/generated.stamp

@@ -10,6 +10,7 @@ import ctypes
 import os
 import pty
 import random
+import re
 import shutil
 import struct
 import subprocess
@@ -555,6 +556,13 @@ def test_an_esp32_without_noise_or_counter_refuses(
 
 
 # ---- what the page says to type ----
+
+
+@pytest.mark.parametrize("file", ["ports/chips/README.md", "ports/esp32/CMakeLists.txt"])
+def test_the_esp32s_target_is_set_with_its_keys(file: str) -> None:
+    """idf.py set-target runs CMake, and main/CMakeLists.txt refuses to go on without them."""
+    commands = re.findall(r"idf\.py\b[^&`\n]*set-target", " ".join((ROOT / file).read_text().split()))
+    assert commands and all("-DGENERATED=" in command for command in commands)
 
 
 def test_the_pages_program_reads_a_device_that_prints_text_first(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -148,3 +149,30 @@ def test_a_profile_adds_up_to_the_encryption(kind: str, configuration: str) -> N
     assert sum(parts) == row(f"{prefix}.cycles")["value"]
     assert min(parts) >= 0
     assert parts[-1] < 0.1 * sum(parts), "too much is called the rest"
+
+
+# ---- figures in docs/performance.md's sentences ----
+
+
+def changes(option: str) -> list[float]:
+    """By how many per cent an option changes cycles: in both tables, where it is not the preset's own."""
+    page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+    rows = re.findall(rf"^\| `{re.escape(option)}` \|(.*)\|$", page, re.MULTILINE)
+    cells = [cell.strip() for row in rows for cell in row.split(" | ")[::3]]
+    return [float(cell.removesuffix(" %").replace("−", "-")) for cell in cells if cell.endswith("%")]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "option", "shown"),
+    [
+        (r"Assembly is worth a factor of ([\d.]+) to ([\d.]+):", "CM_CONFIG_ASM=0", "{:.1f}"),
+        (r"by itself, at ([\d.]+) \(`TINY`\) to ([\d.]+) times \(`FAST`\)", "CM_XOF_SHAKE256", "{:.1f}"),
+        (r"100 KB of roots for (\d+) to (\d+) % more", "CM_CONFIG_NTT_ROOTS=0", "percent"),
+    ],
+)
+def test_sentences_say_what_the_options_tables_show(sentence: str, option: str, shown: str) -> None:
+    page = " ".join((ROOT / "docs/performance.md").read_text(encoding="utf-8").split())
+    (said,) = re.findall(sentence, page)
+    for figure, change in zip(said, (min(changes(option)), max(changes(option))), strict=True):
+        expected = f"{change:.0f}" if shown == "percent" else shown.format(1 + change / 100)
+        assert figure == expected

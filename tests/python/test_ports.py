@@ -421,9 +421,42 @@ def test_a_window_of_more_features_than_slots_is_refused(programs: dict[str, Pat
         assert caught.value.status == "CM_ERR_TOO_MANY"
 
 
-def test_the_build_says_what_is_missing(tmp_path: Path) -> None:
-    built = make("linux", f"GENERATED={tmp_path}", f"BUILD={tmp_path}")
+@pytest.mark.parametrize("port", ["linux", "mps2-an386", "microbit", "rp2350"])
+def test_the_build_says_what_is_missing_before_it_compiles(port: str, tmp_path: Path) -> None:
+    built = make(port, f"GENERATED={tmp_path}", f"BUILD={tmp_path}")
     assert built.returncode != 0 and "must name a directory with provisioned_keys.h" in built.stderr
+    assert not list(tmp_path.rglob("*.o"))
+
+
+def test_an_application_of_values_alone_needs_no_model(tmp_path: Path) -> None:
+    headers = tmp_path / "headers"
+    write_headers(headers, 1024, "cm_n1024_q26", secret=True, public=False)
+    (headers / "app_model.h").unlink()
+    options = ("linux", f"GENERATED={headers}", f"BUILD={tmp_path}")
+    refused = make(*options)
+    assert refused.returncode != 0 and "WINDOWS=0" in refused.stderr
+    built = make(*options, "WINDOWS=0")
+    assert built.returncode == 0, built.stderr
+    with ProcessDevice(tmp_path / "linux/ciphermote", tmp_path) as link:
+        assert frames_of(link.encrypt_values(values(512), log2_scale=20))
+
+
+def test_keys_of_a_larger_n_than_the_firmwares_do_not_compile(tmp_path: Path) -> None:
+    headers = tmp_path / "headers"
+    write_headers(headers, 8192, "cm_n8192_q26x7_p27", secret=True, public=False)
+    options = ("rp2350", f"GENERATED={headers}", f"BUILD={tmp_path}")
+    refused = make(*options)
+    assert refused.returncode != 0 and "build with MAX_LOG2_N=13" in refused.stderr
+    built = make(*options, "MAX_LOG2_N=13")
+    assert built.returncode == 0, built.stderr
+
+
+@pytest.mark.parametrize("folder", ["esp32", "arduino", "mps2-an505", "mps3-an547", "riscv-virt"])
+def test_a_folder_without_firmware_for_make_says_where_to_read_on(folder: str) -> None:
+    built = make(folder)
+    page = re.search(r"ports/(?:\w+/)?README\.md", built.stderr)
+    assert built.returncode != 0 and page is not None, built.stderr
+    assert (ROOT / page.group()).is_file()
 
 
 @pytest.mark.parametrize(
@@ -936,3 +969,67 @@ def test_impossible_requests_are_refused_before_they_are_sent(pipes: tuple[Devic
     ):
         with pytest.raises(LinkError, match=sentence):
             wrong()
+
+
+# ---- what ports/README.md says to type ----
+
+PAGE = (ROOT / "ports/README.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def run_line(line: str, folder: Path) -> str:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-ec", line], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def blocks(language: str) -> list[str]:
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
+    return [block for named, block in found if named == language]
+
+
+def test_the_pages_first_reading_is_decrypted(tmp_path: Path) -> None:
+    for name in ("core", "ports"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    (program,) = blocks("python")
+    (tmp_path / "simulate.py").write_text(program)
+    walk, others, *_ = blocks("")
+    *_, decrypted = [run_line(line, tmp_path) for line in walk.splitlines()]
+    readings = [float(number) for number in re.findall(r"│ [01] +│ +(-?[\d.]+)", decrypted)]
+    assert readings == pytest.approx([21.4, -27], abs=1e-3)
+    for line in others.splitlines():
+        ((image, kind),) = re.findall(r"# (\S+): (\w+)$", line)
+        run_line(line, tmp_path)
+        other = program.replace("MicrobitDevice", kind).replace("build/ports/microbit/ciphermote.elf", image)
+        (tmp_path / "other.py").write_text(other.replace("device-1", kind))
+        (tmp_path / kind).mkdir()
+        assert "CM_OK" in run_line("PYTHONPATH=ports/host python other.py", tmp_path)
+
+
+def test_the_compilers_that_the_page_names_take_the_readmes_sensor(tmp_path: Path) -> None:
+    write_headers(tmp_path / "headers", 4096, "cm_n4096_q26x3_p27", secret=True, public=False)
+    (sensor,) = re.findall(r"^```c\n(/\* sensor\.c \*/\n.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    (tmp_path / "sensor.c").write_text(sensor)
+    compilers = re.findall(r"`((?:riscv64-unknown-elf|arm-none-eabi)-gcc [^`]+)`", PAGE)
+    assert len(compilers) == 2
+    for compiler in compilers:
+        run_line(
+            f"{compiler} -std=c11 -O2 -Werror -Iheaders -I{ROOT}/core/include -I{ROOT}/core/src -c sensor.c "
+            f"{ROOT}/core/src/*/*.c {ROOT}/core/src/arch/*.S && rm *.o",
+            tmp_path,
+        )
+
+
+def test_the_cores_that_the_page_names_are_there() -> None:
+    rules = (ROOT / "ports/test_machines.mk").read_text() + (ROOT / "ports/Makefile").read_text()
+    (line,) = [line for line in PAGE.splitlines() if line.startswith("make -C ports test-qemu-riscv32")]
+    for core in ["riscv32", *re.findall(r"-(m\d+)", line)]:
+        assert f"test-qemu-{core}" in rules
+    (line,) = [line for line in PAGE.splitlines() if "bench/m4/cores.py" in line]
+    known = re.search(r"^CORES = \((.*)\)$", (ROOT / "bench/m4/cores.py").read_text(), re.MULTILINE)
+    assert known is not None
+    shown = [*re.findall(r"cores\.py (\w+)", line), *re.findall(r"[\w]+", line.split(";")[1])]
+    assert sorted(shown) == sorted(re.findall(r"\w+", known.group(1)))

@@ -109,6 +109,13 @@ def test_the_owner_reads_what_the_sensor_sent(walked: tuple[Path, dict[str, str]
     assert [readings["0"], readings["1"]] == pytest.approx([21.4, -27], abs=1e-3)  # sigma is 9e-6
 
 
+def test_advice_on_other_values_is_for_the_sensors_key_and_precision(tmp_path: Path) -> None:
+    (command,) = found(r"^\* \*\*Other values\*\*: `([^`]+)`")
+    advised = shell(command, tmp_path)
+    assert "symmetric" in command and "CM_FIXED_31" in README
+    assert re.search(r"precision on a device +│ CM_FIXED_31 +│", advised), advised
+
+
 def test_its_readings_are_scored(walked: tuple[Path, dict[str, str]]) -> None:
     folder, printed = walked
     scores = next(text for command, text in printed.items() if "decrypt keys score.ct" in command)
