@@ -59,3 +59,33 @@ def accelerator_row(name, shape):
 @pytest.mark.parametrize("name", accelerators())
 def test_row_of_the_accelerator(name):
     assert f"{accelerator_row(name, accelerators()[name])}\n" in PAGE
+
+
+def compared(top, name, target, kinds):
+    return " | ".join(f"{SYNTHESIS[f'{top}.{name}.{target}.{kind}'][0]:,.0f}" for kind in kinds)
+
+
+SPARTAN_CLOCK_NS, SPARTAN_CYCLES = 4.727, 6
+"""The published period; and what a product takes there besides, for narrower multipliers."""
+
+
+@pytest.mark.parametrize("units", [1, 2])
+def test_row_beside_the_published_spartan(units):
+    cycles = CYCLES[f"engine_product.n1024.u{units}.deep.cycles"][0] + SPARTAN_CYCLES
+    name = f"n1024_u{units}_deep"
+    counts = compared("engine", name, "xc6s", ("lut", "dsp", "bram"))
+    time = f"{cycles * SPARTAN_CLOCK_NS / 1000:.1f} us"
+    assert f"| {name} (Yosys; {cycles:,} cycles) | any, 32 bits | {counts} | - | {time} |\n" in PAGE
+
+
+@pytest.mark.parametrize(
+    ("top", "name", "said"),
+    [
+        ("engine", "n1024_u64_deep", "Yosys, engine"),
+        ("engine", "n1024_u64", "Yosys, engine, shallow"),
+        ("accelerator", "n1024_u64_s128", "Yosys, the same with AXI4 streams"),
+    ],
+)
+def test_row_beside_the_published_virtex(top, name, said):
+    counts = compared(top, name, "xc7", ("lut", "ff", "dsp", "bram"))
+    assert f"| {name} ({said}) | {counts} | - | " in PAGE
