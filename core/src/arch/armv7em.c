@@ -67,7 +67,7 @@ typedef struct real_fold_constants {
     uint32_t q;
 } real_fold_constants;
 
-/* For folding real slots likewise (encode/ckks_fold.h), but for coefficients i and M + i with i = 0 and M/2. */
+/* For folding real slots likewise (encode/ckks_fold.h), but for coefficients i and M + i, i = 0 and M/2. */
 void cmi_armv7em_fold_real_31(uint32_t *out, const int32_t *data, const int8_t *noise,
                               const real_fold_constants *constants, uint32_t half_bytes);
 
@@ -315,18 +315,18 @@ static inline uint32_t by_root(uint32_t x, const cm_root *root, uint32_t q)
     return x * (uint32_t)root->root - q * cmi_upper_word((uint64_t)quotient + 0x80000000u);
 }
 
-/* One byte of the noise beside a pair. */
-static inline uint32_t noise_byte(const int8_t *noise, uint32_t pair, unsigned part)
+/* Coefficients i and M + i of the half, of two numbers each and their noise, and the first level of both. */
+CM_NOINLINE static void fold_column(uint32_t *low, uint32_t *high, const uint32_t numbers[4],
+                                    const int8_t noise[4], const real_fold_constants *by)
 {
-    return (uint32_t)noise[4u * pair + part];
-}
-
-/* A butterfly of the first level. */
-static inline void first_butterfly(uint32_t *low, uint32_t *high, const real_fold_constants *by)
-{
-    const uint32_t product = by_root(*high, &by->level, by->q);
-    *high = *low - product;
-    *low += product;
+    uint32_t parts[4];
+    for (unsigned i = 0; i < 4; i++) {
+        parts[i] = numbers[i] + (uint32_t)noise[i];
+    }
+    const uint32_t sum = parts[0] + by_root(parts[2], &by->fold, by->q);
+    const uint32_t product = by_root(parts[1] + by_root(parts[3], &by->fold, by->q), &by->level, by->q);
+    *low = sum + product;
+    *high = sum - product;
 }
 
 /*
@@ -347,17 +347,13 @@ int cmi_armv7em_real_transform_31(uint32_t *a, const int32_t *data, const int8_t
                                     whole_root(q - cmi_ring_fold_ratio(ring), prime), q};
     const cmi_small_constants whole = {{0}, q, cmi_prime_inverse(prime)};
     cmi_armv7em_fold_real_31(a, data, noise, &by, 4u * m);
-    a[0] = less_quotient((uint32_t)data[0] + noise_byte(noise, 0, 0), &whole) +
-           by_root(noise_byte(noise, 0, 2), &by.fold, q);
-    a[m] = (uint32_t)data[1] + noise_byte(noise, 0, 1) +
-           by_root((uint32_t)data[1] + noise_byte(noise, 0, 3), &by.fold, q);
-    first_butterfly(a, a + m, &by);
-    const uint32_t i = m / 2u;
+    const uint32_t middle = (uint32_t)data[1];
     const uint32_t even = (uint32_t)data[m];
     const uint32_t odd = (uint32_t)data[m + 1u];
-    a[i] = even + noise_byte(noise, i, 0) + by_root(odd + noise_byte(noise, i, 2), &by.fold, q);
-    a[m + i] = odd + noise_byte(noise, i, 1) + by_root(even + noise_byte(noise, i, 3), &by.fold, q);
-    first_butterfly(a + i, a + m + i, &by);
+    const uint32_t first[4] = {less_quotient((uint32_t)data[0], &whole), middle, 0, middle};
+    const uint32_t pair[4] = {even, odd, odd, even};
+    fold_column(a, a + m, first, noise, &by);
+    fold_column(a + m / 2u, a + m + m / 2u, pair, noise + 2u * (size_t)m, &by);
     transform_from(a, ring, &source, ring->log2_tiles + 1u);
     return 1;
 }

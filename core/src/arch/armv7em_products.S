@@ -2,8 +2,8 @@
 /*
  * Point-wise products in Z_q on ARMv7E-M; a count that is 0 or not a multiple of 4 is declined. What is
  * subtracted at the end depends on a borrow by one conditional addition: like any instruction whose condition
- * fails, it takes a cycle all the same, and there is no branch. Stores are placed where no load or store would
- * wait for them.
+ * fails, it takes a cycle all the same, and there is no branch. Stores are placed where no load or store
+ * would wait for them.
  */
 #include "arch/armv7em/function.inc"
 
@@ -44,8 +44,9 @@ left    .req r11
 one     .req r12
 
 /*
- * sum = the residue of out0 2^32 + a0 b0, for 2^32 mod q in one. Lazy values are at most 32 q: for q < 2^26 both products are below
- * 2^31 q, and their sum reduced below 2q; otherwise it is below 3q. Spoils out0 and a0.
+ * sum = the residue of out0 2^32 + a0 b0, for 2^32 mod q in one. Lazy values are at most 32 q: for q < 2^26
+ * both products are below 2^31 q, and their sum reduced below 2q; otherwise it is below 3q. Spoils out0 and
+ * a0.
  */
     .macro residue out0, a0, b0, multiples
     umull   \out0, sum, \out0, one
