@@ -31,6 +31,9 @@ chip.stm32u5.flags := -mcpu=cortex-m33 -mthumb -mfloat-abi=soft
 chip.stm32u5.folders := stm32u5
 chip.stm32u5.files := chips/cortex_m
 
+# What encryption of whole polynomials leaves on the stack is deeper than the library wipes unless it is told.
+CHIP_OPTIONS = -DCM_CONFIG_MAX_LOG2_N=$(MAX_LOG2_N) -DCM_CONFIG_WIPE_STACK_BYTES=4096 -DAPP_WINDOWS=0
+
 # chip_firmware CHIP
 define chip_firmware
 $(1)_tools := $$(or $$(chip.$(1).tools),arm-none-eabi-)
@@ -39,8 +42,7 @@ $(1)_names := $$(core_names) $$(assembly_names) $$(CHIP_SHARED)
 $(1)_names += $$(filter-out $$(chip.$(1).without),$$($(1)_own))
 $(1)_objects := $$(addprefix $$(BUILD)/$(1)/,$$(addsuffix .o,$$($(1)_names)))
 $(1)_keyed := $$(BUILD)/$(1)/app/application.o
-$(1)_flags := $$(chip.$(1).flags) $$(FLAGS) $$(APP_FLAGS) -DCM_CONFIG_MAX_LOG2_N=$$(MAX_LOG2_N) \
-    -DAPP_WINDOWS=0 $$(CONFIG) \
+$(1)_flags := $$(chip.$(1).flags) $$(FLAGS) $$(APP_FLAGS) $$(CHIP_OPTIONS) $$(CONFIG) \
     $$(addprefix -iquote ,$$(chip.$(1).folders) chips mps2-an386 health) -I$$(ROOT)/core/src
 
 $$($(1)_objects): $$(BUILD)/$(1)/options.stamp

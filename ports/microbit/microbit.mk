@@ -5,7 +5,9 @@
 M0_FLAGS := -mcpu=cortex-m0 -mthumb
 # 16 KB of RAM: eighths of a polynomial at a time, and values alone (no model).
 M0_APP_FLAGS := $(APP_FLAGS) -iquote microbit -iquote chips -iquote mps2-an386 -iquote health
-M0_APP_FLAGS += -DCM_CONFIG_MAX_LOG2_N=$(MAX_LOG2_N) -DAPP_LOG2_TILES=3 -DAPP_WINDOWS=0 $(CONFIG)
+M0_APP_FLAGS += -DCM_CONFIG_MAX_LOG2_N=$(MAX_LOG2_N) -DAPP_LOG2_TILES=3 -DAPP_WINDOWS=0
+# As deep as these leave anything on the stack (tests/core/test_stack.c).
+M0_APP_FLAGS += -DCM_CONFIG_WIPE_STACK_BYTES=744 $(CONFIG)
 M0_LINK := -nostartfiles -Lmicrobit -Lmps2-an386 -Wl,--gc-sections -Wl,--fatal-warnings \
     -Wl,--no-warn-rwx-segments
 

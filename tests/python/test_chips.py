@@ -457,6 +457,17 @@ def test_code_outside_of_the_flash_is_copied_there(images: dict[str, Path]) -> N
         assert copied[0].physical >= RP2_FLASH
 
 
+@pytest.mark.parametrize("name", [*IMAGES, "esp32"])
+def test_chips_wipe_the_stack_as_deep_as_whole_polynomials_need(name: str, tmp_path: Path) -> None:
+    """The depth at which tests/core/test_stack.c finds nothing left; the library's default is for tiles."""
+    flags = (ROOT / "ports/esp32/main/CMakeLists.txt").read_text()
+    if name in IMAGES:
+        planned = make("-n", f"{name}-objects", f"BUILD={tmp_path}")
+        assert planned.returncode == 0, planned.stderr
+        (flags,) = (line for line in planned.stdout.splitlines() if "core/src/common/wipe.c" in line)
+    assert "CM_CONFIG_WIPE_STACK_BYTES=4096 " in flags
+
+
 def test_the_table_of_sizes_is_of_these_images(images: dict[str, Path]) -> None:
     page = (ROOT / "ports/chips/README.md").read_text()
     for name in IMAGES:

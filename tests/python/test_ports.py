@@ -669,7 +669,7 @@ def microbits(tmp_path_factory: pytest.TempPathFactory) -> Microbits:
         images[kind] = headers / "firmware.elf"
         build_microbit(directory, headers, images[kind])
     small = directory / "small-stack.elf"
-    build_microbit(directory, directory / "both", small, "LDFLAGS=-Wl,--defsym=stack_bytes=960")
+    build_microbit(directory, directory / "both", small, "LDFLAGS=-Wl,--defsym=stack_bytes=1064")
     return Microbits(store, images, small)
 
 
