@@ -335,7 +335,7 @@ module cm_client_engine #(
     wire [127:0] seeds_position;
     wire [2:0]   sample_tag;
     wire         stream_ready;
-    reg  [511:0] public_seed; // of the ciphertext that leaves or is read; ChaCha20's in its upper half
+    wire [511:0] public_seed; // of the ciphertext that leaves or is read; ChaCha20's in its upper half
     wire [255:0] private_seed;
     // Tags and derivation first, then what leaves, then noise for later.
     wire         for_seeds = !tag_request && seeds_request;
@@ -363,32 +363,21 @@ module cm_client_engine #(
 
     reg        seeds_start;
     reg        opens;         // the next ciphertext that leaves asks for its public seed
-    wire       seeds_free, seeds_done, seeds_refused, seeds_hold, seeds_public, seeds_published;
+    wire       seeds_free, seeds_done, seeds_refused, seeds_hold, seeds_published;
+    wire        seed_read, read_shake; // a seed's words, or which seed's
+    wire [63:0] seed_read_words;
     wire [63:0] front_counter = counter - 1'b1; // of the ciphertext at the front
     cm_client_seeds u_seeds (
         .clk_i(clk_i), .rst_i(clears), .keys_stay_i(keys_stay), .start_i(seeds_start), .bare_i(generates),
         .free_o(seeds_free), .done_o(seeds_done),
-        .refused_o(seeds_refused), .holds_o(seeds_hold), .publish_i(opens), .whole_i(shake), .public_o(seeds_public),
-        .published_o(seeds_published), .keep_o(seeds_keep), .keep_data_o(seeds_keep_words), .kept_i(public_seed[255:0]),
+        .refused_o(seeds_refused), .holds_o(seeds_hold), .publish_i(opens), .whole_i(shake),
+        .published_o(seeds_published), .read_i(seed_read), .read_whole_i(read_shake), .read_data_i(seed_read_words),
         .secret_i(device_secret), .counter_i(front_counter),
         .entropy_valid_i(entropy_valid_i), .entropy_ready_o(entropy_ready_o), .entropy_i(entropy_i),
         .request_o(seeds_request), .ready_i(for_seeds && stream_ready), .key_o(seeds_key), .position_o(seeds_position),
         .valid_i(word_valid && word_tag == FOR_SEEDS), .last_i(word_last), .data_i(word_data),
-        .private_o(private_seed)
+        .private_o(private_seed), .public_o(public_seed)
     );
-
-    // The lower half is for SHAKE256's; else a key is kept there.
-    wire        seed_read, seeds_keep;
-    wire [63:0] seed_read_words, seeds_keep_words;
-    always_ff @(posedge clk_i) begin
-        if (seeds_public || seed_read) begin
-            public_seed[511:256] <= {seed_read ? seed_read_words : word_data, public_seed[511:320]};
-        end
-        if ((seeds_public && shake) || seed_read || seeds_keep) begin
-            public_seed[255:0] <= {seeds_keep ? seeds_keep_words : public_seed[319:256], public_seed[255:64]};
-        end
-        if (clears) public_seed <= 512'd0;
-    end
 
     wire entropy_fails;
     cm_client_health u_health (
@@ -1102,7 +1091,6 @@ module cm_client_engine #(
     reg                   uniform_runs, uniform_starts;
     reg [LOG2_PRIMES-1:0] uniform_prime;
     reg                   uniform_done; // of the whole ciphertext
-    wire                  read_shake;
     wire                  by_shake = decrypts ? read_shake : shake;
     wire                  uniform_wanted = decrypts ? read_known && read_seeded : symmetric && opened;
     assign                drawn_pair = from_read ? read_pair : uniform_pair;

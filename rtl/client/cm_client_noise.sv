@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples centred binomial noise, 32 coefficients from 42 words: bit j of the first 21 words adds one to coefficient
-// j, and bit j of the other 21 subtracts one. It takes two words a cycle and then gives eight coefficients a cycle.
-// Its time does not depend on them.
+// j, and bit j of the other 21 subtracts one: that is, it adds one if it is 0, and coefficients begin at -21. It takes two
+// words a cycle and then gives eight coefficients a cycle. Its time does not depend on them.
 `default_nettype none
 module cm_client_noise (
     input  wire        clk_i,
@@ -14,21 +14,21 @@ module cm_client_noise (
 );
     localparam [4:0] WORDS = 5'd21;
     localparam [4:0] MIDDLE = 5'd10; // its first half adds, its second takes off
+    localparam [5:0] BEGIN = -6'd21;
 
     reg  [4:0]   count; // of words, then of eights
     reg          full;
     reg  [191:0] sums;
     wire         taken = valid_i && ready_o;
     wire [191:0] counted;
+    wire         low_off = count > MIDDLE;
+    wire         high_off = count >= MIDDLE;
 
     genvar j;
     generate
         for (j = 0; j < 32; j = j + 1) begin : g_coefficient
-            wire [1:0] ones = {1'b0, data_i[j]} + {1'b0, data_i[32+j]};
-            wire signed [2:0] step = (count < MIDDLE) ? $signed({1'b0, ones})
-                : (count == MIDDLE) ? $signed({2'b00, data_i[j]}) - $signed({2'b00, data_i[32+j]})
-                : -$signed({1'b0, ones});
-            assign counted[6*j +: 6] = sums[6*j +: 6] + {{3{step[2]}}, step};
+            wire [1:0] ones = {1'b0, data_i[j] ^ low_off} + {1'b0, data_i[32+j] ^ high_off};
+            assign counted[6*j +: 6] = sums[6*j +: 6] + {4'd0, ones};
         end
     endgenerate
 
@@ -38,7 +38,7 @@ module cm_client_noise (
 
     always_ff @(posedge clk_i) begin
         if (full) begin
-            sums <= {48'd0, sums[191:48]};
+            sums <= {{8{BEGIN}}, sums[191:48]};
             count <= (count == 5'd3) ? 5'd0 : count + 1'b1;
             full <= count != 5'd3;
         end else if (taken) begin
@@ -47,7 +47,7 @@ module cm_client_noise (
             full <= count == WORDS - 5'd1;
         end
         if (rst_i) begin
-            sums <= 192'd0;
+            sums <= {32{BEGIN}};
             count <= 5'd0;
             full <= 1'b0;
         end

@@ -30,9 +30,12 @@ module cm_client_packer #(
     assign ready_o = rest_filled < 7'd32;
 
     wire                taken = pair_i && ready_o;
-    wire [2*WIDTH-1:0]  pair = {{WIDTH{1'b0}}, pair_data_i[WIDTH-1:0]}
-        | ({{WIDTH{1'b0}}, pair_data_i[2*WIDTH-1:WIDTH]} << bits_i);
-    wire [HELD-1:0]     added = {32'd0, pair} << rest_filled[4:0];
+    localparam [4:0] LEAST = 5'd17; // bits
+    localparam integer MORE = $clog2(WIDTH - 15);
+    wire [3:0]          more = bits_i[3:0] - LEAST[3:0];
+    wire [2*WIDTH-1:0]  second = {{WIDTH{1'b0}}, pair_data_i[2*WIDTH-1:WIDTH]} << more[MORE-1:0];
+    wire [2*WIDTH-1:0]  pair = {{WIDTH{1'b0}}, pair_data_i[WIDTH-1:0]} | (second << LEAST);
+    wire [HELD-1:0]     added = {32'd0, pair} << {rest_filled[4:1], 1'b0}; // two residues have an even number of bits
 
     always_ff @(posedge clk_i) begin
         held <= rest | (taken ? added : {HELD{1'b0}});

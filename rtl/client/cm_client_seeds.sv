@@ -3,8 +3,9 @@
 // section 6). A draw is refused, as by the C library, if its bytes or its halves are all alike, or if it is the last
 // one again, of which an image is kept. A key's seed is the draw itself.
 //
-// The public seed leaves as it is made, once it is asked for: until then, the key that both are derived with stays. One
-// of 32 bytes leaves room beside it, where that key is kept, so that the next ciphertext's can be derived.
+// The public seed is made once it is asked for: until then, the key that both are derived with stays. One of 32 bytes
+// leaves room beside it, where that key is kept, so that the next ciphertext's can be derived. A seed that frames bring
+// takes the public one's place.
 `default_nettype none
 module cm_client_seeds (
     input  wire         clk_i,
@@ -18,11 +19,10 @@ module cm_client_seeds (
     output wire         holds_o,  // a key is there, for a public seed
     input  wire         publish_i, // while holds_o
     input  wire         whole_i,  // the public seed takes 64 bytes, a whole block; else half, and a key can be kept
-    output wire         public_o, // two of its words are in data_i
     output reg          published_o, // behind the last
-    output wire         keep_o,   // two words of a key to be kept, or of zeros
-    output wire [63:0]  keep_data_o,
-    input  wire [255:0] kept_i,
+    input  wire         read_i,   // two words of a seed that is read
+    input  wire         read_whole_i, // that seed
+    input  wire [63:0]  read_data_i,
     input  wire [255:0] secret_i,
     input  wire [63:0]  counter_i,
     // The draw, eight words.
@@ -37,7 +37,8 @@ module cm_client_seeds (
     input  wire         valid_i,
     input  wire         last_i,
     input  wire [63:0]  data_i,
-    output reg  [255:0] private_o
+    output reg  [255:0] private_o,
+    output reg  [511:0] public_o  // or the one that was read; 32 bytes are in its upper half
 );
     localparam [2:0] IDLE = 3'd0, DRAW = 3'd1, CHECK = 3'd2, DERIVE = 3'd3, PRIVATE = 3'd4, PUBLIC = 3'd5, TURN = 3'd6;
     localparam [31:0] LABEL_DERIVE = 32'd4, LABEL_PUBLIC = 32'd5, LABEL_PRIVATE = 32'd6, LABEL_CHECK = 32'd7;
@@ -50,7 +51,7 @@ module cm_client_seeds (
     reg [2:0]   drawn_words;
     reg [255:0] draw;  // then the derived key
     reg         has_key;  // which it is, for a public seed
-    reg         has_kept; // there is one in kept_i
+    reg         has_kept; // there is one in public_o's lower half
     reg         drawing;
     reg [IMAGE-1:0] image;
     reg         drawn; // there is an image
@@ -58,12 +59,9 @@ module cm_client_seeds (
 
     assign free_o = state == IDLE && !has_key && !publish_i;
     assign holds_o = whole_i ? has_key : has_kept;
-    assign keep_o = state == TURN && !bare && !whole_i;
-    assign keep_data_o = has_key ? draw[63:0] : 64'd0;
     assign entropy_ready_o = state == DRAW;
     assign request_o = state != IDLE && state != DRAW && state != TURN && !asked;
-    assign public_o = valid_i && state == PUBLIC && (whole_i || !words[2]);
-    assign key_o = (state == DERIVE) ? secret_i : (state == PUBLIC && !whole_i) ? kept_i : draw;
+    assign key_o = (state == DERIVE) ? secret_i : (state == PUBLIC && !whole_i) ? public_o[255:0] : draw;
     wire [31:0] label = (state == CHECK) ? LABEL_CHECK : (state == DERIVE) ? LABEL_DERIVE
         : (state == PUBLIC) ? LABEL_PUBLIC : LABEL_PRIVATE;
     assign position_o = (state == DERIVE) ? {32'd0, counter_i[63:32], label, counter_i[31:0]}
@@ -71,26 +69,46 @@ module cm_client_seeds (
 
     wire refused = same_bytes || same_halves || (drawn && same_draw);
     wire draws = state == DRAW && entropy_valid_i;
-    wire turns = (state == DERIVE && valid_i && !words[2]) || (state == TURN && (has_key || bare));
-    wire [63:0] turned = (state == DERIVE) ? draw[63:0] ^ data_i : 64'd0;
+    wire turns = state == TURN && (has_key || bare);
+    wire comes = valid_i && !(state == PUBLIC && words[2] && !whole_i);
+    reg  [2:0] read_words;
+
+    // All words go by one bus, and each has its place: as latches behind a register, they take little (rtl/tools/
+    // latches.py). Those of the draw are derived from in their turn, or leave for another place; then they
+    // are cleared.
+    wire [1:0]  at = draws ? {1'b0, drawn_words[1]} : words[1:0];
+    wire [63:0] drawn_pair = draw[64*at +: 64];
+    wire [63:0] word = ({64{state == DERIVE || (turns && !words[2])}} & drawn_pair) ^ ({64{valid_i}} & data_i);
+    wire [63:0] bus = {64{!rst_i}} & (word | ({64{draws}} & {entropy_i, entropy_i}) | ({64{read_i}} & read_data_i));
+    wire [2:0]  public_at = read_i ? {read_words[2] || !read_whole_i, read_words[1:0]}
+        : (state == TURN) ? words : {words[2] || !whole_i, words[1:0]};
+    wire        public_word = read_i || (state == PUBLIC && comes) || (state == TURN && !bare && !whole_i && !words[2]);
+    wire        private_word = !words[2] && ((state == PRIVATE && valid_i) || (state == TURN && bare));
+    integer i;
+    always_ff @(posedge clk_i) begin
+        for (i = 0; i < 8; i = i + 1) begin
+            if (rst_i || (draws && drawn_words == i) || (state == DERIVE && valid_i && words == i / 2)
+                || (turns && words == 4 + i / 2)) begin
+                draw[32*i +: 32] <= bus[32*(i%2) +: 32];
+            end
+            if (rst_i || (public_word && public_at == i)) public_o[64*i +: 64] <= bus;
+        end
+        for (i = 0; i < 4; i = i + 1) if (rst_i || (private_word && words == i)) private_o[64*i +: 64] <= bus;
+        for (i = 0; i < 2; i = i + 1) begin
+            if ((rst_i && !keys_stay_i) || (state == CHECK && valid_i && words == i)) image[64*i +: 64] <= bus;
+        end
+        if (read_i) read_words <= read_whole_i ? read_words + 1'b1 : {1'b0, read_words[1:0] + 2'd1};
+        if (rst_i) read_words <= 3'd0;
+    end
 
     always_ff @(posedge clk_i) begin
         done_o <= 1'b0;
         refused_o <= 1'b0;
         published_o <= 1'b0;
         if (request_o && ready_i) asked <= 1'b1;
-        // Half a block is used of each but the public one; both draw and image turn by as many words as come.
-        if (valid_i) begin
-            words <= words + 1'b1;
-            if (state == CHECK && words[2:1] == 2'd0) begin
-                image <= {data_i, image[127:64]};
-                if (data_i != image[63:0]) same_draw <= 1'b0;
-            end
-        end
-        if (draws || turns) draw <= draws ? {entropy_i, draw[255:32]} : {turned, draw[255:64]};
-        if ((state == PRIVATE && valid_i && !words[2]) || (state == TURN && bare)) begin
-            private_o <= {bare ? draw[63:0] : data_i, private_o[255:64]};
-        end
+        // Half a block is used of each but the public one.
+        if (valid_i) words <= words + 1'b1;
+        if (state == CHECK && valid_i && words[2:1] == 2'd0 && data_i != image[64*words[0] +: 64]) same_draw <= 1'b0;
         case (state)
             IDLE: begin
                 words <= 3'd0;
@@ -113,10 +131,10 @@ module cm_client_seeds (
                 if (draws) begin
                     drawn_words <= drawn_words + 1'b1;
                     if (entropy_i[31:8] != entropy_i[23:0]
-                        || (drawn_words != 3'd0 && entropy_i[7:0] != draw[255:248])) begin
+                        || (drawn_words != 3'd0 && entropy_i[7:0] != draw[7:0])) begin
                         same_bytes <= 1'b0;
                     end
-                    if (drawn_words[2] && entropy_i != draw[159:128]) same_halves <= 1'b0;
+                    if (drawn_words[2] && entropy_i != drawn_pair[32*drawn_words[0] +: 32]) same_halves <= 1'b0;
                     if (drawn_words == 3'd7) begin
                         drawing <= 1'b0;
                         state <= CHECK;
@@ -125,8 +143,7 @@ module cm_client_seeds (
             end
             TURN: begin
                 words <= words + 1'b1;
-                if (words == 3'd3) begin
-                    words <= 3'd0;
+                if (words == 3'd7) begin
                     bare <= 1'b0;
                     done_o <= bare;
                     has_kept <= has_key && !whole_i;
@@ -159,8 +176,6 @@ module cm_client_seeds (
         if (rst_i) begin
             state <= IDLE;
             words <= 3'd0;
-            draw <= 256'd0;
-            private_o <= 256'd0;
             bare <= 1'b0;
             has_key <= 1'b0;
             has_kept <= 1'b0;
@@ -170,10 +185,7 @@ module cm_client_seeds (
             same_halves <= 1'b0;
             same_draw <= 1'b0;
         end
-        if (rst_i && !keys_stay_i) begin
-            image <= {IMAGE{1'b0}};
-            drawn <= 1'b0;
-        end
+        if (rst_i && !keys_stay_i) drawn <= 1'b0;
     end
 endmodule
 `default_nettype wire

@@ -21,8 +21,8 @@ module cm_client_shake #(
     output reg  [LOG2_PRIMES-1:0] prime_o,   // whose residues are made
     input  wire [WIDTH-1:0]       q_i,       // that prime
     input  wire                   room_i,    // for five pairs
-    output reg                    pair_o,    // two residues, which must be taken
-    output reg  [2*WIDTH-1:0]     pair_data_o
+    output wire                   pair_o,    // two residues, which must be taken
+    output wire [2*WIDTH-1:0]     pair_data_o
 );
     `include "cm_refuse.svh"
     generate
@@ -122,6 +122,8 @@ module cm_client_shake #(
 
     reg             waits; // a residue for its partner
     reg [WIDTH-1:0] waiting;
+    assign pair_o = arrives && state != WAIT && waits;
+    assign pair_data_o = {residue, waiting};
     always_ff @(posedge clk_i) begin
         if (drops) skips <= 1'b0;
         if (issues) issued <= issued + 1'b1;
@@ -153,8 +155,6 @@ module cm_client_shake #(
         if (refuses) stays <= place;
         if (comes_back) skips <= 1'b1;
 
-        pair_o <= arrives && state != WAIT && waits;
-        pair_data_o <= {residue, waiting};
         if (arrives && state != WAIT) begin
             waits <= !waits;
             waiting <= residue;
@@ -166,7 +166,6 @@ module cm_client_shake #(
             prime_o <= {LOG2_PRIMES{1'b0}};
             waits <= 1'b0;
             waiting <= {WIDTH{1'b0}};
-            pair_o <= 1'b0;
             uneven <= {(WIDTH + 1){1'b0}};
         end
     end

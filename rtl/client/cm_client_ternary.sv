@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uniform ternary coefficients: sixteen base-3 digits of each 64 bits, taken as a fraction; a coefficient is its digit
-// less one. Eight digits a cycle: twice four, with the product by 81 = 64 + 16 + 1. The time does not depend on them.
+// less one. Four digits a cycle, with the product by 81 = 64 + 16 + 1; every other cycle gives eight. The time does not
+// depend on them.
 `default_nettype none
 module cm_client_ternary #(
     parameter integer BITS = 64 // of a word: as many for a proof of them all
@@ -27,26 +28,28 @@ module cm_client_ternary #(
         end
     endfunction
 
-    function automatic [BITS+6:0] times_81(input [BITS-1:0] x);
-        times_81 = {1'b0, x, 6'd0} + {3'd0, x, 4'd0} + {7'd0, x};
-    endfunction
-
-    reg         second; // the later eight digits of a word
+    reg  [1:0]      turn; // of the four cycles of a word
     reg  [BITS-1:0] fraction;
-    wire [BITS-1:0] from = second ? fraction : data_i;
-    wire [BITS+6:0] high = times_81(from);
-    wire [BITS+6:0] low = times_81(high[BITS-1:0]);
+    reg  [7:0]      four; // digits that wait for the next four
+    wire            runs = turn != 2'd0 || valid_i;
+    wire [BITS-1:0] from = (turn != 2'd0) ? fraction : data_i;
+    wire [BITS+6:0] product = {1'b0, from, 6'd0} + {3'd0, from, 4'd0} + {7'd0, from};
+    wire [7:0]      made = digits(product[BITS+6:BITS]);
 
-    assign ready_o = !second;
-    assign eight_o = second || valid_i;
-    assign eight_data_o = {digits(low[BITS+6:BITS]), digits(high[BITS+6:BITS])};
+    assign ready_o = turn == 2'd0;
+    assign eight_o = turn[0];
+    assign eight_data_o = {made, four};
 
     always_ff @(posedge clk_i) begin
-        second <= !second && valid_i;
-        fraction <= second ? {BITS{1'b0}} : low[BITS-1:0];
+        if (runs) begin
+            turn <= turn + 1'b1;
+            fraction <= (turn == 2'd3) ? {BITS{1'b0}} : product[BITS-1:0];
+            four <= turn[0] ? 8'd0 : made;
+        end
         if (rst_i) begin
-            second <= 1'b0;
+            turn <= 2'd0;
             fraction <= {BITS{1'b0}};
+            four <= 8'd0;
         end
     end
 endmodule

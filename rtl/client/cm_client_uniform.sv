@@ -16,8 +16,8 @@ module cm_client_uniform #(
     input  wire               valid_i,
     output wire               ready_o,
     input  wire [63:0]        data_i,
-    output reg                pair_o,  // two residues, which must be taken
-    output reg  [2*WIDTH-1:0] pair_data_o,
+    output wire               pair_o,  // two residues, which must be taken
+    output wire [2*WIDTH-1:0] pair_data_o,
     output reg  [LOG2_N:0]    residues_o // of the polynomial that are accepted; after n of them, the rest is dropped
 );
     `include "cm_refuse.svh"
@@ -25,21 +25,26 @@ module cm_client_uniform #(
         `CM_REFUSE(g_bad_width, WIDTH < 22 || WIDTH > 31, "cm_client_uniform: WIDTH must be from 22 to 31.")
         `CM_REFUSE(g_bad_log2_n, LOG2_N < 2 || LOG2_N > 16, "cm_client_uniform: LOG2_N must be from 2 to 16.")
     endgenerate
-    // Key stream that has not been cut. There is none when the bits change.
+    // Key stream that has not been cut: what is left of a word, and the one that comes. It is taken when the former is
+    // used up, and every place is even, as two fields are. There is none when the bits change.
     reg  [4:0]   bits;
-    reg  [127:0] stream;
-    reg  [7:0]   filled;
-    wire [5:0]   two = {bits, 1'b0};
-    wire         cut = filled >= {2'd0, two} && filled != 8'd0;
-    wire [127:0] rest = cut ? stream >> two : stream;
-    wire [7:0]   rest_filled = cut ? filled - {2'd0, two} : filled;
-    assign ready_o = rest_filled <= 8'd64;
+    reg  [63:0]  word;
+    reg          there; // a word
+    reg  [4:0]   at;    // where its rest begins, in two bits
+    wire [5:0]   next_at = {1'b0, at} + {1'b0, bits};
+    wire         past = next_at[5];
+    wire         cut = there && (!past || valid_i);
+    assign ready_o = !there || past;
     wire         taken = valid_i && ready_o;
-    wire [127:0] added = {64'd0, data_i} << rest_filled[6:0];
+    wire [127:0] rest = {data_i, word} >> {at, 1'b0};
 
     // Its fields, and whether they are residues.
-    wire [WIDTH-1:0] mask = ~({WIDTH{1'b1}} << bits);
-    wire [63:0]      later = stream[63:0] >> bits;
+    localparam [4:0] LEAST = 5'd22; // bits
+    localparam integer MORE = $clog2(WIDTH - 20);
+    localparam [WIDTH-1:0] LOW = ~({WIDTH{1'b1}} << LEAST);
+    wire [WIDTH-1:0] mask = ~({WIDTH{1'b1}} << bits) | LOW;
+    wire [3:0]       more = bits[3:0] - LEAST[3:0];
+    wire [WIDTH+8:0] later = rest[LEAST +: WIDTH+9] >> more[MORE-1:0];
     reg              fields;
     reg  [WIDTH-1:0] first;
     reg  [WIDTH-1:0] second;
@@ -52,16 +57,17 @@ module cm_client_uniform #(
     wire [1:0]       good = {1'b0, first_good} + {1'b0, second_good};
     wire [WIDTH-1:0] only = first_good ? first : second;
 
+    assign pair_o = good == 2'd2 || (good == 2'd1 && waits);
+    assign pair_data_o = waits ? {only, waiting} : {second, first};
+
     always_ff @(posedge clk_i) begin
         bits <= bits_i;
-        stream <= rest | (taken ? added : 128'd0);
-        filled <= rest_filled + (taken ? 8'd64 : 8'd0);
+        if (taken) word <= data_i;
+        if (taken) there <= 1'b1;
+        if (cut) at <= next_at[4:0];
         fields <= cut;
-        first <= stream[WIDTH-1:0] & mask;
+        first <= rest[WIDTH-1:0] & mask;
         second <= later[WIDTH-1:0] & mask;
-
-        pair_o <= good == 2'd2 || (good == 2'd1 && waits);
-        pair_data_o <= waits ? {only, waiting} : {second, first};
         if (good == 2'd1) begin
             waits <= !waits;
             waiting <= only;
@@ -70,10 +76,10 @@ module cm_client_uniform #(
         end
         residues_o <= residues_o + {{(LOG2_N - 1){1'b0}}, good};
         if (rst_i || start_i) begin
-            stream <= 128'd0;
-            filled <= 8'd0;
+            word <= 64'd0;
+            there <= 1'b0;
+            at <= 5'd0;
             fields <= 1'b0;
-            pair_o <= 1'b0;
             waits <= 1'b0;
             waiting <= {WIDTH{1'b0}};
             residues_o <= {(LOG2_N + 1){1'b0}};

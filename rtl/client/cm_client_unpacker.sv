@@ -20,31 +20,37 @@ module cm_client_unpacker #(
     generate
         `CM_REFUSE(g_bad_width, WIDTH < 17 || WIDTH > 31, "cm_client_unpacker: WIDTH must be from 17 to 31.")
     endgenerate
-    localparam integer HELD = 32 + 2 * WIDTH;
-    reg  [HELD-1:0]  held;
-    reg  [6:0]       filled;
-    wire [5:0]       two = {bits_i, 1'b0};
-    wire [WIDTH-1:0] mask = ~({WIDTH{1'b1}} << bits_i);
-    wire [HELD-1:0]  later = held >> bits_i;
-    wire [WIDTH-1:0] first = held[WIDTH-1:0] & mask;
-    wire [WIDTH-1:0] second = later[WIDTH-1:0] & mask;
-    assign pair_o = filled != 7'd0 && filled >= {1'b0, two};
+    // The last words, the latest highest, of which bits from 2 at on have not left.
+    localparam integer WORDS = 3, HELD = 32 * WORDS;
+    localparam [5:0] EMPTY = 6'd48; // 16 WORDS
+    localparam [4:0] LEAST = 5'd17; // bits
+    reg  [HELD-1:0]    held;
+    reg  [5:0]         at;
+    wire [6:0]         next_at = {1'b0, at} + {2'b00, bits_i};
+    assign pair_o = next_at <= {1'b0, EMPTY} && at != EMPTY;
+    // A pair ends with the words at the latest, so it begins before bit 64.
+    wire [HELD-1:0]    rest = held >> {at[4:0], 1'b0};
+    localparam integer MORE = $clog2(WIDTH - 15);
+    localparam [WIDTH-1:0] LOW = ~({WIDTH{1'b1}} << LEAST);
+    wire [WIDTH-1:0]   mask = ~({WIDTH{1'b1}} << bits_i) | LOW;
+    wire [3:0]         more = bits_i[3:0] - LEAST[3:0];
+    wire [WIDTH+13:0]  later = rest[LEAST +: WIDTH+14] >> more[MORE-1:0];
+    wire [WIDTH-1:0]   first = rest[WIDTH-1:0] & mask;
+    wire [WIDTH-1:0]   second = later[WIDTH-1:0] & mask;
     assign pair_data_o = {second, first};
 
-    wire            leaves = pair_o && take_i;
-    wire [6:0]      rest_filled = leaves ? filled - {1'b0, two} : filled;
-    wire [HELD-1:0] rest = leaves ? held >> two : held;
-    assign ready_o = rest_filled < {1'b0, two};
-    wire            taken = valid_i && ready_o;
-    wire [HELD-1:0] added = {{(HELD - 32){1'b0}}, word_i} << rest_filled;
+    wire       leaves = pair_o && take_i;
+    wire [5:0] rest_at = leaves ? next_at[5:0] : at;
+    assign ready_o = rest_at >= 6'd16;
+    wire       taken = valid_i && ready_o;
 
     always_ff @(posedge clk_i) begin
-        held <= rest | (taken ? added : {HELD{1'b0}});
-        filled <= rest_filled + (taken ? 7'd32 : 7'd0);
+        if (taken) held <= {word_i, held[HELD-1:32]};
+        at <= taken ? rest_at - 6'd16 : rest_at;
         wrong_o <= leaves && (first >= q_i || second >= q_i);
         if (rst_i) begin
             held <= {HELD{1'b0}};
-            filled <= 7'd0;
+            at <= EMPTY;
             wrong_o <= 1'b0;
         end
     end

@@ -33,7 +33,11 @@ module prove_client_noise (
     wire       here = age == WORDS + {3'd0, j[4:3]}; // the eight with the coefficient
     wire [5:0] found = eight_data[6*j[2:0] +: 6];
     wire [7:0] place = 6 * (j - 8 * eights);
+    // They begin at -21, and each 0 that is to be subtracted adds one, too.
+    wire [5:0] words = 2 * age;
+    wire [5:0] offset = ((words > WORDS) ? words - WORDS : 6'd0) - 6'd21;
     wire [191:0] above = sums >> (48 * (4 - eights)); // those that have been shifted in
+    wire [191:0] begun = {32{-6'd21}} >> (48 * (4 - eights));
 
     always_ff @(posedge clk_i) begin
         reset <= 1'b0;
@@ -50,11 +54,11 @@ module prove_client_noise (
             // For the induction.
             assert (age <= 5'd24);
             assert (count == ((age < WORDS) ? age : eights));
-            if (age == 5'd0) assert (sums == 192'd0 && expected == 6'd0);
-            if (age < WORDS) assert (sums[6*j +: 6] == expected);
+            if (age == 5'd0) assert (sums == {32{-6'd21}} && expected == 6'd0);
+            if (age < WORDS) assert (sums[6*j +: 6] == expected + offset);
             else begin
                 if (j[4:3] >= eights[1:0]) assert (sums[place +: 6] == expected);
-                if (eights != 5'd0) assert (above == 192'd0);
+                if (eights != 5'd0) assert (above == begun);
             end
         end
     end

@@ -28,6 +28,12 @@ module prove_client_uniform #(
         .data_i(stream[64*taken +: 64]), .pair_o(pair), .pair_data_o(pair_data), .residues_o(residues)
     );
 
+    // What it holds, for lemmas: rtl/tools/prove.py connects them.
+    (* keep *) wire [63:0]      word;
+    (* keep *) wire [4:0]       at;
+    (* keep *) wire             word_there, fields, waits;
+    (* keep *) wire [WIDTH-1:0] cut_first, cut_second, waiting;
+
     // The fields one after the other: the numbers among the residues of those that are.
     wire [FIELDS-1:0]        accepted;
     wire [WIDTH*FIELDS-1:0]  values;
@@ -62,6 +68,26 @@ module prove_client_uniform #(
                 there[1] = 1'b1;
             end
         end
+    end
+
+    // Lemmas: the word and where its rest begins, the fields that were cut of it, and the residue that waits.
+    reg [3:0]  cuts = 4'd0; // pairs of fields whose residues are counted
+    wire [9:0] place = 10'd64 * (taken - 10'd1) + {4'd0, at, 1'b0};
+    reg [WIDTH-1:0] latest;
+    always_comb begin
+        latest = {WIDTH{1'b0}};
+        for (i = 0; i < FIELDS; i = i + 1) if (accepted[i] && i < 2 * cuts) latest = values[WIDTH*i +: WIDTH];
+    end
+    always_ff @(posedge clk_i) if (!reset) begin
+        if (fields) cuts <= cuts + 4'd1;
+        assert (word_there == (taken != 2'd0) && cuts + fields <= FIELDS / 2);
+        if (word_there) assert (word == stream[64*(taken-2'd1) +: 64]);
+        if (word_there) assert (place == 10'd2 * BITS * (cuts + fields));
+        if (!word_there) assert (cuts == 4'd0 && !fields);
+        if (fields) assert (cut_first == values[2*WIDTH*cuts +: WIDTH]);
+        if (fields) assert (cut_second == values[2*WIDTH*cuts+WIDTH +: WIDTH]);
+        assert (residues == before[8*cuts +: 4] && waits == residues[0] && left == {residues[3:1], 1'b0});
+        if (waits) assert (waiting == latest);
     end
 
     reg [3:0] quiet = 4'd0; // cycles since the last word

@@ -71,7 +71,7 @@ def prove(
     values = {name: kept.get(name, 0) for name in registers if not free.issuperset(nets[name]["bits"])}
     quiet = [f"-set-at {step} {name} 0" for step in range(2, cycles + 2) for name in inputs]
     quiet += ["-set-at 1 keys_stay_i 0"] if "keys_stay_i" in inputs else []
-    proven = [f"-prove {name} {registers[name]}'d{value}" for name, value in values.items()]
+    proven = [f"-prove {name} {registers[name]}'h{value:x}" for name, value in values.items()]
     for reset, way in ((1, "-verify"), (0, "-falsify")):
         resets = [f"-set-at {step} rst_i {reset if step == 1 else 0}" for step in range(1, cycles + 2)]
         options = " ".join([f"-seq {cycles + 1}", f"-prove-skip {cycles}", *resets, *quiet, *proven])

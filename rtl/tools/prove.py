@@ -46,11 +46,11 @@ CLEARED: dict[str, tuple[dict[str, int | None], dict[str, int]]] = {
     "chacha20": ({}, {}),
     "stream": (dict.fromkeys(("held_tag", "tags[0]", "tags[1]")), {}),
     "seeds": (dict.fromkeys(("asked", "done_o", "refused_o", "published_o")), {}),
-    "noise": ({}, {}),
+    "noise": ({"sums": int("101011" * 32, 2), "eight_data_o": int("101011" * 8, 2)}, {}),  # -21 each
     "ternary": ({}, {}),
     "uniform": ({"bits": ANYTHING}, {"LOG2_N": 10}),
     "packer": ({}, {}),
-    "unpacker": ({}, {}),
+    "unpacker": ({"at": 48}, {}),
     "products": ({}, {}),
     "scale": ({"wrong": ANYTHING}, {}),
     "sum": ({}, {}),
@@ -107,13 +107,21 @@ PROOFS = {
         client=("cm_client_noise",),
         seen=(("sums", "u_noise.sums"), ("count", "u_noise.count")),
     ),
-    "client-ternary": Proof("prove_client_ternary", 5, client=("cm_client_ternary",)),
+    "client-ternary": Proof("prove_client_ternary", 7, client=("cm_client_ternary",)),
     **{
         f"client-uniform-{bits}": Proof(
             "prove_client_uniform",
             7 + 2 * words,
             (("BITS", bits), ("WORDS", words)),
             client=("cm_client_uniform",),
+            seen=tuple(
+                (wire, f"u_uniform.{inside}")
+                for wire, inside in (
+                    *(("word", "word"), ("at", "at"), ("word_there", "there"), ("fields", "fields")),
+                    *(("cut_first", "first"), ("cut_second", "second")),
+                    *(("waits", "waits"), ("waiting", "waiting")),
+                )
+            ),
         )
         for bits, words in ((22, 3), (26, 2), (27, 3))
     },
