@@ -64,7 +64,7 @@ class Recipe:
     compact: tuple[str, ...] = ()
 
 
-COMPACT = f"+strash;dch,-f;amap;{SIZING}"
+COMPACT = f"+strash;dch,-S,2000;amap,-F,30,-A,30;{SIZING}"
 CHOICES = "&dch,-f;"
 RELAXED = 10
 """Percent of the shortest delay by which ABC's mapping may exceed it: without, it is fast beyond need, and
@@ -75,10 +75,11 @@ FOR_PRODUCTS = Recipe(
     share=0.65,
     port_load_ff=10,
     abc=f"+strash;&get,-n;{CHOICES}&nf,-p,-R,{RELAXED},{{D}};&put;{SIZING}",
-    plain=("cm_client_products", "cm_montgomery_multiply"),
+    plain=("cm_client_product", "cm_montgomery_multiply"),
     compact=(
         *("cm_client_codec", "cm_client_loader", "cm_client_noise", "cm_client_poly1305", "cm_client_reader"),
-        *("cm_client_seeds", "cm_client_tags", "cm_client_uniform", "cm_client_unpacker"),
+        *("cm_client_result", "cm_client_roots", "cm_client_rotate", "cm_client_scale", "cm_client_seeds"),
+        *("cm_client_sum", "cm_client_tags", "cm_client_uniform", "cm_client_unpacker", "cm_client_value"),
     ),
 )
 """For wide products in a cycle: ABC's rewriting would make their trees of adders deeper."""
