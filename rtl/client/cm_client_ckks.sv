@@ -50,7 +50,8 @@ module cm_client_ckks #(
     output wire [65:0]        coordinates_o,
     output wire [53:0]        first_digits_o,
     output wire [35:0]        second_digits_o,
-    input  wire [121:0]       first_i,
+    output wire               minus_o,
+    input  wire [127:0]       wide_i,
     input  wire [101:0]       second_i
 );
     // As docs/encoding.md, section 1, has it: one prime leaves its own bits, two more than any value may have. Decryption
@@ -119,10 +120,11 @@ module cm_client_ckks #(
         .pair_valid_o(pair_valid), .pair_ready_i(free_i), .pair_index_o(pair_index_o), .pair_o(pair),
         .done_o(done_o),
         .decode_i(decodes), .read_valid_o(reads_unused), .read_index_o(read_index_o),
-        .read_pair_i({complex_i ? high_centred : 32'd0, low_centred}),
+        .read_pair_i({high_centred, low_centred}),
         .result_valid_o(result_valid_o), .result_ready_i(result_ready_i), .result_o(result_o),
         .result_last_o(result_last_o), .result_wrong_o(result_wrong_o), .coordinates_o(coordinates_o),
-        .first_digits_o(first_digits_o), .second_digits_o(second_digits_o), .first_i(first_i), .second_i(second_i)
+        .first_digits_o(first_digits_o), .second_digits_o(second_digits_o), .minus_o(minus_o), .wide_i(wide_i),
+        .second_i(second_i)
     );
 endmodule
 `default_nettype wire

@@ -36,7 +36,7 @@ module cm_client_codec #(
     output wire [LOG2_N-2:0] pair_index_o,  // j, in an order of its own
     output wire [63:0]       pair_o,        // coefficients j + n/2 and, in the lower half, j
     output reg               done_o,        // the last pair has been taken
-    // Decoding: the coefficients times 2.
+    // Decoding: the coefficients times 2, or of real slots d[j] of section 8 in the lower half.
     input  wire              decode_i,      // while !busy_o
     output wire              read_valid_o,
     output wire [LOG2_N-2:0] read_index_o,
@@ -50,7 +50,8 @@ module cm_client_codec #(
     output wire [65:0]       coordinates_o,
     output wire [53:0]       first_digits_o,
     output wire [35:0]       second_digits_o,
-    input  wire [121:0]      first_i,
+    output wire              minus_o,
+    input  wire [127:0]      wide_i,
     input  wire [101:0]      second_i
 );
     `include "cm_refuse.svh"
@@ -280,12 +281,12 @@ module cm_client_codec #(
     wire [63:0]       bank_data [0:1]; // {imaginary part, real part}
     wire [3:0]        bank_write;      // parts of bank 1, and of bank 0
     wire [ADDRESS-1:0] bank_place [0:1];
-    wire [63:0]       bank_written [0:1];
+    wire [31:0]       bank_written [0:1]; // to either part
     generate
         for (g = 0; g < 4; g = g + 1) begin : g_bank
             cm_ram #(.WIDTH(32), .DEPTH(1 << ADDRESS), .ADDRESS_WIDTH(ADDRESS), .BLOCK(1)) u_part (
                 .clk_i(clk_i), .write_i(bank_write[g]), .write_address_i(bank_place[g / 2]),
-                .write_data_i(bank_written[g / 2][32*(g % 2) +: 32]),
+                .write_data_i(bank_written[g / 2]),
                 .read_i(busy_o), .read_address_i(advance ? place1[g / 2] : place2[g / 2]),
                 .read_data_o(bank_data[g / 2][32*(g % 2) +: 32])
             );
@@ -302,12 +303,9 @@ module cm_client_codec #(
     function automatic [32:0] wide(input [31:0] x);
         wide = {x[31], x};
     endfunction
-    // d[k] and - d[n/2 - k], or d[M - k] and d[M + k], of section 8. d[0] is m[0], here as half the sum of two, and
-    // what would be d[n/2] is 0.
+    // d[k] and d[n/2 - k], or d[M - k] and d[M + k]. The products with d[0] count twice, and what would be d[n/2] is 0.
     wire              is_zero = zero2 && turn2[1];
-    wire [32:0]       folded_x = wide(first[31:0]) - (is_zero ? -wide(first[31:0]) : wide(data_a[63:32]));
-    wire [32:0]       folded_y = is_zero ? 33'd0 : wide(data_a[31:0]) - wide(first[63:32]);
-    wire [32:0]       minus_folded_y = is_zero ? 33'd0 : wide(first[63:32]) - wide(data_a[31:0]);
+    wire [32:0]       folded_x = is_zero ? {first[31:0], 1'b0} : wide(first[31:0]);
     always_ff @(posedge clk_i) begin
         if (advance) begin
             first <= data_a;
@@ -320,8 +318,8 @@ module cm_client_codec #(
                     {v_x, v_y} <= {wide(data_a[31:0]), wide(data_a[63:32])};
                 end
             end else begin
-                if (turn2 == 2'd1) {v_x, v_y} <= {folded_x, folded_y};
-                if (turn2 == 2'd3) {u_x, u_y} <= {folded_x, minus_folded_y};
+                if (turn2 == 2'd1) {v_x, v_y} <= {wide(first[31:0]), wide(data_a[31:0])};
+                if (turn2 == 2'd3) {u_x, u_y} <= {folded_x, is_zero ? 33'd0 : wide(data_a[31:0])};
             end
         end
     end
@@ -348,7 +346,7 @@ module cm_client_codec #(
     cm_client_roots #(.LOG2_N(LOG2_N)) u_roots (
         .clk_i(clk_i), .rst_i(rst_i), .enable_i(advance && rotating), .angle_i(backwards ? -plain : plain),
         .coordinates_o(root_coordinates), .first_digits_o(root_first), .second_digits_o(root_second),
-        .first_i(first_i), .second_i(second_i), .cosine_o(cosine), .sine_o(sine)
+        .wide_i(wide_i), .second_i(second_i), .cosine_o(cosine), .sine_o(sine)
     );
     always_ff @(posedge clk_i) begin
         if (advance) begin
@@ -374,7 +372,8 @@ module cm_client_codec #(
     // --- stage 4: operands, and their products -----------------------------------------------------------------------------------
 
     reg  [1:0]        r_turn1, r_turn2, r_turn3;
-    // Folding, with e = u + conj v and o = -i (u - conj v): conj e, conj o, e, o. Joining: v, u, v, u.
+    // Folding, with e = u + conj v and o = -i (u - conj v): conj e, conj o, e, o. Joining: v, conj u, v,
+    // conj u.
     wire              sums = phase == FOLD && in_turns;
     wire              crosses = sums && r_turn3[0];
     wire              differs = levels && decoding;
@@ -383,72 +382,74 @@ module cm_client_codec #(
     wire signed [32:0] x_second = crosses ? v_y : v_x;
     wire signed [32:0] y_one = crosses ? v_x : v_y;
     wire signed [32:0] y_two = crosses ? u_x : u_y;
-    wire              y_swaps = sums && (r_turn3 == 2'd0 || r_turn3 == 2'd3);
-    wire signed [32:0] y_first = (from_v || y_swaps) ? y_one : y_two;
+    wire              conjugates = phase == JOIN && in_turns && r_turn3[0];
+    wire              y_swaps = conjugates || (sums && (r_turn3 == 2'd0 || r_turn3 == 2'd3));
+    wire signed [32:0] y_first = conjugates ? 33'sd0 : (from_v || y_swaps) ? y_one : y_two;
     wire signed [32:0] y_second = y_swaps ? y_two : y_one;
     reg  signed [32:0] x, y;
-    reg  [63:0]       beside, beside_late; // encoding: the other point, and 1 for either part; decoding: their sum
+    wire signed [67:0] total; // in a step's second cycle of the real part, and behind it of the imaginary one
+    reg  [63:0]       beside;      // encoding: the other point, and 1 for either part; decoding: their sum
+    reg  [31:0]       beside_late; // its imaginary part
     wire [31:0]       beside_x = u_x[31:0] + (decoding ? v_x[31:0] : 32'd1);
     wire [31:0]       beside_y = u_y[31:0] + (decoding ? v_y[31:0] : 32'd1);
-    wire signed [66:0] part; // in a step's second cycle the real part, and behind it the imaginary one
     always_ff @(posedge clk_i) begin
         if (advance) begin
             r_turn1 <= r_turn;
             r_turn2 <= r_turn1;
             r_turn3 <= r_turn2;
             x <= (sums || differs) ? (sums ? x_first + x_second : x_first - x_second) : x_first;
-            y <= (sums || differs) ? y_first - y_second : y_first;
+            y <= (sums || differs || conjugates) ? y_first - y_second : y_first;
             beside <= (levels && !clearing) ? {beside_y, beside_x} : none;
-            beside_late <= beside;
+            beside_late <= beside[63:32];
         end
     end
-    cm_client_rotate u_rotate (
-        .last_i(cycle == 2'd2), .x_i(x), .y_i(y), .cosine_i(cosine), .sine_i(sine),
-        .coordinates_o(rotated_coordinates), .first_digits_o(rotated_first), .second_digits_o(rotated_second),
-        .real_i(cycle == 2'd1), .first_i(first_i), .second_i(second_i), .part_o(part)
-    );
     wire              for_root = cycle == 2'd1;
     assign coordinates_o = for_root ? root_coordinates : rotated_coordinates;
     assign first_digits_o = for_root ? root_first : rotated_first;
     assign second_digits_o = for_root ? root_second : rotated_second;
 
-    // --- stage 5: sums, until its second cycle --------------------------------------------------
+    // --- stage 5: sums -----------------------------------------------------------------------------------------------
 
+    // A real part is there in a step's last cycle and in the first one behind it, the imaginary one in the cycle behind
+    // that, when the real one is the older.
     reg               sum_odd;   // the rotation that is added is the second of two
-    reg               sum_late_odd;
     reg               moved;     // a cycle ago: an imaginary part is there
-    reg  [LOG2_N:0]   out_count; // of the rotation that has been added
+    reg               landed;    // the rotation that has been added is one
+    reg  [LOG2_N:0]   out_count; // its number
     reg  [INDEX-1:0]  out_half;
     wire [1:0]        out_turn = out_count[1:0];
     wire [INDEX-1:0]  out_k = out_count[LOG2_N:2];
     wire              joins_two = phase == JOIN && in_turns;
-    wire              joins_last = joins_two && out_turn == 2'd3;
     wire              out_level_ends = out_count[INDEX-2:0]
         == (complex_i ? {(INDEX - 1){1'b1}} : {1'b0, {(INDEX - 2){1'b1}}});
-    reg  signed [67:0] sum_re, sum_im, held_re, held_im;
+    reg  signed [67:0] newest, older, held_re, held_im;
     wire signed [67:0] half_up = ((levels && decoding) || (phase == JOIN && complex_i)) ? 68'sd1 <<< 30
         : (phase == FOLD && !complex_i) ? 68'sd1 <<< 33 : 68'sd1 <<< 31;
     // A join rounds the real part of one such sum plus the imaginary part of another.
-    wire signed [67:0] half_up_im = (phase == JOIN && !complex_i) ? 68'sd0 : half_up;
-    wire              adds_point = levels && !decoding;
-    wire signed [67:0] add_re = sum_odd ? sum_re
-        : adds_point ? {{5{beside[31]}}, beside[31:0], 31'd0} : half_up;
-    wire signed [67:0] add_im = sum_late_odd ? sum_im
-        : adds_point ? {{5{beside_late[63]}}, beside_late[63:32], 31'd0} : half_up_im;
+    wire              adds_nothing = joins_two && !settles;
+    wire [31:0]       beside_added = settles ? beside[31:0] : beside_late;
+    wire signed [67:0] plus = sum_odd ? older
+        : (levels && !decoding) ? {{5{beside_added[31]}}, beside_added, 31'd0} : adds_nothing ? 68'sd0 : half_up;
+    cm_client_rotate u_rotate (
+        .first_i(cycle == 2'd0), .last_i(cycle == 2'd2), .x_i(x), .y_i(y), .cosine_i(cosine), .sine_i(sine),
+        .coordinates_o(rotated_coordinates), .first_digits_o(rotated_first), .second_digits_o(rotated_second),
+        .minus_o(minus_o), .wide_i(wide_i), .second_i(second_i), .plus_i(plus), .sum_o(total)
+    );
     always_ff @(posedge clk_i) begin
         moved <= advance && rotating;
-        if (moved || clearing) sum_im <= {part[66], part} + add_im;
-        if (settles || clearing) begin
-            sum_re <= {part[66], part} + add_re;
-            if ((out_turn[0] && !joins_last) || clearing) begin
-                held_re <= sum_re;
-                held_im <= sum_im;
-            end
+        if (moved || settles || clearing) begin
+            newest <= total;
+            older <= newest;
         end
-        if (advance) begin
-            sum_late_odd <= sum_odd;
-            if (rotated[4]) sum_odd <= in_turns && !sum_odd;
-            if (rotated[5]) begin
+        if ((settles && out_turn == 2'd1) || clearing) begin
+            held_re <= older;
+            held_im <= newest;
+        end
+        // The next part is the real one of the next rotation.
+        if (moved) sum_odd <= in_turns && rotated[5] && !sum_odd;
+        if (settles) begin
+            landed <= rotated[4];
+            if (landed) begin
                 out_count <= out_count + 1'b1;
                 if (levels && out_level_ends) begin
                     out_count <= {(LOG2_N + 1){1'b0}};
@@ -461,31 +462,38 @@ module cm_client_codec #(
             out_count <= {(LOG2_N + 1){1'b0}};
             out_half <= decoding ? last_half : {{(INDEX - 1){1'b0}}, 1'b1};
         end
+        if (rst_i || refused || phase == IDLE) landed <= 1'b0;
     end
 
-    // --- stage 6: points go back ------------------------------------------------------------------------------------------
+    // --- stage 6: points go back, part by part -------------------------------------------------------------------------
 
-    // In the cycle in which a step's sums are there. A join's turn 3 completes the points k and M - k, which may be in the
-    // same bank: the latter is written a cycle later, and what needs the sum that goes by then waits in a register.
-    wire              writes_two = rotated[5] && levels && settles;
-    wire              k_is_last = out_k[INDEX-2]; // M/2
-    wire              writes_later = rotated[5] && joins_last && cycle == 2'd2 && out_k != {INDEX{1'b0}} && !k_is_last;
-    wire              writes_one = writes_later
-        || (rotated[5] && phase == JOIN && settles && (complex_i || out_turn == 2'd3));
+    // In the cycles in which a part is the newest: a step's last one, and its second. A join's points k and M - k may be
+    // in the same bank, and go back one word a cycle: the imaginary part of k in the last cycle of its turn 3, that of
+    // M - k in the cycle behind it, and the real parts in the same cycles of the next step, when the imaginary part of
+    // what was added last is the older.
+    wire              last_cycle = rotating && cycle == 2'd2;
+    wire              writes_two = landed && levels && (last_cycle || settles);
+    reg               joined;   // turn 3 is complete
+    wire              joins_im = joins_two && landed && out_turn == 2'd3;
+    wire [INDEX-1:0]  earlier = out_k - 1'b1;
+    wire [INDEX-1:0]  joined_k = joined ? earlier : out_k;
+    wire              k_is_last = joined_k[INDEX-2]; // M/2
+    wire              writes_joined = (joins_im || joined)
+        && (last_cycle || (moved && joined_k != {INDEX{1'b0}} && !k_is_last));
+    wire              writes_one = joins_two ? writes_joined : landed && phase == JOIN && (last_cycle || settles);
+    wire              real_part = joins_two ? joined : last_cycle;
     wire [INDEX-1:0]  out_mask = out_half - 1'b1;
     wire [INDEX-1:0]  out_point = levels
         ? ({out_count[INDEX-2:0] & ~out_mask[INDEX-2:0], 1'b0} | (out_count[INDEX-1:0] & out_mask))
-        : complex_i ? out_count[INDEX-1:0] : writes_later ? middle - out_k : out_k;
+        : complex_i ? out_count[INDEX-1:0] : last_cycle ? joined_k : middle - joined_k;
     wire              write_bank = ^out_point; // of what is written first
     wire [ADDRESS-1:0] first_written_place = out_point[INDEX-1:1];
     wire [ADDRESS-1:0] other_written_place = first_written_place | out_half[INDEX-1:1];
-    // Of k, and then of M - k, whose imaginary part comes in the cycle before k.
-    wire signed [67:0] joined_re = held_re + (settles ? ~sum_im : sum_im) + {67'd0, settles};
-    wire signed [67:0] joined_im = sum_re + (settles ? held_im : ~held_im) + {67'd0, !settles};
-    reg  [31:0]       later_im;
-    reg               later_far;
-    wire [INDEX-1:0]  earlier = out_k - 1'b1;
-    wire [31:0]       encoded_x = sum_re[63:32], encoded_y = sum_im[63:32];
+    // e.im + o.re and o.re - e.im; then e.re - o.im and e.re + o.im.
+    wire signed [67:0] join_of = joined ? held_re : newest;
+    wire signed [67:0] join_and = joined ? older : held_im;
+    wire              join_differs = joined == last_cycle;
+    wire signed [67:0] crossed = join_of + (join_and ^ {68{join_differs}}) + {67'd0, join_differs};
     function automatic far_at_31(input [67:0] x); // x / 2^31
         far_at_31 = x[67:60] != {8{x[67]}};
     endfunction
@@ -495,39 +503,30 @@ module cm_client_codec #(
     function automatic far(input [31:0] x);
         far = x[31:29] != {3{x[31]}};
     endfunction
-    wire [63:0]       plain_out = {sum_im[62:31], sum_re[62:31]};
-    wire              plain_far = far_at_31(sum_re) || far_at_31(sum_im);
-    wire [63:0]       joined = {settles ? joined_im[63:32] : later_im, joined_re[63:32]};
-    wire [63:0]       written_first = joins_two ? joined : !levels ? plain_out : decoding ? beside_late
-        : {encoded_y, encoded_x};
-    wire [63:0]       written_other = decoding ? plain_out
-        : {beside_late[63:32] + ~encoded_y, beside_late[31:0] + ~encoded_x};
-    wire              joined_far = far_at_32(joined_re) || (settles ? far_at_32(joined_im) : later_far);
-    wire              first_far = joins_two ? joined_far : !levels ? plain_far
-        : far(beside_late[31:0]) || far(beside_late[63:32]);
+    wire [31:0]       beside_written = settles ? beside_late : beside[31:0];
+    wire [31:0]       encoded = newest[63:32];
+    wire [31:0]       written_first = joins_two ? crossed[63:32] : !levels ? newest[62:31]
+        : decoding ? beside_written : encoded;
+    wire [31:0]       written_other = decoding ? newest[62:31] : beside_written + ~encoded;
+    wire              first_far = joins_two ? far_at_32(crossed) : !levels ? far_at_31(newest) : far(beside_written);
     reg               is_far; // what was written is not in -2^29 .. 2^29 - 1
     always_ff @(posedge clk_i) begin
-        is_far <= decoding && (((writes_two || writes_one) && first_far) || (writes_two && plain_far));
-        if (joins_two && cycle == 2'd0) begin
-            later_im <= joined_im[63:32];
-            later_far <= far_at_32(joined_im);
-        end
-        if (clearing) begin
-            later_im <= 32'd0;
-            later_far <= 1'b0;
-        end
+        is_far <= decoding && (((writes_two || writes_one) && first_far) || (writes_two && far_at_31(newest)));
+        if (settles) joined <= joins_im;
+        if (rst_i || refused || phase == IDLE) joined <= 1'b0;
         if (rst_i || refused) is_far <= 1'b0;
     end
 
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_write
             wire is_first = write_bank == g;
+            wire here = writes_two || (writes_one && is_first);
             assign bank_write[2*g +: 2] = clearing ? 2'b11
                 : value_there ? (((^value_point) == g) ? {value_part, !value_part} : 2'b00)
-                : {2{writes_two || (writes_one && is_first)}};
+                : {here && !real_part, here && real_part};
             assign bank_place[g] = clearing ? count[ADDRESS-1:0] : value_there ? value_point[INDEX-1:1]
                 : is_first ? first_written_place : other_written_place;
-            assign bank_written[g] = clearing ? none : value_there ? {value_x, value_x}
+            assign bank_written[g] = clearing ? 32'd0 : value_there ? value_x
                 : is_first ? written_first : written_other;
         end
     endgenerate
@@ -538,19 +537,24 @@ module cm_client_codec #(
     // the second pair would be n/2 or M again; at M/2, M - k is k.
     reg               pair_valid, pair_last;
     reg  [INDEX-1:0]  pair_index;
-    reg  [63:0]       pair;
-    wire [31:0]       folded_p = out_turn[0] ? sum_re[65:34] : held_re[65:34];
-    wire [31:0]       folded_q = out_turn[0] ? sum_im[65:34] : held_im[65:34];
+    reg               pair_turned;    // the second pair of two numbers
+    reg  [31:0]       pair_p, pair_q;
+    wire [31:0]       pair_behind = pair_turned ? pair_p : pair_q;
     always_ff @(posedge clk_i) begin
         if (pair_ready_i) pair_valid <= 1'b0;
         if (stores) begin
+            pair_turned <= !out_turn[0];
             if (complex_i) begin
-                pair_valid <= rotated[5] && phase == FOLD;
+                pair_valid <= landed && phase == FOLD;
                 pair_index <= out_count[INDEX-1:0];
-                pair <= {encoded_y, encoded_x};
+                pair_p <= older[63:32];
+                pair_q <= newest[63:32];
                 pair_last <= &out_count[INDEX-1:0];
             end else begin
-                pair <= out_turn[0] ? {32'd0 - folded_q, folded_p} : {32'd0 - folded_p, folded_q};
+                if (out_turn[0] || !landed) begin
+                    pair_p <= older[65:34];
+                    pair_q <= newest[65:34];
+                end
                 pair_last <= k_is_last && out_turn == 2'd2;
                 case (out_turn)
                     2'd0: begin
@@ -570,14 +574,15 @@ module cm_client_codec #(
                         pair_index <= middle - out_k;
                     end
                 endcase
-                if (!rotated[5] || phase != FOLD) pair_valid <= 1'b0;
+                if (!landed || phase != FOLD) pair_valid <= 1'b0;
             end
         end
         if (rst_i || refused) pair_valid <= 1'b0;
     end
     assign pair_valid_o = pair_valid;
     assign pair_index_o = pair_index;
-    assign pair_o = pair;
+    assign pair_o = complex_i ? {pair_q, pair_p}
+        : {32'd0 - pair_behind, pair_turned ? pair_q : pair_p};
     wire              pair_waits = pair_valid && !pair_ready_i;
     wire              last_pair_taken = pair_valid && pair_ready_i && pair_last;
 

@@ -493,13 +493,12 @@ module cm_client_engine #(
     assign fill_busy = fill_waits || filling || ckks_busy;
     // Products, of which a pair's are beside each other.
     wire [WIDTH-1:0]     scale_m;
-    wire [121:0]         first_products;
+    wire [127:0]         wide_products;
     wire [101:0]         second_products;
     wire [60:0]          whole_product;
-    wire [63:0]          short_products;
     cm_client_scale #(.WIDTH(WIDTH)) u_scale (
         .clk_i(clk_i), .rst_i(clears), .t_i(t), .half_i(t_half), .signed_i(signed_values), .valid_i(enters),
-        .value_i(ended ? 32'd0 : value_i), .m_o(scale_m), .product_i(short_products[WIDTH:0]),
+        .value_i(ended ? 32'd0 : value_i), .m_o(scale_m), .product_i(wide_products[64 +: WIDTH+1]),
         .whole_i(whole_product[WIDTH:0]), .valid_o(scaled_valid), .wrong_o(scaled_wrong), .r_o(scaled)
     );
     always_ff @(posedge clk_i) begin
@@ -1363,7 +1362,7 @@ module cm_client_engine #(
         .clk_i(clk_i), .data_i(sum_read_index), .data_o(late_sum_index)
     );
     wire [63:0]     sums_made;
-    // CKKS takes the residue itself.
+    // CKKS takes the residue itself, while the codec rests.
     wire [63:0]     drain_fraction = ckks ? 64'h1_0000_0000 : prime_fraction[drain_prime];
     wire [WIDTH+32:0] by_t [0:1];
     assign by_t[0] = whole_product[WIDTH+32:0];
@@ -1371,20 +1370,20 @@ module cm_client_engine #(
     wire [65:0]     ckks_coordinates;
     wire [53:0]     ckks_first_digits;
     wire [35:0]     ckks_second_digits;
-    cm_client_products #(.WIDTH(WIDTH)) u_products (
-        .clk_i(clk_i), .rst_i(clears), .codec_i(ckks), .sums_i(decrypts),
+    wire            ckks_minus, decoding;
+    cm_client_products #(.WIDTH(WIDTH), .SILICON(MULTIPLIER_WIDTH == 64)) u_products (
+        .clk_i(clk_i), .rst_i(clears), .codec_i(ckks && (decoding || !decrypts)), .sums_i(decrypts),
         .coordinates_i(ckks_coordinates), .first_digits_i(ckks_first_digits), .second_digits_i(ckks_second_digits),
+        .minus_i(ckks_minus),
         .fraction_i(drain_fraction), .residues_i(set_b), .sums_so_far_i(sums_made), .by_turns_i(!two_a_word),
         .upper_i(drain_again[SUMMED]),
         .message_i(scale_m), .ratio_i(t_ratio), .factor_i(t_factor), .t_i(t),
-        .first_o(first_products), .short_o(short_products), .second_o(second_products),
-        .whole_o(whole_product)
+        .wide_o(wide_products), .second_o(second_products), .whole_o(whole_product)
     );
     generate
         for (g = 0; g < 2; g = g + 1) begin : g_sum
             cm_client_sum #(.WIDTH(WIDTH)) u_sum (
-                .clk_i(clk_i), .rst_i(clears), .whole_i(ckks), .t_i(t),
-                .low_i(first_products[61*g +: WIDTH + 32]), .high_i(short_products[32*g +: 32]),
+                .clk_i(clk_i), .rst_i(clears), .t_i(t), .x_i(wide_products[64*g+31 +: 33]),
                 .sum_i((drain_prime == {LOG2_PRIMES{1'b0}}) ? 32'd0 : message_pair[32*g +: 32]),
                 .sum_o(sums_made[32*g +: 32]), .product_i(by_t[g]), .message_o(message_made[WIDTH*g +: WIDTH])
             );
@@ -1425,7 +1424,7 @@ module cm_client_engine #(
 
     // --- CKKS ------------------------------------------------------------------------------------------------------
 
-    wire ckks_wrong, ckks_too_many, decoded_wrong, decoding;
+    wire ckks_wrong, ckks_too_many, decoded_wrong;
     cm_client_ckks #(.LOG2_N(LOG2_N), .WIDTH(WIDTH)) u_ckks (
         .clk_i(clk_i), .rst_i(clears), .complex_i(complex_slots), .float_i(float_values), .exponent_i(ckks_exponent),
         .scale_log2_i(ckks_scale), .limit_log2_i(ckks_limit), .coefficients_i(coefficients),
@@ -1441,7 +1440,7 @@ module cm_client_engine #(
         .result_valid_o(decoded_valid), .result_ready_i(result_ready_i), .result_o(decoded),
         .result_last_o(decoded_last), .result_wrong_o(decoded_wrong),
         .coordinates_o(ckks_coordinates), .first_digits_o(ckks_first_digits), .second_digits_o(ckks_second_digits),
-        .first_i(first_products), .second_i(second_products)
+        .minus_o(ckks_minus), .wide_i(wide_products), .second_i(second_products)
     );
 
     // --- faults, and wiping ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ module cm_client_roots #(
     output wire [65:0]        coordinates_o,
     output wire [53:0]        first_digits_o,
     output wire [35:0]        second_digits_o,
-    input  wire [121:0]       first_i,
+    input  wire [127:0]       wide_i,
     input  wire [101:0]       second_i,
     output reg  signed [32:0] cosine_o,
     output reg  signed [32:0] sine_o
@@ -48,8 +48,8 @@ module cm_client_roots #(
     assign first_digits_o = {2{fine_sine}};
     assign second_digits_o = {2{1'b0, versed}};
     // Stage 4, from products of the same place.
-    wire [35:0]       cosine_by_sine = {5'd0, first_i[60:30]};
-    wire [35:0]       sine_by_sine = {5'd0, first_i[121:91]};
+    wire [35:0]       cosine_by_sine = {5'd0, wide_i[60:30]};
+    wire [35:0]       sine_by_sine = {5'd0, wide_i[124:94]};
     wire [35:0]       less_cosine = coarse_cosine - {13'd0, second_i[50:28]};
     wire [35:0]       less_sine = coarse_sine - {13'd0, second_i[101:79]};
     wire [35:0]       sum_cosine = back ? less_cosine + sine_by_sine : less_cosine - sine_by_sine;

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // BFV decryption of a coefficient: its residue x at a prime q adds x w / q, modulo 1 and in units of 2^-32, to its sum
 // over the primes, and the message is the sum times t, rounded, modulo t (docs/encoding.md, section 8). The products
-// are cm_client_products': of x with the words of floor(2^64 w / q), and of the sum with t.
+// are cm_client_products': of x with floor(2^64 w / q), and of the sum with t.
 `default_nettype none
 module cm_client_sum #(
     parameter integer WIDTH = 27
 ) (
     input  wire              clk_i,
     input  wire              rst_i,
-    input  wire              whole_i,   // the fraction is an integer: no product with its low word
     input  wire [WIDTH-1:0]  t_i,
-    input  wire [WIDTH+31:0] low_i,     // x by the low word
-    input  wire [31:0]       high_i,    // x by the high word, modulo 2^32
+    input  wire [32:0]       x_i,       // x by the fraction, in units of 2^-33
     input  wire [31:0]       sum_i,     // so far
     output reg  [31:0]       sum_o,     // a cycle later
     input  wire [WIDTH+32:0] product_i, // of sum_o, as a signed number, and t
@@ -21,12 +19,11 @@ module cm_client_sum #(
     generate
         `CM_REFUSE(g_bad_width, WIDTH < 17 || WIDTH > 27, "cm_client_sum: WIDTH must be from 17 to 27.")
     endgenerate
-    wire [WIDTH:0] low = whole_i ? {(WIDTH + 1){1'b0}} : low_i[WIDTH+31:31]; // and the bit that rounds it
     // The sum as a signed number makes a result within t / 2 of 0.
     wire [WIDTH:0] rounded = product_i[WIDTH+32:32] + {{WIDTH{1'b0}}, product_i[31]};
     assign message_o = rounded[WIDTH] ? rounded[WIDTH-1:0] + t_i : rounded[WIDTH-1:0];
     always_ff @(posedge clk_i) begin
-        sum_o <= sum_i + high_i + {{(32 - WIDTH){1'b0}}, low[WIDTH:1]} + {31'd0, low[0]};
+        sum_o <= sum_i + x_i[32:1] + {31'd0, x_i[0]};
         if (rst_i) sum_o <= 32'd0;
     end
 endmodule

@@ -37,7 +37,8 @@ module codec_bench #(
     wire [65:0]  coordinates;
     wire [53:0]  first_digits;
     wire [35:0]  second_digits;
-    wire [121:0] first;
+    wire         minus;
+    wire [127:0] wide;
     wire [101:0] second;
     cm_client_codec #(.LOG2_N(LOG2_N)) u_codec (
         .clk_i(clk_i), .rst_i(rst_i), .complex_i(complex_i), .float_i(float_i), .exponent_i(exponent_i),
@@ -49,44 +50,43 @@ module codec_bench #(
         .read_pair_i(read_pair_i), .result_valid_o(result_valid_o), .result_ready_i(result_ready_i),
         .result_o(result_o), .result_last_o(result_last_o), .result_wrong_o(result_wrong_o),
         .coordinates_o(coordinates), .first_digits_o(first_digits), .second_digits_o(second_digits),
-        .first_i(first), .second_i(second)
+        .minus_o(minus), .wide_i(wide), .second_i(second)
     );
     cm_client_products u_products (
         .clk_i(clk_i), .rst_i(rst_i), .codec_i(1'b1), .sums_i(1'b0), .coordinates_i(coordinates),
-        .first_digits_i(first_digits), .second_digits_i(second_digits), .fraction_i(64'd0), .residues_i(54'd0),
-        .sums_so_far_i(64'd0), .by_turns_i(1'b0), .upper_i(1'b0), .message_i(27'd0),
-        .ratio_i(32'd0), .factor_i(27'd0), .t_i(27'd0), .first_o(first), .short_o(),
-        .second_o(second), .whole_o()
+        .first_digits_i(first_digits), .second_digits_i(second_digits), .minus_i(minus), .fraction_i(64'd0),
+        .residues_i(54'd0), .sums_so_far_i(64'd0), .by_turns_i(1'b0), .upper_i(1'b0), .message_i(27'd0),
+        .ratio_i(32'd0), .factor_i(27'd0), .t_i(27'd0), .wide_o(wide), .second_o(second), .whole_o()
     );
 endmodule
 
 module rotate_bench (
     input  wire               clk_i,
+    input  wire               first_i,
     input  wire               last_i,
-    input  wire               real_i,
     input  wire signed [32:0] x_i,
     input  wire signed [32:0] y_i,
     input  wire signed [32:0] cosine_i,
     input  wire signed [32:0] sine_i,
-    output wire signed [66:0] part_o
+    input  wire signed [67:0] plus_i,
+    output wire signed [67:0] sum_o
 );
     wire [65:0]  coordinates;
     wire [53:0]  first_digits;
     wire [35:0]  second_digits;
-    wire [121:0] first;
+    wire         minus;
+    wire [127:0] wide;
     wire [101:0] second;
     cm_client_rotate u_rotate (
-        .last_i(last_i), .x_i(x_i), .y_i(y_i), .cosine_i(cosine_i), .sine_i(sine_i),
-        .coordinates_o(coordinates),
-        .first_digits_o(first_digits), .second_digits_o(second_digits), .real_i(real_i), .first_i(first),
-        .second_i(second), .part_o(part_o)
+        .first_i(first_i), .last_i(last_i), .x_i(x_i), .y_i(y_i), .cosine_i(cosine_i), .sine_i(sine_i),
+        .coordinates_o(coordinates), .first_digits_o(first_digits), .second_digits_o(second_digits),
+        .minus_o(minus), .wide_i(wide), .second_i(second), .plus_i(plus_i), .sum_o(sum_o)
     );
     cm_client_products u_products (
         .clk_i(clk_i), .rst_i(1'b0), .codec_i(1'b1), .sums_i(1'b0), .coordinates_i(coordinates),
-        .first_digits_i(first_digits), .second_digits_i(second_digits), .fraction_i(64'd0), .residues_i(54'd0),
-        .sums_so_far_i(64'd0), .by_turns_i(1'b0), .upper_i(1'b0), .message_i(27'd0),
-        .ratio_i(32'd0), .factor_i(27'd0), .t_i(27'd0), .first_o(first), .short_o(),
-        .second_o(second), .whole_o()
+        .first_digits_i(first_digits), .second_digits_i(second_digits), .minus_i(minus), .fraction_i(64'd0),
+        .residues_i(54'd0), .sums_so_far_i(64'd0), .by_turns_i(1'b0), .upper_i(1'b0), .message_i(27'd0),
+        .ratio_i(32'd0), .factor_i(27'd0), .t_i(27'd0), .wide_o(wide), .second_o(second), .whole_o()
     );
 endmodule
 
@@ -103,19 +103,18 @@ module roots_bench #(
     wire [65:0]  coordinates;
     wire [53:0]  first_digits;
     wire [35:0]  second_digits;
-    wire [121:0] first;
+    wire [127:0] wide;
     wire [101:0] second;
     cm_client_roots #(.LOG2_N(LOG2_N)) u_roots (
         .clk_i(clk_i), .rst_i(rst_i), .enable_i(enable_i), .angle_i(angle_i), .coordinates_o(coordinates),
-        .first_digits_o(first_digits), .second_digits_o(second_digits), .first_i(first), .second_i(second),
+        .first_digits_o(first_digits), .second_digits_o(second_digits), .wide_i(wide), .second_i(second),
         .cosine_o(cosine_o), .sine_o(sine_o)
     );
     cm_client_products u_products (
         .clk_i(clk_i), .rst_i(rst_i), .codec_i(1'b1), .sums_i(1'b0), .coordinates_i(coordinates),
-        .first_digits_i(first_digits), .second_digits_i(second_digits), .fraction_i(64'd0), .residues_i(54'd0),
-        .sums_so_far_i(64'd0), .by_turns_i(1'b0), .upper_i(1'b0), .message_i(27'd0), .ratio_i(32'd0),
-        .factor_i(27'd0), .t_i(27'd0), .first_o(first),
-        .short_o(), .second_o(second), .whole_o()
+        .first_digits_i(first_digits), .second_digits_i(second_digits), .minus_i(1'b0), .fraction_i(64'd0),
+        .residues_i(54'd0), .sums_so_far_i(64'd0), .by_turns_i(1'b0), .upper_i(1'b0), .message_i(27'd0),
+        .ratio_i(32'd0), .factor_i(27'd0), .t_i(27'd0), .wide_o(wide), .second_o(second), .whole_o()
     );
 endmodule
 
@@ -136,19 +135,18 @@ module scale_bench #(
     output wire [WIDTH-1:0] r_o
 );
     wire [WIDTH-1:0]    m;
-    wire [63:0]         short;
+    wire [127:0]        wide;
     wire [60:0]         whole;
     cm_client_scale #(.WIDTH(WIDTH)) u_scale (
         .clk_i(clk_i), .rst_i(rst_i), .t_i(t_i), .half_i(half_i), .signed_i(signed_i), .valid_i(valid_i),
-        .value_i(value_i), .m_o(m), .product_i(short[WIDTH:0]), .whole_i(whole[WIDTH:0]), .valid_o(valid_o),
+        .value_i(value_i), .m_o(m), .product_i(wide[64 +: WIDTH+1]), .whole_i(whole[WIDTH:0]), .valid_o(valid_o),
         .wrong_o(wrong_o), .r_o(r_o)
     );
     cm_client_products #(.WIDTH(WIDTH)) u_products (
         .clk_i(clk_i), .rst_i(rst_i), .codec_i(1'b0), .sums_i(1'b0), .coordinates_i(66'd0),
-        .first_digits_i(54'd0), .second_digits_i(36'd0), .fraction_i(64'd0), .residues_i({(2 * WIDTH){1'b0}}),
-        .sums_so_far_i(64'd0), .by_turns_i(1'b0), .upper_i(1'b0), .message_i(m),
-        .ratio_i(ratio_i), .factor_i(factor_i), .t_i(t_i), .first_o(), .short_o(short), .second_o(),
-        .whole_o(whole)
+        .first_digits_i(54'd0), .second_digits_i(36'd0), .minus_i(1'b0), .fraction_i(64'd0),
+        .residues_i({(2 * WIDTH){1'b0}}), .sums_so_far_i(64'd0), .by_turns_i(1'b0), .upper_i(1'b0), .message_i(m),
+        .ratio_i(ratio_i), .factor_i(factor_i), .t_i(t_i), .wide_o(wide), .second_o(), .whole_o(whole)
     );
 endmodule
 `default_nettype wire

@@ -97,17 +97,17 @@ async def rotates_exactly(dut):
     # A step that waits repeats its first cycle. Another's products are between its own.
     for x, y, c, s in cases:
         dut.x_i.value, dut.y_i.value, dut.cosine_i.value, dut.sine_i.value = x, y, c, s
-        dut.last_i.value = 0
+        dut.first_i.value, dut.last_i.value = 1, 0
         await cycles(dut, rng.choice((1, 1, 1, 3)))
-        dut.real_i.value = 1
+        dut.first_i.value = 0
+        dut.plus_i.value = plus = rng.choice((0, rng.randrange(-(2**66), 2**66)))
         await ReadOnly()
-        assert dut.part_o.value.to_signed() == x * c - y * s
+        assert dut.sum_o.value.to_signed() == plus + x * c - y * s
         await cycles(dut)
         dut.last_i.value = 1
         await cycles(dut)
-        dut.real_i.value = 0
         await ReadOnly()
-        assert dut.part_o.value.to_signed() == x * s + y * c
+        assert dut.sum_o.value.to_signed() == plus + x * s + y * c
         await FallingEdge(dut.clk_i)
 
 
@@ -376,7 +376,7 @@ async def would_remember_otherwise(dut):
         await reset_once(dut)
         await idle(dut)
     different = [name for name, held in states[0].items() if held != states[1][name]]
-    for part in ("g_bank[0]", "g_bank[1]", "g_bank[2]", "g_bank[3]", "u_products", "sum_re", "beside"):
+    for part in ("g_bank[0]", "g_bank[1]", "g_bank[2]", "g_bank[3]", "u_products", "newest", "beside"):
         assert any(part in name for name in different), part
 
 

@@ -64,7 +64,7 @@ class Recipe:
     compact: tuple[str, ...] = ()
 
 
-COMPACT = f"+strash;dch,-f;amap;{SIZING}"
+COMPACT = f"+strash;dch,-S,2000;amap,-F,30,-A,30;{SIZING}"
 CHOICES = "&dch,-f;"
 RELAXED = 10
 """Percent of the shortest delay by which ABC's mapping may exceed it: without, it is fast beyond need, and
@@ -75,7 +75,7 @@ FOR_PRODUCTS = Recipe(
     share=0.65,
     port_load_ff=10,
     abc=f"+strash;&get,-n;{CHOICES}&nf,-p,-R,{RELAXED},{{D}};&put;{SIZING}",
-    plain=("cm_client_products", "cm_montgomery_multiply"),
+    plain=("cm_client_product", "cm_montgomery_multiply"),
     compact=(
         *("cm_butterfly", "cm_client_codec", "cm_client_frames", "cm_client_health", "cm_client_loader"),
         *("cm_client_modulo", "cm_client_noise", "cm_client_packer", "cm_client_poly1305"),

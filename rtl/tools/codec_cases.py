@@ -145,12 +145,17 @@ def encodings(log2_n: int, complex_slots: bool, rng: random.Random, few: bool) -
 
 
 def decoding(log2_n: int, m: list[int], chosen: Case) -> Case:
-    """A decoding of coefficients times 2: the results, or that there are none."""
+    """A decoding of coefficients times 2: the results, or that there are none. For real slots pairs have d[j] of
+    docs/encoding.md, section 8, and in the upper half what counts for nothing.
+    """
     n = 1 << log2_n
+    differences = [m[0], *(m[j] - m[n - j] for j in range(1, n // 2))]
+    low = m if chosen["complex"] else differences
+    assert all(-(1 << 31) <= x < 1 << 31 for x in low)
     case = {
         "operation": "decode",
         "settings": chosen,
-        "pairs": [packed(m[j], m[j + n // 2]) for j in range(n // 2)],
+        "pairs": [packed(low[j], m[j + n // 2]) for j in range(n // 2)],
     }
     try:
         parts = golden.embed(n, m, complex_slots=bool(chosen["complex"]), precision=PRECISION.bits)
@@ -183,6 +188,9 @@ def decodings(log2_n: int, complex_slots: bool, rng: random.Random, few: bool) -
 
     limit = 1 << 29
     small = settings(complex=is_complex, float=0, scale_log2=5, exponent=-8)  # x times 4
+    # What is read has 32 bits: coefficients or, of real slots, differences.
+    read = n if complex_slots else n // 2
+    extremes = [*filled(rng, read, lambda r: r.choice((-(1 << 31), (1 << 31) - 1))), *[0] * (n - read)]
     return [
         first,
         decoding(log2_n, noisy, settings(complex=is_complex, float=0, exponent=-15, scale_log2=22)),
@@ -196,7 +204,7 @@ def decodings(log2_n: int, complex_slots: bool, rng: random.Random, few: bool) -
         constant(-limit, small),
         # Too large before the last level, or already in the first.
         decoding(log2_n, [rng.randrange(-(1 << 26), 1 << 26) for _ in range(n)], floats),
-        decoding(log2_n, [rng.choice((-(1 << 31), (1 << 31) - 1)) for _ in range(n)], floats),
+        decoding(log2_n, extremes, floats),
     ]
 
 
