@@ -1201,8 +1201,8 @@ module cm_client_engine #(
     reg  [7:0]            sent_component, sent_prime;
     wire                  frame_end;
     // Of the ciphertext that leaves: those behind it have taken the next ones.
-    wire [COUNT-1:0] counted = begun - streamed_sets;
-    wire [63:0]  sent_counter = counter - {{(64 - COUNT){1'b0}}, counted};
+    wire [1:0]   counted = begun[1:0] - streamed_sets[1:0]; // at most three are under way
+    wire [63:0]  sent_counter = counter - {62'd0, counted};
     wire [63:0]  frame_scale = ckks ? {1'b0, 11'd1023 + {5'd0, ckks_scale}, 52'd0} : scale; // CKKS: as binary64
     wire [7:0]   scheme = ckks ? SCHEME_CKKS : SCHEME_BFV;
     wire [159:0] tag_fields;
