@@ -10,8 +10,7 @@
 //
 // There is a lane for each residue of a pair. Scaling takes the ratio's product in lane 0 and the factor's in lane 1.
 // Where t has two digits, lane 1 has the upper one's product, and the two sums of a pair come one after the other.
-// Operands come from registers; a product is there a cycle later. After a reset nobody has the multipliers, so the
-// products are 0 a cycle behind the choice.
+// Operands come from registers; a product is there a cycle later.
 `default_nettype none
 module cm_client_products #(
     parameter integer WIDTH = 27, // of residues, messages and t
@@ -85,6 +84,10 @@ module cm_client_products #(
             always_ff @(posedge clk_i) begin
                 wide <= wide_product;
                 second <= second_product;
+                if (rst_i) begin
+                    wide <= 64'd0;
+                    second <= {(SECOND + 34){1'b0}};
+                end
             end
             assign wide_o[64*g +: 64] = wide;
             assign second_o[51*g +: 51] = second;

@@ -77,7 +77,7 @@ FOR_PRODUCTS = Recipe(
     abc=f"+strash;&get,-n;{CHOICES}&nf,-p,-R,{RELAXED},{{D}};&put;{SIZING}",
     plain=("cm_client_product", "cm_montgomery_multiply"),
     compact=(
-        *("cm_butterfly", "cm_client_codec", "cm_client_frames", "cm_client_health", "cm_client_loader"),
+        *("cm_client_codec", "cm_client_frames", "cm_client_health", "cm_client_loader"),
         *("cm_client_noise", "cm_client_packer", "cm_client_poly1305"),
         *("cm_client_reader", "cm_client_result", "cm_client_rotate"),
         *("cm_client_seeds", "cm_client_tags", "cm_client_ternary"),

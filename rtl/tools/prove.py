@@ -51,13 +51,13 @@ CLEARED: dict[str, tuple[dict[str, int | None], dict[str, int]]] = {
     "uniform": ({"bits": ANYTHING}, {"LOG2_N": 10}),
     "packer": ({}, {}),
     "unpacker": ({"at": 48}, {}),
-    "products": ({"by_scale": 1, "takes_two": 1}, {}),
+    "products": ({}, {}),
     "scale": ({"wrong": ANYTHING}, {}),
     "sum": ({}, {}),
     "reader": ({"crc": 0xFFFFFFFF, "component": 1, **dict.fromkeys(("left", "set_done_o", "counter"))}, {}),
 }
 """Modules of rtl/client with secrets: what registers hold behind a reset if not 0, and parameters."""
-BEHIND_RESET = {"products": 2, "uniform": 3, "unpacker": 2}
+BEHIND_RESET = {"uniform": 3, "unpacker": 2}
 """Cycles after which registers that follow others are clear, if more than one."""
 PROOFS = {
     "montgomery": Proof("prove_montgomery", 12, (("WIDTH", 6), ("LOG2_N", 1))),
