@@ -59,6 +59,7 @@ def engine_rows(energy: bool) -> list[Row]:
             "bits",
             {"kind": "synthesis", "macros": found["macros"]},
         ),
+        ("sram_mm2", round(found["sram_um2"] / 1e6, 1), "mm^2", {"kind": "synthesis"}),
     ]
     if energy:
         total = sum(found["energy_pj"].values()) / 1000

@@ -499,10 +499,14 @@ def test_the_page_has_the_area_and_energy_of_the_bench():
     kge, how = row["engine.kge"]
     cells = f"{kge} kGE, {how['flops']:,} flip-flops and {how['latches']:,} latches"
     assert f"| standard cells | {cells}; the goal is {how['goal']} |" in text
-    (macros,) = row["engine.sram_bits.macro"][1]["macros"].values()
+    macros = row["engine.sram_bits.macro"][1]["macros"]
     bits = [row[f"engine.sram_bits.{which}"][0] for which in ("macro", "used")]
-    said = f"{macros} macros of 1024 x 32 with two ports, {bits[0]:,} bits, for {bits[1]:,} that are used"
-    assert said in text
+    said = f"{sum(macros.values())} macros, {row['engine.sram_mm2'][0]} mm^2, with {bits[0]:,} bits"
+    assert f"| SRAM | {said}, of which {bits[1]:,} are used |" in text
+    for name, count in macros.items():
+        ports, words, width = re.search(r"_([12])P_(\d+)x(\d+)_", name).groups()
+        said = f"{count} of {words} x {width} with {'one port' if ports == '1' else 'two ports'}"
+        assert said in text
     assert f"| slack at 100 MHz | {row['engine.slack'][0]:.2f} ns |" in text
     nj, how = row["engine.nj_per_encryption"]
     parts = {part: pj / 1e6 for part, pj in how["parts_pj"].items()}
