@@ -3,8 +3,8 @@
 // of each block c, modulo q, n for a prime. One that would make residues uneven is replaced by the first unused word
 // behind those of all primes.
 //
-// The words leave from the sponge's state, one every two cycles, and the next permutation begins with the last of them:
-// 17 words in 55 cycles. For a replacement, which one of 2^37 words needs, it makes that block, and then its own again
+// The words leave from the sponge's state, one every six cycles, and the next permutation begins with the last of them:
+// 17 words in 120 cycles. For a replacement, which one of 2^37 words needs, it makes that block, and then its own again
 // up to where it was. Seed and primes are public.
 `default_nettype none
 module cm_client_shake #(
