@@ -86,7 +86,11 @@ CLIENT_ILLEGAL = [
     ("cm_client_reader", {"LOG2_PRIMES": 8}, "LOG2_PRIMES must be from 1 to 7."),
     ("cm_client_scale", {"WIDTH": 28}, "WIDTH must be from 17 to 27."),
     ("cm_client_products", {"WIDTH": 28}, "WIDTH must be from 17 to 27."),
-    ("cm_client_product", {"B_WIDTH": 17}, "B_WIDTH must be even, and at most A_WIDTH, which must be at most WIDTH."),
+    (
+        "cm_client_product",
+        {"B_WIDTH": 17},
+        "B_WIDTH must be even, and at most A_WIDTH, which must be at most WIDTH.",
+    ),
     ("cm_client_shake", {"LOG2_N": 17}, "LOG2_N must be from 9 to 16."),
     ("cm_client_shake", {"ONE_BITS": 27}, "ONE_BITS must be from 0 to WIDTH - 1."),
     ("cm_client_shake", {"LOG2_PRIMES": 8}, "LOG2_PRIMES must be from 1 to 7."),

@@ -145,8 +145,10 @@ def encodings(log2_n: int, complex_slots: bool, rng: random.Random, few: bool) -
 
 
 def decoding(log2_n: int, m: list[int], chosen: Case) -> Case:
-    """A decoding of coefficients times 2: the results, or that there are none. For real slots pairs have d[j] of
-    docs/encoding.md, section 8, and in the upper half what counts for nothing.
+    """A decoding of coefficients times 2: the results, or that there are none.
+
+    For real slots pairs have d[j] of docs/encoding.md, section 8, and in the upper half what counts for
+    nothing.
     """
     n = 1 << log2_n
     differences = [m[0], *(m[j] - m[n - j] for j in range(1, n // 2))]
