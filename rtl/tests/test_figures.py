@@ -89,3 +89,9 @@ def test_row_beside_the_published_spartan(units):
 def test_row_beside_the_published_virtex(top, name, said):
     counts = compared(top, name, "xc7", ("lut", "ff", "dsp", "bram"))
     assert f"| {name} ({said}) | {counts} | - | " in PAGE
+
+
+def test_row_of_the_client_engine():
+    page = (ROOT / "docs/client-engine.md").read_text(encoding="utf-8")
+    counts = compared("client_engine", "n4096_u8_p3_deep", "xc7", ("lut", "ff", "dsp", "bram"))
+    assert f"| Xilinx 7 | {counts} of 36 Kbit |\n" in page
