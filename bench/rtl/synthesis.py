@@ -45,7 +45,7 @@ RUNS = [
         for pipeline in ("", "_deep")
     ),
     ("cm_ntt_accelerator", "n1024_u8_s128_deep", "xc7"),
-    *(("cm_client_engine", "n4096_u8_p3_deep", target) for target in ("xc7", "ecp5")),
+    ("cm_client_engine", "n4096_u8_p3_deep", "xc7"),
 ]
 PARAMETRIC_NTT: dict[tuple[str, str], dict[str, float]] = {
     ("n1024_u1_deep", "xc7"): {"lut": 1_057, "ff": 1_878, "dsp": 7, "bram": 24},
