@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ciphermote.cli import app
-from ciphermote.errors import KeyFileError
 from ciphermote.gateway import database as databases
 from ciphermote.gateway.broker_files import BrokerFiles
 from ciphermote.gateway.tls import check_pair, own_certificate
@@ -99,67 +97,6 @@ def test_it_stops_on_sigterm_and_goes_on(tmp_path: Path) -> None:
         server.start()
         send(server, device, 2.0)
         np.testing.assert_allclose(total(server), 3, atol=0.1)
-
-
-def test_an_older_database_is_brought_up_to_date_and_a_newer_one_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, steps = tmp_path / "gateway.db", databases.migrations()
-    with monkeypatch.context() as old:
-        old.setattr(databases, "migrations", lambda: steps[:1])
-        assert databases.migrate(path) == 1
-    with sqlite3.connect(path) as found:
-        found.execute("INSERT INTO tenants (name, created, most_devices, most_bytes) VALUES ('old', 0, 1, 1)")
-    assert databases.migrate(path) == steps[-1][0]
-    assert databases.connect(path).execute("SELECT name FROM tenants").fetchone()["name"] == "old"
-    with monkeypatch.context() as old:
-        old.setattr(databases, "migrations", lambda: steps[:1])
-        with pytest.raises(KeyFileError, match="newer"):
-            databases.migrate(path)
-
-
-def test_jobs_of_an_older_database_have_their_streams_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, steps = tmp_path / "gateway.db", databases.migrations()
-    with monkeypatch.context() as old:
-        old.setattr(databases, "migrations", lambda: steps[:2])
-        databases.migrate(path)
-    with sqlite3.connect(path) as found:
-        found.executescript(
-            "INSERT INTO tenants VALUES (1, 'old', 0, 1, 1, 0);"
-            "INSERT INTO fleets VALUES (1, 1, 'f', '{}', 0);"
-            "INSERT INTO streams VALUES (5, 1, 'hourly', '{}', 0, 0, 0);"
-            "INSERT INTO jobs (fleet, stream, spec, begins, ends, state, created) VALUES "
-            "(1, 5, '{}', 0, 1, 'done', 0), (1, NULL, '{}', 0, 1, 'done', 0);"
-        )
-    databases.migrate(path)
-    rows = databases.connect(path).execute("SELECT stream_name FROM jobs ORDER BY id").fetchall()
-    assert [row["stream_name"] for row in rows] == ["hourly", None]
-
-
-def test_a_step_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, steps = tmp_path / "gateway.db", databases.migrations()
-    databases.migrate(path)
-    broken = [
-        *steps,
-        (steps[-1][0] + 1, "CREATE TABLE half (id INTEGER) STRICT; CREATE TABLE half (id INTEGER);"),
-    ]
-    monkeypatch.setattr(databases, "migrations", lambda: broken)
-    with pytest.raises(sqlite3.OperationalError):
-        databases.migrate(path)
-    monkeypatch.undo()
-    assert databases.migrate(path) == steps[-1][0]
-    tables = databases.connect(path).execute("SELECT name FROM sqlite_schema").fetchall()
-    assert "half" not in {row["name"] for row in tables}
-
-
-def test_another_applications_file_is_left_alone(tmp_path: Path) -> None:
-    path = tmp_path / "gateway.db"
-    with sqlite3.connect(path) as other:
-        other.execute("CREATE TABLE notes (text TEXT)")
-    with pytest.raises(KeyFileError, match="another application"):
-        databases.migrate(path)
 
 
 @pytest.mark.parametrize("name", ["healthz", "readyz", "metrics", "openapi.json", "v1/operator/quarantine"])

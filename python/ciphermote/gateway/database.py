@@ -6,6 +6,7 @@ migrations.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -76,31 +77,51 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def migrations() -> list[tuple[int, str]]:
-    """(version, SQL) of each, in order."""
+    """(version, SQL) of each step, in order: the files of migrations/, whose names begin with 0001, 0002 and
+    so on. Steps are only ever added; one that has been released is never changed."""
     folder = resources.files(__package__) / "migrations"
-    found = [entry for entry in folder.iterdir() if entry.name.endswith(".sql")]
-    return sorted((int(entry.name.split("_")[0]), entry.read_text()) for entry in found)
+    files = [entry for entry in folder.iterdir() if entry.name.endswith(".sql")]
+    found = sorted((int(entry.name.split("_")[0]), entry.read_text()) for entry in files)
+    if [number for number, _ in found] != list(range(1, len(found) + 1)):
+        raise RuntimeError("Migrations are numbered from 1 on, each number once: rename the newest file.")
+    return found
 
 
-def migrate(path: Path) -> int:
-    """Make the database, or bring it up to date, each step whole or not at all; its version. KeyFileError if
-    it is another application's, or of a newer gateway."""
+def migrate(path: Path, up_to: int | None = None) -> int:
+    """Make the database, or bring it up to date, each step whole or not at all; its version. up_to: the last
+    step to take; None: all. KeyFileError if it is another application's, or of a newer gateway."""
     with contextlib.closing(connect(path)) as database:
         (application,) = database.execute("PRAGMA application_id").fetchone()
         (version,) = database.execute("PRAGMA user_version").fetchone()
         (tables,) = database.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         if application != APPLICATION_ID and tables:
             raise KeyFileError(f"{path} is another application's database: name another --data directory.")
-        steps = migrations()
-        if version > steps[-1][0]:
+        steps = [step for step in migrations() if up_to is None or step[0] <= up_to]
+        newest = steps[-1][0]
+        if version > newest:
             raise KeyFileError(
-                f"{path} is of version {version} and this gateway knows up to {steps[-1][0]}: run the newer "
+                f"{path} is of version {version} and this gateway knows up to {newest}: run the newer "
                 "gateway, or restore a backup that was made before the upgrade."
             )
+        database.create_function("digest", 1, text_digest, deterministic=True)
+        database.execute("PRAGMA foreign_keys = OFF")  # a step may build a table anew; it is checked below
         for number, script in steps:
             if number > version:
-                database.executescript(
-                    f"BEGIN IMMEDIATE;\n{script}\nPRAGMA application_id = {APPLICATION_ID};\n"
-                    f"PRAGMA user_version = {number};\nCOMMIT;"
-                )
-        return steps[-1][0]
+                _take_step(database, number, script)
+        return newest
+
+
+def _take_step(database: sqlite3.Connection, number: int, script: str) -> None:
+    """An error leaves the transaction open, which closing the connection undoes."""
+    database.executescript(f"BEGIN IMMEDIATE;\n{script}")
+    broken = database.execute("PRAGMA foreign_key_check").fetchone()
+    if broken is not None:
+        raise sqlite3.IntegrityError(f"step {number} leaves a row of {broken[0]} that refers to nothing")
+    database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    database.execute(f"PRAGMA user_version = {number}")
+    database.execute("COMMIT")
+
+
+def text_digest(text: str) -> str:
+    """By which texts that are stored once are found again. Migrations call it as digest(text)."""
+    return hashlib.blake2b(text.encode(), digest_size=20).hexdigest()
